@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a claim means: the privacy loss of a composed mechanism, as intervals that contain the
+ * truth. */
+#ifndef DPAUDIT_ACCOUNT_H
+#define DPAUDIT_ACCOUNT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpaudit/status.h"
+#include "dpaudit/tradeoff.h"
+
+typedef struct dpa_interval {
+    double lower, upper;
+} dpa_interval;
+
+typedef enum dpa_mechanism {
+    DPA_GAUSSIAN,           /* sigma; q < 1 subsamples it (Poisson) */
+    DPA_LAPLACE,            /* sigma is the scale b of the noise for sensitivity 1 */
+    DPA_RANDOMIZED_RESPONSE /* sigma is ε₀ of the binary response */
+} dpa_mechanism;
+
+typedef enum dpa_adjacency { DPA_ADD_REMOVE, DPA_REPLACE_ONE } dpa_adjacency;
+
+/* One part of a training run: `steps` equal steps. */
+typedef struct dpa_phase {
+    dpa_mechanism mechanism;
+    double sigma;
+    double q; /* sampling rate, (0,1]; 1 for laplace and randomized response */
+    uint64_t steps;
+} dpa_phase;
+
+typedef struct dpa_account_opts {
+    dpa_adjacency adjacency;
+    double delta; /* where the tolerance is promised; also the scale of the truncated tails. 1e-5 */
+    double tolerance; /* width of the interval for ε at delta, relative to ε (1e-3) … */
+    double absolute;  /* … or absolute, whichever is larger (1e-4) */
+    size_t max_grid;  /* longest transform that may be used (2^24) */
+} dpa_account_opts;
+
+DPA_API void dpa_account_opts_init(dpa_account_opts *opts);
+
+/* A composed privacy loss distribution, pessimistic and optimistic. Immutable; thread-safe to read.
+ */
+typedef struct dpa_account dpa_account;
+
+DPA_API dpa_status dpa_account_new(const dpa_phase *phases, size_t count,
+                                   const dpa_account_opts *opts, dpa_account **out,
+                                   dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_account_free(dpa_account *account);
+
+/* ε(δ) and δ(ε), each an interval that contains the truth. */
+DPA_API dpa_status dpa_account_epsilon(const dpa_account *account, double delta, dpa_interval *out,
+                                       dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_account_delta(const dpa_account *account, double epsilon, dpa_interval *out,
+                                     dpa_error *err) DPA_MUST_USE;
+/* f(fpr): interval; TPR is one minus it. */
+DPA_API dpa_status dpa_account_fnr(const dpa_account *account, double fpr, dpa_interval *out,
+                                   dpa_error *err) DPA_MUST_USE;
+/* A curve that is nowhere above the truth (side < 0: safe to refute) or nowhere below it (side >
+ * 0). */
+DPA_API dpa_status dpa_account_curve(const dpa_account *account, int side, dpa_curve **out,
+                                     dpa_error *err) DPA_MUST_USE;
+/* The μ of the Gaussian mechanism with the same ε at δ. */
+DPA_API dpa_status dpa_account_mu(const dpa_account *account, double delta, dpa_interval *out,
+                                  dpa_error *err) DPA_MUST_USE;
+/* How it was computed: cell width, transform length. */
+DPA_API double dpa_account_cell(const dpa_account *account);
+DPA_API size_t dpa_account_grid(const dpa_account *account);
+
+/* Cross-checks. Rényi: an upper bound, looser. Central limit (GDP): an approximation that can be
+ * too small. NaN for a phase that the method does not know. */
+DPA_API double dpa_account_rdp_epsilon(const dpa_phase *phases, size_t count, double delta);
+DPA_API double dpa_account_gdp_epsilon(const dpa_phase *phases, size_t count, double delta);
+
+/* Calibration: the value of one parameter of the first phase that meets (epsilon, delta), rounded
+ * to the safe side: sigma up, q and steps down, so that the upper end of ε's interval is at most
+ * `epsilon`. */
+typedef enum dpa_calibrate {
+    DPA_CALIBRATE_SIGMA,
+    DPA_CALIBRATE_Q,
+    DPA_CALIBRATE_STEPS
+} dpa_calibrate_what;
+DPA_API dpa_status dpa_calibrate(const dpa_phase *phases, size_t count, dpa_calibrate_what what,
+                                 double epsilon, double delta, const dpa_account_opts *opts,
+                                 double *value, dpa_interval *achieved,
+                                 dpa_error *err) DPA_MUST_USE;
+
+/* A family: trade-off curves ordered by one number t ≥ 0, leakier as t grows, t=0 perfectly
+ * private. dp                    t = ε (δ fixed when the family is made) gaussian              t =
+ * μ laplace               t = ε₀ subsampled-gaussian   t = 1/σ     ":q=0.01,steps=1000" points t in
+ * [0,1]  ":FILE": the file's curve diluted (dpa_curve_diluted); t=1 is the file's own */
+typedef struct dpa_family dpa_family;
+
+DPA_API dpa_status dpa_family_parse(const char *spec, double delta, dpa_family **out,
+                                    dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_family_free(dpa_family *family);
+DPA_API const char *dpa_family_spec(const dpa_family *family);      /* as it was given */
+DPA_API const char *dpa_family_name(const dpa_family *family);      /* "gaussian" */
+DPA_API const char *dpa_family_parameter(const dpa_family *family); /* "mu", "sigma", … */
+DPA_API double dpa_family_value(const dpa_family *family,
+                                double t); /* the named parameter at t: σ = 1/t */
+DPA_API double dpa_family_t(const dpa_family *family, double value); /* and back */
+DPA_API double dpa_family_max(const dpa_family *family);             /* INFINITY, or 1 for points */
+/* The member at t; where it is only known as an interval, the curve that is nowhere above it, so
+ * that whoever refutes the curve refutes the member. */
+DPA_API dpa_status dpa_family_curve(const dpa_family *family, double t, dpa_curve **out,
+                                    dpa_error *err) DPA_MUST_USE;
+/* ε at δ of the member at t. */
+DPA_API dpa_status dpa_family_epsilon(const dpa_family *family, double t, double delta,
+                                      dpa_interval *out, dpa_error *err) DPA_MUST_USE;
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* All public headers, in reading order. */
+#ifndef DPAUDIT_DPAUDIT_H
+#define DPAUDIT_DPAUDIT_H
+
+#include "dpaudit/status.h"
+
+#include "dpaudit/rng.h"
+
+#include "dpaudit/data.h"
+
+#include "dpaudit/tradeoff.h"
+
+#include "dpaudit/account.h"
+
+#endif

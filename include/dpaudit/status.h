@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How a call ended, and the words for it.
+ *
+ * Every call that can fail returns a dpa_status and takes a dpa_error that the caller owns (NULL is
+ * allowed). The library never prints, exits or aborts on input. On failure nothing is left to free.
+ */
+#ifndef DPAUDIT_STATUS_H
+#define DPAUDIT_STATUS_H
+
+#include "dpaudit/export.h"
+
+/* One list gives the codes, their names and the exit code of the command (design: 2 usage, 3 bad
+ * input, 4 a failure while running). */
+#define DPA_STATUS_LIST(X)                                                                         \
+    X(OK, 0, "ok")                                                                                 \
+    X(BAD_ARGUMENT, 2, "bad argument")                                                             \
+    X(BAD_INPUT, 3, "bad input")                                                                   \
+    X(NO_MEMORY, 4, "out of memory")                                                               \
+    X(IO, 4, "input/output failure")                                                               \
+    X(NUMERIC, 4, "accuracy not reached")                                                          \
+    X(CANCELLED, 4, "stopped on request")                                                          \
+    X(INTERNAL, 4, "internal error")
+
+typedef enum dpa_status {
+#define DPA_STATUS_ENUM(name, exit_code, text) DPA_##name,
+    DPA_STATUS_LIST(DPA_STATUS_ENUM)
+#undef DPA_STATUS_ENUM
+} dpa_status;
+
+enum { DPA_PLACE_SIZE = 512, DPA_TEXT_SIZE = 512 };
+
+typedef struct dpa_error {
+    dpa_status status;
+    char place[DPA_PLACE_SIZE]; /* "scores.csv:12:3", "model.npy: offset 128", or empty */
+    char text[DPA_TEXT_SIZE];   /* what was found and what would be right; one line */
+} dpa_error;
+
+/* The name of a status ("bad input"); a fixed text for numbers that are none. */
+DPA_API const char *dpa_status_text(dpa_status status);
+/* The exit code that the command gives for it. */
+DPA_API int dpa_status_exit_code(dpa_status status);
+
+/* Long calls report how far they are; a non-zero answer stops the call with DPA_CANCELLED.
+ * `total` is 0 while it is not known. May be called from any thread, one call at a time. */
+typedef struct dpa_progress {
+    int (*call)(void *user, const char *what, double done, double total);
+    void *user;
+} dpa_progress;
+
+/* The library's version, "0.1.0". */
+DPA_API const char *dpa_version(void);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Trade-off curves: f(fpr) is the smallest false negative rate that any attack can reach.
+ *
+ * A curve is immutable once made and may be shared between threads. All answers are computed in the
+ * log domain where a tail is small; an answer that is infinite is INFINITY, never NaN (NaN only for
+ * an argument outside its domain). */
+#ifndef DPAUDIT_TRADEOFF_H
+#define DPAUDIT_TRADEOFF_H
+
+#include <stddef.h>
+
+#include "dpaudit/status.h"
+
+typedef struct dpa_curve dpa_curve;
+
+/* (ε,δ)-DP: max(0, 1−δ−e^ε α, e^−ε(1−δ−α)). ε in [0, ∞], δ in [0,1]. */
+DPA_API dpa_status dpa_curve_dp(double epsilon, double delta, dpa_curve **out,
+                                dpa_error *err) DPA_MUST_USE;
+/* N(0,1) against N(μ,1). μ in [0, ∞]. */
+DPA_API dpa_status dpa_curve_gaussian(double mu, dpa_curve **out, dpa_error *err) DPA_MUST_USE;
+/* Laplace noise of scale 1/ε₀ on a statistic of sensitivity 1. */
+DPA_API dpa_status dpa_curve_laplace(double epsilon0, dpa_curve **out, dpa_error *err) DPA_MUST_USE;
+/* One step of the Poisson-subsampled Gaussian mechanism, add/remove, both directions combined
+ * (closed form; for many steps see dpa_account_curve). q in [0,1], σ in (0, ∞). */
+DPA_API dpa_status dpa_curve_subsampled_gaussian(double q, double sigma, dpa_curve **out,
+                                                 dpa_error *err) DPA_MUST_USE;
+/* The lower convex hull of the given points and of (0,1), (1,0): the largest trade-off curve that
+ * no point lies below. Points may come in any order. */
+DPA_API dpa_status dpa_curve_points(const double *fpr, const double *fnr, size_t count,
+                                    dpa_curve **out, dpa_error *err) DPA_MUST_USE;
+/* The same from a CSV with header `fpr,fnr`. */
+DPA_API dpa_status dpa_curve_read(const char *path, dpa_curve **out, dpa_error *err) DPA_MUST_USE;
+/* t·f(α) + (1−t)(1−α), t in [0,1]: what is left of a curve when only a share t of the runs is
+ * exposed. */
+DPA_API dpa_status dpa_curve_diluted(const dpa_curve *curve, double t, dpa_curve **out,
+                                     dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_curve_free(dpa_curve *curve);
+
+/* f(α), and 1−f(α) without cancellation. */
+DPA_API double dpa_curve_fnr(const dpa_curve *curve, double fpr);
+DPA_API double dpa_curve_tpr(const dpa_curve *curve, double fpr);
+/* The inverse: the smallest α with f(α) ≤ β; and the smallest α with 1−f(α) ≥ tpr, accurate for
+ * small tpr. */
+DPA_API double dpa_curve_fpr(const dpa_curve *curve, double fnr);
+DPA_API double dpa_curve_fpr_at_tpr(const dpa_curve *curve, double tpr);
+/* log f(e^log_fpr): for rates below the range of double. */
+DPA_API double dpa_curve_log_fnr(const dpa_curve *curve, double log_fpr);
+/* δ(ε) = sup over α of 1 − f(α) − e^ε α, its logarithm, and ε(δ). ε ≥ 0. */
+DPA_API double dpa_curve_delta(const dpa_curve *curve, double epsilon);
+DPA_API double dpa_curve_log_delta(const dpa_curve *curve, double epsilon);
+DPA_API double dpa_curve_epsilon(const dpa_curve *curve, double delta);
+/* 1 when f = f⁻¹. */
+DPA_API int dpa_curve_is_symmetric(const dpa_curve *curve);
+
+/* Closed forms used all over (log domain, full double range; ε=800 and δ=1e-300 are ordinary). */
+DPA_API double dpa_gaussian_log_delta(double mu, double epsilon);
+DPA_API double dpa_gaussian_epsilon(double mu, double delta);
+/* The μ of the Gaussian curve whose ε at δ is the given one. */
+DPA_API double dpa_gaussian_mu(double epsilon, double delta);
+/* ε between N(mu1,s1²) and N(mu2,s2²) at δ, the larger of both directions (one-shot-federated,
+ * Appendix A); the directed one gives ε(first ‖ second). */
+DPA_API double dpa_two_gaussians_epsilon(double mu1, double s1, double mu2, double s2,
+                                         double delta);
+DPA_API double dpa_two_gaussians_directed(double mu1, double s1, double mu2, double s2,
+                                          double delta);
+
+#endif

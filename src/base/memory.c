@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Checked allocation. */
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static int too_large(size_t count, size_t size) {
+    return size != 0 && count > (size_t)PTRDIFF_MAX / size;
+}
+
+static void *checked(void *block, size_t count, size_t size, dpa_error *err) {
+    if (block == NULL)
+        (void)dpa__fail(err, DPA_NO_MEMORY, "no memory for %zu elements of %zu bytes", count, size);
+    return block;
+}
+
+static size_t bytes_of(size_t count, size_t size) {
+    const size_t bytes = count * size;
+    return bytes > 0 ? bytes : 1;
+}
+
+void *dpa__calloc(size_t count, size_t size, dpa_error *err) {
+    if (too_large(count, size)) return checked(NULL, count, size, err);
+    return checked(calloc(bytes_of(count, size), 1), count, size, err);
+}
+
+void *dpa__malloc(size_t count, size_t size, dpa_error *err) {
+    if (too_large(count, size)) return checked(NULL, count, size, err);
+    return checked(malloc(bytes_of(count, size)), count, size, err);
+}
+
+void *dpa__realloc(void *block, size_t count, size_t size, dpa_error *err) {
+    if (too_large(count, size)) return checked(NULL, count, size, err);
+    return checked(realloc(block, bytes_of(count, size)), count, size, err);
+}
+
+char *dpa__strdup(const char *text, dpa_error *err) {
+    const size_t size = strlen(text) + 1;
+    char *copy = dpa__malloc(size, 1, err);
+    if (copy != NULL) memcpy(copy, text, size);
+    return copy;
+}

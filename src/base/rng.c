@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Philox4x32-10 streams (Salmon et al. 2011), on Random123. */
+#include "dpaudit/rng.h"
+
+#include <Random123/philox.h>
+#include <math.h>
+#include <string.h>
+
+void dpa_rng_init(dpa_rng *rng, uint64_t seed, dpa_purpose purpose, uint64_t index) {
+    memset(rng, 0, sizeof *rng);
+    rng->key[0] = (uint32_t)seed;
+    rng->key[1] = (uint32_t)(seed >> 32);
+    rng->counter[2] = (uint32_t)index;
+    rng->counter[3] = (uint32_t)purpose << 24 | (uint32_t)(index >> 32 & 0xffffffU);
+    rng->used = 4;
+}
+
+static void next_block(dpa_rng *rng) {
+    philox4x32_ctr_t counter;
+    philox4x32_key_t key;
+    memcpy(counter.v, rng->counter, sizeof rng->counter);
+    memcpy(key.v, rng->key, sizeof rng->key);
+    const philox4x32_ctr_t out = philox4x32(counter, key);
+    memcpy(rng->block, out.v, sizeof rng->block);
+    if (++rng->counter[0] == 0) ++rng->counter[1];
+    rng->used = 0;
+}
+
+uint32_t dpa_rng_u32(dpa_rng *rng) {
+    if (rng->used == 4) next_block(rng);
+    return rng->block[rng->used++];
+}
+
+uint64_t dpa_rng_u64(dpa_rng *rng) {
+    const uint64_t low = dpa_rng_u32(rng);
+    return low | (uint64_t)dpa_rng_u32(rng) << 32;
+}
+
+double dpa_rng_uniform(dpa_rng *rng) {
+    return ((double)(dpa_rng_u64(rng) >> 11) + 0.5) * 0x1p-53;
+}
+
+uint64_t dpa_rng_below(dpa_rng *rng, uint64_t n) {
+    /* Draws below 2^64 mod n would favour small answers: draw again. */
+    const uint64_t reject = (0 - n) % n;
+    uint64_t x;
+    do x = dpa_rng_u64(rng);
+    while (x < reject);
+    return x % n;
+}
+
+double dpa_rng_normal(dpa_rng *rng) {
+    if (rng->has_spare) {
+        rng->has_spare = 0;
+        return rng->spare;
+    }
+    const double radius = sqrt(-2.0 * log(dpa_rng_uniform(rng)));
+    const double angle = 6.283185307179586 * dpa_rng_uniform(rng);
+    rng->spare = radius * sin(angle);
+    rng->has_spare = 1;
+    return radius * cos(angle);
+}
+
+void dpa_rng_shuffle(dpa_rng *rng, size_t *index, size_t count) {
+    for (size_t i = count; i > 1; --i) {
+        const size_t j = (size_t)dpa_rng_below(rng, i);
+        const size_t swap = index[i - 1];
+        index[i - 1] = index[j];
+        index[j] = swap;
+    }
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A text that grows. After a failed allocation it stays valid and remembers the failure: append
+ * freely, ask once at the end. */
+#ifndef DPA_BASE_TEXT_H
+#define DPA_BASE_TEXT_H
+
+#include <stddef.h>
+
+#include "dpaudit/status.h"
+
+typedef struct dpa__text {
+    char *data; /* NUL-terminated once anything was appended */
+    size_t length, capacity;
+    int failed;
+} dpa__text;
+
+void dpa__text_add(dpa__text *text, const char *string);
+void dpa__text_add_bytes(dpa__text *text, const char *bytes, size_t count);
+void dpa__text_printf(dpa__text *text, const char *format, ...) DPA_PRINTF(2, 3);
+/* The text as a string for the caller to free; the text is empty afterwards. */
+dpa_status dpa__text_take(dpa__text *text, char **out, dpa_error *err);
+void dpa__text_free(dpa__text *text);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Distributions with every tail and its logarithm, on libRmath (R's nmath). Outside the domain:
+ * NaN. Accuracy: as R's, about 1e-14 relative in every tail, also for logarithms of tails below
+ * 1e-308. */
+#ifndef DPA_MATH_DIST_H
+#define DPA_MATH_DIST_H
+
+/* Which probability is meant. Never two int flags that can be swapped. */
+typedef enum dpa__tail { DPA_LOWER, DPA_UPPER, DPA_LOG_LOWER, DPA_LOG_UPPER } dpa__tail;
+
+double dpa__norm_log_pdf(double x);
+double dpa__norm_cdf(double x, dpa__tail tail);
+double dpa__norm_quantile(double p,
+                          dpa__tail tail); /* p as the tail says: DPA_LOG_UPPER takes log(1−F) */
+/* log(Φ(b) − Φ(a)), a ≤ b, computed in the tail where it does not cancel. */
+double dpa__norm_log_interval(double a, double b);
+
+double dpa__beta_log_pdf(double x, double a, double b);
+double dpa__beta_cdf(double x, double a, double b, dpa__tail tail);
+double dpa__beta_quantile(double p, double a, double b, dpa__tail tail);
+
+double dpa__binom_log_pmf(double k, double n, double q);
+double dpa__binom_cdf(double k, double n, double q, dpa__tail tail); /* DPA_UPPER: Pr[B > k] */
+
+double dpa__gamma_cdf(double x, double shape, double scale, dpa__tail tail);
+double dpa__gamma_quantile(double p, double shape, double scale, dpa__tail tail);
+
+double dpa__laplace_cdf(double x, double scale, dpa__tail tail);
+double dpa__laplace_quantile(double p, double scale, dpa__tail tail);
+
+double dpa__t_cdf(double x, double freedom, dpa__tail tail);
+double dpa__t_quantile(double p, double freedom, dpa__tail tail);
+double dpa__chisq_quantile(double p, double freedom, dpa__tail tail);
+
+/* Clopper–Pearson and Jeffreys limits of a binomial rate after k of n, each one-sided at error p.
+ * Clopper–Pearson: 0 at k=0 (lower), 1 at k=n (upper). Jeffreys likewise (methods.md, section 3).
+ */
+double dpa__cp_lower(double k, double n, double p);
+double dpa__cp_upper(double k, double n, double p);
+double dpa__jeffreys_lower(double k, double n, double p);
+double dpa__jeffreys_upper(double k, double n, double p);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Roots of monotone functions: the bracket is the answer, so the caller can take the safe side. */
+#ifndef DPA_MATH_ROOT_H
+#define DPA_MATH_ROOT_H
+
+#include <stddef.h>
+
+#include "dpaudit/status.h"
+#include "math/quad.h"
+
+/* After a search fn(lower) and fn(upper) have different signs (or one is zero), and lower ≤ root ≤
+ * upper. */
+typedef struct dpa__bracket {
+    double lower, upper;
+    double fn_lower, fn_upper;
+    size_t evaluations;
+} dpa__bracket;
+
+/* Narrows [lower, upper] to at most max(absolute, relative·|root|), or to two neighbouring doubles.
+ * The function is monotone; it may be flat, jump, or be infinite. When both ends have the same
+ * sign: DPA_NUMERIC, with the bracket as given. A NaN of fn: DPA_NUMERIC. */
+dpa_status dpa__root(dpa__fn fn, void *user, double lower, double upper, double absolute,
+                     double relative, dpa__bracket *out, dpa_error *err);
+/* The same for a predicate that is false below and true above: the last false and the first true
+ * seen. */
+typedef int (*dpa__predicate)(double x, void *user);
+dpa_status dpa__bisect(dpa__predicate is_above, void *user, double lower, double upper,
+                       double absolute, double relative, dpa__bracket *out, dpa_error *err);
+
+#endif
