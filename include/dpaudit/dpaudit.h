@@ -13,4 +13,10 @@
 
 #include "dpaudit/account.h"
 
+#include "dpaudit/evidence.h"
+
+#include "dpaudit/estimate.h"
+
+#include "dpaudit/report.h"
+
 #endif

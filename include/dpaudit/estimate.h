@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is asked of an estimator, and what it answers.
+ *
+ * A request is the same for every kind of evidence; a result is the same for every estimator, so
+ * that a report, a table or a Python object needs to know only these two. NaN means "not given". */
+#ifndef DPAUDIT_ESTIMATE_H
+#define DPAUDIT_ESTIMATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpaudit/evidence.h"
+#include "dpaudit/status.h"
+
+enum { DPA_NAME_SIZE = 40, DPA_FAMILY_SIZE = 512, DPA_NOTE_SIZE = 320, DPA_EXTRA_COUNT = 16 };
+
+typedef struct dpa_request {
+    double delta;                 /* 1e-5; in [0,1) */
+    double confidence;            /* 0.95; in (0,1) */
+    int sides;                    /* 1: lower bound at `confidence`; 2: interval */
+    char family[DPA_FAMILY_SIZE]; /* "" : every family that applies */
+    char method[DPA_NAME_SIZE];   /* "" : every method that applies */
+    char select[DPA_NAME_SIZE];   /* "" : the evidence's default */
+    double claim_epsilon;         /* what was promised; NaN: nothing */
+    double claim_delta;           /* NaN: the same as delta */
+    uint64_t seed;                /* 1 */
+    unsigned threads;             /* 0: as many as the machine has */
+    dpa_progress progress;
+} dpa_request;
+
+DPA_API void dpa_request_init(dpa_request *request);
+/* Sets one field from text, by the name of its command-line option ("delta", "confidence",
+ * "one-sided", "two-sided", "family", "method", "select", "claim-epsilon", "claim-delta", "seed",
+ * "threads"); says what would be right when it is not. `value` is ignored by "one-sided" and
+ * "two-sided". */
+DPA_API dpa_status dpa_request_set(dpa_request *request, const char *key, const char *value,
+                                   dpa_error *err) DPA_MUST_USE;
+/* Every field in its range? All entry points call it. */
+DPA_API dpa_status dpa_request_check(const dpa_request *request, dpa_error *err) DPA_MUST_USE;
+
+/* What a result stands on. Each has a name for files and a sentence for people. */
+#define DPA_ASSUMPTION_LIST(X)                                                                     \
+    X(INDEPENDENT_RUNS, "independent-runs",                                                        \
+      "the observations are independent: one trained model (or one noisy step) each")              \
+    X(FAMILY_DP, "family-dp", "nothing about the mechanism beyond the (ε,δ) definition itself")    \
+    X(FAMILY_GAUSSIAN, "family-gaussian",                                                          \
+      "the mechanism's trade-off curve is that of some Gaussian mechanism")                        \
+    X(FAMILY_LAPLACE, "family-laplace",                                                            \
+      "the mechanism's trade-off curve is that of some Laplace mechanism")                         \
+    X(FAMILY_SUBSAMPLED, "family-subsampled-gaussian",                                             \
+      "the mechanism is DP-SGD with the stated sampling rate and steps, and some noise")           \
+    X(FAMILY_POINTS, "family-points", "the trade-off curve is a dilution of the one given")        \
+    X(THRESHOLD_FIXED, "threshold-fixed-before",                                                   \
+      "the threshold was fixed before the scores were seen")                                       \
+    X(BAYES_PRIOR, "jeffreys-prior",                                                               \
+      "the confidence is posterior probability under Jeffreys priors on the two rates")            \
+    X(NO_SELECTION, "no-selection-effect",                                                         \
+      "choosing the best threshold on the same data did not matter (it does: optimistic)")         \
+    X(ONE_RUN_CANARIES, "canaries-included-by-coin",                                               \
+      "every canary was put in or left out by its own fair coin (or option, uniformly)")           \
+    X(GUESSES_FIXED, "guess-count-fixed-before",                                                   \
+      "the number of guesses was fixed before the scores were seen")                               \
+    X(ONE_INSTANCE, "one-model-instance",                                                          \
+      "the number is about this one model, not about the training mechanism")                      \
+    X(FIT_GOOD, "fitted-distribution", "the fitted distribution describes the losses")             \
+    X(IID_LOSSES, "iid-points", "training and held-out points are independent draws of one law")   \
+    X(RANDOM_CANARIES, "random-canaries",                                                          \
+      "canary directions are uniform on the sphere and unknown to the training code")              \
+    X(GAUSSIAN_COSINES, "gaussian-cosines", "the cosines are normally distributed")                \
+    X(LARGE_SAMPLE, "large-sample", "the interval is a large-sample approximation")
+
+enum {
+#define DPA_ASSUMPTION_INDEX(name, file, text) DPA_ASSUMPTION_INDEX_##name,
+    DPA_ASSUMPTION_LIST(DPA_ASSUMPTION_INDEX)
+#undef DPA_ASSUMPTION_INDEX
+        DPA_ASSUMPTION_COUNT
+};
+
+typedef enum dpa_assumption {
+#define DPA_ASSUMPTION_BIT(name, file, text) DPA_ASSUME_##name = 1 << DPA_ASSUMPTION_INDEX_##name,
+    DPA_ASSUMPTION_LIST(DPA_ASSUMPTION_BIT)
+#undef DPA_ASSUMPTION_BIT
+} dpa_assumption;
+
+DPA_API const char *dpa_assumption_name(unsigned index); /* NULL past the last */
+DPA_API const char *dpa_assumption_text(unsigned index);
+
+typedef enum dpa_result_kind { DPA_BOUND, DPA_ESTIMATE } dpa_result_kind;
+
+/* A named number that only one estimator has ("fpr", "ks_p_value", …). */
+typedef struct dpa_extra {
+    char name[DPA_NAME_SIZE];
+    double value;
+} dpa_extra;
+
+typedef struct dpa_result {
+    dpa_result_kind kind;
+    char family[DPA_FAMILY_SIZE]; /* "" where no family is meant */
+    char method[DPA_NAME_SIZE];
+    char select[DPA_NAME_SIZE]; /* how the threshold or guess count was chosen; "" where there is
+                                   none */
+    double epsilon;             /* an estimate's value; NaN for a bound */
+    double epsilon_lower;
+    double epsilon_upper;          /* INFINITY is an answer; NaN: one-sided */
+    char parameter[DPA_NAME_SIZE]; /* of the family: "mu", "sigma"; "" where there is none */
+    double parameter_lower,
+        parameter_upper; /* in the order of leaking: lower belongs to epsilon_lower */
+    double confidence;
+    int sides;
+    int valid; /* 1: holds at its confidence under its assumptions; 0: optimistic, shown for
+                  comparison */
+    double threshold;
+    int has_counts;
+    dpa_counts counts;
+    double p_value; /* of the claim "at most claim_epsilon at claim_delta" */
+    unsigned assumptions;
+    double numerical_error;   /* on epsilon, absolute */
+    char note[DPA_NOTE_SIZE]; /* what the number is not; "" for nothing to add */
+    dpa_extra extra[DPA_EXTRA_COUNT];
+    size_t extra_count;
+} dpa_result;
+
+/* Everything "not given", kind bound, confidence and sides as requested. */
+DPA_API void dpa_result_init(dpa_result *result, const dpa_request *request);
+/* Silently ignored when all places are taken (a test counts them). */
+DPA_API void dpa_result_extra(dpa_result *result, const char *name, double value);
+
+typedef struct dpa_results {
+    dpa_result *items;
+    size_t count, capacity;
+} dpa_results;
+
+DPA_API dpa_status dpa_results_add(dpa_results *results, const dpa_result *result,
+                                   dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_results_free(dpa_results *results);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The result of an audit as a document: one model, shown as text, JSON or a page.
+ *
+ * A report is made by one of the dpa_audit_… calls (evidence in, every estimator that applies,
+ * verdict) or built by hand; what it shows is only what was put in. */
+#ifndef DPAUDIT_REPORT_H
+#define DPAUDIT_REPORT_H
+
+#include <stddef.h>
+
+#include "dpaudit/estimate.h"
+#include "dpaudit/evidence.h"
+#include "dpaudit/status.h"
+
+typedef struct dpa_report dpa_report;
+
+/* `command` is the word of the command line that would give it ("counts"). The request is copied.
+ */
+DPA_API dpa_status dpa_report_new(const char *command, const dpa_request *request, dpa_report **out,
+                                  dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_report_free(dpa_report *report);
+
+DPA_API dpa_status dpa_report_add(dpa_report *report, const dpa_result *result,
+                                  dpa_error *err) DPA_MUST_USE;
+/* What the evidence is: `kind` names it ("counts", "scores"); further facts by key. */
+DPA_API dpa_status dpa_report_evidence(dpa_report *report, const char *kind,
+                                       dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_report_fact(dpa_report *report, const char *key, double value,
+                                   dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_report_fact_text(dpa_report *report, const char *key, const char *value,
+                                        dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_report_lints(dpa_report *report, const dpa_lints *lints,
+                                    dpa_error *err) DPA_MUST_USE;
+/* A file that was read, for the provenance. */
+DPA_API dpa_status dpa_report_input(dpa_report *report, const char *path, const char *sha256,
+                                    dpa_error *err) DPA_MUST_USE;
+/* The command line that made it, for the provenance. */
+DPA_API dpa_status dpa_report_invocation(dpa_report *report, const char *text,
+                                         dpa_error *err) DPA_MUST_USE;
+/* Anything a command wants to give besides: a JSON object's text under its key, kept in the JSON
+ * output. */
+DPA_API dpa_status dpa_report_section(dpa_report *report, const char *key, const char *json,
+                                      dpa_error *err) DPA_MUST_USE;
+/* A chart: a Vega-Lite specification (JSON text), a title and a sentence for those who do not see
+ * it. */
+DPA_API dpa_status dpa_report_chart(dpa_report *report, const char *id, const char *title,
+                                    const char *alternative, const char *spec,
+                                    dpa_error *err) DPA_MUST_USE;
+
+DPA_API size_t dpa_report_count(const dpa_report *report);
+DPA_API const dpa_result *dpa_report_result(const dpa_report *report, size_t index);
+/* The strongest valid bound (largest epsilon_lower), or NULL. */
+DPA_API const dpa_result *dpa_report_strongest(const dpa_report *report);
+/* 1 when a valid bound exceeds the claim. */
+DPA_API int dpa_report_refuted(const dpa_report *report);
+
+typedef struct dpa_text_style {
+    int width;   /* 80 */
+    int colour;  /* 0 */
+    int unicode; /* 1 */
+} dpa_text_style;
+
+/* Each gives a string to be freed with dpa_free. */
+DPA_API dpa_status dpa_report_headline(const dpa_report *report, char **out,
+                                       dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_report_text(const dpa_report *report, const dpa_text_style *style,
+                                   char **out, dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_report_json(const dpa_report *report, char **out,
+                                   dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_free(void *block);
+
+/* ── from evidence to a report
+ * ─────────────────────────────────────────────────────────────────────── */
+
+#endif
