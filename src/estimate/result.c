@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Results and lists of them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "dpaudit/estimate.h"
+
+static const struct {
+    const char *name, *text;
+} assumptions[] = {
+#define ROW(id, name, text) {name, text},
+    DPA_ASSUMPTION_LIST(ROW)
+#undef ROW
+};
+
+const char *dpa_assumption_name(unsigned index) {
+    return index < DPA_ASSUMPTION_COUNT ? assumptions[index].name : NULL;
+}
+
+const char *dpa_assumption_text(unsigned index) {
+    return index < DPA_ASSUMPTION_COUNT ? assumptions[index].text : NULL;
+}
+
+void dpa_result_init(dpa_result *result, const dpa_request *request) {
+    *result = (dpa_result){
+        .kind = DPA_BOUND,
+        .epsilon = NAN,
+        .epsilon_lower = NAN,
+        .epsilon_upper = NAN,
+        .parameter_lower = NAN,
+        .parameter_upper = NAN,
+        .confidence = request->confidence,
+        .sides = request->sides,
+        .valid = 1,
+        .threshold = NAN,
+        .p_value = NAN,
+        .numerical_error = NAN,
+    };
+}
+
+void dpa_result_extra(dpa_result *result, const char *name, double value) {
+    if (result->extra_count == DPA_EXTRA_COUNT) return;
+    dpa_extra *extra = &result->extra[result->extra_count++];
+    (void)snprintf(extra->name, sizeof extra->name, "%s", name);
+    extra->value = value;
+}
+
+dpa_status dpa_results_add(dpa_results *results, const dpa_result *result, dpa_error *err) {
+    if (results->count == results->capacity) {
+        const size_t capacity = results->capacity > 0 ? 2 * results->capacity : 8;
+        dpa_result *grown = dpa__realloc(results->items, capacity, sizeof *grown, err);
+        if (grown == NULL) return DPA_NO_MEMORY;
+        results->items = grown;
+        results->capacity = capacity;
+    }
+    results->items[results->count++] = *result;
+    return DPA_OK;
+}
+
+void dpa_results_free(dpa_results *results) {
+    if (results == NULL) return;
+    free(results->items);
+    *results = (dpa_results){0};
+}

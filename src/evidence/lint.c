@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Lints: what is odd about the evidence, collected while it is read. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/evidence.h"
+
+dpa_status dpa_lints_add(dpa_lints *lints, dpa_error *err, const char *code, const char *format,
+                         ...) {
+    if (lints->count == lints->capacity) {
+        const size_t capacity = lints->capacity > 0 ? 2 * lints->capacity : 8;
+        dpa_lint *grown = dpa__realloc(lints->items, capacity, sizeof *grown, err);
+        if (grown == NULL) return DPA_NO_MEMORY;
+        lints->items = grown;
+        lints->capacity = capacity;
+    }
+    dpa_lint *lint = &lints->items[lints->count++];
+    (void)snprintf(lint->code, sizeof lint->code, "%s", code);
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(lint->text, sizeof lint->text, format, args);
+    va_end(args);
+    return DPA_OK;
+}
+
+void dpa_lints_free(dpa_lints *lints) {
+    if (lints == NULL) return;
+    free(lints->items);
+    *lints = (dpa_lints){0};
+}
