@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Building a report piece by piece. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "report/model.h"
+
+dpa_status dpa__json_set(json_t *object, const char *key, json_t *value, dpa_error *err) {
+    if (value == NULL || json_object_set_new(object, key, value) != 0)
+        return dpa__fail(err, DPA_NO_MEMORY, "no memory for '%s' in the report", key);
+    return DPA_OK;
+}
+
+dpa_status dpa__json_append(json_t *array, json_t *value, dpa_error *err) {
+    if (value == NULL || json_array_append_new(array, value) != 0)
+        return dpa__fail(err, DPA_NO_MEMORY, "no memory for a part of the report");
+    return DPA_OK;
+}
+
+dpa_status dpa_report_new(const char *command, const dpa_request *request, dpa_report **out,
+                          dpa_error *err) {
+    *out = NULL;
+    DPA_TRY(dpa_request_check(request, err));
+    dpa_report *report = DPA_NEW(dpa_report, err);
+    if (report == NULL) return DPA_NO_MEMORY;
+    (void)snprintf(report->command, sizeof report->command, "%s", command);
+    report->request = *request;
+    report->request.progress = (dpa_progress){0}; /* belongs to the call, not to its result */
+    report->evidence = json_object();
+    report->lints = json_array();
+    report->inputs = json_array();
+    report->sections = json_object();
+    report->charts = json_array();
+    report->provenance = json_object();
+    if (!report->evidence || !report->lints || !report->inputs || !report->sections ||
+        !report->charts || !report->provenance) {
+        dpa_report_free(report);
+        return dpa__fail(err, DPA_NO_MEMORY, "no memory for a report");
+    }
+    *out = report;
+    return DPA_OK;
+}
+
+void dpa_report_free(dpa_report *report) {
+    if (report == NULL) return;
+    dpa_results_free(&report->results);
+    json_decref(report->evidence);
+    json_decref(report->lints);
+    json_decref(report->inputs);
+    json_decref(report->sections);
+    json_decref(report->charts);
+    json_decref(report->provenance);
+    free(report);
+}
+
+void dpa_free(void *block) {
+    free(block);
+}
+
+dpa_status dpa_report_add(dpa_report *report, const dpa_result *result, dpa_error *err) {
+    return dpa_results_add(&report->results, result, err);
+}
+
+/* Text from outside may be any bytes; JSON wants UTF-8, so what is not becomes '?'. */
+static json_t *json_text(const char *text) {
+    json_t *value = json_string(text);
+    if (value != NULL) return value;
+    char *ascii = dpa__strdup(text, NULL);
+    if (ascii == NULL) return NULL;
+    for (char *c = ascii; *c != '\0'; ++c)
+        if ((unsigned char)*c >= 0x80) *c = '?';
+    value = json_string(ascii);
+    free(ascii);
+    return value;
+}
+
+dpa_status dpa_report_evidence(dpa_report *report, const char *kind, dpa_error *err) {
+    return dpa__json_set(report->evidence, "kind", json_text(kind), err);
+}
+
+dpa_status dpa_report_fact(dpa_report *report, const char *key, double value, dpa_error *err) {
+    return dpa__json_set(report->evidence, key, dpa__json_number(value), err);
+}
+
+dpa_status dpa_report_fact_text(dpa_report *report, const char *key, const char *value,
+                                dpa_error *err) {
+    return dpa__json_set(report->evidence, key, json_text(value), err);
+}
+
+dpa_status dpa_report_lints(dpa_report *report, const dpa_lints *lints, dpa_error *err) {
+    for (size_t i = 0; i < lints->count; ++i) {
+        json_t *lint = json_object();
+        DPA_TRY(dpa__json_append(report->lints, lint, err));
+        DPA_TRY(dpa__json_set(lint, "code", json_text(lints->items[i].code), err));
+        DPA_TRY(dpa__json_set(lint, "text", json_text(lints->items[i].text), err));
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa_report_input(dpa_report *report, const char *path, const char *sha256,
+                            dpa_error *err) {
+    json_t *input = json_object();
+    DPA_TRY(dpa__json_append(report->inputs, input, err));
+    DPA_TRY(dpa__json_set(input, "path", json_text(path), err));
+    return dpa__json_set(input, "sha256", json_text(sha256), err);
+}
+
+dpa_status dpa_report_invocation(dpa_report *report, const char *text, dpa_error *err) {
+    return dpa__json_set(report->provenance, "command", json_text(text), err);
+}
+
+static dpa_status parse(const char *what, const char *text, json_t **out, dpa_error *err) {
+    json_error_t problem;
+    *out = json_loads(text, JSON_DECODE_ANY, &problem);
+    if (*out != NULL) return DPA_OK;
+    return dpa__fail(err, DPA_BAD_ARGUMENT, "%s is not JSON: line %d: %s", what, problem.line,
+                     problem.text);
+}
+
+dpa_status dpa_report_section(dpa_report *report, const char *key, const char *json,
+                              dpa_error *err) {
+    json_t *value = NULL;
+    DPA_TRY(parse(key, json, &value, err));
+    return dpa__json_set(report->sections, key, value, err);
+}
+
+dpa_status dpa_report_chart(dpa_report *report, const char *id, const char *title,
+                            const char *alternative, const char *spec, dpa_error *err) {
+    json_t *value = NULL;
+    DPA_TRY(parse("chart", spec, &value, err));
+    json_t *chart = json_object();
+    dpa_status status = dpa__json_set(chart, "spec", value, err);
+    if (status != DPA_OK) {
+        json_decref(chart);
+        return status;
+    }
+    DPA_TRY(dpa__json_append(report->charts, chart, err));
+    DPA_TRY(dpa__json_set(chart, "id", json_text(id), err));
+    DPA_TRY(dpa__json_set(chart, "title", json_text(title), err));
+    return dpa__json_set(chart, "alternative", json_text(alternative), err);
+}
+
+size_t dpa_report_count(const dpa_report *report) {
+    return report->results.count;
+}
+
+const dpa_result *dpa_report_result(const dpa_report *report, size_t index) {
+    return index < report->results.count ? &report->results.items[index] : NULL;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A report for a terminal: what was looked at, a table of all bounds, the sentence that counts, and
+ * what it stands on. Reads well at 80 columns. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/model.h"
+
+enum { COLUMNS = 7, CELL = 64, MIN_WIDTH = 40 };
+
+typedef struct row {
+    char cell[COLUMNS][CELL];
+} row;
+
+/* Columns that a terminal shows: UTF-8 continuation bytes take none. */
+static int shown_width(const char *text) {
+    int width = 0;
+    for (; *text != '\0'; ++text) width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+static void put_number(char *cell, double value) {
+    if (isnan(value))
+        cell[0] = '\0';
+    else if (isinf(value))
+        (void)snprintf(cell, CELL, "%s", "inf");
+    else
+        (void)snprintf(cell, CELL, "%.4f", value);
+}
+
+static void fill_row(row *r, const dpa_report *report, const dpa_result *result,
+                     const dpa_text_style *style) {
+    const int estimate = result->kind == DPA_ESTIMATE;
+    (void)snprintf(r->cell[0], CELL, "%.32s", result->family[0] ? result->family : "-");
+    (void)snprintf(r->cell[1], CELL, "%s", result->method);
+    (void)snprintf(r->cell[2], CELL, "%s", result->select[0] ? result->select : "-");
+    put_number(r->cell[3], result->epsilon);
+    put_number(r->cell[4], result->epsilon_lower);
+    put_number(r->cell[5], result->epsilon_upper);
+    const char *mark = style->unicode ? "✓" : "yes";
+    if (estimate)
+        (void)snprintf(r->cell[6], CELL, "estimate");
+    else if (!result->valid)
+        (void)snprintf(r->cell[6], CELL, "optimistic");
+    else if (dpa__refutes(&report->request, result))
+        (void)snprintf(r->cell[6], CELL, "%s refutes", mark);
+    else
+        (void)snprintf(r->cell[6], CELL, "%s", mark);
+}
+
+/* A column that no row uses is left out. */
+static void measure(const row *rows, size_t count, const row *head, int *width) {
+    for (int c = 0; c < COLUMNS; ++c) {
+        width[c] = 0;
+        for (size_t i = 0; i < count; ++i) {
+            const int w = shown_width(rows[i].cell[c]);
+            if (strcmp(rows[i].cell[c], "-") != 0 && w > width[c]) width[c] = w;
+        }
+        if (width[c] > 0 && shown_width(head->cell[c]) > width[c])
+            width[c] = shown_width(head->cell[c]);
+    }
+}
+
+static void print_row(dpa__text *out, const row *r, const int *width) {
+    dpa__text_add(out, " ");
+    for (int c = 0; c < COLUMNS; ++c) {
+        if (width[c] == 0) continue;
+        const int pad = width[c] - shown_width(r->cell[c]);
+        const int right = c >= 3 && c <= 5;
+        dpa__text_printf(out, " %*s%s%*s", right ? pad : 0, "", r->cell[c], right ? 0 : pad, "");
+    }
+    while (out->length > 0 && out->data != NULL && out->data[out->length - 1] == ' ')
+        out->data[--out->length] = '\0';
+    dpa__text_add(out, "\n");
+}
+
+static void print_table(dpa__text *out, const dpa_report *report, const dpa_text_style *style) {
+    const size_t count = report->results.count;
+    row head = {{"family", "method", "threshold", "estimate", "lower", "upper", "valid"}};
+    (void)snprintf(head.cell[3], CELL, "%s", style->unicode ? "ε" : "eps");
+    (void)snprintf(head.cell[4], CELL, "%s", style->unicode ? "ε ≥" : "eps >=");
+    (void)snprintf(head.cell[5], CELL, "%s", style->unicode ? "ε ≤" : "eps <=");
+    enum { BLOCK = 64 };
+    row rows[BLOCK];
+    const size_t shown = count < BLOCK ? count : BLOCK;
+    int width[COLUMNS];
+    for (size_t i = 0; i < shown; ++i) fill_row(&rows[i], report, &report->results.items[i], style);
+    measure(rows, shown, &head, width);
+    print_row(out, &head, width);
+    for (size_t i = 0; i < shown; ++i) print_row(out, &rows[i], width);
+    if (shown < count) dpa__text_printf(out, "  … and %zu more: see --json\n", count - shown);
+}
+
+/* Words that fit the width; continuation lines are indented. */
+static void print_wrapped(dpa__text *out, const char *text, int width, int indent) {
+    int column = 0;
+    while (*text != '\0') {
+        const size_t length = strcspn(text, " ");
+        char word[DPA_TEXT_SIZE];
+        (void)snprintf(word, sizeof word, "%.*s", (int)length, text);
+        const int w = shown_width(word);
+        if (column > 0 && column + 1 + w > width) {
+            dpa__text_printf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > 0) {
+            dpa__text_add(out, " ");
+            ++column;
+        }
+        dpa__text_add(out, word);
+        column += w;
+        text += length;
+        while (*text == ' ') ++text;
+    }
+    dpa__text_add(out, "\n");
+}
+
+static void print_evidence(dpa__text *out, const dpa_report *report) {
+    const char *key;
+    json_t *value;
+    const char *separator = ": ";
+    dpa__text_printf(out, "dpaudit %s", report->command);
+    json_object_foreach(report->evidence, key, value) {
+        char number[40];
+        if (strcmp(key, "kind") == 0 || (!json_is_number(value) && !json_is_string(value)))
+            continue;
+        (void)snprintf(number, sizeof number, "%.6g", json_number_value(value));
+        dpa__text_printf(out, "%s%s %s", separator, key,
+                         json_is_string(value) ? json_string_value(value) : number);
+        separator = ", ";
+    }
+    dpa__text_printf(out, "%sδ %g, confidence %.4g%%%s\n", separator, report->request.delta,
+                     100.0 * report->request.confidence,
+                     report->request.sides == 1 ? " (one-sided)" : " (two-sided)");
+}
+
+static void print_lints(dpa__text *out, const dpa_report *report, int width) {
+    size_t index;
+    json_t *lint;
+    json_array_foreach(report->lints, index, lint) {
+        dpa__text line = {0};
+        dpa__text_printf(&line, "note: %s", json_string_value(json_object_get(lint, "text")));
+        if (!line.failed) print_wrapped(out, line.data, width, 6);
+        dpa__text_free(&line);
+    }
+}
+
+static void print_basis(dpa__text *out, const dpa_report *report, int width) {
+    const dpa_result *best = dpa_report_strongest(report);
+    if (best == NULL && report->results.count > 0) best = &report->results.items[0];
+    if (best == NULL) return;
+    for (unsigned i = 0; i < DPA_ASSUMPTION_COUNT; ++i) {
+        char line[512];
+        if ((best->assumptions >> i & 1U) == 0) continue;
+        (void)snprintf(line, sizeof line, "  assumes: %s", dpa_assumption_text(i));
+        print_wrapped(out, line + 2, width, 9);
+    }
+    if (best->note[0]) print_wrapped(out, best->note, width, 2);
+    size_t valid = 0;
+    for (size_t i = 0; i < report->results.count; ++i)
+        valid += report->results.items[i].kind == DPA_BOUND && report->results.items[i].valid;
+    if (valid > 1)
+        print_wrapped(
+            out,
+            "Each bound holds at its confidence by itself; to name the largest of several "
+            "after looking is a choice. Fix one with --family and --method.",
+            width, 2);
+}
+
+dpa_status dpa_report_text(const dpa_report *report, const dpa_text_style *style, char **out,
+                           dpa_error *err) {
+    dpa_text_style used = style != NULL ? *style : (dpa_text_style){80, 0, 1};
+    if (used.width < MIN_WIDTH) used.width = MIN_WIDTH;
+    dpa__text text = {0};
+    char *headline = NULL;
+    const dpa_status status = dpa_report_headline(report, &headline, err);
+    if (status != DPA_OK) return status;
+    print_evidence(&text, report);
+    dpa__text_add(&text, "\n");
+    if (report->results.count > 0) {
+        print_table(&text, report, &used);
+        dpa__text_add(&text, "\n");
+    }
+    if (used.colour) dpa__text_add(&text, dpa_report_refuted(report) ? "\033[1;31m" : "\033[1m");
+    print_wrapped(&text, headline, used.width, 0);
+    if (used.colour) dpa__text_add(&text, "\033[0m");
+    dpa_free(headline);
+    print_basis(&text, report, used.width);
+    print_lints(&text, report, used.width);
+    return dpa__text_take(&text, out, err);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The verdict: which bound counts, and the sentence that says so. A bound of 0 means "nothing
+ * shown", never "private", and a claim that is not refuted is not thereby proved. */
+#include <math.h>
+
+#include "base/error.h"
+#include "report/model.h"
+
+double dpa__claim_delta(const dpa_request *request) {
+    return isnan(request->claim_delta) ? request->delta : request->claim_delta;
+}
+
+int dpa__claim_is_comparable(const dpa_request *request) {
+    return !isnan(request->claim_epsilon) && request->delta >= dpa__claim_delta(request);
+}
+
+int dpa__refutes(const dpa_request *request, const dpa_result *result) {
+    return dpa__claim_is_comparable(request) && result->kind == DPA_BOUND && result->valid &&
+           result->epsilon_lower > request->claim_epsilon;
+}
+
+const dpa_result *dpa_report_strongest(const dpa_report *report) {
+    const dpa_result *best = NULL;
+    for (size_t i = 0; i < report->results.count; ++i) {
+        const dpa_result *result = &report->results.items[i];
+        if (result->kind != DPA_BOUND || !result->valid || isnan(result->epsilon_lower)) continue;
+        if (best == NULL || result->epsilon_lower > best->epsilon_lower) best = result;
+    }
+    return best;
+}
+
+int dpa_report_refuted(const dpa_report *report) {
+    for (size_t i = 0; i < report->results.count; ++i)
+        if (dpa__refutes(&report->request, &report->results.items[i])) return 1;
+    return 0;
+}
+
+static void add_name(dpa__text *out, const dpa_result *result) {
+    dpa__text_printf(out, "%s%s%s%s%s", result->family, result->family[0] ? " family, " : "",
+                     result->method, result->select[0] ? ", " : "", result->select);
+}
+
+static void headline_of_estimate(dpa__text *out, const dpa_report *report) {
+    for (size_t i = 0; i < report->results.count; ++i) {
+        const dpa_result *result = &report->results.items[i];
+        if (result->kind != DPA_ESTIMATE) continue;
+        dpa__text_printf(out, "Estimated ε = %.4g at δ = %g (%s): an estimate, not a bound.",
+                         result->epsilon, report->request.delta, result->method);
+        return;
+    }
+    dpa__text_add(out, "No result: no estimator applies to this evidence.");
+}
+
+static void headline_of_bound(dpa__text *out, const dpa_report *report, const dpa_result *best) {
+    const dpa_request *request = &report->request;
+    const double percent = 100.0 * best->confidence;
+    if (dpa_report_refuted(report)) {
+        dpa__text_printf(out,
+                         "REFUTED: the claim ε ≤ %.6g (δ = %g) does not stand; the leak is at "
+                         "least ε = %.4f with %.4g%% confidence (",
+                         request->claim_epsilon, dpa__claim_delta(request), best->epsilon_lower,
+                         percent);
+        add_name(out, best);
+        dpa__text_add(out, ").");
+        return;
+    }
+    if (!(best->epsilon_lower > 0.0))
+        dpa__text_printf(out,
+                         "Nothing shown: no valid bound above 0 with %.4g%% confidence; this does "
+                         "not mean private.",
+                         percent);
+    else {
+        dpa__text_printf(out, "The leak is at least ε = %.4f at δ = %g with %.4g%% confidence (",
+                         best->epsilon_lower, request->delta, percent);
+        add_name(out, best);
+        dpa__text_add(out, ").");
+    }
+    if (isnan(request->claim_epsilon)) return;
+    if (dpa__claim_is_comparable(request))
+        dpa__text_printf(out, " The claim ε ≤ %.6g is not refuted, which does not prove it.",
+                         request->claim_epsilon);
+    else
+        dpa__text_printf(out,
+                         " The claim is at δ = %g and cannot be compared at the smaller δ = %g: "
+                         "use --delta %g.",
+                         dpa__claim_delta(request), request->delta, dpa__claim_delta(request));
+}
+
+dpa_status dpa_report_headline(const dpa_report *report, char **out, dpa_error *err) {
+    dpa__text text = {0};
+    const dpa_result *best = dpa_report_strongest(report);
+    if (best == NULL)
+        headline_of_estimate(&text, report);
+    else
+        headline_of_bound(&text, report, best);
+    return dpa__text_take(&text, out, err);
+}
