@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Text to double, correctly rounded, whatever the locale; and half precision to double. */
+#ifndef DPA_BASE_NUMBER_H
+#define DPA_BASE_NUMBER_H
+
+#include <stdint.h>
+
+typedef enum dpa__number {
+    DPA__NUMBER_OK,
+    DPA__NUMBER_NONE,  /* no number starts here */
+    DPA__NUMBER_LARGE, /* beyond the doubles */
+    DPA__NUMBER_LONG   /* more characters than any number needs (1000) */
+} dpa__number;
+
+/* The longest number at *at: sign, digits, point, exponent; inf, infinity, nan in any case. *at
+ * moves behind it. A number that is too small becomes 0. */
+dpa__number dpa__number_parse(const char **at, const char *end, double *out);
+/* What is wrong, for an error text. */
+const char *dpa__number_problem(dpa__number result);
+
+double dpa__half_to_double(uint16_t half);
+
+/* The first characters of [at, end) up to a line's end, made fit to print: for error texts. */
+enum { DPA__EXCERPT_SIZE = 40 };
+const char *dpa__excerpt(char out[DPA__EXCERPT_SIZE], const char *at, const char *end);
+
+#endif
