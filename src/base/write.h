@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files that appear whole or not at all: written under a temporary name in the same folder, synced
+ * to disk, then renamed. What is not a plain file (/dev/null, a pipe) is written to directly. */
+#ifndef DPA_BASE_WRITE_H
+#define DPA_BASE_WRITE_H
+
+#include <stddef.h>
+
+#include "dpaudit/status.h"
+
+typedef struct dpa__writer dpa__writer;
+
+dpa_status dpa__writer_open(const char *path, dpa__writer **out, dpa_error *err);
+dpa_status dpa__writer_add(dpa__writer *writer, const void *bytes, size_t count, dpa_error *err);
+/* The file is there under its name, or an error and no trace of it. Frees the writer. */
+dpa_status dpa__writer_commit(dpa__writer *writer, dpa_error *err);
+/* Removes what was written; NULL-safe. */
+void dpa__writer_abandon(dpa__writer *writer);
+
+/* All of it in one call. */
+dpa_status dpa__write_file(const char *path, const void *bytes, size_t count, dpa_error *err);
+
+#endif
