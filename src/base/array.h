@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Arrays from streams: one reader per format, and the part that the binary ones share. */
+#ifndef DPA_BASE_ARRAY_H
+#define DPA_BASE_ARRAY_H
+
+#include "base/stream.h"
+#include "base/text.h"
+#include "dpaudit/data.h"
+
+/* Any format, told by the first bytes. What dpa_array_read does once the file is open. */
+dpa_status dpa__array_from_stream(dpa__stream *stream, const char *member, dpa_array *out,
+                                  dpa_error *err);
+
+dpa_status dpa__npy_read(dpa__stream *stream, dpa_array *out, dpa_error *err);
+dpa_status dpa__npz_read(dpa__stream *stream, const char *member, dpa_array *out, dpa_error *err);
+dpa_status dpa__idx_read(dpa__stream *stream, dpa_array *out, dpa_error *err);
+dpa_status dpa__numbers_read(dpa__stream *stream, dpa_array *out, dpa_error *err);
+
+int dpa__npy_matches(const unsigned char *bytes, size_t count);
+int dpa__npz_matches(const unsigned char *bytes, size_t count);
+int dpa__idx_matches(const unsigned char *bytes, size_t count);
+
+/* How the elements lie in the file. */
+typedef struct dpa__layout {
+    int swapped; /* the other byte order */
+    int fortran; /* first index fastest */
+} dpa__layout;
+
+/* The elements of an array whose dtype, ndim and shape are set: counts them (no product may
+ * overflow), reads them and turns them to native C order. Then the stream must end. */
+dpa_status dpa__array_fill(dpa__stream *stream, dpa__layout layout, dpa_array *array,
+                           dpa_error *err);
+
+/* The bytes in front of the elements of an NPY file, version 1. */
+void dpa__npy_header(const dpa_array *array, dpa__text *out);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* NPZ: a zip archive of NPY files, NAME.npy for each array, stored or deflated, on libzip (which
+ * checks the CRC of what is read). A plain file is read in place; what comes through a pipe or out
+ * of gzip is held in memory, for a zip's table of contents is at its end. */
+#include <stdlib.h>
+#include <string.h>
+#include <zip.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+typedef struct archive {
+    zip_t *zip;
+    char *bytes; /* the archive, where it is held in memory */
+    char sha256[DPA_SHA256_SIZE];
+} archive;
+
+int dpa__npz_matches(const unsigned char *bytes, size_t count) {
+    return count >= 4 && (memcmp(bytes, "PK\3\4", 4) == 0 || memcmp(bytes, "PK\5\6", 4) == 0);
+}
+
+static void close_archive(archive *a) {
+    if (a->zip != NULL) zip_discard(a->zip);
+    free(a->bytes);
+}
+
+static dpa_status fail_zip(const char *name, zip_error_t *error, dpa_error *err) {
+    const int no_memory = zip_error_code_zip(error) == ZIP_ER_MEMORY;
+    return dpa__fail_file(err, no_memory ? DPA_NO_MEMORY : DPA_BAD_INPUT, name,
+                          "not a sound NPZ (zip) file: %s", zip_error_strerror(error));
+}
+
+static dpa_status open_source(dpa__stream *stream, archive *a, zip_source_t **source,
+                              zip_error_t *error, dpa_error *err) {
+    FILE *file;
+    size_t count;
+    *source = NULL;
+    DPA_TRY(dpa__stream_seekable(stream, &file, err));
+    if (file != NULL) {
+        *source = zip_source_filep_create(file, 0, -1, error);
+        if (*source == NULL) (void)fclose(file);
+    } else {
+        DPA_TRY(dpa__stream_read_all(stream, &a->bytes, &count, err));
+        *source = zip_source_buffer_create(a->bytes, count, 0, error);
+    }
+    if (*source == NULL) return fail_zip(dpa__stream_name(stream), error, err);
+    return DPA_OK;
+}
+
+static dpa_status open_archive(dpa__stream *stream, archive *a, dpa_error *err) {
+    zip_error_t error;
+    zip_source_t *source;
+    zip_error_init(&error);
+    dpa_status status = open_source(stream, a, &source, &error, err);
+    if (status == DPA_OK) {
+        a->zip = zip_open_from_source(source, ZIP_RDONLY, &error);
+        if (a->zip == NULL) {
+            zip_source_free(source);
+            status = fail_zip(dpa__stream_name(stream), &error, err);
+        }
+    }
+    zip_error_fini(&error);
+    if (status == DPA_OK) status = dpa__stream_finish(stream, "the archive", a->sha256, err);
+    return status;
+}
+
+/* The length of an array's name: of "x.npy" it is "x"; 0 for what is not an array. */
+static size_t array_name(const char *entry) {
+    const size_t length = entry != NULL ? strlen(entry) : 0;
+    return length > 4 && strcmp(entry + length - 4, ".npy") == 0 ? length - 4 : 0;
+}
+
+/* How many arrays there are; *index is the one called `member`, or any if that is NULL, or -1. */
+static size_t find_array(zip_t *zip, const char *member, zip_int64_t *index) {
+    const zip_int64_t entries = zip_get_num_entries(zip, 0);
+    size_t arrays = 0;
+    *index = -1;
+    for (zip_int64_t i = 0; i < entries; ++i) {
+        const char *entry = zip_get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+        const size_t length = array_name(entry);
+        if (length == 0) continue;
+        ++arrays;
+        if (member == NULL || (strlen(member) == length && memcmp(entry, member, length) == 0))
+            *index = i;
+    }
+    return arrays;
+}
+
+static dpa_status fail_names(zip_t *zip, const char *name, const char *member, size_t arrays,
+                             dpa_error *err) {
+    enum { ROOM = 300 };
+    char list[ROOM + 8] = "";
+    size_t used = 0;
+    const zip_int64_t entries = zip_get_num_entries(zip, 0);
+    for (zip_int64_t i = 0; i < entries && used < ROOM; ++i) {
+        const char *entry = zip_get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+        const size_t length = array_name(entry);
+        if (length == 0) continue;
+        const int added = snprintf(list + used, ROOM - used, "%s%.*s", used > 0 ? ", " : "",
+                                   (int)(length < 60 ? length : 60), entry);
+        used += (size_t)added;
+    }
+    if (used >= ROOM) memcpy(list + ROOM - 1, " ...", 5);
+    if (arrays == 0)
+        return dpa__fail_file(err, DPA_BAD_INPUT, name,
+                              "the archive holds no array (NAME.npy); an NPZ is right");
+    if (member == NULL)
+        return dpa__fail_file(err, DPA_BAD_INPUT, name,
+                              "the NPZ holds %zu arrays (%s) where one is expected", arrays, list);
+    return dpa__fail_file(err, DPA_BAD_INPUT, name, "the NPZ has no array '%.100s'; it has %s",
+                          member, list);
+}
+
+typedef struct member_source {
+    zip_file_t *file;
+    const char *name;
+} member_source;
+
+static ptrdiff_t read_member(void *user, void *to, size_t max, dpa_error *err) {
+    member_source *m = user;
+    const zip_int64_t got = zip_fread(m->file, to, max);
+    if (got >= 0) return (ptrdiff_t)got;
+    (void)fail_zip(m->name, zip_file_get_error(m->file), err);
+    return -1;
+}
+
+static dpa_status read_entry(zip_t *zip, zip_int64_t index, const char *name, dpa_array *out,
+                             dpa_error *err) {
+    dpa__stream *stream = NULL;
+    dpa__text label = {0};
+    member_source m = {.file = zip_fopen_index(zip, (zip_uint64_t)index, 0)};
+    if (m.file == NULL) return fail_zip(name, zip_get_error(zip), err);
+    dpa__text_printf(&label, "%s[%s]", name,
+                     zip_get_name(zip, (zip_uint64_t)index, ZIP_FL_ENC_RAW));
+    m.name = label.failed ? name : label.data;
+    dpa_status status = dpa__stream_open_call(m.name, read_member, &m, &stream, err);
+    if (status == DPA_OK) status = dpa__stream_need(stream, 8, err);
+    if (status == DPA_OK) {
+        size_t count;
+        const unsigned char *bytes = dpa__stream_window(stream, &count);
+        status = dpa__npy_matches(bytes, count)
+                     ? dpa__npy_read(stream, out, err)
+                     : dpa__fail_offset(err, DPA_BAD_INPUT, m.name, 0, "not an NPY file");
+    }
+    dpa__stream_close(stream);
+    dpa__text_free(&label);
+    (void)zip_fclose(m.file);
+    return status;
+}
+
+dpa_status dpa__npz_read(dpa__stream *stream, const char *member, dpa_array *out, dpa_error *err) {
+    archive a = {0};
+    const char *const name = dpa__stream_name(stream);
+    zip_int64_t index = -1;
+    dpa_status status = open_archive(stream, &a, err);
+    if (status == DPA_OK) {
+        const size_t arrays = find_array(a.zip, member, &index);
+        status = index < 0 || (member == NULL && arrays > 1)
+                     ? fail_names(a.zip, name, member, arrays, err)
+                     : read_entry(a.zip, index, name, out, err);
+    }
+    memcpy(out->sha256, a.sha256, sizeof a.sha256);
+    close_archive(&a);
+    return status;
+}
+
+int dpa_npz_has(const char *path, const char *member) {
+    int flags_error;
+    zip_int64_t index;
+    zip_t *zip = strcmp(path, "-") == 0 ? NULL : zip_open(path, ZIP_RDONLY, &flags_error);
+    if (zip == NULL) return 0;
+    (void)find_array(zip, member, &index);
+    zip_discard(zip);
+    return index >= 0;
+}
