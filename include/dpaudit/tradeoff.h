@@ -3,7 +3,11 @@
  *
  * A curve is immutable once made and may be shared between threads. All answers are computed in the
  * log domain where a tail is small; an answer that is infinite is INFINITY, never NaN (NaN only for
- * an argument outside its domain). */
+ * an argument outside its domain).
+ *
+ * A curve f describes the test of one ordered pair: non-member (null) against member. Where f is
+ * flat or vertical, an inverse is the smallest rate that will do (the infimum). A family whose
+ * parameter is infinite gives no privacy: f = 0, also at α = 0. */
 #ifndef DPAUDIT_TRADEOFF_H
 #define DPAUDIT_TRADEOFF_H
 
@@ -28,7 +32,13 @@ DPA_API dpa_status dpa_curve_subsampled_gaussian(double q, double sigma, dpa_cur
  * no point lies below. Points may come in any order. */
 DPA_API dpa_status dpa_curve_points(const double *fpr, const double *fnr, size_t count,
                                     dpa_curve **out, dpa_error *err) DPA_MUST_USE;
-/* The same from a CSV with header `fpr,fnr`. */
+/* The test between two discrete distributions: cell i has probability member[i] for a member and
+ * nonmember[i] for a non-member; each sums to 1 (to 1e-9). Accurate at both ends, where 1 − fnr
+ * would lose what is small. Cells may come in any order; a cell with one mass zero decides the
+ * test. */
+DPA_API dpa_status dpa_curve_masses(const double *member, const double *nonmember, size_t count,
+                                    dpa_curve **out, dpa_error *err) DPA_MUST_USE;
+/* dpa_curve_points from a CSV with header `fpr,fnr`. */
 DPA_API dpa_status dpa_curve_read(const char *path, dpa_curve **out, dpa_error *err) DPA_MUST_USE;
 /* t·f(α) + (1−t)(1−α), t in [0,1]: what is left of a curve when only a share t of the runs is
  * exposed. */
@@ -40,12 +50,15 @@ DPA_API void dpa_curve_free(dpa_curve *curve);
 DPA_API double dpa_curve_fnr(const dpa_curve *curve, double fpr);
 DPA_API double dpa_curve_tpr(const dpa_curve *curve, double fpr);
 /* The inverse: the smallest α with f(α) ≤ β; and the smallest α with 1−f(α) ≥ tpr, accurate for
- * small tpr. */
+ * small tpr. Cost: closed form for dp, gaussian, laplace; a binary search over n points; a root
+ * search where a diluted or subsampled curve has no closed inverse. */
 DPA_API double dpa_curve_fpr(const dpa_curve *curve, double fnr);
 DPA_API double dpa_curve_fpr_at_tpr(const dpa_curve *curve, double tpr);
 /* log f(e^log_fpr): for rates below the range of double. */
 DPA_API double dpa_curve_log_fnr(const dpa_curve *curve, double log_fpr);
-/* δ(ε) = sup over α of 1 − f(α) − e^ε α, its logarithm, and ε(δ). ε ≥ 0. */
+/* δ(ε), its logarithm, and ε(δ): the DP guarantee of the curve. δ(ε) is the supremum over α of
+ * 1 − f(α) − e^ε α, of f as given and of its inverse: the larger of the two where f is not
+ * symmetric. ε(δ) is the smallest ε ≥ 0 with δ(ε) ≤ δ. */
 DPA_API double dpa_curve_delta(const dpa_curve *curve, double epsilon);
 DPA_API double dpa_curve_log_delta(const dpa_curve *curve, double epsilon);
 DPA_API double dpa_curve_epsilon(const dpa_curve *curve, double delta);

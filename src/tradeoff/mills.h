@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The Mills ratio R(t) = (1 − Φ(t)) / φ(t): what is left of a normal tail when its exponential
+ * factor is taken out. */
+#ifndef DPA_TRADEOFF_MILLS_H
+#define DPA_TRADEOFF_MILLS_H
+
+double dpa__mills(double t);     /* R(t); overflows below t = −38 */
+double dpa__log_mills(double t); /* any t */
+/* −R'(t) = 1 − t R(t), without cancellation. */
+double dpa__mills_drop(double t);
+
+#endif
