@@ -1,9 +1,111 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The dpaudit command: a table of commands and the way into one of them. */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "dpaudit/dpaudit.h"
+#include "commands.h"
+#include "help.h"
+#include "output.h"
 
-int main(void) {
-    (void)printf("dpaudit %s\n", dpa_version());
+#define DECLARE(name) extern const command command_##name;
+COMMAND_LIST(DECLARE)
+#undef DECLARE
+
+#define POINT(name) &command_##name,
+static const command *const table[] = {COMMAND_LIST(POINT)};
+#undef POINT
+
+enum { COMMAND_COUNT = (int)(sizeof table / sizeof table[0]) };
+
+size_t command_count(void) {
+    return COMMAND_COUNT;
+}
+
+const command *command_at(size_t index) {
+    return table[index];
+}
+
+const command *command_find(const char *name) {
+    for (size_t i = 0; i < COMMAND_COUNT; ++i)
+        if (strcmp(table[i]->name, name) == 0) return table[i];
+    return NULL;
+}
+
+static int run_command(const command *cmd, int argc, char **argv) {
+    word_list words = {0};
+    void *options = calloc(1, cmd->size);
+    if (options == NULL) {
+        (void)fputs("dpaudit: out of memory\n", stderr);
+        return EXIT_FAILURE_RUNNING;
+    }
+    cmd->init(options);
+    int code = options_parse(cmd, argc, argv, options, &words);
+    if (code == 0) code = cmd->run(options, &words);
+    words_free(&words);
+    options_free(cmd, options);
+    free(options);
+    return code;
+}
+
+static int unknown(const char *name) {
+    (void)fprintf(stderr, "dpaudit: there is no command '%s'\nTry: dpaudit help\n", name);
+    return EXIT_USAGE;
+}
+
+static int help(const char *name) {
+    if (name == NULL) {
+        help_overview(stdout);
+        return 0;
+    }
+    const command *cmd = command_find(name);
+    if (cmd == NULL) return unknown(name);
+    help_command(stdout, cmd);
     return 0;
+}
+
+static int completion(const char *shell) {
+    if (shell != NULL && completion_script(stdout, shell)) return 0;
+    (void)fputs("dpaudit completion: which shell? bash, zsh or fish\n", stderr);
+    return EXIT_USAGE;
+}
+
+/* The man page of a command, or of dpaudit itself: used by the build. */
+static int man(const char *name) {
+    const command *cmd = name != NULL ? command_find(name) : NULL;
+    if (name != NULL && cmd == NULL) return unknown(name);
+    man_page(stdout, cmd);
+    return 0;
+}
+
+static int wants_help(int argc, char **argv) {
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; ++i)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return 1;
+    return 0;
+}
+
+static int dispatch(int argc, char **argv) {
+    const char *name = argc > 1 ? argv[1] : NULL;
+    const char *word = argc > 2 ? argv[2] : NULL;
+    if (name == NULL) {
+        help_overview(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(name, "help") == 0) return help(word);
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) return help(NULL);
+    if (strcmp(name, "--version") == 0) {
+        (void)printf("dpaudit %s\n", dpa_version());
+        return 0;
+    }
+    if (strcmp(name, "completion") == 0) return completion(word);
+    if (strcmp(name, "man") == 0) return man(word);
+    const command *cmd = command_find(name);
+    if (cmd == NULL) return unknown(name);
+    if (wants_help(argc - 2, argv + 2)) return help(name);
+    return run_command(cmd, argc - 2, argv + 2);
+}
+
+int main(int argc, char **argv) {
+    output_remember(argc, argv);
+    return output_finish(dispatch(argc, argv));
 }

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "dpaudit/account.h"
 #include "dpaudit/estimate.h"
 #include "dpaudit/evidence.h"
 #include "dpaudit/status.h"
@@ -41,6 +42,9 @@ DPA_API dpa_status dpa_report_invocation(dpa_report *report, const char *text,
  * output. */
 DPA_API dpa_status dpa_report_section(dpa_report *report, const char *key, const char *json,
                                       dpa_error *err) DPA_MUST_USE;
+/* A line of the text output, for what is not a row of the table. */
+DPA_API dpa_status dpa_report_say(dpa_report *report, dpa_error *err, const char *format, ...)
+    DPA_PRINTF(3, 4) DPA_MUST_USE;
 /* A chart: a Vega-Lite specification (JSON text), a title and a sentence for those who do not see
  * it. */
 DPA_API dpa_status dpa_report_chart(dpa_report *report, const char *id, const char *title,
@@ -69,7 +73,28 @@ DPA_API dpa_status dpa_report_json(const dpa_report *report, char **out,
                                    dpa_error *err) DPA_MUST_USE;
 DPA_API void dpa_free(void *block);
 
-/* ── from evidence to a report
- * ─────────────────────────────────────────────────────────────────────── */
+/* ── from evidence, or a claim, to a report ──────────────────────────────────────────── */
+
+/* What a claim means (the command `account`). */
+typedef struct dpa_account_query {
+    const dpa_phase *phases;
+    size_t count;
+    dpa_account_opts opts; /* opts.delta is the δ that ε is wanted at */
+    double epsilon;        /* also δ at this ε; NaN: no */
+    double fpr;            /* also the attack's power at this FPR; NaN: no */
+    size_t curve_points;   /* also the trade-off curve at so many FPRs; 0: no */
+} dpa_account_query;
+
+DPA_API void dpa_account_query_init(dpa_account_query *query);
+DPA_API dpa_status dpa_audit_account(const dpa_account_query *query, dpa_report **out,
+                                     dpa_error *err) DPA_MUST_USE;
+/* The noise, rate or number of steps for a target (the command `calibrate`): query->epsilon is the
+ * target. */
+DPA_API dpa_status dpa_audit_calibrate(const dpa_account_query *query, dpa_calibrate_what what,
+                                       dpa_report **out, dpa_error *err) DPA_MUST_USE;
+/* ε between two Gaussians, both directions (`account --two-gaussians`). */
+DPA_API dpa_status dpa_audit_two_gaussians(double mu1, double s1, double mu2, double s2,
+                                           double delta, dpa_report **out,
+                                           dpa_error *err) DPA_MUST_USE;
 
 #endif

@@ -247,12 +247,14 @@ json_t *dpa__report_to_json(const dpa_report *report) {
     put(&b, "command", json_string(report->command));
     put(&b, "delta", dpa__json_number(report->request.delta));
     if (!isnan(report->request.claim_epsilon)) put(&b, "claim", claim_json(&report->request));
-    put(&b, "evidence", evidence_json(report));
-    put(&b, "results", results_json(&report->results));
+    if (dpa__has_verdict(report)) {
+        put(&b, "evidence", evidence_json(report));
+        put(&b, "results", results_json(&report->results));
+    }
     const char *key;
     json_t *section;
     json_object_foreach(report->sections, key, section) put(&b, key, json_incref(section));
-    put(&b, "verdict", verdict_json(report));
+    if (dpa__has_verdict(report)) put(&b, "verdict", verdict_json(report));
     put(&b, "provenance", provenance_json(report));
     put(&b, "charts", json_incref(report->charts));
     return finish(&b);

@@ -19,6 +19,7 @@ struct dpa_report {
     json_t *sections; /* object: key → anything */
     json_t *charts;   /* array of {id, title, alternative, spec} */
     json_t *provenance;
+    dpa__text lines; /* of dpa_report_say */
 };
 
 /* Steals `value`; an allocation that failed on the way shows as DPA_NO_MEMORY. */
@@ -35,6 +36,8 @@ void dpa__number_text(double value, char *out, size_t size);
 
 /* The δ at which the claim was made. */
 double dpa__claim_delta(const dpa_request *request);
+/* A report about a claim alone (account, calibrate) has nothing to judge. */
+int dpa__has_verdict(const dpa_report *report);
 /* Can the report's δ say anything about the claim? (ε,δ)-DP implies (ε,δ′)-DP for δ′ ≥ δ only. */
 int dpa__claim_is_comparable(const dpa_request *request);
 int dpa__refutes(const dpa_request *request, const dpa_result *result);

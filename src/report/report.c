@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Building a report piece by piece. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,7 @@ void dpa_report_free(dpa_report *report) {
     json_decref(report->sections);
     json_decref(report->charts);
     json_decref(report->provenance);
+    dpa__text_free(&report->lines);
     free(report);
 }
 
@@ -141,6 +143,17 @@ dpa_status dpa_report_chart(dpa_report *report, const char *id, const char *titl
     DPA_TRY(dpa__json_set(chart, "id", json_text(id), err));
     DPA_TRY(dpa__json_set(chart, "title", json_text(title), err));
     return dpa__json_set(chart, "alternative", json_text(alternative), err);
+}
+
+dpa_status dpa_report_say(dpa_report *report, dpa_error *err, const char *format, ...) {
+    char line[DPA_TEXT_SIZE];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    dpa__text_printf(&report->lines, "%s\n", line);
+    if (report->lines.failed) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a line of text");
+    return DPA_OK;
 }
 
 size_t dpa_report_count(const dpa_report *report) {

@@ -181,6 +181,11 @@ dpa_status dpa_report_text(const dpa_report *report, const dpa_text_style *style
         print_table(&text, report, &used);
         dpa__text_add(&text, "\n");
     }
+    if (report->lines.length > 0) dpa__text_add(&text, report->lines.data);
+    if (!dpa__has_verdict(report)) {
+        dpa_free(headline);
+        return dpa__text_take(&text, out, err);
+    }
     if (used.colour) dpa__text_add(&text, dpa_report_refuted(report) ? "\033[1;31m" : "\033[1m");
     print_wrapped(&text, headline, used.width, 0);
     if (used.colour) dpa__text_add(&text, "\033[0m");

@@ -10,6 +10,10 @@ double dpa__claim_delta(const dpa_request *request) {
     return isnan(request->claim_delta) ? request->delta : request->claim_delta;
 }
 
+int dpa__has_verdict(const dpa_report *report) {
+    return report->results.count > 0 || json_object_get(report->evidence, "kind") != NULL;
+}
+
 int dpa__claim_is_comparable(const dpa_request *request) {
     return !isnan(request->claim_epsilon) && request->delta >= dpa__claim_delta(request);
 }

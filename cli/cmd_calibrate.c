@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* dpaudit calibrate: the noise, sampling rate or number of steps for a target. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+#include "phases.h"
+
+typedef struct calibrate_options {
+    common_options common;
+    phase_options phase;
+    double epsilon;
+    const char *what;
+} calibrate_options;
+
+static const option table[] = {
+    HEADING("The target"),
+    {"epsilon", OPTION_NUMBER, "E", "the epsilon to meet (required)",
+     offsetof(calibrate_options, epsilon)},
+    DELTA_OPTIONS(calibrate_options),
+    {"find", OPTION_CHOICE, "sigma|q|steps", "which parameter to find (default sigma)",
+     offsetof(calibrate_options, what)},
+    HEADING("The mechanism"),
+    PHASE_OPTIONS(calibrate_options),
+    HEADING("Output"),
+    OUTPUT_OPTIONS(calibrate_options),
+    END_OPTIONS,
+};
+
+static void init(void *options) {
+    calibrate_options *o = options;
+    dpa_request_init(&o->common.request);
+    phase_init(&o->phase);
+    o->epsilon = NAN;
+    o->what = "sigma";
+}
+
+static int run(void *options, const word_list *words);
+
+const command command_calibrate = {
+    .name = "calibrate",
+    .summary = "the noise (or sampling rate, or steps) that meets a target epsilon",
+    .operands = "",
+    .about =
+        "Finds one parameter of the first phase such that epsilon at delta stays at or below the "
+        "target. The answer is rounded to the safe side and checked by a full account.",
+    .examples = "dpaudit calibrate --epsilon 2 --q 0.01 --steps 1000\n"
+                "dpaudit calibrate --epsilon 2 --find steps --sigma 1.0 --q 0.01",
+    .options = table,
+    .size = sizeof(calibrate_options),
+    .init = init,
+    .run = run,
+};
+
+static int run(void *options, const word_list *words) {
+    const calibrate_options *o = options;
+    const command *cmd = &command_calibrate;
+    (void)words;
+    if (isnan(o->epsilon)) return usage_error(cmd, "needs --epsilon, the target");
+    const dpa_calibrate_what what = strcmp(o->what, "q") == 0       ? DPA_CALIBRATE_Q
+                                    : strcmp(o->what, "steps") == 0 ? DPA_CALIBRATE_STEPS
+                                                                    : DPA_CALIBRATE_SIGMA;
+    if (what != DPA_CALIBRATE_SIGMA && isnan(o->phase.sigma))
+        return usage_error(cmd, "needs --sigma to find %s", o->what);
+    dpa_phase *phases = NULL;
+    dpa_account_query query;
+    dpa_account_query_init(&query);
+    const int failed =
+        phase_list(cmd, &o->phase, what == DPA_CALIBRATE_SIGMA, &phases, &query.count, &query.opts);
+    if (failed) return failed;
+    query.phases = phases;
+    query.opts.delta = o->common.request.delta;
+    query.epsilon = o->epsilon;
+    dpa_report *report = NULL;
+    dpa_error err;
+    const dpa_status status = dpa_audit_calibrate(&query, what, &report, &err);
+    free(phases);
+    return status == DPA_OK ? show_report(report, &o->common) : library_error(cmd->name, &err);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Every command, in the order in which the help lists them. To add one: cmd_NAME.c defines
+ * `const command command_NAME`, and its name goes into this list. */
+#ifndef DPA_CLI_COMMANDS_H
+#define DPA_CLI_COMMANDS_H
+
+#define COMMAND_LIST(X)                                                                            \
+    X(account)                                                                                     \
+    X(calibrate)
+
+#endif

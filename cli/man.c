@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Man pages from the command tables, made at build time. */
+#include <string.h>
+
+#include "help.h"
+
+/* Backslashes and leading dots mean something to roff. */
+static void roff(FILE *out, const char *text) {
+    int start = 1;
+    for (; *text != '\0'; ++text) {
+        if (*text == '\\')
+            (void)fputs("\\e", out);
+        else if (*text == '-')
+            (void)fputs("\\-", out);
+        else if (start && (*text == '.' || *text == '\''))
+            (void)fprintf(out, "\\&%c", *text);
+        else
+            (void)fputc(*text, out);
+        start = *text == '\n';
+    }
+}
+
+static void title(FILE *out, const char *page, const char *summary) {
+    (void)fprintf(out, ".TH \"%s\" 1 \"\" \"dpaudit %s\" \"dpaudit manual\"\n.SH NAME\n", page,
+                  dpa_version());
+    roff(out, page);
+    (void)fputs(" \\- ", out);
+    roff(out, summary);
+    (void)fputs("\n", out);
+}
+
+static void options_section(FILE *out, const command *cmd) {
+    (void)fputs(".SH OPTIONS\n", out);
+    for (const option *o = cmd->options; o->name != NULL; ++o) {
+        if (o->type == OPTION_HEADING) {
+            (void)fputs(".SS ", out);
+            roff(out, o->help);
+        } else {
+            (void)fputs(".TP\n.B \\-\\-", out);
+            roff(out, o->name);
+            if (o->value != NULL) {
+                (void)fputs(" \\fI", out);
+                roff(out, o->value);
+                (void)fputs("\\fR", out);
+            }
+            (void)fputc('\n', out);
+            roff(out, o->help);
+        }
+        (void)fputc('\n', out);
+    }
+}
+
+static void exit_section(FILE *out) {
+    (void)fputs(".SH EXIT STATUS\n0: no violation shown. 1: the claim is refuted by a valid bound. "
+                "2: usage. 3: bad input. 4: a failure while running.\n",
+                out);
+}
+
+static void paragraphs(FILE *out, const char *text) {
+    for (; *text != '\0'; ++text) {
+        if (*text == '\n')
+            (void)fputs("\n.PP\n", out);
+        else
+            (void)fprintf(out, *text == '\\' ? "\\e" : *text == '-' ? "\\-" : "%c", *text);
+    }
+    (void)fputc('\n', out);
+}
+
+static void command_page(FILE *out, const command *cmd) {
+    char page[80];
+    (void)snprintf(page, sizeof page, "dpaudit-%s", cmd->name);
+    title(out, page, cmd->summary);
+    (void)fprintf(out, ".SH SYNOPSIS\n.B dpaudit %s\n", cmd->name);
+    roff(out, cmd->operands);
+    (void)fputs(" [options]\n.SH DESCRIPTION\n", out);
+    paragraphs(out, cmd->about);
+    options_section(out, cmd);
+    if (cmd->examples[0] != '\0') {
+        (void)fputs(".SH EXAMPLES\n.nf\n", out);
+        roff(out, cmd->examples);
+        (void)fputs("\n.fi\n", out);
+    }
+    exit_section(out);
+    (void)fputs(".SH SEE ALSO\n.BR dpaudit (1), dpaudit-formats (5)\n", out);
+}
+
+void man_page(FILE *out, const command *cmd) {
+    if (cmd != NULL) {
+        command_page(out, cmd);
+        return;
+    }
+    title(out, "dpaudit", "measure how much privacy a training pipeline really gives");
+    (void)fputs(".SH SYNOPSIS\n.B dpaudit\nCOMMAND [arguments]\n.SH DESCRIPTION\nEvidence (attack "
+                "scores, canary observations, losses, guesses, cosines) goes in; a lower bound on "
+                "epsilon, its confidence, its assumptions and a verdict on the claimed epsilon "
+                "come out.\n.SH COMMANDS\n",
+                out);
+    for (size_t i = 0; i < command_count(); ++i) {
+        const command *each = command_at(i);
+        (void)fprintf(out, ".TP\n.BR dpaudit-%s (1)\n", each->name);
+        roff(out, each->summary);
+        (void)fputc('\n', out);
+    }
+    exit_section(out);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Parsing by table. Every refusal names the option, what was found and what would be right; a
+ * misspelt option is answered with the nearest one. */
+#include "options.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+
+int parse_number(const char *text, double *out) {
+    char *end = NULL;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && !isnan(*out);
+}
+
+int parse_count(const char *text, uint64_t *out) {
+    double number = 0;
+    if (!parse_number(text, &number) || number < 0 || number != floor(number)) return 0;
+    if (number < 0x1p53) {
+        *out = (uint64_t)number;
+        return 1;
+    }
+    char *end = NULL;
+    *out = strtoull(text, &end, 10); /* beyond 2^53 only plain digits are exact */
+    return *end == '\0' && number < 0x1p64;
+}
+
+static size_t smallest(size_t a, size_t b, size_t c) {
+    const size_t m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+/* Levenshtein distance of short words. */
+static size_t distance(const char *a, const char *b) {
+    enum { LONGEST = 64 };
+    size_t row[LONGEST + 1];
+    const size_t n = strlen(b);
+    if (n > LONGEST || strlen(a) > LONGEST) return LONGEST;
+    for (size_t j = 0; j <= n; ++j) row[j] = j;
+    for (size_t i = 0; a[i] != '\0'; ++i) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < n; ++j) {
+            const size_t above = row[j + 1];
+            row[j + 1] = smallest(above + 1, row[j] + 1, diagonal + (a[i] != b[j]));
+            diagonal = above;
+        }
+    }
+    return row[n];
+}
+
+static int unknown_option(const command *cmd, const char *name) {
+    const option *nearest = NULL;
+    size_t best = 4; /* farther is not a misspelling */
+    for (const option *o = cmd->options; o->name != NULL; ++o)
+        if (o->type != OPTION_HEADING && distance(name, o->name) < best) {
+            best = distance(name, o->name);
+            nearest = o;
+        }
+    if (nearest != NULL)
+        return usage_error(cmd, "there is no option --%s; did you mean --%s?", name, nearest->name);
+    return usage_error(cmd, "there is no option --%s", name);
+}
+
+static const option *find(const command *cmd, const char *name, size_t length) {
+    for (const option *o = cmd->options; o->name != NULL; ++o)
+        if (o->type != OPTION_HEADING && strlen(o->name) == length &&
+            strncmp(o->name, name, length) == 0)
+            return o;
+    return NULL;
+}
+
+static int is_choice(const char *words, const char *value) {
+    const size_t length = strlen(value);
+    for (const char *w = words; length > 0 && (w = strstr(w, value)) != NULL; ++w)
+        if ((w == words || w[-1] == '|') && (w[length] == '|' || w[length] == '\0')) return 1;
+    return 0;
+}
+
+static int push(word_list *list, const char *word) {
+    const char **grown = realloc(list->items, (list->count + 1) * sizeof *grown);
+    if (grown == NULL) return 0;
+    grown[list->count++] = word;
+    list->items = grown;
+    return 1;
+}
+
+static int store_request(const command *cmd, const option *o, const char *value, void *field) {
+    dpa_error err;
+    if (dpa_request_set(field, o->name, value, &err) == DPA_OK) return 0;
+    return usage_error(cmd, "--%s", err.text);
+}
+
+/* `value` is NULL for options that take none. */
+static int store(const command *cmd, const option *o, const char *value, void *options) {
+    void *field = (char *)options + o->offset;
+    switch (o->type) {
+    case OPTION_FLAG:
+        *(int *)field = 1;
+        return 0;
+    case OPTION_SWITCH:
+    case OPTION_REQUEST:
+        return store_request(cmd, o, value, field);
+    case OPTION_NUMBER:
+        if (parse_number(value, field)) return 0;
+        return usage_error(cmd, "--%s: '%s' is not a number", o->name, value);
+    case OPTION_COUNT:
+        if (parse_count(value, field)) return 0;
+        return usage_error(cmd, "--%s: '%s' is not a whole number from 0 to 2^64-1", o->name,
+                           value);
+    case OPTION_CHOICE:
+        if (!is_choice(o->value, value))
+            return usage_error(cmd, "--%s: '%s' is not one of %s", o->name, value, o->value);
+        *(const char **)field = value;
+        return 0;
+    case OPTION_LIST:
+        if (push(field, value)) return 0;
+        return usage_error(cmd, "--%s: no memory", o->name);
+    default:
+        *(const char **)field = value;
+        return 0;
+    }
+}
+
+static int ends_in_name(const char *word, const char *name) {
+    const size_t w = strlen(word), n = strlen(name);
+    return w > n + 1 && word[w - n - 1] == '.' && strcmp(word + w - n, name) == 0;
+}
+
+/* One option at argv[*at]; moves *at past a value that it took. */
+static int parse_option(const command *cmd, int argc, char **argv, int *at, void *options) {
+    const char *name = argv[*at] + 2;
+    const size_t length = strcspn(name, "=");
+    const char *value = name[length] == '=' ? name + length + 1 : NULL;
+    const option *o = find(cmd, name, length);
+    if (o == NULL) {
+        char bare[80];
+        (void)snprintf(bare, sizeof bare, "%.*s", (int)(length < 72 ? length : 72), name);
+        return unknown_option(cmd, bare);
+    }
+    if (o->type == OPTION_FLAG || o->type == OPTION_SWITCH) {
+        if (value != NULL) return usage_error(cmd, "--%s takes no value", o->name);
+        return store(cmd, o, NULL, options);
+    }
+    const char *next = *at + 1 < argc ? argv[*at + 1] : NULL;
+    if (o->type == OPTION_OPTIONAL && value == NULL) {
+        if (next == NULL || !ends_in_name(next, o->name)) return store(cmd, o, "", options);
+    }
+    if (value == NULL) {
+        if (next == NULL) return usage_error(cmd, "--%s needs a value (%s)", o->name, o->value);
+        value = next;
+        ++*at;
+    }
+    return store(cmd, o, value, options);
+}
+
+int options_parse(const command *cmd, int argc, char **argv, void *options, word_list *words) {
+    int only_words = 0;
+    for (int at = 0; at < argc; ++at) {
+        const char *word = argv[at];
+        if (!only_words && strcmp(word, "--") == 0) {
+            only_words = 1;
+        } else if (!only_words && strncmp(word, "--", 2) == 0) {
+            const int failed = parse_option(cmd, argc, argv, &at, options);
+            if (failed) return failed;
+        } else if (!only_words && word[0] == '-' && word[1] != '\0') {
+            return usage_error(cmd, "'%s': options start with two dashes", word);
+        } else if (!push(words, word)) {
+            return usage_error(cmd, "no memory for the arguments");
+        }
+    }
+    if (words->count < cmd->min_words) return usage_error(cmd, "needs %s", cmd->operands);
+    if (words->count > cmd->max_words)
+        return usage_error(cmd, "'%s' is one argument too many", words->items[cmd->max_words]);
+    return 0;
+}
+
+void words_free(word_list *words) {
+    free(words->items);
+    *words = (word_list){0};
+}
+
+void options_free(const command *cmd, void *options) {
+    for (const option *o = cmd->options; o->name != NULL; ++o)
+        if (o->type == OPTION_LIST) words_free((word_list *)(void *)((char *)options + o->offset));
+}

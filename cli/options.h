@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Commands and their options as tables: parsing, help, completion and man pages all come from them.
+ */
+#ifndef DPA_CLI_OPTIONS_H
+#define DPA_CLI_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpaudit/dpaudit.h"
+
+typedef enum option_type {
+    OPTION_HEADING,  /* no option: its help starts a group */
+    OPTION_FLAG,     /* int, set to 1 */
+    OPTION_NUMBER,   /* double */
+    OPTION_COUNT,    /* uint64_t; 1e6 is understood */
+    OPTION_TEXT,     /* const char * */
+    OPTION_FILE,     /* const char *, completed with file names */
+    OPTION_CHOICE,   /* const char *, one of the words in `value`: "a|b|c" */
+    OPTION_OPTIONAL, /* const char *: "" when bare; --name=FILE, or a next word that ends in ".name"
+                      */
+    OPTION_LIST,     /* word_list: may be given many times */
+    OPTION_REQUEST,  /* dpa_request: the field of this name */
+    OPTION_SWITCH    /* dpa_request: the same for a field that takes no value */
+} option_type;
+
+typedef struct word_list {
+    const char **items;
+    size_t count;
+} word_list;
+
+typedef struct option {
+    const char *name; /* NULL ends the table */
+    option_type type;
+    const char *value; /* what the help calls the value; the words of a choice */
+    const char *help;
+    size_t offset; /* of the field in the command's options */
+} option;
+
+typedef struct command {
+    const char *name;
+    const char *summary;  /* one line */
+    const char *operands; /* "MEMBERS NONMEMBERS"; "" for none */
+    const char *about;    /* paragraphs, each one line */
+    const char *examples; /* command lines, one a line; run by the tests */
+    const option *options;
+    size_t size;                 /* of the options */
+    size_t min_words, max_words; /* operands allowed */
+    void (*init)(void *options); /* defaults; the memory is zero before */
+    int (*run)(void *options, const word_list *words);
+} command;
+
+size_t command_count(void);
+const command *command_at(size_t index);
+const command *command_find(const char *name); /* NULL: there is none */
+
+/* What every command that gives bounds understands: its options struct has a member `common`. */
+typedef struct common_options {
+    dpa_request request;
+    const char *json;
+} common_options;
+
+#define HEADING(text)                                                                              \
+    { "", OPTION_HEADING, NULL, text, 0 }
+#define REQUEST_OPTION(type, name, value, help)                                                    \
+    { name, OPTION_REQUEST, value, help, offsetof(type, common.request) }
+#define REQUEST_SWITCH(type, name, help)                                                           \
+    { name, OPTION_SWITCH, NULL, help, offsetof(type, common.request) }
+
+/* The parts of the common options, for a command to compose its table from. */
+#define DELTA_OPTIONS(type)                                                                        \
+    REQUEST_OPTION(type, "delta", "D", "delta of the guarantee (default 1e-5)")
+#define CONFIDENCE_OPTIONS(type)                                                                   \
+    REQUEST_OPTION(type, "confidence", "P", "confidence of the statement (default 0.95)"),         \
+        REQUEST_SWITCH(type, "one-sided", "a lower bound (default)"),                              \
+        REQUEST_SWITCH(type, "two-sided", "an interval")
+#define CLAIM_OPTIONS(type)                                                                        \
+    REQUEST_OPTION(type, "claim-epsilon", "E",                                                     \
+                   "the promised epsilon: exit 1 when a valid bound refutes it"),                  \
+        REQUEST_OPTION(type, "claim-delta", "D", "its delta, when it is not --delta")
+#define FAMILY_OPTIONS(type)                                                                       \
+    REQUEST_OPTION(type, "family", "F",                                                            \
+                   "dp, gaussian, laplace, subsampled-gaussian:q=Q,steps=T or points:FILE "        \
+                   "(default: all that need no further word)")
+#define SEED_OPTIONS(type)                                                                         \
+    REQUEST_OPTION(type, "seed", "N", "seed of everything random (default 1)"),                    \
+        REQUEST_OPTION(type, "threads", "N", "threads (default: one per core)")
+#define OUTPUT_OPTIONS(type)                                                                       \
+    {                                                                                              \
+        "json", OPTION_OPTIONAL, "FILE.json", "JSON on standard output, or into FILE.json",        \
+            offsetof(type, common.json)                                                            \
+    }
+#define END_OPTIONS                                                                                \
+    { NULL, OPTION_FLAG, NULL, NULL, 0 }
+
+/* Reads argv[0…argc) into `options` and the operands, both of which live as long as argv. 0, or an
+ * exit code after the error was printed. */
+int options_parse(const command *cmd, int argc, char **argv, void *options, word_list *words);
+void words_free(word_list *words);
+/* Frees the lists inside the options. */
+void options_free(const command *cmd, void *options);
+
+/* The whole word as a number: 0 when it is none. */
+int parse_number(const char *text, double *out);
+int parse_count(const char *text, uint64_t *out);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Printing: reports, errors, files. */
+#include "output.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static char invocation[4096];
+
+int usage_error(const command *cmd, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)fprintf(stderr, "dpaudit %s: ", cmd->name);
+    (void)vfprintf(stderr, format, args);
+    (void)fprintf(stderr, "\nTry: dpaudit help %s\n", cmd->name);
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+int library_error(const char *command_name, const dpa_error *err) {
+    (void)fprintf(stderr, "dpaudit %s: %s%s%s\n", command_name, err->place,
+                  err->place[0] != '\0' ? ": " : "", err->text);
+    return dpa_status_exit_code(err->status);
+}
+
+dpa_text_style terminal_style(void) {
+    dpa_text_style style = {80, 0, 1};
+    const char *no_colour = getenv("NO_COLOR");
+    struct winsize size;
+    if (!isatty(STDOUT_FILENO)) return style;
+    style.colour = no_colour == NULL || no_colour[0] == '\0';
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
+        style.width = size.ws_col < 120 ? size.ws_col : 120;
+    return style;
+}
+
+void output_remember(int argc, char **argv) {
+    size_t used = (size_t)snprintf(invocation, sizeof invocation, "dpaudit");
+    for (int i = 1; i < argc && used < sizeof invocation; ++i)
+        used += (size_t)snprintf(invocation + used, sizeof invocation - used, " %s", argv[i]);
+}
+
+int write_file(const char *command_name, const char *path, const char *text) {
+    char temporary[4096];
+    dpa_error err = {.status = DPA_IO};
+    (void)snprintf(temporary, sizeof temporary, "%.4000s.%ld.tmp", path, (long)getpid());
+    FILE *file = fopen(temporary, "w");
+    const size_t size = strlen(text);
+    int ok = file != NULL && fwrite(text, 1, size, file) == size;
+    if (file != NULL && fclose(file) != 0) ok = 0;
+    if (ok && rename(temporary, path) != 0) ok = 0;
+    if (ok) return 0;
+    (void)snprintf(err.text, sizeof err.text, "cannot write: %s", strerror(errno));
+    (void)snprintf(err.place, sizeof err.place, "%.500s", path);
+    (void)remove(temporary);
+    return library_error(command_name, &err);
+}
+
+static int show(const dpa_report *report, const common_options *common, dpa_error *err) {
+    char *text = NULL;
+    const dpa_text_style style = terminal_style();
+    const int json = common->json != NULL;
+    const dpa_status status =
+        json ? dpa_report_json(report, &text, err) : dpa_report_text(report, &style, &text, err);
+    if (status != DPA_OK) return library_error("report", err);
+    int code = 0;
+    if (json && common->json[0] != '\0')
+        code = write_file("report", common->json, text);
+    else
+        (void)fputs(text, stdout);
+    dpa_free(text);
+    return code;
+}
+
+int show_report(dpa_report *report, const common_options *common) {
+    dpa_error err;
+    int code = EXIT_FAILURE_RUNNING;
+    if (dpa_report_invocation(report, invocation, &err) != DPA_OK)
+        code = library_error("report", &err);
+    else
+        code = show(report, common, &err);
+    if (code == 0 && dpa_report_refuted(report)) code = EXIT_REFUTED;
+    dpa_report_free(report);
+    return code;
+}
+
+int output_finish(int code) {
+    if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+    (void)fprintf(stderr, "dpaudit: cannot write the result: %s\n", strerror(errno));
+    return EXIT_FAILURE_RUNNING;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the command prints: results on standard output, everything else on standard error. */
+#ifndef DPA_CLI_OUTPUT_H
+#define DPA_CLI_OUTPUT_H
+
+#include "options.h"
+
+enum {
+    EXIT_STANDS = 0,
+    EXIT_REFUTED = 1,
+    EXIT_USAGE = 2,
+    EXIT_INPUT = 3,
+    EXIT_FAILURE_RUNNING = 4
+};
+
+/* "dpaudit scores: …" and a pointer to the help; gives EXIT_USAGE. */
+int usage_error(const command *cmd, const char *format, ...) DPA_PRINTF(2, 3);
+/* A library error; gives its exit code. */
+int library_error(const char *command_name, const dpa_error *err);
+/* Text for people on a terminal: width, colour (NO_COLOR, not a terminal: plain). */
+dpa_text_style terminal_style(void);
+/* Shows a report as asked for and frees it: text or JSON. Gives the exit code: 1 when the claim is
+ * refuted. */
+int show_report(dpa_report *report, const common_options *common);
+/* Writes `text` to a temporary name beside `path`, then renames it. 0, or an exit code. */
+int write_file(const char *command_name, const char *path, const char *text);
+/* The words the program was started with, for the provenance of reports. */
+void output_remember(int argc, char **argv);
+/* Flushes standard output; a failed write (full disk, closed pipe) turns `code` into
+ * EXIT_FAILURE_RUNNING. */
+int output_finish(int code);
+/* Progress on standard error: nothing in the first two seconds, then what, how far, rate, time
+ * left. Ctrl-C stops the call. */
+dpa_progress progress_start(void);
+void progress_end(void);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Progress on standard error, for anything over two seconds: one line that is rewritten on a
+ * terminal, a line every ten seconds elsewhere. Ctrl-C asks the library to stop. */
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "output.h"
+
+static volatile sig_atomic_t interrupted;
+
+static struct {
+    double start, last;
+    int shown, terminal;
+} state;
+
+static double now(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void on_interrupt(int signal_number) {
+    (void)signal_number;
+    interrupted = 1;
+    (void)signal(SIGINT, SIG_DFL); /* a second Ctrl-C ends the program at once */
+}
+
+static void print_time(double seconds) {
+    if (seconds < 100)
+        (void)fprintf(stderr, "%.0f s", seconds);
+    else if (seconds < 6000)
+        (void)fprintf(stderr, "%.0f min", seconds / 60);
+    else
+        (void)fprintf(stderr, "%.1f h", seconds / 3600);
+}
+
+static void print_line(const char *what, double done, double total, double elapsed) {
+    const double rate = done / elapsed;
+    (void)fprintf(stderr, "%s%s: %.6g", state.terminal ? "\r\033[K" : "", what, done);
+    if (total > 0) (void)fprintf(stderr, " of %.6g (%.0f%%)", total, 100 * done / total);
+    (void)fprintf(stderr, ", %.3g/s", rate);
+    if (total > 0 && rate > 0) {
+        (void)fputs(", about ", stderr);
+        print_time((total - done) / rate);
+        (void)fputs(" left", stderr);
+    }
+    if (!state.terminal) (void)fputc('\n', stderr);
+    (void)fflush(stderr);
+}
+
+static int report_progress(void *user, const char *what, double done, double total) {
+    (void)user;
+    const double time = now();
+    const double elapsed = time - state.start;
+    const double pause = state.terminal ? 0.2 : 10.0;
+    if (elapsed > 2.0 && time - state.last > pause) {
+        print_line(what, done, total, elapsed);
+        state.last = time;
+        state.shown = 1;
+    }
+    return interrupted != 0;
+}
+
+dpa_progress progress_start(void) {
+    state.start = now();
+    state.last = 0;
+    state.shown = 0;
+    state.terminal = isatty(STDERR_FILENO);
+    (void)signal(SIGINT, on_interrupt);
+    return (dpa_progress){report_progress, NULL};
+}
+
+void progress_end(void) {
+    (void)signal(SIGINT, SIG_DFL);
+    if (state.shown && state.terminal) (void)fputs("\r\033[K", stderr);
+    state.shown = 0;
+}

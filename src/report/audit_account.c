@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a claim means, as a report: ε, δ, power and the curve of a composed mechanism, each as an
+ * interval, with looser and rougher accountants beside it as cross-checks. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "report/model.h"
+
+void dpa_account_query_init(dpa_account_query *query) {
+    *query = (dpa_account_query){.epsilon = NAN, .fpr = NAN};
+    dpa_account_opts_init(&query->opts);
+}
+
+static dpa_status new_report(const char *command, double delta, dpa_report **out, dpa_error *err) {
+    dpa_request request;
+    dpa_request_init(&request);
+    request.delta = delta;
+    return dpa_report_new(command, &request, out, err);
+}
+
+/* {"lower": …, "upper": …} under `key`. */
+static dpa_status put_interval(dpa_report *report, const char *key, const dpa_interval *interval,
+                               dpa_error *err) {
+    json_t *value = json_object();
+    DPA_TRY(dpa__json_set(report->sections, key, value, err));
+    DPA_TRY(dpa__json_set(value, "lower", dpa__json_number(interval->lower), err));
+    DPA_TRY(dpa__json_set(value, "upper", dpa__json_number(interval->upper), err));
+    if (isinf(interval->upper)) DPA_TRY(dpa__json_set(value, "upper_infinite", json_true(), err));
+    return DPA_OK;
+}
+
+static dpa_status say_interval(dpa_report *report, const char *what, const dpa_interval *interval,
+                               dpa_error *err) {
+    return dpa_report_say(report, err, "  %-30s %.8g … %.8g", what, interval->lower,
+                          interval->upper);
+}
+
+static dpa_status say_phase(dpa_report *report, const dpa_phase *phase, dpa_error *err) {
+    switch (phase->mechanism) {
+    case DPA_GAUSSIAN:
+        return dpa_report_say(report, err,
+                              "Gaussian, σ = %g, sampling rate q = %g, %" PRIu64 " steps",
+                              phase->sigma, phase->q, phase->steps);
+    case DPA_LAPLACE:
+        return dpa_report_say(report, err, "Laplace, scale %g, %" PRIu64 " steps", phase->sigma,
+                              phase->steps);
+    case DPA_RANDOMIZED_RESPONSE:
+        return dpa_report_say(report, err, "Randomized response, ε₀ = %g, %" PRIu64 " steps",
+                              phase->sigma, phase->steps);
+    }
+    return dpa__fail(err, DPA_INTERNAL, "phase of no mechanism");
+}
+
+static dpa_status say_claim(dpa_report *report, const dpa_account_query *query, dpa_error *err) {
+    for (size_t i = 0; i < query->count; ++i) DPA_TRY(say_phase(report, &query->phases[i], err));
+    return dpa_report_say(report, err, "Neighbours: %s",
+                          query->opts.adjacency == DPA_ADD_REMOVE
+                              ? "one record added or removed"
+                              : "one record replaced by another");
+}
+
+/* FPRs that a log axis and a linear axis both like: half of them log-spaced down to 1e-8, half
+ * even. */
+static double curve_fpr(size_t i, size_t count) {
+    const size_t half = count / 2;
+    if (i < half) return pow(10.0, -8.0 + 7.0 * (double)i / (double)(half > 1 ? half : 1));
+    return 0.1 + 0.9 * (double)(i - half + 1) / (double)(count - half);
+}
+
+static dpa_status put_curve(dpa_report *report, const dpa_account *account, size_t count,
+                            dpa_error *err) {
+    json_t *curve = json_array();
+    DPA_TRY(dpa__json_set(report->sections, "curve", curve, err));
+    for (size_t i = 0; i < count; ++i) {
+        dpa_interval fnr;
+        const double fpr = curve_fpr(i, count);
+        DPA_TRY(dpa_account_fnr(account, fpr, &fnr, err));
+        json_t *point = json_object();
+        DPA_TRY(dpa__json_append(curve, point, err));
+        DPA_TRY(dpa__json_set(point, "fpr", dpa__json_number(fpr), err));
+        DPA_TRY(dpa__json_set(point, "fnr", dpa__json_number(0.5 * (fnr.lower + fnr.upper)), err));
+        DPA_TRY(dpa__json_set(point, "fnr_lower", dpa__json_number(fnr.lower), err));
+        DPA_TRY(dpa__json_set(point, "fnr_upper", dpa__json_number(fnr.upper), err));
+    }
+    return DPA_OK;
+}
+
+static dpa_status put_cross_checks(dpa_report *report, const dpa_account_query *query,
+                                   dpa_error *err) {
+    const double delta = query->opts.delta;
+    const double rdp = dpa_account_rdp_epsilon(query->phases, query->count, delta);
+    const double gdp = dpa_account_gdp_epsilon(query->phases, query->count, delta);
+    json_t *checks = json_object();
+    DPA_TRY(dpa__json_set(report->sections, "cross_checks", checks, err));
+    if (!isnan(rdp)) {
+        DPA_TRY(dpa__json_set(checks, "rdp", dpa__json_number(rdp), err));
+        DPA_TRY(
+            dpa_report_say(report, err, "  %-30s %.8g  upper bound, looser", "Rényi (RDP)", rdp));
+    }
+    if (!isnan(gdp)) {
+        DPA_TRY(dpa__json_set(checks, "gdp_clt", dpa__json_number(gdp), err));
+        DPA_TRY(dpa_report_say(report, err, "  %-29s %.8g  approximation, can be too small",
+                               "central limit (GDP)", gdp));
+    }
+    return DPA_OK;
+}
+
+static dpa_status put_epsilon(dpa_report *report, const dpa_account *account,
+                              const dpa_account_query *query, dpa_error *err) {
+    dpa_interval epsilon, mu;
+    char label[64];
+    DPA_TRY(dpa_account_epsilon(account, query->opts.delta, &epsilon, err));
+    DPA_TRY(put_interval(report, "epsilon", &epsilon, err));
+    (void)snprintf(label, sizeof label, "ε at δ = %g", query->opts.delta);
+    DPA_TRY(dpa_report_say(report, err, "  %-32s %.8g … %.8g  contains the truth", label,
+                           epsilon.lower, epsilon.upper));
+    if (isinf(epsilon.lower)) return DPA_OK;
+    DPA_TRY(dpa_account_mu(account, query->opts.delta, &mu, err));
+    DPA_TRY(put_interval(report, "mu", &mu, err));
+    return dpa_report_say(report, err, "  %-31s %.8g … %.8g  Gaussian mechanism with the same ε",
+                          "μ", mu.lower, mu.upper);
+}
+
+static dpa_status put_wanted(dpa_report *report, const dpa_account *account,
+                             const dpa_account_query *query, dpa_error *err) {
+    dpa_interval interval;
+    char label[64];
+    if (!isnan(query->epsilon)) {
+        DPA_TRY(dpa_account_delta(account, query->epsilon, &interval, err));
+        DPA_TRY(put_interval(report, "delta_at_epsilon", &interval, err));
+        (void)snprintf(label, sizeof label, "δ at ε = %g", query->epsilon);
+        DPA_TRY(say_interval(report, label, &interval, err));
+    }
+    if (!isnan(query->fpr)) {
+        DPA_TRY(dpa_account_fnr(account, query->fpr, &interval, err));
+        interval = (dpa_interval){1.0 - interval.upper, 1.0 - interval.lower};
+        DPA_TRY(put_interval(report, "tpr_at_fpr", &interval, err));
+        (void)snprintf(label, sizeof label, "best TPR at FPR = %g", query->fpr);
+        DPA_TRY(say_interval(report, label, &interval, err));
+    }
+    if (query->curve_points > 0) return put_curve(report, account, query->curve_points, err);
+    return DPA_OK;
+}
+
+static dpa_status fill_account(dpa_report *report, const dpa_account *account,
+                               const dpa_account_query *query, dpa_error *err) {
+    DPA_TRY(say_claim(report, query, err));
+    DPA_TRY(put_epsilon(report, account, query, err));
+    DPA_TRY(put_cross_checks(report, query, err));
+    return put_wanted(report, account, query, err);
+}
+
+dpa_status dpa_audit_account(const dpa_account_query *query, dpa_report **out, dpa_error *err) {
+    dpa_account *account = NULL;
+    dpa_report *report = NULL;
+    *out = NULL;
+    DPA_TRY(dpa_account_new(query->phases, query->count, &query->opts, &account, err));
+    dpa_status status = new_report("account", query->opts.delta, &report, err);
+    if (status == DPA_OK) status = fill_account(report, account, query, err);
+    dpa_account_free(account);
+    if (status != DPA_OK) {
+        dpa_report_free(report);
+        return status;
+    }
+    *out = report;
+    return DPA_OK;
+}
+
+static dpa_status fill_calibrate(dpa_report *report, const dpa_account_query *query,
+                                 dpa_calibrate_what what, dpa_error *err) {
+    static const char *const names[] = {"sigma", "q", "steps"};
+    static const char *const labels[] = {"noise multiplier σ", "sampling rate q", "steps"};
+    dpa_interval achieved;
+    double value = 0;
+    DPA_TRY(dpa_calibrate(query->phases, query->count, what, query->epsilon, query->opts.delta,
+                          &query->opts, &value, &achieved, err));
+    DPA_TRY(
+        dpa__json_set(report->sections, "target_epsilon", dpa__json_number(query->epsilon), err));
+    DPA_TRY(dpa__json_set(report->sections, names[what], dpa__json_number(value), err));
+    DPA_TRY(put_interval(report, "epsilon", &achieved, err));
+    DPA_TRY(
+        dpa_report_say(report, err, "For ε ≤ %g at δ = %g:", query->epsilon, query->opts.delta));
+    DPA_TRY(dpa_report_say(report, err, "  %-*s %.10g", what == DPA_CALIBRATE_SIGMA ? 31 : 30,
+                           labels[what], value));
+    return dpa_report_say(report, err, "  %-31s %.8g … %.8g  contains the truth", "ε reached",
+                          achieved.lower, achieved.upper);
+}
+
+dpa_status dpa_audit_calibrate(const dpa_account_query *query, dpa_calibrate_what what,
+                               dpa_report **out, dpa_error *err) {
+    dpa_report *report = NULL;
+    *out = NULL;
+    DPA_TRY(new_report("calibrate", query->opts.delta, &report, err));
+    const dpa_status status = fill_calibrate(report, query, what, err);
+    if (status != DPA_OK) {
+        dpa_report_free(report);
+        return status;
+    }
+    *out = report;
+    return DPA_OK;
+}
+
+static dpa_status fill_two_gaussians(dpa_report *report, double mu1, double s1, double mu2,
+                                     double s2, double delta, dpa_error *err) {
+    const double forward = dpa_two_gaussians_directed(mu1, s1, mu2, s2, delta);
+    const double backward = dpa_two_gaussians_directed(mu2, s2, mu1, s1, delta);
+    const double epsilon = fmax(forward, backward);
+    DPA_TRY(put_interval(report, "epsilon", &(dpa_interval){epsilon, epsilon}, err));
+    DPA_TRY(dpa__json_set(report->sections, "first_to_second", dpa__json_number(forward), err));
+    DPA_TRY(dpa__json_set(report->sections, "second_to_first", dpa__json_number(backward), err));
+    DPA_TRY(
+        dpa_report_say(report, err, "N(%g, %g²) and N(%g, %g²), δ = %g", mu1, s1, mu2, s2, delta));
+    DPA_TRY(dpa_report_say(report, err, "  %-31s %.12g", "ε, the larger of both", epsilon));
+    DPA_TRY(dpa_report_say(report, err, "  %-30s %.12g", "first against second", forward));
+    return dpa_report_say(report, err, "  %-30s %.12g", "second against first", backward);
+}
+
+dpa_status dpa_audit_two_gaussians(double mu1, double s1, double mu2, double s2, double delta,
+                                   dpa_report **out, dpa_error *err) {
+    dpa_report *report = NULL;
+    *out = NULL;
+    if (!(isfinite(mu1) && isfinite(mu2) && s1 > 0 && s2 > 0 && isfinite(s1) && isfinite(s2)))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "two Gaussians: means must be finite and deviations above 0");
+    DPA_TRY(new_report("account", delta, &report, err));
+    const dpa_status status = fill_two_gaussians(report, mu1, s1, mu2, s2, delta, err);
+    if (status != DPA_OK) {
+        dpa_report_free(report);
+        return status;
+    }
+    *out = report;
+    return DPA_OK;
+}
