@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The thin part of dist.h: domains are checked here, because nmath answers a bad argument with a
  * message on the standard output, and a library does not print. What nmath does not do well enough
- * is in normal.c (quantiles far out, intervals) and quantile.c (beta, gamma, t). */
+ * is in normal.c, beta.c and quantile.c. */
 #include "math/dist.h"
 
 #include <Rmath.h>
 #include <math.h>
 
 #include "math/tail.h"
-
-double dpa__beta_log_pdf(double x, double a, double b) {
-    if (!(a > 0 && b > 0 && x >= 0 && x <= 1) || isinf(a) || isinf(b)) return NAN;
-    return dbeta(x, a, b, 1);
-}
-
-double dpa__beta_cdf(double x, double a, double b, dpa__tail tail) {
-    if (!(a > 0 && b > 0) || isinf(a) || isinf(b) || isnan(x)) return NAN;
-    return pbeta(x, a, b, dpa__tail_is_lower(tail), dpa__tail_is_log(tail));
-}
 
 static int is_count(double n) {
     return n >= 0 && n <= 0x1p53 && n == floor(n);
@@ -31,8 +21,13 @@ double dpa__binom_log_pmf(double k, double n, double q) {
 
 double dpa__binom_cdf(double k, double n, double q, dpa__tail tail) {
     if (!(is_count(n) && q >= 0 && q <= 1) || isnan(k)) return NAN;
-    /* nmath would round k = 2.99999999 up to 3 */
-    return pbinom(fmax(floor(k), -1), n, q, dpa__tail_is_lower(tail), dpa__tail_is_log(tail));
+    const double count = floor(k); /* nmath would round 2.99999999 up to 3 */
+    if (count < 0 || count >= n) {
+        const int is_certain = (count >= n) == dpa__tail_is_lower(tail);
+        return dpa__tail_is_log(tail) ? log((double)is_certain) : (double)is_certain;
+    }
+    /* more than k of n uniform numbers lie below q when the one of rank k + 1 does */
+    return dpa__beta_cdf(q, count + 1, n - count, dpa__tail_other(tail));
 }
 
 double dpa__gamma_cdf(double x, double shape, double scale, dpa__tail tail) {
@@ -56,17 +51,18 @@ double dpa__laplace_quantile(double p, double scale, dpa__tail tail) {
     return level.is_lower ? z : -z;
 }
 
+/* T²/(T² + f) is Beta(1/2, f/2), and T is symmetric. nmath's pt takes a normal approximation from f
+ * = 4e5 on. */
 double dpa__t_cdf(double x, double freedom, dpa__tail tail) {
     if (!(freedom > 0) || isnan(x)) return NAN;
-    const int is_lower = dpa__tail_is_lower(tail), is_log = dpa__tail_is_log(tail);
-    if (freedom <= 4e5 || isinf(freedom) || isinf(x)) return pt(x, freedom, is_lower, is_log);
-    /* from there on nmath takes a normal approximation, good to 1e-11 only in the middle */
-    const double z = x / sqrt(freedom), small = 1 / (1 + z * z);
-    const double both = small < 0.5 ? pbeta(small, 0.5 * freedom, 0.5, 1, is_log)
-                                    : pbeta(z * z * small, 0.5, 0.5 * freedom, 0, is_log);
-    const int is_small_tail = (x < 0) == is_lower;
-    if (is_log) return is_small_tail ? both - M_LN2 : log1p(-0.5 * exp(both));
-    return is_small_tail ? 0.5 * both : 1 - 0.5 * both;
+    if (isinf(freedom)) return dpa__norm_cdf(x, tail);
+    const double z = x / sqrt(freedom), rest = 1 / (1 + z * z);
+    const double log_both = rest < 0.5
+                                ? dpa__beta_cdf(rest, 0.5 * freedom, 0.5, DPA_LOG_LOWER)
+                                : dpa__beta_cdf(z * z * rest, 0.5, 0.5 * freedom, DPA_LOG_UPPER);
+    const int is_log = dpa__tail_is_log(tail), is_small = (x < 0) == dpa__tail_is_lower(tail);
+    if (is_small) return is_log ? log_both - M_LN2 : 0.5 * exp(log_both);
+    return is_log ? log1p(-0.5 * exp(log_both)) : 1 - 0.5 * exp(log_both);
 }
 
 double dpa__chisq_quantile(double p, double freedom, dpa__tail tail) {

@@ -19,6 +19,12 @@ static inline int dpa__tail_is_log(dpa__tail tail) {
     return tail == DPA_LOG_LOWER || tail == DPA_LOG_UPPER;
 }
 
+/* The same scale, the complementary event. */
+static inline dpa__tail dpa__tail_other(dpa__tail tail) {
+    static const dpa__tail other[] = {DPA_UPPER, DPA_LOWER, DPA_LOG_UPPER, DPA_LOG_LOWER};
+    return other[tail];
+}
+
 /* 0 when p is no probability (or no logarithm of one). */
 int dpa__level_of(double p, dpa__tail tail, dpa__level *out);
 
