@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# For the scripts of tests/cli: run the command, look at exit code and output. Each script runs in a folder of its own.
+set -u
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+
+# run CODE ARGUMENTS…: runs dpaudit; its output is in out and err, its exit code must be CODE.
+run() {
+    local want=$1 got
+    shift
+    "$DPAUDIT" "$@" >out 2>err
+    got=$?
+    if [ "$got" -ne "$want" ]; then
+        fail "dpaudit $*: exit $got, want $want"
+        head -n 5 out err
+    fi
+}
+
+fail() {
+    echo "FAIL: $*"
+    failures=$((failures + 1))
+}
+
+# says FILE TEXT: the file (out or err) contains the text.
+says() {
+    grep -qF -- "$2" "$1" || { fail "'$2' is not in $1:"; head -n 20 "$1"; }
+}
+
+# field JSONPATH: a value of the JSON in out, by python expression on `j`.
+field() {
+    python3 -c "import json; j = json.load(open('out')); print($1)"
+}
+
+# near EXPRESSION WANT RELATIVE
+near() {
+    python3 - "$1" "$2" "$3" <<'PY' || fail "$1 is not $2"
+import json, sys
+j = json.load(open('out'))
+got, want, tolerance = eval(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3])
+print(sys.argv[1], got)
+sys.exit(0 if abs(got - want) <= tolerance * max(abs(want), 1e-300) else 1)
+PY
+}
+
+need_shared() {
+    [ -e "$DPA_SHARED/$1" ] || { echo "SKIPPED: $DPA_SHARED/$1 is not here"; exit 77; }
+}
+
+finish() {
+    [ "$failures" -eq 0 ] || exit 1
+    echo "all as expected"
+}

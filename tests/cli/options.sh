@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Parsing, help, completion and man pages: what a user gets for right and wrong words.
+. "$(dirname "$0")/lib/check.bash"
+
+run 2
+says err "Usage: dpaudit COMMAND"
+run 0 help
+says out "account"
+run 0 --version
+says out "dpaudit 0."
+run 2 nonsense
+says err "there is no command 'nonsense'"
+run 2 help nonsense
+
+run 0 account --help
+says out "--sigma S"
+run 0 help account
+says out "Examples"
+run 2 account --sigmma 3
+says err "did you mean --sigma?"
+run 2 account --sigma
+says err "--sigma needs a value"
+run 2 account --sigma abc
+says err "'abc' is not a number"
+run 2 account --sigma 1 --steps 1.5
+says err "whole number"
+run 2 account --sigma 1 --mechanism foo
+says err "is not one of gaussian|laplace|randomized-response"
+run 2 account --sigma 1 extra
+says err "one argument too many"
+run 2 account -s 1
+says err "options start with two dashes"
+run 2 account --sigma 1 --delta 1
+says err "delta: must be at least 0 and less than 1"
+run 2 account
+says err "needs --sigma"
+
+# every command has help and a man page, and all shells get a script that they can read
+for name in $("$DPAUDIT" help | sed -n '/^Commands/,/^$/p' | awk 'NR > 1 && NF {print $1}'); do
+    run 0 help "$name"
+    says out "Usage: dpaudit $name"
+    run 0 man "$name"
+    says out ".SH SYNOPSIS"
+    if awk 'length($0) > 120' out | grep -q '^  --'; then fail "help of $name is too wide"; fi
+done
+run 0 completion bash
+bash -n out || fail "the bash completion does not parse"
+says out "--sigma"
+run 0 completion zsh
+run 0 completion fish
+run 2 completion csh
+
+# a result that cannot be written is a failure, not a success
+if [ -e /dev/full ]; then
+    "$DPAUDIT" account --sigma 1 >/dev/full 2>err
+    [ $? -eq 4 ] || fail "full disk: exit is not 4"
+    says err "cannot write"
+fi
+run 4 account --sigma 1 --json=/nonexistent-folder/x.json
+says err "cannot write"
+finish
