@@ -15,3 +15,15 @@ install(FILES ${CMAKE_BINARY_DIR}/dpauditConfig.cmake ${CMAKE_BINARY_DIR}/dpaudi
 
 configure_file(${CMAKE_SOURCE_DIR}/cmake/dpaudit.pc.in ${CMAKE_BINARY_DIR}/dpaudit.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/dpaudit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# Man pages and completion come from the command's own tables, asked of the freshly built command.
+set(DPA_MAN ${CMAKE_BINARY_DIR}/man)
+set(DPA_COMPLETION ${CMAKE_BINARY_DIR}/completion)
+add_custom_command(TARGET dpaudit_cli POST_BUILD
+  COMMAND ${CMAKE_COMMAND} -DDPAUDIT=$<TARGET_FILE:dpaudit_cli> -DMAN=${DPA_MAN} -DCOMPLETION=${DPA_COMPLETION}
+    -P ${CMAKE_SOURCE_DIR}/cmake/Generate.cmake)
+install(DIRECTORY ${DPA_MAN}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${CMAKE_SOURCE_DIR}/man/dpaudit-formats.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+install(FILES ${DPA_COMPLETION}/dpaudit.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME dpaudit)
+install(FILES ${DPA_COMPLETION}/_dpaudit DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${DPA_COMPLETION}/dpaudit.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
