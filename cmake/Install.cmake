@@ -19,9 +19,12 @@ install(FILES ${CMAKE_BINARY_DIR}/dpaudit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}
 # Man pages and completion come from the command's own tables, asked of the freshly built command.
 set(DPA_MAN ${CMAKE_BINARY_DIR}/man)
 set(DPA_COMPLETION ${CMAKE_BINARY_DIR}/completion)
-add_custom_command(TARGET dpaudit_cli POST_BUILD
+set(DPA_STAMP ${CMAKE_BINARY_DIR}/generated.stamp)
+add_custom_command(OUTPUT ${DPA_STAMP} DEPENDS dpaudit_cli ${CMAKE_SOURCE_DIR}/cmake/Generate.cmake
   COMMAND ${CMAKE_COMMAND} -DDPAUDIT=$<TARGET_FILE:dpaudit_cli> -DMAN=${DPA_MAN} -DCOMPLETION=${DPA_COMPLETION}
-    -P ${CMAKE_SOURCE_DIR}/cmake/Generate.cmake)
+    -P ${CMAKE_SOURCE_DIR}/cmake/Generate.cmake
+  COMMAND ${CMAKE_COMMAND} -E touch ${DPA_STAMP})
+add_custom_target(dpa_generated ALL DEPENDS ${DPA_STAMP})
 install(DIRECTORY ${DPA_MAN}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${CMAKE_SOURCE_DIR}/man/dpaudit-formats.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(FILES ${DPA_COMPLETION}/dpaudit.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME dpaudit)
