@@ -84,6 +84,9 @@ DPA_API const char *dpa_table_sha256(const dpa_table *table);
 /* The column of that name, or -1. */
 DPA_API ptrdiff_t dpa_table_find(const dpa_table *table, const char *name);
 DPA_API dpa_column_kind dpa_table_kind(const dpa_table *table, size_t column);
+/* The first line with a cell that is not a number, for saying why a column is not numeric; 0 when
+ * every cell is a number. */
+DPA_API uint64_t dpa_table_text_line(const dpa_table *table, size_t column);
 /* rows numbers; NULL for a text column. */
 DPA_API const double *dpa_table_numbers(const dpa_table *table, size_t column);
 /* rows codes into dpa_table_level(…, code); NULL for a numeric column. */

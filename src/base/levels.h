@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Distinct texts and a number for each: the dictionary of a text column. */
+#ifndef DPA_BASE_LEVELS_H
+#define DPA_BASE_LEVELS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpaudit/status.h"
+
+typedef struct dpa__levels {
+    char *arena; /* the texts, each with its NUL */
+    size_t used, room;
+    size_t *start; /* of each text in the arena */
+    uint32_t *hash;
+    uint32_t count, capacity;
+    uint32_t *slot; /* open addressing: code + 1, 0 is free */
+    size_t slots;   /* a power of two */
+} dpa__levels;
+
+/* The code of a text, a new one if it was not there. */
+dpa_status dpa__levels_code(dpa__levels *levels, const char *text, size_t length, uint32_t *code,
+                            dpa_error *err);
+const char *dpa__levels_text(const dpa__levels *levels, uint32_t code);
+/* Numbers the texts in byte order instead of the order in which they came, and gives up what only
+ * adding needs: codes[0 .. rows) are changed to match. */
+dpa_status dpa__levels_sort(dpa__levels *levels, uint32_t *codes, size_t rows, dpa_error *err);
+void dpa__levels_free(dpa__levels *levels);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* UTF-8 by RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF. ASCII goes eight
+ * bytes at a time. */
+#include "base/utf8.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* Eight bytes that are all 1 … 127: the usual test for a zero byte, and the top bits. */
+static int plain_eight(const char *text) {
+    uint64_t x;
+    memcpy(&x, text, sizeof x);
+    const uint64_t zeros = (x - UINT64_C(0x0101010101010101)) & ~x;
+    return ((zeros | x) & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/* The length of the character at p, 0 if there is none. */
+static size_t character(const unsigned char *p, size_t left) {
+    if (p[0] < 0x80) return p[0] != 0;
+    const size_t length = p[0] >= 0xc2 && p[0] <= 0xdf   ? 2
+                          : p[0] >= 0xe0 && p[0] <= 0xef ? 3
+                          : p[0] >= 0xf0 && p[0] <= 0xf4 ? 4
+                                                         : 0;
+    if (length == 0 || length > left) return 0;
+    for (size_t i = 1; i < length; ++i)
+        if (p[i] >> 6 != 2) return 0;
+    const int overlong = (p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xf0 && p[1] < 0x90);
+    const int forbidden = (p[0] == 0xed && p[1] > 0x9f) || (p[0] == 0xf4 && p[1] > 0x8f);
+    return overlong || forbidden ? 0 : length;
+}
+
+size_t dpa__utf8_span(const char *text, size_t count) {
+    size_t i = 0;
+    while (i < count) {
+        if (count - i >= 8 && plain_eight(text + i)) {
+            i += 8;
+            continue;
+        }
+        const size_t length = character((const unsigned char *)text + i, count - i);
+        if (length == 0) break;
+        i += length;
+    }
+    return i;
+}
+
+dpa_status dpa__utf8_check(const char *name, const char *text, size_t count, dpa_error *err) {
+    const size_t good = dpa__utf8_span(text, count);
+    if (good == count) return DPA_OK;
+    uint64_t line = 1;
+    size_t start = 0;
+    for (size_t i = 0; i < good; ++i)
+        if (text[i] == '\n') {
+            ++line;
+            start = i + 1;
+        }
+    return dpa__fail_line(err, DPA_BAD_INPUT, name, line, good - start + 1,
+                          "found byte 0x%02x, which is not text; UTF-8 is right",
+                          (unsigned)(unsigned char)text[good]);
+}
+
+size_t dpa__utf8_mark(const char *text, size_t count) {
+    return count >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
