@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* t·f(α) + (1−t)(1−α): the member's law is a mixture of the exposed one (weight t) and the null, so
+ * that 1 − f_t = t·tpr(α) + (1−t)·α. With D the hockey-stick divergence of f in either direction:
+ *   forward   δ_t(ε) = t·D(ε'),  e^ε' = 1 + (e^ε−1)/t         (amplification by sampling)
+ *   backward  δ_t(ε) = c·D⁻(ε'), c = 1 − e^ε(1−t), e^ε' = e^ε t/c; zero from ε = −log(1−t) on.
+ * δ(ε) and the forward ε(δ) are closed forms; the backward ε(δ) and the inverse of f_t are found by
+ * a bracketed root search to about 1e-15, relative also for small rates. A piecewise linear curve
+ * stays one: its vertices move, and nothing has to be searched. */
+#include "tradeoff/diluted.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "math/logspace.h"
+#include "math/root.h"
+#include "tradeoff/curve.h"
+#include "tradeoff/points.h"
+
+typedef struct diluted_curve {
+    dpa_curve base;
+    dpa_curve *of;
+    double t;
+} diluted_curve;
+
+static const diluted_curve *diluted(const dpa_curve *curve) {
+    return (const diluted_curve *)curve;
+}
+
+/* log(e^x − 1) for any x ≥ 0. */
+static double log_expm1(double x) {
+    return x > 1.0 ? x + log1p(-exp(-x)) : log(expm1(x));
+}
+
+double dpa__dilute_epsilon(double epsilon, double t) {
+    if (epsilon < 700.0) return log1p(t * expm1(epsilon));
+    return dpa__log1p_exp(log(t) + epsilon);
+}
+
+double dpa__undilute_epsilon(double epsilon, double t) {
+    return dpa__log1p_exp(log_expm1(epsilon) - log(t));
+}
+
+static double diluted_fnr(const dpa_curve *curve, double fpr) {
+    const diluted_curve *c = diluted(curve);
+    return c->t * dpa_curve_fnr(c->of, fpr) + (1.0 - c->t) * (1.0 - fpr);
+}
+
+static double diluted_tpr(const dpa_curve *curve, double fpr) {
+    const diluted_curve *c = diluted(curve);
+    return c->t * dpa_curve_tpr(c->of, fpr) + (1.0 - c->t) * fpr;
+}
+
+static double diluted_log_fnr(const dpa_curve *curve, double log_fpr) {
+    const diluted_curve *c = diluted(curve);
+    const double tpr = diluted_tpr(curve, exp(log_fpr));
+    if (tpr < 0.5) return log1p(-tpr);
+    return dpa__log_add(log(c->t) + dpa_curve_log_fnr(c->of, log_fpr),
+                        log1p(-c->t) + dpa__log1m_exp(log_fpr));
+}
+
+typedef struct search {
+    const dpa_curve *curve;
+    double target;
+} search;
+
+static double tpr_gap(double log_fpr, void *user) {
+    const search *s = user;
+    return diluted_tpr(s->curve, exp(log_fpr)) / s->target - 1.0;
+}
+
+static double fnr_gap(double fpr, void *user) {
+    const search *s = user;
+    return s->target - diluted_fnr(s->curve, fpr);
+}
+
+/* α lies between the inverse of the undiluted curve and tpr itself, since α ≤ 1−f_t(α) ≤ 1−f(α). */
+static double diluted_fpr_at_tpr(const dpa_curve *curve, double tpr) {
+    const diluted_curve *c = diluted(curve);
+    if (tpr <= diluted_tpr(curve, 0.0)) return 0.0;
+    const double lowest = fmax(dpa_curve_fpr_at_tpr(c->of, tpr), 1e-320);
+    search s = {curve, tpr};
+    dpa__bracket root;
+    if (dpa__root(tpr_gap, &s, log(lowest) - 1e-15, log(tpr) + 1e-15, 1e-16, 0.0, &root, NULL) !=
+        DPA_OK)
+        return tpr_gap(log(lowest), &s) >= 0.0 ? lowest : tpr;
+    return fmin(1.0, exp(root.upper));
+}
+
+static double diluted_fpr(const dpa_curve *curve, double fnr) {
+    if (fnr > 0.5) return diluted_fpr_at_tpr(curve, 1.0 - fnr);
+    const double highest = 1.0 - fnr; /* f_t(α) ≤ 1 − α */
+    search s = {curve, fnr};
+    dpa__bracket root;
+    if (dpa__root(fnr_gap, &s, 0.0, highest, 0.0, 1e-16, &root, NULL) != DPA_OK)
+        return fnr_gap(0.0, &s) >= 0.0 ? 0.0 : highest;
+    return root.upper;
+}
+
+static double diluted_log_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
+    const diluted_curve *c = diluted(curve);
+    if (side == DPA__FORWARD)
+        return log(c->t) +
+               dpa__curve_log_delta(c->of, dpa__undilute_epsilon(epsilon, c->t), DPA__FORWARD);
+    const double power = epsilon + log1p(-c->t); /* log of e^ε (1−t) */
+    if (power >= 0.0) return -INFINITY;
+    const double log_c = log(-expm1(power));
+    const double inner = fmax(0.0, epsilon + log(c->t) - log_c);
+    return log_c + dpa__curve_log_delta(c->of, inner, DPA__BACKWARD);
+}
+
+static double delta_gap(double epsilon, void *user) {
+    const search *s = user;
+    return s->target - diluted_log_delta(s->curve, epsilon, DPA__BACKWARD);
+}
+
+static double diluted_epsilon(const dpa_curve *curve, double delta, dpa__side side) {
+    const diluted_curve *c = diluted(curve);
+    if (side == DPA__FORWARD)
+        return delta >= c->t ? 0.0
+                             : dpa__dilute_epsilon(
+                                   dpa__curve_epsilon(c->of, delta / c->t, DPA__FORWARD), c->t);
+    const double highest = -log1p(-c->t);
+    search s = {curve, log(delta)};
+    if (delta_gap(0.0, &s) >= 0.0) return 0.0;
+    if (delta == 0.0) { /* where δ becomes 0: inner ε solves e^ε t/(1 − e^ε(1−t)) = e^inner */
+        const double inner = dpa__curve_epsilon(c->of, 0.0, DPA__BACKWARD);
+        return isinf(inner) ? highest : -log(c->t * exp(-inner) + (1.0 - c->t));
+    }
+    dpa__bracket root;
+    if (dpa__root(delta_gap, &s, 0.0, highest, 0.0, 1e-16, &root, NULL) != DPA_OK) return highest;
+    return root.upper;
+}
+
+static void diluted_release(dpa_curve *curve) {
+    dpa_curve_free(((diluted_curve *)curve)->of);
+}
+
+static const dpa__curve_kind diluted_kind = {
+    .fnr = diluted_fnr,
+    .tpr = diluted_tpr,
+    .fpr = diluted_fpr,
+    .fpr_at_tpr = diluted_fpr_at_tpr,
+    .log_fnr = diluted_log_fnr,
+    .log_delta = diluted_log_delta,
+    .epsilon = diluted_epsilon,
+    .release = diluted_release,
+};
+
+/* The vertices of a piecewise linear curve move straight up, towards 1 − α. When the curve reaches
+ * zero before α = 1, the flat part becomes a segment of its own. */
+static dpa_status dilute_points(const dpa__points *p, double t, dpa_curve **out, dpa_error *err) {
+    const size_t old = p->count;
+    const size_t count = old + (p->tnr[old - 1] > 0.0);
+    dpa__points *c = dpa__points_new(count, err);
+    if (c == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < count; ++i) {
+        const int end = i == old; /* (1, 0) */
+        c->fpr[i] = end ? 1.0 : p->fpr[i];
+        c->tnr[i] = end ? 0.0 : p->tnr[i];
+        c->tpr[i] = end ? 1.0 : t * p->tpr[i] + (1.0 - t) * p->fpr[i];
+        c->fnr[i] = end ? 0.0 : t * p->fnr[i] + (1.0 - t) * p->tnr[i];
+    }
+    for (size_t i = 0; i + 1 < count; ++i) {
+        const double dx = i + 1 < old ? p->dx[i] : p->tnr[old - 1];
+        const double dy = i + 1 < old ? p->dy[i] : 0.0;
+        c->dx[i] = dx;
+        c->dy[i] = t * dy + (1.0 - t) * dx;
+    }
+    dpa__points_seal(c);
+    *out = &c->base;
+    return DPA_OK;
+}
+
+dpa_status dpa_curve_diluted(const dpa_curve *curve, double t, dpa_curve **out, dpa_error *err) {
+    if (!(t >= 0.0 && t <= 1.0))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "the share is %g; it must be from 0 to 1", t);
+    if (t == 0.0) return dpa_curve_dp(0.0, 0.0, out, err);
+    if (t == 1.0) {
+        *out = dpa__curve_share(curve);
+        return DPA_OK;
+    }
+    const dpa__points *points = dpa__points_of(curve);
+    if (points != NULL) return dilute_points(points, t, out, err);
+    diluted_curve *c = dpa__curve_new(sizeof *c, &diluted_kind, 0, err);
+    if (c == NULL) return DPA_NO_MEMORY;
+    const int twice = curve->kind == &diluted_kind; /* shares multiply */
+    c->of = dpa__curve_share(twice ? diluted(curve)->of : curve);
+    c->t = twice ? t * diluted(curve)->t : t;
+    *out = &c->base;
+    return DPA_OK;
+}
