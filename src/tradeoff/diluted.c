@@ -16,6 +16,8 @@
 #include "tradeoff/curve.h"
 #include "tradeoff/points.h"
 
+static const double tight = 1e-15;
+
 typedef struct diluted_curve {
     dpa_curve base;
     dpa_curve *of;
@@ -63,9 +65,9 @@ typedef struct search {
     double target;
 } search;
 
-static double tpr_gap(double log_fpr, void *user) {
+static double tpr_gap(double fpr, void *user) {
     const search *s = user;
-    return diluted_tpr(s->curve, exp(log_fpr)) / s->target - 1.0;
+    return diluted_tpr(s->curve, fpr) / s->target - 1.0;
 }
 
 static double fnr_gap(double fpr, void *user) {
@@ -77,13 +79,12 @@ static double fnr_gap(double fpr, void *user) {
 static double diluted_fpr_at_tpr(const dpa_curve *curve, double tpr) {
     const diluted_curve *c = diluted(curve);
     if (tpr <= diluted_tpr(curve, 0.0)) return 0.0;
-    const double lowest = fmax(dpa_curve_fpr_at_tpr(c->of, tpr), 1e-320);
+    const double lowest = dpa_curve_fpr_at_tpr(c->of, tpr);
     search s = {curve, tpr};
     dpa__bracket root;
-    if (dpa__root(tpr_gap, &s, log(lowest) - 1e-15, log(tpr) + 1e-15, 1e-16, 0.0, &root, NULL) !=
-        DPA_OK)
-        return tpr_gap(log(lowest), &s) >= 0.0 ? lowest : tpr;
-    return fmin(1.0, exp(root.upper));
+    if (dpa__root(tpr_gap, &s, lowest, tpr, 0.0, tight, &root, NULL) != DPA_OK)
+        return tpr_gap(lowest, &s) >= 0.0 ? lowest : tpr; /* rounding at an end */
+    return root.upper;
 }
 
 static double diluted_fpr(const dpa_curve *curve, double fnr) {
@@ -91,7 +92,7 @@ static double diluted_fpr(const dpa_curve *curve, double fnr) {
     const double highest = 1.0 - fnr; /* f_t(α) ≤ 1 − α */
     search s = {curve, fnr};
     dpa__bracket root;
-    if (dpa__root(fnr_gap, &s, 0.0, highest, 0.0, 1e-16, &root, NULL) != DPA_OK)
+    if (dpa__root(fnr_gap, &s, 0.0, highest, 0.0, tight, &root, NULL) != DPA_OK)
         return fnr_gap(0.0, &s) >= 0.0 ? 0.0 : highest;
     return root.upper;
 }
@@ -127,7 +128,7 @@ static double diluted_epsilon(const dpa_curve *curve, double delta, dpa__side si
         return isinf(inner) ? highest : -log(c->t * exp(-inner) + (1.0 - c->t));
     }
     dpa__bracket root;
-    if (dpa__root(delta_gap, &s, 0.0, highest, 0.0, 1e-16, &root, NULL) != DPA_OK) return highest;
+    if (dpa__root(delta_gap, &s, 0.0, highest, 0.0, tight, &root, NULL) != DPA_OK) return highest;
     return root.upper;
 }
 
