@@ -27,6 +27,8 @@ if(DPA_WEB)
     COMMAND node build.mjs dist
     WORKING_DIRECTORY ${DPA_WEB_DIR} COMMENT "Bundling the report's front end")
   file(MAKE_DIRECTORY ${DPA_WEB_DIR})
+  add_custom_target(dpa_web DEPENDS ${DPA_WEB_SCRIPT} ${DPA_WEB_DIR}/dist/report_hash.h)
+  add_dependencies(dpa_objects dpa_web)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/src/report/assets.c TARGET_DIRECTORY dpa_objects PROPERTIES
     COMPILE_DEFINITIONS "DPA_WEB_SCRIPT=\"${DPA_WEB_SCRIPT}\"" INCLUDE_DIRECTORIES ${DPA_WEB_DIR}/dist
     OBJECT_DEPENDS "${DPA_WEB_SCRIPT};${DPA_WEB_DIR}/dist/report_hash.h")
