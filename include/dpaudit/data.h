@@ -57,6 +57,10 @@ DPA_API dpa_status dpa_array_write(const char *path, const dpa_array *array,
 DPA_API void dpa_array_free(dpa_array *array);
 /* 1 when the file is an NPZ that has this member, 0 when not (or not an NPZ). */
 DPA_API int dpa_npz_has(const char *path, const char *member);
+/* NPZ of the arrays under these names, uncompressed; written to a temporary name and renamed. */
+DPA_API dpa_status dpa_npz_write(const char *path, const char *const *names,
+                                 const dpa_array *arrays, size_t count,
+                                 dpa_error *err) DPA_MUST_USE;
 
 /* CSV with a header. A column whose every cell is a number is numeric, any other is text, kept as
  * codes into its sorted distinct values. */

@@ -17,8 +17,6 @@
 
 #include "dpaudit/estimate.h"
 
-#include "dpaudit/onerun.h"
-
 #include "dpaudit/report.h"
 
 #endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Several arrays into one NPZ, on libzip: stored, as numpy.savez does it, and with a fixed date, so
+ * that the same arrays give the same bytes. The archive is made in memory and then written whole.
+ */
+#include <stdlib.h>
+#include <zip.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/write.h"
+
+enum { FIRST_DAY = 1 << 5 | 1 }; /* 1980-01-01, the first that zip knows, in its own form */
+
+static dpa_status fail_zip(const char *path, zip_error_t *error, dpa_error *err) {
+    const int code = zip_error_code_zip(error);
+    const int no_memory = code == ZIP_ER_MEMORY || code == ZIP_ER_OK; /* OK: our own failed */
+    return dpa__fail_file(err, no_memory ? DPA_NO_MEMORY : DPA_IO, path, "cannot make the NPZ: %s",
+                          zip_error_strerror(error));
+}
+
+/* The header stays with the caller until the archive is closed. */
+static int add_entry(zip_t *zip, const char *name, const dpa_array *array, dpa__text *header) {
+    dpa__text entry = {0};
+    dpa__npy_header(array, header);
+    dpa__text_printf(&entry, "%s.npy", name);
+    const zip_buffer_fragment_t parts[2] = {
+        {(zip_uint8_t *)header->data, header->length},
+        {array->data, array->count * dpa_dtype_size(array->dtype)}};
+    zip_source_t *source =
+        header->failed || entry.failed ? NULL : zip_source_buffer_fragment(zip, parts, 2, 0);
+    const zip_int64_t index =
+        source != NULL ? zip_file_add(zip, entry.data, source, ZIP_FL_ENC_UTF_8) : -1;
+    dpa__text_free(&entry);
+    if (index < 0) {
+        zip_source_free(source);
+        return -1;
+    }
+    if (zip_set_file_compression(zip, (zip_uint64_t)index, ZIP_CM_STORE, 0) != 0) return -1;
+    return zip_file_set_dostime(zip, (zip_uint64_t)index, 0, FIRST_DAY, 0);
+}
+
+static dpa_status copy_out(zip_source_t *source, const char *path, dpa_error *err) {
+    dpa__writer *w;
+    char block[1 << 14];
+    zip_int64_t got = 0;
+    if (zip_source_open(source) != 0) return fail_zip(path, zip_source_error(source), err);
+    dpa_status status = dpa__writer_open(path, &w, err);
+    while (status == DPA_OK && (got = zip_source_read(source, block, sizeof block)) > 0)
+        status = dpa__writer_add(w, block, (size_t)got, err);
+    if (status == DPA_OK && got < 0) status = fail_zip(path, zip_source_error(source), err);
+    (void)zip_source_close(source);
+    if (status == DPA_OK) return dpa__writer_commit(w, err);
+    dpa__writer_abandon(w);
+    return status;
+}
+
+/* Makes the archive in `target`. */
+static dpa_status fill_archive(zip_source_t *target, const char *path, const char *const *names,
+                               const dpa_array *arrays, size_t count, dpa__text *headers,
+                               dpa_error *err) {
+    zip_error_t error;
+    zip_error_init(&error);
+    zip_t *zip = zip_open_from_source(target, ZIP_TRUNCATE, &error);
+    if (zip == NULL) {
+        const dpa_status status = fail_zip(path, &error, err);
+        zip_error_fini(&error);
+        return status;
+    }
+    zip_source_keep(target); /* closing the archive lets go of one */
+    int failed = 0;
+    for (size_t i = 0; i < count && !failed; ++i)
+        failed = add_entry(zip, names[i], &arrays[i], &headers[i]) != 0;
+    if (!failed && zip_close(zip) == 0) return DPA_OK;
+    const dpa_status status = fail_zip(path, zip_get_error(zip), err);
+    zip_discard(zip);
+    return status;
+}
+
+dpa_status dpa_npz_write(const char *path, const char *const *names, const dpa_array *arrays,
+                         size_t count, dpa_error *err) {
+    zip_error_t error;
+    dpa__text *headers = dpa__calloc(count, sizeof *headers, err);
+    if (headers == NULL) return DPA_NO_MEMORY;
+    zip_error_init(&error);
+    zip_source_t *target = zip_source_buffer_create(NULL, 0, 0, &error);
+    dpa_status status = target == NULL
+                            ? fail_zip(path, &error, err)
+                            : fill_archive(target, path, names, arrays, count, headers, err);
+    if (status == DPA_OK) status = copy_out(target, path, err);
+    if (target != NULL) zip_source_free(target);
+    for (size_t i = 0; i < count; ++i) dpa__text_free(&headers[i]);
+    free(headers);
+    zip_error_fini(&error);
+    return status;
+}
