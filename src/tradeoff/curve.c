@@ -81,7 +81,11 @@ double dpa_curve_log_delta(const dpa_curve *curve, double epsilon) {
 }
 
 double dpa_curve_delta(const dpa_curve *curve, double epsilon) {
-    return exp(dpa_curve_log_delta(curve, epsilon));
+    const dpa__curve_kind *kind = curve->kind;
+    if (!(epsilon >= 0.0) || kind->delta == NULL) return exp(dpa_curve_log_delta(curve, epsilon));
+    const double forward = kind->delta(curve, epsilon, DPA__FORWARD);
+    if (curve->symmetric) return forward;
+    return fmax(forward, kind->delta(curve, epsilon, DPA__BACKWARD));
 }
 
 double dpa_curve_epsilon(const dpa_curve *curve, double delta) {

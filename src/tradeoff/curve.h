@@ -21,6 +21,9 @@ typedef struct dpa__curve_kind {
     double (*fpr)(const dpa_curve *curve, double fnr);
     double (*fpr_at_tpr)(const dpa_curve *curve, double tpr);
     double (*log_fnr)(const dpa_curve *curve, double log_fpr);
+    /* May be NULL: exp(log_delta). For curves with f(0) < 1, where ε(δ) jumps to infinity below
+     * δ = 1 − f(0), which must come out unrounded. */
+    double (*delta)(const dpa_curve *curve, double epsilon, dpa__side side);
     double (*log_delta)(const dpa_curve *curve, double epsilon, dpa__side side);
     double (*epsilon)(const dpa_curve *curve, double delta, dpa__side side);
     void (*release)(dpa_curve *curve); /* what the curve owns, not the curve; may be NULL */

@@ -57,10 +57,17 @@ static double dp_log_delta(const dpa_curve *curve, double epsilon, dpa__side sid
     (void)side;
     const dp_curve *c = dp(curve);
     if (epsilon >= c->epsilon) return log(c->delta);
-    /* At α*: (e^ε₀ − e^ε + δ₀(1 + e^ε)) / (1 + e^ε₀). */
+    /* At α*: 1 − (1+e^ε) α* = (e^ε₀ − e^ε + δ₀(1 + e^ε)) / (1 + e^ε₀). */
+    const double lost = exp(dpa__log1p_exp(epsilon) + c->log_corner);
+    if (lost < 0.5) return log1p(-lost);
     const double gap = c->epsilon + log(-expm1(epsilon - c->epsilon));
     const double more = log(c->delta) + dpa__log1p_exp(epsilon);
     return dpa__log_add(gap, more) - dpa__log1p_exp(c->epsilon);
+}
+
+static double dp_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
+    if (epsilon >= dp(curve)->epsilon) return dp(curve)->delta;
+    return exp(dp_log_delta(curve, epsilon, side));
 }
 
 static double dp_epsilon(const dpa_curve *curve, double delta, dpa__side side) {
@@ -76,6 +83,7 @@ static const dpa__curve_kind dp_kind = {
     .tpr = dp_tpr,
     .fpr_at_tpr = dp_fpr_at_tpr,
     .log_fnr = dp_log_fnr,
+    .delta = dp_delta,
     .log_delta = dp_log_delta,
     .epsilon = dp_epsilon,
 };

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "math/logspace.h"
 
 static const dpa__points *points(const dpa_curve *curve) {
     return (const dpa__points *)curve;
@@ -101,23 +100,31 @@ static size_t segment(const view *v, size_t k) {
     return v->reversed ? v->last - 1 - k : k;
 }
 
-static double points_log_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
-    const view v = view_of(points(curve), side);
-    /* The number of segments with log slope above ε. */
-    size_t low = 0, high = v.last;
+/* The vertex that the line of slope −e^ε touches: after all segments with log slope above ε. */
+static size_t touched(const view *v, double epsilon) {
+    size_t low = 0, high = v->last;
     while (low < high) {
-        const size_t middle = low + (high - low) / 2, s = segment(&v, middle);
-        if (log(v.gain[s]) - log(v.loss[s]) > epsilon)
+        const size_t middle = low + (high - low) / 2, s = segment(v, middle);
+        if (log(v->gain[s]) - log(v->loss[s]) > epsilon)
             low = middle + 1;
         else
             high = middle;
     }
-    const size_t i = vertex(&v, low);
-    const double mass = log(v.mass[i]);
-    if (v.cost[i] == 0.0) return mass;
-    const double cost = epsilon + log(v.cost[i]);
-    if (cost >= mass) return -INFINITY;
-    return dpa__log_sub(mass, cost);
+    return vertex(v, low);
+}
+
+/* mass − e^ε cost, as a number (also exact where cost is 0) and as a logarithm. */
+static double points_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
+    const view v = view_of(points(curve), side);
+    const size_t i = touched(&v, epsilon);
+    const double mass = v.mass[i], cost = v.cost[i];
+    if (cost == 0.0) return mass;
+    if (epsilon < 1.0) return fmax(0.0, (mass - cost) - expm1(epsilon) * cost);
+    return fmax(0.0, mass - (epsilon < 700.0 ? cost * exp(epsilon) : exp(epsilon + log(cost))));
+}
+
+static double points_log_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
+    return log(points_delta(curve, epsilon, side));
 }
 
 static double points_epsilon(const dpa_curve *curve, double delta, dpa__side side) {
@@ -136,7 +143,9 @@ static double points_epsilon(const dpa_curve *curve, double delta, dpa__side sid
     }
     const size_t i = vertex(&v, low);
     const double over = v.mass[i] - delta;
-    return over > v.cost[i] ? log(over) - log(v.cost[i]) : 0.0;
+    if (over <= v.cost[i]) return 0.0;
+    if (over < 2.0 * v.cost[i]) return log1p((over - v.cost[i]) / v.cost[i]);
+    return log(over) - log(v.cost[i]);
 }
 
 static void points_release(dpa_curve *curve) {
@@ -149,6 +158,7 @@ static const dpa__curve_kind points_kind = {
     .fpr = points_fpr,
     .fpr_at_tpr = points_fpr_at_tpr,
     .log_fnr = points_log_fnr,
+    .delta = points_delta,
     .log_delta = points_log_delta,
     .epsilon = points_epsilon,
     .release = points_release,

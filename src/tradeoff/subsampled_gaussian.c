@@ -104,7 +104,7 @@ dpa_status dpa_curve_subsampled_gaussian(double q, double sigma, dpa_curve **out
     curve->q = q;
     curve->mu = mu;
     curve->low = dpa__norm_cdf(0.5 * mu, DPA_UPPER);
-    curve->high = fmax(curve->low, dpa_curve_fnr(one_way, curve->low));
+    curve->high = q * curve->low + (1.0 - q) * (1.0 - curve->low); /* also when α* underflows */
     *out = &curve->base;
     return DPA_OK;
 }
