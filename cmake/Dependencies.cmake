@@ -7,6 +7,8 @@ pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 pkg_check_modules(FFTW REQUIRED IMPORTED_TARGET fftw3)
 pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
+pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
+pkg_check_modules(CYAML REQUIRED IMPORTED_TARGET libcyaml)
 
 find_library(RMATH_LIBRARY Rmath REQUIRED)
 find_path(RMATH_INCLUDE Rmath.h REQUIRED)
@@ -16,4 +18,5 @@ add_library(dpa_deps INTERFACE)
 target_include_directories(dpa_deps SYSTEM INTERFACE ${RMATH_INCLUDE} ${RANDOM123_INCLUDE})
 target_compile_definitions(dpa_deps INTERFACE MATHLIB_STANDALONE)
 target_link_libraries(dpa_deps INTERFACE ${RMATH_LIBRARY} PkgConfig::JANSSON PkgConfig::LIBZIP
-  PkgConfig::FFTW PkgConfig::LZMA ZLIB::ZLIB Threads::Threads m)
+  PkgConfig::FFTW PkgConfig::LZMA PkgConfig::OPENBLAS PkgConfig::CYAML
+  ZLIB::ZLIB Threads::Threads m)

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Models to be audited: data sets, small networks in single precision, SGD and DP-SGD.
+ *
+ * The trainer is exact about what DP-SGD publishes: Poisson sampling at rate q, the gradient of
+ * each example clipped to norm C before the sum, noise σC on the sum, division by a batch size that
+ * does not depend on who is in. It exists to be audited: its noise is reproducible, hence not
+ * secret (docs/trainer.md says what a production trainer must do differently).
+ *
+ * Everything random is a function of (seed, step): the same options give the same bytes, on any
+ * number of threads, with or without a stop in between. A data set and a model may be shared
+ * between threads as long as nobody changes them; a trainer belongs to one thread. */
+#ifndef DPAUDIT_TRAIN_H
+#define DPAUDIT_TRAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpaudit/status.h"
+
+/* ---- Data sets ---- */
+
+/* Rows of a table are 1 × 1 × columns. Images have their channels innermost. */
+typedef struct dpa_shape {
+    size_t height, width, channels;
+} dpa_shape;
+
+typedef struct dpa_dataset dpa_dataset;
+
+/* Copies x [rows × height·width·channels] and label [rows], 0 ≤ label < classes. NaN, infinities
+ * and labels out of range are DPA_BAD_INPUT. */
+DPA_API dpa_status dpa_dataset_new(const float *x, const int32_t *label, size_t rows,
+                                   dpa_shape shape, size_t classes, dpa_dataset **out,
+                                   dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_dataset_free(dpa_dataset *data);
+DPA_API size_t dpa_dataset_rows(const dpa_dataset *data);
+DPA_API size_t dpa_dataset_features(const dpa_dataset *data); /* height·width·channels */
+DPA_API size_t dpa_dataset_classes(const dpa_dataset *data);
+DPA_API dpa_shape dpa_dataset_shape(const dpa_dataset *data);
+DPA_API const float *dpa_dataset_row(const dpa_dataset *data, size_t row);
+DPA_API int32_t dpa_dataset_label(const dpa_dataset *data, size_t row);
+/* Change one row: a game crafts its canary so. x NULL keeps the features. */
+DPA_API dpa_status dpa_dataset_set_row(dpa_dataset *data, size_t row, const float *x, int32_t label,
+                                       dpa_error *err) DPA_MUST_USE;
+
+/* ---- Models ---- */
+
+typedef enum dpa_loss {
+    DPA_LOSS_SOFTMAX, /* one output per class, cross-entropy */
+    DPA_LOSS_BINARY   /* one output, two classes, logistic loss */
+} dpa_loss;
+
+typedef struct dpa_model dpa_model;
+
+/* Layers as words, lowest first; the dense output layer is added by itself:
+ *   ""                                          logistic regression
+ *   "mlp:512,256"                               the same as "dense:512 relu dense:256 relu"
+ *   "conv:16,8,2,3 tanh max:2,1 dense:32 tanh"  conv:channels,kernel[,stride[,pad]],
+ *                                               max: or avg:window[,stride]
+ *   "conv:32,3,1,1 norm:8 relu"                 norm:groups, group normalisation
+ * The weights are zero until dpa_model_init. */
+DPA_API dpa_status dpa_model_new(const char *layers, dpa_shape input, size_t classes, dpa_loss loss,
+                                 dpa_model **out, dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_model_free(dpa_model *model);
+/* He initialisation below a relu, variance 1/inputs elsewhere, biases 0. */
+DPA_API void dpa_model_init(dpa_model *model, uint64_t seed);
+DPA_API size_t dpa_model_size(const dpa_model *model); /* number of weights */
+DPA_API size_t dpa_model_outputs(const dpa_model *model);
+DPA_API const char *dpa_model_layers(const dpa_model *model);
+DPA_API float *dpa_model_weights(dpa_model *model);
+
+/* What a model does on rows of a data set (rows NULL: the first `count`). */
+typedef struct dpa_utility {
+    double loss;     /* mean */
+    double accuracy; /* share of rows whose largest output is the label */
+    double auroc;    /* two classes; NaN for more, or when one class is absent */
+} dpa_utility;
+/* logits [count × outputs], losses [count]: NULL when not wanted. */
+DPA_API dpa_status dpa_model_evaluate(const dpa_model *model, const dpa_dataset *data,
+                                      const size_t *rows, size_t count, float *logits,
+                                      double *losses, dpa_utility *utility,
+                                      dpa_error *err) DPA_MUST_USE;
+/* The gradient of one example's loss: by the weights [size], by the input [features]; NULL when not
+ * wanted. */
+DPA_API dpa_status dpa_model_gradient(const dpa_model *model, const float *x, int32_t label,
+                                      float *weights, float *input, dpa_error *err) DPA_MUST_USE;
+
+/* ---- Training ---- */
+
+typedef enum dpa_sampling {
+    DPA_SAMPLE_SHUFFLE, /* a fresh permutation each epoch, cut into batches; the rest is left out */
+    DPA_SAMPLE_POISSON  /* each member by itself, with probability q */
+} dpa_sampling;
+
+typedef enum dpa_schedule {
+    DPA_RATE_CONSTANT,
+    DPA_RATE_LINEAR, /* down to 0 at the last step */
+    DPA_RATE_COSINE, /* the same, along a cosine */
+    DPA_RATE_STEPS   /* times rate_factor after every rate_every steps */
+} dpa_schedule;
+
+typedef enum dpa_averaging {
+    DPA_AVERAGE_NONE,
+    DPA_AVERAGE_EMA, /* mean ← d·mean + (1−d)·θ */
+    DPA_AVERAGE_MEAN /* plain mean of θ from step average_from on (Polyak) */
+} dpa_averaging;
+
+/* Hooks for games, each may be NULL; a status other than DPA_OK ends the step with it. */
+typedef struct dpa_train_hooks {
+    void *user;
+    /* Who is in: rows[0..*count) of the data set, ascending when sampled by Poisson; ids from
+     * dpa_dataset_rows(data) on are rows of `extra`. May add (up to capacity), drop and replace.
+     * Comes before any row is read, so that the contents of `extra` may be changed here. */
+    dpa_status (*sample)(void *user, uint64_t step, size_t *rows, size_t *count, size_t capacity,
+                         dpa_error *err);
+    /* The sum of clipped gradients before the noise: see it, replace it, add a gradient. */
+    dpa_status (*sum)(void *user, uint64_t step, float *sum, size_t size, dpa_error *err);
+    /* The same after the noise, before division and update: what DP-SGD releases. */
+    dpa_status (*release)(void *user, uint64_t step, float *sum, size_t size, dpa_error *err);
+} dpa_train_hooks;
+
+typedef struct dpa_train_opts {
+    uint64_t seed;         /* of sampling, noise and augmentation (0) */
+    dpa_sampling sampling; /* shuffle */
+    size_t batch;          /* size of a shuffled batch; what the sum is divided by (256) */
+    double q;              /* Poisson: sampling rate in (0,1]; 0: batch/members */
+    uint64_t steps;        /* 1000 */
+
+    double rate, momentum, decay; /* 0.1, 0, 0; decay is added to the gradient */
+    dpa_schedule schedule;        /* constant */
+    uint64_t rate_every;          /* for DPA_RATE_STEPS */
+    double rate_factor;           /* 0.1 */
+    uint64_t warmup;              /* steps of linear rise at the start (0) */
+
+    double clip;       /* C; INFINITY: nothing is clipped */
+    double sigma;      /* noise of deviation σ·C on the sum; 0: none */
+    size_t microbatch; /* examples whose mean gradient is clipped as one (1) */
+    size_t augment;    /* copies of an example whose mean gradient is clipped as one (1) */
+    size_t shift;      /* augmentation: random shift by at most this many pixels (0) */
+    int flip;          /* augmentation: random mirror image (0) */
+
+    dpa_averaging averaging; /* none */
+    double average_decay;    /* d of the EMA (0.999) */
+    uint64_t average_from;   /* first step of the mean (0) */
+
+    size_t chunk;             /* rows that go through the network at a time; bounds memory (512) */
+    const dpa_dataset *extra; /* rows that only the sample hook can put in; NULL: none */
+    dpa_train_hooks hooks;
+} dpa_train_opts;
+
+DPA_API void dpa_train_opts_init(dpa_train_opts *opts);
+
+typedef struct dpa_trainer dpa_trainer;
+
+/* What the last step saw. */
+typedef struct dpa_step_info {
+    uint64_t step;     /* steps done, this one included */
+    size_t batch;      /* examples that were in */
+    double loss;       /* their mean loss; NaN when nobody was in */
+    double accuracy;   /* of the model as it was before the step */
+    double norm_mean;  /* mean gradient norm before clipping; NaN without clipping */
+    double norm_share; /* share of gradients that were clipped; NaN without clipping */
+} dpa_step_info;
+
+/* Trains `model` (borrowed, changed in place) on the rows `members` of `data` (NULL: all rows). */
+DPA_API dpa_status dpa_trainer_new(dpa_model *model, const dpa_dataset *data, const size_t *members,
+                                   size_t count, const dpa_train_opts *opts, dpa_trainer **out,
+                                   dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_trainer_free(dpa_trainer *trainer);
+/* One step. A loss or gradient that is not finite is DPA_NUMERIC and leaves the weights as they
+ * were. */
+DPA_API dpa_status dpa_trainer_step(dpa_trainer *trainer, dpa_step_info *info,
+                                    dpa_error *err) DPA_MUST_USE;
+/* All steps that are left. */
+DPA_API dpa_status dpa_trainer_run(dpa_trainer *trainer, const dpa_progress *progress,
+                                   dpa_error *err) DPA_MUST_USE;
+DPA_API uint64_t dpa_trainer_steps_done(const dpa_trainer *trainer);
+/* Steps of one epoch: members/batch, or 1/q. At least 1. */
+DPA_API uint64_t dpa_trainer_epoch_steps(const dpa_trainer *trainer);
+/* The mechanism that was run, for an accountant: Poisson rate (1 when every member is in every
+ * step, NaN for shuffled batches, which have no amplification that we claim) and noise divided by
+ * the sensitivity (σ, or σ/2 with microbatches, where one example can turn a mean from one side of
+ * the ball to the other). */
+DPA_API double dpa_trainer_q(const dpa_trainer *trainer);
+DPA_API double dpa_trainer_noise(const dpa_trainer *trainer);
+/* Puts the averaged weights into a model of the same size; DPA_BAD_ARGUMENT without averaging. */
+DPA_API dpa_status dpa_trainer_average(const dpa_trainer *trainer, dpa_model *model,
+                                       dpa_error *err) DPA_MUST_USE;
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Loops over floats, compiled for several instruction sets (train/simd.h). */
+#include "train/kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "train/simd.h"
+
+DPA_CLONES void dpa__relu(float *y, size_t count) {
+    for (size_t i = 0; i < count; ++i) y[i] = y[i] > 0.0F ? y[i] : 0.0F;
+}
+
+DPA_CLONES void dpa__relu_back(const float *y, float *dy, size_t count) {
+    for (size_t i = 0; i < count; ++i) dy[i] = y[i] > 0.0F ? dy[i] : 0.0F;
+}
+
+/* Lambert's continued fraction for tanh(x/4), which is exact to single precision there, then
+ * tanh 2t = 2t/(1+t²) twice. Beyond 9.2 the answer is 1 in single precision. */
+DPA_CLONES void dpa__tanh(float *y, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        float x = y[i] > 9.2F ? 9.2F : y[i];
+        x = 0.25F * (x < -9.2F ? -9.2F : x);
+        const float s = x * x;
+        float t = x * (135135.0F + s * (17325.0F + s * (378.0F + s))) /
+                  (135135.0F + s * (62370.0F + s * (3150.0F + s * 28.0F)));
+        t = 2.0F * t / (1.0F + t * t);
+        y[i] = 2.0F * t / (1.0F + t * t);
+    }
+}
+
+DPA_CLONES void dpa__tanh_back(const float *y, float *dy, size_t count) {
+    for (size_t i = 0; i < count; ++i) dy[i] *= 1.0F - y[i] * y[i];
+}
+
+void dpa__fill_rows(float *y, size_t rows, size_t width, const float *row) {
+    for (size_t r = 0; r < rows; ++r) memcpy(y + r * width, row, width * sizeof *row);
+}
+
+DPA_CLONES void dpa__add_rows(const float *x, size_t rows, size_t width, float *sum) {
+    for (size_t r = 0; r < rows; ++r)
+        for (size_t i = 0; i < width; ++i) sum[i] += x[r * width + i];
+}
+
+DPA_CLONES void dpa__scale(float *x, size_t count, float by) {
+    for (size_t i = 0; i < count; ++i) x[i] *= by;
+}
+
+DPA_CLONES double dpa__dot(const float *x, const float *y, size_t count) {
+    float lane[DPA_LANES] = {0};
+    size_t i = 0;
+    for (; i + DPA_LANES <= count; i += DPA_LANES)
+        for (size_t l = 0; l < DPA_LANES; ++l) lane[l] += x[i + l] * y[i + l];
+    double sum = 0.0;
+    for (; i < count; ++i) sum += (double)x[i] * (double)y[i];
+    for (size_t l = 0; l < DPA_LANES; ++l) sum += (double)lane[l];
+    return sum;
+}
+
+double dpa__sum_squares(const float *x, size_t count) {
+    return dpa__dot(x, x, count);
+}
+
+DPA_CLONES
+void dpa__dot_bounded(const float *a, const float *b, size_t count, double *sum, double *absolute) {
+    double plain[DPA_LANES] = {0}, size[DPA_LANES] = {0};
+    for (size_t i = 0; i < count; ++i) {
+        const double term = (double)a[i] * (double)b[i];
+        plain[i % DPA_LANES] += term;
+        size[i % DPA_LANES] += fabs(term);
+    }
+    *sum = *absolute = 0.0;
+    for (size_t l = 0; l < DPA_LANES; ++l) {
+        *sum += plain[l];
+        *absolute += size[l];
+    }
+}
+
+DPA_CLONES
+void dpa__sgd(const dpa__update *u, const float *sum, float *velocity, float *theta, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        const float g = sum[i] * u->scale + u->decay * theta[i];
+        velocity[i] = u->momentum * velocity[i] + g;
+        theta[i] -= u->rate * velocity[i];
+    }
+}
+
+DPA_CLONES void dpa__average(float *mean, const float *x, float weight, size_t count) {
+    for (size_t i = 0; i < count; ++i) mean[i] += weight * (x[i] - mean[i]);
+}

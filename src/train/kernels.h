@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Loops over floats that are not matrix products. */
+#ifndef DPA_TRAIN_KERNELS_H
+#define DPA_TRAIN_KERNELS_H
+
+#include <stddef.h>
+
+void dpa__relu(float *y, size_t count);                           /* y = max(y, 0) */
+void dpa__relu_back(const float *y, float *dy, size_t count);     /* dy = y > 0 ? dy : 0 */
+void dpa__tanh(float *y, size_t count);                           /* within 3e-7 */
+void dpa__tanh_back(const float *y, float *dy, size_t count);     /* dy = dy·(1 − y²) */
+void dpa__fill_rows(float *y, size_t rows, size_t width, const float *row);
+void dpa__add_rows(const float *x, size_t rows, size_t width, float *sum); /* sum += Σ rows */
+void dpa__scale(float *x, size_t count, float by);
+/* Σ x², in DPA_LANES single-precision lanes added up in double precision. */
+double dpa__sum_squares(const float *x, size_t count);
+double dpa__dot(const float *x, const float *y, size_t count);
+/* Σ a·b and Σ |a·b|: the second bounds the rounding of the first. */
+void dpa__dot_bounded(const float *a, const float *b, size_t count, double *sum, double *absolute);
+
+/* One update of the weights: g = sum·scale + decay·θ; v = momentum·v + g; θ −= rate·v. */
+typedef struct dpa__update {
+    float scale, decay, momentum, rate;
+} dpa__update;
+void dpa__sgd(const dpa__update *u, const float *sum, float *velocity, float *theta, size_t count);
+/* mean += weight·(x − mean) */
+void dpa__average(float *mean, const float *x, float weight, size_t count);
+
+#endif

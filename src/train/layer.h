@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A layer maps rows of in_size floats to rows of out_size floats. Images are height × width ×
+ * channels with the channels innermost, so that a convolution's output is a matrix [positions ×
+ * channels] and a dense layer reads it as it lies.
+ *
+ * Back-propagation is cut in two: `backward` only moves the deltas (∂loss/∂output) to the layer
+ * below; what a delta means for the weights is asked afterwards, first as a norm for each group of
+ * rows, then, with the deltas scaled by the clip factors, as a sum. No gradient of a single
+ * example is kept: memory does not grow with batch × weights. */
+#ifndef DPA_TRAIN_LAYER_H
+#define DPA_TRAIN_LAYER_H
+
+#include <stddef.h>
+
+#include "dpaudit/train.h"
+
+typedef struct dpa__layer dpa__layer;
+
+/* Rows start[g] .. start[g+1]−1 belong to group g: one example, its augmentations, a microbatch. */
+typedef struct dpa__groups {
+    size_t count;
+    const size_t *start; /* count + 1 */
+} dpa__groups;
+
+typedef struct dpa__layer_type {
+    const char *name;
+    int in_place; /* the output overwrites the input */
+    /* Floats of scratch that the calls need when a group has at most `group` rows; NULL: none. */
+    size_t (*scratch)(const dpa__layer *layer, size_t group);
+    void (*forward)(const dpa__layer *layer, const float *weights, const float *x, float *y,
+                    size_t rows, float *scratch);
+    /* dx may be NULL for the lowest layer. In place: dx == dy. */
+    void (*backward)(const dpa__layer *layer, const float *weights, const float *x, const float *y,
+                     const float *dy, float *dx, size_t rows, float *scratch);
+    /* norm2[g] += ‖Σ of the gradients of the rows of group g‖², never below the truth by more than
+     * single-precision rounding; and grad += Σ over all rows. NULL when there are no weights. */
+    void (*norms)(const dpa__layer *layer, const float *x, const float *dy,
+                  const dpa__groups *groups, double *norm2, float *scratch);
+    void (*gradient)(const dpa__layer *layer, const float *x, const float *dy, size_t rows,
+                     float *grad, float *scratch);
+} dpa__layer_type;
+
+struct dpa__layer {
+    const dpa__layer_type *type;
+    dpa_shape in, out;
+    size_t in_size, out_size;
+    size_t kernel, stride, pad; /* convolution, pooling */
+    size_t channel_groups;      /* group normalisation */
+    int has_relu;               /* the next layer is a relu: He initialisation */
+    size_t weights, offset;     /* how many, and where in the model's vector */
+};
+
+extern const dpa__layer_type dpa__layer_dense, dpa__layer_conv, dpa__layer_max, dpa__layer_avg,
+    dpa__layer_norm, dpa__layer_relu, dpa__layer_tanh;
+
+/* ‖AᵀG‖² for A [rows × depth], G [rows × width] plus the same for the bias (column sums of G):
+ * the squared norm of the gradient of a dense layer over these rows. Takes the cheaper of the Gram
+ * form Σ (AAᵀ)∘(GGᵀ) and the product itself; scratch: dpa__gradient_norm_scratch floats. */
+double dpa__gradient_norm2(const float *a, const float *g, size_t rows, size_t depth, size_t width,
+                           float *scratch);
+size_t dpa__gradient_norm_scratch(size_t rows, size_t depth, size_t width);
+
+size_t dpa__shape_size(dpa_shape shape);
+
+#endif

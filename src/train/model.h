@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Inside of a model, and a network: the working memory with which a model runs. */
+#ifndef DPA_TRAIN_MODEL_H
+#define DPA_TRAIN_MODEL_H
+
+#include "dpaudit/train.h"
+#include "train/layer.h"
+
+struct dpa_model {
+    char *layers; /* as given */
+    dpa_shape input;
+    size_t classes, outputs;
+    dpa_loss loss;
+    size_t layer_count;
+    dpa__layer *layer;
+    size_t size;
+    float *weight; /* [size] */
+};
+
+/* Buffers for up to `rows` rows: value[0] is the input [rows × features], value[l + 1] the output
+ * of layer l, delta[l] = ∂loss/∂value[l]. Layers that work in place share buffers. */
+typedef struct dpa__net {
+    const dpa_model *model;
+    size_t rows;
+    float **value, **delta;
+    float *scratch;
+    float *arena;
+} dpa__net;
+
+typedef enum dpa__net_use { DPA_NET_FORWARD, DPA_NET_WEIGHTS, DPA_NET_INPUT } dpa__net_use;
+
+/* `use`: forward only; deltas for the weights; deltas down to the input. Groups of up to `group`
+ * rows. */
+dpa_status dpa__net_new(const dpa_model *model, size_t rows, size_t group, dpa__net_use use,
+                        dpa__net **out, dpa_error *err);
+void dpa__net_free(dpa__net *net);
+
+void dpa__net_forward(dpa__net *net, size_t rows);
+/* From the delta of the outputs to all others. */
+void dpa__net_backward(dpa__net *net, size_t rows);
+/* norm2[g] = ‖gradient of group g‖² (of the sum over its rows). */
+void dpa__net_norms(dpa__net *net, const dpa__groups *groups, double *norm2);
+/* Multiplies the deltas of the rows of group g by factor[g]. */
+void dpa__net_scale(dpa__net *net, const dpa__groups *groups, const float *factor);
+void dpa__net_gradient(dpa__net *net, size_t rows, float *sum); /* sum += */
+
+/* Outputs [rows × outputs] and labels to losses [rows] and, unless NULL, deltas. Returns how many
+ * rows are classified as labelled. */
+size_t dpa__loss(const dpa_model *model, const float *y, const int32_t *label, size_t rows,
+                 double *loss, float *delta);
+
+/* The data must fit the model: shape and labels. */
+dpa_status dpa__model_fits(const dpa_model *model, const dpa_dataset *data, dpa_error *err);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The working memory of a model: one aligned block, cut into values, deltas and scratch. */
+#include <cblas.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "train/kernels.h"
+#include "train/model.h"
+
+enum { ALIGN = 64, ALIGN_FLOATS = ALIGN / (int)sizeof(float) };
+
+static size_t aligned(size_t floats) {
+    return (floats + ALIGN_FLOATS - 1) / ALIGN_FLOATS * ALIGN_FLOATS;
+}
+
+/* Cuts the arena, or with arena NULL only counts the floats that it needs. */
+static size_t cut(dpa__net *net, size_t group, dpa__net_use use, float *arena) {
+    const dpa_model *model = net->model;
+    size_t used = 0, scratch = 0;
+    for (size_t l = 0; l <= model->layer_count; ++l) {
+        const dpa__layer *below = l > 0 ? &model->layer[l - 1] : NULL;
+        const size_t size = below != NULL ? below->out_size : dpa__shape_size(model->input);
+        const size_t floats = aligned(net->rows * size);
+        const int shares = below != NULL && below->type->in_place;
+        const int has_delta = use == DPA_NET_INPUT || (use == DPA_NET_WEIGHTS && l > 0);
+        if (arena != NULL) {
+            net->value[l] = shares ? net->value[l - 1] : arena + used;
+            net->delta[l] = !has_delta ? NULL : shares ? net->delta[l - 1] : arena + used + floats;
+        }
+        if (!shares) used += has_delta ? 2 * floats : floats;
+        if (below != NULL && below->type->scratch != NULL) {
+            const size_t need = below->type->scratch(below, group);
+            if (need > scratch) scratch = need;
+        }
+    }
+    if (arena != NULL) net->scratch = arena + used;
+    return used + aligned(scratch);
+}
+
+/* A model runs on one thread: parallelism is between models. The setting is the process's. */
+static void single_thread(void) {
+    if (openblas_get_num_threads() != 1) openblas_set_num_threads(1);
+}
+
+dpa_status dpa__net_new(const dpa_model *model, size_t rows, size_t group, dpa__net_use use,
+                        dpa__net **out, dpa_error *err) {
+    dpa__net *net = DPA_NEW(dpa__net, err);
+    if (net == NULL) return DPA_NO_MEMORY;
+    single_thread();
+    net->model = model;
+    net->rows = rows;
+    net->value = dpa__calloc(model->layer_count + 1, sizeof(float *), err);
+    net->delta = dpa__calloc(model->layer_count + 1, sizeof(float *), err);
+    if (net->value != NULL && net->delta != NULL) {
+        const size_t floats = cut(net, group, use, NULL);
+        net->arena = dpa__malloc(floats + ALIGN_FLOATS, sizeof(float), err);
+    }
+    if (net->arena == NULL) {
+        dpa__net_free(net);
+        return DPA_NO_MEMORY;
+    }
+    const uintptr_t odd = (uintptr_t)net->arena % ALIGN;
+    (void)cut(net, group, use, net->arena + (odd == 0 ? 0 : (ALIGN - odd) / sizeof(float)));
+    *out = net;
+    return DPA_OK;
+}
+
+void dpa__net_free(dpa__net *net) {
+    if (net == NULL) return;
+    free(net->arena);
+    free(net->value);
+    free(net->delta);
+    free(net);
+}
+
+void dpa__net_forward(dpa__net *net, size_t rows) {
+    const dpa_model *model = net->model;
+    for (size_t l = 0; l < model->layer_count; ++l) {
+        const dpa__layer *layer = &model->layer[l];
+        layer->type->forward(layer, model->weight + layer->offset, net->value[l], net->value[l + 1],
+                             rows, net->scratch);
+    }
+}
+
+void dpa__net_backward(dpa__net *net, size_t rows) {
+    const dpa_model *model = net->model;
+    for (size_t l = model->layer_count; l-- > 0;) {
+        const dpa__layer *layer = &model->layer[l];
+        layer->type->backward(layer, model->weight + layer->offset, net->value[l],
+                              net->value[l + 1], net->delta[l + 1], net->delta[l], rows,
+                              net->scratch);
+    }
+}
+
+void dpa__net_norms(dpa__net *net, const dpa__groups *groups, double *norm2) {
+    const dpa_model *model = net->model;
+    memset(norm2, 0, groups->count * sizeof *norm2);
+    for (size_t l = 0; l < model->layer_count; ++l) {
+        const dpa__layer *layer = &model->layer[l];
+        if (layer->type->norms != NULL)
+            layer->type->norms(layer, net->value[l], net->delta[l + 1], groups, norm2,
+                               net->scratch);
+    }
+}
+
+void dpa__net_scale(dpa__net *net, const dpa__groups *groups, const float *factor) {
+    const dpa_model *model = net->model;
+    for (size_t l = 0; l < model->layer_count; ++l) {
+        const dpa__layer *layer = &model->layer[l];
+        if (layer->type->gradient == NULL) continue;
+        for (size_t g = 0; g < groups->count; ++g)
+            if (factor[g] != 1.0F)
+                dpa__scale(net->delta[l + 1] + groups->start[g] * layer->out_size,
+                           (groups->start[g + 1] - groups->start[g]) * layer->out_size, factor[g]);
+    }
+}
+
+void dpa__net_gradient(dpa__net *net, size_t rows, float *sum) {
+    const dpa_model *model = net->model;
+    for (size_t l = 0; l < model->layer_count; ++l) {
+        const dpa__layer *layer = &model->layer[l];
+        if (layer->type->gradient != NULL)
+            layer->type->gradient(layer, net->value[l], net->delta[l + 1], rows,
+                                  sum + layer->offset, net->scratch);
+    }
+}
