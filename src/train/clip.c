@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The heart of DP-SGD: the sum of clipped per-group gradients of one step, in one backward pass.
  *
- * tight-auditing eq. (7): Σ clip_C(∇ℓ), clip_C(v) = v·min(1, C/‖v‖). For each chunk of rows: forward,
- * deltas, norms (train/layer.h), deltas scaled by the clip factors, and only then the matrix
- * products that add up the weights' gradients. A group is one example with its augmentations, or a
- * microbatch; its mean gradient is clipped.
+ * tight-auditing eq. (7): Σ clip_C(∇ℓ), clip_C(v) = v·min(1, C/‖v‖). For each chunk of rows:
+ * forward, deltas, norms (train/layer.h), deltas scaled by the clip factors, and only then the
+ * matrix products that add up the weights' gradients. A group is one example with its
+ * augmentations, or a microbatch; its mean gradient is clipped.
  *
  * Norms and sums are single precision with relative errors near 1e-6; the factor is made smaller by
  * 2⁻¹⁸ = 3.8e-6, so that what is added has norm at most C also after rounding (test: sensitivity).
@@ -96,8 +96,8 @@ static dpa_status run_chunk(dpa_trainer *t, const dpa__groups *groups, dpa__tall
                             dpa_error *err) {
     const size_t rows = groups->start[groups->count], top = t->model->layer_count;
     dpa__net_forward(t->net, rows);
-    tally->right += dpa__loss(t->model, t->net->value[top], t->label, rows, t->loss,
-                              t->net->delta[top]);
+    tally->right +=
+        dpa__loss(t->model, t->net->value[top], t->label, rows, t->loss, t->net->delta[top]);
     double loss = 0.0;
     for (size_t r = 0; r < rows; ++r) loss += t->loss[r];
     if (!isfinite(loss))

@@ -14,8 +14,7 @@ dpa_status dpa__dataset_alloc(size_t rows, dpa_shape shape, size_t classes, dpa_
                               dpa_error *err) {
     const size_t limit = INT_MAX / 4;
     if (shape.height == 0 || shape.width == 0 || shape.channels == 0 || shape.height > limit ||
-        shape.width > limit / shape.height ||
-        shape.channels > limit / (shape.height * shape.width))
+        shape.width > limit / shape.height || shape.channels > limit / (shape.height * shape.width))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "rows of %zu × %zu × %zu numbers", shape.height,
                          shape.width, shape.channels);
     if (classes < 2 || classes > 1000000)

@@ -5,10 +5,10 @@
 
 #include <stddef.h>
 
-void dpa__relu(float *y, size_t count);                           /* y = max(y, 0) */
-void dpa__relu_back(const float *y, float *dy, size_t count);     /* dy = y > 0 ? dy : 0 */
-void dpa__tanh(float *y, size_t count);                           /* within 3e-7 */
-void dpa__tanh_back(const float *y, float *dy, size_t count);     /* dy = dy·(1 − y²) */
+void dpa__relu(float *y, size_t count);                       /* y = max(y, 0) */
+void dpa__relu_back(const float *y, float *dy, size_t count); /* dy = y > 0 ? dy : 0 */
+void dpa__tanh(float *y, size_t count);                       /* within 3e-7 */
+void dpa__tanh_back(const float *y, float *dy, size_t count); /* dy = dy·(1 − y²) */
 void dpa__fill_rows(float *y, size_t rows, size_t width, const float *row);
 void dpa__add_rows(const float *x, size_t rows, size_t width, float *sum); /* sum += Σ rows */
 void dpa__scale(float *x, size_t count, float by);

@@ -29,8 +29,8 @@ static size_t block_of(const dpa__layer *layer) {
 static size_t scratch_size(const dpa__layer *layer, size_t group) {
     const size_t positions = positions_of(layer), depth = depth_of(layer);
     const size_t width = layer->out.channels;
-    const size_t norm = group > 1 ? depth * width + width
-                                  : dpa__gradient_norm_scratch(positions, depth, width);
+    const size_t norm =
+        group > 1 ? depth * width + width : dpa__gradient_norm_scratch(positions, depth, width);
     return block_of(layer) * positions * depth + norm;
 }
 

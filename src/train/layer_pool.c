@@ -25,8 +25,8 @@ static void pool_max(const dpa__layer *layer, const float *x, float *y) {
         }
 }
 
-/* The delta goes to the first cell of the window that holds the maximum. Taken from x: an activation
- * may have overwritten the output. */
+/* The delta goes to the first cell of the window that holds the maximum. Taken from x: an
+ * activation may have overwritten the output. */
 static void unpool_max(const dpa__layer *layer, const float *x, const float *dy, float *dx) {
     const size_t c = layer->in.channels, line = layer->in.width * c;
     for (size_t i = 0; i < layer->out.height; ++i)

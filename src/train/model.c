@@ -67,8 +67,7 @@ static const char *shape_conv(dpa__layer *layer, const word *w) {
     const char *wrong = shape_window(layer, w, 1);
     layer->out.channels = w->number[0];
     if (layer->out.channels == 0) return "expected at least one channel";
-    layer->weights =
-        (layer->kernel * layer->kernel * layer->in.channels + 1) * layer->out.channels;
+    layer->weights = (layer->kernel * layer->kernel * layer->in.channels + 1) * layer->out.channels;
     return wrong;
 }
 
@@ -167,8 +166,7 @@ dpa_status dpa_model_new(const char *layers, dpa_shape input, size_t classes, dp
                          dpa_model **out, dpa_error *err) {
     const size_t limit = INT_MAX / 4;
     if (input.height == 0 || input.width == 0 || input.channels == 0 || input.height > limit ||
-        input.width > limit / input.height ||
-        input.channels > limit / (input.height * input.width))
+        input.width > limit / input.height || input.channels > limit / (input.height * input.width))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "input of %zu × %zu × %zu", input.height,
                          input.width, input.channels);
     if (classes < 2 || classes > 1000000)

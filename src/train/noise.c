@@ -76,7 +76,8 @@ static inline float minus_two_log(uint32_t w) {
     return -2.0F * (log_m + (float)exponent * 0.693147181F);
 }
 
-/* Cosine and sine of 2π·w/2³²: the quarter is two bits of the word, the rest lies in [−π/4, π/4). */
+/* Cosine and sine of 2π·w/2³²: the quarter is two bits of the word, the rest lies in [−π/4, π/4).
+ */
 static inline void circle(uint32_t w, float *cosine, float *sine) {
     const uint32_t quarter = (w + 0x20000000U) >> 30;
     const float x = (float)((int32_t)(w << 2) >> 2) * 1.46291807927e-9F; /* 2π/2³² */

@@ -34,8 +34,7 @@ static dpa_status check_privacy(const dpa_train_opts *o, dpa_error *err) {
     if (!(o->clip > 0.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "clipping norm %g: expected more than 0", o->clip);
     if (!within(o->sigma, 0.0, 1e6))
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "noise multiplier %g: expected 0 to 1e6",
-                         o->sigma);
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "noise multiplier %g: expected 0 to 1e6", o->sigma);
     if (o->sigma > 0.0 && !isfinite(o->clip))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "noise without clipping: set the clipping norm");
     if (o->q != 0.0 && !(o->q > 0.0 && o->q <= 1.0))
@@ -60,8 +59,7 @@ static dpa_status check(const dpa_train_opts *o, dpa_error *err) {
     if (!(o->momentum >= 0.0 && o->momentum < 1.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "momentum %g: expected 0 up to less than 1",
                          o->momentum);
-    if (!within(o->rate_factor, 0.0, 1.0) ||
-        (o->schedule == DPA_RATE_STEPS && o->rate_every == 0))
+    if (!within(o->rate_factor, 0.0, 1.0) || (o->schedule == DPA_RATE_STEPS && o->rate_every == 0))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "schedule: factor %g every %llu steps: expected 0 to 1, at least 1",
                          o->rate_factor, (unsigned long long)o->rate_every);
@@ -145,7 +143,8 @@ static double rate_at(const dpa_train_opts *o, uint64_t step) {
     const double done = o->steps > 0 ? (double)step / (double)o->steps : 0.0;
     double rate = o->rate;
     if (o->schedule == DPA_RATE_LINEAR) rate *= fmax(1.0 - done, 0.0);
-    if (o->schedule == DPA_RATE_COSINE) rate *= 0.5 * (1.0 + cos(3.14159265358979324 * fmin(done, 1.0)));
+    if (o->schedule == DPA_RATE_COSINE)
+        rate *= 0.5 * (1.0 + cos(3.14159265358979324 * fmin(done, 1.0)));
     if (o->schedule == DPA_RATE_STEPS) rate *= pow(o->rate_factor, (double)(step / o->rate_every));
     if (step < o->warmup) rate *= (double)(step + 1) / (double)o->warmup;
     return rate;

@@ -21,13 +21,13 @@ struct dpa_trainer {
     size_t *rows;        /* who is in this step */
     size_t *group_start; /* [capacity + 1] groups of examples, in `rows` */
 
-    size_t chunk;       /* rows of the network, copies included */
+    size_t chunk; /* rows of the network, copies included */
     dpa__net *net;
-    size_t *row_start;  /* [chunk + 1] groups, in rows of the network */
-    int32_t *label;     /* [chunk] */
-    double *loss;       /* [chunk] */
-    double *norm2;      /* [chunk] */
-    float *factor;      /* [chunk] */
+    size_t *row_start; /* [chunk + 1] groups, in rows of the network */
+    int32_t *label;    /* [chunk] */
+    double *loss;      /* [chunk] */
+    double *norm2;     /* [chunk] */
+    float *factor;     /* [chunk] */
 };
 
 /* What a step adds up. */
