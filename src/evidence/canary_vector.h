@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The vector kernel, for any width: the including file defines the vector types and operations
+ * (canary_avx2.c, canary_avx512.c) and includes this once. See canary_kernel.h for what is computed.
+ *
+ * Philox keeps each 32-bit word in a 64-bit lane: the product's low half is where the next multiply
+ * looks, its high half is one shift away, and what gathers above the low half is never read.
+ *
+ *   BATCH                    steps that are computed side by side: whole groups
+ *   STEP_BLOCKS              blocks of a step: the 64-bit lanes of a vector
+ *   words, reals, doubles    vectors of 64-bit lanes, of float, of double
+ *   OP                       attributes of every function here */
+
+typedef struct constants {
+    words key0[DPA__PHILOX_ROUNDS], key1[DPA__PHILOX_ROUNDS]; /* after constant words went in */
+    words last; /* both keys of the last round, interleaved */
+    words m0, m1;
+} constants;
+
+static inline uint32_t product_high(uint32_t a, uint32_t b) {
+    return (uint32_t)((uint64_t)a * b >> 32);
+}
+
+/* Words 1 to 3 of the counters are the same for all blocks of a call, so half of the first two
+ * rounds, and one word of the third, can be done once and folded into the keys. */
+OP void constants_init(constants *c, const dpa__canary_stream *s, uint32_t block_high) {
+    const uint32_t word0 = product_high(DPA__PHILOX_M1, s->index_low) ^ block_high ^ s->key0[0];
+    const uint32_t word1 = DPA__PHILOX_M1 * s->index_low;
+    for (unsigned i = 3; i + 1 < DPA__PHILOX_ROUNDS; ++i) {
+        c->key0[i] = words_all(s->key0[i]);
+        c->key1[i] = words_all(s->key1[i]);
+    }
+    c->key1[0] = words_all(s->tag ^ s->key1[0]);
+    c->key0[1] = words_all(word1 ^ s->key0[1]);
+    c->key1[1] = words_all(product_high(DPA__PHILOX_M0, word0) ^ s->key1[1]);
+    c->key0[2] = words_all(s->key0[2]);
+    c->key1[2] = words_all((DPA__PHILOX_M0 * word0) ^ s->key1[2]);
+    c->last = words_interleave(words_all(s->key0[DPA__PHILOX_ROUNDS - 1]),
+                               words_all(s->key1[DPA__PHILOX_ROUNDS - 1]));
+    c->m0 = words_all(DPA__PHILOX_M0);
+    c->m1 = words_all(DPA__PHILOX_M1);
+}
+
+/* Blocks `low`… of BATCH steps: words 0 and 2 interleaved to `radius`, 1 and 3 to `angle`. The steps
+ * advance side by side so that one's multiply does not wait for another's. */
+OP void philox(const constants *c, words *count, words radius[BATCH], words angle[BATCH]) {
+    words x0[BATCH], x1[BATCH], x2[BATCH], x3[BATCH];
+#pragma GCC unroll 8
+    for (unsigned b = 0; b < BATCH; ++b) {
+        const words p = words_multiply(c->m0, *count);
+        *count = words_add(*count, words_all(STEP_BLOCKS));
+        const words q = words_multiply(c->m1, words_xor(words_high(p), c->key1[0]));
+        x0[b] = words_xor(words_high(q), c->key0[1]);
+        x1[b] = q;
+        x2[b] = words_xor(p, c->key1[1]);
+    }
+#pragma GCC unroll 8
+    for (unsigned b = 0; b < BATCH; ++b) {
+        const words p = words_multiply(c->m0, x0[b]), q = words_multiply(c->m1, x2[b]);
+        x0[b] = words_xor3(words_high(q), x1[b], c->key0[2]);
+        x1[b] = q;
+        x2[b] = words_xor(words_high(p), c->key1[2]);
+        x3[b] = p;
+    }
+#pragma GCC unroll 7
+    for (unsigned i = 3; i + 1 < DPA__PHILOX_ROUNDS; ++i) {
+#pragma GCC unroll 8
+        for (unsigned b = 0; b < BATCH; ++b) {
+            const words p = words_multiply(c->m0, x0[b]), q = words_multiply(c->m1, x2[b]);
+            x0[b] = words_xor3(words_high(q), x1[b], c->key0[i]);
+            x1[b] = q;
+            x2[b] = words_xor3(words_high(p), x3[b], c->key1[i]);
+            x3[b] = p;
+        }
+    }
+#pragma GCC unroll 8
+    for (unsigned b = 0; b < BATCH; ++b) {
+        const words p = words_multiply(c->m0, x0[b]), q = words_multiply(c->m1, x2[b]);
+        radius[b] = words_xor3(words_interleave_high(q, p), words_interleave(x1[b], x3[b]), c->last);
+        angle[b] = words_interleave(q, p);
+    }
+}
+
+/* a + b·x, two roundings. */
+OP reals linear(float a, float b, reals x) {
+    return reals_add(reals_all(a), reals_multiply(reals_all(b), x));
+}
+
+/* Applies an expression to all steps of a batch. */
+#define EACH(expression)                                                                           \
+    _Pragma("GCC unroll 8") for (unsigned b = 0; b < BATCH; ++b) {                                 \
+        expression;                                                                                \
+    }
+
+OP void radii(const words word[BATCH], reals r[BATCH]) {
+    static const float c[8] = DPA__LOG_COEFFICIENTS;
+    reals t[BATCH], t2[BATCH], low[BATCH], high[BATCH];
+    words shifted[BATCH];
+    EACH(shifted[b] = ints_add(bits_of_reals(reals_add(reals_of_ints(ints_shift_right(word[b], 1)),
+                                                       reals_all(0.5F))),
+                               ints_all(DPA__SHIFT_BITS)))
+    EACH(t[b] = reals_subtract(
+             reals_of_bits(ints_add(ints_and(shifted[b], ints_all(DPA__MANTISSA_MASK)),
+                                    ints_all(DPA__SQRT_HALF_BITS))),
+             reals_all(1.0F)))
+    EACH(t2[b] = reals_multiply(t[b], t[b]))
+    EACH(low[b] = reals_add(linear(c[0], c[1], t[b]),
+                            reals_multiply(linear(c[2], c[3], t[b]), t2[b])))
+    EACH(high[b] = reals_add(linear(c[4], c[5], t[b]),
+                             reals_multiply(linear(c[6], c[7], t[b]), t2[b])))
+    EACH(low[b] = reals_add(low[b], reals_multiply(high[b], reals_multiply(t2[b], t2[b]))))
+    EACH(r[b] = reals_multiply(reals_of_ints(ints_and(shifted[b], ints_all(DPA__EXPONENT_MASK))),
+                               reals_all(DPA__EXPONENT_SCALE)))
+    EACH(r[b] = reals_root(reals_add(r[b], reals_multiply(low[b], t[b]))))
+}
+
+OP void normal_pairs(const words word[BATCH], const words angle[BATCH], reals cosine[BATCH],
+                     reals sine[BATCH]) {
+    static const float s[4] = DPA__SIN_COEFFICIENTS, c[4] = DPA__COS_COEFFICIENTS;
+    reals r[BATCH], x[BATCH], z[BATCH], z2[BATCH], hs[BATCH], hc[BATCH];
+    radii(word, r);
+    EACH(x[b] = reals_multiply(reals_of_ints(angle[b]), reals_all(0x1p-31F)))
+    EACH(z[b] = reals_multiply(x[b], x[b]))
+    EACH(z2[b] = reals_multiply(z[b], z[b]))
+    EACH(hs[b] = reals_add(linear(s[0], s[1], z[b]),
+                           reals_multiply(linear(s[2], s[3], z[b]), z2[b])))
+    EACH(hc[b] = reals_add(linear(c[0], c[1], z[b]),
+                           reals_multiply(linear(c[2], c[3], z[b]), z2[b])))
+    EACH(hs[b] = reals_multiply(hs[b], x[b]))
+    EACH(sine[b] = reals_multiply(r[b], reals_multiply(hs[b], hc[b])))
+    EACH(hs[b] = reals_subtract(reals_all(1.0F), reals_multiply(hs[b], hs[b])))
+    EACH(hs[b] = reals_multiply(r[b], hs[b]))
+    EACH(cosine[b] = reals_of_bits(words_xor(bits_of_reals(hs[b]), ints_shift_left(word[b], 31))))
+}
+
+enum { BATCH_BLOCKS = BATCH * STEP_BLOCKS };
+_Static_assert(BATCH_BLOCKS % DPA__GROUP_BLOCKS == 0, "a batch is a number of groups");
+
+OP void batch(const constants *c, words *count, reals cosine[BATCH], reals sine[BATCH]) {
+    words radius[BATCH], angle[BATCH];
+    philox(c, count, radius, angle);
+    normal_pairs(radius, angle, cosine, sine);
+}
+
+/* Where step `b` of a batch has its first cosine; its first sine is 16 further. */
+OP size_t batch_offset(unsigned b) {
+    return b * STEP_BLOCKS / DPA__GROUP_BLOCKS * DPA__GROUP +
+           b * STEP_BLOCKS % DPA__GROUP_BLOCKS * 2;
+}
+
+TARGET static void normals(const dpa__canary_stream *stream, uint64_t group, size_t groups,
+                           float *out) {
+    const uint64_t block = group * DPA__GROUP_BLOCKS;
+    constants c;
+    constants_init(&c, stream, (uint32_t)(block >> 32));
+    words count = words_count((uint32_t)block);
+    for (size_t done = 0; done < groups * DPA__GROUP_BLOCKS; done += BATCH_BLOCKS) {
+        reals cosine[BATCH], sine[BATCH];
+        batch(&c, &count, cosine, sine);
+#pragma GCC unroll 8
+        for (unsigned b = 0; b < BATCH; ++b) {
+            reals_store(out + 4 * done + batch_offset(b), cosine[b]);
+            reals_store(out + 4 * done + batch_offset(b) + 16, sine[b]);
+        }
+    }
+}
+
+TARGET static void sums(const dpa__canary_stream *stream, uint64_t group, size_t groups,
+                        const double *model, dpa__lanes *lanes) {
+    const uint64_t block = group * DPA__GROUP_BLOCKS;
+    constants c;
+    lane_sums total;
+    constants_init(&c, stream, (uint32_t)(block >> 32));
+    words count = words_count((uint32_t)block);
+    lane_sums_load(&total, lanes);
+    for (size_t done = 0; done < groups * DPA__GROUP_BLOCKS; done += BATCH_BLOCKS) {
+        reals cosine[BATCH], sine[BATCH];
+        batch(&c, &count, cosine, sine);
+#pragma GCC unroll 8
+        for (unsigned b = 0; b < BATCH; ++b)
+            lane_sums_step(&total, cosine[b], sine[b], model + 4 * done + batch_offset(b));
+    }
+    lane_sums_store(&total, lanes);
+}
