@@ -9,13 +9,14 @@
  *   u = (w>>1 + ½) / 2³¹,  r = √(−2 ln u),  θ = (π/2)·(int32)v / 2³¹ in [−π/2, π/2],
  *   ± r cos θ (sign: the lowest bit of w),  r sin θ.
  * Polynomials: ln to 1.7e-7 relative; with h = θ/2, cos θ = 1 − 2 sin²h, sin θ = 2 sin h cos h to
- * 1e-7 absolute. The radius ends at √(64 ln 2) = 6.66: beyond it a normal has mass 2.7e-11.
+ * 1e-7 absolute. The radius ends at √(64 ln 2) = 6.66: beyond it a normal has mass 2.7e-11. Near
+ * u = 1 float32 has steps of 2⁻²⁴, so radii below 1e-3 (probability 5e-7) come in steps.
  *
- * Only IEEE +, −, ×, √ and conversions are used, in a written order and never fused, so every kernel
- * gives the same bits; the portable one is the definition. Sums run in 8 double lanes: lane j takes
- * positions j, 16+j, 8+j, 24+j of each group in this order. A model's elements have at most 29
- * significant bits (dpa__canary_round), so their products with a float32 are exact in double, and a
- * fused multiply-add gives what a separate one gives: there kernels are free to choose. */
+ * Only IEEE +, −, ×, √ and conversions are used, in a written order and never fused, so every
+ * kernel gives the same bits; the portable one is the definition. Sums run in 8 double lanes: lane
+ * j takes positions j, 16+j, 8+j, 24+j of each group in this order. A model's elements have at most
+ * 29 significant bits (dpa__canary_round), so their products with a float32 are exact in double,
+ * and a fused multiply-add gives what a separate one gives: there kernels are free to choose. */
 #ifndef DPA_EVIDENCE_CANARY_KERNEL_H
 #define DPA_EVIDENCE_CANARY_KERNEL_H
 
@@ -23,12 +24,13 @@
 #include <stdint.h>
 
 enum {
-    DPA__GROUP = 32,                   /* positions of a group */
-    DPA__GROUP_BLOCKS = 8,             /* Philox blocks of a group */
-    DPA__LANES = 8,                    /* lanes of a sum */
-    DPA__CHUNK = 2048,                 /* positions between two folds of the lanes */
-    DPA__PHILOX_ROUNDS = 10,           /* rounds of Philox4x32-10 */
-    DPA__CHUNK_GROUPS = DPA__CHUNK / DPA__GROUP
+    DPA__GROUP = 32,       /* positions of a group */
+    DPA__GROUP_BLOCKS = 8, /* Philox blocks of a group */
+    DPA__LANES = 8,        /* lanes of a sum */
+    DPA__CALL_GROUPS = 4,  /* kernels are called for multiples of so many groups */
+    DPA__CALL = DPA__CALL_GROUPS * DPA__GROUP,
+    DPA__CHUNK = 2048, /* positions between two folds of the lanes: its model stays in L1 */
+    DPA__PHILOX_ROUNDS = 10
 };
 
 #define DPA__PHILOX_M0 UINT32_C(0xD2511F53)
@@ -43,7 +45,8 @@ typedef struct dpa__lanes {
     double dot[DPA__LANES], square[DPA__LANES];
 } dpa__lanes;
 
-/* Groups never cross a multiple of 2³² blocks within one call: callers stay inside a chunk. */
+/* `groups` is a multiple of DPA__CALL_GROUPS, and a call never crosses a multiple of 2³² blocks:
+ * callers stay inside a chunk. */
 typedef struct dpa__canary_kernel {
     const char *name;
     int (*supported)(void);
@@ -57,10 +60,14 @@ typedef struct dpa__canary_kernel {
 /* −2 ln(1+t)/t on [√½−1, √2−1]; √2 sin(πx/4)/x and √2 cos(πx/4) in z = x² on [0,1]: minimax fits,
  * rounded to float. */
 #define DPA__LOG_COEFFICIENTS                                                                      \
-    {-0x1.fffffep+0F, 0x1.00007ap+0F,  -0x1.5559dcp-1F, 0x1.ff623cp-2F,                            \
-     -0x1.978e2ap-2F, 0x1.614c0ep-2F, -0x1.4c3d2ap-2F, 0x1.9dfa9cp-3F}
-#define DPA__SIN_COEFFICIENTS {1.1107208F, -0.114191286F, 0.003521402F, -5.0847353e-05F}
-#define DPA__COS_COEFFICIENTS {1.4142135F, -0.43617776F, 0.022415165F, -0.00045096513F}
+    {                                                                                              \
+        -0x1.fffffep+0F, 0x1.00007ap+0F, -0x1.5559dcp-1F, 0x1.ff623cp-2F, -0x1.978e2ap-2F,         \
+            0x1.614c0ep-2F, -0x1.4c3d2ap-2F, 0x1.9dfa9cp-3F                                        \
+    }
+#define DPA__SIN_COEFFICIENTS                                                                      \
+    { 1.1107208F, -0.114191286F, 0.003521402F, -5.0847353e-05F }
+#define DPA__COS_COEFFICIENTS                                                                      \
+    { 1.4142135F, -0.43617776F, 0.022415165F, -0.00045096513F }
 #define DPA__EXPONENT_SCALE (-0x1.62e43p-23F)   /* −2 ln 2 / 2²³ */
 #define DPA__SQRT_HALF_BITS INT32_C(0x3f3504f3) /* √½ as float32 */
 /* Added to the bits of x = 2^e·m, m in [√½, √2): e − 31 above bit 23, m − √½ in steps below it. */

@@ -39,8 +39,8 @@ static uint32_t bits_of_float(float x) {
 static float radius(uint32_t word) {
     static const float c[8] = DPA__LOG_COEFFICIENTS;
     const float x = (float)(int32_t)(word >> 1) + 0.5F;
-    const uint32_t shifted = bits_of_float(x) + DPA__SHIFT_BITS;
-    const float e = (float)(int32_t)(shifted & DPA__EXPONENT_MASK); /* (exponent − 31)·2²³, exact */
+    const uint32_t shifted = bits_of_float(x) + (uint32_t)DPA__SHIFT_BITS;
+    const float e = (float)((int32_t)shifted & DPA__EXPONENT_MASK); /* (exponent − 31)·2²³, exact */
     const float t = float_of_bits((shifted & DPA__MANTISSA_MASK) + DPA__SQRT_HALF_BITS) - 1.0F;
     const float t2 = t * t;
     const float low = (c[0] + c[1] * t) + (c[2] + c[3] * t) * t2;
@@ -53,8 +53,8 @@ static void normal_pair(uint32_t word, uint32_t angle, float *cosine, float *sin
     static const float s[4] = DPA__SIN_COEFFICIENTS, c[4] = DPA__COS_COEFFICIENTS;
     const float r = radius(word);
     const float x = (float)(int32_t)angle * 0x1p-31F, z = x * x, z2 = z * z;
-    const float half_sine = ((s[0] + s[1] * z) + (s[2] + s[3] * z) * z2) * x;   /* √2 sin h */
-    const float half_cosine = (c[0] + c[1] * z) + (c[2] + c[3] * z) * z2;       /* √2 cos h */
+    const float half_sine = ((s[0] + s[1] * z) + (s[2] + s[3] * z) * z2) * x; /* √2 sin h */
+    const float half_cosine = (c[0] + c[1] * z) + (c[2] + c[3] * z) * z2;     /* √2 cos h */
     const float across = r * (1.0F - half_sine * half_sine);
     *cosine = float_of_bits(bits_of_float(across) ^ word << 31);
     *sine = r * (half_sine * half_cosine);
@@ -116,9 +116,11 @@ const dpa__canary_kernel dpa__canary_portable = {"portable", always, normals, su
 const dpa__canary_kernel *dpa__canary_kernel_at(size_t i) {
     static const dpa__canary_kernel *const all[] = {
 #if defined(__x86_64__)
-        &dpa__canary_avx512, &dpa__canary_avx2,
+        &dpa__canary_avx512,
+        &dpa__canary_avx2,
 #endif
-        &dpa__canary_portable};
+        &dpa__canary_portable
+    };
     return i < sizeof all / sizeof all[0] ? all[i] : NULL;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The vector kernel, for any width: the including file defines the vector types and operations
- * (canary_avx2.c, canary_avx512.c) and includes this once. See canary_kernel.h for what is computed.
+ * (canary_avx2.c, canary_avx512.c) and includes this once. See canary_kernel.h for what is
+ * computed.
  *
  * Philox keeps each 32-bit word in a 64-bit lane: the product's low half is where the next multiply
  * looks, its high half is one shift away, and what gathers above the low half is never read.
@@ -9,6 +10,17 @@
  *   STEP_BLOCKS              blocks of a step: the 64-bit lanes of a vector
  *   words, reals, doubles    vectors of 64-bit lanes, of float, of double
  *   OP                       attributes of every function here */
+
+#if defined(__clang__)
+#define UNROLL _Pragma("unroll")
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+/* A statement for every step `b` of a batch. */
+#define EACH(statement)                                                                            \
+    UNROLL for (unsigned b = 0; b < BATCH; ++b) {                                                  \
+        statement;                                                                                 \
+    }
 
 typedef struct constants {
     words key0[DPA__PHILOX_ROUNDS], key1[DPA__PHILOX_ROUNDS]; /* after constant words went in */
@@ -40,44 +52,28 @@ OP void constants_init(constants *c, const dpa__canary_stream *s, uint32_t block
     c->m1 = words_all(DPA__PHILOX_M1);
 }
 
-/* Blocks `low`… of BATCH steps: words 0 and 2 interleaved to `radius`, 1 and 3 to `angle`. The steps
- * advance side by side so that one's multiply does not wait for another's. */
+/* Blocks `low`… of BATCH steps: words 0 and 2 interleaved to `radius`, 1 and 3 to `angle`. The
+ * steps advance side by side so that one's multiply does not wait for another's. */
 OP void philox(const constants *c, words *count, words radius[BATCH], words angle[BATCH]) {
-    words x0[BATCH], x1[BATCH], x2[BATCH], x3[BATCH];
-#pragma GCC unroll 8
-    for (unsigned b = 0; b < BATCH; ++b) {
-        const words p = words_multiply(c->m0, *count);
-        *count = words_add(*count, words_all(STEP_BLOCKS));
-        const words q = words_multiply(c->m1, words_xor(words_high(p), c->key1[0]));
-        x0[b] = words_xor(words_high(q), c->key0[1]);
-        x1[b] = q;
-        x2[b] = words_xor(p, c->key1[1]);
+    words x0[BATCH], x1[BATCH], x2[BATCH], x3[BATCH], p[BATCH], q[BATCH];
+    EACH(p[b] = words_multiply(c->m0, *count); *count = words_add(*count, words_all(STEP_BLOCKS)))
+    EACH(q[b] = words_multiply(c->m1, words_xor(words_high(p[b]), c->key1[0])))
+    EACH(x0[b] = words_xor(words_high(q[b]), c->key0[1]); x2[b] = words_xor(p[b], c->key1[1]))
+    EACH(x1[b] = q[b])
+    EACH(p[b] = words_multiply(c->m0, x0[b]); q[b] = words_multiply(c->m1, x2[b]))
+    EACH(x0[b] = words_xor3(words_high(q[b]), x1[b], c->key0[2]);
+         x2[b] = words_xor(words_high(p[b]), c->key1[2]))
+    EACH(x1[b] = q[b]; x3[b] = p[b])
+    UNROLL for (unsigned i = 3; i + 1 < DPA__PHILOX_ROUNDS; ++i) {
+        EACH(p[b] = words_multiply(c->m0, x0[b]); q[b] = words_multiply(c->m1, x2[b]))
+        EACH(x0[b] = words_xor3(words_high(q[b]), x1[b], c->key0[i]);
+             x2[b] = words_xor3(words_high(p[b]), x3[b], c->key1[i]))
+        EACH(x1[b] = q[b]; x3[b] = p[b])
     }
-#pragma GCC unroll 8
-    for (unsigned b = 0; b < BATCH; ++b) {
-        const words p = words_multiply(c->m0, x0[b]), q = words_multiply(c->m1, x2[b]);
-        x0[b] = words_xor3(words_high(q), x1[b], c->key0[2]);
-        x1[b] = q;
-        x2[b] = words_xor(words_high(p), c->key1[2]);
-        x3[b] = p;
-    }
-#pragma GCC unroll 7
-    for (unsigned i = 3; i + 1 < DPA__PHILOX_ROUNDS; ++i) {
-#pragma GCC unroll 8
-        for (unsigned b = 0; b < BATCH; ++b) {
-            const words p = words_multiply(c->m0, x0[b]), q = words_multiply(c->m1, x2[b]);
-            x0[b] = words_xor3(words_high(q), x1[b], c->key0[i]);
-            x1[b] = q;
-            x2[b] = words_xor3(words_high(p), x3[b], c->key1[i]);
-            x3[b] = p;
-        }
-    }
-#pragma GCC unroll 8
-    for (unsigned b = 0; b < BATCH; ++b) {
-        const words p = words_multiply(c->m0, x0[b]), q = words_multiply(c->m1, x2[b]);
-        radius[b] = words_xor3(words_interleave_high(q, p), words_interleave(x1[b], x3[b]), c->last);
-        angle[b] = words_interleave(q, p);
-    }
+    EACH(p[b] = words_multiply(c->m0, x0[b]); q[b] = words_multiply(c->m1, x2[b]))
+    EACH(radius[b] =
+             words_xor3(words_interleave_high(q[b], p[b]), words_interleave(x1[b], x3[b]), c->last))
+    EACH(angle[b] = words_interleave(q[b], p[b]))
 }
 
 /* a + b·x, two roundings. */
@@ -85,28 +81,22 @@ OP reals linear(float a, float b, reals x) {
     return reals_add(reals_all(a), reals_multiply(reals_all(b), x));
 }
 
-/* Applies an expression to all steps of a batch. */
-#define EACH(expression)                                                                           \
-    _Pragma("GCC unroll 8") for (unsigned b = 0; b < BATCH; ++b) {                                 \
-        expression;                                                                                \
-    }
-
 OP void radii(const words word[BATCH], reals r[BATCH]) {
     static const float c[8] = DPA__LOG_COEFFICIENTS;
     reals t[BATCH], t2[BATCH], low[BATCH], high[BATCH];
     words shifted[BATCH];
-    EACH(shifted[b] = ints_add(bits_of_reals(reals_add(reals_of_ints(ints_shift_right(word[b], 1)),
-                                                       reals_all(0.5F))),
-                               ints_all(DPA__SHIFT_BITS)))
+    EACH(shifted[b] = ints_add(
+             bits_of_reals(reals_add(reals_of_ints(ints_shift_right(word[b], 1)), reals_all(0.5F))),
+             ints_all(DPA__SHIFT_BITS)))
     EACH(t[b] = reals_subtract(
              reals_of_bits(ints_add(ints_and(shifted[b], ints_all(DPA__MANTISSA_MASK)),
                                     ints_all(DPA__SQRT_HALF_BITS))),
              reals_all(1.0F)))
     EACH(t2[b] = reals_multiply(t[b], t[b]))
-    EACH(low[b] = reals_add(linear(c[0], c[1], t[b]),
-                            reals_multiply(linear(c[2], c[3], t[b]), t2[b])))
-    EACH(high[b] = reals_add(linear(c[4], c[5], t[b]),
-                             reals_multiply(linear(c[6], c[7], t[b]), t2[b])))
+    EACH(low[b] =
+             reals_add(linear(c[0], c[1], t[b]), reals_multiply(linear(c[2], c[3], t[b]), t2[b])))
+    EACH(high[b] =
+             reals_add(linear(c[4], c[5], t[b]), reals_multiply(linear(c[6], c[7], t[b]), t2[b])))
     EACH(low[b] = reals_add(low[b], reals_multiply(high[b], reals_multiply(t2[b], t2[b]))))
     EACH(r[b] = reals_multiply(reals_of_ints(ints_and(shifted[b], ints_all(DPA__EXPONENT_MASK))),
                                reals_all(DPA__EXPONENT_SCALE)))
@@ -121,10 +111,10 @@ OP void normal_pairs(const words word[BATCH], const words angle[BATCH], reals co
     EACH(x[b] = reals_multiply(reals_of_ints(angle[b]), reals_all(0x1p-31F)))
     EACH(z[b] = reals_multiply(x[b], x[b]))
     EACH(z2[b] = reals_multiply(z[b], z[b]))
-    EACH(hs[b] = reals_add(linear(s[0], s[1], z[b]),
-                           reals_multiply(linear(s[2], s[3], z[b]), z2[b])))
-    EACH(hc[b] = reals_add(linear(c[0], c[1], z[b]),
-                           reals_multiply(linear(c[2], c[3], z[b]), z2[b])))
+    EACH(hs[b] =
+             reals_add(linear(s[0], s[1], z[b]), reals_multiply(linear(s[2], s[3], z[b]), z2[b])))
+    EACH(hc[b] =
+             reals_add(linear(c[0], c[1], z[b]), reals_multiply(linear(c[2], c[3], z[b]), z2[b])))
     EACH(hs[b] = reals_multiply(hs[b], x[b]))
     EACH(sine[b] = reals_multiply(r[b], reals_multiply(hs[b], hc[b])))
     EACH(hs[b] = reals_subtract(reals_all(1.0F), reals_multiply(hs[b], hs[b])))
@@ -133,7 +123,7 @@ OP void normal_pairs(const words word[BATCH], const words angle[BATCH], reals co
 }
 
 enum { BATCH_BLOCKS = BATCH * STEP_BLOCKS };
-_Static_assert(BATCH_BLOCKS % DPA__GROUP_BLOCKS == 0, "a batch is a number of groups");
+_Static_assert(DPA__CALL_GROUPS *DPA__GROUP_BLOCKS % BATCH_BLOCKS == 0, "calls are whole batches");
 
 OP void batch(const constants *c, words *count, reals cosine[BATCH], reals sine[BATCH]) {
     words radius[BATCH], angle[BATCH];
@@ -156,11 +146,8 @@ TARGET static void normals(const dpa__canary_stream *stream, uint64_t group, siz
     for (size_t done = 0; done < groups * DPA__GROUP_BLOCKS; done += BATCH_BLOCKS) {
         reals cosine[BATCH], sine[BATCH];
         batch(&c, &count, cosine, sine);
-#pragma GCC unroll 8
-        for (unsigned b = 0; b < BATCH; ++b) {
-            reals_store(out + 4 * done + batch_offset(b), cosine[b]);
-            reals_store(out + 4 * done + batch_offset(b) + 16, sine[b]);
-        }
+        EACH(reals_store(out + 4 * done + batch_offset(b), cosine[b]);
+             reals_store(out + 4 * done + batch_offset(b) + 16, sine[b]))
     }
 }
 
@@ -175,9 +162,7 @@ TARGET static void sums(const dpa__canary_stream *stream, uint64_t group, size_t
     for (size_t done = 0; done < groups * DPA__GROUP_BLOCKS; done += BATCH_BLOCKS) {
         reals cosine[BATCH], sine[BATCH];
         batch(&c, &count, cosine, sine);
-#pragma GCC unroll 8
-        for (unsigned b = 0; b < BATCH; ++b)
-            lane_sums_step(&total, cosine[b], sine[b], model + 4 * done + batch_offset(b));
+        EACH(lane_sums_step(&total, cosine[b], sine[b], model + 4 * done + batch_offset(b)))
     }
     lane_sums_store(&total, lanes);
 }

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Random canaries: directions uniform on the unit sphere of R^d that are regenerated, never stored.
+ *
+ * Canary i is a function of (seed, i): d standard normals of a Philox4x32-10 stream, divided by
+ * their norm. The same bits come from every instruction set and any number of threads, so a
+ * training loop on one machine can add what an auditor on another measures. Streams of different
+ * canaries never overlap. d = 10⁷ and 3162 canaries need the memory of one model.
+ *
+ * A handle holds two sets: `observed` canaries, which take part in the training, and after them
+ * `unobserved` ones, which never do and show what chance gives (one-shot-federated, Algorithms
+ * 1–3). One handle per thread. */
+#ifndef DPAUDIT_CANARY_H
+#define DPAUDIT_CANARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpaudit/status.h"
+
+typedef struct dpa_canaries dpa_canaries;
+
+typedef struct dpa_canaries_opts {
+    uint64_t seed;      /* 1 */
+    size_t dim;         /* d, at least 2 */
+    size_t observed;    /* canaries 0 … observed−1 */
+    size_t unobserved;  /* the next ones (0) */
+    unsigned threads;   /* 0: as many as the machine has; answers do not depend on it */
+    const char *kernel; /* "avx512", "avx2", "portable"; NULL: the best that this machine has */
+} dpa_canaries_opts;
+
+DPA_API void dpa_canaries_opts_init(dpa_canaries_opts *opts);
+DPA_API dpa_status dpa_canaries_new(const dpa_canaries_opts *opts, dpa_canaries **out,
+                                    dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_canaries_free(dpa_canaries *canaries);
+
+DPA_API size_t dpa_canaries_dim(const dpa_canaries *canaries);
+DPA_API size_t dpa_canaries_observed(const dpa_canaries *canaries);
+DPA_API size_t dpa_canaries_unobserved(const dpa_canaries *canaries);
+DPA_API size_t dpa_canaries_count(const dpa_canaries *canaries); /* both sets */
+DPA_API uint64_t dpa_canaries_seed(const dpa_canaries *canaries);
+DPA_API const char *dpa_canaries_kernel(const dpa_canaries *canaries);
+
+/* dim elements: canary `index`, scaled to `norm`. */
+DPA_API dpa_status dpa_canaries_make_f32(dpa_canaries *canaries, size_t index, double norm,
+                                         float *out, dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_canaries_make_f64(dpa_canaries *canaries, size_t index, double norm,
+                                         double *out, dpa_error *err) DPA_MUST_USE;
+/* The same, added to what is there: a client's update in a sum. */
+DPA_API dpa_status dpa_canaries_add_f32(dpa_canaries *canaries, size_t index, double norm,
+                                        float *sum, dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_canaries_add_f64(dpa_canaries *canaries, size_t index, double norm,
+                                        double *sum, dpa_error *err) DPA_MUST_USE;
+
+/* A model, or a change of one, as it lies in memory: one of the two pointers is NULL. */
+typedef struct dpa_vector {
+    const float *f32;
+    const double *f64;
+    size_t dim;
+} dpa_vector;
+
+/* Cosines of all canaries with model − initial (initial NULL: with the model): dpa_canaries_count
+ * numbers. Elements enter with 29 significant bits, which float32 has not; sums are in double, in
+ * an order that depends on nothing but dim. A vector of zeros has no direction: an error. */
+DPA_API dpa_status dpa_canaries_cosines(dpa_canaries *canaries, const dpa_vector *model,
+                                        const dpa_vector *initial, double *out,
+                                        const dpa_progress *progress, dpa_error *err) DPA_MUST_USE;
+
+/* All iterates (Algorithm 3): one call per round with that round's model change; for every canary
+ * the largest cosine over the rounds is kept. */
+DPA_API dpa_status dpa_canaries_round(dpa_canaries *canaries, const dpa_vector *change,
+                                      const dpa_progress *progress, dpa_error *err) DPA_MUST_USE;
+DPA_API uint64_t dpa_canaries_rounds(const dpa_canaries *canaries);
+/* dpa_canaries_count numbers, −INFINITY before the first round; lives as long as the handle. */
+DPA_API const double *dpa_canaries_largest(const dpa_canaries *canaries);
+
+/* The whole state (seed, sizes, rounds, largest cosines) as a small file with a checksum, to go on
+ * after a restart. Loading takes threads and kernel from `opts` (NULL: defaults), the rest from the
+ * file. */
+DPA_API dpa_status dpa_canaries_save(const dpa_canaries *canaries, const char *path,
+                                     dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_canaries_load(const char *path, const dpa_canaries_opts *opts,
+                                     dpa_canaries **out, dpa_error *err) DPA_MUST_USE;
+
+#endif

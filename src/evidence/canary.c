@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The canary handle: options, and single canaries as vectors. */
+#include "evidence/canary.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/rng.h"
+
+enum { MOST_THREADS = 4096 };
+
+void dpa_canaries_opts_init(dpa_canaries_opts *opts) {
+    *opts = (dpa_canaries_opts){.seed = 1};
+}
+
+static dpa_status check_opts(const dpa_canaries_opts *opts, dpa_error *err) {
+    const uint64_t most = UINT64_C(1) << DPA_RNG_INDEX_BITS;
+    if (opts->dim < 2 || opts->dim > most)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "dim: at least 2 and at most 2^%d, not %zu",
+                         DPA_RNG_INDEX_BITS, opts->dim);
+    if (opts->observed > most || opts->unobserved > most)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "canaries: at most 2^%d", DPA_RNG_INDEX_BITS);
+    if (opts->observed + opts->unobserved == 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "canaries: at least one is needed");
+    if (opts->threads > MOST_THREADS)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "threads: at most %d, not %u", MOST_THREADS,
+                         opts->threads);
+    if (dpa__canary_kernel_find(opts->kernel) == NULL)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "kernel: '%s' is not one that this machine has (portable always is)",
+                         opts->kernel);
+    return DPA_OK;
+}
+
+static unsigned processors(void) {
+    const long found = sysconf(_SC_NPROCESSORS_ONLN);
+    return found < 1 ? 1 : found > MOST_THREADS ? MOST_THREADS : (unsigned)found;
+}
+
+dpa_status dpa_canaries_new(const dpa_canaries_opts *opts, dpa_canaries **out, dpa_error *err) {
+    DPA_TRY(check_opts(opts, err));
+    dpa_canaries *canaries = DPA_NEW(dpa_canaries, err);
+    if (canaries == NULL) return DPA_NO_MEMORY;
+    canaries->opts = *opts;
+    canaries->opts.kernel = NULL; /* the caller's text; the kernel itself is kept below */
+    if (opts->threads == 0) canaries->opts.threads = processors();
+    canaries->kernel = dpa__canary_kernel_find(opts->kernel);
+    canaries->count = opts->observed + opts->unobserved;
+    canaries->norm = DPA_NEW_ARRAY(double, canaries->count, err);
+    canaries->largest = DPA_NEW_ARRAY(double, canaries->count, err);
+    if (canaries->norm == NULL || canaries->largest == NULL) {
+        dpa_canaries_free(canaries);
+        return DPA_NO_MEMORY;
+    }
+    for (size_t i = 0; i < canaries->count; ++i) {
+        canaries->norm[i] = NAN;
+        canaries->largest[i] = -INFINITY;
+    }
+    *out = canaries;
+    return DPA_OK;
+}
+
+void dpa_canaries_free(dpa_canaries *canaries) {
+    if (canaries == NULL) return;
+    free(canaries->norm);
+    free(canaries->largest);
+    free(canaries);
+}
+
+size_t dpa_canaries_dim(const dpa_canaries *canaries) {
+    return canaries->opts.dim;
+}
+
+size_t dpa_canaries_observed(const dpa_canaries *canaries) {
+    return canaries->opts.observed;
+}
+
+size_t dpa_canaries_unobserved(const dpa_canaries *canaries) {
+    return canaries->opts.unobserved;
+}
+
+size_t dpa_canaries_count(const dpa_canaries *canaries) {
+    return canaries->count;
+}
+
+uint64_t dpa_canaries_seed(const dpa_canaries *canaries) {
+    return canaries->opts.seed;
+}
+
+const char *dpa_canaries_kernel(const dpa_canaries *canaries) {
+    return canaries->kernel->name;
+}
+
+void dpa__canary_chunk(const dpa_canaries *canaries, const dpa__canary_stream *stream, size_t first,
+                       size_t size, const double *model, double *dot, double *square) {
+    dpa__lanes lanes = {{0}, {0}};
+    const size_t whole = size - size % DPA__CALL;
+    if (whole > 0)
+        canaries->kernel->sums(stream, first / DPA__GROUP, whole / DPA__GROUP, model, &lanes);
+    if (whole < size) {
+        float z[DPA__CALL];
+        canaries->kernel->normals(stream, (first + whole) / DPA__GROUP, DPA__CALL_GROUPS, z);
+        for (size_t at = 0; whole + at < size; at += DPA__GROUP)
+            dpa__lanes_add_group(&lanes, z + at, model + whole + at, size - whole - at);
+    }
+    *dot += dpa__lanes_fold(lanes.dot);
+    *square += dpa__lanes_fold(lanes.square);
+}
+
+static double norm_of(dpa_canaries *canaries, size_t index, const dpa__canary_stream *stream) {
+    static const double nothing[DPA__CHUNK];
+    const size_t dim = canaries->opts.dim;
+    double dot = 0.0, square = 0.0;
+    if (isnan(canaries->norm[index])) {
+        for (size_t first = 0; first < dim; first += DPA__CHUNK)
+            dpa__canary_chunk(canaries, stream, first,
+                              dim - first < DPA__CHUNK ? dim - first : DPA__CHUNK, nothing, &dot,
+                              &square);
+        canaries->norm[index] = sqrt(square);
+    }
+    return canaries->norm[index];
+}
+
+/* Exactly one of f32 and f64 is not NULL; element i becomes (its old value if `add`) + scale·zᵢ. */
+static dpa_status write_canary(dpa_canaries *canaries, size_t index, double norm, int add,
+                               float *f32, double *f64, dpa_error *err) {
+    if (index >= canaries->count)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "canary %zu: there are only %zu", index,
+                         canaries->count);
+    if (!isfinite(norm))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "norm of a canary: must be finite, not %g", norm);
+    const size_t dim = canaries->opts.dim;
+    dpa__canary_stream stream;
+    dpa__canary_stream_init(&stream, canaries->opts.seed, index);
+    const double scale = norm / norm_of(canaries, index, &stream);
+    for (size_t first = 0; first < dim; first += DPA__CHUNK) {
+        float z[DPA__CHUNK];
+        const size_t size = dim - first < DPA__CHUNK ? dim - first : DPA__CHUNK;
+        const size_t calls = (size + DPA__CALL - 1) / DPA__CALL;
+        canaries->kernel->normals(&stream, first / DPA__GROUP, calls * DPA__CALL_GROUPS, z);
+        for (size_t i = 0; i < size; ++i) {
+            const double x = scale * (double)z[i];
+            if (f32 != NULL)
+                f32[first + i] = (float)(add ? (double)f32[first + i] + x : x);
+            else
+                f64[first + i] = add ? f64[first + i] + x : x;
+        }
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa_canaries_make_f32(dpa_canaries *canaries, size_t index, double norm, float *out,
+                                 dpa_error *err) {
+    return write_canary(canaries, index, norm, 0, out, NULL, err);
+}
+
+dpa_status dpa_canaries_make_f64(dpa_canaries *canaries, size_t index, double norm, double *out,
+                                 dpa_error *err) {
+    return write_canary(canaries, index, norm, 0, NULL, out, err);
+}
+
+dpa_status dpa_canaries_add_f32(dpa_canaries *canaries, size_t index, double norm, float *sum,
+                                dpa_error *err) {
+    return write_canary(canaries, index, norm, 1, sum, NULL, err);
+}
+
+dpa_status dpa_canaries_add_f64(dpa_canaries *canaries, size_t index, double norm, double *sum,
+                                dpa_error *err) {
+    return write_canary(canaries, index, norm, 1, NULL, sum, err);
+}
+
+uint64_t dpa_canaries_rounds(const dpa_canaries *canaries) {
+    return canaries->rounds;
+}
+
+const double *dpa_canaries_largest(const dpa_canaries *canaries) {
+    return canaries->largest;
+}

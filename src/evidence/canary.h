@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The inside of a canary handle. */
+#ifndef DPA_EVIDENCE_CANARY_H
+#define DPA_EVIDENCE_CANARY_H
+
+#include "dpaudit/canary.h"
+#include "evidence/canary_kernel.h"
+
+struct dpa_canaries {
+    dpa_canaries_opts opts; /* threads ≥ 1 */
+    const dpa__canary_kernel *kernel;
+    size_t count;
+    double *norm;    /* [count] of the raw normals; NaN until it is needed */
+    double *largest; /* [count] cosine over the rounds */
+    uint64_t rounds;
+};
+
+/* Adds the sums of z·model and z² over positions first … first+size−1 of a canary to dot and
+ * square: one chunk (first a multiple of DPA__CHUNK, size ≤ DPA__CHUNK). */
+void dpa__canary_chunk(const dpa_canaries *canaries, const dpa__canary_stream *stream, size_t first,
+                       size_t size, const double *model, double *dot, double *square);
+
+/* The state as bytes in a new block, and back; `name` is for errors. */
+dpa_status dpa__canaries_encode(const dpa_canaries *canaries, unsigned char **out, size_t *size,
+                                dpa_error *err);
+dpa_status dpa__canaries_decode(const char *name, const unsigned char *bytes, size_t size,
+                                const dpa_canaries_opts *opts, dpa_canaries **out, dpa_error *err);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Cosines of all canaries with a model: the canaries are split among threads, the model passes by
+ * in chunks that stay in the first-level cache, and each canary's sums are made by one thread in
+ * the order of the chunks. So the answer does not depend on the number of threads. */
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "evidence/canary.h"
+
+enum { MOST_SHIFT = 1000 }; /* powers of two that neither overflow nor lose bits */
+
+/* model − initial, scaled by a power of two so that no square over- or underflows. */
+typedef struct direction {
+    const dpa_vector *model, *initial;
+    double scale;
+    double norm; /* of the scaled vector */
+} direction;
+
+static double element(const dpa_vector *vector, size_t i) {
+    return vector->f32 != NULL ? (double)vector->f32[i] : vector->f64[i];
+}
+
+static double difference(const direction *d, size_t i) {
+    return element(d->model, i) - (d->initial != NULL ? element(d->initial, i) : 0.0);
+}
+
+static void load_chunk(const direction *d, size_t first, size_t size, double *out) {
+    for (size_t i = 0; i < size; ++i)
+        out[i] = dpa__canary_round(d->scale * difference(d, first + i));
+}
+
+static size_t chunk_size(size_t dim, size_t first) {
+    return dim - first < DPA__CHUNK ? dim - first : DPA__CHUNK;
+}
+
+static dpa_status check_vector(const dpa_vector *vector, size_t dim, const char *what,
+                               dpa_error *err) {
+    if ((vector->f32 == NULL) == (vector->f64 == NULL))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: give float32 or float64 elements", what);
+    if (vector->dim != dim)
+        return dpa__fail(err, DPA_BAD_INPUT, "%s: has %zu elements, the canaries have %zu", what,
+                         vector->dim, dim);
+    return DPA_OK;
+}
+
+static dpa_status direction_init(direction *d, const dpa_vector *model, const dpa_vector *initial,
+                                 size_t dim, dpa_error *err) {
+    DPA_TRY(check_vector(model, dim, "model", err));
+    if (initial != NULL) DPA_TRY(check_vector(initial, dim, "initial model", err));
+    *d = (direction){model, initial, 1.0, 0.0};
+    double largest = 0.0;
+    for (size_t i = 0; i < dim; ++i) {
+        const double x = fabs(difference(d, i));
+        if (!isfinite(x))
+            return dpa__fail(err, DPA_BAD_INPUT, "model: element %zu is %g%s", i, element(model, i),
+                             initial != NULL ? " (or its change is not finite)" : "");
+        if (x > largest) largest = x;
+    }
+    if (largest == 0.0)
+        return dpa__fail(err, DPA_BAD_INPUT,
+                         "model%s: all elements are 0, so there is no direction to compare with",
+                         initial != NULL ? " minus initial" : "");
+    const int exponent = ilogb(largest);
+    if (abs(exponent) > 100)
+        d->scale = ldexp(1.0, exponent > MOST_SHIFT    ? -MOST_SHIFT
+                              : exponent < -MOST_SHIFT ? MOST_SHIFT
+                                                       : -exponent);
+    double total = 0.0, chunk[DPA__CHUNK];
+    for (size_t first = 0; first < dim; first += DPA__CHUNK) {
+        const size_t size = chunk_size(dim, first);
+        double sum = 0.0;
+        load_chunk(d, first, size, chunk);
+        for (size_t i = 0; i < size; ++i) sum += chunk[i] * chunk[i];
+        total += sum;
+    }
+    d->norm = sqrt(total);
+    return DPA_OK;
+}
+
+/* What all workers share. */
+typedef struct job {
+    dpa_canaries *canaries;
+    const direction *model;
+    const dpa_progress *progress; /* NULL: none */
+    double *dot, *square;         /* [count] */
+    atomic_int stop;
+} job;
+
+typedef struct worker {
+    job *shared;
+    size_t first, last; /* its canaries */
+    int speaks;         /* reports progress for all: the threads go at the same pace */
+    pthread_t thread;
+    int started;
+} worker;
+
+static void report(job *j, size_t done) {
+    const size_t dim = j->canaries->opts.dim;
+    const dpa_progress *p = j->progress;
+    const double count = (double)j->canaries->count;
+    if (p == NULL || p->call == NULL) return;
+    if (p->call(p->user, "normals", count * (double)done, count * (double)dim) != 0)
+        atomic_store(&j->stop, 1);
+}
+
+static void *work(void *argument) {
+    const worker *w = argument;
+    job *j = w->shared;
+    const size_t dim = j->canaries->opts.dim;
+    double chunk[DPA__CHUNK];
+    for (size_t first = 0; first < dim && !atomic_load(&j->stop); first += DPA__CHUNK) {
+        const size_t size = chunk_size(dim, first);
+        load_chunk(j->model, first, size, chunk);
+        for (size_t i = w->first; i < w->last; ++i) {
+            dpa__canary_stream stream;
+            dpa__canary_stream_init(&stream, j->canaries->opts.seed, i);
+            dpa__canary_chunk(j->canaries, &stream, first, size, chunk, &j->dot[i], &j->square[i]);
+        }
+        if (w->speaks) report(j, first + size);
+    }
+    return NULL;
+}
+
+/* The caller's thread is worker 0. A thread that cannot be started is done by the caller, too. */
+static dpa_status run_workers(job *j, dpa_error *err) {
+    const size_t count = j->canaries->count, threads = j->canaries->opts.threads;
+    const size_t used = threads < count ? threads : count;
+    worker *workers = dpa__calloc(used, sizeof *workers, err);
+    if (workers == NULL) return DPA_NO_MEMORY;
+    for (size_t t = 0; t < used; ++t) {
+        workers[t] = (worker){.shared = j,
+                              .first = t * (count / used) + (t < count % used ? t : count % used),
+                              .speaks = t == 0};
+        workers[t].last = workers[t].first + count / used + (t < count % used);
+        if (t > 0)
+            workers[t].started = pthread_create(&workers[t].thread, NULL, work, &workers[t]) == 0;
+    }
+    for (size_t t = 0; t < used; ++t)
+        if (!workers[t].started) (void)work(&workers[t]);
+    for (size_t t = 0; t < used; ++t)
+        if (workers[t].started) (void)pthread_join(workers[t].thread, NULL);
+    free(workers);
+    if (atomic_load(&j->stop)) return dpa__fail(err, DPA_CANCELLED, "stopped on request");
+    return DPA_OK;
+}
+
+static dpa_status all_sums(job *j, double *out, dpa_error *err) {
+    DPA_TRY(run_workers(j, err));
+    for (size_t i = 0; i < j->canaries->count; ++i) {
+        const double norm = sqrt(j->square[i]);
+        j->canaries->norm[i] = norm;
+        out[i] = j->dot[i] / norm / j->model->norm;
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa_canaries_cosines(dpa_canaries *canaries, const dpa_vector *model,
+                                const dpa_vector *initial, double *out,
+                                const dpa_progress *progress, dpa_error *err) {
+    direction d;
+    DPA_TRY(direction_init(&d, model, initial, canaries->opts.dim, err));
+    job j = {.canaries = canaries, .model = &d, .progress = progress};
+    atomic_init(&j.stop, 0);
+    j.dot = dpa__calloc(canaries->count, sizeof(double), err);
+    j.square = dpa__calloc(canaries->count, sizeof(double), err);
+    const dpa_status status =
+        j.dot != NULL && j.square != NULL ? all_sums(&j, out, err) : DPA_NO_MEMORY;
+    free(j.dot);
+    free(j.square);
+    return status;
+}
+
+dpa_status dpa_canaries_round(dpa_canaries *canaries, const dpa_vector *change,
+                              const dpa_progress *progress, dpa_error *err) {
+    double *cosine = DPA_NEW_ARRAY(double, canaries->count, err);
+    if (cosine == NULL) return DPA_NO_MEMORY;
+    const dpa_status status = dpa_canaries_cosines(canaries, change, NULL, cosine, progress, err);
+    if (status == DPA_OK) {
+        for (size_t i = 0; i < canaries->count; ++i)
+            if (cosine[i] > canaries->largest[i]) canaries->largest[i] = cosine[i];
+        ++canaries->rounds;
+    }
+    free(cosine);
+    return status;
+}
