@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Failing the n-th allocation, for every n. Programs in tests/fault are linked with malloc, calloc
+ * and realloc wrapped; include this once per program.
+ *
+ *     FAULT_EVERY(status, dpa_x_new(&x, &err), dpa_x_free(x));
+ *
+ * makes the call again and again, its first, second, … allocation failing, until it gets through.
+ * Each failure must be DPA_NO_MEMORY, and leave as much memory in use as before; then the clean-up
+ * runs once. Allocations inside other libraries count where they come through functions of ours
+ * (zlib, liblzma) or of the test (json_set_alloc_funcs); libzip's do not. */
+#ifndef DPA_TESTS_FAULT_ALLOC_H
+#define DPA_TESTS_FAULT_ALLOC_H
+
+#include <malloc.h>
+#include <stddef.h>
+
+static long fault_left = -1; /* allocations until the one that fails; negative: none fails */
+static long fault_hits;      /* failures made */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *block, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+
+static inline int fault_now(void) {
+    if (fault_left < 0 || fault_left-- > 0) return 0;
+    ++fault_hits;
+    return 1;
+}
+
+void *__wrap_malloc(size_t size) {
+    return fault_now() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return fault_now() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *block, size_t size) {
+    return fault_now() ? NULL : __real_realloc(block, size);
+}
+
+/* Bytes in use; under AddressSanitizer always 0, and there the leak check does the work. */
+static inline size_t fault_in_use(void) {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+enum { FAULT_MOST = 100000 };
+
+#define FAULT_EVERY(status, call, clean_up)                                                        \
+    do {                                                                                           \
+        long fault_n = 0;                                                                          \
+        for (;; ++fault_n) {                                                                       \
+            assert_in_range(fault_n, 0, FAULT_MOST);                                               \
+            const size_t fault_before = fault_in_use();                                            \
+            fault_hits = 0;                                                                        \
+            fault_left = fault_n;                                                                  \
+            (status) = (call);                                                                     \
+            fault_left = -1;                                                                       \
+            if (fault_hits == 0) break;                                                            \
+            if ((status) != DPA_NO_MEMORY)                                                         \
+                fail_msg("allocation %ld failed, status %d (%s)", fault_n, (int)(status), #call);  \
+            assert_int_equal(fault_in_use(), fault_before);                                        \
+        }                                                                                          \
+        if ((status) != DPA_OK) fail_msg("status %d (%s)", (int)(status), #call);                  \
+        assert_true(fault_n > 0); /* a call that allocates nothing tests nothing */                \
+        clean_up;                                                                                  \
+    } while (0)
+
+#endif
