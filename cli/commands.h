@@ -6,6 +6,7 @@
 
 #define COMMAND_LIST(X)                                                                            \
     X(account)                                                                                     \
-    X(calibrate)
+    X(calibrate)                                                                                   \
+    X(report)
 
 #endif

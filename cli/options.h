@@ -30,7 +30,7 @@ typedef struct word_list {
 } word_list;
 
 typedef struct option {
-    const char *name; /* NULL ends the table */
+    const char *name; /* NULL ends the table; "" in a heading */
     option_type type;
     const char *value; /* what the help calls the value; the words of a choice */
     const char *help;
@@ -57,7 +57,7 @@ const command *command_find(const char *name); /* NULL: there is none */
 /* What every command that gives bounds understands: its options struct has a member `common`. */
 typedef struct common_options {
     dpa_request request;
-    const char *json;
+    const char *json, *report;
 } common_options;
 
 #define HEADING(text)                                                                              \
@@ -86,9 +86,11 @@ typedef struct common_options {
     REQUEST_OPTION(type, "seed", "N", "seed of everything random (default 1)"),                    \
         REQUEST_OPTION(type, "threads", "N", "threads (default: one per core)")
 #define OUTPUT_OPTIONS(type)                                                                       \
+    {"json", OPTION_OPTIONAL, "FILE.json", "JSON on standard output, or into FILE.json",           \
+     offsetof(type, common.json)},                                                                 \
     {                                                                                              \
-        "json", OPTION_OPTIONAL, "FILE.json", "JSON on standard output, or into FILE.json",        \
-            offsetof(type, common.json)                                                            \
+        "report", OPTION_FILE, "FILE.html", "also write a page for the browser",                   \
+            offsetof(type, common.report)                                                          \
     }
 #define END_OPTIONS                                                                                \
     { NULL, OPTION_FLAG, NULL, NULL, 0 }

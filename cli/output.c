@@ -46,18 +46,8 @@ void output_remember(int argc, char **argv) {
 }
 
 int write_file(const char *command_name, const char *path, const char *text) {
-    char temporary[4096];
-    dpa_error err = {.status = DPA_IO};
-    (void)snprintf(temporary, sizeof temporary, "%.4000s.%ld.tmp", path, (long)getpid());
-    FILE *file = fopen(temporary, "w");
-    const size_t size = strlen(text);
-    int ok = file != NULL && fwrite(text, 1, size, file) == size;
-    if (file != NULL && fclose(file) != 0) ok = 0;
-    if (ok && rename(temporary, path) != 0) ok = 0;
-    if (ok) return 0;
-    (void)snprintf(err.text, sizeof err.text, "cannot write: %s", strerror(errno));
-    (void)snprintf(err.place, sizeof err.place, "%.500s", path);
-    (void)remove(temporary);
+    dpa_error err;
+    if (dpa_file_write(path, text, strlen(text), &err) == DPA_OK) return 0;
     return library_error(command_name, &err);
 }
 
@@ -77,6 +67,14 @@ static int show(const dpa_report *report, const common_options *common, dpa_erro
     return code;
 }
 
+static int write_page(const dpa_report *report, const char *path, dpa_error *err) {
+    char *page = NULL;
+    if (dpa_report_html(report, &page, err) != DPA_OK) return library_error("report", err);
+    const int code = write_file("report", path, page);
+    dpa_free(page);
+    return code;
+}
+
 int show_report(dpa_report *report, const common_options *common) {
     dpa_error err;
     int code = EXIT_FAILURE_RUNNING;
@@ -84,6 +82,7 @@ int show_report(dpa_report *report, const common_options *common) {
         code = library_error("report", &err);
     else
         code = show(report, common, &err);
+    if (code == 0 && common->report != NULL) code = write_page(report, common->report, &err);
     if (code == 0 && dpa_report_refuted(report)) code = EXIT_REFUTED;
     dpa_report_free(report);
     return code;

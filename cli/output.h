@@ -22,7 +22,7 @@ dpa_text_style terminal_style(void);
 /* Shows a report as asked for and frees it: text or JSON. Gives the exit code: 1 when the claim is
  * refuted. */
 int show_report(dpa_report *report, const common_options *common);
-/* Writes `text` to a temporary name beside `path`, then renames it. 0, or an exit code. */
+/* The whole text or nothing. 0, or an exit code after the error was printed. */
 int write_file(const char *command_name, const char *path, const char *text);
 /* The words the program was started with, for the provenance of reports. */
 void output_remember(int argc, char **argv);

@@ -35,7 +35,7 @@ DPA_API dpa_status dpa_report_lints(dpa_report *report, const dpa_lints *lints,
 /* A file that was read, for the provenance. */
 DPA_API dpa_status dpa_report_input(dpa_report *report, const char *path, const char *sha256,
                                     dpa_error *err) DPA_MUST_USE;
-/* The command line that made it, for the provenance. */
+/* The command line that made it and the time of this call, for the provenance. */
 DPA_API dpa_status dpa_report_invocation(dpa_report *report, const char *text,
                                          dpa_error *err) DPA_MUST_USE;
 /* Anything a command wants to give besides: a JSON object's text under its key, kept in the JSON
@@ -71,6 +71,12 @@ DPA_API dpa_status dpa_report_text(const dpa_report *report, const dpa_text_styl
                                    char **out, dpa_error *err) DPA_MUST_USE;
 DPA_API dpa_status dpa_report_json(const dpa_report *report, char **out,
                                    dpa_error *err) DPA_MUST_USE;
+/* One page that needs nothing else. */
+DPA_API dpa_status dpa_report_html(const dpa_report *report, char **out,
+                                   dpa_error *err) DPA_MUST_USE;
+/* The same for stored results: files that dpa_report_json wrote. */
+DPA_API dpa_status dpa_report_combine(const char *const *paths, size_t count, char **out,
+                                      dpa_error *err) DPA_MUST_USE;
 DPA_API void dpa_free(void *block);
 
 /* ── from evidence, or a claim, to a report ──────────────────────────────────────────── */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files that appear whole or not at all: written under a temporary name in the same folder, synced
- * to disk, then renamed. What is not a plain file (/dev/null, a pipe) is written to directly. */
+ * to disk, then renamed. What is not a plain file (/dev/null, a pipe) is written to directly.
+ * dpa_file_write (data.h) does all of it in one call. */
 #ifndef DPA_BASE_WRITE_H
 #define DPA_BASE_WRITE_H
 
 #include <stddef.h>
 
+#include "dpaudit/data.h"
 #include "dpaudit/status.h"
 
 typedef struct dpa__writer dpa__writer;
@@ -16,8 +18,5 @@ dpa_status dpa__writer_add(dpa__writer *writer, const void *bytes, size_t count,
 dpa_status dpa__writer_commit(dpa__writer *writer, dpa_error *err);
 /* Removes what was written; NULL-safe. */
 void dpa__writer_abandon(dpa__writer *writer);
-
-/* All of it in one call. */
-dpa_status dpa__write_file(const char *path, const void *bytes, size_t count, dpa_error *err);
 
 #endif

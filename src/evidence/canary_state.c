@@ -116,7 +116,7 @@ dpa_status dpa_canaries_save(const dpa_canaries *canaries, const char *path, dpa
     unsigned char *bytes = NULL;
     size_t size = 0;
     DPA_TRY(dpa__canaries_encode(canaries, &bytes, &size, err));
-    const dpa_status status = dpa__write_file(path, bytes, size, err);
+    const dpa_status status = dpa_file_write(path, bytes, size, err);
     free(bytes);
     return status;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -111,6 +112,13 @@ dpa_status dpa_report_input(dpa_report *report, const char *path, const char *sh
 }
 
 dpa_status dpa_report_invocation(dpa_report *report, const char *text, dpa_error *err) {
+    char now[32];
+    const time_t seconds = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&seconds, &utc) == NULL ||
+        strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
+        now[0] = '\0';
+    DPA_TRY(dpa__json_set(report->provenance, "time", json_string(now), err));
     return dpa__json_set(report->provenance, "command", json_text(text), err);
 }
 

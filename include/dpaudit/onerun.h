@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Auditing in one run: m canaries, each with one of k options drawn at random (k = 2: in or out),
+ * one trained model, an attacker who guesses some of them.
+ *
+ * What is tested is always "no attack on such a mechanism guesses `correct` or more of `guesses`
+ * with probability above p". Which options are neighbours is part of the claim: for in/out it is
+ * add/remove, for one of k examples it is replace-one. */
+#ifndef DPAUDIT_ONERUN_H
+#define DPAUDIT_ONERUN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpaudit/estimate.h"
+#include "dpaudit/status.h"
+#include "dpaudit/tradeoff.h"
+
+typedef struct dpa_onerun {
+    uint64_t canaries; /* m, 1 to 2^53 */
+    uint64_t options;  /* k, 2 to 2^53 */
+    uint64_t guesses;  /* c′ ≤ m: all others are abstentions */
+    uint64_t correct;  /* c ≤ c′ */
+} dpa_onerun;
+
+DPA_API dpa_status dpa_onerun_check(const dpa_onerun *game, dpa_error *err) DPA_MUST_USE;
+
+/* ── p-values of one hypothesis
+ * ────────────────────────────────────────────────────────────────────── */
+
+/* "the mechanism is (ε,δ)-DP", by Steinke, Nasr and Jagielski; k = 2 only (NaN for others). At most
+ * 1. */
+DPA_API double dpa_onerun_dp_p_value(const dpa_onerun *game, double epsilon, double delta);
+/* "the mechanism is f-DP in both directions", by the recursion of Mahloujifar, Melis and Chaudhuri,
+ * for any k. `curve` must hold for every ordered pair of options: symmetric, or made so by
+ * dpa_onerun_symmetric. 1 when the hypothesis is refuted at error p. */
+DPA_API int dpa_onerun_refutes(const dpa_onerun *game, const dpa_curve *curve, double p);
+/* The smallest p at which it is refuted, rounded up; 1 when there is none. Not below 1e-300. */
+DPA_API double dpa_onerun_p_value(const dpa_onerun *game, const dpa_curve *curve);
+/* The largest symmetric trade-off curve that is nowhere above the curve or its inverse (a share of
+ * the same curve when it is symmetric). DPA_BAD_ARGUMENT for an asymmetric curve that is not
+ * piecewise linear. */
+DPA_API dpa_status dpa_onerun_symmetric(const dpa_curve *curve, dpa_curve **out,
+                                        dpa_error *err) DPA_MUST_USE;
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From a report, or from stored results, to a page. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "report/html.h"
+#include "report/model.h"
+
+dpa_status dpa_report_html(const dpa_report *report, char **out, dpa_error *err) {
+    json_t *value = dpa__report_to_json(report);
+    if (value == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a page");
+    dpa__text text = {0};
+    dpa__html_page(&text, &value, 1);
+    json_decref(value);
+    return dpa__text_take(&text, out, err);
+}
+
+static dpa_status read_result(const char *path, json_t **out, dpa_error *err) {
+    DPA_TRY(dpa__json_read(path, out, NULL, err));
+    if (json_is_string(json_object_get(*out, "dpaudit")) &&
+        json_is_string(json_object_get(*out, "command")))
+        return DPA_OK;
+    json_decref(*out);
+    *out = NULL;
+    return dpa__fail_file(
+        err, DPA_BAD_INPUT, path,
+        "not a result of dpaudit: it has no \"dpaudit\" and \"command\"; write one "
+        "with --json=FILE.json");
+}
+
+dpa_status dpa_report_combine(const char *const *paths, size_t count, char **out, dpa_error *err) {
+    *out = NULL;
+    if (count == 0) return dpa__fail(err, DPA_BAD_ARGUMENT, "a report needs at least one result");
+    json_t **results = dpa__calloc(count, sizeof(json_t *), err);
+    if (results == NULL) return DPA_NO_MEMORY;
+    dpa_status status = DPA_OK;
+    for (size_t i = 0; i < count && status == DPA_OK; ++i)
+        status = read_result(paths[i], &results[i], err);
+    dpa__text text = {0};
+    if (status == DPA_OK) dpa__html_page(&text, results, count);
+    for (size_t i = 0; i < count; ++i) json_decref(results[i]);
+    free(results);
+    return status == DPA_OK ? dpa__text_take(&text, out, err) : status;
+}
