@@ -42,4 +42,30 @@ DPA_API double dpa_onerun_p_value(const dpa_onerun *game, const dpa_curve *curve
 DPA_API dpa_status dpa_onerun_symmetric(const dpa_curve *curve, dpa_curve **out,
                                         dpa_error *err) DPA_MUST_USE;
 
+/* ── the bound
+ * ─────────────────────────────────────────────────────────────────────────────────────── */
+
+/* How the number of guesses was chosen. */
+typedef enum dpa_guess_choice {
+    DPA_GUESSES_FIXED, /* before looking: one game */
+    DPA_GUESSES_AUTO,  /* the best of the games given, the error split evenly over them: valid when
+                          the list of guess counts was fixed before */
+    DPA_GUESSES_MAX    /* the best of the games given, uncorrected: optimistic */
+} dpa_guess_choice;
+
+/* The guess counts that `auto` tries: 16, 64, 256, … below `canaries`, and `canaries`; at most
+ * `capacity` of them. Gives how many there are (never more than 27). */
+DPA_API size_t dpa_onerun_grid(uint64_t canaries, uint64_t *counts, size_t capacity);
+
+/* The lower bound from one run, looked at with the guess counts of `games` (all with the same
+ * canaries and options). The request names one family ("": gaussian) and one method:
+ *   steinke    dp only, k = 2
+ *   recursion  any family and k
+ *   pointwise  any family but dp, k = 2: the best of Steinke's bounds over the family's (ε,δ) at 60
+ *              values of δ (section 4.2 of the paper)
+ * "": steinke for dp with k = 2, recursion otherwise. A claim gets its p-value. */
+DPA_API dpa_status dpa_onerun_bound(const dpa_onerun *games, size_t count, dpa_guess_choice choice,
+                                    const dpa_request *request, dpa_result *result,
+                                    dpa_error *err) DPA_MUST_USE;
+
 #endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One-run tests as one predicate over a family's parameter, whatever the method. */
+#ifndef DPA_ESTIMATE_ONERUN_H
+#define DPA_ESTIMATE_ONERUN_H
+
+#include "dpaudit/account.h"
+#include "dpaudit/onerun.h"
+
+typedef enum dpa__onerun_method { DPA__STEINKE, DPA__RECURSION, DPA__POINTWISE } dpa__onerun_method;
+
+enum { DPA__POINTWISE_COUNT = 60 };
+
+/* A family with the member that was looked at last: curves can be costly. */
+typedef struct dpa__onerun_test {
+    dpa__onerun_method method;
+    double delta;
+    dpa_family *family;
+    dpa_curve *curve; /* the member at t, symmetric */
+    double t;
+    double epsilon[DPA__POINTWISE_COUNT]; /* of the member, at the deltas of the pointwise method */
+    dpa_status status;                    /* the first failure; sticky */
+    dpa_error *err;
+} dpa__onerun_test;
+
+/* From the request's family and method; `delta` is where a dp family is looked at. */
+dpa_status dpa__onerun_test_init(dpa__onerun_test *test, const dpa_request *request, double delta,
+                                 uint64_t options, dpa_error *err);
+void dpa__onerun_test_free(dpa__onerun_test *test);
+const char *dpa__onerun_method_name(dpa__onerun_method method);
+
+/* Is the member at t refuted at error p? 0 after a failure, which is in test->status. */
+int dpa__onerun_test_refutes(dpa__onerun_test *test, double t, const dpa_onerun *game, double p);
+/* The p-value of the member at t. */
+double dpa__onerun_test_p_value(dpa__onerun_test *test, double t, const dpa_onerun *game);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The one-run bound: the leakiest member of the family that is still refuted, found by bisection.
+ *
+ * With several guess counts the question at each parameter is whether any of them refutes the
+ * member. Refutation is monotone in the parameter, so a guess count that fails at a refuted member
+ * can never win: the list shrinks while the bracket does, and a family whose members are costly is
+ * asked for each of them once, not once per guess count.
+ *
+ * Choosing among J guess counts after looking is a choice among tests. `auto` gives each of them
+ * p/J (union bound): some true hypothesis is refuted with probability at most p. `max` gives each
+ * of them p, as the figures of the papers do, and is marked as not valid. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "estimate/onerun.h"
+#include "math/root.h"
+
+/* Narrower than any family with closed-form members needs; the interval of a composed family is
+ * wider than the second by far. */
+static const double exact_tolerance = 1e-13, interval_tolerance = 1e-7;
+static const double least_parameter = 1e-12;
+
+size_t dpa_onerun_grid(uint64_t canaries, uint64_t *counts, size_t capacity) {
+    size_t used = 0;
+    for (uint64_t g = 16; g < canaries && g < (uint64_t)1 << 60; g *= 4) {
+        if (used < capacity) counts[used] = g;
+        ++used;
+    }
+    if (used < capacity) counts[used] = canaries;
+    return used + 1;
+}
+
+typedef struct search {
+    dpa__onerun_test test;
+    const dpa_onerun *games;
+    size_t *alive; /* indices of the games that refute the member at the lower end */
+    size_t count;
+    double p;
+} search;
+
+/* True above: no game refutes the member at t. */
+static int stands_at(double t, void *user) {
+    search *s = user;
+    size_t kept = 0;
+    for (size_t i = 0; i < s->count; ++i)
+        if (dpa__onerun_test_refutes(&s->test, t, &s->games[s->alive[i]], s->p)) {
+            const size_t winner = s->alive[i];
+            s->alive[i] = s->alive[kept]; /* swapped, so that a miss loses nothing */
+            s->alive[kept++] = winner;
+        }
+    if (kept == 0) return 1;
+    s->count = kept;
+    return 0;
+}
+
+/* The first doubling at which the member stands; the family's end when every one is refuted. */
+static double first_standing(search *s, double *refuted) {
+    const double end = dpa_family_max(s->test.family);
+    double t = fmin(1.0, end);
+    while (!stands_at(t, s)) {
+        *refuted = t;
+        if (t >= end || t > 1e300) return t;
+        t = fmin(2.0 * t, end);
+    }
+    return t;
+}
+
+static dpa_status find_parameter(search *s, double *lower, double *upper, dpa_error *err) {
+    *lower = *upper = 0.0;
+    const int stands = stands_at(0.0, s);
+    if (s->test.status != DPA_OK || stands) return s->test.status;
+    *upper = first_standing(s, lower);
+    DPA_TRY(s->test.status);
+    if (*upper <= *lower) return DPA_OK;
+    dpa_interval epsilon;
+    DPA_TRY(dpa_family_epsilon(s->test.family, *upper, s->test.delta, &epsilon, err));
+    const double relative = epsilon.upper > epsilon.lower ? interval_tolerance : exact_tolerance;
+    dpa__bracket found;
+    DPA_TRY(dpa__bisect(stands_at, s, *lower, *upper, least_parameter, relative, &found, err));
+    *lower = found.lower;
+    *upper = found.upper;
+    return s->test.status;
+}
+
+static dpa_status check_games(const dpa_onerun *games, size_t count, dpa_guess_choice choice,
+                              dpa_error *err) {
+    if (count < 1 || (choice == DPA_GUESSES_FIXED && count != 1))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "%zu guess counts where one is wanted", count);
+    for (size_t i = 0; i < count; ++i) {
+        DPA_TRY(dpa_onerun_check(&games[i], err));
+        if (games[i].canaries != games[0].canaries || games[i].options != games[0].options)
+            return dpa__fail(err, DPA_BAD_ARGUMENT, "guess counts of different runs");
+    }
+    return DPA_OK;
+}
+
+static unsigned assumptions_of(const dpa_family *family, dpa_guess_choice choice) {
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } families[] = {
+        {"dp", DPA_ASSUME_FAMILY_DP},
+        {"gaussian", DPA_ASSUME_FAMILY_GAUSSIAN},
+        {"laplace", DPA_ASSUME_FAMILY_LAPLACE},
+        {"subsampled-gaussian", DPA_ASSUME_FAMILY_SUBSAMPLED},
+        {"points", DPA_ASSUME_FAMILY_POINTS},
+    };
+    unsigned bits = DPA_ASSUME_ONE_RUN_CANARIES;
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; ++i)
+        if (strcmp(dpa_family_name(family), families[i].name) == 0) bits |= families[i].bit;
+    if (choice == DPA_GUESSES_FIXED) bits |= DPA_ASSUME_GUESSES_FIXED;
+    if (choice == DPA_GUESSES_MAX) bits |= DPA_ASSUME_NO_SELECTION;
+    return bits;
+}
+
+static void describe(const search *s, dpa_guess_choice choice, size_t count, dpa_result *result) {
+    static const char *const names[] = {"fixed", "auto", "max"};
+    const dpa_family *family = s->test.family;
+    const dpa_onerun *winner = &s->games[s->alive[0]];
+    (void)snprintf(result->family, sizeof result->family, "%s", dpa_family_spec(family));
+    (void)snprintf(result->method, sizeof result->method, "%s",
+                   dpa__onerun_method_name(s->test.method));
+    (void)snprintf(result->select, sizeof result->select, "%s", names[choice]);
+    (void)snprintf(result->parameter, sizeof result->parameter, "%s", dpa_family_parameter(family));
+    result->valid = choice != DPA_GUESSES_MAX;
+    result->assumptions = assumptions_of(family, choice);
+    dpa_result_extra(result, "canaries", (double)winner->canaries);
+    dpa_result_extra(result, "options", (double)winner->options);
+    dpa_result_extra(result, "guesses", (double)winner->guesses);
+    dpa_result_extra(result, "correct", (double)winner->correct);
+    if (choice != DPA_GUESSES_FIXED) dpa_result_extra(result, "guess_counts_tried", (double)count);
+    if (winner->options > 2)
+        (void)snprintf(result->note, sizeof result->note,
+                       "With %llu options each, epsilon is about replacing one canary by another, "
+                       "not about adding or removing it.",
+                       (unsigned long long)winner->options);
+}
+
+/* ε of the refuted end, rounded down; what the bracket and a composed family leave open is the
+ * numerical error. */
+static dpa_status set_bound(const search *s, double lower, double upper, double delta,
+                            dpa_result *result, dpa_error *err) {
+    dpa_interval low, high;
+    DPA_TRY(dpa_family_epsilon(s->test.family, lower, delta, &low, err));
+    DPA_TRY(dpa_family_epsilon(s->test.family, upper, delta, &high, err));
+    result->epsilon_lower = low.lower;
+    result->parameter_lower = dpa_family_value(s->test.family, lower);
+    result->numerical_error = high.upper - low.lower + 1e-11 * fmax(1.0, low.lower);
+    return DPA_OK;
+}
+
+typedef struct claim_search {
+    const dpa_family *family;
+    double epsilon, delta;
+    dpa_status status;
+    dpa_error *err;
+} claim_search;
+
+static int reaches_claim(double t, void *user) {
+    claim_search *s = user;
+    dpa_interval got = {INFINITY, INFINITY};
+    if (s->status == DPA_OK) s->status = dpa_family_epsilon(s->family, t, s->delta, &got, s->err);
+    return got.lower >= s->epsilon;
+}
+
+/* The most private member that is surely as leaky as the claim allows. */
+static dpa_status claim_parameter(claim_search *s, double *t, dpa_error *err) {
+    const double end = dpa_family_max(s->family);
+    double upper = fmin(1.0, end);
+    while (upper < end && upper < 1e300 && !reaches_claim(upper, s)) upper *= 2.0;
+    *t = fmin(upper, end);
+    if (s->status != DPA_OK || !reaches_claim(*t, s) || reaches_claim(0.0, s)) return s->status;
+    dpa__bracket found;
+    DPA_TRY(dpa__bisect(reaches_claim, s, 0.0, *t, least_parameter, exact_tolerance, &found, err));
+    *t = found.upper;
+    return s->status;
+}
+
+static dpa_status set_claim(const dpa_request *request, const dpa_onerun *games, size_t count,
+                            dpa_guess_choice choice, dpa_result *result, dpa_error *err) {
+    const double delta = isnan(request->claim_delta) ? request->delta : request->claim_delta;
+    dpa__onerun_test test;
+    DPA_TRY(dpa__onerun_test_init(&test, request, delta, games[0].options, err));
+    claim_search claim = {test.family, request->claim_epsilon, delta, DPA_OK, err};
+    double t = 0.0, least = 1.0;
+    dpa_status status = claim_parameter(&claim, &t, err);
+    for (size_t i = 0; status == DPA_OK && i < count; ++i) {
+        if (dpa__onerun_test_refutes(&test, t, &games[i], least)) /* one look rejects most */
+            least = fmin(least, dpa__onerun_test_p_value(&test, t, &games[i]));
+        status = test.status;
+    }
+    dpa__onerun_test_free(&test);
+    result->p_value = choice == DPA_GUESSES_AUTO ? fmin(1.0, (double)count * least) : least;
+    return status;
+}
+
+static dpa_status run_search(search *s, size_t count, dpa_guess_choice choice,
+                             const dpa_request *request, dpa_result *result, dpa_error *err) {
+    double lower, upper;
+    DPA_TRY(find_parameter(s, &lower, &upper, err));
+    DPA_TRY(set_bound(s, lower, upper, request->delta, result, err));
+    describe(s, choice, count, result);
+    if (upper <= lower && lower > 0.0)
+        (void)snprintf(result->note, sizeof result->note,
+                       "Every member of the family is refuted: the bound is that of its last.");
+    return DPA_OK;
+}
+
+dpa_status dpa_onerun_bound(const dpa_onerun *games, size_t count, dpa_guess_choice choice,
+                            const dpa_request *request, dpa_result *result, dpa_error *err) {
+    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(check_games(games, count, choice, err));
+    dpa_result_init(result, request);
+    search s = {.games = games, .count = count, .p = (1.0 - request->confidence) / request->sides};
+    if (choice == DPA_GUESSES_AUTO) s.p /= (double)count;
+    if (request->sides == 2) result->epsilon_upper = INFINITY; /* one run shows no upper bound */
+    s.alive = DPA_NEW_ARRAY(size_t, count, err);
+    if (s.alive == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < count; ++i) s.alive[i] = i;
+    dpa_status status =
+        dpa__onerun_test_init(&s.test, request, request->delta, games[0].options, err);
+    if (status == DPA_OK) status = run_search(&s, count, choice, request, result, err);
+    if (status == DPA_OK && !isnan(request->claim_epsilon))
+        status = set_claim(request, games, count, choice, result, err);
+    dpa__onerun_test_free(&s.test);
+    free(s.alive);
+    return status;
+}

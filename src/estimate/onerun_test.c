@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The three one-run tests over a family: Steinke's at the family's own (ε,δ), the recursion on the
+ * member's curve, and the pointwise baseline ("Auditing f-differential privacy in one run", section
+ * 4.2): a mechanism of the family is (ε_δ, δ)-DP for every δ, each of which bounds the probability
+ * of the same event, so the smallest of the 60 p-values needs no correction. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "estimate/onerun.h"
+
+static const char *const method_names[] = {"steinke", "recursion", "pointwise"};
+
+const char *dpa__onerun_method_name(dpa__onerun_method method) {
+    return method_names[method];
+}
+
+static dpa_status choose_method(const char *name, int is_dp, uint64_t options,
+                                dpa__onerun_method *out, dpa_error *err) {
+    *out = is_dp && options == 2 ? DPA__STEINKE : DPA__RECURSION;
+    if (name[0] == '\0') return DPA_OK;
+    size_t i = 0;
+    while (i < 3 && strcmp(name, method_names[i]) != 0) ++i;
+    if (i == 3)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "method '%s': one run knows steinke, recursion and pointwise", name);
+    *out = (dpa__onerun_method)i;
+    if (*out != DPA__RECURSION && options != 2)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "method %s is proved for two options (in or out) only; use recursion",
+                         name);
+    if (*out == DPA__STEINKE && !is_dp)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "method steinke is for the family dp; use recursion or pointwise");
+    if (*out == DPA__POINTWISE && is_dp)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "method pointwise needs a family other than dp, which has one point");
+    return DPA_OK;
+}
+
+dpa_status dpa__onerun_test_init(dpa__onerun_test *test, const dpa_request *request, double delta,
+                                 uint64_t options, dpa_error *err) {
+    *test = (dpa__onerun_test){.delta = delta, .t = NAN, .err = err};
+    const char *spec = request->family[0] ? request->family : "gaussian";
+    DPA_TRY(choose_method(request->method, strcmp(spec, "dp") == 0, options, &test->method, err));
+    return dpa_family_parse(spec, delta, &test->family, err);
+}
+
+void dpa__onerun_test_free(dpa__onerun_test *test) {
+    dpa_curve_free(test->curve);
+    dpa_family_free(test->family);
+    *test = (dpa__onerun_test){0};
+}
+
+/* δ = 10^−3 … 10^−9, evenly in the exponent. */
+static double pointwise_delta(size_t i) {
+    return pow(10.0, -3.0 - 6.0 * (double)i / (DPA__POINTWISE_COUNT - 1));
+}
+
+static dpa_status make_member(dpa__onerun_test *test, double t) {
+    dpa_curve *curve = NULL;
+    dpa_curve_free(test->curve);
+    test->curve = NULL;
+    test->t = NAN;
+    DPA_TRY(dpa_family_curve(test->family, t, &curve, test->err));
+    const dpa_status status = dpa_onerun_symmetric(curve, &test->curve, test->err);
+    dpa_curve_free(curve);
+    DPA_TRY(status);
+    if (test->method == DPA__POINTWISE)
+        for (size_t i = 0; i < DPA__POINTWISE_COUNT; ++i)
+            test->epsilon[i] = dpa_curve_epsilon(test->curve, pointwise_delta(i));
+    test->t = t;
+    return DPA_OK;
+}
+
+/* 1 when the member at t is at hand. */
+static int have_member(dpa__onerun_test *test, double t) {
+    if (test->status != DPA_OK) return 0;
+    if (test->t != t) test->status = make_member(test, t);
+    return test->status == DPA_OK;
+}
+
+static double pointwise_p_value(const dpa__onerun_test *test, const dpa_onerun *game) {
+    double least = 1.0;
+    for (size_t i = 0; i < DPA__POINTWISE_COUNT; ++i)
+        least = fmin(least, dpa_onerun_dp_p_value(game, test->epsilon[i], pointwise_delta(i)));
+    return least;
+}
+
+int dpa__onerun_test_refutes(dpa__onerun_test *test, double t, const dpa_onerun *game, double p) {
+    if (test->method == DPA__STEINKE) return dpa_onerun_dp_p_value(game, t, test->delta) <= p;
+    if (!have_member(test, t)) return 0;
+    if (test->method == DPA__RECURSION) return dpa_onerun_refutes(game, test->curve, p);
+    return pointwise_p_value(test, game) <= p;
+}
+
+double dpa__onerun_test_p_value(dpa__onerun_test *test, double t, const dpa_onerun *game) {
+    if (test->method == DPA__STEINKE) return dpa_onerun_dp_p_value(game, t, test->delta);
+    if (!have_member(test, t)) return 1.0;
+    if (test->method == DPA__RECURSION) return dpa_onerun_p_value(game, test->curve);
+    return pointwise_p_value(test, game);
+}
