@@ -45,12 +45,6 @@ DPA_API dpa_status dpa_report_section(dpa_report *report, const char *key, const
 /* A line of the text output, for what is not a row of the table. */
 DPA_API dpa_status dpa_report_say(dpa_report *report, dpa_error *err, const char *format, ...)
     DPA_PRINTF(3, 4) DPA_MUST_USE;
-/* A chart: a Vega-Lite specification (JSON text), a title and a sentence for those who do not see
- * it. */
-DPA_API dpa_status dpa_report_chart(dpa_report *report, const char *id, const char *title,
-                                    const char *alternative, const char *spec,
-                                    dpa_error *err) DPA_MUST_USE;
-
 DPA_API size_t dpa_report_count(const dpa_report *report);
 DPA_API const dpa_result *dpa_report_result(const dpa_report *report, size_t index);
 /* The strongest valid bound (largest epsilon_lower), or NULL. */
@@ -74,7 +68,10 @@ DPA_API dpa_status dpa_report_json(const dpa_report *report, char **out,
 /* One page that needs nothing else. */
 DPA_API dpa_status dpa_report_html(const dpa_report *report, char **out,
                                    dpa_error *err) DPA_MUST_USE;
-/* The same for stored results: files that dpa_report_json wrote. */
+/* The charts of that page: a JSON array of {id, title, alternative, spec}, each spec Vega-Lite. */
+DPA_API dpa_status dpa_report_charts(const dpa_report *report, char **out,
+                                     dpa_error *err) DPA_MUST_USE;
+/* The same page for stored results: files that dpa_report_json wrote. */
 DPA_API dpa_status dpa_report_combine(const char *const *paths, size_t count, char **out,
                                       dpa_error *err) DPA_MUST_USE;
 DPA_API void dpa_free(void *block);

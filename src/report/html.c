@@ -7,10 +7,13 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "dpaudit/estimate.h"
 #include "report/assets.h"
+#include "report/charts.h"
 #include "report/model.h"
 
 enum { TABLE_ROWS = 400 };
@@ -263,14 +266,14 @@ static void add_charts(dpa__text *out, size_t page, const json_t *result) {
 
 /* The specifications, for the script. "<" is written as an escape, so that no string can end the
  * element. */
-static void add_chart_data(dpa__text *out, json_t *const *results, size_t count) {
+static void add_chart_data(dpa__text *out, json_t *const *charts, size_t count) {
     dpa__text json = {0};
     const char *separator = "";
     dpa__text_add(&json, "[");
     for (size_t page = 0; page < count; ++page) {
         size_t index;
         json_t *chart;
-        json_array_foreach(json_object_get(results[page], "charts"), index, chart) {
+        json_array_foreach(charts[page], index, chart) {
             dpa__text_printf(&json, "%s{\"id\": \"%zu-", separator, page);
             add_id(&json, string_of(chart, "id"));
             dpa__text_add(&json, "\", \"spec\": ");
@@ -342,7 +345,7 @@ static void add_provenance(dpa__text *out, const json_t *result) {
     dpa__text_add(out, "</table>\n");
 }
 
-static void add_result(dpa__text *out, size_t page, const json_t *result) {
+static void add_result(dpa__text *out, size_t page, const json_t *result, const json_t *charts) {
     dpa__text_add(out, "<main>\n<h1>dpaudit ");
     dpa__html_escape(out, string_of(result, "command"));
     dpa__text_add(out, "</h1>\n");
@@ -350,14 +353,12 @@ static void add_result(dpa__text *out, size_t page, const json_t *result) {
     add_basis(out, result);
     add_results(out, result);
     add_evidence(out, result);
-    add_charts(out, page, result);
+    add_charts(out, page, charts);
     add_provenance(out, result);
     dpa__text_add(out, "</main>\n");
 }
 
-void dpa__html_page(dpa__text *out, json_t *const *results, size_t count) {
-    size_t length = 0;
-    const char *script = dpa__report_script(&length);
+static void add_head(dpa__text *out) {
     dpa__text_printf(out,
                      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
@@ -368,12 +369,33 @@ void dpa__html_page(dpa__text *out, json_t *const *results, size_t count) {
                      dpa__report_script_hash());
     dpa__text_add(out, dpa__report_style());
     dpa__text_add(out, "</style>\n</head>\n<body>\n");
-    for (size_t i = 0; i < count; ++i) add_result(out, i, results[i]);
-    add_chart_data(out, results, count);
+}
+
+static void add_script(dpa__text *out) {
+    size_t length = 0;
+    const char *script = dpa__report_script(&length);
     if (length == 0)
         dpa__text_add(out, "<p>This dpaudit was built without its charts; the tables hold the same "
                            "numbers.</p>\n");
     dpa__text_add(out, "<script>");
     dpa__text_add_bytes(out, script, length);
     dpa__text_add(out, "</script>\n</body>\n</html>\n");
+}
+
+void dpa__html_page(dpa__text *out, json_t *const *results, size_t count) {
+    json_t **charts = dpa__calloc(count, sizeof *charts, NULL);
+    if (charts == NULL) {
+        out->failed = 1;
+        return;
+    }
+    add_head(out);
+    for (size_t i = 0; i < count; ++i) {
+        charts[i] = dpa__charts(results[i]);
+        if (charts[i] == NULL) out->failed = 1;
+        add_result(out, i, results[i], charts[i]);
+    }
+    add_chart_data(out, charts, count);
+    add_script(out);
+    for (size_t i = 0; i < count; ++i) json_decref(charts[i]);
+    free(charts);
 }

@@ -256,7 +256,6 @@ json_t *dpa__report_to_json(const dpa_report *report) {
     json_object_foreach(report->sections, key, section) put(&b, key, json_incref(section));
     if (dpa__has_verdict(report)) put(&b, "verdict", verdict_json(report));
     put(&b, "provenance", provenance_json(report));
-    put(&b, "charts", json_incref(report->charts));
     return finish(&b);
 }
 

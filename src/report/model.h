@@ -17,7 +17,6 @@ struct dpa_report {
     json_t *lints;    /* array of {code, text} */
     json_t *inputs;   /* array of {path, sha256} */
     json_t *sections; /* object: key → anything */
-    json_t *charts;   /* array of {id, title, alternative, spec} */
     json_t *provenance;
     dpa__text lines; /* of dpa_report_say */
 };

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "report/charts.h"
 #include "report/html.h"
 #include "report/model.h"
 
@@ -14,6 +15,18 @@ dpa_status dpa_report_html(const dpa_report *report, char **out, dpa_error *err)
     dpa__text text = {0};
     dpa__html_page(&text, &value, 1);
     json_decref(value);
+    return dpa__text_take(&text, out, err);
+}
+
+dpa_status dpa_report_charts(const dpa_report *report, char **out, dpa_error *err) {
+    json_t *value = dpa__report_to_json(report);
+    json_t *charts = value != NULL ? dpa__charts(value) : NULL;
+    json_decref(value);
+    if (charts == NULL)
+        return dpa__fail(err, DPA_NO_MEMORY, "no memory for the charts of a report");
+    dpa__text text = {0};
+    dpa__json_write(&text, charts, 0);
+    json_decref(charts);
     return dpa__text_take(&text, out, err);
 }
 

@@ -35,10 +35,9 @@ dpa_status dpa_report_new(const char *command, const dpa_request *request, dpa_r
     report->lints = json_array();
     report->inputs = json_array();
     report->sections = json_object();
-    report->charts = json_array();
     report->provenance = json_object();
     if (!report->evidence || !report->lints || !report->inputs || !report->sections ||
-        !report->charts || !report->provenance) {
+        !report->provenance) {
         dpa_report_free(report);
         return dpa__fail(err, DPA_NO_MEMORY, "no memory for a report");
     }
@@ -53,7 +52,6 @@ void dpa_report_free(dpa_report *report) {
     json_decref(report->lints);
     json_decref(report->inputs);
     json_decref(report->sections);
-    json_decref(report->charts);
     json_decref(report->provenance);
     dpa__text_free(&report->lines);
     free(report);
@@ -122,35 +120,14 @@ dpa_status dpa_report_invocation(dpa_report *report, const char *text, dpa_error
     return dpa__json_set(report->provenance, "command", json_text(text), err);
 }
 
-static dpa_status parse(const char *what, const char *text, json_t **out, dpa_error *err) {
-    json_error_t problem;
-    *out = json_loads(text, JSON_DECODE_ANY, &problem);
-    if (*out != NULL) return DPA_OK;
-    return dpa__fail(err, DPA_BAD_ARGUMENT, "%s is not JSON: line %d: %s", what, problem.line,
-                     problem.text);
-}
-
 dpa_status dpa_report_section(dpa_report *report, const char *key, const char *json,
                               dpa_error *err) {
-    json_t *value = NULL;
-    DPA_TRY(parse(key, json, &value, err));
+    json_error_t problem;
+    json_t *value = json_loads(json, JSON_DECODE_ANY, &problem);
+    if (value == NULL)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "%s is not JSON: line %d: %s", key, problem.line,
+                         problem.text);
     return dpa__json_set(report->sections, key, value, err);
-}
-
-dpa_status dpa_report_chart(dpa_report *report, const char *id, const char *title,
-                            const char *alternative, const char *spec, dpa_error *err) {
-    json_t *value = NULL;
-    DPA_TRY(parse("chart", spec, &value, err));
-    json_t *chart = json_object();
-    dpa_status status = dpa__json_set(chart, "spec", value, err);
-    if (status != DPA_OK) {
-        json_decref(chart);
-        return status;
-    }
-    DPA_TRY(dpa__json_append(report->charts, chart, err));
-    DPA_TRY(dpa__json_set(chart, "id", json_text(id), err));
-    DPA_TRY(dpa__json_set(chart, "title", json_text(title), err));
-    return dpa__json_set(chart, "alternative", json_text(alternative), err);
 }
 
 dpa_status dpa_report_say(dpa_report *report, dpa_error *err, const char *format, ...) {

@@ -175,8 +175,10 @@ dpa_status dpa_report_text(const dpa_report *report, const dpa_text_style *style
     char *headline = NULL;
     const dpa_status status = dpa_report_headline(report, &headline, err);
     if (status != DPA_OK) return status;
-    print_evidence(&text, report);
-    dpa__text_add(&text, "\n");
+    if (dpa__has_verdict(report)) {
+        print_evidence(&text, report);
+        dpa__text_add(&text, "\n");
+    }
     if (report->results.count > 0) {
         print_table(&text, report, &used);
         dpa__text_add(&text, "\n");
