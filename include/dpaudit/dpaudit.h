@@ -17,6 +17,8 @@
 
 #include "dpaudit/estimate.h"
 
+#include "dpaudit/scores.h"
+
 #include "dpaudit/onerun.h"
 
 #include "dpaudit/report.h"

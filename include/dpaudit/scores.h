@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bounds from a confusion matrix and from two lists of scores.
+ *
+ * One registry says what every estimator needs, assumes and gives. A request without a family or a
+ * method runs all that apply. */
+#ifndef DPAUDIT_SCORES_H
+#define DPAUDIT_SCORES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpaudit/estimate.h"
+#include "dpaudit/evidence.h"
+#include "dpaudit/status.h"
+
+/* What an estimator works on and what it gives. */
+enum {
+    DPA_FROM_COUNTS = 1,
+    DPA_FROM_SCORES = 2,
+    DPA_GIVES_BOUND = 4,    /* one-sided */
+    DPA_GIVES_INTERVAL = 8, /* two-sided */
+    DPA_GIVES_DENSITY = 16, /* a posterior */
+    DPA_GIVES_ESTIMATE = 32 /* a number without confidence */
+};
+
+typedef struct dpa_estimator {
+    const char *name;     /* of --method */
+    const char *summary;  /* one line */
+    const char *families; /* which it takes, in words */
+    unsigned what;        /* DPA_FROM_… and DPA_GIVES_… */
+    unsigned assumptions; /* besides the family's */
+    int valid;            /* 1: holds at its confidence under its assumptions */
+} dpa_estimator;
+
+DPA_API size_t dpa_estimator_count(void);
+/* NULL past the last. */
+DPA_API const dpa_estimator *dpa_estimator_at(size_t index);
+
+/* Every estimator that applies to the counts, appended to `results`. A method or family that was
+ * asked for by name and cannot be used is an error that says why. */
+DPA_API dpa_status dpa_estimate_counts(const dpa_counts *counts, const dpa_request *request,
+                                       dpa_results *results, dpa_error *err) DPA_MUST_USE;
+
+/* The joint posterior as a function: of ε for every family, at the request's δ. Posterior mass that
+ * sits at ε = 0 exactly is `atom`. */
+typedef struct dpa_posterior_point {
+    double epsilon, density, cumulative;
+} dpa_posterior_point;
+/* `count` points between the 0.001 and 0.999 quantiles (or from 0 where the atom holds more). */
+DPA_API dpa_status dpa_posterior_curve(const dpa_counts *counts, const dpa_request *request,
+                                       const char *family, dpa_posterior_point *points,
+                                       size_t count, double *atom, dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_posterior_mean(const dpa_counts *counts, const dpa_request *request,
+                                      const char *family, double *mean,
+                                      dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_posterior_quantile(const dpa_counts *counts, const dpa_request *request,
+                                          const char *family, double p, double *epsilon,
+                                          dpa_error *err) DPA_MUST_USE;
+
+/* A lower bound on the δ that the mechanism needs at a fixed ε, by `method` "cp", "jeffreys" or
+ * "bayes". */
+DPA_API dpa_status dpa_delta_at_epsilon(const dpa_counts *counts, const dpa_request *request,
+                                        const char *family, const char *method, double epsilon,
+                                        double *delta, dpa_error *err) DPA_MUST_USE;
+
+#endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Families for the estimators of rates: members, and the member that a pair of rates points at.
+ *
+ * `dp`: f(α) = max(0, 1−δ−e^ε α, e^−ε(1−δ−α)), and a pair (x,y) below the diagonal belongs to
+ * ε = max{log((1−δ−y)/x), log((1−δ−x)/y), 0} (bayesian-estimation, Eq. 1).
+ * `gaussian`: f(α) = Φ(Φ⁻¹(1−α)−μ), and μ = Φ⁻¹(1−y) − Φ⁻¹(x) (tight-auditing, Eq. 12).
+ * Both to a few ulps of their parts. Other families: a bracketed root over t, each step one curve.
+ */
+#include "estimate/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "math/dist.h"
+#include "math/root.h"
+
+static const struct {
+    const char *name;
+    dpa__model_kind kind;
+    unsigned assumption;
+} known[] = {
+    {"dp", DPA__MODEL_DP, DPA_ASSUME_FAMILY_DP},
+    {"gaussian", DPA__MODEL_GAUSSIAN, DPA_ASSUME_FAMILY_GAUSSIAN},
+    {"laplace", DPA__MODEL_CURVES, DPA_ASSUME_FAMILY_LAPLACE},
+    {"subsampled-gaussian", DPA__MODEL_CURVES, DPA_ASSUME_FAMILY_SUBSAMPLED},
+    {"points", DPA__MODEL_CURVES, DPA_ASSUME_FAMILY_POINTS},
+};
+
+dpa_status dpa__model_open(const char *spec, double delta, dpa__model *out, dpa_error *err) {
+    *out = (dpa__model){.delta = delta, .max = INFINITY};
+    const size_t length = strcspn(spec, ":");
+    if (strlen(spec) >= sizeof out->spec)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "family: longer than %zu characters",
+                         sizeof out->spec - 1);
+    memcpy(out->spec, spec, strlen(spec) + 1);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
+        if (strlen(known[i].name) != length || strncmp(spec, known[i].name, length) != 0) continue;
+        out->kind = known[i].kind;
+        out->assumption = known[i].assumption;
+        out->parameter = out->kind == DPA__MODEL_DP ? "epsilon" : "mu";
+        if (out->kind != DPA__MODEL_CURVES && spec[length] == '\0') return DPA_OK;
+        DPA_TRY(dpa_family_parse(spec, delta, &out->family, err));
+        if (out->kind != DPA__MODEL_CURVES) return DPA_OK;
+        out->parameter = dpa_family_parameter(out->family);
+        out->max = dpa_family_max(out->family);
+        return DPA_OK;
+    }
+    return dpa__fail(err, DPA_BAD_ARGUMENT,
+                     "family: '%s' is none of dp, gaussian, laplace, "
+                     "subsampled-gaussian:q=Q,steps=T, points:FILE",
+                     spec);
+}
+
+void dpa__model_close(dpa__model *model) {
+    if (model == NULL) return;
+    dpa_family_free(model->family);
+    model->family = NULL;
+}
+
+double dpa__model_value(const dpa__model *model, double t) {
+    return model->kind == DPA__MODEL_CURVES ? dpa_family_value(model->family, t) : t;
+}
+
+dpa_status dpa__model_epsilon(const dpa__model *model, double t, double delta, int side,
+                              double *out, dpa_error *err) {
+    dpa_interval interval;
+    switch (model->kind) {
+    case DPA__MODEL_DP: /* (t,δ₀)-DP at another δ is not known to be better */
+        *out = t;
+        return DPA_OK;
+    case DPA__MODEL_GAUSSIAN:
+        *out = isinf(t) ? HUGE_VAL : dpa_gaussian_epsilon(t, delta);
+        return DPA_OK;
+    case DPA__MODEL_CURVES:
+        if (t == 0 || isinf(t)) {
+            *out = t;
+            return DPA_OK;
+        }
+        DPA_TRY(dpa_family_epsilon(model->family, t, delta, &interval, err));
+        *out = side < 0 ? interval.lower : interval.upper;
+        return DPA_OK;
+    }
+    return dpa__fail(err, DPA_INTERNAL, "model of no kind");
+}
+
+dpa_status dpa__model_delta(const dpa__model *model, double t, double epsilon, double *out,
+                            dpa_error *err) {
+    if (model->kind == DPA__MODEL_DP)
+        return dpa__fail(err, DPA_INTERNAL,
+                         "delta of a dp member is what the family was made with");
+    if (model->kind == DPA__MODEL_GAUSSIAN || t == 0 || isinf(t)) {
+        *out = t > 0 ? exp(dpa_gaussian_log_delta(t, epsilon)) : 0;
+        return DPA_OK;
+    }
+    dpa_curve *curve = NULL;
+    DPA_TRY(dpa_family_curve(model->family, t, &curve, err));
+    *out = dpa_curve_delta(curve, epsilon);
+    dpa_curve_free(curve);
+    return DPA_OK;
+}
+
+/* ── members ───────────────────────────────────────────────────────────────────────────────── */
+
+static double above_fixed(double s, void *user) {
+    return dpa_curve_fnr(user, s) - s;
+}
+
+dpa_status dpa__member_open(const dpa__model *model, double t, dpa__member *out, dpa_error *err) {
+    *out = (dpa__member){.kind = model->kind, .t = t, .delta = model->delta, .end = 1};
+    switch (model->kind) {
+    case DPA__MODEL_DP:
+        out->end = 1 - model->delta;
+        out->fixed = out->end / (1 + exp(t));
+        return DPA_OK;
+    case DPA__MODEL_GAUSSIAN:
+        out->fixed = dpa__norm_cdf(-0.5 * t, DPA_LOWER);
+        return DPA_OK;
+    case DPA__MODEL_CURVES:
+        break;
+    }
+    dpa__bracket fixed;
+    DPA_TRY(dpa_family_curve(model->family, t, &out->curve, err));
+    const dpa_status status = dpa__root(above_fixed, out->curve, 0, 1, 1e-300, 1e-15, &fixed, err);
+    out->fixed = fixed.upper;
+    if (status != DPA_OK) dpa__member_close(out);
+    return status;
+}
+
+void dpa__member_close(dpa__member *member) {
+    dpa_curve_free(member->curve);
+    member->curve = NULL;
+}
+
+/* Φ⁻¹(1−s) from the smaller of s and 1−s. */
+static double normal_of_rate(double s, double rest) {
+    return s < 0.5 ? dpa__norm_quantile(s, DPA_UPPER) : dpa__norm_quantile(rest, DPA_LOWER);
+}
+
+double dpa__member_fnr(const dpa__member *m, double s, double rest) {
+    switch (m->kind) {
+    case DPA__MODEL_DP:
+        return s >= m->fixed ? exp(-m->t) * fmax(rest, 0) : fmax(m->end - exp(m->t) * s, 0);
+    case DPA__MODEL_GAUSSIAN:
+        return dpa__norm_cdf(normal_of_rate(s, rest) - m->t, DPA_LOWER);
+    case DPA__MODEL_CURVES:
+        break;
+    }
+    return dpa_curve_fnr(m->curve, s);
+}
+
+double dpa__member_fpr(const dpa__member *m, double s, double rest) {
+    return m->kind == DPA__MODEL_CURVES ? dpa_curve_fpr(m->curve, s) : dpa__member_fnr(m, s, rest);
+}
+
+double dpa__member_slope(const dpa__member *m, double s, double rest) {
+    if (m->kind == DPA__MODEL_DP) return -exp(-m->t) * fmax(rest, 0);
+    if (m->kind == DPA__MODEL_GAUSSIAN)
+        return -exp(dpa__norm_log_pdf(normal_of_rate(s, rest) - m->t));
+    return NAN;
+}
+
+/* ── from rates to a member ────────────────────────────────────────────────────────────────── */
+
+static double locate_dp(double x, double y, double delta) {
+    const double first = (1 - delta - y) / x, second = (1 - delta - x) / y;
+    const double ratio = fmax(first, second);
+    return ratio > 1 ? log(ratio) : 0;
+}
+
+typedef struct search {
+    const dpa__model *model;
+    double fnr, fpr;
+    dpa_status status;
+    dpa_error *err;
+} search;
+
+/* Positive while the member at t is too private for the pair. */
+static double excess(double t, void *user) {
+    search *s = user;
+    dpa_curve *curve = NULL;
+    if (s->status != DPA_OK) return NAN;
+    s->status = dpa_family_curve(s->model->family, t, &curve, s->err);
+    if (s->status != DPA_OK) return NAN;
+    const double one = dpa_curve_fnr(curve, s->fpr) - s->fnr;
+    const double other =
+        dpa_curve_is_symmetric(curve) ? one : dpa_curve_fnr(curve, s->fnr) - s->fpr;
+    dpa_curve_free(curve);
+    return fmax(one, other);
+}
+
+static dpa_status locate_by_root(search *s, int side, double *out, dpa_error *err) {
+    double low = 0, high = fmin(1, s->model->max);
+    while (excess(high, s) > 0) {
+        if (high >= s->model->max || high > 1e6) {
+            *out = s->model->max;
+            return s->status;
+        }
+        low = high;
+        high = fmin(2 * high, s->model->max);
+    }
+    if (s->status != DPA_OK) return s->status;
+    dpa__bracket root;
+    const dpa_status status = dpa__root(excess, s, low, high, 1e-12, 1e-12, &root, err);
+    if (s->status != DPA_OK) return s->status;
+    DPA_TRY(status);
+    *out = side < 0 ? root.lower : root.upper;
+    return DPA_OK;
+}
+
+dpa_status dpa__model_locate(const dpa__model *model, double fnr, double fpr, int side, double *out,
+                             dpa_error *err) {
+    const int is_opposite = fnr + fpr > 1;
+    const double x = is_opposite ? 1 - fnr : fnr, y = is_opposite ? 1 - fpr : fpr;
+    if (model->kind == DPA__MODEL_DP) {
+        *out = x == 0 && y == 0 ? HUGE_VAL : locate_dp(x, y, model->delta);
+        return DPA_OK;
+    }
+    if (x + y >= 1) {
+        *out = 0;
+        return DPA_OK;
+    }
+    if ((x == 0 || y == 0) && isinf(model->max)) { /* no finite member has a rate of zero */
+        *out = INFINITY;
+        return DPA_OK;
+    }
+    if (model->kind == DPA__MODEL_GAUSSIAN) {
+        *out = fmax(0, normal_of_rate(y, 1 - y) - dpa__norm_quantile(x, DPA_LOWER));
+        return DPA_OK;
+    }
+    search s = {.model = model, .fnr = x, .fpr = y, .status = DPA_OK, .err = err};
+    return locate_by_root(&s, side, out, err);
+}

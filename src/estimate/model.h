@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A family of trade-off curves as the estimators of rates see it: one member f at parameter t,
+ * leakier as t grows. `dp` and `gaussian` are closed forms here, because an audit evaluates them
+ * millions of times; every other family comes as a dpa_family and its curves. */
+#ifndef DPA_ESTIMATE_MODEL_H
+#define DPA_ESTIMATE_MODEL_H
+
+#include "dpaudit/account.h"
+#include "dpaudit/estimate.h"
+#include "dpaudit/tradeoff.h"
+
+typedef enum dpa__model_kind {
+    DPA__MODEL_DP,
+    DPA__MODEL_GAUSSIAN,
+    DPA__MODEL_CURVES
+} dpa__model_kind;
+
+typedef struct dpa__model {
+    dpa__model_kind kind;
+    char spec[DPA_FAMILY_SIZE]; /* as it was asked for */
+    const char *parameter;      /* "epsilon", "mu", … */
+    unsigned assumption;        /* DPA_ASSUME_FAMILY_… */
+    double delta;
+    double max;         /* of t */
+    dpa_family *family; /* of DPA__MODEL_CURVES */
+} dpa__model;
+
+dpa_status dpa__model_open(const char *spec, double delta, dpa__model *out, dpa_error *err);
+void dpa__model_close(dpa__model *model);
+/* The named parameter at t (σ = 1/t). */
+double dpa__model_value(const dpa__model *model, double t);
+/* ε at δ of the member at t; `side` < 0 rounds down (lower bounds), > 0 up. */
+dpa_status dpa__model_epsilon(const dpa__model *model, double t, double delta, int side,
+                              double *out, dpa_error *err);
+/* The δ that the member at t needs at ε, rounded down. */
+dpa_status dpa__model_delta(const dpa__model *model, double t, double epsilon, double *out,
+                            dpa_error *err);
+
+/* One curve f of the family. f(fixed) = fixed; f is 0 from `end` on. */
+typedef struct dpa__member {
+    dpa__model_kind kind;
+    double t, delta;
+    double fixed, end;
+    dpa_curve *curve;
+} dpa__member;
+
+dpa_status dpa__member_open(const dpa__model *model, double t, dpa__member *out, dpa_error *err);
+void dpa__member_close(dpa__member *member);
+/* f(s) for a rate s in [0,end]; `rest` is end − s, given because it may be far below an ulp of s.
+ */
+double dpa__member_fnr(const dpa__member *member, double s, double rest);
+/* The same for f⁻¹. */
+double dpa__member_fpr(const dpa__member *member, double s, double rest);
+/* ∂f/∂t at s ≥ fixed; only `dp` and `gaussian` know it. */
+double dpa__member_slope(const dpa__member *member, double s, double rest);
+
+/* The t of a pair of rates: the least leaky member that allows an attack with this FNR and FPR.
+ * Rates above the diagonal are those of the opposite attack. Found to 1e-12, rounded to `side`. */
+dpa_status dpa__model_locate(const dpa__model *model, double fnr, double fpr, int side, double *out,
+                             dpa_error *err);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The joint posterior (bayesian-estimation, section 3.2; for curves tight-auditing, Eq. 13).
+ *
+ * x = FNR ~ Beta(½+FN,½+TP), y = FPR ~ Beta(½+FP,½+TN), independent. Outside the region of a member
+ * f are the pairs below the curve, x < f(y), and their mirror images, 1−x < f(1−y). With c = f(c),
+ *   Pr[x < f(y)] = Fx(c)·Fy(c) + ∫_c px(s)·Fy(f⁻¹(s)) ds + ∫_c py(s)·Fx(f(s)) ds:
+ * each integral runs along the flat side of the curve, so both factors are smooth. In s = end·sin²θ
+ * a Jeffreys posterior has no singular end and a width of about 1/(2√N) wherever it sits, and
+ * `dp`'s f(s) = e^−ε·end·cos²θ has none at s = 1−δ either. Where the inner factor is 1 the outer
+ * mass is known, where either factor is below 1e-18 nothing is left: only what lies between is
+ * integrated, with breakpoints around the centres of both laws. Absolute error of F: below 1e-12
+ * (checked by tests/property/test_posterior.c against another parametrisation). The search for a
+ * quantile starts with fixed Gauss–Legendre panels that give F and its density together, good to
+ * about 1e-7. */
+#include "estimate/posterior.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "math/dist.h"
+#include "math/quad.h"
+
+/* How many half-widths 1/(2√N) in θ leave less than 1e-18: the tail is at worst exp(−N·Δθ²). */
+static const double REACH = 13.0;
+static const double CORE = 5.0;
+static const double TOLERANCE = 2e-12;
+enum { MAX_BREAKS = 10, MAX_EVALUATIONS = 20000 };
+
+dpa__posterior dpa__posterior_of(const dpa_counts *c) {
+    return (dpa__posterior){
+        .fnr = {0.5 + (double)c->fn, 0.5 + (double)c->tp},
+        .fpr = {0.5 + (double)c->fp, 0.5 + (double)c->tn},
+    };
+}
+
+static dpa__rate_law mirrored(dpa__rate_law law) {
+    return (dpa__rate_law){law.b, law.a};
+}
+
+/* The rate that lies `widths` half-widths from the centre of the law. */
+static double rate_at(const dpa__rate_law *law, double widths) {
+    const double n = law->a + law->b;
+    const double angle = asin(sqrt(law->a / n)) + widths * 0.5 / sqrt(n);
+    if (angle <= 0) return 0;
+    if (angle >= M_PI_2) return 1;
+    const double s = sin(angle);
+    return s * s;
+}
+
+/* One of the two integrals: the outer law runs over s, the inner one sees f(s). */
+typedef struct piece {
+    const dpa__member *member;
+    const dpa__rate_law *outer, *inner;
+    int outer_is_fpr; /* f maps FPR to FNR; the other piece needs f⁻¹ */
+} piece;
+
+static double bound_at(const piece *p, double s, double rest) {
+    return p->outer_is_fpr ? dpa__member_fnr(p->member, s, rest)
+                           : dpa__member_fpr(p->member, s, rest);
+}
+
+/* s with bound_at(s) = v, for v ≤ fixed. */
+static double bound_inverse(const piece *p, double v) {
+    const double end = p->member->end;
+    if (v <= 0) return end;
+    if (v >= p->member->fixed) return p->member->fixed;
+    return p->outer_is_fpr ? dpa__member_fpr(p->member, v, end - v)
+                           : dpa__member_fnr(p->member, v, end - v);
+}
+
+static double angle_of(const piece *p, double s) {
+    const double share = s / p->member->end;
+    return share >= 1 ? M_PI_2 : asin(sqrt(fmax(share, 0)));
+}
+
+static double log_density(const dpa__rate_law *law, double s, double complement) {
+    return s < 0.5 ? dpa__beta_log_pdf(s, law->a, law->b)
+                   : dpa__beta_log_pdf(complement, law->b, law->a);
+}
+
+/* A place on the outer axis: its rates, the outer density in θ, the inner limit. */
+typedef struct node {
+    double s, rest, log_outer, limit;
+} node;
+
+static int node_at(const piece *p, double angle, node *out) {
+    const double end = p->member->end, sine = sin(angle), cosine = cos(angle);
+    out->s = end * sine * sine;
+    out->rest = end * cosine * cosine;
+    if (!(out->s > 0 && out->rest > 0)) return 0;
+    out->limit = fmin(bound_at(p, out->s, out->rest), 1);
+    out->log_outer =
+        log_density(p->outer, out->s, out->rest + (1 - end)) + log(2 * end * sine * cosine);
+    return out->limit > 0;
+}
+
+static double mass_at(double angle, void *user) {
+    const piece *p = user;
+    node n;
+    if (!node_at(p, angle, &n)) return 0;
+    return exp(n.log_outer) * dpa__beta_cdf(n.limit, p->inner->a, p->inner->b, DPA_LOWER);
+}
+
+static double density_at(double angle, void *user) {
+    const piece *p = user;
+    node n;
+    if (!node_at(p, angle, &n)) return 0;
+    return -dpa__member_slope(p->member, n.s, n.rest) *
+           exp(n.log_outer + dpa__beta_log_pdf(n.limit, p->inner->a, p->inner->b));
+}
+
+/* Insertion into an ascending list; what is not inside (first, last) is dropped. */
+static void add_break(double *breaks, size_t *count, double x) {
+    if (!(x > breaks[0] && x < breaks[*count - 1]) || *count == MAX_BREAKS) return;
+    size_t i = (*count)++;
+    for (; breaks[i - 1] > x; --i) breaks[i] = breaks[i - 1];
+    breaks[i] = x;
+}
+
+/* The panels of a piece in θ; 0 when nothing is to be integrated. *whole is the mass where the
+ * inner factor is 1. */
+static size_t plan(const piece *p, double *breaks, double *whole) {
+    const double fixed = p->member->fixed;
+    const double full = bound_inverse(p, rate_at(p->inner, REACH));
+    const double none = bound_inverse(p, rate_at(p->inner, -REACH));
+    *whole = full > fixed ? dpa__beta_cdf(full, p->outer->a, p->outer->b, DPA_LOWER) -
+                                dpa__beta_cdf(fixed, p->outer->a, p->outer->b, DPA_LOWER)
+                          : 0;
+    const double from = fmax(fmax(full, fixed), rate_at(p->outer, -REACH));
+    breaks[0] = angle_of(p, from);
+    breaks[1] = angle_of(p, fmin(none, rate_at(p->outer, REACH)));
+    if (!(breaks[0] < breaks[1])) return 0;
+    size_t count = 2;
+    const double outer_width =
+        angle_of(p, rate_at(p->outer, 1)) - angle_of(p, rate_at(p->outer, -1));
+    const double inner_width = angle_of(p, bound_inverse(p, rate_at(p->inner, -1))) -
+                               angle_of(p, bound_inverse(p, rate_at(p->inner, 1)));
+    const int is_curve = p->member->kind == DPA__MODEL_CURVES;
+    for (int side = -1; side <= 1; ++side) {
+        add_break(breaks, &count, angle_of(p, rate_at(p->outer, side * CORE)));
+        if (inner_width < outer_width || is_curve)
+            add_break(breaks, &count,
+                      angle_of(p, bound_inverse(p, rate_at(p->inner, side * CORE))));
+    }
+    if (is_curve) add_break(breaks, &count, angle_of(p, 0.5)); /* where Laplace's curve bends */
+    return count;
+}
+
+/* The four pieces outside the region: two below the curve, two in its mirror image. Gives the mass
+ * near the fixed points, that needs no integral. */
+static double cut(const dpa__member *member, const dpa__posterior *below,
+                  const dpa__posterior *above, piece *pieces) {
+    const double c = member->fixed;
+    double corners = 0;
+    const dpa__posterior *half[2] = {below, above};
+    for (int i = 0; i < 2; ++i) {
+        const dpa__rate_law *x = &half[i]->fnr, *y = &half[i]->fpr;
+        pieces[2 * i] = (piece){member, y, x, 1};
+        pieces[2 * i + 1] = (piece){member, x, y, 0};
+        corners +=
+            dpa__beta_cdf(c, x->a, x->b, DPA_LOWER) * dpa__beta_cdf(c, y->a, y->b, DPA_LOWER);
+    }
+    return corners;
+}
+
+/* Mass (or density) outside the region of the member at t by adaptive quadrature. */
+static dpa_status outside(const dpa__posterior *posterior, const dpa__model *model, double t,
+                          int is_density, dpa__mass *sum, dpa_error *err) {
+    dpa__member member;
+    piece pieces[4];
+    dpa_status status = dpa__member_open(model, t, &member, err);
+    if (status != DPA_OK) return status;
+    const dpa__posterior mirror = {mirrored(posterior->fnr), mirrored(posterior->fpr)};
+    const double corners = cut(&member, posterior, &mirror, pieces);
+    *sum = (dpa__mass){is_density ? 0 : corners, 0};
+    for (int i = 0; i < 4 && status == DPA_OK; ++i) {
+        double breaks[MAX_BREAKS], whole;
+        dpa__quad quad = {0, 0, 0};
+        const size_t count = plan(&pieces[i], breaks, &whole);
+        if (count > 0)
+            status = dpa__integrate(is_density ? density_at : mass_at, &pieces[i], breaks, count,
+                                    TOLERANCE, TOLERANCE, MAX_EVALUATIONS, &quad, err);
+        if (status == DPA_NUMERIC) status = DPA_OK; /* a curve of many corners: the error says so */
+        sum->value += quad.value + (is_density ? 0 : whole);
+        sum->error += quad.error;
+    }
+    dpa__member_close(&member);
+    return status;
+}
+
+void dpa__posterior_quick(const dpa__posterior *posterior, const dpa__model *model, double t,
+                          const dpa__gauss *gauss, double *mass, double *density) {
+    dpa__member member;
+    piece pieces[4];
+    *mass = NAN;
+    if (dpa__member_open(model, t, &member, NULL) != DPA_OK) return;
+    const dpa__posterior mirror = {mirrored(posterior->fnr), mirrored(posterior->fpr)};
+    double sum = cut(&member, posterior, &mirror, pieces), slope = 0;
+    for (int i = 0; i < 4; ++i) {
+        const piece *p = &pieces[i];
+        double breaks[MAX_BREAKS], whole;
+        const size_t count = plan(p, breaks, &whole);
+        sum += whole;
+        for (size_t k = 1; k < count; ++k) {
+            const double middle = 0.5 * (breaks[k] + breaks[k - 1]);
+            const double half = 0.5 * (breaks[k] - breaks[k - 1]);
+            for (int j = 0; j < DPA__GAUSS; ++j) {
+                node n;
+                if (!node_at(p, middle + half * gauss->node[j], &n)) continue;
+                const double w = half * gauss->weight[j] * exp(n.log_outer);
+                if (w < 1e-11) continue;
+                sum += w * dpa__beta_cdf(n.limit, p->inner->a, p->inner->b, DPA_LOWER);
+                slope -= w * dpa__member_slope(p->member, n.s, n.rest) *
+                         exp(dpa__beta_log_pdf(n.limit, p->inner->a, p->inner->b));
+            }
+        }
+    }
+    *mass = fmin(fmax(1 - sum, 0), 1);
+    *density = slope;
+    dpa__member_close(&member);
+}
+
+dpa_status dpa__posterior_mass(const dpa__posterior *posterior, const dpa__model *model, double t,
+                               dpa__mass *out, dpa_error *err) {
+    DPA_TRY(outside(posterior, model, t, 0, out, err));
+    out->value = fmin(fmax(1 - out->value, 0), 1);
+    return DPA_OK;
+}
+
+dpa_status dpa__posterior_density(const dpa__posterior *posterior, const dpa__model *model,
+                                  double t, double *out, dpa_error *err) {
+    dpa__mass sum;
+    if (model->kind != DPA__MODEL_CURVES) {
+        DPA_TRY(outside(posterior, model, t, 1, &sum, err));
+        *out = sum.value;
+        return DPA_OK;
+    }
+    const double step = fmin(1e-3 * fmax(t, 1e-3), 0.5 * t);
+    const double high = fmin(t + step, model->max), low = t - step;
+    dpa__mass above, below;
+    DPA_TRY(dpa__posterior_mass(posterior, model, high, &above, err));
+    DPA_TRY(dpa__posterior_mass(posterior, model, low, &below, err));
+    *out = (above.value - below.value) / (high - low);
+    return DPA_OK;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Every estimator from counts and scores: name, what it needs, what it assumes, what it gives. To
+ * add one: a row here, a function, a page docs/methods/NAME.md. */
+#include "estimate/registry.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "estimate/methods.h"
+#include "estimate/rates.h"
+#include "estimate/ratio.h"
+
+#define EVERY_FAMILY "every family"
+#define PURE_DP "dp at delta 0"
+#define BOTH (DPA_FROM_COUNTS | DPA_FROM_SCORES | DPA_GIVES_BOUND | DPA_GIVES_INTERVAL)
+#define RATIO_NOTE DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_LARGE_SAMPLE
+
+static const dpa__entry entries[] = {
+    {{"rank", "rank statistic of the scores: no threshold, exact p-value", "every family but dp",
+      DPA_FROM_SCORES | DPA_GIVES_BOUND, DPA_ASSUME_INDEPENDENT_RUNS, 1},
+     NULL,
+     0},
+    {{"cp", "Clopper-Pearson limits of both rates", EVERY_FAMILY, BOTH, DPA_ASSUME_INDEPENDENT_RUNS,
+      1},
+     dpa__from_rectangle,
+     DPA__CLOPPER_PEARSON},
+    {{"jeffreys", "Jeffreys limits of both rates", EVERY_FAMILY, BOTH,
+      DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_BAYES_PRIOR, 1},
+     dpa__from_rectangle,
+     DPA__JEFFREYS},
+    {{"bayes", "joint posterior of both rates", EVERY_FAMILY, BOTH | DPA_GIVES_DENSITY,
+      DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_BAYES_PRIOR, 1},
+     dpa__from_posterior,
+     0},
+    {{"katz", "Katz-log interval of the ratio of rates", PURE_DP, BOTH, RATIO_NOTE, 0},
+     dpa__from_ratio,
+     DPA__KATZ_LOG},
+    {{"adjusted-log", "the same with one half added to every count", PURE_DP, BOTH, RATIO_NOTE, 0},
+     dpa__from_ratio,
+     DPA__ADJUSTED_LOG},
+    {{"bailey", "Bailey's cube-root interval of the ratio", PURE_DP, BOTH, RATIO_NOTE, 0},
+     dpa__from_ratio,
+     DPA__BAILEY},
+    {{"inverse-sinh", "Newcombe's inverse sinh interval of the ratio", PURE_DP, BOTH, RATIO_NOTE,
+      0},
+     dpa__from_ratio,
+     DPA__INVERSE_SINH},
+    {{"point", "the observed rates taken as true: no confidence", EVERY_FAMILY,
+      DPA_FROM_COUNTS | DPA_GIVES_ESTIMATE, 0, 0},
+     dpa__from_point,
+     0},
+};
+enum { ENTRIES = sizeof entries / sizeof entries[0] };
+
+size_t dpa_estimator_count(void) {
+    return ENTRIES;
+}
+
+const dpa_estimator *dpa_estimator_at(size_t index) {
+    return index < ENTRIES ? &entries[index].about : NULL;
+}
+
+const dpa__entry *dpa__registry_at(size_t index) {
+    return index < ENTRIES ? &entries[index] : NULL;
+}
+
+const dpa__entry *dpa__registry_find(const char *name, dpa_error *err) {
+    const size_t length = strcspn(name, ":");
+    for (size_t i = 0; i < ENTRIES; ++i) {
+        const char *known = entries[i].about.name;
+        const int may_have_more = entries[i].from_counts == NULL;
+        if (strlen(known) == length && strncmp(known, name, length) == 0 &&
+            (name[length] == '\0' || may_have_more))
+            return &entries[i];
+    }
+    (void)dpa__fail(err, DPA_BAD_ARGUMENT,
+                    "method: '%s' is none of rank, cp, jeffreys, bayes, katz, adjusted-log, "
+                    "bailey, inverse-sinh, point",
+                    name);
+    return NULL;
+}
+
+const char *dpa__registry_refusal(const dpa__entry *entry, const dpa__model *model, double delta) {
+    if (entry->from_counts == dpa__from_ratio) {
+        if (model->kind != DPA__MODEL_DP) return "it speaks about ratios of rates: family dp only";
+        if (delta > 0) return "a ratio of rates bounds epsilon at delta 0 only: use --delta 0";
+    }
+    if (entry->from_counts == NULL && model->kind == DPA__MODEL_DP)
+        return "for family dp the extreme curve has two corners and ranks show little: use cp";
+    return NULL;
+}
+
+const char *dpa__request_family(const dpa_request *request, size_t index) {
+    static const char *const usual[DPA__DEFAULT_FAMILIES] = {"dp", "gaussian", "laplace"};
+    if (request->family[0] != '\0') return index == 0 ? request->family : NULL;
+    return index < DPA__DEFAULT_FAMILIES ? usual[index] : NULL;
+}
