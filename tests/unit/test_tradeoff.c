@@ -75,18 +75,17 @@ static double mixture_excess(double x, void *user) {
     return fmax(0.0, p->reversed ? null - p->factor * mixed : mixed - p->factor * null);
 }
 
-static double integral(dpa__fn fn, pair *p, double kink) {
-    const double breaks[] = {-45.0, -8.0, 0.0, kink, p->distance + 8.0, p->distance + 45.0};
-    double sorted[6];
-    memcpy(sorted, breaks, sizeof sorted);
-    for (int i = 1; i < 6; ++i)
-        for (int j = i; j > 0 && sorted[j] < sorted[j - 1]; --j) {
-            const double t = sorted[j];
-            sorted[j] = sorted[j - 1];
-            sorted[j - 1] = t;
-        }
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Every kink is a breakpoint: a rule may step over one that lies between its nodes. */
+static double integral(dpa__fn fn, pair *p, double crossing) {
+    double breaks[] = {-45.0, -8.0, 0.0, crossing, p->distance, p->distance + 8.0, 60.0};
+    qsort(breaks, 7, sizeof *breaks, ascending);
     dpa__quad out;
-    (void)dpa__integrate(fn, p, sorted, 6, 1e-14, 1e-13, 200000, &out, NULL);
+    assert_ok(dpa__integrate(fn, p, breaks, 7, 1e-14, 1e-13, 200000, &out, NULL));
     return out.value;
 }
 
