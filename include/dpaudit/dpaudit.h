@@ -15,6 +15,8 @@
 
 #include "dpaudit/evidence.h"
 
+#include "dpaudit/guesses.h"
+
 #include "dpaudit/estimate.h"
 
 #include "dpaudit/scores.h"

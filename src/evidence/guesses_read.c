@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Guesses from a file: `score,member`, `score,correct`, or an NPZ of members and non-members. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/guesses.h"
+
+static dpa_status column(const char *path, const dpa_table *table, const char *name,
+                         const double **out, dpa_error *err) {
+    const ptrdiff_t index = dpa_table_find(table, name);
+    *out = index < 0 ? NULL : dpa_table_numbers(table, (size_t)index);
+    if (*out != NULL) return DPA_OK;
+    return dpa__fail_file(err, DPA_BAD_INPUT, path,
+                          index < 0 ? "no column '%s'; the header must be score,member or "
+                                      "score,correct"
+                                    : "column '%s' has cells that are not numbers",
+                          name);
+}
+
+static dpa_status to_bits(const char *path, const char *name, const double *value, size_t count,
+                          uint8_t **out, dpa_error *err) {
+    *out = DPA_NEW_ARRAY(uint8_t, count, err);
+    if (*out == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < count; ++i) {
+        if (value[i] != 0.0 && value[i] != 1.0) {
+            free(*out);
+            return dpa__fail_file(err, DPA_BAD_INPUT, path, "%s in row %zu is %g; 0 or 1 is right",
+                                  name, i + 1, value[i]);
+        }
+        (*out)[i] = (uint8_t)value[i];
+    }
+    return DPA_OK;
+}
+
+static dpa_status from_table(const char *path, const dpa_table *table, dpa_guess_side side,
+                             dpa_guesses *out, int *is_membership, dpa_lints *lints,
+                             dpa_error *err) {
+    *is_membership = dpa_table_find(table, "correct") < 0;
+    const char *name = *is_membership ? "member" : "correct";
+    const size_t rows = dpa_table_rows(table);
+    const double *score, *answer;
+    uint8_t *bits;
+    DPA_TRY(column(path, table, "score", &score, err));
+    DPA_TRY(column(path, table, name, &answer, err));
+    DPA_TRY(to_bits(path, name, answer, rows, &bits, err));
+    const dpa_status status =
+        *is_membership ? dpa_guesses_from_scores(score, bits, rows, side, out, lints, err)
+                       : dpa_guesses_from_confidence(score, bits, rows, out, lints, err);
+    free(bits);
+    if (status == DPA_OK)
+        memcpy(out->sha256, dpa_table_sha256(table), strlen(dpa_table_sha256(table)) + 1);
+    return status;
+}
+
+static dpa_status from_csv(const char *path, dpa_guess_side side, dpa_guesses *out,
+                           int *is_membership, dpa_lints *lints, dpa_error *err) {
+    dpa_table_opts opts;
+    dpa_table *table;
+    dpa_table_opts_init(&opts);
+    DPA_TRY(dpa_table_read(path, &opts, &table, err));
+    const dpa_status status = from_table(path, table, side, out, is_membership, lints, err);
+    dpa_table_free(table);
+    return status;
+}
+
+static dpa_status join(const dpa_array *members, const dpa_array *nonmembers, dpa_guess_side side,
+                       dpa_guesses *out, dpa_lints *lints, dpa_error *err) {
+    const size_t count = members->count + nonmembers->count;
+    double *score = DPA_NEW_ARRAY(double, count, err);
+    uint8_t *in = DPA_NEW_ARRAY(uint8_t, count, err);
+    dpa_status status = DPA_NO_MEMORY;
+    if (score != NULL && in != NULL) {
+        memcpy(score, members->data, members->count * sizeof *score);
+        memcpy(score + members->count, nonmembers->data, nonmembers->count * sizeof *score);
+        memset(in, 1, members->count);
+        memset(in + members->count, 0, nonmembers->count);
+        status = dpa_guesses_from_scores(score, in, count, side, out, lints, err);
+    }
+    free(score);
+    free(in);
+    if (status == DPA_OK) memcpy(out->sha256, members->sha256, sizeof out->sha256);
+    return status;
+}
+
+static dpa_status from_npz(const char *path, dpa_guess_side side, dpa_guesses *out,
+                           dpa_lints *lints, dpa_error *err) {
+    dpa_array members = {0}, nonmembers = {0};
+    dpa_status status = dpa_array_read(path, "members", &members, err);
+    if (status == DPA_OK) status = dpa_array_read(path, "nonmembers", &nonmembers, err);
+    if (status == DPA_OK) status = dpa_array_to_double(&members, err);
+    if (status == DPA_OK) status = dpa_array_to_double(&nonmembers, err);
+    if (status == DPA_OK) status = join(&members, &nonmembers, side, out, lints, err);
+    dpa_array_free(&members);
+    dpa_array_free(&nonmembers);
+    return status;
+}
+
+/* Errors of the guessing itself know no file. */
+static dpa_status name_place(dpa_status status, const char *path, dpa_error *err) {
+    if (status == DPA_BAD_INPUT && err != NULL && err->place[0] == '\0') {
+        char text[DPA_TEXT_SIZE];
+        memcpy(text, err->text, sizeof text);
+        return dpa__fail_file(err, status, path, "%s", text);
+    }
+    return status;
+}
+
+dpa_status dpa_guesses_read(const char *path, dpa_guess_side side, dpa_guesses *out,
+                            int *is_membership, dpa_lints *lints, dpa_error *err) {
+    *out = (dpa_guesses){0};
+    *is_membership = 1;
+    if (err != NULL) *err = (dpa_error){0};
+    const dpa_status status = dpa_npz_has(path, "members")
+                                  ? from_npz(path, side, out, lints, err)
+                                  : from_csv(path, side, out, is_membership, lints, err);
+    return name_place(status, path, err);
+}

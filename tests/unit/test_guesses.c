@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Guessing from scores: against the plain definition, with ties, from files, and what is refused.
+ */
+#include "check.h"
+
+#include "dpaudit/guesses.h"
+#include "dpaudit/rng.h"
+
+/* The fewest right "in" (or "out") guesses that the `taken` highest (lowest) scores can hold. */
+static uint64_t fewest_right(const double *score, const uint8_t *in, size_t count, int says_in,
+                             size_t taken) {
+    uint64_t right = 0;
+    size_t left = taken;
+    uint8_t used[64] = {0};
+    while (left > 0) {
+        double best = -INFINITY;
+        for (size_t i = 0; i < count; ++i)
+            if (!used[i]) best = fmax(best, says_in ? score[i] : -score[i]);
+        size_t wrong = 0, same = 0;
+        for (size_t i = 0; i < count; ++i)
+            if (!used[i] && (says_in ? score[i] : -score[i]) == best) {
+                used[i] = 1;
+                ++same;
+                wrong += in[i] != says_in;
+            }
+        const size_t now = left < same ? left : same;
+        right += now > wrong ? now - wrong : 0;
+        left -= now;
+    }
+    return right;
+}
+
+static int has_lint(const dpa_lints *lints, const char *code) {
+    for (size_t i = 0; i < lints->count; ++i)
+        if (strcmp(lints->items[i].code, code) == 0) return 1;
+    return 0;
+}
+
+static void agrees_with_the_definition(void **state) {
+    (void)state;
+    dpa_rng rng;
+    dpa_rng_init(&rng, 7, DPA_PURPOSE_TEST, 0);
+    for (int round = 0; round < 400; ++round) {
+        const size_t count = 1 + dpa_rng_below(&rng, 40), levels = 1 + dpa_rng_below(&rng, 30);
+        double score[64];
+        uint8_t in[64];
+        for (size_t i = 0; i < count; ++i) {
+            score[i] = (double)dpa_rng_below(&rng, levels);
+            in[i] = (uint8_t)dpa_rng_below(&rng, 2);
+        }
+        for (int side = DPA_GUESS_BOTH; side <= DPA_GUESS_OUT; ++side) {
+            dpa_guesses guesses;
+            dpa_lints lints = {0};
+            assert_ok(dpa_guesses_from_scores(score, in, count, (dpa_guess_side)side, &guesses,
+                                              &lints, NULL));
+            for (size_t g = 0; g <= count; ++g) {
+                const size_t out = side == DPA_GUESS_BOTH ? g / 2 : side == DPA_GUESS_OUT ? g : 0;
+                const uint64_t want = fewest_right(score, in, count, 1, g - out) +
+                                      fewest_right(score, in, count, 0, out);
+                assert_int_equal(guesses.correct[g], want);
+            }
+            dpa_guesses_free(&guesses);
+            dpa_lints_free(&lints);
+        }
+    }
+}
+
+static void odd_evidence_is_said(void **state) {
+    (void)state;
+    double score[400];
+    uint8_t in[400];
+    dpa_guesses guesses;
+    dpa_lints lints = {0};
+    for (size_t i = 0; i < 400; ++i) {
+        score[i] = (double)i;
+        in[i] = i < 200; /* the lower half is "in": reversed */
+    }
+    assert_ok(dpa_guesses_from_scores(score, in, 400, DPA_GUESS_BOTH, &guesses, &lints, NULL));
+    assert_int_equal(guesses.correct[400], 0);
+    assert_true(has_lint(&lints, "reversed-scores"));
+    assert_false(has_lint(&lints, "ties"));
+    dpa_guesses_free(&guesses);
+    for (size_t i = 0; i < 400; ++i) {
+        score[i] = i == 0 ? HUGE_VAL : 1.0;
+        in[i] = i % 4 != 0;
+    }
+    assert_ok(dpa_guesses_from_scores(score, in, 400, DPA_GUESS_BOTH, &guesses, &lints, NULL));
+    assert_true(has_lint(&lints, "ties") && has_lint(&lints, "unfair-coin") &&
+                has_lint(&lints, "infinite-scores"));
+    dpa_guesses_free(&guesses);
+    dpa_lints_free(&lints);
+}
+
+static void bad_values_are_refused(void **state) {
+    (void)state;
+    const double score[2] = {1.0, NAN};
+    const uint8_t in[2] = {0, 1}, wrong[2] = {0, 2};
+    dpa_guesses guesses;
+    dpa_lints lints = {0};
+    dpa_error err;
+    assert_int_equal(dpa_guesses_from_scores(score, in, 2, DPA_GUESS_BOTH, &guesses, &lints, &err),
+                     DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "score 2"));
+    assert_int_equal(dpa_guesses_from_confidence(score, wrong, 1, &guesses, &lints, &err), DPA_OK);
+    dpa_guesses_free(&guesses);
+    const double good[2] = {1.0, 2.0};
+    assert_int_equal(dpa_guesses_from_confidence(good, wrong, 2, &guesses, &lints, &err),
+                     DPA_BAD_INPUT);
+    assert_int_equal(dpa_guesses_from_scores(score, in, 0, DPA_GUESS_BOTH, &guesses, &lints, &err),
+                     DPA_BAD_INPUT);
+    assert_null(guesses.correct);
+    dpa_lints_free(&lints);
+}
+
+static const char *write_text(const char *text) {
+    static char path[] = "/tmp/dpaudit-guesses-XXXXXX";
+    static int is_made;
+    if (!is_made) {
+        const int fd = mkstemp(path);
+        assert_true(fd >= 0);
+        (void)close(fd);
+        is_made = 1;
+    }
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    return path;
+}
+
+static void reads_files(void **state) {
+    (void)state;
+    dpa_guesses guesses;
+    dpa_lints lints = {0};
+    dpa_error err;
+    int is_membership;
+    const char *path = write_text("score,member\n3,1\n2,1\n1,0\n0,0\n");
+    assert_ok(dpa_guesses_read(path, DPA_GUESS_BOTH, &guesses, &is_membership, &lints, &err));
+    assert_true(is_membership);
+    assert_int_equal(guesses.canaries, 4);
+    assert_int_equal(guesses.correct[4], 4);
+    assert_int_equal(strlen(guesses.sha256), 64);
+    dpa_guesses_free(&guesses);
+    (void)write_text("correct,score\n1,0.9\n0,0.5\n1,0.7\n");
+    assert_ok(dpa_guesses_read(path, DPA_GUESS_BOTH, &guesses, &is_membership, &lints, &err));
+    assert_false(is_membership);
+    assert_int_equal(guesses.correct[2], 2);
+    assert_int_equal(guesses.correct[3], 2);
+    dpa_guesses_free(&guesses);
+    static const char *const bad[] = {"score,member\n1,2\n", "member\n1\n", "score\n1\n",
+                                      "score,member\nx,1\n", "score,member\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        (void)write_text(bad[i]);
+        assert_int_equal(
+            dpa_guesses_read(path, DPA_GUESS_BOTH, &guesses, &is_membership, &lints, &err),
+            DPA_BAD_INPUT);
+        assert_non_null(strstr(err.place, path));
+    }
+    assert_int_not_equal(
+        dpa_guesses_read("/nonexistent", DPA_GUESS_BOTH, &guesses, &is_membership, &lints, &err),
+        DPA_OK);
+    (void)unlink(path);
+    dpa_lints_free(&lints);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_the_definition),
+        cmocka_unit_test(odd_evidence_is_said),
+        cmocka_unit_test(bad_values_are_refused),
+        cmocka_unit_test(reads_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
