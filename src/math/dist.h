@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Distributions with every tail and its logarithm, on libRmath (R's nmath). Outside the domain:
- * NaN. Accuracy: as R's, about 1e-14 relative in every tail, also for logarithms of tails below
- * 1e-308. */
+/* Distributions with every tail and its logarithm, on libRmath (R's nmath) where that is good, on
+ * our own where it is not (beta.c, quantile.c, normal.c). Outside the domain: NaN. Nothing is ever
+ * printed.
+ *
+ * Accuracy, measured against 25 digits by tests/known/test_dist.c (shapes and counts to 1e9, tails
+ * to 1e-300, logarithms to −1e10), relative: normal cdf, quantile, log interval          1e-15
+ *   beta, binomial, t, gamma cdf                1e-13 + 4 units in the last place of the argument
+ * times the condition x·F'(x)/F(x), which at a = b = 1e9 and a tail of 1e-300 makes 1e-9: x itself
+ * cannot say more their quantiles, cp and jeffreys limits     1e-13 The logarithm of a tail has
+ * that error relative to the logarithm: of a tail e^-1e10 six digits are known, as of any number
+ * told by a logarithm of 1e10. A quantile below 2e-308 is given as good as a denormal (or 0) can
+ * be. */
 #ifndef DPA_MATH_DIST_H
 #define DPA_MATH_DIST_H
 

@@ -92,7 +92,9 @@ static void apply_rule(work *w, panel *p) {
     if (difference > 0 && deviation > 0) {
         error = deviation * fmin(1, pow(200 * difference / deviation, 1.5));
     }
-    const double rounding = 50 * DBL_EPSILON * absolute;
+    /* of the sum, and (at random) of the nodes: a narrow panel far from zero has few doubles */
+    const double rounding =
+        DBL_EPSILON * (50 * absolute + 0.1 * deviation * fabs(centre) / fmax(half, DBL_MIN));
     p->error = half * fmax(error, rounding);
     p->is_final = error <= rounding || !(p->from < centre && centre < p->to);
 }

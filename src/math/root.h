@@ -18,11 +18,14 @@ typedef struct dpa__bracket {
 
 /* Narrows [lower, upper] to at most max(absolute, relative·|root|), or to two neighbouring doubles.
  * The function is monotone; it may be flat, jump, or be infinite. When both ends have the same
- * sign: DPA_NUMERIC, with the bracket as given. A NaN of fn: DPA_NUMERIC. */
+ * sign: DPA_NUMERIC, with the bracket as given. A NaN of fn: DPA_NUMERIC. An exact zero closes the
+ * bracket on it. Ends may be infinite if fn can be asked there. Smooth functions take 10 to 20
+ * evaluations, no function more than about 260. */
 dpa_status dpa__root(dpa__fn fn, void *user, double lower, double upper, double absolute,
                      double relative, dpa__bracket *out, dpa_error *err);
 /* The same for a predicate that is false below and true above: the last false and the first true
- * seen. */
+ * seen (fn_lower = −1, fn_upper = 1). At most 68 calls, from −INFINITY to INFINITY to the last bit.
+ */
 typedef int (*dpa__predicate)(double x, void *user);
 dpa_status dpa__bisect(dpa__predicate is_above, void *user, double lower, double upper,
                        double absolute, double relative, dpa__bracket *out, dpa_error *err);
