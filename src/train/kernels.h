@@ -4,6 +4,7 @@
 #define DPA_TRAIN_KERNELS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 void dpa__relu(float *y, size_t count);                       /* y = max(y, 0) */
 void dpa__relu_back(const float *y, float *dy, size_t count); /* dy = y > 0 ? dy : 0 */
@@ -11,6 +12,8 @@ void dpa__tanh(float *y, size_t count);                       /* within 3e-7 */
 void dpa__tanh_back(const float *y, float *dy, size_t count); /* dy = dy·(1 − y²) */
 void dpa__fill_rows(float *y, size_t rows, size_t width, const float *row);
 void dpa__add_rows(const float *x, size_t rows, size_t width, float *sum); /* sum += Σ rows */
+/* Where x is larger than best: best = x, where = cell. */
+void dpa__max_in(const float *x, int32_t cell, float *best, int32_t *where, size_t count);
 void dpa__scale(float *x, size_t count, float by);
 /* Σ x², in DPA_LANES single-precision lanes added up in double precision. */
 double dpa__sum_squares(const float *x, size_t count);

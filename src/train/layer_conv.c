@@ -10,7 +10,10 @@
 #include "train/kernels.h"
 #include "train/layer.h"
 
-enum { PATCH_ROWS = 1024 }; /* patch rows per matrix product, about */
+enum {
+    PATCH_ROWS = 1024, /* patch rows per matrix product, about */
+    SLACK = 8          /* floats that are copied at once */
+};
 
 static size_t positions_of(const dpa__layer *layer) {
     return layer->out.height * layer->out.width;
@@ -26,64 +29,80 @@ static size_t block_of(const dpa__layer *layer) {
     return positions >= PATCH_ROWS ? 1 : PATCH_ROWS / positions;
 }
 
+static size_t padded_size(const dpa__layer *layer) {
+    return (layer->in.height + 2 * layer->pad) * (layer->in.width + 2 * layer->pad) *
+           layer->in.channels;
+}
+
+/* Where patch row `ki` of output (i, j) starts in the padded image. */
+static size_t patch_start(const dpa__layer *layer, size_t i, size_t j, size_t ki) {
+    const size_t width = layer->in.width + 2 * layer->pad;
+    return ((i * layer->stride + ki) * width + j * layer->stride) * layer->in.channels;
+}
+
+/* Copies an image into, or adds it back from, the middle of a padded one. */
+static float *padded_line(const dpa__layer *layer, float *padded, size_t i) {
+    const size_t width = layer->in.width + 2 * layer->pad;
+    return padded + ((i + layer->pad) * width + layer->pad) * layer->in.channels;
+}
+
+/* x [height × width × channels] → patches [positions × depth]; outside the image: 0. Copies in
+ * whole registers: what is written too much is overwritten by the next row, or lies in the SLACK
+ * behind the last. */
+static void patches_of(const dpa__layer *layer, const float *x, float *padded, float *patches) {
+    const size_t line = layer->in.width * layer->in.channels;
+    const size_t row_size = layer->kernel * layer->in.channels;
+    if (layer->pad > 0) memset(padded, 0, padded_size(layer) * sizeof *padded);
+    for (size_t i = 0; i < layer->in.height; ++i)
+        memcpy(padded_line(layer, padded, i), x + i * line, line * sizeof *x);
+    for (size_t i = 0; i < layer->out.height; ++i)
+        for (size_t j = 0; j < layer->out.width; ++j)
+            for (size_t ki = 0; ki < layer->kernel; ++ki, patches += row_size) {
+                const float *from = padded + patch_start(layer, i, j, ki);
+                for (size_t e = 0; e < row_size; e += SLACK)
+                    memcpy(patches + e, from + e, SLACK * sizeof *from);
+            }
+}
+
+/* The transpose of patches_of: adds each patch back to where it came from. */
+static void add_patches(const dpa__layer *layer, const float *patches, float *padded, float *dx) {
+    const size_t line = layer->in.width * layer->in.channels;
+    const size_t row_size = layer->kernel * layer->in.channels;
+    memset(padded, 0, padded_size(layer) * sizeof *padded);
+    for (size_t i = 0; i < layer->out.height; ++i)
+        for (size_t j = 0; j < layer->out.width; ++j)
+            for (size_t ki = 0; ki < layer->kernel; ++ki, patches += row_size)
+                dpa__add_rows(patches, 1, row_size, padded + patch_start(layer, i, j, ki));
+    for (size_t i = 0; i < layer->in.height; ++i)
+        memcpy(dx + i * line, padded_line(layer, padded, i), line * sizeof *dx);
+}
+
+/* Scratch: padded image, patches of a block of examples, buffer for norms; each with its slack. */
+static float *patches_in(const dpa__layer *layer, float *scratch) {
+    return scratch + padded_size(layer) + SLACK;
+}
+
+static float *buffer_in(const dpa__layer *layer, float *scratch) {
+    return patches_in(layer, scratch) + block_of(layer) * positions_of(layer) * depth_of(layer) +
+           SLACK;
+}
+
 static size_t scratch_size(const dpa__layer *layer, size_t group) {
     const size_t positions = positions_of(layer), depth = depth_of(layer);
     const size_t width = layer->out.channels;
     const size_t norm =
         group > 1 ? depth * width + width : dpa__gradient_norm_scratch(positions, depth, width);
-    return block_of(layer) * positions * depth + norm;
+    return padded_size(layer) + block_of(layer) * positions * depth + norm + 2 * SLACK;
 }
 
-/* The part of a kernel row that lies inside the image: columns [from, to) of the kernel at output
- * column j. */
-static void inside(const dpa__layer *layer, size_t j, size_t *from, size_t *to) {
-    const size_t left = j * layer->stride;
-    *from = left < layer->pad ? layer->pad - left : 0;
-    const size_t room = layer->in.width + layer->pad - left; /* > 0: the output has this column */
-    *to = room < layer->kernel ? room : layer->kernel;
-    if (*from > *to) *from = *to;
-}
-
-/* x [height × width × channels] → patches [positions × depth]; outside the image: 0. */
-static void patches_of(const dpa__layer *layer, const float *x, float *patches) {
-    const size_t k = layer->kernel, c = layer->in.channels, width = layer->in.width;
-    float *row = patches;
-    for (size_t i = 0; i < layer->out.height; ++i)
-        for (size_t j = 0; j < layer->out.width; ++j) {
-            size_t from, to;
-            inside(layer, j, &from, &to);
-            for (size_t ki = 0; ki < k; ++ki, row += k * c) {
-                const size_t line = i * layer->stride + ki; /* of the padded image */
-                if (line < layer->pad || line - layer->pad >= layer->in.height) {
-                    memset(row, 0, k * c * sizeof *row);
-                    continue;
-                }
-                const size_t start =
-                    (line - layer->pad) * width + j * layer->stride + from - layer->pad;
-                memset(row, 0, from * c * sizeof *row);
-                memcpy(row + from * c, x + start * c, (to - from) * c * sizeof *row);
-                memset(row + to * c, 0, (k - to) * c * sizeof *row);
-            }
-        }
-}
-
-/* The transpose of patches_of: adds each patch back to where it came from. */
-static void add_patches(const dpa__layer *layer, const float *patches, float *dx) {
-    const size_t k = layer->kernel, c = layer->in.channels, width = layer->in.width;
-    const float *row = patches;
-    for (size_t i = 0; i < layer->out.height; ++i)
-        for (size_t j = 0; j < layer->out.width; ++j) {
-            size_t from, to;
-            inside(layer, j, &from, &to);
-            for (size_t ki = 0; ki < k; ++ki, row += k * c) {
-                const size_t line = i * layer->stride + ki;
-                if (line < layer->pad || line - layer->pad >= layer->in.height) continue;
-                const size_t start =
-                    (line - layer->pad) * width + j * layer->stride + from - layer->pad;
-                float *to_row = dx + start * c;
-                for (size_t e = 0; e < (to - from) * c; ++e) to_row[e] += row[from * c + e];
-            }
-        }
+/* Patches of n examples, and where they lie. */
+static const float *make_patches(const dpa__layer *layer, const float *x, size_t n,
+                                 float *scratch) {
+    float *patches = patches_in(layer, scratch);
+    const size_t each = positions_of(layer) * depth_of(layer);
+    for (size_t r = 0; r < n; ++r)
+        patches_of(layer, x + r * layer->in_size, scratch, patches + r * each);
+    return patches;
 }
 
 static void forward(const dpa__layer *layer, const float *weights, const float *x, float *y,
@@ -94,11 +113,9 @@ static void forward(const dpa__layer *layer, const float *weights, const float *
     dpa__fill_rows(y, rows * positions, layer->out.channels, bias);
     for (size_t first = 0; first < rows; first += block) {
         const size_t n = rows - first < block ? rows - first : block;
-        for (size_t r = 0; r < n; ++r)
-            patches_of(layer, x + (first + r) * layer->in_size,
-                       scratch + r * positions * (size_t)depth);
+        const float *patches = make_patches(layer, x + first * layer->in_size, n, scratch);
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)(n * positions), width, depth,
-                    1.0F, scratch, depth, weights, depth, 1.0F, y + first * layer->out_size, width);
+                    1.0F, patches, depth, weights, depth, 1.0F, y + first * layer->out_size, width);
     }
 }
 
@@ -108,14 +125,14 @@ static void backward(const dpa__layer *layer, const float *weights, const float 
     if (dx == NULL) return;
     const size_t positions = positions_of(layer), block = block_of(layer);
     const int depth = (int)depth_of(layer), width = (int)layer->out.channels;
-    memset(dx, 0, rows * layer->in_size * sizeof *dx);
+    float *patches = patches_in(layer, scratch);
     for (size_t first = 0; first < rows; first += block) {
         const size_t n = rows - first < block ? rows - first : block;
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(n * positions), depth, width,
-                    1.0F, dy + first * layer->out_size, width, weights, depth, 0.0F, scratch,
+                    1.0F, dy + first * layer->out_size, width, weights, depth, 0.0F, patches,
                     depth);
         for (size_t r = 0; r < n; ++r)
-            add_patches(layer, scratch + r * positions * (size_t)depth,
+            add_patches(layer, patches + r * positions * (size_t)depth, scratch,
                         dx + (first + r) * layer->in_size);
     }
 }
@@ -127,11 +144,9 @@ static void gradient(const dpa__layer *layer, const float *x, const float *dy, s
     const int depth = (int)depth_of(layer), width = (int)layer->out.channels;
     for (size_t first = 0; first < rows; first += block) {
         const size_t n = rows - first < block ? rows - first : block;
-        for (size_t r = 0; r < n; ++r)
-            patches_of(layer, x + (first + r) * layer->in_size,
-                       scratch + r * positions * (size_t)depth);
+        const float *patches = make_patches(layer, x + first * layer->in_size, n, scratch);
         cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, width, depth, (int)(n * positions),
-                    1.0F, dy + first * layer->out_size, width, scratch, depth, 1.0F, grad, depth);
+                    1.0F, dy + first * layer->out_size, width, patches, depth, 1.0F, grad, depth);
     }
     dpa__add_rows(dy, rows * positions, layer->out.channels,
                   grad + layer->out.channels * (size_t)depth);
@@ -143,13 +158,13 @@ static void norms(const dpa__layer *layer, const float *x, const float *dy,
                   const dpa__groups *groups, double *norm2, float *scratch) {
     const size_t positions = positions_of(layer), depth = depth_of(layer);
     const size_t width = layer->out.channels;
-    float *buffer = scratch + block_of(layer) * positions * depth;
+    float *buffer = buffer_in(layer, scratch);
     for (size_t g = 0; g < groups->count; ++g) {
         const size_t first = groups->start[g], rows = groups->start[g + 1] - first;
         const float *xs = x + first * layer->in_size, *dys = dy + first * layer->out_size;
         if (rows == 1) {
-            patches_of(layer, xs, scratch);
-            norm2[g] += dpa__gradient_norm2(scratch, dys, positions, depth, width, buffer);
+            const float *patches = make_patches(layer, xs, 1, scratch);
+            norm2[g] += dpa__gradient_norm2(patches, dys, positions, depth, width, buffer);
         } else {
             memset(buffer, 0, layer->weights * sizeof *buffer);
             gradient(layer, xs, dys, rows, buffer, scratch);

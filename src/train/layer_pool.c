@@ -6,67 +6,70 @@
 #include "train/kernels.h"
 #include "train/layer.h"
 
-/* Where window (i, j) starts in an image, and how far apart its rows are. */
-static size_t window_start(const dpa__layer *layer, size_t i, size_t j) {
-    return (i * layer->stride * layer->in.width + j * layer->stride) * layer->in.channels;
+enum { CHANNELS = 64 }; /* that are pooled at once */
+
+/* Where cell (a, b) of window (i, j) lies in an image. */
+static size_t cell(const dpa__layer *layer, size_t i, size_t j, size_t a, size_t b) {
+    return ((i * layer->stride + a) * layer->in.width + j * layer->stride + b) * layer->in.channels;
 }
 
-/* out = fold over the window of one image; the window never leaves the image. */
+/* Maximum of a window for `n` channels from x on, and in which cell it is first. */
+static void window_max(const dpa__layer *layer, const float *x, size_t i, size_t j, size_t n,
+                       float *best, int32_t *where) {
+    for (size_t e = 0; e < n; ++e) best[e] = -INFINITY;
+    memset(where, 0, n * sizeof *where);
+    for (size_t a = 0; a < layer->kernel; ++a)
+        for (size_t b = 0; b < layer->kernel; ++b)
+            dpa__max_in(x + cell(layer, i, j, a, b), (int32_t)(a * layer->in.width + b), best,
+                        where, n);
+}
+
 static void pool_max(const dpa__layer *layer, const float *x, float *y) {
-    const size_t c = layer->in.channels, line = layer->in.width * c;
+    const size_t c = layer->in.channels;
+    int32_t where[CHANNELS];
     for (size_t i = 0; i < layer->out.height; ++i)
-        for (size_t j = 0; j < layer->out.width; ++j, y += c) {
-            const float *window = x + window_start(layer, i, j);
-            memcpy(y, window, c * sizeof *y);
-            for (size_t k = 1; k < layer->kernel * layer->kernel; ++k) {
-                const float *at = window + k / layer->kernel * line + k % layer->kernel * c;
-                for (size_t e = 0; e < c; ++e) y[e] = at[e] > y[e] ? at[e] : y[e];
-            }
-        }
+        for (size_t j = 0; j < layer->out.width; ++j, y += c)
+            for (size_t e = 0; e < c; e += CHANNELS)
+                window_max(layer, x + e, i, j, c - e < CHANNELS ? c - e : CHANNELS, y + e, where);
 }
 
 /* The delta goes to the first cell of the window that holds the maximum. Taken from x: an
  * activation may have overwritten the output. */
 static void unpool_max(const dpa__layer *layer, const float *x, const float *dy, float *dx) {
-    const size_t c = layer->in.channels, line = layer->in.width * c;
+    const size_t c = layer->in.channels;
+    float best[CHANNELS];
+    int32_t where[CHANNELS];
     for (size_t i = 0; i < layer->out.height; ++i)
-        for (size_t j = 0; j < layer->out.width; ++j, dy += c) {
-            const size_t start = window_start(layer, i, j);
-            for (size_t e = 0; e < c; ++e) {
-                size_t best = start + e;
-                for (size_t k = 1; k < layer->kernel * layer->kernel; ++k) {
-                    const size_t at = start + k / layer->kernel * line + k % layer->kernel * c + e;
-                    if (x[at] > x[best]) best = at;
-                }
-                dx[best] += dy[e];
+        for (size_t j = 0; j < layer->out.width; ++j, dy += c)
+            for (size_t first = 0; first < c; first += CHANNELS) {
+                const size_t n = c - first < CHANNELS ? c - first : CHANNELS;
+                window_max(layer, x + first, i, j, n, best, where);
+                float *to = dx + cell(layer, i, j, 0, 0) + first;
+                for (size_t e = 0; e < n; ++e) to[(size_t)where[e] * c + e] += dy[first + e];
             }
-        }
 }
 
 static void pool_avg(const dpa__layer *layer, const float *x, float *y) {
-    const size_t c = layer->in.channels, line = layer->in.width * c;
-    const size_t cells = layer->kernel * layer->kernel;
+    const size_t c = layer->in.channels, k = layer->kernel;
     for (size_t i = 0; i < layer->out.height; ++i)
         for (size_t j = 0; j < layer->out.width; ++j, y += c) {
-            const float *window = x + window_start(layer, i, j);
             memset(y, 0, c * sizeof *y);
-            for (size_t k = 0; k < cells; ++k)
-                dpa__add_rows(window + k / layer->kernel * line + k % layer->kernel * c, 1, c, y);
-            dpa__scale(y, c, 1.0F / (float)cells);
+            for (size_t a = 0; a < k; ++a)
+                for (size_t b = 0; b < k; ++b) dpa__add_rows(x + cell(layer, i, j, a, b), 1, c, y);
+            dpa__scale(y, c, 1.0F / (float)(k * k));
         }
 }
 
 static void unpool_avg(const dpa__layer *layer, const float *dy, float *dx) {
-    const size_t c = layer->in.channels, line = layer->in.width * c;
-    const size_t cells = layer->kernel * layer->kernel;
-    const float share = 1.0F / (float)cells;
+    const size_t c = layer->in.channels, k = layer->kernel;
+    const float share = 1.0F / (float)(k * k);
     for (size_t i = 0; i < layer->out.height; ++i)
         for (size_t j = 0; j < layer->out.width; ++j, dy += c)
-            for (size_t k = 0; k < cells; ++k) {
-                float *at = dx + window_start(layer, i, j) + k / layer->kernel * line +
-                            k % layer->kernel * c;
-                for (size_t e = 0; e < c; ++e) at[e] += share * dy[e];
-            }
+            for (size_t a = 0; a < k; ++a)
+                for (size_t b = 0; b < k; ++b) {
+                    float *to = dx + cell(layer, i, j, a, b);
+                    for (size_t e = 0; e < c; ++e) to[e] += share * dy[e];
+                }
 }
 
 static void max_forward(const dpa__layer *layer, const float *weights, const float *x, float *y,

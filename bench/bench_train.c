@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A DP-SGD step against the same step without privacy, against the bare matrix products of that
+ * step (CBLAS calls of the same shapes), and against a loop that writes out the gradient of every
+ * example; and two models on two threads against one. */
+#include "bench.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpaudit/rng.h"
+#include "train/model.h"
+#include "train/noise.h"
+
+enum { BATCH = 256, ROWS = 1024, ROUNDS = 15, STEPS = 4 };
+
+typedef struct setting {
+    const char *name, *layers;
+    dpa_shape shape;
+    size_t classes;
+} setting;
+
+static const setting settings[] = {
+    {"MLP 784-512-256-10", "mlp:512,256", {1, 1, 784}, 10},
+    {"MLP 600-128-100", "mlp:128", {1, 1, 600}, 100},
+    {"CNN 28x28 conv16/8 conv32/4 dense32",
+     "conv:16,8,2,3 tanh max:2,1 conv:32,4,2 tanh max:2,1 dense:32 tanh",
+     {28, 28, 1},
+     10},
+    {"CNN 32x32x3 conv32/3 conv64/3, norm",
+     "conv:32,3,2,1 norm:8 relu conv:64,3,2,1 norm:8 relu avg:2 dense:64 relu",
+     {32, 32, 3},
+     10},
+};
+
+/* A failed call leaves the benchmark without a number: say so and stop. */
+static void must(dpa_status status, const char *what) {
+    if (status == DPA_OK) return;
+    (void)fprintf(stderr, "bench_train: %s: %s\n", what, dpa_status_text(status));
+    exit(4);
+}
+
+static dpa_dataset *make_data(const setting *s) {
+    const size_t features = s->shape.height * s->shape.width * s->shape.channels;
+    float *x = calloc(ROWS * features, sizeof *x);
+    int32_t *label = malloc(ROWS * sizeof *label);
+    if (x == NULL || label == NULL) must(DPA_NO_MEMORY, "data");
+    dpa__noise_add(1, DPA_PURPOSE_TEST, 0, 0, 1.0F, x, ROWS * features);
+    for (size_t r = 0; r < ROWS; ++r) label[r] = (int32_t)(r % s->classes);
+    dpa_dataset *data;
+    must(dpa_dataset_new(x, label, ROWS, s->shape, s->classes, &data, NULL), "data");
+    free(x);
+    free(label);
+    return data;
+}
+
+static dpa_model *make_model(const setting *s) {
+    dpa_model *model;
+    must(dpa_model_new(s->layers, s->shape, s->classes, DPA_LOSS_SOFTMAX, &model, NULL), s->layers);
+    dpa_model_init(model, 1);
+    return model;
+}
+
+static dpa_trainer *make_trainer(dpa_model *model, const dpa_dataset *data, int private) {
+    dpa_train_opts opts;
+    dpa_train_opts_init(&opts);
+    opts.batch = BATCH;
+    opts.rate = 1e-3;
+    opts.momentum = 0.9;
+    opts.clip = private ? 1.0 : (double)INFINITY;
+    opts.sigma = private ? 1.0 : 0.0;
+    dpa_trainer *trainer;
+    must(dpa_trainer_new(model, data, NULL, 0, &opts, &trainer, NULL), "trainer");
+    return trainer;
+}
+
+static void steps(dpa_trainer *trainer, int count) {
+    for (int i = 0; i < count; ++i) must(dpa_trainer_step(trainer, NULL, NULL), "step");
+}
+
+static double time_steps(const setting *s, const dpa_dataset *data, int private) {
+    dpa_model *model = make_model(s);
+    dpa_trainer *trainer = make_trainer(model, data, private);
+    steps(trainer, 2);
+    double best;
+    BENCH_BEST(ROUNDS, best, steps(trainer, STEPS));
+    dpa_trainer_free(trainer);
+    dpa_model_free(model);
+    return best / STEPS;
+}
+
+/* The products of one layer: forward, weights, and, above the first layer, deltas. */
+static void products(const dpa__layer *l, int lowest, const float *a, const float *g, float *w,
+                     float *out) {
+    const int is_conv = l->type == &dpa__layer_conv;
+    const int width = (int)l->out.channels;
+    const int depth = (int)(l->weights / l->out.channels) - 1;
+    const int rows = BATCH * (is_conv ? (int)(l->out.height * l->out.width) : 1);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, width, depth, 1.0F, a, depth, w,
+                depth, 0.0F, out, width);
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, width, depth, rows, 1.0F, g, width, a,
+                depth, 0.0F, w, depth);
+    if (!lowest)
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, depth, width, 1.0F, g, width,
+                    w, depth, 0.0F, out, depth);
+}
+
+static double time_products(const setting *s) {
+    dpa_model *model = make_model(s);
+    size_t largest = 0;
+    for (size_t l = 0; l < model->layer_count; ++l) {
+        const dpa__layer *layer = &model->layer[l];
+        const size_t depth = layer->weights > 0 ? layer->weights / layer->out.channels : 0;
+        const size_t rows = BATCH * layer->out.height * layer->out.width;
+        const size_t wide = depth > layer->out.channels ? depth : layer->out.channels;
+        if (rows * wide > largest) largest = rows * wide;
+        if (layer->weights > largest) largest = layer->weights;
+    }
+    float *a = calloc(largest, sizeof *a), *g = calloc(largest, sizeof *g);
+    float *w = calloc(largest, sizeof *w), *out = calloc(largest, sizeof *out);
+    if (a == NULL || g == NULL || w == NULL || out == NULL) must(DPA_NO_MEMORY, "products");
+    double best;
+    BENCH_BEST(ROUNDS, best, {
+        for (size_t l = 0; l < model->layer_count; ++l) {
+            const dpa__layer *layer = &model->layer[l];
+            if (layer->type == &dpa__layer_dense || layer->type == &dpa__layer_conv)
+                products(layer, l == 0, a, g, w, out);
+        }
+    });
+    free(a);
+    free(g);
+    free(w);
+    free(out);
+    dpa_model_free(model);
+    return best;
+}
+
+/* The gradient of every example by itself, its norm, its clipped share of the sum, and noise. */
+static double time_naive(const setting *s, const dpa_dataset *data) {
+    dpa_model *model = make_model(s);
+    float *one = malloc(model->size * sizeof *one), *sum = calloc(model->size, sizeof *sum);
+    if (one == NULL || sum == NULL) must(DPA_NO_MEMORY, "naive loop");
+    double best;
+    BENCH_BEST(1, best, {
+        for (size_t r = 0; r < BATCH; ++r) {
+            must(dpa_model_gradient(model, dpa_dataset_row(data, r), dpa_dataset_label(data, r),
+                                    one, NULL, NULL),
+                 "gradient");
+            const float norm = cblas_snrm2((int)model->size, one, 1);
+            cblas_saxpy((int)model->size, norm > 1.0F ? 1.0F / norm : 1.0F, one, 1, sum, 1);
+        }
+        dpa_rng rng;
+        dpa_rng_init(&rng, 1, DPA_PURPOSE_NOISE, 0);
+        for (size_t i = 0; i < model->size; ++i) sum[i] += (float)dpa_rng_normal(&rng);
+        cblas_saxpy((int)model->size, -1e-3F / BATCH, sum, 1, model->weight, 1);
+    });
+    free(one);
+    free(sum);
+    dpa_model_free(model);
+    return best;
+}
+
+static double wall(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void *run_steps(void *trainer) {
+    steps(trainer, 60);
+    return NULL;
+}
+
+/* Best of three: how much more two models on two threads get done than one on one. */
+static void two_models(const setting *s, const dpa_dataset *data) {
+    dpa_model *model[2];
+    dpa_trainer *trainer[2];
+    for (int i = 0; i < 2; ++i) {
+        model[i] = make_model(s);
+        trainer[i] = make_trainer(model[i], data, 1);
+    }
+    double one = 1e300, two = 1e300;
+    for (int round = 0; round < 3; ++round) {
+        double start = wall();
+        (void)run_steps(trainer[0]);
+        one = fmin(one, wall() - start);
+        start = wall();
+        pthread_t thread[2];
+        for (int i = 0; i < 2; ++i)
+            if (pthread_create(&thread[i], NULL, run_steps, trainer[i]) != 0)
+                must(DPA_INTERNAL, "thread");
+        for (int i = 0; i < 2; ++i) (void)pthread_join(thread[i], NULL);
+        two = fmin(two, wall() - start);
+    }
+    (void)printf("%-52s %35.2f x one model (wall clock)\n", "  two models on two threads",
+                 2.0 * one / two);
+    for (int i = 0; i < 2; ++i) {
+        dpa_trainer_free(trainer[i]);
+        dpa_model_free(model[i]);
+    }
+}
+
+int main(void) {
+    enum { NORMALS = 1 << 20 };
+    float *z = calloc(NORMALS, sizeof *z);
+    if (z == NULL) must(DPA_NO_MEMORY, "noise");
+    double noise;
+    BENCH_BEST(5, noise, dpa__noise_add(1, DPA_PURPOSE_NOISE, 0, 0, 1.0F, z, NORMALS));
+    free(z);
+    (void)printf("noise: %.2f ns a normal; batch %d; %s\n", 1e9 * noise / NORMALS, BATCH,
+                 openblas_get_corename());
+    openblas_set_num_threads(1);
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; ++i) {
+        const setting *s = &settings[i];
+        dpa_dataset *data = make_data(s);
+        const double bare = time_products(s), plain = time_steps(s, data, 0);
+        const double private = time_steps(s, data, 1), naive = time_naive(s, data);
+        (void)printf("%s\n", s->name);
+        bench_row("  matrix products alone", bare, "products", 1.0);
+        bench_row("  plain step", plain, "products", plain / bare);
+        bench_row("  DP step", private, "products", private / bare);
+        bench_row("  DP step", private, "plain step", private / plain);
+        bench_row("  one example at a time", naive, "DP step", naive / private);
+        two_models(s, data);
+        dpa_dataset_free(data);
+    }
+    return 0;
+}
