@@ -35,7 +35,8 @@ static dpa_status check_depth(const char *name, const char *text, size_t count, 
 }
 
 static dpa_status fail_json(const char *name, const json_error_t *error, dpa_error *err) {
-    if (json_error_code(error) == json_error_out_of_memory)
+    /* for most failed allocations jansson gives no reason at all */
+    if (json_error_code(error) == json_error_out_of_memory || error->text[0] == '\0')
         return dpa__fail_file(err, DPA_NO_MEMORY, name, "no memory for the JSON");
     return dpa__fail_line(err, DPA_BAD_INPUT, name, (uint64_t)(error->line > 0 ? error->line : 1),
                           (uint64_t)(error->column > 0 ? error->column : 0), "not JSON: %s",

@@ -133,8 +133,9 @@ static dpa_status read_entry(zip_t *zip, zip_int64_t index, const char *name, dp
     if (m.file == NULL) return fail_zip(name, zip_get_error(zip), err);
     dpa__text_printf(&label, "%s[%s]", name,
                      zip_get_name(zip, (zip_uint64_t)index, ZIP_FL_ENC_RAW));
-    m.name = label.failed ? name : label.data;
-    dpa_status status = dpa__stream_open_call(m.name, read_member, &m, &stream, err);
+    m.name = label.data;
+    dpa_status status = label.failed ? dpa__fail(err, DPA_NO_MEMORY, "no memory for a name")
+                                     : dpa__stream_open_call(m.name, read_member, &m, &stream, err);
     if (status == DPA_OK) status = dpa__stream_need(stream, 8, err);
     if (status == DPA_OK) {
         size_t count;
