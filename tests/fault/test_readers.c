@@ -112,7 +112,7 @@ static void writers(void **state) {
     dpa_status status;
     FAULT_EVERY(status, dpa_array_write(path, &a, &err), (void)0);
     FAULT_EVERY(status, dpa_npz_write(path, name, &a, 1, &err), (void)0);
-    FAULT_EVERY(status, dpa__write_file(path, "x", 1, &err), (void)0);
+    FAULT_EVERY(status, dpa_file_write(path, "x", 1, &err), (void)0);
     (void)unlink(path);
 }
 

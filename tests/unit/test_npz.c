@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* NPZ: numpy's files, our own, names, cuts and flipped bytes. */
+#include "readers.h"
+
+static char *slurp(const char *path, size_t *size) {
+    dpa__stream *stream;
+    char *bytes;
+    dpa_error err;
+    assert_ok(dpa__stream_open(path, &stream, &err));
+    assert_ok(dpa__stream_read_all(stream, &bytes, size, &err));
+    dpa__stream_close(stream);
+    return bytes;
+}
+
+static void numpy_files(void **state) {
+    (void)state;
+    dpa_array a;
+    dpa_error err;
+    assert_ok(dpa_array_read(data_file("stored.npz"), "members", &a, &err));
+    assert_int_equal(a.count, 3);
+    assert_true(((double *)a.data)[2] == -3);
+    char sha[DPA_SHA256_SIZE];
+    memcpy(sha, a.sha256, sizeof sha);
+    dpa_array_free(&a);
+    assert_ok(dpa_array_read(data_file("stored.npz"), "nonmembers", &a, &err));
+    assert_int_equal(a.dtype, DPA_I16);
+    assert_int_equal(a.ndim, 2);
+    assert_int_equal(((int16_t *)a.data)[3], 4);
+    assert_string_equal(a.sha256, sha); /* of the file, whichever array was read */
+    dpa_array_free(&a);
+    assert_ok(dpa_array_read(data_file("deflated.npz"), "members", &a, &err));
+    assert_int_equal(a.count, 100);
+    assert_true(((double *)a.data)[99] == 99);
+    dpa_array_free(&a);
+    assert_ok(dpa_array_read(data_file("single.npz"), NULL, &a, &err));
+    assert_int_equal(a.count, 3);
+    dpa_array_free(&a);
+    assert_ok(dpa_array_read(data_file("fortran.npy"), NULL, &a, &err));
+    assert_ok(dpa_array_to_double(&a, &err));
+    for (int i = 0; i < 6; ++i) assert_true(((double *)a.data)[i] == i);
+    dpa_array_free(&a);
+}
+
+static void names(void **state) {
+    (void)state;
+    dpa_array a;
+    dpa_error err;
+    assert_int_equal(dpa_array_read(data_file("stored.npz"), "x", &a, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "no array 'x'; it has members, nonmembers"));
+    assert_int_equal(dpa_array_read(data_file("stored.npz"), NULL, &a, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "holds 2 arrays (members, nonmembers)"));
+    assert_int_equal(dpa_npz_has(data_file("stored.npz"), "members"), 1);
+    assert_int_equal(dpa_npz_has(data_file("stored.npz"), "member"), 0);
+    assert_int_equal(dpa_npz_has(data_file("README"), "members"), 0);
+    assert_int_equal(dpa_npz_has("/nonexistent", "members"), 0);
+    assert_int_equal(dpa_npz_has("-", "members"), 0);
+    /* an archive with no entries */
+    assert_bad("PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 22, "mem", "holds no array");
+}
+
+/* No cut of the file is good; a flipped bit is an error or changes nothing that was asked for. */
+static void damage(void **state) {
+    (void)state;
+    static const char *const files[] = {"stored.npz", "deflated.npz"};
+    for (size_t f = 0; f < 2; ++f) {
+        size_t size;
+        char *bytes = slurp(data_file(files[f]), &size);
+        dpa_array a, good;
+        dpa_error err;
+        assert_ok(read_bytes(bytes, size, "members", &good, &err));
+        for (size_t n = 0; n < size; ++n)
+            assert_int_equal(read_bytes(bytes, n, "members", &a, &err), DPA_BAD_INPUT);
+        for (size_t n = 0; n < size; ++n) {
+            bytes[n] ^= 4;
+            if (read_bytes(bytes, size, "members", &a, &err) == DPA_OK) {
+                assert_int_equal(a.count, good.count);
+                assert_memory_equal(a.data, good.data, good.count * sizeof(double));
+                dpa_array_free(&a);
+            }
+            bytes[n] ^= 4;
+        }
+        dpa_array_free(&good);
+        free(bytes);
+    }
+}
+
+static void round_trip(void **state) {
+    (void)state;
+    double x[3] = {1, 2, 3};
+    uint8_t y[2] = {0, 1};
+    const dpa_array arrays[2] = {
+        {.dtype = DPA_F64, .ndim = 1, .shape = {3}, .count = 3, .data = x},
+        {.dtype = DPA_BOOL, .ndim = 2, .shape = {2, 1}, .count = 2, .data = y}};
+    const char *const both[2] = {"members", "nonmembers"}, *const twice[2] = {"a", "a"};
+    const char *path = make_file("", 0);
+    dpa_array a;
+    dpa_error err;
+    assert_ok(dpa_npz_write(path, both, arrays, 2, &err));
+    assert_ok(dpa_array_read(path, "members", &a, &err));
+    assert_memory_equal(a.data, x, sizeof x);
+    dpa_array_free(&a);
+    assert_ok(dpa_array_read(path, "nonmembers", &a, &err));
+    assert_int_equal(a.shape[0] * 10 + a.shape[1], 21);
+    assert_memory_equal(a.data, y, sizeof y);
+    dpa_array_free(&a);
+    assert_int_equal(dpa_npz_write(path, twice, arrays, 2, &err), DPA_IO);
+    assert_int_equal(dpa_npz_has(path, "members"), 1); /* the old file is as it was */
+    assert_int_equal(dpa_npz_write("/nonexistent/x", both, arrays, 2, &err), DPA_IO);
+    assert_int_equal(dpa_npz_write("/dev/full", both, arrays, 2, &err), DPA_IO);
+    (void)unlink(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numpy_files),
+        cmocka_unit_test(names),
+        cmocka_unit_test(damage),
+        cmocka_unit_test(round_trip),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Streams: files, pipes, standard input, gzip, xz, hashes, and headers that lie. */
+#include "readers.h"
+
+#include <lzma.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <zlib.h>
+
+#include "base/sha256.h"
+
+static void gzip(dpa__text *out, const char *text, size_t size) {
+    unsigned char block[4096];
+    z_stream z = {0};
+    assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    z.next_in = (unsigned char *)(uintptr_t)text;
+    z.avail_in = (unsigned)size;
+    do {
+        z.next_out = block;
+        z.avail_out = sizeof block;
+        assert_true(deflate(&z, Z_FINISH) != Z_STREAM_ERROR);
+        dpa__text_add_bytes(out, (char *)block, sizeof block - z.avail_out);
+    } while (z.avail_out == 0);
+    assert_int_equal(deflateEnd(&z), Z_OK);
+}
+
+static void xz(dpa__text *out, const char *text, size_t size) {
+    unsigned char block[4096];
+    size_t used = 0;
+    assert_int_equal(lzma_easy_buffer_encode(0, LZMA_CHECK_CRC32, NULL, (const uint8_t *)text, size,
+                                             block, &used, sizeof block),
+                     LZMA_OK);
+    dpa__text_add_bytes(out, (char *)block, used);
+}
+
+static void hash_of(const char *bytes, size_t size, char hex[65]) {
+    dpa__sha256 sha;
+    dpa__sha256_init(&sha);
+    dpa__sha256_add(&sha, bytes, size);
+    dpa__sha256_hex(&sha, hex);
+}
+
+static void assert_three(const dpa_array *a) {
+    assert_int_equal(a->count, 3);
+    for (int i = 0; i < 3; ++i) assert_true(((double *)a->data)[i] == i + 1);
+}
+
+/* Compressed numbers, whole and cut at every byte; the hash is of the stored bytes. */
+static void check_compressed(const dpa__text *file, const char *codec) {
+    dpa_array a;
+    dpa_error err;
+    char hex[65];
+    assert_ok(read_bytes(file->data, file->length, NULL, &a, &err));
+    assert_three(&a);
+    hash_of(file->data, file->length, hex);
+    assert_string_equal(a.sha256, hex);
+    dpa_array_free(&a);
+    for (size_t n = 0; n < file->length; ++n) {
+        char *cut = malloc(n > 0 ? n : 1);
+        assert_non_null(cut);
+        memcpy(cut, file->data, n);
+        assert_int_equal(read_bytes(cut, n, NULL, &a, &err), DPA_BAD_INPUT);
+        if (n > 8) assert_non_null(strstr(err.text, codec));
+        free(cut);
+    }
+}
+
+static void compressed(void **state) {
+    (void)state;
+    dpa__text file = {0};
+    dpa_array a;
+    dpa_error err;
+    gzip(&file, "1\n2\n3\n", 6);
+    check_compressed(&file, "gzip data");
+    file.data[file.length - 6] ^= 1; /* the checksum */
+    assert_int_equal(read_bytes(file.data, file.length, NULL, &a, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "damaged"));
+    file.length = 0;
+    xz(&file, "1\n2\n3\n", 6);
+    check_compressed(&file, "xz data");
+    dpa__text_free(&file);
+    assert_ok(dpa_array_read(data_file("numbers.txt.xz"), NULL, &a, &err));
+    assert_three(&a);
+    dpa_array_free(&a);
+}
+
+static void several_members(void **state) {
+    (void)state;
+    dpa__text file = {0};
+    dpa_array a;
+    dpa_error err;
+    gzip(&file, "1\n2", 3);
+    gzip(&file, "\n3\n", 3);
+    assert_ok(read_bytes(file.data, file.length, NULL, &a, &err));
+    assert_three(&a);
+    dpa_array_free(&a);
+    dpa__text_add(&file, "junk");
+    assert_int_equal(read_bytes(file.data, file.length, NULL, &a, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "gzip data are damaged"));
+    dpa__text_free(&file);
+}
+
+/* A header that promises much more than there is, where the size cannot be known beforehand. */
+static void lying_header(void **state) {
+    (void)state;
+    dpa__text npy = {0}, file = {0};
+    dpa_array a;
+    dpa_error err;
+    make_npy(&npy, 1, "{'descr':'<f8','fortran_order':False,'shape':(100000000000,)}", "12345678",
+             8);
+    gzip(&file, npy.data, npy.length);
+    assert_int_equal(read_bytes(file.data, file.length, NULL, &a, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "after 8 of the 800000000000 bytes"));
+    dpa__text_free(&npy);
+    dpa__text_free(&file);
+}
+
+static void failures(void **state) {
+    (void)state;
+    dpa_array a;
+    dpa_error err;
+    assert_int_equal(dpa_array_read("/nonexistent/x", NULL, &a, &err), DPA_BAD_INPUT);
+    assert_string_equal(err.place, "/nonexistent/x");
+    assert_string_equal(err.text, "No such file or directory");
+    assert_int_equal(dpa_array_read("/tmp", NULL, &a, &err), DPA_BAD_INPUT);
+    assert_string_equal(err.text, "Is a directory");
+    assert_int_equal(dpa_array_read("/nonexistent/x", NULL, &a, NULL), DPA_BAD_INPUT);
+    assert_int_equal(dpa_array_read("/dev/null", NULL, &a, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "empty"));
+}
+
+/* The bytes arrive one by one through a pipe. */
+static void feed_slowly(int fd, const char *bytes, size_t size) {
+    for (size_t i = 0; i < size; ++i)
+        if (write(fd, bytes + i, 1) != 1) _exit(1);
+    _exit(0);
+}
+
+static void wait_for(pid_t child) {
+    int how;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 0);
+}
+
+static void check_stdin(const char *bytes, size_t size) {
+    int ends[2];
+    dpa_array a;
+    dpa_error err;
+    assert_int_equal(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        (void)close(ends[0]);
+        feed_slowly(ends[1], bytes, size);
+    }
+    (void)close(ends[1]);
+    const int saved = dup(STDIN_FILENO);
+    assert_true(dup2(ends[0], STDIN_FILENO) >= 0);
+    assert_ok(dpa_array_read("-", NULL, &a, &err));
+    assert_three(&a);
+    dpa_array_free(&a);
+    assert_int_equal(dpa_array_read("-", NULL, &a, &err), DPA_BAD_INPUT); /* all was read */
+    assert_string_equal(err.place, "standard input");
+    assert_true(dup2(saved, STDIN_FILENO) >= 0);
+    (void)close(saved);
+    (void)close(ends[0]);
+    wait_for(child);
+}
+
+static void standard_input(void **state) {
+    (void)state;
+    const double values[3] = {1, 2, 3};
+    dpa__text file = {0};
+    check_stdin("1\n2\n3\n", 6);
+    make_npy(&file, 1, "{'descr':'<f8','fortran_order':False,'shape':(3,)}", values, sizeof values);
+    check_stdin(file.data, file.length);
+    file.length = 0;
+    gzip(&file, "1\n2\n3\n", 6);
+    check_stdin(file.data, file.length);
+    dpa__text_free(&file);
+}
+
+static void named_pipe(void **state) {
+    (void)state;
+    const char *path = make_file("", 0);
+    dpa_array a;
+    dpa_error err;
+    (void)unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const int fd = open(path, O_WRONLY);
+        feed_slowly(fd, "1\n2\n3\n", 6);
+    }
+    assert_ok(dpa_array_read(path, NULL, &a, &err));
+    assert_three(&a);
+    dpa_array_free(&a);
+    wait_for(child);
+    (void)unlink(path);
+}
+
+/* Ten million doubles need their 80 MB, once. The file is a hole: no disk is used. */
+static void peak_memory(void **state) {
+    (void)state;
+    enum { COUNT = 10000000 };
+    dpa__text head = {0};
+    make_npy(&head, 1, "{'descr':'<f8','fortran_order':False,'shape':(10000000,)}", "", 0);
+    const char *path = make_file(head.data, head.length);
+    assert_int_equal(truncate(path, (off_t)(head.length + COUNT * sizeof(double))), 0);
+    dpa__text_free(&head);
+    struct rusage before, after;
+    dpa_array a;
+    dpa_error err;
+    assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
+    assert_ok(dpa_array_read(path, NULL, &a, &err));
+    assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
+    assert_int_equal(a.count, COUNT);
+    dpa_array_free(&a);
+    (void)unlink(path);
+#if !defined(__SANITIZE_ADDRESS__)
+    assert_between((double)(after.ru_maxrss - before.ru_maxrss), 0, 1.05 * 80e6 / 1024);
+#endif
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(compressed),     cmocka_unit_test(several_members),
+        cmocka_unit_test(lying_header),   cmocka_unit_test(failures),
+        cmocka_unit_test(standard_input), cmocka_unit_test(named_pipe),
+        cmocka_unit_test(peak_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
