@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* NPY. */
+#include "fuzz.h"
+
+#include "base/array.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    fuzz_array(data, size, dpa__npy_read);
+    return 0;
+}
