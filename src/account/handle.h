@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What an account holds: the claim, a coarse grid that finds tilts, and the grid that answers. */
+#ifndef DPA_ACCOUNT_HANDLE_H
+#define DPA_ACCOUNT_HANDLE_H
+
+#include <pthread.h>
+
+#include "account/model.h"
+
+struct dpa_account {
+    dpa_account_opts opts;
+    dpa__model model;
+    double log_tail;
+    dpa__grid coarse, fine; /* empty when model.mu answers in closed form */
+    dpa_interval epsilon;   /* at opts.delta */
+    size_t transform;       /* the longest that was used */
+    pthread_mutex_t lock;   /* guards the curves, made when first asked for */
+    dpa_curve *curve[2];    /* indexed by dpa__side */
+};
+
+/* With DPA_KEEP the grid does what a closed form could: for tests. */
+dpa_status dpa__account_new(const dpa_phase *phases, size_t count, const dpa_account_opts *opts,
+                            dpa__keep keep, dpa_account **out, dpa_error *err);
+/* Options in range, or an error that says which is not. */
+dpa_status dpa__account_check(const dpa_account_opts *opts, dpa_error *err);
+
+/* A narrow interval around a number from a closed form good to about 1e-13. */
+dpa_interval dpa__account_around(double value);
+
+/* Composes one direction on one side. */
+dpa_status dpa__account_compose(const dpa_account *account, size_t direction, dpa__side side,
+                                double theta, double log_tail, dpa__composed *out, dpa_error *err);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Privacy loss distributions on a grid: the stages between a mechanism and its composed bounds.
+ *
+ *   mechanism ─► cells ─► two pmfs ─► composed ─► δ(ε), ε(δ), curve
+ *
+ * cells: the loss axis cut at g_i = i·h; each cell keeps two numbers that fix its masses under P
+ * and Q. pmf: P-masses at grid losses, either dominating the mechanism (pessimistic) or dominated
+ * by it (optimistic). composed: the pmf of the sum of all steps' losses, exponentially tilted,
+ * every bin within a known error. docs/methods/account.md has the statements and proofs. */
+#ifndef DPA_ACCOUNT_PLD_H
+#define DPA_ACCOUNT_PLD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpaudit/account.h"
+
+/* The cell i covers losses [(first+i)h, (first+i+1)h]. Its P-mass is low + high and its Q-mass
+ * low·e^−lower + high·e^−upper: the split of connect-the-dots. Both are non-negative integrals, so
+ * they are known to a relative error. */
+typedef struct dpa__loss_cells {
+    double h;
+    ptrdiff_t first;
+    size_t count;
+    double *log_low, *log_high;
+    double p_out, q_out; /* upper bounds of the masses outside all cells */
+    float *error;        /* relative error of a cell's low and high, at most */
+    double shift;        /* a grid point stands for a loss within this of i·h */
+} dpa__loss_cells;
+
+/* One step of the mechanism; log_tail is the log of the mass that may be left out on each side. */
+dpa_status dpa__loss_cells_gaussian(double sigma, double q, dpa_adjacency adjacency, double h,
+                                    double log_tail, size_t max, dpa__loss_cells *out,
+                                    dpa_error *err);
+/* The width of the range of losses that these cells cover. */
+double dpa__gaussian_span(double sigma, double q, dpa_adjacency adjacency, double log_tail);
+dpa_status dpa__loss_cells_laplace(double epsilon0, double h, size_t max, dpa__loss_cells *out,
+                                   dpa_error *err);
+/* All steps of binary randomized response at once: a binomial number of losses +ε₀. */
+dpa_status dpa__loss_cells_response(double epsilon0, uint64_t steps, double h, double log_tail,
+                                    size_t max, dpa__loss_cells *out, dpa_error *err);
+/* The reversed pair: losses change sign, P and Q change places. */
+dpa_status dpa__loss_cells_mirror(const dpa__loss_cells *cells, dpa__loss_cells *out,
+                                  dpa_error *err);
+dpa_status dpa__loss_cells_alloc(double h, double first, double last, size_t max,
+                                 dpa__loss_cells *out, dpa_error *err);
+void dpa__loss_cells_free(dpa__loss_cells *cells);
+
+typedef struct dpa__pmf {
+    double h;
+    ptrdiff_t first;
+    size_t count;
+    double *log_mass;
+    double steps;
+    double out; /* pessimistic: P-mass of an infinite loss */
+    double shift;
+} dpa__pmf;
+
+/* The masses are rounded to their side. */
+
+dpa_status dpa__pmf_pessimistic(const dpa__loss_cells *cells, double steps, dpa__pmf *out,
+                                dpa_error *err);
+dpa_status dpa__pmf_optimistic(const dpa__loss_cells *cells, double steps, dpa__pmf *out,
+                               dpa_error *err);
+void dpa__pmf_free(dpa__pmf *pmf);
+/* log Σ mass·e^(θ·loss). */
+double dpa__pmf_log_mgf(const dpa__pmf *pmf, double theta);
+
+typedef enum dpa__side { DPA_OPTIMISTIC, DPA_PESSIMISTIC } dpa__side;
+
+/* Suffix sums of the composed pmf, tilted: with S the sum of losses, bins ℓ_j = (first+j)h and
+ * p_k the bound of Pr[S = ℓ_k]·e^(θℓ_k − log_scale),
+ *   b[j] = Σ_{k>j} p_k e^((θ+1)(ℓ_j−ℓ_k)),   c[j] = Σ_{k>j} p_k e^(θ(ℓ_j−ℓ_k)) − b[j],
+ * so that δ(ℓ_j) = e^(log_scale − θℓ_j)·c[j]. */
+typedef struct dpa__composed {
+    dpa__side side;
+    double h, theta, log_scale;
+    ptrdiff_t first;
+    size_t count;
+    double *b, *c;
+    double extra;  /* pessimistic: P-mass above the window and of infinite losses */
+    double factor; /* relative error of all that was multiplied, ≥ 0 */
+    double shift;  /* of the loss */
+} dpa__composed;
+
+typedef struct dpa__compose_opts {
+    double theta;
+    double log_tail; /* log of the tilted mass that may fall outside the window on each side */
+    size_t max_grid;
+} dpa__compose_opts;
+
+/* Pmfs of one side and one direction, h equal. DPA_NUMERIC when max_grid is too small. */
+dpa_status dpa__compose(const dpa__pmf *pmf, size_t count, dpa__side side,
+                        const dpa__compose_opts *opts, dpa__composed *out, dpa_error *err);
+void dpa__composed_free(dpa__composed *composed);
+
+/* Safe-sided values: δ and ε at least (pessimistic) or at most (optimistic) the truth. */
+double dpa__composed_log_delta(const dpa__composed *composed, double epsilon);
+double dpa__composed_epsilon(const dpa__composed *composed, double delta);
+
+/* The tilt that serves best around δ, or around ε: the minimum of the Chernoff bound. */
+double dpa__tilt_for_delta(const dpa__pmf *pmf, size_t count, double delta, double *epsilon);
+double dpa__tilt_for_epsilon(const dpa__pmf *pmf, size_t count, double epsilon);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading δ(ε) and ε(δ) off a composed pmf, and the tilt that suits a target.
+ *
+ * For ℓ_j ≤ ε < ℓ_{j+1}: δ(ε) = e^(log_scale−θℓ_j)·(c_j − (e^(ε−ℓ_j) − 1)·b_j). */
+#include <math.h>
+
+#include "account/descend.h"
+#include "account/pld.h"
+#include "math/logspace.h"
+#include "math/root.h"
+
+static const double ROUNDING = 1.2e-16;
+
+double dpa__composed_log_delta(const dpa__composed *composed, double epsilon) {
+    const int safe = composed->side == DPA_PESSIMISTIC;
+    const double at = safe ? epsilon - composed->shift : epsilon + composed->shift;
+    const double position = floor(at / composed->h) - (double)composed->first;
+    if (position < 0 && safe) return 0;
+    if (position >= (double)composed->count) return safe ? log(composed->extra) : -HUGE_VAL;
+    const size_t j = position > 0 ? (size_t)position : 0;
+    const double loss = composed->h * (double)(composed->first + (ptrdiff_t)j);
+    const double slack = 8 * ROUNDING * (composed->c[j] + composed->b[j]);
+    const double sum = composed->c[j] - expm1(at - loss) * composed->b[j] + (safe ? slack : -slack);
+    const double exponent = composed->log_scale - composed->theta * loss;
+    const double doubt = log1p(composed->factor) +
+                         8 * ROUNDING * (fabs(composed->log_scale) + fabs(composed->theta * loss));
+    const double log_delta = exponent + log(fmax(sum, 0));
+    if (!safe) return fmin(log_delta - doubt, 0);
+    return fmin(dpa__log_add(log_delta + doubt, log(composed->extra)), 0);
+}
+
+typedef struct target {
+    const dpa__composed *composed;
+    double log_delta;
+} target;
+
+static int is_private_enough(double epsilon, void *user) {
+    const target *t = user;
+    return dpa__composed_log_delta(t->composed, epsilon) <= t->log_delta;
+}
+
+double dpa__composed_epsilon(const dpa__composed *composed, double delta) {
+    target t = {composed, log(delta)};
+    const int safe = composed->side == DPA_PESSIMISTIC;
+    const double end = composed->h * (double)(composed->first + (ptrdiff_t)composed->count + 1);
+    const double top = fmax(end, 0) + composed->shift;
+    if (is_private_enough(0, &t)) return 0;
+    if (!is_private_enough(top, &t)) return safe ? HUGE_VAL : 0;
+    dpa__bracket bracket;
+    if (dpa__bisect(is_private_enough, &t, 0, top, 0, 1e-15, &bracket, NULL) != DPA_OK)
+        return safe ? HUGE_VAL : 0;
+    return safe ? bracket.upper : bracket.lower;
+}
+
+typedef struct chernoff {
+    const dpa__pmf *pmf;
+    size_t count;
+    double log_delta, epsilon;
+} chernoff;
+
+/* log of sup over t of e^(−θt)(1−e^−t). */
+static double log_peak(double theta) {
+    return theta * log(theta) - (theta + 1) * log1p(theta);
+}
+
+static double cumulant(const chernoff *c, double theta) {
+    double total = 0;
+    for (size_t k = 0; k < c->count; ++k)
+        total += c->pmf[k].steps * dpa__pmf_log_mgf(&c->pmf[k], theta);
+    return total;
+}
+
+static double epsilon_bound(double theta, void *user) {
+    const chernoff *c = user;
+    return (cumulant(c, theta) + log_peak(theta) - c->log_delta) / theta;
+}
+
+static double log_delta_bound(double theta, void *user) {
+    const chernoff *c = user;
+    return cumulant(c, theta) + log_peak(theta) - theta * c->epsilon;
+}
+
+double dpa__tilt_for_delta(const dpa__pmf *pmf, size_t count, double delta, double *epsilon) {
+    chernoff c = {pmf, count, log(delta), 0};
+    const double theta = dpa__descend(epsilon_bound, &c, 4, epsilon);
+    return *epsilon > 0 ? theta : 0;
+}
+
+double dpa__tilt_for_epsilon(const dpa__pmf *pmf, size_t count, double epsilon) {
+    chernoff c = {pmf, count, 0, epsilon};
+    double bound;
+    const double theta = dpa__descend(log_delta_bound, &c, 4, &bound);
+    return theta < 1e-3 ? 0 : theta;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Cell widths: a coarse pass, then narrower ones until the interval for ε is as narrow as promised.
+ *
+ * The width of the interval falls with h² (both pmfs are of second order), at first perhaps slower
+ * where cells are wide against the loss of one step; the exponent seen in the last two passes
+ * predicts the next h. */
+#include "account/refine.h"
+
+#include <math.h>
+
+#include "base/error.h"
+
+enum { PASSES = 16, COARSE_CELLS = 2000, LONG_COARSE = 1 << 15 };
+static const double LOG_TAIL = -23.0; /* 1e-10 of the tilted mass may leave the window */
+
+static dpa_status direction_epsilon(const dpa__pld *pld, const dpa__pld *guide, double delta,
+                                    size_t max_grid, dpa_interval *out, size_t *longest,
+                                    dpa_error *err) {
+    double bound;
+    dpa__compose_opts opts = {.log_tail = LOG_TAIL, .max_grid = max_grid};
+    opts.theta = dpa__tilt_for_delta(guide->side[DPA_PESSIMISTIC], guide->count, delta, &bound);
+    for (int side = DPA_OPTIMISTIC; side <= DPA_PESSIMISTIC; ++side) {
+        dpa__composed composed;
+        DPA_TRY(dpa__compose(pld->side[side], pld->count, (dpa__side)side, &opts, &composed, err));
+        const double epsilon = dpa__composed_epsilon(&composed, delta);
+        if (side == DPA_OPTIMISTIC)
+            out->lower = epsilon;
+        else
+            out->upper = epsilon;
+        if (longest != NULL && composed.count > *longest) *longest = composed.count;
+        dpa__composed_free(&composed);
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa__grid_epsilon(const dpa__grid *grid, const dpa__grid *guide, double delta,
+                             size_t max_grid, dpa_interval *out, size_t *longest, dpa_error *err) {
+    *out = (dpa_interval){0, 0};
+    for (size_t d = 0; d < grid->directions; ++d) {
+        dpa_interval here;
+        DPA_TRY(direction_epsilon(&grid->direction[d], &guide->direction[d], delta, max_grid, &here,
+                                  longest, err));
+        out->lower = fmax(out->lower, here.lower);
+        out->upper = fmax(out->upper, here.upper);
+    }
+    return DPA_OK;
+}
+
+/* How wide the composed loss is, in cells of this grid: 16 deviations. */
+static double spread_in_cells(const dpa__grid *grid) {
+    double variance = 0;
+    for (size_t k = 0; k < grid->direction[0].count; ++k) {
+        const dpa__pmf *pmf = &grid->direction[0].side[DPA_PESSIMISTIC][k];
+        double mean = 0, square = 0;
+        for (size_t i = 0; i < pmf->count; ++i) {
+            const double mass = exp(pmf->log_mass[i]);
+            const double position = (double)(pmf->first + (ptrdiff_t)i);
+            mean += mass * position;
+            square += mass * position * position;
+        }
+        variance += pmf->steps * fmax(square - mean * mean, 0);
+    }
+    return 16 * sqrt(variance);
+}
+
+/* The first grid: about COARSE_CELLS for one step, unless the composed loss would then need a long
+ * transform; never fewer than 64 cells for one step. */
+static dpa_status coarse_grid(dpa_account *account, dpa_error *err) {
+    double h = dpa__model_width(&account->model, account->log_tail, COARSE_CELLS);
+    const size_t max = account->opts.max_grid;
+    DPA_TRY(dpa__grid_new(&account->model, h, account->log_tail, max, &account->coarse, err));
+    const double excess = spread_in_cells(&account->coarse) / LONG_COARSE;
+    if (excess <= 1) return DPA_OK;
+    dpa__grid_free(&account->coarse);
+    h *= fmin(excess, COARSE_CELLS / 64.0);
+    return dpa__grid_new(&account->model, h, account->log_tail, max, &account->coarse, err);
+}
+
+typedef struct pass {
+    double h, width;
+} pass;
+
+/* The next cell width from the last two passes. */
+static double next_width(pass before, pass last, double allowed) {
+    if (!isfinite(last.width)) return last.h / 8;
+    double order = 2;
+    if (isfinite(before.width) && before.width > last.width)
+        order = fmin(fmax(log(before.width / last.width) / log(before.h / last.h), 1), 2);
+    const double factor = 0.93 * pow(allowed / last.width, 1 / order);
+    return last.h * fmin(fmax(factor, 1.0 / 64), 0.9);
+}
+
+static dpa_status give_up(const dpa_account *account, dpa_status status, double allowed,
+                          dpa_error *err) {
+    if (status != DPA_NUMERIC || !isfinite(account->epsilon.upper)) return status;
+    const dpa_interval e = account->epsilon;
+    return dpa__fail(
+        err, DPA_NUMERIC,
+        "epsilon is in [%.6g, %.6g], width %.3g; %.3g was asked for and needs more than "
+        "the grid limit %zu or more than double precision: raise max_grid or the "
+        "tolerance",
+        e.lower, e.upper, e.upper - e.lower, allowed, account->opts.max_grid);
+}
+
+static dpa_status measure(dpa_account *account, const dpa__grid *grid, dpa_interval *out,
+                          dpa_error *err) {
+    return dpa__grid_epsilon(grid, &account->coarse, account->opts.delta, account->opts.max_grid,
+                             out, &account->transform, err);
+}
+
+dpa_status dpa__account_refine(dpa_account *account, dpa_error *err) {
+    DPA_TRY(coarse_grid(account, err));
+    account->epsilon = (dpa_interval){0, INFINITY};
+    pass before = {0, INFINITY}, last = {0, INFINITY};
+    double h = account->coarse.h, allowed = account->opts.absolute;
+    for (int number = 0; number < PASSES; ++number) {
+        dpa__grid_free(&account->fine);
+        dpa_interval now;
+        dpa_status status = dpa__grid_new(&account->model, h, account->log_tail,
+                                          account->opts.max_grid, &account->fine, err);
+        if (status == DPA_OK) status = measure(account, &account->fine, &now, err);
+        if (status != DPA_OK) return give_up(account, status, allowed, err);
+        before = last;
+        last = (pass){account->fine.h, now.upper - now.lower};
+        account->epsilon.lower = fmax(account->epsilon.lower, now.lower);
+        account->epsilon.upper = fmin(account->epsilon.upper, now.upper);
+        allowed = fmax(account->opts.absolute, account->opts.tolerance * account->epsilon.lower);
+        if (last.width <= allowed) return DPA_OK;
+        h = next_width(before, last, allowed);
+    }
+    return give_up(
+        account,
+        dpa__fail(err, DPA_NUMERIC, "epsilon at delta %g is not finite", account->opts.delta),
+        allowed, err);
+}

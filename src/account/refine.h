@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The search for a cell width that keeps the promise of the options. */
+#ifndef DPA_ACCOUNT_REFINE_H
+#define DPA_ACCOUNT_REFINE_H
+
+#include "account/handle.h"
+
+/* Fills coarse, fine, epsilon and transform of an account whose model is set. */
+dpa_status dpa__account_refine(dpa_account *account, dpa_error *err);
+/* ε at δ from a grid, the larger of its directions; tilts from `guide`. `longest` may be NULL. */
+dpa_status dpa__grid_epsilon(const dpa__grid *grid, const dpa__grid *guide, double delta,
+                             size_t max_grid, dpa_interval *out, size_t *longest, dpa_error *err);
+
+#endif
