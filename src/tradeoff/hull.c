@@ -22,9 +22,10 @@ static int by_x_then_y(const void *a, const void *b) {
     return (p->y > q->y) - (p->y < q->y);
 }
 
-/* Is b on or above the line from a to c? */
+/* Is b on or above the line from a to c? Products of small rates stay in the range of long double.
+ */
 static int is_above(pair a, pair b, pair c) {
-    return (b.x - a.x) * (c.y - a.y) <= (b.y - a.y) * (c.x - a.x);
+    return (long double)(b.x - a.x) * (c.y - a.y) <= (long double)(b.y - a.y) * (c.x - a.x);
 }
 
 /* Keeps the lower hull in place; the points are sorted. Gives the number of vertices up to the
@@ -77,7 +78,7 @@ dpa_status dpa_curve_points(const double *fpr, const double *fnr, size_t count, 
 /* Larger ratio in/out first. */
 static int by_ratio(const void *a, const void *b) {
     const pair *p = a, *q = b;
-    const double left = log(p->y) - log(p->x), right = log(q->y) - log(q->x);
+    const long double left = (long double)p->y * q->x, right = (long double)q->y * p->x;
     return (left < right) - (left > right);
 }
 

@@ -198,6 +198,18 @@ static void points_by_hand(void **state) {
     dpa_curve_free(c);
 }
 
+/* Products of these rates do not exist as doubles; the hull needs them. */
+static void points_far_out(void **state) {
+    (void)state;
+    const double fpr[] = {1e-300, 1e-200, 0.5}, fnr[] = {0.9, 1e-200, 1e-310};
+    dpa_curve *c = NULL;
+    assert_ok(dpa_curve_points(fpr, fnr, 3, &c, NULL));
+    for (int i = 0; i < 3; ++i) assert_relative(dpa_curve_fnr(c, fpr[i]), fnr[i], 1e-12);
+    assert_relative(dpa_curve_fnr(c, 0.5e-300), 0.95, 1e-15);
+    assert_relative(dpa_curve_epsilon(c, 0.05), log(0.05) + 300.0 * log(10.0), 1e-14);
+    dpa_curve_free(c);
+}
+
 /* Discrete pairs: randomized response is (ε,0)-DP; tiny masses keep their relative accuracy. */
 static void masses(void **state) {
     (void)state;
@@ -350,6 +362,7 @@ int main(void) {
         cmocka_unit_test(subsampled_by_quadrature),
         cmocka_unit_test(subsampled_hull),
         cmocka_unit_test(points_by_hand),
+        cmocka_unit_test(points_far_out),
         cmocka_unit_test(masses),
         cmocka_unit_test(dilution),
         cmocka_unit_test(no_privacy),
