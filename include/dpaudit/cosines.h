@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One-shot estimates from canary cosines (one-shot-federated, Algorithms 1–3).
+ *
+ * What comes out is an estimate of ε for one attacker, who compares a canary's direction with what
+ * was released; it is not a bound on what other attackers can do. The exception is
+ * dpa_cosines_lower, a lower bound for the same attacker. */
+#ifndef DPAUDIT_COSINES_H
+#define DPAUDIT_COSINES_H
+
+#include <stddef.h>
+
+#include "dpaudit/estimate.h"
+#include "dpaudit/evidence.h"
+#include "dpaudit/status.h"
+
+/* ── the null: a canary that was not there ───────────────────────────────────────────── */
+
+/* log Pr[τ ≥ t] for the cosine τ of a random direction with any fixed one in R^dim: t² has the law
+ * Beta(½, (dim−1)/2), exactly (Proposition 3.1). t in [−1,1], dim ≥ 2; NaN elsewhere. */
+DPA_API double dpa_cosine_null_log_upper(double t, size_t dim);
+/* The largest distance between its distribution and N(0, 1/dim)'s: what the estimators below
+ * neglect. */
+DPA_API double dpa_cosine_null_distance(size_t dim);
+
+/* ── fits ────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct dpa_cosine_fit {
+    size_t count;
+    double mean;
+    double deviation; /* divided by count, as in the paper */
+} dpa_cosine_fit;
+
+/* Each number finite and in [−1, 1]; at least one. */
+DPA_API dpa_status dpa_cosine_fit_sample(const double *cosines, size_t count, dpa_cosine_fit *out,
+                                         dpa_error *err) DPA_MUST_USE;
+
+/* A² of Anderson and Darling for normality with fitted mean and deviation, and its p-value
+ * (Stephens). NaN below 8 values or when all are equal. */
+DPA_API dpa_status dpa_anderson_darling(const double *sample, size_t count, double *statistic,
+                                        double *p_value, dpa_error *err) DPA_MUST_USE;
+
+/* ── estimates ───────────────────────────────────────────────────────────────────────── */
+
+typedef struct dpa_cosine_estimate {
+    double epsilon;
+    double lower, upper; /* two-sided interval at the confidence asked for */
+    double mean;         /* of the alternative, in deviations of the null */
+    double deviation;    /* likewise */
+} dpa_cosine_estimate;
+
+/* Final model, the alternative's deviation kept at the null's 1/√dim. The interval is exact for
+ * normal cosines of that deviation: mean·√dim ± z/√count. */
+DPA_API dpa_status dpa_cosines_mean(const dpa_cosine_fit *fit, size_t dim, double delta,
+                                    double confidence, dpa_cosine_estimate *out,
+                                    dpa_error *err) DPA_MUST_USE;
+/* Final model, deviation fitted too (Algorithms 1 and 2), the larger of both directions. Biased
+ * upwards: an error of the fitted deviation raises ε whichever way it goes. The interval is the
+ * range of ε over the exact joint region of mean and deviation (normal and chi-squared pivots), so
+ * it covers at least as often as asked for. Two values or more, not all equal. */
+DPA_API dpa_status dpa_cosines_mean_and_deviation(const dpa_cosine_fit *fit, size_t dim,
+                                                  double delta, double confidence,
+                                                  dpa_cosine_estimate *out,
+                                                  dpa_error *err) DPA_MUST_USE;
+/* All iterates (Algorithm 3): largest cosines over the rounds, of unobserved canaries and of
+ * observed ones, both fitted. The interval is the range of ε over a large-sample rectangle of
+ * standardised mean and log deviation, half of the error for each. */
+DPA_API dpa_status dpa_cosines_all_iterates(const dpa_cosine_fit *unobserved,
+                                            const dpa_cosine_fit *observed, double delta,
+                                            double confidence, dpa_cosine_estimate *out,
+                                            dpa_error *err) DPA_MUST_USE;
+
+/* ── a lower bound ───────────────────────────────────────────────────────────────────── */
+
+/* What was observed. Without `unobserved` the cosines are with the final model and the null is the
+ * exact one; with it both are largest cosines over the rounds and the null is that sample. */
+typedef struct dpa_cosines {
+    const double *observed;
+    size_t observed_count;
+    const double *unobserved; /* NULL: none */
+    size_t unobserved_count;
+    size_t dim; /* not used with `unobserved` */
+} dpa_cosines;
+
+typedef struct dpa_cosine_bound {
+    double epsilon;
+    double threshold;
+    double fnr_upper, log_fpr;
+    size_t missed, count; /* observed canaries below the threshold, of those used for the bound */
+} dpa_cosine_bound;
+
+/* ε from "cosine ≥ threshold": Jeffreys limit on the FNR at 1 − confidence and the exact FPR (or
+ * Jeffreys on both with half of the error each). The canaries count as independent.
+ * select: "fixed:T" is that threshold; "split" chooses it on one random half and bounds on the
+ * other; "max" takes the best on all, which is what the papers do and is optimistic. */
+DPA_API dpa_status dpa_cosines_lower(const dpa_cosines *cosines, const char *select, double delta,
+                                     double confidence, uint64_t seed, dpa_cosine_bound *out,
+                                     dpa_error *err) DPA_MUST_USE;
+
+/* ── everything that applies ─────────────────────────────────────────────────────────── */
+
+/* Adds results for request->method ("" for all): "mean", "mean-and-deviation", "jeffreys" without
+ * `unobserved`, "all-iterates", "jeffreys" with it; and what is odd to `lints`. */
+DPA_API dpa_status dpa_cosines_results(const dpa_cosines *cosines, const dpa_request *request,
+                                       dpa_results *results, dpa_lints *lints,
+                                       dpa_error *err) DPA_MUST_USE;
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ε_lo from canary cosines (one-shot-federated, section 5): "cosine ≥ threshold" says "in". The
+ * false positive rate is known exactly for the final model; the false negative rate has a Jeffreys
+ * limit. ε ≥ max{log((1−δ−FPR)/FNR), log((1−δ−FNR)/FPR)} falls in both rates, so their upper limits
+ * give the bound. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "dpaudit/rng.h"
+#include "estimate/cosine.h"
+#include "math/dist.h"
+
+/* More thresholds than this are thinned to every so-many-th. */
+enum { MOST_CANDIDATES = 4096 };
+
+typedef struct sample {
+    double *sorted;
+    size_t count;
+} sample;
+
+typedef struct problem {
+    sample observed, unobserved; /* unobserved.count = 0: the exact null */
+    size_t dim;
+    double delta, p;
+} problem;
+
+/* How many are below t. */
+static size_t below(const sample *s, double t) {
+    size_t low = 0, high = s->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (s->sorted[middle] < t)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static double log_one_minus(double delta, double rate) {
+    const double rest = 1.0 - delta - rate;
+    return rest > 0.0 ? log(rest) : -HUGE_VAL;
+}
+
+static dpa_cosine_bound bound_at(const problem *q, double t) {
+    dpa_cosine_bound b = {.threshold = t, .count = q->observed.count};
+    const size_t n0 = q->unobserved.count;
+    b.missed = below(&q->observed, t);
+    if (n0 > 0) {
+        const size_t wrong = n0 - below(&q->unobserved, t);
+        b.log_fpr = log(dpa__jeffreys_upper((double)wrong, (double)n0, q->p / 2.0));
+        b.fnr_upper = dpa__jeffreys_upper((double)b.missed, (double)b.count, q->p / 2.0);
+    } else {
+        b.log_fpr = dpa_cosine_null_log_upper(fmax(-1.0, fmin(1.0, t)), q->dim);
+        b.fnr_upper = dpa__jeffreys_upper((double)b.missed, (double)b.count, q->p);
+    }
+    const double first = log_one_minus(q->delta, exp(b.log_fpr)) - log(b.fnr_upper);
+    const double second = log_one_minus(q->delta, b.fnr_upper) - b.log_fpr;
+    b.epsilon = fmax(0.0, fmax(first, second));
+    return b;
+}
+
+/* The false positive rate falls and the false negative rate stands still up to the next observed
+ * cosine, so the best threshold is an observed cosine. */
+static dpa_cosine_bound best(const problem *q) {
+    const size_t n = q->observed.count, stride = (n + MOST_CANDIDATES - 1) / MOST_CANDIDATES;
+    dpa_cosine_bound top = bound_at(q, q->observed.sorted[0]);
+    for (size_t i = 0; i < n; i += stride) {
+        const dpa_cosine_bound b = bound_at(q, q->observed.sorted[i]);
+        if (b.epsilon > top.epsilon) top = b;
+    }
+    return top;
+}
+
+static dpa_status shuffled(const double *x, size_t count, uint64_t seed, uint64_t which,
+                           double **out, dpa_error *err) {
+    double *mixed = DPA_NEW_ARRAY(double, count, err);
+    if (mixed == NULL) return DPA_NO_MEMORY;
+    memcpy(mixed, x, count * sizeof *mixed);
+    dpa_rng rng;
+    dpa_rng_init(&rng, seed, DPA_PURPOSE_SPLIT, which);
+    for (size_t i = count; i > 1; --i) {
+        const size_t j = (size_t)dpa_rng_below(&rng, i);
+        const double swap = mixed[i - 1];
+        mixed[i - 1] = mixed[j];
+        mixed[j] = swap;
+    }
+    *out = mixed;
+    return DPA_OK;
+}
+
+/* Half number `half` of the sample in a random order, or all of it for half = −1; sorted. */
+static dpa_status take(const double *x, size_t count, int half, uint64_t seed, uint64_t which,
+                       sample *out, dpa_error *err) {
+    double *mixed = NULL;
+    if (half >= 0) DPA_TRY(shuffled(x, count, seed, which, &mixed, err));
+    const double *from = half < 0 ? x : half == 0 ? mixed : mixed + count / 2;
+    out->count = half < 0 ? count : half == 0 ? count / 2 : count - count / 2;
+    out->sorted = dpa__cosine_sorted(from, out->count, err);
+    free(mixed);
+    return out->sorted != NULL ? DPA_OK : DPA_NO_MEMORY;
+}
+
+static dpa_status problem_init(problem *q, const dpa_cosines *c, int half, uint64_t seed,
+                               dpa_error *err) {
+    DPA_TRY(take(c->observed, c->observed_count, half, seed, 0, &q->observed, err));
+    if (c->unobserved == NULL) return DPA_OK;
+    return take(c->unobserved, c->unobserved_count, half, seed, 1, &q->unobserved, err);
+}
+
+static void problem_free(problem *q) {
+    free(q->observed.sorted);
+    free(q->unobserved.sorted);
+}
+
+/* threshold NaN: the best. */
+static dpa_status solve(const dpa_cosines *c, int half, double threshold, double delta, double p,
+                        uint64_t seed, dpa_cosine_bound *out, dpa_error *err) {
+    problem q = {.dim = c->dim, .delta = delta, .p = p};
+    const dpa_status status = problem_init(&q, c, half, seed, err);
+    if (status == DPA_OK) *out = isnan(threshold) ? best(&q) : bound_at(&q, threshold);
+    problem_free(&q);
+    return status;
+}
+
+static dpa_status check(const dpa_cosines *c, double delta, double confidence, dpa_error *err) {
+    dpa_cosine_fit fit;
+    DPA_TRY(dpa_cosine_fit_sample(c->observed, c->observed_count, &fit, err));
+    if (c->unobserved != NULL)
+        DPA_TRY(dpa_cosine_fit_sample(c->unobserved, c->unobserved_count, &fit, err));
+    else if (c->dim < 2)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "dim: at least 2, not %zu", c->dim);
+    if (!(delta >= 0.0 && delta < 1.0) || !(confidence > 0.0 && confidence < 1.0))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "delta or confidence out of range: %g, %g", delta,
+                         confidence);
+    return DPA_OK;
+}
+
+static dpa_status fixed_threshold(const char *select, double *out, dpa_error *err) {
+    const char *at = select + strlen("fixed:"), *end = at + strlen(at);
+    if (dpa__number_parse(&at, end, out) != DPA__NUMBER_OK || at != end || !(fabs(*out) <= 1.0))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "select: '%s' needs a threshold between -1 and 1 after 'fixed:'", select);
+    return DPA_OK;
+}
+
+dpa_status dpa_cosines_lower(const dpa_cosines *cosines, const char *select, double delta,
+                             double confidence, uint64_t seed, dpa_cosine_bound *out,
+                             dpa_error *err) {
+    const double p = 1.0 - confidence;
+    DPA_TRY(check(cosines, delta, confidence, err));
+    if (strncmp(select, "fixed:", 6) == 0) {
+        double threshold;
+        DPA_TRY(fixed_threshold(select, &threshold, err));
+        return solve(cosines, -1, threshold, delta, p, seed, out, err);
+    }
+    if (strcmp(select, "max") == 0) return solve(cosines, -1, NAN, delta, p, seed, out, err);
+    if (strcmp(select, "split") != 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "select: 'fixed:T', 'split' or 'max', not '%s'",
+                         select);
+    if (cosines->observed_count < 2 ||
+        (cosines->unobserved != NULL && cosines->unobserved_count < 2))
+        return dpa__fail(err, DPA_BAD_INPUT, "select 'split': needs at least two canaries");
+    DPA_TRY(solve(cosines, 0, NAN, delta, p, seed, out, err));
+    return solve(cosines, 1, out->threshold, delta, p, seed, out, err);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Canary cosines in, results out: every method that applies, each with what it stands on and
+ * against whom; and what is odd about the cosines. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "estimate/cosine.h"
+#include "math/dist.h"
+
+typedef struct context {
+    const dpa_cosines *cosines;
+    const dpa_request *request;
+    dpa_cosine_fit observed, unobserved;
+    double statistic, p_value; /* Anderson–Darling of the observed */
+    dpa_results *results;
+} context;
+
+static int wanted(const context *c, const char *method) {
+    return c->request->method[0] == '\0' || strcmp(c->request->method, method) == 0;
+}
+
+static const char final_note[] =
+    "an estimate, not a bound: what an attacker who sees only the final model and compares it with "
+    "a client's update could tell; other attackers may do better";
+static const char rounds_note[] =
+    "an estimate, not a bound: what an attacker who sees every round's model change and compares "
+    "each with a client's update could tell; other attackers may do better";
+
+static dpa_status add_estimate(context *c, const char *method, const dpa_cosine_estimate *e,
+                               unsigned assumptions, const char *note, dpa_error *err) {
+    dpa_result result;
+    dpa_result_init(&result, c->request);
+    result.kind = DPA_ESTIMATE;
+    (void)snprintf(result.method, sizeof result.method, "%s", method);
+    (void)snprintf(result.note, sizeof result.note, "%s", note);
+    result.epsilon = e->epsilon;
+    result.epsilon_lower = e->lower;
+    result.epsilon_upper = e->upper;
+    result.sides = 2;
+    result.assumptions = DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_GAUSSIAN_COSINES | assumptions;
+    result.numerical_error = 1e-9 * fmax(1.0, e->epsilon);
+    dpa_result_extra(&result, "mean", e->mean);
+    dpa_result_extra(&result, "deviation", e->deviation);
+    dpa_result_extra(&result, "cosine_mean", c->observed.mean);
+    dpa_result_extra(&result, "cosine_deviation", c->observed.deviation);
+    dpa_result_extra(&result, "anderson_darling", c->statistic);
+    dpa_result_extra(&result, "anderson_darling_p", c->p_value);
+    return dpa_results_add(c->results, &result, err);
+}
+
+static dpa_status add_final(context *c, dpa_error *err) {
+    const dpa_request *q = c->request;
+    const size_t dim = c->cosines->dim;
+    dpa_cosine_estimate e;
+    if (wanted(c, "mean")) {
+        DPA_TRY(dpa_cosines_mean(&c->observed, dim, q->delta, q->confidence, &e, err));
+        DPA_TRY(add_estimate(c, "mean", &e, 0, final_note, err));
+    }
+    /* asked for by name, a sample without a deviation is an error; else it is left out */
+    const int can = c->observed.count > 1 && c->observed.deviation > 0.0;
+    if (!wanted(c, "mean-and-deviation") || (!can && q->method[0] == '\0')) return DPA_OK;
+    DPA_TRY(dpa_cosines_mean_and_deviation(&c->observed, dim, q->delta, q->confidence, &e, err));
+    return add_estimate(c, "mean-and-deviation", &e, 0, final_note, err);
+}
+
+static dpa_status add_rounds(context *c, dpa_error *err) {
+    const dpa_request *q = c->request;
+    dpa_cosine_estimate e;
+    if (!wanted(c, "all-iterates")) return DPA_OK;
+    DPA_TRY(
+        dpa_cosines_all_iterates(&c->unobserved, &c->observed, q->delta, q->confidence, &e, err));
+    return add_estimate(c, "all-iterates", &e, DPA_ASSUME_LARGE_SAMPLE, rounds_note, err);
+}
+
+static dpa_status add_bound(context *c, dpa_error *err) {
+    const dpa_request *q = c->request;
+    const char *select = q->select[0] != '\0' ? q->select : "split";
+    dpa_cosine_bound b;
+    if (!wanted(c, "jeffreys")) return DPA_OK;
+    if (c->observed.count < 2 && q->method[0] == '\0' && strcmp(select, "split") == 0)
+        return DPA_OK;
+    DPA_TRY(dpa_cosines_lower(c->cosines, select, q->delta, q->confidence, q->seed, &b, err));
+    dpa_result result;
+    dpa_result_init(&result, q);
+    (void)snprintf(result.family, sizeof result.family, "dp");
+    (void)snprintf(result.method, sizeof result.method, "jeffreys");
+    (void)snprintf(result.select, sizeof result.select, "%.5s", select);
+    (void)snprintf(result.note, sizeof result.note,
+                   "for the same attacker; the canaries of one run are counted as independent");
+    result.epsilon_lower = b.epsilon;
+    result.sides = 1;
+    result.threshold = b.threshold;
+    result.valid = strcmp(select, "max") != 0;
+    result.assumptions = DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_INDEPENDENT_RUNS |
+                         DPA_ASSUME_BAYES_PRIOR | DPA_ASSUME_FAMILY_DP;
+    if (!result.valid) result.assumptions |= DPA_ASSUME_NO_SELECTION;
+    if (strncmp(select, "fixed:", 6) == 0) result.assumptions |= DPA_ASSUME_THRESHOLD_FIXED;
+    result.numerical_error = 1e-9;
+    dpa_result_extra(&result, "missed", (double)b.missed);
+    dpa_result_extra(&result, "counted", (double)b.count);
+    dpa_result_extra(&result, "fnr_upper", b.fnr_upper);
+    dpa_result_extra(&result, "log_fpr", b.log_fpr);
+    return dpa_results_add(c->results, &result, err);
+}
+
+/* Normal cosines, enough of them, few against the dimension, and more often up than down? */
+static dpa_status lint(const context *c, dpa_lints *lints, dpa_error *err) {
+    const double k = (double)c->observed.count, d = (double)c->cosines->dim;
+    if (c->p_value < 0.01)
+        DPA_TRY(dpa_lints_add(lints, err, "not-normal",
+                              "the cosines are not normally distributed (Anderson-Darling %.3g, "
+                              "p = %.2g): the estimate rests on a fit that does not fit",
+                              c->statistic, c->p_value));
+    if (c->observed.count < 30)
+        DPA_TRY(dpa_lints_add(lints, err, "few-canaries",
+                              "%zu canaries say little: look at the interval", c->observed.count));
+    if (c->cosines->unobserved != NULL) return DPA_OK;
+    if (k * 10.0 > d)
+        DPA_TRY(dpa_lints_add(lints, err, "many-canaries",
+                              "%zu canaries in %zu dimensions disturb each other; the method wants "
+                              "far fewer canaries than dimensions",
+                              c->observed.count, c->cosines->dim));
+    if (c->cosines->dim < 1000)
+        DPA_TRY(
+            dpa_lints_add(lints, err, "small-dimension",
+                          "in %zu dimensions an absent canary's cosine is not normal (off by up "
+                          "to %.2g in probability); 'jeffreys' uses its exact law",
+                          c->cosines->dim, dpa_cosine_null_distance(c->cosines->dim)));
+    if (c->observed.mean * sqrt(k * d) < -3.0)
+        DPA_TRY(dpa_lints_add(lints, err, "negative-mean",
+                              "the mean cosine is %.3g, significantly below 0: was the sign of the "
+                              "update or of the model change turned?",
+                              c->observed.mean));
+    /* k·(σ̂√d)² is chi-squared if the deviation is the null's */
+    const double spread = c->observed.deviation * sqrt(d);
+    if (k > 2.0 && fabs(spread * spread - 1.0) > 3.0 * sqrt(2.0 / k))
+        DPA_TRY(
+            dpa_lints_add(lints, err, "deviation",
+                          "the cosines' deviation is %.3g times 1/sqrt(dim): 'mean' takes it as "
+                          "1, 'mean-and-deviation' as it is",
+                          spread));
+    return DPA_OK;
+}
+
+static dpa_status check_method(const dpa_cosines *cosines, const char *method, dpa_error *err) {
+    static const char *const final[] = {"", "mean", "mean-and-deviation", "jeffreys"};
+    static const char *const rounds[] = {"", "all-iterates", "jeffreys"};
+    const char *const *known = cosines->unobserved != NULL ? rounds : final;
+    const size_t count = cosines->unobserved != NULL ? 3 : 4;
+    for (size_t i = 0; i < count; ++i)
+        if (strcmp(method, known[i]) == 0) return DPA_OK;
+    return dpa__fail(err, DPA_BAD_ARGUMENT,
+                     cosines->unobserved != NULL
+                         ? "method: with unobserved canaries 'all-iterates' or 'jeffreys', not '%s'"
+                         : "method: for the final model 'mean', 'mean-and-deviation' or 'jeffreys' "
+                           "('all-iterates' needs unobserved canaries), not '%s'",
+                     method);
+}
+
+dpa_status dpa_cosines_results(const dpa_cosines *cosines, const dpa_request *request,
+                               dpa_results *results, dpa_lints *lints, dpa_error *err) {
+    context c = {.cosines = cosines, .request = request, .results = results};
+    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(check_method(cosines, request->method, err));
+    DPA_TRY(dpa_cosine_fit_sample(cosines->observed, cosines->observed_count, &c.observed, err));
+    DPA_TRY(dpa_anderson_darling(cosines->observed, cosines->observed_count, &c.statistic,
+                                 &c.p_value, err));
+    if (cosines->unobserved != NULL) {
+        DPA_TRY(dpa_cosine_fit_sample(cosines->unobserved, cosines->unobserved_count, &c.unobserved,
+                                      err));
+        DPA_TRY(add_rounds(&c, err));
+    } else {
+        DPA_TRY(add_final(&c, err));
+    }
+    DPA_TRY(add_bound(&c, err));
+    return lint(&c, lints, err);
+}
