@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "dpaudit/estimate.h"
 
 void dpa_request_init(dpa_request *request) {
@@ -19,6 +20,13 @@ void dpa_request_init(dpa_request *request) {
         .claim_delta = NAN,
         .seed = 1,
     };
+}
+
+dpa_status dpa_request_new(dpa_request **out, dpa_error *err) {
+    *out = DPA_NEW(dpa_request, err);
+    if (*out == NULL) return DPA_NO_MEMORY;
+    dpa_request_init(*out);
+    return DPA_OK;
 }
 
 static dpa_status set_number(const char *key, const char *value, double *out, dpa_error *err) {

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""dpaudit: how much privacy does a training pipeline really give?
+
+One function per job, with the words of the command: numpy arrays (or any buffer) in, a `Report` out. A report has
+the fields of the command's JSON, `.table()`, `.report("x.html")`, `.check()` for tests, and a picture in Jupyter.
+"""
+
+from ._account import account, calibrate, two_gaussians
+from ._library import lib as _lib
+from ._report import Refuted, Report
+
+__version__ = _lib.dpa_version().decode()
+__all__ = ["Refuted", "Report", "account", "calibrate", "two_gaussians"]
