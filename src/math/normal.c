@@ -43,6 +43,7 @@ static double log_narrow(double m, double r) {
         before = now;
         now = next;
         if (k % 2 == 0) sum += now / (k + 1);
+        if (fabs(now) + fabs(before) < 1e-18) break;
     }
     return dpa__norm_log_pdf(m) + log(2 * r) + log(sum);
 }

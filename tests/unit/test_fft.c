@@ -138,9 +138,8 @@ static void failures(void **state) {
     assert_int_equal(dpa__fft_forward(0, x, y, &err), DPA_BAD_ARGUMENT);
     assert_int_equal(dpa__fft_inverse((size_t)1 << 40, y, x, &err), DPA_BAD_ARGUMENT);
     assert_int_equal(dpa__convolve(x, 0, x, 2, x, &err), DPA_BAD_ARGUMENT);
-    assert_null(dpa__fft_alloc(SIZE_MAX / 8, &err));
-    assert_int_equal(err.status, DPA_NO_MEMORY);
     assert_null(dpa__fft_alloc(SIZE_MAX, &err));
+    assert_int_equal(err.status, DPA_NO_MEMORY);
 }
 
 int main(void) {
