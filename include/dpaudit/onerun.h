@@ -68,4 +68,33 @@ DPA_API dpa_status dpa_onerun_bound(const dpa_onerun *games, size_t count, dpa_g
                                     const dpa_request *request, dpa_result *result,
                                     dpa_error *err) DPA_MUST_USE;
 
+/* ── the idealised game (Algorithm 4 of the paper)
+ * ───────────────────────────────────────────────────── */
+
+/* Gaussian noise on orthogonal canaries, scaled so that the trade-off curve between two options is
+ * that of μ = 1/σ, and the attacker who knows all about it. */
+typedef struct dpa_ideal {
+    double sigma;
+    uint64_t canaries, options;
+} dpa_ideal;
+
+/* Expected number of right guesses with the threshold where `guesses` canaries are expected beyond
+ * it; closed form for two options. With more than two, guesses = canaries (by quadrature). */
+DPA_API dpa_status dpa_ideal_expected(const dpa_ideal *ideal, uint64_t guesses, double *out,
+                                      dpa_error *err) DPA_MUST_USE;
+/* The same when exactly `guesses` canaries are guessed, by rank: order statistics, by quadrature.
+ * Two options. */
+DPA_API dpa_status dpa_ideal_ranked(const dpa_ideal *ideal, uint64_t guesses, double *out,
+                                    dpa_error *err) DPA_MUST_USE;
+/* Plays it `repeats` times: mean number of right guesses and standard deviation of one play. */
+DPA_API dpa_status dpa_ideal_simulate(const dpa_ideal *ideal, uint64_t guesses, uint64_t repeats,
+                                      uint64_t seed, double *mean, double *deviation,
+                                      dpa_error *err) DPA_MUST_USE;
+/* The games worth a look, each with its expected number of right guesses rounded down: for every
+ * number of wrong guesses up to 4096, and then in steps of 1%, the most guesses that have no more
+ * wrong ones. For dpa_onerun_bound with DPA_GUESSES_MAX: here nothing is chosen after looking. The
+ * list is to be freed with dpa_free. */
+DPA_API dpa_status dpa_ideal_games(const dpa_ideal *ideal, dpa_onerun **games, size_t *count,
+                                   dpa_error *err) DPA_MUST_USE;
+
 #endif

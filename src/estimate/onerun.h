@@ -33,4 +33,7 @@ int dpa__onerun_test_refutes(dpa__onerun_test *test, double t, const dpa_onerun 
 /* The p-value of the member at t. */
 double dpa__onerun_test_p_value(dpa__onerun_test *test, double t, const dpa_onerun *game);
 
+/* dpa_onerun_dp_p_value ≤ p, without the dear part where the binomial tail alone is too large. */
+int dpa__onerun_dp_refutes(const dpa_onerun *game, double epsilon, double delta, double p);
+
 #endif

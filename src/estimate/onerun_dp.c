@@ -16,7 +16,7 @@
  * the p-value is monotone in ε. Accuracy: that of the incomplete beta function, about 1e-13. */
 #include <math.h>
 
-#include "dpaudit/onerun.h"
+#include "estimate/onerun.h"
 #include "math/dist.h"
 
 typedef struct window {
@@ -62,13 +62,27 @@ static double largest_mean(const window *w) {
     return mean_below(w, low);
 }
 
-double dpa_onerun_dp_p_value(const dpa_onerun *game, double epsilon, double delta) {
-    if (game->options != 2 || !(epsilon >= 0.0) || !(delta >= 0.0 && delta <= 1.0)) return NAN;
-    if (game->correct == 0) return 1.0;
+static window window_of(const dpa_onerun *game, double epsilon) {
     const double odds = exp(-epsilon);
-    const window w = {(double)game->guesses, (double)game->correct, 1.0 / (1.0 + odds),
-                      odds / (1.0 + odds)};
+    return (window){(double)game->guesses, (double)game->correct, 1.0 / (1.0 + odds),
+                    odds / (1.0 + odds)};
+}
+
+static int is_asked_well(const dpa_onerun *game, double epsilon, double delta) {
+    return game->options == 2 && epsilon >= 0.0 && delta >= 0.0 && delta <= 1.0;
+}
+
+double dpa_onerun_dp_p_value(const dpa_onerun *game, double epsilon, double delta) {
+    if (!is_asked_well(game, epsilon, delta)) return NAN;
+    if (game->correct == 0) return 1.0;
+    const window w = window_of(game, epsilon);
     const double tail = at_least(&w, w.correct);
     if (delta == 0.0 || tail >= 1.0) return fmin(1.0, tail);
     return fmin(1.0, tail + 2.0 * (double)game->canaries * delta * largest_mean(&w));
+}
+
+int dpa__onerun_dp_refutes(const dpa_onerun *game, double epsilon, double delta, double p) {
+    if (!is_asked_well(game, epsilon, delta) || game->correct == 0) return 0;
+    const window w = window_of(game, epsilon);
+    return at_least(&w, w.correct) <= p && dpa_onerun_dp_p_value(game, epsilon, delta) <= p;
 }

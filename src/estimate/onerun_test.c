@@ -88,10 +88,12 @@ static double pointwise_p_value(const dpa__onerun_test *test, const dpa_onerun *
 }
 
 int dpa__onerun_test_refutes(dpa__onerun_test *test, double t, const dpa_onerun *game, double p) {
-    if (test->method == DPA__STEINKE) return dpa_onerun_dp_p_value(game, t, test->delta) <= p;
+    if (test->method == DPA__STEINKE) return dpa__onerun_dp_refutes(game, t, test->delta, p);
     if (!have_member(test, t)) return 0;
     if (test->method == DPA__RECURSION) return dpa_onerun_refutes(game, test->curve, p);
-    return pointwise_p_value(test, game) <= p;
+    for (size_t i = 0; i < DPA__POINTWISE_COUNT; ++i)
+        if (dpa__onerun_dp_refutes(game, test->epsilon[i], pointwise_delta(i), p)) return 1;
+    return 0;
 }
 
 double dpa__onerun_test_p_value(dpa__onerun_test *test, double t, const dpa_onerun *game) {
