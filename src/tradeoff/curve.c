@@ -64,20 +64,11 @@ double dpa_curve_log_fnr(const dpa_curve *curve, double log_fpr) {
     return curve->kind->log_fnr(curve, log_fpr);
 }
 
-double dpa__curve_log_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
-    return curve->kind->log_delta(curve, epsilon, curve->symmetric ? DPA__FORWARD : side);
-}
-
-double dpa__curve_epsilon(const dpa_curve *curve, double delta, dpa__side side) {
-    if (delta >= 1.0) return 0.0;
-    return curve->kind->epsilon(curve, delta, curve->symmetric ? DPA__FORWARD : side);
-}
-
 double dpa_curve_log_delta(const dpa_curve *curve, double epsilon) {
     if (!(epsilon >= 0.0)) return NAN;
-    const double forward = dpa__curve_log_delta(curve, epsilon, DPA__FORWARD);
+    const double forward = curve->kind->log_delta(curve, epsilon, DPA__FORWARD);
     if (curve->symmetric) return forward;
-    return fmax(forward, dpa__curve_log_delta(curve, epsilon, DPA__BACKWARD));
+    return fmax(forward, curve->kind->log_delta(curve, epsilon, DPA__BACKWARD));
 }
 
 double dpa_curve_delta(const dpa_curve *curve, double epsilon) {
@@ -90,7 +81,8 @@ double dpa_curve_delta(const dpa_curve *curve, double epsilon) {
 
 double dpa_curve_epsilon(const dpa_curve *curve, double delta) {
     if (!is_rate(delta)) return NAN;
-    const double forward = dpa__curve_epsilon(curve, delta, DPA__FORWARD);
+    if (delta == 1.0) return 0.0;
+    const double forward = curve->kind->epsilon(curve, delta, DPA__FORWARD);
     if (curve->symmetric) return forward;
-    return fmax(forward, dpa__curve_epsilon(curve, delta, DPA__BACKWARD));
+    return fmax(forward, curve->kind->epsilon(curve, delta, DPA__BACKWARD));
 }

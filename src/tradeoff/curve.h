@@ -40,10 +40,6 @@ void *dpa__curve_new(size_t size, const dpa__curve_kind *kind, int symmetric, dp
 /* One more owner of the same curve. */
 dpa_curve *dpa__curve_share(const dpa_curve *curve);
 
-/* The same for both sides of a curve that may be symmetric. */
-double dpa__curve_log_delta(const dpa_curve *curve, double epsilon, dpa__side side);
-double dpa__curve_epsilon(const dpa_curve *curve, double delta, dpa__side side);
-
 /* No privacy at all: f = 0. What every family becomes when its parameter is infinite. */
 dpa_status dpa__curve_none(dpa_curve **out, dpa_error *err);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* t·f(α) + (1−t)(1−α): the member's law is a mixture of the exposed one (weight t) and the null, so
- * that 1 − f_t = t·tpr(α) + (1−t)·α. With D the hockey-stick divergence of f in either direction:
- *   forward   δ_t(ε) = t·D(ε'),  e^ε' = 1 + (e^ε−1)/t         (amplification by sampling)
- *   backward  δ_t(ε) = c·D⁻(ε'), c = 1 − e^ε(1−t), e^ε' = e^ε t/c; zero from ε = −log(1−t) on.
- * δ(ε) and the forward ε(δ) are closed forms; the backward ε(δ) and the inverse of f_t are found by
- * a bracketed root search to about 1e-15, relative also for small rates. A piecewise linear curve
- * stays one: its vertices move, and nothing has to be searched. */
+ * that 1 − f_t = t·tpr(α) + (1−t)·α, and δ_t(ε) = t·δ(ε'), e^ε' = 1 + (e^ε−1)/t (amplification by
+ * sampling). Here f is symmetric: of the two orders of the pair this one has the larger δ for every
+ * ε ≥ 0 (Dong, Roth, Su, section 4.2: f_t lies below f_t⁻¹ where its slope is steeper than −1), so
+ * δ(ε) and ε(δ) are closed forms. The inverse of f_t is found by a bracketed root search to about
+ * 1e-15, relative also for small rates. A piecewise linear curve, symmetric or not, stays one: its
+ * vertices move, and nothing has to be searched. */
 #include "tradeoff/diluted.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static const double tight = 1e-15;
 
 typedef struct diluted_curve {
     dpa_curve base;
-    dpa_curve *of;
+    dpa_curve *of; /* symmetric */
     double t;
 } diluted_curve;
 
@@ -98,38 +98,25 @@ static double diluted_fpr(const dpa_curve *curve, double fnr) {
 }
 
 static double diluted_log_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
+    (void)side; /* the larger of both */
     const diluted_curve *c = diluted(curve);
-    if (side == DPA__FORWARD)
-        return log(c->t) +
-               dpa__curve_log_delta(c->of, dpa__undilute_epsilon(epsilon, c->t), DPA__FORWARD);
-    const double power = epsilon + log1p(-c->t); /* log of e^ε (1−t) */
-    if (power >= 0.0) return -INFINITY;
-    const double log_c = log(-expm1(power));
-    const double inner = fmax(0.0, epsilon + log(c->t) - log_c);
-    return log_c + dpa__curve_log_delta(c->of, inner, DPA__BACKWARD);
+    return log(c->t) + dpa_curve_log_delta(c->of, dpa__undilute_epsilon(epsilon, c->t));
 }
 
-static double delta_gap(double epsilon, void *user) {
-    const search *s = user;
-    return s->target - diluted_log_delta(s->curve, epsilon, DPA__BACKWARD);
+static double diluted_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
+    (void)side;
+    const diluted_curve *c = diluted(curve);
+    return c->t * dpa_curve_delta(c->of, dpa__undilute_epsilon(epsilon, c->t));
 }
 
 static double diluted_epsilon(const dpa_curve *curve, double delta, dpa__side side) {
+    (void)side;
     const diluted_curve *c = diluted(curve);
-    if (side == DPA__FORWARD)
-        return delta >= c->t ? 0.0
-                             : dpa__dilute_epsilon(
-                                   dpa__curve_epsilon(c->of, delta / c->t, DPA__FORWARD), c->t);
-    const double highest = -log1p(-c->t);
-    search s = {curve, log(delta)};
-    if (delta_gap(0.0, &s) >= 0.0) return 0.0;
-    if (delta == 0.0) { /* where δ becomes 0: inner ε solves e^ε t/(1 − e^ε(1−t)) = e^inner */
-        const double inner = dpa__curve_epsilon(c->of, 0.0, DPA__BACKWARD);
-        return isinf(inner) ? highest : -log(c->t * exp(-inner) + (1.0 - c->t));
-    }
-    dpa__bracket root;
-    if (dpa__root(delta_gap, &s, 0.0, highest, 0.0, tight, &root, NULL) != DPA_OK) return highest;
-    return root.upper;
+    if (delta >= c->t) return 0.0;
+    /* A δ that covers the mass at α = 0 must still cover it after the division. */
+    const double atom = dpa_curve_tpr(c->of, 0.0);
+    const double inner = delta >= c->t * atom ? fmax(delta / c->t, atom) : delta / c->t;
+    return dpa__dilute_epsilon(dpa_curve_epsilon(c->of, inner), c->t);
 }
 
 static void diluted_release(dpa_curve *curve) {
@@ -142,6 +129,7 @@ static const dpa__curve_kind diluted_kind = {
     .fpr = diluted_fpr,
     .fpr_at_tpr = diluted_fpr_at_tpr,
     .log_fnr = diluted_log_fnr,
+    .delta = diluted_delta,
     .log_delta = diluted_log_delta,
     .epsilon = diluted_epsilon,
     .release = diluted_release,

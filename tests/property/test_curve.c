@@ -4,7 +4,7 @@
 
 #include "dpaudit/tradeoff.h"
 
-enum { STEPS = 60, KINDS = 8, LEVELS = 6 };
+enum { STEPS = 60, KINDS = 10, LEVELS = 6 };
 
 /* Level k of a family is less private than level k−1. */
 typedef struct family {
@@ -57,11 +57,23 @@ static dpa_curve *make_points(int level) {
     return made(dpa_curve_points(fpr, fnr, 200, &c, NULL), &c);
 }
 
-static dpa_curve *make_diluted(int level) {
-    dpa_curve *whole = make_gaussian(level), *c = NULL;
+static dpa_curve *diluted(dpa_curve *whole) {
+    dpa_curve *c = NULL;
     const dpa_status status = dpa_curve_diluted(whole, 0.3, &c, NULL);
     dpa_curve_free(whole);
     return made(status, &c);
+}
+
+static dpa_curve *make_diluted_gaussian(int level) {
+    return diluted(make_gaussian(level));
+}
+
+static dpa_curve *make_diluted_dp(int level) {
+    return diluted(make_approximate_dp(level));
+}
+
+static dpa_curve *make_diluted_points(int level) {
+    return diluted(make_points(level));
 }
 
 /* A discrete pair with masses that only one side has, growing with the level. */
@@ -81,7 +93,9 @@ static const family families[KINDS] = {
     {"laplace", make_laplace},
     {"subsampled", make_subsampled},
     {"points", make_points},
-    {"diluted", make_diluted},
+    {"diluted gaussian", make_diluted_gaussian},
+    {"diluted dp", make_diluted_dp},
+    {"diluted points", make_diluted_points},
     {"masses", make_masses},
 };
 
