@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The beta law. nmath's pbeta (TOMS 708, here from R 4.2.2) is as good as doubles allow down to
- * 1e-240; below, something inside it underflows, and it is off by up to 29 % (upper tail at x =
- * 0.4037, a = 14.72, b = 1449.7), while its logarithms sum 1e7 terms or print that they underflow.
- * So far out a continued fraction needs about ten steps. nmath's dbeta forms (a+b−1)−a and has 7
- * digits left at a = 1e9, b = 1/2; here the smaller shape always goes first. */
+/* The beta law. nmath's pbeta (TOMS 708, here from R 4.2.2) agreed with a continued fraction at a
+ * million random points with tails above 1e-240; below, something inside it underflows: against
+ * mpmath it is off by 1, 23 and 29 % at three points (the last: upper tail at x = 0.4037, a
+ * = 14.72, b = 1449.7), while its logarithms sum 1e7 terms or print that they underflow. So far out
+ * the fraction needs about ten steps. nmath's dbeta forms (a+b−1)−a and has 7 digits left at a =
+ * 1e9, b = 1/2; here the smaller shape always goes first. */
 #include <Rmath.h>
 #include <float.h>
 #include <math.h>

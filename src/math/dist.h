@@ -3,14 +3,15 @@
  * our own where it is not (beta.c, quantile.c, normal.c). Outside the domain: NaN. Nothing is ever
  * printed.
  *
- * Accuracy, measured against 25 digits by tests/known/test_dist.c (shapes and counts to 1e9, tails
- * to 1e-300, logarithms to −1e10), relative: normal cdf, quantile, log interval          1e-15
- *   beta, binomial, t, gamma cdf                1e-13 + 4 units in the last place of the argument
- * times the condition x·F'(x)/F(x), which at a = b = 1e9 and a tail of 1e-300 makes 1e-9: x itself
- * cannot say more their quantiles, cp and jeffreys limits     1e-13 The logarithm of a tail has
- * that error relative to the logarithm: of a tail e^-1e10 six digits are known, as of any number
- * told by a logarithm of 1e10. A quantile below 2e-308 is given as good as a denormal (or 0) can
- * be. */
+ * Accuracy, relative, as checked against 25 digits by tests/known/test_dist.c:
+ *   normal quantile, log interval            1e-15 (logarithms of levels to −1e10)
+ *   normal, beta, binomial, gamma, t cdf     1e-13 + 4 units in the last place of the argument
+ * times the condition x·F'(x)/F(x): x itself cannot say more quantiles, cp and jeffreys limits
+ * 1e-13 Range of that table: beta and binomial shapes and counts to 1e9, gamma shapes to 1e4, t to
+ * 1e6 degrees; levels to 1e-300 (t quantile 1e-100). Beyond it (shapes from 1e-3, gamma and t to
+ * 1e9) only that results are numbers and agree with their inverses is tested. The logarithm of a
+ * tail has its error relative to the logarithm. A quantile below 2e-308 is as good as a denormal
+ * (or 0) can be. */
 #ifndef DPA_MATH_DIST_H
 #define DPA_MATH_DIST_H
 
