@@ -42,6 +42,50 @@ DPA_API int32_t dpa_dataset_label(const dpa_dataset *data, size_t row);
 DPA_API dpa_status dpa_dataset_set_row(dpa_dataset *data, size_t row, const float *x, int32_t label,
                                        dpa_error *err) DPA_MUST_USE;
 
+typedef enum dpa_format {
+    DPA_FORMAT_ARRAYS, /* path [rows × …] and labels [rows]: NPY, IDX; or an NPZ with x and y */
+    DPA_FORMAT_TABLE,  /* CSV: text columns become one column per value (one-hot) */
+    DPA_FORMAT_WORDS,  /* a table with a text and a label: counts of the most frequent words */
+    DPA_FORMAT_CIFAR,  /* CIFAR-10 binary: 1 + 3072 bytes a row */
+    DPA_FORMAT_FANN    /* "rows inputs outputs", then inputs and outputs in turns */
+} dpa_format;
+
+/* gzip and xz are undone; the first file in a tar archive is the table. */
+typedef struct dpa_dataset_opts {
+    dpa_format format;  /* arrays */
+    const char *path;   /* features */
+    const char *labels; /* arrays: the file of the labels; NULL: inside the NPZ */
+    /* Tables. Columns without a header are c1, c2, … */
+    const char *label;              /* the column of the label; NULL: the last */
+    const char *strip;              /* characters cut from the end of labels; NULL: none */
+    char separator;                 /* ',' */
+    int has_header;                 /* 1 */
+    const char *comment;            /* lines that start so are skipped; NULL: none */
+    const char *const *ignore;      /* columns to leave out, NULL-ended; NULL: none */
+    const char *const *categorical; /* numeric columns to one-hot all the same; as above */
+    const char *text;               /* words: the column of the text ("sentence") */
+    size_t vocabulary;              /* words: how many (1000) */
+} dpa_dataset_opts;
+
+DPA_API void dpa_dataset_opts_init(dpa_dataset_opts *opts);
+/* Bytes are divided by 255. With `like`, columns, values, words, classes and shape are those of a
+ * data set that was read before without `like` (the training part): a value that it does not know
+ * has no column, a label that it does not know is an error. */
+DPA_API dpa_status dpa_dataset_read(const dpa_dataset_opts *opts, const dpa_dataset *like,
+                                    dpa_dataset **out, dpa_error *err) DPA_MUST_USE;
+/* What the columns became, one a line ("age number", "sex: Female, Male"); "" when there is nothing
+ * to say. */
+DPA_API const char *dpa_dataset_schema(const dpa_dataset *data);
+/* Mean 0 and deviation 1 by the given rows of `fit` (NULL: the first `count`) for each feature,
+ * applied to all rows of `fit` and, with the same numbers, of `also` (NULL: none). Features that
+ * are 0 or 1 in all these rows, and constant ones, stay as they are. */
+DPA_API dpa_status dpa_dataset_standardise(dpa_dataset *fit, const size_t *rows, size_t count,
+                                           dpa_dataset *also, dpa_error *err) DPA_MUST_USE;
+/* Row ids from "0..5000" (first up to, not including, last) or from a file with one id a line or an
+ * integer array; each below `rows`. Free with free(). */
+DPA_API dpa_status dpa_ids_read(const char *spec, size_t rows, size_t **out, size_t *count,
+                                dpa_error *err) DPA_MUST_USE;
+
 /* ---- Models ---- */
 
 typedef enum dpa_loss {

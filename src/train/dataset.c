@@ -72,6 +72,8 @@ void dpa_dataset_free(dpa_dataset *data) {
     if (data == NULL) return;
     free(data->x);
     free(data->label);
+    free(data->schema);
+    dpa__encoder_free(data->encoder);
     free(data);
 }
 

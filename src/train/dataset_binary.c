@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Two formats of one file each: CIFAR-10's bytes and FANN's text. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/stream.h"
+#include "train/dataset.h"
+
+enum { SIDE = 32, COLOURS = 3, PLANE = SIDE * SIDE, RECORD = 1 + COLOURS * PLANE };
+
+static dpa_status read_all(const char *path, char **bytes, size_t *size, dpa_error *err) {
+    dpa__stream *stream = NULL;
+    DPA_TRY(dpa__stream_open(path, &stream, err));
+    const dpa_status status = dpa__stream_read_all(stream, bytes, size, err);
+    dpa__stream_close(stream);
+    return status;
+}
+
+/* The file has a plane per colour; we keep the colours of a pixel together. */
+static dpa_status from_records(const char *path, const unsigned char *bytes, size_t rows,
+                               dpa_dataset **out, dpa_error *err) {
+    DPA_TRY(dpa__dataset_alloc(rows, (dpa_shape){SIDE, SIDE, COLOURS}, 10, out, err));
+    for (size_t r = 0; r < rows; ++r) {
+        const unsigned char *record = bytes + r * RECORD;
+        if (record[0] > 9) {
+            dpa_dataset_free(*out);
+            *out = NULL;
+            return dpa__fail_offset(err, DPA_BAD_INPUT, path, r * RECORD,
+                                    "label %d, expected 0 to 9", record[0]);
+        }
+        (*out)->label[r] = record[0];
+        float *x = (*out)->x + r * COLOURS * PLANE;
+        for (size_t p = 0; p < PLANE; ++p)
+            for (size_t c = 0; c < COLOURS; ++c)
+                x[p * COLOURS + c] = (float)record[1 + c * PLANE + p] / 255.0F;
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa__dataset_cifar(const dpa_dataset_opts *opts, const dpa_dataset *like,
+                              dpa_dataset **out, dpa_error *err) {
+    (void)like;
+    char *bytes = NULL;
+    size_t size;
+    DPA_TRY(read_all(opts->path, &bytes, &size, err));
+    dpa_status status = DPA_OK;
+    if (size == 0 || size % RECORD != 0)
+        status = dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
+                                "%zu bytes: expected records of %d (label, then 32 × 32 pixels in "
+                                "three colours)",
+                                size, RECORD);
+    if (status == DPA_OK)
+        status = from_records(opts->path, (const unsigned char *)bytes, size / RECORD, out, err);
+    free(bytes);
+    return status;
+}
+
+/* ---- FANN ---- */
+
+typedef struct text_reader {
+    const char *path, *start, *at, *end;
+} text_reader;
+
+static uint64_t line_of(const text_reader *t) {
+    uint64_t line = 1;
+    for (const char *c = t->start; c < t->at; ++c) line += *c == '\n';
+    return line;
+}
+
+static dpa_status next_number(text_reader *t, double *out, dpa_error *err) {
+    while (t->at < t->end && strchr(" \t\r\n", *t->at) != NULL) ++t->at;
+    const dpa__number result = dpa__number_parse(&t->at, t->end, out);
+    if (result == DPA__NUMBER_OK && isfinite(*out)) return DPA_OK;
+    char excerpt[DPA__EXCERPT_SIZE];
+    return dpa__fail_line(err, DPA_BAD_INPUT, t->path, line_of(t), 0,
+                          t->at == t->end ? "the file ends early: expected a number%s"
+                                          : "expected a finite number, found \"%s\"",
+                          t->at == t->end ? "" : dpa__excerpt(excerpt, t->at, t->end));
+}
+
+/* One output: 0 or 1 by its half; several: the largest. */
+static dpa_status read_rows(text_reader *t, size_t outputs, dpa_dataset *data, dpa_error *err) {
+    for (size_t r = 0; r < data->rows; ++r) {
+        double v = 0.0, best = 0.0;
+        for (size_t i = 0; i < data->features; ++i) {
+            DPA_TRY(next_number(t, &v, err));
+            data->x[r * data->features + i] = (float)v;
+        }
+        for (size_t k = 0; k < outputs; ++k) {
+            DPA_TRY(next_number(t, &v, err));
+            if (outputs == 1) data->label[r] = v > 0.5;
+            if (outputs > 1 && (k == 0 || v > best)) {
+                best = v;
+                data->label[r] = (int32_t)k;
+            }
+        }
+    }
+    return DPA_OK;
+}
+
+static dpa_status read_fann(text_reader *t, dpa_dataset **out, dpa_error *err) {
+    double head[3];
+    for (int i = 0; i < 3; ++i) {
+        DPA_TRY(next_number(t, &head[i], err));
+        /* At least two characters a number: a header cannot ask for more than the file can hold. */
+        if (!(head[i] >= 1.0 && head[i] <= (double)(t->end - t->start) &&
+              head[i] == floor(head[i])))
+            return dpa__fail_line(err, DPA_BAD_INPUT, t->path, 1, 0,
+                                  "expected three whole numbers: rows, inputs, outputs");
+    }
+    if (head[0] * (head[1] + head[2]) > (double)(t->end - t->start))
+        return dpa__fail_line(err, DPA_BAD_INPUT, t->path, 1, 0,
+                              "%g rows of %g + %g numbers are more than the file holds", head[0],
+                              head[1], head[2]);
+    const size_t outputs = (size_t)head[2];
+    DPA_TRY(dpa__dataset_alloc((size_t)head[0], (dpa_shape){1, 1, (size_t)head[1]},
+                               outputs > 1 ? outputs : 2, out, err));
+    dpa_status status = read_rows(t, outputs, *out, err);
+    while (t->at < t->end && strchr(" \t\r\n", *t->at) != NULL) ++t->at;
+    if (status == DPA_OK && t->at < t->end)
+        status = dpa__fail_line(err, DPA_BAD_INPUT, t->path, line_of(t), 0,
+                                "more numbers than the first line says");
+    if (status != DPA_OK) {
+        dpa_dataset_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+dpa_status dpa__dataset_fann(const dpa_dataset_opts *opts, const dpa_dataset *like,
+                             dpa_dataset **out, dpa_error *err) {
+    char *bytes = NULL;
+    size_t size;
+    DPA_TRY(read_all(opts->path, &bytes, &size, err));
+    text_reader t = {opts->path, bytes, bytes, bytes + size};
+    dpa_status status = read_fann(&t, out, err);
+    if (status == DPA_OK && like != NULL && (*out)->classes > like->classes) {
+        dpa_dataset_free(*out);
+        *out = NULL;
+        status = dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
+                                "more outputs than in the training part");
+    }
+    free(bytes);
+    return status;
+}

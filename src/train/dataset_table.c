@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables to features: numeric columns as they are, text columns one-hot, the label by its list of
+ * values. What was inferred is kept as text for people (dpa_dataset_schema). */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/stream.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "train/dataset.h"
+
+enum { MAX_VALUES = 1000, TAR_BLOCK = 512 };
+
+dpa_status dpa__names_add(dpa__names *names, const char *text, size_t length, dpa_error *err) {
+    char **grown = dpa__realloc(names->item, names->count + 1, sizeof *grown, err);
+    if (grown == NULL) return DPA_NO_MEMORY;
+    names->item = grown;
+    char *copy = dpa__malloc(length + 1, 1, err);
+    if (copy == NULL) return DPA_NO_MEMORY;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    names->item[names->count++] = copy;
+    return DPA_OK;
+}
+
+void dpa__names_free(dpa__names *names) {
+    for (size_t i = 0; i < names->count; ++i) free(names->item[i]);
+    free(names->item);
+    *names = (dpa__names){0};
+}
+
+ptrdiff_t dpa__names_find(const dpa__names *names, const char *text) {
+    for (size_t i = 0; i < names->count; ++i)
+        if (strcmp(names->item[i], text) == 0) return (ptrdiff_t)i;
+    return -1;
+}
+
+void dpa__encoder_free(dpa__encoder *encoder) {
+    if (encoder == NULL) return;
+    for (size_t c = 0; c < encoder->columns; ++c) {
+        free(encoder->column[c].name);
+        dpa__names_free(&encoder->column[c].value);
+    }
+    free(encoder->column);
+    dpa__names_free(&encoder->label);
+    dpa__names_free(&encoder->word);
+    free(encoder);
+}
+
+/* ---- opening ---- */
+
+/* The first plain file of a tar archive: POSIX header, size in octal at byte 124. */
+static dpa_status tar_member(const char *path, const char *bytes, size_t size, const char **start,
+                             size_t *length, dpa_error *err) {
+    for (size_t at = 0; at + TAR_BLOCK <= size && bytes[at] != '\0';) {
+        char octal[13] = {0};
+        memcpy(octal, bytes + at + 124, 12);
+        const size_t member = strtoul(octal, NULL, 8);
+        const char type = bytes[at + 156];
+        if (member > size - at - TAR_BLOCK)
+            return dpa__fail_offset(err, DPA_BAD_INPUT, path, at,
+                                    "the archive ends before its file");
+        if (type == '0' || type == '\0') {
+            *start = bytes + at + TAR_BLOCK;
+            *length = member;
+            return DPA_OK;
+        }
+        at += TAR_BLOCK + (member + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
+    }
+    return dpa__fail_file(err, DPA_BAD_INPUT, path, "no file in this archive");
+}
+
+static int is_tar(dpa__stream *stream) {
+    size_t count;
+    const unsigned char *window = dpa__stream_window(stream, &count);
+    return count >= TAR_BLOCK && memcmp(window + 257, "ustar", 5) == 0;
+}
+
+static dpa_status table_from_tar(dpa__stream *stream, const dpa_table_opts *opts, dpa_table **out,
+                                 dpa_error *err) {
+    char *bytes = NULL;
+    const char *member = NULL;
+    size_t size = 0, length = 0;
+    DPA_TRY(dpa__stream_read_all(stream, &bytes, &size, err));
+    const char *name = dpa__stream_name(stream);
+    dpa__stream *inner = NULL;
+    dpa_status status = tar_member(name, bytes, size, &member, &length, err);
+    if (status == DPA_OK) status = dpa__stream_open_memory(name, member, length, &inner, err);
+    if (status == DPA_OK) status = dpa__table_from_stream(inner, opts, out, err);
+    dpa__stream_close(inner);
+    free(bytes);
+    return status;
+}
+
+dpa_status dpa__open_table(const dpa_dataset_opts *opts, const char *const *text, dpa_table **out,
+                           dpa_error *err) {
+    dpa_table_opts table;
+    dpa_table_opts_init(&table);
+    table.separator = opts->separator;
+    table.has_header = opts->has_header;
+    table.comment = opts->comment;
+    table.text = text;
+    dpa__stream *stream = NULL;
+    DPA_TRY(dpa__stream_open(opts->path, &stream, err));
+    dpa_status status = dpa__stream_need(stream, TAR_BLOCK, err);
+    if (status == DPA_OK)
+        status = is_tar(stream) ? table_from_tar(stream, &table, out, err)
+                                : dpa__table_from_stream(stream, &table, out, err);
+    dpa__stream_close(stream);
+    return status;
+}
+
+/* ---- labels ---- */
+
+static int is_whole(const char *text) {
+    size_t i = text[0] == '-' ? 1 : 0;
+    if (text[i] == '\0' || strlen(text) > 15) return 0;
+    for (; text[i] != '\0'; ++i)
+        if (!isdigit((unsigned char)text[i])) return 0;
+    return 1;
+}
+
+static int by_whole(const void *a, const void *b) {
+    const long long x = atoll(*(char *const *)a), y = atoll(*(char *const *)b);
+    return (x > y) - (x < y);
+}
+
+/* The text without the characters of `strip` at its end. */
+static size_t stripped(const char *text, const char *strip) {
+    size_t length = strlen(text);
+    while (strip != NULL && length > 0 && strchr(strip, text[length - 1]) != NULL) --length;
+    return length;
+}
+
+static dpa_status list_labels(const dpa_table *table, size_t column, const char *strip,
+                              dpa__names *out, dpa_error *err) {
+    int whole = 1;
+    for (size_t l = 0; l < dpa_table_levels(table, column); ++l) {
+        const char *level = dpa_table_level(table, column, l);
+        DPA_TRY(dpa__names_add(out, level, stripped(level, strip), err));
+        char *last = out->item[out->count - 1];
+        if (!is_whole(last)) whole = 0;
+        if (dpa__names_find(out, last) < (ptrdiff_t)out->count - 1) { /* the same but for strip */
+            free(last);
+            --out->count;
+        }
+    }
+    if (whole) qsort(out->item, out->count, sizeof *out->item, by_whole);
+    return DPA_OK;
+}
+
+dpa_status dpa__encode_labels(const dpa_table *table, size_t column, const dpa_dataset_opts *opts,
+                              dpa__encoder *made, const dpa__encoder *like, dpa_dataset *data,
+                              dpa_error *err) {
+    if (like == NULL) DPA_TRY(list_labels(table, column, opts->strip, &made->label, err));
+    const dpa__names *names = like != NULL ? &like->label : &made->label;
+    const size_t levels = dpa_table_levels(table, column);
+    int32_t *code = DPA_NEW_ARRAY(int32_t, levels, err);
+    if (code == NULL) return DPA_NO_MEMORY;
+    dpa_status status = DPA_OK;
+    for (size_t l = 0; l < levels && status == DPA_OK; ++l) {
+        const char *level = dpa_table_level(table, column, l);
+        dpa__names one = {0};
+        status = dpa__names_add(&one, level, stripped(level, opts->strip), err);
+        if (status == DPA_OK) code[l] = (int32_t)dpa__names_find(names, one.item[0]);
+        if (status == DPA_OK && code[l] < 0)
+            status =
+                dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
+                               "label \"%.60s\" is not among those of the training part", level);
+        dpa__names_free(&one);
+    }
+    const uint32_t *codes = dpa_table_codes(table, column);
+    for (size_t r = 0; status == DPA_OK && r < data->rows; ++r) data->label[r] = code[codes[r]];
+    free(code);
+    if (status == DPA_OK) data->classes = names->count;
+    return status;
+}
+
+/* ---- columns ---- */
+
+static int is_listed(const char *const *list, const char *name) {
+    for (; list != NULL && *list != NULL; ++list)
+        if (strcmp(*list, name) == 0) return 1;
+    return 0;
+}
+
+/* Every name that the options list must be a column. */
+static dpa_status check_listed(const dpa_table *table, const char *const *list, const char *path,
+                               dpa_error *err) {
+    for (; list != NULL && *list != NULL; ++list)
+        if (dpa_table_find(table, *list) < 0)
+            return dpa__fail_file(err, DPA_BAD_INPUT, path, "there is no column \"%.60s\"", *list);
+    return DPA_OK;
+}
+
+/* Makes the encoder from the training part. */
+static dpa_status infer(const dpa_table *table, size_t label, const dpa_dataset_opts *opts,
+                        dpa__encoder *encoder, dpa_error *err) {
+    DPA_TRY(check_listed(table, opts->ignore, opts->path, err));
+    DPA_TRY(check_listed(table, opts->categorical, opts->path, err));
+    encoder->column = dpa__calloc(dpa_table_columns(table), sizeof(dpa__feature), err);
+    if (encoder->column == NULL) return DPA_NO_MEMORY;
+    size_t features = 0;
+    for (size_t c = 0; c < dpa_table_columns(table); ++c) {
+        const char *name = dpa_table_name(table, c);
+        if (c == label || is_listed(opts->ignore, name)) continue;
+        dpa__feature *column = &encoder->column[encoder->columns++];
+        column->name = dpa__strdup(name, err);
+        if (column->name == NULL) return DPA_NO_MEMORY;
+        column->first = features;
+        column->one_hot = dpa_table_kind(table, c) == DPA_COLUMN_TEXT;
+        const size_t values = column->one_hot ? dpa_table_levels(table, c) : 0;
+        if (values > MAX_VALUES)
+            return dpa__fail_file(
+                err, DPA_BAD_INPUT, opts->path,
+                "column %s has %zu different texts: ignore it, or make it numbers", name, values);
+        for (size_t l = 0; l < values; ++l) {
+            const char *level = dpa_table_level(table, c, l);
+            DPA_TRY(dpa__names_add(&column->value, level, strlen(level), err));
+        }
+        features += column->one_hot ? values : 1;
+    }
+    if (features == 0)
+        return dpa__fail_file(err, DPA_BAD_INPUT, opts->path, "no column is left but the label");
+    return DPA_OK;
+}
+
+static size_t feature_count(const dpa__encoder *encoder) {
+    const dpa__feature *last = &encoder->column[encoder->columns - 1];
+    return last->first + (last->one_hot ? last->value.count : 1);
+}
+
+static dpa_status encode_values(const dpa_table *table, size_t c, const dpa__feature *column,
+                                dpa_dataset *data, dpa_error *err) {
+    const size_t levels = dpa_table_levels(table, c);
+    ptrdiff_t *place = DPA_NEW_ARRAY(ptrdiff_t, levels, err);
+    if (place == NULL) return DPA_NO_MEMORY;
+    for (size_t l = 0; l < levels; ++l)
+        place[l] = dpa__names_find(&column->value, dpa_table_level(table, c, l));
+    const uint32_t *codes = dpa_table_codes(table, c);
+    for (size_t r = 0; r < data->rows; ++r)
+        if (place[codes[r]] >= 0)
+            data->x[r * data->features + column->first + (size_t)place[codes[r]]] = 1.0F;
+    free(place);
+    return DPA_OK;
+}
+
+static dpa_status encode(const dpa_table *table, const dpa__encoder *encoder, const char *path,
+                         dpa_dataset *data, dpa_error *err) {
+    for (size_t i = 0; i < encoder->columns; ++i) {
+        const dpa__feature *column = &encoder->column[i];
+        const ptrdiff_t found = dpa_table_find(table, column->name);
+        if (found < 0)
+            return dpa__fail_file(err, DPA_BAD_INPUT, path, "there is no column \"%s\"",
+                                  column->name);
+        const size_t c = (size_t)found;
+        if (column->one_hot) {
+            DPA_TRY(encode_values(table, c, column, data, err));
+            continue;
+        }
+        const double *numbers = dpa_table_numbers(table, c);
+        if (numbers == NULL)
+            return dpa__fail_line(err, DPA_BAD_INPUT, path, dpa_table_text_line(table, c), 0,
+                                  "column %s: expected numbers, as in the training part",
+                                  column->name);
+        for (size_t r = 0; r < data->rows; ++r)
+            data->x[r * data->features + column->first] = (float)numbers[r];
+    }
+    return DPA_OK;
+}
+
+static dpa_status describe(const dpa__encoder *encoder, const char *label, char **out,
+                           dpa_error *err) {
+    dpa__text text = {0};
+    for (size_t i = 0; i < encoder->columns; ++i) {
+        const dpa__feature *column = &encoder->column[i];
+        dpa__text_printf(&text, "%s%s", column->name, column->one_hot ? ":" : " number");
+        for (size_t v = 0; v < column->value.count; ++v)
+            dpa__text_printf(&text, "%s%s", v > 0 ? ", " : " ", column->value.item[v]);
+        dpa__text_add(&text, "\n");
+    }
+    dpa__text_printf(&text, "%s is the label:", label);
+    for (size_t v = 0; v < encoder->label.count; ++v)
+        dpa__text_printf(&text, "%s%s", v > 0 ? ", " : " ", encoder->label.item[v]);
+    dpa__text_add(&text, "\n");
+    return dpa__text_take(&text, out, err);
+}
+
+/* ---- the whole ---- */
+
+static dpa_status from_table(const dpa_table *table, const dpa_dataset_opts *opts,
+                             const dpa__encoder *like, dpa_dataset **out, dpa_error *err) {
+    const ptrdiff_t found = opts->label != NULL ? dpa_table_find(table, opts->label)
+                                                : (ptrdiff_t)dpa_table_columns(table) - 1;
+    if (found < 0)
+        return dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
+                              "missing labels: there is no column \"%.60s\"", opts->label);
+    dpa__encoder *made = DPA_NEW(dpa__encoder, err);
+    if (made == NULL) return DPA_NO_MEMORY;
+    dpa_dataset *data = NULL;
+    dpa_status status = like == NULL ? infer(table, (size_t)found, opts, made, err) : DPA_OK;
+    const dpa__encoder *encoder = like != NULL ? like : made;
+    if (status == DPA_OK)
+        status = dpa__dataset_alloc(dpa_table_rows(table),
+                                    (dpa_shape){1, 1, feature_count(encoder)}, 2, &data, err);
+    if (status == DPA_OK) status = encode(table, encoder, opts->path, data, err);
+    if (status == DPA_OK)
+        status = dpa__encode_labels(table, (size_t)found, opts, made, like, data, err);
+    if (status == DPA_OK && like == NULL)
+        status = describe(made, dpa_table_name(table, (size_t)found), &data->schema, err);
+    if (status != DPA_OK) {
+        dpa__encoder_free(made);
+        dpa_dataset_free(data);
+        return status;
+    }
+    data->encoder = made;
+    *out = data;
+    return DPA_OK;
+}
+
+/* Columns that must stay text: the label, what is listed, what was one-hot in the training part.
+ * The label may be "the last column", whose name is not known before reading: then the table is
+ * read twice. */
+static dpa_status text_columns(const dpa_dataset_opts *opts, const dpa__encoder *like,
+                               const char *label, const char ***out, dpa_error *err) {
+    size_t count = 2 + (like != NULL ? like->columns : 0), n = 0;
+    for (const char *const *c = opts->categorical; c != NULL && *c != NULL; ++c) ++count;
+    const char **list = dpa__calloc(count, sizeof *list, err);
+    if (list == NULL) return DPA_NO_MEMORY;
+    list[n++] = label;
+    for (const char *const *c = opts->categorical; c != NULL && *c != NULL; ++c) list[n++] = *c;
+    for (size_t c = 0; like != NULL && c < like->columns; ++c)
+        if (like->column[c].one_hot && !is_listed(list, like->column[c].name))
+            list[n++] = like->column[c].name;
+    *out = list;
+    return DPA_OK;
+}
+
+static dpa_status last_column(const dpa_dataset_opts *opts, char **out, dpa_error *err) {
+    dpa_table *table = NULL;
+    DPA_TRY(dpa__open_table(opts, NULL, &table, err));
+    const size_t columns = dpa_table_columns(table);
+    *out = columns > 0 ? dpa__strdup(dpa_table_name(table, columns - 1), err) : NULL;
+    dpa_table_free(table);
+    if (columns == 0) return dpa__fail_file(err, DPA_BAD_INPUT, opts->path, "no columns");
+    return *out != NULL ? DPA_OK : DPA_NO_MEMORY;
+}
+
+dpa_status dpa__dataset_table(const dpa_dataset_opts *opts, const dpa_dataset *like,
+                              dpa_dataset **out, dpa_error *err) {
+    if (like != NULL && (like->encoder == NULL || like->encoder->columns == 0))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "the training part was not read from a table");
+    const dpa__encoder *encoder = like != NULL ? like->encoder : NULL;
+    char *last = NULL;
+    if (opts->label == NULL) DPA_TRY(last_column(opts, &last, err));
+    const char **text = NULL;
+    dpa_table *table = NULL;
+    dpa_status status = text_columns(opts, encoder, last != NULL ? last : opts->label, &text, err);
+    if (status == DPA_OK) status = dpa__open_table(opts, text, &table, err);
+    if (status == DPA_OK) status = from_table(table, opts, encoder, out, err);
+    dpa_table_free(table);
+    free(text);
+    free(last);
+    return status;
+}
