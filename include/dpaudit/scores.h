@@ -41,6 +41,11 @@ DPA_API const dpa_estimator *dpa_estimator_at(size_t index);
 DPA_API dpa_status dpa_estimate_counts(const dpa_counts *counts, const dpa_request *request,
                                        dpa_results *results, dpa_error *err) DPA_MUST_USE;
 
+/* The same from scores, which must be prepared (dpa_scores_prepare). Without request->select:
+ * ranks, `simultaneous` for Clopper–Pearson limits, `split` for the others. */
+DPA_API dpa_status dpa_estimate_scores(const dpa_scores *scores, const dpa_request *request,
+                                       dpa_results *results, dpa_error *err) DPA_MUST_USE;
+
 /* The joint posterior as a function: of ε for every family, at the request's δ. Posterior mass that
  * sits at ε = 0 exactly is `atom`. */
 typedef struct dpa_posterior_point {

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The crossing probability of a one-sided boundary by order statistics.
+ *
+ * U_(i) ≥ a_i for all i says that fewer than i of n uniform points lie below a_i. Let the points
+ * come from a Poisson process of rate n, condition on n of them at the end: then the number N of
+ * points below a_i moves by independent Poisson steps, and
+ *   q_i(j) = Pr[N(a_i) = j, never crossed] = Σ_k q_{i−1}(j−k)·Pois(k; n(a_i − a_{i−1})), j < i.
+ * All terms are positive: nothing cancels. j is kept within ten deviations below its mean (1e-23),
+ * and a step has mean about 1, hence n^1.5 operations. */
+#include "estimate/berkjones.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "math/dist.h"
+#include "math/root.h"
+
+enum { KERNEL = 512 };
+
+static double log_poisson(double k, double mean) {
+    return mean > 0 ? k * log(mean) - mean - lgamma(k + 1) : (k > 0 ? -HUGE_VAL : 0);
+}
+
+/* Poisson weights from 0 on until they are below 1e-22; gives how many. */
+static size_t kernel_of(double mean, double *weight) {
+    size_t k = 0;
+    double w = exp(-mean);
+    do {
+        weight[k++] = w;
+        w *= mean / (double)k;
+    } while (k < KERNEL && (w > 1e-22 || (double)k < mean));
+    return k;
+}
+
+/* states[j−low] for j in [low, high); out may not be states. */
+typedef struct window {
+    double *states, *next;
+    size_t low, high;
+} window;
+
+static void step(window *w, const double *kernel, size_t count, size_t low, size_t high) {
+    memset(w->next, 0, (high - low) * sizeof *w->next);
+    for (size_t k = 0; k < count; ++k) {
+        const size_t from = w->low + k > low ? w->low : low - k;
+        const size_t to = w->high + k < high ? w->high : high - k;
+        if (from >= to || high < k) continue;
+        const double *in = w->states + (from - w->low);
+        double *restrict out = w->next + (from + k - low);
+        const double weight = kernel[k];
+        for (size_t j = 0; j < to - from; ++j) out[j] += weight * in[j];
+    }
+    double *swap = w->states;
+    w->states = w->next;
+    w->next = swap;
+    w->low = low;
+    w->high = high;
+}
+
+/* Lowest count worth keeping when `mean` are expected. */
+static size_t lowest(double mean) {
+    const double low = mean - 10 * sqrt(mean) - 30;
+    return low > 0 ? (size_t)low : 0;
+}
+
+static double finish(const window *w, size_t n, double last) {
+    const double size = (double)n, rest = size * (1 - last);
+    const double whole = log_poisson(size, size);
+    double stay = 0;
+    for (size_t j = w->low; j < w->high; ++j) {
+        const double mass = w->states[j - w->low];
+        if (mass > 0) stay += exp(log(mass) + log_poisson(size - (double)j, rest) - whole);
+    }
+    return fmin(fmax(1 - stay, 0), 1);
+}
+
+dpa_status dpa__berkjones_crossing(size_t n, double gamma, double *out, dpa_error *err) {
+    if (n == 0 || !(gamma > 0 && gamma < 1))
+        return dpa__fail(err, DPA_INTERNAL, "Berk-Jones: n = %zu, gamma = %g", n, gamma);
+    const size_t width = (size_t)(24 * sqrt((double)n)) + 600;
+    double *memory = DPA_NEW_ARRAY(double, 2 * width, err);
+    if (memory == NULL) return DPA_NO_MEMORY;
+    window w = {memory, memory + width, 0, 1};
+    double kernel[KERNEL], before = 0;
+    w.states[0] = 1;
+    for (size_t i = 1; i <= n; ++i) {
+        const double a = dpa__beta_quantile(gamma, (double)i, (double)(n - i) + 1, DPA_LOWER);
+        const size_t count = kernel_of((double)n * fmax(a - before, 0), kernel);
+        const size_t low = lowest((double)n * a), high = i;
+        if (high - low > width) {
+            free(memory);
+            return dpa__fail(err, DPA_NUMERIC, "Berk-Jones: gamma = %g is out of range", gamma);
+        }
+        step(&w, kernel, count, low < w.low ? w.low : low, high);
+        before = a;
+    }
+    *out = finish(&w, n, before);
+    free(memory);
+    return DPA_OK;
+}
+
+typedef struct search {
+    size_t n;
+    double p;
+    dpa_status status;
+    dpa_error *err;
+} search;
+
+static double excess(double log_gamma, void *user) {
+    search *s = user;
+    double crossing;
+    if (s->status == DPA_OK)
+        s->status = dpa__berkjones_crossing(s->n, exp(log_gamma), &crossing, s->err);
+    return s->status == DPA_OK ? log(crossing / s->p) : (double)NAN;
+}
+
+dpa_status dpa__berkjones_exact(size_t n, double p, double *gamma, dpa_error *err) {
+    search s = {n, p, DPA_OK, err};
+    dpa__bracket root;
+    *gamma = p;
+    if (n == 1) return DPA_OK;
+    /* union bound below; above, one order statistic alone */
+    const dpa_status status =
+        dpa__root(excess, &s, log(p / (double)n), log(p), 1e-10, 0, &root, err);
+    if (s.status != DPA_OK) return s.status;
+    if (status != DPA_OK) return status;
+    *gamma = exp(root.lower);
+    return DPA_OK;
+}

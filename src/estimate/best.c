@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which corner of the ROC gives the largest lower bound.
+ *
+ * Corners are ranked by a cheap large-sample value of the bound (arcsine limits of both rates). Up
+ * to KEEP corners all are looked at; of more, the KEEP best by that rank. In this order most are
+ * turned down by one test at the best t so far: is the corner's rectangle (or enough of its
+ * posterior) still inside the region of the member at t? Only those that pass cost a root. Whatever
+ * corner is found, a bound that holds for all of them holds for it: the rank decides how tight,
+ * never whether. */
+#include "estimate/best.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "estimate/methods.h"
+#include "estimate/posterior.h"
+#include "estimate/rates.h"
+#include "estimate/ratio.h"
+#include "evidence/scores_sort.h"
+#include "math/dist.h"
+
+enum { KEEP = 512 };
+
+dpa__objective dpa__objective_of(const dpa__entry *entry, const dpa__model *model,
+                                 const dpa_request *request) {
+    const double p = 1 - request->confidence, each = p / (request->sides == 1 ? 2 : 4);
+    return (dpa__objective){entry, model, p / request->sides, each, each};
+}
+
+/* sin² of the arcsine limit: right to a few percent of its distance, for ranking only. */
+static double rough_upper(double k, double n, double z) {
+    const double angle = asin(sqrt((k + 0.375) / (n + 0.75))) + 0.5 * z / sqrt(n + 0.5);
+    const double s = sin(angle < M_PI_2 ? angle : M_PI_2);
+    return s * s;
+}
+
+static double rough_value(const dpa__objective *o, const dpa__roc *roc, const dpa__corner *c,
+                          double z_fnr, double z_fpr) {
+    const double x = rough_upper((double)c->fn, (double)roc->members, z_fnr);
+    const double y = rough_upper((double)c->fp, (double)roc->nonmembers, z_fpr);
+    if (x + y >= 1) return 1 - x - y; /* negative, and still in the right order */
+    if (o->model->kind == DPA__MODEL_DP)
+        return log(fmax((1 - o->model->delta - y) / x, (1 - o->model->delta - x) / y));
+    return -dpa__norm_quantile(y, DPA_LOWER) - dpa__norm_quantile(x, DPA_LOWER);
+}
+
+typedef struct ranked {
+    double value;
+    size_t index;
+} ranked;
+
+static int by_value(const void *a, const void *b) {
+    const ranked *x = a, *y = b;
+    if (x->value != y->value) return x->value < y->value ? 1 : -1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* The best by rough value, best first. */
+static dpa_status rank_corners(const dpa__objective *o, const dpa__roc *roc, ranked *out,
+                               size_t *count, dpa_error *err) {
+    const int is_posterior = o->entry->from_counts == dpa__from_posterior;
+    const double z_fnr = dpa__norm_quantile(is_posterior ? o->p : o->level_fnr, DPA_UPPER) *
+                         (is_posterior ? M_SQRT1_2 : 1);
+    const double z_fpr = is_posterior ? z_fnr : dpa__norm_quantile(o->level_fpr, DPA_UPPER);
+    double *value = DPA_NEW_ARRAY(double, 2 * roc->count, err);
+    if (value == NULL) return DPA_NO_MEMORY;
+    double *sorted = value + roc->count;
+    for (size_t i = 0; i < roc->count; ++i)
+        sorted[i] = value[i] = rough_value(o, roc, &roc->items[i], z_fnr, z_fpr);
+    dpa_status status = dpa__sort_numbers(sorted, roc->count, err);
+    const double least = sorted[roc->count > KEEP ? roc->count - KEEP : 0];
+    *count = 0;
+    for (size_t i = 0; i < roc->count && *count < KEEP; ++i)
+        if (value[i] >= least) out[(*count)++] = (ranked){value[i], i};
+    qsort(out, *count, sizeof *out, by_value);
+    free(value);
+    return status;
+}
+
+/* Is the corner's own bound above t? With the member at t open. */
+static dpa_status is_better_rectangle(const dpa__objective *o, const dpa_counts *c,
+                                      const dpa__member *at, int *answer, double *t,
+                                      dpa_error *err) {
+    const dpa__limit limit = (dpa__limit)o->entry->variant;
+    const double x = dpa__rate_upper(limit, c->fn, c->fn + c->tp, o->level_fnr);
+    const double y = dpa__rate_upper(limit, c->fp, c->fp + c->tn, o->level_fpr);
+    *answer = x + y < 1 && dpa__member_fnr(at, y, at->end - y) > x;
+    if (!*answer) return DPA_OK;
+    double found;
+    const dpa_status status = dpa__model_locate(o->model, x, y, -1, &found, err);
+    if (status != DPA_OK) return status;
+    *answer = found > *t;
+    if (*answer) *t = found;
+    return DPA_OK;
+}
+
+static dpa_status is_better_posterior(const dpa__objective *o, const dpa_counts *c, int *answer,
+                                      double *t, dpa_error *err) {
+    const dpa__posterior posterior = dpa__posterior_of(c);
+    dpa__mass mass;
+    double found, error;
+    dpa_status status = dpa__posterior_mass(&posterior, o->model, *t, &mass, err);
+    *answer = 0;
+    if (status != DPA_OK || mass.value >= o->p) return status;
+    status = dpa__posterior_quantile(&posterior, o->model, o->p, &found, &error, err);
+    *answer = status == DPA_OK && found > *t;
+    if (*answer) *t = found;
+    return status;
+}
+
+static dpa_status is_better(const dpa__objective *o, const dpa_counts *c, const dpa__member *at,
+                            int *answer, double *t, dpa_error *err) {
+    double lower, upper;
+    if (o->entry->from_counts == dpa__from_rectangle)
+        return is_better_rectangle(o, c, at, answer, t, err);
+    if (o->entry->from_counts == dpa__from_posterior)
+        return is_better_posterior(o, c, answer, t, err);
+    *answer =
+        dpa__ratio_epsilon((dpa__ratio)o->entry->variant, c, o->p, 1, &lower, &upper) && lower > *t;
+    if (*answer) *t = lower;
+    return DPA_OK;
+}
+
+dpa_status dpa__best_corner(const dpa__objective *o, const dpa__roc *roc, size_t *index, double *t,
+                            dpa_error *err) {
+    const size_t room = roc->count < KEEP ? roc->count : KEEP;
+    size_t count = 0;
+    ranked *candidates = DPA_NEW_ARRAY(ranked, room, err);
+    if (candidates == NULL) return DPA_NO_MEMORY;
+    dpa_status status = rank_corners(o, roc, candidates, &count, err);
+    *t = 0;
+    *index = count > 0 ? candidates[0].index : 0;
+    dpa__member at = {0};
+    if (status == DPA_OK) status = dpa__member_open(o->model, *t, &at, err);
+    for (size_t i = 0; i < count && status == DPA_OK; ++i) {
+        const dpa_counts counts = dpa__roc_counts(roc, candidates[i].index);
+        int answer;
+        status = is_better(o, &counts, &at, &answer, t, err);
+        if (status != DPA_OK || !answer) continue;
+        *index = candidates[i].index;
+        dpa__member_close(&at);
+        status = dpa__member_open(o->model, fmin(*t, 1e300), &at, err);
+    }
+    dpa__member_close(&at);
+    free(candidates);
+    return status;
+}

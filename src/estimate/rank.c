@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A bound from ranks alone (methods.md, end of section 4; proof in docs/methods/rank.md).
+ *
+ * f-DP says that the rate W = Pr[an out-score is at least the in-score] has Pr[W ≤ a] ≤ 1−f(a), so
+ * a statistic that only grows when in-scores rise is stochastically largest for W* with CDF 1−f
+ * against uniform V. Its p-value (1+#{T*_b ≥ T})/(B+1) is valid for every B. With the same draws
+ * for all t, T*_b grows with t, so replicate b reaches T at some t_b; the hypothesis t is refuted
+ * while at most ⌊p(B+1)⌋−1 of the t_b are ≤ t, and the bound is the next t_b: an order statistic,
+ * found by bisection in which only undecided replicates are looked at.
+ *
+ * Where that would be slow, the normal law of U* (exact mean and deviation) takes its place; U* is
+ * skewed to the left for t > 0, so the normal tail is the larger one: the safe side. */
+#include "estimate/rank.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "math/dist.h"
+#include "math/root.h"
+
+/* Draws that are cheap, and the most that are made; replicates beyond 1/p that are wanted and
+ * needed. */
+static const double CHEAP = 4.2e6, MOST = 1.2e7, WANTED = 100, NEEDED = 20;
+
+dpa_status dpa__rank_parse(const char *method, dpa__rank_score *out, dpa_error *err) {
+    *out = DPA__RANK_AUC;
+    if (strcmp(method, "rank:slope") == 0)
+        *out = DPA__RANK_SLOPE;
+    else if (strcmp(method, "rank") != 0 && strcmp(method, "rank:auc") != 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "method: '%s' is neither rank:auc nor rank:slope",
+                         method);
+    return DPA_OK;
+}
+
+/* log −f′(v): the log likelihood ratio that the best attack on f sees at false positive rate v. */
+static double log_slope(const dpa__member *member, double v) {
+    if (member->kind == DPA__MODEL_GAUSSIAN) return dpa__norm_quantile(v, DPA_UPPER);
+    const double step = 0.01 * fmin(v, 1 - v);
+    const double rise =
+        dpa_curve_tpr(member->curve, v + step) - dpa_curve_tpr(member->curve, v - step);
+    return log(fmax(rise / (2 * step), 1e-300));
+}
+
+dpa_status dpa__rank_weights(dpa__rank_score score, const dpa__model *model, double t,
+                             size_t nonmembers, double **out, dpa_error *err) {
+    dpa__member member;
+    double *weights = DPA_NEW_ARRAY(double, nonmembers + 1, err);
+    *out = NULL;
+    if (weights == NULL) return DPA_NO_MEMORY;
+    if (score == DPA__RANK_SLOPE) {
+        const dpa_status status = dpa__member_open(model, t, &member, err);
+        if (status != DPA_OK) {
+            free(weights);
+            return status;
+        }
+        for (size_t j = 0; j <= nonmembers; ++j) {
+            weights[j] = log_slope(&member, ((double)j + 0.5) / ((double)nonmembers + 1));
+            /* a convex curve has falling slopes; rounding must not say otherwise */
+            if (j > 0) weights[j] = fmin(weights[j], weights[j - 1]);
+        }
+        dpa__member_close(&member);
+    } else {
+        for (size_t j = 0; j <= nonmembers; ++j) weights[j] = (double)(nonmembers - j);
+    }
+    *out = weights;
+    return DPA_OK;
+}
+
+double dpa__rank_statistic(const dpa_scores *s, const double *weights) {
+    double sum = 0;
+    size_t below = s->nonmembers; /* non-members that score less */
+    for (size_t i = s->members; i > 0; --i) {
+        while (below > 0 && s->nonmember[below - 1] >= s->member[i - 1]) --below;
+        sum += weights[s->nonmembers - below];
+    }
+    return sum;
+}
+
+/* ── the simulated p-value ─────────────────────────────────────────────────────────────────── */
+
+typedef struct study {
+    const dpa__model *model;
+    const dpa__rank_draws *draws;
+    const double *weights;
+    double observed; /* lowered by the rounding of a sum */
+    double *scratch;
+    size_t *open; /* replicates not yet decided */
+} study;
+
+/* Moves those of open[from, to) that reach the observed value at t to the front; gives their end.
+ */
+static dpa_status partition(const study *s, double t, size_t from, size_t to, size_t *end,
+                            dpa_error *err) {
+    dpa__member member;
+    DPA_TRY(dpa__member_open(s->model, t, &member, err));
+    *end = from;
+    for (size_t i = from; i < to; ++i) {
+        const size_t b = s->open[i];
+        if (dpa__rank_simulated(s->draws, b, &member, s->weights, s->scratch) < s->observed)
+            continue;
+        s->open[i] = s->open[*end];
+        s->open[(*end)++] = b;
+    }
+    dpa__member_close(&member);
+    return DPA_OK;
+}
+
+/* The t at which replicate number `wanted` (in the order of t_b) reaches the observed value: the
+ * last t seen where it has not. `guess` is where to look first. */
+static dpa_status order_statistic(const study *s, size_t wanted, double guess, double *t,
+                                  dpa_error *err) {
+    double low = 0, high = s->model->max;
+    size_t from = 0, to = s->draws->replicates, end;
+    *t = 0;
+    DPA_TRY(partition(s, 0, from, to, &end, err));
+    if (end > wanted) return DPA_OK;
+    from = end;
+    double next = fmax(guess, 1e-3), step = 0.02 * next;
+    int is_bracketed = 0;
+    while (!is_bracketed || high - low > 1e-10 * fmax(1, high)) {
+        if (is_bracketed) next = 0.5 * (low + high);
+        next = fmin(next, s->model->max);
+        DPA_TRY(partition(s, next, from, to, &end, err));
+        if (end > wanted) {
+            to = end;
+            high = next;
+            is_bracketed = 1;
+        } else {
+            from = end;
+            low = next;
+            if (low >= s->model->max || low > 1e6) break;
+            next = low + step;
+            step *= 2;
+        }
+    }
+    *t = low;
+    return DPA_OK;
+}
+
+/* ── the normal law ────────────────────────────────────────────────────────────────────────── */
+
+typedef struct normal_law {
+    const dpa__model *model;
+    double members, nonmembers, observed, z;
+    dpa_status status;
+    dpa_error *err;
+} normal_law;
+
+/* Positive while t is refuted. */
+static double margin(double t, void *user) {
+    normal_law *n = user;
+    dpa__member member;
+    double mean = 0, deviation = 0;
+    if (n->status == DPA_OK) n->status = dpa__member_open(n->model, t, &member, n->err);
+    if (n->status != DPA_OK) return NAN;
+    n->status = dpa__rank_moments(&member, n->members, n->nonmembers, &mean, &deviation, n->err);
+    dpa__member_close(&member);
+    return n->status == DPA_OK ? n->observed - 0.5 - mean - n->z * deviation : (double)NAN;
+}
+
+static dpa_status normal_bound(normal_law *n, double *t, dpa_error *err) {
+    double low = 0, high = fmin(1, n->model->max);
+    *t = 0;
+    if (!(margin(0, n) > 0)) return n->status;
+    while (margin(high, n) > 0) {
+        low = high;
+        *t = low;
+        if (high >= n->model->max || high > 1e3) return n->status;
+        high = fmin(2 * high, n->model->max);
+    }
+    if (n->status != DPA_OK) return n->status;
+    dpa__bracket root;
+    const dpa_status status = dpa__root(margin, n, low, high, 1e-11, 1e-11, &root, err);
+    if (n->status != DPA_OK) return n->status;
+    *t = root.lower;
+    return status;
+}
+
+/* ── putting it together ───────────────────────────────────────────────────────────────────── */
+
+/* How many replicates: 0 for the normal law. */
+static size_t replicates_for(double p, double size) {
+    double wanted = WANTED;
+    if (wanted / p * size > CHEAP) wanted = fmin(WANTED, floor(MOST * p / size));
+    return wanted >= NEEDED ? (size_t)(ceil(wanted / p - 1e-9) - 1) : 0;
+}
+
+static dpa_status simulate(const dpa__model *model, const dpa_scores *scores, const double *weights,
+                           double observed, double p, size_t replicates, double guess,
+                           const dpa_request *request, double *t, dpa_error *err) {
+    dpa__rank_draws draws;
+    study s = {model, &draws, weights, observed - 1e-12 * fabs(observed), NULL, NULL};
+    DPA_TRY(dpa__rank_draw(model, scores->members, scores->nonmembers, replicates, request->seed,
+                           &draws, err));
+    s.scratch = DPA_NEW_ARRAY(double, scores->nonmembers, err);
+    s.open = DPA_NEW_ARRAY(size_t, replicates, err);
+    dpa_status status = s.scratch != NULL && s.open != NULL ? DPA_OK : DPA_NO_MEMORY;
+    if (status == DPA_OK) {
+        for (size_t b = 0; b < replicates; ++b) s.open[b] = b;
+        const double allowed = floor(p * (double)(replicates + 1) + 1e-9) - 1;
+        status = order_statistic(&s, (size_t)allowed, guess, t, err);
+    }
+    free(s.scratch);
+    free(s.open);
+    dpa__rank_draws_free(&draws);
+    return status;
+}
+
+/* The t whose slopes weigh the ranks: the claim's where there is one, else ε = 1 at the same δ.
+ * Fixed before the scores are seen. */
+static dpa_status reference_t(const dpa__model *model, const dpa_request *request, double *t,
+                              dpa_error *err) {
+    const double epsilon = isnan(request->claim_epsilon) ? 1 : request->claim_epsilon;
+    double low = 0, high = fmin(1, model->max), here = 0;
+    *t = high;
+    if (model->kind == DPA__MODEL_GAUSSIAN) return DPA_OK; /* its slopes are the same up to scale */
+    for (int i = 0; i < 30; ++i) {
+        DPA_TRY(dpa__model_epsilon(model, *t, request->delta, 1, &here, err));
+        if (here < epsilon)
+            low = *t;
+        else
+            high = *t;
+        if (here < epsilon && *t >= model->max) break;
+        *t = high > low ? 0.5 * (low + high) : fmin(2 * low, model->max);
+        if (high <= low) high = *t;
+    }
+    return DPA_OK;
+}
+
+static dpa_status bound(dpa__rank_score score, const dpa__model *model, const dpa_scores *scores,
+                        const double *weights, const dpa_request *request, dpa_result *out,
+                        dpa_error *err) {
+    const double p = (1 - request->confidence) / request->sides;
+    const double size = (double)(scores->members + scores->nonmembers);
+    const double observed = dpa__rank_statistic(scores, weights);
+    const size_t replicates = replicates_for(p, size);
+    double t = 0;
+    if (replicates == 0 && score != DPA__RANK_AUC)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "method rank:slope: too many scores (%.0f) to simulate; use rank:auc",
+                         size);
+    normal_law law = {model,    (double)scores->members,          (double)scores->nonmembers,
+                      observed, dpa__norm_quantile(p, DPA_UPPER), DPA_OK,
+                      err};
+    if (score == DPA__RANK_AUC) DPA_TRY(normal_bound(&law, &t, err));
+    if (replicates > 0)
+        DPA_TRY(simulate(model, scores, weights, observed, p, replicates, t, request, &t, err));
+    dpa_result_extra(out, "statistic", observed);
+    dpa_result_extra(out, "replicates", (double)replicates);
+    if (replicates > 0)
+        (void)snprintf(out->note, sizeof out->note,
+                       "All ranks, no threshold; exact p-value from %zu simulated audits (seed "
+                       "%llu).%s",
+                       replicates, (unsigned long long)request->seed,
+                       request->sides == 2 ? " No upper limit: another attack may see more." : "");
+    else
+        (void)snprintf(out->note, sizeof out->note,
+                       "All ranks, no threshold; p-value from the normal law, on the safe side.%s",
+                       request->sides == 2 ? " No upper limit: another attack may see more." : "");
+    return dpa__result_limits(out, model, request->delta, t,
+                              request->sides == 2 ? HUGE_VAL : (double)NAN, 1e-10 * fmax(1, t),
+                              err);
+}
+
+dpa_status dpa__rank_run(const char *method, const dpa__model *model, const dpa_scores *scores,
+                         const dpa_request *request, dpa_result *out, dpa_error *err) {
+    dpa__rank_score score;
+    double t = 0, *weights = NULL;
+    DPA_TRY(dpa__rank_parse(method, &score, err));
+    if (score == DPA__RANK_SLOPE) DPA_TRY(reference_t(model, request, &t, err));
+    DPA_TRY(dpa__rank_weights(score, model, t, scores->nonmembers, &weights, err));
+    dpa_result_init(out, request);
+    (void)snprintf(out->family, sizeof out->family, "%s", model->spec);
+    (void)snprintf(out->method, sizeof out->method, "%s",
+                   score == DPA__RANK_SLOPE ? "rank:slope" : "rank");
+    out->assumptions = DPA_ASSUME_INDEPENDENT_RUNS | model->assumption;
+    const dpa_status status = bound(score, model, scores, weights, request, out, err);
+    free(weights);
+    return status;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rank statistics: a bound without a threshold. */
+#ifndef DPA_ESTIMATE_RANK_H
+#define DPA_ESTIMATE_RANK_H
+
+#include "dpaudit/estimate.h"
+#include "dpaudit/evidence.h"
+#include "estimate/model.h"
+#include "estimate/registry.h"
+
+typedef enum dpa__rank_score { DPA__RANK_AUC, DPA__RANK_SLOPE } dpa__rank_score;
+
+/* "rank", "rank:auc", "rank:slope". */
+dpa_status dpa__rank_parse(const char *method, dpa__rank_score *out, dpa_error *err);
+
+/* The bound from prepared scores. */
+dpa_status dpa__rank_run(const char *method, const dpa__model *model, const dpa_scores *scores,
+                         const dpa_request *request, dpa_result *out, dpa_error *err);
+
+/* What a member counts for when `above` non-members score at least as high: falls with `above`. */
+dpa_status dpa__rank_weights(dpa__rank_score score, const dpa__model *model, double t,
+                             size_t nonmembers, double **out, dpa_error *err);
+/* The observed statistic, ties against the attack. */
+double dpa__rank_statistic(const dpa_scores *scores, const double *weights);
+
+/* Simulated pairs of samples under any member: one set of draws serves every t, and the statistic
+ * of each grows with t. */
+typedef struct dpa__rank_draws {
+    size_t replicates, members, nonmembers;
+    int is_normal;  /* scores on the normal scale; else uniform rates */
+    double *values; /* per replicate: members, then non-members, each sorted by falling score */
+} dpa__rank_draws;
+dpa_status dpa__rank_draw(const dpa__model *model, size_t members, size_t nonmembers,
+                          size_t replicates, uint64_t seed, dpa__rank_draws *out, dpa_error *err);
+void dpa__rank_draws_free(dpa__rank_draws *draws);
+/* The statistic of one replicate under a member; `scratch` has room for nonmembers doubles. */
+double dpa__rank_simulated(const dpa__rank_draws *draws, size_t replicate,
+                           const dpa__member *member, const double *weights, double *scratch);
+
+/* Mean and deviation of Mann–Whitney's U under a member. */
+dpa_status dpa__rank_moments(const dpa__member *member, double members, double nonmembers,
+                             double *mean, double *deviation, dpa_error *err);
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Thresholds: given before, chosen on another half, valid for all at once, or the best one on the
+ * same data, flagged (methods.md, section 4).
+ *
+ * fixed-fpr:X takes the score of the (k+1)-th highest non-member, k = ⌊X·n⌋, and says "in" above
+ * it. Its FPR is the (k+1)-th of n uniform order statistics, Beta(k+1, n−k): the law behind the
+ * Clopper–Pearson limit of k in n. Members are independent of it. With ties fewer than k are above;
+ * k is counted all the same, against the attack.
+ *
+ * simultaneous: an upper limit for the FPR at all k at once (Berk–Jones, berkjones.c), one for the
+ * FNR. The two classes are independent, so both hold with (1−p₁)² = 1−p: p₁ is a little more than
+ * p/2. The best threshold may then be taken freely.
+ *
+ * multi-split: K = 11 splits, each with its bound at error p·6/11; the sixth largest is reported.
+ * If it is too large, six of eleven bounds are, which has probability at most (11/6)·(p·6/11) = p
+ * whatever their dependence (Rüger's inequality, Markov for the number of wrong bounds). */
+#include "estimate/select.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/rng.h"
+#include "estimate/berkjones.h"
+#include "estimate/best.h"
+#include "estimate/methods.h"
+
+static const struct {
+    const char *name;
+    int has_value;
+} kinds[] = {
+    [DPA__FIXED] = {"fixed", 1},
+    [DPA__FIXED_FPR] = {"fixed-fpr", 1},
+    [DPA__SPLIT] = {"split", 0},
+    [DPA__MULTI_SPLIT] = {"multi-split", 0},
+    [DPA__SIMULTANEOUS] = {"simultaneous", 0},
+    [DPA__MAX] = {"max", 0},
+};
+
+const char *dpa__select_name(dpa__select_kind kind) {
+    return kinds[kind].name;
+}
+
+static dpa_status parse_value(const char *text, const char *number, dpa__select *out,
+                              dpa_error *err) {
+    char *end = NULL;
+    out->value = strtod(number, &end);
+    if (end == number || *end != '\0' || isnan(out->value))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "select: '%s' has no number after the colon", text);
+    if (out->kind == DPA__FIXED_FPR && !(out->value >= 0 && out->value <= 1))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "select: a false positive rate is 0 to 1, not %g",
+                         out->value);
+    return DPA_OK;
+}
+
+dpa_status dpa__select_parse(const char *text, dpa__select *out, dpa_error *err) {
+    const size_t length = strcspn(text, ":");
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i) {
+        if (strlen(kinds[i].name) != length || strncmp(kinds[i].name, text, length) != 0) continue;
+        *out = (dpa__select){(dpa__select_kind)i, NAN};
+        if (kinds[i].has_value != (text[length] == ':')) break;
+        return kinds[i].has_value ? parse_value(text, text + length + 1, out, err) : DPA_OK;
+    }
+    return dpa__fail(err, DPA_BAD_ARGUMENT,
+                     "select: '%s' is none of fixed:T, fixed-fpr:X, split, multi-split, "
+                     "simultaneous, max",
+                     text);
+}
+
+const char *dpa__select_refusal(const dpa__select *select, const dpa__entry *entry) {
+    if (entry->from_counts == NULL) return "ranks need no threshold: leave --select out";
+    const int is_given = select->kind == DPA__FIXED || select->kind == DPA__FIXED_FPR;
+    if (entry->from_counts == dpa__from_point && !is_given)
+        return "a point estimate needs a threshold: --select fixed:T";
+    if (select->kind == DPA__SIMULTANEOUS && strcmp(entry->about.name, "cp") != 0)
+        return "only Clopper-Pearson limits are known for all thresholds at once: use split";
+    return NULL;
+}
+
+/* ── a threshold given before ──────────────────────────────────────────────────────────────── */
+
+static dpa_counts counts_at_fpr(const dpa_scores *s, double fpr, double *threshold) {
+    const double k = floor(fpr * (double)s->nonmembers * (1 + 1e-12));
+    const size_t above = k < (double)s->nonmembers ? (size_t)k : s->nonmembers;
+    *threshold = above < s->nonmembers
+                     ? nextafter(s->nonmember[s->nonmembers - 1 - above], HUGE_VAL)
+                     : -HUGE_VAL;
+    dpa_counts counts = dpa_scores_counts(s, *threshold);
+    counts.fp = above;
+    counts.tn = s->nonmembers - above;
+    return counts;
+}
+
+static dpa_status run_fixed(const dpa__select *select, const dpa__entry *entry,
+                            const dpa__model *model, const dpa_scores *scores,
+                            const dpa_request *request, dpa_result *out, dpa_error *err) {
+    double threshold = select->value;
+    const dpa_counts counts = select->kind == DPA__FIXED
+                                  ? dpa_scores_counts(scores, threshold)
+                                  : counts_at_fpr(scores, select->value, &threshold);
+    const dpa_status status = dpa__estimate_one(entry, &counts, model, request, out, err);
+    out->threshold = threshold;
+    if (out->kind == DPA_BOUND) out->assumptions |= DPA_ASSUME_THRESHOLD_FIXED;
+    return status;
+}
+
+/* ── the best threshold on the same data ───────────────────────────────────────────────────── */
+
+static dpa_status run_max(const dpa__entry *entry, const dpa__model *model, const dpa__roc *roc,
+                          const dpa_request *request, dpa_result *out, dpa_error *err) {
+    const dpa__objective objective = dpa__objective_of(entry, model, request);
+    size_t index;
+    double t;
+    dpa_status status = dpa__best_corner(&objective, roc, &index, &t, err);
+    if (status != DPA_OK) return status;
+    const dpa_counts counts = dpa__roc_counts(roc, index);
+    status = dpa__estimate_one(entry, &counts, model, request, out, err);
+    out->threshold = roc->items[index].threshold;
+    out->valid = 0;
+    out->assumptions |= DPA_ASSUME_NO_SELECTION;
+    (void)snprintf(out->note, sizeof out->note,
+                   "The largest bound over %zu thresholds on the same data: optimistic, what the "
+                   "papers report, not a confidence statement.",
+                   roc->count);
+    return status;
+}
+
+/* ── every threshold at once ───────────────────────────────────────────────────────────────── */
+
+static dpa_status run_simultaneous(const dpa__entry *entry, const dpa__model *model,
+                                   const dpa__roc *roc, const dpa_request *request, dpa_result *out,
+                                   dpa_error *err) {
+    dpa__objective objective = dpa__objective_of(entry, model, request);
+    dpa__berkjones_how how_fnr, how_fpr;
+    const double p = -expm1(0.5 * log1p(-objective.p));
+    size_t index;
+    double t;
+    DPA_TRY(dpa__berkjones_level((size_t)roc->members, p, &objective.level_fnr, &how_fnr, err));
+    DPA_TRY(dpa__berkjones_level((size_t)roc->nonmembers, p, &objective.level_fpr, &how_fpr, err));
+    DPA_TRY(dpa__best_corner(&objective, roc, &index, &t, err));
+    dpa_result_init(out, request);
+    (void)snprintf(out->family, sizeof out->family, "%s", model->spec);
+    (void)snprintf(out->method, sizeof out->method, "%s", entry->about.name);
+    out->assumptions = entry->about.assumptions | model->assumption;
+    out->has_counts = 1;
+    out->counts = dpa__roc_counts(roc, index);
+    out->threshold = roc->items[index].threshold;
+    dpa_result_extra(out, "level_fnr", objective.level_fnr);
+    dpa_result_extra(out, "level_fpr", objective.level_fpr);
+    (void)snprintf(out->note, sizeof out->note,
+                   "Holds for all %zu thresholds at once; Berk-Jones level: %s (members), %s "
+                   "(non-members).%s",
+                   roc->count, dpa__berkjones_how_text(how_fnr), dpa__berkjones_how_text(how_fpr),
+                   request->sides == 2 ? " No upper limit: another attack may see more." : "");
+    return dpa__result_limits(out, model, request->delta, t,
+                              request->sides == 2 ? HUGE_VAL : (double)NAN,
+                              1e-12 * fmax(1, isfinite(t) ? t : 1), err);
+}
+
+/* ── a threshold chosen on the other half ──────────────────────────────────────────────────── */
+
+/* Every element goes to one of two lists, `wanted` of them to the first: selection sampling, so
+ * both stay sorted. */
+static void deal(dpa_rng *rng, const double *from, size_t count, size_t wanted, double *first,
+                 double *second) {
+    for (size_t i = 0; i < count; ++i) {
+        const int is_first = dpa_rng_below(rng, count - i) < wanted;
+        if (is_first) --wanted;
+        *(is_first ? first++ : second++) = from[i];
+    }
+}
+
+static dpa_status split_scores(const dpa_scores *s, uint64_t seed, uint64_t number,
+                               dpa_scores *choose, dpa_scores *judge, dpa_error *err) {
+    const size_t in = s->members / 2, out = s->nonmembers / 2;
+    dpa_status status = dpa_scores_from(s->member, in, s->nonmember, out, choose, err);
+    if (status != DPA_OK) return status;
+    status =
+        dpa_scores_from(s->member, s->members - in, s->nonmember, s->nonmembers - out, judge, err);
+    if (status != DPA_OK) {
+        dpa_scores_free(choose);
+        return status;
+    }
+    dpa_rng rng;
+    dpa_rng_init(&rng, seed, DPA_PURPOSE_SPLIT, number);
+    deal(&rng, s->member, s->members, in, choose->member, judge->member);
+    deal(&rng, s->nonmember, s->nonmembers, out, choose->nonmember, judge->nonmember);
+    choose->is_sorted = judge->is_sorted = 1;
+    return DPA_OK;
+}
+
+/* The best threshold of the first half, halfway down to the next score: no score of the other half
+ * is more likely to lie on one side than it should. */
+static dpa_status choose_threshold(const dpa__objective *objective, const dpa_scores *choose,
+                                   double *threshold, dpa_error *err) {
+    dpa__roc roc;
+    size_t index;
+    double t;
+    dpa_status status = dpa__roc_of(choose, &roc, err);
+    if (status != DPA_OK) return status;
+    status = dpa__best_corner(objective, &roc, &index, &t, err);
+    *threshold = roc.items[index].threshold;
+    const size_t fp = roc.items[index].fp;
+    if (fp < choose->nonmembers) {
+        const double below = choose->nonmember[choose->nonmembers - 1 - fp];
+        if (isfinite(below) && isfinite(*threshold))
+            *threshold = below + 0.5 * (*threshold - below);
+    }
+    dpa__roc_free(&roc);
+    return status;
+}
+
+static dpa_status run_split(const dpa__entry *entry, const dpa__model *model,
+                            const dpa_scores *scores, const dpa_request *request, uint64_t number,
+                            dpa_result *out, dpa_error *err) {
+    dpa_scores choose, judge;
+    double threshold;
+    if (scores->members < 2 || scores->nonmembers < 2)
+        return dpa__fail(err, DPA_BAD_INPUT,
+                         "a split needs two members and two non-members, not %zu and %zu",
+                         scores->members, scores->nonmembers);
+    /* chosen by a stricter error than it is judged by: the plain maximum likes thresholds where a
+     * class has next to no errors by luck */
+    const double strict = (1 - request->confidence) / 40;
+    const dpa__objective objective = {dpa__registry_find("cp", NULL), model, strict, strict,
+                                      strict};
+    dpa_status status = split_scores(scores, request->seed, number, &choose, &judge, err);
+    if (status != DPA_OK) return status;
+    status = choose_threshold(&objective, &choose, &threshold, err);
+    if (status == DPA_OK) {
+        const dpa_counts counts = dpa_scores_counts(&judge, threshold);
+        status = dpa__estimate_one(entry, &counts, model, request, out, err);
+        out->threshold = threshold;
+    }
+    dpa_scores_free(&choose);
+    dpa_scores_free(&judge);
+    return status;
+}
+
+static int by_lower(const void *a, const void *b) {
+    const dpa_result *x = a, *y = b;
+    return (x->epsilon_lower < y->epsilon_lower) - (x->epsilon_lower > y->epsilon_lower);
+}
+
+static int by_number(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static dpa_status run_multi_split(const dpa__entry *entry, const dpa__model *model,
+                                  const dpa_scores *scores, const dpa_request *request,
+                                  dpa_result *out, dpa_error *err) {
+    dpa_request each = *request;
+    each.confidence = 1 - (1 - request->confidence) * DPA__SPLITS_NEEDED / DPA__SPLITS;
+    dpa_result *results = DPA_NEW_ARRAY(dpa_result, DPA__SPLITS, err);
+    if (results == NULL) return DPA_NO_MEMORY;
+    dpa_status status = DPA_OK;
+    double upper[DPA__SPLITS];
+    for (uint64_t i = 0; i < DPA__SPLITS && status == DPA_OK; ++i)
+        status = run_split(entry, model, scores, &each, i, &results[i], err);
+    if (status == DPA_OK) {
+        for (size_t i = 0; i < DPA__SPLITS; ++i) upper[i] = results[i].epsilon_upper;
+        qsort(results, DPA__SPLITS, sizeof *results, by_lower);
+        qsort(upper, DPA__SPLITS, sizeof *upper, by_number);
+        *out = results[DPA__SPLITS_NEEDED - 1];
+        out->confidence = request->confidence;
+        if (request->sides == 2) out->epsilon_upper = upper[DPA__SPLITS_NEEDED - 1];
+        out->parameter_upper = NAN;
+        (void)snprintf(out->note, sizeof out->note,
+                       "The %dth largest of %d bounds from as many splits, each at error p*%d/%d.",
+                       DPA__SPLITS_NEEDED, DPA__SPLITS, DPA__SPLITS_NEEDED, DPA__SPLITS);
+    }
+    free(results);
+    return status;
+}
+
+dpa_status dpa__select_run(const dpa__select *select, const dpa__entry *entry,
+                           const dpa__model *model, const dpa_scores *scores, const dpa__roc *roc,
+                           const dpa_request *request, dpa_result *out, dpa_error *err) {
+    dpa_status status = DPA_OK;
+    switch (select->kind) {
+    case DPA__FIXED:
+    case DPA__FIXED_FPR:
+        status = run_fixed(select, entry, model, scores, request, out, err);
+        break;
+    case DPA__SPLIT:
+        status = run_split(entry, model, scores, request, 0, out, err);
+        break;
+    case DPA__MULTI_SPLIT:
+        status = run_multi_split(entry, model, scores, request, out, err);
+        break;
+    case DPA__SIMULTANEOUS:
+        status = run_simultaneous(entry, model, roc, request, out, err);
+        break;
+    case DPA__MAX:
+        status = run_max(entry, model, roc, request, out, err);
+        break;
+    }
+    (void)snprintf(out->select, sizeof out->select, "%s", kinds[select->kind].name);
+    return status;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Choosing a threshold, honestly or not. */
+#ifndef DPA_ESTIMATE_SELECT_H
+#define DPA_ESTIMATE_SELECT_H
+
+#include "estimate/registry.h"
+#include "estimate/roc.h"
+
+typedef enum dpa__select_kind {
+    DPA__FIXED,        /* fixed:T */
+    DPA__FIXED_FPR,    /* fixed-fpr:X */
+    DPA__SPLIT,        /* split */
+    DPA__MULTI_SPLIT,  /* multi-split */
+    DPA__SIMULTANEOUS, /* simultaneous */
+    DPA__MAX           /* max */
+} dpa__select_kind;
+
+typedef struct dpa__select {
+    dpa__select_kind kind;
+    double value; /* T or X */
+} dpa__select;
+
+dpa_status dpa__select_parse(const char *text, dpa__select *out, dpa_error *err);
+/* How results name it. */
+const char *dpa__select_name(dpa__select_kind kind);
+/* NULL when the estimator can be used with this choice, else the reason. */
+const char *dpa__select_refusal(const dpa__select *select, const dpa__entry *entry);
+
+/* One estimator on one family of prepared scores, whose corners are `roc`. */
+dpa_status dpa__select_run(const dpa__select *select, const dpa__entry *entry,
+                           const dpa__model *model, const dpa_scores *scores, const dpa__roc *roc,
+                           const dpa_request *request, dpa_result *out, dpa_error *err);
+
+enum { DPA__SPLITS = 11, DPA__SPLITS_NEEDED = 6 };
+
+#endif

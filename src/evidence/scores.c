@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Two lists of scores: sorted once, with everything odd about them said. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/evidence.h"
+#include "evidence/scores_sort.h"
+
+enum { TINY = 20 };
+
+dpa_status dpa_scores_from(const double *member, size_t members, const double *nonmember,
+                           size_t nonmembers, dpa_scores *out, dpa_error *err) {
+    *out = (dpa_scores){.members = members, .nonmembers = nonmembers};
+    out->member = DPA_NEW_ARRAY(double, members, err);
+    out->nonmember = DPA_NEW_ARRAY(double, nonmembers, err);
+    if (out->member == NULL || out->nonmember == NULL) {
+        dpa_scores_free(out);
+        return DPA_NO_MEMORY;
+    }
+    if (members > 0) memcpy(out->member, member, members * sizeof *member);
+    if (nonmembers > 0) memcpy(out->nonmember, nonmember, nonmembers * sizeof *nonmember);
+    return DPA_OK;
+}
+
+void dpa_scores_free(dpa_scores *scores) {
+    if (scores == NULL) return;
+    free(scores->member);
+    free(scores->nonmember);
+    *scores = (dpa_scores){0};
+}
+
+/* Puts `value` in place of every NaN; −0 becomes 0, which it equals. Gives how many NaN there were.
+ */
+static size_t replace_nan(double *values, size_t count, double value) {
+    size_t found = 0;
+    for (size_t i = 0; i < count; ++i) {
+        if (isnan(values[i])) {
+            values[i] = value;
+            ++found;
+        }
+        values[i] += 0.0;
+    }
+    return found;
+}
+
+static size_t infinities(const double *sorted, size_t count) {
+    size_t first = 0, last = 0;
+    while (first < count && isinf(sorted[first])) ++first;
+    while (last < count - first && isinf(sorted[count - 1 - last])) ++last;
+    return first + last;
+}
+
+static size_t repeats(const double *sorted, size_t count) {
+    size_t found = 0;
+    for (size_t i = 1; i < count; ++i) found += sorted[i] == sorted[i - 1];
+    return found;
+}
+
+/* Members that share their score with a non-member, and pairs won and lost. */
+typedef struct comparison {
+    size_t tied;
+    double won, lost;
+} comparison;
+
+static comparison compare_classes(const dpa_scores *s) {
+    comparison c = {0, 0, 0};
+    size_t below = 0, upto = 0;
+    for (size_t i = 0; i < s->members; ++i) {
+        while (below < s->nonmembers && s->nonmember[below] < s->member[i]) ++below;
+        while (upto < s->nonmembers && s->nonmember[upto] <= s->member[i]) ++upto;
+        c.tied += upto > below;
+        c.won += (double)below;
+        c.lost += (double)(s->nonmembers - upto);
+    }
+    return c;
+}
+
+static dpa_status lint_values(const dpa_scores *s, size_t nan, dpa_lints *lints, dpa_error *err) {
+    if (nan > 0)
+        DPA_TRY(dpa_lints_add(lints, err, "nan",
+                              "%zu scores are NaN; they count against the attack", nan));
+    const size_t infinite =
+        infinities(s->member, s->members) + infinities(s->nonmember, s->nonmembers);
+    if (infinite > nan)
+        DPA_TRY(dpa_lints_add(lints, err, "infinite",
+                              "%zu scores are infinite; they are taken as extreme scores",
+                              infinite - nan));
+    const size_t again = repeats(s->member, s->members) + repeats(s->nonmember, s->nonmembers);
+    if (100 * again > s->members + s->nonmembers)
+        DPA_TRY(dpa_lints_add(lints, err, "duplicates",
+                              "%zu of %zu scores repeat an earlier one of their class: rounded "
+                              "scores, or rows that were counted twice?",
+                              again, s->members + s->nonmembers));
+    return DPA_OK;
+}
+
+static dpa_status lint_classes(const dpa_scores *s, dpa_lints *lints, dpa_error *err) {
+    const comparison c = compare_classes(s);
+    if (c.tied > 0)
+        DPA_TRY(dpa_lints_add(lints, err, "ties",
+                              "%zu members share their score with a non-member; ties count against "
+                              "the attack",
+                              c.tied));
+    const double pairs = (double)s->members * (double)s->nonmembers;
+    /* the deviation of won−lost without a leak */
+    const double spread = sqrt(pairs * (double)(s->members + s->nonmembers + 1) / 3);
+    if (c.lost - c.won > 3 * spread)
+        DPA_TRY(dpa_lints_add(lints, err, "sign",
+                              "members score lower than non-members (AUC %.3f): higher must mean "
+                              "\"in\"; is the sign wrong?",
+                              (c.won + 0.5 * (pairs - c.won - c.lost)) / pairs));
+    if (s->members < TINY || s->nonmembers < TINY)
+        DPA_TRY(dpa_lints_add(lints, err, "tiny",
+                              "only %zu members and %zu non-members: nothing but a very strong "
+                              "attack can show a leak",
+                              s->members, s->nonmembers));
+    return DPA_OK;
+}
+
+dpa_status dpa_scores_prepare(dpa_scores *s, dpa_lints *lints, dpa_error *err) {
+    if (s->members == 0 || s->nonmembers == 0)
+        return dpa__fail(err, DPA_BAD_INPUT, "no %s: a bound needs scores of both classes",
+                         s->members == 0 ? "members" : "non-members");
+    const size_t nan_in = replace_nan(s->member, s->members, -HUGE_VAL);
+    const size_t nan_out = replace_nan(s->nonmember, s->nonmembers, HUGE_VAL);
+    if (nan_in == s->members || nan_out == s->nonmembers)
+        return dpa__fail(err, DPA_BAD_INPUT, "every score of the %s is NaN",
+                         nan_in == s->members ? "members" : "non-members");
+    DPA_TRY(dpa__sort_numbers(s->member, s->members, err));
+    DPA_TRY(dpa__sort_numbers(s->nonmember, s->nonmembers, err));
+    s->is_sorted = 1;
+    DPA_TRY(lint_values(s, nan_in + nan_out, lints, err));
+    return lint_classes(s, lints, err);
+}
+
+/* How many of the ascending numbers are at least x. */
+static size_t at_least(const double *sorted, size_t count, double x) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (sorted[middle] < x)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return count - low;
+}
+
+dpa_counts dpa_scores_counts(const dpa_scores *s, double threshold) {
+    const size_t tp = at_least(s->member, s->members, threshold);
+    const size_t fp = at_least(s->nonmember, s->nonmembers, threshold);
+    return (dpa_counts){.fn = s->members - tp, .tp = tp, .fp = fp, .tn = s->nonmembers - fp};
+}

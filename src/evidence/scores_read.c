@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading scores: two arrays, an NPZ of two, or a table with a column that tells the classes. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/evidence.h"
+
+/* One class from a file (or a member of an NPZ): its array becomes the caller's. */
+static dpa_status read_class(const char *path, const char *name, double **values, size_t *count,
+                             char *sha256, dpa_error *err) {
+    dpa_array array = {0};
+    DPA_TRY(dpa_array_read(path, name, &array, err));
+    dpa_status status = dpa_array_to_double(&array, err);
+    if (status == DPA_OK && array.ndim > 1 && array.count != array.shape[0] &&
+        array.count != array.shape[array.ndim - 1])
+        status =
+            dpa__fail_file(err, DPA_BAD_INPUT, path,
+                           "an array of %u dimensions; scores are one list of numbers", array.ndim);
+    if (status != DPA_OK) {
+        dpa_array_free(&array);
+        return status;
+    }
+    *values = array.data;
+    *count = array.count;
+    memcpy(sha256, array.sha256, DPA_SHA256_SIZE);
+    array.data = NULL;
+    dpa_array_free(&array);
+    return DPA_OK;
+}
+
+static dpa_status read_two(const char *in_path, const char *in_name, const char *out_path,
+                           const char *out_name, dpa_scores *out, dpa_error *err) {
+    dpa_status status =
+        read_class(in_path, in_name, &out->member, &out->members, out->sha256[0], err);
+    if (status == DPA_OK)
+        status =
+            read_class(out_path, out_name, &out->nonmember, &out->nonmembers, out->sha256[1], err);
+    if (status != DPA_OK) dpa_scores_free(out);
+    return status;
+}
+
+/* The columns `score` and `member` of a table. */
+typedef struct columns {
+    const double *score, *member;
+    size_t rows;
+} columns;
+
+static dpa_status find_number(const dpa_table *table, const char *path, const char *name,
+                              const double **out, dpa_error *err) {
+    const ptrdiff_t column = dpa_table_find(table, name);
+    if (column < 0)
+        return dpa__fail_line(err, DPA_BAD_INPUT, path, 1, 0,
+                              "no column '%s': a table of scores has the header score,member",
+                              name);
+    *out = dpa_table_numbers(table, (size_t)column);
+    if (*out == NULL)
+        return dpa__fail_file(err, DPA_BAD_INPUT, path, "column '%s' has cells that are no numbers",
+                              name);
+    return DPA_OK;
+}
+
+static dpa_status find_columns(const dpa_table *table, const char *path, columns *out,
+                               dpa_error *err) {
+    out->rows = dpa_table_rows(table);
+    DPA_TRY(find_number(table, path, "score", &out->score, err));
+    DPA_TRY(find_number(table, path, "member", &out->member, err));
+    for (size_t i = 0; i < out->rows; ++i)
+        if (out->member[i] != 0 && out->member[i] != 1)
+            return dpa__fail_line(err, DPA_BAD_INPUT, path, i + 2, 0,
+                                  "member is %g; it must be 0 or 1", out->member[i]);
+    return DPA_OK;
+}
+
+/* The rows whose code is `group` (all of them when codes is NULL), cut by class. */
+static dpa_status cut(const columns *c, const uint32_t *codes, size_t group, dpa_scores *out,
+                      dpa_error *err) {
+    size_t count[2] = {0, 0};
+    for (size_t i = 0; i < c->rows; ++i)
+        if (codes == NULL || codes[i] == group) ++count[c->member[i] == 1];
+    *out = (dpa_scores){.members = count[1], .nonmembers = count[0]};
+    out->member = DPA_NEW_ARRAY(double, count[1], err);
+    out->nonmember = DPA_NEW_ARRAY(double, count[0], err);
+    if (out->member == NULL || out->nonmember == NULL) {
+        dpa_scores_free(out);
+        return DPA_NO_MEMORY;
+    }
+    double *next[2] = {out->nonmember, out->member};
+    for (size_t i = 0; i < c->rows; ++i)
+        if (codes == NULL || codes[i] == group) *next[c->member[i] == 1]++ = c->score[i];
+    return DPA_OK;
+}
+
+static dpa_status read_table(const char *path, dpa_scores *out, dpa_error *err) {
+    dpa_table *table = NULL;
+    columns c;
+    DPA_TRY(dpa_table_read(path, NULL, &table, err));
+    dpa_status status = find_columns(table, path, &c, err);
+    if (status == DPA_OK) status = cut(&c, NULL, 0, out, err);
+    if (status == DPA_OK)
+        (void)snprintf(out->sha256[0], sizeof out->sha256[0], "%s", dpa_table_sha256(table));
+    dpa_table_free(table);
+    return status;
+}
+
+dpa_status dpa_scores_read(const char *path, const char *nonmembers_path, dpa_scores *out,
+                           dpa_error *err) {
+    *out = (dpa_scores){0};
+    if (nonmembers_path != NULL) return read_two(path, NULL, nonmembers_path, NULL, out, err);
+    if (dpa_npz_has(path, "members") || dpa_npz_has(path, "nonmembers"))
+        return read_two(path, "members", path, "nonmembers", out, err);
+    return read_table(path, out, err);
+}
+
+static dpa_status cut_groups(const dpa_table *table, const char *path, const char *column,
+                             dpa_score_groups *out, dpa_error *err) {
+    columns c;
+    DPA_TRY(find_columns(table, path, &c, err));
+    const ptrdiff_t at = dpa_table_find(table, column);
+    if (at < 0)
+        return dpa__fail_line(err, DPA_BAD_INPUT, path, 1, 0, "no column '%s' to group by", column);
+    const size_t levels = dpa_table_levels(table, (size_t)at);
+    out->items = dpa__calloc(levels, sizeof *out->items, err);
+    out->names = dpa__calloc(levels, sizeof *out->names, err);
+    if (out->items == NULL || out->names == NULL) return DPA_NO_MEMORY;
+    for (; out->count < levels; ++out->count) {
+        DPA_TRY(
+            cut(&c, dpa_table_codes(table, (size_t)at), out->count, &out->items[out->count], err));
+        (void)snprintf(out->names[out->count], sizeof out->names[0], "%s",
+                       dpa_table_level(table, (size_t)at, out->count));
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa_score_groups_read(const char *path, const char *column, dpa_score_groups *out,
+                                 dpa_error *err) {
+    const char *const text[] = {column, NULL};
+    dpa_table_opts opts;
+    dpa_table *table = NULL;
+    *out = (dpa_score_groups){0};
+    dpa_table_opts_init(&opts);
+    opts.text = text;
+    DPA_TRY(dpa_table_read(path, &opts, &table, err));
+    const dpa_status status = cut_groups(table, path, column, out, err);
+    dpa_table_free(table);
+    if (status != DPA_OK) dpa_score_groups_free(out);
+    return status;
+}
+
+void dpa_score_groups_free(dpa_score_groups *groups) {
+    if (groups == NULL) return;
+    for (size_t i = 0; i < groups->count; ++i) dpa_scores_free(&groups->items[i]);
+    free(groups->items);
+    free(groups->names);
+    *groups = (dpa_score_groups){0};
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef DPA_EVIDENCE_SCORES_SORT_H
+#define DPA_EVIDENCE_SCORES_SORT_H
+
+#include <stddef.h>
+
+#include "dpaudit/status.h"
+
+/* Ascending, without NaN. Needs as much memory again for the time of the call. */
+dpa_status dpa__sort_numbers(double *values, size_t count, dpa_error *err);
+
+#endif
