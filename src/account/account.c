@@ -57,7 +57,7 @@ static dpa_status fill(dpa_account *account, const dpa_phase *phases, size_t cou
     }
     /* What the tails may take from δ: a millionth of it; and little in absolute terms, for curves.
      */
-    account->log_tail = fmin(log(opts->delta) + log(1e-7), log(1e-14)) - log(account->model.steps);
+    account->log_tail = fmin(log(opts->delta) + log(1e-7), log(1e-18)) - log(account->model.steps);
     return dpa__account_refine(account, err);
 }
 

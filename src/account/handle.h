@@ -30,5 +30,9 @@ dpa_interval dpa__account_around(double value);
 /* Composes one direction on one side. */
 dpa_status dpa__account_compose(const dpa_account *account, size_t direction, dpa__side side,
                                 double theta, double log_tail, dpa__composed *out, dpa_error *err);
+/* A curve on the safe side; DPA_QUICK without relative accuracy for rates below about 1e-10. */
+typedef enum dpa__detail { DPA_QUICK, DPA_FINE } dpa__detail;
+dpa_status dpa__account_curve(const dpa_account *account, dpa__side side, dpa__detail detail,
+                              dpa_curve **out, dpa_error *err);
 
 #endif

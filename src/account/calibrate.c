@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Calibration: the parameter value at which ε's interval ends just below the target.
+ *
+ * A bracket of a value that passes (upper end ≤ target) and one that fails; the next guess is the
+ * secant in log–log scale, held inside. A value is judged with a loose tolerance first and with the
+ * caller's only when the loose interval holds the target. The answer is a value that passed with
+ * the caller's tolerance and comes within half of it of the target (whole steps: whose successor
+ * fails). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "account/handle.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+enum { MOST_TRIES = 80 };
+static const double LOOSE = 0.05;
+
+typedef struct search {
+    dpa_phase *phases;
+    size_t count;
+    dpa_calibrate_what what;
+    dpa_account_opts opts;
+    double target, allowed;
+    int rising; /* ε grows with the value */
+} search;
+
+typedef struct trial {
+    double value;
+    dpa_interval epsilon;
+    int passed;
+} trial;
+
+static void set_value(search *s, double value) {
+    if (s->what == DPA_CALIBRATE_SIGMA)
+        s->phases[0].sigma = value;
+    else if (s->what == DPA_CALIBRATE_Q)
+        s->phases[0].q = value;
+    else
+        s->phases[0].steps = (uint64_t)value;
+}
+
+/* ε at a tolerance. Where the grid is too small the mechanism is far from private: no upper end. */
+static dpa_status account_at(const search *s, double tolerance, dpa_interval *out, dpa_error *err) {
+    dpa_account_opts opts = s->opts;
+    opts.tolerance = fmax(tolerance, opts.tolerance);
+    dpa_account *account;
+    const dpa_status status = dpa_account_new(s->phases, s->count, &opts, &account, err);
+    *out = (dpa_interval){0, HUGE_VAL};
+    if (status == DPA_NUMERIC) return DPA_OK;
+    if (status != DPA_OK) return status;
+    const dpa_status answer = dpa_account_epsilon(account, opts.delta, out, err);
+    dpa_account_free(account);
+    return answer;
+}
+
+static dpa_status try_value(search *s, double value, trial *out, dpa_error *err) {
+    set_value(s, value);
+    out->value = value;
+    DPA_TRY(account_at(s, LOOSE, &out->epsilon, err));
+    if (out->epsilon.lower <= s->target && out->epsilon.upper >= s->target - s->allowed / 2) {
+        dpa_interval full;
+        DPA_TRY(account_at(s, 0, &full, err));
+        out->epsilon.lower = fmax(out->epsilon.lower, full.lower);
+        out->epsilon.upper = fmin(out->epsilon.upper, full.upper);
+    }
+    out->passed = out->epsilon.upper <= s->target;
+    return DPA_OK;
+}
+
+/* The ends of what may be answered; `private` is the most private one. */
+static void limits(const search *s, double *private_end, double *leaky_end) {
+    double low = 1e-3, high = 1e9;
+    if (s->what == DPA_CALIBRATE_Q) {
+        low = 1e-12;
+        high = 1;
+    } else if (s->what == DPA_CALIBRATE_STEPS) {
+        low = 1;
+        high = 1e12;
+    } else if (s->phases[0].mechanism != DPA_GAUSSIAN) {
+        low = 1e-9;
+    }
+    *private_end = s->rising ? low : high;
+    *leaky_end = s->rising ? high : low;
+}
+
+static double whole(const search *s, double value) {
+    return s->what == DPA_CALIBRATE_STEPS ? floor(value) : value;
+}
+
+/* Walks from `start` by growing factors until a value that passes and one that fails are known.
+ * Returns with fail->value = NaN when even the leaky end passes. */
+static dpa_status find_bracket(search *s, double start, trial *pass, trial *fail, dpa_error *err) {
+    double private_end, leaky_end;
+    limits(s, &private_end, &leaky_end);
+    trial now;
+    DPA_TRY(try_value(s, start, &now, err));
+    const int first = now.passed;
+    *(first ? pass : fail) = now;
+    for (double factor = 2;; factor *= factor) {
+        const double end = first ? leaky_end : private_end;
+        if (now.value == end) break;
+        const int upwards = end > now.value;
+        const double next = upwards ? fmin(now.value * factor, end) : fmax(now.value / factor, end);
+        DPA_TRY(try_value(s, whole(s, next), &now, err));
+        *(now.passed ? pass : fail) = now;
+        if (now.passed != first) return DPA_OK;
+    }
+    if (first) {
+        fail->value = NAN;
+        return DPA_OK;
+    }
+    static const char *const names[] = {"sigma", "q", "steps"};
+    return dpa__fail(err, DPA_BAD_ARGUMENT,
+                     "epsilon %g at delta %g cannot be reached: even with %s %g it is in [%.6g, "
+                     "%.6g]; raise epsilon or make the other parameters more private",
+                     s->target, s->opts.delta, names[s->what], now.value, now.epsilon.lower,
+                     now.epsilon.upper);
+}
+
+/* Where the secant of log ε against log value meets the target, a little on the private side; the
+ * middle of the bracket when the secant is of no use, and every third time. */
+static double next_guess(const search *s, const trial *pass, const trial *fail, int number) {
+    const double x0 = log(pass->value), x1 = log(fail->value);
+    const double y0 = log(pass->epsilon.upper), y1 = log(fail->epsilon.upper);
+    const double goal = log(s->target - s->allowed / 4);
+    double part = (goal - y0) / (y1 - y0);
+    if (number % 3 == 2 || !isfinite(part)) part = 0.5;
+    part = fmin(fmax(part, 0.02), 0.98);
+    const double guess = exp(x0 + part * (x1 - x0));
+    if (s->what != DPA_CALIBRATE_STEPS) return guess;
+    return fmin(fmax(floor(guess), pass->value + 1), fail->value - 1);
+}
+
+static int good_enough(const search *s, const trial *pass, const trial *fail) {
+    if (isnan(fail->value)) return 1;
+    if (s->what == DPA_CALIBRATE_STEPS) return fail->value - pass->value <= 1;
+    return pass->epsilon.upper >= s->target - s->allowed / 2 ||
+           fabs(pass->value - fail->value) <= 1e-12 * fabs(pass->value);
+}
+
+static dpa_status narrow(search *s, trial *pass, trial *fail, dpa_error *err) {
+    for (int number = 0; !good_enough(s, pass, fail) && number < MOST_TRIES; ++number) {
+        trial now;
+        DPA_TRY(try_value(s, next_guess(s, pass, fail, number), &now, err));
+        *(now.passed ? pass : fail) = now;
+    }
+    /* A pass that the loose tolerance gave is confirmed with the caller's. */
+    dpa_interval full;
+    set_value(s, pass->value);
+    DPA_TRY(account_at(s, 0, &full, err));
+    pass->epsilon.lower = fmax(pass->epsilon.lower, full.lower);
+    pass->epsilon.upper = fmin(pass->epsilon.upper, full.upper);
+    return DPA_OK;
+}
+
+static dpa_status check(const dpa_phase *phases, size_t count, dpa_calibrate_what what,
+                        double epsilon, const dpa_account_opts *opts, dpa_error *err) {
+    if (phases == NULL || count == 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "no phase was given; at least one is needed");
+    if (!(epsilon > 0) || !isfinite(epsilon))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "the target epsilon is %g; it must be above 0 and finite", epsilon);
+    if (what != DPA_CALIBRATE_SIGMA && what != DPA_CALIBRATE_Q && what != DPA_CALIBRATE_STEPS)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "%d is no parameter to calibrate: sigma, q, steps",
+                         (int)what);
+    if (what == DPA_CALIBRATE_Q && phases[0].mechanism != DPA_GAUSSIAN)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "q cannot be calibrated: only the Gaussian mechanism can be subsampled");
+    return dpa__account_check(opts, err);
+}
+
+static double starting_value(const search *s) {
+    if (s->what == DPA_CALIBRATE_Q) return 0.01;
+    if (s->what == DPA_CALIBRATE_STEPS) return 1;
+    return 1;
+}
+
+dpa_status dpa_calibrate(const dpa_phase *phases, size_t count, dpa_calibrate_what what,
+                         double epsilon, double delta, const dpa_account_opts *opts, double *value,
+                         dpa_interval *achieved, dpa_error *err) {
+    search s = {.count = count, .what = what, .target = epsilon};
+    dpa_account_opts_init(&s.opts);
+    if (opts != NULL) s.opts = *opts;
+    s.opts.delta = delta;
+    DPA_TRY(check(phases, count, what, epsilon, &s.opts, err));
+    s.allowed = fmin(fmax(s.opts.absolute, s.opts.tolerance * epsilon), epsilon / 2);
+    s.rising = what != DPA_CALIBRATE_SIGMA || phases[0].mechanism == DPA_RANDOMIZED_RESPONSE;
+    s.phases = DPA_NEW_ARRAY(dpa_phase, count, err);
+    if (s.phases == NULL) return DPA_NO_MEMORY;
+    memcpy(s.phases, phases, count * sizeof *phases);
+    trial pass = {0}, fail = {0};
+    dpa_status status = find_bracket(&s, starting_value(&s), &pass, &fail, err);
+    if (status == DPA_OK) status = narrow(&s, &pass, &fail, err);
+    free(s.phases);
+    if (status != DPA_OK) return status;
+    *value = pass.value;
+    if (achieved != NULL) *achieved = pass.epsilon;
+    return DPA_OK;
+}

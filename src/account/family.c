@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Families of trade-off curves for audits: a name, what follows it, and the member at t. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "account/handle.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+typedef enum kind { DP, GAUSSIAN, LAPLACE, SUBSAMPLED, POINTS, KINDS } kind;
+
+struct dpa_family {
+    kind kind;
+    char *spec;
+    double delta;
+    dpa_phase phase;  /* of the subsampled family; its σ is 1/t */
+    dpa_curve *whole; /* of points */
+};
+
+static const struct {
+    const char *name, *parameter, *form;
+} table[KINDS] = {
+    [DP] = {"dp", "epsilon", "dp"},
+    [GAUSSIAN] = {"gaussian", "mu", "gaussian"},
+    [LAPLACE] = {"laplace", "epsilon0", "laplace"},
+    [SUBSAMPLED] = {"subsampled-gaussian", "sigma", "subsampled-gaussian:q=Q,steps=N"},
+    [POINTS] = {"points", "share", "points:FILE"},
+};
+
+static dpa_status unknown(const char *spec, dpa_error *err) {
+    return dpa__fail(err, DPA_BAD_ARGUMENT,
+                     "family '%s' is unknown; the families are %s, %s, %s, %s, %s", spec,
+                     table[DP].form, table[GAUSSIAN].form, table[LAPLACE].form,
+                     table[SUBSAMPLED].form, table[POINTS].form);
+}
+
+/* A number that reaches exactly to `end`. */
+static int parse_double(const char *text, const char *end, double *out) {
+    char *stop;
+    errno = 0;
+    *out = strtod(text, &stop);
+    return stop == end && stop != text;
+}
+
+static int starts_with(const char *text, const char *prefix) {
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* q=Q,steps=N in either order, each once. */
+static dpa_status parse_subsampled(dpa_family *family, const char *rest, dpa_error *err) {
+    double q = NAN, steps = NAN;
+    for (const char *item = rest; *item != '\0';) {
+        const char *end = strchrnul(item, ',');
+        double *slot = starts_with(item, "q=") ? &q : starts_with(item, "steps=") ? &steps : NULL;
+        if (slot == NULL || !isnan(*slot))
+            return dpa__fail(err, DPA_BAD_ARGUMENT, "family '%s': '%.*s' is not expected; write %s",
+                             family->spec, (int)(end - item), item, table[SUBSAMPLED].form);
+        const char *number = strchr(item, '=') + 1;
+        if (!parse_double(number, end, slot))
+            return dpa__fail(err, DPA_BAD_ARGUMENT, "family '%s': '%.*s' is not a number",
+                             family->spec, (int)(end - number), number);
+        item = *end == ',' ? end + 1 : end;
+    }
+    if (!(q > 0 && q <= 1))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "family '%s': q must be given, in (0, 1]",
+                         family->spec);
+    if (!(steps >= 1 && steps <= 1e12 && steps == floor(steps)))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "family '%s': steps must be given, a whole number in [1, 1e12]",
+                         family->spec);
+    family->phase = (dpa_phase){DPA_GAUSSIAN, 1, q, (uint64_t)steps};
+    return DPA_OK;
+}
+
+static dpa_status parse(dpa_family *family, dpa_error *err) {
+    const char *spec = family->spec, *colon = strchrnul(spec, ':');
+    const size_t length = (size_t)(colon - spec);
+    const char *rest = *colon == ':' ? colon + 1 : "";
+    for (family->kind = DP; family->kind < KINDS; family->kind = (kind)(family->kind + 1)) {
+        const char *name = table[family->kind].name;
+        if (strlen(name) == length && strncmp(name, spec, length) == 0) break;
+    }
+    switch (family->kind) {
+    case DP:
+    case GAUSSIAN:
+    case LAPLACE:
+        if (*colon == '\0') return DPA_OK;
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "family '%s': nothing may follow '%s'", spec,
+                         table[family->kind].name);
+    case SUBSAMPLED:
+        return parse_subsampled(family, rest, err);
+    case POINTS:
+        if (*rest == '\0')
+            return dpa__fail(err, DPA_BAD_ARGUMENT, "family '%s': the file is missing; write %s",
+                             spec, table[POINTS].form);
+        return dpa_curve_read(rest, &family->whole, err);
+    case KINDS:
+    default:
+        return unknown(spec, err);
+    }
+}
+
+dpa_status dpa_family_parse(const char *spec, double delta, dpa_family **out, dpa_error *err) {
+    *out = NULL;
+    if (spec == NULL) return unknown("", err);
+    if (!(delta >= 0 && delta < 1))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "delta is %g; it must be in [0, 1)", delta);
+    dpa_family *family = DPA_NEW(dpa_family, err);
+    if (family == NULL) return DPA_NO_MEMORY;
+    family->delta = delta;
+    family->spec = dpa__strdup(spec, err);
+    const dpa_status status = family->spec == NULL ? DPA_NO_MEMORY : parse(family, err);
+    if (status != DPA_OK) {
+        dpa_family_free(family);
+        return status;
+    }
+    *out = family;
+    return DPA_OK;
+}
+
+void dpa_family_free(dpa_family *family) {
+    if (family == NULL) return;
+    dpa_curve_free(family->whole);
+    free(family->spec);
+    free(family);
+}
+
+const char *dpa_family_spec(const dpa_family *family) {
+    return family->spec;
+}
+
+const char *dpa_family_name(const dpa_family *family) {
+    return table[family->kind].name;
+}
+
+const char *dpa_family_parameter(const dpa_family *family) {
+    return table[family->kind].parameter;
+}
+
+double dpa_family_value(const dpa_family *family, double t) {
+    return family->kind == SUBSAMPLED ? 1 / t : t;
+}
+
+double dpa_family_t(const dpa_family *family, double value) {
+    return family->kind == SUBSAMPLED ? 1 / value : value;
+}
+
+double dpa_family_max(const dpa_family *family) {
+    return family->kind == POINTS ? 1.0 : HUGE_VAL;
+}
+
+static dpa_status check_t(const dpa_family *family, double t, dpa_error *err) {
+    if (t >= 0 && t <= dpa_family_max(family)) return DPA_OK;
+    return dpa__fail(err, DPA_BAD_ARGUMENT, "family %s: t is %g; it must be in [0, %g]",
+                     family->spec, t, dpa_family_max(family));
+}
+
+/* σ outside the accountant's range: no noise to speak of, or nothing but noise. */
+enum { LEAKIEST = 1000 };
+static const double MOST_PRIVATE = 1e-9;
+
+static dpa_status member(const dpa_family *family, double t, double delta, double tolerance,
+                         dpa_account **out, dpa_error *err) {
+    dpa_phase phase = family->phase;
+    phase.sigma = 1 / t;
+    dpa_account_opts opts;
+    dpa_account_opts_init(&opts);
+    opts.delta = fmin(fmax(delta, 1e-300), 0.5);
+    opts.tolerance = fmax(tolerance, opts.tolerance);
+    opts.absolute = fmax(tolerance / 10, opts.absolute);
+    return dpa_account_new(&phase, 1, &opts, out, err);
+}
+
+/* The curve is certified at any width, so a wide one will do: a search makes some 40 of them. */
+static dpa_status subsampled_curve(const dpa_family *family, double t, dpa_curve **out,
+                                   dpa_error *err) {
+    if (t < MOST_PRIVATE) t = MOST_PRIVATE; /* leakier: the curve is below the member's */
+    if (t > LEAKIEST) return dpa_curve_gaussian(HUGE_VAL, out, err);
+    dpa_account *account;
+    DPA_TRY(member(family, t, fmax(family->delta, 1e-8), 2e-2, &account, err));
+    const dpa_status status = dpa__account_curve(account, DPA_PESSIMISTIC, DPA_QUICK, out, err);
+    dpa_account_free(account);
+    return status;
+}
+
+dpa_status dpa_family_curve(const dpa_family *family, double t, dpa_curve **out, dpa_error *err) {
+    *out = NULL;
+    DPA_TRY(check_t(family, t, err));
+    switch (family->kind) {
+    case DP:
+        return dpa_curve_dp(t, family->delta, out, err);
+    case GAUSSIAN:
+        return dpa_curve_gaussian(t, out, err);
+    case LAPLACE:
+        return dpa_curve_laplace(t, out, err);
+    case SUBSAMPLED:
+        if (t == 0) return dpa_curve_gaussian(0, out, err);
+        return subsampled_curve(family, t, out, err);
+    case POINTS:
+    case KINDS:
+    default:
+        return dpa_curve_diluted(family->whole, t, out, err);
+    }
+}
+
+static dpa_status subsampled_epsilon(const dpa_family *family, double t, double delta,
+                                     dpa_interval *out, dpa_error *err) {
+    *out = (dpa_interval){0, 0};
+    if (t == 0 || delta == 1) return DPA_OK;
+    *out = (dpa_interval){HUGE_VAL, HUGE_VAL};
+    if (delta == 0 || isinf(t)) return DPA_OK;
+    if (t > LEAKIEST || t < MOST_PRIVATE)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "family %s: sigma is %g; it must be in [0.001, 1e9]", family->spec, 1 / t);
+    dpa_account *account;
+    DPA_TRY(member(family, t, delta, 0, &account, err));
+    const dpa_status status = dpa_account_epsilon(account, delta, out, err);
+    dpa_account_free(account);
+    return status;
+}
+
+dpa_status dpa_family_epsilon(const dpa_family *family, double t, double delta, dpa_interval *out,
+                              dpa_error *err) {
+    DPA_TRY(check_t(family, t, err));
+    if (!(delta >= 0 && delta <= 1))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "delta is %g; it must be in [0, 1]", delta);
+    if (family->kind == SUBSAMPLED) return subsampled_epsilon(family, t, delta, out, err);
+    if (family->kind == DP && delta == family->delta) {
+        *out = (dpa_interval){t, t};
+        return DPA_OK;
+    }
+    dpa_curve *curve;
+    DPA_TRY(dpa_family_curve(family, t, &curve, err));
+    *out = dpa__account_around(dpa_curve_epsilon(curve, delta));
+    dpa_curve_free(curve);
+    return DPA_OK;
+}
