@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Families of trade-off curves for audits: a name, what follows it, and the member at t. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "account/handle.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 typedef enum kind { DP, GAUSSIAN, LAPLACE, SUBSAMPLED, POINTS, KINDS } kind;
 
@@ -38,10 +38,7 @@ static dpa_status unknown(const char *spec, dpa_error *err) {
 
 /* A number that reaches exactly to `end`. */
 static int parse_double(const char *text, const char *end, double *out) {
-    char *stop;
-    errno = 0;
-    *out = strtod(text, &stop);
-    return stop == end && stop != text;
+    return dpa__number_parse(&text, end, out) == DPA__NUMBER_OK && text == end;
 }
 
 static int starts_with(const char *text, const char *prefix) {

@@ -53,16 +53,26 @@ static void add_log(double *log_mass, double more) {
     *log_mass = dpa__log_add(*log_mass, more);
 }
 
+/* P-mass that is dropped counts as this much lost second moment, in cells²: 1/h² makes it weigh as
+ * a spread of order 1. */
+static double price(const dpa__loss_cells *cells, double dropped) {
+    return dropped / (cells->h * cells->h);
+}
+
 /* No partner: the share goes to an edge alone. Of the pair itself: down, P-mass is dropped. Of the
- * reversed pair, whose P is our Q: up, and what is dropped is its Q-mass, our P-mass. */
-static void settle_alone(sweep *s, size_t j, double share) {
+ * reversed pair, whose P is our Q: up, and what is dropped is its Q-mass, our P-mass. Gives the
+ * price. */
+static double settle_alone(sweep *s, size_t j, double share) {
     const dpa__loss_cells *cells = s->cells;
-    if (s->reversed) {
-        const double whole = dpa__log_add(cells->log_low[j], cells->log_high[j]);
-        add_log(&s->log_mass[j + 1], log(share) + whole - (double)cells->error[j]);
-    } else {
+    const double drop = share * -expm1(-cells->h);
+    if (!s->reversed) {
         add_log(&s->log_mass[j], log(share) + log_at(cells, j, j));
+        return price(cells, drop * exp(cells->log_high[j]));
     }
+    const double whole = dpa__log_add(cells->log_low[j], cells->log_high[j]);
+    add_log(&s->log_mass[j + 1], log(share) + whole - (double)cells->error[j]);
+    const double loss = cells->h * (double)(cells->first + (ptrdiff_t)j);
+    return price(cells, drop * exp(cells->log_low[j] - loss));
 }
 
 /* Balances the share of cell k−1 at g_k. Gives the cell in which the balance was reached and the
@@ -116,7 +126,7 @@ static void run_sweep(sweep *s) {
         size_t last;
         double used;
         if (k == cells->count || !balance(s, k, share, &last, &used)) {
-            settle_alone(s, k - 1, share);
+            lost += settle_alone(s, k - 1, share);
             if (share > 0) s->pending[k] = NAN; /* settled, so it cannot be met here */
             share = 1;
             ++k;
@@ -160,6 +170,11 @@ static double available(const dpa__loss_cells *cells, const sweep *down, size_t 
     return 0.9 * exp(down->log_mass[cells->count - k - 1] + loss) * -expm1(-cells->h);
 }
 
+/* The excess that the atom below can take. */
+static double takes(const dpa__loss_cells *cells, double log_mass) {
+    return 0.9 * exp(log_mass) * expm1(cells->h);
+}
+
 /* The grid point with the least spread lost. At 0 the downward sweep is taken as it is. */
 static size_t meeting(const dpa__loss_cells *cells, const sweep *up, const sweep *down) {
     const size_t n = cells->count;
@@ -168,7 +183,10 @@ static size_t meeting(const dpa__loss_cells *cells, const sweep *up, const sweep
     for (size_t k = 0; k <= n; ++k) {
         if (isnan(up->pending[k]) || isnan(down->pending[n - k])) continue;
         const gap g = gap_at(cells, k, up->pending[k], down->pending[n - k]);
-        const double lost = up->lost[k] + down->lost[n - k] + fabs(g.excess) / cells->h;
+        const double below = k > 0 ? takes(cells, up->log_mass[k - 1]) : 0;
+        const double dropped = fmax(g.excess - below, 0);
+        const double lost =
+            up->lost[k] + down->lost[n - k] + fabs(g.excess) / cells->h + price(cells, dropped);
         if (lack_of(g) <= available(cells, down, k) && lost < least) {
             least = lost;
             best = k;
@@ -181,11 +199,11 @@ static size_t meeting(const dpa__loss_cells *cells, const sweep *up, const sweep
  * excess: merging once more. An excess that the atom below cannot take is dropped. */
 static void fill_gap(const dpa__loss_cells *cells, gap g, size_t m, double *log_mass) {
     const double h = cells->h, lack = lack_of(g), excess = g.excess - g.doubt;
-    if (lack > 0 && m < cells->count) {
+    if (lack > 0 && m < cells->count && log_mass[m + 1] > -HUGE_VAL) {
         const double log_part = log(lack / -expm1(-h)) - log_mass[m + 1];
         log_mass[m + 1] += log1p(-exp(log_part)) - 1e-15;
         add_log(&log_mass[m], log(lack / -expm1(-h)) - h - 1e-15);
-    } else if (excess > 0 && m > 0) {
+    } else if (excess > 0 && m > 0 && log_mass[m - 1] > -HUGE_VAL) {
         const double log_moved = fmin(log(excess / expm1(h)), log_mass[m - 1] + log(0.9));
         log_mass[m - 1] += log1p(-exp(log_moved - log_mass[m - 1])) - 1e-15;
         add_log(&log_mass[m], log_moved + h - 1e-15);
