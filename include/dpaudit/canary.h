@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Random canaries: directions uniform on the unit sphere of R^d that are regenerated, never stored.
  *
- * Canary i is a function of (seed, i): d standard normals of a Philox4x32-10 stream, divided by
- * their norm. The same bits come from every instruction set and any number of threads, so a
- * training loop on one machine can add what an auditor on another measures. Streams of different
- * canaries never overlap. d = 10⁷ and 3162 canaries need the memory of one model.
+ * Canary i is a function of (seed, first + i): d standard normals of a Philox4x32-10 stream,
+ * divided by their norm. The same bits come from every instruction set and any number of threads,
+ * so a training loop on one machine can add what an auditor on another measures. Streams of
+ * different canaries never overlap. d = 10⁷ and 3162 canaries need the memory of one model.
  *
  * A handle holds two sets: `observed` canaries, which take part in the training, and after them
  * `unobserved` ones, which never do and show what chance gives (one-shot-federated, Algorithms
@@ -21,6 +21,7 @@ typedef struct dpa_canaries dpa_canaries;
 
 typedef struct dpa_canaries_opts {
     uint64_t seed;      /* 1 */
+    uint64_t first;     /* stream index of canary 0 (0): handles with different ones share none */
     size_t dim;         /* d, at least 2 */
     size_t observed;    /* canaries 0 … observed−1 */
     size_t unobserved;  /* the next ones (0) */
@@ -58,6 +59,26 @@ typedef struct dpa_vector {
     size_t dim;
 } dpa_vector;
 
+/* A model in memory, owned: float32, or float64 where a file has more than float32 holds. All zero
+ * is an empty one. */
+typedef struct dpa_weights {
+    float *f32;
+    double *f64;
+    size_t dim;
+} dpa_weights;
+
+enum { DPA_WEIGHTS_SHA256_SIZE = 65 };
+
+/* Appends the numbers of a file, told by its first bytes: safetensors (tensors of F64, F32, F16 or
+ * BF16 in the order in which they lie), NPY, an NPZ of one array, or one number a line; a name that
+ * ends in .f32 or .f64 is raw little-endian numbers. `sha256` (may be NULL) gets the hash of the
+ * stored bytes in hex. On failure the model is what it was. */
+DPA_API dpa_status dpa_weights_append(dpa_weights *model, const char *path,
+                                      char sha256[DPA_WEIGHTS_SHA256_SIZE],
+                                      dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_vector dpa_weights_vector(const dpa_weights *model);
+DPA_API void dpa_weights_free(dpa_weights *model);
+
 /* Cosines of all canaries with model − initial (initial NULL: with the model): dpa_canaries_count
  * numbers. Elements enter with 29 significant bits, which float32 has not; sums are in double, in
  * an order that depends on nothing but dim. A vector of zeros has no direction: an error. */
@@ -73,9 +94,9 @@ DPA_API uint64_t dpa_canaries_rounds(const dpa_canaries *canaries);
 /* dpa_canaries_count numbers, −INFINITY before the first round; lives as long as the handle. */
 DPA_API const double *dpa_canaries_largest(const dpa_canaries *canaries);
 
-/* The whole state (seed, sizes, rounds, largest cosines) as a small file with a checksum, to go on
- * after a restart. Loading takes threads and kernel from `opts` (NULL: defaults), the rest from the
- * file. */
+/* The whole state (seed, first, sizes, rounds, largest cosines) as a small file with a checksum, to
+ * go on after a restart. Loading takes threads and kernel from `opts` (NULL: defaults), the rest
+ * from the file. */
 DPA_API dpa_status dpa_canaries_save(const dpa_canaries *canaries, const char *path,
                                      dpa_error *err) DPA_MUST_USE;
 DPA_API dpa_status dpa_canaries_load(const char *path, const dpa_canaries_opts *opts,

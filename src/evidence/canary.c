@@ -22,8 +22,10 @@ static dpa_status check_opts(const dpa_canaries_opts *opts, dpa_error *err) {
     if (opts->dim < 2 || opts->dim > most)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "dim: at least 2 and at most 2^%d, not %zu",
                          DPA_RNG_INDEX_BITS, opts->dim);
-    if (opts->observed > most || opts->unobserved > most)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "canaries: at most 2^%d", DPA_RNG_INDEX_BITS);
+    if (opts->observed > most || opts->unobserved > most || opts->first > most ||
+        opts->first + opts->observed + opts->unobserved > most)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "canaries: indices must be below 2^%d",
+                         DPA_RNG_INDEX_BITS);
     if (opts->observed + opts->unobserved == 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "canaries: at least one is needed");
     if (opts->threads > MOST_THREADS)
@@ -135,7 +137,7 @@ static dpa_status write_canary(dpa_canaries *canaries, size_t index, double norm
         return dpa__fail(err, DPA_BAD_ARGUMENT, "norm of a canary: must be finite, not %g", norm);
     const size_t dim = canaries->opts.dim;
     dpa__canary_stream stream;
-    dpa__canary_stream_init(&stream, canaries->opts.seed, index);
+    dpa__canary_stream_init(&stream, canaries->opts.seed, canaries->opts.first + index);
     const double scale = norm / norm_of(canaries, index, &stream);
     for (size_t first = 0; first < dim; first += DPA__CHUNK) {
         float z[DPA__CHUNK];

@@ -117,7 +117,7 @@ static void *work(void *argument) {
         load_chunk(j->model, first, size, chunk);
         for (size_t i = w->first; i < w->last; ++i) {
             dpa__canary_stream stream;
-            dpa__canary_stream_init(&stream, j->canaries->opts.seed, i);
+            dpa__canary_stream_init(&stream, j->canaries->opts.seed, j->canaries->opts.first + i);
             dpa__canary_chunk(j->canaries, &stream, first, size, chunk, &j->dot[i], &j->square[i]);
         }
         if (w->speaks) report(j, first + size);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The state of a canary handle as a file. Little-endian:
  *   0  "DPACANRY"   8  version (u32)   12  zero (u32)
- *   16 seed   24 dim   32 observed   40 unobserved   48 rounds   (u64 each)
- *   56 largest cosines (f64 each, observed + unobserved of them)
+ *   16 seed   24 dim   32 observed   40 unobserved   48 rounds   56 first   (u64 each)
+ *   64 largest cosines (f64 each, observed + unobserved of them)
  *   then CRC-32 (u32) of all bytes before it. */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "base/write.h"
 #include "evidence/canary.h"
 
-enum { VERSION = 1, HEADER = 56, CHECKSUM = 4 };
+enum { VERSION = 1, HEADER = 64, CHECKSUM = 4 };
 static const char magic[8] = {'D', 'P', 'A', 'C', 'A', 'N', 'R', 'Y'};
 
 static void put(unsigned char *at, uint64_t value, unsigned bytes) {
@@ -44,6 +44,7 @@ dpa_status dpa__canaries_encode(const dpa_canaries *canaries, unsigned char **ou
     put(bytes + 32, canaries->opts.observed, 8);
     put(bytes + 40, canaries->opts.unobserved, 8);
     put(bytes + 48, canaries->rounds, 8);
+    put(bytes + 56, canaries->opts.first, 8);
     for (size_t i = 0; i < count; ++i) {
         uint64_t bits;
         memcpy(&bits, &canaries->largest[i], sizeof bits);
@@ -99,6 +100,7 @@ dpa_status dpa__canaries_decode(const char *name, const unsigned char *bytes, si
     dpa_canaries_opts_init(&all);
     if (opts != NULL) all = *opts;
     all.seed = get(bytes + 16, 8);
+    all.first = get(bytes + 56, 8);
     all.dim = (size_t)get(bytes + 24, 8);
     all.observed = (size_t)get(bytes + 32, 8);
     all.unobserved = (size_t)get(bytes + 40, 8);
