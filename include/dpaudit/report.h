@@ -11,6 +11,8 @@
 #include "dpaudit/account.h"
 #include "dpaudit/estimate.h"
 #include "dpaudit/evidence.h"
+#include "dpaudit/guesses.h"
+#include "dpaudit/onerun.h"
 #include "dpaudit/status.h"
 
 typedef struct dpa_report dpa_report;
@@ -99,5 +101,25 @@ DPA_API dpa_status dpa_audit_calibrate(const dpa_account_query *query, dpa_calib
 DPA_API dpa_status dpa_audit_two_gaussians(double mu1, double s1, double mu2, double s2,
                                            double delta, dpa_report **out,
                                            dpa_error *err) DPA_MUST_USE;
+
+/* One run (the command `one-run`). Without a family: dp, gaussian and laplace; without a method:
+ * the one that suits each. */
+typedef struct dpa_onerun_query {
+    dpa_onerun game;           /* the counts; of a ranked run only `options` is looked at */
+    const dpa_guesses *ranked; /* NULL: counts are all there is */
+    dpa_guess_choice choice;   /* of a ranked run */
+    uint64_t guesses;          /* with DPA_GUESSES_FIXED of a ranked run: how many */
+    int pointwise;             /* 1: also the pointwise baseline */
+    double claim_sigma; /* the claim as noise of the family (gaussian without one); NaN: no */
+} dpa_onerun_query;
+
+DPA_API void dpa_onerun_query_init(dpa_onerun_query *query);
+DPA_API dpa_status dpa_audit_onerun(const dpa_onerun_query *query, const dpa_request *request,
+                                    dpa_report **out, dpa_error *err) DPA_MUST_USE;
+/* What an audit of the idealised game can count on: expected right guesses, the best number of
+ * guesses (0) or a given one, the bounds; also played `repeats` times (0: not). */
+DPA_API dpa_status dpa_audit_ideal(const dpa_ideal *ideal, uint64_t guesses, uint64_t repeats,
+                                   const dpa_request *request, int pointwise, dpa_report **out,
+                                   dpa_error *err) DPA_MUST_USE;
 
 #endif

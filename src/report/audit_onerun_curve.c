@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The bound against the number of guesses, at up to eight counts per octave. For the eye only: to
+ * pick the best of them is what `max` does. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "report/onerun.h"
+
+static const double ratio = 1.0905077326652577; /* 2^(1/8) */
+
+static dpa_status put_point(json_t *curve, const dpa_onerun *game, const dpa_request *request,
+                            dpa_error *err) {
+    dpa_result result;
+    DPA_TRY(dpa_onerun_bound(game, 1, DPA_GUESSES_FIXED, request, &result, err));
+    json_t *point = json_object();
+    DPA_TRY(dpa__json_append(curve, point, err));
+    DPA_TRY(dpa__json_set(point, "family", json_string(result.family), err));
+    DPA_TRY(dpa__json_set(point, "method", json_string(result.method), err));
+    DPA_TRY(dpa__json_set(point, "guesses", json_integer((json_int_t)game->guesses), err));
+    DPA_TRY(dpa__json_set(point, "correct", json_integer((json_int_t)game->correct), err));
+    return dpa__json_set(point, "epsilon_lower", dpa__json_number(result.epsilon_lower), err);
+}
+
+static dpa_status put_family(json_t *curve, const dpa_guesses *ranked, uint64_t options,
+                             const dpa_request *request, dpa_error *err) {
+    for (double g = fmin(8.0, (double)ranked->canaries);; g = fmax(g + 1.0, floor(g * ratio))) {
+        const uint64_t guesses = g < (double)ranked->canaries ? (uint64_t)g : ranked->canaries;
+        const dpa_onerun game = {ranked->canaries, options, guesses, ranked->correct[guesses]};
+        DPA_TRY(put_point(curve, &game, request, err));
+        if (guesses == ranked->canaries) return DPA_OK;
+    }
+}
+
+/* A family whose members have to be composed would take minutes for a picture. */
+static int is_quick(const char *family) {
+    return strncmp(family, "subsampled", strlen("subsampled")) != 0;
+}
+
+dpa_status dpa__onerun_put_curve(dpa_report *report, const dpa_guesses *ranked, uint64_t options,
+                                 const dpa_request *request, dpa_error *err) {
+    static const char *const usual[] = {"dp", "gaussian"};
+    dpa_request one = *request;
+    json_t *curve = json_array();
+    DPA_TRY(dpa__json_set(report->sections, "guesses_curve", curve, err));
+    one.claim_epsilon = NAN;
+    if (request->family[0]) {
+        if (!is_quick(request->family)) return DPA_OK;
+        return put_family(curve, ranked, options, &one, err);
+    }
+    one.method[0] = '\0';
+    for (size_t i = 0; i < 2; ++i) {
+        (void)snprintf(one.family, sizeof one.family, "%s", usual[i]);
+        DPA_TRY(put_family(curve, ranked, options, &one, err));
+    }
+    return DPA_OK;
+}
