@@ -159,8 +159,7 @@ static int run_file(const one_run_options *o, const char *path, dpa_onerun_query
     dpa_error err;
     int is_membership;
     if (o->canaries != 0 || o->correct != UINT64_MAX)
-        return usage_error(&command_one_run,
-                           "--canaries and --correct are counted from the file");
+        return usage_error(&command_one_run, "--canaries and --correct are counted from the file");
     dpa_status status =
         dpa_guesses_read(path, side_of(o->side), &ranked, &is_membership, &lints, &err);
     if (status == DPA_OK && is_membership && o->options != 2) {

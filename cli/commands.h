@@ -5,6 +5,7 @@
 #define DPA_CLI_COMMANDS_H
 
 #define COMMAND_LIST(X)                                                                            \
+    X(one_run)                                                                                     \
     X(account)                                                                                     \
     X(calibrate)                                                                                   \
     X(report)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The idealised one-run game as a report: a plan, not an audit. Its rows are what an audit of a
- * mechanism with exactly this noise would show when the attack gets its expected number right. */
+ * mechanism with exactly this noise would show when the attack gets its expected number right,
+ * rounded down. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,45 +32,82 @@ static double extra_of(const dpa_result *result, const char *name) {
     return NAN;
 }
 
-/* How many right guesses the row's number of guesses brings, exactly and played. */
-static dpa_status put_counts(dpa_report *report, const dpa_ideal *ideal, dpa_result *result,
-                             uint64_t repeats, dpa_error *err) {
-    const uint64_t guesses = (uint64_t)extra_of(result, "guesses");
-    double value, deviation;
-    DPA_TRY(dpa_ideal_expected(ideal, guesses, &value, err));
-    dpa_result_extra(result, "expected_correct", value);
-    DPA_TRY(dpa_report_say(report, err, "  %s, %s: %.0f guesses, %.0f right (expected %.4f)",
-                           result->family, result->method, (double)guesses,
-                           extra_of(result, "correct"), value));
-    if (ideal->options == 2) {
-        DPA_TRY(dpa_ideal_ranked(ideal, guesses, &value, err));
-        dpa_result_extra(result, "expected_correct_by_rank", value);
-    }
-    if (repeats == 0) return DPA_OK;
+static dpa_status put(json_t *row, const char *key, double value, dpa_error *err) {
+    return dpa__json_set(row, key, dpa__json_number(value), err);
+}
+
+static dpa_status put_played(dpa_report *report, const dpa_ideal *ideal, uint64_t guesses,
+                             uint64_t repeats, json_t *row, dpa_error *err) {
+    double mean, deviation;
     DPA_TRY(
-        dpa_ideal_simulate(ideal, guesses, repeats, report->request.seed, &value, &deviation, err));
-    dpa_result_extra(result, "simulated_correct", value);
-    dpa_result_extra(result, "simulated_deviation", deviation);
-    return dpa_report_say(report, err, "    played %llu times: %.3f right, deviation %.3f",
-                          (unsigned long long)repeats, value, deviation);
+        dpa_ideal_simulate(ideal, guesses, repeats, report->request.seed, &mean, &deviation, err));
+    DPA_TRY(put(row, "simulated_correct", mean, err));
+    DPA_TRY(put(row, "simulated_deviation", deviation, err));
+    return dpa_report_say(report, err, "  %-29s %.3f right on average, deviation %.3f", "  played",
+                          mean, deviation);
+}
+
+/* One bound, the number of guesses it wants, and how many of them come out right: exactly, and
+ * played. */
+static dpa_status put_row(dpa_report *report, const dpa_ideal *ideal, const dpa_result *result,
+                          uint64_t repeats, json_t *rows, dpa_error *err) {
+    const double guesses = extra_of(result, "guesses"), correct = extra_of(result, "correct");
+    double expected, by_rank;
+    char label[DPA_NAME_SIZE + DPA_FAMILY_SIZE + 2];
+    json_t *row = json_object();
+    DPA_TRY(dpa__json_append(rows, row, err));
+    DPA_TRY(dpa__json_set(row, "family", json_string(result->family), err));
+    DPA_TRY(dpa__json_set(row, "method", json_string(result->method), err));
+    DPA_TRY(put(row, "guesses", guesses, err));
+    DPA_TRY(put(row, "correct", correct, err));
+    DPA_TRY(dpa_ideal_expected(ideal, (uint64_t)guesses, &expected, err));
+    DPA_TRY(put(row, "expected_correct", expected, err));
+    if (ideal->options == 2) {
+        DPA_TRY(dpa_ideal_ranked(ideal, (uint64_t)guesses, &by_rank, err));
+        DPA_TRY(put(row, "expected_correct_by_rank", by_rank, err));
+    }
+    DPA_TRY(put(row, "epsilon_lower", result->epsilon_lower, err));
+    (void)snprintf(label, sizeof label, "%s, %s", result->family, result->method);
+    DPA_TRY(dpa_report_say(report, err, "  %-30s ε ≥ %.6f with %.0f of %.0f right (expected %.4f)",
+                           label, result->epsilon_lower, correct, guesses, expected));
+    return repeats == 0 ? DPA_OK : put_played(report, ideal, (uint64_t)guesses, repeats, row, err);
+}
+
+/* The bounds are made in a report of their own: they are of a run that nobody made, and must not
+ * stand where results do. */
+static dpa_status put_rows(dpa_report *report, const dpa_report *bounds, const dpa_ideal *ideal,
+                           uint64_t repeats, json_t *section, dpa_error *err) {
+    json_t *rows = json_array();
+    DPA_TRY(dpa__json_set(section, "rows", rows, err));
+    for (size_t i = 0; i < dpa_report_count(bounds); ++i)
+        DPA_TRY(put_row(report, ideal, dpa_report_result(bounds, i), repeats, rows, err));
+    return DPA_OK;
 }
 
 static dpa_status fill(dpa_report *report, const dpa_ideal *ideal, const dpa__onerun_games *games,
                        uint64_t repeats, int pointwise, dpa_error *err) {
-    const double theory = dpa_gaussian_epsilon(1.0 / ideal->sigma, report->request.delta);
-    DPA_TRY(dpa_report_evidence(report, "idealised-game", err));
-    DPA_TRY(dpa_report_fact(report, "canaries", (double)ideal->canaries, err));
-    DPA_TRY(dpa_report_fact(report, "options", (double)ideal->options, err));
-    DPA_TRY(dpa_report_fact(report, "sigma", ideal->sigma, err));
-    DPA_TRY(dpa_report_fact(report, "true_epsilon", theory, err));
-    DPA_TRY(dpa__onerun_add_bounds(report, games, &report->request, pointwise, err));
+    const dpa_request *request = &report->request;
+    const double theory = dpa_gaussian_epsilon(1.0 / ideal->sigma, request->delta);
+    json_t *section = json_object();
+    DPA_TRY(dpa__json_set(report->sections, "ideal", section, err));
+    DPA_TRY(put(section, "sigma", ideal->sigma, err));
+    DPA_TRY(put(section, "canaries", (double)ideal->canaries, err));
+    DPA_TRY(put(section, "options", (double)ideal->options, err));
+    DPA_TRY(put(section, "confidence", request->confidence, err));
+    DPA_TRY(put(section, "true_epsilon", theory, err));
+    DPA_TRY(dpa_report_say(report, err,
+                           "Idealised game: %.0f canaries, %.0f options each, σ = %g, δ = %g, "
+                           "confidence %g%%",
+                           (double)ideal->canaries, (double)ideal->options, ideal->sigma,
+                           request->delta, 100.0 * request->confidence));
     DPA_TRY(dpa_report_say(report, err, "Expected, not observed: nothing was audited."));
-    for (size_t i = 0; i < report->results.count; ++i) {
-        dpa_result *result = &report->results.items[i];
-        result->valid = 0; /* of a run that nobody made */
-        DPA_TRY(put_counts(report, ideal, result, repeats, err));
-    }
-    return DPA_OK;
+    DPA_TRY(dpa_report_say(report, err, "  %-30s ε = %.6f", "the mechanism itself", theory));
+    dpa_report *bounds = NULL;
+    DPA_TRY(dpa_report_new("one-run", request, &bounds, err));
+    dpa_status status = dpa__onerun_add_bounds(bounds, games, request, pointwise, err);
+    if (status == DPA_OK) status = put_rows(report, bounds, ideal, repeats, section, err);
+    dpa_report_free(bounds);
+    return status;
 }
 
 dpa_status dpa_audit_ideal(const dpa_ideal *ideal, uint64_t guesses, uint64_t repeats,
