@@ -78,7 +78,8 @@ static dpa_status find_parameter(search *s, double *lower, double *upper, dpa_er
     if (*upper <= *lower) return DPA_OK;
     dpa_interval epsilon;
     DPA_TRY(dpa_family_epsilon(s->test.family, *upper, s->test.delta, &epsilon, err));
-    const double relative = epsilon.upper > epsilon.lower ? interval_tolerance : exact_tolerance;
+    const int is_wide = epsilon.upper - epsilon.lower > 1e-9 * epsilon.upper;
+    const double relative = is_wide ? interval_tolerance : exact_tolerance;
     dpa__bracket found;
     DPA_TRY(dpa__bisect(stands_at, s, *lower, *upper, least_parameter, relative, &found, err));
     *lower = found.lower;
