@@ -68,4 +68,20 @@ DPA_API dpa_status dpa_delta_at_epsilon(const dpa_counts *counts, const dpa_requ
                                         const char *family, const char *method, double epsilon,
                                         double *delta, dpa_error *err) DPA_MUST_USE;
 
+/* How good the attack is, with two-sided intervals at the request's confidence. */
+typedef struct dpa_measure {
+    double value, lower, upper;
+} dpa_measure;
+enum { DPA_LOW_FPRS = 3 };
+typedef struct dpa_quality {
+    dpa_measure auc;
+    size_t replicates; /* of the bootstrap; 0 where another interval was used */
+    double fpr[DPA_LOW_FPRS];
+    dpa_measure tpr[DPA_LOW_FPRS]; /* at most that FPR among the observed non-members */
+    dpa_measure accuracy;          /* balanced, of the best threshold */
+    double threshold;              /* that threshold */
+} dpa_quality;
+DPA_API dpa_status dpa_scores_quality(const dpa_scores *scores, const dpa_request *request,
+                                      dpa_quality *out, dpa_error *err) DPA_MUST_USE;
+
 #endif

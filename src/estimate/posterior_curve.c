@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The posterior of ε as a function: density, distribution, mean, quantiles; and δ at a fixed ε. The
+ * family's parameter t carries the computation, ε(t) is a change of variable. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "estimate/methods.h"
+#include "estimate/posterior.h"
+#include "estimate/rates.h"
+#include "math/quad.h"
+#include "math/root.h"
+
+static dpa_status open_both(const dpa_counts *counts, const dpa_request *request,
+                            const char *family, dpa__posterior *posterior, dpa__model *model,
+                            dpa_error *err) {
+    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(dpa__counts_check(counts, err));
+    *posterior = dpa__posterior_of(counts);
+    return dpa__model_open(family, request->delta, model, err);
+}
+
+/* dε/dt by a central difference: 1 for dp. */
+static dpa_status epsilon_slope(const dpa__model *model, double t, double delta, double *out,
+                                dpa_error *err) {
+    double low, high;
+    *out = 1;
+    if (model->kind == DPA__MODEL_DP) return DPA_OK;
+    const double step = 1e-4 * t;
+    const double above = fmin(t + step, model->max);
+    DPA_TRY(dpa__model_epsilon(model, t - step, delta, 1, &low, err));
+    DPA_TRY(dpa__model_epsilon(model, above, delta, 1, &high, err));
+    *out = (high - low) / (above - (t - step));
+    return DPA_OK;
+}
+
+static dpa_status point_at(const dpa__posterior *posterior, const dpa__model *model, double t,
+                           double delta, dpa_posterior_point *out, dpa_error *err) {
+    dpa__mass mass;
+    double density, slope;
+    DPA_TRY(dpa__posterior_mass(posterior, model, t, &mass, err));
+    DPA_TRY(dpa__posterior_density(posterior, model, t, &density, err));
+    DPA_TRY(dpa__model_epsilon(model, t, delta, 1, &out->epsilon, err));
+    DPA_TRY(epsilon_slope(model, t, delta, &slope, err));
+    out->cumulative = mass.value;
+    out->density = slope > 0 ? density / slope : 0;
+    return DPA_OK;
+}
+
+static dpa_status trace(const dpa__posterior *posterior, const dpa__model *model, double delta,
+                        dpa_posterior_point *points, size_t count, double *atom, dpa_error *err) {
+    dpa__mass mass;
+    double low, high, error;
+    DPA_TRY(dpa__posterior_mass(posterior, model, 0, &mass, err));
+    *atom = mass.value < 1e-11 ? 0 : mass.value;
+    DPA_TRY(dpa__posterior_quantile(posterior, model, 0.001, &low, &error, err));
+    DPA_TRY(dpa__posterior_quantile(posterior, model, 0.999, &high, &error, err));
+    /* not at 0 itself, where ε(t) has no slope */
+    low = fmax(low, 1e-3 * high);
+    for (size_t i = 0; i < count; ++i) {
+        const double share = count > 1 ? (double)i / (double)(count - 1) : 0.5;
+        DPA_TRY(point_at(posterior, model, low + share * (high - low), delta, &points[i], err));
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa_posterior_curve(const dpa_counts *counts, const dpa_request *request,
+                               const char *family, dpa_posterior_point *points, size_t count,
+                               double *atom, dpa_error *err) {
+    dpa__posterior posterior;
+    dpa__model model;
+    DPA_TRY(open_both(counts, request, family, &posterior, &model, err));
+    const dpa_status status = trace(&posterior, &model, request->delta, points, count, atom, err);
+    dpa__model_close(&model);
+    return status;
+}
+
+typedef struct moment {
+    const dpa__posterior *posterior;
+    const dpa__model *model;
+    double delta;
+    dpa_status status;
+    dpa_error *err;
+} moment;
+
+static double weighted_epsilon(double t, void *user) {
+    moment *m = user;
+    double density, epsilon;
+    if (m->status == DPA_OK)
+        m->status = dpa__posterior_density(m->posterior, m->model, t, &density, m->err);
+    if (m->status == DPA_OK)
+        m->status = dpa__model_epsilon(m->model, t, m->delta, 1, &epsilon, m->err);
+    return m->status == DPA_OK ? density * epsilon : 0;
+}
+
+static dpa_status mean_of(moment *m, double *mean, dpa_error *err) {
+    static const double level[] = {1e-3, 0.05, 0.5, 0.95, 0.999, 1 - 1e-12};
+    double breaks[7] = {0}, error;
+    size_t count = 1;
+    for (size_t i = 0; i < sizeof level / sizeof level[0]; ++i) {
+        double t;
+        DPA_TRY(dpa__posterior_quantile(m->posterior, m->model, level[i], &t, &error, err));
+        if (t > breaks[count - 1]) breaks[count++] = t;
+    }
+    *mean = 0;
+    if (count < 2) return DPA_OK;
+    dpa__quad quad;
+    dpa_status status =
+        dpa__integrate(weighted_epsilon, m, breaks, count, 1e-9, 1e-9, 4000, &quad, err);
+    if (m->status != DPA_OK) return m->status;
+    *mean = quad.value;
+    return status == DPA_NUMERIC && quad.error < 1e-5 * quad.value ? DPA_OK : status;
+}
+
+dpa_status dpa_posterior_mean(const dpa_counts *counts, const dpa_request *request,
+                              const char *family, double *mean, dpa_error *err) {
+    dpa__posterior posterior;
+    dpa__model model;
+    DPA_TRY(open_both(counts, request, family, &posterior, &model, err));
+    moment m = {&posterior, &model, request->delta, DPA_OK, err};
+    const dpa_status status = mean_of(&m, mean, err);
+    dpa__model_close(&model);
+    return status;
+}
+
+dpa_status dpa_posterior_quantile(const dpa_counts *counts, const dpa_request *request,
+                                  const char *family, double p, double *epsilon, dpa_error *err) {
+    dpa__posterior posterior;
+    dpa__model model;
+    double t, error;
+    if (!(p > 0 && p < 1))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "quantile: must be between 0 and 1, not %g", p);
+    DPA_TRY(open_both(counts, request, family, &posterior, &model, err));
+    dpa_status status = dpa__posterior_quantile(&posterior, &model, p, &t, &error, err);
+    if (status == DPA_OK)
+        status = dpa__model_epsilon(&model, t, request->delta, p < 0.5 ? -1 : 1, epsilon, err);
+    dpa__model_close(&model);
+    return status;
+}
+
+/* ── δ at a fixed ε ────────────────────────────────────────────────────────────────────────── */
+
+typedef struct delta_search {
+    const dpa__posterior *posterior;
+    double epsilon, p;
+    dpa_status status;
+    dpa_error *err;
+} delta_search;
+
+/* F at (ε,δ) minus p: grows with δ. */
+static double region_excess(double delta, void *user) {
+    delta_search *s = user;
+    const dpa__model model = {.kind = DPA__MODEL_DP, .delta = delta, .max = HUGE_VAL};
+    dpa__mass mass = {0, 0};
+    if (s->status == DPA_OK)
+        s->status = dpa__posterior_mass(s->posterior, &model, s->epsilon, &mass, s->err);
+    return mass.value - s->p;
+}
+
+static dpa_status delta_by_posterior(const dpa__posterior *posterior, double epsilon, double p,
+                                     double *delta, dpa_error *err) {
+    delta_search s = {posterior, epsilon, p, DPA_OK, err};
+    dpa__bracket root;
+    *delta = 0;
+    if (region_excess(0, &s) >= 0) return s.status;
+    const dpa_status status = dpa__root(region_excess, &s, 0, 1, 1e-13, 1e-11, &root, err);
+    if (s.status != DPA_OK) return s.status;
+    *delta = root.lower;
+    return status;
+}
+
+static dpa_status dp_delta(const dpa__entry *entry, const dpa_counts *counts,
+                           const dpa_request *request, double epsilon, double *delta,
+                           dpa_error *err) {
+    const double p = 1 - request->confidence;
+    if (entry->from_counts == dpa__from_posterior) {
+        const dpa__posterior posterior = dpa__posterior_of(counts);
+        return delta_by_posterior(&posterior, epsilon, p / request->sides, delta, err);
+    }
+    const dpa__rectangle r =
+        dpa__rectangle_of(counts, (dpa__limit)entry->variant, p, request->sides);
+    const double x = r.fnr[1], y = r.fpr[1], factor = exp(epsilon);
+    *delta = fmax(0, fmax(1 - x - factor * y, 1 - y - factor * x));
+    return DPA_OK;
+}
+
+static dpa_status family_delta(const dpa__entry *entry, const dpa_counts *counts,
+                               const dpa__model *model, const dpa_request *request, double epsilon,
+                               double *delta, dpa_error *err) {
+    const double p = 1 - request->confidence;
+    double t, error;
+    if (entry->from_counts == dpa__from_posterior) {
+        const dpa__posterior posterior = dpa__posterior_of(counts);
+        DPA_TRY(dpa__posterior_quantile(&posterior, model, p / request->sides, &t, &error, err));
+    } else {
+        const dpa__rectangle r =
+            dpa__rectangle_of(counts, (dpa__limit)entry->variant, p, request->sides);
+        DPA_TRY(dpa__rectangle_lower(model, &r, request->sides, &t, err));
+    }
+    return dpa__model_delta(model, t, epsilon, delta, err);
+}
+
+dpa_status dpa_delta_at_epsilon(const dpa_counts *counts, const dpa_request *request,
+                                const char *family, const char *method, double epsilon,
+                                double *delta, dpa_error *err) {
+    dpa__posterior posterior;
+    dpa__model model;
+    const dpa__entry *entry = dpa__registry_find(method, err);
+    if (entry == NULL) return DPA_BAD_ARGUMENT;
+    if (entry->from_counts != dpa__from_posterior && entry->from_counts != dpa__from_rectangle)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "delta at an epsilon: by cp, jeffreys or bayes, "
+                         "not %s",
+                         method);
+    if (!(epsilon >= 0))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "at-epsilon: must not be negative, not %g",
+                         epsilon);
+    DPA_TRY(open_both(counts, request, family, &posterior, &model, err));
+    const dpa_status status =
+        model.kind == DPA__MODEL_DP
+            ? dp_delta(entry, counts, request, epsilon, delta, err)
+            : family_delta(entry, counts, &model, request, epsilon, delta, err);
+    dpa__model_close(&model);
+    return status;
+}

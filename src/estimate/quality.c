@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How good the attack is, besides what it proves: AUC, TPR at low FPRs, balanced accuracy.
+ *
+ * AUC: ties count half. Interval: BCa bootstrap (Efron 1987; acceleration for two samples from the
+ * empirical influence of each score), seeded; for more than BOOTSTRAP_LIMIT scores DeLong's
+ * variance on the logit scale; for classes that do not overlap, where no resample differs,
+ * Clopper–Pearson limits at the gap. TPR at an FPR: threshold at an order statistic of the
+ * non-members, of which the members are independent, so the Clopper–Pearson interval is exact.
+ * Balanced accuracy of the best threshold: the Dvoretzky–Kiefer–Wolfowitz inequality for both
+ * classes, valid for every threshold. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/rng.h"
+#include "dpaudit/scores.h"
+#include "estimate/roc.h"
+#include "evidence/scores_sort.h"
+#include "math/dist.h"
+#include "math/logspace.h"
+
+static const double BOOTSTRAP_LIMIT = 20000, BOOTSTRAP_DRAWS = 4e6;
+enum { MOST_REPLICATES = 2000 };
+
+/* placement[i]: the share of the other class that the i-th score beats, ties half. Both ascending.
+ */
+static void placements(const double *score, size_t count, const double *other, size_t others,
+                       double *out) {
+    size_t below = 0, upto = 0;
+    for (size_t i = 0; i < count; ++i) {
+        while (below < others && other[below] < score[i]) ++below;
+        while (upto < others && other[upto] <= score[i]) ++upto;
+        out[i] = 0.5 * (double)(below + upto) / (double)others;
+    }
+}
+
+/* How often each of `count` elements is drawn in `count` draws. */
+static void resample(dpa_rng *rng, uint32_t *times, size_t count) {
+    memset(times, 0, count * sizeof *times);
+    for (size_t i = 0; i < count; ++i) ++times[dpa_rng_below(rng, count)];
+}
+
+/* AUC of a resample: one sweep over both sorted classes. */
+static double auc_of(const dpa_scores *s, const uint32_t *in, const uint32_t *out) {
+    double won = 0, below = 0;
+    size_t j = 0;
+    for (size_t i = 0; i < s->members;) {
+        const double value = s->member[i];
+        double here = 0, tied = 0;
+        while (j < s->nonmembers && s->nonmember[j] < value) below += out[j++];
+        for (size_t k = j; k < s->nonmembers && s->nonmember[k] == value; ++k) tied += out[k];
+        for (; i < s->members && s->member[i] == value; ++i) here += in[i];
+        won += here * (below + 0.5 * tied);
+    }
+    return won / ((double)s->members * (double)s->nonmembers);
+}
+
+/* Sums of powers of the influences (placement − AUC), each class by its own size. */
+typedef struct influence {
+    double variance; /* DeLong */
+    double acceleration;
+} influence;
+
+static influence influence_of(const dpa_scores *s, const double *place_in, const double *place_out,
+                              double auc) {
+    const double m = (double)s->members, n = (double)s->nonmembers;
+    double in2 = 0, in3 = 0, out2 = 0, out3 = 0;
+    for (size_t i = 0; i < s->members; ++i) {
+        const double d = place_in[i] - auc;
+        in2 += d * d;
+        in3 += d * d * d;
+    }
+    for (size_t j = 0; j < s->nonmembers; ++j) {
+        const double d = 1 - place_out[j] - auc;
+        out2 += d * d;
+        out3 += d * d * d;
+    }
+    const double square = in2 / (m * m) + out2 / (n * n);
+    const double cube = in3 / (m * m * m) + out3 / (n * n * n);
+    return (influence){
+        .variance = in2 / (m * fmax(m - 1, 1)) + out2 / (n * fmax(n - 1, 1)),
+        .acceleration = square > 0 ? cube / (6 * square * sqrt(square)) : 0,
+    };
+}
+
+/* The quantile of an ascending sample at level u, by linear interpolation. */
+static double sample_quantile(const double *sorted, size_t count, double u) {
+    const double place = fmin(fmax(u * (double)(count + 1) - 1, 0), (double)(count - 1));
+    const size_t low = (size_t)place;
+    const size_t high = low + 1 < count ? low + 1 : low;
+    return sorted[low] + (place - (double)low) * (sorted[high] - sorted[low]);
+}
+
+static void bca(double *replicate, size_t count, double auc, double acceleration, double p,
+                dpa_quality *out) {
+    double below = 0;
+    for (size_t b = 0; b < count; ++b)
+        below += replicate[b] < auc ? 1 : replicate[b] == auc ? 0.5 : 0;
+    const double share =
+        fmin(fmax(below / (double)count, 0.5 / (double)count), 1 - 0.5 / (double)count);
+    const double bias = dpa__norm_quantile(share, DPA_LOWER);
+    for (int side = 0; side < 2; ++side) {
+        const double z = bias + dpa__norm_quantile(0.5 * p, side ? DPA_UPPER : DPA_LOWER);
+        const double level = dpa__norm_cdf(bias + z / (1 - acceleration * z), DPA_LOWER);
+        *(side ? &out->auc.upper : &out->auc.lower) = sample_quantile(replicate, count, level);
+    }
+}
+
+static dpa_status bootstrap(const dpa_scores *s, double acceleration, double p, uint64_t seed,
+                            dpa_quality *out, dpa_error *err) {
+    const double size = (double)(s->members + s->nonmembers);
+    const size_t count = (size_t)fmin(MOST_REPLICATES, fmax(200, BOOTSTRAP_DRAWS / size));
+    double *replicate = DPA_NEW_ARRAY(double, count, err);
+    uint32_t *times = DPA_NEW_ARRAY(uint32_t, s->members + s->nonmembers, err);
+    dpa_status status = replicate != NULL && times != NULL ? DPA_OK : DPA_NO_MEMORY;
+    for (size_t b = 0; b < count && status == DPA_OK; ++b) {
+        dpa_rng rng;
+        dpa_rng_init(&rng, seed, DPA_PURPOSE_BOOTSTRAP, b);
+        resample(&rng, times, s->members);
+        resample(&rng, times + s->members, s->nonmembers);
+        replicate[b] = auc_of(s, times, times + s->members);
+    }
+    if (status == DPA_OK) status = dpa__sort_numbers(replicate, count, err);
+    if (status == DPA_OK) bca(replicate, count, out->auc.value, acceleration, p, out);
+    out->replicates = count;
+    free(replicate);
+    free(times);
+    return status;
+}
+
+static void delong(double variance, double p, dpa_quality *out) {
+    const double auc = out->auc.value, z = dpa__norm_quantile(0.5 * p, DPA_UPPER);
+    const double width = z * sqrt(variance) / (auc * (1 - auc));
+    out->auc.lower = 1 / (1 + exp(width - dpa__logit(auc)));
+    out->auc.upper = 1 / (1 + exp(-width - dpa__logit(auc)));
+}
+
+/* AUC ≥ Pr[in above the gap]·Pr[out below it], and 1 cannot be excluded. */
+static void separated(const dpa_scores *s, double p, dpa_quality *out) {
+    const double x = dpa__cp_upper(0, (double)s->members, 0.25 * p);
+    const double y = dpa__cp_upper(0, (double)s->nonmembers, 0.25 * p);
+    const double least = (1 - x) * (1 - y);
+    out->auc.lower = out->auc.value == 1 ? least : 0;
+    out->auc.upper = out->auc.value == 1 ? 1 : 1 - least;
+}
+
+static dpa_status measure_auc(const dpa_scores *s, double p, uint64_t seed, dpa_quality *out,
+                              dpa_error *err) {
+    double *place = DPA_NEW_ARRAY(double, s->members + s->nonmembers, err);
+    if (place == NULL) return DPA_NO_MEMORY;
+    double *place_out = place + s->members;
+    placements(s->member, s->members, s->nonmember, s->nonmembers, place);
+    placements(s->nonmember, s->nonmembers, s->member, s->members, place_out);
+    dpa__sum sum = {0, 0};
+    for (size_t i = 0; i < s->members; ++i) dpa__sum_add(&sum, place[i]);
+    out->auc.value = fmin(dpa__sum_get(&sum) / (double)s->members, 1);
+    const influence shape = influence_of(s, place, place_out, out->auc.value);
+    free(place);
+    if (out->auc.value <= 0 || out->auc.value >= 1)
+        separated(s, p, out);
+    else if ((double)(s->members + s->nonmembers) > BOOTSTRAP_LIMIT)
+        delong(shape.variance, p, out);
+    else
+        return bootstrap(s, shape.acceleration, p, seed, out, err);
+    return DPA_OK;
+}
+
+static void measure_tpr(const dpa_scores *s, double p, double fpr, dpa_measure *out) {
+    const double k = floor(fpr * (double)s->nonmembers * (1 + 1e-12));
+    const size_t above = k < (double)s->nonmembers ? (size_t)k : s->nonmembers - 1;
+    const double threshold = nextafter(s->nonmember[s->nonmembers - 1 - above], HUGE_VAL);
+    const dpa_counts c = dpa_scores_counts(s, threshold);
+    const double n = (double)s->members;
+    out->value = (double)c.tp / n;
+    out->lower = dpa__cp_lower((double)c.tp, n, 0.5 * p);
+    out->upper = dpa__cp_upper((double)c.tp, n, 0.5 * p);
+}
+
+static dpa_status measure_accuracy(const dpa_scores *s, double p, dpa_quality *out,
+                                   dpa_error *err) {
+    const double m = (double)s->members, n = (double)s->nonmembers;
+    const double each = -expm1(0.5 * log1p(-p)); /* independent classes */
+    const double off = 0.5 * (sqrt(log(2 / each) / (2 * m)) + sqrt(log(2 / each) / (2 * n)));
+    dpa__roc roc;
+    dpa_status status = dpa__roc_of(s, &roc, err);
+    if (status != DPA_OK) return status;
+    out->accuracy.value = 0.5;
+    out->threshold = roc.count > 0 ? roc.items[0].threshold : (double)NAN;
+    for (size_t i = 0; i < roc.count; ++i) {
+        const double value = 1 - 0.5 * ((double)roc.items[i].fn / m + (double)roc.items[i].fp / n);
+        if (value <= out->accuracy.value) continue;
+        out->accuracy.value = value;
+        out->threshold = roc.items[i].threshold;
+    }
+    out->accuracy.lower = fmax(out->accuracy.value - off, 0);
+    out->accuracy.upper = fmin(out->accuracy.value + off, 1);
+    dpa__roc_free(&roc);
+    return DPA_OK;
+}
+
+dpa_status dpa_scores_quality(const dpa_scores *s, const dpa_request *request, dpa_quality *out,
+                              dpa_error *err) {
+    static const double rates[DPA_LOW_FPRS] = {0.001, 0.01, 0.1};
+    const double p = 1 - request->confidence;
+    *out = (dpa_quality){0};
+    if (!s->is_sorted || s->members == 0 || s->nonmembers == 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "scores: not prepared (dpa_scores_prepare)");
+    for (size_t i = 0; i < DPA_LOW_FPRS; ++i) {
+        out->fpr[i] = rates[i];
+        measure_tpr(s, p, rates[i], &out->tpr[i]);
+    }
+    DPA_TRY(measure_accuracy(s, p, out, err));
+    return measure_auc(s, p, request->seed, out, err);
+}
