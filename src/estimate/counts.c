@@ -35,6 +35,11 @@ dpa_status dpa__result_limits(dpa_result *result, const dpa__model *model, doubl
     DPA_TRY(dpa__model_epsilon(model, lower, delta, -1, &result->epsilon_lower, err));
     result->parameter_lower = dpa__model_value(model, lower);
     DPA_TRY(epsilon_error(model, lower, delta, error, &slack, err));
+    if (model->kind == DPA__MODEL_CURVES) { /* ε of a composed mechanism is itself an interval */
+        double most;
+        DPA_TRY(dpa__model_epsilon(model, lower, delta, 1, &most, err));
+        if (isfinite(most)) slack += most - result->epsilon_lower;
+    }
     if (!isnan(upper)) {
         DPA_TRY(dpa__model_epsilon(model, upper, delta, 1, &result->epsilon_upper, err));
         result->parameter_upper = dpa__model_value(model, upper);

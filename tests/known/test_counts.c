@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Known answers for bounds from counts: the reference matrices, the papers' numbers, the cases of
+ * methods.md, and extremes. */
+#include "check.h"
+
+#include <jansson.h>
+
+#include "dpaudit/scores.h"
+#include "dpaudit/tradeoff.h"
+
+static dpa_request request_of(const char *family, const char *method, double delta,
+                              double confidence, int sides) {
+    dpa_request request;
+    dpa_request_init(&request);
+    (void)snprintf(request.family, sizeof request.family, "%s", family);
+    (void)snprintf(request.method, sizeof request.method, "%s", method);
+    request.delta = delta;
+    request.confidence = confidence;
+    request.sides = sides;
+    return request;
+}
+
+static dpa_result one(const char *family, const char *method, dpa_counts counts, double delta,
+                      double confidence, int sides) {
+    const dpa_request request = request_of(family, method, delta, confidence, sides);
+    dpa_results results = {0};
+    dpa_error err = {0};
+    const dpa_status status = dpa_estimate_counts(&counts, &request, &results, &err);
+    if (status != DPA_OK) fail_msg("%s %s: %s", family, method, err.text);
+    assert_int_equal(results.count, 1);
+    const dpa_result result = results.items[0];
+    dpa_results_free(&results);
+    return result;
+}
+
+static double number(const json_t *object, const char *a, const char *b) {
+    const json_t *value = json_object_get(object, a);
+    return json_number_value(b != NULL ? json_object_get(value, b) : value);
+}
+
+static void reference_matrices(void **state) {
+    (void)state;
+    json_error_t problem;
+    json_t *file = json_load_file(check_shared("reference/confusion.json"), 0, &problem);
+    assert_non_null(file);
+    size_t index;
+    const json_t *c;
+    static const char *const method[] = {"cp", "jeffreys", "bayes"};
+    static const char *const key[] = {"clopper_pearson", "jeffreys", "joint"};
+    json_array_foreach(json_object_get(file, "cases"), index, c) {
+        const dpa_counts counts = {(uint64_t)number(c, "FN", NULL), (uint64_t)number(c, "TP", NULL),
+                                   (uint64_t)number(c, "FP", NULL),
+                                   (uint64_t)number(c, "TN", NULL)};
+        for (int m = 0; m < 3; ++m) {
+            const dpa_result r = one("dp", method[m], counts, number(c, "delta", NULL),
+                                     1 - number(c, "alpha", NULL), 2);
+            assert_relative(r.epsilon_lower, number(c, key[m], "eps_lo"), 1e-9);
+            assert_relative(r.epsilon_upper, number(c, key[m], "eps_hi"), 1e-9);
+            assert_between(r.numerical_error, 0, 1e-9);
+            assert_int_equal(r.valid, 1);
+        }
+    }
+    assert_int_equal(index, 12);
+    json_decref(file);
+}
+
+/* methods.md, section 3; the digits printed there. */
+static void printed_answers(void **state) {
+    (void)state;
+    const dpa_counts perfect = {0, 1000, 0, 1000}, zero_fp = {10, 90, 0, 100};
+    assert_absolute(one("dp", "cp", perfect, 1e-5, 0.9, 2).epsilon_lower, 5.600577, 6e-7);
+    assert_absolute(one("dp", "cp", perfect, 1e-5, 0.9, 1).epsilon_lower, 5.809058, 6e-7);
+    assert_absolute(one("dp", "jeffreys", perfect, 1e-5, 0.9, 1).epsilon_lower, 6.254330, 6e-7);
+    assert_absolute(one("dp", "bayes", perfect, 1e-5, 0.95, 1).epsilon_lower, 7.207211, 6e-7);
+    const dpa_result posterior = one("gaussian", "bayes", perfect, 1e-5, 0.95, 1);
+    assert_absolute(posterior.parameter_lower, 6.11903, 1.1e-5);
+    assert_absolute(posterior.epsilon_lower, 44.0615, 1.1e-4);
+    const dpa_result cp = one("gaussian", "cp", perfect, 1e-5, 0.95, 1);
+    assert_absolute(cp.parameter_lower, 5.359823, 6e-7);
+    assert_absolute(cp.epsilon_lower, 36.489488, 6e-7);
+    /* the paper's minimum at a rate of zero, and the corner that one-sided bounds use */
+    assert_absolute(one("dp", "cp", zero_fp, 1e-5, 0.9, 2).epsilon_lower, 1.735997, 6e-7);
+    assert_absolute(one("dp", "cp", zero_fp, 1e-5, 0.95, 1).epsilon_lower, 3.124368, 6e-7);
+}
+
+int main(void) {
+    check_need_shared("reference/confusion.json");
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reference_matrices),
+        cmocka_unit_test(printed_answers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
