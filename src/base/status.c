@@ -33,6 +33,7 @@ const char *dpa_version(void) {
     return DPA_VERSION;
 }
 
+DPA_PRINTF(3, 0)
 static void set_text(dpa_error *err, dpa_status status, const char *format, va_list args) {
     err->status = status;
     (void)vsnprintf(err->text, sizeof err->text, format, args);
