@@ -31,6 +31,8 @@ typedef struct dpa__layout {
 dpa_status dpa__array_fill(dpa__stream *stream, dpa__layout layout, dpa_array *array,
                            dpa_error *err);
 
+/* Is it an array that can be written? */
+dpa_status dpa__array_check(const dpa_array *array, dpa_error *err);
 /* The bytes in front of the elements of an NPY file, version 1. */
 void dpa__npy_header(const dpa_array *array, dpa__text *out);
 

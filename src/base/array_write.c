@@ -4,9 +4,20 @@
 #include "base/error.h"
 #include "base/write.h"
 
+dpa_status dpa__array_check(const dpa_array *array, dpa_error *err) {
+    size_t count = 1;
+    int overflow = array->ndim > DPA_MAX_DIMS || dpa_dtype_size(array->dtype) == 0;
+    for (unsigned i = 0; i < array->ndim && !overflow; ++i)
+        overflow = __builtin_mul_overflow(count, array->shape[i], &count);
+    if (!overflow && count == array->count && (array->data != NULL || count == 0)) return DPA_OK;
+    return dpa__fail(err, DPA_BAD_ARGUMENT,
+                     "the array to write is not one: its type, shape, count or data is wrong");
+}
+
 dpa_status dpa_array_write(const char *path, const dpa_array *array, dpa_error *err) {
     dpa__writer *w = NULL;
     dpa__text header = {0};
+    DPA_TRY(dpa__array_check(array, err));
     dpa__npy_header(array, &header);
     dpa_status status = header.failed ? dpa__fail(err, DPA_NO_MEMORY, "no memory for a header")
                                       : dpa__writer_open(path, &w, err);

@@ -80,6 +80,7 @@ static dpa_status fill_archive(zip_source_t *target, const char *path, const cha
 dpa_status dpa_npz_write(const char *path, const char *const *names, const dpa_array *arrays,
                          size_t count, dpa_error *err) {
     zip_error_t error;
+    for (size_t i = 0; i < count; ++i) DPA_TRY(dpa__array_check(&arrays[i], err));
     dpa__text *headers = dpa__calloc(count, sizeof *headers, err);
     if (headers == NULL) return DPA_NO_MEMORY;
     zip_error_init(&error);
