@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files of numbers: strict readers for arrays and tables.
  *
- * A path of "-" is standard input. Gzip is undone wherever it is found. What a file is, is told by
- * its first bytes, not by its name: NPY, NPZ (zip), IDX, else text. Any other bytes are an error
- * that names file, line and column (text) or byte offset (binary), what was found and what would be
- * right. */
+ * A path of "-" is standard input. Gzip and xz are undone wherever they are found. What a file is,
+ * is told by its first bytes, not by its name: NPY, NPZ (zip), IDX, else text. Any other bytes are
+ * an error that names file, line and column (text) or byte offset (binary), what was found and what
+ * would be right. */
 #ifndef DPAUDIT_DATA_H
 #define DPAUDIT_DATA_H
 
@@ -58,24 +58,25 @@ DPA_API void dpa_array_free(dpa_array *array);
 /* A file that appears whole or not at all: written under a temporary name, synced, renamed. */
 DPA_API dpa_status dpa_file_write(const char *path, const void *bytes, size_t count,
                                   dpa_error *err) DPA_MUST_USE;
-/* 1 when the file is an NPZ that has this member, 0 when not (or not an NPZ). */
+/* 1 when the file is an NPZ that has this member, 0 when not (or not an NPZ). Standard input is not
+ * looked into: 0. */
 DPA_API int dpa_npz_has(const char *path, const char *member);
 /* NPZ of the arrays under these names, uncompressed; written to a temporary name and renamed. */
 DPA_API dpa_status dpa_npz_write(const char *path, const char *const *names,
                                  const dpa_array *arrays, size_t count,
                                  dpa_error *err) DPA_MUST_USE;
 
-/* CSV with a header. A column whose every cell is a number is numeric, any other is text, kept as
- * codes into its sorted distinct values. */
+/* CSV (RFC 4180, UTF-8) with a header. A column whose every cell is a number is numeric, any other
+ * is text, kept as codes into its sorted distinct values. */
 typedef struct dpa_table dpa_table;
 
 typedef struct dpa_table_opts {
-    char separator;      /* ',' */
-    int has_header;      /* 1; 0 names the columns c1, c2, … */
-    int trim;            /* 1: blanks around a cell are not part of it */
-    const char *comment; /* lines that start so are skipped; NULL: none */
-    const char *const
-        *text; /* columns to keep as text although they look numeric; NULL-ended or NULL */
+    char separator;          /* ',' */
+    int has_header;          /* 1; 0 names the columns c1, c2, … */
+    int trim;                /* 1: blanks around a cell are not part of it */
+    const char *comment;     /* lines that start so are skipped; NULL: none */
+    const char *const *text; /* columns to keep as text although they look numeric, where they are;
+                                NULL-ended or NULL */
 } dpa_table_opts;
 
 typedef enum dpa_column_kind { DPA_COLUMN_NUMBER, DPA_COLUMN_TEXT } dpa_column_kind;

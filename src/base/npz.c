@@ -166,12 +166,26 @@ dpa_status dpa__npz_read(dpa__stream *stream, const char *member, dpa_array *out
     return status;
 }
 
+/* The archive of a file that is not a zip itself but may hold one, compressed. */
+static dpa_status open_compressed(const char *path, archive *a) {
+    dpa__stream *stream;
+    size_t count;
+    DPA_TRY(dpa__stream_open(path, &stream, NULL));
+    dpa_status status = dpa__stream_need(stream, 4, NULL);
+    const unsigned char *bytes = dpa__stream_window(stream, &count);
+    if (status == DPA_OK && !dpa__npz_matches(bytes, count)) status = DPA_BAD_INPUT;
+    if (status == DPA_OK) status = open_archive(stream, a, NULL);
+    dpa__stream_close(stream);
+    return status;
+}
+
 int dpa_npz_has(const char *path, const char *member) {
-    int flags_error;
-    zip_int64_t index;
-    zip_t *zip = strcmp(path, "-") == 0 ? NULL : zip_open(path, ZIP_RDONLY, &flags_error);
-    if (zip == NULL) return 0;
-    (void)find_array(zip, member, &index);
-    zip_discard(zip);
+    archive a = {0};
+    zip_int64_t index = -1;
+    if (strcmp(path, "-") == 0) return 0; /* looking would use it up */
+    a.zip = zip_open(path, ZIP_RDONLY, NULL);
+    if (a.zip != NULL || open_compressed(path, &a) == DPA_OK)
+        (void)find_array(a.zip, member, &index);
+    close_archive(&a);
     return index >= 0;
 }

@@ -2,6 +2,8 @@
 /* NPZ: numpy's files, our own, names, cuts and flipped bytes. */
 #include "readers.h"
 
+#include <zlib.h>
+
 static char *slurp(const char *path, size_t *size) {
     dpa__stream *stream;
     char *bytes;
@@ -107,15 +109,42 @@ static void round_trip(void **state) {
     assert_int_equal(dpa_npz_has(path, "members"), 1); /* the old file is as it was */
     assert_int_equal(dpa_npz_write("/nonexistent/x", both, arrays, 2, &err), DPA_IO);
     assert_int_equal(dpa_npz_write("/dev/full", both, arrays, 2, &err), DPA_IO);
+    dpa_array wrong = arrays[0];
+    wrong.count = 4;
+    assert_int_equal(dpa_npz_write(path, both, &wrong, 1, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa_array_write(path, &wrong, &err), DPA_BAD_ARGUMENT);
+    wrong = arrays[0];
+    wrong.dtype = (dpa_dtype)77;
+    assert_int_equal(dpa_array_write(path, &wrong, &err), DPA_BAD_ARGUMENT);
+    (void)unlink(path);
+}
+
+/* An NPZ inside gzip is an NPZ, for the question as for the reading. */
+static void inside_gzip(void **state) {
+    (void)state;
+    size_t size;
+    char *bytes = slurp(data_file("stored.npz"), &size);
+    const char *path = make_file("", 0);
+    gzFile file = gzopen(path, "wb");
+    dpa_array a;
+    dpa_error err;
+    assert_non_null(file);
+    assert_int_equal(gzwrite(file, bytes, (unsigned)size), size);
+    assert_int_equal(gzclose(file), Z_OK);
+    free(bytes);
+    assert_int_equal(dpa_npz_has(path, "members"), 1);
+    assert_int_equal(dpa_npz_has(path, "x"), 0);
+    assert_int_equal(dpa_npz_has(data_file("scores.csv.gz"), "members"), 0);
+    assert_ok(dpa_array_read(path, "members", &a, &err));
+    assert_int_equal(a.count, 3);
+    dpa_array_free(&a);
     (void)unlink(path);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numpy_files),
-        cmocka_unit_test(names),
-        cmocka_unit_test(damage),
-        cmocka_unit_test(round_trip),
+        cmocka_unit_test(numpy_files), cmocka_unit_test(names),       cmocka_unit_test(damage),
+        cmocka_unit_test(round_trip),  cmocka_unit_test(inside_gzip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
