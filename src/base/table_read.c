@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cells.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -235,6 +236,20 @@ static dpa_status read_text(const char *name, const char *text, size_t count,
     return status;
 }
 
+/* A file of another kind is called by its name, not by its first strange byte. */
+static dpa_status refuse_binary(dpa__stream *stream, dpa_error *err) {
+    size_t count;
+    DPA_TRY(dpa__stream_need(stream, 8, err));
+    const unsigned char *bytes = dpa__stream_window(stream, &count);
+    const char *kind = dpa__npy_matches(bytes, count)   ? "NPY"
+                       : dpa__npz_matches(bytes, count) ? "NPZ (zip)"
+                       : dpa__idx_matches(bytes, count) ? "IDX"
+                                                        : NULL;
+    if (kind == NULL) return DPA_OK;
+    return dpa__fail_file(err, DPA_BAD_INPUT, dpa__stream_name(stream),
+                          "found an %s file; a CSV table is right", kind);
+}
+
 dpa_status dpa__table_from_stream(dpa__stream *stream, const dpa_table_opts *opts, dpa_table **out,
                                   dpa_error *err) {
     dpa_table_opts defaults;
@@ -246,7 +261,8 @@ dpa_status dpa__table_from_stream(dpa__stream *stream, const dpa_table_opts *opt
     DPA_TRY(check_opts(opts, err));
     dpa_table *table = DPA_NEW(dpa_table, err);
     if (table == NULL) return DPA_NO_MEMORY;
-    dpa_status status = dpa__stream_read_all(stream, &text, &count, err);
+    dpa_status status = refuse_binary(stream, err);
+    if (status == DPA_OK) status = dpa__stream_read_all(stream, &text, &count, err);
     if (status == DPA_OK) status = dpa__stream_finish(stream, "the text", table->sha256, err);
     if (status == DPA_OK)
         status = read_text(dpa__stream_name(stream), text, count, opts, table, err);

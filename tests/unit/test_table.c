@@ -161,6 +161,10 @@ static void bad(void **state) {
     assert_int_equal(dpa__table_from_stream(stream, NULL, &t, &err), DPA_BAD_INPUT);
     assert_string_equal(err.place, "mem:2:1");
     dpa__stream_close(stream);
+    assert_int_equal(dpa_table_read(data_file("stored.npz"), NULL, &t, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "found an NPZ"));
+    assert_int_equal(dpa_table_read(data_file("fortran.npy"), NULL, &t, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "found an NPY"));
     assert_int_equal(dpa_table_read("/nonexistent", NULL, &t, &err), DPA_BAD_INPUT);
 }
 
