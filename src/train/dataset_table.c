@@ -157,6 +157,10 @@ dpa_status dpa__encode_labels(const dpa_table *table, size_t column, const dpa_d
                               dpa_error *err) {
     if (like == NULL) DPA_TRY(list_labels(table, column, opts->strip, &made->label, err));
     const dpa__names *names = like != NULL ? &like->label : &made->label;
+    if (names->count < 2)
+        return dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
+                              "column %s: %zu classes: expected at least 2",
+                              dpa_table_name(table, column), names->count);
     const size_t levels = dpa_table_levels(table, column);
     int32_t *code = DPA_NEW_ARRAY(int32_t, levels, err);
     if (code == NULL) return DPA_NO_MEMORY;
