@@ -23,6 +23,8 @@
 
 #include "dpaudit/onerun.h"
 
+#include "dpaudit/train.h"
+
 #include "dpaudit/report.h"
 
 #endif

@@ -112,6 +112,11 @@ DPA_API size_t dpa_model_outputs(const dpa_model *model);
 DPA_API const char *dpa_model_layers(const dpa_model *model);
 DPA_API float *dpa_model_weights(dpa_model *model);
 
+/* An NPZ with `weights` and `header` (the bytes of a JSON object: layers, input, classes, loss). */
+DPA_API dpa_status dpa_model_save(const dpa_model *model, const char *path,
+                                  dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_model_load(const char *path, dpa_model **out, dpa_error *err) DPA_MUST_USE;
+
 /* What a model does on rows of a data set (rows NULL: the first `count`). */
 typedef struct dpa_utility {
     double loss;     /* mean */
@@ -229,5 +234,51 @@ DPA_API double dpa_trainer_noise(const dpa_trainer *trainer);
 /* Puts the averaged weights into a model of the same size; DPA_BAD_ARGUMENT without averaging. */
 DPA_API dpa_status dpa_trainer_average(const dpa_trainer *trainer, dpa_model *model,
                                        dpa_error *err) DPA_MUST_USE;
+
+/* The whole state: weights, velocity, average, step, and the options for the record. */
+DPA_API dpa_status dpa_trainer_save(const dpa_trainer *trainer, const char *path,
+                                    dpa_error *err) DPA_MUST_USE;
+/* Continues from such a file: the next step is the same to the last bit as if training had never
+ * stopped. DPA_BAD_INPUT when the file was made with another model or other options. */
+DPA_API dpa_status dpa_trainer_resume(dpa_trainer *trainer, const char *path,
+                                      dpa_error *err) DPA_MUST_USE;
+
+/* ---- Experiment files ---- */
+
+/* One training run as a YAML file says it (docs/trainer.md lists the keys). Texts belong to the
+ * plan. Paths of data are relative to the file. */
+typedef struct dpa_train_plan {
+    dpa_dataset_opts data, test; /* test.path NULL: there is none */
+    const char *members;         /* ids (dpa_ids_read) to train on; NULL: all rows */
+    const char *heldout;         /* ids to evaluate on: of test, or of data without test; NULL */
+    int standardise;
+    const char *layers;
+    dpa_loss loss;
+    uint64_t init_seed;
+    dpa_train_opts train; /* steps: 0 when `epochs` says how long */
+    double epochs;        /* 0: train.steps */
+    double epsilon;       /* σ is to be found for this ε; 0: train.sigma */
+    double delta;
+    const char *output; /* folder for the results; NULL: none */
+    void *texts;        /* what the pointers above point into */
+} dpa_train_plan;
+
+DPA_API dpa_status dpa_train_plan_read(const char *path, dpa_train_plan **out,
+                                       dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_train_plan_free(dpa_train_plan *plan);
+
+/* The data of a plan, read, cut and standardised (by the members only). */
+typedef struct dpa_train_data {
+    dpa_dataset *data, *test; /* test NULL: there is none */
+    size_t *members, member_count;
+    size_t *heldout, heldout_count; /* rows of test, or of data; count 0: nothing is held out */
+} dpa_train_data;
+
+DPA_API dpa_status dpa_train_plan_load(const dpa_train_plan *plan, dpa_train_data *out,
+                                       dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_train_data_free(dpa_train_data *data);
+/* How many steps the plan means for so many members, and at which Poisson rate (NaN: shuffled). */
+DPA_API uint64_t dpa_train_plan_steps(const dpa_train_plan *plan, size_t members);
+DPA_API double dpa_train_plan_q(const dpa_train_plan *plan, size_t members);
 
 #endif

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Models and checkpoints: an NPZ whose member `header` holds the bytes of a JSON object, so that
+ * numpy reads everything (json.loads(bytes(f["header"]))). A step is a function of (options, step,
+ * weights, velocity, average): saving these is saving all. */
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/data.h"
+#include "train/trainer.h"
+
+enum { MAX_ARRAYS = 4 };
+
+static const char *loss_name(dpa_loss loss) {
+    return loss == DPA_LOSS_BINARY ? "binary" : "softmax";
+}
+
+static json_t *model_header(const dpa_model *m) {
+    return json_pack("{s:s, s:s, s:[I,I,I], s:I, s:s}", "dpaudit", dpa_version(), "layers",
+                     m->layers, "input", (json_int_t)m->input.height, (json_int_t)m->input.width,
+                     (json_int_t)m->input.channels, "classes", (json_int_t)m->classes, "loss",
+                     loss_name(m->loss));
+}
+
+/* Everything that a step depends on, numbers as exact texts. */
+static json_t *options_header(const dpa_trainer *t) {
+    const dpa_train_opts *o = &t->opts;
+    json_t *out = json_object();
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"q", t->sampler.q},
+                   {"rate", o->rate},
+                   {"momentum", o->momentum},
+                   {"decay", o->decay},
+                   {"rate_factor", o->rate_factor},
+                   {"clip", o->clip},
+                   {"sigma", o->sigma},
+                   {"average_decay", o->average_decay}};
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counts[] = {{"seed", o->seed},
+                  {"sampling", (uint64_t)o->sampling},
+                  {"batch", o->batch},
+                  {"steps", o->steps},
+                  {"schedule", (uint64_t)o->schedule},
+                  {"rate_every", o->rate_every},
+                  {"warmup", o->warmup},
+                  {"microbatch", o->microbatch},
+                  {"augment", o->augment},
+                  {"shift", o->shift},
+                  {"flip", (uint64_t)(o->flip != 0)},
+                  {"averaging", (uint64_t)o->averaging},
+                  {"average_from", o->average_from},
+                  {"chunk", o->chunk},
+                  {"members", t->sampler.members},
+                  {"rows", t->data->rows}};
+    char text[40];
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
+        (void)snprintf(text, sizeof text, "%.17g", numbers[i].value);
+        (void)json_object_set_new(out, numbers[i].name, json_string(text));
+    }
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {
+        (void)snprintf(text, sizeof text, "%llu", (unsigned long long)counts[i].value);
+        (void)json_object_set_new(out, counts[i].name, json_string(text));
+    }
+    return out;
+}
+
+static dpa_array floats(float *data, size_t count) {
+    return (dpa_array){.dtype = DPA_F32, .ndim = 1, .shape = {count}, .count = count, .data = data};
+}
+
+/* Writes the header and the arrays; takes the reference to the header. */
+static dpa_status write_npz(const char *path, json_t *header, const char *const *names,
+                            const dpa_array *arrays, size_t count, dpa_error *err) {
+    char *text = header != NULL ? json_dumps(header, JSON_INDENT(1)) : NULL;
+    json_decref(header);
+    if (text == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a header");
+    const char *all_names[MAX_ARRAYS] = {"header"};
+    dpa_array all[MAX_ARRAYS] = {
+        {.dtype = DPA_U8, .ndim = 1, .shape = {strlen(text)}, .count = strlen(text), .data = text}};
+    for (size_t i = 0; i < count; ++i) {
+        all_names[i + 1] = names[i];
+        all[i + 1] = arrays[i];
+    }
+    const dpa_status status = dpa_npz_write(path, all_names, all, count + 1, err);
+    free(text);
+    return status;
+}
+
+static dpa_status read_header(const char *path, json_t **out, dpa_error *err) {
+    dpa_array bytes = {0};
+    DPA_TRY(dpa_array_read(path, "header", &bytes, err));
+    json_t *header = bytes.dtype == DPA_U8 ? json_loadb(bytes.data, bytes.count, 0, NULL) : NULL;
+    dpa_array_free(&bytes);
+    if (!json_is_object(header)) {
+        json_decref(header);
+        return dpa__fail_file(err, DPA_BAD_INPUT, path, "the header is not a JSON object");
+    }
+    *out = header;
+    return DPA_OK;
+}
+
+/* A member of exactly `count` finite floats. */
+static dpa_status read_floats(const char *path, const char *member, size_t count, float *out,
+                              dpa_error *err) {
+    dpa_array array = {0};
+    DPA_TRY(dpa_array_read(path, member, &array, err));
+    dpa_status status = DPA_OK;
+    if (array.dtype != DPA_F32 || array.count != count)
+        status = dpa__fail_file(err, DPA_BAD_INPUT, path,
+                                "%s: %zu numbers of type %s, expected %zu of type float32", member,
+                                array.count, dpa_dtype_name(array.dtype), count);
+    const float *values = array.data;
+    for (size_t i = 0; status == DPA_OK && i < count; ++i)
+        if (!isfinite(values[i]))
+            status =
+                dpa__fail_file(err, DPA_BAD_INPUT, path, "%s: number %zu is not finite", member, i);
+    if (status == DPA_OK) memcpy(out, values, count * sizeof *out);
+    dpa_array_free(&array);
+    return status;
+}
+
+dpa_status dpa_model_save(const dpa_model *model, const char *path, dpa_error *err) {
+    const char *const names[] = {"weights"};
+    const dpa_array arrays[] = {floats(model->weight, model->size)};
+    return write_npz(path, model_header(model), names, arrays, 1, err);
+}
+
+static dpa_status model_from_header(const char *path, json_t *header, dpa_model **out,
+                                    dpa_error *err) {
+    const char *layers, *loss;
+    json_int_t height, width, channels, classes;
+    if (json_unpack(header, "{s:s, s:[I,I,I], s:I, s:s}", "layers", &layers, "input", &height,
+                    &width, &channels, "classes", &classes, "loss", &loss) != 0 ||
+        height < 1 || width < 1 || channels < 1 || classes < 2 ||
+        (strcmp(loss, "softmax") != 0 && strcmp(loss, "binary") != 0))
+        return dpa__fail_file(err, DPA_BAD_INPUT, path,
+                              "the header lacks layers, input, classes or loss");
+    const dpa_shape shape = {(size_t)height, (size_t)width, (size_t)channels};
+    return dpa_model_new(layers, shape, (size_t)classes,
+                         strcmp(loss, "binary") == 0 ? DPA_LOSS_BINARY : DPA_LOSS_SOFTMAX, out,
+                         err);
+}
+
+dpa_status dpa_model_load(const char *path, dpa_model **out, dpa_error *err) {
+    json_t *header = NULL;
+    DPA_TRY(read_header(path, &header, err));
+    dpa_model *model = NULL;
+    dpa_status status = model_from_header(path, header, &model, err);
+    json_decref(header);
+    if (status == DPA_OK) status = read_floats(path, "weights", model->size, model->weight, err);
+    if (status != DPA_OK) {
+        dpa_model_free(model);
+        return status;
+    }
+    *out = model;
+    return DPA_OK;
+}
+
+dpa_status dpa_trainer_save(const dpa_trainer *t, const char *path, dpa_error *err) {
+    json_t *header = model_header(t->model);
+    if (header != NULL) {
+        (void)json_object_set_new(header, "step", json_integer((json_int_t)t->step));
+        (void)json_object_set_new(header, "options", options_header(t));
+    }
+    const size_t size = t->model->size;
+    const char *const names[] = {"weights", "velocity", "mean"};
+    const dpa_array arrays[] = {floats(t->model->weight, size), floats(t->velocity, size),
+                                floats(t->mean, size)};
+    return write_npz(path, header, names, arrays, t->mean != NULL ? 3 : 2, err);
+}
+
+/* The first key that differs is the message. */
+static dpa_status check_same(const char *path, json_t *want, json_t *got, dpa_error *err) {
+    const char *key;
+    json_t *value;
+    json_object_foreach(want, key, value) {
+        if (strcmp(key, "dpaudit") == 0) continue;
+        json_t *other = json_object_get(got, key);
+        if (json_equal(value, other)) continue;
+        if (json_is_object(value) && json_is_object(other))
+            return check_same(path, value, other, err);
+        char *a = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+        char *b = other != NULL ? json_dumps(other, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+        const dpa_status status = dpa__fail_file(
+            err, DPA_BAD_INPUT, path, "the checkpoint has %s %.100s, this run has %.100s", key,
+            b != NULL ? b : "nothing", a != NULL ? a : "?");
+        free(a);
+        free(b);
+        return status;
+    }
+    return DPA_OK;
+}
+
+static dpa_status resume(dpa_trainer *t, const char *path, json_t *header, dpa_error *err) {
+    json_t *want = model_header(t->model);
+    if (want == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a header");
+    (void)json_object_set_new(want, "options", options_header(t));
+    dpa_status status = check_same(path, want, header, err);
+    json_decref(want);
+    const json_int_t step = json_integer_value(json_object_get(header, "step"));
+    if (status == DPA_OK && step < 0)
+        status = dpa__fail_file(err, DPA_BAD_INPUT, path, "step %lld", (long long)step);
+    /* All is read before anything is changed. */
+    const size_t size = t->model->size, parts = t->mean != NULL ? 3 : 2;
+    static const char *const names[] = {"weights", "velocity", "mean"};
+    float *const to[] = {t->model->weight, t->velocity, t->mean};
+    float *copy = status == DPA_OK ? DPA_NEW_ARRAY(float, parts *size, err) : NULL;
+    if (status == DPA_OK && copy == NULL) status = DPA_NO_MEMORY;
+    for (size_t i = 0; i < parts && status == DPA_OK; ++i)
+        status = read_floats(path, names[i], size, copy + i * size, err);
+    for (size_t i = 0; i < parts && status == DPA_OK; ++i)
+        memcpy(to[i], copy + i * size, size * sizeof *copy);
+    if (status == DPA_OK) t->step = (uint64_t)step;
+    free(copy);
+    return status;
+}
+
+dpa_status dpa_trainer_resume(dpa_trainer *t, const char *path, dpa_error *err) {
+    json_t *header = NULL;
+    DPA_TRY(read_header(path, &header, err));
+    const dpa_status status = resume(t, path, header, err);
+    json_decref(header);
+    return status;
+}
