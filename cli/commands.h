@@ -8,6 +8,7 @@
     X(one_run)                                                                                     \
     X(account)                                                                                     \
     X(calibrate)                                                                                   \
+    X(train)                                                                                       \
     X(report)
 
 #endif

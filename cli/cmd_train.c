@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* dpaudit train: one model, with or without DP; signals out. The accountant is asked at every
+ * epoch; the trainer itself knows nothing of it. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "output.h"
+
+typedef struct train_options {
+    const char *output, *json;
+    int resume, quiet, schema;
+    const char *seed_text;
+} train_options;
+
+static const option table[] = {
+    HEADING("The run"),
+    {"seed", OPTION_TEXT, "N", "seed of sampling, noise and augmentation, instead of the file's",
+     offsetof(train_options, seed_text)},
+    {"resume", OPTION_FLAG, NULL, "continue from checkpoint.npz in the output folder, if there",
+     offsetof(train_options, resume)},
+    {"schema", OPTION_FLAG, NULL, "only show what the columns of the data became",
+     offsetof(train_options, schema)},
+    HEADING("Output"),
+    {"output", OPTION_FILE, "FOLDER", "folder for model, losses and logits, instead of the file's",
+     offsetof(train_options, output)},
+    {"quiet", OPTION_FLAG, NULL, "no line per epoch", offsetof(train_options, quiet)},
+    {"json", OPTION_OPTIONAL, "FILE.json", "JSON on standard output, or into FILE.json",
+     offsetof(train_options, json)},
+    END_OPTIONS,
+};
+
+static void init(void *options) {
+    (void)options;
+}
+
+static int run(void *options, const word_list *words);
+
+const command command_train = {
+    .name = "train",
+    .summary = "train one model, with or without DP-SGD; models, losses and logits as files",
+    .operands = "FILE.yaml",
+    .about =
+        "Trains the model of an experiment file (docs/trainer.md lists its keys) and prints, per "
+        "epoch, rate, time left, loss, accuracy and the epsilon spent so far. Given a target "
+        "epsilon, the noise is calibrated first. The output folder gets model.npz, checkpoint.npz, "
+        "train- and heldout- losses and logits as NPY, and result.json.\n"
+        "The trainer exists to be audited: its noise is reproducible and therefore not secret. Do "
+        "not release a model trained with it as private.",
+    .examples = "dpaudit train train-toy.yaml\n"
+                "dpaudit train train-toy-dp.yaml --seed 7 --json",
+    .options = table,
+    .size = sizeof(train_options),
+    .min_words = 1,
+    .max_words = 1,
+    .init = init,
+    .run = run,
+};
+
+/* Everything of one run. */
+typedef struct session {
+    const train_options *options;
+    dpa_train_plan *plan;
+    dpa_train_data data;
+    dpa_model *model; /* trained */
+    dpa_model *shown; /* what is evaluated: the average where there is one, else NULL */
+    dpa_trainer *trainer;
+    double start, q;
+    uint64_t first_step; /* that this process does */
+    dpa_interval epsilon;
+    int has_epsilon;
+    dpa_utility train, heldout;
+    double last_heldout; /* accuracy at the end of the last epoch */
+    const char *output;
+} session;
+
+static double now(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- privacy ---- */
+
+static dpa_account_opts account_opts(const session *s) {
+    dpa_account_opts opts;
+    dpa_account_opts_init(&opts);
+    opts.delta = s->plan->delta;
+    return opts;
+}
+
+/* Shuffled batches have no accountant that we trust: no number is better than a wrong one. */
+static dpa_status find_noise(session *s, dpa_error *err) {
+    dpa_train_opts *o = &s->plan->train;
+    if (!(s->plan->epsilon > 0.0)) return DPA_OK;
+    if (isnan(s->q)) {
+        err->status = DPA_BAD_INPUT;
+        (void)snprintf(err->place, sizeof err->place, "privacy: epsilon");
+        (void)snprintf(err->text, sizeof err->text,
+                       "a target needs sampling: poisson (shuffled batches are not accounted for)");
+        return DPA_BAD_INPUT;
+    }
+    const dpa_phase phase = {DPA_GAUSSIAN, 1.0, s->q, o->steps};
+    const dpa_account_opts opts = account_opts(s);
+    dpa_interval achieved;
+    double noise;
+    const dpa_status status = dpa_calibrate(&phase, 1, DPA_CALIBRATE_SIGMA, s->plan->epsilon,
+                                            s->plan->delta, &opts, &noise, &achieved, err);
+    /* With microbatches one example moves the sum by up to 2C. */
+    if (status == DPA_OK) o->sigma = o->microbatch > 1 ? 2.0 * noise : noise;
+    return status;
+}
+
+static dpa_status spend(session *s, uint64_t steps, dpa_error *err) {
+    s->has_epsilon = 0;
+    if (isnan(s->q) || !(s->plan->train.sigma > 0.0) || steps == 0) return DPA_OK;
+    const dpa_phase phase = {DPA_GAUSSIAN, dpa_trainer_noise(s->trainer), s->q, steps};
+    const dpa_account_opts opts = account_opts(s);
+    dpa_account *account = NULL;
+    dpa_status status = dpa_account_new(&phase, 1, &opts, &account, err);
+    if (status == DPA_OK) status = dpa_account_epsilon(account, s->plan->delta, &s->epsilon, err);
+    dpa_account_free(account);
+    s->has_epsilon = status == DPA_OK;
+    return status;
+}
+
+/* ---- files ---- */
+
+static const char *file_in(const session *s, const char *name, char path[4096]) {
+    (void)snprintf(path, 4096, "%s/%s", s->output, name);
+    return path;
+}
+
+static dpa_status make_folder(const session *s, dpa_error *err) {
+    if (s->output == NULL || mkdir(s->output, 0777) == 0 || errno == EEXIST) return DPA_OK;
+    err->status = DPA_IO;
+    (void)snprintf(err->place, sizeof err->place, "%.400s", s->output);
+    (void)snprintf(err->text, sizeof err->text, "cannot make this folder: %s", strerror(errno));
+    return DPA_IO;
+}
+
+/* Losses and logits of the given rows to NAME-losses.npy and NAME-logits.npy, and the utility. */
+static dpa_status evaluate(const session *s, const char *name, const dpa_dataset *data,
+                           const size_t *rows, size_t count, dpa_utility *utility, dpa_error *err) {
+    const dpa_model *model = s->shown != NULL ? s->shown : s->model;
+    const size_t outputs = dpa_model_outputs(model);
+    if (s->output == NULL)
+        return dpa_model_evaluate(model, data, rows, count, NULL, NULL, utility, err);
+    double *losses = malloc(count * sizeof *losses);
+    float *logits = malloc(count * outputs * sizeof *logits);
+    dpa_status status = DPA_NO_MEMORY;
+    if (losses != NULL && logits != NULL)
+        status = dpa_model_evaluate(model, data, rows, count, logits, losses, utility, err);
+    char file[64], path[4096];
+    const dpa_array arrays[2] = {
+        {.dtype = DPA_F64, .ndim = 1, .shape = {count}, .count = count, .data = losses},
+        {.dtype = DPA_F32,
+         .ndim = 2,
+         .shape = {count, outputs},
+         .count = count * outputs,
+         .data = logits}};
+    for (int i = 0; i < 2 && status == DPA_OK; ++i) {
+        (void)snprintf(file, sizeof file, "%s-%s.npy", name, i == 0 ? "losses" : "logits");
+        status = dpa_array_write(file_in(s, file, path), &arrays[i], err);
+    }
+    free(losses);
+    free(logits);
+    return status;
+}
+
+/* ---- training ---- */
+
+static void print_epoch(const session *s, double loss, double accuracy, size_t examples) {
+    const uint64_t done = dpa_trainer_steps_done(s->trainer), total = s->plan->train.steps;
+    const uint64_t per_epoch = dpa_trainer_epoch_steps(s->trainer);
+    const double elapsed = now() - s->start;
+    const double left = elapsed / (double)(done - s->first_step) * (double)(total - done);
+    (void)fprintf(stderr, "epoch %g of %g, %.3g examples/s, %.0f s left: loss %.4f, accuracy %.4f",
+                  (double)done / (double)per_epoch, (double)total / (double)per_epoch,
+                  (double)examples / elapsed, left, loss, accuracy);
+    if (!isnan(s->last_heldout)) (void)fprintf(stderr, ", held out %.4f", s->last_heldout);
+    if (s->has_epsilon)
+        (void)fprintf(stderr, ", epsilon %.3f at delta %g", s->epsilon.upper, s->plan->delta);
+    (void)fputc('\n', stderr);
+}
+
+static dpa_status end_epoch(session *s, double loss, double accuracy, size_t examples,
+                            dpa_error *err) {
+    dpa_status status = spend(s, dpa_trainer_steps_done(s->trainer), err);
+    if (status == DPA_OK && s->shown != NULL)
+        status = dpa_trainer_average(s->trainer, s->shown, err);
+    s->last_heldout = NAN;
+    if (status == DPA_OK && s->data.heldout_count > 0) {
+        dpa_utility utility;
+        const dpa_dataset *held = s->data.test != NULL ? s->data.test : s->data.data;
+        status = dpa_model_evaluate(s->shown != NULL ? s->shown : s->model, held, s->data.heldout,
+                                    s->data.heldout_count, NULL, NULL, &utility, err);
+        s->last_heldout = status == DPA_OK ? utility.accuracy : (double)NAN;
+    }
+    char path[4096];
+    if (status == DPA_OK && s->output != NULL)
+        status = dpa_trainer_save(s->trainer, file_in(s, "checkpoint.npz", path), err);
+    if (status == DPA_OK && !s->options->quiet) print_epoch(s, loss, accuracy, examples);
+    return status;
+}
+
+static dpa_status train(session *s, dpa_error *err) {
+    const dpa_progress progress = progress_start();
+    const uint64_t per_epoch = dpa_trainer_epoch_steps(s->trainer), total = s->plan->train.steps;
+    double loss = 0.0, right = 0.0;
+    size_t seen = 0, examples = 0;
+    dpa_status status = DPA_OK;
+    s->start = now();
+    for (uint64_t step = s->first_step; step < total && status == DPA_OK;) {
+        dpa_step_info info;
+        status = dpa_trainer_step(s->trainer, &info, err);
+        if (status != DPA_OK) break;
+        step = info.step;
+        if (info.batch > 0) {
+            loss += info.loss * (double)info.batch;
+            right += info.accuracy * (double)info.batch;
+            seen += info.batch;
+        }
+        if (progress.call(progress.user, "step", (double)step, (double)total) != 0) {
+            status = err->status = DPA_CANCELLED;
+            err->place[0] = '\0';
+            (void)snprintf(err->text, sizeof err->text, "stopped after step %llu",
+                           (unsigned long long)step);
+        } else if (step % per_epoch == 0 || step == total) {
+            examples += seen;
+            status = end_epoch(s, loss / (double)seen, right / (double)seen, examples, err);
+            loss = right = 0.0;
+            seen = 0;
+        }
+    }
+    progress_end();
+    return status;
+}
+
+/* ---- results ---- */
+
+static void json_number(FILE *out, const char *name, double value, const char *after) {
+    if (isfinite(value))
+        (void)fprintf(out, "\"%s\": %.17g%s", name, value, after);
+    else
+        (void)fprintf(out, "\"%s\": null%s", name, after);
+}
+
+static void json_utility(FILE *out, const char *name, const dpa_utility *u, size_t rows) {
+    (void)fprintf(out, ",\n \"%s\": {\"rows\": %zu, ", name, rows);
+    json_number(out, "loss", u->loss, ", ");
+    json_number(out, "accuracy", u->accuracy, ", ");
+    json_number(out, "auroc", u->auroc, "}");
+}
+
+static void write_json(const session *s, FILE *out) {
+    const dpa_train_opts *o = &s->plan->train;
+    (void)fprintf(out,
+                  "{\"dpaudit\": \"%s\", \"command\": \"train\",\n \"model\": \"%s\", "
+                  "\"parameters\": %zu, \"steps\": %llu, \"seed\": %llu, ",
+                  dpa_version(), s->plan->layers, dpa_model_size(s->model),
+                  (unsigned long long)dpa_trainer_steps_done(s->trainer),
+                  (unsigned long long)o->seed);
+    json_number(out, "seconds", now() - s->start, "");
+    if (isfinite(o->clip)) {
+        (void)fputs(",\n \"privacy\": {", out);
+        json_number(out, "clip", o->clip, ", ");
+        json_number(out, "sigma", o->sigma, ", ");
+        json_number(out, "q", s->q, ", ");
+        json_number(out, "delta", s->plan->delta, "");
+        if (s->has_epsilon) {
+            (void)fputs(", \"epsilon\": {", out);
+            json_number(out, "lower", s->epsilon.lower, ", ");
+            json_number(out, "upper", s->epsilon.upper, "}");
+        }
+        (void)fputs("}", out);
+    }
+    json_utility(out, "train", &s->train, s->data.member_count);
+    if (s->data.heldout_count > 0) json_utility(out, "heldout", &s->heldout, s->data.heldout_count);
+    (void)fputs("}\n", out);
+}
+
+static int json_text(const session *s, char **text) {
+    size_t size = 0;
+    FILE *out = open_memstream(text, &size);
+    if (out == NULL) return 0;
+    write_json(s, out);
+    return fclose(out) == 0;
+}
+
+static void print_utility(const char *name, const dpa_utility *u, size_t rows) {
+    (void)printf("%-9s %8zu rows   loss %.4f   accuracy %.4f", name, rows, u->loss, u->accuracy);
+    if (!isnan(u->auroc)) (void)printf("   AUROC %.4f", u->auroc);
+    (void)putchar('\n');
+}
+
+static void print_text(const session *s) {
+    const dpa_train_opts *o = &s->plan->train;
+    (void)printf("%zu parameters, %llu steps, %.1f s\n", dpa_model_size(s->model),
+                 (unsigned long long)dpa_trainer_steps_done(s->trainer), now() - s->start);
+    print_utility("train", &s->train, s->data.member_count);
+    if (s->data.heldout_count > 0) print_utility("held out", &s->heldout, s->data.heldout_count);
+    if (s->has_epsilon)
+        (void)printf("privacy   epsilon %.4f at delta %g (sigma %.4f, q %.6g, clip %g)\n",
+                     s->epsilon.upper, s->plan->delta, o->sigma, s->q, o->clip);
+    else if (o->sigma > 0.0)
+        (void)printf("privacy   not accounted for: shuffled batches (sigma %g, clip %g)\n",
+                     o->sigma, o->clip);
+}
+
+static int show(const session *s) {
+    char *text = NULL, path[4096];
+    if (!json_text(s, &text)) {
+        free(text);
+        (void)fprintf(stderr, "dpaudit train: no memory for the result\n");
+        return EXIT_FAILURE_RUNNING;
+    }
+    int code = 0;
+    if (s->output != NULL) code = write_file("train", file_in(s, "result.json", path), text);
+    if (code == 0 && s->options->json == NULL) print_text(s);
+    if (code == 0 && s->options->json != NULL && s->options->json[0] == '\0')
+        (void)fputs(text, stdout);
+    if (code == 0 && s->options->json != NULL && s->options->json[0] != '\0')
+        code = write_file("train", s->options->json, text);
+    free(text);
+    return code;
+}
+
+/* ---- the whole ---- */
+
+static dpa_status prepare(session *s, dpa_error *err) {
+    dpa_train_plan *plan = s->plan;
+    dpa_train_opts *o = &plan->train;
+    o->steps = dpa_train_plan_steps(plan, s->data.member_count);
+    s->q = dpa_train_plan_q(plan, s->data.member_count);
+    dpa_status status = find_noise(s, err);
+    const dpa_shape shape = dpa_dataset_shape(s->data.data);
+    const size_t classes = dpa_dataset_classes(s->data.data);
+    if (status == DPA_OK)
+        status = dpa_model_new(plan->layers, shape, classes, plan->loss, &s->model, err);
+    if (status == DPA_OK && o->averaging != DPA_AVERAGE_NONE)
+        status = dpa_model_new(plan->layers, shape, classes, plan->loss, &s->shown, err);
+    if (status != DPA_OK) return status;
+    dpa_model_init(s->model, plan->init_seed);
+    status = dpa_trainer_new(s->model, s->data.data, s->data.members, s->data.member_count, o,
+                             &s->trainer, err);
+    if (status == DPA_OK) status = make_folder(s, err);
+    char path[4096];
+    if (status == DPA_OK && s->options->resume && s->output != NULL &&
+        access(file_in(s, "checkpoint.npz", path), R_OK) == 0)
+        status = dpa_trainer_resume(s->trainer, path, err);
+    if (status == DPA_OK) s->first_step = dpa_trainer_steps_done(s->trainer);
+    return status;
+}
+
+static dpa_status finish(session *s, dpa_error *err) {
+    dpa_status status = spend(s, dpa_trainer_steps_done(s->trainer), err);
+    if (status == DPA_OK && s->shown != NULL)
+        status = dpa_trainer_average(s->trainer, s->shown, err);
+    if (status == DPA_OK)
+        status = evaluate(s, "train", s->data.data, s->data.members, s->data.member_count,
+                          &s->train, err);
+    if (status == DPA_OK && s->data.heldout_count > 0)
+        status = evaluate(s, "heldout", s->data.test != NULL ? s->data.test : s->data.data,
+                          s->data.heldout, s->data.heldout_count, &s->heldout, err);
+    char path[4096];
+    if (status == DPA_OK && s->output != NULL)
+        status = dpa_model_save(s->shown != NULL ? s->shown : s->model,
+                                file_in(s, "model.npz", path), err);
+    return status;
+}
+
+static int run_session(session *s, const char *path) {
+    dpa_error err = {0};
+    dpa_status status = dpa_train_plan_read(path, &s->plan, &err);
+    if (status == DPA_OK && s->options->seed_text != NULL &&
+        !parse_count(s->options->seed_text, &s->plan->train.seed))
+        return usage_error(&command_train, "--seed: '%s' is not a whole number",
+                           s->options->seed_text);
+    if (status == DPA_OK) {
+        s->output = s->options->output != NULL ? s->options->output : s->plan->output;
+        status = dpa_train_plan_load(s->plan, &s->data, &err);
+    }
+    if (status == DPA_OK && s->options->schema) {
+        (void)fputs(dpa_dataset_schema(s->data.data), stdout);
+        return 0;
+    }
+    if (status == DPA_OK) status = prepare(s, &err);
+    if (status == DPA_OK) status = train(s, &err);
+    if (status == DPA_OK) status = finish(s, &err);
+    return status == DPA_OK ? show(s) : library_error("train", &err);
+}
+
+static int run(void *options, const word_list *words) {
+    session s = {.options = options, .start = now()};
+    const int code = run_session(&s, words->items[0]);
+    dpa_trainer_free(s.trainer);
+    dpa_model_free(s.model);
+    dpa_model_free(s.shown);
+    dpa_train_data_free(&s.data);
+    dpa_train_plan_free(s.plan);
+    return code;
+}
