@@ -6,6 +6,8 @@
 
 #define COMMAND_LIST(X)                                                                            \
     X(one_run)                                                                                     \
+    X(cosines)                                                                                     \
+    X(canaries)                                                                                    \
     X(account)                                                                                     \
     X(calibrate)                                                                                   \
     X(train)                                                                                       \

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* dpaudit canaries: canary vectors, and their cosines with a model. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dpaudit/canary.h"
+#include "output.h"
+
+typedef struct canaries_options {
+    common_options common; /* seed and threads */
+    uint64_t dim, count, unobserved, first, index;
+    double norm;
+    word_list models, initials;
+    const char *dtype, *kernel, *out, *null;
+} canaries_options;
+
+static const option table[] = {
+    HEADING("Which canaries"),
+    SEED_OPTIONS(canaries_options),
+    {"first", OPTION_COUNT, "I", "index of the first canary's stream (default 0)",
+     offsetof(canaries_options, first)},
+    HEADING("make: one canary as a vector"),
+    {"dim", OPTION_COUNT, "D", "dimension: the number of the model's parameters",
+     offsetof(canaries_options, dim)},
+    {"index", OPTION_COUNT, "I", "which canary (default 0)", offsetof(canaries_options, index)},
+    {"norm", OPTION_NUMBER, "R", "its norm (default 1)", offsetof(canaries_options, norm)},
+    {"dtype", OPTION_CHOICE, "float32|float64", "what to write (default float32)",
+     offsetof(canaries_options, dtype)},
+    HEADING("cosines: of all canaries with a model"),
+    {"model", OPTION_LIST, "FILE",
+     "safetensors, NPY, NPZ, .f32 or .f64 (raw), or text; several are one long vector",
+     offsetof(canaries_options, models)},
+    {"initial", OPTION_LIST, "FILE", "the model before training, to be subtracted",
+     offsetof(canaries_options, initials)},
+    {"count", OPTION_COUNT, "K", "canaries that took part", offsetof(canaries_options, count)},
+    {"unobserved", OPTION_COUNT, "N", "also the next N canaries, which did not (see --null)",
+     offsetof(canaries_options, unobserved)},
+    {"kernel", OPTION_CHOICE, "avx512|avx2|portable",
+     "instructions to use (default: the best here; the numbers are the same)",
+     offsetof(canaries_options, kernel)},
+    HEADING("Output"),
+    {"out", OPTION_FILE, "FILE.npy", "where to write (default for cosines: one a line)",
+     offsetof(canaries_options, out)},
+    {"null", OPTION_FILE, "FILE.npy", "where the cosines of the unobserved canaries go",
+     offsetof(canaries_options, null)},
+    END_OPTIONS,
+};
+
+static void init(void *options) {
+    canaries_options *o = options;
+    dpa_request_init(&o->common.request);
+    o->norm = 1.0;
+    o->dtype = "float32";
+}
+
+static int run(void *options, const word_list *words);
+
+const command command_canaries = {
+    .name = "canaries",
+    .summary = "random canary vectors, and their cosines with a model",
+    .operands = "make|cosines",
+    .about =
+        "A canary is a random direction that a client sends instead of its update. It is a "
+        "function of seed and index, so it is made again where it is needed and never stored: the "
+        "cosines of thousands of canaries need the memory of one model.\n"
+        "'make' writes one canary; 'cosines' prints the cosine of every canary with the model (or "
+        "with its change since --initial), for 'dpaudit cosines'. The numbers are the same on any "
+        "number of threads and any processor.",
+    .examples =
+        "dpaudit canaries make --dim 100000 --seed 7 --index 2 --out canary.npy\n"
+        "dpaudit canaries make --dim 4096 --out c.npy && dpaudit canaries cosines --model c.npy "
+        "--count 20 --out cosines.npy",
+    .options = table,
+    .size = sizeof(canaries_options),
+    .min_words = 1,
+    .max_words = 1,
+    .init = init,
+    .run = run,
+};
+
+static dpa_canaries_opts library_opts(const canaries_options *o) {
+    dpa_canaries_opts opts;
+    dpa_canaries_opts_init(&opts);
+    opts.seed = o->common.request.seed;
+    opts.threads = o->common.request.threads;
+    opts.first = o->first;
+    opts.dim = (size_t)o->dim;
+    opts.observed = (size_t)o->count;
+    opts.unobserved = (size_t)o->unobserved;
+    opts.kernel = o->kernel;
+    return opts;
+}
+
+static dpa_status write_vector(const char *path, dpa_dtype dtype, void *data, size_t count,
+                               dpa_error *err) {
+    const dpa_array array = {
+        .dtype = dtype, .ndim = 1, .shape = {count}, .count = count, .data = data};
+    return dpa_array_write(path, &array, err);
+}
+
+static dpa_status make_into(dpa_canaries *canaries, const canaries_options *o, void *block,
+                            dpa_error *err) {
+    const int wide = strcmp(o->dtype, "float64") == 0;
+    const dpa_status status = wide ? dpa_canaries_make_f64(canaries, 0, o->norm, block, err)
+                                   : dpa_canaries_make_f32(canaries, 0, o->norm, block, err);
+    if (status != DPA_OK) return status;
+    return write_vector(o->out, wide ? DPA_F64 : DPA_F32, block, (size_t)o->dim, err);
+}
+
+static int make(const canaries_options *o) {
+    const command *cmd = &command_canaries;
+    if (o->dim == 0) return usage_error(cmd, "make: needs --dim");
+    if (o->out == NULL) return usage_error(cmd, "make: needs --out FILE.npy");
+    dpa_canaries_opts opts = library_opts(o);
+    dpa_canaries *canaries = NULL;
+    dpa_error err = {.status = DPA_NO_MEMORY, .text = "no memory for the vector"};
+    opts.first += o->index;
+    opts.observed = 1;
+    opts.unobserved = 0;
+    if (dpa_canaries_new(&opts, &canaries, &err) != DPA_OK) return library_error(cmd->name, &err);
+    void *block = calloc(opts.dim, sizeof(double));
+    const dpa_status status = block != NULL ? make_into(canaries, o, block, &err) : DPA_NO_MEMORY;
+    free(block);
+    dpa_canaries_free(canaries);
+    return status == DPA_OK ? 0 : library_error(cmd->name, &err);
+}
+
+static dpa_status read_weights(const word_list *files, dpa_weights *out, dpa_error *err) {
+    for (size_t i = 0; i < files->count; ++i) {
+        const dpa_status status = dpa_weights_append(out, files->items[i], NULL, err);
+        if (status != DPA_OK) return status;
+    }
+    return DPA_OK;
+}
+
+static dpa_status show_cosines(const canaries_options *o, double *cosine, dpa_error *err) {
+    const size_t observed = (size_t)o->count, unobserved = (size_t)o->unobserved;
+    if (o->null != NULL) {
+        const dpa_status status =
+            write_vector(o->null, DPA_F64, cosine + observed, unobserved, err);
+        if (status != DPA_OK) return status;
+    }
+    const size_t shown = o->null != NULL ? observed : observed + unobserved;
+    if (o->out != NULL) return write_vector(o->out, DPA_F64, cosine, shown, err);
+    for (size_t i = 0; i < shown; ++i) (void)printf("%.17g\n", cosine[i]);
+    return DPA_OK;
+}
+
+static dpa_status compute(const canaries_options *o, const dpa_weights *model,
+                          const dpa_weights *initial, dpa_error *err) {
+    dpa_canaries_opts opts = library_opts(o);
+    dpa_canaries *canaries = NULL;
+    opts.dim = model->dim;
+    dpa_status status = dpa_canaries_new(&opts, &canaries, err);
+    if (status != DPA_OK) return status;
+    double *cosine = calloc(dpa_canaries_count(canaries), sizeof *cosine);
+    if (cosine == NULL) {
+        *err = (dpa_error){.status = DPA_NO_MEMORY, .text = "no memory for the cosines"};
+        dpa_canaries_free(canaries);
+        return DPA_NO_MEMORY;
+    }
+    const dpa_vector m = dpa_weights_vector(model), i = dpa_weights_vector(initial);
+    const dpa_progress progress = progress_start();
+    status =
+        dpa_canaries_cosines(canaries, &m, initial->dim > 0 ? &i : NULL, cosine, &progress, err);
+    progress_end();
+    if (status == DPA_OK) status = show_cosines(o, cosine, err);
+    free(cosine);
+    dpa_canaries_free(canaries);
+    return status;
+}
+
+static int cosines(const canaries_options *o) {
+    const command *cmd = &command_canaries;
+    if (o->models.count == 0) return usage_error(cmd, "cosines: needs --model FILE");
+    if (o->count == 0) return usage_error(cmd, "cosines: needs --count K");
+    if (o->null != NULL && o->unobserved == 0)
+        return usage_error(cmd, "cosines: --null needs --unobserved N");
+    dpa_weights model = {0}, initial = {0};
+    dpa_error err;
+    dpa_status status = read_weights(&o->models, &model, &err);
+    if (status == DPA_OK) status = read_weights(&o->initials, &initial, &err);
+    int code = 0;
+    if (status == DPA_OK && o->dim != 0 && o->dim != model.dim)
+        code = usage_error(cmd, "cosines: the model has %zu parameters, --dim says %llu", model.dim,
+                           (unsigned long long)o->dim);
+    else if (status == DPA_OK)
+        status = compute(o, &model, &initial, &err);
+    dpa_weights_free(&model);
+    dpa_weights_free(&initial);
+    return status == DPA_OK ? code : library_error(cmd->name, &err);
+}
+
+static int run(void *options, const word_list *words) {
+    if (strcmp(words->items[0], "make") == 0) return make(options);
+    if (strcmp(words->items[0], "cosines") == 0) return cosines(options);
+    return usage_error(&command_canaries, "'%s' is neither make nor cosines", words->items[0]);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* dpaudit cosines: one-shot estimates from the cosines of canaries. */
+#include <math.h>
+
+#include "dpaudit/cosines.h"
+#include "output.h"
+
+typedef struct cosines_options {
+    common_options common;
+    uint64_t dim;
+    const char *null;
+} cosines_options;
+
+static const option table[] = {
+    HEADING("Evidence"),
+    {"dim", OPTION_COUNT, "D", "dimension of the model (not needed with --null)",
+     offsetof(cosines_options, dim)},
+    {"null", OPTION_FILE, "FILE",
+     "all iterates: FILE and this one are largest cosines over the rounds, here of canaries that "
+     "did not take part",
+     offsetof(cosines_options, null)},
+    HEADING("What is wanted"),
+    DELTA_OPTIONS(cosines_options),
+    CONFIDENCE_OPTIONS(cosines_options),
+    REQUEST_OPTION(cosines_options, "method", "M",
+                   "mean, mean-and-deviation, all-iterates or jeffreys (default: all that apply)"),
+    REQUEST_OPTION(cosines_options, "select", "S",
+                   "threshold of jeffreys: fixed:T, split (default) or max (optimistic)"),
+    CLAIM_OPTIONS(cosines_options),
+    SEED_OPTIONS(cosines_options),
+    OUTPUT_OPTIONS(cosines_options),
+    END_OPTIONS,
+};
+
+static void init(void *options) {
+    cosines_options *o = options;
+    dpa_request_init(&o->common.request);
+}
+
+static int run(void *options, const word_list *words);
+
+const command command_cosines = {
+    .name = "cosines",
+    .summary = "one-shot estimate of epsilon from canary cosines",
+    .operands = "FILE",
+    .about = "From the cosines of canaries with the final model, or with --null from their largest "
+             "cosines over all rounds. 'mean' fits the mean and keeps the deviation of an absent "
+             "canary; 'mean-and-deviation' fits both and is biased upwards; 'jeffreys' is a lower "
+             "bound.\n"
+             "The estimates are about one attacker, who compares an update with what was released. "
+             "They are not bounds.",
+    .examples = "dpaudit canaries make --dim 4096 --out c.npy && dpaudit canaries cosines --model "
+                "c.npy --count 50 --first 1 --out g.npy && dpaudit cosines g.npy --dim 4096",
+    .options = table,
+    .size = sizeof(cosines_options),
+    .min_words = 1,
+    .max_words = 1,
+    .init = init,
+    .run = run,
+};
+
+static dpa_status read_cosines(const char *path, dpa_report *report, dpa_array *out,
+                               dpa_error *err) {
+    dpa_status status = dpa_array_read(path, NULL, out, err);
+    if (status == DPA_OK) status = dpa_array_to_double(out, err);
+    if (status == DPA_OK) status = dpa_report_input(report, path, out->sha256, err);
+    return status;
+}
+
+static dpa_status describe(dpa_report *report, const dpa_cosines *c, dpa_error *err) {
+    dpa_status status = dpa_report_evidence(report, "cosines", err);
+    if (status == DPA_OK)
+        status = dpa_report_fact(report, "canaries", (double)c->observed_count, err);
+    if (status == DPA_OK && c->unobserved != NULL)
+        status = dpa_report_fact(report, "unobserved", (double)c->unobserved_count, err);
+    if (status == DPA_OK && c->unobserved == NULL)
+        status = dpa_report_fact(report, "dim", (double)c->dim, err);
+    if (status == DPA_OK)
+        status = dpa_report_say(
+            report, err,
+            "Estimates, not bounds: for an attacker who sees %s and compares it with an update.",
+            c->unobserved != NULL ? "every round's model change" : "only the final model");
+    return status;
+}
+
+static dpa_status fill(dpa_report *report, const dpa_cosines *c, const dpa_request *request,
+                       dpa_error *err) {
+    dpa_results results = {0};
+    dpa_lints lints = {0};
+    dpa_status status = dpa_cosines_results(c, request, &results, &lints, err);
+    if (status == DPA_OK) status = describe(report, c, err);
+    for (size_t i = 0; i < results.count && status == DPA_OK; ++i)
+        status = dpa_report_add(report, &results.items[i], err);
+    if (status == DPA_OK) status = dpa_report_lints(report, &lints, err);
+    dpa_results_free(&results);
+    dpa_lints_free(&lints);
+    return status;
+}
+
+static int run(void *options, const word_list *words) {
+    const cosines_options *o = options;
+    const command *cmd = &command_cosines;
+    if (o->null == NULL && o->dim == 0)
+        return usage_error(cmd, "needs --dim D, the number of the model's parameters");
+    dpa_array observed = {0}, unobserved = {0};
+    dpa_report *report = NULL;
+    dpa_error err;
+    dpa_status status = dpa_report_new("cosines", &o->common.request, &report, &err);
+    if (status == DPA_OK) status = read_cosines(words->items[0], report, &observed, &err);
+    if (status == DPA_OK && o->null != NULL)
+        status = read_cosines(o->null, report, &unobserved, &err);
+    if (status == DPA_OK) {
+        const dpa_cosines c = {observed.data, observed.count, unobserved.data, unobserved.count,
+                               (size_t)o->dim};
+        status = fill(report, &c, &o->common.request, &err);
+    }
+    dpa_array_free(&observed);
+    dpa_array_free(&unobserved);
+    if (status == DPA_OK) return show_report(report, &o->common);
+    dpa_report_free(report);
+    return library_error(cmd->name, &err);
+}

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Canaries from the command line: vectors, cosines with models in every format, and the estimate.
+. "$(dirname "$0")/lib/check.bash"
+
+run 0 canaries make --dim 1000 --seed 5 --index 3 --out c3.npy
+run 0 canaries make --dim 1000 --seed 5 --first 3 --out same.npy
+cmp -s c3.npy same.npy || fail "--first 3 is not --index 3"
+run 0 canaries make --dim 1000 --seed 5 --index 4 --norm 2 --dtype float64 --out c4.npy
+/usr/bin/python3 - <<'PY' || fail "vectors"
+import numpy as np
+a, b = np.load("c3.npy"), np.load("c4.npy")
+assert a.dtype == np.float32 and b.dtype == np.float64 and a.shape == (1000,)
+assert abs(np.linalg.norm(a) - 1) < 1e-6 and abs(np.linalg.norm(b) - 2) < 1e-12
+assert abs(a @ b) < 0.3
+model = (a + 3 * b + 0.5).astype(np.float32)
+start = np.full(1000, 0.5)
+np.save("model.npy", model); np.save("start.npy", start)
+model.tofile("model.f32")
+np.savez("model.npz", w=model)
+np.save("part1.npy", model[:300].reshape(30, 10)); np.save("part2.npy", model[300:])
+import json, struct
+h = json.dumps({"z": {"dtype": "F32", "shape": [300], "data_offsets": [0, 1200]},
+                "a": {"dtype": "F32", "shape": [7, 100], "data_offsets": [1200, 4000]}}).encode()
+open("model.safetensors", "wb").write(struct.pack("<Q", len(h)) + h + model.tobytes())
+PY
+
+# the same numbers from every format, thread count and kernel
+run 0 canaries cosines --model model.npy --initial start.npy --seed 5 --count 6
+cp out want
+for files in "--model model.f32" "--model model.npz" "--model part1.npy --model part2.npy" \
+    "--model model.safetensors" "--model model.npy --threads 1" "--model model.npy --kernel portable"; do
+    run 0 canaries cosines $files --initial start.npy --seed 5 --count 6
+    cmp -s out want || fail "cosines differ: $files"
+done
+/usr/bin/python3 - <<'PY' || fail "cosines"
+import numpy as np
+g = np.loadtxt("want")
+v = np.load("model.npy").astype(float) - np.load("start.npy")
+for i, name in ((3, "c3.npy"), (4, "c4.npy")):
+    c = np.load(name).astype(float)
+    assert abs(g[i] - c @ v / np.linalg.norm(c) / np.linalg.norm(v)) < 1e-7
+PY
+
+run 0 canaries cosines --model model.npy --seed 5 --count 60 --unobserved 40 --out g.npy --null n.npy
+run 0 cosines g.npy --dim 1000
+says out "mean-and-deviation"
+says out "not bounds"
+run 0 cosines g.npy --null n.npy --method all-iterates --json
+near "len(j['results'])" 1 0
+near "j['results'][0]['kind'] == 'estimate'" 1 0
+near "j['evidence']['unobserved']" 40 0
+
+# the Gaussian mechanism of the paper's Table 1 with mean cosine 1/(σ√d) has ε = 10.0
+/usr/bin/python3 -c "
+import numpy as np
+from scipy.stats import norm
+np.save('t.npy', (norm.ppf((np.arange(100) + .5) / 100) + 1 / .541) / 100)"
+run 0 cosines t.npy --dim 10000 --delta 1e-6 --method mean --json
+near "j['results'][0]['epsilon']" 10.0 0.001
+run 1 cosines t.npy --dim 10000 --delta 1e-6 --claim-epsilon 0.1 --select fixed:0.01
+says out "0.1"
+
+# wrong words and wrong files
+run 2 canaries
+run 2 canaries paint
+run 2 canaries make --dim 10
+says err "--out"
+run 2 canaries cosines --model model.npy
+run 2 canaries cosines --model model.npy --count 3 --dim 7
+run 2 canaries make --dim 1 --out x.npy
+[ ! -e x.npy ] || fail "half-written file"
+run 3 canaries cosines --model model.npy --initial g.npy --count 3
+run 3 canaries cosines --model start.npy --initial start.npy --count 3
+says err "no direction"
+printf '12345' >bad.f32
+run 3 canaries cosines --model bad.f32 --count 3
+says err "bad.f32"
+run 2 cosines t.npy
+run 2 cosines t.npy --dim 100 --method median
+run 2 cosines t.npy --dim 100 --select fixed:7
+printf '0.1\n1.2\n' >far.txt
+run 3 cosines far.txt --dim 100
+says err "not in [-1, 1]"
+finish
