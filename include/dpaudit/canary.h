@@ -52,6 +52,13 @@ DPA_API dpa_status dpa_canaries_add_f32(dpa_canaries *canaries, size_t index, do
 DPA_API dpa_status dpa_canaries_add_f64(dpa_canaries *canaries, size_t index, double norm,
                                         double *sum, dpa_error *err) DPA_MUST_USE;
 
+/* The sum of norm[i] times canary i over all canaries (0 leaves one out), added to what is there: a
+ * round's canary clients at once, on all threads. */
+DPA_API dpa_status dpa_canaries_sum_f32(dpa_canaries *canaries, const double *norm, float *sum,
+                                        const dpa_progress *progress, dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_canaries_sum_f64(dpa_canaries *canaries, const double *norm, double *sum,
+                                        const dpa_progress *progress, dpa_error *err) DPA_MUST_USE;
+
 /* A model, or a change of one, as it lies in memory: one of the two pointers is NULL. */
 typedef struct dpa_vector {
     const float *f32;

@@ -113,13 +113,15 @@ void dpa__canary_chunk(const dpa_canaries *canaries, const dpa__canary_stream *s
     *square += dpa__lanes_fold(lanes.square);
 }
 
-static double norm_of(dpa_canaries *canaries, size_t index, const dpa__canary_stream *stream) {
+double dpa__canary_norm(dpa_canaries *canaries, size_t index) {
     static const double nothing[DPA__CHUNK];
     const size_t dim = canaries->opts.dim;
     double dot = 0.0, square = 0.0;
     if (isnan(canaries->norm[index])) {
+        dpa__canary_stream stream;
+        dpa__canary_stream_init(&stream, canaries->opts.seed, canaries->opts.first + index);
         for (size_t first = 0; first < dim; first += DPA__CHUNK)
-            dpa__canary_chunk(canaries, stream, first,
+            dpa__canary_chunk(canaries, &stream, first,
                               dim - first < DPA__CHUNK ? dim - first : DPA__CHUNK, nothing, &dot,
                               &square);
         canaries->norm[index] = sqrt(square);
@@ -138,7 +140,7 @@ static dpa_status write_canary(dpa_canaries *canaries, size_t index, double norm
     const size_t dim = canaries->opts.dim;
     dpa__canary_stream stream;
     dpa__canary_stream_init(&stream, canaries->opts.seed, canaries->opts.first + index);
-    const double scale = norm / norm_of(canaries, index, &stream);
+    const double scale = norm / dpa__canary_norm(canaries, index);
     for (size_t first = 0; first < dim; first += DPA__CHUNK) {
         float z[DPA__CHUNK];
         const size_t size = dim - first < DPA__CHUNK ? dim - first : DPA__CHUNK;

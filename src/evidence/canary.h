@@ -20,6 +20,9 @@ struct dpa_canaries {
 void dpa__canary_chunk(const dpa_canaries *canaries, const dpa__canary_stream *stream, size_t first,
                        size_t size, const double *model, double *dot, double *square);
 
+/* The norm of a canary's normals, remembered after the first time. */
+double dpa__canary_norm(dpa_canaries *canaries, size_t index);
+
 /* The state as bytes in a new block, and back; `name` is for errors. */
 dpa_status dpa__canaries_encode(const dpa_canaries *canaries, unsigned char **out, size_t *size,
                                 dpa_error *err);

@@ -3,13 +3,13 @@
  * in chunks that stay in the first-level cache, and each canary's sums are made by one thread in
  * the order of the chunks. So the answer does not depend on the number of threads. */
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "evidence/canary.h"
+#include "evidence/canary_threads.h"
 
 enum { MOST_SHIFT = 1000 }; /* powers of two that neither overflow nor lose bits */
 
@@ -81,75 +81,47 @@ static dpa_status direction_init(direction *d, const dpa_vector *model, const dp
     return DPA_OK;
 }
 
-/* What all workers share. */
+/* One part of the canaries is a task: about as many parts as threads. */
 typedef struct job {
     dpa_canaries *canaries;
     const direction *model;
     const dpa_progress *progress; /* NULL: none */
-    double *dot, *square;         /* [count] */
+    size_t parts;
+    double *dot, *square; /* [count] */
     atomic_int stop;
 } job;
 
-typedef struct worker {
-    job *shared;
-    size_t first, last; /* its canaries */
-    int speaks;         /* reports progress for all: the threads go at the same pace */
-    pthread_t thread;
-    int started;
-} worker;
-
+/* Part 0 says how far all are, taken that the threads go at the same pace. */
 static void report(job *j, size_t done) {
-    const size_t dim = j->canaries->opts.dim;
     const dpa_progress *p = j->progress;
-    const double count = (double)j->canaries->count;
+    const double count = (double)j->canaries->count, dim = (double)j->canaries->opts.dim;
     if (p == NULL || p->call == NULL) return;
-    if (p->call(p->user, "normals", count * (double)done, count * (double)dim) != 0)
+    if (p->call(p->user, "normals", count * (double)done, count * dim) != 0)
         atomic_store(&j->stop, 1);
 }
 
-static void *work(void *argument) {
-    const worker *w = argument;
-    job *j = w->shared;
-    const size_t dim = j->canaries->opts.dim;
+static int do_part(void *user, size_t part) {
+    job *j = user;
+    const size_t dim = j->canaries->opts.dim, count = j->canaries->count;
+    const size_t each = count / j->parts, more = count % j->parts;
+    const size_t begin = part * each + (part < more ? part : more);
+    const size_t end = begin + each + (part < more);
     double chunk[DPA__CHUNK];
+    dpa__canary_stream stream;
     for (size_t first = 0; first < dim && !atomic_load(&j->stop); first += DPA__CHUNK) {
         const size_t size = chunk_size(dim, first);
         load_chunk(j->model, first, size, chunk);
-        for (size_t i = w->first; i < w->last; ++i) {
-            dpa__canary_stream stream;
+        for (size_t i = begin; i < end; ++i) {
             dpa__canary_stream_init(&stream, j->canaries->opts.seed, j->canaries->opts.first + i);
             dpa__canary_chunk(j->canaries, &stream, first, size, chunk, &j->dot[i], &j->square[i]);
         }
-        if (w->speaks) report(j, first + size);
+        if (part == 0) report(j, first + size);
     }
-    return NULL;
-}
-
-/* The caller's thread is worker 0. A thread that cannot be started is done by the caller, too. */
-static dpa_status run_workers(job *j, dpa_error *err) {
-    const size_t count = j->canaries->count, threads = j->canaries->opts.threads;
-    const size_t used = threads < count ? threads : count;
-    worker *workers = dpa__calloc(used, sizeof *workers, err);
-    if (workers == NULL) return DPA_NO_MEMORY;
-    for (size_t t = 0; t < used; ++t) {
-        workers[t] = (worker){.shared = j,
-                              .first = t * (count / used) + (t < count % used ? t : count % used),
-                              .speaks = t == 0};
-        workers[t].last = workers[t].first + count / used + (t < count % used);
-        if (t > 0)
-            workers[t].started = pthread_create(&workers[t].thread, NULL, work, &workers[t]) == 0;
-    }
-    for (size_t t = 0; t < used; ++t)
-        if (!workers[t].started) (void)work(&workers[t]);
-    for (size_t t = 0; t < used; ++t)
-        if (workers[t].started) (void)pthread_join(workers[t].thread, NULL);
-    free(workers);
-    if (atomic_load(&j->stop)) return dpa__fail(err, DPA_CANCELLED, "stopped on request");
-    return DPA_OK;
+    return atomic_load(&j->stop);
 }
 
 static dpa_status all_sums(job *j, double *out, dpa_error *err) {
-    DPA_TRY(run_workers(j, err));
+    DPA_TRY(dpa__canary_parallel(j->canaries->opts.threads, j->parts, do_part, j, err));
     for (size_t i = 0; i < j->canaries->count; ++i) {
         const double norm = sqrt(j->square[i]);
         j->canaries->norm[i] = norm;
@@ -163,7 +135,11 @@ dpa_status dpa_canaries_cosines(dpa_canaries *canaries, const dpa_vector *model,
                                 const dpa_progress *progress, dpa_error *err) {
     direction d;
     DPA_TRY(direction_init(&d, model, initial, canaries->opts.dim, err));
-    job j = {.canaries = canaries, .model = &d, .progress = progress};
+    const size_t threads = canaries->opts.threads;
+    job j = {.canaries = canaries,
+             .model = &d,
+             .progress = progress,
+             .parts = threads < canaries->count ? threads : canaries->count};
     atomic_init(&j.stop, 0);
     j.dot = dpa__calloc(canaries->count, sizeof(double), err);
     j.square = dpa__calloc(canaries->count, sizeof(double), err);

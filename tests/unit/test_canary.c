@@ -25,6 +25,13 @@ static dpa_canaries *handle(size_t dim, size_t observed, size_t unobserved, unsi
     return canaries;
 }
 
+static int stop_at_once(void *user, const char *what, double done, double total) {
+    (void)what;
+    assert_true(done <= total);
+    ++*(int *)user;
+    return 1;
+}
+
 static void oracle_pair(dpa_rng *rng, double *cosine, double *sine) {
     const uint32_t w = dpa_rng_u32(rng);
     const int32_t v = (int32_t)dpa_rng_u32(rng);
@@ -206,6 +213,34 @@ static void scale_does_not_matter(void **state) {
     dpa_canaries_free(canaries);
 }
 
+static void sums_are_repeated_additions(void **state) {
+    (void)state;
+    enum { DIM = 5000, COUNT = 5 };
+    static double one_by_one[DIM], together[DIM], again[DIM];
+    static float single[DIM];
+    const double norm[COUNT] = {1.0, 0.0, 2.5, -1.0, 1e-3};
+    dpa_canaries *canaries = handle(DIM, COUNT, 0, 1, "portable");
+    for (size_t i = 0; i < DIM; ++i) one_by_one[i] = together[i] = again[i] = (double)i;
+    for (size_t i = 0; i < COUNT; ++i)
+        if (norm[i] != 0.0) assert_ok(dpa_canaries_add_f64(canaries, i, norm[i], one_by_one, NULL));
+    assert_ok(dpa_canaries_sum_f64(canaries, norm, together, NULL, NULL));
+    assert_memory_equal(together, one_by_one, sizeof together);
+    assert_ok(dpa_canaries_sum_f32(canaries, norm, single, NULL, NULL));
+    for (size_t i = 0; i < DIM; ++i)
+        assert_absolute((double)single[i], together[i] - (double)i, 1e-6);
+    dpa_canaries_free(canaries);
+    canaries = handle(DIM, COUNT, 0, 7, NULL);
+    assert_ok(dpa_canaries_sum_f64(canaries, norm, again, NULL, NULL));
+    assert_memory_equal(again, together, sizeof together);
+    const double bad[COUNT] = {1.0, NAN, 0, 0, 0};
+    dpa_error err;
+    int calls = 0;
+    const dpa_progress progress = {stop_at_once, &calls};
+    assert_int_equal(dpa_canaries_sum_f64(canaries, bad, again, NULL, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa_canaries_sum_f64(canaries, norm, again, &progress, &err), DPA_CANCELLED);
+    dpa_canaries_free(canaries);
+}
+
 static void a_canary_finds_itself(void **state) {
     (void)state;
     enum { DIM = 4000 };
@@ -279,13 +314,6 @@ static void damaged_states_are_refused(void **state) {
     dpa_canaries_free(canaries);
 }
 
-static int stop_at_once(void *user, const char *what, double done, double total) {
-    (void)what;
-    assert_true(done <= total);
-    ++*(int *)user;
-    return 1;
-}
-
 static void bad_input_is_refused(void **state) {
     (void)state;
     dpa_canaries_opts opts;
@@ -340,6 +368,7 @@ int main(void) {
         cmocka_unit_test(cosines_agree_with_vectors),
         cmocka_unit_test(same_bytes_on_any_thread_count),
         cmocka_unit_test(scale_does_not_matter),
+        cmocka_unit_test(sums_are_repeated_additions),
         cmocka_unit_test(a_canary_finds_itself),
         cmocka_unit_test(rounds_keep_the_largest),
         cmocka_unit_test(damaged_states_are_refused),

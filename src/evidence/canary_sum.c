@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sums of many canaries: the vector is split among threads, and each chunk takes the canaries in
+ * their order into double sums, so the answer does not depend on the number of threads. */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "evidence/canary.h"
+#include "evidence/canary_threads.h"
+
+typedef struct job {
+    dpa_canaries *canaries;
+    const double *norm;
+    double *scale; /* [count] norm over the norm of the normals */
+    float *f32;    /* one of the two is NULL */
+    double *f64;
+    const dpa_progress *progress;
+    atomic_size_t done;
+    atomic_flag speaking; /* one report at a time; who finds it set says nothing */
+} job;
+
+/* 1: the caller wants to stop. */
+static int report(job *j, double done, double total) {
+    const dpa_progress *p = j->progress;
+    if (p == NULL || p->call == NULL || atomic_flag_test_and_set(&j->speaking)) return 0;
+    const int stop = p->call(p->user, "canaries", done, total) != 0;
+    atomic_flag_clear(&j->speaking);
+    return stop;
+}
+
+static int find_scale(void *user, size_t i) {
+    job *j = user;
+    j->scale[i] = j->norm[i] != 0.0 ? j->norm[i] / dpa__canary_norm(j->canaries, i) : 0.0;
+    return report(j, 0.0, (double)j->canaries->count);
+}
+
+static void add_normals(const job *j, size_t i, size_t first, size_t size, double *total) {
+    float z[DPA__CHUNK];
+    dpa__canary_stream stream;
+    const size_t calls = (size + DPA__CALL - 1) / DPA__CALL;
+    dpa__canary_stream_init(&stream, j->canaries->opts.seed, j->canaries->opts.first + i);
+    j->canaries->kernel->normals(&stream, first / DPA__GROUP, calls * DPA__CALL_GROUPS, z);
+    const double scale = j->scale[i];
+    for (size_t at = 0; at < size; ++at) total[at] += scale * (double)z[at];
+}
+
+static int do_chunk(void *user, size_t chunk) {
+    job *j = user;
+    const size_t dim = j->canaries->opts.dim, count = j->canaries->count;
+    const size_t first = chunk * DPA__CHUNK;
+    const size_t size = dim - first < DPA__CHUNK ? dim - first : DPA__CHUNK;
+    double total[DPA__CHUNK];
+    for (size_t at = 0; at < size; ++at)
+        total[at] = j->f32 != NULL ? (double)j->f32[first + at] : j->f64[first + at];
+    for (size_t i = 0; i < count; ++i)
+        if (j->scale[i] != 0.0) add_normals(j, i, first, size, total);
+    for (size_t at = 0; at < size; ++at) {
+        if (j->f32 != NULL)
+            j->f32[first + at] = (float)total[at];
+        else
+            j->f64[first + at] = total[at];
+    }
+    const size_t done = atomic_fetch_add(&j->done, size) + size;
+    return report(j, (double)count * ((double)done / (double)dim), (double)count);
+}
+
+static dpa_status sum(job *j, dpa_error *err) {
+    const dpa_canaries *canaries = j->canaries;
+    for (size_t i = 0; i < canaries->count; ++i)
+        if (!isfinite(j->norm[i]))
+            return dpa__fail(err, DPA_BAD_ARGUMENT, "norm of canary %zu: must be finite, not %g", i,
+                             j->norm[i]);
+    atomic_init(&j->done, 0);
+    atomic_flag_clear(&j->speaking);
+    j->scale = DPA_NEW_ARRAY(double, canaries->count, err);
+    if (j->scale == NULL) return DPA_NO_MEMORY;
+    const unsigned threads = canaries->opts.threads;
+    dpa_status status = dpa__canary_parallel(threads, canaries->count, find_scale, j, err);
+    if (status == DPA_OK)
+        status = dpa__canary_parallel(threads, (canaries->opts.dim + DPA__CHUNK - 1) / DPA__CHUNK,
+                                      do_chunk, j, err);
+    free(j->scale);
+    return status;
+}
+
+dpa_status dpa_canaries_sum_f32(dpa_canaries *canaries, const double *norm, float *out,
+                                const dpa_progress *progress, dpa_error *err) {
+    job j = {.canaries = canaries, .norm = norm, .f32 = out, .progress = progress};
+    return sum(&j, err);
+}
+
+dpa_status dpa_canaries_sum_f64(dpa_canaries *canaries, const double *norm, double *out,
+                                const dpa_progress *progress, dpa_error *err) {
+    job j = {.canaries = canaries, .norm = norm, .f64 = out, .progress = progress};
+    return sum(&j, err);
+}
