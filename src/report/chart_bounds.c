@@ -1,90 +1,80 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All bounds of a result, the claim as a line; what is valid and what is optimistic differ in
- * shape, not only in colour. */
-#include <stdio.h>
-#include <string.h>
+/* All bounds of a result, the claim as a line. What is valid, optimistic or an estimate differs in
+ * shape, not only in colour; a bar from 0 says "at least". */
+#include <math.h>
 
 #include "report/charts.h"
+#include "report/value.h"
 
-static const char *word(const json_t *object, const char *key) {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text != NULL ? text : "";
-}
+/* clang-format off */
+static const char spec[] =
+    "{'width': 'container', 'height': {'step': 26}, 'encoding': {"
+    "  'y': {'field': 'name', 'type': 'nominal', 'sort': null, 'title': null,"
+    "        'axis': {'ticks': false, 'domain': false, 'labelPadding': 8}},"
+    "  'tooltip': ["
+         DPA__TIP_WORD("name", "result") ","
+         DPA__TIP_WORD("standing", "standing") ","
+         DPA__TIP("epsilon", "ε") ","
+         DPA__TIP("lower", "ε ≥") ","
+         DPA__TIP("upper", "ε ≤") "]},"
+    "'layer': ["
+    "  {'data': {'name': 'main'}, 'mark': {'type': 'bar', 'height': 6, 'opacity': 0.35},"
+    "   'encoding': {'x': {'field': 'lower', 'type': 'quantitative', 'title': 'ε'},"
+    "     'color': {'field': 'standing'}}},"
+    "  {'data': {'name': 'interval'}, 'mark': {'type': 'rule', 'size': 2},"
+    "   'encoding': {'x': {'field': 'lower', 'type': 'quantitative'}, 'x2': {'field': 'upper'},"
+    "     'color': {'field': 'standing'}}},"
+    "  {'data': {'name': 'main'}, 'mark': {'type': 'point', 'filled': true, 'size': 110,"
+    "      'opacity': 1},"
+    "   'encoding': {'x': {'field': 'epsilon', 'type': 'quantitative'},"
+    "     'shape': {'field': 'standing', 'type': 'nominal', 'title': null,"
+    "       'scale': {'domain': ['valid', 'optimistic', 'estimate'],"
+    "                 'range': ['circle', 'triangle-up', 'diamond']}},"
+    "     'color': {'field': 'standing', 'type': 'nominal', 'title': null,"
+    "       'legend': {'orient': 'bottom', 'symbolOpacity': 1},"
+    "       'scale': {'domain': ['valid', 'optimistic', 'estimate'],"
+    "                 'range': ['" DPA__BLUE "', '" DPA__ORANGE "', '" DPA__GREEN "']}}}},"
+    "  {'data': {'name': 'claim'}, 'mark': {'type': 'rule', 'strokeDash': [6, 4], 'size': 2},"
+    "   'encoding': {'y': null, 'x': {'field': 'epsilon', 'type': 'quantitative'},"
+    "     'tooltip': [" DPA__TIP("epsilon", "claimed ε") "]}},"
+    "  {'data': {'name': 'claim'}, 'mark': {'type': 'text', 'align': 'center',"
+    "      'baseline': 'bottom', 'text': 'claim'},"
+    "   'encoding': {'y': {'value': -3}, 'x': {'field': 'epsilon', 'type': 'quantitative'}}}"
+    "]}";
+/* clang-format on */
 
-static const char *standing(const json_t *item) {
-    if (strcmp(word(item, "kind"), "estimate") == 0) return "estimate";
-    return json_is_true(json_object_get(item, "valid")) ? "valid" : "optimistic";
-}
-
-static json_t *row(const json_t *item) {
+static void add_result(dpa__chart_data *data, const json_t *item) {
     char name[160];
-    const json_t *point = json_object_get(item, "epsilon");
-    const json_t *lower = json_object_get(item, "epsilon_lower");
-    const json_t *upper = json_object_get(item, "epsilon_upper");
-    if (!json_is_number(point)) point = lower;
-    if (!json_is_number(point)) return NULL;
-    (void)snprintf(name, sizeof name, "%.40s%s%.40s%s%.40s", word(item, "family"),
-                   word(item, "family")[0] ? " · " : "", word(item, "method"),
-                   word(item, "select")[0] ? " · " : "", word(item, "select"));
-    json_t *made = json_pack("{s:s, s:s, s:f}", "name", name, "standing", standing(item), "epsilon",
-                             json_number_value(point));
-    if (json_is_number(lower))
-        (void)json_object_set_new(made, "lower", json_real(json_number_value(lower)));
-    if (json_is_number(upper))
-        (void)json_object_set_new(made, "upper", json_real(json_number_value(upper)));
-    return made;
+    const double lower = dpa__number_of(item, "epsilon_lower");
+    const double upper = dpa__number_of(item, "epsilon_upper");
+    const double point = dpa__number_of(item, "epsilon");
+    const double shown = isnan(point) ? lower : point;
+    const char *standing = dpa__standing_of(item);
+    if (isnan(shown)) return;
+    dpa__result_name(item, name, sizeof name);
+    dpa__chart_row(data, "main", "$name $standing epsilon lower upper", name, standing, shown,
+                   lower, upper);
+    if (!isnan(lower) && !isnan(upper))
+        dpa__chart_row(data, "interval", "$name $standing lower upper", name, standing, lower,
+                       upper);
 }
 
-static json_t *rows(const json_t *result) {
-    json_t *array = json_array();
+static void fill(const json_t *result, dpa__chart_data *data) {
+    const double claim = dpa__number_of(json_object_get(result, "claim"), "epsilon");
     size_t index;
     json_t *item;
-    json_array_foreach(json_object_get(result, "results"), index, item) {
-        json_t *made = row(item);
-        if (made != NULL) (void)json_array_append_new(array, made);
-    }
-    return array;
+    json_array_foreach(json_object_get(result, "results"), index, item) add_result(data, item);
+    if (!isnan(claim)) dpa__chart_row(data, "claim", "epsilon", claim);
 }
 
-static json_t *points_layer(void) {
-    return json_pack("{s:{s:s, s:b, s:i}, s:{s:{s:s, s:s, s:n, s:s}, s:{s:s, s:s, s:s}, s:{s:s, "
-                     "s:s, s:s}, s:{s:s, s:s}}}",
-                     "mark", "type", "point", "filled", 1, "size", 90, "encoding", "y", "field",
-                     "name", "type", "nominal", "sort", "title", "", "x", "field", "epsilon",
-                     "type", "quantitative", "title", "ε", "shape", "field", "standing", "type",
-                     "nominal", "title", "standing", "color", "field", "standing", "type",
-                     "nominal");
+static void describe(const json_t *result, const dpa__chart_data *data, dpa__text *out) {
+    const double claim = dpa__number_of(json_object_get(result, "claim"), "epsilon");
+    dpa__text_printf(out,
+                     "%zu results on one axis of ε: circles are valid bounds, triangles optimistic "
+                     "ones, diamonds estimates.",
+                     dpa__chart_rows(data, "main"));
+    if (!isnan(claim)) dpa__text_printf(out, " The dashed line is the claim, ε = %.6g.", claim);
 }
 
-static json_t *interval_layer(void) {
-    return json_pack("{s:s, s:{s:{s:s, s:s, s:n}, s:{s:s, s:s}, s:{s:s}}}", "mark", "rule",
-                     "encoding", "y", "field", "name", "type", "nominal", "sort", "x", "field",
-                     "lower", "type", "quantitative", "x2", "field", "upper");
-}
-
-static json_t *claim_layer(double epsilon) {
-    return json_pack("{s:{s:[{s:f}]}, s:{s:s, s:[i,i], s:i, s:b}, s:{s:{s:s, s:s}}}", "data",
-                     "values", "claim", epsilon, "mark", "type", "rule", "strokeDash", 6, 4, "size",
-                     2, "tooltip", 1, "encoding", "x", "field", "claim", "type", "quantitative");
-}
-
-static json_t *spec(const json_t *result) {
-    const json_t *claim = json_object_get(json_object_get(result, "claim"), "epsilon");
-    json_t *layers = json_array();
-    (void)json_array_append_new(layers, interval_layer());
-    (void)json_array_append_new(layers, points_layer());
-    if (json_is_number(claim))
-        (void)json_array_append_new(layers, claim_layer(json_number_value(claim)));
-    return json_pack("{s:o, s:{s:i}}", "layer", layers, "height", "step", 22);
-}
-
-static void describe(const json_t *result, dpa__text *out) {
-    const json_t *claim = json_object_get(json_object_get(result, "claim"), "epsilon");
-    dpa__text_printf(out, "Every result on one axis of epsilon: %zu in all.",
-                     json_array_size(json_object_get(result, "results")));
-    if (json_is_number(claim))
-        dpa__text_printf(out, " The dashed line is the claim, epsilon %.6g.",
-                         json_number_value(claim));
-}
-
-const dpa__chart dpa__chart_bounds = {"bounds", "Bounds and estimates", rows, spec, describe};
+const dpa__chart dpa__chart_bounds = {"bounds", "What was shown", DPA__PLACE_BOUNDS, spec,
+                                      fill,     describe};

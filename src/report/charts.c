@@ -1,11 +1,89 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of charts, and what they have in common: width, data, text alternative. */
+/* The table of charts, and what they have in common: specification, data, text alternative. */
 #include "report/charts.h"
 
-static const dpa__chart *const charts[] = {
-    &dpa__chart_bounds,
-    &dpa__chart_curve,
-};
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* More rows than this are not a picture; the makers of the data bin long before. */
+enum { MOST_ROWS = 20000, KEY_SIZE = 40 };
+
+#define POINT(name) &dpa__chart_##name,
+static const dpa__chart *const charts[] = {DPA__CHART_LIST(POINT)};
+#undef POINT
+
+/* ── data
+ * ─────────────────────────────────────────────────────────────────────────────────────────── */
+
+size_t dpa__chart_rows(const dpa__chart_data *data, const char *set) {
+    return json_array_size(json_object_get(data->sets, set));
+}
+
+/* Seven digits are more than a screen shows, and keep pages small. */
+static json_t *short_number(double value) {
+    char text[32];
+    if (!isfinite(value)) return json_null();
+    (void)snprintf(text, sizeof text, "%.7g", value);
+    return json_real(strtod(text, NULL));
+}
+
+static json_t *list_of(dpa__chart_data *data, const char *set) {
+    json_t *list = json_object_get(data->sets, set);
+    if (list != NULL || data->sets == NULL) return list;
+    list = json_array();
+    return json_object_set_new(data->sets, set, list) == 0 ? list : NULL;
+}
+
+void dpa__chart_row(dpa__chart_data *data, const char *set, const char *keys, ...) {
+    json_t *row = json_object();
+    json_t *list = list_of(data, set);
+    va_list args;
+    va_start(args, keys);
+    while (*keys != '\0') {
+        char key[KEY_SIZE];
+        const int is_text = *keys == '$';
+        keys += is_text;
+        const size_t length = strcspn(keys, " ");
+        (void)snprintf(key, sizeof key, "%.*s", (int)length, keys);
+        json_t *value =
+            is_text ? json_string(va_arg(args, const char *)) : short_number(va_arg(args, double));
+        if (value == NULL || json_object_set_new(row, key, value) != 0) data->failed = 1;
+        keys += length + strspn(keys + length, " ");
+    }
+    va_end(args);
+    if (json_array_size(list) >= MOST_ROWS)
+        json_decref(row);
+    else if (json_array_append_new(list, row) != 0)
+        data->failed = 1;
+}
+
+/* ── specification
+ * ─────────────────────────────────────────────────────────────────────────────────── */
+
+static json_t *parse_spec(const char *quoted) {
+    char *text = dpa__strdup(quoted, NULL);
+    if (text == NULL) return NULL;
+    for (char *c = text; *c != '\0'; ++c)
+        if (*c == '\'') *c = '"';
+    json_t *spec = json_loads(text, 0, NULL);
+    free(text);
+    return spec;
+}
+
+/* A layer without data would give an empty axis or an error. */
+static void drop_empty_layers(json_t *layers, const dpa__chart_data *data) {
+    for (size_t i = json_array_size(layers); i-- > 0;) {
+        const json_t *layer = json_array_get(layers, i);
+        const char *name =
+            json_string_value(json_object_get(json_object_get(layer, "data"), "name"));
+        if (name != NULL && dpa__chart_rows(data, name) == 0) (void)json_array_remove(layers, i);
+    }
+}
 
 static json_t *text_json(dpa__text *text) {
     json_t *value = text->failed ? NULL : json_string(text->data != NULL ? text->data : "");
@@ -13,26 +91,33 @@ static json_t *text_json(dpa__text *text) {
     return value;
 }
 
+static json_t *finished_spec(const dpa__chart *chart, const dpa__chart_data *data) {
+    json_t *spec = parse_spec(chart->spec);
+    drop_empty_layers(json_object_get(spec, "layer"), data);
+    if (json_object_set_new(spec, "$schema",
+                            json_string("https://vega.github.io/schema/vega-lite/v6.json")) == 0 &&
+        json_object_set(spec, "datasets", data->sets) == 0)
+        return spec;
+    json_decref(spec);
+    return NULL;
+}
+
 /* The chart, or NULL when the result has nothing for it; *failed when memory was out. */
 static json_t *make(const dpa__chart *chart, const json_t *result, int *failed) {
-    json_t *rows = chart->rows(result);
-    if (json_array_size(rows) == 0) {
-        json_decref(rows);
-        return NULL;
+    static const char *const places[] = {"bounds", "evidence"};
+    dpa__chart_data data = {json_object(), 0};
+    json_t *made = NULL;
+    chart->fill(result, &data);
+    *failed |= data.failed || data.sets == NULL;
+    if (!*failed && dpa__chart_rows(&data, "main") > 0) {
+        dpa__text alternative = {0};
+        chart->describe(result, &data, &alternative);
+        made = json_pack("{s:s, s:s, s:s, s:o, s:o}", "id", chart->id, "place",
+                         places[chart->place], "title", chart->title, "alternative",
+                         text_json(&alternative), "spec", finished_spec(chart, &data));
+        *failed |= made == NULL;
     }
-    dpa__text alternative = {0};
-    chart->describe(result, &alternative);
-    json_t *spec = chart->spec(result);
-    json_t *made = json_pack("{s:s, s:s, s:o, s:o}", "id", chart->id, "title", chart->title,
-                             "alternative", text_json(&alternative), "spec", spec);
-    if (made == NULL) {
-        json_decref(rows);
-        *failed = 1;
-        return NULL;
-    }
-    if (json_object_set_new(spec, "data", json_pack("{s:o}", "values", rows)) != 0 ||
-        json_object_set_new(spec, "width", json_string("container")) != 0)
-        *failed = 1;
+    json_decref(data.sets);
     return made;
 }
 

@@ -9,21 +9,60 @@
 
 #include "base/text.h"
 
-/* All charts that a result has the data for: array of {id, title, alternative, spec}. NULL when
- * memory is out. */
+/* All charts that a result has the data for: array of {id, place, title, alternative, spec}. NULL
+ * when memory is out. */
 json_t *dpa__charts(const json_t *result);
 
-/* What the makers of charts use. A maker gives a specification without data (new reference;
- * json_pack is the tool), and writes the alternative text; the data (array of flat rows) is put in
- * by the caller. NULL: nothing to draw. */
+/* What a chart shows: named lists of flat rows. A row that cannot be stored is remembered. */
+typedef struct dpa__chart_data {
+    json_t *sets; /* object: name → array of rows */
+    int failed;
+} dpa__chart_data;
+
+/* Appends a row. `keys` are words with a blank between them; each takes a double, or, when it
+ * starts with '$', a const char *. What is not finite becomes null and is not drawn. */
+void dpa__chart_row(dpa__chart_data *data, const char *set, const char *keys, ...);
+size_t dpa__chart_rows(const dpa__chart_data *data, const char *set);
+
+/* Where a chart stands on the page. */
+typedef enum dpa__chart_place { DPA__PLACE_BOUNDS, DPA__PLACE_EVIDENCE } dpa__chart_place;
+
+/* `spec` is Vega-Lite with ' for ", so that it reads well in C. A layer names its data; a layer
+ * whose list is empty is left out, and so is the chart when the list "main" is empty. */
 typedef struct dpa__chart {
     const char *id, *title;
-    json_t *(*rows)(const json_t *result); /* new reference, or NULL */
-    json_t *(*spec)(const json_t *result); /* new reference */
-    void (*describe)(const json_t *result, dpa__text *alternative);
+    dpa__chart_place place;
+    const char *spec;
+    void (*fill)(const json_t *result, dpa__chart_data *data);
+    void (*describe)(const json_t *result, const dpa__chart_data *data, dpa__text *alternative);
 } dpa__chart;
 
-extern const dpa__chart dpa__chart_bounds;
-extern const dpa__chart dpa__chart_curve;
+/* Parts of specifications that many charts share. Both themes show these colours well: each has a
+ * contrast of at least 3 on white and on the dark page. */
+#define DPA__BLUE "#3b7dd8"
+#define DPA__ORANGE "#cf6a12"
+#define DPA__GREEN "#1f9069"
+#define DPA__PURPLE "#9a62cf"
+#define DPA__GREY "#808488"
+/* The two classes, told apart by colour and dash. */
+#define DPA__CLASS_COLOUR                                                                          \
+    "'field': 'class', 'type': 'nominal', 'title': null, 'scale': {'domain': ['members', "         \
+    "'non-members'], 'range': ['" DPA__BLUE "', '" DPA__ORANGE "']}"
+#define DPA__CLASS_DASH                                                                            \
+    "'field': 'class', 'type': 'nominal', 'title': null, 'scale': {'domain': ['members', "         \
+    "'non-members'], 'range': [[1, 0], [5, 3]]}"
+/* One column of a tooltip. */
+#define DPA__TIP(field, title)                                                                     \
+    "{'field': '" field "', 'type': 'quantitative', 'title': '" title "', 'format': '.5~g'}"
+#define DPA__TIP_WORD(field, title)                                                                \
+    "{'field': '" field "', 'type': 'nominal', 'title': '" title "'}"
+
+#define DPA__CHART_LIST(X)                                                                         \
+    X(bounds)                                                                                      \
+    X(curve)
+
+#define DPA__CHART_DECLARE(name) extern const dpa__chart dpa__chart_##name;
+DPA__CHART_LIST(DPA__CHART_DECLARE)
+#undef DPA__CHART_DECLARE
 
 #endif

@@ -2,48 +2,51 @@
 // Draws every chart of the page. A chart is a <figure class="chart"> with its Vega-Lite specification in the page's
 // data block; the page itself, its tables and texts are made in C and read well without this script.
 // Expressions are interpreted, not compiled, so that the page can forbid eval.
-import { expressionInterpreter } from "vega-interpreter";
 import embed from "vega-embed";
+import { expressionInterpreter } from "vega-interpreter";
+import { addTools } from "./save.js";
+import { theme } from "./theme.js";
 
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
+const views = new Map(); // figure id → Vega view
 
-function theme() {
-  const ink = dark.matches ? "#e6e6e6" : "#1a1a1a";
-  const faint = dark.matches ? "#444" : "#ddd";
-  return {
-    background: "transparent",
-    font: "system-ui, sans-serif",
-    view: { stroke: faint },
-    axis: { labelColor: ink, titleColor: ink, gridColor: faint, domainColor: ink, tickColor: ink },
-    legend: { labelColor: ink, titleColor: ink },
-    title: { color: ink },
-    text: { color: ink },
-    rule: { color: ink },
-  };
+// Concatenated charts have no container width of their own: every part that asks for it gets what the fixed parts leave.
+function fitParts(spec, width) {
+  for (const row of spec.vconcat ?? []) {
+    const parts = row.hconcat ?? [row];
+    const side = spec.vconcat.flatMap((other) => other.hconcat ?? []).find((part) => part.width !== "container")?.width ?? 0;
+    for (const part of parts) if (part.width === "container") part.width = Math.max(120, width - side - 110);
+  }
 }
 
-async function draw(figure, chart) {
+async function draw(figure, chart, isDark) {
   const place = figure.querySelector(".plot");
   const spec = structuredClone(chart.spec);
-  spec.config = { ...theme(), ...(spec.config ?? {}) };
-  spec.autosize ??= { type: "fit", contains: "padding" };
-  await embed(place, spec, {
+  spec.config = theme(isDark, place.clientWidth);
+  if (spec.vconcat) fitParts(spec, place.clientWidth);
+  else spec.autosize = { type: "fit-x", contains: "padding" };
+  views.get(figure.id)?.finalize();
+  const { view } = await embed(place, spec, {
     ast: true,
     expr: expressionInterpreter,
     renderer: "svg",
-    actions: { export: { svg: true, png: true }, source: false, compiled: false, editor: false },
-    downloadFileName: chart.id,
-    tooltip: { theme: dark.matches ? "dark" : "light" },
+    actions: false,
+    logLevel: 1, // errors; Vega-Lite warns of sizes that it settles itself
+    tooltip: { theme: isDark ? "dark" : "light" },
   });
+  // The text alternative is on the element around it; a reader should not walk through every mark.
+  place.querySelector("svg")?.setAttribute("aria-hidden", "true");
+  views.set(figure.id, view);
   figure.dataset.drawn = "true";
 }
 
-async function drawAll() {
-  const charts = JSON.parse(document.getElementById("charts").textContent);
+const charts = JSON.parse(document.getElementById("charts").textContent);
+
+async function drawAll(isDark) {
   for (const chart of charts) {
     const figure = document.getElementById(`chart-${chart.id}`);
     try {
-      await draw(figure, chart);
+      await draw(figure, chart, isDark);
     } catch (problem) {
       figure.querySelector(".plot").textContent = `This chart could not be drawn: ${problem.message}`;
       console.error(chart.id, problem);
@@ -52,5 +55,12 @@ async function drawAll() {
   document.documentElement.dataset.drawn = "true";
 }
 
-drawAll();
-dark.addEventListener("change", drawAll);
+for (const chart of charts) {
+  const figure = document.getElementById(`chart-${chart.id}`);
+  addTools(figure, chart.id, () => views.get(figure.id));
+}
+drawAll(dark.matches);
+dark.addEventListener("change", () => drawAll(dark.matches));
+// Paper is white: charts are drawn for it, and drawn again for the screen afterwards.
+window.addEventListener("beforeprint", () => dark.matches && drawAll(false));
+window.addEventListener("afterprint", () => dark.matches && drawAll(true));

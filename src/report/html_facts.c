@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Evidence and provenance: what was looked at, by what, when, and the hashes to check it by. */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "report/html.h"
+#include "report/value.h"
+
+static void open_fact(dpa__text *out, const char *prefix, const char *key) {
+    dpa__text_add(out, "<tr><th scope=\"row\">");
+    if (prefix[0] != '\0') {
+        dpa__html_label(out, prefix);
+        dpa__text_add(out, " · ");
+    }
+    dpa__html_label(out, key);
+    dpa__text_add(out, "</th><td>");
+}
+
+static int is_scalar(const json_t *value) {
+    return json_is_string(value) || json_is_number(value) || json_is_boolean(value);
+}
+
+static void add_fact(dpa__text *out, const char *prefix, const char *key, const json_t *value) {
+    open_fact(out, prefix, key);
+    dpa__html_value(out, value);
+    dpa__text_add(out, "</td></tr>\n");
+}
+
+static void add_facts(dpa__text *out, const char *prefix, const json_t *object) {
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
+        if (is_scalar(value) && strcmp(key, "sha256") != 0) add_fact(out, prefix, key, value);
+    }
+}
+
+/* What a command gives besides results (account, calibrate): numbers, intervals, groups of both. */
+static void add_answers(dpa__text *out, const json_t *result) {
+    static const char *const elsewhere[] = {"dpaudit", "command", "claim",      "evidence",
+                                            "results", "verdict", "provenance", "delta"};
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)result, key, value) {
+        int known = 0;
+        for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; ++i)
+            known |= strcmp(key, elsewhere[i]) == 0;
+        if (known) continue;
+        const double lower = dpa__number_of(value, "lower"), upper = dpa__number_of(value, "upper");
+        if (is_scalar(value)) {
+            add_fact(out, "", key, value);
+        } else if (!isnan(lower)) {
+            open_fact(out, "", key);
+            dpa__text_printf(out, "%.8g … ", lower);
+            if (!isnan(upper)) dpa__text_printf(out, "%.8g", upper);
+            dpa__text_add(out, "</td></tr>\n");
+        } else if (json_is_object(value)) {
+            add_facts(out, key, value);
+        }
+    }
+}
+
+void dpa__html_evidence(dpa__text *out, const dpa__html_part *part) {
+    const int level = part->level + 1;
+    const json_t *delta = json_object_get(part->result, "delta");
+    dpa__text_printf(out, "<section><h%d>Evidence</h%d>\n<table class=\"facts\">\n", level, level);
+    add_facts(out, "", json_object_get(part->result, "evidence"));
+    if (json_is_number(delta)) add_fact(out, "", "δ", delta);
+    add_answers(out, part->result);
+    dpa__text_add(out, "</table>\n<div class=\"gallery\">\n");
+    (void)dpa__html_charts(out, part, "evidence");
+    dpa__text_add(out, "</div>\n</section>\n");
+}
+
+static void add_inputs(dpa__text *out, const json_t *inputs) {
+    size_t index;
+    json_t *input;
+    json_array_foreach(inputs, index, input) {
+        dpa__text_add(out, "<tr><th scope=\"row\">input</th><td>");
+        dpa__html_escape(out, dpa__word_of(input, "path"));
+        dpa__text_add(out, "<br><span class=\"hash\">SHA-256 ");
+        dpa__html_escape(out, dpa__word_of(input, "sha256"));
+        dpa__text_add(out, "</span></td></tr>\n");
+    }
+}
+
+void dpa__html_provenance(dpa__text *out, const dpa__html_part *part) {
+    const json_t *provenance = json_object_get(part->result, "provenance");
+    const int level = part->level + 1;
+    dpa__text_printf(out, "<section><h%d>Provenance</h%d>\n<table class=\"facts\">\n", level,
+                     level);
+    add_fact(out, "", "dpaudit", json_object_get(part->result, "dpaudit"));
+    add_facts(out, "", provenance);
+    add_inputs(out, json_object_get(provenance, "inputs"));
+    dpa__text_add(out, "</table>\n</section>\n");
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The top of a result: the sentence that counts, the numbers behind it, and what they stand on. */
+#include <math.h>
+#include <string.h>
+
+#include "dpaudit/estimate.h"
+#include "report/html.h"
+#include "report/value.h"
+
+static int is_refuted(const json_t *result) {
+    return json_is_true(json_object_get(json_object_get(result, "verdict"), "refuted"));
+}
+
+const char *dpa__html_mark(const json_t *result) {
+    if (!json_is_object(json_object_get(result, "verdict"))) return "● What the claim means";
+    if (is_refuted(result)) return "✗ Claim refuted";
+    if (json_is_object(json_object_get(result, "claim"))) return "○ Claim not refuted";
+    const json_t *best = dpa__headline_of(json_object_get(result, "results"));
+    if (best == NULL) return "– No result";
+    return strcmp(dpa__standing_of(best), "estimate") == 0 ? "◇ Estimate" : "● Lower bound";
+}
+
+const char *dpa__html_title(const json_t *result) {
+    static const struct {
+        const char *command, *title;
+    } known[] = {
+        {"counts", "Audit of a confusion matrix"},      {"scores", "Audit of attack scores"},
+        {"one-run", "Audit in one training run"},       {"losses", "Epsilon*: one model's losses"},
+        {"cosines", "One-shot estimate from canaries"}, {"landscape", "Privacy and utility"},
+        {"account", "What a mechanism promises"},       {"calibrate", "Noise for a promise"},
+        {"run", "Audit by repeated training"},          {"plan", "How large an audit must be"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i)
+        if (dpa__is_word(result, "command", known[i].command)) return known[i].title;
+    return "";
+}
+
+static void add_interval_sentence(dpa__text *out, const json_t *result) {
+    const json_t *epsilon = json_object_get(result, "epsilon");
+    const double lower = dpa__number_of(epsilon, "lower"), upper = dpa__number_of(epsilon, "upper");
+    if (isnan(lower))
+        dpa__text_add(out, "The numbers are below.");
+    else if (isnan(upper))
+        dpa__text_printf(out, "ε is at least %.8g at δ = %g.", lower,
+                         dpa__number_of(result, "delta"));
+    else
+        dpa__text_printf(out, "ε is between %.8g and %.8g at δ = %g.", lower, upper,
+                         dpa__number_of(result, "delta"));
+}
+
+static void add_tile(dpa__text *out, const char *label, double value, int digits,
+                     const char *unit) {
+    if (!isnan(value))
+        dpa__text_printf(out, "<div><dt>%s</dt><dd>%.*g%s</dd></div>\n", label, digits, value,
+                         unit);
+}
+
+static void add_tiles(dpa__text *out, const json_t *result) {
+    const json_t *best = dpa__headline_of(json_object_get(result, "results"));
+    if (best == NULL) return;
+    const int estimate = strcmp(dpa__standing_of(best), "estimate") == 0;
+    dpa__text_add(out, "<dl class=\"tiles\">\n");
+    if (estimate)
+        add_tile(out, "ε, estimated", dpa__number_of(best, "epsilon"), 4, "");
+    else
+        add_tile(out, "ε at least", dpa__number_of(best, "epsilon_lower"), 4, "");
+    add_tile(out, "ε claimed", dpa__number_of(json_object_get(result, "claim"), "epsilon"), 4, "");
+    add_tile(out, "at δ", dpa__number_of(result, "delta"), 3, "");
+    add_tile(out, "confidence", 100.0 * dpa__number_of(best, "confidence"), 4, "%");
+    add_tile(out, "p-value of the claim", dpa__number_of(best, "p_value"), 2, "");
+    dpa__text_add(out, "</dl>\n");
+}
+
+void dpa__html_verdict(dpa__text *out, const dpa__html_part *part) {
+    const json_t *verdict = json_object_get(part->result, "verdict");
+    dpa__text_printf(out,
+                     "<div class=\"verdict%s\" role=\"status\"><p class=\"mark\">%s</p>\n"
+                     "<p class=\"headline\">",
+                     is_refuted(part->result) ? " refuted" : "", dpa__html_mark(part->result));
+    if (json_is_object(verdict))
+        dpa__html_escape(out, dpa__word_of(verdict, "headline"));
+    else
+        add_interval_sentence(out, part->result);
+    dpa__text_add(out, "</p></div>\n");
+    add_tiles(out, part->result);
+}
+
+/* ── how sure, and why
+ * ────────────────────────────────────────────────────────────────────────────── */
+
+static const char *assumption_sentence(const char *name) {
+    for (unsigned i = 0; i < DPA_ASSUMPTION_COUNT; ++i)
+        if (strcmp(dpa_assumption_name(i), name) == 0) return dpa_assumption_text(i);
+    return name; /* of a newer version, or invented: shown as it is */
+}
+
+static void add_assumptions(dpa__text *out, const json_t *best) {
+    const json_t *names = json_object_get(best, "assumptions");
+    size_t index;
+    json_t *name;
+    if (json_array_size(names) == 0) return;
+    dpa__text_add(out, "<p>The headline holds if:</p>\n<ul>\n");
+    json_array_foreach(names, index, name) {
+        if (json_is_string(name))
+            dpa__html_element(out, "li", assumption_sentence(json_string_value(name)));
+    }
+    dpa__text_add(out, "</ul>\n");
+}
+
+static const char *selection_sentence(const char *select) {
+    static const struct {
+        const char *word, *sentence;
+    } known[] = {
+        {"fixed", "fixed before the data were seen"},
+        {"split", "chosen on one half of the data, judged on the other"},
+        {"multi-split", "chosen and judged on many random halves, combined by their median"},
+        {"simultaneous", "any: the bound holds for all of them at once"},
+        {"auto", "the best of a fixed list, the error split over the list"},
+        {"max", "the best on the same data, uncorrected: optimistic"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
+        const size_t length = strlen(known[i].word);
+        if (strncmp(select, known[i].word, length) == 0 &&
+            (select[length] == '\0' || select[length] == ':'))
+            return known[i].sentence;
+    }
+    return "";
+}
+
+static void add_selection(dpa__text *out, const char *select) {
+    if (select[0] == '\0') return;
+    dpa__text_add(out, "<li>The threshold or number of guesses: <strong>");
+    dpa__html_escape(out, select);
+    dpa__text_add(out, "</strong>");
+    if (selection_sentence(select)[0] != '\0')
+        dpa__text_printf(out, " (%s)", selection_sentence(select));
+    dpa__text_add(out, ".</li>\n");
+}
+
+static void add_lints(dpa__text *out, const json_t *result) {
+    const json_t *lints = json_object_get(json_object_get(result, "evidence"), "lints");
+    size_t index;
+    json_t *lint;
+    if (json_array_size(lints) == 0) return;
+    dpa__text_add(out, "<p>About the evidence:</p>\n<ul class=\"lints\">\n");
+    json_array_foreach(lints, index, lint) dpa__html_element(out, "li", dpa__word_of(lint, "text"));
+    dpa__text_add(out, "</ul>\n");
+}
+
+static size_t valid_bounds(const json_t *results) {
+    size_t count = 0, index;
+    json_t *item;
+    json_array_foreach(results, index, item) count += strcmp(dpa__standing_of(item), "valid") == 0;
+    return count;
+}
+
+static void add_limits(dpa__text *out, const json_t *result, const json_t *best) {
+    const double error = dpa__number_of(best, "numerical_error");
+    dpa__text_add(out, "<p>What to know before quoting it:</p>\n<ul>\n");
+    add_selection(out, dpa__word_of(best, "select"));
+    if (!isnan(error))
+        dpa__text_printf(out, "<li>Numerical error on ε: at most %.3g.</li>\n", error);
+    if (dpa__word_of(best, "note")[0] != '\0')
+        dpa__html_element(out, "li", dpa__word_of(best, "note"));
+    if (valid_bounds(json_object_get(result, "results")) > 1)
+        dpa__text_add(out, "<li>Each bound holds at its confidence by itself; to name the largest "
+                           "of several after looking is a choice.</li>\n");
+    dpa__text_add(out,
+                  strcmp(dpa__standing_of(best), "estimate") == 0
+                      ? "<li>An estimate is the leak that this attack measured, not a bound: a "
+                        "better attack may show more.</li>\n"
+                      : "<li>A lower bound says what was shown, not all that is there: 0 means "
+                        "that nothing was shown, never that the model is private.</li>\n");
+    dpa__text_add(out, "</ul>\n");
+}
+
+void dpa__html_basis(dpa__text *out, const dpa__html_part *part) {
+    const json_t *best = dpa__headline_of(json_object_get(part->result, "results"));
+    const int level = part->level + 1;
+    if (best == NULL) return;
+    dpa__text_printf(out, "<section><h%d>How sure, and why</h%d>\n<div class=\"columns\"><div>\n",
+                     level, level);
+    add_assumptions(out, best);
+    dpa__text_add(out, "</div><div>\n");
+    add_limits(out, part->result, best);
+    dpa__text_add(out, "</div></div>\n");
+    add_lints(out, part->result);
+    dpa__text_add(out, "</section>\n");
+}

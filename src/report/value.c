@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading JSON of unknown shape, and what is asked of a result more than once. */
+#include "report/value.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *dpa__word_of(const json_t *object, const char *key) {
+    const char *text = json_string_value(json_object_get(object, key));
+    return text != NULL ? text : "";
+}
+
+double dpa__number_of(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+int dpa__is_word(const json_t *object, const char *key, const char *word) {
+    return strcmp(dpa__word_of(object, key), word) == 0;
+}
+
+const json_t *dpa__strongest_of(const json_t *results) {
+    const json_t *best = NULL;
+    double largest = -INFINITY;
+    size_t index;
+    json_t *item;
+    json_array_foreach(results, index, item) {
+        const int infinite = json_is_true(json_object_get(item, "epsilon_lower_infinite"));
+        const double lower = infinite ? (double)INFINITY : dpa__number_of(item, "epsilon_lower");
+        if (json_is_true(json_object_get(item, "valid")) && lower > largest &&
+            dpa__is_word(item, "kind", "bound")) {
+            largest = lower;
+            best = item;
+        }
+    }
+    return best;
+}
+
+const json_t *dpa__headline_of(const json_t *results) {
+    const json_t *best = dpa__strongest_of(results);
+    return best != NULL ? best : json_array_get(results, 0);
+}
+
+const char *dpa__standing_of(const json_t *result) {
+    if (dpa__is_word(result, "kind", "estimate")) return "estimate";
+    return json_is_true(json_object_get(result, "valid")) ? "valid" : "optimistic";
+}
+
+/* A cut must not leave half of a UTF-8 character behind: JSON would refuse it. */
+static void trim_cut_character(char *text, size_t length) {
+    size_t start = length;
+    while (start > 0 && ((unsigned char)text[start - 1] & 0xc0) == 0x80) --start;
+    if (start == 0) return;
+    const unsigned char lead = (unsigned char)text[start - 1];
+    const size_t want = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+    if (length - (start - 1) < want) text[start - 1] = '\0';
+}
+
+void dpa__result_name(const json_t *result, char *out, size_t size) {
+    static const char *const keys[] = {"family", "method", "select"};
+    size_t length = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; ++i) {
+        const char *word = dpa__word_of(result, keys[i]);
+        if (word[0] == '\0' || length + 1 >= size) continue;
+        length +=
+            (size_t)snprintf(out + length, size - length, "%s%s", length > 0 ? " · " : "", word);
+    }
+    if (length >= size) trim_cut_character(out, size - 1);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading JSON that anyone may have written: every question has an answer, whatever the type. */
+#ifndef DPA_REPORT_VALUE_H
+#define DPA_REPORT_VALUE_H
+
+#include <jansson.h>
+
+/* The string under the key, "" where there is none. */
+const char *dpa__word_of(const json_t *object, const char *key);
+/* The number under the key, NaN where there is none. */
+double dpa__number_of(const json_t *object, const char *key);
+int dpa__is_word(const json_t *object, const char *key, const char *word);
+
+/* The strongest valid bound of a list of results, or NULL. */
+const json_t *dpa__strongest_of(const json_t *results);
+/* The same, else the first result: what the verdict speaks of. */
+const json_t *dpa__headline_of(const json_t *results);
+/* What a result is, in one word for tables and charts: "valid", "optimistic" or "estimate". */
+const char *dpa__standing_of(const json_t *result);
+/* "gaussian · cp · split", cut to the size. */
+void dpa__result_name(const json_t *result, char *out, size_t size);
+
+#endif
