@@ -5,6 +5,8 @@
 #define DPA_CLI_COMMANDS_H
 
 #define COMMAND_LIST(X)                                                                            \
+    X(counts)                                                                                      \
+    X(scores)                                                                                      \
     X(one_run)                                                                                     \
     X(cosines)                                                                                     \
     X(canaries)                                                                                    \

@@ -13,6 +13,7 @@
 #include "dpaudit/evidence.h"
 #include "dpaudit/guesses.h"
 #include "dpaudit/onerun.h"
+#include "dpaudit/scores.h"
 #include "dpaudit/status.h"
 
 typedef struct dpa_report dpa_report;
@@ -121,5 +122,32 @@ DPA_API dpa_status dpa_audit_onerun(const dpa_onerun_query *query, const dpa_req
 DPA_API dpa_status dpa_audit_ideal(const dpa_ideal *ideal, uint64_t guesses, uint64_t repeats,
                                    const dpa_request *request, int pointwise, dpa_report **out,
                                    dpa_error *err) DPA_MUST_USE;
+
+/* Bounds from a confusion matrix (the command `counts`): every estimator that applies, the
+ * posterior of ε as a section. */
+typedef struct dpa_counts_query {
+    dpa_counts counts;
+    double at_epsilon; /* also the least δ at this ε; NaN: no */
+    int curve;         /* 1: also the bounds at other δ */
+    int explain;       /* 1: also words on why, and on what would raise the bound */
+} dpa_counts_query;
+
+DPA_API void dpa_counts_query_init(dpa_counts_query *query);
+DPA_API dpa_status dpa_audit_counts(const dpa_counts_query *query, const dpa_request *request,
+                                    dpa_report **out, dpa_error *err) DPA_MUST_USE;
+
+/* Bounds from scores (the command `scores`): the same, the quality of the attack, ROC and histogram
+ * as sections. */
+typedef struct dpa_scores_query {
+    const char *path, *nonmembers_path; /* as dpa_scores_read takes them … */
+    const dpa_scores *scores;           /* … or the scores themselves; they are copied */
+    const char *group;                  /* a column of the table to cut by; NULL: no */
+    double at_epsilon;
+    int curve, explain;
+} dpa_scores_query;
+
+DPA_API void dpa_scores_query_init(dpa_scores_query *query);
+DPA_API dpa_status dpa_audit_scores(const dpa_scores_query *query, const dpa_request *request,
+                                    dpa_report **out, dpa_error *err) DPA_MUST_USE;
 
 #endif

@@ -28,6 +28,20 @@ dpa__objective dpa__objective_of(const dpa__entry *entry, const dpa__model *mode
     return (dpa__objective){entry, model, p / request->sides, each, each};
 }
 
+/* Normal quantiles of the two limits; a joint posterior shares its level between the rates. */
+typedef struct levels {
+    double fnr, fpr;
+} levels;
+
+static levels levels_of(const dpa__objective *o) {
+    if (o->entry->from_counts == dpa__from_posterior) {
+        const double z = M_SQRT1_2 * dpa__norm_quantile(o->p, DPA_UPPER);
+        return (levels){z, z};
+    }
+    return (levels){dpa__norm_quantile(o->level_fnr, DPA_UPPER),
+                    dpa__norm_quantile(o->level_fpr, DPA_UPPER)};
+}
+
 /* sin² of the arcsine limit: right to a few percent of its distance, for ranking only. */
 static double rough_upper(double k, double n, double z) {
     const double angle = asin(sqrt((k + 0.375) / (n + 0.75))) + 0.5 * z / sqrt(n + 0.5);
@@ -36,9 +50,9 @@ static double rough_upper(double k, double n, double z) {
 }
 
 static double rough_value(const dpa__objective *o, const dpa__roc *roc, const dpa__corner *c,
-                          double z_fnr, double z_fpr) {
-    const double x = rough_upper((double)c->fn, (double)roc->members, z_fnr);
-    const double y = rough_upper((double)c->fp, (double)roc->nonmembers, z_fpr);
+                          const levels *z) {
+    const double x = rough_upper((double)c->fn, (double)roc->members, z->fnr);
+    const double y = rough_upper((double)c->fp, (double)roc->nonmembers, z->fpr);
     if (x + y >= 1) return 1 - x - y; /* negative, and still in the right order */
     if (o->model->kind == DPA__MODEL_DP)
         return log(fmax((1 - o->model->delta - y) / x, (1 - o->model->delta - x) / y));
@@ -59,15 +73,12 @@ static int by_value(const void *a, const void *b) {
 /* The best by rough value, best first. */
 static dpa_status rank_corners(const dpa__objective *o, const dpa__roc *roc, ranked *out,
                                size_t *count, dpa_error *err) {
-    const int is_posterior = o->entry->from_counts == dpa__from_posterior;
-    const double z_fnr = dpa__norm_quantile(is_posterior ? o->p : o->level_fnr, DPA_UPPER) *
-                         (is_posterior ? M_SQRT1_2 : 1);
-    const double z_fpr = is_posterior ? z_fnr : dpa__norm_quantile(o->level_fpr, DPA_UPPER);
+    const levels z = levels_of(o);
     double *value = DPA_NEW_ARRAY(double, 2 * roc->count, err);
     if (value == NULL) return DPA_NO_MEMORY;
     double *sorted = value + roc->count;
     for (size_t i = 0; i < roc->count; ++i)
-        sorted[i] = value[i] = rough_value(o, roc, &roc->items[i], z_fnr, z_fpr);
+        sorted[i] = value[i] = rough_value(o, roc, &roc->items[i], &z);
     dpa_status status = dpa__sort_numbers(sorted, roc->count, err);
     const double least = sorted[roc->count > KEEP ? roc->count - KEEP : 0];
     *count = 0;
@@ -122,6 +133,52 @@ static dpa_status is_better(const dpa__objective *o, const dpa_counts *c, const 
     return DPA_OK;
 }
 
+/* The best so far. */
+typedef struct best {
+    size_t index;
+    double t;
+    dpa__member at; /* the member at t */
+} best;
+
+static dpa_status consider(const dpa__objective *o, const dpa__roc *roc, size_t index, best *b,
+                           dpa_error *err) {
+    const dpa_counts counts = dpa__roc_counts(roc, index);
+    int answer;
+    const dpa_status status = is_better(o, &counts, &b->at, &answer, &b->t, err);
+    if (status != DPA_OK || !answer) return status;
+    b->index = index;
+    dpa__member_close(&b->at);
+    return dpa__member_open(o->model, fmin(b->t, 1e300), &b->at, err);
+}
+
+static size_t common_divisor(size_t a, size_t b) {
+    while (b > 0) {
+        const size_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Families without a closed form have no cheap value to rank by: every other corner is held against
+ * the best member, by rough limits first. In an order that jumps about, so that the best is beaten
+ * a few times only. */
+static dpa_status sweep(const dpa__objective *o, const dpa__roc *roc, best *b, dpa_error *err) {
+    const levels z = levels_of(o);
+    size_t stride = (size_t)(0.6180339887 * (double)roc->count);
+    while (common_divisor(roc->count, stride) != 1) ++stride;
+    dpa_status status = DPA_OK;
+    for (size_t i = 0, k = 0; i < roc->count && status == DPA_OK;
+         ++i, k = (k + stride) % roc->count) {
+        const dpa__corner *c = &roc->items[k];
+        const double x = rough_upper((double)c->fn, (double)roc->members, z.fnr);
+        const double y = rough_upper((double)c->fp, (double)roc->nonmembers, z.fpr);
+        if (x + y < 1 && dpa__member_fnr(&b->at, y, b->at.end - y) > x)
+            status = consider(o, roc, k, b, err);
+    }
+    return status;
+}
+
 dpa_status dpa__best_corner(const dpa__objective *o, const dpa__roc *roc, size_t *index, double *t,
                             dpa_error *err) {
     const size_t room = roc->count < KEEP ? roc->count : KEEP;
@@ -129,20 +186,15 @@ dpa_status dpa__best_corner(const dpa__objective *o, const dpa__roc *roc, size_t
     ranked *candidates = DPA_NEW_ARRAY(ranked, room, err);
     if (candidates == NULL) return DPA_NO_MEMORY;
     dpa_status status = rank_corners(o, roc, candidates, &count, err);
-    *t = 0;
-    *index = count > 0 ? candidates[0].index : 0;
-    dpa__member at = {0};
-    if (status == DPA_OK) status = dpa__member_open(o->model, *t, &at, err);
-    for (size_t i = 0; i < count && status == DPA_OK; ++i) {
-        const dpa_counts counts = dpa__roc_counts(roc, candidates[i].index);
-        int answer;
-        status = is_better(o, &counts, &at, &answer, t, err);
-        if (status != DPA_OK || !answer) continue;
-        *index = candidates[i].index;
-        dpa__member_close(&at);
-        status = dpa__member_open(o->model, fmin(*t, 1e300), &at, err);
-    }
-    dpa__member_close(&at);
+    best b = {.index = count > 0 ? candidates[0].index : 0};
+    if (status == DPA_OK) status = dpa__member_open(o->model, 0, &b.at, err);
+    for (size_t i = 0; i < count && status == DPA_OK; ++i)
+        status = consider(o, roc, candidates[i].index, &b, err);
+    if (status == DPA_OK && roc->count > KEEP && o->model->kind == DPA__MODEL_CURVES)
+        status = sweep(o, roc, &b, err);
+    dpa__member_close(&b.at);
     free(candidates);
+    *index = b.index;
+    *t = b.t;
     return status;
 }

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* dpaudit counts: bounds from a confusion matrix. */
+#include <math.h>
+
+#include "output.h"
+#include "rates.h"
+
+typedef struct counts_options {
+    common_options common;
+    uint64_t fn, tp, fp, tn;
+    double at_epsilon;
+    int curve, explain;
+} counts_options;
+
+static const option table[] = {
+    HEADING("The confusion matrix (all four)"),
+    {"fn", OPTION_COUNT, "N", "members that the attack missed", offsetof(counts_options, fn)},
+    {"tp", OPTION_COUNT, "N", "members that it found", offsetof(counts_options, tp)},
+    {"fp", OPTION_COUNT, "N", "non-members that it accused", offsetof(counts_options, fp)},
+    {"tn", OPTION_COUNT, "N", "non-members that it left alone", offsetof(counts_options, tn)},
+    HEADING("What is wanted"),
+    DELTA_OPTIONS(counts_options),
+    CONFIDENCE_OPTIONS(counts_options),
+    FAMILY_OPTIONS(counts_options),
+    REQUEST_OPTION(counts_options, "method", "M", COUNT_METHODS),
+    RATES_OPTIONS(counts_options),
+    CLAIM_OPTIONS(counts_options),
+    HEADING("Output"),
+    OUTPUT_OPTIONS(counts_options),
+    END_OPTIONS,
+};
+
+static void init(void *options) {
+    counts_options *o = options;
+    dpa_request_init(&o->common.request);
+    o->fn = o->tp = o->fp = o->tn = UINT64_MAX;
+    o->at_epsilon = NAN;
+}
+
+static int run(void *options, const word_list *words);
+
+const command command_counts = {
+    .name = "counts",
+    .summary = "bounds from a confusion matrix",
+    .operands = "",
+    .about = "An attack was run on independent trainings with and without a target and said \"in\" "
+             "or \"out\": its four counts give lower bounds on epsilon, by every method and family "
+             "that applies. The threshold must have been fixed before.",
+    .examples = "dpaudit counts --fn 35 --tp 65 --fp 25 --tn 75 --delta 0.05 --two-sided\n"
+                "dpaudit counts --fn 0 --tp 1000 --fp 0 --tn 1000 --family gaussian\n"
+                "dpaudit counts --fn 400 --tp 600 --fp 50 --tn 950 --claim-epsilon 2 --explain\n"
+                "dpaudit counts --fn 10 --tp 90 --fp 5 --tn 95 --at-epsilon 1 --json",
+    .options = table,
+    .size = sizeof(counts_options),
+    .init = init,
+    .run = run,
+};
+
+static int run(void *options, const word_list *words) {
+    const counts_options *o = options;
+    (void)words;
+    if (o->fn == UINT64_MAX || o->tp == UINT64_MAX || o->fp == UINT64_MAX || o->tn == UINT64_MAX)
+        return usage_error(&command_counts, "all of --fn, --tp, --fp and --tn are needed");
+    dpa_counts_query query;
+    dpa_counts_query_init(&query);
+    query.counts = (dpa_counts){.fn = o->fn, .tp = o->tp, .fp = o->fp, .tn = o->tn};
+    query.at_epsilon = o->at_epsilon;
+    query.curve = o->curve;
+    query.explain = o->explain;
+    dpa_report *report = NULL;
+    dpa_error err;
+    if (dpa_audit_counts(&query, &o->common.request, &report, &err) != DPA_OK)
+        return library_error("counts", &err);
+    return show_report(report, &o->common);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The options that `counts` and `scores` share; their structs have at_epsilon, curve and explain.
+ */
+#ifndef DPA_CLI_RATES_H
+#define DPA_CLI_RATES_H
+
+#include "options.h"
+
+#define COUNT_METHODS                                                                              \
+    "cp, jeffreys, bayes, point; at delta 0 also katz, adjusted-log, bailey, inverse-sinh "        \
+    "(default: all that apply)"
+#define SCORE_METHODS "rank, rank:slope, or as for counts (default: all that apply)"
+
+#define RATES_OPTIONS(type)                                                                        \
+    {"at-epsilon", OPTION_NUMBER, "E", "also the least delta that this epsilon needs",             \
+     offsetof(type, at_epsilon)},                                                                  \
+        {"curve", OPTION_FLAG, NULL, "also the bounds at other deltas (in the JSON)",              \
+         offsetof(type, curve)},                                                                   \
+    {                                                                                              \
+        "explain", OPTION_FLAG, NULL, "say why the bound is what it is and what would raise it",   \
+            offsetof(type, explain)                                                                \
+    }
+
+#endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sections on rates: the posterior of ε, bounds at other δ, δ at a fixed ε. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "report/audit_rates.h"
+
+enum { POSTERIOR_POINTS = 120 };
+
+static const dpa_result *first_posterior(const dpa_report *report) {
+    for (size_t i = 0; i < report->results.count; ++i)
+        if (strcmp(report->results.items[i].method, "bayes") == 0) return &report->results.items[i];
+    return NULL;
+}
+
+static dpa_status put_points(json_t *section, const dpa_posterior_point *points, size_t count,
+                             dpa_error *err) {
+    json_t *array = json_array();
+    DPA_TRY(dpa__json_set(section, "points", array, err));
+    for (size_t i = 0; i < count; ++i) {
+        json_t *point = json_object();
+        DPA_TRY(dpa__json_append(array, point, err));
+        DPA_TRY(dpa__json_set(point, "epsilon", dpa__json_number(points[i].epsilon), err));
+        DPA_TRY(dpa__json_set(point, "density", dpa__json_number(points[i].density), err));
+        DPA_TRY(dpa__json_set(point, "cumulative", dpa__json_number(points[i].cumulative), err));
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa__section_posterior(dpa_report *report, dpa_error *err) {
+    const dpa_result *r = first_posterior(report);
+    /* one composed curve per point would take longer than the audit */
+    if (r == NULL || strncmp(r->family, "subsampled", 10) == 0) return DPA_OK;
+    dpa_posterior_point points[POSTERIOR_POINTS];
+    double atom, mean, median;
+    const dpa_request *request = &report->request;
+    DPA_TRY(
+        dpa_posterior_curve(&r->counts, request, r->family, points, POSTERIOR_POINTS, &atom, err));
+    DPA_TRY(dpa_posterior_mean(&r->counts, request, r->family, &mean, err));
+    DPA_TRY(dpa_posterior_quantile(&r->counts, request, r->family, 0.5, &median, err));
+    json_t *section = json_object();
+    DPA_TRY(dpa__json_set(report->sections, "posterior", section, err));
+    DPA_TRY(dpa__json_set(section, "family", json_string(r->family), err));
+    DPA_TRY(dpa__json_set(section, "atom", dpa__json_number(atom), err));
+    DPA_TRY(dpa__json_set(section, "mean", dpa__json_number(mean), err));
+    DPA_TRY(dpa__json_set(section, "median", dpa__json_number(median), err));
+    return put_points(section, points, POSTERIOR_POINTS, err);
+}
+
+/* ── bounds at other δ ─────────────────────────────────────────────────────────────────────── */
+
+static const double deltas[] = {1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4,
+                                1e-3, 3e-3, 0.01, 0.03, 0.1,  0.3};
+
+/* The same estimator at another δ. */
+static dpa_status bound_at(const dpa_report *report, const dpa_scores *scores, const dpa_result *r,
+                           double delta, double *epsilon, dpa_error *err) {
+    dpa_request request = report->request;
+    dpa_results results = {0};
+    request.delta = delta;
+    (void)snprintf(request.family, sizeof request.family, "%s", r->family);
+    (void)snprintf(request.method, sizeof request.method, "%s", r->method);
+    if (request.select[0] == '\0' && strncmp(r->method, "rank", 4) != 0)
+        (void)snprintf(request.select, sizeof request.select, "%s", r->select);
+    const dpa_status status = scores == NULL
+                                  ? dpa_estimate_counts(&r->counts, &request, &results, err)
+                                  : dpa_estimate_scores(scores, &request, &results, err);
+    if (status == DPA_OK) *epsilon = results.items[0].epsilon_lower;
+    dpa_results_free(&results);
+    return status;
+}
+
+/* A curve family's parameter does not depend on δ: ε at another δ is a conversion. */
+static dpa_status converted(const dpa_result *r, double delta, double *epsilon, dpa_error *err) {
+    dpa_family *family = NULL;
+    dpa_interval interval;
+    if (strcmp(r->family, "gaussian") == 0) {
+        *epsilon = dpa_gaussian_epsilon(r->parameter_lower, delta);
+        return DPA_OK;
+    }
+    DPA_TRY(dpa_family_parse(r->family, delta, &family, err));
+    const double t = dpa_family_t(family, r->parameter_lower);
+    *epsilon = 0;
+    dpa_status status = DPA_OK;
+    if (t > 0) {
+        status = dpa_family_epsilon(family, t, delta, &interval, err);
+        if (status == DPA_OK) *epsilon = interval.lower;
+    }
+    dpa_family_free(family);
+    return status;
+}
+
+static dpa_status put_curve(const dpa_report *report, const dpa_scores *scores, const dpa_result *r,
+                            json_t *rows, dpa_error *err) {
+    for (size_t i = 0; i < sizeof deltas / sizeof deltas[0]; ++i) {
+        double epsilon;
+        if (strcmp(r->family, "dp") == 0)
+            DPA_TRY(bound_at(report, scores, r, deltas[i], &epsilon, err));
+        else
+            DPA_TRY(converted(r, deltas[i], &epsilon, err));
+        json_t *row = json_object();
+        DPA_TRY(dpa__json_append(rows, row, err));
+        DPA_TRY(dpa__json_set(row, "family", json_string(r->family), err));
+        DPA_TRY(dpa__json_set(row, "method", json_string(r->method), err));
+        DPA_TRY(dpa__json_set(row, "delta", dpa__json_number(deltas[i]), err));
+        DPA_TRY(dpa__json_set(row, "epsilon_lower", dpa__json_number(epsilon), err));
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa__section_curve(dpa_report *report, const dpa_scores *scores, dpa_error *err) {
+    json_t *rows = json_array();
+    DPA_TRY(dpa__json_set(report->sections, "epsilon_delta", rows, err));
+    for (size_t i = 0; i < report->results.count; ++i) {
+        const dpa_result *r = &report->results.items[i];
+        const int has_curve = strcmp(r->method, "cp") == 0 || strcmp(r->method, "jeffreys") == 0 ||
+                              strcmp(r->method, "bayes") == 0 || strncmp(r->method, "rank", 4) == 0;
+        if (r->kind == DPA_BOUND && has_curve) DPA_TRY(put_curve(report, scores, r, rows, err));
+    }
+    return DPA_OK;
+}
+
+/* ── δ at a fixed ε ────────────────────────────────────────────────────────────────────────── */
+
+/* δ of a result: from its counts for the estimators of counts at a threshold that was not selected
+ * on them, else from the family's parameter; NaN where neither is known. */
+static dpa_status delta_of(const dpa_report *report, const dpa_result *r, double epsilon,
+                           double *delta, dpa_error *err) {
+    dpa_family *family = NULL;
+    dpa_curve *curve = NULL;
+    *delta = NAN;
+    if (strcmp(r->family, "dp") == 0) {
+        const int has_limits = strcmp(r->method, "cp") == 0 || strcmp(r->method, "jeffreys") == 0 ||
+                               strcmp(r->method, "bayes") == 0;
+        if (!has_limits || strcmp(r->select, "simultaneous") == 0 ||
+            strcmp(r->select, "multi-split") == 0)
+            return DPA_OK;
+        return dpa_delta_at_epsilon(&r->counts, &report->request, "dp", r->method, epsilon, delta,
+                                    err);
+    }
+    DPA_TRY(dpa_family_parse(r->family, report->request.delta, &family, err));
+    const double t = dpa_family_t(family, r->parameter_lower);
+    dpa_status status = DPA_OK;
+    *delta = 0;
+    if (t > 0) {
+        status = dpa_family_curve(family, t, &curve, err);
+        if (status == DPA_OK) *delta = dpa_curve_delta(curve, epsilon);
+        dpa_curve_free(curve);
+    }
+    dpa_family_free(family);
+    return status;
+}
+
+dpa_status dpa__section_delta(dpa_report *report, double epsilon, dpa_error *err) {
+    json_t *section = json_object(), *rows = json_array();
+    DPA_TRY(dpa__json_set(report->sections, "delta_at_epsilon", section, err));
+    DPA_TRY(dpa__json_set(section, "epsilon", dpa__json_number(epsilon), err));
+    DPA_TRY(dpa__json_set(section, "results", rows, err));
+    DPA_TRY(dpa_report_say(report, err, "δ that ε = %g needs, at least:", epsilon));
+    for (size_t i = 0; i < report->results.count; ++i) {
+        const dpa_result *r = &report->results.items[i];
+        double delta;
+        if (r->kind != DPA_BOUND) continue;
+        DPA_TRY(delta_of(report, r, epsilon, &delta, err));
+        if (isnan(delta)) continue;
+        json_t *row = json_object();
+        DPA_TRY(dpa__json_append(rows, row, err));
+        DPA_TRY(dpa__json_set(row, "family", json_string(r->family), err));
+        DPA_TRY(dpa__json_set(row, "method", json_string(r->method), err));
+        DPA_TRY(dpa__json_set(row, "select", json_string(r->select), err));
+        DPA_TRY(dpa__json_set(row, "delta_lower", dpa__json_number(delta), err));
+        DPA_TRY(dpa__json_set(row, "valid", json_boolean(r->valid), err));
+        DPA_TRY(dpa_report_say(report, err, "  %-12s %-12s %.6g%s", r->family, r->method, delta,
+                               r->valid ? "" : "  (optimistic)"));
+    }
+    return DPA_OK;
+}
