@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 static char invocation[4096];
+static const char *running = "";
 
 int usage_error(const command *cmd, const char *format, ...) {
     va_list args;
@@ -40,6 +41,7 @@ dpa_text_style terminal_style(void) {
 }
 
 void output_remember(int argc, char **argv) {
+    if (argc > 1) running = argv[1];
     size_t used = (size_t)snprintf(invocation, sizeof invocation, "dpaudit");
     for (int i = 1; i < argc && used < sizeof invocation; ++i)
         used += (size_t)snprintf(invocation + used, sizeof invocation - used, " %s", argv[i]);
@@ -57,10 +59,10 @@ static int show(const dpa_report *report, const common_options *common, dpa_erro
     const int json = common->json != NULL;
     const dpa_status status =
         json ? dpa_report_json(report, &text, err) : dpa_report_text(report, &style, &text, err);
-    if (status != DPA_OK) return library_error("report", err);
+    if (status != DPA_OK) return library_error(running, err);
     int code = 0;
     if (json && common->json[0] != '\0')
-        code = write_file("report", common->json, text);
+        code = write_file(running, common->json, text);
     else
         (void)fputs(text, stdout);
     dpa_free(text);
@@ -69,8 +71,8 @@ static int show(const dpa_report *report, const common_options *common, dpa_erro
 
 static int write_page(const dpa_report *report, const char *path, dpa_error *err) {
     char *page = NULL;
-    if (dpa_report_html(report, &page, err) != DPA_OK) return library_error("report", err);
-    const int code = write_file("report", path, page);
+    if (dpa_report_html(report, &page, err) != DPA_OK) return library_error(running, err);
+    const int code = write_file(running, path, page);
     dpa_free(page);
     return code;
 }
@@ -79,7 +81,7 @@ int show_report(dpa_report *report, const common_options *common) {
     dpa_error err;
     int code = EXIT_FAILURE_RUNNING;
     if (dpa_report_invocation(report, invocation, &err) != DPA_OK)
-        code = library_error("report", &err);
+        code = library_error(running, &err);
     else
         code = show(report, common, &err);
     if (code == 0 && common->report != NULL) code = write_page(report, common->report, &err);

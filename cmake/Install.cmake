@@ -13,6 +13,8 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/dpauditConfigVersion.cmake 
 install(FILES ${CMAKE_BINARY_DIR}/dpauditConfig.cmake ${CMAKE_BINARY_DIR}/dpauditConfigVersion.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/dpaudit)
 
+# Relative to the .pc file, so that an installed tree can be moved.
+file(RELATIVE_PATH DPA_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(${CMAKE_SOURCE_DIR}/cmake/dpaudit.pc.in ${CMAKE_BINARY_DIR}/dpaudit.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/dpaudit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

@@ -31,10 +31,21 @@ static dpa_status put_interval(dpa_report *report, const char *key, const dpa_in
     return DPA_OK;
 }
 
-static dpa_status say_interval(dpa_report *report, const char *what, const dpa_interval *interval,
-                               dpa_error *err) {
-    return dpa_report_say(report, err, "  %-30s %.8g … %.8g", what, interval->lower,
-                          interval->upper);
+enum { LABEL_WIDTH = 24 };
+
+/* "  label      value  remark", the values below each other. */
+static dpa_status say_number(dpa_report *report, const char *label, double value,
+                             const char *remark, dpa_error *err) {
+    return dpa_report_say(report, err, "  %s%*s %.12g%s%s", label,
+                          LABEL_WIDTH - dpa__shown_width(label), "", value,
+                          remark[0] != '\0' ? "  " : "", remark);
+}
+
+static dpa_status say_interval(dpa_report *report, const char *label, const dpa_interval *interval,
+                               const char *remark, dpa_error *err) {
+    return dpa_report_say(report, err, "  %s%*s %.8g … %.8g%s%s", label,
+                          LABEL_WIDTH - dpa__shown_width(label), "", interval->lower,
+                          interval->upper, remark[0] != '\0' ? "  " : "", remark);
 }
 
 static dpa_status say_phase(dpa_report *report, const dpa_phase *phase, dpa_error *err) {
@@ -96,13 +107,12 @@ static dpa_status put_cross_checks(dpa_report *report, const dpa_account_query *
     DPA_TRY(dpa__json_set(report->sections, "cross_checks", checks, err));
     if (!isnan(rdp)) {
         DPA_TRY(dpa__json_set(checks, "rdp", dpa__json_number(rdp), err));
-        DPA_TRY(
-            dpa_report_say(report, err, "  %-30s %.8g  upper bound, looser", "Rényi (RDP)", rdp));
+        DPA_TRY(say_number(report, "Rényi (RDP)", rdp, "upper bound, looser", err));
     }
     if (!isnan(gdp)) {
         DPA_TRY(dpa__json_set(checks, "gdp_clt", dpa__json_number(gdp), err));
-        DPA_TRY(dpa_report_say(report, err, "  %-29s %.8g  approximation, can be too small",
-                               "central limit (GDP)", gdp));
+        DPA_TRY(
+            say_number(report, "central limit (GDP)", gdp, "approximation, can be too small", err));
     }
     return DPA_OK;
 }
@@ -114,13 +124,11 @@ static dpa_status put_epsilon(dpa_report *report, const dpa_account *account,
     DPA_TRY(dpa_account_epsilon(account, query->opts.delta, &epsilon, err));
     DPA_TRY(put_interval(report, "epsilon", &epsilon, err));
     (void)snprintf(label, sizeof label, "ε at δ = %g", query->opts.delta);
-    DPA_TRY(dpa_report_say(report, err, "  %-32s %.8g … %.8g  contains the truth", label,
-                           epsilon.lower, epsilon.upper));
+    DPA_TRY(say_interval(report, label, &epsilon, "contains the truth", err));
     if (isinf(epsilon.lower)) return DPA_OK;
     DPA_TRY(dpa_account_mu(account, query->opts.delta, &mu, err));
     DPA_TRY(put_interval(report, "mu", &mu, err));
-    return dpa_report_say(report, err, "  %-31s %.8g … %.8g  Gaussian mechanism with the same ε",
-                          "μ", mu.lower, mu.upper);
+    return say_interval(report, "μ", &mu, "Gaussian mechanism with the same ε", err);
 }
 
 static dpa_status put_wanted(dpa_report *report, const dpa_account *account,
@@ -131,14 +139,14 @@ static dpa_status put_wanted(dpa_report *report, const dpa_account *account,
         DPA_TRY(dpa_account_delta(account, query->epsilon, &interval, err));
         DPA_TRY(put_interval(report, "delta_at_epsilon", &interval, err));
         (void)snprintf(label, sizeof label, "δ at ε = %g", query->epsilon);
-        DPA_TRY(say_interval(report, label, &interval, err));
+        DPA_TRY(say_interval(report, label, &interval, "", err));
     }
     if (!isnan(query->fpr)) {
         DPA_TRY(dpa_account_fnr(account, query->fpr, &interval, err));
         interval = (dpa_interval){1.0 - interval.upper, 1.0 - interval.lower};
         DPA_TRY(put_interval(report, "tpr_at_fpr", &interval, err));
         (void)snprintf(label, sizeof label, "best TPR at FPR = %g", query->fpr);
-        DPA_TRY(say_interval(report, label, &interval, err));
+        DPA_TRY(say_interval(report, label, &interval, "", err));
     }
     if (query->curve_points > 0) return put_curve(report, account, query->curve_points, err);
     return DPA_OK;
@@ -182,10 +190,8 @@ static dpa_status fill_calibrate(dpa_report *report, const dpa_account_query *qu
     DPA_TRY(put_interval(report, "epsilon", &achieved, err));
     DPA_TRY(
         dpa_report_say(report, err, "For ε ≤ %g at δ = %g:", query->epsilon, query->opts.delta));
-    DPA_TRY(dpa_report_say(report, err, "  %-*s %.10g", what == DPA_CALIBRATE_SIGMA ? 31 : 30,
-                           labels[what], value));
-    return dpa_report_say(report, err, "  %-31s %.8g … %.8g  contains the truth", "ε reached",
-                          achieved.lower, achieved.upper);
+    DPA_TRY(say_number(report, labels[what], value, "", err));
+    return say_interval(report, "ε reached", &achieved, "contains the truth", err);
 }
 
 dpa_status dpa_audit_calibrate(const dpa_account_query *query, dpa_calibrate_what what,
@@ -212,9 +218,9 @@ static dpa_status fill_two_gaussians(dpa_report *report, double mu1, double s1, 
     DPA_TRY(dpa__json_set(report->sections, "second_to_first", dpa__json_number(backward), err));
     DPA_TRY(
         dpa_report_say(report, err, "N(%g, %g²) and N(%g, %g²), δ = %g", mu1, s1, mu2, s2, delta));
-    DPA_TRY(dpa_report_say(report, err, "  %-31s %.12g", "ε, the larger of both", epsilon));
-    DPA_TRY(dpa_report_say(report, err, "  %-30s %.12g", "first against second", forward));
-    return dpa_report_say(report, err, "  %-30s %.12g", "second against first", backward);
+    DPA_TRY(say_number(report, "ε, the larger of both", epsilon, "", err));
+    DPA_TRY(say_number(report, "first against second", forward, "", err));
+    return say_number(report, "second against first", backward, "", err);
 }
 
 dpa_status dpa_audit_two_gaussians(double mu1, double s1, double mu2, double s2, double delta,

@@ -33,6 +33,9 @@ json_t *dpa__report_to_json(const dpa_report *report);
 /* The shortest %g text that gives the same double back. */
 void dpa__number_text(double value, char *out, size_t size);
 
+/* Columns that a terminal shows for a UTF-8 text. */
+int dpa__shown_width(const char *text);
+
 /* The δ at which the claim was made. */
 double dpa__claim_delta(const dpa_request *request);
 /* A report about a claim alone (account, calibrate) has nothing to judge. */

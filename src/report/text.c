@@ -14,7 +14,7 @@ typedef struct row {
 } row;
 
 /* Columns that a terminal shows: UTF-8 continuation bytes take none. */
-static int shown_width(const char *text) {
+int dpa__shown_width(const char *text) {
     int width = 0;
     for (; *text != '\0'; ++text) width += ((unsigned char)*text & 0xc0) != 0x80;
     return width;
@@ -54,11 +54,11 @@ static void measure(const row *rows, size_t count, const row *head, int *width) 
     for (int c = 0; c < COLUMNS; ++c) {
         width[c] = 0;
         for (size_t i = 0; i < count; ++i) {
-            const int w = shown_width(rows[i].cell[c]);
+            const int w = dpa__shown_width(rows[i].cell[c]);
             if (strcmp(rows[i].cell[c], "-") != 0 && w > width[c]) width[c] = w;
         }
-        if (width[c] > 0 && shown_width(head->cell[c]) > width[c])
-            width[c] = shown_width(head->cell[c]);
+        if (width[c] > 0 && dpa__shown_width(head->cell[c]) > width[c])
+            width[c] = dpa__shown_width(head->cell[c]);
     }
 }
 
@@ -66,7 +66,7 @@ static void print_row(dpa__text *out, const row *r, const int *width) {
     dpa__text_add(out, " ");
     for (int c = 0; c < COLUMNS; ++c) {
         if (width[c] == 0) continue;
-        const int pad = width[c] - shown_width(r->cell[c]);
+        const int pad = width[c] - dpa__shown_width(r->cell[c]);
         const int right = c >= 3 && c <= 5;
         dpa__text_printf(out, " %*s%s%*s", right ? pad : 0, "", r->cell[c], right ? 0 : pad, "");
     }
@@ -99,7 +99,7 @@ static void print_wrapped(dpa__text *out, const char *text, int width, int inden
         const size_t length = strcspn(text, " ");
         char word[DPA_TEXT_SIZE];
         (void)snprintf(word, sizeof word, "%.*s", (int)length, text);
-        const int w = shown_width(word);
+        const int w = dpa__shown_width(word);
         if (column > 0 && column + 1 + w > width) {
             dpa__text_printf(out, "\n%*s", indent, "");
             column = indent;

@@ -57,5 +57,5 @@ if [ -e /dev/full ]; then
     says err "cannot write"
 fi
 run 4 account --sigma 1 --json=/nonexistent-folder/x.json
-says err "cannot write"
+says err "dpaudit account: /nonexistent-folder/x.json: cannot create"
 finish
