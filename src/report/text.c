@@ -63,12 +63,11 @@ static void measure(const row *rows, size_t count, const row *head, int *width) 
 }
 
 static void print_row(dpa__text *out, const row *r, const int *width) {
-    dpa__text_add(out, " ");
     for (int c = 0; c < COLUMNS; ++c) {
         if (width[c] == 0) continue;
         const int pad = width[c] - dpa__shown_width(r->cell[c]);
         const int right = c >= 3 && c <= 5;
-        dpa__text_printf(out, " %*s%s%*s", right ? pad : 0, "", r->cell[c], right ? 0 : pad, "");
+        dpa__text_printf(out, "  %*s%s%*s", right ? pad : 0, "", r->cell[c], right ? 0 : pad, "");
     }
     while (out->length > 0 && out->data != NULL && out->data[out->length - 1] == ' ')
         out->data[--out->length] = '\0';
@@ -77,7 +76,7 @@ static void print_row(dpa__text *out, const row *r, const int *width) {
 
 static void print_table(dpa__text *out, const dpa_report *report, const dpa_text_style *style) {
     const size_t count = report->results.count;
-    row head = {{"family", "method", "threshold", "estimate", "lower", "upper", "valid"}};
+    row head = {{"family", "method", "chosen by", "estimate", "lower", "upper", "valid"}};
     (void)snprintf(head.cell[3], CELL, "%s", style->unicode ? "ε" : "eps");
     (void)snprintf(head.cell[4], CELL, "%s", style->unicode ? "ε ≥" : "eps >=");
     (void)snprintf(head.cell[5], CELL, "%s", style->unicode ? "ε ≤" : "eps <=");
@@ -115,23 +114,26 @@ static void print_wrapped(dpa__text *out, const char *text, int width, int inden
     dpa__text_add(out, "\n");
 }
 
-static void print_evidence(dpa__text *out, const dpa_report *report) {
+static void print_evidence(dpa__text *out, const dpa_report *report, int width) {
     const char *key;
     json_t *value;
     const char *separator = ": ";
-    dpa__text_printf(out, "dpaudit %s", report->command);
+    dpa__text line = {0};
+    dpa__text_printf(&line, "dpaudit %s", report->command);
     json_object_foreach(report->evidence, key, value) {
         char number[40];
         if (strcmp(key, "kind") == 0 || (!json_is_number(value) && !json_is_string(value)))
             continue;
         (void)snprintf(number, sizeof number, "%.6g", json_number_value(value));
-        dpa__text_printf(out, "%s%s %s", separator, key,
+        dpa__text_printf(&line, "%s%s %s", separator, key,
                          json_is_string(value) ? json_string_value(value) : number);
         separator = ", ";
     }
-    dpa__text_printf(out, "%sδ %g, confidence %.4g%%%s\n", separator, report->request.delta,
+    dpa__text_printf(&line, "%sδ %g, confidence %.4g%%%s", separator, report->request.delta,
                      100.0 * report->request.confidence,
                      report->request.sides == 1 ? " (one-sided)" : " (two-sided)");
+    if (!line.failed) print_wrapped(out, line.data, width, 2);
+    dpa__text_free(&line);
 }
 
 static void print_lints(dpa__text *out, const dpa_report *report, int width) {
@@ -176,7 +178,7 @@ dpa_status dpa_report_text(const dpa_report *report, const dpa_text_style *style
     const dpa_status status = dpa_report_headline(report, &headline, err);
     if (status != DPA_OK) return status;
     if (dpa__has_verdict(report)) {
-        print_evidence(&text, report);
+        print_evidence(&text, report, used.width);
         dpa__text_add(&text, "\n");
     }
     if (report->results.count > 0) {
