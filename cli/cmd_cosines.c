@@ -59,41 +59,22 @@ const command command_cosines = {
     .run = run,
 };
 
-static dpa_status read_cosines(const char *path, dpa_report *report, dpa_array *out,
-                               dpa_error *err) {
-    dpa_status status = dpa_array_read(path, NULL, out, err);
-    if (status == DPA_OK) status = dpa_array_to_double(out, err);
-    if (status == DPA_OK) status = dpa_report_input(report, path, out->sha256, err);
-    return status;
+static dpa_status read_cosines(const char *path, dpa_array *out, dpa_error *err) {
+    const dpa_status status = dpa_array_read(path, NULL, out, err);
+    return status == DPA_OK ? dpa_array_to_double(out, err) : status;
 }
 
-static dpa_status describe(dpa_report *report, const dpa_cosines *c, dpa_error *err) {
-    dpa_status status = dpa_report_evidence(report, "cosines", err);
-    if (status == DPA_OK)
-        status = dpa_report_fact(report, "canaries", (double)c->observed_count, err);
-    if (status == DPA_OK && c->unobserved != NULL)
-        status = dpa_report_fact(report, "unobserved", (double)c->unobserved_count, err);
-    if (status == DPA_OK && c->unobserved == NULL)
-        status = dpa_report_fact(report, "dim", (double)c->dim, err);
-    if (status == DPA_OK)
-        status = dpa_report_say(
-            report, err,
-            "Estimates, not bounds: for an attacker who sees %s and compares it with an update.",
-            c->unobserved != NULL ? "every round's model change" : "only the final model");
-    return status;
-}
-
-static dpa_status fill(dpa_report *report, const dpa_cosines *c, const dpa_request *request,
-                       dpa_error *err) {
-    dpa_results results = {0};
-    dpa_lints lints = {0};
-    dpa_status status = dpa_cosines_results(c, request, &results, &lints, err);
-    if (status == DPA_OK) status = describe(report, c, err);
-    for (size_t i = 0; i < results.count && status == DPA_OK; ++i)
-        status = dpa_report_add(report, &results.items[i], err);
-    if (status == DPA_OK) status = dpa_report_lints(report, &lints, err);
-    dpa_results_free(&results);
-    dpa_lints_free(&lints);
+static dpa_status audit(const cosines_options *o, const char *path, dpa_array *observed,
+                        dpa_array *unobserved, dpa_report **report, dpa_error *err) {
+    dpa_status status = read_cosines(path, observed, err);
+    if (status == DPA_OK && o->null != NULL) status = read_cosines(o->null, unobserved, err);
+    if (status != DPA_OK) return status;
+    const dpa_cosines c = {observed->data, observed->count, unobserved->data, unobserved->count,
+                           (size_t)o->dim};
+    status = dpa_audit_cosines(&c, &o->common.request, report, err);
+    if (status == DPA_OK) status = dpa_report_input(*report, path, observed->sha256, err);
+    if (status == DPA_OK && o->null != NULL)
+        status = dpa_report_input(*report, o->null, unobserved->sha256, err);
     return status;
 }
 
@@ -105,15 +86,7 @@ static int run(void *options, const word_list *words) {
     dpa_array observed = {0}, unobserved = {0};
     dpa_report *report = NULL;
     dpa_error err;
-    dpa_status status = dpa_report_new("cosines", &o->common.request, &report, &err);
-    if (status == DPA_OK) status = read_cosines(words->items[0], report, &observed, &err);
-    if (status == DPA_OK && o->null != NULL)
-        status = read_cosines(o->null, report, &unobserved, &err);
-    if (status == DPA_OK) {
-        const dpa_cosines c = {observed.data, observed.count, unobserved.data, unobserved.count,
-                               (size_t)o->dim};
-        status = fill(report, &c, &o->common.request, &err);
-    }
+    const dpa_status status = audit(o, words->items[0], &observed, &unobserved, &report, &err);
     dpa_array_free(&observed);
     dpa_array_free(&unobserved);
     if (status == DPA_OK) return show_report(report, &o->common);

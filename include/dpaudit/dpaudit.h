@@ -23,8 +23,14 @@
 
 #include "dpaudit/onerun.h"
 
+#include "dpaudit/canary.h"
+
+#include "dpaudit/cosines.h"
+
 #include "dpaudit/train.h"
 
 #include "dpaudit/report.h"
+
+#include "dpaudit/binding.h"
 
 #endif

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "dpaudit/account.h"
+#include "dpaudit/cosines.h"
 #include "dpaudit/estimate.h"
 #include "dpaudit/evidence.h"
 #include "dpaudit/guesses.h"
@@ -149,5 +150,9 @@ typedef struct dpa_scores_query {
 DPA_API void dpa_scores_query_init(dpa_scores_query *query);
 DPA_API dpa_status dpa_audit_scores(const dpa_scores_query *query, const dpa_request *request,
                                     dpa_report **out, dpa_error *err) DPA_MUST_USE;
+
+/* Estimates from canary cosines (the command `cosines`). */
+DPA_API dpa_status dpa_audit_cosines(const dpa_cosines *cosines, const dpa_request *request,
+                                     dpa_report **out, dpa_error *err) DPA_MUST_USE;
 
 #endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The layout of public structs as a table, and a progress call that is a flag.
+ *
+ * A binding writes the fields of a struct down a second time. The table is made by the compiler
+ * from the headers, so a difference is found when the binding is loaded, not in its numbers. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "dpaudit/account.h"
+#include "dpaudit/binding.h"
+#include "dpaudit/canary.h"
+#include "dpaudit/cosines.h"
+#include "dpaudit/estimate.h"
+#include "dpaudit/evidence.h"
+#include "dpaudit/guesses.h"
+#include "dpaudit/onerun.h"
+#include "dpaudit/report.h"
+#include "dpaudit/status.h"
+
+typedef struct place {
+    const char *name;
+    size_t offset, size;
+} place;
+
+#define STRUCT(s)                                                                                  \
+    { #s, 0, sizeof(s) }
+#define FIELD(s, f)                                                                                \
+    { #s "." #f, offsetof(s, f), sizeof(((s *)0)->f) }
+
+static const place places[] = {
+    STRUCT(dpa_error),
+    FIELD(dpa_error, status),
+    FIELD(dpa_error, place),
+    FIELD(dpa_error, text),
+    STRUCT(dpa_progress),
+    FIELD(dpa_progress, call),
+    FIELD(dpa_progress, user),
+    STRUCT(dpa_request),
+    FIELD(dpa_request, delta),
+    FIELD(dpa_request, confidence),
+    FIELD(dpa_request, sides),
+    FIELD(dpa_request, family),
+    FIELD(dpa_request, method),
+    FIELD(dpa_request, select),
+    FIELD(dpa_request, claim_epsilon),
+    FIELD(dpa_request, claim_delta),
+    FIELD(dpa_request, seed),
+    FIELD(dpa_request, threads),
+    FIELD(dpa_request, progress),
+    STRUCT(dpa_phase),
+    FIELD(dpa_phase, mechanism),
+    FIELD(dpa_phase, sigma),
+    FIELD(dpa_phase, q),
+    FIELD(dpa_phase, steps),
+    STRUCT(dpa_account_opts),
+    FIELD(dpa_account_opts, adjacency),
+    FIELD(dpa_account_opts, delta),
+    FIELD(dpa_account_opts, tolerance),
+    FIELD(dpa_account_opts, absolute),
+    FIELD(dpa_account_opts, max_grid),
+    STRUCT(dpa_account_query),
+    FIELD(dpa_account_query, phases),
+    FIELD(dpa_account_query, count),
+    FIELD(dpa_account_query, opts),
+    FIELD(dpa_account_query, epsilon),
+    FIELD(dpa_account_query, fpr),
+    FIELD(dpa_account_query, curve_points),
+    STRUCT(dpa_counts),
+    FIELD(dpa_counts, fn),
+    FIELD(dpa_counts, tp),
+    FIELD(dpa_counts, fp),
+    FIELD(dpa_counts, tn),
+    STRUCT(dpa_counts_query),
+    FIELD(dpa_counts_query, counts),
+    FIELD(dpa_counts_query, at_epsilon),
+    FIELD(dpa_counts_query, curve),
+    FIELD(dpa_counts_query, explain),
+    STRUCT(dpa_scores),
+    FIELD(dpa_scores, member),
+    FIELD(dpa_scores, nonmember),
+    FIELD(dpa_scores, members),
+    FIELD(dpa_scores, nonmembers),
+    FIELD(dpa_scores, is_sorted),
+    FIELD(dpa_scores, sha256),
+    STRUCT(dpa_scores_query),
+    FIELD(dpa_scores_query, path),
+    FIELD(dpa_scores_query, nonmembers_path),
+    FIELD(dpa_scores_query, scores),
+    FIELD(dpa_scores_query, group),
+    FIELD(dpa_scores_query, at_epsilon),
+    FIELD(dpa_scores_query, curve),
+    FIELD(dpa_scores_query, explain),
+    STRUCT(dpa_lints),
+    FIELD(dpa_lints, items),
+    FIELD(dpa_lints, count),
+    FIELD(dpa_lints, capacity),
+    STRUCT(dpa_guesses),
+    FIELD(dpa_guesses, canaries),
+    FIELD(dpa_guesses, correct),
+    FIELD(dpa_guesses, sha256),
+    STRUCT(dpa_onerun),
+    FIELD(dpa_onerun, canaries),
+    FIELD(dpa_onerun, options),
+    FIELD(dpa_onerun, guesses),
+    FIELD(dpa_onerun, correct),
+    STRUCT(dpa_onerun_query),
+    FIELD(dpa_onerun_query, game),
+    FIELD(dpa_onerun_query, ranked),
+    FIELD(dpa_onerun_query, choice),
+    FIELD(dpa_onerun_query, guesses),
+    FIELD(dpa_onerun_query, pointwise),
+    FIELD(dpa_onerun_query, claim_sigma),
+    STRUCT(dpa_ideal),
+    FIELD(dpa_ideal, sigma),
+    FIELD(dpa_ideal, canaries),
+    FIELD(dpa_ideal, options),
+    STRUCT(dpa_vector),
+    FIELD(dpa_vector, f32),
+    FIELD(dpa_vector, f64),
+    FIELD(dpa_vector, dim),
+    STRUCT(dpa_canaries_opts),
+    FIELD(dpa_canaries_opts, seed),
+    FIELD(dpa_canaries_opts, first),
+    FIELD(dpa_canaries_opts, dim),
+    FIELD(dpa_canaries_opts, observed),
+    FIELD(dpa_canaries_opts, unobserved),
+    FIELD(dpa_canaries_opts, threads),
+    FIELD(dpa_canaries_opts, kernel),
+    STRUCT(dpa_cosines),
+    FIELD(dpa_cosines, observed),
+    FIELD(dpa_cosines, observed_count),
+    FIELD(dpa_cosines, unobserved),
+    FIELD(dpa_cosines, unobserved_count),
+    FIELD(dpa_cosines, dim),
+};
+
+int dpa_layout(const char *name, size_t *offset, size_t *size) {
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i) {
+        if (strcmp(places[i].name, name) != 0) continue;
+        *offset = places[i].offset;
+        *size = places[i].size;
+        return 1;
+    }
+    return 0;
+}
+
+int dpa_progress_flag(void *user, const char *what, double done, double total) {
+    (void)what;
+    (void)done;
+    (void)total;
+    return atomic_load_explicit((atomic_int *)user, memory_order_relaxed) != 0;
+}
