@@ -17,6 +17,8 @@
 
 #include "dpaudit/guesses.h"
 
+#include "dpaudit/losses.h"
+
 #include "dpaudit/estimate.h"
 
 #include "dpaudit/scores.h"
@@ -28,6 +30,8 @@
 #include "dpaudit/cosines.h"
 
 #include "dpaudit/train.h"
+
+#include "dpaudit/epsilon_star.h"
 
 #include "dpaudit/report.h"
 

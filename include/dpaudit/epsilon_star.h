@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Epsilon*: how much one released model gives away (epsilon-star).
+ *
+ * The attack says "in" when the loss is at most a threshold; its rates (FPR t, FNR η) over all
+ * thresholds give ε* = log max{(1−δ−η)/t, (1−δ−t)/η, (η−δ)/(1−t), (t−δ)/(1−η), 1} (Eq. 7).
+ * ε* measures this one model instance. It does not bound the ε of the training mechanism. */
+#ifndef DPAUDIT_EPSILON_STAR_H
+#define DPAUDIT_EPSILON_STAR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpaudit/estimate.h"
+#include "dpaudit/losses.h"
+#include "dpaudit/status.h"
+
+/* Which of the four ratios of Eq. 7 is the largest, in its order. */
+typedef enum dpa_star_ratio {
+    DPA_STAR_NONE,    /* none above 1 */
+    DPA_STAR_TPR_FPR, /* (1−δ−η)/t */
+    DPA_STAR_TNR_FNR, /* (1−δ−t)/η */
+    DPA_STAR_FNR_TNR, /* (η−δ)/(1−t) */
+    DPA_STAR_FPR_TPR  /* (t−δ)/(1−η) */
+} dpa_star_ratio;
+
+/* "(TPR-delta)/FPR"; "none". */
+DPA_API const char *dpa_star_ratio_name(dpa_star_ratio ratio);
+
+typedef struct dpa_star {
+    double epsilon;
+    dpa_star_ratio ratio;
+    double threshold; /* on the scale of the losses: "in" at or below; NaN when none decides */
+    double fpr, fnr;  /* there */
+    int clamped; /* 1: no threshold had both rates inside the interval; they were moved to its ends
+                    instead of being left out */
+} dpa_star;
+
+/* From the empirical distribution functions, over every threshold whose rates both lie in
+ * (0.001, 0.999) (Appendix B). δ in [0,1). */
+DPA_API dpa_status dpa_star_empirical(const dpa_losses *losses, double delta, dpa_star *out,
+                                      dpa_error *err) DPA_MUST_USE;
+
+/* ── fitted distributions ────────────────────────────────────────────────────────────── */
+
+enum { DPA_MIXTURE_MAX = 20 };
+
+/* Σ weight·N(mean, deviation²), components by rising mean. */
+typedef struct dpa_mixture {
+    size_t count;
+    double weight[DPA_MIXTURE_MAX], mean[DPA_MIXTURE_MAX], deviation[DPA_MIXTURE_MAX];
+    double log_likelihood; /* of the sample it was fitted to, total */
+    double bic;            /* −2·log_likelihood + (3·count − 1)·log n */
+    unsigned iterations;   /* of EM */
+    int converged;
+} dpa_mixture;
+
+/* Two laws on the scale φ = logit(exp(−(1 + (loss − low)/(high − low)))) of Appendix B, low and
+ * high the extreme finite losses of both samples. φ falls from −log(e−1) at low to −log(e²−1) at
+ * high. Infinite losses are put at the nearest end. */
+typedef struct dpa_loss_fit {
+    double low, high;
+    dpa_mixture train, heldout;
+} dpa_loss_fit;
+
+DPA_API double dpa_loss_transform(double loss, double low, double high);
+DPA_API double dpa_loss_untransform(double phi, double low, double high);
+
+/* One component each: mean and deviation (divided by the count) of the transformed losses.
+ * DPA_BAD_INPUT when a side has no spread: then there is nothing to fit. */
+DPA_API dpa_status dpa_fit_normal(const dpa_losses *losses, dpa_loss_fit *out,
+                                  dpa_error *err) DPA_MUST_USE;
+
+typedef struct dpa_mixture_opts {
+    size_t components; /* 0: chosen by BIC, each side by itself */
+    size_t most;       /* 20: components tried */
+    uint64_t seed;     /* 1 */
+} dpa_mixture_opts;
+
+DPA_API void dpa_mixture_opts_init(dpa_mixture_opts *opts);
+DPA_API dpa_status dpa_fit_mixture(const dpa_losses *losses, const dpa_mixture_opts *opts,
+                                   dpa_loss_fit *out, dpa_error *err) DPA_MUST_USE;
+/* EM on any sample of finite numbers (count ≥ 1, not all equal). */
+DPA_API dpa_status dpa_mixture_fit(const double *x, size_t count, const dpa_mixture_opts *opts,
+                                   dpa_mixture *out, dpa_error *err) DPA_MUST_USE;
+
+/* The supremum of Eq. 7 over all thresholds with both rates in (δ, 1−δ), to 1e-10. Infinite when
+ * δ = 0 and the laws differ. */
+DPA_API dpa_status dpa_star_fitted(const dpa_loss_fit *fit, double delta, dpa_star *out,
+                                   dpa_error *err) DPA_MUST_USE;
+/* The smallest ε such that the fitted pair is (ε,δ)-indistinguishable over all events, not only
+ * thresholds, both directions. *error is the numerical error of the answer. At δ = 0 infinite, or
+ * NaN (not computed) for mixtures that differ but share their widest component. */
+DPA_API dpa_status dpa_fit_epsilon(const dpa_loss_fit *fit, double delta, double *epsilon,
+                                   double *error, dpa_error *err) DPA_MUST_USE;
+
+/* ── does the fit describe the losses? ───────────────────────────────────────────────── */
+
+/* Two-sample Kolmogorov–Smirnov for equal sizes: the statistic and its exact p-value (ties make it
+ * conservative). Sorts both. */
+DPA_API dpa_status dpa_ks_two_sample(double *x, double *y, size_t count, double *statistic,
+                                     double *p_value, dpa_error *err) DPA_MUST_USE;
+
+typedef struct dpa_goodness {
+    int heldout; /* 0: the training losses */
+    size_t components, samples;
+    double statistic, p_value;
+} dpa_goodness;
+
+/* Appendix B, section 8.2: `samples` losses (at most a half) are set aside by `seed`, the mixture
+ * is fitted to the others, and as many draws from it are compared with those set aside. Fills
+ * rows[i] for sizes[i], ascending: the parts compared are prefixes of one another, with one fit. */
+DPA_API dpa_status dpa_losses_goodness(const dpa_losses *losses, int heldout, size_t components,
+                                       uint64_t seed, const size_t *sizes, size_t count,
+                                       dpa_goodness *rows, dpa_error *err) DPA_MUST_USE;
+
+/* ── uncertainty ─────────────────────────────────────────────────────────────────────── */
+
+/* A lower bound on the instance's ε without any fit: Berk–Jones bands hold for all thresholds at
+ * once, with half of the error for each sample. `whole_training_set`: the training losses are those
+ * of every training point, so that their rates are exact (Definition 1) and all of the error is the
+ * held-out sample's. Only the first two ratios, for which low losses mean "in". */
+DPA_API dpa_status dpa_star_lower(const dpa_losses *losses, double delta, double confidence,
+                                  int whole_training_set, dpa_star *out,
+                                  dpa_error *err) DPA_MUST_USE;
+
+typedef struct dpa_star_opts {
+    size_t bootstrap; /* 200: replicates for the interval; 0: none */
+    dpa_mixture_opts mixture;
+    size_t mixture_limit; /* 200000: with more losses `mixture` runs only when asked for by name */
+    int whole_training_set; /* 0 */
+} dpa_star_opts;
+
+DPA_API void dpa_star_opts_init(dpa_star_opts *opts);
+
+/* Percentile interval of ε* by resampling both sides; `method` is "empirical", "normal" or
+ * "mixture" (with the components of `fit`). The transform's ends stay as they are. The same for any
+ * number of threads. `fit` is NULL for "empirical". */
+DPA_API dpa_status dpa_star_bootstrap(const dpa_losses *losses, const char *method,
+                                      const dpa_loss_fit *fit, size_t replicates,
+                                      const dpa_request *request, double *lower, double *upper,
+                                      dpa_error *err) DPA_MUST_USE;
+
+/* Adds results for request->method: "empirical", "normal", "mixture", "simultaneous" ("" for all
+ * that apply; what cannot be fitted becomes a lint). */
+DPA_API dpa_status dpa_star_results(const dpa_losses *losses, const dpa_star_opts *opts,
+                                    const dpa_request *request, dpa_results *results,
+                                    dpa_lints *lints, dpa_error *err) DPA_MUST_USE;
+
+/* ── several models ──────────────────────────────────────────────────────────────────── */
+
+typedef struct dpa_star_summary {
+    double mean, lowest, highest;
+    double log_mean_exp; /* log of the mean of e^ε*: at least the mechanism's ε̄ of Theorem 2, in
+                            expectation over models */
+} dpa_star_summary;
+
+/* count ≥ 1 values, none NaN. */
+DPA_API dpa_status dpa_star_summarise(const double *epsilon, size_t count, dpa_star_summary *out,
+                                      dpa_error *err) DPA_MUST_USE;
+
+#endif

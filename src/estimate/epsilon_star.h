@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the files of Epsilon* share. */
+#ifndef DPA_ESTIMATE_EPSILON_STAR_H
+#define DPA_ESTIMATE_EPSILON_STAR_H
+
+#include "dpaudit/epsilon_star.h"
+#include "dpaudit/rng.h"
+
+/* The rates of one threshold, each computed from its own tail. */
+typedef struct dpa__rates4 {
+    double tpr, fnr, fpr, tnr;
+} dpa__rates4;
+
+/* The four ratios of Eq. 7 at the rates: the largest and which it is. Zero denominators give
+ * INFINITY where the numerator is positive. */
+double dpa__star_ratio(const dpa__rates4 *rates, double delta, dpa_star_ratio *which);
+double dpa__star_ratio_of(const dpa__rates4 *rates, double delta, dpa_star_ratio which);
+void dpa__star_clamp(dpa__rates4 *rates, double low, double high);
+
+/* A sorted sample in which value i stands for weight[i] points (NULL: one each); total is their
+ * number. */
+typedef struct dpa__weighted {
+    const double *value;
+    const uint32_t *weight;
+    size_t count;
+    double total;
+} dpa__weighted;
+
+void dpa__star_sweep(const dpa__weighted *train, const dpa__weighted *heldout, double delta,
+                     dpa_star *out);
+
+/* Transformed losses of both sides, one block each, lowest φ last as the losses are sorted. */
+typedef struct dpa__phi {
+    double low, high;
+    double *train, *heldout;
+} dpa__phi;
+
+dpa_status dpa__phi_new(const dpa_losses *losses, dpa__phi *out, dpa_error *err);
+void dpa__phi_free(dpa__phi *phi);
+/* One component from the weighted sample; DPA_BAD_INPUT without spread. */
+dpa_status dpa__normal_fit(const dpa__weighted *sample, const char *what, dpa_mixture *out,
+                           dpa_error *err);
+/* Deviations below this are rounding errors of φ, which is of order 1. */
+#define DPA__NO_SPREAD 1e-12
+
+/* ── the law of a mixture ── */
+double dpa__mixture_upper(const dpa_mixture *m, double x); /* Pr[X > x] */
+double dpa__mixture_lower(const dpa_mixture *m, double x);
+double dpa__mixture_log_pdf(const dpa_mixture *m, double x);
+/* log Pr[a < X < b], without cancellation. */
+double dpa__mixture_log_interval(const dpa_mixture *m, double a, double b);
+/* x with Pr[X > x] = p, p in (0, 1). */
+dpa_status dpa__mixture_upper_quantile(const dpa_mixture *m, double p, double *x, dpa_error *err);
+double dpa__mixture_draw(const dpa_mixture *m, dpa_rng *rng);
+int dpa__mixture_equal(const dpa_mixture *a, const dpa_mixture *b);
+/* Do their widest components differ? Then one tail outweighs the other without limit. */
+int dpa__mixture_tails_differ(const dpa_mixture *a, const dpa_mixture *b);
+
+/* Sorted points between and around the components of both laws: `fine` per deviation, out to where
+ * every tail is below `tail`, and the points where either law's tail is `level` or 1−level (level
+ * 0: none). For the caller to free. */
+dpa_status dpa__fit_grid(const dpa_loss_fit *fit, int fine, double tail, double level,
+                         double **grid, size_t *count, dpa_error *err);
+/* dpa_fit_epsilon for any number of components, without the closed form. */
+dpa_status dpa__mixture_epsilon(const dpa_loss_fit *fit, double delta, double *epsilon,
+                                double *error, dpa_error *err);
+
+/* EM from the start given in *m on a weighted sample, `most` steps at most; log-likelihoods go to
+ * `trace` when it is not NULL (room for `most` numbers). */
+dpa_status dpa__mixture_em(const dpa__weighted *sample, dpa_mixture *m, unsigned most,
+                           double *trace, dpa_error *err);
+/* The k-means++ start of EM; fewer components than asked for when there are fewer distinct points.
+ */
+dpa_status dpa__mixture_start(const double *x, size_t count, size_t components, uint64_t seed,
+                              dpa_mixture *out, dpa_error *err);
+
+#endif

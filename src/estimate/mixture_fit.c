@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Starting EM and choosing how many components: k-means++ from a named random stream, and the Bayes
+ * information criterion over 1, 2, … components, ended by PATIENCE counts in a row that do not
+ * improve it. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "estimate/epsilon_star.h"
+
+enum { LLOYD_ROUNDS = 4, MOST_STEPS = 500, PATIENCE = 3 };
+
+void dpa_mixture_opts_init(dpa_mixture_opts *opts) {
+    *opts = (dpa_mixture_opts){.components = 0, .most = DPA_MIXTURE_MAX, .seed = 1};
+}
+
+/* The next centre: a point drawn with probability proportional to its squared distance to the
+ * nearest centre so far. 0 when every point is a centre already. */
+static int draw_centre(dpa_rng *rng, const double *x, const double *distance, size_t count,
+                       double *centre) {
+    double total = 0.0;
+    for (size_t i = 0; i < count; ++i) total += distance[i];
+    if (!(total > 0.0)) return 0;
+    double left = total * dpa_rng_uniform(rng);
+    size_t i = 0;
+    while (i + 1 < count && left > distance[i]) left -= distance[i++];
+    *centre = x[i];
+    return 1;
+}
+
+static void shorten(const double *x, size_t count, double centre, double *distance) {
+    for (size_t i = 0; i < count; ++i) {
+        const double d = x[i] - centre;
+        if (d * d < distance[i]) distance[i] = d * d;
+    }
+}
+
+static size_t nearest(const dpa_mixture *m, double x) {
+    size_t best = 0;
+    for (size_t j = 1; j < m->count; ++j)
+        if (fabs(x - m->mean[j]) < fabs(x - m->mean[best])) best = j;
+    return best;
+}
+
+/* Points go to their nearest mean; weights, means and deviations of the groups. */
+static void regroup(const double *x, size_t count, double spread, dpa_mixture *m) {
+    double n[DPA_MIXTURE_MAX] = {0}, first[DPA_MIXTURE_MAX] = {0}, second[DPA_MIXTURE_MAX] = {0};
+    for (size_t i = 0; i < count; ++i) {
+        const size_t j = nearest(m, x[i]);
+        const double d = x[i] - m->mean[j];
+        n[j] += 1.0;
+        first[j] += d;
+        second[j] += d * d;
+    }
+    for (size_t j = 0; j < m->count; ++j) {
+        const double shift = n[j] > 0.0 ? first[j] / n[j] : 0.0;
+        const double variance = n[j] > 0.0 ? second[j] / n[j] - shift * shift : 0.0;
+        m->mean[j] += shift;
+        m->weight[j] = (n[j] + 1.0) / ((double)count + (double)m->count);
+        m->deviation[j] = fmax(sqrt(fmax(variance, 0.0)), 0.01 * spread);
+    }
+}
+
+dpa_status dpa__mixture_start(const double *x, size_t count, size_t components, uint64_t seed,
+                              dpa_mixture *out, dpa_error *err) {
+    const dpa__weighted sample = {x, NULL, count, (double)count};
+    DPA_TRY(dpa__normal_fit(&sample, "given", out, err));
+    if (components == 1) return DPA_OK;
+    const double spread = out->deviation[0];
+    double *distance = DPA_NEW_ARRAY(double, count, err);
+    if (distance == NULL) return DPA_NO_MEMORY;
+    dpa_rng rng;
+    dpa_rng_init(&rng, seed, DPA_PURPOSE_MIXTURE, components);
+    out->mean[0] = x[dpa_rng_below(&rng, count)];
+    for (size_t i = 0; i < count; ++i) distance[i] = HUGE_VAL;
+    shorten(x, count, out->mean[0], distance);
+    while (out->count < components && draw_centre(&rng, x, distance, count, &out->mean[out->count]))
+        shorten(x, count, out->mean[out->count++], distance);
+    free(distance);
+    for (int round = 0; round < LLOYD_ROUNDS; ++round) regroup(x, count, spread, out);
+    return DPA_OK;
+}
+
+static dpa_status fit_count(const double *x, size_t count, size_t components, uint64_t seed,
+                            dpa_mixture *out, dpa_error *err) {
+    const dpa__weighted sample = {x, NULL, count, (double)count};
+    DPA_TRY(dpa__mixture_start(x, count, components, seed, out, err));
+    return out->count == 1 ? dpa__normal_fit(&sample, "given", out, err)
+                           : dpa__mixture_em(&sample, out, MOST_STEPS, NULL, err);
+}
+
+dpa_status dpa_mixture_fit(const double *x, size_t count, const dpa_mixture_opts *opts,
+                           dpa_mixture *out, dpa_error *err) {
+    const size_t most = opts->components > 0 ? opts->components : opts->most;
+    if (most < 1 || most > DPA_MIXTURE_MAX)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "components: 1 to %d, not %zu", DPA_MIXTURE_MAX,
+                         most);
+    if (count == 0) return dpa__fail(err, DPA_BAD_INPUT, "no number to fit a mixture to");
+    if (opts->components > 0) return fit_count(x, count, most, opts->seed, out, err);
+    DPA_TRY(fit_count(x, count, 1, opts->seed, out, err));
+    for (size_t k = 2, worse = 0; k <= most && worse < PATIENCE; ++k) {
+        dpa_mixture next;
+        DPA_TRY(fit_count(x, count, k, opts->seed, &next, err));
+        worse = next.bic < out->bic ? 0 : worse + 1;
+        if (worse == 0) *out = next;
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa_fit_mixture(const dpa_losses *l, const dpa_mixture_opts *opts, dpa_loss_fit *out,
+                           dpa_error *err) {
+    dpa__phi phi;
+    DPA_TRY(dpa__phi_new(l, &phi, err));
+    *out = (dpa_loss_fit){.low = phi.low, .high = phi.high};
+    dpa_status status = dpa_mixture_fit(phi.train, l->train_count, opts, &out->train, err);
+    if (status == DPA_OK)
+        status = dpa_mixture_fit(phi.heldout, l->heldout_count, opts, &out->heldout, err);
+    dpa__phi_free(&phi);
+    return status;
+}
