@@ -9,6 +9,7 @@
     X(scores)                                                                                      \
     X(one_run)                                                                                     \
     X(cosines)                                                                                     \
+    X(losses)                                                                                      \
     X(canaries)                                                                                    \
     X(account)                                                                                     \
     X(calibrate)                                                                                   \

@@ -10,6 +10,8 @@
 
 #include "dpaudit/account.h"
 #include "dpaudit/cosines.h"
+
+#include "dpaudit/epsilon_star.h"
 #include "dpaudit/estimate.h"
 #include "dpaudit/evidence.h"
 #include "dpaudit/guesses.h"
@@ -154,5 +156,19 @@ DPA_API dpa_status dpa_audit_scores(const dpa_scores_query *query, const dpa_req
 /* Estimates from canary cosines (the command `cosines`). */
 DPA_API dpa_status dpa_audit_cosines(const dpa_cosines *cosines, const dpa_request *request,
                                      dpa_report **out, dpa_error *err) DPA_MUST_USE;
+
+/* One released model, or several from the same training (the command `losses`): Epsilon* by every
+ * method that applies, and over the models. */
+typedef struct dpa_losses_query {
+    const dpa_losses_files *files; /* of `count` models … */
+    const dpa_losses *losses;      /* … or the losses themselves */
+    size_t count;
+    dpa_star_opts opts;
+    size_t goodness; /* also the Kolmogorov–Smirnov table for 1 to so many components; 0: no */
+} dpa_losses_query;
+
+DPA_API void dpa_losses_query_init(dpa_losses_query *query);
+DPA_API dpa_status dpa_audit_losses(const dpa_losses_query *query, const dpa_request *request,
+                                    dpa_report **out, dpa_error *err) DPA_MUST_USE;
 
 #endif

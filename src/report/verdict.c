@@ -18,9 +18,14 @@ int dpa__claim_is_comparable(const dpa_request *request) {
     return !isnan(request->claim_epsilon) && request->delta >= dpa__claim_delta(request);
 }
 
+/* What is about one model instance says nothing against a claim about the mechanism. */
+static int is_instance(const dpa_result *result) {
+    return (result->assumptions & DPA_ASSUME_ONE_INSTANCE) != 0;
+}
+
 int dpa__refutes(const dpa_request *request, const dpa_result *result) {
     return dpa__claim_is_comparable(request) && result->kind == DPA_BOUND && result->valid &&
-           result->epsilon_lower > request->claim_epsilon;
+           !is_instance(result) && result->epsilon_lower > request->claim_epsilon;
 }
 
 const dpa_result *dpa_report_strongest(const dpa_report *report) {
@@ -74,8 +79,9 @@ static void headline_of_bound(dpa__text *out, const dpa_report *report, const dp
                          "not mean private.",
                          percent);
     else {
-        dpa__text_printf(out, "The leak is at least ε = %.4f at δ = %g with %.4g%% confidence (",
-                         best->epsilon_lower, request->delta, percent);
+        dpa__text_printf(out, "The leak%s is at least ε = %.4f at δ = %g with %.4g%% confidence (",
+                         is_instance(best) ? " of this one model" : "", best->epsilon_lower,
+                         request->delta, percent);
         add_name(out, best);
         dpa__text_add(out, ").");
     }

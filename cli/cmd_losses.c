@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* dpaudit losses: Epsilon* of released models. */
+#include <stdlib.h>
+
+#include "output.h"
+
+typedef struct losses_options {
+    common_options common;
+    word_list train, heldout, train_labels, heldout_labels;
+    uint64_t bootstrap, components, goodness;
+    int whole;
+} losses_options;
+
+static const option table[] = {
+    HEADING("The losses of a model (each may be given several times: one model each)"),
+    {"train", OPTION_LIST, "FILE", "losses of training points, or predictions with --train-labels",
+     offsetof(losses_options, train)},
+    {"heldout", OPTION_LIST, "FILE", "the same for points that were not trained on",
+     offsetof(losses_options, heldout)},
+    {"train-labels", OPTION_LIST, "FILE", "labels: the training file holds predicted probabilities",
+     offsetof(losses_options, train_labels)},
+    {"heldout-labels", OPTION_LIST, "FILE", "labels of the held-out points",
+     offsetof(losses_options, heldout_labels)},
+    {"whole-training-set", OPTION_FLAG, NULL,
+     "the training losses are those of all training points: their rates are exact",
+     offsetof(losses_options, whole)},
+    HEADING("What is wanted"),
+    REQUEST_OPTION(losses_options, "method", "M",
+                   "normal, empirical, mixture or simultaneous (default: all)"),
+    DELTA_OPTIONS(losses_options),
+    REQUEST_OPTION(losses_options, "confidence", "P", "confidence of intervals (default 0.95)"),
+    {"bootstrap", OPTION_COUNT, "N", "replicates for the intervals (default 200; 0: none)",
+     offsetof(losses_options, bootstrap)},
+    {"components", OPTION_COUNT, "K", "components of the mixtures (default: chosen by BIC, to 20)",
+     offsetof(losses_options, components)},
+    {"goodness", OPTION_COUNT, "K",
+     "also Kolmogorov-Smirnov p-values of fits with 1 to K components (slow)",
+     offsetof(losses_options, goodness)},
+    SEED_OPTIONS(losses_options),
+    OUTPUT_OPTIONS(losses_options),
+    END_OPTIONS,
+};
+
+static void init(void *options) {
+    losses_options *o = options;
+    dpa_star_opts opts;
+    dpa_star_opts_init(&opts);
+    dpa_request_init(&o->common.request);
+    o->bootstrap = opts.bootstrap;
+}
+
+static int run(void *options, const word_list *words);
+
+const command command_losses = {
+    .name = "losses",
+    .summary = "Epsilon* of a released model from its losses",
+    .operands = "[FILE...]",
+    .about =
+        "For an auditor who can neither retrain nor insert anything: how well a threshold on the "
+        "loss tells this model's training points from others (Negoescu et al., Epsilon*). The "
+        "number is about this one model instance; it does not bound the training mechanism.\n"
+        "FILE is an NPZ with the arrays train and heldout (and train_labels, heldout_labels when "
+        "they are predictions), or a CSV with the columns loss,member; one model each. Predictions "
+        "are probabilities of label 1, or one column per class.",
+    .examples = "dpaudit losses losses.csv --delta 1e-5\n"
+                "dpaudit losses losses.csv --method normal --bootstrap 1000 --json\n"
+                "dpaudit losses losses.csv --goodness 3 --bootstrap 0",
+    .options = table,
+    .size = sizeof(losses_options),
+    .max_words = (size_t)-1,
+    .init = init,
+    .run = run,
+};
+
+static const char *word_at(const word_list *list, size_t index) {
+    return index < list->count ? list->items[index] : NULL;
+}
+
+static int check_counts(const losses_options *o, const word_list *words) {
+    const size_t n = o->train.count, labels = o->train_labels.count;
+    if (n != o->heldout.count)
+        return usage_error(&command_losses,
+                           "--train and --heldout: as many of one as of the other");
+    if (labels != o->heldout_labels.count || (labels != 0 && labels != n))
+        return usage_error(&command_losses,
+                           "--train-labels and --heldout-labels: one each per model, or none");
+    if (n + words->count == 0)
+        return usage_error(&command_losses, "give FILE, or --train and --heldout");
+    return 0;
+}
+
+static int run(void *options, const word_list *words) {
+    losses_options *o = options;
+    dpa_losses_query query;
+    const int failed = check_counts(o, words);
+    if (failed) return failed;
+    dpa_losses_query_init(&query);
+    query.count = o->train.count + words->count;
+    query.opts.bootstrap = (size_t)o->bootstrap;
+    query.opts.mixture.components = (size_t)o->components;
+    query.opts.whole_training_set = o->whole;
+    query.goodness = (size_t)o->goodness;
+    dpa_losses_files *files = calloc(query.count, sizeof *files);
+    dpa_report *report = NULL;
+    dpa_error err = {.status = DPA_NO_MEMORY, .text = "no memory for the list of files"};
+    if (files == NULL) return library_error(command_losses.name, &err);
+    for (size_t i = 0; i < o->train.count; ++i)
+        files[i] = (dpa_losses_files){o->train.items[i], o->heldout.items[i],
+                                      word_at(&o->train_labels, i), word_at(&o->heldout_labels, i)};
+    for (size_t i = 0; i < words->count; ++i)
+        files[o->train.count + i] = (dpa_losses_files){.train = words->items[i]};
+    query.files = files;
+    o->common.request.progress = progress_start();
+    const dpa_status status = dpa_audit_losses(&query, &o->common.request, &report, &err);
+    progress_end();
+    free(files);
+    return status == DPA_OK ? show_report(report, &o->common)
+                            : library_error(command_losses.name, &err);
+}

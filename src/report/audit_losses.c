@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Epsilon* as a report: each model's results, what they mean over several models (Theorem 2), and
+ * the data of the paper's figures: rates against thresholds, and p-values of the fit. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "report/model.h"
+
+enum { RATE_POINTS = 100, GOODNESS_SIZES = 10 };
+
+static const char *const methods[] = {"normal", "empirical", "mixture"};
+enum { METHODS = sizeof methods / sizeof methods[0] };
+
+typedef struct context {
+    const dpa_losses_query *query;
+    const dpa_request *request;
+    dpa_report *report;
+    json_t *models, *rates, *goodness; /* arrays of the section, borrowed */
+    double *epsilon[METHODS];          /* per model */
+    size_t have[METHODS];
+} context;
+
+void dpa_losses_query_init(dpa_losses_query *query) {
+    *query = (dpa_losses_query){0};
+    dpa_star_opts_init(&query->opts);
+}
+
+static dpa_status set_number(json_t *object, const char *key, double value, dpa_error *err) {
+    return dpa__json_set(object, key, dpa__json_number(value), err);
+}
+
+/* ── one model ─────────────────────────────────────────────────────────────────────────────── */
+
+static double extra(const dpa_result *result, const char *name) {
+    for (size_t i = 0; i < result->extra_count; ++i)
+        if (strcmp(result->extra[i].name, name) == 0) return result->extra[i].value;
+    return NAN;
+}
+
+static dpa_status say_result(dpa_report *report, const dpa_result *r, dpa_error *err) {
+    const dpa_star_ratio ratio = (dpa_star_ratio)extra(r, "ratio");
+    const double all = extra(r, "all_events_epsilon");
+    if (ratio == DPA_STAR_NONE)
+        DPA_TRY(dpa_report_say(report, err, "  %-12s no threshold decides", r->method));
+    else
+        DPA_TRY(dpa_report_say(report, err, "  %-12s loss ≤ %.6g: FPR %.4g, FNR %.4g, %s",
+                               r->method, r->threshold, extra(r, "fpr"), extra(r, "fnr"),
+                               dpa_star_ratio_name(ratio)));
+    if (isnan(all)) return DPA_OK;
+    return dpa_report_say(report, err, "  %-12s over all events of the fit: ε = %.4f", "", all);
+}
+
+static dpa_status put_result(json_t *array, const dpa_result *r, dpa_error *err) {
+    json_t *row = json_object();
+    const dpa_star_ratio ratio = (dpa_star_ratio)extra(r, "ratio");
+    DPA_TRY(dpa__json_append(array, row, err));
+    DPA_TRY(dpa__json_set(row, "method", json_string(r->method), err));
+    if (r->kind == DPA_ESTIMATE) DPA_TRY(set_number(row, "epsilon", r->epsilon, err));
+    DPA_TRY(set_number(row, "epsilon_lower", r->epsilon_lower, err));
+    DPA_TRY(set_number(row, "epsilon_upper", r->epsilon_upper, err));
+    DPA_TRY(set_number(row, "threshold", r->threshold, err));
+    DPA_TRY(set_number(row, "fpr", extra(r, "fpr"), err));
+    DPA_TRY(set_number(row, "fnr", extra(r, "fnr"), err));
+    return dpa__json_set(row, "ratio", json_string(dpa_star_ratio_name(ratio)), err);
+}
+
+static dpa_status keep_result(context *c, dpa_result *r, size_t model, json_t *array,
+                              dpa_error *err) {
+    DPA_TRY(say_result(c->report, r, err));
+    DPA_TRY(put_result(array, r, err));
+    for (int i = 0; i < METHODS; ++i)
+        if (strcmp(r->method, methods[i]) == 0) c->epsilon[i][c->have[i]++] = r->epsilon;
+    if (c->query->count > 1) {
+        char ratio[DPA_NAME_SIZE];
+        memcpy(ratio, r->select, sizeof ratio);
+        (void)snprintf(r->select, sizeof r->select, "model %zu, %.20s", model + 1, ratio);
+    }
+    return dpa_report_add(c->report, r, err);
+}
+
+static dpa_status keep_lints(context *c, dpa_lints *lints, size_t model, dpa_error *err) {
+    for (size_t i = 0; i < lints->count && c->query->count > 1; ++i) {
+        char text[sizeof lints->items[i].text];
+        memcpy(text, lints->items[i].text, sizeof text);
+        (void)snprintf(lints->items[i].text, sizeof lints->items[i].text, "model %zu: %.290s",
+                       model + 1, text);
+    }
+    return dpa_report_lints(c->report, lints, err);
+}
+
+static dpa_status run_model(context *c, const dpa_losses *losses, size_t model, json_t *array,
+                            dpa_error *err) {
+    dpa_results results = {0};
+    dpa_lints lints = {0};
+    dpa_status status =
+        dpa_star_results(losses, &c->query->opts, c->request, &results, &lints, err);
+    for (size_t i = 0; i < results.count && status == DPA_OK; ++i)
+        status = keep_result(c, &results.items[i], model, array, err);
+    if (status == DPA_OK) status = keep_lints(c, &lints, model, err);
+    dpa_results_free(&results);
+    dpa_lints_free(&lints);
+    return status;
+}
+
+/* ── data of charts ────────────────────────────────────────────────────────────────────────── */
+
+static double share_upto(const double *sorted, size_t count, double threshold) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (sorted[middle] <= threshold)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (double)low / (double)count;
+}
+
+/* FPR and FNR as observed, at quantiles of the held-out losses. */
+static dpa_status put_rates(context *c, const dpa_losses *l, dpa_error *err) {
+    size_t last = l->heldout_count;
+    for (size_t i = 0; i <= RATE_POINTS; ++i) {
+        const size_t at = (size_t)((double)(l->heldout_count - 1) * (double)i / RATE_POINTS);
+        const double threshold = l->heldout[at];
+        if (last < l->heldout_count && threshold == l->heldout[last]) continue;
+        last = at;
+        json_t *row = json_object();
+        DPA_TRY(dpa__json_append(c->rates, row, err));
+        DPA_TRY(set_number(row, "threshold", threshold, err));
+        DPA_TRY(set_number(row, "fpr", share_upto(l->heldout, l->heldout_count, threshold), err));
+        DPA_TRY(set_number(row, "fnr", 1.0 - share_upto(l->train, l->train_count, threshold), err));
+    }
+    return DPA_OK;
+}
+
+static dpa_status put_goodness(context *c, const dpa_goodness *g, dpa_error *err) {
+    json_t *row = json_object();
+    DPA_TRY(dpa__json_append(c->goodness, row, err));
+    DPA_TRY(dpa__json_set(row, "losses", json_string(g->heldout ? "held-out" : "training"), err));
+    DPA_TRY(dpa__json_set(row, "components", json_integer((json_int_t)g->components), err));
+    DPA_TRY(dpa__json_set(row, "samples", json_integer((json_int_t)g->samples), err));
+    DPA_TRY(set_number(row, "statistic", g->statistic, err));
+    return set_number(row, "p_value", g->p_value, err);
+}
+
+/* The paper's Figure 6: 100, 200, … 1000 losses set aside, as far as half of the sample goes. */
+static dpa_status goodness_side(context *c, const dpa_losses *l, int heldout, dpa_error *err) {
+    const size_t n = heldout ? l->heldout_count : l->train_count;
+    size_t sizes[GOODNESS_SIZES], count = 0;
+    while (count < GOODNESS_SIZES && 100 * (count + 1) <= n / 2) {
+        sizes[count] = 100 * (count + 1);
+        ++count;
+    }
+    if (count == 0)
+        return dpa_report_say(c->report, err, "  fit: %zu %s losses are too few to test it", n,
+                              heldout ? "held-out" : "training");
+    for (size_t k = 1; k <= c->query->goodness; ++k) {
+        dpa_goodness rows[GOODNESS_SIZES];
+        size_t passed = 0;
+        DPA_TRY(dpa_losses_goodness(l, heldout, k, c->request->seed, sizes, count, rows, err));
+        for (size_t i = 0; i < count; ++i) {
+            passed += rows[i].p_value > 0.05;
+            DPA_TRY(put_goodness(c, &rows[i], err));
+        }
+        DPA_TRY(dpa_report_say(
+            c->report, err,
+            "  fit: %s losses, %zu components: p %.3f at %zu samples; above 0.05 at %zu of %zu",
+            heldout ? "held-out" : "training", k, rows[count - 1].p_value, sizes[count - 1], passed,
+            count));
+    }
+    return DPA_OK;
+}
+
+/* ── several models ────────────────────────────────────────────────────────────────────────── */
+
+static dpa_status summarise(context *c, int method, json_t *array, dpa_error *err) {
+    dpa_star_summary s;
+    json_t *row = json_object();
+    DPA_TRY(dpa__json_append(array, row, err));
+    DPA_TRY(dpa_star_summarise(c->epsilon[method], c->have[method], &s, err));
+    DPA_TRY(dpa__json_set(row, "method", json_string(methods[method]), err));
+    DPA_TRY(dpa__json_set(row, "models", json_integer((json_int_t)c->have[method]), err));
+    DPA_TRY(set_number(row, "mean", s.mean, err));
+    DPA_TRY(set_number(row, "lowest", s.lowest, err));
+    DPA_TRY(set_number(row, "highest", s.highest, err));
+    DPA_TRY(set_number(row, "log_mean_exp", s.log_mean_exp, err));
+    return dpa_report_say(
+        c->report, err, "  %-12s %zu models: mean %.4f, %.4f to %.4f, log E e^ε* %.4f",
+        methods[method], c->have[method], s.mean, s.lowest, s.highest, s.log_mean_exp);
+}
+
+static const char theorem[] =
+    "log E e^ε* is at least ε̄, the lower bound on the mechanism's ε from rates averaged over "
+    "models "
+    "(Theorem 2): it limits what such averaging could show and is not itself a bound on the "
+    "mechanism's ε.";
+
+static dpa_status over_models(context *c, json_t *section, dpa_error *err) {
+    json_t *array = json_array();
+    DPA_TRY(dpa__json_set(section, "summary", array, err));
+    for (int i = 0; i < METHODS; ++i)
+        if (c->have[i] > 0) DPA_TRY(summarise(c, i, array, err));
+    DPA_TRY(dpa__json_set(section, "theorem_2", json_string(theorem), err));
+    return dpa_report_say(c->report, err,
+                          "  log E e^ε* is at least ε̄, the bound from rates averaged over models\n"
+                          "  (Theorem 2). It is not itself a bound on the mechanism's ε.");
+}
+
+/* ── all of it ─────────────────────────────────────────────────────────────────────────────── */
+
+static dpa_status put_model(context *c, const dpa_losses *losses, size_t model, dpa_error *err) {
+    json_t *row = json_object(), *array = json_array();
+    const char *name = c->query->files != NULL ? c->query->files[model].train : NULL;
+    DPA_TRY(dpa__json_append(c->models, row, err));
+    DPA_TRY(dpa__json_set(row, "results", array, err));
+    if (name != NULL) DPA_TRY(dpa__json_set(row, "name", json_string(name), err));
+    DPA_TRY(dpa__json_set(row, "train", json_integer((json_int_t)losses->train_count), err));
+    DPA_TRY(dpa__json_set(row, "heldout", json_integer((json_int_t)losses->heldout_count), err));
+    if (c->query->count > 1)
+        DPA_TRY(dpa_report_say(c->report, err, "model %zu%s%s: %zu training, %zu held-out losses",
+                               model + 1, name != NULL ? ", " : "", name != NULL ? name : "",
+                               losses->train_count, losses->heldout_count));
+    DPA_TRY(run_model(c, losses, model, array, err));
+    if (model == 0) DPA_TRY(put_rates(c, losses, err));
+    if (c->query->goodness == 0) return DPA_OK;
+    DPA_TRY(goodness_side(c, losses, 0, err));
+    return goodness_side(c, losses, 1, err);
+}
+
+static dpa_status read_model(context *c, size_t model, dpa_error *err) {
+    const dpa_losses_files *files = &c->query->files[model];
+    dpa_losses losses;
+    DPA_TRY(dpa_losses_read(files, &losses, err));
+    dpa_status status = dpa_report_input(c->report, files->train, losses.train_sha256, err);
+    if (status == DPA_OK && files->heldout != NULL)
+        status = dpa_report_input(c->report, files->heldout, losses.heldout_sha256, err);
+    if (status == DPA_OK) status = put_model(c, &losses, model, err);
+    dpa_losses_free(&losses);
+    return status;
+}
+
+static dpa_status fill(context *c, dpa_error *err) {
+    static const char instance[] =
+        "ε* measures how well thresholds on the loss tell this model's training points from "
+        "others. "
+        "It is about this one model instance and does not bound the ε of the training mechanism.";
+    json_t *section = json_object();
+    DPA_TRY(dpa__json_set(c->report->sections, "epsilon_star", section, err));
+    DPA_TRY(dpa__json_set(section, "about", json_string(instance), err));
+    DPA_TRY(dpa__json_set(section, "models", c->models = json_array(), err));
+    DPA_TRY(dpa__json_set(section, "rates", c->rates = json_array(), err));
+    DPA_TRY(dpa__json_set(section, "goodness", c->goodness = json_array(), err));
+    DPA_TRY(dpa_report_evidence(c->report, "losses", err));
+    DPA_TRY(dpa_report_fact(c->report, "models", (double)c->query->count, err));
+    for (size_t i = 0; i < c->query->count; ++i)
+        DPA_TRY(c->query->losses != NULL ? put_model(c, &c->query->losses[i], i, err)
+                                         : read_model(c, i, err));
+    if (c->query->count > 1) DPA_TRY(over_models(c, section, err));
+    return dpa_report_say(c->report, err,
+                          "  ε* is about this one model instance: how well thresholds on the loss "
+                          "tell\n  training points from others. It does not bound the ε of the "
+                          "mechanism.\n");
+}
+
+dpa_status dpa_audit_losses(const dpa_losses_query *query, const dpa_request *request,
+                            dpa_report **out, dpa_error *err) {
+    context c = {.query = query, .request = request};
+    *out = NULL;
+    if (query->count == 0 || (query->losses == NULL && query->files == NULL))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "losses of at least one model are needed");
+    if (query->goodness > DPA_MIXTURE_MAX)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "goodness: at most %d components", DPA_MIXTURE_MAX);
+    double *block = DPA_NEW_ARRAY(double, METHODS * query->count, err);
+    if (block == NULL) return DPA_NO_MEMORY;
+    for (int i = 0; i < METHODS; ++i) c.epsilon[i] = block + (size_t)i * query->count;
+    dpa_status status = dpa_report_new("losses", request, &c.report, err);
+    if (status == DPA_OK) status = fill(&c, err);
+    free(block);
+    if (status != DPA_OK) {
+        dpa_report_free(c.report);
+        return status;
+    }
+    *out = c.report;
+    return DPA_OK;
+}
