@@ -7,39 +7,36 @@
 #include "report/value.h"
 
 /* clang-format off */
+#define Y_AND_TIP \
+    "'y': {'field': 'name', 'type': 'nominal', 'sort': null, 'title': null," \
+    "      'axis': {'ticks': false, 'domain': false, 'labelPadding': 8}}," \
+    "'tooltip': [" \
+         DPA__TIP_WORD("name", "result") "," \
+         DPA__TIP_WORD("standing", "standing") "," \
+         DPA__TIP("epsilon", "ε") "," \
+         DPA__TIP("lower", "ε ≥") "," \
+         DPA__TIP("upper", "ε ≤") "],"
+
 static const char spec[] =
-    "{'width': 'container', 'height': {'step': 26}, 'encoding': {"
-    "  'y': {'field': 'name', 'type': 'nominal', 'sort': null, 'title': null,"
-    "        'axis': {'ticks': false, 'domain': false, 'labelPadding': 8}},"
-    "  'tooltip': ["
-         DPA__TIP_WORD("name", "result") ","
-         DPA__TIP_WORD("standing", "standing") ","
-         DPA__TIP("epsilon", "ε") ","
-         DPA__TIP("lower", "ε ≥") ","
-         DPA__TIP("upper", "ε ≤") "]},"
-    "'layer': ["
+    "{'width': 'container', 'height': {'step': 26}, 'layer': ["
     "  {'data': {'name': 'main'}, 'mark': {'type': 'bar', 'height': 6, 'opacity': 0.35},"
-    "   'encoding': {'x': {'field': 'lower', 'type': 'quantitative', 'title': 'ε'},"
+    "   'encoding': {" Y_AND_TIP " 'x': {'field': 'lower', 'type': 'quantitative', 'title': 'ε'},"
     "     'color': {'field': 'standing'}}},"
     "  {'data': {'name': 'interval'}, 'mark': {'type': 'rule', 'size': 2},"
-    "   'encoding': {'x': {'field': 'lower', 'type': 'quantitative'}, 'x2': {'field': 'upper'},"
+    "   'encoding': {" Y_AND_TIP " 'x': {'field': 'lower', 'type': 'quantitative'}, 'x2': {'field': 'upper'},"
     "     'color': {'field': 'standing'}}},"
     "  {'data': {'name': 'main'}, 'mark': {'type': 'point', 'filled': true, 'size': 110,"
     "      'opacity': 1},"
-    "   'encoding': {'x': {'field': 'epsilon', 'type': 'quantitative'},"
+    "   'encoding': {" Y_AND_TIP " 'x': {'field': 'epsilon', 'type': 'quantitative'},"
     "     'shape': {'field': 'standing', 'type': 'nominal', 'title': null,"
+    "       'legend': {'orient': 'bottom', 'symbolOpacity': 1},"
     "       'scale': {'domain': ['valid', 'optimistic', 'estimate'],"
     "                 'range': ['circle', 'triangle-up', 'diamond']}},"
     "     'color': {'field': 'standing', 'type': 'nominal', 'title': null,"
     "       'legend': {'orient': 'bottom', 'symbolOpacity': 1},"
     "       'scale': {'domain': ['valid', 'optimistic', 'estimate'],"
     "                 'range': ['" DPA__BLUE "', '" DPA__ORANGE "', '" DPA__GREEN "']}}}},"
-    "  {'data': {'name': 'claim'}, 'mark': {'type': 'rule', 'strokeDash': [6, 4], 'size': 2},"
-    "   'encoding': {'y': null, 'x': {'field': 'epsilon', 'type': 'quantitative'},"
-    "     'tooltip': [" DPA__TIP("epsilon", "claimed ε") "]}},"
-    "  {'data': {'name': 'claim'}, 'mark': {'type': 'text', 'align': 'center',"
-    "      'baseline': 'bottom', 'text': 'claim'},"
-    "   'encoding': {'y': {'value': -3}, 'x': {'field': 'epsilon', 'type': 'quantitative'}}}"
+    DPA__CLAIM_RULE("x") "," DPA__CLAIM_WORD_X
     "]}";
 /* clang-format on */
 
@@ -60,11 +57,10 @@ static void add_result(dpa__chart_data *data, const json_t *item) {
 }
 
 static void fill(const json_t *result, dpa__chart_data *data) {
-    const double claim = dpa__number_of(json_object_get(result, "claim"), "epsilon");
     size_t index;
     json_t *item;
     json_array_foreach(json_object_get(result, "results"), index, item) add_result(data, item);
-    if (!isnan(claim)) dpa__chart_row(data, "claim", "epsilon", claim);
+    (void)dpa__chart_claim(result, data);
 }
 
 static void describe(const json_t *result, const dpa__chart_data *data, dpa__text *out) {

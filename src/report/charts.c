@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "report/value.h"
 
 /* More rows than this are not a picture; the makers of the data bin long before. */
 enum { MOST_ROWS = 20000, KEY_SIZE = 40 };
@@ -60,6 +61,12 @@ void dpa__chart_row(dpa__chart_data *data, const char *set, const char *keys, ..
         json_decref(row);
     else if (json_array_append_new(list, row) != 0)
         data->failed = 1;
+}
+
+double dpa__chart_claim(const json_t *result, dpa__chart_data *data) {
+    const double claim = dpa__number_of(json_object_get(result, "claim"), "epsilon");
+    if (!isnan(claim)) dpa__chart_row(data, "claim", "epsilon", claim);
+    return claim;
 }
 
 /* ── specification

@@ -57,8 +57,48 @@ typedef struct dpa__chart {
 #define DPA__TIP_WORD(field, title)                                                                \
     "{'field': '" field "', 'type': 'nominal', 'title': '" title "'}"
 
+/* Curves in the plane of error rates, the same everywhere. */
+#define DPA__CURVE_NAMES "['attack', 'limit of the claim', 'strongest bound', 'guessing']"
+#define DPA__CURVES                                                                                \
+    "'color': {'field': 'curve', 'type': 'nominal', 'title': null, 'scale': "                      \
+    "{'domain': " DPA__CURVE_NAMES ", 'range': ['" DPA__BLUE "', '" DPA__ORANGE "', '" DPA__GREEN  \
+    "', '" DPA__GREY                                                                               \
+    "']}}, 'strokeDash': {'field': 'curve', 'type': 'nominal', 'title': null, 'scale': "           \
+    "{'domain': " DPA__CURVE_NAMES ", 'range': [[1, 0], [6, 3], [8, 3, 2, 3], [2, 3]]}}"
+/* Series by name, told apart by colour and dash. */
+#define DPA__SERIES(field)                                                                         \
+    "'color': {'field': '" field                                                                   \
+    "', 'type': 'nominal', 'title': null, 'scale': {'range': ['" DPA__BLUE "', '" DPA__ORANGE      \
+    "', '" DPA__GREEN "', '" DPA__PURPLE "', '" DPA__GREY                                          \
+    "', '#b0528f', '#80801f', '#3d8ea3']}}, 'strokeDash': {'field': '" field                       \
+    "', 'type': 'nominal', 'title': null, 'scale': {'range': [[1, 0], [6, 3], [2, 2], "            \
+    "[8, 3, 2, 3], [10, 4], [4, 4], [1, 3], [12, 2]]}}"
+/* The claim as a dashed rule across `axis`, with the word above (x) or at the left (y). */
+#define DPA__CLAIM_RULE(axis)                                                                      \
+    "{'data': {'name': 'claim'}, 'mark': {'type': 'rule', 'strokeDash': [6, 4], 'size': 1.5}, "    \
+    "'encoding': {'" axis "': {'field': 'epsilon', 'type': 'quantitative'}, 'tooltip': "           \
+    "[{'field': 'epsilon', 'type': 'quantitative', 'title': 'claimed ε', 'format': '.5~g'}]}}"
+#define DPA__CLAIM_WORD_X                                                                          \
+    "{'data': {'name': 'claim'}, 'mark': {'type': 'text', 'text': 'claim', 'baseline': "           \
+    "'bottom'}, 'encoding': {'y': {'value': -3}, 'x': {'field': 'epsilon', 'type': "               \
+    "'quantitative'}}}"
+#define DPA__CLAIM_WORD_Y                                                                          \
+    "{'data': {'name': 'claim'}, 'mark': {'type': 'text', 'text': 'claim', 'baseline': "           \
+    "'bottom', 'align': 'left', 'dx': 4, 'dy': -2}, 'encoding': {'x': {'value': 0}, 'y': "         \
+    "{'field': 'epsilon', 'type': 'quantitative'}}}"
+
+/* Where the claim of a result is drawn: appends it to the list "claim". Gives ε, NaN for none. */
+double dpa__chart_claim(const json_t *result, dpa__chart_data *data);
+
 #define DPA__CHART_LIST(X)                                                                         \
     X(bounds)                                                                                      \
+    X(histogram)                                                                                   \
+    X(roc)                                                                                         \
+    X(roc_log)                                                                                     \
+    X(region)                                                                                      \
+    X(posterior)                                                                                   \
+    X(epsilon_delta)                                                                               \
+    X(guesses)                                                                                     \
     X(curve)
 
 #define DPA__CHART_DECLARE(name) extern const dpa__chart dpa__chart_##name;

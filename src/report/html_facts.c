@@ -2,6 +2,7 @@
 /* Evidence and provenance: what was looked at, by what, when, and the hashes to check it by. */
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "report/html.h"
@@ -35,10 +36,42 @@ static void add_facts(dpa__text *out, const char *prefix, const json_t *object) 
     }
 }
 
-/* What a command gives besides results (account, calibrate): numbers, intervals, groups of both. */
+/* {"value": …, "lower": …, "upper": …}: a measurement; without a value an interval. */
+static int is_measure(const json_t *value) {
+    return !isnan(dpa__number_of(value, "lower"));
+}
+
+static void add_measure(dpa__text *out, const char *prefix, const char *key, const json_t *value) {
+    const double middle = dpa__number_of(value, "value"), upper = dpa__number_of(value, "upper");
+    const int digits = isnan(middle) ? 8 : 4;
+    open_fact(out, prefix, key);
+    if (!isnan(middle)) dpa__text_printf(out, "%.*g, from ", digits, middle);
+    dpa__text_printf(out, "%.*g to ", digits, dpa__number_of(value, "lower"));
+    if (isnan(upper))
+        dpa__text_add(out, "∞</td></tr>\n");
+    else
+        dpa__text_printf(out, "%.*g</td></tr>\n", digits, upper);
+}
+
+/* How well the attack tells the classes apart: section "quality". */
+static void add_quality(dpa__text *out, const json_t *quality) {
+    const char *key;
+    json_t *value;
+    size_t index;
+    json_object_foreach((json_t *)(uintptr_t)quality, key, value) {
+        if (is_measure(value)) add_measure(out, "attack", key, value);
+    }
+    json_array_foreach(json_object_get(quality, "tpr_at_fpr"), index, value) {
+        char label[48];
+        (void)snprintf(label, sizeof label, "TPR at FPR %g", dpa__number_of(value, "fpr"));
+        if (is_measure(json_object_get(value, "tpr")))
+            add_measure(out, "attack", label, json_object_get(value, "tpr"));
+    }
+}
+
+/* What a command without a verdict gives (account, calibrate): numbers, intervals, groups. */
 static void add_answers(dpa__text *out, const json_t *result) {
-    static const char *const elsewhere[] = {"dpaudit", "command", "claim",      "evidence",
-                                            "results", "verdict", "provenance", "delta"};
+    static const char *const elsewhere[] = {"dpaudit", "command", "provenance", "delta"};
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)result, key, value) {
@@ -46,17 +79,12 @@ static void add_answers(dpa__text *out, const json_t *result) {
         for (size_t i = 0; i < sizeof elsewhere / sizeof elsewhere[0]; ++i)
             known |= strcmp(key, elsewhere[i]) == 0;
         if (known) continue;
-        const double lower = dpa__number_of(value, "lower"), upper = dpa__number_of(value, "upper");
-        if (is_scalar(value)) {
+        if (is_scalar(value))
             add_fact(out, "", key, value);
-        } else if (!isnan(lower)) {
-            open_fact(out, "", key);
-            dpa__text_printf(out, "%.8g … ", lower);
-            if (!isnan(upper)) dpa__text_printf(out, "%.8g", upper);
-            dpa__text_add(out, "</td></tr>\n");
-        } else if (json_is_object(value)) {
+        else if (is_measure(value))
+            add_measure(out, "", key, value);
+        else
             add_facts(out, key, value);
-        }
     }
 }
 
@@ -66,7 +94,8 @@ void dpa__html_evidence(dpa__text *out, const dpa__html_part *part) {
     dpa__text_printf(out, "<section><h%d>Evidence</h%d>\n<table class=\"facts\">\n", level, level);
     add_facts(out, "", json_object_get(part->result, "evidence"));
     if (json_is_number(delta)) add_fact(out, "", "δ", delta);
-    add_answers(out, part->result);
+    add_quality(out, json_object_get(part->result, "quality"));
+    if (!json_is_object(json_object_get(part->result, "verdict"))) add_answers(out, part->result);
     dpa__text_add(out, "</table>\n<div class=\"gallery\">\n");
     (void)dpa__html_charts(out, part, "evidence");
     dpa__text_add(out, "</div>\n</section>\n");

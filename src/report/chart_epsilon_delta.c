@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The bound at other δ: section "epsilon_delta", rows {family, method, delta, epsilon_lower}; where
+ * a result has a Gaussian parameter μ, its curve follows without it. The claim is one point. */
+#include <math.h>
+
+#include "dpaudit/tradeoff.h"
+#include "report/charts.h"
+#include "report/value.h"
+
+enum { NAME_SIZE = 120, LOWEST = -10, STEPS_PER_DECADE = 4 };
+
+/* clang-format off */
+static const char spec[] =
+    "{'width': 'container', 'height': 260, 'layer': ["
+    "  {'data': {'name': 'main'}, 'mark': {'type': 'line', 'clip': true}, 'encoding': {"
+    "     'x': {'field': 'delta', 'type': 'quantitative', 'title': 'δ', 'scale': {'type': 'log', 'nice': false},"
+    "           'axis': {'format': '.0e', 'tickCount': 5}},"
+    "     'y': {'field': 'epsilon', 'type': 'quantitative', 'title': 'ε at least'},"
+          DPA__SERIES("name") ","
+    "     'tooltip': [" DPA__TIP_WORD("name", "result") "," DPA__TIP("delta", "δ") "," DPA__TIP("epsilon", "ε ≥") "]}},"
+    "  {'data': {'name': 'claim'}, 'mark': {'type': 'point', 'shape': 'square', 'size': 90, 'filled': true, 'color': '" DPA__GREY "'},"
+    "   'encoding': {'x': {'field': 'delta', 'type': 'quantitative'}, 'y': {'field': 'epsilon', 'type': 'quantitative'},"
+    "     'tooltip': [" DPA__TIP("epsilon", "claimed ε") "," DPA__TIP("delta", "at δ") "]}},"
+    "  {'data': {'name': 'claim'}, 'mark': {'type': 'text', 'text': 'claim', 'dy': -12},"
+    "   'encoding': {'x': {'field': 'delta', 'type': 'quantitative'}, 'y': {'field': 'epsilon', 'type': 'quantitative'}}}"
+    "]}";
+/* clang-format on */
+
+static void add_section(const json_t *section, dpa__chart_data *data) {
+    size_t index;
+    json_t *point;
+    json_array_foreach(section, index, point) {
+        char name[NAME_SIZE];
+        dpa__result_name(point, name, sizeof name);
+        if (dpa__number_of(point, "delta") > 0)
+            dpa__chart_row(data, "main", "$name delta epsilon", name,
+                           dpa__number_of(point, "delta"), dpa__number_of(point, "epsilon_lower"));
+    }
+}
+
+static void add_gaussian(const json_t *item, dpa__chart_data *data) {
+    const json_t *parameter = json_object_get(item, "parameter");
+    const double mu = dpa__number_of(parameter, "lower");
+    char name[NAME_SIZE];
+    if (!dpa__is_word(item, "family", "gaussian") || !dpa__is_word(parameter, "name", "mu") ||
+        !(mu > 0) || !json_is_true(json_object_get(item, "valid")))
+        return;
+    dpa__result_name(item, name, sizeof name);
+    for (int i = LOWEST * STEPS_PER_DECADE; i <= -STEPS_PER_DECADE / 2; ++i) {
+        const double delta = pow(10.0, (double)i / STEPS_PER_DECADE);
+        dpa__chart_row(data, "main", "$name delta epsilon", name, delta,
+                       dpa_gaussian_epsilon(mu, delta));
+    }
+}
+
+static void fill(const json_t *result, dpa__chart_data *data) {
+    const json_t *section = json_object_get(result, "epsilon_delta");
+    const json_t *claim = json_object_get(result, "claim");
+    const double delta = dpa__number_of(claim, "delta");
+    size_t index;
+    json_t *item;
+    if (json_array_size(section) > 0)
+        add_section(section, data);
+    else
+        json_array_foreach(json_object_get(result, "results"), index, item)
+            add_gaussian(item, data);
+    if (delta > 0 && !isnan(dpa__number_of(claim, "epsilon")))
+        dpa__chart_row(data, "claim", "delta epsilon", delta, dpa__number_of(claim, "epsilon"));
+}
+
+static void describe(const json_t *result, const dpa__chart_data *data, dpa__text *out) {
+    (void)result;
+    dpa__text_add(out, "One statement for every δ: a mechanism keeps (ε,δ) only if it lies above "
+                       "its line.");
+    if (dpa__chart_rows(data, "claim") > 0)
+        dpa__text_add(out, " A claim below a valid line is refuted.");
+}
+
+const dpa__chart dpa__chart_epsilon_delta = {
+    "epsilon-delta", "ε at other δ", DPA__PLACE_EVIDENCE, spec, fill, describe};

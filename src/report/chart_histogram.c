@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The scores of both classes, binned: section "histogram" {edges, members, nonmembers}. Shares, not
+ * counts, so that classes of different size compare. */
+#include <math.h>
+
+#include "report/charts.h"
+#include "report/value.h"
+
+/* clang-format off */
+static const char spec[] =
+    "{'width': 'container', 'height': 260, 'layer': ["
+    "  {'data': {'name': 'main'}, 'mark': {'type': 'bar', 'opacity': 0.45, 'binSpacing': 0},"
+    "   'encoding': {"
+    "     'x': {'field': 'from', 'type': 'quantitative', 'bin': {'binned': true},"
+    "           'title': 'score (higher means: was in the training set)',"
+    "           'scale': {'zero': false}},"
+    "     'x2': {'field': 'to'},"
+    "     'y': {'field': 'share', 'type': 'quantitative', 'stack': null,"
+    "           'title': 'share of the class', 'axis': {'format': '.1~%'}},"
+    "     'color': {" DPA__CLASS_COLOUR ", 'legend': {'symbolOpacity': 1}},"
+    "     'tooltip': ["
+            DPA__TIP_WORD("class", "class") ","
+            DPA__TIP("from", "from") ","
+            DPA__TIP("to", "to") ","
+            DPA__TIP("count", "scores") "]}},"
+    "  {'data': {'name': 'outline'}, 'mark': {'type': 'line', 'interpolate': 'step-after'},"
+    "   'encoding': {"
+    "     'x': {'field': 'score', 'type': 'quantitative'},"
+    "     'y': {'field': 'share', 'type': 'quantitative'},"
+    "     'color': {" DPA__CLASS_COLOUR "},"
+    "     'strokeDash': {" DPA__CLASS_DASH "}}},"
+    "  {'data': {'name': 'threshold'}, 'mark': {'type': 'rule', 'strokeDash': [2, 2]},"
+    "   'encoding': {'x': {'field': 'threshold', 'type': 'quantitative'},"
+    "     'tooltip': [" DPA__TIP("threshold", "threshold of the headline") "]}}"
+    "]}";
+/* clang-format on */
+
+static double value_at(const json_t *array, size_t index) {
+    const json_t *value = json_array_get(array, index);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static double sum_of(const json_t *array) {
+    double sum = 0;
+    for (size_t i = 0; i < json_array_size(array); ++i) sum += value_at(array, i);
+    return sum;
+}
+
+static void add_class(dpa__chart_data *data, const char *name, const json_t *edges,
+                      const json_t *counts) {
+    const double total = sum_of(counts);
+    const size_t bins = json_array_size(counts);
+    if (!(total > 0) || json_array_size(edges) != bins + 1) return;
+    for (size_t i = 0; i < bins; ++i) {
+        const double from = value_at(edges, i), to = value_at(edges, i + 1);
+        const double count = value_at(counts, i);
+        dpa__chart_row(data, "main", "$class from to share count", name, from, to, count / total,
+                       count);
+        dpa__chart_row(data, "outline", "$class score share", name, from, count / total);
+    }
+    dpa__chart_row(data, "outline", "$class score share", name, value_at(edges, bins), 0.0);
+}
+
+static void fill(const json_t *result, dpa__chart_data *data) {
+    const json_t *histogram = json_object_get(result, "histogram");
+    const json_t *edges = json_object_get(histogram, "edges");
+    const double threshold =
+        dpa__number_of(dpa__headline_of(json_object_get(result, "results")), "threshold");
+    add_class(data, "members", edges, json_object_get(histogram, "members"));
+    add_class(data, "non-members", edges, json_object_get(histogram, "nonmembers"));
+    if (!isnan(threshold)) dpa__chart_row(data, "threshold", "threshold", threshold);
+}
+
+static void describe(const json_t *result, const dpa__chart_data *data, dpa__text *out) {
+    const json_t *evidence = json_object_get(result, "evidence");
+    const double members = dpa__number_of(evidence, "members");
+    const double nonmembers = dpa__number_of(evidence, "nonmembers");
+    if (!isnan(members) && !isnan(nonmembers))
+        dpa__text_printf(out, "Scores of %.0f members and %.0f non-members. ", members, nonmembers);
+    dpa__text_add(out, "The more the two shapes overlap, the less the attack can tell.");
+    if (dpa__chart_rows(data, "threshold") > 0)
+        dpa__text_add(out, " The dotted line is the threshold behind the headline.");
+}
+
+const dpa__chart dpa__chart_histogram = {
+    "histogram", "Scores of both classes", DPA__PLACE_EVIDENCE, spec, fill, describe};
