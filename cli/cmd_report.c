@@ -3,29 +3,36 @@
 #include <string.h>
 
 #include "output.h"
+#include "pdf.h"
 
 typedef struct report_options {
-    const char *out;
+    const char *out, *pdf;
 } report_options;
 
 static const option table[] = {
     {"out", OPTION_FILE, "FILE.html", "where to write the page (default report.html)",
      offsetof(report_options, out)},
+    {"pdf", OPTION_FILE, "FILE.pdf",
+     "print the page into FILE.pdf by Chromium, where it is installed; without --out no page is "
+     "written",
+     offsetof(report_options, pdf)},
     END_OPTIONS,
 };
 
 static void init(void *options) {
-    report_options *o = options;
-    o->out = "report.html";
+    (void)options;
 }
 
 static int run(void *options, const word_list *words) {
     const report_options *o = options;
     char *page = NULL;
     dpa_error err;
+    int code = 0;
     if (dpa_report_combine(words->items, words->count, &page, &err) != DPA_OK)
         return library_error("report", &err);
-    const int code = write_file("report", o->out, page);
+    if (o->out != NULL || o->pdf == NULL)
+        code = write_file("report", o->out != NULL ? o->out : "report.html", page);
+    if (code == 0 && o->pdf != NULL) code = pdf_print(page, o->pdf);
     dpa_free(page);
     return code;
 }
@@ -35,7 +42,9 @@ const command command_report = {
     .summary = "one page from stored results",
     .operands = "RESULT.json...",
     .about = "Reads results that other commands wrote with --json=FILE.json and writes them as one "
-             "self-contained page: it opens from disk, offline, and prints.",
+             "self-contained page: it opens from disk, offline, and prints. What is not such a "
+             "result is "
+             "refused with exit code 3.",
     .examples = "",
     .options = table,
     .size = sizeof(report_options),

@@ -57,7 +57,8 @@ const command *command_find(const char *name); /* NULL: there is none */
 /* What every command that gives bounds understands: its options struct has a member `common`. */
 typedef struct common_options {
     dpa_request request;
-    const char *json, *report;
+    const char *json, *report, *vega;
+    int plot;
 } common_options;
 
 #define HEADING(text)                                                                              \
@@ -88,9 +89,12 @@ typedef struct common_options {
 #define OUTPUT_OPTIONS(type)                                                                       \
     {"json", OPTION_OPTIONAL, "FILE.json", "JSON on standard output, or into FILE.json",           \
      offsetof(type, common.json)},                                                                 \
+        {"report", OPTION_FILE, "FILE.html", "also write a page for the browser",                  \
+         offsetof(type, common.report)},                                                           \
+        {"vega", OPTION_FILE, "DIR", "also write each chart of that page as DIR/NAME.vl.json",     \
+         offsetof(type, common.vega)},                                                             \
     {                                                                                              \
-        "report", OPTION_FILE, "FILE.html", "also write a page for the browser",                   \
-            offsetof(type, common.report)                                                          \
+        "plot", OPTION_FLAG, NULL, "also small plots in the terminal", offsetof(type, common.plot) \
     }
 #define END_OPTIONS                                                                                \
     { NULL, OPTION_FLAG, NULL, NULL, 0 }

@@ -77,6 +77,21 @@ static int write_page(const dpa_report *report, const char *path, dpa_error *err
     return code;
 }
 
+/* Below the text, or on standard error when standard output holds JSON. */
+static int show_plot(const dpa_report *report, const common_options *common, dpa_error *err) {
+    char *text = NULL;
+    const dpa_text_style style = terminal_style();
+    const int json_on_stdout = common->json != NULL && common->json[0] == '\0';
+    if (dpa_report_plot(report, &style, &text, err) != DPA_OK) return library_error("report", err);
+    (void)fputs(text, json_on_stdout ? stderr : stdout);
+    dpa_free(text);
+    return 0;
+}
+
+static int write_charts(const dpa_report *report, const char *directory, dpa_error *err) {
+    return dpa_report_vega(report, directory, err) == DPA_OK ? 0 : library_error("report", err);
+}
+
 int show_report(dpa_report *report, const common_options *common) {
     dpa_error err;
     int code = EXIT_FAILURE_RUNNING;
@@ -84,7 +99,9 @@ int show_report(dpa_report *report, const common_options *common) {
         code = library_error(running, &err);
     else
         code = show(report, common, &err);
+    if (code == 0 && common->plot) code = show_plot(report, common, &err);
     if (code == 0 && common->report != NULL) code = write_page(report, common->report, &err);
+    if (code == 0 && common->vega != NULL) code = write_charts(report, common->vega, &err);
     if (code == 0 && dpa_report_refuted(report)) code = EXIT_REFUTED;
     dpa_report_free(report);
     return code;

@@ -74,9 +74,17 @@ DPA_API dpa_status dpa_report_json(const dpa_report *report, char **out,
 /* One page that needs nothing else. */
 DPA_API dpa_status dpa_report_html(const dpa_report *report, char **out,
                                    dpa_error *err) DPA_MUST_USE;
-/* The charts of that page: a JSON array of {id, title, alternative, spec}, each spec Vega-Lite. */
+/* Small Unicode plots of the same data for a terminal: bounds, ROC, posterior, guesses. */
+DPA_API dpa_status dpa_report_plot(const dpa_report *report, const dpa_text_style *style,
+                                   char **out, dpa_error *err) DPA_MUST_USE;
+/* The charts of that page: a JSON array of {id, place, title, alternative, spec}, each spec
+ * Vega-Lite. */
 DPA_API dpa_status dpa_report_charts(const dpa_report *report, char **out,
                                      dpa_error *err) DPA_MUST_USE;
+/* Each chart's bare specification as DIRECTORY/ID.vl.json; the directory is made when it is not
+ * there. */
+DPA_API dpa_status dpa_report_vega(const dpa_report *report, const char *directory,
+                                   dpa_error *err) DPA_MUST_USE;
 /* The same page for stored results: files that dpa_report_json wrote. */
 DPA_API dpa_status dpa_report_combine(const char *const *paths, size_t count, char **out,
                                       dpa_error *err) DPA_MUST_USE;

@@ -103,8 +103,7 @@ static void describe(const json_t *result, const dpa__chart_data *data, dpa__tex
     if (!isnan(value)) dpa__text_printf(out, " Area under the curve: %.4f.", value);
     if (json_is_object(json_object_get(result, "claim")))
         dpa__text_add(
-            out,
-            " A mechanism that keeps its claim has no attack above the limit, up, up to chance.");
+            out, " A mechanism that keeps its claim has no attack above the limit, up to chance.");
     if (dpa__chart_rows(data, "band") > 0)
         dpa__text_printf(
             out, " The band has %.4g%% confidence.",

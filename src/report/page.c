@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From a report, or from stored results, to a page. */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "dpaudit/data.h"
 #include "report/charts.h"
 #include "report/html.h"
 #include "report/model.h"
+#include "report/value.h"
 
 dpa_status dpa_report_html(const dpa_report *report, char **out, dpa_error *err) {
     json_t *value = dpa__report_to_json(report);
@@ -28,6 +33,37 @@ dpa_status dpa_report_charts(const dpa_report *report, char **out, dpa_error *er
     dpa__json_write(&text, charts, 0);
     json_decref(charts);
     return dpa__text_take(&text, out, err);
+}
+
+static dpa_status write_spec(const char *directory, const json_t *chart, dpa_error *err) {
+    dpa__text path = {0}, text = {0};
+    dpa__text_printf(&path, "%s/%s.vl.json", directory, dpa__word_of(chart, "id"));
+    dpa__json_write(&text, json_object_get(chart, "spec"), 0);
+    dpa__text_add(&text, "\n");
+    const dpa_status status = path.failed || text.failed
+                                  ? dpa__fail(err, DPA_NO_MEMORY, "no memory for a chart")
+                                  : dpa_file_write(path.data, text.data, text.length, err);
+    dpa__text_free(&path);
+    dpa__text_free(&text);
+    return status;
+}
+
+dpa_status dpa_report_vega(const dpa_report *report, const char *directory, dpa_error *err) {
+    size_t index;
+    json_t *chart;
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+        return dpa__fail_file(err, DPA_IO, directory, "cannot make the directory: %s",
+                              strerror(errno));
+    json_t *value = dpa__report_to_json(report);
+    json_t *charts = value != NULL ? dpa__charts(value) : NULL;
+    json_decref(value);
+    if (charts == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for charts");
+    dpa_status status = DPA_OK;
+    json_array_foreach(charts, index, chart) {
+        if (status == DPA_OK) status = write_spec(directory, chart, err);
+    }
+    json_decref(charts);
+    return status;
 }
 
 static dpa_status read_result(const char *path, json_t **out, dpa_error *err) {
