@@ -69,6 +69,19 @@ static double first_standing(search *s, double *refuted) {
     return t;
 }
 
+/* A predicate that failed leaves its status in *failure and its words in *err: they count. */
+static dpa_status bisect(dpa__predicate is_above, void *user, double lower, double upper,
+                         double relative, const dpa_status *failure, dpa__bracket *found,
+                         dpa_error *err) {
+    const dpa_status status =
+        dpa__bisect(is_above, user, lower, upper, least_parameter, relative, found, NULL);
+    if (*failure != DPA_OK) return *failure;
+    if (status != DPA_OK)
+        return dpa__fail(err, status, "no member between %g and %g is the last refuted one", lower,
+                         upper);
+    return DPA_OK;
+}
+
 static dpa_status find_parameter(search *s, double *lower, double *upper, dpa_error *err) {
     *lower = *upper = 0.0;
     const int stands = stands_at(0.0, s);
@@ -81,10 +94,10 @@ static dpa_status find_parameter(search *s, double *lower, double *upper, dpa_er
     const int is_wide = epsilon.upper - epsilon.lower > 1e-9 * epsilon.upper;
     const double relative = is_wide ? interval_tolerance : exact_tolerance;
     dpa__bracket found;
-    DPA_TRY(dpa__bisect(stands_at, s, *lower, *upper, least_parameter, relative, &found, err));
+    DPA_TRY(bisect(stands_at, s, *lower, *upper, relative, &s->test.status, &found, err));
     *lower = found.lower;
     *upper = found.upper;
-    return s->test.status;
+    return DPA_OK;
 }
 
 static dpa_status check_games(const dpa_onerun *games, size_t count, dpa_guess_choice choice,
@@ -176,9 +189,9 @@ static dpa_status claim_parameter(claim_search *s, double *t, dpa_error *err) {
     *t = fmin(upper, end);
     if (s->status != DPA_OK || !reaches_claim(*t, s) || reaches_claim(0.0, s)) return s->status;
     dpa__bracket found;
-    DPA_TRY(dpa__bisect(reaches_claim, s, 0.0, *t, least_parameter, exact_tolerance, &found, err));
+    DPA_TRY(bisect(reaches_claim, s, 0.0, *t, exact_tolerance, &s->status, &found, err));
     *t = found.upper;
-    return s->status;
+    return DPA_OK;
 }
 
 static dpa_status set_claim(const dpa_request *request, const dpa_onerun *games, size_t count,

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One run with each allocation failing in turn: from scores to guesses, bounds and reports. */
+#include "check.h"
+
+#include <jansson.h>
+
+#include "dpaudit/guesses.h"
+#include "dpaudit/report.h"
+#include "fault/alloc.h"
+
+enum { COUNT = 24 };
+static double score[COUNT];
+static uint8_t in[COUNT];
+
+static dpa_status guess(dpa_guesses *guesses, dpa_lints *lints) {
+    const dpa_status status =
+        dpa_guesses_from_scores(score, in, COUNT, DPA_GUESS_BOTH, guesses, lints, NULL);
+    dpa_lints_free(lints);
+    return status;
+}
+
+static void guessing(void **state) {
+    (void)state;
+    dpa_guesses guesses;
+    dpa_lints lints = {0};
+    dpa_status status;
+    FAULT_EVERY(status, guess(&guesses, &lints), dpa_guesses_free(&guesses));
+}
+
+static void bounding(void **state) {
+    (void)state;
+    static const char *const families[] = {"gaussian", "laplace", "dp"};
+    for (size_t i = 0; i < 3; ++i) {
+        const dpa_onerun game = {50, 2, 20, 19};
+        dpa_request request;
+        dpa_result result;
+        dpa_status status;
+        dpa_request_init(&request);
+        request.claim_epsilon = 0.5;
+        (void)snprintf(request.family, sizeof request.family, "%s", families[i]);
+        FAULT_EVERY(status, dpa_onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL),
+                    assert_true(result.epsilon_lower > 0.0));
+    }
+}
+
+/* Texts of a report are tried twice (as UTF-8, then as ASCII), so a failure may also pass. */
+static dpa_status audit(const dpa_onerun_query *query, const dpa_request *request) {
+    dpa_report *report = NULL;
+    const dpa_status status = dpa_audit_onerun(query, request, &report, NULL);
+    dpa_report_free(report);
+    return status;
+}
+
+static dpa_status plan(const dpa_ideal *ideal, const dpa_request *request) {
+    dpa_report *report = NULL;
+    const dpa_status status = dpa_audit_ideal(ideal, 10, 2, request, 0, &report, NULL);
+    dpa_report_free(report);
+    return status;
+}
+
+static void reporting(void **state) {
+    (void)state;
+    dpa_guesses guesses;
+    dpa_lints lints = {0};
+    dpa_onerun_query query;
+    dpa_request request;
+    dpa_status status;
+    json_set_alloc_funcs(malloc, free);
+    assert_ok(guess(&guesses, &lints));
+    dpa_onerun_query_init(&query);
+    dpa_request_init(&request);
+    query.ranked = &guesses;
+    query.choice = DPA_GUESSES_AUTO;
+    (void)snprintf(request.family, sizeof request.family, "dp");
+    FAULT_EVERY_OR(DPA_OK, status, audit(&query, &request), (void)0);
+    const dpa_ideal ideal = {1.0, 30, 2};
+    FAULT_EVERY_OR(DPA_OK, status, plan(&ideal, &request), (void)0);
+    dpa_guesses_free(&guesses);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(guessing),
+        cmocka_unit_test(bounding),
+        cmocka_unit_test(reporting),
+    };
+    for (size_t i = 0; i < COUNT; ++i) {
+        score[i] = (double)(i / 2 * 2); /* with ties */
+        in[i] = i > COUNT / 2 || i % 5 == 0;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
