@@ -6,8 +6,24 @@ the fields of the command's JSON, `.table()`, `.report("x.html")`, `.check()` fo
 """
 
 from ._account import account, calibrate, two_gaussians
+from ._audit import cosines, counts, one_run, one_run_ideal, scores
+from ._canaries import CanarySet
+from ._gradient import GradientCanary
 from ._library import lib as _lib
 from ._report import Refuted, Report
 
-__version__ = _lib.dpa_version().decode()
-__all__ = ["Refuted", "Report", "account", "calibrate", "two_gaussians"]
+__version__: str = _lib.dpa_version().decode()
+__all__ = [
+    "CanarySet",
+    "GradientCanary",
+    "Refuted",
+    "Report",
+    "account",
+    "calibrate",
+    "cosines",
+    "counts",
+    "one_run",
+    "one_run_ideal",
+    "scores",
+    "two_gaussians",
+]

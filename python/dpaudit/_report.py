@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import json
+import math
+import os
 from pathlib import Path
+from typing import Any, Iterator, Optional, Union
 
-from ._library import call, declare, lib, take_text
+from ._library import Handle, Request, Stop, call, call_interruptibly, declare, declare_free, lib, take_text
 
 _VEGA_LITE = "application/vnd.vegalite.v5+json"
 
-lib.dpa_report_free.argtypes = [ctypes.c_void_p]
-lib.dpa_report_free.restype = None
+_free_report = declare_free("dpa_report_free")
 lib.dpa_report_refuted.argtypes = [ctypes.c_void_p]
 lib.dpa_report_refuted.restype = ctypes.c_int
 for _name in ("dpa_report_json", "dpa_report_html", "dpa_report_charts", "dpa_report_headline"):
@@ -25,35 +28,56 @@ class Refuted(AssertionError):
 
 
 class Record:
-    """A JSON object with its keys as attributes.
+    """A JSON object with its keys as attributes. A number that JSON cannot hold (null with "…_infinite": true) is inf.
 
-    >>> Record({"lower": 1.0}).lower
-    1.0
+    >>> record = Record({"lower": 1.0, "upper": None, "upper_infinite": True})
+    >>> record.lower, record.upper, "sides" in record
+    (1.0, inf, False)
     """
 
-    def __init__(self, fields: dict):
+    _fields: dict[str, Any]
+
+    def __init__(self, fields: dict[str, Any]):
         self._fields = fields
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # asked for by copy, pickle and the like: not ours, and not worth the JSON
+            raise AttributeError(name)
         try:
-            return _wrap(self.__dict__["_fields"][name])
+            return self[name]
         except KeyError:
-            raise AttributeError(name) from None
+            raise AttributeError(f"{name}: there are {', '.join(self._fields)}") from None
 
-    def __dir__(self):
+    def __getitem__(self, name: str) -> Any:
+        value = self._fields[name]
+        if value is None and self._fields.get(f"{name}_infinite"):
+            return math.inf
+        return _wrap(value)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._fields
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._fields]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Record({self._fields!r})"
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Record) and self._fields == other._fields
 
-    def to_dict(self) -> dict:
-        return self._fields
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_dict(self) -> dict[str, Any]:
+        """A copy as plain dictionaries and lists, exactly as in the JSON."""
+        copy: dict[str, Any] = json.loads(json.dumps(self._fields))
+        return copy
 
 
-def _wrap(value):
+def _wrap(value: Any) -> Any:
     if isinstance(value, dict):
         return Record(value)
     if isinstance(value, list):
@@ -62,43 +86,59 @@ def _wrap(value):
 
 
 class Report(Record):
-    """What an audit found. Fields as in the command's JSON: `results`, `verdict`, `evidence`, `delta`, …"""
+    """What an audit found. Fields as in the command's JSON: `results`, `verdict`, `evidence`, `delta`, …
 
-    def __init__(self, handle: ctypes.c_void_p):
+    >>> from dpaudit import counts
+    >>> report = counts(fn=1, tp=99, fp=2, tn=98, claim_epsilon=1.0)
+    >>> report.evidence.tp, report.delta, report.refuted
+    (99, 1e-05, True)
+    >>> report.check()
+    Traceback (most recent call last):
+    ...
+    dpaudit._report.Refuted: ...
+    """
+
+    def __init__(self, handle: Handle):
         self._handle = handle
-        super().__init__(json.loads(take_text("dpa_report_json", handle)))
 
-    def __del__(self):
-        handle = self.__dict__.get("_handle")
-        if handle:
-            lib.dpa_report_free(handle)
+    @functools.cached_property
+    def _fields(self) -> dict[str, Any]:  # type: ignore[override]
+        fields: dict[str, Any] = json.loads(self.to_json())
+        return fields
+
+    def to_json(self) -> str:
+        """The text that the command gives with --json, without the command line that made it."""
+        return take_text("dpa_report_json", self._handle.pointer)
 
     @property
     def refuted(self) -> bool:
         """Does a valid bound exceed the claim?"""
-        return bool(lib.dpa_report_refuted(self._handle))
+        return bool(lib.dpa_report_refuted(self._handle.pointer))
 
     @property
     def headline(self) -> str:
-        return take_text("dpa_report_headline", self._handle)
+        """The verdict in one sentence."""
+        return take_text("dpa_report_headline", self._handle.pointer)
 
     def table(self) -> str:
         """The text that the command prints."""
-        out = ctypes.c_void_p()
-        call("dpa_report_text", self._handle, None, ctypes.byref(out))
-        try:
-            return ctypes.string_at(out.value).decode("utf-8")
-        finally:
-            lib.dpa_free(out)
+        return take_text("dpa_report_text", self._handle.pointer, None)
 
-    def charts(self) -> list:
+    def charts(self) -> list[dict[str, Any]]:
         """Vega-Lite charts: dictionaries with id, title, alternative and spec."""
-        return json.loads(take_text("dpa_report_charts", self._handle))
+        made: list[dict[str, Any]] = json.loads(take_text("dpa_report_charts", self._handle.pointer))
+        return made
 
-    def report(self, path) -> Path:
+    def report(self, path: Union[str, "os.PathLike[str]"]) -> Path:
         """Write the page for a browser; gives its path."""
-        path = Path(path)
-        path.write_text(take_text("dpa_report_html", self._handle), encoding="utf-8")
+        page, path = take_text("dpa_report_html", self._handle.pointer), Path(path)
+        part = path.with_name(path.name + ".part")
+        try:
+            part.write_text(page, encoding="utf-8")
+            os.replace(part, path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
         return path
 
     def check(self) -> "Report":
@@ -107,24 +147,53 @@ class Report(Record):
             raise Refuted(self.headline)
         return self
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<dpaudit.Report {self.command}: {self.headline}>"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.table()
 
-    def _repr_mimebundle_(self, include=None, exclude=None):
-        bundle = {"text/plain": self.table()}
+    def __copy__(self) -> "Report":
+        return self  # it never changes
+
+    def __deepcopy__(self, memo: Any) -> "Report":
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Report lives in the library and cannot be pickled; pickle its to_dict()")
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """The table; where there is a chart, the chart with the table above it (Jupyter shows one form only)."""
+        table = self.table()
+        bundle: dict[str, Any] = {"text/plain": table}
         charts = self.charts()
         if charts:
             spec = dict(charts[0]["spec"])
             spec["$schema"] = "https://vega.github.io/schema/vega-lite/v5.json"
+            lines = table.rstrip().split("\n")
+            spec["title"] = {
+                "text": charts[0]["title"],
+                "subtitle": lines,
+                "subtitleFont": "monospace",
+                "anchor": "start",
+                "align": "left",
+            }
             bundle[_VEGA_LITE] = spec
         return bundle
 
 
-def run(function: str, *arguments) -> Report:
-    """Call `function(*arguments, dpa_report **out, err)` and wrap what it gives."""
-    handle = ctypes.c_void_p()
-    call(function, *arguments, ctypes.byref(handle))
-    return Report(handle)
+def run(function: str, *arguments: Any) -> Report:
+    """Call `function(*arguments, dpa_report **out, err)`, which is quick, and wrap what it gives."""
+    report = Report(Handle(_free_report))
+    call(function, *arguments, ctypes.byref(report._handle.pointer))
+    return report
+
+
+def run_long(function: str, *arguments: Any, request: Optional[Request] = None, keep: Any = None) -> Report:
+    """The same for what may take long: Ctrl-C ends it. A request is the last argument before the report."""
+    report, stop = Report(Handle(_free_report)), Stop()
+    if request is not None:
+        request.progress = stop.progress
+        arguments = (*arguments, ctypes.byref(request))
+    call_interruptibly(stop, (keep, report), function, *arguments, ctypes.byref(report._handle.pointer))
+    return report

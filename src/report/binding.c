@@ -15,6 +15,7 @@
 #include "dpaudit/guesses.h"
 #include "dpaudit/onerun.h"
 #include "dpaudit/report.h"
+#include "dpaudit/rng.h"
 #include "dpaudit/status.h"
 
 typedef struct place {
@@ -114,6 +115,7 @@ static const place places[] = {
     FIELD(dpa_ideal, sigma),
     FIELD(dpa_ideal, canaries),
     FIELD(dpa_ideal, options),
+    STRUCT(dpa_rng),
     STRUCT(dpa_vector),
     FIELD(dpa_vector, f32),
     FIELD(dpa_vector, f64),

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Random canaries for one-shot audits of (federated) training: regenerated from a seed, never stored."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any, Iterable, Optional, Union
+
+from ._arrays import Numbers, empty, numbers, writable
+from ._library import Handle, Stop, call, call_interruptibly, declare, declare_free, lib, mirror, real, text, whole
+
+_KINDS = {"float32": "f", "float64": "d"}
+
+
+@mirror("dpa_canaries_opts")
+class _Opts(ctypes.Structure):
+    _fields_ = [
+        ("seed", ctypes.c_uint64),
+        ("first", ctypes.c_uint64),
+        ("dim", ctypes.c_size_t),
+        ("observed", ctypes.c_size_t),
+        ("unobserved", ctypes.c_size_t),
+        ("threads", ctypes.c_uint),
+        ("kernel", ctypes.c_char_p),
+    ]
+
+
+@mirror("dpa_vector")
+class _Vector(ctypes.Structure):
+    _fields_ = [("f32", ctypes.c_void_p), ("f64", ctypes.c_void_p), ("dim", ctypes.c_size_t)]
+
+
+_free_canaries = declare_free("dpa_canaries_free")
+_PROGRESS = ctypes.c_void_p
+lib.dpa_canaries_opts_init.argtypes = [ctypes.POINTER(_Opts)]
+lib.dpa_canaries_opts_init.restype = None
+declare("dpa_canaries_new", ctypes.POINTER(_Opts), ctypes.POINTER(ctypes.c_void_p))
+declare("dpa_canaries_load", ctypes.c_char_p, ctypes.POINTER(_Opts), ctypes.POINTER(ctypes.c_void_p))
+declare("dpa_canaries_save", ctypes.c_void_p, ctypes.c_char_p)
+_TO_VECTOR = ctypes.POINTER(_Vector)
+declare("dpa_canaries_cosines", ctypes.c_void_p, _TO_VECTOR, _TO_VECTOR, ctypes.c_void_p, _PROGRESS)
+declare("dpa_canaries_round", ctypes.c_void_p, _TO_VECTOR, _PROGRESS)
+for _kind in ("f32", "f64"):
+    declare(f"dpa_canaries_make_{_kind}", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_double, ctypes.c_void_p)
+    declare(f"dpa_canaries_sum_{_kind}", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, _PROGRESS)
+for _name, _type in {
+    "dim": ctypes.c_size_t,
+    "observed": ctypes.c_size_t,
+    "unobserved": ctypes.c_size_t,
+    "count": ctypes.c_size_t,
+    "seed": ctypes.c_uint64,
+    "rounds": ctypes.c_uint64,
+    "largest": ctypes.POINTER(ctypes.c_double),
+}.items():
+    getattr(lib, f"dpa_canaries_{_name}").argtypes = [ctypes.c_void_p]
+    getattr(lib, f"dpa_canaries_{_name}").restype = _type
+
+
+def _opts(threads: int) -> _Opts:
+    opts = _Opts()
+    lib.dpa_canaries_opts_init(ctypes.byref(opts))
+    count = whole("threads", threads)
+    if count >= 1 << 32:
+        raise ValueError(f"threads: {threads} are too many")
+    opts.threads = count
+    return opts
+
+
+def _suffix(values: Numbers) -> str:
+    return "f32" if values.kind == "f" else "f64"
+
+
+class CanarySet:
+    """`count` random directions in R^dim that take part in the training, and `unobserved` more that never do.
+
+    Canary i depends on (seed, first + i) only: the training loop and the auditor make the same ones, on any machine,
+    and none is stored. One object per thread.
+
+    >>> canaries = CanarySet(dim=1000, count=8, seed=7, unobserved=4)
+    >>> update = [0.0] * 1000
+    >>> import array
+    >>> total = array.array("d", update)
+    >>> canaries.add_to(total, ids=[0, 1, 2], norm=5.0)
+    >>> cosines = canaries.cosines(total)
+    >>> len(cosines), min(cosines[:3]) > 0.5 > max(cosines[3:])
+    (12, True)
+    """
+
+    def __init__(
+        self, dim: int, count: int, seed: int = 1, *, unobserved: int = 0, first: int = 0, threads: int = 0
+    ) -> None:
+        opts = _opts(threads)
+        opts.dim, opts.observed = whole("dim", dim), whole("count", count)
+        opts.seed, opts.first = whole("seed", seed), whole("first", first)
+        opts.unobserved = whole("unobserved", unobserved)
+        self._handle = Handle(_free_canaries)
+        call("dpa_canaries_new", ctypes.byref(opts), ctypes.byref(self._handle.pointer))
+
+    @classmethod
+    def load(cls, path: Union[str, "os.PathLike[str]"], *, threads: int = 0) -> "CanarySet":
+        """Go on from a file that `save` wrote."""
+        made = cls.__new__(cls)
+        made._handle = Handle(_free_canaries)
+        name = text("path", os.fsdecode(os.fspath(path)))
+        call("dpa_canaries_load", name, ctypes.byref(_opts(threads)), ctypes.byref(made._handle.pointer))
+        return made
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Write the whole state (seed, sizes, rounds, largest cosines) as a small file with a checksum."""
+        call("dpa_canaries_save", self._handle.pointer, text("path", os.fsdecode(os.fspath(path))))
+
+    @property
+    def dim(self) -> int:
+        return int(lib.dpa_canaries_dim(self._handle.pointer))
+
+    @property
+    def count(self) -> int:
+        """Canaries that take part."""
+        return int(lib.dpa_canaries_observed(self._handle.pointer))
+
+    @property
+    def unobserved(self) -> int:
+        return int(lib.dpa_canaries_unobserved(self._handle.pointer))
+
+    @property
+    def seed(self) -> int:
+        return int(lib.dpa_canaries_seed(self._handle.pointer))
+
+    @property
+    def rounds(self) -> int:
+        return int(lib.dpa_canaries_rounds(self._handle.pointer))
+
+    def __len__(self) -> int:
+        """All canaries, the unobserved ones too."""
+        return int(lib.dpa_canaries_count(self._handle.pointer))
+
+    def __repr__(self) -> str:
+        return f"<dpaudit.CanarySet dim={self.dim} count={self.count} unobserved={self.unobserved} rounds={self.rounds}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a CanarySet lives in the library and cannot be pickled or copied; save() and load() it")
+
+    def vector(self, i: int, norm: float = 1.0, *, dtype: str = "float64") -> Any:
+        """Canary `i`, scaled to `norm`, as a new array."""
+        if dtype not in _KINDS:
+            raise ValueError(f"dtype: {dtype!r} is not float32 or float64")
+        made = empty(self.dim, _KINDS[dtype])
+        out = writable("out", made)
+        length = real("norm", norm)
+        call(f"dpa_canaries_make_{_suffix(out)}", self._handle.pointer, whole("i", i), length, out.address)
+        return made
+
+    def add_to(self, sum: Any, ids: Optional[Iterable[int]] = None, norm: float = 1.0) -> None:
+        """Add canaries `ids` (None: all that take part), each scaled to `norm`, to `sum`, in place."""
+        out = writable("sum", sum)
+        self._check_dim("sum", out)
+        everyone = len(self)
+        norms = (ctypes.c_double * everyone)()
+        length = real("norm", norm)
+        for i in range(self.count) if ids is None else ids:
+            index = whole("ids", i)
+            if index >= everyone:
+                raise ValueError(f"ids: {index} is not one of {everyone} canaries")
+            norms[index] += length
+        self._call(f"dpa_canaries_sum_{_suffix(out)}", norms, out.address, keep=(norms, out))
+
+    def cosines(self, model: Any, initial: Any = None) -> Any:
+        """Cosines of all canaries (those that take part first) with `model`, or with `model` minus `initial`."""
+        vectors = [self._vector("model", model), self._vector("initial", initial)]
+        made = empty(len(self))
+        out = writable("out", made)
+        pointers = [ctypes.byref(vector) if vector else None for vector, _ in vectors]
+        self._call("dpa_canaries_cosines", *pointers, out.address, keep=(vectors, out, made))
+        return made
+
+    def round(self, change: Any) -> None:
+        """One round of training changed the model by `change`: remember the largest cosine of every canary so far."""
+        vector, values = self._vector("change", change)
+        self._call("dpa_canaries_round", ctypes.byref(vector), keep=(vector, values))
+
+    @property
+    def largest(self) -> Any:
+        """The largest cosine of every canary over the rounds, as a new array; −inf before the first round."""
+        made, count = empty(len(self)), len(self)
+        out = writable("out", made)
+        ctypes.memmove(out.address, lib.dpa_canaries_largest(self._handle.pointer), 8 * count)
+        return made
+
+    def _call(self, name: str, *arguments: Any, keep: Any) -> None:
+        stop = Stop()
+        keep = (keep, self._handle)
+        call_interruptibly(stop, keep, name, self._handle.pointer, *arguments, ctypes.addressof(stop.progress))
+
+    def _check_dim(self, name: str, values: Numbers) -> None:
+        if values.count != self.dim:
+            raise ValueError(f"{name}: {values.count} numbers, but the canaries have dimension {self.dim}")
+
+    def _vector(self, name: str, values: Any) -> tuple[Optional[_Vector], Optional[Numbers]]:
+        if values is None:
+            return None, None
+        given = numbers(name, values, kinds="fd", flat=True)
+        self._check_dim(name, given)
+        at = (given.address, None) if given.kind == "f" else (None, given.address)
+        return _Vector(*at, given.count), given
