@@ -168,36 +168,47 @@ static double wall(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void *run_steps(void *trainer) {
-    steps(trainer, 60);
+typedef struct pair {
+    dpa_trainer *trainer;
+    double cpu; /* of this thread, for its steps */
+} pair;
+
+static void *run_steps(void *user) {
+    pair *p = user;
+    const double start = bench_cpu();
+    steps(p->trainer, 40);
+    p->cpu = bench_cpu() - start;
     return NULL;
 }
 
-/* Best of three: how much more two models on two threads get done than one on one. */
+/* How much more two models on two threads get done than one on one: by the clock, which needs two
+ * idle cores, and by the CPU time of the threads, which does not. Best of three. */
 static void two_models(const setting *s, const dpa_dataset *data) {
     dpa_model *model[2];
-    dpa_trainer *trainer[2];
+    pair p[2];
     for (int i = 0; i < 2; ++i) {
         model[i] = make_model(s);
-        trainer[i] = make_trainer(model[i], data, 1);
+        p[i].trainer = make_trainer(model[i], data, 1);
     }
-    double one = 1e300, two = 1e300;
+    double one = 1e300, two = 1e300, cpu_one = 1e300, cpu_two = 1e300;
     for (int round = 0; round < 3; ++round) {
         double start = wall();
-        (void)run_steps(trainer[0]);
+        (void)run_steps(&p[0]);
         one = fmin(one, wall() - start);
+        cpu_one = fmin(cpu_one, p[0].cpu);
         start = wall();
         pthread_t thread[2];
         for (int i = 0; i < 2; ++i)
-            if (pthread_create(&thread[i], NULL, run_steps, trainer[i]) != 0)
+            if (pthread_create(&thread[i], NULL, run_steps, &p[i]) != 0)
                 must(DPA_INTERNAL, "thread");
         for (int i = 0; i < 2; ++i) (void)pthread_join(thread[i], NULL);
         two = fmin(two, wall() - start);
+        cpu_two = fmin(cpu_two, fmax(p[0].cpu, p[1].cpu));
     }
-    (void)printf("%-52s %35.2f x one model (wall clock)\n", "  two models on two threads",
-                 2.0 * one / two);
+    (void)printf("%-52s %16s %10.2f x one model (%.2f x by the clock)\n",
+                 "  two models on two threads", "", 2.0 * cpu_one / cpu_two, 2.0 * one / two);
     for (int i = 0; i < 2; ++i) {
-        dpa_trainer_free(trainer[i]);
+        dpa_trainer_free(p[i].trainer);
         dpa_model_free(model[i]);
     }
 }

@@ -180,8 +180,10 @@ static void print_epoch(const session *s, double loss, double accuracy, size_t e
     const uint64_t per_epoch = dpa_trainer_epoch_steps(s->trainer);
     const double elapsed = now() - s->start;
     const double left = elapsed / (double)(done - s->first_step) * (double)(total - done);
-    (void)fprintf(stderr, "epoch %g of %g, %.3g examples/s, %.0f s left: loss %.4f, accuracy %.4f",
-                  (double)done / (double)per_epoch, (double)total / (double)per_epoch,
+    (void)fprintf(stderr,
+                  "epoch %llu of %llu, %.3g examples/s, %.0f s left: loss %.4f, accuracy %.4f",
+                  (unsigned long long)((done + per_epoch - 1) / per_epoch),
+                  (unsigned long long)((total + per_epoch - 1) / per_epoch),
                   (double)examples / elapsed, left, loss, accuracy);
     if (!isnan(s->last_heldout)) (void)fprintf(stderr, ", held out %.4f", s->last_heldout);
     if (s->has_epsilon)

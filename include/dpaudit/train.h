@@ -191,7 +191,7 @@ typedef struct dpa_train_opts {
     double average_decay;    /* d of the EMA (0.999) */
     uint64_t average_from;   /* first step of the mean (0) */
 
-    size_t chunk;             /* rows that go through the network at a time; bounds memory (512) */
+    size_t chunk;             /* rows that go through the network at a time; 0: by the cache (0) */
     const dpa_dataset *extra; /* rows that only the sample hook can put in; NULL: none */
     dpa_train_hooks hooks;
 } dpa_train_opts;

@@ -108,8 +108,7 @@ static dpa_status run_chunk(dpa_trainer *t, const dpa__groups *groups, dpa__tall
     tally->rows += rows;
     dpa__net_backward(t->net, rows);
     DPA_TRY(clip_factors(t, groups, tally, err));
-    dpa__net_scale(t->net, groups, t->factor);
-    dpa__net_gradient(t->net, rows, t->sum);
+    dpa__net_weighted_sum(t->net, groups, t->factor, isfinite(t->opts.clip), t->sum);
     return DPA_OK;
 }
 

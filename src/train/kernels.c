@@ -86,6 +86,34 @@ void dpa__dot_bounded(const float *a, const float *b, size_t count, double *sum,
 }
 
 DPA_CLONES
+void dpa__column_sums(const float *a, const float *b, size_t rows, size_t width, double *sum,
+                      double *product) {
+    memset(sum, 0, width * sizeof *sum);
+    memset(product, 0, width * sizeof *product);
+    for (size_t r = 0; r < rows; ++r, a += width, b += width)
+        for (size_t c = 0; c < width; ++c) {
+            sum[c] += (double)a[c];
+            product[c] += (double)a[c] * (double)b[c];
+        }
+}
+
+DPA_CLONES
+void dpa__normalise(const float *x, size_t rows, size_t width, const float *mean,
+                    const float *scale, const float *shift, float *y) {
+    for (size_t r = 0; r < rows; ++r, x += width, y += width)
+        for (size_t c = 0; c < width; ++c) y[c] = (x[c] - mean[c]) * scale[c] + shift[c];
+}
+
+DPA_CLONES
+void dpa__normalise_back(const float *x, const float *dy, size_t rows, size_t width,
+                         const float *mean, const float *scale, const float *slope,
+                         const float *shift, float *dx) {
+    for (size_t r = 0; r < rows; ++r, x += width, dy += width, dx += width)
+        for (size_t c = 0; c < width; ++c)
+            dx[c] = dy[c] * scale[c] - (x[c] - mean[c]) * slope[c] - shift[c];
+}
+
+DPA_CLONES
 void dpa__sgd(const dpa__update *u, const float *sum, float *velocity, float *theta, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         const float g = sum[i] * u->scale + u->decay * theta[i];

@@ -21,6 +21,17 @@ double dpa__dot(const float *x, const float *y, size_t count);
 /* Σ a·b and Σ |a·b|: the second bounds the rounding of the first. */
 void dpa__dot_bounded(const float *a, const float *b, size_t count, double *sum, double *absolute);
 
+/* By column of [rows × width]: sum = Σ a, product = Σ a·b, in double precision. */
+void dpa__column_sums(const float *a, const float *b, size_t rows, size_t width, double *sum,
+                      double *product);
+/* By column: y = (x − mean)·scale + shift. */
+void dpa__normalise(const float *x, size_t rows, size_t width, const float *mean,
+                    const float *scale, const float *shift, float *y);
+/* By column: dx = dy·scale − (x − mean)·slope − shift. */
+void dpa__normalise_back(const float *x, const float *dy, size_t rows, size_t width,
+                         const float *mean, const float *scale, const float *slope,
+                         const float *shift, float *dx);
+
 /* One update of the weights: g = sum·scale + decay·θ; v = momentum·v + g; θ −= rate·v. */
 typedef struct dpa__update {
     float scale, decay, momentum, rate;

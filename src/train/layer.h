@@ -6,7 +6,8 @@
  * Back-propagation is cut in two: `backward` only moves the deltas (∂loss/∂output) to the layer
  * below; what a delta means for the weights is asked afterwards, first as a norm for each group of
  * rows, then, with the deltas scaled by the clip factors, as a sum. No gradient of a single
- * example is kept: memory does not grow with batch × weights. */
+ * example is kept but those of small convolutions within a chunk (train/net.c), where writing them
+ * out is cheaper than making them twice: memory does not grow with batch × weights. */
 #ifndef DPA_TRAIN_LAYER_H
 #define DPA_TRAIN_LAYER_H
 
@@ -25,6 +26,7 @@ typedef struct dpa__groups {
 typedef struct dpa__layer_type {
     const char *name;
     int in_place; /* the output overwrites the input */
+    int keeps;    /* norms can write out the gradients of groups, when there is room */
     /* Floats of scratch that the calls need when a group has at most `group` rows; NULL: none. */
     size_t (*scratch)(const dpa__layer *layer, size_t group);
     void (*forward)(const dpa__layer *layer, const float *weights, const float *x, float *y,
@@ -33,9 +35,10 @@ typedef struct dpa__layer_type {
     void (*backward)(const dpa__layer *layer, const float *weights, const float *x, const float *y,
                      const float *dy, float *dx, size_t rows, float *scratch);
     /* norm2[g] += ‖Σ of the gradients of the rows of group g‖², never below the truth by more than
-     * single-precision rounding; and grad += Σ over all rows. NULL when there are no weights. */
+     * single-precision rounding; and grad += Σ over all rows. NULL when there are no weights.
+     * kept [groups × weights], unless NULL: gets the gradients themselves. */
     void (*norms)(const dpa__layer *layer, const float *x, const float *dy,
-                  const dpa__groups *groups, double *norm2, float *scratch);
+                  const dpa__groups *groups, double *norm2, float *kept, float *scratch);
     void (*gradient)(const dpa__layer *layer, const float *x, const float *dy, size_t rows,
                      float *grad, float *scratch);
 } dpa__layer_type;

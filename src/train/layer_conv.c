@@ -152,28 +152,29 @@ static void gradient(const dpa__layer *layer, const float *x, const float *dy, s
                   grad + layer->out.channels * (size_t)depth);
 }
 
-/* One example: whichever of the Gram form and the product is cheaper. Several: their gradient in a
- * buffer that is used again for every group. */
+/* Gradients that are kept are made once, here. Else, for one example, whichever of the Gram form
+ * and the product is cheaper; for several, their gradient in a buffer that is used again. */
 static void norms(const dpa__layer *layer, const float *x, const float *dy,
-                  const dpa__groups *groups, double *norm2, float *scratch) {
-    const size_t positions = positions_of(layer), depth = depth_of(layer);
-    const size_t width = layer->out.channels;
+                  const dpa__groups *groups, double *norm2, float *kept, float *scratch) {
     float *buffer = buffer_in(layer, scratch);
     for (size_t g = 0; g < groups->count; ++g) {
         const size_t first = groups->start[g], rows = groups->start[g + 1] - first;
         const float *xs = x + first * layer->in_size, *dys = dy + first * layer->out_size;
-        if (rows == 1) {
+        if (rows == 1 && kept == NULL) {
             const float *patches = make_patches(layer, xs, 1, scratch);
-            norm2[g] += dpa__gradient_norm2(patches, dys, positions, depth, width, buffer);
+            norm2[g] += dpa__gradient_norm2(patches, dys, positions_of(layer), depth_of(layer),
+                                            layer->out.channels, buffer);
         } else {
-            memset(buffer, 0, layer->weights * sizeof *buffer);
-            gradient(layer, xs, dys, rows, buffer, scratch);
-            norm2[g] += dpa__sum_squares(buffer, layer->weights);
+            float *grad = kept != NULL ? kept + g * layer->weights : buffer;
+            memset(grad, 0, layer->weights * sizeof *grad);
+            gradient(layer, xs, dys, rows, grad, scratch);
+            norm2[g] += dpa__sum_squares(grad, layer->weights);
         }
     }
 }
 
 const dpa__layer_type dpa__layer_conv = {.name = "conv",
+                                         .keeps = 1,
                                          .scratch = scratch_size,
                                          .forward = forward,
                                          .backward = backward,

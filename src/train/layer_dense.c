@@ -79,7 +79,8 @@ static void backward(const dpa__layer *layer, const float *weights, const float 
 }
 
 static void norms(const dpa__layer *layer, const float *x, const float *dy,
-                  const dpa__groups *groups, double *norm2, float *scratch) {
+                  const dpa__groups *groups, double *norm2, float *kept, float *scratch) {
+    (void)kept;
     for (size_t g = 0; g < groups->count; ++g) {
         const size_t first = groups->start[g], rows = groups->start[g + 1] - first;
         norm2[g] += dpa__gradient_norm2(x + first * layer->in_size, dy + first * layer->out_size,

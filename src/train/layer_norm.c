@@ -2,115 +2,140 @@
 /* Group normalisation (Wu & He 2018): within one example, the channels of a group are brought to
  * mean 0 and variance 1 over all positions; then y = γ·x̂ + β by channel. No statistic crosses
  * examples, so that clipping one example bounds what it can do (batch normalisation would not).
- * Weights γ [channels], then β [channels]. */
+ * Weights γ [channels], then β [channels].
+ *
+ * Everything is one pass of column sums in double precision, Σx, Σx² and Σdy, Σdy·x, and one pass
+ * over the elements. */
 #include <math.h>
 #include <string.h>
 
 #include "train/kernels.h"
 #include "train/layer.h"
 
-typedef struct moments {
-    float mean, inverse; /* 1/√(variance + 1e-5) */
-} moments;
+/* Scratch of one example, by channel. */
+typedef struct columns {
+    double *sum, *product; /* Σx and Σx², later Σdy and Σdy·x */
+    float *mean, *inverse; /* of the channel's group; inverse = 1/√(variance + 1e-5) */
+    float *a, *b, *c;      /* coefficients of the elementwise pass */
+} columns;
 
-/* x: one example [positions × channels]; channels [first, first + width) of it. */
-static moments moments_of(const float *x, size_t positions, size_t channels, size_t first,
-                          size_t width) {
-    double sum = 0.0, squares = 0.0;
-    for (size_t p = 0; p < positions; ++p)
-        for (size_t c = first; c < first + width; ++c) sum += (double)x[p * channels + c];
-    const double count = (double)(positions * width), mean = sum / count;
-    for (size_t p = 0; p < positions; ++p)
+enum { DOUBLES = 2, FLOATS = 5 };
+
+static columns cut(const dpa__layer *layer, float *scratch) {
+    const size_t n = layer->in.channels;
+    double *d = (double *)(void *)scratch; /* aligned to 64 bytes */
+    float *f = (float *)(void *)(d + DOUBLES * n);
+    return (columns){d, d + n, f, f + n, f + 2 * n, f + 3 * n, f + 4 * n};
+}
+
+static size_t scratch_size(const dpa__layer *layer, size_t group) {
+    (void)group;
+    return (2 * DOUBLES + FLOATS) * layer->in.channels + layer->weights;
+}
+
+static size_t positions_of(const dpa__layer *layer) {
+    return layer->in.height * layer->in.width;
+}
+
+/* Numbers in one group of one example. */
+static double group_count(const dpa__layer *layer) {
+    return (double)(layer->in_size / layer->channel_groups);
+}
+
+static void moments(const dpa__layer *layer, const float *x, const columns *k) {
+    const size_t channels = layer->in.channels, width = channels / layer->channel_groups;
+    dpa__column_sums(x, x, positions_of(layer), channels, k->sum, k->product);
+    for (size_t first = 0; first < channels; first += width) {
+        double sum = 0.0, squares = 0.0;
         for (size_t c = first; c < first + width; ++c) {
-            const double d = (double)x[p * channels + c] - mean;
-            squares += d * d;
+            sum += k->sum[c];
+            squares += k->product[c];
         }
-    return (moments){(float)mean, (float)(1.0 / sqrt(squares / count + 1e-5))};
+        const double mean = sum / group_count(layer);
+        const double variance = fmax(squares / group_count(layer) - mean * mean, 0.0);
+        for (size_t c = first; c < first + width; ++c) {
+            k->mean[c] = (float)mean;
+            k->inverse[c] = (float)(1.0 / sqrt(variance + 1e-5));
+        }
+    }
 }
 
 static void forward(const dpa__layer *layer, const float *weights, const float *x, float *y,
                     size_t rows, float *scratch) {
-    (void)scratch;
-    const size_t channels = layer->in.channels, positions = layer->in_size / channels;
-    const size_t width = channels / layer->channel_groups;
-    const float *gamma = weights, *beta = weights + channels;
-    for (size_t r = 0; r < rows; ++r, x += layer->in_size, y += layer->in_size)
-        for (size_t first = 0; first < channels; first += width) {
-            const moments m = moments_of(x, positions, channels, first, width);
-            for (size_t p = 0; p < positions; ++p)
-                for (size_t c = first; c < first + width; ++c)
-                    y[p * channels + c] =
-                        gamma[c] * (x[p * channels + c] - m.mean) * m.inverse + beta[c];
-        }
+    const columns k = cut(layer, scratch);
+    const size_t channels = layer->in.channels;
+    for (size_t r = 0; r < rows; ++r, x += layer->in_size, y += layer->in_size) {
+        moments(layer, x, &k);
+        for (size_t c = 0; c < channels; ++c) k.a[c] = weights[c] * k.inverse[c];
+        dpa__normalise(x, positions_of(layer), channels, k.mean, k.a, weights + channels, y);
+    }
 }
 
-/* With e = γ·dy: dx = (e − mean(e) − x̂·mean(e·x̂))/√(variance). */
-static void backward_one(const float *gamma, const float *x, const float *dy, float *dx,
-                         size_t positions, size_t channels, size_t first, size_t width) {
-    const moments m = moments_of(x, positions, channels, first, width);
-    double sum = 0.0, product = 0.0;
-    for (size_t p = 0; p < positions; ++p)
+/* Σ dy and Σ dy·x̂ by channel: what γ and β get, and what the deltas need. */
+static void delta_sums(const dpa__layer *layer, const float *x, const float *dy, const columns *k) {
+    moments(layer, x, k);
+    dpa__column_sums(dy, x, positions_of(layer), layer->in.channels, k->sum, k->product);
+    for (size_t c = 0; c < layer->in.channels; ++c)
+        k->product[c] = (k->product[c] - (double)k->mean[c] * k->sum[c]) * (double)k->inverse[c];
+}
+
+/* With e = γ·dy: dx = (e − mean(e) − x̂·mean(e·x̂))·inverse. */
+static void backward_one(const dpa__layer *layer, const float *gamma, const float *x,
+                         const float *dy, float *dx, const columns *k) {
+    const size_t channels = layer->in.channels, width = channels / layer->channel_groups;
+    delta_sums(layer, x, dy, k);
+    for (size_t first = 0; first < channels; first += width) {
+        double sum = 0.0, product = 0.0;
         for (size_t c = first; c < first + width; ++c) {
-            const size_t i = p * channels + c;
-            const double e = (double)(gamma[c] * dy[i]);
-            sum += e;
-            product += e * (double)((x[i] - m.mean) * m.inverse);
+            sum += (double)gamma[c] * k->sum[c];
+            product += (double)gamma[c] * k->product[c];
         }
-    const double count = (double)(positions * width);
-    const float mean = (float)(sum / count), slope = (float)(product / count);
-    for (size_t p = 0; p < positions; ++p)
+        const double inverse = (double)k->inverse[first];
         for (size_t c = first; c < first + width; ++c) {
-            const size_t i = p * channels + c;
-            const float hat = (x[i] - m.mean) * m.inverse;
-            dx[i] = (gamma[c] * dy[i] - mean - hat * slope) * m.inverse;
+            k->a[c] = gamma[c] * k->inverse[c];
+            k->b[c] = (float)(product / group_count(layer) * inverse * inverse);
+            k->c[c] = (float)(sum / group_count(layer) * inverse);
         }
+    }
+    dpa__normalise_back(x, dy, positions_of(layer), channels, k->mean, k->a, k->b, k->c, dx);
 }
 
 static void backward(const dpa__layer *layer, const float *weights, const float *x, const float *y,
                      const float *dy, float *dx, size_t rows, float *scratch) {
-    (void)y, (void)scratch;
+    (void)y;
     if (dx == NULL) return;
-    const size_t channels = layer->in.channels, positions = layer->in_size / channels;
-    const size_t width = channels / layer->channel_groups;
+    const columns k = cut(layer, scratch);
     for (size_t r = 0; r < rows; ++r)
-        for (size_t first = 0; first < channels; first += width)
-            backward_one(weights, x + r * layer->in_size, dy + r * layer->in_size,
-                         dx + r * layer->in_size, positions, channels, first, width);
+        backward_one(layer, weights, x + r * layer->in_size, dy + r * layer->in_size,
+                     dx + r * layer->in_size, &k);
 }
 
 /* γ: Σ dy·x̂; β: Σ dy. */
 static void gradient(const dpa__layer *layer, const float *x, const float *dy, size_t rows,
                      float *grad, float *scratch) {
-    (void)scratch;
-    const size_t channels = layer->in.channels, positions = layer->in_size / channels;
-    const size_t width = channels / layer->channel_groups;
-    for (size_t r = 0; r < rows; ++r, x += layer->in_size, dy += layer->in_size)
-        for (size_t first = 0; first < channels; first += width) {
-            const moments m = moments_of(x, positions, channels, first, width);
-            for (size_t p = 0; p < positions; ++p)
-                for (size_t c = first; c < first + width; ++c) {
-                    const size_t i = p * channels + c;
-                    grad[c] += dy[i] * (x[i] - m.mean) * m.inverse;
-                    grad[channels + c] += dy[i];
-                }
+    const columns k = cut(layer, scratch);
+    const size_t channels = layer->in.channels;
+    for (size_t r = 0; r < rows; ++r, x += layer->in_size, dy += layer->in_size) {
+        delta_sums(layer, x, dy, &k);
+        for (size_t c = 0; c < channels; ++c) {
+            grad[c] += (float)k.product[c];
+            grad[channels + c] += (float)k.sum[c];
         }
+    }
 }
 
 /* The gradient of a group is 2·channels numbers: small enough to write out. */
 static void norms(const dpa__layer *layer, const float *x, const float *dy,
-                  const dpa__groups *groups, double *norm2, float *scratch) {
+                  const dpa__groups *groups, double *norm2, float *kept, float *scratch) {
+    (void)kept;
+    float *buffer = scratch + (2 * DOUBLES + FLOATS) * layer->in.channels;
     for (size_t g = 0; g < groups->count; ++g) {
         const size_t first = groups->start[g], rows = groups->start[g + 1] - first;
-        memset(scratch, 0, layer->weights * sizeof *scratch);
-        gradient(layer, x + first * layer->in_size, dy + first * layer->in_size, rows, scratch,
-                 NULL);
-        norm2[g] += dpa__sum_squares(scratch, layer->weights);
+        memset(buffer, 0, layer->weights * sizeof *buffer);
+        gradient(layer, x + first * layer->in_size, dy + first * layer->in_size, rows, buffer,
+                 scratch);
+        norm2[g] += dpa__sum_squares(buffer, layer->weights);
     }
-}
-
-static size_t scratch_size(const dpa__layer *layer, size_t group) {
-    (void)group;
-    return layer->weights;
 }
 
 const dpa__layer_type dpa__layer_norm = {.name = "norm",

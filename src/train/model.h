@@ -23,6 +23,7 @@ typedef struct dpa__net {
     const dpa_model *model;
     size_t rows;
     float **value, **delta;
+    float **kept; /* gradients of groups, of layers that keep them; else NULL */
     float *scratch;
     float *arena;
 } dpa__net;
@@ -40,9 +41,11 @@ void dpa__net_forward(dpa__net *net, size_t rows);
 void dpa__net_backward(dpa__net *net, size_t rows);
 /* norm2[g] = ‖gradient of group g‖² (of the sum over its rows). */
 void dpa__net_norms(dpa__net *net, const dpa__groups *groups, double *norm2);
-/* Multiplies the deltas of the rows of group g by factor[g]. */
-void dpa__net_scale(dpa__net *net, const dpa__groups *groups, const float *factor);
-void dpa__net_gradient(dpa__net *net, size_t rows, float *sum); /* sum += */
+/* sum += Σ factor[g]·gradient of group g. Changes the deltas. With `after_norms`, what the norms
+ * have kept is used. */
+void dpa__net_weighted_sum(dpa__net *net, const dpa__groups *groups, const float *factor,
+                           int after_norms, float *sum);
+void dpa__net_gradient(dpa__net *net, size_t rows, float *sum); /* sum += Σ over the rows */
 
 /* Outputs [rows × outputs] and labels to losses [rows] and, unless NULL, deltas. Returns how many
  * rows are classified as labelled. */

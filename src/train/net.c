@@ -10,6 +10,8 @@
 #include "train/kernels.h"
 #include "train/model.h"
 
+/* Gradients of groups are kept up to this many floats a layer (4 MB). */
+enum { KEEP_FLOATS = 1 << 20 };
 enum { ALIGN = 64, ALIGN_FLOATS = ALIGN / (int)sizeof(float) };
 
 static size_t aligned(size_t floats) {
@@ -31,6 +33,11 @@ static size_t cut(dpa__net *net, size_t group, dpa__net_use use, float *arena) {
             net->delta[l] = !has_delta ? NULL : shares ? net->delta[l - 1] : arena + used + floats;
         }
         if (!shares) used += has_delta ? 2 * floats : floats;
+        if (below != NULL && below->type->keeps && has_delta &&
+            net->rows <= KEEP_FLOATS / below->weights) {
+            if (arena != NULL) net->kept[l - 1] = arena + used;
+            used += aligned(net->rows * below->weights);
+        }
         if (below != NULL && below->type->scratch != NULL) {
             const size_t need = below->type->scratch(below, group);
             if (need > scratch) scratch = need;
@@ -54,7 +61,8 @@ dpa_status dpa__net_new(const dpa_model *model, size_t rows, size_t group, dpa__
     net->rows = rows;
     net->value = dpa__calloc(model->layer_count + 1, sizeof(float *), err);
     net->delta = dpa__calloc(model->layer_count + 1, sizeof(float *), err);
-    if (net->value != NULL && net->delta != NULL) {
+    net->kept = dpa__calloc(model->layer_count + 1, sizeof(float *), err);
+    if (net->value != NULL && net->delta != NULL && net->kept != NULL) {
         const size_t floats = cut(net, group, use, NULL);
         net->arena = dpa__malloc(floats + ALIGN_FLOATS, sizeof(float), err);
     }
@@ -73,6 +81,7 @@ void dpa__net_free(dpa__net *net) {
     free(net->arena);
     free(net->value);
     free(net->delta);
+    free(net->kept);
     free(net);
 }
 
@@ -101,20 +110,35 @@ void dpa__net_norms(dpa__net *net, const dpa__groups *groups, double *norm2) {
     for (size_t l = 0; l < model->layer_count; ++l) {
         const dpa__layer *layer = &model->layer[l];
         if (layer->type->norms != NULL)
-            layer->type->norms(layer, net->value[l], net->delta[l + 1], groups, norm2,
+            layer->type->norms(layer, net->value[l], net->delta[l + 1], groups, norm2, net->kept[l],
                                net->scratch);
     }
 }
 
-void dpa__net_scale(dpa__net *net, const dpa__groups *groups, const float *factor) {
+/* factor[g] times the deltas of group g. */
+static void scale_deltas(const dpa__layer *layer, const dpa__groups *groups, const float *factor,
+                         float *delta) {
+    for (size_t g = 0; g < groups->count; ++g)
+        if (factor[g] != 1.0F)
+            dpa__scale(delta + groups->start[g] * layer->out_size,
+                       (groups->start[g + 1] - groups->start[g]) * layer->out_size, factor[g]);
+}
+
+void dpa__net_weighted_sum(dpa__net *net, const dpa__groups *groups, const float *factor,
+                           int after_norms, float *sum) {
     const dpa_model *model = net->model;
     for (size_t l = 0; l < model->layer_count; ++l) {
         const dpa__layer *layer = &model->layer[l];
         if (layer->type->gradient == NULL) continue;
-        for (size_t g = 0; g < groups->count; ++g)
-            if (factor[g] != 1.0F)
-                dpa__scale(net->delta[l + 1] + groups->start[g] * layer->out_size,
-                           (groups->start[g + 1] - groups->start[g]) * layer->out_size, factor[g]);
+        if (after_norms && net->kept[l] != NULL) {
+            const int n = (int)layer->weights;
+            cblas_sgemv(CblasRowMajor, CblasTrans, (int)groups->count, n, 1.0F, net->kept[l], n,
+                        factor, 1, 1.0F, sum + layer->offset, 1);
+            continue;
+        }
+        scale_deltas(layer, groups, factor, net->delta[l + 1]);
+        layer->type->gradient(layer, net->value[l], net->delta[l + 1], groups->start[groups->count],
+                              sum + layer->offset, net->scratch);
     }
 }
 

@@ -21,8 +21,7 @@ void dpa_train_opts_init(dpa_train_opts *opts) {
                              .clip = (double)INFINITY,
                              .microbatch = 1,
                              .augment = 1,
-                             .average_decay = 0.999,
-                             .chunk = 512};
+                             .average_decay = 0.999};
 }
 
 /* Finite and in [low, high]. */
@@ -66,18 +65,30 @@ static dpa_status check(const dpa_train_opts *o, dpa_error *err) {
     if (!(o->average_decay >= 0.0 && o->average_decay < 1.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "averaging decay %g: expected 0 up to less than 1",
                          o->average_decay);
-    if (o->chunk < 1 || o->chunk > 1U << 20)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "chunk of %zu rows: expected 1 to 2^20", o->chunk);
+    if (o->chunk > 1U << 20)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "chunk of %zu rows: expected at most 2^20",
+                         o->chunk);
     if (o->shift > 1000)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "shift by %zu pixels: expected at most 1000",
                          o->shift);
     return DPA_OK;
 }
 
+/* Rows whose values and deltas fit a cache of 2 MB, 8 to 128: more than 128 make no product faster,
+ * and less than 8 make the dense ones slow. */
+static size_t automatic_chunk(const dpa_model *model) {
+    size_t floats = dpa__shape_size(model->input);
+    for (size_t l = 0; l < model->layer_count; ++l)
+        if (!model->layer[l].type->in_place) floats += 2 * model->layer[l].out_size;
+    const size_t rows = (2U << 20) / sizeof(float) / floats;
+    return rows < 8 ? 8 : rows > 128 ? 128 : rows;
+}
+
 static dpa_status allocate(dpa_trainer *t, dpa_error *err) {
     const size_t size = t->model->size, group = t->opts.microbatch * t->opts.augment;
     t->capacity = t->sampler.members + (t->opts.extra != NULL ? t->opts.extra->rows : 0);
-    t->chunk = t->opts.chunk > group ? t->opts.chunk : group;
+    t->chunk = t->opts.chunk > 0 ? t->opts.chunk : automatic_chunk(t->model);
+    if (t->chunk < group) t->chunk = group;
     t->sum = dpa__calloc(size, sizeof(float), err);
     t->velocity = dpa__calloc(size, sizeof(float), err);
     t->rows = DPA_NEW_ARRAY(size_t, t->capacity, err);

@@ -122,9 +122,10 @@ static void test_gradients(void **state) {
 
 /* Groups of one, two and three rows: the norm of the summed gradient, from gradients written out
  * one row at a time. */
-static void check_norms(const sample_case *c, size_t group) {
+static void check_norms(const sample_case *c, size_t group, int keeps) {
     fixture f;
     set_up(&f, c, group);
+    for (size_t l = 0; !keeps && l < f.model->layer_count; ++l) f.net->kept[l] = NULL;
     size_t start[ROWS + 1];
     const size_t count = ROWS / group;
     for (size_t g = 0; g <= count; ++g) start[g] = g * group;
@@ -153,7 +154,10 @@ static void check_norms(const sample_case *c, size_t group) {
 static void test_norms(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i)
-        for (size_t group = 1; group <= 3; ++group) check_norms(&cases[i], group);
+        for (size_t group = 1; group <= 3; ++group) {
+            check_norms(&cases[i], group, 0);
+            check_norms(&cases[i], group, 1);
+        }
 }
 
 static void test_kernels(void **state) {
