@@ -74,6 +74,8 @@ const command command_one_run = {
         "number of guesses must be fixed before looking; auto splits the error over a fixed grid "
         "of counts, max takes the best count and is marked as optimistic.",
     .examples = "dpaudit one-run --canaries 100000 --guesses 1500 --correct 1429\n"
+                "dpaudit one-run one-run.csv\n"
+                "dpaudit one-run one-run.csv --guesses 200 --family gaussian --claim-sigma 1\n"
                 "dpaudit one-run --canaries 500 --guesses 500 --correct 480 --options 50 "
                 "--confidence 0.99\n"
                 "dpaudit one-run --canaries 1000 --guesses 100 --correct 98 --claim-epsilon 1\n"
