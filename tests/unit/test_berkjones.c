@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The level of the Berk–Jones band: printed values, a direct integral for small n, and the table
+ * against the recursion. */
+#include "check.h"
+
+#include "estimate/berkjones.h"
+#include "math/dist.h"
+
+static double crossing(size_t n, double gamma) {
+    double out = NAN;
+    assert_ok(dpa__berkjones_crossing(n, gamma, &out, NULL));
+    return out;
+}
+
+/* Steck-like formula by hand: for two points, Pr[U_(1) ≥ a, U_(2) ≥ b] = (1−a)² − (b−a)². */
+static void two_points(void **state) {
+    (void)state;
+    for (double gamma = 1e-6; gamma < 0.5; gamma *= 3) {
+        const double a = dpa__beta_quantile(gamma, 1, 2, DPA_LOWER);
+        const double b = dpa__beta_quantile(gamma, 2, 1, DPA_LOWER);
+        assert_absolute(crossing(2, gamma), 1 - ((1 - a) * (1 - a) - (b - a) * (b - a)), 1e-14);
+    }
+    assert_relative(crossing(1, 0.125), 0.125, 1e-14);
+}
+
+/* Pr[U_(i) ≥ a_i for all i] = n!·∫…∫ over a_i ≤ u_1 < … < u_n ≤ 1, by polynomial integration from
+ * the inside: an algorithm of its own, good for small n (its terms alternate). */
+static double stay_by_polynomials(size_t n, double gamma) {
+    double c[16] = {1}; /* Q(u) = Σ c_k u^k: the integral over u_1 < … < u_i < u */
+    double factorial = 1;
+    for (size_t i = 1; i <= n; ++i) {
+        const double a = dpa__beta_quantile(gamma, (double)i, (double)(n - i) + 1, DPA_LOWER);
+        double at_a = 0;
+        for (size_t k = i; k > 0; --k) c[k] = c[k - 1] / (double)k;
+        for (size_t k = i; k > 0; --k) at_a = (at_a + c[k]) * a;
+        c[0] = -at_a;
+        factorial *= (double)i;
+    }
+    double sum = 0;
+    for (size_t k = 0; k <= n; ++k) sum += c[k];
+    return factorial * sum;
+}
+
+static void small_samples(void **state) {
+    (void)state;
+    for (size_t n = 1; n <= 10; ++n)
+        for (double gamma = 1e-3; gamma < 0.3; gamma *= 2)
+            assert_absolute(crossing(n, gamma), 1 - stay_by_polynomials(n, gamma), 1e-9);
+}
+
+static void printed_levels(void **state) {
+    (void)state;
+    static const struct {
+        size_t n;
+        double gamma, digits;
+    } known[] = {{10, 0.00794338, 5e-9},
+                 {100, 0.00246093, 6e-9},
+                 {1000, 0.00121695, 6e-9},
+                 {4000, 0.000901601, 6e-10}};
+    for (size_t i = 0; i < 4; ++i) {
+        double gamma;
+        assert_ok(dpa__berkjones_exact(known[i].n, 0.05, &gamma, NULL));
+        assert_absolute(gamma, known[i].gamma, known[i].digits);
+    }
+}
+
+/* Safe: never above the exact level; useful: within three percent of it. Off the grid in n and p.
+ */
+static void table_is_safe(void **state) {
+    (void)state;
+    static const size_t sizes[] = {201, 333, 1000, 2601, 5000};
+    static const double levels[] = {0.2, 0.05, 0.0253, 0.01, 1e-4};
+    for (size_t i = 0; i < 5; ++i)
+        for (size_t j = 0; j < 5; ++j) {
+            double exact, quick;
+            dpa__berkjones_how how;
+            assert_ok(dpa__berkjones_exact(sizes[i], levels[j], &exact, NULL));
+            assert_ok(dpa__berkjones_level(sizes[i], levels[j], &quick, &how, NULL));
+            assert_int_equal(how, DPA__BERKJONES_TABLE);
+            assert_between(quick / exact, 0.97, 1.0);
+        }
+}
+
+/* One evaluation of the recursion past the last row: the crossing at the extrapolated level is
+ * below the level that was asked for. */
+static void extrapolation_is_safe(void **state) {
+    (void)state;
+    double gamma, before = 1;
+    dpa__berkjones_how how;
+    assert_ok(dpa__berkjones_level(150000, 0.05, &gamma, &how, NULL));
+    assert_int_equal(how, DPA__BERKJONES_EXTRAPOLATED);
+    assert_between(crossing(150000, gamma), 0.05 * 0.94, 0.05);
+    /* falls in n up to ten million and beyond */
+    for (size_t n = 100; n < 40000000; n = n * 5 / 4) {
+        assert_ok(dpa__berkjones_level(n, 0.0253, &gamma, &how, NULL));
+        assert_true(gamma < before * 1.02);
+        assert_true(gamma > 0.0253 / (double)n);
+        before = gamma;
+    }
+    /* outside the table: the union bound */
+    assert_ok(dpa__berkjones_level(5000, 1e-12, &gamma, &how, NULL));
+    assert_int_equal(how, DPA__BERKJONES_UNION);
+    assert_relative(gamma, 1e-12 / 5000, 1e-12);
+    assert_int_equal(dpa__berkjones_level(0, 0.05, &gamma, &how, NULL), DPA_INTERNAL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_points),
+        cmocka_unit_test(small_samples),
+        cmocka_unit_test(printed_levels),
+        cmocka_unit_test(table_is_safe),
+        cmocka_unit_test(extrapolation_is_safe),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
