@@ -76,18 +76,21 @@ static double newton(const search *s, double *slope) {
     return NAN;
 }
 
-/* One exact evaluation and a last Newton step from `t`: 0 when it was too far away for that. */
+/* Exact evaluations and last Newton steps from `t`, as a rule one: 0 when it was too far away. */
 static int polish(const search *s, double slope, double *t, double *error) {
-    dpa__mass mass;
-    if (dpa__posterior_mass(s->posterior, s->model, *t, &mass, NULL) != DPA_OK) return 0;
-    const double z = dpa__norm_quantile(mass.value, DPA_LOWER);
-    const double step = (z - s->level) / slope;
-    if (!(fabs(z - s->level) < 1e-5 && fabs(step) < 1e-2 * *t)) return 0;
-    *t -= step;
-    /* the slope is that of the last quick step, less than 0.003 deviations away */
-    *error =
-        (mass.error + 1e-15) / (slope * exp(dpa__norm_log_pdf(z))) + 1e-15 * *t + 3e-3 * fabs(step);
-    return 1;
+    for (int i = 0; i < 4; ++i) {
+        dpa__mass mass;
+        if (dpa__posterior_mass(s->posterior, s->model, *t, &mass, NULL) != DPA_OK) return 0;
+        const double z = dpa__norm_quantile(mass.value, DPA_LOWER);
+        const double step = (z - s->level) / slope;
+        if (!(fabs(z - s->level) < 1e-4 && fabs(step) < 1e-2 * *t)) return 0;
+        *t -= step;
+        /* the slope is that of the last quick step, less than 0.003 deviations away */
+        const double left = 3e-3 * fabs(step);
+        *error = (mass.error + 1e-15) / (slope * exp(dpa__norm_log_pdf(z))) + 1e-15 * *t + left;
+        if (left < 1e-10) return 1;
+    }
+    return 0;
 }
 
 static dpa_status by_bracket(search *s, double p, double *t, double *error, dpa_error *err) {

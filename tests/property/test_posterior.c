@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The joint posterior against slow, independent computations: quantiles by mpmath in 22 digits, F
+ * by a double integral in another parametrisation, the density by differences; to 10⁹ runs a class,
+ * zero counts, δ from 0 to 0.5. */
+#include "check.h"
+
+#include "dpaudit/rng.h"
+#include "estimate/posterior.h"
+#include "math/dist.h"
+#include "math/quad.h"
+
+/* Made by tests/property/posterior.py. */
+static const struct {
+    dpa_counts counts;
+    double delta, p, epsilon;
+} known[] = {
+    {{0, 50, 0, 50}, 0, 0.05, 4.194052335809073},
+    {{0, 1000, 0, 1000}, 1e-5, 0.05, 7.207210721302814},
+    {{1, 0, 0, 1}, 0.1, 0.05, 0}, /* the atom at 0 holds more than 5% */
+    {{3, 17, 0, 20}, 0.5, 0.05, 1.246650754244791},
+    {{0, 30, 7, 23}, 1e-300, 0.01, 1.970464282209723},
+    {{200, 300, 20, 480}, 1e-3, 0.001, 2.086287912006442},
+    {{12, 8, 9, 11}, 0, 0.5, 0.2625967700432739},
+    {{0, 20, 0, 20}, 1e-5, 0.95, 10.57670902528203},
+};
+
+static dpa__model model_of(const char *family, double delta) {
+    dpa__model model;
+    assert_ok(dpa__model_open(family, delta, &model, NULL));
+    return model;
+}
+
+static void many_digits(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
+        const dpa__model model = model_of("dp", known[i].delta);
+        const dpa__posterior posterior = dpa__posterior_of(&known[i].counts);
+        double t, error;
+        assert_ok(dpa__posterior_quantile(&posterior, &model, known[i].p, &t, &error, NULL));
+        assert_absolute(t, known[i].epsilon, 1e-9);
+        assert_between(error, 0, 1e-9);
+        assert_true(fabs(t - known[i].epsilon) <= error + 1e-13);
+    }
+}
+
+/* F by one integral over all of FPR in the variable logit(FPR), no trick used: the inner limits are
+ * the two ends of the region at that FPR. */
+typedef struct slow {
+    const dpa__posterior *posterior;
+    double t, delta;
+    int is_gaussian;
+} slow;
+
+static double lower_edge(const slow *s, double y, double rest) {
+    if (s->is_gaussian) {
+        const double z =
+            y < 0.5 ? dpa__norm_quantile(y, DPA_UPPER) : dpa__norm_quantile(rest, DPA_LOWER);
+        return dpa__norm_cdf(z - s->t, DPA_LOWER);
+    }
+    const double end = 1 - s->delta;
+    return fmax(0, fmax(end - exp(s->t) * y, exp(-s->t) * (rest - s->delta)));
+}
+
+static double slow_integrand(double u, void *user) {
+    const slow *s = user;
+    const dpa__rate_law *x = &s->posterior->fnr, *law = &s->posterior->fpr;
+    const double y = 1 / (1 + exp(-u)), rest = 1 / (1 + exp(u));
+    const double log_pdf =
+        y < 0.5 ? dpa__beta_log_pdf(y, law->a, law->b) : dpa__beta_log_pdf(rest, law->b, law->a);
+    const double below = dpa__beta_cdf(lower_edge(s, y, rest), x->a, x->b, DPA_LOWER);
+    const double above = dpa__beta_cdf(lower_edge(s, rest, y), x->b, x->a, DPA_LOWER);
+    return exp(log_pdf + log(y) + log(rest)) * (1 - below - above);
+}
+
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double logit_of(double rate) {
+    return log(rate) - log1p(-rate);
+}
+
+static double slow_mass(const dpa__posterior *posterior, double t, double delta, int is_gaussian) {
+    slow s = {posterior, t, delta, is_gaussian};
+    static const double level[] = {1e-17, 1e-9, 1e-4, 0.02, 0.2, 0.5, 0.8, 0.98};
+    double breaks[128];
+    size_t count = 0;
+    for (size_t i = 0; i < 8; ++i) {
+        const double low =
+            dpa__beta_quantile(level[i], posterior->fpr.a, posterior->fpr.b, DPA_LOWER);
+        const double high =
+            dpa__beta_quantile(level[i], posterior->fpr.a, posterior->fpr.b, DPA_UPPER);
+        breaks[count++] = logit_of(fmax(low, 1e-300));
+        if (high < 1) breaks[count++] = logit_of(high);
+    }
+    const double first = breaks[0], last = breaks[1] > first ? breaks[1] : 40;
+    /* kinks of dp, and where the edge passes the body of the other law */
+    const double end = 1 - delta, n = posterior->fnr.a + posterior->fnr.b;
+    const double middle = posterior->fnr.a / n, deviation = sqrt(middle * (1 - middle) / n);
+    double special[2 + 2 * 15 + 14] = {end / (1 + exp(t)), end};
+    /* the region ends at `end` with a root of what is left */
+    for (int k = 1; k <= 14; ++k) special[31 + k] = end - pow(10, -k);
+    static const double away[] = {-7, -5, -3, -2, -1, 0, 1, 2, 3, 5, 7, 12, 20, 35, 60};
+    for (int j = -7; j <= 7; ++j) {
+        const double x = middle + away[j + 7] * deviation;
+        special[2 + 2 * (j + 7)] = exp(-t) * (end - x);
+        special[3 + 2 * (j + 7)] = end - exp(t) * x;
+        if (!is_gaussian || x <= 0 || x >= 1) continue;
+        special[2 + 2 * (j + 7)] = dpa__norm_cdf(dpa__norm_quantile(x, DPA_UPPER) - t, DPA_LOWER);
+        special[3 + 2 * (j + 7)] = 0;
+    }
+    for (size_t i = 0; i < sizeof special / sizeof special[0]; ++i)
+        for (int side = 0; side < 2; ++side) {
+            const double rate = side ? 1 - special[i] : special[i];
+            const double u = rate > 0 && rate < 1 ? logit_of(rate) : last;
+            if (u > first && u < last) breaks[count++] = u;
+        }
+    qsort(breaks, count, sizeof *breaks, ascending);
+    dpa__quad quad;
+    (void)!dpa__integrate(slow_integrand, &s, breaks, count, 1e-12, 1e-12, 400000, &quad, NULL);
+    return quad.value;
+}
+
+static void another_parametrisation(void **state) {
+    (void)state;
+    dpa_rng rng;
+    dpa_rng_init(&rng, 1, DPA_PURPOSE_TEST, 2);
+    static const double deltas[] = {0, 1e-5, 0.01, 0.3, 0.5};
+    for (int trial = 0; trial < 1500; ++trial) {
+        uint64_t n[2], k[2];
+        for (int c = 0; c < 2; ++c) {
+            n[c] = 1 + (uint64_t)exp(20.7 * dpa_rng_uniform(&rng)); /* up to 10⁹ */
+            const double share = dpa_rng_uniform(&rng);
+            k[c] = dpa_rng_below(&rng, 4) == 0 ? 0 : (uint64_t)((double)n[c] * share * share * 0.6);
+        }
+        const dpa_counts counts = {k[0], n[0] - k[0], k[1], n[1] - k[1]};
+        const dpa__posterior posterior = dpa__posterior_of(&counts);
+        const int is_gaussian = trial % 2;
+        const double delta = is_gaussian ? 0 : deltas[trial % 5];
+        const dpa__model model = model_of(is_gaussian ? "gaussian" : "dp", delta);
+        static const double levels[] = {0.025, 0.05, 0.975};
+        for (int i = 0; i < 3; ++i) {
+            double t, error;
+            assert_ok(dpa__posterior_quantile(&posterior, &model, levels[i], &t, &error, NULL));
+            if (!(error >= 0 && error <= 1e-9))
+                fail_msg("error %g at fn %llu/%llu fp %llu/%llu delta %g", error,
+                         (unsigned long long)k[0], (unsigned long long)n[0],
+                         (unsigned long long)k[1], (unsigned long long)n[1], delta);
+            if (t == 0) continue;
+            double density;
+            assert_ok(dpa__posterior_density(&posterior, &model, t, &density, NULL));
+            const double off = (slow_mass(&posterior, t, delta, is_gaussian) - levels[i]) / density;
+            if (!(fabs(off) < 1e-9))
+                fail_msg("t %.15g is off by %g: fn %llu/%llu fp %llu/%llu delta %g level %g", t,
+                         off, (unsigned long long)k[0], (unsigned long long)n[0],
+                         (unsigned long long)k[1], (unsigned long long)n[1], delta, levels[i]);
+        }
+    }
+}
+
+static void density_is_the_derivative(void **state) {
+    (void)state;
+    const dpa_counts counts = {35, 65, 25, 75};
+    const dpa__posterior posterior = dpa__posterior_of(&counts);
+    static const char *const families[] = {"dp", "gaussian"};
+    for (int f = 0; f < 2; ++f) {
+        const dpa__model model = model_of(families[f], 0.05);
+        for (double t = 0.2; t < 2; t += 0.3) {
+            dpa__mass above, below;
+            double density;
+            assert_ok(dpa__posterior_mass(&posterior, &model, t + 1e-4, &above, NULL));
+            assert_ok(dpa__posterior_mass(&posterior, &model, t - 1e-4, &below, NULL));
+            assert_ok(dpa__posterior_density(&posterior, &model, t, &density, NULL));
+            assert_absolute(density, (above.value - below.value) / 2e-4, 1e-6);
+        }
+    }
+}
+
+/* Swapping the classes, or turning the attack round, changes nothing. */
+static void symmetries(void **state) {
+    (void)state;
+    const dpa_counts counts[] = {{3, 40, 7, 90}, {7, 90, 3, 40}, {40, 3, 90, 7}};
+    for (int f = 0; f < 2; ++f) {
+        const dpa__model model = model_of(f ? "gaussian" : "dp", 0.001);
+        double t[3], error;
+        for (int i = 0; i < 3; ++i) {
+            const dpa__posterior posterior = dpa__posterior_of(&counts[i]);
+            assert_ok(dpa__posterior_quantile(&posterior, &model, 0.05, &t[i], &error, NULL));
+        }
+        assert_relative(t[1], t[0], 1e-9);
+        assert_relative(t[2], t[0], 1e-9);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_digits),
+        cmocka_unit_test(another_parametrisation),
+        cmocka_unit_test(density_is_the_derivative),
+        cmocka_unit_test(symmetries),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

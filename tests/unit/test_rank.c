@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ranks: the fast search against the definition of the p-value, monotone coupling, moments, ties,
+ * invariance. */
+#include "check.h"
+
+#include "dpaudit/rng.h"
+#include "dpaudit/scores.h"
+#include "estimate/rank.h"
+
+static const char *const families[] = {"gaussian", "laplace", "subsampled-gaussian:q=0.3,steps=2"};
+
+static dpa__model model_of(const char *family) {
+    dpa__model model;
+    assert_ok(dpa__model_open(family, 1e-5, &model, NULL));
+    return model;
+}
+
+static dpa_scores make(const double *in, size_t members, const double *out, size_t nonmembers) {
+    dpa_scores scores;
+    dpa_lints lints = {0};
+    assert_ok(dpa_scores_from(in, members, out, nonmembers, &scores, NULL));
+    assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
+    dpa_lints_free(&lints);
+    return scores;
+}
+
+static void draw(uint64_t seed, double mu, double *in, size_t m, double *out, size_t n) {
+    dpa_rng rng;
+    dpa_rng_init(&rng, seed, DPA_PURPOSE_TEST, 0);
+    for (size_t i = 0; i < m; ++i) in[i] = mu + dpa_rng_normal(&rng);
+    for (size_t j = 0; j < n; ++j) out[j] = dpa_rng_normal(&rng);
+}
+
+/* The p-value as it is defined: statistics of all replicates at t, counted. */
+static double p_value(const dpa__model *model, const dpa__rank_draws *draws, const double *weights,
+                      double observed, double t) {
+    double scratch[64];
+    dpa__member member;
+    double reached = 1;
+    assert_ok(dpa__member_open(model, t, &member, NULL));
+    for (size_t b = 0; b < draws->replicates; ++b)
+        reached +=
+            dpa__rank_simulated(draws, b, &member, weights, scratch) >= observed * (1 - 1e-12);
+    dpa__member_close(&member);
+    return reached / (double)(draws->replicates + 1);
+}
+
+static void bound_is_the_inverted_p_value(void **state) {
+    (void)state;
+    double in[30], out[25], *weights;
+    draw(3, 2.0, in, 30, out, 25);
+    dpa_scores s = make(in, 30, out, 25);
+    for (int f = 0; f < 3; ++f) {
+        dpa__model model = model_of(families[f]);
+        dpa_request request;
+        dpa_result result;
+        dpa_request_init(&request);
+        assert_ok(dpa__rank_run("rank", &model, &s, &request, &result, NULL));
+        assert_true(result.epsilon_lower > 0);
+        const double sigma_or_t = result.parameter_lower;
+        const double t = f == 2 ? 1 / sigma_or_t : sigma_or_t;
+        dpa__rank_draws draws;
+        assert_ok(dpa__rank_draw(&model, 30, 25, 1999, request.seed, &draws, NULL));
+        assert_ok(dpa__rank_weights(DPA__RANK_AUC, &model, 0, 25, &weights, NULL));
+        const double u = dpa__rank_statistic(&s, weights);
+        assert_true(p_value(&model, &draws, weights, u, t * (1 - 1e-7)) <= 0.05);
+        assert_true(p_value(&model, &draws, weights, u, t * (1 + 1e-7)) > 0.05);
+        assert_true(p_value(&model, &draws, weights, u, 0.5 * t) <= 0.05);
+        assert_true(p_value(&model, &draws, weights, u, 2 * t) > 0.05);
+        free(weights);
+        dpa__rank_draws_free(&draws);
+        dpa__model_close(&model);
+    }
+    dpa_scores_free(&s);
+}
+
+static void statistics_grow_with_t(void **state) {
+    (void)state;
+    for (int f = 0; f < 3; ++f)
+        for (int kind = 0; kind < 2; ++kind) {
+            dpa__model model = model_of(families[f]);
+            dpa__rank_draws draws;
+            double *weights, scratch[15], last[50];
+            assert_ok(dpa__rank_draw(&model, 12, 15, 50, 9, &draws, NULL));
+            assert_ok(dpa__rank_weights((dpa__rank_score)kind, &model, 1, 15, &weights, NULL));
+            for (int b = 0; b < 50; ++b) last[b] = -1e300;
+            for (double t = 0; t < 4; t += 0.25) {
+                dpa__member member;
+                assert_ok(dpa__member_open(&model, t, &member, NULL));
+                for (size_t b = 0; b < 50; ++b) {
+                    const double now = dpa__rank_simulated(&draws, b, &member, weights, scratch);
+                    assert_true(now >= last[b] - 1e-9);
+                    last[b] = now;
+                }
+                dpa__member_close(&member);
+            }
+            free(weights);
+            dpa__rank_draws_free(&draws);
+            dpa__model_close(&model);
+        }
+}
+
+/* The simulated law of U* has the mean and deviation that the integrals say. */
+static void moments(void **state) {
+    (void)state;
+    enum { B = 20000, M = 9, N = 14 };
+    for (int f = 0; f < 3; ++f)
+        for (double t = 0; t < 2; t += 0.9) {
+            dpa__model model = model_of(families[f]);
+            dpa__rank_draws draws;
+            dpa__member member;
+            double *weights, scratch[N], sum = 0, squares = 0, mean, deviation;
+            assert_ok(dpa__rank_draw(&model, M, N, B, 4, &draws, NULL));
+            assert_ok(dpa__rank_weights(DPA__RANK_AUC, &model, 0, N, &weights, NULL));
+            assert_ok(dpa__member_open(&model, t, &member, NULL));
+            for (size_t b = 0; b < B; ++b) {
+                const double u = dpa__rank_simulated(&draws, b, &member, weights, scratch);
+                sum += u;
+                squares += u * u;
+            }
+            assert_ok(dpa__rank_moments(&member, M, N, &mean, &deviation, NULL));
+            const double m = sum / B, d = sqrt(squares / B - m * m);
+            assert_absolute(m, mean, 5 * deviation / sqrt(B));
+            assert_relative(d, deviation, 0.03);
+            if (t == 0) assert_relative(mean, 0.5 * M * N, 1e-9);
+            if (t == 0) assert_relative(deviation, sqrt(M * N * (M + N + 1) / 12.0), 1e-9);
+            dpa__member_close(&member);
+            free(weights);
+            dpa__rank_draws_free(&draws);
+            dpa__model_close(&model);
+        }
+}
+
+static double run(const char *method, const dpa_scores *s) {
+    dpa__model model = model_of("gaussian");
+    dpa_request request;
+    dpa_result result;
+    dpa_request_init(&request);
+    assert_ok(dpa__rank_run(method, &model, s, &request, &result, NULL));
+    dpa__model_close(&model);
+    return result.epsilon_lower;
+}
+
+static void ties_count_against(void **state) {
+    (void)state;
+    double in[80], out[80], *weights;
+    const double a[] = {1, 2, 2, 3}, b[] = {0, 2, 2};
+    dpa__model model = model_of("gaussian");
+    dpa_scores s = make(a, 4, b, 3);
+    assert_ok(dpa__rank_weights(DPA__RANK_AUC, &model, 0, 3, &weights, NULL));
+    assert_true(dpa__rank_statistic(&s, weights) == 1 + 1 + 1 + 3);
+    free(weights);
+    dpa_scores_free(&s);
+    /* rounding scores can only lose */
+    draw(8, 1.5, in, 80, out, 80);
+    s = make(in, 80, out, 80);
+    const double fine = run("rank", &s);
+    dpa_scores_free(&s);
+    /* a monotone change of scale changes nothing */
+    for (int i = 0; i < 80; ++i) in[i] = exp(3 * in[i]), out[i] = exp(3 * out[i]);
+    s = make(in, 80, out, 80);
+    assert_true(run("rank", &s) == fine);
+    dpa_scores_free(&s);
+    for (int i = 0; i < 80; ++i) in[i] = floor(log(in[i]) / 3), out[i] = floor(log(out[i]) / 3);
+    s = make(in, 80, out, 80);
+    assert_true(run("rank", &s) < fine);
+    assert_true(run("rank:slope", &s) >= 0);
+    dpa_scores_free(&s);
+}
+
+/* From the simulated p-value to the normal law there is no step: same scores, counted for many. */
+static void normal_law_is_close_and_safe(void **state) {
+    (void)state;
+    enum { N = 9000 };
+    double *in = malloc(4 * N * sizeof *in), *out = in + 2 * N;
+    draw(21, 1, in, 2 * N, out, 2 * N);
+    dpa_scores s = make(in, N, out, N), more = make(in, 2 * N, out, 2 * N);
+    const double simulated = run("rank", &s), normal = run("rank", &more);
+    assert_between(simulated, 3.9, 4.5);
+    assert_between(normal, 3.9, 4.5);
+    dpa_scores_free(&s);
+    dpa_scores_free(&more);
+    free(in);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bound_is_the_inverted_p_value),
+        cmocka_unit_test(statistics_grow_with_t),
+        cmocka_unit_test(moments),
+        cmocka_unit_test(ties_count_against),
+        cmocka_unit_test(normal_law_is_close_and_safe),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
