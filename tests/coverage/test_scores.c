@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Coverage of bounds from scores by seeded simulation.
+ *
+ * No leak, 1000 + 1000 scores, 20,000 audits: `simultaneous` and `split` claim ε > 0 in at most 5%.
+ * Ranks, 10,000 audits at 50 + 50 and at 1000 + 1000: never above the truth more often than 5% and
+ * the error of the simulation, whatever the attack does to the scores. What a bound claims about
+ * one t is asked directly (is the p-value at the true t at most 5%?), with draws made once per
+ * size; that this is what the bound does is checked in tests/unit/test_rank.c. */
+#include "check.h"
+
+#include "dpaudit/rng.h"
+#include "dpaudit/scores.h"
+#include "estimate/berkjones.h"
+#include "estimate/rank.h"
+#include "estimate/rates.h"
+#include "estimate/roc.h"
+#include "evidence/scores_sort.h"
+
+static void sort_sample(dpa_scores *s) {
+    assert_ok(dpa__sort_numbers(s->member, s->members, NULL));
+    assert_ok(dpa__sort_numbers(s->nonmember, s->nonmembers, NULL));
+    s->is_sorted = 1;
+}
+
+static dpa_scores new_sample(size_t n) {
+    dpa_scores s;
+    double *zero = calloc(n, sizeof *zero);
+    assert_ok(dpa_scores_from(zero, n, zero, n, &s, NULL));
+    free(zero);
+    return s;
+}
+
+/* ── no leak ───────────────────────────────────────────────────────────────────────────────── */
+
+enum { AUDITS = 20000, SIZE = 1000, CROSS_CHECKED = 100 };
+
+static void no_leak(dpa_scores *s, uint64_t audit) {
+    dpa_rng rng;
+    dpa_rng_init(&rng, 5, DPA_PURPOSE_SIMULATE, audit);
+    for (size_t i = 0; i < SIZE; ++i) {
+        s->member[i] = dpa_rng_uniform(&rng);
+        s->nonmember[i] = dpa_rng_uniform(&rng);
+    }
+    sort_sample(s);
+}
+
+static double bound_of(const dpa_scores *s, const char *select) {
+    dpa_request request;
+    dpa_results results = {0};
+    dpa_request_init(&request);
+    request.delta = 0;
+    (void)snprintf(request.family, sizeof request.family, "dp");
+    (void)snprintf(request.method, sizeof request.method, "cp");
+    (void)snprintf(request.select, sizeof request.select, "%s", select);
+    assert_ok(dpa_estimate_scores(s, &request, &results, NULL));
+    const double lower = results.items[0].epsilon_lower;
+    dpa_results_free(&results);
+    return lower;
+}
+
+/* One limit per count, made once: a corner claims ε > 0 when its two limits add up to less than 1.
+ */
+static int claims(const dpa_scores *s, const double *limit) {
+    dpa__roc roc;
+    int found = 0;
+    assert_ok(dpa__roc_of(s, &roc, NULL));
+    for (size_t i = 0; i < roc.count; ++i)
+        found |= limit[roc.items[i].fn] + limit[roc.items[i].fp] < 1;
+    dpa__roc_free(&roc);
+    return found;
+}
+
+static void simultaneous_without_leak(void **state) {
+    (void)state;
+    static double limit[SIZE + 1], plain[SIZE + 1];
+    dpa_scores s = new_sample(SIZE);
+    dpa__berkjones_how how;
+    double gamma;
+    int false_claims = 0, by_maximum = 0;
+    assert_ok(dpa__berkjones_level(SIZE, -expm1(0.5 * log1p(-0.05)), &gamma, &how, NULL));
+    for (uint64_t k = 0; k <= SIZE; ++k) {
+        limit[k] = dpa__rate_upper(DPA__CLOPPER_PEARSON, k, SIZE, gamma);
+        plain[k] = dpa__rate_upper(DPA__CLOPPER_PEARSON, k, SIZE, 0.025);
+    }
+    for (uint64_t audit = 0; audit < AUDITS; ++audit) {
+        no_leak(&s, audit);
+        const int claim = claims(&s, limit);
+        false_claims += claim;
+        by_maximum += claims(&s, plain);
+        if (audit < CROSS_CHECKED) assert_int_equal(bound_of(&s, "simultaneous") > 0, claim);
+    }
+    print_message("no leak, %d audits: simultaneous claims %.3f%%, the flagged maximum %.1f%%\n",
+                  AUDITS, 100.0 * false_claims / AUDITS, 100.0 * by_maximum / AUDITS);
+    assert_true(false_claims <= AUDITS / 20);
+    assert_true(by_maximum > false_claims);
+    dpa_scores_free(&s);
+}
+
+static void split_without_leak(void **state) {
+    (void)state;
+    dpa_scores s = new_sample(SIZE);
+    int false_claims = 0;
+    for (uint64_t audit = 0; audit < AUDITS; ++audit) {
+        no_leak(&s, audit);
+        false_claims += bound_of(&s, "split") > 0;
+    }
+    print_message("no leak, %d audits: split claims %.3f%%\n", AUDITS,
+                  100.0 * false_claims / AUDITS);
+    assert_true(false_claims <= AUDITS / 20);
+    dpa_scores_free(&s);
+}
+
+/* ── ranks ─────────────────────────────────────────────────────────────────────────────────── */
+
+enum { REPEATS = 10000, REPLICATES = 19999 };
+
+/* What an attack makes of the outputs of a μ = 1 mechanism: all at most as leaky as that. */
+typedef enum attack { PLAIN, HEAVY_TAILS, DISCRETE, COARSE, MIXTURE, WEAK, ATTACKS } attack;
+static const char *const attack_name[] = {"plain",  "heavy tails", "discrete",
+                                          "coarse", "mixture",     "weaker mechanism"};
+
+static double score_of(attack kind, dpa_rng *rng, double mu) {
+    const double noise = dpa_rng_normal(rng), other = dpa_rng_normal(rng);
+    const double output = mu + noise;
+    switch (kind) {
+    case HEAVY_TAILS: /* a monotone scale that stretches both ends */
+        return output * output * output * output * output;
+    case DISCRETE:
+        return floor(4 * output);
+    case COARSE:
+        return output > 0.7 ? 1 : 0;
+    case MIXTURE: /* looks at the output only now and then */
+        return dpa_rng_uniform(rng) < 0.6 ? output : 3 * other;
+    case WEAK:
+        return 0.8 * mu + noise;
+    case PLAIN:
+    case ATTACKS:
+        break;
+    }
+    return output;
+}
+
+static int descending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* The value that the observed statistic must reach for a p-value of at most 5% at μ = 1. */
+static double critical_value(size_t n, size_t replicates, const double *weights) {
+    dpa__model model;
+    dpa__member member;
+    double *statistic = malloc(replicates * sizeof *statistic);
+    double *scratch = malloc(n * sizeof *scratch);
+    assert_ok(dpa__model_open("gaussian", 1e-5, &model, NULL));
+    assert_ok(dpa__member_open(&model, 1, &member, NULL));
+    for (size_t b = 0; b < replicates; ++b) { /* one seed each: draws need not be kept */
+        dpa__rank_draws draws;
+        assert_ok(dpa__rank_draw(&model, n, n, 1, 1000 + b, &draws, NULL));
+        statistic[b] = dpa__rank_simulated(&draws, 0, &member, weights, scratch);
+        dpa__rank_draws_free(&draws);
+    }
+    qsort(statistic, replicates, sizeof *statistic, descending);
+    /* refuted when at most p(B+1)−1 replicates reach it */
+    const double value = statistic[(replicates + 1) / 20 - 1];
+    free(statistic);
+    free(scratch);
+    dpa__member_close(&member);
+    return value;
+}
+
+static void rank_coverage_at(size_t n, size_t replicates) {
+    dpa_scores s = new_sample(n);
+    dpa__model model;
+    double *weights;
+    assert_ok(dpa__model_open("gaussian", 1e-5, &model, NULL));
+    assert_ok(dpa__rank_weights(DPA__RANK_AUC, &model, 0, n, &weights, NULL));
+    const double critical = critical_value(n, replicates, weights);
+    for (int kind = 0; kind < ATTACKS; ++kind) {
+        int wrong = 0;
+        for (uint64_t repeat = 0; repeat < REPEATS; ++repeat) {
+            dpa_rng rng;
+            dpa_rng_init(&rng, 77 + (uint64_t)kind, DPA_PURPOSE_SIMULATE, repeat);
+            for (size_t i = 0; i < n; ++i) {
+                s.member[i] = score_of((attack)kind, &rng, 1);
+                s.nonmember[i] = score_of((attack)kind, &rng, 0);
+            }
+            sort_sample(&s);
+            wrong += dpa__rank_statistic(&s, weights) > critical;
+        }
+        const double rate = (double)wrong / REPEATS;
+        print_message("ranks, %zu + %zu, %-16s: above the truth in %.2f%%\n", n, n,
+                      attack_name[kind], 100 * rate);
+        /* three deviations of 10,000 repeats and of the simulated critical value */
+        const double error = 3 * sqrt(0.05 * 0.95 * (1.0 / REPEATS + 1.0 / (double)replicates));
+        assert_true(rate <= 0.05 + error);
+        if (kind == PLAIN) assert_true(rate >= 0.05 - error); /* and it is exact */
+    }
+    free(weights);
+    dpa_scores_free(&s);
+}
+
+static void rank_coverage(void **state) {
+    (void)state;
+    rank_coverage_at(50, REPLICATES);
+    rank_coverage_at(1000, 3999);
+}
+
+/* methods.md: mean bound about 3.99 at n = 1000, 2.80 at n = 50. */
+static void rank_power(void **state) {
+    (void)state;
+    static const struct {
+        size_t n, repeats;
+        double mean, allowed;
+    } cases[] = {{1000, 200, 3.99, 0.04}, {50, 200, 2.80, 0.2}};
+    for (int c = 0; c < 2; ++c) {
+        dpa_scores s = new_sample(cases[c].n);
+        double sum = 0, band = 0, fixed = 0;
+        for (uint64_t repeat = 0; repeat < cases[c].repeats; ++repeat) {
+            static const char *const how[][2] = {
+                {"rank", ""}, {"cp", "simultaneous"}, {"cp", "fixed:0.5"}};
+            double *mean[] = {&sum, &band, &fixed};
+            dpa_rng rng;
+            dpa_rng_init(&rng, 99, DPA_PURPOSE_SIMULATE, repeat);
+            for (size_t i = 0; i < s.members; ++i) {
+                s.member[i] = score_of(PLAIN, &rng, 1);
+                s.nonmember[i] = score_of(PLAIN, &rng, 0);
+            }
+            sort_sample(&s);
+            for (int k = 0; k < 3; ++k) {
+                dpa_request request;
+                dpa_results results = {0};
+                dpa_request_init(&request);
+                request.seed = repeat;
+                (void)snprintf(request.family, sizeof request.family, "gaussian");
+                (void)snprintf(request.method, sizeof request.method, "%s", how[k][0]);
+                (void)snprintf(request.select, sizeof request.select, "%s", how[k][1]);
+                assert_ok(dpa_estimate_scores(&s, &request, &results, NULL));
+                *mean[k] += results.items[0].epsilon_lower / (double)cases[c].repeats;
+                dpa_results_free(&results);
+            }
+        }
+        print_message(
+            "n = %zu, mean bound of %zu audits: ranks %.3f, cp simultaneous %.3f, cp fixed "
+            "%.3f\n",
+            cases[c].n, cases[c].repeats, sum, band, fixed);
+        assert_absolute(sum, cases[c].mean, cases[c].allowed);
+        assert_true(sum > fixed && fixed > band);
+        dpa_scores_free(&s);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(simultaneous_without_leak),
+        cmocka_unit_test(split_without_leak),
+        cmocka_unit_test(rank_coverage),
+        cmocka_unit_test(rank_power),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
