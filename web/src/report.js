@@ -20,13 +20,16 @@ function fitParts(spec, width) {
 }
 
 async function draw(figure, chart, isDark) {
-  const place = figure.querySelector(".plot");
+  const place = figure.querySelector(".plot"); // has the text alternative; what is drawn in it is not read out mark by mark
+  const canvas = document.createElement("div");
+  canvas.setAttribute("aria-hidden", "true");
+  place.replaceChildren(canvas);
   const spec = structuredClone(chart.spec);
   spec.config = theme(isDark, place.clientWidth);
   if (spec.vconcat) fitParts(spec, place.clientWidth);
   else spec.autosize = { type: "fit-x", contains: "padding" };
   views.get(figure.id)?.finalize();
-  const { view } = await embed(place, spec, {
+  const { view } = await embed(canvas, spec, {
     ast: true,
     expr: expressionInterpreter,
     renderer: "svg",
@@ -34,8 +37,6 @@ async function draw(figure, chart, isDark) {
     logLevel: 1, // errors; Vega-Lite warns of sizes that it settles itself
     tooltip: { theme: isDark ? "dark" : "light" },
   });
-  // The text alternative is on the element around it; a reader should not walk through every mark.
-  place.querySelector("svg")?.setAttribute("aria-hidden", "true");
   views.set(figure.id, view);
   figure.dataset.drawn = "true";
 }
