@@ -143,9 +143,13 @@ static dpa_status model_from_header(const char *path, json_t *header, dpa_model 
         return dpa__fail_file(err, DPA_BAD_INPUT, path,
                               "the header lacks layers, input, classes or loss");
     const dpa_shape shape = {(size_t)height, (size_t)width, (size_t)channels};
-    return dpa_model_new(layers, shape, (size_t)classes,
-                         strcmp(loss, "binary") == 0 ? DPA_LOSS_BINARY : DPA_LOSS_SOFTMAX, out,
-                         err);
+    dpa_error inner = {0};
+    const dpa_status status = dpa_model_new(
+        layers, shape, (size_t)classes,
+        strcmp(loss, "binary") == 0 ? DPA_LOSS_BINARY : DPA_LOSS_SOFTMAX, out, &inner);
+    if (status == DPA_OK) return DPA_OK;
+    return dpa__fail_file(err, status == DPA_NO_MEMORY ? status : DPA_BAD_INPUT, path,
+                          "the header: %.400s", inner.text);
 }
 
 dpa_status dpa_model_load(const char *path, dpa_model **out, dpa_error *err) {

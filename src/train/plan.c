@@ -166,9 +166,17 @@ typedef struct plan_texts {
     const char **ignore, **categorical;
 } plan_texts;
 
+/* libcyaml's memory comes from here, so that failed allocations can be tested. */
+static void *take_memory(void *user, void *block, size_t size) {
+    (void)user;
+    if (size > 0) return dpa__realloc(block, size, 1, NULL);
+    free(block);
+    return NULL;
+}
+
 static cyaml_config_t config_of(complaint *c) {
     return (cyaml_config_t){
-        .log_fn = listen, .log_ctx = c, .mem_fn = cyaml_mem, .log_level = CYAML_LOG_ERROR};
+        .log_fn = listen, .log_ctx = c, .mem_fn = take_memory, .log_level = CYAML_LOG_ERROR};
 }
 
 void dpa_train_plan_free(dpa_train_plan *plan) {

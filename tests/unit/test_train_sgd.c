@@ -2,6 +2,7 @@
 /* The noise, the clipping and the sampling are what they say. */
 #include "check.h"
 
+#include <malloc.h>
 #include <pthread.h>
 
 #include "dpaudit/rng.h"
@@ -396,6 +397,34 @@ static void test_threads(void **state) {
     dpa_dataset_free(data);
 }
 
+static size_t bytes_in_use(void) {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+/* Memory of a trainer: batch × weights would be 400 × 535,818 floats, 857 MB. */
+static void test_memory(void **state) {
+    (void)state;
+    dpa_dataset *data = toy((dpa_shape){1, 1, 784});
+    dpa_model *model = toy_model("mlp:512,256", (dpa_shape){1, 1, 784});
+    size_t bytes[2];
+    for (int i = 0; i < 2; ++i) {
+        dpa_train_opts opts = dp_opts(NULL);
+        opts.chunk = 0;
+        opts.batch = i == 0 ? 4 : ROWS;
+        dpa_trainer *trainer;
+        const size_t before = bytes_in_use();
+        assert_ok(dpa_trainer_new(model, data, NULL, 0, &opts, &trainer, NULL));
+        assert_ok(dpa_trainer_step(trainer, NULL, NULL));
+        bytes[i] = bytes_in_use() - before;
+        dpa_trainer_free(trainer);
+    }
+    assert_true(bytes[1] <= bytes[0] + 100000);
+    assert_true(bytes[1] < 10000000);
+    dpa_model_free(model);
+    dpa_dataset_free(data);
+}
+
 /* Plain SGD learns, with the options that change the path; averages stay near the weights. */
 static void test_learns(void **state) {
     (void)state;
@@ -524,8 +553,8 @@ int main(void) {
         cmocka_unit_test(test_sensitivity),  cmocka_unit_test(test_noise_of_steps),
         cmocka_unit_test(test_poisson),      cmocka_unit_test(test_everybody),
         cmocka_unit_test(test_microbatches), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_learns),       cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_bad_data),
+        cmocka_unit_test(test_memory),       cmocka_unit_test(test_learns),
+        cmocka_unit_test(test_refused),      cmocka_unit_test(test_bad_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
