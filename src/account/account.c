@@ -100,10 +100,16 @@ void dpa_account_free(dpa_account *account) {
     free(account);
 }
 
+const dpa__pld *dpa__account_guide(const dpa_account *account, size_t direction) {
+    const dpa__grid *grid = account->self_guided ? &account->fine : &account->coarse;
+    return &grid->direction[direction];
+}
+
 dpa_status dpa__account_compose(const dpa_account *account, size_t direction, dpa__side side,
-                                double theta, double log_tail, dpa__composed *out, dpa_error *err) {
+                                double theta, double log_accuracy, dpa__composed *out,
+                                dpa_error *err) {
     const dpa__pld *pld = &account->fine.direction[direction];
-    const dpa__compose_opts opts = {theta, log_tail, account->opts.max_grid};
+    const dpa__compose_opts opts = {theta, log_accuracy, account->opts.max_grid};
     return dpa__compose(pld->side[side], pld->count, side, &opts, out, err);
 }
 
@@ -119,8 +125,7 @@ dpa_status dpa_account_epsilon(const dpa_account *account, double delta, dpa_int
     } else if (account->model.mu > 0) {
         *out = dpa__account_around(dpa_gaussian_epsilon(account->model.mu, delta));
     } else {
-        DPA_TRY(dpa__grid_epsilon(&account->fine, &account->coarse, delta, account->opts.max_grid,
-                                  out, NULL, err));
+        DPA_TRY(dpa__account_read(account, delta, out, NULL, err));
         out->upper = fmin(out->upper, account->model.pure);
     }
     return DPA_OK;
@@ -129,11 +134,11 @@ dpa_status dpa_account_epsilon(const dpa_account *account, double delta, dpa_int
 /* δ of one direction. */
 static dpa_status direction_delta(const dpa_account *account, size_t direction, double epsilon,
                                   dpa_interval *out, dpa_error *err) {
-    const dpa__pld *guide = &account->coarse.direction[direction];
+    const dpa__pld *guide = dpa__account_guide(account, direction);
     const double theta = dpa__tilt_for_epsilon(guide->side[DPA_PESSIMISTIC], guide->count, epsilon);
     for (int side = DPA_OPTIMISTIC; side <= DPA_PESSIMISTIC; ++side) {
         dpa__composed composed;
-        DPA_TRY(dpa__account_compose(account, direction, (dpa__side)side, theta, log(1e-14),
+        DPA_TRY(dpa__account_compose(account, direction, (dpa__side)side, theta, log(1e-8),
                                      &composed, err));
         const double delta = exp(dpa__composed_log_delta(&composed, epsilon));
         if (side == DPA_OPTIMISTIC)

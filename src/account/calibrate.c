@@ -78,8 +78,11 @@ static void limits(const search *s, double *private_end, double *leaky_end) {
     } else if (s->what == DPA_CALIBRATE_STEPS) {
         low = 1;
         high = 1e12;
-    } else if (s->phases[0].mechanism != DPA_GAUSSIAN) {
+    } else if (s->phases[0].mechanism == DPA_LAPLACE) {
+        low = 1e-5;
+    } else if (s->phases[0].mechanism == DPA_RANDOMIZED_RESPONSE) {
         low = 1e-9;
+        high = 1e5;
     }
     *private_end = s->rising ? low : high;
     *leaky_end = s->rising ? high : low;

@@ -103,25 +103,55 @@ static double grown(double log_a, double t) {
     return t > 1 ? exp(log_a + t) - exp(log_a) : exp(log_a) * expm1(t);
 }
 
-/* Integrands of u and d at x, times e^−scale/q. */
-static void integrands(const step *s, edge a, edge b, double x, double scale, double *u,
-                       double *d) {
-    const double variance = s->sigma * s->sigma;
-    const double plus = log_normal(x, 1, s->sigma) - scale;
-    const double v = (b.x - x) / variance;
-    *d = grown(plus, v);
-    if (isinf(a.x)) /* below the smallest loss: dP − e^g dQ = (1−q−e^g)N(x;0) + qN(x;1) */
-        *u = exp(plus) +
-             fmax(-(expm1(a.g) + s->q), 0) / s->q * exp(log_normal(x, 0, s->sigma) - scale);
-    else
-        *u = exp(plus) * -expm1(-(x - a.x) / variance);
-    if (!s->replace) return;
-    const double minus = log_normal(x, -1, s->sigma) - scale;
-    *u += grown(minus + a.g, (x - a.x) / variance);
-    *d += exp(minus + b.g) * -expm1(-v);
+/* The logarithm of the larger term of u's and of d's integrand, about: what they are scaled by. */
+typedef struct scales {
+    double u, d;
+} scales;
+
+static scales scales_at(const step *s, edge a, edge b, double x) {
+    const double variance = s->sigma * s->sigma, plus = log_normal(x, 1, s->sigma);
+    scales out = {plus, plus + (b.x - x) / variance};
+    if (isinf(a.x)) out.u = fmax(out.u, log_normal(x, 0, s->sigma));
+    if (s->replace) {
+        const double minus = log_normal(x, -1, s->sigma);
+        out.u = fmax(out.u, minus + a.g + (x - a.x) / variance);
+        out.d = fmax(out.d, minus + b.g);
+    }
+    return out;
 }
 
-static void integrate_piece(const step *s, edge a, edge b, const double piece[2], double scale,
+/* The largest over [from, to]: the terms are Gaussians around −1, 0 and 1, so the ends do for short
+ * intervals. */
+static scales scales_over(const step *s, edge a, edge b, double from, double to, int wide) {
+    const double at[5] = {from, to, fmin(fmax(0, from), to), fmin(fmax(1, from), to),
+                          fmin(fmax(-1, from), to)};
+    scales most = {-HUGE_VAL, -HUGE_VAL};
+    for (size_t k = 0; k < (wide ? 5 : 2); ++k) {
+        const scales here = scales_at(s, a, b, at[k]);
+        most.u = fmax(most.u, here.u);
+        most.d = fmax(most.d, here.d);
+    }
+    return most;
+}
+
+/* Integrands of u and d at x, times e^−scale/q. */
+static void integrands(const step *s, edge a, edge b, double x, scales scale, double *u,
+                       double *d) {
+    const double variance = s->sigma * s->sigma;
+    const double plus = log_normal(x, 1, s->sigma), v = (b.x - x) / variance;
+    *d = grown(plus - scale.d, v);
+    if (isinf(a.x)) /* below the smallest loss: dP − e^g dQ = (1−q−e^g)N(x;0) + qN(x;1) */
+        *u = exp(plus - scale.u) +
+             fmax(-(expm1(a.g) + s->q), 0) / s->q * exp(log_normal(x, 0, s->sigma) - scale.u);
+    else
+        *u = exp(plus - scale.u) * -expm1(-(x - a.x) / variance);
+    if (!s->replace) return;
+    const double minus = log_normal(x, -1, s->sigma);
+    *u += grown(minus + a.g - scale.u, (x - a.x) / variance);
+    *d += exp(minus + b.g - scale.d) * -expm1(-v);
+}
+
+static void integrate_piece(const step *s, edge a, edge b, const double piece[2], scales scale,
                             const rule *r, double *u, double *d) {
     const double middle = 0.5 * (piece[0] + piece[1]), half = 0.5 * (piece[1] - piece[0]);
     for (size_t k = 0; k < r->nodes; ++k) {
@@ -135,20 +165,14 @@ static void integrate_piece(const step *s, edge a, edge b, const double piece[2]
 /* log u and log d over the part of [a,b] inside the truncation. */
 static void integrate_cell(const step *s, edge a, edge b, double *log_u, double *log_d) {
     const double from = fmax(a.x, s->left), to = fmin(b.x, s->right);
-    *log_u = *log_d = -INFINITY;
+    *log_u = *log_d = -HUGE_VAL;
     if (!(from < to)) return;
     const double steep = (fmax(fabs(from), fabs(to)) + 2) / s->sigma + 4;
     const double y = (to - from) / s->sigma * steep;
     size_t which = 0;
     while (which + 1 < RULES && s->rules[which].reach < y) ++which;
-    const double pieces = ceil(y / s->rules[RULES - 1].reach);
-    const size_t count = which + 1 < RULES ? 1 : (size_t)fmax(pieces, 1);
-    double scale = fmax(log_normal(from, 1, s->sigma), log_normal(to, 1, s->sigma));
-    if (isinf(a.x)) scale = fmax(scale, log_normal(to, 0, s->sigma));
-    if (s->replace) {
-        scale = fmax(scale, a.g + log_normal(from, -1, s->sigma));
-        scale = fmax(scale, a.g + log_normal(to, -1, s->sigma));
-    }
+    const size_t count = (size_t)fmax(ceil(y / s->rules[which].reach), 1);
+    const scales scale = scales_over(s, a, b, from, to, y > 0.1);
     double u = 0, d = 0;
     for (size_t k = 0; k < count; ++k) {
         const double width = (to - from) / (double)count;
@@ -156,8 +180,8 @@ static void integrate_cell(const step *s, edge a, edge b, double *log_u, double 
                                  k + 1 < count ? from + width * (double)(k + 1) : to};
         integrate_piece(s, a, b, piece, scale, &s->rules[which], &u, &d);
     }
-    *log_u = log(u) + scale + log(s->q);
-    *log_d = log(d) + scale + log(s->q);
+    *log_u = log(u) + scale.u + log(s->q);
+    *log_d = log(d) + scale.d + log(s->q);
 }
 
 /* Where x may be cut: at most e^log_tail of P's and of Q's mass lies beyond each end. */

@@ -24,6 +24,8 @@
 
 static const double ROUNDING = 1.2e-16;
 static const double FFT_CONSTANT = 6;
+static const double SMALLEST = 1e-290;
+static const double LARGEST_FALL = 200; /* θh at most: sums fall by e^−θh from bin to bin */
 
 typedef struct spectrum {
     size_t n;
@@ -124,9 +126,11 @@ static void suffix_sums(const double *circle, size_t n, double error, dpa__compo
     const double decay = exp(-out->theta * out->h), drop = -expm1(-out->h);
     const double fast = exp(-(out->theta + 1) * out->h);
     double b = 0, c = 0;
+    out->from = out->count;
     for (size_t j = out->count; j > 0; --j) {
         out->b[j - 1] = b;
         out->c[j - 1] = c;
+        if (c > SMALLEST) out->from = j - 1;
         const double bin = circle[wrap(out->first + (ptrdiff_t)(j - 1), n)];
         const double p = out->side == DPA_PESSIMISTIC ? fmax(bin, 0) + error : fmax(bin - error, 0);
         c = decay * (c + drop * (b + p));
@@ -134,8 +138,8 @@ static void suffix_sums(const double *circle, size_t n, double error, dpa__compo
     }
 }
 
-static dpa_status compose_window(const dpa__tilted *tilted, size_t count, dpa_interval window,
-                                 double log_tail, dpa__composed *out, dpa_error *err) {
+static dpa_status compose_window(const dpa__tilted *tilted, size_t count, dpa__range window,
+                                 dpa__composed *out, dpa_error *err) {
     const size_t n = dpa__fft_good_length(out->count);
     spectrum s;
     DPA_TRY(spectrum_alloc(n, &s, err));
@@ -148,10 +152,11 @@ static dpa_status compose_window(const dpa__tilted *tilted, size_t count, dpa_in
     const double rounding = status == DPA_OK ? bin_error(&s, all_steps) : 0;
     if (status == DPA_OK) status = dpa__fft_inverse(n, s.product, s.circle, err);
     if (status == DPA_OK) {
-        suffix_sums(s.circle, n, rounding + 2 * exp(log_tail), out);
+        suffix_sums(s.circle, n, rounding + exp(window.log_below) + exp(window.log_above), out);
         /* Tilted mass above the window, brought back to P: e^(log_scale − θ·loss) falls with it. */
         if (out->side == DPA_PESSIMISTIC)
-            out->extra += exp(fmin(out->log_scale - out->theta * window.upper + log_tail, 0.0));
+            out->extra +=
+                exp(fmin(out->log_scale - out->theta * window.upper + window.log_above, 0.0));
     }
     spectrum_free(&s);
     return status;
@@ -170,11 +175,11 @@ static void gather(const dpa__pmf *pmf, const dpa__tilted *tilted, size_t count,
     }
     /* (1+e)^T, the rounding of log_scale, of the suffix sums (count terms) and of the reading. */
     const double own = ROUNDING * (8 * size + 4 * (double)out->count + 64);
-    out->factor = expm1(fmin(1.01 * (error + own), 700));
+    out->factor = expm1(1.01 * (error + own)); /* infinite: nothing is known */
 }
 
 /* The window in bins, wide enough that nothing inside its ends is cut. */
-static dpa_status set_window(dpa_interval window, size_t max_grid, dpa__composed *out,
+static dpa_status set_window(dpa__range window, size_t max_grid, dpa__composed *out,
                              dpa_error *err) {
     const double from = floor(window.lower / out->h) - 1, to = ceil(window.upper / out->h) + 1;
     if (!(to - from + 1 <= (double)max_grid) || !(fabs(from) < 1e15) || !(fabs(to) < 1e15))
@@ -188,28 +193,39 @@ static dpa_status set_window(dpa_interval window, size_t max_grid, dpa__composed
     return DPA_OK;
 }
 
+/* What may leave the window, so that wrapped into every bin under the bulk of the composed pmf it
+ * still is the wanted share of it. */
+static double tail_for(const dpa__tilted *tilted, size_t count, double log_accuracy) {
+    double variance = 0;
+    for (size_t k = 0; k < count; ++k) variance += tilted[k].steps * tilted[k].variance;
+    const double bins = sqrt(6.3 * variance) / tilted[0].h;
+    return log_accuracy - log(2 * fmax(bins, 1));
+}
+
 static dpa_status compose_tilted(const dpa__pmf *pmf, const dpa__tilted *tilted, size_t count,
                                  const dpa__compose_opts *opts, dpa__composed *out,
                                  dpa_error *err) {
-    const dpa_interval window = dpa__window(tilted, count, opts->log_tail);
+    const double log_tail = tail_for(tilted, count, opts->log_accuracy);
+    const dpa__range window = dpa__window(tilted, count, log_tail);
     DPA_TRY(set_window(window, opts->max_grid, out, err));
     gather(pmf, tilted, count, out);
     out->b = DPA_NEW_ARRAY(double, out->count, err);
     out->c = DPA_NEW_ARRAY(double, out->count, err);
     dpa_status status = out->b == NULL || out->c == NULL ? DPA_NO_MEMORY : DPA_OK;
-    if (status == DPA_OK) status = compose_window(tilted, count, window, opts->log_tail, out, err);
+    if (status == DPA_OK) status = compose_window(tilted, count, window, out, err);
     if (status != DPA_OK) dpa__composed_free(out);
     return status;
 }
 
 dpa_status dpa__compose(const dpa__pmf *pmf, size_t count, dpa__side side,
                         const dpa__compose_opts *opts, dpa__composed *out, dpa_error *err) {
-    *out = (dpa__composed){.side = side, .h = pmf[0].h, .theta = opts->theta};
+    const double theta = fmin(opts->theta, LARGEST_FALL / pmf[0].h);
+    *out = (dpa__composed){.side = side, .h = pmf[0].h, .theta = theta};
     dpa__tilted *tilted = dpa__calloc(count, sizeof *tilted, err);
     if (tilted == NULL) return DPA_NO_MEMORY;
     dpa_status status = DPA_OK;
     for (size_t k = 0; k < count && status == DPA_OK; ++k)
-        status = dpa__tilt(&pmf[k], opts->theta, &tilted[k], err);
+        status = dpa__tilt(&pmf[k], theta, &tilted[k], err);
     if (status == DPA_OK) status = compose_tilted(pmf, tilted, count, opts, out, err);
     for (size_t k = 0; k < count; ++k) dpa__tilted_free(&tilted[k]);
     free(tilted);

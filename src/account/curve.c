@@ -15,7 +15,7 @@
 #include "base/memory.h"
 
 enum { LINES = 1200, MOST_TILTS = 12 };
-static const double LOG_TAIL = -41.4; /* 1e-18 */
+static const double LOG_ACCURACY = -32.3; /* 1e-14 */
 
 /* All compositions of one side: every direction, every tilt. */
 typedef struct bundle {
@@ -46,13 +46,13 @@ static dpa_status bundle_make(const dpa_account *account, dpa__side side, dpa__d
     }
     for (size_t d = 0; d < b->directions; ++d)
         for (size_t t = 0; t < b->tilts; ++t) {
-            const dpa__pld *guide = &account->coarse.direction[d];
+            const dpa__pld *guide = dpa__account_guide(account, d);
             double bound, theta = 0;
             if (t > 0)
                 theta = dpa__tilt_for_delta(guide->side[DPA_PESSIMISTIC], guide->count,
                                             exp(log_delta[t]), &bound);
             const dpa_status status =
-                dpa__account_compose(account, d, side, theta, LOG_TAIL, &b->part[d][t], err);
+                dpa__account_compose(account, d, side, theta, LOG_ACCURACY, &b->part[d][t], err);
             if (status != DPA_OK) {
                 bundle_free(b);
                 return status;

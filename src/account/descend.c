@@ -5,6 +5,9 @@
 
 #include <math.h>
 
+/* Smaller gains are not worth a more extreme place. */
+static const double LEAST_GAIN = 1e-4;
+
 double dpa__descend(dpa__fn fn, void *user, double start, double *value) {
     static const double factors[] = {4, 2, 1.4142135623730951, 1.189207115002721};
     double place = start, best = fn(start, user);
@@ -14,7 +17,7 @@ double dpa__descend(dpa__fn fn, void *user, double start, double *value) {
             int moved = 0;
             for (int tries = 0; tries < 40; ++tries) {
                 const double here = fn(place * step, user);
-                if (!(here < best) && !isnan(best)) break;
+                if (!(here < best - LEAST_GAIN * fabs(best)) && !isnan(best)) break;
                 best = here;
                 place *= step;
                 moved = 1;

@@ -176,7 +176,10 @@ static dpa_status subsampled_curve(const dpa_family *family, double t, dpa_curve
     if (t < MOST_PRIVATE) t = MOST_PRIVATE; /* leakier: the curve is below the member's */
     if (t > LEAKIEST) return dpa_curve_gaussian(HUGE_VAL, out, err);
     dpa_account *account;
-    DPA_TRY(member(family, t, fmax(family->delta, 1e-8), 2e-2, &account, err));
+    const dpa_status made = member(family, t, fmax(family->delta, 1e-8), 2e-2, &account, err);
+    /* So leaky that no grid holds it: nothing is below the curve of no privacy. */
+    if (made == DPA_NUMERIC && t > 10) return dpa_curve_gaussian(HUGE_VAL, out, err);
+    DPA_TRY(made);
     const dpa_status status = dpa__account_curve(account, DPA_PESSIMISTIC, DPA_QUICK, out, err);
     dpa_account_free(account);
     return status;

@@ -7,6 +7,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+/* e^h must stay far from overflow. */
+static const double WIDEST = 100;
+
 static double atom_of(const dpa_phase *unit) {
     if (unit->mechanism == DPA_LAPLACE) return 1 / unit->sigma;
     return unit->mechanism == DPA_RANDOMIZED_RESPONSE ? unit->sigma : 0;
@@ -97,7 +100,7 @@ static dpa_status grid_fill(const dpa__model *model, double log_tail, size_t max
 
 dpa_status dpa__grid_new(const dpa__model *model, double h, double log_tail, size_t max,
                          dpa__grid *out, dpa_error *err) {
-    *out = (dpa__grid){.h = snap(model, h), .directions = model->symmetric ? 1 : 2};
+    *out = (dpa__grid){.h = snap(model, fmin(h, WIDEST)), .directions = model->symmetric ? 1 : 2};
     const dpa_status status = grid_fill(model, log_tail, max, out, err);
     if (status != DPA_OK) dpa__grid_free(out);
     return status;

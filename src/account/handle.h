@@ -12,6 +12,7 @@ struct dpa_account {
     dpa__model model;
     double log_tail;
     dpa__grid coarse, fine; /* empty when model.mu answers in closed form */
+    int self_guided;        /* the coarse grid is too coarse to find tilts: the fine one does */
     dpa_interval epsilon;   /* at opts.delta */
     size_t transform;       /* the longest that was used */
     pthread_mutex_t lock;   /* guards the curves, made when first asked for */
@@ -27,9 +28,12 @@ dpa_status dpa__account_check(const dpa_account_opts *opts, dpa_error *err);
 /* A narrow interval around a number from a closed form good to about 1e-13. */
 dpa_interval dpa__account_around(double value);
 
+/* The pmfs that tilts of a direction are found with. */
+const dpa__pld *dpa__account_guide(const dpa_account *account, size_t direction);
 /* Composes one direction on one side. */
 dpa_status dpa__account_compose(const dpa_account *account, size_t direction, dpa__side side,
-                                double theta, double log_tail, dpa__composed *out, dpa_error *err);
+                                double theta, double log_accuracy, dpa__composed *out,
+                                dpa_error *err);
 /* A curve on the safe side; DPA_QUICK without relative accuracy for rates below about 1e-10. */
 typedef enum dpa__detail { DPA_QUICK, DPA_FINE } dpa__detail;
 dpa_status dpa__account_curve(const dpa_account *account, dpa__side side, dpa__detail detail,

@@ -78,6 +78,7 @@ typedef struct dpa__composed {
     ptrdiff_t first;
     size_t count;
     double *b, *c;
+    size_t from;   /* below, sums underflow: an optimistic δ there is taken from here */
     double extra;  /* pessimistic: P-mass above the window and of infinite losses */
     double factor; /* relative error of all that was multiplied, ≥ 0 */
     double shift;  /* of the loss */
@@ -85,7 +86,7 @@ typedef struct dpa__composed {
 
 typedef struct dpa__compose_opts {
     double theta;
-    double log_tail; /* log of the tilted mass that may fall outside the window on each side */
+    double log_accuracy; /* log of what the cut of the window may do to δ, relative, about */
     size_t max_grid;
 } dpa__compose_opts;
 

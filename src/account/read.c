@@ -11,16 +11,37 @@
 
 static const double ROUNDING = 1.2e-16;
 
+/* log of sup over t of e^(−θt)(1−e^−t). */
+static double log_peak(double theta) {
+    return theta * log(theta) - (theta + 1) * log1p(theta);
+}
+
+/* Chernoff: the sum of any pmf's (1 − e^(ε−ℓ))⁺ is at most its tilted mass times the peak. Reads δ
+ * where ε lies below the window. */
+static double chernoff_log_delta(const dpa__composed *composed, double at) {
+    const double exponent = composed->log_scale - composed->theta * at;
+    const double peak = composed->theta > 0 ? log_peak(composed->theta) : 0;
+    return exponent + peak + log1p(composed->factor) + 1e-6;
+}
+
 double dpa__composed_log_delta(const dpa__composed *composed, double epsilon) {
     const int safe = composed->side == DPA_PESSIMISTIC;
     const double at = safe ? epsilon - composed->shift : epsilon + composed->shift;
     const double position = floor(at / composed->h) - (double)composed->first;
-    if (position < 0 && safe) return 0;
+    if (isinf(composed->factor)) return safe ? 0 : -HUGE_VAL;
+    if (position < 0 && safe)
+        return fmin(dpa__log_add(chernoff_log_delta(composed, at), log(composed->extra)), 0);
     if (position >= (double)composed->count) return safe ? log(composed->extra) : -HUGE_VAL;
-    const size_t j = position > 0 ? (size_t)position : 0;
+    size_t j = position > 0 ? (size_t)position : 0;
+    double above = at - composed->h * (double)(composed->first + (ptrdiff_t)j);
+    if (!safe && j < composed->from) { /* δ falls with ε */
+        if (composed->from == composed->count) return -HUGE_VAL;
+        j = composed->from;
+        above = 0;
+    }
     const double loss = composed->h * (double)(composed->first + (ptrdiff_t)j);
     const double slack = 8 * ROUNDING * (composed->c[j] + composed->b[j]);
-    const double sum = composed->c[j] - expm1(at - loss) * composed->b[j] + (safe ? slack : -slack);
+    const double sum = composed->c[j] - expm1(above) * composed->b[j] + (safe ? slack : -slack);
     const double exponent = composed->log_scale - composed->theta * loss;
     const double doubt = log1p(composed->factor) +
                          8 * ROUNDING * (fabs(composed->log_scale) + fabs(composed->theta * loss));
@@ -58,11 +79,6 @@ typedef struct chernoff {
     double log_delta, epsilon;
 } chernoff;
 
-/* log of sup over t of e^(−θt)(1−e^−t). */
-static double log_peak(double theta) {
-    return theta * log(theta) - (theta + 1) * log1p(theta);
-}
-
 static double cumulant(const chernoff *c, double theta) {
     double total = 0;
     for (size_t k = 0; k < c->count; ++k)
@@ -77,7 +93,8 @@ static double epsilon_bound(double theta, void *user) {
 
 static double log_delta_bound(double theta, void *user) {
     const chernoff *c = user;
-    return cumulant(c, theta) + log_peak(theta) - theta * c->epsilon;
+    /* Beyond the largest loss it falls without end: far below the doubles is low enough. */
+    return fmax(cumulant(c, theta) + log_peak(theta) - theta * c->epsilon, -1500);
 }
 
 double dpa__tilt_for_delta(const dpa__pmf *pmf, size_t count, double delta, double *epsilon) {

@@ -11,17 +11,20 @@
 #include "base/error.h"
 
 enum { PASSES = 16, COARSE_CELLS = 2000, LONG_COARSE = 1 << 15 };
-static const double LOG_TAIL = -23.0; /* 1e-10 of the tilted mass may leave the window */
 
-static dpa_status direction_epsilon(const dpa__pld *pld, const dpa__pld *guide, double delta,
-                                    size_t max_grid, dpa_interval *out, size_t *longest,
-                                    dpa_error *err) {
+static dpa_status read_direction(const dpa_account *account, size_t direction, double delta,
+                                 dpa_interval *out, size_t *longest, dpa_error *err) {
+    const dpa__pld *guide = dpa__account_guide(account, direction);
     double bound;
-    dpa__compose_opts opts = {.log_tail = LOG_TAIL, .max_grid = max_grid};
-    opts.theta = dpa__tilt_for_delta(guide->side[DPA_PESSIMISTIC], guide->count, delta, &bound);
+    const double theta =
+        dpa__tilt_for_delta(guide->side[DPA_PESSIMISTIC], guide->count, delta, &bound);
+    /* What the window's cut may do, relative to a bulk that looks Gaussian; where it does not, δ is
+     * a smaller part of the bulk: hence so little. */
+    const double accuracy = log(fmax(account->opts.tolerance, 1e-9) * 1e-5);
     for (int side = DPA_OPTIMISTIC; side <= DPA_PESSIMISTIC; ++side) {
         dpa__composed composed;
-        DPA_TRY(dpa__compose(pld->side[side], pld->count, (dpa__side)side, &opts, &composed, err));
+        DPA_TRY(dpa__account_compose(account, direction, (dpa__side)side, theta, accuracy,
+                                     &composed, err));
         const double epsilon = dpa__composed_epsilon(&composed, delta);
         if (side == DPA_OPTIMISTIC)
             out->lower = epsilon;
@@ -33,13 +36,12 @@ static dpa_status direction_epsilon(const dpa__pld *pld, const dpa__pld *guide, 
     return DPA_OK;
 }
 
-dpa_status dpa__grid_epsilon(const dpa__grid *grid, const dpa__grid *guide, double delta,
-                             size_t max_grid, dpa_interval *out, size_t *longest, dpa_error *err) {
+dpa_status dpa__account_read(const dpa_account *account, double delta, dpa_interval *out,
+                             size_t *longest, dpa_error *err) {
     *out = (dpa_interval){0, 0};
-    for (size_t d = 0; d < grid->directions; ++d) {
+    for (size_t d = 0; d < account->fine.directions; ++d) {
         dpa_interval here;
-        DPA_TRY(direction_epsilon(&grid->direction[d], &guide->direction[d], delta, max_grid, &here,
-                                  longest, err));
+        DPA_TRY(read_direction(account, d, delta, &here, longest, err));
         out->lower = fmax(out->lower, here.lower);
         out->upper = fmax(out->upper, here.upper);
     }
@@ -82,12 +84,12 @@ typedef struct pass {
 
 /* The next cell width from the last two passes. */
 static double next_width(pass before, pass last, double allowed) {
-    if (!isfinite(last.width)) return last.h / 8;
+    if (!isfinite(last.width)) return last.h / 6;
     double order = 2;
     if (isfinite(before.width) && before.width > last.width)
         order = fmin(fmax(log(before.width / last.width) / log(before.h / last.h), 1), 2);
     const double factor = 0.93 * pow(allowed / last.width, 1 / order);
-    return last.h * fmin(fmax(factor, 1.0 / 64), 0.9);
+    return last.h * fmin(fmax(factor, 1.0 / 32), 0.9);
 }
 
 static dpa_status give_up(const dpa_account *account, dpa_status status, double allowed,
@@ -102,34 +104,41 @@ static dpa_status give_up(const dpa_account *account, dpa_status status, double 
         e.lower, e.upper, e.upper - e.lower, allowed, account->opts.max_grid);
 }
 
-static dpa_status measure(dpa_account *account, const dpa__grid *grid, dpa_interval *out,
-                          dpa_error *err) {
-    return dpa__grid_epsilon(grid, &account->coarse, account->opts.delta, account->opts.max_grid,
-                             out, &account->transform, err);
+/* One cell width: the grid, and ε from it. When the answer is empty and it was the coarse grid's
+ * tilt that did it, the grid finds its own. */
+static dpa_status run_pass(dpa_account *account, double h, dpa_interval *out, dpa_error *err) {
+    const dpa_account_opts *opts = &account->opts;
+    dpa__grid_free(&account->fine);
+    DPA_TRY(
+        dpa__grid_new(&account->model, h, account->log_tail, opts->max_grid, &account->fine, err));
+    DPA_TRY(dpa__account_read(account, opts->delta, out, &account->transform, err));
+    if (account->self_guided || (isfinite(out->upper) && out->lower > 0)) return DPA_OK;
+    account->self_guided = h < account->coarse.h;
+    return account->self_guided
+               ? dpa__account_read(account, opts->delta, out, &account->transform, err)
+               : DPA_OK;
 }
 
 dpa_status dpa__account_refine(dpa_account *account, dpa_error *err) {
+    const dpa_account_opts *opts = &account->opts;
     DPA_TRY(coarse_grid(account, err));
-    account->epsilon = (dpa_interval){0, INFINITY};
-    pass before = {0, INFINITY}, last = {0, INFINITY};
-    double h = account->coarse.h, allowed = account->opts.absolute;
+    account->epsilon = (dpa_interval){0, HUGE_VAL};
+    pass before = {0, HUGE_VAL}, last = {0, HUGE_VAL};
+    double h = account->coarse.h, allowed = opts->absolute;
     for (int number = 0; number < PASSES; ++number) {
-        dpa__grid_free(&account->fine);
         dpa_interval now;
-        dpa_status status = dpa__grid_new(&account->model, h, account->log_tail,
-                                          account->opts.max_grid, &account->fine, err);
-        if (status == DPA_OK) status = measure(account, &account->fine, &now, err);
+        const dpa_status status = run_pass(account, h, &now, err);
         if (status != DPA_OK) return give_up(account, status, allowed, err);
         before = last;
         last = (pass){account->fine.h, now.upper - now.lower};
+        /* A lower end that says nothing says nothing about the width that is to come either. */
+        if (now.lower == 0 && now.upper > opts->absolute) last.width = HUGE_VAL;
         account->epsilon.lower = fmax(account->epsilon.lower, now.lower);
         account->epsilon.upper = fmin(account->epsilon.upper, now.upper);
-        allowed = fmax(account->opts.absolute, account->opts.tolerance * account->epsilon.lower);
+        allowed = fmax(opts->absolute, opts->tolerance * account->epsilon.lower);
         if (last.width <= allowed) return DPA_OK;
         h = next_width(before, last, allowed);
     }
-    return give_up(
-        account,
-        dpa__fail(err, DPA_NUMERIC, "epsilon at delta %g is not finite", account->opts.delta),
-        allowed, err);
+    (void)dpa__fail(err, DPA_NUMERIC, "epsilon at delta %g could not be found", opts->delta);
+    return give_up(account, DPA_NUMERIC, allowed, err);
 }

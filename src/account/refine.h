@@ -7,8 +7,9 @@
 
 /* Fills coarse, fine, epsilon and transform of an account whose model is set. */
 dpa_status dpa__account_refine(dpa_account *account, dpa_error *err);
-/* ε at δ from a grid, the larger of its directions; tilts from `guide`. `longest` may be NULL. */
-dpa_status dpa__grid_epsilon(const dpa__grid *grid, const dpa__grid *guide, double delta,
-                             size_t max_grid, dpa_interval *out, size_t *longest, dpa_error *err);
+/* ε at δ from the fine grid, the larger of its directions. `longest`, the transform, may be NULL.
+ */
+dpa_status dpa__account_read(const dpa_account *account, double delta, dpa_interval *out,
+                             size_t *longest, dpa_error *err);
 
 #endif

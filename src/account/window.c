@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "account/descend.h"
 #include "base/error.h"
@@ -15,6 +16,9 @@
 #include "math/logspace.h"
 
 static const double ROUNDING = 1.2e-16;
+/* Smaller tilted masses count as zero: all of them together, over all steps, are far below what a
+ * bin is uncertain by. */
+static const double LEAST_EXPONENT = -660;
 
 static double loss_of(const dpa__tilted *tilted, size_t i) {
     return tilted->h * (double)(tilted->first + (ptrdiff_t)i);
@@ -40,14 +44,23 @@ dpa_status dpa__tilt(const dpa__pmf *pmf, double theta, dpa__tilted *out, dpa_er
     if (out->mass == NULL) return DPA_NO_MEMORY;
     out->steps = pmf->steps;
     out->log_scale = dpa__pmf_log_mgf(pmf, theta);
-    double largest = 0; /* exponent of a mass that counts: those below e^−745 are zero anyway */
+    double largest = 0; /* of the exponents' terms */
+    size_t begin = out->count, end = 0;
     for (size_t i = 0; i < out->count; ++i) {
         const double tilt = theta * loss_of(out, i);
         const double exponent = pmf->log_mass[i] + tilt - out->log_scale;
-        out->mass[i] = exp(exponent);
-        if (exponent > -745) largest = fmax(largest, fabs(pmf->log_mass[i]) + fabs(tilt));
+        out->mass[i] = exponent > LEAST_EXPONENT ? exp(exponent) : 0;
+        if (out->mass[i] == 0) continue;
+        largest = fmax(largest, fabs(pmf->log_mass[i]) + fabs(tilt));
+        if (begin > i) begin = i;
+        end = i + 1;
     }
     out->error = 4 * ROUNDING * (1 + largest + fabs(out->log_scale));
+    if (begin < end) { /* without the masses at both ends that count as zero */
+        memmove(out->mass, out->mass + begin, (end - begin) * sizeof *out->mass);
+        out->first += (ptrdiff_t)begin;
+        out->count = end - begin;
+    }
     moments(out);
     return DPA_OK;
 }
@@ -58,22 +71,28 @@ void dpa__tilted_free(dpa__tilted *tilted) {
 }
 
 /* log Σ mass·e^(s·loss), rounded up. The powers of e^(sh) are made afresh every block, so rounding
- * stays below 64 ulp each. Masses that underflowed are covered by the smallest double. */
+ * stays below 64 ulp each. */
 static double log_mgf(const dpa__tilted *tilted, double s) {
     enum { BLOCK = 64 };
     const double ratio = exp(s * tilted->h);
     const double last = loss_of(tilted, tilted->count - 1);
     const double top = fmax(s * loss_of(tilted, 0), s * last);
-    double total = 0;
+    double largest = -HUGE_VAL, total = 0; /* the sum is total·e^largest */
     for (size_t from = 0; from < tilted->count; from += BLOCK) {
         const size_t to = from + BLOCK < tilted->count ? from + BLOCK : tilted->count;
         double inner = 0;
         for (size_t i = to; i > from; --i) inner = inner * ratio + tilted->mass[i - 1];
-        if (inner > 0) total += exp(log(inner) + s * loss_of(tilted, from));
+        if (inner == 0) continue;
+        const double exponent = log(inner) + s * loss_of(tilted, from);
+        if (exponent > largest) {
+            total = total * exp(largest - exponent) + 1;
+            largest = exponent;
+        } else {
+            total += exp(exponent - largest);
+        }
     }
-    total += (double)tilted->count * exp(top - 744);
     const double rounding = 4 * ROUNDING * (128 + (double)tilted->count / BLOCK + fabs(top));
-    return log(total) + rounding;
+    return largest + log(total) + rounding;
 }
 
 static double log_mgf_all(const dpa__tilted *tilted, size_t count, double s) {
@@ -96,7 +115,7 @@ static double end_at(double s, void *user) {
     return (log_mgf_all(e->tilted, e->count, e->sign * s) - e->log_tail) / s;
 }
 
-dpa_interval dpa__window(const dpa__tilted *tilted, size_t count, double log_tail) {
+dpa__range dpa__window(const dpa__tilted *tilted, size_t count, double log_tail) {
     double variance = 0, least = 0, most = 0;
     for (size_t k = 0; k < count; ++k) {
         variance += tilted[k].steps * tilted[k].variance;
@@ -110,5 +129,8 @@ dpa_interval dpa__window(const dpa__tilted *tilted, size_t count, double log_tai
     (void)dpa__descend(end_at, &above, start, &upper);
     (void)dpa__descend(end_at, &below, start, &lower);
     /* The sum cannot leave [least, most] at all. */
-    return (dpa_interval){fmax(-lower, least), fmin(upper, most)};
+    return (dpa__range){.lower = fmax(-lower, least),
+                        .upper = fmin(upper, most),
+                        .log_below = -lower > least ? log_tail : -HUGE_VAL,
+                        .log_above = upper < most ? log_tail : -HUGE_VAL};
 }

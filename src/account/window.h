@@ -19,8 +19,12 @@ typedef struct dpa__tilted {
 dpa_status dpa__tilt(const dpa__pmf *pmf, double theta, dpa__tilted *out, dpa_error *err);
 void dpa__tilted_free(dpa__tilted *tilted);
 
-/* [lower, upper]: the tilted sum falls below or above with at most e^log_tail of mass each
- * (Chernoff bound of these very pmfs, so it is proven and not estimated). */
-dpa_interval dpa__window(const dpa__tilted *tilted, size_t count, double log_tail);
+/* The tilted sum falls below `lower` with at most e^log_below of mass and above `upper` with at
+ * most e^log_above (Chernoff bounds of these very pmfs, so they are proven and not estimated):
+ * log_tail, or −INFINITY where the window reaches as far as the sum can. */
+typedef struct dpa__range {
+    double lower, upper, log_below, log_above;
+} dpa__range;
+dpa__range dpa__window(const dpa__tilted *tilted, size_t count, double log_tail);
 
 #endif

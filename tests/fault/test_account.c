@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The accountant with each of its allocations failing in turn. */
+#include "check.h"
+
+#include "dpaudit/account.h"
+#include "fault/alloc.h"
+
+static const dpa_phase phases[] = {
+    {DPA_GAUSSIAN, 2, 0.1, 3}, {DPA_LAPLACE, 2, 1, 1}, {DPA_RANDOMIZED_RESPONSE, 0.5, 1, 2}};
+
+static dpa_account_opts loose(void) {
+    dpa_account_opts opts;
+    dpa_account_opts_init(&opts);
+    opts.tolerance = 0.2;
+    opts.absolute = 0.2;
+    return opts;
+}
+
+static void making(void **state) {
+    (void)state;
+    const dpa_account_opts opts = loose();
+    dpa_account *account = NULL;
+    dpa_status status;
+    dpa_error err;
+    FAULT_EVERY(status, dpa_account_new(phases, 3, &opts, &account, &err),
+                dpa_account_free(account));
+}
+
+static void asking(void **state) {
+    (void)state;
+    const dpa_account_opts opts = loose();
+    dpa_account *account = NULL;
+    dpa_status status;
+    dpa_error err;
+    assert_ok(dpa_account_new(phases, 3, &opts, &account, &err));
+    dpa_interval out;
+    FAULT_EVERY(status, dpa_account_epsilon(account, 1e-3, &out, &err), (void)0);
+    FAULT_EVERY(status, dpa_account_delta(account, 1, &out, &err), (void)0);
+    FAULT_EVERY(status, dpa_account_mu(account, 1e-3, &out, &err), (void)0);
+    dpa_curve *curve = NULL;
+    FAULT_EVERY(status, dpa_account_curve(account, -1, &curve, &err), dpa_curve_free(curve));
+    FAULT_EVERY(status, dpa_account_curve(account, 1, &curve, &err), dpa_curve_free(curve));
+    dpa_account_free(account);
+}
+
+static void calibrating(void **state) {
+    (void)state;
+    const dpa_account_opts opts = loose();
+    double value;
+    dpa_interval achieved;
+    dpa_status status;
+    dpa_error err;
+    FAULT_EVERY(
+        status,
+        dpa_calibrate(phases, 1, DPA_CALIBRATE_SIGMA, 1, 1e-5, &opts, &value, &achieved, &err),
+        (void)0);
+}
+
+static void families(void **state) {
+    (void)state;
+    dpa_family *family = NULL;
+    dpa_curve *curve = NULL;
+    dpa_interval out;
+    dpa_status status;
+    dpa_error err;
+    FAULT_EVERY(status, dpa_family_parse("subsampled-gaussian:q=0.1,steps=3", 1e-5, &family, &err),
+                dpa_family_free(family));
+    assert_ok(dpa_family_parse("subsampled-gaussian:q=0.1,steps=3", 1e-5, &family, &err));
+    FAULT_EVERY(status, dpa_family_curve(family, 1, &curve, &err), dpa_curve_free(curve));
+    FAULT_EVERY(status, dpa_family_epsilon(family, 1, 1e-5, &out, &err), (void)0);
+    dpa_family_free(family);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(making), cmocka_unit_test(asking),
+                                       cmocka_unit_test(calibrating), cmocka_unit_test(families)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

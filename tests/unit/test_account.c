@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The accountant's door: every bad option and phase, the answers in closed form, the edges. */
+#include "check.h"
+
+#include "account/handle.h"
+
+static const dpa_phase gaussian = {DPA_GAUSSIAN, 1, 0.01, 1000};
+
+static dpa_account_opts defaults(void) {
+    dpa_account_opts opts;
+    dpa_account_opts_init(&opts);
+    return opts;
+}
+
+static void refuses(const dpa_phase *phases, size_t count, dpa_account_opts opts,
+                    const char *word) {
+    dpa_account *account = (dpa_account *)1;
+    dpa_error err = {0};
+    assert_int_equal(dpa_account_new(phases, count, &opts, &account, &err), DPA_BAD_ARGUMENT);
+    assert_null(account);
+    if (strstr(err.text, word) == NULL) fail_msg("'%s' does not name %s", err.text, word);
+}
+
+static void bad_options(void **state) {
+    (void)state;
+    const double bad_delta[] = {0, 1, -1, 2, NAN, INFINITY};
+    for (size_t k = 0; k < 6; ++k) {
+        dpa_account_opts opts = defaults();
+        opts.delta = bad_delta[k];
+        refuses(&gaussian, 1, opts, "delta");
+    }
+    const double bad_tolerance[] = {-1e-3, 1, NAN, INFINITY};
+    for (size_t k = 0; k < 4; ++k) {
+        dpa_account_opts opts = defaults();
+        opts.tolerance = bad_tolerance[k];
+        refuses(&gaussian, 1, opts, "tolerance");
+        opts = defaults();
+        if (bad_tolerance[k] == 1) continue;
+        opts.absolute = bad_tolerance[k];
+        refuses(&gaussian, 1, opts, "absolute");
+    }
+    dpa_account_opts opts = defaults();
+    opts.tolerance = opts.absolute = 0;
+    refuses(&gaussian, 1, opts, "both 0");
+    opts = defaults();
+    opts.max_grid = 100;
+    refuses(&gaussian, 1, opts, "max_grid");
+    opts.max_grid = (size_t)1 << 40;
+    refuses(&gaussian, 1, opts, "max_grid");
+    opts = defaults();
+    opts.adjacency = (dpa_adjacency)7;
+    refuses(&gaussian, 1, opts, "adjacency");
+}
+
+static void bad_phases(void **state) {
+    (void)state;
+    refuses(NULL, 0, defaults(), "no phase");
+    refuses(&gaussian, 0, defaults(), "no phase");
+    dpa_phase p[2] = {gaussian, gaussian};
+    const double bad_sigma[] = {0, -1, NAN, INFINITY, 1e-9, 1e300};
+    for (size_t k = 0; k < 6; ++k) {
+        p[1] = gaussian;
+        p[1].sigma = bad_sigma[k];
+        refuses(p, 2, defaults(), "phase 2: sigma");
+    }
+    const double bad_q[] = {0, -0.1, 1.1, NAN};
+    for (size_t k = 0; k < 4; ++k) {
+        p[1] = gaussian;
+        p[1].q = bad_q[k];
+        refuses(p, 2, defaults(), "phase 2: q");
+    }
+    p[1] = gaussian;
+    p[1].steps = 0;
+    refuses(p, 2, defaults(), "phase 2: steps");
+    p[1] = (dpa_phase){DPA_LAPLACE, 1, 0.5, 3};
+    refuses(p, 2, defaults(), "only the Gaussian");
+    p[1] = (dpa_phase){DPA_RANDOMIZED_RESPONSE, 0, 1, 3};
+    refuses(p, 2, defaults(), "phase 2: epsilon");
+    p[1].mechanism = (dpa_mechanism)9;
+    refuses(p, 2, defaults(), "mechanism");
+}
+
+static dpa_account *made(const dpa_phase *phases, size_t count, const dpa_account_opts *opts) {
+    dpa_account *account = NULL;
+    dpa_error err;
+    if (dpa_account_new(phases, count, opts, &account, &err) != DPA_OK) fail_msg("%s", err.text);
+    return account;
+}
+
+static dpa_interval epsilon_at(const dpa_account *account, double delta) {
+    dpa_interval out;
+    dpa_error err;
+    assert_ok(dpa_account_epsilon(account, delta, &out, &err));
+    assert_true(out.lower <= out.upper);
+    return out;
+}
+
+/* Without sampling the closed form answers: μ² = Σ steps/σ², twice the sensitivity for replace-one.
+ */
+static void closed_form(void **state) {
+    (void)state;
+    const dpa_phase p[] = {{DPA_GAUSSIAN, 2, 1, 3}, {DPA_GAUSSIAN, 0.5, 1, 2}};
+    dpa_account_opts opts = defaults();
+    dpa_account *account = made(p, 2, &opts);
+    const double mu = sqrt(3 / 4.0 + 2 / 0.25);
+    const double deltas[] = {1e-300, 1e-5, 0.1};
+    for (size_t k = 0; k < 3; ++k) {
+        const dpa_interval e = epsilon_at(account, deltas[k]);
+        assert_relative(e.lower, dpa_gaussian_epsilon(mu, deltas[k]), 2e-12);
+        assert_relative(e.upper, dpa_gaussian_epsilon(mu, deltas[k]), 2e-12);
+    }
+    dpa_interval out;
+    dpa_error err;
+    assert_ok(dpa_account_mu(account, 1e-5, &out, &err));
+    assert_between(mu, out.lower, out.upper);
+    assert_ok(dpa_account_delta(account, 3, &out, &err));
+    assert_between(exp(dpa_gaussian_log_delta(mu, 3)), out.lower, out.upper);
+    assert_ok(dpa_account_fnr(account, 0.1, &out, &err));
+    assert_true(out.upper - out.lower < 1e-11);
+    dpa_account_free(account);
+    opts.adjacency = DPA_REPLACE_ONE;
+    account = made(p, 2, &opts);
+    assert_relative(epsilon_at(account, 1e-5).upper, dpa_gaussian_epsilon(2 * mu, 1e-5), 2e-12);
+    dpa_account_free(account);
+}
+
+static void edges(void **state) {
+    (void)state;
+    dpa_account *account = made(&gaussian, 1, NULL);
+    assert_true(isinf(epsilon_at(account, 0).lower));
+    assert_true(epsilon_at(account, 1).upper == 0);
+    dpa_interval out;
+    dpa_error err;
+    assert_ok(dpa_account_delta(account, INFINITY, &out, &err));
+    assert_true(out.upper == 0);
+    assert_ok(dpa_account_delta(account, 0, &out, &err));
+    assert_between(out.lower, 0.1, 0.2); /* the total variation distance */
+    assert_true(out.upper - out.lower < 1e-3);
+    assert_int_equal(dpa_account_delta(account, -1, &out, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa_account_delta(account, NAN, &out, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa_account_epsilon(account, NAN, &out, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa_account_epsilon(account, 1.5, &out, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa_account_fnr(account, -0.1, &out, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa_account_mu(account, 0, &out, &err), DPA_BAD_ARGUMENT);
+    dpa_curve *curve;
+    assert_int_equal(dpa_account_curve(account, 0, &curve, &err), DPA_BAD_ARGUMENT);
+    assert_true(dpa_account_cell(account) > 0 && dpa_account_grid(account) > 0);
+    assert_ok(dpa_account_fnr(account, 0, &out, &err));
+    assert_true(out.upper == 1 && out.lower > 1 - 1e-12);
+    assert_ok(dpa_account_fnr(account, 1, &out, &err));
+    assert_true(out.lower == 0 && out.upper == 0);
+    dpa_account_free(account);
+    dpa_account_free(NULL);
+}
+
+/* Pure mechanisms: δ = 0 gives the sum of the ε₀, and nothing is above it. */
+static void pure(void **state) {
+    (void)state;
+    const dpa_phase p[] = {{DPA_LAPLACE, 2, 1, 3}, {DPA_RANDOMIZED_RESPONSE, 0.25, 1, 4}};
+    dpa_account *account = made(p, 2, NULL);
+    assert_absolute(epsilon_at(account, 0).upper, 2.5, 1e-12);
+    assert_true(epsilon_at(account, 1e-280).upper <= 2.5);
+    dpa_interval out;
+    dpa_error err;
+    assert_ok(dpa_account_delta(account, 2.5, &out, &err));
+    assert_true(out.upper == 0);
+    dpa_account_free(account);
+}
+
+/* A grid that is too small is said, with the interval that was reached. */
+static void too_small(void **state) {
+    (void)state;
+    dpa_account_opts opts = defaults();
+    opts.max_grid = 4096;
+    opts.tolerance = opts.absolute = 1e-9;
+    dpa_account *account;
+    dpa_error err = {0};
+    assert_int_equal(dpa_account_new(&gaussian, 1, &opts, &account, &err), DPA_NUMERIC);
+    assert_non_null(strstr(err.text, "max_grid"));
+}
+
+/* Splitting a phase, or the order of phases, changes nothing that matters. */
+static void phases_add_up(void **state) {
+    (void)state;
+    const dpa_phase split[] = {{DPA_GAUSSIAN, 1, 0.01, 400},
+                               {DPA_GAUSSIAN, 2, 1, 2},
+                               {DPA_GAUSSIAN, 1, 0.01, 600},
+                               {DPA_RANDOMIZED_RESPONSE, 0.3, 1, 5}};
+    const dpa_phase joined[] = {{DPA_RANDOMIZED_RESPONSE, 0.3, 1, 5},
+                                {DPA_GAUSSIAN, 1, 0.01, 1000},
+                                {DPA_GAUSSIAN, 2 / sqrt(2), 1, 1}};
+    dpa_account *a = made(split, 4, NULL), *b = made(joined, 3, NULL);
+    const dpa_interval x = epsilon_at(a, 1e-5), y = epsilon_at(b, 1e-5);
+    assert_true(x.lower <= y.upper && y.lower <= x.upper);
+    assert_true(x.upper - x.lower <= 1e-3 * x.upper);
+    dpa_account *alone = made(&gaussian, 1, NULL);
+    assert_true(epsilon_at(alone, 1e-5).upper < x.lower);
+    dpa_account_free(alone);
+    dpa_account_free(a);
+    dpa_account_free(b);
+}
+
+static void cross_checks(void **state) {
+    (void)state;
+    const dpa_phase laplace = {DPA_LAPLACE, 1, 1, 10}, answer = {DPA_RANDOMIZED_RESPONSE, 1, 1, 10};
+    const dpa_phase all[] = {gaussian, laplace, answer};
+    for (size_t k = 0; k < 3; ++k) {
+        dpa_account *account = made(&all[k], 1, NULL);
+        const double ours = epsilon_at(account, 1e-5).lower;
+        assert_true(dpa_account_rdp_epsilon(&all[k], 1, 1e-5) > ours);
+        dpa_account_free(account);
+    }
+    assert_true(isnan(dpa_account_gdp_epsilon(all, 3, 1e-5)));
+    assert_true(isfinite(dpa_account_rdp_epsilon(all, 3, 1e-5)));
+    assert_true(isnan(dpa_account_rdp_epsilon(all, 3, 0)));
+    assert_true(isnan(dpa_account_rdp_epsilon(all, 0, 1e-5)));
+    assert_true(isnan(dpa_account_gdp_epsilon(all, 1, 1)));
+    const dpa_phase plain = {DPA_GAUSSIAN, 1, 1, 1};
+    assert_relative(dpa_account_gdp_epsilon(&plain, 1, 1e-5), dpa_gaussian_epsilon(1, 1e-5), 1e-12);
+    assert_between(dpa_account_rdp_epsilon(&plain, 1, 1e-5), dpa_gaussian_epsilon(1, 1e-5), 4.8);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_options),   cmocka_unit_test(bad_phases),
+        cmocka_unit_test(closed_form),   cmocka_unit_test(edges),
+        cmocka_unit_test(pure),          cmocka_unit_test(too_small),
+        cmocka_unit_test(phases_add_up), cmocka_unit_test(cross_checks)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

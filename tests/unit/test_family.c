@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Families: what may be written, what is refused and how, and that members are ordered. */
+#include "check.h"
+
+#include "dpaudit/account.h"
+
+static dpa_family *parsed(const char *spec) {
+    dpa_family *family = NULL;
+    dpa_error err;
+    if (dpa_family_parse(spec, 1e-5, &family, &err) != DPA_OK) fail_msg("%s: %s", spec, err.text);
+    assert_string_equal(dpa_family_spec(family), spec);
+    return family;
+}
+
+static void refused(const char *spec, double delta, const char *words) {
+    dpa_family *family = (dpa_family *)1;
+    dpa_error err = {0};
+    assert_int_equal(dpa_family_parse(spec, delta, &family, &err), DPA_BAD_ARGUMENT);
+    assert_null(family);
+    if (strstr(err.text, words) == NULL) fail_msg("'%s' does not say '%s'", err.text, words);
+}
+
+static void bad_specs(void **state) {
+    (void)state;
+    refused(NULL, 1e-5, "subsampled-gaussian:q=Q,steps=N");
+    refused("", 1e-5, "points:FILE");
+    refused("gauss", 1e-5, "gaussian");
+    refused("dp:1", 1e-5, "nothing may follow");
+    refused("subsampled-gaussian", 1e-5, "q must be given");
+    refused("subsampled-gaussian:q=0.1", 1e-5, "steps must be given");
+    refused("subsampled-gaussian:q=0,steps=1", 1e-5, "q must be given");
+    refused("subsampled-gaussian:q=0.1,steps=1.5", 1e-5, "whole number");
+    refused("subsampled-gaussian:q=0.1,steps=x", 1e-5, "not a number");
+    refused("subsampled-gaussian:q=0.1x,steps=1", 1e-5, "not a number");
+    refused("subsampled-gaussian:q=0.1,q=0.1", 1e-5, "not expected");
+    refused("subsampled-gaussian:sigma=1", 1e-5, "not expected");
+    refused("points:", 1e-5, "file is missing");
+    refused("dp", -1, "delta");
+    refused("dp", NAN, "delta");
+    dpa_family *family;
+    dpa_error err;
+    assert_int_not_equal(dpa_family_parse("points:/no/such/file", 1e-5, &family, &err), DPA_OK);
+}
+
+static double fnr_at(const dpa_family *family, double t, double fpr) {
+    dpa_curve *curve = NULL;
+    dpa_error err;
+    assert_ok(dpa_family_curve(family, t, &curve, &err));
+    const double fnr = dpa_curve_fnr(curve, fpr);
+    dpa_curve_free(curve);
+    return fnr;
+}
+
+/* t = 0 is perfectly private; every curve falls as t grows. */
+static void ordered(void **state) {
+    (void)state;
+    const char *const specs[] = {"dp", "gaussian", "laplace",
+                                 "subsampled-gaussian:steps=100,q=0.05"};
+    const char *const names[] = {"epsilon", "mu", "epsilon0", "sigma"};
+    for (size_t k = 0; k < 4; ++k) {
+        dpa_family *family = parsed(specs[k]);
+        assert_string_equal(dpa_family_parameter(family), names[k]);
+        assert_true(isinf(dpa_family_max(family)));
+        double before = 0.9;
+        assert_absolute(fnr_at(family, 0, 0.1), 0.9, 1e-4);
+        for (double t = 0.25; t <= 4; t *= 2) {
+            const double now = fnr_at(family, t, 0.1);
+            assert_true(now < before);
+            before = now;
+            assert_relative(dpa_family_t(family, dpa_family_value(family, t)), t, 1e-15);
+        }
+        dpa_interval e;
+        dpa_error err;
+        assert_ok(dpa_family_epsilon(family, 1, 1e-5, &e, &err));
+        assert_true(e.lower > 0 && e.lower <= e.upper && e.upper - e.lower < 1e-2);
+        assert_ok(dpa_family_epsilon(family, 0, 1e-5, &e, &err));
+        assert_true(e.upper == 0);
+        dpa_curve *curve;
+        assert_int_equal(dpa_family_curve(family, -1, &curve, &err), DPA_BAD_ARGUMENT);
+        assert_int_equal(dpa_family_curve(family, NAN, &curve, &err), DPA_BAD_ARGUMENT);
+        assert_int_equal(dpa_family_epsilon(family, 1, 2, &e, &err), DPA_BAD_ARGUMENT);
+        dpa_family_free(family);
+    }
+    dpa_family_free(NULL);
+}
+
+static void known_members(void **state) {
+    (void)state;
+    dpa_interval e;
+    dpa_error err;
+    dpa_family *family = parsed("gaussian");
+    assert_string_equal(dpa_family_name(family), "gaussian");
+    assert_ok(dpa_family_epsilon(family, 1, 1e-5, &e, &err));
+    assert_absolute(e.lower, 4.377178095681, 1e-10);
+    dpa_family_free(family);
+    family = parsed("dp");
+    assert_ok(dpa_family_epsilon(family, 1.5, 1e-5, &e, &err));
+    assert_true(e.lower == 1.5 && e.upper == 1.5);
+    dpa_family_free(family);
+    family = parsed("subsampled-gaussian:q=0.01,steps=1000");
+    assert_ok(dpa_family_epsilon(family, 1, 1e-5, &e, &err));
+    assert_between(1.8282366, e.lower, e.upper);
+    /* very little noise, and nearly nothing but noise: still curves, still on the safe side */
+    assert_true(fnr_at(family, 1e5, 0.1) == 0);
+    assert_between(fnr_at(family, 1e-12, 0.1), 0.8999, 0.9);
+    assert_ok(dpa_family_epsilon(family, INFINITY, 1e-5, &e, &err));
+    assert_true(isinf(e.lower));
+    dpa_family_free(family);
+}
+
+static void from_file(void **state) {
+    (void)state;
+    char path[] = "/tmp/dpa-family-XXXXXX", spec[64];
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    FILE *file = fdopen(fd, "w");
+    assert_non_null(file);
+    (void)fputs("fpr,fnr\n0.1,0.5\n0.5,0.1\n", file);
+    (void)fclose(file);
+    (void)snprintf(spec, sizeof spec, "points:%s", path);
+    dpa_family *family = parsed(spec);
+    assert_true(dpa_family_max(family) == 1);
+    assert_absolute(fnr_at(family, 1, 0.1), 0.5, 1e-12);
+    assert_absolute(fnr_at(family, 0.5, 0.1), 0.7, 1e-12);
+    assert_absolute(fnr_at(family, 0, 0.1), 0.9, 1e-12);
+    dpa_curve *curve;
+    dpa_error err;
+    assert_int_equal(dpa_family_curve(family, 1.5, &curve, &err), DPA_BAD_ARGUMENT);
+    dpa_family_free(family);
+    (void)remove(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bad_specs), cmocka_unit_test(ordered),
+                                       cmocka_unit_test(known_members),
+                                       cmocka_unit_test(from_file)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
