@@ -5,14 +5,26 @@
 #include "dpaudit/account.h"
 #include "fault/alloc.h"
 
+/* FFTW keeps tables for lengths that it has seen, and malloc keeps blocks: both grow at first.
+ * Calls that succeed before bytes are counted let them. */
+#define EVERY_FAULT(call, clean_up)                                                                \
+    do {                                                                                           \
+        dpa_status status;                                                                         \
+        for (int warm = 0; warm < 20; ++warm) {                                                    \
+            assert_ok(call);                                                                       \
+            clean_up;                                                                              \
+        }                                                                                          \
+        FAULT_EVERY(status, (call), clean_up);                                                     \
+    } while (0)
+
 static const dpa_phase phases[] = {
     {DPA_GAUSSIAN, 2, 0.1, 3}, {DPA_LAPLACE, 2, 1, 1}, {DPA_RANDOMIZED_RESPONSE, 0.5, 1, 2}};
 
 static dpa_account_opts loose(void) {
     dpa_account_opts opts;
     dpa_account_opts_init(&opts);
-    opts.tolerance = 0.2;
-    opts.absolute = 0.2;
+    opts.tolerance = 0.5;
+    opts.absolute = 0.5;
     return opts;
 }
 
@@ -20,26 +32,23 @@ static void making(void **state) {
     (void)state;
     const dpa_account_opts opts = loose();
     dpa_account *account = NULL;
-    dpa_status status;
     dpa_error err;
-    FAULT_EVERY(status, dpa_account_new(phases, 3, &opts, &account, &err),
-                dpa_account_free(account));
+    EVERY_FAULT(dpa_account_new(phases, 3, &opts, &account, &err), dpa_account_free(account));
 }
 
 static void asking(void **state) {
     (void)state;
     const dpa_account_opts opts = loose();
     dpa_account *account = NULL;
-    dpa_status status;
     dpa_error err;
     assert_ok(dpa_account_new(phases, 3, &opts, &account, &err));
     dpa_interval out;
-    FAULT_EVERY(status, dpa_account_epsilon(account, 1e-3, &out, &err), (void)0);
-    FAULT_EVERY(status, dpa_account_delta(account, 1, &out, &err), (void)0);
-    FAULT_EVERY(status, dpa_account_mu(account, 1e-3, &out, &err), (void)0);
+    EVERY_FAULT(dpa_account_epsilon(account, 1e-3, &out, &err), (void)0);
+    EVERY_FAULT(dpa_account_delta(account, 1, &out, &err), (void)0);
+    EVERY_FAULT(dpa_account_mu(account, 1e-3, &out, &err), (void)0);
     dpa_curve *curve = NULL;
-    FAULT_EVERY(status, dpa_account_curve(account, -1, &curve, &err), dpa_curve_free(curve));
-    FAULT_EVERY(status, dpa_account_curve(account, 1, &curve, &err), dpa_curve_free(curve));
+    EVERY_FAULT(dpa_account_curve(account, -1, &curve, &err), dpa_curve_free(curve));
+    EVERY_FAULT(dpa_account_curve(account, 1, &curve, &err), dpa_curve_free(curve));
     dpa_account_free(account);
 }
 
@@ -48,10 +57,8 @@ static void calibrating(void **state) {
     const dpa_account_opts opts = loose();
     double value;
     dpa_interval achieved;
-    dpa_status status;
     dpa_error err;
-    FAULT_EVERY(
-        status,
+    EVERY_FAULT(
         dpa_calibrate(phases, 1, DPA_CALIBRATE_SIGMA, 1, 1e-5, &opts, &value, &achieved, &err),
         (void)0);
 }
@@ -61,13 +68,12 @@ static void families(void **state) {
     dpa_family *family = NULL;
     dpa_curve *curve = NULL;
     dpa_interval out;
-    dpa_status status;
     dpa_error err;
-    FAULT_EVERY(status, dpa_family_parse("subsampled-gaussian:q=0.1,steps=3", 1e-5, &family, &err),
+    EVERY_FAULT(dpa_family_parse("subsampled-gaussian:q=0.1,steps=3", 1e-5, &family, &err),
                 dpa_family_free(family));
     assert_ok(dpa_family_parse("subsampled-gaussian:q=0.1,steps=3", 1e-5, &family, &err));
-    FAULT_EVERY(status, dpa_family_curve(family, 1, &curve, &err), dpa_curve_free(curve));
-    FAULT_EVERY(status, dpa_family_epsilon(family, 1, 1e-5, &out, &err), (void)0);
+    EVERY_FAULT(dpa_family_curve(family, 1, &curve, &err), dpa_curve_free(curve));
+    EVERY_FAULT(dpa_family_epsilon(family, 1, 1e-5, &out, &err), (void)0);
     dpa_family_free(family);
 }
 
