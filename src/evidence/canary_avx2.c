@@ -7,7 +7,7 @@
 
 #define TARGET __attribute__((target("avx2,fma")))
 #define OP TARGET static inline __attribute__((always_inline))
-#define BATCH 4
+#define BATCH 2
 #define STEP_BLOCKS 4
 
 typedef __m256i words;

@@ -7,7 +7,7 @@
 
 #define TARGET __attribute__((target("avx512f,avx512dq")))
 #define OP TARGET static inline __attribute__((always_inline))
-#define BATCH 4
+#define BATCH 2
 #define STEP_BLOCKS 8
 
 typedef __m512i words;

@@ -52,84 +52,142 @@ OP void constants_init(constants *c, const dpa__canary_stream *s, uint32_t block
     c->m1 = words_all(DPA__PHILOX_M1);
 }
 
-/* Blocks `low`… of BATCH steps: words 0 and 2 interleaved to `radius`, 1 and 3 to `angle`. The
- * steps advance side by side so that one's multiply does not wait for another's. */
-OP void philox(const constants *c, words *count, words radius[BATCH], words angle[BATCH]) {
-    words x0[BATCH], x1[BATCH], x2[BATCH], x3[BATCH], p[BATCH], q[BATCH];
+/* ── Philox ── */
+
+typedef struct blocks {
+    words x0[BATCH], x1[BATCH], x2[BATCH], x3[BATCH];
+} blocks;
+
+/* Rounds 1 to 3 of the blocks at `count`, which moves on. */
+OP void philox_start(const constants *c, words *count, blocks *x) {
+    words p[BATCH], q[BATCH];
     EACH(p[b] = words_multiply(c->m0, *count); *count = words_add(*count, words_all(STEP_BLOCKS)))
     EACH(q[b] = words_multiply(c->m1, words_xor(words_high(p[b]), c->key1[0])))
-    EACH(x0[b] = words_xor(words_high(q[b]), c->key0[1]); x2[b] = words_xor(p[b], c->key1[1]))
-    EACH(x1[b] = q[b])
-    EACH(p[b] = words_multiply(c->m0, x0[b]); q[b] = words_multiply(c->m1, x2[b]))
-    EACH(x0[b] = words_xor3(words_high(q[b]), x1[b], c->key0[2]);
-         x2[b] = words_xor(words_high(p[b]), c->key1[2]))
-    EACH(x1[b] = q[b]; x3[b] = p[b])
-    UNROLL for (unsigned i = 3; i + 1 < DPA__PHILOX_ROUNDS; ++i) {
-        EACH(p[b] = words_multiply(c->m0, x0[b]); q[b] = words_multiply(c->m1, x2[b]))
-        EACH(x0[b] = words_xor3(words_high(q[b]), x1[b], c->key0[i]);
-             x2[b] = words_xor3(words_high(p[b]), x3[b], c->key1[i]))
-        EACH(x1[b] = q[b]; x3[b] = p[b])
-    }
-    EACH(p[b] = words_multiply(c->m0, x0[b]); q[b] = words_multiply(c->m1, x2[b]))
-    EACH(radius[b] =
-             words_xor3(words_interleave_high(q[b], p[b]), words_interleave(x1[b], x3[b]), c->last))
+    EACH(x->x0[b] = words_xor(words_high(q[b]), c->key0[1]); x->x2[b] = words_xor(p[b], c->key1[1]))
+    EACH(x->x1[b] = q[b])
+    EACH(p[b] = words_multiply(c->m0, x->x0[b]); q[b] = words_multiply(c->m1, x->x2[b]))
+    EACH(x->x0[b] = words_xor3(words_high(q[b]), x->x1[b], c->key0[2]);
+         x->x2[b] = words_xor(words_high(p[b]), c->key1[2]))
+    EACH(x->x1[b] = q[b]; x->x3[b] = p[b])
+}
+
+OP void philox_round(const constants *c, unsigned i, blocks *x) {
+    words p[BATCH], q[BATCH];
+    EACH(p[b] = words_multiply(c->m0, x->x0[b]); q[b] = words_multiply(c->m1, x->x2[b]))
+    EACH(x->x0[b] = words_xor3(words_high(q[b]), x->x1[b], c->key0[i]);
+         x->x2[b] = words_xor3(words_high(p[b]), x->x3[b], c->key1[i]))
+    EACH(x->x1[b] = q[b]; x->x3[b] = p[b])
+}
+
+/* The last round: words 0 and 2 interleaved to `radius`, 1 and 3 to `angle`. */
+OP void philox_end(const constants *c, const blocks *x, words radius[BATCH], words angle[BATCH]) {
+    words p[BATCH], q[BATCH];
+    EACH(p[b] = words_multiply(c->m0, x->x0[b]); q[b] = words_multiply(c->m1, x->x2[b]))
+    EACH(radius[b] = words_xor3(words_interleave_high(q[b], p[b]),
+                                words_interleave(x->x1[b], x->x3[b]), c->last))
     EACH(angle[b] = words_interleave(q[b], p[b]))
 }
+
+/* ── Box–Muller ── */
+
+typedef struct pairs {
+    words shifted[BATCH], sign[BATCH];
+    reals t[BATCH], t2[BATCH], low[BATCH], r[BATCH];           /* the logarithm, then the radius */
+    reals x[BATCH], z[BATCH], z2[BATCH], hs[BATCH], hc[BATCH]; /* the angle */
+} pairs;
 
 /* a + b·x, two roundings. */
 OP reals linear(float a, float b, reals x) {
     return reals_add(reals_all(a), reals_multiply(reals_all(b), x));
 }
 
-OP void radii(const words word[BATCH], reals r[BATCH]) {
-    static const float c[8] = DPA__LOG_COEFFICIENTS;
-    reals t[BATCH], t2[BATCH], low[BATCH], high[BATCH];
-    words shifted[BATCH];
-    EACH(shifted[b] = ints_add(
-             bits_of_reals(reals_add(reals_of_ints(ints_shift_right(word[b], 1)), reals_all(0.5F))),
-             ints_all(DPA__SHIFT_BITS)))
-    EACH(t[b] = reals_subtract(
-             reals_of_bits(ints_add(ints_and(shifted[b], ints_all(DPA__MANTISSA_MASK)),
-                                    ints_all(DPA__SQRT_HALF_BITS))),
-             reals_all(1.0F)))
-    EACH(t2[b] = reals_multiply(t[b], t[b]))
-    EACH(low[b] =
-             reals_add(linear(c[0], c[1], t[b]), reals_multiply(linear(c[2], c[3], t[b]), t2[b])))
-    EACH(high[b] =
-             reals_add(linear(c[4], c[5], t[b]), reals_multiply(linear(c[6], c[7], t[b]), t2[b])))
-    EACH(low[b] = reals_add(low[b], reals_multiply(high[b], reals_multiply(t2[b], t2[b]))))
-    EACH(r[b] = reals_multiply(reals_of_ints(ints_and(shifted[b], ints_all(DPA__EXPONENT_MASK))),
-                               reals_all(DPA__EXPONENT_SCALE)))
-    EACH(r[b] = reals_root(reals_add(r[b], reals_multiply(low[b], t[b]))))
+OP reals cubic(const float *a, reals x, reals x2) {
+    return reals_add(linear(a[0], a[1], x), reals_multiply(linear(a[2], a[3], x), x2));
 }
 
-OP void normal_pairs(const words word[BATCH], const words angle[BATCH], reals cosine[BATCH],
-                     reals sine[BATCH]) {
-    static const float s[4] = DPA__SIN_COEFFICIENTS, c[4] = DPA__COS_COEFFICIENTS;
-    reals r[BATCH], x[BATCH], z[BATCH], z2[BATCH], hs[BATCH], hc[BATCH];
-    radii(word, r);
-    EACH(x[b] = reals_multiply(reals_of_ints(angle[b]), reals_all(0x1p-31F)))
-    EACH(z[b] = reals_multiply(x[b], x[b]))
-    EACH(z2[b] = reals_multiply(z[b], z[b]))
-    EACH(hs[b] =
-             reals_add(linear(s[0], s[1], z[b]), reals_multiply(linear(s[2], s[3], z[b]), z2[b])))
-    EACH(hc[b] =
-             reals_add(linear(c[0], c[1], z[b]), reals_multiply(linear(c[2], c[3], z[b]), z2[b])))
-    EACH(hs[b] = reals_multiply(hs[b], x[b]))
-    EACH(sine[b] = reals_multiply(r[b], reals_multiply(hs[b], hc[b])))
-    EACH(hs[b] = reals_subtract(reals_all(1.0F), reals_multiply(hs[b], hs[b])))
-    EACH(hs[b] = reals_multiply(r[b], hs[b]))
-    EACH(cosine[b] = reals_of_bits(words_xor(bits_of_reals(hs[b]), ints_shift_left(word[b], 31))))
+OP void take_words(const words radius[BATCH], const words angle[BATCH], pairs *w){
+    EACH(w->shifted[b] =
+             ints_add(bits_of_reals(reals_add(reals_of_ints(ints_shift_right(radius[b], 1)),
+                                              reals_all(0.5F))),
+                      ints_all(DPA__SHIFT_BITS))) EACH(w->sign[b] = ints_shift_left(radius[b], 31))
+        EACH(w->x[b] = reals_multiply(reals_of_ints(angle[b]), reals_all(0x1p-31F)))}
+
+OP void take_mantissa(pairs *w){
+    EACH(w->t[b] = reals_subtract(reals_of_bits(ints_add(ints_and(w->shifted[b],
+                                                                  ints_all(DPA__MANTISSA_MASK)),
+                                                         ints_all(DPA__SQRT_HALF_BITS))),
+                                  reals_all(1.0F))) EACH(w->z[b] = reals_multiply(w->x[b], w->x[b]))
+        EACH(w->t2[b] = reals_multiply(w->t[b], w->t[b]))
+            EACH(w->z2[b] = reals_multiply(w->z[b], w->z[b]))}
+
+OP void log_low(pairs *w) {
+    static const float c[8] = DPA__LOG_COEFFICIENTS;
+    EACH(w->low[b] = cubic(c, w->t[b], w->t2[b]))
+}
+
+OP void log_high(pairs *w) {
+    static const float c[8] = DPA__LOG_COEFFICIENTS;
+    EACH(w->low[b] = reals_add(w->low[b], reals_multiply(cubic(c + 4, w->t[b], w->t2[b]),
+                                                         reals_multiply(w->t2[b], w->t2[b]))))
+}
+
+OP void take_root(pairs *w){
+    EACH(w->r[b] = reals_multiply(reals_of_ints(ints_and(w->shifted[b],
+                                                         ints_all(DPA__EXPONENT_MASK))),
+                                  reals_all(DPA__EXPONENT_SCALE)))
+        EACH(w->r[b] = reals_root(reals_add(w->r[b], reals_multiply(w->low[b], w->t[b]))))}
+
+OP void half_sines(pairs *w) {
+    static const float s[4] = DPA__SIN_COEFFICIENTS;
+    EACH(w->hs[b] = reals_multiply(cubic(s, w->z[b], w->z2[b]), w->x[b]))
+}
+
+OP void half_cosines(pairs *w) {
+    static const float c[4] = DPA__COS_COEFFICIENTS;
+    EACH(w->hc[b] = cubic(c, w->z[b], w->z2[b]))
+}
+
+OP void rotate(const pairs *w, reals cosine[BATCH], reals sine[BATCH]){
+    EACH(sine[b] = reals_multiply(w->r[b], reals_multiply(w->hs[b], w->hc[b])))
+        EACH(cosine[b] = reals_multiply(
+                 w->r[b], reals_subtract(reals_all(1.0F), reals_multiply(w->hs[b], w->hs[b]))))
+            EACH(cosine[b] = reals_of_bits(words_xor(bits_of_reals(cosine[b]), w->sign[b])))}
+
+/* Normals from `radius` and `angle`, which are then the words of the next batch. Integer and float
+ * units work at the same time: Philox of the next batch runs between the stages of this one's
+ * Box–Muller. */
+OP void batch(const constants *c, words *count, words radius[BATCH], words angle[BATCH],
+              reals cosine[BATCH], reals sine[BATCH]) {
+    blocks next;
+    pairs now;
+    take_words(radius, angle, &now);
+    philox_start(c, count, &next);
+    take_mantissa(&now);
+    philox_round(c, 3, &next);
+    log_low(&now);
+    philox_round(c, 4, &next);
+    log_high(&now);
+    philox_round(c, 5, &next);
+    take_root(&now);
+    philox_round(c, 6, &next);
+    half_sines(&now);
+    philox_round(c, 7, &next);
+    half_cosines(&now);
+    philox_round(c, 8, &next);
+    rotate(&now, cosine, sine);
+    philox_end(c, &next, radius, angle);
+}
+
+/* The words of the first batch. */
+OP void prepare(const constants *c, words *count, words radius[BATCH], words angle[BATCH]) {
+    blocks next;
+    philox_start(c, count, &next);
+    UNROLL for (unsigned i = 3; i + 1 < DPA__PHILOX_ROUNDS; ++i) philox_round(c, i, &next);
+    philox_end(c, &next, radius, angle);
 }
 
 enum { BATCH_BLOCKS = BATCH * STEP_BLOCKS };
 _Static_assert(DPA__CALL_GROUPS *DPA__GROUP_BLOCKS % BATCH_BLOCKS == 0, "calls are whole batches");
-
-OP void batch(const constants *c, words *count, reals cosine[BATCH], reals sine[BATCH]) {
-    words radius[BATCH], angle[BATCH];
-    philox(c, count, radius, angle);
-    normal_pairs(radius, angle, cosine, sine);
-}
 
 /* Where step `b` of a batch has its first cosine; its first sine is 16 further. */
 OP size_t batch_offset(unsigned b) {
@@ -142,10 +200,11 @@ TARGET static void normals(const dpa__canary_stream *stream, uint64_t group, siz
     const uint64_t block = group * DPA__GROUP_BLOCKS;
     constants c;
     constants_init(&c, stream, (uint32_t)(block >> 32));
-    words count = words_count((uint32_t)block);
+    words count = words_count((uint32_t)block), radius[BATCH], angle[BATCH];
+    prepare(&c, &count, radius, angle);
     for (size_t done = 0; done < groups * DPA__GROUP_BLOCKS; done += BATCH_BLOCKS) {
         reals cosine[BATCH], sine[BATCH];
-        batch(&c, &count, cosine, sine);
+        batch(&c, &count, radius, angle, cosine, sine);
         EACH(reals_store(out + 4 * done + batch_offset(b), cosine[b]);
              reals_store(out + 4 * done + batch_offset(b) + 16, sine[b]))
     }
@@ -157,11 +216,12 @@ TARGET static void sums(const dpa__canary_stream *stream, uint64_t group, size_t
     constants c;
     lane_sums total;
     constants_init(&c, stream, (uint32_t)(block >> 32));
-    words count = words_count((uint32_t)block);
+    words count = words_count((uint32_t)block), radius[BATCH], angle[BATCH];
+    prepare(&c, &count, radius, angle);
     lane_sums_load(&total, lanes);
     for (size_t done = 0; done < groups * DPA__GROUP_BLOCKS; done += BATCH_BLOCKS) {
         reals cosine[BATCH], sine[BATCH];
-        batch(&c, &count, cosine, sine);
+        batch(&c, &count, radius, angle, cosine, sine);
         EACH(lane_sums_step(&total, cosine[b], sine[b], model + 4 * done + batch_offset(b)))
     }
     lane_sums_store(&total, lanes);
