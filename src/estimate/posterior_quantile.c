@@ -71,7 +71,7 @@ static double newton(const search *s, double *slope) {
         const double step = (z - s->level) / *slope;
         if (!isfinite(step)) return NAN;
         t -= fmax(fmin(step, 0.5 * t), -0.5 * t);
-        if (fabs(z - s->level) < 3e-3) return t; /* the next residual is about its square */
+        if (fabs(z - s->level) < 1e-3) return t; /* the next residual is about its square */
     }
     return NAN;
 }
@@ -85,8 +85,8 @@ static int polish(const search *s, double slope, double *t, double *error) {
         const double step = (z - s->level) / slope;
         if (!(fabs(z - s->level) < 1e-4 && fabs(step) < 1e-2 * *t)) return 0;
         *t -= step;
-        /* the slope is that of the last quick step, less than 0.003 deviations away */
-        const double left = 3e-3 * fabs(step);
+        /* the slope is that of the last quick step, less than 0.001 deviations away */
+        const double left = 1e-3 * fabs(step);
         *error = (mass.error + 1e-15) / (slope * exp(dpa__norm_log_pdf(z))) + 1e-15 * *t + left;
         if (left < 1e-10) return 1;
     }

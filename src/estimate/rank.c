@@ -24,7 +24,7 @@
 
 /* Draws that are cheap, and the most that are made; replicates beyond 1/p that are wanted and
  * needed. */
-static const double CHEAP = 4.2e6, MOST = 1.2e7, WANTED = 100, NEEDED = 20;
+static const double CHEAP = 4.2e6, MOST = 6e6, WANTED = 100, NEEDED = 20;
 
 dpa_status dpa__rank_parse(const char *method, dpa__rank_score *out, dpa_error *err) {
     *out = DPA__RANK_AUC;

@@ -177,6 +177,8 @@ static void rank_coverage_at(size_t n, size_t replicates) {
     const double critical = critical_value(n, replicates, weights);
     for (int kind = 0; kind < ATTACKS; ++kind) {
         int wrong = 0;
+        /* a monotone scale has the same ranks, and coarse scores the same at every size */
+        if (n > 50 && (kind == HEAVY_TAILS || kind == COARSE || kind == WEAK)) continue;
         for (uint64_t repeat = 0; repeat < REPEATS; ++repeat) {
             dpa_rng rng;
             dpa_rng_init(&rng, 77 + (uint64_t)kind, DPA_PURPOSE_SIMULATE, repeat);

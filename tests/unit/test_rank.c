@@ -171,7 +171,7 @@ static void ties_count_against(void **state) {
 /* From the simulated p-value to the normal law there is no step: same scores, counted for many. */
 static void normal_law_is_close_and_safe(void **state) {
     (void)state;
-    enum { N = 9000 };
+    enum { N = 7000 };
     double *in = malloc(4 * N * sizeof *in), *out = in + 2 * N;
     draw(21, 1, in, 2 * N, out, 2 * N);
     dpa_scores s = make(in, N, out, N), more = make(in, 2 * N, out, 2 * N);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bounds from counts and scores. One joint-posterior interval against 2,000 incomplete-beta
+ * evaluations at points of the same posterior (must be below 1); all thresholds with all methods of
+ * 10⁵ + 10⁵ scores, reading included; ranks at 1000 + 1000; growth. `bench_scores large` also does
+ * 10⁷ + 10⁷ and prints the peak of memory. */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "dpaudit/report.h"
+#include "dpaudit/rng.h"
+#include "dpaudit/scores.h"
+#include "estimate/posterior.h"
+#include "math/dist.h"
+
+static double price_of_beta(const dpa__posterior *p) {
+    const double a = p->fnr.a, b = p->fnr.b, n = a + b, middle = a / n;
+    const double deviation = sqrt(middle * (1 - middle) / n);
+    volatile double sum = 0;
+    double seconds;
+    BENCH_BEST(
+        20, seconds, for (int i = 0; i < 2000; ++i) {
+            const double x = middle + deviation * (-3 + 6 * (i + 0.5) / 2000);
+            sum = sum + dpa__beta_cdf(fmin(fmax(x, 1e-9), 1), a, b, DPA_LOWER);
+        });
+    return seconds;
+}
+
+static void bench_interval(const char *family, const dpa_counts *counts, double delta) {
+    const dpa__posterior posterior = dpa__posterior_of(counts);
+    dpa__model model;
+    char name[96];
+    double seconds, t, error;
+    if (dpa__model_open(family, delta, &model, NULL) != DPA_OK) exit(1);
+    BENCH_BEST(20, seconds, {
+        (void)!dpa__posterior_quantile(&posterior, &model, 0.025, &t, &error, NULL);
+        (void)!dpa__posterior_quantile(&posterior, &model, 0.975, &t, &error, NULL);
+    });
+    (void)snprintf(name, sizeof name, "joint interval, %s, fn %g tp %g fp %g tn %g", family,
+                   (double)counts->fn, (double)counts->tp, (double)counts->fp, (double)counts->tn);
+    bench_row(name, seconds, "2,000 incomplete betas", seconds / price_of_beta(&posterior));
+    dpa__model_close(&model);
+}
+
+/* Scores of N(1,1) and N(0,1) as two NPY files in a fresh folder. */
+static void write_scores(const char *path, size_t n, double mu, uint64_t seed) {
+    dpa_array array = {.dtype = DPA_F64, .ndim = 1, .shape = {n}, .count = n};
+    double *values = malloc(n * sizeof *values);
+    dpa_rng rng;
+    if (values == NULL) exit(1);
+    dpa_rng_init(&rng, seed, DPA_PURPOSE_SIMULATE, 0);
+    for (size_t i = 0; i < n; ++i) values[i] = mu + dpa_rng_normal(&rng);
+    array.data = values;
+    if (dpa_array_write(path, &array, NULL) != DPA_OK) exit(1);
+    free(values);
+}
+
+static double audit(const char *in, const char *out, const char *method, const char *select) {
+    const double start = bench_cpu();
+    dpa_scores scores;
+    dpa_lints lints = {0};
+    dpa_results results = {0};
+    dpa_request request;
+    dpa_error err = {0};
+    dpa_request_init(&request);
+    (void)snprintf(request.method, sizeof request.method, "%s", method);
+    (void)snprintf(request.select, sizeof request.select, "%s", select);
+    if (method[0] != '\0') (void)snprintf(request.family, sizeof request.family, "gaussian");
+    if (dpa_scores_read(in, out, &scores, &err) != DPA_OK ||
+        dpa_scores_prepare(&scores, &lints, &err) != DPA_OK ||
+        dpa_estimate_scores(&scores, &request, &results, &err) != DPA_OK) {
+        (void)printf("%s\n", err.text);
+        exit(1);
+    }
+    dpa_results_free(&results);
+    dpa_lints_free(&lints);
+    dpa_scores_free(&scores);
+    return bench_cpu() - start;
+}
+
+static void bench_size(size_t n, double *before) {
+    char in[64], out[64], name[96];
+    (void)snprintf(in, sizeof in, "in-%zu.npy", n);
+    (void)snprintf(out, sizeof out, "out-%zu.npy", n);
+    write_scores(in, n, 1, 1);
+    write_scores(out, n, 0, 2);
+    const double usual = audit(in, out, "", ""), all = audit(in, out, "", "max");
+    (void)snprintf(name, sizeof name, "scores %zu + %zu: every default result, reading", n, n);
+    bench_row(name, usual, "one second", usual);
+    (void)snprintf(name, sizeof name, "scores %zu + %zu: all thresholds, all methods, reading", n,
+                   n);
+    bench_row(name, all, "one second", all);
+    if (*before > 0) (void)printf("    %.1f times the time of a tenth of it\n", all / *before);
+    *before = all;
+    (void)remove(in);
+    (void)remove(out);
+}
+
+int main(int argc, char **argv) {
+    static const dpa_counts counts[] = {{35, 65, 25, 75},    {0, 1000, 0, 1000},
+                                        {3282, 543, 3, 154}, {258, 361, 293, 3459},
+                                        {1, 164, 48, 209},   {400000, 600000, 50000, 950000}};
+    char folder[] = "/tmp/bench-scores-XXXXXX";
+    double before = 0;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {
+        bench_interval("dp", &counts[i], i == 0 ? 0.05 : 1e-5);
+        bench_interval("gaussian", &counts[i], 1e-5);
+    }
+    if (mkdtemp(folder) == NULL || chdir(folder) != 0) return 1;
+    write_scores("in.npy", 1000, 1, 1);
+    write_scores("out.npy", 1000, 0, 2);
+    const double rank = audit("in.npy", "out.npy", "rank", "");
+    bench_row("ranks, 1000 + 1000, exact p-value", rank, "0.3 seconds", rank / 0.3);
+    (void)remove("in.npy");
+    (void)remove("out.npy");
+    const size_t most = argc > 1 && strcmp(argv[1], "large") == 0 ? 10000000 : 1000000;
+    for (size_t n = 10000; n <= most; n *= 10) bench_size(n, &before);
+    struct rusage usage;
+    (void)getrusage(RUSAGE_SELF, &usage);
+    (void)printf("peak memory %.0f MB for scores of %.0f MB\n", (double)usage.ru_maxrss / 1024,
+                 16e-6 * (double)most);
+    (void)rmdir(folder);
+    return 0;
+}
