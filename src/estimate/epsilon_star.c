@@ -107,7 +107,9 @@ static size_t sweep(const dpa__weighted *train, const dpa__weighted *heldout, do
             continue;
         ++used;
         const double ratio = dpa__star_ratio(&rates, delta, &which);
-        if (ratio > best) {
+        /* moved rates tie: the threshold with the fewest errors is the one to name */
+        const int fewer = ratio == best && clamped && seen.fpr + seen.fnr < out->fpr + out->fnr;
+        if (ratio > best || fewer) {
             best = ratio;
             *out = (dpa_star){0, which, threshold, seen.fpr, seen.fnr, clamped};
         }

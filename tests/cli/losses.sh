@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# dpaudit losses: forms of input, numbers against numpy and scipy, refusals.
+. "$(dirname "$0")/lib/check.bash"
+
+cp "$DPA_SOURCE/examples/losses.csv" .
+run 0 losses losses.csv --bootstrap 0 --json
+# The paper's steps one by one, in Python's own numbers.
+python3 - <<'PY' || fail "losses.csv: not what Python computes"
+import csv, json, math, statistics
+rows = list(csv.DictReader(open("losses.csv")))
+train = [float(r["loss"]) for r in rows if r["member"] == "1"]
+held = [float(r["loss"]) for r in rows if r["member"] == "0"]
+delta = 1e-5
+ratios = lambda t, eta: max((1-delta-eta)/t, (1-delta-t)/eta, (eta-delta)/(1-t), (t-delta)/(1-eta), 1)
+best = 1
+for tau in set(train + held):
+    t = sum(x <= tau for x in held) / len(held)
+    eta = sum(x > tau for x in train) / len(train)
+    if 0.001 < t < 0.999 and 0.001 < eta < 0.999:
+        best = max(best, ratios(t, eta))
+got = {r["method"]: r for r in json.load(open("out"))["results"]}
+assert abs(got["empirical"]["epsilon"] - math.log(best)) < 1e-9, (got["empirical"], math.log(best))
+low, high = min(train + held), max(train + held)
+def phi(x):
+    p = math.exp(-((x - low) / (high - low) + 1))
+    return math.log(p) - math.log(1 - p)
+a, b = [[phi(x) for x in s] for s in (train, held)]
+law = [statistics.NormalDist(statistics.fmean(s), statistics.pstdev(s)) for s in (a, b)]
+q = lambda d, p: law[d].inv_cdf(p)
+start, end = max(q(0, delta), q(1, delta)), min(q(0, 1-delta), q(1, 1-delta))
+sup = 1
+for i in range(1, 200000):
+    c = start + (end - start) * i / 200000
+    sup = max(sup, ratios(1 - law[1].cdf(c), law[0].cdf(c)))
+assert abs(got["normal"]["epsilon"] - math.log(sup)) < 1e-3, (got["normal"]["epsilon"], math.log(sup))
+assert got["normal"]["epsilon"] >= math.log(sup) - 1e-9
+assert got["normal"]["all_events_epsilon"] >= got["normal"]["epsilon"]
+PY
+[ "$(field 'len(j["results"])')" = 4 ] || fail "four methods"
+[ "$(field 'j["results"][0]["note"].count("does not bound")')" = 1 ] || fail "the note is missing"
+
+run 0 losses losses.csv --bootstrap 0
+says out "does not bound the ε of the"
+says out "(TPR-delta)/FPR"
+run 0 losses losses.csv losses.csv --method normal --bootstrap 0
+says out "2 models: mean"
+says out "Theorem 2"
+run 0 losses losses.csv --method normal --bootstrap 30 --threads 1 --json=one.json
+run 0 losses losses.csv --method normal --bootstrap 30 --threads 3 --json=three.json
+diff <(grep -v '"command"\|"time"\|_at"' one.json) <(grep -v '"command"\|"time"\|_at"' three.json) >/dev/null || fail "threads change the result"
+
+# Arrays of losses, and predictions with labels that give the same losses.
+python3 - <<'PY'
+import math, random
+random.seed(3)
+for name, shift in (("train", 1.0), ("heldout", 0.0)):
+    with open(name + ".txt", "w") as f, open(name + ".p", "w") as p, open(name + ".y", "w") as y:
+        for i in range(1500):
+            label, logit = random.randint(0, 1), random.gauss(shift, 1)
+            prob = 1 / (1 + math.exp(-logit * (2 * label - 1)))
+            loss = (1 - 2 * label) * (math.log(prob) - math.log(1 - prob))
+            print(repr(loss), file=f); print(repr(prob), file=p); print(label, file=y)
+PY
+run 0 losses --train train.txt --heldout heldout.txt --method empirical --bootstrap 0 --json
+first=$(field 'j["results"][0]["epsilon"]')
+run 0 losses --train train.p --heldout heldout.p --train-labels train.y --heldout-labels heldout.y \
+    --method empirical --bootstrap 0 --json
+near 'j["results"][0]["epsilon"]' "$first" 1e-9
+
+run 2 losses
+says err "give FILE"
+run 2 losses --train train.txt
+run 2 losses --train train.txt --heldout heldout.txt --train-labels train.y
+run 2 losses losses.csv --method kernel
+says err "kernel"
+run 2 losses losses.csv --components 21
+run 2 losses losses.csv --delta 1
+run 3 losses nowhere.csv
+echo nan > nan.txt
+run 3 losses --train nan.txt --heldout heldout.txt
+says err "NaN"
+printf '1\n1\n' > flat.txt
+run 3 losses --train flat.txt --heldout flat.txt --method normal
+says err "all finite losses are equal"
+run 0 losses --train flat.txt --heldout flat.txt --bootstrap 0
+says out "is left out"
+finish

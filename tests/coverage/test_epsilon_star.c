@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The bound without a fit is above the truth no more often than it says: on losses of a known pair,
+ * with no leak at all and with a real one, continuous and rounded. With no leak the truth is 0 and
+ * every bound above it is an error. */
+#include "check.h"
+
+#include "dpaudit/epsilon_star.h"
+#include "dpaudit/rng.h"
+
+enum { REPEATS = 2000, N = 300 };
+static const double DELTA = 1e-5, CONFIDENCE = 0.9;
+
+/* sup over thresholds of Eq. 7 for training losses N(0,1) and held-out N(shift, 1): both ends. */
+static double truth(double shift) {
+    double best = 1.0;
+    for (double c = -12.0; c <= 12.0; c += 1e-4) {
+        const double tpr = 0.5 * erfc(-c * M_SQRT1_2), fpr = 0.5 * erfc((shift - c) * M_SQRT1_2);
+        const double fnr = 0.5 * erfc(c * M_SQRT1_2), tnr = 0.5 * erfc((c - shift) * M_SQRT1_2);
+        best = fmax(best, fmax((tpr - DELTA) / fpr, (tnr - DELTA) / fnr));
+    }
+    return log(best);
+}
+
+static int errors(double shift, double grain, double *mean) {
+    static double a[N], b[N];
+    const double limit = truth(shift);
+    int wrong = 0;
+    *mean = 0.0;
+    for (uint64_t r = 0; r < REPEATS; ++r) {
+        dpa_rng rng;
+        dpa_losses l;
+        dpa_star star;
+        dpa_rng_init(&rng, 77, DPA_PURPOSE_TEST, r);
+        for (int i = 0; i < N; ++i) {
+            a[i] = dpa_rng_normal(&rng);
+            b[i] = shift + dpa_rng_normal(&rng);
+            if (grain > 0.0) {
+                a[i] = grain * floor(a[i] / grain);
+                b[i] = grain * floor(b[i] / grain);
+            }
+        }
+        assert_ok(dpa_losses_new(a, N, b, N, &l, NULL));
+        assert_ok(dpa_star_lower(&l, DELTA, CONFIDENCE, 0, &star, NULL));
+        wrong += star.epsilon > limit;
+        *mean += star.epsilon / REPEATS;
+        dpa_losses_free(&l);
+    }
+    return wrong;
+}
+
+static void never_above_more_often_than_promised(void **state) {
+    (void)state;
+    static const double row[][2] = {{0.0, 0.0}, {0.0, 0.5}, {0.7, 0.0}, {2.0, 0.0}};
+    const double allowed = (1.0 - CONFIDENCE) * REPEATS;
+    for (int i = 0; i < 4; ++i) {
+        double mean;
+        const int wrong = errors(row[i][0], row[i][1], &mean);
+        (void)printf("shift %.1f grain %.1f: %d of %d above the truth %.3f, mean bound %.3f\n",
+                     row[i][0], row[i][1], wrong, REPEATS, truth(row[i][0]), mean);
+        assert_true(wrong <= allowed + 3.0 * sqrt(allowed));
+        if (row[i][0] >= 0.7) assert_true(mean > 0.3); /* and it is not empty */
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(never_above_more_often_than_promised)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

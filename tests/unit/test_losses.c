@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Losses as evidence: the paper's loss of a prediction, sorting, every form of file, every refusal.
+ */
+#include "check.h"
+
+#include "dpaudit/losses.h"
+
+static void loss_of_a_prediction(void **state) {
+    (void)state;
+    /* footnote 1 by hand: y=1 and p=0.9: −(log 0.9 − log 0.1) = −log 9 */
+    assert_relative(dpa_loss_binary(0.9, 1), -log(9.0), 1e-15);
+    assert_relative(dpa_loss_binary(0.9, 0), log(9.0), 1e-15);
+    assert_relative(dpa_loss_class(0.25), log(3.0), 1e-15);
+    assert_relative(dpa_loss_class(1e-300), 300.0 * M_LN10, 1e-15);
+    assert_true(dpa_loss_binary(0.0, 1) == HUGE_VAL && dpa_loss_binary(0.0, 0) == -HUGE_VAL);
+    assert_true(dpa_loss_class(1.0) == -HUGE_VAL && dpa_loss_class(0.0) == HUGE_VAL);
+    assert_true(isnan(dpa_loss_class(1.5)) && isnan(dpa_loss_binary(-0.1, 0)));
+    assert_true(isnan(dpa_loss_class(NAN)));
+}
+
+static void many_predictions(void **state) {
+    (void)state;
+    const double one[] = {0.9, 0.2}, label[] = {1, 0};
+    const double three[] = {0.5, 0.3, 0.2, 0.1, 0.1, 0.8}, classes[] = {1, 2};
+    double out[2];
+    assert_ok(dpa_losses_from_predictions(one, 2, 1, label, out, NULL));
+    assert_relative(out[0], -log(9.0), 1e-15);
+    assert_relative(out[1], -log(4.0), 1e-15);
+    assert_ok(dpa_losses_from_predictions(three, 2, 3, classes, out, NULL));
+    assert_relative(out[0], log(0.7 / 0.3), 1e-15);
+    assert_relative(out[1], -log(4.0), 1e-15);
+}
+
+static void bad_predictions(void **state) {
+    (void)state;
+    dpa_error err;
+    double out[1];
+    const double good = 0.5, high = 1.5, nan = NAN, label = 1, half = 0.5, two = 2, minus = -1;
+    const double logits[] = {3.0, -1.0}, far[] = {0.4, 0.4}, zero = 0;
+    assert_int_equal(dpa_losses_from_predictions(&high, 1, 1, &label, out, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "prediction 1"));
+    assert_int_equal(dpa_losses_from_predictions(&nan, 1, 1, &label, out, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa_losses_from_predictions(&good, 1, 1, &half, out, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa_losses_from_predictions(&good, 1, 1, &two, out, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "0 to 1"));
+    assert_int_equal(dpa_losses_from_predictions(&good, 1, 1, &minus, out, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa_losses_from_predictions(&good, 1, 1, &nan, out, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa_losses_from_predictions(logits, 1, 2, &zero, out, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa_losses_from_predictions(far, 1, 2, &zero, out, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "sum to 0.8"));
+    assert_int_equal(dpa_losses_from_predictions(&good, 1, 0, &zero, out, &err), DPA_BAD_INPUT);
+}
+
+static void sorting(void **state) {
+    (void)state;
+    const double train[] = {3, -HUGE_VAL, 1, HUGE_VAL}, heldout[] = {2};
+    dpa_losses l;
+    dpa_error err;
+    assert_ok(dpa_losses_new(train, 4, heldout, 1, &l, &err));
+    assert_true(l.train[0] == -HUGE_VAL && l.train[1] == 1 && l.train[3] == HUGE_VAL);
+    dpa_losses_free(&l);
+    const double bad[] = {1, NAN};
+    assert_int_equal(dpa_losses_new(bad, 2, heldout, 1, &l, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "training losses: loss 2 is NaN"));
+    assert_null(l.train);
+    assert_int_equal(dpa_losses_new(train, 4, bad, 2, &l, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa_losses_new(train, 0, heldout, 1, &l, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa_losses_new(train, 4, heldout, 0, &l, &err), DPA_BAD_INPUT);
+    dpa_losses_free(NULL);
+}
+
+static char place[2][64];
+
+static void write_text(const char *path, const char *text) {
+    assert_ok(dpa_file_write(path, text, strlen(text), NULL));
+}
+
+static const char *temporary(int which, const char *ending) {
+    (void)snprintf(place[which], sizeof place[which], "losses-%d-%d.%s", (int)getpid(), which,
+                   ending);
+    return place[which];
+}
+
+static void tables(void **state) {
+    (void)state;
+    const char *path = temporary(0, "csv");
+    const dpa_losses_files files = {.train = path};
+    dpa_losses l;
+    dpa_error err;
+    write_text(path, "loss,member\n2,1\n5,0\n1,1\n");
+    assert_ok(dpa_losses_read(&files, &l, &err));
+    assert_int_equal(l.train_count, 2);
+    assert_int_equal(l.heldout_count, 1);
+    assert_true(l.train[0] == 1 && l.train[1] == 2 && l.heldout[0] == 5);
+    assert_int_equal(strlen(l.train_sha256), 64);
+    dpa_losses_free(&l);
+    static const char *const bad[] = {"loss,member\n2,2\n", "loss,in\n2,1\n", "loss,member\nx,1\n",
+                                      "loss,member\nnan,1\n1,0\n", "loss,member\n1,1\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        write_text(path, bad[i]);
+        assert_int_equal(dpa_losses_read(&files, &l, &err), DPA_BAD_INPUT);
+        assert_non_null(strstr(err.place, path));
+    }
+    (void)remove(path);
+}
+
+static void two_arrays(void **state) {
+    (void)state;
+    const char *a = temporary(0, "txt"), *b = temporary(1, "txt");
+    dpa_losses_files files = {.train = a, .heldout = b};
+    dpa_losses l;
+    dpa_error err;
+    write_text(a, "0.9\n0.5\n");
+    write_text(b, "0.75\n");
+    assert_ok(dpa_losses_read(&files, &l, &err));
+    assert_true(l.train[0] == 0.5 && l.heldout[0] == 0.75);
+    dpa_losses_free(&l);
+    files.train_labels = b;
+    assert_int_equal(dpa_losses_read(&files, &l, &err), DPA_BAD_ARGUMENT); /* one of two */
+    files.heldout_labels = b;
+    assert_int_equal(dpa_losses_read(&files, &l, &err), DPA_BAD_INPUT); /* 2 rows, 1 label */
+    assert_non_null(strstr(err.text, "2 rows"));
+    files.train = b;
+    assert_int_equal(dpa_losses_read(&files, &l, &err), DPA_BAD_INPUT); /* the label 0.75 */
+    files = (dpa_losses_files){0};
+    assert_int_equal(dpa_losses_read(&files, &l, &err), DPA_BAD_ARGUMENT);
+    (void)remove(a);
+    (void)remove(b);
+}
+
+static void npz(void **state) {
+    (void)state;
+    const char *path = temporary(0, "npz");
+    double p[] = {0.9, 0.1, 0.2, 0.8}, y[] = {0, 0}, q[] = {0.5, 0.5};
+    double z[] = {1};
+    const char *const names[] = {"train", "heldout", "train_labels", "heldout_labels"};
+    const dpa_array arrays[] = {
+        {.dtype = DPA_F64, .ndim = 2, .shape = {2, 2}, .count = 4, .data = p},
+        {.dtype = DPA_F64, .ndim = 2, .shape = {1, 2}, .count = 2, .data = q},
+        {.dtype = DPA_F64, .ndim = 1, .shape = {2}, .count = 2, .data = y},
+        {.dtype = DPA_F64, .ndim = 1, .shape = {1}, .count = 1, .data = z}};
+    const dpa_losses_files files = {.train = path};
+    dpa_losses l;
+    dpa_error err;
+    assert_ok(dpa_npz_write(path, names, arrays, 4, NULL));
+    assert_ok(dpa_losses_read(&files, &l, &err));
+    assert_int_equal(l.train_count, 2);
+    assert_relative(l.train[0], -log(9.0), 1e-15);
+    assert_relative(l.train[1], log(4.0), 1e-15);
+    assert_absolute(l.heldout[0], 0.0, 1e-15);
+    dpa_losses_free(&l);
+    /* without labels a matrix is no list of losses */
+    assert_ok(dpa_npz_write(path, names, arrays, 2, NULL));
+    assert_int_equal(dpa_losses_read(&files, &l, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "2 dimensions"));
+    (void)remove(path);
+}
+
+static int has_lint(const dpa_losses *l, const char *code) {
+    dpa_lints lints = {0};
+    int found = 0;
+    assert_ok(dpa_losses_lint(l, &lints, NULL));
+    for (size_t i = 0; i < lints.count; ++i) found |= strcmp(lints.items[i].code, code) == 0;
+    dpa_lints_free(&lints);
+    return found;
+}
+
+static void lints(void **state) {
+    (void)state;
+    enum { N = 2000 };
+    static double low[N], high[N], tied[N];
+    dpa_losses l;
+    for (int i = 0; i < N; ++i) {
+        low[i] = i;
+        high[i] = i + 500.5;
+        tied[i] = i % 10;
+    }
+    assert_ok(dpa_losses_new(low, N, high, N, &l, NULL));
+    assert_false(has_lint(&l, "few-points") || has_lint(&l, "ties") ||
+                 has_lint(&l, "wrong-direction") || has_lint(&l, "infinite-losses"));
+    dpa_losses_free(&l);
+    high[0] = HUGE_VAL;
+    assert_ok(dpa_losses_new(high, N, low, 100, &l, NULL));
+    assert_true(has_lint(&l, "few-points") && has_lint(&l, "wrong-direction") &&
+                has_lint(&l, "infinite-losses"));
+    dpa_losses_free(&l);
+    assert_ok(dpa_losses_new(tied, N, tied, N, &l, NULL));
+    assert_true(has_lint(&l, "ties") && !has_lint(&l, "wrong-direction"));
+    dpa_losses_free(&l);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loss_of_a_prediction),
+        cmocka_unit_test(many_predictions),
+        cmocka_unit_test(bad_predictions),
+        cmocka_unit_test(sorting),
+        cmocka_unit_test(tables),
+        cmocka_unit_test(two_arrays),
+        cmocka_unit_test(npz),
+        cmocka_unit_test(lints),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
