@@ -11,6 +11,7 @@
     X(cosines)                                                                                     \
     X(losses)                                                                                      \
     X(canaries)                                                                                    \
+    X(attack)                                                                                      \
     X(account)                                                                                     \
     X(calibrate)                                                                                   \
     X(train)                                                                                       \

@@ -29,6 +29,8 @@
 
 #include "dpaudit/cosines.h"
 
+#include "dpaudit/attack.h"
+
 #include "dpaudit/train.h"
 
 #include "dpaudit/epsilon_star.h"

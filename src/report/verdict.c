@@ -57,7 +57,9 @@ static void headline_of_estimate(dpa__text *out, const dpa_report *report) {
                          result->epsilon, report->request.delta, result->method);
         return;
     }
-    dpa__text_add(out, "No result: no estimator applies to this evidence.");
+    dpa__text_add(out, report->results.count > 0
+                           ? "No valid bound: what is shown is optimistic, for comparison only."
+                           : "No result: no estimator applies to this evidence.");
 }
 
 static void headline_of_bound(dpa__text *out, const dpa_report *report, const dpa_result *best) {

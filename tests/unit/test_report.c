@@ -81,6 +81,8 @@ static void zero_is_nothing_shown(void **state) {
     (void)state;
     dpa_report *report = new_report(NAN, NAN);
     expect_headline(report, "No result");
+    add_bound(report, "max", 2.0, 0);
+    expect_headline(report, "No valid bound");
     add_bound(report, "cp", 0.0, 1);
     expect_headline(report, "Nothing shown");
     dpa_report_free(report);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Signals and membership from NPY files. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/attack.h"
+#include "dpaudit/data.h"
+
+static dpa_status check_finite(const char *path, const dpa_signals *signals, dpa_error *err) {
+    const size_t count = signals->models * signals->points;
+    for (size_t i = 0; i < count; ++i)
+        if (!isfinite(signals->signal[i]))
+            return dpa__fail_file(err, DPA_BAD_INPUT, path,
+                                  "model %zu, point %zu: %g; a signal must be a finite number",
+                                  i / signals->points, i % signals->points, signals->signal[i]);
+    return DPA_OK;
+}
+
+static dpa_status take_bits(const char *path, dpa_array *array, dpa_signals *out, dpa_error *err) {
+    if (array->ndim != 2 || array->shape[0] != out->models || array->shape[1] != out->points)
+        return dpa__fail_file(err, DPA_BAD_INPUT, path,
+                              "membership must have the shape of the signals, %zu models × %zu "
+                              "points",
+                              out->models, out->points);
+    DPA_TRY(dpa_array_to_double(array, err));
+    const double *value = array->data;
+    out->member = DPA_NEW_ARRAY(uint8_t, array->count, err);
+    if (out->member == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < array->count; ++i) {
+        if (value[i] != 0.0 && value[i] != 1.0)
+            return dpa__fail_file(err, DPA_BAD_INPUT, path,
+                                  "model %zu, point %zu: %g; membership is 0 or 1", i / out->points,
+                                  i % out->points, value[i]);
+        out->member[i] = (uint8_t)value[i];
+    }
+    return DPA_OK;
+}
+
+static dpa_status read_members(const char *path, dpa_signals *out, dpa_error *err) {
+    dpa_array array;
+    DPA_TRY(dpa_array_read(path, NULL, &array, err));
+    const dpa_status status = take_bits(path, &array, out, err);
+    dpa_array_free(&array);
+    return status;
+}
+
+dpa_status dpa_signals_read(const char *path, const char *members_path, dpa_signal_kind kind,
+                            dpa_signals *out, dpa_error *err) {
+    dpa_array array;
+    *out = (dpa_signals){.kind = kind};
+    DPA_TRY(dpa_array_read(path, NULL, &array, err));
+    dpa_status status = DPA_OK;
+    if (array.ndim != 2 || array.count == 0)
+        status = dpa__fail_file(err, DPA_BAD_INPUT, path,
+                                "signals must be a matrix, models × points, and not empty");
+    if (status == DPA_OK) status = dpa_array_to_double(&array, err);
+    if (status != DPA_OK) {
+        dpa_array_free(&array);
+        return status;
+    }
+    out->models = array.shape[0];
+    out->points = array.shape[1];
+    out->signal = array.data; /* the array's block is the signals' from here on */
+    status = check_finite(path, out, err);
+    if (status == DPA_OK && members_path != NULL) status = read_members(members_path, out, err);
+    if (status != DPA_OK) dpa_signals_free(out);
+    return status;
+}
+
+void dpa_signals_free(dpa_signals *signals) {
+    if (signals == NULL) return;
+    free(signals->signal);
+    free(signals->member);
+    *signals = (dpa_signals){0};
+}
