@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "estimate/epsilon_star.h"
 #include "report/model.h"
 
 enum { RATE_POINTS = 100, GOODNESS_SIZES = 10 };
@@ -120,19 +121,41 @@ static double share_upto(const double *sorted, size_t count, double threshold) {
     return (double)low / (double)count;
 }
 
-/* FPR and FNR as observed, at quantiles of the held-out losses. */
+static double quantile(const double *sorted, size_t count, size_t i) {
+    return sorted[(size_t)((double)(count - 1) * (double)i / RATE_POINTS)];
+}
+
+static dpa_status put_rate(context *c, const dpa_losses *l, const dpa_loss_fit *fit,
+                           double threshold, dpa_error *err) {
+    json_t *row = json_object();
+    DPA_TRY(dpa__json_append(c->rates, row, err));
+    DPA_TRY(set_number(row, "threshold", threshold, err));
+    DPA_TRY(set_number(row, "fpr", share_upto(l->heldout, l->heldout_count, threshold), err));
+    DPA_TRY(set_number(row, "fnr", 1.0 - share_upto(l->train, l->train_count, threshold), err));
+    if (fit == NULL) return DPA_OK;
+    const double phi = dpa_loss_transform(threshold, fit->low, fit->high); /* falls with the loss */
+    DPA_TRY(set_number(row, "fpr_fitted", dpa__mixture_upper(&fit->heldout, phi), err));
+    return set_number(row, "fnr_fitted", dpa__mixture_lower(&fit->train, phi), err);
+}
+
+/* FPR and FNR as observed and as the normal fit has them, at quantiles of both samples. */
 static dpa_status put_rates(context *c, const dpa_losses *l, dpa_error *err) {
-    size_t last = l->heldout_count;
-    for (size_t i = 0; i <= RATE_POINTS; ++i) {
-        const size_t at = (size_t)((double)(l->heldout_count - 1) * (double)i / RATE_POINTS);
-        const double threshold = l->heldout[at];
-        if (last < l->heldout_count && threshold == l->heldout[last]) continue;
-        last = at;
-        json_t *row = json_object();
-        DPA_TRY(dpa__json_append(c->rates, row, err));
-        DPA_TRY(set_number(row, "threshold", threshold, err));
-        DPA_TRY(set_number(row, "fpr", share_upto(l->heldout, l->heldout_count, threshold), err));
-        DPA_TRY(set_number(row, "fnr", 1.0 - share_upto(l->train, l->train_count, threshold), err));
+    dpa_loss_fit fit;
+    dpa_error none;
+    const int fitted = dpa_fit_normal(l, &fit, &none) == DPA_OK;
+    size_t i = 0, j = 0;
+    double last = NAN;
+    while (i <= RATE_POINTS || j <= RATE_POINTS) {
+        const double in =
+            i <= RATE_POINTS ? quantile(l->train, l->train_count, i) : (double)INFINITY;
+        const double out =
+            j <= RATE_POINTS ? quantile(l->heldout, l->heldout_count, j) : (double)INFINITY;
+        const double threshold = fmin(in, out);
+        i += in <= out;
+        j += out <= in;
+        if (threshold == last || isinf(threshold)) continue;
+        last = threshold;
+        DPA_TRY(put_rate(c, l, fitted ? &fit : NULL, threshold, err));
     }
     return DPA_OK;
 }

@@ -4,87 +4,62 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "estimate/rates.h"
 #include "report/audit_rates.h"
+#include "report/histogram.h"
 
-enum { BINS = 40, ROC_POINTS = 500 };
-
-static dpa_status append_pair(json_t *array, const char *a, double x, const char *b, double y,
-                              dpa_error *err) {
-    json_t *point = json_object();
-    DPA_TRY(dpa__json_append(array, point, err));
-    DPA_TRY(dpa__json_set(point, a, dpa__json_number(x), err));
-    return dpa__json_set(point, b, dpa__json_number(y), err);
-}
-
-/* ── histogram ─────────────────────────────────────────────────────────────────────────────── */
-
-/* The finite scores of an ascending list: [*first, *end). */
-static void finite_part(const double *sorted, size_t count, size_t *first, size_t *end) {
-    *first = 0;
-    *end = count;
-    while (*first < *end && isinf(sorted[*first])) ++*first;
-    while (*end > *first && isinf(sorted[*end - 1])) --*end;
-}
-
-static dpa_status put_bins(json_t *section, const char *key, const double *sorted, size_t first,
-                           size_t end, double low, double width, dpa_error *err) {
-    double bin[BINS] = {0};
-    for (size_t i = first; i < end; ++i) {
-        const double place = (sorted[i] - low) / width;
-        bin[place < BINS - 1 ? (size_t)place : BINS - 1] += 1;
-    }
-    json_t *array = json_array();
-    DPA_TRY(dpa__json_set(section, key, array, err));
-    for (size_t b = 0; b < BINS; ++b)
-        DPA_TRY(dpa__json_append(array, dpa__json_number(bin[b]), err));
-    return DPA_OK;
-}
-
-static dpa_status section_histogram(dpa_report *report, const dpa_scores *s, dpa_error *err) {
-    size_t in, in_end, out, out_end;
-    finite_part(s->member, s->members, &in, &in_end);
-    finite_part(s->nonmember, s->nonmembers, &out, &out_end);
-    if (in == in_end || out == out_end) return DPA_OK;
-    const double low = fmin(s->member[in], s->nonmember[out]);
-    const double high = fmax(s->member[in_end - 1], s->nonmember[out_end - 1]);
-    const double width = (high - low) / BINS;
-    if (!(width > 0 && isfinite(width))) return DPA_OK;
-    json_t *section = json_object(), *edges = json_array();
-    DPA_TRY(dpa__json_set(report->sections, "histogram", section, err));
-    DPA_TRY(dpa__json_set(section, "edges", edges, err));
-    for (int b = 0; b <= BINS; ++b)
-        DPA_TRY(dpa__json_append(edges, dpa__json_number(low + b * width), err));
-    DPA_TRY(put_bins(section, "members", s->member, in, in_end, low, width, err));
-    return put_bins(section, "nonmembers", s->nonmember, out, out_end, low, width, err);
-}
+enum { ROC_POINTS = 300 };
+static const double ROC_RATIO = 1.15;
 
 /* ── ROC ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* At most ROC_POINTS operating points, evenly spaced among the thresholds: half along the
- * non-members (where FPR is small they are few, so by rank), half along the members. */
+/* Which operating points are shown: about ROC_POINTS along both classes, and at the low false
+ * positive rates of a log axis one for each step of the false positives by ROC_RATIO. */
+typedef struct roc_picker {
+    size_t next_passed, step;
+    double next_false;
+} roc_picker;
+
+static int roc_pick(roc_picker *picker, size_t passed, size_t false_positives) {
+    if (passed < picker->next_passed && (double)false_positives < picker->next_false) return 0;
+    picker->next_passed = passed + picker->step;
+    picker->next_false = fmax((double)false_positives * ROC_RATIO, (double)false_positives + 1);
+    return 1;
+}
+
+/* The point and, for its TPR alone, the Clopper–Pearson interval at the request's confidence. */
+static dpa_status append_point(json_t *points, const dpa_scores *s, size_t fn, size_t tn,
+                               double confidence, dpa_error *err) {
+    const double error = 0.5 * (1 - confidence);
+    const size_t tp = s->members - fn;
+    json_t *point = json_object();
+    DPA_TRY(dpa__json_append(points, point, err));
+    DPA_TRY(dpa__json_set(
+        point, "fpr", dpa__json_number((double)(s->nonmembers - tn) / (double)s->nonmembers), err));
+    DPA_TRY(dpa__json_set(point, "tpr", dpa__json_number((double)tp / (double)s->members), err));
+    const double lower = dpa__rate_lower(DPA__CLOPPER_PEARSON, tp, s->members, error);
+    const double upper = dpa__rate_upper(DPA__CLOPPER_PEARSON, tp, s->members, error);
+    DPA_TRY(dpa__json_set(point, "tpr_lower", dpa__json_number(lower), err));
+    return dpa__json_set(point, "tpr_upper", dpa__json_number(upper), err);
+}
+
 static dpa_status section_roc(dpa_report *report, const dpa_scores *s, dpa_error *err) {
+    const double confidence = report->request.confidence;
     json_t *points = json_array();
     DPA_TRY(dpa__json_set(report->sections, "roc", points, err));
-    DPA_TRY(append_pair(points, "fpr", 0, "tpr", 0, err));
-    const size_t all = s->members + s->nonmembers;
-    const size_t count = all < ROC_POINTS ? all : ROC_POINTS - 2;
-    size_t i = s->members, j = s->nonmembers, emitted = 0;
-    double last_fpr = 0, last_tpr = 0;
+    size_t i = s->members, j = s->nonmembers;
+    const size_t step = (i + j) / ROC_POINTS;
+    roc_picker picker = {step > 0 ? step : 1, step > 0 ? step : 1, 1};
+    DPA_TRY(append_point(points, s, i, j, confidence, err));
     while (i > 0 || j > 0) {
         const double value = j == 0 || (i > 0 && s->member[i - 1] > s->nonmember[j - 1])
                                  ? s->member[i - 1]
                                  : s->nonmember[j - 1];
         while (i > 0 && s->member[i - 1] == value) --i;
         while (j > 0 && s->nonmember[j - 1] == value) --j;
-        const size_t passed = all - i - j;
-        if (passed * count < (emitted + 1) * all && (i > 0 || j > 0)) continue;
-        emitted = passed * count / all;
-        const double fpr = 1 - (double)j / (double)s->nonmembers;
-        const double tpr = 1 - (double)i / (double)s->members;
-        if (fpr == last_fpr && tpr == last_tpr) continue;
-        DPA_TRY(append_pair(points, "fpr", fpr, "tpr", tpr, err));
-        last_fpr = fpr;
-        last_tpr = tpr;
+        const size_t passed = s->members - i + s->nonmembers - j;
+        if (roc_pick(&picker, passed, s->nonmembers - j) || (i == 0 && j == 0))
+            DPA_TRY(append_point(points, s, i, j, confidence, err));
     }
     return DPA_OK;
 }
@@ -133,6 +108,8 @@ dpa_status dpa__section_scores(dpa_report *report, const dpa_scores *scores, dpa
     DPA_TRY(dpa_scores_quality(scores, &report->request, &quality, err));
     DPA_TRY(section_quality(report, &quality, err));
     DPA_TRY(say_quality(report, &quality, err));
-    DPA_TRY(section_histogram(report, scores, err));
+    const dpa__sample samples[] = {{"members", scores->member, scores->members},
+                                   {"nonmembers", scores->nonmember, scores->nonmembers}};
+    DPA_TRY(dpa__section_histogram(report, "histogram", samples, 2, err));
     return section_roc(report, scores, err);
 }
