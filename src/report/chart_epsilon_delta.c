@@ -26,11 +26,30 @@ static const char spec[] =
     "]}";
 /* clang-format on */
 
-static void add_section(const json_t *section, dpa__chart_data *data) {
+/* One line a family: is this method the one with the family's strongest valid bound? Where none is
+ * valid, all lines are drawn. */
+static int is_strongest(const json_t *results, const json_t *point) {
+    const char *family = dpa__word_of(point, "family"), *method = "";
+    double largest = -1.0;
+    size_t index;
+    json_t *item;
+    json_array_foreach(results, index, item) {
+        const double lower = dpa__number_of(item, "epsilon_lower");
+        if (lower > largest && dpa__is_word(item, "family", family) &&
+            json_is_true(json_object_get(item, "valid"))) {
+            largest = lower;
+            method = dpa__word_of(item, "method");
+        }
+    }
+    return largest < 0.0 || dpa__is_word(point, "method", method);
+}
+
+static void add_section(const json_t *section, const json_t *results, dpa__chart_data *data) {
     size_t index;
     json_t *point;
     json_array_foreach(section, index, point) {
         char name[NAME_SIZE];
+        if (!is_strongest(results, point)) continue;
         dpa__result_name(point, name, sizeof name);
         if (dpa__number_of(point, "delta") > 0)
             dpa__chart_row(data, "main", "$name delta epsilon", name,
@@ -60,7 +79,7 @@ static void fill(const json_t *result, dpa__chart_data *data) {
     size_t index;
     json_t *item;
     if (json_array_size(section) > 0)
-        add_section(section, data);
+        add_section(section, json_object_get(result, "results"), data);
     else
         json_array_foreach(json_object_get(result, "results"), index, item)
             add_gaussian(item, data);

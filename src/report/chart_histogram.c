@@ -17,7 +17,7 @@ static const char spec[] =
     "     'x2': {'field': 'to'},"
     "     'y': {'field': 'share', 'type': 'quantitative', 'stack': null,"
     "           'title': 'share of the class', 'axis': {'format': '.1~%'}},"
-    "     'color': {" DPA__CLASS_COLOUR ", 'legend': {'symbolOpacity': 1}},"
+    "     'color': {" DPA__CLASS_COLOUR ", 'legend': {'symbolOpacity': 1, 'symbolStrokeWidth': 0}},"
     "     'tooltip': ["
             DPA__TIP_WORD("class", "class") ","
             DPA__TIP("from", "from") ","
@@ -25,7 +25,7 @@ static const char spec[] =
             DPA__TIP("count", "scores") "]}},"
     "  {'data': {'name': 'outline'}, 'mark': {'type': 'line', 'interpolate': 'step-after'},"
     "   'encoding': {"
-    "     'x': {'field': 'score', 'type': 'quantitative'},"
+    "     'x': {'field': 'x', 'type': 'quantitative'},"
     "     'y': {'field': 'share', 'type': 'quantitative'},"
     "     'color': {" DPA__CLASS_COLOUR "},"
     "     'strokeDash': {" DPA__CLASS_DASH "}}},"
@@ -35,39 +35,12 @@ static const char spec[] =
     "]}";
 /* clang-format on */
 
-static double value_at(const json_t *array, size_t index) {
-    const json_t *value = json_array_get(array, index);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
-static double sum_of(const json_t *array) {
-    double sum = 0;
-    for (size_t i = 0; i < json_array_size(array); ++i) sum += value_at(array, i);
-    return sum;
-}
-
-static void add_class(dpa__chart_data *data, const char *name, const json_t *edges,
-                      const json_t *counts) {
-    const double total = sum_of(counts);
-    const size_t bins = json_array_size(counts);
-    if (!(total > 0) || json_array_size(edges) != bins + 1) return;
-    for (size_t i = 0; i < bins; ++i) {
-        const double from = value_at(edges, i), to = value_at(edges, i + 1);
-        const double count = value_at(counts, i);
-        dpa__chart_row(data, "main", "$class from to share count", name, from, to, count / total,
-                       count);
-        dpa__chart_row(data, "outline", "$class score share", name, from, count / total);
-    }
-    dpa__chart_row(data, "outline", "$class score share", name, value_at(edges, bins), 0.0);
-}
-
 static void fill(const json_t *result, dpa__chart_data *data) {
     const json_t *histogram = json_object_get(result, "histogram");
-    const json_t *edges = json_object_get(histogram, "edges");
     const double threshold =
         dpa__number_of(dpa__headline_of(json_object_get(result, "results")), "threshold");
-    add_class(data, "members", edges, json_object_get(histogram, "members"));
-    add_class(data, "non-members", edges, json_object_get(histogram, "nonmembers"));
+    dpa__chart_bins(data, histogram, "members", "members");
+    dpa__chart_bins(data, histogram, "nonmembers", "non-members");
     if (!isnan(threshold)) dpa__chart_row(data, "threshold", "threshold", threshold);
 }
 

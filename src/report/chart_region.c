@@ -96,20 +96,23 @@ static void add_curve(dpa__chart_data *data, const char *name, double epsilon, d
     dpa_curve_free(curve);
 }
 
-/* The counts that the region is drawn for: of the joint posterior's own result, else of the
+/* The counts that the region is drawn for: of the strongest result by joint posterior, else of the
  * headline, else those that were given. */
 static const json_t *counts_of(const json_t *result) {
     const json_t *results = json_object_get(result, "results");
-    const json_t *evidence = json_object_get(result, "evidence");
+    const json_t *counts = json_object_get(dpa__headline_of(results), "counts");
+    double largest = -1.0;
     size_t index;
     json_t *item;
     json_array_foreach(results, index, item) {
-        if (dpa__is_word(item, "method", "bayes") &&
-            json_is_object(json_object_get(item, "counts")))
-            return json_object_get(item, "counts");
+        const double lower = dpa__number_of(item, "epsilon_lower");
+        const json_t *own = json_object_get(item, "counts");
+        if (!dpa__is_word(item, "method", "bayes") || !json_is_object(own) || !(lower > largest))
+            continue;
+        largest = lower;
+        counts = own;
     }
-    const json_t *counts = json_object_get(dpa__headline_of(results), "counts");
-    return json_is_object(counts) ? counts : evidence;
+    return json_is_object(counts) ? counts : json_object_get(result, "evidence");
 }
 
 static void fill(const json_t *result, dpa__chart_data *data) {

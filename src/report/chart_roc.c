@@ -32,7 +32,7 @@ static const char linear_spec[] =
     "{'width': 'container', 'height': 300, " LAYERS X_Y("{'domain': [0, 1]}") REST;
 static const char log_spec[] =
     "{'width': 'container', 'height': 300, " LAYERS
-    X_Y("{'type': 'log', 'domainMax': 1, 'nice': false}, 'axis': {'tickCount': 5, 'format': '~g'}") REST;
+    X_Y("{'type': 'log', 'domainMax': 1, 'nice': false}, 'axis': {'tickCount': 3, 'format': '~g'}") REST;
 /* clang-format on */
 
 /* The smallest positive false positive rate that is drawn on log axes. */
@@ -106,7 +106,7 @@ static void describe(const json_t *result, const dpa__chart_data *data, dpa__tex
             out, " A mechanism that keeps its claim has no attack above the limit, up to chance.");
     if (dpa__chart_rows(data, "band") > 0)
         dpa__text_printf(
-            out, " The band has %.4g%% confidence.",
+            out, " The band is the interval of each TPR by itself, at %.4g%%.",
             100.0 *
                 dpa__number_of(dpa__headline_of(json_object_get(result, "results")), "confidence"));
 }

@@ -92,6 +92,35 @@ static void drop_empty_layers(json_t *layers, const dpa__chart_data *data) {
     }
 }
 
+/* Does any row have the word under the field? */
+static int occurs(json_t *sets, const char *field, const char *word) {
+    const char *name;
+    json_t *rows, *row;
+    size_t index;
+    json_object_foreach(sets, name, rows) {
+        json_array_foreach(rows, index, row) {
+            if (dpa__is_word(row, field, word)) return 1;
+        }
+    }
+    return 0;
+}
+
+/* A legend shows only what is there: words of a scale that no row has are taken out. */
+static void drop_unused_words(json_t *part, const dpa__chart_data *data) {
+    const char *field = dpa__word_of(part, "field"), *key;
+    json_t *scale = json_object_get(part, "scale"), *value;
+    json_t *domain = json_object_get(scale, "domain"), *range = json_object_get(scale, "range");
+    size_t index;
+    for (size_t i = json_array_size(domain); i-- > 0;) {
+        const char *word = json_string_value(json_array_get(domain, i));
+        if (word == NULL || occurs(data->sets, field, word)) continue;
+        (void)json_array_remove(domain, i);
+        (void)json_array_remove(range, i);
+    }
+    json_object_foreach(part, key, value) drop_unused_words(value, data);
+    json_array_foreach(part, index, value) drop_unused_words(value, data);
+}
+
 static json_t *text_json(dpa__text *text) {
     json_t *value = text->failed ? NULL : json_string(text->data != NULL ? text->data : "");
     dpa__text_free(text);
@@ -101,6 +130,7 @@ static json_t *text_json(dpa__text *text) {
 static json_t *finished_spec(const dpa__chart *chart, const dpa__chart_data *data) {
     json_t *spec = parse_spec(chart->spec);
     drop_empty_layers(json_object_get(spec, "layer"), data);
+    drop_unused_words(spec, data);
     if (json_object_set_new(spec, "$schema",
                             json_string("https://vega.github.io/schema/vega-lite/v6.json")) == 0 &&
         json_object_set(spec, "datasets", data->sets) == 0)

@@ -87,6 +87,11 @@ typedef struct dpa__chart {
     "'bottom', 'align': 'left', 'dx': 4, 'dy': -2}, 'encoding': {'x': {'value': 0}, 'y': "         \
     "{'field': 'epsilon', 'type': 'quantitative'}}}"
 
+/* A histogram {"edges": […], key: [counts]} as rows of the list "main" {class, from, to, share,
+ * density, count} and its outline as rows of "outline" {class, x, share, density}. */
+void dpa__chart_bins(dpa__chart_data *data, const json_t *histogram, const char *key,
+                     const char *name);
+
 /* Where the claim of a result is drawn: appends it to the list "claim". Gives ε, NaN for none. */
 double dpa__chart_claim(const json_t *result, dpa__chart_data *data);
 
@@ -99,6 +104,8 @@ double dpa__chart_claim(const json_t *result, dpa__chart_data *data);
     X(posterior)                                                                                   \
     X(epsilon_delta)                                                                               \
     X(guesses)                                                                                     \
+    X(losses)                                                                                      \
+    X(cosines)                                                                                     \
     X(curve)
 
 #define DPA__CHART_DECLARE(name) extern const dpa__chart dpa__chart_##name;
