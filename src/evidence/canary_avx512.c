@@ -48,9 +48,6 @@ OP words ints_all(int32_t x) {
 OP words ints_add(words a, words b) {
     return _mm512_add_epi32(a, b);
 }
-OP words ints_subtract(words a, words b) {
-    return _mm512_sub_epi32(a, b);
-}
 OP words ints_and(words a, words b) {
     return _mm512_and_si512(a, b);
 }
