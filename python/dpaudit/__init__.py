@@ -10,6 +10,7 @@ from ._audit import cosines, counts, one_run, one_run_ideal, scores
 from ._canaries import CanarySet
 from ._gradient import GradientCanary
 from ._library import lib as _lib
+from ._losses import losses
 from ._report import Refuted, Report
 
 __version__: str = _lib.dpa_version().decode()
@@ -22,6 +23,7 @@ __all__ = [
     "calibrate",
     "cosines",
     "counts",
+    "losses",
     "one_run",
     "one_run_ideal",
     "scores",

@@ -21,11 +21,11 @@ Path = Union[str, "os.PathLike[str]"]
 Values = Any
 
 
-def _path(name: str, value: Path) -> bytes:
+def path_text(name: str, value: Path) -> bytes:
     return text(name, os.fsdecode(os.fspath(value)))
 
 
-def _is_path(value: Any) -> bool:
+def is_path(value: Any) -> bool:
     return isinstance(value, (str, os.PathLike))
 
 
@@ -137,10 +137,10 @@ def _scores_query(members: Any, nonmembers: Any, group: Optional[str]) -> tuple[
     lib.dpa_scores_query_init(ctypes.byref(query))
     if group is not None:
         query.group = text("group", group)
-    if _is_path(members):
-        query.path = _path("members", members)
+    if is_path(members):
+        query.path = path_text("members", members)
         if nonmembers is not None:
-            query.nonmembers_path = _path("nonmembers", nonmembers)
+            query.nonmembers_path = path_text("nonmembers", nonmembers)
         return query, None
     if nonmembers is None:
         raise ValueError("nonmembers: needed, unless the first argument is a file that has both")
@@ -275,7 +275,7 @@ class _Ranked:
     def read(self, path: Path, side: int, options: int) -> None:
         membership = ctypes.c_int()
         guesses, lints = self._out()
-        call("dpa_guesses_read", _path("scores", path), side, guesses, ctypes.byref(membership), lints)
+        call("dpa_guesses_read", path_text("scores", path), side, guesses, ctypes.byref(membership), lints)
         if membership.value and options != 2:
             raise ValueError(f"options: {options}, but a file of members has two; give score,correct")
 
@@ -333,7 +333,7 @@ def one_run(
             raise ValueError("canaries: counted from the scores")
         ranked = _Ranked()
         query.game.options = whole("options", options)
-        if _is_path(scores):
+        if is_path(scores):
             ranked.read(scores, choose("side", side, _SIDES), query.game.options)
         else:
             ranked.rank(scores, members, correct, choose("side", side, _SIDES))
@@ -352,8 +352,8 @@ def one_run(
     report = run_long("dpa_audit_onerun", ctypes.byref(query), request=asked, keep=(query, keep))
     if ranked is not None:
         call("dpa_report_lints", report._handle.pointer, ctypes.byref(ranked.lints))
-        if _is_path(scores):
-            call("dpa_report_input", report._handle.pointer, _path("scores", scores), ranked.guesses.sha256)
+        if is_path(scores):
+            call("dpa_report_input", report._handle.pointer, path_text("scores", scores), ranked.guesses.sha256)
     return report
 
 

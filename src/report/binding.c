@@ -10,9 +10,11 @@
 #include "dpaudit/binding.h"
 #include "dpaudit/canary.h"
 #include "dpaudit/cosines.h"
+#include "dpaudit/epsilon_star.h"
 #include "dpaudit/estimate.h"
 #include "dpaudit/evidence.h"
 #include "dpaudit/guesses.h"
+#include "dpaudit/losses.h"
 #include "dpaudit/onerun.h"
 #include "dpaudit/report.h"
 #include "dpaudit/rng.h"
@@ -115,6 +117,33 @@ static const place places[] = {
     FIELD(dpa_ideal, sigma),
     FIELD(dpa_ideal, canaries),
     FIELD(dpa_ideal, options),
+    STRUCT(dpa_losses),
+    FIELD(dpa_losses, train),
+    FIELD(dpa_losses, heldout),
+    FIELD(dpa_losses, train_count),
+    FIELD(dpa_losses, heldout_count),
+    FIELD(dpa_losses, train_sha256),
+    FIELD(dpa_losses, heldout_sha256),
+    STRUCT(dpa_losses_files),
+    FIELD(dpa_losses_files, train),
+    FIELD(dpa_losses_files, heldout),
+    FIELD(dpa_losses_files, train_labels),
+    FIELD(dpa_losses_files, heldout_labels),
+    STRUCT(dpa_mixture_opts),
+    FIELD(dpa_mixture_opts, components),
+    FIELD(dpa_mixture_opts, most),
+    FIELD(dpa_mixture_opts, seed),
+    STRUCT(dpa_star_opts),
+    FIELD(dpa_star_opts, bootstrap),
+    FIELD(dpa_star_opts, mixture),
+    FIELD(dpa_star_opts, mixture_limit),
+    FIELD(dpa_star_opts, whole_training_set),
+    STRUCT(dpa_losses_query),
+    FIELD(dpa_losses_query, files),
+    FIELD(dpa_losses_query, losses),
+    FIELD(dpa_losses_query, count),
+    FIELD(dpa_losses_query, opts),
+    FIELD(dpa_losses_query, goodness),
     STRUCT(dpa_rng),
     STRUCT(dpa_vector),
     FIELD(dpa_vector, f32),

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Epsilon*: how much one released model gives away, from its losses."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Iterable, Optional, Tuple, Union
+
+from ._arrays import Numbers, empty, numbers, writable
+from ._audit import Path, Values, is_path, path_text
+from ._library import Request, call, declare, lib, mirror, request, whole
+from ._report import Report, run_long
+
+
+@mirror("dpa_losses")
+class _Losses(ctypes.Structure):
+    _fields_ = [
+        ("train", ctypes.c_void_p),
+        ("heldout", ctypes.c_void_p),
+        ("train_count", ctypes.c_size_t),
+        ("heldout_count", ctypes.c_size_t),
+        ("train_sha256", ctypes.c_char * 65),
+        ("heldout_sha256", ctypes.c_char * 65),
+    ]
+
+
+@mirror("dpa_losses_files")
+class _Files(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_char_p) for name in ("train", "heldout", "train_labels", "heldout_labels")]
+
+
+@mirror("dpa_mixture_opts")
+class _MixtureOpts(ctypes.Structure):
+    _fields_ = [("components", ctypes.c_size_t), ("most", ctypes.c_size_t), ("seed", ctypes.c_uint64)]
+
+
+@mirror("dpa_star_opts")
+class _Opts(ctypes.Structure):
+    _fields_ = [
+        ("bootstrap", ctypes.c_size_t),
+        ("mixture", _MixtureOpts),
+        ("mixture_limit", ctypes.c_size_t),
+        ("whole_training_set", ctypes.c_int),
+    ]
+
+
+@mirror("dpa_losses_query")
+class _Query(ctypes.Structure):
+    _fields_ = [
+        ("files", ctypes.POINTER(_Files)),
+        ("losses", ctypes.POINTER(_Losses)),
+        ("count", ctypes.c_size_t),
+        ("opts", _Opts),
+        ("goodness", ctypes.c_size_t),
+    ]
+
+
+lib.dpa_losses_query_init.argtypes = [ctypes.POINTER(_Query)]
+lib.dpa_losses_query_init.restype = None
+lib.dpa_losses_free.argtypes = [ctypes.POINTER(_Losses)]
+lib.dpa_losses_free.restype = None
+declare(
+    "dpa_losses_new", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(_Losses)
+)
+declare(
+    "dpa_losses_from_predictions",
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    ctypes.c_size_t,
+    ctypes.c_void_p,
+    ctypes.c_void_p,
+)
+declare(
+    "dpa_audit_losses", ctypes.POINTER(_Query), ctypes.POINTER(Request), ctypes.POINTER(ctypes.c_void_p)
+)
+
+Pair = Tuple[Union[Values, Path], Union[Values, Path, None]]
+
+
+def _from_predictions(name: str, predictions: Values, labels: Values) -> Numbers:
+    """Losses of predicted probabilities (footnote 1 of the paper): [points], or [points × classes]."""
+    probability, label = numbers(name, predictions, flat=True), numbers(f"{name}_labels", labels)
+    classes, rest = divmod(probability.count, label.count) if label.count else (0, 1)
+    shape = getattr(predictions, "shape", (probability.count,))
+    if rest or not classes or shape[0] != label.count:
+        raise ValueError(f"{name}: predictions of the shape {tuple(shape)}, but {label.count} labels")
+    made = writable(name, empty(label.count))
+    call("dpa_losses_from_predictions", probability.address, label.count, classes, label.address, made.address)
+    return made
+
+
+class _Models:
+    """The losses of some models, as the library keeps them; owns them."""
+
+    def __init__(self, count: int) -> None:
+        self.items = (_Losses * count)()
+
+    def __del__(self) -> None:
+        for item in self.items:
+            lib.dpa_losses_free(ctypes.byref(item))
+
+    def put(self, index: int, train: Numbers, heldout: Numbers) -> None:
+        out = ctypes.byref(self.items[index])
+        call("dpa_losses_new", train.address, train.count, heldout.address, heldout.count, out)
+
+
+def _fill(query: _Query, pairs: list[Pair], labels: Optional[Pair]) -> Any:
+    """Point the query at the models; gives what must live as long."""
+    query.count = len(pairs)
+    if all(is_path(train) for train, _ in pairs):
+        names = [[*pair, *(labels or (None, None))] for pair in pairs]
+        rows = [[None if name is None else path_text("train", name) for name in row] for row in names]
+        files = (_Files * len(rows))(*[_Files(*row) for row in rows])
+        query.files = files
+        return files, rows
+    models = _Models(len(pairs))
+    for i, (train, heldout) in enumerate(pairs):
+        if heldout is None:
+            raise ValueError("heldout: needed, unless train is a file that has both")
+        if labels is not None:
+            given = (_from_predictions("train", train, labels[0]), _from_predictions("heldout", heldout, labels[1]))
+        else:
+            given = (numbers("train", train), numbers("heldout", heldout))
+        models.put(i, *given)
+    query.losses = models.items
+    return models
+
+
+def losses(
+    train: Union[Values, Path, None] = None,
+    heldout: Union[Values, Path, None] = None,
+    delta: float = 1e-5,
+    *,
+    train_labels: Union[Values, Path, None] = None,
+    heldout_labels: Union[Values, Path, None] = None,
+    models: Optional[Iterable[Pair]] = None,
+    method: Optional[str] = None,
+    confidence: float = 0.95,
+    bootstrap: int = 200,
+    components: int = 0,
+    whole_training_set: bool = False,
+    goodness: int = 0,
+    seed: int = 1,
+    threads: Optional[int] = None,
+) -> Report:
+    """Epsilon* of a released model: losses on points that it was trained on, and on others like them.
+
+    With labels the arrays are predictions: the probability of label 1, or one column per class. `models` is a list of
+    (train, heldout) for several models of the same training, instead of one. The number is about these models; it does
+    not bound the training mechanism.
+
+    >>> train = [0.1, 0.2, 0.15, 0.3, 0.12, 0.22, 0.18, 0.25] * 20
+    >>> heldout = [0.1, 0.9, 0.3, 1.2, 0.25, 0.7, 0.5, 0.2] * 20
+    >>> report = losses(train, heldout, method="empirical", bootstrap=0)
+    >>> report.results[0].kind, report.results[0].assumptions[0]
+    ('estimate', 'one-model-instance')
+    """
+    if (train_labels is None) != (heldout_labels is None):
+        raise ValueError("train_labels, heldout_labels: both or none")
+    pairs = [(train, heldout)] if models is None else list(models)
+    if (models is None) == (train is None) or not pairs:
+        raise ValueError("needs train and heldout, or models as a list of them")
+    labels = None if train_labels is None else (train_labels, heldout_labels)
+    if labels is not None and models is not None:
+        raise ValueError("train_labels: are for one model; give the losses of several")
+    query = _Query()
+    lib.dpa_losses_query_init(ctypes.byref(query))
+    query.opts.bootstrap, query.goodness = whole("bootstrap", bootstrap), whole("goodness", goodness)
+    query.opts.mixture.components = whole("components", components)
+    query.opts.whole_training_set = bool(whole_training_set)
+    keep = _fill(query, pairs, labels)
+    asked = request(1, delta=delta, method=method, confidence=confidence, seed=seed, threads=threads)
+    return run_long("dpa_audit_losses", ctypes.byref(query), request=asked, keep=(query, keep))
