@@ -89,8 +89,6 @@ def _as_numpy(name: str, values: Any) -> Any:
     try:
         if hasattr(values, "__dlpack__") and not hasattr(values, "__array__"):
             return np.from_dlpack(values)  # type: ignore[union-attr]
-        if getattr(getattr(values, "mask", None), "any", bool)():
-            raise ValueError("has masked values; leave them out first (compressed())")
         return np.asarray(values)  # type: ignore[union-attr]
     except (TypeError, ValueError, RuntimeError, BufferError) as problem:
         raise ValueError(f"{name}: {problem}") from None
@@ -103,8 +101,6 @@ def _check_shape(name: str, shape: Sequence[int], flat: bool) -> None:
 
 def _converted(name: str, values: Any, flat: bool) -> array:
     """A copy as float64, without numpy."""
-    if isinstance(values, (str, bytes, bytearray)):
-        raise ValueError(f"{name}: text is not numbers")
     view = _view(values)
     if view is not None:
         _check_shape(name, view.shape or (), flat)
@@ -123,6 +119,11 @@ def numbers(name: str, values: Any, kinds: str = _DOUBLE, flat: bool = False) ->
 
     With `flat` any number of dimensions will do, in C order.
     """
+    if isinstance(values, (str, bytes, bytearray)):
+        raise ValueError(f"{name}: text is not numbers")
+    mask = getattr(values, "mask", None)
+    if mask is not None and getattr(mask, "any", bool)():
+        raise ValueError(f"{name}: has masked values; leave them out first (compressed())")
     view = _view(values)
     if view is not None and _fits(view, kinds):
         _check_shape(name, view.shape or (), flat)
@@ -138,11 +139,19 @@ def numbers(name: str, values: Any, kinds: str = _DOUBLE, flat: bool = False) ->
     return Numbers(memoryview(given), given)
 
 
+def _shared(name: str, values: Any) -> Optional[memoryview]:
+    """The memory of a tensor or the like. One that shows a new copy each time it is asked has none to show."""
+    if numpy() is None or not (hasattr(values, "__array__") or hasattr(values, "__dlpack__")):
+        return None
+    first, second = _as_numpy(name, values), _as_numpy(name, values)
+    return memoryview(first) if numpy().shares_memory(first, second) else None  # type: ignore[union-attr]
+
+
 def writable(name: str, values: Any) -> Numbers:
     """The memory of `values` itself, float32 or float64, to be changed in place."""
     view = _view(values)
-    if view is None and numpy() is not None:
-        view = _view(_as_numpy(name, values))
+    if view is None:
+        view = _shared(name, values)
     if view is None or not _fits(view, _FLOAT + _DOUBLE) or view.readonly:
         raise ValueError(f"{name}: is changed in place, so it must be a writable, contiguous float32 or float64 buffer")
     return Numbers(view, values)

@@ -184,16 +184,16 @@ class Report(Record):
 
 def run(function: str, *arguments: Any) -> Report:
     """Call `function(*arguments, dpa_report **out, err)`, which is quick, and wrap what it gives."""
-    report = Report(Handle(_free_report))
-    call(function, *arguments, ctypes.byref(report._handle.pointer))
-    return report
+    handle = Handle(_free_report)
+    call(function, *arguments, ctypes.byref(handle.pointer))
+    return Report(handle)
 
 
 def run_long(function: str, *arguments: Any, request: Optional[Request] = None, keep: Any = None) -> Report:
     """The same for what may take long: Ctrl-C ends it. A request is the last argument before the report."""
-    report, stop = Report(Handle(_free_report)), Stop()
+    handle, stop = Handle(_free_report), Stop()
     if request is not None:
         request.progress = stop.progress
         arguments = (*arguments, ctypes.byref(request))
-    call_interruptibly(stop, (keep, report), function, *arguments, ctypes.byref(report._handle.pointer))
-    return report
+    call_interruptibly(stop, (keep, handle), function, *arguments, ctypes.byref(handle.pointer))
+    return Report(handle)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The examples in the docstrings run, and every public name has one and has types."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import dpaudit
+
+MODULES = ["dpaudit", *(f"dpaudit.{module.name}" for module in pkgutil.iter_modules(dpaudit.__path__))]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(name):
+    result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL)
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("name", dpaudit.__all__)
+def test_public_names_are_explained_and_typed(name):
+    thing = getattr(dpaudit, name)
+    assert thing.__doc__ and len(thing.__doc__) > 40
+    if inspect.isfunction(thing):
+        assert ">>>" in thing.__doc__
+        signature = inspect.signature(thing)
+        assert signature.return_annotation == "Report"
+        assert all(parameter.annotation is not inspect.Parameter.empty for parameter in signature.parameters.values())
