@@ -9,7 +9,7 @@ typedef struct one_run_options {
     common_options common;
     uint64_t canaries, correct, options, simulate;
     const char *guesses, *side;
-    int pointwise, ideal;
+    int pointwise, ideal, losses;
     double sigma, claim_sigma;
 } one_run_options;
 
@@ -24,10 +24,13 @@ static const option table[] = {
      offsetof(one_run_options, correct)},
     {"options", OPTION_COUNT, "K", "options per canary (default 2: in or out)",
      offsetof(one_run_options, options)},
-    HEADING("The run, as a file"),
+    HEADING("The run, as files"),
     {"side", OPTION_CHOICE, "both|in|out",
      "guess the highest scores \"in\", the lowest \"out\", or both (default)",
      offsetof(one_run_options, side)},
+    {"losses", OPTION_FLAG, NULL,
+     "MEMBERS and NONMEMBERS are losses: the lower, the more likely in",
+     offsetof(one_run_options, losses)},
     HEADING("What is tested"),
     FAMILY_OPTIONS(one_run_options),
     REQUEST_OPTION(one_run_options, "method", "M", "steinke, recursion or pointwise"),
@@ -63,14 +66,16 @@ static int run(void *options, const word_list *words);
 const command command_one_run = {
     .name = "one-run",
     .summary = "bounds from one training run with many canaries",
-    .operands = "[FILE]",
+    .operands = "[FILE | MEMBERS NONMEMBERS]",
     .about =
         "Every canary is put in or left out by its own fair coin (or one of K options is drawn "
         "for it), one model is trained, an attack guesses some of them. The bound follows from how "
         "many guesses are right: (ε,δ) by Steinke, Nasr and Jagielski, any trade-off family by the "
         "recursion of Mahloujifar, Melis and Chaudhuri.\n"
         "FILE is a CSV with the columns score,member (higher means in), or score,correct for "
-        "guesses that were made already, or an NPZ with the arrays members and nonmembers. The "
+        "guesses that were made already, or an NPZ with the arrays members and nonmembers. MEMBERS "
+        "and "
+        "NONMEMBERS are two arrays, one number a canary; with --losses the lower means in. The "
         "number of guesses must be fixed before looking; auto splits the error over a fixed grid "
         "of counts, max takes the best count and is marked as optimistic.",
     .examples = "dpaudit one-run --canaries 100000 --guesses 1500 --correct 1429\n"
@@ -82,7 +87,7 @@ const command command_one_run = {
                 "dpaudit one-run --ideal --sigma 1 --canaries 1e5 --simulate 5",
     .options = table,
     .size = sizeof(one_run_options),
-    .max_words = 1,
+    .max_words = 2,
     .init = init,
     .run = run,
 };
@@ -154,7 +159,16 @@ static dpa_status audit_file(const one_run_options *o, const char *path, dpa_one
     return status;
 }
 
-static int run_file(const one_run_options *o, const char *path, dpa_onerun_query *query) {
+static dpa_status read_ranked(const one_run_options *o, const word_list *words, dpa_guesses *ranked,
+                              int *is_membership, dpa_lints *lints, dpa_error *err) {
+    *is_membership = 1;
+    if (words->count == 2)
+        return dpa_guesses_read_pair(words->items[0], words->items[1], o->losses, side_of(o->side),
+                                     ranked, lints, err);
+    return dpa_guesses_read(words->items[0], side_of(o->side), ranked, is_membership, lints, err);
+}
+
+static int run_file(const one_run_options *o, const word_list *words, dpa_onerun_query *query) {
     dpa_guesses ranked;
     dpa_lints lints = {0};
     dpa_report *report = NULL;
@@ -162,8 +176,9 @@ static int run_file(const one_run_options *o, const char *path, dpa_onerun_query
     int is_membership;
     if (o->canaries != 0 || o->correct != UINT64_MAX)
         return usage_error(&command_one_run, "--canaries and --correct are counted from the file");
-    dpa_status status =
-        dpa_guesses_read(path, side_of(o->side), &ranked, &is_membership, &lints, &err);
+    if (o->losses && words->count != 2)
+        return usage_error(&command_one_run, "--losses goes with two arrays, MEMBERS NONMEMBERS");
+    dpa_status status = read_ranked(o, words, &ranked, &is_membership, &lints, &err);
     if (status == DPA_OK && is_membership && o->options != 2) {
         dpa_guesses_free(&ranked);
         dpa_lints_free(&lints);
@@ -171,7 +186,8 @@ static int run_file(const one_run_options *o, const char *path, dpa_onerun_query
                            "--options %llu: a file of members has two; give score,correct",
                            (unsigned long long)o->options);
     }
-    if (status == DPA_OK) status = audit_file(o, path, query, &ranked, &lints, &report, &err);
+    if (status == DPA_OK)
+        status = audit_file(o, words->items[0], query, &ranked, &lints, &report, &err);
     dpa_guesses_free(&ranked);
     dpa_lints_free(&lints);
     if (status != DPA_OK) dpa_report_free(report);
@@ -191,5 +207,5 @@ static int run(void *options, const word_list *words) {
     query.claim_sigma = o->claim_sigma;
     const int failed = parse_guesses(o, "auto", &query.choice, &query.guesses);
     if (failed) return failed;
-    return words->count > 0 ? run_file(o, words->items[0], &query) : run_counts(o, &query);
+    return words->count > 0 ? run_file(o, words, &query) : run_counts(o, &query);
 }

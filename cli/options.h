@@ -87,7 +87,8 @@ typedef struct common_options {
     REQUEST_OPTION(type, "seed", "N", "seed of everything random (default 1)"),                    \
         REQUEST_OPTION(type, "threads", "N", "threads (default: one per core)")
 #define OUTPUT_OPTIONS(type)                                                                       \
-    {"json", OPTION_OPTIONAL, "FILE.json", "JSON on standard output, or into FILE.json",           \
+    {"json", OPTION_OPTIONAL, "FILE.json",                                                         \
+     "JSON on standard output; with FILE.json into that file, beside the text",                    \
      offsetof(type, common.json)},                                                                 \
         {"report", OPTION_FILE, "FILE.html", "also write a page for the browser",                  \
          offsetof(type, common.report)},                                                           \

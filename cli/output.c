@@ -53,18 +53,26 @@ int write_file(const char *command_name, const char *path, const char *text) {
     return library_error(command_name, &err);
 }
 
+static int json_on_stdout(const common_options *common) {
+    return common->json != NULL && common->json[0] == '\0';
+}
+
+/* JSON or text on standard output. */
 static int show(const dpa_report *report, const common_options *common, dpa_error *err) {
     char *text = NULL;
     const dpa_text_style style = terminal_style();
-    const int json = common->json != NULL;
-    const dpa_status status =
-        json ? dpa_report_json(report, &text, err) : dpa_report_text(report, &style, &text, err);
+    const dpa_status status = json_on_stdout(common) ? dpa_report_json(report, &text, err)
+                                                     : dpa_report_text(report, &style, &text, err);
     if (status != DPA_OK) return library_error(running, err);
-    int code = 0;
-    if (json && common->json[0] != '\0')
-        code = write_file(running, common->json, text);
-    else
-        (void)fputs(text, stdout);
+    (void)fputs(text, stdout);
+    dpa_free(text);
+    return 0;
+}
+
+static int write_json(const dpa_report *report, const char *path, dpa_error *err) {
+    char *text = NULL;
+    if (dpa_report_json(report, &text, err) != DPA_OK) return library_error(running, err);
+    const int code = write_file(running, path, text);
     dpa_free(text);
     return code;
 }
@@ -81,15 +89,14 @@ static int write_page(const dpa_report *report, const char *path, dpa_error *err
 static int show_plot(const dpa_report *report, const common_options *common, dpa_error *err) {
     char *text = NULL;
     const dpa_text_style style = terminal_style();
-    const int json_on_stdout = common->json != NULL && common->json[0] == '\0';
-    if (dpa_report_plot(report, &style, &text, err) != DPA_OK) return library_error("report", err);
-    (void)fputs(text, json_on_stdout ? stderr : stdout);
+    if (dpa_report_plot(report, &style, &text, err) != DPA_OK) return library_error(running, err);
+    (void)fputs(text, json_on_stdout(common) ? stderr : stdout);
     dpa_free(text);
     return 0;
 }
 
 static int write_charts(const dpa_report *report, const char *directory, dpa_error *err) {
-    return dpa_report_vega(report, directory, err) == DPA_OK ? 0 : library_error("report", err);
+    return dpa_report_vega(report, directory, err) == DPA_OK ? 0 : library_error(running, err);
 }
 
 int show_report(dpa_report *report, const common_options *common) {
@@ -99,6 +106,8 @@ int show_report(dpa_report *report, const common_options *common) {
         code = library_error(running, &err);
     else
         code = show(report, common, &err);
+    if (code == 0 && common->json != NULL && !json_on_stdout(common))
+        code = write_json(report, common->json, &err);
     if (code == 0 && common->plot) code = show_plot(report, common, &err);
     if (code == 0 && common->report != NULL) code = write_page(report, common->report, &err);
     if (code == 0 && common->vega != NULL) code = write_charts(report, common->vega, &err);

@@ -66,8 +66,9 @@ static dpa_status from_csv(const char *path, dpa_guess_side side, dpa_guesses *o
     return status;
 }
 
-static dpa_status join(const dpa_array *members, const dpa_array *nonmembers, dpa_guess_side side,
-                       dpa_guesses *out, dpa_lints *lints, dpa_error *err) {
+/* `sign` is −1 for losses: the lower, the more likely in. */
+static dpa_status join(const dpa_array *members, const dpa_array *nonmembers, double sign,
+                       dpa_guess_side side, dpa_guesses *out, dpa_lints *lints, dpa_error *err) {
     const size_t count = members->count + nonmembers->count;
     double *score = DPA_NEW_ARRAY(double, count, err);
     uint8_t *in = DPA_NEW_ARRAY(uint8_t, count, err);
@@ -75,6 +76,7 @@ static dpa_status join(const dpa_array *members, const dpa_array *nonmembers, dp
     if (score != NULL && in != NULL) {
         memcpy(score, members->data, members->count * sizeof *score);
         memcpy(score + members->count, nonmembers->data, nonmembers->count * sizeof *score);
+        for (size_t i = 0; i < count; ++i) score[i] *= sign;
         memset(in, 1, members->count);
         memset(in + members->count, 0, nonmembers->count);
         status = dpa_guesses_from_scores(score, in, count, side, out, lints, err);
@@ -85,17 +87,26 @@ static dpa_status join(const dpa_array *members, const dpa_array *nonmembers, dp
     return status;
 }
 
+/* Two arrays: members of one NPZ (`names`), or a file each. */
+static dpa_status from_arrays(const char *const paths[2], const char *const names[2], double sign,
+                              dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
+                              dpa_error *err) {
+    dpa_array array[2] = {{0}};
+    dpa_status status = DPA_OK;
+    for (size_t i = 0; i < 2 && status == DPA_OK; ++i) {
+        status = dpa_array_read(paths[i], names[i], &array[i], err);
+        if (status == DPA_OK) status = dpa_array_to_double(&array[i], err);
+    }
+    if (status == DPA_OK) status = join(&array[0], &array[1], sign, side, out, lints, err);
+    dpa_array_free(&array[0]);
+    dpa_array_free(&array[1]);
+    return status;
+}
+
 static dpa_status from_npz(const char *path, dpa_guess_side side, dpa_guesses *out,
                            dpa_lints *lints, dpa_error *err) {
-    dpa_array members = {0}, nonmembers = {0};
-    dpa_status status = dpa_array_read(path, "members", &members, err);
-    if (status == DPA_OK) status = dpa_array_read(path, "nonmembers", &nonmembers, err);
-    if (status == DPA_OK) status = dpa_array_to_double(&members, err);
-    if (status == DPA_OK) status = dpa_array_to_double(&nonmembers, err);
-    if (status == DPA_OK) status = join(&members, &nonmembers, side, out, lints, err);
-    dpa_array_free(&members);
-    dpa_array_free(&nonmembers);
-    return status;
+    static const char *const names[2] = {"members", "nonmembers"};
+    return from_arrays((const char *const[2]){path, path}, names, 1.0, side, out, lints, err);
 }
 
 /* Errors of the guessing itself know no file. */
@@ -117,4 +128,15 @@ dpa_status dpa_guesses_read(const char *path, dpa_guess_side side, dpa_guesses *
                                   ? from_npz(path, side, out, lints, err)
                                   : from_csv(path, side, out, is_membership, lints, err);
     return name_place(status, path, err);
+}
+
+dpa_status dpa_guesses_read_pair(const char *members, const char *nonmembers, int are_losses,
+                                 dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
+                                 dpa_error *err) {
+    static const char *const names[2] = {NULL, NULL};
+    *out = (dpa_guesses){0};
+    if (err != NULL) *err = (dpa_error){0};
+    const dpa_status status = from_arrays((const char *const[2]){members, nonmembers}, names,
+                                          are_losses ? -1.0 : 1.0, side, out, lints, err);
+    return name_place(status, members, err);
 }

@@ -87,4 +87,17 @@ run 3 one-run bad.csv
 says err "bad.csv"
 run 2 one-run --ideal --canaries 10
 says err "needs --sigma"
+
+# two arrays, as scores and as losses: the same canaries either way
+seq 101 200 >in.txt
+seq 1 100 >out.txt
+run 0 one-run in.txt out.txt --guesses 100 --json
+near "j['results'][0]['epsilon_lower']" "$("$DPAUDIT" one-run --canaries 200 --guesses 100 --correct 100 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["results"][0]["epsilon_lower"])')" 1e-12
+cp out as_scores
+run 0 one-run out.txt in.txt --losses --guesses 100 --json
+[ "$(field "j['results']")" = "$(python3 -c "import json; print(json.load(open('as_scores'))['results'])")" ] || fail "losses and scores disagree"
+run 2 one-run scores.csv --losses
+says err "--losses goes with two arrays"
+run 3 one-run in.txt missing.txt
+says err "missing.txt"
 finish
