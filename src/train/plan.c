@@ -305,6 +305,9 @@ static dpa_status check_plan(const char *path, const file_keys *keys, const dpa_
     if (keys->train.epochs != NULL && !(plan->epochs > 0.0 && plan->epochs <= 1e6))
         return dpa__fail_file(err, DPA_BAD_INPUT, path, "train: epochs %g: expected 0 to 1e6",
                               plan->epochs);
+    if (keys->train.q != NULL && keys->train.batch == NULL)
+        return dpa__fail_file(err, DPA_BAD_INPUT, path,
+                              "train: q needs batch, what the sum is divided by");
     if (keys->privacy.epsilon != NULL && keys->privacy.sigma != NULL)
         return dpa__fail_file(err, DPA_BAD_INPUT, path, "privacy: give either epsilon or sigma");
     if (keys->privacy.epsilon != NULL && !(plan->epsilon > 0.0 && isfinite(plan->epsilon)))

@@ -201,6 +201,60 @@ static void test_hooks(void **state) {
     dpa_dataset_free(extra);
 }
 
+static dpa_status unit_sum(void *user, uint64_t step, float *sum, size_t size, dpa_error *err) {
+    (void)user, (void)step, (void)err;
+    memset(sum, 0, size * sizeof *sum);
+    sum[0] = 20.0F; /* the batch: a gradient of 1 */
+    return DPA_OK;
+}
+
+static double rate_want(dpa_schedule schedule, int step) {
+    double rate = 0.5;
+    if (schedule == DPA_RATE_LINEAR) rate *= 1.0 - step / 12.0;
+    if (schedule == DPA_RATE_COSINE) rate *= 0.5 * (1.0 + cos(3.14159265358979 * step / 12.0));
+    if (schedule == DPA_RATE_STEPS) rate *= pow(0.25, step / 5);
+    return step < 3 ? rate * (step + 1) / 3.0 : rate;
+}
+
+/* A gradient that is always 1 shows rate, momentum, decay and averages as they are. */
+static void test_updates(void **state) {
+    (void)state;
+    dpa_dataset *data = toy();
+    for (int schedule = 0; schedule < 4; ++schedule)
+        for (int averaging = 1; averaging < 3; ++averaging) {
+            dpa_model *model = toy_model(), *mean_model = toy_model();
+            dpa_train_opts opts = toy_opts();
+            opts.sigma = 0.0;
+            opts.steps = 12;
+            opts.rate = 0.5;
+            opts.decay = 0.01;
+            opts.schedule = (dpa_schedule)schedule;
+            opts.rate_every = 5;
+            opts.rate_factor = 0.25;
+            opts.warmup = 3;
+            opts.averaging = (dpa_averaging)averaging;
+            opts.average_from = 4;
+            opts.hooks.sum = unit_sum;
+            dpa_trainer *trainer;
+            assert_ok(dpa_trainer_new(model, data, NULL, 0, &opts, &trainer, NULL));
+            double theta = (double)dpa_model_weights(model)[0], velocity = 0.0, mean = theta;
+            for (int step = 0; step < 12; ++step) {
+                velocity = 0.5 * velocity + 1.0 + 0.01 * theta;
+                theta -= rate_want(opts.schedule, step) * velocity;
+                const double weight = averaging == 1 ? 0.1 : step < 4 ? 1.0 : 1.0 / (step - 3);
+                mean += weight * (theta - mean);
+                steps(trainer, 1);
+                assert_absolute((double)dpa_model_weights(model)[0], theta, 1e-5);
+                assert_ok(dpa_trainer_average(trainer, mean_model, NULL));
+                assert_absolute((double)dpa_model_weights(mean_model)[0], mean, 1e-5);
+            }
+            dpa_trainer_free(trainer);
+            dpa_model_free(model);
+            dpa_model_free(mean_model);
+        }
+    dpa_dataset_free(data);
+}
+
 /* Accuracy, losses and AUROC against counting all pairs. */
 static void test_evaluate(void **state) {
     (void)state;
@@ -287,6 +341,7 @@ static void test_bad_plans(void **state) {
         {"data: {path: x}\nmodel: m\ntrain: {steps: 1, epochs: 1}\n", "epochs or steps"},
         {"data: {path: x}\nmodel: m\ntrain: {epochs: -1}\n", "epochs"},
         {"data: {path: x}\nmodel: m\ntrain: {steps: 1, batch: 0}\n", "batch"},
+        {"data: {path: x}\nmodel: m\ntrain: {steps: 1, q: 0.1}\n", "batch"},
         {"data: {path: x}\nmodel: m\ntrain: {steps: 1}\nprivacy: {epsilon: 1}\n", "clip"},
         {"data: {path: x}\nmodel: m\ntrain: {steps: 1}\nprivacy: {epsilon: 1, sigma: 1, clip: 1}\n",
          "epsilon or sigma"},
@@ -316,7 +371,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_model_file), cmocka_unit_test(test_resume),
         cmocka_unit_test(test_hooks),      cmocka_unit_test(test_evaluate),
-        cmocka_unit_test(test_plan),       cmocka_unit_test(test_bad_plans),
+        cmocka_unit_test(test_updates),    cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_bad_plans),
     };
     return cmocka_run_group_tests(tests, NULL, clean);
 }
