@@ -15,6 +15,7 @@
     X(account)                                                                                     \
     X(calibrate)                                                                                   \
     X(train)                                                                                       \
+    X(landscape)                                                                                   \
     X(report)
 
 #endif

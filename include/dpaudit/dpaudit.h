@@ -35,6 +35,8 @@
 
 #include "dpaudit/epsilon_star.h"
 
+#include "dpaudit/landscape.h"
+
 #include "dpaudit/report.h"
 
 #include "dpaudit/binding.h"

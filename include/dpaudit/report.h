@@ -179,4 +179,9 @@ DPA_API void dpa_losses_query_init(dpa_losses_query *query);
 DPA_API dpa_status dpa_audit_losses(const dpa_losses_query *query, const dpa_request *request,
                                     dpa_report **out, dpa_error *err) DPA_MUST_USE;
 
+/* The privacy–utility landscape of a table of runs (the command `landscape`): points, frontier and
+ * densities as a section. */
+DPA_API dpa_status dpa_audit_landscape(const char *path, dpa_report **out,
+                                       dpa_error *err) DPA_MUST_USE;
+
 #endif

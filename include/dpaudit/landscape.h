@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The privacy–utility landscape: what each training strategy costs in ε and gains in utility, and
+ * which strategies no other beats (epsilon-star, section 4.2). */
+#ifndef DPAUDIT_LANDSCAPE_H
+#define DPAUDIT_LANDSCAPE_H
+
+#include <stddef.h>
+
+#include "dpaudit/data.h"
+#include "dpaudit/status.h"
+
+typedef struct dpa_spread {
+    double mean, lowest, highest;
+} dpa_spread;
+
+/* The runs of one strategy, averaged. */
+typedef struct dpa_landscape_point {
+    const char *strategy, *group; /* live as long as the landscape */
+    size_t runs;
+    dpa_spread utility, epsilon;
+    int on_frontier;
+} dpa_landscape_point;
+
+typedef struct dpa_landscape {
+    dpa_landscape_point *points; /* by strategy, then group */
+    size_t count;
+    size_t *frontier; /* indices of points, by rising ε */
+    size_t frontier_count;
+    size_t rows;
+    char sha256[DPA_SHA256_SIZE];
+    dpa_table *table; /* owns the names */
+} dpa_landscape;
+
+/* A CSV with the columns strategy, utility (more is better), epsilon (less is better) and, if there
+ * are kinds of strategies to compare, group. Rows of the same strategy and group are averaged. */
+DPA_API dpa_status dpa_landscape_read(const char *path, dpa_landscape *out,
+                                      dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_landscape_free(dpa_landscape *landscape);
+
+/* The Pareto frontier: the part of the convex hull that faces lower ε and higher utility. on[i] = 1
+ * when no convex combination of other points has at least the utility and at most the ε of point i
+ * with one of them better. Every number finite. */
+DPA_API dpa_status dpa_pareto_frontier(const double *utility, const double *epsilon, size_t count,
+                                       int *on, dpa_error *err) DPA_MUST_USE;
+
+/* Gaussian kernel density at `points` places, bandwidth by Scott's rule n^(−1/5)·deviation (n−1 in
+ * the denominator). DPA_BAD_INPUT for fewer than two distinct values. */
+DPA_API dpa_status dpa_kernel_density(const double *x, size_t count, const double *at,
+                                      size_t points, double *density, dpa_error *err) DPA_MUST_USE;
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The landscape as a report: a table of strategies with the frontier marked, and the data of the
+ * paper's Figures 1 and 2: points with ranges, frontier, a density per group on either axis. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/landscape.h"
+#include "report/model.h"
+
+enum { DENSITY_POINTS = 101 };
+
+static dpa_status put_spread(json_t *row, const char *key, const dpa_spread *s, dpa_error *err) {
+    json_t *value = json_object();
+    DPA_TRY(dpa__json_set(row, key, value, err));
+    DPA_TRY(dpa__json_set(value, "mean", dpa__json_number(s->mean), err));
+    DPA_TRY(dpa__json_set(value, "lowest", dpa__json_number(s->lowest), err));
+    return dpa__json_set(value, "highest", dpa__json_number(s->highest), err);
+}
+
+static dpa_status put_point(json_t *array, const dpa_landscape_point *p, dpa_error *err) {
+    json_t *row = json_object();
+    DPA_TRY(dpa__json_append(array, row, err));
+    DPA_TRY(dpa__json_set(row, "strategy", json_string(p->strategy), err));
+    DPA_TRY(dpa__json_set(row, "group", json_string(p->group), err));
+    DPA_TRY(dpa__json_set(row, "runs", json_integer((json_int_t)p->runs), err));
+    DPA_TRY(put_spread(row, "utility", &p->utility, err));
+    DPA_TRY(put_spread(row, "epsilon", &p->epsilon, err));
+    return dpa__json_set(row, "on_frontier", json_boolean(p->on_frontier), err);
+}
+
+static dpa_status say_point(dpa_report *report, const dpa_landscape_point *p, dpa_error *err) {
+    return dpa_report_say(report, err,
+                          "%s %-28.28s %-12.12s %4zu  %8.4f [%.4f, %.4f]  %8.4f "
+                          "[%.4f, %.4f]",
+                          p->on_frontier ? "*" : " ", p->strategy, p->group, p->runs,
+                          p->utility.mean, p->utility.lowest, p->utility.highest, p->epsilon.mean,
+                          p->epsilon.lowest, p->epsilon.highest);
+}
+
+/* ── densities ─────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct axis {
+    const char *key;
+    double low, high;
+    double *value; /* of every point */
+} axis;
+
+static dpa_status put_density(json_t *array, const axis *a, const char *group, const double *x,
+                              size_t count, dpa_error *err) {
+    double at[DENSITY_POINTS], density[DENSITY_POINTS];
+    const double margin = 0.1 * (a->high - a->low);
+    for (int i = 0; i < DENSITY_POINTS; ++i)
+        at[i] = a->low - margin + (a->high - a->low + 2.0 * margin) * i / (DENSITY_POINTS - 1);
+    const dpa_status status = dpa_kernel_density(x, count, at, DENSITY_POINTS, density, err);
+    if (status == DPA_BAD_INPUT) return DPA_OK; /* one strategy, or all alike: no density */
+    DPA_TRY(status);
+    for (int i = 0; i < DENSITY_POINTS; ++i) {
+        json_t *row = json_object();
+        DPA_TRY(dpa__json_append(array, row, err));
+        DPA_TRY(dpa__json_set(row, "axis", json_string(a->key), err));
+        DPA_TRY(dpa__json_set(row, "group", json_string(group), err));
+        DPA_TRY(dpa__json_set(row, "at", dpa__json_number(at[i]), err));
+        DPA_TRY(dpa__json_set(row, "density", dpa__json_number(density[i]), err));
+    }
+    return DPA_OK;
+}
+
+/* The first point of its group? */
+static int is_first(const dpa_landscape *l, size_t index) {
+    for (size_t i = 0; i < index; ++i)
+        if (strcmp(l->points[i].group, l->points[index].group) == 0) return 0;
+    return 1;
+}
+
+static dpa_status put_groups(json_t *array, const dpa_landscape *l, const axis *a, double *x,
+                             dpa_error *err) {
+    for (size_t i = 0; i < l->count; ++i) {
+        size_t n = 0;
+        if (!is_first(l, i)) continue;
+        for (size_t j = i; j < l->count; ++j)
+            if (strcmp(l->points[j].group, l->points[i].group) == 0) x[n++] = a->value[j];
+        DPA_TRY(put_density(array, a, l->points[i].group, x, n, err));
+    }
+    return DPA_OK;
+}
+
+static dpa_status put_axis(json_t *array, const dpa_landscape *l, int is_epsilon, double *block,
+                           dpa_error *err) {
+    axis a = {is_epsilon ? "epsilon" : "utility", HUGE_VAL, -HUGE_VAL, block};
+    for (size_t i = 0; i < l->count; ++i) {
+        a.value[i] = is_epsilon ? l->points[i].epsilon.mean : l->points[i].utility.mean;
+        a.low = fmin(a.low, a.value[i]);
+        a.high = fmax(a.high, a.value[i]);
+    }
+    return put_groups(array, l, &a, block + l->count, err);
+}
+
+static dpa_status put_densities(json_t *section, const dpa_landscape *l, dpa_error *err) {
+    json_t *array = json_array();
+    DPA_TRY(dpa__json_set(section, "densities", array, err));
+    double *block = DPA_NEW_ARRAY(double, 2 * l->count, err);
+    if (block == NULL) return DPA_NO_MEMORY;
+    dpa_status status = put_axis(array, l, 0, block, err);
+    if (status == DPA_OK) status = put_axis(array, l, 1, block, err);
+    free(block);
+    return status;
+}
+
+/* ── all of it ─────────────────────────────────────────────────────────────────────────────── */
+
+static dpa_status fill(dpa_report *report, const char *path, const dpa_landscape *l,
+                       dpa_error *err) {
+    json_t *section = json_object(), *points = json_array(), *frontier = json_array();
+    DPA_TRY(dpa__json_set(report->sections, "landscape", section, err));
+    DPA_TRY(dpa__json_set(section, "points", points, err));
+    DPA_TRY(dpa__json_set(section, "frontier", frontier, err));
+    DPA_TRY(dpa_report_input(report, path, l->sha256, err));
+    DPA_TRY(dpa_report_say(report, err, "%zu strategies from %zu runs; * on the Pareto frontier",
+                           l->count, l->rows));
+    DPA_TRY(dpa_report_say(report, err, "  %-28s %-12s %4s  %8s %-18s %8s %s", "strategy", "group",
+                           "runs", "utility", "[least, most]", "epsilon", "[least, most]"));
+    for (size_t i = 0; i < l->count; ++i) {
+        DPA_TRY(put_point(points, &l->points[i], err));
+        DPA_TRY(say_point(report, &l->points[i], err));
+    }
+    for (size_t i = 0; i < l->frontier_count; ++i) {
+        const dpa_landscape_point *p = &l->points[l->frontier[i]];
+        DPA_TRY(put_point(frontier, p, err));
+        DPA_TRY(dpa_report_say(report, err, "frontier %zu: %s%s%s, utility %.4f at epsilon %.4f",
+                               i + 1, p->strategy, p->group[0] ? ", " : "", p->group,
+                               p->utility.mean, p->epsilon.mean));
+    }
+    DPA_TRY(put_densities(section, l, err));
+    return dpa_report_say(report, err,
+                          "Off the frontier, a mixture of two other strategies is at least as "
+                          "useful and as\nprivate. Epsilon is a measurement here, not a bound.");
+}
+
+dpa_status dpa_audit_landscape(const char *path, dpa_report **out, dpa_error *err) {
+    dpa_landscape landscape;
+    dpa_report *report = NULL;
+    dpa_request request;
+    *out = NULL;
+    dpa_request_init(&request);
+    DPA_TRY(dpa_landscape_read(path, &landscape, err));
+    dpa_status status = dpa_report_new("landscape", &request, &report, err);
+    if (status == DPA_OK) status = fill(report, path, &landscape, err);
+    dpa_landscape_free(&landscape);
+    if (status != DPA_OK) {
+        dpa_report_free(report);
+        return status;
+    }
+    *out = report;
+    return DPA_OK;
+}
