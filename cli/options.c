@@ -130,9 +130,9 @@ static int ends_in_name(const char *word, const char *name) {
     return w > n + 1 && word[w - n - 1] == '.' && strcmp(word + w - n, name) == 0;
 }
 
-/* One option at argv[*at]; moves *at past a value that it took. */
+/* One option at argv[*at]; moves *at past a value that it took. -o is short for --out. */
 static int parse_option(const command *cmd, int argc, char **argv, int *at, void *options) {
-    const char *name = argv[*at] + 2;
+    const char *name = strcmp(argv[*at], "-o") == 0 ? "out" : argv[*at] + 2;
     const size_t length = strcspn(name, "=");
     const char *value = name[length] == '=' ? name + length + 1 : NULL;
     const option *o = find(cmd, name, length);
@@ -163,7 +163,7 @@ int options_parse(const command *cmd, int argc, char **argv, void *options, word
         const char *word = argv[at];
         if (!only_words && strcmp(word, "--") == 0) {
             only_words = 1;
-        } else if (!only_words && strncmp(word, "--", 2) == 0) {
+        } else if (!only_words && (strncmp(word, "--", 2) == 0 || strcmp(word, "-o") == 0)) {
             const int failed = parse_option(cmd, argc, argv, &at, options);
             if (failed) return failed;
         } else if (!only_words && word[0] == '-' && word[1] != '\0') {

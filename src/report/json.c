@@ -12,6 +12,10 @@
 #include "report/model.h"
 
 void dpa__number_text(double value, char *out, size_t size) {
+    if (value == floor(value) && fabs(value) < 1e15) { /* 50, not 5e+01 */
+        (void)snprintf(out, size, "%.0f", value + 0.0);
+        return;
+    }
     for (int digits = 1; digits <= 17; ++digits) {
         (void)snprintf(out, size, "%.*g", digits, value);
         if (strtod(out, NULL) == value) return;

@@ -28,6 +28,8 @@ run 2 account --sigma 1 --mechanism foo
 says err "is not one of gaussian|laplace|randomized-response"
 run 2 account --sigma 1 extra
 says err "one argument too many"
+run 2 account -o x
+says err "there is no option --out"
 run 2 account -s 1
 says err "options start with two dashes"
 run 2 account --sigma 1 --delta 1
