@@ -15,19 +15,20 @@ typedef struct dpa_interval {
 } dpa_interval;
 
 typedef enum dpa_mechanism {
-    DPA_GAUSSIAN,           /* sigma; q < 1 subsamples it (Poisson) */
-    DPA_LAPLACE,            /* sigma is the scale b of the noise for sensitivity 1 */
-    DPA_RANDOMIZED_RESPONSE /* sigma is ε₀ of the binary response */
+    DPA_GAUSSIAN,           /* sigma in [0.001, 1e9]; q < 1 subsamples it (Poisson) */
+    DPA_LAPLACE,            /* sigma is the scale b of the noise for sensitivity 1: [1e-5, 1e9] */
+    DPA_RANDOMIZED_RESPONSE /* sigma is ε₀ of the binary response: [1e-9, 1e5] */
 } dpa_mechanism;
 
+/* Replace-one doubles the sensitivity of Gaussian and Laplace noise; a response keeps its ε₀. */
 typedef enum dpa_adjacency { DPA_ADD_REMOVE, DPA_REPLACE_ONE } dpa_adjacency;
 
 /* One part of a training run: `steps` equal steps. */
 typedef struct dpa_phase {
     dpa_mechanism mechanism;
     double sigma;
-    double q; /* sampling rate, (0,1]; 1 for laplace and randomized response */
-    uint64_t steps;
+    double q;       /* sampling rate, (0,1]; 1 for laplace and randomized response */
+    uint64_t steps; /* up to 1e12 */
 } dpa_phase;
 
 typedef struct dpa_account_opts {

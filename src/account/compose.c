@@ -126,12 +126,14 @@ static void suffix_sums(const double *circle, size_t n, double error, dpa__compo
     const double decay = exp(-out->theta * out->h), drop = -expm1(-out->h);
     const double fast = exp(-(out->theta + 1) * out->h);
     double b = 0, c = 0;
+    size_t at = wrap(out->first + (ptrdiff_t)out->count, n); /* of bin j, from behind */
     out->from = out->count;
     for (size_t j = out->count; j > 0; --j) {
+        at = at == 0 ? n - 1 : at - 1;
         out->b[j - 1] = b;
         out->c[j - 1] = c;
         if (c > SMALLEST) out->from = j - 1;
-        const double bin = circle[wrap(out->first + (ptrdiff_t)(j - 1), n)];
+        const double bin = circle[at];
         const double p = out->side == DPA_PESSIMISTIC ? fmax(bin, 0) + error : fmax(bin - error, 0);
         c = decay * (c + drop * (b + p));
         b = fast * (b + p);
