@@ -183,6 +183,8 @@ dpa_status dpa__best_corner(const dpa__objective *o, const dpa__roc *roc, size_t
                             dpa_error *err) {
     const size_t room = roc->count < KEEP ? roc->count : KEEP;
     size_t count = 0;
+    *index = 0;
+    *t = 0;
     ranked *candidates = DPA_NEW_ARRAY(ranked, room, err);
     if (candidates == NULL) return DPA_NO_MEMORY;
     dpa_status status = rank_corners(o, roc, candidates, &count, err);

@@ -76,21 +76,24 @@ static double newton(const search *s, double *slope) {
     return NAN;
 }
 
-/* Exact evaluations and last Newton steps from `t`, as a rule one: 0 when it was too far away. */
-static int polish(const search *s, double slope, double *t, double *error) {
+/* Exact evaluations and last Newton steps from `t`, as a rule one. *is_done stays 0 when `t` was
+ * too far away. */
+static dpa_status polish(const search *s, double slope, double *t, double *error, int *is_done,
+                         dpa_error *err) {
     for (int i = 0; i < 4; ++i) {
         dpa__mass mass;
-        if (dpa__posterior_mass(s->posterior, s->model, *t, &mass, NULL) != DPA_OK) return 0;
+        DPA_TRY(dpa__posterior_mass(s->posterior, s->model, *t, &mass, err));
         const double z = dpa__norm_quantile(mass.value, DPA_LOWER);
         const double step = (z - s->level) / slope;
-        if (!(fabs(z - s->level) < 1e-4 && fabs(step) < 1e-2 * *t)) return 0;
+        if (!(fabs(z - s->level) < 1e-4 && fabs(step) < 1e-2 * *t)) return DPA_OK;
         *t -= step;
         /* the slope is that of the last quick step, less than 0.001 deviations away */
         const double left = 1e-3 * fabs(step);
         *error = (mass.error + 1e-15) / (slope * exp(dpa__norm_log_pdf(z))) + 1e-15 * *t + left;
-        if (left < 1e-10) return 1;
+        *is_done = left < 1e-10;
+        if (*is_done) return DPA_OK;
     }
-    return 0;
+    return DPA_OK;
 }
 
 static dpa_status by_bracket(search *s, double p, double *t, double *error, dpa_error *err) {
@@ -115,8 +118,10 @@ dpa_status dpa__posterior_quantile(const dpa__posterior *posterior, const dpa__m
     search s = {posterior, model, dpa__norm_quantile(p, DPA_LOWER), 0, DPA_OK, err};
     if (model->kind != DPA__MODEL_CURVES) {
         double slope;
+        int is_done = 0;
         *t = newton(&s, &slope);
-        if (isfinite(*t) && polish(&s, slope, t, error)) return DPA_OK;
+        if (isfinite(*t)) DPA_TRY(polish(&s, slope, t, error, &is_done, err));
+        if (is_done) return DPA_OK;
     }
     return by_bracket(&s, p, t, error, err);
 }
