@@ -180,6 +180,18 @@ static dpa_status normal_bound(normal_law *n, double *t, dpa_error *err) {
     return status;
 }
 
+static dpa_status normal_p_value(const normal_law *n, double t, double *out, dpa_error *err) {
+    dpa__member member;
+    double mean, deviation;
+    if (!isfinite(t)) return DPA_OK;
+    DPA_TRY(dpa__member_open(n->model, t, &member, err));
+    const dpa_status status =
+        dpa__rank_moments(&member, n->members, n->nonmembers, &mean, &deviation, err);
+    dpa__member_close(&member);
+    if (status == DPA_OK) *out = dpa__norm_cdf((n->observed - 0.5 - mean) / deviation, DPA_UPPER);
+    return status;
+}
+
 /* ── putting it together ───────────────────────────────────────────────────────────────────── */
 
 /* How many replicates: 0 for the normal law. */
@@ -189,9 +201,21 @@ static size_t replicates_for(double p, double size) {
     return wanted >= NEEDED ? (size_t)(ceil(wanted / p - 1e-9) - 1) : 0;
 }
 
+/* What is asked of the scores: the bound, and the p-value of the claim (NaN without one). */
+typedef struct answer {
+    double t, p_value;
+} answer;
+
+/* The member that the claim says; NaN where there is none, or no closed form to find it. */
+static double claimed_t(const dpa__model *model, const dpa_request *request) {
+    const double delta = isnan(request->claim_delta) ? request->delta : request->claim_delta;
+    if (isnan(request->claim_epsilon) || model->kind != DPA__MODEL_GAUSSIAN) return NAN;
+    return dpa_gaussian_mu(request->claim_epsilon, delta);
+}
+
 static dpa_status simulate(const dpa__model *model, const dpa_scores *scores, const double *weights,
-                           double observed, double p, size_t replicates, double guess,
-                           const dpa_request *request, double *t, dpa_error *err) {
+                           double observed, double p, size_t replicates, const dpa_request *request,
+                           answer *out, dpa_error *err) {
     dpa__rank_draws draws;
     study s = {model, &draws, weights, observed - 1e-12 * fabs(observed), NULL, NULL};
     DPA_TRY(dpa__rank_draw(model, scores->members, scores->nonmembers, replicates, request->seed,
@@ -202,7 +226,13 @@ static dpa_status simulate(const dpa__model *model, const dpa_scores *scores, co
     if (status == DPA_OK) {
         for (size_t b = 0; b < replicates; ++b) s.open[b] = b;
         const double allowed = floor(p * (double)(replicates + 1) + 1e-9) - 1;
-        status = order_statistic(&s, (size_t)allowed, guess, t, err);
+        status = order_statistic(&s, (size_t)allowed, out->t, &out->t, err);
+    }
+    const double claim = claimed_t(model, request);
+    if (status == DPA_OK && isfinite(claim)) {
+        size_t reached;
+        status = partition(&s, claim, 0, replicates, &reached, err);
+        out->p_value = (1 + (double)reached) / (1 + (double)replicates);
     }
     free(s.scratch);
     free(s.open);
@@ -238,7 +268,7 @@ static dpa_status bound(dpa__rank_score score, const dpa__model *model, const dp
     const double size = (double)(scores->members + scores->nonmembers);
     const double observed = dpa__rank_statistic(scores, weights);
     const size_t replicates = replicates_for(p, size);
-    double t = 0;
+    answer found = {0, NAN};
     if (replicates == 0 && score != DPA__RANK_AUC)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "method rank:slope: too many scores (%.0f) to simulate; use rank:auc",
@@ -246,9 +276,13 @@ static dpa_status bound(dpa__rank_score score, const dpa__model *model, const dp
     normal_law law = {model,    (double)scores->members,          (double)scores->nonmembers,
                       observed, dpa__norm_quantile(p, DPA_UPPER), DPA_OK,
                       err};
-    if (score == DPA__RANK_AUC) DPA_TRY(normal_bound(&law, &t, err));
+    if (score == DPA__RANK_AUC) DPA_TRY(normal_bound(&law, &found.t, err));
     if (replicates > 0)
-        DPA_TRY(simulate(model, scores, weights, observed, p, replicates, t, request, &t, err));
+        DPA_TRY(simulate(model, scores, weights, observed, p, replicates, request, &found, err));
+    else
+        DPA_TRY(normal_p_value(&law, claimed_t(model, request), &found.p_value, err));
+    const double t = found.t;
+    out->p_value = found.p_value;
     dpa_result_extra(out, "statistic", observed);
     dpa_result_extra(out, "replicates", (double)replicates);
     if (replicates > 0)

@@ -48,7 +48,7 @@ static void many_digits(void **state) {
 typedef struct slow {
     const dpa__posterior *posterior;
     double t, delta;
-    int is_gaussian;
+    int is_gaussian, is_laplace;
 } slow;
 
 static double lower_edge(const slow *s, double y, double rest) {
@@ -56,6 +56,10 @@ static double lower_edge(const slow *s, double y, double rest) {
         const double z =
             y < 0.5 ? dpa__norm_quantile(y, DPA_UPPER) : dpa__norm_quantile(rest, DPA_LOWER);
         return dpa__norm_cdf(z - s->t, DPA_LOWER);
+    }
+    if (s->is_laplace) {
+        const double e = exp(-s->t);
+        return y < 0.5 * e ? 1 - y / e : y < 0.5 ? 0.25 * e / y : e * rest;
     }
     const double end = 1 - s->delta;
     return fmax(0, fmax(end - exp(s->t) * y, exp(-s->t) * (rest - s->delta)));
@@ -81,8 +85,9 @@ static double logit_of(double rate) {
     return log(rate) - log1p(-rate);
 }
 
-static double slow_mass(const dpa__posterior *posterior, double t, double delta, int is_gaussian) {
-    slow s = {posterior, t, delta, is_gaussian};
+static double slow_mass(const dpa__posterior *posterior, double t, double delta, int family) {
+    const int is_gaussian = family == 1;
+    slow s = {posterior, t, delta, is_gaussian, family == 2};
     static const double level[] = {1e-17, 1e-9, 1e-4, 0.02, 0.2, 0.5, 0.8, 0.98};
     double breaks[128];
     size_t count = 0;
@@ -136,9 +141,10 @@ static void another_parametrisation(void **state) {
         }
         const dpa_counts counts = {k[0], n[0] - k[0], k[1], n[1] - k[1]};
         const dpa__posterior posterior = dpa__posterior_of(&counts);
-        const int is_gaussian = trial % 2;
-        const double delta = is_gaussian ? 0 : deltas[trial % 5];
-        const dpa__model model = model_of(is_gaussian ? "gaussian" : "dp", delta);
+        static const char *const families[] = {"dp", "gaussian", "laplace"};
+        const int family = trial % 8 == 7 ? 2 : trial % 2;
+        const double delta = family > 0 ? 0 : deltas[trial % 5];
+        dpa__model model = model_of(families[family], delta);
         static const double levels[] = {0.025, 0.05, 0.975};
         for (int i = 0; i < 3; ++i) {
             double t, error;
@@ -150,12 +156,13 @@ static void another_parametrisation(void **state) {
             if (t == 0) continue;
             double density;
             assert_ok(dpa__posterior_density(&posterior, &model, t, &density, NULL));
-            const double off = (slow_mass(&posterior, t, delta, is_gaussian) - levels[i]) / density;
+            const double off = (slow_mass(&posterior, t, delta, family) - levels[i]) / density;
             if (!(fabs(off) < 1e-9))
                 fail_msg("t %.15g is off by %g: fn %llu/%llu fp %llu/%llu delta %g level %g", t,
                          off, (unsigned long long)k[0], (unsigned long long)n[0],
                          (unsigned long long)k[1], (unsigned long long)n[1], delta, levels[i]);
         }
+        dpa__model_close(&model);
     }
 }
 

@@ -168,6 +168,32 @@ static void ties_count_against(void **state) {
     dpa_scores_free(&s);
 }
 
+/* The p-value of a claim: 5% at the bound, less below it; the same by the normal law. */
+static void claims(void **state) {
+    (void)state;
+    enum { SMALL = 500, LARGE = 12000 };
+    double *in = malloc(2 * LARGE * sizeof *in), *out = in + LARGE;
+    for (size_t n = SMALL; n <= LARGE; n += LARGE - SMALL) {
+        draw(31, 1, in, n, out, n);
+        dpa_scores s = make(in, n, out, n);
+        dpa__model model = model_of("gaussian");
+        dpa_request request;
+        dpa_result result;
+        dpa_request_init(&request);
+        assert_ok(dpa__rank_run("rank", &model, &s, &request, &result, NULL));
+        assert_true(result.p_value != result.p_value); /* no claim, no p-value */
+        request.claim_epsilon = result.epsilon_lower;
+        assert_ok(dpa__rank_run("rank", &model, &s, &request, &result, NULL));
+        assert_absolute(result.p_value, 0.05, 0.001);
+        request.claim_epsilon = 0.5 * result.epsilon_lower;
+        assert_ok(dpa__rank_run("rank", &model, &s, &request, &result, NULL));
+        assert_between(result.p_value, 0, 0.01);
+        dpa_scores_free(&s);
+        dpa__model_close(&model);
+    }
+    free(in);
+}
+
 /* From the simulated p-value to the normal law there is no step: same scores, counted for many. */
 static void normal_law_is_close_and_safe(void **state) {
     (void)state;
@@ -190,6 +216,7 @@ int main(void) {
         cmocka_unit_test(moments),
         cmocka_unit_test(ties_count_against),
         cmocka_unit_test(normal_law_is_close_and_safe),
+        cmocka_unit_test(claims),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
