@@ -89,11 +89,29 @@ static dpa_status rank_corners(const dpa__objective *o, const dpa__roc *roc, ran
     return status;
 }
 
+/* Does the member surely allow the rectangle? A point (u, f(u)) that lies between the curve and the
+ * rough corner, and below the corner itself by two distribution functions, says so. */
+static int is_surely_allowed(const dpa__objective *o, const dpa_counts *c, const dpa__member *at) {
+    const dpa__limit limit = (dpa__limit)o->entry->variant;
+    const uint64_t members = c->fn + c->tp, nonmembers = c->fp + c->tn;
+    const levels z = levels_of(o);
+    const double x = rough_upper((double)c->fn, (double)members, z.fnr);
+    const double y = rough_upper((double)c->fp, (double)nonmembers, z.fpr);
+    const double gap = x - dpa__member_fnr(at, y, at->end - y);
+    const double u = y - 0.5 * gap;
+    if (!(gap > 0 && u > 0)) return 0;
+    const double v = dpa__member_fnr(at, u, at->end - u);
+    return dpa__rate_upper_reaches(limit, c->fp, nonmembers, o->level_fpr, u) &&
+           dpa__rate_upper_reaches(limit, c->fn, members, o->level_fnr, v);
+}
+
 /* Is the corner's own bound above t? With the member at t open. */
 static dpa_status is_better_rectangle(const dpa__objective *o, const dpa_counts *c,
                                       const dpa__member *at, int *answer, double *t,
                                       dpa_error *err) {
     const dpa__limit limit = (dpa__limit)o->entry->variant;
+    *answer = 0;
+    if (is_surely_allowed(o, c, at)) return DPA_OK;
     const double x = dpa__rate_upper(limit, c->fn, c->fn + c->tp, o->level_fnr);
     const double y = dpa__rate_upper(limit, c->fp, c->fp + c->tn, o->level_fpr);
     *answer = x + y < 1 && dpa__member_fnr(at, y, at->end - y) > x;

@@ -29,6 +29,12 @@ double dpa__rate_lower(dpa__limit limit, uint64_t k, uint64_t n, double p) {
                                          : dpa__jeffreys_lower((double)k, (double)n, p);
 }
 
+int dpa__rate_upper_reaches(dpa__limit limit, uint64_t k, uint64_t n, double p, double rate) {
+    if (k == n || rate <= 0) return 1;
+    const double more = limit == DPA__CLOPPER_PEARSON ? 1 : 0.5;
+    return dpa__beta_cdf(rate, (double)k + more, (double)(n - k) + 1 - more, DPA_UPPER) >= p;
+}
+
 dpa__rectangle dpa__rectangle_of(const dpa_counts *c, dpa__limit limit, double p, int sides) {
     const double each = p / (sides == 1 ? 2 : 4);
     const uint64_t members = c->fn + c->tp, nonmembers = c->fp + c->tn;

@@ -10,6 +10,8 @@ typedef enum dpa__limit { DPA__CLOPPER_PEARSON, DPA__JEFFREYS } dpa__limit;
 
 double dpa__rate_upper(dpa__limit limit, uint64_t k, uint64_t n, double p);
 double dpa__rate_lower(dpa__limit limit, uint64_t k, uint64_t n, double p);
+/* Is the upper limit at least `rate`? One distribution function instead of a quantile. */
+int dpa__rate_upper_reaches(dpa__limit limit, uint64_t k, uint64_t n, double p, double rate);
 
 /* Both rates' limits: one-sided ones with errors p_fnr and p_fpr and lower ends 0, or two-sided. */
 typedef struct dpa__rectangle {
