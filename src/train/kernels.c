@@ -42,6 +42,10 @@ DPA_CLONES void dpa__add_rows(const float *x, size_t rows, size_t width, float *
         for (size_t i = 0; i < width; ++i) sum[i] += x[r * width + i];
 }
 
+DPA_CLONES void dpa__max(const float *x, float *best, size_t count) {
+    for (size_t i = 0; i < count; ++i) best[i] = x[i] > best[i] ? x[i] : best[i];
+}
+
 DPA_CLONES
 void dpa__max_in(const float *x, int32_t cell, float *best, int32_t *where, size_t count) {
     for (size_t i = 0; i < count; ++i) {

@@ -12,6 +12,7 @@ void dpa__tanh(float *y, size_t count);                       /* within 3e-7 */
 void dpa__tanh_back(const float *y, float *dy, size_t count); /* dy = dy·(1 − y²) */
 void dpa__fill_rows(float *y, size_t rows, size_t width, const float *row);
 void dpa__add_rows(const float *x, size_t rows, size_t width, float *sum); /* sum += Σ rows */
+void dpa__max(const float *x, float *best, size_t count);                  /* best = max(best, x) */
 /* Where x is larger than best: best = x, where = cell. */
 void dpa__max_in(const float *x, int32_t cell, float *best, int32_t *where, size_t count);
 void dpa__scale(float *x, size_t count, float by);

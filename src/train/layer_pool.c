@@ -6,14 +6,14 @@
 #include "train/kernels.h"
 #include "train/layer.h"
 
-enum { CHANNELS = 64 }; /* that are pooled at once */
+enum { BLOCK = 256 }; /* numbers that are pooled at once */
 
 /* Where cell (a, b) of window (i, j) lies in an image. */
 static size_t cell(const dpa__layer *layer, size_t i, size_t j, size_t a, size_t b) {
     return ((i * layer->stride + a) * layer->in.width + j * layer->stride + b) * layer->in.channels;
 }
 
-/* Maximum of a window for `n` channels from x on, and in which cell it is first. */
+/* Maximum of a window for `n` numbers from x on, and in which cell it is first. */
 static void window_max(const dpa__layer *layer, const float *x, size_t i, size_t j, size_t n,
                        float *best, int32_t *where) {
     for (size_t e = 0; e < n; ++e) best[e] = -INFINITY;
@@ -24,25 +24,29 @@ static void window_max(const dpa__layer *layer, const float *x, size_t i, size_t
                         where, n);
 }
 
+/* With stride 1 the windows of a line lie side by side, and one call does them all. */
 static void pool_max(const dpa__layer *layer, const float *x, float *y) {
-    const size_t c = layer->in.channels;
-    int32_t where[CHANNELS];
+    const size_t k = layer->kernel, together = layer->stride == 1 ? layer->out.width : 1;
+    const size_t n = together * layer->in.channels;
     for (size_t i = 0; i < layer->out.height; ++i)
-        for (size_t j = 0; j < layer->out.width; ++j, y += c)
-            for (size_t e = 0; e < c; e += CHANNELS)
-                window_max(layer, x + e, i, j, c - e < CHANNELS ? c - e : CHANNELS, y + e, where);
+        for (size_t j = 0; j < layer->out.width; j += together, y += n) {
+            memcpy(y, x + cell(layer, i, j, 0, 0), n * sizeof *y);
+            for (size_t a = 0; a < k; ++a)
+                for (size_t b = a == 0; b < k; ++b) dpa__max(x + cell(layer, i, j, a, b), y, n);
+        }
 }
 
 /* The delta goes to the first cell of the window that holds the maximum. Taken from x: an
  * activation may have overwritten the output. */
 static void unpool_max(const dpa__layer *layer, const float *x, const float *dy, float *dx) {
-    const size_t c = layer->in.channels;
-    float best[CHANNELS];
-    int32_t where[CHANNELS];
+    const size_t c = layer->in.channels, together = layer->stride == 1 ? layer->out.width : 1;
+    const size_t all = together * c;
+    float best[BLOCK];
+    int32_t where[BLOCK];
     for (size_t i = 0; i < layer->out.height; ++i)
-        for (size_t j = 0; j < layer->out.width; ++j, dy += c)
-            for (size_t first = 0; first < c; first += CHANNELS) {
-                const size_t n = c - first < CHANNELS ? c - first : CHANNELS;
+        for (size_t j = 0; j < layer->out.width; j += together, dy += all)
+            for (size_t first = 0; first < all; first += BLOCK) {
+                const size_t n = all - first < BLOCK ? all - first : BLOCK;
                 window_max(layer, x + first, i, j, n, best, where);
                 float *to = dx + cell(layer, i, j, 0, 0) + first;
                 for (size_t e = 0; e < n; ++e) to[(size_t)where[e] * c + e] += dy[first + e];

@@ -4,7 +4,7 @@
  * Element 128g + 32j + l comes from block 32g + l of the stream that dpa_rng_init names: j = 0, 1
  * are cosine and sine of the pair of words (w0, w1), j = 2, 3 those of (w2, w3). Radius √(−2 ln u)
  * with u = (w + ½)·2⁻³² (so at most 6.76), angle 2π·w'/2³². The polynomials are Chebyshev fits with
- * error below 3e-8; the result is within 2e-6 of the same formula in double precision (test). The
+ * error below 3e-8; the result is within 1e-6 of the same formula in double precision (test). The
  * generator is reproducible, not secret: see docs/trainer.md. */
 #include "train/noise.h"
 

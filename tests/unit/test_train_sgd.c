@@ -61,7 +61,7 @@ static void test_noise(void **state) {
             worst = fmax(worst, fabs((double)z[at + 32] - radius * sin(angle)));
         }
     }
-    assert_true(worst < 2e-6);
+    assert_true(worst < 1e-6);
     for (size_t i = 0; i < COUNT; ++i) {
         const double v = (double)z[i];
         sum += v;
