@@ -19,7 +19,7 @@ PY
 bounds() { field "[r['epsilon_lower'] for r in j['results']]"; }
 run 0 scores m.npy n.npy --json
 want=$(bounds)
-[ "$(field "len(j['roc']) <= 502 and sum(j['histogram']['members'])")" = 400.0 ] || fail "sections"
+[ "$(field "len(j['roc']) <= 502 and sum(j['histogram']['members']) == 400")" = True ] || fail "sections"
 for files in s.npz "m.txt n.txt" s.csv; do
     run 0 scores $files --json
     [ "$(bounds)" = "$want" ] || fail "other bounds from $files"
