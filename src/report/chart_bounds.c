@@ -29,11 +29,11 @@ static const char spec[] =
     "      'opacity': 1},"
     "   'encoding': {" Y_AND_TIP " 'x': {'field': 'epsilon', 'type': 'quantitative'},"
     "     'shape': {'field': 'standing', 'type': 'nominal', 'title': null,"
-    "       'legend': {'orient': 'bottom', 'symbolOpacity': 1},"
+    "       'legend': {'orient': 'bottom'},"
     "       'scale': {'domain': ['valid', 'optimistic', 'estimate'],"
     "                 'range': ['circle', 'triangle-up', 'diamond']}},"
     "     'color': {'field': 'standing', 'type': 'nominal', 'title': null,"
-    "       'legend': {'orient': 'bottom', 'symbolOpacity': 1},"
+    "       'legend': {'orient': 'bottom'},"
     "       'scale': {'domain': ['valid', 'optimistic', 'estimate'],"
     "                 'range': ['" DPA__BLUE "', '" DPA__ORANGE "', '" DPA__GREEN "']}}}},"
     DPA__CLAIM_RULE("x") "," DPA__CLAIM_WORD_X

@@ -18,7 +18,7 @@ static const char spec[] =
     "     'x': {'field': 'from', 'type': 'quantitative', 'bin': {'binned': true}, 'title': 'cosine', 'scale': {'zero': false}},"
     "     'x2': {'field': 'to'},"
     "     'y': {'field': 'density', 'type': 'quantitative', 'title': 'density', 'stack': null},"
-    "     'color': {'field': 'class', 'type': 'nominal', 'title': null, 'legend': {'symbolOpacity': 1, 'symbolStrokeWidth': 0}, 'scale': {'domain': " NAMES ","
+    "     'color': {'field': 'class', 'type': 'nominal', 'title': null, 'legend': {'symbolStrokeWidth': 0}, 'scale': {'domain': " NAMES ","
     "        'range': ['" DPA__BLUE "', '" DPA__ORANGE "']}},"
     "     'tooltip': [" DPA__TIP_WORD("class", "cosines of") "," DPA__TIP("from", "from") "," DPA__TIP("to", "to") "," DPA__TIP("count", "canaries") "]}},"
     "  {'data': {'name': 'law'}, 'mark': {'type': 'line', 'clip': true}, 'encoding': {"

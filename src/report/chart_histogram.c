@@ -17,7 +17,7 @@ static const char spec[] =
     "     'x2': {'field': 'to'},"
     "     'y': {'field': 'share', 'type': 'quantitative', 'stack': null,"
     "           'title': 'share of the class', 'axis': {'format': '.1~%'}},"
-    "     'color': {" DPA__CLASS_COLOUR ", 'legend': {'symbolOpacity': 1, 'symbolStrokeWidth': 0}},"
+    "     'color': {" DPA__CLASS_COLOUR ", 'legend': {'symbolStrokeWidth': 0}},"
     "     'tooltip': ["
             DPA__TIP_WORD("class", "class") ","
             DPA__TIP("from", "from") ","

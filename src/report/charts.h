@@ -65,14 +65,16 @@ typedef struct dpa__chart {
     "', '" DPA__GREY                                                                               \
     "']}}, 'strokeDash': {'field': 'curve', 'type': 'nominal', 'title': null, 'scale': "           \
     "{'domain': " DPA__CURVE_NAMES ", 'range': [[1, 0], [6, 3], [8, 3, 2, 3], [2, 3]]}}"
+#define DPA__COLOURS(field)                                                                        \
+    "'field': '" field "', 'type': 'nominal', 'title': null, 'scale': {'range': ['" DPA__BLUE      \
+    "', '" DPA__ORANGE "', '" DPA__GREEN "', '" DPA__PURPLE "', '" DPA__GREY                       \
+    "', '#b0528f', '#80801f', '#3d8ea3']}"
 /* Series by name, told apart by colour and dash. */
 #define DPA__SERIES(field)                                                                         \
-    "'color': {'field': '" field                                                                   \
-    "', 'type': 'nominal', 'title': null, 'scale': {'range': ['" DPA__BLUE "', '" DPA__ORANGE      \
-    "', '" DPA__GREEN "', '" DPA__PURPLE "', '" DPA__GREY                                          \
-    "', '#b0528f', '#80801f', '#3d8ea3']}}, 'strokeDash': {'field': '" field                       \
-    "', 'type': 'nominal', 'title': null, 'scale': {'range': [[1, 0], [6, 3], [2, 2], "            \
-    "[8, 3, 2, 3], [10, 4], [4, 4], [1, 3], [12, 2]]}}"
+    "'color': {" DPA__COLOURS(                                                                     \
+        field) "}, 'strokeDash': {'field': '" field                                                \
+               "', 'type': 'nominal', 'title': null, 'scale': {'range': [[1, 0], [6, 3], [2, 2], " \
+               "[8, 3, 2, 3], [10, 4], [4, 4], [1, 3], [12, 2]]}}"
 /* The claim as a dashed rule across `axis`, with the word above (x) or at the left (y). */
 #define DPA__CLAIM_RULE(axis)                                                                      \
     "{'data': {'name': 'claim'}, 'mark': {'type': 'rule', 'strokeDash': [6, 4], 'size': 1.5}, "    \
@@ -106,6 +108,9 @@ double dpa__chart_claim(const json_t *result, dpa__chart_data *data);
     X(guesses)                                                                                     \
     X(losses)                                                                                      \
     X(cosines)                                                                                     \
+    X(landscape)                                                                                   \
+    X(landscape_epsilon)                                                                           \
+    X(landscape_utility)                                                                           \
     X(curve)
 
 #define DPA__CHART_DECLARE(name) extern const dpa__chart dpa__chart_##name;

@@ -12,7 +12,8 @@ static int is_refuted(const json_t *result) {
 }
 
 const char *dpa__html_mark(const json_t *result) {
-    if (!json_is_object(json_object_get(result, "verdict"))) return "● What the claim means";
+    if (!json_is_object(json_object_get(result, "verdict")))
+        return dpa__is_word(result, "command", "account") ? "● What the claim means" : "● Result";
     if (is_refuted(result)) return "✗ Claim refuted";
     if (json_is_object(json_object_get(result, "claim"))) return "○ Claim not refuted";
     const json_t *best = dpa__headline_of(json_object_get(result, "results"));
@@ -35,10 +36,18 @@ const char *dpa__html_title(const json_t *result) {
     return "";
 }
 
-static void add_interval_sentence(dpa__text *out, const json_t *result) {
+/* The headline of a result that judges nothing. */
+static void add_plain_headline(dpa__text *out, const json_t *result) {
+    const json_t *landscape = json_object_get(result, "landscape");
     const json_t *epsilon = json_object_get(result, "epsilon");
     const double lower = dpa__number_of(epsilon, "lower"), upper = dpa__number_of(epsilon, "upper");
-    if (isnan(lower))
+    if (landscape != NULL)
+        dpa__text_printf(out,
+                         "%zu strategies, %zu of them on the frontier: no mixture of others is at "
+                         "least as useful and as private.",
+                         json_array_size(json_object_get(landscape, "points")),
+                         json_array_size(json_object_get(landscape, "frontier")));
+    else if (isnan(lower))
         dpa__text_add(out, "The numbers are below.");
     else if (isnan(upper))
         dpa__text_printf(out, "ε is at least %.8g at δ = %g.", lower,
@@ -80,7 +89,7 @@ void dpa__html_verdict(dpa__text *out, const dpa__html_part *part) {
     if (json_is_object(verdict))
         dpa__html_escape(out, dpa__word_of(verdict, "headline"));
     else
-        add_interval_sentence(out, part->result);
+        add_plain_headline(out, part->result);
     dpa__text_add(out, "</p></div>\n");
     add_tiles(out, part->result);
 }

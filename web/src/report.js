@@ -10,15 +10,6 @@ import { theme } from "./theme.js";
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const views = new Map(); // figure id → Vega view
 
-// Concatenated charts have no container width of their own: every part that asks for it gets what the fixed parts leave.
-function fitParts(spec, width) {
-  for (const row of spec.vconcat ?? []) {
-    const parts = row.hconcat ?? [row];
-    const side = spec.vconcat.flatMap((other) => other.hconcat ?? []).find((part) => part.width !== "container")?.width ?? 0;
-    for (const part of parts) if (part.width === "container") part.width = Math.max(120, width - side - 110);
-  }
-}
-
 async function draw(figure, chart, isDark) {
   const place = figure.querySelector(".plot"); // has the text alternative; what is drawn in it is not read out mark by mark
   const canvas = document.createElement("div");
@@ -26,8 +17,7 @@ async function draw(figure, chart, isDark) {
   place.replaceChildren(canvas);
   const spec = structuredClone(chart.spec);
   spec.config = theme(isDark, place.clientWidth);
-  if (spec.vconcat) fitParts(spec, place.clientWidth);
-  else spec.autosize = { type: "fit-x", contains: "padding" };
+  spec.autosize = { type: "fit-x", contains: "padding" };
   views.get(figure.id)?.finalize();
   const { view } = await embed(canvas, spec, {
     ast: true,
