@@ -9,7 +9,7 @@
 #include "report/charts.h"
 #include "report/value.h"
 
-enum { CELLS = 28, CURVE_POINTS = 120 };
+enum { CELLS = 20, CURVE_POINTS = 120 };
 
 /* clang-format off */
 static const char spec[] =

@@ -8,7 +8,7 @@
 #include "report/model.h"
 #include "report/value.h"
 
-enum { TABLE_ROWS = 400 };
+enum { TABLE_ROWS = 200 };
 
 /* Ids become part of element ids: only letters, digits and dashes. */
 static void add_id(dpa__text *out, const char *id) {

@@ -2,6 +2,7 @@
 /* A report as JSON (docs: design, section 5). Doubles are written with the fewest digits that read
  * back as the same bits; what JSON cannot say (NaN, infinities) is null, and an infinite end says
  * so beside it. */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,12 +12,14 @@
 #include "base/error.h"
 #include "report/model.h"
 
+/* A double tells 15 digits apart, and %g drops zeros at the end: when 15 digits read back, they are
+ * the shortest text. Only below the normal range can fewer do. */
 void dpa__number_text(double value, char *out, size_t size) {
     if (value == floor(value) && fabs(value) < 1e15) { /* 50, not 5e+01 */
         (void)snprintf(out, size, "%.0f", value + 0.0);
         return;
     }
-    for (int digits = 1; digits <= 17; ++digits) {
+    for (int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG; digits <= 17; ++digits) {
         (void)snprintf(out, size, "%.*g", digits, value);
         if (strtod(out, NULL) == value) return;
     }

@@ -8,7 +8,7 @@
 #include "report/audit_rates.h"
 #include "report/histogram.h"
 
-enum { ROC_POINTS = 300 };
+enum { ROC_POINTS = 160 };
 static const double ROC_RATIO = 1.15;
 
 /* ── ROC ───────────────────────────────────────────────────────────────────────────────────── */

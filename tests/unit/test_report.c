@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "dpaudit/report.h"
+#include "dpaudit/rng.h"
 #include "report/model.h"
 
 static dpa_report *new_report(double claim, double claim_delta) {
@@ -141,6 +142,39 @@ static void numbers_are_the_shortest_that_read_back(void **state) {
     assert_string_equal(text, "1e-05");
 }
 
+/* Digits that count: without sign, point, exponent, and zeros at either end. */
+static int digits_of(const char *text) {
+    int digits = 0, zeros = 0;
+    for (; *text != '\0' && *text != 'e'; ++text) {
+        if (*text < '0' || *text > '9' || (*text == '0' && digits == 0)) continue;
+        zeros = *text == '0' ? zeros + 1 : 0;
+        ++digits;
+    }
+    return digits - zeros;
+}
+
+/* Against the slow search over every number of digits. */
+static void numbers_are_as_short_as_a_search_finds(void **state) {
+    (void)state;
+    dpa_rng rng;
+    dpa_rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
+    for (int i = 0; i < 20000; ++i) {
+        char got[40], want[40];
+        double value = dpa_rng_normal(&rng) * pow(10.0, 40.0 * dpa_rng_normal(&rng));
+        if (i % 2) { /* a number of few digits */
+            (void)snprintf(want, sizeof want, "%.*g", 1 + i % 16, value);
+            value = strtod(want, NULL);
+        }
+        for (int digits = 1; digits <= 17; ++digits) {
+            (void)snprintf(want, sizeof want, "%.*g", digits, value);
+            if (strtod(want, NULL) == value) break;
+        }
+        dpa__number_text(value, got, sizeof got);
+        assert_true(strtod(got, NULL) == value);
+        assert_int_equal(digits_of(got), digits_of(want));
+    }
+}
+
 /* Names and labels come from outside: a page must show them, never run them. */
 static void hostile_text_stays_text(void **state) {
     (void)state;
@@ -191,6 +225,7 @@ int main(void) {
         cmocka_unit_test(json_has_the_documented_shape),
         cmocka_unit_test(infinite_ends_say_so),
         cmocka_unit_test(numbers_are_the_shortest_that_read_back),
+        cmocka_unit_test(numbers_are_as_short_as_a_search_finds),
         cmocka_unit_test(hostile_text_stays_text),
         cmocka_unit_test(bad_section_is_refused),
     };

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Pages, bare charts, terminal plots and PDF: what is written, and what any bytes in place of a result get.
+. "$(dirname "$0")/lib/check.bash"
+
+counts="counts --fn 30 --tp 970 --fp 20 --tn 980"
+run 1 $counts --claim-epsilon 1 --json=a.json --report a.html --vega charts
+says a.html "Content-Security-Policy"
+says a.html "✗ Claim refuted"
+run 0 $counts --json=b.json --plot
+says out "Bounds on ε"
+says out "Posterior density"
+grep -q '⣀\|⠤\|⡴' out || fail "no dots in the plot"
+
+# --plot and JSON on standard output do not mix
+run 0 $counts --json --plot
+field "j['command']" | grep -qx counts || fail "the plot is in the JSON"
+says err "Bounds on ε"
+
+# each chart alone, as Vega-Lite
+for chart in bounds region posterior epsilon-delta; do
+    python3 - "charts/$chart.vl.json" <<'PY' || fail "charts/$chart.vl.json"
+import json, sys
+spec = json.load(open(sys.argv[1]))
+assert "vega-lite" in spec["$schema"], spec["$schema"]
+assert spec["layer"] and all(spec["datasets"].values())
+PY
+done
+run 4 $counts --vega /nowhere/charts
+says err "cannot make the directory"
+
+# several results on one page, one of them from standard input
+run 0 report a.json b.json --out both.html
+says both.html "2 results"
+says both.html 'id="result-1"'
+"$DPAUDIT" report - --out c.html <a.json || fail "a result from standard input"
+cmp -s a.html c.html || fail "a stored result gives another page than a fresh one"
+
+# not a result
+printf 'PK\003\004\000\377' >bytes
+printf '{"dpaudit": "0.1.0", "command": "counts"' >cut.json
+printf '[1, 2]' >array.json
+printf '{"x": 1}' >other.json
+printf '{"dpaudit": 1, "command": []}' >types.json
+: >empty.json
+for file in bytes cut.json array.json other.json types.json empty.json missing.json; do
+    run 3 report "$file" --out no.html
+    says err "$file"
+    [ -e no.html ] && fail "$file: something was written"
+done
+run 3 report a.json other.json --out no.html
+says err "write one with --json"
+run 2 report
+says err "needs RESULT.json"
+run 4 report a.json --out /nowhere/page.html
+
+# PDF, by a browser that may not be there
+DPAUDIT_CHROMIUM=/nowhere/chromium run 4 report a.json --pdf no.pdf
+says err "needs Chromium"
+[ -e no.pdf ] && fail "a PDF without a browser"
+[ -e report.html ] && fail "--pdf alone wrote a page"
+DPAUDIT_CHROMIUM=/bin/false run 4 report a.json --pdf no.pdf
+says err "did not print"
+if command -v chromium >/dev/null; then
+    run 0 report a.json --pdf a.pdf
+    [ "$(head -c 5 a.pdf)" = "%PDF-" ] || fail "a.pdf is no PDF"
+fi
+
+# a page of 10^6 scores stays small
+if python3 -c 'import numpy' 2>/dev/null; then
+    python3 - <<'PY'
+import numpy
+draw = numpy.random.default_rng(1)
+numpy.save("in.npy", draw.normal(1, 1, 500000))
+numpy.save("out.npy", draw.normal(0, 1, 500000))
+PY
+    run 0 scores in.npy out.npy --report big.html
+    [ "$(wc -c <big.html)" -lt 3000000 ] || fail "a page of $(wc -c <big.html) bytes"
+fi
+finish
