@@ -99,7 +99,7 @@ def _check_shape(name: str, shape: Sequence[int], flat: bool) -> None:
         raise ValueError(f"{name}: needs one dimension, has the shape {tuple(shape)}")
 
 
-def _converted(name: str, values: Any, flat: bool) -> array:
+def _converted(name: str, values: Any, flat: bool) -> array[float]:
     """A copy as float64, without numpy."""
     view = _view(values)
     if view is not None:

@@ -272,10 +272,10 @@ class _Ranked:
         else:
             call("dpa_guesses_from_scores", values.address, given.address, values.count, side, *self._out())
 
-    def read(self, path: Path, side: int, options: int) -> None:
+    def read(self, path: bytes, side: int, options: int) -> None:
         membership = ctypes.c_int()
         guesses, lints = self._out()
-        call("dpa_guesses_read", path_text("scores", path), side, guesses, ctypes.byref(membership), lints)
+        call("dpa_guesses_read", path, side, guesses, ctypes.byref(membership), lints)
         if membership.value and options != 2:
             raise ValueError(f"options: {options}, but a file of members has two; give score,correct")
 
@@ -316,7 +316,7 @@ def one_run(
     >>> round(report.results[0].epsilon_lower, 6)
     3.299235
     """
-    query, ranked, keep = _OneRunQuery(), None, None
+    query, ranked, file = _OneRunQuery(), None, None
     lib.dpa_onerun_query_init(ctypes.byref(query))
     query.pointwise = bool(pointwise)
     query.choice, query.guesses = _choice(guesses, "auto")
@@ -333,12 +333,12 @@ def one_run(
             raise ValueError("canaries: counted from the scores")
         ranked = _Ranked()
         query.game.options = whole("options", options)
-        if is_path(scores):
-            ranked.read(scores, choose("side", side, _SIDES), query.game.options)
+        if isinstance(scores, (str, os.PathLike)):
+            file = path_text("scores", scores)
+            ranked.read(file, choose("side", side, _SIDES), query.game.options)
         else:
             ranked.rank(scores, members, correct, choose("side", side, _SIDES))
         query.ranked = ctypes.pointer(ranked.guesses)
-        keep = ranked
     asked = request(
         1,
         delta=delta,
@@ -349,11 +349,11 @@ def one_run(
         claim_delta=claim_delta,
         seed=seed,
     )
-    report = run_long("dpa_audit_onerun", ctypes.byref(query), request=asked, keep=(query, keep))
+    report = run_long("dpa_audit_onerun", ctypes.byref(query), request=asked, keep=(query, ranked))
     if ranked is not None:
         call("dpa_report_lints", report._handle.pointer, ctypes.byref(ranked.lints))
-        if is_path(scores):
-            call("dpa_report_input", report._handle.pointer, path_text("scores", scores), ranked.guesses.sha256)
+        if file is not None:
+            call("dpa_report_input", report._handle.pointer, file, ranked.guesses.sha256)
     return report
 
 

@@ -167,6 +167,8 @@ class CanarySet:
 
     def cosines(self, model: Any, initial: Any = None) -> Any:
         """Cosines of all canaries (those that take part first) with `model`, or with `model` minus `initial`."""
+        if model is None:
+            raise ValueError("model: needed")
         vectors = [self._vector("model", model), self._vector("initial", initial)]
         made = empty(len(self))
         out = writable("out", made)
@@ -177,6 +179,8 @@ class CanarySet:
     def round(self, change: Any) -> None:
         """One round of training changed the model by `change`: remember the largest cosine of every canary so far."""
         vector, values = self._vector("change", change)
+        if vector is None:
+            raise ValueError("change: needed, the round's change of the model")
         self._call("dpa_canaries_round", ctypes.byref(vector), keep=(vector, values))
 
     @property

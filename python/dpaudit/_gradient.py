@@ -94,7 +94,7 @@ class GradientCanary:
         self._nonmembers.append(nonmember)
 
     @property
-    def observations(self) -> tuple[array, array]:
+    def observations(self) -> tuple[array[float], array[float]]:
         """Projections so far, with the canary and without, scaled to means 1 and 0."""
         return self._members[:], self._nonmembers[:]
 
@@ -114,8 +114,9 @@ class GradientCanary:
 
         `claim` is the promise for such a step: a number is its ε at `delta`, or the report of `account(sigma=…)`.
         """
+        promised: Optional[float] = None if claim is None else real("claim", _epsilon(claim))
         if isinstance(claim, Report):
-            claim, delta = claim.epsilon.upper, claim.delta
+            delta = claim.delta
         return scores(
             self._members,
             self._nonmembers,
@@ -124,7 +125,7 @@ class GradientCanary:
             family=family,
             method=method,
             select=select,
-            claim_epsilon=claim,
+            claim_epsilon=promised,
             seed=seed,
             explain=explain,
         )
@@ -182,6 +183,10 @@ class GradientCanary:
         if not math.isfinite(projection):
             raise ValueError(f"{name}: has numbers that are not finite (or the sum overflows)")
         return projection
+
+
+def _epsilon(claim: Union[float, Report]) -> Any:
+    return claim.epsilon.upper if isinstance(claim, Report) else claim
 
 
 def _typed(values: Numbers) -> Any:

@@ -120,9 +120,9 @@ def declare(name: str, *arguments: Any) -> None:
 
 
 def declare_free(name: str) -> Callable[[ctypes.c_void_p], None]:
-    function = getattr(lib, name)
-    function.argtypes = [ctypes.c_void_p]
-    function.restype = None
+    function: Callable[[ctypes.c_void_p], None] = getattr(lib, name)
+    function.argtypes = [ctypes.c_void_p]  # type: ignore[attr-defined]
+    function.restype = None  # type: ignore[attr-defined]
     return function
 
 

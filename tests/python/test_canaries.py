@@ -85,6 +85,8 @@ def test_bad_canary_sets(tmp_path):
         (lambda: canaries.cosines(np.full(50, math.nan)), "element 0 is nan"),
         (lambda: canaries.cosines(np.ones(51)), "dimension 50"),
         (lambda: canaries.round(np.ones(51)), "dimension 50"),
+        (lambda: canaries.round(None), "change"),
+        (lambda: canaries.cosines(None), "model"),
         (lambda: dpaudit.CanarySet.load(tmp_path / "junk"), "junk"),
     ):
         with pytest.raises(ValueError) as caught:
