@@ -92,6 +92,10 @@ export function makeAll() {
   const heldout = numbers("heldout.txt", 800, () => Math.exp(normal() * 0.5 - 0.9));
   const cosines = numbers("cosines.txt", 500, () => (normal() + 2) / 100);
   const unseen = numbers("unseen.txt", 500, () => normal() / 100 + 0.02 + 0.001 * uniform());
+  const strategies = file("strategies.csv", ["strategy,utility,epsilon,group", ...Array.from({ length: 36 }, (_, i) => {
+    const group = ["noise", "dropout", "none"][i % 3];
+    return `${group} ${i % 9},${(0.7 + 0.07 * (i % 3) + 0.02 * (i % 9) + 0.01 * normal()).toFixed(4)},${(1 + 3 * (i % 3) + 0.4 * (i % 9) + 0.1 * normal()).toFixed(4)},${group}`;
+  })]);
   const empty = stored("empty", {
     command: "scores", delta: 1e-5, evidence: { kind: "scores", lints: [] }, results: [],
     verdict: { refuted: false, headline: "No result: no estimator applies to this evidence." }, provenance: { inputs: [] },
@@ -107,6 +111,7 @@ export function makeAll() {
     cosines: { path: page("cosines", "cosines", cosines, "--dim", "10000"), charts: ["bounds", "cosines"] },
     iterates: { path: page("iterates", "cosines", cosines, "--null", unseen), charts: ["bounds", "cosines"] },
     account: { path: page("account", "account", "--sigma", "1", "--q", "0.01", "--steps", "100", "--points", "60"), charts: ["curve"] },
+    landscape: { path: page("landscape", "landscape", strategies), charts: ["landscape", "landscape-epsilon", "landscape-utility"] },
     several: { path: combine("several", counts, empty), charts: ["bounds"] },
     empty: { path: combine("empty", empty), charts: [] },
     hostile: { path: combine("hostile", hostileResult()), charts: ["bounds", "region", "guesses"] },
