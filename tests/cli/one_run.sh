@@ -31,7 +31,7 @@ run 0 one-run scores.csv
 says out "16, 64, 200"
 says out "auto"
 run 0 one-run scores.csv --guesses 200 --family gaussian --json
-says out '"correct": 2e+02'
+says out '"correct": 200'
 says out '"guesses_curve"'
 run 0 one-run scores.csv --guesses max --family gaussian
 says out "optimistic"
