@@ -53,9 +53,10 @@ DPA_API dpa_status dpa_report_say(dpa_report *report, dpa_error *err, const char
     DPA_PRINTF(3, 4) DPA_MUST_USE;
 DPA_API size_t dpa_report_count(const dpa_report *report);
 DPA_API const dpa_result *dpa_report_result(const dpa_report *report, size_t index);
-/* The strongest valid bound (largest epsilon_lower), or NULL. */
+/* The strongest valid bound (largest epsilon_lower), or NULL. A credible bound, which holds on
+ * average over a prior and not for every mechanism, counts only where there is no other. */
 DPA_API const dpa_result *dpa_report_strongest(const dpa_report *report);
-/* 1 when a valid bound exceeds the claim. */
+/* 1 when a bound that counts in this sense exceeds the claim. */
 DPA_API int dpa_report_refuted(const dpa_report *report);
 
 typedef struct dpa_text_style {

@@ -42,6 +42,9 @@ double dpa__claim_delta(const dpa_request *request);
 int dpa__has_verdict(const dpa_report *report);
 /* Can the report's δ say anything about the claim? (ε,δ)-DP implies (ε,δ′)-DP for δ′ ≥ δ only. */
 int dpa__claim_is_comparable(const dpa_request *request);
-int dpa__refutes(const dpa_request *request, const dpa_result *result);
+/* May this result decide the verdict? Valid bounds do; credible ones (with a prior) only among
+ * themselves. */
+int dpa__decides(const dpa_report *report, const dpa_result *result);
+int dpa__refutes(const dpa_report *report, const dpa_result *result);
 
 #endif

@@ -43,7 +43,9 @@ static void fill_row(row *r, const dpa_report *report, const dpa_result *result,
         (void)snprintf(r->cell[6], CELL, "estimate");
     else if (!result->valid)
         (void)snprintf(r->cell[6], CELL, "optimistic");
-    else if (dpa__refutes(&report->request, result))
+    else if (!dpa__decides(report, result))
+        (void)snprintf(r->cell[6], CELL, "credible");
+    else if (dpa__refutes(report, result))
         (void)snprintf(r->cell[6], CELL, "%s refutes", mark);
     else
         (void)snprintf(r->cell[6], CELL, "%s", mark);
@@ -76,7 +78,7 @@ static void print_row(dpa__text *out, const row *r, const int *width) {
 
 static void print_table(dpa__text *out, const dpa_report *report, const dpa_text_style *style) {
     const size_t count = report->results.count;
-    row head = {{"family", "method", "chosen by", "estimate", "lower", "upper", "valid"}};
+    row head = {{"family", "method", "chosen by", "estimate", "lower", "upper", "standing"}};
     (void)snprintf(head.cell[3], CELL, "%s", style->unicode ? "ε" : "eps");
     (void)snprintf(head.cell[4], CELL, "%s", style->unicode ? "ε ≥" : "eps >=");
     (void)snprintf(head.cell[5], CELL, "%s", style->unicode ? "ε ≤" : "eps <=");

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dpaudit/estimate.h"
+
 const char *dpa__word_of(const json_t *object, const char *key) {
     const char *text = json_string_value(json_object_get(object, key));
     return text != NULL ? text : "";
@@ -20,7 +22,19 @@ int dpa__is_word(const json_t *object, const char *key, const char *word) {
     return strcmp(dpa__word_of(object, key), word) == 0;
 }
 
-const json_t *dpa__strongest_of(const json_t *results) {
+/* Does the bound hold on average over a prior only? */
+static int is_credible(const json_t *result) {
+    size_t index;
+    json_t *name;
+    json_array_foreach(json_object_get(result, "assumptions"), index,
+                       name) if (json_is_string(name) &&
+                                 strcmp(json_string_value(name),
+                                        dpa_assumption_name(DPA_ASSUMPTION_INDEX_BAYES_PRIOR)) ==
+                                     0) return 1;
+    return 0;
+}
+
+static const json_t *strongest(const json_t *results, int credible) {
     const json_t *best = NULL;
     double largest = -INFINITY;
     size_t index;
@@ -29,12 +43,18 @@ const json_t *dpa__strongest_of(const json_t *results) {
         const int infinite = json_is_true(json_object_get(item, "epsilon_lower_infinite"));
         const double lower = infinite ? (double)INFINITY : dpa__number_of(item, "epsilon_lower");
         if (json_is_true(json_object_get(item, "valid")) && lower > largest &&
-            dpa__is_word(item, "kind", "bound")) {
+            dpa__is_word(item, "kind", "bound") && is_credible(item) == credible) {
             largest = lower;
             best = item;
         }
     }
     return best;
+}
+
+/* As in verdict.c: a credible bound counts only where there is no other. */
+const json_t *dpa__strongest_of(const json_t *results) {
+    const json_t *best = strongest(results, 0);
+    return best != NULL ? best : strongest(results, 1);
 }
 
 const json_t *dpa__headline_of(const json_t *results) {

@@ -56,6 +56,25 @@ static void only_valid_bounds_refute(void **state) {
     dpa_report_free(report);
 }
 
+/* A credible bound decides only where there is nothing else. */
+static void credible_bounds_stand_back(void **state) {
+    (void)state;
+    dpa_request request;
+    dpa_result credible;
+    dpa_request_init(&request);
+    dpa_result_init(&credible, &request);
+    (void)snprintf(credible.method, sizeof credible.method, "bayes");
+    credible.epsilon_lower = 9.0;
+    credible.assumptions = DPA_ASSUME_BAYES_PRIOR;
+    dpa_report *report = new_report(1.27, NAN);
+    assert_ok(dpa_report_add(report, &credible, NULL));
+    assert_true(dpa_report_refuted(report));
+    add_bound(report, "cp", 1.0, 1);
+    assert_false(dpa_report_refuted(report));
+    assert_string_equal(dpa_report_strongest(report)->method, "cp");
+    dpa_report_free(report);
+}
+
 static void equal_is_not_above(void **state) {
     (void)state;
     dpa_report *report = new_report(1.5, NAN);
@@ -219,6 +238,7 @@ static void bad_section_is_refused(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_valid_bounds_refute),
+        cmocka_unit_test(credible_bounds_stand_back),
         cmocka_unit_test(equal_is_not_above),
         cmocka_unit_test(a_claim_at_a_larger_delta_is_not_compared),
         cmocka_unit_test(zero_is_nothing_shown),
