@@ -16,6 +16,7 @@
     X(calibrate)                                                                                   \
     X(train)                                                                                       \
     X(landscape)                                                                                   \
+    X(selftest)                                                                                    \
     X(report)
 
 #endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* dpaudit selftest: does this build, on this machine, give the right numbers?
+ *
+ * Known answers (other people's, or closed forms), agreement of two ways to the same number, exact
+ * coverage of small audits by enumeration, and calibration on simulated audits without a leak. A
+ * random check is off only when chance explains it less than once in 10,000 times. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "output.h"
+
+typedef struct selftest_options {
+    uint64_t seed;
+} selftest_options;
+
+static const option table[] = {
+    {"seed", OPTION_COUNT, "N", "seed of the simulated audits (default 1)",
+     offsetof(selftest_options, seed)},
+    END_OPTIONS,
+};
+
+static void init(void *options) {
+    ((selftest_options *)options)->seed = 1;
+}
+
+static int run(void *options, const word_list *words);
+
+const command command_selftest = {
+    .name = "selftest",
+    .summary = "known answers, calibration and coverage, checked on this machine",
+    .operands = "",
+    .about = "Checks in seconds that this build gives the right numbers here: known answers, two "
+             "ways to the same number, exact coverage of small audits, and how often an audit "
+             "without a leak claims one. Prints what was checked and how far off it was. Exit 4 "
+             "when anything is off.",
+    .examples = "dpaudit selftest\n"
+                "dpaudit selftest --seed 7",
+    .options = table,
+    .size = sizeof(selftest_options),
+    .init = init,
+    .run = run,
+};
+
+/* What has been seen so far. */
+typedef struct tally {
+    unsigned checks, off;
+    uint64_t seed;
+} tally;
+
+static void judge(tally *t, const char *what, double got, const char *want, double distance,
+                  double allowed) {
+    const int is_off = !(distance <= allowed); /* NaN is off */
+    ++t->checks;
+    t->off += (unsigned)is_off;
+    (void)printf("  %-3s %-40s %-11.7g %-14s %.0e of %.0e\n", is_off ? "OFF" : "ok", what, got,
+                 want, distance, allowed);
+}
+
+static void near(tally *t, const char *what, double got, double want, double allowed) {
+    char text[32];
+    (void)snprintf(text, sizeof text, "%.7g", want);
+    judge(t, what, got, text, fabs(got - want), allowed);
+}
+
+/* 0 inside, the way to the nearer end outside. */
+static void inside(tally *t, const char *what, double got, double low, double high) {
+    char text[48];
+    (void)snprintf(text, sizeof text, "[%.4g, %.4g]", low, high);
+    judge(t, what, got, text, fmax(fmax(low - got, got - high), got == got ? 0 : (double)NAN), 0);
+}
+
+/* ── counts ────────────────────────────────────────────────────────────────────────────────── */
+
+static dpa_request ask(const char *family, const char *method, double delta, double confidence,
+                       int sides) {
+    dpa_request request;
+    dpa_request_init(&request);
+    (void)snprintf(request.family, sizeof request.family, "%s", family);
+    (void)snprintf(request.method, sizeof request.method, "%s", method);
+    request.delta = delta;
+    request.confidence = confidence;
+    request.sides = sides;
+    return request;
+}
+
+static dpa_interval from_counts(dpa_counts counts, const dpa_request *request) {
+    dpa_results results = {0};
+    dpa_interval out = {NAN, NAN};
+    if (dpa_estimate_counts(&counts, request, &results, NULL) == DPA_OK && results.count == 1)
+        out = (dpa_interval){results.items[0].epsilon_lower, results.items[0].epsilon_upper};
+    dpa_results_free(&results);
+    return out;
+}
+
+static void check_counts(tally *t) {
+    const dpa_counts weak = {35, 65, 25, 75}, perfect = {0, 1000, 0, 1000}, edge = {10, 90, 0, 100};
+    static const struct {
+        const char *method;
+        double lower, upper;
+    } rows[] = {{"bayes", 0.521786649, 1.266648517},
+                {"jeffreys", 0.320950, 1.456373},
+                {"cp", 0.295151, 1.488733}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        const dpa_request request = ask("dp", rows[i].method, 0.05, 0.95, 2);
+        const dpa_interval got = from_counts(weak, &request);
+        const double allowed = i == 0 ? 1e-9 : 1e-6;
+        char what[64];
+        (void)snprintf(what, sizeof what, "counts, %s, lower end", rows[i].method);
+        near(t, what, got.lower, rows[i].lower, allowed);
+        (void)snprintf(what, sizeof what, "counts, %s, upper end", rows[i].method);
+        near(t, what, got.upper, rows[i].upper, allowed);
+    }
+    dpa_request request = ask("dp", "cp", 1e-5, 0.9, 2);
+    near(t, "counts, cp, perfect attack", from_counts(perfect, &request).lower, 5.600577, 1e-6);
+    near(t, "counts, cp, minimum inside the rectangle", from_counts(edge, &request).lower, 1.735997,
+         1e-6);
+    request = ask("gaussian", "bayes", 1e-5, 0.95, 1);
+    near(t, "counts, bayes, gaussian, perfect attack", from_counts(perfect, &request).lower,
+         44.0615, 1e-4);
+    request = ask("gaussian", "cp", 1e-5, 0.95, 1);
+    near(t, "counts, cp, gaussian, perfect attack", from_counts(perfect, &request).lower, 36.489488,
+         1e-6);
+}
+
+/* ── the accountant and closed forms ───────────────────────────────────────────────────────── */
+
+static dpa_interval composed(double sigma, uint64_t steps, double delta) {
+    const dpa_phase phase = {DPA_GAUSSIAN, sigma, 1.0, steps};
+    dpa_account_opts opts;
+    dpa_account *account = NULL;
+    dpa_interval out = {NAN, NAN};
+    dpa_account_opts_init(&opts);
+    opts.delta = delta;
+    if (dpa_account_new(&phase, 1, &opts, &account, NULL) == DPA_OK &&
+        dpa_account_epsilon(account, delta, &out, NULL) != DPA_OK)
+        out = (dpa_interval){NAN, NAN};
+    dpa_account_free(account);
+    return out;
+}
+
+/* δ of N(0,1) against N(m,s²) at ε: the positive part of p − e^ε q summed on a fine grid. */
+static double summed_delta(double m, double s, double epsilon) {
+    enum { CELLS = 2000000 };
+    const double low = -40, high = 40, h = (high - low) / CELLS, root = sqrt(2 * 3.14159265358979);
+    double sum = 0;
+    for (int i = 0; i < CELLS; ++i) {
+        const double x = low + (i + 0.5) * h, z = (x - m) / s;
+        sum += fmax(0, exp(-0.5 * x * x) / root - exp(epsilon - 0.5 * z * z) / (s * root));
+    }
+    return sum * h;
+}
+
+static void check_account(tally *t) {
+    const dpa_interval many = composed(10, 100, 1e-5);
+    const double closed = dpa_gaussian_epsilon(1, 1e-5), far = dpa_gaussian_epsilon(40, 1e-300);
+    const double apart = dpa_two_gaussians_directed(0, 1, 1, 1.5, 1e-3);
+    near(t, "gaussian, mu 1: epsilon", closed, 4.377178095681, 1e-11);
+    near(t, "gaussian, mu 2: epsilon", dpa_gaussian_epsilon(2, 1e-5), 9.997256146434, 1e-11);
+    near(t, "gaussian, delta 1e-300 and back", dpa_gaussian_mu(far, 1e-300), 40, 1e-9);
+    inside(t, "account, 100 steps of sigma 10", closed, many.lower, many.upper);
+    near(t, "account, width of that interval", many.upper - many.lower, 0, 1e-3 * closed);
+    near(t, "two gaussians, same deviation", dpa_two_gaussians_epsilon(0, 1, 1, 1, 1e-5), closed,
+         1e-9);
+    near(t, "two gaussians, delta by summation", summed_delta(1, 1.5, apart), 1e-3, 1e-9);
+}
+
+/* ── one run ───────────────────────────────────────────────────────────────────────────────── */
+
+static double from_one_run(dpa_onerun game, const char *family) {
+    const dpa_request request = ask(family, "", 1e-5, 0.95, 1);
+    dpa_result result;
+    if (dpa_onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL) != DPA_OK)
+        return NAN;
+    return result.epsilon_lower;
+}
+
+static void check_one_run(tally *t) {
+    near(t, "one run, dp, 60 of 100 right", from_one_run((dpa_onerun){500, 2, 100, 60}, "dp"),
+         0.050735610892, 1e-10);
+    near(t, "one run, dp, 23 of 35 right", from_one_run((dpa_onerun){500, 2, 35, 23}, "dp"),
+         0.014548720201, 1e-10);
+    near(t, "one run, gaussian, 1429 of 1500 right",
+         from_one_run((dpa_onerun){100000, 2, 1500, 1429}, "gaussian"), 3.29923509768, 1e-8);
+    near(t, "one run, half right shows nothing",
+         from_one_run((dpa_onerun){1000, 2, 1000, 500}, "gaussian"), 0, 0);
+}
+
+/* ── coverage, exactly: every outcome of 12 + 12 runs of randomized response ───────────────── */
+
+static double binomial(unsigned k, unsigned n, double p) {
+    return exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) + k * log(p) +
+               (n - k) * log1p(-p));
+}
+
+static double covered(const char *family, double epsilon) {
+    enum { RUNS = 12 };
+    const double error = 1 / (1 + exp(epsilon));
+    const dpa_request request = ask(family, "cp", 0, 0.9, 1);
+    double share = 0;
+    for (unsigned fn = 0; fn <= RUNS; ++fn)
+        for (unsigned fp = 0; fp <= RUNS; ++fp) {
+            const dpa_interval got =
+                from_counts((dpa_counts){fn, RUNS - fn, fp, RUNS - fp}, &request);
+            if (got.lower <= epsilon * (1 + 1e-9))
+                share += binomial(fn, RUNS, error) * binomial(fp, RUNS, error);
+        }
+    return share;
+}
+
+static void check_coverage(tally *t) {
+    static const double truth[] = {0.1, 1, 2.5};
+    for (size_t i = 0; i < sizeof truth / sizeof truth[0]; ++i) {
+        char what[64];
+        (void)snprintf(what, sizeof what, "coverage, cp, 12+12 runs, epsilon %g", truth[i]);
+        inside(t, what, covered("dp", truth[i]), 0.9, 1 + 1e-9);
+    }
+}
+
+/* ── no leak: how many audits claim one ────────────────────────────────────────────────────── */
+
+enum { AUDITS = 200, EACH = 100 };
+
+static int claims_leak(const char *family, const char *method, uint64_t seed, uint64_t index) {
+    double in[EACH], out[EACH];
+    dpa_rng rng;
+    dpa_scores scores = {0};
+    dpa_lints lints = {0};
+    dpa_results results = {0};
+    dpa_request request = ask(family, method, 1e-5, 0.9, 1);
+    request.threads = 1;
+    dpa_rng_init(&rng, seed, DPA_PURPOSE_SIMULATE, index);
+    for (int i = 0; i < EACH; ++i) in[i] = dpa_rng_normal(&rng);
+    for (int i = 0; i < EACH; ++i) out[i] = dpa_rng_normal(&rng);
+    int claims = -1;
+    if (dpa_scores_from(in, EACH, out, EACH, &scores, NULL) == DPA_OK &&
+        dpa_scores_prepare(&scores, &lints, NULL) == DPA_OK &&
+        dpa_estimate_scores(&scores, &request, &results, NULL) == DPA_OK && results.count == 1)
+        claims = results.items[0].epsilon_lower > 0;
+    dpa_results_free(&results);
+    dpa_lints_free(&lints);
+    dpa_scores_free(&scores);
+    return claims;
+}
+
+/* The least k with Pr[Bin(n,p) > k] ≤ 1e-4. */
+static double most(unsigned n, double p) {
+    double below = 0;
+    unsigned k = 0;
+    while (k < n && (below += binomial(k, n, p)) < 1 - 1e-4) ++k;
+    return k;
+}
+
+static void check_null(tally *t, const char *family, const char *method) {
+    char what[64];
+    double claims = 0;
+    for (uint64_t i = 0; i < AUDITS; ++i) {
+        const int one = claims_leak(family, method, t->seed, i);
+        claims = one < 0 ? (double)NAN : claims + one;
+    }
+    (void)snprintf(what, sizeof what, "no leak, %s %s, claims of %d", family, method, AUDITS);
+    inside(t, what, claims, 0, most(AUDITS, 0.1));
+}
+
+static int run(void *options, const word_list *words) {
+    tally t = {.seed = ((const selftest_options *)options)->seed};
+    (void)words;
+    (void)printf("dpaudit %s selftest\n      %-40s %-11s %-14s %s\n", dpa_version(), "checked",
+                 "got", "wanted", "off by");
+    check_counts(&t);
+    check_account(&t);
+    check_one_run(&t);
+    check_coverage(&t);
+    check_null(&t, "gaussian", "rank");
+    check_null(&t, "gaussian", "cp");
+    check_null(&t, "dp", "cp");
+    (void)printf("%u checks, %u off\n", t.checks, t.off);
+    return t.off == 0 ? EXIT_STANDS : EXIT_FAILURE_RUNNING;
+}
