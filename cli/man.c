@@ -4,18 +4,20 @@
 
 #include "help.h"
 
-/* Backslashes and leading dots mean something to roff. */
+/* Backslashes, dashes, and dots and quotes at the start of a line mean something to roff. */
+static void roff_char(FILE *out, char c, int starts_line) {
+    if (c == '\\')
+        (void)fputs("\\e", out);
+    else if (c == '-')
+        (void)fputs("\\-", out);
+    else
+        (void)fprintf(out, starts_line && (c == '.' || c == '\'') ? "\\&%c" : "%c", c);
+}
+
 static void roff(FILE *out, const char *text) {
     int start = 1;
     for (; *text != '\0'; ++text) {
-        if (*text == '\\')
-            (void)fputs("\\e", out);
-        else if (*text == '-')
-            (void)fputs("\\-", out);
-        else if (start && (*text == '.' || *text == '\''))
-            (void)fprintf(out, "\\&%c", *text);
-        else
-            (void)fputc(*text, out);
+        roff_char(out, *text, start);
         start = *text == '\n';
     }
 }
@@ -57,11 +59,13 @@ static void exit_section(FILE *out) {
 }
 
 static void paragraphs(FILE *out, const char *text) {
+    int start = 1;
     for (; *text != '\0'; ++text) {
         if (*text == '\n')
             (void)fputs("\n.PP\n", out);
         else
-            (void)fprintf(out, *text == '\\' ? "\\e" : *text == '-' ? "\\-" : "%c", *text);
+            roff_char(out, *text, start);
+        start = *text == '\n';
     }
     (void)fputc('\n', out);
 }
@@ -72,7 +76,8 @@ static void command_page(FILE *out, const command *cmd) {
     title(out, page, cmd->summary);
     (void)fprintf(out, ".SH SYNOPSIS\n.B dpaudit %s\n", cmd->name);
     roff(out, cmd->operands);
-    (void)fputs(" [options]\n.SH DESCRIPTION\n", out);
+    (void)fputs(cmd->operands[0] != '\0' ? " " : "", out); /* a line that starts blank breaks */
+    (void)fputs("[options]\n.SH DESCRIPTION\n", out);
     paragraphs(out, cmd->about);
     options_section(out, cmd);
     if (cmd->examples[0] != '\0') {

@@ -3,6 +3,7 @@
  * misspelt option is answered with the nearest one. */
 #include "options.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +25,9 @@ int parse_count(const char *text, uint64_t *out) {
         return 1;
     }
     char *end = NULL;
+    errno = 0;
     *out = strtoull(text, &end, 10); /* beyond 2^53 only plain digits are exact */
-    return *end == '\0' && number < 0x1p64;
+    return *end == '\0' && errno != ERANGE;
 }
 
 static size_t smallest(size_t a, size_t b, size_t c) {
@@ -109,8 +111,10 @@ static int store(const command *cmd, const option *o, const char *value, void *o
         return usage_error(cmd, "--%s: '%s' is not a number", o->name, value);
     case OPTION_COUNT:
         if (parse_count(value, field)) return 0;
-        return usage_error(cmd, "--%s: '%s' is not a whole number from 0 to 2^64-1", o->name,
-                           value);
+        return usage_error(cmd,
+                           "--%s: '%s' is not a whole number from 0 to 2^64-1 (in plain digits "
+                           "from 2^53 on)",
+                           o->name, value);
     case OPTION_CHOICE:
         if (!is_choice(o->value, value))
             return usage_error(cmd, "--%s: '%s' is not one of %s", o->name, value, o->value);

@@ -24,6 +24,10 @@ run 2 account --sigma abc
 says err "'abc' is not a number"
 run 2 account --sigma 1 --steps 1.5
 says err "whole number"
+run 2 account --sigma 1 --steps 1e18
+says err "in plain digits from 2^53 on"
+run 0 canaries make --dim 4 --index 18446744073709551615 --out c.npy
+run 2 canaries make --dim 4 --index 18446744073709551616 --out c.npy
 run 2 account --sigma 1 --mechanism foo
 says err "is not one of gaussian|laplace|randomized-response"
 run 2 account --sigma 1 extra
@@ -43,6 +47,7 @@ for name in $("$DPAUDIT" help | sed -n '/^Commands/,/^$/p' | awk 'NR > 1 && NF {
     says out "Usage: dpaudit $name"
     run 0 man "$name"
     says out ".SH SYNOPSIS"
+    if grep -q "^'" out; then fail "man $name: a line that starts with a quote is lost"; fi
     if awk 'length($0) > 120' out | grep -q '^  --'; then fail "help of $name is too wide"; fi
 done
 run 0 completion bash
