@@ -4,7 +4,10 @@
 import doctest
 import importlib
 import inspect
+import os
 import pkgutil
+import shutil
+import subprocess
 
 import pytest
 
@@ -17,6 +20,15 @@ MODULES = ["dpaudit", *(f"dpaudit.{module.name}" for module in pkgutil.iter_modu
 def test_docstrings(name):
     result = doctest.testmod(importlib.import_module(name), optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL)
     assert result.failed == 0
+
+
+def test_types(source):
+    mypy = shutil.which("mypy", path="/usr/bin:" + os.environ.get("PATH", ""))
+    if mypy is None:
+        pytest.skip("mypy is not installed")
+    words = [mypy, "--strict", "--python-version", "3.9", "--cache-dir", os.devnull, "dpaudit"]
+    done = subprocess.run(words, cwd=source / "python", capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.parametrize("name", dpaudit.__all__)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The code on docs/python.md and in python/README.md runs, from top to bottom, as it stands there."""
+
+import re
+
+import pytest
+
+import dpaudit
+
+
+def blocks(path):
+    text = path.read_text(encoding="utf-8")
+    for found in re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        yield text[: found.start()].count("\n") + 2, found.group(1)
+
+
+def test_page(source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names, count = {}, 0
+    for line, code in blocks(source / "docs" / "python.md"):
+        exec(compile("\n" * (line - 1) + code, "docs/python.md", "exec"), names)
+        count += 1
+    assert count >= 8
+    assert {path.name for path in tmp_path.iterdir()} == {"audit.html", "canaries.state"}
+
+
+def test_every_function_is_on_the_page(source):
+    text = (source / "docs" / "python.md").read_text(encoding="utf-8")
+    missing = [name for name in dpaudit.__all__ if not re.search(rf"\b{name}\b", text)]
+    assert missing == []
+
+
+def test_readme(source):
+    ((_, code),) = blocks(source / "python" / "README.md")
+    with pytest.raises(dpaudit.Refuted):
+        exec(code, {})
