@@ -5,12 +5,13 @@ One function per job, with the words of the command: numpy arrays (or any buffer
 the fields of the command's JSON, `.table()`, `.report("x.html")`, `.check()` for tests, and a picture in Jupyter.
 """
 
+from . import attack
 from ._account import account, calibrate, two_gaussians
 from ._audit import cosines, counts, one_run, one_run_ideal, scores
 from ._canaries import CanarySet
 from ._gradient import GradientCanary
 from ._library import lib as _lib
-from ._losses import losses
+from ._losses import landscape, losses
 from ._report import Refuted, Report
 
 __version__: str = _lib.dpa_version().decode()
@@ -20,9 +21,11 @@ __all__ = [
     "Refuted",
     "Report",
     "account",
+    "attack",
     "calibrate",
     "cosines",
     "counts",
+    "landscape",
     "losses",
     "one_run",
     "one_run_ideal",

@@ -114,6 +114,17 @@ def _converted(name: str, values: Any, flat: bool) -> array[float]:
         raise ValueError(f"{name}: {problem}") from None
 
 
+def _rows(name: str, rows: Sequence[Any]) -> memoryview:
+    """A list of lists as a matrix, without numpy."""
+    made = [_converted(name, row, False) for row in rows]
+    if len({len(row) for row in made}) != 1 or not made[0]:
+        raise ValueError(f"{name}: rows of different lengths, or empty ones")
+    flat: array[float] = array("d")
+    for row in made:
+        flat.extend(row)
+    return memoryview(flat).cast("B").cast(_DOUBLE, (len(made), len(made[0])))
+
+
 def numbers(name: str, values: Any, kinds: str = _DOUBLE, flat: bool = False) -> Numbers:
     """`values` as memory of one of `kinds`: their own where it fits, else a copy as float64.
 
@@ -128,6 +139,8 @@ def numbers(name: str, values: Any, kinds: str = _DOUBLE, flat: bool = False) ->
     if view is not None and _fits(view, kinds):
         _check_shape(name, view.shape or (), flat)
         return Numbers(view, values)
+    if flat and isinstance(values, (list, tuple)) and values and isinstance(values[0], (list, tuple)):
+        return Numbers(_rows(name, values), None)
     if numpy() is None or isinstance(values, (list, tuple, range, array)):
         return Numbers(memoryview(_converted(name, values, flat)), None)
     given = _as_numpy(name, values)
@@ -157,22 +170,24 @@ def writable(name: str, values: Any) -> Numbers:
     return Numbers(view, values)
 
 
-def flags(name: str, values: Any) -> Numbers:
+def flags(name: str, values: Any, flat: bool = False) -> Numbers:
     """0 or 1 each, as bytes."""
     view = _view(values)
     if view is not None and view.format == "?" and view.c_contiguous:
-        _check_shape(name, view.shape or (), flat=False)
+        _check_shape(name, view.shape or (), flat)
         return Numbers(view, values)
-    given, np = numbers(name, values), numpy()
+    given, np = numbers(name, values, flat=flat), numpy()
+    plain = given.view.cast("B").cast(_DOUBLE)
     if np is None:
-        bad = any(value not in (0.0, 1.0) for value in given.view)
+        bad = any(value not in (0.0, 1.0) for value in plain)
     else:
         array_of = np.asarray(given.view)
         bad = not ((array_of == 0) | (array_of == 1)).all()
     if bad:
         raise ValueError(f"{name}: must be 0 or 1 (False or True) each")
-    made = array(_BYTE, map(int, given.view)) if np is None else array_of.astype("u1")
-    return Numbers(memoryview(made), made)
+    if np is not None:
+        return Numbers(memoryview(array_of.astype("u1")), None)
+    return Numbers(memoryview(array(_BYTE, map(int, plain))).cast(_BYTE, given.view.shape or (0,)), None)
 
 
 def empty(count: int, kind: str = _DOUBLE) -> Any:

@@ -74,6 +74,8 @@ declare(
     "dpa_audit_losses", ctypes.POINTER(_Query), ctypes.POINTER(Request), ctypes.POINTER(ctypes.c_void_p)
 )
 
+declare("dpa_audit_landscape", ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p))
+
 Pair = Tuple[Union[Values, Path], Union[Values, Path, None]]
 
 
@@ -171,3 +173,18 @@ def losses(
     keep = _fill(query, pairs, labels)
     asked = request(1, delta=delta, method=method, confidence=confidence, seed=seed, threads=threads)
     return run_long("dpa_audit_losses", ctypes.byref(query), request=asked, keep=(query, keep))
+
+
+def landscape(path: Path) -> Report:
+    """Privacy against utility: a CSV with the columns strategy, utility, epsilon and perhaps group, and its frontier.
+
+    >>> import tempfile, os
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "runs.csv")
+    ...     with open(path, "w") as file:
+    ...         _ = file.write("strategy,utility,epsilon\\nplain,0.9,8\\nnoisy,0.8,1\\nworse,0.7,4\\n")
+    ...     report = landscape(path)
+    >>> report.command
+    'landscape'
+    """
+    return run_long("dpa_audit_landscape", path_text("path", path))

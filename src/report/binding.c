@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dpaudit/account.h"
+#include "dpaudit/attack.h"
 #include "dpaudit/binding.h"
 #include "dpaudit/canary.h"
 #include "dpaudit/cosines.h"
@@ -144,6 +145,21 @@ static const place places[] = {
     FIELD(dpa_losses_query, count),
     FIELD(dpa_losses_query, opts),
     FIELD(dpa_losses_query, goodness),
+    STRUCT(dpa_signals),
+    FIELD(dpa_signals, kind),
+    FIELD(dpa_signals, models),
+    FIELD(dpa_signals, points),
+    FIELD(dpa_signals, signal),
+    FIELD(dpa_signals, member),
+    STRUCT(dpa_attack_opts),
+    FIELD(dpa_attack_opts, target),
+    FIELD(dpa_attack_opts, exclude),
+    FIELD(dpa_attack_opts, exclude_count),
+    FIELD(dpa_attack_opts, offline),
+    FIELD(dpa_attack_opts, variance),
+    FIELD(dpa_attack_opts, a),
+    FIELD(dpa_attack_opts, gamma),
+    FIELD(dpa_attack_opts, population),
     STRUCT(dpa_rng),
     STRUCT(dpa_vector),
     FIELD(dpa_vector, f32),

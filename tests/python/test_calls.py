@@ -295,6 +295,8 @@ def test_without_numpy():
         canaries.add_to(total)
         canaries.round(total)
         print(list(canaries.vector(1)), list(canaries.cosines(total)), list(canaries.largest))
+        signals = [[float((i * j) % 7) for j in range(4)] for i in range(6)]
+        print(list(dpaudit.attack.calibrated(signals, [[(i + j) % 2 for j in range(4)] for i in range(6)])))
         canary = dpaudit.GradientCanary(20, 1.0, "constant")
         canary.observe(canary.gradient(3), [0.5] * 20)
         canary.observe(canary.gradient(4))

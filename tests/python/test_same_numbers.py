@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Python and the command say the same, to the last bit: whole JSON documents are compared, not rounded numbers."""
 
+import os
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -150,9 +153,6 @@ def test_cosines(command, plain, tmp_path):
 
 def test_canaries(command, tmp_path):
     """A canary made by the command is the one made here, and so are its cosines."""
-    import os
-    import subprocess
-
     program = os.environ.get("DPAUDIT", "build/release/bin/dpaudit")
     out, cosines = tmp_path / "c.npy", tmp_path / "g.npy"
     subprocess.run([program, "canaries", "make", "--dim", "512", "--seed", "9", "--out", out], check=True)
@@ -194,3 +194,29 @@ def test_losses_from_predictions(command, plain, tmp_path):
         arrays.update({side: p, f"{side}_labels": y})
     told = command("losses", *words, "--method", "empirical", "--bootstrap", 0)
     assert plain(dpaudit.losses(**arrays, method="empirical", bootstrap=0)) == told
+
+
+@pytest.mark.parametrize("name", ["loss", "calibrated", "lira", "rmia"])
+@pytest.mark.parametrize("kind", ["logit", "loss"])
+def test_attacks(tmp_path, name, kind):
+    member = RNG.integers(0, 2, (40, 30)).astype(bool)
+    signal, population = RNG.normal(member * 1.0, 1) + 2, RNG.normal(0, 1, (40, 25)) + 2
+    for file, values in (("signals", signal), ("members", member), ("population", population)):
+        np.save(tmp_path / f"{file}.npy", values)
+    words = ["--kind", kind, "--target", "3", "--exclude", "5"]
+    extra = {}
+    if name == "rmia":
+        words += ["--population", tmp_path / "population.npy"]
+        extra = {"population": population}
+    program = os.environ.get("DPAUDIT", "build/release/bin/dpaudit")
+    files = ["--signals", tmp_path / "signals.npy", "--members", tmp_path / "members.npy"]
+    done = subprocess.run([program, "attack", name, *files, *words], capture_output=True, text=True, check=True)
+    told = [float(line.split(",")[0]) for line in done.stdout.splitlines()[1:]]
+    got = getattr(dpaudit.attack, name)(signal, member, target=3, exclude=[5], kind=kind, **extra)
+    assert got.tolist() == told
+
+
+def test_landscape(command, plain, tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_text("strategy,utility,epsilon,group\nplain,0.9,8,a\nnoisy,0.8,1,b\nworse,0.7,4,b\nplain,0.92,9,a\n")
+    assert plain(dpaudit.landscape(path)) == command("landscape", path)
