@@ -74,15 +74,15 @@ static void add_gaussian(const json_t *item, dpa__chart_data *data) {
 
 static void fill(const json_t *result, dpa__chart_data *data) {
     const json_t *section = json_object_get(result, "epsilon_delta");
+    const json_t *results = json_object_get(result, "results");
     const json_t *claim = json_object_get(result, "claim");
     const double delta = dpa__number_of(claim, "delta");
     size_t index;
     json_t *item;
-    if (json_array_size(section) > 0)
-        add_section(section, json_object_get(result, "results"), data);
-    else
-        json_array_foreach(json_object_get(result, "results"), index, item)
-            add_gaussian(item, data);
+    add_section(section, results, data);
+    json_array_foreach(results, index, item) {
+        if (json_array_size(section) == 0 && is_strongest(results, item)) add_gaussian(item, data);
+    }
     if (delta > 0 && !isnan(dpa__number_of(claim, "epsilon")))
         dpa__chart_row(data, "claim", "delta epsilon", delta, dpa__number_of(claim, "epsilon"));
 }

@@ -49,7 +49,8 @@ typedef struct dpa__chart {
     "'field': 'class', 'type': 'nominal', 'title': null, 'scale': {'domain': ['members', "         \
     "'non-members'], 'range': ['" DPA__BLUE "', '" DPA__ORANGE "']}"
 #define DPA__CLASS_DASH                                                                            \
-    "'field': 'class', 'type': 'nominal', 'title': null, 'scale': {'domain': ['members', "         \
+    "'field': 'class', 'type': 'nominal', 'title': null, 'legend': null, 'scale': {'domain': "     \
+    "['members', "                                                                                 \
     "'non-members'], 'range': [[1, 0], [5, 3]]}"
 /* One column of a tooltip. */
 #define DPA__TIP(field, title)                                                                     \

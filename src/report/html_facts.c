@@ -91,11 +91,13 @@ static void add_answers(dpa__text *out, const json_t *result) {
 void dpa__html_evidence(dpa__text *out, const dpa__html_part *part) {
     const int level = part->level + 1;
     const json_t *delta = json_object_get(part->result, "delta");
-    dpa__text_printf(out, "<section><h%d>Evidence</h%d>\n<table class=\"facts\">\n", level, level);
+    const int judged = json_is_object(json_object_get(part->result, "verdict"));
+    dpa__text_printf(out, "<section><h%d>%s</h%d>\n<table class=\"facts\">\n", level,
+                     judged ? "Evidence" : "In numbers", level);
     add_facts(out, "", json_object_get(part->result, "evidence"));
     if (json_is_number(delta)) add_fact(out, "", "δ", delta);
     add_quality(out, json_object_get(part->result, "quality"));
-    if (!json_is_object(json_object_get(part->result, "verdict"))) add_answers(out, part->result);
+    if (!judged) add_answers(out, part->result);
     dpa__text_add(out, "</table>\n<div class=\"gallery\">\n");
     (void)dpa__html_charts(out, part, "evidence");
     dpa__text_add(out, "</div>\n</section>\n");
