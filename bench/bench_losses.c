@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Epsilon* of 10⁶ + 10⁶ losses against reading and sorting them, and the price of an EM step per
+ * loss and component. */
+#include "bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "dpaudit/data.h"
+#include "dpaudit/epsilon_star.h"
+#include "dpaudit/rng.h"
+#include "estimate/epsilon_star.h"
+
+enum { N = 1000000, ROUNDS = 3, STEPS = 5 };
+
+static const char *const path[] = {"bench-train.npy", "bench-heldout.npy"};
+
+static int write_losses(double *x, double shift, const char *where) {
+    dpa_rng rng;
+    dpa_rng_init(&rng, 1, DPA_PURPOSE_TEST, (uint64_t)(10 * shift));
+    for (int i = 0; i < N; ++i) x[i] = exp(shift + 0.5 * dpa_rng_normal(&rng));
+    const dpa_array array = {.dtype = DPA_F64, .ndim = 1, .shape = {N}, .count = N, .data = x};
+    return dpa_array_write(where, &array, NULL) == DPA_OK;
+}
+
+/* One call on the losses, as a multiple of reading and sorting. */
+#define CALL(what, unit, call)                                                                     \
+    do {                                                                                           \
+        double best;                                                                               \
+        BENCH_BEST(ROUNDS, best, failed |= (call) != DPA_OK);                                      \
+        bench_row(what, best, "reading and sorting", best / (unit));                               \
+    } while (0)
+
+static int estimates(void) {
+    const dpa_losses_files files = {.train = path[0], .heldout = path[1]};
+    dpa_losses losses = {0};
+    dpa_loss_fit fit;
+    dpa_star star;
+    int failed = 0;
+    double unit;
+    BENCH_BEST(ROUNDS, unit, {
+        dpa_losses_free(&losses);
+        failed |= dpa_losses_read(&files, &losses, NULL) != DPA_OK;
+    });
+    bench_row("read and sort 10^6 + 10^6 losses", unit, "itself", 1.0);
+    if (failed) return 1;
+    CALL("empirical", unit, dpa_star_empirical(&losses, 1e-5, &star, NULL));
+    CALL("normal, fit", unit, dpa_fit_normal(&losses, &fit, NULL));
+    CALL("normal, supremum", unit, dpa_star_fitted(&fit, 1e-5, &star, NULL));
+    CALL("simultaneous", unit, dpa_star_lower(&losses, 1e-5, 0.95, 0, &star, NULL));
+    dpa_losses_free(&losses);
+    return failed;
+}
+
+static int mixtures(const double *x) {
+    double unit = 0.0;
+    int failed = 0;
+    for (size_t n = 50000; n <= 200000; n *= 2)
+        for (size_t k = 4; k <= 16; k *= 2) {
+            const dpa__weighted sample = {x, NULL, n, (double)n};
+            dpa_mixture start, m;
+            char what[64];
+            double best;
+            if (dpa__mixture_start(x, n, k, 1, &start, NULL) != DPA_OK) return 1;
+            BENCH_BEST(ROUNDS, best, {
+                m = start;
+                failed |= dpa__mixture_em(&sample, &m, STEPS, NULL, NULL) != DPA_OK;
+            });
+            const double each = best / ((double)(m.iterations + 1) * (double)n * (double)k);
+            if (unit == 0.0) unit = each;
+            (void)snprintf(what, sizeof what,
+                           "EM, %zu losses, %zu components, per step, loss, comp.", n, k);
+            bench_row(what, each, "the smallest", each / unit);
+        }
+    return failed;
+}
+
+int main(void) {
+    double *x = malloc(N * sizeof *x);
+    int failed = x == NULL || !write_losses(x, 0.5, path[1]) || !write_losses(x, 0.0, path[0]);
+    if (!failed) failed = estimates() || mixtures(x);
+    (void)remove(path[0]);
+    (void)remove(path[1]);
+    free(x);
+    return failed;
+}
