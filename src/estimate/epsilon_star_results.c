@@ -57,6 +57,10 @@ static void start(const context *c, const char *method, const dpa_star *star, dp
 static dpa_status add_interval(const context *c, const dpa_loss_fit *fit, dpa_result *result,
                                dpa_error *err) {
     if (c->opts->bootstrap == 0) return DPA_OK;
+    const size_t used = strlen(result->note);
+    (void)snprintf(result->note + used, sizeof result->note - used,
+                   "; the interval is the noise of resampling, not the bias: with no leak it lies "
+                   "above 0");
     result->assumptions |= DPA_ASSUME_LARGE_SAMPLE;
     dpa_result_extra(result, "bootstrap", (double)c->opts->bootstrap);
     return dpa_star_bootstrap(c->losses, result->method, fit, c->opts->bootstrap, c->request,

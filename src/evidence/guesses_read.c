@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "dpaudit/guesses.h"
+#include "evidence/place.h"
 
 static dpa_status column(const char *path, const dpa_table *table, const char *name,
                          const double **out, dpa_error *err) {
@@ -109,16 +110,6 @@ static dpa_status from_npz(const char *path, dpa_guess_side side, dpa_guesses *o
     return from_arrays((const char *const[2]){path, path}, names, 1.0, side, out, lints, err);
 }
 
-/* Errors of the guessing itself know no file. */
-static dpa_status name_place(dpa_status status, const char *path, dpa_error *err) {
-    if (status == DPA_BAD_INPUT && err != NULL && err->place[0] == '\0') {
-        char text[DPA_TEXT_SIZE];
-        memcpy(text, err->text, sizeof text);
-        return dpa__fail_file(err, status, path, "%s", text);
-    }
-    return status;
-}
-
 dpa_status dpa_guesses_read(const char *path, dpa_guess_side side, dpa_guesses *out,
                             int *is_membership, dpa_lints *lints, dpa_error *err) {
     *out = (dpa_guesses){0};
@@ -127,7 +118,7 @@ dpa_status dpa_guesses_read(const char *path, dpa_guess_side side, dpa_guesses *
     const dpa_status status = dpa_npz_has(path, "members")
                                   ? from_npz(path, side, out, lints, err)
                                   : from_csv(path, side, out, is_membership, lints, err);
-    return name_place(status, path, err);
+    return dpa__name_place(status, path, err);
 }
 
 dpa_status dpa_guesses_read_pair(const char *members, const char *nonmembers, int are_losses,
@@ -138,5 +129,5 @@ dpa_status dpa_guesses_read_pair(const char *members, const char *nonmembers, in
     if (err != NULL) *err = (dpa_error){0};
     const dpa_status status = from_arrays((const char *const[2]){members, nonmembers}, names,
                                           are_losses ? -1.0 : 1.0, side, out, lints, err);
-    return name_place(status, members, err);
+    return dpa__name_place(status, members, err);
 }

@@ -8,16 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "dpaudit/losses.h"
-
-/* Errors of the evidence itself know no file. */
-static dpa_status name_place(dpa_status status, const char *path, dpa_error *err) {
-    if (status == DPA_BAD_INPUT && err != NULL && err->place[0] == '\0') {
-        char text[DPA_TEXT_SIZE];
-        memcpy(text, err->text, sizeof text);
-        return dpa__fail_file(err, status, path, "%s", text);
-    }
-    return status;
-}
+#include "evidence/place.h"
 
 static dpa_status read_numbers(const char *path, const char *member, dpa_array *out,
                                dpa_error *err) {
@@ -43,7 +34,7 @@ static dpa_status apply_labels(const char *path, dpa_array *values, const dpa_ar
         dpa_losses_from_predictions(values->data, rows, classes, labels->data, losses, err);
     if (status != DPA_OK) {
         free(losses);
-        return name_place(status, path, err);
+        return dpa__name_place(status, path, err);
     }
     free(values->data);
     values->data = losses;
@@ -76,7 +67,7 @@ static dpa_status join(const char *path, const dpa_array *train, const dpa_array
                        dpa_losses *out, dpa_error *err) {
     const dpa_status status =
         dpa_losses_new(train->data, train->count, heldout->data, heldout->count, out, err);
-    if (status != DPA_OK) return name_place(status, path, err);
+    if (status != DPA_OK) return dpa__name_place(status, path, err);
     memcpy(out->train_sha256, train->sha256, sizeof out->train_sha256);
     memcpy(out->heldout_sha256, heldout->sha256, sizeof out->heldout_sha256);
     return DPA_OK;
@@ -129,8 +120,8 @@ static dpa_status from_table(const char *path, const dpa_table *table, dpa_losse
     if (loss == NULL) return DPA_NO_MEMORY;
     dpa_status status = split_members(path, value, member, rows, loss, &members, err);
     if (status == DPA_OK)
-        status = name_place(dpa_losses_new(loss, members, loss + members, rows - members, out, err),
-                            path, err);
+        status = dpa__name_place(
+            dpa_losses_new(loss, members, loss + members, rows - members, out, err), path, err);
     free(loss);
     if (status != DPA_OK) return status;
     memcpy(out->train_sha256, dpa_table_sha256(table), sizeof out->train_sha256);
