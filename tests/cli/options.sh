@@ -26,8 +26,10 @@ run 2 account --sigma 1 --steps 1.5
 says err "whole number"
 run 2 account --sigma 1 --steps 1e18
 says err "in plain digits from 2^53 on"
-run 0 canaries make --dim 4 --index 18446744073709551615 --out c.npy
+run 2 canaries make --dim 4 --index 18446744073709551615 --out c.npy
+says err "indices must be below 2^56"
 run 2 canaries make --dim 4 --index 18446744073709551616 --out c.npy
+says err "is not a whole number from 0 to 2^64-1"
 run 2 account --sigma 1 --mechanism foo
 says err "is not one of gaussian|laplace|randomized-response"
 run 2 account --sigma 1 extra
