@@ -87,6 +87,7 @@ static void add_curve(dpa__chart_data *data, const char *name, double epsilon, d
     const dpa_status status =
         gaussian ? dpa_curve_gaussian(dpa_gaussian_mu(epsilon, delta), &curve, NULL)
                  : dpa_curve_dp(epsilon, delta, &curve, NULL);
+    data->failed |= status == DPA_NO_MEMORY;
     if (status != DPA_OK) return;
     for (int i = 0; i <= CURVE_POINTS; ++i) {
         const double share = (double)i / CURVE_POINTS;

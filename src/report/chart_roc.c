@@ -70,9 +70,10 @@ static void add_curve(dpa__chart_data *data, const char *name, const dpa_curve *
 static void add_claim(const json_t *result, dpa__chart_data *data, double floor) {
     const json_t *claim = json_object_get(result, "claim");
     dpa_curve *curve = NULL;
-    if (dpa_curve_dp(dpa__number_of(claim, "epsilon"), dpa__number_of(claim, "delta"), &curve,
-                     NULL) != DPA_OK)
-        return; /* no claim, or one that cannot be drawn */
+    const dpa_status status = dpa_curve_dp(dpa__number_of(claim, "epsilon"),
+                                           dpa__number_of(claim, "delta"), &curve, NULL);
+    data->failed |= status == DPA_NO_MEMORY;
+    if (status != DPA_OK) return; /* no claim, or one that cannot be drawn */
     add_curve(data, "limit of the claim", curve, floor);
     dpa_curve_free(curve);
 }

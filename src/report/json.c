@@ -128,8 +128,8 @@ typedef struct builder {
 } builder;
 
 static void put(builder *b, const char *key, json_t *value) {
-    if (value == NULL || b->object == NULL || json_object_set_new(b->object, key, value) != 0)
-        b->failed = 1;
+    /* takes the value also when there is no object to put it into */
+    if (json_object_set_new(b->object, key, value) != 0) b->failed = 1;
 }
 
 static void put_known(builder *b, const char *key, double value) {
@@ -220,8 +220,16 @@ static json_t *claim_json(const dpa_request *request) {
     return finish(&b);
 }
 
+/* json_copy drops what it has no memory for, without a word. */
+static json_t *whole_copy(json_t *object) {
+    json_t *copy = json_copy(object);
+    if (json_object_size(copy) == json_object_size(object)) return copy;
+    json_decref(copy);
+    return NULL;
+}
+
 static json_t *evidence_json(const dpa_report *report) {
-    builder b = {json_copy(report->evidence), 0};
+    builder b = {whole_copy(report->evidence), 0};
     if (json_array_size(report->inputs) == 1)
         put(&b, "sha256",
             json_incref(json_object_get(json_array_get(report->inputs, 0), "sha256")));
@@ -240,7 +248,7 @@ static json_t *verdict_json(const dpa_report *report) {
 }
 
 static json_t *provenance_json(const dpa_report *report) {
-    builder b = {json_copy(report->provenance), 0};
+    builder b = {whole_copy(report->provenance), 0};
     char seed[24];
     (void)snprintf(seed, sizeof seed, "%" PRIu64, report->request.seed);
     put(&b, "seed", json_string(seed));

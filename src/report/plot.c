@@ -88,11 +88,12 @@ static void draw_rows(dpa__canvas *canvas, const json_t *rows, const char *x, co
     }
 }
 
-static void draw_claim(dpa__canvas *canvas, const json_t *claim) {
+static void draw_claim(dpa__canvas *canvas, const json_t *claim, dpa__text *out) {
     dpa_curve *curve = NULL;
-    if (dpa_curve_dp(dpa__number_of(claim, "epsilon"), dpa__number_of(claim, "delta"), &curve,
-                     NULL) != DPA_OK)
-        return;
+    const dpa_status status = dpa_curve_dp(dpa__number_of(claim, "epsilon"),
+                                           dpa__number_of(claim, "delta"), &curve, NULL);
+    out->failed |= status == DPA_NO_MEMORY;
+    if (status != DPA_OK) return; /* no claim, or one that cannot be drawn */
     for (int i = 0; i < CLAIM_POINTS; ++i) {
         const double from = (double)i / CLAIM_POINTS, to = (double)(i + 1) / CLAIM_POINTS;
         if (i % 2 == 0)
@@ -109,7 +110,7 @@ static void plot_roc(dpa__text *out, const json_t *result, int unicode) {
     if (json_array_size(roc) < 2) return;
     dpa__canvas_init(&canvas, 0.0, 1.0, 0.0, 1.0, unicode);
     draw_rows(&canvas, roc, "fpr", "tpr");
-    draw_claim(&canvas, claim);
+    draw_claim(&canvas, claim, out);
     dpa__canvas_dotted(&canvas, 0.0, 0.0, 1.0, 1.0);
     dpa__text_printf(out, "\n  ROC of the attack; dotted: guessing%s\n",
                      json_is_object(claim) ? "; dashed: limit of the claim" : "");
