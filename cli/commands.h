@@ -16,6 +16,7 @@
     X(calibrate)                                                                                   \
     X(train)                                                                                       \
     X(landscape)                                                                                   \
+    X(plan)                                                                                        \
     X(selftest)                                                                                    \
     X(report)
 

@@ -37,6 +37,8 @@
 
 #include "dpaudit/landscape.h"
 
+#include "dpaudit/plan.h"
+
 #include "dpaudit/report.h"
 
 #include "dpaudit/binding.h"

@@ -16,6 +16,7 @@
 #include "dpaudit/evidence.h"
 #include "dpaudit/guesses.h"
 #include "dpaudit/onerun.h"
+#include "dpaudit/plan.h"
 #include "dpaudit/scores.h"
 #include "dpaudit/status.h"
 
@@ -184,5 +185,19 @@ DPA_API dpa_status dpa_audit_losses(const dpa_losses_query *query, const dpa_req
  * densities as a section. */
 DPA_API dpa_status dpa_audit_landscape(const char *path, dpa_report **out,
                                        dpa_error *err) DPA_MUST_USE;
+
+/* Before an audit (the command `plan`): for every method and family the size that is needed, and
+ * what `size` observations would show; the ceiling. Request: delta, confidence, claim_epsilon,
+ * family ("": dp and gaussian). */
+typedef struct dpa_plan_query {
+    double truth_epsilon; /* the leak that is suspected; NaN: none, the sizes are left out */
+    double power;         /* 0.8 */
+    uint64_t size;        /* a budget of observations; 0: none */
+    uint64_t most;        /* the largest size that is tried: 20000 */
+} dpa_plan_query;
+
+DPA_API void dpa_plan_query_init(dpa_plan_query *query);
+DPA_API dpa_status dpa_audit_plan(const dpa_plan_query *query, const dpa_request *request,
+                                  dpa_report **out, dpa_error *err) DPA_MUST_USE;
 
 #endif
