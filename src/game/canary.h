@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Gradient canaries: a direction of norm C that the adversary adds to a sum and looks along. */
+#ifndef DPA_GAME_CANARY_H
+#define DPA_GAME_CANARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpaudit/game.h"
+
+typedef struct dpa__game_canary {
+    dpa_game_canary kind;
+    double clip;
+    size_t size;
+    size_t *quiet;    /* Dirac: weights, those with the smallest gradients first */
+    size_t place;     /* Dirac: the weight that is meant now */
+    float *direction; /* the others: the gradient itself */
+} dpa__game_canary;
+
+/* The gradients are those of up to 256 members at the model's weights. */
+dpa_status dpa__game_canary_init(dpa__game_canary *canary, dpa_game_canary kind, double clip,
+                                 const dpa_model *model, const dpa_train_data *data,
+                                 dpa_error *err);
+void dpa__game_canary_free(dpa__game_canary *canary);
+/* The canary of the stream (seed, index). */
+void dpa__game_canary_move(dpa__game_canary *canary, uint64_t seed, uint64_t index);
+void dpa__game_canary_add(const dpa__game_canary *canary, float scale, float *sum);
+/* ⟨canary, sum⟩/C² */
+double dpa__game_canary_along(const dpa__game_canary *canary, const float *sum);
+
+#endif

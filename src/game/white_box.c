@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* White box, gradient canaries (tight-auditing Algorithm 2). Two trainers share their weights: the
+ * first takes the step that training takes and never has the canary; the second takes a step from
+ * the same weights on its own batch with its own noise, with the canary, and its update is dropped.
+ * Both sums come out of the trainer's own step. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/game.h"
+#include "dpaudit/rng.h"
+#include "game/canary.h"
+#include "train/noise.h"
+
+void dpa_game_opts_init(dpa_game_opts *opts) {
+    *opts = (dpa_game_opts){
+        .canary_rate = 1.0, .seed = 1, .noise_scale = 1.0, .seeds = 100, .workers = 4};
+}
+
+typedef struct game game;
+
+typedef struct side {
+    game *game;
+    dpa_model *model;
+    dpa_trainer *trainer;
+    int has_canary;
+    uint64_t seed; /* of its sampling, noise and coins in this run */
+    double observed;
+} side;
+
+struct game {
+    const dpa_game_opts *opts;
+    const dpa_train_plan *plan;
+    const dpa_train_data *data;
+    dpa__game_canary canary;
+    side out, in;
+};
+
+/* Clipping the mean: whoever clips it believes that noise σC on batch·mean is enough. */
+static void clip_mean(const dpa_train_opts *claimed, float *sum, size_t size) {
+    double square = 0.0;
+    for (size_t i = 0; i < size; ++i) square += (double)sum[i] * (double)sum[i];
+    const double most = claimed->clip * (double)claimed->batch, norm = sqrt(square);
+    if (!(norm > most)) return;
+    const float factor = (float)(most / norm);
+    for (size_t i = 0; i < size; ++i) sum[i] *= factor;
+}
+
+/* A raw canary gradient may be as large as it likes, a correct trainer clips it to C. Where nothing
+ * clips single gradients it comes in as large as a whole batch. */
+static dpa_status on_sum(void *user, uint64_t step, float *sum, size_t size, dpa_error *err) {
+    (void)err;
+    const side *s = user;
+    const game *g = s->game;
+    const dpa_train_opts *claimed = &g->plan->train;
+    const int raw = g->opts->sabotage == DPA_SABOTAGE_CLIP;
+    dpa_rng coin;
+    dpa_rng_init(&coin, s->seed, DPA_PURPOSE_MEMBERSHIP, step);
+    if (s->has_canary && dpa_rng_uniform(&coin) < g->opts->canary_rate)
+        dpa__game_canary_add(&g->canary, raw ? (float)claimed->batch : 1.0F, sum);
+    if (raw) clip_mean(claimed, sum, size);
+    return DPA_OK;
+}
+
+static dpa_status on_release(void *user, uint64_t step, float *sum, size_t size, dpa_error *err) {
+    (void)err;
+    side *s = user;
+    const game *g = s->game;
+    const dpa_game_opts *o = g->opts;
+    const double noise = g->plan->train.sigma * g->plan->train.clip;
+    if (o->sabotage == DPA_SABOTAGE_SEEDS) {
+        dpa_rng pick;
+        dpa_rng_init(&pick, s->seed, DPA_PURPOSE_ATTACK, step);
+        dpa__noise_add(o->seed, DPA_PURPOSE_NOISE, dpa_rng_below(&pick, o->seeds), 0, (float)noise,
+                       sum, size);
+    }
+    if (o->sabotage == DPA_SABOTAGE_WORKERS)
+        for (uint64_t w = 0; w < o->workers; ++w)
+            dpa__noise_add(s->seed, DPA_PURPOSE_NOISE, step * o->workers + w, 0,
+                           (float)(noise / (double)o->workers), sum, size);
+    s->observed = dpa__game_canary_along(&g->canary, sum);
+    return DPA_OK;
+}
+
+/* The options of the trainer as it is really run. */
+static dpa_train_opts real_opts(const game *g, side *s) {
+    dpa_train_opts o = g->plan->train;
+    o.steps = dpa_train_plan_steps(g->plan, g->data->member_count);
+    o.seed = s->seed;
+    o.hooks = (dpa_train_hooks){.user = s, .sum = on_sum, .release = on_release};
+    if (s->has_canary) o.rate = 0.0;
+    switch (g->opts->sabotage) {
+    case DPA_SABOTAGE_SCALE:
+        o.sigma *= g->opts->noise_scale;
+        break;
+    case DPA_SABOTAGE_CLIP: /* the same noise, and no gradient reaches the clipping norm */
+        o.clip *= 1e6;
+        o.sigma *= 1e-6;
+        break;
+    case DPA_SABOTAGE_SEEDS:
+    case DPA_SABOTAGE_WORKERS:
+        o.sigma = 0.0;
+        break;
+    case DPA_SABOTAGE_NONE:
+        break;
+    }
+    return o;
+}
+
+static dpa_status check(const dpa_game_opts *o, const dpa_train_plan *plan, dpa_error *err) {
+    const dpa_train_opts *t = &plan->train;
+    if (!(isfinite(t->clip) && t->clip > 0.0 && t->sigma > 0.0))
+        return dpa__fail(
+            err, DPA_BAD_ARGUMENT,
+            "a white-box game needs DP-SGD: clip and sigma (or epsilon) under privacy");
+    if (t->microbatch != 1)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "microbatch %zu: gradient canaries need each example clipped by itself",
+                         t->microbatch);
+    if (!(o->canary_rate > 0.0 && o->canary_rate <= 1.0))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "canary rate %g: expected more than 0, at most 1",
+                         o->canary_rate);
+    if (!(o->noise_scale >= 0.0 && o->noise_scale <= 1e3))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "noise scale %g: expected 0 to 1000",
+                         o->noise_scale);
+    if (o->seeds < 1 || o->workers < 1 || o->workers > 1024)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "%llu seeds, %llu workers: expected at least 1, 1 to 1024",
+                         (unsigned long long)o->seeds, (unsigned long long)o->workers);
+    if (o->observations > 1U << 30)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu observations: expected at most 2^30",
+                         (unsigned long long)o->observations);
+    return DPA_OK;
+}
+
+static dpa_status start_side(game *g, side *s, uint64_t seed, dpa_error *err) {
+    s->seed = seed;
+    dpa_trainer_free(s->trainer);
+    s->trainer = NULL;
+    dpa_model_init(s->model, g->plan->init_seed);
+    const dpa_train_opts o = real_opts(g, s);
+    return dpa_trainer_new(s->model, g->data->data, g->data->members, g->data->member_count, &o,
+                           &s->trainer, err);
+}
+
+static dpa_status observe(game *g, uint64_t step, double *in, double *out, dpa_error *err) {
+    if (g->opts->moving) dpa__game_canary_move(&g->canary, g->out.seed, step);
+    memcpy(dpa_model_weights(g->in.model), dpa_model_weights(g->out.model),
+           dpa_model_size(g->out.model) * sizeof(float));
+    DPA_TRY(dpa_trainer_step(g->in.trainer, NULL, err));
+    DPA_TRY(dpa_trainer_step(g->out.trainer, NULL, err));
+    *in = g->in.observed;
+    *out = g->out.observed;
+    return DPA_OK;
+}
+
+static dpa_status play(game *g, uint64_t count, uint64_t steps, double *in, double *out,
+                       dpa_error *err) {
+    const dpa_progress *p = &g->opts->progress;
+    for (uint64_t t = 0; t < count; ++t) {
+        if (t % steps == 0) {
+            dpa_rng seeds;
+            dpa_rng_init(&seeds, g->opts->seed, DPA_PURPOSE_ATTACK, t / steps);
+            DPA_TRY(start_side(g, &g->out, dpa_rng_u64(&seeds), err));
+            DPA_TRY(start_side(g, &g->in, dpa_rng_u64(&seeds), err));
+        }
+        DPA_TRY(observe(g, t % steps, &in[t], &out[t], err));
+        if (p->call != NULL && p->call(p->user, "observations", (double)t + 1, (double)count) != 0)
+            return dpa__fail(err, DPA_CANCELLED, "stopped after %llu observations",
+                             (unsigned long long)t + 1);
+    }
+    return DPA_OK;
+}
+
+static dpa_status set_up(game *g, dpa_error *err) {
+    const dpa_shape shape = dpa_dataset_shape(g->data->data);
+    const size_t classes = dpa_dataset_classes(g->data->data);
+    DPA_TRY(dpa_model_new(g->plan->layers, shape, classes, g->plan->loss, &g->out.model, err));
+    DPA_TRY(dpa_model_new(g->plan->layers, shape, classes, g->plan->loss, &g->in.model, err));
+    dpa_model_init(g->out.model, g->plan->init_seed);
+    DPA_TRY(dpa__game_canary_init(&g->canary, g->opts->canary, g->plan->train.clip, g->out.model,
+                                  g->data, err));
+    /* A static random direction; a static Dirac stays at the quietest weight. */
+    if (g->opts->canary == DPA_GAME_RANDOM) dpa__game_canary_move(&g->canary, g->opts->seed, 0);
+    return DPA_OK;
+}
+
+static void clear_side(side *s) {
+    dpa_trainer_free(s->trainer);
+    dpa_model_free(s->model);
+}
+
+dpa_status dpa_game_white_box(const dpa_game_opts *opts, const dpa_train_plan *plan,
+                              const dpa_train_data *data, dpa_scores *scores, dpa_error *err) {
+    *scores = (dpa_scores){0};
+    DPA_TRY(check(opts, plan, err));
+    const uint64_t steps = dpa_train_plan_steps(plan, data->member_count);
+    const uint64_t count = opts->observations > 0 ? opts->observations : steps;
+    if (count == 0) return dpa__fail(err, DPA_BAD_ARGUMENT, "a training of 0 steps shows nothing");
+    game g = {.opts = opts, .plan = plan, .data = data};
+    g.out.game = g.in.game = &g;
+    g.in.has_canary = 1;
+    scores->member = DPA_NEW_ARRAY(double, count, err);
+    scores->nonmember = DPA_NEW_ARRAY(double, count, err);
+    scores->members = scores->nonmembers = count;
+    dpa_status status = DPA_NO_MEMORY;
+    if (scores->member != NULL && scores->nonmember != NULL) status = set_up(&g, err);
+    if (status == DPA_OK)
+        status = play(&g, count, steps > 0 ? steps : count, scores->member, scores->nonmember, err);
+    clear_side(&g.out);
+    clear_side(&g.in);
+    dpa__game_canary_free(&g.canary);
+    if (status != DPA_OK) dpa_scores_free(scores);
+    return status;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The white-box game: the law of its observations against the closed form, each sabotage against
+ * the noise that it leaves, correct trainers not refuted, the same bytes from the same seed. */
+#include "check.h"
+
+#include "dpaudit/game.h"
+#include "dpaudit/rng.h"
+#include "dpaudit/scores.h"
+
+enum { ROWS = 200, FEATURES = 6, STEPS = 1000 };
+static const double SIGMA = 2.0;
+
+typedef struct table_game {
+    dpa_train_plan plan;
+    dpa_train_data data;
+} table_game;
+
+/* Random data; the last feature is always 0, so that its weights have no gradient at all and the
+ * observations are exactly normal. */
+static void set_up(table_game *t) {
+    static float x[ROWS * FEATURES];
+    static int32_t label[ROWS];
+    static size_t members[ROWS];
+    dpa_rng rng;
+    dpa_rng_init(&rng, 5, DPA_PURPOSE_TEST, 0);
+    for (size_t i = 0; i < ROWS; ++i) {
+        for (size_t j = 0; j < FEATURES; ++j)
+            x[i * FEATURES + j] = j + 1 < FEATURES ? (float)dpa_rng_normal(&rng) : 0.0F;
+        label[i] = (int32_t)dpa_rng_below(&rng, 2);
+        members[i] = i;
+    }
+    *t = (table_game){.data = {.members = members, .member_count = ROWS}};
+    assert_ok(dpa_dataset_new(x, label, ROWS, (dpa_shape){1, 1, FEATURES}, 2, &t->data.data, NULL));
+    t->plan.layers = "mlp:8";
+    t->plan.init_seed = 3;
+    dpa_train_opts *o = &t->plan.train;
+    dpa_train_opts_init(o);
+    o->sampling = DPA_SAMPLE_POISSON;
+    o->batch = 10;
+    o->steps = STEPS;
+    o->clip = 0.5;
+    o->sigma = SIGMA;
+}
+
+static dpa_scores play(const table_game *t, const dpa_game_opts *o) {
+    dpa_scores scores;
+    dpa_error err = {0};
+    if (dpa_game_white_box(o, &t->plan, &t->data, &scores, &err) != DPA_OK)
+        fail_msg("%s", err.text);
+    return scores;
+}
+
+static void moments(const double *x, size_t n, double *mean, double *deviation) {
+    double sum = 0.0, square = 0.0;
+    for (size_t i = 0; i < n; ++i) sum += x[i];
+    *mean = sum / (double)n;
+    for (size_t i = 0; i < n; ++i) square += (x[i] - *mean) * (x[i] - *mean);
+    *deviation = sqrt(square / (double)(n - 1));
+}
+
+/* Mean and deviation within 4.5 standard errors of N(mean, deviation²). */
+static void has_law(const double *x, size_t n, double mean, double deviation) {
+    double m, s;
+    moments(x, n, &m, &s);
+    const double root = sqrt((double)n);
+    if (fabs(m - mean) > 4.5 * deviation / root ||
+        fabs(s - deviation) > 4.5 * deviation / (root * sqrt(2.0)))
+        fail_msg("mean %g, deviation %g: expected %g, %g", m, s, mean, deviation);
+}
+
+static double rank_bound(dpa_scores *scores) {
+    dpa_request request;
+    dpa_request_init(&request);
+    assert_ok(dpa_request_set(&request, "family", "gaussian", NULL));
+    assert_ok(dpa_request_set(&request, "method", "rank", NULL));
+    dpa_results results = {0};
+    dpa_lints lints = {0};
+    assert_ok(dpa_scores_prepare(scores, &lints, NULL));
+    assert_ok(dpa_estimate_scores(scores, &request, &results, NULL));
+    const double mu = results.items[0].parameter_lower;
+    dpa_results_free(&results);
+    dpa_lints_free(&lints);
+    return mu;
+}
+
+static void laws(void **state) {
+    (void)state;
+    table_game t;
+    set_up(&t);
+    dpa_game_opts o;
+    dpa_game_opts_init(&o);
+    o.observations = 5 * STEPS;
+    dpa_scores s = play(&t, &o);
+    assert_int_equal(s.members, o.observations);
+    has_law(s.member, s.members, 1.0, SIGMA);
+    has_law(s.nonmember, s.nonmembers, 0.0, SIGMA);
+    dpa_scores_free(&s);
+    o.canary_rate = 0.25;
+    s = play(&t, &o);
+    has_law(s.member, s.members, 0.25, sqrt(SIGMA * SIGMA + 0.25 * 0.75));
+    dpa_scores_free(&s);
+    dpa_dataset_free(t.data.data);
+}
+
+/* Other canaries meet the data too: the difference of the means is 1, the noise at least σ. */
+static void kinds(void **state) {
+    (void)state;
+    table_game t;
+    set_up(&t);
+    for (int kind = DPA_GAME_DIRAC; kind <= DPA_GAME_RANDOM; ++kind)
+        for (int moving = 0; moving < 2; ++moving) {
+            dpa_game_opts o;
+            dpa_game_opts_init(&o);
+            o.canary = (dpa_game_canary)kind;
+            o.moving = moving;
+            o.observations = 4 * STEPS;
+            dpa_scores s = play(&t, &o);
+            double in, out, in_deviation, out_deviation;
+            moments(s.member, s.members, &in, &in_deviation);
+            moments(s.nonmember, s.nonmembers, &out, &out_deviation);
+            const double error = hypot(in_deviation, out_deviation) / sqrt((double)s.members);
+            assert_true(fabs(in - out - 1.0) < 4.5 * error);
+            assert_true(out_deviation > 0.94 * SIGMA);
+            dpa_scores_free(&s);
+        }
+    dpa_dataset_free(t.data.data);
+}
+
+static void sabotage_law(void **state) {
+    (void)state;
+    table_game t;
+    set_up(&t);
+    dpa_game_opts o;
+    dpa_game_opts_init(&o);
+    o.observations = 3 * STEPS;
+    o.sabotage = DPA_SABOTAGE_SCALE;
+    o.noise_scale = 0.7;
+    dpa_scores s = play(&t, &o);
+    has_law(s.nonmember, s.nonmembers, 0.0, 0.7 * SIGMA);
+    assert_true(rank_bound(&s) > 1.0 / SIGMA);
+    dpa_scores_free(&s);
+    o.noise_scale = 0.0;
+    s = play(&t, &o);
+    for (size_t i = 0; i < s.members; ++i) {
+        assert_true(fabs(s.member[i] - 1.0) < 1e-5);
+        assert_true(fabs(s.nonmember[i]) < 1e-5);
+    }
+    dpa_scores_free(&s);
+    o.sabotage = DPA_SABOTAGE_WORKERS;
+    o.workers = 4;
+    s = play(&t, &o);
+    has_law(s.member, s.members, 1.0, SIGMA / 2.0);
+    assert_true(rank_bound(&s) > 1.0 / SIGMA);
+    dpa_scores_free(&s);
+    o.sabotage = DPA_SABOTAGE_CLIP; /* about the batch, 10, less what the data take of the norm */
+    s = play(&t, &o);
+    double mean, deviation;
+    moments(s.member, s.members, &mean, &deviation);
+    assert_true(mean > 5.0 && mean <= 10.0);
+    has_law(s.nonmember, s.nonmembers, 0.0, SIGMA);
+    assert_true(rank_bound(&s) > 2.0 / SIGMA);
+    dpa_scores_free(&s);
+    dpa_dataset_free(t.data.data);
+}
+
+static int compare(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* A static canary sees at most 100 different noises, up to the float rounding of the sum. */
+static void few_seeds(void **state) {
+    (void)state;
+    table_game t;
+    set_up(&t);
+    dpa_game_opts o;
+    dpa_game_opts_init(&o);
+    o.observations = 2 * STEPS;
+    o.sabotage = DPA_SABOTAGE_SEEDS;
+    dpa_scores s = play(&t, &o);
+    qsort(s.nonmember, s.nonmembers, sizeof(double), compare);
+    size_t distinct = 1;
+    for (size_t i = 1; i < s.nonmembers; ++i)
+        distinct += s.nonmember[i] - s.nonmember[i - 1] > 1e-5;
+    assert_in_range(distinct, 90, 100);
+    dpa_scores_free(&s);
+    dpa_dataset_free(t.data.data);
+}
+
+/* 40 audits at 95%: more than 6 refutations have probability 0.003. */
+static void correct_stands(void **state) {
+    (void)state;
+    table_game t;
+    set_up(&t);
+    size_t refuted = 0;
+    double mean = 0.0;
+    for (uint64_t seed = 1; seed <= 40; ++seed) {
+        dpa_game_opts o;
+        dpa_game_opts_init(&o);
+        o.seed = seed;
+        o.observations = 500;
+        dpa_scores s = play(&t, &o);
+        const double mu = rank_bound(&s);
+        refuted += mu > 1.0 / SIGMA;
+        mean += mu / 40.0;
+        dpa_scores_free(&s);
+    }
+    assert_true(refuted <= 6);
+    assert_true(mean > 0.5 / SIGMA); /* and it does show something */
+    dpa_dataset_free(t.data.data);
+}
+
+static void same_bytes(void **state) {
+    (void)state;
+    table_game t;
+    set_up(&t);
+    dpa_game_opts o;
+    dpa_game_opts_init(&o);
+    o.observations = 1200; /* more than one training */
+    dpa_scores a = play(&t, &o), b = play(&t, &o);
+    assert_memory_equal(a.member, b.member, 1200 * sizeof(double));
+    assert_memory_equal(a.nonmember, b.nonmember, 1200 * sizeof(double));
+    o.seed = 2;
+    dpa_scores c = play(&t, &o);
+    assert_memory_not_equal(a.member, c.member, 1200 * sizeof(double));
+    dpa_scores_free(&a);
+    dpa_scores_free(&b);
+    dpa_scores_free(&c);
+    dpa_dataset_free(t.data.data);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    table_game t;
+    set_up(&t);
+    dpa_game_opts o;
+    dpa_scores s;
+    dpa_game_opts_init(&o);
+    o.canary_rate = 0.0;
+    assert_int_equal(dpa_game_white_box(&o, &t.plan, &t.data, &s, NULL), DPA_BAD_ARGUMENT);
+    dpa_game_opts_init(&o);
+    o.workers = 0;
+    assert_int_equal(dpa_game_white_box(&o, &t.plan, &t.data, &s, NULL), DPA_BAD_ARGUMENT);
+    dpa_game_opts_init(&o);
+    t.plan.train.sigma = 0.0;
+    assert_int_equal(dpa_game_white_box(&o, &t.plan, &t.data, &s, NULL), DPA_BAD_ARGUMENT);
+    dpa_dataset_free(t.data.data);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(laws),      cmocka_unit_test(kinds),      cmocka_unit_test(sabotage_law),
+        cmocka_unit_test(few_seeds), cmocka_unit_test(same_bytes), cmocka_unit_test(correct_stands),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
