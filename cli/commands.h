@@ -15,6 +15,7 @@
     X(account)                                                                                     \
     X(calibrate)                                                                                   \
     X(train)                                                                                       \
+    X(run)                                                                                         \
     X(landscape)                                                                                   \
     X(plan)                                                                                        \
     X(selftest)                                                                                    \

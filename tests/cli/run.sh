@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# dpaudit run: a correct trainer stands, each broken one falls, the evidence can be read again.
+. "$(dirname "$0")/lib/check.bash"
+cp "$DPA_SOURCE"/examples/run-* "$DPA_SOURCE"/examples/train-toy* .
+
+run 0 run run-white-box.yaml --output a --json --threads 1
+lower=$(field "repr(j['results'][0]['epsilon_lower'])")
+run 0 run run-white-box.yaml --output b --threads 2
+cmp -s a/scores.npz b/scores.npz || fail "same seed, other scores"
+run 0 run run-white-box.yaml --output c --seed 2
+cmp -s a/scores.npz c/scores.npz && fail "another seed, the same scores"
+says out "not refuted"
+says out "whole training"
+
+# The same evidence gives the same bound to the command for scores.
+run 0 scores a/scores.npz --family gaussian --method rank --json
+near "j['results'][0]['epsilon_lower']" "$lower" 1e-12
+
+run 1 run run-white-box-broken.yaml
+says out "REFUTED"
+for bug in clip-after-mean few-seeds "noise-scale, noise-scale: 0" "noise-scale, noise-scale: 0.5"; do
+    echo "{training: run-mlp.yaml, game: {observations: 4000, sabotage: $bug}}" >bug.yaml
+    method=rank
+    [ "$bug" = few-seeds ] && method=cp
+    run 1 run bug.yaml --method "$method"
+    says out "REFUTED"
+done
+
+# A claim smaller than what the training has.
+echo "{training: run-mlp.yaml, game: {observations: 4000}, claim: {epsilon: 1}}" >small.yaml
+run 1 run small.yaml
+
+sed 's/canary: dirac/kanary: dirac/' run-white-box.yaml >bad.yaml
+run 3 run bad.yaml
+says err "bad.yaml:"
+says err "kanary"
+sed 's/canary: dirac/canary: bird/' run-white-box.yaml >bad.yaml
+run 3 run bad.yaml
+says err "bad.yaml:4"
+sed 's/training: .*/training: nothing.yaml/' run-white-box.yaml >bad.yaml
+run 3 run bad.yaml
+run 2 run run-white-box.yaml --seed x
+run 2 run
+finish
