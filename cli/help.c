@@ -88,7 +88,7 @@ void help_overview(FILE *out) {
                 out);
     for (size_t i = 0; i < command_count(); ++i)
         (void)fprintf(out, "  %-12s %s\n", command_at(i)->name, command_at(i)->summary);
-    (void)fputs("\ndpaudit help COMMAND says more about one.\n"
+    (void)fputs("\ndpaudit help COMMAND says more about one; help choose: which one to take.\n"
                 "Exit: 0 no violation shown, 1 the claim is refuted, 2 usage, 3 bad input,\n"
                 "4 a failure while running.\n",
                 out);

@@ -14,4 +14,7 @@ void man_page(FILE *out, const command *cmd);
 /* Completion for "bash", "zsh" or "fish"; 0 when the shell is none of them. */
 int completion_script(FILE *out, const char *shell);
 
+/* Which method for whom. */
+void help_choose(FILE *out);
+
 #endif

@@ -58,6 +58,10 @@ static int help(const char *name) {
         help_overview(stdout);
         return 0;
     }
+    if (strcmp(name, "choose") == 0) {
+        help_choose(stdout);
+        return 0;
+    }
     const command *cmd = command_find(name);
     if (cmd == NULL) return unknown(name);
     help_command(stdout, cmd);
