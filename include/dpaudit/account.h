@@ -27,7 +27,7 @@ typedef enum dpa_adjacency { DPA_ADD_REMOVE, DPA_REPLACE_ONE } dpa_adjacency;
 typedef struct dpa_phase {
     dpa_mechanism mechanism;
     double sigma;
-    double q;       /* sampling rate, (0,1]; 1 for laplace and randomized response */
+    double q;       /* sampling rate, [1e-30, 1]; 1 for laplace and randomized response */
     uint64_t steps; /* up to 1e12 */
 } dpa_phase;
 

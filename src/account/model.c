@@ -26,9 +26,9 @@ static dpa_status check_phase(const dpa_phase *p, size_t number, dpa_error *err)
     if (p->mechanism == DPA_RANDOMIZED_RESPONSE && (p->sigma < 1e-9 || p->sigma > 1e5))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "phase %zu: epsilon is %g; it must be in [1e-9, 1e5]", number, p->sigma);
-    if (!(p->q > 0 && p->q <= 1))
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "phase %zu: q is %g; it must be in (0, 1]", number,
-                         p->q);
+    if (!(p->q >= 1e-30 && p->q <= 1))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "phase %zu: q is %g; it must be in [1e-30, 1]",
+                         number, p->q);
     if (p->mechanism != DPA_GAUSSIAN && p->q != 1)
         return dpa__fail(
             err, DPA_BAD_ARGUMENT,

@@ -14,11 +14,12 @@ static dpa_status column(const char *path, const dpa_table *table, const char *n
     const ptrdiff_t index = dpa_table_find(table, name);
     *out = index < 0 ? NULL : dpa_table_numbers(table, (size_t)index);
     if (*out != NULL) return DPA_OK;
-    return dpa__fail_file(err, DPA_BAD_INPUT, path,
-                          index < 0 ? "no column '%s'; the header must be score,member or "
-                                      "score,correct"
-                                    : "column '%s' has cells that are not numbers",
-                          name);
+    if (index < 0)
+        return dpa__fail_line(err, DPA_BAD_INPUT, path, 1, 0,
+                              "no column '%s'; the header must be score,member or score,correct",
+                              name);
+    return dpa__fail_line(err, DPA_BAD_INPUT, path, dpa_table_text_line(table, (size_t)index), 0,
+                          "column '%s': the cell is not a number", name);
 }
 
 static dpa_status to_bits(const char *path, const char *name, const double *value, size_t count,

@@ -58,8 +58,8 @@ static dpa_status find_number(const dpa_table *table, const char *path, const ch
                               name);
     *out = dpa_table_numbers(table, (size_t)column);
     if (*out == NULL)
-        return dpa__fail_file(err, DPA_BAD_INPUT, path, "column '%s' has cells that are no numbers",
-                              name);
+        return dpa__fail_line(err, DPA_BAD_INPUT, path, dpa_table_text_line(table, (size_t)column),
+                              0, "column '%s': the cell is not a number", name);
     return DPA_OK;
 }
 

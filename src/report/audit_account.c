@@ -31,7 +31,7 @@ static dpa_status put_interval(dpa_report *report, const char *key, const dpa_in
     return DPA_OK;
 }
 
-enum { LABEL_WIDTH = 24 };
+enum { LABEL_WIDTH = 24, MAX_CURVE_POINTS = 100000 };
 
 /* "  label      value  remark", the values below each other. */
 static dpa_status say_number(dpa_report *report, const char *label, double value,
@@ -101,6 +101,7 @@ static dpa_status put_curve(dpa_report *report, const dpa_account *account, size
 static dpa_status put_cross_checks(dpa_report *report, const dpa_account_query *query,
                                    dpa_error *err) {
     const double delta = query->opts.delta;
+    if (query->opts.adjacency != DPA_ADD_REMOVE) return DPA_OK; /* both are known for add/remove */
     const double rdp = dpa_account_rdp_epsilon(query->phases, query->count, delta);
     const double gdp = dpa_account_gdp_epsilon(query->phases, query->count, delta);
     json_t *checks = json_object();
@@ -164,6 +165,9 @@ dpa_status dpa_audit_account(const dpa_account_query *query, dpa_report **out, d
     dpa_account *account = NULL;
     dpa_report *report = NULL;
     *out = NULL;
+    if (query->curve_points > MAX_CURVE_POINTS)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "points: at most %d, not %zu", MAX_CURVE_POINTS,
+                         query->curve_points);
     DPA_TRY(dpa_account_new(query->phases, query->count, &query->opts, &account, err));
     dpa_status status = new_report("account", query->opts.delta, &report, err);
     if (status == DPA_OK) status = fill_account(report, account, query, err);
