@@ -91,12 +91,12 @@ static dpa_status epsilon_of(const audit *a, double sigma, double q, uint64_t st
     return status;
 }
 
-static dpa_status noise_for(const audit *a, double epsilon, double *sigma, dpa_error *err) {
+static dpa_status noise_for(const audit *a, double epsilon, double *sigma, dpa_interval *achieved,
+                            dpa_error *err) {
     const dpa_phase phase = {DPA_GAUSSIAN, 1.0, a->q, a->steps};
     dpa_account_opts opts;
     dpa_account_opts_init(&opts);
     opts.delta = a->request.delta;
-    dpa_interval achieved;
     if (isnan(a->q)) {
         err->status = DPA_BAD_INPUT;
         (void)snprintf(err->place, sizeof err->place, "%.400s", a->plan->training);
@@ -106,7 +106,21 @@ static dpa_status noise_for(const audit *a, double epsilon, double *sigma, dpa_e
         return DPA_BAD_INPUT;
     }
     return dpa_calibrate(&phase, 1, DPA_CALIBRATE_SIGMA, epsilon, a->request.delta, &opts, sigma,
-                         &achieved, err);
+                         achieved, err);
+}
+
+/* The least noise that the claim may stand for: calibration rounds up, so its target is raised
+ * until the ε of the noise is certainly not below the claim. A trainer that just keeps its promise
+ * must not be refuted. */
+static dpa_status claimed_noise(const audit *a, double epsilon, double *sigma, dpa_error *err) {
+    dpa_interval achieved = {0, 0};
+    double target = epsilon;
+    dpa_status status = noise_for(a, target, sigma, &achieved, err);
+    for (int i = 0; i < 4 && status == DPA_OK && achieved.lower < epsilon; ++i) {
+        target *= 1.0005 * epsilon / achieved.lower;
+        status = noise_for(a, target, sigma, &achieved, err);
+    }
+    return status;
 }
 
 /* Noise that the trainer is run with, noise that is claimed, and what the claim says of a step. */
@@ -118,11 +132,13 @@ static dpa_status state_claim(audit *a, dpa_error *err) {
     a->q = dpa_train_plan_q(a->training, a->data.member_count);
     a->epsilon = a->plan->claim_epsilon;
     dpa_status status = DPA_OK;
-    if (a->training->epsilon > 0.0) status = noise_for(a, a->training->epsilon, &t->sigma, err);
-    a->sigma = t->sigma;
-    if (status == DPA_OK && !isnan(a->epsilon)) status = noise_for(a, a->epsilon, &a->sigma, err);
-    if (status != DPA_OK || !(a->sigma > 0.0)) return status;
     dpa_interval promised;
+    if (a->training->epsilon > 0.0)
+        status = noise_for(a, a->training->epsilon, &t->sigma, &promised, err);
+    a->sigma = t->sigma;
+    if (status == DPA_OK && !isnan(a->epsilon))
+        status = claimed_noise(a, a->epsilon, &a->sigma, err);
+    if (status != DPA_OK || !(a->sigma > 0.0)) return status;
     if (isnan(a->epsilon) && !isnan(a->q)) {
         status = epsilon_of(a, a->sigma, a->q, a->steps, &promised, err);
         a->epsilon = promised.upper;
