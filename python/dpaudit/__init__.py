@@ -12,6 +12,7 @@ from ._canaries import CanarySet
 from ._gradient import GradientCanary
 from ._library import lib as _lib
 from ._losses import landscape, losses
+from ._plan import plan
 from ._report import Refuted, Report
 
 __version__: str = _lib.dpa_version().decode()
@@ -29,6 +30,7 @@ __all__ = [
     "losses",
     "one_run",
     "one_run_ideal",
+    "plan",
     "scores",
     "two_gaussians",
 ]

@@ -220,3 +220,20 @@ def test_landscape(command, plain, tmp_path):
     path = tmp_path / "runs.csv"
     path.write_text("strategy,utility,epsilon,group\nplain,0.9,8,a\nnoisy,0.8,1,b\nworse,0.7,4,b\nplain,0.92,9,a\n")
     assert plain(dpaudit.landscape(path)) == command("landscape", path)
+
+
+@pytest.mark.parametrize(
+    "words, options",
+    [
+        (("--leak", "4"), {"leak": 4}),
+        (("--size", "200", "--family", "dp", "--power", "0.9"), {"size": 200, "family": "dp", "power": 0.9}),
+        (("--leak", "3", "--size", "50", "--most", "500"), {"leak": 3, "size": 50, "most": 500}),
+    ],
+)
+def test_plan(command, plain, words, options):
+    assert plain(dpaudit.plan(1, **options)) == command("plan", "--claim-epsilon", "1", *words)
+
+
+def test_plan_needs_a_question():
+    with pytest.raises(ValueError, match="needs leak"):
+        dpaudit.plan(1)
