@@ -30,12 +30,12 @@ static const char spec[] =
     "   'encoding': {" Y_AND_TIP " 'x': {'field': 'epsilon', 'type': 'quantitative'},"
     "     'shape': {'field': 'standing', 'type': 'nominal', 'title': null,"
     "       'legend': {'orient': 'bottom'},"
-    "       'scale': {'domain': ['valid', 'optimistic', 'estimate'],"
-    "                 'range': ['circle', 'triangle-up', 'diamond']}},"
+    "       'scale': {'domain': ['valid', 'credible', 'optimistic', 'estimate'],"
+    "                 'range': ['circle', 'square', 'triangle-up', 'diamond']}},"
     "     'color': {'field': 'standing', 'type': 'nominal', 'title': null,"
     "       'legend': {'orient': 'bottom'},"
-    "       'scale': {'domain': ['valid', 'optimistic', 'estimate'],"
-    "                 'range': ['" DPA__BLUE "', '" DPA__ORANGE "', '" DPA__GREEN "']}}}},"
+    "       'scale': {'domain': ['valid', 'credible', 'optimistic', 'estimate'],"
+    "                 'range': ['" DPA__BLUE "', '" DPA__PURPLE "', '" DPA__ORANGE "', '" DPA__GREEN "']}}}},"
     DPA__CLAIM_RULE("x") "," DPA__CLAIM_WORD_X
     "]}";
 /* clang-format on */
@@ -65,10 +65,11 @@ static void fill(const json_t *result, dpa__chart_data *data) {
 
 static void describe(const json_t *result, const dpa__chart_data *data, dpa__text *out) {
     const double claim = dpa__number_of(json_object_get(result, "claim"), "epsilon");
-    dpa__text_printf(out,
-                     "%zu results on one axis of ε: circles are valid bounds, triangles optimistic "
-                     "ones, diamonds estimates.",
-                     dpa__chart_rows(data, "main"));
+    dpa__text_printf(
+        out,
+        "%zu results on one axis of ε: circles are valid bounds, squares credible ones "
+        "(over a prior), triangles optimistic ones, diamonds estimates.",
+        dpa__chart_rows(data, "main"));
     if (!isnan(claim)) dpa__text_printf(out, " The dashed line is the claim, ε = %.6g.", claim);
 }
 

@@ -57,6 +57,7 @@ static void add_standing(dpa__text *out, const json_t *item) {
     const char *standing = dpa__standing_of(item);
     dpa__text_printf(out, "%s %s",
                      standing[0] == 'v'   ? "●"
+                     : standing[0] == 'c' ? "■"
                      : standing[0] == 'o' ? "▲"
                                           : "◆",
                      standing);
@@ -120,5 +121,6 @@ void dpa__html_bounds(dpa__text *out, const dpa__html_part *part) {
     (void)dpa__html_charts(out, part, "bounds");
     add_table(out, results);
     dpa__text_add(out, "<p class=\"small\">The row in bold is the one that the verdict speaks of. "
-                       "Optimistic numbers are for comparison and never decide.</p>\n</section>\n");
+                       "Credible bounds decide only where there is no other; optimistic numbers "
+                       "never do.</p>\n</section>\n");
 }

@@ -47,6 +47,7 @@ static void print_bar(dpa__text *out, const json_t *item, int claim_at, double s
         const int is_end = i == length;
         if (is_end)
             dpa__text_add(out, standing[0] == 'v'   ? unicode ? "●" : "#"
+                               : standing[0] == 'c' ? unicode ? "□" : "c"
                                : standing[0] == 'o' ? unicode ? "△" : "o"
                                : unicode            ? "◇"
                                                     : "*");

@@ -64,7 +64,8 @@ const json_t *dpa__headline_of(const json_t *results) {
 
 const char *dpa__standing_of(const json_t *result) {
     if (dpa__is_word(result, "kind", "estimate")) return "estimate";
-    return json_is_true(json_object_get(result, "valid")) ? "valid" : "optimistic";
+    if (!json_is_true(json_object_get(result, "valid"))) return "optimistic";
+    return is_credible(result) ? "credible" : "valid";
 }
 
 /* A cut must not leave half of a UTF-8 character behind: JSON would refuse it. */

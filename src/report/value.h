@@ -15,7 +15,8 @@ int dpa__is_word(const json_t *object, const char *key, const char *word);
 const json_t *dpa__strongest_of(const json_t *results);
 /* The same, else the first result: what the verdict speaks of. */
 const json_t *dpa__headline_of(const json_t *results);
-/* What a result is, in one word for tables and charts: "valid", "optimistic" or "estimate". */
+/* What a result is, in one word for tables and charts: "valid", "credible",
+ * "optimistic" or "estimate". */
 const char *dpa__standing_of(const json_t *result);
 /* "gaussian · cp · split", cut to the size. */
 void dpa__result_name(const json_t *result, char *out, size_t size);
