@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Audits from YAML, by a libcyaml schema. The trainer has its own file: the audit names it, so that
  * what is audited can also be trained by itself. Unknown keys are errors with their line. */
-#include <cyaml/cyaml.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/stream.h"
+#include "base/yaml.h"
 #include "dpaudit/game.h"
 
 typedef struct game_keys {
@@ -69,58 +68,6 @@ static const cyaml_schema_field_t audit_fields[] = {
 static const cyaml_schema_value_t audit_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, audit_keys, audit_fields)};
 
-typedef struct trouble {
-    char text[200];
-    unsigned line, column;
-} trouble;
-
-/* The first message says what is wrong, the trace behind it where. */
-DPA_PRINTF(3, 0)
-static void hear(cyaml_log_t level, void *user, const char *format, va_list args) {
-    trouble *t = user;
-    char text[200], *place;
-    if (level < CYAML_LOG_ERROR) return;
-    (void)vsnprintf(text, sizeof text, format, args);
-    text[strcspn(text, "\n")] = '\0';
-    place = strstr(text, "(line: ");
-    if (t->line == 0 && place != NULL)
-        (void)sscanf(place, "(line: %u, column: %u)", &t->line, &t->column);
-    if (t->text[0] == '\0') (void)snprintf(t->text, sizeof t->text, "%s", text);
-}
-
-static void *memory(void *user, void *block, size_t size) {
-    (void)user;
-    if (size > 0) return dpa__realloc(block, 1, size, NULL);
-    free(block);
-    return NULL;
-}
-
-static dpa_status parse(const char *path, const char *text, size_t size, audit_keys **keys,
-                        dpa_error *err) {
-    trouble t = {0};
-    const cyaml_config_t config = {
-        .log_fn = hear, .log_ctx = &t, .mem_fn = memory, .log_level = CYAML_LOG_ERROR};
-    const cyaml_err_t got = cyaml_load_data((const uint8_t *)text, size, &config, &audit_schema,
-                                            (cyaml_data_t **)keys, NULL);
-    if (got == CYAML_ERR_OOM) return dpa__fail(err, DPA_NO_MEMORY, "no memory for %s", path);
-    if (got == CYAML_OK && *keys != NULL) return DPA_OK;
-    if (t.text[0] == '\0') (void)snprintf(t.text, sizeof t.text, "%s", cyaml_strerror(got));
-    return t.line > 0 ? dpa__fail_line(err, DPA_BAD_INPUT, path, t.line, t.column, "%s", t.text)
-                      : dpa__fail_file(err, DPA_BAD_INPUT, path, "%s", t.text);
-}
-
-/* `name` as seen from the folder of `path`. */
-static char *beside(const char *path, const char *name, dpa_error *err) {
-    const char *slash = strrchr(path, '/');
-    const size_t folder = slash != NULL && name[0] != '/' ? (size_t)(slash - path) + 1 : 0;
-    const size_t length = strlen(name) + 1;
-    char *joined = dpa__malloc(folder + length, 1, err);
-    if (joined == NULL) return NULL;
-    memcpy(joined, path, folder);
-    memcpy(joined + folder, name, length);
-    return joined;
-}
-
 #define TAKE(to, from)                                                                             \
     do {                                                                                           \
         if ((from) != NULL) (to) = *(from);                                                        \
@@ -151,7 +98,7 @@ static dpa_status take(const char *path, const audit_keys *keys, dpa_game_plan *
     if (keys->claim.delta != NULL && !(plan->claim_delta > 0.0 && plan->claim_delta < 1.0))
         return dpa__fail_file(err, DPA_BAD_INPUT, path, "claim: delta %g: expected 0 to 1",
                               plan->claim_delta);
-    plan->training = beside(path, keys->training, err);
+    plan->training = dpa__path_beside(path, keys->training, err);
     if (plan->training == NULL) return DPA_NO_MEMORY;
     if (keys->output == NULL) return DPA_OK;
     plan->output = dpa__strdup(keys->output, err);
@@ -166,21 +113,11 @@ void dpa_game_plan_free(dpa_game_plan *plan) {
 }
 
 dpa_status dpa_game_plan_read(const char *path, dpa_game_plan **out, dpa_error *err) {
-    dpa__stream *stream = NULL;
-    char *text = NULL;
-    size_t size = 0;
     audit_keys *keys = NULL;
-    DPA_TRY(dpa__stream_open(path, &stream, err));
-    dpa_status status = dpa__stream_read_all(stream, &text, &size, err);
-    dpa__stream_close(stream);
-    if (status == DPA_OK) status = parse(path, text, size, &keys, err);
-    free(text);
-    if (status != DPA_OK) return status;
+    DPA_TRY(dpa__yaml_read(path, &audit_schema, (void **)&keys, err));
     dpa_game_plan *plan = DPA_NEW(dpa_game_plan, err);
-    status = plan != NULL ? take(path, keys, plan, err) : DPA_NO_MEMORY;
-    trouble ignored = {0};
-    const cyaml_config_t config = {.log_fn = hear, .log_ctx = &ignored, .mem_fn = memory};
-    (void)cyaml_free(&config, &audit_schema, keys, 0);
+    const dpa_status status = plan != NULL ? take(path, keys, plan, err) : DPA_NO_MEMORY;
+    dpa__yaml_free(&audit_schema, keys);
     if (status == DPA_OK)
         *out = plan;
     else

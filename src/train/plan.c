@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Training runs from YAML, by a libcyaml schema. A number that has a default is optional: NULL when
  * it is not there. Unknown keys are errors with their line. */
-#include <cyaml/cyaml.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/stream.h"
+#include "base/yaml.h"
 #include "dpaudit/train.h"
 
 typedef struct data_keys {
@@ -139,26 +138,6 @@ static const cyaml_schema_field_t file_fields[] = {
 static const cyaml_schema_value_t file_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, file_keys, file_fields)};
 
-/* What libcyaml says: the first message, and the first place of the trace that follows it. */
-typedef struct complaint {
-    char text[256];
-    unsigned line, column;
-} complaint;
-
-DPA_PRINTF(3, 0)
-static void listen(cyaml_log_t level, void *user, const char *format, va_list args) {
-    (void)level;
-    complaint *c = user;
-    char text[256];
-    (void)vsnprintf(text, sizeof text, format, args);
-    text[strcspn(text, "\n")] = '\0';
-    const char *body = strncmp(text, "Load: ", 6) == 0 ? text + 6 : text;
-    const char *place = strstr(body, "(line: ");
-    if (place != NULL && c->line == 0)
-        (void)sscanf(place, "(line: %u, column: %u)", &c->line, &c->column);
-    if (c->text[0] == '\0') memcpy(c->text, body, strlen(body) + 1);
-}
-
 typedef struct plan_texts {
     file_keys *keys;
     char *paths[6]; /* made relative to the file */
@@ -166,26 +145,11 @@ typedef struct plan_texts {
     const char **ignore, **categorical;
 } plan_texts;
 
-/* libcyaml's memory comes from here, so that failed allocations can be tested. */
-static void *take_memory(void *user, void *block, size_t size) {
-    (void)user;
-    if (size > 0) return dpa__realloc(block, size, 1, NULL);
-    free(block);
-    return NULL;
-}
-
-static cyaml_config_t config_of(complaint *c) {
-    return (cyaml_config_t){
-        .log_fn = listen, .log_ctx = c, .mem_fn = take_memory, .log_level = CYAML_LOG_ERROR};
-}
-
 void dpa_train_plan_free(dpa_train_plan *plan) {
     if (plan == NULL) return;
     plan_texts *texts = plan->texts;
     if (texts != NULL) {
-        complaint ignored = {0};
-        const cyaml_config_t config = config_of(&ignored);
-        (void)cyaml_free(&config, &file_schema, texts->keys, 0);
+        dpa__yaml_free(&file_schema, texts->keys);
         for (size_t i = 0; i < texts->path_count; ++i) free(texts->paths[i]);
         free(texts->ignore);
         free(texts->categorical);
@@ -198,13 +162,9 @@ void dpa_train_plan_free(dpa_train_plan *plan) {
 static dpa_status seen_from(const char *plan_path, const char *path, plan_texts *texts,
                             const char **out, dpa_error *err) {
     *out = path;
-    const char *slash = strrchr(plan_path, '/');
-    if (path == NULL || path[0] == '/' || strcmp(path, "-") == 0 || slash == NULL) return DPA_OK;
-    const size_t folder = (size_t)(slash - plan_path) + 1;
-    char *joined = dpa__malloc(folder + strlen(path) + 1, 1, err);
+    if (path == NULL || strcmp(path, "-") == 0) return DPA_OK;
+    char *joined = dpa__path_beside(plan_path, path, err);
     if (joined == NULL) return DPA_NO_MEMORY;
-    memcpy(joined, plan_path, folder);
-    memcpy(joined + folder, path, strlen(path) + 1);
     texts->paths[texts->path_count++] = joined;
     *out = joined;
     return DPA_OK;
@@ -323,26 +283,6 @@ static dpa_status check_plan(const char *path, const file_keys *keys, const dpa_
     return DPA_OK;
 }
 
-static dpa_status read_keys(const char *path, file_keys **out, dpa_error *err) {
-    dpa__stream *stream = NULL;
-    char *text = NULL;
-    size_t size = 0;
-    DPA_TRY(dpa__stream_open(path, &stream, err));
-    const dpa_status status = dpa__stream_read_all(stream, &text, &size, err);
-    dpa__stream_close(stream);
-    if (status != DPA_OK) return status;
-    complaint c = {0};
-    const cyaml_config_t config = config_of(&c);
-    const cyaml_err_t result = cyaml_load_data((const uint8_t *)text, size, &config, &file_schema,
-                                               (cyaml_data_t **)out, NULL);
-    free(text);
-    if (result == CYAML_OK && *out != NULL) return DPA_OK;
-    if (result == CYAML_ERR_OOM) return dpa__fail(err, DPA_NO_MEMORY, "no memory for %s", path);
-    const char *what = c.text[0] != '\0' ? c.text : cyaml_strerror(result);
-    if (c.line == 0) return dpa__fail_file(err, DPA_BAD_INPUT, path, "%s", what);
-    return dpa__fail_line(err, DPA_BAD_INPUT, path, c.line, c.column, "%s", what);
-}
-
 dpa_status dpa_train_plan_read(const char *path, dpa_train_plan **out, dpa_error *err) {
     dpa_train_plan *plan = DPA_NEW(dpa_train_plan, err);
     plan_texts *texts = plan != NULL ? DPA_NEW(plan_texts, err) : NULL;
@@ -351,7 +291,7 @@ dpa_status dpa_train_plan_read(const char *path, dpa_train_plan **out, dpa_error
         return DPA_NO_MEMORY;
     }
     plan->texts = texts;
-    dpa_status status = read_keys(path, &texts->keys, err);
+    dpa_status status = dpa__yaml_read(path, &file_schema, (void **)&texts->keys, err);
     if (status == DPA_OK) status = take_data(path, texts, plan, err);
     if (status == DPA_OK) {
         const file_keys *keys = texts->keys;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Files of settings: YAML to structs by a libcyaml schema, errors with line and column. */
+#ifndef DPA_BASE_YAML_H
+#define DPA_BASE_YAML_H
+
+#include <cyaml/cyaml.h>
+
+#include "dpaudit/status.h"
+
+/* The keys of a file ("-": standard input), a struct as the schema has it, for dpa__yaml_free. */
+dpa_status dpa__yaml_read(const char *path, const cyaml_schema_value_t *schema, void **out,
+                          dpa_error *err);
+void dpa__yaml_free(const cyaml_schema_value_t *schema, void *keys);
+/* `name` as seen from the folder of the file `path`, for the caller to free; an absolute name
+ * stays. */
+char *dpa__path_beside(const char *path, const char *name, dpa_error *err);
+
+#endif
