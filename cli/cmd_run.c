@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit run: plays a game against the trainer and audits what it showed. The scores are judged
- * against what the claimed noise promises for one step; the bound on the noise then goes through
- * the accountant with the training's q and steps (tight-auditing section 5.5). */
+/* dpaudit run: plays the game of an experiment file and judges the claim by what it showed. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "judge.h"
 #include "output.h"
 
 typedef struct run_options {
@@ -64,92 +63,34 @@ const command command_run = {
     .run = run,
 };
 
-typedef struct audit {
+typedef struct session {
     const run_options *options;
-    dpa_request request;
-    dpa_game_plan *plan;
-    dpa_train_plan *training;
-    dpa_train_data data;
-    dpa_scores scores;
+    dpa_experiment *experiment;
+    dpa_game *game;
+    dpa_values *values; /* of all stages, one after the other */
+    uint64_t planned;
+    dpa_game_evidence evidence;
     dpa_report *report;
-    double q, sigma, epsilon; /* claimed: noise and what it gives end to end (NaN: shuffled) */
-    uint64_t steps;
-} audit;
+} session;
 
-static dpa_status epsilon_of(const audit *a, double sigma, double q, uint64_t steps,
-                             dpa_interval *out, dpa_error *err) {
-    const dpa_phase phase = {DPA_GAUSSIAN, sigma, q, steps};
-    dpa_account_opts opts;
-    dpa_account_opts_init(&opts);
-    opts.delta = a->request.delta;
-    /* Epsilons in the hundreds need no third digit, and the grid would not hold it. */
-    if (sigma < 0.5) opts.tolerance = 0.2;
-    dpa_account *account = NULL;
-    dpa_status status = dpa_account_new(&phase, 1, &opts, &account, err);
-    if (status == DPA_OK) status = dpa_account_epsilon(account, a->request.delta, out, err);
-    dpa_account_free(account);
-    return status;
-}
-
-static dpa_status noise_for(const audit *a, double epsilon, double *sigma, dpa_interval *achieved,
-                            dpa_error *err) {
-    const dpa_phase phase = {DPA_GAUSSIAN, 1.0, a->q, a->steps};
-    dpa_account_opts opts;
-    dpa_account_opts_init(&opts);
-    opts.delta = a->request.delta;
-    if (isnan(a->q)) {
-        err->status = DPA_BAD_INPUT;
-        (void)snprintf(err->place, sizeof err->place, "%.400s", a->plan->training);
-        (void)snprintf(err->text, sizeof err->text,
-                       "an epsilon needs sampling: poisson (shuffled batches are not accounted "
-                       "for)");
-        return DPA_BAD_INPUT;
+/* Names of the evidence files say which command reads them. */
+static const char *evidence_name(dpa_evidence_kind kind) {
+    switch (kind) {
+    case DPA_EVIDENCE_STEPS:
+    case DPA_EVIDENCE_SCORES:
+        return "scores.npz";
+    case DPA_EVIDENCE_MEMBERS:
+    case DPA_EVIDENCE_GUESSES:
+        return "guesses.npz";
+    case DPA_EVIDENCE_COSINES:
+        return "cosines.npz";
+    case DPA_EVIDENCE_SIGNALS:
+        return "signals.npz";
     }
-    return dpa_calibrate(&phase, 1, DPA_CALIBRATE_SIGMA, epsilon, a->request.delta, &opts, sigma,
-                         achieved, err);
+    return "evidence.npz";
 }
 
-/* The least noise that the claim may stand for: calibration rounds up, so its target is raised
- * until the ε of the noise is certainly not below the claim. A trainer that just keeps its promise
- * must not be refuted. */
-static dpa_status claimed_noise(const audit *a, double epsilon, double *sigma, dpa_error *err) {
-    dpa_interval achieved = {0, 0};
-    double target = epsilon;
-    dpa_status status = noise_for(a, target, sigma, &achieved, err);
-    for (int i = 0; i < 4 && status == DPA_OK && achieved.lower < epsilon; ++i) {
-        target *= 1.0005 * epsilon / achieved.lower;
-        status = noise_for(a, target, sigma, &achieved, err);
-    }
-    return status;
-}
-
-/* Noise that the trainer is run with, noise that is claimed, and what the claim says of a step. */
-static dpa_status state_claim(audit *a, dpa_error *err) {
-    dpa_train_opts *t = &a->training->train;
-    a->request.delta = isnan(a->plan->claim_delta) ? a->training->delta : a->plan->claim_delta;
-    a->request.confidence = a->plan->confidence;
-    a->steps = dpa_train_plan_steps(a->training, a->data.member_count);
-    a->q = dpa_train_plan_q(a->training, a->data.member_count);
-    a->epsilon = a->plan->claim_epsilon;
-    dpa_status status = DPA_OK;
-    dpa_interval promised;
-    if (a->training->epsilon > 0.0)
-        status = noise_for(a, a->training->epsilon, &t->sigma, &promised, err);
-    a->sigma = t->sigma;
-    if (status == DPA_OK && !isnan(a->epsilon))
-        status = claimed_noise(a, a->epsilon, &a->sigma, err);
-    if (status != DPA_OK || !(a->sigma > 0.0)) return status;
-    if (isnan(a->epsilon) && !isnan(a->q)) {
-        status = epsilon_of(a, a->sigma, a->q, a->steps, &promised, err);
-        a->epsilon = promised.upper;
-    }
-    if (status == DPA_OK)
-        status = epsilon_of(a, a->sigma, a->plan->game.canary_rate, 1, &promised, err);
-    if (status == DPA_OK) a->request.claim_epsilon = promised.upper;
-    return status;
-}
-
-static dpa_status write_scores(const audit *a, const char *folder, dpa_error *err) {
+static dpa_status write_evidence(const session *s, const char *folder, dpa_error *err) {
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
         err->status = DPA_IO;
         (void)snprintf(err->place, sizeof err->place, "%.400s", folder);
@@ -157,106 +98,103 @@ static dpa_status write_scores(const audit *a, const char *folder, dpa_error *er
         return DPA_IO;
     }
     char path[4096];
-    (void)snprintf(path, sizeof path, "%s/scores.npz", folder);
-    static const char *const names[2] = {"members", "nonmembers"};
-    const size_t n = a->scores.members, m = a->scores.nonmembers;
-    const dpa_array arrays[2] = {
-        {.dtype = DPA_F64, .ndim = 1, .shape = {n}, .count = n, .data = a->scores.member},
-        {.dtype = DPA_F64, .ndim = 1, .shape = {m}, .count = m, .data = a->scores.nonmember}};
-    return dpa_npz_write(path, names, arrays, 2, err);
-}
-
-/* The strongest valid bound on the noise of a step; INFINITY: nothing is shown. */
-static double shown_noise(const audit *a) {
-    double sigma = INFINITY;
-    for (size_t i = 0; i < dpa_report_count(a->report); ++i) {
-        const dpa_result *r = dpa_report_result(a->report, i);
-        double s = INFINITY;
-        if (strcmp(r->parameter, "mu") == 0 && r->parameter_lower > 0.0)
-            s = 1.0 / r->parameter_lower;
-        else if (strcmp(r->parameter, "sigma") == 0 && r->parameter_lower > 0.0)
-            s = r->parameter_lower;
-        if (r->valid && r->kind == DPA_BOUND && s < sigma) sigma = s;
+    (void)snprintf(path, sizeof path, "%s/%s", folder, evidence_name(s->evidence.kind));
+    const char *names[DPA_EVIDENCE_ARRAYS] = {NULL};
+    dpa_array arrays[DPA_EVIDENCE_ARRAYS] = {0};
+    for (size_t i = 0; i < s->evidence.array_count; ++i) {
+        const dpa_named_array *a = &s->evidence.arrays[i];
+        names[i] = a->name;
+        arrays[i] = (dpa_array){
+            .dtype = DPA_F64, .ndim = 1, .shape = {a->count}, .count = a->count, .data = a->items};
+        if (a->rows == 0) continue;
+        arrays[i].ndim = 2;
+        arrays[i].shape[0] = a->rows;
+        arrays[i].shape[1] = a->count / a->rows;
     }
-    return sigma;
+    return dpa_npz_write(path, names, arrays, s->evidence.array_count, err);
 }
 
-static dpa_status add_end_to_end(audit *a, dpa_error *err) {
-    dpa_status status = dpa_report_fact(a->report, "claimed_sigma", a->sigma, err);
-    /* Rounded up: at most that much noise is what was shown. Below 0.1 it makes no difference. */
-    const double shown = fmax(shown_noise(a) * (1.0 + 1e-9), 0.1);
-    if (status == DPA_OK && isfinite(shown))
-        status = dpa_report_fact(a->report, "sigma_at_most", shown, err);
-    if (status != DPA_OK || isnan(a->q)) return status;
-    dpa_interval whole = {0.0, 0.0};
-    if (shown <= 1e9) status = epsilon_of(a, shown, a->q, a->steps, &whole, err);
-    if (status == DPA_OK)
-        status = dpa_report_fact(a->report, "end_to_end_claimed_epsilon", a->epsilon, err);
-    if (status == DPA_OK)
-        status = dpa_report_fact(a->report, "end_to_end_epsilon_lower", whole.lower, err);
-    if (status == DPA_OK)
-        status = dpa_report_say(a->report, err,
-                                "The bounds are about one step. Through the accountant (q %.6g, "
-                                "%llu steps) the strongest one says: the whole training has "
-                                "epsilon at least %.4f at delta %g; claimed: %.4f.",
-                                a->q, (unsigned long long)a->steps, whole.lower, a->request.delta,
-                                a->epsilon);
-    return status;
-}
-
-/* One family and one method, fixed before anything is seen: the largest of many bounds would refute
- * a correct trainer more often than the confidence allows. */
-static dpa_status choose_method(audit *a, dpa_error *err) {
-    char family[80] = "gaussian";
-    if (a->plan->game.canary_rate < 1.0)
-        (void)snprintf(family, sizeof family, "subsampled-gaussian:q=%.17g,steps=1",
-                       a->plan->game.canary_rate);
-    const char *f = a->options->family != NULL ? a->options->family : family;
-    const char *m = a->options->method != NULL ? a->options->method : "rank";
+/* All trials of one stage into s->values, from `first` on. */
+static dpa_status play_stage(session *s, int stage, uint64_t first, const dpa_values *brief,
+                             dpa_error *err) {
     dpa_status status = DPA_OK;
-    if (strcmp(f, "all") != 0) status = dpa_request_set(&a->request, "family", f, err);
-    if (status == DPA_OK && strcmp(m, "all") != 0)
-        status = dpa_request_set(&a->request, "method", m, err);
+    const uint64_t count = dpa_game_trials(s->game, stage);
+    for (uint64_t i = 0; i < count && status == DPA_OK; ++i)
+        status = dpa_game_trial(s->game, stage, i, brief, &s->values[first + i], err);
     return status;
 }
 
-static dpa_status perform(audit *a, dpa_error *err) {
-    dpa_status status = dpa_train_plan_read(a->plan->training, &a->training, err);
-    if (status == DPA_OK) status = dpa_train_plan_load(a->training, &a->data, err);
-    if (status == DPA_OK) status = choose_method(a, err);
-    if (status == DPA_OK) status = state_claim(a, err);
+static dpa_status play(session *s, dpa_error *err) {
+    const int stages = dpa_game_stages(s->game);
+    for (int i = 0; i < stages; ++i) s->planned += dpa_game_trials(s->game, i);
+    s->values = calloc(s->planned > 0 ? s->planned : 1, sizeof *s->values);
+    dpa_trials trials[DPA_GAME_STAGES] = {0};
+    dpa_status status = s->values != NULL ? DPA_OK : DPA_NO_MEMORY;
+    uint64_t first = 0;
+    for (int i = 0; i < stages && status == DPA_OK; ++i) {
+        dpa_values brief = {0};
+        status = dpa_game_brief(s->game, i, trials, &brief, err);
+        if (status == DPA_OK) status = play_stage(s, i, first, &brief, err);
+        dpa_values_free(&brief);
+        trials[i] = (dpa_trials){&s->values[first], dpa_game_trials(s->game, i)};
+        first += trials[i].count;
+    }
+    if (status == DPA_OK) status = dpa_game_gather(s->game, trials, &s->evidence, err);
+    return status;
+}
+
+static dpa_status judge(session *s, dpa_error *err) {
+    const run_options *o = s->options;
+    judgement j = {.experiment = s->experiment,
+                   .game = s->game,
+                   .evidence = &s->evidence,
+                   .request = o->common.request};
+    j.family = o->family != NULL ? o->family : s->experiment->family;
+    j.method = o->method != NULL ? o->method : s->experiment->method;
+    dpa_status status = DPA_OK;
+    if (s->experiment->select != NULL && o->common.request.select[0] == '\0')
+        status = dpa_request_set(&j.request, "select", s->experiment->select, err);
+    if (status == DPA_OK)
+        status =
+            s->evidence.kind == DPA_EVIDENCE_STEPS ? judge_steps(&j, err) : judge_scores(&j, err);
+    for (size_t i = 0; i < s->evidence.fact_count && status == DPA_OK; ++i)
+        status =
+            dpa_report_fact(j.report, s->evidence.facts[i].name, s->evidence.facts[i].value, err);
+    s->report = j.report;
+    return status;
+}
+
+static dpa_status perform(session *s, dpa_error *err) {
+    dpa_status status = dpa_game_open(s->experiment, &s->game, err);
     if (status != DPA_OK) return status;
-    a->plan->game.progress = progress_start();
-    status = dpa_game_white_box(&a->plan->game, a->training, &a->data, &a->scores, err);
+    s->experiment->game.progress = progress_start();
+    status = play(s, err);
     progress_end();
-    const char *folder = a->options->output != NULL ? a->options->output : a->plan->output;
-    if (status == DPA_OK && folder != NULL) status = write_scores(a, folder, err);
-    if (status != DPA_OK) return status;
-    dpa_scores_query query;
-    dpa_scores_query_init(&query);
-    query.scores = &a->scores;
-    status = dpa_audit_scores(&query, &a->request, &a->report, err);
-    return status == DPA_OK ? add_end_to_end(a, err) : status;
+    const char *folder = s->options->output != NULL ? s->options->output : s->experiment->output;
+    if (status == DPA_OK && folder != NULL) status = write_evidence(s, folder, err);
+    return status == DPA_OK ? judge(s, err) : status;
 }
 
 static int run(void *options, const word_list *words) {
     const run_options *o = options;
-    audit a = {.options = o, .request = o->common.request};
+    session s = {.options = o};
     dpa_error err = {0};
-    dpa_status status = dpa_game_plan_read(words->items[0], &a.plan, &err);
-    if (status == DPA_OK && o->observations > 0) a.plan->game.observations = o->observations;
+    dpa_status status = dpa_experiment_read(words->items[0], &s.experiment, &err);
     int code = 0;
-    if (status == DPA_OK && o->seed_text != NULL && !parse_count(o->seed_text, &a.plan->game.seed))
+    if (status == DPA_OK && o->observations > 0) s.experiment->game.observations = o->observations;
+    if (status == DPA_OK && o->seed_text != NULL &&
+        !parse_count(o->seed_text, &s.experiment->game.seed))
         code = usage_error(&command_run, "--seed: '%s' is not a whole number", o->seed_text);
-    if (status == DPA_OK && code == 0) status = perform(&a, &err);
+    if (status == DPA_OK && code == 0) status = perform(&s, &err);
     if (status != DPA_OK) code = library_error("run", &err);
     if (code == 0)
-        code = show_report(a.report, &o->common);
+        code = show_report(s.report, &o->common);
     else
-        dpa_report_free(a.report);
-    dpa_scores_free(&a.scores);
-    dpa_train_data_free(&a.data);
-    dpa_train_plan_free(a.training);
-    dpa_game_plan_free(a.plan);
+        dpa_report_free(s.report);
+    dpa_game_evidence_free(&s.evidence);
+    for (uint64_t i = 0; i < s.planned && s.values != NULL; ++i) dpa_values_free(&s.values[i]);
+    free(s.values);
+    dpa_game_close(s.game);
+    dpa_experiment_free(s.experiment);
     return code;
 }

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "dpaudit/data.h"
 #include "dpaudit/evidence.h"
 #include "dpaudit/status.h"
 #include "dpaudit/train.h"
@@ -53,18 +54,122 @@ DPA_API dpa_status dpa_game_white_box(const dpa_game_opts *opts, const dpa_train
                                       const dpa_train_data *data, dpa_scores *out,
                                       dpa_error *err) DPA_MUST_USE;
 
-/* One audit as a YAML file says it (docs/games.md lists the keys). */
-typedef struct dpa_game_plan {
-    dpa_game_opts game;
-    char *training; /* experiment file of the trainer, seen from the same folder as the plan */
-    char *output;   /* folder for the evidence; NULL: none */
+/* ---- Experiments: a YAML file that says who plays which game against what ---- */
+
+typedef enum dpa_game_kind {
+    DPA_GAME_WHITE_BOX, /* gradient canaries, every step seen */
+    DPA_GAME_KINDS
+} dpa_game_kind;
+
+/* Texts belong to the experiment; NULL where the file is silent (docs/games.md lists the keys). */
+typedef struct dpa_experiment {
+    char *path; /* of the file itself */
+    dpa_game_kind kind;
+    char *training;       /* file of the trainer, as seen from the working folder */
+    dpa_game_opts game;   /* game.seed is the experiment's seed */
     double claim_epsilon; /* of the whole training; NaN: what the training file's noise gives */
     double claim_delta;   /* NaN: the training file's */
     double confidence;    /* 0.95 */
-} dpa_game_plan;
+    char *family, *method, *select; /* of the estimators; NULL: the game's own choice */
+    uint64_t trials;                /* budget; 0: what the game needs */
+    double seconds;                 /* budget; INFINITY: no limit */
+    char *output;                   /* folder for the evidence; NULL: none */
+    char *store;                    /* file of finished trials; NULL: beside the experiment */
+} dpa_experiment;
 
-DPA_API dpa_status dpa_game_plan_read(const char *path, dpa_game_plan **out,
-                                      dpa_error *err) DPA_MUST_USE;
-DPA_API void dpa_game_plan_free(dpa_game_plan *plan);
+DPA_API dpa_status dpa_experiment_read(const char *path, dpa_experiment **out,
+                                       dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_experiment_free(dpa_experiment *experiment);
+
+/* ---- Games as trials ---- */
+
+/* Numbers that a trial gives; whoever gets them calls dpa_values_free. */
+typedef struct dpa_values {
+    double *items;
+    size_t count;
+} dpa_values;
+DPA_API void dpa_values_free(dpa_values *values);
+
+/* The trials of one stage, by index. A trial without numbers (items NULL) failed or was not run. */
+typedef struct dpa_trials {
+    const dpa_values *items;
+    uint64_t count;
+} dpa_trials;
+
+/* What a game leaves for the estimators: arrays with the names that the evidence files have. */
+typedef enum dpa_evidence_kind {
+    DPA_EVIDENCE_STEPS,   /* members, nonmembers: each score is one step's (dpaudit scores) */
+    DPA_EVIDENCE_SCORES,  /* members, nonmembers: each score is one training's (dpaudit scores) */
+    DPA_EVIDENCE_MEMBERS, /* members, nonmembers: canaries of one run (dpaudit one-run) */
+    DPA_EVIDENCE_GUESSES, /* score, correct: guesses among `options` in one run (dpaudit one-run) */
+    DPA_EVIDENCE_COSINES, /* observed, and unobserved for all iterates (dpaudit cosines) */
+    DPA_EVIDENCE_SIGNALS, /* signals, members [models × points] (dpaudit attack) */
+} dpa_evidence_kind;
+
+typedef struct dpa_named_array {
+    char name[32];
+    double *items;
+    size_t count;
+    size_t rows; /* of a matrix; 0: a plain array */
+} dpa_named_array;
+
+typedef struct dpa_named_number {
+    char name[48];
+    double value;
+} dpa_named_number;
+
+enum { DPA_EVIDENCE_ARRAYS = 12, DPA_EVIDENCE_FACTS = 32 };
+
+typedef struct dpa_game_evidence {
+    dpa_evidence_kind kind;
+    dpa_named_array arrays[DPA_EVIDENCE_ARRAYS];
+    size_t array_count;
+    dpa_named_number facts[DPA_EVIDENCE_FACTS]; /* for the report: accuracy, what was trained, … */
+    size_t fact_count;
+} dpa_game_evidence;
+
+/* Takes `items` over (also when it fails). */
+DPA_API dpa_status dpa_game_evidence_add(dpa_game_evidence *evidence, const char *name,
+                                         double *items, size_t count, size_t rows,
+                                         dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_game_evidence_fact(dpa_game_evidence *evidence, const char *name,
+                                          double value, dpa_error *err) DPA_MUST_USE;
+/* NULL when there is no such array. */
+DPA_API const dpa_named_array *dpa_game_evidence_find(const dpa_game_evidence *evidence,
+                                                      const char *name);
+DPA_API void dpa_game_evidence_free(dpa_game_evidence *evidence);
+
+/* A game that is set up: data read, noise found, everything that its trials share. Belongs to one
+ * thread. Trials may be played in any order and in any process: what comes out depends on the
+ * experiment, the stage, the index and the brief alone. */
+typedef struct dpa_game dpa_game;
+
+/* Borrows the experiment. */
+DPA_API dpa_status dpa_game_open(const dpa_experiment *experiment, dpa_game **out,
+                                 dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_game_close(dpa_game *game);
+/* Stages follow each other: shadow models first, then the models under attack; at most
+ * DPA_GAME_STAGES. */
+enum { DPA_GAME_STAGES = 4 };
+DPA_API int dpa_game_stages(const dpa_game *game);
+DPA_API uint64_t dpa_game_trials(const dpa_game *game, int stage);
+/* Names everything that decides what the trials of a stage give, besides index and brief: settings
+ * of game and training, bytes of the data. Equal keys, equal numbers. */
+DPA_API dpa_status dpa_game_key(const dpa_game *game, int stage, char key[DPA_SHA256_SIZE],
+                                dpa_error *err) DPA_MUST_USE;
+/* What the trials of a stage must know of the stages before it (earlier[0..stage)): the points that
+ * were selected, say. Empty for stage 0. */
+DPA_API dpa_status dpa_game_brief(dpa_game *game, int stage, const dpa_trials *earlier,
+                                  dpa_values *brief, dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_game_trial(dpa_game *game, int stage, uint64_t index,
+                                  const dpa_values *brief, dpa_values *out,
+                                  dpa_error *err) DPA_MUST_USE;
+/* All stages → evidence. Trials that are missing are left out where the game allows it. */
+DPA_API dpa_status dpa_game_gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+                                   dpa_error *err) DPA_MUST_USE;
+/* The training that is audited: plan with its noise found, and data. NULL for a game without one.
+ * The game owns them. */
+DPA_API const dpa_train_plan *dpa_game_training(const dpa_game *game);
+DPA_API const dpa_train_data *dpa_game_data(const dpa_game *game);
 
 #endif

@@ -12,6 +12,7 @@
 #include "dpaudit/game.h"
 #include "dpaudit/rng.h"
 #include "game/canary.h"
+#include "game/white_box.h"
 #include "train/noise.h"
 
 void dpa_game_opts_init(dpa_game_opts *opts) {
@@ -19,7 +20,7 @@ void dpa_game_opts_init(dpa_game_opts *opts) {
         .canary_rate = 1.0, .seed = 1, .noise_scale = 1.0, .seeds = 100, .workers = 4};
 }
 
-typedef struct game game;
+typedef dpa__white_box game;
 
 typedef struct side {
     game *game;
@@ -30,7 +31,7 @@ typedef struct side {
     double observed;
 } side;
 
-struct game {
+struct dpa__white_box {
     const dpa_game_opts *opts;
     const dpa_train_plan *plan;
     const dpa_train_data *data;
@@ -156,19 +157,17 @@ static dpa_status observe(game *g, uint64_t step, double *in, double *out, dpa_e
     return DPA_OK;
 }
 
-static dpa_status play(game *g, uint64_t count, uint64_t steps, double *in, double *out,
-                       dpa_error *err) {
+dpa_status dpa__white_box_play(game *g, uint64_t run, uint64_t count, double *in, double *out,
+                               dpa_error *err) {
     const dpa_progress *p = &g->opts->progress;
+    dpa_rng seeds;
+    dpa_rng_init(&seeds, g->opts->seed, DPA_PURPOSE_ATTACK, run);
+    DPA_TRY(start_side(g, &g->out, dpa_rng_u64(&seeds), err));
+    DPA_TRY(start_side(g, &g->in, dpa_rng_u64(&seeds), err));
     for (uint64_t t = 0; t < count; ++t) {
-        if (t % steps == 0) {
-            dpa_rng seeds;
-            dpa_rng_init(&seeds, g->opts->seed, DPA_PURPOSE_ATTACK, t / steps);
-            DPA_TRY(start_side(g, &g->out, dpa_rng_u64(&seeds), err));
-            DPA_TRY(start_side(g, &g->in, dpa_rng_u64(&seeds), err));
-        }
-        DPA_TRY(observe(g, t % steps, &in[t], &out[t], err));
-        if (p->call != NULL && p->call(p->user, "observations", (double)t + 1, (double)count) != 0)
-            return dpa__fail(err, DPA_CANCELLED, "stopped after %llu observations",
+        DPA_TRY(observe(g, t, &in[t], &out[t], err));
+        if (p->call != NULL && p->call(p->user, "steps", (double)t + 1, (double)count) != 0)
+            return dpa__fail(err, DPA_CANCELLED, "stopped after %llu steps",
                              (unsigned long long)t + 1);
     }
     return DPA_OK;
@@ -192,26 +191,28 @@ static void clear_side(side *s) {
     dpa_model_free(s->model);
 }
 
-dpa_status dpa_game_white_box(const dpa_game_opts *opts, const dpa_train_plan *plan,
-                              const dpa_train_data *data, dpa_scores *scores, dpa_error *err) {
-    *scores = (dpa_scores){0};
+void dpa__white_box_free(game *g) {
+    if (g == NULL) return;
+    clear_side(&g->out);
+    clear_side(&g->in);
+    dpa__game_canary_free(&g->canary);
+    free(g);
+}
+
+dpa_status dpa__white_box_new(const dpa_game_opts *opts, const dpa_train_plan *plan,
+                              const dpa_train_data *data, game **out, dpa_error *err) {
     DPA_TRY(check(opts, plan, err));
-    const uint64_t steps = dpa_train_plan_steps(plan, data->member_count);
-    const uint64_t count = opts->observations > 0 ? opts->observations : steps;
-    if (count == 0) return dpa__fail(err, DPA_BAD_ARGUMENT, "a training of 0 steps shows nothing");
-    game g = {.opts = opts, .plan = plan, .data = data};
-    g.out.game = g.in.game = &g;
-    g.in.has_canary = 1;
-    scores->member = DPA_NEW_ARRAY(double, count, err);
-    scores->nonmember = DPA_NEW_ARRAY(double, count, err);
-    scores->members = scores->nonmembers = count;
-    dpa_status status = DPA_NO_MEMORY;
-    if (scores->member != NULL && scores->nonmember != NULL) status = set_up(&g, err);
+    if (dpa_train_plan_steps(plan, data->member_count) == 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "a training of 0 steps shows nothing");
+    game *g = DPA_NEW(game, err);
+    if (g == NULL) return DPA_NO_MEMORY;
+    *g = (game){.opts = opts, .plan = plan, .data = data};
+    g->out.game = g->in.game = g;
+    g->in.has_canary = 1;
+    const dpa_status status = set_up(g, err);
     if (status == DPA_OK)
-        status = play(&g, count, steps > 0 ? steps : count, scores->member, scores->nonmember, err);
-    clear_side(&g.out);
-    clear_side(&g.in);
-    dpa__game_canary_free(&g.canary);
-    if (status != DPA_OK) dpa_scores_free(scores);
+        *out = g;
+    else
+        dpa__white_box_free(g);
     return status;
 }

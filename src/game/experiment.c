@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Experiments from YAML, by a libcyaml schema. The trainer has its own file: the experiment names
+ * it, so that what is audited can also be trained by itself. Unknown keys are errors with their
+ * line. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/yaml.h"
+#include "dpaudit/game.h"
+
+typedef struct game_keys {
+    dpa_game_kind kind;
+    dpa_game_canary canary;
+    dpa_sabotage sabotage;
+    bool moving;
+    double *canary_rate, *noise_scale;
+    uint64_t *observations, *seed, *seeds, *workers;
+} game_keys;
+
+typedef struct claim_keys {
+    double *epsilon, *delta, *confidence;
+} claim_keys;
+
+typedef struct estimator_keys {
+    char *family, *method, *select;
+} estimator_keys;
+
+typedef struct budget_keys {
+    uint64_t *trials;
+    double *seconds;
+} budget_keys;
+
+typedef struct audit_keys {
+    char *training, *output, *store;
+    uint64_t *seed;
+    game_keys game;
+    claim_keys claim;
+    estimator_keys estimators;
+    budget_keys budget;
+} audit_keys;
+
+static const cyaml_strval_t kinds[] = {{"white-box", DPA_GAME_WHITE_BOX}};
+_Static_assert(CYAML_ARRAY_LEN(kinds) == DPA_GAME_KINDS, "every kind of game has a name");
+
+static const cyaml_strval_t canaries[] = {
+    {"dirac", DPA_GAME_DIRAC}, {"constant", DPA_GAME_CONSTANT}, {"random", DPA_GAME_RANDOM}};
+static const cyaml_strval_t sabotages[] = {{"none", DPA_SABOTAGE_NONE},
+                                           {"noise-scale", DPA_SABOTAGE_SCALE},
+                                           {"clip-after-mean", DPA_SABOTAGE_CLIP},
+                                           {"few-seeds", DPA_SABOTAGE_SEEDS},
+                                           {"noise-per-worker", DPA_SABOTAGE_WORKERS}};
+
+enum { MAYBE = CYAML_FLAG_OPTIONAL, MAYBE_PTR = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL };
+
+static const cyaml_schema_field_t game_fields[] = {
+    CYAML_FIELD_ENUM("kind", MAYBE, game_keys, kind, kinds, CYAML_ARRAY_LEN(kinds)),
+    CYAML_FIELD_ENUM("canary", MAYBE, game_keys, canary, canaries, CYAML_ARRAY_LEN(canaries)),
+    CYAML_FIELD_BOOL("moving", MAYBE, game_keys, moving),
+    CYAML_FIELD_FLOAT_PTR("canary-rate", MAYBE_PTR, game_keys, canary_rate),
+    CYAML_FIELD_UINT_PTR("observations", MAYBE_PTR, game_keys, observations),
+    CYAML_FIELD_UINT_PTR("seed", MAYBE_PTR, game_keys, seed),
+    CYAML_FIELD_ENUM("sabotage", MAYBE, game_keys, sabotage, sabotages, CYAML_ARRAY_LEN(sabotages)),
+    CYAML_FIELD_FLOAT_PTR("noise-scale", MAYBE_PTR, game_keys, noise_scale),
+    CYAML_FIELD_UINT_PTR("seeds", MAYBE_PTR, game_keys, seeds),
+    CYAML_FIELD_UINT_PTR("workers", MAYBE_PTR, game_keys, workers),
+    CYAML_FIELD_END};
+
+static const cyaml_schema_field_t claim_fields[] = {
+    CYAML_FIELD_FLOAT_PTR("epsilon", MAYBE_PTR, claim_keys, epsilon),
+    CYAML_FIELD_FLOAT_PTR("delta", MAYBE_PTR, claim_keys, delta),
+    CYAML_FIELD_FLOAT_PTR("confidence", MAYBE_PTR, claim_keys, confidence), CYAML_FIELD_END};
+
+#define TEXT_FIELD(name, type, member)                                                             \
+    CYAML_FIELD_STRING_PTR(name, MAYBE_PTR, type, member, 1, CYAML_UNLIMITED)
+
+static const cyaml_schema_field_t estimator_fields[] = {
+    TEXT_FIELD("family", estimator_keys, family), TEXT_FIELD("method", estimator_keys, method),
+    TEXT_FIELD("select", estimator_keys, select), CYAML_FIELD_END};
+
+static const cyaml_schema_field_t budget_fields[] = {
+    CYAML_FIELD_UINT_PTR("trials", MAYBE_PTR, budget_keys, trials),
+    CYAML_FIELD_FLOAT_PTR("seconds", MAYBE_PTR, budget_keys, seconds), CYAML_FIELD_END};
+
+static const cyaml_schema_field_t audit_fields[] = {
+    TEXT_FIELD("training", audit_keys, training),
+    CYAML_FIELD_UINT_PTR("seed", MAYBE_PTR, audit_keys, seed),
+    CYAML_FIELD_MAPPING("game", CYAML_FLAG_DEFAULT, audit_keys, game, game_fields),
+    CYAML_FIELD_MAPPING("claim", MAYBE, audit_keys, claim, claim_fields),
+    CYAML_FIELD_MAPPING("estimators", MAYBE, audit_keys, estimators, estimator_fields),
+    CYAML_FIELD_MAPPING("budget", MAYBE, audit_keys, budget, budget_fields),
+    TEXT_FIELD("output", audit_keys, output),
+    TEXT_FIELD("store", audit_keys, store),
+    CYAML_FIELD_END};
+
+static const cyaml_schema_value_t audit_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, audit_keys, audit_fields)};
+
+#define TAKE(to, from)                                                                             \
+    do {                                                                                           \
+        if ((from) != NULL) (to) = *(from);                                                        \
+    } while (0)
+
+static void take_game(const audit_keys *keys, dpa_game_opts *g) {
+    const game_keys *k = &keys->game;
+    dpa_game_opts_init(g);
+    g->canary = k->canary;
+    g->sabotage = k->sabotage;
+    g->moving = k->moving;
+    TAKE(g->canary_rate, k->canary_rate);
+    TAKE(g->noise_scale, k->noise_scale);
+    TAKE(g->observations, k->observations);
+    TAKE(g->seed, keys->seed);
+    TAKE(g->seed, k->seed);
+    TAKE(g->seeds, k->seeds);
+    TAKE(g->workers, k->workers);
+}
+
+static dpa_status take_claim(const claim_keys *keys, dpa_experiment *e, dpa_error *err) {
+    e->claim_epsilon = e->claim_delta = (double)NAN;
+    e->confidence = 0.95;
+    TAKE(e->claim_epsilon, keys->epsilon);
+    TAKE(e->claim_delta, keys->delta);
+    TAKE(e->confidence, keys->confidence);
+    if (keys->epsilon != NULL && !(e->claim_epsilon > 0.0 && e->claim_epsilon < 1e3))
+        return dpa__fail_file(err, DPA_BAD_INPUT, e->path, "claim: epsilon %g: expected 0 to 1000",
+                              e->claim_epsilon);
+    if (keys->delta != NULL && !(e->claim_delta > 0.0 && e->claim_delta < 1.0))
+        return dpa__fail_file(err, DPA_BAD_INPUT, e->path, "claim: delta %g: expected 0 to 1",
+                              e->claim_delta);
+    if (!(e->confidence > 0.0 && e->confidence < 1.0))
+        return dpa__fail_file(err, DPA_BAD_INPUT, e->path, "claim: confidence %g: expected 0 to 1",
+                              e->confidence);
+    return DPA_OK;
+}
+
+static dpa_status take_budget(const budget_keys *keys, dpa_experiment *e, dpa_error *err) {
+    e->seconds = (double)INFINITY;
+    TAKE(e->trials, keys->trials);
+    TAKE(e->seconds, keys->seconds);
+    if (!(e->seconds > 0.0))
+        return dpa__fail_file(err, DPA_BAD_INPUT, e->path, "budget: seconds %g: expected above 0",
+                              e->seconds);
+    return DPA_OK;
+}
+
+/* A text that the keys have, for the experiment. */
+static dpa_status take_text(const char *from, char **to, dpa_error *err) {
+    if (from == NULL) return DPA_OK;
+    *to = dpa__strdup(from, err);
+    return *to != NULL ? DPA_OK : DPA_NO_MEMORY;
+}
+
+static dpa_status take(const audit_keys *keys, const char *path, dpa_experiment *e,
+                       dpa_error *err) {
+    DPA_TRY(take_text(path, &e->path, err));
+    e->kind = keys->game.kind;
+    take_game(keys, &e->game);
+    DPA_TRY(take_claim(&keys->claim, e, err));
+    DPA_TRY(take_budget(&keys->budget, e, err));
+    if (keys->training != NULL) {
+        e->training = dpa__path_beside(path, keys->training, err);
+        if (e->training == NULL) return DPA_NO_MEMORY;
+    }
+    DPA_TRY(take_text(keys->estimators.family, &e->family, err));
+    DPA_TRY(take_text(keys->estimators.method, &e->method, err));
+    DPA_TRY(take_text(keys->estimators.select, &e->select, err));
+    DPA_TRY(take_text(keys->store, &e->store, err));
+    return take_text(keys->output, &e->output, err);
+}
+
+void dpa_experiment_free(dpa_experiment *e) {
+    if (e == NULL) return;
+    char *const texts[] = {e->path,   e->training, e->family, e->method,
+                           e->select, e->output,   e->store};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) free(texts[i]);
+    free(e);
+}
+
+dpa_status dpa_experiment_read(const char *path, dpa_experiment **out, dpa_error *err) {
+    audit_keys *keys = NULL;
+    DPA_TRY(dpa__yaml_read(path, &audit_schema, (void **)&keys, err));
+    dpa_experiment *e = DPA_NEW(dpa_experiment, err);
+    const dpa_status status = e != NULL ? take(keys, path, e, err) : DPA_NO_MEMORY;
+    dpa__yaml_free(&audit_schema, keys);
+    if (status == DPA_OK)
+        *out = e;
+    else
+        dpa_experiment_free(e);
+    return status;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Games as trials: the table of all kinds, and what they have in common. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/sha256.h"
+#include "game/rules.h"
+#include "game/training.h"
+
+static const dpa__rules *const all[DPA_GAME_KINDS] = {
+    [DPA_GAME_WHITE_BOX] = &dpa__white_box_rules,
+};
+
+void dpa_values_free(dpa_values *values) {
+    if (values == NULL) return;
+    free(values->items);
+    *values = (dpa_values){0};
+}
+
+dpa_status dpa__values_new(size_t count, dpa_values *out, dpa_error *err) {
+    *out = (dpa_values){DPA_NEW_ARRAY(double, count, err), count};
+    return out->items != NULL ? DPA_OK : DPA_NO_MEMORY;
+}
+
+void dpa_game_close(dpa_game *game) {
+    if (game == NULL) return;
+    if (game->rules->close != NULL) game->rules->close(game);
+    dpa_train_data_free(&game->data);
+    dpa_train_plan_free(game->plan);
+    free(game);
+}
+
+dpa_status dpa_game_open(const dpa_experiment *experiment, dpa_game **out, dpa_error *err) {
+    dpa_game *game = DPA_NEW(dpa_game, err);
+    if (game == NULL) return DPA_NO_MEMORY;
+    game->experiment = experiment;
+    game->rules = all[experiment->kind];
+    dpa_status status = DPA_OK;
+    if (game->rules->needs_training) status = dpa__training_open(game, err);
+    if (status == DPA_OK && game->rules->open != NULL) status = game->rules->open(game, err);
+    if (status == DPA_OK)
+        *out = game;
+    else
+        dpa_game_close(game);
+    return status;
+}
+
+int dpa_game_stages(const dpa_game *game) {
+    return game->rules->stages;
+}
+
+uint64_t dpa_game_trials(const dpa_game *game, int stage) {
+    return game->rules->trials(game, stage);
+}
+
+const dpa_train_plan *dpa_game_training(const dpa_game *game) {
+    return game->plan;
+}
+
+const dpa_train_data *dpa_game_data(const dpa_game *game) {
+    return game->plan != NULL ? &game->data : NULL;
+}
+
+dpa_status dpa_game_key(const dpa_game *game, int stage, char key[DPA_SHA256_SIZE],
+                        dpa_error *err) {
+    dpa__text text = {0};
+    /* The first word changes when the numbers of a trial change their meaning. */
+    dpa__text_printf(&text, "trial 1\ngame %s stage %d\ntraining %s\n", game->rules->name, stage,
+                     game->digest);
+    game->rules->describe(game, stage, &text);
+    if (text.failed) {
+        dpa__text_free(&text);
+        return dpa__fail(err, DPA_NO_MEMORY, "no memory for the name of a trial");
+    }
+    dpa__sha256 sha;
+    dpa__sha256_init(&sha);
+    dpa__sha256_add(&sha, text.data, text.length);
+    dpa__sha256_hex(&sha, key);
+    dpa__text_free(&text);
+    return DPA_OK;
+}
+
+dpa_status dpa_game_brief(dpa_game *game, int stage, const dpa_trials *earlier, dpa_values *brief,
+                          dpa_error *err) {
+    *brief = (dpa_values){0};
+    if (stage == 0 || game->rules->brief == NULL) return DPA_OK;
+    return game->rules->brief(game, stage, earlier, brief, err);
+}
+
+dpa_status dpa_game_trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
+                          dpa_values *out, dpa_error *err) {
+    *out = (dpa_values){0};
+    const dpa_status status = game->rules->trial(game, stage, index, brief, out, err);
+    if (status != DPA_OK) dpa_values_free(out);
+    return status;
+}
+
+dpa_status dpa_game_gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+                           dpa_error *err) {
+    *out = (dpa_game_evidence){0};
+    const dpa_status status = game->rules->gather(game, stages, out, err);
+    if (status != DPA_OK) dpa_game_evidence_free(out);
+    return status;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a kind of game must say of itself. To add one: a file with its rules, a line in game.c's
+ * table, its keys in experiment.c, its page in docs/games.md. */
+#ifndef DPA_GAME_RULES_H
+#define DPA_GAME_RULES_H
+
+#include "base/text.h"
+#include "dpaudit/game.h"
+
+typedef struct dpa__rules {
+    const char *name; /* `kind` in the experiment file */
+    int stages;
+    int needs_training; /* game->plan and game->data are there when `open` is called */
+    /* Checks the settings and makes game->state, what all trials share; NULL: nothing to do. */
+    dpa_status (*open)(dpa_game *game, dpa_error *err);
+    void (*close)(dpa_game *game); /* frees game->state; NULL-safe */
+    uint64_t (*trials)(const dpa_game *game, int stage);
+    /* Appends the settings of the game that decide what a trial of the stage gives ("seed 1\n…").
+     * Training file and data are in the key already. */
+    void (*describe)(const dpa_game *game, int stage, dpa__text *text);
+    /* NULL for games of one stage. */
+    dpa_status (*brief)(dpa_game *game, int stage, const dpa_trials *earlier, dpa_values *brief,
+                        dpa_error *err);
+    dpa_status (*trial)(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
+                        dpa_values *out, dpa_error *err);
+    dpa_status (*gather)(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+                         dpa_error *err);
+} dpa__rules;
+
+struct dpa_game {
+    const dpa_experiment *experiment;
+    const dpa__rules *rules;
+    dpa_train_plan *plan; /* σ found where the file says ε; NULL without training */
+    dpa_train_data data;
+    char digest[DPA_SHA256_SIZE]; /* of training file and data files */
+    void *state;
+};
+
+dpa_status dpa__values_new(size_t count, dpa_values *out, dpa_error *err);
+
+extern const dpa__rules dpa__white_box_rules;
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The training that a game plays against. Where its file asks for an ε the noise is found here, so
+ * that every process that plays a trial has the same. */
+#include "game/training.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "base/sha256.h"
+#include "base/stream.h"
+#include "dpaudit/account.h"
+
+static dpa_status find_noise(dpa_game *game, dpa_error *err) {
+    dpa_train_plan *plan = game->plan;
+    if (!(plan->epsilon > 0.0)) return DPA_OK;
+    const double q = dpa_train_plan_q(plan, game->data.member_count);
+    if (isnan(q))
+        return dpa__fail_file(err, DPA_BAD_INPUT, game->experiment->training,
+                              "privacy: epsilon needs sampling: poisson (shuffled batches are not "
+                              "accounted for)");
+    const uint64_t steps = dpa_train_plan_steps(plan, game->data.member_count);
+    const dpa_phase phase = {DPA_GAUSSIAN, 1.0, q, steps};
+    dpa_account_opts opts;
+    dpa_account_opts_init(&opts);
+    opts.delta = plan->delta;
+    dpa_interval achieved;
+    double noise = 0.0;
+    DPA_TRY(dpa_calibrate(&phase, 1, DPA_CALIBRATE_SIGMA, plan->epsilon, plan->delta, &opts, &noise,
+                          &achieved, err));
+    /* With microbatches one example moves the sum by up to 2C. */
+    plan->train.sigma = plan->train.microbatch > 1 ? 2.0 * noise : noise;
+    return DPA_OK;
+}
+
+/* Adds the hash of a file's decoded bytes. */
+static dpa_status add_file(dpa__sha256 *sha, const char *path, dpa_error *err) {
+    if (path == NULL) return DPA_OK;
+    dpa__stream *stream = NULL;
+    DPA_TRY(dpa__stream_open(path, &stream, err));
+    int end = 0;
+    dpa_status status = DPA_OK;
+    while (status == DPA_OK && !end) {
+        status = dpa__stream_more(stream, &end, err);
+        size_t count = 0;
+        const unsigned char *bytes = dpa__stream_window(stream, &count);
+        if (count > 0) dpa__sha256_add(sha, bytes, count);
+        dpa__stream_skip(stream, count);
+    }
+    dpa__stream_close(stream);
+    return status;
+}
+
+static dpa_status find_digest(dpa_game *game, dpa_error *err) {
+    const dpa_train_plan *plan = game->plan;
+    const char *const files[] = {game->experiment->training, plan->data.path, plan->data.labels,
+                                 plan->test.path, plan->test.labels};
+    dpa__sha256 sha;
+    dpa__sha256_init(&sha);
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; ++i)
+        DPA_TRY(add_file(&sha, files[i], err));
+    /* Ids may come from a file. */
+    dpa__sha256_add(&sha, game->data.members, game->data.member_count * sizeof(size_t));
+    dpa__sha256_add(&sha, game->data.heldout, game->data.heldout_count * sizeof(size_t));
+    dpa__sha256_hex(&sha, game->digest);
+    return DPA_OK;
+}
+
+dpa_status dpa__training_open(dpa_game *game, dpa_error *err) {
+    const char *path = game->experiment->training;
+    if (path == NULL)
+        return dpa__fail_file(err, DPA_BAD_INPUT, game->experiment->path,
+                              "a game of kind %s needs `training`, the file of what is audited",
+                              game->rules->name);
+    DPA_TRY(dpa_train_plan_read(path, &game->plan, err));
+    DPA_TRY(dpa_train_plan_load(game->plan, &game->data, err));
+    DPA_TRY(find_noise(game, err));
+    return find_digest(game, err);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The training that a game plays against: its file, its data, and the noise that its ε means. */
+#ifndef DPA_GAME_TRAINING_H
+#define DPA_GAME_TRAINING_H
+
+#include "game/rules.h"
+
+/* Fills game->plan, game->data and game->digest from the experiment's training file. */
+dpa_status dpa__training_open(dpa_game *game, dpa_error *err);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One adversary with gradient canaries against one trainer, ready to play. */
+#ifndef DPA_GAME_WHITE_BOX_H
+#define DPA_GAME_WHITE_BOX_H
+
+#include <stdint.h>
+
+#include "dpaudit/game.h"
+
+typedef struct dpa__white_box dpa__white_box;
+
+/* Borrows all three. */
+dpa_status dpa__white_box_new(const dpa_game_opts *opts, const dpa_train_plan *plan,
+                              const dpa_train_data *data, dpa__white_box **out, dpa_error *err);
+void dpa__white_box_free(dpa__white_box *game);
+/* The first `count` steps of one training; in and out have count places. What comes out depends on
+ * the options and `run` alone. */
+dpa_status dpa__white_box_play(dpa__white_box *game, uint64_t run, uint64_t count, double *in,
+                               double *out, dpa_error *err);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* White box as a game of trials: a trial is one training, from the same initial weights with other
+ * randomness; its numbers are the observations with the canary, then those without. */
+#include "game/white_box.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "game/rules.h"
+
+static uint64_t wanted(const dpa_game_opts *o, uint64_t steps) {
+    return o->observations > 0 ? o->observations : steps;
+}
+
+dpa_status dpa_game_white_box(const dpa_game_opts *opts, const dpa_train_plan *plan,
+                              const dpa_train_data *data, dpa_scores *scores, dpa_error *err) {
+    *scores = (dpa_scores){0};
+    dpa__white_box *g = NULL;
+    DPA_TRY(dpa__white_box_new(opts, plan, data, &g, err));
+    const uint64_t steps = dpa_train_plan_steps(plan, data->member_count);
+    const uint64_t count = wanted(opts, steps);
+    scores->member = DPA_NEW_ARRAY(double, count, err);
+    scores->nonmember = DPA_NEW_ARRAY(double, count, err);
+    scores->members = scores->nonmembers = count;
+    dpa_status status =
+        scores->member != NULL && scores->nonmember != NULL ? DPA_OK : DPA_NO_MEMORY;
+    for (uint64_t t = 0; t < count && status == DPA_OK; t += steps)
+        status = dpa__white_box_play(g, t / steps, count - t < steps ? count - t : steps,
+                                     &scores->member[t], &scores->nonmember[t], err);
+    dpa__white_box_free(g);
+    if (status != DPA_OK) dpa_scores_free(scores);
+    return status;
+}
+
+static uint64_t steps_of(const dpa_game *game) {
+    return dpa_train_plan_steps(game->plan, game->data.member_count);
+}
+
+/* Steps that a trial plays: all, or as many as are wanted in total. */
+static uint64_t length(const dpa_game *game) {
+    const uint64_t steps = steps_of(game), want = wanted(&game->experiment->game, steps);
+    return want < steps ? want : steps;
+}
+
+static dpa_status open_game(dpa_game *game, dpa_error *err) {
+    dpa__white_box *state = NULL;
+    DPA_TRY(dpa__white_box_new(&game->experiment->game, game->plan, &game->data, &state, err));
+    game->state = state;
+    return DPA_OK;
+}
+
+static void close_game(dpa_game *game) {
+    dpa__white_box_free(game->state);
+}
+
+static uint64_t trials(const dpa_game *game, int stage) {
+    (void)stage;
+    const uint64_t each = length(game), want = wanted(&game->experiment->game, steps_of(game));
+    return (want + each - 1) / each;
+}
+
+static void describe(const dpa_game *game, int stage, dpa__text *text) {
+    (void)stage;
+    const dpa_game_opts *o = &game->experiment->game;
+    dpa__text_printf(text, "seed %llu\ncanary %d\nmoving %d\nrate %.17g\nlength %llu\n",
+                     (unsigned long long)o->seed, (int)o->canary, o->moving, o->canary_rate,
+                     (unsigned long long)length(game));
+    dpa__text_printf(text, "sabotage %d\nscale %.17g\nseeds %llu\nworkers %llu\n", (int)o->sabotage,
+                     o->noise_scale, (unsigned long long)o->seeds, (unsigned long long)o->workers);
+}
+
+static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
+                        dpa_values *out, dpa_error *err) {
+    (void)stage;
+    (void)brief;
+    const uint64_t count = length(game);
+    DPA_TRY(dpa__values_new(2 * count, out, err));
+    return dpa__white_box_play(game->state, index, count, out->items, out->items + count, err);
+}
+
+static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+                         dpa_error *err) {
+    const uint64_t each = length(game), want = wanted(&game->experiment->game, steps_of(game));
+    double *in = DPA_NEW_ARRAY(double, want, err), *none = DPA_NEW_ARRAY(double, want, err);
+    if (in == NULL || none == NULL) {
+        free(in);
+        free(none);
+        return DPA_NO_MEMORY;
+    }
+    size_t filled = 0;
+    for (uint64_t i = 0; i < stages[0].count && filled < want; ++i) {
+        const dpa_values *v = &stages[0].items[i];
+        if (v->items == NULL) continue;
+        const size_t count = want - filled < each ? want - filled : each;
+        memcpy(in + filled, v->items, count * sizeof(double));
+        memcpy(none + filled, v->items + each, count * sizeof(double));
+        filled += count;
+    }
+    out->kind = DPA_EVIDENCE_STEPS;
+    const dpa_status status = dpa_game_evidence_add(out, "members", in, filled, 0, err);
+    if (status != DPA_OK) {
+        free(none);
+        return status;
+    }
+    return dpa_game_evidence_add(out, "nonmembers", none, filled, 0, err);
+}
+
+const dpa__rules dpa__white_box_rules = {
+    .name = "white-box",
+    .stages = 1,
+    .needs_training = 1,
+    .open = open_game,
+    .close = close_game,
+    .trials = trials,
+    .describe = describe,
+    .trial = trial,
+    .gather = gather,
+};
