@@ -12,8 +12,8 @@
 #include "dpaudit/game.h"
 #include "dpaudit/rng.h"
 #include "game/canary.h"
+#include "game/sabotage.h"
 #include "game/white_box.h"
-#include "train/noise.h"
 
 void dpa_game_opts_init(dpa_game_opts *opts) {
     *opts = (dpa_game_opts){
@@ -39,16 +39,6 @@ struct dpa__white_box {
     side out, in;
 };
 
-/* Clipping the mean: whoever clips it believes that noise σC on batch·mean is enough. */
-static void clip_mean(const dpa_train_opts *claimed, float *sum, size_t size) {
-    double square = 0.0;
-    for (size_t i = 0; i < size; ++i) square += (double)sum[i] * (double)sum[i];
-    const double most = claimed->clip * (double)claimed->batch, norm = sqrt(square);
-    if (!(norm > most)) return;
-    const float factor = (float)(most / norm);
-    for (size_t i = 0; i < size; ++i) sum[i] *= factor;
-}
-
 /* A raw canary gradient may be as large as it likes, a correct trainer clips it to C. Where nothing
  * clips single gradients it comes in as large as a whole batch. */
 static dpa_status on_sum(void *user, uint64_t step, float *sum, size_t size, dpa_error *err) {
@@ -61,7 +51,7 @@ static dpa_status on_sum(void *user, uint64_t step, float *sum, size_t size, dpa
     dpa_rng_init(&coin, s->seed, DPA_PURPOSE_MEMBERSHIP, step);
     if (s->has_canary && dpa_rng_uniform(&coin) < g->opts->canary_rate)
         dpa__game_canary_add(&g->canary, raw ? (float)claimed->batch : 1.0F, sum);
-    if (raw) clip_mean(claimed, sum, size);
+    dpa__sabotage_sum(g->opts, claimed, sum, size);
     return DPA_OK;
 }
 
@@ -69,18 +59,7 @@ static dpa_status on_release(void *user, uint64_t step, float *sum, size_t size,
     (void)err;
     side *s = user;
     const game *g = s->game;
-    const dpa_game_opts *o = g->opts;
-    const double noise = g->plan->train.sigma * g->plan->train.clip;
-    if (o->sabotage == DPA_SABOTAGE_SEEDS) {
-        dpa_rng pick;
-        dpa_rng_init(&pick, s->seed, DPA_PURPOSE_ATTACK, step);
-        dpa__noise_add(o->seed, DPA_PURPOSE_NOISE, dpa_rng_below(&pick, o->seeds), 0, (float)noise,
-                       sum, size);
-    }
-    if (o->sabotage == DPA_SABOTAGE_WORKERS)
-        for (uint64_t w = 0; w < o->workers; ++w)
-            dpa__noise_add(s->seed, DPA_PURPOSE_NOISE, step * o->workers + w, 0,
-                           (float)(noise / (double)o->workers), sum, size);
+    dpa__sabotage_release(g->opts, &g->plan->train, s->seed, step, sum, size);
     s->observed = dpa__game_canary_along(&g->canary, sum);
     return DPA_OK;
 }
@@ -92,21 +71,7 @@ static dpa_train_opts real_opts(const game *g, side *s) {
     o.seed = s->seed;
     o.hooks = (dpa_train_hooks){.user = s, .sum = on_sum, .release = on_release};
     if (s->has_canary) o.rate = 0.0;
-    switch (g->opts->sabotage) {
-    case DPA_SABOTAGE_SCALE:
-        o.sigma *= g->opts->noise_scale;
-        break;
-    case DPA_SABOTAGE_CLIP: /* the same noise, and no gradient reaches the clipping norm */
-        o.clip *= 1e6;
-        o.sigma *= 1e-6;
-        break;
-    case DPA_SABOTAGE_SEEDS:
-    case DPA_SABOTAGE_WORKERS:
-        o.sigma = 0.0;
-        break;
-    case DPA_SABOTAGE_NONE:
-        break;
-    }
+    dpa__sabotage_opts(g->opts, &o);
     return o;
 }
 
@@ -123,17 +88,10 @@ static dpa_status check(const dpa_game_opts *o, const dpa_train_plan *plan, dpa_
     if (!(o->canary_rate > 0.0 && o->canary_rate <= 1.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "canary rate %g: expected more than 0, at most 1",
                          o->canary_rate);
-    if (!(o->noise_scale >= 0.0 && o->noise_scale <= 1e3))
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "noise scale %g: expected 0 to 1000",
-                         o->noise_scale);
-    if (o->seeds < 1 || o->workers < 1 || o->workers > 1024)
-        return dpa__fail(err, DPA_BAD_ARGUMENT,
-                         "%llu seeds, %llu workers: expected at least 1, 1 to 1024",
-                         (unsigned long long)o->seeds, (unsigned long long)o->workers);
     if (o->observations > 1U << 30)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu observations: expected at most 2^30",
                          (unsigned long long)o->observations);
-    return DPA_OK;
+    return dpa__sabotage_check(o, err);
 }
 
 static dpa_status start_side(game *g, side *s, uint64_t seed, dpa_error *err) {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "game/rules.h"
+#include "game/sabotage.h"
 
 static uint64_t wanted(const dpa_game_opts *o, uint64_t steps) {
     return o->observations > 0 ? o->observations : steps;
@@ -67,8 +68,7 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
     dpa__text_printf(text, "seed %llu\ncanary %d\nmoving %d\nrate %.17g\nlength %llu\n",
                      (unsigned long long)o->seed, (int)o->canary, o->moving, o->canary_rate,
                      (unsigned long long)length(game));
-    dpa__text_printf(text, "sabotage %d\nscale %.17g\nseeds %llu\nworkers %llu\n", (int)o->sabotage,
-                     o->noise_scale, (unsigned long long)o->seeds, (unsigned long long)o->workers);
+    dpa__sabotage_describe(o, text);
 }
 
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The bugs of tight-auditing section 6.3, and others that real code has had. The trainer itself
+ * stays correct. */
+#include "game/sabotage.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "dpaudit/rng.h"
+#include "train/noise.h"
+
+dpa_status dpa__sabotage_check(const dpa_game_opts *o, dpa_error *err) {
+    if (!(o->noise_scale >= 0.0 && o->noise_scale <= 1e3))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "noise scale %g: expected 0 to 1000",
+                         o->noise_scale);
+    if (o->seeds < 1 || o->workers < 1 || o->workers > 1024)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "%llu seeds, %llu workers: expected at least 1, 1 to 1024",
+                         (unsigned long long)o->seeds, (unsigned long long)o->workers);
+    return DPA_OK;
+}
+
+void dpa__sabotage_opts(const dpa_game_opts *o, dpa_train_opts *train) {
+    switch (o->sabotage) {
+    case DPA_SABOTAGE_SCALE:
+        train->sigma *= o->noise_scale;
+        break;
+    case DPA_SABOTAGE_CLIP: /* the same noise, and no gradient reaches the clipping norm */
+        train->clip *= 1e6;
+        train->sigma *= 1e-6;
+        break;
+    case DPA_SABOTAGE_SEEDS:
+    case DPA_SABOTAGE_WORKERS: /* dpa__sabotage_release adds the noise */
+        train->sigma = 0.0;
+        break;
+    case DPA_SABOTAGE_NONE:
+        break;
+    }
+}
+
+/* Clipping the mean: whoever clips it believes that noise σC on batch·mean is enough. */
+void dpa__sabotage_sum(const dpa_game_opts *o, const dpa_train_opts *claimed, float *sum,
+                       size_t size) {
+    if (o->sabotage != DPA_SABOTAGE_CLIP) return;
+    double square = 0.0;
+    for (size_t i = 0; i < size; ++i) square += (double)sum[i] * (double)sum[i];
+    const double most = claimed->clip * (double)claimed->batch, norm = sqrt(square);
+    if (!(norm > most)) return;
+    const float factor = (float)(most / norm);
+    for (size_t i = 0; i < size; ++i) sum[i] *= factor;
+}
+
+void dpa__sabotage_release(const dpa_game_opts *o, const dpa_train_opts *claimed, uint64_t seed,
+                           uint64_t step, float *sum, size_t size) {
+    const double noise = claimed->sigma * claimed->clip;
+    if (o->sabotage == DPA_SABOTAGE_SEEDS) {
+        dpa_rng pick;
+        dpa_rng_init(&pick, seed, DPA_PURPOSE_ATTACK, step);
+        dpa__noise_add(o->seed, DPA_PURPOSE_NOISE, dpa_rng_below(&pick, o->seeds), 0, (float)noise,
+                       sum, size);
+    }
+    if (o->sabotage == DPA_SABOTAGE_WORKERS)
+        for (uint64_t w = 0; w < o->workers; ++w)
+            dpa__noise_add(seed, DPA_PURPOSE_NOISE, step * o->workers + w, 0,
+                           (float)(noise / (double)o->workers), sum, size);
+}
+
+void dpa__sabotage_describe(const dpa_game_opts *o, dpa__text *text) {
+    dpa__text_printf(text, "sabotage %d\nscale %.17g\nseeds %llu\nworkers %llu\n", (int)o->sabotage,
+                     o->noise_scale, (unsigned long long)o->seeds, (unsigned long long)o->workers);
+}

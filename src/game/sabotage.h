@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What is wrong with the trainer that a game audits, done to it from outside: by the options that
+ * it is run with and by its hooks. Every game that trains goes through here. */
+#ifndef DPA_GAME_SABOTAGE_H
+#define DPA_GAME_SABOTAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "dpaudit/game.h"
+
+dpa_status dpa__sabotage_check(const dpa_game_opts *opts, dpa_error *err);
+/* Turns the options that are claimed into those that the trainer is really run with. */
+void dpa__sabotage_opts(const dpa_game_opts *opts, dpa_train_opts *train);
+/* For the hook `sum`, after whatever the game itself adds. */
+void dpa__sabotage_sum(const dpa_game_opts *opts, const dpa_train_opts *claimed, float *sum,
+                       size_t size);
+/* For the hook `release`, before the game looks; `seed` is that of the training. */
+void dpa__sabotage_release(const dpa_game_opts *opts, const dpa_train_opts *claimed, uint64_t seed,
+                           uint64_t step, float *sum, size_t size);
+/* For the key of a trial. */
+void dpa__sabotage_describe(const dpa_game_opts *opts, dpa__text *text);
+
+#endif
