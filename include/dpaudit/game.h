@@ -28,6 +28,9 @@ typedef enum dpa_sabotage {
     DPA_SABOTAGE_CLIP,    /* the mean of a batch is clipped instead of each gradient */
     DPA_SABOTAGE_SEEDS,   /* the noise of a step is one of `seeds` vectors */
     DPA_SABOTAGE_WORKERS, /* each of `workers` adds the full noise, then they are averaged */
+    DPA_SABOTAGE_SHUFFLE, /* shuffled batches, accounted as Poisson samples */
+    DPA_SABOTAGE_PARTIAL, /* shuffled, and the last batch of an epoch, which gets the rest, is
+                             divided by its own size but has the noise of a whole one */
 } dpa_sabotage;
 
 typedef struct dpa_game_opts {

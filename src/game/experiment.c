@@ -53,7 +53,9 @@ static const cyaml_strval_t sabotages[] = {{"none", DPA_SABOTAGE_NONE},
                                            {"noise-scale", DPA_SABOTAGE_SCALE},
                                            {"clip-after-mean", DPA_SABOTAGE_CLIP},
                                            {"few-seeds", DPA_SABOTAGE_SEEDS},
-                                           {"noise-per-worker", DPA_SABOTAGE_WORKERS}};
+                                           {"noise-per-worker", DPA_SABOTAGE_WORKERS},
+                                           {"shuffled-batches", DPA_SABOTAGE_SHUFFLE},
+                                           {"partial-batch", DPA_SABOTAGE_PARTIAL}};
 
 enum { MAYBE = CYAML_FLAG_OPTIONAL, MAYBE_PTR = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL };
 

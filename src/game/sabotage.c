@@ -9,7 +9,8 @@
 #include "dpaudit/rng.h"
 #include "train/noise.h"
 
-dpa_status dpa__sabotage_check(const dpa_game_opts *o, dpa_error *err) {
+dpa_status dpa__sabotage_check(const dpa_game_opts *o, const dpa_train_opts *claimed,
+                               size_t members, dpa_error *err) {
     if (!(o->noise_scale >= 0.0 && o->noise_scale <= 1e3))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "noise scale %g: expected 0 to 1000",
                          o->noise_scale);
@@ -17,6 +18,15 @@ dpa_status dpa__sabotage_check(const dpa_game_opts *o, dpa_error *err) {
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "%llu seeds, %llu workers: expected at least 1, 1 to 1024",
                          (unsigned long long)o->seeds, (unsigned long long)o->workers);
+    const int shuffles = o->sabotage == DPA_SABOTAGE_SHUFFLE || o->sabotage == DPA_SABOTAGE_PARTIAL;
+    if (shuffles && claimed->sampling != DPA_SAMPLE_POISSON)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "batches are shuffled already: the bug is to claim sampling: poisson");
+    if (o->sabotage == DPA_SABOTAGE_PARTIAL &&
+        (claimed->batch == 0 || members % claimed->batch == 0))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "%zu members make whole batches of %zu: no partial one to divide wrongly",
+                         members, claimed->batch);
     return DPA_OK;
 }
 
@@ -33,21 +43,47 @@ void dpa__sabotage_opts(const dpa_game_opts *o, dpa_train_opts *train) {
     case DPA_SABOTAGE_WORKERS: /* dpa__sabotage_release adds the noise */
         train->sigma = 0.0;
         break;
+    case DPA_SABOTAGE_SHUFFLE:
+    case DPA_SABOTAGE_PARTIAL:
+        train->sampling = DPA_SAMPLE_SHUFFLE;
+        break;
     case DPA_SABOTAGE_NONE:
         break;
     }
 }
 
+/* How many are in the batch of this step when the last batch of an epoch gets what is left over. */
+static size_t batch_size(const dpa_train_opts *claimed, size_t members, uint64_t step) {
+    const uint64_t steps = members / claimed->batch;
+    return step % steps + 1 == steps ? members % claimed->batch : claimed->batch;
+}
+
+void dpa__sabotage_sample(const dpa_game_opts *o, const dpa_train_opts *claimed, size_t members,
+                          uint64_t step, size_t *count) {
+    if (o->sabotage != DPA_SABOTAGE_PARTIAL) return;
+    const size_t size = batch_size(claimed, members, step);
+    if (*count > size) *count = size;
+}
+
+static void multiply(float *sum, size_t size, double factor) {
+    for (size_t i = 0; i < size; ++i) sum[i] *= (float)factor;
+}
+
 /* Clipping the mean: whoever clips it believes that noise σC on batch·mean is enough. */
-void dpa__sabotage_sum(const dpa_game_opts *o, const dpa_train_opts *claimed, float *sum,
-                       size_t size) {
-    if (o->sabotage != DPA_SABOTAGE_CLIP) return;
+static void clip_mean(const dpa_train_opts *claimed, float *sum, size_t size) {
     double square = 0.0;
     for (size_t i = 0; i < size; ++i) square += (double)sum[i] * (double)sum[i];
     const double most = claimed->clip * (double)claimed->batch, norm = sqrt(square);
-    if (!(norm > most)) return;
-    const float factor = (float)(most / norm);
-    for (size_t i = 0; i < size; ++i) sum[i] *= factor;
+    if (norm > most) multiply(sum, size, most / norm);
+}
+
+/* The mean over those who are there gets the noise of the mean over a whole batch: on the scale of
+ * the sum, which the trainer divides by a whole batch, each of them counts for more than one. */
+void dpa__sabotage_sum(const dpa_game_opts *o, const dpa_train_opts *claimed, size_t members,
+                       uint64_t step, float *sum, size_t size) {
+    if (o->sabotage == DPA_SABOTAGE_CLIP) clip_mean(claimed, sum, size);
+    if (o->sabotage == DPA_SABOTAGE_PARTIAL)
+        multiply(sum, size, (double)claimed->batch / (double)batch_size(claimed, members, step));
 }
 
 void dpa__sabotage_release(const dpa_game_opts *o, const dpa_train_opts *claimed, uint64_t seed,

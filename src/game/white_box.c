@@ -51,7 +51,15 @@ static dpa_status on_sum(void *user, uint64_t step, float *sum, size_t size, dpa
     dpa_rng_init(&coin, s->seed, DPA_PURPOSE_MEMBERSHIP, step);
     if (s->has_canary && dpa_rng_uniform(&coin) < g->opts->canary_rate)
         dpa__game_canary_add(&g->canary, raw ? (float)claimed->batch : 1.0F, sum);
-    dpa__sabotage_sum(g->opts, claimed, sum, size);
+    dpa__sabotage_sum(g->opts, claimed, g->data->member_count, step, sum, size);
+    return DPA_OK;
+}
+
+static dpa_status on_sample(void *user, uint64_t step, size_t *rows, size_t *count, size_t capacity,
+                            dpa_error *err) {
+    (void)rows, (void)capacity, (void)err;
+    const game *g = ((const side *)user)->game;
+    dpa__sabotage_sample(g->opts, &g->plan->train, g->data->member_count, step, count);
     return DPA_OK;
 }
 
@@ -69,13 +77,15 @@ static dpa_train_opts real_opts(const game *g, side *s) {
     dpa_train_opts o = g->plan->train;
     o.steps = dpa_train_plan_steps(g->plan, g->data->member_count);
     o.seed = s->seed;
-    o.hooks = (dpa_train_hooks){.user = s, .sum = on_sum, .release = on_release};
+    o.hooks =
+        (dpa_train_hooks){.user = s, .sample = on_sample, .sum = on_sum, .release = on_release};
     if (s->has_canary) o.rate = 0.0;
     dpa__sabotage_opts(g->opts, &o);
     return o;
 }
 
-static dpa_status check(const dpa_game_opts *o, const dpa_train_plan *plan, dpa_error *err) {
+static dpa_status check(const dpa_game_opts *o, const dpa_train_plan *plan, size_t members,
+                        dpa_error *err) {
     const dpa_train_opts *t = &plan->train;
     if (!(isfinite(t->clip) && t->clip > 0.0 && t->sigma > 0.0))
         return dpa__fail(
@@ -91,7 +101,7 @@ static dpa_status check(const dpa_game_opts *o, const dpa_train_plan *plan, dpa_
     if (o->observations > 1U << 30)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu observations: expected at most 2^30",
                          (unsigned long long)o->observations);
-    return dpa__sabotage_check(o, err);
+    return dpa__sabotage_check(o, t, members, err);
 }
 
 static dpa_status start_side(game *g, side *s, uint64_t seed, dpa_error *err) {
@@ -159,7 +169,7 @@ void dpa__white_box_free(game *g) {
 
 dpa_status dpa__white_box_new(const dpa_game_opts *opts, const dpa_train_plan *plan,
                               const dpa_train_data *data, game **out, dpa_error *err) {
-    DPA_TRY(check(opts, plan, err));
+    DPA_TRY(check(opts, plan, data->member_count, err));
     if (dpa_train_plan_steps(plan, data->member_count) == 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "a training of 0 steps shows nothing");
     game *g = DPA_NEW(game, err);
