@@ -33,6 +33,8 @@
 
 #include "dpaudit/train.h"
 
+#include "dpaudit/federate.h"
+
 #include "dpaudit/game.h"
 
 #include "dpaudit/epsilon_star.h"

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Canary clients in a federation (one-shot-federated, Algorithms 2 and 3): what they send, and what
+ * the auditor keeps. Canaries pass through the same clipping as everybody else. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "federate/federation.h"
+
+dpa_status dpa__audit_init(dpa_federation *f, dpa_error *err) {
+    const dpa_federate_opts *o = &f->opts;
+    const size_t count = o->canaries + o->unobserved, size = f->model->size;
+    if (count == 0) return DPA_OK;
+    dpa_canaries_opts opts;
+    dpa_canaries_opts_init(&opts);
+    opts.seed = o->canary_seed;
+    opts.dim = size;
+    opts.observed = o->canaries;
+    opts.unobserved = o->unobserved;
+    opts.threads = o->threads;
+    DPA_TRY(dpa_canaries_new(&opts, &f->canaries, err));
+    f->canary_norm = dpa__calloc(count, sizeof(double), err);
+    f->presented = dpa__calloc(o->canaries, sizeof(uint64_t), err);
+    f->start = DPA_NEW_ARRAY(float, size, err);
+    if (f->canary_norm == NULL || f->presented == NULL || f->start == NULL) return DPA_NO_MEMORY;
+    memcpy(f->start, f->model->weight, size * sizeof(float));
+    return DPA_OK;
+}
+
+void dpa__audit_free(dpa_federation *f) {
+    dpa_canaries_free(f->canaries);
+    free(f->canary_norm);
+    free(f->presented);
+    free(f->start);
+}
+
+dpa_status dpa__audit_add(dpa_federation *f, dpa_error *err) {
+    const dpa__cohort *cohort = &f->cohort;
+    if (cohort->canaries == 0) return DPA_OK;
+    const double sent = f->opts.canary_scale;
+    const double norm = f->clip * (f->opts.fault == DPA_FAULT_CLIP_MEAN ? sent : fmin(sent, 1.0));
+    memset(f->canary_norm, 0, dpa_canaries_count(f->canaries) * sizeof(double));
+    for (size_t i = 0; i < cohort->canaries; ++i)
+        f->canary_norm[cohort->canary[i]] =
+            norm * dpa__copies(f, f->clients->count + cohort->canary[i]);
+    DPA_TRY(dpa_canaries_sum_f32(f->canaries, f->canary_norm, f->sum, NULL, err));
+    for (size_t i = 0; i < cohort->canaries; ++i) ++f->presented[cohort->canary[i]];
+    return DPA_OK;
+}
+
+dpa_status dpa__audit_release(dpa_federation *f, dpa_error *err) {
+    if (f->canaries == NULL || !f->opts.all_iterates) return DPA_OK;
+    size_t i = 0;
+    while (i < f->model->size && f->sum[i] == 0.0F) ++i;
+    if (i == f->model->size) return DPA_OK; /* nobody came and there is no noise */
+    const dpa_vector released = {.f32 = f->sum, .dim = f->model->size};
+    return dpa_canaries_round(f->canaries, &released, NULL, err);
+}
+
+static dpa_status need_canaries(const dpa_federation *f, dpa_error *err) {
+    return f->canaries != NULL ? DPA_OK
+                               : dpa__fail(err, DPA_BAD_ARGUMENT, "the training has no canaries");
+}
+
+dpa_status dpa_federation_cosines(dpa_federation *f, int since_start, double *out, dpa_error *err) {
+    DPA_TRY(need_canaries(f, err));
+    const dpa_vector now = {.f32 = f->model->weight, .dim = f->model->size};
+    const dpa_vector start = {.f32 = f->start, .dim = f->model->size};
+    return dpa_canaries_cosines(f->canaries, &now, since_start ? &start : NULL, out, NULL, err);
+}
+
+dpa_status dpa_federation_largest(dpa_federation *f, double *out, dpa_error *err) {
+    DPA_TRY(need_canaries(f, err));
+    memcpy(out, dpa_canaries_largest(f->canaries), dpa_canaries_count(f->canaries) * sizeof *out);
+    return DPA_OK;
+}
+
+uint64_t dpa_federation_presented(const dpa_federation *f, size_t canary) {
+    return canary < f->opts.canaries ? f->presented[canary] : 0;
+}

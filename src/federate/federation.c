@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The server of DP-FedAvg (one-shot-federated, Algorithm 2, lines 2–9; McMahan et al. 2018).
+ *
+ * Adaptive clipping (Andrew et al. 2021): the server counts the changes not longer than S, with
+ * noise of deviation σ_b on the count of ±½ votes, and S moves by exp(−rate·(share − quantile)).
+ * Votes and sum together are one Gaussian mechanism of multiplier σ when the sum has noise
+ * (σ⁻² − (2σ_b)⁻²)^−½. Canaries do not vote: they are S long by definition. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/rng.h"
+#include "federate/federation.h"
+#include "train/kernels.h"
+#include "train/noise.h"
+
+static const uint64_t VOTES = UINT64_C(1) << 55; /* noise streams beside the rounds */
+
+void dpa_federate_opts_init(dpa_federate_opts *opts) {
+    *opts = (dpa_federate_opts){.rounds = 100,
+                                .cohort = 32,
+                                .epochs = 1,
+                                .batch = 16,
+                                .client_rate = 0.1,
+                                .server_rate = 1.0,
+                                .clip = 1.0,
+                                .quantile = 0.5,
+                                .clip_rate = 0.2,
+                                .canary_seed = 1,
+                                .canary_scale = 1.0,
+                                .all_iterates = 1,
+                                .copies = 2,
+                                .share = 1.0};
+}
+
+/* Finite and in [low, high]. */
+static dpa_status within(const char *name, double x, double low, double high, dpa_error *err) {
+    if (x >= low && x <= high && isfinite(x)) return DPA_OK;
+    return dpa__fail(err, DPA_BAD_ARGUMENT, "%s %g: expected %g to %g", name, x, low, high);
+}
+
+static dpa_status check(const dpa_federate_opts *o, dpa_error *err) {
+    DPA_TRY(within("client rate", o->client_rate, 0.0, 1e6, err));
+    DPA_TRY(within("server rate", o->server_rate, 0.0, 1e6, err));
+    DPA_TRY(within("momentum", o->momentum, 0.0, 0.999999, err));
+    DPA_TRY(within("clipping norm", o->clip, 1e-30, 1e30, err));
+    DPA_TRY(within("noise multiplier", o->sigma, 0.0, 1e6, err));
+    DPA_TRY(within("canary scale", o->canary_scale, 1e-6, 1e6, err));
+    DPA_TRY(within("share of repeated clients", o->share, 0.0, 1.0, err));
+    if (o->epochs < 1 || o->batch < 1 || o->batch > 65536 || o->copies < 1 || o->copies > 65536)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "client epochs %zu, batch %zu, copies %zu: expected at least 1, at most "
+                         "65536",
+                         o->epochs, o->batch, o->copies);
+    if (!o->adaptive) return DPA_OK;
+    DPA_TRY(within("clipping quantile", o->quantile, 0.0, 1.0, err));
+    DPA_TRY(within("clipping rate", o->clip_rate, 0.0, 10.0, err));
+    if (o->sigma > 0.0 && !(2.0 * o->vote_noise > o->sigma && isfinite(o->vote_noise)))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "vote noise %g: expected more than half of the noise multiplier %g",
+                         o->vote_noise, o->sigma);
+    return DPA_OK;
+}
+
+static unsigned machine_threads(void) {
+    const long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1U : count > 256 ? 256U : (unsigned)count;
+}
+
+static dpa_status allocate(dpa_federation *f, dpa_error *err) {
+    const size_t size = f->model->size, clients = f->clients->count;
+    f->sum = dpa__calloc(size, sizeof(float), err);
+    f->velocity = dpa__calloc(size, sizeof(float), err);
+    f->order = DPA_NEW_ARRAY(size_t, clients, err);
+    f->cohort.client = DPA_NEW_ARRAY(size_t, clients, err);
+    f->cohort.canary = DPA_NEW_ARRAY(size_t, f->opts.canaries, err);
+    f->workers = f->opts.threads < clients ? f->opts.threads : clients;
+    f->worker = dpa__calloc(f->workers, sizeof *f->worker, err);
+    if (f->sum == NULL || f->velocity == NULL || f->order == NULL || f->cohort.client == NULL ||
+        f->cohort.canary == NULL || f->worker == NULL)
+        return DPA_NO_MEMORY;
+    for (size_t i = 0; i < f->workers; ++i) DPA_TRY(dpa__worker_init(&f->worker[i], f, err));
+    return dpa__audit_init(f, err);
+}
+
+static dpa_status check_clients(const dpa_clients *clients, const dpa_dataset *data,
+                                dpa_error *err) {
+    for (size_t i = 0; i < clients->start[clients->count]; ++i)
+        if (clients->row[i] >= dpa_dataset_rows(data))
+            return dpa__fail(err, DPA_BAD_ARGUMENT, "a client owns row %zu of %zu", clients->row[i],
+                             dpa_dataset_rows(data));
+    return DPA_OK;
+}
+
+dpa_status dpa_federation_new(dpa_model *model, const dpa_dataset *data, const dpa_clients *clients,
+                              const dpa_federate_opts *opts, dpa_federation **out, dpa_error *err) {
+    dpa_federate_opts o = *opts;
+    if (o.threads == 0) o.threads = machine_threads();
+    if (o.vote_noise == 0.0) o.vote_noise = (double)o.cohort / 20.0;
+    DPA_TRY(check(&o, err));
+    DPA_TRY(dpa__participation_check(&o, clients->count, err));
+    DPA_TRY(dpa__model_fits(model, data, err));
+    DPA_TRY(check_clients(clients, data, err));
+    dpa_federation *f = DPA_NEW(dpa_federation, err);
+    if (f == NULL) return DPA_NO_MEMORY;
+    f->model = model;
+    f->data = data;
+    f->clients = clients;
+    f->opts = o;
+    f->clip = o.clip;
+    const dpa_status status = allocate(f, err);
+    if (status != DPA_OK) {
+        dpa_federation_free(f);
+        return status;
+    }
+    *out = f;
+    return DPA_OK;
+}
+
+void dpa_federation_free(dpa_federation *f) {
+    if (f == NULL) return;
+    for (size_t i = 0; f->worker != NULL && i < f->workers; ++i) dpa__worker_free(&f->worker[i]);
+    dpa__audit_free(f);
+    free(f->worker);
+    free(f->sum);
+    free(f->velocity);
+    free(f->order);
+    free(f->cohort.client);
+    free(f->cohort.canary);
+    free(f);
+}
+
+/* What the sum is divided by. The expected number is the same whoever comes. */
+static double divisor(const dpa_federation *f, const dpa__round_tally *tally) {
+    const dpa_federate_opts *o = &f->opts;
+    if (o->divide_actual) return fmax((double)(tally->clients + f->cohort.canaries), 1.0);
+    return (1.0 - o->drop) * (double)o->cohort + dpa__participation_canaries(f);
+}
+
+static double sum_noise(const dpa_federate_opts *o) {
+    if (o->fault == DPA_FAULT_NO_NOISE || o->sigma == 0.0) return 0.0;
+    if (!o->adaptive) return o->sigma;
+    const double share = o->sigma / (2.0 * o->vote_noise);
+    return o->sigma / sqrt(1.0 - share * share);
+}
+
+/* The wrong way of DPA_FAULT_CLIP_MEAN: only the mean is made S long. */
+static void clip_mean(dpa_federation *f, double count) {
+    const double norm = sqrt(dpa__sum_squares(f->sum, f->model->size)) / count;
+    if (norm > f->clip) dpa__scale(f->sum, f->model->size, (float)(f->clip / norm));
+}
+
+static void move_clip(dpa_federation *f, const dpa__round_tally *tally) {
+    const dpa_federate_opts *o = &f->opts;
+    if (!o->adaptive || tally->clients == 0) return;
+    double votes = (double)(tally->clients - tally->clipped) - 0.5 * (double)tally->clients;
+    if (sum_noise(o) > 0.0) {
+        dpa_rng rng;
+        dpa_rng_init(&rng, o->seed, DPA_PURPOSE_NOISE, VOTES | f->round);
+        votes += o->vote_noise * dpa_rng_normal(&rng);
+    }
+    const double count =
+        o->divide_actual ? (double)tally->clients : (1.0 - o->drop) * (double)o->cohort;
+    const double moved = f->clip * exp(-o->clip_rate * (votes / count + 0.5 - o->quantile));
+    f->clip = fmin(fmax(moved, 1e-30), 1e30);
+}
+
+static dpa_round_info info_of(const dpa_federation *f, const dpa__round_tally *t, double clip) {
+    const double clients = t->clients > 0 ? (double)t->clients : (double)NAN;
+    return (dpa_round_info){
+        .round = f->round,
+        .clients = t->clients,
+        .canaries = f->cohort.canaries,
+        .clip = clip,
+        .loss = t->rows > 0 ? t->loss / (double)t->rows : (double)NAN,
+        .norm_mean = t->norms / clients,
+        .norm_share = (double)t->clipped / clients,
+    };
+}
+
+dpa_status dpa_federation_round(dpa_federation *f, dpa_round_info *info, dpa_error *err) {
+    const dpa_federate_opts *o = &f->opts;
+    const size_t size = f->model->size;
+    const double clip = f->clip;
+    dpa__round_tally tally = {0};
+    dpa__participation_draw(f, f->round, &f->cohort);
+    DPA_TRY(dpa__round_sum(f, &tally, err));
+    DPA_TRY(dpa__audit_add(f, err));
+    const double count = divisor(f, &tally);
+    if (o->fault == DPA_FAULT_CLIP_MEAN) clip_mean(f, count);
+    const double noise = sum_noise(o) * clip;
+    if (noise > 0.0)
+        dpa__noise_add(o->seed, DPA_PURPOSE_NOISE, f->round, 0, (float)noise, f->sum, size);
+    DPA_TRY(dpa__audit_release(f, err));
+    /* dpa__sgd goes down; the clients' changes point to where the model is to go. */
+    const dpa__update update = {.scale = (float)(1.0 / count),
+                                .momentum = (float)o->momentum,
+                                .rate = (float)-o->server_rate};
+    dpa__sgd(&update, f->sum, f->velocity, f->model->weight, size);
+    move_clip(f, &tally);
+    ++f->round;
+    if (info != NULL) *info = info_of(f, &tally, clip);
+    return DPA_OK;
+}
+
+dpa_status dpa_federation_run(dpa_federation *f, const dpa_progress *progress, dpa_error *err) {
+    while (f->round < f->opts.rounds) {
+        DPA_TRY(dpa_federation_round(f, NULL, err));
+        if (progress != NULL && progress->call != NULL &&
+            progress->call(progress->user, "round", (double)f->round, (double)f->opts.rounds) != 0)
+            return dpa__fail(err, DPA_CANCELLED, "stopped after round %llu",
+                             (unsigned long long)f->round);
+    }
+    return DPA_OK;
+}
+
+uint64_t dpa_federation_rounds_done(const dpa_federation *f) {
+    return f->round;
+}
+
+double dpa_federation_noise(const dpa_federation *f) {
+    return f->opts.sigma;
+}
+
+double dpa_federation_q(const dpa_federation *f) {
+    return dpa__participation_rate(&f->opts, f->clients->count);
+}
+
+uint64_t dpa_federation_participations(const dpa_federation *f) {
+    return dpa__participation_most(&f->opts, f->clients->count);
+}
