@@ -5,13 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "dpaudit/rng.h"
-
-enum { MOST_THREADS = 4096 };
 
 void dpa_canaries_opts_init(dpa_canaries_opts *opts) {
     *opts = (dpa_canaries_opts){.seed = 1};
@@ -28,8 +26,8 @@ static dpa_status check_opts(const dpa_canaries_opts *opts, dpa_error *err) {
                          DPA_RNG_INDEX_BITS);
     if (opts->observed + opts->unobserved == 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "canaries: at least one is needed");
-    if (opts->threads > MOST_THREADS)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "threads: at most %d, not %u", MOST_THREADS,
+    if (opts->threads > DPA__MOST_THREADS)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "threads: at most %d, not %u", DPA__MOST_THREADS,
                          opts->threads);
     if (dpa__canary_kernel_find(opts->kernel) == NULL)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
@@ -38,18 +36,13 @@ static dpa_status check_opts(const dpa_canaries_opts *opts, dpa_error *err) {
     return DPA_OK;
 }
 
-static unsigned processors(void) {
-    const long found = sysconf(_SC_NPROCESSORS_ONLN);
-    return found < 1 ? 1 : found > MOST_THREADS ? MOST_THREADS : (unsigned)found;
-}
-
 dpa_status dpa_canaries_new(const dpa_canaries_opts *opts, dpa_canaries **out, dpa_error *err) {
     DPA_TRY(check_opts(opts, err));
     dpa_canaries *canaries = DPA_NEW(dpa_canaries, err);
     if (canaries == NULL) return DPA_NO_MEMORY;
     canaries->opts = *opts;
     canaries->opts.kernel = NULL; /* the caller's text; the kernel itself is kept below */
-    if (opts->threads == 0) canaries->opts.threads = processors();
+    canaries->opts.threads = dpa__threads(opts->threads);
     canaries->kernel = dpa__canary_kernel_find(opts->kernel);
     canaries->count = opts->observed + opts->unobserved;
     canaries->norm = DPA_NEW_ARRAY(double, canaries->count, err);

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "evidence/canary.h"
-#include "evidence/canary_threads.h"
 
 enum { MOST_SHIFT = 1000 }; /* powers of two that neither overflow nor lose bits */
 
@@ -121,7 +121,7 @@ static int do_part(void *user, size_t part) {
 }
 
 static dpa_status all_sums(job *j, double *out, dpa_error *err) {
-    DPA_TRY(dpa__canary_parallel(j->canaries->opts.threads, j->parts, do_part, j, err));
+    DPA_TRY(dpa__parallel(j->canaries->opts.threads, j->parts, do_part, j, err));
     for (size_t i = 0; i < j->canaries->count; ++i) {
         const double norm = sqrt(j->square[i]);
         j->canaries->norm[i] = norm;

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "evidence/canary.h"
-#include "evidence/canary_threads.h"
 
 typedef struct job {
     dpa_canaries *canaries;
@@ -77,10 +77,10 @@ static dpa_status sum(job *j, dpa_error *err) {
     j->scale = DPA_NEW_ARRAY(double, canaries->count, err);
     if (j->scale == NULL) return DPA_NO_MEMORY;
     const unsigned threads = canaries->opts.threads;
-    dpa_status status = dpa__canary_parallel(threads, canaries->count, find_scale, j, err);
+    dpa_status status = dpa__parallel(threads, canaries->count, find_scale, j, err);
     if (status == DPA_OK)
-        status = dpa__canary_parallel(threads, (canaries->opts.dim + DPA__CHUNK - 1) / DPA__CHUNK,
-                                      do_chunk, j, err);
+        status = dpa__parallel(threads, (canaries->opts.dim + DPA__CHUNK - 1) / DPA__CHUNK,
+                               do_chunk, j, err);
     free(j->scale);
     return status;
 }

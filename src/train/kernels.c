@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Loops over floats, compiled for several instruction sets (train/simd.h). */
+/* Loops over floats, compiled for several instruction sets (base/simd.h). */
 #include "train/kernels.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "train/simd.h"
+#include "base/simd.h"
 
 DPA_CLONES void dpa__relu(float *y, size_t count) {
     for (size_t i = 0; i < count; ++i) y[i] = y[i] > 0.0F ? y[i] : 0.0F;

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "train/simd.h"
+#include "base/simd.h"
 
 enum { LANES = DPA_LANES, WORDS = 4 };
 

@@ -4,8 +4,8 @@
  * (-ffp-contract=off), and sums run over a fixed number of lanes, so that every clone gives the
  * same bytes. Sanitizers instrument the loader's choice before they are ready: one version there.
  */
-#ifndef DPA_TRAIN_SIMD_H
-#define DPA_TRAIN_SIMD_H
+#ifndef DPA_BASE_SIMD_H
+#define DPA_BASE_SIMD_H
 
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) &&                             \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

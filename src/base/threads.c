@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A counter that threads take tasks from. Results do not depend on who takes which: tasks share
  * nothing that they write. */
-#include "evidence/canary_threads.h"
+#include "base/threads.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 
+unsigned dpa__threads(unsigned asked) {
+    if (asked > 0) return asked;
+    const long found = sysconf(_SC_NPROCESSORS_ONLN);
+    return found < 1 ? 1 : found > DPA__MOST_THREADS ? DPA__MOST_THREADS : (unsigned)found;
+}
+
 typedef struct crew {
-    dpa__canary_task *call;
+    dpa__task *call;
     void *user;
     size_t tasks;
     atomic_size_t next;
@@ -31,8 +38,8 @@ static void *helper(void *argument) {
     return NULL;
 }
 
-dpa_status dpa__canary_parallel(unsigned threads, size_t tasks, dpa__canary_task *call, void *user,
-                                dpa_error *err) {
+dpa_status dpa__parallel(unsigned threads, size_t tasks, dpa__task *call, void *user,
+                         dpa_error *err) {
     crew c = {.call = call, .user = user, .tasks = tasks};
     const size_t helpers = (threads < tasks ? threads : tasks > 0 ? tasks : 1) - 1;
     pthread_t *thread = DPA_NEW_ARRAY(pthread_t, helpers, err);
