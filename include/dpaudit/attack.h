@@ -17,17 +17,19 @@ typedef enum dpa_signal_kind {
     DPA_SIGNAL_LOSS   /* −log p: lower fits better */
 } dpa_signal_kind;
 
-/* Row-major, one row per model. */
+/* Row-major, one row per model. With augmentations (several views of each point, all asked of each
+ * model) a point has as many neighbouring signals; every attack gives their mean score. */
 typedef struct dpa_signals {
     dpa_signal_kind kind;
     size_t models, points;
-    double *signal; /* [models × points], finite */
-    uint8_t
-        *member; /* [models × points], 0 or 1; NULL for a population that no model was trained on */
+    double *signal;       /* [models × points × augmentations], finite */
+    uint8_t *member;      /* [models × points], 0 or 1; NULL: a population that no model knows */
+    size_t augmentations; /* 0 means 1 */
 } dpa_signals;
 
-/* NPY files of one shape, [models × points]; `members_path` NULL: nobody is a member. A NaN or an
- * infinity is an error that names model and point. */
+/* NPY files: signals [models × points] or [models × points × augmentations], membership
+ * [models × points]; `members_path` NULL: nobody is a member. A NaN or an infinity is an error that
+ * names model and point. */
 DPA_API dpa_status dpa_signals_read(const char *path, const char *members_path,
                                     dpa_signal_kind kind, dpa_signals *out,
                                     dpa_error *err) DPA_MUST_USE;
@@ -56,6 +58,7 @@ typedef struct dpa_attack_opts {
     double a;     /* RMIA offline: how p over all models follows from p over out models; 0.3 */
     double gamma; /* RMIA: how much larger a ratio must be to count; 1 */
     const dpa_signals *population; /* RMIA */
+    unsigned threads;              /* 0: as many as the machine has; scores do not depend on it */
 } dpa_attack_opts;
 
 DPA_API void dpa_attack_opts_init(dpa_attack_opts *opts);

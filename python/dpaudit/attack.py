@@ -2,17 +2,17 @@
 """From what shadow models say about points to membership scores of a target model.
 
 `signals` is a matrix [models × points] of logit-scaled confidences (kind="logit") or losses (kind="loss") of the true
-labels, `members` says in the same shape who was trained on what. Every attack gives one score per point of the model
+labels, or [models × points × augmentations] where each model was asked about several views of a point; `members`
+[models × points] says who was trained on what. Every attack gives one score per point of the model
 in row `target`: higher means more likely a member. They are input for `one_run` when membership was drawn by coin.
 """
 
 from __future__ import annotations
 
 import ctypes
-import math
 from typing import Any, Iterable, Optional
 
-from ._arrays import Numbers, empty, flags, numbers, numpy, writable
+from ._arrays import Numbers, empty, flags, numbers, writable
 from ._library import Stop, call_interruptibly, choose, declare, lib, mirror, real, whole
 
 __all__ = ["calibrated", "lira", "loss", "rmia"]
@@ -30,6 +30,7 @@ class _Signals(ctypes.Structure):
         ("points", ctypes.c_size_t),
         ("signal", ctypes.c_void_p),
         ("member", ctypes.c_void_p),
+        ("augmentations", ctypes.c_size_t),
     ]
 
 
@@ -44,6 +45,7 @@ class _Opts(ctypes.Structure):
         ("a", ctypes.c_double),
         ("gamma", ctypes.c_double),
         ("population", ctypes.POINTER(_Signals)),
+        ("threads", ctypes.c_uint),
     ]
 
 
@@ -55,13 +57,10 @@ declare("dpa_attack_run", ctypes.c_int, ctypes.POINTER(_Signals), ctypes.POINTER
 def _matrix(name: str, values: Any, kind: str) -> tuple[_Signals, Numbers]:
     given = numbers(name, values, flat=True)
     shape = given.view.shape or ()
-    if len(shape) != 2 or 0 in shape:
-        raise ValueError(f"{name}: needs a matrix of models by points, has the shape {tuple(shape)}")
-    np = numpy()
-    finite = all(map(math.isfinite, given.view.cast("B").cast("d"))) if np is None else np.isfinite(given.view).all()
-    if not finite:
-        raise ValueError(f"{name}: has numbers that are not finite")
-    return _Signals(choose("kind", kind, _SIGNAL_KINDS), *shape, given.address, None), given
+    if len(shape) not in (2, 3) or 0 in shape:
+        raise ValueError(f"{name}: needs models by points (by augmentations), has the shape {tuple(shape)}")
+    models, points, *views = shape
+    return _Signals(choose("kind", kind, _SIGNAL_KINDS), models, points, given.address, None, *views), given
 
 
 def _run(
@@ -76,7 +75,7 @@ def _run(
 ) -> Any:
     matrix, given = _matrix("signals", signals, kind)
     belongs = flags("members", members, flat=True)
-    if (belongs.view.shape or ()) != (given.view.shape or ()):
+    if (belongs.view.shape or ()) != (given.view.shape or ())[:2]:
         raise ValueError(f"members: has the shape {belongs.view.shape}, the signals {given.view.shape}")
     matrix.member = belongs.address
     opts, others = _Opts(), None

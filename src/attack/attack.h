@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the attacks share. */
+/* What the attacks share: an attack is first fitted to shadow models, then asked about targets. */
 #ifndef DPA_ATTACK_ATTACK_H
 #define DPA_ATTACK_ATTACK_H
 
 #include "dpaudit/attack.h"
 
-/* Per point: how many of the used models have it, and mean and variance (divided by n) of their
- * signals, each [points]. */
+/* Models by number, ascending. */
+typedef struct dpa__rows {
+    size_t *row;
+    size_t count;
+} dpa__rows;
+
+/* All models but the target and the excluded ones. */
+dpa_status dpa__rows_used(const dpa_signals *signals, const dpa_attack_opts *opts, dpa__rows *out,
+                          dpa_error *err);
+
+/* Columns of the matrix: points × augmentations. */
+size_t dpa__columns(const dpa_signals *signals);
+size_t dpa__augmentations(const dpa_signals *signals); /* at least 1 */
+/* −1 for losses: higher fits better afterwards. */
+double dpa__signal_sign(const dpa_signals *signals);
+
+/* Per column: how many of the models have the point, and mean and variance (divided by n) of their
+ * values. */
 typedef struct dpa__side {
     double *count, *mean, *variance;
 } dpa__side;
@@ -16,24 +32,42 @@ typedef struct dpa__shadow {
     double *block; /* all of them */
 } dpa__shadow;
 
-/* What a signal is turned into before the mean is taken. */
-typedef double (*dpa__transform)(double signal);
+typedef enum dpa__value {
+    DPA__VALUE_SIGNAL,     /* turned so that higher fits better */
+    DPA__VALUE_PROBABILITY /* of the true label; no variances */
+} dpa__value;
 
-/* One pass over the matrix, leaving out the target and the excluded models. `transform` NULL: the
- * signal itself, turned so that higher fits better. */
-dpa_status dpa__shadow_new(const dpa_signals *signals, const dpa_attack_opts *opts,
-                           dpa__transform transform, dpa__shadow *out, dpa_error *err);
+/* One pass over the matrix. A signal that is not finite is DPA_BAD_INPUT with model and point. */
+dpa_status dpa__shadow_new(const dpa_signals *signals, const dpa__rows *rows, dpa__value value,
+                           unsigned threads, dpa__shadow *out, dpa_error *err);
 void dpa__shadow_free(dpa__shadow *shadow);
-int dpa__is_used(const dpa_attack_opts *opts, size_t model);
-/* −1 for losses: higher fits better afterwards. */
-double dpa__signal_sign(const dpa_signals *signals);
-/* A point that no model of the wanted side covers: DPA_BAD_INPUT with its number. */
-dpa_status dpa__need_side(const dpa__side *side, size_t points, double least, const char *which,
-                          dpa_error *err);
+/* A point that fewer than `least` models of the wanted side cover: DPA_BAD_INPUT with its number.
+ */
+dpa_status dpa__need_side(const dpa_signals *signals, const dpa__side *side, double least,
+                          const char *which, dpa_error *err);
+/* DPA_BAD_INPUT with the point unless all signals of the model are finite. */
+dpa_status dpa__need_finite(const dpa_signals *signals, size_t model, dpa_error *err);
 
-dpa_status dpa__lira(const dpa_signals *signals, const dpa_attack_opts *opts, double *scores,
-                     dpa_error *err);
-dpa_status dpa__rmia(const dpa_signals *signals, const dpa_attack_opts *opts, double *scores,
-                     dpa_error *err);
+/* An attack that knows its shadow models. Signals, options and population are borrowed. */
+typedef struct dpa__fit {
+    dpa_attack attack;
+    const dpa_signals *signals;
+    const dpa_attack_opts *opts;
+    dpa__shadow shadow;
+    double *usual;            /* RMIA: p(x) of each column */
+    double *usual_population; /* RMIA: the same for the population */
+} dpa__fit;
+
+dpa_status dpa__fit_new(dpa_attack attack, const dpa_signals *signals, const dpa_attack_opts *opts,
+                        const dpa__rows *rows, dpa__fit *out, dpa_error *err);
+/* One score per point for one model. */
+dpa_status dpa__fit_score(const dpa__fit *fit, size_t target, double *scores, dpa_error *err);
+void dpa__fit_free(dpa__fit *fit);
+
+/* Each attack's part of the two. */
+dpa_status dpa__lira_fit(dpa__fit *fit, const dpa__rows *rows, dpa_error *err);
+void dpa__lira_score(const dpa__fit *fit, size_t target, double *scores);
+dpa_status dpa__rmia_fit(dpa__fit *fit, const dpa__rows *rows, dpa_error *err);
+dpa_status dpa__rmia_score(const dpa__fit *fit, size_t target, double *scores, dpa_error *err);
 
 #endif

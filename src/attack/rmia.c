@@ -2,67 +2,47 @@
 /* RMIA (Zarifzadeh et al. 2024). The ratio of a point is p_target(x) / p(x), p the true label's
  * probability and p(x) its mean over reference models: offline (1+a)/2 · mean over models without x
  * + (1−a)/2, online the mean of both sides' means. The score of a point is the share of population
- * points whose ratio is smaller than its own by more than the factor γ. */
+ * points whose ratio is smaller than its own by more than the factor γ. With augmentations, a
+ * point's ratio is the mean of theirs. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "attack/attack.h"
+#include "attack/moments.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "evidence/scores_sort.h"
 
-static double p_of_logit(double logit) {
-    return 1.0 / (1.0 + exp(-logit));
-}
-
-static double p_of_loss(double loss) {
-    return exp(-loss);
-}
-
-static dpa__transform probability(const dpa_signals *signals) {
-    return signals->kind == DPA_SIGNAL_LOSS ? p_of_loss : p_of_logit;
-}
-
-/* Nobody is a member of the population, so there both readings of p(x) are the mean over all
- * models. */
-static dpa_status ratios(const dpa_signals *signals, const dpa_attack_opts *opts, double *ratio,
-                         dpa_error *err) {
-    const size_t n = signals->points;
-    const dpa__transform p_of = probability(signals);
-    const double *target = signals->signal + opts->target * n;
-    const int online = !opts->offline && signals->member != NULL;
+static double *usual_new(const dpa_signals *signals, const dpa_attack_opts *opts,
+                         const dpa__shadow *shadow, dpa_error *err) {
+    const size_t columns = dpa__columns(signals);
     const int is_population = signals->member == NULL;
-    dpa__shadow shadow;
-    DPA_TRY(dpa__shadow_new(signals, opts, p_of, &shadow, err));
-    dpa_status status = dpa__need_side(&shadow.out, n, 1, "were trained without", err);
-    if (status == DPA_OK && online)
-        status = dpa__need_side(&shadow.in, n, 1, "were trained on", err);
-    for (size_t p = 0; p < n && status == DPA_OK; ++p) {
-        const double out = shadow.out.mean[p];
+    double *usual = DPA_NEW_ARRAY(double, columns, err);
+    for (size_t c = 0; c < columns && usual != NULL; ++c) {
+        const double out = shadow->out.mean[c];
         double mean = 0.5 * (1.0 + opts->a) * out + 0.5 * (1.0 - opts->a);
-        if (online) mean = 0.5 * (shadow.in.mean[p] + out);
-        if (is_population && !opts->offline) mean = out;
-        ratio[p] = p_of(target[p]) / fmax(mean, 1e-300);
+        /* nobody is a member of the population: there the online p(x) is the mean over all models
+         */
+        if (!opts->offline) mean = is_population ? out : 0.5 * (shadow->in.mean[c] + out);
+        usual[c] = fmax(mean, 1e-300);
+    }
+    return usual;
+}
+
+/* p(x) of each column. */
+static dpa_status find_usual(const dpa_signals *signals, const dpa_attack_opts *opts,
+                             const dpa__rows *rows, double **out, dpa_error *err) {
+    dpa__shadow shadow;
+    DPA_TRY(dpa__shadow_new(signals, rows, DPA__VALUE_PROBABILITY, opts->threads, &shadow, err));
+    dpa_status status = dpa__need_side(signals, &shadow.out, 1, "were trained without", err);
+    if (status == DPA_OK && !opts->offline && signals->member != NULL)
+        status = dpa__need_side(signals, &shadow.in, 1, "were trained on", err);
+    if (status == DPA_OK) {
+        *out = usual_new(signals, opts, &shadow, err);
+        status = *out != NULL ? DPA_OK : DPA_NO_MEMORY;
     }
     dpa__shadow_free(&shadow);
     return status;
-}
-
-static int by_value(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* How many of the sorted values are strictly below x. */
-static size_t below(const double *sorted, size_t count, double x) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (sorted[middle] < x)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 static dpa_status check(const dpa_signals *signals, const dpa_attack_opts *opts, dpa_error *err) {
@@ -79,19 +59,49 @@ static dpa_status check(const dpa_signals *signals, const dpa_attack_opts *opts,
     return DPA_OK;
 }
 
-dpa_status dpa__rmia(const dpa_signals *signals, const dpa_attack_opts *opts, double *scores,
-                     dpa_error *err) {
-    DPA_TRY(check(signals, opts, err));
-    const size_t count = opts->population->points;
-    double *other = DPA_NEW_ARRAY(double, count, err);
-    if (other == NULL) return DPA_NO_MEMORY;
-    dpa_status status = ratios(opts->population, opts, other, err);
-    if (status == DPA_OK) status = ratios(signals, opts, scores, err);
-    if (status == DPA_OK) {
-        qsort(other, count, sizeof *other, by_value);
-        for (size_t p = 0; p < signals->points; ++p)
-            scores[p] = (double)below(other, count, scores[p] / opts->gamma) / (double)count;
+dpa_status dpa__rmia_fit(dpa__fit *fit, const dpa__rows *rows, dpa_error *err) {
+    DPA_TRY(check(fit->signals, fit->opts, err));
+    DPA_TRY(find_usual(fit->opts->population, fit->opts, rows, &fit->usual_population, err));
+    return find_usual(fit->signals, fit->opts, rows, &fit->usual, err);
+}
+
+/* Of each point; `p` is room for a row. */
+static void ratios(const dpa_signals *signals, size_t target, const double *usual, double *p,
+                   double *ratio) {
+    const size_t columns = dpa__columns(signals), repeat = dpa__augmentations(signals);
+    dpa__probabilities(signals->signal + target * columns, columns,
+                       signals->kind == DPA_SIGNAL_LOSS, p);
+    for (size_t i = 0; i < signals->points; ++i) {
+        double sum = 0.0;
+        for (size_t c = i * repeat; c < (i + 1) * repeat; ++c) sum += p[c] / usual[c];
+        ratio[i] = sum / (double)repeat;
     }
-    free(other);
+}
+
+/* How many of the sorted values are strictly below x. No branch depends on the values. */
+static size_t below(const double *sorted, size_t count, double x) {
+    const double *at = sorted;
+    while (count > 0) {
+        const size_t half = count - count / 2;
+        at += at[half - 1] < x ? half : 0;
+        count -= half;
+    }
+    return (size_t)(at - sorted);
+}
+
+dpa_status dpa__rmia_score(const dpa__fit *fit, size_t target, double *scores, dpa_error *err) {
+    const dpa_signals *population = fit->opts->population;
+    const size_t count = population->points;
+    const size_t here = dpa__columns(fit->signals), there = dpa__columns(population);
+    DPA_TRY(dpa__need_finite(population, target, err));
+    double *room = dpa__malloc(count + (here > there ? here : there), sizeof *room, err);
+    if (room == NULL) return DPA_NO_MEMORY;
+    double *other = room + (here > there ? here : there);
+    ratios(population, target, fit->usual_population, room, other);
+    ratios(fit->signals, target, fit->usual, room, scores);
+    const dpa_status status = dpa__sort_numbers(other, count, err);
+    for (size_t p = 0; p < fit->signals->points && status == DPA_OK; ++p)
+        scores[p] = (double)below(other, count, scores[p] / fit->opts->gamma) / (double)count;
+    free(room);
     return status;
 }

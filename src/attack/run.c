@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The way into the attacks, and the two that fit on a line. */
+#include <stdlib.h>
+
 #include "attack/attack.h"
 #include "base/error.h"
 
@@ -7,25 +9,69 @@ void dpa_attack_opts_init(dpa_attack_opts *opts) {
     *opts = (dpa_attack_opts){.a = 0.3, .gamma = 1.0};
 }
 
-static void loss(const dpa_signals *signals, const dpa_attack_opts *opts, double *scores) {
-    const double *target = signals->signal + opts->target * signals->points;
-    const double sign = dpa__signal_sign(signals);
-    for (size_t p = 0; p < signals->points; ++p) scores[p] = sign * target[p];
+/* Loss threshold: the signal. Calibrated: what it is above its mean over models without the point.
+ * Means over augmentations. */
+static void score_plainly(const dpa__fit *fit, size_t target, double *scores) {
+    const dpa_signals *s = fit->signals;
+    const size_t repeat = dpa__augmentations(s);
+    const double *x = s->signal + target * dpa__columns(s);
+    const double *usual = fit->shadow.out.mean, sign = dpa__signal_sign(s);
+    for (size_t p = 0; p < s->points; ++p) {
+        double sum = 0.0;
+        for (size_t c = p * repeat; c < (p + 1) * repeat; ++c)
+            sum += sign * x[c] - (usual != NULL ? usual[c] : 0.0);
+        scores[p] = sum / (double)repeat;
+    }
 }
 
-static dpa_status calibrated(const dpa_signals *signals, const dpa_attack_opts *opts,
-                             double *scores, dpa_error *err) {
-    dpa__shadow shadow;
-    DPA_TRY(dpa__shadow_new(signals, opts, NULL, &shadow, err));
-    const dpa_status status =
-        dpa__need_side(&shadow.out, signals->points, 1, "were trained without", err);
-    loss(signals, opts, scores);
-    for (size_t p = 0; p < signals->points; ++p) scores[p] -= shadow.out.mean[p];
-    dpa__shadow_free(&shadow);
+static dpa_status fit_calibrated(dpa__fit *fit, const dpa__rows *rows, dpa_error *err) {
+    DPA_TRY(dpa__shadow_new(fit->signals, rows, DPA__VALUE_SIGNAL, fit->opts->threads, &fit->shadow,
+                            err));
+    return dpa__need_side(fit->signals, &fit->shadow.out, 1, "were trained without", err);
+}
+
+static dpa_status fit_to(dpa__fit *fit, const dpa__rows *rows, dpa_error *err) {
+    switch (fit->attack) {
+    case DPA_ATTACK_LOSS:
+        return DPA_OK;
+    case DPA_ATTACK_CALIBRATED:
+        return fit_calibrated(fit, rows, err);
+    case DPA_ATTACK_LIRA:
+        return dpa__lira_fit(fit, rows, err);
+    case DPA_ATTACK_RMIA:
+        return dpa__rmia_fit(fit, rows, err);
+    }
+    return dpa__fail(err, DPA_BAD_ARGUMENT, "there is no attack %d", (int)fit->attack);
+}
+
+dpa_status dpa__fit_new(dpa_attack attack, const dpa_signals *signals, const dpa_attack_opts *opts,
+                        const dpa__rows *rows, dpa__fit *out, dpa_error *err) {
+    *out = (dpa__fit){.attack = attack, .signals = signals, .opts = opts};
+    const dpa_status status = fit_to(out, rows, err);
+    if (status != DPA_OK) dpa__fit_free(out);
     return status;
 }
 
+dpa_status dpa__fit_score(const dpa__fit *fit, size_t target, double *scores, dpa_error *err) {
+    DPA_TRY(dpa__need_finite(fit->signals, target, err));
+    if (fit->attack == DPA_ATTACK_RMIA) return dpa__rmia_score(fit, target, scores, err);
+    if (fit->attack == DPA_ATTACK_LIRA)
+        dpa__lira_score(fit, target, scores);
+    else
+        score_plainly(fit, target, scores);
+    return DPA_OK;
+}
+
+void dpa__fit_free(dpa__fit *fit) {
+    dpa__shadow_free(&fit->shadow);
+    free(fit->usual);
+    free(fit->usual_population);
+    fit->usual = fit->usual_population = NULL;
+}
+
 static dpa_status check(const dpa_signals *signals, const dpa_attack_opts *opts, dpa_error *err) {
+    if (signals->models == 0 || signals->points == 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "signals: there are none");
     if (opts->target >= signals->models)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "target: there is no model %zu, the last is %zu",
                          opts->target, signals->models - 1);
@@ -39,17 +85,15 @@ static dpa_status check(const dpa_signals *signals, const dpa_attack_opts *opts,
 
 dpa_status dpa_attack_run(dpa_attack attack, const dpa_signals *signals,
                           const dpa_attack_opts *opts, double *scores, dpa_error *err) {
+    dpa__rows rows;
+    dpa__fit fit;
     DPA_TRY(check(signals, opts, err));
-    switch (attack) {
-    case DPA_ATTACK_LOSS:
-        loss(signals, opts, scores);
-        return DPA_OK;
-    case DPA_ATTACK_CALIBRATED:
-        return calibrated(signals, opts, scores, err);
-    case DPA_ATTACK_LIRA:
-        return dpa__lira(signals, opts, scores, err);
-    case DPA_ATTACK_RMIA:
-        return dpa__rmia(signals, opts, scores, err);
+    DPA_TRY(dpa__rows_used(signals, opts, &rows, err));
+    dpa_status status = dpa__fit_new(attack, signals, opts, &rows, &fit, err);
+    if (status == DPA_OK) {
+        status = dpa__fit_score(&fit, opts->target, scores, err);
+        dpa__fit_free(&fit);
     }
-    return dpa__fail(err, DPA_BAD_ARGUMENT, "there is no attack %d", (int)attack);
+    free(rows.row);
+    return status;
 }

@@ -1,76 +1,139 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Means and variances of the shadow models, in one pass over the matrix: rows are read in order,
- * the sums of all points stay in cache. Values are taken relative to the target's, so that a small
- * variance beside a large mean loses no digits. */
+/* Means and variances of the shadow models: strips of columns, each a task for a thread. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "attack/attack.h"
+#include "attack/moments.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/threads.h"
 
-int dpa__is_used(const dpa_attack_opts *opts, size_t model) {
-    if (model == opts->target) return 0;
-    for (size_t i = 0; i < opts->exclude_count; ++i)
-        if (opts->exclude[i] == model) return 0;
-    return 1;
+/* Below this many signals a thread costs more than it saves. */
+enum { WORTH_A_THREAD = 1 << 18 };
+
+size_t dpa__augmentations(const dpa_signals *signals) {
+    return signals->augmentations > 1 ? signals->augmentations : 1;
+}
+
+size_t dpa__columns(const dpa_signals *signals) {
+    return signals->points * dpa__augmentations(signals);
 }
 
 double dpa__signal_sign(const dpa_signals *signals) {
     return signals->kind == DPA_SIGNAL_LOSS ? -1.0 : 1.0;
 }
 
-static void add_row(dpa__shadow *s, const double *value, const uint8_t *member,
-                    const double *origin, size_t points) {
-    for (size_t p = 0; p < points; ++p) {
-        const double d = value[p] - origin[p];
-        const double in = member != NULL ? (double)member[p] : 0.0;
-        const double out = 1.0 - in;
-        s->in.count[p] += in;
-        s->in.mean[p] += in * d;
-        s->in.variance[p] += in * d * d;
-        s->out.count[p] += out;
-        s->out.mean[p] += out * d;
-        s->out.variance[p] += out * d * d;
+static int is_used(const dpa_attack_opts *opts, size_t model) {
+    if (model == opts->target) return 0;
+    for (size_t i = 0; i < opts->exclude_count; ++i)
+        if (opts->exclude[i] == model) return 0;
+    return 1;
+}
+
+dpa_status dpa__rows_used(const dpa_signals *signals, const dpa_attack_opts *opts, dpa__rows *out,
+                          dpa_error *err) {
+    *out = (dpa__rows){DPA_NEW_ARRAY(size_t, signals->models, err), 0};
+    if (out->row == NULL) return DPA_NO_MEMORY;
+    for (size_t m = 0; m < signals->models; ++m)
+        if (is_used(opts, m)) out->row[out->count++] = m;
+    return DPA_OK;
+}
+
+dpa_status dpa__need_finite(const dpa_signals *signals, size_t model, dpa_error *err) {
+    const size_t columns = dpa__columns(signals);
+    const double *x = signals->signal + model * columns;
+    for (size_t c = 0; c < columns; ++c)
+        if (!isfinite(x[c]))
+            return dpa__fail(err, DPA_BAD_INPUT,
+                             "model %zu, point %zu: %g; a signal must be a finite number", model,
+                             c / dpa__augmentations(signals), x[c]);
+    return DPA_OK;
+}
+
+typedef struct job {
+    const dpa_signals *signals;
+    const dpa__rows *rows;
+    dpa__value value;
+    dpa__shadow *out;
+} job;
+
+/* Mean and variance from sums of values relative to an origin. */
+static void finish(const job *j, const dpa__moments *m, size_t first, size_t width) {
+    const double sign = j->value == DPA__VALUE_SIGNAL ? dpa__signal_sign(j->signals) : 1.0;
+    dpa__side in = j->out->in, out = j->out->out;
+    for (size_t c = 0; c < width; ++c) {
+        const size_t at = first + c;
+        const double with = m->count_in[c], without = (double)j->rows->count - with;
+        const double mean_in = m->sum_in[c] / fmax(with, 1.0);
+        const double mean_out = m->sum_out[c] / fmax(without, 1.0);
+        in.count[at] = with;
+        out.count[at] = without;
+        in.mean[at] = sign * (m->origin_in[c] + mean_in);
+        out.mean[at] = sign * (m->origin_out[c] + mean_out);
+        in.variance[at] = m->square_in[c] / fmax(with, 1.0) - mean_in * mean_in;
+        out.variance[at] = m->square_out[c] / fmax(without, 1.0) - mean_out * mean_out;
     }
 }
 
-static void finish(dpa__side *side, const double *origin, size_t points) {
-    for (size_t p = 0; p < points; ++p) {
-        const double n = side->count[p] > 0 ? side->count[p] : 1.0;
-        const double mean = side->mean[p] / n;
-        const double variance = side->variance[p] / n - mean * mean;
-        side->variance[p] = variance > 0 ? variance : 0.0;
-        side->mean[p] = mean + origin[p];
+static int do_strip(void *user, size_t task) {
+    const job *j = user;
+    const dpa_signals *s = j->signals;
+    const size_t columns = dpa__columns(s), repeat = dpa__augmentations(s);
+    const size_t first = task * DPA__STRIP;
+    const size_t width = columns - first < DPA__STRIP ? columns - first : DPA__STRIP;
+    const dpa__strip strip = {.signal = s->signal + first,
+                              .member = s->member != NULL ? s->member + first / repeat : NULL,
+                              .stride = columns,
+                              .repeat = repeat,
+                              .phase = first % repeat,
+                              .row = j->rows->row,
+                              .rows = j->rows->count,
+                              .width = width};
+    dpa__moments moments;
+    if (j->value == DPA__VALUE_SIGNAL)
+        dpa__strip_signals(&strip, &moments);
+    else
+        dpa__strip_probabilities(&strip, s->kind == DPA_SIGNAL_LOSS, &moments);
+    finish(j, &moments, first, width);
+    return 0;
+}
+
+/* A signal that is not finite has spoilt the sums of its column. */
+static dpa_status check(const job *j, dpa_error *err) {
+    const size_t columns = dpa__columns(j->signals);
+    for (size_t c = 0; c < columns; ++c) {
+        const dpa__side in = j->out->in, out = j->out->out;
+        if (isfinite(in.mean[c] + in.variance[c] + out.mean[c] + out.variance[c])) continue;
+        for (size_t i = 0; i < j->rows->count; ++i)
+            DPA_TRY(dpa__need_finite(j->signals, j->rows->row[i], err));
+        return dpa__fail(err, DPA_NUMERIC, "point %zu: its signals are too large to be squared",
+                         c / dpa__augmentations(j->signals));
     }
+    return DPA_OK;
 }
 
-static void turn_row(const dpa_signals *signals, size_t model, dpa__transform transform,
-                     double *out) {
-    const double *row = signals->signal + model * signals->points;
-    const double sign = dpa__signal_sign(signals);
-    for (size_t p = 0; p < signals->points; ++p)
-        out[p] = transform != NULL ? transform(row[p]) : sign * row[p];
+static unsigned worth(const job *j, unsigned threads) {
+    const size_t most = 1 + dpa__columns(j->signals) * j->rows->count / WORTH_A_THREAD;
+    const unsigned wanted = dpa__threads(threads);
+    return wanted < most ? wanted : (unsigned)most;
 }
 
-dpa_status dpa__shadow_new(const dpa_signals *signals, const dpa_attack_opts *opts,
-                           dpa__transform transform, dpa__shadow *out, dpa_error *err) {
-    const size_t n = signals->points;
+dpa_status dpa__shadow_new(const dpa_signals *signals, const dpa__rows *rows, dpa__value value,
+                           unsigned threads, dpa__shadow *out, dpa_error *err) {
+    const size_t n = dpa__columns(signals);
+    const job j = {signals, rows, value, out};
     *out = (dpa__shadow){0};
-    double *block = dpa__calloc(8, n * sizeof(double), err);
+    double *block = dpa__malloc(n, 6 * sizeof(double), err);
     if (block == NULL) return DPA_NO_MEMORY;
     out->block = block;
     out->in = (dpa__side){block, block + n, block + 2 * n};
     out->out = (dpa__side){block + 3 * n, block + 4 * n, block + 5 * n};
-    double *origin = block + 6 * n, *row = block + 7 * n;
-    turn_row(signals, opts->target, transform, origin);
-    for (size_t m = 0; m < signals->models; ++m) {
-        if (!dpa__is_used(opts, m)) continue;
-        turn_row(signals, m, transform, row);
-        add_row(out, row, signals->member != NULL ? signals->member + m * n : NULL, origin, n);
-    }
-    finish(&out->in, origin, n);
-    finish(&out->out, origin, n);
-    return DPA_OK;
+    dpa_status status = dpa__parallel(worth(&j, threads), (n + DPA__STRIP - 1) / DPA__STRIP,
+                                      do_strip, (void *)(uintptr_t)&j, err);
+    if (status == DPA_OK) status = check(&j, err);
+    if (status != DPA_OK) dpa__shadow_free(out);
+    return status;
 }
 
 void dpa__shadow_free(dpa__shadow *shadow) {
@@ -78,12 +141,13 @@ void dpa__shadow_free(dpa__shadow *shadow) {
     *shadow = (dpa__shadow){0};
 }
 
-dpa_status dpa__need_side(const dpa__side *side, size_t points, double least, const char *which,
-                          dpa_error *err) {
-    for (size_t p = 0; p < points; ++p)
-        if (side->count[p] < least)
+dpa_status dpa__need_side(const dpa_signals *signals, const dpa__side *side, double least,
+                          const char *which, dpa_error *err) {
+    const size_t repeat = dpa__augmentations(signals);
+    for (size_t p = 0; p < signals->points; ++p)
+        if (side->count[p * repeat] < least)
             return dpa__fail(err, DPA_BAD_INPUT,
                              "point %zu: %.0f models %s it, at least %.0f are needed", p,
-                             side->count[p], which, least);
+                             side->count[p * repeat], which, least);
     return DPA_OK;
 }

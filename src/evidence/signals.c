@@ -10,19 +10,22 @@
 #include "dpaudit/data.h"
 
 static dpa_status check_finite(const char *path, const dpa_signals *signals, dpa_error *err) {
-    const size_t count = signals->models * signals->points;
-    for (size_t i = 0; i < count; ++i)
+    const size_t count = signals->models * signals->points * signals->augmentations;
+    for (size_t i = 0; i < count; ++i) {
+        const size_t point = i / signals->augmentations;
         if (!isfinite(signals->signal[i]))
             return dpa__fail_file(err, DPA_BAD_INPUT, path,
                                   "model %zu, point %zu: %g; a signal must be a finite number",
-                                  i / signals->points, i % signals->points, signals->signal[i]);
+                                  point / signals->points, point % signals->points,
+                                  signals->signal[i]);
+    }
     return DPA_OK;
 }
 
 static dpa_status take_bits(const char *path, dpa_array *array, dpa_signals *out, dpa_error *err) {
     if (array->ndim != 2 || array->shape[0] != out->models || array->shape[1] != out->points)
         return dpa__fail_file(err, DPA_BAD_INPUT, path,
-                              "membership must have the shape of the signals, %zu models × %zu "
+                              "membership must be a matrix like the signals, %zu models × %zu "
                               "points",
                               out->models, out->points);
     DPA_TRY(dpa_array_to_double(array, err));
@@ -53,9 +56,10 @@ dpa_status dpa_signals_read(const char *path, const char *members_path, dpa_sign
     *out = (dpa_signals){.kind = kind};
     DPA_TRY(dpa_array_read(path, NULL, &array, err));
     dpa_status status = DPA_OK;
-    if (array.ndim != 2 || array.count == 0)
+    if ((array.ndim != 2 && array.ndim != 3) || array.count == 0)
         status = dpa__fail_file(err, DPA_BAD_INPUT, path,
-                                "signals must be a matrix, models × points, and not empty");
+                                "signals must be models × points, or models × points × "
+                                "augmentations, and not empty");
     if (status == DPA_OK) status = dpa_array_to_double(&array, err);
     if (status != DPA_OK) {
         dpa_array_free(&array);
@@ -63,6 +67,7 @@ dpa_status dpa_signals_read(const char *path, const char *members_path, dpa_sign
     }
     out->models = array.shape[0];
     out->points = array.shape[1];
+    out->augmentations = array.ndim == 3 ? array.shape[2] : 1;
     out->signal = array.data; /* the array's block is the signals' from here on */
     status = check_finite(path, out, err);
     if (status == DPA_OK && members_path != NULL) status = read_members(members_path, out, err);

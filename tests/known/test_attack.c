@@ -11,7 +11,7 @@ enum { POINTS = 5000, MODELS = 256 };
 /* The file has points in rows. */
 static dpa_signals transposed(const char *member_name) {
     dpa_array array;
-    dpa_signals out = {DPA_SIGNAL_LOGIT, MODELS, POINTS, NULL, NULL};
+    dpa_signals out = {DPA_SIGNAL_LOGIT, MODELS, POINTS, NULL, NULL, 1};
     assert_ok(
         dpa_array_read(check_shared("reference/attacks/inputs.npz"), member_name, &array, NULL));
     assert_int_equal(array.shape[0], POINTS);

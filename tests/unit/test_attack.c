@@ -2,14 +2,16 @@
 /* Attacks by hand on a tiny matrix: direction, closed forms, missing sides, bad words. */
 #include "check.h"
 
+#include "attack/moments.h"
 #include "dpaudit/attack.h"
 #include "dpaudit/data.h"
+#include "dpaudit/rng.h"
 
 /* Five models, three points; model 0 is the target. */
 static double signal[] = {3.0,      0.0, 1.0, /**/ 4.0, 0.5, 1.0, /**/ 2.0, -0.5, 0.0,
                           /**/ 0.0, 1.0, 2.0, /**/ 1.0, 0.0, 1.0};
 static uint8_t member[] = {1, 0, 1, /**/ 1, 0, 0, /**/ 1, 1, 0, /**/ 0, 1, 1, /**/ 0, 0, 1};
-static const dpa_signals signals = {DPA_SIGNAL_LOGIT, 5, 3, signal, member};
+static const dpa_signals signals = {DPA_SIGNAL_LOGIT, 5, 3, signal, member, 1};
 
 static double log_normal(double x, double mean, double sd) {
     return -0.5 * (x - mean) * (x - mean) / (sd * sd) - log(sd);
@@ -68,7 +70,7 @@ static void rmia_counts_smaller_ratios(void **state) {
     /* one population point per column; all models alike, so the ratio is p/((1+a)/2·p + (1−a)/2) */
     static double other[] = {-2.0,      0.0, 2.0, /**/ -2.0, 0.0, 2.0, /**/ -2.0, 0.0, 2.0,
                              /**/ -2.0, 0.0, 2.0, /**/ -2.0, 0.0, 2.0};
-    const dpa_signals population = {DPA_SIGNAL_LOGIT, 5, 3, other, NULL};
+    const dpa_signals population = {DPA_SIGNAL_LOGIT, 5, 3, other, NULL, 1};
     double scores[3];
     dpa_attack_opts opts;
     dpa_attack_opts_init(&opts);
@@ -96,7 +98,7 @@ static void models_that_agree_give_finite_scores(void **state) {
     (void)state;
     static double same[] = {1, 1, /**/ 1, 0, /**/ 1, 0, /**/ 1, 0, /**/ 1, 0};
     static uint8_t who[] = {1, 0, /**/ 1, 1, /**/ 1, 1, /**/ 0, 0, /**/ 0, 0};
-    const dpa_signals flat = {DPA_SIGNAL_LOGIT, 5, 2, same, who};
+    const dpa_signals flat = {DPA_SIGNAL_LOGIT, 5, 2, same, who, 1};
     double scores[2];
     dpa_attack_opts opts;
     dpa_attack_opts_init(&opts);
@@ -127,6 +129,175 @@ static void refusals(void **state) {
     opts.exclude_count = 2;
     assert_int_equal(dpa_attack_run(DPA_ATTACK_LIRA, &signals, &opts, scores, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "point "));
+}
+
+/* Random signals of several strips, with augmentations, whose membership is a coin. */
+static dpa_signals random_signals(size_t models, size_t points, size_t augmentations) {
+    const size_t columns = points * augmentations;
+    dpa_signals s = {
+        DPA_SIGNAL_LOGIT,        models,       points, malloc(models * columns * sizeof(double)),
+        malloc(models * points), augmentations};
+    dpa_rng rng;
+    dpa_rng_init(&rng, 5, DPA_PURPOSE_TEST, points);
+    assert_true(s.signal != NULL && s.member != NULL);
+    for (size_t i = 0; i < models * columns; ++i) s.signal[i] = 3.0 * dpa_rng_normal(&rng);
+    for (size_t i = 0; i < models * points; ++i) s.member[i] = (uint8_t)(dpa_rng_u32(&rng) & 1);
+    return s;
+}
+
+/* Two passes in long double over one column. */
+static void slow_side(const dpa_signals *s, size_t target, size_t point, size_t view, int in,
+                      double *mean, double *sd) {
+    long double sum = 0, square = 0;
+    size_t count = 0;
+    for (int pass = 0; pass < 2; ++pass)
+        for (size_t m = 0; m < s->models; ++m) {
+            if (m == target || s->member[m * s->points + point] != in) continue;
+            const long double x = s->signal[(m * s->points + point) * s->augmentations + view];
+            if (pass == 0) {
+                sum += x;
+                ++count;
+            } else
+                square += (x - sum / (long double)count) * (x - sum / (long double)count);
+        }
+    *mean = (double)(sum / (long double)count);
+    *sd = (double)sqrtl(square / (long double)count);
+}
+
+static void lira_is_the_mean_over_augmentations(void **state) {
+    (void)state;
+    enum { MODELS = 23, POINTS = 700, VIEWS = 3, TARGET = 4 };
+    dpa_signals s = random_signals(MODELS, POINTS, VIEWS);
+    static double scores[POINTS];
+    dpa_attack_opts opts;
+    dpa_attack_opts_init(&opts);
+    opts.target = TARGET;
+    opts.variance = DPA_VARIANCE_POINT;
+    assert_ok(dpa_attack_run(DPA_ATTACK_LIRA, &s, &opts, scores, NULL));
+    for (size_t p = 0; p < POINTS; ++p) {
+        double sum = 0;
+        for (size_t v = 0; v < VIEWS; ++v) {
+            double mean[2], sd[2];
+            for (int in = 0; in < 2; ++in) slow_side(&s, TARGET, p, v, in, &mean[in], &sd[in]);
+            const double t = s.signal[(TARGET * POINTS + p) * VIEWS + v];
+            sum += log_normal(t, mean[1], sd[1]) - log_normal(t, mean[0], sd[0]);
+        }
+        assert_relative(scores[p], sum / VIEWS, 1e-11);
+    }
+    dpa_signals_free(&s);
+}
+
+/* Means of 1e8 beside deviations of 1: a sum of squares taken from zero would have no digit left.
+ */
+static void large_means_lose_no_digits(void **state) {
+    (void)state;
+    enum { MODELS = 40, POINTS = 50 };
+    dpa_signals s = random_signals(MODELS, POINTS, 1), moved = random_signals(MODELS, POINTS, 1);
+    double scores[POINTS], same[POINTS];
+    dpa_attack_opts opts;
+    dpa_attack_opts_init(&opts);
+    opts.variance = DPA_VARIANCE_POINT;
+    for (size_t i = 0; i < MODELS * POINTS; ++i) {
+        s.signal[i] = round(s.signal[i] * 64) / 64; /* so that moving is exact */
+        moved.signal[i] = s.signal[i] + 1e8;
+    }
+    assert_ok(dpa_attack_run(DPA_ATTACK_LIRA, &s, &opts, scores, NULL));
+    assert_ok(dpa_attack_run(DPA_ATTACK_LIRA, &moved, &opts, same, NULL));
+    for (size_t p = 0; p < POINTS; ++p) assert_relative(same[p], scores[p], 1e-6);
+    dpa_signals_free(&s);
+    dpa_signals_free(&moved);
+}
+
+/* The same bits on any number of threads, and for equal columns wherever they stand. */
+static void threads_and_places_change_nothing(void **state) {
+    (void)state;
+    enum { MODELS = 200, POINTS = 3001 };
+    static const dpa_attack attacks[] = {DPA_ATTACK_CALIBRATED, DPA_ATTACK_LIRA, DPA_ATTACK_RMIA};
+    dpa_signals s = random_signals(MODELS, POINTS, 1);
+    dpa_signals population = random_signals(MODELS, POINTS - 1, 1);
+    static double one[POINTS], many[POINTS];
+    dpa_attack_opts opts;
+    dpa_attack_opts_init(&opts);
+    opts.population = &population;
+    for (size_t m = 0; m < MODELS; ++m)
+        for (size_t p = 0; p < POINTS; ++p) {
+            s.signal[m * POINTS + p] = s.signal[m * POINTS + p % 1000];
+            s.member[m * POINTS + p] = s.member[m * POINTS + p % 1000];
+        }
+    free(population.member);
+    population.member = NULL;
+    for (int i = 0; i < 3; ++i) {
+        opts.threads = 1;
+        assert_ok(dpa_attack_run(attacks[i], &s, &opts, one, NULL));
+        opts.threads = 3;
+        assert_ok(dpa_attack_run(attacks[i], &s, &opts, many, NULL));
+        assert_memory_equal(one, many, sizeof one);
+        for (size_t p = 0; p < POINTS; ++p)
+            assert_memory_equal(&one[p], &one[p % 1000], sizeof *one);
+    }
+    dpa_signals_free(&s);
+    dpa_signals_free(&population);
+}
+
+static void probabilities_are_exact(void **state) {
+    (void)state;
+    static double x[20001], logit[20001], loss[20001];
+    for (int i = 0; i <= 20000; ++i) x[i] = 0.0689 * (i - 10000);
+    dpa__probabilities(x, 20001, 0, logit);
+    dpa__probabilities(x, 20001, 1, loss);
+    for (int i = 0; i <= 20000; ++i) {
+        assert_relative(logit[i], (double)(1.0L / (1.0L + expl(-(long double)x[i]))), 9e-16);
+        assert_relative(loss[i], (double)expl(-(long double)x[i]), 9e-16);
+    }
+}
+
+/* A signal that is not a number is named whether it is the target's, a shadow's or the
+ * population's, and by the attacks that do not use it in a sum. */
+static void bad_signals_are_named(void **state) {
+    (void)state;
+    static const struct {
+        double value;
+        size_t model, point;
+        int in_population;
+    } bad[] = {{(double)NAN, 7, 20, 0},
+               {(double)INFINITY, 3, 0, 0},
+               {-(double)INFINITY, 0, 5, 0},
+               {(double)INFINITY, 9, 8, 1},
+               {(double)NAN, 0, 2, 1}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+        dpa_signals s = random_signals(30, 40, 2), population = random_signals(30, 40, 2);
+        double scores[40];
+        dpa_error err = {0};
+        char place[64];
+        dpa_attack_opts opts;
+        dpa_attack_opts_init(&opts);
+        opts.population = &population;
+        dpa_signals *spoilt = bad[i].in_population ? &population : &s;
+        spoilt->signal[(bad[i].model * 40 + bad[i].point) * 2 + 1] = bad[i].value;
+        (void)snprintf(place, sizeof place, "model %zu, point %zu:", bad[i].model, bad[i].point);
+        assert_int_equal(dpa_attack_run(DPA_ATTACK_RMIA, &s, &opts, scores, &err), DPA_BAD_INPUT);
+        assert_non_null(strstr(err.text, place));
+        if (!bad[i].in_population) {
+            assert_int_equal(dpa_attack_run(DPA_ATTACK_LIRA, &s, &opts, scores, &err),
+                             DPA_BAD_INPUT);
+            assert_non_null(strstr(err.text, place));
+        }
+        dpa_signals_free(&s);
+        dpa_signals_free(&population);
+    }
+}
+
+static void huge_signals_are_refused(void **state) {
+    (void)state;
+    dpa_signals s = random_signals(30, 4, 1);
+    double scores[4];
+    dpa_error err = {0};
+    dpa_attack_opts opts;
+    dpa_attack_opts_init(&opts);
+    s.signal[4 * 9 + 2] = 1e200;
+    assert_int_equal(dpa_attack_run(DPA_ATTACK_LIRA, &s, &opts, scores, &err), DPA_NUMERIC);
+    assert_non_null(strstr(err.text, "point 2"));
+    dpa_signals_free(&s);
 }
 
 static void write_matrix(const char *path, dpa_dtype dtype, const void *data, size_t rows,
@@ -173,6 +344,12 @@ int main(void) {
         cmocka_unit_test(losses_point_the_other_way),
         cmocka_unit_test(rmia_counts_smaller_ratios),
         cmocka_unit_test(models_that_agree_give_finite_scores),
+        cmocka_unit_test(lira_is_the_mean_over_augmentations),
+        cmocka_unit_test(large_means_lose_no_digits),
+        cmocka_unit_test(threads_and_places_change_nothing),
+        cmocka_unit_test(probabilities_are_exact),
+        cmocka_unit_test(bad_signals_are_named),
+        cmocka_unit_test(huge_signals_are_refused),
         cmocka_unit_test(refusals),
         cmocka_unit_test(files),
     };
