@@ -58,7 +58,7 @@ def _matrix(name: str, values: Any, kind: str) -> tuple[_Signals, Numbers]:
     given = numbers(name, values, flat=True)
     shape = given.view.shape or ()
     if len(shape) not in (2, 3) or 0 in shape:
-        raise ValueError(f"{name}: needs models by points (by augmentations), has the shape {tuple(shape)}")
+        raise ValueError(f"{name}: needs a matrix of models by points (by augmentations), has the shape {tuple(shape)}")
     models, points, *views = shape
     return _Signals(choose("kind", kind, _SIGNAL_KINDS), models, points, given.address, None, *views), given
 

@@ -80,7 +80,7 @@ static dpa_status check(const dpa_signals *signals, const dpa_attack_opts *opts,
             return dpa__fail(err, DPA_BAD_ARGUMENT,
                              "exclude: there is no model %zu, the last is %zu", opts->exclude[i],
                              signals->models - 1);
-    return DPA_OK;
+    return dpa__need_finite(signals, opts->target, err);
 }
 
 dpa_status dpa_attack_run(dpa_attack attack, const dpa_signals *signals,

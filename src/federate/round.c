@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "evidence/canary_threads.h"
+#include "base/threads.h"
 #include "federate/federation.h"
 #include "federate/vector.h"
 #include "train/kernels.h"
@@ -84,7 +84,7 @@ dpa_status dpa__round_sum(dpa_federation *f, dpa__round_tally *tally, dpa_error 
         (void)pthread_mutex_destroy(&c.lock);
         return dpa__fail(err, DPA_NO_MEMORY, "no lock for the clients of a round");
     }
-    const dpa_status status = dpa__canary_parallel((unsigned)f->workers, f->workers, work, &c, err);
+    const dpa_status status = dpa__parallel((unsigned)f->workers, f->workers, work, &c, err);
     (void)pthread_cond_destroy(&c.turn);
     (void)pthread_mutex_destroy(&c.lock);
     if (status == DPA_OK && c.lost > 0)

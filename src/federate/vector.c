@@ -2,7 +2,7 @@
 /* Loops over the weights of a model, in every instruction set the same bytes. */
 #include "federate/vector.h"
 
-#include "train/simd.h"
+#include "base/simd.h"
 
 DPA_CLONES void dpa__add_scaled(float *y, float by, const float *x, size_t count) {
     for (size_t i = 0; i < count; ++i) y[i] += by * x[i];
