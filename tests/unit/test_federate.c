@@ -351,7 +351,7 @@ static void rounds_match_a_plain_server(void **state) {
     s.opts.client_rate = 0.3;
     s.opts.server_rate = 0.7;
     s.opts.momentum = 0.9;
-    s.opts.clip = 0.4; /* near the middle of the norms */
+    s.opts.clip = 0.55; /* near the middle of the norms */
     dpa_federation *f = federation(&s);
     double w[SIZE], velocity[SIZE] = {0};
     for (size_t i = 0; i < SIZE; ++i) w[i] = (double)dpa_model_weights(s.model)[i];
@@ -377,7 +377,7 @@ static void rounds_match_a_plain_server(void **state) {
         for (size_t i = 0; i < SIZE; ++i)
             assert_absolute((double)dpa_model_weights(s.model)[i], w[i], 2e-6);
     }
-    assert_true(clipped > 3 && unclipped > 3);
+    if (clipped <= 3 || unclipped <= 3) fail_msg("%zu clipped, %zu not", clipped, unclipped);
     dpa_federation_free(f);
     finish(&s);
 }
