@@ -17,7 +17,12 @@
 typedef enum dpa_game_canary {
     DPA_GAME_DIRAC,    /* one weight, chosen where the gradients of the data are smallest */
     DPA_GAME_CONSTANT, /* the same in every weight */
-    DPA_GAME_RANDOM    /* a uniformly random direction */
+    DPA_GAME_RANDOM,   /* a uniformly random direction */
+    /* Examples, taken from what is held out (from the members where nothing is). */
+    DPA_GAME_MISLABELLED, /* with another label, at random */
+    DPA_GAME_BLANK,       /* every feature 0, a random label */
+    DPA_GAME_ADVERSARIAL, /* moved to a larger loss by projected gradients, in every step anew */
+    DPA_GAME_CRAFTED      /* moved until its gradient is orthogonal to the data's, likewise */
 } dpa_game_canary;
 
 /* What is wrong with the trainer that is audited. The trainer itself stays correct: the game breaks
@@ -34,8 +39,12 @@ typedef enum dpa_sabotage {
 } dpa_sabotage;
 
 typedef struct dpa_game_opts {
-    dpa_game_canary canary; /* dirac */
-    int moving;             /* a new canary in every step (0). Constant ones do not move. */
+    dpa_game_canary canary;     /* dirac */
+    int moving;                 /* a new canary in every step (0). Constant ones do not move. */
+    uint64_t crafting_steps;    /* of a canary that is crafted (20) */
+    uint64_t crafting_examples; /* whose mean gradient a crafted canary is orthogonal to (64) */
+    double radius; /* adversarial: the most that a feature moves; crafted: root mean square of a
+                    * crafting step at most (0.1) */
     double canary_rate;    /* in (0,1]: how often the canary is in the batch that may have it (1) */
     uint64_t observations; /* of each kind; 0: as many as one training has steps (0) */
     uint64_t seed;         /* 1 */
@@ -51,8 +60,9 @@ DPA_API void dpa_game_opts_init(dpa_game_opts *opts);
 /* Trains as the plan says, again from the same initial weights until there are enough observations.
  * plan->train.sigma and clip are what is claimed (a target plan->epsilon must have been turned into
  * sigma before). A score is ⟨canary, private sum⟩/C²: N(0, σ²) without, N(1, σ²) with the canary,
- * plus what the data's gradients add to both alike. Members of `out` are the sums that could have
- * the canary. Give it to dpa_scores_free. */
+ * plus what the data's gradients add to both alike. When the canary is an example with clipped
+ * gradient g′ it is ⟨g′/‖g′‖, private sum⟩/C: N(‖g′‖/C, σ²) with it. Members of `out` are the sums
+ * that could have the canary. Give it to dpa_scores_free. */
 DPA_API dpa_status dpa_game_white_box(const dpa_game_opts *opts, const dpa_train_plan *plan,
                                       const dpa_train_data *data, dpa_scores *out,
                                       dpa_error *err) DPA_MUST_USE;
@@ -60,7 +70,8 @@ DPA_API dpa_status dpa_game_white_box(const dpa_game_opts *opts, const dpa_train
 /* ---- Experiments: a YAML file that says who plays which game against what ---- */
 
 typedef enum dpa_game_kind {
-    DPA_GAME_WHITE_BOX, /* gradient canaries, every step seen */
+    DPA_GAME_WHITE_BOX,    /* gradient canaries, every step seen */
+    DPA_GAME_INPUT_CANARY, /* the same with examples as canaries */
     DPA_GAME_KINDS
 } dpa_game_kind;
 

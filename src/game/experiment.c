@@ -12,14 +12,15 @@
 #include "base/memory.h"
 #include "base/yaml.h"
 #include "dpaudit/game.h"
+#include "game/rules.h"
 
 typedef struct game_keys {
     dpa_game_kind kind;
-    dpa_game_canary canary;
+    dpa_game_canary *canary;
     dpa_sabotage sabotage;
     bool moving;
-    double *canary_rate, *noise_scale;
-    uint64_t *observations, *seed, *seeds, *workers;
+    double *canary_rate, *noise_scale, *radius;
+    uint64_t *observations, *seed, *seeds, *workers, *crafting_steps, *crafting_examples;
 } game_keys;
 
 typedef struct claim_keys {
@@ -44,11 +45,15 @@ typedef struct audit_keys {
     budget_keys budget;
 } audit_keys;
 
-static const cyaml_strval_t kinds[] = {{"white-box", DPA_GAME_WHITE_BOX}};
+static const cyaml_strval_t kinds[] = {{"white-box", DPA_GAME_WHITE_BOX},
+                                       {"input-canary", DPA_GAME_INPUT_CANARY}};
 _Static_assert(CYAML_ARRAY_LEN(kinds) == DPA_GAME_KINDS, "every kind of game has a name");
 
 static const cyaml_strval_t canaries[] = {
-    {"dirac", DPA_GAME_DIRAC}, {"constant", DPA_GAME_CONSTANT}, {"random", DPA_GAME_RANDOM}};
+    {"dirac", DPA_GAME_DIRAC},    {"constant", DPA_GAME_CONSTANT},
+    {"random", DPA_GAME_RANDOM},  {"mislabelled", DPA_GAME_MISLABELLED},
+    {"blank", DPA_GAME_BLANK},    {"adversarial", DPA_GAME_ADVERSARIAL},
+    {"crafted", DPA_GAME_CRAFTED}};
 static const cyaml_strval_t sabotages[] = {{"none", DPA_SABOTAGE_NONE},
                                            {"noise-scale", DPA_SABOTAGE_SCALE},
                                            {"clip-after-mean", DPA_SABOTAGE_CLIP},
@@ -61,9 +66,13 @@ enum { MAYBE = CYAML_FLAG_OPTIONAL, MAYBE_PTR = CYAML_FLAG_POINTER | CYAML_FLAG_
 
 static const cyaml_schema_field_t game_fields[] = {
     CYAML_FIELD_ENUM("kind", MAYBE, game_keys, kind, kinds, CYAML_ARRAY_LEN(kinds)),
-    CYAML_FIELD_ENUM("canary", MAYBE, game_keys, canary, canaries, CYAML_ARRAY_LEN(canaries)),
+    CYAML_FIELD_ENUM_PTR("canary", MAYBE_PTR, game_keys, canary, canaries,
+                         CYAML_ARRAY_LEN(canaries)),
     CYAML_FIELD_BOOL("moving", MAYBE, game_keys, moving),
     CYAML_FIELD_FLOAT_PTR("canary-rate", MAYBE_PTR, game_keys, canary_rate),
+    CYAML_FIELD_UINT_PTR("crafting-steps", MAYBE_PTR, game_keys, crafting_steps),
+    CYAML_FIELD_UINT_PTR("crafting-examples", MAYBE_PTR, game_keys, crafting_examples),
+    CYAML_FIELD_FLOAT_PTR("radius", MAYBE_PTR, game_keys, radius),
     CYAML_FIELD_UINT_PTR("observations", MAYBE_PTR, game_keys, observations),
     CYAML_FIELD_UINT_PTR("seed", MAYBE_PTR, game_keys, seed),
     CYAML_FIELD_ENUM("sabotage", MAYBE, game_keys, sabotage, sabotages, CYAML_ARRAY_LEN(sabotages)),
@@ -110,16 +119,35 @@ static const cyaml_schema_value_t audit_schema = {
 static void take_game(const audit_keys *keys, dpa_game_opts *g) {
     const game_keys *k = &keys->game;
     dpa_game_opts_init(g);
-    g->canary = k->canary;
+    g->canary = dpa__rules_of(k->kind)->usual;
+    TAKE(g->canary, k->canary);
     g->sabotage = k->sabotage;
     g->moving = k->moving;
     TAKE(g->canary_rate, k->canary_rate);
     TAKE(g->noise_scale, k->noise_scale);
+    TAKE(g->crafting_steps, k->crafting_steps);
+    TAKE(g->crafting_examples, k->crafting_examples);
+    TAKE(g->radius, k->radius);
     TAKE(g->observations, k->observations);
     TAKE(g->seed, keys->seed);
     TAKE(g->seed, k->seed);
     TAKE(g->seeds, k->seeds);
     TAKE(g->workers, k->workers);
+}
+
+/* Which canaries a kind of game knows, for the error. */
+static dpa_status check_canary(const dpa_experiment *e, dpa_error *err) {
+    const dpa__rules *rules = dpa__rules_of(e->kind);
+    if (rules->canaries == 0 || (rules->canaries >> e->game.canary & 1U) != 0) return DPA_OK;
+    char known[160] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < CYAML_ARRAY_LEN(canaries) && used < sizeof known; ++i)
+        if ((rules->canaries >> canaries[i].val & 1U) != 0)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s",
+                                     used > 0 ? ", " : "", canaries[i].str);
+    return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
+                          "game: canary %s: a game of kind %s knows %s",
+                          canaries[e->game.canary].str, rules->name, known);
 }
 
 static dpa_status take_claim(const claim_keys *keys, dpa_experiment *e, dpa_error *err) {
@@ -162,6 +190,7 @@ static dpa_status take(const audit_keys *keys, const char *path, dpa_experiment 
     DPA_TRY(take_text(path, &e->path, err));
     e->kind = keys->game.kind;
     take_game(keys, &e->game);
+    DPA_TRY(check_canary(e, err));
     DPA_TRY(take_claim(&keys->claim, e, err));
     DPA_TRY(take_budget(&keys->budget, e, err));
     if (keys->training != NULL) {

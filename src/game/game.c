@@ -12,7 +12,12 @@
 
 static const dpa__rules *const all[DPA_GAME_KINDS] = {
     [DPA_GAME_WHITE_BOX] = &dpa__white_box_rules,
+    [DPA_GAME_INPUT_CANARY] = &dpa__input_canary_rules,
 };
+
+const dpa__rules *dpa__rules_of(dpa_game_kind kind) {
+    return all[kind];
+}
 
 void dpa_values_free(dpa_values *values) {
     if (values == NULL) return;

@@ -10,7 +10,9 @@
 typedef struct dpa__rules {
     const char *name; /* `kind` in the experiment file */
     int stages;
-    int needs_training; /* game->plan and game->data are there when `open` is called */
+    unsigned canaries;     /* those it knows, as bits 1U << kind; 0: it has no such choice */
+    dpa_game_canary usual; /* the one that is taken where the file is silent */
+    int needs_training;    /* game->plan and game->data are there when `open` is called */
     /* Checks the settings and makes game->state, what all trials share; NULL: nothing to do. */
     dpa_status (*open)(dpa_game *game, dpa_error *err);
     void (*close)(dpa_game *game); /* frees game->state; NULL-safe */
@@ -38,6 +40,8 @@ struct dpa_game {
 
 dpa_status dpa__values_new(size_t count, dpa_values *out, dpa_error *err);
 
-extern const dpa__rules dpa__white_box_rules;
+const dpa__rules *dpa__rules_of(dpa_game_kind kind);
+
+extern const dpa__rules dpa__white_box_rules, dpa__input_canary_rules;
 
 #endif

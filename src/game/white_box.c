@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* White box, gradient canaries (tight-auditing Algorithm 2). Two trainers share their weights: the
- * first takes the step that training takes and never has the canary; the second takes a step from
- * the same weights on its own batch with its own noise, with the canary, and its update is dropped.
- * Both sums come out of the trainer's own step. */
+/* White box (tight-auditing Algorithm 2), gradient and input canaries. Two trainers share their
+ * weights: the first takes the step that training takes and never has the canary; the second takes
+ * a step from the same weights on its own batch with its own noise, with the canary, and its update
+ * is dropped. Both sums come out of the trainer's own step. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +12,19 @@
 #include "dpaudit/game.h"
 #include "dpaudit/rng.h"
 #include "game/canary.h"
+#include "game/input_canary.h"
 #include "game/sabotage.h"
 #include "game/white_box.h"
 
 void dpa_game_opts_init(dpa_game_opts *opts) {
-    *opts = (dpa_game_opts){
-        .canary_rate = 1.0, .seed = 1, .noise_scale = 1.0, .seeds = 100, .workers = 4};
+    *opts = (dpa_game_opts){.canary_rate = 1.0,
+                            .crafting_steps = 20,
+                            .crafting_examples = 64,
+                            .radius = 0.1,
+                            .seed = 1,
+                            .noise_scale = 1.0,
+                            .seeds = 100,
+                            .workers = 4};
 }
 
 typedef dpa__white_box game;
@@ -36,8 +43,28 @@ struct dpa__white_box {
     const dpa_train_plan *plan;
     const dpa_train_data *data;
     dpa__game_canary canary;
+    dpa__input_canary *input; /* NULL when the canary is a gradient */
+    double reach;             /* input canaries: sum over the steps of a run */
     side out, in;
 };
+
+static int canary_is_in(const side *s, uint64_t step) {
+    dpa_rng coin;
+    dpa_rng_init(&coin, s->seed, DPA_PURPOSE_MEMBERSHIP, step);
+    return s->has_canary && dpa_rng_uniform(&coin) < s->game->opts->canary_rate;
+}
+
+/* An input canary is one example more in the batch: the trainer clips it like the others. */
+static dpa_status on_sample(void *user, uint64_t step, size_t *rows, size_t *count, size_t capacity,
+                            dpa_error *err) {
+    (void)err;
+    const side *s = user;
+    const game *g = s->game;
+    dpa__sabotage_sample(g->opts, &g->plan->train, g->data->member_count, step, count);
+    if (g->input != NULL && canary_is_in(s, step) && *count < capacity)
+        rows[(*count)++] = dpa_dataset_rows(g->data->data);
+    return DPA_OK;
+}
 
 /* A raw canary gradient may be as large as it likes, a correct trainer clips it to C. Where nothing
  * clips single gradients it comes in as large as a whole batch. */
@@ -47,19 +74,9 @@ static dpa_status on_sum(void *user, uint64_t step, float *sum, size_t size, dpa
     const game *g = s->game;
     const dpa_train_opts *claimed = &g->plan->train;
     const int raw = g->opts->sabotage == DPA_SABOTAGE_CLIP;
-    dpa_rng coin;
-    dpa_rng_init(&coin, s->seed, DPA_PURPOSE_MEMBERSHIP, step);
-    if (s->has_canary && dpa_rng_uniform(&coin) < g->opts->canary_rate)
+    if (g->input == NULL && canary_is_in(s, step))
         dpa__game_canary_add(&g->canary, raw ? (float)claimed->batch : 1.0F, sum);
     dpa__sabotage_sum(g->opts, claimed, g->data->member_count, step, sum, size);
-    return DPA_OK;
-}
-
-static dpa_status on_sample(void *user, uint64_t step, size_t *rows, size_t *count, size_t capacity,
-                            dpa_error *err) {
-    (void)rows, (void)capacity, (void)err;
-    const game *g = ((const side *)user)->game;
-    dpa__sabotage_sample(g->opts, &g->plan->train, g->data->member_count, step, count);
     return DPA_OK;
 }
 
@@ -68,7 +85,8 @@ static dpa_status on_release(void *user, uint64_t step, float *sum, size_t size,
     side *s = user;
     const game *g = s->game;
     dpa__sabotage_release(g->opts, &g->plan->train, s->seed, step, sum, size);
-    s->observed = dpa__game_canary_along(&g->canary, sum);
+    s->observed = g->input != NULL ? dpa__input_canary_along(g->input, sum)
+                                   : dpa__game_canary_along(&g->canary, sum);
     return DPA_OK;
 }
 
@@ -80,6 +98,7 @@ static dpa_train_opts real_opts(const game *g, side *s) {
     o.hooks =
         (dpa_train_hooks){.user = s, .sample = on_sample, .sum = on_sum, .release = on_release};
     if (s->has_canary) o.rate = 0.0;
+    if (g->input != NULL) o.extra = dpa__input_canary_row(g->input);
     dpa__sabotage_opts(g->opts, &o);
     return o;
 }
@@ -93,7 +112,7 @@ static dpa_status check(const dpa_game_opts *o, const dpa_train_plan *plan, size
             "a white-box game needs DP-SGD: clip and sigma (or epsilon) under privacy");
     if (t->microbatch != 1)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
-                         "microbatch %zu: gradient canaries need each example clipped by itself",
+                         "microbatch %zu: white-box canaries need each example clipped by itself",
                          t->microbatch);
     if (!(o->canary_rate > 0.0 && o->canary_rate <= 1.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "canary rate %g: expected more than 0, at most 1",
@@ -114,8 +133,20 @@ static dpa_status start_side(game *g, side *s, uint64_t seed, dpa_error *err) {
                            &s->trainer, err);
 }
 
+/* The canary for the weights as they are now. */
+static dpa_status place_canary(game *g, uint64_t step, dpa_error *err) {
+    if (g->input == NULL) {
+        if (g->opts->moving) dpa__game_canary_move(&g->canary, g->out.seed, step);
+        return DPA_OK;
+    }
+    if (g->opts->moving) DPA_TRY(dpa__input_canary_draw(g->input, g->out.seed, step, err));
+    DPA_TRY(dpa__input_canary_aim(g->input, g->out.model, err));
+    g->reach += dpa__input_canary_reach(g->input);
+    return DPA_OK;
+}
+
 static dpa_status observe(game *g, uint64_t step, double *in, double *out, dpa_error *err) {
-    if (g->opts->moving) dpa__game_canary_move(&g->canary, g->out.seed, step);
+    DPA_TRY(place_canary(g, step, err));
     memcpy(dpa_model_weights(g->in.model), dpa_model_weights(g->out.model),
            dpa_model_size(g->out.model) * sizeof(float));
     DPA_TRY(dpa_trainer_step(g->in.trainer, NULL, err));
@@ -130,6 +161,7 @@ dpa_status dpa__white_box_play(game *g, uint64_t run, uint64_t count, double *in
     const dpa_progress *p = &g->opts->progress;
     dpa_rng seeds;
     dpa_rng_init(&seeds, g->opts->seed, DPA_PURPOSE_ATTACK, run);
+    g->reach = 0.0;
     DPA_TRY(start_side(g, &g->out, dpa_rng_u64(&seeds), err));
     DPA_TRY(start_side(g, &g->in, dpa_rng_u64(&seeds), err));
     for (uint64_t t = 0; t < count; ++t) {
@@ -141,12 +173,19 @@ dpa_status dpa__white_box_play(game *g, uint64_t run, uint64_t count, double *in
     return DPA_OK;
 }
 
+double dpa__white_box_reach(const game *g) {
+    return g->reach;
+}
+
 static dpa_status set_up(game *g, dpa_error *err) {
     const dpa_shape shape = dpa_dataset_shape(g->data->data);
     const size_t classes = dpa_dataset_classes(g->data->data);
     DPA_TRY(dpa_model_new(g->plan->layers, shape, classes, g->plan->loss, &g->out.model, err));
     DPA_TRY(dpa_model_new(g->plan->layers, shape, classes, g->plan->loss, &g->in.model, err));
     dpa_model_init(g->out.model, g->plan->init_seed);
+    if (g->opts->canary >= DPA_GAME_MISLABELLED)
+        return dpa__input_canary_new(g->opts, g->plan, g->data, dpa_model_size(g->out.model),
+                                     &g->input, err);
     DPA_TRY(dpa__game_canary_init(&g->canary, g->opts->canary, g->plan->train.clip, g->out.model,
                                   g->data, err));
     /* A static random direction; a static Dirac stays at the quietest weight. */
@@ -164,6 +203,7 @@ void dpa__white_box_free(game *g) {
     clear_side(&g->out);
     clear_side(&g->in);
     dpa__game_canary_free(&g->canary);
+    dpa__input_canary_free(g->input);
     free(g);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One adversary with gradient canaries against one trainer, ready to play. */
+/* One adversary with white-box canaries against one trainer, ready to play. */
 #ifndef DPA_GAME_WHITE_BOX_H
 #define DPA_GAME_WHITE_BOX_H
 
@@ -17,5 +17,7 @@ void dpa__white_box_free(dpa__white_box *game);
  * the options and `run` alone. */
 dpa_status dpa__white_box_play(dpa__white_box *game, uint64_t run, uint64_t count, double *in,
                                double *out, dpa_error *err);
+/* Input canaries: Σ ‖g′‖/C over the steps of the last play; 0 for gradients, which have norm C. */
+double dpa__white_box_reach(const dpa__white_box *game);
 
 #endif

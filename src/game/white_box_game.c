@@ -71,13 +71,28 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
     dpa__sabotage_describe(o, text);
 }
 
+static void describe_input(const dpa_game *game, int stage, dpa__text *text) {
+    const dpa_game_opts *o = &game->experiment->game;
+    describe(game, stage, text);
+    dpa__text_printf(text, "crafting %llu by %llu\nradius %.17g\n",
+                     (unsigned long long)o->crafting_steps,
+                     (unsigned long long)o->crafting_examples, o->radius);
+}
+
+/* Input canaries have one number more: the mean of ‖g′‖/C over the steps. */
+static int has_input(const dpa_game *game) {
+    return game->rules == &dpa__input_canary_rules;
+}
+
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                         dpa_values *out, dpa_error *err) {
     (void)stage;
     (void)brief;
     const uint64_t count = length(game);
-    DPA_TRY(dpa__values_new(2 * count, out, err));
-    return dpa__white_box_play(game->state, index, count, out->items, out->items + count, err);
+    DPA_TRY(dpa__values_new(2 * count + (has_input(game) ? 1 : 0), out, err));
+    DPA_TRY(dpa__white_box_play(game->state, index, count, out->items, out->items + count, err));
+    if (has_input(game)) out->items[2 * count] = dpa__white_box_reach(game->state) / (double)count;
+    return DPA_OK;
 }
 
 static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
@@ -90,6 +105,7 @@ static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evid
         return DPA_NO_MEMORY;
     }
     size_t filled = 0;
+    double reach = 0.0, played = 0.0;
     for (uint64_t i = 0; i < stages[0].count && filled < want; ++i) {
         const dpa_values *v = &stages[0].items[i];
         if (v->items == NULL) continue;
@@ -97,6 +113,8 @@ static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evid
         memcpy(in + filled, v->items, count * sizeof(double));
         memcpy(none + filled, v->items + each, count * sizeof(double));
         filled += count;
+        played += 1.0;
+        if (has_input(game)) reach += v->items[2 * each];
     }
     out->kind = DPA_EVIDENCE_STEPS;
     const dpa_status status = dpa_game_evidence_add(out, "members", in, filled, 0, err);
@@ -104,17 +122,36 @@ static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evid
         free(none);
         return status;
     }
-    return dpa_game_evidence_add(out, "nonmembers", none, filled, 0, err);
+    DPA_TRY(dpa_game_evidence_add(out, "nonmembers", none, filled, 0, err));
+    if (!has_input(game) || played == 0.0) return DPA_OK;
+    return dpa_game_evidence_fact(out, "canary_norm_of_clip", reach / played, err);
 }
 
 const dpa__rules dpa__white_box_rules = {
     .name = "white-box",
     .stages = 1,
+    .canaries = 1U << DPA_GAME_DIRAC | 1U << DPA_GAME_CONSTANT | 1U << DPA_GAME_RANDOM,
+    .usual = DPA_GAME_DIRAC,
     .needs_training = 1,
     .open = open_game,
     .close = close_game,
     .trials = trials,
     .describe = describe,
+    .trial = trial,
+    .gather = gather,
+};
+
+const dpa__rules dpa__input_canary_rules = {
+    .name = "input-canary",
+    .stages = 1,
+    .canaries = 1U << DPA_GAME_MISLABELLED | 1U << DPA_GAME_BLANK | 1U << DPA_GAME_ADVERSARIAL |
+                1U << DPA_GAME_CRAFTED,
+    .usual = DPA_GAME_CRAFTED,
+    .needs_training = 1,
+    .open = open_game,
+    .close = close_game,
+    .trials = trials,
+    .describe = describe_input,
     .trial = trial,
     .gather = gather,
 };

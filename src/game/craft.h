@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Canaries that are made against the weights of the moment: an adversarial example, and one whose
+ * gradient is orthogonal to that of the data (tight-auditing Algorithm 3). */
+#ifndef DPA_GAME_CRAFT_H
+#define DPA_GAME_CRAFT_H
+
+#include <stdint.h>
+
+#include "dpaudit/game.h"
+#include "game/example.h"
+
+typedef struct dpa__craft dpa__craft;
+
+/* Borrows all but the pool. */
+dpa_status dpa__craft_new(const dpa_game_opts *opts, const dpa_train_plan *plan,
+                          const dpa__pool *pool, dpa__craft **out, dpa_error *err);
+void dpa__craft_free(dpa__craft *craft);
+/* Projected gradient ascent on the loss: no feature moves by more than opts->radius, nor out of the
+ * range that features have in the pool. */
+dpa_status dpa__craft_adversarial(dpa__craft *craft, const dpa_model *model, int32_t label,
+                                  float *x, dpa_error *err);
+/* Descent on |cos(gradient of (x, label), mean clipped gradient of some of the pool)|. */
+dpa_status dpa__craft_orthogonal(dpa__craft *craft, dpa_model *model, int32_t label, float *x,
+                                 dpa_error *err);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Input canaries (tight-auditing Algorithm 2 with the gradient of an example, appendix B.2). The
+ * observation is divided by C and by the length of the direction, not of the clipped gradient: the
+ * noise in it is then N(0, σ²) at every step, and a canary whose gradient is shorter than C moves
+ * it by less than 1. */
+#include "game/input_canary.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "game/craft.h"
+#include "game/example.h"
+
+struct dpa__input_canary {
+    const dpa_game_opts *opts;
+    double clip;
+    size_t size, features;
+    dpa__pool pool;
+    dpa__craft *craft; /* NULL for canaries that are taken as they are */
+    dpa_dataset *row;  /* what the trainer sees */
+    float *start, *x;  /* [features] as drawn, and as crafted */
+    int32_t label;
+    float *gradient; /* [size], not clipped */
+    double norm;     /* of it */
+};
+
+static dpa_status set_up(dpa__input_canary *c, const dpa_train_plan *plan,
+                         const dpa_train_data *data, dpa_error *err) {
+    const int crafted =
+        c->opts->canary == DPA_GAME_ADVERSARIAL || c->opts->canary == DPA_GAME_CRAFTED;
+    c->start = DPA_NEW_ARRAY(float, c->features, err);
+    c->x = DPA_NEW_ARRAY(float, c->features, err);
+    c->gradient = DPA_NEW_ARRAY(float, c->size, err);
+    if (c->start == NULL || c->x == NULL || c->gradient == NULL) return DPA_NO_MEMORY;
+    if (crafted) DPA_TRY(dpa__craft_new(c->opts, plan, &c->pool, &c->craft, err));
+    DPA_TRY(
+        dpa__example_draw(c->opts->canary, &c->pool, c->opts->seed, 0, c->start, &c->label, err));
+    return dpa_dataset_new(c->start, &c->label, 1, dpa_dataset_shape(data->data),
+                           dpa_dataset_classes(data->data), &c->row, err);
+}
+
+static dpa_status check(const dpa_game_opts *o, dpa_error *err) {
+    if (o->crafting_steps < 1 || o->crafting_steps > 100000 || o->crafting_examples < 1)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "%llu crafting steps by %llu examples: expected 1 to 100000, at least 1",
+                         (unsigned long long)o->crafting_steps,
+                         (unsigned long long)o->crafting_examples);
+    if (!(o->radius > 0.0 && o->radius <= 1e6))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "radius %g: expected more than 0, at most 1e6",
+                         o->radius);
+    return DPA_OK;
+}
+
+dpa_status dpa__input_canary_new(const dpa_game_opts *opts, const dpa_train_plan *plan,
+                                 const dpa_train_data *data, size_t size, dpa__input_canary **out,
+                                 dpa_error *err) {
+    DPA_TRY(check(opts, err));
+    dpa__input_canary *c = DPA_NEW(dpa__input_canary, err);
+    if (c == NULL) return DPA_NO_MEMORY;
+    *c = (dpa__input_canary){.opts = opts,
+                             .clip = plan->train.clip,
+                             .size = size,
+                             .features = dpa_dataset_features(data->data),
+                             .pool = dpa__pool_of(data)};
+    const dpa_status status = set_up(c, plan, data, err);
+    if (status == DPA_OK)
+        *out = c;
+    else
+        dpa__input_canary_free(c);
+    return status;
+}
+
+void dpa__input_canary_free(dpa__input_canary *c) {
+    if (c == NULL) return;
+    dpa__craft_free(c->craft);
+    dpa_dataset_free(c->row);
+    free(c->start);
+    free(c->x);
+    free(c->gradient);
+    free(c);
+}
+
+dpa_status dpa__input_canary_draw(dpa__input_canary *c, uint64_t seed, uint64_t index,
+                                  dpa_error *err) {
+    return dpa__example_draw(c->opts->canary, &c->pool, seed, index, c->start, &c->label, err);
+}
+
+dpa_status dpa__input_canary_aim(dpa__input_canary *c, dpa_model *model, dpa_error *err) {
+    memcpy(c->x, c->start, c->features * sizeof(float));
+    if (c->opts->canary == DPA_GAME_ADVERSARIAL)
+        DPA_TRY(dpa__craft_adversarial(c->craft, model, c->label, c->x, err));
+    if (c->opts->canary == DPA_GAME_CRAFTED)
+        DPA_TRY(dpa__craft_orthogonal(c->craft, model, c->label, c->x, err));
+    DPA_TRY(dpa_dataset_set_row(c->row, 0, c->x, c->label, err));
+    DPA_TRY(dpa_model_gradient(model, c->x, c->label, c->gradient, NULL, err));
+    double square = 0.0;
+    for (size_t i = 0; i < c->size; ++i) square += (double)c->gradient[i] * (double)c->gradient[i];
+    c->norm = sqrt(square);
+    if (!isfinite(c->norm))
+        return dpa__fail(err, DPA_NUMERIC, "the canary's gradient is not finite");
+    return DPA_OK;
+}
+
+const dpa_dataset *dpa__input_canary_row(const dpa__input_canary *c) {
+    return c->row;
+}
+
+double dpa__input_canary_along(const dpa__input_canary *c, const float *sum) {
+    if (!(c->norm > 0.0)) return 0.0;
+    double dot = 0.0;
+    for (size_t i = 0; i < c->size; ++i) dot += (double)c->gradient[i] * (double)sum[i];
+    return dot / (c->norm * c->clip);
+}
+
+double dpa__input_canary_reach(const dpa__input_canary *c) {
+    return fmin(c->norm / c->clip, 1.0);
+}

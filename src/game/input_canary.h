@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Input canaries: an example of which the adversary knows the gradient. */
+#ifndef DPA_GAME_INPUT_CANARY_H
+#define DPA_GAME_INPUT_CANARY_H
+
+#include <stdint.h>
+
+#include "dpaudit/game.h"
+
+typedef struct dpa__input_canary dpa__input_canary;
+
+/* Borrows all three; `size` is the number of weights. The first example is that of the stream
+ * (opts->seed, 0). */
+dpa_status dpa__input_canary_new(const dpa_game_opts *opts, const dpa_train_plan *plan,
+                                 const dpa_train_data *data, size_t size, dpa__input_canary **out,
+                                 dpa_error *err);
+void dpa__input_canary_free(dpa__input_canary *canary);
+/* Takes another example, that of the stream (seed, index). */
+dpa_status dpa__input_canary_draw(dpa__input_canary *canary, uint64_t seed, uint64_t index,
+                                  dpa_error *err);
+/* Crafts the canary against the model, if it is of that kind, and finds its gradient. */
+dpa_status dpa__input_canary_aim(dpa__input_canary *canary, dpa_model *model, dpa_error *err);
+/* The canary as a data set of one row, which changes with it. */
+const dpa_dataset *dpa__input_canary_row(const dpa__input_canary *canary);
+/* ⟨g′/‖g′‖, sum⟩/C; 0 when the canary has no gradient at all. */
+double dpa__input_canary_along(const dpa__input_canary *canary, const float *sum);
+/* ‖g′‖/C after clipping, at most 1: how far the canary moves an observation. */
+double dpa__input_canary_reach(const dpa__input_canary *canary);
+
+#endif
