@@ -37,6 +37,8 @@
 
 #include "dpaudit/game.h"
 
+#include "dpaudit/run.h"
+
 #include "dpaudit/epsilon_star.h"
 
 #include "dpaudit/landscape.h"

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs the trials of a game: by worker processes, with a store that keeps every finished trial.
+ *
+ * A trial is a function of (game key, brief, index). The store is keyed by just that, so a run that
+ * was killed goes on where it was, and a changed experiment finds again what still applies. What
+ * comes out does not depend on how many workers there were, in which order they finished, or how
+ * often the run was interrupted. */
+#ifndef DPAUDIT_RUN_H
+#define DPAUDIT_RUN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpaudit/game.h"
+#include "dpaudit/status.h"
+
+/* ---- The store: one SQLite file ---- */
+
+typedef struct dpa_store dpa_store;
+
+typedef enum dpa_store_mode {
+    DPA_STORE_READ, /* the file must be there; others may be writing it */
+    DPA_STORE_WRITE /* made if it is not there; nobody else may write it meanwhile */
+} dpa_store_mode;
+
+DPA_API dpa_status dpa_store_open(const char *path, dpa_store_mode mode, dpa_store **out,
+                                  dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_store_close(dpa_store *store);
+
+/* The trials of one stage of one game. */
+typedef struct dpa_store_stage {
+    char key[DPA_SHA256_SIZE]; /* of game, stage and brief */
+    char *experiment;          /* file that asked for it last */
+    int number;                /* 0, 1, … */
+    uint64_t planned;          /* trials that it asked for */
+    uint64_t stored, failures; /* finished trials; attempts that failed */
+    double seconds;            /* mean time of a stored trial; NaN: none */
+    uint64_t bytes;            /* of their numbers */
+} dpa_store_stage;
+
+typedef struct dpa_store_stages {
+    dpa_store_stage *items; /* in the order in which they were first asked for */
+    size_t count;
+} dpa_store_stages;
+
+DPA_API dpa_status dpa_store_list(dpa_store *store, dpa_store_stages *out,
+                                  dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_store_stages_free(dpa_store_stages *stages);
+
+/* One stored trial or one failed attempt; what is pointed at lives during the call only. */
+typedef struct dpa_store_entry {
+    int stage;
+    uint64_t index;
+    double seconds;     /* of the trial; NaN for a failure */
+    double time;        /* when the attempt failed, seconds since 1970; NaN for a trial */
+    dpa_values values;  /* empty for a failure, or when the bytes are damaged */
+    int damaged;        /* the checksum does not fit */
+    const char *reason; /* why it failed; NULL for a trial */
+    const char *said;   /* what it wrote to standard error; NULL: nothing */
+} dpa_store_entry;
+
+/* A non-zero answer ends the listing. */
+typedef int dpa_store_visit(void *user, const dpa_store_entry *entry);
+
+/* By index, all stages (key NULL) or one. */
+DPA_API dpa_status dpa_store_trials(dpa_store *store, const char *key, dpa_store_visit *visit,
+                                    void *user, dpa_error *err) DPA_MUST_USE;
+/* In the order in which they happened. */
+DPA_API dpa_status dpa_store_failures(dpa_store *store, const char *key, dpa_store_visit *visit,
+                                      void *user, dpa_error *err) DPA_MUST_USE;
+
+typedef enum dpa_run_state {
+    DPA_RUN_NONE,    /* the store has seen no run */
+    DPA_RUN_RUNNING, /* somebody holds the store's lock now */
+    DPA_RUN_DONE,
+    DPA_RUN_STOPPED, /* on request, by its budget or by an error */
+    DPA_RUN_KILLED   /* it neither runs nor ended */
+} dpa_run_state;
+
+/* The latest run on a store. */
+typedef struct dpa_run_status {
+    dpa_run_state state;
+    int64_t process;
+    char host[64];
+    double started, updated; /* seconds since 1970 */
+    int stage, stages;
+    uint64_t planned; /* trials of the stage it is at */
+    uint64_t stored;  /* of them finished, by this run and before */
+    uint64_t played;  /* by this run, all stages */
+    uint64_t failed;  /* attempts of this run that failed, all stages */
+    uint64_t running, workers;
+} dpa_run_status;
+
+DPA_API dpa_status dpa_store_status(dpa_store *store, dpa_run_status *out,
+                                    dpa_error *err) DPA_MUST_USE;
+
+/* ---- Running ---- */
+
+typedef struct dpa_run_opts {
+    const char *store; /* file; NULL: the experiment's, or beside it */
+    uint64_t workers;  /* processes; 0: one per core that this process may use */
+    /* Command that starts a worker, ended by NULL: it calls dpa_worker_serve with the same
+     * experiment. NULL: trials are played in this process, one at a time, without timeout. */
+    const char *const *worker;
+    uint64_t retries; /* of a trial that failed (2) */
+    double timeout;   /* seconds that a trial may take (INFINITY) */
+    uint64_t trials;  /* budget: this many trials, stored ones included; 0: all */
+    double seconds;   /* budget: no trial starts later than this (INFINITY) */
+    dpa_progress progress;
+} dpa_run_opts;
+
+typedef struct dpa_run_summary {
+    uint64_t planned; /* of the stages reached, within the budget */
+    uint64_t stored;  /* of them found in the store */
+    uint64_t played;  /* finished now */
+    uint64_t failed;  /* attempts that failed now */
+    uint64_t missing; /* trials without a result at the end */
+    uint64_t damaged; /* stored trials whose checksum did not fit; played again */
+    uint64_t crashes; /* workers that died, of themselves or by the timeout */
+    double seconds;
+    int out_of_time; /* the budget of seconds ended it */
+} dpa_run_summary;
+
+DPA_API void dpa_run_opts_init(dpa_run_opts *opts);
+/* Where the trials of an experiment are kept, for the caller to free: its `store`, or
+ * NAME.trials.db beside NAME.yaml. */
+DPA_API dpa_status dpa_run_store_path(const dpa_experiment *experiment, char **out,
+                                      dpa_error *err) DPA_MUST_USE;
+/* Plays what is missing and gathers. When it fails (DPA_CANCELLED: the progress call said so) the
+ * finished trials are in the store, and the summary says how many there are. */
+DPA_API dpa_status dpa_run_play(const dpa_run_opts *opts, dpa_game *game, dpa_game_evidence *out,
+                                dpa_run_summary *summary, dpa_error *err) DPA_MUST_USE;
+/* What the store has by now, without playing: later stages are left empty where an earlier one is
+ * not complete. */
+DPA_API dpa_status dpa_run_collect(const dpa_run_opts *opts, dpa_game *game, dpa_game_evidence *out,
+                                   dpa_run_summary *summary, dpa_error *err) DPA_MUST_USE;
+
+/* What a run would do. */
+typedef struct dpa_run_estimate {
+    int stages;
+    uint64_t planned, stored; /* all stages; stored: the stages whose brief is known */
+    double trial_seconds;     /* mean of the stored ones, else one trial, played and timed now */
+    int timed;                /* the latter */
+    double seconds;           /* of the run, with `workers` */
+    uint64_t workers;
+    double bytes; /* that the store will have grown by */
+} dpa_run_estimate;
+
+DPA_API dpa_status dpa_run_estimate_make(const dpa_run_opts *opts, dpa_game *game,
+                                         dpa_run_estimate *out, dpa_error *err) DPA_MUST_USE;
+
+/* The other side: plays the trials that come over standard input and answers on standard output,
+ * until the input ends. For a process of its own that does nothing else: it redirects what is
+ * printed to standard error, and is ended, with all that it started, when its parent dies. */
+DPA_API dpa_status dpa_worker_serve(const dpa_experiment *experiment, dpa_error *err) DPA_MUST_USE;
+
+#endif

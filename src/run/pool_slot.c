@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One worker process: started, told what to play, listened to, buried.
+ *
+ * It leads a session of its own, so that Ctrl-C in the terminal reaches the scheduler alone and one
+ * kill reaches all that the worker has started. Standard streams are plain pipes, not the sockets
+ * that libuv would make: scripts open /dev/stderr. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "run/pool.h"
+
+extern char **environ;
+
+enum { SAID_MOST = 16384, STILLBORN_MOST = 3, READ_SIZE = 65536 };
+
+static void keep_first(dpa_error *to, const dpa_error *from) {
+    if (to->status == DPA_OK) *to = *from;
+}
+
+/* The trial of the slot has ended. The text of standard error goes with it. */
+static void conclude(dpa__slot *s, dpa_status status, const dpa_error *error, int crashed) {
+    if (!s->job) return;
+    (void)uv_timer_stop(&s->timer);
+    s->job = 0;
+    s->ready = 1;
+    s->outcome.slot = s->number;
+    s->outcome.index = s->index;
+    s->outcome.status = status;
+    s->outcome.crashed = crashed;
+    if (error != NULL) s->outcome.error = *error;
+    if (s->said.length > 0) (void)dpa__text_take(&s->said, &s->outcome.said, NULL);
+}
+
+void dpa__slot_kill(dpa__slot *s) {
+    if (s->state == DPA__SLOT_EMPTY || s->state == DPA__SLOT_DYING) return;
+    if (kill(-s->process.pid, SIGKILL) != 0) (void)kill(s->process.pid, SIGKILL);
+}
+
+static void on_timer(uv_timer_t *timer) {
+    dpa__slot *s = timer->data;
+    s->timeout = 1;
+    dpa__slot_kill(s);
+}
+
+/* ---- What the worker says ---- */
+
+static void add_said(dpa__slot *s, const char *bytes, size_t count) {
+    dpa__text_add_bytes(&s->said, bytes, count);
+    if (s->said.failed) dpa__text_free(&s->said); /* words are lost before trials are */
+    if (s->said.length <= 2 * SAID_MOST) return;
+    const size_t cut = s->said.length - SAID_MOST;
+    memmove(s->said.data, s->said.data + cut, SAID_MOST + 1);
+    s->said.length = SAID_MOST;
+}
+
+static void on_ready(dpa__slot *s, const dpa__message *m) {
+    dpa__pool *pool = s->pool;
+    pool->stillborn = 0;
+    if (m->size != strlen(pool->keys) || memcmp(m->payload, pool->keys, m->size) != 0) {
+        dpa_error changed = {0};
+        (void)dpa__fail(&changed, DPA_BAD_INPUT,
+                        "a worker reads another experiment or other data than the run: were the "
+                        "files changed meanwhile? Run again");
+        keep_first(&pool->fatal, &changed);
+        return;
+    }
+    s->state = DPA__SLOT_IDLE;
+    dpa__slot_advance(s);
+}
+
+static void on_result(dpa__slot *s, const dpa__message *m) {
+    dpa_error error = {0};
+    s->state = DPA__SLOT_IDLE;
+    s->outcome.seconds = m->seconds;
+    const dpa_status status = dpa__wire_values(m, &s->outcome.values, &error);
+    conclude(s, status, &error, 0);
+}
+
+static void on_failure(dpa__slot *s, const dpa__message *m) {
+    dpa_error failure = {0}, error = {0};
+    if (dpa__wire_failure(m, &failure, &error) != DPA_OK) failure = error;
+    if (s->state == DPA__SLOT_STARTING) { /* no worker can open the game */
+        keep_first(&s->pool->fatal, &failure);
+        return;
+    }
+    s->state = DPA__SLOT_IDLE;
+    conclude(s, failure.status, &failure, 0);
+}
+
+static void drain(uv_pipe_t *pipe, void (*add)(dpa__slot *, const char *, size_t)) {
+    char bytes[READ_SIZE];
+    uv_os_fd_t fd;
+    if (uv_fileno((const uv_handle_t *)pipe, &fd) != 0) return;
+    for (;;) {
+        const ssize_t n = read(fd, bytes, sizeof bytes);
+        if (n <= 0) return;
+        add(pipe->data, bytes, (size_t)n);
+    }
+}
+
+static int understand(dpa__slot *s, const dpa__message *m) {
+    if (m->kind == DPA__WIRE_READY && s->state == DPA__SLOT_STARTING) {
+        on_ready(s, m);
+        return 1;
+    }
+    /* All that it said before its answer is in the pipe by now. */
+    drain(&s->err, add_said);
+    if (m->kind == DPA__WIRE_FAILURE) {
+        on_failure(s, m);
+        return 1;
+    }
+    if (m->kind == DPA__WIRE_RESULT && s->state == DPA__SLOT_BUSY && s->job &&
+        m->index == s->index && m->stage == s->stage) {
+        on_result(s, m);
+        return 1;
+    }
+    return 0;
+}
+
+static void add_answer(dpa__slot *s, const char *bytes, size_t count) {
+    dpa_error error = {0};
+    dpa__text_add_bytes(&s->inbox, bytes, count);
+    dpa_status status =
+        s->inbox.failed ? dpa__fail(&error, DPA_NO_MEMORY, "no memory for an answer") : DPA_OK;
+    for (size_t used = 1; status == DPA_OK && used > 0;) {
+        dpa__message m;
+        status = dpa__wire_take((const unsigned char *)s->inbox.data, s->inbox.length, &m, &used,
+                                &error);
+        if (status != DPA_OK || used == 0) break;
+        if (!understand(s, &m))
+            status = dpa__fail(&error, DPA_INTERNAL, "a worker said what nobody asked for");
+        s->inbox.length -= used;
+        memmove(s->inbox.data, s->inbox.data + used, s->inbox.length);
+    }
+    if (status == DPA_OK) return;
+    s->inbox.length = 0;
+    conclude(s, status, &error, 1);
+    dpa__slot_kill(s);
+}
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
+    (void)handle;
+    buf->base = malloc(suggested);
+    buf->len = buf->base != NULL ? suggested : 0;
+}
+
+static void on_answer(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf) {
+    if (count > 0) add_answer(stream->data, buf->base, (size_t)count);
+    if (count < 0) (void)uv_read_stop(stream); /* its exit says the rest */
+    free(buf->base);
+}
+
+static void on_said(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf) {
+    if (count > 0) add_said(stream->data, buf->base, (size_t)count);
+    if (count < 0) (void)uv_read_stop(stream);
+    free(buf->base);
+}
+
+/* ---- Its end ---- */
+
+static void on_closed(uv_handle_t *handle) {
+    dpa__slot *s = handle->data;
+    if (--s->open > 0) return;
+    s->state = DPA__SLOT_EMPTY;
+    dpa__text_free(&s->inbox);
+    dpa__text_free(&s->said);
+    if (!s->pool->closing && s->pool->fatal.status == DPA_OK) dpa__slot_advance(s);
+}
+
+static void close_handle(uv_handle_t *handle) {
+    if (!uv_is_closing(handle)) uv_close(handle, on_closed);
+}
+
+static void obituary(const dpa__slot *s, int64_t code, int signal_number, dpa_error *out) {
+    if (s->timeout)
+        (void)dpa__fail(out, DPA_IO, "no result within the timeout of %g s: ended",
+                        s->pool->timeout);
+    else if (signal_number != 0)
+        (void)dpa__fail(out, DPA_IO, "the worker was ended by signal %d (%s)", signal_number,
+                        strsignal(signal_number));
+    else
+        (void)dpa__fail(out, DPA_IO, "the worker ended with exit code %lld", (long long)code);
+}
+
+static void on_exit_of(uv_process_t *process, int64_t code, int signal_number) {
+    dpa__slot *s = process->data;
+    (void)kill(-process->pid, SIGKILL); /* what it may have left running */
+    drain(&s->out, add_answer);
+    drain(&s->err, add_said);
+    dpa_error why = {0};
+    obituary(s, code, signal_number, &why);
+    if (s->state == DPA__SLOT_STARTING && !s->pool->closing &&
+        ++s->pool->stillborn >= STILLBORN_MOST) {
+        dpa_error fatal = {0};
+        (void)dpa__fail(&fatal, DPA_IO, "workers end before they are ready: %.200s%s%.200s",
+                        why.text, s->said.length > 0 ? ": " : "",
+                        s->said.length > 0 ? s->said.data : "");
+        keep_first(&s->pool->fatal, &fatal);
+    }
+    s->state = DPA__SLOT_DYING;
+    conclude(s, why.status, &why, 1);
+    close_handle((uv_handle_t *)&s->process);
+    close_handle((uv_handle_t *)&s->in);
+    close_handle((uv_handle_t *)&s->out);
+    close_handle((uv_handle_t *)&s->err);
+}
+
+/* ---- Its start ---- */
+
+/* The environment of a worker: ours, its slot, and one thread for matrix products unless the user
+ * said otherwise (there is a worker per core). */
+static char **make_environment(char slot[32]) {
+    static char one_thread[] = "OPENBLAS_NUM_THREADS=1";
+    size_t count = 0, used = 0;
+    while (environ[count] != NULL) ++count;
+    char **out = malloc((count + 3) * sizeof *out);
+    if (out == NULL) return NULL;
+    for (size_t i = 0; i < count; ++i)
+        if (strncmp(environ[i], "DPAUDIT_SLOT=", 13) != 0) out[used++] = environ[i];
+    out[used++] = slot;
+    if (getenv("OPENBLAS_NUM_THREADS") == NULL) out[used++] = one_thread;
+    out[used] = NULL;
+    return out;
+}
+
+/* Three pipes; ours[i] is the end that stays here. -1 and nothing open when that fails. */
+static int make_pipes(int ours[3], int theirs[3]) {
+    for (int i = 0; i < 3; ++i) {
+        uv_file ends[2];
+        const int to_child = i == 0;
+        const int code =
+            uv_pipe(ends, to_child ? 0 : UV_NONBLOCK_PIPE, to_child ? UV_NONBLOCK_PIPE : 0);
+        if (code != 0) {
+            for (int k = 0; k < i; ++k) (void)close(ours[k]), (void)close(theirs[k]);
+            return code;
+        }
+        ours[i] = ends[to_child];
+        theirs[i] = ends[!to_child];
+    }
+    return 0;
+}
+
+static int spawn(dpa__slot *s, const int theirs[3]) {
+    char slot[32];
+    (void)snprintf(slot, sizeof slot, "DPAUDIT_SLOT=%zu", s->number);
+    char **environment = make_environment(slot);
+    if (environment == NULL) return UV_ENOMEM;
+    uv_stdio_container_t streams[3];
+    for (int i = 0; i < 3; ++i) {
+        streams[i].flags = UV_INHERIT_FD;
+        streams[i].data.fd = theirs[i];
+    }
+    /* libuv only reads the words of the command. */
+    char **words = (char **)(uintptr_t)s->pool->worker;
+    const uv_process_options_t options = {.exit_cb = on_exit_of,
+                                          .file = words[0],
+                                          .args = words,
+                                          .env = environment,
+                                          .flags = UV_PROCESS_DETACHED,
+                                          .stdio_count = 3,
+                                          .stdio = streams};
+    const int code = uv_spawn(&s->pool->loop, &s->process, &options);
+    free(environment);
+    return code;
+}
+
+static void fail_start(dpa__slot *s, int code) {
+    dpa_error fatal = {0};
+    (void)dpa__fail(&fatal, code == UV_ENOMEM ? DPA_NO_MEMORY : DPA_IO,
+                    "cannot start a worker (%s): %s", s->pool->worker[0], uv_strerror(code));
+    keep_first(&s->pool->fatal, &fatal);
+}
+
+static void start(dpa__slot *s) {
+    int ours[3], theirs[3];
+    int code = make_pipes(ours, theirs);
+    if (code != 0) {
+        fail_start(s, code);
+        return;
+    }
+    uv_pipe_t *const pipes[3] = {&s->in, &s->out, &s->err};
+    for (int i = 0; i < 3; ++i) {
+        (void)uv_pipe_init(&s->pool->loop, pipes[i], 0);
+        pipes[i]->data = s;
+        const int opened = uv_pipe_open(pipes[i], ours[i]);
+        if (opened != 0) {
+            (void)close(ours[i]);
+            code = opened;
+        }
+    }
+    s->process = (uv_process_t){.data = s};
+    s->open = 4;
+    s->timeout = 0;
+    s->briefed = -1;
+    const int spawned = spawn(s, theirs); /* also sets up the handle when it fails */
+    for (int i = 0; i < 3; ++i) (void)close(theirs[i]);
+    s->state = DPA__SLOT_STARTING;
+    if (spawned == 0 && code == 0) {
+        (void)uv_read_start((uv_stream_t *)&s->out, on_alloc, on_answer);
+        (void)uv_read_start((uv_stream_t *)&s->err, on_alloc, on_said);
+        return;
+    }
+    fail_start(s, spawned != 0 ? spawned : code);
+    if (spawned == 0) {
+        dpa__slot_kill(s);
+        return;
+    }
+    s->state = DPA__SLOT_DYING;
+    close_handle((uv_handle_t *)&s->process);
+    for (int i = 0; i < 3; ++i) close_handle((uv_handle_t *)pipes[i]);
+}
+
+/* ---- Its work ---- */
+
+typedef struct letter {
+    uv_write_t request;
+    char *bytes;
+} letter;
+
+static void on_sent(uv_write_t *request, int status) {
+    (void)status; /* a worker that does not read is dead, or its timeout comes */
+    letter *l = request->data;
+    free(l->bytes);
+    free(l);
+}
+
+static dpa_status send_text(dpa__slot *s, dpa__text *text, dpa_error *err) {
+    const size_t length = text->length;
+    letter *l = DPA_NEW(letter, err);
+    if (l == NULL || dpa__text_take(text, &l->bytes, err) != DPA_OK) {
+        dpa__text_free(text);
+        free(l);
+        return DPA_NO_MEMORY;
+    }
+    l->request.data = l;
+    const uv_buf_t buf = {.base = l->bytes, .len = length};
+    const int code = uv_write(&l->request, (uv_stream_t *)&s->in, &buf, 1, on_sent);
+    if (code == 0) return DPA_OK;
+    free(l->bytes);
+    free(l);
+    return dpa__fail(err, DPA_IO, "cannot talk to a worker: %s", uv_strerror(code));
+}
+
+static void send_job(dpa__slot *s) {
+    dpa__text text = {0};
+    dpa_error error = {0};
+    const dpa__pool *pool = s->pool;
+    if (s->briefed != s->stage && pool->brief != NULL) {
+        const dpa__message brief = {.kind = DPA__WIRE_BRIEF,
+                                    .stage = s->stage,
+                                    .payload = (const unsigned char *)pool->brief->items,
+                                    .size = pool->brief->count * sizeof(double)};
+        dpa__wire_put(&text, &brief);
+    }
+    const dpa__message play = {.kind = DPA__WIRE_PLAY, .stage = s->stage, .index = s->index};
+    dpa__wire_put(&text, &play);
+    s->briefed = s->stage;
+    s->state = DPA__SLOT_BUSY;
+    s->said.length = 0;
+    if (send_text(s, &text, &error) != DPA_OK) {
+        conclude(s, error.status, &error, 1);
+        dpa__slot_kill(s);
+        return;
+    }
+    if (pool->timeout < 1e9)
+        (void)uv_timer_start(&s->timer, on_timer, (uint64_t)(1e3 * pool->timeout) + 1, 0);
+}
+
+void dpa__slot_advance(dpa__slot *s) {
+    if (!s->job) return;
+    if (s->state == DPA__SLOT_EMPTY) start(s);
+    if (s->state == DPA__SLOT_IDLE) send_job(s);
+}

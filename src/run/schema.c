@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The tables of a store. Steps are appended, never changed: a store of version n has had the first
+ * n of them, and opening it for writing applies the rest in one transaction. */
+#include "base/error.h"
+#include "run/store.h"
+
+enum { APPLICATION = 0x64706174 }; /* "dpat": tells our files from other SQLite files */
+
+/* A trial's numbers are doubles as they lie in memory. `said` is what came on standard error. */
+static const char *const steps[] = {
+    "CREATE TABLE stage("
+    " id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, experiment TEXT NOT NULL,"
+    " number INTEGER NOT NULL, planned INTEGER NOT NULL);"
+    "CREATE TABLE trial("
+    " stage INTEGER NOT NULL REFERENCES stage, number INTEGER NOT NULL, seconds REAL NOT NULL,"
+    " sum INTEGER NOT NULL, numbers BLOB NOT NULL, said TEXT, PRIMARY KEY(stage, number));"
+    "CREATE TABLE failure("
+    " id INTEGER PRIMARY KEY, stage INTEGER NOT NULL REFERENCES stage, number INTEGER NOT NULL,"
+    " time REAL NOT NULL, reason TEXT NOT NULL, said TEXT);"
+    "CREATE INDEX failure_stage ON failure(stage);",
+    "CREATE TABLE run("
+    " id INTEGER PRIMARY KEY, process INTEGER NOT NULL, host TEXT NOT NULL,"
+    " started REAL NOT NULL, updated REAL NOT NULL, state INTEGER NOT NULL,"
+    " stage INTEGER NOT NULL, stages INTEGER NOT NULL, planned INTEGER NOT NULL,"
+    " stored INTEGER NOT NULL, played INTEGER NOT NULL, failed INTEGER NOT NULL,"
+    " running INTEGER NOT NULL, workers INTEGER NOT NULL);",
+};
+
+enum { VERSION = (int)(sizeof steps / sizeof steps[0]) };
+
+const char *dpa__store_schema_step(size_t number) {
+    return number < VERSION ? steps[number] : NULL;
+}
+
+static dpa_status ask(const dpa_store *store, const char *sql, int64_t *out, dpa_error *err) {
+    sqlite3_stmt *query;
+    DPA_TRY(dpa__store_prepare(store, sql, &query, err));
+    const int code = sqlite3_step(query);
+    if (code == SQLITE_ROW) *out = sqlite3_column_int64(query, 0);
+    (void)sqlite3_finalize(query);
+    return code == SQLITE_ROW ? DPA_OK : dpa__store_fail(store, code, "read", err);
+}
+
+static dpa_status apply(const dpa_store *store, int64_t from, dpa_error *err) {
+    char sql[80];
+    for (int64_t i = from; i < VERSION; ++i)
+        DPA_TRY(dpa__store_execute(store, steps[i], "make the tables", err));
+    (void)sqlite3_snprintf((int)sizeof sql, sql, "PRAGMA application_id=%d;PRAGMA user_version=%d",
+                           APPLICATION, VERSION);
+    return dpa__store_execute(store, sql, "set the version", err);
+}
+
+dpa_status dpa__store_schema(dpa_store *store, dpa_error *err) {
+    int64_t version = 0, application = 0, tables = 0;
+    DPA_TRY(ask(store, "SELECT count(*) FROM sqlite_schema", &tables, err));
+    DPA_TRY(ask(store, "PRAGMA user_version", &version, err));
+    DPA_TRY(ask(store, "PRAGMA application_id", &application, err));
+    if (tables > 0 && application != APPLICATION)
+        return dpa__fail_file(err, DPA_BAD_INPUT, store->path,
+                              "an SQLite file, but not a store of dpaudit");
+    if (version > VERSION)
+        return dpa__fail_file(err, DPA_BAD_INPUT, store->path,
+                              "made by a newer dpaudit (version %lld of the tables; this one "
+                              "knows %d): use that one, or another store",
+                              (long long)version, VERSION);
+    if (version == VERSION) return DPA_OK;
+    if (!store->writing)
+        return dpa__fail_file(err, DPA_BAD_INPUT, store->path,
+                              "made by an older dpaudit (version %lld of the tables, now %d): "
+                              "dpaudit run brings it up to date",
+                              (long long)version, VERSION);
+    DPA_TRY(dpa__store_execute(store, "BEGIN IMMEDIATE", "write", err));
+    const dpa_status status = apply(store, version, err);
+    if (status == DPA_OK) return dpa__store_execute(store, "COMMIT", "write", err);
+    dpa__store_rollback(store);
+    return status;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The store of trials: SQLite with a write-ahead log.
+ *
+ * Every commit is handed to the kernel before the trial counts as finished, so that kill -9 at any
+ * moment loses nothing that was finished. synchronous=NORMAL leaves it to the kernel when a commit
+ * reaches the disk: a power cut may take the last seconds of trials with it, never the store
+ * itself; they are played again. */
+#include "run/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/sha256.h"
+
+enum { WAIT_MS = 10000 }; /* for a reader that is in the way of a checkpoint */
+
+dpa_status dpa__store_fail(const dpa_store *store, int code, const char *doing, dpa_error *err) {
+    switch (code & 0xff) {
+    case SQLITE_NOMEM:
+        return dpa__fail(err, DPA_NO_MEMORY, "no memory for the store of trials");
+    case SQLITE_FULL:
+        return dpa__fail_file(err, DPA_IO, store->path,
+                              "the disk is full: what was stored before is safe; make room, then "
+                              "run again");
+    case SQLITE_NOTADB:
+        return dpa__fail_file(err, DPA_BAD_INPUT, store->path,
+                              "not a store of dpaudit (an SQLite file was expected)");
+    case SQLITE_CORRUPT:
+        return dpa__fail_file(err, DPA_BAD_INPUT, store->path,
+                              "the store is damaged (%s): move it away and run again, or rescue "
+                              "what is left with sqlite3's .recover",
+                              sqlite3_errmsg(store->db));
+    case SQLITE_READONLY:
+        return dpa__fail_file(err, DPA_IO, store->path, "cannot %s: the store is read-only", doing);
+    default:
+        return dpa__fail_file(err, DPA_IO, store->path, "cannot %s: %s", doing,
+                              store->db != NULL ? sqlite3_errmsg(store->db) : sqlite3_errstr(code));
+    }
+}
+
+dpa_status dpa__store_prepare(const dpa_store *store, const char *sql, sqlite3_stmt **out,
+                              dpa_error *err) {
+    const int code = sqlite3_prepare_v2(store->db, sql, -1, out, NULL);
+    return code == SQLITE_OK ? DPA_OK : dpa__store_fail(store, code, "read", err);
+}
+
+dpa_status dpa__store_execute(const dpa_store *store, const char *sql, const char *doing,
+                              dpa_error *err) {
+    const int code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+    return code == SQLITE_OK ? DPA_OK : dpa__store_fail(store, code, doing, err);
+}
+
+static int connect_to(dpa_store *store, int writing) {
+    const int flags = writing ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+    int code = sqlite3_open_v2(store->path, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->db, WAIT_MS);
+    if (code == SQLITE_OK)
+        code = sqlite3_exec(store->db, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
+    return code;
+}
+
+/* Reading a log needs a file of shared memory beside it. Where none can be made (read-only folder,
+ * so nobody writes either) the file is read as it is. */
+static int connect_frozen(dpa_store *store) {
+    char *uri = sqlite3_mprintf("file:%s?immutable=1", store->path);
+    if (uri == NULL) return SQLITE_NOMEM;
+    (void)sqlite3_close(store->db);
+    store->db = NULL;
+    const int code = sqlite3_open_v2(
+        uri, &store->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+    sqlite3_free(uri);
+    return code;
+}
+
+static dpa_status start_writing(dpa_store *store, dpa_error *err) {
+    if (access(store->path, F_OK) == 0 && access(store->path, W_OK) != 0)
+        return dpa__fail_file(err, DPA_IO, store->path, "the store is read-only: %s",
+                              strerror(errno));
+    DPA_TRY(dpa__store_lock(store->path, &store->lock, err));
+    const int code = connect_to(store, 1);
+    if (code != SQLITE_OK) return dpa__store_fail(store, code, "open", err);
+    /* Two steps: what is no store of ours must not be turned into one with a log. */
+    DPA_TRY(dpa__store_schema(store, err));
+    return dpa__store_execute(store, "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL", "write",
+                              err);
+}
+
+static dpa_status start_reading(dpa_store *store, dpa_error *err) {
+    if (access(store->path, R_OK) != 0)
+        return dpa__fail_file(err, errno == ENOENT ? DPA_BAD_INPUT : DPA_IO, store->path,
+                              "cannot read the store of trials: %s", strerror(errno));
+    int code = connect_to(store, 0);
+    if ((code & 0xff) == SQLITE_CANTOPEN || (code & 0xff) == SQLITE_READONLY)
+        code = connect_frozen(store);
+    if (code != SQLITE_OK) return dpa__store_fail(store, code, "open", err);
+    return dpa__store_schema(store, err);
+}
+
+dpa_status dpa_store_open(const char *path, dpa_store_mode mode, dpa_store **out, dpa_error *err) {
+    *out = NULL;
+    dpa_store *store = DPA_NEW(dpa_store, err);
+    if (store == NULL) return DPA_NO_MEMORY;
+    store->lock = -1;
+    store->writing = mode == DPA_STORE_WRITE;
+    store->path = dpa__strdup(path, err);
+    dpa_status status = store->path != NULL ? DPA_OK : DPA_NO_MEMORY;
+    if (status == DPA_OK)
+        status = store->writing ? start_writing(store, err) : start_reading(store, err);
+    if (status == DPA_OK)
+        *out = store;
+    else
+        dpa_store_close(store);
+    return status;
+}
+
+void dpa_store_close(dpa_store *store) {
+    if (store == NULL) return;
+    (void)sqlite3_finalize(store->put);
+    (void)sqlite3_finalize(store->failed);
+    (void)sqlite3_close(store->db);
+    if (store->lock >= 0) dpa__store_unlock(store->path, store->lock);
+    free(store->path);
+    free(store);
+}
+
+int64_t dpa__store_sum(const char *key, uint64_t index, const void *bytes, size_t count) {
+    dpa__sha256 sha;
+    char hex[DPA_SHA256_SIZE];
+    dpa__sha256_init(&sha);
+    dpa__sha256_add(&sha, key, strlen(key));
+    dpa__sha256_add(&sha, &index, sizeof index);
+    dpa__sha256_add(&sha, bytes, count);
+    dpa__sha256_hex(&sha, hex);
+    hex[16] = '\0';
+    return (int64_t)strtoull(hex, NULL, 16);
+}
+
+dpa_status dpa__store_stage(dpa_store *store, const char *key, const char *experiment, int number,
+                            uint64_t planned, int64_t *id, dpa_error *err) {
+    sqlite3_stmt *query;
+    DPA_TRY(dpa__store_prepare(
+        store,
+        "INSERT INTO stage(key, experiment, number, planned) VALUES(?1, ?2, ?3, ?4) "
+        "ON CONFLICT(key) DO UPDATE SET experiment=?2, number=?3, planned=?4 RETURNING id",
+        &query, err));
+    (void)sqlite3_bind_text(query, 1, key, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_text(query, 2, experiment, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int(query, 3, number);
+    (void)sqlite3_bind_int64(query, 4, (int64_t)planned);
+    int code = sqlite3_step(query);
+    if (code == SQLITE_ROW) {
+        *id = sqlite3_column_int64(query, 0);
+        code = sqlite3_step(query);
+    }
+    (void)sqlite3_finalize(query);
+    return code == SQLITE_DONE ? DPA_OK : dpa__store_fail(store, code, "write", err);
+}
+
+dpa_status dpa__store_begin(dpa_store *store, dpa_error *err) {
+    return dpa__store_execute(store, "BEGIN IMMEDIATE", "write", err);
+}
+
+dpa_status dpa__store_commit(dpa_store *store, dpa_error *err) {
+    return dpa__store_execute(store, "COMMIT", "write", err);
+}
+
+void dpa__store_rollback(dpa_store *store) {
+    (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+static dpa_status finish(dpa_store *store, sqlite3_stmt *query, dpa_error *err) {
+    const int code = sqlite3_step(query);
+    (void)sqlite3_reset(query);
+    (void)sqlite3_clear_bindings(query);
+    return code == SQLITE_DONE ? DPA_OK : dpa__store_fail(store, code, "write", err);
+}
+
+dpa_status dpa__store_put(dpa_store *store, int64_t stage, const char *key, uint64_t index,
+                          double seconds, const dpa_values *values, const char *said,
+                          dpa_error *err) {
+    if (store->put == NULL)
+        DPA_TRY(dpa__store_prepare(store,
+                                   "INSERT OR REPLACE INTO trial(stage, number, seconds, sum, "
+                                   "numbers, said) VALUES(?,?,?,?,?,?)",
+                                   &store->put, err));
+    const size_t bytes = values->count * sizeof(double);
+    const void *numbers = bytes > 0 ? (const void *)values->items : "";
+    (void)sqlite3_bind_int64(store->put, 1, stage);
+    (void)sqlite3_bind_int64(store->put, 2, (int64_t)index);
+    (void)sqlite3_bind_double(store->put, 3, seconds);
+    (void)sqlite3_bind_int64(store->put, 4, dpa__store_sum(key, index, numbers, bytes));
+    (void)sqlite3_bind_blob64(store->put, 5, numbers, bytes, SQLITE_STATIC);
+    if (said != NULL) (void)sqlite3_bind_text(store->put, 6, said, -1, SQLITE_STATIC);
+    return finish(store, store->put, err);
+}
+
+static double clock_time(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+dpa_status dpa__store_put_failure(dpa_store *store, int64_t stage, uint64_t index,
+                                  const char *reason, const char *said, dpa_error *err) {
+    if (store->failed == NULL)
+        DPA_TRY(dpa__store_prepare(
+            store, "INSERT INTO failure(stage, number, time, reason, said) VALUES(?,?,?,?,?)",
+            &store->failed, err));
+    (void)sqlite3_bind_int64(store->failed, 1, stage);
+    (void)sqlite3_bind_int64(store->failed, 2, (int64_t)index);
+    (void)sqlite3_bind_double(store->failed, 3, clock_time());
+    (void)sqlite3_bind_text(store->failed, 4, reason, -1, SQLITE_STATIC);
+    if (said != NULL) (void)sqlite3_bind_text(store->failed, 5, said, -1, SQLITE_STATIC);
+    return finish(store, store->failed, err);
+}
+
+dpa_status dpa__store_run_begin(dpa_store *store, dpa_error *err) {
+    sqlite3_stmt *query;
+    char host[64] = "";
+    (void)gethostname(host, sizeof host - 1);
+    DPA_TRY(dpa__store_prepare(store,
+                               "INSERT INTO run(process, host, started, updated, state, stage, "
+                               "stages, planned, stored, played, failed, running, workers) "
+                               "VALUES(?,?,?3,?3,?,0,0,0,0,0,0,0,0)",
+                               &query, err));
+    (void)sqlite3_bind_int64(query, 1, (int64_t)getpid());
+    (void)sqlite3_bind_text(query, 2, host, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_double(query, 3, clock_time());
+    (void)sqlite3_bind_int(query, 4, DPA_RUN_RUNNING);
+    const dpa_status status = finish(store, query, err);
+    (void)sqlite3_finalize(query);
+    if (status == DPA_OK) store->run = sqlite3_last_insert_rowid(store->db);
+    return status;
+}
+
+dpa_status dpa__store_run_update(dpa_store *store, const dpa_run_status *now, dpa_error *err) {
+    sqlite3_stmt *query;
+    DPA_TRY(dpa__store_prepare(store,
+                               "UPDATE run SET updated=?, state=?, stage=?, stages=?, planned=?, "
+                               "stored=?, played=?, failed=?, running=?, workers=? WHERE id=?",
+                               &query, err));
+    const uint64_t counts[] = {now->planned, now->stored,  now->played,
+                               now->failed,  now->running, now->workers};
+    (void)sqlite3_bind_double(query, 1, clock_time());
+    (void)sqlite3_bind_int(query, 2, (int)now->state);
+    (void)sqlite3_bind_int(query, 3, now->stage);
+    (void)sqlite3_bind_int(query, 4, now->stages);
+    for (int i = 0; i < 6; ++i) (void)sqlite3_bind_int64(query, 5 + i, (int64_t)counts[i]);
+    (void)sqlite3_bind_int64(query, 11, store->run);
+    const dpa_status status = finish(store, query, err);
+    (void)sqlite3_finalize(query);
+    return status;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a store holds: lists of stages, trials, failures, the latest run. Numbers are given out only
+ * when their checksum fits. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "run/store.h"
+
+static const char *text_of(sqlite3_stmt *query, int column) {
+    return (const char *)sqlite3_column_text(query, column);
+}
+
+void dpa_store_stages_free(dpa_store_stages *stages) {
+    for (size_t i = 0; i < stages->count; ++i) free(stages->items[i].experiment);
+    free(stages->items);
+    *stages = (dpa_store_stages){0};
+}
+
+static dpa_status add_stage(sqlite3_stmt *query, dpa_store_stages *out, dpa_error *err) {
+    if ((out->count & (out->count + 1)) == 0) { /* grows at 0, 1, 3, 7, … */
+        dpa_store_stage *more =
+            dpa__realloc(out->items, 2 * out->count + 1, sizeof *out->items, err);
+        if (more == NULL) return DPA_NO_MEMORY;
+        out->items = more;
+    }
+    dpa_store_stage *s = &out->items[out->count];
+    *s = (dpa_store_stage){0};
+    const char *key = text_of(query, 0), *experiment = text_of(query, 1);
+    (void)snprintf(s->key, sizeof s->key, "%.64s", key != NULL ? key : "");
+    s->experiment = dpa__strdup(experiment != NULL ? experiment : "", err);
+    if (s->experiment == NULL) return DPA_NO_MEMORY;
+    s->number = sqlite3_column_int(query, 2);
+    s->planned = (uint64_t)sqlite3_column_int64(query, 3);
+    s->stored = (uint64_t)sqlite3_column_int64(query, 4);
+    s->failures = (uint64_t)sqlite3_column_int64(query, 5);
+    s->seconds = s->stored > 0 ? sqlite3_column_double(query, 6) : (double)NAN;
+    s->bytes = (uint64_t)sqlite3_column_int64(query, 7);
+    ++out->count;
+    return DPA_OK;
+}
+
+dpa_status dpa_store_list(dpa_store *store, dpa_store_stages *out, dpa_error *err) {
+    sqlite3_stmt *query;
+    *out = (dpa_store_stages){0};
+    DPA_TRY(dpa__store_prepare(
+        store,
+        "SELECT key, experiment, stage.number, planned, count(trial.stage), "
+        "(SELECT count(*) FROM failure WHERE failure.stage=id), avg(seconds), "
+        "total(length(numbers)) FROM stage LEFT JOIN trial ON trial.stage=id GROUP BY id",
+        &query, err));
+    dpa_status status = DPA_OK;
+    int code = SQLITE_DONE;
+    while (status == DPA_OK && (code = sqlite3_step(query)) == SQLITE_ROW)
+        status = add_stage(query, out, err);
+    (void)sqlite3_finalize(query);
+    if (status == DPA_OK && code != SQLITE_DONE) status = dpa__store_fail(store, code, "read", err);
+    if (status != DPA_OK) dpa_store_stages_free(out);
+    return status;
+}
+
+/* Rows of (key, stage number, index, seconds, time, sum, numbers, reason, said). Blobs of SQLite
+ * may lie anywhere: the numbers are copied before they are used as doubles. */
+static dpa_status show_row(sqlite3_stmt *query, dpa_store_visit *visit, void *user, int *stop,
+                           dpa_error *err) {
+    dpa_store_entry entry = {.stage = sqlite3_column_int(query, 1),
+                             .index = (uint64_t)sqlite3_column_int64(query, 2),
+                             .seconds = (double)NAN,
+                             .time = (double)NAN,
+                             .reason = text_of(query, 7),
+                             .said = text_of(query, 8)};
+    if (entry.reason != NULL) {
+        entry.time = sqlite3_column_double(query, 4);
+        *stop = visit(user, &entry);
+        return DPA_OK;
+    }
+    entry.seconds = sqlite3_column_double(query, 3);
+    const char *key = text_of(query, 0);
+    const void *bytes = sqlite3_column_blob(query, 6);
+    const size_t size = (size_t)sqlite3_column_bytes(query, 6);
+    double *copy = dpa__malloc(size, 1, err);
+    if (copy == NULL) return DPA_NO_MEMORY;
+    if (size > 0) memcpy(copy, bytes, size);
+    entry.damaged = key == NULL || size % sizeof(double) != 0 ||
+                    dpa__store_sum(key, entry.index, copy, size) != sqlite3_column_int64(query, 5);
+    entry.values.items = copy;
+    entry.values.count = entry.damaged ? 0 : size / sizeof(double);
+    *stop = visit(user, &entry);
+    free(copy);
+    return DPA_OK;
+}
+
+static dpa_status show_rows(dpa_store *store, const char *sql, const char *key,
+                            dpa_store_visit *visit, void *user, dpa_error *err) {
+    sqlite3_stmt *query;
+    DPA_TRY(dpa__store_prepare(store, sql, &query, err));
+    if (key != NULL) (void)sqlite3_bind_text(query, 1, key, -1, SQLITE_STATIC);
+    dpa_status status = DPA_OK;
+    int stop = 0, code = SQLITE_DONE;
+    while (status == DPA_OK && !stop && (code = sqlite3_step(query)) == SQLITE_ROW)
+        status = show_row(query, visit, user, &stop, err);
+    (void)sqlite3_finalize(query);
+    if (status == DPA_OK && !stop && code != SQLITE_DONE)
+        status = dpa__store_fail(store, code, "read", err);
+    return status;
+}
+
+dpa_status dpa_store_trials(dpa_store *store, const char *key, dpa_store_visit *visit, void *user,
+                            dpa_error *err) {
+    return show_rows(store,
+                     "SELECT key, stage.number, trial.number, seconds, NULL, sum, numbers, NULL, "
+                     "said FROM stage CROSS JOIN trial ON trial.stage=stage.id "
+                     "WHERE ?1 IS NULL OR stage.key=?1 ORDER BY stage.id, trial.number",
+                     key, visit, user, err);
+}
+
+dpa_status dpa_store_failures(dpa_store *store, const char *key, dpa_store_visit *visit, void *user,
+                              dpa_error *err) {
+    return show_rows(store,
+                     "SELECT key, stage.number, failure.number, NULL, time, NULL, NULL, reason, "
+                     "said FROM failure JOIN stage ON stage.id=failure.stage "
+                     "WHERE ?1 IS NULL OR stage.key=?1 ORDER BY failure.id",
+                     key, visit, user, err);
+}
+
+typedef struct loading {
+    dpa_values *items;
+    uint64_t count, loaded, damaged;
+    dpa_error *err;
+    dpa_status status;
+} loading;
+
+static int load_one(void *user, const dpa_store_entry *entry) {
+    loading *l = user;
+    if (entry->index >= l->count) return 0; /* asked for by a larger experiment */
+    l->damaged += (uint64_t)entry->damaged;
+    if (entry->damaged) return 0;
+    dpa_values *to = &l->items[entry->index];
+    to->items = DPA_NEW_ARRAY(double, entry->values.count, l->err);
+    if (to->items == NULL) {
+        l->status = DPA_NO_MEMORY;
+        return 1;
+    }
+    to->count = entry->values.count;
+    if (to->count > 0) memcpy(to->items, entry->values.items, to->count * sizeof(double));
+    ++l->loaded;
+    return 0;
+}
+
+dpa_status dpa__store_load(dpa_store *store, const char *key, dpa_values *items, uint64_t count,
+                           uint64_t *loaded, uint64_t *damaged, dpa_error *err) {
+    loading l = {items, count, 0, 0, err, DPA_OK};
+    const dpa_status status = dpa_store_trials(store, key, load_one, &l, err);
+    *loaded = l.loaded;
+    *damaged = l.damaged;
+    return status == DPA_OK ? l.status : status;
+}
+
+dpa_status dpa_store_status(dpa_store *store, dpa_run_status *out, dpa_error *err) {
+    sqlite3_stmt *query;
+    *out = (dpa_run_status){.state = DPA_RUN_NONE};
+    DPA_TRY(dpa__store_prepare(store,
+                               "SELECT state, process, host, started, updated, stage, stages, "
+                               "planned, stored, played, failed, running, workers "
+                               "FROM run ORDER BY id DESC LIMIT 1",
+                               &query, err));
+    const int code = sqlite3_step(query);
+    if (code == SQLITE_ROW) {
+        const char *host = text_of(query, 2);
+        out->state = (dpa_run_state)sqlite3_column_int(query, 0);
+        out->process = sqlite3_column_int64(query, 1);
+        (void)snprintf(out->host, sizeof out->host, "%s", host != NULL ? host : "");
+        out->started = sqlite3_column_double(query, 3);
+        out->updated = sqlite3_column_double(query, 4);
+        out->stage = sqlite3_column_int(query, 5);
+        out->stages = sqlite3_column_int(query, 6);
+        uint64_t *const counts[] = {&out->planned, &out->stored,  &out->played,
+                                    &out->failed,  &out->running, &out->workers};
+        for (int i = 0; i < 6; ++i) *counts[i] = (uint64_t)sqlite3_column_int64(query, 7 + i);
+    }
+    (void)sqlite3_finalize(query);
+    if (code != SQLITE_ROW && code != SQLITE_DONE) return dpa__store_fail(store, code, "read", err);
+    if (out->state == DPA_RUN_RUNNING && !dpa__store_is_locked(store->path)) {
+        out->state = DPA_RUN_KILLED;
+        out->running = 0;
+    }
+    return DPA_OK;
+}

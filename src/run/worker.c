@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A worker: reads which trial to play, plays it, answers. Data are loaded once per worker.
+ *
+ * No orphans: when the scheduler dies, however it dies, the kernel sends SIGTERM here, and the
+ * handler kills the whole process group, so that an external trainer and what it started go too. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/run.h"
+#include "run/wire.h"
+
+typedef struct worker {
+    int in, out;
+    dpa_game *game;
+    dpa_values brief;
+    dpa__text inbox;
+} worker;
+
+static void end_all(int signal_number) {
+    (void)signal_number;
+    (void)kill(0, SIGKILL);
+}
+
+/* The scheduler made this process the leader of a group of its own; where it is not (run by hand),
+ * only the process itself may be killed. */
+static dpa_status die_with_parent(dpa_error *err) {
+    const pid_t parent = getppid();
+    struct sigaction action = {.sa_handler = getpgrp() == getpid() ? end_all : SIG_DFL};
+    (void)sigemptyset(&action.sa_mask);
+    if (sigaction(SIGTERM, &action, NULL) != 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) != 0)
+        return dpa__fail(err, DPA_INTERNAL, "cannot ask to end with the parent: %s",
+                         strerror(errno));
+    if (getppid() != parent) end_all(0);
+    return DPA_OK;
+}
+
+/* Answers keep standard output; whatever is printed goes to standard error. */
+static dpa_status take_pipes(worker *w, dpa_error *err) {
+    w->in = STDIN_FILENO;
+    w->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (w->out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return dpa__fail(err, DPA_IO, "a worker needs pipes: dpaudit run starts it (%s)",
+                         strerror(errno));
+    (void)signal(SIGPIPE, SIG_IGN);
+    return DPA_OK;
+}
+
+static dpa_status send_all(const worker *w, dpa__text *text, dpa_error *err) {
+    dpa_status status = DPA_OK;
+    size_t sent = 0;
+    if (text->failed) status = dpa__fail(err, DPA_NO_MEMORY, "no memory for an answer");
+    while (status == DPA_OK && sent < text->length) {
+        const ssize_t n = write(w->out, text->data + sent, text->length - sent);
+        if (n < 0 && errno != EINTR)
+            status = dpa__fail(err, DPA_IO, "the scheduler is gone: %s", strerror(errno));
+        if (n > 0) sent += (size_t)n;
+    }
+    dpa__text_free(text);
+    return status;
+}
+
+static dpa_status answer_failure(const worker *w, const dpa__message *m, const dpa_error *failure,
+                                 dpa_error *err) {
+    dpa__text text = {0};
+    dpa__wire_put_failure(&text, m->stage, m->index, failure);
+    return send_all(w, &text, err);
+}
+
+static dpa_status say_ready(const worker *w, dpa_error *err) {
+    dpa__text keys = {0}, text = {0};
+    dpa_status status = dpa__wire_keys(w->game, &keys, err);
+    if (status == DPA_OK) {
+        const dpa__message m = {.kind = DPA__WIRE_READY,
+                                .payload = (const unsigned char *)keys.data,
+                                .size = keys.length};
+        dpa__wire_put(&text, &m);
+        status = send_all(w, &text, err);
+    }
+    dpa__text_free(&keys);
+    return status;
+}
+
+static double now(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static dpa_status play(worker *w, const dpa__message *m, dpa_error *err) {
+    dpa_values values = {0};
+    dpa_error failure = {0};
+    if (m->stage >= dpa_game_stages(w->game))
+        return dpa__fail(err, DPA_INTERNAL, "there is no stage %d", m->stage);
+    const double start = now();
+    if (dpa_game_trial(w->game, m->stage, m->index, &w->brief, &values, &failure) != DPA_OK)
+        return answer_failure(w, m, &failure, err);
+    const dpa__message answer = {.kind = DPA__WIRE_RESULT,
+                                 .stage = m->stage,
+                                 .index = m->index,
+                                 .seconds = now() - start,
+                                 .payload = (const unsigned char *)values.items,
+                                 .size = values.count * sizeof(double)};
+    dpa__text text = {0};
+    dpa__wire_put(&text, &answer);
+    dpa_values_free(&values);
+    return send_all(w, &text, err);
+}
+
+static dpa_status obey(worker *w, const dpa__message *m, dpa_error *err) {
+    if (m->kind == DPA__WIRE_PLAY) return play(w, m, err);
+    if (m->kind != DPA__WIRE_BRIEF)
+        return dpa__fail(err, DPA_INTERNAL, "a message that is not for a worker");
+    dpa_values_free(&w->brief);
+    return dpa__wire_values(m, &w->brief, err);
+}
+
+/* More bytes of the scheduler; *end when it has closed its side. */
+static dpa_status hear(worker *w, int *end, dpa_error *err) {
+    char bytes[65536];
+    const ssize_t n = read(w->in, bytes, sizeof bytes);
+    *end = n == 0;
+    if (n < 0 && errno != EINTR)
+        return dpa__fail(err, DPA_IO, "cannot hear the scheduler: %s", strerror(errno));
+    if (n > 0) dpa__text_add_bytes(&w->inbox, bytes, (size_t)n);
+    return w->inbox.failed ? dpa__fail(err, DPA_NO_MEMORY, "no memory for a message") : DPA_OK;
+}
+
+static dpa_status serve(worker *w, dpa_error *err) {
+    for (int end = 0; !end;) {
+        dpa__message m;
+        size_t used = 0;
+        DPA_TRY(
+            dpa__wire_take((const unsigned char *)w->inbox.data, w->inbox.length, &m, &used, err));
+        if (used == 0) {
+            DPA_TRY(hear(w, &end, err));
+            continue;
+        }
+        DPA_TRY(obey(w, &m, err));
+        w->inbox.length -= used;
+        memmove(w->inbox.data, w->inbox.data + used, w->inbox.length);
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa_worker_serve(const dpa_experiment *experiment, dpa_error *err) {
+    worker w = {0};
+    DPA_TRY(die_with_parent(err));
+    DPA_TRY(take_pipes(&w, err));
+    dpa_error failure = {0};
+    const dpa__message nothing = {0};
+    dpa_status status;
+    if (dpa_game_open(experiment, &w.game, &failure) != DPA_OK) {
+        status = answer_failure(&w, &nothing, &failure, err);
+    } else {
+        status = say_ready(&w, err);
+        if (status == DPA_OK) status = serve(&w, err);
+        dpa_game_close(w.game);
+    }
+    dpa_values_free(&w.brief);
+    dpa__text_free(&w.inbox);
+    (void)close(w.out);
+    return status;
+}
