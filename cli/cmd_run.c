@@ -1,27 +1,39 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dpaudit run: plays the game of an experiment file and judges the claim by what it showed. */
-#include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "judge.h"
 #include "output.h"
+#include "trials.h"
 
 typedef struct run_options {
     common_options common;
-    const char *output, *seed_text, *family, *method;
-    uint64_t observations;
+    game_options game;
+    const char *output, *family, *method;
+    uint64_t workers, retries, trials;
+    double timeout, seconds;
+    int dry_run;
 } run_options;
 
 static const option table[] = {
     HEADING("The game"),
-    {"seed", OPTION_TEXT, "N", "seed of the game, instead of the file's",
-     offsetof(run_options, seed_text)},
-    {"observations", OPTION_COUNT, "N", "scores of each kind, instead of the file's",
-     offsetof(run_options, observations)},
+    GAME_OPTIONS(run_options),
+    HEADING("Playing it"),
+    {"dry-run", OPTION_FLAG, NULL, "only say how many trials, how long, how much disk",
+     offsetof(run_options, dry_run)},
+    {"workers", OPTION_COUNT, "N", "processes that play trials (default: one per core)",
+     offsetof(run_options, workers)},
+    {"timeout", OPTION_NUMBER, "S", "seconds that a trial may take (default: the file's, or any)",
+     offsetof(run_options, timeout)},
+    {"retries", OPTION_COUNT, "N", "how often a trial that failed is tried again (default 2)",
+     offsetof(run_options, retries)},
+    {"trials", OPTION_COUNT, "N", "budget: this many trials at most, stored ones included",
+     offsetof(run_options, trials)},
+    {"seconds", OPTION_NUMBER, "S", "budget: no trial starts later than this",
+     offsetof(run_options, seconds)},
+    STORE_OPTION(run_options),
     REQUEST_OPTION(run_options, "threads", "N", "threads of the estimators (default: per core)"),
     HEADING("What is wanted"),
     {"family", OPTION_TEXT, "F", "as for scores, or all (default: that of the step's mechanism)",
@@ -39,6 +51,8 @@ static const option table[] = {
 static void init(void *options) {
     run_options *o = options;
     dpa_request_init(&o->common.request);
+    o->retries = 2;
+    o->timeout = o->seconds = (double)INFINITY;
 }
 
 static int run(void *options, const word_list *words);
@@ -67,81 +81,11 @@ typedef struct session {
     const run_options *options;
     dpa_experiment *experiment;
     dpa_game *game;
-    dpa_values *values; /* of all stages, one after the other */
-    uint64_t planned;
+    worker_command worker;
+    dpa_run_summary summary;
     dpa_game_evidence evidence;
     dpa_report *report;
 } session;
-
-/* Names of the evidence files say which command reads them. */
-static const char *evidence_name(dpa_evidence_kind kind) {
-    switch (kind) {
-    case DPA_EVIDENCE_STEPS:
-    case DPA_EVIDENCE_SCORES:
-        return "scores.npz";
-    case DPA_EVIDENCE_MEMBERS:
-    case DPA_EVIDENCE_GUESSES:
-        return "guesses.npz";
-    case DPA_EVIDENCE_COSINES:
-        return "cosines.npz";
-    case DPA_EVIDENCE_SIGNALS:
-        return "signals.npz";
-    }
-    return "evidence.npz";
-}
-
-static dpa_status write_evidence(const session *s, const char *folder, dpa_error *err) {
-    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
-        err->status = DPA_IO;
-        (void)snprintf(err->place, sizeof err->place, "%.400s", folder);
-        (void)snprintf(err->text, sizeof err->text, "cannot make this folder: %s", strerror(errno));
-        return DPA_IO;
-    }
-    char path[4096];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, evidence_name(s->evidence.kind));
-    const char *names[DPA_EVIDENCE_ARRAYS] = {NULL};
-    dpa_array arrays[DPA_EVIDENCE_ARRAYS] = {0};
-    for (size_t i = 0; i < s->evidence.array_count; ++i) {
-        const dpa_named_array *a = &s->evidence.arrays[i];
-        names[i] = a->name;
-        arrays[i] = (dpa_array){
-            .dtype = DPA_F64, .ndim = 1, .shape = {a->count}, .count = a->count, .data = a->items};
-        if (a->rows == 0) continue;
-        arrays[i].ndim = 2;
-        arrays[i].shape[0] = a->rows;
-        arrays[i].shape[1] = a->count / a->rows;
-    }
-    return dpa_npz_write(path, names, arrays, s->evidence.array_count, err);
-}
-
-/* All trials of one stage into s->values, from `first` on. */
-static dpa_status play_stage(session *s, int stage, uint64_t first, const dpa_values *brief,
-                             dpa_error *err) {
-    dpa_status status = DPA_OK;
-    const uint64_t count = dpa_game_trials(s->game, stage);
-    for (uint64_t i = 0; i < count && status == DPA_OK; ++i)
-        status = dpa_game_trial(s->game, stage, i, brief, &s->values[first + i], err);
-    return status;
-}
-
-static dpa_status play(session *s, dpa_error *err) {
-    const int stages = dpa_game_stages(s->game);
-    for (int i = 0; i < stages; ++i) s->planned += dpa_game_trials(s->game, i);
-    s->values = calloc(s->planned > 0 ? s->planned : 1, sizeof *s->values);
-    dpa_trials trials[DPA_GAME_STAGES] = {0};
-    dpa_status status = s->values != NULL ? DPA_OK : DPA_NO_MEMORY;
-    uint64_t first = 0;
-    for (int i = 0; i < stages && status == DPA_OK; ++i) {
-        dpa_values brief = {0};
-        status = dpa_game_brief(s->game, i, trials, &brief, err);
-        if (status == DPA_OK) status = play_stage(s, i, first, &brief, err);
-        dpa_values_free(&brief);
-        trials[i] = (dpa_trials){&s->values[first], dpa_game_trials(s->game, i)};
-        first += trials[i].count;
-    }
-    if (status == DPA_OK) status = dpa_game_gather(s->game, trials, &s->evidence, err);
-    return status;
-}
 
 static dpa_status judge(session *s, dpa_error *err) {
     const run_options *o = s->options;
@@ -154,46 +98,93 @@ static dpa_status judge(session *s, dpa_error *err) {
     dpa_status status = DPA_OK;
     if (s->experiment->select != NULL && o->common.request.select[0] == '\0')
         status = dpa_request_set(&j.request, "select", s->experiment->select, err);
-    if (status == DPA_OK)
-        status =
-            s->evidence.kind == DPA_EVIDENCE_STEPS ? judge_steps(&j, err) : judge_scores(&j, err);
-    for (size_t i = 0; i < s->evidence.fact_count && status == DPA_OK; ++i)
-        status =
-            dpa_report_fact(j.report, s->evidence.facts[i].name, s->evidence.facts[i].value, err);
+    if (status == DPA_OK) status = judge_evidence(&j, err);
     s->report = j.report;
+    return status;
+}
+
+/* What went wrong on the way and what was left out belongs to the result. */
+static dpa_status add_trials(const session *s, dpa_error *err) {
+    const dpa_run_summary *m = &s->summary;
+    dpa_status status =
+        dpa_report_fact(s->report, "trials", (double)(m->planned - m->missing), err);
+    if (status == DPA_OK && m->failed > 0)
+        status = dpa_report_fact(s->report, "failed_attempts", (double)m->failed, err);
+    if (status == DPA_OK && m->missing > 0)
+        status = dpa_report_fact(s->report, "missing_trials", (double)m->missing, err);
+    if (status == DPA_OK && m->missing > 0)
+        status = dpa_report_say(s->report, err,
+                                "%" PRIu64 " of %" PRIu64 " trials are missing (%s); the bounds "
+                                "rest on the others.",
+                                m->missing, m->planned,
+                                m->out_of_time ? "the time was over" : "they failed each time");
+    return status;
+}
+
+static void options_for_run(const session *s, dpa_run_opts *out) {
+    const run_options *o = s->options;
+    run_opts_make(s->experiment, &o->game, out);
+    out->workers = o->workers;
+    out->retries = o->retries;
+    out->worker = s->worker.words;
+    if (isfinite(o->timeout)) out->timeout = o->timeout;
+    if (isfinite(o->seconds)) out->seconds = o->seconds;
+    if (o->trials > 0) out->trials = o->trials;
+}
+
+static void print_estimate(const dpa_run_estimate *e) {
+    (void)printf("trials: %" PRIu64 " in %d stage%s, %" PRIu64 " of them stored\n", e->planned,
+                 e->stages, e->stages == 1 ? "" : "s", e->stored);
+    (void)printf("a trial: %.3g s (%s)\n", e->trial_seconds,
+                 e->timed ? "the first one, timed now" : "mean of those stored");
+    (void)printf("the run: about %.3g s with %" PRIu64 " worker%s\n", e->seconds, e->workers,
+                 e->workers == 1 ? "" : "s");
+    (void)printf("disk: about %.3g MB more\n", e->bytes / 1e6);
+}
+
+static dpa_status play(session *s, dpa_error *err) {
+    dpa_run_opts opts;
+    dpa_run_estimate estimate;
+    options_for_run(s, &opts);
+    opts.progress = progress_start();
+    const dpa_status status = s->options->dry_run
+                                  ? dpa_run_estimate_make(&opts, s->game, &estimate, err)
+                                  : dpa_run_play(&opts, s->game, &s->evidence, &s->summary, err);
+    progress_end();
+    if (status == DPA_OK && s->options->dry_run) print_estimate(&estimate);
+    if (s->summary.damaged > 0)
+        (void)fprintf(stderr,
+                      "dpaudit run: %" PRIu64 " stored trials were damaged (their checksum did not "
+                      "fit) and were played again\n",
+                      s->summary.damaged);
     return status;
 }
 
 static dpa_status perform(session *s, dpa_error *err) {
     dpa_status status = dpa_game_open(s->experiment, &s->game, err);
-    if (status != DPA_OK) return status;
-    s->experiment->game.progress = progress_start();
-    status = play(s, err);
-    progress_end();
+    if (status == DPA_OK) status = play(s, err);
+    if (status != DPA_OK || s->options->dry_run) return status;
     const char *folder = s->options->output != NULL ? s->options->output : s->experiment->output;
-    if (status == DPA_OK && folder != NULL) status = write_evidence(s, folder, err);
-    return status == DPA_OK ? judge(s, err) : status;
+    if (folder != NULL) status = evidence_write(&s->evidence, folder, err);
+    if (status == DPA_OK) status = judge(s, err);
+    return status == DPA_OK ? add_trials(s, err) : status;
 }
 
 static int run(void *options, const word_list *words) {
     const run_options *o = options;
     session s = {.options = o};
     dpa_error err = {0};
-    dpa_status status = dpa_experiment_read(words->items[0], &s.experiment, &err);
-    int code = 0;
-    if (status == DPA_OK && o->observations > 0) s.experiment->game.observations = o->observations;
-    if (status == DPA_OK && o->seed_text != NULL &&
-        !parse_count(o->seed_text, &s.experiment->game.seed))
-        code = usage_error(&command_run, "--seed: '%s' is not a whole number", o->seed_text);
-    if (status == DPA_OK && code == 0) status = perform(&s, &err);
-    if (status != DPA_OK) code = library_error("run", &err);
-    if (code == 0)
+    if (strcmp(words->items[0], "-") == 0)
+        return usage_error(&command_run, "the experiment must be a file: workers read it too");
+    int code = experiment_open(&command_run, words->items[0], &o->game, &s.experiment);
+    if (code != 0) return code;
+    worker_command_make(words->items[0], &o->game, &s.worker);
+    if (perform(&s, &err) != DPA_OK) code = library_error("run", &err);
+    if (code == 0 && s.report != NULL)
         code = show_report(s.report, &o->common);
     else
         dpa_report_free(s.report);
     dpa_game_evidence_free(&s.evidence);
-    for (uint64_t i = 0; i < s.planned && s.values != NULL; ++i) dpa_values_free(&s.values[i]);
-    free(s.values);
     dpa_game_close(s.game);
     dpa_experiment_free(s.experiment);
     return code;

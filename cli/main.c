@@ -11,6 +11,7 @@
 #define DECLARE(name) extern const command command_##name;
 COMMAND_LIST(DECLARE)
 #undef DECLARE
+extern const command command_worker; /* not listed: only dpaudit run starts it */
 
 #define POINT(name) &command_##name,
 static const command *const table[] = {COMMAND_LIST(POINT)};
@@ -103,6 +104,7 @@ static int dispatch(int argc, char **argv) {
     }
     if (strcmp(name, "completion") == 0) return completion(word);
     if (strcmp(name, "man") == 0) return man(word);
+    if (strcmp(name, "worker") == 0) return run_command(&command_worker, argc - 2, argv + 2);
     const command *cmd = command_find(name);
     if (cmd == NULL) return unknown(name);
     if (wants_help(argc - 2, argv + 2)) return help(name);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The evidence of a game as files that the other commands read. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "trials.h"
+
+static dpa_status make_folder(const char *folder, dpa_error *err) {
+    if (mkdir(folder, 0777) == 0 || errno == EEXIST) return DPA_OK;
+    err->status = DPA_IO;
+    (void)snprintf(err->place, sizeof err->place, "%.400s", folder);
+    (void)snprintf(err->text, sizeof err->text, "cannot make this folder: %s", strerror(errno));
+    return DPA_IO;
+}
+
+/* Names of the evidence files say which command reads them. */
+static const char *file_name(dpa_evidence_kind kind) {
+    switch (kind) {
+    case DPA_EVIDENCE_STEPS:
+    case DPA_EVIDENCE_SCORES:
+        return "scores.npz";
+    case DPA_EVIDENCE_MEMBERS:
+    case DPA_EVIDENCE_GUESSES:
+        return "guesses.npz";
+    case DPA_EVIDENCE_COSINES:
+        return "cosines.npz";
+    case DPA_EVIDENCE_SIGNALS:
+        return "signals.npz";
+    }
+    return "evidence.npz";
+}
+
+static dpa_array as_array(const dpa_named_array *a) {
+    dpa_array out = {
+        .dtype = DPA_F64, .ndim = 1, .shape = {a->count}, .count = a->count, .data = a->items};
+    if (a->rows == 0) return out;
+    out.ndim = 2;
+    out.shape[0] = a->rows;
+    out.shape[1] = a->count / a->rows;
+    return out;
+}
+
+dpa_status evidence_write(const dpa_game_evidence *evidence, const char *folder, dpa_error *err) {
+    const char *names[DPA_EVIDENCE_ARRAYS] = {NULL};
+    dpa_array arrays[DPA_EVIDENCE_ARRAYS] = {0};
+    char path[4096];
+    const dpa_status status = make_folder(folder, err);
+    if (status != DPA_OK) return status;
+    (void)snprintf(path, sizeof path, "%s/%s", folder, file_name(evidence->kind));
+    for (size_t i = 0; i < evidence->array_count; ++i) {
+        names[i] = evidence->arrays[i].name;
+        arrays[i] = as_array(&evidence->arrays[i]);
+    }
+    return dpa_npz_write(path, names, arrays, evidence->array_count, err);
+}
+
+/* One row a line; numbers that read back as the same doubles. */
+static dpa_status write_csv(const char *path, const dpa_named_array *a, dpa_error *err) {
+    const size_t columns = a->rows > 0 ? a->count / a->rows : 1;
+    size_t used = 0;
+    char *text = malloc(26 * a->count + 1);
+    if (text == NULL) {
+        err->status = DPA_NO_MEMORY;
+        (void)snprintf(err->text, sizeof err->text, "no memory for %s", a->name);
+        return DPA_NO_MEMORY;
+    }
+    for (size_t i = 0; i < a->count; ++i)
+        used += (size_t)snprintf(text + used, 26, "%.17g%c", a->items[i],
+                                 (i + 1) % columns == 0 ? '\n' : ',');
+    const dpa_status status = dpa_file_write(path, text, used, err);
+    free(text);
+    return status;
+}
+
+dpa_status evidence_export(const dpa_game_evidence *evidence, const char *folder, int csv,
+                           dpa_error *err) {
+    dpa_status status = make_folder(folder, err);
+    for (size_t i = 0; i < evidence->array_count && status == DPA_OK; ++i) {
+        const dpa_named_array *a = &evidence->arrays[i];
+        const dpa_array array = as_array(a);
+        char path[4096];
+        (void)snprintf(path, sizeof path, "%s/%s.%s", folder, a->name, csv ? "csv" : "npy");
+        status = csv ? write_csv(path, a, err) : dpa_array_write(path, &array, err);
+    }
+    return status;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Experiments as the commands see them. */
+#include "trials.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "output.h"
+
+int experiment_open(const command *cmd, const char *path, const game_options *options,
+                    dpa_experiment **out) {
+    dpa_error err = {0};
+    *out = NULL;
+    if (dpa_experiment_read(path, out, &err) != DPA_OK) return library_error(cmd->name, &err);
+    if (options->observations > 0) (*out)->game.observations = options->observations;
+    if (options->seed_text == NULL || parse_count(options->seed_text, &(*out)->game.seed)) return 0;
+    dpa_experiment_free(*out);
+    *out = NULL;
+    return usage_error(cmd, "--seed: '%s' is not a whole number", options->seed_text);
+}
+
+/* The program's own file. Where it was replaced or removed meanwhile, the kernel still has it. */
+static void own_program(char *out, size_t size) {
+    const ssize_t n = readlink("/proc/self/exe", out, size - 1);
+    if (n > 0) out[n] = '\0';
+    if (n <= 0 || access(out, X_OK) != 0) (void)snprintf(out, size, "/proc/self/exe");
+}
+
+void worker_command_make(const char *path, const game_options *options, worker_command *out) {
+    size_t n = 0;
+    *out = (worker_command){0};
+    own_program(out->program, sizeof out->program);
+    out->words[n++] = out->program;
+    out->words[n++] = "worker";
+    if (options->seed_text != NULL) {
+        out->words[n++] = "--seed";
+        out->words[n++] = options->seed_text;
+    }
+    if (options->observations > 0) {
+        (void)snprintf(out->observations, sizeof out->observations, "%llu",
+                       (unsigned long long)options->observations);
+        out->words[n++] = "--observations";
+        out->words[n++] = out->observations;
+    }
+    out->words[n++] = "--";
+    out->words[n++] = path;
+}
+
+void run_opts_make(const dpa_experiment *experiment, const game_options *options,
+                   dpa_run_opts *out) {
+    dpa_run_opts_init(out);
+    out->store = options->store;
+    out->trials = experiment->trials;
+    out->seconds = experiment->seconds;
+}
+
+dpa_status judge_evidence(judgement *j, dpa_error *err) {
+    const dpa_game_evidence *e = j->evidence;
+    dpa_status status = e->kind == DPA_EVIDENCE_STEPS ? judge_steps(j, err) : judge_scores(j, err);
+    for (size_t i = 0; i < e->fact_count && status == DPA_OK; ++i)
+        status = dpa_report_fact(j->report, e->facts[i].name, e->facts[i].value, err);
+    return status;
+}

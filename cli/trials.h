@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the commands about experiments share: opening one, its options for playing, the worker that
+ * plays the same, and its evidence as files. */
+#ifndef DPA_CLI_TRIALS_H
+#define DPA_CLI_TRIALS_H
+
+#include "judge.h"
+#include "options.h"
+
+/* Part of the options of every such command; `game` in their struct. */
+typedef struct game_options {
+    const char *seed_text, *store;
+    uint64_t observations;
+} game_options;
+
+#define GAME_OPTIONS(type)                                                                         \
+    {"seed", OPTION_TEXT, "N", "seed of the game, instead of the file's",                          \
+     offsetof(type, game.seed_text)},                                                              \
+    {                                                                                              \
+        "observations", OPTION_COUNT, "N", "scores of each kind, instead of the file's",           \
+            offsetof(type, game.observations)                                                      \
+    }
+#define STORE_OPTION(type)                                                                         \
+    {                                                                                              \
+        "store", OPTION_FILE, "FILE", "file of finished trials (default: AUDIT.trials.db)",        \
+            offsetof(type, game.store)                                                             \
+    }
+
+/* The experiment with the options put in. 0, or an exit code after the error was printed. */
+int experiment_open(const command *cmd, const char *path, const game_options *options,
+                    dpa_experiment **out);
+/* A command that starts a worker for the same: words for dpa_run_opts. Texts live in `memory`. */
+enum { WORKER_WORDS = 12 };
+typedef struct worker_command {
+    const char *words[WORKER_WORDS];
+    char program[4096], observations[32];
+} worker_command;
+void worker_command_make(const char *path, const game_options *options, worker_command *out);
+/* Budget and store of the experiment and the options. */
+void run_opts_make(const dpa_experiment *experiment, const game_options *options,
+                   dpa_run_opts *out);
+
+/* One report from the evidence, by its kind; facts of the game included. */
+dpa_status judge_evidence(judgement *j, dpa_error *err);
+/* Into a folder, made if needed: NAME.npz, and each array by itself as NPY or CSV for `export`. */
+dpa_status evidence_write(const dpa_game_evidence *evidence, const char *folder, dpa_error *err);
+dpa_status evidence_export(const dpa_game_evidence *evidence, const char *folder, int csv,
+                           dpa_error *err);
+
+#endif
