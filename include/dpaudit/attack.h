@@ -67,4 +67,67 @@ DPA_API dpa_status dpa_attack_run(dpa_attack attack, const dpa_signals *signals,
                                   const dpa_attack_opts *opts, double *scores,
                                   dpa_error *err) DPA_MUST_USE;
 
+/* ---- Which points leak most (bayesian-estimation, Algorithm 3) ---- */
+
+/* How well an attack tells the models that were trained on a point from those that were not. All
+ * numbers come from test models, which the attack was not fitted to. NaN: no test model has the
+ * point, or all have it. */
+typedef struct dpa_leak {
+    size_t point;
+    size_t in, out;  /* test models with and without the point */
+    double accuracy; /* (TPR + TNR)/2 at the threshold that is best for this point */
+    double epsilon;  /* of the rates (k+½)/(n+1) at the best threshold; at least 0. A ranking, no
+                        bound: the threshold was chosen on the same models */
+    double gap;      /* mean score with the point minus mean score without */
+} dpa_leak;
+
+typedef struct dpa_leak_opts {
+    dpa_attack attack;   /* LiRA */
+    dpa_attack_opts how; /* its target is ignored; models in `exclude` are kept for the audit */
+    double test_share;   /* of the models; the others are what the attack is fitted to (0.2) */
+    int every_model;     /* as many splits as it takes for each model to be a test model once (0) */
+    uint64_t seed;       /* of the split (1) */
+    double delta;        /* of epsilon (1e-5) */
+} dpa_leak_opts;
+
+/* What a model was used for. */
+typedef enum dpa_model_role {
+    DPA_ROLE_FIT,  /* the attack was fitted to it */
+    DPA_ROLE_TEST, /* the leaks were measured on it */
+    DPA_ROLE_KEPT  /* nothing saw it */
+} dpa_model_role;
+
+DPA_API void dpa_leak_opts_init(dpa_leak_opts *opts);
+/* One leak per point, in the order of the points; `roles` [models], NULL when not wanted. The
+ * models under audit must be none of those that were fitted or tested here: keep them by
+ * how.exclude, or train them afresh. */
+DPA_API dpa_status dpa_leaks_measure(const dpa_signals *signals, const dpa_leak_opts *opts,
+                                     dpa_leak *leaks, dpa_model_role *roles,
+                                     dpa_error *err) DPA_MUST_USE;
+
+typedef enum dpa_weight { DPA_WEIGHT_ACCURACY, DPA_WEIGHT_EPSILON } dpa_weight;
+
+/* The largest weight first; equal weights by gap, then by number. NaN last. */
+DPA_API void dpa_leaks_sort(dpa_leak *leaks, size_t count, dpa_weight weight);
+
+typedef enum dpa_challenge {
+    DPA_CHALLENGE_WORST,  /* the largest weights: what the most exposed person risks */
+    DPA_CHALLENGE_RANDOM, /* drawn by the seed alone, without a look at the weights */
+    DPA_CHALLENGE_AVERAGE /* weights closest to their mean: what a typical person risks */
+} dpa_challenge;
+DPA_API const char *dpa_challenge_name(dpa_challenge challenge);
+
+/* `count` points out of `points` leaks, into chosen [count]. */
+DPA_API dpa_status dpa_challenges_select(const dpa_leak *leaks, size_t points,
+                                         dpa_challenge challenge, dpa_weight weight, uint64_t seed,
+                                         size_t *chosen, size_t count, dpa_error *err) DPA_MUST_USE;
+
+/* ---- Who is in which model: functions of (seed, model) ---- */
+
+/* Exactly half of the points (rounded down), drawn for each model by itself. member [points]. */
+DPA_API void dpa_membership_half(uint64_t seed, uint64_t model, size_t points, uint8_t *member);
+/* Everybody but `challenge`, who is in by the toss of a coin. Gives the coin. */
+DPA_API int dpa_membership_leave_one_out(uint64_t seed, uint64_t model, size_t points,
+                                         size_t challenge, uint8_t *member);
+
 #endif

@@ -75,11 +75,6 @@ static dpa_status check(const dpa_signals *signals, const dpa_attack_opts *opts,
     if (opts->target >= signals->models)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "target: there is no model %zu, the last is %zu",
                          opts->target, signals->models - 1);
-    for (size_t i = 0; i < opts->exclude_count; ++i)
-        if (opts->exclude[i] >= signals->models)
-            return dpa__fail(err, DPA_BAD_ARGUMENT,
-                             "exclude: there is no model %zu, the last is %zu", opts->exclude[i],
-                             signals->models - 1);
     return dpa__need_finite(signals, opts->target, err);
 }
 

@@ -33,6 +33,11 @@ static int is_used(const dpa_attack_opts *opts, size_t model) {
 
 dpa_status dpa__rows_used(const dpa_signals *signals, const dpa_attack_opts *opts, dpa__rows *out,
                           dpa_error *err) {
+    for (size_t i = 0; i < opts->exclude_count; ++i)
+        if (opts->exclude[i] >= signals->models)
+            return dpa__fail(err, DPA_BAD_ARGUMENT,
+                             "exclude: there is no model %zu, the last is %zu", opts->exclude[i],
+                             signals->models - 1);
     *out = (dpa__rows){DPA_NEW_ARRAY(size_t, signals->models, err), 0};
     if (out->row == NULL) return DPA_NO_MEMORY;
     for (size_t m = 0; m < signals->models; ++m)
