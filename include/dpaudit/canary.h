@@ -97,6 +97,12 @@ DPA_API dpa_status dpa_canaries_cosines(dpa_canaries *canaries, const dpa_vector
  * the largest cosine over the rounds is kept. */
 DPA_API dpa_status dpa_canaries_round(dpa_canaries *canaries, const dpa_vector *change,
                                       const dpa_progress *progress, dpa_error *err) DPA_MUST_USE;
+/* Several rounds at once, at most DPA_CANARIES_ROUNDS: the same numbers, but every canary is
+ * generated once for all of them, which is most of the work. */
+enum { DPA_CANARIES_ROUNDS = 64 };
+DPA_API dpa_status dpa_canaries_round_many(dpa_canaries *canaries, const dpa_vector *change,
+                                           size_t count, const dpa_progress *progress,
+                                           dpa_error *err) DPA_MUST_USE;
 DPA_API uint64_t dpa_canaries_rounds(const dpa_canaries *canaries);
 /* dpa_canaries_count numbers, −INFINITY before the first round; lives as long as the handle. */
 DPA_API const double *dpa_canaries_largest(const dpa_canaries *canaries);

@@ -106,6 +106,19 @@ void dpa__canary_chunk(const dpa_canaries *canaries, const dpa__canary_stream *s
     *square += dpa__lanes_fold(lanes.square);
 }
 
+void dpa__canary_chunk_many(const dpa_canaries *canaries, const dpa__canary_stream *stream,
+                            size_t first, size_t size, const double *model, size_t models,
+                            double *dot) {
+    float z[DPA__CHUNK];
+    const size_t groups = (size + DPA__CALL - 1) / DPA__CALL * DPA__CALL_GROUPS;
+    canaries->kernel->normals(stream, first / DPA__GROUP, groups, z);
+    for (size_t m = 0; m < models; m += DPA__DOTS) {
+        double lane[DPA__DOTS * DPA__LANES] = {0};
+        canaries->kernel->dots(z, groups, model + m * DPA__CHUNK, DPA__CHUNK, lane);
+        for (size_t k = 0; k < DPA__DOTS; ++k) dot[m + k] += dpa__lanes_fold(lane + k * DPA__LANES);
+    }
+}
+
 double dpa__canary_norm(dpa_canaries *canaries, size_t index) {
     static const double nothing[DPA__CHUNK];
     const size_t dim = canaries->opts.dim;

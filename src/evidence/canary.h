@@ -20,6 +20,12 @@ struct dpa_canaries {
 void dpa__canary_chunk(const dpa_canaries *canaries, const dpa__canary_stream *stream, size_t first,
                        size_t size, const double *model, double *dot, double *square);
 
+/* The same dot products for `models` vectors at once (a multiple of DPA__DOTS), whose chunks lie
+ * DPA__CHUNK apart, with zeros behind `size`: dot[0..models) of one canary. */
+void dpa__canary_chunk_many(const dpa_canaries *canaries, const dpa__canary_stream *stream,
+                            size_t first, size_t size, const double *model, size_t models,
+                            double *dot);
+
 /* The norm of a canary's normals, remembered after the first time. */
 double dpa__canary_norm(dpa_canaries *canaries, size_t index);
 

@@ -111,13 +111,29 @@ OP void lane_sums_step(lane_sums *t, reals cosine, reals sine, const double *mod
     lane_sums_add(t, 1, _mm256_extractf128_ps(sine, 1), model + 20);
 }
 
+typedef struct lane_dots {
+    __m256d half[2];
+} lane_dots;
+
+OP void lane_dots_load(lane_dots *t, const double *lane) {
+    for (unsigned i = 0; i < 2; ++i) t->half[i] = _mm256_loadu_pd(lane + 4 * i);
+}
+OP void lane_dots_store(const lane_dots *t, double *lane) {
+    for (unsigned i = 0; i < 2; ++i) _mm256_storeu_pd(lane + 4 * i, t->half[i]);
+}
+OP void lane_dots_add(lane_dots *t, const float *z, const double *model) {
+    for (unsigned i = 0; i < 2; ++i)
+        t->half[i] = _mm256_fmadd_pd(_mm256_cvtps_pd(_mm_loadu_ps(z + 4 * i)),
+                                     _mm256_loadu_pd(model + 4 * i), t->half[i]);
+}
+
 #include "evidence/canary_vector.h"
 
 static int supported(void) {
     return __builtin_cpu_supports("avx2");
 }
 
-const dpa__canary_kernel dpa__canary_avx2 = {"avx2", supported, normals, sums};
+const dpa__canary_kernel dpa__canary_avx2 = {"avx2", supported, normals, sums, dots};
 #else
 typedef int dpa__canary_avx2_not_here;
 #endif

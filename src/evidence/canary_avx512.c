@@ -106,13 +106,25 @@ OP void lane_sums_step(lane_sums *t, reals cosine, reals sine, const double *mod
     lane_sums_add(t, _mm512_extractf32x8_ps(sine, 1), model + 24);
 }
 
+typedef __m512d lane_dots;
+
+OP void lane_dots_load(lane_dots *t, const double *lane) {
+    *t = _mm512_loadu_pd(lane);
+}
+OP void lane_dots_store(const lane_dots *t, double *lane) {
+    _mm512_storeu_pd(lane, *t);
+}
+OP void lane_dots_add(lane_dots *t, const float *z, const double *model) {
+    *t = _mm512_fmadd_pd(_mm512_cvtps_pd(_mm256_loadu_ps(z)), _mm512_loadu_pd(model), *t);
+}
+
 #include "evidence/canary_vector.h"
 
 static int supported(void) {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
 }
 
-const dpa__canary_kernel dpa__canary_avx512 = {"avx512", supported, normals, sums};
+const dpa__canary_kernel dpa__canary_avx512 = {"avx512", supported, normals, sums, dots};
 #else
 typedef int dpa__canary_avx512_not_here;
 #endif

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -84,12 +85,19 @@ static dpa_status direction_init(direction *d, const dpa_vector *model, const dp
 /* One part of the canaries is a task: about as many parts as threads. */
 typedef struct job {
     dpa_canaries *canaries;
-    const direction *model;
+    const direction *model; /* [models] */
+    size_t models;
     const dpa_progress *progress; /* NULL: none */
     size_t parts;
-    double *dot, *square; /* [count] */
+    double *dot;    /* [count × models, rounded up to DPA__DOTS when there are several] */
+    double *square; /* [count]; NULL when there are several: the norms are known */
+    double *chunk;  /* [parts × models × DPA__CHUNK], likewise rounded up */
     atomic_int stop;
 } job;
+
+static size_t padded(size_t models) {
+    return models == 1 ? 1 : (models + DPA__DOTS - 1) / DPA__DOTS * DPA__DOTS;
+}
 
 /* Part 0 says how far all are, taken that the threads go at the same pace. */
 static void report(job *j, size_t done) {
@@ -100,34 +108,71 @@ static void report(job *j, size_t done) {
         atomic_store(&j->stop, 1);
 }
 
+/* A chunk of each model, zeros behind its end and for the models that fill up. */
+static void load_chunks(const job *j, size_t first, size_t size, double *chunk) {
+    if (size < DPA__CHUNK) memset(chunk, 0, padded(j->models) * DPA__CHUNK * sizeof *chunk);
+    for (size_t m = 0; m < j->models; ++m)
+        load_chunk(&j->model[m], first, size, chunk + m * DPA__CHUNK);
+}
+
 static int do_part(void *user, size_t part) {
     job *j = user;
     const size_t dim = j->canaries->opts.dim, count = j->canaries->count;
     const size_t each = count / j->parts, more = count % j->parts;
     const size_t begin = part * each + (part < more ? part : more);
-    const size_t end = begin + each + (part < more);
-    double chunk[DPA__CHUNK];
+    const size_t end = begin + each + (part < more), models = padded(j->models);
+    double *chunk = j->chunk + part * models * DPA__CHUNK;
     dpa__canary_stream stream;
+    if (models > 1)
+        for (size_t i = begin; i < end; ++i) (void)dpa__canary_norm(j->canaries, i);
     for (size_t first = 0; first < dim && !atomic_load(&j->stop); first += DPA__CHUNK) {
         const size_t size = chunk_size(dim, first);
-        load_chunk(j->model, first, size, chunk);
+        load_chunks(j, first, size, chunk);
         for (size_t i = begin; i < end; ++i) {
             dpa__canary_stream_init(&stream, j->canaries->opts.seed, j->canaries->opts.first + i);
-            dpa__canary_chunk(j->canaries, &stream, first, size, chunk, &j->dot[i], &j->square[i]);
+            if (models > 1)
+                dpa__canary_chunk_many(j->canaries, &stream, first, size, chunk, models,
+                                       &j->dot[i * models]);
+            else
+                dpa__canary_chunk(j->canaries, &stream, first, size, chunk, &j->dot[i],
+                                  &j->square[i]);
         }
         if (part == 0) report(j, first + size);
     }
     return atomic_load(&j->stop);
 }
 
+/* out [count × models]. */
 static dpa_status all_sums(job *j, double *out, dpa_error *err) {
     DPA_TRY(dpa__parallel(j->canaries->opts.threads, j->parts, do_part, j, err));
     for (size_t i = 0; i < j->canaries->count; ++i) {
-        const double norm = sqrt(j->square[i]);
-        j->canaries->norm[i] = norm;
-        out[i] = j->dot[i] / norm / j->model->norm;
+        if (j->square != NULL) j->canaries->norm[i] = sqrt(j->square[i]);
+        for (size_t m = 0; m < j->models; ++m)
+            out[i * j->models + m] =
+                j->dot[i * padded(j->models) + m] / j->canaries->norm[i] / j->model[m].norm;
     }
     return DPA_OK;
+}
+
+static dpa_status cosines(dpa_canaries *canaries, const direction *model, size_t models,
+                          double *out, const dpa_progress *progress, dpa_error *err) {
+    const size_t threads = canaries->opts.threads, count = canaries->count;
+    job j = {.canaries = canaries,
+             .model = model,
+             .models = models,
+             .progress = progress,
+             .parts = threads < count ? threads : count};
+    atomic_init(&j.stop, 0);
+    dpa_status status = DPA_NO_MEMORY;
+    j.dot = dpa__calloc(count * padded(models), sizeof(double), err);
+    if (j.dot != NULL)
+        j.chunk = dpa__calloc(j.parts * padded(models) * DPA__CHUNK, sizeof(double), err);
+    if (j.chunk != NULL && models == 1) j.square = dpa__calloc(count, sizeof(double), err);
+    if (j.chunk != NULL && (models > 1 || j.square != NULL)) status = all_sums(&j, out, err);
+    free(j.dot);
+    free(j.chunk);
+    free(j.square);
+    return status;
 }
 
 dpa_status dpa_canaries_cosines(dpa_canaries *canaries, const dpa_vector *model,
@@ -135,31 +180,39 @@ dpa_status dpa_canaries_cosines(dpa_canaries *canaries, const dpa_vector *model,
                                 const dpa_progress *progress, dpa_error *err) {
     direction d;
     DPA_TRY(direction_init(&d, model, initial, canaries->opts.dim, err));
-    const size_t threads = canaries->opts.threads;
-    job j = {.canaries = canaries,
-             .model = &d,
-             .progress = progress,
-             .parts = threads < canaries->count ? threads : canaries->count};
-    atomic_init(&j.stop, 0);
-    j.dot = dpa__calloc(canaries->count, sizeof(double), err);
-    j.square = dpa__calloc(canaries->count, sizeof(double), err);
+    return cosines(canaries, &d, 1, out, progress, err);
+}
+
+static dpa_status rounds(dpa_canaries *canaries, const dpa_vector *change, size_t count,
+                         direction *d, double *cosine, const dpa_progress *progress,
+                         dpa_error *err) {
+    for (size_t m = 0; m < count; ++m)
+        DPA_TRY(direction_init(&d[m], &change[m], NULL, canaries->opts.dim, err));
+    DPA_TRY(cosines(canaries, d, count, cosine, progress, err));
+    for (size_t i = 0; i < canaries->count; ++i)
+        for (size_t m = 0; m < count; ++m)
+            if (cosine[i * count + m] > canaries->largest[i])
+                canaries->largest[i] = cosine[i * count + m];
+    canaries->rounds += count;
+    return DPA_OK;
+}
+
+dpa_status dpa_canaries_round_many(dpa_canaries *canaries, const dpa_vector *change, size_t count,
+                                   const dpa_progress *progress, dpa_error *err) {
+    if (count == 0) return DPA_OK;
+    if (count > DPA_CANARIES_ROUNDS)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "%zu rounds at once: at most %d", count,
+                         (int)DPA_CANARIES_ROUNDS);
+    direction *d = DPA_NEW_ARRAY(direction, count, err);
+    double *cosine = d != NULL ? dpa__malloc(count * canaries->count, sizeof(double), err) : NULL;
     const dpa_status status =
-        j.dot != NULL && j.square != NULL ? all_sums(&j, out, err) : DPA_NO_MEMORY;
-    free(j.dot);
-    free(j.square);
+        cosine != NULL ? rounds(canaries, change, count, d, cosine, progress, err) : DPA_NO_MEMORY;
+    free(d);
+    free(cosine);
     return status;
 }
 
 dpa_status dpa_canaries_round(dpa_canaries *canaries, const dpa_vector *change,
                               const dpa_progress *progress, dpa_error *err) {
-    double *cosine = DPA_NEW_ARRAY(double, canaries->count, err);
-    if (cosine == NULL) return DPA_NO_MEMORY;
-    const dpa_status status = dpa_canaries_cosines(canaries, change, NULL, cosine, progress, err);
-    if (status == DPA_OK) {
-        for (size_t i = 0; i < canaries->count; ++i)
-            if (cosine[i] > canaries->largest[i]) canaries->largest[i] = cosine[i];
-        ++canaries->rounds;
-    }
-    free(cosine);
-    return status;
+    return dpa_canaries_round_many(canaries, change, 1, progress, err);
 }

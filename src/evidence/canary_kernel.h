@@ -29,6 +29,7 @@ enum {
     DPA__LANES = 8,        /* lanes of a sum */
     DPA__CALL_GROUPS = 4,  /* kernels are called for multiples of so many groups */
     DPA__CALL = DPA__CALL_GROUPS * DPA__GROUP,
+    DPA__DOTS = 4,     /* models that stored normals meet at a time */
     DPA__CHUNK = 2048, /* positions between two folds of the lanes: its model stays in L1 */
     DPA__PHILOX_ROUNDS = 10
 };
@@ -55,6 +56,9 @@ typedef struct dpa__canary_kernel {
     /* adds z·model and z² of groups × 32 positions to the lanes */
     void (*sums)(const dpa__canary_stream *stream, uint64_t group, size_t groups,
                  const double *model, dpa__lanes *lanes);
+    /* stored normals with DPA__DOTS models `stride` apart: adds z·model to lane[8m … 8m+7] in the
+     * same order as `sums` does */
+    void (*dots)(const float *z, size_t groups, const double *model, size_t stride, double *lane);
 } dpa__canary_kernel;
 
 /* −2 ln(1+t)/t on [√½−1, √2−1]; √2 sin(πx/4)/x and √2 cos(πx/4) in z = x² on [0,1]: minimax fits,

@@ -107,11 +107,22 @@ static void sums(const dpa__canary_stream *stream, uint64_t group, size_t groups
     }
 }
 
+static void dots(const float *z, size_t groups, const double *model, size_t stride, double *lane) {
+    static const unsigned first[4] = {0, 16, 8, 24};
+    for (unsigned m = 0; m < DPA__DOTS; ++m)
+        for (size_t g = 0; g < groups; ++g)
+            for (unsigned part = 0; part < 4; ++part)
+                for (unsigned j = 0; j < DPA__LANES; ++j) {
+                    const size_t at = g * DPA__GROUP + first[part] + j;
+                    lane[m * DPA__LANES + j] += (double)z[at] * model[m * stride + at];
+                }
+}
+
 static int always(void) {
     return 1;
 }
 
-const dpa__canary_kernel dpa__canary_portable = {"portable", always, normals, sums};
+const dpa__canary_kernel dpa__canary_portable = {"portable", always, normals, sums, dots};
 
 const dpa__canary_kernel *dpa__canary_kernel_at(size_t i) {
     static const dpa__canary_kernel *const all[] = {

@@ -226,3 +226,19 @@ TARGET static void sums(const dpa__canary_stream *stream, uint64_t group, size_t
     }
     lane_sums_store(&total, lanes);
 }
+
+/* Four chains of additions at a time: one alone would wait for itself. */
+TARGET static void dots(const float *z, size_t groups, const double *model, size_t stride,
+                        double *lane) {
+    lane_dots total[DPA__DOTS];
+    UNROLL for (unsigned m = 0; m < DPA__DOTS; ++m)
+        lane_dots_load(&total[m], lane + m * DPA__LANES);
+    for (size_t at = 0; at < groups * DPA__GROUP; at += DPA__GROUP) {
+        static const unsigned first[4] = {0, 16, 8, 24};
+        UNROLL for (unsigned part = 0; part < 4; ++part) UNROLL for (unsigned m = 0; m < DPA__DOTS;
+                                                                     ++m)
+            lane_dots_add(&total[m], z + at + first[part], model + m * stride + at + first[part]);
+    }
+    UNROLL for (unsigned m = 0; m < DPA__DOTS; ++m)
+        lane_dots_store(&total[m], lane + m * DPA__LANES);
+}

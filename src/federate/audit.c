@@ -9,6 +9,18 @@
 #include "base/memory.h"
 #include "federate/federation.h"
 
+/* Means that wait for their cosines, in bytes: for models that are larger none waits. */
+enum { WAITING_BYTES = 32 << 20, WAITING_MOST = 32 };
+_Static_assert(WAITING_MOST <= (int)DPA_CANARIES_ROUNDS, "so many rounds go at once");
+
+static dpa_status waiting_init(dpa__waiting *w, size_t size, dpa_error *err) {
+    const size_t room = WAITING_BYTES / sizeof(float) / size;
+    w->room = room < 2 ? 1 : room > WAITING_MOST ? WAITING_MOST : room;
+    if (w->room == 1) return DPA_OK;
+    w->vector = dpa__malloc(w->room * size, sizeof(float), err);
+    return w->vector != NULL ? DPA_OK : DPA_NO_MEMORY;
+}
+
 dpa_status dpa__audit_init(dpa_federation *f, dpa_error *err) {
     const dpa_federate_opts *o = &f->opts;
     const size_t count = o->canaries + o->unobserved, size = f->model->size;
@@ -26,7 +38,7 @@ dpa_status dpa__audit_init(dpa_federation *f, dpa_error *err) {
     f->start = DPA_NEW_ARRAY(float, size, err);
     if (f->canary_norm == NULL || f->presented == NULL || f->start == NULL) return DPA_NO_MEMORY;
     memcpy(f->start, f->model->weight, size * sizeof(float));
-    return DPA_OK;
+    return o->all_iterates ? waiting_init(&f->waiting, size, err) : DPA_OK;
 }
 
 void dpa__audit_free(dpa_federation *f) {
@@ -34,6 +46,7 @@ void dpa__audit_free(dpa_federation *f) {
     free(f->canary_norm);
     free(f->presented);
     free(f->start);
+    free(f->waiting.vector);
 }
 
 dpa_status dpa__audit_add(dpa_federation *f, dpa_error *err) {
@@ -50,13 +63,28 @@ dpa_status dpa__audit_add(dpa_federation *f, dpa_error *err) {
     return DPA_OK;
 }
 
+/* The cosines of all means that wait. */
+static dpa_status catch_up(dpa_federation *f, dpa_error *err) {
+    dpa__waiting *w = &f->waiting;
+    const size_t size = f->model->size;
+    dpa_vector released[WAITING_MOST];
+    for (size_t i = 0; i < w->count; ++i)
+        released[i] =
+            (dpa_vector){.f32 = w->vector != NULL ? w->vector + i * size : f->sum, .dim = size};
+    DPA_TRY(dpa_canaries_round_many(f->canaries, released, w->count, NULL, err));
+    w->count = 0;
+    return DPA_OK;
+}
+
 dpa_status dpa__audit_release(dpa_federation *f, dpa_error *err) {
+    dpa__waiting *w = &f->waiting;
+    const size_t size = f->model->size;
     if (f->canaries == NULL || !f->opts.all_iterates) return DPA_OK;
     size_t i = 0;
-    while (i < f->model->size && f->sum[i] == 0.0F) ++i;
-    if (i == f->model->size) return DPA_OK; /* nobody came and there is no noise */
-    const dpa_vector released = {.f32 = f->sum, .dim = f->model->size};
-    return dpa_canaries_round(f->canaries, &released, NULL, err);
+    while (i < size && f->sum[i] == 0.0F) ++i;
+    if (i == size) return DPA_OK; /* nobody came and there is no noise */
+    if (w->vector != NULL) memcpy(w->vector + w->count * size, f->sum, size * sizeof(float));
+    return ++w->count == w->room ? catch_up(f, err) : DPA_OK;
 }
 
 static dpa_status need_canaries(const dpa_federation *f, dpa_error *err) {
@@ -73,6 +101,7 @@ dpa_status dpa_federation_cosines(dpa_federation *f, int since_start, double *ou
 
 dpa_status dpa_federation_largest(dpa_federation *f, double *out, dpa_error *err) {
     DPA_TRY(need_canaries(f, err));
+    DPA_TRY(catch_up(f, err));
     memcpy(out, dpa_canaries_largest(f->canaries), dpa_canaries_count(f->canaries) * sizeof *out);
     return DPA_OK;
 }

@@ -42,6 +42,12 @@ typedef struct dpa__round_tally {
     size_t rows, clients, clipped;
 } dpa__round_tally;
 
+/* Released means whose cosines are still to be made: a canary is generated once for all of them. */
+typedef struct dpa__waiting {
+    float *vector; /* [room × size]; NULL when there is room for one, which is f->sum */
+    size_t room, count;
+} dpa__waiting;
+
 struct dpa_federation {
     dpa_model *model;
     const dpa_dataset *data;
@@ -55,7 +61,8 @@ struct dpa_federation {
     dpa_canaries *canaries; /* NULL: none */
     double *canary_norm;    /* [observed + unobserved] of this round */
     uint64_t *presented;    /* [observed] */
-    size_t *order;          /* [clients] scratch of the draws */
+    dpa__waiting waiting;
+    size_t *order; /* [clients] scratch of the draws */
     dpa__cohort cohort;
     dpa__worker *worker; /* [workers] */
     size_t workers;

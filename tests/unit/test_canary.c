@@ -256,6 +256,43 @@ static void a_canary_finds_itself(void **state) {
     dpa_canaries_free(canaries);
 }
 
+/* All counts of rounds, all kernels, a last chunk that is not whole: bit by bit what one round at a
+ * time gives. */
+static void many_rounds_are_rounds_one_by_one(void **state) {
+    (void)state;
+    enum { DIM = 2048 + 333, COUNT = 11, ROUNDS = 9 };
+    static float change[ROUNDS][DIM];
+    dpa_vector v[ROUNDS];
+    dpa_rng rng;
+    dpa_rng_init(&rng, 8, DPA_PURPOSE_TEST, 0);
+    for (size_t r = 0; r < ROUNDS; ++r) {
+        for (size_t i = 0; i < DIM; ++i) change[r][i] = (float)dpa_rng_normal(&rng);
+        v[r] = (dpa_vector){.f32 = change[r], .dim = DIM};
+    }
+    for (size_t rounds = 1; rounds <= ROUNDS; ++rounds) {
+        dpa_canaries *one = handle(DIM, COUNT, 0, 1, "portable");
+        for (size_t r = 0; r < rounds; ++r) assert_ok(dpa_canaries_round(one, &v[r], NULL, NULL));
+        for (size_t k = 0; dpa__canary_kernel_at(k) != NULL; ++k) {
+            if (!dpa__canary_kernel_at(k)->supported()) continue;
+            dpa_canaries *many = handle(DIM, COUNT, 0, 3, dpa__canary_kernel_at(k)->name);
+            assert_ok(dpa_canaries_round_many(many, v, rounds, NULL, NULL));
+            assert_int_equal(dpa_canaries_rounds(many), rounds);
+            assert_memory_equal(dpa_canaries_largest(many), dpa_canaries_largest(one),
+                                COUNT * sizeof(double));
+            dpa_canaries_free(many);
+        }
+        dpa_canaries_free(one);
+    }
+    dpa_canaries *canaries = handle(DIM, COUNT, 0, 1, NULL);
+    assert_ok(dpa_canaries_round_many(canaries, v, 0, NULL, NULL));
+    assert_int_equal(dpa_canaries_round_many(canaries, v, DPA_CANARIES_ROUNDS + 1, NULL, NULL),
+                     DPA_BAD_ARGUMENT);
+    change[2][5] = (float)NAN;
+    assert_int_equal(dpa_canaries_round_many(canaries, v, 3, NULL, NULL), DPA_BAD_INPUT);
+    assert_int_equal(dpa_canaries_rounds(canaries), 0);
+    dpa_canaries_free(canaries);
+}
+
 static void rounds_keep_the_largest(void **state) {
     (void)state;
     enum { DIM = 500 };
@@ -370,6 +407,7 @@ int main(void) {
         cmocka_unit_test(scale_does_not_matter),
         cmocka_unit_test(sums_are_repeated_additions),
         cmocka_unit_test(a_canary_finds_itself),
+        cmocka_unit_test(many_rounds_are_rounds_one_by_one),
         cmocka_unit_test(rounds_keep_the_largest),
         cmocka_unit_test(damaged_states_are_refused),
         cmocka_unit_test(bad_input_is_refused),
