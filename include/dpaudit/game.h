@@ -46,7 +46,7 @@ typedef struct dpa_game_opts {
     double radius; /* adversarial: the most that a feature moves; crafted: root mean square of a
                     * crafting step at most (0.1) */
     double canary_rate;    /* in (0,1]: how often the canary is in the batch that may have it (1) */
-    uint64_t observations; /* of each kind; 0: as many as one training has steps (0) */
+    uint64_t observations; /* of each kind; 0: as many as one training has steps; 100 models (0) */
     uint64_t seed;         /* 1 */
     dpa_sabotage sabotage; /* none */
     double noise_scale;    /* 1 */
@@ -72,6 +72,7 @@ DPA_API dpa_status dpa_game_white_box(const dpa_game_opts *opts, const dpa_train
 typedef enum dpa_game_kind {
     DPA_GAME_WHITE_BOX,    /* gradient canaries, every step seen */
     DPA_GAME_INPUT_CANARY, /* the same with examples as canaries */
+    DPA_GAME_BLACK_BOX,    /* models with and without one example, only the trained model seen */
     DPA_GAME_KINDS
 } dpa_game_kind;
 

@@ -46,7 +46,8 @@ typedef struct audit_keys {
 } audit_keys;
 
 static const cyaml_strval_t kinds[] = {{"white-box", DPA_GAME_WHITE_BOX},
-                                       {"input-canary", DPA_GAME_INPUT_CANARY}};
+                                       {"input-canary", DPA_GAME_INPUT_CANARY},
+                                       {"black-box", DPA_GAME_BLACK_BOX}};
 _Static_assert(CYAML_ARRAY_LEN(kinds) == DPA_GAME_KINDS, "every kind of game has a name");
 
 static const cyaml_strval_t canaries[] = {

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Black box (tight-auditing Algorithm 1). A trial is one training, on the members (even trials) or
+ * on the members and the canary (odd ones), from the same initial weights with its own randomness.
+ * The adversary sees the trained model only; its score is log(p/(1 − p)), p being the probability
+ * that the model gives to the canary's label. The canary is a member like any other: the trainer's
+ * own sampling decides when it is in. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/rng.h"
+#include "game/example.h"
+#include "game/rules.h"
+#include "game/sabotage.h"
+
+enum { USUAL_OBSERVATIONS = 100, MOST_EVALUATED = 1000 };
+
+typedef struct black_box {
+    dpa_dataset *data; /* the members in their order, then the canary */
+    size_t members;    /* without it */
+    dpa_model *model;
+    float *logits; /* [outputs] of the canary */
+} black_box;
+
+/* What the hooks of a training know. */
+typedef struct training {
+    const dpa_game *game;
+    size_t members; /* who are trained on */
+    uint64_t seed;
+} training;
+
+static dpa_status on_sample(void *user, uint64_t step, size_t *rows, size_t *count, size_t capacity,
+                            dpa_error *err) {
+    (void)rows, (void)capacity, (void)err;
+    const training *t = user;
+    dpa__sabotage_sample(&t->game->experiment->game, &t->game->plan->train, t->members, step,
+                         count);
+    return DPA_OK;
+}
+
+static dpa_status on_sum(void *user, uint64_t step, float *sum, size_t size, dpa_error *err) {
+    (void)err;
+    const training *t = user;
+    dpa__sabotage_sum(&t->game->experiment->game, &t->game->plan->train, t->members, step, sum,
+                      size);
+    return DPA_OK;
+}
+
+static dpa_status on_release(void *user, uint64_t step, float *sum, size_t size, dpa_error *err) {
+    (void)err;
+    const training *t = user;
+    dpa__sabotage_release(&t->game->experiment->game, &t->game->plan->train, t->seed, step, sum,
+                          size);
+    return DPA_OK;
+}
+
+/* The sampling rate and the number of steps are those of the members without the canary: they may
+ * not tell who is in. */
+static dpa_train_opts real_opts(const dpa_game *game, training *t) {
+    const dpa_game_opts *o = &game->experiment->game;
+    const size_t members = game->data.member_count;
+    dpa_train_opts train = game->plan->train;
+    train.steps = dpa_train_plan_steps(game->plan, members);
+    const double q = dpa_train_plan_q(game->plan, members);
+    if (train.sampling == DPA_SAMPLE_POISSON) train.q = q;
+    train.seed = t->seed;
+    if (o->sabotage != DPA_SABOTAGE_NONE)
+        train.hooks =
+            (dpa_train_hooks){.user = t, .sample = on_sample, .sum = on_sum, .release = on_release};
+    dpa__sabotage_opts(o, &train);
+    return train;
+}
+
+static dpa_status check(const dpa_game *game, dpa_error *err) {
+    const dpa_game_opts *o = &game->experiment->game;
+    if (o->canary_rate != 1.0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "canary rate %g: in a black-box game the trainer samples the canary "
+                         "itself",
+                         o->canary_rate);
+    if (o->moving)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "moving: a black-box canary is in from the beginning and stays");
+    if (o->observations > 1U << 30)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu observations: expected at most 2^30",
+                         (unsigned long long)o->observations);
+    DPA_TRY(dpa__sabotage_check(o, &game->plan->train, game->data.member_count, err));
+    return dpa__sabotage_check(o, &game->plan->train, game->data.member_count + 1, err);
+}
+
+/* Members and canary as one data set. */
+static dpa_status join(dpa_game *game, black_box *b, dpa_error *err) {
+    const dpa_dataset *data = game->data.data;
+    const size_t members = game->data.member_count, features = dpa_dataset_features(data);
+    float *x = dpa__malloc(members + 1, features * sizeof(float), err);
+    int32_t *label = DPA_NEW_ARRAY(int32_t, members + 1, err);
+    dpa_status status = x != NULL && label != NULL ? DPA_OK : DPA_NO_MEMORY;
+    for (size_t i = 0; i < members && status == DPA_OK; ++i) {
+        const size_t row = game->data.members[i];
+        memcpy(x + i * features, dpa_dataset_row(data, row), features * sizeof *x);
+        label[i] = dpa_dataset_label(data, row);
+    }
+    const dpa__pool pool = dpa__pool_of(&game->data);
+    if (status == DPA_OK)
+        status =
+            dpa__example_draw(game->experiment->game.canary, &pool, game->experiment->game.seed, 0,
+                              x + members * features, &label[members], err);
+    if (status == DPA_OK)
+        status = dpa_dataset_new(x, label, members + 1, dpa_dataset_shape(data),
+                                 dpa_dataset_classes(data), &b->data, err);
+    free(x);
+    free(label);
+    return status;
+}
+
+static dpa_status open_game(dpa_game *game, dpa_error *err) {
+    DPA_TRY(check(game, err));
+    black_box *b = DPA_NEW(black_box, err);
+    if (b == NULL) return DPA_NO_MEMORY;
+    game->state = b; /* close_game frees it also when this fails */
+    b->members = game->data.member_count;
+    DPA_TRY(join(game, b, err));
+    DPA_TRY(dpa_model_new(game->plan->layers, dpa_dataset_shape(b->data),
+                          dpa_dataset_classes(b->data), game->plan->loss, &b->model, err));
+    b->logits = DPA_NEW_ARRAY(float, dpa_model_outputs(b->model), err);
+    return b->logits != NULL ? DPA_OK : DPA_NO_MEMORY;
+}
+
+static void close_game(dpa_game *game) {
+    black_box *b = game->state;
+    if (b == NULL) return;
+    dpa_model_free(b->model);
+    dpa_dataset_free(b->data);
+    free(b->logits);
+    free(b);
+}
+
+/* Of each kind. */
+static uint64_t wanted(const dpa_game *game) {
+    const uint64_t asked = game->experiment->game.observations;
+    return asked > 0 ? asked : USUAL_OBSERVATIONS;
+}
+
+static uint64_t trials(const dpa_game *game, int stage) {
+    (void)stage;
+    return 2 * wanted(game);
+}
+
+static void describe(const dpa_game *game, int stage, dpa__text *text) {
+    (void)stage;
+    const dpa_game_opts *o = &game->experiment->game;
+    dpa__text_printf(text, "seed %llu\ncanary %d\n", (unsigned long long)o->seed, (int)o->canary);
+    dpa__sabotage_describe(o, text);
+}
+
+/* log(p/(1 − p)): the logit itself, or the label's logit less the log of the sum over the others.
+ */
+static double confidence(const float *logits, size_t outputs, int32_t label) {
+    if (outputs == 1) return label == 1 ? (double)logits[0] : -(double)logits[0];
+    double most = -INFINITY, sum = 0.0;
+    for (size_t k = 0; k < outputs; ++k)
+        if (k != (size_t)label) most = fmax(most, (double)logits[k]);
+    for (size_t k = 0; k < outputs; ++k)
+        if (k != (size_t)label) sum += exp((double)logits[k] - most);
+    return (double)logits[label] - most - log(sum);
+}
+
+static dpa_status look(dpa_game *game, dpa_values *out, dpa_error *err) {
+    const black_box *b = game->state;
+    const dpa_train_data *d = &game->data;
+    const size_t canary = b->members;
+    DPA_TRY(dpa_model_evaluate(b->model, b->data, &canary, 1, b->logits, NULL, NULL, err));
+    out->items[0] =
+        confidence(b->logits, dpa_model_outputs(b->model), dpa_dataset_label(b->data, canary));
+    if (!isfinite(out->items[0]))
+        return dpa__fail(err, DPA_NUMERIC, "the model's outputs are not finite");
+    if (out->count < 2) return DPA_OK;
+    const size_t count = d->heldout_count < MOST_EVALUATED ? d->heldout_count : MOST_EVALUATED;
+    dpa_utility utility;
+    DPA_TRY(dpa_model_evaluate(b->model, d->test != NULL ? d->test : d->data, d->heldout, count,
+                               NULL, NULL, &utility, err));
+    out->items[1] = utility.accuracy;
+    return DPA_OK;
+}
+
+static dpa_status train(dpa_game *game, training *t, dpa_error *err) {
+    const black_box *b = game->state;
+    dpa_model_init(b->model, game->plan->init_seed);
+    size_t *rows = DPA_NEW_ARRAY(size_t, t->members, err);
+    if (rows == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < t->members; ++i) rows[i] = i;
+    const dpa_train_opts o = real_opts(game, t);
+    dpa_trainer *trainer = NULL;
+    dpa_status status = dpa_trainer_new(b->model, b->data, rows, t->members, &o, &trainer, err);
+    free(rows);
+    if (status == DPA_OK) status = dpa_trainer_run(trainer, &game->experiment->game.progress, err);
+    if (status == DPA_OK && o.averaging != DPA_AVERAGE_NONE)
+        status = dpa_trainer_average(trainer, b->model, err);
+    dpa_trainer_free(trainer);
+    return status;
+}
+
+static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
+                        dpa_values *out, dpa_error *err) {
+    (void)stage, (void)brief;
+    dpa_rng seeds;
+    dpa_rng_init(&seeds, game->experiment->game.seed, DPA_PURPOSE_ATTACK, index);
+    training t = {game, game->data.member_count + (size_t)(index % 2), dpa_rng_u64(&seeds)};
+    DPA_TRY(dpa__values_new(game->data.heldout_count > 0 ? 2 : 1, out, err));
+    DPA_TRY(train(game, &t, err));
+    return look(game, out, err);
+}
+
+static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+                         dpa_error *err) {
+    const uint64_t want = wanted(game);
+    double *side[2] = {DPA_NEW_ARRAY(double, want, err), DPA_NEW_ARRAY(double, want, err)};
+    size_t count[2] = {0, 0};
+    double accuracy = 0.0;
+    out->kind = DPA_EVIDENCE_SCORES;
+    for (uint64_t i = 0; i < stages[0].count && side[0] != NULL && side[1] != NULL; ++i) {
+        const dpa_values *v = &stages[0].items[i];
+        if (v->items == NULL || i / 2 >= want) continue;
+        side[i % 2][count[i % 2]++] = v->items[0];
+        if (v->count > 1) accuracy += v->items[1];
+    }
+    dpa_status status = side[0] != NULL && side[1] != NULL ? DPA_OK : DPA_NO_MEMORY;
+    if (status == DPA_OK) {
+        status = dpa_game_evidence_add(out, "members", side[1], count[1], 0, err);
+        side[1] = NULL;
+    }
+    if (status == DPA_OK) {
+        status = dpa_game_evidence_add(out, "nonmembers", side[0], count[0], 0, err);
+        side[0] = NULL;
+    }
+    const size_t models = count[0] + count[1];
+    if (status == DPA_OK && game->data.heldout_count > 0 && models > 0)
+        status = dpa_game_evidence_fact(out, "heldout_accuracy", accuracy / (double)models, err);
+    free(side[0]);
+    free(side[1]);
+    return status;
+}
+
+const dpa__rules dpa__black_box_rules = {
+    .name = "black-box",
+    .stages = 1,
+    .canaries = 1U << DPA_GAME_MISLABELLED | 1U << DPA_GAME_BLANK,
+    .usual = DPA_GAME_MISLABELLED,
+    .needs_training = 1,
+    .open = open_game,
+    .close = close_game,
+    .trials = trials,
+    .describe = describe,
+    .trial = trial,
+    .gather = gather,
+};
