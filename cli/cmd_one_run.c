@@ -73,9 +73,9 @@ const command command_one_run = {
         "many guesses are right: (ε,δ) by Steinke, Nasr and Jagielski, any trade-off family by the "
         "recursion of Mahloujifar, Melis and Chaudhuri.\n"
         "FILE is a CSV with the columns score,member (higher means in), or score,correct for "
-        "guesses that were made already, or an NPZ with the arrays members and nonmembers. MEMBERS "
-        "and "
-        "NONMEMBERS are two arrays, one number a canary; with --losses the lower means in. The "
+        "guesses that were made already, or an NPZ with the arrays members and nonmembers, or "
+        "score and correct. MEMBERS and NONMEMBERS are two arrays, one number a canary; with "
+        "--losses the lower means in. The "
         "number of guesses must be fixed before looking; auto splits the error over a fixed grid "
         "of counts, max takes the best count and is marked as optimistic.",
     .examples = "dpaudit one-run --canaries 100000 --guesses 1500 --correct 1429\n"
@@ -99,19 +99,12 @@ static int finish(dpa_status status, dpa_report *report, const one_run_options *
 }
 
 /* 0, or an exit code after the error was printed. */
-static int parse_guesses(const one_run_options *o, const char *missing, dpa_guess_choice *choice,
-                         uint64_t *guesses) {
+static int take_guesses(const one_run_options *o, const char *missing, dpa_guess_choice *choice,
+                        uint64_t *guesses) {
     const char *text = o->guesses != NULL ? o->guesses : missing;
-    *choice = DPA_GUESSES_FIXED;
-    *guesses = 0;
-    if (strcmp(text, "auto") == 0)
-        *choice = DPA_GUESSES_AUTO;
-    else if (strcmp(text, "max") == 0)
-        *choice = DPA_GUESSES_MAX;
-    else if (!parse_count(text, guesses))
-        return usage_error(&command_one_run, "--guesses: '%s' is not a whole number, auto or max",
-                           text);
-    return 0;
+    if (parse_guesses(text, choice, guesses)) return 0;
+    return usage_error(&command_one_run, "--guesses: '%s' is not a whole number, auto or max",
+                       text);
 }
 
 static int run_ideal(const one_run_options *o) {
@@ -119,7 +112,7 @@ static int run_ideal(const one_run_options *o) {
     uint64_t guesses;
     if (o->canaries == 0 || isnan(o->sigma))
         return usage_error(&command_one_run, "--ideal needs --sigma and --canaries");
-    const int failed = parse_guesses(o, "max", &choice, &guesses);
+    const int failed = take_guesses(o, "max", &choice, &guesses);
     if (failed) return failed;
     if (choice == DPA_GUESSES_AUTO)
         return usage_error(&command_one_run, "--ideal: --guesses is a number, or max (default)");
@@ -205,7 +198,7 @@ static int run(void *options, const word_list *words) {
     dpa_onerun_query_init(&query);
     query.pointwise = o->pointwise;
     query.claim_sigma = o->claim_sigma;
-    const int failed = parse_guesses(o, "auto", &query.choice, &query.guesses);
+    const int failed = take_guesses(o, "auto", &query.choice, &query.guesses);
     if (failed) return failed;
     return words->count > 0 ? run_file(o, words, &query) : run_counts(o, &query);
 }

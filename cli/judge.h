@@ -21,7 +21,10 @@ typedef struct judgement {
     dpa_report *report; /* what comes out */
 } judgement;
 
-/* ε at the request's delta of so much noise. */
+/* ε at the request's delta of a training, for neighbours of this kind. */
+dpa_status phase_epsilon(const judgement *j, const dpa_phase *phase, dpa_adjacency adjacency,
+                         dpa_interval *out, dpa_error *err);
+/* The same for add/remove, of so much noise. */
 dpa_status training_epsilon(const judgement *j, double sigma, double q, uint64_t steps,
                             dpa_interval *out, dpa_error *err);
 /* Fills j->claim, and delta and confidence of the request. */
@@ -33,5 +36,6 @@ dpa_status audit_scores_of(judgement *j, dpa_error *err);
 
 dpa_status judge_steps(judgement *j, dpa_error *err);
 dpa_status judge_scores(judgement *j, dpa_error *err);
+dpa_status judge_one_run(judgement *j, dpa_error *err);
 
 #endif

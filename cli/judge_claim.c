@@ -5,19 +5,25 @@
 #include <math.h>
 #include <stdio.h>
 
-dpa_status training_epsilon(const judgement *j, double sigma, double q, uint64_t steps,
-                            dpa_interval *out, dpa_error *err) {
-    const dpa_phase phase = {DPA_GAUSSIAN, sigma, q, steps};
+dpa_status phase_epsilon(const judgement *j, const dpa_phase *phase, dpa_adjacency adjacency,
+                         dpa_interval *out, dpa_error *err) {
     dpa_account_opts opts;
     dpa_account_opts_init(&opts);
+    opts.adjacency = adjacency;
     opts.delta = j->request.delta;
     /* Epsilons in the hundreds need no third digit, and the grid would not hold it. */
-    if (sigma < 0.5) opts.tolerance = 0.2;
+    if (phase->sigma < 0.5) opts.tolerance = 0.2;
     dpa_account *account = NULL;
-    dpa_status status = dpa_account_new(&phase, 1, &opts, &account, err);
+    dpa_status status = dpa_account_new(phase, 1, &opts, &account, err);
     if (status == DPA_OK) status = dpa_account_epsilon(account, j->request.delta, out, err);
     dpa_account_free(account);
     return status;
+}
+
+dpa_status training_epsilon(const judgement *j, double sigma, double q, uint64_t steps,
+                            dpa_interval *out, dpa_error *err) {
+    const dpa_phase phase = {DPA_GAUSSIAN, sigma, q, steps};
+    return phase_epsilon(j, &phase, DPA_ADD_REMOVE, out, err);
 }
 
 static dpa_status noise_for(const judgement *j, double epsilon, double *sigma,

@@ -30,6 +30,14 @@ int parse_count(const char *text, uint64_t *out) {
     return *end == '\0' && errno != ERANGE;
 }
 
+int parse_guesses(const char *text, dpa_guess_choice *choice, uint64_t *guesses) {
+    *guesses = 0;
+    *choice = strcmp(text, "auto") == 0  ? DPA_GUESSES_AUTO
+              : strcmp(text, "max") == 0 ? DPA_GUESSES_MAX
+                                         : DPA_GUESSES_FIXED;
+    return *choice != DPA_GUESSES_FIXED || parse_count(text, guesses);
+}
+
 static size_t smallest(size_t a, size_t b, size_t c) {
     const size_t m = a < b ? a : b;
     return m < c ? m : c;

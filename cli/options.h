@@ -110,5 +110,7 @@ void options_free(const command *cmd, void *options);
 /* The whole word as a number: 0 when it is none. */
 int parse_number(const char *text, double *out);
 int parse_count(const char *text, uint64_t *out);
+/* A number of guesses, "auto" or "max"; 1 when it is one of these. */
+int parse_guesses(const char *text, dpa_guess_choice *choice, uint64_t *guesses);
 
 #endif

@@ -56,9 +56,24 @@ void run_opts_make(const dpa_experiment *experiment, const game_options *options
     out->seconds = experiment->seconds;
 }
 
+static dpa_status judge(judgement *j, dpa_error *err) {
+    switch (j->evidence->kind) {
+    case DPA_EVIDENCE_STEPS:
+        return judge_steps(j, err);
+    case DPA_EVIDENCE_MEMBERS:
+    case DPA_EVIDENCE_GUESSES:
+        return judge_one_run(j, err);
+    case DPA_EVIDENCE_SCORES:
+    case DPA_EVIDENCE_COSINES:
+    case DPA_EVIDENCE_SIGNALS:
+        break;
+    }
+    return judge_scores(j, err);
+}
+
 dpa_status judge_evidence(judgement *j, dpa_error *err) {
     const dpa_game_evidence *e = j->evidence;
-    dpa_status status = e->kind == DPA_EVIDENCE_STEPS ? judge_steps(j, err) : judge_scores(j, err);
+    dpa_status status = judge(j, err);
     for (size_t i = 0; i < e->fact_count && status == DPA_OK; ++i)
         status = dpa_report_fact(j->report, e->facts[i].name, e->facts[i].value, err);
     return status;

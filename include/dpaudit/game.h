@@ -38,6 +38,19 @@ typedef enum dpa_sabotage {
                              divided by its own size but has the noise of a whole one */
 } dpa_sabotage;
 
+/* What the adversary of a one-run game sees. */
+typedef enum dpa_game_access {
+    DPA_ACCESS_STEPS, /* white box: gradient canaries, the private sum of every step */
+    DPA_ACCESS_FINAL  /* black box: rows with a wrong label, the losses of the final model */
+} dpa_game_access;
+
+/* How one step's observations along a canary become its score (one-run games, white box). */
+typedef enum dpa_game_score {
+    DPA_SCORE_SUM,        /* their sum */
+    DPA_SCORE_LIKELIHOOD, /* Σ log(1 − q + q·exp((x − ½)/σ²)): best for Poisson samples */
+    DPA_SCORE_EPOCHS /* Σ over epochs of log mean exp((x − ½)/σ²): best for shuffled batches */
+} dpa_game_score;
+
 typedef struct dpa_game_opts {
     dpa_game_canary canary;     /* dirac */
     int moving;                 /* a new canary in every step (0). Constant ones do not move. */
@@ -52,6 +65,10 @@ typedef struct dpa_game_opts {
     double noise_scale;    /* 1 */
     uint64_t seeds;        /* 100 */
     uint64_t workers;      /* 4 */
+    uint64_t canaries;     /* one-run games: how many (1000) */
+    uint64_t options;      /* reconstruction: one of so many is in, for each canary (4) */
+    dpa_game_access access; /* one-run games: white box */
+    dpa_game_score score;   /* one-run games: sum */
     dpa_progress progress;
 } dpa_game_opts;
 
@@ -70,9 +87,11 @@ DPA_API dpa_status dpa_game_white_box(const dpa_game_opts *opts, const dpa_train
 /* ---- Experiments: a YAML file that says who plays which game against what ---- */
 
 typedef enum dpa_game_kind {
-    DPA_GAME_WHITE_BOX,    /* gradient canaries, every step seen */
-    DPA_GAME_INPUT_CANARY, /* the same with examples as canaries */
-    DPA_GAME_BLACK_BOX,    /* models with and without one example, only the trained model seen */
+    DPA_GAME_WHITE_BOX,      /* gradient canaries, every step seen */
+    DPA_GAME_INPUT_CANARY,   /* the same with examples as canaries */
+    DPA_GAME_BLACK_BOX,      /* models with and without one example, only the trained model seen */
+    DPA_GAME_MEMBERSHIP,     /* one training, many canaries, each in or out by a fair coin */
+    DPA_GAME_RECONSTRUCTION, /* one training, many canaries, one of K options in for each */
     DPA_GAME_KINDS
 } dpa_game_kind;
 
@@ -86,6 +105,7 @@ typedef struct dpa_experiment {
     double claim_delta;   /* NaN: the training file's */
     double confidence;    /* 0.95 */
     char *family, *method, *select; /* of the estimators; NULL: the game's own choice */
+    char *guesses;                  /* one-run games: how many, "auto" or "max"; NULL: auto */
     uint64_t trials;                /* budget; 0: what the game needs */
     double seconds;                 /* budget; INFINITY: no limit */
     char *output;                   /* folder for the evidence; NULL: none */

@@ -27,12 +27,18 @@ typedef struct dpa_guesses {
 DPA_API dpa_status dpa_guesses_from_scores(const double *score, const uint8_t *in, size_t count,
                                            dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
                                            dpa_error *err) DPA_MUST_USE;
+/* The same with the canaries that were in and those that were out in arrays of their own. */
+DPA_API dpa_status dpa_guesses_from_pair(const double *members, size_t member_count,
+                                         const double *nonmembers, size_t nonmember_count,
+                                         dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
+                                         dpa_error *err) DPA_MUST_USE;
 /* One guess per canary was made already (any number of options): how sure, and whether right. */
 DPA_API dpa_status dpa_guesses_from_confidence(const double *confidence, const uint8_t *right,
                                                size_t count, dpa_guesses *out, dpa_lints *lints,
                                                dpa_error *err) DPA_MUST_USE;
 /* A CSV with columns `score,member` or `score,correct` (0 or 1), or an NPZ with the arrays
- * `members` and `nonmembers`. `side` is for membership only. *is_membership says which it was. */
+ * `members` and `nonmembers`, or `score` and `correct`. `side` is for membership only.
+ * *is_membership says which it was. */
 DPA_API dpa_status dpa_guesses_read(const char *path, dpa_guess_side side, dpa_guesses *out,
                                     int *is_membership, dpa_lints *lints,
                                     dpa_error *err) DPA_MUST_USE;

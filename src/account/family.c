@@ -15,7 +15,8 @@ struct dpa_family {
     kind kind;
     char *spec;
     double delta;
-    dpa_phase phase;  /* of the subsampled family; its σ is 1/t */
+    dpa_phase phase; /* of the subsampled family; its σ is 1/t */
+    dpa_adjacency adjacency;
     dpa_curve *whole; /* of points */
 };
 
@@ -25,7 +26,8 @@ static const struct {
     [DP] = {"dp", "epsilon", "dp"},
     [GAUSSIAN] = {"gaussian", "mu", "gaussian"},
     [LAPLACE] = {"laplace", "epsilon0", "laplace"},
-    [SUBSAMPLED] = {"subsampled-gaussian", "sigma", "subsampled-gaussian:q=Q,steps=N"},
+    [SUBSAMPLED] = {"subsampled-gaussian", "sigma",
+                    "subsampled-gaussian:q=Q,steps=N[,adjacency=replace-one]"},
     [POINTS] = {"points", "share", "points:FILE"},
 };
 
@@ -45,11 +47,18 @@ static int starts_with(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* q=Q,steps=N in either order, each once. */
+/* q=Q,steps=N,adjacency=replace-one in any order, each once. */
 static dpa_status parse_subsampled(dpa_family *family, const char *rest, dpa_error *err) {
+    static const char replace[] = "adjacency=replace-one";
     double q = NAN, steps = NAN;
     for (const char *item = rest; *item != '\0';) {
         const char *end = strchrnul(item, ',');
+        if ((size_t)(end - item) == strlen(replace) && starts_with(item, replace) &&
+            family->adjacency == DPA_ADD_REMOVE) {
+            family->adjacency = DPA_REPLACE_ONE;
+            item = *end == ',' ? end + 1 : end;
+            continue;
+        }
         double *slot = starts_with(item, "q=") ? &q : starts_with(item, "steps=") ? &steps : NULL;
         if (slot == NULL || !isnan(*slot))
             return dpa__fail(err, DPA_BAD_ARGUMENT, "family '%s': '%.*s' is not expected; write %s",
@@ -164,6 +173,7 @@ static dpa_status member(const dpa_family *family, double t, double delta, doubl
     phase.sigma = 1 / t;
     dpa_account_opts opts;
     dpa_account_opts_init(&opts);
+    opts.adjacency = family->adjacency;
     opts.delta = fmin(fmax(delta, 1e-300), 0.5);
     opts.tolerance = fmax(tolerance, opts.tolerance);
     opts.absolute = fmax(tolerance / 10, opts.absolute);

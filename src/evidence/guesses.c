@@ -153,6 +153,28 @@ dpa_status dpa_guesses_from_scores(const double *score, const uint8_t *in, size_
     return status;
 }
 
+dpa_status dpa_guesses_from_pair(const double *members, size_t member_count,
+                                 const double *nonmembers, size_t nonmember_count,
+                                 dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
+                                 dpa_error *err) {
+    const size_t count = member_count + nonmember_count;
+    *out = (dpa_guesses){0};
+    double *score = DPA_NEW_ARRAY(double, count, err);
+    uint8_t *in = DPA_NEW_ARRAY(uint8_t, count, err);
+    dpa_status status = DPA_NO_MEMORY;
+    if (score != NULL && in != NULL) {
+        if (member_count > 0) memcpy(score, members, member_count * sizeof *score);
+        if (nonmember_count > 0)
+            memcpy(score + member_count, nonmembers, nonmember_count * sizeof *score);
+        memset(in, 1, member_count);
+        memset(in + member_count, 0, nonmember_count);
+        status = dpa_guesses_from_scores(score, in, count, side, out, lints, err);
+    }
+    free(score);
+    free(in);
+    return status;
+}
+
 void dpa_guesses_free(dpa_guesses *guesses) {
     if (guesses == NULL) return;
     free(guesses->correct);

@@ -18,9 +18,12 @@ typedef struct game_keys {
     dpa_game_kind kind;
     dpa_game_canary *canary;
     dpa_sabotage sabotage;
+    dpa_game_access access;
+    dpa_game_score score;
     bool moving;
     double *canary_rate, *noise_scale, *radius;
-    uint64_t *observations, *seed, *seeds, *workers, *crafting_steps, *crafting_examples;
+    uint64_t *observations, *seed, *seeds, *workers, *crafting_steps, *crafting_examples, *canaries,
+        *options;
 } game_keys;
 
 typedef struct claim_keys {
@@ -28,7 +31,7 @@ typedef struct claim_keys {
 } claim_keys;
 
 typedef struct estimator_keys {
-    char *family, *method, *select;
+    char *family, *method, *select, *guesses;
 } estimator_keys;
 
 typedef struct budget_keys {
@@ -47,7 +50,9 @@ typedef struct audit_keys {
 
 static const cyaml_strval_t kinds[] = {{"white-box", DPA_GAME_WHITE_BOX},
                                        {"input-canary", DPA_GAME_INPUT_CANARY},
-                                       {"black-box", DPA_GAME_BLACK_BOX}};
+                                       {"black-box", DPA_GAME_BLACK_BOX},
+                                       {"membership", DPA_GAME_MEMBERSHIP},
+                                       {"reconstruction", DPA_GAME_RECONSTRUCTION}};
 _Static_assert(CYAML_ARRAY_LEN(kinds) == DPA_GAME_KINDS, "every kind of game has a name");
 
 static const cyaml_strval_t canaries[] = {
@@ -62,6 +67,10 @@ static const cyaml_strval_t sabotages[] = {{"none", DPA_SABOTAGE_NONE},
                                            {"noise-per-worker", DPA_SABOTAGE_WORKERS},
                                            {"shuffled-batches", DPA_SABOTAGE_SHUFFLE},
                                            {"partial-batch", DPA_SABOTAGE_PARTIAL}};
+static const cyaml_strval_t accesses[] = {{"white-box", DPA_ACCESS_STEPS},
+                                          {"black-box", DPA_ACCESS_FINAL}};
+static const cyaml_strval_t scores[] = {
+    {"sum", DPA_SCORE_SUM}, {"likelihood", DPA_SCORE_LIKELIHOOD}, {"epochs", DPA_SCORE_EPOCHS}};
 
 enum { MAYBE = CYAML_FLAG_OPTIONAL, MAYBE_PTR = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL };
 
@@ -80,6 +89,10 @@ static const cyaml_schema_field_t game_fields[] = {
     CYAML_FIELD_FLOAT_PTR("noise-scale", MAYBE_PTR, game_keys, noise_scale),
     CYAML_FIELD_UINT_PTR("seeds", MAYBE_PTR, game_keys, seeds),
     CYAML_FIELD_UINT_PTR("workers", MAYBE_PTR, game_keys, workers),
+    CYAML_FIELD_UINT_PTR("canaries", MAYBE_PTR, game_keys, canaries),
+    CYAML_FIELD_UINT_PTR("options", MAYBE_PTR, game_keys, options),
+    CYAML_FIELD_ENUM("access", MAYBE, game_keys, access, accesses, CYAML_ARRAY_LEN(accesses)),
+    CYAML_FIELD_ENUM("score", MAYBE, game_keys, score, scores, CYAML_ARRAY_LEN(scores)),
     CYAML_FIELD_END};
 
 static const cyaml_schema_field_t claim_fields[] = {
@@ -92,7 +105,8 @@ static const cyaml_schema_field_t claim_fields[] = {
 
 static const cyaml_schema_field_t estimator_fields[] = {
     TEXT_FIELD("family", estimator_keys, family), TEXT_FIELD("method", estimator_keys, method),
-    TEXT_FIELD("select", estimator_keys, select), CYAML_FIELD_END};
+    TEXT_FIELD("select", estimator_keys, select), TEXT_FIELD("guesses", estimator_keys, guesses),
+    CYAML_FIELD_END};
 
 static const cyaml_schema_field_t budget_fields[] = {
     CYAML_FIELD_UINT_PTR("trials", MAYBE_PTR, budget_keys, trials),
@@ -124,6 +138,8 @@ static void take_game(const audit_keys *keys, dpa_game_opts *g) {
     TAKE(g->canary, k->canary);
     g->sabotage = k->sabotage;
     g->moving = k->moving;
+    g->access = k->access;
+    g->score = k->score;
     TAKE(g->canary_rate, k->canary_rate);
     TAKE(g->noise_scale, k->noise_scale);
     TAKE(g->crafting_steps, k->crafting_steps);
@@ -134,6 +150,8 @@ static void take_game(const audit_keys *keys, dpa_game_opts *g) {
     TAKE(g->seed, k->seed);
     TAKE(g->seeds, k->seeds);
     TAKE(g->workers, k->workers);
+    TAKE(g->canaries, k->canaries);
+    TAKE(g->options, k->options);
 }
 
 /* Which canaries a kind of game knows, for the error. */
@@ -201,6 +219,7 @@ static dpa_status take(const audit_keys *keys, const char *path, dpa_experiment 
     DPA_TRY(take_text(keys->estimators.family, &e->family, err));
     DPA_TRY(take_text(keys->estimators.method, &e->method, err));
     DPA_TRY(take_text(keys->estimators.select, &e->select, err));
+    DPA_TRY(take_text(keys->estimators.guesses, &e->guesses, err));
     DPA_TRY(take_text(keys->store, &e->store, err));
     return take_text(keys->output, &e->output, err);
 }
@@ -208,7 +227,7 @@ static dpa_status take(const audit_keys *keys, const char *path, dpa_experiment 
 void dpa_experiment_free(dpa_experiment *e) {
     if (e == NULL) return;
     char *const texts[] = {e->path,   e->training, e->family, e->method,
-                           e->select, e->output,   e->store};
+                           e->select, e->guesses,  e->output, e->store};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) free(texts[i]);
     free(e);
 }

@@ -14,6 +14,8 @@ static const dpa__rules *const all[DPA_GAME_KINDS] = {
     [DPA_GAME_WHITE_BOX] = &dpa__white_box_rules,
     [DPA_GAME_INPUT_CANARY] = &dpa__input_canary_rules,
     [DPA_GAME_BLACK_BOX] = &dpa__black_box_rules,
+    [DPA_GAME_MEMBERSHIP] = &dpa__membership_rules,
+    [DPA_GAME_RECONSTRUCTION] = &dpa__reconstruction_rules,
 };
 
 const dpa__rules *dpa__rules_of(dpa_game_kind kind) {

@@ -22,7 +22,7 @@ dpa_status dpa__sabotage_check(const dpa_game_opts *o, const dpa_train_opts *cla
     if (shuffles && claimed->sampling != DPA_SAMPLE_POISSON)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "batches are shuffled already: the bug is to claim sampling: poisson");
-    if (o->sabotage == DPA_SABOTAGE_PARTIAL &&
+    if (o->sabotage == DPA_SABOTAGE_PARTIAL && members > 0 &&
         (claimed->batch == 0 || members % claimed->batch == 0))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "%zu members make whole batches of %zu: no partial one to divide wrongly",
@@ -55,7 +55,8 @@ void dpa__sabotage_opts(const dpa_game_opts *o, dpa_train_opts *train) {
 /* How many are in the batch of this step when the last batch of an epoch gets what is left over. */
 static size_t batch_size(const dpa_train_opts *claimed, size_t members, uint64_t step) {
     const uint64_t steps = members / claimed->batch;
-    return step % steps + 1 == steps ? members % claimed->batch : claimed->batch;
+    const size_t rest = members % claimed->batch;
+    return step % steps + 1 == steps && rest > 0 ? rest : claimed->batch;
 }
 
 void dpa__sabotage_sample(const dpa_game_opts *o, const dpa_train_opts *claimed, size_t members,

@@ -10,7 +10,8 @@
 #include "base/text.h"
 #include "dpaudit/game.h"
 
-/* `members`: how many are trained on, canaries that go through the sampler included. */
+/* `members`: how many are trained on, canaries that go through the sampler included; 0: not known
+ * yet. */
 dpa_status dpa__sabotage_check(const dpa_game_opts *opts, const dpa_train_opts *claimed,
                                size_t members, dpa_error *err);
 /* Turns the options that are claimed into those that the trainer is really run with. */

@@ -24,7 +24,9 @@ void dpa_game_opts_init(dpa_game_opts *opts) {
                             .seed = 1,
                             .noise_scale = 1.0,
                             .seeds = 100,
-                            .workers = 4};
+                            .workers = 4,
+                            .canaries = 1000,
+                            .options = 4};
 }
 
 typedef dpa__white_box game;

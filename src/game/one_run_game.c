@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Membership and reconstruction in one run, as games of one trial: its numbers are the scores of
+ * all canaries, then the answers, then the accuracy of the model where something is held out. */
+#include "game/one_run.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "game/rules.h"
+#include "game/sabotage.h"
+
+static size_t canaries_of(const dpa_game *game) {
+    return (size_t)game->experiment->game.canaries;
+}
+
+static dpa_status open_as(dpa_game *game, uint64_t options, dpa_error *err) {
+    dpa__one_run *state = NULL;
+    DPA_TRY(
+        dpa__one_run_new(&game->experiment->game, options, game->plan, &game->data, &state, err));
+    game->state = state;
+    return DPA_OK;
+}
+
+static dpa_status open_membership(dpa_game *game, dpa_error *err) {
+    return open_as(game, 0, err);
+}
+
+static dpa_status open_reconstruction(dpa_game *game, dpa_error *err) {
+    if (game->experiment->game.options == 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "0 options: expected 2 to 65536");
+    return open_as(game, game->experiment->game.options, err);
+}
+
+static void close_game(dpa_game *game) {
+    dpa__one_run_free(game->state);
+}
+
+static uint64_t trials(const dpa_game *game, int stage) {
+    (void)game, (void)stage;
+    return 1;
+}
+
+static void describe(const dpa_game *game, int stage, dpa__text *text) {
+    (void)stage;
+    const dpa_game_opts *o = &game->experiment->game;
+    dpa__text_printf(text,
+                     "seed %llu\ncanary %d\ncanaries %llu\noptions %llu\naccess %d\nscore %d\n",
+                     (unsigned long long)o->seed, (int)o->canary, (unsigned long long)o->canaries,
+                     (unsigned long long)o->options, (int)o->access, (int)o->score);
+    dpa__sabotage_describe(o, text);
+}
+
+static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
+                        dpa_values *out, dpa_error *err) {
+    (void)stage, (void)brief;
+    const size_t count = canaries_of(game), has_accuracy = game->data.heldout_count > 0;
+    DPA_TRY(dpa__values_new(2 * count + has_accuracy, out, err));
+    dpa__one_run_result result = {.score = out->items, .answer = out->items + count};
+    DPA_TRY(dpa__one_run_play(game->state, index, &result, err));
+    if (has_accuracy) out->items[2 * count] = result.accuracy;
+    return DPA_OK;
+}
+
+static dpa_status find_trial(const dpa_game *game, const dpa_trials *stage, const double **out,
+                             dpa_error *err) {
+    const size_t count = canaries_of(game) * 2 + (game->data.heldout_count > 0);
+    if (stage->count < 1 || stage->items[0].items == NULL || stage->items[0].count != count)
+        return dpa__fail(err, DPA_BAD_INPUT, "the one training of this game is missing");
+    *out = stage->items[0].items;
+    return DPA_OK;
+}
+
+static dpa_status add_facts(const dpa_game *game, const double *numbers, dpa_game_evidence *out,
+                            dpa_error *err) {
+    if (game->data.heldout_count == 0) return DPA_OK;
+    return dpa_game_evidence_fact(out, "heldout_accuracy", numbers[2 * canaries_of(game)], err);
+}
+
+/* The scores whose answer is this one (or all: −1), as an array of the evidence. */
+static dpa_status add_scores(const dpa_game *game, const double *numbers, const char *name,
+                             double answer, dpa_game_evidence *out, dpa_error *err) {
+    const size_t count = canaries_of(game);
+    double *items = DPA_NEW_ARRAY(double, count, err);
+    if (items == NULL) return DPA_NO_MEMORY;
+    size_t taken = 0;
+    for (size_t i = 0; i < count; ++i)
+        if (answer < 0.0 || numbers[count + i] == answer) items[taken++] = numbers[i];
+    return dpa_game_evidence_add(out, name, items, taken, 0, err);
+}
+
+static dpa_status gather_membership(dpa_game *game, const dpa_trials *stages,
+                                    dpa_game_evidence *out, dpa_error *err) {
+    const double *numbers = NULL;
+    out->kind = DPA_EVIDENCE_MEMBERS;
+    DPA_TRY(find_trial(game, &stages[0], &numbers, err));
+    DPA_TRY(add_scores(game, numbers, "members", 1.0, out, err));
+    DPA_TRY(add_scores(game, numbers, "nonmembers", 0.0, out, err));
+    return add_facts(game, numbers, out, err);
+}
+
+static dpa_status gather_reconstruction(dpa_game *game, const dpa_trials *stages,
+                                        dpa_game_evidence *out, dpa_error *err) {
+    const double *numbers = NULL;
+    out->kind = DPA_EVIDENCE_GUESSES;
+    DPA_TRY(find_trial(game, &stages[0], &numbers, err));
+    DPA_TRY(add_scores(game, numbers, "score", -1.0, out, err));
+    DPA_TRY(add_scores(game, numbers + canaries_of(game), "correct", -1.0, out, err));
+    return add_facts(game, numbers, out, err);
+}
+
+const dpa__rules dpa__membership_rules = {
+    .name = "membership",
+    .stages = 1,
+    .needs_training = 1,
+    .canaries = 1U << DPA_GAME_DIRAC | 1U << DPA_GAME_RANDOM,
+    .open = open_membership,
+    .close = close_game,
+    .trials = trials,
+    .describe = describe,
+    .trial = trial,
+    .gather = gather_membership,
+};
+
+const dpa__rules dpa__reconstruction_rules = {
+    .name = "reconstruction",
+    .stages = 1,
+    .needs_training = 1,
+    .canaries = 1U << DPA_GAME_DIRAC | 1U << DPA_GAME_RANDOM,
+    .open = open_reconstruction,
+    .close = close_game,
+    .trials = trials,
+    .describe = describe,
+    .trial = trial,
+    .gather = gather_reconstruction,
+};
