@@ -1,32 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit attack: signals of shadow models to scores of a target. */
+/* dpaudit attack: signals of shadow models to scores of a target, or to what each point risks. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "output.h"
-
-typedef struct attack_options {
-    const char *signals, *members, *population, *kind, *variance, *out;
-    uint64_t target;
-    word_list exclude;
-    int offline;
-    double a, gamma;
-} attack_options;
+#include "attack.h"
 
 static const option table[] = {
     HEADING("The models"),
-    {"signals", OPTION_FILE, "FILE.npy", "matrix models x points (required)",
+    {"signals", OPTION_FILE, "FILE.npy", "models x points (x augmentations) (required)",
      offsetof(attack_options, signals)},
-    {"members", OPTION_FILE, "FILE.npy", "membership, 0 or 1, of the same shape (required)",
+    {"members", OPTION_FILE, "FILE.npy", "membership, models x points, 0 or 1 (required)",
      offsetof(attack_options, members)},
     {"kind", OPTION_CHOICE, "logit|loss",
      "what a signal is: log(p/(1-p)) of the true label, or its loss (default logit)",
      offsetof(attack_options, kind)},
     {"target", OPTION_COUNT, "ROW", "the model under attack (default 0)",
      offsetof(attack_options, target)},
-    {"exclude", OPTION_LIST, "ROW", "a model that serves as no shadow; may be repeated",
+    {"exclude", OPTION_LIST, "ROW",
+     "a model that serves as no shadow: kept for the audit, say; may be repeated",
      offsetof(attack_options, exclude)},
     HEADING("The attack"),
     {"offline", OPTION_FLAG, NULL, "use only models that were not trained on the point",
@@ -40,20 +33,58 @@ static const option table[] = {
      offsetof(attack_options, a)},
     {"gamma", OPTION_NUMBER, "G", "rmia: how much larger a ratio must be (default 1)",
      offsetof(attack_options, gamma)},
+    HEADING("Which points leak most (points, select)"),
+    {"by", OPTION_CHOICE, "loss|calibrated|lira|rmia", "the attack that finds out (default lira)",
+     offsetof(attack_options, by)},
+    {"split", OPTION_CHOICE, "one|all",
+     "one: a share of the models tests the attack, the others fit it (default of select); all: as "
+     "many splits as it takes to test each model once (default of points)",
+     offsetof(attack_options, split)},
+    {"test-share", OPTION_NUMBER, "S", "share of the models that test (default 0.2)",
+     offsetof(attack_options, test_share)},
+    {"weight", OPTION_CHOICE, "accuracy|epsilon", "what ranks the points (default accuracy)",
+     offsetof(attack_options, weight)},
+    {"challenge", OPTION_CHOICE, "worst|random|average",
+     "select: the most exposed points, any, or typical ones (default worst)",
+     offsetof(attack_options, challenge)},
+    {"count", OPTION_COUNT, "K",
+     "select: how many points (default 1); points: how many in the table on the screen (default "
+     "20)",
+     offsetof(attack_options, count)},
+    {"delta", OPTION_NUMBER, "D", "of the points' epsilon (default 1e-5)",
+     offsetof(attack_options, delta)},
+    {"seed", OPTION_COUNT, "N", "of splits and random challenges (default 1)",
+     offsetof(attack_options, seed)},
+    {"ids", OPTION_FILE, "FILE", "names of the points, one a line (default: their numbers)",
+     offsetof(attack_options, ids)},
     HEADING("Output"),
-    {"out", OPTION_FILE, "FILE.csv", "where the scores go (default: standard output)",
+    {"out", OPTION_FILE, "FILE.csv",
+     "where scores go (default: standard output); points and select: a CSV beside the table",
      offsetof(attack_options, out)},
+    {"json", OPTION_OPTIONAL, "FILE.json",
+     "points and select: JSON on standard output, or into FILE.json",
+     offsetof(attack_options, json)},
+    {"threads", OPTION_COUNT, "N", "threads (default: one per core)",
+     offsetof(attack_options, threads)},
     END_OPTIONS,
 };
 
 static void init(void *options) {
     attack_options *o = options;
     dpa_attack_opts defaults;
+    dpa_leak_opts leaks;
     dpa_attack_opts_init(&defaults);
+    dpa_leak_opts_init(&leaks);
     o->kind = "logit";
     o->variance = "auto";
     o->a = defaults.a;
     o->gamma = defaults.gamma;
+    o->by = "lira";
+    o->weight = "accuracy";
+    o->challenge = "worst";
+    o->test_share = leaks.test_share;
+    o->delta = leaks.delta;
+    o->seed = leaks.seed;
 }
 
 static int run(void *options, const word_list *words);
@@ -61,14 +92,20 @@ static int run(void *options, const word_list *words);
 const command command_attack = {
     .name = "attack",
     .summary = "signals of shadow models to membership scores of a target model",
-    .operands = "loss|calibrated|lira|rmia",
+    .operands = "loss|calibrated|lira|rmia|points|select",
     .about =
         "Reads what each model says about each point (and who was trained on what) and gives one "
         "score per point for the target model, as a CSV with the columns score,member: higher "
         "means more likely a member. The file is input for one-run, when membership was drawn by "
-        "coin.",
+        "coin.\n"
+        "points: how well an attack tells, point by point, the models that were trained on it from "
+        "those that were not; always on models that the attack was not fitted to. select: the "
+        "points to challenge a training with (SelectWorst), to be attacked in models that neither "
+        "fitted nor tested the attack: train new ones, or keep some by --exclude.",
     .examples = "dpaudit attack lira --signals signals.npy --members membership.npy\n"
-                "dpaudit attack loss --signals signals.npy --members membership.npy --target 3",
+                "dpaudit attack loss --signals signals.npy --members membership.npy --target 3\n"
+                "dpaudit attack points --signals signals.npy --members membership.npy --count 5\n"
+                "dpaudit attack select --signals signals.npy --members membership.npy --json",
     .options = table,
     .size = sizeof(attack_options),
     .min_words = 1,
@@ -77,7 +114,7 @@ const command command_attack = {
     .run = run,
 };
 
-static int attack_of(const char *word, dpa_attack *out) {
+int attack_named(const char *word, dpa_attack *out) {
     static const char *const names[] = {"loss", "calibrated", "lira", "rmia"};
     for (int i = 0; i < 4; ++i)
         if (strcmp(word, names[i]) == 0) {
@@ -87,20 +124,32 @@ static int attack_of(const char *word, dpa_attack *out) {
     return 0;
 }
 
-static int write_scores(const attack_options *o, const dpa_signals *signals, const double *scores) {
+int attack_write(const char *path, attack_writer *write, const void *what) {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = o->out != NULL ? open_memstream(&text, &size) : stdout;
+    if (path == NULL) {
+        write(stdout, what);
+        return 0;
+    }
+    FILE *out = open_memstream(&text, &size);
     if (out == NULL) return EXIT_FAILURE_RUNNING;
-    const uint8_t *member = signals->member + o->target * signals->points;
-    (void)fputs("score,member\n", out);
-    for (size_t p = 0; p < signals->points; ++p)
-        (void)fprintf(out, "%.17g,%d\n", scores[p], member[p]);
-    if (o->out == NULL) return 0;
-    if (fclose(out) != 0) return EXIT_FAILURE_RUNNING;
-    const int code = write_file("attack", o->out, text);
+    write(out, what);
+    const int code = fclose(out) == 0 ? write_file("attack", path, text) : EXIT_FAILURE_RUNNING;
     free(text);
     return code;
+}
+
+typedef struct scored {
+    const uint8_t *member;
+    const double *scores;
+    size_t points;
+} scored;
+
+static void write_scores(FILE *out, const void *what) {
+    const scored *s = what;
+    (void)fputs("score,member\n", out);
+    for (size_t p = 0; p < s->points; ++p)
+        (void)fprintf(out, "%.17g,%d\n", s->scores[p], s->member[p]);
 }
 
 /* The --exclude rows as numbers. 0, or an exit code after the error was printed. */
@@ -116,56 +165,76 @@ static int excluded(const command *cmd, const attack_options *o, size_t **out) {
     return 0;
 }
 
-static dpa_status attack(const attack_options *o, dpa_attack which, const dpa_signals *signals,
-                         const dpa_signals *population, const size_t *exclude, double *scores,
-                         dpa_error *err) {
-    dpa_attack_opts opts;
-    dpa_attack_opts_init(&opts);
-    opts.target = (size_t)o->target;
-    opts.exclude = exclude;
-    opts.exclude_count = o->exclude.count;
-    opts.offline = o->offline;
-    opts.variance = strcmp(o->variance, "point") == 0    ? DPA_VARIANCE_POINT
+void attack_opts_from(const attack_options *o, const dpa_signals *population, const size_t *exclude,
+                      dpa_attack_opts *out) {
+    dpa_attack_opts_init(out);
+    out->target = (size_t)o->target;
+    out->exclude = exclude;
+    out->exclude_count = o->exclude.count;
+    out->offline = o->offline;
+    out->variance = strcmp(o->variance, "point") == 0    ? DPA_VARIANCE_POINT
                     : strcmp(o->variance, "pooled") == 0 ? DPA_VARIANCE_POOLED
                                                          : DPA_VARIANCE_AUTO;
-    opts.a = o->a;
-    opts.gamma = o->gamma;
-    opts.population = o->population != NULL ? population : NULL;
-    return dpa_attack_run(which, signals, &opts, scores, err);
+    out->a = o->a;
+    out->gamma = o->gamma;
+    out->population = population->models > 0 ? population : NULL;
+    out->threads = o->threads < 1024 ? (unsigned)o->threads : 1024;
 }
 
-static int run_on(const attack_options *o, dpa_attack which, const size_t *exclude) {
+static int score(const attack_options *o, dpa_attack which, const dpa_signals *signals,
+                 const dpa_signals *population, const size_t *exclude) {
+    dpa_attack_opts opts;
+    dpa_error err = {.status = DPA_NO_MEMORY, .text = "no memory for the scores"};
+    double *scores = calloc(signals->points, sizeof *scores);
+    attack_opts_from(o, population, exclude, &opts);
+    int code = 0;
+    if (scores == NULL || dpa_attack_run(which, signals, &opts, scores, &err) != DPA_OK)
+        code = library_error("attack", &err);
+    if (code == 0) {
+        const scored all = {signals->member + opts.target * signals->points, scores,
+                            signals->points};
+        code = attack_write(o->out, write_scores, &all);
+    }
+    free(scores);
+    return code;
+}
+
+static int run_on(const attack_options *o, const char *word, const size_t *exclude) {
     const dpa_signal_kind kind = strcmp(o->kind, "loss") == 0 ? DPA_SIGNAL_LOSS : DPA_SIGNAL_LOGIT;
     dpa_signals signals = {0}, population = {0};
-    double *scores = NULL;
-    dpa_error err = {.status = DPA_NO_MEMORY, .text = "no memory for the scores"};
+    dpa_attack which;
+    dpa_error err;
     dpa_status status = dpa_signals_read(o->signals, o->members, kind, &signals, &err);
     if (status == DPA_OK && o->population != NULL)
         status = dpa_signals_read(o->population, NULL, kind, &population, &err);
-    if (status == DPA_OK) {
-        scores = calloc(signals.points, sizeof *scores);
-        status = scores != NULL ? attack(o, which, &signals, &population, exclude, scores, &err)
-                                : DPA_NO_MEMORY;
-    }
-    const int code =
-        status == DPA_OK ? write_scores(o, &signals, scores) : library_error("attack", &err);
-    free(scores);
+    int code = 0;
+    if (status != DPA_OK)
+        code = library_error("attack", &err);
+    else if (attack_named(word, &which))
+        code = score(o, which, &signals, &population, exclude);
+    else
+        code = attack_points(o, strcmp(word, "select") == 0, &signals, &population, exclude);
     dpa_signals_free(&signals);
     dpa_signals_free(&population);
     return code;
 }
 
+static int is_known(const char *word) {
+    dpa_attack which;
+    return attack_named(word, &which) || strcmp(word, "points") == 0 || strcmp(word, "select") == 0;
+}
+
 static int run(void *options, const word_list *words) {
     const attack_options *o = options;
     const command *cmd = &command_attack;
-    dpa_attack which;
     size_t *exclude = NULL;
-    if (!attack_of(words->items[0], &which))
-        return usage_error(cmd, "'%s' is not one of loss, calibrated, lira, rmia", words->items[0]);
+    if (!is_known(words->items[0]))
+        return usage_error(cmd, "'%s' is not one of loss, calibrated, lira, rmia, points, select",
+                           words->items[0]);
     if (o->signals == NULL || o->members == NULL)
         return usage_error(cmd, "needs --signals and --members");
     int code = excluded(cmd, o, &exclude);
-    if (code == 0) code = run_on(o, which, exclude);
+    if (code == 0) code = run_on(o, words->items[0], exclude);
     free(exclude);
     return code;
 }

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* dpaudit attack points | select: what each point risks, as a table, CSV or JSON. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attack.h"
+
+/* What is printed: the leaks in the order of the list. */
+typedef struct listing {
+    const attack_options *o;
+    const dpa_leak *leaks;
+    size_t count;
+    const char *challenge; /* NULL: all points */
+    const dpa_model_role *roles;
+    size_t models, points;
+    char **id; /* [points]; NULL: numbers */
+} listing;
+
+/* ── names ── */
+
+static void free_ids(char **id, size_t points) {
+    for (size_t p = 0; id != NULL && p < points; ++p) free(id[p]);
+    free(id);
+}
+
+/* Reads exactly `points` lines. 0, or an exit code after the error was printed. */
+static int read_ids(const char *path, size_t points, char ***out) {
+    dpa_error err = {.status = DPA_BAD_INPUT};
+    size_t count = 0, room = 0;
+    ssize_t length;
+    char *line = NULL, **id = calloc(points + 1, sizeof *id);
+    FILE *in = fopen(path, "r");
+    while (in != NULL && id != NULL && count <= points &&
+           (length = getline(&line, &room, in)) >= 0) {
+        while (length > 0 && strchr("\r\n", line[length - 1]) != NULL) line[--length] = '\0';
+        if (count < points) id[count] = strdup(line);
+        ++count;
+    }
+    free(line);
+    if (in != NULL) (void)fclose(in);
+    if (in != NULL && count == points) {
+        *out = id;
+        return 0;
+    }
+    free_ids(id, points);
+    (void)snprintf(err.place, sizeof err.place, "%s", path);
+    if (in == NULL)
+        (void)snprintf(err.text, sizeof err.text, "cannot be read");
+    else
+        (void)snprintf(err.text, sizeof err.text, "expected %zu names, one a line, found %s%zu",
+                       points, count > points ? "more than " : "", count > points ? points : count);
+    return library_error("attack", &err);
+}
+
+static void name_of(const listing *l, size_t point, char *text, size_t size) {
+    if (l->id != NULL && l->id[point] != NULL)
+        (void)snprintf(text, size, "%s", l->id[point]);
+    else
+        (void)snprintf(text, size, "%zu", point);
+}
+
+/* ── the three forms ── */
+
+static void print_table(FILE *out, const void *what) {
+    const listing *l = what;
+    size_t tested = 0;
+    for (size_t m = 0; m < l->models; ++m) tested += l->roles[m] == DPA_ROLE_TEST;
+    if (l->challenge != NULL)
+        (void)fprintf(out, "%zu of %zu points, challenge %s, by %s on %zu test models\n\n",
+                      l->count, l->points, l->challenge, l->o->by, tested);
+    else
+        (void)fprintf(out,
+                      "%zu of %zu points, those that leak most first, by %s on %zu test models\n\n",
+                      l->count, l->points, l->o->by, tested);
+    (void)fprintf(out, "%-20s %9s %9s %10s %6s %6s\n", "point", "accuracy", "epsilon", "gap",
+                  "with", "without");
+    for (size_t i = 0; i < l->count; ++i) {
+        const dpa_leak *k = &l->leaks[i];
+        char name[64];
+        name_of(l, k->point, name, sizeof name);
+        (void)fprintf(out, "%-20s %9.3f %9.3f %10.3f %6zu %6zu\n", name, k->accuracy, k->epsilon,
+                      k->gap, k->in, k->out);
+    }
+    (void)fputs("\naccuracy and epsilon at each point's best threshold: they rank points, they are "
+                "no bounds\n",
+                out);
+}
+
+/* Quotes where a comma or a quote would break the line (RFC 4180). */
+static void csv_text(FILE *out, const char *text) {
+    if (strpbrk(text, ",\"") == NULL) {
+        (void)fputs(text, out);
+        return;
+    }
+    (void)fputc('"', out);
+    for (; *text != '\0'; ++text) {
+        if (*text == '"') (void)fputc('"', out);
+        (void)fputc(*text, out);
+    }
+    (void)fputc('"', out);
+}
+
+static void csv_number(FILE *out, double value) {
+    (void)fputc(',', out);
+    if (isfinite(value)) (void)fprintf(out, "%.17g", value);
+}
+
+static void print_csv(FILE *out, const void *what) {
+    const listing *l = what;
+    (void)fprintf(out, "rank,point,id,%saccuracy,epsilon,gap,in,out\n",
+                  l->challenge != NULL ? "challenge," : "");
+    for (size_t i = 0; i < l->count; ++i) {
+        const dpa_leak *k = &l->leaks[i];
+        char name[512];
+        name_of(l, k->point, name, sizeof name);
+        (void)fprintf(out, "%zu,%zu,", i + 1, k->point);
+        csv_text(out, name);
+        if (l->challenge != NULL) (void)fprintf(out, ",%s", l->challenge);
+        csv_number(out, k->accuracy);
+        csv_number(out, k->epsilon);
+        csv_number(out, k->gap);
+        (void)fprintf(out, ",%zu,%zu\n", k->in, k->out);
+    }
+}
+
+static void json_text(FILE *out, const char *text) {
+    (void)fputc('"', out);
+    for (; *text != '\0'; ++text) {
+        const unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            (void)fprintf(out, "\\%c", c);
+        else if (c < 0x20)
+            (void)fprintf(out, "\\u%04x", c);
+        else
+            (void)fputc(c, out);
+    }
+    (void)fputc('"', out);
+}
+
+static void json_number(FILE *out, const char *name, double value) {
+    if (isfinite(value))
+        (void)fprintf(out, ", \"%s\": %.17g", name, value);
+    else
+        (void)fprintf(out, ", \"%s\": null", name);
+}
+
+static void json_models(FILE *out, const listing *l, const char *name, dpa_model_role role) {
+    const char *comma = "";
+    (void)fprintf(out, "\"%s\": [", name);
+    for (size_t m = 0; m < l->models; ++m)
+        if (l->roles[m] == role) {
+            (void)fprintf(out, "%s%zu", comma, m);
+            comma = ", ";
+        }
+    (void)fputc(']', out);
+}
+
+static void print_json(FILE *out, const void *what) {
+    const listing *l = what;
+    (void)fprintf(out, "{\"dpaudit\": \"%s\", \"command\": \"attack\", \"attack\": \"%s\", ",
+                  dpa_version(), l->o->by);
+    if (l->challenge != NULL) (void)fprintf(out, "\"challenge\": \"%s\", ", l->challenge);
+    (void)fprintf(out, "\"weight\": \"%s\", \"delta\": %.17g, \"models\": {", l->o->weight,
+                  l->o->delta);
+    json_models(out, l, "fit", DPA_ROLE_FIT);
+    (void)fputs(", ", out);
+    json_models(out, l, "test", DPA_ROLE_TEST);
+    (void)fputs(", ", out);
+    json_models(out, l, "kept", DPA_ROLE_KEPT);
+    (void)fputs("},\n \"points\": [", out);
+    for (size_t i = 0; i < l->count; ++i) {
+        const dpa_leak *k = &l->leaks[i];
+        char name[512];
+        name_of(l, k->point, name, sizeof name);
+        (void)fprintf(out, "%s\n  {\"point\": %zu, \"id\": ", i > 0 ? "," : "", k->point);
+        json_text(out, name);
+        json_number(out, "accuracy", k->accuracy);
+        json_number(out, "epsilon", k->epsilon);
+        json_number(out, "gap", k->gap);
+        (void)fprintf(out, ", \"in\": %zu, \"out\": %zu}", k->in, k->out);
+    }
+    (void)fputs("]}\n", out);
+}
+
+/* Files get all, the screen as many points as asked for. */
+static int print(const listing *l, size_t on_screen) {
+    const char *json = l->o->json;
+    int code = 0;
+    if (l->o->out != NULL) code = attack_write(l->o->out, print_csv, l);
+    if (code == 0 && json != NULL)
+        code = attack_write(json[0] == '\0' ? NULL : json, print_json, l);
+    if (code != 0 || (json != NULL && json[0] == '\0')) return code;
+    listing shown = *l;
+    if (shown.count > on_screen) shown.count = on_screen;
+    return attack_write(NULL, print_table, &shown);
+}
+
+/* ── the work ── */
+
+static dpa_challenge challenge_of(const attack_options *o) {
+    return strcmp(o->challenge, "random") == 0    ? DPA_CHALLENGE_RANDOM
+           : strcmp(o->challenge, "average") == 0 ? DPA_CHALLENGE_AVERAGE
+                                                  : DPA_CHALLENGE_WORST;
+}
+
+/* Puts the chosen leaks, in their order, to the front. */
+static dpa_status select_leaks(const attack_options *o, dpa_weight weight, dpa_leak *leaks,
+                               size_t points, size_t count, dpa_error *err) {
+    size_t *chosen = calloc(count + 1, sizeof *chosen);
+    dpa_leak *found = calloc(count + 1, sizeof *found);
+    dpa_status status = DPA_NO_MEMORY;
+    if (chosen != NULL && found != NULL)
+        status = dpa_challenges_select(leaks, points, challenge_of(o), weight, o->seed, chosen,
+                                       count, err);
+    for (size_t i = 0; i < count && status == DPA_OK; ++i) found[i] = leaks[chosen[i]];
+    if (status == DPA_OK) memcpy(leaks, found, count * sizeof *leaks);
+    free(chosen);
+    free(found);
+    return status;
+}
+
+static dpa_status measure(const attack_options *o, int is_selection, const dpa_signals *signals,
+                          const dpa_signals *population, const size_t *exclude, dpa_leak *leaks,
+                          dpa_model_role *roles, dpa_error *err) {
+    dpa_leak_opts opts;
+    dpa_leak_opts_init(&opts);
+    (void)attack_named(o->by, &opts.attack);
+    attack_opts_from(o, population, exclude, &opts.how);
+    opts.test_share = o->test_share;
+    opts.every_model = o->split != NULL ? strcmp(o->split, "all") == 0 : !is_selection;
+    opts.seed = o->seed;
+    opts.delta = o->delta;
+    return dpa_leaks_measure(signals, &opts, leaks, roles, err);
+}
+
+int attack_points(const attack_options *o, int is_selection, const dpa_signals *signals,
+                  const dpa_signals *population, const size_t *exclude) {
+    const dpa_weight weight =
+        strcmp(o->weight, "epsilon") == 0 ? DPA_WEIGHT_EPSILON : DPA_WEIGHT_ACCURACY;
+    const size_t wanted = (size_t)(o->count > 0 ? o->count : is_selection ? 1 : 20);
+    dpa_leak *leaks = calloc(signals->points, sizeof *leaks);
+    dpa_model_role *roles = calloc(signals->models, sizeof *roles);
+    dpa_error err = {.status = DPA_NO_MEMORY, .text = "no memory for the points"};
+    dpa_status status = DPA_NO_MEMORY;
+    listing l = {o, leaks, signals->points, NULL, roles, signals->models, signals->points, NULL};
+    int code = o->ids != NULL ? read_ids(o->ids, signals->points, &l.id) : 0;
+    if (code == 0 && leaks != NULL && roles != NULL)
+        status = measure(o, is_selection, signals, population, exclude, leaks, roles, &err);
+    if (status == DPA_OK && is_selection) {
+        l.challenge = o->challenge;
+        l.count = wanted;
+        status = select_leaks(o, weight, leaks, signals->points, wanted, &err);
+    } else if (status == DPA_OK)
+        dpa_leaks_sort(leaks, signals->points, weight);
+    if (code == 0) code = status == DPA_OK ? print(&l, wanted) : library_error("attack", &err);
+    free_ids(l.id, signals->points);
+    free(leaks);
+    free(roles);
+    return code;
+}
