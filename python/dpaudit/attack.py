@@ -5,21 +5,27 @@
 labels, or [models × points × augmentations] where each model was asked about several views of a point; `members`
 [models × points] says who was trained on what. Every attack gives one score per point of the model
 in row `target`: higher means more likely a member. They are input for `one_run` when membership was drawn by coin.
+
+`points` ranks the points by how well an attack tells the models that have them from those that do not; `select` takes
+the challenge points for an audit of models that it did not look at. `half` and `leave_one_out` say who is in a model.
 """
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Iterable, Optional
+from typing import Any, Iterable, NamedTuple, Optional
 
 from ._arrays import Numbers, empty, flags, numbers, writable
-from ._library import Stop, call_interruptibly, choose, declare, lib, mirror, real, whole
+from ._library import Stop, call, call_interruptibly, choose, declare, lib, mirror, real, whole
 
-__all__ = ["calibrated", "lira", "loss", "rmia"]
+__all__ = ["Leak", "Selection", "calibrated", "half", "leave_one_out", "lira", "loss", "points", "rmia", "select"]
 
 _ATTACKS = {"loss": 0, "calibrated": 1, "lira": 2, "rmia": 3}
 _SIGNAL_KINDS = {"logit": 0, "loss": 1}
 _VARIANCES = {"auto": 0, "point": 1, "pooled": 2}
+_WEIGHTS = {"accuracy": 0, "epsilon": 1}
+_CHALLENGES = {"worst": 0, "random": 1, "average": 2}
+_FIT, _TEST, _KEPT = range(3)
 
 
 @mirror("dpa_signals")
@@ -49,8 +55,59 @@ class _Opts(ctypes.Structure):
     ]
 
 
+@mirror("dpa_leak")
+class _Leak(ctypes.Structure):
+    _fields_ = [
+        ("point", ctypes.c_size_t),
+        ("in", ctypes.c_size_t),
+        ("out", ctypes.c_size_t),
+        ("accuracy", ctypes.c_double),
+        ("epsilon", ctypes.c_double),
+        ("gap", ctypes.c_double),
+    ]
+
+
+@mirror("dpa_leak_opts")
+class _LeakOpts(ctypes.Structure):
+    _fields_ = [
+        ("attack", ctypes.c_int),
+        ("how", _Opts),
+        ("test_share", ctypes.c_double),
+        ("every_model", ctypes.c_int),
+        ("seed", ctypes.c_uint64),
+        ("delta", ctypes.c_double),
+    ]
+
+
 lib.dpa_attack_opts_init.argtypes = [ctypes.POINTER(_Opts)]
 lib.dpa_attack_opts_init.restype = None
+lib.dpa_leak_opts_init.argtypes = [ctypes.POINTER(_LeakOpts)]
+lib.dpa_leak_opts_init.restype = None
+lib.dpa_leaks_sort.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+lib.dpa_leaks_sort.restype = None
+lib.dpa_membership_half.argtypes = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p]
+lib.dpa_membership_half.restype = None
+lib.dpa_membership_leave_one_out.argtypes = [
+    ctypes.c_uint64,
+    ctypes.c_uint64,
+    ctypes.c_size_t,
+    ctypes.c_size_t,
+    ctypes.c_void_p,
+]
+lib.dpa_membership_leave_one_out.restype = ctypes.c_int
+declare(
+    "dpa_leaks_measure", ctypes.POINTER(_Signals), ctypes.POINTER(_LeakOpts), ctypes.c_void_p, ctypes.c_void_p
+)
+declare(
+    "dpa_challenges_select",
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+    ctypes.c_int,
+    ctypes.c_int,
+    ctypes.c_uint64,
+    ctypes.c_void_p,
+    ctypes.c_size_t,
+)
 declare("dpa_attack_run", ctypes.c_int, ctypes.POINTER(_Signals), ctypes.POINTER(_Opts), ctypes.c_void_p)
 
 
@@ -63,6 +120,26 @@ def _matrix(name: str, values: Any, kind: str) -> tuple[_Signals, Numbers]:
     return _Signals(choose("kind", kind, _SIGNAL_KINDS), models, points, given.address, None, *views), given
 
 
+def _given(
+    signals: Any, members: Any, kind: str, exclude: Iterable[int], population: Any, opts: _Opts, options: dict[str, Any]
+) -> tuple[_Signals, Any]:
+    """The matrix, and what must live as long as it; fills in the options."""
+    matrix, given = _matrix("signals", signals, kind)
+    belongs = flags("members", members, flat=True)
+    if (belongs.view.shape or ()) != (given.view.shape or ())[:2]:
+        raise ValueError(f"members: has the shape {belongs.view.shape}, the signals {given.view.shape}")
+    matrix.member = belongs.address
+    others = None
+    rows = [whole("exclude", row) for row in exclude]
+    opts.exclude, opts.exclude_count = (ctypes.c_size_t * max(1, len(rows)))(*rows), len(rows)
+    for name, value in options.items():
+        setattr(opts, name, value)
+    if population is not None:
+        others = _matrix("population", population, kind)
+        opts.population = ctypes.pointer(others[0])
+    return matrix, (given, belongs, opts, others)
+
+
 def _run(
     attack: str,
     signals: Any,
@@ -73,26 +150,14 @@ def _run(
     population: Any = None,
     **options: Any,
 ) -> Any:
-    matrix, given = _matrix("signals", signals, kind)
-    belongs = flags("members", members, flat=True)
-    if (belongs.view.shape or ()) != (given.view.shape or ())[:2]:
-        raise ValueError(f"members: has the shape {belongs.view.shape}, the signals {given.view.shape}")
-    matrix.member = belongs.address
-    opts, others = _Opts(), None
+    opts = _Opts()
     lib.dpa_attack_opts_init(ctypes.byref(opts))
     opts.target = whole("target", target)
-    rows = [whole("exclude", row) for row in exclude]
-    opts.exclude, opts.exclude_count = (ctypes.c_size_t * max(1, len(rows)))(*rows), len(rows)
-    for name, value in options.items():
-        setattr(opts, name, value)
-    if population is not None:
-        others = _matrix("population", population, kind)
-        opts.population = ctypes.pointer(others[0])
+    matrix, keep = _given(signals, members, kind, exclude, population, opts, options)
     made = empty(matrix.points)
     out = writable("scores", made)
-    keep = (matrix, given, belongs, opts, others, made)
     arguments = (_ATTACKS[attack], ctypes.byref(matrix), ctypes.byref(opts), out.address)
-    call_interruptibly(Stop(), keep, "dpa_attack_run", *arguments)
+    call_interruptibly(Stop(), (matrix, keep, made), "dpa_attack_run", *arguments)
     return made
 
 
@@ -148,3 +213,143 @@ def rmia(
     """Robust pairwise ratios against a population that no model was trained on (Zarifzadeh et al. 2024)."""
     given = {name: real(name, value) for name, value in (("a", a), ("gamma", gamma)) if value is not None}
     return _run("rmia", signals, members, target, kind, exclude, population, offline=bool(offline), **given)
+
+
+class Leak(NamedTuple):
+    """What one point risks: numbers of test models at the threshold that is best for it. They rank, they bound nothing."""
+
+    point: int
+    members: int  #: test models that were trained on the point
+    nonmembers: int
+    accuracy: float  #: (TPR + TNR)/2; NaN when one of the sides has no test model
+    epsilon: float
+    gap: float  #: mean score with the point minus mean score without
+
+
+class Selection(NamedTuple):
+    """Challenge points, and what each model was used for: audit models that are in neither `fit` nor `test`."""
+
+    challenge: str
+    points: list[Leak]
+    fit: list[int]
+    test: list[int]
+    kept: list[int]
+
+
+def _measure(
+    signals: Any,
+    members: Any,
+    by: str,
+    kind: str,
+    exclude: Iterable[int],
+    population: Any,
+    how: dict[str, Any],
+    split: dict[str, Any],
+) -> tuple[Any, list[int]]:
+    opts = _LeakOpts()
+    lib.dpa_leak_opts_init(ctypes.byref(opts))
+    opts.attack = choose("by", by, _ATTACKS)
+    how = dict(how, variance=choose("variance", how["variance"], _VARIANCES))
+    matrix, keep = _given(signals, members, kind, exclude, population, opts.how, how)
+    for name, value in split.items():
+        setattr(opts, name, value)
+    leaks, roles = (_Leak * matrix.points)(), (ctypes.c_int * matrix.models)()
+    everything = (matrix, keep, opts, leaks, roles)
+    arguments = (ctypes.byref(matrix), ctypes.byref(opts), ctypes.byref(leaks), ctypes.byref(roles))
+    call_interruptibly(Stop(), everything, "dpa_leaks_measure", *arguments)
+    return leaks, list(roles)
+
+
+def _leak(leak: Any) -> Leak:
+    return Leak(leak.point, getattr(leak, "in"), leak.out, leak.accuracy, leak.epsilon, leak.gap)
+
+
+def points(
+    signals: Any,
+    members: Any,
+    *,
+    by: str = "lira",
+    weight: str = "accuracy",
+    every_model: bool = True,
+    test_share: float = 0.2,
+    delta: float = 1e-5,
+    seed: int = 1,
+    kind: str = "logit",
+    exclude: Iterable[int] = (),
+    offline: bool = False,
+    variance: str = "auto",
+    population: Any = None,
+) -> list[Leak]:
+    """All points, those that leak most first, judged on models that the attack was not fitted to.
+
+    >>> signals = [[5.0 * (i % 2) + 0.1 * i, 0.1 * (i * 7 % 5)] for i in range(20)]
+    >>> members = [[i % 2, i // 2 % 2] for i in range(20)]
+    >>> [leak.point for leak in points(signals, members)]
+    [0, 1]
+    """
+    order = choose("weight", weight, _WEIGHTS)
+    how = {"offline": bool(offline), "variance": variance}
+    split = {
+        "every_model": bool(every_model),
+        "test_share": real("test_share", test_share),
+        "delta": real("delta", delta),
+        "seed": whole("seed", seed),
+    }
+    leaks, _ = _measure(signals, members, by, kind, exclude, population, how, split)
+    lib.dpa_leaks_sort(ctypes.byref(leaks), len(leaks), order)
+    return [_leak(leak) for leak in leaks]
+
+
+def select(
+    signals: Any,
+    members: Any,
+    count: int = 1,
+    *,
+    challenge: str = "worst",
+    by: str = "lira",
+    weight: str = "accuracy",
+    test_share: float = 0.2,
+    delta: float = 1e-5,
+    seed: int = 1,
+    kind: str = "logit",
+    exclude: Iterable[int] = (),
+    offline: bool = False,
+    variance: str = "auto",
+    population: Any = None,
+) -> Selection:
+    """SelectWorst (Zanella-Béguelin et al. 2023, Algorithm 3), or random or average challenge points."""
+    which, order = choose("challenge", challenge, _CHALLENGES), choose("weight", weight, _WEIGHTS)
+    how = {"offline": bool(offline), "variance": variance}
+    split = {
+        "test_share": real("test_share", test_share),
+        "delta": real("delta", delta),
+        "seed": whole("seed", seed),
+    }
+    leaks, roles = _measure(signals, members, by, kind, exclude, population, how, split)
+    wanted = whole("count", count)
+    chosen = (ctypes.c_size_t * max(1, min(wanted, len(leaks))))()
+    call("dpa_challenges_select", ctypes.byref(leaks), len(leaks), which, order, split["seed"], chosen, wanted)
+    models = [[m for m, role in enumerate(roles) if role == kind_of] for kind_of in (_FIT, _TEST, _KEPT)]
+    return Selection(challenge, [_leak(leaks[point]) for point in chosen], *models)
+
+
+def half(seed: int, model: int, count: int) -> list[int]:
+    """0 or 1 for each of `count` points: exactly half of them (rounded down) are in, drawn for each model by itself.
+
+    >>> sum(half(1, 0, 10))
+    5
+    """
+    member = (ctypes.c_uint8 * whole("count", count))()
+    lib.dpa_membership_half(whole("seed", seed), whole("model", model), len(member), ctypes.byref(member))
+    return list(member)
+
+
+def leave_one_out(seed: int, model: int, count: int, challenge: int) -> list[int]:
+    """0 or 1 for each of `count` points: all are in but the challenge, whom a coin decides."""
+    member = (ctypes.c_uint8 * whole("count", count))()
+    if whole("challenge", challenge) >= len(member):
+        raise ValueError(f"challenge: there is no point {challenge}")
+    lib.dpa_membership_leave_one_out(
+        whole("seed", seed), whole("model", model), len(member), challenge, ctypes.byref(member)
+    )
+    return list(member)

@@ -14,8 +14,51 @@ awk -F, 'NR > 1 {n[$2]++; s[$2] += $1} END {exit !(s[1] / n[1] > s[0] / n[0])}' 
 run 0 attack rmia --signals signals.npy --members membership.npy --population signals.npy --offline
 run 0 attack lira --signals signals.npy --members membership.npy --target 5 --exclude 6 --exclude 7 --variance pooled
 
+# which points leak most: all in the files, some on the screen, in the same order
+run 0 attack points --signals signals.npy --members membership.npy --count 3 --out leaks.csv --json leaks.json
+says out "3 of 60 points, those that leak most first, by lira on 24 test models"
+says out "they rank points, they are no bounds"
+head -n 1 leaks.csv | grep -qx "rank,point,id,accuracy,epsilon,gap,in,out" || fail "header of leaks.csv"
+python3 - <<'PY' || fail "leaks.csv, leaks.json and the screen differ"
+import csv, json
+rows, j = list(csv.DictReader(open("leaks.csv"))), json.load(open("leaks.json"))
+shown = [line.split()[0] for line in open("out").read().splitlines()[3:6]]
+assert len(rows) == len(j["points"]) == 60 and sorted(int(r["point"]) for r in rows) == list(range(60))
+for row, point in zip(rows, j["points"]):
+    assert int(row["point"]) == point["point"] and float(row["accuracy"]) == point["accuracy"]
+assert shown == [r["id"] for r in rows[:3]]
+keys = [(-p["accuracy"], -p["gap"], p["point"]) for p in j["points"]]
+assert keys == sorted(keys)
+assert j["models"] == {"fit": [], "test": list(range(24)), "kept": []}
+PY
+# names of the points, also those that CSV and JSON must escape
+seq 0 59 | sed 's/.*/patient "&", ward/' >ids.txt
+run 0 attack points --signals signals.npy --members membership.npy --ids ids.txt --out named.csv --json
+near 'sum(p["id"] == "patient \"%d\", ward" % p["point"] for p in j["points"])' 60 0
+python3 -c 'import csv; assert all(r["id"] == "patient \"%s\", ward" % r["point"] for r in csv.DictReader(open("named.csv")))' || fail "names in the CSV"
+# selection: labelled, and no model is fitted, tested and kept at once
+for challenge in worst random average; do
+    run 0 attack select --signals signals.npy --members membership.npy --challenge $challenge --count 4 \
+        --exclude 0 --exclude 1 --exclude 2 --exclude 3 --json
+    near '(j["challenge"] == "'$challenge'") + len(j["points"])' 5 0
+    near 'sorted(j["models"]["fit"] + j["models"]["test"] + j["models"]["kept"]) == list(range(24)) and len(j["models"]["test"])' 4 0
+    near 'j["models"]["kept"] == [0, 1, 2, 3]' 1 0
+done
+run 0 attack select --signals signals.npy --members membership.npy --weight epsilon --by loss --out one.csv
+says out "1 of 60 points, challenge worst, by loss on 5 test models"
+says one.csv ",worst,"
+run 3 attack points --signals signals.npy --members membership.npy --ids nothing.txt
+says err "nothing.txt"
+head -n 59 ids.txt >few.txt
+run 3 attack points --signals signals.npy --members membership.npy --ids few.txt
+says err "expected 60 names, one a line, found 59"
+run 2 attack select --signals signals.npy --members membership.npy --count 61
+says err "expected 1 to 60, found 61"
+run 2 attack points --signals signals.npy --members membership.npy --test-share 1.5
+says err "test share"
+
 run 2 attack magic --signals signals.npy --members membership.npy
-says err "is not one of loss, calibrated, lira, rmia"
+says err "is not one of loss, calibrated, lira, rmia, points, select"
 run 2 attack lira
 says err "needs --signals and --members"
 run 2 attack rmia --signals signals.npy --members membership.npy

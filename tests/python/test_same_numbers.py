@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Python and the command say the same, to the last bit: whole JSON documents are compared, not rounded numbers."""
 
+import json
 import os
 import subprocess
 
@@ -214,6 +215,25 @@ def test_attacks(tmp_path, name, kind):
     told = [float(line.split(",")[0]) for line in done.stdout.splitlines()[1:]]
     got = getattr(dpaudit.attack, name)(signal, member, target=3, exclude=[5], kind=kind, **extra)
     assert got.tolist() == told
+
+
+@pytest.mark.parametrize("challenge", ["worst", "random", "average"])
+def test_selections(tmp_path, challenge):
+    member = RNG.integers(0, 2, (40, 30)).astype(bool)
+    signal = RNG.normal(member * 1.0, 1, (3, 40, 30)).transpose(1, 2, 0)  # three views of each point
+    np.save(tmp_path / "signals.npy", np.ascontiguousarray(signal))
+    np.save(tmp_path / "members.npy", member)
+    program = os.environ.get("DPAUDIT", "build/release/bin/dpaudit")
+    words = ["--signals", tmp_path / "signals.npy", "--members", tmp_path / "members.npy"]
+    words += ["--challenge", challenge, "--count", "5", "--seed", "3", "--exclude", "7", "--weight", "epsilon", "--json"]
+    done = subprocess.run([program, "attack", "select", *words], capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
+    got = dpaudit.attack.select(signal, member, 5, challenge=challenge, seed=3, exclude=[7], weight="epsilon")
+    assert {"fit": got.fit, "test": got.test, "kept": got.kept} == told["models"] and got.kept == [7]
+    assert got.challenge == told["challenge"] == challenge
+    assert [[p.point, p.accuracy, p.epsilon, p.gap] for p in got.points] == [
+        [p["point"], p["accuracy"], p["epsilon"], p["gap"]] for p in told["points"]
+    ]
 
 
 def test_landscape(command, plain, tmp_path):
