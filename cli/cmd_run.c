@@ -166,6 +166,12 @@ static dpa_status perform(session *s, dpa_error *err) {
     if (status != DPA_OK || s->options->dry_run) return status;
     const char *folder = s->options->output != NULL ? s->options->output : s->experiment->output;
     if (folder != NULL) status = evidence_write(&s->evidence, folder, err);
+    if (status == DPA_OK && folder != NULL && s->evidence.kind == DPA_EVIDENCE_SIGNALS) {
+        (void)printf("%" PRIu64 " models: signals and membership are in %s; there is nothing to "
+                     "judge without an attack\n",
+                     s->summary.planned - s->summary.missing, folder);
+        return DPA_OK;
+    }
     if (status == DPA_OK) status = judge(s, err);
     return status == DPA_OK ? add_trials(s, err) : status;
 }

@@ -61,8 +61,14 @@ static dpa_status claimed_noise(const judgement *j, double epsilon, double *sigm
 dpa_status training_claim(judgement *j, dpa_error *err) {
     const dpa_experiment *e = j->experiment;
     const dpa_train_plan *plan = dpa_game_training(j->game);
-    const size_t members = dpa_game_data(j->game)->member_count;
     training_promise *claim = &j->claim;
+    if (plan == NULL) { /* an external trainer: what the experiment says is all there is */
+        j->request.confidence = e->confidence;
+        if (!isnan(e->claim_delta)) j->request.delta = e->claim_delta;
+        *claim = (training_promise){.q = (double)NAN, .epsilon = e->claim_epsilon};
+        return DPA_OK;
+    }
+    const size_t members = dpa_game_data(j->game)->member_count;
     j->request.delta = isnan(e->claim_delta) ? plan->delta : e->claim_delta;
     j->request.confidence = e->confidence;
     claim->steps = dpa_train_plan_steps(plan, members);

@@ -32,14 +32,7 @@ dpa_status audit_scores_of(judgement *j, dpa_error *err) {
 }
 
 dpa_status judge_scores(judgement *j, dpa_error *err) {
-    dpa_status status = DPA_OK;
-    if (dpa_game_training(j->game) != NULL) {
-        status = training_claim(j, err);
-    } else {
-        j->request.confidence = j->experiment->confidence;
-        if (!isnan(j->experiment->claim_delta)) j->request.delta = j->experiment->claim_delta;
-        j->claim.epsilon = j->experiment->claim_epsilon;
-    }
+    dpa_status status = training_claim(j, err);
     if (status == DPA_OK && !isnan(j->claim.epsilon)) j->request.claim_epsilon = j->claim.epsilon;
     if (status == DPA_OK) status = choose_estimator(j, "dp", "cp", err);
     return status == DPA_OK ? audit_scores_of(j, err) : status;

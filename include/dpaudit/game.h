@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "dpaudit/attack.h"
 #include "dpaudit/data.h"
 #include "dpaudit/evidence.h"
 #include "dpaudit/status.h"
@@ -92,15 +93,36 @@ typedef enum dpa_game_kind {
     DPA_GAME_BLACK_BOX,      /* models with and without one example, only the trained model seen */
     DPA_GAME_MEMBERSHIP,     /* one training, many canaries, each in or out by a fair coin */
     DPA_GAME_RECONSTRUCTION, /* one training, many canaries, one of K options in for each */
+    DPA_GAME_COMMAND,        /* an external trainer, run once per trial */
     DPA_GAME_KINDS
 } dpa_game_kind;
+
+/* Who is in the training of which trial. */
+typedef enum dpa_design {
+    DPA_DESIGN_COINS,        /* each point by a coin of its own */
+    DPA_DESIGN_LEAVE_ONE_OUT /* all in even trials, all but the challenge in odd ones */
+} dpa_design;
+
+/* An external trainer (docs/runner.md). */
+typedef struct dpa_command_opts {
+    char *line;             /* with {seed}, {members}, {queries}, {out}, {slot}, {trial} */
+    uint64_t points;        /* ids 0..points-1 */
+    uint64_t queries;       /* how many of them are asked about; 0: all, or the challenge alone */
+    uint64_t models;        /* trainings */
+    dpa_design design;      /* coins */
+    uint64_t challenge;     /* the point that is left out (0) */
+    dpa_signal_kind signal; /* what the numbers are (loss) */
+    int has_attack;         /* scores, not signals, are wanted of the coins */
+    dpa_attack attack;
+} dpa_command_opts;
 
 /* Texts belong to the experiment; NULL where the file is silent (docs/games.md lists the keys). */
 typedef struct dpa_experiment {
     char *path; /* of the file itself */
     dpa_game_kind kind;
-    char *training;       /* file of the trainer, as seen from the working folder */
-    dpa_game_opts game;   /* game.seed is the experiment's seed */
+    char *training;     /* file of the trainer, as seen from the working folder */
+    dpa_game_opts game; /* game.seed is the experiment's seed */
+    dpa_command_opts command;
     double claim_epsilon; /* of the whole training; NaN: what the training file's noise gives */
     double claim_delta;   /* NaN: the training file's */
     double confidence;    /* 0.95 */
@@ -108,6 +130,7 @@ typedef struct dpa_experiment {
     char *guesses;                  /* one-run games: how many, "auto" or "max"; NULL: auto */
     uint64_t trials;                /* budget; 0: what the game needs */
     double seconds;                 /* budget; INFINITY: no limit */
+    double timeout;                 /* seconds that one trial may take; INFINITY: no limit */
     char *output;                   /* folder for the evidence; NULL: none */
     char *store;                    /* file of finished trials; NULL: beside the experiment */
 } dpa_experiment;

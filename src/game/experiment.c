@@ -24,6 +24,13 @@ typedef struct game_keys {
     double *canary_rate, *noise_scale, *radius;
     uint64_t *observations, *seed, *seeds, *workers, *crafting_steps, *crafting_examples, *canaries,
         *options;
+    /* of an external trainer */
+    char *command;
+    uint64_t *points, *queries, *models, *challenge;
+    dpa_design design;
+    dpa_signal_kind *signal;
+    dpa_attack *attack;
+    double *timeout;
 } game_keys;
 
 typedef struct claim_keys {
@@ -48,11 +55,10 @@ typedef struct audit_keys {
     budget_keys budget;
 } audit_keys;
 
-static const cyaml_strval_t kinds[] = {{"white-box", DPA_GAME_WHITE_BOX},
-                                       {"input-canary", DPA_GAME_INPUT_CANARY},
-                                       {"black-box", DPA_GAME_BLACK_BOX},
-                                       {"membership", DPA_GAME_MEMBERSHIP},
-                                       {"reconstruction", DPA_GAME_RECONSTRUCTION}};
+static const cyaml_strval_t kinds[] = {
+    {"white-box", DPA_GAME_WHITE_BOX},           {"input-canary", DPA_GAME_INPUT_CANARY},
+    {"black-box", DPA_GAME_BLACK_BOX},           {"membership", DPA_GAME_MEMBERSHIP},
+    {"reconstruction", DPA_GAME_RECONSTRUCTION}, {"command", DPA_GAME_COMMAND}};
 _Static_assert(CYAML_ARRAY_LEN(kinds) == DPA_GAME_KINDS, "every kind of game has a name");
 
 static const cyaml_strval_t canaries[] = {
@@ -72,7 +78,16 @@ static const cyaml_strval_t accesses[] = {{"white-box", DPA_ACCESS_STEPS},
 static const cyaml_strval_t scores[] = {
     {"sum", DPA_SCORE_SUM}, {"likelihood", DPA_SCORE_LIKELIHOOD}, {"epochs", DPA_SCORE_EPOCHS}};
 
+static const cyaml_strval_t designs[] = {{"coins", DPA_DESIGN_COINS},
+                                         {"leave-one-out", DPA_DESIGN_LEAVE_ONE_OUT}};
+static const cyaml_strval_t signals[] = {{"loss", DPA_SIGNAL_LOSS}, {"logit", DPA_SIGNAL_LOGIT}};
+static const cyaml_strval_t attacks[] = {
+    {"loss", DPA_ATTACK_LOSS}, {"calibrated", DPA_ATTACK_CALIBRATED}, {"lira", DPA_ATTACK_LIRA}};
+
 enum { MAYBE = CYAML_FLAG_OPTIONAL, MAYBE_PTR = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL };
+
+#define TEXT_FIELD(name, type, member)                                                             \
+    CYAML_FIELD_STRING_PTR(name, MAYBE_PTR, type, member, 1, CYAML_UNLIMITED)
 
 static const cyaml_schema_field_t game_fields[] = {
     CYAML_FIELD_ENUM("kind", MAYBE, game_keys, kind, kinds, CYAML_ARRAY_LEN(kinds)),
@@ -93,15 +108,21 @@ static const cyaml_schema_field_t game_fields[] = {
     CYAML_FIELD_UINT_PTR("options", MAYBE_PTR, game_keys, options),
     CYAML_FIELD_ENUM("access", MAYBE, game_keys, access, accesses, CYAML_ARRAY_LEN(accesses)),
     CYAML_FIELD_ENUM("score", MAYBE, game_keys, score, scores, CYAML_ARRAY_LEN(scores)),
+    TEXT_FIELD("command", game_keys, command),
+    CYAML_FIELD_UINT_PTR("points", MAYBE_PTR, game_keys, points),
+    CYAML_FIELD_UINT_PTR("queries", MAYBE_PTR, game_keys, queries),
+    CYAML_FIELD_UINT_PTR("models", MAYBE_PTR, game_keys, models),
+    CYAML_FIELD_UINT_PTR("challenge", MAYBE_PTR, game_keys, challenge),
+    CYAML_FIELD_ENUM("design", MAYBE, game_keys, design, designs, CYAML_ARRAY_LEN(designs)),
+    CYAML_FIELD_ENUM_PTR("signal", MAYBE_PTR, game_keys, signal, signals, CYAML_ARRAY_LEN(signals)),
+    CYAML_FIELD_ENUM_PTR("attack", MAYBE_PTR, game_keys, attack, attacks, CYAML_ARRAY_LEN(attacks)),
+    CYAML_FIELD_FLOAT_PTR("timeout", MAYBE_PTR, game_keys, timeout),
     CYAML_FIELD_END};
 
 static const cyaml_schema_field_t claim_fields[] = {
     CYAML_FIELD_FLOAT_PTR("epsilon", MAYBE_PTR, claim_keys, epsilon),
     CYAML_FIELD_FLOAT_PTR("delta", MAYBE_PTR, claim_keys, delta),
     CYAML_FIELD_FLOAT_PTR("confidence", MAYBE_PTR, claim_keys, confidence), CYAML_FIELD_END};
-
-#define TEXT_FIELD(name, type, member)                                                             \
-    CYAML_FIELD_STRING_PTR(name, MAYBE_PTR, type, member, 1, CYAML_UNLIMITED)
 
 static const cyaml_schema_field_t estimator_fields[] = {
     TEXT_FIELD("family", estimator_keys, family), TEXT_FIELD("method", estimator_keys, method),
@@ -204,12 +225,32 @@ static dpa_status take_text(const char *from, char **to, dpa_error *err) {
     return *to != NULL ? DPA_OK : DPA_NO_MEMORY;
 }
 
+static dpa_status take_command(const game_keys *k, dpa_experiment *e, dpa_error *err) {
+    dpa_command_opts *c = &e->command;
+    c->design = k->design;
+    c->signal = DPA_SIGNAL_LOSS;
+    c->has_attack = k->attack != NULL;
+    TAKE(c->points, k->points);
+    TAKE(c->queries, k->queries);
+    TAKE(c->models, k->models);
+    TAKE(c->challenge, k->challenge);
+    TAKE(c->signal, k->signal);
+    TAKE(c->attack, k->attack);
+    e->timeout = (double)INFINITY;
+    TAKE(e->timeout, k->timeout);
+    if (!(e->timeout > 0.0))
+        return dpa__fail_file(err, DPA_BAD_INPUT, e->path, "game: timeout %g: expected above 0",
+                              e->timeout);
+    return take_text(k->command, &c->line, err);
+}
+
 static dpa_status take(const audit_keys *keys, const char *path, dpa_experiment *e,
                        dpa_error *err) {
     DPA_TRY(take_text(path, &e->path, err));
     e->kind = keys->game.kind;
     take_game(keys, &e->game);
     DPA_TRY(check_canary(e, err));
+    DPA_TRY(take_command(&keys->game, e, err));
     DPA_TRY(take_claim(&keys->claim, e, err));
     DPA_TRY(take_budget(&keys->budget, e, err));
     if (keys->training != NULL) {
@@ -226,8 +267,8 @@ static dpa_status take(const audit_keys *keys, const char *path, dpa_experiment 
 
 void dpa_experiment_free(dpa_experiment *e) {
     if (e == NULL) return;
-    char *const texts[] = {e->path,   e->training, e->family, e->method,
-                           e->select, e->guesses,  e->output, e->store};
+    char *const texts[] = {e->path,    e->training, e->family, e->method,      e->select,
+                           e->guesses, e->output,   e->store,  e->command.line};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) free(texts[i]);
     free(e);
 }

@@ -4,13 +4,20 @@
  * for the next. */
 #include "run/pool.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+
+static const char scratch_name[] = "DPAUDIT_SCRATCH=";
 
 static dpa_status set_brief(void *self, int stage, const dpa_values *brief, dpa_error *err) {
     dpa__pool *pool = self;
@@ -67,6 +74,21 @@ static dpa_status wait(void *self, double seconds, dpa__outcome *out, int *some,
     return pool->fatal.status;
 }
 
+/* Files of trainers that were killed, and the folders themselves. */
+static void remove_files(const char *folder, int depth) {
+    DIR *listing = opendir(folder);
+    if (listing == NULL) return;
+    for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) {
+        char path[PATH_MAX];
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
+        const int n = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (n < 0 || (size_t)n >= sizeof path) continue;
+        if (unlink(path) != 0 && depth > 0) remove_files(path, depth - 1);
+    }
+    (void)closedir(listing);
+    (void)rmdir(folder);
+}
+
 static void close_pool(void *self) {
     dpa__pool *pool = self;
     if (pool == NULL) return;
@@ -85,8 +107,10 @@ static void close_pool(void *self) {
         dpa__text_free(&pool->slots[i].inbox);
         dpa__text_free(&pool->slots[i].said);
     }
+    if (pool->scratch != NULL) remove_files(pool->scratch + strlen(scratch_name), 1);
     free(pool->slots);
     free(pool->keys);
+    free(pool->scratch);
     free(pool);
 }
 
@@ -124,8 +148,23 @@ static void start_loop(dpa__pool *pool) {
     }
 }
 
-dpa_status dpa__pool_open(const dpa_run_opts *opts, dpa_game *game, dpa__transport *out,
-                          dpa_error *err) {
+/* The folder as an environment variable; trainers run elsewhere, so the path is made absolute. */
+static dpa_status name_scratch(dpa__pool *pool, const char *scratch, dpa_error *err) {
+    dpa__text text = {0};
+    char here[PATH_MAX];
+    if (scratch == NULL) return DPA_OK;
+    dpa__text_add(&text, scratch_name);
+    if (scratch[0] != '/') {
+        if (getcwd(here, sizeof here) == NULL)
+            return dpa__fail(err, DPA_IO, "where is the working folder? %s", strerror(errno));
+        dpa__text_printf(&text, "%s/", here);
+    }
+    dpa__text_add(&text, scratch);
+    return dpa__text_take(&text, &pool->scratch, err);
+}
+
+dpa_status dpa__pool_open(const dpa_run_opts *opts, dpa_game *game, const char *scratch,
+                          dpa__transport *out, dpa_error *err) {
     dpa__pool *pool = DPA_NEW(dpa__pool, err);
     if (pool == NULL) return DPA_NO_MEMORY;
     pool->worker = opts->worker;
@@ -133,6 +172,7 @@ dpa_status dpa__pool_open(const dpa_run_opts *opts, dpa_game *game, dpa__transpo
     pool->count = (size_t)dpa__pool_workers(opts);
     pool->slots = dpa__calloc(pool->count, sizeof *pool->slots, err);
     dpa_status status = pool->slots != NULL ? collect_keys(pool, game, err) : DPA_NO_MEMORY;
+    if (status == DPA_OK) status = name_scratch(pool, scratch, err);
     if (status == DPA_OK) {
         const int code = uv_loop_init(&pool->loop);
         if (code != 0)
@@ -141,6 +181,7 @@ dpa_status dpa__pool_open(const dpa_run_opts *opts, dpa_game *game, dpa__transpo
     }
     if (status != DPA_OK) {
         free(pool->keys);
+        free(pool->scratch);
         free(pool->slots);
         free(pool);
         return status;

@@ -212,17 +212,20 @@ static void on_exit_of(uv_process_t *process, int64_t code, int signal_number) {
 
 /* ---- Its start ---- */
 
-/* The environment of a worker: ours, its slot, and one thread for matrix products unless the user
- * said otherwise (there is a worker per core). */
-static char **make_environment(char slot[32]) {
+/* The environment of a worker: ours, its slot, the place for files, and one thread for matrix
+ * products unless the user said otherwise (there is a worker per core). */
+static char **make_environment(char slot[32], char *scratch) {
     static char one_thread[] = "OPENBLAS_NUM_THREADS=1";
     size_t count = 0, used = 0;
     while (environ[count] != NULL) ++count;
-    char **out = malloc((count + 3) * sizeof *out);
+    char **out = malloc((count + 4) * sizeof *out);
     if (out == NULL) return NULL;
     for (size_t i = 0; i < count; ++i)
-        if (strncmp(environ[i], "DPAUDIT_SLOT=", 13) != 0) out[used++] = environ[i];
+        if (strncmp(environ[i], "DPAUDIT_SLOT=", 13) != 0 &&
+            strncmp(environ[i], "DPAUDIT_SCRATCH=", 16) != 0)
+            out[used++] = environ[i];
     out[used++] = slot;
+    if (scratch != NULL) out[used++] = scratch;
     if (getenv("OPENBLAS_NUM_THREADS") == NULL) out[used++] = one_thread;
     out[used] = NULL;
     return out;
@@ -248,7 +251,7 @@ static int make_pipes(int ours[3], int theirs[3]) {
 static int spawn(dpa__slot *s, const int theirs[3]) {
     char slot[32];
     (void)snprintf(slot, sizeof slot, "DPAUDIT_SLOT=%zu", s->number);
-    char **environment = make_environment(slot);
+    char **environment = make_environment(slot, s->pool->scratch);
     if (environment == NULL) return UV_ENOMEM;
     uv_stdio_container_t streams[3];
     for (int i = 0; i < 3; ++i) {

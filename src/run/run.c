@@ -170,16 +170,25 @@ static dpa_status play_all(dpa__run *run, stages *all, dpa_game_evidence *out, d
     return explain_missing(run, run->summary->missing, err);
 }
 
+/* Beside the store, whose lock keeps others away from it. */
+static dpa_status open_transport(dpa__run *run, const char *path, dpa_error *err) {
+    char *scratch = NULL;
+    dpa__text text = {0};
+    if (run->opts->worker == NULL) return dpa__here_open(run->game, &run->transport, err);
+    dpa__text_printf(&text, "%s.scratch", path);
+    DPA_TRY(dpa__text_take(&text, &scratch, err));
+    const dpa_status status = dpa__pool_open(run->opts, run->game, scratch, &run->transport, err);
+    free(scratch);
+    return status;
+}
+
 static dpa_status open_run(dpa__run *run, dpa_error *err) {
     char *path = NULL;
     DPA_TRY(find_path(run->opts, run->game, &path, err));
     dpa_status status = dpa_store_open(path, DPA_STORE_WRITE, &run->store, err);
-    free(path);
     if (status == DPA_OK) status = dpa__store_run_begin(run->store, err);
-    if (status == DPA_OK)
-        status = run->opts->worker != NULL
-                     ? dpa__pool_open(run->opts, run->game, &run->transport, err)
-                     : dpa__here_open(run->game, &run->transport, err);
+    if (status == DPA_OK) status = open_transport(run, path, err);
+    free(path);
     return status;
 }
 
@@ -285,7 +294,7 @@ static dpa_status time_one(const dpa_run_opts *opts, dpa_game *game, double *sec
     dpa_run_opts one = *opts;
     one.workers = 1;
     const dpa_values brief = {0};
-    DPA_TRY(opts->worker != NULL ? dpa__pool_open(&one, game, &t, err)
+    DPA_TRY(opts->worker != NULL ? dpa__pool_open(&one, game, NULL, &t, err)
                                  : dpa__here_open(game, &t, err));
     dpa_status status = t.brief(t.self, 0, &brief, err);
     if (status == DPA_OK) status = t.submit(t.self, 0, 0, 0, err);

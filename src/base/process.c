@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* External programs by fork and exec. Everything that allocates happens before the fork. */
+#include "base/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+extern char **environ;
+
+void dpa__words_free(dpa__words *words) {
+    if (words->items != NULL) free(words->items[0]); /* one block for all letters */
+    free(words->items);
+    *words = (dpa__words){0};
+}
+
+/* One word from *line to *to; 0 when a quote is left open. */
+static int take_word(const char **line, char **to) {
+    char quote = '\0';
+    const char *from = *line;
+    for (; *from != '\0' && (quote != '\0' || strchr(" \t\n", *from) == NULL); ++from) {
+        if (quote == '\0' && (*from == '\'' || *from == '"')) {
+            quote = *from;
+        } else if (*from == quote) {
+            quote = '\0';
+        } else {
+            if (*from == '\\' && quote != '\'' && from[1] != '\0') ++from;
+            *(*to)++ = *from;
+        }
+    }
+    *(*to)++ = '\0';
+    *line = from;
+    return quote == '\0';
+}
+
+dpa_status dpa__words_split(const char *line, dpa__words *out, dpa_error *err) {
+    const size_t length = strlen(line);
+    *out = (dpa__words){.items = dpa__calloc(length / 2 + 2, sizeof(char *), err)};
+    char *letters = dpa__malloc(length + 1, 1, err), *next = letters;
+    if (out->items == NULL || letters == NULL) {
+        free(out->items);
+        free(letters);
+        *out = (dpa__words){0};
+        return DPA_NO_MEMORY;
+    }
+    out->items[0] = letters;
+    for (;;) {
+        line += strspn(line, " \t\n");
+        if (*line == '\0') break;
+        out->items[out->count++] = next;
+        if (take_word(&line, &next)) continue;
+        dpa__words_free(out);
+        return dpa__fail(err, DPA_BAD_INPUT, "a quotation mark of the command is not closed");
+    }
+    if (out->count > 0) return DPA_OK;
+    dpa__words_free(out);
+    return dpa__fail(err, DPA_BAD_INPUT, "the command is empty");
+}
+
+static size_t count_texts(const char *const *texts) {
+    size_t count = 0;
+    while (texts != NULL && texts[count] != NULL) ++count;
+    return count;
+}
+
+static int same_name(const char *a, const char *b) {
+    const size_t n = strcspn(a, "=");
+    return strncmp(a, b, n) == 0 && b[n] == '=';
+}
+
+/* Ours, except what `more` names. */
+static char **make_environment(const char *const *more, dpa_error *err) {
+    const size_t added = count_texts(more), ours = count_texts((const char *const *)environ);
+    size_t used = 0;
+    char **out = dpa__malloc(added + ours + 1, sizeof *out, err);
+    if (out == NULL) return NULL;
+    for (size_t i = 0; i < ours; ++i) {
+        int replaced = 0;
+        for (size_t k = 0; k < added && !replaced; ++k) replaced = same_name(more[k], environ[i]);
+        if (!replaced) out[used++] = environ[i];
+    }
+    for (size_t k = 0; k < added; ++k) out[used++] = (char *)(uintptr_t)more[k];
+    out[used] = NULL;
+    return out;
+}
+
+enum { EXIT_NO_FOLDER = 125, EXIT_NO_PROGRAM = 127 };
+
+static void become(const dpa__command *c, char **environment, pid_t parent) {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(EXIT_NO_PROGRAM);
+    const int nothing = open("/dev/null", O_RDONLY);
+    if (nothing >= 0) (void)dup2(nothing, STDIN_FILENO);
+    (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)signal(SIGTERM, SIG_DFL);
+    if (c->folder != NULL && chdir(c->folder) != 0) _exit(EXIT_NO_FOLDER);
+    environ = environment;
+    (void)execvp(c->words[0], c->words);
+    _exit(EXIT_NO_PROGRAM);
+}
+
+static dpa_status judge_end(const dpa__command *c, int status, dpa_error *err) {
+    if (WIFSIGNALED(status))
+        return dpa__fail(err, DPA_IO, "the command was ended by signal %d (%s)", WTERMSIG(status),
+                         strsignal(WTERMSIG(status)));
+    const int code = WEXITSTATUS(status);
+    if (code == 0) return DPA_OK;
+    if (code == EXIT_NO_PROGRAM)
+        return dpa__fail(err, DPA_IO,
+                         "the command ended with exit code 127: is there a program '%.200s'?",
+                         c->words[0]);
+    return dpa__fail(err, DPA_IO, "the command ended with exit code %d", code);
+}
+
+dpa_status dpa__command_run(const dpa__command *command, dpa_error *err) {
+    char **environment = make_environment(command->environment, err);
+    if (environment == NULL) return DPA_NO_MEMORY;
+    const pid_t parent = getpid(), child = fork();
+    if (child == 0) become(command, environment, parent);
+    free(environment);
+    if (child < 0)
+        return dpa__fail(err, DPA_IO, "cannot start '%.200s': %s", command->words[0],
+                         strerror(errno));
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return dpa__fail(err, DPA_IO, "lost sight of '%.200s': %s", command->words[0],
+                             strerror(errno));
+    return judge_end(command, status, err);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* External programs: started, waited for, ended with whoever started them. */
+#ifndef DPA_BASE_PROCESS_H
+#define DPA_BASE_PROCESS_H
+
+#include <stddef.h>
+
+#include "dpaudit/status.h"
+
+/* Words of a command line: blanks part them, '…' and "…" keep them together, \ takes the next
+ * character as it is (not inside '…'). No shell is involved: * and $ mean themselves. */
+typedef struct dpa__words {
+    char **items; /* ended by NULL */
+    size_t count;
+} dpa__words;
+
+dpa_status dpa__words_split(const char *line, dpa__words *out, dpa_error *err);
+void dpa__words_free(dpa__words *words);
+
+typedef struct dpa__command {
+    char *const *words;             /* ended by NULL; the first is searched in PATH */
+    const char *const *environment; /* NAME=value, besides ours; ended by NULL */
+    const char *folder;             /* where it runs; NULL: here */
+} dpa__command;
+
+/* Runs it to its end: input is empty, what it prints goes to standard error. An exit code that is
+ * not 0, a signal, a program that is not there are DPA_IO with words. The program is killed when
+ * the calling thread dies. */
+dpa_status dpa__command_run(const dpa__command *command, dpa_error *err);
+
+#endif

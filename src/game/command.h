@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parts of a game against an external trainer: who is in which training, and the files that
+ * trainer and game exchange. */
+#ifndef DPA_GAME_COMMAND_H
+#define DPA_GAME_COMMAND_H
+
+#include "base/process.h"
+#include "game/rules.h"
+
+/* Is a point in the training of trial `index`? By coin, or all but the challenge in every other. */
+int dpa__command_member(const dpa_game *game, uint64_t index, uint64_t point);
+/* How many points are asked about, and the id of each. */
+uint64_t dpa__command_queries(const dpa_game *game);
+uint64_t dpa__command_query(const dpa_game *game, uint64_t number);
+dpa_status dpa__command_gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+                               dpa_error *err);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From what external trainers wrote to evidence.
+ *
+ * Coins: a matrix of signals for `dpaudit attack`; with an attack, the scores of the first model,
+ * whose points came in by independent coins: canaries of one run. Its shadows are the other models,
+ * which know nothing of its coins.
+ * One left out: the signal of the challenge is one score per training, with and without it. */
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/attack.h"
+#include "game/command.h"
+
+static dpa_status add_pair(dpa_game_evidence *out, const char *first, double *a, size_t a_count,
+                           const char *second, double *b, size_t b_count, size_t rows,
+                           dpa_error *err) {
+    const dpa_status status = dpa_game_evidence_add(out, first, a, a_count, rows, err);
+    if (status == DPA_OK) return dpa_game_evidence_add(out, second, b, b_count, rows, err);
+    free(b);
+    return status;
+}
+
+/* Scores with the point and scores without it. */
+static dpa_status add_scores(dpa_game_evidence *out, dpa_evidence_kind kind, const double *scores,
+                             const double *members, size_t count, dpa_error *err) {
+    double *in = DPA_NEW_ARRAY(double, count, err), *none = DPA_NEW_ARRAY(double, count, err);
+    size_t n = 0, m = 0;
+    if (in == NULL || none == NULL) {
+        free(in);
+        free(none);
+        return DPA_NO_MEMORY;
+    }
+    for (size_t i = 0; i < count; ++i)
+        if (members[i] > 0.0)
+            in[n++] = scores[i];
+        else
+            none[m++] = scores[i];
+    if (n == 0 || m == 0) {
+        free(in);
+        free(none);
+        return dpa__fail(err, DPA_BAD_INPUT,
+                         "%zu scores with and %zu without the point: both are "
+                         "needed",
+                         n, m);
+    }
+    out->kind = kind;
+    return add_pair(out, "members", in, n, "nonmembers", none, m, 0, err);
+}
+
+/* Models that were trained, by the numbers they gave: signals and membership [models × queries]. */
+typedef struct matrix {
+    size_t models, queries;
+    double *signals, *members;
+} matrix;
+
+static void matrix_free(matrix *m) {
+    free(m->signals);
+    free(m->members);
+    *m = (matrix){0};
+}
+
+static dpa_status matrix_fill(const dpa_game *game, const dpa_trials *trials, matrix *out,
+                              dpa_error *err) {
+    *out = (matrix){.queries = (size_t)dpa__command_queries(game)};
+    for (uint64_t i = 0; i < trials->count; ++i) out->models += trials->items[i].items != NULL;
+    if (out->models < 2)
+        return dpa__fail(err, DPA_BAD_INPUT, "%zu models: at least 2 are needed", out->models);
+    if (out->queries > SIZE_MAX / sizeof(double) / out->models)
+        return dpa__fail(err, DPA_NO_MEMORY, "%zu models of %zu values", out->models, out->queries);
+    out->signals = DPA_NEW_ARRAY(double, out->models * out->queries, err);
+    out->members = DPA_NEW_ARRAY(double, out->models * out->queries, err);
+    if (out->signals == NULL || out->members == NULL) {
+        matrix_free(out);
+        return DPA_NO_MEMORY;
+    }
+    size_t k = 0;
+    for (uint64_t i = 0; i < trials->count; ++i) {
+        if (trials->items[i].items == NULL) continue;
+        for (size_t q = 0; q < out->queries; ++q, ++k) {
+            out->signals[k] = trials->items[i].items[q];
+            out->members[k] = dpa__command_member(game, i, dpa__command_query(game, q));
+        }
+    }
+    return DPA_OK;
+}
+
+static dpa_status attack_first(const dpa_command_opts *o, const matrix *m, double *scores,
+                               dpa_error *err) {
+    const size_t count = m->models * m->queries;
+    uint8_t *members = DPA_NEW_ARRAY(uint8_t, count, err);
+    if (members == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < count; ++i) members[i] = m->members[i] > 0.0;
+    const dpa_signals signals = {.kind = o->signal,
+                                 .models = m->models,
+                                 .points = m->queries,
+                                 .signal = m->signals,
+                                 .member = members};
+    dpa_attack_opts opts;
+    dpa_attack_opts_init(&opts);
+    const dpa_status status = dpa_attack_run(o->attack, &signals, &opts, scores, err);
+    free(members);
+    return status;
+}
+
+static dpa_status gather_half(const dpa_command_opts *o, matrix *m, dpa_game_evidence *out,
+                              dpa_error *err) {
+    const size_t count = m->models * m->queries;
+    if (o->has_attack) {
+        double *scores = DPA_NEW_ARRAY(double, m->queries, err);
+        dpa_status status = scores != NULL ? attack_first(o, m, scores, err) : DPA_NO_MEMORY;
+        if (status == DPA_OK)
+            status = add_scores(out, DPA_EVIDENCE_MEMBERS, scores, m->members, m->queries, err);
+        free(scores);
+        return status;
+    }
+    double *signals = m->signals, *members = m->members;
+    m->signals = m->members = NULL;
+    out->kind = DPA_EVIDENCE_SIGNALS;
+    return add_pair(out, "signals", signals, count, "members", members, count, m->models, err);
+}
+
+/* Lower losses fit better; scores are higher for members. */
+static dpa_status gather_one(const dpa_command_opts *o, const matrix *m, dpa_game_evidence *out,
+                             dpa_error *err) {
+    double *scores = DPA_NEW_ARRAY(double, 2 * m->models, err);
+    if (scores == NULL) return DPA_NO_MEMORY;
+    double *members = scores + m->models;
+    for (size_t i = 0; i < m->models; ++i) {
+        const double signal = m->signals[i * m->queries];
+        scores[i] = o->signal == DPA_SIGNAL_LOSS ? -signal : signal;
+        members[i] = m->members[i * m->queries];
+    }
+    const dpa_status status = add_scores(out, DPA_EVIDENCE_SCORES, scores, members, m->models, err);
+    free(scores);
+    return status;
+}
+
+dpa_status dpa__command_gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+                               dpa_error *err) {
+    const dpa_command_opts *o = &game->experiment->command;
+    matrix m;
+    DPA_TRY(matrix_fill(game, &stages[0], &m, err));
+    dpa_status status = o->design == DPA_DESIGN_LEAVE_ONE_OUT ? gather_one(o, &m, out, err)
+                                                              : gather_half(o, &m, out, err);
+    if (status == DPA_OK) status = dpa_game_evidence_fact(out, "models", (double)m.models, err);
+    matrix_free(&m);
+    return status;
+}
