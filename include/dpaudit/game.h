@@ -57,8 +57,7 @@ typedef struct dpa_game_opts {
     int moving;                 /* a new canary in every step (0). Constant ones do not move. */
     uint64_t crafting_steps;    /* of a canary that is crafted (20) */
     uint64_t crafting_examples; /* whose mean gradient a crafted canary is orthogonal to (64) */
-    double radius; /* adversarial: the most that a feature moves; crafted: root mean square of a
-                    * crafting step at most (0.1) */
+    double radius;              /* adversarial: the most that a feature moves (0.1) */
     double canary_rate;    /* in (0,1]: how often the canary is in the batch that may have it (1) */
     uint64_t observations; /* of each kind; 0: as many as one training has steps; 100 models (0) */
     uint64_t seed;         /* 1 */

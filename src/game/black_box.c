@@ -104,9 +104,8 @@ static dpa_status join(dpa_game *game, black_box *b, dpa_error *err) {
     }
     const dpa__pool pool = dpa__pool_of(&game->data);
     if (status == DPA_OK)
-        status =
-            dpa__example_draw(game->experiment->game.canary, &pool, game->experiment->game.seed, 0,
-                              x + members * features, &label[members], err);
+        dpa__example_draw(game->experiment->game.canary, &pool, game->experiment->game.seed, 0,
+                          x + members * features, &label[members]);
     if (status == DPA_OK)
         status = dpa_dataset_new(x, label, members + 1, dpa_dataset_shape(data),
                                  dpa_dataset_classes(data), &b->data, err);

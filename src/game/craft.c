@@ -193,7 +193,8 @@ static dpa_status find_slope(dpa__craft *c, dpa_model *model, const float *x, in
 dpa_status dpa__craft_orthogonal(dpa__craft *c, dpa_model *model, int32_t label, float *x,
                                  dpa_error *err) {
     const size_t features = c->features;
-    const double most = c->opts->radius * sqrt((double)features);
+    /* A step that leaves where features are says nothing of the slope any more. */
+    const double most = 0.5 * (double)(c->high - c->low) * sqrt((double)features);
     double lowest = INFINITY;
     memcpy(dpa_model_weights(c->model), dpa_model_weights(model), c->size * sizeof(float));
     DPA_TRY(dpa_trainer_step(c->trainer, NULL, err));

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "dpaudit/rng.h"
 
 dpa__pool dpa__pool_of(const dpa_train_data *d) {
@@ -13,8 +12,8 @@ dpa__pool dpa__pool_of(const dpa_train_data *d) {
     return (dpa__pool){d->data, d->members, d->member_count};
 }
 
-dpa_status dpa__example_draw(dpa_game_canary kind, const dpa__pool *pool, uint64_t seed,
-                             uint64_t index, float *x, int32_t *label, dpa_error *err) {
+void dpa__example_draw(dpa_game_canary kind, const dpa__pool *pool, uint64_t seed, uint64_t index,
+                       float *x, int32_t *label) {
     const size_t features = dpa_dataset_features(pool->data);
     const size_t classes = dpa_dataset_classes(pool->data);
     dpa_rng rng;
@@ -25,15 +24,11 @@ dpa_status dpa__example_draw(dpa_game_canary kind, const dpa__pool *pool, uint64
     if (kind == DPA_GAME_BLANK) {
         memset(x, 0, features * sizeof *x);
         *label = (int32_t)dpa_rng_below(&rng, classes);
-        return DPA_OK;
+        return;
     }
     memcpy(x, dpa_dataset_row(pool->data, row), features * sizeof *x);
-    if (kind != DPA_GAME_MISLABELLED) return DPA_OK;
-    if (classes < 2)
-        return dpa__fail(err, DPA_BAD_ARGUMENT,
-                         "a mislabelled canary needs two classes, the data have %zu", classes);
+    if (kind != DPA_GAME_MISLABELLED) return;
     /* Uniform over the other labels. */
     const int32_t other = (int32_t)dpa_rng_below(&rng, classes - 1);
     *label = other < right ? other : other + 1;
-    return DPA_OK;
 }

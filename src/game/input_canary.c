@@ -36,8 +36,7 @@ static dpa_status set_up(dpa__input_canary *c, const dpa_train_plan *plan,
     c->gradient = DPA_NEW_ARRAY(float, c->size, err);
     if (c->start == NULL || c->x == NULL || c->gradient == NULL) return DPA_NO_MEMORY;
     if (crafted) DPA_TRY(dpa__craft_new(c->opts, plan, &c->pool, &c->craft, err));
-    DPA_TRY(
-        dpa__example_draw(c->opts->canary, &c->pool, c->opts->seed, 0, c->start, &c->label, err));
+    dpa__input_canary_draw(c, c->opts->seed, 0);
     return dpa_dataset_new(c->start, &c->label, 1, dpa_dataset_shape(data->data),
                            dpa_dataset_classes(data->data), &c->row, err);
 }
@@ -83,9 +82,8 @@ void dpa__input_canary_free(dpa__input_canary *c) {
     free(c);
 }
 
-dpa_status dpa__input_canary_draw(dpa__input_canary *c, uint64_t seed, uint64_t index,
-                                  dpa_error *err) {
-    return dpa__example_draw(c->opts->canary, &c->pool, seed, index, c->start, &c->label, err);
+void dpa__input_canary_draw(dpa__input_canary *c, uint64_t seed, uint64_t index) {
+    dpa__example_draw(c->opts->canary, &c->pool, seed, index, c->start, &c->label);
 }
 
 dpa_status dpa__input_canary_aim(dpa__input_canary *c, dpa_model *model, dpa_error *err) {

@@ -16,8 +16,7 @@ dpa_status dpa__input_canary_new(const dpa_game_opts *opts, const dpa_train_plan
                                  dpa_error *err);
 void dpa__input_canary_free(dpa__input_canary *canary);
 /* Takes another example, that of the stream (seed, index). */
-dpa_status dpa__input_canary_draw(dpa__input_canary *canary, uint64_t seed, uint64_t index,
-                                  dpa_error *err);
+void dpa__input_canary_draw(dpa__input_canary *canary, uint64_t seed, uint64_t index);
 /* Crafts the canary against the model, if it is of that kind, and finds its gradient. */
 dpa_status dpa__input_canary_aim(dpa__input_canary *canary, dpa_model *model, dpa_error *err);
 /* The canary as a data set of one row, which changes with it. */

@@ -141,7 +141,7 @@ static dpa_status place_canary(game *g, uint64_t step, dpa_error *err) {
         if (g->opts->moving) dpa__game_canary_move(&g->canary, g->out.seed, step);
         return DPA_OK;
     }
-    if (g->opts->moving) DPA_TRY(dpa__input_canary_draw(g->input, g->out.seed, step, err));
+    if (g->opts->moving) dpa__input_canary_draw(g->input, g->out.seed, step);
     DPA_TRY(dpa__input_canary_aim(g->input, g->out.model, err));
     g->reach += dpa__input_canary_reach(g->input);
     return DPA_OK;

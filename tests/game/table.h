@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What tests of games share: a trainer on random data in memory, the law of observations, the bound
+ * by ranks. */
+#ifndef DPA_TESTS_GAME_TABLE_H
+#define DPA_TESTS_GAME_TABLE_H
+
+#include "check.h"
+
+#include "dpaudit/game.h"
+#include "dpaudit/rng.h"
+#include "dpaudit/scores.h"
+
+enum { ROWS = 200, FEATURES = 6, STEPS = 1000 };
+static const double SIGMA = 2.0;
+
+typedef struct table_game {
+    dpa_train_plan plan;
+    dpa_train_data data;
+} table_game;
+
+/* Random data; the last feature is always 0, so that its weights have no gradient at all and the
+ * observations are exactly normal. */
+static inline void set_up(table_game *t) {
+    static float x[ROWS * FEATURES];
+    static int32_t label[ROWS];
+    static size_t members[ROWS];
+    dpa_rng rng;
+    dpa_rng_init(&rng, 5, DPA_PURPOSE_TEST, 0);
+    for (size_t i = 0; i < ROWS; ++i) {
+        for (size_t j = 0; j < FEATURES; ++j)
+            x[i * FEATURES + j] = j + 1 < FEATURES ? (float)dpa_rng_normal(&rng) : 0.0F;
+        label[i] = (int32_t)dpa_rng_below(&rng, 2);
+        members[i] = i;
+    }
+    *t = (table_game){.data = {.members = members, .member_count = ROWS}};
+    assert_ok(dpa_dataset_new(x, label, ROWS, (dpa_shape){1, 1, FEATURES}, 2, &t->data.data, NULL));
+    t->plan.layers = "mlp:8";
+    t->plan.init_seed = 3;
+    dpa_train_opts *o = &t->plan.train;
+    dpa_train_opts_init(o);
+    o->sampling = DPA_SAMPLE_POISSON;
+    o->batch = 10;
+    o->steps = STEPS;
+    o->clip = 0.5;
+    o->sigma = SIGMA;
+}
+
+static inline void moments(const double *x, size_t n, double *mean, double *deviation) {
+    double sum = 0.0, square = 0.0;
+    for (size_t i = 0; i < n; ++i) sum += x[i];
+    *mean = sum / (double)n;
+    for (size_t i = 0; i < n; ++i) square += (x[i] - *mean) * (x[i] - *mean);
+    *deviation = sqrt(square / (double)(n - 1));
+}
+
+/* Mean and deviation within 4.5 standard errors of N(mean, deviation²). */
+static inline void has_law(const double *x, size_t n, double mean, double deviation) {
+    double m, s;
+    moments(x, n, &m, &s);
+    const double root = sqrt((double)n);
+    if (fabs(m - mean) > 4.5 * deviation / root ||
+        fabs(s - deviation) > 4.5 * deviation / (root * sqrt(2.0)))
+        fail_msg("mean %g, deviation %g: expected %g, %g", m, s, mean, deviation);
+}
+
+static inline double rank_bound(dpa_scores *scores) {
+    dpa_request request;
+    dpa_request_init(&request);
+    assert_ok(dpa_request_set(&request, "family", "gaussian", NULL));
+    assert_ok(dpa_request_set(&request, "method", "rank", NULL));
+    dpa_results results = {0};
+    dpa_lints lints = {0};
+    assert_ok(dpa_scores_prepare(scores, &lints, NULL));
+    assert_ok(dpa_estimate_scores(scores, &request, &results, NULL));
+    const double mu = results.items[0].parameter_lower;
+    dpa_results_free(&results);
+    dpa_lints_free(&lints);
+    return mu;
+}
+
+#endif
