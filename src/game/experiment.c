@@ -84,14 +84,18 @@ static const cyaml_strval_t signals[] = {{"loss", DPA_SIGNAL_LOSS}, {"logit", DP
 static const cyaml_strval_t attacks[] = {
     {"loss", DPA_ATTACK_LOSS}, {"calibrated", DPA_ATTACK_CALIBRATED}, {"lira", DPA_ATTACK_LIRA}};
 
-enum { MAYBE = CYAML_FLAG_OPTIONAL, MAYBE_PTR = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL };
+enum {
+    MAYBE = CYAML_FLAG_OPTIONAL,
+    MAYBE_PTR = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+    STRICT = CYAML_FLAG_OPTIONAL | CYAML_FLAG_STRICT /* a word of the list, never its number */
+};
 
 #define TEXT_FIELD(name, type, member)                                                             \
     CYAML_FIELD_STRING_PTR(name, MAYBE_PTR, type, member, 1, CYAML_UNLIMITED)
 
 static const cyaml_schema_field_t game_fields[] = {
-    CYAML_FIELD_ENUM("kind", MAYBE, game_keys, kind, kinds, CYAML_ARRAY_LEN(kinds)),
-    CYAML_FIELD_ENUM_PTR("canary", MAYBE_PTR, game_keys, canary, canaries,
+    CYAML_FIELD_ENUM("kind", STRICT, game_keys, kind, kinds, CYAML_ARRAY_LEN(kinds)),
+    CYAML_FIELD_ENUM_PTR("canary", STRICT | CYAML_FLAG_POINTER, game_keys, canary, canaries,
                          CYAML_ARRAY_LEN(canaries)),
     CYAML_FIELD_BOOL("moving", MAYBE, game_keys, moving),
     CYAML_FIELD_FLOAT_PTR("canary-rate", MAYBE_PTR, game_keys, canary_rate),
@@ -100,20 +104,21 @@ static const cyaml_schema_field_t game_fields[] = {
     CYAML_FIELD_FLOAT_PTR("radius", MAYBE_PTR, game_keys, radius),
     CYAML_FIELD_UINT_PTR("observations", MAYBE_PTR, game_keys, observations),
     CYAML_FIELD_UINT_PTR("seed", MAYBE_PTR, game_keys, seed),
-    CYAML_FIELD_ENUM("sabotage", MAYBE, game_keys, sabotage, sabotages, CYAML_ARRAY_LEN(sabotages)),
+    CYAML_FIELD_ENUM("sabotage", STRICT, game_keys, sabotage, sabotages,
+                     CYAML_ARRAY_LEN(sabotages)),
     CYAML_FIELD_FLOAT_PTR("noise-scale", MAYBE_PTR, game_keys, noise_scale),
     CYAML_FIELD_UINT_PTR("seeds", MAYBE_PTR, game_keys, seeds),
     CYAML_FIELD_UINT_PTR("workers", MAYBE_PTR, game_keys, workers),
     CYAML_FIELD_UINT_PTR("canaries", MAYBE_PTR, game_keys, canaries),
     CYAML_FIELD_UINT_PTR("options", MAYBE_PTR, game_keys, options),
-    CYAML_FIELD_ENUM("access", MAYBE, game_keys, access, accesses, CYAML_ARRAY_LEN(accesses)),
-    CYAML_FIELD_ENUM("score", MAYBE, game_keys, score, scores, CYAML_ARRAY_LEN(scores)),
+    CYAML_FIELD_ENUM("access", STRICT, game_keys, access, accesses, CYAML_ARRAY_LEN(accesses)),
+    CYAML_FIELD_ENUM("score", STRICT, game_keys, score, scores, CYAML_ARRAY_LEN(scores)),
     TEXT_FIELD("command", game_keys, command),
     CYAML_FIELD_UINT_PTR("points", MAYBE_PTR, game_keys, points),
     CYAML_FIELD_UINT_PTR("queries", MAYBE_PTR, game_keys, queries),
     CYAML_FIELD_UINT_PTR("models", MAYBE_PTR, game_keys, models),
     CYAML_FIELD_UINT_PTR("challenge", MAYBE_PTR, game_keys, challenge),
-    CYAML_FIELD_ENUM("design", MAYBE, game_keys, design, designs, CYAML_ARRAY_LEN(designs)),
+    CYAML_FIELD_ENUM("design", STRICT, game_keys, design, designs, CYAML_ARRAY_LEN(designs)),
     CYAML_FIELD_ENUM_PTR("signal", MAYBE_PTR, game_keys, signal, signals, CYAML_ARRAY_LEN(signals)),
     CYAML_FIELD_ENUM_PTR("attack", MAYBE_PTR, game_keys, attack, attacks, CYAML_ARRAY_LEN(attacks)),
     CYAML_FIELD_FLOAT_PTR("timeout", MAYBE_PTR, game_keys, timeout),

@@ -68,7 +68,7 @@ enum { SOME = CYAML_FLAG_OPTIONAL, PLACE = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIO
 #define TEXT(name, flags, type, member)                                                            \
     CYAML_FIELD_STRING_PTR(name, CYAML_FLAG_POINTER | (flags), type, member, 0, CYAML_UNLIMITED)
 #define CHOICE(name, type, member, list)                                                           \
-    CYAML_FIELD_ENUM(name, SOME, type, member, list, CYAML_ARRAY_LEN(list))
+    CYAML_FIELD_ENUM(name, SOME | CYAML_FLAG_STRICT, type, member, list, CYAML_ARRAY_LEN(list))
 
 static const cyaml_schema_value_t text_item = {
     CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, CYAML_UNLIMITED)};
