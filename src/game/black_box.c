@@ -12,10 +12,11 @@
 #include "base/memory.h"
 #include "dpaudit/rng.h"
 #include "game/example.h"
+#include "game/final.h"
 #include "game/rules.h"
 #include "game/sabotage.h"
 
-enum { USUAL_OBSERVATIONS = 100, MOST_EVALUATED = 1000 };
+enum { USUAL_OBSERVATIONS = 100 };
 
 typedef struct black_box {
     dpa_dataset *data; /* the members in their order, then the canary */
@@ -23,55 +24,6 @@ typedef struct black_box {
     dpa_model *model;
     float *logits; /* [outputs] of the canary */
 } black_box;
-
-/* What the hooks of a training know. */
-typedef struct training {
-    const dpa_game *game;
-    size_t members; /* who are trained on */
-    uint64_t seed;
-} training;
-
-static dpa_status on_sample(void *user, uint64_t step, size_t *rows, size_t *count, size_t capacity,
-                            dpa_error *err) {
-    (void)rows, (void)capacity, (void)err;
-    const training *t = user;
-    dpa__sabotage_sample(&t->game->experiment->game, &t->game->plan->train, t->members, step,
-                         count);
-    return DPA_OK;
-}
-
-static dpa_status on_sum(void *user, uint64_t step, float *sum, size_t size, dpa_error *err) {
-    (void)err;
-    const training *t = user;
-    dpa__sabotage_sum(&t->game->experiment->game, &t->game->plan->train, t->members, step, sum,
-                      size);
-    return DPA_OK;
-}
-
-static dpa_status on_release(void *user, uint64_t step, float *sum, size_t size, dpa_error *err) {
-    (void)err;
-    const training *t = user;
-    dpa__sabotage_release(&t->game->experiment->game, &t->game->plan->train, t->seed, step, sum,
-                          size);
-    return DPA_OK;
-}
-
-/* The sampling rate and the number of steps are those of the members without the canary: they may
- * not tell who is in. */
-static dpa_train_opts real_opts(const dpa_game *game, training *t) {
-    const dpa_game_opts *o = &game->experiment->game;
-    const size_t members = game->data.member_count;
-    dpa_train_opts train = game->plan->train;
-    train.steps = dpa_train_plan_steps(game->plan, members);
-    const double q = dpa_train_plan_q(game->plan, members);
-    if (train.sampling == DPA_SAMPLE_POISSON) train.q = q;
-    train.seed = t->seed;
-    if (o->sabotage != DPA_SABOTAGE_NONE)
-        train.hooks =
-            (dpa_train_hooks){.user = t, .sample = on_sample, .sum = on_sum, .release = on_release};
-    dpa__sabotage_opts(o, &train);
-    return train;
-}
 
 static dpa_status check(const dpa_game *game, dpa_error *err) {
     const dpa_game_opts *o = &game->experiment->game;
@@ -154,50 +106,25 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
     dpa__sabotage_describe(o, text);
 }
 
-/* log(p/(1 − p)): the logit itself, or the label's logit less the log of the sum over the others.
- */
-static double confidence(const float *logits, size_t outputs, int32_t label) {
-    if (outputs == 1) return label == 1 ? (double)logits[0] : -(double)logits[0];
-    double most = -INFINITY, sum = 0.0;
-    for (size_t k = 0; k < outputs; ++k)
-        if (k != (size_t)label) most = fmax(most, (double)logits[k]);
-    for (size_t k = 0; k < outputs; ++k)
-        if (k != (size_t)label) sum += exp((double)logits[k] - most);
-    return (double)logits[label] - most - log(sum);
-}
-
 static dpa_status look(dpa_game *game, dpa_values *out, dpa_error *err) {
     const black_box *b = game->state;
-    const dpa_train_data *d = &game->data;
     const size_t canary = b->members;
     DPA_TRY(dpa_model_evaluate(b->model, b->data, &canary, 1, b->logits, NULL, NULL, err));
     out->items[0] =
-        confidence(b->logits, dpa_model_outputs(b->model), dpa_dataset_label(b->data, canary));
+        dpa__confidence(b->logits, dpa_model_outputs(b->model), dpa_dataset_label(b->data, canary));
     if (!isfinite(out->items[0]))
         return dpa__fail(err, DPA_NUMERIC, "the model's outputs are not finite");
-    if (out->count < 2) return DPA_OK;
-    const size_t count = d->heldout_count < MOST_EVALUATED ? d->heldout_count : MOST_EVALUATED;
-    dpa_utility utility;
-    DPA_TRY(dpa_model_evaluate(b->model, d->test != NULL ? d->test : d->data, d->heldout, count,
-                               NULL, NULL, &utility, err));
-    out->items[1] = utility.accuracy;
-    return DPA_OK;
+    return out->count < 2 ? DPA_OK : dpa__final_accuracy(game, b->model, &out->items[1], err);
 }
 
-static dpa_status train(dpa_game *game, training *t, dpa_error *err) {
+static dpa_status train(dpa_game *game, size_t members, uint64_t seed, dpa_error *err) {
     const black_box *b = game->state;
-    dpa_model_init(b->model, game->plan->init_seed);
-    size_t *rows = DPA_NEW_ARRAY(size_t, t->members, err);
+    size_t *rows = DPA_NEW_ARRAY(size_t, members, err);
     if (rows == NULL) return DPA_NO_MEMORY;
-    for (size_t i = 0; i < t->members; ++i) rows[i] = i;
-    const dpa_train_opts o = real_opts(game, t);
-    dpa_trainer *trainer = NULL;
-    dpa_status status = dpa_trainer_new(b->model, b->data, rows, t->members, &o, &trainer, err);
+    for (size_t i = 0; i < members; ++i) rows[i] = i;
+    const dpa_status status =
+        dpa__final_train(game, b->model, b->data, rows, members, game->plan->init_seed, seed, err);
     free(rows);
-    if (status == DPA_OK) status = dpa_trainer_run(trainer, &game->experiment->game.progress, err);
-    if (status == DPA_OK && o.averaging != DPA_AVERAGE_NONE)
-        status = dpa_trainer_average(trainer, b->model, err);
-    dpa_trainer_free(trainer);
     return status;
 }
 
@@ -206,9 +133,9 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     (void)stage, (void)brief;
     dpa_rng seeds;
     dpa_rng_init(&seeds, game->experiment->game.seed, DPA_PURPOSE_ATTACK, index);
-    training t = {game, game->data.member_count + (size_t)(index % 2), dpa_rng_u64(&seeds)};
+    const uint64_t seed = dpa_rng_u64(&seeds);
     DPA_TRY(dpa__values_new(game->data.heldout_count > 0 ? 2 : 1, out, err));
-    DPA_TRY(train(game, &t, err));
+    DPA_TRY(train(game, game->data.member_count + (size_t)(index % 2), seed, err));
     return look(game, out, err);
 }
 
