@@ -37,5 +37,6 @@ dpa_status audit_scores_of(judgement *j, dpa_error *err);
 dpa_status judge_steps(judgement *j, dpa_error *err);
 dpa_status judge_scores(judgement *j, dpa_error *err);
 dpa_status judge_one_run(judgement *j, dpa_error *err);
+dpa_status judge_cosines(judgement *j, dpa_error *err);
 
 #endif

@@ -67,6 +67,7 @@ static dpa_status judge_kind(judgement *j, dpa_error *err) {
     case DPA_EVIDENCE_GUESSES:
         return judge_one_run(j, err);
     case DPA_EVIDENCE_COSINES:
+        return judge_cosines(j, err);
     case DPA_EVIDENCE_SIGNALS:
         break;
     }

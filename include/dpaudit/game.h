@@ -12,6 +12,7 @@
 #include "dpaudit/attack.h"
 #include "dpaudit/data.h"
 #include "dpaudit/evidence.h"
+#include "dpaudit/federate.h"
 #include "dpaudit/status.h"
 #include "dpaudit/train.h"
 
@@ -93,6 +94,7 @@ typedef enum dpa_game_kind {
     DPA_GAME_MEMBERSHIP,     /* one training, many canaries, each in or out by a fair coin */
     DPA_GAME_RECONSTRUCTION, /* one training, many canaries, one of K options in for each */
     DPA_GAME_COMMAND,        /* an external trainer, run once per trial */
+    DPA_GAME_FEDERATED,      /* DP-FedAvg with canary clients */
     DPA_GAME_KINDS
 } dpa_game_kind;
 
@@ -132,6 +134,7 @@ typedef struct dpa_experiment {
     double timeout;                 /* seconds that one trial may take; INFINITY: no limit */
     char *output;                   /* folder for the evidence; NULL: none */
     char *store;                    /* file of finished trials; NULL: beside the experiment */
+    dpa_federate_plan *federate;    /* of a federated game; NULL: the file has no such section */
 } dpa_experiment;
 
 DPA_API dpa_status dpa_experiment_read(const char *path, dpa_experiment **out,
@@ -159,7 +162,7 @@ typedef enum dpa_evidence_kind {
     DPA_EVIDENCE_SCORES,  /* members, nonmembers: each score is one training's (dpaudit scores) */
     DPA_EVIDENCE_MEMBERS, /* members, nonmembers: canaries of one run (dpaudit one-run) */
     DPA_EVIDENCE_GUESSES, /* score, correct: guesses among `options` in one run (dpaudit one-run) */
-    DPA_EVIDENCE_COSINES, /* observed, and unobserved for all iterates (dpaudit cosines) */
+    DPA_EVIDENCE_COSINES, /* final; observed and unobserved for all iterates (dpaudit cosines) */
     DPA_EVIDENCE_SIGNALS, /* signals, members [models × points] (dpaudit attack) */
 } dpa_evidence_kind;
 

@@ -228,7 +228,3 @@ double dpa_federation_noise(const dpa_federation *f) {
 double dpa_federation_q(const dpa_federation *f) {
     return dpa__participation_rate(&f->opts, f->clients->count);
 }
-
-uint64_t dpa_federation_participations(const dpa_federation *f) {
-    return dpa__participation_most(&f->opts, f->clients->count);
-}

@@ -77,7 +77,6 @@ double dpa__participation_rate(const dpa_federate_opts *opts, size_t clients);
 void dpa__participation_draw(dpa_federation *f, uint64_t round, dpa__cohort *out);
 /* How many canaries a round has on average, those that drop out counted. */
 double dpa__participation_canaries(const dpa_federation *f);
-uint64_t dpa__participation_most(const dpa_federate_opts *opts, size_t clients);
 
 /* client.c */
 dpa_status dpa__worker_init(dpa__worker *worker, const dpa_federation *f, dpa_error *err);

@@ -30,7 +30,7 @@ double dpa__participation_rate(const dpa_federate_opts *o, size_t clients) {
     return (double)o->cohort / (double)clients;
 }
 
-uint64_t dpa__participation_most(const dpa_federate_opts *o, size_t clients) {
+uint64_t dpa_federate_participations(const dpa_federate_opts *o, size_t clients) {
     const uint64_t period = dpa__participation_period(o, clients);
     return o->repetitions > 0 ? o->repetitions : (o->rounds + period - 1) / period;
 }

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/yaml.h"
 #include "dpaudit/game.h"
+#include "game/federated.h"
 #include "game/rules.h"
 
 typedef struct game_keys {
@@ -53,12 +54,16 @@ typedef struct audit_keys {
     claim_keys claim;
     estimator_keys estimators;
     budget_keys budget;
+    dpa__federate_keys *federate;
 } audit_keys;
 
-static const cyaml_strval_t kinds[] = {
-    {"white-box", DPA_GAME_WHITE_BOX},           {"input-canary", DPA_GAME_INPUT_CANARY},
-    {"black-box", DPA_GAME_BLACK_BOX},           {"membership", DPA_GAME_MEMBERSHIP},
-    {"reconstruction", DPA_GAME_RECONSTRUCTION}, {"command", DPA_GAME_COMMAND}};
+static const cyaml_strval_t kinds[] = {{"white-box", DPA_GAME_WHITE_BOX},
+                                       {"input-canary", DPA_GAME_INPUT_CANARY},
+                                       {"black-box", DPA_GAME_BLACK_BOX},
+                                       {"membership", DPA_GAME_MEMBERSHIP},
+                                       {"reconstruction", DPA_GAME_RECONSTRUCTION},
+                                       {"command", DPA_GAME_COMMAND},
+                                       {"federated", DPA_GAME_FEDERATED}};
 _Static_assert(CYAML_ARRAY_LEN(kinds) == DPA_GAME_KINDS, "every kind of game has a name");
 
 static const cyaml_strval_t canaries[] = {
@@ -145,6 +150,7 @@ static const cyaml_schema_field_t audit_fields[] = {
     CYAML_FIELD_MAPPING("claim", MAYBE, audit_keys, claim, claim_fields),
     CYAML_FIELD_MAPPING("estimators", MAYBE, audit_keys, estimators, estimator_fields),
     CYAML_FIELD_MAPPING("budget", MAYBE, audit_keys, budget, budget_fields),
+    CYAML_FIELD_MAPPING_PTR("federate", MAYBE_PTR, audit_keys, federate, dpa__federate_fields),
     TEXT_FIELD("output", audit_keys, output),
     TEXT_FIELD("store", audit_keys, store),
     CYAML_FIELD_END};
@@ -267,6 +273,8 @@ static dpa_status take(const audit_keys *keys, const char *path, dpa_experiment 
     DPA_TRY(take_text(keys->estimators.select, &e->select, err));
     DPA_TRY(take_text(keys->estimators.guesses, &e->guesses, err));
     DPA_TRY(take_text(keys->store, &e->store, err));
+    if (keys->federate != NULL)
+        DPA_TRY(dpa__federate_plan_take(keys->federate, path, &e->federate, err));
     return take_text(keys->output, &e->output, err);
 }
 
@@ -275,6 +283,7 @@ void dpa_experiment_free(dpa_experiment *e) {
     char *const texts[] = {e->path,    e->training, e->family, e->method,      e->select,
                            e->guesses, e->output,   e->store,  e->command.line};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) free(texts[i]);
+    dpa_federate_plan_free(e->federate);
     free(e);
 }
 

@@ -239,7 +239,7 @@ static void participation_keeps_its_rules(void **state) {
         assert_int_equal(total, 10);
         for (size_t i = 0; i < CLIENTS; ++i) assert_true(times[i] <= 1);
     }
-    assert_int_equal(dpa_federation_participations(f), 1500);
+    assert_int_equal(dpa_federate_participations(&s.opts, CLIENTS), 1500);
     dpa_federation_free(f);
 
     s.opts.participation = DPA_PARTICIPATE_PERIOD;
@@ -300,7 +300,7 @@ static void repetitions_are_one_in_each_part(void **state) {
     for (size_t i = 0; i < 200; ++i)
         for (size_t part = 0; part < 3; ++part) assert_int_equal(in[i][part], 1);
     for (size_t round = 0; round < 10; ++round) assert_between((double)at[round], 20, 100);
-    assert_int_equal(dpa_federation_participations(f), 3);
+    assert_int_equal(dpa_federate_participations(&s.opts, CLIENTS), 3);
     dpa_federation_free(f);
     finish(&s);
 }

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A federated training with canary clients: the attacker of the final model and the one of all
+ * iterates side by side (one-shot-federated, Tables 2 and 5), next to what the noise promises. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge.h"
+
+static double fact(const judgement *j, const char *name) {
+    for (size_t i = 0; i < j->evidence->fact_count; ++i)
+        if (strcmp(j->evidence->facts[i].name, name) == 0) return j->evidence->facts[i].value;
+    return NAN;
+}
+
+/* Of the noise: for an attacker who knows in which rounds the canary was, and with Poisson
+ * participation for one who does not. */
+typedef struct promise {
+    double unamplified, amplified; /* NaN: not known */
+} promise;
+
+static dpa_status find_promise(judgement *j, promise *out, dpa_error *err) {
+    const double sigma = fact(j, "sigma"), q = fact(j, "q"), times = fact(j, "participations");
+    const int random = j->experiment->federate->opts.repetitions == 0;
+    *out = (promise){INFINITY, NAN};
+    if (!(sigma > 0.0)) return DPA_OK;
+    out->unamplified = dpa_gaussian_epsilon(sqrt(times) / sigma, j->request.delta);
+    if (isnan(q) || !random) return DPA_OK;
+    dpa_interval epsilon = {0, 0};
+    const dpa_status status =
+        training_epsilon(j, sigma, q, (uint64_t)fact(j, "rounds"), &epsilon, err);
+    if (status == DPA_OK) out->amplified = epsilon.upper;
+    return status;
+}
+
+static dpa_status set_claim(judgement *j, promise *p, dpa_error *err) {
+    const dpa_experiment *e = j->experiment;
+    j->request.delta = isnan(e->claim_delta) ? dpa_game_training(j->game)->delta : e->claim_delta;
+    j->request.confidence = e->confidence;
+    const dpa_status status = find_promise(j, p, err);
+    if (status != DPA_OK) return status;
+    double claim = isnan(p->amplified) ? p->unamplified : p->amplified;
+    if (!isnan(e->claim_epsilon)) claim = e->claim_epsilon;
+    if (isfinite(claim)) j->request.claim_epsilon = claim;
+    return DPA_OK;
+}
+
+static int wanted(const judgement *j, const char *method) {
+    return j->method == NULL || strcmp(j->method, "all") == 0 || strcmp(j->method, method) == 0;
+}
+
+/* One method on one set of cosines; `name` is how the report calls it. */
+static dpa_status add(judgement *j, const dpa_cosines *cosines, const dpa_request *request,
+                      const char *method, const char *name, dpa_lints *lints, dpa_error *err) {
+    if (!wanted(j, name)) return DPA_OK;
+    dpa_request one = *request;
+    dpa_results results = {0};
+    dpa_status status = dpa_request_set(&one, "method", method, err);
+    if (status == DPA_OK) status = dpa_cosines_results(cosines, &one, &results, lints, err);
+    for (size_t i = 0; i < results.count && status == DPA_OK; ++i) {
+        dpa_result *r = &results.items[i];
+        (void)snprintf(r->method, sizeof r->method, "%s", name);
+        status = dpa_report_add(j->report, r, err);
+    }
+    dpa_results_free(&results);
+    return status;
+}
+
+/* Two bounds are looked at, so each has half of the error. */
+static dpa_status add_results(judgement *j, const dpa_cosines *final, const dpa_cosines *rounds,
+                              dpa_error *err) {
+    dpa_request bound = j->request;
+    dpa_lints lints = {0}, unused = {0};
+    if (rounds != NULL) bound.confidence = 0.5 * (1.0 + bound.confidence);
+    dpa_status status = add(j, final, &j->request, "mean", "mean", &lints, err);
+    if (status == DPA_OK)
+        status =
+            add(j, final, &j->request, "mean-and-deviation", "mean-and-deviation", &unused, err);
+    if (status == DPA_OK) status = add(j, final, &bound, "jeffreys", "jeffreys", &unused, err);
+    if (status == DPA_OK && rounds != NULL)
+        status = add(j, rounds, &j->request, "all-iterates", "all-iterates", &lints, err);
+    if (status == DPA_OK && rounds != NULL)
+        status = add(j, rounds, &bound, "jeffreys", "all-iterates-jeffreys", &unused, err);
+    if (status == DPA_OK) status = dpa_report_lints(j->report, &lints, err);
+    dpa_lints_free(&lints);
+    dpa_lints_free(&unused);
+    return status;
+}
+
+static dpa_status say_promise(judgement *j, const promise *p, dpa_error *err) {
+    const double times = fact(j, "participations");
+    dpa_status status = dpa_report_fact(j->report, "epsilon_unamplified", p->unamplified, err);
+    if (status == DPA_OK && !isnan(p->amplified))
+        status = dpa_report_fact(j->report, "epsilon_amplified", p->amplified, err);
+    if (status == DPA_OK)
+        status = dpa_report_say(
+            j->report, err,
+            "By the noise epsilon is %.4g at delta %.3g for a client who is in up to %.0f round%s "
+            "that the attacker knows.",
+            p->unamplified, j->request.delta, times, times == 1.0 ? "" : "s");
+    if (status == DPA_OK && !isnan(p->amplified))
+        status = dpa_report_say(j->report, err,
+                                "With Poisson participation unknown to the attacker it is %.4g.",
+                                p->amplified);
+    return status;
+}
+
+/* Estimates refute nothing, but one that is all above what the noise promises is no accident. */
+static dpa_status say_suspicion(judgement *j, const promise *p, dpa_error *err) {
+    for (size_t i = 0; i < dpa_report_count(j->report); ++i) {
+        const dpa_result *r = dpa_report_result(j->report, i);
+        if (r->kind != DPA_ESTIMATE || strcmp(r->method, "mean-and-deviation") == 0 ||
+            !(r->epsilon_lower > p->unamplified))
+            continue;
+        const dpa_status status = dpa_report_say(
+            j->report, err,
+            "SUSPICIOUS: the whole interval of '%s' (%.4g to %.4g) is above what the noise "
+            "promises. Look for noise that is missing, clients that are not clipped or count "
+            "twice.",
+            r->method, r->epsilon_lower, r->epsilon_upper);
+        if (status != DPA_OK) return status;
+    }
+    return DPA_OK;
+}
+
+/* How the estimates move: a row for each checkpoint of the first run. */
+enum { POINT = 7 };
+
+static dpa_status add_trajectory(judgement *j, dpa_error *err) {
+    const dpa_named_array *a = dpa_game_evidence_find(j->evidence, "trajectory");
+    const size_t points = (size_t)j->experiment->federate->checkpoints;
+    if (a == NULL || a->count < POINT * points) return DPA_OK;
+    char text[16384] = "[";
+    size_t used = 1;
+    const size_t count = dpa_game_evidence_find(j->evidence, "final")->count;
+    for (size_t i = 0; i < points && used + 160 < sizeof text; ++i) {
+        const double *x = a->items + POINT * i;
+        const dpa_cosine_fit final = {count, x[1], x[2]}, in = {count, x[3], x[4]};
+        const dpa_cosine_fit out = {count, x[5], x[6]};
+        dpa_cosine_estimate e;
+        dpa_status status = dpa_cosines_mean(&final, (size_t)fact(j, "dim"), j->request.delta,
+                                             j->request.confidence, &e, err);
+        if (status != DPA_OK) return status;
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s{\"round\": %.0f, \"final\": %.6g",
+                             i > 0 ? ", " : "", x[0], e.epsilon);
+        if (!isnan(x[3])) {
+            status = dpa_cosines_all_iterates(&out, &in, j->request.delta, j->request.confidence,
+                                              &e, err);
+            if (status != DPA_OK) return status;
+            used += (size_t)snprintf(text + used, sizeof text - used, ", \"all\": %.6g", e.epsilon);
+        }
+        used += (size_t)snprintf(text + used, sizeof text - used, "}");
+    }
+    (void)snprintf(text + used, sizeof text - used, "]");
+    return dpa_report_section(j->report, "trajectory", text, err);
+}
+
+dpa_status judge_cosines(judgement *j, dpa_error *err) {
+    const dpa_named_array *final = dpa_game_evidence_find(j->evidence, "final");
+    const dpa_named_array *in = dpa_game_evidence_find(j->evidence, "observed");
+    const dpa_named_array *out = dpa_game_evidence_find(j->evidence, "unobserved");
+    const dpa_cosines last = {final->items, final->count, NULL, 0, (size_t)fact(j, "dim")};
+    dpa_cosines rounds = {0};
+    if (in != NULL && out != NULL)
+        rounds = (dpa_cosines){in->items, in->count, out->items, out->count, last.dim};
+    promise p;
+    dpa_status status = set_claim(j, &p, err);
+    if (status == DPA_OK) status = dpa_report_new("run", &j->request, &j->report, err);
+    if (status == DPA_OK) status = dpa_report_evidence(j->report, "cosines", err);
+    if (status == DPA_OK)
+        status = dpa_report_fact(j->report, "canaries", (double) final->count, err);
+    if (status == DPA_OK)
+        status = add_results(j, &last, rounds.observed != NULL ? &rounds : NULL, err);
+    if (status == DPA_OK) status = say_promise(j, &p, err);
+    if (status == DPA_OK) status = say_suspicion(j, &p, err);
+    return status == DPA_OK ? add_trajectory(j, err) : status;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The federated game (one-shot-federated, Algorithms 2 and 3): a trial is one whole training by
+ * DP-FedAvg with its own canaries; the last trials, where a baseline is wanted, have none.
+ *
+ * A trial's numbers: HEAD facts, final cosines of the observed canaries, largest cosines over the
+ * rounds of the observed and of the unobserved ones, then a row of POINT numbers per checkpoint. */
+#include "game/federated.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/sha256.h"
+#include "dpaudit/rng.h"
+#include "game/rules.h"
+
+enum { ACCURACY, LOSS, CLIP, HEAD };
+/* round; mean and deviation of final, observed and unobserved cosines so far */
+enum { POINT = 7 };
+
+typedef struct state {
+    dpa_clients *clients;
+    dpa_federate_opts opts; /* of run 0, seeds apart */
+    size_t dim;
+} state;
+
+static const dpa_federate_plan *plan_of(const dpa_game *game) {
+    return game->experiment->federate;
+}
+
+static size_t null_count(const dpa_game *game) {
+    const dpa_federate_opts *o = &plan_of(game)->opts;
+    return o->all_iterates ? o->unobserved : 0;
+}
+
+static size_t value_count(const dpa_game *game, int with_canaries) {
+    const dpa_federate_plan *p = plan_of(game);
+    if (!with_canaries) return HEAD;
+    return HEAD + p->opts.canaries * (p->opts.all_iterates ? 2 : 1) + null_count(game) +
+           POINT * p->checkpoints;
+}
+
+/* Rows that are not to be trained on belong to nobody. */
+static dpa_status keep_members(const dpa_game *game, dpa_clients **clients, dpa_error *err) {
+    const size_t rows = dpa_dataset_rows(game->data.data);
+    if (game->data.member_count == rows) return DPA_OK;
+    double *all = DPA_NEW_ARRAY(double, rows, err), *owner = DPA_NEW_ARRAY(double, rows, err);
+    dpa_status status = all != NULL && owner != NULL ? DPA_OK : DPA_NO_MEMORY;
+    dpa_clients *kept = NULL;
+    for (size_t i = 0; status == DPA_OK && i < rows; ++i) all[i] = owner[i] = (double)NAN;
+    for (size_t c = 0; status == DPA_OK && c < dpa_clients_count(*clients); ++c) {
+        size_t count;
+        const size_t *row = dpa_clients_rows(*clients, c, &count);
+        for (size_t i = 0; i < count; ++i) all[row[i]] = (double)c;
+    }
+    for (size_t i = 0; status == DPA_OK && i < game->data.member_count; ++i)
+        owner[game->data.members[i]] = all[game->data.members[i]];
+    if (status == DPA_OK) status = dpa_clients_new(owner, rows, &kept, err);
+    free(all);
+    free(owner);
+    if (status != DPA_OK) return status;
+    dpa_clients_free(*clients);
+    *clients = kept;
+    return DPA_OK;
+}
+
+static dpa_status find_clients(const dpa_game *game, dpa_clients **out, dpa_error *err) {
+    const dpa_federate_plan *p = plan_of(game);
+    const dpa_dataset *data = game->data.data;
+    if (p->clients != NULL)
+        DPA_TRY(dpa_clients_read(p->clients, p->column, dpa_dataset_rows(data), out, err));
+    else
+        DPA_TRY(dpa_clients_dirichlet(data, p->split, p->concentration, game->experiment->game.seed,
+                                      out, err));
+    return keep_members(game, out, err);
+}
+
+/* The training file says what a client does; what a client here cannot do is refused. */
+static dpa_status take_training(const dpa_game *game, dpa_federate_opts *o, dpa_error *err) {
+    const dpa_train_plan *plan = game->plan;
+    const dpa_train_opts *t = &plan->train;
+    const char *file = game->experiment->training;
+    if (plan->epsilon > 0.0)
+        return dpa__fail_file(err, DPA_BAD_INPUT, file,
+                              "privacy: a federated training needs sigma, not epsilon");
+    if (!isfinite(t->clip))
+        return dpa__fail_file(err, DPA_BAD_INPUT, file, "privacy: a federated training needs clip");
+    if (t->momentum != 0.0 || t->decay != 0.0 || t->schedule != DPA_RATE_CONSTANT ||
+        t->warmup > 0 || t->averaging != DPA_AVERAGE_NONE || t->augment > 1 || t->shift > 0 ||
+        t->flip || t->microbatch > 1)
+        return dpa__fail_file(err, DPA_BAD_INPUT, file,
+                              "train: a client knows batch, rate, epochs and steps only");
+    o->batch = t->batch;
+    o->client_rate = t->rate;
+    o->client_steps = t->steps;
+    o->epochs = plan->epochs >= 1.0 ? (size_t)plan->epochs : t->steps > 0 ? (size_t)t->steps : 1;
+    o->clip = t->clip;
+    o->sigma = t->sigma;
+    return DPA_OK;
+}
+
+static dpa_status make_model(const dpa_game *game, dpa_model **out, dpa_error *err) {
+    const dpa_dataset *data = game->data.data;
+    DPA_TRY(dpa_model_new(game->plan->layers, dpa_dataset_shape(data), dpa_dataset_classes(data),
+                          game->plan->loss, out, err));
+    dpa_model_init(*out, game->plan->init_seed);
+    return DPA_OK;
+}
+
+static void close_game(dpa_game *game) {
+    state *s = game->state;
+    if (s == NULL) return;
+    dpa_clients_free(s->clients);
+    free(s);
+}
+
+/* A federation is made once and thrown away, so that a setting that cannot be is an error now. */
+static dpa_status try_settings(const dpa_game *game, state *s, dpa_error *err) {
+    dpa_model *model = NULL;
+    dpa_federation *f = NULL;
+    DPA_TRY(make_model(game, &model, err));
+    s->dim = dpa_model_size(model);
+    const dpa_status status =
+        dpa_federation_new(model, game->data.data, s->clients, &s->opts, &f, err);
+    dpa_federation_free(f);
+    dpa_model_free(model);
+    return status;
+}
+
+static dpa_status open_game(dpa_game *game, dpa_error *err) {
+    const dpa_federate_plan *p = plan_of(game);
+    if (p == NULL)
+        return dpa__fail_file(err, DPA_BAD_INPUT, game->experiment->path,
+                              "a federated game needs the section federate");
+    state *s = DPA_NEW(state, err);
+    if (s == NULL) return DPA_NO_MEMORY;
+    game->state = s;
+    s->opts = p->opts;
+    /* Several runs go to several workers. */
+    s->opts.threads = p->runs * (p->baseline ? 2 : 1) > 1 ? 1 : 0;
+    DPA_TRY(take_training(game, &s->opts, err));
+    DPA_TRY(find_clients(game, &s->clients, err));
+    return try_settings(game, s, err);
+}
+
+static uint64_t trials(const dpa_game *game, int stage) {
+    (void)stage;
+    return plan_of(game)->runs * (plan_of(game)->baseline ? 2 : 1);
+}
+
+static void describe(const dpa_game *game, int stage, dpa__text *text) {
+    (void)stage;
+    const state *s = game->state;
+    const dpa_federate_plan *p = plan_of(game);
+    const dpa_federate_opts *o = &s->opts;
+    char owners[DPA_SHA256_SIZE];
+    dpa__sha256 sha;
+    dpa__sha256_init(&sha);
+    for (size_t c = 0; c < dpa_clients_count(s->clients); ++c) {
+        size_t count;
+        const size_t *row = dpa_clients_rows(s->clients, c, &count);
+        dpa__sha256_add(&sha, &count, sizeof count);
+        dpa__sha256_add(&sha, row, count * sizeof *row);
+    }
+    dpa__sha256_hex(&sha, owners);
+    dpa__text_printf(text, "seed %llu\nowners %s\nrounds %llu\nparticipation %d %zu %llu %.17g\n",
+                     (unsigned long long)game->experiment->game.seed, owners,
+                     (unsigned long long)o->rounds, (int)o->participation, o->cohort,
+                     (unsigned long long)o->period, o->drop);
+    dpa__text_printf(text, "server %.17g %.17g %d %d %.17g %.17g %.17g\n", o->server_rate,
+                     o->momentum, o->divide_actual, o->adaptive, o->quantile, o->clip_rate,
+                     o->vote_noise);
+    dpa__text_printf(text, "canaries %zu %zu %llu %.17g %d\nfault %d %zu %.17g\n", o->canaries,
+                     o->unobserved, (unsigned long long)o->repetitions, o->canary_scale,
+                     o->all_iterates, (int)o->fault, o->copies, o->share);
+    dpa__text_printf(text, "runs %llu since start %d checkpoints %llu\n",
+                     (unsigned long long)p->runs, p->since_start,
+                     (unsigned long long)p->checkpoints);
+}
+
+/* ---- one training ---- */
+
+typedef struct training {
+    dpa_game *game;
+    dpa_federation *federation;
+    dpa_model *model;
+    double *final, *largest; /* [canaries + unobserved] scratch */
+} training;
+
+/* Mean and deviation (divided by the count, as the estimators have it); NaN of nothing. */
+static void put_fit(const double *sample, size_t count, double *out) {
+    double sum = 0.0, square = 0.0;
+    for (size_t i = 0; i < count; ++i) sum += sample[i];
+    const double mean = sum / (double)count;
+    for (size_t i = 0; i < count; ++i) square += (sample[i] - mean) * (sample[i] - mean);
+    out[0] = mean;
+    out[1] = sqrt(square / (double)count);
+}
+
+static dpa_status look(training *t, dpa_error *err) {
+    DPA_TRY(dpa_federation_cosines(t->federation, plan_of(t->game)->since_start, t->final, err));
+    return dpa_federation_largest(t->federation, t->largest, err);
+}
+
+static dpa_status checkpoint(training *t, double *point, dpa_error *err) {
+    const size_t observed = plan_of(t->game)->opts.canaries, null = null_count(t->game);
+    DPA_TRY(look(t, err));
+    point[0] = (double)dpa_federation_rounds_done(t->federation);
+    put_fit(t->final, observed, point + 1);
+    put_fit(t->largest, null > 0 ? observed : 0, point + 3);
+    put_fit(t->largest + observed, null, point + 5);
+    return DPA_OK;
+}
+
+/* All rounds; `points` checkpoints at equal distances, the last one at the end. */
+static dpa_status train(training *t, double *head, uint64_t points, double *point, dpa_error *err) {
+    const uint64_t rounds = plan_of(t->game)->opts.rounds;
+    uint64_t taken = 0;
+    dpa_round_info info = {0};
+    for (uint64_t round = 1; round <= rounds; ++round) {
+        DPA_TRY(dpa_federation_round(t->federation, &info, err));
+        if (taken < points && round * points >= (taken + 1) * rounds)
+            DPA_TRY(checkpoint(t, point + POINT * taken++, err));
+    }
+    const dpa_train_data *data = &t->game->data;
+    dpa_utility utility = {(double)NAN, (double)NAN, (double)NAN};
+    if (data->heldout_count > 0)
+        DPA_TRY(dpa_model_evaluate(t->model, data->test != NULL ? data->test : data->data,
+                                   data->heldout, data->heldout_count, NULL, NULL, &utility, err));
+    head[ACCURACY] = utility.accuracy;
+    head[LOSS] = utility.loss;
+    head[CLIP] = info.clip;
+    return DPA_OK;
+}
+
+static dpa_status play(training *t, int with_canaries, dpa_values *out, dpa_error *err) {
+    const dpa_federate_plan *p = plan_of(t->game);
+    const size_t observed = p->opts.canaries, null = null_count(t->game);
+    double *to = out->items + HEAD;
+    double *point = out->items + value_count(t->game, with_canaries) - POINT * p->checkpoints;
+    DPA_TRY(train(t, out->items, with_canaries ? p->checkpoints : 0, point, err));
+    if (!with_canaries) return DPA_OK;
+    DPA_TRY(look(t, err));
+    memcpy(to, t->final, observed * sizeof *to);
+    if (p->opts.all_iterates) memcpy(to + observed, t->largest, (observed + null) * sizeof *to);
+    return DPA_OK;
+}
+
+static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
+                        dpa_values *out, dpa_error *err) {
+    (void)stage;
+    (void)brief;
+    const state *s = game->state;
+    const uint64_t runs = plan_of(game)->runs;
+    const int with_canaries = index < runs;
+    dpa_federate_opts o = s->opts;
+    dpa_rng rng;
+    dpa_rng_init(&rng, game->experiment->game.seed, DPA_PURPOSE_SIMULATE, index % runs);
+    o.seed = dpa_rng_u64(&rng);
+    o.canary_seed = dpa_rng_u64(&rng);
+    if (!with_canaries) o.canaries = o.unobserved = 0;
+    training t = {.game = game};
+    const size_t canaries = s->opts.canaries + s->opts.unobserved;
+    DPA_TRY(dpa__values_new(value_count(game, with_canaries), out, err));
+    t.final = DPA_NEW_ARRAY(double, canaries, err);
+    t.largest = DPA_NEW_ARRAY(double, canaries, err);
+    dpa_status status = t.final != NULL && t.largest != NULL ? DPA_OK : DPA_NO_MEMORY;
+    if (status == DPA_OK) status = make_model(game, &t.model, err);
+    if (status == DPA_OK)
+        status = dpa_federation_new(t.model, game->data.data, s->clients, &o, &t.federation, err);
+    if (status == DPA_OK) status = play(&t, with_canaries, out, err);
+    dpa_federation_free(t.federation);
+    dpa_model_free(t.model);
+    free(t.final);
+    free(t.largest);
+    return status;
+}
+
+/* ---- evidence ---- */
+
+/* Numbers first … first+each−1 of every run that was played, one after the other. */
+static dpa_status add_array(const dpa_game *game, const dpa_trials *played, const char *name,
+                            size_t first, size_t each, int matrix, dpa_game_evidence *out,
+                            dpa_error *err) {
+    const uint64_t runs = plan_of(game)->runs;
+    double *items = each > 0 ? dpa__malloc(runs * each, sizeof(double), err) : NULL;
+    size_t filled = 0;
+    if (each == 0) return DPA_OK;
+    if (items == NULL) return DPA_NO_MEMORY;
+    for (uint64_t i = 0; i < played->count && i < runs; ++i) {
+        if (played->items[i].items == NULL) continue;
+        memcpy(items + filled, played->items[i].items + first, each * sizeof *items);
+        filled += each;
+    }
+    return dpa_game_evidence_add(out, name, items, filled, matrix ? filled / POINT : 0, err);
+}
+
+/* The mean over runs `from` up to `to`; left out when none was played. */
+static dpa_status add_mean(const dpa_trials *played, const char *name, uint64_t from, uint64_t to,
+                           size_t at, dpa_game_evidence *out, dpa_error *err) {
+    double sum = 0.0, count = 0.0;
+    for (uint64_t i = from; i < played->count && i < to; ++i) {
+        if (played->items[i].items == NULL) continue;
+        sum += played->items[i].items[at];
+        count += 1.0;
+    }
+    if (count == 0.0 || isnan(sum)) return DPA_OK;
+    return dpa_game_evidence_fact(out, name, sum / count, err);
+}
+
+static dpa_status add_facts(const dpa_game *game, const dpa_trials *played, dpa_game_evidence *out,
+                            dpa_error *err) {
+    const state *s = game->state;
+    const dpa_federate_opts *o = &s->opts;
+    const uint64_t runs = plan_of(game)->runs;
+    DPA_TRY(dpa_game_evidence_fact(out, "dim", (double)s->dim, err));
+    DPA_TRY(dpa_game_evidence_fact(out, "clients", (double)dpa_clients_count(s->clients), err));
+    DPA_TRY(dpa_game_evidence_fact(out, "cohort", (double)o->cohort, err));
+    DPA_TRY(dpa_game_evidence_fact(out, "rounds", (double)o->rounds, err));
+    DPA_TRY(dpa_game_evidence_fact(out, "sigma", o->sigma, err));
+    DPA_TRY(dpa_game_evidence_fact(
+        out, "participations",
+        (double)dpa_federate_participations(o, dpa_clients_count(s->clients)), err));
+    if (o->participation == DPA_PARTICIPATE_POISSON)
+        DPA_TRY(dpa_game_evidence_fact(
+            out, "q", (double)o->cohort / (double)dpa_clients_count(s->clients), err));
+    DPA_TRY(add_mean(played, "accuracy", 0, runs, ACCURACY, out, err));
+    DPA_TRY(add_mean(played, "accuracy_without_canaries", runs, 2 * runs, ACCURACY, out, err));
+    return o->adaptive ? add_mean(played, "last_clip", 0, runs, CLIP, out, err) : DPA_OK;
+}
+
+static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+                         dpa_error *err) {
+    const dpa_federate_plan *p = plan_of(game);
+    const size_t observed = p->opts.canaries, null = null_count(game);
+    const size_t rounds = p->opts.all_iterates ? observed : 0;
+    const dpa_trials *played = &stages[0];
+    out->kind = DPA_EVIDENCE_COSINES;
+    DPA_TRY(add_array(game, played, "final", HEAD, observed, 0, out, err));
+    DPA_TRY(add_array(game, played, "observed", HEAD + observed, rounds, 0, out, err));
+    DPA_TRY(add_array(game, played, "unobserved", HEAD + observed + rounds, null, 0, out, err));
+    DPA_TRY(add_array(game, played, "trajectory", HEAD + observed + rounds + null,
+                      POINT * p->checkpoints, 1, out, err));
+    return add_facts(game, played, out, err);
+}
+
+const dpa__rules dpa__federated_rules = {
+    .name = "federated",
+    .stages = 1,
+    .needs_training = 1,
+    .open = open_game,
+    .close = close_game,
+    .trials = trials,
+    .describe = describe,
+    .trial = trial,
+    .gather = gather,
+};

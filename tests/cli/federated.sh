@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# dpaudit run with a federated game: a right system stands, one without noise falls, and the evidence says the same to
+# dpaudit cosines.
+. "$(dirname "$0")/lib/check.bash"
+cp "$DPA_SOURCE"/examples/run-federated* "$DPA_SOURCE"/examples/federated-client* "$DPA_SOURCE"/examples/train-toy.csv .
+
+run 0 run run-federated.yaml --output a --json --workers 1
+mean=$(field "repr(next(r['epsilon'] for r in j['results'] if r['method'] == 'mean'))")
+all=$(field "repr(next(r['epsilon'] for r in j['results'] if r['method'] == 'all-iterates'))")
+[ "$(field "len(j['trajectory'])")" = 4 ] || fail "four checkpoints"
+near "j['trajectory'][3]['all']" "$all" 1e-5
+near "j['evidence']['participations']" 1 0
+# the Gaussian mechanism once, sigma 1.5, at delta 1e-3 (from scipy: Phi(1/3 - 1.5 e) - exp(e) Phi(-1/3 - 1.5 e) = 1e-3)
+near "j['evidence']['epsilon_unamplified']" 1.91191 1e-5
+field "j['evidence']['accuracy_without_canaries']" >/dev/null || fail "no baseline"
+run 0 run run-federated.yaml --output b --workers 2 --store other.db
+cmp -s a/cosines.npz b/cosines.npz || fail "same seed, other cosines"
+run 0 run run-federated.yaml --output c --seed 2
+cmp -s a/cosines.npz c/cosines.npz && fail "another seed, the same cosines"
+
+/usr/bin/python3 - <<'PY' || fail "cannot cut cosines.npz"
+import numpy as np
+z = np.load('a/cosines.npz')
+for name in ('final', 'observed', 'unobserved'):
+    np.save(name + '.npy', z[name])
+assert z['trajectory'].shape == (4, 7), z['trajectory'].shape
+PY
+run 0 cosines final.npy --dim 10441 --delta 1e-3 --method mean --json
+near "j['results'][0]['epsilon']" "$mean" 1e-9
+run 0 cosines observed.npy --null unobserved.npy --delta 1e-3 --method all-iterates --json
+near "j['results'][0]['epsilon']" "$all" 1e-9
+
+run 1 run run-federated-broken.yaml
+says out "REFUTED"
+says out "SUSPICIOUS"
+sed 's/no-noise/repeated-clients/; $a\  copies: 6' run-federated-broken.yaml >twice.yaml
+run 1 run twice.yaml
+sed 's/no-noise/clip-after-mean/; $a\  canary-scale: 30' run-federated-broken.yaml >clip.yaml
+run 1 run clip.yaml
+# the same large canaries in a system that clips
+sed 's/no-noise/none/; $a\  canary-scale: 30' run-federated-broken.yaml >right.yaml
+run 0 run right.yaml
+
+# Poisson participation: the amplified epsilon is the claim; three runs of few canaries
+sed '/repetitions/d; s/baseline: true/runs: 3/; s/participation: shuffle/participation: poisson/; s/canaries: 300/canaries: 60/' \
+    run-federated.yaml >poisson.yaml
+run 0 run poisson.yaml --json
+near "j['evidence']['canaries']" 180 0
+near "j['claim']['epsilon']" "$(field "repr(j['evidence']['epsilon_amplified'])")" 1e-12
+[ "$(field "j['evidence']['epsilon_amplified'] < j['evidence']['epsilon_unamplified']")" = True ] || fail "amplified is less"
+near "j['evidence']['participations']" 40 0
+
+sed 's/split: 40/split: 400000/' run-federated.yaml >bad.yaml
+run 2 run bad.yaml
+sed '/split: 40/d' run-federated.yaml >bad.yaml
+run 3 run bad.yaml
+says err "either clients"
+sed 's/checkpoints: 4/checkpoints: 41/' run-federated.yaml >bad.yaml
+run 3 run bad.yaml
+sed '/^federate/,$d' run-federated.yaml >bad.yaml
+run 3 run bad.yaml
+says err "needs the section federate"
+sed 's/cohort: 8/kohort: 8/' run-federated.yaml >bad.yaml
+run 3 run bad.yaml
+says err "kohort"
+sed 's/rate: 0.1/rate: 0.1\n  momentum: 0.9/' federated-client.yaml >other.yaml
+sed 's/federated-client/other/' run-federated.yaml >bad.yaml
+run 3 run bad.yaml
+says err "a client knows"
+finish
