@@ -66,8 +66,12 @@ const command command_run = {
         "keys). White box with gradient canaries: in each step the adversary sees the private sum "
         "of two batches, one with its canary in it. The bounds are about one step; the facts end "
         "to end follow from the accountant with the training's sampling rate and steps. The "
-        "scores go to scores.npz in the output folder, for dpaudit scores.",
+        "scores go to scores.npz in the output folder, for dpaudit scores.\n"
+        "Trials are played by worker processes and kept in a store beside the experiment "
+        "(docs/runner.md): a run that was stopped or killed goes on where it was, and a changed "
+        "experiment finds again what still applies. Ctrl-C stops cleanly, twice at once.",
     .examples = "dpaudit run run-white-box.yaml\n"
+                "dpaudit run command/count.yaml --workers 2\n"
                 "dpaudit run run-white-box-broken.yaml --method all --family all",
     .options = table,
     .size = sizeof(run_options),

@@ -16,6 +16,9 @@
     X(calibrate)                                                                                   \
     X(train)                                                                                       \
     X(run)                                                                                         \
+    X(status)                                                                                      \
+    X(show)                                                                                        \
+    X(export)                                                                                      \
     X(landscape)                                                                                   \
     X(plan)                                                                                        \
     X(selftest)                                                                                    \

@@ -21,6 +21,31 @@ int experiment_open(const command *cmd, const char *path, const game_options *op
     return usage_error(cmd, "--seed: '%s' is not a whole number", options->seed_text);
 }
 
+static int is_experiment(const char *name) {
+    const char *dot = strrchr(name, '.');
+    return dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
+}
+
+int store_of(const command *cmd, const char *operand, const game_options *options,
+             dpa_experiment **experiment, char **path) {
+    dpa_error err = {0};
+    *experiment = NULL;
+    *path = NULL;
+    if (is_experiment(operand)) {
+        const int code = experiment_open(cmd, operand, options, experiment);
+        if (code != 0) return code;
+    }
+    const char *named = options->store != NULL ? options->store : operand;
+    if (options->store == NULL && *experiment != NULL)
+        return dpa_run_store_path(*experiment, path, &err) == DPA_OK
+                   ? 0
+                   : library_error(cmd->name, &err);
+    *path = strdup(named);
+    if (*path != NULL) return 0;
+    (void)fputs("dpaudit: out of memory\n", stderr);
+    return EXIT_FAILURE_RUNNING;
+}
+
 /* The program's own file. Where it was replaced or removed meanwhile, the kernel still has it. */
 static void own_program(char *out, size_t size) {
     const ssize_t n = readlink("/proc/self/exe", out, size - 1);

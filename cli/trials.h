@@ -29,6 +29,10 @@ typedef struct game_options {
 /* The experiment with the options put in. 0, or an exit code after the error was printed. */
 int experiment_open(const command *cmd, const char *path, const game_options *options,
                     dpa_experiment **out);
+/* The store that is meant by an operand: an experiment (which then must be freed) or a store file,
+ * told apart by the name (*.yaml, *.yml). `path` is to be freed. */
+int store_of(const command *cmd, const char *operand, const game_options *options,
+             dpa_experiment **experiment, char **path);
 /* A command that starts a worker for the same: words for dpa_run_opts. Texts live in `memory`. */
 enum { WORKER_WORDS = 12 };
 typedef struct worker_command {

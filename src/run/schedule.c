@@ -153,7 +153,6 @@ static dpa_status collect(schedule *s, dpa_error *err) {
         seconds = 0.0;
         if (s->busy == 0) break;
     }
-    DPA_TRY(note(s, err));
     return commit(s, err);
 }
 
@@ -180,6 +179,8 @@ static dpa_status play(schedule *s, dpa_error *err) {
     for (;;) {
         DPA_TRY(report(s, err));
         DPA_TRY(fill(s, err));
+        DPA_TRY(note(s, err));
+        DPA_TRY(commit(s, err));
         if (s->busy == 0) {
             if (s->retired < s->run->transport.slots || s->to_play == s->played + s->given_up)
                 return DPA_OK;

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# dpaudit run with external trainers: examples, resume, store, status, show, export; trainers that misbehave.
+. "$(dirname "$0")/lib/check.bash"
+cp "$DPA_SOURCE"/examples/command/* .
+
+# A shell script keeps its promise; with less noise it does not.
+run 0 run count.yaml --dry-run
+says out "trials: 400 in 1 stage, 0 of them stored"
+[ -e count.trials.db ] && fail "a dry run wrote a store"
+run 0 run count.yaml --output a --workers 2
+says out "not refuted"
+[ -e count.trials.db ] || fail "no store"
+[ -e count.trials.db.lock ] && fail "the lock was left behind"
+[ -e count.trials.db.scratch ] && fail "files of trials were left behind"
+run 1 run count-broken.yaml
+says out "REFUTED"
+
+# Again: nothing is played. Other workers, another store, the same bytes.
+sed -i 's/^set -eu/exit 9/' count.sh # would fail, and has another digest
+run 4 run count.yaml --output b
+says err "the first 3 trials failed, each 3 times"
+cp "$DPA_SOURCE/examples/command/count.sh" .
+run 0 run count.yaml --output b
+cmp -s a/scores.npz b/scores.npz || fail "the store gave other scores"
+run 0 run count.yaml --output c --store other.db --workers 3
+cmp -s a/scores.npz c/scores.npz || fail "three workers gave other scores"
+run 0 run count.yaml --output d --seed 2
+cmp -s a/scores.npz d/scores.npz && fail "another seed, the same scores"
+
+# What an experiment shares with another is found again: claim and number of models may differ.
+sed 's/models: 400/models: 420/; s/epsilon: 1/epsilon: 2/' count.yaml >more.yaml
+run 0 run more.yaml --store count.trials.db --dry-run
+says out "trials: 420 in 1 stage, 400 of them stored"
+run 0 run more.yaml --store count.trials.db --json
+near "j['evidence']['trials']" 420 0
+
+# Budgets.
+run 0 run count.yaml --store few.db --trials 100 --json
+near "j['evidence']['members']" 50 0
+run 0 status few.db
+says out "done: 100 of 100 trials done"
+run 0 run count.yaml --store timed.db --seconds 0.3 --json
+python3 -c "import json; n = json.load(open('out'))['evidence']['missing_trials']; exit(not 0 < n < 400)" ||
+    fail "the budget of seconds was not kept"
+run 0 status timed.db --json
+python3 -c "import json; exit(json.load(open('out'))['state'] != 'stopped')" || fail "not stopped"
+
+# What the store says.
+run 0 status count.yaml
+says out "done: "
+run 0 show count.yaml
+says out "count.yaml"
+run 0 show count.yaml --trials
+[ "$(wc -l <out)" -ge 400 ] || fail "not all trials are listed"
+run 0 show few.db --trial 3
+says out "stage 1 trial 3: 1 numbers"
+run 3 show few.db --trial 100
+run 0 export count.yaml --output e --format csv
+[ "$(wc -l <e/members.csv)" -eq 200 ] || fail "export: not 200 members"
+run 0 export count.yaml --output e
+run 0 scores e/members.npy e/nonmembers.npy
+run 3 status nothing.db
+run 0 status count.yaml --bound
+says out "A look at 400 of 400 trials"
+
+# A C program: scores of one run by LiRA; signals for dpaudit attack.
+if command -v cc >/dev/null; then
+    cc -O2 -o logistic logistic.c -lm || fail "logistic.c does not compile"
+    run 1 run logistic.yaml
+    says out "one-run"
+    run 0 export logistic.yaml --signals --output signals
+    run 0 attack lira --signals signals/signals.npy --members signals/members.npy --kind loss
+fi
+
+# Python with PyTorch.
+if /usr/bin/python3 -c "import torch" 2>/dev/null; then
+    sed -i 's|python3|/usr/bin/python3|; s/models: 8/models: 3/' torch.yaml
+    run 0 run torch.yaml
+    says out "3 models"
+    run 0 export torch.yaml --output torch-signals
+    [ -e torch-signals/signals.npy ] || fail "no signals of PyTorch"
+else
+    echo "SKIPPED: the PyTorch example (python3-torch is not installed)"
+fi
+
+# Trainers that misbehave: each with words, others go on.
+experiment() { # NAME COMMAND [MORE KEYS]
+    printf 'game: {kind: command, command: "%s", points: 4, models: 8, design: leave-one-out, signal: logit%s}\n' \
+        "$2" "$3" >"$1.yaml"
+}
+cat >odd.sh <<'SH'
+# usage: odd.sh TRIAL OUT WHAT: trial 3 does what it should not
+trial=$1 out=$2
+echo "this is trial $trial" >&2
+if [ "$trial" -eq 3 ]; then
+    case $3 in
+    exit) echo "cannot go on" >&2; exit 5 ;;
+    kill) kill -9 $$ ;;
+    hang) sleep 1000 ;;
+    garbage) echo "hello world" >"$out"; exit 0 ;;
+    binary) head -c 100 /dev/urandom >"$out"; exit 0 ;;
+    many) printf '1\n2\n' >"$out"; exit 0 ;;
+    none) exit 0 ;;
+    empty) : >"$out"; exit 0 ;;
+    nan) echo nan >"$out"; exit 0 ;;
+    parent) kill -9 $PPID; sleep 1 ;;
+    esac
+fi
+echo "0.$trial" >"$out"
+SH
+odd() { # WHAT TEXT
+    experiment "$1" "sh odd.sh {trial} {out} $1 {members}" "${3:-}"
+    run 0 run "$1.yaml" --json --retries 1
+    near "j['evidence']['trials']" 7 0
+    near "j['evidence']['missing_trials']" 1 0
+    near "j['evidence']['failed_attempts']" 2 0
+    run 0 show "$1.yaml" --failures
+    says out "trial 3: "
+    says out "$2"
+    says out "this is trial 3"
+    [ "$(grep -c "trial 3: " out)" -eq 2 ] || fail "$1: not two attempts"
+}
+odd exit "exit code 5"
+says out "cannot go on"
+odd kill "signal 9"
+odd garbage "hello"
+odd binary "out"
+odd many "wrote 2 values to {out}: expected 1"
+odd none "wrote no {out}"
+odd empty "out"
+odd nan "finite"
+odd parent "the worker was ended by signal 9"
+odd hang "no result within the timeout of 1 s" ", timeout: 1"
+pgrep -f "sleep 1000" >/dev/null && fail "a trainer that hung was left running"
+
+# Nothing works at all: stops early and says why.
+experiment missing "no-such-program {out}" ""
+run 4 run missing.yaml
+says err "is there a program 'no-such-program'"
+experiment folder "sh odd.sh {trial} {out} exit {members}" ", points: 4"
+run 3 run folder.yaml # a key twice
+for bad in 'points: 0' 'models: 1' 'queries: 9' 'challenge: 4' 'timeout: 0' 'design: triangles' 'attack: hope'; do
+    experiment bad "sh odd.sh {out}" ""
+    sed -i "s/${bad%%:*}: [^,}]*/$bad/; t; s/}\$/, $bad}/" bad.yaml
+    run 3 run bad.yaml
+    says err "bad.yaml"
+done
+experiment bad "sh 'odd.sh {out}" ""
+run 3 run bad.yaml
+says err "not closed"
+run 2 run - </dev/null
+run 2 run count.yaml --workers 5000
+finish
