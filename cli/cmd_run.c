@@ -146,6 +146,19 @@ static void print_estimate(const dpa_run_estimate *e) {
     (void)printf("disk: about %.3g MB more\n", e->bytes / 1e6);
 }
 
+static void say_what_was_found(const dpa_run_summary *m) {
+    if (m->damaged > 0)
+        (void)fprintf(stderr,
+                      "dpaudit run: %" PRIu64 " stored trials were damaged (their checksum did not "
+                      "fit) and were played again\n",
+                      m->damaged);
+    if (m->others > 0)
+        (void)fprintf(stderr,
+                      "dpaudit run: the store has %" PRIu64 " trials of another version of this "
+                      "experiment; its settings or files have changed, so none was used\n",
+                      m->others);
+}
+
 static dpa_status play(session *s, dpa_error *err) {
     dpa_run_opts opts;
     dpa_run_estimate estimate;
@@ -156,11 +169,7 @@ static dpa_status play(session *s, dpa_error *err) {
                                   : dpa_run_play(&opts, s->game, &s->evidence, &s->summary, err);
     progress_end();
     if (status == DPA_OK && s->options->dry_run) print_estimate(&estimate);
-    if (s->summary.damaged > 0)
-        (void)fprintf(stderr,
-                      "dpaudit run: %" PRIu64 " stored trials were damaged (their checksum did not "
-                      "fit) and were played again\n",
-                      s->summary.damaged);
+    say_what_was_found(&s->summary);
     return status;
 }
 

@@ -116,6 +116,8 @@ typedef struct dpa_run_summary {
     uint64_t failed;  /* attempts that failed now */
     uint64_t missing; /* trials without a result at the end */
     uint64_t damaged; /* stored trials whose checksum did not fit; played again */
+    uint64_t others;  /* stored trials of the same file with another key: settings or files were
+                         changed since, so none of them applies */
     uint64_t crashes; /* workers that died, of themselves or by the timeout */
     double seconds;
     int out_of_time; /* the budget of seconds ended it */

@@ -137,7 +137,11 @@ static dpa_status play_stage(dpa__run *run, dpa__stage *s, const dpa_values *bri
     DPA_TRY(find_key(run->game, s, brief, err));
     DPA_TRY(dpa__store_stage(run->store, s->key, run->game->experiment->path, s->number, s->planned,
                              &s->row, err));
+    const uint64_t before = run->summary->stored;
     DPA_TRY(load(run->store, s, run->summary, err));
+    if (s->number == 0 && run->summary->stored == before)
+        DPA_TRY(dpa__store_others(run->store, s->key, run->game->experiment->path, 0,
+                                  &run->summary->others, err));
     DPA_TRY(run->transport.brief(run->transport.self, s->number, brief, err));
     return dpa__stage_play(run, s, err);
 }

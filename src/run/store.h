@@ -45,6 +45,10 @@ dpa_status dpa__store_stage(dpa_store *store, const char *key, const char *exper
 dpa_status dpa__store_load(dpa_store *store, const char *key, dpa_values *items, uint64_t count,
                            uint64_t *loaded, uint64_t *damaged, dpa_error *err);
 
+/* How many trials there are of this stage of the same experiment file under other keys. */
+dpa_status dpa__store_others(dpa_store *store, const char *key, const char *experiment, int number,
+                             uint64_t *out, dpa_error *err);
+
 dpa_status dpa__store_begin(dpa_store *store, dpa_error *err);
 dpa_status dpa__store_commit(dpa_store *store, dpa_error *err);
 void dpa__store_rollback(dpa_store *store);

@@ -159,6 +159,22 @@ dpa_status dpa__store_load(dpa_store *store, const char *key, dpa_values *items,
     return status == DPA_OK ? l.status : status;
 }
 
+dpa_status dpa__store_others(dpa_store *store, const char *key, const char *experiment, int number,
+                             uint64_t *out, dpa_error *err) {
+    sqlite3_stmt *query;
+    DPA_TRY(dpa__store_prepare(store,
+                               "SELECT count(*) FROM stage CROSS JOIN trial ON trial.stage=id "
+                               "WHERE key<>?1 AND experiment=?2 AND stage.number=?3",
+                               &query, err));
+    (void)sqlite3_bind_text(query, 1, key, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_text(query, 2, experiment, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int(query, 3, number);
+    const int code = sqlite3_step(query);
+    if (code == SQLITE_ROW) *out = (uint64_t)sqlite3_column_int64(query, 0);
+    (void)sqlite3_finalize(query);
+    return code == SQLITE_ROW ? DPA_OK : dpa__store_fail(store, code, "read", err);
+}
+
 dpa_status dpa_store_status(dpa_store *store, dpa_run_status *out, dpa_error *err) {
     sqlite3_stmt *query;
     *out = (dpa_run_status){.state = DPA_RUN_NONE};

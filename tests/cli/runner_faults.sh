@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Runs that are killed, stopped, refused: nothing finished is lost or played twice, nobody is left behind, the result is the
+# same to the byte.
+. "$(dirname "$0")/lib/check.bash"
+models=150
+mark=dpaudit-fault-$$ # in the command line of every trainer
+# Notes which trials were played; takes a while, in a grandchild.
+cat >train.sh <<'SH'
+# usage: train.sh SEED TRIAL OUT MARK
+sh -c 'sleep 0.02; : "$0"' "$4"
+awk -v seed="$1" 'BEGIN { srand(seed); rand(); printf "%.17g\n", rand() }' >"$3"
+echo "$2" >>log
+SH
+cat >audit.yaml <<YAML
+game:
+  kind: command
+  command: sh train.sh {seed} {trial} {out} $mark {members}
+  points: 5
+  models: $models
+  design: leave-one-out
+  signal: logit
+YAML
+run 0 run audit.yaml --store calm.db --output calm --workers 2
+
+stored() { "$DPAUDIT" show "$1" --trials 2>/dev/null | awk 'NR > 1 {print $2}' | sort -n; }
+nobody_left() { # WHEN: neither trainers nor workers are there after at most two seconds
+    for _ in $(seq 20); do
+        pgrep -f "$mark|worker -- audit.yaml" >left || return 0
+        sleep 0.1
+    done
+    fail "$1: left running:"
+    ps -o pid,ppid,args -p "$(paste -sd, left)"
+}
+pause() { sleep "$(awk -v seed="$1" 'BEGIN { srand(seed); rand(); printf "%.2f", 0.15 + 0.4 * rand() }')"; }
+start() { # OPTIONS…: in the background; its process is $pid
+    "$DPAUDIT" run audit.yaml --output wild --workers 2 --retries 5 "$@" >wild.out 2>wild.err &
+    pid=$!
+}
+
+# Twenty times: a worker, or the whole run, is killed at a random moment.
+kills=0
+for i in $(seq 20); do
+    stored audit.trials.db >before
+    : >log
+    start
+    pause "$i"
+    if [ $((i % 3)) -eq 0 ]; then
+        kill -9 "$pid" 2>/dev/null && kills=$((kills + 1))
+        wait "$pid" 2>/dev/null
+    else
+        victim=$(pgrep -P "$pid" | head -n 1)
+        [ -n "$victim" ] && kill -9 "$victim" && kills=$((kills + 1))
+        pause "$((i + 100))"
+        kill -9 "$pid" 2>/dev/null
+        wait "$pid" 2>/dev/null
+    fi
+    nobody_left "kill $i"
+    sort log | comm -12 - <(sort before) >again
+    [ -s again ] && fail "kill $i: stored trials were played again: $(paste -sd' ' again)"
+    stored audit.trials.db | sort >after
+    [ -z "$(sort before | comm -23 - after)" ] || fail "kill $i: stored trials were lost"
+    [ "$(wc -l <after)" -ge "$models" ] && rm -rf audit.trials.db* # done: once more
+done
+echo "$kills kills"
+[ "$kills" -ge 15 ] || fail "only $kills of 20 kills met their aim"
+run 0 status audit.trials.db
+run 0 run audit.yaml --output wild --workers 2
+cmp calm/scores.npz wild/scores.npz || fail "another result after all these kills"
+run 0 export audit.yaml --output wild --format csv
+run 0 export audit.yaml --store calm.db --output calm --format csv
+cmp calm/members.csv wild/members.csv || fail "another export"
+[ -e audit.trials.db.scratch ] && fail "files of trials are left"
+
+# A changed trainer finds nothing that applies, and the run says so.
+echo "# another version" >>train.sh
+run 0 run audit.yaml --trials 10
+says err "150 trials of another version"
+sed -i '$d' train.sh
+
+# A run that was killed is not called running.
+rm -rf audit.trials.db*
+start
+sleep 0.7
+"$DPAUDIT" status audit.yaml >out
+says out "running (process $pid"
+
+# Another run on the same store meanwhile.
+run 4 run audit.yaml
+says err "process $pid on "
+says err "is running on this store"
+kill -9 $pid
+wait $pid 2>/dev/null
+run 0 status audit.yaml
+says out "killed: "
+nobody_left "killed run"
+
+# Ctrl-C once: stops, says how to go on, leaves nobody.
+start
+sleep 0.5
+kill -INT $pid
+wait $pid
+[ $? -eq 4 ] || fail "Ctrl-C: not exit 4"
+says wild.err "trials are stored; the same command goes on from there"
+pgrep -f "$mark|worker -- audit.yaml" >/dev/null && fail "Ctrl-C left processes"
+[ -e audit.trials.db.lock ] && fail "Ctrl-C left the lock"
+run 0 status audit.yaml
+says out "stopped: "
+# Twice: at once. The first is not heard by a run that is stopped (SIGSTOP) until it wakes up with both.
+start
+sleep 0.5
+kill -INT $pid
+kill -INT $pid
+wait $pid
+[ $? -ge 4 ] || fail "Ctrl-C twice: exit 0"
+nobody_left "Ctrl-C twice"
+run 0 run audit.yaml --output wild
+cmp calm/scores.npz wild/scores.npz || fail "another result after Ctrl-C"
+
+# Stores that are not what they should be.
+sql() { python3 -c "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.executescript(sys.argv[2]); c.commit()" "$@"; }
+cp calm.db newer.db
+sql newer.db "PRAGMA user_version=99"
+run 3 run audit.yaml --store newer.db
+says err "newer.db: made by a newer dpaudit (version 99"
+run 3 status newer.db
+sql foreign.db "CREATE TABLE t(x)"
+run 3 run audit.yaml --store foreign.db
+says err "not a store of dpaudit"
+echo "this is a text of some length, and not at all a store of trials" >text.db
+run 3 run audit.yaml --store text.db
+says err "not a store of dpaudit"
+says text.db "this is a text"
+cp calm.db torn.db
+python3 - <<'PY'
+with open("torn.db", "r+b") as f:
+    f.seek(0, 2)
+    size = f.tell()
+    for page in range(1, size // 4096):
+        f.seek(4096 * page)
+        f.write(b"\xff" * 2000)
+PY
+run 3 run audit.yaml --store torn.db
+says err "the store is damaged"
+# One wrong number among the stored ones is found by its checksum and played again.
+cp calm.db bent.db
+sql bent.db "UPDATE trial SET numbers=zeroblob(8) WHERE number=3; UPDATE trial SET number=1000 WHERE number=5"
+run 0 show bent.db --trials
+says out "damaged"
+run 0 run audit.yaml --store bent.db --output wild
+says err "1 stored trials were damaged"
+cmp calm/scores.npz wild/scores.npz || fail "another result from a bent store"
+# A store that was made before the table of runs came.
+cp calm.db older.db
+sql older.db "DROP TABLE run; PRAGMA user_version=1"
+run 3 status older.db
+says err "older dpaudit"
+run 0 run audit.yaml --store older.db --output wild
+cmp calm/scores.npz wild/scores.npz || fail "another result from an older store"
+run 0 status older.db
+
+# Changed under the run's feet: the workers see it.
+cp audit.yaml moving.yaml
+cat >slow.sh <<'SH'
+sed -i 's/points: 5/points: 6/' moving.yaml
+kill -9 $PPID
+SH
+sed -i 's/train.sh/slow.sh/' moving.yaml
+run 3 run moving.yaml --workers 1
+says err "changed meanwhile"
+
+# A folder that cannot be written, a disk that fills: with a file system of our own, if we may make one.
+mkdir disk
+if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=160k tmpfs disk 2>/dev/null; then
+    trap 'umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
+    sed 's/sh train.sh.*/sh wide.sh {queries} {out} {members}/; s/points: 5/points: 500/; s/  design.*/  queries: 500/' \
+        audit.yaml >wide.yaml
+    echo 'cp "$1" "$2"' >wide.sh
+    run 4 run wide.yaml --store disk/full.db --workers 2
+    says err "disk is full"
+    kept=$(stored disk/full.db | wc -l)
+    [ "$kept" -gt 0 ] || fail "full disk: nothing was kept"
+    mount -o remount,size=4m disk
+    run 0 run wide.yaml --store disk/full.db --output wide --workers 2
+    run 0 status disk/full.db --json
+    near "j['played']" $((models - kept)) 0
+    cp calm.db disk/calm.db
+    mount -o remount,ro disk
+    run 4 run audit.yaml --store disk/calm.db
+    says err "disk/calm.db"
+    run 0 status disk/calm.db
+    run 0 export audit.yaml --store disk/calm.db --output wild --format csv
+    cmp calm/members.csv wild/members.csv || fail "another export from a read-only store"
+    umount disk
+else
+    echo "SKIPPED: full and read-only file systems (needs the right to mount one)"
+fi
+if [ "$(id -u)" -ne 0 ]; then
+    cp calm.db frozen.db
+    chmod a-w frozen.db
+    run 4 run audit.yaml --store frozen.db
+    says err "read-only"
+    run 0 status frozen.db
+fi
+finish
