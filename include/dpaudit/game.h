@@ -53,6 +53,32 @@ typedef enum dpa_game_score {
     DPA_SCORE_EPOCHS /* Σ over epochs of log mean exp((x − ½)/σ²): best for shuffled batches */
 } dpa_game_score;
 
+/* Who is in the targets of a shadow game, besides the challenge, which a coin decides. Shadow
+ * models have a half of the points each. */
+typedef enum dpa_shadow_design {
+    DPA_SHADOW_LEAVE_ONE_OUT, /* the same half of the other points in all targets */
+    DPA_SHADOW_HALF           /* a half of its own in each */
+} dpa_shadow_design;
+
+/* What a model says of a point. */
+typedef enum dpa_shadow_signal {
+    DPA_SHADOW_CONFIDENCE, /* black box: log(p/(1 − p)) of the label */
+    DPA_SHADOW_GRADIENT    /* white box: −log of the norm of the loss's gradient by the weights */
+} dpa_shadow_signal;
+
+typedef struct dpa_shadow_opts {
+    uint64_t models;          /* shadow models (64) */
+    uint64_t targets;         /* models under attack (512) */
+    dpa_attack attack;        /* lira */
+    int offline;              /* only shadow models without the point (0) */
+    dpa_variance variance;    /* lira: auto */
+    dpa_challenge challenge;  /* worst */
+    dpa_weight weight;        /* accuracy */
+    uint64_t challenges;      /* points, in turns (1) */
+    dpa_shadow_design design; /* leave-one-out */
+    dpa_shadow_signal signal; /* confidence */
+} dpa_shadow_opts;
+
 typedef struct dpa_game_opts {
     dpa_game_canary canary;     /* dirac */
     int moving;                 /* a new canary in every step (0). Constant ones do not move. */
@@ -70,6 +96,7 @@ typedef struct dpa_game_opts {
     uint64_t options;      /* reconstruction: one of so many is in, for each canary (4) */
     dpa_game_access access; /* one-run games: white box */
     dpa_game_score score;   /* one-run games: sum */
+    dpa_shadow_opts shadow; /* shadow games */
     dpa_progress progress;
 } dpa_game_opts;
 
@@ -95,6 +122,7 @@ typedef enum dpa_game_kind {
     DPA_GAME_RECONSTRUCTION, /* one training, many canaries, one of K options in for each */
     DPA_GAME_COMMAND,        /* an external trainer, run once per trial */
     DPA_GAME_FEDERATED,      /* DP-FedAvg with canary clients */
+    DPA_GAME_SHADOW,         /* shadow models choose and attack points, targets are attacked */
     DPA_GAME_KINDS
 } dpa_game_kind;
 

@@ -62,12 +62,19 @@ dpa_status dpa__fit_new(dpa_attack attack, const dpa_signals *signals, const dpa
                         const dpa__rows *rows, dpa__fit *out, dpa_error *err);
 /* One score per point for one model. */
 dpa_status dpa__fit_score(const dpa__fit *fit, size_t target, double *scores, dpa_error *err);
+/* The score of one point in a model that has no row in the signals: `signal` is what it says of the
+ * point, `target` its row in the population (RMIA). There are no augmentations. */
+dpa_status dpa__fit_score_one(const dpa__fit *fit, size_t target, size_t point, double signal,
+                              double *score, dpa_error *err);
 void dpa__fit_free(dpa__fit *fit);
 
 /* Each attack's part of the two. */
 dpa_status dpa__lira_fit(dpa__fit *fit, const dpa__rows *rows, dpa_error *err);
 void dpa__lira_score(const dpa__fit *fit, size_t target, double *scores);
+double dpa__lira_score_one(const dpa__fit *fit, size_t column, double signal);
 dpa_status dpa__rmia_fit(dpa__fit *fit, const dpa__rows *rows, dpa_error *err);
 dpa_status dpa__rmia_score(const dpa__fit *fit, size_t target, double *scores, dpa_error *err);
+dpa_status dpa__rmia_score_one(const dpa__fit *fit, size_t target, size_t column, double signal,
+                               double *score, dpa_error *err);
 
 #endif

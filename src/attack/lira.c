@@ -56,8 +56,9 @@ static double squared_distance(const dpa__side *side, size_t c, double t) {
     return (t - side->mean[c]) * (t - side->mean[c]) / side->variance[c];
 }
 
-static double of_column(const dpa__fit *fit, size_t c, double t) {
+double dpa__lira_score_one(const dpa__fit *fit, size_t c, double signal) {
     const dpa__side *in = &fit->shadow.in, *out = &fit->shadow.out;
+    const double t = dpa__signal_sign(fit->signals) * signal;
     if (fit->opts->offline) return (t - out->mean[c]) / sqrt(out->variance[c]);
     const double distances = squared_distance(out, c, t) - squared_distance(in, c, t);
     return 0.5 * (distances + log(out->variance[c] / in->variance[c]));
@@ -67,11 +68,10 @@ void dpa__lira_score(const dpa__fit *fit, size_t target, double *scores) {
     const dpa_signals *signals = fit->signals;
     const size_t repeat = dpa__augmentations(signals);
     const double *x = signals->signal + target * dpa__columns(signals);
-    const double sign = dpa__signal_sign(signals);
     for (size_t p = 0; p < signals->points; ++p) {
         double sum = 0.0;
         for (size_t c = p * repeat; c < (p + 1) * repeat; ++c)
-            sum += of_column(fit, c, sign * x[c]);
+            sum += dpa__lira_score_one(fit, c, x[c]);
         scores[p] = sum / (double)repeat;
     }
 }

@@ -89,19 +89,52 @@ static size_t below(const double *sorted, size_t count, double x) {
     return (size_t)(at - sorted);
 }
 
-dpa_status dpa__rmia_score(const dpa__fit *fit, size_t target, double *scores, dpa_error *err) {
+/* The ratios of the population in the target model, sorted. */
+static dpa_status population_new(const dpa__fit *fit, size_t target, double **out, dpa_error *err) {
     const dpa_signals *population = fit->opts->population;
-    const size_t count = population->points;
-    const size_t here = dpa__columns(fit->signals), there = dpa__columns(population);
+    const size_t columns = dpa__columns(population);
     DPA_TRY(dpa__need_finite(population, target, err));
-    double *room = dpa__malloc(count + (here > there ? here : there), sizeof *room, err);
-    if (room == NULL) return DPA_NO_MEMORY;
-    double *other = room + (here > there ? here : there);
-    ratios(population, target, fit->usual_population, room, other);
-    ratios(fit->signals, target, fit->usual, room, scores);
-    const dpa_status status = dpa__sort_numbers(other, count, err);
-    for (size_t p = 0; p < fit->signals->points && status == DPA_OK; ++p)
-        scores[p] = (double)below(other, count, scores[p] / fit->opts->gamma) / (double)count;
-    free(room);
+    double *p = DPA_NEW_ARRAY(double, columns, err);
+    double *ratio = DPA_NEW_ARRAY(double, population->points, err);
+    dpa_status status = p != NULL && ratio != NULL ? DPA_OK : DPA_NO_MEMORY;
+    if (status == DPA_OK) {
+        ratios(population, target, fit->usual_population, p, ratio);
+        status = dpa__sort_numbers(ratio, population->points, err);
+    }
+    free(p);
+    if (status == DPA_OK)
+        *out = ratio;
+    else
+        free(ratio);
     return status;
+}
+
+static double share_below(const dpa__fit *fit, const double *population, double ratio) {
+    const size_t count = fit->opts->population->points;
+    return (double)below(population, count, ratio / fit->opts->gamma) / (double)count;
+}
+
+dpa_status dpa__rmia_score(const dpa__fit *fit, size_t target, double *scores, dpa_error *err) {
+    double *population = NULL;
+    double *p = DPA_NEW_ARRAY(double, dpa__columns(fit->signals), err);
+    if (p == NULL) return DPA_NO_MEMORY;
+    const dpa_status status = population_new(fit, target, &population, err);
+    if (status == DPA_OK) {
+        ratios(fit->signals, target, fit->usual, p, scores);
+        for (size_t i = 0; i < fit->signals->points; ++i)
+            scores[i] = share_below(fit, population, scores[i]);
+    }
+    free(population);
+    free(p);
+    return status;
+}
+
+dpa_status dpa__rmia_score_one(const dpa__fit *fit, size_t target, size_t column, double signal,
+                               double *score, dpa_error *err) {
+    double *population = NULL, p = 0.0;
+    DPA_TRY(population_new(fit, target, &population, err));
+    dpa__probabilities(&signal, 1, fit->signals->kind == DPA_SIGNAL_LOSS, &p);
+    *score = share_below(fit, population, p / fit->usual[column]);
+    free(population);
+    return DPA_OK;
 }

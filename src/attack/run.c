@@ -62,6 +62,18 @@ dpa_status dpa__fit_score(const dpa__fit *fit, size_t target, double *scores, dp
     return DPA_OK;
 }
 
+dpa_status dpa__fit_score_one(const dpa__fit *fit, size_t target, size_t point, double signal,
+                              double *score, dpa_error *err) {
+    const double *usual = fit->shadow.out.mean;
+    if (fit->attack == DPA_ATTACK_RMIA)
+        return dpa__rmia_score_one(fit, target, point, signal, score, err);
+    if (fit->attack == DPA_ATTACK_LIRA)
+        *score = dpa__lira_score_one(fit, point, signal);
+    else
+        *score = dpa__signal_sign(fit->signals) * signal - (usual != NULL ? usual[point] : 0.0);
+    return DPA_OK;
+}
+
 void dpa__fit_free(dpa__fit *fit) {
     dpa__shadow_free(&fit->shadow);
     free(fit->usual);

@@ -14,6 +14,7 @@
 #include "dpaudit/game.h"
 #include "game/federated.h"
 #include "game/rules.h"
+#include "game/shadow.h"
 
 typedef struct game_keys {
     dpa_game_kind kind;
@@ -55,15 +56,14 @@ typedef struct audit_keys {
     estimator_keys estimators;
     budget_keys budget;
     dpa__federate_keys *federate;
+    dpa__shadow_keys shadow;
 } audit_keys;
 
-static const cyaml_strval_t kinds[] = {{"white-box", DPA_GAME_WHITE_BOX},
-                                       {"input-canary", DPA_GAME_INPUT_CANARY},
-                                       {"black-box", DPA_GAME_BLACK_BOX},
-                                       {"membership", DPA_GAME_MEMBERSHIP},
-                                       {"reconstruction", DPA_GAME_RECONSTRUCTION},
-                                       {"command", DPA_GAME_COMMAND},
-                                       {"federated", DPA_GAME_FEDERATED}};
+static const cyaml_strval_t kinds[] = {
+    {"white-box", DPA_GAME_WHITE_BOX},           {"input-canary", DPA_GAME_INPUT_CANARY},
+    {"black-box", DPA_GAME_BLACK_BOX},           {"membership", DPA_GAME_MEMBERSHIP},
+    {"reconstruction", DPA_GAME_RECONSTRUCTION}, {"command", DPA_GAME_COMMAND},
+    {"federated", DPA_GAME_FEDERATED},           {"shadow", DPA_GAME_SHADOW}};
 _Static_assert(CYAML_ARRAY_LEN(kinds) == DPA_GAME_KINDS, "every kind of game has a name");
 
 static const cyaml_strval_t canaries[] = {
@@ -150,6 +150,7 @@ static const cyaml_schema_field_t audit_fields[] = {
     CYAML_FIELD_MAPPING("claim", MAYBE, audit_keys, claim, claim_fields),
     CYAML_FIELD_MAPPING("estimators", MAYBE, audit_keys, estimators, estimator_fields),
     CYAML_FIELD_MAPPING("budget", MAYBE, audit_keys, budget, budget_fields),
+    CYAML_FIELD_MAPPING("shadow", MAYBE, audit_keys, shadow, dpa__shadow_fields),
     CYAML_FIELD_MAPPING_PTR("federate", MAYBE_PTR, audit_keys, federate, dpa__federate_fields),
     TEXT_FIELD("output", audit_keys, output),
     TEXT_FIELD("store", audit_keys, store),
@@ -184,6 +185,7 @@ static void take_game(const audit_keys *keys, dpa_game_opts *g) {
     TAKE(g->workers, k->workers);
     TAKE(g->canaries, k->canaries);
     TAKE(g->options, k->options);
+    dpa__shadow_take(&keys->shadow, &g->shadow);
 }
 
 /* Which canaries a kind of game knows, for the error. */

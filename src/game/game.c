@@ -17,6 +17,7 @@ static const dpa__rules *const all[DPA_GAME_KINDS] = {
     [DPA_GAME_MEMBERSHIP] = &dpa__membership_rules,
     [DPA_GAME_RECONSTRUCTION] = &dpa__reconstruction_rules,
     [DPA_GAME_COMMAND] = &dpa__command_rules,
+    [DPA_GAME_SHADOW] = &dpa__shadow_rules,
     [DPA_GAME_FEDERATED] = &dpa__federated_rules,
 };
 

@@ -10,7 +10,7 @@
 #include "base/stream.h"
 #include "dpaudit/account.h"
 
-static dpa_status find_noise(dpa_game *game, dpa_error *err) {
+dpa_status dpa__training_noise(dpa_game *game, dpa_error *err) {
     dpa_train_plan *plan = game->plan;
     if (!(plan->epsilon > 0.0)) return DPA_OK;
     const double q = dpa_train_plan_q(plan, game->data.member_count);
@@ -73,6 +73,6 @@ dpa_status dpa__training_open(dpa_game *game, dpa_error *err) {
                               game->rules->name);
     DPA_TRY(dpa_train_plan_read(path, &game->plan, err));
     DPA_TRY(dpa_train_plan_load(game->plan, &game->data, err));
-    DPA_TRY(find_noise(game, err));
+    DPA_TRY(dpa__training_noise(game, err));
     return find_digest(game, err);
 }

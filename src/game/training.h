@@ -8,4 +8,7 @@
 /* Fills game->plan, game->data and game->digest from the experiment's training file. */
 dpa_status dpa__training_open(dpa_game *game, dpa_error *err);
 
+/* Finds σ again where the training file says ε: for a game that changed rate or length. */
+dpa_status dpa__training_noise(dpa_game *game, dpa_error *err);
+
 #endif
