@@ -4,16 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dpaudit/canary.h"
-#include "output.h"
-
-typedef struct canaries_options {
-    common_options common; /* seed and threads */
-    uint64_t dim, count, unobserved, first, index;
-    double norm;
-    word_list models, initials;
-    const char *dtype, *kernel, *out, *null;
-} canaries_options;
+#include "canaries.h"
 
 static const option table[] = {
     HEADING("Which canaries"),
@@ -36,6 +27,11 @@ static const option table[] = {
     {"count", OPTION_COUNT, "K", "canaries that took part", offsetof(canaries_options, count)},
     {"unobserved", OPTION_COUNT, "N", "also the next N canaries, which did not (see --null)",
      offsetof(canaries_options, unobserved)},
+    HEADING("rounds and largest: of all canaries with every round's change"),
+    {"state", OPTION_FILE, "FILE",
+     "keeps the largest cosines between calls; made by the first 'rounds'",
+     offsetof(canaries_options, state)},
+    HEADING("How"),
     {"kernel", OPTION_CHOICE, "avx512|avx2|portable",
      "instructions to use (default: the best here; the numbers are the same)",
      offsetof(canaries_options, kernel)},
@@ -59,27 +55,34 @@ static int run(void *options, const word_list *words);
 const command command_canaries = {
     .name = "canaries",
     .summary = "random canary vectors, and their cosines with a model",
-    .operands = "make|cosines",
+    .operands = "make|cosines|rounds|largest [FILE...]",
     .about =
         "A canary is a random direction that a client sends instead of its update. It is a "
         "function of seed and index, so it is made again where it is needed and never stored: the "
         "cosines of thousands of canaries need the memory of one model.\n"
         "'make' writes one canary; 'cosines' prints the cosine of every canary with the model (or "
         "with its change since --initial), for 'dpaudit cosines'. The numbers are the same on any "
-        "number of threads and any processor.",
+        "number of threads and any processor.\n"
+        "'rounds' takes one FILE per round of a federated training, the change of the model in "
+        "that "
+        "round, and keeps each canary's largest cosine in --state: one call per round, or one with "
+        "all files, or anything between. With --initial the files are models, one after the other. "
+        "'largest' writes what the state holds, for 'dpaudit cosines --null'.",
     .examples =
         "dpaudit canaries make --dim 100000 --seed 7 --index 2 --out canary.npy\n"
         "dpaudit canaries make --dim 4096 --out c.npy && dpaudit canaries cosines --model c.npy "
-        "--count 20 --out cosines.npy",
+        "--count 20 --out cosines.npy\n"
+        "dpaudit canaries make --dim 4096 --out r.npy && dpaudit canaries rounds r.npy --state s "
+        "--count 20 --unobserved 20 && dpaudit canaries largest --state s --out g.npy --null n.npy",
     .options = table,
     .size = sizeof(canaries_options),
     .min_words = 1,
-    .max_words = 1,
+    .max_words = (size_t)-1,
     .init = init,
     .run = run,
 };
 
-static dpa_canaries_opts library_opts(const canaries_options *o) {
+dpa_canaries_opts canaries_library_opts(const canaries_options *o) {
     dpa_canaries_opts opts;
     dpa_canaries_opts_init(&opts);
     opts.seed = o->common.request.seed;
@@ -92,10 +95,10 @@ static dpa_canaries_opts library_opts(const canaries_options *o) {
     return opts;
 }
 
-static dpa_status write_vector(const char *path, dpa_dtype dtype, void *data, size_t count,
+static dpa_status write_vector(const char *path, dpa_dtype dtype, const void *data, size_t count,
                                dpa_error *err) {
     const dpa_array array = {
-        .dtype = dtype, .ndim = 1, .shape = {count}, .count = count, .data = data};
+        .dtype = dtype, .ndim = 1, .shape = {count}, .count = count, .data = (void *)data};
     return dpa_array_write(path, &array, err);
 }
 
@@ -112,7 +115,7 @@ static int make(const canaries_options *o) {
     const command *cmd = &command_canaries;
     if (o->dim == 0) return usage_error(cmd, "make: needs --dim");
     if (o->out == NULL) return usage_error(cmd, "make: needs --out FILE.npy");
-    dpa_canaries_opts opts = library_opts(o);
+    dpa_canaries_opts opts = canaries_library_opts(o);
     dpa_canaries *canaries = NULL;
     dpa_error err = {.status = DPA_NO_MEMORY, .text = "no memory for the vector"};
     opts.first += o->index;
@@ -126,7 +129,7 @@ static int make(const canaries_options *o) {
     return status == DPA_OK ? 0 : library_error(cmd->name, &err);
 }
 
-static dpa_status read_weights(const word_list *files, dpa_weights *out, dpa_error *err) {
+dpa_status canaries_read_model(const word_list *files, dpa_weights *out, dpa_error *err) {
     for (size_t i = 0; i < files->count; ++i) {
         const dpa_status status = dpa_weights_append(out, files->items[i], NULL, err);
         if (status != DPA_OK) return status;
@@ -134,8 +137,8 @@ static dpa_status read_weights(const word_list *files, dpa_weights *out, dpa_err
     return DPA_OK;
 }
 
-static dpa_status show_cosines(const canaries_options *o, double *cosine, dpa_error *err) {
-    const size_t observed = (size_t)o->count, unobserved = (size_t)o->unobserved;
+dpa_status canaries_show(const canaries_options *o, size_t observed, size_t unobserved,
+                         const double *cosine, dpa_error *err) {
     if (o->null != NULL) {
         const dpa_status status =
             write_vector(o->null, DPA_F64, cosine + observed, unobserved, err);
@@ -149,7 +152,7 @@ static dpa_status show_cosines(const canaries_options *o, double *cosine, dpa_er
 
 static dpa_status compute(const canaries_options *o, const dpa_weights *model,
                           const dpa_weights *initial, dpa_error *err) {
-    dpa_canaries_opts opts = library_opts(o);
+    dpa_canaries_opts opts = canaries_library_opts(o);
     dpa_canaries *canaries = NULL;
     opts.dim = model->dim;
     dpa_status status = dpa_canaries_new(&opts, &canaries, err);
@@ -165,7 +168,8 @@ static dpa_status compute(const canaries_options *o, const dpa_weights *model,
     status =
         dpa_canaries_cosines(canaries, &m, initial->dim > 0 ? &i : NULL, cosine, &progress, err);
     progress_end();
-    if (status == DPA_OK) status = show_cosines(o, cosine, err);
+    if (status == DPA_OK)
+        status = canaries_show(o, (size_t)o->count, (size_t)o->unobserved, cosine, err);
     free(cosine);
     dpa_canaries_free(canaries);
     return status;
@@ -179,8 +183,8 @@ static int cosines(const canaries_options *o) {
         return usage_error(cmd, "cosines: --null needs --unobserved N");
     dpa_weights model = {0}, initial = {0};
     dpa_error err;
-    dpa_status status = read_weights(&o->models, &model, &err);
-    if (status == DPA_OK) status = read_weights(&o->initials, &initial, &err);
+    dpa_status status = canaries_read_model(&o->models, &model, &err);
+    if (status == DPA_OK) status = canaries_read_model(&o->initials, &initial, &err);
     int code = 0;
     if (status == DPA_OK && o->dim != 0 && o->dim != model.dim)
         code = usage_error(cmd, "cosines: the model has %zu parameters, --dim says %llu", model.dim,
@@ -193,7 +197,12 @@ static int cosines(const canaries_options *o) {
 }
 
 static int run(void *options, const word_list *words) {
-    if (strcmp(words->items[0], "make") == 0) return make(options);
-    if (strcmp(words->items[0], "cosines") == 0) return cosines(options);
-    return usage_error(&command_canaries, "'%s' is neither make nor cosines", words->items[0]);
+    const command *cmd = &command_canaries;
+    const char *what = words->items[0];
+    if (strcmp(what, "rounds") == 0) return canaries_rounds(options, words);
+    if (words->count > 1) return usage_error(cmd, "'%s' is one argument too many", words->items[1]);
+    if (strcmp(what, "make") == 0) return make(options);
+    if (strcmp(what, "cosines") == 0) return cosines(options);
+    if (strcmp(what, "largest") == 0) return canaries_largest(options);
+    return usage_error(cmd, "'%s' is none of make, cosines, rounds and largest", what);
 }

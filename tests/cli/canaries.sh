@@ -81,4 +81,48 @@ run 2 cosines t.npy --dim 100 --select fixed:7
 printf '0.1\n1.2\n' >far.txt
 run 3 cosines far.txt --dim 100
 says err "not in [-1, 1]"
+# all iterates: one call per round, all at once, models instead of changes; the largest over the rounds
+/usr/bin/python3 - <<'PY' || fail "rounds"
+import numpy as np
+r = np.random.default_rng(4)
+model = r.normal(size=700)
+np.save("m0.npy", model)
+for i in range(1, 6):
+    change = r.normal(size=700)
+    if i == 3:
+        change += 9 * np.load("c3.npy")[:700]
+    np.save(f"d{i}.npy", change)
+    model = model + change
+    np.save(f"m{i}.npy", model)
+PY
+for i in 1 2 3 4 5; do
+    run 0 canaries rounds d$i.npy --state one --count 7 --unobserved 4 --seed 5
+done
+says out "5 rounds, 11 canaries"
+run 0 canaries largest --state one --out one.npy --null onenull.npy
+run 0 canaries rounds d1.npy d2.npy d3.npy --state many --count 7 --unobserved 4 --seed 5
+run 0 canaries rounds d4.npy d5.npy --state many
+run 0 canaries largest --state many --out many.npy --null manynull.npy
+cmp -s one.npy many.npy || fail "one call per round and few calls differ"
+cmp -s onenull.npy manynull.npy || fail "the null differs"
+run 0 canaries rounds m1.npy m2.npy m3.npy m4.npy m5.npy --initial m0.npy --state models --count 7 --unobserved 4 --seed 5
+run 0 canaries largest --state models --out models.npy
+for i in 1 2 3 4 5; do
+    run 0 canaries cosines --model d$i.npy --count 7 --unobserved 4 --seed 5 --out g$i.npy
+done
+/usr/bin/python3 - <<'PY' || fail "largest"
+import numpy as np
+g = np.max([np.load(f"g{i}.npy") for i in range(1, 6)], axis=0)
+one = np.concatenate([np.load("one.npy"), np.load("onenull.npy")])
+assert np.array_equal(one, g), (one, g)
+assert np.allclose(np.load("models.npy"), g, atol=1e-9)
+PY
+run 2 canaries rounds d1.npy --state many --count 8
+run 2 canaries rounds d1.npy --state none
+run 2 canaries rounds d1.npy
+run 2 canaries rounds --state many
+run 3 canaries rounds c3.npy --state many
+run 3 canaries rounds m1.npy --initial c3.npy --state many
+run 3 canaries largest --state d1.npy
+run 2 canaries make more --dim 4 --out x.npy
 finish

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* All iterates from files (one-shot-federated, Algorithm 3): somebody else's federated system saves
+ * the change of its model in each round; the largest cosines are kept in a small state file between
+ * calls. A round that is given twice changes nothing but the count of rounds. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "canaries.h"
+
+/* Changes that are held at a time: a canary is generated once for all of them. */
+enum { HELD = 32 };
+static const size_t HELD_BYTES = (size_t)128 << 20;
+
+typedef struct session {
+    const canaries_options *options;
+    dpa_canaries *canaries;
+    dpa_weights before; /* with --initial: the model of the round before */
+    dpa_weights held[HELD];
+    size_t count;
+} session;
+
+static dpa_status fail(dpa_error *err, dpa_status status, const char *text) {
+    *err = (dpa_error){.status = status};
+    (void)snprintf(err->text, sizeof err->text, "%s", text);
+    return status;
+}
+
+/* What is asked for must be what the state has. */
+static dpa_status same(const session *s, dpa_error *err) {
+    const canaries_options *o = s->options;
+    if ((o->count != 0 && o->count != dpa_canaries_observed(s->canaries)) ||
+        (o->unobserved != 0 && o->unobserved != dpa_canaries_unobserved(s->canaries)))
+        return fail(err, DPA_BAD_ARGUMENT,
+                    "--count and --unobserved are not those of the state: leave them out");
+    return DPA_OK;
+}
+
+/* The canaries of the state file, or new ones for a first change of `dim` elements. */
+static dpa_status open_state(session *s, size_t dim, dpa_error *err) {
+    const canaries_options *o = s->options;
+    dpa_canaries_opts opts = canaries_library_opts(o);
+    if (access(o->state, F_OK) == 0) {
+        const dpa_status status = dpa_canaries_load(o->state, &opts, &s->canaries, err);
+        return status == DPA_OK ? same(s, err) : status;
+    }
+    if (o->count == 0) return fail(err, DPA_BAD_ARGUMENT, "rounds: the first call needs --count K");
+    opts.dim = dim;
+    return dpa_canaries_new(&opts, &s->canaries, err);
+}
+
+/* The held changes into the state. */
+static dpa_status take_in(session *s, dpa_error *err) {
+    dpa_vector change[HELD];
+    for (size_t i = 0; i < s->count; ++i) change[i] = dpa_weights_vector(&s->held[i]);
+    const dpa_progress progress = progress_start();
+    dpa_status status = dpa_canaries_round_many(s->canaries, change, s->count, &progress, err);
+    progress_end();
+    if (status == DPA_OK) status = dpa_canaries_save(s->canaries, s->options->state, err);
+    for (size_t i = 0; i < s->count; ++i) dpa_weights_free(&s->held[i]);
+    s->count = 0;
+    return status;
+}
+
+static double element(const dpa_weights *w, size_t i) {
+    return w->f32 != NULL ? (double)w->f32[i] : w->f64[i];
+}
+
+/* `model` becomes its difference from the model before, which it then is itself. */
+static dpa_status subtract(session *s, dpa_weights *model, dpa_error *err) {
+    if (model->dim != s->before.dim)
+        return fail(err, DPA_BAD_INPUT, "a model has another number of parameters than --initial");
+    dpa_weights change = {.f64 = calloc(model->dim, sizeof(double)), .dim = model->dim};
+    if (change.f64 == NULL) return fail(err, DPA_NO_MEMORY, "no memory for a change");
+    for (size_t i = 0; i < model->dim; ++i)
+        change.f64[i] = element(model, i) - element(&s->before, i);
+    dpa_weights_free(&s->before);
+    s->before = *model;
+    *model = change;
+    return DPA_OK;
+}
+
+static dpa_status add_file(session *s, const char *path, dpa_error *err) {
+    dpa_weights *next = &s->held[s->count];
+    dpa_status status = dpa_weights_append(next, path, NULL, err);
+    if (status != DPA_OK) return status;
+    ++s->count;
+    if (s->before.dim > 0) status = subtract(s, next, err);
+    if (status == DPA_OK && s->canaries == NULL) status = open_state(s, next->dim, err);
+    if (status != DPA_OK) return status;
+    const size_t bytes = next->dim * sizeof(double) * s->count;
+    return s->count == HELD || bytes >= HELD_BYTES ? take_in(s, err) : DPA_OK;
+}
+
+int canaries_rounds(const canaries_options *o, const word_list *words) {
+    const command *cmd = &command_canaries;
+    if (o->state == NULL) return usage_error(cmd, "rounds: needs --state FILE");
+    if (words->count < 2) return usage_error(cmd, "rounds: needs a file for each round");
+    session *s = calloc(1, sizeof *s);
+    dpa_error err = {.status = DPA_NO_MEMORY, .text = "no memory for the rounds"};
+    if (s == NULL) return library_error(cmd->name, &err);
+    s->options = o;
+    dpa_status status = canaries_read_model(&o->initials, &s->before, &err);
+    for (size_t i = 1; i < words->count && status == DPA_OK; ++i)
+        status = add_file(s, words->items[i], &err);
+    if (status == DPA_OK && s->count > 0) status = take_in(s, &err);
+    if (status == DPA_OK)
+        (void)printf("%llu rounds, %zu canaries\n",
+                     (unsigned long long)dpa_canaries_rounds(s->canaries),
+                     dpa_canaries_count(s->canaries));
+    for (size_t i = 0; i < s->count; ++i) dpa_weights_free(&s->held[i]);
+    dpa_weights_free(&s->before);
+    dpa_canaries_free(s->canaries);
+    free(s);
+    return status == DPA_OK ? 0 : library_error(cmd->name, &err);
+}
+
+int canaries_largest(const canaries_options *o) {
+    const command *cmd = &command_canaries;
+    if (o->state == NULL) return usage_error(cmd, "largest: needs --state FILE");
+    dpa_canaries *canaries = NULL;
+    dpa_error err;
+    const dpa_canaries_opts opts = canaries_library_opts(o);
+    dpa_status status = dpa_canaries_load(o->state, &opts, &canaries, &err);
+    if (status == DPA_OK)
+        status =
+            canaries_show(o, dpa_canaries_observed(canaries), dpa_canaries_unobserved(canaries),
+                          dpa_canaries_largest(canaries), &err);
+    dpa_canaries_free(canaries);
+    return status == DPA_OK ? 0 : library_error(cmd->name, &err);
+}
