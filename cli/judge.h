@@ -29,6 +29,9 @@ dpa_status training_epsilon(const judgement *j, double sigma, double q, uint64_t
                             dpa_interval *out, dpa_error *err);
 /* Fills j->claim, and delta and confidence of the request. */
 dpa_status training_claim(judgement *j, dpa_error *err);
+/* The family of the claimed training (DP-SGD with its sampling and steps); "dp" where its noise or
+ * sampling is not known. */
+void claimed_family(const judgement *j, int is_replace, char *text, size_t size);
 /* Puts family and method into the request: what was asked for, else these; "all" is every one. */
 dpa_status choose_estimator(judgement *j, const char *family, const char *method, dpa_error *err);
 /* The arrays members and nonmembers through dpa_audit_scores into j->report. */

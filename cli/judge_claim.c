@@ -87,3 +87,11 @@ dpa_status training_claim(judgement *j, dpa_error *err) {
     claim->epsilon = promised.upper;
     return status;
 }
+
+void claimed_family(const judgement *j, int is_replace, char *text, size_t size) {
+    const training_promise *c = &j->claim;
+    (void)snprintf(text, size, "dp");
+    if (c->sigma > 0.0 && !isnan(c->q))
+        (void)snprintf(text, size, "subsampled-gaussian:q=%.17g,steps=%llu%s", c->q,
+                       (unsigned long long)c->steps, is_replace ? ",adjacency=replace-one" : "");
+}

@@ -26,11 +26,8 @@ static dpa_status claim_of(judgement *j, int is_replace, dpa_error *err) {
 
 /* The family of the claimed mechanism, where there is one. */
 static dpa_status choose_family(judgement *j, int is_replace, dpa_error *err) {
-    char family[120] = "dp";
-    if (j->claim.sigma > 0.0 && !isnan(j->claim.q))
-        (void)snprintf(family, sizeof family, "subsampled-gaussian:q=%.17g,steps=%llu%s",
-                       j->claim.q, (unsigned long long)j->claim.steps,
-                       is_replace ? ",adjacency=replace-one" : "");
+    char family[120];
+    claimed_family(j, is_replace, family, sizeof family);
     const int is_dp = strcmp(j->family != NULL ? j->family : family, "dp") == 0;
     return choose_estimator(j, family, is_dp && !is_replace ? "steinke" : "recursion", err);
 }

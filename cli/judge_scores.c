@@ -34,6 +34,10 @@ dpa_status audit_scores_of(judgement *j, dpa_error *err) {
 dpa_status judge_scores(judgement *j, dpa_error *err) {
     dpa_status status = training_claim(j, err);
     if (status == DPA_OK && !isnan(j->claim.epsilon)) j->request.claim_epsilon = j->claim.epsilon;
-    if (status == DPA_OK) status = choose_estimator(j, "dp", "cp", err);
+    /* Who sees every step of DP-SGD can reach its curve; of other adversaries nothing is known. */
+    char family[120] = "dp";
+    const int sees_all = j->experiment->kind == DPA_GAME_WHOLE_TRAINING;
+    if (sees_all) claimed_family(j, 0, family, sizeof family);
+    if (status == DPA_OK) status = choose_estimator(j, family, sees_all ? "rank" : "cp", err);
     return status == DPA_OK ? audit_scores_of(j, err) : status;
 }

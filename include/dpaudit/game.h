@@ -46,11 +46,11 @@ typedef enum dpa_game_access {
     DPA_ACCESS_FINAL  /* black box: rows with a wrong label, the losses of the final model */
 } dpa_game_access;
 
-/* How one step's observations along a canary become its score (one-run games, white box). */
+/* How the steps' observations along a canary become its score (one-run games in the white box, and
+ * whole trainings). */
 typedef enum dpa_game_score {
-    DPA_SCORE_SUM,        /* their sum */
-    DPA_SCORE_LIKELIHOOD, /* Σ log(1 − q + q·exp((x − ½)/σ²)): best for Poisson samples */
-    DPA_SCORE_EPOCHS /* Σ over epochs of log mean exp((x − ½)/σ²): best for shuffled batches */
+    DPA_SCORE_SUM,       /* their sum */
+    DPA_SCORE_LIKELIHOOD /* Σ log(1 − q + q·exp((x − ½)/σ²)): the best for Poisson samples */
 } dpa_game_score;
 
 /* Who is in the targets of a shadow game, besides the challenge, which a coin decides. Shadow
@@ -123,6 +123,7 @@ typedef enum dpa_game_kind {
     DPA_GAME_COMMAND,        /* an external trainer, run once per trial */
     DPA_GAME_FEDERATED,      /* DP-FedAvg with canary clients */
     DPA_GAME_SHADOW,         /* shadow models choose and attack points, targets are attacked */
+    DPA_GAME_WHOLE_TRAINING, /* the same canary sampled or not in each training, all steps seen */
     DPA_GAME_KINDS
 } dpa_game_kind;
 

@@ -63,7 +63,8 @@ static const cyaml_strval_t kinds[] = {
     {"white-box", DPA_GAME_WHITE_BOX},           {"input-canary", DPA_GAME_INPUT_CANARY},
     {"black-box", DPA_GAME_BLACK_BOX},           {"membership", DPA_GAME_MEMBERSHIP},
     {"reconstruction", DPA_GAME_RECONSTRUCTION}, {"command", DPA_GAME_COMMAND},
-    {"federated", DPA_GAME_FEDERATED},           {"shadow", DPA_GAME_SHADOW}};
+    {"federated", DPA_GAME_FEDERATED},           {"shadow", DPA_GAME_SHADOW},
+    {"whole-training", DPA_GAME_WHOLE_TRAINING}};
 _Static_assert(CYAML_ARRAY_LEN(kinds) == DPA_GAME_KINDS, "every kind of game has a name");
 
 static const cyaml_strval_t canaries[] = {
@@ -80,8 +81,8 @@ static const cyaml_strval_t sabotages[] = {{"none", DPA_SABOTAGE_NONE},
                                            {"partial-batch", DPA_SABOTAGE_PARTIAL}};
 static const cyaml_strval_t accesses[] = {{"white-box", DPA_ACCESS_STEPS},
                                           {"black-box", DPA_ACCESS_FINAL}};
-static const cyaml_strval_t scores[] = {
-    {"sum", DPA_SCORE_SUM}, {"likelihood", DPA_SCORE_LIKELIHOOD}, {"epochs", DPA_SCORE_EPOCHS}};
+static const cyaml_strval_t scores[] = {{"sum", DPA_SCORE_SUM},
+                                        {"likelihood", DPA_SCORE_LIKELIHOOD}};
 
 static const cyaml_strval_t designs[] = {{"coins", DPA_DESIGN_COINS},
                                          {"leave-one-out", DPA_DESIGN_LEAVE_ONE_OUT}};

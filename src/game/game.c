@@ -19,6 +19,7 @@ static const dpa__rules *const all[DPA_GAME_KINDS] = {
     [DPA_GAME_COMMAND] = &dpa__command_rules,
     [DPA_GAME_SHADOW] = &dpa__shadow_rules,
     [DPA_GAME_FEDERATED] = &dpa__federated_rules,
+    [DPA_GAME_WHOLE_TRAINING] = &dpa__whole_training_rules,
 };
 
 const dpa__rules *dpa__rules_of(dpa_game_kind kind) {

@@ -196,13 +196,14 @@ dpa_status dpa__one_run_new(const dpa_game_opts *opts, uint64_t options, const d
 /* ---- Playing ---- */
 
 /* Who is in, and as what. */
-static void draw_secrets(game *g, uint64_t run) {
+static void draw_secrets(game *g, uint64_t run, const size_t *given) {
     dpa_rng rng;
     dpa_rng_init(&rng, g->opts->seed, DPA_PURPOSE_MEMBERSHIP, run);
     for (size_t i = 0; i < g->count; ++i) g->trained_on[i] = i;
     g->member_count = g->count;
     for (size_t i = 0; i < g->canaries; ++i) {
-        g->secret[i] = dpa_rng_below(&rng, g->is_membership ? 2 : g->options);
+        g->secret[i] =
+            given != NULL ? given[i] : dpa_rng_below(&rng, g->is_membership ? 2 : g->options);
         if (g->is_membership && g->secret[i] == 0) continue;
         g->trained_on[g->member_count++] = g->count + i;
     }
@@ -238,11 +239,10 @@ static dpa_status train(game *g, dpa_error *err) {
     dpa_trainer *trainer = NULL;
     dpa_model_init(g->model, g->plan->init_seed);
     DPA_TRY(dpa_trainer_new(g->model, g->rows, g->trained_on, g->member_count, &o, &trainer, err));
-    dpa__ledger_start(&g->ledger, dpa_trainer_epoch_steps(trainer));
+    dpa__ledger_start(&g->ledger);
     dpa_status status = DPA_OK;
     for (uint64_t t = 0; t < o.steps && status == DPA_OK; ++t) {
         status = dpa_trainer_step(trainer, NULL, err);
-        dpa__ledger_step(&g->ledger, t, t + 1 == o.steps);
         if (status == DPA_OK && p->call != NULL &&
             p->call(p->user, "steps", (double)t + 1, (double)o.steps) != 0)
             status = dpa__fail(err, DPA_CANCELLED, "stopped after %llu steps",
@@ -313,7 +313,7 @@ dpa_status dpa__one_run_play(game *g, uint64_t run, dpa__one_run_result *result,
     dpa_rng seeds;
     dpa_rng_init(&seeds, g->opts->seed, DPA_PURPOSE_ATTACK, run);
     g->seed = dpa_rng_u64(&seeds);
-    draw_secrets(g, run);
+    draw_secrets(g, run, result->secret);
     if (!is_white_box(g)) DPA_TRY(set_labels(g, g->is_membership ? NULL : g->secret, 0, err));
     DPA_TRY(train(g, err));
     return look(g, result, err);

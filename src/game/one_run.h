@@ -12,9 +12,10 @@ typedef struct dpa__one_run dpa__one_run;
 
 /* What the adversary ends up with for each canary. */
 typedef struct dpa__one_run_result {
-    double *score;   /* [canaries] membership: higher means in; else how sure the guess is */
-    double *answer;  /* [canaries] membership: 1 was in; else 1: the guess is right */
-    double accuracy; /* of the final model on what is held out; NaN: nothing is */
+    const size_t *secret; /* [canaries] which option is in (membership: 1 in, 0 out); NULL: drawn */
+    double *score;        /* [canaries] membership: higher means in; else how sure the guess is */
+    double *answer;       /* [canaries] membership: 1 was in; else 1: the guess is right */
+    double accuracy;      /* of the final model on what is held out; NaN: nothing is */
 } dpa__one_run_result;
 
 /* `options`: 0 for membership, else K. Borrows everything. */

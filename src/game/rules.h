@@ -45,6 +45,6 @@ const dpa__rules *dpa__rules_of(dpa_game_kind kind);
 extern const dpa__rules dpa__white_box_rules, dpa__input_canary_rules, dpa__black_box_rules;
 extern const dpa__rules dpa__shadow_rules;
 extern const dpa__rules dpa__membership_rules, dpa__reconstruction_rules, dpa__command_rules;
-extern const dpa__rules dpa__federated_rules;
+extern const dpa__rules dpa__federated_rules, dpa__whole_training_rules;
 
 #endif

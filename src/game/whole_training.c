@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* White box, one canary, whole trainings: half of the trainings have the canary as one more member,
+ * which the trainer samples like any other; the adversary sees all steps and gives each training
+ * one score. Slower than looking at single steps, but how batches are drawn is part of what it
+ * audits: in single steps a canary that is in by a coin looks the same whether or not the coins of
+ * different steps are independent. A trial is a block of trainings, so that short ones do not
+ * drown in bookkeeping; its numbers are the scores with the canary, then those without. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "game/one_run.h"
+#include "game/rules.h"
+#include "game/sabotage.h"
+
+enum { BLOCK = 16, USUAL_OBSERVATIONS = 500 };
+
+typedef struct whole {
+    dpa_game_opts opts; /* of the game, with one canary */
+    dpa__one_run *run;
+} whole;
+
+/* Trainings of each kind. */
+static uint64_t wanted(const dpa_game *game) {
+    const uint64_t asked = game->experiment->game.observations;
+    return asked > 0 ? asked : USUAL_OBSERVATIONS;
+}
+
+static dpa_status open_game(dpa_game *game, dpa_error *err) {
+    whole *w = DPA_NEW(whole, err);
+    if (w == NULL) return DPA_NO_MEMORY;
+    game->state = w; /* close_game frees it also when this fails */
+    w->opts = game->experiment->game;
+    w->opts.canaries = 1;
+    if (wanted(game) > 1U << 30)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu observations: expected at most 2^30",
+                         (unsigned long long)wanted(game));
+    if (w->opts.access != DPA_ACCESS_STEPS)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "access: whole trainings are looked at step by step; kind: black-box sees "
+                         "the final models");
+    return dpa__one_run_new(&w->opts, 0, game->plan, &game->data, &w->run, err);
+}
+
+static void close_game(dpa_game *game) {
+    whole *w = game->state;
+    if (w == NULL) return;
+    dpa__one_run_free(w->run);
+    free(w);
+}
+
+static uint64_t trials(const dpa_game *game, int stage) {
+    (void)stage;
+    return (wanted(game) + BLOCK - 1) / BLOCK;
+}
+
+static void describe(const dpa_game *game, int stage, dpa__text *text) {
+    (void)stage;
+    const dpa_game_opts *o = &game->experiment->game;
+    dpa__text_printf(text, "seed %llu\ncanary %d\nscore %d\n", (unsigned long long)o->seed,
+                     (int)o->canary, (int)o->score);
+    dpa__sabotage_describe(o, text);
+}
+
+static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
+                        dpa_values *out, dpa_error *err) {
+    (void)stage, (void)brief;
+    const whole *w = game->state;
+    const dpa_progress *p = &game->experiment->game.progress;
+    DPA_TRY(dpa__values_new((size_t)2 * BLOCK, out, err));
+    for (size_t i = 0; i < (size_t)2 * BLOCK; ++i) {
+        const size_t is_in = i < BLOCK;
+        double answer;
+        dpa__one_run_result result = {.secret = &is_in, .score = &out->items[i], .answer = &answer};
+        DPA_TRY(dpa__one_run_play(w->run, index * 2 * BLOCK + i, &result, err));
+        if (p->call != NULL && p->call(p->user, "trainings", (double)i + 1, 2.0 * BLOCK) != 0)
+            return dpa__fail(err, DPA_CANCELLED, "stopped after %zu trainings", i + 1);
+    }
+    return DPA_OK;
+}
+
+static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+                         dpa_error *err) {
+    static const char *const names[2] = {"members", "nonmembers"};
+    const size_t want = (size_t)wanted(game);
+    out->kind = DPA_EVIDENCE_SCORES;
+    for (size_t side = 0; side < 2; ++side) {
+        double *items = DPA_NEW_ARRAY(double, want, err);
+        if (items == NULL) return DPA_NO_MEMORY;
+        size_t filled = 0;
+        for (uint64_t i = 0; i < stages[0].count && filled < want; ++i) {
+            const dpa_values *v = &stages[0].items[i];
+            if (v->items == NULL) continue;
+            const size_t count = want - filled < BLOCK ? want - filled : BLOCK;
+            memcpy(items + filled, v->items + side * BLOCK, count * sizeof(double));
+            filled += count;
+        }
+        DPA_TRY(dpa_game_evidence_add(out, names[side], items, filled, 0, err));
+    }
+    return DPA_OK;
+}
+
+const dpa__rules dpa__whole_training_rules = {
+    .name = "whole-training",
+    .stages = 1,
+    .needs_training = 1,
+    .canaries = 1U << DPA_GAME_DIRAC | 1U << DPA_GAME_RANDOM,
+    .open = open_game,
+    .close = close_game,
+    .trials = trials,
+    .describe = describe,
+    .trial = trial,
+    .gather = gather,
+};
