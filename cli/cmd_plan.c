@@ -1,45 +1,64 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dpaudit plan: what an audit can show, before it is paid for. */
 #include <math.h>
+#include <string.h>
 
 #include "output.h"
 
 typedef struct plan_options {
     common_options common;
-    double leak, sigma, power;
-    uint64_t size, most;
+    dpa_plan_query query;
+    uint64_t points;
 } plan_options;
 
+#define QUERY(field) offsetof(plan_options, query.field)
+
 static const option table[] = {
-    HEADING("The claim and the suspicion"),
-    CLAIM_OPTIONS(plan_options),
+    HEADING("The claim"),
+    REQUEST_OPTION(plan_options, "claim-epsilon", "E", "the promised epsilon at delta"),
+    {"claim-sigma", OPTION_NUMBER, "S", "or the promised noise multiplier of the training",
+     QUERY(claim_sigma)},
+    {"q", OPTION_NUMBER, "Q", "the training's sampling rate (default 1)", QUERY(q)},
+    {"steps", OPTION_COUNT, "T", "the training's steps (default 1)", QUERY(steps)},
     DELTA_OPTIONS(plan_options),
-    {"leak", OPTION_NUMBER, "E", "the true epsilon that is suspected",
-     offsetof(plan_options, leak)},
-    {"leak-sigma", OPTION_NUMBER, "S", "or the noise multiplier of one release that is suspected",
-     offsetof(plan_options, sigma)},
+    HEADING("The suspicion"),
+    {"leak", OPTION_NUMBER, "E", "the true epsilon that is suspected", QUERY(truth_epsilon)},
+    {"leak-sigma", OPTION_NUMBER, "S", "or the training's true noise multiplier",
+     QUERY(truth_sigma)},
+    {"leak-family", OPTION_TEXT, "F",
+     "what leaks so much: gaussian (default), laplace, dp, subsampled-gaussian:q=Q,steps=T",
+     QUERY(truth)},
     HEADING("The audit"),
+    {"game", OPTION_CHOICE, "runs|steps|one-run|cosines",
+     "one game (default: all; steps with --q or --steps)", QUERY(game)},
+    FAMILY_OPTIONS(plan_options),
+    REQUEST_OPTION(plan_options, "method", "M", "one method (default: all that apply)"),
     {"size", OPTION_COUNT, "N", "the budget: N members and N non-members, or N canaries",
-     offsetof(plan_options, size)},
-    {"most", OPTION_COUNT, "N", "the largest size that is tried (default 20000)",
-     offsetof(plan_options, most)},
-    {"power", OPTION_NUMBER, "P", "how probable success must be (default 0.8)",
-     offsetof(plan_options, power)},
+     QUERY(size)},
+    {"most", OPTION_COUNT, "N", "the largest size that is tried (default 20000)", QUERY(most)},
+    {"power", OPTION_NUMBER, "P", "how probable success must be (default 0.8)", QUERY(power)},
     REQUEST_OPTION(plan_options, "confidence", "P", "confidence of the audit (default 0.95)"),
-    REQUEST_OPTION(plan_options, "family", "F", "dp or gaussian (default: both)"),
+    HEADING("Precision instead"),
+    {"half-width", OPTION_NUMBER, "W", "the samples for a two-sided interval of +-W",
+     QUERY(half_width)},
+    {"fnr", OPTION_NUMBER, "R", "the attack's false negative rate", QUERY(fnr)},
+    {"fpr", OPTION_NUMBER, "R", "and its false positive rate", QUERY(fpr)},
     HEADING("Output"),
+    {"points", OPTION_COUNT, "N",
+     "power curves with N points each (default 16 with --report, --vega or --plot, else none)",
+     offsetof(plan_options, points)},
+    REQUEST_OPTION(plan_options, "seed", "N", "seed of simulations (default 1)"),
     OUTPUT_OPTIONS(plan_options),
     END_OPTIONS,
 };
 
+enum { POINTS = 16 };
+
 static void init(void *options) {
     plan_options *o = options;
-    dpa_plan_query query;
-    dpa_plan_query_init(&query);
+    dpa_plan_query_init(&o->query);
     dpa_request_init(&o->common.request);
-    o->leak = o->sigma = NAN;
-    o->power = query.power;
-    o->most = query.most;
+    o->points = UINT64_MAX;
 }
 
 static int run(void *options, const word_list *words);
@@ -48,42 +67,54 @@ const command command_plan = {
     .name = "plan",
     .summary = "the size an audit needs, the leak it can detect, the most it can show",
     .operands = "",
-    .about = "The suspected truth is a Gaussian mechanism with this epsilon at delta, attacked as "
-             "well as possible; an observation is a training run, or a step of a white-box audit. "
-             "For every method: the size that refutes the claim with the given power, and, with "
-             "--size, the power of that budget and the smallest epsilon it detects. The ceiling is "
-             "what no valid method can exceed that sees only right and wrong answers.",
+    .about = "The suspected truth is attacked as well as possible. For every game and method: the "
+             "size that refutes the claim with the given power, and, with --size, the power of "
+             "that budget, the smallest epsilon it detects and the largest bound it can give. "
+             "Powers are exact, but for ranks, which are simulated: +- is the standard error. The "
+             "ceiling is what no valid method can exceed that sees only right and wrong answers.\n"
+             "Games: runs (one trained model an observation), steps (a white-box audit sees every "
+             "noisy step; what a step shows goes to the whole run through the accountant), one-run "
+             "(canaries in or out by a coin), cosines (canaries against the final model).",
     .examples = "dpaudit plan --claim-epsilon 1 --leak 4\n"
-                "dpaudit plan --claim-epsilon 2 --leak-sigma 0.5 --size 500 --family gaussian",
+                "dpaudit plan --claim-epsilon 2 --leak-sigma 0.5 --size 500 --family gaussian\n"
+                "dpaudit plan --claim-sigma 1 --leak-sigma 0.8 --q 0.01 --steps 1000 --game steps\n"
+                "dpaudit plan --half-width 0.15 --fnr 0.4 --fpr 0.4 --confidence 0.9 --family dp",
     .options = table,
     .size = sizeof(plan_options),
     .init = init,
     .run = run,
 };
 
-static int run(void *options, const word_list *words) {
-    const plan_options *o = options;
+static int check(const plan_options *o) {
     const dpa_request *request = &o->common.request;
-    (void)words;
-    if (isnan(request->claim_epsilon)) return usage_error(&command_plan, "needs --claim-epsilon");
-    if (isnan(o->leak) && isnan(o->sigma) && o->size == 0)
+    const dpa_plan_query *query = &o->query;
+    const int has_claim = !isnan(request->claim_epsilon) || !isnan(query->claim_sigma);
+    const int has_leak = !isnan(query->truth_epsilon) || !isnan(query->truth_sigma);
+    if (!has_claim && isnan(query->half_width))
+        return usage_error(&command_plan, "needs --claim-epsilon or --claim-sigma (or "
+                                          "--half-width, for precision alone)");
+    if (!isnan(request->claim_epsilon) && !isnan(query->claim_sigma))
+        return usage_error(&command_plan, "--claim-epsilon and --claim-sigma exclude each other");
+    if (has_claim && !has_leak && query->size == 0)
         return usage_error(&command_plan, "needs --leak, --leak-sigma or --size");
-    if (!isnan(o->leak) && !isnan(o->sigma))
+    if (!isnan(query->truth_epsilon) && !isnan(query->truth_sigma))
         return usage_error(&command_plan, "--leak and --leak-sigma exclude each other");
-    if (!isnan(o->sigma) && !(o->sigma > 0))
-        return usage_error(&command_plan, "--leak-sigma must be above 0");
-    if (!isnan(request->claim_delta) && request->claim_delta != request->delta)
-        return usage_error(&command_plan, "plans at one delta: --claim-delta must be --delta");
-    dpa_plan_query query;
-    dpa_plan_query_init(&query);
-    query.truth_epsilon =
-        isnan(o->sigma) ? o->leak : dpa_gaussian_epsilon(1 / o->sigma, request->delta);
-    query.power = o->power;
-    query.size = o->size;
-    query.most = o->most;
+    if (!isnan(query->half_width) && (isnan(query->fnr) || isnan(query->fpr)))
+        return usage_error(&command_plan, "--half-width needs --fnr and --fpr");
+    return 0;
+}
+
+static int run(void *options, const word_list *words) {
+    plan_options *o = options;
+    const common_options *common = &o->common;
+    (void)words;
+    const int failed = check(o);
+    if (failed) return failed;
+    const int is_drawn = common->report != NULL || common->vega != NULL || common->plot;
+    o->query.points = o->points != UINT64_MAX ? (size_t)o->points : is_drawn ? POINTS : 0;
     dpa_report *report = NULL;
     dpa_error err;
-    if (dpa_audit_plan(&query, request, &report, &err) != DPA_OK)
+    if (dpa_audit_plan(&o->query, &common->request, &report, &err) != DPA_OK)
         return library_error("plan", &err);
-    return show_report(report, &o->common);
+    return show_report(report, common);
 }

@@ -186,14 +186,23 @@ DPA_API dpa_status dpa_audit_losses(const dpa_losses_query *query, const dpa_req
 DPA_API dpa_status dpa_audit_landscape(const char *path, dpa_report **out,
                                        dpa_error *err) DPA_MUST_USE;
 
-/* Before an audit (the command `plan`): for every method and family the size that is needed, and
- * what `size` observations would show; the ceiling. Request: delta, confidence, claim_epsilon,
- * family ("": dp and gaussian). */
+/* Before an audit (the command `plan`): for every game, family and method the size that is needed,
+ * and what `size` observations would show; the ceiling; precision. Request: delta, confidence,
+ * claim_epsilon, family ("": dp and gaussian), method ("": all that apply), seed. */
 typedef struct dpa_plan_query {
-    double truth_epsilon; /* the leak that is suspected; NaN: none, the sizes are left out */
-    double power;         /* 0.8 */
-    uint64_t size;        /* a budget of observations; 0: none */
-    uint64_t most;        /* the largest size that is tried: 20000 */
+    const char *game;   /* "": runs, one-run and cosines, and steps where a training is given */
+    double claim_sigma; /* the claim as the noise of the training; NaN: request->claim_epsilon */
+    double truth_epsilon, truth_sigma; /* the leak that is suspected; both NaN: none, the sizes are
+                                          left out */
+    const char *truth;                 /* its family, as dpa_plan has it */
+    double q;                          /* the training: rate and steps; 1 and 1: one release */
+    uint64_t steps;
+    double power;      /* 0.8 */
+    uint64_t size;     /* a budget of observations; 0: none */
+    uint64_t most;     /* the largest size that is tried: 20000 */
+    size_t points;     /* of a power curve for every row; 0: none */
+    double half_width; /* also the samples for an interval of that half width … */
+    double fnr, fpr;   /* … from an attack with these error rates; NaN: no */
 } dpa_plan_query;
 
 DPA_API void dpa_plan_query_init(dpa_plan_query *query);

@@ -13,10 +13,20 @@ from ._report import Report, run_long
 @mirror("dpa_plan_query")
 class _Query(ctypes.Structure):
     _fields_ = [
+        ("game", ctypes.c_char_p),
+        ("claim_sigma", ctypes.c_double),
         ("truth_epsilon", ctypes.c_double),
+        ("truth_sigma", ctypes.c_double),
+        ("truth", ctypes.c_char_p),
+        ("q", ctypes.c_double),
+        ("steps", ctypes.c_uint64),
         ("power", ctypes.c_double),
         ("size", ctypes.c_uint64),
         ("most", ctypes.c_uint64),
+        ("points", ctypes.c_size_t),
+        ("half_width", ctypes.c_double),
+        ("fnr", ctypes.c_double),
+        ("fpr", ctypes.c_double),
     ]
 
 
@@ -26,32 +36,74 @@ declare("dpa_audit_plan", ctypes.POINTER(_Query), ctypes.POINTER(Request), ctype
 
 
 def plan(
-    claim_epsilon: float,
+    claim_epsilon: Optional[float] = None,
     leak: Optional[float] = None,
     size: Optional[int] = None,
     delta: float = 1e-5,
     *,
+    claim_sigma: Optional[float] = None,
+    leak_sigma: Optional[float] = None,
+    leak_family: Optional[str] = None,
+    q: float = 1.0,
+    steps: int = 1,
+    game: Optional[str] = None,
     power: float = 0.8,
     confidence: float = 0.95,
     family: Optional[str] = None,
+    method: Optional[str] = None,
     most: Optional[int] = None,
+    points: int = 0,
+    half_width: Optional[float] = None,
+    fnr: Optional[float] = None,
+    fpr: Optional[float] = None,
+    seed: int = 1,
 ) -> Report:
     """How large an audit must be to refute a claim when the truth is `leak`, and what a budget of `size` shows.
 
-    >>> rows = plan(claim_epsilon=1, leak=4, family="gaussian").plan.rows
+    The claim and the leak are an epsilon at delta, or the noise of a training with rate `q` and `steps`. `game` is
+    one of runs, steps, one-run, cosines. With `points`, power curves as `power_curve`. With `half_width`, `fnr` and
+    `fpr`, also the samples for an estimate within that half width.
+
+    >>> rows = plan(claim_epsilon=1, leak=4, family="gaussian", game="runs").plan.rows
     >>> [(row.method, row.size_needed) for row in rows]
-    [('cp', 108), ('rank', 33), ('one-run', 124)]
+    [('rank', 32), ('cp', 108), ('jeffreys', 99), ('bayes', 46)]
+    >>> rows = plan(half_width=0.15, fnr=0.4, fpr=0.4, confidence=0.9, family="dp").precision.rows
+    >>> [(row.method, row.samples_needed) for row in rows]
+    [('cp', 1478), ('jeffreys', 1424), ('bayes', 544)]
     """
-    if leak is None and size is None:
+    has_claim = claim_epsilon is not None or claim_sigma is not None
+    if not has_claim and half_width is None:
+        raise ValueError("needs claim_epsilon or claim_sigma, what was promised, or half_width")
+    if has_claim and leak is None and leak_sigma is None and size is None:
         raise ValueError("needs leak, the suspected epsilon, or size, a budget of observations")
     query = _Query()
     lib.dpa_plan_query_init(ctypes.byref(query))
-    if leak is not None:
-        query.truth_epsilon = real("leak", leak)
-    if size is not None:
-        query.size = whole("size", size)
-    if most is not None:
-        query.most = whole("most", most)
+    numbers = {
+        "claim_sigma": claim_sigma,
+        "truth_epsilon": leak,
+        "truth_sigma": leak_sigma,
+        "half_width": half_width,
+        "fnr": fnr,
+        "fpr": fpr,
+    }
+    for name, value in numbers.items():
+        if value is not None:
+            setattr(query, name, real(name, value))
+    counts = {"size": size, "most": most, "points": points, "steps": steps}
+    for name, value in counts.items():
+        if value is not None:
+            setattr(query, name, whole(name, value))
+    query.q = real("q", q)
     query.power = real("power", power)
-    asked = request(1, delta=delta, confidence=confidence, family=family, claim_epsilon=claim_epsilon)
+    query.game = (game or "").encode()
+    query.truth = (leak_family or "").encode()
+    asked = request(
+        1,
+        delta=delta,
+        confidence=confidence,
+        family=family,
+        method=method,
+        claim_epsilon=claim_epsilon,
+        seed=seed,
+    )
     return run_long("dpa_audit_plan", ctypes.byref(query), ctypes.byref(asked), keep=(query, asked))

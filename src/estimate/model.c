@@ -120,11 +120,16 @@ dpa_status dpa__member_open(const dpa__model *model, double t, dpa__member *out,
     case DPA__MODEL_CURVES:
         break;
     }
-    dpa__bracket fixed;
     DPA_TRY(dpa_family_curve(model->family, t, &out->curve, err));
-    const dpa_status status = dpa__root(above_fixed, out->curve, 0, 1, 1e-300, 1e-15, &fixed, err);
-    out->fixed = fixed.upper;
-    if (status != DPA_OK) dpa__member_close(out);
+    return dpa__member_complete(out, err);
+}
+
+dpa_status dpa__member_complete(dpa__member *m, dpa_error *err) {
+    dpa__bracket fixed;
+    m->end = 1;
+    const dpa_status status = dpa__root(above_fixed, m->curve, 0, 1, 1e-300, 1e-15, &fixed, err);
+    m->fixed = fixed.upper;
+    if (status != DPA_OK) dpa__member_close(m);
     return status;
 }
 

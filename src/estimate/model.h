@@ -45,6 +45,8 @@ typedef struct dpa__member {
 } dpa__member;
 
 dpa_status dpa__member_open(const dpa__model *model, double t, dpa__member *out, dpa_error *err);
+/* What a member of DPA__MODEL_CURVES with its curve lacks; on failure it is closed. */
+dpa_status dpa__member_complete(dpa__member *member, dpa_error *err);
 void dpa__member_close(dpa__member *member);
 /* f(s) for a rate s in [0,end]; `rest` is end − s, given because it may be far below an ulp of s.
  */

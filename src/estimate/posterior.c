@@ -164,15 +164,13 @@ static double cut(const dpa__member *member, const dpa__posterior *below,
     return corners;
 }
 
-/* Mass (or density) outside the region of the member at t by adaptive quadrature. */
-static dpa_status outside(const dpa__posterior *posterior, const dpa__model *model, double t,
-                          int is_density, dpa__mass *sum, dpa_error *err) {
-    dpa__member member;
+/* Mass (or density) outside the region of a member by adaptive quadrature. */
+static dpa_status outside_member(const dpa__posterior *posterior, const dpa__member *member,
+                                 int is_density, dpa__mass *sum, dpa_error *err) {
     piece pieces[4];
-    dpa_status status = dpa__member_open(model, t, &member, err);
-    if (status != DPA_OK) return status;
+    dpa_status status = DPA_OK;
     const dpa__posterior mirror = {mirrored(posterior->fnr), mirrored(posterior->fpr)};
-    const double corners = cut(&member, posterior, &mirror, pieces);
+    const double corners = cut(member, posterior, &mirror, pieces);
     *sum = (dpa__mass){is_density ? 0 : corners, 0};
     for (int i = 0; i < 4 && status == DPA_OK; ++i) {
         double breaks[MAX_BREAKS], whole;
@@ -185,6 +183,14 @@ static dpa_status outside(const dpa__posterior *posterior, const dpa__model *mod
         sum->value += quad.value + (is_density ? 0 : whole);
         sum->error += quad.error;
     }
+    return status;
+}
+
+static dpa_status outside(const dpa__posterior *posterior, const dpa__model *model, double t,
+                          int is_density, dpa__mass *sum, dpa_error *err) {
+    dpa__member member;
+    DPA_TRY(dpa__member_open(model, t, &member, err));
+    const dpa_status status = outside_member(posterior, &member, is_density, sum, err);
     dpa__member_close(&member);
     return status;
 }
@@ -219,6 +225,13 @@ void dpa__posterior_quick(const dpa__posterior *posterior, const dpa__model *mod
     *mass = fmin(fmax(1 - sum, 0), 1);
     *density = slope;
     dpa__member_close(&member);
+}
+
+dpa_status dpa__posterior_mass_in(const dpa__posterior *posterior, const dpa__member *member,
+                                  dpa__mass *out, dpa_error *err) {
+    DPA_TRY(outside_member(posterior, member, 0, out, err));
+    out->value = fmin(fmax(1 - out->value, 0), 1);
+    return DPA_OK;
 }
 
 dpa_status dpa__posterior_mass(const dpa__posterior *posterior, const dpa__model *model, double t,

@@ -24,6 +24,9 @@ typedef struct dpa__mass {
 } dpa__mass;
 dpa_status dpa__posterior_mass(const dpa__posterior *posterior, const dpa__model *model, double t,
                                dpa__mass *out, dpa_error *err);
+/* The same for a member that is at hand. */
+dpa_status dpa__posterior_mass_in(const dpa__posterior *posterior, const dpa__member *member,
+                                  dpa__mass *out, dpa_error *err);
 /* dF/dt to about 1e-8 relative (1e-4 for families without a closed form). */
 dpa_status dpa__posterior_density(const dpa__posterior *posterior, const dpa__model *model,
                                   double t, double *out, dpa_error *err);

@@ -194,8 +194,7 @@ static dpa_status normal_p_value(const normal_law *n, double t, double *out, dpa
 
 /* ── putting it together ───────────────────────────────────────────────────────────────────── */
 
-/* How many replicates: 0 for the normal law. */
-static size_t replicates_for(double p, double size) {
+size_t dpa__rank_replicates(double p, double size) {
     double wanted = WANTED;
     if (wanted / p * size > CHEAP) wanted = fmin(WANTED, floor(MOST * p / size));
     return wanted >= NEEDED ? (size_t)(ceil(wanted / p - 1e-9) - 1) : 0;
@@ -267,7 +266,7 @@ static dpa_status bound(dpa__rank_score score, const dpa__model *model, const dp
     const double p = (1 - request->confidence) / request->sides;
     const double size = (double)(scores->members + scores->nonmembers);
     const double observed = dpa__rank_statistic(scores, weights);
-    const size_t replicates = replicates_for(p, size);
+    const size_t replicates = dpa__rank_replicates(p, size);
     answer found = {0, NAN};
     if (replicates == 0 && score != DPA__RANK_AUC)
         return dpa__fail(err, DPA_BAD_ARGUMENT,

@@ -17,6 +17,9 @@ dpa_status dpa__rank_parse(const char *method, dpa__rank_score *out, dpa_error *
 dpa_status dpa__rank_run(const char *method, const dpa__model *model, const dpa_scores *scores,
                          const dpa_request *request, dpa_result *out, dpa_error *err);
 
+/* How many simulated audits give the p-value of `size` scores at error p: 0 for the normal law. */
+size_t dpa__rank_replicates(double p, double size);
+
 /* What a member counts for when `above` non-members score at least as high: falls with `above`. */
 dpa_status dpa__rank_weights(dpa__rank_score score, const dpa__model *model, double t,
                              size_t nonmembers, double **out, dpa_error *err);

@@ -1,146 +1,426 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A plan as a report: a table for people, the same rows as a section. Nothing was audited, so there
- * are no results and no verdict. */
+/* A plan as a report: a table for people, the same rows as a section, the power curves as another.
+ * Nothing was audited, so there are no results and no verdict. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "dpaudit/plan.h"
-#include "report/model.h"
+#include "base/memory.h"
+#include "estimate/plan.h"
+#include "report/plan.h"
 
 void dpa_plan_query_init(dpa_plan_query *query) {
-    *query = (dpa_plan_query){.truth_epsilon = NAN, .power = 0.8, .most = 20000};
+    *query = (dpa_plan_query){.game = "",
+                              .claim_sigma = NAN,
+                              .truth_epsilon = NAN,
+                              .truth_sigma = NAN,
+                              .truth = "",
+                              .q = 1,
+                              .steps = 1,
+                              .power = 0.8,
+                              .most = 20000,
+                              .half_width = NAN,
+                              .fnr = NAN,
+                              .fpr = NAN};
 }
 
-static dpa_status put(json_t *row, const char *key, double value, dpa_error *err) {
+dpa_status dpa__json_put(json_t *row, const char *key, double value, dpa_error *err) {
     return dpa__json_set(row, key, dpa__json_number(value), err);
 }
 
-/* A cell of the table: empty where there is no number. */
-static const char *cell(char *out, size_t size, const char *format, double value) {
-    if (isnan(value)) return "";
-    if (isinf(value)) return "none";
-    if (strcmp(format, "n") == 0)
-        (void)snprintf(out, size, "%.0f", value);
-    else
-        (void)snprintf(out, size, "%.3f", value);
-    return out;
+dpa__cell dpa__cell_of(const char *format, double value) {
+    dpa__cell cell = {""};
+    if (isinf(value))
+        (void)snprintf(cell.text, sizeof cell.text, "none");
+    else if (!isnan(value))
+        (void)snprintf(cell.text, sizeof cell.text, format[0] == 'n' ? "%.0f" : "%.3f", value);
+    return cell;
+}
+
+const char *dpa__plan_family(const dpa_request *request, size_t index) {
+    static const char *const usual[] = {"dp", "gaussian"};
+    if (request->family[0] != '\0') return index == 0 ? request->family : NULL;
+    return index < 2 ? usual[index] : NULL;
+}
+
+/* ── a row ─────────────────────────────────────────────────────────────────────────────────── */
+
+static int has_truth(const dpa_plan_query *query) {
+    return !isnan(query->truth_epsilon) || !isnan(query->truth_sigma);
+}
+
+static int has_claim(const dpa_plan_query *query, const dpa_request *request) {
+    return !isnan(query->claim_sigma) || !isnan(request->claim_epsilon);
 }
 
 typedef struct plan_row {
-    double needed, power_needed, guesses, threshold; /* at the size that is needed */
-    double power, detectable;                        /* of the budget */
+    dpa_plan_answer needed, budget;
+    double detectable, most;
 } plan_row;
 
-static dpa_status compute(const dpa_plan *plan, const dpa_plan_query *query, plan_row *row,
+static dpa_status compute(dpa__plan *plan, const dpa_plan_query *query, plan_row *row,
                           dpa_error *err) {
-    dpa_plan_answer answer;
-    *row = (plan_row){NAN, NAN, NAN, NAN, NAN, NAN};
-    if (!isnan(query->truth_epsilon)) {
-        DPA_TRY(dpa_plan_size(plan, query->power, query->most, &answer, err));
-        row->needed = answer.size > 0 ? (double)answer.size : (double)INFINITY;
-        row->power_needed = answer.power;
-        row->threshold = answer.threshold;
-        row->guesses = answer.guesses > 0 ? (double)answer.guesses : (double)NAN;
-    }
+    const dpa_plan_answer nothing = {.power = NAN, .error = NAN, .threshold = NAN};
+    *row = (plan_row){nothing, nothing, NAN, NAN};
+    if (has_truth(query))
+        DPA_TRY(dpa__plan_size(plan, query->power, query->most, &row->needed, err));
     if (query->size == 0) return DPA_OK;
-    if (!isnan(query->truth_epsilon)) {
-        DPA_TRY(dpa_plan_power(plan, query->size, &answer, err));
-        row->power = answer.power;
-    }
-    return dpa_plan_detectable(plan, query->size, query->power, &row->detectable, err);
+    if (has_truth(query))
+        DPA_TRY(dpa__plan_power(plan, query->size, DPA__CAREFULLY, &row->budget, err));
+    return dpa__plan_most(plan, query->size, &row->most, err);
 }
 
-static dpa_status put_row(dpa_report *report, json_t *rows, const dpa_plan *plan,
-                          const dpa_plan_query *query, dpa_error *err) {
-    plan_row r;
-    char text[5][32];
-    json_t *row = json_object();
-    const char *method = dpa_plan_method_name(plan->method);
-    DPA_TRY(dpa__json_append(rows, row, err));
-    DPA_TRY(compute(plan, query, &r, err));
-    DPA_TRY(dpa__json_set(row, "family", json_string(plan->family), err));
-    DPA_TRY(dpa__json_set(row, "method", json_string(method), err));
-    DPA_TRY(put(row, "size_needed", r.needed, err));
-    DPA_TRY(put(row, "power_at_size_needed", r.power_needed, err));
-    DPA_TRY(put(row, "threshold", r.threshold, err));
-    DPA_TRY(put(row, "guesses", r.guesses, err));
-    DPA_TRY(put(row, "power_of_budget", r.power, err));
-    DPA_TRY(put(row, "detectable_epsilon", r.detectable, err));
+static dpa_status put_numbers(json_t *row, const plan_row *r, int with_truth, dpa_error *err) {
+    const double needed = !with_truth          ? (double)NAN
+                          : r->needed.size > 0 ? (double)r->needed.size
+                                               : (double)INFINITY;
+    DPA_TRY(dpa__json_put(row, "size_needed", needed, err));
+    DPA_TRY(dpa__json_put(row, "power_at_size_needed", r->needed.power, err));
+    DPA_TRY(dpa__json_put(row, "power_error_at_size_needed", r->needed.error, err));
+    DPA_TRY(dpa__json_put(row, "threshold", r->needed.threshold, err));
+    DPA_TRY(dpa__json_put(row, "guesses",
+                          r->needed.guesses > 0 ? (double)r->needed.guesses : (double)NAN, err));
+    DPA_TRY(dpa__json_put(row, "power_of_budget", r->budget.power, err));
+    DPA_TRY(dpa__json_put(row, "power_error_of_budget", r->budget.error, err));
+    DPA_TRY(dpa__json_put(row, "threshold_of_budget", r->budget.threshold, err));
+    DPA_TRY(dpa__json_put(row, "guesses_of_budget",
+                          r->budget.guesses > 0 ? (double)r->budget.guesses : (double)NAN, err));
+    DPA_TRY(dpa__json_put(row, "detectable_epsilon", r->detectable, err));
+    return dpa__json_put(row, "largest_epsilon", r->most, err);
+}
+
+/* 0.812, or 0.812±0.009 where it is simulated. */
+static dpa__cell power_cell(const dpa_plan_answer *answer) {
+    dpa__cell cell = dpa__cell_of("", answer->power);
+    if (answer->error > 0)
+        (void)snprintf(cell.text, sizeof cell.text, "%.3f±%.3f", answer->power, answer->error);
+    return cell;
+}
+
+static dpa_status say_row(dpa_report *report, const dpa_plan *plan, const plan_row *r,
+                          int with_truth, dpa_error *err) {
+    const double needed = !with_truth          ? (double)NAN
+                          : r->needed.size > 0 ? (double)r->needed.size
+                                               : (double)INFINITY;
+    const dpa__cell power = power_cell(&r->budget);
+    /* ± is two bytes and one column */
+    const int width = r->budget.error > 0 ? 13 : 12;
     return dpa_report_say(
-        report, err, "  %-9s %-8s %9s %9s %9s %9s %11s", plan->family, method,
-        cell(text[0], sizeof text[0], "n", r.needed), cell(text[1], sizeof text[1], "n", r.guesses),
-        cell(text[2], sizeof text[2], "", r.threshold), cell(text[3], sizeof text[3], "", r.power),
-        cell(text[4], sizeof text[4], "", r.detectable));
+        report, err, "  %-8s %-10s %-18s %8s %8s %9s %*s %10s %9s", dpa_plan_game_name(plan->game),
+        plan->family, plan->method, dpa__cell_of("n", needed).text,
+        dpa__cell_of("n", r->needed.guesses > 0 ? (double)r->needed.guesses : (double)NAN).text,
+        dpa__cell_of("", r->needed.threshold).text, width, power.text,
+        dpa__cell_of("", r->detectable).text, dpa__cell_of("", r->most).text);
 }
 
-static dpa_status put_ceilings(dpa_report *report, json_t *section, const char *family,
-                               uint64_t size, dpa_error *err) {
-    const dpa_request *request = &report->request;
+/* ── power curves ──────────────────────────────────────────────────────────────────────────── */
+
+/* Sizes on a logarithmic grid from 4 to twice what is needed or can be paid. */
+static size_t curve_sizes(const dpa_plan_query *query, const plan_row *r, uint64_t *sizes) {
+    const double wanted = fmax((double)query->size,
+                               r->needed.size > 0 ? (double)r->needed.size : (double)query->most);
+    const double end = fmax(8, fmin(2 * wanted, (double)query->most)), ratio = end / 4;
+    size_t count = 0;
+    for (size_t i = 0; i < query->points; ++i) {
+        const double part = query->points > 1 ? (double)i / (double)(query->points - 1) : 1;
+        const uint64_t size = (uint64_t)llround(4 * pow(ratio, part));
+        if (count == 0 || size > sizes[count - 1]) sizes[count++] = size;
+    }
+    return count;
+}
+
+static dpa_status put_curve(json_t *rows, const dpa_plan *plan, const uint64_t *sizes,
+                            const dpa_plan_answer *answers, size_t count, dpa_error *err) {
+    char series[DPA_FAMILY_SIZE + 80];
+    (void)snprintf(series, sizeof series, "%s, %s, %s", dpa_plan_game_name(plan->game),
+                   plan->family, plan->method);
+    for (size_t i = 0; i < count; ++i) {
+        json_t *row = json_object();
+        DPA_TRY(dpa__json_append(rows, row, err));
+        DPA_TRY(dpa__json_set(row, "series", json_string(series), err));
+        DPA_TRY(dpa__json_put(row, "size", (double)sizes[i], err));
+        DPA_TRY(dpa__json_put(row, "power", answers[i].power, err));
+        DPA_TRY(dpa__json_put(row, "error", answers[i].error, err));
+    }
+    return DPA_OK;
+}
+
+static dpa_status compute_curve(dpa__plan *plan, const uint64_t *sizes, size_t count,
+                                dpa_plan_answer *out, dpa_error *err) {
+    for (size_t i = 0; i < count; ++i)
+        DPA_TRY(dpa__plan_power(plan, sizes[i], DPA__CAREFULLY, &out[i], err));
+    return DPA_OK;
+}
+
+static dpa_status add_curve(dpa_report *report, dpa__plan *plan, const dpa_plan_query *query,
+                            const plan_row *r, dpa_error *err) {
+    if (query->points == 0 || !has_truth(query)) return DPA_OK;
+    if (query->points > 1000)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "points: at most 1000, not %zu", query->points);
+    uint64_t *sizes = DPA_NEW_ARRAY(uint64_t, query->points, err);
+    dpa_plan_answer *answers = DPA_NEW_ARRAY(dpa_plan_answer, query->points, err);
+    dpa_status status = sizes == NULL || answers == NULL ? DPA_NO_MEMORY : DPA_OK;
+    if (status == DPA_OK) {
+        const size_t count = curve_sizes(query, r, sizes);
+        status = compute_curve(plan, sizes, count, answers, err);
+        if (status == DPA_OK)
+            status = put_curve(json_object_get(report->sections, "power_curve"), plan->asked, sizes,
+                               answers, count, err);
+    }
+    free(sizes);
+    free(answers);
+    return status;
+}
+
+/* ── all rows ──────────────────────────────────────────────────────────────────────────────── */
+
+typedef struct context {
+    dpa_report *report;
+    const dpa_plan_query *query;
+    double claim_epsilon, truth_epsilon; /* of the training, where noise was given */
+    json_t *rows, *ceilings;
+    size_t count;
+} context;
+
+/* The leak that can be detected last: the search changes the truth. */
+static dpa_status compute_row(context *c, dpa__plan *plan, plan_row *r, dpa_error *err) {
+    const dpa_plan_query *query = c->query;
+    DPA_TRY(compute(plan, query, r, err));
+    DPA_TRY(add_curve(c->report, plan, query, r, err));
+    if (query->size == 0) return DPA_OK;
+    return dpa__plan_detectable(plan, query->size, query->power, &r->detectable, err);
+}
+
+static dpa_status put_row(context *c, const dpa_plan *asked, dpa_error *err) {
+    plan_row r;
+    dpa__plan plan;
+    const int with_truth = has_truth(c->query);
+    DPA_TRY(dpa__plan_open(asked, with_truth, &plan, err));
+    const dpa_status status = compute_row(c, &plan, &r, err);
+    dpa__plan_close(&plan);
+    DPA_TRY(status);
     json_t *row = json_object();
-    const double runs = dpa_plan_ceiling(family, 2 * size, request->delta, request->confidence);
-    const double canaries = dpa_plan_ceiling(family, size, request->delta, request->confidence);
-    DPA_TRY(dpa__json_append(json_object_get(section, "ceilings"), row, err));
+    DPA_TRY(dpa__json_append(c->rows, row, err));
+    DPA_TRY(dpa__json_set(row, "game", json_string(dpa_plan_game_name(asked->game)), err));
+    DPA_TRY(dpa__json_set(row, "family", json_string(asked->family), err));
+    DPA_TRY(dpa__json_set(row, "method", json_string(asked->method), err));
+    DPA_TRY(put_numbers(row, &r, with_truth, err));
+    ++c->count;
+    return say_row(c->report, asked, &r, with_truth, err);
+}
+
+static dpa_plan plan_of(const context *c, dpa_plan_game game, const char *family) {
+    const dpa_request *request = &c->report->request;
+    const dpa_plan_query *query = c->query;
+    dpa_plan plan;
+    dpa_plan_init(&plan);
+    plan.game = game;
+    plan.family = family;
+    plan.claim_epsilon = c->claim_epsilon;
+    if (game == DPA_PLAN_STEPS && !isnan(query->claim_sigma)) {
+        plan.claim_sigma = query->claim_sigma;
+        plan.claim_epsilon = NAN;
+    }
+    plan.truth_epsilon = query->truth_epsilon;
+    plan.truth_sigma = query->truth_sigma;
+    plan.truth = game == DPA_PLAN_STEPS ? "" : query->truth;
+    plan.q = query->q;
+    plan.steps = query->steps;
+    plan.delta = request->delta;
+    plan.confidence = request->confidence;
+    plan.seed = request->seed;
+    return plan;
+}
+
+/* What N right answers allow; of steps as the whole run's ε. */
+static dpa_status ceiling_of(const context *c, dpa_plan_game game, const char *family,
+                             uint64_t answers, double *out, dpa_error *err) {
+    const dpa_request *request = &c->report->request;
+    dpa__plan plan;
+    DPA_TRY(dpa_plan_ceiling(family, answers, request->delta, request->confidence, out, err));
+    if (game != DPA_PLAN_STEPS) return DPA_OK;
+    const dpa_plan asked = plan_of(c, game, family);
+    const double mu = dpa_gaussian_mu(*out, request->delta);
+    DPA_TRY(dpa__plan_open(&asked, 0, &plan, err));
+    const dpa_status status = dpa__plan_truth_epsilon(&plan, mu, out, err);
+    dpa__plan_close(&plan);
+    return status;
+}
+
+static dpa_status put_ceiling(context *c, dpa_plan_game game, const char *family, dpa_error *err) {
+    const uint64_t answers = game == DPA_PLAN_ONE_RUN ? c->query->size : 2 * c->query->size;
+    double epsilon;
+    json_t *row = json_object();
+    DPA_TRY(dpa__json_append(c->ceilings, row, err));
+    DPA_TRY(ceiling_of(c, game, family, answers, &epsilon, err));
+    DPA_TRY(dpa__json_set(row, "game", json_string(dpa_plan_game_name(game)), err));
     DPA_TRY(dpa__json_set(row, "family", json_string(family), err));
-    DPA_TRY(put(row, "runs", runs, err));
-    DPA_TRY(put(row, "canaries", canaries, err));
-    return dpa_report_say(report, err,
-                          "  ceiling, %s: ε ≤ %.4f from %.0f+%.0f right answers, %.4f from %.0f "
-                          "canaries",
-                          family, runs, (double)size, (double)size, canaries, (double)size);
+    DPA_TRY(dpa__json_put(row, "answers", (double)answers, err));
+    DPA_TRY(dpa__json_put(row, "epsilon", epsilon, err));
+    return dpa_report_say(c->report, err,
+                          "  ceiling of %s, %s: ε ≤ %s, whatever the method, from %.0f right "
+                          "answers",
+                          dpa_plan_game_name(game), family, dpa__cell_of("", epsilon).text,
+                          (double)answers);
+}
+
+/* Cosines are more than right and wrong answers, and a step is Gaussian. */
+static int has_ceiling(dpa_plan_game game, const char *family) {
+    return game != DPA_PLAN_COSINES && (game != DPA_PLAN_STEPS || strcmp(family, "gaussian") == 0);
+}
+
+/* A game that was not asked for is left out where it does not apply: steps without a training,
+ * canaries at δ = 0, a family that a step or cosines cannot have. */
+static int applies(const context *c, dpa_plan_game game) {
+    const dpa_plan_query *query = c->query;
+    if (query->game[0] != '\0') return strcmp(query->game, dpa_plan_game_name(game)) == 0;
+    if (game == DPA_PLAN_STEPS)
+        return (query->q < 1 || query->steps > 1) && query->truth[0] == '\0';
+    return game == DPA_PLAN_RUNS || c->report->request.delta > 0;
+}
+
+static dpa_status put_game(context *c, dpa_plan_game game, const char *family, dpa_error *err) {
+    const dpa_request *request = &c->report->request;
+    dpa_plan plan = plan_of(c, game, family);
+    const char *method;
+    for (size_t i = 0; (method = dpa_plan_method(game, family, request->delta, i)) != NULL; ++i) {
+        if (request->method[0] != '\0' && strcmp(request->method, method) != 0) continue;
+        plan.method = method;
+        DPA_TRY(put_row(c, &plan, err));
+    }
+    return DPA_OK;
+}
+
+/* What is not listed can be named, with its game: for the families that take it. */
+static dpa_status put_named(context *c, dpa_plan_game game, dpa_error *err) {
+    const dpa_request *request = &c->report->request;
+    const char *family;
+    dpa_status status = DPA_OK;
+    if (!applies(c, game) || c->query->game[0] == '\0' || request->method[0] == '\0') return DPA_OK;
+    for (size_t f = 0; (family = dpa__plan_family(request, f)) != NULL; ++f) {
+        dpa_plan plan = plan_of(c, game, family);
+        plan.method = request->method;
+        status = put_row(c, &plan, err);
+    }
+    return c->count > 0 ? DPA_OK : status;
+}
+
+static dpa_status put_table(context *c, dpa_error *err) {
+    const char *family;
+    DPA_TRY(dpa_report_say(c->report, err, "  %-8s %-10s %-18s %8s %8s %9s %12s %10s %9s", "game",
+                           "family", "method", "needed", "guesses", "threshold", "power",
+                           "detectable", "largest"));
+    for (int game = 0; game < DPA_PLAN_GAMES; ++game)
+        for (size_t f = 0; (family = dpa__plan_family(&c->report->request, f)) != NULL; ++f)
+            if (applies(c, (dpa_plan_game)game))
+                DPA_TRY(put_game(c, (dpa_plan_game)game, family, err));
+    for (int game = 0; game < DPA_PLAN_GAMES && c->count == 0; ++game)
+        DPA_TRY(put_named(c, (dpa_plan_game)game, err));
+    if (c->count == 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "no game has method '%s' for this family; with --game it is said why",
+                         c->report->request.method);
+    for (int game = 0; game < DPA_PLAN_GAMES && c->query->size > 0; ++game)
+        for (size_t f = 0; (family = dpa__plan_family(&c->report->request, f)) != NULL; ++f)
+            if (has_ceiling((dpa_plan_game)game, family) && applies(c, (dpa_plan_game)game))
+                DPA_TRY(put_ceiling(c, (dpa_plan_game)game, family, err));
+    return dpa_report_say(c->report, err,
+                          "needed: members and as many non-members (runs, steps), or canaries. "
+                          "With a budget: its power, the smallest ε it detects, the largest bound "
+                          "when every answer is right.");
+}
+
+static void say_side(char *out, size_t size, double epsilon, double sigma,
+                     const dpa_plan_query *query) {
+    if (isnan(sigma))
+        (void)snprintf(out, size, "ε = %g", epsilon);
+    else
+        (void)snprintf(out, size, "σ = %g (q = %g, %.0f steps: ε = %.4g)", sigma, query->q,
+                       (double)query->steps, epsilon);
+}
+
+static dpa_status say_head(const context *c, dpa_error *err) {
+    const dpa_request *request = &c->report->request;
+    const dpa_plan_query *query = c->query;
+    char claim[128], truth[128] = "";
+    say_side(claim, sizeof claim, c->claim_epsilon, query->claim_sigma, query);
+    if (has_truth(query))
+        say_side(truth, sizeof truth, c->truth_epsilon, query->truth_sigma, query);
+    return dpa_report_say(c->report, err,
+                          "Plan, nothing was audited: refute the claim %s%s%s at δ = %g, "
+                          "confidence %g%%, power %g%%",
+                          claim, truth[0] != '\0' ? " when the truth is " : "", truth,
+                          request->delta, 100 * request->confidence, 100 * query->power);
+}
+
+/* Noise to ε, once for all rows: the claim rounded up, the truth down. */
+static dpa_status resolve(context *c, dpa_error *err) {
+    const dpa_plan_query *query = c->query;
+    c->claim_epsilon = c->report->request.claim_epsilon;
+    c->truth_epsilon = query->truth_epsilon;
+    const dpa_plan plan = plan_of(c, DPA_PLAN_RUNS, "dp");
+    if (!isnan(query->claim_sigma))
+        DPA_TRY(dpa__plan_training_epsilon(&plan, query->claim_sigma, 1, &c->claim_epsilon, err));
+    if (!isnan(query->truth_sigma))
+        DPA_TRY(dpa__plan_training_epsilon(&plan, query->truth_sigma, -1, &c->truth_epsilon, err));
+    return DPA_OK;
+}
+
+static dpa_status put_head(const context *c, json_t *section, dpa_error *err) {
+    const dpa_plan_query *query = c->query;
+    DPA_TRY(dpa__json_put(section, "claim_epsilon", c->claim_epsilon, err));
+    DPA_TRY(dpa__json_put(section, "claim_sigma", query->claim_sigma, err));
+    DPA_TRY(dpa__json_put(section, "truth_epsilon", c->truth_epsilon, err));
+    DPA_TRY(dpa__json_put(section, "truth_sigma", query->truth_sigma, err));
+    DPA_TRY(dpa__json_put(section, "q", query->q, err));
+    DPA_TRY(dpa__json_put(section, "steps", (double)query->steps, err));
+    DPA_TRY(dpa__json_put(section, "power", query->power, err));
+    return dpa__json_put(section, "budget", query->size > 0 ? (double)query->size : (double)NAN,
+                         err);
 }
 
 static dpa_status fill(dpa_report *report, const dpa_plan_query *query, dpa_error *err) {
-    static const char *const families[] = {"dp", "gaussian"};
-    const dpa_request *request = &report->request;
-    json_t *section = json_object(), *rows = json_array();
+    json_t *section = json_object();
+    context c = {.report = report, .query = query, .rows = json_array(), .ceilings = json_array()};
     DPA_TRY(dpa__json_set(report->sections, "plan", section, err));
-    DPA_TRY(dpa__json_set(section, "rows", rows, err));
-    DPA_TRY(dpa__json_set(section, "ceilings", json_array(), err));
-    DPA_TRY(put(section, "claim_epsilon", request->claim_epsilon, err));
-    DPA_TRY(put(section, "truth_epsilon", query->truth_epsilon, err));
-    DPA_TRY(put(section, "power", query->power, err));
-    DPA_TRY(put(section, "budget", query->size > 0 ? (double)query->size : (double)NAN, err));
-    DPA_TRY(dpa_report_say(report, err,
-                           "Plan, nothing was audited: refute ε ≤ %g at δ = %g, "
-                           "confidence %g%%, power %g%%",
-                           request->claim_epsilon, request->delta, 100 * request->confidence,
-                           100 * query->power));
-    DPA_TRY(dpa_report_say(report, err, "  %-9s %-8s %9s %9s %9s %9s %11s", "family", "method",
-                           "needed", "guesses", "threshold", "power", "detectable"));
-    for (int f = 0; f < 2; ++f) {
-        if (request->family[0] != '\0' && strcmp(request->family, families[f]) != 0) continue;
-        for (int m = 0; m < DPA_PLAN_METHODS; ++m) {
-            const dpa_plan plan = {(dpa_plan_method)m,   families[f],    request->claim_epsilon,
-                                   query->truth_epsilon, request->delta, request->confidence};
-            if (f == 0 && m == DPA_PLAN_RANK) continue;
-            DPA_TRY(put_row(report, rows, &plan, query, err));
-        }
-    }
-    for (int f = 0; f < 2 && query->size > 0; ++f)
-        DPA_TRY(put_ceilings(report, section, families[f], query->size, err));
-    return dpa_report_say(report, err,
-                          "needed, power: members and as many non-members (cp, rank), or canaries "
-                          "(one-run)");
+    DPA_TRY(dpa__json_set(section, "rows", c.rows, err));
+    DPA_TRY(dpa__json_set(section, "ceilings", c.ceilings, err));
+    if (query->points > 0)
+        DPA_TRY(dpa__json_set(report->sections, "power_curve", json_array(), err));
+    DPA_TRY(resolve(&c, err));
+    DPA_TRY(put_head(&c, section, err));
+    DPA_TRY(say_head(&c, err));
+    return put_table(&c, err);
+}
+
+static dpa_status check(const dpa_plan_query *query, const dpa_request *request, dpa_error *err) {
+    int known = query->game[0] == '\0';
+    for (int g = 0; g < DPA_PLAN_GAMES; ++g)
+        known |= strcmp(query->game, dpa_plan_game_name((dpa_plan_game)g)) == 0;
+    if (!known)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "game: '%s' is none of runs, steps, one-run, cosines", query->game);
+    if (!has_claim(query, request) && isnan(query->half_width))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "a plan needs the claimed epsilon or sigma, or a half width");
+    if (has_claim(query, request) && !has_truth(query) && query->size == 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "a plan needs a suspected leak or a budget");
+    if (query->most < 1) return dpa__fail(err, DPA_BAD_ARGUMENT, "most: at least 1");
+    return DPA_OK;
 }
 
 dpa_status dpa_audit_plan(const dpa_plan_query *query, const dpa_request *request, dpa_report **out,
                           dpa_error *err) {
     dpa_report *report = NULL;
+    dpa_status status = DPA_OK;
     *out = NULL;
     DPA_TRY(dpa_request_check(request, err));
-    if (isnan(request->claim_epsilon))
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "a plan needs the claimed epsilon");
-    if (request->family[0] != '\0' && strcmp(request->family, "dp") != 0 &&
-        strcmp(request->family, "gaussian") != 0)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "family: '%s' is none of dp, gaussian",
-                         request->family);
-    if (isnan(query->truth_epsilon) && query->size == 0)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "a plan needs a suspected leak or a budget");
-    if (query->most < 1 || !(query->power > 0 && query->power < 1))
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "power: %g is not between 0 and 1", query->power);
+    DPA_TRY(check(query, request, err));
     DPA_TRY(dpa_report_new("plan", request, &report, err));
-    const dpa_status status = fill(report, query, err);
+    if (has_claim(query, request)) status = fill(report, query, err);
+    if (status == DPA_OK && !isnan(query->half_width))
+        status = dpa__plan_precision(report, query, err);
     if (status == DPA_OK)
         *out = report;
     else

@@ -112,7 +112,9 @@ double dpa__chart_claim(const json_t *result, dpa__chart_data *data);
     X(landscape)                                                                                   \
     X(landscape_epsilon)                                                                           \
     X(landscape_utility)                                                                           \
-    X(curve)
+    X(curve)                                                                                       \
+    X(power)                                                                                       \
+    X(precision)
 
 #define DPA__CHART_DECLARE(name) extern const dpa__chart dpa__chart_##name;
 DPA__CHART_LIST(DPA__CHART_DECLARE)

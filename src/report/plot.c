@@ -134,30 +134,43 @@ static void plot_posterior(dpa__text *out, const json_t *result, int unicode) {
     dpa__canvas_print(&canvas, out, unicode ? "ε" : "epsilon", "density");
 }
 
-static void plot_guesses(dpa__text *out, const json_t *result, int unicode) {
-    const json_t *rows = json_object_get(result, "guesses_curve");
+/* Lines over a logarithmic axis, one per word under `series`. */
+static void plot_series(dpa__text *out, const json_t *rows, const char *series, const char *x,
+                        const char *y, const char *title, const char *x_title, const char *y_title,
+                        int unicode) {
     const size_t count = json_array_size(rows);
     double least = INFINITY, most = 0.0, top = 0.0;
     dpa__canvas canvas;
     for (size_t i = 0; i < count; ++i) {
         const json_t *row = json_array_get(rows, i);
-        const double guesses = dpa__number_of(row, "guesses");
-        least = fmin(least, guesses);
-        most = fmax(most, guesses);
-        top = fmax(top, dpa__number_of(row, "epsilon_lower"));
+        const double at = dpa__number_of(row, x);
+        least = fmin(least, at);
+        most = fmax(most, at);
+        top = fmax(top, dpa__number_of(row, y));
     }
     if (!(least > 0.0 && most > least && isfinite(top))) return;
     dpa__canvas_init(&canvas, log10(least), log10(most), 0.0, top, unicode);
     for (size_t i = 1; i < count; ++i) {
         const json_t *from = json_array_get(rows, i - 1), *to = json_array_get(rows, i);
-        if (strcmp(dpa__word_of(from, "family"), dpa__word_of(to, "family")) != 0) continue;
-        dpa__canvas_line(&canvas, log10(dpa__number_of(from, "guesses")),
-                         dpa__number_of(from, "epsilon_lower"),
-                         log10(dpa__number_of(to, "guesses")), dpa__number_of(to, "epsilon_lower"));
+        if (strcmp(dpa__word_of(from, series), dpa__word_of(to, series)) != 0) continue;
+        dpa__canvas_line(&canvas, log10(dpa__number_of(from, x)), dpa__number_of(from, y),
+                         log10(dpa__number_of(to, x)), dpa__number_of(to, y));
     }
-    dpa__text_add(out, "\n  The bound with other numbers of guesses, a line per family\n");
-    dpa__canvas_print(&canvas, out, "log10 of the number of guesses",
-                      unicode ? "ε at least" : "epsilon at least");
+    dpa__text_add(out, title);
+    dpa__canvas_print(&canvas, out, x_title, y_title);
+}
+
+static void plot_guesses(dpa__text *out, const json_t *result, int unicode) {
+    plot_series(out, json_object_get(result, "guesses_curve"), "family", "guesses", "epsilon_lower",
+                "\n  The bound with other numbers of guesses, a line per family\n",
+                "log10 of the number of guesses", unicode ? "ε at least" : "epsilon at least",
+                unicode);
+}
+
+static void plot_power(dpa__text *out, const json_t *result, int unicode) {
+    plot_series(out, json_object_get(result, "power_curve"), "series", "size", "power",
+                "\n  The power of the audit, a line per method\n", "log10 of the size", "power",
+                unicode);
 }
 
 dpa_status dpa_report_plot(const dpa_report *report, const dpa_text_style *style, char **out,
@@ -172,6 +185,7 @@ dpa_status dpa_report_plot(const dpa_report *report, const dpa_text_style *style
     plot_roc(&text, result, unicode);
     plot_posterior(&text, result, unicode);
     plot_guesses(&text, result, unicode);
+    plot_power(&text, result, unicode);
     json_decref(result);
     return dpa__text_take(&text, out, err);
 }

@@ -1,26 +1,74 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# dpaudit plan: sizes, a budget, the ceiling, what is refused.
+# dpaudit plan: sizes, a budget, the ceiling, games, precision, curves, what is refused.
 . "$(dirname "$0")/lib/check.bash"
 
 run 0 plan --claim-epsilon 1 --leak 4
 says out "nothing was audited"
 run 0 plan --claim-epsilon 1 --leak 4 --size 500 --json
 field "all(r['size_needed'] > 0 and r['power_at_size_needed'] >= 0.8 for r in j['plan']['rows'])" | grep -q True || fail "power"
-field "len(j['plan']['rows'])" | grep -qx 5 || fail "rows"
+field "len(j['plan']['rows'])" | grep -qx 12 || fail "rows"
 # log((0.05^(1/1000) - 1e-5) / (1 - 0.05^(1/1000)))
-near "j['plan']['ceilings'][0]['runs']" 5.8090578 1e-7
+near "j['plan']['ceilings'][0]['epsilon']" 5.8090578 1e-7
+# the audit of a perfect attack: 1000+1000 at p=.05 is 4.9...; here 500+500 by Clopper-Pearson
+run 0 counts --fn 0 --tp 500 --fp 0 --tn 500 --family dp --method cp --json
+largest=$(field "j['results'][0]['epsilon_lower']")
+run 0 plan --claim-epsilon 1 --size 500 --family dp --method cp --json
+near "j['plan']['rows'][0]['largest_epsilon']" "$largest" 1e-9
 run 0 plan --claim-epsilon 2 --size 100 --family gaussian
 # a claim that is true cannot be refuted: no size
 run 0 plan --claim-epsilon 4 --leak 4 --most 200 --family gaussian
 says out "none"
+
+# noise for epsilon: one release with sigma 1 has epsilon 4.377 at 1e-5
+run 0 plan --claim-sigma 1 --leak-sigma 0.5 --family gaussian --method cp --json
+near "j['plan']['claim_epsilon']" 4.377178095681 1e-9
+near "j['plan']['truth_epsilon']" 9.997256146434 1e-9
+run 0 plan --claim-sigma 1 --leak-sigma 0.8 --q 0.01 --steps 1000 --game steps --method cp --json
+field "j['plan']['rows'][0]['game'], 600 < j['plan']['rows'][0]['size_needed'] < 900" | grep -qx "steps True" || fail "steps"
+run 0 plan --claim-epsilon 1 --leak 2 --delta 0 --leak-family laplace --family dp --json
+field "[r['method'] for r in j['plan']['rows']]" | grep -q "katz" || fail "ratio intervals at delta 0"
+run 0 plan --claim-epsilon 1 --leak 4 --family gaussian --method rank
+# one that is not listed can be named
+run 0 plan --claim-epsilon 1 --leak 4 --family gaussian --game one-run --method pointwise --json
+field "j['plan']['rows'][0]['method']" | grep -q pointwise || fail "pointwise"
+
+# simulated powers have an error, and the seed decides
+run 0 plan --claim-epsilon 1 --leak 4 --family gaussian --method rank --size 25 --json
+field "0.005 < j['plan']['rows'][0]['power_error_of_budget'] < 0.02" | grep -q True || fail "error of a simulation"
+first=$(field "j['plan']['rows'][0]['power_of_budget']")
+run 0 plan --claim-epsilon 1 --leak 4 --family gaussian --method rank --size 25 --seed 2 --json
+near "j['plan']['rows'][0]['power_of_budget']" "$first" 0.06
+[ "$(field "j['plan']['rows'][0]['power_of_budget']")" != "$first" ] || fail "seed"
+
+# power curves rise, and are drawn
+run 0 plan --claim-epsilon 1 --leak 4 --family gaussian --game cosines --method mean --points 9 --json
+field "[p['power'] for p in j['power_curve']] == sorted(p['power'] for p in j['power_curve'])" | grep -q True || fail "curve"
+run 0 plan --claim-epsilon 1 --leak 4 --family gaussian --game cosines --report plan.html --plot
+says out "power"
+grep -q '"id": "0-power"' plan.html || fail "no chart of the power"
+run 0 plan --claim-epsilon 1 --leak 4 --family dp --game runs --method cp --vega charts
+[ -s charts/power.vl.json ] || fail "no specification of the power chart"
+
+# figure 4 of bayesian-estimation
+run 0 plan --half-width 0.15 --fnr 0.4 --fpr 0.4 --confidence 0.9 --family dp --json
+field "[r['samples_needed'] for r in j['precision']['rows']]" | grep -q "\[1478, 1424, 544\]" || fail "precision"
 
 run 2 plan --leak 4
 says err "--claim-epsilon"
 run 2 plan --claim-epsilon 1
 says err "--leak"
 run 2 plan --claim-epsilon 1 --leak 4 --leak-sigma 1
+run 2 plan --claim-epsilon 1 --claim-sigma 1 --leak 4
 run 2 plan --claim-epsilon 1 --leak 4 --power 1
 run 2 plan --claim-epsilon 1 --leak 4 --delta 0
-run 2 plan --claim-epsilon 1 --leak 4 --family laplace
+says err "laplace"
+run 2 plan --claim-epsilon 1 --leak 4 --family none
 run 2 plan --claim-epsilon 1 --leak-sigma -1
+run 2 plan --claim-epsilon 1 --leak 4 --game walk
+run 2 plan --claim-epsilon 1 --leak 4 --method none
+run 2 plan --claim-epsilon 1 --leak 4 --method point --game runs
+says err "cannot be planned"
+run 2 plan --half-width 0.15
+says err "--fnr"
+run 2 plan --half-width -1 --fnr 0.4 --fpr 0.4
 finish

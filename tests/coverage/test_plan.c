@@ -1,67 +1,125 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Does a plan keep its word? Power against 1,000 simulated audits by the estimators themselves, and
- * against every outcome of a small one; sizes, detectable leaks and the ceiling against their
- * definitions. */
+/* Does a plan keep its word? Power against 1,000 simulated audits by the estimators themselves, in
+ * every game, and against every outcome of a small one; sizes, detectable leaks, the ceiling and
+ * precision against their definitions. */
 #include "check.h"
 
+#include "dpaudit/account.h"
+#include "dpaudit/cosines.h"
 #include "dpaudit/onerun.h"
 #include "dpaudit/plan.h"
 #include "dpaudit/rng.h"
 #include "dpaudit/scores.h"
 #include "dpaudit/tradeoff.h"
 
-enum { AUDITS = 1000, MOST = 1024 };
+enum { AUDITS = 1000, MOST = 1024, DIM = 1000000 };
 
-static dpa_request request_of(const dpa_plan *plan, const char *method) {
+static dpa_request request_of(const dpa_plan *plan) {
     dpa_request request;
     dpa_request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "%s", plan->family);
-    (void)snprintf(request.method, sizeof request.method, "%s", method);
+    (void)snprintf(request.method, sizeof request.method, "%s", plan->method);
     request.delta = plan->delta;
     request.confidence = plan->confidence;
     request.threads = 1;
     return request;
 }
 
-static double from_counts(dpa_counts counts, const dpa_plan *plan) {
-    const dpa_request request = request_of(plan, "cp");
+static dpa_result from_counts(dpa_counts counts, const dpa_plan *plan) {
+    const dpa_request request = request_of(plan);
     dpa_results results = {0};
     assert_ok(dpa_estimate_counts(&counts, &request, &results, NULL));
-    const double bound = results.items[0].epsilon_lower;
+    const dpa_result result = results.items[0];
     dpa_results_free(&results);
-    return bound;
+    return result;
 }
 
 /* ── one simulated audit of each kind: 1 when it refutes the claim ─────────────────────────── */
 
-static int audit_counts(const dpa_plan *plan, const dpa_plan_answer *a, double mu, dpa_rng *rng) {
+/* What the simulation knows of the truth: the shift of a normal score, or Laplace noise. */
+typedef struct truth {
+    double mu, epsilon0;
+} truth;
+
+static double laplace(dpa_rng *rng, double scale) {
+    const double size = -scale * log(dpa_rng_uniform(rng));
+    return dpa_rng_below(rng, 2) == 1 ? size : -size;
+}
+
+static dpa_counts draw_counts(const dpa_plan_answer *a, const truth *t, dpa_rng *rng) {
     dpa_counts c = {0};
+    /* the same false positive rate on the scale of the noise */
+    const double fpr = 0.5 * erfc(a->threshold / sqrt(2)), scale = 1 / t->epsilon0;
+    const double cut = fpr < 0.5 ? -scale * log(2 * fpr) : scale * log(2 * (1 - fpr));
     for (uint64_t i = 0; i < a->size; ++i) {
-        c.tp += mu + dpa_rng_normal(rng) >= a->threshold;
-        c.fp += dpa_rng_normal(rng) >= a->threshold;
+        if (t->epsilon0 > 0) {
+            c.tp += 1 + laplace(rng, scale) >= cut;
+            c.fp += laplace(rng, scale) >= cut;
+        } else {
+            c.tp += t->mu + dpa_rng_normal(rng) >= a->threshold;
+            c.fp += dpa_rng_normal(rng) >= a->threshold;
+        }
     }
     c.fn = a->size - c.tp;
     c.tn = a->size - c.fp;
-    return from_counts(c, plan) > plan->claim_epsilon;
+    return c;
 }
 
-static int audit_ranks(const dpa_plan *plan, const dpa_plan_answer *a, double mu, dpa_rng *rng) {
+static dpa_result from_ranks(const dpa_plan *plan, const dpa_plan_answer *a, const truth *t,
+                             dpa_rng *rng) {
     double in[MOST], out[MOST];
-    const dpa_request request = request_of(plan, "rank");
+    const dpa_request request = request_of(plan);
     dpa_scores scores = {0};
     dpa_lints lints = {0};
     dpa_results results = {0};
     for (uint64_t i = 0; i < a->size; ++i) {
-        in[i] = mu + dpa_rng_normal(rng);
+        in[i] = t->mu + dpa_rng_normal(rng);
         out[i] = dpa_rng_normal(rng);
     }
     assert_ok(dpa_scores_from(in, a->size, out, a->size, &scores, NULL));
     assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
     assert_ok(dpa_estimate_scores(&scores, &request, &results, NULL));
-    const int refutes = results.items[0].epsilon_lower > plan->claim_epsilon;
+    const dpa_result result = results.items[0];
     dpa_results_free(&results);
     dpa_lints_free(&lints);
     dpa_scores_free(&scores);
+    return result;
+}
+
+static dpa_result observe(const dpa_plan *plan, const dpa_plan_answer *a, const truth *t,
+                          dpa_rng *rng) {
+    return strcmp(plan->method, "rank") == 0 ? from_ranks(plan, a, t, rng)
+                                             : from_counts(draw_counts(a, t, rng), plan);
+}
+
+static int audit_runs(const dpa_plan *plan, const dpa_plan_answer *a, const truth *t,
+                      dpa_rng *rng) {
+    return observe(plan, a, t, rng).epsilon_lower > plan->claim_epsilon;
+}
+
+/* ε of the whole training with this noise. */
+static double end_to_end(const dpa_plan *plan, double sigma, int side) {
+    const dpa_phase phase = {DPA_GAUSSIAN, sigma, plan->q, plan->steps};
+    dpa_account *account = NULL;
+    dpa_interval epsilon;
+    assert_ok(dpa_account_new(&phase, 1, NULL, &account, NULL));
+    assert_ok(dpa_account_epsilon(account, plan->delta, &epsilon, NULL));
+    dpa_account_free(account);
+    return side < 0 ? epsilon.lower : epsilon.upper;
+}
+
+/* A step's bound on μ goes through the accountant; that is dear, so it is done for few audits and
+ * the others compare μ. */
+static int audit_steps(const dpa_plan *plan, const dpa_plan_answer *a, const truth *t,
+                       dpa_rng *rng) {
+    static int left = 8;
+    const double mu = observe(plan, a, t, rng).parameter_lower;
+    const int refutes = mu > 1 / plan->claim_sigma;
+    if (left > 0 && fabs(mu * plan->claim_sigma - 1) > 0.01) {
+        --left;
+        const double claim = end_to_end(plan, plan->claim_sigma, 1);
+        assert_int_equal(end_to_end(plan, 1 / mu, -1) > claim, refutes);
+    }
     return refutes;
 }
 
@@ -76,14 +134,15 @@ static int by_certainty(const void *a, const void *b) {
 }
 
 /* Canaries at +μ/2 or −μ/2 by a coin, the surest guessed by their sign. */
-static int audit_one_run(const dpa_plan *plan, const dpa_plan_answer *a, double mu, dpa_rng *rng) {
+static int audit_one_run(const dpa_plan *plan, const dpa_plan_answer *a, const truth *t,
+                         dpa_rng *rng) {
     guess g[MOST];
-    const dpa_request request = request_of(plan, "");
+    const dpa_request request = request_of(plan);
     dpa_onerun game = {a->size, 2, a->guesses, 0};
     dpa_result result;
     for (uint64_t i = 0; i < a->size; ++i) {
         const double side = dpa_rng_below(rng, 2) == 1 ? 1 : -1;
-        const double score = side * mu / 2 + dpa_rng_normal(rng);
+        const double score = side * t->mu / 2 + dpa_rng_normal(rng);
         g[i] = (guess){fabs(score), score * side > 0};
     }
     qsort(g, a->size, sizeof g[0], by_certainty);
@@ -92,45 +151,104 @@ static int audit_one_run(const dpa_plan *plan, const dpa_plan_answer *a, double 
     return result.epsilon_lower > plan->claim_epsilon;
 }
 
-static int (*const audits[DPA_PLAN_METHODS])(const dpa_plan *, const dpa_plan_answer *, double,
-                                             dpa_rng *) = {audit_counts, audit_ranks,
-                                                           audit_one_run};
+static int audit_cosines(const dpa_plan *plan, const dpa_plan_answer *a, const truth *t,
+                         dpa_rng *rng) {
+    double cosine[MOST];
+    const double unit = 1 / sqrt((double)DIM);
+    dpa_request request = request_of(plan);
+    request.family[0] = '\0';
+    if (!isnan(a->threshold))
+        (void)snprintf(request.select, sizeof request.select, "fixed:%.17g", a->threshold * unit);
+    for (uint64_t i = 0; i < a->size; ++i) cosine[i] = unit * (t->mu + dpa_rng_normal(rng));
+    const dpa_cosines cosines = {.observed = cosine, .observed_count = a->size, .dim = DIM};
+    dpa_results results = {0};
+    dpa_lints lints = {0};
+    assert_ok(dpa_cosines_results(&cosines, &request, &results, &lints, NULL));
+    assert_int_equal(results.count, 1);
+    const int refutes = results.items[0].epsilon_lower > plan->claim_epsilon;
+    dpa_results_free(&results);
+    dpa_lints_free(&lints);
+    return refutes;
+}
+
+static int (*const audits[DPA_PLAN_GAMES])(const dpa_plan *, const dpa_plan_answer *, const truth *,
+                                           dpa_rng *) = {audit_runs, audit_steps, audit_one_run,
+                                                         audit_cosines};
+
+static dpa_plan plan_of(dpa_plan_game game, const char *family, const char *method, double claim,
+                        double suspected) {
+    dpa_plan plan;
+    dpa_plan_init(&plan);
+    plan.game = game;
+    plan.family = family;
+    plan.method = method;
+    plan.claim_epsilon = claim;
+    plan.truth_epsilon = suspected;
+    if (game != DPA_PLAN_STEPS) return plan;
+    plan.claim_sigma = claim; /* and here it is noise */
+    plan.truth_sigma = suspected;
+    plan.claim_epsilon = plan.truth_epsilon = NAN;
+    plan.q = 0.01;
+    plan.steps = 1000;
+    return plan;
+}
 
 static void simulated_audits(void **state) {
     (void)state;
     static const struct {
-        dpa_plan plan;
+        dpa_plan_game game;
+        const char *family, *method;
+        double claim, truth; /* ε; of steps σ */
         uint64_t n;
-        unsigned audits;
+        const char *truth_family;
     } rows[] = {
-        {{DPA_PLAN_CP, "dp", 1, 4, 1e-5, 0.95}, 600, AUDITS},
-        {{DPA_PLAN_CP, "dp", 0, 2, 1e-5, 0.9}, 100, AUDITS},
-        {{DPA_PLAN_CP, "gaussian", 1, 4, 1e-5, 0.95}, 100, AUDITS},
-        {{DPA_PLAN_CP, "gaussian", 4, 10, 1e-5, 0.95}, 40, AUDITS},
-        {{DPA_PLAN_RANK, "gaussian", 1, 4, 1e-5, 0.95}, 30, AUDITS},
-        {{DPA_PLAN_RANK, "gaussian", 3, 5, 1e-5, 0.9}, 60, AUDITS},
-        {{DPA_PLAN_ONE_RUN, "dp", 1, 4, 1e-5, 0.95}, 300, AUDITS},
-        {{DPA_PLAN_ONE_RUN, "gaussian", 1, 4, 1e-5, 0.95}, 120, AUDITS},
-        {{DPA_PLAN_ONE_RUN, "gaussian", 3, 6, 1e-5, 0.95}, 400, AUDITS},
+        {DPA_PLAN_RUNS, "dp", "cp", 1, 4, 600, ""},
+        {DPA_PLAN_RUNS, "dp", "jeffreys", 1, 4, 600, ""},
+        {DPA_PLAN_RUNS, "dp", "bayes", 1, 4, 300, ""},
+        {DPA_PLAN_RUNS, "dp", "katz", 1, 2, 60, "laplace"},
+        {DPA_PLAN_RUNS, "dp", "inverse-sinh", 1, 2, 60, "laplace"},
+        {DPA_PLAN_RUNS, "gaussian", "cp", 1, 4, 100, ""},
+        {DPA_PLAN_RUNS, "gaussian", "jeffreys", 4, 10, 40, ""},
+        {DPA_PLAN_RUNS, "gaussian", "bayes", 1, 4, 40, ""},
+        {DPA_PLAN_RUNS, "gaussian", "rank", 1, 4, 30, ""},
+        {DPA_PLAN_RUNS, "laplace", "cp", 1, 2, 100, "laplace"},
+        {DPA_PLAN_STEPS, "gaussian", "cp", 1, 0.8, 700, ""},
+        {DPA_PLAN_STEPS, "gaussian", "bayes", 1, 0.8, 300, ""},
+        {DPA_PLAN_ONE_RUN, "dp", "steinke", 1, 4, 300, ""},
+        {DPA_PLAN_ONE_RUN, "gaussian", "recursion", 1, 4, 120, ""},
+        {DPA_PLAN_ONE_RUN, "gaussian", "recursion", 3, 6, 400, ""},
+        {DPA_PLAN_ONE_RUN, "laplace", "recursion", 1, 4, 150, ""},
+        {DPA_PLAN_COSINES, "gaussian", "mean", 1, 4, 18, ""},
+        {DPA_PLAN_COSINES, "gaussian", "mean-and-deviation", 1, 4, 20, ""},
+        {DPA_PLAN_COSINES, "dp", "jeffreys", 1, 4, 70, ""},
     };
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; ++r) {
-        const dpa_plan *plan = &rows[r].plan;
-        const double mu = dpa_gaussian_mu(plan->truth_epsilon, plan->delta);
+        dpa_plan plan =
+            plan_of(rows[r].game, rows[r].family, rows[r].method, rows[r].claim, rows[r].truth);
+        plan.truth = rows[r].truth_family;
+        const int is_laplace = plan.truth[0] != '\0';
+        if (is_laplace && strcmp(plan.family, "dp") == 0) plan.delta = 0;
+        truth t = {plan.game == DPA_PLAN_STEPS ? 1 / plan.truth_sigma
+                                               : dpa_gaussian_mu(plan.truth_epsilon, plan.delta),
+                   0};
+        /* at δ = 0 Laplace noise has ε = ε₀; else ε₀ − 2·log1p(−δ) */
+        if (is_laplace) t.epsilon0 = plan.truth_epsilon - 2 * log1p(-plan.delta);
         dpa_plan_answer answer;
         unsigned refuted = 0;
-        assert_ok(dpa_plan_power(plan, rows[r].n, &answer, NULL));
-        for (unsigned i = 0; i < rows[r].audits; ++i) {
+        assert_ok(dpa_plan_power(&plan, rows[r].n, &answer, NULL));
+        assert_true((answer.error > 0) == (strcmp(plan.method, "rank") == 0));
+        for (unsigned i = 0; i < AUDITS; ++i) {
             dpa_rng rng;
             dpa_rng_init(&rng, 100 + r, DPA_PURPOSE_TEST, i);
-            refuted += (unsigned)audits[plan->method](plan, &answer, mu, &rng);
+            refuted += (unsigned)audits[plan.game](&plan, &answer, &t, &rng);
         }
-        const double share = refuted / (double)rows[r].audits;
-        const double error = sqrt(answer.power * (1 - answer.power) / rows[r].audits);
-        print_message(
-            "%-8s %-8s claim %g truth %g n %4.0f: plan %.4f, simulated %.4f (error %.4f)\n",
-            dpa_plan_method_name(plan->method), plan->family, plan->claim_epsilon,
-            plan->truth_epsilon, (double)rows[r].n, answer.power, share, error);
+        const double share = refuted / (double)AUDITS;
+        const double error = hypot(answer.error, sqrt(answer.power * (1 - answer.power) / AUDITS));
+        print_message("| %s | %s | %s | %g | %g | %.0f | %.4f | %.4f | %.4f |\n",
+                      dpa_plan_game_name(plan.game), plan.family, plan.method, rows[r].claim,
+                      rows[r].truth, (double)rows[r].n, answer.power, share, error);
         assert_absolute(share, answer.power, 3.5 * error);
+        assert_between(answer.power, 0.3, 0.95); /* a setting that can fail both ways */
     }
 }
 
@@ -145,92 +263,252 @@ static double upper(double x) {
     return 0.5 * erfc(x / sqrt(2));
 }
 
+/* The power at a threshold as the sum over all outcomes, each asked from the estimator itself. */
+static double enumerated(const dpa_plan *plan, unsigned runs, double fnr, double fpr) {
+    double sum = 0;
+    for (unsigned fn = 0; fn <= runs; ++fn)
+        for (unsigned fp = 0; fp <= runs; ++fp) {
+            const dpa_counts counts = {fn, runs - fn, fp, runs - fp};
+            if (from_counts(counts, plan).epsilon_lower > plan->claim_epsilon)
+                sum += binomial(fn, runs, fnr) * binomial(fp, runs, fpr);
+        }
+    return sum;
+}
+
 static void every_outcome(void **state) {
     (void)state;
-    enum { RUNS = 25 };
-    static const char *const families[] = {"dp", "gaussian"};
-    for (int f = 0; f < 2; ++f) {
-        const dpa_plan plan = {DPA_PLAN_CP, families[f], 0.5, 5, 1e-5, 0.9};
-        const double mu = dpa_gaussian_mu(5, 1e-5);
-        for (double threshold = 0; threshold < 2; threshold += 0.4) {
-            double want = 0, got;
-            for (unsigned fn = 0; fn <= RUNS; ++fn)
-                for (unsigned fp = 0; fp <= RUNS; ++fp)
-                    if (from_counts((dpa_counts){fn, RUNS - fn, fp, RUNS - fp}, &plan) > 0.5)
-                        want += binomial(fn, RUNS, upper(mu - threshold)) *
-                                binomial(fp, RUNS, upper(threshold));
+    enum { RUNS = 13 };
+    static const struct {
+        const char *family, *method;
+        double claim, delta;
+    } rows[] = {
+        {"dp", "cp", 0.5, 1e-5},       {"gaussian", "cp", 0.5, 1e-5},
+        {"laplace", "cp", 0.5, 1e-5},  {"dp", "jeffreys", 0.5, 1e-5},
+        {"dp", "bayes", 0.5, 1e-5},    {"gaussian", "bayes", 1, 1e-5},
+        {"laplace", "bayes", 1, 1e-5}, {"dp", "katz", 0.5, 0},
+        {"dp", "adjusted-log", 1, 0},  {"dp", "bailey", 1, 0},
+        {"dp", "inverse-sinh", 1, 0},  {"dp", "bayes", 0.02, 0.05},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; ++r) {
+        dpa_plan plan = plan_of(DPA_PLAN_RUNS, rows[r].family, rows[r].method, rows[r].claim, 3);
+        dpa_plan_answer best;
+        plan.delta = rows[r].delta;
+        plan.truth = "laplace";
+        const double epsilon0 = 3 - 2 * log1p(-plan.delta);
+        assert_ok(dpa_plan_power(&plan, RUNS, &best, NULL));
+        for (double threshold = -0.4; threshold < 2; threshold += 0.6) {
+            const double fpr = upper(threshold);
+            dpa_curve *curve = NULL;
+            double got;
+            assert_ok(dpa_curve_laplace(epsilon0, &curve, NULL));
+            const double want = enumerated(&plan, RUNS, dpa_curve_fnr(curve, fpr), fpr);
+            dpa_curve_free(curve);
             assert_ok(dpa_plan_power_at(&plan, RUNS, threshold, &got, NULL));
             assert_absolute(got, want, 1e-10);
-            dpa_plan_answer best;
-            assert_ok(dpa_plan_power(&plan, RUNS, &best, NULL));
-            assert_true(best.power >= got - 1e-3);
+            assert_true(best.power >= got - 0.01);
         }
     }
 }
 
+/* All canaries guessed: plainly binomial. Fewer guesses are held against simulated audits below. */
+static void guesses_all(void **state) {
+    (void)state;
+    enum { CANARIES = 8 };
+    const dpa_plan plan = plan_of(DPA_PLAN_ONE_RUN, "gaussian", "recursion", 0.1, 8);
+    const dpa_request request = request_of(&plan);
+    const double mu = dpa_gaussian_mu(8, plan.delta), right = upper(-mu / 2);
+    dpa_plan_answer answer;
+    double want = 0;
+    assert_ok(dpa_plan_power(&plan, CANARIES, &answer, NULL));
+    assert_int_equal(answer.guesses, CANARIES);
+    for (unsigned c = 0; c <= CANARIES; ++c) {
+        const dpa_onerun game = {CANARIES, 2, CANARIES, c};
+        dpa_result result;
+        assert_ok(dpa_onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL));
+        if (result.epsilon_lower > 0.1) want += binomial(c, CANARIES, right);
+    }
+    assert_absolute(answer.power, want, 1e-10);
+    assert_true(want > 0.1 && want < 0.99);
+}
+
+/* ── sizes, leaks, ceilings ────────────────────────────────────────────────────────────────── */
+
 static void sizes_and_leaks(void **state) {
     (void)state;
-    for (int m = 0; m < DPA_PLAN_METHODS; ++m) {
-        dpa_plan plan = {(dpa_plan_method)m, "gaussian", 1, 4, 1e-5, 0.95};
-        dpa_plan_answer needed, half;
-        double leak;
-        assert_ok(dpa_plan_size(&plan, 0.8, 5000, &needed, NULL));
-        assert_true(needed.size > 0 && needed.power >= 0.8);
-        assert_ok(dpa_plan_power(&plan, needed.size / 2, &half, NULL));
-        assert_true(half.power < 0.8);
-        assert_ok(dpa_plan_detectable(&plan, needed.size, 0.8, &leak, NULL));
-        assert_between(leak, 3.5, 4.001);
-        plan.truth_epsilon = 1; /* the claim is true: no size refutes it often */
-        assert_ok(dpa_plan_size(&plan, 0.8, 500, &needed, NULL));
-        assert_int_equal(needed.size, 0);
-        assert_true(needed.power <= 0.06);
+    for (int g = 0; g < DPA_PLAN_GAMES; ++g) {
+        const char *method;
+        if (g == DPA_PLAN_STEPS) continue;
+        for (size_t m = 0; (method = dpa_plan_method((dpa_plan_game)g, "gaussian", 1e-5, m)); ++m) {
+            dpa_plan plan = plan_of((dpa_plan_game)g, "gaussian", method, 1, 4);
+            dpa_plan_answer needed, half;
+            double leak;
+            assert_ok(dpa_plan_size(&plan, 0.8, 5000, &needed, NULL));
+            assert_true(needed.size > 0 && needed.power >= 0.8);
+            assert_ok(dpa_plan_power(&plan, needed.size / 2, &half, NULL));
+            assert_true(half.power < 0.8);
+            assert_ok(dpa_plan_detectable(&plan, needed.size, 0.8, &leak, NULL));
+            assert_between(leak, 3.5, strcmp(method, "rank") == 0 ? 4.3 : 4.002);
+            plan.truth_epsilon = 1; /* the claim is true: no size refutes it often */
+            assert_ok(dpa_plan_size(&plan, 0.8, 500, &needed, NULL));
+            assert_int_equal(needed.size, 0);
+            assert_true(needed.power <= 0.08);
+        }
     }
+}
+
+/* Steps and one release: with q = 1 and one step a step is the whole run. */
+static void a_step_is_a_run(void **state) {
+    (void)state;
+    dpa_plan run = plan_of(DPA_PLAN_RUNS, "gaussian", "cp", 1, 4);
+    dpa_plan step = plan_of(DPA_PLAN_STEPS, "gaussian", "cp", 1, 1);
+    dpa_plan_answer one, other;
+    double leak, same, most;
+    step.q = 1;
+    step.steps = 1;
+    step.claim_sigma = 1 / dpa_gaussian_mu(1, 1e-5);
+    step.truth_sigma = 1 / dpa_gaussian_mu(4, 1e-5);
+    assert_ok(dpa_plan_power(&run, 100, &one, NULL));
+    assert_ok(dpa_plan_power(&step, 100, &other, NULL));
+    assert_absolute(other.power, one.power, 1e-9);
+    assert_ok(dpa_plan_detectable(&run, 100, 0.8, &leak, NULL));
+    assert_ok(dpa_plan_detectable(&step, 100, 0.8, &same, NULL));
+    assert_absolute(same, leak, 1e-6);
+    /* ε and σ say the same */
+    run.claim_epsilon = run.truth_epsilon = NAN;
+    run.claim_sigma = step.claim_sigma;
+    run.truth_sigma = step.truth_sigma;
+    assert_ok(dpa_plan_power(&run, 100, &other, NULL));
+    assert_absolute(other.power, one.power, 1e-9);
+    assert_ok(dpa_plan_most(&step, 100, &most, NULL));
+    dpa_plan asked = plan_of(DPA_PLAN_RUNS, "gaussian", "cp", 1, 4);
+    assert_relative(most, from_counts((dpa_counts){0, 100, 0, 100}, &asked).epsilon_lower, 1e-9);
+}
+
+/* q = 1 and T steps compose to one Gaussian mechanism with μ = √T/σ. */
+static void training_as_truth(void **state) {
+    (void)state;
+    dpa_plan plan = plan_of(DPA_PLAN_RUNS, "gaussian", "cp", 1, 4);
+    dpa_plan_answer one, other;
+    assert_ok(dpa_plan_power(&plan, 100, &one, NULL));
+    plan.truth_epsilon = NAN;
+    plan.steps = 16;
+    plan.truth_sigma = 4 / dpa_gaussian_mu(4, 1e-5);
+    assert_ok(dpa_plan_power(&plan, 100, &other, NULL));
+    assert_absolute(other.power, one.power, 2e-3);
+    /* canaries take the same ε */
+    plan.game = DPA_PLAN_COSINES;
+    plan.method = "mean";
+    assert_ok(dpa_plan_power(&plan, 19, &other, NULL));
+    plan.truth_sigma = NAN;
+    plan.truth_epsilon = 4;
+    assert_ok(dpa_plan_power(&plan, 19, &one, NULL));
+    assert_absolute(other.power, one.power, 2e-3);
+    /* and a family of trainings finds its own member in the claim */
+    plan = plan_of(DPA_PLAN_RUNS, "subsampled-gaussian:q=1,steps=16", "cp", 1, 4);
+    assert_ok(dpa_plan_power(&plan, 100, &other, NULL));
+    plan.family = "gaussian";
+    assert_ok(dpa_plan_power(&plan, 100, &one, NULL));
+    assert_absolute(other.power, one.power, 0.02);
 }
 
 /* A perfect attack stays below the ceiling, by every valid bound; at the ceiling the chance of only
  * right answers is what the confidence leaves. */
 static void ceiling(void **state) {
     (void)state;
-    for (uint64_t n = 5; n <= 5000; n *= 10) {
-        const dpa_plan dp = {DPA_PLAN_CP, "dp", 0, 0, 1e-5, 0.95};
-        const dpa_plan gaussian = {DPA_PLAN_CP, "gaussian", 0, 0, 1e-5, 0.95};
-        const dpa_counts perfect = {0, n, 0, n};
-        const double top = dpa_plan_ceiling("dp", 2 * n, 1e-5, 0.95);
-        const double r = 1e-5 + (1 - 1e-5) / (1 + exp(-top));
-        assert_absolute(pow(r, 2 * (double)n), 0.05, 1e-9);
-        assert_true(from_counts(perfect, &dp) < top);
-        const double normal = dpa_plan_ceiling("gaussian", 2 * n, 1e-5, 0.95);
-        const double half = upper(dpa_gaussian_mu(normal, 1e-5) / 2);
-        assert_absolute(pow(1 - half, 2 * (double)n), 0.05, 1e-6);
-        assert_true(from_counts(perfect, &gaussian) < normal);
+    static const char *const families[] = {"dp", "gaussian", "laplace"};
+    for (uint64_t n = 5; n <= 5000; n *= 10)
+        for (int f = 0; f < 3; ++f) {
+            const dpa_plan plan = plan_of(DPA_PLAN_RUNS, families[f], "cp", 0, 1);
+            double top, most, right = 0;
+            assert_ok(dpa_plan_ceiling(families[f], 2 * n, 1e-5, 0.95, &top, NULL));
+            if (f == 0) right = 1e-5 + (1 - 1e-5) / (1 + exp(-top));
+            if (f == 1) right = 1 - upper(dpa_gaussian_mu(top, 1e-5) / 2);
+            if (f == 2) right = 1 - exp(-(top - 2 * log1p(-1e-5)) / 2) / 2;
+            assert_absolute(pow(right, 2 * (double)n), 0.05, 1e-6);
+            assert_ok(dpa_plan_most(&plan, n, &most, NULL));
+            assert_true(most < top && (n < 50 || most > 0.3 * top));
+        }
+    double top;
+    assert_int_equal(dpa_plan_ceiling("none", 10, 1e-5, 0.95, &top, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa_plan_ceiling("dp", 0, 1e-5, 0.95, &top, NULL), DPA_BAD_ARGUMENT);
+}
+
+/* Figure 4 of bayesian-estimation: 90%, FNR = FPR = 0.4, ±0.15: about 1500, a little less, and just
+ * over 500 samples of both classes together. */
+static void precision(void **state) {
+    (void)state;
+    static const struct {
+        const char *method;
+        uint64_t least, most;
+    } rows[] = {{"cp", 1450, 1550}, {"jeffreys", 1380, 1449}, {"bayes", 500, 560}};
+    for (int r = 0; r < 3; ++r) {
+        const dpa_precision plan = {"dp", rows[r].method, 0.4, 0.4, 1e-5, 0.9};
+        dpa_precision_answer found, before;
+        assert_ok(dpa_plan_half_width(&plan, 0.15, 20000, &found, NULL));
+        assert_between(2 * (double)found.size, (double)rows[r].least, (double)rows[r].most);
+        assert_true(found.upper - found.lower <= 0.3);
+        assert_ok(dpa_plan_interval(&plan, found.size - 1, &before, NULL));
+        assert_true(before.upper - before.lower > 0.3);
+        assert_ok(dpa_plan_half_width(&plan, 0.15, 100, &found, NULL));
+        assert_int_equal(found.size, 0);
+        assert_int_equal(dpa_plan_half_width(&plan, 0, 100, &found, NULL), DPA_BAD_ARGUMENT);
     }
-    assert_true(isnan(dpa_plan_ceiling("laplace", 10, 1e-5, 0.95)));
+    dpa_precision bad = {"dp", "rank", 0.4, 0.4, 1e-5, 0.9};
+    dpa_precision_answer a;
+    assert_int_equal(dpa_plan_interval(&bad, 10, &a, NULL), DPA_BAD_ARGUMENT);
+    bad.method = "katz"; /* at δ > 0 */
+    assert_int_equal(dpa_plan_interval(&bad, 10, &a, NULL), DPA_BAD_ARGUMENT);
+    bad.method = "cp";
+    bad.fnr = 1.1;
+    assert_int_equal(dpa_plan_interval(&bad, 10, &a, NULL), DPA_BAD_ARGUMENT);
 }
 
 static void refusals(void **state) {
     (void)state;
-    const dpa_plan good = {DPA_PLAN_CP, "dp", 1, 4, 1e-5, 0.95};
+    const dpa_plan good = plan_of(DPA_PLAN_RUNS, "dp", "cp", 1, 4);
+    enum { BAD = 18 };
     dpa_plan_answer answer;
-    dpa_plan bad[7];
-    for (int i = 0; i < 7; ++i) bad[i] = good;
-    bad[0].family = "laplace";
-    bad[1].method = DPA_PLAN_RANK;
-    bad[2].delta = 0;
+    dpa_plan bad[BAD];
+    for (int i = 0; i < BAD; ++i) bad[i] = good;
+    bad[0].family = "none";
+    bad[1].method = "rank"; /* of dp */
+    bad[2].delta = 0;       /* a Gaussian truth */
     bad[3].confidence = 1;
     bad[4].claim_epsilon = -1;
     bad[5].truth_epsilon = NAN;
-    bad[6].method = (dpa_plan_method)9;
-    for (int i = 0; i < 7; ++i)
-        assert_int_equal(dpa_plan_power(&bad[i], 10, &answer, NULL), DPA_BAD_ARGUMENT);
+    bad[6].method = "none";
+    bad[7].method = "point";
+    bad[8].game = (dpa_plan_game)9;
+    bad[9].claim_sigma = 1; /* and an ε */
+    bad[10].q = 0;
+    bad[11].steps = 0;
+    bad[12].game = DPA_PLAN_STEPS; /* of dp */
+    bad[13].method = "katz";       /* at δ > 0 */
+    bad[14].truth = "none";
+    bad[15].game = DPA_PLAN_COSINES; /* by cp */
+    bad[16].game = DPA_PLAN_COSINES;
+    bad[16].method = "mean"; /* of dp */
+    bad[17].game = DPA_PLAN_ONE_RUN;
+    bad[17].method = "mean";
+    for (int i = 0; i < BAD; ++i) {
+        dpa_error err = {0};
+        if (dpa_plan_power(&bad[i], 10, &answer, &err) != DPA_BAD_ARGUMENT)
+            fail_msg("plan %d is not refused", i);
+        assert_true(strlen(err.text) > 10);
+    }
+    double power;
     assert_int_equal(dpa_plan_power(&good, 0, &answer, NULL), DPA_BAD_ARGUMENT);
     assert_int_equal(dpa_plan_power(&good, 1000000, &answer, NULL), DPA_BAD_ARGUMENT);
     assert_int_equal(dpa_plan_size(&good, 1, 10, &answer, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa_plan_power_at(&good, 10, NAN, &power, NULL), DPA_BAD_ARGUMENT);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_outcome),    cmocka_unit_test(sizes_and_leaks),
-        cmocka_unit_test(ceiling),          cmocka_unit_test(refusals),
+        cmocka_unit_test(every_outcome),     cmocka_unit_test(guesses_all),
+        cmocka_unit_test(sizes_and_leaks),   cmocka_unit_test(a_step_is_a_run),
+        cmocka_unit_test(training_as_truth), cmocka_unit_test(ceiling),
+        cmocka_unit_test(precision),         cmocka_unit_test(refusals),
         cmocka_unit_test(simulated_audits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

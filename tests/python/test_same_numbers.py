@@ -248,6 +248,14 @@ def test_landscape(command, plain, tmp_path):
         (("--leak", "4"), {"leak": 4}),
         (("--size", "200", "--family", "dp", "--power", "0.9"), {"size": 200, "family": "dp", "power": 0.9}),
         (("--leak", "3", "--size", "50", "--most", "500"), {"leak": 3, "size": 50, "most": 500}),
+        (
+            ("--leak-sigma", "0.5", "--game", "cosines", "--points", "5", "--seed", "3"),
+            {"leak_sigma": 0.5, "game": "cosines", "points": 5, "seed": 3},
+        ),
+        (
+            ("--half-width", "0.2", "--fnr", "0.3", "--fpr", "0.3", "--leak", "4", "--method", "cp"),
+            {"half_width": 0.2, "fnr": 0.3, "fpr": 0.3, "leak": 4, "method": "cp"},
+        ),
     ],
 )
 def test_plan(command, plain, words, options):

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A plan made ready: claim and truth as members of families, whatever they were given as. */
+#ifndef DPA_ESTIMATE_PLAN_H
+#define DPA_ESTIMATE_PLAN_H
+
+#include "dpaudit/plan.h"
+#include "estimate/model.h"
+#include "estimate/registry.h"
+
+typedef struct dpa__plan {
+    const dpa_plan *asked;
+    double p;           /* 1 − confidence */
+    dpa__model model;   /* the family that the audit assumes; of steps: that of one step */
+    dpa__model whole;   /* of steps: the training, whose t is that of one step */
+    dpa__member claim;  /* the member of `model` that the claim allows */
+    dpa__model suspect; /* the family of the truth; of steps a copy of `model` */
+    dpa__member truth;
+    double claim_epsilon;
+    double mu;               /* of canaries: the Gaussian mechanism with the truth's ε at δ */
+    const dpa__entry *entry; /* of runs and steps */
+    struct dpa__staircase *stairs; /* of counts: the outcomes that refute, for the last n */
+} dpa__plan;
+
+/* Checks, and does all that does not depend on n. With `has_truth` 0 the truth is left open. */
+dpa_status dpa__plan_open(const dpa_plan *asked, int has_truth, dpa__plan *out, dpa_error *err);
+void dpa__plan_close(dpa__plan *plan);
+/* Another truth, as the parameter t of its family, or of one step. */
+dpa_status dpa__plan_suspect(dpa__plan *plan, double t, dpa_error *err);
+/* The t of an ε, and back; ε of the truth that is set. */
+dpa_status dpa__plan_truth_t(const dpa__plan *plan, double epsilon, double *t, dpa_error *err);
+dpa_status dpa__plan_truth_epsilon(const dpa__plan *plan, double t, double *epsilon,
+                                   dpa_error *err);
+
+/* ε of the plan's training with this noise, rounded to `side`. */
+dpa_status dpa__plan_training_epsilon(const dpa_plan *asked, double sigma, int side, double *out,
+                                      dpa_error *err);
+/* The member of a model whose ε at the model's δ is the given one, rounded to `side`. */
+dpa_status dpa__model_t(const dpa__model *model, double epsilon, int side, double *t,
+                        dpa_error *err);
+
+/* How well a power is to be known: by whatever law is at hand, or as exactly as can be. */
+typedef enum dpa__care { DPA__ROUGHLY, DPA__CAREFULLY } dpa__care;
+
+/* What the public calls of the same names do, on a plan that is open. */
+dpa_status dpa__plan_power(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
+                           dpa_error *err);
+dpa_status dpa__plan_size(dpa__plan *plan, double power, uint64_t most, dpa_plan_answer *out,
+                          dpa_error *err);
+/* Leaves the plan with another truth. */
+dpa_status dpa__plan_detectable(dpa__plan *plan, uint64_t n, double power, double *out,
+                                dpa_error *err);
+dpa_status dpa__plan_most(const dpa__plan *plan, uint64_t n, double *out, dpa_error *err);
+
+/* Power by game; *out is initialised by the caller. */
+dpa_status dpa__plan_counts(dpa__plan *plan, uint64_t n, dpa_plan_answer *out, dpa_error *err);
+dpa_status dpa__plan_counts_at(dpa__plan *plan, uint64_t n, double threshold, double *power,
+                               dpa_error *err);
+dpa_status dpa__plan_ranks(const dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
+                           dpa_error *err);
+dpa_status dpa__plan_guesses(const dpa__plan *plan, uint64_t n, dpa_plan_answer *out,
+                             dpa_error *err);
+dpa_status dpa__plan_cosines(const dpa__plan *plan, uint64_t n, dpa_plan_answer *out,
+                             dpa_error *err);
+
+void dpa__staircase_free(struct dpa__staircase *stairs);
+
+/* The best of a function over [low, high] of thresholds: a grid, then golden section. */
+typedef double (*dpa__power_at)(double threshold, void *user);
+void dpa__best_threshold(dpa__power_at power, void *user, double low, double high,
+                         dpa_plan_answer *out);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The power of an audit by canary cosines. In units of the null's deviation a cosine is N(μ,1), μ
+ * of the Gaussian mechanism that is suspected (the dimension is taken as large).
+ *
+ * mean: the interval's lower end is that of |m̂| − z/√k, m̂ ~ N(μ, 1/k). Closed form.
+ * mean-and-deviation: the lower end also depends on the fitted deviation, ŝ² ~ χ²(k−1)/k and
+ *   independent of m̂; for each ŝ it exceeds the claim beyond some |m̂|. One integral over ŝ, by
+ *   fixed Gauss–Legendre nodes on its normal scale (to about 1e-3).
+ * jeffreys: "cosine ≥ threshold" with the exact FPR; the canaries missed are binomial. Exact. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "dpaudit/tradeoff.h"
+#include "estimate/plan.h"
+#include "math/dist.h"
+#include "math/quad.h"
+#include "math/root.h"
+
+enum { NODES = 32, STEPS = 128 };
+
+/* Pr[|m̂| > limit]. */
+static double beyond(double limit, double mu, double k) {
+    return dpa__norm_cdf((limit - mu) * sqrt(k), DPA_UPPER) +
+           dpa__norm_cdf((-limit - mu) * sqrt(k), DPA_LOWER);
+}
+
+static double power_of_mean(const dpa__plan *plan, double k) {
+    const double z = dpa__norm_quantile(plan->p / 2, DPA_UPPER);
+    return beyond(plan->claim.t + z / sqrt(k), plan->mu, k);
+}
+
+/* ── mean and deviation ────────────────────────────────────────────────────────────────────── */
+
+/* The interval is the range of ε over a region: s from ŝ·low to ŝ·high, |m − m̂| ≤ slope·s
+ * (estimate/cosine_estimate.c). Its lower end is above the claim when |m̂| > slope·s + m_c(s) for
+ * every such s, where ε(m_c(s), s) is the claim: a function of s alone, tabulated once. */
+typedef struct needed {
+    double first, ratio; /* log of the first s, and of the step */
+    double mean[STEPS];  /* m_c; −INFINITY where the deviation alone exceeds the claim */
+} needed;
+
+typedef struct point {
+    const dpa__plan *plan;
+    double deviation;
+} point;
+
+static double excess(double mean, void *user) {
+    const point *p = user;
+    return dpa_two_gaussians_epsilon(0, 1, mean, p->deviation, p->plan->asked->delta) -
+           p->plan->claim_epsilon;
+}
+
+static dpa_status tabulate(const dpa__plan *plan, double least, double most, needed *out,
+                           dpa_error *err) {
+    out->first = log(least);
+    out->ratio = (log(most) - out->first) / (STEPS - 1);
+    for (int i = 0; i < STEPS; ++i) {
+        point p = {plan, exp(out->first + out->ratio * i)};
+        double high = plan->claim.t + 1;
+        dpa__bracket root;
+        out->mean[i] = -HUGE_VAL;
+        if (excess(0, &p) > 0) continue;
+        while (excess(high, &p) <= 0) high *= 2;
+        DPA_TRY(dpa__root(excess, &p, 0, high, 1e-6, 1e-6, &root, err));
+        out->mean[i] = root.upper;
+    }
+    return DPA_OK;
+}
+
+/* m_c by linear interpolation; it falls steeply from its sharp top at s = 1, which is known. */
+static double mean_at(const needed *t, double s) {
+    const double place = fmin(fmax((log(s) - t->first) / t->ratio, 0), STEPS - 1);
+    const int i = (int)fmin(floor(place), STEPS - 2);
+    const double part = place - i;
+    if (isinf(t->mean[i]) || isinf(t->mean[i + 1])) return fmax(t->mean[i], t->mean[i + 1]);
+    return (1 - part) * t->mean[i] + part * t->mean[i + 1];
+}
+
+/* The |m̂| from which on the claim is refuted, when s may be anything in [low, high]. */
+static double least_mean(const needed *t, double top, double slope, double low, double high) {
+    double limit = fmax(slope * low + mean_at(t, low), slope * high + mean_at(t, high));
+    if (low <= 1 && high >= 1) limit = fmax(limit, slope + top);
+    for (int i = 0; i < STEPS; ++i) {
+        const double s = exp(t->first + t->ratio * i);
+        if (s > low && s < high) limit = fmax(limit, slope * s + t->mean[i]);
+    }
+    return fmax(limit, 0);
+}
+
+static dpa_status power_of_both(const dpa__plan *plan, double k, dpa_plan_answer *out,
+                                dpa_error *err) {
+    double node[NODES], weight[NODES], deviation[NODES], power = 0;
+    const double reach = 6, half_error = (1 - sqrt(plan->asked->confidence)) / 2;
+    const double low = sqrt(k / dpa__chisq_quantile(half_error, k - 1, DPA_UPPER));
+    const double high = sqrt(k / dpa__chisq_quantile(half_error, k - 1, DPA_LOWER));
+    const double slope = dpa__norm_quantile(half_error, DPA_UPPER) / sqrt(k);
+    needed table;
+    dpa__gauss_legendre(NODES, node, weight);
+    for (int i = 0; i < NODES; ++i) {
+        const double level = dpa__norm_cdf(reach * node[i], DPA_LOG_LOWER);
+        deviation[i] = sqrt(dpa__chisq_quantile(exp(level), k - 1, DPA_LOWER) / k);
+    }
+    DPA_TRY(tabulate(plan, deviation[0] * low, deviation[NODES - 1] * high, &table, err));
+    for (int i = 0; i < NODES; ++i) {
+        const double limit =
+            least_mean(&table, plan->claim.t, slope, deviation[i] * low, deviation[i] * high);
+        power += reach * weight[i] * exp(dpa__norm_log_pdf(reach * node[i])) *
+                 beyond(limit, plan->mu, k);
+    }
+    out->power = fmin(1, power);
+    return DPA_OK;
+}
+
+/* ── a threshold ───────────────────────────────────────────────────────────────────────────── */
+
+typedef struct cut {
+    const dpa__plan *plan;
+    double k;
+} cut;
+
+/* ε ≥ max{log((1−δ−FPR)/FNR), log((1−δ−FNR)/FPR)} above the claim? (estimate/cosine_lower.c) */
+static int refutes(const cut *c, double missed, double threshold) {
+    const double delta = c->plan->asked->delta, claim = c->plan->claim_epsilon;
+    const double fnr = dpa__jeffreys_upper(missed, c->k, c->plan->p);
+    const double fpr = dpa__norm_cdf(threshold, DPA_UPPER);
+    const double first = 1 - delta - fpr, second = 1 - delta - fnr;
+    return (first > 0 && log(first) - log(fnr) > claim) ||
+           (second > 0 && log(second) - dpa__norm_cdf(threshold, DPA_LOG_UPPER) > claim);
+}
+
+static double power_at(double threshold, void *user) {
+    const cut *c = user;
+    double low = -1, high = c->k + 1; /* low refutes, high does not */
+    while (high - low > 1) {
+        const double middle = floor((low + high) / 2);
+        if (refutes(c, middle, threshold))
+            low = middle;
+        else
+            high = middle;
+    }
+    const double fnr = dpa__norm_cdf(threshold - c->plan->mu, DPA_LOWER);
+    return low < 0 ? 0 : dpa__binom_cdf(low, c->k, fnr, DPA_LOWER);
+}
+
+dpa_status dpa__plan_cosines(const dpa__plan *plan, uint64_t n, dpa_plan_answer *out,
+                             dpa_error *err) {
+    const double k = (double)n;
+    if (strcmp(plan->asked->method, "mean") == 0) {
+        out->power = power_of_mean(plan, k);
+        return DPA_OK;
+    }
+    if (strcmp(plan->asked->method, "mean-and-deviation") == 0) {
+        out->power = 0;
+        return n < 2 ? DPA_OK : power_of_both(plan, k, out, err);
+    }
+    cut c = {plan, k};
+    dpa__best_threshold(power_at, &c, -1, plan->mu + 6, out);
+    return DPA_OK;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The power of an audit by counts: n members, n non-members, one threshold fixed before.
+ *
+ * fn ~ Bin(n, FNR) and fp ~ Bin(n, FPR) are independent and a bound falls with both, so beside fn
+ * errors the fp that refute are those below some count, which falls with fn: rows of a staircase,
+ * each found from its neighbour and only when it has weight. Exact to rounding, whatever the
+ * method. Two methods need more than "below": the posterior takes an attack that is wrong too often
+ * for one that leaks, so its mirror image refutes as well; a ratio interval may be missing where a
+ * count is 0, so that row and that column are asked apart.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "estimate/methods.h"
+#include "estimate/plan.h"
+#include "estimate/posterior.h"
+#include "estimate/rates.h"
+#include "estimate/ratio.h"
+#include "math/dist.h"
+#include "math/quad.h"
+
+enum { GRID = 12, MOST_COUNTS = 100000 };
+/* Rows with less probability are left out: 1e5 of them make 1e-11. */
+static const double NEGLIGIBLE = 1e-16;
+static const uint64_t UNKNOWN = UINT64_MAX;
+
+typedef struct dpa__staircase {
+    const dpa__plan *plan;
+    const dpa__entry *entry;
+    dpa__gauss gauss;
+    uint64_t n, *below;  /* by fn; UNKNOWN until asked for */
+    unsigned char *zero; /* by fn, of ratios: does (fn, 0) refute? */
+    dpa_status status;
+    dpa_error *err;
+} staircase;
+
+/* ── does an outcome refute? ───────────────────────────────────────────────────────────────── */
+
+static int corner_refutes(const staircase *s, const dpa_counts *counts) {
+    const dpa__member *claim = &s->plan->claim;
+    const dpa__rectangle r =
+        dpa__rectangle_of(counts, (dpa__limit)s->entry->variant, s->plan->p, 1);
+    const double x = r.fnr[1], y = r.fpr[1];
+    if (x + y >= 1) return 0;
+    if (claim->kind == DPA__MODEL_CURVES)
+        return fmax(dpa_curve_fnr(claim->curve, y) - x, dpa_curve_fnr(claim->curve, x) - y) > 0;
+    double t = 0;
+    return dpa__rectangle_lower(&s->plan->model, &r, 1, &t, NULL) == DPA_OK && t > claim->t;
+}
+
+/* The quantile at p is above the claim when the claim's region holds less than p. */
+static int posterior_refutes(staircase *s, const dpa_counts *counts) {
+    const dpa__posterior posterior = dpa__posterior_of(counts);
+    dpa__mass mass = {NAN, 0};
+    double density;
+    if (s->plan->model.kind != DPA__MODEL_CURVES) {
+        dpa__posterior_quick(&posterior, &s->plan->model, s->plan->claim.t, &s->gauss, &mass.value,
+                             &density);
+        if (fabs(mass.value - s->plan->p) > 1e-5 * s->plan->p) return mass.value < s->plan->p;
+    }
+    s->status = dpa__posterior_mass_in(&posterior, &s->plan->claim, &mass, s->err);
+    return mass.value < s->plan->p;
+}
+
+static int ratio_refutes(const staircase *s, const dpa_counts *counts) {
+    double lower, upper;
+    return dpa__ratio_epsilon((dpa__ratio)s->entry->variant, counts, s->plan->p, 1, &lower,
+                              &upper) &&
+           lower > s->plan->claim.t;
+}
+
+/* Any other estimator of the registry is asked for its bound. */
+static int bound_refutes(staircase *s, const dpa_counts *counts) {
+    dpa_request request;
+    dpa_result result;
+    dpa_request_init(&request);
+    request.delta = s->plan->asked->delta;
+    request.confidence = s->plan->asked->confidence;
+    s->status = dpa__estimate_one(s->entry, counts, &s->plan->model, &request, &result, s->err);
+    return s->status == DPA_OK && result.epsilon_lower > s->plan->claim_epsilon;
+}
+
+static int refutes(staircase *s, uint64_t fn, uint64_t fp) {
+    const dpa_counts counts = {fn, s->n - fn, fp, s->n - fp};
+    if (s->status != DPA_OK) return 0;
+    if (s->entry->from_counts == dpa__from_rectangle) return corner_refutes(s, &counts);
+    if (s->entry->from_counts == dpa__from_posterior) return posterior_refutes(s, &counts);
+    if (s->entry->from_counts == dpa__from_ratio) return ratio_refutes(s, &counts);
+    return bound_refutes(s, &counts);
+}
+
+static int is_ratio(const staircase *s) {
+    return s->entry->from_counts == dpa__from_ratio;
+}
+
+static int looks_both_ways(const staircase *s) {
+    return s->entry->from_counts == dpa__from_posterior;
+}
+
+/* ── rows ──────────────────────────────────────────────────────────────────────────────────── */
+
+/* The largest number of errors a row is asked for: the posterior's other half is its mirror. */
+static uint64_t row_end(const staircase *s, uint64_t fn) {
+    return looks_both_ways(s) ? s->n - fn + 1 : s->n + 1;
+}
+
+/* From a guess to the first fp that does not refute: steps that double, then bisection. */
+static uint64_t find_row(staircase *s, uint64_t fn, uint64_t guess) {
+    const uint64_t end = row_end(s, fn), first = is_ratio(s) ? 1 : 0;
+    uint64_t low = first, high = end, step = 1; /* below low refutes, from high on not */
+    uint64_t at = guess < first ? first : guess > end - 1 ? end - 1 : guess;
+    while (low < high) {
+        if (refutes(s, fn, at)) {
+            low = at + 1;
+            at = high - low > step ? low - 1 + step : low + (high - low) / 2;
+        } else {
+            high = at;
+            at = high - low > step ? high - step : low + (high - low) / 2;
+        }
+        step = 2 * step < (high - low) / 2 + 1 ? 2 * step : (high - low) / 2 + 1;
+    }
+    return low;
+}
+
+static uint64_t below_of(staircase *s, uint64_t fn, uint64_t guess) {
+    if (s->below[fn] != UNKNOWN) return s->below[fn];
+    s->below[fn] = find_row(s, fn, guess);
+    if (is_ratio(s)) s->zero[fn] = (unsigned char)refutes(s, fn, 0);
+    return s->below[fn];
+}
+
+static double row_power(staircase *s, uint64_t fn, double fpr, uint64_t *guess) {
+    const double n = (double)s->n;
+    const uint64_t below = below_of(s, fn, *guess);
+    double sum = below > 0 ? dpa__binom_cdf((double)below - 1, n, fpr, DPA_LOWER) : 0;
+    *guess = below;
+    if (is_ratio(s) && !s->zero[fn]) sum -= exp(dpa__binom_log_pmf(0, n, fpr));
+    if (looks_both_ways(s)) {
+        /* (n−fn, n−fp) refutes; what lies on the diagonal was counted above */
+        const uint64_t mirror = below_of(s, s->n - fn, s->n - below > 0 ? s->n - below : 0);
+        const double last = fmax(n - (double)mirror, n - (double)fn);
+        sum += dpa__binom_cdf(last, n, fpr, DPA_UPPER);
+    }
+    return fmax(0, sum);
+}
+
+static double power_of(staircase *s, double fnr, double fpr) {
+    const double n = (double)s->n, reach = 9 * sqrt(n * fnr * (1 - fnr)) + 40;
+    const double from = fmax(0, floor(n * fnr - reach)), to = fmin(n, ceil(n * fnr + reach));
+    uint64_t guess = s->n / 4;
+    double power = 0;
+    for (uint64_t fn = (uint64_t)from; fn <= (uint64_t)to && s->status == DPA_OK; ++fn) {
+        const double weight = exp(dpa__binom_log_pmf((double)fn, n, fnr));
+        if (weight > NEGLIGIBLE) power += weight * row_power(s, fn, fpr, &guess);
+    }
+    return fmin(1, power);
+}
+
+static double power_at(double threshold, void *user) {
+    staircase *s = user;
+    const dpa__member *truth = &s->plan->truth;
+    const double fpr = dpa__norm_cdf(threshold, DPA_UPPER);
+    if (fpr >= truth->end) return power_of(s, 0, fpr);
+    return power_of(s, dpa__member_fnr(truth, fpr, truth->end - fpr), fpr);
+}
+
+/* ── the audit ─────────────────────────────────────────────────────────────────────────────── */
+
+static dpa_status new_staircase(const dpa__plan *plan, const dpa__entry *entry, uint64_t n,
+                                staircase **out, dpa_error *err) {
+    *out = NULL;
+    if (n > MOST_COUNTS)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu observations: up to %d can be planned",
+                         (unsigned long long)n, (int)MOST_COUNTS);
+    staircase *s = DPA_NEW(staircase, err);
+    if (s == NULL) return DPA_NO_MEMORY;
+    *s = (staircase){.plan = plan, .entry = entry, .n = n};
+    dpa__gauss_legendre(DPA__GAUSS, s->gauss.node, s->gauss.weight);
+    s->below = DPA_NEW_ARRAY(uint64_t, n + 1, err);
+    s->zero = dpa__calloc(n + 1, 1, err);
+    if (s->below == NULL || s->zero == NULL) {
+        dpa__staircase_free(s);
+        return DPA_NO_MEMORY;
+    }
+    for (uint64_t i = 0; i <= n; ++i) s->below[i] = UNKNOWN;
+    *out = s;
+    return DPA_OK;
+}
+
+void dpa__staircase_free(staircase *s) {
+    if (s == NULL) return;
+    free(s->below);
+    free(s->zero);
+    free(s);
+}
+
+/* The plan's own staircase, which does not depend on the truth, for n. */
+static dpa_status own_staircase(dpa__plan *plan, uint64_t n, staircase **out, dpa_error *err) {
+    if (plan->stairs == NULL || plan->stairs->n != n) {
+        dpa__staircase_free(plan->stairs);
+        plan->stairs = NULL;
+        DPA_TRY(new_staircase(plan, plan->entry, n, &plan->stairs, err));
+    }
+    *out = plan->stairs;
+    (*out)->err = err;
+    return DPA_OK;
+}
+
+/* Thresholds worth a look: from where both errors are alike up; those below mirror them unless the
+ * curve is not symmetric. */
+static void range_of(const dpa__member *truth, double *low, double *high) {
+    const double middle = dpa__norm_quantile(truth->fixed, DPA_UPPER);
+    *high = 2 * middle + 3;
+    *low = truth->curve == NULL || dpa_curve_is_symmetric(truth->curve) ? middle : -3;
+}
+
+/* An outcome costs the posterior a quadrature: Jeffreys limits say where to look. */
+static dpa_status look_near(const dpa__plan *plan, uint64_t n, double *low, double *high,
+                            dpa_error *err) {
+    staircase *s;
+    dpa_plan_answer rough;
+    const dpa__entry *jeffreys = dpa__registry_find("jeffreys", err);
+    if (jeffreys == NULL) return DPA_INTERNAL;
+    DPA_TRY(new_staircase(plan, jeffreys, n, &s, err));
+    s->err = err;
+    dpa__best_threshold(power_at, s, *low, *high, &rough);
+    const dpa_status status = s->status;
+    dpa__staircase_free(s);
+    const double near = (*high - *low) / GRID;
+    *low = rough.threshold - near;
+    *high = rough.threshold + near;
+    return status;
+}
+
+dpa_status dpa__plan_counts(dpa__plan *plan, uint64_t n, dpa_plan_answer *out, dpa_error *err) {
+    double low, high;
+    staircase *s;
+    range_of(&plan->truth, &low, &high);
+    if (plan->entry->from_counts == dpa__from_posterior)
+        DPA_TRY(look_near(plan, n, &low, &high, err));
+    DPA_TRY(own_staircase(plan, n, &s, err));
+    dpa__best_threshold(power_at, s, low, high, out);
+    return s->status;
+}
+
+dpa_status dpa__plan_counts_at(dpa__plan *plan, uint64_t n, double threshold, double *power,
+                               dpa_error *err) {
+    staircase *s;
+    DPA_TRY(own_staircase(plan, n, &s, err));
+    *power = power_at(threshold, s);
+    return s->status;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How many samples an estimate of ε needs to be within ± a half width (bayesian-estimation, figure
+ * 4): a table, and the ends of the intervals against the number of samples. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "report/plan.h"
+
+static const char *const methods[] = {"cp", "jeffreys", "bayes"};
+
+static dpa_status put_point(json_t *rows, const dpa_precision *plan, uint64_t n, dpa_error *err) {
+    dpa_precision_answer a;
+    char series[DPA_FAMILY_SIZE + DPA_NAME_SIZE];
+    json_t *row = json_object();
+    (void)snprintf(series, sizeof series, "%s, %s", plan->family, plan->method);
+    DPA_TRY(dpa__json_append(rows, row, err));
+    DPA_TRY(dpa_plan_interval(plan, n, &a, err));
+    DPA_TRY(dpa__json_set(row, "series", json_string(series), err));
+    DPA_TRY(dpa__json_put(row, "samples", 2 * (double)n, err));
+    DPA_TRY(dpa__json_put(row, "epsilon_lower", a.lower, err));
+    return dpa__json_put(row, "epsilon_upper", a.upper, err);
+}
+
+/* From an eighth of what is needed to twice as much. */
+static dpa_status put_curve(json_t *rows, const dpa_precision *plan, double needed, size_t points,
+                            dpa_error *err) {
+    uint64_t before = 0;
+    for (size_t i = 0; i < points; ++i) {
+        const double part = points > 1 ? (double)i / (double)(points - 1) : 1;
+        const uint64_t n = (uint64_t)llround(fmax(1, needed / 8 * pow(16, part)));
+        if (n > before) DPA_TRY(put_point(rows, plan, n, err));
+        before = n;
+    }
+    return DPA_OK;
+}
+
+typedef struct context {
+    dpa_report *report;
+    const dpa_plan_query *query;
+    json_t *rows, *curve;
+} context;
+
+static dpa_status put_row(context *c, const dpa_precision *plan, dpa_error *err) {
+    dpa_precision_answer a;
+    json_t *row = json_object();
+    DPA_TRY(dpa__json_append(c->rows, row, err));
+    DPA_TRY(dpa_plan_half_width(plan, c->query->half_width, c->query->most, &a, err));
+    const double samples = a.size > 0 ? 2 * (double)a.size : (double)INFINITY;
+    DPA_TRY(dpa__json_set(row, "family", json_string(plan->family), err));
+    DPA_TRY(dpa__json_set(row, "method", json_string(plan->method), err));
+    DPA_TRY(dpa__json_put(row, "samples_needed", samples, err));
+    DPA_TRY(dpa__json_put(row, "epsilon_lower", a.lower, err));
+    DPA_TRY(dpa__json_put(row, "epsilon_upper", a.upper, err));
+    DPA_TRY(dpa_report_say(c->report, err, "  %-10s %-10s %9s   [%.4f, %.4f]", plan->family,
+                           plan->method, dpa__cell_of("n", samples).text, a.lower, a.upper));
+    return put_curve(c->curve, plan, a.size > 0 ? (double)a.size : (double)c->query->most,
+                     c->query->points, err);
+}
+
+static dpa_status put_rows(context *c, dpa_error *err) {
+    const dpa_request *request = &c->report->request;
+    const char *family;
+    int has_method = 0;
+    for (size_t f = 0; (family = dpa__plan_family(request, f)) != NULL; ++f)
+        for (size_t m = 0; m < sizeof methods / sizeof methods[0]; ++m) {
+            const dpa_precision plan = {family,        methods[m],     c->query->fnr,
+                                        c->query->fpr, request->delta, request->confidence};
+            if (request->method[0] != '\0' && strcmp(request->method, methods[m]) != 0) continue;
+            DPA_TRY(put_row(c, &plan, err));
+            has_method = 1;
+        }
+    for (size_t f = 0; !has_method && (family = dpa__plan_family(request, f)) != NULL; ++f) {
+        const dpa_precision plan = {family,        request->method, c->query->fnr,
+                                    c->query->fpr, request->delta,  request->confidence};
+        DPA_TRY(put_row(c, &plan, err));
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa__plan_precision(dpa_report *report, const dpa_plan_query *query, dpa_error *err) {
+    context c = {report, query, json_array(), json_array()};
+    json_t *section = json_object();
+    DPA_TRY(dpa__json_set(report->sections, "precision", section, err));
+    DPA_TRY(dpa__json_set(section, "rows", c.rows, err));
+    DPA_TRY(dpa__json_set(report->sections, "precision_curve", c.curve, err));
+    if (isnan(query->fnr) || isnan(query->fpr))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "a half width needs the error rates of the attack: fnr and fpr");
+    DPA_TRY(dpa__json_put(section, "half_width", query->half_width, err));
+    DPA_TRY(dpa__json_put(section, "fnr", query->fnr, err));
+    DPA_TRY(dpa__json_put(section, "fpr", query->fpr, err));
+    DPA_TRY(dpa_report_say(report, err,
+                           "Precision, nothing was audited: ε within ±%g, two-sided at %g%%, from "
+                           "an attack with FNR %g and FPR %g, δ = %g",
+                           query->half_width, 100 * report->request.confidence, query->fnr,
+                           query->fpr, report->request.delta));
+    DPA_TRY(dpa_report_say(report, err, "  %-10s %-10s %9s   %s", "family", "method", "samples",
+                           "interval there"));
+    DPA_TRY(put_rows(&c, err));
+    return dpa_report_say(report, err, "samples: members and non-members together, half of each");
+}
