@@ -36,4 +36,38 @@ static inline int game_clean(void **state) {
     return 0;
 }
 
+static inline dpa_experiment *black_box_experiment(const char *game) {
+    char text[512];
+    (void)snprintf(text, sizeof text, "{training: train.yaml, game: {kind: black-box, %s}}\n",
+                   game);
+    dpa_experiment *e = NULL;
+    dpa_error err = {0};
+    if (dpa_experiment_read(game_write("audit.yaml", text), &e, &err) != DPA_OK)
+        fail_msg("%s", err.text);
+    return e;
+}
+
+static inline dpa_game *game_open(const dpa_experiment *e) {
+    dpa_game *game = NULL;
+    dpa_error err = {0};
+    if (dpa_game_open(e, &game, &err) != DPA_OK) fail_msg("%s", err.text);
+    return game;
+}
+
+/* All trials of a game of one stage, and what they give. */
+static inline void game_gather(dpa_game *game, dpa_game_evidence *evidence) {
+    const uint64_t count = dpa_game_trials(game, 0);
+    dpa_values *values = calloc(count, sizeof *values);
+    const dpa_values brief = {0};
+    dpa_error err = {0};
+    assert_non_null(values);
+    for (uint64_t i = 0; i < count; ++i)
+        if (dpa_game_trial(game, 0, i, &brief, &values[i], &err) != DPA_OK)
+            fail_msg("%s", err.text);
+    const dpa_trials trials = {values, count};
+    assert_ok(dpa_game_gather(game, &trials, evidence, NULL));
+    for (uint64_t i = 0; i < count; ++i) dpa_values_free(&values[i]);
+    free(values);
+}
+
 #endif

@@ -25,24 +25,6 @@ static const char *training(const char *more) {
     return game_write("train.yaml", text);
 }
 
-static dpa_experiment *experiment(const char *game) {
-    char text[512];
-    (void)snprintf(text, sizeof text, "{training: train.yaml, game: {kind: black-box, %s}}\n",
-                   game);
-    dpa_experiment *e = NULL;
-    dpa_error err = {0};
-    if (dpa_experiment_read(game_write("audit.yaml", text), &e, &err) != DPA_OK)
-        fail_msg("%s", err.text);
-    return e;
-}
-
-static dpa_game *open_game(const dpa_experiment *e) {
-    dpa_game *game = NULL;
-    dpa_error err = {0};
-    if (dpa_game_open(e, &game, &err) != DPA_OK) fail_msg("%s", err.text);
-    return game;
-}
-
 static const char ONE_STEP[] = "train: {sampling: poisson, batch: 8, q: 1, steps: 1, rate: 0.7}\n"
                                "privacy: {clip: 0.4, sigma: 1.5}";
 
@@ -64,28 +46,13 @@ static double expected_mean(const dpa_game *game) {
     return -RATE / BATCH * sum;
 }
 
-static void gather(dpa_game *game, dpa_game_evidence *evidence) {
-    const uint64_t count = dpa_game_trials(game, 0);
-    dpa_values *values = calloc(count, sizeof *values);
-    const dpa_values brief = {0};
-    dpa_error err = {0};
-    assert_non_null(values);
-    for (uint64_t i = 0; i < count; ++i)
-        if (dpa_game_trial(game, 0, i, &brief, &values[i], &err) != DPA_OK)
-            fail_msg("%s", err.text);
-    const dpa_trials trials = {values, count};
-    assert_ok(dpa_game_gather(game, &trials, evidence, NULL));
-    for (uint64_t i = 0; i < count; ++i) dpa_values_free(&values[i]);
-    free(values);
-}
-
 /* Plays and compares both laws; `scale` is what is left of the noise. */
 static void plays_as(const char *keys, double scale, double canary) {
     (void)training(ONE_STEP);
-    dpa_experiment *e = experiment(keys);
-    dpa_game *game = open_game(e);
+    dpa_experiment *e = black_box_experiment(keys);
+    dpa_game *game = game_open(e);
     dpa_game_evidence evidence;
-    gather(game, &evidence);
+    game_gather(game, &evidence);
     assert_int_equal(evidence.kind, DPA_EVIDENCE_SCORES);
     const dpa_named_array *in = dpa_game_evidence_find(&evidence, "members");
     const dpa_named_array *out = dpa_game_evidence_find(&evidence, "nonmembers");
@@ -121,10 +88,11 @@ static void sabotages(void **state) {
 static void clip_after_mean(void **state) {
     (void)state;
     (void)training(ONE_STEP);
-    dpa_experiment *e = experiment("canary: blank, observations: 2000, sabotage: clip-after-mean");
-    dpa_game *game = open_game(e);
+    dpa_experiment *e =
+        black_box_experiment("canary: blank, observations: 2000, sabotage: clip-after-mean");
+    dpa_game *game = game_open(e);
     dpa_game_evidence evidence;
-    gather(game, &evidence);
+    game_gather(game, &evidence);
     double in, out, deviation;
     moments(dpa_game_evidence_find(&evidence, "members")->items, MODELS, &in, &deviation);
     moments(dpa_game_evidence_find(&evidence, "nonmembers")->items, MODELS, &out, &deviation);
@@ -157,8 +125,8 @@ static void trials(void **state) {
     };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; ++i) {
         (void)training(ways[i]);
-        dpa_experiment *e = experiment("observations: 3");
-        dpa_game *game = open_game(e), *again = open_game(e);
+        dpa_experiment *e = black_box_experiment("observations: 3");
+        dpa_game *game = game_open(e), *again = game_open(e);
         assert_int_equal(dpa_game_trials(game, 0), 6);
         const double first = one_trial(game, 1), second = one_trial(game, 4);
         assert_true(one_trial(again, 4) == second && one_trial(again, 1) == first);
@@ -185,8 +153,8 @@ static void several_classes(void **state) {
     (void)game_write("train.yaml",
                      "data: {format: table, path: data.csv, label: kind, members: 0..3, heldout: "
                      "3..5}\nmodel: mlp:4\ntrain: {batch: 3, steps: 3, rate: 0}\n");
-    dpa_experiment *e = experiment("canary: blank");
-    dpa_game *game = open_game(e);
+    dpa_experiment *e = black_box_experiment("canary: blank");
+    dpa_game *game = game_open(e);
     assert_int_equal(dpa_game_trials(game, 0), 200);
     /* Blank, before any step: all biases are 0, so p = 1/3. */
     assert_absolute(one_trial(game, 0), log(0.5), 1e-6);
