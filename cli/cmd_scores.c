@@ -20,7 +20,8 @@ static const option table[] = {
     REQUEST_OPTION(scores_options, "method", "M", SCORE_METHODS),
     REQUEST_OPTION(scores_options, "select", "S",
                    "threshold: fixed:T, fixed-fpr:X, split, multi-split, simultaneous, or max, "
-                   "which is flagged (default: ranks, simultaneous for cp, split for the others)"),
+                   "which is flagged (default: ranks, simultaneous for cp, split for the others); "
+                   "for sequential: fixed:T or running"),
     {"group", OPTION_TEXT, "COLUMN", "also a bound for every value of this column of the table",
      offsetof(scores_options, group)},
     RATES_OPTIONS(scores_options),

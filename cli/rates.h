@@ -9,7 +9,9 @@
 #define COUNT_METHODS                                                                              \
     "cp, jeffreys, bayes, point; at delta 0 also katz, adjusted-log, bailey, inverse-sinh "        \
     "(default: all that apply)"
-#define SCORE_METHODS "rank, rank:slope, or as for counts (default: all that apply)"
+#define SCORE_METHODS                                                                              \
+    "rank, rank:slope, sequential (in the order of the file), or as for counts (default: all "     \
+    "that apply)"
 
 #define RATES_OPTIONS(type)                                                                        \
     {"at-epsilon", OPTION_NUMBER, "E", "also the least delta that this epsilon needs",             \

@@ -23,6 +23,8 @@
 
 #include "dpaudit/scores.h"
 
+#include "dpaudit/sequential.h"
+
 #include "dpaudit/onerun.h"
 
 #include "dpaudit/canary.h"

@@ -69,7 +69,9 @@ DPA_API dpa_status dpa_request_check(const dpa_request *request, dpa_error *err)
     X(RANDOM_CANARIES, "random-canaries",                                                          \
       "canary directions are uniform on the sphere and unknown to the training code")              \
     X(GAUSSIAN_COSINES, "gaussian-cosines", "the cosines are normally distributed")                \
-    X(LARGE_SAMPLE, "large-sample", "the interval is a large-sample approximation")
+    X(LARGE_SAMPLE, "large-sample", "the interval is a large-sample approximation")                \
+    X(ORDER_OF_ARRIVAL, "order-of-arrival",                                                        \
+      "the scores are in the order in which the trials came, not sorted or chosen by score")
 
 enum {
 #define DPA_ASSUMPTION_INDEX(name, file, text) DPA_ASSUMPTION_INDEX_##name,

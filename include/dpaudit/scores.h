@@ -17,10 +17,11 @@
 enum {
     DPA_FROM_COUNTS = 1,
     DPA_FROM_SCORES = 2,
-    DPA_GIVES_BOUND = 4,    /* one-sided */
-    DPA_GIVES_INTERVAL = 8, /* two-sided */
-    DPA_GIVES_DENSITY = 16, /* a posterior */
-    DPA_GIVES_ESTIMATE = 32 /* a number without confidence */
+    DPA_GIVES_BOUND = 4,     /* one-sided */
+    DPA_GIVES_INTERVAL = 8,  /* two-sided */
+    DPA_GIVES_DENSITY = 16,  /* a posterior */
+    DPA_GIVES_ESTIMATE = 32, /* a number without confidence */
+    DPA_FROM_ORDER = 64      /* scores in the order of arrival: dpa_estimate_sequential */
 };
 
 typedef struct dpa_estimator {

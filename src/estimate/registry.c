@@ -46,6 +46,11 @@ static const dpa__entry entries[] = {
       0},
      dpa__from_ratio,
      DPA__INVERSE_SINH},
+    {{"sequential", "bets on pairs as they arrive: may be looked at after every trial",
+      EVERY_FAMILY, DPA_FROM_ORDER | DPA_GIVES_BOUND,
+      DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_ORDER_OF_ARRIVAL, 1},
+     NULL,
+     0},
     {{"point", "the observed rates taken as true: no confidence", EVERY_FAMILY,
       DPA_FROM_COUNTS | DPA_GIVES_ESTIMATE, 0, 0},
      dpa__from_point,
@@ -76,7 +81,7 @@ const dpa__entry *dpa__registry_find(const char *name, dpa_error *err) {
     }
     (void)dpa__fail(err, DPA_BAD_ARGUMENT,
                     "method: '%s' is none of rank, cp, jeffreys, bayes, katz, adjusted-log, "
-                    "bailey, inverse-sinh, point",
+                    "bailey, inverse-sinh, sequential, point",
                     name);
     return NULL;
 }

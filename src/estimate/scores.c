@@ -57,6 +57,7 @@ static dpa_status run_family(const audit *a, const dpa__model *model, dpa_result
     for (size_t i = 0; i < dpa_estimator_count(); ++i) {
         const dpa__entry *entry = dpa__registry_at(i);
         if (a->asked != NULL && entry != a->asked) continue;
+        if (!(entry->about.what & DPA_FROM_SCORES) && entry->from_counts == NULL) continue;
         const char *reason = refusal(a, entry, model);
         if (reason == NULL)
             DPA_TRY(run_one(a, entry, model, results, err));
@@ -94,6 +95,9 @@ dpa_status dpa_estimate_scores(const dpa_scores *scores, const dpa_request *requ
         dpa__rank_score score;
         a.asked = dpa__registry_find(request->method, err);
         if (a.asked == NULL) return DPA_BAD_ARGUMENT;
+        if (a.asked->about.what & DPA_FROM_ORDER)
+            return dpa__fail(err, DPA_BAD_ARGUMENT,
+                             "method sequential: sorted scores have lost their order of arrival");
         if (a.asked->from_counts == NULL) DPA_TRY(dpa__rank_parse(request->method, &score, err));
     }
     a.has_select = request->select[0] != '\0';

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "dpaudit/sequential.h"
 #include "report/audit_rates.h"
 
 void dpa_scores_query_init(dpa_scores_query *query) {
@@ -103,8 +104,13 @@ static dpa_status fill(dpa_report *report, const dpa_scores_query *query,
     DPA_TRY(dpa_report_fact(report, "members", (double)scores->members, err));
     DPA_TRY(dpa_report_fact(report, "nonmembers", (double)scores->nonmembers, err));
     DPA_TRY(put_inputs(report, query, scores, err));
-    DPA_TRY(prepare(report, scores, err));
-    const dpa_status status = dpa_estimate_scores(scores, request, &results, err);
+    /* preparing sorts, and this method needs the order of arrival */
+    const int needs_order = strcmp(request->method, "sequential") == 0;
+    dpa_status status =
+        needs_order ? dpa_estimate_sequential(scores, request, &results, err) : DPA_OK;
+    if (status == DPA_OK) status = prepare(report, scores, err);
+    if (status == DPA_OK && !needs_order)
+        status = dpa_estimate_scores(scores, request, &results, err);
     if (status != DPA_OK) {
         dpa_results_free(&results);
         return status;
@@ -125,6 +131,8 @@ dpa_status dpa_audit_scores(const dpa_scores_query *query, const dpa_request *re
     if (query->group != NULL && (query->path == NULL || query->nonmembers_path != NULL))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "group: needs one table with the columns score, member and the group");
+    if (query->group != NULL && strcmp(request->method, "sequential") == 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "group: not with method sequential");
     if (query->group != NULL && strcmp(query->path, "-") == 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "group: the table is read twice; not from '-'");
     DPA_TRY(open_scores(query, &scores, err));

@@ -55,6 +55,13 @@ run 0 scores s.csv --select multi-split --family gaussian --method cp
 run 0 scores s.csv --select fixed-fpr:0.1 --family gaussian
 run 0 scores s.csv --method rank:slope --family gaussian
 run 0 scores s.csv --method rank --family subsampled-gaussian:q=0.5,steps=2
+run 0 scores s.csv --method sequential
+says out "order in which"
+run 2 scores s.csv --method sequential --select max
+says err "earlier trials"
+{ echo score,member; for i in $(seq 40); do echo "$i,1"; echo "$i,0"; done; } >sorted.csv
+run 3 scores sorted.csv --method sequential --family dp
+says err "sorted"
 printf 'fpr,fnr\n0,1\n0.1,0.5\n0.5,0.1\n1,0\n' >curve.csv
 run 0 scores s.csv --family points:curve.csv --method rank
 run 0 scores s.csv --explain --two-sided

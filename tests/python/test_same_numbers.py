@@ -45,6 +45,7 @@ def test_counts_at_extremes(command, plain, fn, tp, fp, tn):
         (("--family", "gaussian", "--method", "rank", "--seed", "5"), {"family": "gaussian", "method": "rank", "seed": 5}),
         (("--select", "fixed:0.5", "--method", "cp"), {"select": "fixed:0.5", "method": "cp"}),
         (("--select", "split", "--method", "bayes", "--family", "dp"), {"select": "split", "method": "bayes", "family": "dp"}),
+        (("--method", "sequential", "--claim-epsilon", "1"), {"method": "sequential", "claim_epsilon": 1}),
         (("--claim-epsilon", "1", "--explain"), {"claim_epsilon": 1, "explain": True}),
     ],
 )

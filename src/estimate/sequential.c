@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The audit that may be looked at after every trial: pairs in, wealth against every ε out
+ * (docs/methods/sequential.md).
+ *
+ * log wealth against t is a sum over stages of counts times log payments, so the whole state is the
+ * bets and cells of the stages (their number grows as log n) and the newest pairs for learning. The
+ * bound is where log wealth falls below log 1/p, to a relative 1e-12, rounded down. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "estimate/select.h"
+#include "estimate/sequential.h"
+#include "evidence/scores_sort.h"
+#include "math/root.h"
+
+enum { FIRST_STAGE = 4 };
+
+static double log_goal(const dpa_sequential *s) {
+    return -log1p(-s->request.confidence);
+}
+
+/* ── wealth and bound ──────────────────────────────────────────────────────────────────────── */
+
+static dpa_status wealth_at(const dpa_sequential *s, const dpa__model *model, double t,
+                            size_t stages, double *out, dpa_error *err) {
+    dpa__member null;
+    *out = 0;
+    DPA_TRY(dpa__member_open(model, t, &null, err));
+    for (size_t i = 0; i < stages; ++i) *out += dpa__stage_log_wealth(&s->stages[i], &null);
+    dpa__member_close(&null);
+    return DPA_OK;
+}
+
+/* For the t of a claim. */
+typedef struct search_claim {
+    const dpa__model *model;
+    double epsilon, delta;
+    dpa_status status;
+    dpa_error *err;
+} search_claim;
+
+typedef struct search {
+    const dpa_sequential *audit;
+    dpa_status status;
+    dpa_error *err;
+} search;
+
+/* How far log wealth is beyond what refutes t. */
+static double excess(double t, void *user) {
+    search *s = user;
+    double wealth = 0;
+    if (s->status == DPA_OK)
+        s->status =
+            wealth_at(s->audit, &s->audit->model, t, s->audit->stage_count, &wealth, s->err);
+    return wealth - log_goal(s->audit);
+}
+
+dpa_status dpa__sequential_bound(const dpa_sequential *s, double *t, dpa_error *err) {
+    search look = {s, DPA_OK, err};
+    const double most = fmin(s->model.max, 1e6);
+    double low = 0, high = fmin(fmax(2 * s->best, 0.5), most);
+    *t = 0;
+    if (excess(0, &look) < 0) return look.status;
+    while (look.status == DPA_OK && excess(high, &look) >= 0) {
+        low = high;
+        if (high >= most) {
+            *t = most;
+            return DPA_OK;
+        }
+        high = fmin(2 * high, most);
+    }
+    DPA_TRY(look.status);
+    dpa__bracket bracket;
+    DPA_TRY(dpa__root(excess, &look, low, high, 1e-12, 1e-12, &bracket, err));
+    *t = bracket.lower;
+    return look.status;
+}
+
+/* ── stages ────────────────────────────────────────────────────────────────────────────────── */
+
+static dpa_status sorted_history(const dpa_sequential *s, size_t count, double *out[2],
+                                 dpa_error *err) {
+    for (int c = 0; c < 2; ++c) {
+        memcpy(out[c], s->history[c], count * sizeof *out[c]);
+        DPA_TRY(dpa__sort_numbers(out[c], count, err));
+    }
+    return DPA_OK;
+}
+
+static dpa_status plan_stage(dpa_sequential *s, uint64_t end, dpa__stage *stage, dpa_error *err) {
+    const size_t count = s->pairs < DPA__HISTORY ? (size_t)s->pairs : DPA__HISTORY;
+    double *block = DPA_NEW_ARRAY(double, 2 * count, err);
+    if (block == NULL) return DPA_NO_MEMORY;
+    double *sorted[2] = {block, block + count};
+    dpa_status status = sorted_history(s, count, sorted, err);
+    const int claim_stands = !isnan(s->claim) && s->refuted_at == 0;
+    const dpa__past past = {.member = sorted[1],
+                            .nonmember = sorted[0],
+                            .count = count,
+                            .horizon = end,
+                            .log_goal = log_goal(s),
+                            .fixed = s->fixed,
+                            .last = s->aim,
+                            .cap = claim_stands ? s->claim : HUGE_VAL};
+    double aim = s->aim;
+    if (status == DPA_OK) status = dpa__stage_plan(&s->model, &past, stage, &aim, err);
+    if (status == DPA_OK) s->aim = aim;
+    free(block);
+    return status;
+}
+
+static dpa_status price_claim(dpa_sequential *s, const dpa__stage *stage, dpa_error *err) {
+    dpa__member null;
+    if (isnan(s->claim)) return DPA_OK;
+    DPA_TRY(dpa__member_open(&s->claim_model, s->claim, &null, err));
+    s->claim_closed = s->claim_now;
+    dpa__stage_pay(stage, &null, s->claim_pay);
+    dpa__member_close(&null);
+    return DPA_OK;
+}
+
+static dpa_status begin_stage(dpa_sequential *s, dpa_error *err) {
+    dpa__stage stage = {.first = s->pairs, .kept = 1};
+    if (s->stage_count == s->stage_room) {
+        const size_t room = s->stage_room > 0 ? 2 * s->stage_room : 16;
+        dpa__stage *grown = dpa__realloc(s->stages, room, sizeof *grown, err);
+        if (grown == NULL) return DPA_NO_MEMORY;
+        s->stages = grown;
+        s->stage_room = room;
+    }
+    const uint64_t length = s->pairs / 4 > FIRST_STAGE ? s->pairs / 4 : FIRST_STAGE;
+    DPA_TRY(plan_stage(s, s->pairs + length, &stage, err));
+    DPA_TRY(price_claim(s, &stage, err));
+    s->stage_end = s->pairs + length;
+    s->stages[s->stage_count++] = stage;
+    return DPA_OK;
+}
+
+static dpa_status keep_best(dpa_sequential *s, dpa_error *err) {
+    double t, wealth;
+    DPA_TRY(wealth_at(s, &s->model, s->best, s->stage_count, &wealth, err));
+    if (wealth < log_goal(s)) return DPA_OK; /* as it falls with t, no larger bound either */
+    DPA_TRY(dpa__sequential_bound(s, &t, err));
+    s->best = fmax(s->best, t);
+    return DPA_OK;
+}
+
+/* ── pairs ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* The wealth against the claim with the pair that was just put into its cell. */
+static dpa_status count_claim(dpa_sequential *s, dpa_error *err) {
+    const dpa__stage *stage = &s->stages[s->stage_count - 1];
+    if (isnan(s->claim) || stage->count == 0) return DPA_OK;
+    double sum = s->claim_closed;
+    for (uint64_t a = 0; a <= stage->count; ++a)
+        for (uint64_t b = 0; b <= stage->count; ++b)
+            if (stage->cell[a][b] > 0) sum += (double)stage->cell[a][b] * s->claim_pay[a][b];
+    const int falls = s->refuted_at == 0 && sum >= log_goal(s);
+    if (falls) DPA_TRY(keep_best(s, err));
+    s->claim_now = sum;
+    s->claim_most = fmax(s->claim_most, sum);
+    if (falls) s->refuted_at = s->pairs + 1;
+    return DPA_OK;
+}
+
+static dpa_status take_pair(dpa_sequential *s, double member, double nonmember, dpa_error *err) {
+    if (s->pairs == s->stage_end) {
+        DPA_TRY(keep_best(s, err));
+        DPA_TRY(begin_stage(s, err));
+    }
+    dpa__stage *stage = &s->stages[s->stage_count - 1];
+    uint64_t *cell = &stage->cell[dpa__stage_bin(stage, member)][dpa__stage_bin(stage, nonmember)];
+    ++*cell;
+    const dpa_status status = count_claim(s, err);
+    if (status != DPA_OK) {
+        --*cell;
+        return status;
+    }
+    s->history[1][s->pairs % DPA__HISTORY] = member;
+    s->history[0][s->pairs % DPA__HISTORY] = nonmember;
+    ++s->pairs;
+    return DPA_OK;
+}
+
+static dpa_status wait_for_other(dpa_sequential *s, int is_member, double score, dpa_error *err) {
+    if (s->pending_first > 0 && s->pending_first == s->pending_count) {
+        s->pending_first = 0;
+        s->pending_count = 0;
+    }
+    if (s->pending_count == s->pending_room) {
+        const size_t room = s->pending_room > 0 ? 2 * s->pending_room : 64;
+        double *grown = dpa__realloc(s->pending, room, sizeof *grown, err);
+        if (grown == NULL) return DPA_NO_MEMORY;
+        s->pending = grown;
+        s->pending_room = room;
+    }
+    s->pending[s->pending_count++] = score;
+    s->pending_is_member = is_member;
+    return DPA_OK;
+}
+
+dpa_status dpa_sequential_push(dpa_sequential *s, int is_member, double score, dpa_error *err) {
+    is_member = is_member != 0;
+    const double value = isnan(score) ? (is_member ? -HUGE_VAL : HUGE_VAL) : score + 0.0;
+    if (s->pending_first == s->pending_count || s->pending_is_member == is_member) {
+        DPA_TRY(wait_for_other(s, is_member, value, err));
+    } else {
+        const double other = s->pending[s->pending_first];
+        DPA_TRY(take_pair(s, is_member ? value : other, is_member ? other : value, err));
+        ++s->pending_first;
+    }
+    ++s->pushed[is_member];
+    return DPA_OK;
+}
+
+dpa_status dpa__sequential_price(dpa_sequential *s, dpa_error *err) {
+    const double closed = s->claim_closed;
+    DPA_TRY(price_claim(s, &s->stages[s->stage_count - 1], err));
+    s->claim_closed = closed;
+    return DPA_OK;
+}
+
+/* ── open and close ────────────────────────────────────────────────────────────────────────── */
+
+static int exceeds_claim(double t, void *user) {
+    double epsilon = 0;
+    search_claim *c = user;
+    if (c->status == DPA_OK)
+        c->status = dpa__model_epsilon(c->model, t, c->delta, -1, &epsilon, c->err);
+    return epsilon > c->epsilon;
+}
+
+dpa_status dpa__sequential_claim(const dpa__model *model, double epsilon, double delta, double *t,
+                                 dpa_error *err) {
+    search_claim claim = {model, epsilon, delta, DPA_OK, err};
+    dpa__bracket bracket;
+    *t = epsilon;
+    if (model->kind == DPA__MODEL_DP) return DPA_OK;
+    double high = fmin(1, model->max);
+    while (!exceeds_claim(high, &claim)) {
+        DPA_TRY(claim.status);
+        if (high >= model->max || high > 1e6) {
+            *t = high;
+            return DPA_OK;
+        }
+        high = fmin(2 * high, model->max);
+    }
+    DPA_TRY(dpa__bisect(exceeds_claim, &claim, 0, high, 1e-13, 1e-13, &bracket, err));
+    *t = bracket.upper;
+    return claim.status;
+}
+
+static dpa_status open_rule(dpa_sequential *s, dpa_error *err) {
+    dpa__select select;
+    const char *text = s->request.select;
+    s->fixed = NAN;
+    if (text[0] == '\0' || strcmp(text, "running") == 0) return DPA_OK;
+    DPA_TRY(dpa__select_parse(text, &select, err));
+    if (select.kind != DPA__FIXED)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "select: method sequential chooses from earlier trials only: 'running' or "
+                         "'fixed:T', not '%s'",
+                         text);
+    s->fixed = select.value;
+    return DPA_OK;
+}
+
+static dpa_status open_models(dpa_sequential *s, dpa_error *err) {
+    const dpa_request *r = &s->request;
+    const double delta = isnan(r->claim_delta) ? r->delta : r->claim_delta;
+    s->claim = NAN;
+    DPA_TRY(dpa__model_open(r->family, r->delta, &s->model, err));
+    if (isnan(r->claim_epsilon)) return DPA_OK;
+    DPA_TRY(dpa__model_open(r->family, delta, &s->claim_model, err));
+    return dpa__sequential_claim(&s->claim_model, r->claim_epsilon, delta, &s->claim, err);
+}
+
+static dpa_status open_audit(dpa_sequential *s, dpa_error *err) {
+    for (int c = 0; c < 2; ++c) {
+        s->history[c] = DPA_NEW_ARRAY(double, DPA__HISTORY, err);
+        if (s->history[c] == NULL) return DPA_NO_MEMORY;
+    }
+    DPA_TRY(open_rule(s, err));
+    DPA_TRY(open_models(s, err));
+    return begin_stage(s, err);
+}
+
+dpa_status dpa_sequential_new(const dpa_request *request, dpa_sequential **out, dpa_error *err) {
+    *out = NULL;
+    DPA_TRY(dpa_request_check(request, err));
+    if (request->family[0] == '\0')
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "family: a sequential audit needs one by name");
+    if (request->sides != 1)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "method sequential gives lower bounds only");
+    dpa_sequential *s = DPA_NEW(dpa_sequential, err);
+    if (s == NULL) return DPA_NO_MEMORY;
+    s->request = *request;
+    const dpa_status status = open_audit(s, err);
+    if (status == DPA_OK)
+        *out = s;
+    else
+        dpa_sequential_free(s);
+    return status;
+}
+
+void dpa_sequential_free(dpa_sequential *s) {
+    if (s == NULL) return;
+    dpa__model_close(&s->model);
+    dpa__model_close(&s->claim_model);
+    free(s->pending);
+    free(s->stages);
+    free(s->history[0]);
+    free(s->history[1]);
+    free(s);
+}
+
+/* ── looking ───────────────────────────────────────────────────────────────────────────────── */
+
+int dpa_sequential_refuted(const dpa_sequential *s) {
+    return s->refuted_at > 0;
+}
+
+dpa_status dpa_sequential_log_e(const dpa_sequential *s, double epsilon, double *out,
+                                dpa_error *err) {
+    double t;
+    if (!(epsilon >= 0))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "epsilon: at least 0, not %g", epsilon);
+    DPA_TRY(dpa__sequential_claim(&s->model, epsilon, s->request.delta, &t, err));
+    return wealth_at(s, &s->model, t, s->stage_count, out, err);
+}
+
+dpa_status dpa_sequential_look(const dpa_sequential *s, dpa_sequential_now *out, dpa_error *err) {
+    double t;
+    DPA_TRY(dpa__sequential_bound(s, &t, err));
+    t = fmax(t, s->best);
+    *out = (dpa_sequential_now){.members = s->pushed[1],
+                                .nonmembers = s->pushed[0],
+                                .pairs = s->pairs,
+                                .parameter_lower = dpa__model_value(&s->model, t),
+                                .log_e_value = isnan(s->claim) ? (double)NAN : s->claim_now,
+                                .p_value = isnan(s->claim) ? (double)NAN : exp(-s->claim_most),
+                                .refuted_at = s->refuted_at};
+    return dpa__model_epsilon(&s->model, t, s->request.delta, -1, &out->epsilon_lower, err);
+}

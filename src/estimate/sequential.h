@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Betting against a claim, pair by pair (docs/methods/sequential.md).
+ *
+ * A bet j at slope k = e^|s| and threshold τ uses Pr[good] ≤ k·Pr[bad] + δ_t(|s|), which every
+ * mechanism of the null at t obeys: for s ≥ 0 good is "a member is accused" and bad "a non-member
+ * is accused", for s < 0 good is "a non-member is spared" and bad "a member is spared". With a null
+ * point q it pays
+ *     (1 + λ(good − kq − δ_t))·(1 − λk(bad − q)),
+ * whose mean is at most 1 under the null. A stage is a run of pairs with the same bets; they were
+ * chosen from the pairs before it. */
+#ifndef DPA_ESTIMATE_SEQUENTIAL_H
+#define DPA_ESTIMATE_SEQUENTIAL_H
+
+#include "dpaudit/sequential.h"
+#include "estimate/model.h"
+
+enum { DPA__BETS = 7, DPA__BINS = DPA__BETS + 1, DPA__HISTORY = 4096 };
+
+typedef struct dpa__bet {
+    double slope;     /* s */
+    double threshold; /* τ: accused at score ≥ τ */
+    double point;     /* q */
+    double size;      /* λ, at most 1/(1+kq) and 1/(k(1−q)): no factor is negative at any t */
+    double share;     /* of the wealth */
+} dpa__bet;
+
+/* Bets in ascending order of thresholds; the bin of a score is the number of thresholds it
+ * reaches. */
+typedef struct dpa__stage {
+    uint64_t first; /* pairs before it */
+    uint64_t count; /* bets; none: the wealth is kept */
+    dpa__bet bet[DPA__BETS];
+    double kept;                         /* share that is not at risk */
+    uint64_t cell[DPA__BINS][DPA__BINS]; /* pairs: [bin of the member][bin of the non-member] */
+} dpa__stage;
+
+/* δ_t(|s|) of the member at t: sup over attacks of Pr[good] − e^|s|·Pr[bad]. */
+double dpa__null_delta(const dpa__member *null, double slope);
+
+unsigned dpa__stage_bin(const dpa__stage *stage, double score);
+/* What every bet pays: [is the member accused][is the non-member accused]. */
+void dpa__stage_each(const dpa__stage *stage, const dpa__member *null,
+                     double each[DPA__BETS][2][2]);
+/* log of what every cell pays at the null. */
+void dpa__stage_pay(const dpa__stage *stage, const dpa__member *null,
+                    double pay[DPA__BINS][DPA__BINS]);
+/* log of what the pairs of the stage paid. */
+double dpa__stage_log_wealth(const dpa__stage *stage, const dpa__member *null);
+/* What a single bet pays. */
+double dpa__bet_pay(const dpa__bet *bet, double delta, int is_member_accused,
+                    int is_nonmember_accused);
+
+/* What is known when a stage begins. */
+typedef struct dpa__past {
+    const double *member, *nonmember; /* the newest pairs, in no order; the arrays are sorted */
+    size_t count;
+    uint64_t horizon; /* pairs that will have been seen when the stage ends */
+    double log_goal;  /* log of the e-value that refutes */
+    double fixed;     /* the given threshold; NaN: learned */
+    double last;      /* t of the stage before */
+    double cap;       /* t of the claim, while it stands; INFINITY */
+} dpa__past;
+
+/* Chooses the t to bet against and the bets. `member` and `nonmember` are ascending. */
+dpa_status dpa__stage_plan(const dpa__model *model, const dpa__past *past, dpa__stage *stage,
+                           double *aim, dpa_error *err);
+
+struct dpa_sequential {
+    dpa_request request;
+    dpa__model model, claim_model; /* claim_model: at the claim's δ */
+    double fixed;                  /* threshold; NaN: learned */
+    double claim;                  /* t; NaN: none */
+    uint64_t pushed[2];            /* non-members, members */
+    double *pending;               /* scores of the class that is ahead */
+    size_t pending_first, pending_count, pending_room;
+    int pending_is_member;
+    uint64_t pairs, stage_end;
+    dpa__stage *stages;
+    size_t stage_count, stage_room;
+    double *history[2]; /* rings of the newest pairs */
+    double best;        /* t: the largest bound at the end of a stage or when the claim fell */
+    double aim;
+    double claim_closed, claim_now,
+        claim_most; /* log wealth at the claim: stages before, all, max */
+    uint64_t refuted_at;
+    double claim_pay[DPA__BINS][DPA__BINS]; /* of the last stage */
+};
+
+/* The bound of the pairs so far, as t. */
+dpa_status dpa__sequential_bound(const dpa_sequential *audit, double *t, dpa_error *err);
+/* The payments at the claim again, for a state that was loaded. */
+dpa_status dpa__sequential_price(dpa_sequential *audit, dpa_error *err);
+/* The largest t that a claim of ε allows, rounded up. */
+dpa_status dpa__sequential_claim(const dpa__model *model, double epsilon, double delta, double *t,
+                                 dpa_error *err);
+
+#endif

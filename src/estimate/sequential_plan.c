@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Which bets to place, learned from earlier pairs. Nothing here can make a bound invalid: whatever
+ * is chosen from the past keeps the mean of a payment at most 1. It decides only how fast a wrong
+ * claim falls.
+ *
+ * Against the null at t: slopes at which its δ_t(s) is a given share of δ_t(0); for each slope the
+ * threshold on the hull of the past ROC that is best at it; the null point q that is nearest, in
+ * Kullback–Leibler distance, to the observed rates on the line Pr[good] = k·Pr[bad] + δ_t; the
+ * size λ up to twice the one of the likelihood ratio of the two. The shares of the bets rise
+ * towards the largest expected log wealth under the observed rates, shrunk towards "no leak", by
+ * Cover's multiplicative steps (Cover 1984, "An algorithm for maximizing expected log investment
+ * return").
+ *
+ * The t to bet against is the largest that should fall by the end of the stage, or the claim. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "estimate/sequential.h"
+
+enum { COVER_STEPS = 60, RISK_STEPS = 12, AIM_STEPS = 7, POINT_STEPS = 30 };
+static const double KEPT_LEAST = 0.02, PRIOR_WEIGHT = 1, CELL_WEIGHT = 0.25, MOST_SLOPE = 40;
+/* Found by simulation (docs/methods/sequential.md): twice the likelihood ratio's size, so that many
+ * bets together can risk enough; half of the best risk; 3 nats beyond the goal. */
+static const double SIZE = 2, PART = 0.5, BEYOND = 3;
+
+/* A corner of the past ROC: accused at score ≥ threshold. */
+typedef struct corner {
+    double threshold;
+    double accused[2]; /* non-members, members */
+} corner;
+
+typedef struct planner {
+    const dpa__model *model;
+    const dpa__past *past;
+    corner *corners; /* of the concave hull, thresholds descending */
+    size_t count;
+    dpa_error *err;
+    dpa_status status;
+} planner;
+
+/* ── the past ──────────────────────────────────────────────────────────────────────────────── */
+
+static size_t at_least(const double *sorted, size_t count, double x) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (sorted[middle] < x)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return count - low;
+}
+
+static double turn(const corner *a, const corner *b, const corner *c) {
+    return (b->accused[0] - a->accused[0]) * (c->accused[1] - a->accused[1]) -
+           (b->accused[1] - a->accused[1]) * (c->accused[0] - a->accused[0]);
+}
+
+static void add_corner(planner *p, const corner *c) {
+    while (p->count >= 2 && turn(&p->corners[p->count - 2], &p->corners[p->count - 1], c) >= 0)
+        --p->count;
+    p->corners[p->count++] = *c;
+}
+
+/* Between a score and the next lower one, so that a new score near it falls to its side. */
+static double between(double lower, double score) {
+    const double middle = 0.5 * lower + 0.5 * score;
+    return isfinite(middle) && middle > lower && middle <= score ? middle : score;
+}
+
+static void find_hull(planner *p) {
+    const dpa__past *past = p->past;
+    size_t left[2] = {past->count, past->count};
+    const double *sorted[2] = {past->nonmember, past->member};
+    add_corner(p, &(corner){.threshold = HUGE_VAL});
+    while (left[0] + left[1] > 0) {
+        double score = -HUGE_VAL, lower = -HUGE_VAL;
+        for (int c = 0; c < 2; ++c)
+            if (left[c] > 0) score = fmax(score, sorted[c][left[c] - 1]);
+        for (int c = 0; c < 2; ++c) {
+            while (left[c] > 0 && sorted[c][left[c] - 1] >= score) --left[c];
+            if (left[c] > 0) lower = fmax(lower, sorted[c][left[c] - 1]);
+        }
+        add_corner(p,
+                   &(corner){between(lower, score),
+                             {(double)(past->count - left[0]), (double)(past->count - left[1])}});
+    }
+}
+
+static void find_corners(planner *p) {
+    const dpa__past *past = p->past;
+    if (isnan(past->fixed)) {
+        find_hull(p);
+        return;
+    }
+    p->corners[p->count++] = (corner){past->fixed,
+                                      {(double)at_least(past->nonmember, past->count, past->fixed),
+                                       (double)at_least(past->member, past->count, past->fixed)}};
+}
+
+static const corner *best_corner(const planner *p, double slope) {
+    const corner *best = &p->corners[0];
+    double most = -HUGE_VAL;
+    for (size_t i = 0; i < p->count; ++i) {
+        const double value = p->corners[i].accused[1] - exp(slope) * p->corners[i].accused[0];
+        if (value <= most) continue;
+        most = value;
+        best = &p->corners[i];
+    }
+    return best;
+}
+
+/* ── one bet ───────────────────────────────────────────────────────────────────────────────── */
+
+/* The q of the point on the line good = k·bad + δ that is nearest to (bad, good) beyond it: where
+ * the two derivatives of the Kullback–Leibler distances along the line cancel. */
+static double nearest_point(double good, double bad, double k, double delta) {
+    double low = bad, high = (good - delta) / k;
+    for (int i = 0; i < POINT_STEPS; ++i) {
+        const double q = 0.5 * (low + high), p = k * q + delta;
+        const double pull = k * (good - p) / (p * (1 - p)), push = (q - bad) / (q * (1 - q));
+        if (pull > push)
+            low = q;
+        else
+            high = q;
+    }
+    return 0.5 * (low + high);
+}
+
+/* 0 when the past shows nothing beyond the null at this slope. */
+static int make_bet(const planner *p, const dpa__member *null, double slope, dpa__bet *out) {
+    const corner *c = best_corner(p, slope);
+    const double n = (double)p->past->count;
+    const double accused[2] = {(c->accused[0] + 0.5) / (n + 1), (c->accused[1] + 0.5) / (n + 1)};
+    const double good = slope >= 0 ? accused[1] : 1 - accused[0];
+    const double bad = slope >= 0 ? accused[0] : 1 - accused[1];
+    const double k = exp(fabs(slope)), delta = dpa__null_delta(null, slope);
+    if (!(good - k * bad > delta)) return 0;
+    const double q = nearest_point(good, bad, k, delta), chance = k * q + delta;
+    const double ratio = (good - chance) / (chance * (1 - chance));
+    const double most = fmin(1 / (1 + k * q), 1 / (k * (1 - q)));
+    *out = (dpa__bet){
+        .slope = slope, .threshold = c->threshold, .point = q, .size = fmin(SIZE * ratio, most)};
+    return out->size > 0;
+}
+
+/* ── slopes ────────────────────────────────────────────────────────────────────────────────── */
+
+/* The s at which δ_t(s) falls to `goal`. */
+static double slope_at(const dpa__member *null, double goal) {
+    double low = 0, high = 0.125;
+    while (high < MOST_SLOPE && dpa__null_delta(null, high) > goal) high *= 2;
+    high = fmin(high, MOST_SLOPE);
+    for (int i = 0; i < 20; ++i) {
+        const double middle = 0.5 * (low + high);
+        if (dpa__null_delta(null, middle) > goal)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* 0, then pairs ±s. The curve of dp has two slopes only, ±t, and a corner that every slope between
+ * them touches. */
+static unsigned find_slopes(const dpa__member *null, double slope[DPA__BETS]) {
+    static const double shares[] = {0.65, 0.3, 0.08};
+    unsigned count = 0;
+    slope[count++] = 0;
+    if (null->t == 0) return count;
+    const double most = dpa__null_delta(null, 0);
+    for (int i = 0; i < 3; ++i) {
+        const double s = null->kind == DPA__MODEL_DP ? fmin(null->t, MOST_SLOPE) * (i + 1) / 3
+                                                     : slope_at(null, shares[i] * most);
+        slope[count++] = s;
+        slope[count++] = -s;
+    }
+    return count;
+}
+
+/* ── all bets ──────────────────────────────────────────────────────────────────────────────── */
+
+static int by_threshold(const void *a, const void *b) {
+    const double x = ((const dpa__bet *)a)->threshold, y = ((const dpa__bet *)b)->threshold;
+    return (x > y) - (x < y);
+}
+
+/* The expected share of every bin for one class: counts, a little of both classes pooled, and a
+ * little for every bin. */
+static void expect_bins(const planner *p, const dpa__stage *stage, double chance[2][DPA__BINS]) {
+    const dpa__past *past = p->past;
+    const double *sorted[2] = {past->nonmember, past->member};
+    const double n = (double)past->count, bins = (double)(stage->count + 1);
+    double in_bin[2][DPA__BINS];
+    for (int c = 0; c < 2; ++c) {
+        size_t above = past->count;
+        for (uint64_t j = 0; j <= stage->count; ++j) {
+            const size_t reach =
+                j < stage->count ? at_least(sorted[c], past->count, stage->bet[j].threshold) : 0;
+            in_bin[c][j] = (double)(above - reach);
+            above = reach;
+        }
+    }
+    for (int c = 0; c < 2; ++c)
+        for (uint64_t j = 0; j <= stage->count; ++j) {
+            const double pooled = (in_bin[0][j] + in_bin[1][j]) / (2 * n);
+            chance[c][j] = (in_bin[c][j] + PRIOR_WEIGHT * pooled + CELL_WEIGHT) /
+                           (n + PRIOR_WEIGHT + CELL_WEIGHT * bins);
+        }
+}
+
+typedef struct market {
+    uint64_t bets, cells;
+    double chance[DPA__BINS * DPA__BINS];
+    double pay[DPA__BINS * DPA__BINS][DPA__BETS];
+} market;
+
+static void open_market(const planner *p, const dpa__stage *stage, const dpa__member *null,
+                        market *m) {
+    double chance[2][DPA__BINS], each[DPA__BETS][2][2];
+    m->bets = stage->count;
+    m->cells = 0;
+    expect_bins(p, stage, chance);
+    dpa__stage_each(stage, null, each);
+    for (uint64_t a = 0; a <= m->bets; ++a)
+        for (uint64_t b = 0; b <= m->bets; ++b, ++m->cells) {
+            m->chance[m->cells] = chance[1][a] * chance[0][b];
+            for (uint64_t j = 0; j < m->bets; ++j) m->pay[m->cells][j] = each[j][a > j][b > j];
+        }
+}
+
+static double wealth_of(const market *m, uint64_t cell, const dpa__stage *stage) {
+    double sum = stage->kept;
+    for (uint64_t j = 0; j < m->bets; ++j) sum += stage->bet[j].share * m->pay[cell][j];
+    return sum;
+}
+
+/* Expected log wealth with `at_risk` of it spread over the bets as `shape` says. */
+static double growth_at(const market *m, const double *shape, double at_risk, dpa__stage *stage) {
+    double growth = 0;
+    stage->kept = 1 - at_risk;
+    for (uint64_t j = 0; j < m->bets; ++j) stage->bet[j].share = at_risk * shape[j];
+    for (uint64_t cell = 0; cell < m->cells; ++cell)
+        growth += m->chance[cell] * log(wealth_of(m, cell, stage));
+    return growth;
+}
+
+/* The shape by a few of Cover's steps share_j ← share_j·E[pay_j/wealth] from equal shares: more
+ * steps would follow the noise of the past. */
+static void find_shape(const market *m, dpa__stage *stage, double *shape) {
+    for (uint64_t j = 0; j < m->bets; ++j) shape[j] = 1 / (double)m->bets;
+    for (int step = 0; step < COVER_STEPS; ++step) {
+        double ratio[DPA__BETS] = {0}, sum = 0;
+        (void)growth_at(m, shape, 0.5, stage);
+        for (uint64_t cell = 0; cell < m->cells; ++cell) {
+            const double part = m->chance[cell] / wealth_of(m, cell, stage);
+            for (uint64_t j = 0; j < m->bets; ++j) ratio[j] += part * m->pay[cell][j];
+        }
+        for (uint64_t j = 0; j < m->bets; ++j) sum += shape[j] *= ratio[j];
+        for (uint64_t j = 0; j < m->bets; ++j) shape[j] /= sum;
+    }
+}
+
+/* Golden section over the wealth at risk (growth is concave in it), then a part of that: rates that
+ * were chosen as the best of the past look better than they are. With a long past near the
+ * limit of the risk the attack hardly ever fails, and nearly all of it is taken. */
+static double share_out(const market *m, double past, dpa__stage *stage) {
+    const double golden = 0.6180339887498949;
+    double shape[DPA__BETS], low = 0, high = 1 - KEPT_LEAST;
+    find_shape(m, stage, shape);
+    double x = high - golden * (high - low), y = low + golden * (high - low);
+    double at_x = growth_at(m, shape, x, stage), at_y = growth_at(m, shape, y, stage);
+    for (int i = 0; i < RISK_STEPS; ++i) {
+        if (at_x > at_y) {
+            high = y;
+            y = x;
+            at_y = at_x;
+            x = high - golden * (high - low);
+            at_x = growth_at(m, shape, x, stage);
+        } else {
+            low = x;
+            x = y;
+            at_x = at_y;
+            y = low + golden * (high - low);
+            at_y = growth_at(m, shape, y, stage);
+        }
+    }
+    const double trust = past / (past + 100) * pow(x, 8);
+    (void)growth_at(m, shape, x * (PART + (1 - PART) * trust), stage);
+    return at_x;
+}
+
+/* Bets against the null at t; the expected growth of log wealth per pair. */
+static double plan_at(planner *p, double t, dpa__stage *stage) {
+    dpa__member null;
+    double slope[DPA__BETS];
+    market m;
+    stage->count = 0;
+    stage->kept = 1;
+    p->status = dpa__member_open(p->model, t, &null, p->err);
+    if (p->status != DPA_OK) return 0;
+    const unsigned slopes = find_slopes(&null, slope);
+    for (unsigned i = 0; i < slopes; ++i)
+        stage->count += (uint64_t)make_bet(p, &null, slope[i], &stage->bet[stage->count]);
+    double growth = 0;
+    if (stage->count > 0) {
+        qsort(stage->bet, stage->count, sizeof stage->bet[0], by_threshold);
+        open_market(p, stage, &null, &m);
+        growth = share_out(&m, (double)p->past->count, stage);
+    }
+    dpa__member_close(&null);
+    return growth;
+}
+
+/* ── the t to bet against ──────────────────────────────────────────────────────────────────── */
+
+static int should_fall(planner *p, double t) {
+    dpa__stage trial;
+    return (double)p->past->horizon * plan_at(p, t, &trial) >= p->past->log_goal + BEYOND;
+}
+
+static double find_aim(planner *p) {
+    const double most = fmin(fmin(p->model->max, p->past->cap), 1e4);
+    double low = 0, high = fmin(fmax(1.25 * p->past->last, 0.25), most);
+    if (!should_fall(p, 0)) return 0;
+    while (p->status == DPA_OK && should_fall(p, high)) {
+        low = high;
+        if (high >= most) return most;
+        high = fmin(2 * high, most);
+    }
+    for (int i = 0; i < AIM_STEPS && high - low > 0.01 * high && p->status == DPA_OK; ++i) {
+        const double middle = 0.5 * (low + high);
+        if (should_fall(p, middle))
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+dpa_status dpa__stage_plan(const dpa__model *model, const dpa__past *past, dpa__stage *stage,
+                           double *aim, dpa_error *err) {
+    planner p = {.model = model, .past = past, .err = err, .status = DPA_OK};
+    *aim = 0;
+    stage->count = 0;
+    stage->kept = 1;
+    if (past->count == 0) return DPA_OK;
+    p.corners = DPA_NEW_ARRAY(corner, 2 * past->count + 2, err);
+    if (p.corners == NULL) return DPA_NO_MEMORY;
+    find_corners(&p);
+    *aim = find_aim(&p);
+    if (p.status == DPA_OK) (void)plan_at(&p, *aim, stage);
+    free(p.corners);
+    return p.status;
+}

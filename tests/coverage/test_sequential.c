@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sequential bounds under continuous monitoring: an adversary who stops at the first moment at
+ * which the bound exceeds the truth. Mechanisms whose trade-off curve is exactly the claim, up to
+ * 5000 trials (2500 pairs), seeded. And what a claim that is wrong costs in trials. */
+#include "check.h"
+
+#include "dpaudit/rng.h"
+#include "dpaudit/scores.h"
+#include "dpaudit/sequential.h"
+#include "dpaudit/tradeoff.h"
+
+typedef enum mechanism { GAUSSIAN, RESPONSE, LAPLACE, NO_LEAK } mechanism;
+
+static double score_of(mechanism kind, int is_member, dpa_rng *rng) {
+    const double u = dpa_rng_uniform(rng);
+    switch (kind) {
+    case GAUSSIAN:
+        return is_member + dpa_rng_normal(rng);
+    case RESPONSE: /* randomised response with e^ε = 3: right in 3 of 4 */
+        return (u < 0.75) == (is_member != 0) ? 1 : 0;
+    case LAPLACE: /* scale 1, sensitivity 1: ε = 1 */
+        return is_member + (u < 0.5 ? log(2 * u) : -log(2 * (1 - u)));
+    case NO_LEAK:
+        break;
+    }
+    return u;
+}
+
+typedef struct plan {
+    const char *name, *family, *select;
+    mechanism kind;
+    double delta, truth;
+    int audits, pairs;
+    int is_claimed; /* 1: looked at after every pair; 0: no claim, what the largest bound was */
+} plan;
+
+/* The share of audits that are wrong at some time. */
+static double wrong_of(const plan *p) {
+    int wrong = 0;
+    for (int audit = 0; audit < p->audits; ++audit) {
+        dpa_request request;
+        dpa_sequential *s;
+        dpa_sequential_now now;
+        dpa_rng rng;
+        dpa_request_init(&request);
+        request.delta = p->delta;
+        if (p->is_claimed) request.claim_epsilon = p->truth;
+        (void)snprintf(request.family, sizeof request.family, "%s", p->family);
+        (void)snprintf(request.select, sizeof request.select, "%s", p->select);
+        assert_ok(dpa_sequential_new(&request, &s, NULL));
+        dpa_rng_init(&rng, 2026, DPA_PURPOSE_SIMULATE, (uint64_t)audit);
+        for (int i = 0; i < p->pairs && !dpa_sequential_refuted(s); ++i)
+            for (int c = 0; c < 2; ++c)
+                assert_ok(dpa_sequential_push(s, c, score_of(p->kind, c, &rng), NULL));
+        assert_ok(dpa_sequential_look(s, &now, NULL));
+        const int is_wrong = now.epsilon_lower > p->truth;
+        assert_true(!p->is_claimed || is_wrong <= dpa_sequential_refuted(s));
+        wrong += p->is_claimed ? dpa_sequential_refuted(s) : is_wrong;
+        dpa_sequential_free(s);
+    }
+    return (double)wrong / p->audits;
+}
+
+static void optional_stopping(void **state) {
+    (void)state;
+    const double mu1 = dpa_gaussian_epsilon(1, 1e-5);
+    const plan plans[] = {
+        {"gaussian, thresholds learned", "gaussian", "", GAUSSIAN, 1e-5, mu1, 2000, 2500, 1},
+        {"gaussian, no claim", "gaussian", "", GAUSSIAN, 1e-5, mu1, 300, 1000, 0},
+        {"gaussian, fixed:0.5", "gaussian", "fixed:0.5", GAUSSIAN, 1e-5, mu1, 300, 1000, 1},
+        {"randomised response, dp", "dp", "fixed:0.5", RESPONSE, 0, log(3), 2000, 2500, 1},
+        {"randomised response, no claim", "dp", "", RESPONSE, 0, log(3), 300, 1000, 0},
+        {"laplace noise, dp", "dp", "", LAPLACE, 0, 1, 300, 1000, 1},
+        {"laplace noise, laplace", "laplace", "", LAPLACE, 0, 1, 60, 500, 1},
+        {"no leak", "dp", "", NO_LEAK, 0, 0, 1000, 500, 0},
+    };
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; ++i) {
+        const plan *p = &plans[i];
+        const double rate = wrong_of(p);
+        print_message("%-30s %4d audits, monitored to %4d pairs: ever above the truth in %.2f%%\n",
+                      p->name, p->audits, p->pairs, 100 * rate);
+        assert_true(rate <= 0.05);
+    }
+}
+
+/* ── how many trials ───────────────────────────────────────────────────────────────────────── */
+
+/* Mean pairs until the claim falls. */
+static double pairs_to_refute(const char *family, double delta, double claim, double mu,
+                              int audits) {
+    double sum = 0;
+    for (int audit = 0; audit < audits; ++audit) {
+        dpa_request request;
+        dpa_sequential *s;
+        dpa_rng rng;
+        int pairs = 0;
+        dpa_request_init(&request);
+        request.delta = delta;
+        request.claim_epsilon = claim;
+        (void)snprintf(request.family, sizeof request.family, "%s", family);
+        assert_ok(dpa_sequential_new(&request, &s, NULL));
+        dpa_rng_init(&rng, 31, DPA_PURPOSE_SIMULATE, (uint64_t)audit);
+        for (; pairs < 20000 && !dpa_sequential_refuted(s); ++pairs)
+            for (int c = 0; c < 2; ++c)
+                assert_ok(dpa_sequential_push(s, c, mu * c + dpa_rng_normal(&rng), NULL));
+        assert_true(dpa_sequential_refuted(s));
+        sum += pairs;
+        dpa_sequential_free(s);
+    }
+    return sum / audits;
+}
+
+/* The share of audits with n pairs whose bound at fixed n exceeds the claim. */
+static double power_at(const char *family, const char *method, double delta, double claim,
+                       double mu, size_t n, int audits) {
+    double *in = malloc(n * sizeof *in), *out = malloc(n * sizeof *out);
+    int found = 0;
+    for (int audit = 0; audit < audits; ++audit) {
+        dpa_request request;
+        dpa_results results = {0};
+        dpa_scores scores;
+        dpa_lints lints = {0};
+        dpa_rng rng;
+        dpa_request_init(&request);
+        request.delta = delta;
+        (void)snprintf(request.family, sizeof request.family, "%s", family);
+        (void)snprintf(request.method, sizeof request.method, "%s", method);
+        dpa_rng_init(&rng, 31, DPA_PURPOSE_SIMULATE, (uint64_t)audit);
+        for (size_t i = 0; i < n; ++i) {
+            out[i] = dpa_rng_normal(&rng);
+            in[i] = mu + dpa_rng_normal(&rng);
+        }
+        assert_ok(dpa_scores_from(in, n, out, n, &scores, NULL));
+        assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
+        assert_ok(dpa_estimate_scores(&scores, &request, &results, NULL));
+        found += results.items[0].epsilon_lower > claim;
+        dpa_results_free(&results);
+        dpa_lints_free(&lints);
+        dpa_scores_free(&scores);
+    }
+    free(in);
+    free(out);
+    return (double)found / audits;
+}
+
+/* The smallest n of a coarse scale with power 1/2: the fixed size to compare with. */
+static size_t fixed_size(const char *family, const char *method, double delta, double claim,
+                         double mu) {
+    for (double n = 8; n < 20000; n *= 1.15)
+        if (power_at(family, method, delta, claim, mu, (size_t)n, 24) >= 0.5) return (size_t)n;
+    return 20000;
+}
+
+static void power(void **state) {
+    (void)state;
+    static const struct {
+        const char *family, *method;
+        double delta, claim, mu, most; /* most: sequential over fixed */
+    } cases[] = {
+        {"gaussian", "rank", 1e-5, 3, 1, 5},
+        {"gaussian", "rank", 1e-5, 1, 1, 5},
+        {"gaussian", "cp", 1e-5, 3, 1, 2},
+        {"dp", "cp", 0, 1.5, 2, 2},
+    };
+    for (int i = 0; i < 4; ++i) {
+        const double mean =
+            pairs_to_refute(cases[i].family, cases[i].delta, cases[i].claim, cases[i].mu, 100);
+        const size_t fixed = fixed_size(cases[i].family, cases[i].method, cases[i].delta,
+                                        cases[i].claim, cases[i].mu);
+        print_message("N(%g,1), claim ε = %g, family %s: %.0f pairs on average; %s at a fixed size "
+                      "needs %zu for power 1/2: ratio %.2f\n",
+                      cases[i].mu, cases[i].claim, cases[i].family, mean, cases[i].method, fixed,
+                      mean / (double)fixed);
+        assert_true(mean < cases[i].most * (double)fixed);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(optional_stopping),
+        cmocka_unit_test(power),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
