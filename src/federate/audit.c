@@ -10,7 +10,7 @@
 #include "federate/federation.h"
 
 /* Means that wait for their cosines, in bytes: for models that are larger none waits. */
-enum { WAITING_BYTES = 32 << 20, WAITING_MOST = 32 };
+enum { WAITING_BYTES = 128 << 20, WAITING_MOST = 32 };
 _Static_assert(WAITING_MOST <= (int)DPA_CANARIES_ROUNDS, "so many rounds go at once");
 
 static dpa_status waiting_init(dpa__waiting *w, size_t size, dpa_error *err) {
@@ -58,9 +58,7 @@ dpa_status dpa__audit_add(dpa_federation *f, dpa_error *err) {
     for (size_t i = 0; i < cohort->canaries; ++i)
         f->canary_norm[cohort->canary[i]] =
             norm * dpa__copies(f, f->clients->count + cohort->canary[i]);
-    DPA_TRY(dpa_canaries_sum_f32(f->canaries, f->canary_norm, f->sum, NULL, err));
-    for (size_t i = 0; i < cohort->canaries; ++i) ++f->presented[cohort->canary[i]];
-    return DPA_OK;
+    return dpa_canaries_sum_f32(f->canaries, f->canary_norm, f->sum, NULL, err);
 }
 
 /* The cosines of all means that wait. */
@@ -83,8 +81,19 @@ dpa_status dpa__audit_release(dpa_federation *f, dpa_error *err) {
     size_t i = 0;
     while (i < size && f->sum[i] == 0.0F) ++i;
     if (i == size) return DPA_OK; /* nobody came and there is no noise */
-    if (w->vector != NULL) memcpy(w->vector + w->count * size, f->sum, size * sizeof(float));
-    return ++w->count == w->room ? catch_up(f, err) : DPA_OK;
+    if (w->vector == NULL) {
+        w->count = 1;
+        const dpa_status status = catch_up(f, err);
+        w->count = 0;
+        return status;
+    }
+    if (w->count == w->room) DPA_TRY(catch_up(f, err));
+    memcpy(w->vector + w->count++ * size, f->sum, size * sizeof(float));
+    return DPA_OK;
+}
+
+void dpa__audit_done(dpa_federation *f) {
+    for (size_t i = 0; i < f->cohort.canaries; ++i) ++f->presented[f->cohort.canary[i]];
 }
 
 static dpa_status need_canaries(const dpa_federation *f, dpa_error *err) {

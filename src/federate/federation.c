@@ -201,6 +201,7 @@ dpa_status dpa_federation_round(dpa_federation *f, dpa_round_info *info, dpa_err
                                 .rate = (float)-o->server_rate};
     dpa__sgd(&update, f->sum, f->velocity, f->model->weight, size);
     move_clip(f, &tally);
+    dpa__audit_done(f);
     ++f->round;
     if (info != NULL) *info = info_of(f, &tally, clip);
     return DPA_OK;

@@ -94,6 +94,8 @@ dpa_status dpa__audit_init(dpa_federation *f, dpa_error *err);
 dpa_status dpa__audit_add(dpa_federation *f, dpa_error *err);
 /* Takes note of the released mean in f->sum. */
 dpa_status dpa__audit_release(dpa_federation *f, dpa_error *err);
+/* The round is over: nothing in it can fail any more. */
+void dpa__audit_done(dpa_federation *f);
 void dpa__audit_free(dpa_federation *f);
 
 /* How often a client's (or, from the number of clients on, a canary's) change is counted. */
