@@ -19,22 +19,24 @@ def label(value, is_log):
     return f"1e{round(math.log10(value))}" if is_log and not 0.1 <= value <= 1000 else f"{value:g}"
 
 
-def panel(title, xlabel, ylabel, series, is_log, x0):
+def panel(title, xlabel, ylabel, series, is_log, x0, is_log_y=False):
     """series: list of (name, [(x, y)…], style); style "line", "dash" or "dots"."""
     points = [p for _, values, _ in series for p in values if p[1] is not None]
     xs, ys = [p[0] for p in points], [p[1] for p in points]
     xlow, xhigh, ylow, yhigh = min(xs), max(xs), 0.0, max(ys) * 1.08 or 1.0
-    place = math.log10 if is_log else float
+    place, rise = math.log10 if is_log else float, math.log10 if is_log_y else float
+    if is_log_y:
+        ylow, yhigh = min(ys), max(ys)
 
     def at(x, y):
         u = (place(x) - place(xlow)) / ((place(xhigh) - place(xlow)) or 1)
-        return (x0 + LEFT + u * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - (y - ylow) / (yhigh - ylow) * (HEIGHT - TOP - BOTTOM))
+        return (x0 + LEFT + u * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - (rise(y) - rise(ylow)) / (rise(yhigh) - rise(ylow)) * (HEIGHT - TOP - BOTTOM))
 
     out = [f'<text x="{x0 + LEFT}" y="18" font-weight="bold">{title}</text>']
-    for y in ticks(ylow, yhigh, False):
+    for y in ticks(ylow, yhigh, is_log_y):
         (a, b), (c, _) = at(xlow, y), at(xhigh, y)
         out.append(f'<line x1="{a:.1f}" y1="{b:.1f}" x2="{c:.1f}" y2="{b:.1f}" stroke="#ddd"/>')
-        out.append(f'<text x="{a - 6:.1f}" y="{b + 4:.1f}" text-anchor="end">{y:g}</text>')
+        out.append(f'<text x="{a - 6:.1f}" y="{b + 4:.1f}" text-anchor="end">{label(y, is_log_y)}</text>')
     for x in ticks(xlow, xhigh, is_log):
         a, b = at(x, ylow)
         out.append(f'<line x1="{a:.1f}" y1="{b:.1f}" x2="{a:.1f}" y2="{b + 4:.1f}" stroke="#333"/>')
@@ -53,12 +55,12 @@ def panel(title, xlabel, ylabel, series, is_log, x0):
     return out
 
 
-def figure(path, title, panels, xlabel, ylabel, is_log=True):
+def figure(path, title, panels, xlabel, ylabel, is_log=True, is_log_y=False):
     """panels: list of (title, series), all with the same series names."""
     names, width = [name for name, _, _ in panels[0][1]], WIDTH * len(panels)
     body = []
     for i, (name, series) in enumerate(panels):
-        body += panel(name, xlabel, ylabel, series, is_log, i * WIDTH)
+        body += panel(name, xlabel, ylabel, series, is_log, i * WIDTH, is_log_y)
     x = LEFT
     for i, name in enumerate(names):
         body.append(f'<rect x="{x}" y="{HEIGHT + 4}" width="14" height="4" fill="{COLOURS[i % len(COLOURS)]}"/>')

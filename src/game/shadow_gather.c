@@ -232,7 +232,12 @@ static dpa_status add_matrix(const table *t, dpa_game_evidence *out, dpa_error *
     }
     const dpa_status status = add(out, "shadow_signals", signals, count, models, err);
     const dpa_status second = add(out, "shadow_members", members, count, models, err);
-    return status != DPA_OK ? status : second;
+    if (status != DPA_OK || second != DPA_OK) return status != DPA_OK ? status : second;
+    const size_t others = models * t->population.points;
+    if (others == 0) return DPA_OK;
+    double *population = DPA_NEW_ARRAY(double, others, err);
+    if (population != NULL) memcpy(population, t->population.signal, others * sizeof *population);
+    return add(out, "population_signals", population, others, models, err);
 }
 
 static dpa_status add_facts(const dpa_game *game, const table *t, const dpa_values *brief,
