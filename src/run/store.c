@@ -8,8 +8,7 @@
 #include "run/store.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <math.h>
+#include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/sha256.h"
 
 enum { WAIT_MS = 10000 }; /* for a reader that is in the way of a checkpoint */
 
@@ -132,15 +130,9 @@ void dpa_store_close(dpa_store *store) {
 }
 
 int64_t dpa__store_sum(const char *key, uint64_t index, const void *bytes, size_t count) {
-    dpa__sha256 sha;
-    char hex[DPA_SHA256_SIZE];
-    dpa__sha256_init(&sha);
-    dpa__sha256_add(&sha, key, strlen(key));
-    dpa__sha256_add(&sha, &index, sizeof index);
-    dpa__sha256_add(&sha, bytes, count);
-    dpa__sha256_hex(&sha, hex);
-    hex[16] = '\0';
-    return (int64_t)strtoull(hex, NULL, 16);
+    uint64_t sum = lzma_crc64((const uint8_t *)key, strlen(key), 0);
+    sum = lzma_crc64((const uint8_t *)&index, sizeof index, sum);
+    return (int64_t)lzma_crc64(bytes, count, sum);
 }
 
 dpa_status dpa__store_stage(dpa_store *store, const char *key, const char *experiment, int number,

@@ -35,7 +35,7 @@ dpa_status dpa__store_prepare(const dpa_store *store, const char *sql, sqlite3_s
                               dpa_error *err);
 dpa_status dpa__store_execute(const dpa_store *store, const char *sql, const char *doing,
                               dpa_error *err);
-/* The checksum of a trial: 64 bits of the SHA-256 of its key, its index and its numbers. */
+/* The checksum of a trial: CRC-64 of its key, its index and its numbers. */
 int64_t dpa__store_sum(const char *key, uint64_t index, const void *bytes, size_t count);
 
 /* The row of a stage, made if it is not there. */

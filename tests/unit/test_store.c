@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The store of trials: what is put is there again, once per key; locks; versions; damage. */
+#include "check.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "run/store.h"
+
+static dpa_error err;
+static char path[64];
+
+static const char key_a[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+static const char key_b[] = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+
+static void remove_store(void) {
+    static const char *const ends[] = {"", "-wal", "-shm", ".lock", "-journal"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
+        char name[96];
+        (void)snprintf(name, sizeof name, "%s%s", path, ends[i]);
+        (void)unlink(name);
+    }
+}
+
+static int fresh(void **state) {
+    (void)state;
+    (void)snprintf(path, sizeof path, "/tmp/dpa_store_%d.db", (int)getpid());
+    remove_store();
+    return 0;
+}
+
+static int clean(void **state) {
+    (void)state;
+    remove_store();
+    return 0;
+}
+
+static dpa_store *open_store(dpa_store_mode mode) {
+    dpa_store *store = NULL;
+    assert_ok(dpa_store_open(path, mode, &store, &err));
+    return store;
+}
+
+static void put(dpa_store *store, const char *key, uint64_t from, uint64_t to) {
+    int64_t row = 0;
+    assert_ok(dpa__store_begin(store, &err));
+    assert_ok(dpa__store_stage(store, key, "audit.yaml", 0, to, &row, &err));
+    for (uint64_t i = from; i < to; ++i) {
+        double numbers[2] = {(double)i, 0.5};
+        const dpa_values values = {numbers, i % 3}; /* none, one, two */
+        assert_ok(dpa__store_put(store, row, key, i, 0.25, &values, i == 1 ? "hello" : NULL, &err));
+    }
+    assert_ok(dpa__store_commit(store, &err));
+}
+
+static uint64_t load(dpa_store *store, const char *key, uint64_t count, uint64_t *damaged) {
+    uint64_t loaded = 0;
+    dpa_values *items = calloc(count, sizeof *items);
+    assert_ok(dpa__store_load(store, key, items, count, &loaded, damaged, &err));
+    for (uint64_t i = 0; i < count; ++i) {
+        if (items[i].items == NULL) continue;
+        assert_int_equal(items[i].count, i % 3);
+        if (items[i].count > 0) assert_true(items[i].items[0] == (double)i);
+        dpa_values_free(&items[i]);
+    }
+    free(items);
+    return loaded;
+}
+
+static void keeps(void **state) {
+    (void)state;
+    uint64_t damaged = 0, others = 0;
+    dpa_store *store = open_store(DPA_STORE_WRITE);
+    put(store, key_a, 0, 10);
+    put(store, key_b, 0, 4);
+    put(store, key_a, 5, 12); /* some again: replaced, not doubled */
+    assert_int_equal(load(store, key_a, 20, &damaged), 12);
+    assert_int_equal(load(store, key_a, 7, &damaged), 7); /* a smaller experiment */
+    assert_int_equal(load(store, key_b, 20, &damaged), 4);
+    assert_int_equal(load(store, "no such key", 20, &damaged), 0);
+    assert_int_equal(damaged, 0);
+    assert_ok(dpa__store_others(store, key_a, "audit.yaml", 0, &others, &err));
+    assert_int_equal(others, 4);
+    dpa_store_close(store);
+    store = open_store(DPA_STORE_READ);
+    dpa_store_stages stages;
+    assert_ok(dpa_store_list(store, &stages, &err));
+    assert_int_equal(stages.count, 2);
+    assert_string_equal(stages.items[0].key, key_a);
+    assert_string_equal(stages.items[1].experiment, "audit.yaml");
+    assert_int_equal(stages.items[0].stored, 12);
+    assert_int_equal(stages.items[0].bytes, 8 * (12 / 3 * 3));
+    assert_true(stages.items[0].seconds == 0.25);
+    dpa_store_stages_free(&stages);
+    dpa_store_close(store);
+}
+
+static int last_failure(void *user, const dpa_store_entry *entry) {
+    char *text = user;
+    (void)snprintf(text, 200, "%d %d %s %s", entry->stage, (int)entry->index, entry->reason,
+                   entry->said != NULL ? entry->said : "-");
+    return 0;
+}
+
+static void failures(void **state) {
+    (void)state;
+    int64_t row = 0;
+    char text[200] = "";
+    dpa_store *store = open_store(DPA_STORE_WRITE);
+    assert_ok(dpa__store_stage(store, key_a, "audit.yaml", 1, 5, &row, &err));
+    assert_ok(dpa__store_put_failure(store, row, 4, "first", NULL, &err));
+    assert_ok(dpa__store_put_failure(store, row, 2, "second", "words", &err));
+    assert_ok(dpa_store_failures(store, NULL, last_failure, text, &err));
+    assert_string_equal(text, "1 2 second words");
+    text[0] = '\0';
+    assert_ok(dpa_store_failures(store, key_b, last_failure, text, &err));
+    assert_string_equal(text, "");
+    dpa_store_close(store);
+}
+
+static void damage(void **state) {
+    (void)state;
+    uint64_t damaged = 0;
+    dpa_store *store = open_store(DPA_STORE_WRITE);
+    put(store, key_a, 0, 9);
+    /* Other numbers, numbers of another trial, half a number. */
+    assert_ok(dpa__store_execute(store, "UPDATE trial SET numbers=zeroblob(8) WHERE number=4", "x",
+                                 &err));
+    assert_ok(dpa__store_execute(store, "UPDATE trial SET number=100 WHERE number=5", "x", &err));
+    assert_ok(dpa__store_execute(store, "UPDATE trial SET number=5 WHERE number=2", "x", &err));
+    assert_ok(dpa__store_execute(store, "UPDATE trial SET numbers=zeroblob(9) WHERE number=7", "x",
+                                 &err));
+    assert_int_equal(load(store, key_a, 9, &damaged), 5);
+    assert_int_equal(damaged, 3);
+    dpa_store_close(store);
+}
+
+static void one_writer(void **state) {
+    (void)state;
+    dpa_store *first = open_store(DPA_STORE_WRITE), *second = NULL;
+    assert_int_equal(dpa_store_open(path, DPA_STORE_WRITE, &second, &err), DPA_IO);
+    assert_null(second);
+    assert_non_null(strstr(err.text, "is running on this store"));
+    second = open_store(DPA_STORE_READ); /* reading goes on meanwhile */
+    dpa_store_close(second);
+    dpa_store_close(first);
+    assert_int_equal(dpa__store_is_locked(path), 0);
+    first = open_store(DPA_STORE_WRITE);
+    dpa_store_close(first);
+}
+
+/* A process that dies in the middle of a transaction: what was committed is there, the rest is not,
+ * and the lock is free. */
+static void killed(void **state) {
+    (void)state;
+    const pid_t child = fork();
+    if (child == 0) {
+        dpa_store *store = NULL;
+        int64_t row = 0;
+        const dpa_values values = {NULL, 0};
+        if (dpa_store_open(path, DPA_STORE_WRITE, &store, &err) != DPA_OK) _exit(1);
+        if (dpa__store_run_begin(store, &err) != DPA_OK) _exit(1);
+        put(store, key_a, 0, 6);
+        if (dpa__store_begin(store, &err) != DPA_OK) _exit(1);
+        if (dpa__store_stage(store, key_a, "audit.yaml", 0, 9, &row, &err) != DPA_OK) _exit(1);
+        if (dpa__store_put(store, row, key_a, 6, 0.0, &values, NULL, &err) != DPA_OK) _exit(1);
+        (void)kill(getpid(), SIGKILL);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    uint64_t damaged = 0;
+    dpa_run_status run;
+    dpa_store *store = open_store(DPA_STORE_READ);
+    assert_ok(dpa_store_status(store, &run, &err));
+    assert_int_equal(run.state, DPA_RUN_KILLED);
+    assert_int_equal(run.process, child);
+    dpa_store_close(store);
+    store = open_store(DPA_STORE_WRITE);
+    assert_int_equal(load(store, key_a, 9, &damaged), 6);
+    dpa_store_close(store);
+}
+
+static void versions(void **state) {
+    (void)state;
+    dpa_store *store = NULL;
+    sqlite3 *db = NULL;
+    /* Version 1, as an older program left it. */
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, dpa__store_schema_step(0), NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "PRAGMA application_id=1685086580;PRAGMA user_version=1",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    (void)sqlite3_close(db);
+    assert_int_equal(dpa_store_open(path, DPA_STORE_READ, &store, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "older"));
+    store = open_store(DPA_STORE_WRITE);
+    put(store, key_a, 0, 3);
+    assert_ok(dpa__store_execute(store, "PRAGMA user_version=77", "x", &err));
+    dpa_store_close(store);
+    assert_int_equal(dpa_store_open(path, DPA_STORE_WRITE, &store, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "newer dpaudit (version 77"));
+    assert_int_equal(dpa__store_is_locked(path), 0);
+    assert_int_equal(dpa_store_open("/tmp", DPA_STORE_WRITE, &store, &err), DPA_IO);
+    assert_int_equal(dpa_store_open("/no/such/folder/x.db", DPA_STORE_WRITE, &store, &err), DPA_IO);
+    assert_int_equal(dpa_store_open("/no/such/x.db", DPA_STORE_READ, &store, &err), DPA_BAD_INPUT);
+}
+
+static void status_of_runs(void **state) {
+    (void)state;
+    dpa_run_status run;
+    dpa_store *store = open_store(DPA_STORE_WRITE);
+    assert_ok(dpa_store_status(store, &run, &err));
+    assert_int_equal(run.state, DPA_RUN_NONE);
+    assert_ok(dpa__store_run_begin(store, &err));
+    const dpa_run_status now = {.state = DPA_RUN_RUNNING,
+                                .stage = 1,
+                                .stages = 2,
+                                .planned = 9,
+                                .stored = 8,
+                                .played = 7,
+                                .failed = 6,
+                                .running = 5,
+                                .workers = 4};
+    assert_ok(dpa__store_run_update(store, &now, &err));
+    assert_ok(dpa_store_status(store, &run, &err));
+    assert_int_equal(run.state, DPA_RUN_RUNNING);
+    assert_true(run.stage == 1 && run.stages == 2 && run.planned == 9 && run.stored == 8 &&
+                run.played == 7 && run.failed == 6 && run.running == 5 && run.workers == 4);
+    assert_true(run.updated >= run.started && run.started > 1e9);
+    dpa_store_close(store);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fresh, clean)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {TEST(keeps),         TEST(failures), TEST(damage),
+                                       TEST(one_writer),    TEST(killed),   TEST(versions),
+                                       TEST(status_of_runs)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
