@@ -58,11 +58,12 @@ static dpa_status claim_step(judgement *j, dpa_error *err) {
 dpa_status judge_steps(judgement *j, dpa_error *err) {
     char family[80] = "gaussian";
     const double rate = j->experiment->game.canary_rate;
+    /* Ranks weigh all of the curve alike; that of a sampled canary shows at its steep end. */
     if (rate < 1.0)
         (void)snprintf(family, sizeof family, "subsampled-gaussian:q=%.17g,steps=1", rate);
     dpa_status status = training_claim(j, err);
     if (status == DPA_OK) status = claim_step(j, err);
-    if (status == DPA_OK) status = choose_estimator(j, family, "rank", err);
+    if (status == DPA_OK) status = choose_estimator(j, family, rate < 1.0 ? "cp" : "rank", err);
     if (status == DPA_OK) status = audit_scores_of(j, err);
     return status == DPA_OK ? add_end_to_end(j, err) : status;
 }

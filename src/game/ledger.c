@@ -29,7 +29,7 @@ void dpa__ledger_start(dpa__ledger *l) {
 
 /* log(1 − q + q·e^a) */
 static double log_mixture(double q, double a) {
-    if (a <= 0.0) return log1p(q * expm1(a));
+    if (a <= 30.0) return log1p(q * expm1(a));
     return a + log(q + (1.0 - q) * exp(-a));
 }
 

@@ -77,7 +77,7 @@ static dpa_status say_claim(dpa_report *report, const dpa_account_query *query, 
 static double curve_fpr(size_t i, size_t count) {
     const size_t half = count / 2;
     if (i < half) return pow(10.0, -8.0 + 7.0 * (double)i / (double)(half > 1 ? half : 1));
-    return 0.1 + 0.9 * (double)(i - half + 1) / (double)(count - half);
+    return fmin(0.1 + 0.9 * (double)(i - half + 1) / (double)(count - half), 1.0);
 }
 
 static dpa_status put_curve(dpa_report *report, const dpa_account *account, size_t count,
