@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs in this process with a game made for it: two stages, trials that fail when told to. */
+#include "check.h"
+
+#include "base/error.h"
+#include "dpaudit/run.h"
+#include "game/rules.h"
+
+enum { FIRST = 7, SECOND = 5 };
+
+static dpa_error err;
+static char path[64];
+
+/* What the game does and what was asked of it. */
+static struct {
+    int failures[2][8]; /* how often a trial fails before it works; -1: always */
+    int played[2][8];
+    int strict; /* gather needs every trial */
+    int offset; /* part of the key: another game */
+} play;
+
+static uint64_t trials(const dpa_game *game, int stage) {
+    (void)game;
+    return stage == 0 ? FIRST : SECOND;
+}
+
+static void describe(const dpa_game *game, int stage, dpa__text *text) {
+    (void)game;
+    dpa__text_printf(text, "offset %d stage %d\n", play.offset, stage);
+}
+
+/* The sum of the first stage: missing trials change it. */
+static dpa_status brief(dpa_game *game, int stage, const dpa_trials *earlier, dpa_values *out,
+                        dpa_error *error) {
+    (void)game, (void)stage;
+    DPA_TRY(dpa__values_new(1, out, error));
+    out->items[0] = 0.0;
+    for (uint64_t i = 0; i < earlier[0].count; ++i)
+        if (earlier[0].items[i].items != NULL) out->items[0] += earlier[0].items[i].items[0];
+    return DPA_OK;
+}
+
+static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *told,
+                        dpa_values *out, dpa_error *error) {
+    (void)game;
+    ++play.played[stage][index];
+    int *left = &play.failures[stage][index];
+    if (*left != 0) {
+        if (*left > 0) --*left;
+        return dpa__fail(error, DPA_NUMERIC, "trial %d does not work", (int)index);
+    }
+    assert_int_equal(told->count, stage);
+    DPA_TRY(dpa__values_new(1, out, error));
+    out->items[0] = (double)(index + 1) + (stage == 1 ? 100.0 * told->items[0] : 0.0);
+    return DPA_OK;
+}
+
+static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+                         dpa_error *error) {
+    (void)game;
+    double *items = malloc(16 * sizeof *items);
+    size_t count = 0;
+    for (int s = 0; s < 2; ++s)
+        for (uint64_t i = 0; i < stages[s].count; ++i) {
+            if (stages[s].items[i].items != NULL)
+                items[count++] = stages[s].items[i].items[0];
+            else if (play.strict) {
+                free(items);
+                return dpa__fail(error, DPA_BAD_INPUT, "every trial counts");
+            }
+        }
+    return dpa_game_evidence_add(out, "all", items, count, 0, error);
+}
+
+static const dpa__rules rules = {.name = "test",
+                                 .stages = 2,
+                                 .trials = trials,
+                                 .describe = describe,
+                                 .brief = brief,
+                                 .trial = trial,
+                                 .gather = gather};
+
+static char name[] = "test.yaml";
+static const dpa_experiment experiment = {.path = name};
+static dpa_game game = {.experiment = &experiment, .rules = &rules};
+
+static int fresh(void **state) {
+    (void)state;
+    static const char *const ends[] = {"", "-wal", "-shm", ".lock"};
+    (void)snprintf(path, sizeof path, "/tmp/dpa_run_%d.db", (int)getpid());
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
+        char file[96];
+        (void)snprintf(file, sizeof file, "%s%s", path, ends[i]);
+        (void)unlink(file);
+    }
+    memset(&play, 0, sizeof play);
+    return 0;
+}
+
+static dpa_run_opts options(void) {
+    dpa_run_opts opts;
+    dpa_run_opts_init(&opts);
+    opts.store = path;
+    return opts;
+}
+
+/* Plays, checks that `count` numbers came out and gives their sum. */
+static double sum_of(const dpa_run_opts *opts, size_t count, dpa_run_summary *summary) {
+    dpa_game_evidence evidence;
+    double sum = 0.0;
+    assert_ok(dpa_run_play(opts, &game, &evidence, summary, &err));
+    assert_int_equal(evidence.arrays[0].count, count);
+    for (size_t i = 0; i < count; ++i) sum += evidence.arrays[0].items[i];
+    dpa_game_evidence_free(&evidence);
+    return sum;
+}
+
+static const double whole = 28.0 + 15.0 + 5 * 100.0 * 28.0;
+
+static void plays_and_resumes(void **state) {
+    (void)state;
+    dpa_run_opts opts = options();
+    dpa_run_summary s;
+    dpa_run_estimate estimate;
+    assert_ok(dpa_run_estimate_make(&opts, &game, &estimate, &err));
+    assert_true(estimate.planned == 12 && estimate.stored == 0 && estimate.timed);
+    assert_int_equal(play.played[0][0], 1);
+    assert_true(sum_of(&opts, 12, &s) == whole);
+    assert_true(s.planned == 12 && s.played == 12 && s.stored == 0 && s.failed == 0);
+    memset(&play, 0, sizeof play);
+    assert_true(sum_of(&opts, 12, &s) == whole);
+    assert_true(s.stored == 12 && s.played == 0);
+    assert_int_equal(play.played[0][0], 0);
+    assert_ok(dpa_run_estimate_make(&opts, &game, &estimate, &err));
+    assert_true(estimate.stored == 12 && !estimate.timed && estimate.seconds == 0.0);
+    play.offset = 1; /* another game: nothing applies */
+    assert_true(sum_of(&opts, 12, &s) == whole);
+    assert_true(s.played == 12 && s.others == 7);
+}
+
+static void tries_again(void **state) {
+    (void)state;
+    dpa_run_opts opts = options();
+    dpa_run_summary s;
+    play.failures[0][3] = 2;
+    play.failures[1][1] = 1;
+    assert_true(sum_of(&opts, 12, &s) == whole);
+    assert_int_equal(s.failed, 3);
+    assert_int_equal(s.missing, 0);
+    assert_int_equal(play.played[0][3], 3);
+}
+
+/* A trial that never works is left out; the second stage is told so, and when it works later, the
+ * second stage is played again: its trials depend on it. */
+static void gives_up(void **state) {
+    (void)state;
+    dpa_run_opts opts = options();
+    dpa_run_summary s;
+    play.failures[0][6] = -1;
+    assert_true(sum_of(&opts, 11, &s) == 21.0 + 15.0 + 5 * 100.0 * 21.0);
+    assert_true(s.missing == 1 && s.failed == 3);
+    play.failures[0][6] = 0;
+    assert_true(sum_of(&opts, 12, &s) == whole);
+    assert_true(s.stored == 6 && s.played == 6);
+    /* A game that needs all of them. */
+    play.strict = 1;
+    play.offset = 2;
+    play.failures[0][6] = -1;
+    dpa_game_evidence evidence;
+    assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_IO);
+    assert_non_null(strstr(err.text, "1 of 12 trials failed"));
+    assert_non_null(strstr(err.text, "every trial counts"));
+}
+
+static void nothing_works(void **state) {
+    (void)state;
+    dpa_run_opts opts = options();
+    dpa_run_summary s;
+    dpa_game_evidence evidence;
+    for (int i = 0; i < FIRST; ++i) play.failures[0][i] = -1;
+    assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_IO);
+    assert_non_null(strstr(err.text, "the first 3 trials failed, each 3 times"));
+    assert_int_equal(play.played[0][4], 0);
+}
+
+static int stop_after(void *user, const char *what, double done, double total) {
+    (void)what, (void)total;
+    return done >= *(double *)user;
+}
+
+static void stops(void **state) {
+    (void)state;
+    dpa_run_opts opts = options();
+    dpa_run_summary s;
+    dpa_game_evidence evidence;
+    double limit = 4.0;
+    opts.progress = (dpa_progress){stop_after, &limit};
+    assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_CANCELLED);
+    assert_non_null(strstr(err.text, "4 of 7 trials are stored"));
+    opts.progress.call = NULL;
+    assert_ok(dpa_run_collect(&opts, &game, &evidence, &s, &err));
+    assert_int_equal(evidence.arrays[0].count, 4);
+    assert_true(s.stored == 4 && s.missing == 8);
+    dpa_game_evidence_free(&evidence);
+    assert_true(sum_of(&opts, 12, &s) == whole);
+    assert_int_equal(play.played[0][2], 1);
+}
+
+static void budgets(void **state) {
+    (void)state;
+    dpa_run_opts opts = options();
+    dpa_run_summary s;
+    opts.trials = 9; /* the first stage and two of the second */
+    assert_true(sum_of(&opts, 9, &s) == 28.0 + 3.0 + 2 * 2800.0);
+    assert_int_equal(s.planned, 9);
+    opts.trials = 0;
+    assert_true(sum_of(&opts, 12, &s) == whole);
+    assert_int_equal(s.played, 3);
+    play.offset = 3;
+    opts.seconds = 1e-9;
+    assert_true(sum_of(&opts, 0, &s) == 0.0);
+    assert_true(s.out_of_time && s.missing == 12);
+    const dpa_run_opts good = opts;
+    dpa_game_evidence evidence;
+    opts.seconds = 0.0;
+    assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_BAD_ARGUMENT);
+    opts = good;
+    opts.timeout = -1.0;
+    assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_BAD_ARGUMENT);
+    opts = good;
+    opts.retries = 1000;
+    assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_BAD_ARGUMENT);
+    opts = good;
+    opts.workers = 100000;
+    assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_BAD_ARGUMENT);
+}
+
+static void names(void **state) {
+    (void)state;
+    static const struct {
+        char path[32], store[32];
+    } cases[] = {{"audit.yaml", "audit.trials.db"},
+                 {"a.b/audit", "a.b/audit.trials.db"},
+                 {"dir/x.y.yml", "dir/x.y.trials.db"},
+                 {"dir/.yaml", "dir/.yaml.trials.db"},
+                 {".hidden", ".hidden.trials.db"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        char file[32], *out = NULL;
+        memcpy(file, cases[i].path, sizeof file);
+        const dpa_experiment e = {.path = file};
+        assert_ok(dpa_run_store_path(&e, &out, &err));
+        assert_string_equal(out, cases[i].store);
+        free(out);
+    }
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, fresh, fresh)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {TEST(plays_and_resumes),
+                                       TEST(tries_again),
+                                       TEST(gives_up),
+                                       TEST(nothing_works),
+                                       TEST(stops),
+                                       TEST(budgets),
+                                       TEST(names)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
