@@ -132,9 +132,10 @@ typedef struct dpa_star_opts {
 
 DPA_API void dpa_star_opts_init(dpa_star_opts *opts);
 
-/* Percentile interval of ε* by resampling both sides; `method` is "empirical", "normal" or
- * "mixture" (with the components of `fit`). The transform's ends stay as they are. The same for any
- * number of threads. `fit` is NULL for "empirical". */
+/* Interval of ε* by resampling both sides: the outer ends of the percentile and the basic interval,
+ * and 0 below when exchanging the sides gives as much (an exact test). `method` is "empirical",
+ * "normal" or "mixture" (with the components of `fit`). The transform's ends stay as they are. The
+ * same for any number of threads. `fit` is NULL for "empirical". */
 DPA_API dpa_status dpa_star_bootstrap(const dpa_losses *losses, const char *method,
                                       const dpa_loss_fit *fit, size_t replicates,
                                       const dpa_request *request, double *lower, double *upper,

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Percentile bootstrap of Epsilon*: both samples are drawn again with replacement and the estimate
- * is made again. A replicate is a list of multiplicities over the sorted losses, so nothing is
- * sorted twice; it is a function of (seed, replicate), so threads change nothing. */
+/* Interval of Epsilon* by resampling: both samples are drawn again with replacement and the
+ * estimate is made again. A replicate is a list of multiplicities over the sorted losses, so
+ * nothing is sorted twice; it is a function of (seed, replicate), so threads change nothing.
+ *
+ * ε* is a maximum of noisy ratios, so replicates are biased as the estimate is, and once more. Of
+ * the two classical intervals the percentile one keeps that bias and the basic one, 2ε* − quantile,
+ * takes it out; each fails where the other holds (papers/epsilon-star), so the ends are the outer
+ * ones of both. Neither reaches 0 when there is no leak. For that the sides are exchanged at random
+ * 2/(1−confidence) − 1 times: if any of these samples, in which nothing can leak, gives as much,
+ * the lower end is 0 (an exact test at (1−confidence)/2). */
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,14 +25,20 @@ enum { REFIT_STEPS = 30, MOST_THREADS = 64 };
 
 typedef enum method { EMPIRICAL, NORMAL, MIXTURE } method;
 
+/* Replicates from here on are exchanges of the sides. */
+static const uint64_t FIRST_EXCHANGE = UINT64_C(1) << 40;
+
 typedef struct job {
     const dpa_losses *losses;
     const dpa_loss_fit *fit; /* of `mixture`: where EM starts */
     const dpa_request *request;
     method how;
-    dpa__phi phi; /* of the fits */
+    dpa__phi phi;   /* of the fits */
+    double *pooled; /* both sides, as the method sees them; while sides are exchanged */
+    double estimate;
     double *value;
     size_t count;
+    atomic_int reached; /* an exchange gave as much as the estimate */
     atomic_size_t next;
     atomic_int status;
     pthread_mutex_t progress;
@@ -44,38 +57,56 @@ static dpa_status refit(const job *j, const dpa__weighted *sample, const dpa_mix
     return dpa__mixture_em(sample, out, REFIT_STEPS, NULL, NULL);
 }
 
-static dpa_status fitted_value(const job *j, const uint32_t *train_weight,
-                               const uint32_t *heldout_weight, double *value) {
-    const dpa_losses *l = j->losses;
-    const dpa__weighted train = {j->phi.train, train_weight, l->train_count,
-                                 (double)l->train_count};
-    const dpa__weighted heldout = {j->phi.heldout, heldout_weight, l->heldout_count,
-                                   (double)l->heldout_count};
+static dpa_status sample_value(const job *j, const dpa__weighted *train,
+                               const dpa__weighted *heldout, double *value) {
     dpa_loss_fit fit = {.low = j->phi.low, .high = j->phi.high};
     dpa_star star;
     *value = NAN;
-    if (refit(j, &train, &j->fit->train, &fit.train) != DPA_OK ||
-        refit(j, &heldout, &j->fit->heldout, &fit.heldout) != DPA_OK)
-        return DPA_OK;
-    DPA_TRY(dpa_star_fitted(&fit, j->request->delta, &star, NULL));
+    if (j->how == EMPIRICAL) {
+        dpa__star_sweep(train, heldout, j->request->delta, &star);
+    } else {
+        if (refit(j, train, &j->fit->train, &fit.train) != DPA_OK ||
+            refit(j, heldout, &j->fit->heldout, &fit.heldout) != DPA_OK)
+            return DPA_OK;
+        DPA_TRY(dpa_star_fitted(&fit, j->request->delta, &star, NULL));
+    }
     *value = star.epsilon;
     return DPA_OK;
 }
 
-static dpa_status replicate(const job *j, size_t index, uint32_t *weight) {
+static dpa_status replicate(job *j, size_t index, uint32_t *weight) {
     const dpa_losses *l = j->losses;
+    const int plain = j->how == EMPIRICAL;
     uint32_t *heldout_weight = weight + l->train_count;
     dpa_rng rng;
     dpa_rng_init(&rng, j->request->seed, DPA_PURPOSE_BOOTSTRAP, index);
     resample(&rng, l->train_count, weight);
     resample(&rng, l->heldout_count, heldout_weight);
-    if (j->how != EMPIRICAL) return fitted_value(j, weight, heldout_weight, &j->value[index]);
-    const dpa__weighted train = {l->train, weight, l->train_count, (double)l->train_count};
-    const dpa__weighted heldout = {l->heldout, heldout_weight, l->heldout_count,
-                                   (double)l->heldout_count};
-    dpa_star star;
-    dpa__star_sweep(&train, &heldout, j->request->delta, &star);
-    j->value[index] = star.epsilon;
+    const dpa__weighted train = {plain ? l->train : j->phi.train, weight, l->train_count,
+                                 (double)l->train_count};
+    const dpa__weighted heldout = {plain ? l->heldout : j->phi.heldout, heldout_weight,
+                                   l->heldout_count, (double)l->heldout_count};
+    return sample_value(j, &train, &heldout, &j->value[index]);
+}
+
+/* Any train_count of the pooled losses are called training losses, each choice as likely. */
+static dpa_status exchange(job *j, size_t index, uint32_t *weight) {
+    const size_t n = j->losses->train_count, m = j->losses->heldout_count;
+    uint32_t *other = weight + n + m;
+    size_t wanted = n;
+    double value;
+    dpa_rng rng;
+    if (atomic_load(&j->reached)) return DPA_OK;
+    dpa_rng_init(&rng, j->request->seed, DPA_PURPOSE_BOOTSTRAP, FIRST_EXCHANGE + index);
+    for (size_t i = 0; i < n + m; ++i) {
+        weight[i] = dpa_rng_below(&rng, n + m - i) < wanted;
+        other[i] = 1 - weight[i];
+        wanted -= weight[i];
+    }
+    const dpa__weighted train = {j->pooled, weight, n + m, (double)n};
+    const dpa__weighted heldout = {j->pooled, other, n + m, (double)m};
+    DPA_TRY(sample_value(j, &train, &heldout, &value));
+    if (!(value < j->estimate)) atomic_store(&j->reached, 1);
     return DPA_OK;
 }
 
@@ -90,13 +121,13 @@ static int cancelled(job *j, size_t done) {
 
 static void *work(void *user) {
     job *j = user;
-    uint32_t *weight =
-        dpa__malloc(j->losses->train_count + j->losses->heldout_count, sizeof *weight, NULL);
+    const size_t points = j->losses->train_count + j->losses->heldout_count;
+    uint32_t *weight = dpa__malloc(2 * points, sizeof *weight, NULL);
     dpa_status status = weight == NULL ? DPA_NO_MEMORY : DPA_OK;
     while (status == DPA_OK && atomic_load(&j->status) == DPA_OK) {
         const size_t index = atomic_fetch_add(&j->next, 1);
         if (index >= j->count) break;
-        status = replicate(j, index, weight);
+        status = j->pooled != NULL ? exchange(j, index, weight) : replicate(j, index, weight);
         if (status == DPA_OK && cancelled(j, index)) status = DPA_CANCELLED;
     }
     if (status != DPA_OK) atomic_store(&j->status, (int)status);
@@ -125,8 +156,9 @@ static dpa_status run(job *j, dpa_error *err) {
                             : dpa__fail(err, status, "bootstrap: %s", dpa_status_text(status));
 }
 
-/* The k-th from each end, k = (1−confidence)/2 of the replicates that have a value. */
-static dpa_status percentiles(job *j, double *lower, double *upper, dpa_error *err) {
+/* The k-th from each end, k = (1−confidence)/2 of the replicates that have a value, or that end
+ * mirrored at the estimate if it lies further out. */
+static dpa_status outer_ends(job *j, double *lower, double *upper, dpa_error *err) {
     size_t kept = 0;
     *lower = *upper = NAN;
     for (size_t i = 0; i < j->count; ++i)
@@ -137,6 +169,44 @@ static dpa_status percentiles(job *j, double *lower, double *upper, dpa_error *e
     const size_t k = rank < 1.0 ? 0 : (size_t)rank - 1;
     *lower = j->value[k];
     *upper = j->value[kept - 1 - k];
+    if (isinf(j->estimate) || isinf(*upper)) return DPA_OK; /* nothing to mirror */
+    const double basic_lower = 2.0 * j->estimate - *upper, basic_upper = 2.0 * j->estimate - *lower;
+    *lower = fmax(0.0, fmin(*lower, basic_lower));
+    *upper = fmax(*upper, basic_upper);
+    return DPA_OK;
+}
+
+/* The estimate from the sample as it is. */
+static dpa_status estimate(job *j, dpa_error *err) {
+    dpa_star star;
+    DPA_TRY(j->how == EMPIRICAL ? dpa_star_empirical(j->losses, j->request->delta, &star, err)
+                                : dpa_star_fitted(j->fit, j->request->delta, &star, err));
+    j->estimate = star.epsilon;
+    return DPA_OK;
+}
+
+static dpa_status pool(job *j, dpa_error *err) {
+    const size_t n = j->losses->train_count, m = j->losses->heldout_count;
+    const int plain = j->how == EMPIRICAL;
+    j->pooled = DPA_NEW_ARRAY(double, n + m, err);
+    if (j->pooled == NULL) return DPA_NO_MEMORY;
+    memcpy(j->pooled, plain ? j->losses->train : j->phi.train, n * sizeof *j->pooled);
+    memcpy(j->pooled + n, plain ? j->losses->heldout : j->phi.heldout, m * sizeof *j->pooled);
+    return dpa__sort_numbers(j->pooled, n + m, err);
+}
+
+/* Both passes: replicates for the ends, then exchanges for the question whether 0 is one. */
+static dpa_status interval(job *j, double *lower, double *upper, dpa_error *err) {
+    DPA_TRY(estimate(j, err));
+    DPA_TRY(run(j, err));
+    DPA_TRY(outer_ends(j, lower, upper, err));
+    if (!(*lower > 0.0)) return DPA_OK;
+    DPA_TRY(pool(j, err));
+    const double exchanges = ceil(2.0 / (1.0 - j->request->confidence) - 1.0 - 1e-9);
+    j->count = (size_t)fmin(exchanges, 10.0 * (double)j->count); /* absurd confidences end */
+    atomic_store(&j->next, 0);
+    DPA_TRY(run(j, err));
+    if (atomic_load(&j->reached)) *lower = 0.0;
     return DPA_OK;
 }
 
@@ -165,11 +235,11 @@ dpa_status dpa_star_bootstrap(const dpa_losses *losses, const char *name, const 
     if (status == DPA_OK && pthread_mutex_init(&j.progress, NULL) != 0)
         status = dpa__fail(err, DPA_INTERNAL, "bootstrap: no lock");
     if (status == DPA_OK) {
-        status = run(&j, err);
-        if (status == DPA_OK) status = percentiles(&j, lower, upper, err);
+        status = interval(&j, lower, upper, err);
         (void)pthread_mutex_destroy(&j.progress);
     }
     dpa__phi_free(&j.phi);
+    free(j.pooled);
     free(j.value);
     return status;
 }

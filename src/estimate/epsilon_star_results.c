@@ -59,8 +59,8 @@ static dpa_status add_interval(const context *c, const dpa_loss_fit *fit, dpa_re
     if (c->opts->bootstrap == 0) return DPA_OK;
     const size_t used = strlen(result->note);
     (void)snprintf(result->note + used, sizeof result->note - used,
-                   "; the interval is the noise of resampling, not the bias: with no leak it lies "
-                   "above 0");
+                   "; the interval is the noise of resampling%s",
+                   fit != NULL ? ": it does not know whether the fitted family is right" : "");
     result->assumptions |= DPA_ASSUME_LARGE_SAMPLE;
     dpa_result_extra(result, "bootstrap", (double)c->opts->bootstrap);
     return dpa_star_bootstrap(c->losses, result->method, fit, c->opts->bootstrap, c->request,
