@@ -237,6 +237,31 @@ static void disjoint(void **state) {
     dpa_losses_free(&l);
 }
 
+/* n losses each, apart: both limits are known from the level γ of the band at 5% for each side
+ * (../shared/methods.md, section 4: n = 10, 100, 1000). All n at or below: at least γ^(1/n). */
+static void lower_bound_of_samples_apart(void **state) {
+    (void)state;
+    static const struct {
+        int n;
+        double gamma;
+    } row[] = {{10, 0.00794338}, {100, 0.00246093}, {1000, 0.00121695}};
+    static double a[1000], b[1000];
+    for (int i = 0; i < 1000; ++i) {
+        a[i] = i;
+        b[i] = 5000 + i;
+    }
+    for (int i = 0; i < 3; ++i) {
+        const double limit = pow(row[i].gamma, 1.0 / row[i].n), delta = 1e-5;
+        dpa_losses l = make(a, (size_t)row[i].n, b, (size_t)row[i].n);
+        dpa_star star;
+        assert_ok(dpa_star_lower(&l, delta, 0.9, 0, &star, NULL));
+        const double epsilon = log((limit - delta) / (1.0 - limit));
+        /* levels of large samples come from a table that is rounded to the safe side */
+        assert_between(star.epsilon, epsilon - (row[i].n < 1000 ? 1e-6 : 2e-3), epsilon + 1e-6);
+        dpa_losses_free(&l);
+    }
+}
+
 static void no_spread(void **state) {
     (void)state;
     const double one = 1.0, other = 2.0, flat[] = {1, 1, 1}, some[] = {1, 2, 3};
@@ -422,6 +447,7 @@ int main(void) {
         cmocka_unit_test(fit_is_mean_and_deviation),
         cmocka_unit_test(identical),
         cmocka_unit_test(disjoint),
+        cmocka_unit_test(lower_bound_of_samples_apart),
         cmocka_unit_test(no_spread),
         cmocka_unit_test(infinite_losses),
         cmocka_unit_test(delta_at_its_ends),

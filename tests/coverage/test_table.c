@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Every estimator on mechanisms of known leak: how often its 95% lower bound is at most the truth,
+ * and how large it is on average. A fixed threshold makes the counts binomial: summed exactly.
+ * Everything else is simulated, seeded.
+ *
+ * `test_coverage_table table PART AUDITS` prints rows for docs/coverage.md. As a test there are
+ * few, and what calls itself valid without a prior must not fall below 95% by more than four
+ * standard errors. */
+#include "check.h"
+
+#include "dpaudit/canary.h"
+#include "dpaudit/cosines.h"
+#include "dpaudit/epsilon_star.h"
+#include "dpaudit/guesses.h"
+#include "dpaudit/onerun.h"
+#include "dpaudit/rng.h"
+#include "dpaudit/scores.h"
+#include "dpaudit/tradeoff.h"
+#include "math/dist.h"
+
+static const double DELTA = 1e-5, LEVEL = 0.95;
+static int is_table; /* print rows instead of checking them */
+
+/* ── what an estimator did ─────────────────────────────────────────────────────────────────── */
+
+typedef struct tally {
+    double weight, held, sum; /* held: bound at most the truth */
+    double infinite;          /* weight of infinite bounds, which have no mean */
+} tally;
+
+static void tally_add(tally *t, double bound, double truth, double weight) {
+    t->weight += weight;
+    if (bound <= truth * (1 + 1e-9)) t->held += weight;
+    if (isinf(bound))
+        t->infinite += weight;
+    else
+        t->sum += weight * bound;
+}
+
+typedef struct row {
+    const char *estimator, *select, *family, *mechanism;
+    size_t size;
+    double truth;
+    int must_hold; /* valid and not a posterior statement */
+    size_t audits; /* 0: exact */
+} row;
+
+static void finish(const row *r, const tally *t) {
+    const double held = t->held / t->weight, n = (double)r->audits;
+    const double smooth = (t->held + 2) / (t->weight + 4); /* never an error of 0 */
+    const double error = r->audits > 0 ? sqrt(smooth * (1 - smooth) / n) : 0;
+    if (is_table) {
+        (void)printf("| %s | %s | %s | %s | %zu | %.3f | %.2f | ", r->estimator, r->select,
+                     r->family, r->mechanism, r->size, r->truth, 100 * held);
+        if (r->audits > 0)
+            (void)printf("%.2f | ", 100 * error);
+        else
+            (void)printf("exact | ");
+        if (t->infinite > 1e-6 * t->weight)
+            (void)printf("infinite in %.2g%% |\n", 100 * t->infinite / t->weight);
+        else
+            (void)printf("%.3f |\n", t->sum / t->weight);
+        (void)fflush(stdout);
+    } else if (r->must_hold && held < LEVEL - 4 * error - 1e-6) {
+        fail_msg("%s %s %s, %s, %zu: %.4f", r->estimator, r->select, r->family, r->mechanism,
+                 r->size, held);
+    }
+}
+
+/* ── mechanisms ────────────────────────────────────────────────────────────────────────────── */
+
+typedef enum mechanism { NONE, RESPONSE, LAPLACE, GAUSSIAN, MECHANISMS } mechanism;
+static const char *const mechanism_name[] = {"no leak", "randomized response, ε 1",
+                                             "Laplace noise, ε 1", "Gaussian noise, μ 1"};
+static const char *const own_family[] = {"gaussian", NULL, "laplace", "gaussian"};
+
+static double truth_of(mechanism m, double delta) {
+    const double p = 1 / (1 + exp(-1.0));
+    dpa_curve *curve;
+    switch (m) {
+    case RESPONSE:
+        return log((p - delta) / (1 - p));
+    case LAPLACE: {
+        assert_ok(dpa_curve_laplace(1, &curve, NULL));
+        const double epsilon = dpa_curve_epsilon(curve, delta);
+        dpa_curve_free(curve);
+        return epsilon;
+    }
+    case GAUSSIAN:
+        return delta > 0 ? dpa_gaussian_epsilon(1, delta) : HUGE_VAL;
+    case NONE:
+    case MECHANISMS:
+        break;
+    }
+    return 0;
+}
+
+static double draw(mechanism m, int in, dpa_rng *rng) {
+    const double u = dpa_rng_uniform(rng);
+    switch (m) {
+    case RESPONSE:
+        return (u < 1 / (1 + exp(-1.0))) == in;
+    case LAPLACE:
+        return in + (u < 0.5 ? log(2 * u) : -log(2 * (1 - u)));
+    case GAUSSIAN:
+        return in + dpa_rng_normal(rng);
+    case NONE:
+    case MECHANISMS:
+        break;
+    }
+    return u;
+}
+
+/* Rates of "in at 0.5 or above". */
+static double error_rate(mechanism m) {
+    return m == NONE       ? 0.5
+           : m == RESPONSE ? 1 / (1 + exp(1.0))
+           : m == LAPLACE  ? 0.5 * exp(-0.5)
+                           : dpa__norm_cdf(0.5, DPA_UPPER);
+}
+
+static dpa_request request_for(const char *method, const char *family, const char *select,
+                               double delta) {
+    dpa_request r;
+    dpa_request_init(&r);
+    r.delta = delta;
+    r.confidence = LEVEL;
+    r.threads = 1;
+    (void)snprintf(r.method, sizeof r.method, "%s", method);
+    (void)snprintf(r.family, sizeof r.family, "%s", family);
+    (void)snprintf(r.select, sizeof r.select, "%s", select);
+    return r;
+}
+
+/* An estimate is judged as if it were a bound: that is what it must not be used for. */
+static double value_of(const dpa_result *r) {
+    return r->kind == DPA_ESTIMATE && isnan(r->epsilon_lower) ? r->epsilon : r->epsilon_lower;
+}
+
+/* ── counts: exact ─────────────────────────────────────────────────────────────────────────── */
+
+static void exact_row(const dpa_estimator *e, mechanism m, const char *family, double delta,
+                      unsigned n) {
+    const dpa_request request = request_for(e->name, family, "", delta);
+    const int is_prior = (e->assumptions & DPA_ASSUME_BAYES_PRIOR) != 0;
+    const row r = {
+        e->name, "fixed", family, mechanism_name[m], n, truth_of(m, delta), e->valid && !is_prior,
+        0};
+    const double rate = error_rate(m);
+    tally t = {0};
+    for (unsigned fn = 0; fn <= n; ++fn)
+        for (unsigned fp = 0; fp <= n; ++fp) {
+            const double weight =
+                exp(dpa__binom_log_pmf(fn, n, rate) + dpa__binom_log_pmf(fp, n, rate));
+            dpa_results results = {0};
+            if (weight < 1e-8)
+                continue; /* together below 1e-3 of a percent: the error is printed */
+            const dpa_counts counts = {fn, n - fn, fp, n - fp};
+            assert_ok(dpa_estimate_counts(&counts, &request, &results, NULL));
+            tally_add(&t, value_of(&results.items[0]), r.truth, weight);
+            dpa_results_free(&results);
+        }
+    assert_true(t.weight > 0.999);
+    finish(&r, &t);
+}
+
+static void exact_rows(const unsigned *sizes, size_t count) {
+    for (size_t i = 0; i < dpa_estimator_count(); ++i) {
+        const dpa_estimator *e = dpa_estimator_at(i);
+        const int is_ratio = strstr(e->families, "delta 0") != NULL;
+        if (!(e->what & DPA_FROM_COUNTS)) continue;
+        for (int m = NONE; m < MECHANISMS; ++m)
+            for (size_t s = 0; s < count; ++s) {
+                if (is_ratio && m == GAUSSIAN) continue; /* no ε at δ = 0 */
+                exact_row(e, (mechanism)m, "dp", is_ratio ? 0 : DELTA, sizes[s]);
+                if (!is_ratio && own_family[m] != NULL)
+                    exact_row(e, (mechanism)m, own_family[m], DELTA, sizes[s]);
+            }
+    }
+}
+
+/* ── scores: simulated ─────────────────────────────────────────────────────────────────────── */
+
+static void scores_row(const char *method, const char *select, const char *family, mechanism m,
+                       size_t n, size_t audits) {
+    const dpa_request start = request_for(method, family, select, DELTA);
+    const int holds = strcmp(select, "max") != 0 &&
+                      (strcmp(method, "cp") == 0 || strncmp(method, "rank", 4) == 0);
+    const row r = {method, select[0] != '\0' ? select : "none",
+                   family, mechanism_name[m],
+                   n,      truth_of(m, DELTA),
+                   holds,  audits};
+    double *in = malloc(n * sizeof *in), *out = malloc(n * sizeof *out);
+    tally t = {0};
+    for (uint64_t a = 0; a < audits; ++a) {
+        dpa_request request = start;
+        dpa_scores scores;
+        dpa_lints lints = {0};
+        dpa_results results = {0};
+        dpa_rng rng;
+        dpa_rng_init(&rng, 300 + (uint64_t)m, DPA_PURPOSE_SIMULATE, a);
+        for (size_t i = 0; i < n; ++i) {
+            in[i] = draw(m, 1, &rng);
+            out[i] = draw(m, 0, &rng);
+        }
+        request.seed = a + 1;
+        assert_ok(dpa_scores_from(in, n, out, n, &scores, NULL));
+        assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
+        assert_ok(dpa_estimate_scores(&scores, &request, &results, NULL));
+        tally_add(&t, results.items[0].epsilon_lower, r.truth, 1);
+        dpa_results_free(&results);
+        dpa_lints_free(&lints);
+        dpa_scores_free(&scores);
+    }
+    free(in);
+    free(out);
+    finish(&r, &t);
+}
+
+static void scores_rows(const size_t *sizes, size_t count, size_t audits) {
+    static const char *const how[][2] = {
+        {"rank:auc", ""},      {"rank:slope", ""}, {"cp", "simultaneous"}, {"cp", "split"},
+        {"cp", "multi-split"}, {"cp", "max"},      {"jeffreys", "split"},  {"jeffreys", "max"},
+        {"bayes", "split"},    {"bayes", "max"}};
+    for (size_t h = 0; h < sizeof how / sizeof how[0]; ++h)
+        for (int m = NONE; m < MECHANISMS; ++m)
+            for (size_t s = 0; s < count; ++s) {
+                const int is_rank = strncmp(how[h][0], "rank", 4) == 0;
+                /* an audit by ranks simulates 2n·B draws of its own: fewer of them */
+                const size_t many = !is_rank || sizes[s] < 200 ? audits
+                                    : sizes[s] < 1000          ? (audits + 1) / 2
+                                                               : (audits + 9) / 10;
+                if (!is_rank) scores_row(how[h][0], how[h][1], "dp", (mechanism)m, sizes[s], many);
+                if (own_family[m] != NULL)
+                    scores_row(how[h][0], how[h][1], own_family[m], (mechanism)m, sizes[s], many);
+            }
+}
+
+/* ── one run: simulated ────────────────────────────────────────────────────────────────────── */
+
+enum { MOST_CANARIES = 4000, GRID = 27 };
+
+static dpa_guesses play(double mu, size_t canaries, uint64_t index) {
+    static double score[MOST_CANARIES];
+    static uint8_t in[MOST_CANARIES];
+    dpa_guesses ranked;
+    dpa_lints lints = {0};
+    dpa_rng rng;
+    dpa_rng_init(&rng, 400, DPA_PURPOSE_SIMULATE, index);
+    for (size_t i = 0; i < canaries; ++i) {
+        in[i] = (uint8_t)(dpa_rng_u32(&rng) >> 31);
+        score[i] = dpa_rng_normal(&rng) + (in[i] ? mu : 0);
+    }
+    assert_ok(dpa_guesses_from_scores(score, in, canaries, DPA_GUESS_BOTH, &ranked, &lints, NULL));
+    dpa_lints_free(&lints);
+    return ranked;
+}
+
+static void onerun_row(const char *method, const char *family, dpa_guess_choice choice, double mu,
+                       size_t canaries, size_t audits) {
+    static const char *const choice_name[] = {"a tenth guessed", "auto", "max"};
+    static dpa_onerun games[MOST_CANARIES];
+    const dpa_request request = request_for(method, family, "", DELTA);
+    const row r = {method,
+                   choice_name[choice],
+                   family,
+                   mu > 0 ? "Gaussian noise, μ 1" : "no leak",
+                   canaries,
+                   mu > 0 ? dpa_gaussian_epsilon(mu, DELTA) : 0,
+                   choice != DPA_GUESSES_MAX,
+                   audits};
+    tally t = {0};
+    for (uint64_t a = 0; a < audits; ++a) {
+        dpa_guesses ranked = play(mu, canaries, a);
+        uint64_t counts[MOST_CANARIES] = {canaries / 10};
+        size_t count = 1;
+        dpa_result result;
+        if (choice == DPA_GUESSES_AUTO) count = dpa_onerun_grid(canaries, counts, GRID);
+        if (choice == DPA_GUESSES_MAX)
+            for (count = 0; count < 40; ++count) counts[count] = (count + 1) * canaries / 40;
+        for (size_t i = 0; i < count; ++i)
+            games[i] = (dpa_onerun){canaries, 2, counts[i], ranked.correct[counts[i]]};
+        assert_ok(dpa_onerun_bound(games, count, choice, &request, &result, NULL));
+        tally_add(&t, result.epsilon_lower, r.truth, 1);
+        dpa_guesses_free(&ranked);
+    }
+    finish(&r, &t);
+}
+
+static void onerun_rows(const size_t *sizes, size_t count, size_t audits) {
+    static const char *const how[][2] = {
+        {"steinke", "dp"}, {"recursion", "gaussian"}, {"pointwise", "gaussian"}};
+    for (size_t h = 0; h < 3; ++h)
+        for (int choice = DPA_GUESSES_FIXED; choice <= DPA_GUESSES_MAX; ++choice)
+            for (int leak = 0; leak < 2; ++leak)
+                for (size_t s = 0; s < count; ++s)
+                    onerun_row(how[h][0], how[h][1], (dpa_guess_choice)choice, leak, sizes[s],
+                               audits);
+}
+
+/* ── cosines: simulated, canaries in one release of the Gaussian mechanism ──────────────────── */
+
+enum { DIM = 4096, MOST_COSINES = 256 };
+
+static void release_cosines(double sigma, size_t count, uint64_t run, double *cosine) {
+    static float sum[DIM];
+    dpa_canaries_opts opts;
+    dpa_canaries *canaries = NULL;
+    dpa_rng rng;
+    dpa_canaries_opts_init(&opts);
+    opts.seed = run;
+    opts.dim = DIM;
+    opts.observed = count;
+    opts.threads = 1;
+    dpa_rng_init(&rng, run, DPA_PURPOSE_NOISE, 0);
+    for (size_t i = 0; i < DIM; ++i) sum[i] = (float)(sigma * dpa_rng_normal(&rng));
+    assert_ok(dpa_canaries_new(&opts, &canaries, NULL));
+    for (size_t i = 0; i < count; ++i) assert_ok(dpa_canaries_add_f32(canaries, i, 1.0, sum, NULL));
+    const dpa_vector v = {.f32 = sum, .dim = DIM};
+    assert_ok(dpa_canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
+    dpa_canaries_free(canaries);
+}
+
+static void cosine_rows(const size_t *sizes, size_t count, size_t audits) {
+    static const char *const how[][2] = {
+        {"mean", ""}, {"mean-and-deviation", ""}, {"jeffreys", "split"}, {"jeffreys", "max"}};
+    static double cosine[MOST_COSINES];
+    const double sigma = 1.0;
+    for (size_t s = 0; s < count; ++s) {
+        tally t[4] = {{0}};
+        const double truth = dpa_gaussian_epsilon(1 / sigma, DELTA);
+        for (uint64_t a = 0; a < audits; ++a) {
+            release_cosines(sigma, sizes[s], a, cosine);
+            const dpa_cosines c = {.observed = cosine, .observed_count = sizes[s], .dim = DIM};
+            for (size_t h = 0; h < 4; ++h) {
+                dpa_request request = request_for(how[h][0], "", how[h][1], DELTA);
+                dpa_results results = {0};
+                dpa_lints lints = {0};
+                request.seed = a + 1;
+                assert_ok(dpa_cosines_results(&c, &request, &results, &lints, NULL));
+                tally_add(&t[h], results.items[0].epsilon_lower, truth, 1);
+                dpa_results_free(&results);
+                dpa_lints_free(&lints);
+            }
+        }
+        for (size_t h = 0; h < 4; ++h) {
+            const row r = {how[h][0],  how[h][1][0] != '\0' ? how[h][1] : "interval",
+                           "gaussian", "one release, σ 1, d 4096",
+                           sizes[s],   truth,
+                           h == 0,     audits};
+            finish(&r, &t[h]);
+        }
+    }
+}
+
+/* ── losses: simulated ─────────────────────────────────────────────────────────────────────── */
+
+/* sup over thresholds of Eq. 7 for training losses N(0,1) and held-out N(shift, 1), both rates in
+ * (low, 1 − low). */
+static double star_truth(double shift, double low) {
+    double best = 1;
+    for (double c = -12; c <= 12; c += 1e-4) {
+        const double tpr = dpa__norm_cdf(c, DPA_LOWER), fpr = dpa__norm_cdf(c - shift, DPA_LOWER);
+        const double fnr = dpa__norm_cdf(c, DPA_UPPER), tnr = dpa__norm_cdf(c - shift, DPA_UPPER);
+        if (fmin(fmin(tpr, fnr), fmin(fpr, tnr)) <= low) continue;
+        best = fmax(best, fmax((tpr - DELTA) / fpr, (tnr - DELTA) / fnr));
+    }
+    return log(best);
+}
+
+static void star_row(const char *method, double shift, size_t n, size_t audits) {
+    const int is_bound = strcmp(method, "simultaneous") == 0;
+    const double low = strcmp(method, "empirical") == 0 ? 0.001 : is_bound ? 0 : DELTA;
+    const dpa_request start = request_for(method, "", "", DELTA);
+    const row r = {method,
+                   is_bound ? "all" : "interval",
+                   "one instance",
+                   shift > 0 ? "losses N(0,1) and N(1,1)" : "no leak",
+                   n,
+                   star_truth(shift, low),
+                   is_bound,
+                   audits};
+    double *train = malloc(n * sizeof *train), *heldout = malloc(n * sizeof *heldout);
+    tally t = {0};
+    dpa_star_opts opts;
+    dpa_star_opts_init(&opts);
+    for (uint64_t a = 0; a < audits; ++a) {
+        dpa_request request = start;
+        dpa_losses losses;
+        dpa_results results = {0};
+        dpa_lints lints = {0};
+        dpa_rng rng;
+        dpa_rng_init(&rng, 500, DPA_PURPOSE_SIMULATE, a);
+        for (size_t i = 0; i < n; ++i) {
+            train[i] = dpa_rng_normal(&rng);
+            heldout[i] = shift + dpa_rng_normal(&rng);
+        }
+        request.seed = a + 1;
+        assert_ok(dpa_losses_new(train, n, heldout, n, &losses, NULL));
+        assert_ok(dpa_star_results(&losses, &opts, &request, &results, &lints, NULL));
+        tally_add(&t, results.items[0].epsilon_lower, r.truth, 1);
+        dpa_results_free(&results);
+        dpa_lints_free(&lints);
+        dpa_losses_free(&losses);
+    }
+    free(train);
+    free(heldout);
+    finish(&r, &t);
+}
+
+static void star_rows(const size_t *sizes, size_t count, size_t audits) {
+    static const char *const how[] = {"simultaneous", "empirical", "normal"};
+    for (size_t h = 0; h < 3; ++h)
+        for (int shift = 0; shift < 2; ++shift)
+            for (size_t s = 0; s < count; ++s)
+                star_row(how[h], shift, sizes[s], h == 2 && audits > 60 ? 60 : audits);
+}
+
+/* ── few audits as a test, many for the document ───────────────────────────────────────────── */
+
+static void exact(void **state) {
+    (void)state;
+    exact_rows((const unsigned[]){12}, 1);
+}
+
+static void simulated(void **state) {
+    (void)state;
+    scores_rows((const size_t[]){30}, 1, 60);
+    onerun_rows((const size_t[]){100}, 1, 60);
+    cosine_rows((const size_t[]){32}, 1, 60);
+    star_rows((const size_t[]){200}, 1, 10);
+}
+
+static int print_table(const char *part, size_t audits) {
+    is_table = 1;
+    if (strcmp(part, "exact") == 0) exact_rows((const unsigned[]){20, 100, 400}, 3);
+    if (strcmp(part, "scores") == 0) scores_rows((const size_t[]){50, 200, 1000}, 3, audits);
+    if (strcmp(part, "one-run") == 0) onerun_rows((const size_t[]){100, 1000, 4000}, 3, audits);
+    if (strcmp(part, "cosines") == 0) cosine_rows((const size_t[]){64, 256}, 2, audits);
+    if (strcmp(part, "losses") == 0) star_rows((const size_t[]){300, 1000, 10000}, 3, audits);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc == 4 && strcmp(argv[1], "table") == 0)
+        return print_table(argv[2], (size_t)strtoul(argv[3], NULL, 10));
+    const struct CMUnitTest tests[] = {cmocka_unit_test(exact), cmocka_unit_test(simulated)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
