@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Figures 1, 2 and 6 of "Epsilon*": many trained models, their utility and their Epsilon*.
+
+A set of data and a list of strategies; every strategy is trained with five seeds by `dpaudit train`, its five models go
+through `dpaudit losses`, all runs through `dpaudit landscape`. Runs are kept as rows of a CSV, so a stopped script goes on.
+"""
+import collections
+import concurrent.futures
+import csv
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+import svgplot
+
+SEEDS, EPSILONS, CLIPS = 5, (1, 3, 10, 100), (1, 10, 30)
+METHODS = ("normal", "empirical", "simultaneous")
+COLUMNS = ("strategy", "group", "seed", "utility", "train_utility", "sigma", "dp_epsilon") + METHODS
+
+Strategy = collections.namedtuple("Strategy", "name group epochs batch epsilon clip microbatch")
+Study = collections.namedtuple("Study", "figure rows data model loss utility strategies")
+
+
+def adult(shared):
+    """As in section 4.1: epochs alone, and ε × clip × batch × 32 microbatches or none. ε = 100 with batches of 64 is left
+    out: the accountant does not reach its tolerance for 5,000 steps of so little noise."""
+    strategies = [Strategy(f"{e} epochs, batch {b}", "baseline", e, b, 0, 0, 1) for e in (1, 5, 10, 20) for b in (64, 512)]
+    strategies += [Strategy(f"ε {e}, batch {b}, clip {c}, groups of {m}", "dp", 10, b, e, c, m)
+                   for e in EPSILONS for b in (64, 512) for c in CLIPS for m in (1, b // 32) if (e, b) != (100, 64)]
+    data = (f"{{format: table, path: {shared}/data/adult/adult.data, test: {shared}/data/adult/adult.test, header: false, "
+            'comment: "|", strip: ".", standardise: true}')
+    return Study("figure2", 32561, data, "dense:128 tanh", "binary", "auroc", strategies)
+
+
+def location(shared):
+    """Purchase-100 is not here; Location-30 is of the same kind: binary features, many classes, easily overfitted."""
+    rows = 2505
+    strategies = [Strategy(f"{e} epochs", "baseline", e, 64, 0, 0, 1) for e in (10, 50, 100)]
+    strategies += [Strategy(f"ε {e}, batch {b}, clip {c}", "dp", 50, b, e, c, 1)
+                   for e in EPSILONS for b in (64, 256) for c in CLIPS]
+    data = (f"{{format: table, path: {shared}/data/location30/dataset_location.tgz, header: false, label: c1, "
+            f"members: 0..{rows}, heldout: {rows}..5010}}")
+    return Study("figure1", rows, data, "mlp:100,100,100", "softmax", "accuracy", strategies)
+
+
+STUDIES = {"figure1": location, "figure2": adult}
+
+
+def delta_of(study):
+    """The paper's 1/(n log n)."""
+    return 1 / (study.rows * math.log(study.rows))
+
+
+def settings(study, strategy, sigma):
+    text = [f"data: {study.data}", f'model: "{study.model}"', f"loss: {study.loss}"]
+    sampling = "poisson" if strategy.epsilon else "shuffle"
+    text.append(f"train: {{sampling: {sampling}, epochs: {strategy.epochs}, batch: {strategy.batch}, rate: 0.01, momentum: 0.9}}")
+    if strategy.epsilon:
+        noise = f"sigma: {sigma!r}" if sigma else f"epsilon: {strategy.epsilon}"
+        text.append(f"privacy: {{clip: {strategy.clip}, {noise}, delta: {delta_of(study)!r}, microbatch: {strategy.microbatch}}}")
+    return "\n".join(text) + "\n"
+
+
+def command(*words):
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(str(w) for w in words)}: {done.stderr}")
+    return done.stdout
+
+
+def footnote_losses(folder, part):
+    """The paper's footnote 1 from the outputs: −log(p/(1−p)) of the true class, without ever forming p."""
+    z, cross_entropy = (np.load(os.path.join(folder, f"{part}-{what}.npy")).astype(float) for what in ("logits", "losses"))
+    if z.ndim == 1 or z.shape[1] == 1:
+        z = np.abs(z.reshape(-1))
+        return np.where(cross_entropy > math.log(2), z, -z)
+    top = z.max(axis=1, keepdims=True)
+    each = top + np.log(np.exp(z - top).sum(axis=1, keepdims=True)) - z  # the loss that every label would have
+    label = np.abs(each - cross_entropy[:, None]).argmin(axis=1)[:, None]
+    own = np.take_along_axis(z, label, axis=1)
+    others = np.where(np.arange(z.shape[1]) == label, -np.inf, z)
+    top = others.max(axis=1, keepdims=True)
+    return (top + np.log(np.exp(others - top).sum(axis=1, keepdims=True)) - own).reshape(-1)
+
+
+def train(dpaudit, study, strategy, seed, sigma, folder):
+    """One model: its result.json, and the losses in folder/losses.npz."""
+    file, out = os.path.join(folder, "model.yaml"), os.path.join(folder, f"{seed}")
+    with open(file, "w") as f:
+        f.write(settings(study, strategy, sigma))
+    command(dpaudit, "train", file, "--seed", seed, "--output", out)
+    np.savez(os.path.join(folder, f"{seed}.npz"), train=footnote_losses(out, "train"), heldout=footnote_losses(out, "heldout"))
+    return json.load(open(os.path.join(out, "result.json")))
+
+
+def runs_of(dpaudit, study, strategy):
+    with tempfile.TemporaryDirectory() as folder:
+        results, sigma = [], None
+        for seed in range(1, SEEDS + 1):
+            results.append(train(dpaudit, study, strategy, seed, sigma, folder))
+            sigma = results[0].get("privacy", {}).get("sigma")
+        files = [os.path.join(folder, f"{seed}.npz") for seed in range(1, SEEDS + 1)]
+        found = {m: json.loads(command(dpaudit, "losses", *files, "--method", m, "--delta", delta_of(study), "--bootstrap", 0, "--json"))
+                 for m in METHODS}
+    rows = []
+    for i, r in enumerate(results):
+        values = [found[m]["results"][i] for m in METHODS]
+        values = [v["epsilon"] if v["kind"] == "estimate" else v["epsilon_lower"] for v in values]
+        privacy = r.get("privacy", {"sigma": 0, "epsilon": {"upper": math.inf}})
+        rows.append([strategy.name, strategy.group, i + 1, r["heldout"][study.utility], r["train"][study.utility], privacy["sigma"],
+                     privacy["epsilon"]["upper"]] + values)
+    return rows
+
+
+def read(path):
+    if not os.path.exists(path):
+        return []
+    with open(path, newline="") as f:
+        return [[float(v) if i > 1 else v for i, v in enumerate(row)] for row in list(csv.reader(f))[1:]]
+
+
+def write(path, rows):
+    with open(path, "w", newline="") as f:
+        out = csv.writer(f, lineterminator="\n")
+        out.writerow(COLUMNS)
+        out.writerows([f"{v:.6g}" if isinstance(v, float) else v for v in row] for row in rows)
+
+
+def all_runs(dpaudit, study, path):
+    """Rows of every strategy; those in the file are not made again."""
+    rows = read(path)
+    done = collections.Counter(row[0] for row in rows)
+    missing = [s for s in study.strategies if done[s.name] < SEEDS]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for strategy, new in zip(missing, pool.map(lambda s: runs_of(dpaudit, study, s), missing)):
+            rows += [[float(v) if i > 1 else v for i, v in enumerate(row)] for row in new]
+            write(path, rows)
+            print(strategy.name, *(f"{row[3]:.4f}/{row[7]:.3f}" for row in new), flush=True)
+    order = {s.name: i for i, s in enumerate(study.strategies)}
+    rows = sorted((r for r in rows if r[0] in order), key=lambda r: (order[r[0]], r[2]))
+    write(path, rows)
+    return rows
+
+
+def landscape(dpaudit, rows):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "landscape.csv")
+        with open(path, "w", newline="") as f:
+            out = csv.writer(f)
+            out.writerow(("strategy", "utility", "epsilon", "group"))
+            out.writerows((r[0], r[3], r[7], r[1]) for r in rows)
+        return json.loads(command(dpaudit, "landscape", path, "--json"))["landscape"]
+
+
+def cell(rows, column):
+    values = [r[column] for r in rows]
+    return f"{sum(values) / len(values):.3f} ({min(values):.3f}–{max(values):.3f})"
+
+
+def table(rows, utility, on_frontier):
+    lines = [f"| strategy | σ | {utility}, held out | train | ε* normal | ε* empirical | lower bound at 95%, largest | frontier |", "|---|---|---|---|---|---|---|---|"]
+    for name in dict.fromkeys(r[0] for r in rows):
+        own = [r for r in rows if r[0] == name]
+        sigma = f"{own[0][5]:.3f}" if own[0][5] else ""
+        lines.append(f"| {name} | {sigma} | {cell(own, 3)} | {cell(own, 4)} | {cell(own, 7)} | {cell(own, 8)} | "
+                     f"{max(r[9] for r in own):.3f} | {'yes' if name in on_frontier else ''} |")
+    return lines
+
+
+def figure(dpaudit, shared, out_folder, name, replace):
+    """Runs what is missing, then CSV, SVG and the table of the README."""
+    study = STUDIES[name](shared)
+    rows = all_runs(dpaudit, study, os.path.join(out_folder, f"{name}.csv"))
+    land = landscape(dpaudit, rows)
+    replace(name, table(rows, study.utility, {p["strategy"] for p in land["frontier"]}))
+    points = {g: [(p["epsilon"]["mean"], p["utility"]["mean"]) for p in land["points"] if p["group"] == g] for g in ("baseline", "dp")}
+    frontier = sorted((p["epsilon"]["mean"], p["utility"]["mean"]) for p in land["frontier"])
+    svgplot.figure(os.path.join(out_folder, f"{name}.svg"), "Utility and Epsilon*",
+                   [("five models each", [("baseline", points["baseline"], "dots"), ("dp", points["dp"], "dots"), ("frontier", frontier, "line")])],
+                   "Epsilon* (normal)", study.utility, is_log=False)
+
+
+def figure6(dpaudit, shared, out_folder, replace, components=20):
+    """KS p-values of mixtures with 1 to 20 components on the training losses of one Adult model of each kind."""
+    study = adult(shared)
+    rows, lines = [], ["| model | components | " + " | ".join(str(n) for n in range(100, 1001, 100)) + " |", "|---|---|" + "---|" * 10]
+    panels = []
+    for group, name in (("without DP", "10 epochs, batch 64"), ("DP, ε = 3", "ε 3, batch 64, clip 1, groups of 1")):
+        strategy = next(s for s in study.strategies if s.name == name)
+        with tempfile.TemporaryDirectory() as folder:
+            train(dpaudit, study, strategy, 1, None, folder)
+            found = json.loads(command(dpaudit, "losses", os.path.join(folder, "1.npz"), "--method", "normal", "--bootstrap", 0,
+                                       "--goodness", components, "--json"))["epsilon_star"]["goodness"]
+        own = [(group, g["components"], g["samples"], g["p_value"]) for g in found if g["losses"] == "training"]
+        rows += own
+        for k in sorted({r[1] for r in own}):
+            lines.append(f"| {group} | {k} | " + " | ".join(f"{p:.3f}" for _, kk, _, p in own if kk == k) + " |")
+        panels.append((group, [(f"{k}", [(n, p) for _, kk, n, p in own if kk == k], "line") for k in (1, 2, 5, 10, 20) if k <= components]))
+        print(group, sum(p > 0.05 for *_, p in own), "of", len(own), "above 0.05", flush=True)
+    with open(os.path.join(out_folder, "figure6.csv"), "w", newline="") as f:
+        out = csv.writer(f, lineterminator="\n")
+        out.writerow(("model", "components", "samples", "p_value"))
+        out.writerows((a, b, c, f"{p:.6g}") for a, b, c, p in rows)
+    replace("figure6", lines)
+    svgplot.figure(os.path.join(out_folder, "figure6.svg"), "KS p-values by components", panels, "samples", "p-value", is_log=False)
