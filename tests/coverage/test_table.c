@@ -56,7 +56,7 @@ static void finish(const row *r, const tally *t) {
             (void)printf("%.2f | ", 100 * error);
         else
             (void)printf("exact | ");
-        if (t->infinite > 1e-6 * t->weight)
+        if (t->infinite > 1e-4 * t->weight)
             (void)printf("infinite in %.2g%% |\n", 100 * t->infinite / t->weight);
         else
             (void)printf("%.3f |\n", t->sum / t->weight);
