@@ -61,6 +61,9 @@ static int run(void *options, const word_list *words) {
     const dpa_calibrate_what what = strcmp(o->what, "q") == 0       ? DPA_CALIBRATE_Q
                                     : strcmp(o->what, "steps") == 0 ? DPA_CALIBRATE_STEPS
                                                                     : DPA_CALIBRATE_SIGMA;
+    if (what == DPA_CALIBRATE_SIGMA && !isnan(o->phase.sigma))
+        return usage_error(cmd, "--sigma is what is sought: leave it out, or say --find q or "
+                                "--find steps");
     if (what != DPA_CALIBRATE_SIGMA && isnan(o->phase.sigma))
         return usage_error(cmd, "needs --sigma to find %s", o->what);
     dpa_phase *phases = NULL;

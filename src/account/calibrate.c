@@ -5,7 +5,7 @@
  * secant in log–log scale, held inside. A value is judged with a loose tolerance first and with the
  * caller's only when the loose interval holds the target. The answer is a value that passed with
  * the caller's tolerance and comes within half of it of the target (whole steps: whose successor
- * fails). */
+ * fails), or is within 1e-6 of a value that fails. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +16,9 @@
 
 enum { MOST_TRIES = 80 };
 static const double LOOSE = 0.05;
+/* Values this near are the same to any user. Only where ε falls off a cliff does it end the search:
+ * near ε = 0 no value comes close to the target, and each costs a composition. */
+static const double FINE = 1e-6;
 
 typedef struct search {
     dpa_phase *phases;
@@ -140,7 +143,7 @@ static int good_enough(const search *s, const trial *pass, const trial *fail) {
     if (isnan(fail->value)) return 1;
     if (s->what == DPA_CALIBRATE_STEPS) return fail->value - pass->value <= 1;
     return pass->epsilon.upper >= s->target - s->allowed / 2 ||
-           fabs(pass->value - fail->value) <= 1e-12 * fabs(pass->value);
+           fabs(pass->value - fail->value) <= FINE * fabs(pass->value);
 }
 
 static dpa_status narrow(search *s, trial *pass, trial *fail, dpa_error *err) {

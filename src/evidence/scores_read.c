@@ -34,6 +34,10 @@ static dpa_status read_class(const char *path, const char *name, double **values
 
 static dpa_status read_two(const char *in_path, const char *in_name, const char *out_path,
                            const char *out_name, dpa_scores *out, dpa_error *err) {
+    if (strcmp(in_path, "-") == 0 && strcmp(out_path, "-") == 0)
+        return dpa__fail(err, DPA_BAD_INPUT,
+                         "standard input holds one array: members and non-members cannot both be "
+                         "'-'; give one of them a file, or pipe a table score,member as one '-'");
     dpa_status status =
         read_class(in_path, in_name, &out->member, &out->members, out->sha256[0], err);
     if (status == DPA_OK)

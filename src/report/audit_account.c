@@ -180,6 +180,13 @@ dpa_status dpa_audit_account(const dpa_account_query *query, dpa_report **out, d
     return DPA_OK;
 }
 
+/* The end of the range that dpa_calibrate looks at (dpa_mechanism in account.h). */
+static double leakiest(dpa_mechanism mechanism, dpa_calibrate_what what) {
+    if (what == DPA_CALIBRATE_Q) return 1;
+    if (what == DPA_CALIBRATE_STEPS) return 1e12;
+    return mechanism == DPA_GAUSSIAN ? 1e-3 : mechanism == DPA_LAPLACE ? 1e-5 : 1e5;
+}
+
 static dpa_status fill_calibrate(dpa_report *report, const dpa_account_query *query,
                                  dpa_calibrate_what what, dpa_error *err) {
     static const char *const names[] = {"sigma", "q", "steps"};
@@ -195,7 +202,13 @@ static dpa_status fill_calibrate(dpa_report *report, const dpa_account_query *qu
     DPA_TRY(
         dpa_report_say(report, err, "For ε ≤ %g at δ = %g:", query->epsilon, query->opts.delta));
     DPA_TRY(say_number(report, labels[what], value, "", err));
-    return say_interval(report, "ε reached", &achieved, "contains the truth", err);
+    DPA_TRY(say_interval(report, "ε reached", &achieved, "contains the truth", err));
+    const int is_end = value == leakiest(query->phases[0].mechanism, what);
+    DPA_TRY(dpa__json_set(report->sections, "is_end_of_range", json_boolean(is_end), err));
+    if (!is_end) return DPA_OK;
+    return dpa_report_say(report, err,
+                          "  That is the end of the range of %s: the target would allow more.",
+                          names[what]);
 }
 
 dpa_status dpa_audit_calibrate(const dpa_account_query *query, dpa_calibrate_what what,

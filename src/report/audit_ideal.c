@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "report/onerun.h"
+#include "report/value.h"
 
 static dpa_status games_of(const dpa_ideal *ideal, uint64_t guesses, dpa__onerun_games *out,
                            dpa_error *err) {
@@ -97,9 +98,9 @@ static dpa_status fill(dpa_report *report, const dpa_ideal *ideal, const dpa__on
     DPA_TRY(put(section, "true_epsilon", theory, err));
     DPA_TRY(dpa_report_say(report, err,
                            "Idealised game: %.0f canaries, %.0f options each, σ = %g, δ = %g, "
-                           "confidence %g%%",
+                           "confidence %s",
                            (double)ideal->canaries, (double)ideal->options, ideal->sigma,
-                           request->delta, 100.0 * request->confidence));
+                           request->delta, dpa__percent_of(request->confidence).text));
     DPA_TRY(dpa_report_say(report, err, "Expected, not observed: nothing was audited."));
     DPA_TRY(dpa_report_say(report, err, "  %-30s ε = %.6f", "the mechanism itself", theory));
     dpa_report *bounds = NULL;

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "estimate/plan.h"
 #include "report/plan.h"
+#include "report/value.h"
 
 void dpa_plan_query_init(dpa_plan_query *query) {
     *query = (dpa_plan_query){.game = "",
@@ -349,9 +350,10 @@ static dpa_status say_head(const context *c, dpa_error *err) {
         say_side(truth, sizeof truth, c->truth_epsilon, query->truth_sigma, query);
     return dpa_report_say(c->report, err,
                           "Plan, nothing was audited: refute the claim %s%s%s at δ = %g, "
-                          "confidence %g%%, power %g%%",
+                          "confidence %s, power %s",
                           claim, truth[0] != '\0' ? " when the truth is " : "", truth,
-                          request->delta, 100 * request->confidence, 100 * query->power);
+                          request->delta, dpa__percent_of(request->confidence).text,
+                          dpa__percent_of(query->power).text);
 }
 
 /* Noise to ε, once for all rows: the claim rounded up, the truth down. */

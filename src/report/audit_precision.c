@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "report/plan.h"
+#include "report/value.h"
 
 static const char *const methods[] = {"cp", "jeffreys", "bayes"};
 
@@ -91,10 +92,10 @@ dpa_status dpa__plan_precision(dpa_report *report, const dpa_plan_query *query, 
     DPA_TRY(dpa__json_put(section, "fnr", query->fnr, err));
     DPA_TRY(dpa__json_put(section, "fpr", query->fpr, err));
     DPA_TRY(dpa_report_say(report, err,
-                           "Precision, nothing was audited: ε within ±%g, two-sided at %g%%, from "
+                           "Precision, nothing was audited: ε within ±%g, two-sided at %s, from "
                            "an attack with FNR %g and FPR %g, δ = %g",
-                           query->half_width, 100 * report->request.confidence, query->fnr,
-                           query->fpr, report->request.delta));
+                           query->half_width, dpa__percent_of(report->request.confidence).text,
+                           query->fnr, query->fpr, report->request.delta));
     DPA_TRY(dpa_report_say(report, err, "  %-10s %-10s %9s   %s", "family", "method", "samples",
                            "interval there"));
     DPA_TRY(put_rows(&c, err));

@@ -78,7 +78,7 @@ static void add_cell(dpa__text *out, const json_t *item, const column *c) {
     } else if (is_infinite(item, c->key))
         dpa__text_add(out, "∞");
     else if (c->kind == PERCENT)
-        dpa__text_printf(out, "%.4g%%", 100.0 * dpa__number_of(item, c->key));
+        dpa__text_add(out, dpa__percent_of(dpa__number_of(item, c->key)).text);
     else
         dpa__text_printf(out, strncmp(c->key, "epsilon", 7) == 0 ? "%.4f" : "%.4g",
                          dpa__number_of(item, c->key));

@@ -57,11 +57,9 @@ static void add_plain_headline(dpa__text *out, const json_t *result) {
                          dpa__number_of(result, "delta"));
 }
 
-static void add_tile(dpa__text *out, const char *label, double value, int digits,
-                     const char *unit) {
+static void add_tile(dpa__text *out, const char *label, double value, int digits) {
     if (!isnan(value))
-        dpa__text_printf(out, "<div><dt>%s</dt><dd>%.*g%s</dd></div>\n", label, digits, value,
-                         unit);
+        dpa__text_printf(out, "<div><dt>%s</dt><dd>%.*g</dd></div>\n", label, digits, value);
 }
 
 static void add_tiles(dpa__text *out, const json_t *result) {
@@ -70,13 +68,15 @@ static void add_tiles(dpa__text *out, const json_t *result) {
     const int estimate = strcmp(dpa__standing_of(best), "estimate") == 0;
     dpa__text_add(out, "<dl class=\"tiles\">\n");
     if (estimate)
-        add_tile(out, "ε, estimated", dpa__number_of(best, "epsilon"), 4, "");
+        add_tile(out, "ε, estimated", dpa__number_of(best, "epsilon"), 4);
     else
-        add_tile(out, "ε at least", dpa__number_of(best, "epsilon_lower"), 4, "");
-    add_tile(out, "ε claimed", dpa__number_of(json_object_get(result, "claim"), "epsilon"), 4, "");
-    add_tile(out, "at δ", dpa__number_of(result, "delta"), 3, "");
-    add_tile(out, "confidence", 100.0 * dpa__number_of(best, "confidence"), 4, "%");
-    add_tile(out, "p-value of the claim", dpa__number_of(best, "p_value"), 2, "");
+        add_tile(out, "ε at least", dpa__number_of(best, "epsilon_lower"), 4);
+    add_tile(out, "ε claimed", dpa__number_of(json_object_get(result, "claim"), "epsilon"), 4);
+    add_tile(out, "at δ", dpa__number_of(result, "delta"), 3);
+    if (!isnan(dpa__number_of(best, "confidence")))
+        dpa__text_printf(out, "<div><dt>confidence</dt><dd>%s</dd></div>\n",
+                         dpa__percent_of(dpa__number_of(best, "confidence")).text);
+    add_tile(out, "p-value of the claim", dpa__number_of(best, "p_value"), 2);
     dpa__text_add(out, "</dl>\n");
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/model.h"
+#include "report/value.h"
 
 enum { COLUMNS = 7, CELL = 64, MIN_WIDTH = 40 };
 
@@ -131,8 +132,8 @@ static void print_evidence(dpa__text *out, const dpa_report *report, int width) 
                          json_is_string(value) ? json_string_value(value) : number);
         separator = ", ";
     }
-    dpa__text_printf(&line, "%sδ %g, confidence %.4g%%%s", separator, report->request.delta,
-                     100.0 * report->request.confidence,
+    dpa__text_printf(&line, "%sδ %g, confidence %s%s", separator, report->request.delta,
+                     dpa__percent_of(report->request.confidence).text,
                      report->request.sides == 1 ? " (one-sided)" : " (two-sided)");
     if (!line.failed) print_wrapped(out, line.data, width, 2);
     dpa__text_free(&line);

@@ -90,3 +90,13 @@ void dpa__result_name(const json_t *result, char *out, size_t size) {
     }
     if (length >= size) trim_cut_character(out, size - 1);
 }
+
+dpa__percent dpa__percent_of(double share) {
+    dpa__percent out = {""};
+    const double allowed = 1e-3 * fmin(share, 1.0 - share);
+    for (int digits = 4; digits <= 17 && !isnan(share); ++digits) {
+        (void)snprintf(out.text, sizeof out.text, "%.*g%%", digits, 100.0 * share);
+        if (fabs(strtod(out.text, NULL) / 100.0 - share) <= allowed) break;
+    }
+    return out;
+}

@@ -21,4 +21,10 @@ const char *dpa__standing_of(const json_t *result);
 /* "gaussian · cp · split", cut to the size. */
 void dpa__result_name(const json_t *result, char *out, size_t size);
 
+/* A share as a percentage: four digits, and more where they are needed to tell it from 100. */
+typedef struct dpa__percent {
+    char text[32];
+} dpa__percent;
+dpa__percent dpa__percent_of(double share);
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "report/model.h"
+#include "report/value.h"
 
 double dpa__claim_delta(const dpa_request *request) {
     return isnan(request->claim_delta) ? request->delta : request->claim_delta;
@@ -81,26 +82,26 @@ static void headline_of_estimate(dpa__text *out, const dpa_report *report) {
 
 static void headline_of_bound(dpa__text *out, const dpa_report *report, const dpa_result *best) {
     const dpa_request *request = &report->request;
-    const double percent = 100.0 * best->confidence;
+    const dpa__percent percent = dpa__percent_of(best->confidence);
     if (dpa_report_refuted(report)) {
         dpa__text_printf(out,
                          "REFUTED: the claim ε ≤ %.6g (δ = %g) does not stand; the leak is at "
-                         "least ε = %.4f with %.4g%% confidence (",
+                         "least ε = %.4f with %s confidence (",
                          request->claim_epsilon, dpa__claim_delta(request), best->epsilon_lower,
-                         percent);
+                         percent.text);
         add_name(out, best);
         dpa__text_add(out, ").");
         return;
     }
     if (!(best->epsilon_lower > 0.0))
         dpa__text_printf(out,
-                         "Nothing shown: no valid bound above 0 with %.4g%% confidence; this does "
+                         "Nothing shown: no valid bound above 0 with %s confidence; this does "
                          "not mean private.",
-                         percent);
+                         percent.text);
     else {
-        dpa__text_printf(out, "The leak%s is at least ε = %.4f at δ = %g with %.4g%% confidence (",
+        dpa__text_printf(out, "The leak%s is at least ε = %.4f at δ = %g with %s confidence (",
                          is_instance(best) ? " of this one model" : "", best->epsilon_lower,
-                         request->delta, percent);
+                         request->delta, percent.text);
         add_name(out, best);
         dpa__text_add(out, ").");
     }

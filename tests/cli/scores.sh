@@ -122,4 +122,18 @@ run 2 scores s.csv --method rank --family dp
 run 2 scores s.csv --method bayes --select simultaneous --family dp
 run 2 scores m.npy n.npy --group site
 run 2 scores s.csv --confidence 0
+# standard input is one array
+run 3 scores - -
+says err "cannot both be '-'"
+printf '1\n2\n3\n' >in.txt
+run 2 scores in.txt in.txt --at-epsilon -1
+says err "must not be negative"
+# a confidence that is not 100%
+run 0 scores in.txt in.txt --confidence 0.9999999
+says out "99.99999%"
+grep -q "100%" out && fail "confidence 100%"
+run 0 counts --fn 0 --tp 90 --fp 0 --tn 90 --confidence 0.999999 --report page.html
+says out "99.9999% confidence"
+grep -q "100%" page.html && grep "<dd>100%" page.html && fail "confidence 100% on the page"
+
 finish

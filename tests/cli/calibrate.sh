@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# dpaudit calibrate at its edges: what is sought cannot be given, the end of the range is said, tiny targets are quick.
+. "$(dirname "$0")/lib/check.bash"
+
+run 2 calibrate --epsilon 1 --sigma -1
+says err "--sigma is what is sought"
+run 2 calibrate --epsilon 1 --sigma 2
+run 2 calibrate --epsilon 1 --find q --sigma -1
+run 2 calibrate --epsilon 0
+run 0 calibrate --epsilon 1 --json
+field "j['is_end_of_range']" | grep -qx False || fail "not the end of the range"
+
+# no noise is small enough for ε = 1e6: the smallest that is tried is named as such
+run 0 calibrate --epsilon 1e6
+says out "end of the range of sigma"
+run 0 calibrate --epsilon 1e6 --json
+field "j['sigma'], j['is_end_of_range']" | grep -qx "0.001 True" || fail "end of the range"
+run 0 calibrate --epsilon 50 --find q --sigma 1 --json
+field "j['q'], j['is_end_of_range']" | grep -qx "1 True" || fail "q = 1"
+
+# near ε = 0 no rate comes close to the target; the search must end all the same
+start=$SECONDS
+run 0 calibrate --find q --sigma 0.5 --steps 1000 --epsilon 1e-9 --json
+[ $((SECONDS - start)) -le 60 ] || fail "took $((SECONDS - start)) s"
+near "j['q']" 1.56138e-08 1e-4
+field "j['epsilon']['upper'] <= 1e-9" | grep -qx True || fail "target"
+finish
