@@ -5,7 +5,7 @@
  * secant in log–log scale, held inside. A value is judged with a loose tolerance first and with the
  * caller's only when the loose interval holds the target. The answer is a value that passed with
  * the caller's tolerance and comes within half of it of the target (whole steps: whose successor
- * fails), or is within 1e-6 of a value that fails. */
+ * fails), or is within 1e-6 of a value that fails, or within 1e-3 of one that cannot be judged. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,9 @@ enum { MOST_TRIES = 80 };
 static const double LOOSE = 0.05;
 /* Values this near are the same to any user. Only where ε falls off a cliff does it end the search:
  * near ε = 0 no value comes close to the target, and each costs a composition. */
-static const double FINE = 1e-6;
+static const double FINE = 1e-6, COARSE = 1e-3;
+/* The grid of the first look, and how often a full one may be tried in vain. */
+enum { FIRST_GRID = 1 << 20, MOST_HOPELESS = 2 };
 
 typedef struct search {
     dpa_phase *phases;
@@ -26,7 +28,8 @@ typedef struct search {
     dpa_calibrate_what what;
     dpa_account_opts opts;
     double target, allowed;
-    int rising; /* ε grows with the value */
+    int rising;   /* ε grows with the value */
+    int hopeless; /* values for which no grid that is allowed was fine enough */
 } search;
 
 typedef struct trial {
@@ -44,10 +47,13 @@ static void set_value(search *s, double value) {
         s->phases[0].steps = (uint64_t)value;
 }
 
-/* ε at a tolerance. Where the grid is too small the mechanism is far from private: no upper end. */
-static dpa_status account_at(const search *s, double tolerance, dpa_interval *out, dpa_error *err) {
+/* ε at a tolerance. Where the grid is too small the mechanism is far from private, or beyond what
+ * can be computed: no upper end. */
+static dpa_status account_at(const search *s, double tolerance, size_t grid, dpa_interval *out,
+                             dpa_error *err) {
     dpa_account_opts opts = s->opts;
     opts.tolerance = fmax(tolerance, opts.tolerance);
+    if (grid < opts.max_grid) opts.max_grid = grid;
     dpa_account *account;
     const dpa_status status = dpa_account_new(s->phases, s->count, &opts, &account, err);
     *out = (dpa_interval){0, HUGE_VAL};
@@ -61,10 +67,13 @@ static dpa_status account_at(const search *s, double tolerance, dpa_interval *ou
 static dpa_status try_value(search *s, double value, trial *out, dpa_error *err) {
     set_value(s, value);
     out->value = value;
-    DPA_TRY(account_at(s, LOOSE, &out->epsilon, err));
-    if (out->epsilon.lower <= s->target && out->epsilon.upper >= s->target - s->allowed / 2) {
+    DPA_TRY(account_at(s, LOOSE, FIRST_GRID, &out->epsilon, err));
+    const int is_open =
+        out->epsilon.lower <= s->target && out->epsilon.upper >= s->target - s->allowed / 2;
+    if (is_open && (isfinite(out->epsilon.upper) || s->hopeless < MOST_HOPELESS)) {
         dpa_interval full;
-        DPA_TRY(account_at(s, 0, &full, err));
+        DPA_TRY(account_at(s, 0, SIZE_MAX, &full, err));
+        s->hopeless += isinf(full.upper);
         out->epsilon.lower = fmax(out->epsilon.lower, full.lower);
         out->epsilon.upper = fmin(out->epsilon.upper, full.upper);
     }
@@ -143,7 +152,8 @@ static int good_enough(const search *s, const trial *pass, const trial *fail) {
     if (isnan(fail->value)) return 1;
     if (s->what == DPA_CALIBRATE_STEPS) return fail->value - pass->value <= 1;
     return pass->epsilon.upper >= s->target - s->allowed / 2 ||
-           fabs(pass->value - fail->value) <= FINE * fabs(pass->value);
+           fabs(pass->value - fail->value) <=
+               (isinf(fail->epsilon.upper) ? COARSE : FINE) * fabs(pass->value);
 }
 
 static dpa_status narrow(search *s, trial *pass, trial *fail, dpa_error *err) {
@@ -155,7 +165,7 @@ static dpa_status narrow(search *s, trial *pass, trial *fail, dpa_error *err) {
     /* A pass that the loose tolerance gave is confirmed with the caller's. */
     dpa_interval full;
     set_value(s, pass->value);
-    DPA_TRY(account_at(s, 0, &full, err));
+    DPA_TRY(account_at(s, 0, SIZE_MAX, &full, err));
     pass->epsilon.lower = fmax(pass->epsilon.lower, full.lower);
     pass->epsilon.upper = fmin(pass->epsilon.upper, full.upper);
     return DPA_OK;
