@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Progress on standard error, for anything over two seconds: one line that is rewritten on a
- * terminal, a line every ten seconds elsewhere. Ctrl-C asks the library to stop. */
+ * terminal, a line every ten seconds elsewhere. Ctrl-C (and SIGTERM) asks the library to
+ * stop. */
 #include <signal.h>
 #include <stdio.h>
 #include <time.h>
@@ -22,9 +23,8 @@ static double now(void) {
 }
 
 static void on_interrupt(int signal_number) {
-    (void)signal_number;
     interrupted = 1;
-    (void)signal(SIGINT, SIG_DFL); /* a second Ctrl-C ends the program at once */
+    (void)signal(signal_number, SIG_DFL); /* a second Ctrl-C ends the program at once */
 }
 
 static void print_time(double seconds) {
@@ -69,11 +69,13 @@ dpa_progress progress_start(void) {
     state.shown = 0;
     state.terminal = isatty(STDERR_FILENO);
     (void)signal(SIGINT, on_interrupt);
+    (void)signal(SIGTERM, on_interrupt); /* how batch systems announce the end */
     return (dpa_progress){report_progress, NULL};
 }
 
 void progress_end(void) {
     (void)signal(SIGINT, SIG_DFL);
+    (void)signal(SIGTERM, SIG_DFL);
     if (state.shown && state.terminal) (void)fputs("\r\033[K", stderr);
     state.shown = 0;
 }

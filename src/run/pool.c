@@ -107,7 +107,7 @@ static void close_pool(void *self) {
         dpa__text_free(&pool->slots[i].inbox);
         dpa__text_free(&pool->slots[i].said);
     }
-    if (pool->scratch != NULL) remove_files(pool->scratch + strlen(scratch_name), 1);
+    remove_files(pool->scratch + strlen(scratch_name), 1);
     free(pool->slots);
     free(pool->keys);
     free(pool->scratch);
@@ -148,15 +148,28 @@ static void start_loop(dpa__pool *pool) {
     }
 }
 
+static dpa_status make_temporary(dpa__pool *pool, dpa_error *err) {
+    const char *place = getenv("TMPDIR");
+    dpa__text text = {0};
+    dpa__text_printf(&text, "%s%s/dpaudit-XXXXXX", scratch_name, place != NULL ? place : "/tmp");
+    DPA_TRY(dpa__text_take(&text, &pool->scratch, err));
+    char *folder = pool->scratch + strlen(scratch_name);
+    if (mkdtemp(folder) != NULL) return DPA_OK;
+    return dpa__fail_file(err, DPA_IO, folder, "cannot make a folder for temporary files: %s",
+                          strerror(errno));
+}
+
 /* The folder as an environment variable; trainers run elsewhere, so the path is made absolute. */
 static dpa_status name_scratch(dpa__pool *pool, const char *scratch, dpa_error *err) {
     dpa__text text = {0};
     char here[PATH_MAX];
-    if (scratch == NULL) return DPA_OK;
+    if (scratch == NULL) return make_temporary(pool, err);
     dpa__text_add(&text, scratch_name);
     if (scratch[0] != '/') {
-        if (getcwd(here, sizeof here) == NULL)
+        if (getcwd(here, sizeof here) == NULL) {
+            dpa__text_free(&text);
             return dpa__fail(err, DPA_IO, "where is the working folder? %s", strerror(errno));
+        }
         dpa__text_printf(&text, "%s/", here);
     }
     dpa__text_add(&text, scratch);

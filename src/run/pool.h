@@ -43,7 +43,7 @@ struct dpa__pool {
     uv_timer_t tick;
     int ticked, closing;
     const char *const *worker;
-    char *scratch; /* "DPAUDIT_SCRATCH=…" for external trainers; NULL: theirs to choose */
+    char *scratch; /* "DPAUDIT_SCRATCH=…", for the files of external trainers */
     double timeout;
     char *keys; /* of all stages, as a worker says them when it is ready */
     int stage;

@@ -225,7 +225,7 @@ static char **make_environment(char slot[32], char *scratch) {
             strncmp(environ[i], "DPAUDIT_SCRATCH=", 16) != 0)
             out[used++] = environ[i];
     out[used++] = slot;
-    if (scratch != NULL) out[used++] = scratch;
+    out[used++] = scratch;
     if (getenv("OPENBLAS_NUM_THREADS") == NULL) out[used++] = one_thread;
     out[used] = NULL;
     return out;

@@ -43,8 +43,8 @@ void dpa__outcome_free(dpa__outcome *outcome);
 /* Trials in this process: one slot. */
 dpa_status dpa__here_open(dpa_game *game, dpa__transport *out, dpa_error *err);
 /* Worker processes, started when the first trial is submitted to their slot. `scratch` is a folder
- * for the files of external trainers, removed at the end with a folder per slot in it; NULL: theirs
- * to choose. */
+ * for the files of external trainers, removed at the end with a folder per slot in it; NULL: one
+ * for temporary files. */
 dpa_status dpa__pool_open(const dpa_run_opts *opts, dpa_game *game, const char *scratch,
                           dpa__transport *out, dpa_error *err);
 /* How many trials run at a time with these options. */

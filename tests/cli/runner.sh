@@ -4,9 +4,11 @@
 cp "$DPA_SOURCE"/examples/command/* .
 
 # A shell script keeps its promise; with less noise it does not.
-run 0 run count.yaml --dry-run
+mkdir tmp
+TMPDIR=$PWD/tmp run 0 run count.yaml --dry-run
 says out "trials: 400 in 1 stage, 0 of them stored"
 [ -e count.trials.db ] && fail "a dry run wrote a store"
+rmdir tmp || fail "a dry run left files"
 run 0 run count.yaml --output a --workers 2
 says out "not refuted"
 [ -e count.trials.db ] || fail "no store"
@@ -122,6 +124,8 @@ odd() { # WHAT TEXT
 }
 odd exit "exit code 5"
 says out "cannot go on"
+run 0 show exit.yaml --trial 2
+says out "this is trial 2"
 odd kill "signal 9"
 odd garbage "hello"
 odd binary "out"

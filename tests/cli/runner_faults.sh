@@ -104,7 +104,15 @@ pgrep -f "$mark|worker -- audit.yaml" >/dev/null && fail "Ctrl-C left processes"
 [ -e audit.trials.db.lock ] && fail "Ctrl-C left the lock"
 run 0 status audit.yaml
 says out "stopped: "
-# Twice: at once. The first is not heard by a run that is stopped (SIGSTOP) until it wakes up with both.
+# The same when a batch system asks for it.
+start
+sleep 0.5
+kill -TERM $pid
+wait $pid
+[ $? -eq 4 ] || fail "SIGTERM: not exit 4"
+says wild.err "the same command goes on from there"
+nobody_left "SIGTERM"
+# Twice: at once.
 start
 sleep 0.5
 kill -INT $pid
@@ -112,7 +120,11 @@ kill -INT $pid
 wait $pid
 [ $? -ge 4 ] || fail "Ctrl-C twice: exit 0"
 nobody_left "Ctrl-C twice"
-run 0 run audit.yaml --output wild
+start
+sleep 0.3
+run 0 status audit.yaml --watch
+says out "done: $models of $models trials done"
+wait $pid || fail "a run that was watched failed"
 cmp calm/scores.npz wild/scores.npz || fail "another result after Ctrl-C"
 
 # Stores that are not what they should be.
