@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Attacks, leaks and selections with each allocation failing in turn. */
+#include "check.h"
+
+#include "dpaudit/attack.h"
+#include "dpaudit/rng.h"
+#include "fault/alloc.h"
+
+enum { MODELS = 30, POINTS = 20 };
+static double signal[MODELS * POINTS], other[MODELS * POINTS];
+static uint8_t member[MODELS * POINTS];
+static const dpa_signals signals = {DPA_SIGNAL_LOGIT, MODELS, POINTS, signal, member, 1};
+static const dpa_signals population = {DPA_SIGNAL_LOGIT, MODELS, POINTS, other, NULL, 1};
+
+static int draw(void **state) {
+    (void)state;
+    dpa_rng rng;
+    dpa_rng_init(&rng, 3, DPA_PURPOSE_TEST, 0);
+    for (size_t i = 0; i < MODELS * POINTS; ++i) {
+        signal[i] = dpa_rng_normal(&rng);
+        other[i] = dpa_rng_normal(&rng);
+    }
+    for (size_t m = 0; m < MODELS; ++m) dpa_membership_half(1, m, POINTS, member + m * POINTS);
+    return 0;
+}
+
+static void attacks(void **state) {
+    (void)state;
+    double scores[POINTS];
+    dpa_attack_opts opts;
+    dpa_error err;
+    dpa_attack_opts_init(&opts);
+    opts.population = &population;
+    opts.threads = 2;
+    for (int attack = DPA_ATTACK_LOSS; attack <= DPA_ATTACK_RMIA; ++attack) {
+        dpa_status status;
+        FAULT_EVERY(status, dpa_attack_run((dpa_attack)attack, &signals, &opts, scores, &err),
+                    (void)0);
+    }
+}
+
+static void leaks_and_challenges(void **state) {
+    (void)state;
+    dpa_leak leaks[POINTS];
+    dpa_leak_opts opts;
+    dpa_error err;
+    dpa_status status;
+    dpa_leak_opts_init(&opts);
+    opts.how.population = &population;
+    opts.every_model = 1;
+    for (int attack = DPA_ATTACK_LOSS; attack <= DPA_ATTACK_RMIA; ++attack) {
+        opts.attack = (dpa_attack)attack;
+        FAULT_EVERY(status, dpa_leaks_measure(&signals, &opts, leaks, NULL, &err), (void)0);
+    }
+    for (int challenge = DPA_CHALLENGE_WORST; challenge <= DPA_CHALLENGE_AVERAGE; ++challenge) {
+        size_t chosen[3];
+        FAULT_EVERY(status,
+                    dpa_challenges_select(leaks, POINTS, (dpa_challenge)challenge,
+                                          DPA_WEIGHT_EPSILON, 1, chosen, 3, &err),
+                    (void)0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(attacks),
+                                       cmocka_unit_test(leaks_and_challenges)};
+    return cmocka_run_group_tests(tests, draw, NULL);
+}
