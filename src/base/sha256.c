@@ -117,6 +117,7 @@ void dpa__sha256_init(dpa__sha256 *sha) {
 }
 
 void dpa__sha256_add(dpa__sha256 *sha, const void *bytes, size_t count) {
+    if (count == 0) return; /* bytes may be NULL then */
     const unsigned char *p = bytes;
     const size_t have = (size_t)(sha->length % 64);
     if (count == 0) return; /* also for no bytes at NULL */

@@ -45,6 +45,15 @@ void dpa_game_close(dpa_game *game) {
     free(game);
 }
 
+/* Settings that the game refuses were in the file. */
+static dpa_status blame_file(const dpa_experiment *experiment, dpa_error *err) {
+    if (err == NULL) return DPA_BAD_INPUT;
+    err->status = DPA_BAD_INPUT;
+    if (experiment->path != NULL)
+        (void)snprintf(err->place, sizeof err->place, "%.*s", DPA_PLACE_SIZE - 1, experiment->path);
+    return DPA_BAD_INPUT;
+}
+
 dpa_status dpa_game_open(const dpa_experiment *experiment, dpa_game **out, dpa_error *err) {
     dpa_game *game = DPA_NEW(dpa_game, err);
     if (game == NULL) return DPA_NO_MEMORY;
@@ -53,6 +62,7 @@ dpa_status dpa_game_open(const dpa_experiment *experiment, dpa_game **out, dpa_e
     dpa_status status = DPA_OK;
     if (game->rules->needs_training) status = dpa__training_open(game, err);
     if (status == DPA_OK && game->rules->open != NULL) status = game->rules->open(game, err);
+    if (status == DPA_BAD_ARGUMENT) status = blame_file(experiment, err);
     if (status == DPA_OK)
         *out = game;
     else
