@@ -4,14 +4,28 @@
 #ifndef DPA_GAME_COMMAND_H
 #define DPA_GAME_COMMAND_H
 
+#include <limits.h>
+
 #include "base/process.h"
 #include "game/rules.h"
+
+/* The state of such a game. */
+typedef struct dpa__external {
+    dpa__words words;             /* with placeholders */
+    char folder[PATH_MAX];        /* of the experiment: the command runs there */
+    char digest[DPA_SHA256_SIZE]; /* of the files that the command names */
+    char scratch[PATH_MAX];       /* "": none yet */
+} dpa__external;
 
 /* Is a point in the training of trial `index`? By coin, or all but the challenge in every other. */
 int dpa__command_member(const dpa_game *game, uint64_t index, uint64_t point);
 /* How many points are asked about, and the id of each. */
 uint64_t dpa__command_queries(const dpa_game *game);
 uint64_t dpa__command_query(const dpa_game *game, uint64_t number);
+/* command_trial.c: runs the command once; its files are removed at the end. */
+dpa_status dpa__command_trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
+                              dpa_values *out, dpa_error *err);
+void dpa__external_remove_files(dpa__external *external);
 dpa_status dpa__command_gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
                                dpa_error *err);
 

@@ -27,6 +27,7 @@ typedef struct dpa__slot {
     uv_process_t process;
     uv_pipe_t in, out, err;
     uv_timer_t timer;
+    int alive;   /* there is a process */
     int open;    /* handles of the process that are not closed yet */
     int timeout; /* the timer ended it */
     int job;     /* a trial was submitted and has no outcome yet */
@@ -57,6 +58,9 @@ struct dpa__pool {
 
 /* pool_slot.c: goes on with a slot that has a job: starts the worker, or sends it the trial. */
 void dpa__slot_advance(dpa__slot *slot);
+/* pool_spawn.c: starts the process; 0 or an error of libuv. Afterwards slot->open handles have to
+ * be closed, and slot->alive says whether the process is there all the same. */
+int dpa__slot_spawn(dpa__slot *slot, uv_exit_cb on_exit);
 /* Kills the worker and all that it started. */
 void dpa__slot_kill(dpa__slot *slot);
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One worker process: started, told what to play, listened to, buried.
- *
- * It leads a session of its own, so that Ctrl-C in the terminal reaches the scheduler alone and one
- * kill reaches all that the worker has started. Standard streams are plain pipes, not the sockets
- * that libuv would make: scripts open /dev/stderr. */
+/* One worker process: told what to play, listened to, buried. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +9,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "run/pool.h"
-
-extern char **environ;
 
 enum { SAID_MOST = 16384, STILLBORN_MOST = 3, READ_SIZE = 65536 };
 
@@ -172,8 +166,11 @@ static void on_closed(uv_handle_t *handle) {
     if (!s->pool->closing && s->pool->fatal.status == DPA_OK) dpa__slot_advance(s);
 }
 
-static void close_handle(uv_handle_t *handle) {
-    if (!uv_is_closing(handle)) uv_close(handle, on_closed);
+static void close_handles(dpa__slot *s) {
+    uv_handle_t *const all[] = {(uv_handle_t *)&s->process, (uv_handle_t *)&s->in,
+                                (uv_handle_t *)&s->out, (uv_handle_t *)&s->err};
+    for (int i = 0; i < 4; ++i)
+        if (!uv_is_closing(all[i])) uv_close(all[i], on_closed);
 }
 
 static void obituary(const dpa__slot *s, int64_t code, int signal_number, dpa_error *out) {
@@ -204,73 +201,10 @@ static void on_exit_of(uv_process_t *process, int64_t code, int signal_number) {
     }
     s->state = DPA__SLOT_DYING;
     conclude(s, why.status, &why, 1);
-    close_handle((uv_handle_t *)&s->process);
-    close_handle((uv_handle_t *)&s->in);
-    close_handle((uv_handle_t *)&s->out);
-    close_handle((uv_handle_t *)&s->err);
+    close_handles(s);
 }
 
 /* ---- Its start ---- */
-
-/* The environment of a worker: ours, its slot, the place for files, and one thread for matrix
- * products unless the user said otherwise (there is a worker per core). */
-static char **make_environment(char slot[32], char *scratch) {
-    static char one_thread[] = "OPENBLAS_NUM_THREADS=1";
-    size_t count = 0, used = 0;
-    while (environ[count] != NULL) ++count;
-    char **out = malloc((count + 4) * sizeof *out);
-    if (out == NULL) return NULL;
-    for (size_t i = 0; i < count; ++i)
-        if (strncmp(environ[i], "DPAUDIT_SLOT=", 13) != 0 &&
-            strncmp(environ[i], "DPAUDIT_SCRATCH=", 16) != 0)
-            out[used++] = environ[i];
-    out[used++] = slot;
-    out[used++] = scratch;
-    if (getenv("OPENBLAS_NUM_THREADS") == NULL) out[used++] = one_thread;
-    out[used] = NULL;
-    return out;
-}
-
-/* Three pipes; ours[i] is the end that stays here. -1 and nothing open when that fails. */
-static int make_pipes(int ours[3], int theirs[3]) {
-    for (int i = 0; i < 3; ++i) {
-        uv_file ends[2];
-        const int to_child = i == 0;
-        const int code =
-            uv_pipe(ends, to_child ? 0 : UV_NONBLOCK_PIPE, to_child ? UV_NONBLOCK_PIPE : 0);
-        if (code != 0) {
-            for (int k = 0; k < i; ++k) (void)close(ours[k]), (void)close(theirs[k]);
-            return code;
-        }
-        ours[i] = ends[to_child];
-        theirs[i] = ends[!to_child];
-    }
-    return 0;
-}
-
-static int spawn(dpa__slot *s, const int theirs[3]) {
-    char slot[32];
-    (void)snprintf(slot, sizeof slot, "DPAUDIT_SLOT=%zu", s->number);
-    char **environment = make_environment(slot, s->pool->scratch);
-    if (environment == NULL) return UV_ENOMEM;
-    uv_stdio_container_t streams[3];
-    for (int i = 0; i < 3; ++i) {
-        streams[i].flags = UV_INHERIT_FD;
-        streams[i].data.fd = theirs[i];
-    }
-    /* libuv only reads the words of the command. */
-    char **words = (char **)(uintptr_t)s->pool->worker;
-    const uv_process_options_t options = {.exit_cb = on_exit_of,
-                                          .file = words[0],
-                                          .args = words,
-                                          .env = environment,
-                                          .flags = UV_PROCESS_DETACHED,
-                                          .stdio_count = 3,
-                                          .stdio = streams};
-    const int code = uv_spawn(&s->pool->loop, &s->process, &options);
-    free(environment);
-    return code;
-}
 
 static void fail_start(dpa__slot *s, int code) {
     dpa_error fatal = {0};
@@ -280,42 +214,20 @@ static void fail_start(dpa__slot *s, int code) {
 }
 
 static void start(dpa__slot *s) {
-    int ours[3], theirs[3];
-    int code = make_pipes(ours, theirs);
-    if (code != 0) {
-        fail_start(s, code);
-        return;
-    }
-    uv_pipe_t *const pipes[3] = {&s->in, &s->out, &s->err};
-    for (int i = 0; i < 3; ++i) {
-        (void)uv_pipe_init(&s->pool->loop, pipes[i], 0);
-        pipes[i]->data = s;
-        const int opened = uv_pipe_open(pipes[i], ours[i]);
-        if (opened != 0) {
-            (void)close(ours[i]);
-            code = opened;
-        }
-    }
-    s->process = (uv_process_t){.data = s};
-    s->open = 4;
+    const int code = dpa__slot_spawn(s, on_exit_of);
     s->timeout = 0;
     s->briefed = -1;
-    const int spawned = spawn(s, theirs); /* also sets up the handle when it fails */
-    for (int i = 0; i < 3; ++i) (void)close(theirs[i]);
-    s->state = DPA__SLOT_STARTING;
-    if (spawned == 0 && code == 0) {
+    if (code != 0) fail_start(s, code);
+    if (s->open == 0) return;
+    s->state = s->alive ? DPA__SLOT_STARTING : DPA__SLOT_DYING;
+    if (code == 0) {
         (void)uv_read_start((uv_stream_t *)&s->out, on_alloc, on_answer);
         (void)uv_read_start((uv_stream_t *)&s->err, on_alloc, on_said);
-        return;
-    }
-    fail_start(s, spawned != 0 ? spawned : code);
-    if (spawned == 0) {
+    } else if (s->alive) {
         dpa__slot_kill(s);
-        return;
+    } else {
+        close_handles(s);
     }
-    s->state = DPA__SLOT_DYING;
-    close_handle((uv_handle_t *)&s->process);
-    for (int i = 0; i < 3; ++i) close_handle((uv_handle_t *)pipes[i]);
 }
 
 /* ---- Its work ---- */

@@ -25,8 +25,31 @@ typedef struct dpa__stage {
     uint64_t planned;  /* trials 0..planned-1 are played */
 } dpa__stage;
 
-/* Plays every trial of the stage that has no numbers yet, within the budget of seconds. Trials that
- * fail each time are left without numbers. */
+/* All stages of a game, as far as they have been played. */
+typedef struct dpa__stages {
+    int count;
+    dpa__stage items[DPA_GAME_STAGES];
+    dpa_trials trials[DPA_GAME_STAGES];
+} dpa__stages;
+
+/* stages.c */
+dpa_status dpa__run_check(const dpa_run_opts *opts, dpa_error *err);
+/* The store that is meant, for the caller to free. */
+dpa_status dpa__run_path(const dpa_run_opts *opts, const dpa_game *game, char **out,
+                         dpa_error *err);
+/* Empty, with the budget of trials dealt out. */
+dpa_status dpa__stages_init(const dpa_run_opts *opts, const dpa_game *game, dpa__stages *all,
+                            dpa_error *err);
+void dpa__stages_free(dpa__stages *all);
+uint64_t dpa__stages_missing(const dpa__stages *all);
+/* The stage's key, and the trials that the store has under it. */
+dpa_status dpa__stage_find(const dpa_game *game, dpa__stage *stage, const dpa_values *brief,
+                           dpa_error *err);
+dpa_status dpa__stage_load(dpa_store *store, dpa__stage *stage, dpa_run_summary *summary,
+                           dpa_error *err);
+
+/* schedule.c: plays every trial of the stage that has no numbers yet, within the budget of seconds.
+ * Trials that fail each time are left without numbers. */
 dpa_status dpa__stage_play(dpa__run *run, dpa__stage *stage, dpa_error *err);
 
 double dpa__run_clock(void);

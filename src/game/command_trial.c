@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One trial of an external trainer: files for it, the command with its placeholders filled in, and
+ * the numbers that it wrote. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/rng.h"
+#include "game/command.h"
+
+enum { NAME_SIZE = PATH_MAX + 32 };
+
+void dpa__external_remove_files(dpa__external *x) {
+    static const char *const names[] = {"members", "queries", "out", "out.npy"};
+    char path[NAME_SIZE];
+    if (x->scratch[0] == '\0') return;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
+        (void)snprintf(path, sizeof path, "%s/%s", x->scratch, names[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(x->scratch);
+}
+
+static const char *slot_of(void) {
+    const char *slot = getenv("DPAUDIT_SLOT");
+    return slot != NULL ? slot : "0";
+}
+
+/* A folder of the slot beside the store, where the run cleans up after a worker that was killed;
+ * without one, a folder for temporary files. */
+static dpa_status need_scratch(dpa__external *x, dpa_error *err) {
+    const char *place = getenv("DPAUDIT_SCRATCH"), *temporary = getenv("TMPDIR");
+    if (x->scratch[0] != '\0') return DPA_OK;
+    const int n = place != NULL ? snprintf(x->scratch, sizeof x->scratch, "%s/%s", place, slot_of())
+                                : snprintf(x->scratch, sizeof x->scratch, "%s/dpaudit-XXXXXX",
+                                           temporary != NULL ? temporary : "/tmp");
+    int ok = n > 0 && (size_t)n < sizeof x->scratch;
+    if (ok && place == NULL) ok = mkdtemp(x->scratch) != NULL;
+    if (ok && place != NULL) {
+        ok = mkdir(place, 0777) == 0 || errno == EEXIST;
+        ok = ok && (mkdir(x->scratch, 0777) == 0 || errno == EEXIST);
+    }
+    if (ok) return DPA_OK;
+    const dpa_status status =
+        dpa__fail_file(err, DPA_IO, x->scratch, "cannot make a folder for the files of a trial: %s",
+                       strerror(errno));
+    x->scratch[0] = '\0';
+    return status;
+}
+
+typedef struct trial_files {
+    char members[NAME_SIZE], queries[NAME_SIZE], out[NAME_SIZE], out_npy[NAME_SIZE];
+} trial_files;
+
+static dpa_status write_ids(const char *path, dpa__text *text, dpa_error *err) {
+    FILE *file = text->failed ? NULL : fopen(path, "w");
+    if (file == NULL) {
+        const dpa_status status =
+            text->failed ? dpa__fail(err, DPA_NO_MEMORY, "no memory for a list of points")
+                         : dpa__fail_file(err, DPA_IO, path, "cannot write: %s", strerror(errno));
+        dpa__text_free(text);
+        return status;
+    }
+    const size_t written = fwrite(text->length > 0 ? text->data : "", 1, text->length, file);
+    const int bad = (written != text->length) | (fclose(file) != 0);
+    dpa__text_free(text);
+    return bad ? dpa__fail_file(err, DPA_IO, path, "cannot write: %s", strerror(errno)) : DPA_OK;
+}
+
+static dpa_status write_files(const dpa_game *game, uint64_t index, trial_files *f,
+                              dpa_error *err) {
+    const dpa__external *x = game->state;
+    dpa__text members = {0}, queries = {0};
+    (void)snprintf(f->members, sizeof f->members, "%s/members", x->scratch);
+    (void)snprintf(f->queries, sizeof f->queries, "%s/queries", x->scratch);
+    (void)snprintf(f->out, sizeof f->out, "%s/out", x->scratch);
+    (void)snprintf(f->out_npy, sizeof f->out_npy, "%s/out.npy", x->scratch);
+    (void)unlink(f->out); /* of the trial before */
+    (void)unlink(f->out_npy);
+    for (uint64_t i = 0; i < game->experiment->command.points; ++i)
+        if (dpa__command_member(game, index, i)) dpa__text_printf(&members, "%" PRIu64 "\n", i);
+    DPA_TRY(write_ids(f->members, &members, err));
+    for (uint64_t i = 0; i < dpa__command_queries(game); ++i)
+        dpa__text_printf(&queries, "%" PRIu64 "\n", dpa__command_query(game, i));
+    return write_ids(f->queries, &queries, err);
+}
+
+/* What a placeholder or variable stands for. */
+typedef struct binding {
+    const char *placeholder, *variable, *value;
+} binding;
+
+enum { BINDINGS = 6 };
+
+static void substitute(const char *word, const binding *bindings, dpa__text *out) {
+    dpa__text_add(out, "");
+    while (*word != '\0') {
+        size_t k = 0;
+        while (k < BINDINGS &&
+               strncmp(word, bindings[k].placeholder, strlen(bindings[k].placeholder)) != 0)
+            ++k;
+        if (k < BINDINGS) {
+            dpa__text_add(out, bindings[k].value);
+            word += strlen(bindings[k].placeholder);
+        } else {
+            dpa__text_add_bytes(out, word++, 1);
+        }
+    }
+}
+
+static dpa_status run_bound(const dpa__external *x, const binding *bindings, dpa_error *err) {
+    char **words = dpa__calloc(x->words.count + 1, sizeof *words, err);
+    char *environment[BINDINGS + 1] = {NULL};
+    dpa_status status = words != NULL ? DPA_OK : DPA_NO_MEMORY;
+    for (size_t i = 0; i < x->words.count && status == DPA_OK; ++i) {
+        dpa__text text = {0};
+        substitute(x->words.items[i], bindings, &text);
+        status = dpa__text_take(&text, &words[i], err);
+    }
+    for (size_t i = 0; i < BINDINGS && status == DPA_OK; ++i) {
+        dpa__text text = {0};
+        dpa__text_printf(&text, "%s=%s", bindings[i].variable, bindings[i].value);
+        status = dpa__text_take(&text, &environment[i], err);
+    }
+    const dpa__command command = {words, (const char *const *)environment, x->folder};
+    if (status == DPA_OK) status = dpa__command_run(&command, err);
+    for (size_t i = 0; words != NULL && i < x->words.count; ++i) free(words[i]);
+    for (size_t i = 0; i < BINDINGS; ++i) free(environment[i]);
+    free(words);
+    return status;
+}
+
+/* Different for every trial of an experiment, and small enough for every library. */
+static uint32_t seed_of(const dpa_game *game, uint64_t index) {
+    dpa_rng rng;
+    dpa_rng_init(&rng, game->experiment->game.seed, DPA_PURPOSE_INIT, 0);
+    return dpa_rng_u32(&rng) + (uint32_t)index;
+}
+
+static dpa_status run_trainer(const dpa_game *game, uint64_t index, const trial_files *f,
+                              dpa_error *err) {
+    char seed[24], trial[24];
+    (void)snprintf(seed, sizeof seed, "%" PRIu32, seed_of(game, index));
+    (void)snprintf(trial, sizeof trial, "%" PRIu64, index);
+    const binding bindings[BINDINGS] = {{"{seed}", "DPAUDIT_SEED", seed},
+                                        {"{members}", "DPAUDIT_MEMBERS", f->members},
+                                        {"{queries}", "DPAUDIT_QUERIES", f->queries},
+                                        {"{out}", "DPAUDIT_OUT", f->out},
+                                        {"{slot}", "DPAUDIT_SLOT", slot_of()},
+                                        {"{trial}", "DPAUDIT_TRIAL", trial}};
+    return run_bound(game->state, bindings, err);
+}
+
+static dpa_status read_values(const dpa_game *game, const trial_files *f, dpa_values *out,
+                              dpa_error *err) {
+    const uint64_t want = dpa__command_queries(game);
+    const char *path =
+        access(f->out, F_OK) != 0 && access(f->out_npy, F_OK) == 0 ? f->out_npy : f->out;
+    dpa_array array = {0};
+    if (access(path, F_OK) != 0)
+        return dpa__fail(err, DPA_BAD_INPUT,
+                         "the command ended well but wrote no {out}: expected %" PRIu64 " values",
+                         want);
+    DPA_TRY(dpa_array_read(path, NULL, &array, err));
+    dpa_status status = dpa_array_to_double(&array, err);
+    if (status == DPA_OK && array.count != want)
+        status =
+            dpa__fail(err, DPA_BAD_INPUT,
+                      "the command wrote %zu values to {out}: expected %" PRIu64 ", one per query",
+                      array.count, want);
+    const double *items = array.data;
+    for (uint64_t i = 0; i < want && status == DPA_OK; ++i)
+        if (!isfinite(items[i]))
+            status = dpa__fail(err, DPA_BAD_INPUT,
+                               "value %" PRIu64 " of {out} is %g: expected a finite number", i + 1,
+                               items[i]);
+    if (status == DPA_OK) status = dpa__values_new(want, out, err);
+    if (status == DPA_OK) memcpy(out->items, items, want * sizeof *items);
+    dpa_array_free(&array);
+    return status;
+}
+
+dpa_status dpa__command_trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
+                              dpa_values *out, dpa_error *err) {
+    trial_files files;
+    (void)stage, (void)brief;
+    DPA_TRY(need_scratch(game->state, err));
+    DPA_TRY(write_files(game, index, &files, err));
+    DPA_TRY(run_trainer(game, index, &files, err));
+    return read_values(game, &files, out, err);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the store has by now, and what a run would have to do: nothing is written. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "run/schedule.h"
+
+enum { ROW_BYTES = 100 }; /* of a trial besides its numbers: index, sum, times (measured: 60-90) */
+
+/* What the store has, if it is there. A later stage's brief made from half of an earlier one names
+ * trials that nobody has played: it is found empty, as it should be. */
+static dpa_status look_all(const char *path, dpa_game *game, dpa__stages *all,
+                           dpa_run_summary *summary, dpa_store_stages *list, dpa_error *err) {
+    dpa_store *store = NULL;
+    if (access(path, F_OK) != 0) {
+        for (int i = 0; i < all->count; ++i) summary->planned += all->items[i].planned;
+        return DPA_OK;
+    }
+    DPA_TRY(dpa_store_open(path, DPA_STORE_READ, &store, err));
+    dpa_status status = dpa_store_list(store, list, err);
+    for (int i = 0; i < all->count && status == DPA_OK; ++i) {
+        dpa_values brief = {0};
+        dpa_error unknown = {0};
+        if (dpa_game_brief(game, i, all->trials, &brief, &unknown) != DPA_OK) {
+            summary->planned += all->items[i].planned;
+            continue;
+        }
+        status = dpa__stage_find(game, &all->items[i], &brief, err);
+        if (status == DPA_OK) status = dpa__stage_load(store, &all->items[i], summary, err);
+        dpa_values_free(&brief);
+    }
+    dpa_store_close(store);
+    return status;
+}
+
+static dpa_status look(const dpa_run_opts *opts, dpa_game *game, dpa__stages *all,
+                       dpa_run_summary *summary, dpa_store_stages *list, dpa_error *err) {
+    char *path = NULL;
+    *summary = (dpa_run_summary){0};
+    *list = (dpa_store_stages){0};
+    DPA_TRY(dpa__run_check(opts, err));
+    DPA_TRY(dpa__run_path(opts, game, &path, err));
+    dpa_status status = dpa__stages_init(opts, game, all, err);
+    if (status == DPA_OK) {
+        status = look_all(path, game, all, summary, list, err);
+        summary->missing = dpa__stages_missing(all);
+        if (status != DPA_OK) dpa__stages_free(all);
+    }
+    if (status != DPA_OK) dpa_store_stages_free(list);
+    free(path);
+    return status;
+}
+
+dpa_status dpa_run_collect(const dpa_run_opts *opts, dpa_game *game, dpa_game_evidence *out,
+                           dpa_run_summary *summary, dpa_error *err) {
+    dpa__stages all;
+    dpa_store_stages list;
+    *out = (dpa_game_evidence){0};
+    DPA_TRY(look(opts, game, &all, summary, &list, err));
+    const dpa_status status = dpa_game_gather(game, all.trials, out, err);
+    dpa_store_stages_free(&list);
+    dpa__stages_free(&all);
+    return status;
+}
+
+/* Plays trial 0 of stage 0 without storing it. */
+static dpa_status time_one(const dpa_run_opts *opts, dpa_game *game, double *seconds, size_t *bytes,
+                           dpa_error *err) {
+    dpa__transport t = {0};
+    dpa_run_opts one = *opts;
+    one.workers = 1;
+    const dpa_values brief = {0};
+    DPA_TRY(opts->worker != NULL ? dpa__pool_open(&one, game, NULL, &t, err)
+                                 : dpa__here_open(game, &t, err));
+    dpa_status status = t.brief(t.self, 0, &brief, err);
+    if (status == DPA_OK) status = t.submit(t.self, 0, 0, 0, err);
+    dpa__outcome outcome = {0};
+    for (int some = 0; status == DPA_OK && !some;) {
+        status = t.wait(t.self, 0.1, &outcome, &some, err);
+        const dpa_progress *p = &opts->progress;
+        if (status == DPA_OK && p->call != NULL && p->call(p->user, "first trial", 0.0, 0.0))
+            status = dpa__fail(err, DPA_CANCELLED, "stopped");
+    }
+    if (status == DPA_OK && outcome.status != DPA_OK) {
+        status = outcome.status;
+        if (err != NULL) *err = outcome.error;
+    }
+    *seconds = outcome.seconds;
+    *bytes = outcome.values.count * sizeof(double);
+    dpa__outcome_free(&outcome);
+    t.close(t.self);
+    return status;
+}
+
+static dpa_status estimate(const dpa_run_opts *opts, dpa_game *game, const dpa__stages *all,
+                           const dpa_store_stages *list, dpa_run_estimate *out, dpa_error *err) {
+    double seconds = 0.0, bytes = 0.0, count = 0.0;
+    for (size_t k = 0; k < list->count; ++k)
+        for (int i = 0; i < all->count; ++i)
+            if (strcmp(list->items[k].key, all->items[i].key) == 0 && list->items[k].stored > 0) {
+                const double n = (double)list->items[k].stored;
+                count += n;
+                seconds += n * list->items[k].seconds;
+                bytes += (double)list->items[k].bytes;
+            }
+    if (count == 0.0 && out->planned > 0) {
+        size_t size = 0;
+        DPA_TRY(time_one(opts, game, &seconds, &size, err));
+        bytes = (double)size;
+        count = 1.0;
+        out->timed = 1;
+    }
+    if (count == 0.0) return DPA_OK;
+    const double left = (double)(out->planned - out->stored);
+    out->trial_seconds = seconds / count;
+    out->seconds = ceil(left / (double)out->workers) * out->trial_seconds;
+    out->bytes = left * (bytes / count + ROW_BYTES);
+    return DPA_OK;
+}
+
+dpa_status dpa_run_estimate_make(const dpa_run_opts *opts, dpa_game *game, dpa_run_estimate *out,
+                                 dpa_error *err) {
+    dpa__stages all;
+    dpa_store_stages list;
+    dpa_run_summary summary;
+    DPA_TRY(look(opts, game, &all, &summary, &list, err));
+    *out = (dpa_run_estimate){.stages = all.count,
+                              .planned = summary.planned,
+                              .stored = summary.stored,
+                              .workers = dpa__pool_workers(opts)};
+    const dpa_status status = estimate(opts, game, &all, &list, out, err);
+    dpa_store_stages_free(&list);
+    dpa__stages_free(&all);
+    return status;
+}
