@@ -20,7 +20,7 @@
 #include "game/training.h"
 #include "train/kernels.h"
 
-enum { MOST_POPULATION = 1000 };
+enum { MOST_POPULATION = 4000 };
 
 /* Streams of membership and of training: shadow models, targets, the half that targets share. */
 static const uint64_t targets_from = UINT64_C(1) << 40, common_half = UINT64_C(1) << 41;
