@@ -89,6 +89,7 @@ typedef struct session {
     dpa_run_summary summary;
     dpa_game_evidence evidence;
     dpa_report *report;
+    dpa_ranks *ranks;
 } session;
 
 static dpa_status judge(session *s, dpa_error *err) {
@@ -131,6 +132,7 @@ static void options_for_run(const session *s, dpa_run_opts *out) {
     out->workers = o->workers;
     out->retries = o->retries;
     out->worker = s->worker.words;
+    out->ranks = s->ranks;
     if (isfinite(o->timeout)) out->timeout = o->timeout;
     if (isfinite(o->seconds)) out->seconds = o->seconds;
     if (o->trials > 0) out->trials = o->trials;
@@ -189,22 +191,43 @@ static dpa_status perform(session *s, dpa_error *err) {
     return status == DPA_OK ? add_trials(s, err) : status;
 }
 
-static int run(void *options, const word_list *words) {
-    const run_options *o = options;
-    session s = {.options = o};
+/* A rank other than 0: it plays what it is sent. What is wrong with it rank 0 hears and says. */
+static int serve(session *s, const char *path) {
+    dpa_run_opts opts;
     dpa_error err = {0};
-    if (strcmp(words->items[0], "-") == 0)
-        return usage_error(&command_run, "the experiment must be a file: workers read it too");
-    int code = experiment_open(&command_run, words->items[0], &o->game, &s.experiment);
+    if (experiment_read(path, &s->options->game, &s->experiment, &err) != DPA_OK ||
+        dpa_game_open(s->experiment, &s->game, &err) != DPA_OK) {
+        dpa_ranks_refuse(s->ranks, &err);
+        return 0;
+    }
+    worker_command_make(path, &s->options->game, &s->worker);
+    options_for_run(s, &opts);
+    return dpa_ranks_serve(s->ranks, &opts, s->game, &err) == DPA_OK ? 0 : EXIT_FAILURE_RUNNING;
+}
+
+static int lead(session *s, const char *path) {
+    const run_options *o = s->options;
+    dpa_error err = {0};
+    int code = experiment_open(&command_run, path, &o->game, &s->experiment);
     if (code != 0) return code;
-    worker_command_make(words->items[0], &o->game, &s.worker);
-    if (perform(&s, &err) != DPA_OK) code = library_error("run", &err);
-    if (code == 0 && s.report != NULL)
-        code = show_report(s.report, &o->common);
-    else
-        dpa_report_free(s.report);
+    worker_command_make(path, &o->game, &s->worker);
+    if (perform(s, &err) != DPA_OK) code = library_error("run", &err);
+    if (code == 0 && s->report != NULL) return show_report(s->report, &o->common);
+    dpa_report_free(s->report);
+    return code;
+}
+
+static int run(void *options, const word_list *words) {
+    session s = {.options = options};
+    dpa_error err = {0};
+    const char *path = words->items[0];
+    if (strcmp(path, "-") == 0)
+        return usage_error(&command_run, "the experiment must be a file: workers read it too");
+    if (dpa_ranks_join(&s.ranks, &err) != DPA_OK) return library_error("run", &err);
+    const int code = dpa_ranks_rank(s.ranks) == 0 ? lead(&s, path) : serve(&s, path);
     dpa_game_evidence_free(&s.evidence);
     dpa_game_close(s.game);
     dpa_experiment_free(s.experiment);
+    dpa_ranks_leave(s.ranks);
     return code;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dpaudit/run.h"
+
 #include "commands.h"
 #include "help.h"
 #include "output.h"
@@ -99,7 +101,10 @@ static int dispatch(int argc, char **argv) {
     if (strcmp(name, "help") == 0) return help(word);
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) return help(NULL);
     if (strcmp(name, "--version") == 0) {
-        (void)printf("dpaudit %s\n", dpa_version());
+        char mpi[128];
+        const int has_mpi = dpa_ranks_library(mpi, sizeof mpi);
+        (void)printf("dpaudit %s\nmany machines: %s\n", dpa_version(),
+                     has_mpi ? mpi : "no (built without MPI)");
         return 0;
     }
     if (strcmp(name, "completion") == 0) return completion(word);

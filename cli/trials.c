@@ -9,16 +9,27 @@
 
 #include "output.h"
 
+dpa_status experiment_read(const char *path, const game_options *options, dpa_experiment **out,
+                           dpa_error *err) {
+    *out = NULL;
+    const dpa_status status = dpa_experiment_read(path, out, err);
+    if (status != DPA_OK) return status;
+    if (options->observations > 0) (*out)->game.observations = options->observations;
+    if (options->seed_text == NULL || parse_count(options->seed_text, &(*out)->game.seed))
+        return DPA_OK;
+    dpa_experiment_free(*out);
+    *out = NULL;
+    *err = (dpa_error){.status = DPA_BAD_ARGUMENT};
+    (void)snprintf(err->text, sizeof err->text, "--seed: '%.100s' is not a whole number",
+                   options->seed_text);
+    return DPA_BAD_ARGUMENT;
+}
+
 int experiment_open(const command *cmd, const char *path, const game_options *options,
                     dpa_experiment **out) {
     dpa_error err = {0};
-    *out = NULL;
-    if (dpa_experiment_read(path, out, &err) != DPA_OK) return library_error(cmd->name, &err);
-    if (options->observations > 0) (*out)->game.observations = options->observations;
-    if (options->seed_text == NULL || parse_count(options->seed_text, &(*out)->game.seed)) return 0;
-    dpa_experiment_free(*out);
-    *out = NULL;
-    return usage_error(cmd, "--seed: '%s' is not a whole number", options->seed_text);
+    const dpa_status status = experiment_read(path, options, out, &err);
+    return status == DPA_OK ? 0 : library_error(cmd->name, &err);
 }
 
 static int is_experiment(const char *name) {

@@ -26,7 +26,10 @@ typedef struct game_options {
             offsetof(type, game.store)                                                             \
     }
 
-/* The experiment with the options put in. 0, or an exit code after the error was printed. */
+/* The experiment with the options put in. */
+dpa_status experiment_read(const char *path, const game_options *options, dpa_experiment **out,
+                           dpa_error *err);
+/* The same: 0, or an exit code after the error was printed. */
 int experiment_open(const command *cmd, const char *path, const game_options *options,
                     dpa_experiment **out);
 /* The store that is meant by an operand: an experiment (which then must be freed) or a store file,

@@ -16,7 +16,20 @@ find_library(RMATH_LIBRARY Rmath REQUIRED)
 find_path(RMATH_INCLUDE Rmath.h REQUIRED)
 find_path(RANDOM123_INCLUDE Random123/philox.h REQUIRED)
 
+# Many machines (docs/cluster.md). AUTO takes MPI where it is; without it everything else works the same.
+set(DPAUDIT_MPI AUTO CACHE STRING "Spread runs over the ranks of an MPI job: AUTO, ON or OFF")
+set_property(CACHE DPAUDIT_MPI PROPERTY STRINGS AUTO ON OFF)
+if(DPAUDIT_MPI STREQUAL "ON")
+  find_package(MPI REQUIRED COMPONENTS C)
+elseif(NOT DPAUDIT_MPI STREQUAL "OFF")
+  find_package(MPI QUIET COMPONENTS C)
+endif()
+
 add_library(dpa_deps INTERFACE)
+if(MPI_C_FOUND)
+  target_link_libraries(dpa_deps INTERFACE MPI::MPI_C)
+endif()
+message(STATUS "Runs on many machines (MPI): ${MPI_C_FOUND}")
 target_include_directories(dpa_deps SYSTEM INTERFACE ${RMATH_INCLUDE} ${RANDOM123_INCLUDE})
 target_compile_definitions(dpa_deps INTERFACE MATHLIB_STANDALONE)
 target_link_libraries(dpa_deps INTERFACE ${RMATH_LIBRARY} PkgConfig::JANSSON PkgConfig::LIBZIP

@@ -96,6 +96,8 @@ DPA_API dpa_status dpa_store_status(dpa_store *store, dpa_run_status *out,
 
 /* ---- Running ---- */
 
+typedef struct dpa_ranks dpa_ranks;
+
 typedef struct dpa_run_opts {
     const char *store; /* file; NULL: the experiment's, or beside it */
     uint64_t workers;  /* processes; 0: one per core that this process may use */
@@ -106,6 +108,7 @@ typedef struct dpa_run_opts {
     double timeout;   /* seconds that a trial may take (INFINITY) */
     uint64_t trials;  /* budget: this many trials, stored ones included; 0: all */
     double seconds;   /* budget: no trial starts later than this (INFINITY) */
+    dpa_ranks *ranks; /* other processes that play too, each with `workers`; NULL: none */
     dpa_progress progress;
 } dpa_run_opts;
 
@@ -150,6 +153,24 @@ typedef struct dpa_run_estimate {
 
 DPA_API dpa_status dpa_run_estimate_make(const dpa_run_opts *opts, dpa_game *game,
                                          dpa_run_estimate *out, dpa_error *err) DPA_MUST_USE;
+
+/* ---- Many machines: processes that mpirun or srun has started (docs/cluster.md) ---- */
+
+/* Which MPI there is ("Open MPI v4.1.4"); 0 and an empty text when the library was built without.
+ */
+DPA_API int dpa_ranks_library(char *out, size_t size);
+/* Joins the others; *out is NULL when this process was started alone. Once per process, before any
+ * thread. */
+DPA_API dpa_status dpa_ranks_join(dpa_ranks **out, dpa_error *err) DPA_MUST_USE;
+/* 0 for NULL. Rank 0 calls dpa_run_play with the ranks in its options; every other calls
+ * dpa_ranks_serve with the same options, or dpa_ranks_refuse when it cannot even open the game. */
+DPA_API int dpa_ranks_rank(const dpa_ranks *ranks);
+/* Plays what rank 0 sends, in worker processes, until rank 0 leaves. */
+DPA_API dpa_status dpa_ranks_serve(dpa_ranks *ranks, const dpa_run_opts *opts, dpa_game *game,
+                                   dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_ranks_refuse(dpa_ranks *ranks, const dpa_error *why);
+/* Every rank, last of all. Rank 0 sends the others home. NULL-safe. */
+DPA_API void dpa_ranks_leave(dpa_ranks *ranks);
 
 /* The other side: plays the trials that come over standard input and answers on standard output,
  * until the input ends. For a process of its own that does nothing else: it redirects what is

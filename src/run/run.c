@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "game/rules.h"
+#include "run/ranks.h"
 #include "run/schedule.h"
 
 static dpa_status play_stage(dpa__run *run, dpa__stage *s, const dpa_values *brief,
@@ -58,7 +59,10 @@ static dpa_status open_transport(dpa__run *run, const char *path, dpa_error *err
     if (run->opts->worker == NULL) return dpa__here_open(run->game, &run->transport, err);
     dpa__text_printf(&text, "%s.scratch", path);
     DPA_TRY(dpa__text_take(&text, &scratch, err));
-    const dpa_status status = dpa__pool_open(run->opts, run->game, scratch, &run->transport, err);
+    dpa_ranks *ranks = run->opts->ranks;
+    const dpa_status status =
+        ranks != NULL ? dpa__ranks_open(ranks, run->opts, run->game, scratch, &run->transport, err)
+                      : dpa__pool_open(run->opts, run->game, scratch, &run->transport, err);
     free(scratch);
     return status;
 }

@@ -96,7 +96,8 @@ static dpa_status keep_failure(schedule *s, const dpa__outcome *o, dpa_error *er
                    o->error.place[0] != '\0' ? ": " : "", o->error.text);
     ++s->run->summary->failed;
     DPA_TRY(dpa__store_put_failure(s->run->store, s->stage->row, o->index, reason, o->said, err));
-    if (s->attempts[o->index] < UINT8_MAX) ++s->attempts[o->index];
+    /* A slot that is gone for good says nothing about the trial that it had. */
+    if (!o->retired && s->attempts[o->index] < UINT8_MAX) ++s->attempts[o->index];
     if (s->attempts[o->index] <= s->run->opts->retries)
         s->again[s->again_count++] = o->index;
     else

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Rank 0: its own worker processes and those of every other rank as one transport.
+ *
+ * MPI and libuv cannot be waited for together, so both are looked at in turns, with naps between
+ * that are short while things happen (50 µs) and at most 1 ms. A rank that has not been heard of
+ * for half a minute is given up: its trials fail, to be tried again elsewhere. */
+#ifdef DPA_MPI
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "run/ranks.h"
+#include "run/schedule.h"
+#include "run/wire.h"
+
+static const double patience = 30, hello_patience = 300; /* seconds */
+
+typedef struct peer {
+    size_t first, slots; /* in the numbering of the scheduler */
+    double heard;
+    int said_hello;
+} peer;
+
+/* What a remote slot plays. */
+typedef struct job {
+    int busy, rank;
+    uint64_t index;
+} job;
+
+typedef struct ring {
+    dpa_ranks *ranks;
+    dpa__transport own;
+    peer *peers; /* by rank; 0 is this one */
+    job *jobs;   /* by slot */
+    size_t slots;
+    char *keys;
+    double looked, event;
+} ring;
+
+static void nap(double seconds) {
+    const struct timespec t = {0, (long)(1e9 * seconds)};
+    (void)nanosleep(&t, NULL);
+}
+
+/* ---- Losing a rank ---- */
+
+static void lose(ring *r, int rank) {
+    r->ranks->lost[rank] = 1;
+}
+
+/* One running trial of a rank that is gone, as an outcome. */
+static int bury(ring *r, dpa__outcome *out) {
+    for (size_t i = 0; i < r->slots; ++i) {
+        job *j = &r->jobs[i];
+        if (!j->busy || !r->ranks->lost[j->rank]) continue;
+        j->busy = 0;
+        *out = (dpa__outcome){.slot = i, .index = j->index, .crashed = 1, .retired = 1};
+        out->status = dpa__fail(&out->error, DPA_IO, "rank %d is gone", j->rank);
+        return 1;
+    }
+    return 0;
+}
+
+static void check_silence(ring *r, double now) {
+    const int was_away = now - r->looked > 5; /* this process itself had other things to do */
+    for (int i = 1; i < r->ranks->size; ++i) {
+        if (was_away) r->peers[i].heard = now;
+        if (!r->ranks->lost[i] && now - r->peers[i].heard > patience) lose(r, i);
+    }
+    r->looked = now;
+}
+
+/* ---- The functions of a transport ---- */
+
+static dpa_status set_brief(void *self, int stage, const dpa_values *brief, dpa_error *err) {
+    ring *r = self;
+    const dpa__packet_head head = {
+        .kind = DPA__PACKET_BRIEF, .stage = (uint32_t)stage, .values = brief->count};
+    DPA_TRY(r->own.brief(r->own.self, stage, brief, err));
+    for (int i = 1; i < r->ranks->size; ++i) {
+        if (r->ranks->lost[i]) continue;
+        if (dpa__packet_send(r->ranks, i, &head, brief->items, NULL, NULL, NULL) != DPA_OK)
+            lose(r, i);
+    }
+    return DPA_OK;
+}
+
+static dpa_status submit(void *self, size_t slot, int stage, uint64_t index, dpa_error *err) {
+    ring *r = self;
+    if (slot < r->own.slots) return r->own.submit(r->own.self, slot, stage, index, err);
+    job *j = &r->jobs[slot];
+    j->busy = 1;
+    j->index = index;
+    const dpa__packet_head head = {.kind = DPA__PACKET_PLAY,
+                                   .slot = (uint32_t)(slot - r->peers[j->rank].first),
+                                   .stage = (uint32_t)stage,
+                                   .index = index};
+    if (r->ranks->lost[j->rank] ||
+        dpa__packet_send(r->ranks, j->rank, &head, NULL, NULL, NULL, NULL) != DPA_OK)
+        lose(r, j->rank); /* its end is an outcome like any other */
+    return DPA_OK;
+}
+
+static int take_outcome(ring *r, dpa__packet *p, dpa__outcome *out) {
+    const dpa__packet_head *h = &p->head;
+    const peer *from = &r->peers[p->rank];
+    if (h->slot >= from->slots) return 0;
+    const size_t slot = from->first + h->slot;
+    if (!r->jobs[slot].busy || r->jobs[slot].index != h->index) return 0; /* was given up */
+    r->jobs[slot].busy = 0;
+    *out = (dpa__outcome){.slot = slot,
+                          .index = h->index,
+                          .status = (dpa_status)h->status,
+                          .seconds = h->seconds,
+                          .crashed = h->crashed != 0,
+                          .retired = h->retired != 0,
+                          .values = p->values,
+                          .said = p->said};
+    out->error = p->error;
+    p->values = (dpa_values){0};
+    p->said = NULL;
+    return 1;
+}
+
+/* Reads what there is until an outcome comes. */
+static dpa_status hear(ring *r, dpa__outcome *out, int *some, dpa_error *err) {
+    for (int more = 1; more && !*some;) {
+        dpa__packet p;
+        DPA_TRY(dpa__packet_take(r->ranks, &p, &more, err));
+        if (!more) break;
+        r->peers[p.rank].heard = dpa__run_clock();
+        if (p.head.kind == DPA__PACKET_LOST) lose(r, p.rank);
+        if (p.head.kind == DPA__PACKET_OUTCOME && !r->ranks->lost[p.rank])
+            *some = take_outcome(r, &p, out);
+        dpa__packet_free(&p);
+    }
+    return DPA_OK;
+}
+
+static dpa_status wait(void *self, double seconds, dpa__outcome *out, int *some, dpa_error *err) {
+    ring *r = self;
+    const double start = dpa__run_clock();
+    *some = 0;
+    for (;;) {
+        const double now = dpa__run_clock();
+        DPA_TRY(hear(r, out, some, err));
+        if (!*some) DPA_TRY(r->own.wait(r->own.self, 0, out, some, err));
+        check_silence(r, now);
+        if (!*some) *some = bury(r, out);
+        if (*some) r->event = now;
+        if (*some || now - start >= seconds) return DPA_OK;
+        nap(dpa__ranks_nap(now - r->event));
+    }
+}
+
+static void close_ring(void *self) {
+    ring *r = self;
+    if (r == NULL) return;
+    if (r->own.close != NULL) r->own.close(r->own.self);
+    free(r->peers);
+    free(r->jobs);
+    free(r->keys);
+    free(r);
+}
+
+/* ---- Beginning ---- */
+
+static dpa_status greet(ring *r, const dpa__packet *p, dpa_error *err) {
+    const dpa__packet_head *h = &p->head;
+    peer *from = &r->peers[p->rank];
+    if (h->status != DPA_OK) {
+        lose(r, p->rank);
+        return dpa__fail(err, (dpa_status)h->status, "rank %d: %.100s%s%.300s", p->rank,
+                         p->error.place, p->error.place[0] != '\0' ? ": " : "", p->error.text);
+    }
+    if (p->said == NULL || strcmp(p->said, r->keys) != 0)
+        return dpa__fail(err, DPA_BAD_INPUT,
+                         "rank %d reads another experiment or other data than rank 0: is the same "
+                         "folder there on every machine?",
+                         p->rank);
+    from->said_hello = 1;
+    from->heard = dpa__run_clock();
+    from->slots = h->slot;
+    return DPA_OK;
+}
+
+static dpa_status await_hellos(ring *r, const dpa_progress *progress, dpa_error *err) {
+    const double start = dpa__run_clock();
+    for (int missing = r->ranks->size - 1; missing > 0;) {
+        dpa__packet p;
+        int some = 0;
+        DPA_TRY(dpa__packet_take(r->ranks, &p, &some, err));
+        if (some && p.head.kind == DPA__PACKET_HELLO) {
+            const dpa_status status = greet(r, &p, err);
+            dpa__packet_free(&p);
+            DPA_TRY(status);
+            --missing;
+            continue;
+        }
+        if (some) dpa__packet_free(&p);
+        if (progress->call != NULL && progress->call(progress->user, "waiting for ranks", 0, 0))
+            return dpa__fail(err, DPA_CANCELLED, "stopped");
+        if (dpa__run_clock() - start > hello_patience)
+            return dpa__fail(err, DPA_IO, "%d of %d ranks have not said a word in %g s", missing,
+                             r->ranks->size, hello_patience);
+        nap(1e-3);
+    }
+    return DPA_OK;
+}
+
+static dpa_status number_slots(ring *r, dpa_error *err) {
+    r->slots = r->own.slots;
+    for (int i = 1; i < r->ranks->size; ++i) {
+        r->peers[i].first = r->slots;
+        r->slots += r->peers[i].slots;
+    }
+    r->jobs = dpa__calloc(r->slots, sizeof *r->jobs, err);
+    if (r->jobs == NULL) return DPA_NO_MEMORY;
+    for (int i = 1; i < r->ranks->size; ++i)
+        for (size_t k = 0; k < r->peers[i].slots; ++k) r->jobs[r->peers[i].first + k].rank = i;
+    r->looked = r->event = dpa__run_clock();
+    return DPA_OK;
+}
+
+static dpa_status open_ring(ring *r, const dpa_run_opts *opts, dpa_game *game, const char *scratch,
+                            dpa_error *err) {
+    dpa__text keys = {0};
+    dpa_run_opts own = *opts;
+    own.workers = dpa__ranks_workers(r->ranks, opts);
+    r->peers = dpa__calloc((size_t)r->ranks->size, sizeof *r->peers, err);
+    if (r->peers == NULL) return DPA_NO_MEMORY;
+    DPA_TRY(dpa__wire_keys(game, &keys, err));
+    DPA_TRY(dpa__text_take(&keys, &r->keys, err));
+    DPA_TRY(await_hellos(r, &opts->progress, err));
+    DPA_TRY(dpa__pool_open(&own, game, scratch, &r->own, err));
+    return number_slots(r, err);
+}
+
+dpa_status dpa__ranks_open(dpa_ranks *ranks, const dpa_run_opts *opts, dpa_game *game,
+                           const char *scratch, dpa__transport *out, dpa_error *err) {
+    ring *r = DPA_NEW(ring, err);
+    if (r == NULL) return DPA_NO_MEMORY;
+    r->ranks = ranks;
+    const dpa_status status = open_ring(r, opts, game, scratch, err);
+    if (status != DPA_OK) {
+        close_ring(r);
+        return status;
+    }
+    *out = (dpa__transport){r->slots, r, set_brief, submit, wait, close_ring};
+    return DPA_OK;
+}
+
+#else
+typedef int dpa__built_without_mpi; /* a file must not be empty */
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The other ranks: each has worker processes of its own machine and passes on what rank 0 sends and
+ * what they answer. A worker that dies costs its trial, not the rank. */
+#ifdef DPA_MPI
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "run/ranks.h"
+#include "run/schedule.h"
+#include "run/wire.h"
+
+static const double pulse = 2; /* seconds between two signs of life */
+
+typedef struct server {
+    dpa__transport own;
+    dpa_values brief;
+    double sent, event;
+    int stopped;
+    dpa_ranks *ranks;
+} server;
+
+static dpa_status say_hello(const server *s, const dpa_game *game, dpa_error *err) {
+    dpa__text keys = {0};
+    dpa_status status = dpa__wire_keys(game, &keys, err);
+    const dpa__packet_head head = {
+        .kind = DPA__PACKET_HELLO, .slot = (uint32_t)s->own.slots, .said = keys.length};
+    if (status == DPA_OK) status = dpa__packet_send(s->ranks, 0, &head, NULL, keys.data, NULL, err);
+    dpa__text_free(&keys);
+    return status;
+}
+
+void dpa_ranks_refuse(dpa_ranks *ranks, const dpa_error *why) {
+    const dpa__packet_head head = {.kind = DPA__PACKET_HELLO, .status = (uint32_t)why->status};
+    if (ranks->rank == 0) return;
+    const dpa_status sent = dpa__packet_send(ranks, 0, &head, NULL, NULL, why, NULL);
+    (void)sent; /* nobody is left to hear of it */
+}
+
+static dpa_status obey(server *s, dpa__packet *p, dpa_error *err) {
+    switch ((dpa__packet_kind)p->head.kind) {
+    case DPA__PACKET_BRIEF:
+        dpa_values_free(&s->brief);
+        s->brief = p->values;
+        p->values = (dpa_values){0};
+        return s->own.brief(s->own.self, (int)p->head.stage, &s->brief, err);
+    case DPA__PACKET_PLAY:
+        if (p->head.slot >= s->own.slots) break;
+        return s->own.submit(s->own.self, p->head.slot, (int)p->head.stage, p->head.index, err);
+    case DPA__PACKET_STOP:
+        s->stopped = 1;
+        s->ranks->lost[0] |= p->head.crashed != 0;
+        return DPA_OK;
+    case DPA__PACKET_HELLO:
+    case DPA__PACKET_OUTCOME:
+    case DPA__PACKET_ALIVE:
+    case DPA__PACKET_LOST:
+        break;
+    }
+    return dpa__fail(err, DPA_INTERNAL, "a packet that is not for this rank");
+}
+
+static dpa_status pass_on(server *s, dpa__outcome *o, dpa_error *err) {
+    const dpa__packet_head head = {.kind = DPA__PACKET_OUTCOME,
+                                   .status = (uint32_t)o->status,
+                                   .slot = (uint32_t)o->slot,
+                                   .index = o->index,
+                                   .seconds = o->seconds,
+                                   .crashed = (uint32_t)(o->crashed != 0),
+                                   .retired = (uint32_t)(o->retired != 0),
+                                   .values = o->values.count,
+                                   .said = o->said != NULL ? strlen(o->said) : 0};
+    s->sent = s->event = dpa__run_clock();
+    const dpa_status status =
+        dpa__packet_send(s->ranks, 0, &head, o->values.items, o->said, &o->error, err);
+    dpa__outcome_free(o);
+    return status;
+}
+
+static dpa_status look(server *s, dpa_error *err) {
+    const dpa__packet_head alive = {.kind = DPA__PACKET_ALIVE};
+    for (int some = 1; some && !s->stopped;) {
+        dpa__packet p;
+        DPA_TRY(dpa__packet_take(s->ranks, &p, &some, err));
+        if (!some) break;
+        s->event = dpa__run_clock();
+        const dpa_status status = obey(s, &p, err);
+        dpa__packet_free(&p);
+        DPA_TRY(status);
+    }
+    for (int some = 1; some && !s->stopped;) {
+        dpa__outcome outcome = {0};
+        DPA_TRY(s->own.wait(s->own.self, 0, &outcome, &some, err));
+        if (some) DPA_TRY(pass_on(s, &outcome, err));
+    }
+    if (s->stopped || dpa__run_clock() - s->sent < pulse) return DPA_OK;
+    s->sent = dpa__run_clock();
+    return dpa__packet_send(s->ranks, 0, &alive, NULL, NULL, NULL, err);
+}
+
+static dpa_status serve(server *s, dpa_error *err) {
+    while (!s->stopped) {
+        DPA_TRY(look(s, err));
+        const double seconds = dpa__ranks_nap(dpa__run_clock() - s->event);
+        const struct timespec t = {0, (long)(1e9 * seconds)};
+        if (!s->stopped) (void)nanosleep(&t, NULL);
+    }
+    return DPA_OK;
+}
+
+/* Rank 0 goes on with the others; this one waits until it may leave. */
+static void give_up(server *s, const dpa_error *why) {
+    const dpa__packet_head head = {.kind = DPA__PACKET_LOST, .status = (uint32_t)why->status};
+    const struct timespec t = {0, 10000000};
+    int some = 0;
+    if (dpa__packet_send(s->ranks, 0, &head, NULL, NULL, why, NULL) != DPA_OK) return;
+    while (!s->stopped) {
+        dpa__packet p;
+        if (dpa__packet_take(s->ranks, &p, &some, NULL) != DPA_OK) return;
+        if (some && p.head.kind == DPA__PACKET_STOP && obey(s, &p, NULL) != DPA_OK) return;
+        if (some) dpa__packet_free(&p);
+        (void)nanosleep(&t, NULL);
+    }
+}
+
+dpa_status dpa_ranks_serve(dpa_ranks *ranks, const dpa_run_opts *opts, dpa_game *game,
+                           dpa_error *err) {
+    server s = {.ranks = ranks};
+    dpa_run_opts own = *opts;
+    dpa_error why = {0};
+    own.workers = dpa__ranks_workers(ranks, opts);
+    s.sent = s.event = dpa__run_clock();
+    dpa_status status = dpa__pool_open(&own, game, NULL, &s.own, &why);
+    if (status != DPA_OK) {
+        dpa_ranks_refuse(ranks, &why);
+    } else {
+        status = say_hello(&s, game, &why);
+        if (status == DPA_OK) status = serve(&s, &why);
+        if (status != DPA_OK) give_up(&s, &why);
+        s.own.close(s.own.self);
+    }
+    dpa_values_free(&s.brief);
+    if (status != DPA_OK && err != NULL) *err = why;
+    return status;
+}
+
+#else
+typedef int dpa__serves_without_mpi; /* a file must not be empty */
+#endif

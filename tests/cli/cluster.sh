@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Runs over three ranks of an MPI job: the same bytes as without, whatever is killed on the way.
+. "$(dirname "$0")/lib/check.bash"
+"$DPAUDIT" --version | grep -q MPI || fail "--version does not say whether there is MPI"
+"$DPAUDIT" --version | grep -q "without MPI" && { echo "SKIPPED: built without MPI"; exit 77; }
+command -v mpirun >/dev/null || { echo "SKIPPED: mpirun is not here"; exit 77; }
+export NO_COLOR=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+mark=dpaudit-cluster-$$ # in the command line of every trainer
+cat >train.sh <<'SH'
+# usage: train.sh SEED TRIAL OUT MARK
+sleep 0.02
+awk -v seed="$1" 'BEGIN { srand(seed); rand(); printf "%.17g\n", rand() }' >"$3"
+echo "$2" >>log
+SH
+cat >audit.yaml <<YAML
+game:
+  kind: command
+  command: sh train.sh {seed} {trial} {out} $mark {members}
+  points: 5
+  models: 150
+  design: leave-one-out
+  signal: logit
+YAML
+ranks() { timeout 120 mpirun --oversubscribe "$@"; }
+stored() { "$DPAUDIT" show "$1" --trials 2>/dev/null | awk 'NR > 1 {print $2}' | sort; }
+nobody_left() {
+    for _ in $(seq 50); do
+        pgrep -f "$mark|worker -- audit.yaml" >left || return 0
+        sleep 0.1
+    done
+    fail "$1: left running: $(paste -sd' ' left)"
+}
+
+run 0 run audit.yaml --store calm.db --output calm --workers 2
+cp out calm.out
+ranks -n 3 "$DPAUDIT" run audit.yaml --store three.db --output three --workers 1 >three.out 2>three.err ||
+    { fail "three ranks: exit $?"; cat three.err; }
+cmp calm/scores.npz three/scores.npz || fail "three ranks give other scores"
+diff calm.out three.out || fail "three ranks give another report"
+nobody_left "three ranks"
+
+# A rank, the first rank, a worker or mpirun itself is killed at a random moment; then again.
+export OMPI_MCA_orte_base_help_aggregate=0
+kills=0
+for i in $(seq 8); do
+    stored wild.db >before
+    : >log
+    ranks -n 3 "$DPAUDIT" run audit.yaml --store wild.db --output wild --workers 1 --retries 5 >wild.out 2>wild.err &
+    sleep "$(awk -v seed="$i" 'BEGIN { srand(seed); rand(); printf "%.2f", 0.6 + 0.6 * rand() }')"
+    for _ in $(seq 30); do # a busy machine takes longer to start ranks
+        case $((i % 4)) in
+        0) victim=$(pgrep -f "^mpirun.*store wild.db" | head -n 1) ;;
+        1) victim=$(pgrep -f "^$DPAUDIT run audit.yaml --store wild.db" | tail -n 1) ;;
+        2) victim=$(pgrep -f "^$DPAUDIT run audit.yaml --store wild.db" | head -n 1) ;;
+        3) victim=$(pgrep -f "worker -- audit.yaml" | tail -n 1) ;;
+        esac
+        [ -n "$victim" ] && break
+        sleep 0.1
+    done
+    [ -n "$victim" ] && kill -9 "$victim" 2>/dev/null && kills=$((kills + 1))
+    wait
+    nobody_left "kill $i"
+    sort log | comm -12 - before >again
+    [ -s again ] && fail "kill $i: stored trials were played again: $(paste -sd' ' again)"
+    stored wild.db >after
+    [ -z "$(comm -23 before after)" ] || fail "kill $i: stored trials were lost"
+    [ "$(wc -l <after)" -ge 150 ] && rm -rf wild.db* # done: once more
+done
+echo "$kills kills"
+[ "$kills" -ge 6 ] || fail "only $kills of 8 kills met their aim"
+ranks -n 3 "$DPAUDIT" run audit.yaml --store wild.db --output wild --workers 1 >wild.out 2>wild.err
+cmp calm/scores.npz wild/scores.npz || fail "another result after all these kills"
+diff calm.out wild.out || fail "another report after all these kills"
+
+# Where the launcher goes on without a rank, so does the run: it costs the trial that the rank was playing.
+: >log
+ranks --enable-recovery -n 3 "$DPAUDIT" run audit.yaml --store lost.db --output lost --workers 1 >lost.out 2>lost.err &
+sleep 1.5
+kill -9 "$(pgrep -f "^$DPAUDIT run audit.yaml --store lost.db" | tail -n 1)"
+wait $! || { fail "a lost rank: exit $?"; cat lost.err; }
+cmp calm/scores.npz lost/scores.npz || fail "another result after a rank was lost"
+run 0 show lost.db --failures
+says out "is gone"
+[ "$(sort log | uniq -d | wc -l)" -le 1 ] || fail "a lost rank cost more than its trial"
+nobody_left "a lost rank"
+
+# What is wrong is said once and ends all ranks.
+echo "game: [" >bad.yaml
+ranks -n 3 "$DPAUDIT" run bad.yaml >out 2>err && fail "a bad file: exit 0"
+[ "$(grep -c '^dpaudit run: bad.yaml' err)" -eq 1 ] || { fail "a bad file is not said once"; cat err; }
+cat >wrapper.sh <<'SH'
+[ "$OMPI_COMM_WORLD_RANK" = 2 ] && cd other
+exec "$DPAUDIT" run audit.yaml --store other.db
+SH
+mkdir other && sed 's/points: 5/points: 6/' audit.yaml >other/audit.yaml && cp train.sh other
+DPAUDIT=$DPAUDIT ranks -n 3 sh wrapper.sh >out 2>err && fail "another experiment on a rank: exit 0"
+says err "rank 2 reads another experiment"
+finish
