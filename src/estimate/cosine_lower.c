@@ -46,10 +46,12 @@ static double log_one_minus(double delta, double rate) {
     return rest > 0.0 ? log(rest) : -HUGE_VAL;
 }
 
-static dpa_cosine_bound bound_at(const problem *q, double t) {
+/* With `more` canaries missed than were. */
+static dpa_cosine_bound bound_at(const problem *q, double t, size_t more) {
     dpa_cosine_bound b = {.threshold = t, .count = q->observed.count};
     const size_t n0 = q->unobserved.count;
-    b.missed = below(&q->observed, t);
+    b.missed = below(&q->observed, t) + more;
+    if (b.missed > b.count) b.missed = b.count;
     if (n0 > 0) {
         const size_t wrong = n0 - below(&q->unobserved, t);
         b.log_fpr = log(dpa__jeffreys_upper((double)wrong, (double)n0, q->p / 2.0));
@@ -65,12 +67,16 @@ static dpa_cosine_bound bound_at(const problem *q, double t) {
 }
 
 /* The false positive rate falls and the false negative rate stands still up to the next observed
- * cosine, so the best threshold is an observed cosine. */
-static dpa_cosine_bound best(const problem *q) {
+ * cosine, so the best threshold is an observed cosine. A threshold for the other half must leave
+ * more than its luck there: of h canaries above it, about h ± √(2h) are above it in another sample,
+ * and where the leak is large the highest cosine of all would look best and find nobody. */
+static dpa_cosine_bound best(const problem *q, int is_for_others) {
     const size_t n = q->observed.count, stride = (n + MOST_CANDIDATES - 1) / MOST_CANDIDATES;
-    dpa_cosine_bound top = bound_at(q, q->observed.sorted[0]);
+    dpa_cosine_bound top = bound_at(q, q->observed.sorted[0], 0);
     for (size_t i = 0; i < n; i += stride) {
-        const dpa_cosine_bound b = bound_at(q, q->observed.sorted[i]);
+        const double hits = (double)(n - i);
+        const size_t unlucky = is_for_others ? (size_t)ceil(fmin(hits, 2 * sqrt(2 * hits))) : 0;
+        const dpa_cosine_bound b = bound_at(q, q->observed.sorted[i], unlucky);
         if (b.epsilon > top.epsilon) top = b;
     }
     return top;
@@ -122,7 +128,8 @@ static dpa_status solve(const dpa_cosines *c, int half, double threshold, double
                         uint64_t seed, dpa_cosine_bound *out, dpa_error *err) {
     problem q = {.dim = c->dim, .delta = delta, .p = p};
     const dpa_status status = problem_init(&q, c, half, seed, err);
-    if (status == DPA_OK) *out = isnan(threshold) ? best(&q) : bound_at(&q, threshold);
+    if (status == DPA_OK)
+        *out = isnan(threshold) ? best(&q, half >= 0) : bound_at(&q, threshold, 0);
     problem_free(&q);
     return status;
 }
