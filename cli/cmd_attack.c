@@ -9,9 +9,11 @@
 
 static const option table[] = {
     HEADING("The models"),
-    {"signals", OPTION_FILE, "FILE.npy", "models x points (x augmentations) (required)",
+    {"signals", OPTION_FILE, "FILE.npy",
+     "models x points (x augmentations); or the FILE.npz of a game, which has it all (required)",
      offsetof(attack_options, signals)},
-    {"members", OPTION_FILE, "FILE.npy", "membership, models x points, 0 or 1 (required)",
+    {"members", OPTION_FILE, "FILE.npy",
+     "membership, models x points, 0 or 1 (required unless in FILE.npz)",
      offsetof(attack_options, members)},
     {"kind", OPTION_CHOICE, "logit|loss",
      "what a signal is: log(p/(1-p)) of the true label, or its loss (default logit)",
@@ -199,14 +201,25 @@ static int score(const attack_options *o, dpa_attack which, const dpa_signals *s
     return code;
 }
 
+/* What is not named is taken from the file of the signals, if it is there. */
+static const char *with_signals(const attack_options *o, const char *given, const char *name,
+                                const char *other_name) {
+    if (given != NULL) return given;
+    const int is_there = dpa_npz_has(o->signals, name) || dpa_npz_has(o->signals, other_name);
+    return is_there ? o->signals : NULL;
+}
+
 static int run_on(const attack_options *o, const char *word, const size_t *exclude) {
     const dpa_signal_kind kind = strcmp(o->kind, "loss") == 0 ? DPA_SIGNAL_LOSS : DPA_SIGNAL_LOGIT;
     dpa_signals signals = {0}, population = {0};
     dpa_attack which;
     dpa_error err;
-    dpa_status status = dpa_signals_read(o->signals, o->members, kind, &signals, &err);
-    if (status == DPA_OK && o->population != NULL)
-        status = dpa_signals_read(o->population, NULL, kind, &population, &err);
+    const char *members = with_signals(o, o->members, "shadow_members", "members");
+    const char *others = with_signals(o, o->population, "population_signals", "population_signals");
+    if (members == NULL) return usage_error(&command_attack, "needs --signals and --members");
+    dpa_status status = dpa_signals_read(o->signals, members, kind, &signals, &err);
+    if (status == DPA_OK && others != NULL)
+        status = dpa_signals_read(others, NULL, kind, &population, &err);
     int code = 0;
     if (status != DPA_OK)
         code = library_error("attack", &err);
@@ -231,8 +244,7 @@ static int run(void *options, const word_list *words) {
     if (!is_known(words->items[0]))
         return usage_error(cmd, "'%s' is not one of loss, calibrated, lira, rmia, points, select",
                            words->items[0]);
-    if (o->signals == NULL || o->members == NULL)
-        return usage_error(cmd, "needs --signals and --members");
+    if (o->signals == NULL) return usage_error(cmd, "needs --signals and --members");
     int code = excluded(cmd, o, &exclude);
     if (code == 0) code = run_on(o, words->items[0], exclude);
     free(exclude);

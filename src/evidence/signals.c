@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Signals and membership from NPY files. */
+/* Signals and membership from NPY files, or from the NPZ that a game left as evidence. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,9 +42,16 @@ static dpa_status take_bits(const char *path, dpa_array *array, dpa_signals *out
     return DPA_OK;
 }
 
+/* The first of the names that the NPZ has; NULL: none, or no NPZ. */
+static const char *name_in(const char *path, const char *const *names) {
+    while (*names != NULL && !dpa_npz_has(path, *names)) ++names;
+    return *names;
+}
+
 static dpa_status read_members(const char *path, dpa_signals *out, dpa_error *err) {
+    static const char *const names[] = {"shadow_members", "members", NULL};
     dpa_array array;
-    DPA_TRY(dpa_array_read(path, NULL, &array, err));
+    DPA_TRY(dpa_array_read(path, name_in(path, names), &array, err));
     const dpa_status status = take_bits(path, &array, out, err);
     dpa_array_free(&array);
     return status;
@@ -52,9 +59,12 @@ static dpa_status read_members(const char *path, dpa_signals *out, dpa_error *er
 
 dpa_status dpa_signals_read(const char *path, const char *members_path, dpa_signal_kind kind,
                             dpa_signals *out, dpa_error *err) {
+    static const char *const of_members[] = {"shadow_signals", "signals", NULL};
+    static const char *const of_population[] = {"population_signals", "signals", NULL};
+    const char *name = name_in(path, members_path != NULL ? of_members : of_population);
     dpa_array array;
     *out = (dpa_signals){.kind = kind};
-    DPA_TRY(dpa_array_read(path, NULL, &array, err));
+    DPA_TRY(dpa_array_read(path, name, &array, err));
     dpa_status status = DPA_OK;
     if ((array.ndim != 2 && array.ndim != 3) || array.count == 0)
         status = dpa__fail_file(err, DPA_BAD_INPUT, path,

@@ -27,6 +27,25 @@ assert e["shadow_signals"].shape == e["shadow_members"].shape == (32, 60)
 assert (e["shadow_members"].sum(axis=1) == 30).all()
 assert e["challenge_row"][0] in e["point_row"] and len(e["point_accuracy"]) == len(e["point_epsilon"]) == 60
 PY
+# and of attack: the table of points, by the shadow models of the game
+run 0 attack points --signals evidence/scores.npz --json
+near 'len(j["points"]) == 60 and len(j["models"]["test"])' 32 0
+/usr/bin/python3 - <<'PY' || fail "attack points and the game's own table differ"
+import json
+try:
+    import numpy as np
+except ImportError:
+    raise SystemExit(0)
+e, j = np.load("evidence/scores.npz"), json.load(open("out"))
+assert all(abs(e["point_accuracy"][p["point"]] - p["accuracy"]) < 1e-12 for p in j["points"])
+PY
+run 0 attack lira --signals evidence/scores.npz --target 3
+says out "score,member"
+run 2 attack rmia --signals evidence/scores.npz
+says err "needs signals of population points"
+sed 's/challenge: worst/attack: rmia/' run-shadow.yaml >rmia.yaml
+run 1 run rmia.yaml --store trials.db --output rmia
+run 0 attack rmia --signals rmia/scores.npz --offline
 # a point drawn at random, named as such
 sed 's/challenge: worst/challenge: random/' run-shadow.yaml >random.yaml
 run 0 run random.yaml --store trials.db
