@@ -58,7 +58,9 @@ static dpa_status take(const char *path, const char *name, int *out, dpa_error *
     for (int i = 0; i < LOCK_TRIES; ++i) {
         const int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (fd < 0)
-            return dpa__fail_file(err, DPA_IO, path, "cannot write here: %s", strerror(errno));
+            return dpa__fail_file(err, DPA_IO, path,
+                                  "cannot write here: %s; is there another place for the store?",
+                                  strerror(errno));
         if (set_lock(fd, F_OFD_SETLK) != 0) {
             const int held = errno == EAGAIN || errno == EACCES;
             const dpa_status status =

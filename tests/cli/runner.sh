@@ -24,10 +24,11 @@ says err "the first 3 trials failed, each 3 times"
 cp "$DPA_SOURCE/examples/command/count.sh" .
 run 0 run count.yaml --output b
 cmp -s a/scores.npz b/scores.npz || fail "the store gave other scores"
-run 0 run count.yaml --output c --store other.db --workers 3
-cmp -s a/scores.npz c/scores.npz || fail "three workers gave other scores"
-run 0 run count.yaml --output d --seed 2
-cmp -s a/scores.npz d/scores.npz && fail "another seed, the same scores"
+run 0 run count.yaml --output c --trials 100
+run 0 run count.yaml --output d --store other.db --workers 3 --trials 100
+cmp -s c/scores.npz d/scores.npz || fail "three workers gave other scores"
+run 0 run count.yaml --output e --seed 2 --trials 100
+cmp -s c/scores.npz e/scores.npz && fail "another seed, the same scores"
 
 # What an experiment shares with another is found again: claim and number of models may differ.
 sed 's/models: 400/models: 420/; s/epsilon: 1/epsilon: 2/' count.yaml >more.yaml
@@ -37,10 +38,10 @@ run 0 run more.yaml --store count.trials.db --json
 near "j['evidence']['trials']" 420 0
 
 # Budgets.
-run 0 run count.yaml --store few.db --trials 100 --json
-near "j['evidence']['members']" 50 0
+run 0 run count.yaml --store few.db --trials 50 --json
+near "j['evidence']['members']" 25 0
 run 0 status few.db
-says out "done: 100 of 100 trials done"
+says out "done: 50 of 50 trials done"
 run 0 run count.yaml --store timed.db --seconds 0.3 --json
 python3 -c "import json; n = json.load(open('out'))['evidence']['missing_trials']; exit(not 0 < n < 400)" ||
     fail "the budget of seconds was not kept"
