@@ -65,12 +65,16 @@ const command command_run = {
         "The file names a training (as for train), a game and a claim (docs/games.md lists the "
         "keys). White box with gradient canaries: in each step the adversary sees the private sum "
         "of two batches, one with its canary in it. The bounds are about one step; the facts end "
-        "to end follow from the accountant with the training's sampling rate and steps. The "
-        "scores go to scores.npz in the output folder, for dpaudit scores.\n"
+        "to end follow from the accountant with the training's sampling rate and steps. Input "
+        "canaries are the same with an example. In a black box only trained models are seen, with "
+        "and without one example; there the bounds are about the whole training. The scores go to "
+        "scores.npz in the output folder, for dpaudit scores.\n"
         "Trials are played by worker processes and kept in a store beside the experiment "
         "(docs/runner.md): a run that was stopped or killed goes on where it was, and a changed "
         "experiment finds again what still applies. Ctrl-C stops cleanly, twice at once.",
     .examples = "dpaudit run run-white-box.yaml\n"
+                "dpaudit run run-input-canary.yaml\n"
+                "dpaudit run run-black-box.yaml\n"
                 "dpaudit run command/count.yaml --workers 2\n"
                 "dpaudit run run-white-box-broken.yaml --method all --family all",
     .options = table,
