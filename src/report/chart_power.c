@@ -87,8 +87,8 @@ static void describe_precision(const json_t *result, const dpa__chart_data *data
                        "samples, for an attack with the stated error rates.");
 }
 
-const dpa__chart dpa__chart_power = {"power",    "Power and size", DPA__PLACE_BOUNDS,
+const dpa__chart dpa__chart_power = {"power",    "Power and size", DPA__PLACE_EVIDENCE,
                                      power_spec, fill_power,       describe_power};
-const dpa__chart dpa__chart_precision = {"precision",       "Precision and samples",
-                                         DPA__PLACE_BOUNDS, precision_spec,
-                                         fill_precision,    describe_precision};
+const dpa__chart dpa__chart_precision = {"precision",         "Precision and samples",
+                                         DPA__PLACE_EVIDENCE, precision_spec,
+                                         fill_precision,      describe_precision};

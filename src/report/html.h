@@ -18,6 +18,8 @@ void dpa__html_escape(dpa__text *out, const char *text);
 void dpa__html_value(dpa__text *out, const json_t *value);
 /* A key as people read it: "fnr_lower" is "fnr lower". */
 void dpa__html_label(dpa__text *out, const char *key);
+/* Flat objects of the same keys as a table. */
+void dpa__html_rows(dpa__text *out, const char *name, const json_t *rows);
 /* <tag>text</tag> with the text escaped; tag is ours. */
 void dpa__html_element(dpa__text *out, const char *tag, const char *text);
 

@@ -42,11 +42,11 @@ static void add_data_row(dpa__text *out, const json_t *row) {
     dpa__text_add(out, "</tr>\n");
 }
 
-static void add_data_table(dpa__text *out, const char *name, const json_t *rows) {
+void dpa__html_rows(dpa__text *out, const char *name, const json_t *rows) {
     size_t index;
     json_t *row;
     dpa__text_add(out, "<table><caption>");
-    dpa__html_label(out, strcmp(name, "main") == 0 ? "data" : name);
+    dpa__html_label(out, name);
     dpa__text_add(out, "</caption>");
     add_data_head(out, json_array_get(rows, 0));
     dpa__text_add(out, "<tbody>\n");
@@ -69,7 +69,8 @@ static void add_data(dpa__text *out, const json_t *chart) {
     dpa__html_escape(out, dpa__word_of(chart, "title"));
     dpa__text_add(out, "</span></summary><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
                        "aria-label=\"Data\">\n");
-    json_object_foreach(sets, name, rows) add_data_table(out, name, rows);
+    json_object_foreach(sets, name, rows)
+        dpa__html_rows(out, strcmp(name, "main") == 0 ? "data" : name, rows);
     dpa__text_add(out, "</div></details>\n");
 }
 

@@ -88,6 +88,23 @@ static void add_answers(dpa__text *out, const json_t *result) {
     }
 }
 
+/* The tables of a plan: rows and ceilings of its sections. */
+static void add_tables(dpa__text *out, const json_t *result) {
+    static const char *const tables[] = {"rows", "ceilings"};
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)result, key, value) {
+        for (size_t i = 0; i < sizeof tables / sizeof tables[0]; ++i) {
+            const json_t *rows = json_object_get(value, tables[i]);
+            if (json_array_size(rows) == 0) continue;
+            dpa__text_add(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+                               "aria-label=\"Table\">\n");
+            dpa__html_rows(out, i == 0 ? key : tables[i], rows);
+            dpa__text_add(out, "</div>\n");
+        }
+    }
+}
+
 void dpa__html_evidence(dpa__text *out, const dpa__html_part *part) {
     const int level = part->level + 1;
     const json_t *delta = json_object_get(part->result, "delta");
@@ -98,7 +115,9 @@ void dpa__html_evidence(dpa__text *out, const dpa__html_part *part) {
     if (json_is_number(delta)) add_fact(out, "", "δ", delta);
     add_quality(out, json_object_get(part->result, "quality"));
     if (!judged) add_answers(out, part->result);
-    dpa__text_add(out, "</table>\n<div class=\"gallery\">\n");
+    dpa__text_add(out, "</table>\n");
+    if (!judged) add_tables(out, part->result);
+    dpa__text_add(out, "<div class=\"gallery\">\n");
     (void)dpa__html_charts(out, part, "evidence");
     dpa__text_add(out, "</div>\n</section>\n");
 }

@@ -46,6 +46,8 @@ field "[p['power'] for p in j['power_curve']] == sorted(p['power'] for p in j['p
 run 0 plan --claim-epsilon 1 --leak 4 --family gaussian --game cosines --report plan.html --plot
 says out "power"
 grep -q '"id": "0-power"' plan.html || fail "no chart of the power"
+grep -q 'id="chart-0-power"' plan.html || fail "no figure of the power"
+grep -q '<caption>plan</caption>' plan.html || fail "no table of the plan"
 run 0 plan --claim-epsilon 1 --leak 4 --family dp --game runs --method cp --vega charts
 [ -s charts/power.vl.json ] || fail "no specification of the power chart"
 

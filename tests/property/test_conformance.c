@@ -8,8 +8,8 @@
 #include "check.h"
 
 #include "dpaudit/onerun.h"
-#include "dpaudit/rng.h"
 #include "dpaudit/scores.h"
+#include "two_samples.h"
 
 static const char *const families[] = {"dp", "gaussian", "laplace"};
 static const unsigned family_bits[] = {DPA_ASSUME_FAMILY_DP, DPA_ASSUME_FAMILY_GAUSSIAN,
@@ -242,10 +242,7 @@ typedef struct sample {
 
 static sample draw(double mu, uint64_t index) {
     sample s;
-    dpa_rng rng;
-    dpa_rng_init(&rng, 14, DPA_PURPOSE_TEST, index);
-    for (int i = 0; i < SCORES; ++i) s.in[i] = mu + dpa_rng_normal(&rng);
-    for (int i = 0; i < SCORES; ++i) s.out[i] = dpa_rng_normal(&rng);
+    draw_two(mu, 14, index, s.in, s.out, SCORES);
     return s;
 }
 
