@@ -384,10 +384,12 @@ static dpa_status put_head(const context *c, json_t *section, dpa_error *err) {
 
 static dpa_status fill(dpa_report *report, const dpa_plan_query *query, dpa_error *err) {
     json_t *section = json_object();
-    context c = {.report = report, .query = query, .rows = json_array(), .ceilings = json_array()};
+    context c = {.report = report, .query = query};
     DPA_TRY(dpa__json_set(report->sections, "plan", section, err));
-    DPA_TRY(dpa__json_set(section, "rows", c.rows, err));
-    DPA_TRY(dpa__json_set(section, "ceilings", c.ceilings, err));
+    DPA_TRY(dpa__json_set(section, "rows", json_array(), err));
+    DPA_TRY(dpa__json_set(section, "ceilings", json_array(), err));
+    c.rows = json_object_get(section, "rows");
+    c.ceilings = json_object_get(section, "ceilings");
     if (query->points > 0)
         DPA_TRY(dpa__json_set(report->sections, "power_curve", json_array(), err));
     DPA_TRY(resolve(&c, err));

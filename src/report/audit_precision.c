@@ -80,11 +80,13 @@ static dpa_status put_rows(context *c, dpa_error *err) {
 }
 
 dpa_status dpa__plan_precision(dpa_report *report, const dpa_plan_query *query, dpa_error *err) {
-    context c = {report, query, json_array(), json_array()};
+    context c = {.report = report, .query = query};
     json_t *section = json_object();
     DPA_TRY(dpa__json_set(report->sections, "precision", section, err));
-    DPA_TRY(dpa__json_set(section, "rows", c.rows, err));
-    DPA_TRY(dpa__json_set(report->sections, "precision_curve", c.curve, err));
+    DPA_TRY(dpa__json_set(section, "rows", json_array(), err));
+    DPA_TRY(dpa__json_set(report->sections, "precision_curve", json_array(), err));
+    c.rows = json_object_get(section, "rows");
+    c.curve = json_object_get(report->sections, "precision_curve");
     if (isnan(query->fnr) || isnan(query->fpr))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "a half width needs the error rates of the attack: fnr and fpr");

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Plans with each allocation failing in turn (those of cosines make none). */
+#include "check.h"
+
+#include <jansson.h>
+
+#include "dpaudit/plan.h"
+#include "dpaudit/report.h"
+#include "fault/alloc.h"
+
+static void powers(void **state) {
+    (void)state;
+    static const struct {
+        dpa_plan_game game;
+        const char *family, *method, *truth;
+    } rows[] = {
+        {DPA_PLAN_RUNS, "dp", "cp", ""},
+        {DPA_PLAN_RUNS, "laplace", "bayes", "laplace"},
+        {DPA_PLAN_RUNS, "gaussian", "rank", "dp"},
+        {DPA_PLAN_STEPS, "gaussian", "jeffreys", ""},
+        {DPA_PLAN_ONE_RUN, "gaussian", "recursion", ""},
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; ++r) {
+        dpa_plan plan;
+        dpa_plan_answer answer;
+        dpa_status status;
+        dpa_plan_init(&plan);
+        plan.game = rows[r].game;
+        plan.family = rows[r].family;
+        plan.method = rows[r].method;
+        plan.truth = rows[r].truth;
+        plan.claim_epsilon = 1;
+        plan.truth_epsilon = 4;
+        FAULT_EVERY(status, dpa_plan_power(&plan, 6, &answer, NULL),
+                    assert_true(answer.power >= 0 && answer.power <= 1));
+    }
+}
+
+/* Texts of a report are tried twice, so a failure may also pass. */
+static dpa_status report_on(const dpa_plan_query *query, const dpa_request *request) {
+    dpa_report *report = NULL;
+    const dpa_status status = dpa_audit_plan(query, request, &report, NULL);
+    dpa_report_free(report);
+    return status;
+}
+
+static void reporting(void **state) {
+    (void)state;
+    dpa_plan_query query;
+    dpa_request request;
+    dpa_status status;
+    json_set_alloc_funcs(malloc, free);
+    dpa_plan_query_init(&query);
+    dpa_request_init(&request);
+    request.claim_epsilon = 1;
+    query.game = "cosines";
+    query.truth_epsilon = 4;
+    query.size = 8;
+    query.points = 2;
+    query.half_width = 1;
+    query.fnr = query.fpr = 0.3;
+    (void)snprintf(request.family, sizeof request.family, "dp");
+    FAULT_EVERY_OR(DPA_OK, status, report_on(&query, &request), (void)0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(powers),
+        cmocka_unit_test(reporting),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
