@@ -14,7 +14,7 @@ typedef struct run_options {
     const char *output, *family, *method;
     uint64_t workers, retries, trials;
     double timeout, seconds;
-    int dry_run;
+    int dry_run, until_refuted;
 } run_options;
 
 static const option table[] = {
@@ -33,6 +33,9 @@ static const option table[] = {
      offsetof(run_options, trials)},
     {"seconds", OPTION_NUMBER, "S", "budget: no trial starts later than this",
      offsetof(run_options, seconds)},
+    {"until-refuted", OPTION_FLAG, NULL,
+     "stop when the claim is refuted, by a bound that holds at any time (method sequential)",
+     offsetof(run_options, until_refuted)},
     STORE_OPTION(run_options),
     REQUEST_OPTION(run_options, "threads", "N", "threads of the estimators (default: per core)"),
     HEADING("What is wanted"),
@@ -94,22 +97,68 @@ typedef struct session {
     dpa_game_evidence evidence;
     dpa_report *report;
     dpa_ranks *ranks;
+    dpa_request stop;
 } session;
 
-static dpa_status judge(session *s, dpa_error *err) {
+static dpa_status begin_judgement(const session *s, judgement *j, dpa_error *err) {
     const run_options *o = s->options;
-    judgement j = {.experiment = s->experiment,
-                   .game = s->game,
-                   .evidence = &s->evidence,
-                   .request = o->common.request};
-    j.family = o->family != NULL ? o->family : s->experiment->family;
-    j.method = o->method != NULL ? o->method : s->experiment->method;
-    dpa_status status = DPA_OK;
-    if (s->experiment->select != NULL && o->common.request.select[0] == '\0')
-        status = dpa_request_set(&j.request, "select", s->experiment->select, err);
+    *j = (judgement){.experiment = s->experiment,
+                     .game = s->game,
+                     .evidence = &s->evidence,
+                     .request = o->common.request};
+    j->family = o->family != NULL ? o->family : s->experiment->family;
+    j->method = o->method != NULL ? o->method : s->experiment->method;
+    /* Other bounds do not hold at a time that was chosen by what was seen. */
+    if (s->experiment->stop_refuted && j->method == NULL) j->method = "sequential";
+    if (s->experiment->select == NULL || o->common.request.select[0] != '\0') return DPA_OK;
+    return dpa_request_set(&j->request, "select", s->experiment->select, err);
+}
+
+static dpa_status judge(session *s, dpa_error *err) {
+    judgement j;
+    dpa_status status = begin_judgement(s, &j, err);
     if (status == DPA_OK) status = judge_evidence(&j, err);
     s->report = j.report;
     return status;
+}
+
+static dpa_status refuse_stop(const session *s, const char *why, dpa_error *err) {
+    *err = (dpa_error){.status = DPA_BAD_INPUT};
+    (void)snprintf(err->place, sizeof err->place, "%.400s", s->experiment->path);
+    (void)snprintf(err->text, sizeof err->text, "stop: refuted: %s", why);
+    return DPA_BAD_INPUT;
+}
+
+/* What the run shall stop by. */
+static dpa_status find_stop(session *s, dpa_error *err) {
+    judgement j;
+    dpa_status status = begin_judgement(s, &j, err);
+    if (status != DPA_OK) return status;
+    if (strcmp(j.method, "sequential") != 0)
+        return refuse_stop(s, "only method sequential holds at a time chosen so", err);
+    switch (s->experiment->kind) {
+    case DPA_GAME_WHITE_BOX:
+    case DPA_GAME_INPUT_CANARY:
+        status = steps_request(&j, err);
+        break;
+    case DPA_GAME_BLACK_BOX:
+    case DPA_GAME_COMMAND:
+    case DPA_GAME_SHADOW:
+    case DPA_GAME_WHOLE_TRAINING:
+        status = scores_request(&j, err);
+        break;
+    case DPA_GAME_MEMBERSHIP:
+    case DPA_GAME_RECONSTRUCTION:
+    case DPA_GAME_FEDERATED:
+    case DPA_GAME_KINDS:
+        return refuse_stop(s, "the game is one run; nothing comes trial by trial", err);
+    }
+    if (status != DPA_OK) return status;
+    if (isnan(j.request.claim_epsilon))
+        return refuse_stop(s, "there is no claim that could be refuted", err);
+    if (j.request.family[0] == '\0') return refuse_stop(s, "name one family", err);
+    s->stop = j.request;
+    return DPA_OK;
 }
 
 /* What went wrong on the way and what was left out belongs to the result. */
@@ -117,6 +166,10 @@ static dpa_status add_trials(const session *s, dpa_error *err) {
     const dpa_run_summary *m = &s->summary;
     dpa_status status =
         dpa_report_fact(s->report, "trials", (double)(m->planned - m->missing), err);
+    if (status == DPA_OK && m->refuted)
+        status = dpa_report_say(s->report, err,
+                                "The run stopped at trial %" PRIu64 ": the claim is refuted.",
+                                m->planned);
     if (status == DPA_OK && m->failed > 0)
         status = dpa_report_fact(s->report, "failed_attempts", (double)m->failed, err);
     if (status == DPA_OK && m->missing > 0)
@@ -169,6 +222,11 @@ static dpa_status play(session *s, dpa_error *err) {
     dpa_run_opts opts;
     dpa_run_estimate estimate;
     options_for_run(s, &opts);
+    if (s->experiment->stop_refuted && !s->options->dry_run) {
+        const dpa_status found = find_stop(s, err);
+        if (found != DPA_OK) return found;
+        opts.stop = &s->stop;
+    }
     opts.progress = progress_start();
     const dpa_status status = s->options->dry_run
                                   ? dpa_run_estimate_make(&opts, s->game, &estimate, err)
@@ -214,6 +272,7 @@ static int lead(session *s, const char *path) {
     dpa_error err = {0};
     int code = experiment_open(&command_run, path, &o->game, &s->experiment);
     if (code != 0) return code;
+    s->experiment->stop_refuted |= o->until_refuted;
     worker_command_make(path, &o->game, &s->worker);
     if (perform(s, &err) != DPA_OK) code = library_error("run", &err);
     if (code == 0 && s->report != NULL) return show_report(s->report, &o->common);

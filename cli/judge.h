@@ -37,6 +37,10 @@ dpa_status choose_estimator(judgement *j, const char *family, const char *method
 /* The arrays members and nonmembers through dpa_audit_scores into j->report. */
 dpa_status audit_scores_of(judgement *j, dpa_error *err);
 
+/* The request that scores or steps will be judged by: family, method, claim. */
+dpa_status scores_request(judgement *j, dpa_error *err);
+dpa_status steps_request(judgement *j, dpa_error *err);
+
 dpa_status judge_steps(judgement *j, dpa_error *err);
 dpa_status judge_scores(judgement *j, dpa_error *err);
 dpa_status judge_one_run(judgement *j, dpa_error *err);

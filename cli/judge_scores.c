@@ -31,7 +31,7 @@ dpa_status audit_scores_of(judgement *j, dpa_error *err) {
     return status;
 }
 
-dpa_status judge_scores(judgement *j, dpa_error *err) {
+dpa_status scores_request(judgement *j, dpa_error *err) {
     dpa_status status = training_claim(j, err);
     if (status == DPA_OK && !isnan(j->claim.epsilon)) j->request.claim_epsilon = j->claim.epsilon;
     /* Who sees every step of DP-SGD can reach its curve; of other adversaries nothing is known. */
@@ -39,5 +39,10 @@ dpa_status judge_scores(judgement *j, dpa_error *err) {
     const int sees_all = j->experiment->kind == DPA_GAME_WHOLE_TRAINING;
     if (sees_all) claimed_family(j, 0, family, sizeof family);
     if (status == DPA_OK) status = choose_estimator(j, family, sees_all ? "rank" : "cp", err);
+    return status;
+}
+
+dpa_status judge_scores(judgement *j, dpa_error *err) {
+    const dpa_status status = scores_request(j, err);
     return status == DPA_OK ? audit_scores_of(j, err) : status;
 }

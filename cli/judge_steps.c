@@ -55,7 +55,7 @@ static dpa_status claim_step(judgement *j, dpa_error *err) {
     return status;
 }
 
-dpa_status judge_steps(judgement *j, dpa_error *err) {
+dpa_status steps_request(judgement *j, dpa_error *err) {
     char family[80] = "gaussian";
     const double rate = j->experiment->game.canary_rate;
     /* Ranks weigh all of the curve alike; that of a sampled canary shows at its steep end. */
@@ -64,6 +64,11 @@ dpa_status judge_steps(judgement *j, dpa_error *err) {
     dpa_status status = training_claim(j, err);
     if (status == DPA_OK) status = claim_step(j, err);
     if (status == DPA_OK) status = choose_estimator(j, family, rate < 1.0 ? "cp" : "rank", err);
+    return status;
+}
+
+dpa_status judge_steps(judgement *j, dpa_error *err) {
+    dpa_status status = steps_request(j, err);
     if (status == DPA_OK) status = audit_scores_of(j, err);
     return status == DPA_OK ? add_end_to_end(j, err) : status;
 }

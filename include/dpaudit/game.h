@@ -160,6 +160,7 @@ typedef struct dpa_experiment {
     char *guesses;                  /* one-run games: how many, "auto" or "max"; NULL: auto */
     uint64_t trials;                /* budget; 0: what the game needs */
     double seconds;                 /* budget; INFINITY: no limit */
+    int stop_refuted;               /* budget: the run ends when the claim is refuted (0) */
     double timeout;                 /* seconds that one trial may take; INFINITY: no limit */
     char *output;                   /* folder for the evidence; NULL: none */
     char *store;                    /* file of finished trials; NULL: beside the experiment */

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dpaudit/estimate.h"
 #include "dpaudit/game.h"
 #include "dpaudit/status.h"
 
@@ -108,6 +109,10 @@ typedef struct dpa_run_opts {
     double timeout;   /* seconds that a trial may take (INFINITY) */
     uint64_t trials;  /* budget: this many trials, stored ones included; 0: all */
     double seconds;   /* budget: no trial starts later than this (INFINITY) */
+    /* Stop when the scores of the trials so far, in the order of their numbers, refute the claim by
+     * a sequential audit (dpaudit/sequential.h) with this request; NULL: go on. The evidence is
+     * that of the trials up to the deciding one: the same whoever played what when. */
+    const dpa_request *stop;
     dpa_ranks *ranks; /* other processes that play too, each with `workers`; NULL: none */
     dpa_progress progress;
 } dpa_run_opts;
@@ -124,6 +129,7 @@ typedef struct dpa_run_summary {
     uint64_t crashes; /* workers that died, of themselves or by the timeout */
     double seconds;
     int out_of_time; /* the budget of seconds ended it */
+    int refuted;     /* opts->stop ended it: the last stage has as many trials as it took */
 } dpa_run_summary;
 
 DPA_API void dpa_run_opts_init(dpa_run_opts *opts);

@@ -46,6 +46,7 @@ typedef struct estimator_keys {
 typedef struct budget_keys {
     uint64_t *trials;
     double *seconds;
+    int stop;
 } budget_keys;
 
 typedef struct audit_keys {
@@ -140,7 +141,10 @@ static const cyaml_schema_field_t estimator_fields[] = {
     TEXT_FIELD("select", estimator_keys, select), TEXT_FIELD("guesses", estimator_keys, guesses),
     CYAML_FIELD_END};
 
+static const cyaml_strval_t stops[] = {{"never", 0}, {"refuted", 1}};
+
 static const cyaml_schema_field_t budget_fields[] = {
+    CYAML_FIELD_ENUM("stop", STRICT, budget_keys, stop, stops, CYAML_ARRAY_LEN(stops)),
     CYAML_FIELD_UINT_PTR("trials", MAYBE_PTR, budget_keys, trials),
     CYAML_FIELD_FLOAT_PTR("seconds", MAYBE_PTR, budget_keys, seconds), CYAML_FIELD_END};
 
@@ -226,6 +230,7 @@ static dpa_status take_budget(const budget_keys *keys, dpa_experiment *e, dpa_er
     e->seconds = (double)INFINITY;
     TAKE(e->trials, keys->trials);
     TAKE(e->seconds, keys->seconds);
+    e->stop_refuted = keys->stop;
     if (!(e->seconds > 0.0))
         return dpa__fail_file(err, DPA_BAD_INPUT, e->path, "budget: seconds %g: expected above 0",
                               e->seconds);

@@ -103,12 +103,16 @@ dpa_status dpa_run_play(const dpa_run_opts *opts, dpa_game *game, dpa_game_evide
     DPA_TRY(dpa__stages_init(opts, game, &all, err));
     dpa__run run = {.opts = opts, .game = game, .summary = summary, .start = dpa__run_clock()};
     dpa_status status = open_run(&run, err);
+    run.trials = all.trials;
+    if (status == DPA_OK && opts->stop != NULL)
+        status = dpa__stop_open(opts->stop, game, &run.stop, err);
     if (status == DPA_OK) {
         run.now = (dpa_run_status){
             .state = DPA_RUN_RUNNING, .stages = all.count, .workers = run.transport.slots};
         status = play_all(&run, &all, out, err);
     }
     close_run(&run, status);
+    dpa__stop_close(run.stop);
     summary->seconds = dpa__run_clock() - run.start;
     dpa__stages_free(&all);
     return status;

@@ -35,6 +35,7 @@ typedef struct schedule {
     size_t again_count;
     uint8_t *attempts; /* failed ones, by index */
     uint64_t next;     /* no trial before it waits for its first attempt */
+    uint64_t first;    /* no trial before it is undecided */
     uint64_t to_play, played, given_up;
     int open; /* a transaction */
 } schedule;
@@ -176,8 +177,36 @@ static dpa_status report(const schedule *s, dpa_error *err) {
                      s->stage->planned - s->to_play + s->played, s->stage->planned);
 }
 
+/* Trials before it are decided: played, or given up. */
+static uint64_t decided(schedule *s) {
+    while (s->first < s->stage->planned && (s->stage->items[s->first].items != NULL ||
+                                            s->attempts[s->first] > s->run->opts->retries))
+        ++s->first;
+    return s->first;
+}
+
+/* 1 when the claim is refuted: the stage ends with the trial that did it. */
+static dpa_status look_for_end(schedule *s, int *end, dpa_error *err) {
+    uint64_t needed = 0;
+    *end = 0;
+    if (s->run->stop == NULL || s->stage->number != s->run->now.stages - 1) return DPA_OK;
+    DPA_TRY(
+        dpa__stop_look(s->run->stop, s->run->trials, decided(s), s->stage->planned, &needed, err));
+    if (needed == 0) return DPA_OK;
+    *end = 1;
+    s->run->summary->refuted = 1;
+    s->run->summary->planned -= s->stage->planned - needed;
+    for (uint64_t i = needed; i < s->stage->planned; ++i) dpa_values_free(&s->stage->items[i]);
+    s->stage->planned = s->run->now.planned = needed;
+    s->to_play = s->played;
+    return DPA_OK;
+}
+
 static dpa_status play(schedule *s, dpa_error *err) {
     for (;;) {
+        int end;
+        DPA_TRY(look_for_end(s, &end, err));
+        if (end) return DPA_OK;
         DPA_TRY(report(s, err));
         DPA_TRY(fill(s, err));
         DPA_TRY(note(s, err));

@@ -3,6 +3,7 @@
 #ifndef DPA_RUN_SCHEDULE_H
 #define DPA_RUN_SCHEDULE_H
 
+#include "run/stop.h"
 #include "run/store.h"
 #include "run/transport.h"
 
@@ -12,9 +13,11 @@ typedef struct dpa__run {
     dpa_store *store;
     dpa__transport transport;
     dpa_run_summary *summary;
-    dpa_run_status now; /* what the store's row says */
-    double start;       /* of the run, by dpa__run_clock */
-    double told;        /* when the row was last written */
+    dpa_run_status now;       /* what the store's row says */
+    double start;             /* of the run, by dpa__run_clock */
+    double told;              /* when the row was last written */
+    const dpa_trials *trials; /* of all stages, by number */
+    dpa__stop *stop;          /* NULL: the whole budget is played */
 } dpa__run;
 
 typedef struct dpa__stage {

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Stopping when the claim is refuted.
+ *
+ * Trials finish in any order, but the audit takes them by their number, and only as far as none
+ * before is open; so where it stops depends on what the trials gave and on nothing else. The scores
+ * of the first trials must not change when later ones come: this is checked, because an attack that
+ * learns from all models (coins and LiRA, say) would change them, and the bound would not hold. */
+#include "run/stop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/sequential.h"
+
+typedef struct class_of_scores {
+    double *items; /* as pushed */
+    size_t count, room;
+} class_of_scores;
+
+struct dpa__stop {
+    const dpa_request *request;
+    dpa_game *game;
+    dpa_sequential *audit;
+    uint64_t looked; /* at so many trials */
+    class_of_scores pushed[2];
+};
+
+static const char *const names[2] = {"nonmembers", "members"};
+
+dpa_status dpa__stop_open(const dpa_request *request, dpa_game *game, dpa__stop **out,
+                          dpa_error *err) {
+    dpa__stop *stop = DPA_NEW(dpa__stop, err);
+    *out = NULL;
+    if (stop == NULL) return DPA_NO_MEMORY;
+    stop->request = request;
+    stop->game = game;
+    const dpa_status status = dpa_sequential_new(request, &stop->audit, err);
+    if (status == DPA_OK)
+        *out = stop;
+    else
+        free(stop);
+    return status;
+}
+
+void dpa__stop_close(dpa__stop *stop) {
+    if (stop == NULL) return;
+    dpa_sequential_free(stop->audit);
+    free(stop->pushed[0].items);
+    free(stop->pushed[1].items);
+    free(stop);
+}
+
+/* The evidence of the first `count` trials of the last stage. */
+static dpa_status gather(const dpa__stop *stop, const dpa_trials *trials, uint64_t count,
+                         dpa_game_evidence *out, dpa_error *err) {
+    const int last = dpa_game_stages(stop->game) - 1;
+    dpa_trials some[DPA_GAME_STAGES];
+    memcpy(some, trials, (size_t)(last + 1) * sizeof *some);
+    dpa_values *items = dpa__calloc((size_t)trials[last].count, sizeof *items, err);
+    if (items == NULL) return DPA_NO_MEMORY;
+    memcpy(items, trials[last].items, (size_t)count * sizeof *items);
+    some[last].items = items;
+    const dpa_status status = dpa_game_gather(stop->game, some, out, err);
+    free(items);
+    return status;
+}
+
+static dpa_status keep(class_of_scores *c, double score, dpa_error *err) {
+    if (c->count == c->room) {
+        const size_t room = c->room > 0 ? 2 * c->room : 256;
+        double *grown = dpa__realloc(c->items, room, sizeof *grown, err);
+        if (grown == NULL) return DPA_NO_MEMORY;
+        c->items = grown;
+        c->room = room;
+    }
+    c->items[c->count++] = score;
+    return DPA_OK;
+}
+
+static dpa_status push_new(dpa__stop *stop, const dpa_game_evidence *evidence, dpa_error *err) {
+    for (int c = 0; c < 2; ++c) {
+        const dpa_named_array *scores = dpa_game_evidence_find(evidence, names[c]);
+        class_of_scores *old = &stop->pushed[c];
+        if (scores == NULL ||
+            (evidence->kind != DPA_EVIDENCE_SCORES && evidence->kind != DPA_EVIDENCE_STEPS))
+            return dpa__fail(err, DPA_BAD_INPUT,
+                             "stop: refuted: the game gives no scores of independent trials");
+        const size_t same = old->count < scores->count ? old->count : scores->count;
+        if (same < old->count ||
+            (same > 0 && memcmp(old->items, scores->items, same * sizeof *old->items) != 0))
+            return dpa__fail(err, DPA_BAD_INPUT,
+                             "stop: refuted: the scores of earlier trials change with later ones "
+                             "(an attack that learns from all models); they cannot be judged as "
+                             "they come");
+        for (size_t i = same; i < scores->count; ++i) {
+            DPA_TRY(dpa_sequential_push(stop->audit, c, scores->items[i], err));
+            DPA_TRY(keep(old, scores->items[i], err));
+        }
+    }
+    return DPA_OK;
+}
+
+/* Do the first `count` trials refute the claim? From the beginning, so that it can be asked of any
+ * number. */
+static dpa_status refutes(const dpa__stop *stop, const dpa_trials *trials, uint64_t count, int *out,
+                          dpa_error *err) {
+    dpa__stop fresh = {.request = stop->request, .game = stop->game};
+    dpa_game_evidence evidence = {0};
+    *out = 0;
+    /* too few trials for the game to say anything refute nothing */
+    if (gather(stop, trials, count, &evidence, NULL) != DPA_OK) return DPA_OK;
+    dpa_status status = dpa_sequential_new(stop->request, &fresh.audit, err);
+    if (status == DPA_OK) status = push_new(&fresh, &evidence, err);
+    if (status == DPA_OK) *out = dpa_sequential_refuted(fresh.audit);
+    dpa_sequential_free(fresh.audit);
+    free(fresh.pushed[0].items);
+    free(fresh.pushed[1].items);
+    dpa_game_evidence_free(&evidence);
+    return status;
+}
+
+dpa_status dpa__stop_look(dpa__stop *stop, const dpa_trials *trials, uint64_t decided,
+                          uint64_t planned, uint64_t *needed, dpa_error *err) {
+    dpa_game_evidence evidence = {0};
+    *needed = 0;
+    /* Gathering goes over all trials: not for every single one of many. */
+    if (decided < stop->looked + 1 + stop->looked / 50 &&
+        (decided < planned || decided == stop->looked))
+        return DPA_OK;
+    if (gather(stop, trials, decided, &evidence, NULL) != DPA_OK) return DPA_OK;
+    const dpa_status status = push_new(stop, &evidence, err);
+    dpa_game_evidence_free(&evidence);
+    DPA_TRY(status);
+    uint64_t low = stop->looked, high = decided;
+    stop->looked = decided;
+    if (!dpa_sequential_refuted(stop->audit)) return DPA_OK;
+    while (high - low > 1) {
+        const uint64_t middle = low + (high - low) / 2;
+        int is_enough;
+        DPA_TRY(refutes(stop, trials, middle, &is_enough, err));
+        if (is_enough)
+            high = middle;
+        else
+            low = middle;
+    }
+    *needed = high;
+    return DPA_OK;
+}

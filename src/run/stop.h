@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* When enough has been seen: a sequential audit of the trials in the order of their numbers. */
+#ifndef DPA_RUN_STOP_H
+#define DPA_RUN_STOP_H
+
+#include "dpaudit/estimate.h"
+#include "dpaudit/game.h"
+
+typedef struct dpa__stop dpa__stop;
+
+/* Borrows request and game. */
+dpa_status dpa__stop_open(const dpa_request *request, dpa_game *game, dpa__stop **out,
+                          dpa_error *err);
+/* `trials` are those of all stages; the first `decided` of the last stage count, of `planned`.
+ * *needed is the number of its trials after which the claim fell; 0: it stands. */
+dpa_status dpa__stop_look(dpa__stop *stop, const dpa_trials *trials, uint64_t decided,
+                          uint64_t planned, uint64_t *needed, dpa_error *err);
+void dpa__stop_close(dpa__stop *stop);
+
+#endif
