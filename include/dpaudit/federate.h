@@ -153,22 +153,4 @@ DPA_API double dpa_federation_q(const dpa_federation *federation);
  * without amplification. */
 DPA_API uint64_t dpa_federate_participations(const dpa_federate_opts *opts, size_t clients);
 
-/* ---- Experiment files ---- */
-
-/* The section `federate` of an experiment file (docs/federated.md lists the keys). Model, data,
- * what a client does, S and σ are in the training file. */
-typedef struct dpa_federate_plan {
-    dpa_federate_opts opts;
-    char *clients;        /* file of the owners (dpa_clients_read); NULL: a Dirichlet split */
-    char *column;         /* NULL: the file has only one */
-    size_t split;         /* clients of the Dirichlet split */
-    double concentration; /* 1 */
-    uint64_t runs;        /* trainings with canaries of their own (1) */
-    int baseline;         /* also as many without canaries, to see what they cost (0) */
-    int since_start;      /* final cosines with the change of the model, not the model (0) */
-    uint64_t checkpoints; /* how often the estimates are taken on the way (0) */
-} dpa_federate_plan;
-
-DPA_API void dpa_federate_plan_free(dpa_federate_plan *plan);
-
 #endif

@@ -146,6 +146,22 @@ typedef struct dpa_command_opts {
     dpa_attack attack;
 } dpa_command_opts;
 
+/* The section `federate` of an experiment file (docs/federated.md lists the keys). Model, data,
+ * what a client does, S and σ are in the training file. */
+typedef struct dpa_federate_plan {
+    dpa_federate_opts opts;
+    char *clients;        /* file of the owners (dpa_clients_read); NULL: a Dirichlet split */
+    char *column;         /* NULL: the file has only one */
+    size_t split;         /* clients of the Dirichlet split */
+    double concentration; /* 1 */
+    uint64_t runs;        /* trainings with canaries of their own (1) */
+    int baseline;         /* also as many without canaries, to see what they cost (0) */
+    int since_start;      /* final cosines with the change of the model, not the model (0) */
+    uint64_t checkpoints; /* how often the estimates are taken on the way (0) */
+} dpa_federate_plan;
+
+DPA_API void dpa_federate_plan_free(dpa_federate_plan *plan);
+
 /* Texts belong to the experiment; NULL where the file is silent (docs/games.md lists the keys). */
 typedef struct dpa_experiment {
     char *path; /* of the file itself */

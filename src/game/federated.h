@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/yaml.h"
-#include "dpaudit/federate.h"
+#include "dpaudit/game.h"
 
 typedef struct dpa__federate_keys {
     char *clients, *column;

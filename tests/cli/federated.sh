@@ -51,7 +51,8 @@ near "j['claim']['epsilon']" "$(field "repr(j['evidence']['epsilon_amplified'])"
 near "j['evidence']['participations']" 40 0
 
 sed 's/split: 40/split: 400000/' run-federated.yaml >bad.yaml
-run 2 run bad.yaml
+run 3 run bad.yaml
+says err "bad.yaml"
 sed '/split: 40/d' run-federated.yaml >bad.yaml
 run 3 run bad.yaml
 says err "either clients"
