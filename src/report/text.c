@@ -117,6 +117,22 @@ static void print_wrapped(dpa__text *out, const char *text, int width, int inden
     dpa__text_add(out, "\n");
 }
 
+/* Sentences are wrapped; a line of a table (it has two spaces somewhere) stays as it is. */
+static void print_lines(dpa__text *out, const char *lines, int width) {
+    for (size_t length; *lines != '\0'; lines += length + 1) {
+        length = strcspn(lines, "\n");
+        char line[4 * DPA_TEXT_SIZE];
+        const int fits = length < sizeof line;
+        (void)snprintf(line, sizeof line, "%.*s", (int)length, lines);
+        if (fits && line[0] != ' ' && strstr(line, "  ") == NULL) {
+            print_wrapped(out, line, width, 0);
+        } else {
+            dpa__text_add_bytes(out, lines, length);
+            dpa__text_add(out, "\n");
+        }
+    }
+}
+
 static void print_evidence(dpa__text *out, const dpa_report *report, int width) {
     const char *key;
     json_t *value;
@@ -188,7 +204,7 @@ dpa_status dpa_report_text(const dpa_report *report, const dpa_text_style *style
         print_table(&text, report, &used);
         dpa__text_add(&text, "\n");
     }
-    if (report->lines.length > 0) dpa__text_add(&text, report->lines.data);
+    if (report->lines.length > 0) print_lines(&text, report->lines.data, used.width);
     if (!dpa__has_verdict(report)) {
         dpa_free(headline);
         return dpa__text_take(&text, out, err);
