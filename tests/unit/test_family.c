@@ -34,6 +34,9 @@ static void bad_specs(void **state) {
     refused("subsampled-gaussian:q=0.1x,steps=1", 1e-5, "not a number");
     refused("subsampled-gaussian:q=0.1,q=0.1", 1e-5, "not expected");
     refused("subsampled-gaussian:sigma=1", 1e-5, "not expected");
+    refused("subsampled-gaussian:q=0.1,steps=1,adjacency=add", 1e-5, "not expected");
+    refused("subsampled-gaussian:adjacency=replace-one,adjacency=replace-one", 1e-5,
+            "not expected");
     refused("points:", 1e-5, "file is missing");
     refused("dp", -1, "delta");
     refused("dp", NAN, "delta");
@@ -105,6 +108,11 @@ static void known_members(void **state) {
     assert_between(fnr_at(family, 1e-12, 0.1), 0.8999, 0.9);
     assert_ok(dpa_family_epsilon(family, INFINITY, 1e-5, &e, &err));
     assert_true(isinf(e.lower));
+    dpa_family_free(family);
+    /* Replacing moves the sum twice as far as adding: σ = 2 is the Gaussian mechanism of μ = 1. */
+    family = parsed("subsampled-gaussian:adjacency=replace-one,q=1,steps=1");
+    assert_ok(dpa_family_epsilon(family, 0.5, 1e-5, &e, &err));
+    assert_between(4.377178095681, e.lower, e.upper);
     dpa_family_free(family);
 }
 

@@ -163,12 +163,50 @@ static void reads_files(void **state) {
     dpa_lints_free(&lints);
 }
 
+static dpa_array array_of(double *items, size_t count) {
+    return (dpa_array){
+        .dtype = DPA_F64, .ndim = 1, .shape = {count}, .count = count, .data = items};
+}
+
+/* score and correct in an NPZ, as games write them; the same as the table. */
+static void reads_archives(void **state) {
+    (void)state;
+    const char *path = write_text("");
+    const char *const names[2] = {"score", "correct"};
+    double score[3] = {0.9, 0.5, 0.7}, correct[3] = {1.0, 0.0, 1.0};
+    dpa_guesses guesses;
+    dpa_lints lints = {0};
+    dpa_error err;
+    int is_membership;
+    dpa_array arrays[2] = {array_of(score, 3), array_of(correct, 3)};
+    assert_ok(dpa_npz_write(path, names, arrays, 2, &err));
+    assert_ok(dpa_guesses_read(path, DPA_GUESS_BOTH, &guesses, &is_membership, &lints, &err));
+    assert_false(is_membership);
+    assert_int_equal(guesses.correct[2], 2);
+    assert_int_equal(guesses.correct[3], 2);
+    assert_int_equal(strlen(guesses.sha256), 64);
+    dpa_guesses_free(&guesses);
+    arrays[1] = array_of(correct, 2);
+    assert_ok(dpa_npz_write(path, names, arrays, 2, &err));
+    assert_int_equal(dpa_guesses_read(path, DPA_GUESS_BOTH, &guesses, &is_membership, &lints, &err),
+                     DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "3 scores, but 2"));
+    correct[1] = 0.5;
+    arrays[1] = array_of(correct, 3);
+    assert_ok(dpa_npz_write(path, names, arrays, 2, &err));
+    assert_int_equal(dpa_guesses_read(path, DPA_GUESS_BOTH, &guesses, &is_membership, &lints, &err),
+                     DPA_BAD_INPUT);
+    (void)unlink(path);
+    dpa_lints_free(&lints);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_the_definition),
         cmocka_unit_test(odd_evidence_is_said),
         cmocka_unit_test(bad_values_are_refused),
         cmocka_unit_test(reads_files),
+        cmocka_unit_test(reads_archives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
