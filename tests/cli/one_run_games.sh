@@ -52,17 +52,17 @@ sed 's/0..400/0..382/' run-mlp.yaml >run-odd.yaml
 echo "{training: run-odd.yaml, game: {observations: 4000, sabotage: partial-batch}}" >partial.yaml
 run 1 run partial.yaml --method cp
 sed 's/run-odd/run-mlp/' partial.yaml >even.yaml
-run 2 run even.yaml
+run 3 run even.yaml
 says err "whole batches"
 
 # Black box: losses of the final model; settings that cannot be played.
 echo "{training: run-wide.yaml, game: {kind: membership, canaries: 100, access: black-box}}" >black.yaml
 run 0 run black.yaml
 echo "{training: run-wide.yaml, game: {kind: membership, canaries: 101, access: black-box}}" >many.yaml
-run 2 run many.yaml
+run 3 run many.yaml
 says err "held-out rows"
 echo "{training: run-wide.yaml, game: {kind: membership, canaries: 100000}}" >many.yaml
-run 2 run many.yaml
+run 3 run many.yaml
 says err "weights"
 echo "{training: run-wide.yaml, game: {kind: membership, canary: constant}}" >bad.yaml
 run 3 run bad.yaml
