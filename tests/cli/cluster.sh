@@ -5,6 +5,7 @@
 "$DPAUDIT" --version | grep -q "without MPI" && { echo "SKIPPED: built without MPI"; exit 77; }
 command -v mpirun >/dev/null || { echo "SKIPPED: mpirun is not here"; exit 77; }
 export NO_COLOR=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export LSAN_OPTIONS=detect_leaks=0 # Open MPI keeps what it allocates at its start
 mark=dpaudit-cluster-$$ # in the command line of every trainer
 cat >train.sh <<'SH'
 # usage: train.sh SEED TRIAL OUT MARK
