@@ -61,7 +61,7 @@ static double excess(double t, void *user) {
 dpa_status dpa__sequential_bound(const dpa_sequential *s, double *t, dpa_error *err) {
     search look = {s, DPA_OK, err};
     const double most = fmin(s->model.max, 1e6);
-    double low = 0, high = fmin(fmax(2 * s->best, 0.5), most);
+    double low = 0, high = fmin(0.5, most); /* not from earlier bounds: the same bits each time */
     *t = 0;
     if (excess(0, &look) < 0) return look.status;
     while (look.status == DPA_OK && excess(high, &look) >= 0) {
