@@ -74,9 +74,10 @@ dpa_status dpa__sequential_bound(const dpa_sequential *s, double *t, dpa_error *
     }
     DPA_TRY(look.status);
     dpa__bracket bracket;
-    DPA_TRY(dpa__root(excess, &look, low, high, 1e-12, 1e-12, &bracket, err));
+    const dpa_status found = dpa__root(excess, &look, low, high, 1e-12, 1e-12, &bracket, err);
+    DPA_TRY(look.status);
     *t = bracket.lower;
-    return look.status;
+    return found;
 }
 
 /* ── stages ────────────────────────────────────────────────────────────────────────────────── */
@@ -90,7 +91,8 @@ static dpa_status sorted_history(const dpa_sequential *s, size_t count, double *
     return DPA_OK;
 }
 
-static dpa_status plan_stage(dpa_sequential *s, uint64_t end, dpa__stage *stage, dpa_error *err) {
+static dpa_status plan_stage(const dpa_sequential *s, uint64_t end, dpa__stage *stage, double *aim,
+                             dpa_error *err) {
     const size_t count = s->pairs < DPA__HISTORY ? (size_t)s->pairs : DPA__HISTORY;
     double *block = DPA_NEW_ARRAY(double, 2 * count, err);
     if (block == NULL) return DPA_NO_MEMORY;
@@ -105,9 +107,7 @@ static dpa_status plan_stage(dpa_sequential *s, uint64_t end, dpa__stage *stage,
                             .fixed = s->fixed,
                             .last = s->aim,
                             .cap = claim_stands ? s->claim : HUGE_VAL};
-    double aim = s->aim;
-    if (status == DPA_OK) status = dpa__stage_plan(&s->model, &past, stage, &aim, err);
-    if (status == DPA_OK) s->aim = aim;
+    if (status == DPA_OK) status = dpa__stage_plan(&s->model, &past, stage, aim, err);
     free(block);
     return status;
 }
@@ -132,8 +132,10 @@ static dpa_status begin_stage(dpa_sequential *s, dpa_error *err) {
         s->stage_room = room;
     }
     const uint64_t length = s->pairs / 4 > FIRST_STAGE ? s->pairs / 4 : FIRST_STAGE;
-    DPA_TRY(plan_stage(s, s->pairs + length, &stage, err));
+    double aim;
+    DPA_TRY(plan_stage(s, s->pairs + length, &stage, &aim, err));
     DPA_TRY(price_claim(s, &stage, err));
+    s->aim = aim;
     s->stage_end = s->pairs + length;
     s->stages[s->stage_count++] = stage;
     return DPA_OK;
@@ -248,9 +250,11 @@ dpa_status dpa__sequential_claim(const dpa__model *model, double epsilon, double
         }
         high = fmin(2 * high, model->max);
     }
-    DPA_TRY(dpa__bisect(exceeds_claim, &claim, 0, high, 1e-13, 1e-13, &bracket, err));
+    const dpa_status found =
+        dpa__bisect(exceeds_claim, &claim, 0, high, 1e-13, 1e-13, &bracket, err);
+    DPA_TRY(claim.status);
     *t = bracket.upper;
-    return claim.status;
+    return found;
 }
 
 static dpa_status open_rule(dpa_sequential *s, dpa_error *err) {
