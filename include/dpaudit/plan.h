@@ -82,8 +82,8 @@ DPA_API dpa_status dpa_plan_most(const dpa_plan *plan, uint64_t n, double *out,
 /* The ceiling: no valid method that looks at right and wrong answers, and whose bound does not fall
  * when answers get better, certifies more than this with `observations` answers. Where both errors
  * of a member's curve are alike, all answers are right with probability r^N; a bound above its ε
- * there is wrong that often, so r^N must not be above 1 − confidence. INFINITY for no finite limit.
- */
+ * there is wrong that often, so r^N must not be above 1 − confidence. INFINITY for no finite limit
+ * (of a training also for one beyond σ = 1/4). */
 DPA_API dpa_status dpa_plan_ceiling(const char *family, uint64_t observations, double delta,
                                     double confidence, double *out, dpa_error *err) DPA_MUST_USE;
 

@@ -12,7 +12,7 @@
 #include "math/dist.h"
 #include "math/root.h"
 
-enum { MOST_SCORES = 10000000 };
+enum { MOST_SCORES = 10000000, LEAKIEST = 4 };
 
 static dpa_request request_of(const dpa_plan *asked) {
     dpa_request request;
@@ -96,21 +96,27 @@ static double surplus(double t, void *user) {
     return log(fixed) - log(s->wrong);
 }
 
+/* Each curve of a training is a composition: few are made, and the ceiling is rounded up. A point
+ * that is sampled in no step leaves its errors above a limit whatever the noise: from σ = 1/4 on
+ * there is taken to be no ceiling, which is the safe side. */
 static dpa_status ceiling_of_curves(const dpa__model *model, double wrong, double *t,
                                     dpa_error *err) {
     search s = {model, wrong, DPA_OK, err};
+    const int is_training = model->assumption == DPA_ASSUME_FAMILY_SUBSAMPLED;
     double low = 0, high = fmin(1, model->max);
     dpa__bracket root;
     *t = 0;
     if (wrong >= 0.5) return DPA_OK;
     while (surplus(high, &s) > 0) {
         *t = high;
-        if (high >= model->max || high > 1e3) return s.status;
+        if (is_training && high >= LEAKIEST) *t = HUGE_VAL;
+        if (high >= model->max || high > 1e3 || isinf(*t)) return s.status;
         low = high;
         high = fmin(2 * high, model->max);
     }
     DPA_TRY(s.status);
-    const dpa_status status = dpa__root(surplus, &s, low, high, 1e-9, 1e-9, &root, err);
+    const double fine = is_training ? 1e-4 : 1e-9;
+    const dpa_status status = dpa__root(surplus, &s, low, high, fine, fine, &root, err);
     DPA_TRY(s.status);
     *t = root.upper;
     return status;
