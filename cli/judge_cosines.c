@@ -106,22 +106,33 @@ static dpa_status say_promise(judgement *j, const promise *p, dpa_error *err) {
     return status;
 }
 
-/* Estimates refute nothing, but one that is all above what the noise promises is no accident. */
-static dpa_status say_suspicion(judgement *j, const promise *p, dpa_error *err) {
+/* Estimates refute nothing, but one far above what the noise promises is no accident. Of all
+ * iterates only the direction from absent to present counts: the other one extrapolates the narrow
+ * fit of the absent canaries' maxima and is above the promise of right systems too
+ * (papers/one-shot-federated). */
+static dpa_status say_suspicion(judgement *j, const dpa_cosines *rounds, const promise *p,
+                                dpa_error *err) {
+    double found = 0.0;
     for (size_t i = 0; i < dpa_report_count(j->report); ++i) {
         const dpa_result *r = dpa_report_result(j->report, i);
-        if (r->kind != DPA_ESTIMATE || strcmp(r->method, "mean-and-deviation") == 0 ||
-            !(r->epsilon_lower > p->unamplified))
-            continue;
-        const dpa_status status = dpa_report_say(
-            j->report, err,
-            "SUSPICIOUS: the whole interval of '%s' (%.4g to %.4g) is above what the noise "
-            "promises. Look for noise that is missing, clients that are not clipped or count "
-            "twice.",
-            r->method, r->epsilon_lower, r->epsilon_upper);
-        if (status != DPA_OK) return status;
+        if (strcmp(r->method, "mean") == 0) found = fmax(found, r->epsilon_lower);
     }
-    return DPA_OK;
+    if (rounds != NULL) {
+        dpa_cosine_fit in, out;
+        dpa_status status =
+            dpa_cosine_fit_sample(rounds->observed, rounds->observed_count, &in, err);
+        if (status == DPA_OK)
+            status = dpa_cosine_fit_sample(rounds->unobserved, rounds->unobserved_count, &out, err);
+        if (status != DPA_OK) return status;
+        found = fmax(found, dpa_two_gaussians_directed(out.mean, out.deviation, in.mean,
+                                                       in.deviation, j->request.delta));
+    }
+    if (!(found > p->unamplified)) return DPA_OK;
+    return dpa_report_say(j->report, err,
+                          "SUSPICIOUS: the cosines mean an epsilon of about %.4g, above what the "
+                          "noise promises. Look for noise that is missing, clients that are not "
+                          "clipped or count twice.",
+                          found);
 }
 
 /* How the estimates move: a row for each checkpoint of the first run. */
@@ -174,6 +185,7 @@ dpa_status judge_cosines(judgement *j, dpa_error *err) {
     if (status == DPA_OK)
         status = add_results(j, &last, rounds.observed != NULL ? &rounds : NULL, err);
     if (status == DPA_OK) status = say_promise(j, &p, err);
-    if (status == DPA_OK) status = say_suspicion(j, &p, err);
+    if (status == DPA_OK)
+        status = say_suspicion(j, rounds.observed != NULL ? &rounds : NULL, &p, err);
     return status == DPA_OK ? add_trajectory(j, err) : status;
 }
