@@ -259,11 +259,13 @@ static dpa_status put_ceiling(context *c, dpa_plan_game game, const char *family
     DPA_TRY(dpa__json_set(row, "family", json_string(family), err));
     DPA_TRY(dpa__json_put(row, "answers", (double)answers, err));
     DPA_TRY(dpa__json_put(row, "epsilon", epsilon, err));
+    if (isinf(epsilon))
+        return dpa_report_say(c->report, err, "  ceiling of %s, %s: none that is finite",
+                              dpa_plan_game_name(game), family);
     return dpa_report_say(c->report, err,
-                          "  ceiling of %s, %s: ε ≤ %s, whatever the method, from %.0f right "
+                          "  ceiling of %s, %s: ε ≤ %.4f, whatever the method, from %.0f right "
                           "answers",
-                          dpa_plan_game_name(game), family, dpa__cell_of("", epsilon).text,
-                          (double)answers);
+                          dpa_plan_game_name(game), family, epsilon, (double)answers);
 }
 
 /* Cosines are more than right and wrong answers, and a step is Gaussian. */
