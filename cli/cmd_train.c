@@ -116,17 +116,28 @@ static dpa_status find_noise(session *s, dpa_error *err) {
     return status;
 }
 
-static dpa_status spend(session *s, uint64_t steps, dpa_error *err) {
-    s->has_epsilon = 0;
-    if (isnan(s->q) || !(s->plan->train.sigma > 0.0) || steps == 0) return DPA_OK;
+static dpa_status spend_within(session *s, uint64_t steps, double tolerance, dpa_error *err) {
     const dpa_phase phase = {DPA_GAUSSIAN, dpa_trainer_noise(s->trainer), s->q, steps};
-    const dpa_account_opts opts = account_opts(s);
+    dpa_account_opts opts = account_opts(s);
+    opts.tolerance = tolerance;
     dpa_account *account = NULL;
     dpa_status status = dpa_account_new(&phase, 1, &opts, &account, err);
     if (status == DPA_OK) status = dpa_account_epsilon(account, s->plan->delta, &s->epsilon, err);
     dpa_account_free(account);
-    s->has_epsilon = status == DPA_OK;
     return status;
+}
+
+/* A training must not die of its accountant: where the usual accuracy is out of reach a wider
+ * interval is shown, or none. */
+static dpa_status spend(session *s, uint64_t steps, dpa_error *err) {
+    s->has_epsilon = 0;
+    if (isnan(s->q) || !(s->plan->train.sigma > 0.0) || steps == 0) return DPA_OK;
+    const double usual = account_opts(s).tolerance;
+    dpa_status status = DPA_NUMERIC;
+    for (double factor = 1.0; status == DPA_NUMERIC && factor <= 100.0; factor *= 10.0)
+        status = spend_within(s, steps, usual * factor, err);
+    s->has_epsilon = status == DPA_OK;
+    return status == DPA_NUMERIC ? DPA_OK : status;
 }
 
 /* ---- files ---- */
