@@ -70,8 +70,10 @@ const command command_run = {
         "of two batches, one with its canary in it. The bounds are about one step; the facts end "
         "to end follow from the accountant with the training's sampling rate and steps. Input "
         "canaries are the same with an example. In a black box only trained models are seen, with "
-        "and without one example; there the bounds are about the whole training. The scores go to "
-        "scores.npz in the output folder, for dpaudit scores.\n"
+        "and without one example; there the bounds are about the whole training. Other kinds: "
+        "membership and reconstruction (many canaries in one training), whole-training, shadow, "
+        "federated (docs/federated.md), and command, which runs any program as the trainer. The "
+        "evidence goes to the output folder, for dpaudit scores, one-run, cosines or attack.\n"
         "Trials are played by worker processes and kept in a store beside the experiment "
         "(docs/runner.md): a run that was stopped or killed goes on where it was, and a changed "
         "experiment finds again what still applies. Ctrl-C stops cleanly, twice at once.",
