@@ -70,12 +70,13 @@ typedef struct dpa__chart {
     "'field': '" field "', 'type': 'nominal', 'title': null, 'scale': {'range': ['" DPA__BLUE      \
     "', '" DPA__ORANGE "', '" DPA__GREEN "', '" DPA__PURPLE "', '" DPA__GREY                       \
     "', '#b0528f', '#80801f', '#3d8ea3']}"
-/* Series by name, told apart by colour and dash. */
+/* Series by name, told apart by colour and dash: eight of one and seven of the other, so that the
+ * pairs repeat late. */
 #define DPA__SERIES(field)                                                                         \
     "'color': {" DPA__COLOURS(                                                                     \
         field) "}, 'strokeDash': {'field': '" field                                                \
                "', 'type': 'nominal', 'title': null, 'scale': {'range': [[1, 0], [6, 3], [2, 2], " \
-               "[8, 3, 2, 3], [10, 4], [4, 4], [1, 3], [12, 2]]}}"
+               "[8, 3, 2, 3], [10, 4], [4, 4], [1, 3]]}}"
 /* The claim as a dashed rule across `axis`, with the word above (x) or at the left (y). */
 #define DPA__CLAIM_RULE(axis)                                                                      \
     "{'data': {'name': 'claim'}, 'mark': {'type': 'rule', 'strokeDash': [6, 4], 'size': 1.5}, "    \

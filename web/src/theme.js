@@ -16,7 +16,7 @@ export function theme(dark, width) {
     },
     axisX: { tickCount: narrow ? 4 : 7 },
     axisY: { labelLimit: Math.max(90, 0.38 * width), tickCount: 6 },
-    legend: { labelColor: ink, titleColor: ink, labelFontSize: 12, symbolSize: 90, symbolOpacity: 1, orient: "top", titleFontWeight: 500, columns: Math.max(1, Math.floor(width / 150)), labelLimit: 260 },
+    legend: { labelColor: ink, titleColor: ink, labelFontSize: 12, symbolSize: 90, symbolOpacity: 1, orient: "top", titleFontWeight: 500, columns: Math.max(1, Math.floor(width / 240)), labelLimit: 260 },
     title: { color: ink },
     text: { color: ink, fontSize: 12 },
     rule: { color: ink },
