@@ -13,7 +13,7 @@ sleep 0.02
 awk -v seed="$1" 'BEGIN { srand(seed); rand(); printf "%.17g\n", rand() }' >"$3"
 echo "$2" >>log
 SH
-cat >audit.yaml <<YAML
+cat >cluster-audit.yaml <<YAML
 game:
   kind: command
   command: sh train.sh {seed} {trial} {out} $mark {members}
@@ -26,15 +26,15 @@ ranks() { timeout 120 mpirun --oversubscribe "$@"; }
 stored() { "$DPAUDIT" show "$1" --trials 2>/dev/null | awk 'NR > 1 {print $2}' | sort; }
 nobody_left() {
     for _ in $(seq 50); do
-        pgrep -f "$mark|worker -- audit.yaml" >left || return 0
+        pgrep -f "$mark|worker -- cluster-audit.yaml" >left || return 0
         sleep 0.1
     done
     fail "$1: left running: $(paste -sd' ' left)"
 }
 
-run 0 run audit.yaml --store calm.db --output calm --workers 2
+run 0 run cluster-audit.yaml --store calm.db --output calm --workers 2
 cp out calm.out
-ranks -n 3 "$DPAUDIT" run audit.yaml --store three.db --output three --workers 1 >three.out 2>three.err ||
+ranks -n 3 "$DPAUDIT" run cluster-audit.yaml --store three.db --output three --workers 1 >three.out 2>three.err ||
     { fail "three ranks: exit $?"; cat three.err; }
 cmp calm/scores.npz three/scores.npz || fail "three ranks give other scores"
 diff calm.out three.out || fail "three ranks give another report"
@@ -46,14 +46,14 @@ kills=0
 for i in $(seq 8); do
     stored wild.db >before
     : >log
-    ranks -n 3 "$DPAUDIT" run audit.yaml --store wild.db --output wild --workers 1 --retries 5 >wild.out 2>wild.err &
+    ranks -n 3 "$DPAUDIT" run cluster-audit.yaml --store wild.db --output wild --workers 1 --retries 5 >wild.out 2>wild.err &
     sleep "$(awk -v seed="$i" 'BEGIN { srand(seed); rand(); printf "%.2f", 0.6 + 0.6 * rand() }')"
     for _ in $(seq 30); do # a busy machine takes longer to start ranks
         case $((i % 4)) in
         0) victim=$(pgrep -f "^mpirun.*store wild.db" | head -n 1) ;;
-        1) victim=$(pgrep -f "^$DPAUDIT run audit.yaml --store wild.db" | tail -n 1) ;;
-        2) victim=$(pgrep -f "^$DPAUDIT run audit.yaml --store wild.db" | head -n 1) ;;
-        3) victim=$(pgrep -f "worker -- audit.yaml" | tail -n 1) ;;
+        1) victim=$(pgrep -f "^$DPAUDIT run cluster-audit.yaml --store wild.db" | tail -n 1) ;;
+        2) victim=$(pgrep -f "^$DPAUDIT run cluster-audit.yaml --store wild.db" | head -n 1) ;;
+        3) victim=$(pgrep -f "worker -- cluster-audit.yaml" | tail -n 1) ;;
         esac
         [ -n "$victim" ] && break
         sleep 0.1
@@ -69,15 +69,15 @@ for i in $(seq 8); do
 done
 echo "$kills kills"
 [ "$kills" -ge 6 ] || fail "only $kills of 8 kills met their aim"
-ranks -n 3 "$DPAUDIT" run audit.yaml --store wild.db --output wild --workers 1 >wild.out 2>wild.err
+ranks -n 3 "$DPAUDIT" run cluster-audit.yaml --store wild.db --output wild --workers 1 >wild.out 2>wild.err
 cmp calm/scores.npz wild/scores.npz || fail "another result after all these kills"
 diff calm.out wild.out || fail "another report after all these kills"
 
 # Where the launcher goes on without a rank, so does the run: it costs the trial that the rank was playing.
 : >log
-ranks --enable-recovery -n 3 "$DPAUDIT" run audit.yaml --store lost.db --output lost --workers 1 >lost.out 2>lost.err &
+ranks --enable-recovery -n 3 "$DPAUDIT" run cluster-audit.yaml --store lost.db --output lost --workers 1 >lost.out 2>lost.err &
 sleep 1.5
-kill -9 "$(pgrep -f "^$DPAUDIT run audit.yaml --store lost.db" | tail -n 1)"
+kill -9 "$(pgrep -f "^$DPAUDIT run cluster-audit.yaml --store lost.db" | tail -n 1)"
 wait $! || { fail "a lost rank: exit $?"; cat lost.err; }
 cmp calm/scores.npz lost/scores.npz || fail "another result after a rank was lost"
 run 0 show lost.db --failures
@@ -91,9 +91,9 @@ ranks -n 3 "$DPAUDIT" run bad.yaml >out 2>err && fail "a bad file: exit 0"
 [ "$(grep -c '^dpaudit run: bad.yaml' err)" -eq 1 ] || { fail "a bad file is not said once"; cat err; }
 cat >wrapper.sh <<'SH'
 [ "$OMPI_COMM_WORLD_RANK" = 2 ] && cd other
-exec "$DPAUDIT" run audit.yaml --store other.db
+exec "$DPAUDIT" run cluster-audit.yaml --store other.db
 SH
-mkdir other && sed 's/points: 5/points: 6/' audit.yaml >other/audit.yaml && cp train.sh other
+mkdir other && sed 's/points: 5/points: 6/' cluster-audit.yaml >other/cluster-audit.yaml && cp train.sh other
 DPAUDIT=$DPAUDIT ranks -n 3 sh wrapper.sh >out 2>err && fail "another experiment on a rank: exit 0"
 says err "rank 2 reads another experiment"
 finish

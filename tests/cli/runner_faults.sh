@@ -11,7 +11,7 @@ sh -c 'sleep 0.02; : "$0"' "$4"
 awk -v seed="$1" 'BEGIN { srand(seed); rand(); printf "%.17g\n", rand() }' >"$3"
 echo "$2" >>log
 SH
-cat >audit.yaml <<YAML
+cat >faults-audit.yaml <<YAML
 game:
   kind: command
   command: sh train.sh {seed} {trial} {out} $mark {members}
@@ -20,12 +20,12 @@ game:
   design: leave-one-out
   signal: logit
 YAML
-run 0 run audit.yaml --store calm.db --output calm --workers 2
+run 0 run faults-audit.yaml --store calm.db --output calm --workers 2
 
 stored() { "$DPAUDIT" show "$1" --trials 2>/dev/null | awk 'NR > 1 {print $2}' | sort -n; }
 nobody_left() { # WHEN: neither trainers nor workers are there after at most two seconds
     for _ in $(seq 20); do
-        pgrep -f "$mark|worker -- audit.yaml" >left || return 0
+        pgrep -f "$mark|worker -- faults-audit.yaml" >left || return 0
         sleep 0.1
     done
     fail "$1: left running:"
@@ -33,14 +33,14 @@ nobody_left() { # WHEN: neither trainers nor workers are there after at most two
 }
 pause() { sleep "$(awk -v seed="$1" 'BEGIN { srand(seed); rand(); printf "%.2f", 0.15 + 0.4 * rand() }')"; }
 start() { # OPTIONS…: in the background; its process is $pid
-    "$DPAUDIT" run audit.yaml --output wild --workers 2 --retries 5 "$@" >wild.out 2>wild.err &
+    "$DPAUDIT" run faults-audit.yaml --output wild --workers 2 --retries 5 "$@" >wild.out 2>wild.err &
     pid=$!
 }
 
 # Twenty times: a worker, or the whole run, is killed at a random moment.
 kills=0
 for i in $(seq 20); do
-    stored audit.trials.db >before
+    stored faults-audit.trials.db >before
     : >log
     start
     pause "$i"
@@ -57,39 +57,39 @@ for i in $(seq 20); do
     nobody_left "kill $i"
     sort log | comm -12 - <(sort before) >again
     [ -s again ] && fail "kill $i: stored trials were played again: $(paste -sd' ' again)"
-    stored audit.trials.db | sort >after
+    stored faults-audit.trials.db | sort >after
     [ -z "$(sort before | comm -23 - after)" ] || fail "kill $i: stored trials were lost"
-    [ "$(wc -l <after)" -ge "$models" ] && rm -rf audit.trials.db* # done: once more
+    [ "$(wc -l <after)" -ge "$models" ] && rm -rf faults-audit.trials.db* # done: once more
 done
 echo "$kills kills"
 [ "$kills" -ge 15 ] || fail "only $kills of 20 kills met their aim"
-run 0 run audit.yaml --output wild --workers 2
+run 0 run faults-audit.yaml --output wild --workers 2
 cmp calm/scores.npz wild/scores.npz || fail "another result after all these kills"
-run 0 export audit.yaml --output wild --format csv
-run 0 export audit.yaml --store calm.db --output calm --format csv
+run 0 export faults-audit.yaml --output wild --format csv
+run 0 export faults-audit.yaml --store calm.db --output calm --format csv
 cmp calm/members.csv wild/members.csv || fail "another export"
-[ -e audit.trials.db.scratch ] && fail "files of trials are left"
+[ -e faults-audit.trials.db.scratch ] && fail "files of trials are left"
 
 # A changed trainer finds nothing that applies, and the run says so.
 echo "# another version" >>train.sh
-run 0 run audit.yaml --trials 10
+run 0 run faults-audit.yaml --trials 10
 says err "150 trials of another version"
 sed -i '$d' train.sh
 
 # A run that was killed is not called running.
-rm -rf audit.trials.db*
+rm -rf faults-audit.trials.db*
 start
 sleep 0.7
-"$DPAUDIT" status audit.yaml >out
+"$DPAUDIT" status faults-audit.yaml >out
 says out "running (process $pid"
 
 # Another run on the same store meanwhile.
-run 4 run audit.yaml
+run 4 run faults-audit.yaml
 says err "process $pid on "
 says err "is running on this store"
 kill -9 $pid
 wait $pid 2>/dev/null
-run 0 status audit.yaml
+run 0 status faults-audit.yaml
 says out "killed: "
 nobody_left "killed run"
 
@@ -100,9 +100,9 @@ kill -INT $pid
 wait $pid
 [ $? -eq 4 ] || fail "Ctrl-C: not exit 4"
 says wild.err "trials are stored; the same command goes on from there"
-pgrep -f "$mark|worker -- audit.yaml" >/dev/null && fail "Ctrl-C left processes"
-[ -e audit.trials.db.lock ] && fail "Ctrl-C left the lock"
-run 0 status audit.yaml
+pgrep -f "$mark|worker -- faults-audit.yaml" >/dev/null && fail "Ctrl-C left processes"
+[ -e faults-audit.trials.db.lock ] && fail "Ctrl-C left the lock"
+run 0 status faults-audit.yaml
 says out "stopped: "
 # The same when a batch system asks for it.
 start
@@ -122,7 +122,7 @@ wait $pid
 nobody_left "Ctrl-C twice"
 start
 sleep 0.3
-run 0 status audit.yaml --watch
+run 0 status faults-audit.yaml --watch
 says out "done: $models of $models trials done"
 wait $pid || fail "a run that was watched failed"
 cmp calm/scores.npz wild/scores.npz || fail "another result after Ctrl-C"
@@ -131,14 +131,14 @@ cmp calm/scores.npz wild/scores.npz || fail "another result after Ctrl-C"
 sql() { python3 -c "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.executescript(sys.argv[2]); c.commit()" "$@"; }
 cp calm.db newer.db
 sql newer.db "PRAGMA user_version=99"
-run 3 run audit.yaml --store newer.db
+run 3 run faults-audit.yaml --store newer.db
 says err "newer.db: made by a newer dpaudit (version 99"
 run 3 status newer.db
 sql foreign.db "CREATE TABLE t(x)"
-run 3 run audit.yaml --store foreign.db
+run 3 run faults-audit.yaml --store foreign.db
 says err "not a store of dpaudit"
 echo "this is a text of some length, and not at all a store of trials" >text.db
-run 3 run audit.yaml --store text.db
+run 3 run faults-audit.yaml --store text.db
 says err "not a store of dpaudit"
 says text.db "this is a text"
 cp calm.db torn.db
@@ -150,14 +150,14 @@ with open("torn.db", "r+b") as f:
         f.seek(4096 * page)
         f.write(b"\xff" * 2000)
 PY
-run 3 run audit.yaml --store torn.db
+run 3 run faults-audit.yaml --store torn.db
 says err "the store is damaged"
 # One wrong number among the stored ones is found by its checksum and played again.
 cp calm.db bent.db
 sql bent.db "UPDATE trial SET numbers=zeroblob(8) WHERE number=3; UPDATE trial SET number=1000 WHERE number=5"
 run 0 show bent.db --trials
 says out "damaged"
-run 0 run audit.yaml --store bent.db --output wild
+run 0 run faults-audit.yaml --store bent.db --output wild
 says err "1 stored trials were damaged"
 cmp calm/scores.npz wild/scores.npz || fail "another result from a bent store"
 # A store that was made before the table of runs came.
@@ -165,12 +165,12 @@ cp calm.db older.db
 sql older.db "DROP TABLE run; PRAGMA user_version=1"
 run 3 status older.db
 says err "older dpaudit"
-run 0 run audit.yaml --store older.db --output wild
+run 0 run faults-audit.yaml --store older.db --output wild
 cmp calm/scores.npz wild/scores.npz || fail "another result from an older store"
 run 0 status older.db
 
 # Changed under the run's feet: the workers see it.
-cp audit.yaml moving.yaml
+cp faults-audit.yaml moving.yaml
 cat >slow.sh <<'SH'
 sed -i 's/points: 5/points: 6/' moving.yaml
 kill -9 $PPID
@@ -184,7 +184,7 @@ mkdir disk
 if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=160k tmpfs disk 2>/dev/null; then
     trap 'umount "$work/disk" 2>/dev/null; rm -rf "$work"' EXIT
     sed 's/sh train.sh.*/sh wide.sh {queries} {out} {members}/; s/points: 5/points: 500/; s/  design.*/  queries: 500/' \
-        audit.yaml >wide.yaml
+        faults-audit.yaml >wide.yaml
     echo 'cp "$1" "$2"' >wide.sh
     run 4 run wide.yaml --store disk/full.db --workers 2
     says err "disk is full"
@@ -196,10 +196,10 @@ if [ "$(id -u)" -eq 0 ] && mount -t tmpfs -o size=160k tmpfs disk 2>/dev/null; t
     near "j['played']" $((models - kept)) 0
     cp calm.db disk/calm.db
     mount -o remount,ro disk
-    run 4 run audit.yaml --store disk/calm.db
+    run 4 run faults-audit.yaml --store disk/calm.db
     says err "disk/calm.db"
     run 0 status disk/calm.db
-    run 0 export audit.yaml --store disk/calm.db --output wild --format csv
+    run 0 export faults-audit.yaml --store disk/calm.db --output wild --format csv
     cmp calm/members.csv wild/members.csv || fail "another export from a read-only store"
     umount disk
 else
@@ -208,7 +208,7 @@ fi
 if [ "$(id -u)" -ne 0 ]; then
     cp calm.db frozen.db
     chmod a-w frozen.db
-    run 4 run audit.yaml --store frozen.db
+    run 4 run faults-audit.yaml --store frozen.db
     says err "read-only"
     run 0 status frozen.db
 fi
