@@ -71,6 +71,11 @@ static int run(void *options, const word_list *words) {
                          : experiment->output != NULL ? experiment->output
                                                       : ".";
     dpa_status status = gather(o, experiment, &game, &evidence, &summary, &err);
+    if (status == DPA_OK && summary.stored == 0) {
+        status = err.status = DPA_BAD_INPUT;
+        (void)snprintf(err.text, sizeof err.text,
+                       "no trial is stored: dpaudit run %.400s plays them", words->items[0]);
+    }
     const int csv = o->format != NULL && strcmp(o->format, "csv") == 0;
     if (status == DPA_OK) status = evidence_export(&evidence, folder, csv, &err);
     if (status != DPA_OK) code = library_error("export", &err);

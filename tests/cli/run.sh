@@ -33,12 +33,18 @@ run 1 run small.yaml
 sed 's/canary: dirac/kanary: dirac/' run-white-box.yaml >bad.yaml
 run 3 run bad.yaml
 says err "bad.yaml:"
-says err "kanary"
+says err "kanary; expected kind, canary"
 sed 's/canary: dirac/canary: bird/' run-white-box.yaml >bad.yaml
 run 3 run bad.yaml
 says err "bad.yaml:4"
+says err "expected dirac, constant, random"
 sed 's/training: .*/training: nothing.yaml/' run-white-box.yaml >bad.yaml
 run 3 run bad.yaml
 run 2 run run-white-box.yaml --seed x
 run 2 run
+
+# Nothing is exported where nothing is stored.
+run 3 export run-white-box.yaml --store nothing.db --output nothing
+says err "no trial is stored"
+[ -e nothing ] && fail "an empty export was written"
 finish
