@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dpaudit/game.h"
+#include "base/memory.h"
+#include "game/rules.h"
 
 dpa_status dpa_game_evidence_add(dpa_game_evidence *e, const char *name, double *items,
                                  size_t count, size_t rows, dpa_error *err) {
@@ -40,4 +41,23 @@ void dpa_game_evidence_free(dpa_game_evidence *e) {
     if (e == NULL) return;
     for (size_t i = 0; i < e->array_count; ++i) free(e->arrays[i].items);
     *e = (dpa_game_evidence){0};
+}
+
+dpa_status dpa__gather_halves(const dpa_trials *trials, size_t each, size_t want,
+                              dpa_game_evidence *out, dpa_error *err) {
+    static const char *const names[2] = {"members", "nonmembers"};
+    for (size_t half = 0; half < 2; ++half) {
+        double *items = DPA_NEW_ARRAY(double, want, err);
+        if (items == NULL) return DPA_NO_MEMORY;
+        size_t filled = 0;
+        for (uint64_t i = 0; i < trials->count && filled < want; ++i) {
+            const dpa_values *v = &trials->items[i];
+            if (v->items == NULL) continue;
+            const size_t count = want - filled < each ? want - filled : each;
+            memcpy(items + filled, v->items + half * each, count * sizeof(double));
+            filled += count;
+        }
+        DPA_TRY(dpa_game_evidence_add(out, names[half], items, filled, 0, err));
+    }
+    return DPA_OK;
 }

@@ -42,6 +42,11 @@ dpa_status dpa__values_new(size_t count, dpa_values *out, dpa_error *err);
 
 const dpa__rules *dpa__rules_of(dpa_game_kind kind);
 
+/* Members and non-members from trials that begin with `each` scores of the one and `each` of the
+ * other: the first `want` of each kind. */
+dpa_status dpa__gather_halves(const dpa_trials *trials, size_t each, size_t want,
+                              dpa_game_evidence *out, dpa_error *err);
+
 extern const dpa__rules dpa__white_box_rules, dpa__input_canary_rules, dpa__black_box_rules;
 extern const dpa__rules dpa__shadow_rules;
 extern const dpa__rules dpa__membership_rules, dpa__reconstruction_rules, dpa__command_rules;

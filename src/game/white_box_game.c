@@ -95,36 +95,25 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     return DPA_OK;
 }
 
+/* Mean over the trials that were played of how much of the clipping norm the canary had. */
+static dpa_status add_reach(const dpa_trials *trials, size_t place, dpa_game_evidence *out,
+                            dpa_error *err) {
+    double reach = 0.0, played = 0.0;
+    for (uint64_t i = 0; i < trials->count; ++i) {
+        if (trials->items[i].items == NULL) continue;
+        reach += trials->items[i].items[place];
+        played += 1.0;
+    }
+    if (played == 0.0) return DPA_OK;
+    return dpa_game_evidence_fact(out, "canary_norm_of_clip", reach / played, err);
+}
+
 static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
                          dpa_error *err) {
     const uint64_t each = length(game), want = wanted(&game->experiment->game, steps_of(game));
-    double *in = DPA_NEW_ARRAY(double, want, err), *none = DPA_NEW_ARRAY(double, want, err);
-    if (in == NULL || none == NULL) {
-        free(in);
-        free(none);
-        return DPA_NO_MEMORY;
-    }
-    size_t filled = 0;
-    double reach = 0.0, played = 0.0;
-    for (uint64_t i = 0; i < stages[0].count && filled < want; ++i) {
-        const dpa_values *v = &stages[0].items[i];
-        if (v->items == NULL) continue;
-        const size_t count = want - filled < each ? want - filled : each;
-        memcpy(in + filled, v->items, count * sizeof(double));
-        memcpy(none + filled, v->items + each, count * sizeof(double));
-        filled += count;
-        played += 1.0;
-        if (has_input(game)) reach += v->items[2 * each];
-    }
     out->kind = DPA_EVIDENCE_STEPS;
-    const dpa_status status = dpa_game_evidence_add(out, "members", in, filled, 0, err);
-    if (status != DPA_OK) {
-        free(none);
-        return status;
-    }
-    DPA_TRY(dpa_game_evidence_add(out, "nonmembers", none, filled, 0, err));
-    if (!has_input(game) || played == 0.0) return DPA_OK;
-    return dpa_game_evidence_fact(out, "canary_norm_of_clip", reach / played, err);
+    DPA_TRY(dpa__gather_halves(&stages[0], each, want, out, err));
+    return has_input(game) ? add_reach(&stages[0], 2 * each, out, err) : DPA_OK;
 }
 
 const dpa__rules dpa__white_box_rules = {

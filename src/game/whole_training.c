@@ -82,23 +82,8 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
 
 static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
                          dpa_error *err) {
-    static const char *const names[2] = {"members", "nonmembers"};
-    const size_t want = (size_t)wanted(game);
     out->kind = DPA_EVIDENCE_SCORES;
-    for (size_t side = 0; side < 2; ++side) {
-        double *items = DPA_NEW_ARRAY(double, want, err);
-        if (items == NULL) return DPA_NO_MEMORY;
-        size_t filled = 0;
-        for (uint64_t i = 0; i < stages[0].count && filled < want; ++i) {
-            const dpa_values *v = &stages[0].items[i];
-            if (v->items == NULL) continue;
-            const size_t count = want - filled < BLOCK ? want - filled : BLOCK;
-            memcpy(items + filled, v->items + side * BLOCK, count * sizeof(double));
-            filled += count;
-        }
-        DPA_TRY(dpa_game_evidence_add(out, names[side], items, filled, 0, err));
-    }
-    return DPA_OK;
+    return dpa__gather_halves(&stages[0], BLOCK, (size_t)wanted(game), out, err);
 }
 
 const dpa__rules dpa__whole_training_rules = {
