@@ -96,7 +96,6 @@ static dpa_account_opts account_opts(const session *s) {
 
 /* Shuffled batches have no accountant that we trust: no number is better than a wrong one. */
 static dpa_status find_noise(session *s, dpa_error *err) {
-    dpa_train_opts *o = &s->plan->train;
     if (!(s->plan->epsilon > 0.0)) return DPA_OK;
     if (isnan(s->q)) {
         err->status = DPA_BAD_INPUT;
@@ -105,15 +104,7 @@ static dpa_status find_noise(session *s, dpa_error *err) {
                        "a target needs sampling: poisson (shuffled batches are not accounted for)");
         return DPA_BAD_INPUT;
     }
-    const dpa_phase phase = {DPA_GAUSSIAN, 1.0, s->q, o->steps};
-    const dpa_account_opts opts = account_opts(s);
-    dpa_interval achieved;
-    double noise;
-    const dpa_status status = dpa_calibrate(&phase, 1, DPA_CALIBRATE_SIGMA, s->plan->epsilon,
-                                            s->plan->delta, &opts, &noise, &achieved, err);
-    /* With microbatches one example moves the sum by up to 2C. */
-    if (status == DPA_OK) o->sigma = o->microbatch > 1 ? 2.0 * noise : noise;
-    return status;
+    return dpa_train_plan_noise(s->plan, s->data.member_count, err);
 }
 
 static dpa_status spend_within(session *s, uint64_t steps, double tolerance, dpa_error *err) {

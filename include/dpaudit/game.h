@@ -112,6 +112,11 @@ DPA_API dpa_status dpa_game_white_box(const dpa_game_opts *opts, const dpa_train
                                       const dpa_train_data *data, dpa_scores *out,
                                       dpa_error *err) DPA_MUST_USE;
 
+/* Finds plan->train.sigma where the plan asks for an ε; batches must be Poisson samples. Nothing to
+ * do without such a target. */
+DPA_API dpa_status dpa_train_plan_noise(dpa_train_plan *plan, size_t members,
+                                        dpa_error *err) DPA_MUST_USE;
+
 /* ---- Experiments: a YAML file that says who plays which game against what ---- */
 
 typedef enum dpa_game_kind {

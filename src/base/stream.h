@@ -53,6 +53,9 @@ dpa_status dpa__stream_read_all(dpa__stream *stream, char **out, size_t *count, 
 dpa_status dpa__stream_finish(dpa__stream *stream, const char *what, char sha256[DPA_SHA256_SIZE],
                               dpa_error *err);
 
+/* The hash of a file's stored bytes, without keeping them. */
+dpa_status dpa__file_sha256(const char *path, char sha256[DPA_SHA256_SIZE], dpa_error *err);
+
 /* A plain file that can be read at any place: a FILE of its own for the caller to close, once all
  * bytes have been passed over (and hashed). *out is NULL for streams that have no such file. */
 dpa_status dpa__stream_seekable(dpa__stream *stream, FILE **out, dpa_error *err);

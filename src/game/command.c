@@ -92,18 +92,12 @@ static dpa_status find_folder(const dpa_experiment *e, char folder[PATH_MAX], dp
 /* Words of the command that are files (the script, its data) decide what comes out: their bytes go
  * into the key of the trials. */
 static dpa_status digest_file(const char *path, dpa__sha256 *sha, dpa_error *err) {
-    char hex[DPA_SHA256_SIZE], *bytes = NULL;
+    char hex[DPA_SHA256_SIZE];
     struct stat info;
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return DPA_OK;
-    dpa__stream *stream;
-    size_t count = 0;
-    DPA_TRY(dpa__stream_open(path, &stream, err));
-    dpa_status status = dpa__stream_read_all(stream, &bytes, &count, err);
-    if (status == DPA_OK) status = dpa__stream_finish(stream, "the file", hex, err);
-    free(bytes);
-    dpa__stream_close(stream);
-    if (status == DPA_OK) dpa__sha256_add(sha, hex, sizeof hex);
-    return status;
+    DPA_TRY(dpa__file_sha256(path, hex, err));
+    dpa__sha256_add(sha, hex, sizeof hex);
+    return DPA_OK;
 }
 
 static dpa_status digest_files(const dpa_experiment *e, dpa__external *x, dpa_error *err) {

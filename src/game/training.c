@@ -10,16 +10,10 @@
 #include "base/stream.h"
 #include "dpaudit/account.h"
 
-dpa_status dpa__training_noise(dpa_game *game, dpa_error *err) {
-    dpa_train_plan *plan = game->plan;
+dpa_status dpa_train_plan_noise(dpa_train_plan *plan, size_t members, dpa_error *err) {
     if (!(plan->epsilon > 0.0)) return DPA_OK;
-    const double q = dpa_train_plan_q(plan, game->data.member_count);
-    if (isnan(q))
-        return dpa__fail_file(err, DPA_BAD_INPUT, game->experiment->training,
-                              "privacy: epsilon needs sampling: poisson (shuffled batches are not "
-                              "accounted for)");
-    const uint64_t steps = dpa_train_plan_steps(plan, game->data.member_count);
-    const dpa_phase phase = {DPA_GAUSSIAN, 1.0, q, steps};
+    const dpa_phase phase = {DPA_GAUSSIAN, 1.0, dpa_train_plan_q(plan, members),
+                             dpa_train_plan_steps(plan, members)};
     dpa_account_opts opts;
     dpa_account_opts_init(&opts);
     opts.delta = plan->delta;
@@ -32,22 +26,13 @@ dpa_status dpa__training_noise(dpa_game *game, dpa_error *err) {
     return DPA_OK;
 }
 
-/* Adds the hash of a file's decoded bytes. */
-static dpa_status add_file(dpa__sha256 *sha, const char *path, dpa_error *err) {
-    if (path == NULL) return DPA_OK;
-    dpa__stream *stream = NULL;
-    DPA_TRY(dpa__stream_open(path, &stream, err));
-    int end = 0;
-    dpa_status status = DPA_OK;
-    while (status == DPA_OK && !end) {
-        status = dpa__stream_more(stream, &end, err);
-        size_t count = 0;
-        const unsigned char *bytes = dpa__stream_window(stream, &count);
-        if (count > 0) dpa__sha256_add(sha, bytes, count);
-        dpa__stream_skip(stream, count);
-    }
-    dpa__stream_close(stream);
-    return status;
+dpa_status dpa__training_noise(dpa_game *game, dpa_error *err) {
+    const size_t members = game->data.member_count;
+    if (game->plan->epsilon > 0.0 && isnan(dpa_train_plan_q(game->plan, members)))
+        return dpa__fail_file(err, DPA_BAD_INPUT, game->experiment->training,
+                              "privacy: epsilon needs sampling: poisson (shuffled batches are not "
+                              "accounted for)");
+    return dpa_train_plan_noise(game->plan, members, err);
 }
 
 static dpa_status find_digest(dpa_game *game, dpa_error *err) {
@@ -56,8 +41,11 @@ static dpa_status find_digest(dpa_game *game, dpa_error *err) {
                                  plan->test.path, plan->test.labels};
     dpa__sha256 sha;
     dpa__sha256_init(&sha);
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; ++i)
-        DPA_TRY(add_file(&sha, files[i], err));
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; ++i) {
+        char hex[DPA_SHA256_SIZE] = "";
+        if (files[i] != NULL) DPA_TRY(dpa__file_sha256(files[i], hex, err));
+        dpa__sha256_add(&sha, hex, sizeof hex);
+    }
     /* Ids may come from a file. */
     dpa__sha256_add(&sha, game->data.members, game->data.member_count * sizeof(size_t));
     dpa__sha256_add(&sha, game->data.heldout, game->data.heldout_count * sizeof(size_t));
