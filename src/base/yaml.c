@@ -106,7 +106,9 @@ dpa_status dpa__yaml_read(const char *path, const cyaml_schema_value_t *schema, 
     free(text);
     if (result == CYAML_OK && *out != NULL) return DPA_OK;
     if (result == CYAML_ERR_OOM) return dpa__fail(err, DPA_NO_MEMORY, "no memory for %s", path);
-    return complain(path, schema, &c, cyaml_strerror(result), err);
+    return complain(path, schema, &c,
+                    result == CYAML_OK ? "there are no settings in it" : cyaml_strerror(result),
+                    err);
 }
 
 void dpa__yaml_free(const cyaml_schema_value_t *schema, void *keys) {

@@ -43,6 +43,10 @@ run 3 run bad.yaml
 run 2 run run-white-box.yaml --seed x
 run 2 run
 
+: >empty.yaml
+run 3 run empty.yaml
+says err "empty.yaml: there are no settings in it"
+
 # Nothing is exported where nothing is stored.
 run 3 export run-white-box.yaml --store nothing.db --output nothing
 says err "no trial is stored"
