@@ -63,9 +63,9 @@ static double scale_down(uint64_t w, int e) {
     return ldexp((double)(quotient | sticky), d_shift - w_shift - 63);
 }
 
+/* At most LONGEST characters. */
 static dpa__number slow(const char *start, size_t length, double *out) {
     char copy[LONGEST + 1];
-    if (length > LONGEST) return DPA__NUMBER_LONG;
     memcpy(copy, start, length);
     copy[length] = '\0';
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -151,7 +151,7 @@ dpa__number dpa__number_parse(const char **at, const char *end, double *out) {
         const ptrdiff_t places = p - fraction;
         if (count + places == 0) return DPA__NUMBER_NONE;
         count += places;
-        e = places <= LONGEST ? -(int)places : 0;
+        e = places <= LONGEST ? -(int)places : 0; /* more are refused below */
     }
     if (count == 0) {
         p = whole;
@@ -161,6 +161,7 @@ dpa__number dpa__number_parse(const char **at, const char *end, double *out) {
     }
     if (count > MANY_DIGITS) count -= leading_zeros(whole, p);
     p = exponent(p, end, &e);
+    if (p - whole > LONGEST) return DPA__NUMBER_LONG;
     if (count > MANY_DIGITS || !fast(w, e, out)) {
         const dpa__number result = slow(whole, (size_t)(p - whole), out);
         if (result != DPA__NUMBER_OK) return result;

@@ -108,6 +108,11 @@ static void refused(void **state) {
     assert_int_equal(dpa__number_parse(&at, many + 1000, &x), DPA__NUMBER_LARGE);
     at = many;
     assert_int_equal(dpa__number_parse(&at, many + 300, &x), DPA__NUMBER_OK);
+    memset(many, '0', sizeof many); /* 0.00…01 is not 1 */
+    many[1] = '.';
+    many[sizeof many - 1] = '1';
+    at = many;
+    assert_int_equal(dpa__number_parse(&at, many + sizeof many, &x), DPA__NUMBER_LONG);
 }
 
 /* The parser never looks behind the end it was given. */
