@@ -57,6 +57,19 @@ static void moments(void **state) {
     assert_absolute(uniform / N, 0.5, 5 * sqrt(1.0 / 12 / N));
 }
 
+/* The largest and the smallest word that can be drawn. */
+static void uniform_is_open(void **state) {
+    (void)state;
+    dpa_rng rng;
+    dpa_rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
+    memset(rng.block, 0xff, sizeof rng.block);
+    rng.used = 0;
+    assert_true(dpa_rng_uniform(&rng) == 1.0 - 0x1p-53);
+    memset(rng.block, 0, sizeof rng.block);
+    rng.used = 0;
+    assert_true(dpa_rng_uniform(&rng) == 0x1p-54);
+}
+
 static void below_is_uniform(void **state) {
     (void)state;
     dpa_rng rng;
@@ -84,6 +97,7 @@ int main(void) {
         cmocka_unit_test(known_answer),        cmocka_unit_test(streams_differ),
         cmocka_unit_test(index_uses_all_bits), cmocka_unit_test(moments),
         cmocka_unit_test(below_is_uniform),    cmocka_unit_test(shuffle_is_a_permutation),
+        cmocka_unit_test(uniform_is_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
