@@ -120,7 +120,6 @@ void dpa__sha256_add(dpa__sha256 *sha, const void *bytes, size_t count) {
     if (count == 0) return; /* bytes may be NULL then */
     const unsigned char *p = bytes;
     const size_t have = (size_t)(sha->length % 64);
-    if (count == 0) return; /* also for no bytes at NULL */
     sha->length += count;
     if (have > 0) {
         const size_t take = count < 64 - have ? count : 64 - have;
