@@ -12,7 +12,10 @@
 #include "base/memory.h"
 #include "dpaudit/rng.h"
 
-enum { MAX_NUMBERS = 16, MAX_LAYERS = 256 };
+enum { MAX_NUMBERS = 16, MAX_LAYERS = 256, MAX_WINDOW = 1 << 15 };
+/* Weights, inputs and outputs of a layer: what BLAS can count. With MAX_WINDOW no product of sizes
+ * below comes near 2^64. */
+static const size_t LARGEST = INT_MAX / 4;
 
 /* One word: a name and its numbers. */
 typedef struct word {
@@ -54,6 +57,7 @@ static const char *shape_window(dpa__layer *layer, const word *w, size_t at) {
     layer->stride = w->count > at + 1 ? w->number[at + 1] : is_conv ? 1 : layer->kernel;
     layer->pad = w->count > at + 2 ? w->number[at + 2] : 0;
     if (layer->kernel == 0 || layer->stride == 0) return "window and stride must be at least 1";
+    if (layer->kernel > MAX_WINDOW) return "the window is too large";
     if (layer->pad >= layer->kernel) return "the padding must be smaller than the window";
     layer->out.height = slide(layer->in.height, layer->kernel, layer->stride, layer->pad);
     layer->out.width = slide(layer->in.width, layer->kernel, layer->stride, layer->pad);
@@ -65,10 +69,13 @@ static const char *shape_window(dpa__layer *layer, const word *w, size_t at) {
 static const char *shape_conv(dpa__layer *layer, const word *w) {
     if (w->count < 2 || w->count > 4) return "expected conv:channels,window[,stride[,pad]]";
     const char *wrong = shape_window(layer, w, 1);
+    if (wrong != NULL) return wrong;
     layer->out.channels = w->number[0];
     if (layer->out.channels == 0) return "expected at least one channel";
-    layer->weights = (layer->kernel * layer->kernel * layer->in.channels + 1) * layer->out.channels;
-    return wrong;
+    const size_t depth = layer->kernel * layer->kernel * layer->in.channels;
+    if (depth > LARGEST) return "the window is too large";
+    layer->weights = (depth + 1) * layer->out.channels;
+    return NULL;
 }
 
 static const char *shape_pool(dpa__layer *layer, const word *w) {
@@ -123,7 +130,7 @@ static dpa_status add_layer(dpa_model *model, const word *w, dpa_error *err) {
     const char *wrong = kinds[kind].shape(layer, w);
     if (wrong != NULL) return dpa__fail(err, DPA_BAD_ARGUMENT, "layer %s: %s", w->name, wrong);
     layer->out_size = dpa__shape_size(layer->out);
-    if (layer->weights > INT_MAX / 4 || layer->out_size > INT_MAX / 4)
+    if (layer->weights > LARGEST || layer->out_size > LARGEST)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "layer %s is too large", w->name);
     if (layer->type == &dpa__layer_relu && model->layer_count > 0) layer[-1].has_relu = 1;
     model->size += layer->weights;
@@ -164,9 +171,9 @@ static dpa_status build(dpa_model *model, dpa_error *err) {
 
 dpa_status dpa_model_new(const char *layers, dpa_shape input, size_t classes, dpa_loss loss,
                          dpa_model **out, dpa_error *err) {
-    const size_t limit = INT_MAX / 4;
-    if (input.height == 0 || input.width == 0 || input.channels == 0 || input.height > limit ||
-        input.width > limit / input.height || input.channels > limit / (input.height * input.width))
+    if (input.height == 0 || input.width == 0 || input.channels == 0 || input.height > LARGEST ||
+        input.width > LARGEST / input.height ||
+        input.channels > LARGEST / (input.height * input.width))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "input of %zu × %zu × %zu", input.height,
                          input.width, input.channels);
     if (classes < 2 || classes > 1000000)

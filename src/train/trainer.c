@@ -24,6 +24,8 @@ void dpa_train_opts_init(dpa_train_opts *opts) {
                              .average_decay = 0.999};
 }
 
+enum { MOST_ROWS = 1 << 20 }; /* that go through the network at once */
+
 /* Finite and in [low, high]. */
 static int within(double x, double low, double high) {
     return x >= low && x <= high && isfinite(x);
@@ -39,10 +41,12 @@ static dpa_status check_privacy(const dpa_train_opts *o, dpa_error *err) {
     if (o->q != 0.0 && !(o->q > 0.0 && o->q <= 1.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "sampling rate %g: expected more than 0, at most 1",
                          o->q);
-    if (o->microbatch < 1 || o->microbatch > 65536 || o->augment < 1 || o->augment > 65536)
+    if (o->microbatch < 1 || o->microbatch > MOST_ROWS || o->augment < 1 ||
+        o->augment > MOST_ROWS / o->microbatch)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
-                         "microbatch %zu, augmentation multiplicity %zu: expected 1 to 65536",
-                         o->microbatch, o->augment);
+                         "microbatch %zu, augmentation multiplicity %zu: expected at least 1, "
+                         "together at most %d",
+                         o->microbatch, o->augment, MOST_ROWS);
     if (o->batch < 1 || o->batch % o->microbatch != 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "batch of %zu: expected a positive multiple of the microbatch (%zu)",
@@ -65,9 +69,9 @@ static dpa_status check(const dpa_train_opts *o, dpa_error *err) {
     if (!(o->average_decay >= 0.0 && o->average_decay < 1.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "averaging decay %g: expected 0 up to less than 1",
                          o->average_decay);
-    if (o->chunk > 1U << 20)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "chunk of %zu rows: expected at most 2^20",
-                         o->chunk);
+    if (o->chunk > MOST_ROWS)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "chunk of %zu rows: expected at most %d", o->chunk,
+                         MOST_ROWS);
     if (o->shift > 1000)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "shift by %zu pixels: expected at most 1000",
                          o->shift);

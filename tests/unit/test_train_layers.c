@@ -188,11 +188,12 @@ static void test_kernels(void **state) {
 
 static void test_words(void **state) {
     (void)state;
-    static const char *const bad[] = {"dens:3",   "dense",    "dense:0",          "dense:3,4",
-                                      "conv:4",   "conv:4,9", "conv:4,3,0",       "conv:4,3,1,3",
-                                      "max:0",    "max:7",    "norm:2",           "relu:1",
-                                      "mlp",      "dense:x",  "dense:3,",         "dense:-3",
-                                      "conv:0,3", "mlp:5,0",  "dense:99999999999"};
+    static const char *const bad[] = {
+        "dens:3", "dense", "dense:0", "dense:3,4", "conv:4", "conv:4,9", "conv:4,3,0",
+        "conv:4,3,1,3", "max:0", "max:7", "norm:2", "relu:1", "mlp", "dense:x", "dense:3,",
+        "dense:-3", "conv:0,3", "mlp:5,0", "dense:99999999999",
+        /* 2^29 · 2^29 · 64 is 0 in 64 bits */
+        "conv:64,1 conv:1,536870912,1,268435456", "conv:999999999,32768,1,32767"};
     const dpa_shape shape = {6, 6, 3};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
         dpa_model *model = NULL;

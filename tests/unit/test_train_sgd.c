@@ -497,6 +497,7 @@ static void test_refused(void **state) {
     REFUSE(microbatch, 0);
     REFUSE(microbatch, 7); /* does not divide the batch */
     REFUSE(augment, 0);
+    REFUSE(augment, (1U << 20) + 1);
     REFUSE(rate, (double)NAN);
     REFUSE(momentum, 1.0);
     REFUSE(decay, -1.0);
