@@ -60,15 +60,18 @@ static json_t *options_header(const dpa_trainer *t) {
                   {"members", t->sampler.members},
                   {"rows", t->data->rows}};
     char text[40];
+    int failed = 0;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
         (void)snprintf(text, sizeof text, "%.17g", numbers[i].value);
-        (void)json_object_set_new(out, numbers[i].name, json_string(text));
+        failed |= json_object_set_new(out, numbers[i].name, json_string(text));
     }
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {
         (void)snprintf(text, sizeof text, "%llu", (unsigned long long)counts[i].value);
-        (void)json_object_set_new(out, counts[i].name, json_string(text));
+        failed |= json_object_set_new(out, counts[i].name, json_string(text));
     }
-    return out;
+    if (!failed) return out;
+    json_decref(out);
+    return NULL;
 }
 
 static dpa_array floats(float *data, size_t count) {
@@ -169,9 +172,10 @@ dpa_status dpa_model_load(const char *path, dpa_model **out, dpa_error *err) {
 
 dpa_status dpa_trainer_save(const dpa_trainer *t, const char *path, dpa_error *err) {
     json_t *header = model_header(t->model);
-    if (header != NULL) {
-        (void)json_object_set_new(header, "step", json_integer((json_int_t)t->step));
-        (void)json_object_set_new(header, "options", options_header(t));
+    if (json_object_set_new(header, "step", json_integer((json_int_t)t->step)) != 0 ||
+        json_object_set_new(header, "options", options_header(t)) != 0) {
+        json_decref(header);
+        header = NULL;
     }
     const size_t size = t->model->size;
     const char *const names[] = {"weights", "velocity", "mean"};
@@ -204,13 +208,14 @@ static dpa_status check_same(const char *path, json_t *want, json_t *got, dpa_er
 
 static dpa_status resume(dpa_trainer *t, const char *path, json_t *header, dpa_error *err) {
     json_t *want = model_header(t->model);
-    if (want == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a header");
-    (void)json_object_set_new(want, "options", options_header(t));
-    dpa_status status = check_same(path, want, header, err);
+    const json_t *step = json_object_get(header, "step");
+    dpa_status status = json_object_set_new(want, "options", options_header(t)) == 0
+                            ? check_same(path, want, header, err)
+                            : dpa__fail(err, DPA_NO_MEMORY, "no memory for a header");
     json_decref(want);
-    const json_int_t step = json_integer_value(json_object_get(header, "step"));
-    if (status == DPA_OK && step < 0)
-        status = dpa__fail_file(err, DPA_BAD_INPUT, path, "step %lld", (long long)step);
+    if (status == DPA_OK && (!json_is_integer(step) || json_integer_value(step) < 0))
+        status = dpa__fail_file(err, DPA_BAD_INPUT, path,
+                                "the header does not say after how many steps it was written");
     /* All is read before anything is changed. */
     const size_t size = t->model->size, parts = t->mean != NULL ? 3 : 2;
     static const char *const names[] = {"weights", "velocity", "mean"};
@@ -221,7 +226,7 @@ static dpa_status resume(dpa_trainer *t, const char *path, json_t *header, dpa_e
         status = read_floats(path, names[i], size, copy + i * size, err);
     for (size_t i = 0; i < parts && status == DPA_OK; ++i)
         memcpy(to[i], copy + i * size, size * sizeof *copy);
-    if (status == DPA_OK) t->step = (uint64_t)step;
+    if (status == DPA_OK) t->step = (uint64_t)json_integer_value(step);
     free(copy);
     return status;
 }
