@@ -265,6 +265,11 @@ static dpa_status check_plan(const char *path, const file_keys *keys, const dpa_
     if (keys->train.epochs != NULL && !(plan->epochs > 0.0 && plan->epochs <= 1e6))
         return dpa__fail_file(err, DPA_BAD_INPUT, path, "train: epochs %g: expected 0 to 1e6",
                               plan->epochs);
+    const char *separator = keys->data.separator;
+    if (separator != NULL && strlen(separator) > 1 && strcmp(separator, "tab") != 0)
+        return dpa__fail_file(err, DPA_BAD_INPUT, path,
+                              "data: separator \"%.20s\": expected one character, or tab",
+                              separator);
     if (keys->train.q != NULL && keys->train.batch == NULL)
         return dpa__fail_file(err, DPA_BAD_INPUT, path,
                               "train: q needs batch, what the sum is divided by");
@@ -317,6 +322,8 @@ static dpa_status load(const dpa_train_plan *plan, dpa_train_data *d, dpa_error 
     (void)snprintf(all, sizeof all, "0..%zu", dpa_dataset_rows(d->data));
     DPA_TRY(dpa_ids_read(plan->members != NULL ? plan->members : all, dpa_dataset_rows(d->data),
                          &d->members, &d->member_count, err));
+    if (d->member_count == 0)
+        return dpa__fail_file(err, DPA_BAD_INPUT, plan->members, "a list of no members");
     const dpa_dataset *held = d->test != NULL ? d->test : d->data;
     (void)snprintf(all, sizeof all, "0..%zu", dpa_dataset_rows(held));
     if (plan->heldout != NULL || d->test != NULL)
@@ -354,5 +361,5 @@ uint64_t dpa_train_plan_steps(const dpa_train_plan *plan, size_t members) {
     const double per_epoch = plan->train.sampling == DPA_SAMPLE_POISSON
                                  ? 1.0 / dpa_train_plan_q(plan, members)
                                  : floor((double)members / (double)plan->train.batch);
-    return (uint64_t)ceil(plan->epochs * per_epoch - 1e-6);
+    return (uint64_t)fmin(ceil(plan->epochs * per_epoch - 1e-6), 1e18); /* a rate may be tiny */
 }

@@ -127,6 +127,34 @@ static void test_resume(void **state) {
     dpa_dataset_free(data);
 }
 
+/* A checkpoint whose header does not say how far it was. */
+static void test_no_step(void **state) {
+    (void)state;
+    static const char *const names[] = {"header", "weights", "velocity", "mean"};
+    dpa_dataset *data = toy();
+    dpa_model *model = toy_model();
+    const dpa_train_opts opts = toy_opts();
+    const char *path = temp("checkpoint.npz");
+    dpa_array arrays[4] = {0};
+    dpa_trainer *trainer;
+    dpa_error err;
+    assert_ok(dpa_trainer_new(model, data, NULL, 0, &opts, &trainer, NULL));
+    steps(trainer, 3);
+    assert_ok(dpa_trainer_save(trainer, path, NULL));
+    for (size_t i = 0; i < 4; ++i) assert_ok(dpa_array_read(path, names[i], &arrays[i], NULL));
+    char *step = memmem(arrays[0].data, arrays[0].count, "step", 4);
+    assert_non_null(step);
+    step[2] = 'o';
+    assert_ok(dpa_npz_write(path, names, arrays, 4, NULL));
+    assert_int_equal(dpa_trainer_resume(trainer, path, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "how many steps"));
+    assert_int_equal(dpa_trainer_steps_done(trainer), 3);
+    for (size_t i = 0; i < 4; ++i) dpa_array_free(&arrays[i]);
+    dpa_trainer_free(trainer);
+    dpa_model_free(model);
+    dpa_dataset_free(data);
+}
+
 /* A game: an extra example that is in every step, a gradient of its own on the sum. */
 typedef struct game {
     size_t calls, batch;
@@ -324,6 +352,15 @@ static void test_plan(void **state) {
     /* Standardised by the members 1, 2, 3: the held-out 4 becomes 2/√(2/3). */
     assert_relative((double)dpa_dataset_row(data.data, 3)[0], 2.0 / sqrt(2.0 / 3.0), 1e-6);
     dpa_train_data_free(&data);
+    plan->train.q = 1e-300; /* 4e300 steps are more than there are numbers */
+    assert_true(dpa_train_plan_steps(plan, 3) == UINT64_C(1000000000000000000));
+    size_t nothing = 0;
+    const dpa_array nobody = {.dtype = DPA_I64, .ndim = 1, .data = &nothing};
+    plan->members = temp("members.npy");
+    assert_ok(dpa_array_write(plan->members, &nobody, NULL));
+    dpa_error err;
+    assert_int_equal(dpa_train_plan_load(plan, &data, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "no members"));
     dpa_train_plan_free(plan);
 }
 
@@ -346,6 +383,7 @@ static void test_bad_plans(void **state) {
         {"data: {path: x}\nmodel: m\ntrain: {steps: 1}\nprivacy: {epsilon: 1, sigma: 1, clip: 1}\n",
          "epsilon or sigma"},
         {"data: {path: x}\nmodel: m\ntrain: {steps: 1}\nprivacy: {delta: 0}\n", "delta"},
+        {"data: {path: x, separator: ', '}\nmodel: m\ntrain: {steps: 1}\n", "separator"},
         {"data: [\n", ""},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
@@ -361,8 +399,8 @@ static void test_bad_plans(void **state) {
 
 static int clean(void **state) {
     (void)state;
-    static const char *const names[] = {"model.npz", "checkpoint.npz", "plan.csv", "plan.yaml",
-                                        "bad.yaml"};
+    static const char *const names[] = {"model.npz", "checkpoint.npz", "plan.csv",
+                                        "plan.yaml", "bad.yaml",       "members.npy"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) (void)unlink(temp(names[i]));
     return 0;
 }
@@ -372,7 +410,7 @@ int main(void) {
         cmocka_unit_test(test_model_file), cmocka_unit_test(test_resume),
         cmocka_unit_test(test_hooks),      cmocka_unit_test(test_evaluate),
         cmocka_unit_test(test_updates),    cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_bad_plans),
+        cmocka_unit_test(test_bad_plans),  cmocka_unit_test(test_no_step),
     };
     return cmocka_run_group_tests(tests, NULL, clean);
 }
