@@ -106,6 +106,7 @@ static dpa_status begin_judgement(const session *s, judgement *j, dpa_error *err
     const run_options *o = s->options;
     *j = (judgement){.experiment = s->experiment,
                      .game = s->game,
+                     .command = "run",
                      .evidence = &s->evidence,
                      .request = o->common.request};
     j->family = o->family != NULL ? o->family : s->experiment->family;

@@ -135,6 +135,7 @@ static int show_bound(dpa_experiment *experiment, const game_options *options) {
     if (status == DPA_OK) status = dpa_run_collect(&opts, game, &evidence, &summary, &err);
     judgement j = {.experiment = experiment,
                    .game = game,
+                   .command = "status",
                    .evidence = &evidence,
                    .family = experiment->family,
                    .method = experiment->method};

@@ -14,6 +14,7 @@ typedef struct training_promise {
 typedef struct judgement {
     const dpa_experiment *experiment;
     dpa_game *game;
+    const char *command; /* that asked: "run" */
     const dpa_game_evidence *evidence;
     const char *family, *method; /* of the command line, else of the experiment; NULL: default */
     dpa_request request;

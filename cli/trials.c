@@ -118,6 +118,10 @@ static dpa_status judge_kind(judgement *j, dpa_error *err) {
 dpa_status judge_evidence(judgement *j, dpa_error *err) {
     const dpa_game_evidence *e = j->evidence;
     dpa_status status = judge_kind(j, err);
+    if (status != DPA_OK) return status;
+    const char *slash = strrchr(j->experiment->path, '/');
+    dpa_report_name(j->report, j->command, slash != NULL ? slash + 1 : j->experiment->path);
+    status = dpa_report_fact_text(j->report, "game", dpa_game_name(j->game), err);
     for (size_t i = 0; i < e->fact_count && status == DPA_OK; ++i)
         status = dpa_report_fact(j->report, e->facts[i].name, e->facts[i].value, err);
     return status;

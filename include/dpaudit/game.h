@@ -259,6 +259,8 @@ typedef struct dpa_game dpa_game;
 DPA_API dpa_status dpa_game_open(const dpa_experiment *experiment, dpa_game **out,
                                  dpa_error *err) DPA_MUST_USE;
 DPA_API void dpa_game_close(dpa_game *game);
+/* The word that its file has after `kind:`. */
+DPA_API const char *dpa_game_name(const dpa_game *game);
 /* Stages follow each other: shadow models first, then the models under attack; at most
  * DPA_GAME_STAGES. */
 enum { DPA_GAME_STAGES = 4 };

@@ -27,6 +27,9 @@ typedef struct dpa_report dpa_report;
 DPA_API dpa_status dpa_report_new(const char *command, const dpa_request *request, dpa_report **out,
                                   dpa_error *err) DPA_MUST_USE;
 DPA_API void dpa_report_free(dpa_report *report);
+/* When it was made on the way of another command: that one's word, and what it was about (an
+ * experiment file). */
+DPA_API void dpa_report_name(dpa_report *report, const char *command, const char *subject);
 
 DPA_API dpa_status dpa_report_add(dpa_report *report, const dpa_result *result,
                                   dpa_error *err) DPA_MUST_USE;

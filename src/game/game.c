@@ -70,6 +70,10 @@ dpa_status dpa_game_open(const dpa_experiment *experiment, dpa_game **out, dpa_e
     return status;
 }
 
+const char *dpa_game_name(const dpa_game *game) {
+    return game->rules->name;
+}
+
 int dpa_game_stages(const dpa_game *game) {
     return game->rules->stages;
 }

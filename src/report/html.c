@@ -21,7 +21,11 @@ static void add_head(dpa__text *out, json_t *const *results, size_t count) {
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                      "<meta name=\"generator\" content=\"dpaudit\">\n<title>",
                      dpa__report_script_hash());
-    if (count == 1) dpa__text_printf(out, "%s: ", dpa__html_mark(results[0]));
+    if (count == 1) {
+        dpa__text_printf(out, "%s – ", dpa__html_mark(results[0]));
+        dpa__html_title(out, results[0]);
+        dpa__text_add(out, " – ");
+    }
     dpa__text_add(out, "dpaudit report</title>\n<style>\n");
     dpa__text_add(out, dpa__report_style());
     dpa__text_add(out, "</style>\n</head>\n<body>\n<header class=\"top\"><span class=\"brand\">"
@@ -29,12 +33,8 @@ static void add_head(dpa__text *out, json_t *const *results, size_t count) {
 }
 
 static void add_heading(dpa__text *out, const dpa__html_part *part) {
-    const char *title = dpa__html_title(part->result);
     dpa__text_printf(out, "<h%d>", part->level);
-    if (title[0] != '\0')
-        dpa__text_printf(out, "%s", title);
-    else
-        dpa__html_escape(out, dpa__word_of(part->result, "command"));
+    dpa__html_title(out, part->result);
     dpa__text_printf(out, "</h%d>\n", part->level);
 }
 
@@ -45,9 +45,9 @@ static void add_contents(dpa__text *out, json_t *const *results, size_t count) {
         const json_t *verdict = json_object_get(results[i], "verdict");
         dpa__text_printf(out, "<li><a href=\"#result-%zu\">", i);
         dpa__text_printf(out, "%s", dpa__html_mark(results[i]));
-        dpa__text_add(out, ": <code>");
-        dpa__html_escape(out, dpa__word_of(results[i], "command"));
-        dpa__text_add(out, "</code></a> ");
+        dpa__text_add(out, ": ");
+        dpa__html_title(out, results[i]);
+        dpa__text_add(out, "</a> ");
         dpa__html_escape(out, dpa__word_of(verdict, "headline"));
         dpa__text_add(out, "</li>\n");
     }

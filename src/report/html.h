@@ -34,8 +34,8 @@ typedef struct dpa__html_part {
 
 /* "✗ Claim refuted": the verdict as a mark that needs no colour. */
 const char *dpa__html_mark(const json_t *result);
-/* What a command is called in a heading, "" for one that is not known. */
-const char *dpa__html_title(const json_t *result);
+/* What was done, as a heading: "White-box game: run.yaml", "Audit of attack scores". */
+void dpa__html_title(dpa__text *out, const json_t *result);
 void dpa__html_verdict(dpa__text *out, const dpa__html_part *part);
 void dpa__html_basis(dpa__text *out, const dpa__html_part *part);
 void dpa__html_bounds(dpa__text *out, const dpa__html_part *part);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The top of a result: the sentence that counts, the numbers behind it, and what they stand on. */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ const char *dpa__html_mark(const json_t *result) {
     return strcmp(dpa__standing_of(best), "estimate") == 0 ? "◇ Estimate" : "● Lower bound";
 }
 
-const char *dpa__html_title(const json_t *result) {
+static const char *command_title(const char *command) {
     static const struct {
         const char *command, *title;
     } known[] = {
@@ -32,8 +33,23 @@ const char *dpa__html_title(const json_t *result) {
         {"run", "Audit by repeated training"},          {"plan", "How large an audit must be"},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i)
-        if (dpa__is_word(result, "command", known[i].command)) return known[i].title;
-    return "";
+        if (strcmp(command, known[i].command) == 0) return known[i].title;
+    return command;
+}
+
+void dpa__html_title(dpa__text *out, const json_t *result) {
+    const char *game = dpa__word_of(json_object_get(result, "evidence"), "game");
+    const char *subject = dpa__word_of(result, "subject");
+    if (game[0] != '\0') {
+        const char first[2] = {(char)toupper((unsigned char)game[0]), '\0'};
+        dpa__html_escape(out, first);
+        dpa__html_escape(out, game + 1);
+        dpa__text_add(out, " game");
+    } else {
+        dpa__html_escape(out, command_title(dpa__word_of(result, "command")));
+    }
+    if (subject[0] != '\0') dpa__text_add(out, ": ");
+    dpa__html_escape(out, subject);
 }
 
 /* The headline of a result that judges nothing. */

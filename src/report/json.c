@@ -260,6 +260,7 @@ json_t *dpa__report_to_json(const dpa_report *report) {
     builder b = {json_object(), 0};
     put(&b, "dpaudit", json_string(dpa_version()));
     put(&b, "command", json_string(report->command));
+    if (report->subject[0] != '\0') put(&b, "subject", dpa__json_text(report->subject));
     put(&b, "delta", dpa__json_number(report->request.delta));
     if (!isnan(report->request.claim_epsilon)) put(&b, "claim", claim_json(&report->request));
     if (dpa__has_verdict(report)) {

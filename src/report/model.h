@@ -11,6 +11,7 @@
 
 struct dpa_report {
     char command[DPA_NAME_SIZE];
+    char subject[256]; /* what the command was about; "" where its evidence says it */
     dpa_request request;
     dpa_results results;
     json_t *evidence; /* object: kind, facts */
@@ -26,6 +27,8 @@ dpa_status dpa__json_set(json_t *object, const char *key, json_t *value, dpa_err
 dpa_status dpa__json_append(json_t *array, json_t *value, dpa_error *err);
 /* A number as JSON has it: null for NaN and infinities. */
 json_t *dpa__json_number(double value);
+/* Text from outside may be any bytes; JSON wants UTF-8, so what is not becomes '?'. */
+json_t *dpa__json_text(const char *text);
 /* JSON text with the shortest digits that read back as the same double. */
 void dpa__json_write(dpa__text *out, const json_t *value, int indent);
 /* The whole report as a JSON value (new reference), NULL when memory is out. */

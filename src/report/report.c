@@ -45,6 +45,11 @@ dpa_status dpa_report_new(const char *command, const dpa_request *request, dpa_r
     return DPA_OK;
 }
 
+void dpa_report_name(dpa_report *report, const char *command, const char *subject) {
+    (void)snprintf(report->command, sizeof report->command, "%s", command);
+    (void)snprintf(report->subject, sizeof report->subject, "%s", subject);
+}
+
 void dpa_report_free(dpa_report *report) {
     if (report == NULL) return;
     dpa_results_free(&report->results);
@@ -65,8 +70,7 @@ dpa_status dpa_report_add(dpa_report *report, const dpa_result *result, dpa_erro
     return dpa_results_add(&report->results, result, err);
 }
 
-/* Text from outside may be any bytes; JSON wants UTF-8, so what is not becomes '?'. */
-static json_t *json_text(const char *text) {
+json_t *dpa__json_text(const char *text) {
     json_t *value = json_string(text);
     if (value != NULL) return value;
     char *ascii = dpa__strdup(text, NULL);
@@ -79,7 +83,7 @@ static json_t *json_text(const char *text) {
 }
 
 dpa_status dpa_report_evidence(dpa_report *report, const char *kind, dpa_error *err) {
-    return dpa__json_set(report->evidence, "kind", json_text(kind), err);
+    return dpa__json_set(report->evidence, "kind", dpa__json_text(kind), err);
 }
 
 dpa_status dpa_report_fact(dpa_report *report, const char *key, double value, dpa_error *err) {
@@ -88,15 +92,15 @@ dpa_status dpa_report_fact(dpa_report *report, const char *key, double value, dp
 
 dpa_status dpa_report_fact_text(dpa_report *report, const char *key, const char *value,
                                 dpa_error *err) {
-    return dpa__json_set(report->evidence, key, json_text(value), err);
+    return dpa__json_set(report->evidence, key, dpa__json_text(value), err);
 }
 
 dpa_status dpa_report_lints(dpa_report *report, const dpa_lints *lints, dpa_error *err) {
     for (size_t i = 0; i < lints->count; ++i) {
         json_t *lint = json_object();
         DPA_TRY(dpa__json_append(report->lints, lint, err));
-        DPA_TRY(dpa__json_set(lint, "code", json_text(lints->items[i].code), err));
-        DPA_TRY(dpa__json_set(lint, "text", json_text(lints->items[i].text), err));
+        DPA_TRY(dpa__json_set(lint, "code", dpa__json_text(lints->items[i].code), err));
+        DPA_TRY(dpa__json_set(lint, "text", dpa__json_text(lints->items[i].text), err));
     }
     return DPA_OK;
 }
@@ -105,8 +109,8 @@ dpa_status dpa_report_input(dpa_report *report, const char *path, const char *sh
                             dpa_error *err) {
     json_t *input = json_object();
     DPA_TRY(dpa__json_append(report->inputs, input, err));
-    DPA_TRY(dpa__json_set(input, "path", json_text(path), err));
-    return dpa__json_set(input, "sha256", json_text(sha256), err);
+    DPA_TRY(dpa__json_set(input, "path", dpa__json_text(path), err));
+    return dpa__json_set(input, "sha256", dpa__json_text(sha256), err);
 }
 
 dpa_status dpa_report_invocation(dpa_report *report, const char *text, dpa_error *err) {
@@ -117,7 +121,7 @@ dpa_status dpa_report_invocation(dpa_report *report, const char *text, dpa_error
         strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
         now[0] = '\0';
     DPA_TRY(dpa__json_set(report->provenance, "time", json_string(now), err));
-    return dpa__json_set(report->provenance, "command", json_text(text), err);
+    return dpa__json_set(report->provenance, "command", dpa__json_text(text), err);
 }
 
 dpa_status dpa_report_section(dpa_report *report, const char *key, const char *json,

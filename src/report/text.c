@@ -138,14 +138,17 @@ static void print_evidence(dpa__text *out, const dpa_report *report, int width) 
     json_t *value;
     const char *separator = ": ";
     dpa__text line = {0};
-    dpa__text_printf(&line, "dpaudit %s", report->command);
+    dpa__text_printf(&line, "dpaudit %s%s%s", report->command, report->subject[0] ? " " : "",
+                     report->subject);
     json_object_foreach(report->evidence, key, value) {
         char number[40];
         if (strcmp(key, "kind") == 0 || (!json_is_number(value) && !json_is_string(value)))
             continue;
         (void)snprintf(number, sizeof number, "%.6g", json_number_value(value));
-        dpa__text_printf(&line, "%s%s %s", separator, key,
-                         json_is_string(value) ? json_string_value(value) : number);
+        dpa__text_add(&line, separator);
+        for (const char *c = key; *c != '\0'; ++c)
+            dpa__text_add_bytes(&line, *c == '_' ? " " : c, 1);
+        dpa__text_printf(&line, " %s", json_is_string(value) ? json_string_value(value) : number);
         separator = ", ";
     }
     dpa__text_printf(&line, "%sδ %g, confidence %s%s", separator, report->request.delta,
