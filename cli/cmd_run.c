@@ -170,19 +170,19 @@ static dpa_status add_trials(const session *s, dpa_error *err) {
     dpa_status status =
         dpa_report_fact(s->report, "trials", (double)(m->planned - m->missing), err);
     if (status == DPA_OK && m->refuted)
-        status = dpa_report_say(s->report, err,
-                                "The run stopped at trial %" PRIu64 ": the claim is refuted.",
-                                m->planned);
+        status = dpa_report_note(s->report, err,
+                                 "The run stopped at trial %" PRIu64 ": the claim is refuted.",
+                                 m->planned);
     if (status == DPA_OK && m->failed > 0)
         status = dpa_report_fact(s->report, "failed_attempts", (double)m->failed, err);
     if (status == DPA_OK && m->missing > 0)
         status = dpa_report_fact(s->report, "missing_trials", (double)m->missing, err);
     if (status == DPA_OK && m->missing > 0)
-        status = dpa_report_say(s->report, err,
-                                "%" PRIu64 " of %" PRIu64 " trials are missing (%s); the bounds "
-                                "rest on the others.",
-                                m->missing, m->planned,
-                                m->out_of_time ? "the time was over" : "they failed each time");
+        status = dpa_report_note(s->report, err,
+                                 "%" PRIu64 " of %" PRIu64 " trials are missing (%s); the bounds "
+                                 "rest on the others.",
+                                 m->missing, m->planned,
+                                 m->out_of_time ? "the time was over" : "they failed each time");
     return status;
 }
 

@@ -142,10 +142,10 @@ static int show_bound(dpa_experiment *experiment, const game_options *options) {
     dpa_request_init(&j.request);
     if (status == DPA_OK) status = judge_evidence(&j, &err);
     if (status == DPA_OK)
-        status = dpa_report_say(j.report, &err,
-                                "A look at %" PRIu64 " of %" PRIu64 " trials: stopping because of "
-                                "it would make the bound invalid.",
-                                summary.stored, summary.planned);
+        status = dpa_report_note(j.report, &err,
+                                 "A look at %" PRIu64 " of %" PRIu64 " trials: stopping because of "
+                                 "it would make the bound invalid.",
+                                 summary.stored, summary.planned);
     int code = 0;
     if (status == DPA_OK) {
         code = show_report(j.report, &common);

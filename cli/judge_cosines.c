@@ -94,15 +94,15 @@ static dpa_status say_promise(judgement *j, const promise *p, dpa_error *err) {
     if (status == DPA_OK && !isnan(p->amplified))
         status = dpa_report_fact(j->report, "epsilon_amplified", p->amplified, err);
     if (status == DPA_OK)
-        status = dpa_report_say(
+        status = dpa_report_note(
             j->report, err,
             "By the noise epsilon is %.4g at delta %.3g for a client who is in up to %.0f round%s "
             "that the attacker knows.",
             p->unamplified, j->request.delta, times, times == 1.0 ? "" : "s");
     if (status == DPA_OK && !isnan(p->amplified))
-        status = dpa_report_say(j->report, err,
-                                "With Poisson participation unknown to the attacker it is %.4g.",
-                                p->amplified);
+        status = dpa_report_note(j->report, err,
+                                 "With Poisson participation unknown to the attacker it is %.4g.",
+                                 p->amplified);
     return status;
 }
 
@@ -128,11 +128,11 @@ static dpa_status say_suspicion(judgement *j, const dpa_cosines *rounds, const p
                                                        in.deviation, j->request.delta));
     }
     if (!(found > p->unamplified)) return DPA_OK;
-    return dpa_report_say(j->report, err,
-                          "SUSPICIOUS: the cosines mean an epsilon of about %.4g, above what the "
-                          "noise promises. Look for noise that is missing, clients that are not "
-                          "clipped or count twice.",
-                          found);
+    return dpa_report_note(j->report, err,
+                           "SUSPICIOUS: the cosines mean an epsilon of about %.4g, above what the "
+                           "noise promises. Look for noise that is missing, clients that are not "
+                           "clipped or count twice.",
+                           found);
 }
 
 /* How the estimates move: a row for each checkpoint of the first run. */

@@ -36,12 +36,12 @@ static dpa_status add_end_to_end(judgement *j, dpa_error *err) {
     if (status == DPA_OK)
         status = dpa_report_fact(j->report, "end_to_end_epsilon_lower", whole.lower, err);
     if (status == DPA_OK)
-        status = dpa_report_say(j->report, err,
-                                "The bounds are about one step. Through the accountant (q %.6g, "
-                                "%llu steps) the strongest one says: the whole training has "
-                                "epsilon at least %.4f at delta %g; claimed: %.4f.",
-                                j->claim.q, (unsigned long long)j->claim.steps, whole.lower,
-                                j->request.delta, j->claim.epsilon);
+        status = dpa_report_note(j->report, err,
+                                 "The bounds are about one step. Through the accountant (q %.6g, "
+                                 "%llu steps) the strongest one says: the whole training has "
+                                 "epsilon at least %.4f at delta %g; claimed: %.4f.",
+                                 j->claim.q, (unsigned long long)j->claim.steps, whole.lower,
+                                 j->request.delta, j->claim.epsilon);
     return status;
 }
 
@@ -70,5 +70,7 @@ dpa_status steps_request(judgement *j, dpa_error *err) {
 dpa_status judge_steps(judgement *j, dpa_error *err) {
     dpa_status status = steps_request(j, err);
     if (status == DPA_OK) status = audit_scores_of(j, err);
-    return status == DPA_OK ? add_end_to_end(j, err) : status;
+    if (status != DPA_OK) return status;
+    dpa_report_scope(j->report, "one step");
+    return add_end_to_end(j, err);
 }

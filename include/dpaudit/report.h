@@ -55,6 +55,11 @@ DPA_API dpa_status dpa_report_section(dpa_report *report, const char *key, const
 /* A line of the text output, for what is not a row of the table. */
 DPA_API dpa_status dpa_report_say(dpa_report *report, dpa_error *err, const char *format, ...)
     DPA_PRINTF(3, 4) DPA_MUST_USE;
+/* A sentence that belongs to the verdict wherever it is shown: text, JSON (`notes`) and page. */
+DPA_API dpa_status dpa_report_note(dpa_report *report, dpa_error *err, const char *format, ...)
+    DPA_PRINTF(3, 4) DPA_MUST_USE;
+/* Claim and bounds are about this part of what is audited ("one step"), not about all of it. */
+DPA_API void dpa_report_scope(dpa_report *report, const char *scope);
 DPA_API size_t dpa_report_count(const dpa_report *report);
 DPA_API const dpa_result *dpa_report_result(const dpa_report *report, size_t index);
 /* The strongest valid bound (largest epsilon_lower), or NULL. A credible bound, which holds on

@@ -65,11 +65,12 @@ static void fill(const json_t *result, dpa__chart_data *data) {
 
 static void describe(const json_t *result, const dpa__chart_data *data, dpa__text *out) {
     const double claim = dpa__number_of(json_object_get(result, "claim"), "epsilon");
+    const size_t count = dpa__chart_rows(data, "main");
     dpa__text_printf(
         out,
-        "%zu results on one axis of ε: circles are valid bounds, squares credible ones "
+        "%zu result%s on one axis of ε: circles are valid bounds, squares credible ones "
         "(over a prior), triangles optimistic ones, diamonds estimates.",
-        dpa__chart_rows(data, "main"));
+        count, count == 1 ? "" : "s");
     if (!isnan(claim)) dpa__text_printf(out, " The dashed line is the claim, ε = %.6g.", claim);
 }
 

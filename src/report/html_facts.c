@@ -71,7 +71,8 @@ static void add_quality(dpa__text *out, const json_t *quality) {
 
 /* What a command without a verdict gives (account, calibrate): numbers, intervals, groups. */
 static void add_answers(dpa__text *out, const json_t *result) {
-    static const char *const elsewhere[] = {"dpaudit", "command", "subject", "provenance", "delta"};
+    static const char *const elsewhere[] = {"dpaudit",    "command", "subject",
+                                            "provenance", "notes",   "delta"};
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)result, key, value) {

@@ -78,6 +78,25 @@ static void add_tile(dpa__text *out, const char *label, double value, int digits
         dpa__text_printf(out, "<div><dt>%s</dt><dd>%.*g</dd></div>\n", label, digits, value);
 }
 
+static void add_claim_tile(dpa__text *out, const json_t *claim) {
+    const char *scope = dpa__word_of(claim, "scope");
+    if (isnan(dpa__number_of(claim, "epsilon"))) return;
+    dpa__text_printf(out, "<div><dt>ε claimed%s", scope[0] != '\0' ? " of " : "");
+    dpa__html_escape(out, scope);
+    dpa__text_printf(out, "</dt><dd>%.4g</dd></div>\n", dpa__number_of(claim, "epsilon"));
+}
+
+static void add_notes(dpa__text *out, const json_t *notes) {
+    size_t index;
+    json_t *note;
+    json_array_foreach(notes, index, note) {
+        if (!json_is_string(note)) continue;
+        dpa__text_add(out, "<p class=\"note\">");
+        dpa__html_escape(out, json_string_value(note));
+        dpa__text_add(out, "</p>\n");
+    }
+}
+
 static void add_tiles(dpa__text *out, const json_t *result) {
     const json_t *best = dpa__headline_of(json_object_get(result, "results"));
     if (best == NULL) return;
@@ -87,7 +106,7 @@ static void add_tiles(dpa__text *out, const json_t *result) {
         add_tile(out, "ε, estimated", dpa__number_of(best, "epsilon"), 4);
     else
         add_tile(out, "ε at least", dpa__number_of(best, "epsilon_lower"), 4);
-    add_tile(out, "ε claimed", dpa__number_of(json_object_get(result, "claim"), "epsilon"), 4);
+    add_claim_tile(out, json_object_get(result, "claim"));
     add_tile(out, "at δ", dpa__number_of(result, "delta"), 3);
     if (!isnan(dpa__number_of(best, "confidence")))
         dpa__text_printf(out, "<div><dt>confidence</dt><dd>%s</dd></div>\n",
@@ -106,7 +125,9 @@ void dpa__html_verdict(dpa__text *out, const dpa__html_part *part) {
         dpa__html_escape(out, dpa__word_of(verdict, "headline"));
     else
         add_plain_headline(out, part->result);
-    dpa__text_add(out, "</p></div>\n");
+    dpa__text_add(out, "</p>\n");
+    add_notes(out, json_object_get(part->result, "notes"));
+    dpa__text_add(out, "</div>\n");
     add_tiles(out, part->result);
 }
 

@@ -213,10 +213,12 @@ static json_t *results_json(const dpa_results *results) {
     return array;
 }
 
-static json_t *claim_json(const dpa_request *request) {
+static json_t *claim_json(const dpa_report *report) {
+    const dpa_request *request = &report->request;
     builder b = {json_object(), 0};
     put(&b, "epsilon", dpa__json_number(request->claim_epsilon));
     put(&b, "delta", dpa__json_number(dpa__claim_delta(request)));
+    if (report->scope[0] != '\0') put(&b, "scope", json_string(report->scope));
     return finish(&b);
 }
 
@@ -262,7 +264,7 @@ json_t *dpa__report_to_json(const dpa_report *report) {
     put(&b, "command", json_string(report->command));
     if (report->subject[0] != '\0') put(&b, "subject", dpa__json_text(report->subject));
     put(&b, "delta", dpa__json_number(report->request.delta));
-    if (!isnan(report->request.claim_epsilon)) put(&b, "claim", claim_json(&report->request));
+    if (!isnan(report->request.claim_epsilon)) put(&b, "claim", claim_json(report));
     if (dpa__has_verdict(report)) {
         put(&b, "evidence", evidence_json(report));
         put(&b, "results", results_json(&report->results));
@@ -270,6 +272,7 @@ json_t *dpa__report_to_json(const dpa_report *report) {
     const char *key;
     json_t *section;
     json_object_foreach(report->sections, key, section) put(&b, key, json_incref(section));
+    if (json_array_size(report->notes) > 0) put(&b, "notes", json_incref(report->notes));
     if (dpa__has_verdict(report)) put(&b, "verdict", verdict_json(report));
     put(&b, "provenance", provenance_json(report));
     return finish(&b);

@@ -11,7 +11,8 @@
 
 struct dpa_report {
     char command[DPA_NAME_SIZE];
-    char subject[256]; /* what the command was about; "" where its evidence says it */
+    char subject[256];         /* what the command was about; "" where its evidence says it */
+    char scope[DPA_NAME_SIZE]; /* what claim and bounds are about; "": all that is audited */
     dpa_request request;
     dpa_results results;
     json_t *evidence; /* object: kind, facts */
@@ -19,6 +20,7 @@ struct dpa_report {
     json_t *inputs;   /* array of {path, sha256} */
     json_t *sections; /* object: key → anything */
     json_t *provenance;
+    json_t *notes;   /* array of sentences */
     dpa__text lines; /* of dpa_report_say */
 };
 

@@ -36,8 +36,9 @@ dpa_status dpa_report_new(const char *command, const dpa_request *request, dpa_r
     report->inputs = json_array();
     report->sections = json_object();
     report->provenance = json_object();
+    report->notes = json_array();
     if (!report->evidence || !report->lints || !report->inputs || !report->sections ||
-        !report->provenance) {
+        !report->provenance || !report->notes) {
         dpa_report_free(report);
         return dpa__fail(err, DPA_NO_MEMORY, "no memory for a report");
     }
@@ -58,6 +59,7 @@ void dpa_report_free(dpa_report *report) {
     json_decref(report->inputs);
     json_decref(report->sections);
     json_decref(report->provenance);
+    json_decref(report->notes);
     dpa__text_free(&report->lines);
     free(report);
 }
@@ -134,15 +136,33 @@ dpa_status dpa_report_section(dpa_report *report, const char *key, const char *j
     return dpa__json_set(report->sections, key, value, err);
 }
 
+static dpa_status add_line(dpa_report *report, const char *line, dpa_error *err) {
+    dpa__text_printf(&report->lines, "%s\n", line);
+    if (report->lines.failed) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a line of text");
+    return DPA_OK;
+}
+
 dpa_status dpa_report_say(dpa_report *report, dpa_error *err, const char *format, ...) {
     char line[DPA_TEXT_SIZE];
     va_list args;
     va_start(args, format);
     (void)vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    dpa__text_printf(&report->lines, "%s\n", line);
-    if (report->lines.failed) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a line of text");
-    return DPA_OK;
+    return add_line(report, line, err);
+}
+
+dpa_status dpa_report_note(dpa_report *report, dpa_error *err, const char *format, ...) {
+    char line[DPA_TEXT_SIZE];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    DPA_TRY(dpa__json_append(report->notes, dpa__json_text(line), err));
+    return add_line(report, line, err);
+}
+
+void dpa_report_scope(dpa_report *report, const char *scope) {
+    (void)snprintf(report->scope, sizeof report->scope, "%s", scope);
 }
 
 size_t dpa_report_count(const dpa_report *report) {

@@ -83,12 +83,13 @@ static void headline_of_estimate(dpa__text *out, const dpa_report *report) {
 static void headline_of_bound(dpa__text *out, const dpa_report *report, const dpa_result *best) {
     const dpa_request *request = &report->request;
     const dpa__percent percent = dpa__percent_of(best->confidence);
+    const char *of = report->scope[0] != '\0' ? " of " : "";
     if (dpa_report_refuted(report)) {
         dpa__text_printf(out,
-                         "REFUTED: the claim ε ≤ %.6g (δ = %g) does not stand; the leak is at "
+                         "REFUTED: the claim ε ≤ %.6g (δ = %g)%s%s does not stand; the leak is at "
                          "least ε = %.4f with %s confidence (",
-                         request->claim_epsilon, dpa__claim_delta(request), best->epsilon_lower,
-                         percent.text);
+                         request->claim_epsilon, dpa__claim_delta(request), of, report->scope,
+                         best->epsilon_lower, percent.text);
         add_name(out, best);
         dpa__text_add(out, ").");
         return;
@@ -99,16 +100,16 @@ static void headline_of_bound(dpa__text *out, const dpa_report *report, const dp
                          "not mean private.",
                          percent.text);
     else {
-        dpa__text_printf(out, "The leak%s is at least ε = %.4f at δ = %g with %s confidence (",
-                         is_instance(best) ? " of this one model" : "", best->epsilon_lower,
-                         request->delta, percent.text);
+        dpa__text_printf(out, "The leak%s%s is at least ε = %.4f at δ = %g with %s confidence (",
+                         is_instance(best) ? " of this one model" : of, report->scope,
+                         best->epsilon_lower, request->delta, percent.text);
         add_name(out, best);
         dpa__text_add(out, ").");
     }
     if (isnan(request->claim_epsilon)) return;
     if (dpa__claim_is_comparable(request))
-        dpa__text_printf(out, " The claim ε ≤ %.6g is not refuted, which does not prove it.",
-                         request->claim_epsilon);
+        dpa__text_printf(out, " The claim ε ≤ %.6g%s%s is not refuted, which does not prove it.",
+                         request->claim_epsilon, of, report->scope);
     else
         dpa__text_printf(out,
                          " The claim is at δ = %g and cannot be compared at the smaller δ = %g: "

@@ -5,6 +5,8 @@ cp "$DPA_SOURCE"/examples/run-* "$DPA_SOURCE"/examples/train-toy* .
 
 run 0 run run-white-box.yaml --output a --json --threads 1
 lower=$(field "repr(j['results'][0]['epsilon_lower'])")
+[ "$(field "j['command'], j['subject'], j['evidence']['game']")" = "run run-white-box.yaml white-box" ] || fail "a run is not named after itself"
+[ "$(field "j['claim']['scope'], 'whole training' in j['notes'][0]")" = "one step True" ] || fail "the claim of a step must say so"
 run 0 run run-white-box.yaml --output b --threads 2
 cmp -s a/scores.npz b/scores.npz || fail "same seed, other scores"
 run 0 run run-white-box.yaml --output c --seed 2
@@ -16,8 +18,10 @@ says out "whole training"
 run 0 scores a/scores.npz --family gaussian --method rank --json
 near "j['results'][0]['epsilon_lower']" "$lower" 1e-12
 
-run 1 run run-white-box-broken.yaml
+run 1 run run-white-box-broken.yaml --report broken.html
 says out "REFUTED"
+grep -q '<h1>White-box game: run-white-box-broken.yaml</h1>' broken.html || fail "the page is not named after the run"
+grep -q 'class="note">.*whole training' broken.html || fail "the page lacks what follows for the whole training"
 for bug in clip-after-mean few-seeds "noise-scale, noise-scale: 0" "noise-scale, noise-scale: 0.5"; do
     echo "{training: run-mlp.yaml, game: {observations: 4000, sabotage: $bug}}" >bug.yaml
     method=rank
