@@ -16,6 +16,7 @@ import tempfile
 
 import numpy as np
 
+import pages
 import svgplot
 
 SEEDS, EPSILONS, CLIPS = 5, (1, 3, 10, 100), (1, 10, 30)
@@ -126,10 +127,7 @@ def read(path):
 
 
 def write(path, rows):
-    with open(path, "w", newline="") as f:
-        out = csv.writer(f, lineterminator="\n")
-        out.writerow(COLUMNS)
-        out.writerows([f"{v:.6g}" if isinstance(v, float) else v for v in row] for row in rows)
+    pages.write(path, COLUMNS, rows)
 
 
 def all_runs(dpaudit, study, path):
@@ -203,9 +201,6 @@ def figure6(dpaudit, shared, out_folder, replace):
             lines.append(f"| {group} | {k} | " + " | ".join(f"{p:.3f}" for _, kk, _, p in own if kk == k) + " |")
         panels.append((group, [(f"{k}", [(n, p) for _, kk, n, p in own if kk == k], "line") for k in SHOWN]))
         print(group, sum(p > 0.05 for *_, p in own), "of", len(own), "above 0.05", flush=True)
-    with open(os.path.join(out_folder, "figure6.csv"), "w", newline="") as f:
-        out = csv.writer(f, lineterminator="\n")
-        out.writerow(("model", "components", "samples", "p_value"))
-        out.writerows((a, b, c, f"{p:.6g}") for a, b, c, p in rows)
+    pages.write(os.path.join(out_folder, "figure6.csv"), ("model", "components", "samples", "p_value"), rows)
     replace("figure6", lines)
     svgplot.figure(os.path.join(out_folder, "figure6.svg"), "KS p-values by components", panels, "samples", "p-value", is_log=False)

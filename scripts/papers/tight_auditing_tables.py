@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The tables of papers/tight-auditing: README.md and inputs.md, from the CSV files alone."""
+import pages
+
+# Printed in Table 1 of the paper: the smallest and largest of its four columns at claimed ε = 1, 4, 8, 16.
+PRINTED = {"gaussian cp max": "0.74–0.78, 0.79–0.89, 0.73–0.89, 0.70–0.82", "gaussian bayes max": "0.89–0.95, 0.88–0.95, 0.87–0.89, 0.86–0.95",
+           "dp cp max": "0.35–0.45, 0.29–0.45, 0.41–0.51, 0.33–0.44", "dp bayes max": "0.57–0.62, 0.61–0.69, 0.58–0.64, 0.33–0.44",
+           "dp katz max": "0.41–0.51, 0.41–0.54, 0.49–0.53, 0.47–0.50"}
+PRINTED2 = {"0.1": "23.4", "1": "26.8", "10": "41.0", "most": "44.0"}
+DATA = ("mnist", "fashion", "adult", "cifar", "random")
+ORDER = ("gaussian rank", "gaussian cp simultaneous", "gaussian bayes split", "dp cp simultaneous", "dp bayes split",
+         "gaussian cp max", "gaussian bayes max", "dp cp max", "dp bayes max", "dp katz max")
+folder = None
+
+
+def read(name):
+    return pages.read(folder / f"{name}.csv")
+
+
+def bound(row):
+    return " ".join(filter(None, (row["family"], row["method"], row["select"])))
+
+
+def keys(rows, column):
+    """The values of a column in the order of the file."""
+    return list(dict.fromkeys(r[column] for r in rows))
+
+
+def number(row, column="epsilon_lower", digits=2):
+    return f"{float(row[column]):.{digits}f}"
+
+
+def bounds(rows):
+    """The bounds that a file has, in the order of the pages."""
+    return [b for b in ORDER if b in {bound(r) for r in rows}]
+
+
+def one(rows, **wanted):
+    """The row with these values."""
+    found = [r for r in rows if all(r[k] == v for k, v in wanted.items())]
+    assert len(found) == 1, wanted
+    return found[0]
+
+
+def by_bound(rows, column, cell):
+    """A row for each bound, a cell for each value of the column."""
+    at = {(bound(r), r[column]): r for r in rows}
+    return [[b, *(cell(at[b, x]) for x in keys(rows, column))] for b in bounds(rows)]
+
+
+def table1():
+    shares = {}
+    for data in DATA:
+        for r in read(f"table1-{data}"):
+            shares.setdefault((data, bound(r)), []).append(number(r, "share_of_claim"))
+    rows = [[b, *(", ".join(shares[data, b]) for data in DATA), PRINTED.get(b, "")] for b in ORDER if all((data, b) in shares for data in DATA)]
+    return ("bound", *DATA, "paper, at 1, 4, 8, 16"), rows
+
+
+def repeated():
+    rows = read("repeated")
+    at = {bound(r): r for r in rows}
+    return ("bound", "valid", "above the truth", "mean bound"), [
+        [b, "yes" if at[b]["valid"] == "1" else "no", f"{at[b]['above']} of {at[b]['audits']}", number(at[b], "mean")] for b in bounds(rows)]
+
+
+def figure3():
+    rows = read("figure3")
+    return ("bound", *keys(rows, "observations")), by_bound(rows, "observations", lambda r: number(r, "mean"))
+
+
+def figure9():
+    rows = read("figure9")
+    return ("true ε", *keys(rows, "true_epsilon")), by_bound(rows, "true_epsilon", lambda r: f"{number(r, 'mean')} ({r['refuted_of_2']})")
+
+
+def observations_needed(rows):
+    """The smallest number of observations from which on every game is refuted."""
+    needed = "no"
+    for r in reversed(rows):
+        if r["refuted"] != r["games"]:
+            break
+        needed = r["observations"]
+    return needed
+
+
+def section63():
+    rows = read("section6.3")
+    out, names = [], keys(rows, "bug")
+    for b in bounds(rows):
+        cells = []
+        for bug in names:
+            own = [r for r in rows if r["bug"] == bug and bound(r) == b]
+            refuted, games = (sum(int(r[k]) for r in own) for k in ("refuted", "games"))
+            right = f"refuted in {refuted} of {games} games" if refuted else "no"
+            cells.append(right if bug == "none" else observations_needed(own))
+        out.append([b, *cells])
+    return ("bound", *names), out
+
+
+def figure14():
+    rows = read("figure14")
+    shown = ("gaussian rank", "gaussian cp simultaneous", "gaussian cp max")
+    at = {(r["canary"], r["place"], bound(r)): number(r) for r in rows}
+    return ("canary", *shown), [[f"{c}, {p}", *(at[c, p, b] for b in shown)] for c, p in dict.fromkeys((r["canary"], r["place"]) for r in rows)]
+
+
+def bugs():
+    rows = read("bugs")
+    games = keys(rows, "game")
+
+    def cell(r):
+        return f"**{number(r)}**" if r["refuted"] == "1" else number(r)
+    return ("bug", *games), [[bug, *(cell(one(rows, bug=bug, game=g)) for g in games)] for bug in keys(rows, "bug")]
+
+
+def figure15():
+    rows = [r for r in read("figure15") if r["method"] == "rank"]
+    canaries = keys(rows, "canary")
+    return ("claimed", *canaries), [[c, *(number(one(rows, claim=c, canary=k)) for k in canaries)] for c in keys(rows, "claim")]
+
+
+def figure16():
+    rows = read("figure16")
+    own = [r for r in rows if (r["data"], r["claim"]) == (rows[0]["data"], rows[0]["claim"])]
+    firsts = [(r["first"], r["last"]) for r in own if r["first"] == "0" and r["last"] != "200"]
+    parts = [(r["first"], r["last"]) for r in own if int(r["last"]) - int(r["first"]) == 200]
+    head = [f"n = {firsts[0][1]}", *(last for _, last in firsts[1:])]
+    head += [f"{'steps ' if a == '0' else ''}{int(a) + 1}–{b}" for a, b in parts]
+    names = {"cifar": "CIFAR-10", "random": "random"}
+    return ("data, claim", *head), [
+        [f"{names[data]}, {c}", *(number(one(rows, data=data, claim=c, first=a, last=b)) for a, b in firsts + parts)]
+        for data in names for c in keys(rows, "claim")]
+
+
+ESTIMATORS = (("gaussian", "rank"), ("gaussian", "cp"), ("gaussian", "bayes"), ("dp", "cp"), ("dp", "bayes"))
+
+
+def figure11():
+    rows = read("figure11")
+    names, out = {"mnist": "MNIST", "adult": "Adult", "noise": "random"}, []
+    for data, name in names.items():
+        for canary in keys(rows, "canary"):
+            own = [one(rows, data=data, canary=canary, family=f, method=m) for f, m in ESTIMATORS]
+            first = f"{name} ({number(own[0], 'accuracy')})" if canary == rows[0]["canary"] else ""
+            out.append([first, canary, number(own[0], "auc", 3), *map(number, own)])
+    return ("data (held-out accuracy)", "canary", "AUC", *(" ".join(e) for e in ESTIMATORS)), out
+
+
+def table2():
+    """Of the two canaries the one with the larger posterior bound; its other bounds beside it."""
+    rows, out = read("table2"), []
+    for clip in keys(rows, "clip"):
+        best = max((r for r in rows if r["clip"] == clip and (r["family"], r["method"]) == ("gaussian", "bayes")), key=lambda r: float(r["epsilon_lower"]))
+        others = [number(one(rows, clip=clip, canary=best["canary"], family=f, method=m), digits=1)
+                  for f, m in (("gaussian", "rank"), ("gaussian", "cp"), ("dp", "cp"))]
+        canary = f" ({best['canary']})" if best["canary"] else ""
+        out.append(["most possible" if clip == "most" else clip, PRINTED2[clip], number(best, digits=1) + canary, *others,
+                    number(best, "accuracy") if best["accuracy"] else ""])
+    return ("C", "paper, f-DP (ZB), 1000 models", "best canary: gaussian bayes", "gaussian rank", "gaussian cp", "dp cp", "held-out accuracy"), out
+
+
+TABLES = {"README.md": {"table1": table1, "repeated": repeated, "figure3": figure3, "figure9": figure9, "section6.3": section63,
+                        "figure14": figure14, "bugs": bugs},
+          "inputs.md": {"figure15": figure15, "figure16": figure16, "figure11": figure11, "table2": table2}}
+
+
+def fill(where):
+    """Fills the tables of both pages in this folder."""
+    global folder
+    folder = where
+    for page, tables in TABLES.items():
+        for name, make in tables.items():
+            pages.replace(folder / page, name, pages.table(*make()))
