@@ -77,8 +77,7 @@ static int same_name(const char *a, const char *b) {
     return strncmp(a, b, n) == 0 && b[n] == '=';
 }
 
-/* Ours, except what `more` names. */
-static char **make_environment(const char *const *more, dpa_error *err) {
+char **dpa__environment_with(const char *const *more, dpa_error *err) {
     const size_t added = count_texts(more), ours = count_texts((const char *const *)environ);
     size_t used = 0;
     char **out = dpa__malloc(added + ours + 1, sizeof *out, err);
@@ -98,8 +97,8 @@ enum { EXIT_NO_FOLDER = 125, EXIT_NO_PROGRAM = 127 };
 static void become(const dpa__command *c, char **environment, pid_t parent) {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(EXIT_NO_PROGRAM);
-    const int nothing = open("/dev/null", O_RDONLY);
-    if (nothing >= 0) (void)dup2(nothing, STDIN_FILENO);
+    (void)close(STDIN_FILENO);
+    (void)open("/dev/null", O_RDONLY); /* takes the lowest number, that of standard input */
     (void)dup2(STDERR_FILENO, STDOUT_FILENO);
     (void)signal(SIGPIPE, SIG_DFL);
     (void)signal(SIGTERM, SIG_DFL);
@@ -119,11 +118,15 @@ static dpa_status judge_end(const dpa__command *c, int status, dpa_error *err) {
         return dpa__fail(err, DPA_IO,
                          "the command ended with exit code 127: is there a program '%.200s'?",
                          c->words[0]);
+    if (code == EXIT_NO_FOLDER && c->folder != NULL)
+        return dpa__fail(err, DPA_IO,
+                         "the command ended with exit code 125: is there a folder '%.200s'?",
+                         c->folder);
     return dpa__fail(err, DPA_IO, "the command ended with exit code %d", code);
 }
 
 dpa_status dpa__command_run(const dpa__command *command, dpa_error *err) {
-    char **environment = make_environment(command->environment, err);
+    char **environment = dpa__environment_with(command->environment, err);
     if (environment == NULL) return DPA_NO_MEMORY;
     const pid_t parent = getpid(), child = fork();
     if (child == 0) become(command, environment, parent);

@@ -17,6 +17,10 @@ typedef struct dpa__words {
 dpa_status dpa__words_split(const char *line, dpa__words *out, dpa_error *err);
 void dpa__words_free(dpa__words *words);
 
+/* Our environment, but with `more` (NAME=value, ended by NULL; may be NULL itself) for what has the
+ * same names. The list is one block for the caller to free; the texts are borrowed. */
+char **dpa__environment_with(const char *const *more, dpa_error *err);
+
 typedef struct dpa__command {
     char *const *words;             /* ended by NULL; the first is searched in PATH */
     const char *const *environment; /* NAME=value, besides ours; ended by NULL */

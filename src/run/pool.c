@@ -37,6 +37,7 @@ static dpa_status submit(void *self, size_t slot, int stage, uint64_t index, dpa
     s->stage = stage;
     s->index = index;
     s->outcome = (dpa__outcome){0};
+    uv_update_time(&pool->loop); /* its clock stood still while the scheduler was busy */
     dpa__slot_advance(s);
     return DPA_OK;
 }

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "run/pool.h"
 
-enum { SAID_MOST = 16384, STILLBORN_MOST = 3, READ_SIZE = 65536 };
+enum { SAID_MOST = 16384, STILLBORN_MOST = 3, READ_SIZE = 65536, READS_MOST = 16 };
 
 static void keep_first(dpa_error *to, const dpa_error *from) {
     if (to->status == DPA_OK) *to = *from;
@@ -33,6 +33,14 @@ static void conclude(dpa__slot *s, dpa_status status, const dpa_error *error, in
 void dpa__slot_kill(dpa__slot *s) {
     if (s->state == DPA__SLOT_EMPTY || s->state == DPA__SLOT_DYING) return;
     if (kill(-s->process.pid, SIGKILL) != 0) (void)kill(s->process.pid, SIGKILL);
+}
+
+/* A worker that cannot be trusted any more: its trial has failed, it is ended, and what it says
+ * from now on is not heard. The slot may get its next trial before it is buried. */
+static void give_up(dpa__slot *s, dpa_status status, const dpa_error *error) {
+    conclude(s, status, error, 1);
+    dpa__slot_kill(s);
+    s->state = DPA__SLOT_DYING;
 }
 
 static void on_timer(uv_timer_t *timer) {
@@ -86,11 +94,12 @@ static void on_failure(dpa__slot *s, const dpa__message *m) {
     conclude(s, failure.status, &failure, 0);
 }
 
+/* As much as a pipe can hold, for somebody may be filling it all the time. */
 static void drain(uv_pipe_t *pipe, void (*add)(dpa__slot *, const char *, size_t)) {
     char bytes[READ_SIZE];
     uv_os_fd_t fd;
     if (uv_fileno((const uv_handle_t *)pipe, &fd) != 0) return;
-    for (;;) {
+    for (int i = 0; i < READS_MOST; ++i) {
         const ssize_t n = read(fd, bytes, sizeof bytes);
         if (n <= 0) return;
         add(pipe->data, bytes, (size_t)n);
@@ -118,6 +127,7 @@ static int understand(dpa__slot *s, const dpa__message *m) {
 
 static void add_answer(dpa__slot *s, const char *bytes, size_t count) {
     dpa_error error = {0};
+    if (s->state == DPA__SLOT_DYING) return;
     dpa__text_add_bytes(&s->inbox, bytes, count);
     dpa_status status =
         s->inbox.failed ? dpa__fail(&error, DPA_NO_MEMORY, "no memory for an answer") : DPA_OK;
@@ -131,10 +141,7 @@ static void add_answer(dpa__slot *s, const char *bytes, size_t count) {
         s->inbox.length -= used;
         memmove(s->inbox.data, s->inbox.data + used, s->inbox.length);
     }
-    if (status == DPA_OK) return;
-    s->inbox.length = 0;
-    conclude(s, status, &error, 1);
-    dpa__slot_kill(s);
+    if (status != DPA_OK) give_up(s, status, &error);
 }
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
@@ -199,8 +206,8 @@ static void on_exit_of(uv_process_t *process, int64_t code, int signal_number) {
                         s->said.length > 0 ? s->said.data : "");
         keep_first(&s->pool->fatal, &fatal);
     }
+    if (s->state != DPA__SLOT_DYING) conclude(s, why.status, &why, 1); /* else it was given up */
     s->state = DPA__SLOT_DYING;
-    conclude(s, why.status, &why, 1);
     close_handles(s);
 }
 
@@ -278,8 +285,7 @@ static void send_job(dpa__slot *s) {
     s->state = DPA__SLOT_BUSY;
     s->said.length = 0;
     if (send_text(s, &text, &error) != DPA_OK) {
-        conclude(s, error.status, &error, 1);
-        dpa__slot_kill(s);
+        give_up(s, error.status, &error);
         return;
     }
     if (pool->timeout < 1e9)

@@ -6,30 +6,19 @@
  * that libuv would make: scripts open /dev/stderr. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "base/process.h"
 #include "run/pool.h"
 
-extern char **environ;
-
-/* The environment of a worker: ours, its slot, the place for files, and one thread for matrix
- * products unless the user said otherwise (there is a worker per core). */
-static char **make_environment(char slot[32], char *scratch) {
-    static char one_thread[] = "OPENBLAS_NUM_THREADS=1";
-    size_t count = 0, used = 0;
-    while (environ[count] != NULL) ++count;
-    char **out = malloc((count + 4) * sizeof *out);
-    if (out == NULL) return NULL;
-    for (size_t i = 0; i < count; ++i)
-        if (strncmp(environ[i], "DPAUDIT_SLOT=", 13) != 0 &&
-            strncmp(environ[i], "DPAUDIT_SCRATCH=", 16) != 0)
-            out[used++] = environ[i];
-    out[used++] = slot;
-    out[used++] = scratch;
-    if (getenv("OPENBLAS_NUM_THREADS") == NULL) out[used++] = one_thread;
-    out[used] = NULL;
-    return out;
+/* Ours, its slot, the place for files, and one thread for matrix products unless the user said
+ * otherwise (there is a worker per core). */
+static char **make_environment(const dpa__slot *s, char slot[32]) {
+    const int is_set = getenv("OPENBLAS_NUM_THREADS") != NULL;
+    const char *const more[] = {slot, s->pool->scratch, is_set ? NULL : "OPENBLAS_NUM_THREADS=1",
+                                NULL};
+    (void)snprintf(slot, 32, "DPAUDIT_SLOT=%zu", s->number);
+    return dpa__environment_with(more, NULL);
 }
 
 /* Three pipes; ours[i] is the end that stays here. -1 and nothing open when that fails. */
@@ -49,11 +38,7 @@ static int make_pipes(int ours[3], int theirs[3]) {
     return 0;
 }
 
-static int spawn(dpa__slot *s, uv_exit_cb on_exit, const int theirs[3]) {
-    char slot[32];
-    (void)snprintf(slot, sizeof slot, "DPAUDIT_SLOT=%zu", s->number);
-    char **environment = make_environment(slot, s->pool->scratch);
-    if (environment == NULL) return UV_ENOMEM;
+static int spawn(dpa__slot *s, uv_exit_cb on_exit, char **environment, const int theirs[3]) {
     uv_stdio_container_t streams[3];
     for (int i = 0; i < 3; ++i) {
         streams[i].flags = UV_INHERIT_FD;
@@ -68,17 +53,14 @@ static int spawn(dpa__slot *s, uv_exit_cb on_exit, const int theirs[3]) {
                                           .flags = UV_PROCESS_DETACHED,
                                           .stdio_count = 3,
                                           .stdio = streams};
-    const int code = uv_spawn(&s->pool->loop, &s->process, &options);
-    free(environment);
-    return code;
+    return uv_spawn(&s->pool->loop, &s->process, &options);
 }
 
-int dpa__slot_spawn(dpa__slot *s, uv_exit_cb on_exit) {
-    int ours[3], theirs[3];
-    int code = make_pipes(ours, theirs);
-    s->open = 0;
-    if (code != 0) return code;
+/* With both ends of the pipes at hand; theirs are closed here. */
+static int spawn_on(dpa__slot *s, uv_exit_cb on_exit, char **environment, const int ours[3],
+                    const int theirs[3]) {
     uv_pipe_t *const pipes[3] = {&s->in, &s->out, &s->err};
+    int code = 0;
     for (int i = 0; i < 3; ++i) {
         (void)uv_pipe_init(&s->pool->loop, pipes[i], 0);
         pipes[i]->data = s;
@@ -89,8 +71,21 @@ int dpa__slot_spawn(dpa__slot *s, uv_exit_cb on_exit) {
     }
     s->process = (uv_process_t){.data = s};
     s->open = 4;
-    const int spawned = spawn(s, on_exit, theirs); /* sets up its handle also when it fails */
+    /* sets up its handle also when it fails */
+    const int spawned = spawn(s, on_exit, environment, theirs);
     for (int i = 0; i < 3; ++i) (void)close(theirs[i]);
     s->alive = spawned == 0;
     return spawned != 0 ? spawned : code;
+}
+
+int dpa__slot_spawn(dpa__slot *s, uv_exit_cb on_exit) {
+    int ours[3], theirs[3];
+    char slot[32];
+    char **environment = make_environment(s, slot);
+    s->open = s->alive = 0;
+    if (environment == NULL) return UV_ENOMEM;
+    int code = make_pipes(ours, theirs);
+    if (code == 0) code = spawn_on(s, on_exit, environment, ours, theirs);
+    free(environment);
+    return code;
 }

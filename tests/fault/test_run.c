@@ -8,16 +8,19 @@
 #include "base/process.h"
 #include "game/rules.h"
 #include "run/store.h"
+#include "run/transport.h"
 #include "run/wire.h"
 
 static dpa_error err;
-static const char path[] = "/tmp/dpa_fault_run.db";
+static char path[64];
 
 static void remove_store(void) {
-    (void)unlink("/tmp/dpa_fault_run.db");
-    (void)unlink("/tmp/dpa_fault_run.db-wal");
-    (void)unlink("/tmp/dpa_fault_run.db-shm");
-    (void)unlink("/tmp/dpa_fault_run.db.lock");
+    static const char *const ends[] = {"", "-wal", "-shm", ".lock"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
+        char file[96];
+        (void)snprintf(file, sizeof file, "%s%s", path, ends[i]);
+        (void)unlink(file);
+    }
 }
 
 static void words_and_messages(void **state) {
@@ -94,6 +97,33 @@ static void runs(void **state) {
     }
 }
 
+/* Any end of the trial is right, as long as there is one and nothing crashes or leaks. */
+static dpa_status play_once(const dpa_run_opts *opts) {
+    const dpa_values no_brief = {0};
+    dpa__transport t = {0};
+    dpa__outcome outcome = {0};
+    const dpa_status opened = dpa__pool_open(opts, &game, NULL, &t, &err);
+    if (opened != DPA_OK) return opened;
+    dpa_status status = t.brief(t.self, 0, &no_brief, &err);
+    if (status == DPA_OK) status = t.submit(t.self, 0, 0, 0, &err);
+    for (int some = 0; status == DPA_OK && !some;)
+        status = t.wait(t.self, 1.0, &outcome, &some, &err);
+    dpa__outcome_free(&outcome);
+    t.close(t.self);
+    return status;
+}
+
+static void workers(void **state) {
+    (void)state;
+    static const char *const worker[] = {"/bin/false", NULL};
+    dpa_run_opts opts;
+    dpa_run_opts_init(&opts);
+    opts.worker = worker;
+    opts.workers = 1;
+    dpa_status status;
+    FAULT_EVERY_OR(DPA_OK, status, play_once(&opts), (void)0);
+}
+
 static void reading(void **state) {
     (void)state;
     dpa_status status;
@@ -115,6 +145,7 @@ static void reading(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(words_and_messages), cmocka_unit_test(runs),
-                                       cmocka_unit_test(reading)};
+                                       cmocka_unit_test(reading), cmocka_unit_test(workers)};
+    (void)snprintf(path, sizeof path, "/tmp/dpa_fault_run_%d.db", (int)getpid());
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The pool against workers that misbehave: shell scripts that say what a worker would say, and then
+ * something else. Which of its lives a worker is in it tells by a file. */
+#include "check.h"
+
+#include <sys/stat.h>
+#include <time.h>
+
+#include "dpaudit/data.h"
+#include "game/rules.h"
+#include "run/pool.h"
+
+static dpa_error err;
+static char folder[64];
+
+static void describe(const dpa_game *game, int stage, dpa__text *text) {
+    (void)game, (void)stage;
+    dpa__text_add(text, "pool\n");
+}
+
+static const dpa__rules rules = {.name = "pool", .stages = 1, .describe = describe};
+static dpa_game game = {.rules = &rules};
+
+static const char *file(const char *name) {
+    static char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void put_message(const char *name, const dpa__message *m, const char *after) {
+    dpa__text text = {0};
+    dpa__wire_put(&text, m);
+    dpa__text_add(&text, after);
+    assert_ok(dpa_file_write(file(name), text.data, text.length, &err));
+    dpa__text_free(&text);
+}
+
+/* What workers say: ready, result0, result1, and the first result with garbage behind it. */
+static int set_up(void **state) {
+    (void)state;
+    static const char garbage[] = "Segmentation fault (core dumped), or so it seems";
+    dpa__text keys = {0};
+    (void)snprintf(folder, sizeof folder, "/tmp/dpa_pool_%d", (int)getpid());
+    (void)mkdir(folder, 0777);
+    assert_ok(dpa__wire_keys(&game, &keys, &err));
+    const dpa__message ready = {
+        .kind = DPA__WIRE_READY, .payload = (const unsigned char *)keys.data, .size = keys.length};
+    put_message("ready", &ready, "");
+    dpa__text_free(&keys);
+    const double value = 42.0;
+    dpa__message result = {
+        .kind = DPA__WIRE_RESULT, .payload = (const unsigned char *)&value, .size = sizeof value};
+    put_message("result0", &result, "");
+    put_message("garbled0", &result, garbage);
+    result.index = 1;
+    put_message("result1", &result, "");
+    assert_ok(dpa_file_write(file("garbage"), garbage, strlen(garbage), &err));
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    static const char *const names[] = {"ready",    "result0", "result1",
+                                        "garbled0", "garbage", "second"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) (void)unlink(file(names[i]));
+    return rmdir(folder);
+}
+
+/* A pool of one worker, which runs `script` in the folder and lives until its input ends. With its
+ * first trial it hears 64 bytes: a brief and what to play. */
+static void open_pool(const char *script, dpa__transport *t) {
+    static const dpa_values no_brief = {0};
+    static char text[512];
+    static const char *words[] = {"/bin/sh", "-c", text, NULL};
+    dpa_run_opts opts;
+    (void)snprintf(text, sizeof text, "cd %s && %s && cat >/dev/null", folder, script);
+    dpa_run_opts_init(&opts);
+    opts.worker = words;
+    opts.workers = 1;
+    opts.timeout = 1e6;
+    assert_ok(dpa__pool_open(&opts, &game, NULL, t, &err));
+    assert_ok(t->brief(t->self, 0, &no_brief, &err));
+}
+
+static dpa__outcome play(dpa__transport *t, uint64_t index) {
+    dpa__outcome out = {0};
+    assert_ok(t->submit(t->self, 0, 0, index, &err));
+    for (int some = 0; !some;) assert_ok(t->wait(t->self, 1.0, &out, &some, &err));
+    assert_int_equal(out.index, index);
+    return out;
+}
+
+static void assert_played(dpa__transport *t, uint64_t index) {
+    dpa__outcome out = play(t, index);
+    if (out.status != DPA_OK) fail_msg("trial %d: %s", (int)index, out.error.text);
+    assert_int_equal(out.values.count, 1);
+    assert_true(out.values.items[0] == 42.0);
+    dpa__outcome_free(&out);
+}
+
+/* The worker answers and then talks nonsense: it is ended, and the next trial is played by another
+ * one as if nothing had been. */
+static void garbage_after_result(void **state) {
+    (void)state;
+    dpa__transport t;
+    open_pool("cat ready && head -c 64 >/dev/null && "
+              "if test -e second; then cat result1; else : >second; cat garbled0; fi",
+              &t);
+    assert_played(&t, 0);
+    assert_played(&t, 1);
+    t.close(t.self);
+}
+
+/* Nonsense instead of an answer costs the trial that it was asked for, and no other. */
+static void garbage_for_result(void **state) {
+    (void)state;
+    dpa__transport t;
+    open_pool("cat ready && head -c 64 >/dev/null && "
+              "if test -e second; then cat result1; else : >second; cat garbage; fi",
+              &t);
+    dpa__outcome out = play(&t, 0);
+    assert_int_equal(out.status, DPA_BAD_INPUT);
+    assert_non_null(strstr(out.error.text, "no message"));
+    assert_true(out.crashed);
+    dpa__outcome_free(&out);
+    assert_played(&t, 1);
+    t.close(t.self);
+}
+
+/* The clock of the loop stands still while the scheduler is busy elsewhere: a trial's time must not
+ * have run before it began. */
+static void time_of_submit(void **state) {
+    (void)state;
+    const struct timespec busy = {0, 20000000};
+    dpa__transport t;
+    open_pool("cat ready && head -c 64 >/dev/null && cat result0", &t);
+    assert_played(&t, 0);
+    (void)nanosleep(&busy, NULL);
+    const uint64_t before = uv_hrtime() / 1000000;
+    assert_ok(t.submit(t.self, 0, 0, 1, &err));
+    assert_true(uv_now(&((dpa__pool *)t.self)->loop) >= before);
+    t.close(t.self);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(garbage_after_result, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(garbage_for_result, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(time_of_submit, set_up, tear_down)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
