@@ -94,7 +94,8 @@ static const cyaml_strval_t attacks[] = {
 enum {
     MAYBE = CYAML_FLAG_OPTIONAL,
     MAYBE_PTR = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
-    STRICT = CYAML_FLAG_OPTIONAL | CYAML_FLAG_STRICT /* a word of the list, never its number */
+    STRICT = CYAML_FLAG_OPTIONAL | CYAML_FLAG_STRICT, /* a word of the list, never its number */
+    STRICT_PTR = STRICT | CYAML_FLAG_POINTER
 };
 
 #define TEXT_FIELD(name, type, member)                                                             \
@@ -102,7 +103,7 @@ enum {
 
 static const cyaml_schema_field_t game_fields[] = {
     CYAML_FIELD_ENUM("kind", STRICT, game_keys, kind, kinds, CYAML_ARRAY_LEN(kinds)),
-    CYAML_FIELD_ENUM_PTR("canary", STRICT | CYAML_FLAG_POINTER, game_keys, canary, canaries,
+    CYAML_FIELD_ENUM_PTR("canary", STRICT_PTR, game_keys, canary, canaries,
                          CYAML_ARRAY_LEN(canaries)),
     CYAML_FIELD_BOOL("moving", MAYBE, game_keys, moving),
     CYAML_FIELD_FLOAT_PTR("canary-rate", MAYBE_PTR, game_keys, canary_rate),
@@ -126,8 +127,10 @@ static const cyaml_schema_field_t game_fields[] = {
     CYAML_FIELD_UINT_PTR("models", MAYBE_PTR, game_keys, models),
     CYAML_FIELD_UINT_PTR("challenge", MAYBE_PTR, game_keys, challenge),
     CYAML_FIELD_ENUM("design", STRICT, game_keys, design, designs, CYAML_ARRAY_LEN(designs)),
-    CYAML_FIELD_ENUM_PTR("signal", MAYBE_PTR, game_keys, signal, signals, CYAML_ARRAY_LEN(signals)),
-    CYAML_FIELD_ENUM_PTR("attack", MAYBE_PTR, game_keys, attack, attacks, CYAML_ARRAY_LEN(attacks)),
+    CYAML_FIELD_ENUM_PTR("signal", STRICT_PTR, game_keys, signal, signals,
+                         CYAML_ARRAY_LEN(signals)),
+    CYAML_FIELD_ENUM_PTR("attack", STRICT_PTR, game_keys, attack, attacks,
+                         CYAML_ARRAY_LEN(attacks)),
     CYAML_FIELD_FLOAT_PTR("timeout", MAYBE_PTR, game_keys, timeout),
     CYAML_FIELD_END};
 
