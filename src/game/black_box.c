@@ -99,6 +99,12 @@ static uint64_t trials(const dpa_game *game, int stage) {
     return 2 * wanted(game);
 }
 
+/* The score, and the accuracy where something is held out. */
+static size_t numbers(const dpa_game *game, int stage) {
+    (void)stage;
+    return game->data.heldout_count > 0 ? 2 : 1;
+}
+
 static void describe(const dpa_game *game, int stage, dpa__text *text) {
     (void)stage;
     const dpa_game_opts *o = &game->experiment->game;
@@ -130,43 +136,33 @@ static dpa_status train(dpa_game *game, size_t members, uint64_t seed, dpa_error
 
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                         dpa_values *out, dpa_error *err) {
-    (void)stage, (void)brief;
+    (void)brief;
     dpa_rng seeds;
     dpa_rng_init(&seeds, game->experiment->game.seed, DPA_PURPOSE_ATTACK, index);
     const uint64_t seed = dpa_rng_u64(&seeds);
-    DPA_TRY(dpa__values_new(game->data.heldout_count > 0 ? 2 : 1, out, err));
+    DPA_TRY(dpa__values_new(numbers(game, stage), out, err));
     DPA_TRY(train(game, game->data.member_count + (size_t)(index % 2), seed, err));
     return look(game, out, err);
 }
 
+/* The scores of every other trial, from `first` on. */
+static dpa_status add_scores(const dpa_trials *trials, uint64_t first, const char *name,
+                             dpa_game_evidence *out, dpa_error *err) {
+    double *items = DPA_NEW_ARRAY(double, trials->count / 2, err);
+    if (items == NULL) return DPA_NO_MEMORY;
+    size_t count = 0;
+    for (uint64_t i = first; i < trials->count; i += 2)
+        if (trials->items[i].items != NULL) items[count++] = trials->items[i].items[0];
+    return dpa_game_evidence_add(out, name, items, count, 0, err);
+}
+
 static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
                          dpa_error *err) {
-    const uint64_t want = wanted(game);
-    double *side[2] = {DPA_NEW_ARRAY(double, want, err), DPA_NEW_ARRAY(double, want, err)};
-    size_t count[2] = {0, 0};
-    double accuracy = 0.0;
     out->kind = DPA_EVIDENCE_SCORES;
-    for (uint64_t i = 0; i < stages[0].count && side[0] != NULL && side[1] != NULL; ++i) {
-        const dpa_values *v = &stages[0].items[i];
-        if (v->items == NULL || i / 2 >= want) continue;
-        side[i % 2][count[i % 2]++] = v->items[0];
-        if (v->count > 1) accuracy += v->items[1];
-    }
-    dpa_status status = side[0] != NULL && side[1] != NULL ? DPA_OK : DPA_NO_MEMORY;
-    if (status == DPA_OK) {
-        status = dpa_game_evidence_add(out, "members", side[1], count[1], 0, err);
-        side[1] = NULL;
-    }
-    if (status == DPA_OK) {
-        status = dpa_game_evidence_add(out, "nonmembers", side[0], count[0], 0, err);
-        side[0] = NULL;
-    }
-    const size_t models = count[0] + count[1];
-    if (status == DPA_OK && game->data.heldout_count > 0 && models > 0)
-        status = dpa_game_evidence_fact(out, "heldout_accuracy", accuracy / (double)models, err);
-    free(side[0]);
-    free(side[1]);
-    return status;
+    DPA_TRY(add_scores(&stages[0], 1, "members", out, err));
+    DPA_TRY(add_scores(&stages[0], 0, "nonmembers", out, err));
+    if (game->data.heldout_count == 0) return DPA_OK;
+    return dpa__gather_mean(&stages[0], 1, "heldout_accuracy", out, err);
 }
 
 const dpa__rules dpa__black_box_rules = {
@@ -178,6 +174,7 @@ const dpa__rules dpa__black_box_rules = {
     .open = open_game,
     .close = close_game,
     .trials = trials,
+    .numbers = numbers,
     .describe = describe,
     .trial = trial,
     .gather = gather,

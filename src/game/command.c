@@ -137,6 +137,11 @@ static uint64_t trials(const dpa_game *game, int stage) {
     return opts_of(game)->models;
 }
 
+static size_t numbers(const dpa_game *game, int stage) {
+    (void)stage;
+    return (size_t)dpa__command_queries(game);
+}
+
 static void describe(const dpa_game *game, int stage, dpa__text *text) {
     (void)stage;
     const dpa_command_opts *o = opts_of(game);
@@ -155,6 +160,7 @@ const dpa__rules dpa__command_rules = {
     .open = open_game,
     .close = close_game,
     .trials = trials,
+    .numbers = numbers,
     .describe = describe,
     .trial = dpa__command_trial,
     .gather = dpa__command_gather,

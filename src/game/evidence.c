@@ -61,3 +61,15 @@ dpa_status dpa__gather_halves(const dpa_trials *trials, size_t each, size_t want
     }
     return DPA_OK;
 }
+
+dpa_status dpa__gather_mean(const dpa_trials *trials, size_t place, const char *name,
+                            dpa_game_evidence *out, dpa_error *err) {
+    double sum = 0.0, played = 0.0;
+    for (uint64_t i = 0; i < trials->count; ++i) {
+        if (trials->items[i].items == NULL) continue;
+        sum += trials->items[i].items[place];
+        played += 1.0;
+    }
+    if (played == 0.0) return DPA_OK;
+    return dpa_game_evidence_fact(out, name, sum / played, err);
+}

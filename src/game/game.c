@@ -26,6 +26,21 @@ const dpa__rules *dpa__rules_of(dpa_game_kind kind) {
     return all[kind];
 }
 
+void dpa_game_opts_init(dpa_game_opts *opts) {
+    *opts = (dpa_game_opts){
+        .canary_rate = 1.0,
+        .crafting_steps = 20,
+        .crafting_examples = 64,
+        .radius = 0.1,
+        .seed = 1,
+        .noise_scale = 1.0,
+        .seeds = 100,
+        .workers = 4,
+        .canaries = 1000,
+        .options = 4,
+        .shadow = {.models = 64, .targets = 512, .attack = DPA_ATTACK_LIRA, .challenges = 1}};
+}
+
 void dpa_values_free(dpa_values *values) {
     if (values == NULL) return;
     free(values->items);
@@ -109,10 +124,28 @@ dpa_status dpa_game_key(const dpa_game *game, int stage, char key[DPA_SHA256_SIZ
     return DPA_OK;
 }
 
+/* Of the first `stages` stages. */
+static dpa_status check_numbers(const dpa_game *game, int stages, const dpa_trials *trials,
+                                dpa_error *err) {
+    for (int s = 0; s < stages && game->rules->numbers != NULL; ++s) {
+        const size_t want = game->rules->numbers(game, s);
+        for (uint64_t i = 0; i < trials[s].count; ++i) {
+            const dpa_values *v = &trials[s].items[i];
+            if (v->items != NULL && v->count != want)
+                return dpa__fail(err, DPA_BAD_INPUT,
+                                 "trial %llu has %zu numbers, expected %zu: is the store of "
+                                 "another version?",
+                                 (unsigned long long)i, v->count, want);
+        }
+    }
+    return DPA_OK;
+}
+
 dpa_status dpa_game_brief(dpa_game *game, int stage, const dpa_trials *earlier, dpa_values *brief,
                           dpa_error *err) {
     *brief = (dpa_values){0};
     if (stage == 0 || game->rules->brief == NULL) return DPA_OK;
+    DPA_TRY(check_numbers(game, stage, earlier, err));
     return game->rules->brief(game, stage, earlier, brief, err);
 }
 
@@ -127,6 +160,7 @@ dpa_status dpa_game_trial(dpa_game *game, int stage, uint64_t index, const dpa_v
 dpa_status dpa_game_gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
                            dpa_error *err) {
     *out = (dpa_game_evidence){0};
+    DPA_TRY(check_numbers(game, game->rules->stages, stages, err));
     const dpa_status status = game->rules->gather(game, stages, out, err);
     if (status != DPA_OK) dpa_game_evidence_free(out);
     return status;

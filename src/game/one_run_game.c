@@ -52,62 +52,65 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
     dpa__sabotage_describe(o, text);
 }
 
+static size_t numbers(const dpa_game *game, int stage) {
+    (void)stage;
+    return 2 * canaries_of(game) + (game->data.heldout_count > 0);
+}
+
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                         dpa_values *out, dpa_error *err) {
-    (void)stage, (void)brief;
-    const size_t count = canaries_of(game), has_accuracy = game->data.heldout_count > 0;
-    DPA_TRY(dpa__values_new(2 * count + has_accuracy, out, err));
+    (void)brief;
+    const size_t count = canaries_of(game);
+    DPA_TRY(dpa__values_new(numbers(game, stage), out, err));
     dpa__one_run_result result = {.score = out->items, .answer = out->items + count};
     DPA_TRY(dpa__one_run_play(game->state, index, &result, err));
-    if (has_accuracy) out->items[2 * count] = result.accuracy;
+    if (out->count > 2 * count) out->items[2 * count] = result.accuracy;
     return DPA_OK;
 }
 
-static dpa_status find_trial(const dpa_game *game, const dpa_trials *stage, const double **out,
-                             dpa_error *err) {
-    const size_t count = canaries_of(game) * 2 + (game->data.heldout_count > 0);
-    if (stage->count < 1 || stage->items[0].items == NULL || stage->items[0].count != count)
+static dpa_status find_trial(const dpa_trials *stage, const double **out, dpa_error *err) {
+    if (stage->count < 1 || stage->items[0].items == NULL)
         return dpa__fail(err, DPA_BAD_INPUT, "the one training of this game is missing");
     *out = stage->items[0].items;
     return DPA_OK;
 }
 
-static dpa_status add_facts(const dpa_game *game, const double *numbers, dpa_game_evidence *out,
+static dpa_status add_facts(const dpa_game *game, const double *values, dpa_game_evidence *out,
                             dpa_error *err) {
     if (game->data.heldout_count == 0) return DPA_OK;
-    return dpa_game_evidence_fact(out, "heldout_accuracy", numbers[2 * canaries_of(game)], err);
+    return dpa_game_evidence_fact(out, "heldout_accuracy", values[2 * canaries_of(game)], err);
 }
 
 /* The scores whose answer is this one (or all: −1), as an array of the evidence. */
-static dpa_status add_scores(const dpa_game *game, const double *numbers, const char *name,
+static dpa_status add_scores(const dpa_game *game, const double *values, const char *name,
                              double answer, dpa_game_evidence *out, dpa_error *err) {
     const size_t count = canaries_of(game);
     double *items = DPA_NEW_ARRAY(double, count, err);
     if (items == NULL) return DPA_NO_MEMORY;
     size_t taken = 0;
     for (size_t i = 0; i < count; ++i)
-        if (answer < 0.0 || numbers[count + i] == answer) items[taken++] = numbers[i];
+        if (answer < 0.0 || values[count + i] == answer) items[taken++] = values[i];
     return dpa_game_evidence_add(out, name, items, taken, 0, err);
 }
 
 static dpa_status gather_membership(dpa_game *game, const dpa_trials *stages,
                                     dpa_game_evidence *out, dpa_error *err) {
-    const double *numbers = NULL;
+    const double *values = NULL;
     out->kind = DPA_EVIDENCE_MEMBERS;
-    DPA_TRY(find_trial(game, &stages[0], &numbers, err));
-    DPA_TRY(add_scores(game, numbers, "members", 1.0, out, err));
-    DPA_TRY(add_scores(game, numbers, "nonmembers", 0.0, out, err));
-    return add_facts(game, numbers, out, err);
+    DPA_TRY(find_trial(&stages[0], &values, err));
+    DPA_TRY(add_scores(game, values, "members", 1.0, out, err));
+    DPA_TRY(add_scores(game, values, "nonmembers", 0.0, out, err));
+    return add_facts(game, values, out, err);
 }
 
 static dpa_status gather_reconstruction(dpa_game *game, const dpa_trials *stages,
                                         dpa_game_evidence *out, dpa_error *err) {
-    const double *numbers = NULL;
+    const double *values = NULL;
     out->kind = DPA_EVIDENCE_GUESSES;
-    DPA_TRY(find_trial(game, &stages[0], &numbers, err));
-    DPA_TRY(add_scores(game, numbers, "score", -1.0, out, err));
-    DPA_TRY(add_scores(game, numbers + canaries_of(game), "correct", -1.0, out, err));
-    return add_facts(game, numbers, out, err);
+    DPA_TRY(find_trial(&stages[0], &values, err));
+    DPA_TRY(add_scores(game, values, "score", -1.0, out, err));
+    DPA_TRY(add_scores(game, values + canaries_of(game), "correct", -1.0, out, err));
+    return add_facts(game, values, out, err);
 }
 
 const dpa__rules dpa__membership_rules = {
@@ -118,6 +121,7 @@ const dpa__rules dpa__membership_rules = {
     .open = open_membership,
     .close = close_game,
     .trials = trials,
+    .numbers = numbers,
     .describe = describe,
     .trial = trial,
     .gather = gather_membership,
@@ -131,6 +135,7 @@ const dpa__rules dpa__reconstruction_rules = {
     .open = open_reconstruction,
     .close = close_game,
     .trials = trials,
+    .numbers = numbers,
     .describe = describe,
     .trial = trial,
     .gather = gather_reconstruction,

@@ -17,6 +17,9 @@ typedef struct dpa__rules {
     dpa_status (*open)(dpa_game *game, dpa_error *err);
     void (*close)(dpa_game *game); /* frees game->state; NULL-safe */
     uint64_t (*trials)(const dpa_game *game, int stage);
+    /* How many numbers a trial gives. Trials come from a store too, which anyone may have written:
+     * `brief` and `gather` see none of another size. NULL: they look for themselves. */
+    size_t (*numbers)(const dpa_game *game, int stage);
     /* Appends the settings of the game that decide what a trial of the stage gives ("seed 1\n…").
      * Training file and data are in the key already. */
     void (*describe)(const dpa_game *game, int stage, dpa__text *text);
@@ -46,6 +49,11 @@ const dpa__rules *dpa__rules_of(dpa_game_kind kind);
  * other: the first `want` of each kind. */
 dpa_status dpa__gather_halves(const dpa_trials *trials, size_t each, size_t want,
                               dpa_game_evidence *out, dpa_error *err);
+
+/* The mean of number `place` over the trials that were played, as a fact; none when there are none.
+ */
+dpa_status dpa__gather_mean(const dpa_trials *trials, size_t place, const char *name,
+                            dpa_game_evidence *out, dpa_error *err);
 
 extern const dpa__rules dpa__white_box_rules, dpa__input_canary_rules, dpa__black_box_rules;
 extern const dpa__rules dpa__shadow_rules;

@@ -16,21 +16,6 @@
 #include "game/sabotage.h"
 #include "game/white_box.h"
 
-void dpa_game_opts_init(dpa_game_opts *opts) {
-    *opts = (dpa_game_opts){
-        .canary_rate = 1.0,
-        .crafting_steps = 20,
-        .crafting_examples = 64,
-        .radius = 0.1,
-        .seed = 1,
-        .noise_scale = 1.0,
-        .seeds = 100,
-        .workers = 4,
-        .canaries = 1000,
-        .options = 4,
-        .shadow = {.models = 64, .targets = 512, .attack = DPA_ATTACK_LIRA, .challenges = 1}};
-}
-
 typedef dpa__white_box game;
 
 typedef struct side {

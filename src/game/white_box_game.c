@@ -84,28 +84,19 @@ static int has_input(const dpa_game *game) {
     return game->rules == &dpa__input_canary_rules;
 }
 
+static size_t numbers(const dpa_game *game, int stage) {
+    (void)stage;
+    return 2 * (size_t)length(game) + (has_input(game) ? 1 : 0);
+}
+
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                         dpa_values *out, dpa_error *err) {
-    (void)stage;
     (void)brief;
     const uint64_t count = length(game);
-    DPA_TRY(dpa__values_new(2 * count + (has_input(game) ? 1 : 0), out, err));
+    DPA_TRY(dpa__values_new(numbers(game, stage), out, err));
     DPA_TRY(dpa__white_box_play(game->state, index, count, out->items, out->items + count, err));
     if (has_input(game)) out->items[2 * count] = dpa__white_box_reach(game->state) / (double)count;
     return DPA_OK;
-}
-
-/* Mean over the trials that were played of how much of the clipping norm the canary had. */
-static dpa_status add_reach(const dpa_trials *trials, size_t place, dpa_game_evidence *out,
-                            dpa_error *err) {
-    double reach = 0.0, played = 0.0;
-    for (uint64_t i = 0; i < trials->count; ++i) {
-        if (trials->items[i].items == NULL) continue;
-        reach += trials->items[i].items[place];
-        played += 1.0;
-    }
-    if (played == 0.0) return DPA_OK;
-    return dpa_game_evidence_fact(out, "canary_norm_of_clip", reach / played, err);
 }
 
 static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
@@ -113,7 +104,8 @@ static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evid
     const uint64_t each = length(game), want = wanted(&game->experiment->game, steps_of(game));
     out->kind = DPA_EVIDENCE_STEPS;
     DPA_TRY(dpa__gather_halves(&stages[0], each, want, out, err));
-    return has_input(game) ? add_reach(&stages[0], 2 * each, out, err) : DPA_OK;
+    if (!has_input(game)) return DPA_OK;
+    return dpa__gather_mean(&stages[0], 2 * each, "canary_norm_of_clip", out, err);
 }
 
 const dpa__rules dpa__white_box_rules = {
@@ -125,6 +117,7 @@ const dpa__rules dpa__white_box_rules = {
     .open = open_game,
     .close = close_game,
     .trials = trials,
+    .numbers = numbers,
     .describe = describe,
     .trial = trial,
     .gather = gather,
@@ -140,6 +133,7 @@ const dpa__rules dpa__input_canary_rules = {
     .open = open_game,
     .close = close_game,
     .trials = trials,
+    .numbers = numbers,
     .describe = describe_input,
     .trial = trial,
     .gather = gather,

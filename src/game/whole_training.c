@@ -55,6 +55,11 @@ static uint64_t trials(const dpa_game *game, int stage) {
     return (wanted(game) + BLOCK - 1) / BLOCK;
 }
 
+static size_t numbers(const dpa_game *game, int stage) {
+    (void)game, (void)stage;
+    return (size_t)2 * BLOCK;
+}
+
 static void describe(const dpa_game *game, int stage, dpa__text *text) {
     (void)stage;
     const dpa_game_opts *o = &game->experiment->game;
@@ -65,11 +70,11 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
 
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                         dpa_values *out, dpa_error *err) {
-    (void)stage, (void)brief;
+    (void)brief;
     const whole *w = game->state;
     const dpa_progress *p = &game->experiment->game.progress;
-    DPA_TRY(dpa__values_new((size_t)2 * BLOCK, out, err));
-    for (size_t i = 0; i < (size_t)2 * BLOCK; ++i) {
+    DPA_TRY(dpa__values_new(numbers(game, stage), out, err));
+    for (size_t i = 0; i < out->count; ++i) {
         const size_t is_in = i < BLOCK;
         double answer;
         dpa__one_run_result result = {.secret = &is_in, .score = &out->items[i], .answer = &answer};
@@ -94,6 +99,7 @@ const dpa__rules dpa__whole_training_rules = {
     .open = open_game,
     .close = close_game,
     .trials = trials,
+    .numbers = numbers,
     .describe = describe,
     .trial = trial,
     .gather = gather,

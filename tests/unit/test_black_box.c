@@ -140,6 +140,8 @@ static void trials(void **state) {
         assert_int_equal(dpa_game_evidence_find(&evidence, "members")->count, 1);
         assert_int_equal(dpa_game_evidence_find(&evidence, "nonmembers")->count, 0);
         dpa_game_evidence_free(&evidence);
+        some[5].count = 0; /* as nobody but a strange store has it */
+        assert_int_equal(dpa_game_gather(game, &list, &evidence, NULL), DPA_BAD_INPUT);
         dpa_game_close(game);
         dpa_game_close(again);
         dpa_experiment_free(e);
@@ -194,6 +196,8 @@ static void refusals(void **state) {
     refused("kind: 77", "77");
     refused("canary: 3", "3");
     refused("sabotage: -1", "-1");
+    refused("signal: 77", "77");
+    refused("attack: 77", "77");
     (void)training("train: {batch: 2, steps: 9}");
     refused("kind: input-canary", "clip and sigma");
 }
