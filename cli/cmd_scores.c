@@ -46,8 +46,9 @@ const command command_scores = {
     .operands = "MEMBERS NONMEMBERS | FILE",
     .about =
         "Higher scores must mean \"in\". Two files of one array each (.npy, or one number a line), "
-        "or one file: an .npz with `members` and `nonmembers`, or a CSV with the header "
-        "score,member (0 or 1). The runs behind the scores must be independent; for canaries of "
+        "or one file: an .npz with `members` and `nonmembers`, or a CSV with the columns "
+        "score,member (0 or 1, false or true); nan is a missing score. The runs behind the scores "
+        "must be independent; for canaries of "
         "one run see one-run. Ranks need no threshold and are the strongest for families of "
         "smooth noise.",
     .examples = "dpaudit scores members.npy nonmembers.npy --claim-epsilon 2\n"

@@ -70,6 +70,9 @@ DPA_API dpa_status dpa_npz_write(const char *path, const char *const *names,
  * is text, kept as codes into its sorted distinct values. */
 typedef struct dpa_table dpa_table;
 
+/* As a separator: whichever of comma, semicolon and tab the first line has most of. */
+enum { DPA_ANY_SEPARATOR = '?' };
+
 typedef struct dpa_table_opts {
     char separator;          /* ',' */
     int has_header;          /* 1; 0 names the columns c1, c2, … */

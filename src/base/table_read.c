@@ -23,11 +23,22 @@ typedef struct reader {
 } reader;
 
 static dpa_status check_opts(const dpa_table_opts *opts, dpa_error *err) {
+    if (opts->separator == DPA_ANY_SEPARATOR) return DPA_OK;
     if (opts->separator == '\0' || strchr(",;:|&!/\t ", opts->separator) == NULL)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "separator 0x%02x; one of , ; : | & ! / tab or blank is right",
                          (unsigned)(unsigned char)opts->separator);
     return DPA_OK;
+}
+
+static char find_separator(const char *text, size_t count) {
+    static const char known[3] = {',', ';', '\t'};
+    size_t seen[3] = {0, 0, 0}, best = 0;
+    for (size_t i = 0; i < count && text[i] != '\n'; ++i)
+        for (size_t k = 0; k < 3; ++k) seen[k] += text[i] == known[k];
+    for (size_t k = 1; k < 3; ++k)
+        if (seen[k] > seen[best]) best = k;
+    return known[best];
 }
 
 /* ---- the header ---- */
@@ -231,6 +242,8 @@ static dpa_status read_text(const char *name, const char *text, size_t count,
     const size_t mark = dpa__utf8_mark(text, count);
     DPA_TRY(dpa__utf8_check(name, text, count, err));
     dpa__cells_init(&r.cells, name, text + mark, count - mark, opts);
+    if (opts->separator == DPA_ANY_SEPARATOR)
+        r.cells.separator = find_separator(text + mark, count - mark);
     const dpa_status status = read_cells(&r, opts, err);
     dpa__cells_free(&r.cells);
     return status;

@@ -8,20 +8,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "dpaudit/guesses.h"
+#include "evidence/columns.h"
 #include "evidence/place.h"
-
-static dpa_status column(const char *path, const dpa_table *table, const char *name,
-                         const double **out, dpa_error *err) {
-    const ptrdiff_t index = dpa_table_find(table, name);
-    *out = index < 0 ? NULL : dpa_table_numbers(table, (size_t)index);
-    if (*out != NULL) return DPA_OK;
-    if (index < 0)
-        return dpa__fail_line(err, DPA_BAD_INPUT, path, 1, 0,
-                              "no column '%s'; the header must be score,member or score,correct",
-                              name);
-    return dpa__fail_line(err, DPA_BAD_INPUT, path, dpa_table_text_line(table, (size_t)index), 0,
-                          "column '%s': the cell is not a number", name);
-}
 
 static dpa_status to_bits(const char *path, const char *name, const double *value, size_t count,
                           uint8_t **out, dpa_error *err) {
@@ -38,34 +26,29 @@ static dpa_status to_bits(const char *path, const char *name, const double *valu
     return DPA_OK;
 }
 
-static dpa_status from_table(const char *path, const dpa_table *table, dpa_guess_side side,
-                             dpa_guesses *out, int *is_membership, dpa_lints *lints,
-                             dpa_error *err) {
-    *is_membership = dpa_table_find(table, "correct") < 0;
-    const char *name = *is_membership ? "member" : "correct";
-    const size_t rows = dpa_table_rows(table);
-    const double *score, *answer;
+static dpa_status from_table(const dpa__columns *c, dpa_guess_side side, dpa_guesses *out,
+                             int *is_membership, dpa_lints *lints, dpa_error *err) {
+    *is_membership = dpa__columns_find(c, "correct") < 0;
+    const size_t rows = dpa_table_rows(c->table);
+    const double *score;
     uint8_t *bits;
-    DPA_TRY(column(path, table, "score", &score, err));
-    DPA_TRY(column(path, table, name, &answer, err));
-    DPA_TRY(to_bits(path, name, answer, rows, &bits, err));
+    DPA_TRY(dpa__columns_numbers(c, "score", &score, err));
+    DPA_TRY(dpa__columns_answers(c, *is_membership ? "member" : "correct", &bits, err));
     const dpa_status status =
         *is_membership ? dpa_guesses_from_scores(score, bits, rows, side, out, lints, err)
                        : dpa_guesses_from_confidence(score, bits, rows, out, lints, err);
     free(bits);
     if (status == DPA_OK)
-        memcpy(out->sha256, dpa_table_sha256(table), strlen(dpa_table_sha256(table)) + 1);
+        memcpy(out->sha256, dpa_table_sha256(c->table), strlen(dpa_table_sha256(c->table)) + 1);
     return status;
 }
 
 static dpa_status from_csv(const char *path, dpa_guess_side side, dpa_guesses *out,
                            int *is_membership, dpa_lints *lints, dpa_error *err) {
-    dpa_table_opts opts;
-    dpa_table *table;
-    dpa_table_opts_init(&opts);
-    DPA_TRY(dpa_table_read(path, &opts, &table, err));
-    const dpa_status status = from_table(path, table, side, out, is_membership, lints, err);
-    dpa_table_free(table);
+    dpa__columns c = {.path = path, .header = "score,member or score,correct"};
+    DPA_TRY(dpa__columns_read(&c, NULL, err));
+    const dpa_status status = from_table(&c, side, out, is_membership, lints, err);
+    dpa_table_free(c.table);
     return status;
 }
 

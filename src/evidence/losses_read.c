@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "dpaudit/losses.h"
+#include "evidence/columns.h"
 #include "evidence/place.h"
 
 static dpa_status read_numbers(const char *path, const char *member, dpa_array *out,
@@ -91,51 +92,51 @@ static dpa_status read_pair(const dpa_losses_files *f, dpa_losses *out, dpa_erro
 }
 
 /* Members to the front of `loss`; how many there are. */
-static dpa_status split_members(const char *path, const double *value, const double *member,
+static dpa_status split_members(const char *path, const double *value, const uint8_t *member,
                                 size_t rows, double *loss, size_t *members, dpa_error *err) {
     size_t front = 0, back = rows;
     for (size_t i = 0; i < rows; ++i) {
-        if (member[i] != 0.0 && member[i] != 1.0)
-            return dpa__fail_file(err, DPA_BAD_INPUT, path,
-                                  "member in row %zu is %g; 0 or 1 is right", i + 1, member[i]);
         if (isnan(value[i]))
-            return dpa__fail_file(err, DPA_BAD_INPUT, path, "loss in row %zu is NaN", i + 1);
-        loss[member[i] != 0.0 ? front++ : --back] = value[i];
+            return dpa__fail_line(err, DPA_BAD_INPUT, path, i + 2, 0,
+                                  "loss is NaN; a number is right");
+        loss[member[i] ? front++ : --back] = value[i];
     }
     *members = front;
     return DPA_OK;
 }
 
-static dpa_status from_table(const char *path, const dpa_table *table, dpa_losses *out,
-                             dpa_error *err) {
-    const ptrdiff_t at = dpa_table_find(table, "loss"), who = dpa_table_find(table, "member");
-    const double *value = at < 0 ? NULL : dpa_table_numbers(table, (size_t)at);
-    const double *member = who < 0 ? NULL : dpa_table_numbers(table, (size_t)who);
-    const size_t rows = dpa_table_rows(table);
+static dpa_status split(const dpa__columns *c, const double *value, const uint8_t *member,
+                        dpa_losses *out, dpa_error *err) {
+    const size_t rows = dpa_table_rows(c->table);
     size_t members = 0;
-    if (value == NULL || member == NULL)
-        return dpa__fail_file(err, DPA_BAD_INPUT, path,
-                              "a table of losses has the numeric columns loss,member");
     double *loss = DPA_NEW_ARRAY(double, rows, err);
     if (loss == NULL) return DPA_NO_MEMORY;
-    dpa_status status = split_members(path, value, member, rows, loss, &members, err);
+    dpa_status status = split_members(c->path, value, member, rows, loss, &members, err);
     if (status == DPA_OK)
         status = dpa__name_place(
-            dpa_losses_new(loss, members, loss + members, rows - members, out, err), path, err);
+            dpa_losses_new(loss, members, loss + members, rows - members, out, err), c->path, err);
     free(loss);
     if (status != DPA_OK) return status;
-    memcpy(out->train_sha256, dpa_table_sha256(table), sizeof out->train_sha256);
-    memcpy(out->heldout_sha256, dpa_table_sha256(table), sizeof out->heldout_sha256);
+    memcpy(out->train_sha256, dpa_table_sha256(c->table), sizeof out->train_sha256);
+    memcpy(out->heldout_sha256, dpa_table_sha256(c->table), sizeof out->heldout_sha256);
     return DPA_OK;
 }
 
+static dpa_status from_table(const dpa__columns *c, dpa_losses *out, dpa_error *err) {
+    const double *value;
+    uint8_t *member;
+    DPA_TRY(dpa__columns_numbers(c, "loss", &value, err));
+    DPA_TRY(dpa__columns_answers(c, "member", &member, err));
+    const dpa_status status = split(c, value, member, out, err);
+    free(member);
+    return status;
+}
+
 static dpa_status read_table(const char *path, dpa_losses *out, dpa_error *err) {
-    dpa_table_opts opts;
-    dpa_table *table;
-    dpa_table_opts_init(&opts);
-    DPA_TRY(dpa_table_read(path, &opts, &table, err));
-    const dpa_status status = from_table(path, table, out, err);
-    dpa_table_free(table);
+    dpa__columns c = {.path = path, .header = "loss,member"};
+    DPA_TRY(dpa__columns_read(&c, NULL, err));
+    const dpa_status status = from_table(&c, out, err);
+    dpa_table_free(c.table);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "dpaudit/evidence.h"
+#include "evidence/columns.h"
 
 /* One class from a file (or a member of an NPZ): its array becomes the caller's. */
 static dpa_status read_class(const char *path, const char *name, double **values, size_t *count,
@@ -49,34 +50,31 @@ static dpa_status read_two(const char *in_path, const char *in_name, const char 
 
 /* The columns `score` and `member` of a table. */
 typedef struct columns {
-    const double *score, *member;
+    dpa__columns of;
+    const double *score;
+    uint8_t *member;
     size_t rows;
 } columns;
 
-static dpa_status find_number(const dpa_table *table, const char *path, const char *name,
-                              const double **out, dpa_error *err) {
-    const ptrdiff_t column = dpa_table_find(table, name);
-    if (column < 0)
-        return dpa__fail_line(err, DPA_BAD_INPUT, path, 1, 0,
-                              "no column '%s': a table of scores has the header score,member",
-                              name);
-    *out = dpa_table_numbers(table, (size_t)column);
-    if (*out == NULL)
-        return dpa__fail_line(err, DPA_BAD_INPUT, path, dpa_table_text_line(table, (size_t)column),
-                              0, "column '%s': the cell is not a number", name);
-    return DPA_OK;
+static void columns_free(columns *c) {
+    free(c->member);
+    dpa_table_free(c->of.table);
 }
 
-static dpa_status find_columns(const dpa_table *table, const char *path, columns *out,
+/* `text`: names of columns that are no numbers, ended by NULL. */
+static dpa_status columns_open(const char *path, const char *const *text, columns *out,
                                dpa_error *err) {
-    out->rows = dpa_table_rows(table);
-    DPA_TRY(find_number(table, path, "score", &out->score, err));
-    DPA_TRY(find_number(table, path, "member", &out->member, err));
-    for (size_t i = 0; i < out->rows; ++i)
-        if (out->member[i] != 0 && out->member[i] != 1)
-            return dpa__fail_line(err, DPA_BAD_INPUT, path, i + 2, 0,
-                                  "member is %g; it must be 0 or 1", out->member[i]);
-    return DPA_OK;
+    *out = (columns){.of = {.path = path,
+                            .header = "score,member",
+                            .missing = "nan stands for a score that is missing"}};
+    dpa_status status = dpa__columns_read(&out->of, text, err);
+    if (status == DPA_OK) status = dpa__columns_numbers(&out->of, "score", &out->score, err);
+    if (status == DPA_OK) status = dpa__columns_answers(&out->of, "member", &out->member, err);
+    if (status != DPA_OK)
+        columns_free(out);
+    else
+        out->rows = dpa_table_rows(out->of.table);
+    return status;
 }
 
 /* The rows whose code is `group` (all of them when codes is NULL), cut by class. */
@@ -84,7 +82,7 @@ static dpa_status cut(const columns *c, const uint32_t *codes, size_t group, dpa
                       dpa_error *err) {
     size_t count[2] = {0, 0};
     for (size_t i = 0; i < c->rows; ++i)
-        if (codes == NULL || codes[i] == group) ++count[c->member[i] == 1];
+        if (codes == NULL || codes[i] == group) ++count[c->member[i]];
     *out = (dpa_scores){.members = count[1], .nonmembers = count[0]};
     out->member = DPA_NEW_ARRAY(double, count[1], err);
     out->nonmember = DPA_NEW_ARRAY(double, count[0], err);
@@ -94,19 +92,17 @@ static dpa_status cut(const columns *c, const uint32_t *codes, size_t group, dpa
     }
     double *next[2] = {out->nonmember, out->member};
     for (size_t i = 0; i < c->rows; ++i)
-        if (codes == NULL || codes[i] == group) *next[c->member[i] == 1]++ = c->score[i];
+        if (codes == NULL || codes[i] == group) *next[c->member[i]]++ = c->score[i];
     return DPA_OK;
 }
 
 static dpa_status read_table(const char *path, dpa_scores *out, dpa_error *err) {
-    dpa_table *table = NULL;
     columns c;
-    DPA_TRY(dpa_table_read(path, NULL, &table, err));
-    dpa_status status = find_columns(table, path, &c, err);
-    if (status == DPA_OK) status = cut(&c, NULL, 0, out, err);
+    DPA_TRY(columns_open(path, NULL, &c, err));
+    const dpa_status status = cut(&c, NULL, 0, out, err);
     if (status == DPA_OK)
-        (void)snprintf(out->sha256[0], sizeof out->sha256[0], "%s", dpa_table_sha256(table));
-    dpa_table_free(table);
+        (void)snprintf(out->sha256[0], sizeof out->sha256[0], "%s", dpa_table_sha256(c.of.table));
+    columns_free(&c);
     return status;
 }
 
@@ -119,20 +115,20 @@ dpa_status dpa_scores_read(const char *path, const char *nonmembers_path, dpa_sc
     return read_table(path, out, err);
 }
 
-static dpa_status cut_groups(const dpa_table *table, const char *path, const char *column,
-                             dpa_score_groups *out, dpa_error *err) {
-    columns c;
-    DPA_TRY(find_columns(table, path, &c, err));
+static dpa_status cut_groups(const columns *c, const char *column, dpa_score_groups *out,
+                             dpa_error *err) {
+    const dpa_table *table = c->of.table;
     const ptrdiff_t at = dpa_table_find(table, column);
     if (at < 0)
-        return dpa__fail_line(err, DPA_BAD_INPUT, path, 1, 0, "no column '%s' to group by", column);
+        return dpa__fail_line(err, DPA_BAD_INPUT, c->of.path, 1, 0, "no column '%s' to group by",
+                              column);
     const size_t levels = dpa_table_levels(table, (size_t)at);
     out->items = dpa__calloc(levels, sizeof *out->items, err);
     out->names = dpa__calloc(levels, sizeof *out->names, err);
     if (out->items == NULL || out->names == NULL) return DPA_NO_MEMORY;
     for (; out->count < levels; ++out->count) {
         DPA_TRY(
-            cut(&c, dpa_table_codes(table, (size_t)at), out->count, &out->items[out->count], err));
+            cut(c, dpa_table_codes(table, (size_t)at), out->count, &out->items[out->count], err));
         (void)snprintf(out->names[out->count], sizeof out->names[0], "%s",
                        dpa_table_level(table, (size_t)at, out->count));
     }
@@ -142,14 +138,11 @@ static dpa_status cut_groups(const dpa_table *table, const char *path, const cha
 dpa_status dpa_score_groups_read(const char *path, const char *column, dpa_score_groups *out,
                                  dpa_error *err) {
     const char *const text[] = {column, NULL};
-    dpa_table_opts opts;
-    dpa_table *table = NULL;
+    columns c;
     *out = (dpa_score_groups){0};
-    dpa_table_opts_init(&opts);
-    opts.text = text;
-    DPA_TRY(dpa_table_read(path, &opts, &table, err));
-    const dpa_status status = cut_groups(table, path, column, out, err);
-    dpa_table_free(table);
+    DPA_TRY(columns_open(path, text, &c, err));
+    const dpa_status status = cut_groups(&c, column, out, err);
+    columns_free(&c);
     if (status != DPA_OK) dpa_score_groups_free(out);
     return status;
 }

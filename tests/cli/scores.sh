@@ -105,6 +105,28 @@ bad class.csv
 says err "non-members"
 printf 'score,member\nx,1\n2,0\n' >text.csv
 bad text.csv
+says err "text.csv:2: column 'score': found 'x'; a number is right"
+printf 'Score;id;Member\n1;a;True\n;b;False\n' >gap.csv
+bad gap.csv
+says err "gap.csv:3: column 'score': found nothing"
+printf 'score,member\n1,in\n' >inout.csv
+bad inout.csv
+says err "member is 'in'; it must be 0 or 1 (or false or true, no or yes)"
+printf 'attack,member\n1,1\n' >names.csv
+bad names.csv
+says err "no column 'score' among attack, member"
+# what spreadsheets and data frames write is the same evidence
+run 0 scores s.csv --json
+bound=$(field "[r['epsilon_lower'] for r in j['results']]")
+sed -e 's/,1$/,True/; s/,0$/,False/; s/^/"x, y",/; 1s/.*/note,Site,Score,MEMBER/; s/$/\r/' s.csv >frame.csv
+run 0 scores frame.csv --json
+[ "$(field "[r['epsilon_lower'] for r in j['results']]")" = "$bound" ] || fail "true, false, CR LF and further columns change the bounds"
+tr , ';' <s.csv >semicolon.csv
+tr , '\t' <s.csv >tab.csv
+for file in semicolon tab; do
+    run 0 scores $file.csv --json
+    [ "$(field "[r['epsilon_lower'] for r in j['results']]")" = "$bound" ] || fail "$file changes the bounds"
+done
 printf '1\ntwo\n' >word.txt
 bad word.txt n.txt
 says err "word.txt:2"

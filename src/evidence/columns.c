@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "evidence/columns.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/text.h"
+
+dpa_status dpa__columns_read(dpa__columns *c, const char *const *text, dpa_error *err) {
+    dpa_table_opts opts;
+    dpa_table_opts_init(&opts);
+    opts.separator = DPA_ANY_SEPARATOR;
+    opts.text = text;
+    return dpa_table_read(c->path, &opts, &c->table, err);
+}
+
+ptrdiff_t dpa__columns_find(const dpa__columns *c, const char *name) {
+    const ptrdiff_t exact = dpa_table_find(c->table, name);
+    if (exact >= 0) return exact;
+    for (size_t i = 0; i < dpa_table_columns(c->table); ++i)
+        if (strcasecmp(dpa_table_name(c->table, i), name) == 0) return (ptrdiff_t)i;
+    return -1;
+}
+
+static dpa_status need(const dpa__columns *c, const char *name, size_t *out, dpa_error *err) {
+    const ptrdiff_t found = dpa__columns_find(c, name);
+    if (found >= 0) {
+        *out = (size_t)found;
+        return DPA_OK;
+    }
+    dpa__text names = {0};
+    for (size_t i = 0; i < dpa_table_columns(c->table) && names.length < 200; ++i)
+        dpa__text_printf(&names, "%s%.60s", i > 0 ? ", " : "", dpa_table_name(c->table, i));
+    const dpa_status status = dpa__fail_line(err, DPA_BAD_INPUT, c->path, 1, 0,
+                                             "no column '%s' among %s; the header %s is right",
+                                             name, names.failed ? "them" : names.data, c->header);
+    dpa__text_free(&names);
+    return status;
+}
+
+static int is_number(const char *text, double *value) {
+    const char *end = text + strlen(text);
+    return dpa__number_parse(&text, end, value) == DPA__NUMBER_OK && text == end;
+}
+
+/* The first text in the way of a numeric column. */
+static const char *first_text(const dpa__columns *c, size_t column) {
+    const uint32_t *codes = dpa_table_codes(c->table, column);
+    for (size_t i = 0; i < dpa_table_rows(c->table); ++i) {
+        double value;
+        const char *text = dpa_table_level(c->table, column, codes[i]);
+        if (!is_number(text, &value)) return text;
+    }
+    return "text";
+}
+
+dpa_status dpa__columns_numbers(const dpa__columns *c, const char *name, const double **out,
+                                dpa_error *err) {
+    size_t column = 0;
+    DPA_TRY(need(c, name, &column, err));
+    *out = dpa_table_numbers(c->table, column);
+    if (*out != NULL) return DPA_OK;
+    const char *text = first_text(c, column);
+    char excerpt[DPA__EXCERPT_SIZE];
+    return dpa__fail_line(
+        err, DPA_BAD_INPUT, c->path, dpa_table_text_line(c->table, column), 0,
+        "column '%s': found %s%s%s; a number is right%s%s", name, text[0] != '\0' ? "'" : "nothing",
+        dpa__excerpt(excerpt, text, text + strlen(text)), text[0] != '\0' ? "'" : "",
+        c->missing != NULL ? "; " : "", c->missing != NULL ? c->missing : "");
+}
+
+/* -1: neither. */
+static int answer_of_number(double value) {
+    return value == 0.0 ? 0 : value == 1.0 ? 1 : -1;
+}
+
+static int answer_of_text(const char *text) {
+    static const char *const words[2][3] = {{"false", "no", "f"}, {"true", "yes", "t"}};
+    double value;
+    if (is_number(text, &value)) return answer_of_number(value);
+    for (int answer = 0; answer < 2; ++answer)
+        for (size_t i = 0; i < 3; ++i)
+            if (strcasecmp(text, words[answer][i]) == 0) return answer;
+    return -1;
+}
+
+static dpa_status no_answer(const dpa__columns *c, const char *name, size_t row, const char *text,
+                            dpa_error *err) {
+    return dpa__fail_line(err, DPA_BAD_INPUT, c->path, row + 2, 0,
+                          "%s is %s%.40s%s; it must be 0 or 1 (or false or true, no or yes)", name,
+                          text[0] != '\0' ? "'" : "empty", text, text[0] != '\0' ? "'" : "");
+}
+
+dpa_status dpa__columns_answers(const dpa__columns *c, const char *name, uint8_t **out,
+                                dpa_error *err) {
+    size_t column = 0;
+    DPA_TRY(need(c, name, &column, err));
+    const size_t rows = dpa_table_rows(c->table);
+    const double *numbers = dpa_table_numbers(c->table, column);
+    const uint32_t *codes = dpa_table_codes(c->table, column);
+    dpa_status status = DPA_OK;
+    *out = DPA_NEW_ARRAY(uint8_t, rows, err);
+    if (*out == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < rows && status == DPA_OK; ++i) {
+        const char *text = numbers == NULL ? dpa_table_level(c->table, column, codes[i]) : NULL;
+        const int answer = text == NULL ? answer_of_number(numbers[i]) : answer_of_text(text);
+        (*out)[i] = answer > 0;
+        if (answer >= 0) continue;
+        char shown[32];
+        if (text == NULL) (void)snprintf(shown, sizeof shown, "%g", numbers[i]);
+        status = no_answer(c, name, i, text != NULL ? text : shown, err);
+    }
+    if (status != DPA_OK) {
+        free(*out);
+        *out = NULL;
+    }
+    return status;
+}
