@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trials in this process, for callers that have no worker command: played when waited for. */
+/* Trials in this process, for callers that have no worker command: played when waited for. And what
+ * all transports share. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -29,12 +30,6 @@ static dpa_status submit(void *self, size_t slot, int stage, uint64_t index, dpa
     return DPA_OK;
 }
 
-static double now(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static dpa_status wait(void *self, double seconds, dpa__outcome *out, int *some, dpa_error *err) {
     here *h = self;
     (void)seconds, (void)err;
@@ -42,9 +37,9 @@ static dpa_status wait(void *self, double seconds, dpa__outcome *out, int *some,
     if (!h->submitted) return DPA_OK;
     h->submitted = 0;
     *out = (dpa__outcome){.index = h->index};
-    const double start = now();
+    const double start = dpa__run_clock();
     out->status = dpa_game_trial(h->game, h->stage, h->index, h->brief, &out->values, &out->error);
-    out->seconds = now() - start;
+    out->seconds = dpa__run_clock() - start;
     return DPA_OK;
 }
 
@@ -54,6 +49,12 @@ dpa_status dpa__here_open(dpa_game *game, dpa__transport *out, dpa_error *err) {
     h->game = game;
     *out = (dpa__transport){1, h, set_brief, submit, wait, free};
     return DPA_OK;
+}
+
+double dpa__run_clock(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 void dpa__outcome_free(dpa__outcome *outcome) {

@@ -98,7 +98,7 @@ void dpa__store_unlock(const char *path, int lock) {
 
 int dpa__store_is_locked(const char *path) {
     char *name = lock_path(path, NULL);
-    const int fd = name != NULL ? open(name, O_RDWR | O_CLOEXEC) : -1;
+    const int fd = name != NULL ? open(name, O_RDONLY | O_CLOEXEC) : -1; /* asking needs no more */
     free(name);
     if (fd < 0) return 0;
     const int held = set_lock(fd, F_OFD_GETLK) == 1;

@@ -4,8 +4,8 @@
  * for the next. */
 #include "run/pool.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
 #include <limits.h>
 #include <math.h>
 #include <sched.h>
@@ -75,19 +75,16 @@ static dpa_status wait(void *self, double seconds, dpa__outcome *out, int *some,
     return pool->fatal.status;
 }
 
-/* Files of trainers that were killed, and the folders themselves. */
-static void remove_files(const char *folder, int depth) {
-    DIR *listing = opendir(folder);
-    if (listing == NULL) return;
-    for (const struct dirent *entry; (entry = readdir(listing)) != NULL;) {
-        char path[PATH_MAX];
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        const int n = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (n < 0 || (size_t)n >= sizeof path) continue;
-        if (unlink(path) != 0 && depth > 0) remove_files(path, depth - 1);
-    }
-    (void)closedir(listing);
-    (void)rmdir(folder);
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
+    (void)info, (void)kind, (void)place;
+    (void)remove(path);
+    return 0;
+}
+
+/* Whatever trainers that were killed have left there, and the folder itself. */
+static void remove_folder(const char *folder) {
+    enum { DESCRIPTORS = 8 };
+    (void)nftw(folder, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 static void close_pool(void *self) {
@@ -108,7 +105,7 @@ static void close_pool(void *self) {
         dpa__text_free(&pool->slots[i].inbox);
         dpa__text_free(&pool->slots[i].said);
     }
-    remove_files(pool->scratch + strlen(scratch_name), 1);
+    remove_folder(pool->scratch + strlen(scratch_name));
     free(pool->slots);
     free(pool->keys);
     free(pool->scratch);

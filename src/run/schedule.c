@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -17,12 +16,6 @@ enum { FIRST_FAILURES = 3 }; /* so many trials given up and none played: not wor
 
 static const double look = 0.1; /* seconds between two looks at the progress call */
 static const double tell = 0.5; /* seconds between two notes for `dpaudit status` */
-
-double dpa__run_clock(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 typedef enum slot_use { SLOT_FREE, SLOT_BUSY, SLOT_RETIRED } slot_use;
 

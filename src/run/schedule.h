@@ -55,6 +55,4 @@ dpa_status dpa__stage_load(dpa_store *store, dpa__stage *stage, dpa_run_summary 
  * Trials that fail each time are left without numbers. */
 dpa_status dpa__stage_play(dpa__run *run, dpa__stage *stage, dpa_error *err);
 
-double dpa__run_clock(void);
-
 #endif

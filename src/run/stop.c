@@ -52,19 +52,21 @@ void dpa__stop_close(dpa__stop *stop) {
     free(stop);
 }
 
-/* The evidence of the first `count` trials of the last stage. */
+/* The evidence of the first `count` trials of the last stage; *some is 0 when they are too few for
+ * the game to say anything. */
 static dpa_status gather(const dpa__stop *stop, const dpa_trials *trials, uint64_t count,
-                         dpa_game_evidence *out, dpa_error *err) {
+                         dpa_game_evidence *out, int *some, dpa_error *err) {
     const int last = dpa_game_stages(stop->game) - 1;
-    dpa_trials some[DPA_GAME_STAGES];
-    memcpy(some, trials, (size_t)(last + 1) * sizeof *some);
+    dpa_trials first[DPA_GAME_STAGES];
+    memcpy(first, trials, (size_t)(last + 1) * sizeof *first);
     dpa_values *items = dpa__calloc((size_t)trials[last].count, sizeof *items, err);
     if (items == NULL) return DPA_NO_MEMORY;
     memcpy(items, trials[last].items, (size_t)count * sizeof *items);
-    some[last].items = items;
-    const dpa_status status = dpa_game_gather(stop->game, some, out, err);
+    first[last].items = items;
+    const dpa_status status = dpa_game_gather(stop->game, first, out, err);
     free(items);
-    return status;
+    *some = status == DPA_OK;
+    return status == DPA_NO_MEMORY ? status : DPA_OK;
 }
 
 static dpa_status keep(class_of_scores *c, double score, dpa_error *err) {
@@ -106,30 +108,31 @@ static dpa_status push_new(dpa__stop *stop, const dpa_game_evidence *evidence, d
  * number. */
 static dpa_status refutes(const dpa__stop *stop, const dpa_trials *trials, uint64_t count, int *out,
                           dpa_error *err) {
-    dpa__stop fresh = {.request = stop->request, .game = stop->game};
-    dpa_game_evidence evidence = {0};
+    dpa__stop *fresh = NULL;
+    dpa_game_evidence evidence;
+    int some;
     *out = 0;
-    /* too few trials for the game to say anything refute nothing */
-    if (gather(stop, trials, count, &evidence, NULL) != DPA_OK) return DPA_OK;
-    dpa_status status = dpa_sequential_new(stop->request, &fresh.audit, err);
-    if (status == DPA_OK) status = push_new(&fresh, &evidence, err);
-    if (status == DPA_OK) *out = dpa_sequential_refuted(fresh.audit);
-    dpa_sequential_free(fresh.audit);
-    free(fresh.pushed[0].items);
-    free(fresh.pushed[1].items);
+    DPA_TRY(gather(stop, trials, count, &evidence, &some, err));
+    if (!some) return DPA_OK;
+    dpa_status status = dpa__stop_open(stop->request, stop->game, &fresh, err);
+    if (status == DPA_OK) status = push_new(fresh, &evidence, err);
+    if (status == DPA_OK) *out = dpa_sequential_refuted(fresh->audit);
+    dpa__stop_close(fresh);
     dpa_game_evidence_free(&evidence);
     return status;
 }
 
 dpa_status dpa__stop_look(dpa__stop *stop, const dpa_trials *trials, uint64_t decided,
                           uint64_t planned, uint64_t *needed, dpa_error *err) {
-    dpa_game_evidence evidence = {0};
+    dpa_game_evidence evidence;
+    int some;
     *needed = 0;
     /* Gathering goes over all trials: not for every single one of many. */
     if (decided < stop->looked + 1 + stop->looked / 50 &&
         (decided < planned || decided == stop->looked))
         return DPA_OK;
-    if (gather(stop, trials, decided, &evidence, NULL) != DPA_OK) return DPA_OK;
+    DPA_TRY(gather(stop, trials, decided, &evidence, &some, err));
+    if (!some) return DPA_OK;
     const dpa_status status = push_new(stop, &evidence, err);
     dpa_game_evidence_free(&evidence);
     DPA_TRY(status);

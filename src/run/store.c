@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 enum { WAIT_MS = 10000 }; /* for a reader that is in the way of a checkpoint */
 
@@ -68,13 +69,20 @@ static int connect_to(dpa_store *store, int writing) {
 /* Reading a log needs a file of shared memory beside it. Where none can be made (read-only folder,
  * so nobody writes either) the file is read as it is. */
 static int connect_frozen(dpa_store *store) {
-    char *uri = sqlite3_mprintf("file:%s?immutable=1", store->path);
-    if (uri == NULL) return SQLITE_NOMEM;
+    const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
+    dpa__text uri = {0};
+    dpa__text_add(&uri, "file:");
+    for (const char *c = store->path; *c != '\0'; ++c) {
+        if (strchr("%?#", *c) != NULL)
+            dpa__text_printf(&uri, "%%%02x", (unsigned)*c); /* what has a meaning in a URI */
+        else
+            dpa__text_add_bytes(&uri, c, 1);
+    }
+    dpa__text_add(&uri, "?immutable=1");
     (void)sqlite3_close(store->db);
     store->db = NULL;
-    const int code = sqlite3_open_v2(
-        uri, &store->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
-    sqlite3_free(uri);
+    const int code = uri.failed ? SQLITE_NOMEM : sqlite3_open_v2(uri.data, &store->db, flags, NULL);
+    dpa__text_free(&uri);
     return code;
 }
 

@@ -83,8 +83,8 @@ static dpa_status show_row(sqlite3_stmt *query, dpa_store_visit *visit, void *us
     const size_t size = (size_t)sqlite3_column_bytes(query, 6);
     double *copy = dpa__malloc(size, 1, err);
     if (copy == NULL) return DPA_NO_MEMORY;
-    if (size > 0) memcpy(copy, bytes, size);
-    entry.damaged = key == NULL || size % sizeof(double) != 0 ||
+    if (bytes != NULL) memcpy(copy, bytes, size);
+    entry.damaged = key == NULL || (bytes == NULL && size > 0) || size % sizeof(double) != 0 ||
                     dpa__store_sum(key, entry.index, copy, size) != sqlite3_column_int64(query, 5);
     entry.values.items = copy;
     entry.values.count = entry.damaged ? 0 : size / sizeof(double);
@@ -139,6 +139,7 @@ static int load_one(void *user, const dpa_store_entry *entry) {
     l->damaged += (uint64_t)entry->damaged;
     if (entry->damaged) return 0;
     dpa_values *to = &l->items[entry->index];
+    dpa_values_free(to); /* tables that were not made here may have an index twice */
     to->items = DPA_NEW_ARRAY(double, entry->values.count, l->err);
     if (to->items == NULL) {
         l->status = DPA_NO_MEMORY;
@@ -186,7 +187,10 @@ dpa_status dpa_store_status(dpa_store *store, dpa_run_status *out, dpa_error *er
     const int code = sqlite3_step(query);
     if (code == SQLITE_ROW) {
         const char *host = text_of(query, 2);
-        out->state = (dpa_run_state)sqlite3_column_int(query, 0);
+        const int run_state = sqlite3_column_int(query, 0);
+        out->state = run_state >= DPA_RUN_RUNNING && run_state <= DPA_RUN_KILLED
+                         ? (dpa_run_state)run_state
+                         : DPA_RUN_STOPPED;
         out->process = sqlite3_column_int64(query, 1);
         (void)snprintf(out->host, sizeof out->host, "%s", host != NULL ? host : "");
         out->started = sqlite3_column_double(query, 3);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who plays the trials. The scheduler (run.c) knows nothing but this: a number of slots, each of
- * which plays one trial at a time. Implementations: here.c (this process), pool.c (worker processes
- * of this machine). Another one (ranks of a cluster) fills in the same functions.
+/* Who plays the trials. The scheduler (schedule.c) knows nothing but this: a number of slots, each
+ * of which plays one trial at a time. Implementations: here.c (this process), pool.c (worker
+ * processes of this machine), mpi.c (those of several).
  *
  * The scheduler submits to free slots only and then waits; a transport owes exactly one outcome for
  * every submit, in any order. It is not told of stores, retries or budgets: a trial that failed is
@@ -39,6 +39,9 @@ typedef struct dpa__transport {
 } dpa__transport;
 
 void dpa__outcome_free(dpa__outcome *outcome);
+
+/* Seconds since some moment, for differences. */
+double dpa__run_clock(void);
 
 /* Trials in this process: one slot. */
 dpa_status dpa__here_open(dpa_game *game, dpa__transport *out, dpa_error *err);

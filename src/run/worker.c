@@ -9,12 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/run.h"
+#include "run/transport.h"
 #include "run/wire.h"
 
 typedef struct worker {
@@ -88,24 +87,18 @@ static dpa_status say_ready(const worker *w, dpa_error *err) {
     return status;
 }
 
-static double now(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static dpa_status play(worker *w, const dpa__message *m, dpa_error *err) {
     dpa_values values = {0};
     dpa_error failure = {0};
     if (m->stage >= dpa_game_stages(w->game))
         return dpa__fail(err, DPA_INTERNAL, "there is no stage %d", m->stage);
-    const double start = now();
+    const double start = dpa__run_clock();
     if (dpa_game_trial(w->game, m->stage, m->index, &w->brief, &values, &failure) != DPA_OK)
         return answer_failure(w, m, &failure, err);
     const dpa__message answer = {.kind = DPA__WIRE_RESULT,
                                  .stage = m->stage,
                                  .index = m->index,
-                                 .seconds = now() - start,
+                                 .seconds = dpa__run_clock() - start,
                                  .payload = (const unsigned char *)values.items,
                                  .size = values.count * sizeof(double)};
     dpa__text text = {0};

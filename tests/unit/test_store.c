@@ -232,11 +232,32 @@ static void status_of_runs(void **state) {
     dpa_store_close(store);
 }
 
+/* In a folder that cannot be written, and a name that a URI would take apart. */
+static void frozen(void **state) {
+    (void)state;
+    char folder[32];
+    uint64_t damaged = 0;
+    if (geteuid() == 0) skip(); /* for whom there is no such folder */
+    (void)snprintf(folder, sizeof folder, "/tmp/dpa?%%20#%d", (int)getpid());
+    (void)snprintf(path, sizeof path, "%s/store.db", folder);
+    assert_int_equal(mkdir(folder, 0777), 0);
+    dpa_store *store = open_store(DPA_STORE_WRITE);
+    put(store, key_a, 0, 3);
+    dpa_store_close(store);
+    assert_int_equal(chmod(folder, 0555), 0);
+    store = open_store(DPA_STORE_READ);
+    assert_int_equal(load(store, key_a, 3, &damaged), 3);
+    dpa_store_close(store);
+    assert_int_equal(chmod(folder, 0777), 0);
+    remove_store();
+    assert_int_equal(rmdir(folder), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fresh, clean)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(keeps),         TEST(failures), TEST(damage),
-                                       TEST(one_writer),    TEST(killed),   TEST(versions),
-                                       TEST(status_of_runs)};
+    const struct CMUnitTest tests[] = {TEST(keeps),          TEST(failures), TEST(damage),
+                                       TEST(one_writer),     TEST(killed),   TEST(versions),
+                                       TEST(status_of_runs), TEST(frozen)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
