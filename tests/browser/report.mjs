@@ -108,7 +108,7 @@ await check("tooltips", async () => {
   for (const id of ["bounds", "histogram", "region"]) {
     await hoverMark(page, id);
     const tip = page.locator("#vg-tooltip-element.visible");
-    await tip.waitFor({ timeout: 3000 });
+    await tip.waitFor({ timeout: 20000 });
     assert((await tip.textContent()).length > 3, `${id}: empty tooltip`);
     await page.mouse.move(2, 2);
   }

