@@ -52,7 +52,16 @@ static int run_command(const command *cmd, int argc, char **argv) {
 }
 
 static int unknown(const char *name) {
-    (void)fprintf(stderr, "dpaudit: there is no command '%s'\nTry: dpaudit help\n", name);
+    const char *nearest = NULL;
+    size_t best = 3; /* farther is not a misspelling */
+    for (size_t i = 0; i < COMMAND_COUNT; ++i)
+        if (word_distance(name, table[i]->name) < best) {
+            best = word_distance(name, table[i]->name);
+            nearest = table[i]->name;
+        }
+    (void)fprintf(stderr, "dpaudit: there is no command '%s'%s%s%s\nTry: dpaudit help\n", name,
+                  nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
+                  nearest != NULL ? "?" : "");
     return EXIT_USAGE;
 }
 

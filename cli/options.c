@@ -43,8 +43,7 @@ static size_t smallest(size_t a, size_t b, size_t c) {
     return m < c ? m : c;
 }
 
-/* Levenshtein distance of short words. */
-static size_t distance(const char *a, const char *b) {
+size_t word_distance(const char *a, const char *b) {
     enum { LONGEST = 64 };
     size_t row[LONGEST + 1];
     const size_t n = strlen(b);
@@ -66,8 +65,8 @@ static int unknown_option(const command *cmd, const char *name) {
     const option *nearest = NULL;
     size_t best = 4; /* farther is not a misspelling */
     for (const option *o = cmd->options; o->name != NULL; ++o)
-        if (o->type != OPTION_HEADING && distance(name, o->name) < best) {
-            best = distance(name, o->name);
+        if (o->type != OPTION_HEADING && word_distance(name, o->name) < best) {
+            best = word_distance(name, o->name);
             nearest = o;
         }
     if (nearest != NULL)

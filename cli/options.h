@@ -107,6 +107,8 @@ void words_free(word_list *words);
 /* Frees the lists inside the options. */
 void options_free(const command *cmd, void *options);
 
+/* Levenshtein distance of short words: what was meant by a misspelt one? */
+size_t word_distance(const char *a, const char *b);
 /* The whole word as a number: 0 when it is none. */
 int parse_number(const char *text, double *out);
 int parse_count(const char *text, uint64_t *out);

@@ -4,6 +4,7 @@
  * stop. */
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@ static volatile sig_atomic_t interrupted;
 
 static struct {
     double start, last;
+    char what[64];      /* a part of the work has a rate of its own: … */
+    double since, from; /* … when it began, and with how much done (a resumed run: much) */
     int shown, terminal;
 } state;
 
@@ -36,27 +39,36 @@ static void print_time(double seconds) {
         (void)fprintf(stderr, "%.1f h", seconds / 3600);
 }
 
-static void print_line(const char *what, double done, double total, double elapsed) {
-    const double rate = done / elapsed;
+static void print_line(const char *what, double done, double total, double time) {
+    const double rate = (done - state.from) / (time - state.since);
     (void)fprintf(stderr, "%s%s: %.6g", state.terminal ? "\r\033[K" : "", what, done);
     if (total > 0) (void)fprintf(stderr, " of %.6g (%.0f%%)", total, 100 * done / total);
-    (void)fprintf(stderr, ", %.3g/s", rate);
-    if (total > 0 && rate > 0) {
-        (void)fputs(", about ", stderr);
-        print_time((total - done) / rate);
-        (void)fputs(" left", stderr);
+    if (rate > 0 && rate < 1e300) {
+        (void)fprintf(stderr, ", %.3g/s", rate);
+        if (total > 0) {
+            (void)fputs(", about ", stderr);
+            print_time((total - done) / rate);
+            (void)fputs(" left", stderr);
+        }
     }
     if (!state.terminal) (void)fputc('\n', stderr);
     (void)fflush(stderr);
 }
 
+static void begin_part(const char *what, double done, double time) {
+    (void)snprintf(state.what, sizeof state.what, "%s", what);
+    state.since = time;
+    state.from = done;
+}
+
 static int report_progress(void *user, const char *what, double done, double total) {
     (void)user;
     const double time = now();
-    const double elapsed = time - state.start;
     const double pause = state.terminal ? 0.2 : 10.0;
-    if (elapsed > 2.0 && time - state.last > pause) {
-        print_line(what, done, total, elapsed);
+    if (strncmp(what, state.what, sizeof state.what - 1) != 0 || done < state.from)
+        begin_part(what, done, time);
+    if (time - state.start > 2.0 && time - state.last > pause) {
+        print_line(what, done, total, time);
         state.last = time;
         state.shown = 1;
     }
@@ -66,6 +78,7 @@ static int report_progress(void *user, const char *what, double done, double tot
 dpa_progress progress_start(void) {
     state.start = now();
     state.last = 0;
+    state.what[0] = '\0';
     state.shown = 0;
     state.terminal = isatty(STDERR_FILENO);
     (void)signal(SIGINT, on_interrupt);

@@ -78,7 +78,7 @@ static const dpa_result *strongest_of_family(const dpa_report *report, const cha
     const dpa_result *best = NULL;
     for (size_t i = 0; i < report->results.count; ++i) {
         const dpa_result *r = &report->results.items[i];
-        if (r->kind != DPA_BOUND || !r->valid || strcmp(r->family, family) != 0) continue;
+        if (!dpa__decides(report, r) || strcmp(r->family, family) != 0) continue;
         if (best == NULL || r->epsilon_lower > best->epsilon_lower) best = r;
     }
     return best;
