@@ -80,6 +80,7 @@ const command command_account = {
     .size = sizeof(account_options),
     .init = init,
     .run = run,
+    .has_clock = 1,
 };
 
 static int run(void *options, const word_list *words) {

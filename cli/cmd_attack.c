@@ -114,6 +114,7 @@ const command command_attack = {
     .max_words = 1,
     .init = init,
     .run = run,
+    .has_clock = 1,
 };
 
 int attack_named(const char *word, dpa_attack *out) {
@@ -130,6 +131,7 @@ int attack_write(const char *path, attack_writer *write, const void *what) {
     char *text = NULL;
     size_t size = 0;
     if (path == NULL) {
+        clock_stop();
         write(stdout, what);
         return 0;
     }

@@ -51,6 +51,7 @@ const command command_calibrate = {
     .size = sizeof(calibrate_options),
     .init = init,
     .run = run,
+    .has_clock = 1,
 };
 
 static int run(void *options, const word_list *words) {

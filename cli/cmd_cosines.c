@@ -57,6 +57,7 @@ const command command_cosines = {
     .max_words = 1,
     .init = init,
     .run = run,
+    .has_clock = 1,
 };
 
 static dpa_status read_cosines(const char *path, dpa_array *out, dpa_error *err) {

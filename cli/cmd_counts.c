@@ -54,6 +54,7 @@ const command command_counts = {
     .size = sizeof(counts_options),
     .init = init,
     .run = run,
+    .has_clock = 1,
 };
 
 static int run(void *options, const word_list *words) {

@@ -43,4 +43,5 @@ const command command_landscape = {
     .max_words = 1,
     .init = init,
     .run = run,
+    .has_clock = 1,
 };

@@ -90,6 +90,7 @@ const command command_one_run = {
     .max_words = 2,
     .init = init,
     .run = run,
+    .has_clock = 1,
 };
 
 static int finish(dpa_status status, dpa_report *report, const one_run_options *o,

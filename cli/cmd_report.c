@@ -52,4 +52,5 @@ const command command_report = {
     .max_words = (size_t)-1,
     .init = init,
     .run = run,
+    .has_clock = 1,
 };

@@ -61,6 +61,7 @@ const command command_scores = {
     .max_words = 2,
     .init = init,
     .run = run,
+    .has_clock = 1,
 };
 
 static int run(void *options, const word_list *words) {

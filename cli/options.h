@@ -48,6 +48,7 @@ typedef struct command {
     size_t min_words, max_words; /* operands allowed */
     void (*init)(void *options); /* defaults; the memory is zero before */
     int (*run)(void *options, const word_list *words);
+    int has_clock; /* it may take long and cannot count what it does: see clock_start */
 } command;
 
 size_t command_count(void);

@@ -16,6 +16,7 @@ static const char *running = "";
 int usage_error(const command *cmd, const char *format, ...) {
     va_list args;
     va_start(args, format);
+    clock_stop();
     (void)fprintf(stderr, "dpaudit %s: ", cmd->name);
     (void)vfprintf(stderr, format, args);
     (void)fprintf(stderr, "\nTry: dpaudit help %s\n", cmd->name);
@@ -24,6 +25,7 @@ int usage_error(const command *cmd, const char *format, ...) {
 }
 
 int library_error(const char *command_name, const dpa_error *err) {
+    clock_stop();
     (void)fprintf(stderr, "dpaudit %s: %s%s%s\n", command_name, err->place,
                   err->place[0] != '\0' ? ": " : "", err->text);
     return dpa_status_exit_code(err->status);
@@ -64,6 +66,7 @@ static int show(const dpa_report *report, const common_options *common, dpa_erro
     const dpa_status status = json_on_stdout(common) ? dpa_report_json(report, &text, err)
                                                      : dpa_report_text(report, &style, &text, err);
     if (status != DPA_OK) return library_error(running, err);
+    clock_stop();
     (void)fputs(text, stdout);
     dpa_free(text);
     return 0;

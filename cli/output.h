@@ -33,5 +33,9 @@ int output_finish(int code);
  * left. Ctrl-C stops the call. */
 dpa_progress progress_start(void);
 void progress_end(void);
+/* Where nothing can be counted: from the third second on the time, on a terminal only, until
+ * something is printed. */
+void clock_start(const char *command_name);
+void clock_stop(void);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Progress on standard error, for anything over two seconds: one line that is rewritten on a
  * terminal, a line every ten seconds elsewhere. Ctrl-C (and SIGTERM) asks the library to
- * stop. */
+ * stop. Where nothing can be counted a clock on the terminal says that something is going on. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -75,7 +77,50 @@ static int report_progress(void *user, const char *what, double done, double tot
     return interrupted != 0;
 }
 
+/* ---- the clock: ticks by a signal, so that the work knows nothing of it ---- */
+
+static volatile sig_atomic_t ticks;
+static char clock_text[64]; /* "dpaudit scores: " */
+
+/* Only what is allowed in a signal handler. */
+static void on_tick(int signal_number) {
+    (void)signal_number;
+    const int saved = errno;
+    char line[128], digits[12];
+    size_t length = 0, count = 0;
+    const char *const parts[] = {"\r\033[K", clock_text, "working for ", NULL};
+    for (int seconds = (int)++ticks + 1; seconds > 0; seconds /= 10)
+        digits[count++] = (char)('0' + seconds % 10);
+    for (size_t p = 0; parts[p] != NULL; ++p)
+        for (const char *c = parts[p]; *c != '\0'; ++c) line[length++] = *c;
+    while (count > 0) line[length++] = digits[--count];
+    line[length++] = ' ';
+    line[length++] = 's';
+    if (write(STDERR_FILENO, line, length) < 0) ticks = 0;
+    errno = saved;
+}
+
+static void set_clock(int first, int next) {
+    const struct itimerval timer = {.it_value = {.tv_sec = first}, .it_interval = {.tv_sec = next}};
+    (void)setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void clock_start(const char *command_name) {
+    struct sigaction action = {.sa_handler = on_tick, .sa_flags = SA_RESTART};
+    if (!isatty(STDERR_FILENO)) return;
+    (void)snprintf(clock_text, sizeof clock_text, "dpaudit %s: ", command_name);
+    (void)sigaction(SIGALRM, &action, NULL);
+    set_clock(2, 1);
+}
+
+void clock_stop(void) {
+    set_clock(0, 0);
+    if (ticks > 0) (void)fputs("\r\033[K", stderr);
+    ticks = 0;
+}
+
 dpa_progress progress_start(void) {
+    clock_stop();
     state.start = now();
     state.last = 0;
     state.what[0] = '\0';
