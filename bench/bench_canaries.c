@@ -67,7 +67,7 @@ static void use(sums s) {
     keep += s.dot + s.square;
 }
 
-static void whole_call(double plain_time) {
+static void whole_call(dpa_direction direction, double plain_time) {
     enum { DIM = 1 << 18, COUNT = 64 };
     dpa_canaries_opts opts;
     dpa_canaries *canaries = NULL;
@@ -75,6 +75,7 @@ static void whole_call(double plain_time) {
     opts.dim = DIM;
     opts.observed = COUNT;
     opts.threads = 1;
+    opts.direction = direction;
     float *model = malloc(DIM * sizeof *model);
     double cosine[COUNT], time;
     if (model == NULL || dpa_canaries_new(&opts, &canaries, NULL) != DPA_OK) {
@@ -87,8 +88,9 @@ static void whole_call(double plain_time) {
     BENCH_BEST(7, time, status = dpa_canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
     time /= (double)DIM * COUNT;
     if (status == DPA_OK)
-        (void)printf("%-28s %7.3f ns a normal  %6.2f x (a)   (64 canaries, d = 2^18, one thread)\n",
-                     "dpa_canaries_cosines", 1e9 * time, plain_time / time);
+        (void)printf("%-28s %7.3f ns a number  %6.2f x (a)   (64 canaries, d = 2^18, one thread)\n",
+                     direction == DPA_DIRECTION_SIGNS ? "cosines, signs" : "cosines, sphere",
+                     1e9 * time, plain_time / time);
     dpa_canaries_free(canaries);
     free(model);
 }
@@ -115,7 +117,8 @@ int main(void) {
         (void)printf("%-28s %7.3f ns a normal  %6.2f x (a)  takes %5.2f times (b)\n", kernel->name,
                      1e9 * time, plain_time / time, time / stream_time);
     }
-    whole_call(plain_time);
+    whole_call(DPA_DIRECTION_SPHERE, plain_time);
+    whole_call(DPA_DIRECTION_SIGNS, plain_time);
     free(stored);
     return keep == 0.0; /* never: the sums of squares are positive */
 }

@@ -11,7 +11,7 @@ typedef struct canaries_options {
     uint64_t dim, count, unobserved, first, index;
     double norm;
     word_list models, initials;
-    const char *dtype, *kernel, *out, *null, *state;
+    const char *direction, *dtype, *kernel, *out, *null, *state;
 } canaries_options;
 
 extern const command command_canaries;

@@ -33,6 +33,9 @@ static dpa_status same(const session *s, dpa_error *err) {
         (o->unobserved != 0 && o->unobserved != dpa_canaries_unobserved(s->canaries)))
         return fail(err, DPA_BAD_ARGUMENT,
                     "--count and --unobserved are not those of the state: leave them out");
+    const dpa_canaries_opts asked = canaries_library_opts(o);
+    if (o->direction != NULL && asked.direction != dpa_canaries_direction(s->canaries))
+        return fail(err, DPA_BAD_ARGUMENT, "--direction is not that of the state: leave it out");
     return DPA_OK;
 }
 

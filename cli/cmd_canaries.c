@@ -11,6 +11,9 @@ static const option table[] = {
     SEED_OPTIONS(canaries_options),
     {"first", OPTION_COUNT, "I", "index of the first canary's stream (default 0)",
      offsetof(canaries_options, first)},
+    {"direction", OPTION_CHOICE, "sphere|signs",
+     "what they are (default sphere); signs: +-1/sqrt(dim), made six times as fast",
+     offsetof(canaries_options, direction)},
     HEADING("make: one canary as a vector"),
     {"dim", OPTION_COUNT, "D", "dimension: the number of the model's parameters",
      offsetof(canaries_options, dim)},
@@ -92,6 +95,8 @@ dpa_canaries_opts canaries_library_opts(const canaries_options *o) {
     opts.observed = (size_t)o->count;
     opts.unobserved = (size_t)o->unobserved;
     opts.kernel = o->kernel;
+    if (o->direction != NULL && strcmp(o->direction, "signs") == 0)
+        opts.direction = DPA_DIRECTION_SIGNS;
     return opts;
 }
 

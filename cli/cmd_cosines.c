@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dpaudit cosines: one-shot estimates from the cosines of canaries. */
 #include <math.h>
+#include <string.h>
 
 #include "dpaudit/cosines.h"
 #include "output.h"
@@ -8,7 +9,7 @@
 typedef struct cosines_options {
     common_options common;
     uint64_t dim;
-    const char *null;
+    const char *null, *direction;
 } cosines_options;
 
 static const option table[] = {
@@ -19,6 +20,9 @@ static const option table[] = {
      "all iterates: FILE and this one are largest cosines over the rounds, here of canaries that "
      "did not take part",
      offsetof(cosines_options, null)},
+    {"direction", OPTION_CHOICE, "sphere|signs",
+     "what the canaries were (see canaries --direction; default sphere)",
+     offsetof(cosines_options, direction)},
     HEADING("What is wanted"),
     DELTA_OPTIONS(cosines_options),
     CONFIDENCE_OPTIONS(cosines_options),
@@ -70,8 +74,13 @@ static dpa_status audit(const cosines_options *o, const char *path, dpa_array *o
     dpa_status status = read_cosines(path, observed, err);
     if (status == DPA_OK && o->null != NULL) status = read_cosines(o->null, unobserved, err);
     if (status != DPA_OK) return status;
-    const dpa_cosines c = {observed->data, observed->count, unobserved->data, unobserved->count,
-                           (size_t)o->dim};
+    dpa_cosines c = {.observed = observed->data,
+                     .observed_count = observed->count,
+                     .unobserved = unobserved->data,
+                     .unobserved_count = unobserved->count,
+                     .dim = (size_t)o->dim};
+    if (o->direction != NULL && strcmp(o->direction, "signs") == 0)
+        c.direction = DPA_DIRECTION_SIGNS;
     status = dpa_audit_cosines(&c, &o->common.request, report, err);
     if (status == DPA_OK) status = dpa_report_input(*report, path, observed->sha256, err);
     if (status == DPA_OK && o->null != NULL)

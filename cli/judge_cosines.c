@@ -172,10 +172,12 @@ dpa_status judge_cosines(judgement *j, dpa_error *err) {
     const dpa_named_array *final = dpa_game_evidence_find(j->evidence, "final");
     const dpa_named_array *in = dpa_game_evidence_find(j->evidence, "observed");
     const dpa_named_array *out = dpa_game_evidence_find(j->evidence, "unobserved");
-    const dpa_cosines last = {final->items, final->count, NULL, 0, (size_t)fact(j, "dim")};
+    const dpa_direction direction = j->experiment->federate->opts.direction;
+    const dpa_cosines last = {final->items,           final->count, NULL, 0,
+                              (size_t)fact(j, "dim"), direction};
     dpa_cosines rounds = {0};
     if (in != NULL && out != NULL)
-        rounds = (dpa_cosines){in->items, in->count, out->items, out->count, last.dim};
+        rounds = (dpa_cosines){in->items, in->count, out->items, out->count, last.dim, direction};
     promise p;
     dpa_status status = set_claim(j, &p, err);
     if (status == DPA_OK) status = dpa_report_new("run", &j->request, &j->report, err);

@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "dpaudit/canary.h"
 #include "dpaudit/estimate.h"
 #include "dpaudit/evidence.h"
 #include "dpaudit/status.h"
@@ -18,6 +19,10 @@
 /* log Pr[τ ≥ t] for the cosine τ of a random direction with any fixed one in R^dim: t² has the law
  * Beta(½, (dim−1)/2), exactly (Proposition 3.1). t in [−1,1], dim ≥ 2; NaN elsewhere. */
 DPA_API double dpa_cosine_null_log_upper(double t, size_t dim);
+/* No less than log Pr[τ ≥ t] for a direction of random signs, whatever the fixed one is: the
+ * smallest of log ½ for t > 0, Hoeffding's −t²·dim/2 and a normal tail times 3.178 (Bentkus and
+ * Dzindzalieta 2015). */
+DPA_API double dpa_cosine_signs_log_upper(double t, size_t dim);
 /* The largest distance between its distribution and N(0, 1/dim)'s: what the estimators below
  * neglect. */
 DPA_API double dpa_cosine_null_distance(size_t dim);
@@ -72,13 +77,15 @@ DPA_API dpa_status dpa_cosines_all_iterates(const dpa_cosine_fit *unobserved,
 /* ── a lower bound ───────────────────────────────────────────────────────────────────── */
 
 /* What was observed. Without `unobserved` the cosines are with the final model and the null is the
- * exact one; with it both are largest cosines over the rounds and the null is that sample. */
+ * exact one, for signs an upper limit of it; with it both are largest cosines over the rounds and
+ * the null is that sample. */
 typedef struct dpa_cosines {
     const double *observed;
     size_t observed_count;
     const double *unobserved; /* NULL: none */
     size_t unobserved_count;
-    size_t dim; /* not used with `unobserved` */
+    size_t dim;              /* not used with `unobserved` */
+    dpa_direction direction; /* of the canaries (sphere) */
 } dpa_cosines;
 
 typedef struct dpa_cosine_bound {

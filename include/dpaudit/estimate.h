@@ -71,7 +71,9 @@ DPA_API dpa_status dpa_request_check(const dpa_request *request, dpa_error *err)
     X(GAUSSIAN_COSINES, "gaussian-cosines", "the cosines are normally distributed")                \
     X(LARGE_SAMPLE, "large-sample", "the interval is a large-sample approximation")                \
     X(ORDER_OF_ARRIVAL, "order-of-arrival",                                                        \
-      "the scores are in the order in which the trials came, not sorted or chosen by score")
+      "the scores are in the order in which the trials came, not sorted or chosen by score")       \
+    X(SIGN_CANARIES, "sign-canaries",                                                              \
+      "canary directions are signs, a fair coin for each element, unknown to the training code")
 
 enum {
 #define DPA_ASSUMPTION_INDEX(name, file, text) DPA_ASSUMPTION_INDEX_##name,

@@ -85,13 +85,14 @@ typedef struct dpa_federate_opts {
     int divide_actual; /* by the number that arrived, as in Algorithm 2; 0: by the expected (0) */
 
     /* the audit */
-    size_t canaries;      /* observed ones, which take part (0) */
-    size_t unobserved;    /* and those that do not: the null of all iterates (0) */
-    uint64_t repetitions; /* each canary is in one random round of each of so many equal parts of
-                             the training; 0: it comes and goes as clients do (0) */
-    uint64_t canary_seed; /* 1 */
-    double canary_scale;  /* canaries send so many times S and rely on the clipping (1) */
-    int all_iterates;     /* keep each canary's largest cosine over the rounds (1) */
+    size_t canaries;         /* observed ones, which take part (0) */
+    size_t unobserved;       /* and those that do not: the null of all iterates (0) */
+    uint64_t repetitions;    /* each canary is in one random round of each of so many equal parts of
+                                the training; 0: it comes and goes as clients do (0) */
+    uint64_t canary_seed;    /* 1 */
+    double canary_scale;     /* canaries send so many times S and rely on the clipping (1) */
+    dpa_direction direction; /* of the canaries: sphere or signs (sphere) */
+    int all_iterates;        /* keep each canary's largest cosine over the rounds (1) */
 
     dpa_federate_fault fault; /* none */
     size_t copies;            /* of DPA_FAULT_REPEAT (2) */

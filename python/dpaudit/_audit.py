@@ -8,6 +8,7 @@ import os
 from typing import Any, Optional, Union
 
 from ._arrays import Numbers, flags, numbers
+from ._canaries import DIRECTIONS
 from ._library import Request, call, choose, declare, declare_free, lib, mirror, real, request, text, whole
 from ._report import Report, run, run_long
 
@@ -416,6 +417,7 @@ class _Cosines(ctypes.Structure):
         ("unobserved", ctypes.c_void_p),
         ("unobserved_count", ctypes.c_size_t),
         ("dim", ctypes.c_size_t),
+        ("direction", ctypes.c_int),
     ]
 
 
@@ -428,6 +430,7 @@ def cosines(
     delta: float = 1e-5,
     *,
     null: Optional[Values] = None,
+    direction: str = "sphere",
     confidence: float = 0.95,
     sides: int = 1,
     method: Optional[str] = None,
@@ -439,7 +442,7 @@ def cosines(
     """Estimates of ε from the cosines of canaries with a model of `dim` parameters, from one training run.
 
     With `null`, both are largest cosines over all rounds: `observed` of canaries that took part, `null` of ones that
-    did not, and `dim` is not needed.
+    did not, and `dim` is not needed. `direction` is what the canaries were (see CanarySet).
 
     >>> report = cosines([0.02, 0.01, 0.03, 0.02, 0.04, 0.01, 0.02, 0.03], dim=10_000, method="mean")
     >>> round(report.results[0].epsilon, 3)  # ε between N(0, 1) and N(2.25, 1)
@@ -455,6 +458,7 @@ def cosines(
         second.address if second else None,
         second.count if second else 0,
         0 if dim is None else whole("dim", dim),
+        choose("direction", direction, DIRECTIONS),
     )
     asked = request(
         sides,

@@ -8,9 +8,10 @@ import os
 from typing import Any, Iterable, Optional, Union
 
 from ._arrays import Numbers, empty, numbers, writable
-from ._library import Handle, Stop, call, call_interruptibly, declare, declare_free, lib, mirror, real, text, whole
+from ._library import Handle, Stop, call, call_interruptibly, choose, declare, declare_free, lib, mirror, real, text, whole
 
 _KINDS = {"float32": "f", "float64": "d"}
+DIRECTIONS = {"sphere": 0, "signs": 1}
 
 
 @mirror("dpa_canaries_opts")
@@ -23,6 +24,7 @@ class _Opts(ctypes.Structure):
         ("unobserved", ctypes.c_size_t),
         ("threads", ctypes.c_uint),
         ("kernel", ctypes.c_char_p),
+        ("direction", ctypes.c_int),
     ]
 
 
@@ -51,6 +53,7 @@ for _name, _type in {
     "count": ctypes.c_size_t,
     "seed": ctypes.c_uint64,
     "rounds": ctypes.c_uint64,
+    "direction": ctypes.c_int,
     "largest": ctypes.POINTER(ctypes.c_double),
 }.items():
     getattr(lib, f"dpa_canaries_{_name}").argtypes = [ctypes.c_void_p]
@@ -75,7 +78,8 @@ class CanarySet:
     """`count` random directions in R^dim that take part in the training, and `unobserved` more that never do.
 
     Canary i depends on (seed, first + i) only: the training loop and the auditor make the same ones, on any machine,
-    and none is stored. One object per thread.
+    and none is stored. One object per thread. With `direction="signs"` their elements are ±1/√dim, which are made six
+    times as fast (say so to `cosines` too).
 
     >>> canaries = CanarySet(dim=1000, count=8, seed=7, unobserved=4)
     >>> update = [0.0] * 1000
@@ -88,12 +92,21 @@ class CanarySet:
     """
 
     def __init__(
-        self, dim: int, count: int, seed: int = 1, *, unobserved: int = 0, first: int = 0, threads: int = 0
+        self,
+        dim: int,
+        count: int,
+        seed: int = 1,
+        *,
+        unobserved: int = 0,
+        first: int = 0,
+        threads: int = 0,
+        direction: str = "sphere",
     ) -> None:
         opts = _opts(threads)
         opts.dim, opts.observed = whole("dim", dim), whole("count", count)
         opts.seed, opts.first = whole("seed", seed), whole("first", first)
         opts.unobserved = whole("unobserved", unobserved)
+        opts.direction = choose("direction", direction, DIRECTIONS)
         self._handle = Handle(_free_canaries)
         call("dpa_canaries_new", ctypes.byref(opts), ctypes.byref(self._handle.pointer))
 
@@ -126,6 +139,12 @@ class CanarySet:
     @property
     def seed(self) -> int:
         return int(lib.dpa_canaries_seed(self._handle.pointer))
+
+    @property
+    def direction(self) -> str:
+        """"sphere" or "signs"."""
+        number = lib.dpa_canaries_direction(self._handle.pointer)
+        return next(name for name in DIRECTIONS if DIRECTIONS[name] == number)
 
     @property
     def rounds(self) -> int:

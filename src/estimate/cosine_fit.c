@@ -18,6 +18,16 @@ double dpa_cosine_null_log_upper(double t, size_t dim) {
     return t >= 0.0 ? half : log1p(-exp(half));
 }
 
+double dpa_cosine_signs_log_upper(double t, size_t dim) {
+    if (!(t >= -1.0 && t <= 1.0) || dim < 2) return NAN;
+    if (t <= 0.0) return 0.0;
+    const double x = t * sqrt((double)dim);
+    /* the best constant: it is reached by two equal terms at x = √2 */
+    const double log_constant = -2.0 * M_LN2 - dpa__norm_cdf(M_SQRT2, DPA_LOG_UPPER);
+    const double normal = log_constant + dpa__norm_cdf(x, DPA_LOG_UPPER);
+    return fmin(-M_LN2, fmin(-0.5 * x * x, normal));
+}
+
 /* The two densities cross where (d−3)/2·log(1−t²) + dt²/2 is a constant, so the distance has one
  * peak for t > 0 before the crossing in the tail; a fine grid in t√d finds it. */
 double dpa_cosine_null_distance(size_t dim) {

@@ -21,6 +21,11 @@ static int wanted(const context *c, const char *method) {
     return c->request->method[0] == '\0' || strcmp(c->request->method, method) == 0;
 }
 
+static unsigned about_canaries(const context *c) {
+    return c->cosines->direction == DPA_DIRECTION_SIGNS ? DPA_ASSUME_SIGN_CANARIES
+                                                        : DPA_ASSUME_RANDOM_CANARIES;
+}
+
 static const char final_note[] =
     "an estimate, not a bound: what an attacker who sees only the final model and compares it with "
     "a client's update could tell; other attackers may do better";
@@ -39,7 +44,7 @@ static dpa_status add_estimate(context *c, const char *method, const dpa_cosine_
     result.epsilon_lower = e->lower;
     result.epsilon_upper = e->upper;
     result.sides = 2;
-    result.assumptions = DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_GAUSSIAN_COSINES | assumptions;
+    result.assumptions = about_canaries(c) | DPA_ASSUME_GAUSSIAN_COSINES | assumptions;
     result.numerical_error = 1e-9 * fmax(1.0, e->epsilon);
     dpa_result_extra(&result, "mean", e->mean);
     dpa_result_extra(&result, "deviation", e->deviation);
@@ -93,8 +98,8 @@ static dpa_status add_bound(context *c, dpa_error *err) {
     result.sides = 1;
     result.threshold = b.threshold;
     result.valid = strcmp(select, "max") != 0;
-    result.assumptions = DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_INDEPENDENT_RUNS |
-                         DPA_ASSUME_BAYES_PRIOR | DPA_ASSUME_FAMILY_DP;
+    result.assumptions = about_canaries(c) | DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_BAYES_PRIOR |
+                         DPA_ASSUME_FAMILY_DP;
     if (!result.valid) result.assumptions |= DPA_ASSUME_NO_SELECTION;
     if (strncmp(select, "fixed:", 6) == 0) result.assumptions |= DPA_ASSUME_THRESHOLD_FIXED;
     result.numerical_error = 1e-9;

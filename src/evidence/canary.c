@@ -29,11 +29,18 @@ static dpa_status check_opts(const dpa_canaries_opts *opts, dpa_error *err) {
     if (opts->threads > DPA__MOST_THREADS)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "threads: at most %d, not %u", DPA__MOST_THREADS,
                          opts->threads);
+    if (opts->direction != DPA_DIRECTION_SPHERE && opts->direction != DPA_DIRECTION_SIGNS)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "direction: %d is neither sphere nor signs",
+                         (int)opts->direction);
     if (dpa__canary_kernel_find(opts->kernel) == NULL)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "kernel: '%s' is not one that this machine has (portable always is)",
                          opts->kernel);
     return DPA_OK;
+}
+
+static int has_signs(const dpa_canaries *canaries) {
+    return canaries->opts.direction == DPA_DIRECTION_SIGNS;
 }
 
 dpa_status dpa_canaries_new(const dpa_canaries_opts *opts, dpa_canaries **out, dpa_error *err) {
@@ -52,7 +59,7 @@ dpa_status dpa_canaries_new(const dpa_canaries_opts *opts, dpa_canaries **out, d
         return DPA_NO_MEMORY;
     }
     for (size_t i = 0; i < canaries->count; ++i) {
-        canaries->norm[i] = NAN;
+        canaries->norm[i] = has_signs(canaries) ? sqrt((double)opts->dim) : (double)NAN;
         canaries->largest[i] = -INFINITY;
     }
     *out = canaries;
@@ -86,8 +93,24 @@ uint64_t dpa_canaries_seed(const dpa_canaries *canaries) {
     return canaries->opts.seed;
 }
 
+dpa_direction dpa_canaries_direction(const dpa_canaries *canaries) {
+    return canaries->opts.direction;
+}
+
 const char *dpa_canaries_kernel(const dpa_canaries *canaries) {
     return canaries->kernel->name;
+}
+
+void dpa__canary_numbers(const dpa_canaries *canaries, const dpa__canary_stream *stream,
+                         size_t first, size_t size, float *out) {
+    if (has_signs(canaries)) {
+        dpa__signs signs;
+        dpa__signs_make(stream, first, &signs);
+        dpa__signs_write(&signs, out);
+        return;
+    }
+    const size_t calls = (size + DPA__CALL - 1) / DPA__CALL;
+    canaries->kernel->normals(stream, first / DPA__GROUP, calls * DPA__CALL_GROUPS, out);
 }
 
 void dpa__canary_chunk(const dpa_canaries *canaries, const dpa__canary_stream *stream, size_t first,
@@ -111,7 +134,7 @@ void dpa__canary_chunk_many(const dpa_canaries *canaries, const dpa__canary_stre
                             double *dot) {
     float z[DPA__CHUNK];
     const size_t groups = (size + DPA__CALL - 1) / DPA__CALL * DPA__CALL_GROUPS;
-    canaries->kernel->normals(stream, first / DPA__GROUP, groups, z);
+    dpa__canary_numbers(canaries, stream, first, size, z);
     for (size_t m = 0; m < models; m += DPA__DOTS) {
         double lane[DPA__DOTS * DPA__LANES] = {0};
         canaries->kernel->dots(z, groups, model + m * DPA__CHUNK, DPA__CHUNK, lane);
@@ -150,8 +173,7 @@ static dpa_status write_canary(dpa_canaries *canaries, size_t index, double norm
     for (size_t first = 0; first < dim; first += DPA__CHUNK) {
         float z[DPA__CHUNK];
         const size_t size = dim - first < DPA__CHUNK ? dim - first : DPA__CHUNK;
-        const size_t calls = (size + DPA__CALL - 1) / DPA__CALL;
-        canaries->kernel->normals(&stream, first / DPA__GROUP, calls * DPA__CALL_GROUPS, z);
+        dpa__canary_numbers(canaries, &stream, first, size, z);
         for (size_t i = 0; i < size; ++i) {
             const double x = scale * (double)z[i];
             if (f32 != NULL)

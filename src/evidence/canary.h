@@ -10,13 +10,31 @@ struct dpa_canaries {
     dpa_canaries_opts opts; /* threads ≥ 1 */
     const dpa__canary_kernel *kernel;
     size_t count;
-    double *norm;    /* [count] of the raw normals; NaN until it is needed */
+    double *norm;    /* [count] of the raw numbers; NaN until it is needed */
     double *largest; /* [count] cosine over the rounds */
     uint64_t rounds;
 };
 
+/* The signs of a chunk: see canary_signs.c. */
+enum { DPA__SIGN_WORDS = 64 };
+typedef struct dpa__signs {
+    uint32_t word[DPA__SIGN_WORDS];
+} dpa__signs;
+
+/* Of positions first … first + DPA__CHUNK − 1, `first` a multiple of DPA__CHUNK. */
+void dpa__signs_make(const dpa__canary_stream *stream, size_t first, dpa__signs *out);
+/* Σ ±model over a chunk, DPA__CHUNK elements. */
+double dpa__signs_dot(const dpa__signs *signs, const float *model);
+/* The chunk as numbers, ±1. */
+void dpa__signs_write(const dpa__signs *signs, float *out);
+
+/* A canary's numbers z, before they are scaled, of one chunk: normals or signs. `out` has room for
+ * DPA__CHUNK; at least `size` are written. */
+void dpa__canary_numbers(const dpa_canaries *canaries, const dpa__canary_stream *stream,
+                         size_t first, size_t size, float *out);
+
 /* Adds the sums of z·model and z² over positions first … first+size−1 of a canary to dot and
- * square: one chunk (first a multiple of DPA__CHUNK, size ≤ DPA__CHUNK). */
+ * square: one chunk (first a multiple of DPA__CHUNK, size ≤ DPA__CHUNK). Not for signs. */
 void dpa__canary_chunk(const dpa_canaries *canaries, const dpa__canary_stream *stream, size_t first,
                        size_t size, const double *model, double *dot, double *square);
 
@@ -26,7 +44,7 @@ void dpa__canary_chunk_many(const dpa_canaries *canaries, const dpa__canary_stre
                             size_t first, size_t size, const double *model, size_t models,
                             double *dot);
 
-/* The norm of a canary's normals, remembered after the first time. */
+/* The norm of a canary's numbers, remembered after the first time. */
 double dpa__canary_norm(dpa_canaries *canaries, size_t index);
 
 /* The state as bytes in a new block, and back; `name` is for errors. */

@@ -25,13 +25,25 @@ static double element(const dpa_vector *vector, size_t i) {
     return vector->f32 != NULL ? (double)vector->f32[i] : vector->f64[i];
 }
 
-static double difference(const direction *d, size_t i) {
-    return element(d->model, i) - (d->initial != NULL ? element(d->initial, i) : 0.0);
+static void load_vector(const dpa_vector *vector, size_t first, size_t size, double *out) {
+    if (vector->f32 != NULL)
+        for (size_t i = 0; i < size; ++i) out[i] = (double)vector->f32[first + i];
+    else
+        memcpy(out, vector->f64 + first, size * sizeof *out);
+}
+
+/* model − initial as they are. */
+static void load_difference(const direction *d, size_t first, size_t size, double *out) {
+    load_vector(d->model, first, size, out);
+    if (d->initial == NULL) return;
+    double start[DPA__CHUNK];
+    load_vector(d->initial, first, size, start);
+    for (size_t i = 0; i < size; ++i) out[i] -= start[i];
 }
 
 static void load_chunk(const direction *d, size_t first, size_t size, double *out) {
-    for (size_t i = 0; i < size; ++i)
-        out[i] = dpa__canary_round(d->scale * difference(d, first + i));
+    load_difference(d, first, size, out);
+    for (size_t i = 0; i < size; ++i) out[i] = dpa__canary_round(d->scale * out[i]);
 }
 
 static size_t chunk_size(size_t dim, size_t first) {
@@ -48,19 +60,32 @@ static dpa_status check_vector(const dpa_vector *vector, size_t dim, const char 
     return DPA_OK;
 }
 
+/* Of the absolute elements; all must be finite. */
+static dpa_status find_largest(const direction *d, size_t dim, double *largest, dpa_error *err) {
+    double chunk[DPA__CHUNK];
+    *largest = 0.0;
+    for (size_t first = 0; first < dim; first += DPA__CHUNK) {
+        const size_t size = chunk_size(dim, first);
+        load_difference(d, first, size, chunk);
+        for (size_t i = 0; i < size; ++i) {
+            const double x = fabs(chunk[i]);
+            if (!isfinite(x))
+                return dpa__fail(err, DPA_BAD_INPUT, "model: element %zu is %g%s", first + i,
+                                 element(d->model, first + i),
+                                 d->initial != NULL ? " (or its change is not finite)" : "");
+            if (x > *largest) *largest = x;
+        }
+    }
+    return DPA_OK;
+}
+
 static dpa_status direction_init(direction *d, const dpa_vector *model, const dpa_vector *initial,
                                  size_t dim, dpa_error *err) {
     DPA_TRY(check_vector(model, dim, "model", err));
     if (initial != NULL) DPA_TRY(check_vector(initial, dim, "initial model", err));
     *d = (direction){model, initial, 1.0, 0.0};
-    double largest = 0.0;
-    for (size_t i = 0; i < dim; ++i) {
-        const double x = fabs(difference(d, i));
-        if (!isfinite(x))
-            return dpa__fail(err, DPA_BAD_INPUT, "model: element %zu is %g%s", i, element(model, i),
-                             initial != NULL ? " (or its change is not finite)" : "");
-        if (x > largest) largest = x;
-    }
+    double largest;
+    DPA_TRY(find_largest(d, dim, &largest, err));
     if (largest == 0.0)
         return dpa__fail(err, DPA_BAD_INPUT,
                          "model%s: all elements are 0, so there is no direction to compare with",
@@ -90,8 +115,9 @@ typedef struct job {
     const dpa_progress *progress; /* NULL: none */
     size_t parts;
     double *dot;    /* [count × models, rounded up to DPA__DOTS when there are several] */
-    double *square; /* [count]; NULL when there are several: the norms are known */
+    double *square; /* [count]; NULL when there are several, or signs: the norms are known */
     double *chunk;  /* [parts × models × DPA__CHUNK], likewise rounded up */
+    float *narrow;  /* the same numbers for signs; NULL for normals */
     atomic_int stop;
 } job;
 
@@ -115,6 +141,13 @@ static void load_chunks(const job *j, size_t first, size_t size, double *chunk) 
         load_chunk(&j->model[m], first, size, chunk + m * DPA__CHUNK);
 }
 
+static void add_signs(const dpa__canary_stream *stream, size_t first, const float *model,
+                      size_t models, double *dot) {
+    dpa__signs signs;
+    dpa__signs_make(stream, first, &signs);
+    for (size_t m = 0; m < models; ++m) dot[m] += dpa__signs_dot(&signs, model + m * DPA__CHUNK);
+}
+
 static int do_part(void *user, size_t part) {
     job *j = user;
     const size_t dim = j->canaries->opts.dim, count = j->canaries->count;
@@ -122,15 +155,20 @@ static int do_part(void *user, size_t part) {
     const size_t begin = part * each + (part < more ? part : more);
     const size_t end = begin + each + (part < more), models = padded(j->models);
     double *chunk = j->chunk + part * models * DPA__CHUNK;
+    float *narrow = j->narrow != NULL ? j->narrow + part * models * DPA__CHUNK : NULL;
     dpa__canary_stream stream;
     if (models > 1)
         for (size_t i = begin; i < end; ++i) (void)dpa__canary_norm(j->canaries, i);
     for (size_t first = 0; first < dim && !atomic_load(&j->stop); first += DPA__CHUNK) {
         const size_t size = chunk_size(dim, first);
         load_chunks(j, first, size, chunk);
+        for (size_t at = 0; narrow != NULL && at < models * DPA__CHUNK; ++at)
+            narrow[at] = (float)chunk[at];
         for (size_t i = begin; i < end; ++i) {
             dpa__canary_stream_init(&stream, j->canaries->opts.seed, j->canaries->opts.first + i);
-            if (models > 1)
+            if (narrow != NULL)
+                add_signs(&stream, first, narrow, models, &j->dot[i * models]);
+            else if (models > 1)
                 dpa__canary_chunk_many(j->canaries, &stream, first, size, chunk, models,
                                        &j->dot[i * models]);
             else
@@ -154,6 +192,19 @@ static dpa_status all_sums(job *j, double *out, dpa_error *err) {
     return DPA_OK;
 }
 
+static dpa_status job_allocate(job *j, dpa_error *err) {
+    const size_t numbers = j->parts * padded(j->models) * DPA__CHUNK, count = j->canaries->count;
+    const int has_signs = j->canaries->opts.direction == DPA_DIRECTION_SIGNS;
+    const int needs_norms = j->models == 1 && !has_signs;
+    j->dot = dpa__calloc(count * padded(j->models), sizeof *j->dot, err);
+    if (j->dot != NULL) j->chunk = dpa__calloc(numbers, sizeof *j->chunk, err);
+    if (j->chunk == NULL) return DPA_NO_MEMORY;
+    if (has_signs) j->narrow = dpa__calloc(numbers, sizeof *j->narrow, err);
+    if (needs_norms) j->square = dpa__calloc(count, sizeof *j->square, err);
+    return (has_signs && j->narrow == NULL) || (needs_norms && j->square == NULL) ? DPA_NO_MEMORY
+                                                                                  : DPA_OK;
+}
+
 static dpa_status cosines(dpa_canaries *canaries, const direction *model, size_t models,
                           double *out, const dpa_progress *progress, dpa_error *err) {
     const size_t threads = canaries->opts.threads, count = canaries->count;
@@ -163,14 +214,11 @@ static dpa_status cosines(dpa_canaries *canaries, const direction *model, size_t
              .progress = progress,
              .parts = threads < count ? threads : count};
     atomic_init(&j.stop, 0);
-    dpa_status status = DPA_NO_MEMORY;
-    j.dot = dpa__calloc(count * padded(models), sizeof(double), err);
-    if (j.dot != NULL)
-        j.chunk = dpa__calloc(j.parts * padded(models) * DPA__CHUNK, sizeof(double), err);
-    if (j.chunk != NULL && models == 1) j.square = dpa__calloc(count, sizeof(double), err);
-    if (j.chunk != NULL && (models > 1 || j.square != NULL)) status = all_sums(&j, out, err);
+    const dpa_status status =
+        job_allocate(&j, err) == DPA_OK ? all_sums(&j, out, err) : DPA_NO_MEMORY;
     free(j.dot);
     free(j.chunk);
+    free(j.narrow);
     free(j.square);
     return status;
 }

@@ -74,12 +74,6 @@ static void normals(const dpa__canary_stream *stream, uint64_t group, size_t gro
     }
 }
 
-/* Veltkamp's splitting: the high part of x, 53 − 24 bits. */
-double dpa__canary_round(double x) {
-    const double spread = x * 0x1.000001p24;
-    return spread - (spread - x);
-}
-
 void dpa__lanes_add_group(dpa__lanes *lanes, const float *z, const double *model, size_t count) {
     static const unsigned first[4] = {0, 16, 8, 24};
     for (unsigned part = 0; part < 4; ++part) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The state of a canary handle as a file. Little-endian:
- *   0  "DPACANRY"   8  version (u32)   12  zero (u32)
+ *   0  "DPACANRY"   8  version (u32): 1 sphere, 2 signs   12  zero (u32)
  *   16 seed   24 dim   32 observed   40 unobserved   48 rounds   56 first   (u64 each)
  *   64 largest cosines (f64 each, observed + unobserved of them)
  *   then CRC-32 (u32) of all bytes before it. */
@@ -15,7 +15,7 @@
 #include "base/write.h"
 #include "evidence/canary.h"
 
-enum { VERSION = 1, HEADER = 64, CHECKSUM = 4 };
+enum { SPHERE_VERSION = 1, SIGNS_VERSION = 2, HEADER = 64, CHECKSUM = 4 };
 static const char magic[8] = {'D', 'P', 'A', 'C', 'A', 'N', 'R', 'Y'};
 
 static void put(unsigned char *at, uint64_t value, unsigned bytes) {
@@ -38,7 +38,8 @@ dpa_status dpa__canaries_encode(const dpa_canaries *canaries, unsigned char **ou
     unsigned char *bytes = dpa__calloc(count + (HEADER + CHECKSUM + 7) / 8, 8, err);
     if (bytes == NULL) return DPA_NO_MEMORY;
     memcpy(bytes, magic, sizeof magic);
-    put(bytes + 8, VERSION, 4);
+    const int has_signs = canaries->opts.direction == DPA_DIRECTION_SIGNS;
+    put(bytes + 8, has_signs ? SIGNS_VERSION : SPHERE_VERSION, 4);
     put(bytes + 16, canaries->opts.seed, 8);
     put(bytes + 24, canaries->opts.dim, 8);
     put(bytes + 32, canaries->opts.observed, 8);
@@ -60,9 +61,10 @@ static dpa_status check_header(const char *name, const unsigned char *bytes, siz
                                dpa_error *err) {
     if (size < HEADER + CHECKSUM || memcmp(bytes, magic, sizeof magic) != 0)
         return dpa__fail_offset(err, DPA_BAD_INPUT, name, 0, "not the state of canaries");
-    if (get(bytes + 8, 4) != VERSION)
-        return dpa__fail_offset(err, DPA_BAD_INPUT, name, 8, "version %u; this program reads %d",
-                                (unsigned)get(bytes + 8, 4), VERSION);
+    if (get(bytes + 8, 4) != SPHERE_VERSION && get(bytes + 8, 4) != SIGNS_VERSION)
+        return dpa__fail_offset(err, DPA_BAD_INPUT, name, 8,
+                                "version %u; this program reads %d, %d",
+                                (unsigned)get(bytes + 8, 4), SPHERE_VERSION, SIGNS_VERSION);
     if (get(bytes + size - CHECKSUM, CHECKSUM) != checksum(bytes, size - CHECKSUM))
         return dpa__fail_offset(err, DPA_BAD_INPUT, name, size - CHECKSUM,
                                 "checksum does not match: the file is damaged or cut short");
@@ -99,6 +101,7 @@ dpa_status dpa__canaries_decode(const char *name, const unsigned char *bytes, si
     dpa_canaries_opts all;
     dpa_canaries_opts_init(&all);
     if (opts != NULL) all = *opts;
+    all.direction = get(bytes + 8, 4) == SIGNS_VERSION ? DPA_DIRECTION_SIGNS : DPA_DIRECTION_SPHERE;
     all.seed = get(bytes + 16, 8);
     all.first = get(bytes + 56, 8);
     all.dim = (size_t)get(bytes + 24, 8);

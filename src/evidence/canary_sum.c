@@ -13,7 +13,7 @@
 typedef struct job {
     dpa_canaries *canaries;
     const double *norm;
-    double *scale; /* [count] norm over the norm of the normals */
+    double *scale; /* [count] norm over the norm of the numbers */
     float *f32;    /* one of the two is NULL */
     double *f64;
     const dpa_progress *progress;
@@ -36,12 +36,11 @@ static int find_scale(void *user, size_t i) {
     return report(j, 0.0, (double)j->canaries->count);
 }
 
-static void add_normals(const job *j, size_t i, size_t first, size_t size, double *total) {
+static void add_numbers(const job *j, size_t i, size_t first, size_t size, double *total) {
     float z[DPA__CHUNK];
     dpa__canary_stream stream;
-    const size_t calls = (size + DPA__CALL - 1) / DPA__CALL;
     dpa__canary_stream_init(&stream, j->canaries->opts.seed, j->canaries->opts.first + i);
-    j->canaries->kernel->normals(&stream, first / DPA__GROUP, calls * DPA__CALL_GROUPS, z);
+    dpa__canary_numbers(j->canaries, &stream, first, size, z);
     const double scale = j->scale[i];
     for (size_t at = 0; at < size; ++at) total[at] += scale * (double)z[at];
 }
@@ -55,7 +54,7 @@ static int do_chunk(void *user, size_t chunk) {
     for (size_t at = 0; at < size; ++at)
         total[at] = j->f32 != NULL ? (double)j->f32[first + at] : j->f64[first + at];
     for (size_t i = 0; i < count; ++i)
-        if (j->scale[i] != 0.0) add_normals(j, i, first, size, total);
+        if (j->scale[i] != 0.0) add_numbers(j, i, first, size, total);
     for (size_t at = 0; at < size; ++at) {
         if (j->f32 != NULL)
             j->f32[first + at] = (float)total[at];

@@ -32,6 +32,7 @@ dpa_status dpa__audit_init(dpa_federation *f, dpa_error *err) {
     opts.observed = o->canaries;
     opts.unobserved = o->unobserved;
     opts.threads = o->threads;
+    opts.direction = o->direction;
     DPA_TRY(dpa_canaries_new(&opts, &f->canaries, err));
     f->canary_norm = dpa__calloc(count, sizeof(double), err);
     f->presented = dpa__calloc(o->canaries, sizeof(uint64_t), err);

@@ -175,6 +175,9 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
     dpa__text_printf(text, "canaries %zu %zu %llu %.17g %d\nfault %d %zu %.17g\n", o->canaries,
                      o->unobserved, (unsigned long long)o->repetitions, o->canary_scale,
                      o->all_iterates, (int)o->fault, o->copies, o->share);
+    /* said only when it is not the default: stores from before there was a choice go on */
+    if (o->direction != DPA_DIRECTION_SPHERE)
+        dpa__text_printf(text, "direction %d\n", (int)o->direction);
     dpa__text_printf(text, "runs %llu since start %d checkpoints %llu\n",
                      (unsigned long long)p->runs, p->since_start,
                      (unsigned long long)p->checkpoints);

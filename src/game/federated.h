@@ -12,6 +12,7 @@ typedef struct dpa__federate_keys {
     char *clients, *column;
     dpa_participation participation;
     dpa_federate_fault fault;
+    dpa_direction direction;
     bool adaptive, divide_actual, baseline, since_start;
     bool *all_iterates;
     uint64_t *split, *rounds, *cohort, *period, *canaries, *unobserved, *repetitions, *copies;

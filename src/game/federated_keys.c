@@ -16,6 +16,9 @@ static const cyaml_strval_t faults[] = {{"none", DPA_FAULT_NONE},
                                         {"clip-after-mean", DPA_FAULT_CLIP_MEAN},
                                         {"repeated-clients", DPA_FAULT_REPEAT}};
 
+static const cyaml_strval_t directions[] = {{"sphere", DPA_DIRECTION_SPHERE},
+                                            {"signs", DPA_DIRECTION_SIGNS}};
+
 enum { MAYBE = CYAML_FLAG_OPTIONAL, MAYBE_PTR = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL };
 
 #define TEXT(name, member)                                                                         \
@@ -47,6 +50,7 @@ const cyaml_schema_field_t dpa__federate_fields[] = {
     COUNT("unobserved", unobserved),
     COUNT("repetitions", repetitions),
     NUMBER("canary-scale", canary_scale),
+    CHOICE("direction", direction, directions),
     CYAML_FIELD_BOOL_PTR("all-iterates", MAYBE_PTR, dpa__federate_keys, all_iterates),
     CHOICE("fault", fault, faults),
     COUNT("copies", copies),
@@ -89,6 +93,7 @@ static void take_training(const dpa__federate_keys *k, dpa_federate_opts *o) {
 static void take_audit(const dpa__federate_keys *k, dpa_federate_plan *plan) {
     dpa_federate_opts *o = &plan->opts;
     o->canaries = 1000;
+    o->direction = k->direction;
     TAKE(o->canaries, size_t, k->canaries);
     TAKE(o->all_iterates, int, k->all_iterates);
     o->unobserved = o->all_iterates ? o->canaries : 0;

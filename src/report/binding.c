@@ -204,12 +204,14 @@ static const place places[] = {
     FIELD(dpa_canaries_opts, unobserved),
     FIELD(dpa_canaries_opts, threads),
     FIELD(dpa_canaries_opts, kernel),
+    FIELD(dpa_canaries_opts, direction),
     STRUCT(dpa_cosines),
     FIELD(dpa_cosines, observed),
     FIELD(dpa_cosines, observed_count),
     FIELD(dpa_cosines, unobserved),
     FIELD(dpa_cosines, unobserved_count),
     FIELD(dpa_cosines, dim),
+    FIELD(dpa_cosines, direction),
 };
 
 int dpa_layout(const char *name, size_t *offset, size_t *size) {

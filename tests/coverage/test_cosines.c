@@ -2,7 +2,7 @@
 /* How often do the intervals of the one-shot estimates hold the truth, and how often does the lower
  * bound exceed it? Simulated cosines of known law; seeded; limits five standard errors below what
  * is promised. */
-#include "check.h"
+#include "canaries.h"
 
 #include "dpaudit/canary.h"
 #include "dpaudit/cosines.h"
@@ -55,47 +55,64 @@ static void intervals_cover(void **state) {
     }
 }
 
-/* The whole way: canaries in one release of the Gaussian mechanism, cosines, ε_lo by split. */
-static void lower_bound_holds(void **state) {
-    (void)state;
-    enum { DIM = 4096, COUNT = 64, RUNS = 600 };
+enum { DIM = 4096, COUNT = 64, RUNS = 600 };
+#define SIGMA 1.54
+#define DELTA 1e-6
+
+typedef struct tally {
+    int split, most, inside;
+    double estimates;
+} tally;
+
+/* The whole way: canaries in one release of the Gaussian mechanism (`noise` and all canaries),
+ * cosines, ε_lo by split, the estimate. */
+static void audit_once(dpa_direction direction, uint64_t run, const float *noise, tally *t) {
     static float sum[DIM];
     double cosine[COUNT];
-    const double sigma = 1.54, delta = 1e-6, truth = dpa_gaussian_epsilon(1.0 / sigma, delta);
-    int split = 0, most = 0, estimate = 0;
-    for (int run = 0; run < RUNS; ++run) {
-        dpa_canaries_opts opts;
-        dpa_canaries *canaries = NULL;
+    const double truth = dpa_gaussian_epsilon(1.0 / SIGMA, DELTA);
+    dpa_canaries *canaries = test_canaries(direction, run, DIM, COUNT, 0, 1, NULL);
+    memcpy(sum, noise, sizeof sum);
+    for (size_t i = 0; i < COUNT; ++i) assert_ok(dpa_canaries_add_f32(canaries, i, 1.0, sum, NULL));
+    const dpa_vector v = {.f32 = sum, .dim = DIM};
+    assert_ok(dpa_canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
+    dpa_canaries_free(canaries);
+    const dpa_cosines c = {
+        .observed = cosine, .observed_count = COUNT, .dim = DIM, .direction = direction};
+    dpa_cosine_bound b;
+    dpa_cosine_fit fit;
+    dpa_cosine_estimate e;
+    assert_ok(dpa_cosines_lower(&c, "split", DELTA, 0.95, run, &b, NULL));
+    t->split += b.epsilon > truth;
+    assert_ok(dpa_cosines_lower(&c, "max", DELTA, 0.95, 1, &b, NULL));
+    t->most += b.epsilon > truth;
+    assert_ok(dpa_cosine_fit_sample(cosine, COUNT, &fit, NULL));
+    assert_ok(dpa_cosines_mean(&fit, DIM, DELTA, 0.9, &e, NULL));
+    t->inside += e.lower <= truth && truth <= e.upper;
+    t->estimates += e.epsilon / RUNS;
+}
+
+/* On the sphere and with signs; and the estimates of both are the same on average: each has
+ * deviation 0.55 or so, and the runs share their noise. */
+static void lower_bound_holds(void **state) {
+    (void)state;
+    static float noise[DIM];
+    tally t[2] = {{0}};
+    for (uint64_t run = 0; run < RUNS; ++run) {
         dpa_rng rng;
-        dpa_canaries_opts_init(&opts);
-        opts.seed = (uint64_t)run;
-        opts.dim = DIM;
-        opts.observed = COUNT;
-        opts.threads = 1;
-        dpa_rng_init(&rng, (uint64_t)run, DPA_PURPOSE_NOISE, 0);
-        for (size_t i = 0; i < DIM; ++i) sum[i] = (float)(sigma * dpa_rng_normal(&rng));
-        assert_ok(dpa_canaries_new(&opts, &canaries, NULL));
-        for (size_t i = 0; i < COUNT; ++i)
-            assert_ok(dpa_canaries_add_f32(canaries, i, 1.0, sum, NULL));
-        const dpa_vector v = {.f32 = sum, .dim = DIM};
-        assert_ok(dpa_canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
-        dpa_canaries_free(canaries);
-        const dpa_cosines c = {.observed = cosine, .observed_count = COUNT, .dim = DIM};
-        dpa_cosine_bound b;
-        dpa_cosine_fit fit;
-        dpa_cosine_estimate e;
-        assert_ok(dpa_cosines_lower(&c, "split", delta, 0.95, (uint64_t)run, &b, NULL));
-        split += b.epsilon > truth;
-        assert_ok(dpa_cosines_lower(&c, "max", delta, 0.95, 1, &b, NULL));
-        most += b.epsilon > truth;
-        assert_ok(dpa_cosine_fit_sample(cosine, COUNT, &fit, NULL));
-        assert_ok(dpa_cosines_mean(&fit, DIM, delta, 0.9, &e, NULL));
-        estimate += e.lower <= truth && truth <= e.upper;
+        dpa_rng_init(&rng, run, DPA_PURPOSE_NOISE, 0);
+        for (size_t i = 0; i < DIM; ++i) noise[i] = (float)(SIGMA * dpa_rng_normal(&rng));
+        audit_once(DPA_DIRECTION_SPHERE, run, noise, &t[0]);
+        audit_once(DPA_DIRECTION_SIGNS, run, noise, &t[1]);
     }
-    print_message("above the truth: split %d, max %d; interval of mean holds it: %d of %d\n", split,
-                  most, estimate, RUNS);
-    assert_true(split <= 0.05 * RUNS + 5.0 * sqrt(0.05 * 0.95 * RUNS));
-    assert_true(estimate >= 0.9 * RUNS - 5.0 * sqrt(0.9 * 0.1 * RUNS));
+    for (int i = 0; i < 2; ++i) {
+        print_message("%s: above the truth: split %d, max %d; interval of mean holds it: %d of %d; "
+                      "mean estimate %.3f\n",
+                      i == 0 ? "sphere" : "signs", t[i].split, t[i].most, t[i].inside, (int)RUNS,
+                      t[i].estimates);
+        assert_true(t[i].split <= 0.05 * RUNS + 5.0 * sqrt(0.05 * 0.95 * RUNS));
+        assert_true(t[i].inside >= 0.9 * RUNS - 5.0 * sqrt(0.9 * 0.1 * RUNS));
+    }
+    assert_absolute(t[1].estimates, t[0].estimates, 5.0 * 0.6 * sqrt(2.0 / RUNS));
 }
 
 int main(void) {

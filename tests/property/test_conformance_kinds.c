@@ -110,8 +110,11 @@ static dpa_status ask_cosines(const row *about, const sample *s, const dpa_reque
     to_cosines(s->in, observed);
     to_cosines(s->out, unobserved);
     const int has_null = strcmp(about->kind, "rounds") == 0;
-    const dpa_cosines cosines = {observed, SIZE, has_null ? unobserved : NULL, has_null ? SIZE : 0,
-                                 DIM};
+    const dpa_cosines cosines = {.observed = observed,
+                                 .observed_count = SIZE,
+                                 .unobserved = has_null ? unobserved : NULL,
+                                 .unobserved_count = has_null ? SIZE : 0,
+                                 .dim = DIM};
     const dpa_status status = dpa_cosines_results(&cosines, request, out, &lints, err);
     dpa_lints_free(&lints);
     return status;

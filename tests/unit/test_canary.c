@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Canary streams: the bits of every kernel, vectors, cosines, rounds, the state file. The oracle is
  * a loop over dpa_rng words and double-precision Box–Muller, written apart from the kernels. */
-#include "check.h"
+#include "canaries.h"
 
 #include "dpaudit/canary.h"
 #include "dpaudit/rng.h"
@@ -12,17 +12,7 @@ enum { SEED = 20240 };
 
 static dpa_canaries *handle(size_t dim, size_t observed, size_t unobserved, unsigned threads,
                             const char *kernel) {
-    dpa_canaries_opts opts;
-    dpa_canaries *canaries = NULL;
-    dpa_canaries_opts_init(&opts);
-    opts.seed = SEED;
-    opts.dim = dim;
-    opts.observed = observed;
-    opts.unobserved = unobserved;
-    opts.threads = threads;
-    opts.kernel = kernel;
-    assert_ok(dpa_canaries_new(&opts, &canaries, NULL));
-    return canaries;
+    return test_canaries(DPA_DIRECTION_SPHERE, SEED, dim, observed, unobserved, threads, kernel);
 }
 
 static int stop_at_once(void *user, const char *what, double done, double total) {
