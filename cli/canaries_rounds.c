@@ -2,6 +2,8 @@
 /* All iterates from files (one-shot-federated, Algorithm 3): somebody else's federated system saves
  * the change of its model in each round; the largest cosines are kept in a small state file between
  * calls. A round that is given twice changes nothing but the count of rounds. */
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -20,9 +22,12 @@ typedef struct session {
     size_t count;
 } session;
 
-static dpa_status fail(dpa_error *err, dpa_status status, const char *text) {
+static dpa_status fail(dpa_error *err, dpa_status status, const char *format, ...) {
+    va_list list;
     *err = (dpa_error){.status = status};
-    (void)snprintf(err->text, sizeof err->text, "%s", text);
+    va_start(list, format);
+    (void)vsnprintf(err->text, sizeof err->text, format, list);
+    va_end(list);
     return status;
 }
 
@@ -34,6 +39,12 @@ static dpa_status same(const session *s, dpa_error *err) {
         return fail(err, DPA_BAD_ARGUMENT,
                     "--count and --unobserved are not those of the state: leave them out");
     const dpa_canaries_opts asked = canaries_library_opts(o);
+    dpa_canaries_opts usual;
+    dpa_canaries_opts_init(&usual);
+    if (asked.seed != usual.seed && asked.seed != dpa_canaries_seed(s->canaries))
+        return fail(
+            err, DPA_BAD_ARGUMENT, "--seed %llu is not that of the state, %llu: leave it out",
+            (unsigned long long)asked.seed, (unsigned long long)dpa_canaries_seed(s->canaries));
     if (o->direction != NULL && asked.direction != dpa_canaries_direction(s->canaries))
         return fail(err, DPA_BAD_ARGUMENT, "--direction is not that of the state: leave it out");
     return DPA_OK;
@@ -70,9 +81,10 @@ static double element(const dpa_weights *w, size_t i) {
 }
 
 /* `model` becomes its difference from the model before, which it then is itself. */
-static dpa_status subtract(session *s, dpa_weights *model, dpa_error *err) {
+static dpa_status subtract(session *s, const char *path, dpa_weights *model, dpa_error *err) {
     if (model->dim != s->before.dim)
-        return fail(err, DPA_BAD_INPUT, "a model has another number of parameters than --initial");
+        return fail(err, DPA_BAD_INPUT, "%s: has %zu parameters, --initial has %zu", path,
+                    model->dim, s->before.dim);
     dpa_weights change = {.f64 = calloc(model->dim, sizeof(double)), .dim = model->dim};
     if (change.f64 == NULL) return fail(err, DPA_NO_MEMORY, "no memory for a change");
     for (size_t i = 0; i < model->dim; ++i)
@@ -83,13 +95,31 @@ static dpa_status subtract(session *s, dpa_weights *model, dpa_error *err) {
     return DPA_OK;
 }
 
+/* Errors of the library know no file. */
+static dpa_status check_change(const session *s, const char *path, const dpa_weights *change,
+                               dpa_error *err) {
+    int moves = 0;
+    if (change->dim != dpa_canaries_dim(s->canaries))
+        return fail(err, DPA_BAD_INPUT, "%s: has %zu parameters, the canaries of %s have %zu", path,
+                    change->dim, s->options->state, dpa_canaries_dim(s->canaries));
+    for (size_t i = 0; i < change->dim; ++i) {
+        const double x = element(change, i);
+        if (!isfinite(x))
+            return fail(err, DPA_BAD_INPUT, "%s: the change of parameter %zu is %g", path, i, x);
+        moves |= x != 0.0;
+    }
+    if (moves) return DPA_OK;
+    return fail(err, DPA_BAD_INPUT, "%s: nothing changed in this round: leave the file out", path);
+}
+
 static dpa_status add_file(session *s, const char *path, dpa_error *err) {
     dpa_weights *next = &s->held[s->count];
     dpa_status status = dpa_weights_append(next, path, NULL, err);
     if (status != DPA_OK) return status;
     ++s->count;
-    if (s->before.dim > 0) status = subtract(s, next, err);
+    if (s->before.dim > 0) status = subtract(s, path, next, err);
     if (status == DPA_OK && s->canaries == NULL) status = open_state(s, next->dim, err);
+    if (status == DPA_OK) status = check_change(s, path, next, err);
     if (status != DPA_OK) return status;
     const size_t bytes = next->dim * sizeof(double) * s->count;
     return s->count == HELD || bytes >= HELD_BYTES ? take_in(s, err) : DPA_OK;
@@ -108,9 +138,9 @@ int canaries_rounds(const canaries_options *o, const word_list *words) {
         status = add_file(s, words->items[i], &err);
     if (status == DPA_OK && s->count > 0) status = take_in(s, &err);
     if (status == DPA_OK)
-        (void)printf("%llu rounds, %zu canaries\n",
-                     (unsigned long long)dpa_canaries_rounds(s->canaries),
-                     dpa_canaries_count(s->canaries));
+        (void)printf(
+            "%llu round%s, %zu canaries\n", (unsigned long long)dpa_canaries_rounds(s->canaries),
+            dpa_canaries_rounds(s->canaries) == 1 ? "" : "s", dpa_canaries_count(s->canaries));
     for (size_t i = 0; i < s->count; ++i) dpa_weights_free(&s->held[i]);
     dpa_weights_free(&s->before);
     dpa_canaries_free(s->canaries);

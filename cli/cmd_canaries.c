@@ -67,10 +67,11 @@ const command command_canaries = {
         "with its change since --initial), for 'dpaudit cosines'. The numbers are the same on any "
         "number of threads and any processor.\n"
         "'rounds' takes one FILE per round of a federated training, the change of the model in "
-        "that "
-        "round, and keeps each canary's largest cosine in --state: one call per round, or one with "
-        "all files, or anything between. With --initial the files are models, one after the other. "
-        "'largest' writes what the state holds, for 'dpaudit cosines --null'.",
+        "that round, and keeps each canary's largest cosine in --state: one call per round, or "
+        "one with all files, or anything between. With --initial the files are models in the "
+        "order of the rounds (number them with leading zeros), and --initial is the model before "
+        "the first of this call. 'largest' writes what the state holds, for 'dpaudit cosines "
+        "--null'.",
     .examples =
         "dpaudit canaries make --dim 100000 --seed 7 --index 2 --out canary.npy\n"
         "dpaudit canaries make --dim 4096 --out c.npy && dpaudit canaries cosines --model c.npy "

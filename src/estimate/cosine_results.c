@@ -92,8 +92,10 @@ static dpa_status add_bound(context *c, dpa_error *err) {
     (void)snprintf(result.family, sizeof result.family, "dp");
     (void)snprintf(result.method, sizeof result.method, "jeffreys");
     (void)snprintf(result.select, sizeof result.select, "%.5s", select);
-    (void)snprintf(result.note, sizeof result.note,
-                   "for the same attacker; the canaries of one run are counted as independent");
+    (void)snprintf(
+        result.note, sizeof result.note,
+        "jeffreys: a lower bound for the attacker of the estimates beside it; the canaries "
+        "of one run are counted as independent");
     result.epsilon_lower = b.epsilon;
     result.sides = 1;
     result.threshold = b.threshold;
@@ -115,8 +117,11 @@ static dpa_status lint(const context *c, dpa_lints *lints, dpa_error *err) {
     const double k = (double)c->observed.count, d = (double)c->cosines->dim;
     if (c->p_value < 0.01)
         DPA_TRY(dpa_lints_add(lints, err, "not-normal",
-                              "the cosines are not normally distributed (Anderson-Darling %.3g, "
+                              "the %s are not normally distributed (Anderson-Darling %.3g, "
                               "p = %.2g): the estimate rests on a fit that does not fit",
+                              c->cosines->unobserved != NULL
+                                  ? "largest cosines over the rounds (all-iterates)"
+                                  : "cosines with the final model",
                               c->statistic, c->p_value));
     if (c->observed.count < 30)
         DPA_TRY(dpa_lints_add(lints, err, "few-canaries",

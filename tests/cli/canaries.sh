@@ -118,11 +118,38 @@ assert np.array_equal(one, g), (one, g)
 assert np.allclose(np.load("models.npy"), g, atol=1e-9)
 PY
 run 2 canaries rounds d1.npy --state many --count 8
+run 2 canaries rounds d1.npy --state many --seed 6
+says err "--seed 6 is not that of the state, 5"
+run 2 canaries rounds d1.npy --state many --direction signs
 run 2 canaries rounds d1.npy --state none
 run 2 canaries rounds d1.npy
 run 2 canaries rounds --state many
 run 3 canaries rounds c3.npy --state many
+says err "c3.npy: has 1000 parameters"
 run 3 canaries rounds m1.npy --initial c3.npy --state many
+says err "m1.npy: has 700 parameters"
+run 3 canaries rounds m1.npy --initial m1.npy --state many
+says err "m1.npy: nothing changed"
 run 3 canaries largest --state d1.npy
 run 2 canaries make more --dim 4 --out x.npy
+
+# signs: +-1/sqrt(dim), the same canary in 'make', 'cosines' and a state that goes on; and the results say so
+run 0 canaries make --dim 700 --seed 5 --index 2 --direction signs --out s2.npy
+/usr/bin/python3 -c "
+import numpy as np
+s = np.load('s2.npy').astype(float)
+assert np.allclose(abs(s), 700**-0.5) and 0.4 < (s > 0).mean() < 0.6
+np.save('e.npy', np.load('d1.npy') + 20 * s)" || fail "signs"
+run 0 canaries rounds e.npy --state signs --count 7 --unobserved 4 --seed 5 --direction signs
+says out "1 round, 11 canaries"
+run 0 canaries rounds d2.npy --state signs
+run 0 canaries largest --state signs --out largest.npy
+run 0 canaries cosines --model e.npy --count 7 --seed 5 --direction signs --out g.npy
+/usr/bin/python3 -c "
+import numpy as np
+g, e, s = np.load('g.npy'), np.load('e.npy'), np.load('s2.npy').astype(float)
+assert abs(g[2] - s @ e / np.linalg.norm(e)) < 1e-7 and g[2] > 0.4 > abs(np.delete(g, 2)).max()
+assert np.load('largest.npy')[2] == g[2]" || fail "cosines of signs"
+run 0 cosines g.npy --dim 700 --direction signs --json
+near "all('sign-canaries' in r['assumptions'] for r in j['results'])" 1 0
 finish

@@ -41,6 +41,14 @@ run 1 run clip.yaml
 sed 's/no-noise/none/; $a\  canary-scale: 30' run-federated-broken.yaml >right.yaml
 run 0 run right.yaml
 
+# canaries of signs: other cosines, results that say so, and the same judgement
+sed 's/canaries: 300/canaries: 300\n  direction: signs/; /baseline/d; /checkpoints/d' run-federated.yaml >signs.yaml
+run 0 run signs.yaml --output s --json
+near "all('sign-canaries' in r['assumptions'] for r in j['results'])" 1 0
+cmp -s a/cosines.npz s/cosines.npz && fail "signs give the same cosines"
+sed '$a\  direction: signs' run-federated-broken.yaml >signs.yaml
+run 1 run signs.yaml
+
 # Poisson participation: the amplified epsilon is the claim; three runs of few canaries
 sed '/repetitions/d; s/baseline: true/runs: 3/; s/participation: shuffle/participation: poisson/; s/canaries: 300/canaries: 60/' \
     run-federated.yaml >poisson.yaml
