@@ -47,6 +47,8 @@ static const option table[] = {
     {"points", OPTION_COUNT, "N",
      "power curves with N points each (default 16 with --report, --vega or --plot, else none)",
      offsetof(plan_options, points)},
+    {"audits", OPTION_COUNT, "N", "simulated audits for method sequential (default 200)",
+     QUERY(audits)},
     REQUEST_OPTION(plan_options, "seed", "N", "seed of simulations (default 1)"),
     OUTPUT_OPTIONS(plan_options),
     END_OPTIONS,
@@ -67,17 +69,22 @@ const command command_plan = {
     .name = "plan",
     .summary = "the size an audit needs, the leak it can detect, the most it can show",
     .operands = "",
-    .about = "The suspected truth is attacked as well as possible. For every game and method: the "
-             "size that refutes the claim with the given power, and, with --size, the power of "
-             "that budget, the smallest epsilon it detects and the largest bound it can give. "
-             "Powers are exact, but for ranks, which are simulated: +- is the standard error. The "
-             "ceiling is what no valid method can exceed that sees only right and wrong answers.\n"
-             "Games: runs (one trained model an observation), steps (a white-box audit sees every "
-             "noisy step; what a step shows goes to the whole run through the accountant), one-run "
-             "(canaries in or out by a coin), cosines (canaries against the final model).",
+    .about =
+        "The suspected truth is attacked as well as possible. For every game and method: the "
+        "size that refutes the claim with the given power, and, with --size, the power of "
+        "that budget, the smallest epsilon it detects and the largest bound it can give. "
+        "Powers are exact, but for rank, sequential and jeffreys-split, which are simulated: "
+        "+- is the standard error. Of sequential audits, which stop when the claim falls, also "
+        "the pairs until then. jeffreys has a threshold fixed before, jeffreys-split learns it "
+        "from half of the canaries, as dpaudit cosines does by default. The "
+        "ceiling is what no valid method can exceed that sees only right and wrong answers.\n"
+        "Games: runs (one trained model an observation), steps (a white-box audit sees every "
+        "noisy step; what a step shows goes to the whole run through the accountant), one-run "
+        "(canaries in or out by a coin), cosines (canaries against the final model).",
     .examples = "dpaudit plan --claim-epsilon 1 --leak 4\n"
                 "dpaudit plan --claim-epsilon 2 --leak-sigma 0.5 --size 500 --family gaussian\n"
                 "dpaudit plan --claim-sigma 1 --leak-sigma 0.8 --q 0.01 --steps 1000 --game steps\n"
+                "dpaudit plan --claim-epsilon 1 --leak 4 --family gaussian --method sequential\n"
                 "dpaudit plan --half-width 0.15 --fnr 0.4 --fpr 0.4 --confidence 0.9 --family dp",
     .options = table,
     .size = sizeof(plan_options),
@@ -114,7 +121,9 @@ static int run(void *options, const word_list *words) {
     o->query.points = o->points != UINT64_MAX ? (size_t)o->points : is_drawn ? POINTS : 0;
     dpa_report *report = NULL;
     dpa_error err;
-    if (dpa_audit_plan(&o->query, &common->request, &report, &err) != DPA_OK)
-        return library_error("plan", &err);
+    o->common.request.progress = progress_start();
+    const dpa_status status = dpa_audit_plan(&o->query, &common->request, &report, &err);
+    progress_end();
+    if (status != DPA_OK) return library_error("plan", &err);
     return show_report(report, common);
 }

@@ -24,8 +24,10 @@ typedef enum dpa_plan_game {
 enum { DPA_PLAN_GAMES = 4 };
 DPA_API const char *dpa_plan_game_name(dpa_plan_game game); /* NULL past the last */
 /* The methods of a game for a family at δ, in the order of the table: NULL past the last. Methods
- * that cost much or show little are not listed but can be named: "pointwise" of one run, and for
- * dp "recursion". */
+ * that cost much or show little are not listed but can be named: "pointwise" of one run, for dp
+ * "recursion", and for a family that the accountant makes "sequential". Cosines have "jeffreys"
+ * with a threshold fixed before and "jeffreys-split" with one learned from half of the canaries, as
+ * the command `cosines` does unless it is told otherwise. */
 DPA_API const char *dpa_plan_method(dpa_plan_game game, const char *family, double delta,
                                     size_t index);
 
@@ -43,7 +45,10 @@ typedef struct dpa_plan {
     double q; /* the training: sampling rate and steps, for the two σ and for DPA_PLAN_STEPS */
     uint64_t steps; /* 1 and 1 by default */
     double delta, confidence;
-    uint64_t seed; /* of simulations, and of the audit's own */
+    uint64_t seed;    /* of simulations, and of the audit's own */
+    uint64_t audits;  /* simulated for "sequential", 1 to 2000: 200 */
+    unsigned threads; /* 0: as many as the machine has */
+    dpa_progress progress;
 } dpa_plan;
 /* Runs by cp, family dp, nothing claimed or suspected. */
 DPA_API void dpa_plan_init(dpa_plan *plan);
@@ -52,12 +57,12 @@ typedef struct dpa_plan_answer {
     uint64_t size;    /* n */
     double power;     /* Pr[the claim is refuted] */
     double error;     /* its standard error; 0 where it is computed and not simulated */
-    double threshold; /* of a score that is N(0,1) without the point; NaN where there is none */
+    double threshold; /* of a score that is N(0,1) without the point; NaN: none, or learned */
     uint64_t guesses; /* of one run; else 0 */
 } dpa_plan_answer;
 
-/* The power of an audit with n observations (1 to 1e5 for counts, else to 1e9), at the threshold or
- * guess count that suits the suspected truth. */
+/* The power of an audit with n observations (1 to 1e5 for counts and "sequential", else to 1e9), at
+ * the threshold or guess count that suits the suspected truth. */
 DPA_API dpa_status dpa_plan_power(const dpa_plan *plan, uint64_t n, dpa_plan_answer *out,
                                   dpa_error *err) DPA_MUST_USE;
 /* The same at many sizes. */
@@ -70,13 +75,30 @@ DPA_API dpa_status dpa_plan_power_at(const dpa_plan *plan, uint64_t n, double th
  * counts have small teeth: a slightly smaller n may do as well. */
 DPA_API dpa_status dpa_plan_size(const dpa_plan *plan, double power, uint64_t most,
                                  dpa_plan_answer *out, dpa_error *err) DPA_MUST_USE;
+typedef struct dpa_plan_leak {
+    double epsilon;
+    double error; /* its standard error where it is simulated, else 0 */
+} dpa_plan_leak;
 /* The smallest true ε that n observations show to be above the claim with `power`, to 1e-3
- * (INFINITY above 100); the plan's own truth says of which family, its size is not looked at. Ranks
- * by their normal law. */
-DPA_API dpa_status dpa_plan_detectable(const dpa_plan *plan, uint64_t n, double power, double *out,
-                                       dpa_error *err) DPA_MUST_USE;
+ * (INFINITY above 100; simulated ones to 0.5%); the plan's own truth says of which family, its size
+ * is not looked at. Ranks by their normal law. */
+DPA_API dpa_status dpa_plan_detectable(const dpa_plan *plan, uint64_t n, double power,
+                                       dpa_plan_leak *out, dpa_error *err) DPA_MUST_USE;
+
+/* When does an audit that may stop at any time stop? Method "sequential" only. In pairs, from
+ * simulated audits that give up after `most`; each with its standard error. INFINITY where too many
+ * gave up: one for the mean, half for the median, a tenth for `late`. */
+typedef struct dpa_plan_stops {
+    uint64_t most, audits, refuted;
+    double mean, mean_error;
+    double median, median_error;
+    double late, late_error; /* by then nine of ten have refuted the claim */
+} dpa_plan_stops;
+DPA_API dpa_status dpa_plan_stop(const dpa_plan *plan, uint64_t most, dpa_plan_stops *out,
+                                 dpa_error *err) DPA_MUST_USE;
 /* The bound that the method gives when n observations leave nothing to be desired: every answer
- * right. NaN for a method that has no such limit (cosines). */
+ * right. NaN for a method that has no such limit (cosines). Of "sequential": after n pairs, the
+ * claim being what it bets against until it falls. */
 DPA_API dpa_status dpa_plan_most(const dpa_plan *plan, uint64_t n, double *out,
                                  dpa_error *err) DPA_MUST_USE;
 /* The ceiling: no valid method that looks at right and wrong answers, and whose bound does not fall

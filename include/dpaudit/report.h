@@ -196,7 +196,8 @@ DPA_API dpa_status dpa_audit_landscape(const char *path, dpa_report **out,
 
 /* Before an audit (the command `plan`): for every game, family and method the size that is needed,
  * and what `size` observations would show; the ceiling; precision. Request: delta, confidence,
- * claim_epsilon, family ("": dp and gaussian), method ("": all that apply), seed. */
+ * claim_epsilon, family ("": dp and gaussian), method ("": all that apply), seed, threads,
+ * progress. */
 typedef struct dpa_plan_query {
     const char *game;   /* "": runs, one-run and cosines, and steps where a training is given */
     double claim_sigma; /* the claim as the noise of the training; NaN: request->claim_epsilon */
@@ -209,6 +210,7 @@ typedef struct dpa_plan_query {
     uint64_t size;     /* a budget of observations; 0: none */
     uint64_t most;     /* the largest size that is tried: 20000 */
     size_t points;     /* of a power curve for every row; 0: none */
+    uint64_t audits;   /* simulated for method sequential: 200 */
     double half_width; /* also the samples for an interval of that half width … */
     double fnr, fpr;   /* … from an attack with these error rates; NaN: no */
 } dpa_plan_query;

@@ -24,6 +24,7 @@ class _Query(ctypes.Structure):
         ("size", ctypes.c_uint64),
         ("most", ctypes.c_uint64),
         ("points", ctypes.c_size_t),
+        ("audits", ctypes.c_uint64),
         ("half_width", ctypes.c_double),
         ("fnr", ctypes.c_double),
         ("fpr", ctypes.c_double),
@@ -53,6 +54,7 @@ def plan(
     method: Optional[str] = None,
     most: Optional[int] = None,
     points: int = 0,
+    audits: int = 200,
     half_width: Optional[float] = None,
     fnr: Optional[float] = None,
     fpr: Optional[float] = None,
@@ -89,7 +91,7 @@ def plan(
     for name, value in numbers.items():
         if value is not None:
             setattr(query, name, real(name, value))
-    counts = {"size": size, "most": most, "points": points, "steps": steps}
+    counts = {"size": size, "most": most, "points": points, "audits": audits, "steps": steps}
     for name, value in counts.items():
         if value is not None:
             setattr(query, name, whole(name, value))
@@ -106,4 +108,4 @@ def plan(
         claim_epsilon=claim_epsilon,
         seed=seed,
     )
-    return run_long("dpa_audit_plan", ctypes.byref(query), ctypes.byref(asked), keep=(query, asked))
+    return run_long("dpa_audit_plan", ctypes.byref(query), request=asked, keep=(query, asked))

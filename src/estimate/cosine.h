@@ -11,4 +11,9 @@
 double *dpa__cosine_sorted(const double *x, size_t count, dpa_error *err);
 void dpa__cosine_sort(double *x, size_t count);
 
+/* The threshold that `split` learns from half of the canaries, ascending, for the other half; the
+ * null is exact. `limit` has the Jeffreys limits at p of 0 … count missed. */
+double dpa__cosine_learn(double *sorted, size_t count, size_t dim, double delta, double p,
+                         const double *limit);
+
 #endif

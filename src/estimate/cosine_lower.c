@@ -28,6 +28,7 @@ typedef struct problem {
     size_t dim;
     dpa_direction direction;
     double delta, p;
+    const double *limit; /* of the exact null's other rate, by canaries missed; NULL: not known */
 } problem;
 
 /* How many are below t. */
@@ -62,7 +63,9 @@ static dpa_cosine_bound bound_at(const problem *q, double t, size_t more) {
         const double cosine = fmax(-1.0, fmin(1.0, t));
         b.log_fpr = q->direction == DPA_DIRECTION_SIGNS ? dpa_cosine_signs_log_upper(cosine, q->dim)
                                                         : dpa_cosine_null_log_upper(cosine, q->dim);
-        b.fnr_upper = dpa__jeffreys_upper((double)b.missed, (double)b.count, q->p);
+        b.fnr_upper = q->limit != NULL
+                          ? q->limit[b.missed]
+                          : dpa__jeffreys_upper((double)b.missed, (double)b.count, q->p);
     }
     const double first = log_one_minus(q->delta, exp(b.log_fpr)) - log(b.fnr_upper);
     const double second = log_one_minus(q->delta, b.fnr_upper) - b.log_fpr;
@@ -84,6 +87,13 @@ static dpa_cosine_bound best(const problem *q, int is_for_others) {
         if (b.epsilon > top.epsilon) top = b;
     }
     return top;
+}
+
+double dpa__cosine_learn(double *sorted, size_t count, size_t dim, double delta, double p,
+                         const double *limit) {
+    const problem q = {
+        .observed = {sorted, count}, .dim = dim, .delta = delta, .p = p, .limit = limit};
+    return best(&q, 1).threshold;
 }
 
 static dpa_status shuffled(const double *x, size_t count, uint64_t seed, uint64_t which,

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Power, sizes and detectable leaks. Power grows with n and with the truth but for the teeth of
  * discrete counts and the noise of simulations, so the searches end at a size or leak that was seen
- * to do. A simulated power is searched for by its normal law first. */
+ * to do. A simulated power is searched for roughly first: that of ranks by its normal law, that of
+ * a learned threshold from few simulations. */
 #include "dpaudit/plan.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -17,16 +19,19 @@ const char *dpa_plan_game_name(dpa_plan_game game) {
 
 /* ── methods ───────────────────────────────────────────────────────────────────────────────── */
 
-static int is_listed(const dpa__entry *entry, const dpa__model *model, double delta) {
-    const int has_power = entry->from_counts != NULL || strcmp(entry->about.name, "rank") == 0;
-    return has_power && (entry->about.what & DPA_GIVES_BOUND) != 0 &&
-           dpa__registry_refusal(entry, model, delta) == NULL;
+/* Each simulated sequential audit of a family that the accountant makes takes seconds. */
+static int is_quick(const dpa__entry *entry, const char *family) {
+    return strcmp(entry->about.name, "sequential") != 0 ||
+           strncmp(family, "subsampled-gaussian", 19) != 0;
 }
 
-static const char *from_registry(const dpa__model *model, double delta, size_t index) {
+static const char *from_registry(const dpa__model *model, const char *family, double delta,
+                                 size_t index) {
     const dpa__entry *entry;
     for (size_t i = 0; (entry = dpa__registry_at(i)) != NULL; ++i)
-        if (is_listed(entry, model, delta) && index-- == 0) return entry->about.name;
+        if ((entry->about.what & DPA_GIVES_BOUND) != 0 && is_quick(entry, family) &&
+            dpa__registry_refusal(entry, model, delta) == NULL && index-- == 0)
+            return entry->about.name;
     return NULL;
 }
 
@@ -36,15 +41,16 @@ const char *dpa_plan_method(dpa_plan_game game, const char *family, double delta
                                       : is_gaussian ? DPA__MODEL_GAUSSIAN
                                                     : DPA__MODEL_CURVES};
     static const char *const fitted[] = {"mean", "mean-and-deviation"};
+    static const char *const cut[] = {"jeffreys", "jeffreys-split"};
     switch (game) {
     case DPA_PLAN_RUNS:
-        return from_registry(&model, delta, index);
+        return from_registry(&model, family, delta, index);
     case DPA_PLAN_STEPS:
-        return is_gaussian ? from_registry(&model, delta, index) : NULL;
+        return is_gaussian ? from_registry(&model, family, delta, index) : NULL;
     case DPA_PLAN_ONE_RUN:
         return index > 0 ? NULL : is_dp ? "steinke" : "recursion";
     case DPA_PLAN_COSINES:
-        if (is_dp) return index == 0 ? "jeffreys" : NULL;
+        if (is_dp) return index < 2 ? cut[index] : NULL;
         return is_gaussian && index < 2 ? fitted[index] : NULL;
     default:
         return NULL;
@@ -53,24 +59,51 @@ const char *dpa_plan_method(dpa_plan_game game, const char *family, double delta
 
 /* ── power ─────────────────────────────────────────────────────────────────────────────────── */
 
-static int is_rank(const dpa__plan *plan) {
-    return plan->entry != NULL && plan->entry->from_counts == NULL;
+int dpa__plan_is_rank(const dpa__plan *plan) {
+    return plan->entry != NULL && strcmp(plan->entry->about.name, "rank") == 0;
+}
+
+int dpa__plan_is_sequential(const dpa__plan *plan) {
+    return plan->entry != NULL && strcmp(plan->entry->about.name, "sequential") == 0;
+}
+
+int dpa__plan_is_split(const dpa__plan *plan) {
+    return plan->entry == NULL && strcmp(plan->asked->method, "jeffreys-split") == 0;
+}
+
+uint64_t dpa__plan_limit(const dpa__plan *plan) {
+    if (dpa__plan_is_rank(plan)) return DPA__MOST_RANKS;
+    if (plan->entry != NULL || dpa__plan_is_split(plan)) return DPA__MOST_EACH;
+    return DPA__MOST_SIZE;
+}
+
+static dpa_status power_of_scores(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
+                                  dpa_error *err) {
+    if (dpa__plan_is_rank(plan)) return dpa__plan_ranks(plan, n, care, out, err);
+    if (dpa__plan_is_sequential(plan)) return dpa__plan_pairs(plan, n, out, err);
+    return dpa__plan_counts(plan, n, out, err);
+}
+
+dpa_status dpa__plan_check_size(const dpa__plan *plan, uint64_t n, dpa_error *err) {
+    const uint64_t limit = dpa__plan_limit(plan);
+    if (n >= 1 && n <= limit) return DPA_OK;
+    return dpa__fail(err, DPA_BAD_ARGUMENT,
+                     "method %s with %" PRIu64 " observations: 1 to %" PRIu64 " can be planned",
+                     plan->asked->method, n, limit);
 }
 
 dpa_status dpa__plan_power(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
                            dpa_error *err) {
     *out = (dpa_plan_answer){.size = n, .power = NAN, .threshold = NAN};
-    if (n < 1 || n > 1000000000)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu observations: 1 to 1e9 can be planned",
-                         (unsigned long long)n);
+    DPA_TRY(dpa__plan_check_size(plan, n, err));
     switch (plan->asked->game) {
     case DPA_PLAN_ONE_RUN:
         return dpa__plan_guesses(plan, n, out, err);
     case DPA_PLAN_COSINES:
-        return dpa__plan_cosines(plan, n, out, err);
+        return dpa__plan_is_split(plan) ? dpa__plan_split(plan, n, care, out, err)
+                                        : dpa__plan_cosines(plan, n, out, err);
     default:
-        return is_rank(plan) ? dpa__plan_ranks(plan, n, care, out, err)
-                             : dpa__plan_counts(plan, n, out, err);
+        return power_of_scores(plan, n, care, out, err);
     }
 }
 
@@ -94,11 +127,12 @@ dpa_status dpa_plan_power_at(const dpa_plan *asked, uint64_t n, double threshold
     dpa__plan plan;
     DPA_TRY(dpa__plan_open(asked, 1, &plan, err));
     dpa_status status = DPA_OK;
-    if (plan.entry == NULL || is_rank(&plan) || !isfinite(threshold) || n < 1)
+    if (plan.entry == NULL || plan.entry->from_counts == NULL || !isfinite(threshold))
         status = dpa__fail(err, DPA_BAD_ARGUMENT,
                            "only methods from counts have a threshold, a finite one");
     else
-        status = dpa__plan_counts_at(&plan, n, threshold, power, err);
+        status = dpa__plan_check_size(&plan, n, err);
+    if (status == DPA_OK) status = dpa__plan_counts_at(&plan, n, threshold, power, err);
     dpa__plan_close(&plan);
     return status;
 }
@@ -135,7 +169,7 @@ static dpa_status search_size(dpa__plan *plan, double power, uint64_t most, dpa_
     return DPA_OK;
 }
 
-/* From the size that the normal law gives, down while the simulation allows it or up until it does,
+/* From the size that does roughly, down while the simulation allows it or up until it does,
  * in steps of 2.5%. */
 static dpa_status confirm_size(dpa__plan *plan, double power, uint64_t most, dpa_plan_answer *out,
                                dpa_error *err) {
@@ -158,8 +192,13 @@ static dpa_status confirm_size(dpa__plan *plan, double power, uint64_t most, dpa
 dpa_status dpa__plan_size(dpa__plan *plan, double power, uint64_t most, dpa_plan_answer *out,
                           dpa_error *err) {
     DPA_TRY(check_power(power, err));
-    DPA_TRY(search_size(plan, power, most, out, err));
-    if (is_rank(plan)) DPA_TRY(confirm_size(plan, power, most, out, err));
+    DPA_TRY(dpa__plan_check_size(plan, most, err));
+    if (dpa__plan_is_sequential(plan))
+        DPA_TRY(dpa__plan_pairs_size(plan, power, most, out, err));
+    else
+        DPA_TRY(search_size(plan, power, most, out, err));
+    if (dpa__plan_is_rank(plan) || dpa__plan_is_split(plan))
+        DPA_TRY(confirm_size(plan, power, most, out, err));
     if (out->power < power) out->size = 0;
     return DPA_OK;
 }
@@ -175,49 +214,89 @@ dpa_status dpa_plan_size(const dpa_plan *asked, double power, uint64_t most, dpa
 
 /* ── leak ──────────────────────────────────────────────────────────────────────────────────── */
 
-static dpa_status power_if(dpa__plan *plan, double t, uint64_t n, double *power, dpa_error *err) {
-    dpa_plan_answer answer;
+static dpa_status power_if(dpa__plan *plan, double t, uint64_t n, dpa_plan_answer *out,
+                           dpa_error *err) {
     DPA_TRY(dpa__plan_suspect(plan, t, err));
-    DPA_TRY(dpa__plan_power(plan, n, DPA__ROUGHLY, &answer, err));
-    *power = answer.power;
+    return dpa__plan_power(plan, n, DPA__ROUGHLY, out, err);
+}
+
+/* The error of a simulated power as one of the leak, by the slope between two leaks 3% away. */
+static dpa_status leak_error(dpa__plan *plan, double t, uint64_t n, double error, double *out,
+                             dpa_error *err) {
+    dpa_plan_answer answer[2];
+    double epsilon[2];
+    *out = 0;
+    if (!(error > 0)) return DPA_OK;
+    for (int i = 0; i < 2; ++i) {
+        const double near = t * (i == 0 ? 0.97 : 1.03);
+        DPA_TRY(power_if(plan, near, n, &answer[i], err));
+        DPA_TRY(dpa__plan_truth_epsilon(plan, near, &epsilon[i], err));
+    }
+    const double rise = answer[1].power - answer[0].power;
+    *out = rise > 0 ? error * (epsilon[1] - epsilon[0]) / rise : (double)NAN;
     return DPA_OK;
 }
 
-/* From the claim up in growing steps, then bisection to 1e-4 of t. */
-dpa_status dpa__plan_detectable(dpa__plan *plan, uint64_t n, double wanted, double *out,
-                                dpa_error *err) {
-    double low, high, power = 0;
-    *out = INFINITY;
-    DPA_TRY(check_power(wanted, err));
+/* From the claim up in growing steps, then bisection to 1e-4 of t, or 2e-3 of a simulated one. */
+static dpa_status search_leak(dpa__plan *plan, uint64_t n, double wanted, dpa_plan_leak *out,
+                              dpa_error *err) {
+    double low, high;
+    const double fine = dpa__plan_is_split(plan) ? 2e-3 : 1e-4;
+    dpa_plan_answer answer, best;
+    *out = (dpa_plan_leak){INFINITY, NAN};
     DPA_TRY(dpa__plan_truth_t(plan, plan->claim_epsilon, &low, err));
     for (double step = fmax(0.05, 0.25 * low);; step *= 2) {
         double epsilon;
         high = fmin(low + step, plan->suspect.max);
         DPA_TRY(dpa__plan_truth_epsilon(plan, high, &epsilon, err));
         if (!(epsilon <= 2000)) return DPA_OK;
-        DPA_TRY(power_if(plan, high, n, &power, err));
-        if (power >= wanted) break;
+        DPA_TRY(power_if(plan, high, n, &best, err));
+        if (best.power >= wanted) break;
         if (epsilon > 100 || high >= plan->suspect.max) return DPA_OK;
         low = high;
     }
-    while (high - low > 1e-4 * high) {
+    while (high - low > fine * high) {
         const double middle = low + (high - low) / 2;
-        DPA_TRY(power_if(plan, middle, n, &power, err));
-        if (power < wanted)
+        DPA_TRY(power_if(plan, middle, n, &answer, err));
+        if (answer.power < wanted) {
             low = middle;
-        else
+        } else {
             high = middle;
+            best = answer;
+        }
     }
-    DPA_TRY(dpa__plan_truth_epsilon(plan, high, out, err));
-    if (*out > 100) *out = INFINITY;
-    return DPA_OK;
+    DPA_TRY(dpa__plan_truth_epsilon(plan, high, &out->epsilon, err));
+    if (out->epsilon > 100) out->epsilon = INFINITY;
+    return isinf(out->epsilon) ? DPA_OK : leak_error(plan, high, n, best.error, &out->error, err);
 }
 
-dpa_status dpa_plan_detectable(const dpa_plan *asked, uint64_t n, double power, double *out,
+dpa_status dpa__plan_detectable(dpa__plan *plan, uint64_t n, double wanted, dpa_plan_leak *out,
+                                dpa_error *err) {
+    DPA_TRY(check_power(wanted, err));
+    DPA_TRY(dpa__plan_check_size(plan, n, err));
+    return dpa__plan_is_sequential(plan) ? dpa__plan_pairs_leak(plan, n, wanted, out, err)
+                                         : search_leak(plan, n, wanted, out, err);
+}
+
+dpa_status dpa_plan_detectable(const dpa_plan *asked, uint64_t n, double power, dpa_plan_leak *out,
                                dpa_error *err) {
     dpa__plan plan;
     DPA_TRY(dpa__plan_open(asked, 0, &plan, err));
     const dpa_status status = dpa__plan_detectable(&plan, n, power, out, err);
+    dpa__plan_close(&plan);
+    return status;
+}
+
+/* ── when to stop ──────────────────────────────────────────────────────────────────────────── */
+
+dpa_status dpa_plan_stop(const dpa_plan *asked, uint64_t most, dpa_plan_stops *out,
+                         dpa_error *err) {
+    dpa__plan plan;
+    DPA_TRY(dpa__plan_open(asked, 1, &plan, err));
+    const dpa_status status =
+        dpa__plan_is_sequential(&plan)
+            ? dpa__plan_stop(&plan, most, out, err)
+            : dpa__fail(err, DPA_BAD_ARGUMENT, "only method sequential may stop at any time");
     dpa__plan_close(&plan);
     return status;
 }

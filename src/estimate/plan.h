@@ -18,8 +18,19 @@ typedef struct dpa__plan {
     double claim_epsilon;
     double mu;               /* of canaries: the Gaussian mechanism with the truth's ε at δ */
     const dpa__entry *entry; /* of runs and steps */
-    struct dpa__staircase *stairs; /* of counts: the outcomes that refute, for the last n */
+    struct dpa__staircase *stairs;  /* of counts: the outcomes that refute, for the last n */
+    struct dpa__arrivals *arrivals; /* of pairs: audits simulated under the truth that is set */
 } dpa__plan;
+
+/* Methods whose power is simulated. */
+int dpa__plan_is_rank(const dpa__plan *plan);
+int dpa__plan_is_sequential(const dpa__plan *plan);
+int dpa__plan_is_split(const dpa__plan *plan); /* cosines, a threshold learned from half of them */
+/* The largest size that the method can be planned with: of counts and of simulated audits, of
+ * ranks, of the rest. */
+enum { DPA__MOST_EACH = 100000, DPA__MOST_RANKS = 10000000, DPA__MOST_SIZE = 1000000000 };
+uint64_t dpa__plan_limit(const dpa__plan *plan);
+dpa_status dpa__plan_check_size(const dpa__plan *plan, uint64_t n, dpa_error *err);
 
 /* Checks, and does all that does not depend on n. With `has_truth` 0 the truth is left open. */
 dpa_status dpa__plan_open(const dpa_plan *asked, int has_truth, dpa__plan *out, dpa_error *err);
@@ -38,7 +49,8 @@ dpa_status dpa__plan_training_epsilon(const dpa_plan *asked, double sigma, int s
 dpa_status dpa__model_t(const dpa__model *model, double epsilon, int side, double *t,
                         dpa_error *err);
 
-/* How well a power is to be known: by whatever law is at hand, or as exactly as can be. */
+/* How well a power is to be known: by a law near it or from few simulated audits, or as exactly as
+ * can be. */
 typedef enum dpa__care { DPA__ROUGHLY, DPA__CAREFULLY } dpa__care;
 
 /* What the public calls of the same names do, on a plan that is open. */
@@ -47,8 +59,9 @@ dpa_status dpa__plan_power(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan
 dpa_status dpa__plan_size(dpa__plan *plan, double power, uint64_t most, dpa_plan_answer *out,
                           dpa_error *err);
 /* Leaves the plan with another truth. */
-dpa_status dpa__plan_detectable(dpa__plan *plan, uint64_t n, double power, double *out,
+dpa_status dpa__plan_detectable(dpa__plan *plan, uint64_t n, double power, dpa_plan_leak *out,
                                 dpa_error *err);
+dpa_status dpa__plan_stop(dpa__plan *plan, uint64_t most, dpa_plan_stops *out, dpa_error *err);
 dpa_status dpa__plan_most(const dpa__plan *plan, uint64_t n, double *out, dpa_error *err);
 
 /* Power by game; *out is initialised by the caller. */
@@ -62,7 +75,26 @@ dpa_status dpa__plan_guesses(const dpa__plan *plan, uint64_t n, dpa_plan_answer 
 dpa_status dpa__plan_cosines(const dpa__plan *plan, uint64_t n, dpa_plan_answer *out,
                              dpa_error *err);
 
+/* By canaries whose threshold is learned from half of them. */
+dpa_status dpa__plan_split(const dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
+                           dpa_error *err);
+/* The power of k canaries at a threshold that was fixed before. */
+double dpa__plan_cut_power(const dpa__plan *plan, double k, double threshold);
+
+/* Sequential audits: power, size and leak of the calls above, and the bound of n perfect pairs as
+ * the family's parameter. */
+dpa_status dpa__plan_pairs(dpa__plan *plan, uint64_t n, dpa_plan_answer *out, dpa_error *err);
+dpa_status dpa__plan_pairs_size(dpa__plan *plan, double power, uint64_t most, dpa_plan_answer *out,
+                                dpa_error *err);
+dpa_status dpa__plan_pairs_leak(dpa__plan *plan, uint64_t n, double power, dpa_plan_leak *out,
+                                dpa_error *err);
+dpa_status dpa__plan_perfect_pairs(const dpa__plan *plan, uint64_t n, double *t, dpa_error *err);
+
+/* The standard error of a share of simulated audits; never 0. */
+double dpa__share_error(double count, double total);
+
 void dpa__staircase_free(struct dpa__staircase *stairs);
+void dpa__arrivals_free(struct dpa__arrivals *arrivals);
 
 /* The best of a function over [low, high] of thresholds: a grid, then golden section. */
 typedef double (*dpa__power_at)(double threshold, void *user);

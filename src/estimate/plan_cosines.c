@@ -6,7 +6,8 @@
  * mean-and-deviation: the lower end also depends on the fitted deviation, ŝ² ~ χ²(k−1)/k and
  *   independent of m̂; for each ŝ it exceeds the claim beyond some |m̂|. One integral over ŝ, by
  *   fixed Gauss–Legendre nodes on its normal scale (to about 1e-3).
- * jeffreys: "cosine ≥ threshold" with the exact FPR; the canaries missed are binomial. Exact. */
+ * jeffreys: "cosine ≥ threshold" with the exact FPR; the canaries missed are binomial. Exact. With
+ * a threshold that was learned (jeffreys-split): estimate/plan_split.c. */
 #include <math.h>
 #include <string.h>
 
@@ -141,6 +142,11 @@ static double power_at(double threshold, void *user) {
     }
     const double fnr = dpa__norm_cdf(threshold - c->plan->mu, DPA_LOWER);
     return low < 0 ? 0 : dpa__binom_cdf(low, c->k, fnr, DPA_LOWER);
+}
+
+double dpa__plan_cut_power(const dpa__plan *plan, double k, double threshold) {
+    cut c = {plan, k};
+    return power_at(threshold, &c);
 }
 
 dpa_status dpa__plan_cosines(const dpa__plan *plan, uint64_t n, dpa_plan_answer *out,

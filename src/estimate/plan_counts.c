@@ -21,7 +21,7 @@
 #include "math/dist.h"
 #include "math/quad.h"
 
-enum { GRID = 12, MOST_COUNTS = 100000 };
+enum { GRID = 12 };
 /* Rows with less probability are left out: 1e5 of them make 1e-11. */
 static const double NEGLIGIBLE = 1e-16;
 static const uint64_t UNKNOWN = UINT64_MAX;
@@ -171,9 +171,6 @@ static double power_at(double threshold, void *user) {
 static dpa_status new_staircase(const dpa__plan *plan, const dpa__entry *entry, uint64_t n,
                                 staircase **out, dpa_error *err) {
     *out = NULL;
-    if (n > MOST_COUNTS)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu observations: up to %d can be planned",
-                         (unsigned long long)n, (int)MOST_COUNTS);
     staircase *s = DPA_NEW(staircase, err);
     if (s == NULL) return DPA_NO_MEMORY;
     *s = (staircase){.plan = plan, .entry = entry, .n = n};

@@ -12,7 +12,7 @@
 #include "math/dist.h"
 #include "math/root.h"
 
-enum { MOST_SCORES = 10000000, LEAKIEST = 4 };
+enum { LEAKIEST = 4 };
 
 static dpa_request request_of(const dpa_plan *asked) {
     dpa_request request;
@@ -26,9 +26,6 @@ static dpa_request request_of(const dpa_plan *asked) {
 /* Members above all non-members. */
 static dpa_status perfect_ranks(const dpa__plan *plan, size_t n, const dpa_request *request,
                                 dpa_result *out, dpa_error *err) {
-    if (n > MOST_SCORES)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "ranks: up to %d scores can be planned",
-                         (int)MOST_SCORES);
     double *scores = DPA_NEW_ARRAY(double, 2 * n, err);
     if (scores == NULL) return DPA_NO_MEMORY;
     for (size_t i = 0; i < 2 * n; ++i) scores[i] = (double)i;
@@ -58,11 +55,15 @@ static dpa_status perfect(const dpa__plan *plan, uint64_t n, dpa_result *out, dp
 dpa_status dpa__plan_most(const dpa__plan *plan, uint64_t n, double *out, dpa_error *err) {
     dpa_result result;
     *out = NAN;
-    if (n < 1 || n > 1000000000)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu observations: 1 to 1e9 can be planned",
-                         (unsigned long long)n);
+    DPA_TRY(dpa__plan_check_size(plan, n, err));
     if (plan->asked->game == DPA_PLAN_COSINES) return DPA_OK;
-    DPA_TRY(perfect(plan, n, &result, err));
+    if (dpa__plan_is_sequential(plan)) {
+        DPA_TRY(dpa__plan_perfect_pairs(plan, n, &result.parameter_lower, err));
+        DPA_TRY(dpa__model_epsilon(&plan->model, result.parameter_lower, plan->asked->delta, -1,
+                                   &result.epsilon_lower, err));
+    } else {
+        DPA_TRY(perfect(plan, n, &result, err));
+    }
     *out = result.epsilon_lower;
     if (plan->asked->game != DPA_PLAN_STEPS) return DPA_OK;
     return dpa__plan_truth_epsilon(plan, result.parameter_lower, out, err);

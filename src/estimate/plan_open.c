@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "estimate/pairs.h"
 #include "estimate/plan.h"
 #include "math/root.h"
 
@@ -28,7 +29,8 @@ void dpa_plan_init(dpa_plan *plan) {
                        .steps = 1,
                        .delta = 1e-5,
                        .confidence = 0.95,
-                       .seed = 1};
+                       .seed = 1,
+                       .audits = 200};
 }
 
 /* ── checks ────────────────────────────────────────────────────────────────────────────────── */
@@ -64,6 +66,9 @@ static dpa_status check(const dpa_plan *plan, int has_truth, dpa_error *err) {
                          plan->family);
     if (plan->game == DPA_PLAN_STEPS && plan->truth[0] != '\0')
         return dpa__fail(err, DPA_BAD_ARGUMENT, "steps: the truth of a step is Gaussian noise");
+    if (plan->audits < 1 || plan->audits > DPA__MOST_AUDITS)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "audits: %" PRIu64 " is not in [1, %d]",
+                         plan->audits, (int)DPA__MOST_AUDITS);
     DPA_TRY(check_side("the claim", plan->claim_epsilon, plan->claim_sigma, err));
     return has_truth ? check_side("the truth", plan->truth_epsilon, plan->truth_sigma, err)
                      : DPA_OK;
@@ -79,21 +84,28 @@ static dpa_status check_delta(const dpa__model *model, double delta, dpa_error *
                      model->spec);
 }
 
-static dpa_status check_method(const dpa_plan *plan, const dpa__entry **entry, dpa_error *err) {
-    static const char *const known[DPA_PLAN_GAMES][3] = {
-        [DPA_PLAN_ONE_RUN] = {"steinke", "recursion", "pointwise"},
-        [DPA_PLAN_COSINES] = {"mean", "mean-and-deviation", "jeffreys"}};
-    *entry = NULL;
-    if (plan->game == DPA_PLAN_ONE_RUN || plan->game == DPA_PLAN_COSINES) {
-        for (int i = 0; i < 3; ++i)
-            if (strcmp(plan->method, known[plan->game][i]) == 0) return DPA_OK;
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "method: '%s' is none of %s, %s, %s", plan->method,
-                         known[plan->game][0], known[plan->game][1], known[plan->game][2]);
+static dpa_status check_known(const char *method, const char *const *names, dpa_error *err) {
+    char list[128] = "";
+    for (size_t i = 0; names[i] != NULL; ++i) {
+        const size_t at = strlen(list);
+        if (strcmp(method, names[i]) == 0) return DPA_OK;
+        (void)snprintf(list + at, sizeof list - at, "%s%s", at > 0 ? ", " : "", names[i]);
     }
+    return dpa__fail(err, DPA_BAD_ARGUMENT, "method: '%s' is none of %s", method, list);
+}
+
+static dpa_status check_method(const dpa_plan *plan, const dpa__entry **entry, dpa_error *err) {
+    static const char *const one_run[] = {"steinke", "recursion", "pointwise", NULL};
+    static const char *const cosines[] = {"mean", "mean-and-deviation", "jeffreys",
+                                          "jeffreys-split", NULL};
+    *entry = NULL;
+    if (plan->game == DPA_PLAN_ONE_RUN) return check_known(plan->method, one_run, err);
+    if (plan->game == DPA_PLAN_COSINES) return check_known(plan->method, cosines, err);
     *entry = dpa__registry_find(plan->method, err);
     if (*entry == NULL) return DPA_BAD_ARGUMENT;
-    const int is_rank = strcmp(plan->method, "rank") == 0;
-    if (!((*entry)->about.what & DPA_GIVES_BOUND) || (!is_rank && (*entry)->from_counts == NULL))
+    /* "rank:slope" is found as well */
+    if (!((*entry)->about.what & DPA_GIVES_BOUND) ||
+        strcmp(plan->method, (*entry)->about.name) != 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "method %s: cannot be planned", plan->method);
     return DPA_OK;
 }
@@ -104,7 +116,7 @@ static dpa_status check_match(const dpa__plan *plan, dpa_error *err) {
     const char *refusal =
         plan->entry == NULL ? NULL : dpa__registry_refusal(plan->entry, &plan->model, asked->delta);
     if (asked->game == DPA_PLAN_COSINES) {
-        if (is_dp != (strcmp(asked->method, "jeffreys") == 0))
+        if (is_dp != (strncmp(asked->method, "jeffreys", 8) == 0))
             refusal = "cosines: jeffreys is for family dp, the fitted estimates for gaussian";
         else if (!is_dp && plan->model.kind != DPA__MODEL_GAUSSIAN)
             refusal = "cosines are normal: family gaussian (or dp with jeffreys)";
@@ -276,6 +288,8 @@ static dpa_status equivalent_mu(dpa__plan *plan, double t, dpa_error *err) {
 
 dpa_status dpa__plan_suspect(dpa__plan *plan, double t, dpa_error *err) {
     dpa__member_close(&plan->truth);
+    dpa__arrivals_free(plan->arrivals);
+    plan->arrivals = NULL;
     plan->truth = (dpa__member){.t = t};
     DPA_TRY(equivalent_mu(plan, t, err));
     if (plan->asked->game >= DPA_PLAN_ONE_RUN) return DPA_OK;
@@ -319,6 +333,7 @@ dpa_status dpa__plan_open(const dpa_plan *asked, int has_truth, dpa__plan *out, 
 
 void dpa__plan_close(dpa__plan *plan) {
     dpa__staircase_free(plan->stairs);
+    dpa__arrivals_free(plan->arrivals);
     dpa__member_close(&plan->truth);
     dpa__member_close(&plan->claim);
     dpa__model_close(&plan->suspect);

@@ -71,8 +71,6 @@ dpa_status dpa__plan_ranks(const dpa__plan *plan, uint64_t n, dpa__care care, dp
     for (size_t b = 0; b < REPLICATES && status == DPA_OK; ++b) refuted += u[b] > limit;
     free(u);
     out->power = (double)refuted / REPLICATES;
-    /* with the share that one more of each would give: never 0 */
-    const double share = ((double)refuted + 1) / (REPLICATES + 2);
-    out->error = sqrt(share * (1 - share) / REPLICATES);
+    out->error = dpa__share_error((double)refuted, REPLICATES);
     return status;
 }

@@ -91,7 +91,8 @@ const char *dpa__registry_refusal(const dpa__entry *entry, const dpa__model *mod
         if (model->kind != DPA__MODEL_DP) return "it speaks about ratios of rates: family dp only";
         if (delta > 0) return "a ratio of rates bounds epsilon at delta 0 only: use --delta 0";
     }
-    if (entry->from_counts == NULL && model->kind == DPA__MODEL_DP)
+    const int needs_order = (entry->about.what & DPA_FROM_ORDER) != 0;
+    if (entry->from_counts == NULL && !needs_order && model->kind == DPA__MODEL_DP)
         return "for family dp the extreme curve has two corners and ranks show little: use cp";
     return NULL;
 }

@@ -21,6 +21,7 @@ void dpa_plan_query_init(dpa_plan_query *query) {
                               .steps = 1,
                               .power = 0.8,
                               .most = 20000,
+                              .audits = 200,
                               .half_width = NAN,
                               .fnr = NAN,
                               .fpr = NAN};
@@ -45,80 +46,14 @@ const char *dpa__plan_family(const dpa_request *request, size_t index) {
     return index < 2 ? usual[index] : NULL;
 }
 
-/* ── a row ─────────────────────────────────────────────────────────────────────────────────── */
-
-static int has_truth(const dpa_plan_query *query) {
-    return !isnan(query->truth_epsilon) || !isnan(query->truth_sigma);
-}
-
 static int has_claim(const dpa_plan_query *query, const dpa_request *request) {
     return !isnan(query->claim_sigma) || !isnan(request->claim_epsilon);
-}
-
-typedef struct plan_row {
-    dpa_plan_answer needed, budget;
-    double detectable, most;
-} plan_row;
-
-static dpa_status compute(dpa__plan *plan, const dpa_plan_query *query, plan_row *row,
-                          dpa_error *err) {
-    const dpa_plan_answer nothing = {.power = NAN, .error = NAN, .threshold = NAN};
-    *row = (plan_row){nothing, nothing, NAN, NAN};
-    if (has_truth(query))
-        DPA_TRY(dpa__plan_size(plan, query->power, query->most, &row->needed, err));
-    if (query->size == 0) return DPA_OK;
-    if (has_truth(query))
-        DPA_TRY(dpa__plan_power(plan, query->size, DPA__CAREFULLY, &row->budget, err));
-    return dpa__plan_most(plan, query->size, &row->most, err);
-}
-
-static dpa_status put_numbers(json_t *row, const plan_row *r, int with_truth, dpa_error *err) {
-    const double needed = !with_truth          ? (double)NAN
-                          : r->needed.size > 0 ? (double)r->needed.size
-                                               : (double)INFINITY;
-    DPA_TRY(dpa__json_put(row, "size_needed", needed, err));
-    DPA_TRY(dpa__json_put(row, "power_at_size_needed", r->needed.power, err));
-    DPA_TRY(dpa__json_put(row, "power_error_at_size_needed", r->needed.error, err));
-    DPA_TRY(dpa__json_put(row, "threshold", r->needed.threshold, err));
-    DPA_TRY(dpa__json_put(row, "guesses",
-                          r->needed.guesses > 0 ? (double)r->needed.guesses : (double)NAN, err));
-    DPA_TRY(dpa__json_put(row, "power_of_budget", r->budget.power, err));
-    DPA_TRY(dpa__json_put(row, "power_error_of_budget", r->budget.error, err));
-    DPA_TRY(dpa__json_put(row, "threshold_of_budget", r->budget.threshold, err));
-    DPA_TRY(dpa__json_put(row, "guesses_of_budget",
-                          r->budget.guesses > 0 ? (double)r->budget.guesses : (double)NAN, err));
-    DPA_TRY(dpa__json_put(row, "detectable_epsilon", r->detectable, err));
-    return dpa__json_put(row, "largest_epsilon", r->most, err);
-}
-
-/* 0.812, or 0.812±0.009 where it is simulated. */
-static dpa__cell power_cell(const dpa_plan_answer *answer) {
-    dpa__cell cell = dpa__cell_of("", answer->power);
-    if (answer->error > 0)
-        (void)snprintf(cell.text, sizeof cell.text, "%.3f±%.3f", answer->power, answer->error);
-    return cell;
-}
-
-static dpa_status say_row(dpa_report *report, const dpa_plan *plan, const plan_row *r,
-                          int with_truth, dpa_error *err) {
-    const double needed = !with_truth          ? (double)NAN
-                          : r->needed.size > 0 ? (double)r->needed.size
-                                               : (double)INFINITY;
-    const dpa__cell power = power_cell(&r->budget);
-    /* ± is two bytes and one column */
-    const int width = r->budget.error > 0 ? 13 : 12;
-    return dpa_report_say(
-        report, err, "  %-8s %-10s %-18s %8s %8s %9s %*s %10s %9s", dpa_plan_game_name(plan->game),
-        plan->family, plan->method, dpa__cell_of("n", needed).text,
-        dpa__cell_of("n", r->needed.guesses > 0 ? (double)r->needed.guesses : (double)NAN).text,
-        dpa__cell_of("", r->needed.threshold).text, width, power.text,
-        dpa__cell_of("", r->detectable).text, dpa__cell_of("", r->most).text);
 }
 
 /* ── power curves ──────────────────────────────────────────────────────────────────────────── */
 
 /* Sizes on a logarithmic grid from 4 to twice what is needed or can be paid. */
-static size_t curve_sizes(const dpa_plan_query *query, const plan_row *r, uint64_t *sizes) {
+static size_t curve_sizes(const dpa_plan_query *query, const dpa__plan_row *r, uint64_t *sizes) {
     const double wanted = fmax((double)query->size,
                                r->needed.size > 0 ? (double)r->needed.size : (double)query->most);
     const double end = fmax(8, fmin(2 * wanted, (double)query->most)), ratio = end / 4;
@@ -155,8 +90,8 @@ static dpa_status compute_curve(dpa__plan *plan, const uint64_t *sizes, size_t c
 }
 
 static dpa_status add_curve(dpa_report *report, dpa__plan *plan, const dpa_plan_query *query,
-                            const plan_row *r, dpa_error *err) {
-    if (query->points == 0 || !has_truth(query)) return DPA_OK;
+                            const dpa__plan_row *r, dpa_error *err) {
+    if (query->points == 0 || !dpa__plan_has_truth(query)) return DPA_OK;
     if (query->points > 1000)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "points: at most 1000, not %zu", query->points);
     uint64_t *sizes = DPA_NEW_ARRAY(uint64_t, query->points, err);
@@ -180,23 +115,28 @@ typedef struct context {
     dpa_report *report;
     const dpa_plan_query *query;
     double claim_epsilon, truth_epsilon; /* of the training, where noise was given */
-    json_t *rows, *ceilings;
-    size_t count;
+    json_t *rows, *ceilings, *stops;
+    size_t count, beyond; /* rows; those whose method cannot be planned with so large a budget */
 } context;
 
-/* The leak that can be detected last: the search changes the truth. */
-static dpa_status compute_row(context *c, dpa__plan *plan, plan_row *r, dpa_error *err) {
-    const dpa_plan_query *query = c->query;
-    DPA_TRY(compute(plan, query, r, err));
-    DPA_TRY(add_curve(c->report, plan, query, r, err));
-    if (query->size == 0) return DPA_OK;
-    return dpa__plan_detectable(plan, query->size, query->power, &r->detectable, err);
+/* A budget that is too large for one of many methods leaves its columns empty; named, the method
+ * says so itself. The leak that can be detected comes last: the search changes the truth. */
+static dpa_status compute_row(context *c, dpa__plan *plan, dpa__plan_row *r, dpa_error *err) {
+    dpa_plan_query query = *c->query;
+    if (query.size > dpa__plan_limit(plan) && c->report->request.method[0] == '\0') {
+        query.size = 0;
+        ++c->beyond;
+    }
+    DPA_TRY(dpa__plan_row_compute(plan, &query, r, err));
+    DPA_TRY(add_curve(c->report, plan, &query, r, err));
+    if (query.size == 0) return DPA_OK;
+    return dpa__plan_detectable(plan, query.size, query.power, &r->detectable, err);
 }
 
 static dpa_status put_row(context *c, const dpa_plan *asked, dpa_error *err) {
-    plan_row r;
+    dpa__plan_row r;
     dpa__plan plan;
-    const int with_truth = has_truth(c->query);
+    const int with_truth = dpa__plan_has_truth(c->query);
     DPA_TRY(dpa__plan_open(asked, with_truth, &plan, err));
     const dpa_status status = compute_row(c, &plan, &r, err);
     dpa__plan_close(&plan);
@@ -206,9 +146,10 @@ static dpa_status put_row(context *c, const dpa_plan *asked, dpa_error *err) {
     DPA_TRY(dpa__json_set(row, "game", json_string(dpa_plan_game_name(asked->game)), err));
     DPA_TRY(dpa__json_set(row, "family", json_string(asked->family), err));
     DPA_TRY(dpa__json_set(row, "method", json_string(asked->method), err));
-    DPA_TRY(put_numbers(row, &r, with_truth, err));
+    DPA_TRY(dpa__plan_row_put(row, &r, with_truth, err));
     ++c->count;
-    return say_row(c->report, asked, &r, with_truth, err);
+    if (r.stops.audits > 0) DPA_TRY(dpa__plan_stops_put(c->stops, asked, &r.stops, err));
+    return dpa__plan_row_say(c->report, asked, &r, with_truth, err);
 }
 
 static dpa_plan plan_of(const context *c, dpa_plan_game game, const char *family) {
@@ -231,6 +172,9 @@ static dpa_plan plan_of(const context *c, dpa_plan_game game, const char *family
     plan.delta = request->delta;
     plan.confidence = request->confidence;
     plan.seed = request->seed;
+    plan.audits = query->audits;
+    plan.threads = request->threads;
+    plan.progress = request->progress;
     return plan;
 }
 
@@ -311,7 +255,7 @@ static dpa_status put_named(context *c, dpa_plan_game game, dpa_error *err) {
 
 static dpa_status put_table(context *c, dpa_error *err) {
     const char *family;
-    DPA_TRY(dpa_report_say(c->report, err, "  %-8s %-10s %-18s %8s %8s %9s %12s %10s %9s", "game",
+    DPA_TRY(dpa_report_say(c->report, err, "  %-8s %-10s %-18s %8s %8s %9s %12s %12s %9s", "game",
                            "family", "method", "needed", "guesses", "threshold", "power",
                            "detectable", "largest"));
     for (int game = 0; game < DPA_PLAN_GAMES; ++game)
@@ -324,6 +268,11 @@ static dpa_status put_table(context *c, dpa_error *err) {
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "no game has method '%s' for this family; with --game it is said why",
                          c->report->request.method);
+    if (c->beyond > 0)
+        DPA_TRY(dpa_report_say(c->report, err,
+                               "  where the budget has no numbers, it is more than can be planned "
+                               "with that method; name the method to be told how much can be"));
+    DPA_TRY(dpa__plan_stops_say(c->report, c->stops, err));
     for (int game = 0; game < DPA_PLAN_GAMES && c->query->size > 0; ++game)
         for (size_t f = 0; (family = dpa__plan_family(&c->report->request, f)) != NULL; ++f)
             if (has_ceiling((dpa_plan_game)game, family) && applies(c, (dpa_plan_game)game))
@@ -348,7 +297,7 @@ static dpa_status say_head(const context *c, dpa_error *err) {
     const dpa_plan_query *query = c->query;
     char claim[128], truth[128] = "";
     say_side(claim, sizeof claim, c->claim_epsilon, query->claim_sigma, query);
-    if (has_truth(query))
+    if (dpa__plan_has_truth(query))
         say_side(truth, sizeof truth, c->truth_epsilon, query->truth_sigma, query);
     return dpa_report_say(c->report, err,
                           "Plan, nothing was audited: refute the claim %s%s%s at δ = %g, "
@@ -390,8 +339,10 @@ static dpa_status fill(dpa_report *report, const dpa_plan_query *query, dpa_erro
     DPA_TRY(dpa__json_set(report->sections, "plan", section, err));
     DPA_TRY(dpa__json_set(section, "rows", json_array(), err));
     DPA_TRY(dpa__json_set(section, "ceilings", json_array(), err));
+    DPA_TRY(dpa__json_set(section, "stops", json_array(), err));
     c.rows = json_object_get(section, "rows");
     c.ceilings = json_object_get(section, "ceilings");
+    c.stops = json_object_get(section, "stops");
     if (query->points > 0)
         DPA_TRY(dpa__json_set(report->sections, "power_curve", json_array(), err));
     DPA_TRY(resolve(&c, err));
@@ -410,7 +361,7 @@ static dpa_status check(const dpa_plan_query *query, const dpa_request *request,
     if (!has_claim(query, request) && isnan(query->half_width))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "a plan needs the claimed epsilon or sigma, or a half width");
-    if (has_claim(query, request) && !has_truth(query) && query->size == 0)
+    if (has_claim(query, request) && !dpa__plan_has_truth(query) && query->size == 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "a plan needs a suspected leak or a budget");
     if (query->most < 1) return dpa__fail(err, DPA_BAD_ARGUMENT, "most: at least 1");
     return DPA_OK;

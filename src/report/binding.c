@@ -119,6 +119,7 @@ static const place places[] = {
     FIELD(dpa_plan_query, size),
     FIELD(dpa_plan_query, most),
     FIELD(dpa_plan_query, points),
+    FIELD(dpa_plan_query, audits),
     FIELD(dpa_plan_query, half_width),
     FIELD(dpa_plan_query, fnr),
     FIELD(dpa_plan_query, fpr),

@@ -89,9 +89,9 @@ static void add_answers(dpa__text *out, const json_t *result) {
     }
 }
 
-/* The tables of a plan: rows and ceilings of its sections. */
+/* The tables of a plan: rows, ceilings and stops of its sections. */
 static void add_tables(dpa__text *out, const json_t *result) {
-    static const char *const tables[] = {"rows", "ceilings"};
+    static const char *const tables[] = {"rows", "ceilings", "stops"};
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)result, key, value) {

@@ -4,6 +4,7 @@
 #define DPA_REPORT_PLAN_H
 
 #include "dpaudit/report.h"
+#include "estimate/plan.h"
 #include "report/model.h"
 
 enum { DPA__CELL_SIZE = 32 };
@@ -16,6 +17,23 @@ dpa__cell dpa__cell_of(const char *format, double value);
 dpa_status dpa__json_put(json_t *row, const char *key, double value, dpa_error *err);
 /* Families of a request that names none: dp and gaussian. NULL past the last. */
 const char *dpa__plan_family(const dpa_request *request, size_t index);
+
+typedef struct dpa__plan_row {
+    dpa_plan_answer needed, budget;
+    dpa_plan_leak detectable;
+    double most;
+    dpa_plan_stops stops; /* of sequential audits; else no audits */
+} dpa__plan_row;
+int dpa__plan_has_truth(const dpa_plan_query *query);
+/* All but the leak that can be detected. */
+dpa_status dpa__plan_row_compute(dpa__plan *plan, const dpa_plan_query *query, dpa__plan_row *row,
+                                 dpa_error *err);
+dpa_status dpa__plan_row_put(json_t *row, const dpa__plan_row *r, int with_truth, dpa_error *err);
+dpa_status dpa__plan_row_say(dpa_report *report, const dpa_plan *plan, const dpa__plan_row *r,
+                             int with_truth, dpa_error *err);
+dpa_status dpa__plan_stops_put(json_t *stops, const dpa_plan *plan, const dpa_plan_stops *s,
+                               dpa_error *err);
+dpa_status dpa__plan_stops_say(dpa_report *report, const json_t *stops, dpa_error *err);
 
 /* How precise an estimate gets: sections "precision" and "precision_curve". */
 dpa_status dpa__plan_precision(dpa_report *report, const dpa_plan_query *query, dpa_error *err);

@@ -2,11 +2,12 @@
 # dpaudit plan: sizes, a budget, the ceiling, games, precision, curves, what is refused.
 . "$(dirname "$0")/lib/check.bash"
 
-run 0 plan --claim-epsilon 1 --leak 4
+run 0 plan --claim-epsilon 1 --leak 4 --audits 10
 says out "nothing was audited"
-run 0 plan --claim-epsilon 1 --leak 4 --size 500 --json
+says out "pairs until the claim falls"
+run 0 plan --claim-epsilon 1 --leak 4 --size 500 --audits 10 --json
 field "all(r['size_needed'] > 0 and r['power_at_size_needed'] >= 0.8 for r in j['plan']['rows'])" | grep -q True || fail "power"
-field "len(j['plan']['rows'])" | grep -qx 12 || fail "rows"
+field "len(j['plan']['rows'])" | grep -qx 15 || fail "rows"
 # log((0.05^(1/1000) - 1e-5) / (1 - 0.05^(1/1000)))
 near "j['plan']['ceilings'][0]['epsilon']" 5.8090578 1e-7
 # the audit of a perfect attack: 1000+1000 at p=.05 is 4.9...; here 500+500 by Clopper-Pearson
@@ -39,6 +40,30 @@ first=$(field "j['plan']['rows'][0]['power_of_budget']")
 run 0 plan --claim-epsilon 1 --leak 4 --family gaussian --method rank --size 25 --seed 2 --json
 near "j['plan']['rows'][0]['power_of_budget']" "$first" 0.06
 [ "$(field "j['plan']['rows'][0]['power_of_budget']")" != "$first" ] || fail "seed"
+
+# sequential audits: when they stop, what a budget shows, the largest bound; in the game of steps too
+run 0 plan --claim-epsilon 1 --leak 8 --family gaussian --method sequential --size 30 --points 5 --json
+field "0.005 < j['plan']['rows'][0]['power_error_of_budget'] < 0.05" | grep -q True || fail "error of a simulation"
+field "1 < j['plan']['rows'][0]['detectable_epsilon'] < 10 and 0 < j['plan']['rows'][0]['detectable_error'] < 1" | grep -q True || fail "leak"
+field "j['plan']['stops'][0]['median_pairs'] <= j['plan']['rows'][0]['size_needed'] <= j['plan']['stops'][0]['pairs_of_nine_in_ten']" | grep -q True || fail "stops"
+field "20 < j['plan']['stops'][0]['mean_pairs'] < 40 and j['plan']['stops'][0]['refuted'] == 200" | grep -q True || fail "mean"
+field "[p['power'] for p in j['power_curve']] == sorted(p['power'] for p in j['power_curve'])" | grep -q True || fail "curve"
+run 0 plan --claim-sigma 1 --leak-sigma 0.5 --q 0.01 --steps 1000 --game steps --method sequential --audits 30
+says out "steps, gaussian, sequential"
+# a claim that is true: nothing is promised
+run 0 plan --claim-epsilon 2 --leak 2 --family dp --method sequential --audits 20 --most 100
+says out "mean none, median none"
+run 2 plan --claim-epsilon 1 --leak 4 --method sequential --audits 0
+says err "audits"
+# a threshold that is learned, as dpaudit cosines does
+run 0 plan --claim-epsilon 1 --leak 8 --game cosines --method jeffreys-split --size 80 --json
+field "0 < j['plan']['rows'][0]['power_error_of_budget'] < 0.05" | grep -q True || fail "error of a learned threshold"
+
+# a budget beyond what some methods can be planned with leaves their columns empty
+run 0 plan --claim-epsilon 1 --size 1000000 --game runs --family gaussian
+says out "where the budget has no numbers"
+run 2 plan --claim-epsilon 1 --size 1000000 --game runs --family gaussian --method cp
+says err "1 to 100000 can be planned"
 
 # power curves rise, and are drawn
 run 0 plan --claim-epsilon 1 --leak 4 --family gaussian --game cosines --method mean --points 9 --json

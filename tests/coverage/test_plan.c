@@ -157,6 +157,8 @@ static int audit_cosines(const dpa_plan *plan, const dpa_plan_answer *a, const t
     const double unit = 1 / sqrt((double)DIM);
     dpa_request request = request_of(plan);
     request.family[0] = '\0';
+    if (strcmp(plan->method, "jeffreys-split") == 0) /* the command's default */
+        (void)snprintf(request.method, sizeof request.method, "jeffreys");
     if (!isnan(a->threshold))
         (void)snprintf(request.select, sizeof request.select, "fixed:%.17g", a->threshold * unit);
     for (uint64_t i = 0; i < a->size; ++i) cosine[i] = unit * (t->mu + dpa_rng_normal(rng));
@@ -221,6 +223,8 @@ static void simulated_audits(void **state) {
         {DPA_PLAN_COSINES, "gaussian", "mean", 1, 4, 18, ""},
         {DPA_PLAN_COSINES, "gaussian", "mean-and-deviation", 1, 4, 20, ""},
         {DPA_PLAN_COSINES, "dp", "jeffreys", 1, 4, 70, ""},
+        {DPA_PLAN_COSINES, "dp", "jeffreys-split", 1, 8, 80, ""},
+        {DPA_PLAN_COSINES, "dp", "jeffreys-split", 0.5, 6, 121, ""},
     };
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; ++r) {
         dpa_plan plan =
@@ -236,7 +240,8 @@ static void simulated_audits(void **state) {
         dpa_plan_answer answer;
         unsigned refuted = 0;
         assert_ok(dpa_plan_power(&plan, rows[r].n, &answer, NULL));
-        assert_true((answer.error > 0) == (strcmp(plan.method, "rank") == 0));
+        assert_true((answer.error > 0) == (strcmp(plan.method, "rank") == 0 ||
+                                           strcmp(plan.method, "jeffreys-split") == 0));
         for (unsigned i = 0; i < AUDITS; ++i) {
             dpa_rng rng;
             dpa_rng_init(&rng, 100 + r, DPA_PURPOSE_TEST, i);
@@ -339,15 +344,16 @@ static void sizes_and_leaks(void **state) {
         const char *method;
         if (g == DPA_PLAN_STEPS) continue;
         for (size_t m = 0; (method = dpa_plan_method((dpa_plan_game)g, "gaussian", 1e-5, m)); ++m) {
+            if (strcmp(method, "sequential") == 0) continue; /* test_plan_sequential.c */
             dpa_plan plan = plan_of((dpa_plan_game)g, "gaussian", method, 1, 4);
             dpa_plan_answer needed, half;
-            double leak;
+            dpa_plan_leak leak;
             assert_ok(dpa_plan_size(&plan, 0.8, 5000, &needed, NULL));
             assert_true(needed.size > 0 && needed.power >= 0.8);
             assert_ok(dpa_plan_power(&plan, needed.size / 2, &half, NULL));
             assert_true(half.power < 0.8);
             assert_ok(dpa_plan_detectable(&plan, needed.size, 0.8, &leak, NULL));
-            assert_between(leak, 3.5, strcmp(method, "rank") == 0 ? 4.3 : 4.002);
+            assert_between(leak.epsilon, 3.5, strcmp(method, "rank") == 0 ? 4.3 : 4.002);
             plan.truth_epsilon = 1; /* the claim is true: no size refutes it often */
             assert_ok(dpa_plan_size(&plan, 0.8, 500, &needed, NULL));
             assert_int_equal(needed.size, 0);
@@ -356,13 +362,40 @@ static void sizes_and_leaks(void **state) {
     }
 }
 
+/* A threshold that is learned: the size that was found does, the leak that was found is detected,
+ * and never with more power than the best threshold has on the half that it is used on. */
+static void learned_threshold(void **state) {
+    (void)state;
+    dpa_plan plan = plan_of(DPA_PLAN_COSINES, "dp", "jeffreys-split", 1, 6);
+    dpa_plan_answer needed, same, best;
+    dpa_plan_leak leak;
+    assert_ok(dpa_plan_size(&plan, 0.8, 5000, &needed, NULL));
+    assert_true(needed.power >= 0.8 && needed.error > 0);
+    assert_ok(dpa_plan_power(&plan, needed.size / 2, &same, NULL));
+    assert_true(same.power < 0.8);
+    plan.threads = 1;
+    assert_ok(dpa_plan_power(&plan, needed.size, &same, NULL));
+    assert_absolute(same.power, needed.power, 0);
+    assert_ok(dpa_plan_detectable(&plan, needed.size, 0.8, &leak, NULL));
+    assert_between(leak.error, 1e-3, 0.3);
+    assert_absolute(leak.epsilon, 6, 4 * leak.error);
+    dpa_plan fixed = plan_of(DPA_PLAN_COSINES, "dp", "jeffreys", 1, 6);
+    assert_ok(dpa_plan_power(&fixed, needed.size - needed.size / 2, &best, NULL));
+    assert_true(best.power >= needed.power);
+    assert_ok(dpa_plan_power(&plan, 1, &same, NULL)); /* nothing to learn from */
+    assert_absolute(same.power, 0, 0);
+    assert_ok(dpa_plan_power(&plan, 2, &same, NULL));
+    assert_true(same.power < 0.2);
+}
+
 /* Steps and one release: with q = 1 and one step a step is the whole run. */
 static void a_step_is_a_run(void **state) {
     (void)state;
     dpa_plan run = plan_of(DPA_PLAN_RUNS, "gaussian", "cp", 1, 4);
     dpa_plan step = plan_of(DPA_PLAN_STEPS, "gaussian", "cp", 1, 1);
     dpa_plan_answer one, other;
-    double leak, same, most;
+    double most;
+    dpa_plan_leak leak, same;
     step.q = 1;
     step.steps = 1;
     step.claim_sigma = 1 / dpa_gaussian_mu(1, 1e-5);
@@ -372,7 +405,7 @@ static void a_step_is_a_run(void **state) {
     assert_absolute(other.power, one.power, 1e-9);
     assert_ok(dpa_plan_detectable(&run, 100, 0.8, &leak, NULL));
     assert_ok(dpa_plan_detectable(&step, 100, 0.8, &same, NULL));
-    assert_absolute(same, leak, 1e-6);
+    assert_absolute(same.epsilon, leak.epsilon, 1e-6);
     /* ε and σ say the same */
     run.claim_epsilon = run.truth_epsilon = NAN;
     run.claim_sigma = step.claim_sigma;
@@ -505,11 +538,11 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_outcome),     cmocka_unit_test(guesses_all),
-        cmocka_unit_test(sizes_and_leaks),   cmocka_unit_test(a_step_is_a_run),
-        cmocka_unit_test(training_as_truth), cmocka_unit_test(ceiling),
-        cmocka_unit_test(precision),         cmocka_unit_test(refusals),
-        cmocka_unit_test(simulated_audits),
+        cmocka_unit_test(every_outcome),   cmocka_unit_test(guesses_all),
+        cmocka_unit_test(sizes_and_leaks), cmocka_unit_test(learned_threshold),
+        cmocka_unit_test(a_step_is_a_run), cmocka_unit_test(training_as_truth),
+        cmocka_unit_test(ceiling),         cmocka_unit_test(precision),
+        cmocka_unit_test(refusals),        cmocka_unit_test(simulated_audits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

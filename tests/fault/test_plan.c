@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Plans with each allocation failing in turn (those of cosines make none). */
+/* Plans with each allocation failing in turn (those of fitted cosines make none), on one thread. */
 #include "check.h"
 
 #include <jansson.h>
@@ -19,6 +19,9 @@ static void powers(void **state) {
         {DPA_PLAN_RUNS, "gaussian", "rank", "dp"},
         {DPA_PLAN_STEPS, "gaussian", "jeffreys", ""},
         {DPA_PLAN_ONE_RUN, "gaussian", "recursion", ""},
+        {DPA_PLAN_COSINES, "dp", "jeffreys-split", ""},
+        {DPA_PLAN_RUNS, "gaussian", "sequential", ""},
+        {DPA_PLAN_RUNS, "dp", "sequential", "laplace"},
     };
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; ++r) {
         dpa_plan plan;
@@ -31,9 +34,33 @@ static void powers(void **state) {
         plan.truth = rows[r].truth;
         plan.claim_epsilon = 1;
         plan.truth_epsilon = 4;
+        plan.audits = 2;
+        plan.threads = 1;
         FAULT_EVERY(status, dpa_plan_power(&plan, 6, &answer, NULL),
                     assert_true(answer.power >= 0 && answer.power <= 1));
     }
+}
+
+static void stopping(void **state) {
+    (void)state;
+    dpa_plan plan;
+    dpa_plan_stops stops;
+    dpa_plan_leak leak;
+    dpa_plan_answer answer;
+    double most;
+    dpa_status status;
+    dpa_plan_init(&plan);
+    plan.family = "gaussian";
+    plan.method = "sequential";
+    plan.claim_epsilon = 0.5;
+    plan.truth_epsilon = 20;
+    plan.audits = 1;
+    plan.threads = 1;
+    FAULT_EVERY(status, dpa_plan_stop(&plan, 12, &stops, NULL), assert_int_equal(stops.audits, 1));
+    FAULT_EVERY(status, dpa_plan_size(&plan, 0.5, 12, &answer, NULL), (void)0);
+    FAULT_EVERY(status, dpa_plan_most(&plan, 9, &most, NULL), assert_true(most >= 0));
+    FAULT_EVERY(status, dpa_plan_detectable(&plan, 12, 0.5, &leak, NULL),
+                assert_true(leak.epsilon > 0.5));
 }
 
 /* Texts of a report are tried twice, so a failure may also pass. */
@@ -59,13 +86,16 @@ static void reporting(void **state) {
     query.points = 2;
     query.half_width = 1;
     query.fnr = query.fpr = 0.3;
+    request.threads = 1;
     (void)snprintf(request.family, sizeof request.family, "dp");
+    (void)snprintf(request.method, sizeof request.method, "jeffreys");
     FAULT_EVERY_OR(DPA_OK, status, report_on(&query, &request), (void)0);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(powers),
+        cmocka_unit_test(stopping),
         cmocka_unit_test(reporting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

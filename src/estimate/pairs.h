@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Simulated sequential audits, for plans: each draws its pairs from a stream of its own, so that
+ * the same audit can be made under another truth, or go on where it was. */
+#ifndef DPA_ESTIMATE_PAIRS_H
+#define DPA_ESTIMATE_PAIRS_H
+
+#include "dpaudit/rng.h"
+#include "dpaudit/sequential.h"
+#include "estimate/plan.h"
+
+enum { DPA__MOST_AUDITS = 2000 };
+
+typedef struct dpa__arrival {
+    uint64_t index; /* of its stream */
+    uint64_t pairs; /* drawn so far */
+    uint64_t stopped_at;
+    dpa_sequential *audit; /* NULL: not begun, or stopped */
+    dpa_rng rng;
+} dpa__arrival;
+
+void dpa__arrival_close(dpa__arrival *arrival);
+/* Each of them goes on until the claim falls or n pairs are seen, under the plan's truth. */
+dpa_status dpa__arrivals_reach(const dpa__plan *plan, dpa__arrival *items, size_t count, uint64_t n,
+                               dpa_error *err);
+/* An audit of the plan's claim by its family. */
+dpa_status dpa__pairs_open(const dpa__plan *plan, dpa_sequential **out, dpa_error *err);
+
+#endif

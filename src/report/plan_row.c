@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One row of a plan: what a game, a family and a method need and can; and, of sequential audits,
+ * when they stop. For people and as JSON. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "report/plan.h"
+#include "report/value.h"
+
+int dpa__plan_has_truth(const dpa_plan_query *query) {
+    return !isnan(query->truth_epsilon) || !isnan(query->truth_sigma);
+}
+
+dpa_status dpa__plan_row_compute(dpa__plan *plan, const dpa_plan_query *query, dpa__plan_row *row,
+                                 dpa_error *err) {
+    const dpa_plan_answer nothing = {.power = NAN, .error = NAN, .threshold = NAN};
+    const uint64_t limit = dpa__plan_limit(plan), most = query->most < limit ? query->most : limit;
+    *row = (dpa__plan_row){nothing, nothing, {NAN, NAN}, NAN, {0}};
+    if (dpa__plan_has_truth(query)) {
+        DPA_TRY(dpa__plan_size(plan, query->power, most, &row->needed, err));
+        if (dpa__plan_is_sequential(plan)) DPA_TRY(dpa__plan_stop(plan, most, &row->stops, err));
+    }
+    if (query->size == 0) return DPA_OK;
+    if (dpa__plan_has_truth(query))
+        DPA_TRY(dpa__plan_power(plan, query->size, DPA__CAREFULLY, &row->budget, err));
+    return dpa__plan_most(plan, query->size, &row->most, err);
+}
+
+dpa_status dpa__plan_row_put(json_t *row, const dpa__plan_row *r, int with_truth, dpa_error *err) {
+    const double needed = !with_truth          ? (double)NAN
+                          : r->needed.size > 0 ? (double)r->needed.size
+                                               : (double)INFINITY;
+    DPA_TRY(dpa__json_put(row, "size_needed", needed, err));
+    DPA_TRY(dpa__json_put(row, "power_at_size_needed", r->needed.power, err));
+    DPA_TRY(dpa__json_put(row, "power_error_at_size_needed", r->needed.error, err));
+    DPA_TRY(dpa__json_put(row, "threshold", r->needed.threshold, err));
+    DPA_TRY(dpa__json_put(row, "guesses",
+                          r->needed.guesses > 0 ? (double)r->needed.guesses : (double)NAN, err));
+    DPA_TRY(dpa__json_put(row, "power_of_budget", r->budget.power, err));
+    DPA_TRY(dpa__json_put(row, "power_error_of_budget", r->budget.error, err));
+    DPA_TRY(dpa__json_put(row, "threshold_of_budget", r->budget.threshold, err));
+    DPA_TRY(dpa__json_put(row, "guesses_of_budget",
+                          r->budget.guesses > 0 ? (double)r->budget.guesses : (double)NAN, err));
+    DPA_TRY(dpa__json_put(row, "detectable_epsilon", r->detectable.epsilon, err));
+    DPA_TRY(dpa__json_put(row, "detectable_error", r->detectable.error, err));
+    return dpa__json_put(row, "largest_epsilon", r->most, err);
+}
+
+/* 0.812, or 0.812±0.009 where it is simulated. */
+static dpa__cell simulated_cell(double value, double error) {
+    dpa__cell cell = dpa__cell_of("", value);
+    if (error > 0 && isfinite(value))
+        (void)snprintf(cell.text, sizeof cell.text, "%.3f±%.3f", value, error);
+    return cell;
+}
+
+/* ± is two bytes and one column. */
+static int column(int width, const dpa__cell *cell) {
+    return strstr(cell->text, "±") != NULL ? width + 1 : width;
+}
+
+dpa_status dpa__plan_row_say(dpa_report *report, const dpa_plan *plan, const dpa__plan_row *r,
+                             int with_truth, dpa_error *err) {
+    const double needed = !with_truth          ? (double)NAN
+                          : r->needed.size > 0 ? (double)r->needed.size
+                                               : (double)INFINITY;
+    const dpa__cell power = simulated_cell(r->budget.power, r->budget.error);
+    const dpa__cell leak = simulated_cell(r->detectable.epsilon, r->detectable.error);
+    return dpa_report_say(
+        report, err, "  %-8s %-10s %-18s %8s %8s %9s %*s %*s %9s", dpa_plan_game_name(plan->game),
+        plan->family, plan->method, dpa__cell_of("n", needed).text,
+        dpa__cell_of("n", r->needed.guesses > 0 ? (double)r->needed.guesses : (double)NAN).text,
+        dpa__cell_of("", r->needed.threshold).text, column(12, &power), power.text,
+        column(12, &leak), leak.text, dpa__cell_of("", r->most).text);
+}
+
+/* ── when sequential audits stop ───────────────────────────────────────────────────────────── */
+
+/* Too many that gave up leave no number. */
+static dpa__cell pairs_cell(double pairs, double error) {
+    dpa__cell cell = dpa__cell_of("n", isfinite(pairs) ? pairs : (double)INFINITY);
+    if (error > 0 && isfinite(pairs))
+        (void)snprintf(cell.text, sizeof cell.text, "%.0f±%.0f", pairs, error);
+    return cell;
+}
+
+dpa_status dpa__plan_stops_put(json_t *stops, const dpa_plan *plan, const dpa_plan_stops *s,
+                               dpa_error *err) {
+    json_t *row = json_object();
+    DPA_TRY(dpa__json_append(stops, row, err));
+    DPA_TRY(dpa__json_set(row, "game", json_string(dpa_plan_game_name(plan->game)), err));
+    DPA_TRY(dpa__json_set(row, "family", json_string(plan->family), err));
+    DPA_TRY(dpa__json_put(row, "audits", (double)s->audits, err));
+    DPA_TRY(dpa__json_put(row, "refuted", (double)s->refuted, err));
+    DPA_TRY(dpa__json_put(row, "most_pairs", (double)s->most, err));
+    DPA_TRY(dpa__json_put(row, "mean_pairs", s->mean, err));
+    DPA_TRY(dpa__json_put(row, "mean_error", s->mean_error, err));
+    DPA_TRY(dpa__json_put(row, "median_pairs", s->median, err));
+    DPA_TRY(dpa__json_put(row, "median_error", s->median_error, err));
+    DPA_TRY(dpa__json_put(row, "pairs_of_nine_in_ten", s->late, err));
+    return dpa__json_put(row, "error_of_nine_in_ten", s->late_error, err);
+}
+
+static dpa_status say_stop(dpa_report *report, const json_t *row, dpa_error *err) {
+    const dpa__cell mean =
+        pairs_cell(dpa__number_of(row, "mean_pairs"), dpa__number_of(row, "mean_error"));
+    const dpa__cell median =
+        pairs_cell(dpa__number_of(row, "median_pairs"), dpa__number_of(row, "median_error"));
+    const dpa__cell late = pairs_cell(dpa__number_of(row, "pairs_of_nine_in_ten"),
+                                      dpa__number_of(row, "error_of_nine_in_ten"));
+    return dpa_report_say(report, err,
+                          "  %s, %s, sequential: pairs until the claim falls: mean %s, median %s, "
+                          "nine in ten by %s (%.0f of %.0f simulated audits refute it by pair "
+                          "%.0f)",
+                          dpa__word_of(row, "game"), dpa__word_of(row, "family"), mean.text,
+                          median.text, late.text, dpa__number_of(row, "refuted"),
+                          dpa__number_of(row, "audits"), dpa__number_of(row, "most_pairs"));
+}
+
+dpa_status dpa__plan_stops_say(dpa_report *report, const json_t *stops, dpa_error *err) {
+    size_t index;
+    json_t *row;
+    json_array_foreach(stops, index, row) DPA_TRY(say_stop(report, row, err));
+    return DPA_OK;
+}
