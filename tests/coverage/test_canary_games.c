@@ -10,6 +10,21 @@
 
 enum { AUDITS = 200, MOST = 21, SIZE = 100 };
 
+static double rank_bound(dpa_scores *scores) {
+    dpa_request request;
+    dpa_request_init(&request);
+    assert_ok(dpa_request_set(&request, "family", "gaussian", NULL));
+    assert_ok(dpa_request_set(&request, "method", "rank", NULL));
+    dpa_results results = {0};
+    dpa_lints lints = {0};
+    assert_ok(dpa_scores_prepare(scores, &lints, NULL));
+    assert_ok(dpa_estimate_scores(scores, &request, &results, NULL));
+    const double mu = results.items[0].parameter_lower;
+    dpa_results_free(&results);
+    dpa_lints_free(&lints);
+    return mu;
+}
+
 /* Plays with seeds 1, 2, …; returns how many bounds are above the claim. */
 static size_t refuted(const table_game *t, dpa_game_opts *o, size_t audits, double *mean) {
     size_t count = 0;

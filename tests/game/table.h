@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What tests of games share: a trainer on random data in memory, the law of observations, the bound
- * by ranks. */
+/* What tests of games share: a trainer on random data in memory, the law of observations. */
 #ifndef DPA_TESTS_GAME_TABLE_H
 #define DPA_TESTS_GAME_TABLE_H
 
@@ -61,21 +60,6 @@ static inline void has_law(const double *x, size_t n, double mean, double deviat
     if (fabs(m - mean) > 4.5 * deviation / root ||
         fabs(s - deviation) > 4.5 * deviation / (root * sqrt(2.0)))
         fail_msg("mean %g, deviation %g: expected %g, %g", m, s, mean, deviation);
-}
-
-static inline double rank_bound(dpa_scores *scores) {
-    dpa_request request;
-    dpa_request_init(&request);
-    assert_ok(dpa_request_set(&request, "family", "gaussian", NULL));
-    assert_ok(dpa_request_set(&request, "method", "rank", NULL));
-    dpa_results results = {0};
-    dpa_lints lints = {0};
-    assert_ok(dpa_scores_prepare(scores, &lints, NULL));
-    assert_ok(dpa_estimate_scores(scores, &request, &results, NULL));
-    const double mu = results.items[0].parameter_lower;
-    dpa_results_free(&results);
-    dpa_lints_free(&lints);
-    return mu;
 }
 
 #endif

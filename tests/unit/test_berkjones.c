@@ -64,20 +64,20 @@ static void printed_levels(void **state) {
     }
 }
 
-/* Safe: never above the exact level; useful: within three percent of it. Off the grid in n and p.
- */
+/* Safe: never above the exact level; useful: within three percent of it. The crossing grows with
+ * the level, so the exact one is not needed. Off the grid in n and p. */
 static void table_is_safe(void **state) {
     (void)state;
     static const size_t sizes[] = {201, 333, 1000, 2601, 5000};
     static const double levels[] = {0.2, 0.05, 0.0253, 0.01, 1e-4};
     for (size_t i = 0; i < 5; ++i)
         for (size_t j = 0; j < 5; ++j) {
-            double exact, quick;
+            double quick;
             dpa__berkjones_how how;
-            assert_ok(dpa__berkjones_exact(sizes[i], levels[j], &exact, NULL));
             assert_ok(dpa__berkjones_level(sizes[i], levels[j], &quick, &how, NULL));
             assert_int_equal(how, DPA__BERKJONES_TABLE);
-            assert_between(quick / exact, 0.97, 1.0);
+            assert_true(crossing(sizes[i], quick) <= levels[j]);
+            assert_true(crossing(sizes[i], quick / 0.97) > levels[j]);
         }
 }
 
@@ -87,9 +87,9 @@ static void extrapolation_is_safe(void **state) {
     (void)state;
     double gamma, before = 1;
     dpa__berkjones_how how;
-    assert_ok(dpa__berkjones_level(150000, 0.05, &gamma, &how, NULL));
+    assert_ok(dpa__berkjones_level(110000, 0.05, &gamma, &how, NULL));
     assert_int_equal(how, DPA__BERKJONES_EXTRAPOLATED);
-    assert_between(crossing(150000, gamma), 0.05 * 0.94, 0.05);
+    assert_between(crossing(110000, gamma), 0.05 * 0.94, 0.05);
     /* falls in n up to ten million and beyond */
     for (size_t n = 100; n < 40000000; n = n * 5 / 4) {
         assert_ok(dpa__berkjones_level(n, 0.0253, &gamma, &how, NULL));
