@@ -84,7 +84,7 @@ static void reporting(void **state) {
     query.truth_epsilon = 4;
     query.size = 8;
     query.points = 2;
-    query.half_width = 1;
+    query.half_width = 3;
     query.fnr = query.fpr = 0.3;
     request.threads = 1;
     (void)snprintf(request.family, sizeof request.family, "dp");
