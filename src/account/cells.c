@@ -47,13 +47,14 @@ dpa_status dpa__loss_cells_mirror(const dpa__loss_cells *cells, dpa__loss_cells 
     DPA_TRY(dpa__loss_cells_alloc(cells->h, -(double)last, -(double)cells->first, cells->count, out,
                                   err));
     for (size_t i = 0; i < cells->count; ++i) {
-        const double lower = cells->h * (double)(cells->first + (ptrdiff_t)i);
+        const double lower = dpa__loss_at(cells->origin, cells->h, cells->first + (ptrdiff_t)i);
         const size_t j = cells->count - 1 - i;
         out->log_high[j] = cells->log_low[i] - lower;
         out->log_low[j] = cells->log_high[i] - (lower + cells->h);
         /* the exponent's rounding */
         out->error[j] = cells->error[i] + 1e-15F * (1 + fabsf((float)lower));
     }
+    out->origin = -cells->origin;
     out->p_out = cells->q_out;
     out->q_out = cells->p_out;
     out->shift = cells->shift;

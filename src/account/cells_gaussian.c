@@ -203,6 +203,25 @@ static double cell_error(const step *s, edge a, edge b) {
     return 2e-13 + 2 * EDGE_ROUNDING * moved / s->h;
 }
 
+/* With little noise nearly all of Q, and 1−q of P, has losses in a cluster just above log(1−q) that
+ * is far narrower than a cell and has no partner to be merged with for a grid point elsewhere
+ * (merge.c): the optimistic side would be wrong by a share of h a step. So a grid point g is put
+ * where all that lies below the next one, x < b, has the ratio e^g as it is:
+ *   e^g = P(x<b)/Q(x<b) = 1 − q + q·Φ((b−1)/σ)/Φ(b/σ),  loss(b) = g + h.
+ * A few rounds from g = log(1−q) come near enough; every origin is valid. Replace-one has its
+ * cluster around 0 by symmetry. */
+static double origin_for(const step *s) {
+    if (s->replace || s->q == 1) return 0;
+    double g = log1p(-s->q);
+    for (int number = 0; number < 8; ++number) {
+        const double b = edge_at(s, g + s->h).x;
+        const double log_ratio = dpa__norm_cdf((b - 1) / s->sigma, DPA_LOG_LOWER) -
+                                 dpa__norm_cdf(b / s->sigma, DPA_LOG_LOWER);
+        g = log1p(s->q * expm1(log_ratio));
+    }
+    return g - s->h * round(g / s->h);
+}
+
 double dpa__gaussian_span(double sigma, double q, dpa_adjacency adjacency, double log_tail) {
     step s = {.sigma = sigma, .q = q, .replace = adjacency == DPA_REPLACE_ONE};
     truncate_at(&s, log_tail);
@@ -216,10 +235,13 @@ dpa_status dpa__loss_cells_gaussian(double sigma, double q, dpa_adjacency adjace
     make_rules(s.rules);
     truncate_at(&s, log_tail);
     const double lowest = loss_at(&s, s.left), highest = loss_at(&s, s.right);
-    DPA_TRY(dpa__loss_cells_alloc(h, floor(lowest / h) - 1, ceil(highest / h) + 1, max, out, err));
-    edge a = edge_at(&s, h * (double)out->first);
+    const double origin = origin_for(&s);
+    DPA_TRY(dpa__loss_cells_alloc(h, floor((lowest - origin) / h) - 1,
+                                  ceil((highest - origin) / h) + 1, max, out, err));
+    out->origin = origin;
+    edge a = edge_at(&s, dpa__loss_at(origin, h, out->first));
     for (size_t i = 0; i < out->count; ++i) {
-        const edge b = edge_at(&s, h * (double)(out->first + (ptrdiff_t)i + 1));
+        const edge b = edge_at(&s, dpa__loss_at(origin, h, out->first + (ptrdiff_t)i + 1));
         double log_u, log_d;
         integrate_cell(&s, a, b, &log_u, &log_d);
         out->log_high[i] = log_u - log(-expm1(-h));

@@ -172,7 +172,7 @@ static void gather(const dpa__pmf *pmf, const dpa__tilted *tilted, size_t count,
         out->log_scale += steps * tilted[k].log_scale;
         size += steps * fabs(tilted[k].log_scale);
         out->extra += steps * pmf[k].out;
-        out->shift += steps * pmf[k].shift;
+        out->shift += steps * (pmf[k].shift + 4 * ROUNDING * fabs(pmf[k].origin));
         error += steps * tilted[k].error;
     }
     /* (1+e)^T, the rounding of log_scale, of the suffix sums (count terms) and of the reading. */
@@ -183,7 +183,8 @@ static void gather(const dpa__pmf *pmf, const dpa__tilted *tilted, size_t count,
 /* The window in bins, wide enough that nothing inside its ends is cut. */
 static dpa_status set_window(dpa__range window, size_t max_grid, dpa__composed *out,
                              dpa_error *err) {
-    const double from = floor(window.lower / out->h) - 1, to = ceil(window.upper / out->h) + 1;
+    const double from = floor((window.lower - out->origin) / out->h) - 1;
+    const double to = ceil((window.upper - out->origin) / out->h) + 1;
     if (!(to - from + 1 <= (double)max_grid) || !(fabs(from) < 1e15) || !(fabs(to) < 1e15))
         return dpa__fail(
             err, DPA_NUMERIC,
@@ -209,6 +210,7 @@ static dpa_status compose_tilted(const dpa__pmf *pmf, const dpa__tilted *tilted,
                                  dpa_error *err) {
     const double log_tail = tail_for(tilted, count, opts->log_accuracy);
     const dpa__range window = dpa__window(tilted, count, log_tail);
+    for (size_t k = 0; k < count; ++k) out->origin += pmf[k].steps * pmf[k].origin;
     DPA_TRY(set_window(window, opts->max_grid, out, err));
     gather(pmf, tilted, count, out);
     out->b = DPA_NEW_ARRAY(double, out->count, err);

@@ -67,7 +67,7 @@ static double bundle_end(const bundle *b) {
     for (size_t d = 0; d < b->directions; ++d)
         for (size_t t = 0; t < b->tilts; ++t) {
             const dpa__composed *c = &b->part[d][t];
-            end = fmax(end, c->h * (double)(c->first + (ptrdiff_t)c->count));
+            end = fmax(end, dpa__loss_at(c->origin, c->h, c->first + (ptrdiff_t)c->count));
         }
     return end;
 }
@@ -113,11 +113,11 @@ static void add_lines(const bundle *b, double end, points *p) {
  * factor lowers the TPR; the shift of the loss raises the FPR. */
 static void add_vertices(const dpa__composed *c, points *p) {
     const double doubt = log1p(c->factor) + 1e-15 * (64 + fabs(c->log_scale));
-    const ptrdiff_t zero = c->first < 0 ? -c->first : 0;
-    const size_t from = (size_t)zero < c->count ? (size_t)zero : c->count;
+    const double zero = fmax(ceil(-c->origin / c->h) - (double)c->first, 0);
+    const size_t from = zero < (double)c->count ? (size_t)zero : c->count;
     const size_t stride = (c->count - from) / LINES + 1;
     for (size_t j = from; j < c->count; j += stride) {
-        const double loss = c->h * (double)(c->first + (ptrdiff_t)j);
+        const double loss = dpa__loss_at(c->origin, c->h, c->first + (ptrdiff_t)j);
         const double size = c->log_scale - c->theta * loss;
         const double tpr = exp(size + log(c->b[j] + c->c[j]) - doubt);
         const double fpr = exp(size - loss + log(c->b[j]) + c->shift + doubt);

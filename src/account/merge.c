@@ -71,7 +71,7 @@ static double settle_alone(sweep *s, size_t j, double share) {
     }
     const double whole = dpa__log_add(cells->log_low[j], cells->log_high[j]);
     add_log(&s->log_mass[j + 1], log(share) + whole - (double)cells->error[j]);
-    const double loss = cells->h * (double)(cells->first + (ptrdiff_t)j);
+    const double loss = dpa__loss_at(cells->origin, cells->h, cells->first + (ptrdiff_t)j);
     return price(cells, drop * exp(cells->log_low[j] - loss));
 }
 
@@ -106,7 +106,7 @@ static double put(sweep *s, size_t j, size_t k, double share) {
     if (share == 0) return 0;
     add_log(&s->log_mass[k], log(share) + log_at(cells, j, k));
     const double up = (double)(ptrdiff_t)(j - k);
-    const double loss = cells->h * (double)(cells->first + (ptrdiff_t)k);
+    const double loss = dpa__loss_at(cells->origin, cells->h, cells->first + (ptrdiff_t)k);
     const double to_own = s->reversed ? -loss : 0;
     return share * (up * up * exp(cells->log_low[j] + to_own) +
                     (up + 1) * (up + 1) * exp(cells->log_high[j] + to_own));
@@ -166,7 +166,7 @@ static double lack_of(gap g) {
 
 static double available(const dpa__loss_cells *cells, const sweep *down, size_t k) {
     if (k >= cells->count) return 0;
-    const double loss = cells->h * (double)(cells->first + (ptrdiff_t)(k + 1));
+    const double loss = dpa__loss_at(cells->origin, cells->h, cells->first + (ptrdiff_t)(k + 1));
     return 0.9 * exp(down->log_mass[cells->count - k - 1] + loss) * -expm1(-cells->h);
 }
 
@@ -215,7 +215,7 @@ static void join(const dpa__loss_cells *cells, const sweep *up, const sweep *dow
     const size_t n = cells->count, m = meeting(cells, up, down);
     const double below = up->pending[m], above = down->pending[n - m];
     for (size_t k = 0; k <= n; ++k) {
-        const double loss = cells->h * (double)(cells->first + (ptrdiff_t)k);
+        const double loss = dpa__loss_at(cells->origin, cells->h, cells->first + (ptrdiff_t)k);
         /* the reversed pair's P-mass is our Q-mass */
         log_mass[k] = k < m ? up->log_mass[k] : k > m ? down->log_mass[n - k] + loss : -HUGE_VAL;
     }

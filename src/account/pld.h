@@ -3,7 +3,7 @@
  *
  *   mechanism ─► cells ─► two pmfs ─► composed ─► δ(ε), ε(δ), curve
  *
- * cells: the loss axis cut at g_i = i·h; each cell keeps two numbers that fix its masses under P
+ * cells: the loss axis cut every h; each cell keeps two numbers that fix its masses under P
  * and Q. pmf: P-masses at grid losses, either dominating the mechanism (pessimistic) or dominated
  * by it (optimistic). composed: the pmf of the sum of all steps' losses, exponentially tilted,
  * every bin within a known error. docs/methods/account.md has the statements and proofs. */
@@ -15,17 +15,23 @@
 
 #include "dpaudit/account.h"
 
-/* The cell i covers losses [(first+i)h, (first+i+1)h]. Its P-mass is low + high and its Q-mass
- * low·e^−lower + high·e^−upper: the split of connect-the-dots. Both are non-negative integrals, so
- * they are known to a relative error. */
+/* The loss at a grid point. Every mechanism has an origin of its own: where its loss has a cluster
+ * far narrower than a cell, a grid point lies in it. Origins add up in a composition. */
+static inline double dpa__loss_at(double origin, double h, ptrdiff_t index) {
+    return origin + h * (double)index;
+}
+
+/* The cell i covers losses [g_i, g_{i+1}], g_i = origin + (first+i)h. Its P-mass is low + high and
+ * its Q-mass low·e^−lower + high·e^−upper: the split of connect-the-dots. Both are non-negative
+ * integrals, so they are known to a relative error. */
 typedef struct dpa__loss_cells {
-    double h;
+    double h, origin;
     ptrdiff_t first;
     size_t count;
     double *log_low, *log_high;
     double p_out, q_out; /* upper bounds of the masses outside all cells */
     float *error;        /* relative error of a cell's low and high, at most */
-    double shift;        /* a grid point stands for a loss within this of i·h */
+    double shift;        /* a grid point stands for a loss within this of its own */
 } dpa__loss_cells;
 
 /* One step of the mechanism; log_tail is the log of the mass that may be left out on each side. */
@@ -47,7 +53,7 @@ dpa_status dpa__loss_cells_alloc(double h, double first, double last, size_t max
 void dpa__loss_cells_free(dpa__loss_cells *cells);
 
 typedef struct dpa__pmf {
-    double h;
+    double h, origin;
     ptrdiff_t first;
     size_t count;
     double *log_mass;
@@ -68,13 +74,13 @@ double dpa__pmf_log_mgf(const dpa__pmf *pmf, double theta);
 
 typedef enum dpa__side { DPA_OPTIMISTIC, DPA_PESSIMISTIC } dpa__side;
 
-/* Suffix sums of the composed pmf, tilted: with S the sum of losses, bins ℓ_j = (first+j)h and
+/* Suffix sums of the composed pmf, tilted: with S the sum of losses, bins ℓ_j = origin + (first+j)h and
  * p_k the bound of Pr[S = ℓ_k]·e^(θℓ_k − log_scale),
  *   b[j] = Σ_{k>j} p_k e^((θ+1)(ℓ_j−ℓ_k)),   c[j] = Σ_{k>j} p_k e^(θ(ℓ_j−ℓ_k)) − b[j],
  * so that δ(ℓ_j) = e^(log_scale − θℓ_j)·c[j]. */
 typedef struct dpa__composed {
     dpa__side side;
-    double h, theta, log_scale;
+    double h, origin, theta, log_scale;
     ptrdiff_t first;
     size_t count;
     double *b, *c;

@@ -16,6 +16,7 @@
 static dpa_status pmf_alloc(const dpa__loss_cells *cells, double steps, dpa__pmf *out,
                             dpa_error *err) {
     *out = (dpa__pmf){.h = cells->h,
+                      .origin = cells->origin,
                       .first = cells->first,
                       .count = cells->count + 1,
                       .steps = steps,
@@ -60,5 +61,5 @@ double dpa__pmf_log_mgf(const dpa__pmf *pmf, double theta) {
     for (size_t i = 0; i < pmf->count; ++i)
         dpa__sum_add(&sum, exp(pmf->log_mass[i] +
                                theta * pmf->h * (double)(pmf->first + (ptrdiff_t)i) - top));
-    return top + log(dpa__sum_get(&sum));
+    return theta * pmf->origin + top + log(dpa__sum_get(&sum));
 }

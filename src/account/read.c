@@ -16,6 +16,10 @@ static double log_peak(double theta) {
     return theta * log(theta) - (theta + 1) * log1p(theta);
 }
 
+static double loss_of(const dpa__composed *composed, size_t j) {
+    return dpa__loss_at(composed->origin, composed->h, composed->first + (ptrdiff_t)j);
+}
+
 /* Chernoff: the sum of any pmf's (1 − e^(ε−ℓ))⁺ is at most its tilted mass times the peak. Reads δ
  * where ε lies below the window. */
 static double chernoff_log_delta(const dpa__composed *composed, double at) {
@@ -27,19 +31,20 @@ static double chernoff_log_delta(const dpa__composed *composed, double at) {
 double dpa__composed_log_delta(const dpa__composed *composed, double epsilon) {
     const int safe = composed->side == DPA_PESSIMISTIC;
     const double at = safe ? epsilon - composed->shift : epsilon + composed->shift;
-    const double position = floor(at / composed->h) - (double)composed->first;
+    const double position =
+        floor((at - composed->origin) / composed->h) - (double)composed->first;
     if (isinf(composed->factor)) return safe ? 0 : -HUGE_VAL;
     if (position < 0 && safe)
         return fmin(dpa__log_add(chernoff_log_delta(composed, at), log(composed->extra)), 0);
     if (position >= (double)composed->count) return safe ? log(composed->extra) : -HUGE_VAL;
     size_t j = position > 0 ? (size_t)position : 0;
-    double above = at - composed->h * (double)(composed->first + (ptrdiff_t)j);
+    double above = at - loss_of(composed, j);
     if (!safe && j < composed->from) { /* δ falls with ε */
         if (composed->from == composed->count) return -HUGE_VAL;
         j = composed->from;
         above = 0;
     }
-    const double loss = composed->h * (double)(composed->first + (ptrdiff_t)j);
+    const double loss = loss_of(composed, j);
     const double slack = 8 * ROUNDING * (composed->c[j] + composed->b[j]);
     const double sum = composed->c[j] - expm1(above) * composed->b[j] + (safe ? slack : -slack);
     const double exponent = composed->log_scale - composed->theta * loss;
@@ -63,7 +68,7 @@ static int is_private_enough(double epsilon, void *user) {
 double dpa__composed_epsilon(const dpa__composed *composed, double delta) {
     target t = {composed, log(delta)};
     const int safe = composed->side == DPA_PESSIMISTIC;
-    const double end = composed->h * (double)(composed->first + (ptrdiff_t)composed->count + 1);
+    const double end = loss_of(composed, composed->count + 1);
     const double top = fmax(end, 0) + composed->shift;
     if (is_private_enough(0, &t)) return 0;
     if (!is_private_enough(top, &t)) return safe ? HUGE_VAL : 0;
@@ -97,15 +102,23 @@ static double log_delta_bound(double theta, void *user) {
     return fmax(cumulant(c, theta) + log_peak(theta) - theta * c->epsilon, -1500);
 }
 
+/* A tilt to start from. Above the best one the bound is nearly the largest loss of a step, and so
+ * flat where losses are large; below it is steep: so a start that large losses make small. */
+static double first_tilt(const dpa__pmf *pmf, size_t count) {
+    double widest = 0;
+    for (size_t k = 0; k < count; ++k) widest = fmax(widest, pmf[k].h * (double)pmf[k].count);
+    return fmin(4, 400 / widest);
+}
+
 double dpa__tilt_for_delta(const dpa__pmf *pmf, size_t count, double delta, double *epsilon) {
     chernoff c = {pmf, count, log(delta), 0};
-    const double theta = dpa__descend(epsilon_bound, &c, 4, epsilon);
+    const double theta = dpa__descend(epsilon_bound, &c, first_tilt(pmf, count), epsilon);
     return *epsilon > 0 ? theta : 0;
 }
 
 double dpa__tilt_for_epsilon(const dpa__pmf *pmf, size_t count, double epsilon) {
     chernoff c = {pmf, count, 0, epsilon};
     double bound;
-    const double theta = dpa__descend(log_delta_bound, &c, 4, &bound);
+    const double theta = dpa__descend(log_delta_bound, &c, first_tilt(pmf, count), &bound);
     return theta < 1e-3 ? 0 : theta;
 }

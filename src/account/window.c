@@ -21,7 +21,7 @@ static const double ROUNDING = 1.2e-16;
 static const double LEAST_EXPONENT = -660;
 
 static double loss_of(const dpa__tilted *tilted, size_t i) {
-    return tilted->h * (double)(tilted->first + (ptrdiff_t)i);
+    return dpa__loss_at(tilted->origin, tilted->h, tilted->first + (ptrdiff_t)i);
 }
 
 static void moments(dpa__tilted *tilted) {
@@ -39,7 +39,8 @@ static void moments(dpa__tilted *tilted) {
 }
 
 dpa_status dpa__tilt(const dpa__pmf *pmf, double theta, dpa__tilted *out, dpa_error *err) {
-    *out = (dpa__tilted){.h = pmf->h, .first = pmf->first, .count = pmf->count};
+    *out = (dpa__tilted){
+        .h = pmf->h, .origin = pmf->origin, .first = pmf->first, .count = pmf->count};
     out->mass = DPA_NEW_ARRAY(double, out->count, err);
     if (out->mass == NULL) return DPA_NO_MEMORY;
     out->steps = pmf->steps;

@@ -7,7 +7,7 @@
 
 /* mass[i] = e^(log_mass + θ·loss − log_scale); the masses sum to about 1. */
 typedef struct dpa__tilted {
-    double h;
+    double h, origin;
     ptrdiff_t first;
     size_t count;
     double *mass;
