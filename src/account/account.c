@@ -108,7 +108,7 @@ const dpa__pld *dpa__account_guide(const dpa_account *account, size_t direction)
 dpa_status dpa__account_compose(const dpa_account *account, size_t direction, dpa__side side,
                                 double theta, double log_accuracy, dpa__composed *out,
                                 dpa_error *err) {
-    const dpa__pld *pld = &account->fine.direction[direction];
+    const dpa__pld *pld = &dpa__account_answers(account)->direction[direction];
     const dpa__compose_opts opts = {theta, log_accuracy, account->opts.max_grid};
     return dpa__compose(pld->side[side], pld->count, side, &opts, out, err);
 }
@@ -161,7 +161,7 @@ dpa_status dpa_account_delta(const dpa_account *account, double epsilon, dpa_int
         *out = (dpa_interval){delta * (1 - 1e-11), fmin(delta * (1 + 1e-11), 1)};
         return DPA_OK;
     }
-    for (size_t d = 0; d < account->fine.directions; ++d) {
+    for (size_t d = 0; d < dpa__account_answers(account)->directions; ++d) {
         dpa_interval here;
         DPA_TRY(direction_delta(account, d, epsilon, &here, err));
         out->lower = fmax(out->lower, here.lower);
@@ -184,7 +184,7 @@ dpa_status dpa_account_mu(const dpa_account *account, double delta, dpa_interval
 }
 
 double dpa_account_cell(const dpa_account *account) {
-    return account->fine.h;
+    return dpa__account_answers(account)->h;
 }
 
 size_t dpa_account_grid(const dpa_account *account) {

@@ -38,7 +38,7 @@ static void bundle_free(bundle *b) {
 static dpa_status bundle_make(const dpa_account *account, dpa__side side, dpa__detail detail,
                               bundle *b, dpa_error *err) {
     const double smallest = log(fmin(account->opts.delta, 1e-12));
-    *b = (bundle){.directions = account->fine.directions, .tilts = 1};
+    *b = (bundle){.directions = dpa__account_answers(account)->directions, .tilts = 1};
     double log_delta[MOST_TILTS] = {0};
     for (double step = log(1e-12); detail == DPA_FINE && b->tilts < MOST_TILTS; step *= 3) {
         log_delta[b->tilts++] = fmax(step, smallest);

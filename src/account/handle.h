@@ -11,7 +11,8 @@ struct dpa_account {
     dpa_account_opts opts;
     dpa__model model;
     double log_tail;
-    dpa__grid coarse, fine; /* empty when model.mu answers in closed form */
+    dpa__grid coarse, fine; /* empty when model.mu answers in closed form; fine also when the coarse
+                             * one is narrow enough to answer */
     int self_guided;        /* the coarse grid is too coarse to find tilts: the fine one does */
     dpa_interval epsilon;   /* at opts.delta */
     size_t transform;       /* the longest that was used */
@@ -27,6 +28,11 @@ dpa_status dpa__account_check(const dpa_account_opts *opts, dpa_error *err);
 
 /* A narrow interval around a number from a closed form good to about 1e-13. */
 dpa_interval dpa__account_around(double value);
+
+/* The grid that answers. */
+static inline const dpa__grid *dpa__account_answers(const dpa_account *account) {
+    return account->fine.directions > 0 ? &account->fine : &account->coarse;
+}
 
 /* The pmfs that tilts of a direction are found with. */
 const dpa__pld *dpa__account_guide(const dpa_account *account, size_t direction);

@@ -74,10 +74,9 @@ double dpa__pmf_log_mgf(const dpa__pmf *pmf, double theta);
 
 typedef enum dpa__side { DPA_OPTIMISTIC, DPA_PESSIMISTIC } dpa__side;
 
-/* Suffix sums of the composed pmf, tilted: with S the sum of losses, bins ℓ_j = origin + (first+j)h and
- * p_k the bound of Pr[S = ℓ_k]·e^(θℓ_k − log_scale),
- *   b[j] = Σ_{k>j} p_k e^((θ+1)(ℓ_j−ℓ_k)),   c[j] = Σ_{k>j} p_k e^(θ(ℓ_j−ℓ_k)) − b[j],
- * so that δ(ℓ_j) = e^(log_scale − θℓ_j)·c[j]. */
+/* Suffix sums of the composed pmf, tilted: with S the sum of losses, bins ℓ_j = origin + (first+j)h
+ * and p_k the bound of Pr[S = ℓ_k]·e^(θℓ_k − log_scale), b[j] = Σ_{k>j} p_k e^((θ+1)(ℓ_j−ℓ_k)),
+ * c[j] = Σ_{k>j} p_k e^(θ(ℓ_j−ℓ_k)) − b[j], so that δ(ℓ_j) = e^(log_scale − θℓ_j)·c[j]. */
 typedef struct dpa__composed {
     dpa__side side;
     double h, origin, theta, log_scale;

@@ -31,8 +31,7 @@ static double chernoff_log_delta(const dpa__composed *composed, double at) {
 double dpa__composed_log_delta(const dpa__composed *composed, double epsilon) {
     const int safe = composed->side == DPA_PESSIMISTIC;
     const double at = safe ? epsilon - composed->shift : epsilon + composed->shift;
-    const double position =
-        floor((at - composed->origin) / composed->h) - (double)composed->first;
+    const double position = floor((at - composed->origin) / composed->h) - (double)composed->first;
     if (isinf(composed->factor)) return safe ? 0 : -HUGE_VAL;
     if (position < 0 && safe)
         return fmin(dpa__log_add(chernoff_log_delta(composed, at), log(composed->extra)), 0);

@@ -39,7 +39,7 @@ static dpa_status read_direction(const dpa_account *account, size_t direction, d
 dpa_status dpa__account_read(const dpa_account *account, double delta, dpa_interval *out,
                              size_t *longest, dpa_error *err) {
     *out = (dpa_interval){0, 0};
-    for (size_t d = 0; d < account->fine.directions; ++d) {
+    for (size_t d = 0; d < dpa__account_answers(account)->directions; ++d) {
         dpa_interval here;
         DPA_TRY(read_direction(account, d, delta, &here, longest, err));
         out->lower = fmax(out->lower, here.lower);
@@ -104,13 +104,15 @@ static dpa_status give_up(const dpa_account *account, dpa_status status, double 
         e.lower, e.upper, e.upper - e.lower, allowed, account->opts.max_grid);
 }
 
-/* One cell width: the grid, and ε from it. When the answer is empty and it was the coarse grid's
- * tilt that did it, the grid finds its own. */
+/* One cell width, the coarse grid's or a narrower one: the grid, and ε from it. When the answer is
+ * empty and it was the coarse grid's tilt that did it, the grid finds its own. */
 static dpa_status run_pass(dpa_account *account, double h, dpa_interval *out, dpa_error *err) {
     const dpa_account_opts *opts = &account->opts;
-    dpa__grid_free(&account->fine);
-    DPA_TRY(
-        dpa__grid_new(&account->model, h, account->log_tail, opts->max_grid, &account->fine, err));
+    if (h < account->coarse.h) {
+        dpa__grid_free(&account->fine);
+        DPA_TRY(dpa__grid_new(&account->model, h, account->log_tail, opts->max_grid, &account->fine,
+                              err));
+    }
     DPA_TRY(dpa__account_read(account, opts->delta, out, &account->transform, err));
     if (account->self_guided || (isfinite(out->upper) && out->lower > 0)) return DPA_OK;
     account->self_guided = h < account->coarse.h;
@@ -130,7 +132,7 @@ dpa_status dpa__account_refine(dpa_account *account, dpa_error *err) {
         const dpa_status status = run_pass(account, h, &now, err);
         if (status != DPA_OK) return give_up(account, status, allowed, err);
         before = last;
-        last = (pass){account->fine.h, now.upper - now.lower};
+        last = (pass){dpa__account_answers(account)->h, now.upper - now.lower};
         /* A lower end that says nothing says nothing about the width that is to come either. */
         if (now.lower == 0 && now.upper > opts->absolute) last.width = HUGE_VAL;
         account->epsilon.lower = fmax(account->epsilon.lower, now.lower);

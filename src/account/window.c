@@ -39,8 +39,8 @@ static void moments(dpa__tilted *tilted) {
 }
 
 dpa_status dpa__tilt(const dpa__pmf *pmf, double theta, dpa__tilted *out, dpa_error *err) {
-    *out = (dpa__tilted){
-        .h = pmf->h, .origin = pmf->origin, .first = pmf->first, .count = pmf->count};
+    *out =
+        (dpa__tilted){.h = pmf->h, .origin = pmf->origin, .first = pmf->first, .count = pmf->count};
     out->mass = DPA_NEW_ARRAY(double, out->count, err);
     if (out->mass == NULL) return DPA_NO_MEMORY;
     out->steps = pmf->steps;
