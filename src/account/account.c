@@ -61,8 +61,7 @@ static dpa_status fill(dpa_account *account, const dpa_phase *phases, size_t cou
     return dpa__account_refine(account, err);
 }
 
-dpa_status dpa__account_new(const dpa_phase *phases, size_t count, const dpa_account_opts *opts,
-                            dpa__keep keep, dpa_account **out, dpa_error *err) {
+static dpa_status alloc(const dpa_account_opts *opts, dpa_account **out, dpa_error *err) {
     dpa_account_opts given;
     dpa_account_opts_init(&given);
     if (opts != NULL) given = *opts;
@@ -75,6 +74,17 @@ dpa_status dpa__account_new(const dpa_phase *phases, size_t count, const dpa_acc
         return dpa__fail(err, DPA_INTERNAL, "a lock could not be made");
     }
     account->opts = given;
+    account->question = (dpa_interval){NAN, NAN};
+    account->epsilon = (dpa_interval){0, HUGE_VAL};
+    *out = account;
+    return DPA_OK;
+}
+
+dpa_status dpa__account_new(const dpa_phase *phases, size_t count, const dpa_account_opts *opts,
+                            dpa__keep keep, dpa_account **out, dpa_error *err) {
+    dpa_account *account;
+    *out = NULL;
+    DPA_TRY(alloc(opts, &account, err));
     const dpa_status status = fill(account, phases, count, keep, err);
     if (status != DPA_OK) {
         dpa_account_free(account);
@@ -82,6 +92,19 @@ dpa_status dpa__account_new(const dpa_phase *phases, size_t count, const dpa_acc
     }
     *out = account;
     return DPA_OK;
+}
+
+dpa_status dpa__account_judge(const dpa_phase *phases, size_t count, const dpa_account_opts *opts,
+                              dpa_interval question, dpa_interval *out, int *is_clear,
+                              dpa_error *err) {
+    dpa_account *account;
+    DPA_TRY(alloc(opts, &account, err));
+    account->question = question;
+    const dpa_status status = fill(account, phases, count, DPA_COMBINE, err);
+    *out = account->epsilon;
+    *is_clear = status == DPA_OK;
+    dpa_account_free(account);
+    return status == DPA_NUMERIC ? DPA_OK : status;
 }
 
 dpa_status dpa_account_new(const dpa_phase *phases, size_t count, const dpa_account_opts *opts,

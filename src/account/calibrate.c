@@ -2,10 +2,11 @@
 /* Calibration: the parameter value at which ε's interval ends just below the target.
  *
  * A bracket of a value that passes (upper end ≤ target) and one that fails; the next guess is the
- * secant in log–log scale, held inside. A value is judged with a loose tolerance first and with the
- * caller's only when the loose interval holds the target. The answer is a value that passed with
- * the caller's tolerance and comes within half of it of the target (whole steps: whose successor
- * fails), or is within 1e-6 of a value that fails, or within 1e-3 of one that cannot be judged. */
+ * secant in log–log scale, held inside. A value is judged by cells that narrow only until ε is
+ * clearly above the target or clearly below it; near it, until its interval is as narrow as the
+ * caller's tolerance. The answer is a value that passed and comes within half of the tolerance of
+ * the target (whole steps: whose successor fails), or is within 1e-6 of a value that fails, or
+ * within 1e-3 of one that cannot be judged. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +16,11 @@
 #include "base/memory.h"
 
 enum { MOST_TRIES = 80 };
-static const double LOOSE = 0.05;
 /* Values this near are the same to any user. Only where ε falls off a cliff does it end the search:
  * near ε = 0 no value comes close to the target, and each costs a composition. */
 static const double FINE = 1e-6, COARSE = 1e-3;
-/* The grid of the first look, and how often a full one may be tried in vain. */
-enum { FIRST_GRID = 1 << 20, MOST_HOPELESS = 2 };
+/* How often the full grid may be tried in vain, and the grid from then on. */
+enum { MOST_HOPELESS = 2, SMALL_GRID = 1 << 20 };
 
 typedef struct search {
     dpa_phase *phases;
@@ -35,7 +35,7 @@ typedef struct search {
 typedef struct trial {
     double value;
     dpa_interval epsilon;
-    int passed;
+    int passed, is_clear;
 } trial;
 
 static void set_value(search *s, double value) {
@@ -47,37 +47,16 @@ static void set_value(search *s, double value) {
         s->phases[0].steps = (uint64_t)value;
 }
 
-/* ε at a tolerance. Where the grid is too small the mechanism is far from private, or beyond what
- * can be computed: no upper end. */
-static dpa_status account_at(const search *s, double tolerance, size_t grid, dpa_interval *out,
-                             dpa_error *err) {
-    dpa_account_opts opts = s->opts;
-    opts.tolerance = fmax(tolerance, opts.tolerance);
-    if (grid < opts.max_grid) opts.max_grid = grid;
-    dpa_account *account;
-    const dpa_status status = dpa_account_new(s->phases, s->count, &opts, &account, err);
-    *out = (dpa_interval){0, HUGE_VAL};
-    if (status == DPA_NUMERIC) return DPA_OK;
-    if (status != DPA_OK) return status;
-    const dpa_status answer = dpa_account_epsilon(account, opts.delta, out, err);
-    dpa_account_free(account);
-    return answer;
-}
-
 static dpa_status try_value(search *s, double value, trial *out, dpa_error *err) {
     set_value(s, value);
     out->value = value;
-    DPA_TRY(account_at(s, LOOSE, FIRST_GRID, &out->epsilon, err));
-    const int is_open =
-        out->epsilon.lower <= s->target && out->epsilon.upper >= s->target - s->allowed / 2;
-    if (is_open && (isfinite(out->epsilon.upper) || s->hopeless < MOST_HOPELESS)) {
-        dpa_interval full;
-        DPA_TRY(account_at(s, 0, SIZE_MAX, &full, err));
-        s->hopeless += isinf(full.upper);
-        out->epsilon.lower = fmax(out->epsilon.lower, full.lower);
-        out->epsilon.upper = fmin(out->epsilon.upper, full.upper);
-    }
+    dpa_account_opts opts = s->opts;
+    if (s->hopeless >= MOST_HOPELESS && opts.max_grid > SMALL_GRID) opts.max_grid = SMALL_GRID;
+    const dpa_interval question = {s->target - s->allowed / 2, s->target};
+    DPA_TRY(dpa__account_judge(s->phases, s->count, &opts, question, &out->epsilon, &out->is_clear,
+                               err));
     out->passed = out->epsilon.upper <= s->target;
+    s->hopeless += !out->is_clear;
     return DPA_OK;
 }
 
@@ -152,8 +131,7 @@ static int good_enough(const search *s, const trial *pass, const trial *fail) {
     if (isnan(fail->value)) return 1;
     if (s->what == DPA_CALIBRATE_STEPS) return fail->value - pass->value <= 1;
     return pass->epsilon.upper >= s->target - s->allowed / 2 ||
-           fabs(pass->value - fail->value) <=
-               (isinf(fail->epsilon.upper) ? COARSE : FINE) * fabs(pass->value);
+           fabs(pass->value - fail->value) <= (fail->is_clear ? FINE : COARSE) * fabs(pass->value);
 }
 
 static dpa_status narrow(search *s, trial *pass, trial *fail, dpa_error *err) {
@@ -162,10 +140,12 @@ static dpa_status narrow(search *s, trial *pass, trial *fail, dpa_error *err) {
         DPA_TRY(try_value(s, next_guess(s, pass, fail, number), &now, err));
         *(now.passed ? pass : fail) = now;
     }
-    /* A pass that the loose tolerance gave is confirmed with the caller's. */
+    /* Of a pass that was clear early all is said that can be. */
+    const dpa_interval none = {NAN, NAN};
     dpa_interval full;
+    int is_clear;
     set_value(s, pass->value);
-    DPA_TRY(account_at(s, 0, SIZE_MAX, &full, err));
+    DPA_TRY(dpa__account_judge(s->phases, s->count, &s->opts, none, &full, &is_clear, err));
     pass->epsilon.lower = fmax(pass->epsilon.lower, full.lower);
     pass->epsilon.upper = fmin(pass->epsilon.upper, full.upper);
     return DPA_OK;

@@ -15,6 +15,7 @@ struct dpa_account {
                              * one is narrow enough to answer */
     int self_guided;        /* the coarse grid is too coarse to find tilts: the fine one does */
     dpa_interval epsilon;   /* at opts.delta */
+    dpa_interval question;  /* an ε that is clearly outside need not be known any better */
     size_t transform;       /* the longest that was used */
     pthread_mutex_t lock;   /* guards the curves, made when first asked for */
     dpa_curve *curve[2];    /* indexed by dpa__side */
@@ -23,6 +24,11 @@ struct dpa_account {
 /* With DPA_KEEP the grid does what a closed form could: for tests. */
 dpa_status dpa__account_new(const dpa_phase *phases, size_t count, const dpa_account_opts *opts,
                             dpa__keep keep, dpa_account **out, dpa_error *err);
+/* ε at the δ of the options: as narrow as promised, or as soon as it is clear that ε is outside
+ * `question` (NaN: no question); is_clear is set. Where no grid will do, as far as it came. */
+dpa_status dpa__account_judge(const dpa_phase *phases, size_t count, const dpa_account_opts *opts,
+                              dpa_interval question, dpa_interval *out, int *is_clear,
+                              dpa_error *err);
 /* Options in range, or an error that says which is not. */
 dpa_status dpa__account_check(const dpa_account_opts *opts, dpa_error *err);
 

@@ -121,10 +121,15 @@ static dpa_status run_pass(dpa_account *account, double h, dpa_interval *out, dp
                : DPA_OK;
 }
 
+/* The question of a calibration is answered before the interval is narrow. */
+static int is_answered(const dpa_account *account) {
+    return account->epsilon.upper < account->question.lower ||
+           account->epsilon.lower > account->question.upper;
+}
+
 dpa_status dpa__account_refine(dpa_account *account, dpa_error *err) {
     const dpa_account_opts *opts = &account->opts;
     DPA_TRY(coarse_grid(account, err));
-    account->epsilon = (dpa_interval){0, HUGE_VAL};
     pass before = {0, HUGE_VAL}, last = {0, HUGE_VAL};
     double h = account->coarse.h, allowed = opts->absolute;
     for (int number = 0; number < PASSES; ++number) {
@@ -138,7 +143,7 @@ dpa_status dpa__account_refine(dpa_account *account, dpa_error *err) {
         account->epsilon.lower = fmax(account->epsilon.lower, now.lower);
         account->epsilon.upper = fmin(account->epsilon.upper, now.upper);
         allowed = fmax(opts->absolute, opts->tolerance * account->epsilon.lower);
-        if (last.width <= allowed) return DPA_OK;
+        if (last.width <= allowed || is_answered(account)) return DPA_OK;
         h = next_width(before, last, allowed);
     }
     (void)dpa__fail(err, DPA_NUMERIC, "epsilon at delta %g could not be found", opts->delta);
