@@ -58,8 +58,8 @@ DPA_API void dpa_array_free(dpa_array *array);
 /* A file that appears whole or not at all: written under a temporary name, synced, renamed. */
 DPA_API dpa_status dpa_file_write(const char *path, const void *bytes, size_t count,
                                   dpa_error *err) DPA_MUST_USE;
-/* 1 when the file is an NPZ that has this member, 0 when not (or not an NPZ). Standard input is not
- * looked into: 0. */
+/* 1 when the file is an NPZ that has this member, 0 when not (or not an NPZ). Standard input and
+ * pipes are not looked into: 0. */
 DPA_API int dpa_npz_has(const char *path, const char *member);
 /* NPZ of the arrays under these names, uncompressed; written to a temporary name and renamed. */
 DPA_API dpa_status dpa_npz_write(const char *path, const char *const *names,

@@ -4,6 +4,7 @@
  * of gzip is held in memory, for a zip's table of contents is at its end. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zip.h>
 
 #include "base/array.h"
@@ -182,7 +183,9 @@ static dpa_status open_compressed(const char *path, archive *a) {
 int dpa_npz_has(const char *path, const char *member) {
     archive a = {0};
     zip_int64_t index = -1;
-    if (strcmp(path, "-") == 0) return 0; /* looking would use it up */
+    struct stat what;
+    /* Looking would use up standard input and pipes. */
+    if (strcmp(path, "-") == 0 || stat(path, &what) != 0 || !S_ISREG(what.st_mode)) return 0;
     a.zip = zip_open(path, ZIP_RDONLY, NULL);
     if (a.zip != NULL || open_compressed(path, &a) == DPA_OK)
         (void)find_array(a.zip, member, &index);

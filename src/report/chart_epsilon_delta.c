@@ -2,6 +2,7 @@
 /* The bound at other δ: section "epsilon_delta", rows {family, method, delta, epsilon_lower}; where
  * a result has a Gaussian parameter μ, its curve follows without it. The claim is one point. */
 #include <math.h>
+#include <string.h>
 
 #include "dpaudit/tradeoff.h"
 #include "report/charts.h"
@@ -33,10 +34,15 @@ static int is_strongest(const json_t *results, const json_t *point) {
     double largest = -1.0;
     size_t index;
     json_t *item;
+    int best_counts = 0;
     json_array_foreach(results, index, item) {
         const double lower = dpa__number_of(item, "epsilon_lower");
-        if (lower > largest && dpa__is_word(item, "family", family) &&
-            json_is_true(json_object_get(item, "valid"))) {
+        const int counts = strcmp(dpa__standing_of(item), "valid") == 0; /* not with a prior */
+        if (isnan(lower) || !dpa__is_word(item, "family", family) ||
+            !json_is_true(json_object_get(item, "valid")))
+            continue;
+        if (counts > best_counts || (counts == best_counts && lower > largest)) {
+            best_counts = counts;
             largest = lower;
             method = dpa__word_of(item, "method");
         }

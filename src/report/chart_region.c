@@ -29,7 +29,7 @@ static const char spec[] =
     "           'scale': {'domain': [0, 1]}},"
     "     'order': {'field': 'fpr', 'type': 'quantitative'}," DPA__CURVES ","
     "     'tooltip': [" DPA__TIP_WORD("curve", "curve") "," DPA__TIP("fpr", "FPR") "," DPA__TIP("fnr", "FNR") "]}},"
-    "  {'data': {'name': 'main'}, 'mark': {'type': 'point', 'shape': 'cross', 'size': 90, 'filled': true, 'color': '" DPA__PURPLE "'},"
+    "  {'data': {'name': 'main'}, 'mark': {'type': 'point', 'shape': 'cross', 'size': 110, 'filled': true, 'opacity': 1, 'color': '" DPA__PURPLE "', 'stroke': 'white', 'strokeWidth': 1.2},"
     "   'encoding': {'x': {'field': 'fpr', 'type': 'quantitative'}, 'y': {'field': 'fnr', 'type': 'quantitative'},"
     "     'tooltip': [" DPA__TIP("fpr", "observed FPR") "," DPA__TIP("fnr", "observed FNR") "]}}"
     "]}";

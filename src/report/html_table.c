@@ -19,11 +19,11 @@ static const column columns[] = {
     {"epsilon", "ε", NUMBER},
     {"epsilon_lower", "ε ≥", NUMBER},
     {"epsilon_upper", "ε ≤", NUMBER},
+    {"valid", "standing", STANDING}, /* before what a narrow window cuts off */
     {"parameter", "parameter", PARAMETER},
     {"confidence", "confidence", PERCENT},
     {"p_value", "p of the claim", NUMBER},
     {"threshold", "threshold", NUMBER},
-    {"valid", "standing", STANDING},
 };
 enum { COLUMNS = (int)(sizeof columns / sizeof columns[0]) };
 

@@ -25,6 +25,8 @@ for files in s.npz "m.txt n.txt" s.csv; do
     [ "$(bounds)" = "$want" ] || fail "other bounds from $files"
 done
 "$DPAUDIT" scores - --json <s.csv >out || fail "standard input"
+"$DPAUDIT" scores <(cat s.csv) --json >piped || fail "a pipe by its name"
+cmp -s <(grep -v '"time"\|"command"\|"path"' out) <(grep -v '"time"\|"command"\|"path"' piped) || fail "a pipe gives something else"
 [ "$(bounds)" = "$want" ] || fail "other bounds from standard input"
 [ "$(field "all(r['valid'] for r in j['results'])")" = True ] || fail "the default must be valid"
 [ "$(field "max(j['results'], key=lambda r: r['epsilon_lower'])['method']")" = rank ] || fail "ranks should lead"
