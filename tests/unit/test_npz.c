@@ -141,10 +141,25 @@ static void inside_gzip(void **state) {
     (void)unlink(path);
 }
 
+/* What is asked of a pipe must not eat it. */
+static void pipes(void **state) {
+    (void)state;
+    int ends[2];
+    char path[32], byte = '\0';
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "score", 5), 5);
+    (void)close(ends[1]);
+    (void)snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    assert_int_equal(dpa_npz_has(path, "members"), 0);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    assert_int_equal(byte, 's');
+    (void)close(ends[0]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numpy_files), cmocka_unit_test(names),       cmocka_unit_test(damage),
-        cmocka_unit_test(round_trip),  cmocka_unit_test(inside_gzip),
+        cmocka_unit_test(round_trip),  cmocka_unit_test(inside_gzip), cmocka_unit_test(pipes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
