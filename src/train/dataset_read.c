@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Data sets from files: which reader, arrays, standardising, lists of ids. */
 #include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -127,12 +129,17 @@ static dpa_status combine(const dpa_dataset_opts *opts, const dpa_dataset *like,
     return DPA_OK;
 }
 
+static dpa_status fail_labels(const char *path, dpa_error *err) {
+    if (strcmp(path, "-") != 0 && access(path, R_OK) != 0)
+        return dpa__fail_file(err, DPA_BAD_INPUT, path, "%s", strerror(errno));
+    return dpa__fail_file(err, DPA_BAD_INPUT, path,
+                          "missing labels: name their file, or give an NPZ with x and y");
+}
+
 dpa_status dpa__dataset_arrays(const dpa_dataset_opts *opts, const dpa_dataset *like,
                                dpa_dataset **out, dpa_error *err) {
     const int is_pair = opts->labels != NULL;
-    if (!is_pair && !dpa_npz_has(opts->path, "x"))
-        return dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
-                              "missing labels: name their file, or give an NPZ with x and y");
+    if (!is_pair && !dpa_npz_has(opts->path, "x")) return fail_labels(opts->path, err);
     dpa_array x = {0}, y = {0};
     DPA_TRY(dpa_array_read(opts->path, is_pair ? NULL : "x", &x, err));
     dpa_status status =
