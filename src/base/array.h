@@ -20,6 +20,9 @@ int dpa__npy_matches(const unsigned char *bytes, size_t count);
 int dpa__npz_matches(const unsigned char *bytes, size_t count);
 int dpa__idx_matches(const unsigned char *bytes, size_t count);
 
+/* Of this machine. */
+enum { DPA__IS_LITTLE_ENDIAN = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
+
 /* How the elements lie in the file. */
 typedef struct dpa__layout {
     int swapped; /* the other byte order */

@@ -85,66 +85,56 @@ const char *dpa__decoder_name(const dpa__decoder *d) {
     return d->xz ? "xz" : "gzip";
 }
 
-static dpa_status problem_of(int code, int no_memory, int ends_early, const char **problem) {
-    *problem = code == ends_early ? "end early: the file is cut off" : "are damaged";
+static dpa_status problem_of(dpa__piece *p, int code, int no_memory, int ends_early) {
+    p->problem = code == ends_early ? "end early: the file is cut off" : "are damaged";
     return code == no_memory ? DPA_NO_MEMORY : DPA_BAD_INPUT;
 }
 
-static dpa_status run_gzip(dpa__decoder *d, int last, int *done, const char **problem) {
-    if (d->between) {
-        if (d->z.avail_in == 0) {
-            *done = last;
-            return DPA_OK;
-        }
-        d->between = 0;
-        if (inflateReset(&d->z) != Z_OK) return problem_of(Z_DATA_ERROR, 0, 0, problem);
+/* Nothing more can come, and there is room for more. */
+static int is_cut(const dpa__piece *p) {
+    return p->is_last && p->used == p->in_size && p->made < p->out_size;
+}
+
+static dpa_status run_gzip(dpa__decoder *d, dpa__piece *p) {
+    if (d->between && p->in_size == 0) {
+        p->is_done = p->is_last;
+        return DPA_OK;
     }
+    if (d->between && inflateReset(&d->z) != Z_OK)
+        return problem_of(p, Z_DATA_ERROR, Z_MEM_ERROR, Z_BUF_ERROR);
+    const unsigned in = p->in_size < UINT_MAX ? (unsigned)p->in_size : UINT_MAX;
+    const unsigned out = p->out_size < UINT_MAX ? (unsigned)p->out_size : UINT_MAX;
+    d->z.next_in = (unsigned char *)(uintptr_t)p->in; /* zlib does not write there */
+    d->z.avail_in = in;
+    d->z.next_out = p->out;
+    d->z.avail_out = out;
     const int code = inflate(&d->z, Z_NO_FLUSH);
-    if (code == Z_STREAM_END) {
-        d->between = 1;
-        return DPA_OK;
-    }
-    if (code == Z_OK) return DPA_OK;
-    if (code == Z_BUF_ERROR && !(last && d->z.avail_in == 0 && d->z.avail_out > 0)) return DPA_OK;
-    return problem_of(code, Z_MEM_ERROR, Z_BUF_ERROR, problem);
+    p->used = in - d->z.avail_in;
+    p->made = out - d->z.avail_out;
+    d->between = code == Z_STREAM_END;
+    if (code == Z_OK || code == Z_STREAM_END || (code == Z_BUF_ERROR && !is_cut(p))) return DPA_OK;
+    return problem_of(p, code, Z_MEM_ERROR, Z_BUF_ERROR);
 }
 
-static dpa_status run_xz(dpa__decoder *d, int last, int *done, const char **problem) {
-    const lzma_ret code = lzma_code(&d->x, last ? LZMA_FINISH : LZMA_RUN);
-    *done = code == LZMA_STREAM_END;
-    if (code == LZMA_OK || code == LZMA_STREAM_END) return DPA_OK;
-    if (code == LZMA_BUF_ERROR && !(last && d->x.avail_in == 0 && d->x.avail_out > 0))
+static dpa_status run_xz(dpa__decoder *d, dpa__piece *p) {
+    d->x.next_in = p->in;
+    d->x.avail_in = p->in_size;
+    d->x.next_out = p->out;
+    d->x.avail_out = p->out_size;
+    const lzma_ret code = lzma_code(&d->x, p->is_last ? LZMA_FINISH : LZMA_RUN);
+    p->used = p->in_size - d->x.avail_in;
+    p->made = p->out_size - d->x.avail_out;
+    p->is_done = code == LZMA_STREAM_END;
+    if (code == LZMA_OK || code == LZMA_STREAM_END || (code == LZMA_BUF_ERROR && !is_cut(p)))
         return DPA_OK;
-    if (code == LZMA_MEMLIMIT_ERROR) {
-        *problem = "need more than 160 MiB of memory to be undone";
-        return DPA_BAD_INPUT;
-    }
-    return problem_of((int)code, LZMA_MEM_ERROR, LZMA_BUF_ERROR, problem);
+    if (code != LZMA_MEMLIMIT_ERROR)
+        return problem_of(p, (int)code, LZMA_MEM_ERROR, LZMA_BUF_ERROR);
+    p->problem = "need more than 160 MiB of memory to be undone";
+    return DPA_BAD_INPUT;
 }
 
-dpa_status dpa__decoder_run(dpa__decoder *d, const unsigned char *in, size_t in_size, int last,
-                            size_t *used, unsigned char *out, size_t out_size, size_t *made,
-                            int *done, const char **problem) {
-    dpa_status status;
-    *done = 0;
-    if (d->xz) {
-        d->x.next_in = in;
-        d->x.avail_in = in_size;
-        d->x.next_out = out;
-        d->x.avail_out = out_size;
-        status = run_xz(d, last, done, problem);
-        *used = in_size - d->x.avail_in;
-        *made = out_size - d->x.avail_out;
-    } else {
-        const unsigned in_now = in_size < UINT_MAX ? (unsigned)in_size : UINT_MAX;
-        const unsigned out_now = out_size < UINT_MAX ? (unsigned)out_size : UINT_MAX;
-        d->z.next_in = (unsigned char *)(uintptr_t)in; /* zlib does not write there */
-        d->z.avail_in = in_now;
-        d->z.next_out = out;
-        d->z.avail_out = out_now;
-        status = run_gzip(d, last && in_now == in_size, done, problem);
-        *used = in_now - d->z.avail_in;
-        *made = out_now - d->z.avail_out;
-    }
-    return status;
+dpa_status dpa__decoder_run(dpa__decoder *d, dpa__piece *p) {
+    p->used = p->made = 0;
+    p->is_done = 0;
+    return d->xz ? run_xz(d, p) : run_gzip(d, p);
 }

@@ -17,11 +17,18 @@ dpa_status dpa__decoder_new(const unsigned char *magic, size_t count, dpa__decod
 void dpa__decoder_free(dpa__decoder *decoder);
 const char *dpa__decoder_name(const dpa__decoder *decoder);
 
-/* Takes from `in` (*used bytes) and gives to `out` (*made bytes). `last`: `in` is all that there
- * is. On failure *problem says why ("…ends early"), for the caller to put a place to it. *done:
- * the data ended well. */
-dpa_status dpa__decoder_run(dpa__decoder *decoder, const unsigned char *in, size_t in_size,
-                            int last, size_t *used, unsigned char *out, size_t out_size,
-                            size_t *made, int *done, const char **problem);
+typedef struct dpa__piece {
+    const unsigned char *in;
+    size_t in_size;
+    int is_last; /* `in` is all that there is */
+    unsigned char *out;
+    size_t out_size;
+    /* what came of it */
+    size_t used, made;   /* bytes of `in` and of `out` */
+    int is_done;         /* the data ended well */
+    const char *problem; /* on failure: "end early", for the caller to put a place to it */
+} dpa__piece;
+
+dpa_status dpa__decoder_run(dpa__decoder *decoder, dpa__piece *piece);
 
 #endif

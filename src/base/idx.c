@@ -6,29 +6,18 @@
 
 enum { PREFIX = 4 };
 
+static const struct {
+    unsigned char code;
+    dpa_dtype dtype;
+} codes[] = {{0x08, DPA_U8},  {0x09, DPA_I8},  {0x0b, DPA_I16},
+             {0x0c, DPA_I32}, {0x0d, DPA_F32}, {0x0e, DPA_F64}};
+
 static int find_dtype(unsigned char code, dpa_dtype *out) {
-    switch (code) {
-    case 0x08:
-        *out = DPA_U8;
-        return 1;
-    case 0x09:
-        *out = DPA_I8;
-        return 1;
-    case 0x0b:
-        *out = DPA_I16;
-        return 1;
-    case 0x0c:
-        *out = DPA_I32;
-        return 1;
-    case 0x0d:
-        *out = DPA_F32;
-        return 1;
-    case 0x0e:
-        *out = DPA_F64;
-        return 1;
-    default:
-        return 0;
-    }
+    size_t i = 0;
+    while (i < sizeof codes / sizeof codes[0] && codes[i].code != code) ++i;
+    if (i == sizeof codes / sizeof codes[0]) return 0;
+    *out = codes[i].dtype;
+    return 1;
 }
 
 /* No text starts with a zero byte: whatever else does, is taken for an IDX file gone wrong. */
@@ -38,7 +27,6 @@ int dpa__idx_matches(const unsigned char *bytes, size_t count) {
 
 dpa_status dpa__idx_read(dpa__stream *stream, dpa_array *out, dpa_error *err) {
     const char *const name = dpa__stream_name(stream);
-    const uint16_t one = 1;
     size_t count;
     DPA_TRY(dpa__stream_need(stream, PREFIX + 4 * DPA_MAX_DIMS, err));
     const unsigned char *b = dpa__stream_window(stream, &count);
@@ -58,6 +46,6 @@ dpa_status dpa__idx_read(dpa__stream *stream, dpa_array *out, dpa_error *err) {
         out->shape[i] = (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
     }
     dpa__stream_skip(stream, PREFIX + 4 * (size_t)out->ndim);
-    const dpa__layout layout = {.swapped = *(const unsigned char *)&one == 1};
+    const dpa__layout layout = {.swapped = DPA__IS_LITTLE_ENDIAN};
     return dpa__array_fill(stream, layout, out, err);
 }

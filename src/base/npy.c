@@ -65,13 +65,6 @@ static int take_string(header *h, const char **text, size_t *length) {
     return 1;
 }
 
-static int native_is_little(void) {
-    const uint16_t one = 1;
-    unsigned char first;
-    memcpy(&first, &one, 1);
-    return first == 1;
-}
-
 static const struct {
     char code[3];
     dpa_dtype dtype;
@@ -85,8 +78,7 @@ static int find_dtype(header *h, const char *text, size_t length) {
         if (memcmp(codes[i].code, text + 1, 2) == 0) {
             h->array->dtype = codes[i].dtype;
             if (text[0] == '|') return dpa_dtype_size(codes[i].dtype) == 1;
-            h->layout.swapped =
-                (text[0] == '<' && !native_is_little()) || (text[0] == '>' && native_is_little());
+            h->layout.swapped = text[0] == (DPA__IS_LITTLE_ENDIAN ? '>' : '<');
             return 1;
         }
     return 0;
@@ -211,7 +203,7 @@ dpa_status dpa__npy_read(dpa__stream *stream, dpa_array *out, dpa_error *err) {
 }
 
 void dpa__npy_header(const dpa_array *array, dpa__text *out) {
-    const char order = dpa_dtype_size(array->dtype) == 1 ? '|' : native_is_little() ? '<' : '>';
+    const char order = dpa_dtype_size(array->dtype) == 1 ? '|' : DPA__IS_LITTLE_ENDIAN ? '<' : '>';
     const char *code = "";
     dpa__text dict = {0};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; ++i)

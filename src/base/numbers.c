@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/utf8.h"
 
 enum { LONGEST_LINE = 4096 };
 
@@ -93,8 +94,8 @@ static dpa_status parse_all(numbers *n, dpa__stream *stream, dpa_error *err) {
     size_t count, whole;
     int end = 0;
     DPA_TRY(dpa__stream_need(stream, 3, err));
-    const unsigned char *window = dpa__stream_window(stream, &count);
-    if (count >= 3 && memcmp(window, "\xef\xbb\xbf", 3) == 0) dpa__stream_skip(stream, 3);
+    const char *start = (const char *)dpa__stream_window(stream, &count);
+    dpa__stream_skip(stream, dpa__utf8_mark(start, count));
     while (!end) {
         DPA_TRY(dpa__stream_more(stream, &end, err));
         const char *text = (const char *)dpa__stream_window(stream, &count);

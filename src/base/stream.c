@@ -103,18 +103,21 @@ static dpa_status pull_decoded(dpa__stream *s, unsigned char *to, size_t max, si
                                dpa_error *err) {
     *got = 0;
     while (*got == 0 && !s->decoded) {
-        size_t used;
-        const char *problem = NULL;
         if (s->raw_at == s->raw_size) DPA_TRY(fill_raw(s, err));
-        const dpa_status status =
-            dpa__decoder_run(s->decoder, s->raw + s->raw_at, s->raw_size - s->raw_at, s->raw_end,
-                             &used, to, max, got, &s->decoded, &problem);
-        s->raw_at += used;
+        dpa__piece piece = {.in = s->raw + s->raw_at,
+                            .in_size = s->raw_size - s->raw_at,
+                            .is_last = s->raw_end,
+                            .out = to,
+                            .out_size = max};
+        const dpa_status status = dpa__decoder_run(s->decoder, &piece);
+        s->raw_at += piece.used;
+        s->decoded = piece.is_done;
+        *got = piece.made;
         if (status == DPA_NO_MEMORY)
             return dpa__fail_file(err, status, s->name, "no memory to undo the compression");
         if (status != DPA_OK)
             return dpa__fail_offset(err, status, s->name, s->sha.length - (s->raw_size - s->raw_at),
-                                    "the %s data %s", dpa__decoder_name(s->decoder), problem);
+                                    "the %s data %s", dpa__decoder_name(s->decoder), piece.problem);
     }
     return DPA_OK;
 }

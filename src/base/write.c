@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Write, fsync, rename, fsync the folder: after commit the file survives a power cut, and before it
- * the old file is untouched. A link is followed, so that the file it names is replaced and not the
+ * the old file is untouched. A link to a file is followed, so that the file is replaced and not the
  * link; permissions of a file that is replaced are kept. */
 #include "base/write.h"
 
