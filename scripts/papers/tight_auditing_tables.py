@@ -105,6 +105,11 @@ def figure14():
     return ("canary", *shown), [[f"{c}, {p}", *(at[c, p, b] for b in shown)] for c, p in dict.fromkeys((r["canary"], r["place"]) for r in rows)]
 
 
+def figure17():
+    rows = read("figure17")
+    return ("bound", *(f"{n} hidden units" for n in keys(rows, "hidden"))), by_bound(rows, "hidden", lambda r: number(r, "mean"))
+
+
 def bugs():
     rows = read("bugs")
     games = keys(rows, "game")
@@ -118,6 +123,28 @@ def figure15():
     rows = [r for r in read("figure15") if r["method"] == "rank"]
     canaries = keys(rows, "canary")
     return ("claimed", *canaries), [[c, *(number(one(rows, claim=c, canary=k)) for k in canaries)] for c in keys(rows, "claim")]
+
+
+def figure10():
+    """The canary that the paper crafts, by each method."""
+    rows = [r for r in read("figure15") if r["canary"] == "crafted"]
+    methods = keys(rows, "method")
+    return ("claimed", *(f"gaussian {m}" for m in methods)), [
+        [c, *(number(one(rows, claim=c, method=m)) for m in methods)] for c in keys(rows, "claim")]
+
+
+def figure12():
+    """What the adversary may do, at a claim of 8; of several canaries the one with the largest bound by ranks."""
+    methods, out = ("rank", "cp", "bayes"), []
+    for data, name in (("cifar", "CIFAR-10"), ("mnist", "MNIST")):
+        rows = {bound(r): r for r in read(f"table1-{data}") if r["claim"] == "8"}
+        own = (rows[b] for b in ("gaussian rank", "gaussian cp simultaneous", "gaussian bayes split"))
+        out.append([f"gradient canaries (Table 1), {name}", "Dirac", *map(number, own)])
+    for setting, rows in (("input canaries (figure 15), CIFAR-10", [r for r in read("figure15") if r["claim"] == "8"]),
+                          ("black box (figure 11), MNIST", [r for r in read("figure11") if r["data"] == "mnist" and r["family"] == "gaussian"])):
+        best = max((r for r in rows if r["method"] == "rank"), key=lambda r: float(r["epsilon_lower"]))["canary"]
+        out.append([setting, best, *(number(one(rows, canary=best, method=m)) for m in methods)])
+    return ("the adversary inserts and sees", "canary", *(f"gaussian {m}" for m in methods)), out
 
 
 def figure16():
@@ -161,14 +188,18 @@ def table2():
 
 
 TABLES = {"README.md": {"table1": table1, "repeated": repeated, "figure3": figure3, "figure9": figure9, "section6.3": section63,
-                        "figure14": figure14, "bugs": bugs},
-          "inputs.md": {"figure15": figure15, "figure16": figure16, "figure11": figure11, "table2": table2}}
+                        "figure14": figure14, "figure17": figure17, "bugs": bugs},
+          "inputs.md": {"figure10": figure10, "figure12": figure12, "figure15": figure15, "figure16": figure16, "figure11": figure11, "table2": table2}}
 
 
 def fill(where):
-    """Fills the tables of both pages in this folder."""
+    """Fills the tables of both pages in this folder; those whose data have not been made yet stay as they are."""
     global folder
     folder = where
     for page, tables in TABLES.items():
         for name, make in tables.items():
-            pages.replace(folder / page, name, pages.table(*make()))
+            try:
+                lines = pages.table(*make())
+            except FileNotFoundError:
+                continue
+            pages.replace(folder / page, name, lines)
