@@ -23,4 +23,11 @@ csv.writer(open(path, "w"), lineterminator="\n").writerows(rows)
 PY
 copy/scripts/papers/all --dpaudit "$DPAUDIT" fdp-in-one-run/figure5 >out 2>err && fail "a changed number passed"
 says out "1 numbers differ"
+cmp -s copy/papers/fdp-in-one-run/figure5.csv "$DPA_SOURCE/papers/fdp-in-one-run/figure5.csv" && fail "the tree was changed without --update"
+copy/scripts/papers/all --update --dpaudit "$DPAUDIT" fdp-in-one-run/figure5 >out 2>err
+cmp copy/papers/fdp-in-one-run/figure5.csv "$DPA_SOURCE/papers/fdp-in-one-run/figure5.csv" || fail "--update did not put it right"
+
+"$all" --list --under 5 fdp-in-one-run >list
+says list "fdp-in-one-run/figure5"
+grep -q -e "figure2 " -e tight-auditing list && fail "--under and the name of a paper choose more than they should"
 finish
