@@ -21,4 +21,8 @@ void dpa__text_printf(dpa__text *text, const char *format, ...) DPA_PRINTF(2, 3)
 dpa_status dpa__text_take(dpa__text *text, char **out, dpa_error *err);
 void dpa__text_free(dpa__text *text);
 
+/* As snprintf. Like all texts here, with a point in its numbers whatever the locale is: what is
+ * written may be read by a program. */
+int dpa__print(char *out, size_t size, const char *format, ...) DPA_PRINTF(3, 4);
+
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/number.h"
 #include "report/model.h"
 
 /* A double tells 15 digits apart, and %g drops zeros at the end: when 15 digits read back, they are
@@ -20,8 +21,11 @@ void dpa__number_text(double value, char *out, size_t size) {
         return;
     }
     for (int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG; digits <= 17; ++digits) {
-        (void)snprintf(out, size, "%.*g", digits, value);
-        if (strtod(out, NULL) == value) return;
+        double again;
+        const char *at = out;
+        (void)dpa__print(out, size, "%.*g", digits, value);
+        if (dpa__number_parse(&at, out + strlen(out), &again) == DPA__NUMBER_OK && again == value)
+            return;
     }
 }
 

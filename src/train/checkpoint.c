@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "dpaudit/data.h"
 #include "train/trainer.h"
 
@@ -62,7 +63,7 @@ static json_t *options_header(const dpa_trainer *t) {
     char text[40];
     int failed = 0;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
-        (void)snprintf(text, sizeof text, "%.17g", numbers[i].value);
+        (void)dpa__print(text, sizeof text, "%.17g", numbers[i].value);
         failed |= json_object_set_new(out, numbers[i].name, json_string(text));
     }
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; ++i) {

@@ -4,6 +4,7 @@
 #include "check.h"
 
 #include <jansson.h>
+#include <locale.h>
 
 #include "dpaudit/report.h"
 #include "dpaudit/rng.h"
@@ -224,6 +225,40 @@ static void hostile_text_stays_text(void **state) {
     dpa_report_free(report);
 }
 
+/* German numbers have commas; ours are read by programs. The locale is made for this, where the
+ * system has the means. */
+static int set_comma_locale(char *folder) {
+    char command[160];
+    if (mkdtemp(folder) == NULL) return 0;
+    (void)snprintf(command, sizeof command,
+                   "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >/dev/null 2>&1", folder);
+    const int made = system(command) == 0 && setenv("LOCPATH", folder, 1) == 0;
+    return made && setlocale(LC_ALL, "de_DE.UTF-8") != NULL;
+}
+
+static void a_comma_locale_changes_nothing(void **state) {
+    (void)state;
+    char folder[] = "/tmp/dpa_locale_XXXXXX", command[64];
+    char *texts[2][2];
+    dpa_report *report = new_report(1.27, NAN);
+    add_bound(report, "cp", 1.25, 1);
+    for (int i = 0; i < 2; ++i) {
+        const int is_set = i == 0 || set_comma_locale(folder);
+        assert_ok(dpa_report_json(report, &texts[i][0], NULL));
+        assert_ok(dpa_report_html(report, &texts[i][1], NULL));
+        if (!is_set) print_message("no German locale can be made here\n");
+    }
+    (void)setlocale(LC_ALL, "C");
+    for (int k = 0; k < 2; ++k) {
+        assert_string_equal(texts[0][k], texts[1][k]);
+        dpa_free(texts[0][k]);
+        dpa_free(texts[1][k]);
+    }
+    dpa_report_free(report);
+    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 static void bad_section_is_refused(void **state) {
     (void)state;
     dpa_error err = {0};
@@ -248,6 +283,7 @@ int main(void) {
         cmocka_unit_test(numbers_are_as_short_as_a_search_finds),
         cmocka_unit_test(hostile_text_stays_text),
         cmocka_unit_test(bad_section_is_refused),
+        cmocka_unit_test(a_comma_locale_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
