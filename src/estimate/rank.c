@@ -100,8 +100,7 @@ static dpa_status partition(const study *s, double t, size_t from, size_t to, si
     *end = from;
     for (size_t i = from; i < to; ++i) {
         const size_t b = s->open[i];
-        if (dpa__rank_simulated(s->draws, b, &member, s->weights, s->scratch) < s->observed)
-            continue;
+        if (!dpa__rank_reaches(s->draws, b, &member, s->weights, s->observed, s->scratch)) continue;
         s->open[i] = s->open[*end];
         s->open[(*end)++] = b;
     }
@@ -110,31 +109,31 @@ static dpa_status partition(const study *s, double t, size_t from, size_t to, si
 }
 
 /* The t at which replicate number `wanted` (in the order of t_b) reaches the observed value: the
- * last t seen where it has not. `guess` is where to look first. */
+ * last t seen where it has not. `guess` is where to look first. Whether t = 0 falls is not asked
+ * when a larger t does. */
 static dpa_status order_statistic(const study *s, size_t wanted, double guess, double *t,
                                   dpa_error *err) {
     double low = 0, high = s->model->max;
     size_t from = 0, to = s->draws->replicates, end;
+    double next = guess, step = 0.02 * fmax(guess, 1e-3);
+    int is_bracketed = 0, is_known = 0; /* a high end; a low end */
     *t = 0;
-    DPA_TRY(partition(s, 0, from, to, &end, err));
-    if (end > wanted) return DPA_OK;
-    from = end;
-    double next = fmax(guess, 1e-3), step = 0.02 * next;
-    int is_bracketed = 0;
-    while (!is_bracketed || high - low > 1e-10 * fmax(1, high)) {
-        if (is_bracketed) next = 0.5 * (low + high);
+    while (!is_known || !is_bracketed || high - low > 1e-10 * fmax(1, high)) {
+        if (is_bracketed) next = is_known ? 0.5 * (low + high) : 0;
         next = fmin(next, s->model->max);
         DPA_TRY(partition(s, next, from, to, &end, err));
         if (end > wanted) {
+            if (next == 0) return DPA_OK;
             to = end;
             high = next;
             is_bracketed = 1;
         } else {
             from = end;
             low = next;
+            is_known = 1;
             if (low >= s->model->max || low > 1e6) break;
-            next = low + step;
-            step *= 2;
+            next = low > 0 ? low + step : 1e-3;
+            if (low > 0) step *= 2;
         }
     }
     *t = low;
@@ -260,6 +259,15 @@ static dpa_status reference_t(const dpa__model *model, const dpa_request *reques
     return DPA_OK;
 }
 
+static dpa_status mann_whitney(const dpa__model *model, const dpa_scores *scores, double *out,
+                               dpa_error *err) {
+    double *weights;
+    DPA_TRY(dpa__rank_weights(DPA__RANK_AUC, model, 0, scores->nonmembers, &weights, err));
+    *out = dpa__rank_statistic(scores, weights);
+    free(weights);
+    return DPA_OK;
+}
+
 static dpa_status bound(dpa__rank_score score, const dpa__model *model, const dpa_scores *scores,
                         const double *weights, const dpa_request *request, dpa_result *out,
                         dpa_error *err) {
@@ -272,10 +280,12 @@ static dpa_status bound(dpa__rank_score score, const dpa__model *model, const dp
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "method rank:slope: too many scores (%.0f) to simulate; use rank:auc",
                          size);
-    normal_law law = {model,    (double)scores->members,          (double)scores->nonmembers,
-                      observed, dpa__norm_quantile(p, DPA_UPPER), DPA_OK,
+    double area = observed;
+    if (score != DPA__RANK_AUC) DPA_TRY(mann_whitney(model, scores, &area, err));
+    normal_law law = {model, (double)scores->members,          (double)scores->nonmembers,
+                      area,  dpa__norm_quantile(p, DPA_UPPER), DPA_OK,
                       err};
-    if (score == DPA__RANK_AUC) DPA_TRY(normal_bound(&law, &found.t, err));
+    DPA_TRY(normal_bound(&law, &found.t, err)); /* the search starts here */
     if (replicates > 0)
         DPA_TRY(simulate(model, scores, weights, observed, p, replicates, request, &found, err));
     else

@@ -30,8 +30,10 @@ double dpa__rank_statistic(const dpa_scores *scores, const double *weights);
  * of each grows with t. */
 typedef struct dpa__rank_draws {
     size_t replicates, members, nonmembers;
-    int is_normal;  /* scores on the normal scale; else uniform rates */
-    double *values; /* per replicate: members, then non-members, each sorted by falling score */
+    int is_normal;           /* scores on the normal scale; else uniform rates */
+    size_t stride;           /* every so many are there from the start */
+    double *values;          /* per replicate: members, then non-members, by falling score */
+    unsigned char *is_whole; /* per replicate: all are on the normal scale */
 } dpa__rank_draws;
 dpa_status dpa__rank_draw(const dpa__model *model, size_t members, size_t nonmembers,
                           size_t replicates, uint64_t seed, dpa__rank_draws *out, dpa_error *err);
@@ -39,6 +41,10 @@ void dpa__rank_draws_free(dpa__rank_draws *draws);
 /* The statistic of one replicate under a member; `scratch` has room for nonmembers doubles. */
 double dpa__rank_simulated(const dpa__rank_draws *draws, size_t replicate,
                            const dpa__member *member, const double *weights, double *scratch);
+
+/* Is it at least `observed`? Mostly without looking at all of its draws. */
+int dpa__rank_reaches(const dpa__rank_draws *draws, size_t replicate, const dpa__member *member,
+                      const double *weights, double observed, double *scratch);
 
 /* Mean and deviation of Mann–Whitney's U under a member. */
 dpa_status dpa__rank_moments(const dpa__member *member, double members, double nonmembers,

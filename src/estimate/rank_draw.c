@@ -4,7 +4,12 @@
  * Sorted uniforms come from exponential spacings, no sort needed. W* = (1−f)⁻¹(U) with U fixed
  * once: as t grows, f falls and every W* falls with it, so the statistic of a replicate only grows.
  * For `gaussian` W* against V is N(μ,1) against N(0,1): the draws are kept on the normal scale and
- * t is a shift. Elsewhere W* < V is asked as U < 1−f(V), one curve evaluation per non-member. */
+ * t is a shift. Elsewhere W* < V is asked as U < 1−f(V), one curve evaluation per non-member.
+ *
+ * Whether a statistic reaches a value is mostly told by every k-th draw alone. Between two of them
+ * the number of non-members above a member is known to within k, so the statistic lies between two
+ * sums; with k = √n/4 these are about one deviation of it apart, whatever n is. Only what they do
+ * not decide is looked at whole, and only that is brought to the normal scale whole. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -25,33 +30,49 @@ static void sorted_uniforms(dpa_rng *rng, double *out, size_t count) {
     for (size_t i = 0; i < count; ++i) out[i] *= scale;
 }
 
-static void to_normal(double *values, size_t count) {
-    for (size_t i = 0; i < count; ++i) values[i] = dpa__norm_quantile(values[i], DPA_UPPER);
+/* Those at multiples of the stride; or, once they are, all the others. */
+static void to_normal(double *values, size_t count, size_t stride, int is_rest) {
+    for (size_t i = 0; i < count; ++i)
+        if ((i % stride == 0) != is_rest) values[i] = dpa__norm_quantile(values[i], DPA_UPPER);
+}
+
+static void convert(const dpa__rank_draws *d, size_t replicate, int is_rest) {
+    double *values = d->values + replicate * (d->members + d->nonmembers);
+    to_normal(values, d->members, d->stride, is_rest);
+    to_normal(values + d->members, d->nonmembers, d->stride, is_rest);
 }
 
 dpa_status dpa__rank_draw(const dpa__model *model, size_t members, size_t nonmembers,
                           size_t replicates, uint64_t seed, dpa__rank_draws *out, dpa_error *err) {
     const size_t each = members + nonmembers;
+    const double stride = 0.25 * sqrt((double)(members < nonmembers ? members : nonmembers));
     *out = (dpa__rank_draws){.replicates = replicates,
                              .members = members,
                              .nonmembers = nonmembers,
-                             .is_normal = model->kind == DPA__MODEL_GAUSSIAN};
+                             .is_normal = model->kind == DPA__MODEL_GAUSSIAN,
+                             .stride = stride > 2 ? (size_t)stride : 2};
     out->values = dpa__malloc(replicates, each * sizeof(double), err);
-    if (out->values == NULL) return DPA_NO_MEMORY;
+    out->is_whole = dpa__calloc(replicates, 1, err);
+    if (out->values == NULL || out->is_whole == NULL) {
+        dpa__rank_draws_free(out);
+        return DPA_NO_MEMORY;
+    }
     for (size_t b = 0; b < replicates; ++b) {
         dpa_rng rng;
         double *values = out->values + b * each;
         dpa_rng_init(&rng, seed, DPA_PURPOSE_RANK, b);
         sorted_uniforms(&rng, values, members);
         sorted_uniforms(&rng, values + members, nonmembers);
-        if (out->is_normal) to_normal(values, each);
+        if (out->is_normal) convert(out, b, 0);
     }
     return DPA_OK;
 }
 
 void dpa__rank_draws_free(dpa__rank_draws *draws) {
     free(draws->values);
+    free(draws->is_whole);
     draws->values = NULL;
+    draws->is_whole = NULL;
 }
 
 double dpa__rank_simulated(const dpa__rank_draws *draws, size_t replicate,
@@ -61,6 +82,8 @@ double dpa__rank_simulated(const dpa__rank_draws *draws, size_t replicate,
     double sum = 0;
     size_t above = 0;
     if (draws->is_normal) {
+        if (!draws->is_whole[replicate]) convert(draws, replicate, 1);
+        draws->is_whole[replicate] = 1;
         for (size_t i = 0; i < draws->members; ++i) {
             const double score = in[i] + member->t;
             while (above < draws->nonmembers && out[above] >= score) ++above;
@@ -75,4 +98,45 @@ double dpa__rank_simulated(const dpa__rank_draws *draws, size_t replicate,
         sum += weights[above];
     }
     return sum;
+}
+
+/* What makes a non-member count against a member: a key at most the member's. Keys rise along both
+ * lists. */
+static double key_of(const dpa__rank_draws *d, const dpa__member *member, double out) {
+    return d->is_normal ? -out : dpa_curve_tpr(member->curve, out);
+}
+
+/* Sums between which the statistic lies. */
+static void enclose(const dpa__rank_draws *d, size_t replicate, const dpa__member *member,
+                    const double *weights, double *low, double *high) {
+    const double *in = d->values + replicate * (d->members + d->nonmembers);
+    const double *out = in + d->members;
+    const size_t stride = d->stride;
+    size_t next = 0; /* the first looked-at non-member that is not above */
+    double key = key_of(d, member, out[0]);
+    *low = *high = 0;
+    for (size_t i = 0; i < d->members; i += stride) {
+        const double limit = d->is_normal ? -(in[i] + member->t) : in[i];
+        const size_t left = d->members - i, length = left < stride ? left : stride;
+        while (next < d->nonmembers && key <= limit) {
+            next += stride;
+            if (next < d->nonmembers) key = key_of(d, member, out[next]);
+        }
+        const size_t most = next < d->nonmembers ? next : d->nonmembers;
+        *high += (double)length * weights[next > 0 ? next - stride + 1 : 0];
+        if (i > 0) *low += (double)stride * weights[most]; /* the members before this one */
+        if (left <= stride) *low += (double)length * weights[d->nonmembers];
+    }
+}
+
+int dpa__rank_reaches(const dpa__rank_draws *draws, size_t replicate, const dpa__member *member,
+                      const double *weights, double observed, double *scratch) {
+    double low, high;
+    enclose(draws, replicate, member, weights, &low, &high);
+    /* beyond the rounding of any of the sums */
+    const double rounding =
+        1e-11 * (double)draws->members * fmax(fabs(weights[0]), fabs(weights[draws->nonmembers]));
+    if (low - rounding > observed) return 1;
+    if (high + rounding < observed) return 0;
+    return dpa__rank_simulated(draws, replicate, member, weights, scratch) >= observed;
 }
