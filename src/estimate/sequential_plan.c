@@ -238,11 +238,15 @@ static double wealth_of(const market *m, uint64_t cell, const dpa__stage *stage)
     return sum;
 }
 
+static void spread(const market *m, const double *shape, double at_risk, dpa__stage *stage) {
+    stage->kept = 1 - at_risk;
+    for (uint64_t j = 0; j < m->bets; ++j) stage->bet[j].share = at_risk * shape[j];
+}
+
 /* Expected log wealth with `at_risk` of it spread over the bets as `shape` says. */
 static double growth_at(const market *m, const double *shape, double at_risk, dpa__stage *stage) {
     double growth = 0;
-    stage->kept = 1 - at_risk;
-    for (uint64_t j = 0; j < m->bets; ++j) stage->bet[j].share = at_risk * shape[j];
+    spread(m, shape, at_risk, stage);
     for (uint64_t cell = 0; cell < m->cells; ++cell)
         growth += m->chance[cell] * log(wealth_of(m, cell, stage));
     return growth;
@@ -254,7 +258,7 @@ static void find_shape(const market *m, dpa__stage *stage, double *shape) {
     for (uint64_t j = 0; j < m->bets; ++j) shape[j] = 1 / (double)m->bets;
     for (int step = 0; step < COVER_STEPS; ++step) {
         double ratio[DPA__BETS] = {0}, sum = 0;
-        (void)growth_at(m, shape, 0.5, stage);
+        spread(m, shape, 0.5, stage);
         for (uint64_t cell = 0; cell < m->cells; ++cell) {
             const double part = m->chance[cell] / wealth_of(m, cell, stage);
             for (uint64_t j = 0; j < m->bets; ++j) ratio[j] += part * m->pay[cell][j];
@@ -289,7 +293,7 @@ static double share_out(const market *m, double past, dpa__stage *stage) {
         }
     }
     const double trust = past / (past + 100) * pow(x, 8);
-    (void)growth_at(m, shape, x * (PART + (1 - PART) * trust), stage);
+    spread(m, shape, x * (PART + (1 - PART) * trust), stage);
     return at_x;
 }
 
