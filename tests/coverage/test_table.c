@@ -3,7 +3,8 @@
  * and how large it is on average. A fixed threshold makes the counts binomial: summed exactly.
  * Everything else is simulated, seeded.
  *
- * `test_coverage_table table PART AUDITS` prints rows for docs/coverage.md. As a test there are
+ * `test_coverage_table table PART AUDITS [FIRST LAST]` prints rows for docs/coverage.md, all or
+ * those numbers; `test_coverage_table list PART` their first five columns. As a test there are
  * few, and what calls itself valid without a prior must not fall below 95% by more than four
  * standard errors. */
 #include "check.h"
@@ -15,17 +16,21 @@
 #include "dpaudit/onerun.h"
 #include "dpaudit/rng.h"
 #include "dpaudit/scores.h"
+#include "dpaudit/sequential.h"
 #include "dpaudit/tradeoff.h"
 #include "math/dist.h"
 
 static const double DELTA = 1e-5, LEVEL = 0.95;
-static int is_table; /* print rows instead of checking them */
+/* Rows are checked, printed, or only named. */
+static enum { CHECKED, PRINTED, NAMED } mode;
+static size_t row_number, first_row = 1, last_row = SIZE_MAX;
 
 /* ── what an estimator did ─────────────────────────────────────────────────────────────────── */
 
 typedef struct tally {
     double weight, held, sum; /* held: bound at most the truth */
     double infinite;          /* weight of infinite bounds, which have no mean */
+    double pairs;             /* that a sequential audit took, in all */
 } tally;
 
 static void tally_add(tally *t, double bound, double truth, double weight) {
@@ -45,26 +50,40 @@ typedef struct row {
     size_t audits; /* 0: exact */
 } row;
 
+/* Is the next row to be made? Each has a number, and seeds of its own. */
+static int is_wanted(const row *r) {
+    ++row_number;
+    if (mode == NAMED)
+        (void)printf("| %s | %s | %s | %s | %zu |\n", r->estimator, r->select, r->family,
+                     r->mechanism, r->size);
+    return mode != NAMED && row_number >= first_row && row_number <= last_row;
+}
+
+static void print_row(const row *r, const tally *t, double error) {
+    (void)printf("| %s | %s | %s | %s | %zu | %.3f | %.2f | ", r->estimator, r->select, r->family,
+                 r->mechanism, r->size, r->truth, 100 * t->held / t->weight);
+    if (r->audits > 0)
+        (void)printf("%.2f | ", 100 * error);
+    else
+        (void)printf("exact | ");
+    if (t->infinite > 1e-4 * t->weight)
+        (void)printf("infinite in %.2g%% |", 100 * t->infinite / t->weight);
+    else
+        (void)printf("%.3f |", t->sum / t->weight);
+    if (t->pairs > 0) (void)printf(" %.0f |", t->pairs / t->weight);
+    (void)printf("\n");
+    (void)fflush(stdout);
+}
+
 static void finish(const row *r, const tally *t) {
     const double held = t->held / t->weight, n = (double)r->audits;
     const double smooth = (t->held + 2) / (t->weight + 4); /* never an error of 0 */
     const double error = r->audits > 0 ? sqrt(smooth * (1 - smooth) / n) : 0;
-    if (is_table) {
-        (void)printf("| %s | %s | %s | %s | %zu | %.3f | %.2f | ", r->estimator, r->select,
-                     r->family, r->mechanism, r->size, r->truth, 100 * held);
-        if (r->audits > 0)
-            (void)printf("%.2f | ", 100 * error);
-        else
-            (void)printf("exact | ");
-        if (t->infinite > 1e-4 * t->weight)
-            (void)printf("infinite in %.2g%% |\n", 100 * t->infinite / t->weight);
-        else
-            (void)printf("%.3f |\n", t->sum / t->weight);
-        (void)fflush(stdout);
-    } else if (r->must_hold && held < LEVEL - 4 * error - 1e-6) {
+    if (mode == PRINTED)
+        print_row(r, t, error);
+    else if (r->must_hold && held < LEVEL - 4 * error - 1e-6)
         fail_msg("%s %s %s, %s, %zu: %.4f", r->estimator, r->select, r->family, r->mechanism,
                  r->size, held);
-    }
 }
 
 /* ── mechanisms ────────────────────────────────────────────────────────────────────────────── */
@@ -148,6 +167,7 @@ static void exact_row(const dpa_estimator *e, mechanism m, const char *family, d
         0};
     const double rate = error_rate(m);
     tally t = {0};
+    if (!is_wanted(&r)) return;
     for (unsigned fn = 0; fn <= n; ++fn)
         for (unsigned fp = 0; fp <= n; ++fp) {
             const double weight =
@@ -190,6 +210,7 @@ static void scores_row(const char *method, const char *select, const char *famil
                    family, mechanism_name[m],
                    n,      truth_of(m, DELTA),
                    holds,  audits};
+    if (!is_wanted(&r)) return;
     double *in = malloc(n * sizeof *in), *out = malloc(n * sizeof *out);
     tally t = {0};
     for (uint64_t a = 0; a < audits; ++a) {
@@ -225,14 +246,11 @@ static void scores_rows(const size_t *sizes, size_t count, size_t audits) {
     for (size_t h = 0; h < sizeof how / sizeof how[0]; ++h)
         for (int m = NONE; m < MECHANISMS; ++m)
             for (size_t s = 0; s < count; ++s) {
-                const int is_rank = strncmp(how[h][0], "rank", 4) == 0;
-                /* an audit by ranks simulates 2n·B draws of its own: fewer of them */
-                const size_t many = !is_rank || sizes[s] < 200 ? audits
-                                    : sizes[s] < 1000          ? (audits + 1) / 2
-                                                               : (audits + 9) / 10;
-                if (!is_rank) scores_row(how[h][0], how[h][1], "dp", (mechanism)m, sizes[s], many);
+                const int is_rank = strncmp(how[h][0], "rank", 4) == 0; /* refuses dp */
+                if (!is_rank)
+                    scores_row(how[h][0], how[h][1], "dp", (mechanism)m, sizes[s], audits);
                 if (own_family[m] != NULL)
-                    scores_row(how[h][0], how[h][1], own_family[m], (mechanism)m, sizes[s], many);
+                    scores_row(how[h][0], how[h][1], own_family[m], (mechanism)m, sizes[s], audits);
             }
 }
 
@@ -270,6 +288,7 @@ static void onerun_row(const char *method, const char *family, dpa_guess_choice 
                    choice != DPA_GUESSES_MAX,
                    audits};
     tally t = {0};
+    if (!is_wanted(&r)) return;
     for (uint64_t a = 0; a < audits; ++a) {
         dpa_guesses ranked = play(mu, canaries, a);
         uint64_t counts[MOST_CANARIES] = {canaries / 10};
@@ -321,49 +340,70 @@ static void release_cosines(double sigma, size_t count, uint64_t run, double *co
     dpa_canaries_free(canaries);
 }
 
+/* One audit of the same release by each of the four. */
+static void cosine_audit(const dpa_cosines *c, const row *rows, uint64_t seed, tally *t) {
+    for (size_t h = 0; h < 4; ++h) {
+        const int has_select = strcmp(rows[h].select, "interval") != 0;
+        dpa_request request =
+            request_for(rows[h].estimator, "", has_select ? rows[h].select : "", DELTA);
+        dpa_results results = {0};
+        dpa_lints lints = {0};
+        request.seed = seed;
+        assert_ok(dpa_cosines_results(c, &request, &results, &lints, NULL));
+        tally_add(&t[h], results.items[0].epsilon_lower, rows[h].truth, 1);
+        dpa_results_free(&results);
+        dpa_lints_free(&lints);
+    }
+}
+
 static void cosine_rows(const size_t *sizes, size_t count, size_t audits) {
-    static const char *const how[][2] = {
-        {"mean", ""}, {"mean-and-deviation", ""}, {"jeffreys", "split"}, {"jeffreys", "max"}};
+    static const char *const how[][2] = {{"mean", "interval"},
+                                         {"mean-and-deviation", "interval"},
+                                         {"jeffreys", "split"},
+                                         {"jeffreys", "max"}};
     static double cosine[MOST_COSINES];
-    const double sigma = 1.0;
+    const double sigma = 1.0, truth = dpa_gaussian_epsilon(1 / sigma, DELTA);
     for (size_t s = 0; s < count; ++s) {
         tally t[4] = {{0}};
-        const double truth = dpa_gaussian_epsilon(1 / sigma, DELTA);
-        for (uint64_t a = 0; a < audits; ++a) {
+        row rows[4];
+        int wanted[4], any = 0;
+        for (size_t h = 0; h < 4; ++h) {
+            rows[h] = (row){how[h][0], how[h][1], "gaussian", "one release, σ 1, d 4096",
+                            sizes[s],  truth,     h == 0,     audits};
+            any |= wanted[h] = is_wanted(&rows[h]);
+        }
+        for (uint64_t a = 0; any && a < audits; ++a) {
             release_cosines(sigma, sizes[s], a, cosine);
             const dpa_cosines c = {.observed = cosine, .observed_count = sizes[s], .dim = DIM};
-            for (size_t h = 0; h < 4; ++h) {
-                dpa_request request = request_for(how[h][0], "", how[h][1], DELTA);
-                dpa_results results = {0};
-                dpa_lints lints = {0};
-                request.seed = a + 1;
-                assert_ok(dpa_cosines_results(&c, &request, &results, &lints, NULL));
-                tally_add(&t[h], results.items[0].epsilon_lower, truth, 1);
-                dpa_results_free(&results);
-                dpa_lints_free(&lints);
-            }
+            cosine_audit(&c, rows, a + 1, t);
         }
-        for (size_t h = 0; h < 4; ++h) {
-            const row r = {how[h][0],  how[h][1][0] != '\0' ? how[h][1] : "interval",
-                           "gaussian", "one release, σ 1, d 4096",
-                           sizes[s],   truth,
-                           h == 0,     audits};
-            finish(&r, &t[h]);
-        }
+        for (size_t h = 0; h < 4; ++h)
+            if (wanted[h]) finish(&rows[h], &t[h]);
     }
 }
 
 /* ── losses: simulated ─────────────────────────────────────────────────────────────────────── */
 
-/* sup over thresholds of Eq. 7 for training losses N(0,1) and held-out N(shift, 1), both rates in
- * (low, 1 − low). */
+/* Eq. 7 at threshold c for training losses N(0,1) and held-out N(shift, 1); 1 where a rate is not
+ * in (low, 1 − low). */
+static double star_ratio(double c, double shift, double low) {
+    const double tpr = dpa__norm_cdf(c, DPA_LOWER), fpr = dpa__norm_cdf(c - shift, DPA_LOWER);
+    const double fnr = dpa__norm_cdf(c, DPA_UPPER), tnr = dpa__norm_cdf(c - shift, DPA_UPPER);
+    if (fmin(fmin(tpr, fnr), fmin(fpr, tnr)) <= low) return 1;
+    return fmax((tpr - DELTA) / fpr, (tnr - DELTA) / fnr);
+}
+
+/* Its sup over thresholds: the best of a coarse scale, then a fine one around that. */
 static double star_truth(double shift, double low) {
-    double best = 1;
-    for (double c = -12; c <= 12; c += 1e-4) {
-        const double tpr = dpa__norm_cdf(c, DPA_LOWER), fpr = dpa__norm_cdf(c - shift, DPA_LOWER);
-        const double fnr = dpa__norm_cdf(c, DPA_UPPER), tnr = dpa__norm_cdf(c - shift, DPA_UPPER);
-        if (fmin(fmin(tpr, fnr), fmin(fpr, tnr)) <= low) continue;
-        best = fmax(best, fmax((tpr - DELTA) / fpr, (tnr - DELTA) / fnr));
+    double best = 1, at = 0;
+    for (double step = 1e-2; step > 1e-6; step *= 1e-2) {
+        const double centre = at, reach = step < 1e-2 ? 200 * step : 12;
+        for (double c = centre - reach; c <= centre + reach; c += step) {
+            const double ratio = star_ratio(c, shift, low);
+            if (ratio <= best) continue;
+            best = ratio;
+            at = c;
+        }
     }
     return log(best);
 }
@@ -380,6 +420,7 @@ static void star_row(const char *method, double shift, size_t n, size_t audits) 
                    star_truth(shift, low),
                    is_bound,
                    audits};
+    if (!is_wanted(&r)) return;
     double *train = malloc(n * sizeof *train), *heldout = malloc(n * sizeof *heldout);
     tally t = {0};
     dpa_star_opts opts;
@@ -412,8 +453,55 @@ static void star_rows(const size_t *sizes, size_t count, size_t audits) {
     static const char *const how[] = {"simultaneous", "empirical", "normal"};
     for (size_t h = 0; h < 3; ++h)
         for (int shift = 0; shift < 2; ++shift)
-            for (size_t s = 0; s < count; ++s)
-                star_row(how[h], shift, sizes[s], h == 2 && audits > 60 ? 60 : audits);
+            for (size_t s = 0; s < count; ++s) star_row(how[h], shift, sizes[s], audits);
+}
+
+/* ── sequential: simulated, watched after every pair ───────────────────────────────────────── */
+
+typedef enum stopping { AT_END, ABOVE_TRUTH, CLAIM_FALLS, STOPPINGS } stopping;
+static const char *const stopping_name[] = {"at the end", "above the truth", "ε/2 falls"};
+
+/* Who stops once the bound is above the truth claims the truth and waits for the claim to fall:
+ * whenever it does, the bound exceeds it. */
+static void sequential_row(stopping when, const char *family, mechanism m, size_t n,
+                           size_t audits) {
+    const double truth = truth_of(m, DELTA);
+    const row r = {"sequential", stopping_name[when], family, mechanism_name[m], n, truth, 1,
+                   audits};
+    tally t = {0};
+    if (!is_wanted(&r)) return;
+    dpa_request request = request_for("sequential", family, "", DELTA);
+    if (when != AT_END) request.claim_epsilon = when == CLAIM_FALLS ? 0.5 * truth : truth;
+    for (uint64_t a = 0; a < audits; ++a) {
+        dpa_sequential *s;
+        dpa_sequential_now now;
+        dpa_rng rng;
+        size_t pairs = 0;
+        dpa_rng_init(&rng, 600 + (uint64_t)m, DPA_PURPOSE_SIMULATE, a);
+        assert_ok(dpa_sequential_new(&request, &s, NULL));
+        for (; pairs < n && !dpa_sequential_refuted(s); ++pairs)
+            for (int in = 0; in < 2; ++in)
+                assert_ok(dpa_sequential_push(s, in, draw(m, in, &rng), NULL));
+        assert_ok(dpa_sequential_look(s, &now, NULL));
+        assert_true(when != ABOVE_TRUTH || now.epsilon_lower <= truth * (1 + 1e-9) ||
+                    dpa_sequential_refuted(s));
+        tally_add(&t, now.epsilon_lower, truth, 1);
+        t.pairs += (double)pairs;
+        dpa_sequential_free(s);
+    }
+    finish(&r, &t);
+}
+
+static void sequential_rows(const size_t *sizes, size_t count, size_t audits) {
+    for (int when = AT_END; when < STOPPINGS; ++when)
+        for (int m = NONE; m < MECHANISMS; ++m)
+            for (size_t s = 0; s < count; ++s) {
+                /* no claim is below no leak; a claim that falls early falls at every size */
+                if (when == CLAIM_FALLS && (m == NONE || s + 1 < count)) continue;
+                sequential_row((stopping)when, "dp", (mechanism)m, sizes[s], audits);
+                if (own_family[m] != NULL)
+                    sequential_row((stopping)when, own_family[m], (mechanism)m, sizes[s], audits);
+            }
 }
 
 /* ── few audits as a test, many for the document ───────────────────────────────────────────── */
@@ -429,21 +517,34 @@ static void simulated(void **state) {
     onerun_rows((const size_t[]){100}, 1, 60);
     cosine_rows((const size_t[]){32}, 1, 60);
     star_rows((const size_t[]){200}, 1, 10);
+    sequential_rows((const size_t[]){60}, 1, 40);
 }
 
-static int print_table(const char *part, size_t audits) {
-    is_table = 1;
+static void rows_of(const char *part, size_t audits) {
     if (strcmp(part, "exact") == 0) exact_rows((const unsigned[]){20, 100, 400}, 3);
     if (strcmp(part, "scores") == 0) scores_rows((const size_t[]){50, 200, 1000}, 3, audits);
     if (strcmp(part, "one-run") == 0) onerun_rows((const size_t[]){100, 1000, 4000}, 3, audits);
     if (strcmp(part, "cosines") == 0) cosine_rows((const size_t[]){64, 256}, 2, audits);
     if (strcmp(part, "losses") == 0) star_rows((const size_t[]){300, 1000, 10000}, 3, audits);
-    return 0;
+    if (strcmp(part, "sequential") == 0)
+        sequential_rows((const size_t[]){50, 200, 1000}, 3, audits);
 }
 
 int main(int argc, char **argv) {
-    if (argc == 4 && strcmp(argv[1], "table") == 0)
-        return print_table(argv[2], (size_t)strtoul(argv[3], NULL, 10));
+    if (argc == 3 && strcmp(argv[1], "list") == 0) {
+        mode = NAMED;
+        rows_of(argv[2], 1);
+        return 0;
+    }
+    if (argc >= 4 && strcmp(argv[1], "table") == 0) {
+        mode = PRINTED;
+        if (argc == 6) {
+            first_row = strtoul(argv[4], NULL, 10);
+            last_row = strtoul(argv[5], NULL, 10);
+        }
+        rows_of(argv[2], strtoul(argv[3], NULL, 10));
+        return 0;
+    }
     const struct CMUnitTest tests[] = {cmocka_unit_test(exact), cmocka_unit_test(simulated)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
