@@ -3,7 +3,8 @@
  *
  * On the transformed scale "loss ≤ threshold" is "φ ≥ c". Each of the four ratios is looked at on a
  * grid of c that is as fine as an eighth of every component's deviation and holds the points where
- * a rate reaches δ or 1−δ; every local maximum is then narrowed by golden section. Only thresholds
+ * a rate reaches δ or 1−δ; every local maximum that the rates around it do not rule out is then
+ * narrowed by golden section. Only thresholds
  * with both rates in (δ, 1−δ) count (footnote 2, Appendix B). Rates outside are moved to the nearer
  * end: on the way out of the interval a ratio above 1 can only fall, so this gives the same
  * supremum whenever a threshold is inside, and a sensible one when none is (laws far apart), which
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "estimate/epsilon_star.h"
 
 enum { FINE = 8, GOLDEN_STEPS = 60 };
@@ -30,9 +32,14 @@ static dpa__rates4 rates_at(const search *s, double c) {
     return rates;
 }
 
-static double ratio_at(const search *s, double c, dpa_star_ratio which) {
+static dpa__rates4 clamped_at(const search *s, double c) {
     dpa__rates4 rates = rates_at(s, c);
     dpa__star_clamp(&rates, s->delta, 1.0 - s->delta);
+    return rates;
+}
+
+static double ratio_at(const search *s, double c, dpa_star_ratio which) {
+    const dpa__rates4 rates = clamped_at(s, c);
     return dpa__star_ratio_of(&rates, s->delta, which);
 }
 
@@ -66,17 +73,44 @@ static void narrow(search *s, double a, double b, dpa_star_ratio which) {
     keep(s, y, fy, which);
 }
 
-static void scan(search *s, const double *grid, size_t count, dpa_star_ratio which) {
-    double before = 0.0, here = ratio_at(s, grid[0], which);
+/* Can a threshold between two points beat the best? All rates are monotone in c: nowhere between is
+ * the upper rate of a ratio above its larger end, nor the lower one below its smaller end. */
+static int may_beat(const search *s, const dpa__rates4 *from, const dpa__rates4 *to,
+                    dpa_star_ratio which) {
+    const int falls = which == DPA_STAR_TPR_FPR || which == DPA_STAR_TNR_FNR;
+    const dpa__rates4 *train = falls ? from : to, *heldout = falls ? to : from;
+    const dpa__rates4 most = {train->tpr, train->fnr, heldout->fpr, heldout->tnr};
+    return dpa__star_ratio_of(&most, s->delta, which) * (1.0 + 1e-12) > s->best;
+}
+
+static void scan(search *s, const double *grid, const dpa__rates4 *rates, size_t count,
+                 dpa_star_ratio which) {
+    double before = 0.0, here = dpa__star_ratio_of(&rates[0], s->delta, which);
     keep(s, grid[0], here, which);
     for (size_t i = 0; i + 1 < count; ++i) {
-        const double after = ratio_at(s, grid[i + 1], which);
+        const size_t first = i > 0 ? i - 1 : 0;
+        const double after = dpa__star_ratio_of(&rates[i + 1], s->delta, which);
         keep(s, grid[i + 1], after, which);
-        if (here >= before && here >= after && here > 0.5)
-            narrow(s, grid[i > 0 ? i - 1 : 0], grid[i + 1], which);
+        if (here >= before && here >= after && here > 0.5 &&
+            may_beat(s, &rates[first], &rates[i + 1], which))
+            narrow(s, grid[first], grid[i + 1], which);
         before = here;
         here = after;
     }
+}
+
+static dpa_status scan_all(search *s, dpa_error *err) {
+    double *grid;
+    size_t count;
+    DPA_TRY(dpa__fit_grid(s->fit, FINE, s->delta, s->delta, &grid, &count, err));
+    dpa__rates4 *rates = DPA_NEW_ARRAY(dpa__rates4, count, err);
+    for (size_t i = 0; rates != NULL && i < count; ++i) rates[i] = clamped_at(s, grid[i]);
+    for (int i = DPA_STAR_TPR_FPR; rates != NULL && i <= DPA_STAR_FPR_TPR; ++i)
+        scan(s, grid, rates, count, (dpa_star_ratio)i);
+    const dpa_status status = rates == NULL ? DPA_NO_MEMORY : DPA_OK;
+    free(grid);
+    free(rates);
+    return status;
 }
 
 /* Is there a threshold with both rates inside? The intervals of c of the two laws must overlap. */
@@ -94,8 +128,6 @@ static dpa_status has_inside(const dpa_loss_fit *fit, double delta, int *out, dp
 
 dpa_status dpa_star_fitted(const dpa_loss_fit *fit, double delta, dpa_star *out, dpa_error *err) {
     search s = {fit, delta, 1.0, NAN, DPA_STAR_NONE};
-    double *grid;
-    size_t count;
     int any;
     *out = (dpa_star){.threshold = NAN, .fpr = NAN, .fnr = NAN};
     if (!(delta >= 0.0 && delta < 1.0))
@@ -106,10 +138,7 @@ dpa_status dpa_star_fitted(const dpa_loss_fit *fit, double delta, dpa_star *out,
         return DPA_OK;
     }
     DPA_TRY(has_inside(fit, delta, &any, err));
-    DPA_TRY(dpa__fit_grid(fit, FINE, delta, delta, &grid, &count, err));
-    for (int i = DPA_STAR_TPR_FPR; i <= DPA_STAR_FPR_TPR; ++i)
-        scan(&s, grid, count, (dpa_star_ratio)i);
-    free(grid);
+    DPA_TRY(scan_all(&s, err));
     out->clamped = !any;
     out->epsilon = log(s.best);
     out->ratio = s.which;
