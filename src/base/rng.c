@@ -42,11 +42,11 @@ double dpa_rng_uniform(dpa_rng *rng) {
 }
 
 uint64_t dpa_rng_below(dpa_rng *rng, uint64_t n) {
-    /* Draws below 2^64 mod n would favour small answers: draw again. */
-    const uint64_t reject = (0 - n) % n;
+    /* Draws below 2^64 mod n would favour small answers: draw again. That is less than n, so it is
+     * as good as never computed. */
     uint64_t x;
     do x = dpa_rng_u64(rng);
-    while (x < reject);
+    while (x < n && x < (0 - n) % n);
     return x % n;
 }
 
