@@ -104,6 +104,37 @@ static void simultaneous_without_leak(void **state) {
     dpa_scores_free(&s);
 }
 
+/* With a leak the bound is that of the best corner, by limits at the level of the band. */
+static void simultaneous_with_leak(void **state) {
+    (void)state;
+    enum { N = 150 };
+    dpa_scores s = new_sample(N);
+    dpa__berkjones_how how;
+    double gamma;
+    assert_ok(dpa__berkjones_level(N, -expm1(0.5 * log1p(-0.05)), &gamma, &how, NULL));
+    for (uint64_t audit = 0; audit < 20; ++audit) {
+        dpa__roc roc;
+        dpa_rng rng;
+        double best = 0;
+        dpa_rng_init(&rng, 6, DPA_PURPOSE_SIMULATE, audit);
+        for (size_t i = 0; i < N; ++i) {
+            s.member[i] = 2 + dpa_rng_normal(&rng);
+            s.nonmember[i] = dpa_rng_normal(&rng);
+        }
+        sort_sample(&s);
+        assert_ok(dpa__roc_of(&s, &roc, NULL));
+        for (size_t i = 0; i < roc.count; ++i) {
+            const double x = dpa__rate_upper(DPA__CLOPPER_PEARSON, roc.items[i].fn, N, gamma);
+            const double y = dpa__rate_upper(DPA__CLOPPER_PEARSON, roc.items[i].fp, N, gamma);
+            best = fmax(best, fmax(log((1 - y) / x), log((1 - x) / y)));
+        }
+        dpa__roc_free(&roc);
+        assert_true(best > 0.5);
+        assert_relative(bound_of(&s, "simultaneous"), best, 1e-9);
+    }
+    dpa_scores_free(&s);
+}
+
 static void split_without_leak(void **state) {
     (void)state;
     dpa_scores s = new_sample(size);
@@ -269,6 +300,7 @@ int main(int argc, char **argv) {
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(simultaneous_without_leak),
+        cmocka_unit_test(simultaneous_with_leak),
         cmocka_unit_test(split_without_leak),
         cmocka_unit_test(rank_coverage),
         cmocka_unit_test(rank_power),
