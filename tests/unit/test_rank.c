@@ -100,6 +100,40 @@ static void statistics_grow_with_t(void **state) {
         }
 }
 
+/* What every k-th draw decides is what all of them say, at values near the statistic and far away,
+ * at sizes that the stride divides and does not. */
+static void reaches_as_the_whole_does(void **state) {
+    (void)state;
+    static const size_t sizes[][2] = {{1, 1}, {1, 9}, {12, 15}, {300, 301}, {150, 400}};
+    for (int f = 0; f < 3; ++f)
+        for (int k = 0; k < 10; ++k) {
+            const size_t m = sizes[k / 2][0], n = sizes[k / 2][1];
+            dpa__model model = model_of(families[f]);
+            dpa__rank_draws draws, whole;
+            dpa__member member;
+            double *weights, scratch[400];
+            assert_ok(dpa__rank_draw(&model, m, n, 20, 9, &draws, NULL));
+            assert_ok(dpa__rank_draw(&model, m, n, 20, 9, &whole, NULL));
+            assert_ok(dpa__rank_weights((dpa__rank_score)(k % 2), &model, 1, n, &weights, NULL));
+            assert_ok(dpa__member_open(&model, 0.7, &member, NULL));
+            const double scale = (double)m * (weights[0] - weights[n]);
+            for (size_t b = 0; b < 20; ++b) {
+                const double t = dpa__rank_simulated(&whole, b, &member, weights, scratch);
+                for (double away = 1e-12; away < 1; away *= 4) {
+                    const double by = away * scale;
+                    assert_true(!dpa__rank_reaches(&draws, b, &member, weights, t + by, scratch));
+                    assert_true(dpa__rank_reaches(&draws, b, &member, weights, t - by, scratch));
+                }
+                assert_true(dpa__rank_reaches(&draws, b, &member, weights, t, scratch));
+            }
+            dpa__member_close(&member);
+            free(weights);
+            dpa__rank_draws_free(&draws);
+            dpa__rank_draws_free(&whole);
+            dpa__model_close(&model);
+        }
+}
+
 /* The simulated law of U* has the mean and deviation that the integrals say. */
 static void moments(void **state) {
     (void)state;
@@ -213,6 +247,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bound_is_the_inverted_p_value),
         cmocka_unit_test(statistics_grow_with_t),
+        cmocka_unit_test(reaches_as_the_whole_does),
         cmocka_unit_test(moments),
         cmocka_unit_test(ties_count_against),
         cmocka_unit_test(normal_law_is_close_and_safe),
