@@ -25,8 +25,8 @@ static dpa_status put_interval(dpa_report *report, const char *key, const dpa_in
                                dpa_error *err) {
     json_t *value = json_object();
     DPA_TRY(dpa__json_set(report->sections, key, value, err));
-    DPA_TRY(dpa__json_set(value, "lower", dpa__json_number(interval->lower), err));
-    DPA_TRY(dpa__json_set(value, "upper", dpa__json_number(interval->upper), err));
+    DPA_TRY(dpa__json_put(value, "lower", interval->lower, err));
+    DPA_TRY(dpa__json_put(value, "upper", interval->upper, err));
     if (isinf(interval->upper)) DPA_TRY(dpa__json_set(value, "upper_infinite", json_true(), err));
     return DPA_OK;
 }
@@ -90,10 +90,10 @@ static dpa_status put_curve(dpa_report *report, const dpa_account *account, size
         DPA_TRY(dpa_account_fnr(account, fpr, &fnr, err));
         json_t *point = json_object();
         DPA_TRY(dpa__json_append(curve, point, err));
-        DPA_TRY(dpa__json_set(point, "fpr", dpa__json_number(fpr), err));
-        DPA_TRY(dpa__json_set(point, "fnr", dpa__json_number(0.5 * (fnr.lower + fnr.upper)), err));
-        DPA_TRY(dpa__json_set(point, "fnr_lower", dpa__json_number(fnr.lower), err));
-        DPA_TRY(dpa__json_set(point, "fnr_upper", dpa__json_number(fnr.upper), err));
+        DPA_TRY(dpa__json_put(point, "fpr", fpr, err));
+        DPA_TRY(dpa__json_put(point, "fnr", 0.5 * (fnr.lower + fnr.upper), err));
+        DPA_TRY(dpa__json_put(point, "fnr_lower", fnr.lower, err));
+        DPA_TRY(dpa__json_put(point, "fnr_upper", fnr.upper, err));
     }
     return DPA_OK;
 }
@@ -107,11 +107,11 @@ static dpa_status put_cross_checks(dpa_report *report, const dpa_account_query *
     json_t *checks = json_object();
     DPA_TRY(dpa__json_set(report->sections, "cross_checks", checks, err));
     if (!isnan(rdp)) {
-        DPA_TRY(dpa__json_set(checks, "rdp", dpa__json_number(rdp), err));
+        DPA_TRY(dpa__json_put(checks, "rdp", rdp, err));
         DPA_TRY(say_number(report, "Rényi (RDP)", rdp, "upper bound, looser", err));
     }
     if (!isnan(gdp)) {
-        DPA_TRY(dpa__json_set(checks, "gdp_clt", dpa__json_number(gdp), err));
+        DPA_TRY(dpa__json_put(checks, "gdp_clt", gdp, err));
         DPA_TRY(
             say_number(report, "central limit (GDP)", gdp, "approximation, can be too small", err));
     }
@@ -195,9 +195,8 @@ static dpa_status fill_calibrate(dpa_report *report, const dpa_account_query *qu
     double value = 0;
     DPA_TRY(dpa_calibrate(query->phases, query->count, what, query->epsilon, query->opts.delta,
                           &query->opts, &value, &achieved, err));
-    DPA_TRY(
-        dpa__json_set(report->sections, "target_epsilon", dpa__json_number(query->epsilon), err));
-    DPA_TRY(dpa__json_set(report->sections, names[what], dpa__json_number(value), err));
+    DPA_TRY(dpa__json_put(report->sections, "target_epsilon", query->epsilon, err));
+    DPA_TRY(dpa__json_put(report->sections, names[what], value, err));
     DPA_TRY(put_interval(report, "epsilon", &achieved, err));
     DPA_TRY(
         dpa_report_say(report, err, "For ε ≤ %g at δ = %g:", query->epsilon, query->opts.delta));
@@ -231,8 +230,8 @@ static dpa_status fill_two_gaussians(dpa_report *report, double mu1, double s1, 
     const double backward = dpa_two_gaussians_directed(mu2, s2, mu1, s1, delta);
     const double epsilon = fmax(forward, backward);
     DPA_TRY(put_interval(report, "epsilon", &(dpa_interval){epsilon, epsilon}, err));
-    DPA_TRY(dpa__json_set(report->sections, "first_to_second", dpa__json_number(forward), err));
-    DPA_TRY(dpa__json_set(report->sections, "second_to_first", dpa__json_number(backward), err));
+    DPA_TRY(dpa__json_put(report->sections, "first_to_second", forward, err));
+    DPA_TRY(dpa__json_put(report->sections, "second_to_first", backward, err));
     DPA_TRY(
         dpa_report_say(report, err, "N(%g, %g²) and N(%g, %g²), δ = %g", mu1, s1, mu2, s2, delta));
     DPA_TRY(say_number(report, "ε, the larger of both", epsilon, "", err));

@@ -27,23 +27,13 @@ static dpa_status games_of(const dpa_ideal *ideal, uint64_t guesses, dpa__onerun
     return DPA_OK;
 }
 
-static double extra_of(const dpa_result *result, const char *name) {
-    for (size_t i = 0; i < result->extra_count; ++i)
-        if (strcmp(result->extra[i].name, name) == 0) return result->extra[i].value;
-    return NAN;
-}
-
-static dpa_status put(json_t *row, const char *key, double value, dpa_error *err) {
-    return dpa__json_set(row, key, dpa__json_number(value), err);
-}
-
 static dpa_status put_played(dpa_report *report, const dpa_ideal *ideal, uint64_t guesses,
                              uint64_t repeats, json_t *row, dpa_error *err) {
     double mean, deviation;
     DPA_TRY(
         dpa_ideal_simulate(ideal, guesses, repeats, report->request.seed, &mean, &deviation, err));
-    DPA_TRY(put(row, "simulated_correct", mean, err));
-    DPA_TRY(put(row, "simulated_deviation", deviation, err));
+    DPA_TRY(dpa__json_put(row, "simulated_correct", mean, err));
+    DPA_TRY(dpa__json_put(row, "simulated_deviation", deviation, err));
     return dpa_report_say(report, err, "  %-29s %.3f right on average, deviation %.3f", "  played",
                           mean, deviation);
 }
@@ -52,22 +42,23 @@ static dpa_status put_played(dpa_report *report, const dpa_ideal *ideal, uint64_
  * played. */
 static dpa_status put_row(dpa_report *report, const dpa_ideal *ideal, const dpa_result *result,
                           uint64_t repeats, json_t *rows, dpa_error *err) {
-    const double guesses = extra_of(result, "guesses"), correct = extra_of(result, "correct");
+    const double guesses = dpa__result_extra(result, "guesses"),
+                 correct = dpa__result_extra(result, "correct");
     double expected, by_rank;
     char label[DPA_NAME_SIZE + DPA_FAMILY_SIZE + 2];
     json_t *row = json_object();
     DPA_TRY(dpa__json_append(rows, row, err));
     DPA_TRY(dpa__json_set(row, "family", json_string(result->family), err));
     DPA_TRY(dpa__json_set(row, "method", json_string(result->method), err));
-    DPA_TRY(put(row, "guesses", guesses, err));
-    DPA_TRY(put(row, "correct", correct, err));
+    DPA_TRY(dpa__json_put(row, "guesses", guesses, err));
+    DPA_TRY(dpa__json_put(row, "correct", correct, err));
     DPA_TRY(dpa_ideal_expected(ideal, (uint64_t)guesses, &expected, err));
-    DPA_TRY(put(row, "expected_correct", expected, err));
+    DPA_TRY(dpa__json_put(row, "expected_correct", expected, err));
     if (ideal->options == 2) {
         DPA_TRY(dpa_ideal_ranked(ideal, (uint64_t)guesses, &by_rank, err));
-        DPA_TRY(put(row, "expected_correct_by_rank", by_rank, err));
+        DPA_TRY(dpa__json_put(row, "expected_correct_by_rank", by_rank, err));
     }
-    DPA_TRY(put(row, "epsilon_lower", result->epsilon_lower, err));
+    DPA_TRY(dpa__json_put(row, "epsilon_lower", result->epsilon_lower, err));
     (void)snprintf(label, sizeof label, "%s, %s", result->family, result->method);
     DPA_TRY(dpa_report_say(report, err, "  %-30s ε ≥ %.6f with %.0f of %.0f right (expected %.4f)",
                            label, result->epsilon_lower, correct, guesses, expected));
@@ -91,11 +82,11 @@ static dpa_status fill(dpa_report *report, const dpa_ideal *ideal, const dpa__on
     const double theory = dpa_gaussian_epsilon(1.0 / ideal->sigma, request->delta);
     json_t *section = json_object();
     DPA_TRY(dpa__json_set(report->sections, "ideal", section, err));
-    DPA_TRY(put(section, "sigma", ideal->sigma, err));
-    DPA_TRY(put(section, "canaries", (double)ideal->canaries, err));
-    DPA_TRY(put(section, "options", (double)ideal->options, err));
-    DPA_TRY(put(section, "confidence", request->confidence, err));
-    DPA_TRY(put(section, "true_epsilon", theory, err));
+    DPA_TRY(dpa__json_put(section, "sigma", ideal->sigma, err));
+    DPA_TRY(dpa__json_put(section, "canaries", (double)ideal->canaries, err));
+    DPA_TRY(dpa__json_put(section, "options", (double)ideal->options, err));
+    DPA_TRY(dpa__json_put(section, "confidence", request->confidence, err));
+    DPA_TRY(dpa__json_put(section, "true_epsilon", theory, err));
     DPA_TRY(dpa_report_say(report, err,
                            "Idealised game: %.0f canaries, %.0f options each, σ = %g, δ = %g, "
                            "confidence %s",

@@ -15,9 +15,9 @@ enum { DENSITY_POINTS = 101 };
 static dpa_status put_spread(json_t *row, const char *key, const dpa_spread *s, dpa_error *err) {
     json_t *value = json_object();
     DPA_TRY(dpa__json_set(row, key, value, err));
-    DPA_TRY(dpa__json_set(value, "mean", dpa__json_number(s->mean), err));
-    DPA_TRY(dpa__json_set(value, "lowest", dpa__json_number(s->lowest), err));
-    return dpa__json_set(value, "highest", dpa__json_number(s->highest), err);
+    DPA_TRY(dpa__json_put(value, "mean", s->mean, err));
+    DPA_TRY(dpa__json_put(value, "lowest", s->lowest, err));
+    return dpa__json_put(value, "highest", s->highest, err);
 }
 
 static dpa_status put_point(json_t *array, const dpa_landscape_point *p, dpa_error *err) {
@@ -62,8 +62,8 @@ static dpa_status put_density(json_t *array, const axis *a, const char *group, c
         DPA_TRY(dpa__json_append(array, row, err));
         DPA_TRY(dpa__json_set(row, "axis", json_string(a->key), err));
         DPA_TRY(dpa__json_set(row, "group", json_string(group), err));
-        DPA_TRY(dpa__json_set(row, "at", dpa__json_number(at[i]), err));
-        DPA_TRY(dpa__json_set(row, "density", dpa__json_number(density[i]), err));
+        DPA_TRY(dpa__json_put(row, "at", at[i], err));
+        DPA_TRY(dpa__json_put(row, "density", density[i], err));
     }
     return DPA_OK;
 }

@@ -30,42 +30,32 @@ void dpa_losses_query_init(dpa_losses_query *query) {
     dpa_star_opts_init(&query->opts);
 }
 
-static dpa_status set_number(json_t *object, const char *key, double value, dpa_error *err) {
-    return dpa__json_set(object, key, dpa__json_number(value), err);
-}
-
 /* ── one model ─────────────────────────────────────────────────────────────────────────────── */
 
-static double extra(const dpa_result *result, const char *name) {
-    for (size_t i = 0; i < result->extra_count; ++i)
-        if (strcmp(result->extra[i].name, name) == 0) return result->extra[i].value;
-    return NAN;
-}
-
 static dpa_status say_result(dpa_report *report, const dpa_result *r, dpa_error *err) {
-    const dpa_star_ratio ratio = (dpa_star_ratio)extra(r, "ratio");
-    const double all = extra(r, "all_events_epsilon");
+    const dpa_star_ratio ratio = (dpa_star_ratio)dpa__result_extra(r, "ratio");
+    const double all = dpa__result_extra(r, "all_events_epsilon");
     if (ratio == DPA_STAR_NONE)
         DPA_TRY(dpa_report_say(report, err, "  %-12s no threshold decides", r->method));
     else
         DPA_TRY(dpa_report_say(report, err, "  %-12s loss ≤ %.6g: FPR %.4g, FNR %.4g, %s",
-                               r->method, r->threshold, extra(r, "fpr"), extra(r, "fnr"),
-                               dpa_star_ratio_name(ratio)));
+                               r->method, r->threshold, dpa__result_extra(r, "fpr"),
+                               dpa__result_extra(r, "fnr"), dpa_star_ratio_name(ratio)));
     if (isnan(all)) return DPA_OK;
     return dpa_report_say(report, err, "  %-12s over all events of the fit: ε = %.4f", "", all);
 }
 
 static dpa_status put_result(json_t *array, const dpa_result *r, dpa_error *err) {
     json_t *row = json_object();
-    const dpa_star_ratio ratio = (dpa_star_ratio)extra(r, "ratio");
+    const dpa_star_ratio ratio = (dpa_star_ratio)dpa__result_extra(r, "ratio");
     DPA_TRY(dpa__json_append(array, row, err));
     DPA_TRY(dpa__json_set(row, "method", json_string(r->method), err));
-    if (r->kind == DPA_ESTIMATE) DPA_TRY(set_number(row, "epsilon", r->epsilon, err));
-    DPA_TRY(set_number(row, "epsilon_lower", r->epsilon_lower, err));
-    DPA_TRY(set_number(row, "epsilon_upper", r->epsilon_upper, err));
-    DPA_TRY(set_number(row, "threshold", r->threshold, err));
-    DPA_TRY(set_number(row, "fpr", extra(r, "fpr"), err));
-    DPA_TRY(set_number(row, "fnr", extra(r, "fnr"), err));
+    if (r->kind == DPA_ESTIMATE) DPA_TRY(dpa__json_put(row, "epsilon", r->epsilon, err));
+    DPA_TRY(dpa__json_put(row, "epsilon_lower", r->epsilon_lower, err));
+    DPA_TRY(dpa__json_put(row, "epsilon_upper", r->epsilon_upper, err));
+    DPA_TRY(dpa__json_put(row, "threshold", r->threshold, err));
+    DPA_TRY(dpa__json_put(row, "fpr", dpa__result_extra(r, "fpr"), err));
+    DPA_TRY(dpa__json_put(row, "fnr", dpa__result_extra(r, "fnr"), err));
     return dpa__json_set(row, "ratio", json_string(dpa_star_ratio_name(ratio)), err);
 }
 
@@ -129,13 +119,13 @@ static dpa_status put_rate(context *c, const dpa_losses *l, const dpa_loss_fit *
                            double threshold, dpa_error *err) {
     json_t *row = json_object();
     DPA_TRY(dpa__json_append(c->rates, row, err));
-    DPA_TRY(set_number(row, "threshold", threshold, err));
-    DPA_TRY(set_number(row, "fpr", share_upto(l->heldout, l->heldout_count, threshold), err));
-    DPA_TRY(set_number(row, "fnr", 1.0 - share_upto(l->train, l->train_count, threshold), err));
+    DPA_TRY(dpa__json_put(row, "threshold", threshold, err));
+    DPA_TRY(dpa__json_put(row, "fpr", share_upto(l->heldout, l->heldout_count, threshold), err));
+    DPA_TRY(dpa__json_put(row, "fnr", 1.0 - share_upto(l->train, l->train_count, threshold), err));
     if (fit == NULL) return DPA_OK;
     const double phi = dpa_loss_transform(threshold, fit->low, fit->high); /* falls with the loss */
-    DPA_TRY(set_number(row, "fpr_fitted", dpa__mixture_upper(&fit->heldout, phi), err));
-    return set_number(row, "fnr_fitted", dpa__mixture_lower(&fit->train, phi), err);
+    DPA_TRY(dpa__json_put(row, "fpr_fitted", dpa__mixture_upper(&fit->heldout, phi), err));
+    return dpa__json_put(row, "fnr_fitted", dpa__mixture_lower(&fit->train, phi), err);
 }
 
 /* FPR and FNR as observed and as the normal fit has them, at quantiles of both samples. */
@@ -166,8 +156,8 @@ static dpa_status put_goodness(context *c, const dpa_goodness *g, dpa_error *err
     DPA_TRY(dpa__json_set(row, "losses", json_string(g->heldout ? "held-out" : "training"), err));
     DPA_TRY(dpa__json_set(row, "components", json_integer((json_int_t)g->components), err));
     DPA_TRY(dpa__json_set(row, "samples", json_integer((json_int_t)g->samples), err));
-    DPA_TRY(set_number(row, "statistic", g->statistic, err));
-    return set_number(row, "p_value", g->p_value, err);
+    DPA_TRY(dpa__json_put(row, "statistic", g->statistic, err));
+    return dpa__json_put(row, "p_value", g->p_value, err);
 }
 
 /* The paper's Figure 6: 100, 200, … 1000 losses set aside, as far as half of the sample goes. */
@@ -207,10 +197,10 @@ static dpa_status summarise(context *c, int method, json_t *array, dpa_error *er
     DPA_TRY(dpa_star_summarise(c->epsilon[method], c->have[method], &s, err));
     DPA_TRY(dpa__json_set(row, "method", json_string(methods[method]), err));
     DPA_TRY(dpa__json_set(row, "models", json_integer((json_int_t)c->have[method]), err));
-    DPA_TRY(set_number(row, "mean", s.mean, err));
-    DPA_TRY(set_number(row, "lowest", s.lowest, err));
-    DPA_TRY(set_number(row, "highest", s.highest, err));
-    DPA_TRY(set_number(row, "log_mean_exp", s.log_mean_exp, err));
+    DPA_TRY(dpa__json_put(row, "mean", s.mean, err));
+    DPA_TRY(dpa__json_put(row, "lowest", s.lowest, err));
+    DPA_TRY(dpa__json_put(row, "highest", s.highest, err));
+    DPA_TRY(dpa__json_put(row, "log_mean_exp", s.log_mean_exp, err));
     return dpa_report_say(
         c->report, err, "  %-12s %zu models: mean %.4f, %.4f to %.4f, log E e^ε* %.4f",
         methods[method], c->have[method], s.mean, s.lowest, s.highest, s.log_mean_exp);

@@ -20,7 +20,7 @@ static dpa_status put_point(json_t *curve, const dpa_onerun *game, const dpa_req
     DPA_TRY(dpa__json_set(point, "method", json_string(result.method), err));
     DPA_TRY(dpa__json_set(point, "guesses", json_integer((json_int_t)game->guesses), err));
     DPA_TRY(dpa__json_set(point, "correct", json_integer((json_int_t)game->correct), err));
-    return dpa__json_set(point, "epsilon_lower", dpa__json_number(result.epsilon_lower), err);
+    return dpa__json_put(point, "epsilon_lower", result.epsilon_lower, err);
 }
 
 static dpa_status put_family(json_t *curve, const dpa_guesses *ranked, uint64_t options,

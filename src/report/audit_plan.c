@@ -27,10 +27,6 @@ void dpa_plan_query_init(dpa_plan_query *query) {
                               .fpr = NAN};
 }
 
-dpa_status dpa__json_put(json_t *row, const char *key, double value, dpa_error *err) {
-    return dpa__json_set(row, key, dpa__json_number(value), err);
-}
-
 dpa__cell dpa__cell_of(const char *format, double value) {
     dpa__cell cell = {""};
     if (isinf(value))

@@ -36,11 +36,11 @@ static dpa_status put_group(json_t *rows, const char *name, const dpa_scores *sc
     json_t *row = json_object();
     DPA_TRY(dpa__json_append(rows, row, err));
     DPA_TRY(dpa__json_set(row, "group", json_string(name), err));
-    DPA_TRY(dpa__json_set(row, "members", dpa__json_number((double)scores->members), err));
-    DPA_TRY(dpa__json_set(row, "nonmembers", dpa__json_number((double)scores->nonmembers), err));
+    DPA_TRY(dpa__json_put(row, "members", (double)scores->members, err));
+    DPA_TRY(dpa__json_put(row, "nonmembers", (double)scores->nonmembers, err));
     DPA_TRY(dpa__json_set(row, "family", json_string(r->family), err));
     DPA_TRY(dpa__json_set(row, "method", json_string(r->method), err));
-    return dpa__json_set(row, "epsilon_lower", dpa__json_number(r->epsilon_lower), err);
+    return dpa__json_put(row, "epsilon_lower", r->epsilon_lower, err);
 }
 
 /* One slice at its share of the error; all slices together then hold at the request's confidence.

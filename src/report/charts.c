@@ -18,8 +18,7 @@ enum { MOST_ROWS = 20000, KEY_SIZE = 40 };
 static const dpa__chart *const charts[] = {DPA__CHART_LIST(POINT)};
 #undef POINT
 
-/* ── data
- * ─────────────────────────────────────────────────────────────────────────────────────────── */
+/* ── data ────────────────────────────────────────────────────────────────────────────────────── */
 
 size_t dpa__chart_rows(const dpa__chart_data *data, const char *set) {
     return json_array_size(json_object_get(data->sets, set));
@@ -69,8 +68,7 @@ double dpa__chart_claim(const json_t *result, dpa__chart_data *data) {
     return claim;
 }
 
-/* ── specification
- * ─────────────────────────────────────────────────────────────────────────────────── */
+/* ── specification ───────────────────────────────────────────────────────────────────────────── */
 
 static json_t *parse_spec(const char *quoted) {
     char *text = dpa__strdup(quoted, NULL);

@@ -131,8 +131,7 @@ void dpa__html_verdict(dpa__text *out, const dpa__html_part *part) {
     add_tiles(out, part->result);
 }
 
-/* ── how sure, and why
- * ────────────────────────────────────────────────────────────────────────────── */
+/* ── how sure, and why ───────────────────────────────────────────────────────────────────────── */
 
 static const char *assumption_sentence(const char *name) {
     for (unsigned i = 0; i < DPA_ASSUMPTION_COUNT; ++i)

@@ -33,8 +33,7 @@ json_t *dpa__json_number(double value) {
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-/* ── writing
- * ──────────────────────────────────────────────────────────────────────────────────────── */
+/* ── writing ─────────────────────────────────────────────────────────────────────────────────── */
 
 static void write_string(dpa__text *out, const char *text) {
     dpa__text_add(out, "\"");
@@ -54,10 +53,10 @@ static void new_line(dpa__text *out, int indent) {
 }
 
 static int is_flat(const json_t *value) {
-    size_t index;
-    json_t *item;
-    json_array_foreach(value, index,
-                       item) if (json_is_object(item) || json_is_array(item)) return 0;
+    for (size_t i = 0; i < json_array_size(value); ++i) {
+        const json_t *item = json_array_get(value, i);
+        if (json_is_object(item) || json_is_array(item)) return 0;
+    }
     return 1;
 }
 
@@ -122,8 +121,7 @@ void dpa__json_write(dpa__text *out, const json_t *value, int indent) {
     }
 }
 
-/* ── the report
- * ───────────────────────────────────────────────────────────────────────────────────── */
+/* ── the report ──────────────────────────────────────────────────────────────────────────────── */
 
 /* Collects failures, so that a caller asks once. */
 typedef struct builder {

@@ -27,6 +27,8 @@ struct dpa_report {
 /* Steals `value`; an allocation that failed on the way shows as DPA_NO_MEMORY. */
 dpa_status dpa__json_set(json_t *object, const char *key, json_t *value, dpa_error *err);
 dpa_status dpa__json_append(json_t *array, json_t *value, dpa_error *err);
+/* A number under a key, as dpa__json_number has it. */
+dpa_status dpa__json_put(json_t *object, const char *key, double value, dpa_error *err);
 /* A number as JSON has it: null for NaN and infinities. */
 json_t *dpa__json_number(double value);
 /* Text from outside may be any bytes; JSON wants UTF-8, so what is not becomes '?'. */
@@ -38,7 +40,10 @@ json_t *dpa__report_to_json(const dpa_report *report);
 /* The shortest %g text that gives the same double back. */
 void dpa__number_text(double value, char *out, size_t size);
 
-/* Columns that a terminal shows for a UTF-8 text. */
+/* What a result says beside its bound, by name; NaN where it does not. */
+double dpa__result_extra(const dpa_result *result, const char *name);
+
+/* Columns that a terminal shows for a UTF-8 text: continuation bytes take none. */
 int dpa__shown_width(const char *text);
 
 /* The δ at which the claim was made. */

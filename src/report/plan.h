@@ -14,7 +14,6 @@ typedef struct dpa__cell {
 } dpa__cell;
 dpa__cell dpa__cell_of(const char *format, double value);
 
-dpa_status dpa__json_put(json_t *row, const char *key, double value, dpa_error *err);
 /* Families of a request that names none: dp and gaussian. NULL past the last. */
 const char *dpa__plan_family(const dpa_request *request, size_t index);
 

@@ -13,8 +13,7 @@
 
 enum { BAR = 36, NAME = 34, MOST_BARS = 24, CLAIM_POINTS = 64 };
 
-/* ── bounds
- * ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── bounds ──────────────────────────────────────────────────────────────────────────────────── */
 
 static double shown_epsilon(const json_t *item) {
     const double point = dpa__number_of(item, "epsilon");
@@ -29,12 +28,11 @@ static double largest_epsilon(const json_t *results, double claim) {
     return largest;
 }
 
-/* Padded to NAME columns; UTF-8 continuation bytes take none. */
+/* Padded to NAME columns. */
 static void print_name(dpa__text *out, const json_t *item) {
     char name[NAME + 8];
-    int width = 0;
     dpa__result_name(item, name, sizeof name);
-    for (const char *c = name; *c != '\0'; ++c) width += ((unsigned char)*c & 0xc0) != 0x80;
+    const int width = dpa__shown_width(name);
     dpa__text_printf(out, "  %s%*s ", name, width < NAME ? NAME - width : 0, "");
 }
 
@@ -78,8 +76,7 @@ static void plot_bounds(dpa__text *out, const json_t *result, int unicode) {
     }
 }
 
-/* ── curves
- * ───────────────────────────────────────────────────────────────────────────────────────── */
+/* ── curves ──────────────────────────────────────────────────────────────────────────────────── */
 
 static void draw_rows(dpa__canvas *canvas, const json_t *rows, const char *x, const char *y) {
     for (size_t i = 1; i < json_array_size(rows); ++i) {

@@ -24,9 +24,9 @@ static dpa_status put_points(json_t *section, const dpa_posterior_point *points,
     for (size_t i = 0; i < count; ++i) {
         json_t *point = json_object();
         DPA_TRY(dpa__json_append(array, point, err));
-        DPA_TRY(dpa__json_set(point, "epsilon", dpa__json_number(points[i].epsilon), err));
-        DPA_TRY(dpa__json_set(point, "density", dpa__json_number(points[i].density), err));
-        DPA_TRY(dpa__json_set(point, "cumulative", dpa__json_number(points[i].cumulative), err));
+        DPA_TRY(dpa__json_put(point, "epsilon", points[i].epsilon, err));
+        DPA_TRY(dpa__json_put(point, "density", points[i].density, err));
+        DPA_TRY(dpa__json_put(point, "cumulative", points[i].cumulative, err));
     }
     return DPA_OK;
 }
@@ -45,9 +45,9 @@ dpa_status dpa__section_posterior(dpa_report *report, dpa_error *err) {
     json_t *section = json_object();
     DPA_TRY(dpa__json_set(report->sections, "posterior", section, err));
     DPA_TRY(dpa__json_set(section, "family", json_string(r->family), err));
-    DPA_TRY(dpa__json_set(section, "atom", dpa__json_number(atom), err));
-    DPA_TRY(dpa__json_set(section, "mean", dpa__json_number(mean), err));
-    DPA_TRY(dpa__json_set(section, "median", dpa__json_number(median), err));
+    DPA_TRY(dpa__json_put(section, "atom", atom, err));
+    DPA_TRY(dpa__json_put(section, "mean", mean, err));
+    DPA_TRY(dpa__json_put(section, "median", median, err));
     return put_points(section, points, POSTERIOR_POINTS, err);
 }
 
@@ -106,8 +106,8 @@ static dpa_status put_curve(const dpa_report *report, const dpa_scores *scores, 
         DPA_TRY(dpa__json_append(rows, row, err));
         DPA_TRY(dpa__json_set(row, "family", json_string(r->family), err));
         DPA_TRY(dpa__json_set(row, "method", json_string(r->method), err));
-        DPA_TRY(dpa__json_set(row, "delta", dpa__json_number(deltas[i]), err));
-        DPA_TRY(dpa__json_set(row, "epsilon_lower", dpa__json_number(epsilon), err));
+        DPA_TRY(dpa__json_put(row, "delta", deltas[i], err));
+        DPA_TRY(dpa__json_put(row, "epsilon_lower", epsilon, err));
     }
     return DPA_OK;
 }
@@ -158,7 +158,7 @@ static dpa_status delta_of(const dpa_report *report, const dpa_result *r, double
 dpa_status dpa__section_delta(dpa_report *report, double epsilon, dpa_error *err) {
     json_t *section = json_object(), *rows = json_array();
     DPA_TRY(dpa__json_set(report->sections, "delta_at_epsilon", section, err));
-    DPA_TRY(dpa__json_set(section, "epsilon", dpa__json_number(epsilon), err));
+    DPA_TRY(dpa__json_put(section, "epsilon", epsilon, err));
     DPA_TRY(dpa__json_set(section, "results", rows, err));
     DPA_TRY(dpa_report_say(report, err, "δ that ε = %g needs, at least:", epsilon));
     for (size_t i = 0; i < report->results.count; ++i) {
@@ -172,7 +172,7 @@ dpa_status dpa__section_delta(dpa_report *report, double epsilon, dpa_error *err
         DPA_TRY(dpa__json_set(row, "family", json_string(r->family), err));
         DPA_TRY(dpa__json_set(row, "method", json_string(r->method), err));
         DPA_TRY(dpa__json_set(row, "select", json_string(r->select), err));
-        DPA_TRY(dpa__json_set(row, "delta_lower", dpa__json_number(delta), err));
+        DPA_TRY(dpa__json_put(row, "delta_lower", delta, err));
         DPA_TRY(dpa__json_set(row, "valid", json_boolean(r->valid), err));
         DPA_TRY(dpa_report_say(report, err, "  %-12s %-12s %.6g%s", r->family, r->method, delta,
                                r->valid ? "" : "  (optimistic)"));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Building a report piece by piece. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,16 @@ dpa_status dpa__json_append(json_t *array, json_t *value, dpa_error *err) {
     if (value == NULL || json_array_append_new(array, value) != 0)
         return dpa__fail(err, DPA_NO_MEMORY, "no memory for a part of the report");
     return DPA_OK;
+}
+
+dpa_status dpa__json_put(json_t *object, const char *key, double value, dpa_error *err) {
+    return dpa__json_set(object, key, dpa__json_number(value), err);
+}
+
+double dpa__result_extra(const dpa_result *result, const char *name) {
+    for (size_t i = 0; i < result->extra_count; ++i)
+        if (strcmp(result->extra[i].name, name) == 0) return result->extra[i].value;
+    return (double)NAN;
 }
 
 dpa_status dpa_report_new(const char *command, const dpa_request *request, dpa_report **out,
@@ -89,7 +100,7 @@ dpa_status dpa_report_evidence(dpa_report *report, const char *kind, dpa_error *
 }
 
 dpa_status dpa_report_fact(dpa_report *report, const char *key, double value, dpa_error *err) {
-    return dpa__json_set(report->evidence, key, dpa__json_number(value), err);
+    return dpa__json_put(report->evidence, key, value, err);
 }
 
 dpa_status dpa_report_fact_text(dpa_report *report, const char *key, const char *value,

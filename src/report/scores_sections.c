@@ -34,13 +34,12 @@ static dpa_status append_point(json_t *points, const dpa_scores *s, size_t fn, s
     const size_t tp = s->members - fn;
     json_t *point = json_object();
     DPA_TRY(dpa__json_append(points, point, err));
-    DPA_TRY(dpa__json_set(
-        point, "fpr", dpa__json_number((double)(s->nonmembers - tn) / (double)s->nonmembers), err));
-    DPA_TRY(dpa__json_set(point, "tpr", dpa__json_number((double)tp / (double)s->members), err));
+    DPA_TRY(dpa__json_put(point, "fpr", (double)(s->nonmembers - tn) / (double)s->nonmembers, err));
+    DPA_TRY(dpa__json_put(point, "tpr", (double)tp / (double)s->members, err));
     const double lower = dpa__rate_lower(DPA__CLOPPER_PEARSON, tp, s->members, error);
     const double upper = dpa__rate_upper(DPA__CLOPPER_PEARSON, tp, s->members, error);
-    DPA_TRY(dpa__json_set(point, "tpr_lower", dpa__json_number(lower), err));
-    return dpa__json_set(point, "tpr_upper", dpa__json_number(upper), err);
+    DPA_TRY(dpa__json_put(point, "tpr_lower", lower, err));
+    return dpa__json_put(point, "tpr_upper", upper, err);
 }
 
 static dpa_status section_roc(dpa_report *report, const dpa_scores *s, dpa_error *err) {
@@ -70,24 +69,23 @@ static dpa_status put_measure(json_t *object, const char *key, const dpa_measure
                               dpa_error *err) {
     json_t *value = json_object();
     DPA_TRY(dpa__json_set(object, key, value, err));
-    DPA_TRY(dpa__json_set(value, "value", dpa__json_number(m->value), err));
-    DPA_TRY(dpa__json_set(value, "lower", dpa__json_number(m->lower), err));
-    return dpa__json_set(value, "upper", dpa__json_number(m->upper), err);
+    DPA_TRY(dpa__json_put(value, "value", m->value, err));
+    DPA_TRY(dpa__json_put(value, "lower", m->lower, err));
+    return dpa__json_put(value, "upper", m->upper, err);
 }
 
 static dpa_status section_quality(dpa_report *report, const dpa_quality *q, dpa_error *err) {
     json_t *section = json_object(), *rates = json_array();
     DPA_TRY(dpa__json_set(report->sections, "quality", section, err));
     DPA_TRY(put_measure(section, "auc", &q->auc, err));
-    DPA_TRY(dpa__json_set(section, "auc_replicates", dpa__json_number((double)q->replicates), err));
+    DPA_TRY(dpa__json_put(section, "auc_replicates", (double)q->replicates, err));
     DPA_TRY(put_measure(section, "balanced_accuracy", &q->accuracy, err));
-    DPA_TRY(
-        dpa__json_set(section, "balanced_accuracy_threshold", dpa__json_number(q->threshold), err));
+    DPA_TRY(dpa__json_put(section, "balanced_accuracy_threshold", q->threshold, err));
     DPA_TRY(dpa__json_set(section, "tpr_at_fpr", rates, err));
     for (size_t i = 0; i < DPA_LOW_FPRS; ++i) {
         json_t *rate = json_object();
         DPA_TRY(dpa__json_append(rates, rate, err));
-        DPA_TRY(dpa__json_set(rate, "fpr", dpa__json_number(q->fpr[i]), err));
+        DPA_TRY(dpa__json_put(rate, "fpr", q->fpr[i], err));
         DPA_TRY(put_measure(rate, "tpr", &q->tpr[i], err));
     }
     return DPA_OK;

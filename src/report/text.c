@@ -14,7 +14,6 @@ typedef struct row {
     char cell[COLUMNS][CELL];
 } row;
 
-/* Columns that a terminal shows: UTF-8 continuation bytes take none. */
 int dpa__shown_width(const char *text) {
     int width = 0;
     for (; *text != '\0'; ++text) width += ((unsigned char)*text & 0xc0) != 0x80;
@@ -176,8 +175,8 @@ static void print_basis(dpa__text *out, const dpa_report *report, int width) {
     for (unsigned i = 0; i < DPA_ASSUMPTION_COUNT; ++i) {
         char line[512];
         if ((best->assumptions >> i & 1U) == 0) continue;
-        (void)snprintf(line, sizeof line, "  assumes: %s", dpa_assumption_text(i));
-        print_wrapped(out, line + 2, width, 9);
+        (void)snprintf(line, sizeof line, "assumes: %s", dpa_assumption_text(i));
+        print_wrapped(out, line, width, 9);
     }
     if (best->note[0]) print_wrapped(out, best->note, width, 2);
     size_t valid = 0;

@@ -24,13 +24,12 @@ int dpa__is_word(const json_t *object, const char *key, const char *word) {
 
 /* Does the bound hold on average over a prior only? */
 static int is_credible(const json_t *result) {
-    size_t index;
-    json_t *name;
-    json_array_foreach(json_object_get(result, "assumptions"), index,
-                       name) if (json_is_string(name) &&
-                                 strcmp(json_string_value(name),
-                                        dpa_assumption_name(DPA_ASSUMPTION_INDEX_BAYES_PRIOR)) ==
-                                     0) return 1;
+    const json_t *assumptions = json_object_get(result, "assumptions");
+    const char *prior = dpa_assumption_name(DPA_ASSUMPTION_INDEX_BAYES_PRIOR);
+    for (size_t i = 0; i < json_array_size(assumptions); ++i) {
+        const char *name = json_string_value(json_array_get(assumptions, i));
+        if (name != NULL && strcmp(name, prior) == 0) return 1;
+    }
     return 0;
 }
 
