@@ -64,11 +64,15 @@ def plan(
 
     The claim and the leak are an epsilon at delta, or the noise of a training with rate `q` and `steps`. `game` is
     one of runs, steps, one-run, cosines. With `points`, power curves as `power_curve`. With `half_width`, `fnr` and
-    `fpr`, also the samples for an estimate within that half width.
+    `fpr`, also the samples for an estimate within that half width. Sequential audits, which stop when the claim falls,
+    are simulated `audits` times: `plan.stops` has the pairs until then, with errors.
 
     >>> rows = plan(claim_epsilon=1, leak=4, family="gaussian", game="runs").plan.rows
     >>> [(row.method, row.size_needed) for row in rows]
-    [('rank', 32), ('cp', 108), ('jeffreys', 99), ('bayes', 46)]
+    [('rank', 32), ('cp', 108), ('jeffreys', 99), ('bayes', 46), ('sequential', 92)]
+    >>> early = plan(claim_epsilon=1, leak=8, family="gaussian", method="sequential").plan.stops[0]
+    >>> early.mean_pairs, round(early.mean_error, 1), early.median_pairs, early.pairs_of_nine_in_ten
+    (27.56, 0.5, 25, 36)
     >>> rows = plan(half_width=0.15, fnr=0.4, fpr=0.4, confidence=0.9, family="dp").precision.rows
     >>> [(row.method, row.samples_needed) for row in rows]
     [('cp', 1478), ('jeffreys', 1424), ('bayes', 544)]

@@ -106,14 +106,6 @@ static int do_audit(void *user, size_t task) {
     return 1;
 }
 
-static dpa_status say_progress(const dpa__plan *plan, size_t done, size_t count, dpa_error *err) {
-    const dpa_progress *progress = &plan->asked->progress;
-    if (progress->call == NULL ||
-        !progress->call(progress->user, "sequential audits simulated", (double)done, (double)count))
-        return DPA_OK;
-    return dpa__fail(err, DPA_CANCELLED, "stopped on request");
-}
-
 dpa_status dpa__arrivals_reach(const dpa__plan *plan, dpa__arrival *items, size_t count, uint64_t n,
                                dpa_error *err) {
     const unsigned threads = dpa__threads(plan->asked->threads);
@@ -121,7 +113,8 @@ dpa_status dpa__arrivals_reach(const dpa__plan *plan, dpa__arrival *items, size_
     for (size_t first = 0; first < count; first += block) {
         const size_t tasks = count - first < block ? count - first : block;
         job j = {.plan = plan, .items = items + first, .n = n, .has_failed = ATOMIC_FLAG_INIT};
-        DPA_TRY(say_progress(plan, first, count, err));
+        DPA_TRY(dpa__plan_progress(plan, "sequential audits simulated", (double)first,
+                                   (double)count, err));
         const dpa_status status = dpa__parallel(threads, tasks, do_audit, &j, err);
         if (j.status != DPA_OK && err != NULL) *err = j.error;
         DPA_TRY(j.status);

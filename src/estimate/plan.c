@@ -84,6 +84,13 @@ static dpa_status power_of_scores(dpa__plan *plan, uint64_t n, dpa__care care, d
     return dpa__plan_counts(plan, n, out, err);
 }
 
+dpa_status dpa__plan_progress(const dpa__plan *plan, const char *what, double done, double total,
+                              dpa_error *err) {
+    const dpa_progress *progress = &plan->asked->progress;
+    if (progress->call == NULL || !progress->call(progress->user, what, done, total)) return DPA_OK;
+    return dpa__fail(err, DPA_CANCELLED, "stopped on request");
+}
+
 dpa_status dpa__plan_check_size(const dpa__plan *plan, uint64_t n, dpa_error *err) {
     const uint64_t limit = dpa__plan_limit(plan);
     if (n >= 1 && n <= limit) return DPA_OK;
@@ -96,6 +103,7 @@ dpa_status dpa__plan_power(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan
                            dpa_error *err) {
     *out = (dpa_plan_answer){.size = n, .power = NAN, .threshold = NAN};
     DPA_TRY(dpa__plan_check_size(plan, n, err));
+    DPA_TRY(dpa__plan_progress(plan, "powers computed", plan->powers++, 0, err));
     switch (plan->asked->game) {
     case DPA_PLAN_ONE_RUN:
         return dpa__plan_guesses(plan, n, out, err);

@@ -20,6 +20,7 @@ typedef struct dpa__plan {
     const dpa__entry *entry; /* of runs and steps */
     struct dpa__staircase *stairs;  /* of counts: the outcomes that refute, for the last n */
     struct dpa__arrivals *arrivals; /* of pairs: audits simulated under the truth that is set */
+    double powers;                  /* computed so far */
 } dpa__plan;
 
 /* Methods whose power is simulated. */
@@ -89,6 +90,10 @@ dpa_status dpa__plan_pairs_size(dpa__plan *plan, double power, uint64_t most, dp
 dpa_status dpa__plan_pairs_leak(dpa__plan *plan, uint64_t n, double power, dpa_plan_leak *out,
                                 dpa_error *err);
 dpa_status dpa__plan_perfect_pairs(const dpa__plan *plan, uint64_t n, double *t, dpa_error *err);
+
+/* Reports how far it is; DPA_CANCELLED when it shall not go on. */
+dpa_status dpa__plan_progress(const dpa__plan *plan, const char *what, double done, double total,
+                              dpa_error *err);
 
 /* The standard error of a share of simulated audits; never 0. */
 double dpa__share_error(double count, double total);

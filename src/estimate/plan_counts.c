@@ -208,7 +208,8 @@ static dpa_status own_staircase(dpa__plan *plan, uint64_t n, staircase **out, dp
 /* Thresholds worth a look: from where both errors are alike up; those below mirror them unless the
  * curve is not symmetric. */
 static void range_of(const dpa__member *truth, double *low, double *high) {
-    const double middle = dpa__norm_quantile(truth->fixed, DPA_UPPER);
+    /* where both errors are below any chance, of a leak beyond measure, farther makes no sense */
+    const double middle = fmin(dpa__norm_quantile(truth->fixed, DPA_UPPER), 30);
     *high = 2 * middle + 3;
     *low = truth->curve == NULL || dpa_curve_is_symmetric(truth->curve) ? middle : -3;
 }

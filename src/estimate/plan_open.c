@@ -224,6 +224,12 @@ dpa_status dpa__plan_training_epsilon(const dpa_plan *asked, double sigma, int s
     if (status == DPA_OK)
         status = dpa__model_epsilon(&training, 1 / sigma, asked->delta, side, out, err);
     dpa__model_close(&training);
+    if (status == DPA_NUMERIC)
+        return dpa__fail(err, DPA_NUMERIC,
+                         "the training with sigma %g, q %g and %" PRIu64
+                         " steps: its epsilon cannot be computed to a ten-thousandth; give the "
+                         "claim and the leak as epsilon",
+                         sigma, asked->q, asked->steps);
     return status;
 }
 

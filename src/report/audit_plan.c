@@ -39,7 +39,8 @@ dpa__cell dpa__cell_of(const char *format, double value) {
 const char *dpa__plan_family(const dpa_request *request, size_t index) {
     static const char *const usual[] = {"dp", "gaussian"};
     if (request->family[0] != '\0') return index == 0 ? request->family : NULL;
-    return index < 2 ? usual[index] : NULL;
+    /* no Gaussian mechanism has a finite ε at δ = 0 */
+    return index < (request->delta > 0 ? 2 : 1) ? usual[index] : NULL;
 }
 
 static int has_claim(const dpa_plan_query *query, const dpa_request *request) {
@@ -360,6 +361,9 @@ static dpa_status check(const dpa_plan_query *query, const dpa_request *request,
     if (has_claim(query, request) && !dpa__plan_has_truth(query) && query->size == 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "a plan needs a suspected leak or a budget");
     if (query->most < 1) return dpa__fail(err, DPA_BAD_ARGUMENT, "most: at least 1");
+    if (query->size > DPA__MOST_SIZE)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "size: at most %d can be planned, not %.0f",
+                         (int)DPA__MOST_SIZE, (double)query->size);
     return DPA_OK;
 }
 

@@ -14,7 +14,7 @@ typedef struct dpa__cell {
 } dpa__cell;
 dpa__cell dpa__cell_of(const char *format, double value);
 
-/* Families of a request that names none: dp and gaussian. NULL past the last. */
+/* Families of a request that names none: dp and, at δ > 0, gaussian. NULL past the last. */
 const char *dpa__plan_family(const dpa_request *request, size_t index);
 
 typedef struct dpa__plan_row {

@@ -65,6 +65,14 @@ says out "where the budget has no numbers"
 run 2 plan --claim-epsilon 1 --size 1000000 --game runs --family gaussian --method cp
 says err "1 to 100000 can be planned"
 
+# a leak beyond measure is found by every method; a claim at delta 0 is one about dp
+run 0 plan --claim-epsilon 1 --leak-sigma 0.001 --game runs --audits 5 --json
+field "all(0 < r['size_needed'] < 30 for r in j['plan']['rows'])" | grep -q True || fail "a leak beyond measure"
+run 0 plan --claim-epsilon 1 --leak 3 --delta 0 --leak-family laplace --audits 5 --json
+field "{r['family'] for r in j['plan']['rows']}" | grep -qx "{'dp'}" || fail "families at delta 0"
+run 2 plan --claim-epsilon 1 --leak 4 --size 2000000000
+says err "size: at most 1000000000"
+
 # power curves rise, and are drawn
 run 0 plan --claim-epsilon 1 --leak 4 --family gaussian --game cosines --method mean --points 9 --json
 field "[p['power'] for p in j['power_curve']] == sorted(p['power'] for p in j['power_curve'])" | grep -q True || fail "curve"

@@ -246,9 +246,12 @@ def test_landscape(command, plain, tmp_path):
 @pytest.mark.parametrize(
     "words, options",
     [
-        (("--leak", "4"), {"leak": 4}),
-        (("--size", "200", "--family", "dp", "--power", "0.9"), {"size": 200, "family": "dp", "power": 0.9}),
-        (("--leak", "3", "--size", "50", "--most", "500"), {"leak": 3, "size": 50, "most": 500}),
+        (("--leak", "4", "--audits", "20"), {"leak": 4, "audits": 20}),
+        (("--size", "200", "--method", "cp", "--power", "0.9"), {"size": 200, "method": "cp", "power": 0.9}),
+        (
+            ("--leak", "3", "--size", "50", "--most", "500", "--audits", "10"),
+            {"leak": 3, "size": 50, "most": 500, "audits": 10},
+        ),
         (
             ("--leak-sigma", "0.5", "--game", "cosines", "--points", "5", "--seed", "3"),
             {"leak_sigma": 0.5, "game": "cosines", "points": 5, "seed": 3},
