@@ -53,6 +53,8 @@ dpa_status dpa__stream_read_all(dpa__stream *stream, char **out, size_t *count, 
 dpa_status dpa__stream_finish(dpa__stream *stream, const char *what, char sha256[DPA_SHA256_SIZE],
                               dpa_error *err);
 
+/* All bytes of a file ("-": standard input) with a NUL after them, for the caller to free. */
+dpa_status dpa__file_read_all(const char *path, char **out, size_t *count, dpa_error *err);
 /* The hash of a file's stored bytes, without keeping them. */
 dpa_status dpa__file_sha256(const char *path, char sha256[DPA_SHA256_SIZE], dpa_error *err);
 

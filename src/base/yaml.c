@@ -92,13 +92,9 @@ static dpa_status complain(const char *path, const cyaml_schema_value_t *schema,
 
 dpa_status dpa__yaml_read(const char *path, const cyaml_schema_value_t *schema, void **out,
                           dpa_error *err) {
-    dpa__stream *stream = NULL;
     char *text = NULL;
     size_t size = 0;
-    DPA_TRY(dpa__stream_open(path, &stream, err));
-    const dpa_status status = dpa__stream_read_all(stream, &text, &size, err);
-    dpa__stream_close(stream);
-    if (status != DPA_OK) return status;
+    DPA_TRY(dpa__file_read_all(path, &text, &size, err));
     complaint c = {0};
     const cyaml_config_t config = config_of(&c);
     const cyaml_err_t result =

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Data sets from files: which reader, arrays, standardising, lists of ids. */
-#include <ctype.h>
+/* Data sets from files: which reader, and the reader of arrays. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -149,111 +148,5 @@ dpa_status dpa__dataset_arrays(const dpa_dataset_opts *opts, const dpa_dataset *
         dpa_array_free(&y);
     }
     dpa_array_free(&x);
-    return status;
-}
-
-/* ---- standardising ---- */
-
-typedef struct column_stats {
-    double mean, scale;
-} column_stats;
-
-static column_stats stats_of(const dpa_dataset *data, const size_t *rows, size_t count,
-                             size_t feature) {
-    double sum = 0.0, squares = 0.0;
-    int is_binary = 1;
-    for (size_t i = 0; i < count; ++i) {
-        const size_t row = rows != NULL ? rows[i] : i;
-        const double v = (double)data->x[row * data->features + feature];
-        sum += v;
-        if (v != 0.0 && v != 1.0) is_binary = 0;
-    }
-    const double mean = sum / (double)count;
-    for (size_t i = 0; i < count; ++i) {
-        const size_t row = rows != NULL ? rows[i] : i;
-        const double d = (double)data->x[row * data->features + feature] - mean;
-        squares += d * d;
-    }
-    const double deviation = sqrt(squares / (double)count);
-    if (is_binary || !(deviation > 0.0)) return (column_stats){0.0, 1.0};
-    return (column_stats){mean, 1.0 / deviation};
-}
-
-static void apply_stats(dpa_dataset *data, size_t feature, column_stats s) {
-    for (size_t r = 0; data != NULL && r < data->rows; ++r) {
-        float *v = data->x + r * data->features + feature;
-        *v = (float)(((double)*v - s.mean) * s.scale);
-    }
-}
-
-dpa_status dpa_dataset_standardise(dpa_dataset *fit, const size_t *rows, size_t count,
-                                   dpa_dataset *also, dpa_error *err) {
-    if (count == 0) return dpa__fail(err, DPA_BAD_ARGUMENT, "no rows to standardise by");
-    for (size_t i = 0; i < count; ++i)
-        if ((rows != NULL ? rows[i] : i) >= fit->rows)
-            return dpa__fail(err, DPA_BAD_ARGUMENT, "row %zu of a data set with %zu",
-                             rows != NULL ? rows[i] : i, fit->rows);
-    if (also != NULL && also->features != fit->features)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "%zu features, expected %zu", also->features,
-                         fit->features);
-    for (size_t f = 0; f < fit->features; ++f) {
-        const column_stats s = stats_of(fit, rows, count, f);
-        if (s.mean == 0.0 && s.scale == 1.0) continue;
-        apply_stats(fit, f, s);
-        apply_stats(also, f, s);
-    }
-    return DPA_OK;
-}
-
-/* ---- ids ---- */
-
-/* "a..b": 1 when it is one. */
-static int parse_range(const char *spec, size_t *first, size_t *last) {
-    char *end;
-    if (!isdigit((unsigned char)spec[0])) return 0;
-    *first = strtoul(spec, &end, 10);
-    if (strncmp(end, "..", 2) != 0 || !isdigit((unsigned char)end[2])) return 0;
-    *last = strtoul(end + 2, &end, 10);
-    return *end == '\0';
-}
-
-static dpa_status ids_from_array(dpa_array *array, const char *path, size_t rows, size_t *out,
-                                 dpa_error *err) {
-    for (size_t i = 0; i < array->count; ++i) {
-        const double id = ((const double *)array->data)[i];
-        if (!(id >= 0.0 && id < (double)rows && id == floor(id)))
-            return dpa__fail_file(err, DPA_BAD_INPUT, path,
-                                  "id %zu is %g: expected a whole number from 0 to %zu", i, id,
-                                  rows - 1);
-        out[i] = (size_t)id;
-    }
-    return DPA_OK;
-}
-
-dpa_status dpa_ids_read(const char *spec, size_t rows, size_t **out, size_t *count,
-                        dpa_error *err) {
-    size_t first, last;
-    if (parse_range(spec, &first, &last)) {
-        if (first >= last || last > rows)
-            return dpa__fail(err, DPA_BAD_ARGUMENT, "rows %s of a data set with %zu", spec, rows);
-        size_t *ids = DPA_NEW_ARRAY(size_t, last - first, err);
-        if (ids == NULL) return DPA_NO_MEMORY;
-        for (size_t i = first; i < last; ++i) ids[i - first] = i;
-        *out = ids;
-        *count = last - first;
-        return DPA_OK;
-    }
-    dpa_array array = {0};
-    DPA_TRY(dpa_array_read(spec, NULL, &array, err));
-    size_t *ids = DPA_NEW_ARRAY(size_t, array.count, err);
-    dpa_status status = ids != NULL ? dpa_array_to_double(&array, err) : DPA_NO_MEMORY;
-    if (status == DPA_OK) status = ids_from_array(&array, spec, rows, ids, err);
-    if (status == DPA_OK) {
-        *out = ids;
-        *count = array.count;
-    } else {
-        free(ids);
-    }
-    dpa_array_free(&array);
     return status;
 }

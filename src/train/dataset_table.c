@@ -1,189 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables to features: numeric columns as they are, text columns one-hot, the label by its list of
- * values. What was inferred is kept as text for people (dpa_dataset_schema). */
-#include <ctype.h>
+/* Tables to features: numeric columns as they are, text columns one-hot. What was inferred is kept
+ * as text for people (dpa_dataset_schema). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/stream.h"
-#include "base/table.h"
 #include "base/text.h"
+#include "dpaudit/data.h"
 #include "train/dataset.h"
 
-enum { MAX_VALUES = 1000, TAR_BLOCK = 512 };
-
-dpa_status dpa__names_add(dpa__names *names, const char *text, size_t length, dpa_error *err) {
-    char **grown = dpa__realloc(names->item, names->count + 1, sizeof *grown, err);
-    if (grown == NULL) return DPA_NO_MEMORY;
-    names->item = grown;
-    char *copy = dpa__malloc(length + 1, 1, err);
-    if (copy == NULL) return DPA_NO_MEMORY;
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    names->item[names->count++] = copy;
-    return DPA_OK;
-}
-
-void dpa__names_free(dpa__names *names) {
-    for (size_t i = 0; i < names->count; ++i) free(names->item[i]);
-    free(names->item);
-    *names = (dpa__names){0};
-}
-
-ptrdiff_t dpa__names_find(const dpa__names *names, const char *text) {
-    for (size_t i = 0; i < names->count; ++i)
-        if (strcmp(names->item[i], text) == 0) return (ptrdiff_t)i;
-    return -1;
-}
-
-void dpa__encoder_free(dpa__encoder *encoder) {
-    if (encoder == NULL) return;
-    for (size_t c = 0; c < encoder->columns; ++c) {
-        free(encoder->column[c].name);
-        dpa__names_free(&encoder->column[c].value);
-    }
-    free(encoder->column);
-    dpa__names_free(&encoder->label);
-    dpa__names_free(&encoder->word);
-    free(encoder);
-}
-
-/* ---- opening ---- */
-
-/* The first plain file of a tar archive: POSIX header, size in octal at byte 124. */
-static dpa_status tar_member(const char *path, const char *bytes, size_t size, const char **start,
-                             size_t *length, dpa_error *err) {
-    for (size_t at = 0; at + TAR_BLOCK <= size && bytes[at] != '\0';) {
-        char octal[13] = {0};
-        memcpy(octal, bytes + at + 124, 12);
-        const size_t member = strtoul(octal, NULL, 8);
-        const char type = bytes[at + 156];
-        if (member > size - at - TAR_BLOCK)
-            return dpa__fail_offset(err, DPA_BAD_INPUT, path, at,
-                                    "the archive ends before its file");
-        if (type == '0' || type == '\0') {
-            *start = bytes + at + TAR_BLOCK;
-            *length = member;
-            return DPA_OK;
-        }
-        at += TAR_BLOCK + (member + TAR_BLOCK - 1) / TAR_BLOCK * TAR_BLOCK;
-    }
-    return dpa__fail_file(err, DPA_BAD_INPUT, path, "no file in this archive");
-}
-
-static int is_tar(dpa__stream *stream) {
-    size_t count;
-    const unsigned char *window = dpa__stream_window(stream, &count);
-    return count >= TAR_BLOCK && memcmp(window + 257, "ustar", 5) == 0;
-}
-
-static dpa_status table_from_tar(dpa__stream *stream, const dpa_table_opts *opts, dpa_table **out,
-                                 dpa_error *err) {
-    char *bytes = NULL;
-    const char *member = NULL;
-    size_t size = 0, length = 0;
-    DPA_TRY(dpa__stream_read_all(stream, &bytes, &size, err));
-    const char *name = dpa__stream_name(stream);
-    dpa__stream *inner = NULL;
-    dpa_status status = tar_member(name, bytes, size, &member, &length, err);
-    if (status == DPA_OK) status = dpa__stream_open_memory(name, member, length, &inner, err);
-    if (status == DPA_OK) status = dpa__table_from_stream(inner, opts, out, err);
-    dpa__stream_close(inner);
-    free(bytes);
-    return status;
-}
-
-dpa_status dpa__open_table(const dpa_dataset_opts *opts, const char *const *text, dpa_table **out,
-                           dpa_error *err) {
-    dpa_table_opts table;
-    dpa_table_opts_init(&table);
-    table.separator = opts->separator;
-    table.has_header = opts->has_header;
-    table.comment = opts->comment;
-    table.text = text;
-    dpa__stream *stream = NULL;
-    DPA_TRY(dpa__stream_open(opts->path, &stream, err));
-    dpa_status status = dpa__stream_need(stream, TAR_BLOCK, err);
-    if (status == DPA_OK)
-        status = is_tar(stream) ? table_from_tar(stream, &table, out, err)
-                                : dpa__table_from_stream(stream, &table, out, err);
-    dpa__stream_close(stream);
-    return status;
-}
-
-/* ---- labels ---- */
-
-static int is_whole(const char *text) {
-    size_t i = text[0] == '-' ? 1 : 0;
-    if (text[i] == '\0' || strlen(text) > 15) return 0;
-    for (; text[i] != '\0'; ++i)
-        if (!isdigit((unsigned char)text[i])) return 0;
-    return 1;
-}
-
-static int by_whole(const void *a, const void *b) {
-    const long long x = atoll(*(char *const *)a), y = atoll(*(char *const *)b);
-    return (x > y) - (x < y);
-}
-
-/* The text without the characters of `strip` at its end. */
-static size_t stripped(const char *text, const char *strip) {
-    size_t length = strlen(text);
-    while (strip != NULL && length > 0 && strchr(strip, text[length - 1]) != NULL) --length;
-    return length;
-}
-
-static dpa_status list_labels(const dpa_table *table, size_t column, const char *strip,
-                              dpa__names *out, dpa_error *err) {
-    int whole = 1;
-    for (size_t l = 0; l < dpa_table_levels(table, column); ++l) {
-        const char *level = dpa_table_level(table, column, l);
-        DPA_TRY(dpa__names_add(out, level, stripped(level, strip), err));
-        char *last = out->item[out->count - 1];
-        if (!is_whole(last)) whole = 0;
-        if (dpa__names_find(out, last) < (ptrdiff_t)out->count - 1) { /* the same but for strip */
-            free(last);
-            --out->count;
-        }
-    }
-    if (whole) qsort(out->item, out->count, sizeof *out->item, by_whole);
-    return DPA_OK;
-}
-
-dpa_status dpa__encode_labels(const dpa_table *table, size_t column, const dpa_dataset_opts *opts,
-                              dpa__encoder *made, const dpa__encoder *like, dpa_dataset *data,
-                              dpa_error *err) {
-    if (like == NULL) DPA_TRY(list_labels(table, column, opts->strip, &made->label, err));
-    const dpa__names *names = like != NULL ? &like->label : &made->label;
-    if (names->count < 2)
-        return dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
-                              "column %s: %zu classes: expected at least 2",
-                              dpa_table_name(table, column), names->count);
-    const size_t levels = dpa_table_levels(table, column);
-    int32_t *code = DPA_NEW_ARRAY(int32_t, levels, err);
-    if (code == NULL) return DPA_NO_MEMORY;
-    dpa_status status = DPA_OK;
-    for (size_t l = 0; l < levels && status == DPA_OK; ++l) {
-        const char *level = dpa_table_level(table, column, l);
-        dpa__names one = {0};
-        status = dpa__names_add(&one, level, stripped(level, opts->strip), err);
-        if (status == DPA_OK) code[l] = (int32_t)dpa__names_find(names, one.item[0]);
-        if (status == DPA_OK && code[l] < 0)
-            status =
-                dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
-                               "label \"%.60s\" is not among those of the training part", level);
-        dpa__names_free(&one);
-    }
-    const uint32_t *codes = dpa_table_codes(table, column);
-    for (size_t r = 0; status == DPA_OK && r < data->rows; ++r) data->label[r] = code[codes[r]];
-    free(code);
-    if (status == DPA_OK) data->classes = names->count;
-    return status;
-}
-
-/* ---- columns ---- */
+enum { MAX_VALUES = 1000 };
 
 static int is_listed(const char *const *list, const char *name) {
     for (; list != NULL && *list != NULL; ++list)
@@ -292,8 +119,6 @@ static dpa_status describe(const dpa__encoder *encoder, const char *label, char 
     dpa__text_add(&text, "\n");
     return dpa__text_take(&text, out, err);
 }
-
-/* ---- the whole ---- */
 
 static dpa_status from_table(const dpa_table *table, const dpa_dataset_opts *opts,
                              const dpa__encoder *like, dpa_dataset **out, dpa_error *err) {

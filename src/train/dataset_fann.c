@@ -1,69 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two formats of one file each: CIFAR-10's bytes and FANN's text. */
+/* FANN's text: how many rows, inputs and outputs, then the numbers of each row. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/stream.h"
 #include "train/dataset.h"
 
-enum { SIDE = 32, COLOURS = 3, PLANE = SIDE * SIDE, RECORD = 1 + COLOURS * PLANE };
-
-static dpa_status read_all(const char *path, char **bytes, size_t *size, dpa_error *err) {
-    dpa__stream *stream = NULL;
-    DPA_TRY(dpa__stream_open(path, &stream, err));
-    const dpa_status status = dpa__stream_read_all(stream, bytes, size, err);
-    dpa__stream_close(stream);
-    return status;
-}
-
-/* The file has a plane per colour; we keep the colours of a pixel together. */
-static dpa_status from_records(const char *path, const unsigned char *bytes, size_t rows,
-                               dpa_dataset **out, dpa_error *err) {
-    DPA_TRY(dpa__dataset_alloc(rows, (dpa_shape){SIDE, SIDE, COLOURS}, 10, out, err));
-    for (size_t r = 0; r < rows; ++r) {
-        const unsigned char *record = bytes + r * RECORD;
-        if (record[0] > 9) {
-            dpa_dataset_free(*out);
-            *out = NULL;
-            return dpa__fail_offset(err, DPA_BAD_INPUT, path, r * RECORD,
-                                    "label %d, expected 0 to 9", record[0]);
-        }
-        (*out)->label[r] = record[0];
-        float *x = (*out)->x + r * COLOURS * PLANE;
-        for (size_t p = 0; p < PLANE; ++p)
-            for (size_t c = 0; c < COLOURS; ++c)
-                x[p * COLOURS + c] = (float)record[1 + c * PLANE + p] / 255.0F;
-    }
-    return DPA_OK;
-}
-
-dpa_status dpa__dataset_cifar(const dpa_dataset_opts *opts, const dpa_dataset *like,
-                              dpa_dataset **out, dpa_error *err) {
-    (void)like;
-    char *bytes = NULL;
-    size_t size;
-    DPA_TRY(read_all(opts->path, &bytes, &size, err));
-    dpa_status status = DPA_OK;
-    if (size == 0 || size % RECORD != 0)
-        status = dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
-                                "%zu bytes: expected records of %d (label, then 32 × 32 pixels in "
-                                "three colours)",
-                                size, RECORD);
-    if (status == DPA_OK)
-        status = from_records(opts->path, (const unsigned char *)bytes, size / RECORD, out, err);
-    free(bytes);
-    return status;
-}
-
-/* ---- FANN ---- */
-
 typedef struct text_reader {
     const char *path, *start, *at, *end;
 } text_reader;
+
+static void skip_blanks(text_reader *t) {
+    t->at += strspn(t->at, " \t\r\n"); /* a NUL stands at the end */
+}
 
 static uint64_t line_of(const text_reader *t) {
     uint64_t line = 1;
@@ -72,7 +24,7 @@ static uint64_t line_of(const text_reader *t) {
 }
 
 static dpa_status next_number(text_reader *t, double *out, dpa_error *err) {
-    while (t->at < t->end && strchr(" \t\r\n", *t->at) != NULL) ++t->at;
+    skip_blanks(t);
     const dpa__number result = dpa__number_parse(&t->at, t->end, out);
     if (result == DPA__NUMBER_OK && isfinite(*out)) return DPA_OK;
     char excerpt[DPA__EXCERPT_SIZE];
@@ -120,7 +72,7 @@ static dpa_status read_fann(text_reader *t, dpa_dataset **out, dpa_error *err) {
     DPA_TRY(dpa__dataset_alloc((size_t)head[0], (dpa_shape){1, 1, (size_t)head[1]},
                                outputs > 1 ? outputs : 2, out, err));
     dpa_status status = read_rows(t, outputs, *out, err);
-    while (t->at < t->end && strchr(" \t\r\n", *t->at) != NULL) ++t->at;
+    skip_blanks(t);
     if (status == DPA_OK && t->at < t->end)
         status = dpa__fail_line(err, DPA_BAD_INPUT, t->path, line_of(t), 0,
                                 "more numbers than the first line says");
@@ -135,7 +87,7 @@ dpa_status dpa__dataset_fann(const dpa_dataset_opts *opts, const dpa_dataset *li
                              dpa_dataset **out, dpa_error *err) {
     char *bytes = NULL;
     size_t size;
-    DPA_TRY(read_all(opts->path, &bytes, &size, err));
+    DPA_TRY(dpa__file_read_all(opts->path, &bytes, &size, err));
     text_reader t = {opts->path, bytes, bytes, bytes + size};
     dpa_status status = read_fann(&t, out, err);
     if (status == DPA_OK && like != NULL && (*out)->classes > like->classes) {

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How cells became features (lists of names), and labels by the list of their values. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/data.h"
+#include "train/dataset.h"
+
+dpa_status dpa__names_add(dpa__names *names, const char *text, size_t length, dpa_error *err) {
+    char **grown = dpa__realloc(names->item, names->count + 1, sizeof *grown, err);
+    if (grown == NULL) return DPA_NO_MEMORY;
+    names->item = grown;
+    char *copy = dpa__malloc(length + 1, 1, err);
+    if (copy == NULL) return DPA_NO_MEMORY;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    names->item[names->count++] = copy;
+    return DPA_OK;
+}
+
+void dpa__names_free(dpa__names *names) {
+    for (size_t i = 0; i < names->count; ++i) free(names->item[i]);
+    free(names->item);
+    *names = (dpa__names){0};
+}
+
+ptrdiff_t dpa__names_find(const dpa__names *names, const char *text) {
+    for (size_t i = 0; i < names->count; ++i)
+        if (strcmp(names->item[i], text) == 0) return (ptrdiff_t)i;
+    return -1;
+}
+
+void dpa__encoder_free(dpa__encoder *encoder) {
+    if (encoder == NULL) return;
+    for (size_t c = 0; c < encoder->columns; ++c) {
+        free(encoder->column[c].name);
+        dpa__names_free(&encoder->column[c].value);
+    }
+    free(encoder->column);
+    dpa__names_free(&encoder->label);
+    dpa__names_free(&encoder->word);
+    free(encoder);
+}
+
+static int is_whole(const char *text) {
+    size_t i = text[0] == '-' ? 1 : 0;
+    if (text[i] == '\0' || strlen(text) > 15) return 0;
+    for (; text[i] != '\0'; ++i)
+        if (!isdigit((unsigned char)text[i])) return 0;
+    return 1;
+}
+
+static int by_whole(const void *a, const void *b) {
+    const long long x = atoll(*(char *const *)a), y = atoll(*(char *const *)b);
+    return (x > y) - (x < y);
+}
+
+/* The text without the characters of `strip` at its end. */
+static size_t stripped(const char *text, const char *strip) {
+    size_t length = strlen(text);
+    while (strip != NULL && length > 0 && strchr(strip, text[length - 1]) != NULL) --length;
+    return length;
+}
+
+static dpa_status list_labels(const dpa_table *table, size_t column, const char *strip,
+                              dpa__names *out, dpa_error *err) {
+    int whole = 1;
+    for (size_t l = 0; l < dpa_table_levels(table, column); ++l) {
+        const char *level = dpa_table_level(table, column, l);
+        DPA_TRY(dpa__names_add(out, level, stripped(level, strip), err));
+        char *last = out->item[out->count - 1];
+        if (!is_whole(last)) whole = 0;
+        if (dpa__names_find(out, last) < (ptrdiff_t)out->count - 1) { /* the same but for strip */
+            free(last);
+            --out->count;
+        }
+    }
+    if (whole) qsort(out->item, out->count, sizeof *out->item, by_whole);
+    return DPA_OK;
+}
+
+dpa_status dpa__encode_labels(const dpa_table *table, size_t column, const dpa_dataset_opts *opts,
+                              dpa__encoder *made, const dpa__encoder *like, dpa_dataset *data,
+                              dpa_error *err) {
+    if (like == NULL) DPA_TRY(list_labels(table, column, opts->strip, &made->label, err));
+    const dpa__names *names = like != NULL ? &like->label : &made->label;
+    if (names->count < 2)
+        return dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
+                              "column %s: %zu classes: expected at least 2",
+                              dpa_table_name(table, column), names->count);
+    const size_t levels = dpa_table_levels(table, column);
+    int32_t *code = DPA_NEW_ARRAY(int32_t, levels, err);
+    if (code == NULL) return DPA_NO_MEMORY;
+    dpa_status status = DPA_OK;
+    for (size_t l = 0; l < levels && status == DPA_OK; ++l) {
+        const char *level = dpa_table_level(table, column, l);
+        dpa__names one = {0};
+        status = dpa__names_add(&one, level, stripped(level, opts->strip), err);
+        if (status == DPA_OK) code[l] = (int32_t)dpa__names_find(names, one.item[0]);
+        if (status == DPA_OK && code[l] < 0)
+            status =
+                dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
+                               "label \"%.60s\" is not among those of the training part", level);
+        dpa__names_free(&one);
+    }
+    const uint32_t *codes = dpa_table_codes(table, column);
+    for (size_t r = 0; status == DPA_OK && r < data->rows; ++r) data->label[r] = code[codes[r]];
+    free(code);
+    if (status == DPA_OK) data->classes = names->count;
+    return status;
+}
