@@ -72,7 +72,7 @@ def plan(
     [('rank', 32), ('cp', 108), ('jeffreys', 99), ('bayes', 46), ('sequential', 92)]
     >>> early = plan(claim_epsilon=1, leak=8, family="gaussian", method="sequential").plan.stops[0]
     >>> early.mean_pairs, round(early.mean_error, 1), early.median_pairs, early.pairs_of_nine_in_ten
-    (27.56, 0.5, 25, 36)
+    (27.555, 0.5, 25, 36)
     >>> rows = plan(half_width=0.15, fnr=0.4, fpr=0.4, confidence=0.9, family="dp").precision.rows
     >>> [(row.method, row.samples_needed) for row in rows]
     [('cp', 1478), ('jeffreys', 1424), ('bayes', 544)]
