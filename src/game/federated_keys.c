@@ -19,7 +19,11 @@ static const cyaml_strval_t faults[] = {{"none", DPA_FAULT_NONE},
 static const cyaml_strval_t directions[] = {{"sphere", DPA_DIRECTION_SPHERE},
                                             {"signs", DPA_DIRECTION_SIGNS}};
 
-enum { MAYBE = CYAML_FLAG_OPTIONAL, MAYBE_PTR = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL };
+enum {
+    MAYBE = CYAML_FLAG_OPTIONAL,
+    STRICT = MAYBE | CYAML_FLAG_STRICT,
+    MAYBE_PTR = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL
+};
 
 #define TEXT(name, member)                                                                         \
     CYAML_FIELD_STRING_PTR(name, MAYBE_PTR, dpa__federate_keys, member, 1, CYAML_UNLIMITED)
@@ -27,7 +31,7 @@ enum { MAYBE = CYAML_FLAG_OPTIONAL, MAYBE_PTR = CYAML_FLAG_POINTER | CYAML_FLAG_
 #define NUMBER(name, member) CYAML_FIELD_FLOAT_PTR(name, MAYBE_PTR, dpa__federate_keys, member)
 #define FLAG(name, member) CYAML_FIELD_BOOL(name, MAYBE, dpa__federate_keys, member)
 #define CHOICE(name, member, list)                                                                 \
-    CYAML_FIELD_ENUM(name, MAYBE, dpa__federate_keys, member, list, CYAML_ARRAY_LEN(list))
+    CYAML_FIELD_ENUM(name, STRICT, dpa__federate_keys, member, list, CYAML_ARRAY_LEN(list))
 
 const cyaml_schema_field_t dpa__federate_fields[] = {
     TEXT("clients", clients),
@@ -123,6 +127,8 @@ static dpa_status take(const dpa__federate_keys *k, const char *path, dpa_federa
         return dpa__fail_file(err, DPA_BAD_INPUT, path,
                               "federate: canaries %zu, runs %llu: expected at least 1",
                               plan->opts.canaries, (unsigned long long)plan->runs);
+    if (plan->opts.rounds < 1)
+        return dpa__fail_file(err, DPA_BAD_INPUT, path, "federate: rounds 0: expected at least 1");
     if (plan->checkpoints > plan->opts.rounds)
         return dpa__fail_file(err, DPA_BAD_INPUT, path, "federate: %llu checkpoints in %llu rounds",
                               (unsigned long long)plan->checkpoints,

@@ -5,7 +5,11 @@
  * are cosine and sine of the pair of words (w0, w1), j = 2, 3 those of (w2, w3). Radius √(−2 ln u)
  * with u = (w + ½)·2⁻³² (so at most 6.76), angle 2π·w'/2³². The polynomials are Chebyshev fits with
  * error below 3e-8; the result is within 1e-6 of the same formula in double precision (test). The
- * generator is reproducible, not secret: see docs/trainer.md. */
+ * generator is reproducible, not secret: see docs/trainer.md.
+ *
+ * Canaries have normals of their own (evidence/canary_kernel.h): another order of positions and
+ * other polynomials on the same Philox. Results that were published hang on the bits of both, so
+ * neither can take the other's place. */
 #include "train/noise.h"
 
 #include <math.h>

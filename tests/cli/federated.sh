@@ -69,6 +69,11 @@ run 3 run bad.yaml
 sed '/^federate/,$d' run-federated.yaml >bad.yaml
 run 3 run bad.yaml
 says err "needs the section federate"
+for wrong in 's/shuffle/shufle/' 's/shuffle/2/' 's/canaries: 300/direction: sign/'; do
+    sed "$wrong" run-federated.yaml >bad.yaml
+    run 3 run bad.yaml
+    says err "expected"
+done
 sed 's/cohort: 8/kohort: 8/' run-federated.yaml >bad.yaml
 run 3 run bad.yaml
 says err "kohort"
