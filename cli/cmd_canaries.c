@@ -12,7 +12,7 @@ static const option table[] = {
     {"first", OPTION_COUNT, "I", "index of the first canary's stream (default 0)",
      offsetof(canaries_options, first)},
     {"direction", OPTION_CHOICE, "sphere|signs",
-     "what they are (default sphere); signs: +-1/sqrt(dim), made six times as fast",
+     "what they are (default sphere); signs: +-1/sqrt(dim), made eight times as fast",
      offsetof(canaries_options, direction)},
     HEADING("make: one canary as a vector"),
     {"dim", OPTION_COUNT, "D", "dimension: the number of the model's parameters",

@@ -136,36 +136,72 @@ static dpa_status say_suspicion(judgement *j, const dpa_cosines *rounds, const p
 }
 
 /* How the estimates move: a row for each checkpoint of the first run. */
-enum { POINT = 7 };
+enum { POINT = 7, MOST_SAID = 10 };
+
+typedef struct moving {
+    double round, final, all; /* NaN: not known */
+} moving;
+
+static dpa_status estimate_at(const judgement *j, const double *x, moving *out, dpa_error *err) {
+    const double delta = j->request.delta, confidence = j->request.confidence;
+    const size_t count = dpa_game_evidence_find(j->evidence, "final")->count;
+    const dpa_cosine_fit final = {count, x[1], x[2]}, in = {count, x[3], x[4]};
+    const dpa_cosine_fit absent = {count, x[5], x[6]};
+    dpa_cosine_estimate e;
+    dpa_status status =
+        dpa_cosines_mean(&final, (size_t)fact(j, "dim"), delta, confidence, &e, err);
+    *out = (moving){x[0], status == DPA_OK ? e.epsilon : (double)NAN, NAN};
+    if (status != DPA_OK || isnan(x[3])) return status;
+    status = dpa_cosines_all_iterates(&absent, &in, delta, confidence, &e, err);
+    if (status == DPA_OK) out->all = e.epsilon;
+    return status;
+}
+
+static void put_number(FILE *json, const char *key, double x) {
+    if (isnan(x)) return;
+    (void)fprintf(json, isfinite(x) ? ", \"%s\": %.6g" : ", \"%s\": null", key, x);
+}
+
+/* As JSON, and the first of them in words. */
+static dpa_status write_points(const judgement *j, const double *point, size_t points, FILE *json,
+                               FILE *words, dpa_error *err) {
+    (void)fprintf(json, "[");
+    for (size_t i = 0; i < points; ++i) {
+        moving m;
+        const dpa_status status = estimate_at(j, point + POINT * i, &m, err);
+        if (status != DPA_OK) return status;
+        (void)fprintf(json, "%s{\"round\": %.0f", i > 0 ? ", " : "", m.round);
+        put_number(json, "final", m.final);
+        put_number(json, "all", m.all);
+        (void)fprintf(json, "}");
+        (void)fprintf(words, "%s%.3g", i > 0 ? ", " : "", m.final);
+        if (!isnan(m.all)) (void)fprintf(words, " (%.3g)", m.all);
+        (void)fprintf(words, " after %.0f", m.round);
+    }
+    (void)fprintf(json, "]");
+    return DPA_OK;
+}
 
 static dpa_status add_trajectory(judgement *j, dpa_error *err) {
     const dpa_named_array *a = dpa_game_evidence_find(j->evidence, "trajectory");
     const size_t points = (size_t)j->experiment->federate->checkpoints;
-    if (a == NULL || a->count < POINT * points) return DPA_OK;
-    char text[16384] = "[";
-    size_t used = 1;
-    const size_t count = dpa_game_evidence_find(j->evidence, "final")->count;
-    for (size_t i = 0; i < points && used + 160 < sizeof text; ++i) {
-        const double *x = a->items + POINT * i;
-        const dpa_cosine_fit final = {count, x[1], x[2]}, in = {count, x[3], x[4]};
-        const dpa_cosine_fit out = {count, x[5], x[6]};
-        dpa_cosine_estimate e;
-        dpa_status status = dpa_cosines_mean(&final, (size_t)fact(j, "dim"), j->request.delta,
-                                             j->request.confidence, &e, err);
-        if (status != DPA_OK) return status;
-        used +=
-            (size_t)snprintf(text + used, sizeof text - used, "%s{\"round\": %.0f, \"final\": %.6g",
-                             i > 0 ? ", " : "", x[0], e.epsilon);
-        if (!isnan(x[3])) {
-            status = dpa_cosines_all_iterates(&out, &in, j->request.delta, j->request.confidence,
-                                              &e, err);
-            if (status != DPA_OK) return status;
-            used += (size_t)snprintf(text + used, sizeof text - used, ", \"all\": %.6g", e.epsilon);
-        }
-        used += (size_t)snprintf(text + used, sizeof text - used, "}");
-    }
-    (void)snprintf(text + used, sizeof text - used, "]");
-    return dpa_report_section(j->report, "trajectory", text, err);
+    if (a == NULL || points == 0 || a->count < POINT * points) return DPA_OK;
+    char *json = NULL, *words = NULL;
+    size_t size = 0;
+    FILE *first = open_memstream(&json, &size), *second = open_memstream(&words, &size);
+    dpa_status status = DPA_NO_MEMORY;
+    *err = (dpa_error){.status = status, .text = "no memory for the trajectory"};
+    if (first != NULL && second != NULL)
+        status = write_points(j, a->items, points, first, second, err);
+    if (first != NULL) (void)fclose(first);
+    if (second != NULL) (void)fclose(second);
+    if (status == DPA_OK) status = dpa_report_section(j->report, "trajectory", json, err);
+    if (status == DPA_OK && points <= MOST_SAID)
+        status = dpa_report_say(j->report, err, "On the way 'mean' (all-iterates) was %s rounds.",
+                                words);
+    free(json);
+    free(words);
+    return status;
 }
 
 dpa_status judge_cosines(judgement *j, dpa_error *err) {
@@ -186,6 +222,7 @@ dpa_status judge_cosines(judgement *j, dpa_error *err) {
         status = dpa_report_fact(j->report, "canaries", (double) final->count, err);
     if (status == DPA_OK)
         status = add_results(j, &last, rounds.observed != NULL ? &rounds : NULL, err);
+    if (status == DPA_OK) status = dpa_report_cosines(j->report, &last, err);
     if (status == DPA_OK) status = say_promise(j, &p, err);
     if (status == DPA_OK)
         status = say_suspicion(j, rounds.observed != NULL ? &rounds : NULL, &p, err);

@@ -172,6 +172,9 @@ DPA_API dpa_status dpa_audit_scores(const dpa_scores_query *query, const dpa_req
                                     dpa_report **out, dpa_error *err) DPA_MUST_USE;
 
 /* Estimates from canary cosines (the command `cosines`). */
+/* The cosines of a report that others fill, as its histogram (section "cosines"). */
+DPA_API dpa_status dpa_report_cosines(dpa_report *report, const dpa_cosines *cosines,
+                                      dpa_error *err) DPA_MUST_USE;
 DPA_API dpa_status dpa_audit_cosines(const dpa_cosines *cosines, const dpa_request *request,
                                      dpa_report **out, dpa_error *err) DPA_MUST_USE;
 

@@ -78,7 +78,7 @@ class CanarySet:
     """`count` random directions in R^dim that take part in the training, and `unobserved` more that never do.
 
     Canary i depends on (seed, first + i) only: the training loop and the auditor make the same ones, on any machine,
-    and none is stored. One object per thread. With `direction="signs"` their elements are ±1/√dim, which are made six
+    and none is stored. One object per thread. With `direction="signs"` their elements are ±1/√dim, which are made eight
     times as fast (say so to `cosines` too).
 
     >>> canaries = CanarySet(dim=1000, count=8, seed=7, unobserved=4)

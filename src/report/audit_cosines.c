@@ -18,7 +18,7 @@ static dpa_status describe(dpa_report *report, const dpa_cosines *cosines, dpa_e
 }
 
 /* For the chart: observed cosines, and those of canaries that took no part where there are any. */
-static dpa_status put_histogram(dpa_report *report, const dpa_cosines *cosines, dpa_error *err) {
+dpa_status dpa_report_cosines(dpa_report *report, const dpa_cosines *cosines, dpa_error *err) {
     const dpa__sample samples[] = {{"observed", cosines->observed, cosines->observed_count},
                                    {"unobserved", cosines->unobserved, cosines->unobserved_count}};
     return dpa__section_histogram(report, "cosines", samples, cosines->unobserved != NULL ? 2 : 1,
@@ -34,7 +34,7 @@ static dpa_status fill(dpa_report *report, const dpa_cosines *cosines, const dpa
     for (size_t i = 0; i < results.count && status == DPA_OK; ++i)
         status = dpa_report_add(report, &results.items[i], err);
     if (status == DPA_OK) status = dpa_report_lints(report, &lints, err);
-    if (status == DPA_OK) status = put_histogram(report, cosines, err);
+    if (status == DPA_OK) status = dpa_report_cosines(report, cosines, err);
     dpa_results_free(&results);
     dpa_lints_free(&lints);
     return status;
