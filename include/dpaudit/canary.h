@@ -21,9 +21,9 @@
 typedef struct dpa_canaries dpa_canaries;
 
 /* What a canary's direction is. Signs are ±1/√d, a fair coin for each element: made and multiplied
- * eight times as fast. The cosine with a fixed vector is nearly normal for either; how nearly depends
- * for signs on that vector (within 0.56·max|θᵢ|/‖θ‖ in probability, Berry and Esseen), on the
- * sphere only on d. */
+ * eight times as fast. The cosine with a fixed vector is nearly normal for either; how nearly
+ * depends for signs on that vector (within 0.56·max|θᵢ|/‖θ‖ in probability, Berry and Esseen), on
+ * the sphere only on d. */
 typedef enum dpa_direction { DPA_DIRECTION_SPHERE, DPA_DIRECTION_SIGNS } dpa_direction;
 
 typedef struct dpa_canaries_opts {
