@@ -41,7 +41,8 @@ typedef enum dpa_attack {
     DPA_ATTACK_LOSS,       /* the target's own signal (Yeom et al. 2018) */
     DPA_ATTACK_CALIBRATED, /* minus its mean over models without the point (Watson et al. 2022) */
     DPA_ATTACK_LIRA,       /* likelihood ratio of two fitted normals (Carlini et al. 2022) */
-    DPA_ATTACK_RMIA /* robust pairwise ratios against a population (Zarifzadeh et al. 2024) */
+    DPA_ATTACK_RMIA,    /* robust pairwise ratios against a population (Zarifzadeh et al. 2024) */
+    DPA_ATTACK_QUANTILE /* what a non-member like it would say (Bertran et al. 2023) */
 } dpa_attack;
 
 typedef enum dpa_variance {
@@ -49,6 +50,34 @@ typedef enum dpa_variance {
     DPA_VARIANCE_POINT, /* each point's own */
     DPA_VARIANCE_POOLED /* one for all points: the mean of their variances */
 } dpa_variance;
+
+/* What is known of points besides their signals: columns of a table, pixels, labels as 0 and 1. */
+typedef struct dpa_features {
+    size_t points, count;
+    double *value; /* [points × count], finite */
+} dpa_features;
+
+/* NPY [points × features] or [points], an NPZ that has the array `member` (NULL elsewhere), or CSV
+ * with a header and numeric columns. What is not finite is an error that names point and feature.
+ */
+DPA_API dpa_status dpa_features_read(const char *path, const char *member, dpa_features *out,
+                                     dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_features_free(dpa_features *features);
+
+typedef enum dpa_quantile_form {
+    DPA_QUANTILE_NORMAL, /* mean and log-scale of a normal, both linear in the features */
+    DPA_QUANTILE_PINBALL /* one quantile, linear in the features, by the pinball loss */
+} dpa_quantile_form;
+
+/* Regression of the target's signals on features, over the population: no model but the target. */
+typedef struct dpa_quantile_opts {
+    const dpa_features *features;            /* of the points */
+    const dpa_features *population_features; /* of the population, the same columns */
+    dpa_quantile_form form;                  /* normal */
+    double level;                            /* pinball: which quantile, 0 to 1 (0.9) */
+    double ridge; /* penalty n·ridge/2 · weight², all standardised; NaN: columns/n (NaN) */
+    int squares;  /* squares of the features are features, too (0) */
+} dpa_quantile_opts;
 
 typedef struct dpa_attack_opts {
     size_t target; /* the model under attack */
@@ -59,8 +88,9 @@ typedef struct dpa_attack_opts {
     dpa_variance variance; /* LiRA */
     double a;     /* RMIA offline: how p over all models follows from p over out models; 0.3 */
     double gamma; /* RMIA: how much larger a ratio must be to count; 1 */
-    const dpa_signals *population; /* RMIA */
-    unsigned threads;              /* 0: as many as the machine has; scores do not depend on it */
+    const dpa_signals *population; /* RMIA, quantile */
+    dpa_quantile_opts quantile;
+    unsigned threads; /* 0: as many as the machine has; scores do not depend on it */
 } dpa_attack_opts;
 
 DPA_API void dpa_attack_opts_init(dpa_attack_opts *opts);

@@ -13,16 +13,18 @@ the challenge points for an audit of models that it did not look at. `half` and 
 from __future__ import annotations
 
 import ctypes
+import math
 from typing import Any, Iterable, NamedTuple, Optional
 
 from ._arrays import Numbers, empty, flags, numbers, writable
 from ._library import Stop, call, call_interruptibly, choose, declare, lib, mirror, real, whole
 
-__all__ = ["Leak", "Selection", "calibrated", "half", "leave_one_out", "lira", "loss", "points", "rmia", "select"]
+__all__ = ["Leak", "Selection", "calibrated", "half", "leave_one_out", "lira", "loss", "points", "quantile", "rmia", "select"]
 
-_ATTACKS = {"loss": 0, "calibrated": 1, "lira": 2, "rmia": 3}
+_ATTACKS = {"loss": 0, "calibrated": 1, "lira": 2, "rmia": 3, "quantile": 4}
 _SIGNAL_KINDS = {"logit": 0, "loss": 1}
 _VARIANCES = {"auto": 0, "point": 1, "pooled": 2}
+_FORMS = {"normal": 0, "pinball": 1}
 _WEIGHTS = {"accuracy": 0, "epsilon": 1}
 _CHALLENGES = {"worst": 0, "random": 1, "average": 2}
 _FIT, _TEST, _KEPT = range(3)
@@ -40,6 +42,27 @@ class _Signals(ctypes.Structure):
     ]
 
 
+@mirror("dpa_features")
+class _Features(ctypes.Structure):
+    _fields_ = [
+        ("points", ctypes.c_size_t),
+        ("count", ctypes.c_size_t),
+        ("value", ctypes.c_void_p),
+    ]
+
+
+@mirror("dpa_quantile_opts")
+class _QuantileOpts(ctypes.Structure):
+    _fields_ = [
+        ("features", ctypes.POINTER(_Features)),
+        ("population_features", ctypes.POINTER(_Features)),
+        ("form", ctypes.c_int),
+        ("level", ctypes.c_double),
+        ("ridge", ctypes.c_double),
+        ("squares", ctypes.c_int),
+    ]
+
+
 @mirror("dpa_attack_opts")
 class _Opts(ctypes.Structure):
     _fields_ = [
@@ -51,6 +74,7 @@ class _Opts(ctypes.Structure):
         ("a", ctypes.c_double),
         ("gamma", ctypes.c_double),
         ("population", ctypes.POINTER(_Signals)),
+        ("quantile", _QuantileOpts),
         ("threads", ctypes.c_uint),
     ]
 
@@ -213,6 +237,49 @@ def rmia(
     """Robust pairwise ratios against a population that no model was trained on (Zarifzadeh et al. 2024)."""
     given = {name: real(name, value) for name, value in (("a", a), ("gamma", gamma)) if value is not None}
     return _run("rmia", signals, members, target, kind, exclude, population, offline=bool(offline), **given)
+
+
+def _table(name: str, values: Any) -> tuple[_Features, Numbers]:
+    given = numbers(name, values, flat=True)
+    shape = given.view.shape or ()
+    if len(shape) not in (1, 2) or 0 in shape:
+        raise ValueError(f"{name}: needs a matrix of points by features, has the shape {tuple(shape)}")
+    return _Features(shape[0], shape[1] if len(shape) == 2 else 1, given.address), given
+
+
+def quantile(
+    signals: Any,
+    members: Any,
+    population: Any,
+    features: Any,
+    population_features: Any,
+    *,
+    target: int = 0,
+    kind: str = "logit",
+    form: str = "normal",
+    level: Optional[float] = None,
+    ridge: Optional[float] = None,
+    squares: bool = False,
+) -> Any:
+    """How far a point stands above what a non-member with its features would (Bertran et al. 2023).
+
+    Needs no model but the target: `population` has the target's signals of points that nobody was trained on, and both
+    tables of features one row per point. `ridge` None: as many units as there are features per population point.
+
+    >>> twice = [[2.0 * i + (0.5 if i % 2 else -0.5) for i in range(40)]]
+    >>> scores = quantile([[21.0, 20.0]], [[1, 0]], twice, [[5.0], [10.0]], [[i] for i in range(40)], ridge=0.0)
+    >>> bool(scores[0] > 4 > 1 > abs(scores[1]))
+    True
+    """
+    given = {name: real(name, value) for name, value in (("level", level), ("ridge", ridge)) if value is not None}
+    points, others = _table("features", features), _table("population_features", population_features)
+    how = _QuantileOpts()
+    how.features, how.population_features = ctypes.pointer(points[0]), ctypes.pointer(others[0])
+    how.form, how.squares = choose("form", form, _FORMS), bool(squares)
+    how.level, how.ridge = given.get("level", 0.9), given.get("ridge", math.nan)
+    scores = _run("quantile", signals, members, target, kind, (), population, quantile=how)
+    del points, others  # alive until here: the library has read them
+    return scores
 
 
 class Leak(NamedTuple):

@@ -3,6 +3,7 @@
 #ifndef DPA_ATTACK_ATTACK_H
 #define DPA_ATTACK_ATTACK_H
 
+#include "attack/regression.h"
 #include "dpaudit/attack.h"
 
 /* Models by number, ascending. */
@@ -48,6 +49,11 @@ dpa_status dpa__need_side(const dpa_signals *signals, const dpa__side *side, dou
 /* DPA_BAD_INPUT with the point unless all signals of the model are finite. */
 dpa_status dpa__need_finite(const dpa_signals *signals, size_t model, dpa_error *err);
 
+/* Quantile: features of the population, which is fitted to, and of the points. */
+typedef struct dpa__designs {
+    dpa__design population, points;
+} dpa__designs;
+
 /* An attack that knows its shadow models. Signals, options and population are borrowed. */
 typedef struct dpa__fit {
     dpa_attack attack;
@@ -56,6 +62,7 @@ typedef struct dpa__fit {
     dpa__shadow shadow;
     double *usual;            /* RMIA: p(x) of each column */
     double *usual_population; /* RMIA: the same for the population */
+    dpa__designs *designs;    /* quantile */
 } dpa__fit;
 
 dpa_status dpa__fit_new(dpa_attack attack, const dpa_signals *signals, const dpa_attack_opts *opts,
@@ -63,7 +70,7 @@ dpa_status dpa__fit_new(dpa_attack attack, const dpa_signals *signals, const dpa
 /* One score per point for one model. */
 dpa_status dpa__fit_score(const dpa__fit *fit, size_t target, double *scores, dpa_error *err);
 /* The score of one point in a model that has no row in the signals: `signal` is what it says of the
- * point, `target` its row in the population (RMIA). There are no augmentations. */
+ * point, `target` its row in the population (RMIA, quantile). There are no augmentations. */
 dpa_status dpa__fit_score_one(const dpa__fit *fit, size_t target, size_t point, double signal,
                               double *score, dpa_error *err);
 void dpa__fit_free(dpa__fit *fit);
@@ -76,5 +83,10 @@ dpa_status dpa__rmia_fit(dpa__fit *fit, const dpa__rows *rows, dpa_error *err);
 dpa_status dpa__rmia_score(const dpa__fit *fit, size_t target, double *scores, dpa_error *err);
 dpa_status dpa__rmia_score_one(const dpa__fit *fit, size_t target, size_t column, double signal,
                                double *score, dpa_error *err);
+dpa_status dpa__quantile_fit(dpa__fit *fit, dpa_error *err);
+void dpa__quantile_free(dpa__fit *fit);
+dpa_status dpa__quantile_score(const dpa__fit *fit, size_t target, double *scores, dpa_error *err);
+dpa_status dpa__quantile_score_one(const dpa__fit *fit, size_t target, size_t point, double signal,
+                                   double *score, dpa_error *err);
 
 #endif

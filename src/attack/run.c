@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The way into the attacks, and the two that fit on a line. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "attack/attack.h"
 #include "base/error.h"
 
 void dpa_attack_opts_init(dpa_attack_opts *opts) {
-    *opts = (dpa_attack_opts){.a = 0.3, .gamma = 1.0};
+    *opts =
+        (dpa_attack_opts){.a = 0.3, .gamma = 1.0, .quantile = {.level = 0.9, .ridge = (double)NAN}};
 }
 
 /* Loss threshold: the signal. Calibrated: what it is above its mean over models without the point.
@@ -40,6 +42,8 @@ static dpa_status fit_to(dpa__fit *fit, const dpa__rows *rows, dpa_error *err) {
         return dpa__lira_fit(fit, rows, err);
     case DPA_ATTACK_RMIA:
         return dpa__rmia_fit(fit, rows, err);
+    case DPA_ATTACK_QUANTILE:
+        return dpa__quantile_fit(fit, err);
     }
     return dpa__fail(err, DPA_BAD_ARGUMENT, "there is no attack %d", (int)fit->attack);
 }
@@ -55,6 +59,7 @@ dpa_status dpa__fit_new(dpa_attack attack, const dpa_signals *signals, const dpa
 dpa_status dpa__fit_score(const dpa__fit *fit, size_t target, double *scores, dpa_error *err) {
     DPA_TRY(dpa__need_finite(fit->signals, target, err));
     if (fit->attack == DPA_ATTACK_RMIA) return dpa__rmia_score(fit, target, scores, err);
+    if (fit->attack == DPA_ATTACK_QUANTILE) return dpa__quantile_score(fit, target, scores, err);
     if (fit->attack == DPA_ATTACK_LIRA)
         dpa__lira_score(fit, target, scores);
     else
@@ -67,6 +72,8 @@ dpa_status dpa__fit_score_one(const dpa__fit *fit, size_t target, size_t point, 
     const double *usual = fit->shadow.out.mean;
     if (fit->attack == DPA_ATTACK_RMIA)
         return dpa__rmia_score_one(fit, target, point, signal, score, err);
+    if (fit->attack == DPA_ATTACK_QUANTILE)
+        return dpa__quantile_score_one(fit, target, point, signal, score, err);
     if (fit->attack == DPA_ATTACK_LIRA)
         *score = dpa__lira_score_one(fit, point, signal);
     else
@@ -79,6 +86,7 @@ void dpa__fit_free(dpa__fit *fit) {
     free(fit->usual);
     free(fit->usual_population);
     fit->usual = fit->usual_population = NULL;
+    dpa__quantile_free(fit);
 }
 
 static dpa_status check(const dpa_signals *signals, const dpa_attack_opts *opts, dpa_error *err) {
