@@ -221,22 +221,21 @@ static dpa_status select_leaks(const attack_options *o, dpa_weight weight, dpa_l
     return status;
 }
 
-static dpa_status measure(const attack_options *o, int is_selection, const dpa_signals *signals,
-                          const dpa_signals *population, const size_t *exclude, dpa_leak *leaks,
-                          dpa_model_role *roles, dpa_error *err) {
+static dpa_status measure(const attack_options *o, int is_selection, const attack_input *in,
+                          dpa_leak *leaks, dpa_model_role *roles, dpa_error *err) {
     dpa_leak_opts opts;
     dpa_leak_opts_init(&opts);
     (void)attack_named(o->by, &opts.attack);
-    attack_opts_from(o, population, exclude, &opts.how);
+    attack_opts_from(o, in, &opts.how);
     opts.test_share = o->test_share;
     opts.every_model = o->split != NULL ? strcmp(o->split, "all") == 0 : !is_selection;
     opts.seed = o->seed;
     opts.delta = o->delta;
-    return dpa_leaks_measure(signals, &opts, leaks, roles, err);
+    return dpa_leaks_measure(&in->signals, &opts, leaks, roles, err);
 }
 
-int attack_points(const attack_options *o, int is_selection, const dpa_signals *signals,
-                  const dpa_signals *population, const size_t *exclude) {
+int attack_points(const attack_options *o, int is_selection, const attack_input *in) {
+    const dpa_signals *signals = &in->signals;
     const dpa_weight weight =
         strcmp(o->weight, "epsilon") == 0 ? DPA_WEIGHT_EPSILON : DPA_WEIGHT_ACCURACY;
     const size_t wanted = (size_t)(o->count > 0 ? o->count : is_selection ? 1 : 20);
@@ -247,7 +246,7 @@ int attack_points(const attack_options *o, int is_selection, const dpa_signals *
     listing l = {o, leaks, signals->points, NULL, roles, signals->models, signals->points, NULL};
     int code = o->ids != NULL ? read_ids(o->ids, signals->points, &l.id) : 0;
     if (code == 0 && leaks != NULL && roles != NULL)
-        status = measure(o, is_selection, signals, population, exclude, leaks, roles, &err);
+        status = measure(o, is_selection, in, leaks, roles, &err);
     if (status == DPA_OK && is_selection) {
         l.challenge = o->challenge;
         l.count = wanted;

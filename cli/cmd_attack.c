@@ -29,15 +29,32 @@ static const option table[] = {
     {"variance", OPTION_CHOICE, "auto|point|pooled",
      "lira: each point's own variance or one for all (default auto: own from 64 models on)",
      offsetof(attack_options, variance)},
-    {"population", OPTION_FILE, "FILE.npy", "rmia: signals of points that no model was trained on",
+    {"population", OPTION_FILE, "FILE.npy",
+     "rmia, quantile: signals of points that no model was trained on, models x population",
      offsetof(attack_options, population)},
     {"a", OPTION_NUMBER, "A", "rmia, offline: weight of the models without the point (default 0.3)",
      offsetof(attack_options, a)},
     {"gamma", OPTION_NUMBER, "G", "rmia: how much larger a ratio must be (default 1)",
      offsetof(attack_options, gamma)},
+    {"features", OPTION_FILE, "FILE",
+     "quantile: what is known of the points: .npy, points x features, or CSV with a header",
+     offsetof(attack_options, features)},
+    {"population-features", OPTION_FILE, "FILE", "quantile: the same of the population",
+     offsetof(attack_options, population_features)},
+    {"form", OPTION_CHOICE, "normal|pinball",
+     "quantile: mean and scale given the features, or one quantile (default normal)",
+     offsetof(attack_options, form)},
+    {"level", OPTION_NUMBER, "Q", "quantile, pinball: which quantile (default 0.9)",
+     offsetof(attack_options, level)},
+    {"squares", OPTION_FLAG, NULL, "quantile: squares of the features are features, too",
+     offsetof(attack_options, squares)},
+    {"ridge", OPTION_NUMBER, "R",
+     "quantile: penalty on standardised weights (default: 8 times the features per population "
+     "point; pinball: once)",
+     offsetof(attack_options, ridge)},
     HEADING("Which points leak most (points, select)"),
-    {"by", OPTION_CHOICE, "loss|calibrated|lira|rmia", "the attack that finds out (default lira)",
-     offsetof(attack_options, by)},
+    {"by", OPTION_CHOICE, "loss|calibrated|lira|rmia|quantile",
+     "the attack that finds out (default lira)", offsetof(attack_options, by)},
     {"split", OPTION_CHOICE, "one|all",
      "one: a share of the models tests the attack, the others fit it (default of select); all: as "
      "many splits as it takes to test each model once (default of points)",
@@ -81,6 +98,9 @@ static void init(void *options) {
     o->variance = "auto";
     o->a = defaults.a;
     o->gamma = defaults.gamma;
+    o->form = "normal";
+    o->level = defaults.quantile.level;
+    o->ridge = defaults.quantile.ridge;
     o->by = "lira";
     o->weight = "accuracy";
     o->challenge = "worst";
@@ -94,20 +114,26 @@ static int run(void *options, const word_list *words);
 const command command_attack = {
     .name = "attack",
     .summary = "signals of shadow models to membership scores of a target model",
-    .operands = "loss|calibrated|lira|rmia|points|select",
+    .operands = "loss|calibrated|lira|rmia|quantile|points|select",
     .about =
         "Reads what each model says about each point (and who was trained on what) and gives one "
         "score per point for the target model, as a CSV with the columns score,member: higher "
         "means more likely a member. The file is input for one-run, when membership was drawn by "
         "coin.\n"
+        "quantile needs no shadow model: one row of signals will do, with those of a population "
+        "that "
+        "no model was trained on and features of both.\n"
         "points: how well an attack tells, point by point, the models that were trained on it from "
         "those that were not; always on models that the attack was not fitted to. select: the "
         "points to challenge a training with (SelectWorst), to be attacked in models that neither "
         "fitted nor tested the attack: train new ones, or keep some by --exclude.",
-    .examples = "dpaudit attack lira --signals signals.npy --members membership.npy\n"
-                "dpaudit attack loss --signals signals.npy --members membership.npy --target 3\n"
-                "dpaudit attack points --signals signals.npy --members membership.npy --count 5\n"
-                "dpaudit attack select --signals signals.npy --members membership.npy --json",
+    .examples =
+        "dpaudit attack lira --signals signals.npy --members membership.npy\n"
+        "dpaudit attack loss --signals signals.npy --members membership.npy --target 3\n"
+        "dpaudit attack quantile --signals signals.npy --members membership.npy --population "
+        "population.npy --features features.csv --population-features population-features.csv\n"
+        "dpaudit attack points --signals signals.npy --members membership.npy --count 5\n"
+        "dpaudit attack select --signals signals.npy --members membership.npy --json",
     .options = table,
     .size = sizeof(attack_options),
     .min_words = 1,
@@ -118,8 +144,8 @@ const command command_attack = {
 };
 
 int attack_named(const char *word, dpa_attack *out) {
-    static const char *const names[] = {"loss", "calibrated", "lira", "rmia"};
-    for (int i = 0; i < 4; ++i)
+    static const char *const names[] = {"loss", "calibrated", "lira", "rmia", "quantile"};
+    for (int i = 0; i < 5; ++i)
         if (strcmp(word, names[i]) == 0) {
             *out = (dpa_attack)i;
             return 1;
@@ -169,11 +195,10 @@ static int excluded(const command *cmd, const attack_options *o, size_t **out) {
     return 0;
 }
 
-void attack_opts_from(const attack_options *o, const dpa_signals *population, const size_t *exclude,
-                      dpa_attack_opts *out) {
+void attack_opts_from(const attack_options *o, const attack_input *in, dpa_attack_opts *out) {
     dpa_attack_opts_init(out);
     out->target = (size_t)o->target;
-    out->exclude = exclude;
+    out->exclude = in->exclude;
     out->exclude_count = o->exclude.count;
     out->offline = o->offline;
     out->variance = strcmp(o->variance, "point") == 0    ? DPA_VARIANCE_POINT
@@ -181,16 +206,24 @@ void attack_opts_from(const attack_options *o, const dpa_signals *population, co
                                                          : DPA_VARIANCE_AUTO;
     out->a = o->a;
     out->gamma = o->gamma;
-    out->population = population->models > 0 ? population : NULL;
+    out->population = in->population.models > 0 ? &in->population : NULL;
+    out->quantile.features = in->features.points > 0 ? &in->features : NULL;
+    out->quantile.population_features =
+        in->population_features.points > 0 ? &in->population_features : NULL;
+    out->quantile.form =
+        strcmp(o->form, "pinball") == 0 ? DPA_QUANTILE_PINBALL : DPA_QUANTILE_NORMAL;
+    out->quantile.level = o->level;
+    out->quantile.ridge = o->ridge;
+    out->quantile.squares = o->squares;
     out->threads = o->threads < 1024 ? (unsigned)o->threads : 1024;
 }
 
-static int score(const attack_options *o, dpa_attack which, const dpa_signals *signals,
-                 const dpa_signals *population, const size_t *exclude) {
+static int score(const attack_options *o, dpa_attack which, const attack_input *in) {
+    const dpa_signals *signals = &in->signals;
     dpa_attack_opts opts;
     dpa_error err = {.status = DPA_NO_MEMORY, .text = "no memory for the scores"};
     double *scores = calloc(signals->points, sizeof *scores);
-    attack_opts_from(o, population, exclude, &opts);
+    attack_opts_from(o, in, &opts);
     int code = 0;
     if (scores == NULL || dpa_attack_run(which, signals, &opts, scores, &err) != DPA_OK)
         code = library_error("attack", &err);
@@ -211,27 +244,43 @@ static const char *with_signals(const attack_options *o, const char *given, cons
     return is_there ? o->signals : NULL;
 }
 
-static int run_on(const attack_options *o, const char *word, const size_t *exclude) {
+static dpa_status read_features(const attack_options *o, const char *given, const char *name,
+                                dpa_features *out, dpa_error *err) {
+    const char *path = with_signals(o, given, name, name);
+    if (path == NULL) return DPA_OK;
+    return dpa_features_read(path, dpa_npz_has(path, name) ? name : NULL, out, err);
+}
+
+static dpa_status read_input(const attack_options *o, const char *members, attack_input *in,
+                             dpa_error *err) {
     const dpa_signal_kind kind = strcmp(o->kind, "loss") == 0 ? DPA_SIGNAL_LOSS : DPA_SIGNAL_LOGIT;
-    dpa_signals signals = {0}, population = {0};
+    const char *others = with_signals(o, o->population, "population_signals", "population_signals");
+    dpa_status status = dpa_signals_read(o->signals, members, kind, &in->signals, err);
+    if (status == DPA_OK && others != NULL)
+        status = dpa_signals_read(others, NULL, kind, &in->population, err);
+    if (status == DPA_OK) status = read_features(o, o->features, "features", &in->features, err);
+    if (status == DPA_OK)
+        status = read_features(o, o->population_features, "population_features",
+                               &in->population_features, err);
+    return status;
+}
+
+static int run_on(const attack_options *o, const char *word, attack_input *in) {
     dpa_attack which;
     dpa_error err;
     const char *members = with_signals(o, o->members, "shadow_members", "members");
-    const char *others = with_signals(o, o->population, "population_signals", "population_signals");
     if (members == NULL) return usage_error(&command_attack, "needs --signals and --members");
-    dpa_status status = dpa_signals_read(o->signals, members, kind, &signals, &err);
-    if (status == DPA_OK && others != NULL)
-        status = dpa_signals_read(others, NULL, kind, &population, &err);
-    int code = 0;
-    if (status != DPA_OK)
-        code = library_error("attack", &err);
-    else if (attack_named(word, &which))
-        code = score(o, which, &signals, &population, exclude);
-    else
-        code = attack_points(o, strcmp(word, "select") == 0, &signals, &population, exclude);
-    dpa_signals_free(&signals);
-    dpa_signals_free(&population);
-    return code;
+    if (read_input(o, members, in, &err) != DPA_OK) return library_error("attack", &err);
+    if (attack_named(word, &which)) return score(o, which, in);
+    return attack_points(o, strcmp(word, "select") == 0, in);
+}
+
+static void free_input(attack_input *in) {
+    dpa_signals_free(&in->signals);
+    dpa_signals_free(&in->population);
+    dpa_features_free(&in->features);
+    dpa_features_free(&in->population_features);
+    free(in->exclude);
 }
 
 static int is_known(const char *word) {
@@ -242,13 +291,14 @@ static int is_known(const char *word) {
 static int run(void *options, const word_list *words) {
     const attack_options *o = options;
     const command *cmd = &command_attack;
-    size_t *exclude = NULL;
+    attack_input in = {0};
     if (!is_known(words->items[0]))
-        return usage_error(cmd, "'%s' is not one of loss, calibrated, lira, rmia, points, select",
-                           words->items[0]);
+        return usage_error(
+            cmd, "'%s' is not one of loss, calibrated, lira, rmia, quantile, points, select",
+            words->items[0]);
     if (o->signals == NULL) return usage_error(cmd, "needs --signals and --members");
-    int code = excluded(cmd, o, &exclude);
-    if (code == 0) code = run_on(o, words->items[0], exclude);
-    free(exclude);
+    int code = excluded(cmd, o, &in.exclude);
+    if (code == 0) code = run_on(o, words->items[0], &in);
+    free_input(&in);
     return code;
 }

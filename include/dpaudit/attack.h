@@ -75,8 +75,9 @@ typedef struct dpa_quantile_opts {
     const dpa_features *population_features; /* of the population, the same columns */
     dpa_quantile_form form;                  /* normal */
     double level;                            /* pinball: which quantile, 0 to 1 (0.9) */
-    double ridge; /* penalty n·ridge/2 · weight², all standardised; NaN: columns/n (NaN) */
-    int squares;  /* squares of the features are features, too (0) */
+    double
+        ridge; /* penalty n·ridge/2 · weight², all standardised; NaN: by their number and n (NaN) */
+    int squares; /* squares of the features are features, too (0) */
 } dpa_quantile_opts;
 
 typedef struct dpa_attack_opts {

@@ -264,7 +264,7 @@ def quantile(
     """How far a point stands above what a non-member with its features would (Bertran et al. 2023).
 
     Needs no model but the target: `population` has the target's signals of points that nobody was trained on, and both
-    tables of features one row per point. `ridge` None: as many units as there are features per population point.
+    tables of features one row per point. `ridge` None: in proportion to the features per population point.
 
     >>> twice = [[2.0 * i + (0.5 if i % 2 else -0.5) for i in range(40)]]
     >>> scores = quantile([[21.0, 20.0]], [[1, 0]], twice, [[5.0], [10.0]], [[i] for i in range(40)], ridge=0.0)

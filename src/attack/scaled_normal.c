@@ -5,9 +5,10 @@
  *     Σ x·g + ½ (r² + floor²)·e^(−2 x·g)  +  ½ n·ridge·(|b|² + |g|²),   intercepts free.
  *
  * Given g the best b solves weighted normal equations; given b the problem is convex in g and takes
- * a Newton step, halved until it descends. Both in turn descend to a stationary point; it has been
- * reached when what both steps can still promise is less than 1e-11 per row. The floor, a millionth
- * of the deviation of y, bounds the scale from below where features explain y exactly. */
+ * a step of Fisher scoring, whose matrix is the same in all rounds, halved until it descends. Both
+ * in turn descend to a stationary point; it has been reached when what both steps can still promise
+ * is less than 1e-11 per row. The floor, a millionth of the deviation of y, bounds the scale from
+ * below where features explain y exactly. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,8 @@ typedef struct work {
     double *scale;      /* [rows]: x·g */
     double *weight;     /* [rows] */
     double *block;
-    dpa__gram gram;
+    dpa__gram gram;        /* of b, for the scales at hand */
+    dpa__gram information; /* of g: 2·X'X and the ridge, whatever the scales */
 } work;
 
 static dpa_status make_rooms(work *w, dpa_error *err) {
@@ -43,7 +45,10 @@ static dpa_status make_rooms(work *w, dpa_error *err) {
     w->weight = w->scale + n;
     w->step = w->weight + n;
     w->try = w->step + p;
-    return dpa__gram_new(p, &w->gram, err);
+    DPA_TRY(dpa__gram_new(p, &w->gram, err));
+    DPA_TRY(dpa__gram_new(p, &w->information, err));
+    for (size_t i = 0; i < n; ++i) w->weight[i] = 2.0;
+    return dpa__gram_factor(&w->information, w->design, w->weight, w->ridge, w->threads, err);
 }
 
 static double penalty(const work *w, const double *b) {
@@ -86,8 +91,8 @@ static dpa_status move_mean(work *w, double *gain, dpa_error *err) {
     return DPA_OK;
 }
 
-/* A Newton step of g, as long as it descends. Gives what it promised. */
-static dpa_status move_scale(work *w, double *gain, dpa_error *err) {
+/* A scoring step of g, as long as it descends. Gives what it promised. */
+static void move_scale(work *w, double *gain) {
     const dpa__design *d = w->design;
     double *slope = w->try;
     const double before = cost(w, w->g, w->scale);
@@ -95,10 +100,8 @@ static dpa_status move_scale(work *w, double *gain, dpa_error *err) {
         w->weight[i] = w->spread[i] * exp(-2.0 * w->scale[i]) - 1.0;
     dpa__design_transposed(d, w->weight, slope);
     for (size_t c = 1; c < d->columns; ++c) slope[c] -= w->ridge * w->g[c];
-    for (size_t i = 0; i < d->rows; ++i) w->weight[i] = 2.0 * (w->weight[i] + 1.0);
     memcpy(w->step, slope, d->columns * sizeof(double));
-    DPA_TRY(dpa__gram_factor(&w->gram, d, w->weight, w->ridge, w->threads, err));
-    dpa__gram_solve(&w->gram, w->step);
+    dpa__gram_solve(&w->information, w->step);
     *gain = 0.0;
     for (size_t c = 0; c < d->columns; ++c) *gain += 0.5 * slope[c] * w->step[c];
     double share = 1.0;
@@ -106,12 +109,11 @@ static dpa_status move_scale(work *w, double *gain, dpa_error *err) {
         for (size_t c = 0; c < d->columns; ++c) w->try[c] = w->g[c] + share * w->step[c];
         if (cost(w, w->try, w->scale) <= before) {
             memcpy(w->g, w->try, d->columns * sizeof(double));
-            return DPA_OK;
+            return;
         }
     }
     (void)cost(w, w->g, w->scale); /* nothing descends by more than rounding: stay */
     *gain = 0.0;
-    return DPA_OK;
 }
 
 /* From the mean and deviation of y alone. */
@@ -135,7 +137,7 @@ static dpa_status descend(work *w, dpa__fit_quality *quality, dpa_error *err) {
     for (int round = 1; round <= MOST_ROUNDS; ++round) {
         double mean = 0.0, scale = 0.0;
         DPA_TRY(move_mean(w, &mean, err));
-        DPA_TRY(move_scale(w, &scale, err));
+        move_scale(w, &scale);
         *quality = (dpa__fit_quality){round, (mean + scale) / n};
         if (!isfinite(mean + scale))
             return dpa__fail(err, DPA_NUMERIC, "quantile: the normal fit left the finite numbers");
@@ -157,6 +159,7 @@ dpa_status dpa__scaled_normal_fit(const dpa__design *design, const double *y, do
     dpa_status status = make_rooms(&w, err);
     if (status == DPA_OK) status = descend(&w, quality, err);
     dpa__gram_free(&w.gram);
+    dpa__gram_free(&w.information);
     free(w.block);
     return status;
 }

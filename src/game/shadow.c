@@ -40,6 +40,10 @@ int dpa__shadow_target(const dpa_game *game, uint64_t index, size_t challenge, u
 
 /* ── opening ── */
 
+static int has_population(const dpa_shadow_opts *opts) {
+    return opts->attack == DPA_ATTACK_RMIA || opts->attack == DPA_ATTACK_QUANTILE;
+}
+
 static dpa_status check(const dpa_game *game, dpa_error *err) {
     const dpa_game_opts *o = &game->experiment->game;
     const dpa_shadow_opts *s = &o->shadow;
@@ -61,10 +65,10 @@ static dpa_status check(const dpa_game *game, dpa_error *err) {
     if (s->attack == DPA_ATTACK_RMIA && s->signal == DPA_SHADOW_GRADIENT)
         return dpa__fail_file(err, DPA_BAD_INPUT, path,
                               "shadow: attack rmia needs probabilities: signal confidence");
-    if (s->attack == DPA_ATTACK_RMIA && game->data.heldout_count == 0)
+    if (has_population(s) && game->data.heldout_count == 0)
         return dpa__fail_file(err, DPA_BAD_INPUT, game->experiment->training,
-                              "heldout: attack rmia compares with points that nobody was trained "
-                              "on");
+                              "heldout: attack %s compares with points that nobody was trained on",
+                              s->attack == DPA_ATTACK_RMIA ? "rmia" : "quantile");
     return dpa__sabotage_check(o, &game->plan->train, points / 2 + 1, err);
 }
 
@@ -103,7 +107,7 @@ static dpa_status open_game(dpa_game *game, dpa_error *err) {
     game->state = s; /* close_game frees it also when this fails */
     s->points = d->member_count;
     s->has_accuracy = d->heldout_count > 0;
-    if (game->experiment->game.shadow.attack == DPA_ATTACK_RMIA)
+    if (has_population(&game->experiment->game.shadow))
         s->population = d->heldout_count < MOST_POPULATION ? d->heldout_count : MOST_POPULATION;
     DPA_TRY(dpa_model_new(game->plan->layers, dpa_dataset_shape(d->data),
                           dpa_dataset_classes(d->data), game->plan->loss, &s->model, err));

@@ -29,7 +29,7 @@ void dpa__shadow_take(const dpa__shadow_keys *keys, dpa_shadow_opts *out);
  * the population, accuracy on held-out rows. */
 typedef struct dpa__shadow_game {
     size_t points;     /* members of the training file: the data set D of the paper */
-    size_t population; /* held-out rows that RMIA compares with; 0: other attacks */
+    size_t population; /* held-out rows for RMIA and quantile regression; 0: other attacks */
     int has_accuracy;  /* something is held out */
     dpa_model *model;
     float *logits;   /* [points or population × outputs] */
@@ -42,6 +42,10 @@ typedef struct dpa__shadow_game {
 size_t dpa__shadow_half(const dpa_game *game);
 /* Who is in the target of trial `index` that is challenged with `challenge`; gives the coin. */
 int dpa__shadow_target(const dpa_game *game, uint64_t index, size_t challenge, uint8_t *member);
+
+/* Inputs and label of these rows. */
+dpa_status dpa__shadow_features(const dpa_dataset *data, const size_t *rows, size_t count,
+                                dpa_features *out, dpa_error *err);
 
 dpa_status dpa__shadow_brief(dpa_game *game, int stage, const dpa_trials *earlier,
                              dpa_values *brief, dpa_error *err);

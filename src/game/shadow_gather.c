@@ -11,10 +11,11 @@
 #include "base/memory.h"
 #include "game/shadow.h"
 
-/* Signals of shadow models [models × points] and, for RMIA, of the population [models + targets ×
- * population]; of each target, its challenge and its one signal. */
+/* Signals of shadow models [models × points] and, for RMIA and quantile, of the population [models
+ * + targets × population]; of each target, its challenge and its one signal. */
 typedef struct table {
     dpa_signals shadow, population;
+    dpa_features features, population_features; /* quantile; else without points */
     size_t targets;
     double *signal;    /* [targets] */
     size_t *challenge; /* [targets]: number of the point */
@@ -25,6 +26,8 @@ typedef struct table {
 static void table_free(table *t) {
     dpa_signals_free(&t->shadow);
     dpa_signals_free(&t->population);
+    dpa_features_free(&t->features);
+    dpa_features_free(&t->population_features);
     free(t->signal);
     free(t->challenge);
     free(t->coin);
@@ -51,7 +54,12 @@ static dpa_status make_rooms(const dpa_game *game, size_t models, size_t targets
     const int complete = t->shadow.signal != NULL && t->shadow.member != NULL &&
                          t->population.signal != NULL && t->signal != NULL &&
                          t->challenge != NULL && t->coin != NULL;
-    return complete ? DPA_OK : DPA_NO_MEMORY;
+    if (!complete) return DPA_NO_MEMORY;
+    if (game->experiment->game.shadow.attack != DPA_ATTACK_QUANTILE) return DPA_OK;
+    const dpa_train_data *d = &game->data;
+    DPA_TRY(dpa__shadow_features(d->data, d->members, s->points, &t->features, err));
+    return dpa__shadow_features(d->test != NULL ? d->test : d->data, d->heldout, s->population,
+                                &t->population_features, err);
 }
 
 static void fill_shadows(const dpa_game *game, const dpa_trials *trials, table *t) {
@@ -95,13 +103,16 @@ static dpa_status need_models(const dpa_trials *shadows, dpa_error *err) {
 }
 
 /* The options of the attack; the population has a row for each model of the table. */
-static dpa_attack_opts attack_opts(const dpa_game *game, const dpa_signals *population) {
+static dpa_attack_opts attack_opts(const dpa_game *game, const table *t,
+                                   const dpa_signals *population) {
     const dpa_shadow_opts *s = &game->experiment->game.shadow;
     dpa_attack_opts opts;
     dpa_attack_opts_init(&opts);
     opts.offline = s->offline;
     opts.variance = s->variance;
-    if (s->attack == DPA_ATTACK_RMIA) opts.population = population;
+    if (population->points > 0) opts.population = population;
+    opts.quantile.features = &t->features;
+    opts.quantile.population_features = &t->population_features;
     return opts;
 }
 
@@ -112,7 +123,7 @@ static dpa_status measure(const dpa_game *game, const table *t, int every_model,
     population.models = t->shadow.models; /* the targets below are not there yet, or not asked */
     dpa_leak_opts_init(&opts);
     opts.attack = game->experiment->game.shadow.attack;
-    opts.how = attack_opts(game, &population);
+    opts.how = attack_opts(game, t, &population);
     opts.every_model = every_model;
     opts.seed = game->experiment->game.seed;
     return dpa_leaks_measure(&t->shadow, &opts, leaks, NULL, err);
@@ -154,7 +165,7 @@ dpa_status dpa__shadow_brief(dpa_game *game, int stage, const dpa_trials *earlie
 
 static dpa_status score_targets(const dpa_game *game, table *t, double *scores, dpa_error *err) {
     const size_t models = t->shadow.models;
-    const dpa_attack_opts opts = attack_opts(game, &t->population);
+    const dpa_attack_opts opts = attack_opts(game, t, &t->population);
     dpa__rows rows = {DPA_NEW_ARRAY(size_t, models, err), models};
     dpa__fit fit;
     if (rows.row == NULL) return DPA_NO_MEMORY;
@@ -222,22 +233,30 @@ static dpa_status add_leaks(const dpa_game *game, const table *t, dpa_game_evide
     return status != DPA_OK ? status : second != DPA_OK ? second : third;
 }
 
+static dpa_status add_copy(dpa_game_evidence *out, const char *name, const double *items,
+                           size_t count, size_t rows, dpa_error *err) {
+    if (count == 0) return DPA_OK;
+    double *copy = DPA_NEW_ARRAY(double, count, err);
+    if (copy != NULL) memcpy(copy, items, count * sizeof *copy);
+    return add(out, name, copy, count, rows, err);
+}
+
+static dpa_status add_features(dpa_game_evidence *out, const char *name, const dpa_features *f,
+                               dpa_error *err) {
+    return add_copy(out, name, f->value, f->points * f->count, f->points, err);
+}
+
+/* All that `dpaudit attack` wants, so that other attacks can be tried on the same models. */
 static dpa_status add_matrix(const table *t, dpa_game_evidence *out, dpa_error *err) {
     const size_t models = t->shadow.models, count = models * t->shadow.points;
-    double *signals = DPA_NEW_ARRAY(double, count, err);
+    DPA_TRY(add_copy(out, "shadow_signals", t->shadow.signal, count, models, err));
     double *members = DPA_NEW_ARRAY(double, count, err);
-    for (size_t i = 0; i < count && signals != NULL && members != NULL; ++i) {
-        signals[i] = t->shadow.signal[i];
-        members[i] = t->shadow.member[i];
-    }
-    const dpa_status status = add(out, "shadow_signals", signals, count, models, err);
-    const dpa_status second = add(out, "shadow_members", members, count, models, err);
-    if (status != DPA_OK || second != DPA_OK) return status != DPA_OK ? status : second;
-    const size_t others = models * t->population.points;
-    if (others == 0) return DPA_OK;
-    double *population = DPA_NEW_ARRAY(double, others, err);
-    if (population != NULL) memcpy(population, t->population.signal, others * sizeof *population);
-    return add(out, "population_signals", population, others, models, err);
+    for (size_t i = 0; i < count && members != NULL; ++i) members[i] = t->shadow.member[i];
+    DPA_TRY(add(out, "shadow_members", members, count, models, err));
+    DPA_TRY(add_copy(out, "population_signals", t->population.signal, models * t->population.points,
+                     models, err));
+    DPA_TRY(add_features(out, "features", &t->features, err));
+    return add_features(out, "population_features", &t->population_features, err);
 }
 
 static dpa_status add_facts(const dpa_game *game, const table *t, const dpa_values *brief,

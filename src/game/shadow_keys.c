@@ -5,7 +5,8 @@
 static const cyaml_strval_t attacks[] = {{"loss", DPA_ATTACK_LOSS},
                                          {"calibrated", DPA_ATTACK_CALIBRATED},
                                          {"lira", DPA_ATTACK_LIRA},
-                                         {"rmia", DPA_ATTACK_RMIA}};
+                                         {"rmia", DPA_ATTACK_RMIA},
+                                         {"quantile", DPA_ATTACK_QUANTILE}};
 static const cyaml_strval_t variances[] = {
     {"auto", DPA_VARIANCE_AUTO}, {"point", DPA_VARIANCE_POINT}, {"pooled", DPA_VARIANCE_POOLED}};
 static const cyaml_strval_t challenges[] = {{"worst", DPA_CHALLENGE_WORST},

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Attacks from the command line: scores that other commands read, and clear refusals.
 . "$(dirname "$0")/lib/check.bash"
-cp "$DPA_SOURCE"/examples/{signals,membership}.npy .
+cp "$DPA_SOURCE"/examples/{signals,membership,population}.npy "$DPA_SOURCE"/examples/{,population-}features.csv .
 
 for attack in loss calibrated lira; do
     run 0 attack $attack --signals signals.npy --members membership.npy --out scores.csv
@@ -12,6 +12,51 @@ done
 run 0 attack lira --signals signals.npy --members membership.npy
 awk -F, 'NR > 1 {n[$2]++; s[$2] += $1} END {exit !(s[1] / n[1] > s[0] / n[0])}' out || fail "members do not score higher"
 run 0 attack rmia --signals signals.npy --members membership.npy --population signals.npy --offline
+# quantile regression: CSV and NPY features, both forms, one row of signals alone; better than the signal itself
+features="--population population.npy --features features.csv --population-features population-features.csv"
+run 0 attack quantile --signals signals.npy --members membership.npy $features --out scores.csv
+run 0 one-run scores.csv --guesses 20 --json
+run 0 attack quantile --signals signals.npy --members membership.npy $features --form pinball --level 0.8 --squares --ridge 0 --out pinball.csv
+run 0 attack loss --signals signals.npy --members membership.npy --out loss.csv
+python3 - <<'PY' || fail "quantile: scores"
+import csv
+def auc(path):
+    rows = [(float(r["score"]), r["member"]) for r in csv.DictReader(open(path))]
+    pairs = [(a > b) for a, m in rows for b, n in rows if m == "1" and n == "0"]
+    return sum(pairs) / len(pairs)
+print(auc("scores.csv"), auc("pinball.csv"), auc("loss.csv"))
+assert auc("scores.csv") > auc("loss.csv") and auc("pinball.csv") > auc("loss.csv")
+PY
+python3 - <<'PY' || fail "cannot make the files"
+import struct
+def load(path):
+    data = open(path, "rb").read(); at = 10 + struct.unpack("<H", data[8:10])[0]
+    return data[:at].decode("latin1"), data[at:]
+def save(path, shape, descr, body):
+    head = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, shape)
+    head += " " * (-(len(head) + 11) % 64) + "\n"
+    open(path, "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + body)
+for name, count, size in (("signals", 60, 0), ("membership", 60, 0), ("population", 120, 0)):
+    head, body = load(name + ".npy"); descr = head.split("'descr': '")[1].split("'")[0]; width = len(body) // 24 // count
+    save(name + "1.npy", "(1, %d)" % count, descr, body[:count * width])
+PY
+run 0 attack quantile --signals signals1.npy --members membership1.npy --population population1.npy --features features.csv \
+    --population-features population-features.csv --out alone.csv
+cmp -s alone.csv scores.csv || fail "quantile: other models matter"
+run 0 attack points --by quantile --signals signals.npy --members membership.npy $features --count 2
+says out "by quantile on 24 test models"
+run 2 attack quantile --signals signals.npy --members membership.npy
+says err "quantile needs signals of population points"
+run 2 attack quantile --signals signals.npy --members membership.npy --population population.npy
+says err "quantile needs features of the points"
+run 3 attack quantile --signals signals.npy --members membership.npy $features --features population-features.csv
+says err "features of 120 points, but signals of 60"
+run 2 attack quantile --signals signals.npy --members membership.npy $features --level 1
+says err "level must be between 0 and 1"
+sed '5s/,[0-9]*,/,far,/' features.csv >words.csv
+run 3 attack quantile --signals signals.npy --members membership.npy $features --features words.csv
+says err "words.csv:5: column length holds text"
+
 run 0 attack lira --signals signals.npy --members membership.npy --target 5 --exclude 6 --exclude 7 --variance pooled
 
 # which points leak most: all in the files, some on the screen, in the same order
@@ -58,7 +103,7 @@ run 2 attack points --signals signals.npy --members membership.npy --test-share 
 says err "test share"
 
 run 2 attack magic --signals signals.npy --members membership.npy
-says err "is not one of loss, calibrated, lira, rmia, points, select"
+says err "is not one of loss, calibrated, lira, rmia, quantile, points, select"
 run 2 attack lira
 says err "needs --signals and --members"
 run 2 attack rmia --signals signals.npy --members membership.npy

@@ -12,6 +12,9 @@ static uint8_t member[MODELS * POINTS];
 static const dpa_signals signals = {DPA_SIGNAL_LOGIT, MODELS, POINTS, signal, member, 1};
 static const dpa_signals population = {DPA_SIGNAL_LOGIT, MODELS, POINTS, other, NULL, 1};
 
+static double feature[2 * POINTS];
+static const dpa_features features = {POINTS, 2, feature};
+
 static int draw(void **state) {
     (void)state;
     dpa_rng rng;
@@ -20,6 +23,7 @@ static int draw(void **state) {
         signal[i] = dpa_rng_normal(&rng);
         other[i] = dpa_rng_normal(&rng);
     }
+    for (size_t i = 0; i < 2 * POINTS; ++i) feature[i] = dpa_rng_normal(&rng);
     for (size_t m = 0; m < MODELS; ++m) dpa_membership_half(1, m, POINTS, member + m * POINTS);
     return 0;
 }
@@ -31,12 +35,17 @@ static void attacks(void **state) {
     dpa_error err;
     dpa_attack_opts_init(&opts);
     opts.population = &population;
+    opts.quantile.features = opts.quantile.population_features = &features;
     opts.threads = 2;
-    for (int attack = DPA_ATTACK_LOSS; attack <= DPA_ATTACK_RMIA; ++attack) {
+    for (int attack = DPA_ATTACK_LOSS; attack <= DPA_ATTACK_QUANTILE; ++attack) {
         dpa_status status;
         FAULT_EVERY(status, dpa_attack_run((dpa_attack)attack, &signals, &opts, scores, &err),
                     (void)0);
     }
+    dpa_status status;
+    opts.quantile.form = DPA_QUANTILE_PINBALL;
+    FAULT_EVERY(status, dpa_attack_run(DPA_ATTACK_QUANTILE, &signals, &opts, scores, &err),
+                (void)0);
 }
 
 static void leaks_and_challenges(void **state) {
@@ -47,9 +56,10 @@ static void leaks_and_challenges(void **state) {
     dpa_status status;
     dpa_leak_opts_init(&opts);
     opts.how.population = &population;
-    opts.every_model = 1;
-    for (int attack = DPA_ATTACK_LOSS; attack <= DPA_ATTACK_RMIA; ++attack) {
+    opts.how.quantile.features = opts.how.quantile.population_features = &features;
+    for (int attack = DPA_ATTACK_LOSS; attack <= DPA_ATTACK_QUANTILE; ++attack) {
         opts.attack = (dpa_attack)attack;
+        opts.every_model = attack != DPA_ATTACK_QUANTILE; /* it allocates for every target */
         FAULT_EVERY(status, dpa_leaks_measure(&signals, &opts, leaks, NULL, &err), (void)0);
     }
     for (int challenge = DPA_CHALLENGE_WORST; challenge <= DPA_CHALLENGE_AVERAGE; ++challenge) {

@@ -87,6 +87,8 @@ QUICK = {"method": "cp", "family": "dp"}
         (lambda: dpaudit.attack.loss([[1.0, 2.0]], [[0, 1]], target=1), ""),
         (lambda: dpaudit.attack.select([[1.0, 2.0]] * 4, [[0, 1]] * 4, 3, by="loss"), "1 to 2"),
         (lambda: dpaudit.attack.points([[1.0, 2.0]] * 4, [[0, 1]] * 4), "point 1: 0 models were trained without it"),
+        (lambda: dpaudit.attack.quantile([[1.0]], [[0]], [[1.0]], np.ones((1, 1, 1)), [1.0]), "points by features"),
+        (lambda: dpaudit.attack.quantile([[1.0]], [[0]], [[1.0]], [1.0, 2.0], [1.0]), "features of 2 points"),
         (lambda: dpaudit.attack.leave_one_out(1, 1, 4, 4), "no point 4"),
         (lambda: dpaudit.attack.loss([[1.0, 2.0]], [[0, 1]], kind="odds"), "logit, loss"),
         (lambda: dpaudit.account(), "sigma"),

@@ -218,6 +218,26 @@ def test_attacks(tmp_path, name, kind):
     assert got.tolist() == told
 
 
+@pytest.mark.parametrize("form", ["normal", "pinball"])
+def test_quantile_attack(tmp_path, form):
+    arrays = {
+        "signals": RNG.normal(0, 1, (2, 30)),
+        "members": RNG.integers(0, 2, (2, 30)).astype(bool),
+        "population": RNG.normal(0, 1, (2, 50)),
+        "features": RNG.normal(0, 1, (30, 3)),
+        "population_features": RNG.normal(0, 1, (50, 3)),
+    }
+    words = ["--target", "1", "--form", form, "--level", "0.75", "--ridge", "0.125", "--squares"]
+    for name, values in arrays.items():
+        np.save(tmp_path / f"{name}.npy", values)
+        words += [f"--{name.replace('_', '-')}", tmp_path / f"{name}.npy"]
+    program = os.environ.get("DPAUDIT", "build/release/bin/dpaudit")
+    done = subprocess.run([program, "attack", "quantile", *words], capture_output=True, text=True, check=True)
+    told = [float(line.split(",")[0]) for line in done.stdout.splitlines()[1:]]
+    got = dpaudit.attack.quantile(**arrays, target=1, form=form, level=0.75, ridge=0.125, squares=True)
+    assert got.tolist() == told
+
+
 @pytest.mark.parametrize("challenge", ["worst", "random", "average"])
 def test_selections(tmp_path, challenge):
     member = RNG.integers(0, 2, (40, 30)).astype(bool)

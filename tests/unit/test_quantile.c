@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The quantile attack: direction, invariances, features that say nothing or too much, refusals. */
+#include "check.h"
+
+#include "dpaudit/attack.h"
+#include "dpaudit/data.h"
+#include "dpaudit/rng.h"
+
+enum { POINTS = 40, OTHERS = 150, FEATURES = 3, MODELS = 4 };
+
+/* A signal is linear in the features, with noise that grows with the first of them; members have 4
+ * deviations more. */
+typedef struct world {
+    double signal[MODELS * POINTS], other[MODELS * OTHERS];
+    uint8_t member[MODELS * POINTS];
+    double feature[POINTS * FEATURES], other_feature[OTHERS * FEATURES];
+    dpa_signals signals, population;
+    dpa_features features, population_features;
+    dpa_attack_opts opts;
+} world;
+
+static double say(const double *f, int is_member, dpa_rng *rng) {
+    const double scale = exp(0.7 * f[0]);
+    return 2.0 + 3.0 * f[0] - f[1] + scale * (dpa_rng_normal(rng) + 4.0 * is_member);
+}
+
+static void make(world *w) {
+    dpa_rng rng;
+    dpa_rng_init(&rng, 11, DPA_PURPOSE_TEST, 0);
+    for (size_t i = 0; i < POINTS * FEATURES; ++i) w->feature[i] = dpa_rng_normal(&rng);
+    for (size_t i = 0; i < OTHERS * FEATURES; ++i) w->other_feature[i] = dpa_rng_normal(&rng);
+    for (size_t m = 0; m < MODELS; ++m) {
+        dpa_membership_half(1, m, POINTS, w->member + m * POINTS);
+        for (size_t p = 0; p < POINTS; ++p)
+            w->signal[m * POINTS + p] =
+                say(w->feature + p * FEATURES, w->member[m * POINTS + p], &rng);
+        for (size_t p = 0; p < OTHERS; ++p)
+            w->other[m * OTHERS + p] = say(w->other_feature + p * FEATURES, 0, &rng);
+    }
+    w->signals = (dpa_signals){DPA_SIGNAL_LOGIT, MODELS, POINTS, w->signal, w->member, 1};
+    w->population = (dpa_signals){DPA_SIGNAL_LOGIT, MODELS, OTHERS, w->other, NULL, 1};
+    w->features = (dpa_features){POINTS, FEATURES, w->feature};
+    w->population_features = (dpa_features){OTHERS, FEATURES, w->other_feature};
+    dpa_attack_opts_init(&w->opts);
+    w->opts.target = 2;
+    w->opts.population = &w->population;
+    w->opts.quantile.features = &w->features;
+    w->opts.quantile.population_features = &w->population_features;
+}
+
+static dpa_status play(const world *w, double *scores, dpa_error *err) {
+    return dpa_attack_run(DPA_ATTACK_QUANTILE, &w->signals, &w->opts, scores, err);
+}
+
+/* The share of pairs of a member and a non-member that are in order. */
+static double auc(const world *w, const double *scores) {
+    const uint8_t *member = w->member + w->opts.target * POINTS;
+    double right = 0.0, pairs = 0.0;
+    for (size_t i = 0; i < POINTS; ++i)
+        for (size_t j = 0; j < POINTS; ++j)
+            if (member[i] && !member[j]) {
+                pairs += 1.0;
+                right += scores[i] > scores[j];
+            }
+    return right / pairs;
+}
+
+static void members_score_higher(void **state) {
+    (void)state;
+    world w;
+    double scores[POINTS], plain[POINTS];
+    make(&w);
+    assert_ok(dpa_attack_run(DPA_ATTACK_LOSS, &w.signals, &w.opts, plain, NULL));
+    assert_true(auc(&w, plain) < 0.9);
+    assert_ok(play(&w, scores, NULL));
+    assert_true(auc(&w, scores) > 0.99);
+    w.opts.quantile.squares = 1;
+    assert_ok(play(&w, scores, NULL));
+    assert_true(auc(&w, scores) > 0.99);
+    w.opts.quantile.form = DPA_QUANTILE_PINBALL;
+    assert_ok(play(&w, scores, NULL));
+    assert_true(auc(&w, scores) > 0.95);
+    /* as losses, the same numbers with the other sign mean the same */
+    for (size_t i = 0; i < MODELS * POINTS; ++i) w.signal[i] = -w.signal[i];
+    for (size_t i = 0; i < MODELS * OTHERS; ++i) w.other[i] = -w.other[i];
+    w.signals.kind = w.population.kind = DPA_SIGNAL_LOSS;
+    assert_ok(play(&w, plain, NULL));
+    assert_memory_equal(plain, scores, sizeof scores);
+}
+
+/* A share `level` of the non-members lies below their quantile, as the optimum must have it. */
+static void pinball_leaves_its_share_below(void **state) {
+    (void)state;
+    static const double levels[] = {0.1, 0.5, 0.9};
+    world w;
+    make(&w);
+    w.opts.quantile.form = DPA_QUANTILE_PINBALL;
+    w.opts.quantile.ridge = 0.0;
+    w.signals = (dpa_signals){DPA_SIGNAL_LOGIT, MODELS, OTHERS, w.other, NULL, 1};
+    w.features = w.population_features;
+    for (size_t k = 0; k < 3; ++k) {
+        double scores[OTHERS];
+        size_t below = 0, above = 0;
+        w.opts.quantile.level = levels[k];
+        assert_ok(play(&w, scores, NULL));
+        for (size_t i = 0; i < OTHERS; ++i) {
+            below += scores[i] < -1e-7;
+            above += scores[i] > 1e-7;
+        }
+        assert_true((double)below <= levels[k] * OTHERS + 1e-9);
+        assert_true((double)above <= (1.0 - levels[k]) * OTHERS + 1e-9);
+        assert_true(OTHERS - below - above == FEATURES + 1);
+    }
+}
+
+/* Other units of features and signals change nothing (pinball scores have the signal's unit). */
+static void units_do_not_matter(void **state) {
+    (void)state;
+    for (int form = 0; form < 2; ++form) {
+        world w;
+        double before[POINTS], after[POINTS];
+        make(&w);
+        w.opts.quantile.form = (dpa_quantile_form)form;
+        assert_ok(play(&w, before, NULL));
+        for (size_t i = 0; i < POINTS * FEATURES; ++i)
+            w.feature[i] = i % FEATURES == 1 ? 1e300 * w.feature[i] : 5.0 + 1e-3 * w.feature[i];
+        for (size_t i = 0; i < OTHERS * FEATURES; ++i)
+            w.other_feature[i] =
+                i % FEATURES == 1 ? 1e300 * w.other_feature[i] : 5.0 + 1e-3 * w.other_feature[i];
+        for (size_t i = 0; i < MODELS * POINTS; ++i) w.signal[i] = 7.0 + 8.0 * w.signal[i];
+        for (size_t i = 0; i < MODELS * OTHERS; ++i) w.other[i] = 7.0 + 8.0 * w.other[i];
+        assert_ok(play(&w, after, NULL));
+        for (size_t p = 0; p < POINTS; ++p)
+            assert_absolute(after[p], before[p] * (form == 0 ? 1.0 : 8.0), 1e-6);
+    }
+}
+
+/* A feature that is constant, or the sum of two others, adds nothing; without a ridge to share
+ * weights, scores are those without it. */
+static void empty_features_change_nothing(void **state) {
+    (void)state;
+    static double wide[POINTS * 5], wide_others[OTHERS * 5];
+    for (int form = 0; form < 2; ++form) {
+        world w;
+        double before[POINTS], after[POINTS];
+        make(&w);
+        w.opts.quantile.form = (dpa_quantile_form)form;
+        w.opts.quantile.ridge = 0.0;
+        assert_ok(play(&w, before, NULL));
+        for (size_t i = 0; i < POINTS + OTHERS; ++i) {
+            const int is_point = i < POINTS;
+            const double *f =
+                is_point ? w.feature + i * FEATURES : w.other_feature + (i - POINTS) * FEATURES;
+            double *to = is_point ? wide + i * 5 : wide_others + (i - POINTS) * 5;
+            memcpy(to, f, FEATURES * sizeof *f);
+            to[3] = f[0] + f[1];
+            to[4] = is_point ? 1.0 : 0.0; /* varies, but not over the population */
+        }
+        w.features = (dpa_features){POINTS, 5, wide};
+        w.population_features = (dpa_features){OTHERS, 5, wide_others};
+        assert_ok(play(&w, after, NULL));
+        for (size_t p = 0; p < POINTS; ++p) assert_absolute(after[p], before[p], 1e-5);
+    }
+}
+
+/* One population point, all signals alike, more features than points: finite scores, in order. */
+static void extremes(void **state) {
+    (void)state;
+    for (int k = 0; k < 16; ++k) {
+        world w;
+        double scores[POINTS];
+        make(&w);
+        w.opts.quantile.form = (dpa_quantile_form)(k & 1);
+        w.opts.quantile.squares = k >> 1 & 1;
+        if ((k >> 2 & 1) != 0) w.opts.quantile.ridge = 0.0;
+        if (k < 8)
+            w.population.points = w.population_features.points = k < 4 ? 1 : 2;
+        else
+            for (size_t i = 0; i < MODELS * OTHERS; ++i) w.other[i] = 1.5;
+        assert_ok(play(&w, scores, NULL));
+        for (size_t p = 0; p < POINTS; ++p) assert_true(isfinite(scores[p]));
+        if (k < 8) continue;
+        const double *s = w.signal + w.opts.target * POINTS;
+        for (size_t p = 1; p < POINTS; ++p)
+            assert_true((s[p] > s[0]) == (scores[p] > scores[0]) || fabs(s[p] - s[0]) < 1e-9);
+    }
+}
+
+static void threads_and_views(void **state) {
+    (void)state;
+    world w;
+    static double views[MODELS * POINTS * 2], other_views[MODELS * OTHERS * 2];
+    double one[POINTS], many[POINTS];
+    make(&w);
+    w.opts.threads = 1;
+    assert_ok(play(&w, one, NULL));
+    w.opts.threads = 3;
+    assert_ok(play(&w, many, NULL));
+    assert_memory_equal(one, many, sizeof one);
+    /* two views whose mean is the signal */
+    for (size_t i = 0; i < MODELS * POINTS; ++i) {
+        views[2 * i] = w.signal[i] - 0.25;
+        views[2 * i + 1] = w.signal[i] + 0.25;
+    }
+    for (size_t i = 0; i < MODELS * OTHERS; ++i)
+        other_views[2 * i] = other_views[2 * i + 1] = w.other[i];
+    w.signals = (dpa_signals){DPA_SIGNAL_LOGIT, MODELS, POINTS, views, w.member, 2};
+    w.population = (dpa_signals){DPA_SIGNAL_LOGIT, MODELS, OTHERS, other_views, NULL, 2};
+    assert_ok(play(&w, many, NULL));
+    for (size_t p = 0; p < POINTS; ++p) assert_absolute(many[p], one[p], 1e-9);
+}
+
+static void leaks_are_measured(void **state) {
+    (void)state;
+    world w;
+    dpa_leak leaks[POINTS];
+    dpa_leak_opts opts;
+    make(&w);
+    dpa_leak_opts_init(&opts);
+    opts.attack = DPA_ATTACK_QUANTILE;
+    opts.how = w.opts;
+    opts.every_model = 1;
+    assert_ok(dpa_leaks_measure(&w.signals, &opts, leaks, NULL, NULL));
+    size_t measured = 0, high = 0;
+    for (size_t p = 0; p < POINTS; ++p) {
+        measured += isnan(leaks[p].gap) ? 0 : 1;
+        high += leaks[p].gap > 1.0 ? 1 : 0;
+    }
+    assert_true(measured > POINTS / 2 && high >= measured * 9 / 10);
+}
+
+static void refused(const world *w, dpa_status status, const char *word) {
+    double scores[POINTS];
+    dpa_error err = {0};
+    assert_int_equal(play(w, scores, &err), status);
+    if (strstr(err.text, word) == NULL) fail_msg("'%s' lacks '%s'", err.text, word);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    world w;
+    make(&w);
+    w.opts.population = NULL;
+    refused(&w, DPA_BAD_ARGUMENT, "population");
+    make(&w);
+    w.opts.quantile.features = NULL;
+    refused(&w, DPA_BAD_ARGUMENT, "features of the points");
+    make(&w);
+    w.population_features.points = 7;
+    refused(&w, DPA_BAD_INPUT, "features of 7 population points, but signals of 150");
+    make(&w);
+    w.features.count = 2;
+    refused(&w, DPA_BAD_INPUT, "the points have 2 features, the population 3");
+    make(&w);
+    w.population.models = 3;
+    refused(&w, DPA_BAD_INPUT, "3 models");
+    make(&w);
+    w.opts.quantile.level = 1.0;
+    refused(&w, DPA_BAD_ARGUMENT, "level");
+    make(&w);
+    w.opts.quantile.ridge = -1.0;
+    refused(&w, DPA_BAD_ARGUMENT, "ridge");
+    make(&w);
+    w.feature[5 * FEATURES + 1] = (double)NAN;
+    refused(&w, DPA_BAD_INPUT, "point 5, feature 1");
+    make(&w);
+    w.other_feature[8 * FEATURES] = (double)INFINITY;
+    refused(&w, DPA_BAD_INPUT, "population point 8, feature 0");
+    make(&w);
+    w.other[2 * OTHERS + 9] = (double)NAN;
+    refused(&w, DPA_BAD_INPUT, "model 2, point 9");
+}
+
+static void write_text(const char *path, const char *text) {
+    FILE *out = fopen(path, "w");
+    assert_non_null(out);
+    assert_true(fputs(text, out) >= 0);
+    assert_int_equal(fclose(out), 0);
+}
+
+static void files(void **state) {
+    (void)state;
+    char path[] = "/tmp/dpaudit-features-XXXXXX";
+    dpa_features f;
+    dpa_error err = {0};
+    const int file = mkstemp(path);
+    assert_true(file >= 0);
+    (void)close(file);
+    write_text(path, "age,height\n1,2\n3,4\n5,6.5\n");
+    assert_ok(dpa_features_read(path, NULL, &f, &err));
+    assert_true(f.points == 3 && f.count == 2 && f.value[2] == 3.0 && f.value[5] == 6.5);
+    dpa_features_free(&f);
+    write_text(path, "age,town\n1,York\n3,Bath\n");
+    assert_int_equal(dpa_features_read(path, NULL, &f, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "column town holds text"));
+    write_text(path, "age\n1\nnan\n");
+    assert_int_equal(dpa_features_read(path, NULL, &f, &err), DPA_BAD_INPUT);
+    write_text(path, "age\n");
+    assert_int_equal(dpa_features_read(path, NULL, &f, &err), DPA_BAD_INPUT);
+    double line[] = {1.0, 2.0, (double)NAN};
+    dpa_array array = {.dtype = DPA_F64, .ndim = 1, .shape = {2}, .count = 2, .data = line};
+    assert_ok(dpa_array_write(path, &array, NULL));
+    assert_ok(dpa_features_read(path, NULL, &f, &err));
+    assert_true(f.points == 2 && f.count == 1);
+    dpa_features_free(&f);
+    array.shape[0] = array.count = 3;
+    assert_ok(dpa_array_write(path, &array, NULL));
+    assert_int_equal(dpa_features_read(path, NULL, &f, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "point 2, feature 0"));
+    (void)unlink(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(members_score_higher),
+        cmocka_unit_test(pinball_leaves_its_share_below),
+        cmocka_unit_test(units_do_not_matter),
+        cmocka_unit_test(empty_features_change_nothing),
+        cmocka_unit_test(extremes),
+        cmocka_unit_test(threads_and_views),
+        cmocka_unit_test(leaks_are_measured),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
