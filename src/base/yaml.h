@@ -11,6 +11,11 @@
 dpa_status dpa__yaml_read(const char *path, const cyaml_schema_value_t *schema, void **out,
                           dpa_error *err);
 void dpa__yaml_free(const cyaml_schema_value_t *schema, void *keys);
+/* A key that is a pointer replaces a default where it is there. */
+#define DPA_TAKE(to, from)                                                                         \
+    do {                                                                                           \
+        if ((from) != NULL) (to) = *(from);                                                        \
+    } while (0)
 /* `name` as seen from the folder of the file `path`, for the caller to free; an absolute name
  * stays. */
 char *dpa__path_beside(const char *path, const char *name, dpa_error *err);

@@ -167,32 +167,27 @@ static const cyaml_schema_field_t audit_fields[] = {
 static const cyaml_schema_value_t audit_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, audit_keys, audit_fields)};
 
-#define TAKE(to, from)                                                                             \
-    do {                                                                                           \
-        if ((from) != NULL) (to) = *(from);                                                        \
-    } while (0)
-
 static void take_game(const audit_keys *keys, dpa_game_opts *g) {
     const game_keys *k = &keys->game;
     dpa_game_opts_init(g);
     g->canary = dpa__rules_of(k->kind)->usual;
-    TAKE(g->canary, k->canary);
+    DPA_TAKE(g->canary, k->canary);
     g->sabotage = k->sabotage;
     g->moving = k->moving;
     g->access = k->access;
     g->score = k->score;
-    TAKE(g->canary_rate, k->canary_rate);
-    TAKE(g->noise_scale, k->noise_scale);
-    TAKE(g->crafting_steps, k->crafting_steps);
-    TAKE(g->crafting_examples, k->crafting_examples);
-    TAKE(g->radius, k->radius);
-    TAKE(g->observations, k->observations);
-    TAKE(g->seed, keys->seed);
-    TAKE(g->seed, k->seed);
-    TAKE(g->seeds, k->seeds);
-    TAKE(g->workers, k->workers);
-    TAKE(g->canaries, k->canaries);
-    TAKE(g->options, k->options);
+    DPA_TAKE(g->canary_rate, k->canary_rate);
+    DPA_TAKE(g->noise_scale, k->noise_scale);
+    DPA_TAKE(g->crafting_steps, k->crafting_steps);
+    DPA_TAKE(g->crafting_examples, k->crafting_examples);
+    DPA_TAKE(g->radius, k->radius);
+    DPA_TAKE(g->observations, k->observations);
+    DPA_TAKE(g->seed, keys->seed);
+    DPA_TAKE(g->seed, k->seed);
+    DPA_TAKE(g->seeds, k->seeds);
+    DPA_TAKE(g->workers, k->workers);
+    DPA_TAKE(g->canaries, k->canaries);
+    DPA_TAKE(g->options, k->options);
     dpa__shadow_take(&keys->shadow, &g->shadow);
 }
 
@@ -214,9 +209,9 @@ static dpa_status check_canary(const dpa_experiment *e, dpa_error *err) {
 static dpa_status take_claim(const claim_keys *keys, dpa_experiment *e, dpa_error *err) {
     e->claim_epsilon = e->claim_delta = (double)NAN;
     e->confidence = 0.95;
-    TAKE(e->claim_epsilon, keys->epsilon);
-    TAKE(e->claim_delta, keys->delta);
-    TAKE(e->confidence, keys->confidence);
+    DPA_TAKE(e->claim_epsilon, keys->epsilon);
+    DPA_TAKE(e->claim_delta, keys->delta);
+    DPA_TAKE(e->confidence, keys->confidence);
     if (keys->epsilon != NULL && !(e->claim_epsilon > 0.0 && e->claim_epsilon < 1e3))
         return dpa__fail_file(err, DPA_BAD_INPUT, e->path, "claim: epsilon %g: expected 0 to 1000",
                               e->claim_epsilon);
@@ -231,8 +226,8 @@ static dpa_status take_claim(const claim_keys *keys, dpa_experiment *e, dpa_erro
 
 static dpa_status take_budget(const budget_keys *keys, dpa_experiment *e, dpa_error *err) {
     e->seconds = (double)INFINITY;
-    TAKE(e->trials, keys->trials);
-    TAKE(e->seconds, keys->seconds);
+    DPA_TAKE(e->trials, keys->trials);
+    DPA_TAKE(e->seconds, keys->seconds);
     e->stop_refuted = keys->stop;
     if (!(e->seconds > 0.0))
         return dpa__fail_file(err, DPA_BAD_INPUT, e->path, "budget: seconds %g: expected above 0",
@@ -252,14 +247,14 @@ static dpa_status take_command(const game_keys *k, dpa_experiment *e, dpa_error 
     c->design = k->design;
     c->signal = DPA_SIGNAL_LOSS;
     c->has_attack = k->attack != NULL;
-    TAKE(c->points, k->points);
-    TAKE(c->queries, k->queries);
-    TAKE(c->models, k->models);
-    TAKE(c->challenge, k->challenge);
-    TAKE(c->signal, k->signal);
-    TAKE(c->attack, k->attack);
+    DPA_TAKE(c->points, k->points);
+    DPA_TAKE(c->queries, k->queries);
+    DPA_TAKE(c->models, k->models);
+    DPA_TAKE(c->challenge, k->challenge);
+    DPA_TAKE(c->signal, k->signal);
+    DPA_TAKE(c->attack, k->attack);
     e->timeout = (double)INFINITY;
-    TAKE(e->timeout, k->timeout);
+    DPA_TAKE(e->timeout, k->timeout);
     if (!(e->timeout > 0.0))
         return dpa__fail_file(err, DPA_BAD_INPUT, e->path, "game: timeout %g: expected above 0",
                               e->timeout);

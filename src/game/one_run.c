@@ -234,20 +234,12 @@ static dpa_train_opts real_opts(game *g) {
 }
 
 static dpa_status train(game *g, dpa_error *err) {
-    const dpa_progress *p = &g->opts->progress;
     const dpa_train_opts o = real_opts(g);
     dpa_trainer *trainer = NULL;
     dpa_model_init(g->model, g->plan->init_seed);
     DPA_TRY(dpa_trainer_new(g->model, g->rows, g->trained_on, g->member_count, &o, &trainer, err));
     dpa__ledger_start(&g->ledger);
-    dpa_status status = DPA_OK;
-    for (uint64_t t = 0; t < o.steps && status == DPA_OK; ++t) {
-        status = dpa_trainer_step(trainer, NULL, err);
-        if (status == DPA_OK && p->call != NULL &&
-            p->call(p->user, "steps", (double)t + 1, (double)o.steps) != 0)
-            status = dpa__fail(err, DPA_CANCELLED, "stopped after %llu steps",
-                               (unsigned long long)t + 1);
-    }
+    dpa_status status = dpa_trainer_run(trainer, &g->opts->progress, err);
     if (status == DPA_OK && o.averaging != DPA_AVERAGE_NONE)
         status = dpa_trainer_average(trainer, g->model, err);
     dpa_trainer_free(trainer);

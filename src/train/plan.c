@@ -194,8 +194,8 @@ static dpa_status take_data(const char *path, plan_texts *texts, dpa_train_plan 
     if (k->separator != NULL)
         data->separator = strcmp(k->separator, "tab") == 0 ? '\t' : k->separator[0];
     if (k->text != NULL) data->text = k->text;
-    if (k->header != NULL) data->has_header = *k->header;
-    if (k->vocabulary != NULL) data->vocabulary = (size_t)*k->vocabulary;
+    DPA_TAKE(data->has_header, k->header);
+    DPA_TAKE(data->vocabulary, k->vocabulary);
     DPA_TRY(ended_list(k->ignore, k->ignore_count, &texts->ignore, err));
     DPA_TRY(ended_list(k->categorical, k->categorical_count, &texts->categorical, err));
     data->ignore = texts->ignore;
@@ -213,18 +213,6 @@ static dpa_status take_data(const char *path, plan_texts *texts, dpa_train_plan 
     return DPA_OK;
 }
 
-static void set_number(double *to, const double *from) {
-    if (from != NULL) *to = *from;
-}
-
-static void set_count(size_t *to, const uint64_t *from) {
-    if (from != NULL) *to = (size_t)*from;
-}
-
-static void set_long(uint64_t *to, const uint64_t *from) {
-    if (from != NULL) *to = *from;
-}
-
 static void take_training(const file_keys *keys, dpa_train_plan *plan) {
     const train_keys *k = &keys->train;
     dpa_train_opts *o = &plan->train;
@@ -234,28 +222,28 @@ static void take_training(const file_keys *keys, dpa_train_plan *plan) {
     o->schedule = k->schedule;
     o->averaging = k->averaging;
     o->flip = k->flip;
-    set_count(&o->batch, k->batch);
-    set_count(&o->augment, k->augment);
-    set_count(&o->shift, k->shift);
-    set_count(&o->chunk, k->chunk);
-    set_count(&o->microbatch, keys->privacy.microbatch);
-    set_long(&o->rate_every, k->rate_every);
-    set_long(&o->warmup, k->warmup);
-    set_long(&o->average_from, k->average_from);
-    set_number(&o->q, k->q);
-    set_number(&o->rate, k->rate);
-    set_number(&o->momentum, k->momentum);
-    set_number(&o->decay, k->decay);
-    set_number(&o->rate_factor, k->rate_factor);
-    set_number(&o->average_decay, k->average_decay);
-    set_number(&o->clip, keys->privacy.clip);
-    set_number(&o->sigma, keys->privacy.sigma);
-    set_number(&plan->epsilon, keys->privacy.epsilon);
+    DPA_TAKE(o->batch, k->batch);
+    DPA_TAKE(o->augment, k->augment);
+    DPA_TAKE(o->shift, k->shift);
+    DPA_TAKE(o->chunk, k->chunk);
+    DPA_TAKE(o->microbatch, keys->privacy.microbatch);
+    DPA_TAKE(o->rate_every, k->rate_every);
+    DPA_TAKE(o->warmup, k->warmup);
+    DPA_TAKE(o->average_from, k->average_from);
+    DPA_TAKE(o->q, k->q);
+    DPA_TAKE(o->rate, k->rate);
+    DPA_TAKE(o->momentum, k->momentum);
+    DPA_TAKE(o->decay, k->decay);
+    DPA_TAKE(o->rate_factor, k->rate_factor);
+    DPA_TAKE(o->average_decay, k->average_decay);
+    DPA_TAKE(o->clip, keys->privacy.clip);
+    DPA_TAKE(o->sigma, keys->privacy.sigma);
+    DPA_TAKE(plan->epsilon, keys->privacy.epsilon);
     plan->delta = 1e-5;
-    set_number(&plan->delta, keys->privacy.delta);
+    DPA_TAKE(plan->delta, keys->privacy.delta);
     o->steps = 0;
-    set_long(&o->steps, k->steps);
-    set_number(&plan->epochs, k->epochs);
+    DPA_TAKE(o->steps, k->steps);
+    DPA_TAKE(plan->epochs, k->epochs);
 }
 
 static dpa_status check_plan(const char *path, const file_keys *keys, const dpa_train_plan *plan,
