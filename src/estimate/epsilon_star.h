@@ -3,6 +3,8 @@
 #ifndef DPA_ESTIMATE_EPSILON_STAR_H
 #define DPA_ESTIMATE_EPSILON_STAR_H
 
+#include <pthread.h>
+
 #include "dpaudit/epsilon_star.h"
 #include "dpaudit/rng.h"
 
@@ -28,6 +30,20 @@ typedef struct dpa__weighted {
 
 void dpa__star_sweep(const dpa__weighted *train, const dpa__weighted *heldout, double delta,
                      dpa_star *out);
+
+/* A part of the work whose threads report to one progress call, and ask it whether to stop. */
+typedef struct dpa__watch {
+    const dpa_progress *progress;
+    const char *what;
+    pthread_mutex_t lock;
+    double done, total; /* total 0: not known */
+} dpa__watch;
+
+dpa_status dpa__watch_init(dpa__watch *watch, const dpa_progress *progress, const char *what,
+                           double total, dpa_error *err);
+/* One more is done. Non-zero: stop. */
+int dpa__watch_count(dpa__watch *watch);
+void dpa__watch_free(dpa__watch *watch);
 
 /* Transformed losses of both sides, one block each, lowest φ last as the losses are sorted. */
 typedef struct dpa__phi {
@@ -65,13 +81,40 @@ dpa_status dpa__fit_grid(const dpa_loss_fit *fit, int fine, double tail, double 
 dpa_status dpa__mixture_epsilon(const dpa_loss_fit *fit, double delta, double *epsilon,
                                 double *error, dpa_error *err);
 
+/* ── EM ── */
+
+/* Components as the expectation step uses them: log_factor − ½((x − mean)·scale)² is the log of
+ * weight times density. A component of weight 0 has a log_factor far below the others', not
+ * −INFINITY. */
+typedef struct dpa__mixture_terms {
+    size_t count;
+    double centre; /* of the moments */
+    double mean[DPA_MIXTURE_MAX], scale[DPA_MIXTURE_MAX], log_factor[DPA_MIXTURE_MAX];
+} dpa__mixture_terms;
+
+typedef struct dpa__moments {
+    double weight, first, second; /* Σ r, Σ r(x−centre), Σ r(x−centre)² */
+} dpa__moments;
+
+enum { DPA__BLOCK = 128 };
+/* One block of points: responsibilities times weights are added to sum[0 … count−1]; its
+ * log-likelihood is returned. */
+double dpa__mixture_block(const dpa__mixture_terms *terms, const double *x, const double *weight,
+                          dpa__moments *sum);
+/* Of every number of a block in place; of numbers ≤ 0, of numbers in [1, 2⁵²). For tests. */
+void dpa__block_exp(double *x);
+void dpa__block_log(double *x);
+
 /* EM from the start given in *m on a weighted sample, `most` steps at most; log-likelihoods go to
- * `trace` when it is not NULL (room for `most` numbers). */
+ * `trace` when it is not NULL (room for `most` numbers). Each step goes to `watch` unless NULL. */
 dpa_status dpa__mixture_em(const dpa__weighted *sample, dpa_mixture *m, unsigned most,
-                           double *trace, dpa_error *err);
+                           double *trace, dpa__watch *watch, dpa_error *err);
 /* The k-means++ start of EM; fewer components than asked for when there are fewer distinct points.
  */
 dpa_status dpa__mixture_start(const double *x, size_t count, size_t components, uint64_t seed,
                               dpa_mixture *out, dpa_error *err);
+/* dpa_fit_mixture on the request's threads, with its progress. */
+dpa_status dpa__fit_mixture(const dpa_losses *losses, const dpa_mixture_opts *opts,
+                            const dpa_request *request, dpa_loss_fit *out, dpa_error *err);
 
 #endif

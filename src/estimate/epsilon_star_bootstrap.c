@@ -10,7 +10,6 @@
  * 2/(1−confidence) − 1 times: if any of these samples, in which nothing can leak, gives as much,
  * the lower end is 0 (an exact test at (1−confidence)/2). */
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +40,7 @@ typedef struct job {
     atomic_int reached; /* an exchange gave as much as the estimate */
     atomic_size_t next;
     atomic_int status;
-    pthread_mutex_t progress;
+    dpa__watch watch;
 } job;
 
 static void resample(dpa_rng *rng, size_t count, uint32_t *weight) {
@@ -54,7 +53,7 @@ static dpa_status refit(const job *j, const dpa__weighted *sample, const dpa_mix
                         dpa_mixture *out) {
     if (j->how == NORMAL) return dpa__normal_fit(sample, "resampled", out, NULL);
     *out = *start;
-    return dpa__mixture_em(sample, out, REFIT_STEPS, NULL, NULL);
+    return dpa__mixture_em(sample, out, REFIT_STEPS, NULL, NULL, NULL);
 }
 
 static dpa_status sample_value(const job *j, const dpa__weighted *train,
@@ -65,9 +64,9 @@ static dpa_status sample_value(const job *j, const dpa__weighted *train,
     if (j->how == EMPIRICAL) {
         dpa__star_sweep(train, heldout, j->request->delta, &star);
     } else {
-        if (refit(j, train, &j->fit->train, &fit.train) != DPA_OK ||
-            refit(j, heldout, &j->fit->heldout, &fit.heldout) != DPA_OK)
-            return DPA_OK;
+        dpa_status status = refit(j, train, &j->fit->train, &fit.train);
+        if (status == DPA_OK) status = refit(j, heldout, &j->fit->heldout, &fit.heldout);
+        if (status != DPA_OK) return status == DPA_BAD_INPUT ? DPA_OK : status;
         DPA_TRY(dpa_star_fitted(&fit, j->request->delta, &star, NULL));
     }
     *value = star.epsilon;
@@ -110,15 +109,6 @@ static dpa_status exchange(job *j, size_t index, uint32_t *weight) {
     return DPA_OK;
 }
 
-static int cancelled(job *j, size_t done) {
-    const dpa_progress *progress = &j->request->progress;
-    if (progress->call == NULL) return 0;
-    (void)pthread_mutex_lock(&j->progress);
-    const int stop = progress->call(progress->user, "bootstrap", (double)done, (double)j->count);
-    (void)pthread_mutex_unlock(&j->progress);
-    return stop;
-}
-
 static void *work(void *user) {
     job *j = user;
     const size_t points = j->losses->train_count + j->losses->heldout_count;
@@ -128,7 +118,7 @@ static void *work(void *user) {
         const size_t index = atomic_fetch_add(&j->next, 1);
         if (index >= j->count) break;
         status = j->pooled != NULL ? exchange(j, index, weight) : replicate(j, index, weight);
-        if (status == DPA_OK && cancelled(j, index)) status = DPA_CANCELLED;
+        if (status == DPA_OK && dpa__watch_count(&j->watch)) status = DPA_CANCELLED;
     }
     if (status != DPA_OK) atomic_store(&j->status, (int)status);
     free(weight);
@@ -144,7 +134,7 @@ static unsigned thread_count(const dpa_request *request) {
 }
 
 /* This thread works too, so that threads that cannot be started are only missed. */
-static dpa_status run(job *j, dpa_error *err) {
+static dpa_status run_threads(job *j, dpa_error *err) {
     pthread_t thread[MOST_THREADS];
     unsigned started = 0;
     const unsigned wanted = thread_count(j->request);
@@ -154,6 +144,19 @@ static dpa_status run(job *j, dpa_error *err) {
     const dpa_status status = (dpa_status)atomic_load(&j->status);
     return status == DPA_OK ? DPA_OK
                             : dpa__fail(err, status, "bootstrap: %s", dpa_status_text(status));
+}
+
+/* A replicate of a mixture costs a hundred of the empirical: each part is reported as its own. */
+static dpa_status run(job *j, dpa_error *err) {
+    static const char *const names[][2] = {
+        [EMPIRICAL] = {"bootstrap", "exchanged sides"},
+        [NORMAL] = {"bootstrap of the normal fit", "exchanged sides of the normal fit"},
+        [MIXTURE] = {"bootstrap of the mixture", "exchanged sides of the mixture"}};
+    DPA_TRY(dpa__watch_init(&j->watch, &j->request->progress, names[j->how][j->pooled != NULL],
+                            (double)j->count, err));
+    const dpa_status status = run_threads(j, err);
+    dpa__watch_free(&j->watch);
+    return status;
 }
 
 /* The k-th from each end, k = (1−confidence)/2 of the replicates that have a value, or that end
@@ -232,12 +235,7 @@ dpa_status dpa_star_bootstrap(const dpa_losses *losses, const char *name, const 
     j.value = DPA_NEW_ARRAY(double, replicates, err);
     if (j.value == NULL) return DPA_NO_MEMORY;
     dpa_status status = j.how == EMPIRICAL ? DPA_OK : dpa__phi_new(losses, &j.phi, err);
-    if (status == DPA_OK && pthread_mutex_init(&j.progress, NULL) != 0)
-        status = dpa__fail(err, DPA_INTERNAL, "bootstrap: no lock");
-    if (status == DPA_OK) {
-        status = interval(&j, lower, upper, err);
-        (void)pthread_mutex_destroy(&j.progress);
-    }
+    if (status == DPA_OK) status = interval(&j, lower, upper, err);
     dpa__phi_free(&j.phi);
     free(j.pooled);
     free(j.value);

@@ -38,8 +38,15 @@ static dpa__rates4 clamped_at(const search *s, double c) {
     return rates;
 }
 
+/* A ratio is made of two tails on the same side: the other two rates are not computed. */
 static double ratio_at(const search *s, double c, dpa_star_ratio which) {
-    const dpa__rates4 rates = clamped_at(s, c);
+    const dpa_loss_fit *fit = s->fit;
+    const int above = which == DPA_STAR_TPR_FPR || which == DPA_STAR_FPR_TPR;
+    dpa__rates4 rates = {.tpr = above ? dpa__mixture_upper(&fit->train, c) : 0.5,
+                         .fpr = above ? dpa__mixture_upper(&fit->heldout, c) : 0.5,
+                         .fnr = above ? 0.5 : dpa__mixture_lower(&fit->train, c),
+                         .tnr = above ? 0.5 : dpa__mixture_lower(&fit->heldout, c)};
+    dpa__star_clamp(&rates, s->delta, 1.0 - s->delta);
     return dpa__star_ratio_of(&rates, s->delta, which);
 }
 

@@ -141,7 +141,7 @@ static dpa_status add_fit(const context *c, const char *method, dpa_error *err) 
     opts.seed = c->request->seed;
     const dpa_status status = strcmp(method, "normal") == 0
                                   ? dpa_fit_normal(c->losses, &fit, &own)
-                                  : dpa_fit_mixture(c->losses, &opts, &fit, &own);
+                                  : dpa__fit_mixture(c->losses, &opts, c->request, &fit, &own);
     if (status == DPA_OK) return add_fitted(c, method, &fit, err);
     if (status == DPA_BAD_INPUT && !named(c, method))
         return dpa_lints_add(c->lints, err, "no-fit", "'%s' is left out: %s", method, own.text);

@@ -1,87 +1,78 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Gaussian mixtures in one dimension by EM.
  *
- * One step costs count × components exponentials. The variances are kept at or above FLOOR times
- * the sample's: the constrained maximiser of each step is the larger of the two, so the likelihood
- * still never falls (tests assert it), and a component cannot collapse on one point. Ends when a
- * step gains less than TOLERANCE per point. */
+ * One step costs count × components exponentials (mixture_block.c); points of weight 0 are left out
+ * beforehand. The variances are kept at or above FLOOR times the sample's: the constrained
+ * maximiser of each step is the larger of the two, so the likelihood still never falls (tests
+ * assert it), and a component cannot collapse on one point. Ends when a step gains less than
+ * TOLERANCE per point. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "estimate/epsilon_star.h"
 #include "math/logspace.h"
 
-enum { BLOCK = 256 };
 static const double FLOOR = 1e-6, TOLERANCE = 1e-8, VANISHED = 1e-8;
-
-typedef struct moments {
-    double weight, first, second; /* Σ r, Σ r(x−c), Σ r(x−c)² */
-} moments;
+/* The log of a weight that is 0: its component is nowhere the likeliest. */
+static const double LOG_NOTHING = -1e5;
 
 typedef struct step {
-    const dpa__weighted *sample;
-    double centre, floor;
-    double log_factor[DPA_MIXTURE_MAX], scale[DPA_MIXTURE_MAX];
-    moments sum[DPA_MIXTURE_MAX];
+    double *x, *weight; /* the points that have weight, filled up to whole blocks with weight 0 */
+    size_t count;
+    double total, floor;
+    dpa__mixture_terms terms;
+    dpa__moments sum[DPA_MIXTURE_MAX];
 } step;
 
-static double weight_of(const dpa__weighted *s, size_t i) {
-    return s->weight != NULL ? (double)s->weight[i] : 1.0;
+static dpa_status step_new(step *e, const dpa__weighted *s, double centre, dpa_error *err) {
+    size_t used = 0;
+    for (size_t i = 0; i < s->count; ++i) used += s->weight == NULL || s->weight[i] > 0;
+    e->count = (used + DPA__BLOCK - 1) / DPA__BLOCK * DPA__BLOCK;
+    e->x = DPA_NEW_ARRAY(double, 2 * e->count, err);
+    if (e->x == NULL) return DPA_NO_MEMORY;
+    e->weight = e->x + e->count;
+    size_t at = 0;
+    for (size_t i = 0; i < s->count; ++i) {
+        if (s->weight != NULL && s->weight[i] == 0) continue;
+        e->x[at] = s->value[i];
+        e->weight[at++] = s->weight != NULL ? (double)s->weight[i] : 1.0;
+    }
+    for (; at < e->count; ++at) {
+        e->x[at] = centre;
+        e->weight[at] = 0.0;
+    }
+    e->total = s->total;
+    e->terms.centre = centre;
+    return DPA_OK;
 }
 
-/* Responsibilities of one point go into `sum`; its log-likelihood is returned. */
-static double add_point(const step *e, const dpa_mixture *m, double x, double weight,
-                        moments *sum) {
-    double term[DPA_MIXTURE_MAX], most = -HUGE_VAL, total = 0.0;
-    for (size_t j = 0; j < m->count; ++j) {
-        const double z = (x - m->mean[j]) * e->scale[j];
-        term[j] = e->log_factor[j] - 0.5 * z * z;
-        if (term[j] > most) most = term[j];
-    }
-    for (size_t j = 0; j < m->count; ++j) total += term[j] = exp(term[j] - most);
-    const double d = x - e->centre;
-    for (size_t j = 0; j < m->count; ++j) {
-        const double r = weight * term[j] / total;
-        sum[j].weight += r;
-        sum[j].first += r * d;
-        sum[j].second += r * d * d;
-    }
-    return weight * (most + log(total));
-}
-
-/* Block by block, so that rounding errors stay those of BLOCK plus count/BLOCK additions. */
+/* Block by block, so that rounding errors stay those of a block's lanes plus the blocks. */
 static double expectation(step *e, const dpa_mixture *m) {
-    const dpa__weighted *s = e->sample;
+    dpa__mixture_terms *t = &e->terms;
     dpa__sum likelihood = {0, 0};
     memset(e->sum, 0, sizeof e->sum);
+    t->count = m->count;
     for (size_t j = 0; j < m->count; ++j) {
-        e->scale[j] = 1.0 / m->deviation[j];
-        e->log_factor[j] = log(m->weight[j]) - log(m->deviation[j]) - 0.5 * log(2.0 * M_PI);
+        t->mean[j] = m->mean[j];
+        t->scale[j] = 1.0 / m->deviation[j];
+        t->log_factor[j] =
+            fmax(log(m->weight[j]), LOG_NOTHING) - log(m->deviation[j]) - 0.5 * log(2.0 * M_PI);
     }
-    for (size_t first = 0; first < s->count; first += BLOCK) {
-        moments block[DPA_MIXTURE_MAX] = {{0, 0, 0}};
-        const size_t end = first + BLOCK < s->count ? first + BLOCK : s->count;
-        double part = 0.0;
-        for (size_t i = first; i < end; ++i)
-            if (weight_of(s, i) > 0.0) part += add_point(e, m, s->value[i], weight_of(s, i), block);
-        dpa__sum_add(&likelihood, part);
-        for (size_t j = 0; j < m->count; ++j) {
-            e->sum[j].weight += block[j].weight;
-            e->sum[j].first += block[j].first;
-            e->sum[j].second += block[j].second;
-        }
-    }
+    for (size_t i = 0; i < e->count; i += DPA__BLOCK)
+        dpa__sum_add(&likelihood, dpa__mixture_block(t, e->x + i, e->weight + i, e->sum));
     return dpa__sum_get(&likelihood);
 }
 
 static void maximisation(const step *e, dpa_mixture *m) {
     for (size_t j = 0; j < m->count; ++j) {
-        const moments *s = &e->sum[j];
-        m->weight[j] = s->weight / e->sample->total;
+        const dpa__moments *s = &e->sum[j];
+        m->weight[j] = s->weight / e->total;
         if (!(s->weight > VANISHED)) continue; /* nothing to estimate the rest from */
         const double mean = s->first / s->weight;
-        m->mean[j] = e->centre + mean;
+        m->mean[j] = e->terms.centre + mean;
         m->deviation[j] = sqrt(fmax(s->second / s->weight - mean * mean, e->floor));
     }
 }
@@ -98,24 +89,33 @@ static void sort_components(dpa_mixture *m) {
         }
 }
 
-dpa_status dpa__mixture_em(const dpa__weighted *sample, dpa_mixture *m, unsigned most,
-                           double *trace, dpa_error *err) {
-    dpa_mixture whole;
-    DPA_TRY(dpa__normal_fit(sample, "given", &whole, err));
-    step e = {.sample = sample,
-              .centre = whole.mean[0],
-              .floor = FLOOR * whole.deviation[0] * whole.deviation[0]};
+/* Steps until one gains too little, or `most`. */
+static dpa_status run_steps(step *e, dpa_mixture *m, unsigned most, double *trace,
+                            dpa__watch *watch, dpa_error *err) {
     double before = -HUGE_VAL;
     m->converged = 0;
     for (m->iterations = 0; m->iterations < most && !m->converged; ++m->iterations) {
-        m->log_likelihood = expectation(&e, m);
+        m->log_likelihood = expectation(e, m);
         if (trace != NULL) trace[m->iterations] = m->log_likelihood;
-        m->converged = m->log_likelihood - before < TOLERANCE * sample->total;
+        m->converged = m->log_likelihood - before < TOLERANCE * e->total;
         before = m->log_likelihood;
-        if (!m->converged) maximisation(&e, m);
+        if (!m->converged) maximisation(e, m);
+        if (watch != NULL && dpa__watch_count(watch))
+            return dpa__fail(err, DPA_CANCELLED, "%s: stopped on request", watch->what);
     }
-    if (!m->converged) m->log_likelihood = expectation(&e, m);
-    m->bic = -2.0 * m->log_likelihood + (3.0 * (double)m->count - 1.0) * log(sample->total);
+    if (!m->converged) m->log_likelihood = expectation(e, m);
+    m->bic = -2.0 * m->log_likelihood + (3.0 * (double)m->count - 1.0) * log(e->total);
     sort_components(m);
     return DPA_OK;
+}
+
+dpa_status dpa__mixture_em(const dpa__weighted *sample, dpa_mixture *m, unsigned most,
+                           double *trace, dpa__watch *watch, dpa_error *err) {
+    dpa_mixture whole;
+    DPA_TRY(dpa__normal_fit(sample, "given", &whole, err));
+    step e = {.floor = FLOOR * whole.deviation[0] * whole.deviation[0]};
+    DPA_TRY(step_new(&e, sample, whole.mean[0], err));
+    const dpa_status status = run_steps(&e, m, most, trace, watch, err);
+    free(e.x);
+    return status;
 }

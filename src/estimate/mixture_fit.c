@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "estimate/epsilon_star.h"
 
 enum { LLOYD_ROUNDS = 4, MOST_STEPS = 500, PATIENCE = 3 };
@@ -83,39 +84,83 @@ dpa_status dpa__mixture_start(const double *x, size_t count, size_t components, 
 }
 
 static dpa_status fit_count(const double *x, size_t count, size_t components, uint64_t seed,
-                            dpa_mixture *out, dpa_error *err) {
+                            dpa__watch *watch, dpa_mixture *out, dpa_error *err) {
     const dpa__weighted sample = {x, NULL, count, (double)count};
     DPA_TRY(dpa__mixture_start(x, count, components, seed, out, err));
     return out->count == 1 ? dpa__normal_fit(&sample, "given", out, err)
-                           : dpa__mixture_em(&sample, out, MOST_STEPS, NULL, err);
+                           : dpa__mixture_em(&sample, out, MOST_STEPS, NULL, watch, err);
 }
 
-dpa_status dpa_mixture_fit(const double *x, size_t count, const dpa_mixture_opts *opts,
-                           dpa_mixture *out, dpa_error *err) {
+static dpa_status fit(const double *x, size_t count, const dpa_mixture_opts *opts,
+                      dpa__watch *watch, dpa_mixture *out, dpa_error *err) {
     const size_t most = opts->components > 0 ? opts->components : opts->most;
     if (most < 1 || most > DPA_MIXTURE_MAX)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "components: 1 to %d, not %zu", DPA_MIXTURE_MAX,
                          most);
     if (count == 0) return dpa__fail(err, DPA_BAD_INPUT, "no number to fit a mixture to");
-    if (opts->components > 0) return fit_count(x, count, most, opts->seed, out, err);
-    DPA_TRY(fit_count(x, count, 1, opts->seed, out, err));
+    if (opts->components > 0) return fit_count(x, count, most, opts->seed, watch, out, err);
+    DPA_TRY(fit_count(x, count, 1, opts->seed, watch, out, err));
     for (size_t k = 2, worse = 0; k <= most && worse < PATIENCE; ++k) {
         dpa_mixture next;
-        DPA_TRY(fit_count(x, count, k, opts->seed, &next, err));
+        DPA_TRY(fit_count(x, count, k, opts->seed, watch, &next, err));
         worse = next.bic < out->bic ? 0 : worse + 1;
         if (worse == 0) *out = next;
     }
     return DPA_OK;
 }
 
-dpa_status dpa_fit_mixture(const dpa_losses *l, const dpa_mixture_opts *opts, dpa_loss_fit *out,
-                           dpa_error *err) {
+dpa_status dpa_mixture_fit(const double *x, size_t count, const dpa_mixture_opts *opts,
+                           dpa_mixture *out, dpa_error *err) {
+    return fit(x, count, opts, NULL, out, err);
+}
+
+/* The two sides are two tasks. */
+typedef struct sides {
+    const double *x[2];
+    size_t count[2];
+    dpa_mixture *out[2];
+    const dpa_mixture_opts *opts;
+    dpa__watch *watch;
+    dpa_status status[2];
+    dpa_error err[2];
+} sides;
+
+static int fit_side(void *user, size_t i) {
+    sides *s = user;
+    s->status[i] = fit(s->x[i], s->count[i], s->opts, s->watch, s->out[i], &s->err[i]);
+    return s->status[i] != DPA_OK && s->status[i] != DPA_BAD_INPUT;
+}
+
+static dpa_status fit_sides(sides *s, unsigned threads, dpa_error *err) {
+    const dpa_status status = dpa__parallel(threads, 2, fit_side, s, err);
+    for (size_t i = 0; i < 2; ++i)
+        if (s->status[i] != DPA_OK) return dpa__fail(err, s->status[i], "%s", s->err[i].text);
+    return status;
+}
+
+dpa_status dpa__fit_mixture(const dpa_losses *l, const dpa_mixture_opts *opts,
+                            const dpa_request *request, dpa_loss_fit *out, dpa_error *err) {
+    static const dpa_progress silent = {NULL, NULL};
+    dpa__watch watch;
     dpa__phi phi;
     DPA_TRY(dpa__phi_new(l, &phi, err));
     *out = (dpa_loss_fit){.low = phi.low, .high = phi.high};
-    dpa_status status = dpa_mixture_fit(phi.train, l->train_count, opts, &out->train, err);
-    if (status == DPA_OK)
-        status = dpa_mixture_fit(phi.heldout, l->heldout_count, opts, &out->heldout, err);
+    sides s = {.x = {phi.train, phi.heldout},
+               .count = {l->train_count, l->heldout_count},
+               .out = {&out->train, &out->heldout},
+               .opts = opts,
+               .watch = &watch};
+    dpa_status status = dpa__watch_init(&watch, request != NULL ? &request->progress : &silent,
+                                        "mixtures, steps", 0.0, err);
+    if (status == DPA_OK) {
+        status = fit_sides(&s, request != NULL ? dpa__threads(request->threads) : 1, err);
+        dpa__watch_free(&watch);
+    }
     dpa__phi_free(&phi);
     return status;
+}
+
+dpa_status dpa_fit_mixture(const dpa_losses *l, const dpa_mixture_opts *opts, dpa_loss_fit *out,
+                           dpa_error *err) {
+    return dpa__fit_mixture(l, opts, NULL, out, err);
 }
