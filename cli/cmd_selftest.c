@@ -12,16 +12,19 @@
 
 typedef struct selftest_options {
     uint64_t seed;
+    double spoil;
 } selftest_options;
 
 static const option table[] = {
     {"seed", OPTION_COUNT, "N", "seed of the simulated audits (default 1)",
      offsetof(selftest_options, seed)},
+    {"spoil", OPTION_NUMBER, "X", "add X to every answer, to see the checks fail",
+     offsetof(selftest_options, spoil)},
     END_OPTIONS,
 };
 
 static void init(void *options) {
-    ((selftest_options *)options)->seed = 1;
+    *(selftest_options *)options = (selftest_options){.seed = 1};
 }
 
 static int run(void *options, const word_list *words);
@@ -33,7 +36,7 @@ const command command_selftest = {
     .about = "Checks in seconds that this build gives the right numbers here: known answers, two "
              "ways to the same number, exact coverage of small audits, and how often an audit "
              "without a leak claims one. Prints what was checked and how far off it was. Exit 4 "
-             "when anything is off.",
+             "when anything is off; --spoil shows that this can happen.",
     .examples = "dpaudit selftest\n"
                 "dpaudit selftest --seed 7",
     .options = table,
@@ -46,6 +49,7 @@ const command command_selftest = {
 typedef struct tally {
     unsigned checks, off;
     uint64_t seed;
+    double spoil;
 } tally;
 
 static void judge(tally *t, const char *what, double got, const char *want, double distance,
@@ -59,6 +63,7 @@ static void judge(tally *t, const char *what, double got, const char *want, doub
 
 static void near(tally *t, const char *what, double got, double want, double allowed) {
     char text[32];
+    got += t->spoil;
     (void)snprintf(text, sizeof text, "%.7g", want);
     judge(t, what, got, text, fabs(got - want), allowed);
 }
@@ -66,6 +71,7 @@ static void near(tally *t, const char *what, double got, double want, double all
 /* 0 inside, the way to the nearer end outside. */
 static void inside(tally *t, const char *what, double got, double low, double high) {
     char text[48];
+    got += t->spoil;
     (void)snprintf(text, sizeof text, "[%.4g, %.4g]", low, high);
     judge(t, what, got, text, fmax(fmax(low - got, got - high), got == got ? 0 : (double)NAN), 0);
 }
@@ -186,6 +192,58 @@ static void check_one_run(tally *t) {
          from_one_run((dpa_onerun){1000, 2, 1000, 500}, "gaussian"), 0, 0);
 }
 
+/* ── sequential audits, cosines, plans, random numbers ─────────────────────────────────────── */
+
+/* The pair at which a perfect attack refutes ε = 4. */
+static double perfect_pairs(void) {
+    dpa_request request = ask("dp", "", 0, 0.95, 1);
+    dpa_sequential *audit = NULL;
+    dpa_sequential_now now = {0};
+    request.claim_epsilon = 4;
+    if (dpa_sequential_new(&request, &audit, NULL) != DPA_OK) return NAN;
+    int is_well = 1;
+    for (int i = 0; i < 1000 && is_well && !dpa_sequential_refuted(audit); ++i)
+        is_well = dpa_sequential_push(audit, 1, 1, NULL) == DPA_OK &&
+                  dpa_sequential_push(audit, 0, 0, NULL) == DPA_OK;
+    if (is_well) is_well = dpa_sequential_look(audit, &now, NULL) == DPA_OK;
+    dpa_sequential_free(audit);
+    return is_well ? (double)now.refuted_at : (double)NAN;
+}
+
+static double planned_power(double sigma, uint64_t canaries) {
+    dpa_plan plan;
+    dpa_plan_answer answer;
+    dpa_plan_init(&plan);
+    plan.game = DPA_PLAN_COSINES;
+    plan.family = "gaussian";
+    plan.method = "mean";
+    plan.claim_epsilon = 1;
+    plan.truth_sigma = sigma;
+    return dpa_plan_power(&plan, canaries, &answer, NULL) == DPA_OK ? answer.power : (double)NAN;
+}
+
+/* Φ by its complement. */
+static double normal_above(double x) {
+    return 0.5 * erfc(x / sqrt(2));
+}
+
+static void check_rest(tally *t) {
+    double ceiling = NAN;
+    dpa_rng rng;
+    near(t, "sequential, perfect pairs against 4", perfect_pairs(), 311, 0);
+    near(t, "cosines, in three dimensions uniform", exp(dpa_cosine_null_log_upper(0.4, 3)), 0.3,
+         1e-12);
+    /* 9 canaries, deviation 1/3, two-sided at 95% */
+    const double limit = dpa_gaussian_mu(1, 1e-5) + 1.959963984540054 / 3;
+    near(t, "plan, power of 9 cosines", planned_power(1, 9),
+         normal_above(3 * (limit - 1)) + normal_above(3 * (limit + 1)), 1e-9);
+    const double right = pow(0.05, 1e-3);
+    if (dpa_plan_ceiling("dp", 1000, 0, 0.95, &ceiling, NULL) != DPA_OK) ceiling = NAN;
+    near(t, "plan, ceiling of 1000 answers", ceiling, log(right / (1 - right)), 1e-9);
+    dpa_rng_init(&rng, 0, DPA_PURPOSE_TEST, 0); /* Random123's own answer for nothing but zeros */
+    near(t, "random numbers, Philox4x32-10", dpa_rng_u32(&rng), 0x6627e8d5, 0);
+}
+
 /* ── coverage, exactly: every outcome of 12 + 12 runs of randomized response ───────────────── */
 
 static double binomial(unsigned k, unsigned n, double p) {
@@ -219,7 +277,7 @@ static void check_coverage(tally *t) {
 
 /* ── no leak: how many audits claim one ────────────────────────────────────────────────────── */
 
-enum { AUDITS = 200, EACH = 100 };
+enum { AUDITS = 200, EACH = 50 };
 
 static int claims_leak(const char *family, const char *method, uint64_t seed, uint64_t index) {
     double in[EACH], out[EACH];
@@ -263,13 +321,15 @@ static void check_null(tally *t, const char *family, const char *method) {
 }
 
 static int run(void *options, const word_list *words) {
-    tally t = {.seed = ((const selftest_options *)options)->seed};
+    const selftest_options *o = options;
+    tally t = {.seed = o->seed, .spoil = o->spoil};
     (void)words;
     (void)printf("dpaudit %s selftest\n      %-40s %-11s %-14s %s\n", dpa_version(), "checked",
                  "got", "wanted", "off by");
     check_counts(&t);
     check_account(&t);
     check_one_run(&t);
+    check_rest(&t);
     check_coverage(&t);
     check_null(&t, "gaussian", "rank");
     check_null(&t, "gaussian", "cp");
