@@ -31,8 +31,11 @@ static const option table[] = {
     HEADING("The audit"),
     {"game", OPTION_CHOICE, "runs|steps|one-run|cosines",
      "one game (default: all; steps with --q or --steps)", QUERY(game)},
-    FAMILY_OPTIONS(plan_options),
-    REQUEST_OPTION(plan_options, "method", "M", "one method (default: all that apply)"),
+    REQUEST_OPTION(plan_options, "family", "F",
+                   "what the audit assumes: dp, gaussian, laplace, subsampled-gaussian:q=Q,steps=T "
+                   "or points:FILE (default: dp and gaussian)"),
+    REQUEST_OPTION(plan_options, "method", "M",
+                   "one method, by its name in the table (default: all that apply)"),
     {"size", OPTION_COUNT, "N", "the budget: N members and N non-members, or N canaries",
      QUERY(size)},
     {"most", OPTION_COUNT, "N", "the largest size that is tried (default 20000)", QUERY(most)},
@@ -50,6 +53,7 @@ static const option table[] = {
     {"audits", OPTION_COUNT, "N", "simulated audits for method sequential (default 200)",
      QUERY(audits)},
     REQUEST_OPTION(plan_options, "seed", "N", "seed of simulations (default 1)"),
+    REQUEST_OPTION(plan_options, "threads", "N", "threads of simulations (default: one per core)"),
     OUTPUT_OPTIONS(plan_options),
     END_OPTIONS,
 };

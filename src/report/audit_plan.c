@@ -114,6 +114,7 @@ typedef struct context {
     double claim_epsilon, truth_epsilon; /* of the training, where noise was given */
     json_t *rows, *ceilings, *stops;
     size_t count, beyond; /* rows; those whose method cannot be planned with so large a budget */
+    int has_row[DPA_PLAN_GAMES];
 } context;
 
 /* A budget that is too large for one of many methods leaves its columns empty; named, the method
@@ -145,6 +146,7 @@ static dpa_status put_row(context *c, const dpa_plan *asked, dpa_error *err) {
     DPA_TRY(dpa__json_set(row, "method", json_string(asked->method), err));
     DPA_TRY(dpa__plan_row_put(row, &r, with_truth, err));
     ++c->count;
+    c->has_row[asked->game] = 1;
     if (r.stops.audits > 0) DPA_TRY(dpa__plan_stops_put(c->stops, asked, &r.stops, err));
     return dpa__plan_row_say(c->report, asked, &r, with_truth, err);
 }
@@ -272,7 +274,7 @@ static dpa_status put_table(context *c, dpa_error *err) {
     DPA_TRY(dpa__plan_stops_say(c->report, c->stops, err));
     for (int game = 0; game < DPA_PLAN_GAMES && c->query->size > 0; ++game)
         for (size_t f = 0; (family = dpa__plan_family(&c->report->request, f)) != NULL; ++f)
-            if (has_ceiling((dpa_plan_game)game, family) && applies(c, (dpa_plan_game)game))
+            if (has_ceiling((dpa_plan_game)game, family) && c->has_row[game])
                 DPA_TRY(put_ceiling(c, (dpa_plan_game)game, family, err));
     return dpa_report_say(c->report, err,
                           "needed: members and as many non-members (runs, steps), or canaries. "
