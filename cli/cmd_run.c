@@ -117,6 +117,18 @@ static dpa_status begin_judgement(const session *s, judgement *j, dpa_error *err
     return dpa_request_set(&j->request, "select", s->experiment->select, err);
 }
 
+static dpa_status check_wishes(const session *s, dpa_error *err) {
+    const run_options *o = s->options;
+    judgement j;
+    if (s->experiment->stop_refuted) return DPA_OK; /* find_stop looks closer */
+    dpa_status status = begin_judgement(s, &j, err);
+    if (status == DPA_OK) status = rehearse(&j, err);
+    const int from_file = o->family == NULL && o->method == NULL && !o->common.request.select[0];
+    return status == DPA_BAD_ARGUMENT && from_file
+               ? dpa_experiment_blame(s->experiment, "estimators", err)
+               : status;
+}
+
 static dpa_status judge(session *s, dpa_error *err) {
     judgement j;
     dpa_status status = begin_judgement(s, &j, err);
@@ -241,7 +253,8 @@ static dpa_status play(session *s, dpa_error *err) {
 }
 
 static dpa_status perform(session *s, dpa_error *err) {
-    dpa_status status = dpa_game_open(s->experiment, &s->game, err);
+    dpa_status status = check_wishes(s, err);
+    if (status == DPA_OK) status = dpa_game_open(s->experiment, &s->game, err);
     if (status == DPA_OK) status = play(s, err);
     if (status != DPA_OK || s->options->dry_run) return status;
     const char *folder = s->options->output != NULL ? s->options->output : s->experiment->output;

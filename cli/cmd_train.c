@@ -397,7 +397,12 @@ static int run_session(session *s, const char *path) {
     if (status == DPA_OK) status = prepare(s, &err);
     if (status == DPA_OK) status = train(s, &err);
     if (status == DPA_OK) status = finish(s, &err);
-    return status == DPA_OK ? show(s) : library_error("train", &err);
+    if (status == DPA_OK) return show(s);
+    if (status == DPA_BAD_ARGUMENT) { /* what is refused was in the file */
+        err.status = DPA_BAD_INPUT;
+        if (err.place[0] == '\0') (void)snprintf(err.place, sizeof err.place, "%.400s", path);
+    }
+    return library_error("train", &err);
 }
 
 static int run(void *options, const word_list *words) {

@@ -38,6 +38,9 @@ dpa_status choose_estimator(judgement *j, const char *family, const char *method
 /* The arrays members and nonmembers through dpa_audit_scores into j->report. */
 dpa_status audit_scores_of(judgement *j, dpa_error *err);
 
+/* Do family, method and selection exist, and go with the game? */
+dpa_status rehearse(judgement *j, dpa_error *err);
+
 /* The request that scores or steps will be judged by: family, method, claim. */
 dpa_status scores_request(judgement *j, dpa_error *err);
 dpa_status steps_request(judgement *j, dpa_error *err);

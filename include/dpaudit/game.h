@@ -191,6 +191,10 @@ typedef struct dpa_experiment {
 DPA_API dpa_status dpa_experiment_read(const char *path, dpa_experiment **out,
                                        dpa_error *err) DPA_MUST_USE;
 DPA_API void dpa_experiment_free(dpa_experiment *experiment);
+/* An error that others found in what this section of the file says ("key: …") becomes one about the
+ * file, with its line. Gives DPA_BAD_INPUT. */
+DPA_API dpa_status dpa_experiment_blame(const dpa_experiment *experiment, const char *section,
+                                        dpa_error *err);
 
 /* ---- Games as trials ---- */
 

@@ -10,6 +10,12 @@
 /* The keys of a file ("-": standard input), a struct as the schema has it, for dpa__yaml_free. */
 dpa_status dpa__yaml_read(const char *path, const cyaml_schema_value_t *schema, void **out,
                           dpa_error *err);
+/* Numbers and truth values as a whole are what the schema says; part of dpa__yaml_read. */
+dpa_status dpa__yaml_check(const char *path, const char *text, size_t size,
+                           const cyaml_schema_value_t *schema, dpa_error *err);
+/* An error about a setting, "section: key …", whose place is only the file gets the line of that
+ * setting. Gives the status back. */
+dpa_status dpa__yaml_locate(dpa_status status, dpa_error *err);
 void dpa__yaml_free(const cyaml_schema_value_t *schema, void *keys);
 /* A key that is a pointer replaces a default where it is there. */
 #define DPA_TAKE(to, from)                                                                         \

@@ -51,10 +51,32 @@ uint64_t dpa__command_query(const dpa_game *game, uint64_t number) {
 
 /* ---- Opening ---- */
 
+/* A word {like} this, or --option={like} this, is meant for us. What has more in its braces, or is
+ * inside a longer word, may be the trainer's. */
+static dpa_status check_placeholders(const dpa_experiment *e, dpa_error *err) {
+    static const char *const known[] = {"seed", "members", "queries", "out", "slot", "trial"};
+    const char *line = e->command.line;
+    for (const char *at = strchr(line, '{'); at != NULL; at = strchr(at + 1, '{')) {
+        const size_t length = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz_-");
+        const int starts = at == line || at[-1] == ' ' || at[-1] == '=';
+        const char after = at[1 + length] == '}' ? at[2 + length] : 'x';
+        int is_known = !starts || length == 0 || (after != ' ' && after != '\0');
+        for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i)
+            is_known |= strlen(known[i]) == length && memcmp(known[i], at + 1, length) == 0;
+        if (!is_known)
+            return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
+                                  "game: command: {%.*s} stands for nothing; expected {seed}, "
+                                  "{members}, {queries}, {out}, {slot} or {trial}",
+                                  (int)(length < 60 ? length : 60), at + 1);
+    }
+    return DPA_OK;
+}
+
 static dpa_status check(const dpa_experiment *e, dpa_error *err) {
     const dpa_command_opts *o = &e->command;
     if (o->line == NULL)
         return dpa__fail_file(err, DPA_BAD_INPUT, e->path, "game: command is missing");
+    DPA_TRY(check_placeholders(e, err));
     if (strstr(o->line, "{out}") == NULL && strstr(o->line, "{members}") == NULL)
         return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
                               "game: command names neither {members} nor {out}: the trainer gets "

@@ -293,11 +293,21 @@ void dpa_experiment_free(dpa_experiment *e) {
     free(e);
 }
 
+dpa_status dpa_experiment_blame(const dpa_experiment *experiment, const char *section,
+                                dpa_error *err) {
+    if (err == NULL) return DPA_BAD_INPUT;
+    char text[DPA_TEXT_SIZE];
+    memcpy(text, err->text, sizeof text);
+    return dpa__yaml_locate(
+        dpa__fail_file(err, DPA_BAD_INPUT, experiment->path, "%s: %s", section, text), err);
+}
+
 dpa_status dpa_experiment_read(const char *path, dpa_experiment **out, dpa_error *err) {
     audit_keys *keys = NULL;
     DPA_TRY(dpa__yaml_read(path, &audit_schema, (void **)&keys, err));
     dpa_experiment *e = DPA_NEW(dpa_experiment, err);
-    const dpa_status status = e != NULL ? take(keys, path, e, err) : DPA_NO_MEMORY;
+    const dpa_status status =
+        e != NULL ? dpa__yaml_locate(take(keys, path, e, err), err) : DPA_NO_MEMORY;
     dpa__yaml_free(&audit_schema, keys);
     if (status == DPA_OK)
         *out = e;

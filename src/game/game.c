@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sha256.h"
+#include "base/yaml.h"
 #include "game/rules.h"
 #include "game/training.h"
 
@@ -78,6 +79,7 @@ dpa_status dpa_game_open(const dpa_experiment *experiment, dpa_game **out, dpa_e
     if (game->rules->needs_training) status = dpa__training_open(game, err);
     if (status == DPA_OK && game->rules->open != NULL) status = game->rules->open(game, err);
     if (status == DPA_BAD_ARGUMENT) status = blame_file(experiment, err);
+    status = dpa__yaml_locate(status, err);
     if (status == DPA_OK)
         *out = game;
     else

@@ -84,6 +84,16 @@ static dpa_status keep_result(schedule *s, dpa__outcome *o, dpa_error *err) {
     return DPA_OK;
 }
 
+/* The last line of what a trial wrote to standard error. */
+static const char *last_words(const char *said, char *out, size_t size) {
+    size_t end = said != NULL ? strlen(said) : 0;
+    while (end > 0 && (said[end - 1] == '\n' || said[end - 1] == '\r')) --end;
+    size_t start = end;
+    while (start > 0 && said[start - 1] != '\n') --start;
+    (void)snprintf(out, size, "%.*s", (int)(end - start), end > 0 ? said + start : "");
+    return out;
+}
+
 static dpa_status keep_failure(schedule *s, const dpa__outcome *o, dpa_error *err) {
     char reason[DPA_PLACE_SIZE + DPA_TEXT_SIZE + 4];
     (void)snprintf(reason, sizeof reason, "%s%s%s", o->error.place,
@@ -100,10 +110,12 @@ static dpa_status keep_failure(schedule *s, const dpa__outcome *o, dpa_error *er
         s->run->transport.slots > FIRST_FAILURES ? s->run->transport.slots : FIRST_FAILURES;
     if (s->run->summary->played > 0 || s->run->summary->stored > 0 || s->given_up < most)
         return DPA_OK;
+    char words[200];
+    const int silent = last_words(o->said, words, sizeof words)[0] == '\0';
     return dpa__fail(err, DPA_IO,
                      "the first %" PRIu64 " trials failed, each %" PRIu64
-                     " times; the last: %.300s",
-                     s->given_up, s->run->opts->retries + 1, reason);
+                     " times; the last: %.200s%s%s (dpaudit show --failures has all)",
+                     s->given_up, s->run->opts->retries + 1, reason, silent ? "" : ": ", words);
 }
 
 static dpa_status receive(schedule *s, dpa__outcome *o, dpa_error *err) {

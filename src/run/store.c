@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -118,6 +119,10 @@ dpa_status dpa_store_open(const char *path, dpa_store_mode mode, dpa_store **out
     store->writing = mode == DPA_STORE_WRITE;
     store->path = dpa__strdup(path, err);
     dpa_status status = store->path != NULL ? DPA_OK : DPA_NO_MEMORY;
+    struct stat what;
+    if (status == DPA_OK && stat(path, &what) == 0 && !S_ISREG(what.st_mode))
+        status = dpa__fail_file(err, DPA_BAD_INPUT, path, "%s; a file of stored trials is right",
+                                S_ISDIR(what.st_mode) ? "found a folder" : "found no plain file");
     if (status == DPA_OK)
         status = store->writing ? start_writing(store, err) : start_reading(store, err);
     if (status == DPA_OK)

@@ -297,7 +297,7 @@ dpa_status dpa_train_plan_read(const char *path, dpa_train_plan **out, dpa_error
     }
     if (status != DPA_OK) {
         dpa_train_plan_free(plan);
-        return status;
+        return dpa__yaml_locate(status, err);
     }
     *out = plan;
     return DPA_OK;

@@ -38,6 +38,27 @@ sed 's/canary: dirac/kanary: dirac/' run-white-box.yaml >bad.yaml
 run 3 run bad.yaml
 says err "bad.yaml:"
 says err "kanary; expected kind, canary"
+# Values that a lax reader would take for others; settings that are found wrong later: line and what would be right.
+while IFS='|' read -r from to where what; do
+    sed "s/$from/$to/" run-white-box-broken.yaml >bad.yaml
+    run 3 run bad.yaml
+    says err "bad.yaml:$where"
+    says err "$what"
+done <<'TABLE'
+observations: 4000|observations: 4e3|5:17|found 4e3; expected a whole number
+observations: 4000|observations: 40.5|5:17|found 40.5; expected a whole number
+observations: 4000|observations: -4|5:17|found -4; expected a whole number
+observations: 4000|observations: [4]|5:17|found a list; expected a single value
+observations: 4000|moving: perhaps|5:11|found perhaps; expected true or false
+observations: 4000|canary: dirac|5:3|canary is given twice
+observations: 4000|observation: 4|5:3|found the key observation; expected kind, canary
+  workers: 4|claim: {delta: 7}|7|claim: delta 7: expected 0 to 1
+  workers: 4|claim: {epsilon: small}|7:18|found small; expected a number
+  workers: 4|claim: 3|7:8|found a single value; expected settings
+  workers: 4|estimators: {method: best}|7|'best' is none of rank, cp
+  workers: 4|estimators: {method: rank, family: dp}|7|use cp
+  workers: 4|claim: {epsilon: 1|8:1|not YAML
+TABLE
 sed 's/canary: dirac/canary: bird/' run-white-box.yaml >bad.yaml
 run 3 run bad.yaml
 says err "bad.yaml:4"

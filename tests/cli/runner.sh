@@ -72,7 +72,7 @@ says out "A look at 400 of 400 trials"
 if command -v cc >/dev/null; then
     cc -O2 -o logistic logistic.c -lm || fail "logistic.c does not compile"
     run 1 run logistic.yaml
-    says out "one-run"
+    says out "canaries 200"
     run 0 export logistic.yaml --signals --output signals
     run 0 attack lira --signals signals/signals.npy --members signals/members.npy --kind loss
 fi

@@ -4,7 +4,7 @@
 cp "$DPA_SOURCE"/examples/{run-shadow.yaml,train-shadow.yaml,train-toy.csv} .
 
 run 1 run run-shadow.yaml --store trials.db --output evidence --json first.json
-says out "worst_challenge_points 1"
+says out "challenge points 1"
 says out "REFUTED"
 # the same again, from the store, to the last byte
 run 1 run run-shadow.yaml --store trials.db --output again --json second.json
@@ -49,7 +49,7 @@ run 0 attack rmia --signals rmia/scores.npz --offline
 # a point drawn at random, named as such
 sed 's/challenge: worst/challenge: random/' run-shadow.yaml >random.yaml
 run 0 run random.yaml --store trials.db
-says out "random_challenge_points 1"
+says out "challenge points 1"
 # workers do not change the numbers
 run 1 run run-shadow.yaml --store other.db --workers 1 --json third.json
 python3 -c 'import json; a, b = (json.load(open(f))["results"] for f in ("first.json", "third.json")); assert a == b' || fail "workers"

@@ -47,10 +47,10 @@ sed 's/sampling: poisson/sampling: shuffle/' train-toy-dp.yaml >bad.yaml
 run 3 train bad.yaml
 says err "poisson"
 sed 's/clip: 1/clip: -1/' train-toy-dp.yaml >bad.yaml
-run 2 train bad.yaml
+run 3 train bad.yaml
 says err "clipping norm -1"
 sed 's/batch: 50/batch: 500/' train-toy-dp.yaml >bad.yaml
-run 2 train bad.yaml
+run 3 train bad.yaml
 sed 's/label: kind/label: sort/' train-toy.yaml >bad.yaml
 run 3 train bad.yaml
 says err "missing labels"
