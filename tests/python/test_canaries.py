@@ -174,3 +174,23 @@ def test_bad_gradient_canaries():
         with pytest.raises(ValueError):
             call()
     assert [len(part) for part in canary.observations] == [0, 0]
+
+
+def test_signs(tmp_path):
+    signs = dpaudit.CanarySet(dim=900, count=5, seed=3, unobserved=2, direction="signs")
+    vector = signs.vector(4, norm=30.0)
+    assert set(np.unique(vector)) == {-1.0, 1.0}
+    assert signs.direction == "signs" and dpaudit.CanarySet(dim=9, count=1).direction == "sphere"
+    change = np.random.default_rng(1).normal(size=900) + 2 * vector
+    found = signs.cosines(change)
+    assert found[4] == pytest.approx(vector @ change / 30 / np.linalg.norm(change), abs=1e-7)
+    assert found[4] > 0.8 > 0.2 > abs(np.delete(found, 4)).max()
+    signs.round(change)
+    signs.save(tmp_path / "state")
+    again = dpaudit.CanarySet.load(tmp_path / "state")
+    assert again.direction == "signs" and np.array_equal(again.largest, found)
+    reports = [dpaudit.cosines(found[:5], dim=900, direction=d) for d in ("sphere", "signs")]
+    names = [{a for r in report.results for a in r.assumptions} for report in reports]
+    assert "sign-canaries" in names[1] and "random-canaries" in names[0]
+    with pytest.raises(ValueError, match="direction"):
+        dpaudit.CanarySet(dim=9, count=1, direction="cube")
