@@ -95,8 +95,12 @@ def _as_numpy(name: str, values: Any) -> Any:
 
 
 def _check_shape(name: str, shape: Sequence[int], flat: bool) -> None:
+    if len(shape) == 0:
+        raise ValueError(f"{name}: needs a list or array of numbers")
     if len(shape) != 1 and not flat:
-        raise ValueError(f"{name}: needs one dimension, has the shape {tuple(shape)}")
+        long = sum(length != 1 for length in shape)
+        hint = "; ravel() makes it one" if long <= 1 else ""
+        raise ValueError(f"{name}: needs one dimension, has the shape {tuple(shape)}{hint}")
 
 
 def _converted(name: str, values: Any, flat: bool) -> array[float]:

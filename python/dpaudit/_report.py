@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Iterator, Optional, Union
 
 from ._library import Handle, Request, Stop, call, call_interruptibly, declare, declare_free, lib, take_text
+from ._picture import report_html
 
 _VEGA_LITE = "application/vnd.vegalite.v5+json"
 
@@ -161,6 +162,10 @@ class Report(Record):
 
     def __reduce__(self) -> Any:
         raise TypeError("a Report lives in the library and cannot be pickled; pickle its to_dict()")
+
+    def _repr_html_(self) -> str:
+        """Verdict, bounds as a picture and table, for notebooks that do not draw Vega-Lite."""
+        return report_html(self._fields, self.table())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """The table; where there is a chart, the chart with the table above it (Jupyter shows one form only)."""

@@ -5,6 +5,7 @@ import copy
 import json
 import math
 import pickle
+from html.parser import HTMLParser
 
 import pytest
 
@@ -79,6 +80,54 @@ def test_jupyter_shows_a_table_and_a_chart(refuted):
     assert chart["$schema"].endswith("vega-lite/v5.json")
     assert "data" in chart or "datasets" in chart
     assert chart["title"]["subtitle"] == refuted.table().rstrip().split("\n")
+
+
+class Drawing(HTMLParser):
+    """Elements, words, and whether every element is closed in its order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.seen, self.words = [], [], ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words += data
+
+
+def test_html_has_the_verdict_a_mark_for_each_result_and_the_claim(refuted):
+    drawn = Drawing(refuted._repr_html_())
+    marks = [tag for tag, _ in drawn.seen if tag in ("circle", "polygon")]
+    assert len(marks) == len(refuted.results)
+    credible = [r for r in refuted.results if "jeffreys-prior" in r.assumptions]
+    estimates = [r for r in refuted.results if r.kind == "estimate"]
+    assert marks.count("polygon") == len(credible) + len(estimates) > 0
+    assert refuted.headline in drawn.words and "claim" in drawn.words and refuted.table() in drawn.words
+    places = [float(a["cx"]) for tag, a in drawn.seen if tag == "circle"]
+    lower = [r.epsilon_lower for r in refuted.results if r not in credible and r not in estimates]
+    ratio = [(x - 220) / e for x, e in zip(places, lower)]
+    assert max(ratio) - min(ratio) < 0.1  # one scale
+
+
+def test_html_without_bounds_is_the_table():
+    report = dpaudit.account(sigma=1.0)
+    assert Drawing(report._repr_html_()).words == report.table()
+
+
+def test_html_lets_nothing_in(tmp_path):
+    table = tmp_path / "scores.csv"
+    table.write_text("score,member,g\n" + "".join(f"{i},{i % 2},<script>\n" for i in range(40)))
+    assert "<script" not in dpaudit.scores(str(table), group="g")._repr_html_()
 
 
 def test_jupyter_without_a_chart():
