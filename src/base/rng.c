@@ -38,7 +38,8 @@ uint64_t dpa_rng_u64(dpa_rng *rng) {
 
 /* In the upper half there is no bit left for the ½: the last of all would round to 1. */
 double dpa_rng_uniform(dpa_rng *rng) {
-    return fmin(((double)(dpa_rng_u64(rng) >> 11) + 0.5) * 0x1p-53, 1.0 - 0x1p-53);
+    const double x = ((double)(dpa_rng_u64(rng) >> 11) + 0.5) * 0x1p-53;
+    return x < 1.0 ? x : 1.0 - 0x1p-53;
 }
 
 uint64_t dpa_rng_below(dpa_rng *rng, uint64_t n) {
