@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 static const struct {
     const char *text;
@@ -37,6 +38,9 @@ DPA_PRINTF(3, 0)
 static void set_text(dpa_error *err, dpa_status status, const char *format, va_list args) {
     err->status = status;
     (void)vsnprintf(err->text, sizeof err->text, format, args);
+    /* Names and cells of files get into both, and both get to terminals. */
+    dpa__utf8_tame(err->place, "");
+    dpa__utf8_tame(err->text, "");
 }
 
 dpa_status dpa__fail(dpa_error *err, dpa_status status, const char *format, ...) {

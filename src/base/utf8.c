@@ -60,6 +60,16 @@ dpa_status dpa__utf8_check(const char *name, const char *text, size_t count, dpa
                           (unsigned)(unsigned char)text[good]);
 }
 
+/* U+0000 … U+001F, U+007F, and U+0080 … U+009F in two bytes. */
+void dpa__utf8_tame(char *text, const char *kept) {
+    for (unsigned char *c = (unsigned char *)text; *c != '\0'; ++c) {
+        const int is_wide = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0;
+        if (is_wide) c[1] = '?';
+        if (is_wide || ((*c < 0x20 || *c == 0x7f) && strchr(kept, *c) == NULL))
+            *c = strchr("\n\r\t", *c) != NULL ? ' ' : '?';
+    }
+}
+
 size_t dpa__utf8_mark(const char *text, size_t count) {
     return count >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "report/model.h"
 
 dpa_status dpa__json_set(json_t *object, const char *key, json_t *value, dpa_error *err) {
@@ -147,7 +148,8 @@ dpa_status dpa_report_section(dpa_report *report, const char *key, const char *j
     return dpa__json_set(report->sections, key, value, err);
 }
 
-static dpa_status add_line(dpa_report *report, const char *line, dpa_error *err) {
+static dpa_status add_line(dpa_report *report, char *line, dpa_error *err) {
+    dpa__utf8_tame(line, "\n"); /* names from files get to terminals */
     dpa__text_printf(&report->lines, "%s\n", line);
     if (report->lines.failed) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a line of text");
     return DPA_OK;

@@ -135,6 +135,8 @@ static void bad(void **state) {
                 {"a,b\n1,2\n\n3,4\n", "mem:3", "empty"},
                 {"\na\n1\n", "mem:1", "empty"},
                 {"a,a\n1,2\n", "mem:1", "'a'"},
+                {"\033[2J,\033[2J\n1,2\n", "mem:1", "'?[2J'"}, /* a terminal would obey */
+                {"\xc2\x9b,\xc2\x9b\n1,2\n", "mem:1", "'\?\?'"},
                 {"a,\n1,2\n", "mem:1:3", "column 2 is empty"},
                 {"1,2\n3,4\n", "mem:1", "only numbers"},
                 {"a\n\"x\n", "mem:2:1", "never closed"},
