@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Attacks on 256 models × 5000 points against one pass over the same matrix, and their growth with
- * models and points. One thread, so that its CPU time is all the work there is. */
+ * models and points. RMIA reads a second matrix, of the population: with half of the models as its
+ * references (127 of 255) it reads as many signals as one pass does. One thread, so that its CPU
+ * time is all the work there is. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -40,7 +42,8 @@ static void attack(dpa_attack which, const dpa_signals *s, const dpa_attack_opts
 static void measure(size_t models, size_t points) {
     dpa_signals signals = make(models, points, 1), population = make(models, points, 0);
     double *scores = malloc(points * sizeof *scores);
-    double base, both, lira, rmia;
+    size_t *half = malloc(models / 2 * sizeof *half); /* of the models: no references */
+    double base, both, lira, rmia, few;
     dpa_attack_opts opts;
     dpa_attack_opts_init(&opts);
     opts.population = &population;
@@ -53,12 +56,18 @@ static void measure(size_t models, size_t points) {
     BENCH_BEST(5, lira, attack(DPA_ATTACK_LIRA, &signals, &opts, scores));
     opts.offline = 1;
     BENCH_BEST(5, rmia, attack(DPA_ATTACK_RMIA, &signals, &opts, scores));
+    for (size_t i = 0; i < models / 2; ++i) half[i] = models - 1 - i;
+    opts.exclude = half;
+    opts.exclude_count = models / 2;
+    BENCH_BEST(5, few, attack(DPA_ATTACK_RMIA, &signals, &opts, scores));
     (void)printf("%zu models x %zu points\n", models, points);
     bench_row("  one pass over the matrix", base, "itself", 1.0);
     bench_row("  lira", lira, "one pass", lira / base);
+    bench_row("  rmia, half of the models as references", few, "one pass", few / base);
     bench_row("  one pass over each of two matrices", both, "itself", 1.0);
     bench_row("  rmia (two matrices)", rmia, "one pass over each", rmia / both);
     free(scores);
+    free(half);
     dpa_signals_free(&signals);
     dpa_signals_free(&population);
 }

@@ -4,7 +4,8 @@
  * width of a vector: equal columns give equal bits wherever they stand.
  *
  * Probabilities: with r = x − k·ln 2, e^r = (Q + rP)/(Q − rP), the diagonal Padé approximant of
- * order 6 (error below 2e-19 for |r| ≤ ln(2)/2), so that 1/(1 + 2^k e^r) costs one division. */
+ * order 6 (error below 2e-19 for |r| ≤ ln(2)/2), so that 1/(1 + 2^k e^r) costs one division; and
+ * both sides of it are so near 1 that four models share one. */
 #include "attack/moments.h"
 
 #include <string.h>
@@ -41,49 +42,67 @@ static inline double chosen(uint64_t mask, double yes, double no) {
 
 /* ── probabilities ── */
 
+/* A probability is above/below, with below between 0.7 and 3. */
 typedef struct ratio {
-    double above, below; /* e^x = above/below */
+    double above, below;
 } ratio;
 
-/* |x| is cut at 690, before above or below can leave the normal numbers; NaN is taken for a large
- * number. With masks, because gcc would compute both branches of a choice to the end. */
-static inline ratio exp_ratio(double x) {
+/* The smaller one; b when a is NaN. With masks, because gcc would compute both branches of a choice
+ * to the end. */
+static inline double smaller(double a, double b) {
+    return chosen(0 - (uint64_t)(a < b), a, b);
+}
+
+/* e^−x for x up to 690, before above leaves the normal numbers. */
+static inline ratio exp_minus(double x) {
     const double shift = 0x1.8p52; /* adding it rounds to a whole number in the low bits */
-    x = chosen(0 - (uint64_t)(x < 690.0), x, 690.0);
-    x = chosen(0 - (uint64_t)(x > -690.0), x, -690.0);
-    const double shifted = x * 0x1.71547652b82fep0 + shift;
+    const double shifted = shift - x * 0x1.71547652b82fep0;
     const double k = shifted - shift;
-    const double r = (x - k * 0x1.62e42fee00000p-1) - k * 0x1.a39ef35793c76p-33;
+    const double r = -(x + k * 0x1.62e42fee00000p-1) - k * 0x1.a39ef35793c76p-33;
     const double y = r * r;
-    const double even = 665280.0 + y * (75600.0 + y * (840.0 + y));
-    const double odd = r * (332640.0 + y * (10080.0 + y * 42.0));
+    const double even =
+        1.0 + y * (0x1.d1745d1745d17p-4 + y * (0x1.4afd6a052bf5bp-10 + y * 0x1.937e11175f095p-20));
+    const double odd = r * (0.5 + y * (0x1.f07c1f07c1f08p-7 + y * 0x1.08cabb37565e2p-14));
     const double power = of_bits((bits_of(shifted) + 1023) << 52);
     return (ratio){(even + odd) * power, even - odd};
 }
 
-static inline double probability_of_logit(double logit) {
-    const ratio e = exp_ratio(-logit);
-    return e.below / (e.below + e.above);
+/* 1/(1 + e^−x) by e^−|x|, which is never large. */
+static inline ratio of_logit(double x) {
+    const double size = of_bits(bits_of(x) & ~(UINT64_C(1) << 63));
+    const ratio e = exp_minus(smaller(size, 690.0));
+    const uint64_t negative = 0 - (bits_of(x) >> 63);
+    return (ratio){chosen(negative, e.above, e.below), e.above + e.below};
 }
 
-static inline double probability_of_loss(double loss) {
-    const ratio e = exp_ratio(-loss);
-    return e.above / e.below;
+static inline ratio of_loss(double x) {
+    return exp_minus(-smaller(-smaller(x, 690.0), 690.0));
 }
 
-DPA_CLONES static void of_logits(const double *signal, size_t count, double *restrict out) {
-    for (size_t i = 0; i < count; ++i) out[i] = probability_of_logit(signal[i]);
+static inline ratio ratio_of(double x, int is_loss) {
+    return is_loss ? of_loss(x) : of_logit(x);
 }
 
-DPA_CLONES static void of_losses(const double *signal, size_t count, double *restrict out) {
-    for (size_t i = 0; i < count; ++i) out[i] = probability_of_loss(signal[i]);
+static inline void map(const double *signal, size_t count, int is_loss, double *restrict out) {
+    for (size_t i = 0; i < count; ++i) {
+        const ratio p = ratio_of(signal[i], is_loss);
+        out[i] = p.above / p.below;
+    }
+}
+
+DPA_CLONES static void map_logits(const double *signal, size_t count, double *restrict out) {
+    map(signal, count, 0, out);
+}
+
+DPA_CLONES static void map_losses(const double *signal, size_t count, double *restrict out) {
+    map(signal, count, 1, out);
 }
 
 void dpa__probabilities(const double *signal, size_t count, int is_loss, double *out) {
     if (is_loss)
-        of_losses(signal, count, out);
+        map_losses(signal, count, out);
     else
-        of_logits(signal, count, out);
+        map_logits(signal, count, out);
 }
 
 /* ── rows of a strip ── */
@@ -191,35 +210,106 @@ void dpa__strip_signals(const dpa__strip *strip, dpa__moments *out) {
 
 /* ── sums of probabilities ── */
 
-static inline void add_probability(double p, double x, uint8_t member, size_t c, dpa__moments *m) {
-    const uint64_t in = mask_of(member);
-    const double checked = p + (x - x); /* NaN and infinities, too, have been given a p */
-    m->count_in[c] += kept(1.0, in);
-    m->sum_in[c] += kept(checked, in);
-    m->sum_out[c] += kept(checked, ~in);
+enum { FOUR = 4 };
+
+/* Four models' probabilities with one division. x − x is NaN where x is not finite: that has been
+ * given a probability, too. */
+static inline void four(const double x[FOUR], int is_loss, double p[FOUR]) {
+    ratio e[FOUR];
+    for (size_t k = 0; k < FOUR; ++k) e[k] = ratio_of(x[k], is_loss);
+    const double first = e[0].below * e[1].below, second = e[2].below * e[3].below;
+    const double inverse = 1.0 / (first * second);
+    const double of_first = second * inverse, of_second = first * inverse;
+    p[0] = e[0].above * (e[1].below * of_first) + (x[0] - x[0]);
+    p[1] = e[1].above * (e[0].below * of_first) + (x[1] - x[1]);
+    p[2] = e[2].above * (e[3].below * of_second) + (x[2] - x[2]);
+    p[3] = e[3].above * (e[2].below * of_second) + (x[3] - x[3]);
 }
 
-DPA_CLONES static void add_logits(const double *x, const uint8_t *member, size_t width,
-                                  dpa__moments *restrict m) {
-    for (size_t c = 0; c < width; ++c)
-        add_probability(probability_of_logit(x[c]), x[c], member[c], c, m);
+/* Masks of a row of a strip: widening bytes inside the sums would keep gcc from using registers. */
+DPA_CLONES static void widen(const uint8_t *member, size_t width, uint64_t *restrict mask) {
+    for (size_t c = 0; c < width; ++c) mask[c] = mask_of(member[c]);
 }
 
-DPA_CLONES static void add_losses(const double *x, const uint8_t *member, size_t width,
+static inline void add_known(const double *const row[FOUR], const uint64_t mask[FOUR][DPA__STRIP],
+                             int is_loss, size_t width, dpa__moments *restrict m) {
+    const double *x0 = row[0], *x1 = row[1], *x2 = row[2], *x3 = row[3];
+    for (size_t c = 0; c < width; ++c) {
+        const double x[FOUR] = {x0[c], x1[c], x2[c], x3[c]};
+        const uint64_t in[FOUR] = {mask[0][c], mask[1][c], mask[2][c], mask[3][c]};
+        double p[FOUR];
+        four(x, is_loss, p);
+        m->count_in[c] +=
+            (kept(1.0, in[0]) + kept(1.0, in[1])) + (kept(1.0, in[2]) + kept(1.0, in[3]));
+        m->sum_in[c] +=
+            (kept(p[0], in[0]) + kept(p[1], in[1])) + (kept(p[2], in[2]) + kept(p[3], in[3]));
+        m->sum_out[c] +=
+            (kept(p[0], ~in[0]) + kept(p[1], ~in[1])) + (kept(p[2], ~in[2]) + kept(p[3], ~in[3]));
+    }
+}
+
+/* Nobody is a member. */
+static inline void add_population(const double *const row[FOUR], int is_loss, size_t width,
+                                  double *restrict sum) {
+    const double *x0 = row[0], *x1 = row[1], *x2 = row[2], *x3 = row[3];
+    for (size_t c = 0; c < width; ++c) {
+        const double x[FOUR] = {x0[c], x1[c], x2[c], x3[c]};
+        double p[FOUR];
+        four(x, is_loss, p);
+        sum[c] += (p[0] + p[1]) + (p[2] + p[3]);
+    }
+}
+
+DPA_CLONES static void add_logits(const double *const row[FOUR],
+                                  const uint64_t mask[FOUR][DPA__STRIP], size_t width,
                                   dpa__moments *restrict m) {
-    for (size_t c = 0; c < width; ++c)
-        add_probability(probability_of_loss(x[c]), x[c], member[c], c, m);
+    add_known(row, mask, 0, width, m);
+}
+
+DPA_CLONES static void add_losses(const double *const row[FOUR],
+                                  const uint64_t mask[FOUR][DPA__STRIP], size_t width,
+                                  dpa__moments *restrict m) {
+    add_known(row, mask, 1, width, m);
+}
+
+DPA_CLONES static void add_other_logits(const double *const row[FOUR], size_t width,
+                                        double *restrict sum) {
+    add_population(row, 0, width, sum);
+}
+
+DPA_CLONES static void add_other_losses(const double *const row[FOUR], size_t width,
+                                        double *restrict sum) {
+    add_population(row, 1, width, sum);
+}
+
+static void add_rest(const double *x, const uint8_t *member, int is_loss, size_t width,
+                     dpa__moments *m) {
+    double p[DPA__STRIP];
+    dpa__probabilities(x, width, is_loss, p);
+    for (size_t c = 0; c < width; ++c) {
+        const double checked = p[c] + (x[c] - x[c]);
+        m->count_in[c] += (double)member[c];
+        *(member[c] ? &m->sum_in[c] : &m->sum_out[c]) += checked;
+    }
 }
 
 void dpa__strip_probabilities(const dpa__strip *strip, int is_loss, dpa__moments *out) {
     uint8_t buffer[DPA__STRIP];
+    uint64_t mask[FOUR][DPA__STRIP];
+    size_t i = 0;
     memset(out, 0, sizeof *out);
-    for (size_t i = 0; i < strip->rows; ++i) {
-        const double *x = signals_of(strip, i);
-        const uint8_t *member = members_of(strip, i, buffer);
-        if (is_loss)
-            add_losses(x, member, strip->width, out);
+    for (; i + FOUR <= strip->rows; i += FOUR) {
+        const double *x[FOUR];
+        for (size_t k = 0; k < FOUR; ++k) {
+            x[k] = signals_of(strip, i + k);
+            if (strip->member != NULL)
+                widen(members_of(strip, i + k, buffer), strip->width, mask[k]);
+        }
+        if (strip->member == NULL)
+            (is_loss ? add_other_losses : add_other_logits)(x, strip->width, out->sum_out);
         else
-            add_logits(x, member, strip->width, out);
+            (is_loss ? add_losses : add_logits)(x, mask, strip->width, out);
     }
+    for (; i < strip->rows; ++i)
+        add_rest(signals_of(strip, i), members_of(strip, i, buffer), is_loss, strip->width, out);
 }
