@@ -13,6 +13,7 @@ typedef struct dpa__rules {
     unsigned canaries;     /* those it knows, as bits 1U << kind; 0: it has no such choice */
     dpa_game_canary usual; /* the one that is taken where the file is silent */
     int needs_training;    /* game->plan and game->data are there when `open` is called */
+    int finds_noise; /* `open` finds σ where the file says ε, for members of its own number */
     /* Checks the settings and makes game->state, what all trials share; NULL: nothing to do. */
     dpa_status (*open)(dpa_game *game, dpa_error *err);
     void (*close)(dpa_game *game); /* frees game->state; NULL-safe */

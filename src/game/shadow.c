@@ -208,6 +208,7 @@ const dpa__rules dpa__shadow_rules = {
     .name = "shadow",
     .stages = 2,
     .needs_training = 1,
+    .finds_noise = 1,
     .open = open_game,
     .close = close_game,
     .trials = trials,
