@@ -83,8 +83,8 @@ static void print_table(FILE *out, const void *what) {
         (void)fprintf(out, "%-20s %9.3f %9.3f %10.3f %6zu %6zu\n", name, k->accuracy, k->epsilon,
                       k->gap, k->in, k->out);
     }
-    (void)fputs("\naccuracy and epsilon at each point's best threshold: they rank points, they are "
-                "no bounds\n",
+    (void)fputs("\naccuracy and epsilon at each point's best threshold:\n"
+                "they rank points, they are no bounds\n",
                 out);
 }
 

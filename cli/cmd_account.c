@@ -66,7 +66,7 @@ static int run(void *options, const word_list *words);
 
 const command command_account = {
     .name = "account",
-    .summary = "what a claim means: epsilon, delta and the trade-off curve of a mechanism",
+    .summary = "what a claim means: epsilon, delta and trade-off curve",
     .operands = "",
     .about =
         "Composes the privacy loss of every step and prints epsilon as an interval that contains "

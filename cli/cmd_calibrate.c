@@ -40,7 +40,7 @@ static int run(void *options, const word_list *words);
 
 const command command_calibrate = {
     .name = "calibrate",
-    .summary = "the noise (or sampling rate, or steps) that meets a target epsilon",
+    .summary = "the noise, sampling rate or steps that meet a target epsilon",
     .operands = "",
     .about =
         "Finds one parameter of the first phase such that epsilon at delta stays at or below the "

@@ -27,7 +27,7 @@ static int run(void *options, const word_list *words) {
 
 const command command_landscape = {
     .name = "landscape",
-    .summary = "utility against epsilon of many strategies, with the Pareto frontier",
+    .summary = "utility against epsilon of many strategies, and their frontier",
     .operands = "FILE.csv",
     .about =
         "The file has the columns strategy, utility, epsilon and, if there are kinds of strategies "

@@ -71,7 +71,7 @@ static int run(void *options, const word_list *words);
 
 const command command_plan = {
     .name = "plan",
-    .summary = "the size an audit needs, the leak it can detect, the most it can show",
+    .summary = "the size an audit needs, the leak it detects, the most it shows",
     .operands = "",
     .about =
         "The suspected truth is attacked as well as possible. For every game and method: the "

@@ -43,9 +43,10 @@ const command command_report = {
     .operands = "RESULT.json...",
     .about = "Reads results that other commands wrote with --json=FILE.json and writes them as one "
              "self-contained page: it opens from disk, offline, and prints. What is not such a "
-             "result is "
-             "refused with exit code 3.",
-    .examples = "",
+             "result is refused with exit code 3.",
+    .examples =
+        "dpaudit counts --fn 10 --tp 90 --fp 5 --tn 95 --json=counts.json && dpaudit one-run "
+        "one-run.csv --json=run.json && dpaudit report counts.json run.json --out both.html",
     .options = table,
     .size = sizeof(report_options),
     .min_words = 1,

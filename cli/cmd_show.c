@@ -37,7 +37,7 @@ static int run(void *options, const word_list *words);
 
 const command command_show = {
     .name = "show",
-    .summary = "what a store of trials holds: stages, trials, failures with their messages",
+    .summary = "what a store of trials holds: stages, trials, failures",
     .operands = "AUDIT.yaml | STORE.db",
     .about = "A store may hold the trials of several experiments: each stage of each game is named "
              "by a key, the digest of all that decides its numbers. Trials whose checksum does not "
@@ -97,8 +97,9 @@ static int show_one(void *user, const dpa_store_entry *e) {
     search *s = user;
     if (e->index != s->index) return 0;
     ++s->found;
-    (void)printf("stage %d trial %" PRIu64 ": %zu numbers in %.4g s%s\n", e->stage + 1, e->index,
-                 e->values.count, e->seconds, e->damaged ? ", damaged" : "");
+    (void)printf("stage %d trial %" PRIu64 ": %zu number%s in %.4g s%s\n", e->stage + 1, e->index,
+                 e->values.count, e->values.count == 1 ? "" : "s", e->seconds,
+                 e->damaged ? ", damaged" : "");
     for (size_t i = 0; i < e->values.count; ++i) (void)printf("%.17g\n", e->values.items[i]);
     print_said(e->said);
     return 0;

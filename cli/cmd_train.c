@@ -43,7 +43,7 @@ static int run(void *options, const word_list *words);
 
 const command command_train = {
     .name = "train",
-    .summary = "train one model, with or without DP-SGD; models, losses and logits as files",
+    .summary = "train one model, with or without DP-SGD; losses, logits as files",
     .operands = "FILE.yaml",
     .about =
         "Trains the model of an experiment file (docs/trainer.md lists its keys) and prints, per "

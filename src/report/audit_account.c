@@ -129,7 +129,7 @@ static dpa_status put_epsilon(dpa_report *report, const dpa_account *account,
     if (isinf(epsilon.lower)) return DPA_OK;
     DPA_TRY(dpa_account_mu(account, query->opts.delta, &mu, err));
     DPA_TRY(put_interval(report, "mu", &mu, err));
-    return say_interval(report, "μ", &mu, "Gaussian mechanism with the same ε", err);
+    return say_interval(report, "μ", &mu, "Gaussian with the same ε", err);
 }
 
 static dpa_status put_wanted(dpa_report *report, const dpa_account *account,

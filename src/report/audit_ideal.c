@@ -34,7 +34,7 @@ static dpa_status put_played(dpa_report *report, const dpa_ideal *ideal, uint64_
         dpa_ideal_simulate(ideal, guesses, repeats, report->request.seed, &mean, &deviation, err));
     DPA_TRY(dpa__json_put(row, "simulated_correct", mean, err));
     DPA_TRY(dpa__json_put(row, "simulated_deviation", deviation, err));
-    return dpa_report_say(report, err, "  %-29s %.3f right on average, deviation %.3f", "  played",
+    return dpa_report_say(report, err, "  %-21s %.3f right on average, deviation %.3f", "  played",
                           mean, deviation);
 }
 
@@ -60,7 +60,7 @@ static dpa_status put_row(dpa_report *report, const dpa_ideal *ideal, const dpa_
     }
     DPA_TRY(dpa__json_put(row, "epsilon_lower", result->epsilon_lower, err));
     (void)snprintf(label, sizeof label, "%s, %s", result->family, result->method);
-    DPA_TRY(dpa_report_say(report, err, "  %-30s ε ≥ %.6f with %.0f of %.0f right (expected %.4f)",
+    DPA_TRY(dpa_report_say(report, err, "  %-22s ε ≥ %.6f with %.0f of %.0f right (expected %.2f)",
                            label, result->epsilon_lower, correct, guesses, expected));
     return repeats == 0 ? DPA_OK : put_played(report, ideal, (uint64_t)guesses, repeats, row, err);
 }
@@ -93,7 +93,7 @@ static dpa_status fill(dpa_report *report, const dpa_ideal *ideal, const dpa__on
                            (double)ideal->canaries, (double)ideal->options, ideal->sigma,
                            request->delta, dpa__percent_of(request->confidence).text));
     DPA_TRY(dpa_report_say(report, err, "Expected, not observed: nothing was audited."));
-    DPA_TRY(dpa_report_say(report, err, "  %-30s ε = %.6f", "the mechanism itself", theory));
+    DPA_TRY(dpa_report_say(report, err, "  %-22s ε = %.6f", "the mechanism itself", theory));
     dpa_report *bounds = NULL;
     DPA_TRY(dpa_report_new("one-run", request, &bounds, err));
     dpa_status status = dpa__onerun_add_bounds(bounds, games, request, pointwise, err);

@@ -31,13 +31,31 @@ static dpa_status put_point(json_t *array, const dpa_landscape_point *p, dpa_err
     return dpa__json_set(row, "on_frontier", json_boolean(p->on_frontier), err);
 }
 
-static dpa_status say_point(dpa_report *report, const dpa_landscape_point *p, dpa_error *err) {
-    return dpa_report_say(report, err,
-                          "%s %-28.28s %-12.12s %4zu  %8.4f [%.4f, %.4f]  %8.4f "
-                          "[%.4f, %.4f]",
-                          p->on_frontier ? "*" : " ", p->strategy, p->group, p->runs,
-                          p->utility.mean, p->utility.lowest, p->utility.highest, p->epsilon.mean,
-                          p->epsilon.lowest, p->epsilon.highest);
+/* Names as long as they are, in columns as wide as the longest (at least as its title). */
+typedef struct widths {
+    int strategy, group;
+} widths;
+
+static widths measure(const dpa_landscape *l) {
+    widths w = {(int)strlen("strategy"), 0};
+    for (size_t i = 0; i < l->count; ++i) {
+        const int strategy = dpa__shown_width(l->points[i].strategy);
+        const int group = dpa__shown_width(l->points[i].group);
+        if (strategy > w.strategy) w.strategy = strategy;
+        if (group > w.group) w.group = group;
+    }
+    if (w.group > 0 && w.group < (int)strlen("group")) w.group = (int)strlen("group");
+    return w;
+}
+
+static dpa_status say_point(dpa_report *report, const dpa_landscape_point *p, widths w,
+                            dpa_error *err) {
+    return dpa_report_say(report, err, "%s %s%*s %s%*s %4zu %8.4f [%.3f, %.3f] %8.4f [%.3f, %.3f]",
+                          p->on_frontier ? "*" : " ", p->strategy,
+                          w.strategy - dpa__shown_width(p->strategy), "", p->group,
+                          w.group - dpa__shown_width(p->group), "", p->runs, p->utility.mean,
+                          p->utility.lowest, p->utility.highest, p->epsilon.mean, p->epsilon.lowest,
+                          p->epsilon.highest);
 }
 
 /* ── densities ─────────────────────────────────────────────────────────────────────────────── */
@@ -114,17 +132,19 @@ static dpa_status put_densities(json_t *section, const dpa_landscape *l, dpa_err
 static dpa_status fill(dpa_report *report, const char *path, const dpa_landscape *l,
                        dpa_error *err) {
     json_t *section = json_object(), *points = json_array(), *frontier = json_array();
+    const widths w = measure(l);
     DPA_TRY(dpa__json_set(report->sections, "landscape", section, err));
     DPA_TRY(dpa__json_set(section, "points", points, err));
     DPA_TRY(dpa__json_set(section, "frontier", frontier, err));
     DPA_TRY(dpa_report_input(report, path, l->sha256, err));
     DPA_TRY(dpa_report_say(report, err, "%zu strategies from %zu runs; * on the Pareto frontier",
                            l->count, l->rows));
-    DPA_TRY(dpa_report_say(report, err, "  %-28s %-12s %4s  %8s %-18s %8s %s", "strategy", "group",
-                           "runs", "utility", "[least, most]", "epsilon", "[least, most]"));
+    DPA_TRY(dpa_report_say(report, err, "  %-*s %-*s %4s %8s %-14s %8s %s", w.strategy, "strategy",
+                           w.group, w.group > 0 ? "group" : "", "runs", "utility", "[least, most]",
+                           "epsilon", "[least, most]"));
     for (size_t i = 0; i < l->count; ++i) {
         DPA_TRY(put_point(points, &l->points[i], err));
-        DPA_TRY(say_point(report, &l->points[i], err));
+        DPA_TRY(say_point(report, &l->points[i], w, err));
     }
     for (size_t i = 0; i < l->frontier_count; ++i) {
         const dpa_landscape_point *p = &l->points[l->frontier[i]];
@@ -136,7 +156,7 @@ static dpa_status fill(dpa_report *report, const char *path, const dpa_landscape
     DPA_TRY(put_densities(section, l, err));
     return dpa_report_say(report, err,
                           "Off the frontier, a mixture of two other strategies is at least as "
-                          "useful and as\nprivate. Epsilon is a measurement here, not a bound.");
+                          "useful and as private. Epsilon is a measurement here, not a bound.");
 }
 
 dpa_status dpa_audit_landscape(const char *path, dpa_report **out, dpa_error *err) {

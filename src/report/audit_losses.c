@@ -181,9 +181,9 @@ static dpa_status goodness_side(context *c, const dpa_losses *l, int heldout, dp
         }
         DPA_TRY(dpa_report_say(
             c->report, err,
-            "  fit: %s losses, %zu components: p %.3f at %zu samples; above 0.05 at %zu of %zu",
-            heldout ? "held-out" : "training", k, rows[count - 1].p_value, sizes[count - 1], passed,
-            count));
+            "  fit, %s, %zu component%s: p %.3f at %zu samples; above 0.05 at %zu of %zu",
+            heldout ? "held-out" : "training", k, k == 1 ? "" : "s", rows[count - 1].p_value,
+            sizes[count - 1], passed, count));
     }
     return DPA_OK;
 }
