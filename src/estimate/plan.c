@@ -245,37 +245,57 @@ static dpa_status leak_error(dpa__plan *plan, double t, uint64_t n, double error
     return DPA_OK;
 }
 
-/* From the claim up in growing steps, then bisection to 1e-4 of t, or 2e-3 of a simulated one. */
-static dpa_status search_leak(dpa__plan *plan, uint64_t n, double wanted, dpa_plan_leak *out,
-                              dpa_error *err) {
+dpa_status dpa__plan_search_leak(const dpa__plan *plan, double fine, dpa__leak_test test,
+                                 void *user, double *t, dpa_error *err) {
     double low, high;
-    const double fine = dpa__plan_is_split(plan) ? 2e-3 : 1e-4;
-    dpa_plan_answer answer, best;
-    *out = (dpa_plan_leak){INFINITY, NAN};
+    int enough = 0;
+    *t = INFINITY;
     DPA_TRY(dpa__plan_truth_t(plan, plan->claim_epsilon, &low, err));
     for (double step = fmax(0.05, 0.25 * low);; step *= 2) {
         double epsilon;
         high = fmin(low + step, plan->suspect.max);
         DPA_TRY(dpa__plan_truth_epsilon(plan, high, &epsilon, err));
         if (!(epsilon <= 2000)) return DPA_OK;
-        DPA_TRY(power_if(plan, high, n, &best, err));
-        if (best.power >= wanted) break;
+        DPA_TRY(test(user, high, &enough, err));
+        if (enough) break;
         if (epsilon > 100 || high >= plan->suspect.max) return DPA_OK;
         low = high;
     }
     while (high - low > fine * high) {
         const double middle = low + (high - low) / 2;
-        DPA_TRY(power_if(plan, middle, n, &answer, err));
-        if (answer.power < wanted) {
-            low = middle;
-        } else {
-            high = middle;
-            best = answer;
-        }
+        DPA_TRY(test(user, middle, &enough, err));
+        *(enough ? &high : &low) = middle;
     }
-    DPA_TRY(dpa__plan_truth_epsilon(plan, high, &out->epsilon, err));
+    *t = high;
+    return DPA_OK;
+}
+
+typedef struct leak_search {
+    dpa__plan *plan;
+    uint64_t n;
+    double wanted, error; /* error: of the power at the last leak that was enough */
+} leak_search;
+
+static dpa_status is_detected(void *user, double t, int *enough, dpa_error *err) {
+    leak_search *s = user;
+    dpa_plan_answer answer;
+    DPA_TRY(power_if(s->plan, t, s->n, &answer, err));
+    *enough = answer.power >= s->wanted;
+    if (*enough) s->error = answer.error;
+    return DPA_OK;
+}
+
+static dpa_status search_leak(dpa__plan *plan, uint64_t n, double wanted, dpa_plan_leak *out,
+                              dpa_error *err) {
+    leak_search s = {plan, n, wanted, 0};
+    const double fine = dpa__plan_is_split(plan) ? 2e-3 : 1e-4;
+    double t;
+    *out = (dpa_plan_leak){INFINITY, NAN};
+    DPA_TRY(dpa__plan_search_leak(plan, fine, is_detected, &s, &t, err));
+    if (isinf(t)) return DPA_OK;
+    DPA_TRY(dpa__plan_truth_epsilon(plan, t, &out->epsilon, err));
     if (out->epsilon > 100) out->epsilon = INFINITY;
-    return isinf(out->epsilon) ? DPA_OK : leak_error(plan, high, n, best.error, &out->error, err);
+    return isinf(out->epsilon) ? DPA_OK : leak_error(plan, t, n, s.error, &out->error, err);
 }
 
 dpa_status dpa__plan_detectable(dpa__plan *plan, uint64_t n, double wanted, dpa_plan_leak *out,

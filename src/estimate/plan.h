@@ -91,6 +91,12 @@ dpa_status dpa__plan_pairs_leak(dpa__plan *plan, uint64_t n, double power, dpa_p
                                 dpa_error *err);
 dpa_status dpa__plan_perfect_pairs(const dpa__plan *plan, uint64_t n, double *t, dpa_error *err);
 
+/* The least leak, as t, at which `enough` is set, from the claim up in growing steps, then by
+ * bisection to `fine` of t; INFINITY where none with ε up to 100 is. */
+typedef dpa_status (*dpa__leak_test)(void *user, double t, int *enough, dpa_error *err);
+dpa_status dpa__plan_search_leak(const dpa__plan *plan, double fine, dpa__leak_test test,
+                                 void *user, double *t, dpa_error *err);
+
 /* Reports how far it is; DPA_CANCELLED when it shall not go on. */
 dpa_status dpa__plan_progress(const dpa__plan *plan, const char *what, double done, double total,
                               dpa_error *err);

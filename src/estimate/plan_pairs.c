@@ -182,14 +182,15 @@ dpa_status dpa__plan_pairs_size(dpa__plan *plan, double power, uint64_t most, dp
 typedef struct leaks {
     dpa__plan *plan;
     uint64_t n;
-    size_t count;
+    size_t count, rank; /* audits; how many of them must refute */
     double *low, *high; /* per audit: a t that does not refute, and one that does */
     dpa__arrival *asked;
 } leaks;
 
-/* How many audits refute when the truth is t. */
-static dpa_status refuted_at(leaks *l, double t, size_t *out, dpa_error *err) {
-    size_t count = 0;
+/* Do so many audits refute when the truth is t? */
+static dpa_status enough_refute(void *user, double t, int *enough, dpa_error *err) {
+    leaks *l = user;
+    size_t count = 0, refuted = 0;
     DPA_TRY(dpa__plan_suspect(l->plan, t, err));
     for (size_t i = 0; i < l->count; ++i)
         if (l->low[i] < t && l->high[i] > t) l->asked[count++] = (dpa__arrival){.index = i};
@@ -199,44 +200,17 @@ static dpa_status refuted_at(leaks *l, double t, size_t *out, dpa_error *err) {
         *(a->stopped_at > 0 ? &l->high[a->index] : &l->low[a->index]) = t;
         dpa__arrival_close(&l->asked[i]);
     }
-    *out = 0;
-    for (size_t i = 0; i < l->count; ++i) *out += l->high[i] <= t;
+    for (size_t i = 0; i < l->count; ++i) refuted += l->high[i] <= t;
+    *enough = refuted >= l->rank;
     return status;
-}
-
-/* The t from which on at least k audits refute; INFINITY: none with ε up to 100. */
-static dpa_status leak_of_rank(leaks *l, size_t k, double *t, dpa_error *err) {
-    const dpa__plan *plan = l->plan;
-    double low, high, epsilon;
-    size_t refuted;
-    DPA_TRY(dpa__plan_truth_t(plan, plan->claim_epsilon, &low, err));
-    *t = INFINITY;
-    for (double step = fmax(0.05, 0.25 * low);; step *= 2) {
-        high = fmin(low + step, plan->suspect.max);
-        DPA_TRY(dpa__plan_truth_epsilon(plan, high, &epsilon, err));
-        if (!(epsilon <= 2000)) return DPA_OK;
-        DPA_TRY(refuted_at(l, high, &refuted, err));
-        if (refuted >= k) break;
-        if (epsilon > 100 || high >= plan->suspect.max) return DPA_OK;
-        low = high;
-    }
-    while (high - low > 0.005 * high) {
-        const double middle = low + (high - low) / 2;
-        DPA_TRY(refuted_at(l, middle, &refuted, err));
-        if (refuted < k)
-            low = middle;
-        else
-            high = middle;
-    }
-    *t = high;
-    return DPA_OK;
 }
 
 static dpa_status epsilon_of_rank(leaks *l, double rank, double *out, dpa_error *err) {
     double t = INFINITY;
     *out = INFINITY;
     if (rank > (double)l->count) return DPA_OK;
-    DPA_TRY(leak_of_rank(l, rank < 1 ? 1 : (size_t)rank, &t, err));
+    l->rank = rank < 1 ? 1 : (size_t)rank;
+    DPA_TRY(dpa__plan_search_leak(l->plan, 0.005, enough_refute, l, &t, err));
     if (isinf(t)) return DPA_OK;
     DPA_TRY(dpa__plan_truth_epsilon(l->plan, t, out, err));
     if (*out > 100) *out = INFINITY;

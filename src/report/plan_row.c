@@ -81,7 +81,7 @@ dpa_status dpa__plan_row_say(dpa_report *report, const dpa_plan *plan, const dpa
 static dpa__cell pairs_cell(double pairs, double error) {
     dpa__cell cell = dpa__cell_of("n", isfinite(pairs) ? pairs : (double)INFINITY);
     if (error > 0 && isfinite(pairs))
-        (void)snprintf(cell.text, sizeof cell.text, "%.0f±%.0f", pairs, error);
+        (void)snprintf(cell.text, sizeof cell.text, "%.0f±%.2g", pairs, error);
     return cell;
 }
 

@@ -94,6 +94,36 @@ static void rmia_counts_smaller_ratios(void **state) {
                      DPA_BAD_ARGUMENT);
 }
 
+/* Only ratios smaller by more than the factor γ count. */
+static void rmia_wants_a_factor(void **state) {
+    (void)state;
+    enum { OTHERS = 19, MODELS = 5 };
+    static const double gammas[] = {0.5, 1, 1.7, 4};
+    static double other[MODELS * OTHERS];
+    const dpa_signals population = {DPA_SIGNAL_LOGIT, MODELS, OTHERS, other, NULL, 1};
+    double scores[3];
+    dpa_attack_opts opts;
+    for (int i = 0; i < MODELS * OTHERS; ++i) other[i] = 0.5 * (i % OTHERS - 9);
+    dpa_attack_opts_init(&opts);
+    opts.offline = 1;
+    opts.population = &population;
+    for (int g = 0; g < 4; ++g) {
+        opts.gamma = gammas[g];
+        assert_ok(dpa_attack_run(DPA_ATTACK_RMIA, &signals, &opts, scores, NULL));
+        for (int i = 0; i < 3; ++i) {
+            const double out[3][2] = {{0, 1}, {0.5, 0}, {1, 0}};
+            const double mean = 0.5 * (1 / (1 + exp(-out[i][0])) + 1 / (1 + exp(-out[i][1])));
+            const double ratio = 1 / (1 + exp(-signal[i])) / (0.65 * mean + 0.35);
+            int smaller = 0;
+            for (int z = 0; z < OTHERS; ++z) {
+                const double q = 1 / (1 + exp(-other[z]));
+                smaller += gammas[g] * q / (0.65 * q + 0.35) < ratio;
+            }
+            assert_relative(scores[i], smaller / (double)OTHERS, 1e-12);
+        }
+    }
+}
+
 static void models_that_agree_give_finite_scores(void **state) {
     (void)state;
     static double same[] = {1, 1, /**/ 1, 0, /**/ 1, 0, /**/ 1, 0, /**/ 1, 0};
@@ -343,6 +373,7 @@ int main(void) {
         cmocka_unit_test(simple_attacks),
         cmocka_unit_test(losses_point_the_other_way),
         cmocka_unit_test(rmia_counts_smaller_ratios),
+        cmocka_unit_test(rmia_wants_a_factor),
         cmocka_unit_test(models_that_agree_give_finite_scores),
         cmocka_unit_test(lira_is_the_mean_over_augmentations),
         cmocka_unit_test(large_means_lose_no_digits),

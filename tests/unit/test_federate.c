@@ -282,6 +282,26 @@ static void canaries_come_as_often_as_clients(void **state) {
     finish(&s);
 }
 
+/* How often a client can come at most, which is what the accountant composes: a period that the
+ * training does not finish is one in which it may have come. */
+static void unfinished_periods_count(void **state) {
+    (void)state;
+    dpa_federate_opts opts = {.rounds = 7, .cohort = 3, .period = 2};
+    static const struct {
+        dpa_participation kind;
+        uint64_t most;
+    } rows[] = {{DPA_PARTICIPATE_UNIFORM, 7},
+                {DPA_PARTICIPATE_POISSON, 7},
+                {DPA_PARTICIPATE_SHUFFLE, 3}, /* of ten clients: periods of three rounds */
+                {DPA_PARTICIPATE_PERIOD, 4}};
+    for (int i = 0; i < 4; ++i) {
+        opts.participation = rows[i].kind;
+        assert_int_equal(dpa_federate_participations(&opts, 10), rows[i].most);
+    }
+    opts.rounds = 8; /* four periods of two, none unfinished */
+    assert_int_equal(dpa_federate_participations(&opts, 10), 4);
+}
+
 /* Ten rounds, three repetitions: once in each of rounds 0–3, 4–6, 7–9. */
 static void repetitions_are_one_in_each_part(void **state) {
     (void)state;
@@ -742,6 +762,7 @@ int main(void) {
         cmocka_unit_test(dirichlet_has_its_moments),
         cmocka_unit_test(participation_keeps_its_rules),
         cmocka_unit_test(canaries_come_as_often_as_clients),
+        cmocka_unit_test(unfinished_periods_count),
         cmocka_unit_test(repetitions_are_one_in_each_part),
         cmocka_unit_test(rounds_match_a_plain_server),
         cmocka_unit_test(threads_do_not_change_a_bit),
