@@ -13,32 +13,76 @@ static void command_names(FILE *out) {
         (void)fprintf(out, "%s%s", i == 0 ? "" : " ", command_at(i)->name);
 }
 
+static int takes_value(const option *o) {
+    return o->type != OPTION_HEADING && o->type != OPTION_FLAG && o->type != OPTION_SWITCH &&
+           o->type != OPTION_OPTIONAL;
+}
+
+static int takes_file(const option *o) {
+    return o->type == OPTION_FILE || (o->value != NULL && strstr(o->value, "FILE") != NULL);
+}
+
+/* The first operand, where it is one of some words ("make|cosines"): how long that list is. */
+static size_t operand_words(const command *cmd) {
+    const size_t length = strcspn(cmd->operands, " ");
+    return strchr("abcdefghijklmnopqrstuvwxyz", cmd->operands[0]) != NULL &&
+                   memchr(cmd->operands, '|', length) != NULL
+               ? length
+               : 0;
+}
+
+/* What may follow an option: its words, a file, or something that only the user knows. */
+static void bash_values(FILE *out, const command *cmd) {
+    for (const option *o = cmd->options; o->name != NULL; ++o) {
+        if (!takes_value(o)) continue;
+        (void)fprintf(out, "    %s:--%s) ", cmd->name, o->name);
+        if (o->type == OPTION_CHOICE) {
+            (void)fputs("names=\"", out);
+            choice_words(out, o->value);
+            (void)fputs("\" ", out);
+        } else if (takes_file(o)) {
+            (void)fputs("files=1 ", out);
+        }
+        (void)fputs(";;\n", out);
+    }
+}
+
+static void bash_command(FILE *out, const command *cmd) {
+    const size_t words = operand_words(cmd);
+    bash_values(out, cmd);
+    (void)fprintf(out, "    %s:*) case \"$word\" in -*) names=\"--help ", cmd->name);
+    for (const option *o = cmd->options; o->name != NULL; ++o)
+        if (o->type != OPTION_HEADING) (void)fprintf(out, "--%s ", o->name);
+    (void)fputs("\" ;; *) files=1", out);
+    if (words > 0) {
+        (void)fputs("; [ \"$COMP_CWORD\" -eq 2 ] && files=0 names=\"", out);
+        for (size_t i = 0; i < words; ++i)
+            (void)fputc(cmd->operands[i] == '|' ? ' ' : cmd->operands[i], out);
+        (void)fputs("\"", out);
+    }
+    (void)fputs(" ;; esac ;;\n", out);
+}
+
+/* Bash takes --option=value for three words. */
 static void bash(FILE *out) {
     (void)fputs("_dpaudit() {\n"
                 "    local word=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD-1]}\n"
-                "    local names=\"\" files=1\n"
+                "    local names=\"\" files=0\n"
+                "    if [ \"$word\" = = ]; then word=\"\"\n"
+                "    elif [ \"$last\" = = ]; then last=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
                 "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        names=\"",
                 out);
     command_names(out);
-    (void)fputs("\" files=0\n    else case \"${COMP_WORDS[1]}:$last\" in\n", out);
-    for (size_t i = 0; i < command_count(); ++i)
-        for (const option *o = command_at(i)->options; o->name != NULL; ++o)
-            if (o->type == OPTION_CHOICE) {
-                (void)fprintf(out, "    %s:--%s) names=\"", command_at(i)->name, o->name);
-                choice_words(out, o->value);
-                (void)fputs("\" files=0 ;;\n", out);
-            }
-    for (size_t i = 0; i < command_count(); ++i) {
-        const command *cmd = command_at(i);
-        (void)fprintf(out, "    %s:*) names=\"", cmd->name);
-        for (const option *o = cmd->options; o->name != NULL; ++o)
-            if (o->type != OPTION_HEADING) (void)fprintf(out, "--%s ", o->name);
-        (void)fputs("\" ;;\n", out);
-    }
+    (void)fputs(" help completion --help --version\"\n"
+                "    else case \"${COMP_WORDS[1]}:$last\" in\n    help:*) names=\"choose ",
+                out);
+    command_names(out);
+    (void)fputs("\" ;;\n    completion:*) names=\"bash zsh fish\" ;;\n", out);
+    for (size_t i = 0; i < command_count(); ++i) bash_command(out, command_at(i));
     (void)fputs("    esac; fi\n"
                 "    COMPREPLY=($(compgen -W \"$names\" -- \"$word\"))\n"
-                "    case \"$word\" in -*) ;; *) [ $files = 1 ] && "
-                "COMPREPLY+=($(compgen -f -- \"$word\")) ;; esac\n"
+                "    [ $files = 1 ] && COMPREPLY+=($(compgen -f -- \"$word\"))\n"
+                "    return 0\n"
                 "}\ncomplete -o filenames -F _dpaudit dpaudit\n",
                 out);
 }
@@ -76,8 +120,7 @@ static void zsh(FILE *out) {
                 (void)fputs(")", out);
             } else if (o->type == OPTION_FILE)
                 (void)fputs(":file:_files", out);
-            else if (o->type != OPTION_FLAG && o->type != OPTION_SWITCH &&
-                     o->type != OPTION_OPTIONAL)
+            else if (takes_value(o))
                 (void)fputs(":value:", out);
             (void)fputs("'", out);
         }
@@ -100,8 +143,7 @@ static void fish(FILE *out) {
                 (void)fputs(" -x -a '", out);
                 choice_words(out, o->value);
                 (void)fputs("'", out);
-            } else if (o->type != OPTION_FLAG && o->type != OPTION_SWITCH &&
-                       o->type != OPTION_OPTIONAL)
+            } else if (takes_value(o))
                 (void)fputs(" -r", out);
             (void)fputs(" -d '", out);
             plain(out, o->help);

@@ -54,6 +54,27 @@ for name in $("$DPAUDIT" help | sed -n '/^Commands/,/^$/p' | awk 'NR > 1 && NF {
 done
 run 0 completion bash
 bash -n out || fail "the bash completion does not parse"
+# completes WORDS… is EXPECTED…: what bash offers for the last word. Bash itself splits at "=".
+completes() {
+    local words=()
+    while [ "$1" != is ]; do words+=("$1"); shift; done
+    shift
+    COMP_WORDS=("${words[@]}") COMP_CWORD=$((${#words[@]} - 1)) COMPREPLY=()
+    _dpaudit
+    [ "${COMPREPLY[*]}" = "$*" ] || fail "completion of '${words[*]}': '${COMPREPLY[*]}', want '$*'"
+}
+. ./out
+touch scores.csv
+completes dpaudit sco is scores
+completes dpaudit scores --cl is --claim-epsilon --claim-delta
+completes dpaudit scores sco is scores.csv
+completes dpaudit scores --method "" is
+completes dpaudit scores --report sco is scores.csv
+completes dpaudit account --mechanism = l is laplace
+completes dpaudit account --adjacency "" is add-remove replace-one
+completes dpaudit canaries m is make
+completes dpaudit help cho is choose
+completes dpaudit completion "" is bash zsh fish
 says out "--sigma"
 run 0 completion zsh
 run 0 completion fish
