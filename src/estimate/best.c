@@ -124,13 +124,15 @@ static dpa_status is_better_rectangle(const dpa__objective *o, const dpa_counts 
     return DPA_OK;
 }
 
-static dpa_status is_better_posterior(const dpa__objective *o, const dpa_counts *c, int *answer,
-                                      double *t, dpa_error *err) {
+static dpa_status is_better_posterior(const dpa__objective *o, const dpa_counts *c,
+                                      const dpa__member *at, int *answer, double *t,
+                                      dpa_error *err) {
     const dpa__posterior posterior = dpa__posterior_of(c);
     dpa__mass mass;
     double found, error;
-    dpa_status status = dpa__posterior_mass(&posterior, o->model, *t, &mass, err);
     *answer = 0;
+    if (dpa__posterior_surely_holds(&posterior, at, o->p)) return DPA_OK;
+    dpa_status status = dpa__posterior_mass(&posterior, o->model, *t, &mass, err);
     if (status != DPA_OK || mass.value >= o->p) return status;
     status = dpa__posterior_quantile(&posterior, o->model, o->p, &found, &error, err);
     *answer = status == DPA_OK && found > *t;
@@ -144,7 +146,7 @@ static dpa_status is_better(const dpa__objective *o, const dpa_counts *c, const 
     if (o->entry->from_counts == dpa__from_rectangle)
         return is_better_rectangle(o, c, at, answer, t, err);
     if (o->entry->from_counts == dpa__from_posterior)
-        return is_better_posterior(o, c, answer, t, err);
+        return is_better_posterior(o, c, at, answer, t, err);
     *answer =
         dpa__ratio_epsilon((dpa__ratio)o->entry->variant, c, o->p, 1, &lower, &upper) && lower > *t;
     if (*answer) *t = lower;

@@ -234,6 +234,28 @@ dpa_status dpa__posterior_mass_in(const dpa__posterior *posterior, const dpa__me
     return DPA_OK;
 }
 
+/* At most Pr[x ≥ f(y)]: f falls, so y ≥ v and x ≥ f(v) are enough, for any v. */
+static double least_above(const dpa__rate_law *x, const dpa__rate_law *y,
+                          const dpa__member *member) {
+    double most = 0;
+    for (int i = -2; i <= 2; ++i) {
+        const double v = rate_at(y, i);
+        const double f = dpa__member_fnr(member, v, member->end - v);
+        most = fmax(most, dpa__beta_cdf(v, y->a, y->b, DPA_UPPER) *
+                              dpa__beta_cdf(fmin(fmax(f, 0), 1), x->a, x->b, DPA_UPPER));
+    }
+    return most;
+}
+
+int dpa__posterior_surely_holds(const dpa__posterior *posterior, const dpa__member *member,
+                                double p) {
+    const dpa__rate_law x = mirrored(posterior->fnr), y = mirrored(posterior->fpr);
+    const double below = 1 - least_above(&posterior->fnr, &posterior->fpr, member);
+    /* beyond the rounding of the distributions */
+    if (!(1 - below > p + 1e-9)) return 0;
+    return 1 - below - (1 - least_above(&x, &y, member)) > p + 1e-9;
+}
+
 dpa_status dpa__posterior_mass(const dpa__posterior *posterior, const dpa__model *model, double t,
                                dpa__mass *out, dpa_error *err) {
     DPA_TRY(outside(posterior, model, t, 0, out, err));

@@ -27,6 +27,11 @@ dpa_status dpa__posterior_mass(const dpa__posterior *posterior, const dpa__model
 /* The same for a member that is at hand. */
 dpa_status dpa__posterior_mass_in(const dpa__posterior *posterior, const dpa__member *member,
                                   dpa__mass *out, dpa_error *err);
+/* Is F at the member above p for certain, by a few values of the two laws? 0: it has to be
+ * computed.
+ */
+int dpa__posterior_surely_holds(const dpa__posterior *posterior, const dpa__member *member,
+                                double p);
 /* dF/dt to about 1e-8 relative (1e-4 for families without a closed form). */
 dpa_status dpa__posterior_density(const dpa__posterior *posterior, const dpa__model *model,
                                   double t, double *out, dpa_error *err);

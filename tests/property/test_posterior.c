@@ -200,12 +200,47 @@ static void symmetries(void **state) {
     }
 }
 
+/* The quick answer "F is above p" is never wrong, and often given. */
+static void surely_means_surely(void **state) {
+    (void)state;
+    static const char *const families[] = {"dp", "gaussian", "laplace"};
+    dpa_rng rng;
+    size_t given = 0, due = 0;
+    dpa_rng_init(&rng, 12, DPA_PURPOSE_TEST, 0);
+    for (int turn = 0; turn < 600; ++turn) {
+        dpa__model model = model_of(families[turn % 3], turn % 4 == 0 ? 0 : 1e-5);
+        const uint64_t n = turn % 5 == 0 ? 3 : 10 + dpa_rng_below(&rng, 2000);
+        const uint64_t fn = dpa_rng_below(&rng, n + 1), fp = dpa_rng_below(&rng, n + 1);
+        const dpa_counts counts = {fn, n - fn, fp, n - fp};
+        const dpa__posterior posterior = dpa__posterior_of(&counts);
+        dpa__member member;
+        dpa__mass mass;
+        double near = 0; /* the leak that the rates show, a little more or less */
+        assert_ok(dpa__model_locate(&model, ((double)fn + 0.5) / ((double)n + 1),
+                                    ((double)fp + 0.5) / ((double)n + 1), 0, &near, NULL));
+        const double t = (near + 0.02) * (0.5 + dpa_rng_uniform(&rng));
+        assert_ok(dpa__member_open(&model, t, &member, NULL));
+        assert_ok(dpa__posterior_mass_in(&posterior, &member, &mass, NULL));
+        for (double p = 0.01; p < 1; p *= 1.5) {
+            const int sure = dpa__posterior_surely_holds(&posterior, &member, p);
+            assert_true(!sure || mass.value > p);
+            due += mass.value > p;
+            given += (size_t)sure;
+        }
+        dpa__member_close(&member);
+        dpa__model_close(&model);
+    }
+    print_message("of %zu masses above p, %zu are seen to be\n", due, given);
+    assert_true(2 * given > due);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_digits),
         cmocka_unit_test(another_parametrisation),
         cmocka_unit_test(density_is_the_derivative),
         cmocka_unit_test(symmetries),
+        cmocka_unit_test(surely_means_surely),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
