@@ -244,6 +244,7 @@ static void rank_coverage_at(size_t n, size_t replicates) {
 static void rank_coverage(void **state) {
     (void)state;
     rank_coverage_at(50, is_full ? 19999 : 5999);
+    if (is_full) rank_coverage_at(200, 19999);
     rank_coverage_at(is_full ? 1000 : 500, 3999);
 }
 
