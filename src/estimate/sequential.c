@@ -4,7 +4,9 @@
  *
  * log wealth against t is a sum over stages of counts times log payments, so the whole state is the
  * bets and cells of the stages (their number grows as log n) and the newest pairs for learning. The
- * bound is where log wealth falls below log 1/p, to a relative 1e-12, rounded down. */
+ * bound is where the largest log wealth at the end of a stage, or now, falls below log 1/p, to a
+ * relative 1e-12, rounded down: as every wealth falls with t, that is the largest of the bounds at
+ * these moments, and one search finds it when it is asked for. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +26,19 @@ static double log_goal(const dpa_sequential *s) {
 
 /* ── wealth and bound ──────────────────────────────────────────────────────────────────────── */
 
-static dpa_status wealth_at(const dpa_sequential *s, const dpa__model *model, double t,
-                            size_t stages, double *out, dpa_error *err) {
+/* log wealth against t: now, and the most that it was at the end of a stage or is now. */
+typedef struct wealth {
+    double now, most;
+} wealth;
+
+static dpa_status wealth_at(const dpa_sequential *s, double t, wealth *out, dpa_error *err) {
     dpa__member null;
-    *out = 0;
-    DPA_TRY(dpa__member_open(model, t, &null, err));
-    for (size_t i = 0; i < stages; ++i) *out += dpa__stage_log_wealth(&s->stages[i], &null);
+    *out = (wealth){0, 0};
+    DPA_TRY(dpa__member_open(&s->model, t, &null, err));
+    for (size_t i = 0; i < s->stage_count; ++i) {
+        out->now += dpa__stage_log_wealth(&s->stages[i], &null);
+        out->most = fmax(out->most, out->now);
+    }
     dpa__member_close(&null);
     return DPA_OK;
 }
@@ -48,14 +57,12 @@ typedef struct search {
     dpa_error *err;
 } search;
 
-/* How far log wealth is beyond what refutes t. */
+/* How far log wealth was beyond what refutes t. */
 static double excess(double t, void *user) {
     search *s = user;
-    double wealth = 0;
-    if (s->status == DPA_OK)
-        s->status =
-            wealth_at(s->audit, &s->audit->model, t, s->audit->stage_count, &wealth, s->err);
-    return wealth - log_goal(s->audit);
+    wealth at = {0, 0};
+    if (s->status == DPA_OK) s->status = wealth_at(s->audit, t, &at, s->err);
+    return at.most - log_goal(s->audit);
 }
 
 dpa_status dpa__sequential_bound(const dpa_sequential *s, double *t, dpa_error *err) {
@@ -141,10 +148,9 @@ static dpa_status begin_stage(dpa_sequential *s, dpa_error *err) {
     return DPA_OK;
 }
 
+/* Within a stage the cells go on changing: a bound of that moment is kept itself. */
 static dpa_status keep_best(dpa_sequential *s, dpa_error *err) {
-    double t, wealth;
-    DPA_TRY(wealth_at(s, &s->model, s->best, s->stage_count, &wealth, err));
-    if (wealth < log_goal(s)) return DPA_OK; /* as it falls with t, no larger bound either */
+    double t;
     DPA_TRY(dpa__sequential_bound(s, &t, err));
     s->best = fmax(s->best, t);
     return DPA_OK;
@@ -169,10 +175,7 @@ static dpa_status count_claim(dpa_sequential *s, dpa_error *err) {
 }
 
 static dpa_status take_pair(dpa_sequential *s, double member, double nonmember, dpa_error *err) {
-    if (s->pairs == s->stage_end) {
-        DPA_TRY(keep_best(s, err));
-        DPA_TRY(begin_stage(s, err));
-    }
+    if (s->pairs == s->stage_end) DPA_TRY(begin_stage(s, err));
     dpa__stage *stage = &s->stages[s->stage_count - 1];
     uint64_t *cell = &stage->cell[dpa__stage_bin(stage, member)][dpa__stage_bin(stage, nonmember)];
     ++*cell;
@@ -330,10 +333,13 @@ int dpa_sequential_refuted(const dpa_sequential *s) {
 dpa_status dpa_sequential_log_e(const dpa_sequential *s, double epsilon, double *out,
                                 dpa_error *err) {
     double t;
+    wealth at;
     if (!(epsilon >= 0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "epsilon: at least 0, not %g", epsilon);
     DPA_TRY(dpa__sequential_claim(&s->model, epsilon, s->request.delta, &t, err));
-    return wealth_at(s, &s->model, t, s->stage_count, out, err);
+    DPA_TRY(wealth_at(s, t, &at, err));
+    *out = at.now;
+    return DPA_OK;
 }
 
 dpa_status dpa_sequential_look(const dpa_sequential *s, dpa_sequential_now *out, dpa_error *err) {

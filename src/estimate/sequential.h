@@ -78,7 +78,7 @@ struct dpa_sequential {
     dpa__stage *stages;
     size_t stage_count, stage_room;
     double *history[2]; /* rings of the newest pairs */
-    double best;        /* t: the largest bound at the end of a stage or when the claim fell */
+    double best;        /* t: the bound when the claim fell; 0 before */
     double aim;
     double claim_closed, claim_now,
         claim_most; /* log wealth at the claim: stages before, all, max */
@@ -86,7 +86,7 @@ struct dpa_sequential {
     double claim_pay[DPA__BINS][DPA__BINS]; /* of the last stage */
 };
 
-/* The bound of the pairs so far, as t. */
+/* The largest bound of the moments at the ends of stages and of now, as t. */
 dpa_status dpa__sequential_bound(const dpa_sequential *audit, double *t, dpa_error *err);
 /* The payments at the claim again, for a state that was loaded. */
 dpa_status dpa__sequential_price(dpa_sequential *audit, dpa_error *err);
