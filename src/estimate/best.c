@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "estimate/methods.h"
 #include "estimate/posterior.h"
@@ -25,7 +26,7 @@ enum { KEEP = 512 };
 dpa__objective dpa__objective_of(const dpa__entry *entry, const dpa__model *model,
                                  const dpa_request *request) {
     const double p = 1 - request->confidence, each = p / (request->sides == 1 ? 2 : 4);
-    return (dpa__objective){entry, model, p / request->sides, each, each};
+    return (dpa__objective){entry, model, p / request->sides, each, each, request->sides, p};
 }
 
 /* Normal quantiles of the two limits; a joint posterior shares its level between the rates. */
@@ -49,14 +50,27 @@ static double rough_upper(double k, double n, double z) {
     return s * s;
 }
 
-static double rough_value(const dpa__objective *o, const dpa__roc *roc, const dpa__corner *c,
-                          const levels *z) {
-    const double x = rough_upper((double)c->fn, (double)roc->members, z->fnr);
-    const double y = rough_upper((double)c->fp, (double)roc->nonmembers, z->fpr);
+/* Counts below the diagonal: of an interval, a threshold above it is the opposite attack's. */
+static dpa_counts oriented(const dpa__objective *o, dpa_counts c) {
+    const double fnr = (double)c.fn / (double)(c.fn + c.tp);
+    const double fpr = (double)c.fp / (double)(c.fp + c.tn);
+    if (o->sides != 2 || fnr + fpr <= 1) return c;
+    return (dpa_counts){.fn = c.tp, .tp = c.fn, .fp = c.tn, .tn = c.fp};
+}
+
+static double rough_value(const dpa__objective *o, const dpa_counts *c, const levels *z) {
+    const double x = rough_upper((double)c->fn, (double)(c->fn + c->tp), z->fnr);
+    const double y = rough_upper((double)c->fp, (double)(c->fp + c->tn), z->fpr);
+    const double most = 1 - o->model->delta;
     if (x + y >= 1) return 1 - x - y; /* negative, and still in the right order */
-    if (o->model->kind == DPA__MODEL_DP)
-        return log(fmax((1 - o->model->delta - y) / x, (1 - o->model->delta - x) / y));
-    return -dpa__norm_quantile(y, DPA_LOWER) - dpa__norm_quantile(x, DPA_LOWER);
+    if (o->model->kind != DPA__MODEL_DP)
+        return -dpa__norm_quantile(y, DPA_LOWER) - dpa__norm_quantile(x, DPA_LOWER);
+    double ratio = fmax((most - y) / x, (most - x) / y);
+    if (o->sides == 2 && o->entry->from_counts == dpa__from_rectangle) {
+        if (c->fp == 0) ratio = fmin(ratio, most / x);
+        if (c->fn == 0) ratio = fmin(ratio, most / y);
+    }
+    return log(ratio);
 }
 
 typedef struct ranked {
@@ -77,8 +91,10 @@ static dpa_status rank_corners(const dpa__objective *o, const dpa__roc *roc, ran
     double *value = DPA_NEW_ARRAY(double, 2 * roc->count, err);
     if (value == NULL) return DPA_NO_MEMORY;
     double *sorted = value + roc->count;
-    for (size_t i = 0; i < roc->count; ++i)
-        sorted[i] = value[i] = rough_value(o, roc, &roc->items[i], &z);
+    for (size_t i = 0; i < roc->count; ++i) {
+        const dpa_counts c = oriented(o, dpa__roc_counts(roc, i));
+        sorted[i] = value[i] = rough_value(o, &c, &z);
+    }
     dpa_status status = dpa__sort_numbers(sorted, roc->count, err);
     const double least = sorted[roc->count > KEEP ? roc->count - KEEP : 0];
     *count = 0;
@@ -117,8 +133,12 @@ static dpa_status is_better_rectangle(const dpa__objective *o, const dpa_counts 
     *answer = x + y < 1 && dpa__member_fnr(at, y, at->end - y) > x;
     if (!*answer) return DPA_OK;
     double found;
-    const dpa_status status = dpa__model_locate(o->model, x, y, -1, &found, err);
-    if (status != DPA_OK) return status;
+    if (o->sides == 2) {
+        const dpa__rectangle r = dpa__rectangle_of(c, limit, o->error, o->sides);
+        DPA_TRY(dpa__rectangle_lower(o->model, &r, o->sides, &found, err));
+    } else {
+        DPA_TRY(dpa__model_locate(o->model, x, y, -1, &found, err));
+    }
     *answer = found > *t;
     if (*answer) *t = found;
     return DPA_OK;
@@ -148,7 +168,8 @@ static dpa_status is_better(const dpa__objective *o, const dpa_counts *c, const 
     if (o->entry->from_counts == dpa__from_posterior)
         return is_better_posterior(o, c, at, answer, t, err);
     *answer =
-        dpa__ratio_epsilon((dpa__ratio)o->entry->variant, c, o->p, 1, &lower, &upper) && lower > *t;
+        dpa__ratio_epsilon((dpa__ratio)o->entry->variant, c, o->error, o->sides, &lower, &upper) &&
+        lower > *t;
     if (*answer) *t = lower;
     return DPA_OK;
 }
@@ -162,7 +183,7 @@ typedef struct best {
 
 static dpa_status consider(const dpa__objective *o, const dpa__roc *roc, size_t index, best *b,
                            dpa_error *err) {
-    const dpa_counts counts = dpa__roc_counts(roc, index);
+    const dpa_counts counts = oriented(o, dpa__roc_counts(roc, index));
     int answer;
     const dpa_status status = is_better(o, &counts, &b->at, &answer, &b->t, err);
     if (status != DPA_OK || !answer) return status;
@@ -190,9 +211,9 @@ static dpa_status sweep(const dpa__objective *o, const dpa__roc *roc, best *b, d
     dpa_status status = DPA_OK;
     for (size_t i = 0, k = 0; i < roc->count && status == DPA_OK;
          ++i, k = (k + stride) % roc->count) {
-        const dpa__corner *c = &roc->items[k];
-        const double x = rough_upper((double)c->fn, (double)roc->members, z.fnr);
-        const double y = rough_upper((double)c->fp, (double)roc->nonmembers, z.fpr);
+        const dpa_counts c = oriented(o, dpa__roc_counts(roc, k));
+        const double x = rough_upper((double)c.fn, (double)roc->members, z.fnr);
+        const double y = rough_upper((double)c.fp, (double)roc->nonmembers, z.fpr);
         if (x + y < 1 && dpa__member_fnr(&b->at, y, b->at.end - y) > x)
             status = consider(o, roc, k, b, err);
     }

@@ -11,6 +11,10 @@ typedef struct dpa__objective {
     const dpa__model *model;
     double p;                    /* error of a lower bound by joint posterior or ratio */
     double level_fnr, level_fpr; /* errors of the two upper limits (cp, jeffreys) */
+    /* 2: the lower end of a two-sided interval of error `error`, which may be the opposite attack's
+     * and, of `dp`, minds rates of zero (rates.c). Corners are not enough then: all thresholds. */
+    int sides;
+    double error;
 } dpa__objective;
 
 /* The objective of a request: the lower end of its bound or interval. */

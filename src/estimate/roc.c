@@ -3,6 +3,7 @@
  * in a non-member. */
 #include "estimate/roc.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -46,6 +47,24 @@ dpa_status dpa__roc_of(const dpa_scores *s, dpa__roc *out, dpa_error *err) {
     const dpa_status status = push(out, &last, err);
     if (status != DPA_OK) dpa__roc_free(out);
     return status;
+}
+
+dpa_status dpa__roc_all(const dpa_scores *s, dpa__roc *out, dpa_error *err) {
+    *out = (dpa__roc){.members = s->members, .nonmembers = s->nonmembers};
+    size_t i = s->members, j = s->nonmembers; /* how many are still below */
+    while (i + j > 0) {
+        const double in = i > 0 ? s->member[i - 1] : -HUGE_VAL;
+        const double value = j > 0 && s->nonmember[j - 1] > in ? s->nonmember[j - 1] : in;
+        while (j > 0 && s->nonmember[j - 1] == value) --j;
+        while (i > 0 && s->member[i - 1] == value) --i;
+        const dpa__corner corner = {i, s->nonmembers - j, value};
+        const dpa_status status = push(out, &corner, err);
+        if (status != DPA_OK) {
+            dpa__roc_free(out);
+            return status;
+        }
+    }
+    return DPA_OK;
 }
 
 void dpa__roc_free(dpa__roc *roc) {

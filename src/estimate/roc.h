@@ -19,6 +19,8 @@ typedef struct dpa__roc {
 
 /* The scores must be prepared. A tie moves both classes at once. */
 dpa_status dpa__roc_of(const dpa_scores *scores, dpa__roc *out, dpa_error *err);
+/* Every distinct score as a threshold, corner or not. */
+dpa_status dpa__roc_all(const dpa_scores *scores, dpa__roc *out, dpa_error *err);
 void dpa__roc_free(dpa__roc *roc);
 dpa_counts dpa__roc_counts(const dpa__roc *roc, size_t index);
 

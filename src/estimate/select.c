@@ -109,8 +109,8 @@ static dpa_status run_fixed(const dpa__select *select, const dpa__entry *entry,
 
 /* ── the best threshold on the same data ───────────────────────────────────────────────────── */
 
-static dpa_status run_max(const dpa__entry *entry, const dpa__model *model, const dpa__roc *roc,
-                          const dpa_request *request, dpa_result *out, dpa_error *err) {
+static dpa_status max_over(const dpa__entry *entry, const dpa__model *model, const dpa__roc *roc,
+                           const dpa_request *request, dpa_result *out, dpa_error *err) {
     const dpa__objective objective = dpa__objective_of(entry, model, request);
     size_t index;
     double t;
@@ -128,6 +128,17 @@ static dpa_status run_max(const dpa__entry *entry, const dpa__model *model, cons
     return status;
 }
 
+static dpa_status run_max(const dpa__entry *entry, const dpa__model *model,
+                          const dpa_scores *scores, const dpa__roc *roc, const dpa_request *request,
+                          dpa_result *out, dpa_error *err) {
+    if (request->sides != 2) return max_over(entry, model, roc, request, out, err);
+    dpa__roc all;
+    DPA_TRY(dpa__roc_all(scores, &all, err));
+    const dpa_status status = max_over(entry, model, &all, request, out, err);
+    dpa__roc_free(&all);
+    return status;
+}
+
 /* ── every threshold at once ───────────────────────────────────────────────────────────────── */
 
 static dpa_status run_simultaneous(const dpa__entry *entry, const dpa__model *model,
@@ -135,6 +146,8 @@ static dpa_status run_simultaneous(const dpa__entry *entry, const dpa__model *mo
                                    dpa_error *err) {
     dpa__objective objective = dpa__objective_of(entry, model, request);
     dpa__berkjones_how how_fnr, how_fpr;
+    objective.sides = 1; /* no lower limits: corners and their upper limits */
+    objective.error = objective.p;
     const double p = -expm1(0.5 * log1p(-objective.p));
     size_t index;
     double t;
@@ -225,8 +238,8 @@ static dpa_status run_split(const dpa__entry *entry, const dpa__model *model,
     /* chosen by a stricter error than it is judged by: the plain maximum likes thresholds where a
      * class has next to no errors by luck */
     const double strict = (1 - request->confidence) / 40;
-    const dpa__objective objective = {dpa__registry_find("cp", NULL), model, strict, strict,
-                                      strict};
+    const dpa__objective objective = {
+        dpa__registry_find("cp", NULL), model, strict, strict, strict, 1, strict};
     dpa_status status = split_scores(scores, request->seed, number, &choose, &judge, err);
     if (status != DPA_OK) return status;
     status = choose_threshold(&objective, &choose, &threshold, err);
@@ -296,7 +309,7 @@ dpa_status dpa__select_run(const dpa__select *select, const dpa__entry *entry,
         status = run_simultaneous(entry, model, roc, request, out, err);
         break;
     case DPA__MAX:
-        status = run_max(entry, model, roc, request, out, err);
+        status = run_max(entry, model, scores, roc, request, out, err);
         break;
     }
     (void)snprintf(out->select, sizeof out->select, "%s", kinds[select->kind].name);

@@ -199,6 +199,39 @@ static void max_is_the_largest(void **state) {
             }
 }
 
+/* The same of intervals, whose lower end may be the opposite attack's (mu below 0) and, of dp, is
+ * small where a rate is zero (mu 4: nearly apart): not at a corner then. */
+static void max_of_intervals(void **state) {
+    (void)state;
+    static const char *const all[] = {"cp", "jeffreys", "bayes", "katz"};
+    static const double mu[] = {1, -1, 4, 0};
+    int beyond_corners = 0;
+    for (uint64_t seed = 1; seed <= 4; ++seed)
+        for (int f = 0; f < 2; ++f)
+            for (int m = 0; m < (f == 0 ? 4 : 3); ++m) {
+                dpa_scores s = gaussian(seed, 60, mu[seed - 1], seed == 4 ? 0.25 : 0);
+                dpa_request request = request_of(families[f], all[m], "max");
+                request.sides = 2;
+                if (m == 3) request.delta = 0; /* all that a ratio of rates knows */
+                const dpa_result r = one(&s, &request);
+                double largest = 0, at_members = 0;
+                for (size_t k = 0; k < s.members + s.nonmembers; ++k) {
+                    const int is_member = k < s.members;
+                    const dpa_counts counts =
+                        dpa_scores_counts(&s, is_member ? s.member[k] : s.nonmember[k - s.members]);
+                    const double here = from_counts(&counts, &request);
+                    largest = fmax(largest, here);
+                    if (is_member) at_members = fmax(at_members, here);
+                }
+                assert_absolute(r.epsilon_lower, largest, 1e-8 * fmax(1, largest));
+                const dpa_counts chosen = dpa_scores_counts(&s, r.threshold);
+                assert_absolute(from_counts(&chosen, &request), largest, 1e-8 * fmax(1, largest));
+                beyond_corners += largest > at_members;
+                dpa_scores_free(&s);
+            }
+    assert_true(beyond_corners > 0);
+}
+
 /* The chosen fast path for many corners stays within a hair of trying them all. */
 static void many_corners(void **state) {
     (void)state;
@@ -341,6 +374,7 @@ int main(void) {
         cmocka_unit_test(fixed_is_counts),
         cmocka_unit_test(max_is_the_largest),
         cmocka_unit_test(many_corners),
+        cmocka_unit_test(max_of_intervals),
         cmocka_unit_test(simultaneous_below_max),
         cmocka_unit_test(splits),
         cmocka_unit_test(refusals),
