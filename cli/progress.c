@@ -18,6 +18,7 @@ static struct {
     double start, last;
     char what[64];      /* a part of the work has a rate of its own: … */
     double since, from; /* … when it began, and with how much done (a resumed run: much) */
+    double done;        /* when it was asked last */
     int shown, terminal;
 } state;
 
@@ -67,8 +68,9 @@ static int report_progress(void *user, const char *what, double done, double tot
     (void)user;
     const double time = now();
     const double pause = state.terminal ? 0.2 : 10.0;
-    if (strncmp(what, state.what, sizeof state.what - 1) != 0 || done < state.from)
+    if (strncmp(what, state.what, sizeof state.what - 1) != 0 || done < state.done)
         begin_part(what, done, time);
+    state.done = done;
     if (time - state.start > 2.0 && time - state.last > pause) {
         print_line(what, done, total, time);
         state.last = time;
