@@ -54,6 +54,26 @@ static int read_ids(const char *path, size_t points, char ***out) {
     return library_error("attack", &err);
 }
 
+/* The evidence of a game knows which rows of the data its points are. Gives no names where there
+ * are none. */
+static int read_rows(const char *signals, size_t points, char ***out) {
+    dpa_array rows;
+    dpa_error err;
+    if (!dpa_npz_has(signals, "point_row")) return 0;
+    if (dpa_array_read(signals, "point_row", &rows, &err) != DPA_OK)
+        return library_error("attack", &err);
+    char **id = rows.count == points ? calloc(points + 1, sizeof *id) : NULL;
+    if (id != NULL && dpa_array_to_double(&rows, &err) == DPA_OK)
+        for (size_t p = 0; p < points; ++p) {
+            char text[32];
+            (void)snprintf(text, sizeof text, "row %.0f", ((const double *)rows.data)[p]);
+            id[p] = strdup(text);
+        }
+    dpa_array_free(&rows);
+    *out = id;
+    return 0;
+}
+
 static void name_of(const listing *l, size_t point, char *text, size_t size) {
     if (l->id != NULL && l->id[point] != NULL)
         (void)snprintf(text, size, "%s", l->id[point]);
@@ -63,10 +83,28 @@ static void name_of(const listing *l, size_t point, char *text, size_t size) {
 
 /* ── the three forms ── */
 
+static size_t models_of(const listing *l, dpa_model_role role) {
+    size_t count = 0;
+    for (size_t m = 0; m < l->models; ++m) count += l->roles[m] == role ? 1 : 0;
+    return count;
+}
+
+/* A selection says what is left to audit. */
+static void print_left(FILE *out, const listing *l) {
+    const size_t kept = models_of(l, DPA_ROLE_KEPT);
+    if (kept > 0)
+        (void)fprintf(out, "attack these points in models that had no part in this: %zu are kept\n",
+                      kept);
+    else
+        (void)fputs(
+            "all models had a part in this: attack these points in models trained afresh, or "
+            "keep some by --exclude\n",
+            out);
+}
+
 static void print_table(FILE *out, const void *what) {
     const listing *l = what;
-    size_t tested = 0;
-    for (size_t m = 0; m < l->models; ++m) tested += l->roles[m] == DPA_ROLE_TEST;
+    const size_t tested = models_of(l, DPA_ROLE_TEST);
     if (l->challenge != NULL)
         (void)fprintf(out, "%zu of %zu points, challenge %s, by %s on %zu test models\n\n",
                       l->count, l->points, l->challenge, l->o->by, tested);
@@ -86,6 +124,7 @@ static void print_table(FILE *out, const void *what) {
     (void)fputs("\naccuracy and epsilon at each point's best threshold:\n"
                 "they rank points, they are no bounds\n",
                 out);
+    if (l->challenge != NULL) print_left(out, l);
 }
 
 /* Quotes where a comma or a quote would break the line (RFC 4180). */
@@ -244,7 +283,8 @@ int attack_points(const attack_options *o, int is_selection, const attack_input 
     dpa_error err = {.status = DPA_NO_MEMORY, .text = "no memory for the points"};
     dpa_status status = DPA_NO_MEMORY;
     listing l = {o, leaks, signals->points, NULL, roles, signals->models, signals->points, NULL};
-    int code = o->ids != NULL ? read_ids(o->ids, signals->points, &l.id) : 0;
+    int code = o->ids != NULL ? read_ids(o->ids, signals->points, &l.id)
+                              : read_rows(o->signals, signals->points, &l.id);
     if (code == 0 && leaks != NULL && roles != NULL)
         status = measure(o, is_selection, in, leaks, roles, &err);
     if (status == DPA_OK && is_selection) {

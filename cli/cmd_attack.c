@@ -10,7 +10,8 @@
 static const option table[] = {
     HEADING("The models"),
     {"signals", OPTION_FILE, "FILE.npy",
-     "models x points (x augmentations); or the FILE.npz of a game, which has it all (required)",
+     "models x points (x augmentations), or the points of one model; or the FILE.npz of a game, "
+     "which has it all (required)",
      offsetof(attack_options, signals)},
     {"members", OPTION_FILE, "FILE.npy",
      "membership, models x points, 0 or 1 (required unless in FILE.npz)",
@@ -119,7 +120,7 @@ const command command_attack = {
         "Reads what each model says about each point (and who was trained on what) and gives one "
         "score per point for the target model, as a CSV with the columns score,member: higher "
         "means more likely a member. The file is input for one-run, when membership was drawn by "
-        "coin.\n"
+        "coin; scores of one model are not for scores, which wants one model each.\n"
         "quantile needs no shadow model: one row of signals will do, with those of a population "
         "that "
         "no model was trained on and features of both.\n"
@@ -182,6 +183,16 @@ static void write_scores(FILE *out, const void *what) {
         (void)fprintf(out, "%.17g,%d\n", s->scores[p], s->member[p]);
 }
 
+/* A file says nothing by itself: what is in it, and which command takes it. */
+static void tell(const scored *s, const attack_options *o) {
+    size_t members = 0;
+    for (size_t p = 0; p < s->points; ++p) members += s->member[p];
+    (void)fprintf(stderr,
+                  "%s: scores of %zu points in model %" PRIu64 ", %zu of them members; "
+                  "bounds: dpaudit one-run %s (membership drawn by coin)\n",
+                  o->out, s->points, o->target, members, o->out);
+}
+
 /* The --exclude rows as numbers. 0, or an exit code after the error was printed. */
 static int excluded(const command *cmd, const attack_options *o, size_t **out) {
     *out = calloc(o->exclude.count + 1, sizeof **out);
@@ -231,6 +242,7 @@ static int score(const attack_options *o, dpa_attack which, const attack_input *
         const scored all = {signals->member + opts.target * signals->points, scores,
                             signals->points};
         code = attack_write(o->out, write_scores, &all);
+        if (code == 0 && o->out != NULL) tell(&all, o);
     }
     free(scores);
     return code;

@@ -28,9 +28,10 @@ typedef struct dpa_signals {
 } dpa_signals;
 
 /* NPY files: signals [models × points] or [models × points × augmentations], membership
- * [models × points]; `members_path` NULL: nobody is a member, these are a population. Or NPZ files,
- * as games leave them: `shadow_signals` or `signals`, `shadow_members` or `members`,
- * `population_signals` or `signals`. A NaN or an infinity is an error that names model and point.
+ * [models × points], or [points] of one model; `members_path` NULL: nobody is a member, these are a
+ * population. Or NPZ files, as games leave them: `shadow_signals` or `signals`, `shadow_members` or
+ * `members`, `population_signals` or `signals`. A NaN or an infinity is an error that names model
+ * and point.
  */
 DPA_API dpa_status dpa_signals_read(const char *path, const char *members_path,
                                     dpa_signal_kind kind, dpa_signals *out,

@@ -22,7 +22,16 @@ static dpa_status check_finite(const char *path, const dpa_signals *signals, dpa
     return DPA_OK;
 }
 
+/* A line of numbers is one model's. */
+static void as_matrix(dpa_array *array) {
+    if (array->ndim != 1) return;
+    array->ndim = 2;
+    array->shape[1] = array->shape[0];
+    array->shape[0] = 1;
+}
+
 static dpa_status take_bits(const char *path, dpa_array *array, dpa_signals *out, dpa_error *err) {
+    as_matrix(array);
     if (array->ndim != 2 || array->shape[0] != out->models || array->shape[1] != out->points)
         return dpa__fail_file(err, DPA_BAD_INPUT, path,
                               "membership must be a matrix like the signals, %zu models × %zu "
@@ -66,6 +75,7 @@ dpa_status dpa_signals_read(const char *path, const char *members_path, dpa_sign
     *out = (dpa_signals){.kind = kind};
     DPA_TRY(dpa_array_read(path, name, &array, err));
     dpa_status status = DPA_OK;
+    as_matrix(&array);
     if ((array.ndim != 2 && array.ndim != 3) || array.count == 0)
         status = dpa__fail_file(err, DPA_BAD_INPUT, path,
                                 "signals must be models × points, or models × points × "
