@@ -76,15 +76,12 @@ static const char *wanted(cyaml_type_e type, const char *text) {
 
 static dpa_status check_word(const document *d, const yaml_node_t *node,
                              const cyaml_schema_value_t *schema, dpa_error *err) {
+    const cyaml_strval_t *known = schema->enumeration.strings;
+    for (uint32_t i = 0; i < schema->enumeration.count; ++i)
+        if (strcmp(known[i].str, text_of(node)) == 0) return DPA_OK;
     dpa__text words = {0};
-    for (uint32_t i = 0; i < schema->enumeration.count; ++i) {
-        const char *word = schema->enumeration.strings[i].str;
-        if (strcmp(word, text_of(node)) == 0) {
-            dpa__text_free(&words);
-            return DPA_OK;
-        }
-        dpa__text_printf(&words, "%s%s", i > 0 ? ", " : "", word);
-    }
+    for (uint32_t i = 0; i < schema->enumeration.count; ++i)
+        dpa__text_printf(&words, "%s%s", i > 0 ? ", " : "", known[i].str);
     const dpa_status status = refuse_word(d, node, "", &words, err);
     dpa__text_free(&words);
     return status;
