@@ -100,8 +100,8 @@ static uint64_t trials(const dpa_game *game, int stage) {
 }
 
 /* The score, and the accuracy where something is held out. */
-static size_t numbers(const dpa_game *game, int stage) {
-    (void)stage;
+static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
+    (void)stage, (void)index;
     return game->data.heldout_count > 0 ? 2 : 1;
 }
 
@@ -140,7 +140,7 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     dpa_rng seeds;
     dpa_rng_init(&seeds, game->experiment->game.seed, DPA_PURPOSE_ATTACK, index);
     const uint64_t seed = dpa_rng_u64(&seeds);
-    DPA_TRY(dpa__values_new(numbers(game, stage), out, err));
+    DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
     DPA_TRY(train(game, game->data.member_count + (size_t)(index % 2), seed, err));
     return look(game, out, err);
 }

@@ -159,8 +159,8 @@ static uint64_t trials(const dpa_game *game, int stage) {
     return opts_of(game)->models;
 }
 
-static size_t numbers(const dpa_game *game, int stage) {
-    (void)stage;
+static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
+    (void)stage, (void)index;
     return (size_t)dpa__command_queries(game);
 }
 

@@ -251,9 +251,13 @@ static dpa_status play(training *t, int with_canaries, dpa_values *out, dpa_erro
     return DPA_OK;
 }
 
+static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
+    (void)stage;
+    return value_count(game, index < plan_of(game)->runs);
+}
+
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                         dpa_values *out, dpa_error *err) {
-    (void)stage;
     (void)brief;
     const state *s = game->state;
     const uint64_t runs = plan_of(game)->runs;
@@ -266,7 +270,7 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     if (!with_canaries) o.canaries = o.unobserved = 0;
     training t = {.game = game};
     const size_t canaries = s->opts.canaries + s->opts.unobserved;
-    DPA_TRY(dpa__values_new(value_count(game, with_canaries), out, err));
+    DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
     t.final = DPA_NEW_ARRAY(double, canaries, err);
     t.largest = DPA_NEW_ARRAY(double, canaries, err);
     dpa_status status = t.final != NULL && t.largest != NULL ? DPA_OK : DPA_NO_MEMORY;
@@ -356,6 +360,7 @@ const dpa__rules dpa__federated_rules = {
     .open = open_game,
     .close = close_game,
     .trials = trials,
+    .numbers = numbers,
     .describe = describe,
     .trial = trial,
     .gather = gather,

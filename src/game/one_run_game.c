@@ -52,8 +52,8 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
     dpa__sabotage_describe(o, text);
 }
 
-static size_t numbers(const dpa_game *game, int stage) {
-    (void)stage;
+static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
+    (void)stage, (void)index;
     return 2 * canaries_of(game) + (game->data.heldout_count > 0);
 }
 
@@ -61,7 +61,7 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
                         dpa_values *out, dpa_error *err) {
     (void)brief;
     const size_t count = canaries_of(game);
-    DPA_TRY(dpa__values_new(numbers(game, stage), out, err));
+    DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
     dpa__one_run_result result = {.score = out->items, .answer = out->items + count};
     DPA_TRY(dpa__one_run_play(game->state, index, &result, err));
     if (out->count > 2 * count) out->items[2 * count] = result.accuracy;

@@ -19,8 +19,8 @@ typedef struct dpa__rules {
     void (*close)(dpa_game *game); /* frees game->state; NULL-safe */
     uint64_t (*trials)(const dpa_game *game, int stage);
     /* How many numbers a trial gives. Trials come from a store too, which anyone may have written:
-     * `brief` and `gather` see none of another size. NULL: they look for themselves. */
-    size_t (*numbers)(const dpa_game *game, int stage);
+     * `brief` and `gather` see none of another size. */
+    size_t (*numbers)(const dpa_game *game, int stage, uint64_t index);
     /* Appends the settings of the game that decide what a trial of the stage gives ("seed 1\n…").
      * Training file and data are in the key already. */
     void (*describe)(const dpa_game *game, int stage, dpa__text *text);

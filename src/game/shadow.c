@@ -174,12 +174,17 @@ static dpa_status train(dpa_game *game, uint64_t model, dpa_error *err) {
     return dpa__final_train(game, s->model, game->data.data, s->rows, count, init, seed, err);
 }
 
-/* `points` [count]: whom the model is asked about. */
+static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
+    (void)index;
+    const dpa__shadow_game *s = game->state;
+    return (stage == 0 ? s->points : 1) + s->population + (size_t)s->has_accuracy;
+}
+
+/* rows [count]: whom the model is asked about. */
 static dpa_status look(dpa_game *game, const size_t *rows, size_t count, dpa_values *out,
                        dpa_error *err) {
     const dpa__shadow_game *s = game->state;
     const dpa_train_data *d = &game->data;
-    DPA_TRY(dpa__values_new(count + s->population + (size_t)s->has_accuracy, out, err));
     DPA_TRY(signals_of(s, d->data, rows, count, out->items, err));
     if (s->population > 0)
         DPA_TRY(signals_of(s, d->test != NULL ? d->test : d->data, d->heldout, s->population,
@@ -193,6 +198,7 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
                         dpa_values *out, dpa_error *err) {
     const dpa__shadow_game *s = game->state;
     const uint64_t seed = game->experiment->game.seed;
+    DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
     if (stage == 0) {
         dpa_membership_half(seed, index, s->points, s->member);
         DPA_TRY(train(game, index, err));
@@ -212,6 +218,7 @@ const dpa__rules dpa__shadow_rules = {
     .open = open_game,
     .close = close_game,
     .trials = trials,
+    .numbers = numbers,
     .describe = describe,
     .brief = dpa__shadow_brief,
     .trial = trial,

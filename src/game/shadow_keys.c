@@ -19,16 +19,20 @@ static const cyaml_strval_t designs[] = {{"leave-one-out", DPA_SHADOW_LEAVE_ONE_
 static const cyaml_strval_t signals[] = {{"confidence", DPA_SHADOW_CONFIDENCE},
                                          {"gradient", DPA_SHADOW_GRADIENT}};
 
-enum { MAYBE = CYAML_FLAG_OPTIONAL, MAYBE_PTR = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL };
+enum {
+    MAYBE = CYAML_FLAG_OPTIONAL,
+    MAYBE_PTR = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
+    STRICT = CYAML_FLAG_STRICT /* a word of the list, never its number */
+};
 
 #define COUNT(name, member) CYAML_FIELD_UINT_PTR(name, MAYBE_PTR, dpa__shadow_keys, member)
 #define CHOICE(name, member, words)                                                                \
-    CYAML_FIELD_ENUM(name, MAYBE, dpa__shadow_keys, member, words, CYAML_ARRAY_LEN(words))
+    CYAML_FIELD_ENUM(name, MAYBE | STRICT, dpa__shadow_keys, member, words, CYAML_ARRAY_LEN(words))
 
 const cyaml_schema_field_t dpa__shadow_fields[] = {
     COUNT("models", models),
     COUNT("targets", targets),
-    CYAML_FIELD_ENUM_PTR("attack", MAYBE_PTR, dpa__shadow_keys, attack, attacks,
+    CYAML_FIELD_ENUM_PTR("attack", MAYBE_PTR | STRICT, dpa__shadow_keys, attack, attacks,
                          CYAML_ARRAY_LEN(attacks)),
     CYAML_FIELD_BOOL("offline", MAYBE, dpa__shadow_keys, offline),
     CHOICE("variance", variance, variances),

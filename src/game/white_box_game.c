@@ -84,8 +84,8 @@ static int has_input(const dpa_game *game) {
     return game->rules == &dpa__input_canary_rules;
 }
 
-static size_t numbers(const dpa_game *game, int stage) {
-    (void)stage;
+static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
+    (void)stage, (void)index;
     return 2 * (size_t)length(game) + (has_input(game) ? 1 : 0);
 }
 
@@ -93,7 +93,7 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
                         dpa_values *out, dpa_error *err) {
     (void)brief;
     const uint64_t count = length(game);
-    DPA_TRY(dpa__values_new(numbers(game, stage), out, err));
+    DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
     DPA_TRY(dpa__white_box_play(game->state, index, count, out->items, out->items + count, err));
     if (has_input(game)) out->items[2 * count] = dpa__white_box_reach(game->state) / (double)count;
     return DPA_OK;

@@ -55,8 +55,8 @@ static uint64_t trials(const dpa_game *game, int stage) {
     return (wanted(game) + BLOCK - 1) / BLOCK;
 }
 
-static size_t numbers(const dpa_game *game, int stage) {
-    (void)game, (void)stage;
+static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
+    (void)game, (void)stage, (void)index;
     return (size_t)2 * BLOCK;
 }
 
@@ -73,7 +73,7 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     (void)brief;
     const whole *w = game->state;
     const dpa_progress *p = &game->experiment->game.progress;
-    DPA_TRY(dpa__values_new(numbers(game, stage), out, err));
+    DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
     for (size_t i = 0; i < out->count; ++i) {
         const size_t is_in = i < BLOCK;
         double answer;

@@ -57,6 +57,8 @@ python3 -c 'import json; a, b = (json.load(open(f))["results"] for f in ("first.
 sed 's/challenge: worst/challenge: nicest/' run-shadow.yaml >bad.yaml
 run 3 run bad.yaml --store trials.db
 says err "nicest"
+sed 's/challenge: worst/challenge: 1/' run-shadow.yaml >bad.yaml
+run 3 run bad.yaml --store trials.db
 sed 's/models: 32/models: 2/' run-shadow.yaml >few.yaml
 run 3 run few.yaml --store trials.db
 says err "models 2: expected 4 to 2^20"
