@@ -116,10 +116,3 @@ void dpa__grid_free(dpa__grid *grid) {
         }
     *grid = (dpa__grid){0};
 }
-
-size_t dpa__grid_cells(const dpa__grid *grid) {
-    size_t total = 0;
-    for (size_t k = 0; k < grid->direction[0].count; ++k)
-        total += grid->direction[0].side[DPA_PESSIMISTIC][k].count;
-    return total;
-}

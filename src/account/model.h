@@ -42,6 +42,5 @@ double dpa__model_width(const dpa__model *model, double log_tail, double cells);
 dpa_status dpa__grid_new(const dpa__model *model, double h, double log_tail, size_t max,
                          dpa__grid *out, dpa_error *err);
 void dpa__grid_free(dpa__grid *grid);
-size_t dpa__grid_cells(const dpa__grid *grid); /* of all units */
 
 #endif

@@ -40,10 +40,6 @@ static const struct {
     [DPA__MAX] = {"max", 0},
 };
 
-const char *dpa__select_name(dpa__select_kind kind) {
-    return kinds[kind].name;
-}
-
 static dpa_status parse_value(const char *text, const char *number, dpa__select *out,
                               dpa_error *err) {
     char *end = NULL;

@@ -21,8 +21,6 @@ typedef struct dpa__select {
 } dpa__select;
 
 dpa_status dpa__select_parse(const char *text, dpa__select *out, dpa_error *err);
-/* How results name it. */
-const char *dpa__select_name(dpa__select_kind kind);
 /* NULL when the estimator can be used with this choice, else the reason. */
 const char *dpa__select_refusal(const dpa__select *select, const dpa__entry *entry);
 

@@ -102,38 +102,3 @@ size_t dpa__fft_good_length(size_t n) {
     }
     return 1;
 }
-
-/* a (na elements) times b by its spectrum; the product is left in `real`. */
-static dpa_status multiply_spectra(const double *a, size_t na, const double *b, size_t nb,
-                                   size_t length, double *real, double complex *first,
-                                   double complex *second, dpa_error *err) {
-    memset(real, 0, length * sizeof *real);
-    memcpy(real, a, na * sizeof *a);
-    DPA_TRY(dpa__fft_forward(length, real, first, err));
-    memset(real, 0, length * sizeof *real);
-    memcpy(real, b, nb * sizeof *b);
-    DPA_TRY(dpa__fft_forward(length, real, second, err));
-    for (size_t i = 0; i <= length / 2; ++i) first[i] *= second[i];
-    return dpa__fft_inverse(length, first, real, err);
-}
-
-dpa_status dpa__convolve(const double *a, size_t na, const double *b, size_t nb, double *out,
-                         dpa_error *err) {
-    if (na == 0 || nb == 0 || na > INT_MAX || nb > INT_MAX) {
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "cannot convolve %zu by %zu numbers", na, nb);
-    }
-    const size_t count = na + nb - 1, length = dpa__fft_good_length(count);
-    const size_t bins = length / 2 + 1;
-    double *real = dpa__fft_alloc(length, err);
-    double complex *first = (double complex *)dpa__fft_alloc(2 * bins, err);
-    double complex *second = (double complex *)dpa__fft_alloc(2 * bins, err);
-    dpa_status status = DPA_NO_MEMORY;
-    if (real != NULL && first != NULL && second != NULL) {
-        status = multiply_spectra(a, na, b, nb, length, real, first, second, err);
-    }
-    if (status == DPA_OK) memcpy(out, real, count * sizeof *out);
-    dpa__fft_free(real);
-    dpa__fft_free(first);
-    dpa__fft_free(second);
-    return status;
-}

@@ -18,9 +18,5 @@ dpa_status dpa__fft_forward(size_t n, const double *in, double complex *out, dpa
 dpa_status dpa__fft_inverse(size_t n, double complex *in, double *out, dpa_error *err);
 /* Next length ≥ n with factors 2, 3, 5, 7 only. */
 size_t dpa__fft_good_length(size_t n);
-/* Linear convolution: out has na+nb−1 elements. The rounding error is absolute, in proportion to
- * the largest elements: small ones beside them are lost. */
-dpa_status dpa__convolve(const double *a, size_t na, const double *b, size_t nb, double *out,
-                         dpa_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Transforms verified as FFTW verifies itself (Ergün, 1995): impulse, linearity, shift; then the
- * inverse, the convolution against the direct sum, and independence of where the numbers lie. */
+ * inverse, and independence of where the numbers lie. */
 #include "check.h"
 
 #include "dpaudit/rng.h"
@@ -102,23 +102,6 @@ static void alignment(void **state) {
     dpa__fft_free(NULL);
 }
 
-static void convolution(void **state) {
-    (void)state;
-    const size_t sizes[][2] = {{1, 1}, {1, 9}, {2, 3}, {17, 5}, {200, 200}, {500, 400}};
-    double a[MOST], b[MOST], got[MOST];
-    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; ++k) {
-        const size_t na = sizes[k][0], nb = sizes[k][1];
-        fill(a, na, 7);
-        fill(b, nb, 8);
-        assert_ok(dpa__convolve(a, na, b, nb, got, NULL));
-        for (size_t i = 0; i < na + nb - 1; ++i) {
-            double want = 0;
-            for (size_t j = i < nb ? 0 : i - nb + 1; j < na && j <= i; ++j) want += a[j] * b[i - j];
-            assert_absolute(got[i], want, 1e-13);
-        }
-    }
-}
-
 static void good_lengths(void **state) {
     (void)state;
     assert_int_equal(dpa__fft_good_length(0), 1);
@@ -137,17 +120,16 @@ static void failures(void **state) {
     dpa_error err = {0};
     assert_int_equal(dpa__fft_forward(0, x, y, &err), DPA_BAD_ARGUMENT);
     assert_int_equal(dpa__fft_inverse((size_t)1 << 40, y, x, &err), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa__convolve(x, 0, x, 2, x, &err), DPA_BAD_ARGUMENT);
     assert_null(dpa__fft_alloc(SIZE_MAX, &err));
     assert_int_equal(err.status, DPA_NO_MEMORY);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(impulse),      cmocka_unit_test(linear),
-        cmocka_unit_test(shift),        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(alignment),    cmocka_unit_test(convolution),
-        cmocka_unit_test(good_lengths), cmocka_unit_test(failures),
+        cmocka_unit_test(impulse),   cmocka_unit_test(linear),
+        cmocka_unit_test(shift),     cmocka_unit_test(there_and_back),
+        cmocka_unit_test(alignment), cmocka_unit_test(good_lengths),
+        cmocka_unit_test(failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
