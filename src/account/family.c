@@ -165,6 +165,9 @@ static dpa_status check_t(const dpa_family *family, double t, dpa_error *err) {
 
 /* σ outside the accountant's range: no noise to speak of, or nothing but noise. */
 enum { LEAKIEST = 1000 };
+/* Curves end at σ = 0.01. Where a record may be in no batch at all, the curves have a limit as σ
+ * falls, and evidence beyond it sends a search here, where a member costs a second and more. */
+enum { LEAKIEST_CURVE = 100 };
 static const double MOST_PRIVATE = 1e-9;
 
 static dpa_status member(const dpa_family *family, double t, double delta, double tolerance,
@@ -184,7 +187,7 @@ static dpa_status member(const dpa_family *family, double t, double delta, doubl
 static dpa_status subsampled_curve(const dpa_family *family, double t, dpa_curve **out,
                                    dpa_error *err) {
     if (t < MOST_PRIVATE) t = MOST_PRIVATE; /* leakier: the curve is below the member's */
-    if (t > LEAKIEST) return dpa_curve_gaussian(HUGE_VAL, out, err);
+    if (t > LEAKIEST_CURVE) return dpa_curve_gaussian(HUGE_VAL, out, err);
     dpa_account *account;
     const dpa_status made = member(family, t, fmax(family->delta, 1e-8), 2e-2, &account, err);
     /* So leaky that no grid holds it: nothing is below the curve of no privacy. */
