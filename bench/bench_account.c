@@ -71,6 +71,8 @@ int main(void) {
         const double time = account_time(others[k], 1e-3);
         bench_row("epsilon: the other reference settings", time, "the first", time / base);
     }
+    const double quiet = account_time((dpa_phase){DPA_GAUSSIAN, 0.1, 0.01, 1000}, 1e-3);
+    bench_row("little noise: sigma 0.1", quiet, "the first", quiet / base);
     const double few = account_time((dpa_phase){DPA_GAUSSIAN, 2, 1e-3, 1000}, 1e-3);
     const double many = account_time((dpa_phase){DPA_GAUSSIAN, 2, 1e-3, 1000000}, 1e-3);
     bench_row("steps 1e3 to 1e6 (sigma 2, q 1e-3)", many, "1e3 steps", many / few);

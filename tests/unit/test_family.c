@@ -105,6 +105,7 @@ static void known_members(void **state) {
     assert_between(1.8282366, e.lower, e.upper);
     /* very little noise, and nearly nothing but noise: still curves, still on the safe side */
     assert_true(fnr_at(family, 1e5, 0.1) == 0);
+    assert_true(fnr_at(family, 101, 0.1) == 0); /* σ below 0.01: no member is computed */
     assert_between(fnr_at(family, 1e-12, 0.1), 0.8999, 0.9);
     assert_ok(dpa_family_epsilon(family, INFINITY, 1e-5, &e, &err));
     assert_true(isinf(e.lower));
