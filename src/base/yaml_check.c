@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <yaml.h>
 
 #include "base/error.h"
@@ -230,9 +231,9 @@ dpa_status dpa__yaml_locate(dpa_status status, dpa_error *err) {
     size_t size = 0, line = 0;
     yaml_document_t yaml;
     dpa_error ignored;
-    if (status != DPA_BAD_INPUT || err == NULL || err->place[0] == '\0' ||
-        strcmp(err->place, "-") == 0 ||
-        dpa__file_read_all(err->place, &text, &size, &ignored) != DPA_OK)
+    struct stat what; /* a pipe cannot be read twice */
+    if (status != DPA_BAD_INPUT || err == NULL || stat(err->place, &what) != 0 ||
+        !S_ISREG(what.st_mode) || dpa__file_read_all(err->place, &text, &size, &ignored) != DPA_OK)
         return status;
     if (load(err->place, text, size, &yaml, &ignored) == DPA_OK) {
         line = line_of(&yaml, err->text);

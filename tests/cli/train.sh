@@ -47,6 +47,9 @@ sed 's/sampling: poisson/sampling: shuffle/' train-toy-dp.yaml >bad.yaml
 run 3 train bad.yaml
 says err "poisson"
 sed 's/clip: 1/clip: -1/' train-toy-dp.yaml >bad.yaml
+timeout 100 "$DPAUDIT" train <(sed 's/delta: .*/delta: 7/' train-toy-dp.yaml) 2>err >out
+[ $? -eq 3 ] || fail "wrong settings through a pipe"
+says err "delta 7: expected"
 run 3 train bad.yaml
 says err "clipping norm -1"
 sed 's/batch: 50/batch: 500/' train-toy-dp.yaml >bad.yaml
