@@ -6,7 +6,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/stream.h"
 #include "dpaudit/data.h"
@@ -27,6 +30,19 @@ static inline void fuzz_use_array(dpa_array *array) {
     if (dpa_array_to_double(array, &err) != DPA_OK) abort();
     for (size_t i = 0; i < array->count; ++i) sum = sum + ((const double *)array->data)[i];
     dpa_array_free(array);
+}
+
+enum { FUZZ_PATH = 64 };
+
+/* The bytes as a file with a name, for readers that open files themselves; close it afterwards.
+ * −1: it cannot be made. */
+static inline int fuzz_file(const uint8_t *data, size_t size, char path[FUZZ_PATH]) {
+    const int file = memfd_create("input", 0);
+    if (file < 0) return -1;
+    (void)snprintf(path, FUZZ_PATH, "/proc/self/fd/%d", file);
+    if (write(file, data, size) == (ssize_t)size) return file;
+    (void)close(file);
+    return -1;
 }
 
 static inline dpa__stream *fuzz_stream(const uint8_t *data, size_t size) {

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as the file of an experiment: it is read, with choices and numbers in their range, or
  * there is an error that says why. */
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "dpaudit/game.h"
 #include "fuzz.h"
@@ -23,11 +20,10 @@ static void try_experiment(const char *path) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    const int file = memfd_create("input", 0);
+    char path[FUZZ_PATH];
+    const int file = fuzz_file(data, size, path);
     if (file < 0) return 0;
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    if (write(file, data, size) == (ssize_t)size) try_experiment(path);
+    try_experiment(path);
     (void)close(file);
     return 0;
 }

@@ -3,28 +3,22 @@
 #include "fuzz.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "dpaudit/attack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     dpa_features features;
     dpa_error err = {0};
-    char path[64];
-    const int file = memfd_create("input", 0);
+    char path[FUZZ_PATH];
+    const int file = fuzz_file(data, size, path);
     if (file < 0) return 0;
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    if (write(file, data, size) == (ssize_t)size) {
-        const dpa_status status = dpa_features_read(path, NULL, &features, &err);
-        fuzz_check(status, &err);
-        if (status == DPA_OK) {
-            if (features.points == 0 || features.count == 0) abort();
-            for (size_t i = 0; i < features.points * features.count; ++i)
-                if (!isfinite(features.value[i])) abort();
-            dpa_features_free(&features);
-        }
+    const dpa_status status = dpa_features_read(path, NULL, &features, &err);
+    fuzz_check(status, &err);
+    if (status == DPA_OK) {
+        if (features.points == 0 || features.count == 0) abort();
+        for (size_t i = 0; i < features.points * features.count; ++i)
+            if (!isfinite(features.value[i])) abort();
+        dpa_features_free(&features);
     }
     (void)close(file);
     return 0;

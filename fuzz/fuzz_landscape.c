@@ -4,9 +4,6 @@
 #include "fuzz.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "dpaudit/landscape.h"
 
@@ -52,18 +49,15 @@ static void check_density(const dpa_landscape *l) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     dpa_landscape landscape;
     dpa_error err = {0};
-    char path[64];
-    const int file = memfd_create("input", 0);
+    char path[FUZZ_PATH];
+    const int file = fuzz_file(data, size, path);
     if (file < 0) return 0;
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    if (write(file, data, size) == (ssize_t)size) {
-        const dpa_status status = dpa_landscape_read(path, &landscape, &err);
-        fuzz_check(status, &err);
-        if (status == DPA_OK) {
-            check(&landscape);
-            check_density(&landscape);
-            dpa_landscape_free(&landscape);
-        }
+    const dpa_status status = dpa_landscape_read(path, &landscape, &err);
+    fuzz_check(status, &err);
+    if (status == DPA_OK) {
+        check(&landscape);
+        check_density(&landscape);
+        dpa_landscape_free(&landscape);
     }
     (void)close(file);
     return 0;

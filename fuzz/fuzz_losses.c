@@ -6,10 +6,7 @@
 #include "fuzz.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "dpaudit/epsilon_star.h"
 
@@ -70,16 +67,14 @@ static void try_numbers(const uint8_t *data, size_t size, uint8_t cut) {
 /* `count` files of equal parts of the bytes; 1: both sides in one, 2: losses, 4: with labels. */
 static void try_files(const uint8_t *data, size_t size, size_t count) {
     int file[PARTS];
-    char path[PARTS][64];
+    char path[PARTS][FUZZ_PATH];
     dpa_losses losses;
     dpa_error err = {0};
     size_t made = 0;
     for (; made < count; ++made) {
         const size_t from = made * size / count, to = (made + 1) * size / count;
-        file[made] = memfd_create("input", 0);
+        file[made] = fuzz_file(data + from, to - from, path[made]);
         if (file[made] < 0) break;
-        (void)snprintf(path[made], sizeof path[made], "/proc/self/fd/%d", file[made]);
-        if (write(file[made], data + from, to - from) != (ssize_t)(to - from)) break;
     }
     if (made == count) {
         const dpa_losses_files files = {path[0], count > 1 ? path[1] : NULL,

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as a file of the trainer: the first byte says which kind (a table, words, CIFAR, FANN,
  * a plan, the words of a model). The rest is read: a result or a clean error. */
-#include <stdio.h>
-#include <stdlib.h>
+#include "fuzz.h"
+
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "dpaudit/train.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void try_data(const char *path, dpa_format format) {
     dpa_dataset_opts opts;
@@ -45,18 +41,15 @@ static void try_words(const uint8_t *bytes, size_t size) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 1) return 0;
-    const int file = memfd_create("input", 0);
+    char path[FUZZ_PATH];
+    const int file = fuzz_file(data + 1, size - 1, path);
     if (file < 0) return 0;
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    if (write(file, data + 1, size - 1) == (ssize_t)(size - 1)) {
-        if (data[0] == 't') try_data(path, DPA_FORMAT_TABLE);
-        if (data[0] == 'w') try_data(path, DPA_FORMAT_WORDS);
-        if (data[0] == 'c') try_data(path, DPA_FORMAT_CIFAR);
-        if (data[0] == 'f') try_data(path, DPA_FORMAT_FANN);
-        if (data[0] == 'p') try_plan(path);
-        if (data[0] == 'm') try_words(data + 1, size - 1);
-    }
+    if (data[0] == 't') try_data(path, DPA_FORMAT_TABLE);
+    if (data[0] == 'w') try_data(path, DPA_FORMAT_WORDS);
+    if (data[0] == 'c') try_data(path, DPA_FORMAT_CIFAR);
+    if (data[0] == 'f') try_data(path, DPA_FORMAT_FANN);
+    if (data[0] == 'p') try_plan(path);
+    if (data[0] == 'm') try_words(data + 1, size - 1);
     (void)close(file);
     return 0;
 }
