@@ -16,7 +16,7 @@ dpa_status dpa__loss_cells_alloc(double h, double first, double last, size_t max
         return dpa__fail(
             err, DPA_NUMERIC,
             "one step's losses need %.3g cells of width %.3g, more than the grid limit "
-            "%zu: raise max_grid or the tolerance",
+            "%zu: raise the tolerance, or max_grid of the library",
             count, h, max);
     out->first = (ptrdiff_t)first;
     out->count = (size_t)count;

@@ -189,7 +189,7 @@ static dpa_status set_window(dpa__range window, size_t max_grid, dpa__composed *
         return dpa__fail(
             err, DPA_NUMERIC,
             "the composed loss spans %.4g and needs %.3g cells of width %.3g, more than "
-            "the grid limit %zu: raise max_grid or the tolerance",
+            "the grid limit %zu: raise the tolerance, or max_grid of the library",
             window.upper - window.lower, to - from + 1, out->h, max_grid);
     out->first = (ptrdiff_t)from;
     out->count = (size_t)(to - from + 1);

@@ -99,8 +99,8 @@ static dpa_status give_up(const dpa_account *account, dpa_status status, double 
     return dpa__fail(
         err, DPA_NUMERIC,
         "epsilon is in [%.6g, %.6g], width %.3g; %.3g was asked for and needs more than "
-        "the grid limit %zu or more than double precision: raise max_grid or the "
-        "tolerance",
+        "the grid limit %zu or more than double precision: raise the "
+        "tolerance, or max_grid of the library",
         e.lower, e.upper, e.upper - e.lower, allowed, account->opts.max_grid);
 }
 
