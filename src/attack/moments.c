@@ -14,18 +14,6 @@
 
 enum { EARLY = 16 };
 
-static inline uint64_t bits_of(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static inline double of_bits(uint64_t bits) {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /* All ones for a member. */
 static inline uint64_t mask_of(uint8_t member) {
     return 0 - (uint64_t)member;
@@ -33,11 +21,11 @@ static inline uint64_t mask_of(uint8_t member) {
 
 /* x where the mask is all ones, 0 where it is zero: NaN times 0 would be NaN. */
 static inline double kept(double x, uint64_t mask) {
-    return of_bits(bits_of(x) & mask);
+    return dpa__of_bits(dpa__bits_of(x) & mask);
 }
 
 static inline double chosen(uint64_t mask, double yes, double no) {
-    return of_bits((bits_of(yes) & mask) | (bits_of(no) & ~mask));
+    return dpa__of_bits((dpa__bits_of(yes) & mask) | (dpa__bits_of(no) & ~mask));
 }
 
 /* ── probabilities ── */
@@ -63,15 +51,15 @@ static inline ratio exp_minus(double x) {
     const double even =
         1.0 + y * (0x1.d1745d1745d17p-4 + y * (0x1.4afd6a052bf5bp-10 + y * 0x1.937e11175f095p-20));
     const double odd = r * (0.5 + y * (0x1.f07c1f07c1f08p-7 + y * 0x1.08cabb37565e2p-14));
-    const double power = of_bits((bits_of(shifted) + 1023) << 52);
+    const double power = dpa__of_bits((dpa__bits_of(shifted) + 1023) << 52);
     return (ratio){(even + odd) * power, even - odd};
 }
 
 /* 1/(1 + e^−x) by e^−|x|, which is never large. */
 static inline ratio of_logit(double x) {
-    const double size = of_bits(bits_of(x) & ~(UINT64_C(1) << 63));
+    const double size = dpa__of_bits(dpa__bits_of(x) & ~(UINT64_C(1) << 63));
     const ratio e = exp_minus(smaller(size, 690.0));
-    const uint64_t negative = 0 - (bits_of(x) >> 63);
+    const uint64_t negative = 0 - (dpa__bits_of(x) >> 63);
     return (ratio){chosen(negative, e.above, e.below), e.above + e.below};
 }
 

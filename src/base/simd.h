@@ -7,6 +7,9 @@
 #ifndef DPA_BASE_SIMD_H
 #define DPA_BASE_SIMD_H
 
+#include <stdint.h>
+#include <string.h>
+
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) &&                             \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define DPA_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -17,5 +20,18 @@
 /* Lanes of a sum. More than 16, because gcc would unroll a shorter loop before it could vectorise
  * it. */
 enum { DPA_LANES = 32 };
+
+/* A double as its bits and back: vector code chooses and scales by them. */
+static inline uint64_t dpa__bits_of(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline double dpa__of_bits(uint64_t bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
 
 #endif

@@ -7,7 +7,6 @@
  * in [√½, √2), log m = 2·atanh((m−1)/(m+1)) by its series. Both are within 4e-16 (tests). Below
  * LEAST the exponential stays at e^LEAST, 1e-304. Sums run over DPA_LANES lanes, so all
  * instruction sets give the same bytes. */
-#include <string.h>
 
 #include "base/simd.h"
 #include "estimate/epsilon_star.h"
@@ -16,18 +15,6 @@
 static const double ROUND = 6755399441055744.0; /* 1.5·2⁵² */
 static const double LOG2_E = 1.4426950408889634, LN2_HIGH = 0x1.62e42fefa3800p-1,
                     LN2_LOW = 0x1.ef35793c76730p-45, LEAST = -700.0;
-
-static inline uint64_t bits_of(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static inline double of_bits(uint64_t bits) {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
 
 /* A loop of its own, because gcc would turn the choice into a jump around the exponential. */
 static inline void keep_above_least(double *x) {
@@ -50,14 +37,15 @@ static inline double exponential(double x) {
     p = p * r + 1.0 / 6;
     p = p * r + 0.5;
     p = (p * r) * r + r;
-    return of_bits(bits_of(1.0 + p) + (bits_of(shifted) << 52));
+    return dpa__of_bits(dpa__bits_of(1.0 + p) + (dpa__bits_of(shifted) << 52));
 }
 
 static inline double logarithm(double x) {
     const uint64_t root_half = UINT64_C(0x3fe6a09e667f3bcd), fraction = UINT64_C(0xfffffffffffff);
-    const uint64_t above = bits_of(x) - root_half, exponent = above >> 52; /* x ≥ 1: it is ≥ 0 */
-    const double m = of_bits((above & fraction) + root_half);
-    const double n = of_bits(bits_of(ROUND) + exponent) - ROUND;
+    const uint64_t above = dpa__bits_of(x) - root_half,
+                   exponent = above >> 52; /* x ≥ 1: it is ≥ 0 */
+    const double m = dpa__of_bits((above & fraction) + root_half);
+    const double n = dpa__of_bits(dpa__bits_of(ROUND) + exponent) - ROUND;
     const double s = (m - 1.0) / (m + 1.0), q = s * s;
     double p = 1.0 / 21;
     p = p * q + 1.0 / 19;
