@@ -43,6 +43,11 @@ static uint64_t trials(const dpa_game *game, int stage) {
     return 3;
 }
 
+static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
+    (void)game, (void)stage, (void)index;
+    return 1;
+}
+
 static void describe(const dpa_game *game, int stage, dpa__text *text) {
     (void)game, (void)stage;
     dpa__text_add(text, "fault\n");
@@ -65,6 +70,7 @@ static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evid
 static const dpa__rules rules = {.name = "fault",
                                  .stages = 1,
                                  .trials = trials,
+                                 .numbers = numbers,
                                  .describe = describe,
                                  .trial = trial,
                                  .gather = gather};

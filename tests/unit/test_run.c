@@ -55,6 +55,11 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     return DPA_OK;
 }
 
+static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
+    (void)game, (void)stage, (void)index;
+    return 1;
+}
+
 static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
                          dpa_error *error) {
     (void)game;
@@ -75,6 +80,7 @@ static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evid
 static const dpa__rules rules = {.name = "test",
                                  .stages = 2,
                                  .trials = trials,
+                                 .numbers = numbers,
                                  .describe = describe,
                                  .brief = brief,
                                  .trial = trial,
