@@ -58,7 +58,7 @@ says out "count.yaml"
 run 0 show count.yaml --trials
 [ "$(wc -l <out)" -ge 400 ] || fail "not all trials are listed"
 run 0 show few.db --trial 3
-says out "stage 1 trial 3: 1 numbers"
+says out "stage 1 trial 3: 1 number in"
 run 3 show few.db --trial 100
 run 0 export count.yaml --output e --format csv
 [ "$(wc -l <e/members.csv)" -eq 200 ] || fail "export: not 200 members"
