@@ -148,7 +148,7 @@ static dpa_status put_row(context *c, const dpa_plan *asked, dpa_error *err) {
     ++c->count;
     c->has_row[asked->game] = 1;
     if (r.stops.audits > 0) DPA_TRY(dpa__plan_stops_put(c->stops, asked, &r.stops, err));
-    return dpa__plan_row_say(c->report, asked, &r, with_truth, err);
+    return dpa__plan_row_say(c->report, asked, c->query, &r, err);
 }
 
 static dpa_plan plan_of(const context *c, dpa_plan_game game, const char *family) {
@@ -205,10 +205,11 @@ static dpa_status put_ceiling(context *c, dpa_plan_game game, const char *family
     if (isinf(epsilon))
         return dpa_report_say(c->report, err, "  ceiling of %s, %s: none that is finite",
                               dpa_plan_game_name(game), family);
-    return dpa_report_say(c->report, err,
-                          "  ceiling of %s, %s: ε ≤ %.4f, whatever the method, from %.0f right "
-                          "answers",
-                          dpa_plan_game_name(game), family, epsilon, (double)answers);
+    return dpa_report_say(
+        c->report, err,
+        "ceiling of %s, %s: ε ≤ %.4f by any method without a prior, from %.0f right "
+        "answers",
+        dpa_plan_game_name(game), family, epsilon, (double)answers);
 }
 
 /* Cosines are more than right and wrong answers, and a step is Gaussian. */
@@ -254,9 +255,7 @@ static dpa_status put_named(context *c, dpa_plan_game game, dpa_error *err) {
 
 static dpa_status put_table(context *c, dpa_error *err) {
     const char *family;
-    DPA_TRY(dpa_report_say(c->report, err, "  %-8s %-10s %-18s %8s %8s %9s %12s %12s %9s", "game",
-                           "family", "method", "needed", "guesses", "threshold", "power",
-                           "detectable", "largest"));
+    DPA_TRY(dpa__plan_head_say(c->report, c->query, err));
     for (int game = 0; game < DPA_PLAN_GAMES; ++game)
         for (size_t f = 0; (family = dpa__plan_family(&c->report->request, f)) != NULL; ++f)
             if (applies(c, (dpa_plan_game)game))
@@ -269,7 +268,7 @@ static dpa_status put_table(context *c, dpa_error *err) {
                          c->report->request.method);
     if (c->beyond > 0)
         DPA_TRY(dpa_report_say(c->report, err,
-                               "  where the budget has no numbers, it is more than can be planned "
+                               "where the budget has no numbers, it is more than can be planned "
                                "with that method; name the method to be told how much can be"));
     DPA_TRY(dpa__plan_stops_say(c->report, c->stops, err));
     for (int game = 0; game < DPA_PLAN_GAMES && c->query->size > 0; ++game)

@@ -28,8 +28,9 @@ int dpa__plan_has_truth(const dpa_plan_query *query);
 dpa_status dpa__plan_row_compute(dpa__plan *plan, const dpa_plan_query *query, dpa__plan_row *row,
                                  dpa_error *err);
 dpa_status dpa__plan_row_put(json_t *row, const dpa__plan_row *r, int with_truth, dpa_error *err);
-dpa_status dpa__plan_row_say(dpa_report *report, const dpa_plan *plan, const dpa__plan_row *r,
-                             int with_truth, dpa_error *err);
+dpa_status dpa__plan_head_say(dpa_report *report, const dpa_plan_query *query, dpa_error *err);
+dpa_status dpa__plan_row_say(dpa_report *report, const dpa_plan *plan, const dpa_plan_query *query,
+                             const dpa__plan_row *r, dpa_error *err);
 dpa_status dpa__plan_stops_put(json_t *stops, const dpa_plan *plan, const dpa_plan_stops *s,
                                dpa_error *err);
 dpa_status dpa__plan_stops_say(dpa_report *report, const json_t *stops, dpa_error *err);

@@ -60,19 +60,37 @@ static int column(int width, const dpa__cell *cell) {
     return strstr(cell->text, "±") != NULL ? width + 1 : width;
 }
 
-dpa_status dpa__plan_row_say(dpa_report *report, const dpa_plan *plan, const dpa__plan_row *r,
-                             int with_truth, dpa_error *err) {
-    const double needed = !with_truth          ? (double)NAN
-                          : r->needed.size > 0 ? (double)r->needed.size
-                                               : (double)INFINITY;
+enum { PART = 128 };
+
+/* The columns of what was asked: sizes where there is a truth, a budget's where there is one. */
+static dpa_status say_columns(dpa_report *report, const dpa_plan_query *query, const char *name,
+                              const char *sizes, const char *budget, dpa_error *err) {
+    return dpa_report_say(report, err, "  %s%s%s", name, dpa__plan_has_truth(query) ? sizes : "",
+                          query->size > 0 ? budget : "");
+}
+
+dpa_status dpa__plan_head_say(dpa_report *report, const dpa_plan_query *query, dpa_error *err) {
+    char name[PART], sizes[PART], budget[PART];
+    (void)snprintf(name, sizeof name, "%-8s %-10s %-18s", "game", "family", "method");
+    (void)snprintf(sizes, sizeof sizes, " %8s %8s %9s", "needed", "guesses", "threshold");
+    (void)snprintf(budget, sizeof budget, " %12s %12s %9s", "power", "detectable", "largest");
+    return say_columns(report, query, name, sizes, budget, err);
+}
+
+dpa_status dpa__plan_row_say(dpa_report *report, const dpa_plan *plan, const dpa_plan_query *query,
+                             const dpa__plan_row *r, dpa_error *err) {
+    const double needed = r->needed.size > 0 ? (double)r->needed.size : (double)INFINITY;
+    const double guesses = r->needed.guesses > 0 ? (double)r->needed.guesses : (double)NAN;
     const dpa__cell power = simulated_cell(r->budget.power, r->budget.error);
     const dpa__cell leak = simulated_cell(r->detectable.epsilon, r->detectable.error);
-    return dpa_report_say(
-        report, err, "  %-8s %-10s %-18s %8s %8s %9s %*s %*s %9s", dpa_plan_game_name(plan->game),
-        plan->family, plan->method, dpa__cell_of("n", needed).text,
-        dpa__cell_of("n", r->needed.guesses > 0 ? (double)r->needed.guesses : (double)NAN).text,
-        dpa__cell_of("", r->needed.threshold).text, column(12, &power), power.text,
-        column(12, &leak), leak.text, dpa__cell_of("", r->most).text);
+    char name[PART], sizes[PART], budget[PART];
+    (void)snprintf(name, sizeof name, "%-8s %-10s %-18s", dpa_plan_game_name(plan->game),
+                   plan->family, plan->method);
+    (void)snprintf(sizes, sizeof sizes, " %8s %8s %9s", dpa__cell_of("n", needed).text,
+                   dpa__cell_of("n", guesses).text, dpa__cell_of("", r->needed.threshold).text);
+    (void)snprintf(budget, sizeof budget, " %*s %*s %9s", column(12, &power), power.text,
+                   column(12, &leak), leak.text, dpa__cell_of("", r->most).text);
+    return say_columns(report, query, name, sizes, budget, err);
 }
 
 /* ── when sequential audits stop ───────────────────────────────────────────────────────────── */
@@ -81,7 +99,8 @@ dpa_status dpa__plan_row_say(dpa_report *report, const dpa_plan *plan, const dpa
 static dpa__cell pairs_cell(double pairs, double error) {
     dpa__cell cell = dpa__cell_of("n", isfinite(pairs) ? pairs : (double)INFINITY);
     if (error > 0 && isfinite(pairs))
-        (void)snprintf(cell.text, sizeof cell.text, "%.0f±%.2g", pairs, error);
+        (void)snprintf(cell.text, sizeof cell.text, error < 10 ? "%.0f±%.1f" : "%.0f±%.0f", pairs,
+                       error);
     return cell;
 }
 
@@ -103,6 +122,13 @@ dpa_status dpa__plan_stops_put(json_t *stops, const dpa_plan *plan, const dpa_pl
 }
 
 static dpa_status say_stop(dpa_report *report, const json_t *row, dpa_error *err) {
+    const char *game = dpa__word_of(row, "game"), *family = dpa__word_of(row, "family");
+    const double refuted = dpa__number_of(row, "refuted"), audits = dpa__number_of(row, "audits");
+    if (refuted == 0)
+        return dpa_report_say(report, err,
+                              "%s, %s, sequential: none of %.0f simulated audits refutes the claim "
+                              "by pair %.0f",
+                              game, family, audits, dpa__number_of(row, "most_pairs"));
     const dpa__cell mean =
         pairs_cell(dpa__number_of(row, "mean_pairs"), dpa__number_of(row, "mean_error"));
     const dpa__cell median =
@@ -110,12 +136,11 @@ static dpa_status say_stop(dpa_report *report, const json_t *row, dpa_error *err
     const dpa__cell late = pairs_cell(dpa__number_of(row, "pairs_of_nine_in_ten"),
                                       dpa__number_of(row, "error_of_nine_in_ten"));
     return dpa_report_say(report, err,
-                          "  %s, %s, sequential: pairs until the claim falls: mean %s, median %s, "
+                          "%s, %s, sequential: pairs until the claim falls: mean %s, median %s, "
                           "nine in ten by %s (%.0f of %.0f simulated audits refute it by pair "
                           "%.0f)",
-                          dpa__word_of(row, "game"), dpa__word_of(row, "family"), mean.text,
-                          median.text, late.text, dpa__number_of(row, "refuted"),
-                          dpa__number_of(row, "audits"), dpa__number_of(row, "most_pairs"));
+                          game, family, mean.text, median.text, late.text, refuted, audits,
+                          dpa__number_of(row, "most_pairs"));
 }
 
 dpa_status dpa__plan_stops_say(dpa_report *report, const json_t *stops, dpa_error *err) {
