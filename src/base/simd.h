@@ -21,7 +21,7 @@
  * it. */
 enum { DPA_LANES = 32 };
 
-/* A double as its bits and back: vector code chooses and scales by them. */
+/* A number as its bits and back: vector code chooses and scales by them. */
 static inline uint64_t dpa__bits_of(double x) {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
@@ -30,6 +30,18 @@ static inline uint64_t dpa__bits_of(double x) {
 
 static inline double dpa__of_bits(uint64_t bits) {
     double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static inline uint32_t dpa__float_bits_of(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float dpa__of_float_bits(uint32_t bits) {
+    float x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }

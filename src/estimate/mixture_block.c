@@ -42,8 +42,8 @@ static inline double exponential(double x) {
 
 static inline double logarithm(double x) {
     const uint64_t root_half = UINT64_C(0x3fe6a09e667f3bcd), fraction = UINT64_C(0xfffffffffffff);
-    const uint64_t above = dpa__bits_of(x) - root_half,
-                   exponent = above >> 52; /* x ≥ 1: it is ≥ 0 */
+    const uint64_t above = dpa__bits_of(x) - root_half;
+    const uint64_t exponent = above >> 52; /* x ≥ 1: it is ≥ 0 */
     const double m = dpa__of_bits((above & fraction) + root_half);
     const double n = dpa__of_bits(dpa__bits_of(ROUND) + exponent) - ROUND;
     const double s = (m - 1.0) / (m + 1.0), q = s * s;

@@ -6,8 +6,8 @@
 #include <Random123/philox.h>
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
+#include "base/simd.h"
 #include "dpaudit/rng.h"
 
 _Static_assert(FLT_EVAL_METHOD == 0, "float32 expressions must be rounded to float32");
@@ -23,25 +23,13 @@ void dpa__canary_stream_init(dpa__canary_stream *stream, uint64_t seed, uint64_t
     }
 }
 
-static float float_of_bits(uint32_t bits) {
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static uint32_t bits_of_float(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
 /* r = √(−2 ln((i + ½)/2³¹)): i + ½ = 2^e·(1+t) with 1+t in [√½, √2). */
 static float radius(uint32_t word) {
     static const float c[8] = DPA__LOG_COEFFICIENTS;
     const float x = (float)(int32_t)(word >> 1) + 0.5F;
-    const uint32_t shifted = bits_of_float(x) + (uint32_t)DPA__SHIFT_BITS;
+    const uint32_t shifted = dpa__float_bits_of(x) + (uint32_t)DPA__SHIFT_BITS;
     const float e = (float)((int32_t)shifted & DPA__EXPONENT_MASK); /* (exponent − 31)·2²³, exact */
-    const float t = float_of_bits((shifted & DPA__MANTISSA_MASK) + DPA__SQRT_HALF_BITS) - 1.0F;
+    const float t = dpa__of_float_bits((shifted & DPA__MANTISSA_MASK) + DPA__SQRT_HALF_BITS) - 1.0F;
     const float t2 = t * t;
     const float low = (c[0] + c[1] * t) + (c[2] + c[3] * t) * t2;
     const float high = (c[4] + c[5] * t) + (c[6] + c[7] * t) * t2;
@@ -56,7 +44,7 @@ static void normal_pair(uint32_t word, uint32_t angle, float *cosine, float *sin
     const float half_sine = ((s[0] + s[1] * z) + (s[2] + s[3] * z) * z2) * x; /* √2 sin h */
     const float half_cosine = (c[0] + c[1] * z) + (c[2] + c[3] * z) * z2;     /* √2 cos h */
     const float across = r * (1.0F - half_sine * half_sine);
-    *cosine = float_of_bits(bits_of_float(across) ^ word << 31);
+    *cosine = dpa__of_float_bits(dpa__float_bits_of(across) ^ word << 31);
     *sine = r * (half_sine * half_cosine);
 }
 

@@ -50,11 +50,7 @@ void dpa__signs_make(const dpa__canary_stream *stream, size_t first, dpa__signs 
 }
 
 static inline float flipped(float x, uint32_t word) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    bits ^= word & SIGN_BIT;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    return dpa__of_float_bits(dpa__float_bits_of(x) ^ (word & SIGN_BIT));
 }
 
 DPA_CLONES

@@ -13,7 +13,6 @@
 #include "train/noise.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/simd.h"
 
@@ -41,18 +40,6 @@ static inline void philox(lanes *x, uint32_t key0, uint32_t key1) {
     }
 }
 
-static inline float float_of_bits(uint32_t bits) {
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static inline uint32_t bits_of_float(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
 /* Converts as signed numbers, which every instruction set has; the lowest bit is put back. */
 static inline float float_of_word(uint32_t w) {
     return (float)(int32_t)(w >> 1) * 2.0F + (float)(int32_t)(w & 1U);
@@ -63,9 +50,9 @@ static inline float float_of_word(uint32_t w) {
 static inline float minus_two_log(uint32_t w) {
     const uint32_t root_half = 0x3F3504F3U;
     const float u = (float_of_word(w) + 0.5F) * 0x1p-32F;
-    const uint32_t bits = bits_of_float(u) - root_half;
+    const uint32_t bits = dpa__float_bits_of(u) - root_half;
     const int32_t exponent = (int32_t)bits >> 23;
-    const float m = float_of_bits((bits & 0x007FFFFFU) + root_half);
+    const float m = dpa__of_float_bits((bits & 0x007FFFFFU) + root_half);
     const float from_one = -(float_of_word(~w) + 0.5F) * 0x1p-32F;
     const float f = exponent == 0 ? from_one : m - 1.0F;
     float p = -0.07902743772F;
@@ -90,11 +77,11 @@ static inline void circle(uint32_t w, float *cosine, float *sine) {
         x * (((-0.000195039042508F * y + 0.0083320357856F) * y - 0.16666650674F) * y + 1.0F);
     const float c = ((-0.00135857792648F * y + 0.0416550149249F) * y - 0.499998564192F) * y + 1.0F;
     const uint32_t odd = 0U - (quarter & 1U);
-    const uint32_t s_bits = bits_of_float(s), c_bits = bits_of_float(c);
+    const uint32_t s_bits = dpa__float_bits_of(s), c_bits = dpa__float_bits_of(c);
     const uint32_t cos_bits = (c_bits & ~odd) | (s_bits & odd);
     const uint32_t sin_bits = (s_bits & ~odd) | (c_bits & odd);
-    *cosine = float_of_bits(cos_bits ^ ((quarter + 1U) << 30 & 0x80000000U));
-    *sine = float_of_bits(sin_bits ^ (quarter << 30 & 0x80000000U));
+    *cosine = dpa__of_float_bits(cos_bits ^ ((quarter + 1U) << 30 & 0x80000000U));
+    *sine = dpa__of_float_bits(sin_bits ^ (quarter << 30 & 0x80000000U));
 }
 
 static inline void normals(const lanes *x, float *z) {
