@@ -59,7 +59,7 @@ static void open_experiment(const char *command, unsigned models, dpa_experiment
 
 static double play(dpa_game *game, unsigned workers, uint64_t trials, dpa_run_summary *summary) {
     const char *const worker[] = {program, "worker", "--", in_folder("bench.yaml"), NULL};
-    dpa_game_evidence evidence = {0};
+    dpa_evidence evidence = {0};
     dpa_run_opts opts;
     dpa_run_opts_init(&opts);
     opts.worker = worker;
@@ -67,7 +67,7 @@ static double play(dpa_game *game, unsigned workers, uint64_t trials, dpa_run_su
     opts.trials = trials;
     const double start = wall();
     must(dpa_run_play(&opts, game, &evidence, summary, &err));
-    dpa_game_evidence_free(&evidence);
+    dpa_evidence_free(&evidence);
     return wall() - start;
 }
 

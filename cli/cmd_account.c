@@ -36,7 +36,7 @@ static const option table[] = {
 
 static void init(void *options) {
     account_options *o = options;
-    dpa_request_init(&o->common.request);
+    common_init(&o->common);
     phase_init(&o->phase);
     o->epsilon = NAN;
     o->fpr = NAN;
@@ -56,8 +56,8 @@ static int run_two_gaussians(const command *cmd, const account_options *o) {
                            o->gaussians);
     dpa_report *report = NULL;
     dpa_error err;
-    if (dpa_audit_two_gaussians(value[0], value[1], value[2], value[3], o->common.request.delta,
-                                &report, &err) != DPA_OK)
+    if (dpa_audit_two_gaussians(value[0], value[1], value[2], value[3],
+                                o->common.protocol.request.delta, &report, &err) != DPA_OK)
         return library_error(cmd->name, &err);
     return show_report(report, &o->common);
 }
@@ -94,7 +94,7 @@ static int run(void *options, const word_list *words) {
     const int failed = phase_list(cmd, &o->phase, 0, &phases, &query.count, &query.opts);
     if (failed) return failed;
     query.phases = phases;
-    query.opts.delta = o->common.request.delta;
+    query.opts.delta = o->common.protocol.request.delta;
     query.epsilon = o->epsilon;
     query.fpr = o->fpr;
     query.curve_points = (size_t)o->points;

@@ -30,7 +30,7 @@ static const option table[] = {
 
 static void init(void *options) {
     calibrate_options *o = options;
-    dpa_request_init(&o->common.request);
+    common_init(&o->common);
     phase_init(&o->phase);
     o->epsilon = NAN;
     o->what = "sigma";
@@ -74,7 +74,7 @@ static int run(void *options, const word_list *words) {
         phase_list(cmd, &o->phase, what == DPA_CALIBRATE_SIGMA, &phases, &query.count, &query.opts);
     if (failed) return failed;
     query.phases = phases;
-    query.opts.delta = o->common.request.delta;
+    query.opts.delta = o->common.protocol.request.delta;
     query.epsilon = o->epsilon;
     dpa_report *report = NULL;
     dpa_error err;

@@ -48,7 +48,7 @@ static const option table[] = {
 
 static void init(void *options) {
     canaries_options *o = options;
-    dpa_request_init(&o->common.request);
+    common_init(&o->common);
     o->norm = 1.0;
     o->dtype = "float32";
 }
@@ -89,8 +89,8 @@ const command command_canaries = {
 dpa_canaries_opts canaries_library_opts(const canaries_options *o) {
     dpa_canaries_opts opts;
     dpa_canaries_opts_init(&opts);
-    opts.seed = o->common.request.seed;
-    opts.threads = o->common.request.threads;
+    opts.seed = o->common.protocol.request.seed;
+    opts.threads = o->common.protocol.request.threads;
     opts.first = o->first;
     opts.dim = (size_t)o->dim;
     opts.observed = (size_t)o->count;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dpaudit cosines: one-shot estimates from the cosines of canaries. */
-#include <math.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "dpaudit/cosines.h"
 #include "output.h"
@@ -31,6 +30,7 @@ static const option table[] = {
     REQUEST_OPTION(cosines_options, "select", "S",
                    "threshold of jeffreys: fixed:T, split (default) or max (optimistic)"),
     CLAIM_OPTIONS(cosines_options),
+    PROTOCOL_OPTIONS(cosines_options),
     SEED_OPTIONS(cosines_options),
     OUTPUT_OPTIONS(cosines_options),
     END_OPTIONS,
@@ -38,7 +38,7 @@ static const option table[] = {
 
 static void init(void *options) {
     cosines_options *o = options;
-    dpa_request_init(&o->common.request);
+    common_init(&o->common);
 }
 
 static int run(void *options, const word_list *words);
@@ -64,42 +64,19 @@ const command command_cosines = {
     .has_clock = 1,
 };
 
-static dpa_status read_cosines(const char *path, dpa_array *out, dpa_error *err) {
-    const dpa_status status = dpa_array_read(path, NULL, out, err);
-    return status == DPA_OK ? dpa_array_to_double(out, err) : status;
-}
-
-static dpa_status audit(const cosines_options *o, const char *path, dpa_array *observed,
-                        dpa_array *unobserved, dpa_report **report, dpa_error *err) {
-    dpa_status status = read_cosines(path, observed, err);
-    if (status == DPA_OK && o->null != NULL) status = read_cosines(o->null, unobserved, err);
-    if (status != DPA_OK) return status;
-    dpa_cosines c = {.observed = observed->data,
-                     .observed_count = observed->count,
-                     .unobserved = unobserved->data,
-                     .unobserved_count = unobserved->count,
-                     .dim = (size_t)o->dim};
-    if (o->direction != NULL && strcmp(o->direction, "signs") == 0)
-        c.direction = DPA_DIRECTION_SIGNS;
-    status = dpa_audit_cosines(&c, &o->common.request, report, err);
-    if (status == DPA_OK) status = dpa_report_input(*report, path, observed->sha256, err);
-    if (status == DPA_OK && o->null != NULL)
-        status = dpa_report_input(*report, o->null, unobserved->sha256, err);
-    return status;
-}
-
 static int run(void *options, const word_list *words) {
     const cosines_options *o = options;
     const command *cmd = &command_cosines;
-    if (o->null == NULL && o->dim == 0)
+    dpa_evidence evidence;
+    dpa_error err = {0};
+    if (dpa_evidence_cosines(words->items[0], o->null, &evidence, &err) != DPA_OK)
+        return library_error(cmd->name, &err);
+    if (o->dim != 0) evidence.dim = (size_t)o->dim;
+    if (o->direction != NULL)
+        (void)snprintf(evidence.direction, sizeof evidence.direction, "%s", o->direction);
+    if (o->null == NULL && evidence.dim == 0) {
+        dpa_evidence_free(&evidence);
         return usage_error(cmd, "needs --dim D, the number of the model's parameters");
-    dpa_array observed = {0}, unobserved = {0};
-    dpa_report *report = NULL;
-    dpa_error err;
-    const dpa_status status = audit(o, words->items[0], &observed, &unobserved, &report, &err);
-    dpa_array_free(&observed);
-    dpa_array_free(&unobserved);
-    if (status == DPA_OK) return show_report(report, &o->common);
-    dpa_report_free(report);
-    return library_error(cmd->name, &err);
+    }
+    return judge_and_show(cmd, &evidence, &o->common);
 }

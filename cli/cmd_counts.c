@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dpaudit counts: bounds from a confusion matrix. */
-#include <math.h>
-
 #include "output.h"
 #include "rates.h"
 
 typedef struct counts_options {
     common_options common;
     uint64_t fn, tp, fp, tn;
-    double at_epsilon;
-    int curve, explain;
 } counts_options;
 
 static const option table[] = {
@@ -24,7 +20,9 @@ static const option table[] = {
     FAMILY_OPTIONS(counts_options),
     REQUEST_OPTION(counts_options, "method", "M", COUNT_METHODS),
     RATES_OPTIONS(counts_options),
+    HEADING("The claim, and the test that decides"),
     CLAIM_OPTIONS(counts_options),
+    PROTOCOL_OPTIONS(counts_options),
     HEADING("Output"),
     OUTPUT_OPTIONS(counts_options),
     END_OPTIONS,
@@ -32,9 +30,8 @@ static const option table[] = {
 
 static void init(void *options) {
     counts_options *o = options;
-    dpa_request_init(&o->common.request);
+    common_init(&o->common);
     o->fn = o->tp = o->fp = o->tn = UINT64_MAX;
-    o->at_epsilon = NAN;
 }
 
 static int run(void *options, const word_list *words);
@@ -62,15 +59,11 @@ static int run(void *options, const word_list *words) {
     (void)words;
     if (o->fn == UINT64_MAX || o->tp == UINT64_MAX || o->fp == UINT64_MAX || o->tn == UINT64_MAX)
         return usage_error(&command_counts, "all of --fn, --tp, --fp and --tn are needed");
-    dpa_counts_query query;
-    dpa_counts_query_init(&query);
-    query.counts = (dpa_counts){.fn = o->fn, .tp = o->tp, .fp = o->fp, .tn = o->tn};
-    query.at_epsilon = o->at_epsilon;
-    query.curve = o->curve;
-    query.explain = o->explain;
-    dpa_report *report = NULL;
-    dpa_error err;
-    if (dpa_audit_counts(&query, &o->common.request, &report, &err) != DPA_OK)
+    const double counts[] = {(double)o->fn, (double)o->tp, (double)o->fp, (double)o->tn};
+    dpa_evidence evidence;
+    dpa_error err = {0};
+    dpa_evidence_init(&evidence, DPA_EVIDENCE_COUNTS);
+    if (dpa_evidence_copy(&evidence, "counts", counts, 4, &err) != DPA_OK)
         return library_error("counts", &err);
-    return show_report(report, &o->common);
+    return judge_and_show(&command_counts, &evidence, &o->common);
 }

@@ -50,7 +50,7 @@ const command command_export = {
 };
 
 static dpa_status gather(const export_options *o, dpa_experiment *experiment, dpa_game **game,
-                         dpa_game_evidence *evidence, dpa_run_summary *summary, dpa_error *err) {
+                         dpa_evidence *evidence, dpa_run_summary *summary, dpa_error *err) {
     dpa_run_opts opts;
     run_opts_make(experiment, &o->game, &opts);
     if (o->signals) experiment->command.has_attack = 0;
@@ -62,7 +62,7 @@ static int run(void *options, const word_list *words) {
     const export_options *o = options;
     dpa_experiment *experiment = NULL;
     dpa_game *game = NULL;
-    dpa_game_evidence evidence = {0};
+    dpa_evidence evidence = {0};
     dpa_run_summary summary = {0};
     dpa_error err = {0};
     int code = experiment_open(&command_export, words->items[0], &o->game, &experiment);
@@ -85,7 +85,7 @@ static int run(void *options, const word_list *words) {
     if (code == 0 && summary.missing > 0)
         (void)fprintf(stderr, "dpaudit export: %" PRIu64 " of %" PRIu64 " trials are missing\n",
                       summary.missing, summary.planned);
-    dpa_game_evidence_free(&evidence);
+    dpa_evidence_free(&evidence);
     dpa_game_close(game);
     dpa_experiment_free(experiment);
     return code;

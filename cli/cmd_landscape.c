@@ -13,7 +13,7 @@ static const option table[] = {
 
 static void init(void *options) {
     landscape_options *o = options;
-    dpa_request_init(&o->common.request);
+    common_init(&o->common);
 }
 
 static int run(void *options, const word_list *words) {

@@ -45,7 +45,7 @@ static void init(void *options) {
     losses_options *o = options;
     dpa_star_opts opts;
     dpa_star_opts_init(&opts);
-    dpa_request_init(&o->common.request);
+    common_init(&o->common);
     o->bootstrap = opts.bootstrap;
 }
 
@@ -110,8 +110,10 @@ static int run(void *options, const word_list *words) {
     for (size_t i = 0; i < words->count; ++i)
         files[o->train.count + i] = (dpa_losses_files){.train = words->items[i]};
     query.files = files;
-    o->common.request.progress = progress_start();
-    const dpa_status status = dpa_audit_losses(&query, &o->common.request, &report, &err);
+    o->common.protocol.request.claim_epsilon = o->common.claim.epsilon;
+    o->common.protocol.request.claim_delta = o->common.claim.delta;
+    o->common.protocol.request.progress = progress_start();
+    const dpa_status status = dpa_audit_losses(&query, &o->common.protocol.request, &report, &err);
     progress_end();
     free(files);
     return status == DPA_OK ? show_report(report, &o->common)

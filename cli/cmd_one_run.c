@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dpaudit one-run: a bound from one training run with many canaries. */
 #include <math.h>
-#include <string.h>
 
 #include "output.h"
 
 typedef struct one_run_options {
     common_options common;
     uint64_t canaries, correct, options, simulate;
-    const char *guesses, *side;
-    int pointwise, ideal, losses;
-    double sigma, claim_sigma;
+    const char *side;
+    int ideal, losses;
+    double sigma, rate;
 } one_run_options;
 
 static const option table[] = {
     HEADING("The run, as counts"),
     {"canaries", OPTION_COUNT, "M", "canaries that were put in or left out by coin",
      offsetof(one_run_options, canaries)},
-    {"guesses", OPTION_TEXT, "N|auto|max",
-     "how many were guessed; with a file also auto (default; valid) or max (optimistic)",
-     offsetof(one_run_options, guesses)},
+    REQUEST_OPTION(one_run_options, "guesses", "N|auto|max",
+                   "how many were guessed; with a file also auto (default; valid) or max "
+                   "(optimistic, shown only)"),
     {"correct", OPTION_COUNT, "C", "how many of the guesses were right",
      offsetof(one_run_options, correct)},
     {"options", OPTION_COUNT, "K", "options per canary (default 2: in or out)",
@@ -31,16 +30,16 @@ static const option table[] = {
     {"losses", OPTION_FLAG, NULL,
      "MEMBERS and NONMEMBERS are losses: the lower, the more likely in",
      offsetof(one_run_options, losses)},
+    {"inclusion-rate", OPTION_NUMBER, "R", "how often a canary was put in (default 0.5)",
+     offsetof(one_run_options, rate)},
     HEADING("What is tested"),
     FAMILY_OPTIONS(one_run_options),
     REQUEST_OPTION(one_run_options, "method", "M", "steinke, recursion or pointwise"),
-    {"pointwise", OPTION_FLAG, NULL, "also the pointwise baseline",
-     offsetof(one_run_options, pointwise)},
+    REQUEST_SWITCH(one_run_options, "pointwise", "also the pointwise baseline"),
     DELTA_OPTIONS(one_run_options),
     CONFIDENCE_OPTIONS(one_run_options),
     CLAIM_OPTIONS(one_run_options),
-    {"claim-sigma", OPTION_NUMBER, "S", "the claim as noise of the family (default gaussian)",
-     offsetof(one_run_options, claim_sigma)},
+    PROTOCOL_OPTIONS(one_run_options),
     HEADING("The idealised game instead of a run"),
     {"ideal", OPTION_FLAG, NULL, "expected counts and best number of guesses for --sigma",
      offsetof(one_run_options, ideal)},
@@ -53,11 +52,11 @@ static const option table[] = {
 
 static void init(void *options) {
     one_run_options *o = options;
-    dpa_request_init(&o->common.request);
+    common_init(&o->common);
     o->options = 2;
     o->correct = UINT64_MAX;
     o->sigma = NAN;
-    o->claim_sigma = NAN;
+    o->rate = NAN;
     o->side = "both";
 }
 
@@ -93,16 +92,11 @@ const command command_one_run = {
     .has_clock = 1,
 };
 
-static int finish(dpa_status status, dpa_report *report, const one_run_options *o,
-                  const dpa_error *err) {
-    return status == DPA_OK ? show_report(report, &o->common)
-                            : library_error(command_one_run.name, err);
-}
-
 /* 0, or an exit code after the error was printed. */
 static int take_guesses(const one_run_options *o, const char *missing, dpa_guess_choice *choice,
                         uint64_t *guesses) {
-    const char *text = o->guesses != NULL ? o->guesses : missing;
+    const char *given = o->common.protocol.guesses;
+    const char *text = given[0] != '\0' ? given : missing;
     if (parse_guesses(text, choice, guesses)) return 0;
     return usage_error(&command_one_run, "--guesses: '%s' is not a whole number, auto or max",
                        text);
@@ -120,86 +114,69 @@ static int run_ideal(const one_run_options *o) {
     const dpa_ideal ideal = {o->sigma, o->canaries, o->options};
     dpa_report *report = NULL;
     dpa_error err;
-    const dpa_status status = dpa_audit_ideal(&ideal, guesses, o->simulate, &o->common.request,
-                                              o->pointwise, &report, &err);
-    return finish(status, report, o, &err);
+    const dpa_protocol *p = &o->common.protocol;
+    if (dpa_audit_ideal(&ideal, guesses, o->simulate, &p->request, p->pointwise, &report, &err) !=
+        DPA_OK)
+        return library_error(command_one_run.name, &err);
+    return show_report(report, &o->common);
 }
 
-static int run_counts(const one_run_options *o, dpa_onerun_query *query) {
-    if (o->canaries == 0 || o->guesses == NULL || o->correct == UINT64_MAX)
+/* What the options say about the run. */
+static void describe(const one_run_options *o, dpa_evidence *e) {
+    e->side = o->side[0] == 'i' ? DPA_GUESS_IN : o->side[0] == 'o' ? DPA_GUESS_OUT : DPA_GUESS_BOTH;
+    if (o->options != 2) e->options = o->options;
+    if (!isnan(o->rate)) e->inclusion_rate = o->rate;
+}
+
+static int run_counts(const one_run_options *o) {
+    dpa_guess_choice choice;
+    uint64_t guesses;
+    dpa_evidence evidence;
+    dpa_error err = {0};
+    if (o->canaries == 0 || o->common.protocol.guesses[0] == '\0' || o->correct == UINT64_MAX)
         return usage_error(&command_one_run,
                            "needs a file of scores, or --canaries, --guesses and --correct");
-    if (query->choice != DPA_GUESSES_FIXED)
-        return usage_error(&command_one_run, "--guesses %s needs a file of scores", o->guesses);
-    query->game = (dpa_onerun){o->canaries, o->options, query->guesses, o->correct};
-    dpa_report *report = NULL;
-    dpa_error err;
-    const dpa_status status = dpa_audit_onerun(query, &o->common.request, &report, &err);
-    return finish(status, report, o, &err);
+    const int failed = take_guesses(o, "auto", &choice, &guesses);
+    if (failed) return failed;
+    if (choice != DPA_GUESSES_FIXED)
+        return usage_error(&command_one_run, "--guesses %s needs a file of scores",
+                           o->common.protocol.guesses);
+    const double counts[] = {(double)o->canaries, (double)guesses, (double)o->correct};
+    dpa_evidence_init(&evidence, DPA_EVIDENCE_GUESSES);
+    evidence.design = DPA_ONE_RUN;
+    describe(o, &evidence);
+    if (dpa_evidence_copy(&evidence, "guess_counts", counts, 3, &err) != DPA_OK)
+        return library_error(command_one_run.name, &err);
+    return judge_and_show(&command_one_run, &evidence, &o->common);
 }
 
-static dpa_guess_side side_of(const char *word) {
-    return word[0] == 'i' ? DPA_GUESS_IN : word[0] == 'o' ? DPA_GUESS_OUT : DPA_GUESS_BOTH;
-}
-
-static dpa_status audit_file(const one_run_options *o, const char *path, dpa_onerun_query *query,
-                             const dpa_guesses *ranked, const dpa_lints *lints, dpa_report **report,
-                             dpa_error *err) {
-    query->ranked = ranked;
-    query->game.options = o->options;
-    dpa_status status = dpa_audit_onerun(query, &o->common.request, report, err);
-    if (status == DPA_OK) status = dpa_report_lints(*report, lints, err);
-    if (status == DPA_OK) status = dpa_report_input(*report, path, ranked->sha256, err);
-    return status;
-}
-
-static dpa_status read_ranked(const one_run_options *o, const word_list *words, dpa_guesses *ranked,
-                              int *is_membership, dpa_lints *lints, dpa_error *err) {
-    *is_membership = 1;
-    if (words->count == 2)
-        return dpa_guesses_read_pair(words->items[0], words->items[1], o->losses, side_of(o->side),
-                                     ranked, lints, err);
-    return dpa_guesses_read(words->items[0], side_of(o->side), ranked, is_membership, lints, err);
-}
-
-static int run_file(const one_run_options *o, const word_list *words, dpa_onerun_query *query) {
-    dpa_guesses ranked;
-    dpa_lints lints = {0};
-    dpa_report *report = NULL;
-    dpa_error err;
-    int is_membership;
+static int run_file(const one_run_options *o, const word_list *words) {
+    dpa_evidence evidence;
+    dpa_error err = {0};
     if (o->canaries != 0 || o->correct != UINT64_MAX)
         return usage_error(&command_one_run, "--canaries and --correct are counted from the file");
     if (o->losses && words->count != 2)
         return usage_error(&command_one_run, "--losses goes with two arrays, MEMBERS NONMEMBERS");
-    dpa_status status = read_ranked(o, words, &ranked, &is_membership, &lints, &err);
-    if (status == DPA_OK && is_membership && o->options != 2) {
-        dpa_guesses_free(&ranked);
-        dpa_lints_free(&lints);
+    const char *second = words->count > 1 ? words->items[1] : NULL;
+    if (dpa_evidence_one_run(words->items[0], second, o->losses, &evidence, &err) != DPA_OK)
+        return library_error(command_one_run.name, &err);
+    if (evidence.kind == DPA_EVIDENCE_SCORES && o->options != 2) {
+        dpa_evidence_free(&evidence);
         return usage_error(&command_one_run,
                            "--options %llu: a file of members has two; give score,correct",
                            (unsigned long long)o->options);
     }
-    if (status == DPA_OK)
-        status = audit_file(o, words->items[0], query, &ranked, &lints, &report, &err);
-    dpa_guesses_free(&ranked);
-    dpa_lints_free(&lints);
-    if (status != DPA_OK) dpa_report_free(report);
-    return finish(status, report, o, &err);
+    describe(o, &evidence);
+    return judge_and_show(&command_one_run, &evidence, &o->common);
 }
 
 static int run(void *options, const word_list *words) {
     const one_run_options *o = options;
-    dpa_onerun_query query;
-    if (o->ideal) {
-        if (words->count > 0)
-            return usage_error(&command_one_run, "--ideal and a file do not go together");
-        return run_ideal(o);
-    }
-    dpa_onerun_query_init(&query);
-    query.pointwise = o->pointwise;
-    query.claim_sigma = o->claim_sigma;
-    const int failed = take_guesses(o, "auto", &query.choice, &query.guesses);
-    if (failed) return failed;
-    return words->count > 0 ? run_file(o, words, &query) : run_counts(o, &query);
+    if (!isnan(o->rate) && !(o->rate > 0 && o->rate < 1))
+        return usage_error(&command_one_run, "--inclusion-rate: must be between 0 and 1, not %g",
+                           o->rate);
+    if (!o->ideal) return words->count > 0 ? run_file(o, words) : run_counts(o);
+    if (words->count > 0)
+        return usage_error(&command_one_run, "--ideal and a file do not go together");
+    return run_ideal(o);
 }

@@ -63,7 +63,7 @@ enum { POINTS = 16 };
 static void init(void *options) {
     plan_options *o = options;
     dpa_plan_query_init(&o->query);
-    dpa_request_init(&o->common.request);
+    common_init(&o->common);
     o->points = UINT64_MAX;
 }
 
@@ -97,7 +97,7 @@ const command command_plan = {
 };
 
 static int check(const plan_options *o) {
-    const dpa_request *request = &o->common.request;
+    const dpa_request *request = &o->common.protocol.request;
     const dpa_plan_query *query = &o->query;
     const int has_claim = !isnan(request->claim_epsilon) || !isnan(query->claim_sigma);
     const int has_leak = !isnan(query->truth_epsilon) || !isnan(query->truth_sigma);
@@ -125,8 +125,8 @@ static int run(void *options, const word_list *words) {
     o->query.points = o->points != UINT64_MAX ? (size_t)o->points : is_drawn ? POINTS : 0;
     dpa_report *report = NULL;
     dpa_error err;
-    o->common.request.progress = progress_start();
-    const dpa_status status = dpa_audit_plan(&o->query, &common->request, &report, &err);
+    o->common.protocol.request.progress = progress_start();
+    const dpa_status status = dpa_audit_plan(&o->query, &common->protocol.request, &report, &err);
     progress_end();
     if (status != DPA_OK) return library_error("plan", &err);
     return show_report(report, common);

@@ -11,7 +11,7 @@
 typedef struct run_options {
     common_options common;
     game_options game;
-    const char *output, *family, *method;
+    const char *output;
     uint64_t workers, retries, trials;
     double timeout, seconds;
     int dry_run, until_refuted;
@@ -39,11 +39,12 @@ static const option table[] = {
     STORE_OPTION(run_options),
     REQUEST_OPTION(run_options, "threads", "N", "threads of the estimators (default: per core)"),
     HEADING("What is wanted"),
-    {"family", OPTION_TEXT, "F", "as for scores, or all (default: that of the step's mechanism)",
-     offsetof(run_options, family)},
-    {"method", OPTION_TEXT, "M", "as for scores, or all (default: rank)",
-     offsetof(run_options, method)},
+    REQUEST_OPTION(run_options, "family", "F",
+                   "as for scores, or all (default: that of the stated mechanism, or dp)"),
+    REQUEST_OPTION(run_options, "method", "M", "as for scores, or all"),
     REQUEST_OPTION(run_options, "select", "S", "as for scores"),
+    CLAIM_OPTIONS(run_options),
+    PROTOCOL_OPTIONS(run_options),
     HEADING("Output"),
     {"output", OPTION_FILE, "FOLDER", "folder for scores.npz, instead of the file's",
      offsetof(run_options, output)},
@@ -53,7 +54,7 @@ static const option table[] = {
 
 static void init(void *options) {
     run_options *o = options;
-    dpa_request_init(&o->common.request);
+    common_init(&o->common);
     o->retries = 2;
     o->timeout = o->seconds = (double)INFINITY;
 }
@@ -96,45 +97,24 @@ typedef struct session {
     dpa_game *game;
     worker_command worker;
     dpa_run_summary summary;
-    dpa_game_evidence evidence;
+    dpa_evidence evidence;
     dpa_report *report;
     dpa_ranks *ranks;
     dpa_request stop;
 } session;
 
-static dpa_status begin_judgement(const session *s, judgement *j, dpa_error *err) {
-    const run_options *o = s->options;
-    *j = (judgement){.experiment = s->experiment,
-                     .game = s->game,
-                     .command = "run",
-                     .evidence = &s->evidence,
-                     .request = o->common.request};
-    j->family = o->family != NULL ? o->family : s->experiment->family;
-    j->method = o->method != NULL ? o->method : s->experiment->method;
-    /* Other bounds do not hold at a time that was chosen by what was seen. */
-    if (s->experiment->stop_refuted && j->method == NULL) j->method = "sequential";
-    if (s->experiment->select == NULL || o->common.request.select[0] != '\0') return DPA_OK;
-    return dpa_request_set(&j->request, "select", s->experiment->select, err);
-}
-
-static dpa_status check_wishes(const session *s, dpa_error *err) {
-    const run_options *o = s->options;
-    judgement j;
-    if (s->experiment->stop_refuted) return DPA_OK; /* find_stop looks closer */
-    dpa_status status = begin_judgement(s, &j, err);
-    if (status == DPA_OK) status = rehearse(&j, err);
-    const int from_file = o->family == NULL && o->method == NULL && !o->common.request.select[0];
+/* Do the names exist and go with the game? Asked before anything is trained. */
+static dpa_status check_names(const session *s, dpa_error *err) {
+    const common_options *common = &s->options->common;
+    dpa_evidence expected;
+    dpa_status status = dpa_game_expect(s->game, &expected, err);
+    if (status == DPA_OK && expected.kind != DPA_EVIDENCE_SIGNALS)
+        status = dpa_protocol_check(&common->protocol, &common->claim, &expected, err);
+    dpa_evidence_free(&expected);
+    const int from_file = common->protocol.given == 0;
     return status == DPA_BAD_ARGUMENT && from_file
                ? dpa_experiment_blame(s->experiment, "estimators", err)
                : status;
-}
-
-static dpa_status judge(session *s, dpa_error *err) {
-    judgement j;
-    dpa_status status = begin_judgement(s, &j, err);
-    if (status == DPA_OK) status = judge_evidence(&j, err);
-    s->report = j.report;
-    return status;
 }
 
 static dpa_status refuse_stop(const session *s, const char *why, dpa_error *err) {
@@ -146,49 +126,33 @@ static dpa_status refuse_stop(const session *s, const char *why, dpa_error *err)
 
 /* What the run shall stop by. */
 static dpa_status find_stop(session *s, dpa_error *err) {
-    judgement j;
-    dpa_status status = begin_judgement(s, &j, err);
+    const common_options *common = &s->options->common;
+    dpa_evidence expected;
+    dpa_status status = dpa_game_expect(s->game, &expected, err);
+    if (status == DPA_OK &&
+        (expected.kind != DPA_EVIDENCE_SCORES || expected.design == DPA_ONE_RUN))
+        status = refuse_stop(s, "the game is one run; nothing comes trial by trial", err);
+    if (status == DPA_OK)
+        status = dpa_protocol_request(&common->protocol, &common->claim, &expected, &s->stop, err);
+    dpa_evidence_free(&expected);
     if (status != DPA_OK) return status;
-    if (strcmp(j.method, "sequential") != 0)
+    if (strcmp(s->stop.method, "sequential") != 0)
         return refuse_stop(s, "only method sequential holds at a time chosen so", err);
-    switch (s->experiment->kind) {
-    case DPA_GAME_WHITE_BOX:
-    case DPA_GAME_INPUT_CANARY:
-        status = steps_request(&j, err);
-        break;
-    case DPA_GAME_BLACK_BOX:
-    case DPA_GAME_COMMAND:
-    case DPA_GAME_SHADOW:
-    case DPA_GAME_WHOLE_TRAINING:
-        status = scores_request(&j, err);
-        break;
-    case DPA_GAME_MEMBERSHIP:
-    case DPA_GAME_RECONSTRUCTION:
-    case DPA_GAME_FEDERATED:
-    case DPA_GAME_KINDS:
-        return refuse_stop(s, "the game is one run; nothing comes trial by trial", err);
-    }
-    if (status != DPA_OK) return status;
-    if (isnan(j.request.claim_epsilon))
+    if (isnan(s->stop.claim_epsilon))
         return refuse_stop(s, "there is no claim that could be refuted", err);
-    if (j.request.family[0] == '\0') return refuse_stop(s, "name one family", err);
-    s->stop = j.request;
     return DPA_OK;
 }
 
 /* What went wrong on the way and what was left out belongs to the result. */
 static dpa_status add_trials(const session *s, dpa_error *err) {
     const dpa_run_summary *m = &s->summary;
-    dpa_status status =
-        dpa_report_fact(s->report, "trials", (double)(m->planned - m->missing), err);
-    if (status == DPA_OK && m->refuted)
+    dpa_status status = DPA_OK;
+    if (m->refuted)
         status = dpa_report_note(s->report, err,
                                  "The run stopped at trial %" PRIu64 ": the claim is refuted.",
                                  m->planned);
     if (status == DPA_OK && m->failed > 0)
         status = dpa_report_fact(s->report, "failed_attempts", (double)m->failed, err);
-    if (status == DPA_OK && m->missing > 0)
-        status = dpa_report_fact(s->report, "missing_trials", (double)m->missing, err);
     if (status == DPA_OK && m->missing > 0)
         status = dpa_report_note(s->report, err,
                                  "%" PRIu64 " of %" PRIu64 " trials are missing (%s); the bounds "
@@ -253,10 +217,11 @@ static dpa_status play(session *s, dpa_error *err) {
 }
 
 static dpa_status perform(session *s, dpa_error *err) {
-    dpa_status status = check_wishes(s, err);
-    if (status == DPA_OK) status = dpa_game_open(s->experiment, &s->game, err);
+    dpa_status status = dpa_game_open(s->experiment, &s->game, err);
+    if (status == DPA_OK) status = check_names(s, err);
     if (status == DPA_OK) status = play(s, err);
     if (status != DPA_OK || s->options->dry_run) return status;
+    evidence_count_trials(&s->evidence, &s->summary);
     const char *folder = s->options->output != NULL ? s->options->output : s->experiment->output;
     if (folder != NULL) status = evidence_write(&s->evidence, folder, err);
     if (status == DPA_OK && folder != NULL && s->evidence.kind == DPA_EVIDENCE_SIGNALS) {
@@ -265,7 +230,8 @@ static dpa_status perform(session *s, dpa_error *err) {
                      s->summary.planned - s->summary.missing, folder);
         return DPA_OK;
     }
-    if (status == DPA_OK) status = judge(s, err);
+    if (status == DPA_OK)
+        status = judge_evidence(&s->evidence, &s->options->common, &s->report, err);
     return status == DPA_OK ? add_trials(s, err) : status;
 }
 
@@ -304,7 +270,7 @@ static int run(void *options, const word_list *words) {
         return usage_error(&command_run, "the experiment must be a file: workers read it too");
     if (dpa_ranks_join(&s.ranks, &err) != DPA_OK) return library_error("run", &err);
     const int code = dpa_ranks_rank(s.ranks) == 0 ? lead(&s, path) : serve(&s, path);
-    dpa_game_evidence_free(&s.evidence);
+    dpa_evidence_free(&s.evidence);
     dpa_game_close(s.game);
     dpa_experiment_free(s.experiment);
     dpa_ranks_leave(s.ranks);

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dpaudit scores: bounds from attack scores. */
-#include <math.h>
-
 #include "output.h"
 #include "rates.h"
 
 typedef struct scores_options {
     common_options common;
-    const char *group;
-    double at_epsilon;
-    int curve, explain;
+    const char *group, *scope;
 } scores_options;
 
 static const option table[] = {
@@ -24,8 +20,12 @@ static const option table[] = {
                    "for sequential: fixed:T or running"),
     {"group", OPTION_TEXT, "COLUMN", "also a bound for every value of this column of the table",
      offsetof(scores_options, group)},
+    {"scope", OPTION_CHOICE, "training|step", "what one score is about (default training)",
+     offsetof(scores_options, scope)},
     RATES_OPTIONS(scores_options),
+    HEADING("The claim, and the test that decides"),
     CLAIM_OPTIONS(scores_options),
+    PROTOCOL_OPTIONS(scores_options),
     SEED_OPTIONS(scores_options),
     HEADING("Output"),
     OUTPUT_OPTIONS(scores_options),
@@ -34,8 +34,7 @@ static const option table[] = {
 
 static void init(void *options) {
     scores_options *o = options;
-    dpa_request_init(&o->common.request);
-    o->at_epsilon = NAN;
+    common_init(&o->common);
 }
 
 static int run(void *options, const word_list *words);
@@ -46,11 +45,13 @@ const command command_scores = {
     .operands = "MEMBERS NONMEMBERS | FILE",
     .about =
         "Higher scores must mean \"in\". Two files of one array each (.npy, or one number a line), "
-        "or one file: an .npz with `members` and `nonmembers`, or a CSV with the columns "
+        "or one file: one that dpaudit run wrote, which says what it is; an .npz with `members` "
+        "and `nonmembers`, or a CSV with the columns "
         "score,member (0 or 1, false or true); nan is a missing score. The runs behind the scores "
         "must be independent; for canaries of "
-        "one run see one-run. Ranks need no threshold and are the strongest for families of "
-        "smooth noise.",
+        "one run see one-run. One test decides about the claim, chosen before the scores are "
+        "looked at: family dp, which assumes nothing, unless the claim is a noise or you name "
+        "a family. All other rows are shown, never decide.",
     .examples = "dpaudit scores members.npy nonmembers.npy --claim-epsilon 2\n"
                 "dpaudit scores scores.csv --family gaussian --explain\n"
                 "dpaudit scores scores.csv --select fixed:0.5 --method cp\n"
@@ -65,18 +66,18 @@ const command command_scores = {
 };
 
 static int run(void *options, const word_list *words) {
-    const scores_options *o = options;
-    dpa_scores_query query;
-    dpa_scores_query_init(&query);
-    query.path = words->items[0];
-    query.nonmembers_path = words->count > 1 ? words->items[1] : NULL;
-    query.group = o->group;
-    query.at_epsilon = o->at_epsilon;
-    query.curve = o->curve;
-    query.explain = o->explain;
-    dpa_report *report = NULL;
-    dpa_error err;
-    if (dpa_audit_scores(&query, &o->common.request, &report, &err) != DPA_OK)
+    scores_options *o = options;
+    dpa_evidence evidence;
+    dpa_error err = {0};
+    const char *second = words->count > 1 ? words->items[1] : NULL;
+    if (dpa_evidence_scores(words->items[0], second, &evidence, &err) != DPA_OK)
         return library_error("scores", &err);
-    return show_report(report, &o->common);
+    if (o->scope != NULL) evidence.scope = o->scope[0] == 's' ? DPA_SCOPE_STEP : DPA_SCOPE_TRAINING;
+    if (evidence.design == DPA_ONE_RUN) {
+        dpa_evidence_free(&evidence);
+        return usage_error(&command_scores,
+                           "the file is of canaries of one run: dpaudit one-run judges it");
+    }
+    o->common.protocol.group = o->group;
+    return judge_and_show(&command_scores, &evidence, &o->common);
 }

@@ -122,38 +122,36 @@ static int watch(const char *path, const status_options *o) {
     }
 }
 
-/* The bounds of what is there, as a report. */
-static int show_bound(dpa_experiment *experiment, const game_options *options) {
+/* What is there, judged as the run would. */
+static int show_bound(dpa_experiment *experiment, const status_options *o) {
     dpa_game *game = NULL;
-    dpa_game_evidence evidence = {0};
+    dpa_evidence evidence = {0};
     dpa_run_summary summary;
     dpa_run_opts opts;
+    dpa_report *report = NULL;
     dpa_error err = {0};
-    common_options common = {0};
-    run_opts_make(experiment, options, &opts);
+    common_options common = {.json = o->json};
+    common_init(&common);
+    run_opts_make(experiment, &o->game, &opts);
     dpa_status status = dpa_game_open(experiment, &game, &err);
     if (status == DPA_OK) status = dpa_run_collect(&opts, game, &evidence, &summary, &err);
-    judgement j = {.experiment = experiment,
-                   .game = game,
-                   .command = "status",
-                   .evidence = &evidence,
-                   .family = experiment->family,
-                   .method = experiment->method};
-    dpa_request_init(&j.request);
-    if (status == DPA_OK) status = judge_evidence(&j, &err);
-    if (status == DPA_OK)
-        status = dpa_report_note(j.report, &err,
+    if (status == DPA_OK) {
+        evidence_count_trials(&evidence, &summary);
+        status = judge_evidence(&evidence, &common, &report, &err);
+    }
+    if (status == DPA_OK && summary.missing > 0)
+        status = dpa_report_note(report, &err,
                                  "A look at %" PRIu64 " of %" PRIu64 " trials: stopping because of "
                                  "it would make the bound invalid.",
                                  summary.stored, summary.planned);
     int code = 0;
     if (status == DPA_OK) {
-        code = show_report(j.report, &common);
+        code = show_report(report, &common);
     } else {
-        dpa_report_free(j.report);
+        dpa_report_free(report);
         code = library_error("status", &err);
     }
-    dpa_game_evidence_free(&evidence);
+    dpa_evidence_free(&evidence);
     dpa_game_close(game);
     return code;
 }
@@ -166,8 +164,9 @@ static int run(void *options, const word_list *words) {
     if (code == 0 && o->bound && experiment == NULL)
         code = usage_error(&command_status, "--bound needs the experiment file, not its store");
     if (code == 0 && o->watch && isatty(STDOUT_FILENO) && o->json == NULL) (void)putchar('\n');
-    if (code == 0) code = watch(path, o);
-    if (code == 0 && o->bound) code = show_bound(experiment, &o->game);
+    /* With --json the judgement is the answer, as that of the run. */
+    if (code == 0 && !(o->bound && o->json != NULL)) code = watch(path, o);
+    if (code == 0 && o->bound) code = show_bound(experiment, o);
     free(path);
     dpa_experiment_free(experiment);
     return code;

@@ -17,12 +17,12 @@ static dpa_status make_folder(const char *folder, dpa_error *err) {
 }
 
 /* Names of the evidence files say which command reads them. */
-static const char *file_name(dpa_evidence_kind kind) {
-    switch (kind) {
-    case DPA_EVIDENCE_STEPS:
+static const char *file_name(const dpa_evidence *e) {
+    switch (e->kind) {
+    case DPA_EVIDENCE_COUNTS:
+        return "counts.npz";
     case DPA_EVIDENCE_SCORES:
-        return "scores.npz";
-    case DPA_EVIDENCE_MEMBERS:
+        return e->design == DPA_ONE_RUN ? "guesses.npz" : "scores.npz";
     case DPA_EVIDENCE_GUESSES:
         return "guesses.npz";
     case DPA_EVIDENCE_COSINES:
@@ -43,18 +43,12 @@ static dpa_array as_array(const dpa_named_array *a) {
     return out;
 }
 
-dpa_status evidence_write(const dpa_game_evidence *evidence, const char *folder, dpa_error *err) {
-    const char *names[DPA_EVIDENCE_ARRAYS] = {NULL};
-    dpa_array arrays[DPA_EVIDENCE_ARRAYS] = {0};
+dpa_status evidence_write(const dpa_evidence *evidence, const char *folder, dpa_error *err) {
     char path[4096];
     const dpa_status status = make_folder(folder, err);
     if (status != DPA_OK) return status;
-    (void)snprintf(path, sizeof path, "%s/%s", folder, file_name(evidence->kind));
-    for (size_t i = 0; i < evidence->array_count; ++i) {
-        names[i] = evidence->arrays[i].name;
-        arrays[i] = as_array(&evidence->arrays[i]);
-    }
-    return dpa_npz_write(path, names, arrays, evidence->array_count, err);
+    (void)snprintf(path, sizeof path, "%s/%s", folder, file_name(evidence));
+    return dpa_evidence_write(evidence, path, err);
 }
 
 /* One row a line; numbers that read back as the same doubles. */
@@ -75,7 +69,7 @@ static dpa_status write_csv(const char *path, const dpa_named_array *a, dpa_erro
     return status;
 }
 
-dpa_status evidence_export(const dpa_game_evidence *evidence, const char *folder, int csv,
+dpa_status evidence_export(const dpa_evidence *evidence, const char *folder, int csv,
                            dpa_error *err) {
     dpa_status status = make_folder(folder, err);
     for (size_t i = 0; i < evidence->array_count && status == DPA_OK; ++i) {

@@ -97,10 +97,17 @@ static int push(word_list *list, const char *word) {
     return 1;
 }
 
-static int store_request(const command *cmd, const option *o, const char *value, void *field) {
+void common_init(common_options *common) {
+    dpa_protocol_init(&common->protocol);
+    dpa_claim_init(&common->claim);
+}
+
+static int store_field(const command *cmd, const option *o, const char *value, void *field) {
     dpa_error err;
-    if (dpa_request_set(field, o->name, value, &err) == DPA_OK) return 0;
-    return usage_error(cmd, "--%s", err.text);
+    const dpa_status status = o->type == OPTION_CLAIM
+                                  ? dpa_claim_set(field, o->name, value, &err)
+                                  : dpa_protocol_set(field, o->name, value, &err);
+    return status == DPA_OK ? 0 : usage_error(cmd, "--%s", err.text);
 }
 
 /* `value` is NULL for options that take none. */
@@ -111,8 +118,9 @@ static int store(const command *cmd, const option *o, const char *value, void *o
         *(int *)field = 1;
         return 0;
     case OPTION_SWITCH:
-    case OPTION_REQUEST:
-        return store_request(cmd, o, value, field);
+    case OPTION_PROTOCOL:
+    case OPTION_CLAIM:
+        return store_field(cmd, o, value, field);
     case OPTION_NUMBER:
         if (parse_number(value, field)) return 0;
         return usage_error(cmd, "--%s: '%s' is not a number", o->name, value);

@@ -20,8 +20,9 @@ typedef enum option_type {
     OPTION_OPTIONAL, /* const char *: "" when bare; --name=FILE, or a next word that ends in ".name"
                       */
     OPTION_LIST,     /* word_list: may be given many times */
-    OPTION_REQUEST,  /* dpa_request: the field of this name */
-    OPTION_SWITCH    /* dpa_request: the same for a field that takes no value */
+    OPTION_PROTOCOL, /* dpa_protocol: the field of this name */
+    OPTION_SWITCH,   /* dpa_protocol: the same for a field that takes no value */
+    OPTION_CLAIM     /* dpa_claim: the field of this name */
 } option_type;
 
 typedef struct word_list {
@@ -57,17 +58,22 @@ const command *command_find(const char *name); /* NULL: there is none */
 
 /* What every command that gives bounds understands: its options struct has a member `common`. */
 typedef struct common_options {
-    dpa_request request;
+    dpa_protocol protocol;
+    dpa_claim claim;
+    const char *protocol_file;
     const char *json, *report, *vega;
     int plot;
 } common_options;
+void common_init(common_options *common);
 
 #define HEADING(text)                                                                              \
     { "", OPTION_HEADING, NULL, text, 0 }
 #define REQUEST_OPTION(type, name, value, help)                                                    \
-    { name, OPTION_REQUEST, value, help, offsetof(type, common.request) }
+    { name, OPTION_PROTOCOL, value, help, offsetof(type, common.protocol) }
 #define REQUEST_SWITCH(type, name, help)                                                           \
-    { name, OPTION_SWITCH, NULL, help, offsetof(type, common.request) }
+    { name, OPTION_SWITCH, NULL, help, offsetof(type, common.protocol) }
+#define CLAIM_OPTION(type, name, value, help)                                                      \
+    { name, OPTION_CLAIM, value, help, offsetof(type, common.claim) }
 
 /* The parts of the common options, for a command to compose its table from. */
 #define DELTA_OPTIONS(type)                                                                        \
@@ -77,13 +83,29 @@ typedef struct common_options {
         REQUEST_SWITCH(type, "one-sided", "a lower bound (default)"),                              \
         REQUEST_SWITCH(type, "two-sided", "an interval")
 #define CLAIM_OPTIONS(type)                                                                        \
-    REQUEST_OPTION(type, "claim-epsilon", "E",                                                     \
-                   "the promised epsilon: exit 1 when a valid bound refutes it"),                  \
-        REQUEST_OPTION(type, "claim-delta", "D", "its delta, when it is not --delta")
+    CLAIM_OPTION(type, "claim-epsilon", "E", "the promised epsilon: exit 1 when it is refuted"),   \
+        CLAIM_OPTION(type, "claim-delta", "D", "its delta, when it is not --delta"),               \
+        CLAIM_OPTION(type, "claim-sigma", "S", "the claim as a noise multiplier instead …"),       \
+        CLAIM_OPTION(type, "claim-q", "Q", "… with this sampling rate (default 1)"),               \
+        CLAIM_OPTION(type, "claim-steps", "T", "… and so many steps (default 1)"),                 \
+        CLAIM_OPTION(type, "claim-curve", "FILE", "the claim as a trade-off curve (fpr,fnr)"),     \
+        CLAIM_OPTION(type, "claim-scope", "training|step|participation",                           \
+                     "what the claim is about (default training)"),                                \
+        CLAIM_OPTION(type, "neighbours", "add-remove|replace-one",                                 \
+                     "how neighbouring data sets differ (default add-remove)")
+/* Which test decides, and what it must be able to see. */
+#define PROTOCOL_OPTIONS(type)                                                                     \
+    {"protocol", OPTION_FILE, "FILE", "the test registered before (plan --write-protocol)",        \
+     offsetof(type, common.protocol_file)},                                                        \
+        REQUEST_OPTION(type, "must-detect", "E",                                                   \
+                       "inconclusive (exit 5) unless this epsilon would have been detected"),      \
+        REQUEST_OPTION(type, "decide", "confidence|posterior",                                     \
+                       "let a posterior probability decide, and say so (default confidence)"),     \
+        REQUEST_SWITCH(type, "all", "every row, not only the first six")
 #define FAMILY_OPTIONS(type)                                                                       \
     REQUEST_OPTION(type, "family", "F",                                                            \
                    "dp, gaussian, laplace, subsampled-gaussian:q=Q,steps=T or points:FILE "        \
-                   "(default: all that need no further word)")
+                   "(default: dp decides, others are shown; several joined by + share the error)")
 #define SEED_OPTIONS(type)                                                                         \
     REQUEST_OPTION(type, "seed", "N", "seed of everything random (default 1)"),                    \
         REQUEST_OPTION(type, "threads", "N", "threads (default: one per core)")

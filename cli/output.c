@@ -114,9 +114,31 @@ int show_report(dpa_report *report, const common_options *common) {
     if (code == 0 && common->plot) code = show_plot(report, common, &err);
     if (code == 0 && common->report != NULL) code = write_page(report, common->report, &err);
     if (code == 0 && common->vega != NULL) code = write_charts(report, common->vega, &err);
-    if (code == 0 && dpa_report_refuted(report)) code = EXIT_REFUTED;
+    const dpa_state state = dpa_report_state(report);
+    if (code == 0 && state == DPA_REFUTED) code = EXIT_REFUTED;
+    if (code == 0 && state == DPA_INCONCLUSIVE) code = EXIT_INCONCLUSIVE;
     dpa_report_free(report);
     return code;
+}
+
+dpa_status judge_evidence(const dpa_evidence *evidence, const common_options *common,
+                          dpa_report **out, dpa_error *err) {
+    dpa_protocol protocol = common->protocol;
+    dpa_claim claim = common->claim;
+    *out = NULL;
+    if (common->protocol_file != NULL) {
+        const dpa_status status = dpa_protocol_read(&protocol, &claim, common->protocol_file, err);
+        if (status != DPA_OK) return status;
+    }
+    return dpa_judge(evidence, &claim, &protocol, out, err);
+}
+
+int judge_and_show(const command *cmd, dpa_evidence *evidence, const common_options *common) {
+    dpa_report *report = NULL;
+    dpa_error err = {0};
+    const dpa_status status = judge_evidence(evidence, common, &report, &err);
+    dpa_evidence_free(evidence);
+    return status == DPA_OK ? show_report(report, common) : library_error(cmd->name, &err);
 }
 
 int output_finish(int code) {

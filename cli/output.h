@@ -10,7 +10,8 @@ enum {
     EXIT_REFUTED = 1,
     EXIT_USAGE = 2,
     EXIT_INPUT = 3,
-    EXIT_FAILURE_RUNNING = 4
+    EXIT_FAILURE_RUNNING = 4,
+    EXIT_INCONCLUSIVE = 5
 };
 
 /* "dpaudit scores: …" and a pointer to the help; gives EXIT_USAGE. */
@@ -20,8 +21,14 @@ int library_error(const char *command_name, const dpa_error *err);
 /* Text for people on a terminal: width, colour (NO_COLOR, not a terminal: plain). */
 dpa_text_style terminal_style(void);
 /* Shows a report as asked for and frees it: text or JSON. Gives the exit code: 1 when the claim is
- * refuted. */
+ * refuted, 5 when the verdict is inconclusive. */
 int show_report(dpa_report *report, const common_options *common);
+/* Judges the evidence by the claim and the protocol of the command line (else by those that the
+ * evidence carries), shows the report, frees the evidence. Gives the exit code. */
+int judge_and_show(const command *cmd, dpa_evidence *evidence, const common_options *common);
+/* The same up to the report. */
+dpa_status judge_evidence(const dpa_evidence *evidence, const common_options *common,
+                          dpa_report **out, dpa_error *err);
 /* The whole text or nothing. 0, or an exit code after the error was printed. */
 int write_file(const char *command_name, const char *path, const char *text);
 /* The words the program was started with, for the provenance of reports. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The options that `counts` and `scores` share; their structs have at_epsilon, curve and explain.
- */
+/* The options that `counts` and `scores` share. */
 #ifndef DPA_CLI_RATES_H
 #define DPA_CLI_RATES_H
 
@@ -14,13 +13,8 @@
     "that apply)"
 
 #define RATES_OPTIONS(type)                                                                        \
-    {"at-epsilon", OPTION_NUMBER, "E", "also the least delta that this epsilon needs",             \
-     offsetof(type, at_epsilon)},                                                                  \
-        {"curve", OPTION_FLAG, NULL, "also the bounds at other deltas (in the JSON)",              \
-         offsetof(type, curve)},                                                                   \
-    {                                                                                              \
-        "explain", OPTION_FLAG, NULL, "say why the bound is what it is and what would raise it",   \
-            offsetof(type, explain)                                                                \
-    }
+    REQUEST_OPTION(type, "at-epsilon", "E", "also the least delta that this epsilon needs"),       \
+        REQUEST_SWITCH(type, "curve", "also the bounds at other deltas (in the JSON)"),            \
+        REQUEST_SWITCH(type, "explain", "say why the bound is what it is and what would raise it")
 
 #endif

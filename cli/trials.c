@@ -93,36 +93,7 @@ void run_opts_make(const dpa_experiment *experiment, const game_options *options
     out->timeout = experiment->timeout;
 }
 
-static dpa_status judge_kind(judgement *j, dpa_error *err) {
-    switch (j->evidence->kind) {
-    case DPA_EVIDENCE_STEPS:
-        return judge_steps(j, err);
-    case DPA_EVIDENCE_SCORES:
-        return judge_scores(j, err);
-    case DPA_EVIDENCE_MEMBERS:
-    case DPA_EVIDENCE_GUESSES:
-        return judge_one_run(j, err);
-    case DPA_EVIDENCE_COSINES:
-        return judge_cosines(j, err);
-    case DPA_EVIDENCE_SIGNALS:
-        break;
-    }
-    err->status = DPA_BAD_INPUT;
-    (void)snprintf(err->place, sizeof err->place, "%.400s", j->experiment->path);
-    (void)snprintf(err->text, sizeof err->text,
-                   "the game leaves signals, no scores: name an attack (game: attack), or take the "
-                   "files of dpaudit export to dpaudit attack");
-    return DPA_BAD_INPUT;
-}
-
-dpa_status judge_evidence(judgement *j, dpa_error *err) {
-    const dpa_game_evidence *e = j->evidence;
-    dpa_status status = judge_kind(j, err);
-    if (status != DPA_OK) return status;
-    const char *slash = strrchr(j->experiment->path, '/');
-    dpa_report_name(j->report, j->command, slash != NULL ? slash + 1 : j->experiment->path);
-    status = dpa_report_fact_text(j->report, "game", dpa_game_name(j->game), err);
-    for (size_t i = 0; i < e->fact_count && status == DPA_OK; ++i)
-        status = dpa_report_fact(j->report, e->facts[i].name, e->facts[i].value, err);
-    return status;
+void evidence_count_trials(dpa_evidence *evidence, const dpa_run_summary *summary) {
+    evidence->planned = summary->planned;
+    evidence->missing = summary->missing;
 }

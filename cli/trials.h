@@ -4,7 +4,6 @@
 #ifndef DPA_CLI_TRIALS_H
 #define DPA_CLI_TRIALS_H
 
-#include "judge.h"
 #include "options.h"
 
 /* Part of the options of every such command; `game` in their struct. */
@@ -47,11 +46,11 @@ void worker_command_make(const char *path, const game_options *options, worker_c
 void run_opts_make(const dpa_experiment *experiment, const game_options *options,
                    dpa_run_opts *out);
 
-/* One report from the evidence, by its kind; facts of the game included. */
-dpa_status judge_evidence(judgement *j, dpa_error *err);
+/* How many trials the evidence rests on, and how many are missing. */
+void evidence_count_trials(dpa_evidence *evidence, const dpa_run_summary *summary);
 /* Into a folder, made if needed: NAME.npz, and each array by itself as NPY or CSV for `export`. */
-dpa_status evidence_write(const dpa_game_evidence *evidence, const char *folder, dpa_error *err);
-dpa_status evidence_export(const dpa_game_evidence *evidence, const char *folder, int csv,
+dpa_status evidence_write(const dpa_evidence *evidence, const char *folder, dpa_error *err);
+dpa_status evidence_export(const dpa_evidence *evidence, const char *folder, int csv,
                            dpa_error *err);
 
 #endif

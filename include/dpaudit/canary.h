@@ -25,6 +25,8 @@ typedef struct dpa_canaries dpa_canaries;
  * depends for signs on that vector (within 0.56·max|θᵢ|/‖θ‖ in probability, Berry and Esseen), on
  * the sphere only on d. */
 typedef enum dpa_direction { DPA_DIRECTION_SPHERE, DPA_DIRECTION_SIGNS } dpa_direction;
+/* "sphere", "signs"; NULL past the last. */
+DPA_API const char *dpa_direction_name(dpa_direction direction);
 
 typedef struct dpa_canaries_opts {
     uint64_t seed;      /* 1 */

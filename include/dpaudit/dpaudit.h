@@ -16,6 +16,7 @@
 #include "dpaudit/evidence.h"
 
 #include "dpaudit/guesses.h"
+#include "dpaudit/judge.h"
 
 #include "dpaudit/losses.h"
 

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dpaudit/claim.h"
 #include "dpaudit/evidence.h"
 #include "dpaudit/status.h"
 
@@ -73,7 +74,13 @@ DPA_API dpa_status dpa_request_check(const dpa_request *request, dpa_error *err)
     X(ORDER_OF_ARRIVAL, "order-of-arrival",                                                        \
       "the scores are in the order in which the trials came, not sorted or chosen by score")       \
     X(SIGN_CANARIES, "sign-canaries",                                                              \
-      "canary directions are signs, a fair coin for each element, unknown to the training code")
+      "canary directions are signs, a fair coin for each element, unknown to the training code")   \
+    X(HIGHER_IS_IN, "higher-means-in", "a higher score means that the record was in")              \
+    X(CANARY_INSERTED, "canary-inserted", "the canary took part in what was observed")             \
+    X(ALL_COUNTED, "all-trials-counted", "no trial is missing because of what came out of it")     \
+    X(CHANNELS, "independent-channels",                                                            \
+      "the noise is independent from one canary's direction to the next")                          \
+    X(SAME_NOISE, "same-noise-every-step", "every step has the same noise and sampling rate")
 
 enum {
 #define DPA_ASSUMPTION_INDEX(name, file, text) DPA_ASSUMPTION_INDEX_##name,
@@ -92,6 +99,16 @@ DPA_API const char *dpa_assumption_name(unsigned index); /* NULL past the last *
 DPA_API const char *dpa_assumption_text(unsigned index);
 
 typedef enum dpa_result_kind { DPA_BOUND, DPA_ESTIMATE } dpa_result_kind;
+
+/* What a number promises. Only a confidence bound can refute a claim by itself. */
+typedef enum dpa_guarantee {
+    DPA_CONFIDENCE,    /* wrong at most as often as 1 − confidence, under its assumptions */
+    DPA_POSTERIOR,     /* a probability over a prior, not an error rate */
+    DPA_ESTIMATE_ONLY, /* no guarantee */
+    DPA_OPTIMISTIC     /* chosen after looking: shown for comparison */
+} dpa_guarantee;
+
+typedef enum dpa_role { DPA_SHOWN, DPA_PRIMARY } dpa_role;
 
 /* A named number that only one estimator has ("fpr", "ks_p_value", …). */
 typedef struct dpa_extra {
@@ -113,8 +130,10 @@ typedef struct dpa_result {
         parameter_upper; /* in the order of leaking: lower belongs to epsilon_lower */
     double confidence;
     int sides;
-    int valid; /* 1: holds at its confidence under its assumptions; 0: optimistic, shown for
-                  comparison */
+    int valid;       /* 1: holds at its confidence under its assumptions; 0: optimistic, shown for
+                        comparison */
+    dpa_role role;   /* of the judge: does it decide? */
+    dpa_scope scope; /* what it is about */
     double threshold;
     int has_counts;
     dpa_counts counts;
@@ -125,6 +144,13 @@ typedef struct dpa_result {
     dpa_extra extra[DPA_EXTRA_COUNT];
     size_t extra_count;
 } dpa_result;
+
+DPA_API dpa_guarantee dpa_result_guarantee(const dpa_result *result);
+/* "confidence", "posterior", "estimate", "optimistic". */
+DPA_API const char *dpa_guarantee_name(dpa_guarantee guarantee);
+/* The assumption that the bound is conditional on: the family it was found in; NULL for one that
+ * holds for every mechanism. */
+DPA_API const char *dpa_result_conditional(const dpa_result *result);
 
 /* Everything "not given", kind bound, confidence and sides as requested. */
 DPA_API void dpa_result_init(dpa_result *result, const dpa_request *request);

@@ -211,49 +211,6 @@ typedef struct dpa_trials {
     uint64_t count;
 } dpa_trials;
 
-/* What a game leaves for the estimators: arrays with the names that the evidence files have. */
-typedef enum dpa_evidence_kind {
-    DPA_EVIDENCE_STEPS,   /* members, nonmembers: each score is one step's (dpaudit scores) */
-    DPA_EVIDENCE_SCORES,  /* members, nonmembers: each score is one training's (dpaudit scores) */
-    DPA_EVIDENCE_MEMBERS, /* members, nonmembers: canaries of one run (dpaudit one-run) */
-    DPA_EVIDENCE_GUESSES, /* score, correct: guesses among `options` in one run (dpaudit one-run) */
-    DPA_EVIDENCE_COSINES, /* final; observed and unobserved for all iterates (dpaudit cosines) */
-    DPA_EVIDENCE_SIGNALS, /* signals, members [models × points] (dpaudit attack) */
-} dpa_evidence_kind;
-
-typedef struct dpa_named_array {
-    char name[32];
-    double *items;
-    size_t count;
-    size_t rows; /* of a matrix; 0: a plain array */
-} dpa_named_array;
-
-typedef struct dpa_named_number {
-    char name[48];
-    double value;
-} dpa_named_number;
-
-enum { DPA_EVIDENCE_ARRAYS = 12, DPA_EVIDENCE_FACTS = 32 };
-
-typedef struct dpa_game_evidence {
-    dpa_evidence_kind kind;
-    dpa_named_array arrays[DPA_EVIDENCE_ARRAYS];
-    size_t array_count;
-    dpa_named_number facts[DPA_EVIDENCE_FACTS]; /* for the report: accuracy, what was trained, … */
-    size_t fact_count;
-} dpa_game_evidence;
-
-/* Takes `items` over (also when it fails). */
-DPA_API dpa_status dpa_game_evidence_add(dpa_game_evidence *evidence, const char *name,
-                                         double *items, size_t count, size_t rows,
-                                         dpa_error *err) DPA_MUST_USE;
-DPA_API dpa_status dpa_game_evidence_fact(dpa_game_evidence *evidence, const char *name,
-                                          double value, dpa_error *err) DPA_MUST_USE;
-/* NULL when there is no such array. */
-DPA_API const dpa_named_array *dpa_game_evidence_find(const dpa_game_evidence *evidence,
-                                                      const char *name);
-DPA_API void dpa_game_evidence_free(dpa_game_evidence *evidence);
-
 /* A game that is set up: data read, noise found, everything that its trials share. Belongs to one
  * thread. Trials may be played in any order and in any process: what comes out depends on the
  * experiment, the stage, the index and the brief alone. */
@@ -281,8 +238,12 @@ DPA_API dpa_status dpa_game_brief(dpa_game *game, int stage, const dpa_trials *e
 DPA_API dpa_status dpa_game_trial(dpa_game *game, int stage, uint64_t index,
                                   const dpa_values *brief, dpa_values *out,
                                   dpa_error *err) DPA_MUST_USE;
+/* What the evidence will be, without its arrays: kind, scope, design, training, claim, the
+ * experiment's estimators. To be freed. */
+DPA_API dpa_status dpa_game_expect(const dpa_game *game, dpa_evidence *out,
+                                   dpa_error *err) DPA_MUST_USE;
 /* All stages → evidence. Trials that are missing are left out where the game allows it. */
-DPA_API dpa_status dpa_game_gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+DPA_API dpa_status dpa_game_gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                                    dpa_error *err) DPA_MUST_USE;
 /* The training that is audited: plan with its noise found, and data. NULL for a game without one.
  * The game owns them. */

@@ -36,17 +36,6 @@ DPA_API dpa_status dpa_guesses_from_pair(const double *members, size_t member_co
 DPA_API dpa_status dpa_guesses_from_confidence(const double *confidence, const uint8_t *right,
                                                size_t count, dpa_guesses *out, dpa_lints *lints,
                                                dpa_error *err) DPA_MUST_USE;
-/* A CSV with columns `score,member` or `score,correct` (0 or 1), or an NPZ with the arrays
- * `members` and `nonmembers`, or `score` and `correct`. `side` is for membership only.
- * *is_membership says which it was. */
-DPA_API dpa_status dpa_guesses_read(const char *path, dpa_guess_side side, dpa_guesses *out,
-                                    int *is_membership, dpa_lints *lints,
-                                    dpa_error *err) DPA_MUST_USE;
-/* Two arrays, the canaries that were in and those that were out: scores, or losses (the lower, the
- * more likely in). The digest is that of the first file. */
-DPA_API dpa_status dpa_guesses_read_pair(const char *members, const char *nonmembers,
-                                         int are_losses, dpa_guess_side side, dpa_guesses *out,
-                                         dpa_lints *lints, dpa_error *err) DPA_MUST_USE;
 DPA_API void dpa_guesses_free(dpa_guesses *guesses);
 
 #endif

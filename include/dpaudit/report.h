@@ -22,6 +22,14 @@
 
 typedef struct dpa_report dpa_report;
 
+/* What the one test that was named beforehand says about the claim. */
+typedef enum dpa_state {
+    DPA_NO_CLAIM,
+    DPA_NOT_REFUTED,
+    DPA_REFUTED,
+    DPA_INCONCLUSIVE /* the data contradict an assumption, or the power asked for is not there */
+} dpa_state;
+
 /* `command` is the word of the command line that would give it ("counts"). The request is copied.
  */
 DPA_API dpa_status dpa_report_new(const char *command, const dpa_request *request, dpa_report **out,
@@ -58,15 +66,13 @@ DPA_API dpa_status dpa_report_say(dpa_report *report, dpa_error *err, const char
 /* A sentence that belongs to the verdict wherever it is shown: text, JSON (`notes`) and page. */
 DPA_API dpa_status dpa_report_note(dpa_report *report, dpa_error *err, const char *format, ...)
     DPA_PRINTF(3, 4) DPA_MUST_USE;
-/* Claim and bounds are about this part of what is audited ("one step"), not about all of it. */
-DPA_API void dpa_report_scope(dpa_report *report, const char *scope);
 DPA_API size_t dpa_report_count(const dpa_report *report);
 DPA_API const dpa_result *dpa_report_result(const dpa_report *report, size_t index);
-/* The strongest valid bound (largest epsilon_lower), or NULL. A credible bound, which holds on
- * average over a prior and not for every mechanism, counts only where there is no other. */
-DPA_API const dpa_result *dpa_report_strongest(const dpa_report *report);
-/* 1 when a bound that counts in this sense exceeds the claim. */
-DPA_API int dpa_report_refuted(const dpa_report *report);
+/* The result that the verdict speaks of, or NULL. */
+DPA_API const dpa_result *dpa_report_primary(const dpa_report *report);
+DPA_API dpa_state dpa_report_state(const dpa_report *report);
+/* "no-claim", "not-refuted", "refuted", "inconclusive". */
+DPA_API const char *dpa_state_name(dpa_state state);
 
 typedef struct dpa_text_style {
     int width;   /* 80 */
@@ -124,59 +130,11 @@ DPA_API dpa_status dpa_audit_two_gaussians(double mu1, double s1, double mu2, do
                                            double delta, dpa_report **out,
                                            dpa_error *err) DPA_MUST_USE;
 
-/* One run (the command `one-run`). Without a family: dp, gaussian and laplace; without a method:
- * the one that suits each. */
-typedef struct dpa_onerun_query {
-    dpa_onerun game;           /* the counts; of a ranked run only `options` is looked at */
-    const dpa_guesses *ranked; /* NULL: counts are all there is */
-    dpa_guess_choice choice;   /* of a ranked run */
-    uint64_t guesses;          /* with DPA_GUESSES_FIXED of a ranked run: how many */
-    int pointwise;             /* 1: also the pointwise baseline */
-    double claim_sigma; /* the claim as noise of the family (gaussian without one); NaN: no */
-} dpa_onerun_query;
-
-DPA_API void dpa_onerun_query_init(dpa_onerun_query *query);
-DPA_API dpa_status dpa_audit_onerun(const dpa_onerun_query *query, const dpa_request *request,
-                                    dpa_report **out, dpa_error *err) DPA_MUST_USE;
 /* What an audit of the idealised game can count on: expected right guesses, the best number of
  * guesses (0) or a given one, the bounds; also played `repeats` times (0: not). */
 DPA_API dpa_status dpa_audit_ideal(const dpa_ideal *ideal, uint64_t guesses, uint64_t repeats,
                                    const dpa_request *request, int pointwise, dpa_report **out,
                                    dpa_error *err) DPA_MUST_USE;
-
-/* Bounds from a confusion matrix (the command `counts`): every estimator that applies, the
- * posterior of ε as a section. */
-typedef struct dpa_counts_query {
-    dpa_counts counts;
-    double at_epsilon; /* also the least δ at this ε; NaN: no */
-    int curve;         /* 1: also the bounds at other δ */
-    int explain;       /* 1: also words on why, and on what would raise the bound */
-} dpa_counts_query;
-
-DPA_API void dpa_counts_query_init(dpa_counts_query *query);
-DPA_API dpa_status dpa_audit_counts(const dpa_counts_query *query, const dpa_request *request,
-                                    dpa_report **out, dpa_error *err) DPA_MUST_USE;
-
-/* Bounds from scores (the command `scores`): the same, the quality of the attack, ROC and histogram
- * as sections. */
-typedef struct dpa_scores_query {
-    const char *path, *nonmembers_path; /* as dpa_scores_read takes them … */
-    const dpa_scores *scores;           /* … or the scores themselves; they are copied */
-    const char *group;                  /* a column of the table to cut by; NULL: no */
-    double at_epsilon;
-    int curve, explain;
-} dpa_scores_query;
-
-DPA_API void dpa_scores_query_init(dpa_scores_query *query);
-DPA_API dpa_status dpa_audit_scores(const dpa_scores_query *query, const dpa_request *request,
-                                    dpa_report **out, dpa_error *err) DPA_MUST_USE;
-
-/* Estimates from canary cosines (the command `cosines`). */
-/* The cosines of a report that others fill, as its histogram (section "cosines"). */
-DPA_API dpa_status dpa_report_cosines(dpa_report *report, const dpa_cosines *cosines,
-                                      dpa_error *err) DPA_MUST_USE;
-DPA_API dpa_status dpa_audit_cosines(const dpa_cosines *cosines, const dpa_request *request,
-                                     dpa_report **out, dpa_error *err) DPA_MUST_USE;
 
 /* One released model, or several from the same training (the command `losses`): Epsilon* by every
  * method that applies, and over the models. */

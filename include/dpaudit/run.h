@@ -139,11 +139,11 @@ DPA_API dpa_status dpa_run_store_path(const dpa_experiment *experiment, char **o
                                       dpa_error *err) DPA_MUST_USE;
 /* Plays what is missing and gathers. When it fails (DPA_CANCELLED: the progress call said so) the
  * finished trials are in the store, and the summary says how many there are. */
-DPA_API dpa_status dpa_run_play(const dpa_run_opts *opts, dpa_game *game, dpa_game_evidence *out,
+DPA_API dpa_status dpa_run_play(const dpa_run_opts *opts, dpa_game *game, dpa_evidence *out,
                                 dpa_run_summary *summary, dpa_error *err) DPA_MUST_USE;
 /* What the store has by now, without playing: later stages are left empty where an earlier one is
  * not complete. */
-DPA_API dpa_status dpa_run_collect(const dpa_run_opts *opts, dpa_game *game, dpa_game_evidence *out,
+DPA_API dpa_status dpa_run_collect(const dpa_run_opts *opts, dpa_game *game, dpa_evidence *out,
                                    dpa_run_summary *summary, dpa_error *err) DPA_MUST_USE;
 
 /* What a run would do. */

@@ -21,7 +21,9 @@ enum {
     DPA_GIVES_INTERVAL = 8,  /* two-sided */
     DPA_GIVES_DENSITY = 16,  /* a posterior */
     DPA_GIVES_ESTIMATE = 32, /* a number without confidence */
-    DPA_FROM_ORDER = 64      /* scores in the order of arrival: dpa_estimate_sequential */
+    DPA_FROM_ORDER = 64,     /* scores in the order of arrival: dpa_estimate_sequential */
+    DPA_FROM_GUESSES = 128,  /* canaries of one run: dpa_onerun_bound */
+    DPA_FROM_COSINES = 256   /* dpa_cosines_results */
 };
 
 typedef struct dpa_estimator {

@@ -126,6 +126,10 @@ dpa_status dpa_family_parse(const char *spec, double delta, dpa_family **out, dp
     return DPA_OK;
 }
 
+int dpa_family_is_universal(const char *spec) {
+    return strcmp(spec, table[DP].name) == 0;
+}
+
 void dpa_family_free(dpa_family *family) {
     if (family == NULL) return;
     dpa_curve_free(family->whole);

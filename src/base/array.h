@@ -39,4 +39,15 @@ dpa_status dpa__array_check(const dpa_array *array, dpa_error *err);
 /* The bytes in front of the elements of an NPY file, version 1. */
 void dpa__npy_header(const dpa_array *array, dpa__text *out);
 
+/* As dpa_npz_write, with one entry of text beside the arrays; `entry` NULL: none. */
+dpa_status dpa__npz_write_with(const char *path, const char *const *names, const dpa_array *arrays,
+                               size_t count, const char *entry, const char *text, dpa_error *err);
+/* That text for the caller to free, with its length; *out stays NULL when the file is no NPZ or has
+ * no such entry. At most 16 MiB. */
+dpa_status dpa__npz_text(const char *path, const char *entry, char **out, size_t *count,
+                         dpa_error *err);
+/* The names of the arrays of an NPZ, each at most 31 bytes long; more than `most` is an error. */
+dpa_status dpa__npz_names(const char *path, char (*names)[32], size_t most, size_t *count,
+                          dpa_error *err);
+
 #endif

@@ -43,8 +43,8 @@ static dpa_status fail_json(const char *name, const json_error_t *error, dpa_err
                           error->text);
 }
 
-static dpa_status parse(const char *name, const char *text, size_t count, json_t **out,
-                        dpa_error *err) {
+dpa_status dpa__json_parse(const char *name, const char *text, size_t count, json_t **out,
+                           dpa_error *err) {
     json_error_t error;
     if (count == 0)
         return dpa__fail_file(err, DPA_BAD_INPUT, name, "the file is empty; JSON is right");
@@ -62,7 +62,7 @@ dpa_status dpa__json_from_stream(dpa__stream *stream, json_t **out, char sha256[
     dpa_status status = dpa__stream_finish(stream, "the text", hash, err);
     if (status == DPA_OK) {
         const size_t mark = dpa__utf8_mark(text, count);
-        status = parse(dpa__stream_name(stream), text + mark, count - mark, out, err);
+        status = dpa__json_parse(dpa__stream_name(stream), text + mark, count - mark, out, err);
     }
     if (status == DPA_OK && sha256 != NULL) memcpy(sha256, hash, sizeof hash);
     free(text);

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "base/stream.h"
+#include "base/text.h"
 
 /* Deeper nesting than this is an error, not a stack overflow in who walks the tree. */
 enum { DPA__JSON_DEPTH = 64 };
@@ -16,5 +17,23 @@ dpa_status dpa__json_read(const char *path, json_t **out, char sha256[DPA_SHA256
                           dpa_error *err);
 dpa_status dpa__json_from_stream(dpa__stream *stream, json_t **out, char sha256[DPA_SHA256_SIZE],
                                  dpa_error *err);
+
+/* The same from memory; `name` is for errors. */
+dpa_status dpa__json_parse(const char *name, const char *text, size_t count, json_t **out,
+                           dpa_error *err);
+
+/* Steals `value`; an allocation that failed on the way shows as DPA_NO_MEMORY. */
+dpa_status dpa__json_set(json_t *object, const char *key, json_t *value, dpa_error *err);
+dpa_status dpa__json_append(json_t *array, json_t *value, dpa_error *err);
+/* A number under a key, as dpa__json_number has it. */
+dpa_status dpa__json_put(json_t *object, const char *key, double value, dpa_error *err);
+/* A number as JSON has it: null for NaN and infinities. */
+json_t *dpa__json_number(double value);
+/* Text from outside may be any bytes; JSON wants UTF-8, so what is not becomes '?'. */
+json_t *dpa__json_text(const char *text);
+/* JSON text with the shortest digits that read back as the same double. indent < 0: on one line. */
+void dpa__json_write(dpa__text *out, const json_t *value, int indent);
+/* The shortest %g text that gives the same double back. */
+void dpa__number_text(double value, char *out, size_t size);
 
 #endif

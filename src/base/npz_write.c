@@ -3,6 +3,7 @@
  * that the same arrays give the same bytes. The archive is made in memory and then written whole.
  */
 #include <stdlib.h>
+#include <string.h>
 #include <zip.h>
 
 #include "base/array.h"
@@ -20,7 +21,7 @@ static dpa_status fail_zip(const char *path, zip_error_t *error, dpa_error *err)
 }
 
 /* The header stays with the caller until the archive is closed. */
-static int add_entry(zip_t *zip, const char *name, const dpa_array *array, dpa__text *header) {
+static int add_array(zip_t *zip, const char *name, const dpa_array *array, dpa__text *header) {
     dpa__text entry = {0};
     dpa__npy_header(array, header);
     dpa__text_printf(&entry, "%s.npy", name);
@@ -32,6 +33,19 @@ static int add_entry(zip_t *zip, const char *name, const dpa_array *array, dpa__
     const zip_int64_t index =
         source != NULL ? zip_file_add(zip, entry.data, source, ZIP_FL_ENC_UTF_8) : -1;
     dpa__text_free(&entry);
+    if (index < 0) {
+        zip_source_free(source);
+        return -1;
+    }
+    if (zip_set_file_compression(zip, (zip_uint64_t)index, ZIP_CM_STORE, 0) != 0) return -1;
+    return zip_file_set_dostime(zip, (zip_uint64_t)index, 0, FIRST_DAY, 0);
+}
+
+/* Text beside the arrays, NAME as it is: numpy gives it as bytes. */
+static int add_text(zip_t *zip, const char *name, const char *text) {
+    zip_source_t *source = zip_source_buffer(zip, text, strlen(text), 0);
+    const zip_int64_t index =
+        source != NULL ? zip_file_add(zip, name, source, ZIP_FL_ENC_UTF_8) : -1;
     if (index < 0) {
         zip_source_free(source);
         return -1;
@@ -58,7 +72,7 @@ static dpa_status copy_out(zip_source_t *source, const char *path, dpa_error *er
 /* Makes the archive in `target`. */
 static dpa_status fill_archive(zip_source_t *target, const char *path, const char *const *names,
                                const dpa_array *arrays, size_t count, dpa__text *headers,
-                               dpa_error *err) {
+                               const char *entry, const char *text, dpa_error *err) {
     zip_error_t error;
     zip_error_init(&error);
     zip_t *zip = zip_open_from_source(target, ZIP_TRUNCATE, &error);
@@ -70,7 +84,8 @@ static dpa_status fill_archive(zip_source_t *target, const char *path, const cha
     zip_source_keep(target); /* closing the archive lets go of one */
     int failed = 0;
     for (size_t i = 0; i < count && !failed; ++i)
-        failed = add_entry(zip, names[i], &arrays[i], &headers[i]) != 0;
+        failed = add_array(zip, names[i], &arrays[i], &headers[i]) != 0;
+    if (!failed && entry != NULL) failed = add_text(zip, entry, text) != 0;
     if (!failed && zip_close(zip) == 0) return DPA_OK;
     const dpa_status status = fail_zip(path, zip_get_error(zip), err);
     zip_discard(zip);
@@ -79,15 +94,20 @@ static dpa_status fill_archive(zip_source_t *target, const char *path, const cha
 
 dpa_status dpa_npz_write(const char *path, const char *const *names, const dpa_array *arrays,
                          size_t count, dpa_error *err) {
+    return dpa__npz_write_with(path, names, arrays, count, NULL, NULL, err);
+}
+
+dpa_status dpa__npz_write_with(const char *path, const char *const *names, const dpa_array *arrays,
+                               size_t count, const char *entry, const char *text, dpa_error *err) {
     zip_error_t error;
     for (size_t i = 0; i < count; ++i) DPA_TRY(dpa__array_check(&arrays[i], err));
     dpa__text *headers = dpa__calloc(count, sizeof *headers, err);
     if (headers == NULL) return DPA_NO_MEMORY;
     zip_error_init(&error);
     zip_source_t *target = zip_source_buffer_create(NULL, 0, 0, &error);
-    dpa_status status = target == NULL
-                            ? fail_zip(path, &error, err)
-                            : fill_archive(target, path, names, arrays, count, headers, err);
+    dpa_status status = target == NULL ? fail_zip(path, &error, err)
+                                       : fill_archive(target, path, names, arrays, count, headers,
+                                                      entry, text, err);
     if (status == DPA_OK) status = copy_out(target, path, err);
     if (target != NULL) zip_source_free(target);
     for (size_t i = 0; i < count; ++i) dpa__text_free(&headers[i]);

@@ -4,6 +4,7 @@
 #include "estimate/registry.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -58,6 +59,46 @@ static const dpa__entry entries[] = {
 };
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
+#define COINS DPA_ASSUME_ONE_RUN_CANARIES
+#define COSINES (DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_GAUSSIAN_COSINES)
+
+/* The estimators of one run and of cosines, which have entry points of their own. */
+static const dpa__entry others[] = {
+    {{"steinke", "guesses against (eps,delta): Steinke, Nasr and Jagielski", "dp",
+      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
+     NULL,
+     0},
+    {{"recursion", "guesses against a whole curve: Mahloujifar, Melis and Chaudhuri", EVERY_FAMILY,
+      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
+     NULL,
+     0},
+    {{"pointwise", "guesses against the family's (eps,delta) at 60 deltas", "every family but dp",
+      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
+     NULL,
+     0},
+    {{"mean", "mean cosine, deviation of the null", "", DPA_FROM_COSINES | DPA_GIVES_ESTIMATE,
+      COSINES, 0},
+     NULL,
+     0},
+    {{"mean-and-deviation", "mean and deviation fitted", "", DPA_FROM_COSINES | DPA_GIVES_ESTIMATE,
+      COSINES, 0},
+     NULL,
+     0},
+    {{"all-iterates", "largest cosines over the rounds, both samples fitted", "",
+      DPA_FROM_COSINES | DPA_GIVES_ESTIMATE, COSINES, 0},
+     NULL,
+     0},
+    {{"jeffreys", "a threshold on the cosine, Jeffreys limits", "",
+      DPA_FROM_COSINES | DPA_GIVES_BOUND, DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS, 1},
+     NULL,
+     0},
+    {{"all-iterates-jeffreys", "the same over all rounds", "", DPA_FROM_COSINES | DPA_GIVES_BOUND,
+      DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS, 1},
+     NULL,
+     0},
+};
+enum { OTHERS = sizeof others / sizeof others[0] };
+
 size_t dpa_estimator_count(void) {
     return ENTRIES;
 }
@@ -101,4 +142,45 @@ const char *dpa__request_family(const dpa_request *request, size_t index) {
     static const char *const usual[DPA__DEFAULT_FAMILIES] = {"dp", "gaussian", "laplace"};
     if (request->family[0] != '\0') return index == 0 ? request->family : NULL;
     return index < DPA__DEFAULT_FAMILIES ? usual[index] : NULL;
+}
+
+static const dpa__entry *find_other(unsigned source, const char *name) {
+    for (size_t i = 0; i < OTHERS; ++i)
+        if ((others[i].about.what & source) && strcmp(others[i].about.name, name) == 0)
+            return &others[i];
+    return NULL;
+}
+
+static void fail_other(unsigned source, const char *name, dpa_error *err) {
+    char list[160] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < OTHERS; ++i)
+        if (others[i].about.what & source)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "",
+                                     others[i].about.name);
+    (void)dpa__fail(err, DPA_BAD_ARGUMENT, "method: '%s' is none of %s", name, list);
+}
+
+const dpa__entry *dpa__registry_for(unsigned source, const char *name, dpa_error *err) {
+    if (source & (DPA_FROM_GUESSES | DPA_FROM_COSINES)) {
+        const dpa__entry *other = find_other(source, name);
+        if (other == NULL) fail_other(source, name, err);
+        return other;
+    }
+    const dpa__entry *entry = dpa__registry_find(name, err);
+    if (entry == NULL || source != DPA_FROM_COUNTS || entry->from_counts != NULL) return entry;
+    (void)dpa__fail(err, DPA_BAD_ARGUMENT,
+                    "method %s: needs the scores themselves, not a confusion matrix", name);
+    return NULL;
+}
+
+const char *dpa__registry_default(unsigned source, int is_universal, int is_tail,
+                                  uint64_t options) {
+    if (source == DPA_FROM_GUESSES) return is_universal && options == 2 ? "steinke" : "recursion";
+    if (source == DPA_FROM_COUNTS || is_universal || is_tail) return "cp";
+    return "rank";
+}
+
+const char *dpa__registry_posterior(void) {
+    return "bayes";
 }

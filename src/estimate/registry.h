@@ -25,6 +25,15 @@ const dpa__entry *dpa__registry_find(const char *name, dpa_error *err);
 /* NULL when the estimator can be used with this family at this δ, else the reason. */
 const char *dpa__registry_refusal(const dpa__entry *entry, const dpa__model *model, double delta);
 
+/* The same among the estimators of one kind of evidence (DPA_FROM_…): also those of one run and of
+ * cosines. */
+const dpa__entry *dpa__registry_for(unsigned source, const char *name, dpa_error *err);
+/* The name of the method that decides where none is named: for the family of all mechanisms or
+ * another one; `is_tail`: the leak shows at low false positive rates only; `options` of one run. */
+const char *dpa__registry_default(unsigned source, int is_universal, int is_tail, uint64_t options);
+/* The method whose number is a posterior probability. */
+const char *dpa__registry_posterior(void);
+
 /* One estimator on one family; `counts` are checked by the caller. */
 dpa_status dpa__estimate_one(const dpa__entry *entry, const dpa_counts *counts,
                              const dpa__model *model, const dpa_request *request, dpa_result *out,

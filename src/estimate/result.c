@@ -64,3 +64,24 @@ void dpa_results_free(dpa_results *results) {
     free(results->items);
     *results = (dpa_results){0};
 }
+
+dpa_guarantee dpa_result_guarantee(const dpa_result *result) {
+    if (result->kind != DPA_BOUND) return DPA_ESTIMATE_ONLY;
+    if (!result->valid) return DPA_OPTIMISTIC;
+    return (result->assumptions & DPA_ASSUME_BAYES_PRIOR) != 0 ? DPA_POSTERIOR : DPA_CONFIDENCE;
+}
+
+const char *dpa_guarantee_name(dpa_guarantee guarantee) {
+    static const char *const names[] = {"confidence", "posterior", "estimate", "optimistic"};
+    return names[guarantee];
+}
+
+const char *dpa_result_conditional(const dpa_result *result) {
+    static const unsigned families[] = {
+        DPA_ASSUMPTION_INDEX_FAMILY_GAUSSIAN, DPA_ASSUMPTION_INDEX_FAMILY_LAPLACE,
+        DPA_ASSUMPTION_INDEX_FAMILY_SUBSAMPLED, DPA_ASSUMPTION_INDEX_FAMILY_POINTS,
+        DPA_ASSUMPTION_INDEX_CHANNELS};
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; ++i)
+        if (result->assumptions >> families[i] & 1U) return dpa_assumption_name(families[i]);
+    return NULL;
+}

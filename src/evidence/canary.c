@@ -93,6 +93,11 @@ uint64_t dpa_canaries_seed(const dpa_canaries *canaries) {
     return canaries->opts.seed;
 }
 
+const char *dpa_direction_name(dpa_direction direction) {
+    static const char *const names[] = {"sphere", "signs"};
+    return (size_t)direction < sizeof names / sizeof names[0] ? names[direction] : NULL;
+}
+
 dpa_direction dpa_canaries_direction(const dpa_canaries *canaries) {
     return canaries->opts.direction;
 }

@@ -147,18 +147,17 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
 
 /* The scores of every other trial, from `first` on. */
 static dpa_status add_scores(const dpa_trials *trials, uint64_t first, const char *name,
-                             dpa_game_evidence *out, dpa_error *err) {
+                             dpa_evidence *out, dpa_error *err) {
     double *items = DPA_NEW_ARRAY(double, trials->count / 2, err);
     if (items == NULL) return DPA_NO_MEMORY;
     size_t count = 0;
     for (uint64_t i = first; i < trials->count; i += 2)
         if (trials->items[i].items != NULL) items[count++] = trials->items[i].items[0];
-    return dpa_game_evidence_add(out, name, items, count, 0, err);
+    return dpa_evidence_add(out, name, items, count, 0, err);
 }
 
-static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                          dpa_error *err) {
-    out->kind = DPA_EVIDENCE_SCORES;
     DPA_TRY(add_scores(&stages[0], 1, "members", out, err));
     DPA_TRY(add_scores(&stages[0], 0, "nonmembers", out, err));
     if (game->data.heldout_count == 0) return DPA_OK;

@@ -185,5 +185,6 @@ const dpa__rules dpa__command_rules = {
     .numbers = numbers,
     .describe = describe,
     .trial = dpa__command_trial,
+    .expect = dpa__command_expect,
     .gather = dpa__command_gather,
 };

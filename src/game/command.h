@@ -26,7 +26,8 @@ uint64_t dpa__command_query(const dpa_game *game, uint64_t number);
 dpa_status dpa__command_trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                               dpa_values *out, dpa_error *err);
 void dpa__external_remove_files(dpa__external *external);
-dpa_status dpa__command_gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+void dpa__command_expect(const dpa_game *game, dpa_evidence *out);
+dpa_status dpa__command_gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                                dpa_error *err);
 
 #endif

@@ -12,18 +12,18 @@
 #include "dpaudit/attack.h"
 #include "game/command.h"
 
-static dpa_status add_pair(dpa_game_evidence *out, const char *first, double *a, size_t a_count,
+static dpa_status add_pair(dpa_evidence *out, const char *first, double *a, size_t a_count,
                            const char *second, double *b, size_t b_count, size_t rows,
                            dpa_error *err) {
-    const dpa_status status = dpa_game_evidence_add(out, first, a, a_count, rows, err);
-    if (status == DPA_OK) return dpa_game_evidence_add(out, second, b, b_count, rows, err);
+    const dpa_status status = dpa_evidence_add(out, first, a, a_count, rows, err);
+    if (status == DPA_OK) return dpa_evidence_add(out, second, b, b_count, rows, err);
     free(b);
     return status;
 }
 
 /* Scores with the point and scores without it. */
-static dpa_status add_scores(dpa_game_evidence *out, dpa_evidence_kind kind, const double *scores,
-                             const double *members, size_t count, dpa_error *err) {
+static dpa_status add_scores(dpa_evidence *out, const double *scores, const double *members,
+                             size_t count, dpa_error *err) {
     double *in = DPA_NEW_ARRAY(double, count, err), *none = DPA_NEW_ARRAY(double, count, err);
     size_t n = 0, m = 0;
     if (in == NULL || none == NULL) {
@@ -44,7 +44,6 @@ static dpa_status add_scores(dpa_game_evidence *out, dpa_evidence_kind kind, con
                          "needed",
                          n, m);
     }
-    out->kind = kind;
     return add_pair(out, "members", in, n, "nonmembers", none, m, 0, err);
 }
 
@@ -103,25 +102,23 @@ static dpa_status attack_first(const dpa_command_opts *o, const matrix *m, doubl
     return status;
 }
 
-static dpa_status gather_half(const dpa_command_opts *o, matrix *m, dpa_game_evidence *out,
+static dpa_status gather_half(const dpa_command_opts *o, matrix *m, dpa_evidence *out,
                               dpa_error *err) {
     const size_t count = m->models * m->queries;
     if (o->has_attack) {
         double *scores = DPA_NEW_ARRAY(double, m->queries, err);
         dpa_status status = scores != NULL ? attack_first(o, m, scores, err) : DPA_NO_MEMORY;
-        if (status == DPA_OK)
-            status = add_scores(out, DPA_EVIDENCE_MEMBERS, scores, m->members, m->queries, err);
+        if (status == DPA_OK) status = add_scores(out, scores, m->members, m->queries, err);
         free(scores);
         return status;
     }
     double *signals = m->signals, *members = m->members;
     m->signals = m->members = NULL;
-    out->kind = DPA_EVIDENCE_SIGNALS;
     return add_pair(out, "signals", signals, count, "members", members, count, m->models, err);
 }
 
 /* Lower losses fit better; scores are higher for members. */
-static dpa_status gather_one(const dpa_command_opts *o, const matrix *m, dpa_game_evidence *out,
+static dpa_status gather_one(const dpa_command_opts *o, const matrix *m, dpa_evidence *out,
                              dpa_error *err) {
     double *scores = DPA_NEW_ARRAY(double, 2 * m->models, err);
     if (scores == NULL) return DPA_NO_MEMORY;
@@ -131,19 +128,26 @@ static dpa_status gather_one(const dpa_command_opts *o, const matrix *m, dpa_gam
         scores[i] = o->signal == DPA_SIGNAL_LOSS ? -signal : signal;
         members[i] = m->members[i * m->queries];
     }
-    const dpa_status status = add_scores(out, DPA_EVIDENCE_SCORES, scores, members, m->models, err);
+    const dpa_status status = add_scores(out, scores, members, m->models, err);
     free(scores);
     return status;
 }
 
-dpa_status dpa__command_gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+void dpa__command_expect(const dpa_game *game, dpa_evidence *out) {
+    const dpa_command_opts *o = &game->experiment->command;
+    if (o->design == DPA_DESIGN_LEAVE_ONE_OUT) return;
+    out->design = DPA_ONE_RUN;
+    if (!o->has_attack) out->kind = DPA_EVIDENCE_SIGNALS;
+}
+
+dpa_status dpa__command_gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                                dpa_error *err) {
     const dpa_command_opts *o = &game->experiment->command;
     matrix m;
     DPA_TRY(matrix_fill(game, &stages[0], &m, err));
     dpa_status status = o->design == DPA_DESIGN_LEAVE_ONE_OUT ? gather_one(o, &m, out, err)
                                                               : gather_half(o, &m, out, err);
-    if (status == DPA_OK) status = dpa_game_evidence_fact(out, "models", (double)m.models, err);
+    if (status == DPA_OK) status = dpa_evidence_fact(out, "models", (double)m.models, err);
     matrix_free(&m);
     return status;
 }

@@ -7,6 +7,7 @@
 #include "game/federated.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -289,7 +290,7 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
 
 /* Numbers first … first+each−1 of every run that was played, one after the other. */
 static dpa_status add_array(const dpa_game *game, const dpa_trials *played, const char *name,
-                            size_t first, size_t each, int matrix, dpa_game_evidence *out,
+                            size_t first, size_t each, int matrix, dpa_evidence *out,
                             dpa_error *err) {
     const uint64_t runs = plan_of(game)->runs;
     double *items = each > 0 ? dpa__malloc(runs * each, sizeof(double), err) : NULL;
@@ -301,12 +302,12 @@ static dpa_status add_array(const dpa_game *game, const dpa_trials *played, cons
         memcpy(items + filled, played->items[i].items + first, each * sizeof *items);
         filled += each;
     }
-    return dpa_game_evidence_add(out, name, items, filled, matrix ? filled / POINT : 0, err);
+    return dpa_evidence_add(out, name, items, filled, matrix ? filled / POINT : 0, err);
 }
 
 /* The mean over runs `from` up to `to`; left out when none was played. */
 static dpa_status add_mean(const dpa_trials *played, const char *name, uint64_t from, uint64_t to,
-                           size_t at, dpa_game_evidence *out, dpa_error *err) {
+                           size_t at, dpa_evidence *out, dpa_error *err) {
     double sum = 0.0, count = 0.0;
     for (uint64_t i = from; i < played->count && i < to; ++i) {
         if (played->items[i].items == NULL) continue;
@@ -314,37 +315,60 @@ static dpa_status add_mean(const dpa_trials *played, const char *name, uint64_t 
         count += 1.0;
     }
     if (count == 0.0 || isnan(sum)) return DPA_OK;
-    return dpa_game_evidence_fact(out, name, sum / count, err);
+    return dpa_evidence_fact(out, name, sum / count, err);
 }
 
-static dpa_status add_facts(const dpa_game *game, const dpa_trials *played, dpa_game_evidence *out,
+static dpa_status add_facts(const dpa_game *game, const dpa_trials *played, dpa_evidence *out,
                             dpa_error *err) {
     const state *s = game->state;
     const dpa_federate_opts *o = &s->opts;
     const uint64_t runs = plan_of(game)->runs;
-    DPA_TRY(dpa_game_evidence_fact(out, "dim", (double)s->dim, err));
-    DPA_TRY(dpa_game_evidence_fact(out, "clients", (double)dpa_clients_count(s->clients), err));
-    DPA_TRY(dpa_game_evidence_fact(out, "cohort", (double)o->cohort, err));
-    DPA_TRY(dpa_game_evidence_fact(out, "rounds", (double)o->rounds, err));
-    DPA_TRY(dpa_game_evidence_fact(out, "sigma", o->sigma, err));
-    DPA_TRY(dpa_game_evidence_fact(
-        out, "participations",
-        (double)dpa_federate_participations(o, dpa_clients_count(s->clients)), err));
+    DPA_TRY(dpa_evidence_fact(out, "dim", (double)s->dim, err));
+    DPA_TRY(dpa_evidence_fact(out, "clients", (double)dpa_clients_count(s->clients), err));
+    DPA_TRY(dpa_evidence_fact(out, "cohort", (double)o->cohort, err));
+    DPA_TRY(dpa_evidence_fact(out, "rounds", (double)o->rounds, err));
+    DPA_TRY(dpa_evidence_fact(out, "sigma", o->sigma, err));
+    DPA_TRY(dpa_evidence_fact(out, "participations",
+                              (double)dpa_federate_participations(o, dpa_clients_count(s->clients)),
+                              err));
     if (o->participation == DPA_PARTICIPATE_POISSON)
-        DPA_TRY(dpa_game_evidence_fact(
-            out, "q", (double)o->cohort / (double)dpa_clients_count(s->clients), err));
+        DPA_TRY(dpa_evidence_fact(out, "q",
+                                  (double)o->cohort / (double)dpa_clients_count(s->clients), err));
+    if (plan_of(game)->checkpoints > 0)
+        DPA_TRY(dpa_evidence_fact(out, "checkpoints", (double)plan_of(game)->checkpoints, err));
     DPA_TRY(add_mean(played, "accuracy", 0, runs, ACCURACY, out, err));
     DPA_TRY(add_mean(played, "accuracy_without_canaries", runs, 2 * runs, ACCURACY, out, err));
     return o->adaptive ? add_mean(played, "last_clip", 0, runs, CLIP, out, err) : DPA_OK;
 }
 
-static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+/* Rounds take the place of steps, and clients that of records. The claim is the training's noise
+ * where the experiment names no ε. */
+static void expect(const dpa_game *game, dpa_evidence *out) {
+    const state *s = game->state;
+    const dpa_federate_opts *o = &s->opts;
+    const double clients = (double)dpa_clients_count(s->clients);
+    dpa_training_facts *t = &out->training;
+    out->kind = DPA_EVIDENCE_COSINES;
+    out->design = DPA_ONE_RUN;
+    out->dim = s->dim;
+    (void)snprintf(out->direction, sizeof out->direction, "%s", dpa_direction_name(o->direction));
+    t->steps = o->rounds;
+    t->sigma = o->sigma > 0.0 ? o->sigma : (double)NAN;
+    t->participations = (double)dpa_federate_participations(o, dpa_clients_count(s->clients));
+    const int is_poisson = o->participation == DPA_PARTICIPATE_POISSON && o->repetitions == 0;
+    t->q = is_poisson ? (double)o->cohort / clients : (double)NAN;
+    if (!isnan(out->claim.epsilon)) return;
+    out->claim.sigma = t->sigma;
+    out->claim.q = is_poisson ? t->q : 1;
+    out->claim.steps = is_poisson ? o->rounds : (uint64_t)t->participations;
+}
+
+static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                          dpa_error *err) {
     const dpa_federate_plan *p = plan_of(game);
     const size_t observed = p->opts.canaries, null = null_count(game);
     const size_t rounds = p->opts.all_iterates ? observed : 0;
     const dpa_trials *played = &stages[0];
-    out->kind = DPA_EVIDENCE_COSINES;
     DPA_TRY(add_array(game, played, "final", HEAD, observed, 0, out, err));
     DPA_TRY(add_array(game, played, "observed", HEAD + observed, rounds, 0, out, err));
     DPA_TRY(add_array(game, played, "unobserved", HEAD + observed + rounds, null, 0, out, err));
@@ -363,5 +387,6 @@ const dpa__rules dpa__federated_rules = {
     .numbers = numbers,
     .describe = describe,
     .trial = trial,
+    .expect = expect,
     .gather = gather,
 };

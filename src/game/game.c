@@ -158,11 +158,19 @@ dpa_status dpa_game_trial(dpa_game *game, int stage, uint64_t index, const dpa_v
     return status;
 }
 
-dpa_status dpa_game_gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+dpa_status dpa_game_expect(const dpa_game *game, dpa_evidence *out, dpa_error *err) {
+    dpa_evidence_init(out, DPA_EVIDENCE_SCORES);
+    const dpa_status status = dpa__game_describe(game, out, err);
+    if (status == DPA_OK && game->rules->expect != NULL) game->rules->expect(game, out);
+    return status;
+}
+
+dpa_status dpa_game_gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                            dpa_error *err) {
-    *out = (dpa_game_evidence){0};
+    *out = (dpa_evidence){0};
     DPA_TRY(check_numbers(game, game->rules->stages, stages, err));
-    const dpa_status status = game->rules->gather(game, stages, out, err);
-    if (status != DPA_OK) dpa_game_evidence_free(out);
+    dpa_status status = dpa_game_expect(game, out, err);
+    if (status == DPA_OK) status = game->rules->gather(game, stages, out, err);
+    if (status != DPA_OK) dpa_evidence_free(out);
     return status;
 }

@@ -75,38 +75,49 @@ static dpa_status find_trial(const dpa_trials *stage, const double **out, dpa_er
     return DPA_OK;
 }
 
-static dpa_status add_facts(const dpa_game *game, const double *values, dpa_game_evidence *out,
+static void expect_membership(const dpa_game *game, dpa_evidence *out) {
+    (void)game;
+    out->design = DPA_ONE_RUN;
+}
+
+/* One of K options is in: neighbours differ by a replaced record. */
+static void expect_reconstruction(const dpa_game *game, dpa_evidence *out) {
+    out->kind = DPA_EVIDENCE_GUESSES;
+    out->design = DPA_ONE_RUN;
+    out->options = game->experiment->game.options;
+    out->training.replace_one = 1;
+}
+
+static dpa_status add_facts(const dpa_game *game, const double *values, dpa_evidence *out,
                             dpa_error *err) {
     if (game->data.heldout_count == 0) return DPA_OK;
-    return dpa_game_evidence_fact(out, "heldout_accuracy", values[2 * canaries_of(game)], err);
+    return dpa_evidence_fact(out, "heldout_accuracy", values[2 * canaries_of(game)], err);
 }
 
 /* The scores whose answer is this one (or all: −1), as an array of the evidence. */
 static dpa_status add_scores(const dpa_game *game, const double *values, const char *name,
-                             double answer, dpa_game_evidence *out, dpa_error *err) {
+                             double answer, dpa_evidence *out, dpa_error *err) {
     const size_t count = canaries_of(game);
     double *items = DPA_NEW_ARRAY(double, count, err);
     if (items == NULL) return DPA_NO_MEMORY;
     size_t taken = 0;
     for (size_t i = 0; i < count; ++i)
         if (answer < 0.0 || values[count + i] == answer) items[taken++] = values[i];
-    return dpa_game_evidence_add(out, name, items, taken, 0, err);
+    return dpa_evidence_add(out, name, items, taken, 0, err);
 }
 
-static dpa_status gather_membership(dpa_game *game, const dpa_trials *stages,
-                                    dpa_game_evidence *out, dpa_error *err) {
+static dpa_status gather_membership(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
+                                    dpa_error *err) {
     const double *values = NULL;
-    out->kind = DPA_EVIDENCE_MEMBERS;
     DPA_TRY(find_trial(&stages[0], &values, err));
     DPA_TRY(add_scores(game, values, "members", 1.0, out, err));
     DPA_TRY(add_scores(game, values, "nonmembers", 0.0, out, err));
     return add_facts(game, values, out, err);
 }
 
-static dpa_status gather_reconstruction(dpa_game *game, const dpa_trials *stages,
-                                        dpa_game_evidence *out, dpa_error *err) {
+static dpa_status gather_reconstruction(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
+                                        dpa_error *err) {
     const double *values = NULL;
-    out->kind = DPA_EVIDENCE_GUESSES;
     DPA_TRY(find_trial(&stages[0], &values, err));
     DPA_TRY(add_scores(game, values, "score", -1.0, out, err));
     DPA_TRY(add_scores(game, values + canaries_of(game), "correct", -1.0, out, err));
@@ -124,6 +135,7 @@ const dpa__rules dpa__membership_rules = {
     .numbers = numbers,
     .describe = describe,
     .trial = trial,
+    .expect = expect_membership,
     .gather = gather_membership,
 };
 
@@ -138,5 +150,6 @@ const dpa__rules dpa__reconstruction_rules = {
     .numbers = numbers,
     .describe = describe,
     .trial = trial,
+    .expect = expect_reconstruction,
     .gather = gather_reconstruction,
 };

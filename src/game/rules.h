@@ -29,7 +29,10 @@ typedef struct dpa__rules {
                         dpa_error *err);
     dpa_status (*trial)(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                         dpa_values *out, dpa_error *err);
-    dpa_status (*gather)(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+    /* What kind of evidence it will be; NULL: scores of independent trainings. `gather` gets it so
+     * and adds the arrays. */
+    void (*expect)(const dpa_game *game, dpa_evidence *out);
+    dpa_status (*gather)(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                          dpa_error *err);
 } dpa__rules;
 
@@ -48,13 +51,17 @@ const dpa__rules *dpa__rules_of(dpa_game_kind kind);
 
 /* Members and non-members from trials that begin with `each` scores of the one and `each` of the
  * other: the first `want` of each kind. */
-dpa_status dpa__gather_halves(const dpa_trials *trials, size_t each, size_t want,
-                              dpa_game_evidence *out, dpa_error *err);
+dpa_status dpa__gather_halves(const dpa_trials *trials, size_t each, size_t want, dpa_evidence *out,
+                              dpa_error *err);
 
 /* The mean of number `place` over the trials that were played, as a fact; none when there are none.
  */
 dpa_status dpa__gather_mean(const dpa_trials *trials, size_t place, const char *name,
-                            dpa_game_evidence *out, dpa_error *err);
+                            dpa_evidence *out, dpa_error *err);
+
+/* What every game's evidence says besides its arrays: the training, its claim, the estimators that
+ * the experiment names, and where it comes from. */
+dpa_status dpa__game_describe(const dpa_game *game, dpa_evidence *out, dpa_error *err);
 
 extern const dpa__rules dpa__white_box_rules, dpa__input_canary_rules, dpa__black_box_rules;
 extern const dpa__rules dpa__shadow_rules;

@@ -49,7 +49,7 @@ dpa_status dpa__shadow_features(const dpa_dataset *data, const size_t *rows, siz
 
 dpa_status dpa__shadow_brief(dpa_game *game, int stage, const dpa_trials *earlier,
                              dpa_values *brief, dpa_error *err);
-dpa_status dpa__shadow_gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+dpa_status dpa__shadow_gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                               dpa_error *err);
 
 #endif

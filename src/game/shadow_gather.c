@@ -183,13 +183,13 @@ static dpa_status score_targets(const dpa_game *game, table *t, double *scores, 
 }
 
 /* Takes over `items` [count], also when it fails. */
-static dpa_status add(dpa_game_evidence *out, const char *name, double *items, size_t count,
-                      size_t rows, dpa_error *err) {
+static dpa_status add(dpa_evidence *out, const char *name, double *items, size_t count, size_t rows,
+                      dpa_error *err) {
     if (items == NULL) return DPA_NO_MEMORY;
-    return dpa_game_evidence_add(out, name, items, count, rows, err);
+    return dpa_evidence_add(out, name, items, count, rows, err);
 }
 
-static dpa_status add_side(dpa_game_evidence *out, const char *name, const table *t,
+static dpa_status add_side(dpa_evidence *out, const char *name, const table *t,
                            const double *scores, int coin, dpa_error *err) {
     double *side = DPA_NEW_ARRAY(double, t->targets, err);
     size_t count = 0;
@@ -206,7 +206,7 @@ static dpa_status add_side(dpa_game_evidence *out, const char *name, const table
 }
 
 /* One number of each leak, as an array of its own. */
-static dpa_status add_leaks(const dpa_game *game, const table *t, dpa_game_evidence *out,
+static dpa_status add_leaks(const dpa_game *game, const table *t, dpa_evidence *out,
                             dpa_error *err) {
     const size_t points = t->shadow.points;
     dpa_leak *leaks = DPA_NEW_ARRAY(dpa_leak, points, err);
@@ -233,21 +233,21 @@ static dpa_status add_leaks(const dpa_game *game, const table *t, dpa_game_evide
     return status != DPA_OK ? status : second != DPA_OK ? second : third;
 }
 
-static dpa_status add_copy(dpa_game_evidence *out, const char *name, const double *items,
-                           size_t count, size_t rows, dpa_error *err) {
+static dpa_status add_copy(dpa_evidence *out, const char *name, const double *items, size_t count,
+                           size_t rows, dpa_error *err) {
     if (count == 0) return DPA_OK;
     double *copy = DPA_NEW_ARRAY(double, count, err);
     if (copy != NULL) memcpy(copy, items, count * sizeof *copy);
     return add(out, name, copy, count, rows, err);
 }
 
-static dpa_status add_features(dpa_game_evidence *out, const char *name, const dpa_features *f,
+static dpa_status add_features(dpa_evidence *out, const char *name, const dpa_features *f,
                                dpa_error *err) {
     return add_copy(out, name, f->value, f->points * f->count, f->points, err);
 }
 
 /* All that `dpaudit attack` wants, so that other attacks can be tried on the same models. */
-static dpa_status add_matrix(const table *t, dpa_game_evidence *out, dpa_error *err) {
+static dpa_status add_matrix(const table *t, dpa_evidence *out, dpa_error *err) {
     const size_t models = t->shadow.models, count = models * t->shadow.points;
     DPA_TRY(add_copy(out, "shadow_signals", t->shadow.signal, count, models, err));
     double *members = DPA_NEW_ARRAY(double, count, err);
@@ -260,7 +260,7 @@ static dpa_status add_matrix(const table *t, dpa_game_evidence *out, dpa_error *
 }
 
 static dpa_status add_facts(const dpa_game *game, const table *t, const dpa_values *brief,
-                            dpa_game_evidence *out, dpa_error *err) {
+                            dpa_evidence *out, dpa_error *err) {
     char name[48];
     double *rows = DPA_NEW_ARRAY(double, brief->count, err);
     for (size_t i = 0; i < brief->count && rows != NULL; ++i)
@@ -268,18 +268,17 @@ static dpa_status add_facts(const dpa_game *game, const table *t, const dpa_valu
     DPA_TRY(add(out, "challenge_row", rows, brief->count, 0, err));
     (void)snprintf(name, sizeof name, "%s_challenge_points",
                    dpa_challenge_name(game->experiment->game.shadow.challenge));
-    DPA_TRY(dpa_game_evidence_fact(out, name, (double)brief->count, err));
-    DPA_TRY(dpa_game_evidence_fact(out, "shadow_models", (double)t->shadow.models, err));
-    DPA_TRY(dpa_game_evidence_fact(out, "targets", (double)t->targets, err));
+    DPA_TRY(dpa_evidence_fact(out, name, (double)brief->count, err));
+    DPA_TRY(dpa_evidence_fact(out, "shadow_models", (double)t->shadow.models, err));
+    DPA_TRY(dpa_evidence_fact(out, "targets", (double)t->targets, err));
     if (isnan(t->accuracy)) return DPA_OK;
-    return dpa_game_evidence_fact(out, "heldout_accuracy", t->accuracy, err);
+    return dpa_evidence_fact(out, "heldout_accuracy", t->accuracy, err);
 }
 
 static dpa_status conclude(const dpa_game *game, table *t, const dpa_values *brief,
-                           dpa_game_evidence *out, dpa_error *err) {
+                           dpa_evidence *out, dpa_error *err) {
     double *scores = DPA_NEW_ARRAY(double, t->targets, err);
     dpa_status status = scores != NULL ? score_targets(game, t, scores, err) : DPA_NO_MEMORY;
-    out->kind = DPA_EVIDENCE_SCORES;
     if (status == DPA_OK) status = add_side(out, "members", t, scores, 1, err);
     if (status == DPA_OK) status = add_side(out, "nonmembers", t, scores, 0, err);
     free(scores);
@@ -289,7 +288,7 @@ static dpa_status conclude(const dpa_game *game, table *t, const dpa_values *bri
     return status;
 }
 
-dpa_status dpa__shadow_gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+dpa_status dpa__shadow_gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                               dpa_error *err) {
     dpa_values brief = {0};
     table t;

@@ -99,10 +99,14 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     return DPA_OK;
 }
 
-static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+static void expect(const dpa_game *game, dpa_evidence *out) {
+    out->scope = DPA_SCOPE_STEP;
+    out->training.rate = game->experiment->game.canary_rate;
+}
+
+static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                          dpa_error *err) {
     const uint64_t each = length(game), want = wanted(&game->experiment->game, steps_of(game));
-    out->kind = DPA_EVIDENCE_STEPS;
     DPA_TRY(dpa__gather_halves(&stages[0], each, want, out, err));
     if (!has_input(game)) return DPA_OK;
     return dpa__gather_mean(&stages[0], 2 * each, "canary_norm_of_clip", out, err);
@@ -120,6 +124,7 @@ const dpa__rules dpa__white_box_rules = {
     .numbers = numbers,
     .describe = describe,
     .trial = trial,
+    .expect = expect,
     .gather = gather,
 };
 
@@ -136,5 +141,6 @@ const dpa__rules dpa__input_canary_rules = {
     .numbers = numbers,
     .describe = describe_input,
     .trial = trial,
+    .expect = expect,
     .gather = gather,
 };

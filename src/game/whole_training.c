@@ -85,9 +85,13 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     return DPA_OK;
 }
 
-static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+static void expect(const dpa_game *game, dpa_evidence *out) {
+    (void)game;
+    out->training.sees_all = 1;
+}
+
+static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                          dpa_error *err) {
-    out->kind = DPA_EVIDENCE_SCORES;
     return dpa__gather_halves(&stages[0], BLOCK, (size_t)wanted(game), out, err);
 }
 
@@ -102,5 +106,6 @@ const dpa__rules dpa__whole_training_rules = {
     .numbers = numbers,
     .describe = describe,
     .trial = trial,
+    .expect = expect,
     .gather = gather,
 };

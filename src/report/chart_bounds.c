@@ -30,11 +30,11 @@ static const char spec[] =
     "   'encoding': {" Y_AND_TIP " 'x': {'field': 'epsilon', 'type': 'quantitative'},"
     "     'shape': {'field': 'standing', 'type': 'nominal', 'title': null,"
     "       'legend': {'orient': 'bottom'},"
-    "       'scale': {'domain': ['valid', 'credible', 'optimistic', 'estimate'],"
+    "       'scale': {'domain': ['confidence', 'posterior', 'optimistic', 'estimate'],"
     "                 'range': ['circle', 'square', 'triangle-up', 'diamond']}},"
     "     'color': {'field': 'standing', 'type': 'nominal', 'title': null,"
     "       'legend': {'orient': 'bottom'},"
-    "       'scale': {'domain': ['valid', 'credible', 'optimistic', 'estimate'],"
+    "       'scale': {'domain': ['confidence', 'posterior', 'optimistic', 'estimate'],"
     "                 'range': ['" DPA__BLUE "', '" DPA__PURPLE "', '" DPA__ORANGE "', '" DPA__GREEN "']}}}},"
     DPA__CLAIM_RULE("x") "," DPA__CLAIM_WORD_X
     "]}";
@@ -64,13 +64,12 @@ static void fill(const json_t *result, dpa__chart_data *data) {
 }
 
 static void describe(const json_t *result, const dpa__chart_data *data, dpa__text *out) {
-    const double claim = dpa__number_of(json_object_get(result, "claim"), "epsilon");
+    const double claim = dpa__number_of(dpa__claim_of(result), "epsilon");
     const size_t count = dpa__chart_rows(data, "main");
-    dpa__text_printf(
-        out,
-        "%zu result%s on one axis of ε: circles are valid bounds, squares credible ones "
-        "(over a prior), triangles optimistic ones, diamonds estimates.",
-        count, count == 1 ? "" : "s");
+    dpa__text_printf(out,
+                     "%zu result%s on one axis of ε: circles are bounds at a confidence, squares "
+                     "posterior ones, triangles optimistic ones, diamonds estimates.",
+                     count, count == 1 ? "" : "s");
     if (!isnan(claim)) dpa__text_printf(out, " The dashed line is the claim, ε = %.6g.", claim);
 }
 

@@ -37,9 +37,9 @@ static int is_strongest(const json_t *results, const json_t *point) {
     int best_counts = 0;
     json_array_foreach(results, index, item) {
         const double lower = dpa__number_of(item, "epsilon_lower");
-        const int counts = strcmp(dpa__standing_of(item), "valid") == 0; /* not with a prior */
+        const int counts = dpa__is_word(item, "guarantee", "confidence");
         if (isnan(lower) || !dpa__is_word(item, "family", family) ||
-            !json_is_true(json_object_get(item, "valid")))
+            dpa__is_word(item, "guarantee", "optimistic"))
             continue;
         if (counts > best_counts || (counts == best_counts && lower > largest)) {
             best_counts = counts;
@@ -81,7 +81,7 @@ static void add_gaussian(const json_t *item, dpa__chart_data *data) {
 static void fill(const json_t *result, dpa__chart_data *data) {
     const json_t *section = json_object_get(result, "epsilon_delta");
     const json_t *results = json_object_get(result, "results");
-    const json_t *claim = json_object_get(result, "claim");
+    const json_t *claim = dpa__claim_of(result);
     const double delta = dpa__number_of(claim, "delta");
     size_t index;
     json_t *item;
@@ -98,7 +98,7 @@ static void describe(const json_t *result, const dpa__chart_data *data, dpa__tex
     dpa__text_add(out, "One statement for every δ: a mechanism keeps (ε,δ) only if it lies above "
                        "its line.");
     if (dpa__chart_rows(data, "claim") > 0)
-        dpa__text_add(out, " A claim below a valid line is refuted.");
+        dpa__text_add(out, " A claim below the line of the test that decides is refuted.");
 }
 
 const dpa__chart dpa__chart_epsilon_delta = {

@@ -118,8 +118,8 @@ static const json_t *counts_of(const json_t *result) {
 
 static void fill(const json_t *result, dpa__chart_data *data) {
     const json_t *counts = counts_of(result);
-    const json_t *claim = json_object_get(result, "claim");
-    const json_t *best = dpa__strongest_of(json_object_get(result, "results"));
+    const json_t *claim = dpa__claim_of(result);
+    const json_t *best = dpa__primary_of(json_object_get(result, "results"));
     const double fn = dpa__number_of(counts, "fn"), tp = dpa__number_of(counts, "tp");
     const double fp = dpa__number_of(counts, "fp"), tn = dpa__number_of(counts, "tn");
     if (!(fn >= 0 && tp >= 0 && fp >= 0 && tn >= 0 && fn + tp > 0 && fp + tn > 0)) return;
@@ -139,7 +139,7 @@ static void describe(const json_t *result, const dpa__chart_data *data, dpa__tex
                      "The attack's error rates, FPR %.4g and FNR %.4g, as a cross; the cloud is "
                      "their joint posterior.",
                      dpa__number_of(point, "fpr"), dpa__number_of(point, "fnr"));
-    if (json_is_object(json_object_get(result, "claim")))
+    if (json_is_object(dpa__claim_of(result)))
         dpa__text_add(out,
                       " Below the limit of the claim no attack on a mechanism that keeps the claim "
                       "can be.");

@@ -68,7 +68,7 @@ static void add_curve(dpa__chart_data *data, const char *name, const dpa_curve *
 }
 
 static void add_claim(const json_t *result, dpa__chart_data *data, double floor) {
-    const json_t *claim = json_object_get(result, "claim");
+    const json_t *claim = dpa__claim_of(result);
     dpa_curve *curve = NULL;
     const dpa_status status = dpa_curve_dp(dpa__number_of(claim, "epsilon"),
                                            dpa__number_of(claim, "delta"), &curve, NULL);
@@ -102,7 +102,7 @@ static void describe(const json_t *result, const dpa__chart_data *data, dpa__tex
     const double value = dpa__number_of(auc, "value");
     dpa__text_add(out, "True positive rate of the attack at each false positive rate.");
     if (!isnan(value)) dpa__text_printf(out, " Area under the curve: %.4f.", value);
-    if (json_is_object(json_object_get(result, "claim")))
+    if (json_is_object(dpa__claim_of(result)))
         dpa__text_add(
             out, " A mechanism that keeps its claim has no attack above the limit, up to chance.");
     if (dpa__chart_rows(data, "band") > 0)

@@ -63,7 +63,7 @@ void dpa__chart_row(dpa__chart_data *data, const char *set, const char *keys, ..
 }
 
 double dpa__chart_claim(const json_t *result, dpa__chart_data *data) {
-    const double claim = dpa__number_of(json_object_get(result, "claim"), "epsilon");
+    const double claim = dpa__number_of(dpa__claim_of(result), "epsilon");
     if (!isnan(claim)) dpa__chart_row(data, "claim", "epsilon", claim);
     return claim;
 }

@@ -19,7 +19,7 @@ static const column columns[] = {
     {"epsilon", "ε", NUMBER},
     {"epsilon_lower", "ε ≥", NUMBER},
     {"epsilon_upper", "ε ≤", NUMBER},
-    {"valid", "standing", STANDING}, /* before what a narrow window cuts off */
+    {"guarantee", "guarantee", STANDING}, /* before what a narrow window cuts off */
     {"parameter", "parameter", PARAMETER},
     {"confidence", "confidence", PERCENT},
     {"p_value", "p of the claim", NUMBER},
@@ -56,8 +56,8 @@ static int is_used(const json_t *results, const column *c) {
 static void add_standing(dpa__text *out, const json_t *item) {
     const char *standing = dpa__standing_of(item);
     dpa__text_printf(out, "%s %s",
-                     standing[0] == 'v'   ? "●"
-                     : standing[0] == 'c' ? "■"
+                     standing[0] == 'c'   ? "●"
+                     : standing[0] == 'p' ? "■"
                      : standing[0] == 'o' ? "▲"
                                           : "◆",
                      standing);
@@ -120,7 +120,7 @@ void dpa__html_bounds(dpa__text *out, const dpa__html_part *part) {
     dpa__text_printf(out, "<section><h%d>Results</h%d>\n", level, level);
     (void)dpa__html_charts(out, part, "bounds");
     add_table(out, results);
-    dpa__text_add(out, "<p class=\"small\">The row in bold is the one that the verdict speaks of. "
-                       "Credible bounds decide only where there is no other; optimistic numbers "
-                       "never do.</p>\n</section>\n");
+    dpa__text_add(out, "<p class=\"small\">The row in bold is the test that decides, named before "
+                       "the data were looked at. All others are shown: what would follow under "
+                       "other assumptions, posterior probabilities, estimates.</p>\n</section>\n");
 }

@@ -8,15 +8,16 @@
 #include "report/html.h"
 #include "report/value.h"
 
-static int is_refuted(const json_t *result) {
-    return json_is_true(json_object_get(json_object_get(result, "verdict"), "refuted"));
+static int is_state(const json_t *result, const char *state) {
+    return dpa__is_word(json_object_get(result, "verdict"), "state", state);
 }
 
 const char *dpa__html_mark(const json_t *result) {
     if (!json_is_object(json_object_get(result, "verdict")))
         return dpa__is_word(result, "command", "account") ? "● What the claim means" : "● Result";
-    if (is_refuted(result)) return "✗ Claim refuted";
-    if (json_is_object(json_object_get(result, "claim"))) return "○ Claim not refuted";
+    if (is_state(result, "refuted")) return "✗ Claim refuted";
+    if (is_state(result, "inconclusive")) return "? Inconclusive";
+    if (is_state(result, "not-refuted")) return "○ Claim not refuted";
     const json_t *best = dpa__headline_of(json_object_get(result, "results"));
     if (best == NULL) return "– No result";
     return strcmp(dpa__standing_of(best), "estimate") == 0 ? "◇ Estimate" : "● Lower bound";
@@ -81,8 +82,11 @@ static void add_tile(dpa__text *out, const char *label, double value, int digits
 static void add_claim_tile(dpa__text *out, const json_t *claim) {
     const char *scope = dpa__word_of(claim, "scope");
     if (isnan(dpa__number_of(claim, "epsilon"))) return;
-    dpa__text_printf(out, "<div><dt>ε claimed%s", scope[0] != '\0' ? " of " : "");
-    dpa__html_escape(out, scope);
+    dpa__text_add(out, "<div><dt>ε claimed");
+    if (strcmp(scope, "training") != 0) {
+        dpa__text_add(out, " of one ");
+        dpa__html_escape(out, scope);
+    }
     dpa__text_printf(out, "</dt><dd>%.4g</dd></div>\n", dpa__number_of(claim, "epsilon"));
 }
 
@@ -106,12 +110,16 @@ static void add_tiles(dpa__text *out, const json_t *result) {
         add_tile(out, "ε, estimated", dpa__number_of(best, "epsilon"), 4);
     else
         add_tile(out, "ε at least", dpa__number_of(best, "epsilon_lower"), 4);
-    add_claim_tile(out, json_object_get(result, "claim"));
+    add_claim_tile(out, dpa__claim_of(result));
     add_tile(out, "at δ", dpa__number_of(result, "delta"), 3);
     if (!isnan(dpa__number_of(best, "confidence")))
         dpa__text_printf(out, "<div><dt>confidence</dt><dd>%s</dd></div>\n",
                          dpa__percent_of(dpa__number_of(best, "confidence")).text);
-    add_tile(out, "p-value of the claim", dpa__number_of(best, "p_value"), 2);
+    const json_t *verdict = json_object_get(result, "verdict");
+    const json_t *seen = json_object_get(verdict, "would_detect");
+    add_tile(out, "p-value of the claim", dpa__number_of(verdict, "p_value"), 2);
+    add_tile(out, "would have detected ε", dpa__number_of(seen, "epsilon"), 3);
+    add_tile(out, "from too little Gaussian noise", dpa__number_of(seen, "epsilon_gaussian"), 3);
     dpa__text_add(out, "</dl>\n");
 }
 
@@ -120,7 +128,8 @@ void dpa__html_verdict(dpa__text *out, const dpa__html_part *part) {
     dpa__text_printf(out,
                      "<div class=\"verdict%s\" role=\"status\"><p class=\"mark\">%s</p>\n"
                      "<p class=\"headline\">",
-                     is_refuted(part->result) ? " refuted" : "", dpa__html_mark(part->result));
+                     is_state(part->result, "refuted") ? " refuted" : "",
+                     dpa__html_mark(part->result));
     if (json_is_object(verdict))
         dpa__html_escape(out, dpa__word_of(verdict, "headline"));
     else
@@ -192,14 +201,7 @@ static void add_lints(dpa__text *out, const json_t *result) {
     dpa__text_add(out, "</ul>\n");
 }
 
-static size_t valid_bounds(const json_t *results) {
-    size_t count = 0, index;
-    json_t *item;
-    json_array_foreach(results, index, item) count += strcmp(dpa__standing_of(item), "valid") == 0;
-    return count;
-}
-
-static void add_limits(dpa__text *out, const json_t *result, const json_t *best) {
+static void add_limits(dpa__text *out, const json_t *best) {
     const double error = dpa__number_of(best, "numerical_error");
     dpa__text_add(out, "<p>What to know before quoting it:</p>\n<ul>\n");
     add_selection(out, dpa__word_of(best, "select"));
@@ -207,9 +209,6 @@ static void add_limits(dpa__text *out, const json_t *result, const json_t *best)
         dpa__text_printf(out, "<li>Numerical error on ε: at most %.3g.</li>\n", error);
     if (dpa__word_of(best, "note")[0] != '\0')
         dpa__html_element(out, "li", dpa__word_of(best, "note"));
-    if (valid_bounds(json_object_get(result, "results")) > 1)
-        dpa__text_add(out, "<li>Each bound holds at its confidence by itself; to name the largest "
-                           "of several after looking is a choice.</li>\n");
     dpa__text_add(out,
                   strcmp(dpa__standing_of(best), "estimate") == 0
                       ? "<li>An estimate is the leak that this attack measured, not a bound: a "
@@ -227,7 +226,7 @@ void dpa__html_basis(dpa__text *out, const dpa__html_part *part) {
                      level, level);
     add_assumptions(out, best);
     dpa__text_add(out, "</div><div>\n");
-    add_limits(out, part->result, best);
+    add_limits(out, best);
     dpa__text_add(out, "</div></div>\n");
     add_lints(out, part->result);
     dpa__text_add(out, "</section>\n");

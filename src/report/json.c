@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A report as JSON (docs: design, section 5). Doubles are written with the fewest digits that read
- * back as the same bits; what JSON cannot say (NaN, infinities) is null, and an infinite end says
- * so beside it. */
-#include <float.h>
+/* A report as JSON (docs: design, section 5). An infinite end, which JSON has no number for, says
+ * so beside its null. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,116 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/number.h"
 #include "report/model.h"
-
-/* A double tells 15 digits apart, and %g drops zeros at the end: when 15 digits read back, they are
- * the shortest text. Only below the normal range can fewer do. */
-void dpa__number_text(double value, char *out, size_t size) {
-    if (value == floor(value) && fabs(value) < 1e15) { /* 50, not 5e+01 */
-        (void)snprintf(out, size, "%.0f", value + 0.0);
-        return;
-    }
-    for (int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG; digits <= 17; ++digits) {
-        double again;
-        const char *at = out;
-        (void)dpa__print(out, size, "%.*g", digits, value);
-        if (dpa__number_parse(&at, out + strlen(out), &again) == DPA__NUMBER_OK && again == value)
-            return;
-    }
-}
-
-json_t *dpa__json_number(double value) {
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
-/* ── writing ─────────────────────────────────────────────────────────────────────────────────── */
-
-static void write_string(dpa__text *out, const char *text) {
-    dpa__text_add(out, "\"");
-    for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; ++c) {
-        if (*c == '"' || *c == '\\')
-            dpa__text_printf(out, "\\%c", *c);
-        else if (*c < 0x20)
-            dpa__text_printf(out, "\\u%04x", *c);
-        else
-            dpa__text_add_bytes(out, (const char *)c, 1);
-    }
-    dpa__text_add(out, "\"");
-}
-
-static void new_line(dpa__text *out, int indent) {
-    if (indent >= 0) dpa__text_printf(out, "\n%*s", indent, "");
-}
-
-static int is_flat(const json_t *value) {
-    for (size_t i = 0; i < json_array_size(value); ++i) {
-        const json_t *item = json_array_get(value, i);
-        if (json_is_object(item) || json_is_array(item)) return 0;
-    }
-    return 1;
-}
-
-static void write_array(dpa__text *out, const json_t *value, int indent) {
-    const int inner = indent >= 0 && !is_flat(value) ? indent + 1 : -1;
-    size_t index;
-    json_t *item;
-    dpa__text_add(out, "[");
-    json_array_foreach(value, index, item) {
-        if (index > 0) dpa__text_add(out, inner >= 0 ? "," : ", ");
-        new_line(out, inner);
-        dpa__json_write(out, item, inner);
-    }
-    dpa__text_add(out, "]");
-}
-
-static void write_object(dpa__text *out, const json_t *value, int indent) {
-    const int inner = indent >= 0 ? indent + 1 : -1;
-    const char *separator = "";
-    const char *key;
-    json_t *item;
-    dpa__text_add(out, "{");
-    json_object_foreach((json_t *)(uintptr_t)value, key, item) {
-        dpa__text_add(out, separator);
-        separator = inner >= 0 ? "," : ", ";
-        new_line(out, inner);
-        write_string(out, key);
-        dpa__text_add(out, ": ");
-        dpa__json_write(out, item, inner);
-    }
-    dpa__text_add(out, "}");
-}
-
-void dpa__json_write(dpa__text *out, const json_t *value, int indent) {
-    char number[40];
-    switch (json_typeof(value)) {
-    case JSON_OBJECT:
-        write_object(out, value, indent);
-        break;
-    case JSON_ARRAY:
-        write_array(out, value, indent);
-        break;
-    case JSON_STRING:
-        write_string(out, json_string_value(value));
-        break;
-    case JSON_INTEGER:
-        dpa__text_printf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-        break;
-    case JSON_REAL:
-        dpa__number_text(json_real_value(value), number, sizeof number);
-        dpa__text_add(out, number);
-        break;
-    case JSON_TRUE:
-        dpa__text_add(out, "true");
-        break;
-    case JSON_FALSE:
-        dpa__text_add(out, "false");
-        break;
-    case JSON_NULL:
-        dpa__text_add(out, "null");
-        break;
-    }
-}
 
 /* ── the report ──────────────────────────────────────────────────────────────────────────────── */
 
@@ -185,7 +74,11 @@ static void put_epsilon(builder *b, const dpa_result *result) {
 
 static json_t *result_json(const dpa_result *result) {
     builder b = {json_object(), 0};
-    put(&b, "kind", json_string(result->kind == DPA_BOUND ? "bound" : "estimate"));
+    const char *conditional = dpa_result_conditional(result);
+    put(&b, "role", json_string(result->role == DPA_PRIMARY ? "primary" : "shown"));
+    put(&b, "guarantee", json_string(dpa_guarantee_name(dpa_result_guarantee(result))));
+    put(&b, "conditional", conditional != NULL ? json_string(conditional) : json_null());
+    put(&b, "scope", json_string(dpa_scope_name(result->scope)));
     if (result->family[0]) put(&b, "family", json_string(result->family));
     put(&b, "method", json_string(result->method));
     if (result->select[0]) put(&b, "select", json_string(result->select));
@@ -193,7 +86,6 @@ static json_t *result_json(const dpa_result *result) {
     if (result->parameter[0]) put(&b, "parameter", parameter_json(result));
     put(&b, "confidence", dpa__json_number(result->confidence));
     put(&b, "sides", json_integer(result->sides));
-    put(&b, "valid", json_boolean(result->valid));
     put_known(&b, "threshold", result->threshold);
     if (result->has_counts) put(&b, "counts", counts_json(&result->counts));
     put_known(&b, "p_value", result->p_value);
@@ -215,12 +107,21 @@ static json_t *results_json(const dpa_results *results) {
     return array;
 }
 
+/* The claim as it was made, and what it says at the report's δ. */
 static json_t *claim_json(const dpa_report *report) {
-    const dpa_request *request = &report->request;
+    const dpa__verdict *v = &report->verdict;
+    const dpa_claim *c = &v->claim;
     builder b = {json_object(), 0};
-    put(&b, "epsilon", dpa__json_number(request->claim_epsilon));
-    put(&b, "delta", dpa__json_number(dpa__claim_delta(request)));
-    if (report->scope[0] != '\0') put(&b, "scope", json_string(report->scope));
+    put(&b, "epsilon", dpa__json_number(v->claim_epsilon));
+    put(&b, "delta", dpa__json_number(isnan(c->delta) ? report->request.delta : c->delta));
+    put(&b, "scope", json_string(dpa_scope_name(c->scope)));
+    put(&b, "neighbours", json_string(c->replace_one ? "replace-one" : "add-remove"));
+    if (!isnan(c->sigma)) {
+        put(&b, "sigma", dpa__json_number(c->sigma));
+        put(&b, "q", dpa__json_number(c->q));
+        put(&b, "steps", json_integer((json_int_t)c->steps));
+    }
+    if (c->curve[0] != '\0') put(&b, "curve", dpa__json_text(c->curve));
     return finish(&b);
 }
 
@@ -241,13 +142,66 @@ static json_t *evidence_json(const dpa_report *report) {
     return finish(&b);
 }
 
-static json_t *verdict_json(const dpa_report *report) {
+static json_t *contradicted_json(const dpa__verdict *v) {
+    json_t *array = json_array();
+    for (size_t i = 0; i < v->contradictions && array != NULL; ++i) {
+        builder b = {json_object(), 0};
+        put(&b, "assumption", json_string(dpa_assumption_name(v->contradicted[i].assumption)));
+        put(&b, "reason", dpa__json_text(v->contradicted[i].reason));
+        if (json_array_append_new(array, finish(&b)) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+static void put_detect(builder *b, const char *key, double value) {
+    char flag[32];
+    if (isnan(value)) return;
+    put(b, key, dpa__json_number(value));
+    (void)snprintf(flag, sizeof flag, "%s_infinite", key);
+    if (isinf(value)) put(b, flag, json_true());
+}
+
+static json_t *detect_json(const dpa__verdict *v) {
     builder b = {json_object(), 0};
-    char *headline = NULL;
-    if (dpa_report_headline(report, &headline, NULL) != DPA_OK) b.failed = 1;
-    put(&b, "refuted", json_boolean(dpa_report_refuted(report)));
-    put(&b, "headline", headline != NULL ? json_string(headline) : NULL);
-    free(headline);
+    put_detect(&b, "epsilon", v->detect_worst);
+    put_detect(&b, "epsilon_gaussian", v->detect_gaussian);
+    put(&b, "power", json_real(0.8));
+    return finish(&b);
+}
+
+static json_t *protocol_json(const dpa__verdict *v) {
+    builder b = {json_object(), 0};
+    put(&b, "sha256", json_string(v->protocol));
+    put(&b, "registered", json_boolean(v->is_registered));
+    if (v->is_registered) put(&b, "as_registered", json_boolean(v->is_as_registered));
+    return finish(&b);
+}
+
+static json_t *verdict_json(const dpa_report *report) {
+    const dpa__verdict *v = &report->verdict;
+    builder b = {json_object(), 0};
+    put(&b, "state", json_string(dpa_state_name(v->state)));
+    put(&b, "refuted", json_boolean(v->state == DPA_REFUTED));
+    if (!isnan(v->claim_epsilon)) put(&b, "claim", claim_json(report));
+    put(&b, "scope", json_string(dpa_scope_name(v->scope)));
+    put(&b, "epsilon_lower", dpa__json_number(v->epsilon_lower));
+    if (isinf(v->epsilon_lower)) put(&b, "epsilon_lower_infinite", json_true());
+    put(&b, "confidence", dpa__json_number(v->confidence));
+    put_known(&b, "p_value", v->p_value);
+    put(&b, "conditional", v->conditional != NULL ? json_string(v->conditional) : json_null());
+    put(&b, "decided_by", json_string(v->is_posterior ? "posterior" : "confidence"));
+    put(&b, "assumptions", assumptions_json(v->assumptions));
+    put(&b, "contradicted", contradicted_json(v));
+    if (v->obstacle[0] != '\0' && v->state == DPA_INCONCLUSIVE)
+        put(&b, "obstacle", dpa__json_text(v->obstacle));
+    if (!isnan(v->detect_worst) || !isnan(v->detect_gaussian))
+        put(&b, "would_detect", detect_json(v));
+    put_known(&b, "must_detect", v->must_detect);
+    if (v->protocol[0] != '\0') put(&b, "protocol", protocol_json(v));
+    put(&b, "headline", dpa__json_text(v->headline));
     return finish(&b);
 }
 
@@ -266,8 +220,8 @@ json_t *dpa__report_to_json(const dpa_report *report) {
     put(&b, "command", json_string(report->command));
     if (report->subject[0] != '\0') put(&b, "subject", dpa__json_text(report->subject));
     put(&b, "delta", dpa__json_number(report->request.delta));
-    if (!isnan(report->request.claim_epsilon)) put(&b, "claim", claim_json(report));
-    if (dpa__has_verdict(report)) {
+    if (report->verdict.is_made) put(&b, "verdict", verdict_json(report));
+    if (report->verdict.is_made || report->results.count > 0) {
         put(&b, "evidence", evidence_json(report));
         put(&b, "results", results_json(&report->results));
     }
@@ -275,7 +229,6 @@ json_t *dpa__report_to_json(const dpa_report *report) {
     json_t *section;
     json_object_foreach(report->sections, key, section) put(&b, key, json_incref(section));
     if (json_array_size(report->notes) > 0) put(&b, "notes", json_incref(report->notes));
-    if (dpa__has_verdict(report)) put(&b, "verdict", verdict_json(report));
     put(&b, "provenance", provenance_json(report));
     return finish(&b);
 }

@@ -44,8 +44,8 @@ static void print_bar(dpa__text *out, const json_t *item, int claim_at, double s
     for (int i = 0; i <= BAR; ++i) {
         const int is_end = i == length;
         if (is_end)
-            dpa__text_add(out, standing[0] == 'v'   ? unicode ? "●" : "#"
-                               : standing[0] == 'c' ? unicode ? "□" : "c"
+            dpa__text_add(out, standing[0] == 'c'   ? unicode ? "●" : "#"
+                               : standing[0] == 'p' ? unicode ? "□" : "p"
                                : standing[0] == 'o' ? unicode ? "△" : "o"
                                : unicode            ? "◇"
                                                     : "*");
@@ -59,7 +59,7 @@ static void print_bar(dpa__text *out, const json_t *item, int claim_at, double s
 
 static void plot_bounds(dpa__text *out, const json_t *result, int unicode) {
     const json_t *results = json_object_get(result, "results");
-    const double claim = dpa__number_of(json_object_get(result, "claim"), "epsilon");
+    const double claim = dpa__number_of(dpa__claim_of(result), "epsilon");
     const double largest = largest_epsilon(results, claim);
     const double scale = largest > 0.0 ? BAR / largest : 0.0;
     const int claim_at = isnan(claim) ? -1 : (int)(claim * scale + 0.5);
@@ -103,7 +103,7 @@ static void draw_claim(dpa__canvas *canvas, const json_t *claim, dpa__text *out)
 
 static void plot_roc(dpa__text *out, const json_t *result, int unicode) {
     const json_t *roc = json_object_get(result, "roc");
-    const json_t *claim = json_object_get(result, "claim");
+    const json_t *claim = dpa__claim_of(result);
     dpa__canvas canvas;
     if (json_array_size(roc) < 2) return;
     dpa__canvas_init(&canvas, 0.0, 1.0, 0.0, 1.0, unicode);

@@ -12,22 +12,6 @@
 #include "base/utf8.h"
 #include "report/model.h"
 
-dpa_status dpa__json_set(json_t *object, const char *key, json_t *value, dpa_error *err) {
-    if (value == NULL || json_object_set_new(object, key, value) != 0)
-        return dpa__fail(err, DPA_NO_MEMORY, "no memory for '%s' in the report", key);
-    return DPA_OK;
-}
-
-dpa_status dpa__json_append(json_t *array, json_t *value, dpa_error *err) {
-    if (value == NULL || json_array_append_new(array, value) != 0)
-        return dpa__fail(err, DPA_NO_MEMORY, "no memory for a part of the report");
-    return DPA_OK;
-}
-
-dpa_status dpa__json_put(json_t *object, const char *key, double value, dpa_error *err) {
-    return dpa__json_set(object, key, dpa__json_number(value), err);
-}
-
 double dpa__result_extra(const dpa_result *result, const char *name) {
     for (size_t i = 0; i < result->extra_count; ++i)
         if (strcmp(result->extra[i].name, name) == 0) return result->extra[i].value;
@@ -82,18 +66,6 @@ void dpa_free(void *block) {
 
 dpa_status dpa_report_add(dpa_report *report, const dpa_result *result, dpa_error *err) {
     return dpa_results_add(&report->results, result, err);
-}
-
-json_t *dpa__json_text(const char *text) {
-    json_t *value = json_string(text);
-    if (value != NULL) return value;
-    char *ascii = dpa__strdup(text, NULL);
-    if (ascii == NULL) return NULL;
-    for (char *c = ascii; *c != '\0'; ++c)
-        if ((unsigned char)*c >= 0x80) *c = '?';
-    value = json_string(ascii);
-    free(ascii);
-    return value;
 }
 
 dpa_status dpa_report_evidence(dpa_report *report, const char *kind, dpa_error *err) {
@@ -174,14 +146,36 @@ dpa_status dpa_report_note(dpa_report *report, dpa_error *err, const char *forma
     return add_line(report, line, err);
 }
 
-void dpa_report_scope(dpa_report *report, const char *scope) {
-    (void)snprintf(report->scope, sizeof report->scope, "%s", scope);
-}
-
 size_t dpa_report_count(const dpa_report *report) {
     return report->results.count;
 }
 
 const dpa_result *dpa_report_result(const dpa_report *report, size_t index) {
     return index < report->results.count ? &report->results.items[index] : NULL;
+}
+
+const dpa_result *dpa_report_primary(const dpa_report *report) {
+    const dpa_result *best = NULL;
+    for (size_t i = 0; i < report->results.count; ++i) {
+        const dpa_result *result = &report->results.items[i];
+        if (result->role != DPA_PRIMARY) continue;
+        if (best == NULL || isnan(best->epsilon_lower) ||
+            result->epsilon_lower > best->epsilon_lower)
+            best = result;
+    }
+    return best;
+}
+
+dpa_state dpa_report_state(const dpa_report *report) {
+    return report->verdict.state;
+}
+
+const char *dpa_state_name(dpa_state state) {
+    static const char *const names[] = {"no-claim", "not-refuted", "refuted", "inconclusive"};
+    return names[state];
+}
+
+dpa_status dpa_report_headline(const dpa_report *report, char **out, dpa_error *err) {
+    *out = dpa__strdup(report->verdict.headline, err);
+    return *out != NULL ? DPA_OK : DPA_NO_MEMORY;
 }

@@ -8,7 +8,7 @@
 #include "report/model.h"
 #include "report/value.h"
 
-enum { COLUMNS = 7, CELL = 64, MIN_WIDTH = 40 };
+enum { COLUMNS = 7, CELL = 64, MIN_WIDTH = 40, FEW = 6, BLOCK = 64 };
 
 typedef struct row {
     char cell[COLUMNS][CELL];
@@ -29,26 +29,31 @@ static void put_number(char *cell, double value) {
         (void)snprintf(cell, CELL, "%.4f", value);
 }
 
+/* What the number is to the verdict: it decides, or it is what would follow if … */
+static void put_standing(char *cell, const dpa_report *report, const dpa_result *result,
+                         const dpa_text_style *style) {
+    const char *conditional = dpa_result_conditional(result);
+    const char *of = result->scope == DPA_SCOPE_STEP ? "one step, " : "";
+    const dpa_guarantee guarantee = dpa_result_guarantee(result);
+    if (result->role == DPA_PRIMARY)
+        (void)snprintf(cell, CELL, "%s%s", style->unicode ? "✓ " : "",
+                       report->verdict.state == DPA_NO_CLAIM ? "holds" : "decides");
+    else if (guarantee != DPA_CONFIDENCE)
+        (void)snprintf(cell, CELL, "%s%s", of, dpa_guarantee_name(guarantee));
+    else
+        (void)snprintf(cell, CELL, "%s%s%.40s", of, conditional != NULL ? "if " : "shown",
+                       conditional != NULL ? conditional : "");
+}
+
 static void fill_row(row *r, const dpa_report *report, const dpa_result *result,
                      const dpa_text_style *style) {
-    const int estimate = result->kind == DPA_ESTIMATE;
     (void)snprintf(r->cell[0], CELL, "%.32s", result->family[0] ? result->family : "-");
     (void)snprintf(r->cell[1], CELL, "%s", result->method);
     (void)snprintf(r->cell[2], CELL, "%s", result->select[0] ? result->select : "-");
     put_number(r->cell[3], result->epsilon);
     put_number(r->cell[4], result->epsilon_lower);
     put_number(r->cell[5], result->epsilon_upper);
-    const char *mark = style->unicode ? "✓" : "yes";
-    if (estimate)
-        (void)snprintf(r->cell[6], CELL, "estimate");
-    else if (!result->valid)
-        (void)snprintf(r->cell[6], CELL, "optimistic");
-    else if (!dpa__decides(report, result))
-        (void)snprintf(r->cell[6], CELL, "credible");
-    else if (dpa__refutes(report, result))
-        (void)snprintf(r->cell[6], CELL, "%s refutes", mark);
-    else
-        (void)snprintf(r->cell[6], CELL, "%s", mark);
+    put_standing(r->cell[6], report, result, style);
 }
 
 /* A column that no row uses is left out. */
@@ -77,20 +82,21 @@ static void print_row(dpa__text *out, const row *r, const int *width) {
 }
 
 static void print_table(dpa__text *out, const dpa_report *report, const dpa_text_style *style) {
-    const size_t count = report->results.count;
+    const size_t all = report->results.count, most = report->shows_all ? BLOCK : FEW;
     row head = {{"family", "method", "chosen by", "estimate", "lower", "upper", "standing"}};
     (void)snprintf(head.cell[3], CELL, "%s", style->unicode ? "ε" : "eps");
     (void)snprintf(head.cell[4], CELL, "%s", style->unicode ? "ε ≥" : "eps >=");
     (void)snprintf(head.cell[5], CELL, "%s", style->unicode ? "ε ≤" : "eps <=");
-    enum { BLOCK = 64 };
     row rows[BLOCK];
-    const size_t shown = count < BLOCK ? count : BLOCK;
+    const size_t shown = all < most ? all : most;
     int width[COLUMNS];
     for (size_t i = 0; i < shown; ++i) fill_row(&rows[i], report, &report->results.items[i], style);
     measure(rows, shown, &head, width);
     print_row(out, &head, width);
     for (size_t i = 0; i < shown; ++i) print_row(out, &rows[i], width);
-    if (shown < count) dpa__text_printf(out, "  … and %zu more: see --json\n", count - shown);
+    if (shown < all)
+        dpa__text_printf(out, "  … and %zu more: %s\n", all - shown,
+                         report->shows_all ? "see --json" : "--all shows them");
 }
 
 /* Words that fit the width; continuation lines are indented. */
@@ -169,7 +175,7 @@ static void print_lints(dpa__text *out, const dpa_report *report, int width) {
 }
 
 static void print_basis(dpa__text *out, const dpa_report *report, int width) {
-    const dpa_result *best = dpa_report_strongest(report);
+    const dpa_result *best = dpa_report_primary(report);
     if (best == NULL && report->results.count > 0) best = &report->results.items[0];
     if (best == NULL) return;
     for (unsigned i = 0; i < DPA_ASSUMPTION_COUNT; ++i) {
@@ -179,26 +185,25 @@ static void print_basis(dpa__text *out, const dpa_report *report, int width) {
         print_wrapped(out, line, width, 9);
     }
     if (best->note[0]) print_wrapped(out, best->note, width, 2);
-    size_t valid = 0;
-    for (size_t i = 0; i < report->results.count; ++i)
-        valid += report->results.items[i].kind == DPA_BOUND && report->results.items[i].valid;
-    if (valid > 1)
-        print_wrapped(
-            out,
-            "Each bound holds at its confidence by itself; to name the largest of several "
-            "after looking is a choice. Fix one with --family and --method.",
-            width, 2);
 }
 
+static void print_verdict(dpa__text *out, const dpa_report *report, const dpa_text_style *style) {
+    static const char *const colours[] = {"\033[1m", "\033[1;32m", "\033[1;31m", "\033[1;33m"};
+    if (style->colour) dpa__text_add(out, colours[report->verdict.state]);
+    print_wrapped(out, report->verdict.headline, style->width, 0);
+    if (style->colour) dpa__text_add(out, "\033[0m");
+}
+
+/* The answer first, then the evidence, the rows behind it, and what it stands on. */
 dpa_status dpa_report_text(const dpa_report *report, const dpa_text_style *style, char **out,
                            dpa_error *err) {
     dpa_text_style used = style != NULL ? *style : (dpa_text_style){80, 0, 1};
+    const int is_judged = report->verdict.is_made;
     if (used.width < MIN_WIDTH) used.width = MIN_WIDTH;
     dpa__text text = {0};
-    char *headline = NULL;
-    const dpa_status status = dpa_report_headline(report, &headline, err);
-    if (status != DPA_OK) return status;
-    if (dpa__has_verdict(report)) {
+    if (is_judged) {
+        print_verdict(&text, report, &used);
+        dpa__text_add(&text, "\n");
         print_evidence(&text, report, used.width);
         dpa__text_add(&text, "\n");
     }
@@ -207,15 +212,9 @@ dpa_status dpa_report_text(const dpa_report *report, const dpa_text_style *style
         dpa__text_add(&text, "\n");
     }
     if (report->lines.length > 0) print_lines(&text, report->lines.data, used.width);
-    if (!dpa__has_verdict(report)) {
-        dpa_free(headline);
-        return dpa__text_take(&text, out, err);
+    if (is_judged) {
+        print_basis(&text, report, used.width);
+        print_lints(&text, report, used.width);
     }
-    if (used.colour) dpa__text_add(&text, dpa_report_refuted(report) ? "\033[1;31m" : "\033[1m");
-    print_wrapped(&text, headline, used.width, 0);
-    if (used.colour) dpa__text_add(&text, "\033[0m");
-    dpa_free(headline);
-    print_basis(&text, report, used.width);
-    print_lints(&text, report, used.width);
     return dpa__text_take(&text, out, err);
 }

@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dpaudit/estimate.h"
-
 const char *dpa__word_of(const json_t *object, const char *key) {
     const char *text = json_string_value(json_object_get(object, key));
     return text != NULL ? text : "";
@@ -22,49 +20,32 @@ int dpa__is_word(const json_t *object, const char *key, const char *word) {
     return strcmp(dpa__word_of(object, key), word) == 0;
 }
 
-/* Does the bound hold on average over a prior only? */
-static int is_credible(const json_t *result) {
-    const json_t *assumptions = json_object_get(result, "assumptions");
-    const char *prior = dpa_assumption_name(DPA_ASSUMPTION_INDEX_BAYES_PRIOR);
-    for (size_t i = 0; i < json_array_size(assumptions); ++i) {
-        const char *name = json_string_value(json_array_get(assumptions, i));
-        if (name != NULL && strcmp(name, prior) == 0) return 1;
-    }
-    return 0;
+const json_t *dpa__claim_of(const json_t *result) {
+    return json_object_get(json_object_get(result, "verdict"), "claim");
 }
 
-static const json_t *strongest(const json_t *results, int credible) {
+const json_t *dpa__primary_of(const json_t *results) {
     const json_t *best = NULL;
-    double largest = -INFINITY;
     size_t index;
     json_t *item;
     json_array_foreach(results, index, item) {
+        if (!dpa__is_word(item, "role", "primary")) continue;
         const int infinite = json_is_true(json_object_get(item, "epsilon_lower_infinite"));
-        const double lower = infinite ? (double)INFINITY : dpa__number_of(item, "epsilon_lower");
-        if (json_is_true(json_object_get(item, "valid")) && lower > largest &&
-            dpa__is_word(item, "kind", "bound") && is_credible(item) == credible) {
-            largest = lower;
+        if (best == NULL || infinite ||
+            dpa__number_of(item, "epsilon_lower") > dpa__number_of(best, "epsilon_lower"))
             best = item;
-        }
     }
     return best;
 }
 
-/* As in verdict.c: a credible bound counts only where there is no other. */
-const json_t *dpa__strongest_of(const json_t *results) {
-    const json_t *best = strongest(results, 0);
-    return best != NULL ? best : strongest(results, 1);
-}
-
 const json_t *dpa__headline_of(const json_t *results) {
-    const json_t *best = dpa__strongest_of(results);
+    const json_t *best = dpa__primary_of(results);
     return best != NULL ? best : json_array_get(results, 0);
 }
 
 const char *dpa__standing_of(const json_t *result) {
-    if (dpa__is_word(result, "kind", "estimate")) return "estimate";
-    if (!json_is_true(json_object_get(result, "valid"))) return "optimistic";
-    return is_credible(result) ? "credible" : "valid";
+    const char *guarantee = dpa__word_of(result, "guarantee");
+    return guarantee[0] != '\0' ? guarantee : "estimate";
 }
 
 /* A cut must not leave half of a UTF-8 character behind: JSON would refuse it. */
@@ -87,6 +68,9 @@ void dpa__result_name(const json_t *result, char *out, size_t size) {
         length +=
             (size_t)snprintf(out + length, size - length, "%s%s", length > 0 ? " · " : "", word);
     }
+    const char *scope = dpa__word_of(result, "scope");
+    if (scope[0] != '\0' && strcmp(scope, "training") != 0 && length + 1 < size)
+        length += (size_t)snprintf(out + length, size - length, " · one %s", scope);
     if (length >= size) trim_cut_character(out, size - 1);
 }
 

@@ -11,11 +11,13 @@ const char *dpa__word_of(const json_t *object, const char *key);
 double dpa__number_of(const json_t *object, const char *key);
 int dpa__is_word(const json_t *object, const char *key, const char *word);
 
-/* The strongest valid bound of a list of results, or NULL. */
-const json_t *dpa__strongest_of(const json_t *results);
-/* The same, else the first result: what the verdict speaks of. */
+/* The claim that was judged, or NULL. */
+const json_t *dpa__claim_of(const json_t *result);
+/* The result that decides, or NULL. */
+const json_t *dpa__primary_of(const json_t *results);
+/* The same, else the first result: what the headline speaks of. */
 const json_t *dpa__headline_of(const json_t *results);
-/* What a result is, in one word for tables and charts: "valid", "credible",
+/* What a result promises, in one word for tables and charts: "confidence", "posterior",
  * "optimistic" or "estimate". */
 const char *dpa__standing_of(const json_t *result);
 /* "gaussian · cp · split", cut to the size. */

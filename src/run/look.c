@@ -54,11 +54,11 @@ static dpa_status look(const dpa_run_opts *opts, dpa_game *game, dpa__stages *al
     return status;
 }
 
-dpa_status dpa_run_collect(const dpa_run_opts *opts, dpa_game *game, dpa_game_evidence *out,
+dpa_status dpa_run_collect(const dpa_run_opts *opts, dpa_game *game, dpa_evidence *out,
                            dpa_run_summary *summary, dpa_error *err) {
     dpa__stages all;
     dpa_store_stages list;
-    *out = (dpa_game_evidence){0};
+    *out = (dpa_evidence){0};
     DPA_TRY(look(opts, game, &all, summary, &list, err));
     const dpa_status status = dpa_game_gather(game, all.trials, out, err);
     dpa_store_stages_free(&list);

@@ -35,7 +35,7 @@ static dpa_status explain_missing(const dpa__run *run, uint64_t missing, dpa_err
                      why, run->summary->out_of_time ? "" : "; dpaudit show --failures says why");
 }
 
-static dpa_status play_all(dpa__run *run, dpa__stages *all, dpa_game_evidence *out,
+static dpa_status play_all(dpa__run *run, dpa__stages *all, dpa_evidence *out,
                            dpa_error *err) {
     dpa_status status = DPA_OK;
     for (int i = 0; i < all->count && status == DPA_OK; ++i) {
@@ -92,11 +92,11 @@ static void close_run(dpa__run *run, dpa_status status) {
     dpa_store_close(run->store);
 }
 
-dpa_status dpa_run_play(const dpa_run_opts *opts, dpa_game *game, dpa_game_evidence *out,
+dpa_status dpa_run_play(const dpa_run_opts *opts, dpa_game *game, dpa_evidence *out,
                         dpa_run_summary *summary, dpa_error *err) {
     dpa__stages all;
     dpa_run_summary unused;
-    *out = (dpa_game_evidence){0};
+    *out = (dpa_evidence){0};
     if (summary == NULL) summary = &unused;
     *summary = (dpa_run_summary){0};
     DPA_TRY(dpa__run_check(opts, err));

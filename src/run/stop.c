@@ -55,7 +55,7 @@ void dpa__stop_close(dpa__stop *stop) {
 /* The evidence of the first `count` trials of the last stage; *some is 0 when they are too few for
  * the game to say anything. */
 static dpa_status gather(const dpa__stop *stop, const dpa_trials *trials, uint64_t count,
-                         dpa_game_evidence *out, int *some, dpa_error *err) {
+                         dpa_evidence *out, int *some, dpa_error *err) {
     const int last = dpa_game_stages(stop->game) - 1;
     dpa_trials first[DPA_GAME_STAGES];
     memcpy(first, trials, (size_t)(last + 1) * sizeof *first);
@@ -81,12 +81,12 @@ static dpa_status keep(class_of_scores *c, double score, dpa_error *err) {
     return DPA_OK;
 }
 
-static dpa_status push_new(dpa__stop *stop, const dpa_game_evidence *evidence, dpa_error *err) {
+static dpa_status push_new(dpa__stop *stop, const dpa_evidence *evidence, dpa_error *err) {
     for (int c = 0; c < 2; ++c) {
-        const dpa_named_array *scores = dpa_game_evidence_find(evidence, names[c]);
+        const dpa_named_array *scores = dpa_evidence_find(evidence, names[c]);
         class_of_scores *old = &stop->pushed[c];
         if (scores == NULL ||
-            (evidence->kind != DPA_EVIDENCE_SCORES && evidence->kind != DPA_EVIDENCE_STEPS))
+            evidence->kind != DPA_EVIDENCE_SCORES || evidence->design != DPA_INDEPENDENT_RUNS)
             return dpa__fail(err, DPA_BAD_INPUT,
                              "stop: refuted: the game gives no scores of independent trials");
         const size_t same = old->count < scores->count ? old->count : scores->count;
@@ -109,7 +109,7 @@ static dpa_status push_new(dpa__stop *stop, const dpa_game_evidence *evidence, d
 static dpa_status refutes(const dpa__stop *stop, const dpa_trials *trials, uint64_t count, int *out,
                           dpa_error *err) {
     dpa__stop *fresh = NULL;
-    dpa_game_evidence evidence;
+    dpa_evidence evidence;
     int some;
     *out = 0;
     DPA_TRY(gather(stop, trials, count, &evidence, &some, err));
@@ -118,13 +118,13 @@ static dpa_status refutes(const dpa__stop *stop, const dpa_trials *trials, uint6
     if (status == DPA_OK) status = push_new(fresh, &evidence, err);
     if (status == DPA_OK) *out = dpa_sequential_refuted(fresh->audit);
     dpa__stop_close(fresh);
-    dpa_game_evidence_free(&evidence);
+    dpa_evidence_free(&evidence);
     return status;
 }
 
 dpa_status dpa__stop_look(dpa__stop *stop, const dpa_trials *trials, uint64_t decided,
                           uint64_t planned, uint64_t *needed, dpa_error *err) {
-    dpa_game_evidence evidence;
+    dpa_evidence evidence;
     int some;
     *needed = 0;
     /* Gathering goes over all trials: not for every single one of many. */
@@ -134,7 +134,7 @@ dpa_status dpa__stop_look(dpa__stop *stop, const dpa_trials *trials, uint64_t de
     DPA_TRY(gather(stop, trials, decided, &evidence, &some, err));
     if (!some) return DPA_OK;
     const dpa_status status = push_new(stop, &evidence, err);
-    dpa_game_evidence_free(&evidence);
+    dpa_evidence_free(&evidence);
     DPA_TRY(status);
     uint64_t low = stop->looked, high = decided;
     stop->looked = decided;

@@ -80,17 +80,17 @@ static void black_box(void **state) {
     for (uint64_t seed = 1; seed <= AUDITS; ++seed) {
         e->game.seed = seed;
         dpa_game *game = game_open(e);
-        dpa_game_evidence evidence;
+        dpa_evidence evidence;
         game_gather(game, &evidence);
-        const dpa_named_array *in = dpa_game_evidence_find(&evidence, "members");
-        const dpa_named_array *out = dpa_game_evidence_find(&evidence, "nonmembers");
+        const dpa_named_array *in = dpa_evidence_find(&evidence, "members");
+        const dpa_named_array *out = dpa_evidence_find(&evidence, "nonmembers");
         dpa_scores s;
         assert_ok(dpa_scores_from(in->items, in->count, out->items, out->count, &s, NULL));
         const double mu = rank_bound(&s);
         count += mu > 1.0;
         mean += mu / AUDITS;
         dpa_scores_free(&s);
-        dpa_game_evidence_free(&evidence);
+        dpa_evidence_free(&evidence);
         dpa_game_close(game);
     }
     print_message("black box: %zu of %d refuted, mean bound %.2f of the claim\n", count, AUDITS,

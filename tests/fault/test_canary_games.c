@@ -22,10 +22,10 @@ static void whole_game(const char *keys) {
     for (uint64_t i = 0; i < 2; ++i)
         FAULT_EVERY(status, dpa_game_trial(game, 0, i, &brief, &values[i], &err), (void)0);
     const dpa_trials trials = {values, 2};
-    dpa_game_evidence evidence;
+    dpa_evidence evidence;
     FAULT_EVERY(status, dpa_game_gather(game, &trials, &evidence, &err), (void)0);
-    assert_non_null(dpa_game_evidence_find(&evidence, "members"));
-    dpa_game_evidence_free(&evidence);
+    assert_non_null(dpa_evidence_find(&evidence, "members"));
+    dpa_evidence_free(&evidence);
     for (uint64_t i = 0; i < 2; ++i) dpa_values_free(&values[i]);
     dpa_game_close(game);
     dpa_experiment_free(e);

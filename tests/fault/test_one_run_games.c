@@ -20,10 +20,10 @@ static void play(const char *keys, const char *array) {
     FAULT_EVERY(status, dpa_game_open(e, &game, &err), (void)0);
     FAULT_EVERY(status, dpa_game_trial(game, 0, 0, &brief, &values, &err), (void)0);
     const dpa_trials trials = {&values, 1};
-    dpa_game_evidence evidence;
+    dpa_evidence evidence;
     FAULT_EVERY(status, dpa_game_gather(game, &trials, &evidence, &err), (void)0);
-    assert_non_null(dpa_game_evidence_find(&evidence, array));
-    dpa_game_evidence_free(&evidence);
+    assert_non_null(dpa_evidence_find(&evidence, array));
+    dpa_evidence_free(&evidence);
     dpa_values_free(&values);
     dpa_game_close(game);
     dpa_experiment_free(e);

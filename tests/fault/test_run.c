@@ -61,10 +61,10 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     return status;
 }
 
-static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                          dpa_error *error) {
     (void)game, (void)stages;
-    return dpa_game_evidence_fact(out, "trials", (double)stages->count, error);
+    return dpa_evidence_fact(out, "trials", (double)stages->count, error);
 }
 
 static const dpa__rules rules = {.name = "fault",
@@ -86,7 +86,7 @@ static void runs(void **state) {
     dpa_run_opts_init(&opts);
     opts.store = path;
     for (long n = 0, hits = 1; hits > 0; ++n) {
-        dpa_game_evidence evidence;
+        dpa_evidence evidence;
         dpa_run_summary summary;
         remove_store();
         fault_hits = 0;
@@ -95,10 +95,10 @@ static void runs(void **state) {
         fault_left = -1;
         hits = fault_hits;
         if (status != DPA_NO_MEMORY) assert_int_equal(status, DPA_OK);
-        dpa_game_evidence_free(&evidence);
+        dpa_evidence_free(&evidence);
         assert_ok(dpa_run_play(&opts, &game, &evidence, &summary, &err));
         assert_true(summary.stored + summary.played == 3 && summary.damaged == 0);
-        dpa_game_evidence_free(&evidence);
+        dpa_evidence_free(&evidence);
         assert_in_range(n, 0, 1000);
     }
 }
@@ -141,10 +141,10 @@ static void reading(void **state) {
     FAULT_EVERY(status, dpa_store_open(path, DPA_STORE_READ, &store, &err), (void)0);
     FAULT_EVERY(status, dpa_store_list(store, &stages, &err), dpa_store_stages_free(&stages));
     dpa_store_close(store);
-    dpa_game_evidence evidence;
+    dpa_evidence evidence;
     dpa_run_summary summary;
     FAULT_EVERY(status, dpa_run_collect(&opts, &game, &evidence, &summary, &err),
-                dpa_game_evidence_free(&evidence));
+                dpa_evidence_free(&evidence));
     assert_int_equal(summary.stored, 3);
     remove_store();
 }

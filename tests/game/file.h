@@ -55,7 +55,7 @@ static inline dpa_game *game_open(const dpa_experiment *e) {
 }
 
 /* All trials of a game of one stage, and what they give. */
-static inline void game_gather(dpa_game *game, dpa_game_evidence *evidence) {
+static inline void game_gather(dpa_game *game, dpa_evidence *evidence) {
     const uint64_t count = dpa_game_trials(game, 0);
     dpa_values *values = calloc(count, sizeof *values);
     const dpa_values brief = {0};

@@ -60,7 +60,7 @@ static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
     return 1;
 }
 
-static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evidence *out,
+static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                          dpa_error *error) {
     (void)game;
     double *items = malloc(16 * sizeof *items);
@@ -74,7 +74,7 @@ static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_game_evid
                 return dpa__fail(error, DPA_BAD_INPUT, "every trial counts");
             }
         }
-    return dpa_game_evidence_add(out, "all", items, count, 0, error);
+    return dpa_evidence_add(out, "all", items, count, 0, error);
 }
 
 static const dpa__rules rules = {.name = "test",
@@ -112,12 +112,12 @@ static dpa_run_opts options(void) {
 
 /* Plays, checks that `count` numbers came out and gives their sum. */
 static double sum_of(const dpa_run_opts *opts, size_t count, dpa_run_summary *summary) {
-    dpa_game_evidence evidence;
+    dpa_evidence evidence;
     double sum = 0.0;
     assert_ok(dpa_run_play(opts, &game, &evidence, summary, &err));
     assert_int_equal(evidence.arrays[0].count, count);
     for (size_t i = 0; i < count; ++i) sum += evidence.arrays[0].items[i];
-    dpa_game_evidence_free(&evidence);
+    dpa_evidence_free(&evidence);
     return sum;
 }
 
@@ -172,7 +172,7 @@ static void gives_up(void **state) {
     play.strict = 1;
     play.offset = 2;
     play.failures[0][6] = -1;
-    dpa_game_evidence evidence;
+    dpa_evidence evidence;
     assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_IO);
     assert_non_null(strstr(err.text, "1 of 12 trials failed"));
     assert_non_null(strstr(err.text, "every trial counts"));
@@ -182,7 +182,7 @@ static void nothing_works(void **state) {
     (void)state;
     dpa_run_opts opts = options();
     dpa_run_summary s;
-    dpa_game_evidence evidence;
+    dpa_evidence evidence;
     for (int i = 0; i < FIRST; ++i) play.failures[0][i] = -1;
     assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_IO);
     assert_non_null(strstr(err.text, "the first 3 trials failed, each 3 times"));
@@ -198,7 +198,7 @@ static void stops(void **state) {
     (void)state;
     dpa_run_opts opts = options();
     dpa_run_summary s;
-    dpa_game_evidence evidence;
+    dpa_evidence evidence;
     double limit = 4.0;
     opts.progress = (dpa_progress){stop_after, &limit};
     assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_CANCELLED);
@@ -207,7 +207,7 @@ static void stops(void **state) {
     assert_ok(dpa_run_collect(&opts, &game, &evidence, &s, &err));
     assert_int_equal(evidence.arrays[0].count, 4);
     assert_true(s.stored == 4 && s.missing == 8);
-    dpa_game_evidence_free(&evidence);
+    dpa_evidence_free(&evidence);
     assert_true(sum_of(&opts, 12, &s) == whole);
     assert_int_equal(play.played[0][2], 1);
 }
@@ -227,7 +227,7 @@ static void budgets(void **state) {
     assert_true(sum_of(&opts, 0, &s) == 0.0);
     assert_true(s.out_of_time && s.missing == 12);
     const dpa_run_opts good = opts;
-    dpa_game_evidence evidence;
+    dpa_evidence evidence;
     opts.seconds = 0.0;
     assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_BAD_ARGUMENT);
     opts = good;

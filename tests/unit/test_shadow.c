@@ -52,7 +52,7 @@ typedef struct play {
     dpa_experiment *experiment;
     dpa_game *game;
     dpa_values stage0[MODELS], stage1[TARGETS], brief;
-    dpa_game_evidence evidence;
+    dpa_evidence evidence;
 } play;
 
 static void play_game(const char *keys, play *p) {
@@ -81,7 +81,7 @@ static void end_game(play *p) {
     for (int i = 0; i < MODELS; ++i) dpa_values_free(&p->stage0[i]);
     for (int i = 0; i < TARGETS; ++i) dpa_values_free(&p->stage1[i]);
     dpa_values_free(&p->brief);
-    dpa_game_evidence_free(&p->evidence);
+    dpa_evidence_free(&p->evidence);
     dpa_game_close(p->game);
     dpa_experiment_free(p->experiment);
 }
@@ -114,8 +114,8 @@ static void scores_are_those_of_the_attack(void **state) {
                                     &worst, 1, NULL));
     assert_int_equal(p.brief.count, 1);
     assert_int_equal((size_t)p.brief.items[0], worst);
-    const dpa_named_array *side[2] = {dpa_game_evidence_find(&p.evidence, "nonmembers"),
-                                      dpa_game_evidence_find(&p.evidence, "members")};
+    const dpa_named_array *side[2] = {dpa_evidence_find(&p.evidence, "nonmembers"),
+                                      dpa_evidence_find(&p.evidence, "members")};
     dpa_attack_opts_init(&opts);
     opts.target = MODELS;
     s.models = MODELS + 1;
@@ -130,8 +130,8 @@ static void scores_are_those_of_the_attack(void **state) {
     }
     assert_int_equal(seen[0], side[0]->count);
     assert_int_equal(seen[1], side[1]->count);
-    assert_int_equal(dpa_game_evidence_find(&p.evidence, "shadow_signals")->rows, MODELS);
-    assert_int_equal(dpa_game_evidence_find(&p.evidence, "point_accuracy")->count, POINTS);
+    assert_int_equal(dpa_evidence_find(&p.evidence, "shadow_signals")->rows, MODELS);
+    assert_int_equal(dpa_evidence_find(&p.evidence, "point_accuracy")->count, POINTS);
     end_game(&p);
 }
 
@@ -145,8 +145,8 @@ static void every_signal_and_design_sees_members(void **state) {
     for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k) {
         play p;
         play_game(keys[k], &p);
-        const dpa_named_array *in = dpa_game_evidence_find(&p.evidence, "members");
-        const dpa_named_array *out = dpa_game_evidence_find(&p.evidence, "nonmembers");
+        const dpa_named_array *in = dpa_evidence_find(&p.evidence, "members");
+        const dpa_named_array *out = dpa_evidence_find(&p.evidence, "nonmembers");
         double mean[2] = {0, 0};
         for (size_t i = 0; i < in->count; ++i) mean[1] += in->items[i] / (double)in->count;
         for (size_t i = 0; i < out->count; ++i) mean[0] += out->items[i] / (double)out->count;
@@ -161,7 +161,7 @@ static void challenges_take_turns(void **state) {
     play p;
     play_game("  challenges: 3\n  challenge: random\n", &p);
     assert_int_equal(p.brief.count, 3);
-    const dpa_named_array *rows = dpa_game_evidence_find(&p.evidence, "challenge_row");
+    const dpa_named_array *rows = dpa_evidence_find(&p.evidence, "challenge_row");
     assert_int_equal(rows->count, 3);
     for (size_t i = 0; i < 3; ++i) assert_true(rows->items[i] == p.brief.items[i]);
     end_game(&p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --explain: why the strongest valid bound is what it is, and what would raise it. Nothing is said
+/* --explain: why the deciding bound is what it is, and what would raise it. Nothing is said
  * that was not computed: "four times the runs" is the same audit on the same evidence counted four
  * times. */
 #include <math.h>
@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "report/audit_rates.h"
+#include "judge/rates.h"
 
 enum { TIMES = 4 };
 static const size_t MOST_REPEATED = 2000000;
@@ -53,7 +53,7 @@ static dpa_status more_runs(const dpa_report *report, const dpa_scores *scores,
 }
 
 static dpa_status say_why(dpa_report *report, const dpa_result *best, dpa_error *err) {
-    if (strncmp(best->method, "rank", 4) == 0)
+    if (!best->has_counts)
         return dpa_report_say(report, err,
                               "  It looks at the order of all scores at once: no threshold had to\n"
                               "  be chosen or paid for.");
@@ -74,34 +74,20 @@ static dpa_status say_why(dpa_report *report, const dpa_result *best, dpa_error 
     return DPA_OK;
 }
 
-static const dpa_result *strongest_of_family(const dpa_report *report, const char *family) {
-    const dpa_result *best = NULL;
-    for (size_t i = 0; i < report->results.count; ++i) {
-        const dpa_result *r = &report->results.items[i];
-        if (!dpa__decides(report, r) || strcmp(r->family, family) != 0) continue;
-        if (best == NULL || r->epsilon_lower > best->epsilon_lower) best = r;
-    }
-    return best;
-}
-
 static dpa_status say_families(dpa_report *report, const dpa_result *best, dpa_error *err) {
-    const dpa_result *free_of_family = strongest_of_family(report, "dp");
-    if (strcmp(best->family, "dp") == 0)
+    if (dpa_result_conditional(best) == NULL)
         return dpa_report_say(report, err,
                               "  It assumes nothing about the mechanism. If its noise is known, a\n"
                               "  --family that describes it may show more.");
-    if (free_of_family == NULL) return DPA_OK;
     return dpa_report_say(report, err,
-                          "  It stands on the family %.40s. With nothing assumed\n"
-                          "  (family dp) the strongest valid bound is %.4f.",
-                          best->family, free_of_family->epsilon_lower);
+                          "  It stands on the family %.40s: with --family dp nothing is assumed.",
+                          best->family);
 }
 
 dpa_status dpa__explain(dpa_report *report, const dpa_scores *scores, dpa_error *err) {
-    const dpa_result *best = dpa_report_strongest(report);
+    const dpa_result *best = dpa_report_primary(report);
     if (best == NULL) return dpa_report_say(report, err, "explain: there is no valid bound.");
-    DPA_TRY(dpa_report_say(report, err,
-                           "explain: the strongest valid bound is ε ≥ %.4f (%.40s, %s).",
+    DPA_TRY(dpa_report_say(report, err, "explain: the deciding bound is ε ≥ %.4f (%.40s, %s).",
                            best->epsilon_lower, best->family, best->method));
     DPA_TRY(say_why(report, best, err));
     const int is_group = strncmp(best->select, "group", 5) == 0;

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "report/onerun.h"
+#include "judge/one_run.h"
 #include "report/value.h"
 
 static dpa_status games_of(const dpa_ideal *ideal, uint64_t guesses, dpa__onerun_games *out,
@@ -65,6 +65,29 @@ static dpa_status put_row(dpa_report *report, const dpa_ideal *ideal, const dpa_
     return repeats == 0 ? DPA_OK : put_played(report, ideal, (uint64_t)guesses, repeats, row, err);
 }
 
+/* One family and method, or the usual ones. */
+static dpa_status add_bounds(dpa_report *bounds, const dpa__onerun_games *games,
+                             const dpa_request *request, int pointwise, dpa_error *err) {
+    static const char *const usual[][2] = {{"dp", "steinke"},
+                                           {"dp", "recursion"},
+                                           {"gaussian", "recursion"},
+                                           {"gaussian", "pointwise"},
+                                           {"laplace", "recursion"}};
+    const int two = games->items[0].options == 2;
+    const int wanted[] = {two, !two, 1, two && pointwise, 1};
+    dpa_result result;
+    if (request->family[0] != '\0' || request->method[0] != '\0') {
+        DPA_TRY(dpa__onerun_row(games, request, request->family, request->method, &result, err));
+        return dpa_report_add(bounds, &result, err);
+    }
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; ++i) {
+        if (!wanted[i]) continue;
+        DPA_TRY(dpa__onerun_row(games, request, usual[i][0], usual[i][1], &result, err));
+        DPA_TRY(dpa_report_add(bounds, &result, err));
+    }
+    return DPA_OK;
+}
+
 /* The bounds are made in a report of their own: they are of a run that nobody made, and must not
  * stand where results do. */
 static dpa_status put_rows(dpa_report *report, const dpa_report *bounds, const dpa_ideal *ideal,
@@ -96,7 +119,7 @@ static dpa_status fill(dpa_report *report, const dpa_ideal *ideal, const dpa__on
     DPA_TRY(dpa_report_say(report, err, "  %-22s ε = %.6f", "the mechanism itself", theory));
     dpa_report *bounds = NULL;
     DPA_TRY(dpa_report_new("one-run", request, &bounds, err));
-    dpa_status status = dpa__onerun_add_bounds(bounds, games, request, pointwise, err);
+    dpa_status status = add_bounds(bounds, games, request, pointwise, err);
     if (status == DPA_OK) status = put_rows(report, bounds, ideal, repeats, section, err);
     dpa_report_free(bounds);
     return status;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "report/onerun.h"
+#include "judge/one_run.h"
 
 static const double ratio = 1.0905077326652577; /* 2^(1/8) */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the reports about one run share. */
-#ifndef DPA_REPORT_ONERUN_H
-#define DPA_REPORT_ONERUN_H
+#ifndef DPA_JUDGE_ONE_RUN_H
+#define DPA_JUDGE_ONE_RUN_H
 
+#include "dpaudit/guesses.h"
 #include "dpaudit/onerun.h"
 #include "report/model.h"
 
@@ -15,9 +16,9 @@ typedef struct dpa__onerun_games {
     dpa_guess_choice choice;
 } dpa__onerun_games;
 
-/* A result for the request's family and method, or for all that apply. */
-dpa_status dpa__onerun_add_bounds(dpa_report *report, const dpa__onerun_games *games,
-                                  const dpa_request *request, int pointwise, dpa_error *err);
+/* The bound of one family and method. */
+dpa_status dpa__onerun_row(const dpa__onerun_games *games, const dpa_request *request,
+                           const char *family, const char *method, dpa_result *out, dpa_error *err);
 /* Section `guesses_curve`: the bound against the number of guesses, each as if it alone had been
  * fixed before: rows {family, method, guesses, correct, epsilon_lower}. */
 dpa_status dpa__onerun_put_curve(dpa_report *report, const dpa_guesses *ranked, uint64_t options,

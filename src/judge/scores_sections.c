@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "estimate/rates.h"
-#include "report/audit_rates.h"
+#include "judge/rates.h"
 #include "report/histogram.h"
 
 enum { ROC_POINTS = 160 };

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "estimate/epsilon_star.h"
-#include "report/model.h"
+#include "judge/verdict.h"
 
 enum { RATE_POINTS = 100, GOODNESS_SIZES = 10 };
 
@@ -279,6 +279,22 @@ static dpa_status fill(context *c, dpa_error *err) {
                           "mechanism.\n");
 }
 
+/* Bounds about this one model are what the headline speaks of; they never decide about the
+ * mechanism. */
+static void conclude(dpa_report *report, const dpa_request *request) {
+    dpa_claim claim;
+    dpa_claim_init(&claim);
+    claim.epsilon = request->claim_epsilon;
+    claim.delta = request->claim_delta;
+    dpa__verdict_begin(report, &claim, claim.epsilon);
+    for (size_t i = 0; i < report->results.count; ++i) {
+        dpa_result *r = &report->results.items[i];
+        if (r->assumptions & DPA_ASSUME_ONE_INSTANCE) r->scope = DPA_SCOPE_MODEL;
+        if (dpa_result_guarantee(r) == DPA_CONFIDENCE) r->role = DPA_PRIMARY;
+    }
+    dpa__verdict_conclude(report);
+}
+
 dpa_status dpa_audit_losses(const dpa_losses_query *query, const dpa_request *request,
                             dpa_report **out, dpa_error *err) {
     context c = {.query = query, .request = request};
@@ -292,6 +308,7 @@ dpa_status dpa_audit_losses(const dpa_losses_query *query, const dpa_request *re
     for (int i = 0; i < METHODS; ++i) c.epsilon[i] = block + (size_t)i * query->count;
     dpa_status status = dpa_report_new("losses", request, &c.report, err);
     if (status == DPA_OK) status = fill(&c, err);
+    if (status == DPA_OK) conclude(c.report, request);
     free(block);
     if (status != DPA_OK) {
         dpa_report_free(c.report);

@@ -7,13 +7,21 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "report/audit_rates.h"
+#include "estimate/registry.h"
+#include "judge/rates.h"
 
 enum { POSTERIOR_POINTS = 120 };
 
+/* What the estimator of a result can do (DPA_GIVES_…); 0 for one that is not in the registry. */
+static unsigned traits_of(const dpa_result *r) {
+    const dpa__entry *entry = dpa__registry_find(r->method, NULL);
+    return entry != NULL ? entry->about.what : 0;
+}
+
 static const dpa_result *first_posterior(const dpa_report *report) {
     for (size_t i = 0; i < report->results.count; ++i)
-        if (strcmp(report->results.items[i].method, "bayes") == 0) return &report->results.items[i];
+        if (traits_of(&report->results.items[i]) & DPA_GIVES_DENSITY)
+            return &report->results.items[i];
     return NULL;
 }
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What was promised, and about what.
+ *
+ * A claim is (ε,δ), or the noise of a mechanism (σ, and q and T of DP-SGD), or a trade-off curve;
+ * it is about the whole training, one step of it, or one participation. NaN and "" mean "not said".
+ */
+#ifndef DPAUDIT_CLAIM_H
+#define DPAUDIT_CLAIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dpaudit/export.h"
+#include "dpaudit/status.h"
+
+/* What a claim, an observation or a bound is about. */
+typedef enum dpa_scope {
+    DPA_SCOPE_TRAINING,      /* everything that was released */
+    DPA_SCOPE_STEP,          /* one noisy step */
+    DPA_SCOPE_PARTICIPATION, /* the rounds that one client was in */
+    DPA_SCOPE_MODEL          /* this one model, not the mechanism that made it */
+} dpa_scope;
+enum { DPA_SCOPES = 4 };
+/* "training", "step", "participation", "model"; NULL past the last. */
+DPA_API const char *dpa_scope_name(dpa_scope scope);
+
+enum { DPA_CURVE_PATH_SIZE = 500 };
+
+typedef struct dpa_claim {
+    dpa_scope scope;                 /* training */
+    double epsilon, delta;           /* δ NaN: the one that is asked for */
+    double sigma, q;                 /* noise multiplier, sampling rate (1) … */
+    uint64_t steps;                  /* … and steps (1) of DP-SGD */
+    int replace_one;                 /* neighbours: 0 add or remove a record, 1 replace one */
+    char curve[DPA_CURVE_PATH_SIZE]; /* file of a trade-off curve (fpr, fnr) */
+} dpa_claim;
+
+DPA_API void dpa_claim_init(dpa_claim *claim);
+/* The same on the heap, for languages that do not know the struct; free with dpa_free. */
+DPA_API dpa_status dpa_claim_new(dpa_claim **out, dpa_error *err) DPA_MUST_USE;
+/* 1 when anything was promised. */
+DPA_API int dpa_claim_is_made(const dpa_claim *claim);
+/* Sets one field by the name of its option: "claim-epsilon", "claim-delta", "claim-sigma",
+ * "claim-q", "claim-steps", "claim-curve", "claim-scope", "neighbours". */
+DPA_API dpa_status dpa_claim_set(dpa_claim *claim, const char *key, const char *value,
+                                 dpa_error *err) DPA_MUST_USE;
+/* One promise, every number in its range? */
+DPA_API dpa_status dpa_claim_check(const dpa_claim *claim, dpa_error *err) DPA_MUST_USE;
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Evidence in memory: what kind it is, its arrays by name, facts for the reader. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "dpaudit/evidence.h"
+
+const char *dpa_evidence_kind_name(dpa_evidence_kind kind) {
+    static const char *const names[DPA_EVIDENCE_KINDS] = {"counts", "scores", "guesses", "cosines",
+                                                          "signals"};
+    return (unsigned)kind < DPA_EVIDENCE_KINDS ? names[kind] : NULL;
+}
+
+void dpa_evidence_init(dpa_evidence *evidence, dpa_evidence_kind kind) {
+    *evidence = (dpa_evidence){.kind = kind, .inclusion_rate = 0.5, .options = 2};
+    evidence->training =
+        (dpa_training_facts){.q = NAN, .sigma = NAN, .rate = 1, .participations = NAN};
+    dpa_claim_init(&evidence->claim);
+}
+
+dpa_status dpa_evidence_add(dpa_evidence *e, const char *name, double *items, size_t count,
+                            size_t rows, dpa_error *err) {
+    if (e->array_count == DPA_EVIDENCE_ARRAYS) {
+        free(items);
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "more than %d arrays of evidence",
+                         (int)DPA_EVIDENCE_ARRAYS);
+    }
+    dpa_named_array *a = &e->arrays[e->array_count++];
+    *a = (dpa_named_array){.items = items, .count = count, .rows = rows};
+    (void)snprintf(a->name, sizeof a->name, "%s", name);
+    return DPA_OK;
+}
+
+dpa_status dpa_evidence_copy(dpa_evidence *e, const char *name, const double *items, size_t count,
+                             dpa_error *err) {
+    double *copy = DPA_NEW_ARRAY(double, count, err);
+    if (copy == NULL) return DPA_NO_MEMORY;
+    if (count > 0) memcpy(copy, items, count * sizeof *copy);
+    return dpa_evidence_add(e, name, copy, count, 0, err);
+}
+
+dpa_status dpa_evidence_fact(dpa_evidence *e, const char *name, double value, dpa_error *err) {
+    if (e->fact_count == DPA_EVIDENCE_FACTS)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "more than %d facts", (int)DPA_EVIDENCE_FACTS);
+    dpa_named_number *f = &e->facts[e->fact_count++];
+    f->value = value;
+    (void)snprintf(f->name, sizeof f->name, "%s", name);
+    return DPA_OK;
+}
+
+const dpa_named_array *dpa_evidence_find(const dpa_evidence *e, const char *name) {
+    for (size_t i = 0; i < e->array_count; ++i)
+        if (strcmp(e->arrays[i].name, name) == 0) return &e->arrays[i];
+    return NULL;
+}
+
+void dpa_evidence_free(dpa_evidence *e) {
+    if (e == NULL) return;
+    for (size_t i = 0; i < e->array_count; ++i) free(e->arrays[i].items);
+    free(e->protocol);
+    *e = (dpa_evidence){0};
+}
+
+/* ── on the heap, and from text ──────────────────────────────────────────────────────── */
+
+dpa_status dpa_evidence_new(dpa_evidence_kind kind, dpa_evidence **out, dpa_error *err) {
+    *out = DPA_NEW(dpa_evidence, err);
+    if (*out == NULL) return DPA_NO_MEMORY;
+    dpa_evidence_init(*out, kind);
+    return DPA_OK;
+}
+
+void dpa_evidence_delete(dpa_evidence *evidence) {
+    dpa_evidence_free(evidence);
+    free(evidence);
+}
+
+/* The place of a word in a list that NULL ends; -1: not there. */
+static int place_of(const char *word, const char *const *list) {
+    for (int i = 0; list[i] != NULL; ++i)
+        if (strcmp(word, list[i]) == 0) return i;
+    return -1;
+}
+
+static dpa_status set_word(dpa_evidence *e, const char *key, const char *value, int *done,
+                           dpa_error *err) {
+    static const char *const scopes[] = {"training", "step", "participation", "model", NULL};
+    static const char *const designs[] = {"independent-runs", "one-run", NULL};
+    static const char *const sides[] = {"both", "in", "out", NULL};
+    static const char *const keys[] = {"scope", "design", "side", NULL};
+    static const char *const *const lists[] = {scopes, designs, sides};
+    const int which = place_of(key, keys);
+    *done = which >= 0;
+    if (!*done) return DPA_OK;
+    const int place = place_of(value, lists[which]);
+    if (place < 0) return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: '%s' is unknown", key, value);
+    if (which == 0) e->scope = (dpa_scope)place;
+    if (which == 1) e->design = (dpa_evidence_design)place;
+    if (which == 2) e->side = place;
+    return DPA_OK;
+}
+
+dpa_status dpa_evidence_set(dpa_evidence *e, const char *key, const char *value, dpa_error *err) {
+    double options = (double)e->options, dim = (double)e->dim, steps = (double)e->training.steps;
+    const struct {
+        const char *key;
+        double *number, least, most;
+    } numbers[] = {{"inclusion-rate", &e->inclusion_rate, 1e-300, 1},
+                   {"options", &options, 2, 9007199254740992.0},
+                   {"dim", &dim, 0, 9007199254740992.0},
+                   {"q", &e->training.q, 1e-300, 1},
+                   {"steps", &steps, 1, 9007199254740992.0},
+                   {"sigma", &e->training.sigma, 0, 1e300},
+                   {"canary-rate", &e->training.rate, 1e-300, 1},
+                   {"participations", &e->training.participations, 0, 1e300}};
+    int done;
+    DPA_TRY(set_word(e, key, value, &done, err));
+    if (done) return DPA_OK;
+    if (strcmp(key, "direction") == 0) {
+        (void)snprintf(e->direction, sizeof e->direction, "%s", value);
+        return DPA_OK;
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
+        const char *at = value, *end = value + strlen(value);
+        double number = 0;
+        if (strcmp(key, numbers[i].key) != 0) continue;
+        if (dpa__number_parse(&at, end, &number) != DPA__NUMBER_OK || at != end ||
+            !(number >= numbers[i].least && number <= numbers[i].most))
+            return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: '%s' is not in its range", key, value);
+        *numbers[i].number = number;
+        e->options = (uint64_t)options;
+        e->dim = (size_t)dim;
+        e->training.steps = (uint64_t)steps;
+        return DPA_OK;
+    }
+    return dpa__fail(err, DPA_BAD_ARGUMENT, "no option is called '%s'", key);
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Evidence from files of any tool: what dpaudit wrote says itself what it is; plain arrays and
+ * tables are what the caller takes them for. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "dpaudit/evidence.h"
+#include "evidence/columns.h"
+#include "evidence/place.h"
+
+static void note_file(dpa_evidence *e, int which, const char *path, const char *sha256) {
+    (void)snprintf(e->path[which], sizeof e->path[which], "%s", path);
+    (void)snprintf(e->sha256[which], sizeof e->sha256[which], "%s", sha256);
+}
+
+/* One array of a file (`name` in an NPZ) under its name in the evidence. */
+static dpa_status add_file(dpa_evidence *e, int which, const char *path, const char *name,
+                           const char *as, dpa_error *err) {
+    dpa_array array = {0};
+    DPA_TRY(dpa_array_read(path, name, &array, err));
+    const dpa_status status = dpa_array_to_double(&array, err);
+    if (status != DPA_OK) {
+        dpa_array_free(&array);
+        return status;
+    }
+    note_file(e, which, path, array.sha256);
+    return dpa_evidence_add(e, as, array.data, array.count, 0, err);
+}
+
+/* Moves the scores into the evidence. */
+static dpa_status take_scores(dpa_evidence *e, dpa_scores *s, dpa_error *err) {
+    const dpa_status status = dpa_evidence_add(e, "members", s->member, s->members, 0, err);
+    s->member = NULL;
+    if (status == DPA_OK) {
+        double *none = s->nonmember;
+        s->nonmember = NULL;
+        return dpa_evidence_add(e, "nonmembers", none, s->nonmembers, 0, err);
+    }
+    return status;
+}
+
+static dpa_status read_scores(const char *path, const char *nonmembers_path, dpa_evidence *out,
+                              dpa_error *err) {
+    dpa_scores scores;
+    DPA_TRY(dpa_scores_read(path, nonmembers_path, &scores, err));
+    note_file(out, 0, path, scores.sha256[0]);
+    if (nonmembers_path != NULL) note_file(out, 1, nonmembers_path, scores.sha256[1]);
+    const dpa_status status = take_scores(out, &scores, err);
+    dpa_scores_free(&scores);
+    return status;
+}
+
+/* A file of dpaudit's that must be of one of these kinds. */
+static dpa_status read_own(const char *path, dpa_evidence_kind kind, dpa_evidence_kind other,
+                           dpa_evidence *out, dpa_error *err) {
+    DPA_TRY(dpa_evidence_read(path, out, err));
+    if (out->kind == kind || out->kind == other) return DPA_OK;
+    const dpa_status status =
+        dpa__fail_file(err, DPA_BAD_INPUT, path, "the file holds %s; %s are wanted here",
+                       dpa_evidence_kind_name(out->kind), dpa_evidence_kind_name(kind));
+    dpa_evidence_free(out);
+    return status;
+}
+
+static dpa_status finish(dpa_status status, dpa_evidence *out) {
+    if (status != DPA_OK) dpa_evidence_free(out);
+    return status;
+}
+
+dpa_status dpa_evidence_scores(const char *path, const char *nonmembers_path, dpa_evidence *out,
+                               dpa_error *err) {
+    if (nonmembers_path == NULL && dpa_evidence_is_file(path))
+        return read_own(path, DPA_EVIDENCE_SCORES, DPA_EVIDENCE_SCORES, out, err);
+    dpa_evidence_init(out, DPA_EVIDENCE_SCORES);
+    return finish(read_scores(path, nonmembers_path, out, err), out);
+}
+
+/* ── one run ─────────────────────────────────────────────────────────────────────────── */
+
+static void negate(dpa_evidence *e) {
+    for (size_t a = 0; a < e->array_count; ++a)
+        for (size_t i = 0; i < e->arrays[a].count; ++i) e->arrays[a].items[i] *= -1;
+}
+
+static dpa_status read_pair(const char *members, const char *nonmembers, int are_losses,
+                            dpa_evidence *out, dpa_error *err) {
+    DPA_TRY(add_file(out, 0, members, NULL, "members", err));
+    DPA_TRY(add_file(out, 1, nonmembers, NULL, "nonmembers", err));
+    if (are_losses) negate(out);
+    return DPA_OK;
+}
+
+static dpa_status check_bits(const char *path, const dpa_evidence *e, dpa_error *err) {
+    const dpa_named_array *score = dpa_evidence_find(e, "score");
+    const dpa_named_array *correct = dpa_evidence_find(e, "correct");
+    if (score->count != correct->count)
+        return dpa__fail_file(err, DPA_BAD_INPUT, path, "%zu scores, but %zu answers in `correct`",
+                              score->count, correct->count);
+    for (size_t i = 0; i < correct->count; ++i)
+        if (correct->items[i] != 0.0 && correct->items[i] != 1.0)
+            return dpa__fail_file(err, DPA_BAD_INPUT, path,
+                                  "correct in row %zu is %g; 0 or 1 is right", i + 1,
+                                  correct->items[i]);
+    return DPA_OK;
+}
+
+static dpa_status read_answers(const char *path, dpa_evidence *out, dpa_error *err) {
+    out->kind = DPA_EVIDENCE_GUESSES;
+    DPA_TRY(add_file(out, 0, path, "score", "score", err));
+    DPA_TRY(add_file(out, 0, path, "correct", "correct", err));
+    return check_bits(path, out, err);
+}
+
+/* Rows whose answer is `wanted`, or all of them (wanted < 0) with the answers themselves. */
+static dpa_status add_rows(dpa_evidence *e, const char *name, const double *score,
+                           const uint8_t *bits, size_t rows, int wanted, dpa_error *err) {
+    double *items = DPA_NEW_ARRAY(double, rows, err);
+    size_t count = 0;
+    if (items == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < rows; ++i)
+        if (wanted < 0 || bits[i] == wanted)
+            items[count++] = score != NULL ? score[i] : (double)bits[i];
+    return dpa_evidence_add(e, name, items, count, 0, err);
+}
+
+static dpa_status take_table(const dpa__columns *c, dpa_evidence *out, dpa_error *err) {
+    const int is_membership = dpa__columns_find(c, "correct") < 0;
+    const size_t rows = dpa_table_rows(c->table);
+    const double *score;
+    uint8_t *bits;
+    DPA_TRY(dpa__columns_numbers(c, "score", &score, err));
+    DPA_TRY(dpa__columns_answers(c, is_membership ? "member" : "correct", &bits, err));
+    if (!is_membership) out->kind = DPA_EVIDENCE_GUESSES;
+    dpa_status status = is_membership ? add_rows(out, "members", score, bits, rows, 1, err)
+                                      : add_rows(out, "score", score, bits, rows, -1, err);
+    if (status == DPA_OK)
+        status = is_membership ? add_rows(out, "nonmembers", score, bits, rows, 0, err)
+                               : add_rows(out, "correct", NULL, bits, rows, -1, err);
+    free(bits);
+    return status;
+}
+
+static dpa_status read_csv(const char *path, dpa_evidence *out, dpa_error *err) {
+    dpa__columns c = {.path = path, .header = "score,member or score,correct"};
+    DPA_TRY(dpa__columns_read(&c, NULL, err));
+    const dpa_status status = take_table(&c, out, err);
+    note_file(out, 0, path, dpa_table_sha256(c.table));
+    dpa_table_free(c.table);
+    return status;
+}
+
+dpa_status dpa_evidence_one_run(const char *path, const char *nonmembers_path, int are_losses,
+                                dpa_evidence *out, dpa_error *err) {
+    if (nonmembers_path == NULL && dpa_evidence_is_file(path)) {
+        DPA_TRY(read_own(path, DPA_EVIDENCE_GUESSES, DPA_EVIDENCE_SCORES, out, err));
+        out->design = DPA_ONE_RUN;
+        return DPA_OK;
+    }
+    dpa_evidence_init(out, DPA_EVIDENCE_SCORES);
+    out->design = DPA_ONE_RUN;
+    if (err != NULL) *err = (dpa_error){0};
+    dpa_status status;
+    if (nonmembers_path != NULL)
+        status = read_pair(path, nonmembers_path, are_losses, out, err);
+    else if (dpa_npz_has(path, "members"))
+        status = read_scores(path, NULL, out, err);
+    else if (dpa_npz_has(path, "correct"))
+        status = read_answers(path, out, err);
+    else
+        status = read_csv(path, out, err);
+    return finish(dpa__name_place(status, path, err), out);
+}
+
+/* ── cosines ─────────────────────────────────────────────────────────────────────────── */
+
+static dpa_status read_cosines(const char *path, const char *null_path, dpa_evidence *out,
+                               dpa_error *err) {
+    DPA_TRY(add_file(out, 0, path, NULL, null_path != NULL ? "observed" : "final", err));
+    return null_path != NULL ? add_file(out, 1, null_path, NULL, "unobserved", err) : DPA_OK;
+}
+
+dpa_status dpa_evidence_cosines(const char *path, const char *null_path, dpa_evidence *out,
+                                dpa_error *err) {
+    if (null_path == NULL && dpa_evidence_is_file(path))
+        return read_own(path, DPA_EVIDENCE_COSINES, DPA_EVIDENCE_COSINES, out, err);
+    dpa_evidence_init(out, DPA_EVIDENCE_COSINES);
+    out->design = DPA_ONE_RUN;
+    return finish(read_cosines(path, null_path, out, err), out);
+}

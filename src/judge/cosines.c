@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Judging canary cosines: estimates for the attacker of the final model and for the one of all
+ * iterates side by side (one-shot-federated, Tables 2 and 5), next to what the noise promises.
+ *
+ * None of these numbers refutes a claim by itself: they are estimates, or posterior statements that
+ * take the canaries of one run for independent. `decide: posterior` lets the latter decide. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "dpaudit/cosines.h"
+#include "judge/case.h"
+#include "report/histogram.h"
+
+typedef struct sample {
+    dpa_cosines last, rounds; /* of the final model; over all rounds (observed NULL: none) */
+} sample;
+
+/* What the noise promises: to an attacker who knows in which rounds the canary was, and with
+ * Poisson participation to one who does not. NaN: not known. */
+typedef struct noise {
+    double unamplified, amplified;
+} noise;
+
+static dpa_status sample_of(const dpa_evidence *e, sample *out, dpa_error *err) {
+    const dpa_named_array *last = dpa_evidence_find(e, "final");
+    const dpa_named_array *in = dpa_evidence_find(e, "observed");
+    const dpa_named_array *none = dpa_evidence_find(e, "unobserved");
+    dpa_direction direction = DPA_DIRECTION_SPHERE;
+    const char *name;
+    *out = (sample){0};
+    for (int i = 0; (name = dpa_direction_name((dpa_direction)i)) != NULL; ++i)
+        if (strcmp(name, e->direction) == 0) direction = (dpa_direction)i;
+    if (last != NULL)
+        out->last = (dpa_cosines){last->items, last->count, NULL, 0, e->dim, direction};
+    if (in != NULL && none != NULL)
+        out->rounds =
+            (dpa_cosines){in->items, in->count, none->items, none->count, e->dim, direction};
+    if (last == NULL && out->rounds.observed == NULL)
+        return dpa__fail(err, DPA_BAD_INPUT, "cosines: final, or observed and unobserved");
+    return DPA_OK;
+}
+
+/* ── rows ────────────────────────────────────────────────────────────────────────────── */
+
+static int is_wanted(const dpa__case *c, const char *method) {
+    const char *list = c->protocol.request.method;
+    char name[DPA_NAME_SIZE];
+    if (list[0] == '\0') return 1;
+    for (size_t i = 0; dpa__list_item(list, i, name, sizeof name); ++i)
+        if (strcmp(name, method) == 0) return 1;
+    return 0;
+}
+
+/* One method on one set of cosines; `name` is how the report calls it. */
+static dpa_status add(dpa__case *c, const dpa_cosines *cosines, const char *method,
+                      const char *name, double confidence, dpa_lints *lints, dpa_error *err) {
+    dpa_request one = c->protocol.request;
+    dpa_results results = {0};
+    if (!is_wanted(c, name)) return DPA_OK;
+    one.confidence = confidence;
+    dpa_status status = dpa_request_set(&one, "method", method, err);
+    if (status == DPA_OK) status = dpa_cosines_results(cosines, &one, &results, lints, err);
+    for (size_t i = 0; i < results.count && status == DPA_OK; ++i) {
+        dpa_result *r = &results.items[i];
+        const int is_bound = r->kind == DPA_BOUND && r->valid;
+        (void)snprintf(r->method, sizeof r->method, "%s", name);
+        r->confidence = c->protocol.request.confidence;
+        if (is_bound) r->assumptions |= DPA_ASSUME_CHANNELS;
+        status = dpa__case_add(
+            c, r, is_bound && c->protocol.decides_by_posterior ? DPA_PRIMARY : DPA_SHOWN, err);
+    }
+    dpa_results_free(&results);
+    return status;
+}
+
+/* Where both attackers' bounds are looked at, each has half of the error. */
+static dpa_status add_rows(dpa__case *c, const sample *s, dpa_lints *lints, dpa_error *err) {
+    const int has_last = s->last.observed != NULL, has_rounds = s->rounds.observed != NULL;
+    const double confidence = c->protocol.request.confidence;
+    dpa_lints unused = {0};
+    c->test.count = has_last && has_rounds ? 2 : 1;
+    const double shared = dpa__shared_confidence(confidence, c->test.count);
+    dpa_status status = DPA_OK;
+    if (has_last) {
+        status = add(c, &s->last, "mean", "mean", confidence, lints, err);
+        if (status == DPA_OK)
+            status = add(c, &s->last, "mean-and-deviation", "mean-and-deviation", confidence,
+                         &unused, err);
+        if (status == DPA_OK && (s->last.observed_count > 1 || c->protocol.request.select[0]))
+            status = add(c, &s->last, "jeffreys", "jeffreys", shared, &unused, err);
+    }
+    if (status == DPA_OK && has_rounds)
+        status = add(c, &s->rounds, "all-iterates", "all-iterates", confidence, lints, err);
+    if (status == DPA_OK && has_rounds)
+        status = add(c, &s->rounds, "jeffreys", has_last ? "all-iterates-jeffreys" : "jeffreys",
+                     shared, &unused, err);
+    dpa_lints_free(&unused);
+    return status;
+}
+
+/* ── what the noise promises ─────────────────────────────────────────────────────────── */
+
+static dpa_status find_noise(const dpa__case *c, noise *out, dpa_error *err) {
+    const dpa_training_facts *t = &c->evidence->training;
+    const double delta = c->protocol.request.delta;
+    *out = (noise){NAN, NAN};
+    if (isnan(t->sigma) || isnan(t->participations)) return DPA_OK;
+    out->unamplified = dpa_gaussian_epsilon(sqrt(t->participations) / t->sigma, delta);
+    if (isnan(t->q)) return DPA_OK;
+    dpa_interval epsilon = {0, 0};
+    DPA_TRY(dpa__training_epsilon(t->sigma, t->q, t->steps, 0, delta, &epsilon, err));
+    out->amplified = epsilon.upper;
+    return DPA_OK;
+}
+
+static dpa_status say_noise(dpa__case *c, const noise *n, dpa_error *err) {
+    const double times = c->evidence->training.participations;
+    if (isnan(n->unamplified)) return DPA_OK;
+    DPA_TRY(dpa_report_fact(c->report, "epsilon_unamplified", n->unamplified, err));
+    DPA_TRY(dpa_report_note(c->report, err,
+                            "The added noise guarantees ε = %.4g (δ = %.3g) for a client in at "
+                            "most %.0f round%s, even if the attacker knows which.",
+                            n->unamplified, c->protocol.request.delta, times,
+                            times == 1.0 ? "" : "s"));
+    if (isnan(n->amplified)) return DPA_OK;
+    DPA_TRY(dpa_report_fact(c->report, "epsilon_amplified", n->amplified, err));
+    return dpa_report_note(c->report, err,
+                           "With Poisson participation unknown to the attacker it is %.4g.",
+                           n->amplified);
+}
+
+/* Estimates refute nothing, but one far above what the noise promises is no accident. Of all
+ * iterates only the direction from absent to present counts: the other one extrapolates the narrow
+ * fit of the absent canaries' maxima and is above the promise of right systems too
+ * (papers/one-shot-federated). */
+static dpa_status say_suspicion(dpa__case *c, const sample *s, const noise *n, dpa_error *err) {
+    const double delta = c->protocol.request.delta;
+    double found = 0.0;
+    if (isnan(n->unamplified)) return DPA_OK;
+    if (s->last.observed != NULL) {
+        dpa_cosine_fit fit;
+        dpa_cosine_estimate e;
+        DPA_TRY(dpa_cosine_fit_sample(s->last.observed, s->last.observed_count, &fit, err));
+        DPA_TRY(
+            dpa_cosines_mean(&fit, s->last.dim, delta, c->protocol.request.confidence, &e, err));
+        found = e.lower;
+    }
+    if (s->rounds.observed != NULL) {
+        dpa_cosine_fit in, out;
+        DPA_TRY(dpa_cosine_fit_sample(s->rounds.observed, s->rounds.observed_count, &in, err));
+        DPA_TRY(dpa_cosine_fit_sample(s->rounds.unobserved, s->rounds.unobserved_count, &out, err));
+        found = fmax(found, dpa_two_gaussians_directed(out.mean, out.deviation, in.mean,
+                                                       in.deviation, delta));
+    }
+    if (!(found > n->unamplified)) return DPA_OK;
+    return dpa_report_note(c->report, err,
+                           "SUSPICIOUS: the cosines mean an ε of about %.4g, above what the noise "
+                           "promises. Look for noise that is missing, clients that are not clipped "
+                           "or count twice.",
+                           found);
+}
+
+/* ── how the estimates move ──────────────────────────────────────────────────────────── */
+
+enum { POINT = 7, MOST_SAID = 10 };
+
+/* A row of `trajectory`: round, fit of the final cosines, fits of observed and unobserved. */
+static dpa_status put_point(const dpa__case *c, size_t canaries, const double *x, json_t *rows,
+                            dpa__text *words, dpa_error *err) {
+    const dpa_request *r = &c->protocol.request;
+    const dpa_cosine_fit last = {canaries, x[1], x[2]}, in = {canaries, x[3], x[4]};
+    const dpa_cosine_fit absent = {canaries, x[5], x[6]};
+    dpa_cosine_estimate e;
+    json_t *row = json_object();
+    DPA_TRY(dpa__json_append(rows, row, err));
+    DPA_TRY(dpa__json_put(row, "round", x[0], err));
+    DPA_TRY(dpa_cosines_mean(&last, c->evidence->dim, r->delta, r->confidence, &e, err));
+    DPA_TRY(dpa__json_put(row, "final", e.epsilon, err));
+    dpa__text_printf(words, "%s%.3g", words->length > 0 ? ", " : "", e.epsilon);
+    if (!isnan(x[3])) {
+        DPA_TRY(dpa_cosines_all_iterates(&absent, &in, r->delta, r->confidence, &e, err));
+        DPA_TRY(dpa__json_put(row, "all", e.epsilon, err));
+        dpa__text_printf(words, " (%.3g)", e.epsilon);
+    }
+    dpa__text_printf(words, " after %.0f", x[0]);
+    return DPA_OK;
+}
+
+static dpa_status put_trajectory(dpa__case *c, const sample *s, dpa_error *err) {
+    const dpa_named_array *a = dpa_evidence_find(c->evidence, "trajectory");
+    double points = 0;
+    for (size_t i = 0; i < c->evidence->fact_count; ++i)
+        if (strcmp(c->evidence->facts[i].name, "checkpoints") == 0)
+            points = c->evidence->facts[i].value;
+    if (a == NULL || s->last.observed == NULL || !(points >= 1) ||
+        (double)a->count < POINT * points)
+        return DPA_OK;
+    json_t *rows = json_array();
+    dpa__text words = {0};
+    DPA_TRY(dpa__json_set(c->report->sections, "trajectory", rows, err));
+    dpa_status status = DPA_OK;
+    for (size_t i = 0; i < (size_t)points && status == DPA_OK; ++i)
+        status = put_point(c, s->last.observed_count, a->items + POINT * i, rows, &words, err);
+    if (status == DPA_OK && points <= MOST_SAID && !words.failed)
+        status = dpa_report_say(c->report, err, "On the way 'mean' (all-iterates) was %s rounds.",
+                                words.data);
+    dpa__text_free(&words);
+    return status;
+}
+
+/* ── all of it ───────────────────────────────────────────────────────────────────────── */
+
+static dpa_status describe(dpa__case *c, const sample *s, dpa_error *err) {
+    const dpa_cosines *shown = s->last.observed != NULL ? &s->last : &s->rounds;
+    DPA_TRY(dpa_report_evidence(c->report, "cosines", err));
+    DPA_TRY(dpa_report_fact(c->report, "canaries", (double)shown->observed_count, err));
+    if (s->rounds.observed != NULL)
+        DPA_TRY(dpa_report_fact(c->report, "unobserved", (double)s->rounds.unobserved_count, err));
+    if (s->last.observed != NULL)
+        DPA_TRY(dpa_report_fact(c->report, "dim", (double)c->evidence->dim, err));
+    DPA_TRY(dpa_report_say(
+        c->report, err,
+        "Estimates, not bounds: for an attacker who sees %s and compares it with an update.",
+        s->last.observed == NULL ? "every round's model change" : "only the final model"));
+    const dpa__sample samples[] = {{"observed", shown->observed, shown->observed_count},
+                                   {"unobserved", shown->unobserved, shown->unobserved_count}};
+    return dpa__section_histogram(c->report, "cosines", samples, shown->unobserved != NULL ? 2 : 1,
+                                  err);
+}
+
+dpa_status dpa__judge_cosines(dpa__case *c, dpa_error *err) {
+    sample s;
+    noise n;
+    dpa_lints lints = {0};
+    dpa__verdict *v = &c->report->verdict;
+    DPA_TRY(sample_of(c->evidence, &s, err));
+    DPA_TRY(describe(c, &s, err));
+    dpa_status status = add_rows(c, &s, &lints, err);
+    if (status == DPA_OK) status = dpa__doubts(c, &lints, err);
+    dpa_lints_free(&lints);
+    DPA_TRY(status);
+    if (!c->protocol.decides_by_posterior)
+        (void)snprintf(v->obstacle, sizeof v->obstacle,
+                       "cosines of one run give estimates, and a posterior bound that takes the "
+                       "noise for independent between canaries; --decide posterior lets it decide");
+    DPA_TRY(find_noise(c, &n, err));
+    DPA_TRY(say_noise(c, &n, err));
+    DPA_TRY(say_suspicion(c, &s, &n, err));
+    return put_trajectory(c, &s, err);
+}

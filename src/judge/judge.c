@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* dpa_judge: evidence, claim and protocol to a report with its verdict. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/sha256.h"
+#include "estimate/registry.h"
+#include "judge/case.h"
+
+/* The claim's δ is everybody's, unless another one was asked for. (ε,δ)-DP implies (ε,δ′)-DP for
+ * δ′ ≥ δ only, so a smaller one could say nothing about the claim. */
+static dpa_status choose_delta(dpa__case *c, dpa_error *err) {
+    dpa_protocol given = c->protocol;
+    dpa_request *r = &c->protocol.request;
+    DPA_TRY(dpa__protocol_fill(&c->protocol, c->evidence->protocol, err));
+    const int said = (given.given & 1U) != 0; /* the first key is delta */
+    if (isnan(c->claim.delta)) return DPA_OK;
+    if (!said) r->delta = c->claim.delta;
+    if (r->delta >= c->claim.delta) return DPA_OK;
+    return dpa__fail(err, DPA_BAD_ARGUMENT,
+                     "delta: the claim is at δ = %g and cannot be compared at the smaller δ = %g; "
+                     "leave --delta out",
+                     c->claim.delta, r->delta);
+}
+
+dpa_status dpa__case_open(const dpa_evidence *evidence, const dpa_claim *claim,
+                          const dpa_protocol *protocol, dpa__case *out, dpa_error *err) {
+    *out = (dpa__case){.evidence = evidence};
+    out->claim = claim != NULL && dpa_claim_is_made(claim) ? *claim : evidence->claim;
+    if (protocol != NULL)
+        out->protocol = *protocol;
+    else
+        dpa_protocol_init(&out->protocol);
+    if (claim != NULL) DPA_TRY(dpa_claim_check(claim, err));
+    DPA_TRY(dpa_claim_check(&out->claim, err));
+    DPA_TRY(choose_delta(out, err));
+    DPA_TRY(dpa_request_check(&out->protocol.request, err));
+    DPA_TRY(dpa__promise_make(out, err));
+    return dpa__rule_apply(out, err);
+}
+
+dpa_request dpa__case_request(const dpa__case *c) {
+    dpa_request r = c->protocol.request;
+    r.claim_epsilon = r.claim_delta = NAN;
+    if (c->evidence->scope == c->claim.scope) r.claim_epsilon = c->promise.epsilon;
+    if (c->evidence->scope == DPA_SCOPE_STEP && !isnan(c->promise.step_epsilon))
+        r.claim_epsilon = c->promise.step_epsilon;
+    return r;
+}
+
+dpa_status dpa__case_add(dpa__case *c, dpa_result *result, dpa_role role, dpa_error *err) {
+    result->role = role;
+    return dpa_report_add(c->report, result, err);
+}
+
+/* ── doubts ──────────────────────────────────────────────────────────────────────────── */
+
+/* More than this share of trials missing, and what is left may have been chosen by its outcome. */
+static const double MOST_MISSING = 0.05;
+
+static void doubt_trials(dpa__case *c) {
+    const dpa_evidence *e = c->evidence;
+    if (e->planned == 0 || (double)e->missing <= MOST_MISSING * (double)e->planned) return;
+    dpa__verdict_contradict(c->report, DPA_ASSUMPTION_INDEX_ALL_COUNTED,
+                            "%llu of %llu trials are missing, more than %g%%",
+                            (unsigned long long)e->missing, (unsigned long long)e->planned,
+                            100 * MOST_MISSING);
+}
+
+/* A family of which every member is rejected does not describe the mechanism: its last member is no
+ * bound. */
+static dpa_status doubt_family(dpa__case *c, const dpa_result *r, dpa_error *err) {
+    dpa_family *family = NULL;
+    if (r->family[0] == '\0' || isnan(r->parameter_lower)) return DPA_OK;
+    DPA_TRY(dpa_family_parse(r->family, c->protocol.request.delta, &family, err));
+    const double t = dpa_family_t(family, r->parameter_lower), end = dpa_family_max(family);
+    dpa_family_free(family);
+    const char *conditional = dpa_result_conditional(r);
+    if (conditional == NULL || !(t >= end * (1 - 1e-9))) return DPA_OK;
+    for (unsigned i = 0; i < DPA_ASSUMPTION_COUNT; ++i)
+        if (strcmp(conditional, dpa_assumption_name(i)) == 0)
+            dpa__verdict_contradict(c->report, i, "every member of the family %.100s is rejected",
+                                    r->family);
+    return DPA_OK;
+}
+
+static void doubt_lints(dpa__case *c, const dpa_lints *lints) {
+    static const struct {
+        const char *code;
+        unsigned assumption;
+    } known[] = {{"unfair-coin", DPA_ASSUMPTION_INDEX_ONE_RUN_CANARIES},
+                 {"sign", DPA_ASSUMPTION_INDEX_HIGHER_IS_IN},
+                 {"reversed-scores", DPA_ASSUMPTION_INDEX_HIGHER_IS_IN}};
+    for (size_t i = 0; i < lints->count; ++i)
+        for (size_t k = 0; k < sizeof known / sizeof known[0]; ++k)
+            if (strcmp(lints->items[i].code, known[k].code) == 0)
+                dpa__verdict_contradict(c->report, known[k].assumption, "%.230s",
+                                        lints->items[i].text);
+}
+
+dpa_status dpa__doubts(dpa__case *c, const dpa_lints *lints, dpa_error *err) {
+    doubt_lints(c, lints);
+    doubt_trials(c);
+    for (size_t i = 0; i < dpa_report_count(c->report); ++i) {
+        const dpa_result *r = dpa_report_result(c->report, i);
+        if (r->role == DPA_PRIMARY) DPA_TRY(doubt_family(c, r, err));
+    }
+    return dpa_report_lints(c->report, lints, err);
+}
+
+/* ── the way through ─────────────────────────────────────────────────────────────────── */
+
+static const char *command_of(const dpa_evidence *e) {
+    if (e->design == DPA_ONE_RUN && e->kind != DPA_EVIDENCE_COSINES) return "one-run";
+    return dpa_evidence_kind_name(e->kind);
+}
+
+static dpa_status put_provenance(dpa__case *c, dpa_error *err) {
+    const dpa_evidence *e = c->evidence;
+    if (e->game[0] != '\0') DPA_TRY(dpa_report_fact_text(c->report, "game", e->game, err));
+    for (size_t i = 0; i < e->fact_count; ++i)
+        DPA_TRY(dpa_report_fact(c->report, e->facts[i].name, e->facts[i].value, err));
+    if (e->planned > 0)
+        DPA_TRY(dpa_report_fact(c->report, "trials", (double)(e->planned - e->missing), err));
+    if (e->missing > 0)
+        DPA_TRY(dpa_report_fact(c->report, "missing_trials", (double)e->missing, err));
+    for (int i = 0; i < 2; ++i)
+        if (e->path[i][0] != '\0')
+            DPA_TRY(dpa_report_input(c->report, e->path[i], e->sha256[i], err));
+    return DPA_OK;
+}
+
+static dpa_status sign_protocol(dpa__case *c, dpa_error *err) {
+    dpa__verdict *v = &c->report->verdict;
+    char *text = NULL;
+    dpa__sha256 sha;
+    DPA_TRY(dpa__protocol_write(c, &text, err));
+    dpa__sha256_init(&sha);
+    dpa__sha256_add(&sha, text, strlen(text));
+    dpa__sha256_hex(&sha, v->protocol);
+    free(text);
+    v->is_registered = c->protocol.registered[0] != '\0';
+    v->is_as_registered = strcmp(v->protocol, c->protocol.registered) == 0;
+    if (!v->is_registered || v->is_as_registered) return DPA_OK;
+    return dpa_report_note(c->report, err,
+                           "Not as registered: what was done differs from the protocol file.");
+}
+
+static dpa_status judge_kind(dpa__case *c, dpa_error *err) {
+    switch (c->evidence->kind) {
+    case DPA_EVIDENCE_COUNTS:
+        return dpa__judge_counts(c, err);
+    case DPA_EVIDENCE_SCORES:
+        return c->evidence->design == DPA_ONE_RUN ? dpa__judge_one_run(c, err)
+                                                  : dpa__judge_scores(c, err);
+    case DPA_EVIDENCE_GUESSES:
+        return dpa__judge_one_run(c, err);
+    case DPA_EVIDENCE_COSINES:
+        return dpa__judge_cosines(c, err);
+    case DPA_EVIDENCE_SIGNALS:
+        break;
+    }
+    return dpa__fail(err, DPA_INTERNAL, "evidence of no kind");
+}
+
+static dpa_status fill(dpa__case *c, dpa_error *err) {
+    dpa_report *report = c->report;
+    const double epsilon = dpa_claim_is_made(&c->claim) ? c->promise.epsilon : (double)NAN;
+    report->shows_all = c->protocol.all;
+    dpa__verdict_begin(report, &c->claim, epsilon);
+    report->verdict.must_detect = c->protocol.must_detect;
+    report->verdict.is_posterior = c->protocol.decides_by_posterior;
+    DPA_TRY(judge_kind(c, err));
+    DPA_TRY(put_provenance(c, err));
+    DPA_TRY(sign_protocol(c, err));
+    dpa__verdict_conclude(report);
+    return DPA_OK;
+}
+
+dpa_status dpa_judge(const dpa_evidence *evidence, const dpa_claim *claim,
+                     const dpa_protocol *protocol, dpa_report **out, dpa_error *err) {
+    dpa__case c;
+    *out = NULL;
+    DPA_TRY(dpa__case_open(evidence, claim, protocol, &c, err));
+    DPA_TRY(dpa_report_new(command_of(evidence), &c.protocol.request, &c.report, err));
+    if (evidence->source[0] != '\0')
+        dpa_report_name(c.report, command_of(evidence), evidence->source);
+    const dpa_status status = fill(&c, err);
+    if (status == DPA_OK)
+        *out = c.report;
+    else
+        dpa_report_free(c.report);
+    return status;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A protocol: defaults, fields from text, from a file, and back to the canonical text whose SHA-256
+ * names it. What was set by name is never overwritten by a file. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "judge/case.h"
+
+void dpa_protocol_init(dpa_protocol *protocol) {
+    *protocol = (dpa_protocol){.must_detect = NAN, .at_epsilon = NAN};
+    dpa_request_init(&protocol->request);
+}
+
+dpa_status dpa_protocol_new(dpa_protocol **out, dpa_error *err) {
+    *out = DPA_NEW(dpa_protocol, err);
+    if (*out == NULL) return DPA_NO_MEMORY;
+    dpa_protocol_init(*out);
+    return DPA_OK;
+}
+
+void dpa_protocol_progress(dpa_protocol *protocol, const dpa_progress *progress) {
+    protocol->request.progress = *progress;
+}
+
+/* Keys that a protocol has; the place in the list is the bit of `given`. */
+static const char *const keys[] = {"delta", "confidence", "family",  "method", "select",
+                                   "seed",  "sides",      "guesses", "decide", "must-detect"};
+enum { KEYS = sizeof keys / sizeof keys[0] };
+
+static unsigned bit_of(const char *key) {
+    if (strcmp(key, "one-sided") == 0 || strcmp(key, "two-sided") == 0) key = "sides";
+    for (unsigned i = 0; i < KEYS; ++i)
+        if (strcmp(key, keys[i]) == 0) return 1U << i;
+    return 0;
+}
+
+static dpa_status set_number(const char *key, const char *value, double *out, dpa_error *err) {
+    const char *at = value, *end = value + strlen(value);
+    if (dpa__number_parse(&at, end, out) == DPA__NUMBER_OK && at == end && *out >= 0) return DPA_OK;
+    return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: '%s' is not a number from 0 on", key, value);
+}
+
+static dpa_status set_guesses(dpa_protocol *p, const char *value, dpa_error *err) {
+    const int is_count = value[0] != '\0' && strspn(value, "0123456789") == strlen(value);
+    const int is_word = strcmp(value, "auto") == 0 || strcmp(value, "max") == 0;
+    if ((!is_count && !is_word) || strlen(value) >= sizeof p->guesses)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "guesses: '%.40s'; expected a whole number, auto or max", value);
+    (void)snprintf(p->guesses, sizeof p->guesses, "%s", value);
+    return DPA_OK;
+}
+
+static dpa_status set_decide(dpa_protocol *p, const char *value, dpa_error *err) {
+    p->decides_by_posterior = strcmp(value, "posterior") == 0;
+    if (p->decides_by_posterior || strcmp(value, "confidence") == 0) return DPA_OK;
+    return dpa__fail(err, DPA_BAD_ARGUMENT, "decide: '%s' is neither confidence nor posterior",
+                     value);
+}
+
+static int set_flag(dpa_protocol *p, const char *key) {
+    const struct {
+        const char *key;
+        int *flag;
+    } flags[] = {{"all", &p->all},
+                 {"curve", &p->curve},
+                 {"explain", &p->explain},
+                 {"pointwise", &p->pointwise}};
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; ++i)
+        if (strcmp(key, flags[i].key) == 0) return *flags[i].flag = 1;
+    return 0;
+}
+
+dpa_status dpa_protocol_set(dpa_protocol *p, const char *key, const char *value, dpa_error *err) {
+    if (set_flag(p, key)) return DPA_OK;
+    const int is_switch = strcmp(key, "one-sided") == 0 || strcmp(key, "two-sided") == 0;
+    if (value == NULL && !is_switch)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: needs a value", key);
+    if (strcmp(key, "guesses") == 0)
+        DPA_TRY(set_guesses(p, value, err));
+    else if (strcmp(key, "decide") == 0)
+        DPA_TRY(set_decide(p, value, err));
+    else if (strcmp(key, "must-detect") == 0)
+        DPA_TRY(set_number(key, value, &p->must_detect, err));
+    else if (strcmp(key, "at-epsilon") == 0)
+        DPA_TRY(set_number(key, value, &p->at_epsilon, err));
+    else
+        DPA_TRY(dpa_request_set(&p->request, key, value, err));
+    /* "all" of everything: nothing is named, and everything is shown. */
+    if (strcmp(p->request.family, "all") == 0 || strcmp(p->request.method, "all") == 0) p->all = 1;
+    if (strcmp(p->request.family, "all") == 0) p->request.family[0] = '\0';
+    if (strcmp(p->request.method, "all") == 0) p->request.method[0] = '\0';
+    p->given |= bit_of(key);
+    return DPA_OK;
+}
+
+/* ── from JSON ───────────────────────────────────────────────────────────────────────── */
+
+/* One key of the file as text for dpa_protocol_set; 0: not there, or empty. */
+static int text_of(const json_t *value, char *out, size_t size) {
+    if (json_is_string(value))
+        (void)snprintf(out, size, "%s", json_string_value(value));
+    else if (json_is_number(value))
+        dpa__number_text(json_number_value(value), out, size);
+    else
+        return 0;
+    return out[0] != '\0';
+}
+
+static dpa_status fill(dpa_protocol *p, const json_t *object, dpa_error *err) {
+    for (unsigned i = 0; i < KEYS; ++i) {
+        char text[DPA_FAMILY_SIZE];
+        if (p->given & 1U << i) continue;
+        const char *key = strcmp(keys[i], "must-detect") == 0 ? "must_detect" : keys[i];
+        if (!text_of(json_object_get(object, key), text, sizeof text)) continue;
+        const int is_sides = strcmp(keys[i], "sides") == 0;
+        const char *name = !is_sides ? keys[i] : text[0] == '2' ? "two-sided" : "one-sided";
+        DPA_TRY(dpa_protocol_set(p, name, text, err));
+        p->given |= 1U << i;
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa__protocol_fill(dpa_protocol *protocol, const char *json, dpa_error *err) {
+    json_t *object = NULL;
+    if (json == NULL) return DPA_OK;
+    DPA_TRY(dpa__json_parse("the evidence's protocol", json, strlen(json), &object, err));
+    const dpa_status status = fill(protocol, object, err);
+    json_decref(object);
+    return status;
+}
+
+static dpa_status fill_claim(dpa_claim *claim, const json_t *object, dpa_error *err) {
+    static const char *const fields[][2] = {
+        {"epsilon", "claim-epsilon"}, {"delta", "claim-delta"},
+        {"sigma", "claim-sigma"},     {"q", "claim-q"},
+        {"steps", "claim-steps"},     {"curve", "claim-curve"},
+        {"scope", "claim-scope"},     {"neighbours", "neighbours"}};
+    if (dpa_claim_is_made(claim)) return DPA_OK;
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i) {
+        char text[DPA_CURVE_PATH_SIZE];
+        if (text_of(json_object_get(object, fields[i][0]), text, sizeof text))
+            DPA_TRY(dpa_claim_set(claim, fields[i][1], text, err));
+    }
+    return dpa_claim_check(claim, err);
+}
+
+dpa_status dpa_protocol_read(dpa_protocol *protocol, dpa_claim *claim, const char *path,
+                             dpa_error *err) {
+    json_t *object = NULL;
+    DPA_TRY(dpa__json_read(path, &object, protocol->registered, err));
+    dpa_status status = DPA_OK;
+    if (!json_is_object(object) || !json_is_string(json_object_get(object, "method")))
+        status = dpa__fail_file(err, DPA_BAD_INPUT, path,
+                                "no protocol: dpaudit plan --write-protocol makes one");
+    if (status == DPA_OK) status = fill(protocol, object, err);
+    if (status == DPA_OK) status = fill_claim(claim, json_object_get(object, "claim"), err);
+    json_decref(object);
+    return status;
+}
+
+/* ── to JSON ─────────────────────────────────────────────────────────────────────────── */
+
+static dpa_status put_known(json_t *object, const char *key, double value, dpa_error *err) {
+    return isnan(value) ? DPA_OK : dpa__json_put(object, key, value, err);
+}
+
+static dpa_status put_claim(json_t *object, const dpa_claim *c, dpa_error *err) {
+    json_t *claim = json_object();
+    DPA_TRY(dpa__json_set(object, "claim", claim, err));
+    if (!dpa_claim_is_made(c)) return DPA_OK;
+    DPA_TRY(put_known(claim, "epsilon", c->epsilon, err));
+    DPA_TRY(put_known(claim, "delta", c->delta, err));
+    if (!isnan(c->sigma)) {
+        DPA_TRY(put_known(claim, "sigma", c->sigma, err));
+        DPA_TRY(put_known(claim, "q", c->q, err));
+        DPA_TRY(dpa__json_put(claim, "steps", (double)c->steps, err));
+    }
+    if (c->curve[0] != '\0') DPA_TRY(dpa__json_set(claim, "curve", dpa__json_text(c->curve), err));
+    const char *neighbours = c->replace_one ? "replace-one" : "add-remove";
+    DPA_TRY(dpa__json_set(claim, "neighbours", json_string(neighbours), err));
+    return dpa__json_set(claim, "scope", json_string(dpa_scope_name(c->scope)), err);
+}
+
+static dpa_status put_word(json_t *object, const char *key, const char *word, dpa_error *err) {
+    return dpa__json_set(object, key, dpa__json_text(word), err);
+}
+
+static dpa_status write_object(json_t *object, const dpa__case *c, dpa_error *err) {
+    const dpa_protocol *p = &c->protocol;
+    const dpa_evidence *e = c->evidence;
+    char seed[24];
+    (void)snprintf(seed, sizeof seed, "%" PRIu64, p->request.seed);
+    DPA_TRY(put_claim(object, &c->claim, err));
+    DPA_TRY(put_word(object, "evidence", dpa_evidence_kind_name(e->kind), err));
+    DPA_TRY(
+        put_word(object, "design", e->design == DPA_ONE_RUN ? "one-run" : "independent-runs", err));
+    DPA_TRY(put_word(object, "scope", dpa_scope_name(e->scope), err));
+    DPA_TRY(put_word(object, "family", c->test.family, err));
+    DPA_TRY(put_word(object, "method", c->test.method, err));
+    DPA_TRY(put_word(object, "select", c->test.select, err));
+    DPA_TRY(put_word(object, "guesses", p->guesses, err));
+    DPA_TRY(dpa__json_put(object, "tests", (double)c->test.count, err));
+    DPA_TRY(dpa__json_put(object, "delta", p->request.delta, err));
+    DPA_TRY(dpa__json_put(object, "confidence", p->request.confidence, err));
+    DPA_TRY(dpa__json_put(object, "sides", p->request.sides, err));
+    DPA_TRY(put_word(object, "decide", p->decides_by_posterior ? "posterior" : "confidence", err));
+    DPA_TRY(put_known(object, "must_detect", p->must_detect, err));
+    return put_word(object, "seed", seed, err);
+}
+
+dpa_status dpa__protocol_write(const dpa__case *c, char **out, dpa_error *err) {
+    json_t *object = json_object();
+    dpa__text text = {0};
+    if (object == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a protocol");
+    dpa_status status = write_object(object, c, err);
+    if (status == DPA_OK) {
+        dpa__json_write(&text, object, 0);
+        dpa__text_add(&text, "\n");
+        status = dpa__text_take(&text, out, err);
+    }
+    json_decref(object);
+    return status;
+}
+
+dpa_status dpa_protocol_text(const dpa_protocol *protocol, const dpa_claim *claim,
+                             const dpa_evidence *evidence, char **out, dpa_error *err) {
+    dpa__case c;
+    DPA_TRY(dpa__case_open(evidence, claim, protocol, &c, err));
+    return dpa__protocol_write(&c, out, err);
+}
+
+dpa_status dpa_protocol_check(const dpa_protocol *protocol, const dpa_claim *claim,
+                              const dpa_evidence *evidence, dpa_error *err) {
+    dpa__case c;
+    return dpa__case_open(evidence, claim, protocol, &c, err);
+}
+
+dpa_status dpa_protocol_request(const dpa_protocol *protocol, const dpa_claim *claim,
+                                const dpa_evidence *evidence, dpa_request *out, dpa_error *err) {
+    dpa__case c;
+    DPA_TRY(dpa__case_open(evidence, claim, protocol, &c, err));
+    *out = dpa__case_request(&c);
+    (void)snprintf(out->family, sizeof out->family, "%s", c.test.family);
+    (void)snprintf(out->method, sizeof out->method, "%s", c.test.method);
+    (void)snprintf(out->select, sizeof out->select, "%s", c.test.select);
+    return DPA_OK;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The decision rule (docs/judging.md): one claim, one null hypothesis, one test named beforehand.
+ *
+ *   claim                      null hypothesis                    test
+ *   (ε,δ), nothing else        every (ε,δ)-DP mechanism           family dp
+ *   σ, q, T                    that mechanism's curve             family of the claimed mechanism
+ *   a family named by the user its members                        that family
+ *   several of them            all together                       each at its share of the error
+ *
+ * Everything here looks at the claim, at what was named and at the kind of evidence, never at a
+ * number of it. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "estimate/registry.h"
+#include "judge/case.h"
+
+double dpa__shared_confidence(double confidence, size_t tests) {
+    return tests > 1 ? 1 - (1 - confidence) / (double)tests : confidence;
+}
+
+int dpa__list_item(const char *list, size_t index, char *out, size_t size) {
+    for (; index > 0; --index) {
+        list = strchr(list, '+');
+        if (list == NULL) return 0;
+        ++list;
+    }
+    (void)snprintf(out, size, "%.*s", (int)strcspn(list, "+"), list);
+    return 1;
+}
+
+size_t dpa__list_count(const char *list) {
+    size_t count = 1;
+    for (; *list != '\0'; ++list) count += *list == '+';
+    return count;
+}
+
+/* Does the evidence or the claim say which mechanism it is? */
+static int is_stated(const dpa__case *c) {
+    const dpa_training_facts *t = &c->evidence->training;
+    if (!isnan(c->claim.sigma)) return 1;
+    const int sees_enough = c->evidence->design == DPA_ONE_RUN || t->sees_all;
+    return sees_enough && !isnan(t->q) && !isnan(t->sigma) && t->steps > 0;
+}
+
+static void step_family(const dpa__case *c, char *text, size_t size) {
+    const double rate = c->evidence->training.rate;
+    if (rate < 1)
+        (void)dpa__print(text, size, "subsampled-gaussian:q=%.17g,steps=1", rate);
+    else
+        (void)snprintf(text, size, "gaussian");
+}
+
+static void default_family(const dpa__case *c, char *text, size_t size) {
+    if (c->claim.curve[0] != '\0')
+        (void)snprintf(text, size, "points:%s", c->claim.curve);
+    else if (c->evidence->scope == DPA_SCOPE_STEP)
+        step_family(c, text, size);
+    else if (is_stated(c))
+        dpa__claimed_family(c, text, size);
+    else
+        (void)snprintf(text, size, "dp");
+}
+
+static unsigned source_of(const dpa_evidence *e) {
+    switch (e->kind) {
+    case DPA_EVIDENCE_COUNTS:
+        return DPA_FROM_COUNTS;
+    case DPA_EVIDENCE_SCORES:
+        return e->design == DPA_ONE_RUN ? DPA_FROM_GUESSES : DPA_FROM_SCORES;
+    case DPA_EVIDENCE_GUESSES:
+        return DPA_FROM_GUESSES;
+    case DPA_EVIDENCE_COSINES:
+        return DPA_FROM_COSINES;
+    case DPA_EVIDENCE_SIGNALS:
+        break;
+    }
+    return 0;
+}
+
+/* A named method that can decide: it gives a bound, at a confidence unless a posterior may decide.
+ */
+static int can_decide(const dpa__case *c, const dpa__entry *entry) {
+    if (!(entry->about.what & DPA_GIVES_BOUND) || !entry->about.valid) return 0;
+    return (entry->about.assumptions & DPA_ASSUME_BAYES_PRIOR) == 0 ||
+           c->protocol.decides_by_posterior;
+}
+
+/* Every name of the list exists and applies. The named methods decide where all of them can; else
+ * they are shown, and the default decides. */
+static dpa_status check_methods(const dpa__case *c, unsigned source, int *decide, dpa_error *err) {
+    const char *list = c->protocol.request.method;
+    char name[DPA_NAME_SIZE];
+    *decide = list[0] != '\0';
+    for (size_t i = 0; list[0] != '\0' && dpa__list_item(list, i, name, sizeof name); ++i) {
+        const dpa__entry *entry = dpa__registry_for(source, name, err);
+        if (entry == NULL) return DPA_BAD_ARGUMENT;
+        *decide &= can_decide(c, entry);
+    }
+    return DPA_OK;
+}
+
+static dpa_status check_families(const dpa__case *c, dpa_error *err) {
+    char name[DPA_FAMILY_SIZE];
+    for (size_t i = 0; dpa__list_item(c->test.family, i, name, sizeof name); ++i) {
+        dpa_family *family = NULL;
+        DPA_TRY(dpa_family_parse(name, c->protocol.request.delta, &family, err));
+        dpa_family_free(family);
+    }
+    return DPA_OK;
+}
+
+/* The method that decides for a family where none is named. */
+static const char *default_method(const dpa__case *c, unsigned source) {
+    char first[DPA_FAMILY_SIZE];
+    (void)dpa__list_item(c->test.family, 0, first, sizeof first);
+    if (c->protocol.decides_by_posterior && (source & (DPA_FROM_COUNTS | DPA_FROM_SCORES)))
+        return dpa__registry_posterior();
+    /* With canary_rate < 1 the leak of a step is in the low-FPR tail, which ranks dilute. */
+    const int is_tail = c->evidence->scope == DPA_SCOPE_STEP && c->evidence->training.rate < 1;
+    return dpa__registry_default(source, dpa_family_is_universal(first), is_tail,
+                                 c->evidence->options);
+}
+
+static dpa_status check_guesses(const dpa__case *c, unsigned source, dpa_error *err) {
+    if (c->protocol.guesses[0] != '\0' && source != DPA_FROM_GUESSES)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "guesses: only one run is guessed");
+    return DPA_OK;
+}
+
+dpa_status dpa__rule_apply(dpa__case *c, dpa_error *err) {
+    const unsigned source = source_of(c->evidence);
+    const dpa_request *r = &c->protocol.request;
+    dpa__test *t = &c->test;
+    int named;
+    *t = (dpa__test){.count = 1};
+    if (source == 0)
+        return dpa__fail(err, DPA_BAD_INPUT,
+                         "signals, no scores: name an attack (game: attack), or take the files of "
+                         "dpaudit export to dpaudit attack");
+    DPA_TRY(check_guesses(c, source, err));
+    DPA_TRY(check_methods(c, source, &named, err));
+    if (source == DPA_FROM_COSINES) {
+        (void)snprintf(t->method, sizeof t->method, "%s", named ? r->method : "");
+        return DPA_OK;
+    }
+    if (r->family[0] != '\0')
+        (void)snprintf(t->family, sizeof t->family, "%s", r->family);
+    else
+        default_family(c, t->family, sizeof t->family);
+    DPA_TRY(check_families(c, err));
+    (void)snprintf(t->method, sizeof t->method, "%s",
+                   named ? r->method : default_method(c, source));
+    const int is_optimistic = strcmp(r->select, "max") == 0; /* shown, never decides */
+    if (source != DPA_FROM_GUESSES && !is_optimistic)
+        (void)snprintf(t->select, sizeof t->select, "%s", r->select);
+    t->count = dpa__list_count(t->family) * dpa__list_count(t->method);
+    return DPA_OK;
+}

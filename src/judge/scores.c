@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Judging scores of independent runs, or of independent steps: bounds, quality of the attack,
+ * slices. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "dpaudit/scores.h"
+#include "dpaudit/sequential.h"
+#include "estimate/registry.h"
+#include "judge/rates.h"
+
+/* The scores as they came, for methods that need their order (the evidence owns them), and
+ * prepared (sorted). */
+typedef struct both {
+    dpa_scores in_order, prepared;
+} both;
+
+static dpa_status scores_of(const dpa_evidence *e, both *out, dpa_error *err) {
+    const dpa_named_array *in = dpa_evidence_find(e, "members");
+    const dpa_named_array *none = dpa_evidence_find(e, "nonmembers");
+    if (in == NULL || none == NULL)
+        return dpa__fail(err, DPA_BAD_INPUT, "scores: members and nonmembers are needed");
+    out->in_order = (dpa_scores){.member = in->items,
+                                 .members = in->count,
+                                 .nonmember = none->items,
+                                 .nonmembers = none->count};
+    return dpa_scores_from(in->items, in->count, none->items, none->count, &out->prepared, err);
+}
+
+static int needs_order(const char *method) {
+    const dpa__entry *entry = dpa__registry_find(method, NULL);
+    return entry != NULL && (entry->about.what & DPA_FROM_ORDER) != 0;
+}
+
+static dpa_status run(void *user, const dpa_request *request, dpa_results *results,
+                      dpa_error *err) {
+    const both *scores = user;
+    return request->method[0] != '\0' && needs_order(request->method)
+               ? dpa_estimate_sequential(&scores->in_order, request, results, err)
+               : dpa_estimate_scores(&scores->prepared, request, results, err);
+}
+
+/* ── slices ──────────────────────────────────────────────────────────────────────────── */
+
+static dpa_status put_group(json_t *rows, const char *name, const dpa_scores *scores,
+                            const dpa_result *r, dpa_error *err) {
+    json_t *row = json_object();
+    DPA_TRY(dpa__json_append(rows, row, err));
+    DPA_TRY(dpa__json_set(row, "group", json_string(name), err));
+    DPA_TRY(dpa__json_put(row, "members", (double)scores->members, err));
+    DPA_TRY(dpa__json_put(row, "nonmembers", (double)scores->nonmembers, err));
+    DPA_TRY(dpa__json_set(row, "family", json_string(r->family), err));
+    DPA_TRY(dpa__json_set(row, "method", json_string(r->method), err));
+    return dpa__json_put(row, "epsilon_lower", r->epsilon_lower, err);
+}
+
+/* One slice: the deciding test once more, at the same share of the error. */
+static dpa_status judge_group(dpa__case *c, const char *name, dpa_scores *scores, json_t *section,
+                              dpa_error *err) {
+    dpa_lints lints = {0};
+    both slice = {.prepared = *scores};
+    const dpa_status status = dpa_scores_prepare(&slice.prepared, &lints, err);
+    dpa_lints_free(&lints);
+    if (status == DPA_BAD_INPUT)
+        return dpa_report_say(c->report, err, "group %s: left out: it has only one class", name);
+    DPA_TRY(status);
+    const dpa__rows rows = {c, run, &slice};
+    const size_t before = dpa_report_count(c->report);
+    char family[DPA_FAMILY_SIZE], method[DPA_NAME_SIZE];
+    const double confidence = dpa__shared_confidence(c->protocol.request.confidence, c->test.count);
+    for (size_t f = 0; dpa__list_item(c->test.family, f, family, sizeof family); ++f)
+        for (size_t m = 0; dpa__list_item(c->test.method, m, method, sizeof method); ++m)
+            DPA_TRY(dpa__rates_row(&rows, family, method, c->test.select, confidence, DPA_PRIMARY,
+                                   err));
+    for (size_t i = before; i < c->report->results.count; ++i) {
+        dpa_result *r = &c->report->results.items[i];
+        (void)snprintf(r->select, sizeof r->select, "group %.30s", name);
+        DPA_TRY(put_group(section, name, scores, r, err));
+    }
+    return DPA_OK;
+}
+
+static dpa_status judge_groups(dpa__case *c, dpa_score_groups *groups, dpa_error *err) {
+    json_t *section = json_array();
+    DPA_TRY(dpa__json_set(c->report->sections, "groups", section, err));
+    DPA_TRY(dpa_report_say(c->report, err,
+                           "groups: all scores and %zu slices by %s, each at error p/%zu, so that "
+                           "all hold together",
+                           groups->count, c->protocol.group, c->test.count));
+    for (size_t i = 0; i < groups->count; ++i)
+        DPA_TRY(judge_group(c, groups->names[i], &groups->items[i], section, err));
+    return DPA_OK;
+}
+
+static dpa_status open_groups(dpa__case *c, dpa_score_groups *out, dpa_error *err) {
+    const char *path = c->evidence->path[0];
+    if (c->protocol.group == NULL) return DPA_OK;
+    if (path[0] == '\0' || c->evidence->path[1][0] != '\0')
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "group: needs one table with the columns score, member and the group");
+    if (strcmp(path, "-") == 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "group: the table is read twice; not from '-'");
+    if (needs_order(c->test.method))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "group: not with method %s", c->test.method);
+    DPA_TRY(dpa_score_groups_read(path, c->protocol.group, out, err));
+    c->test.count *= 1 + out->count;
+    return DPA_OK;
+}
+
+/* ── is the canary there at all? ─────────────────────────────────────────────────────── */
+
+/* AUC of a step's scores: Φ(1/(σ√2)), scaled to how often the canary is in. */
+static double promised_auc(const dpa__case *c) {
+    const double rate = c->evidence->training.rate;
+    return 0.5 + rate * (0.5 * erfc(-0.5 / c->promise.sigma) - 0.5);
+}
+
+/* A canary of the clipping norm shows at least as much as the promised noise lets it; less than
+ * half of that, and no sign of it at all, means that it was never put in. */
+static dpa_status doubt_canary(dpa__case *c, const dpa_scores *s, dpa_error *err) {
+    dpa_quality quality;
+    dpa_request request = c->protocol.request;
+    if (c->evidence->scope != DPA_SCOPE_STEP || isnan(c->promise.sigma)) return DPA_OK;
+    request.confidence = 0.999;
+    DPA_TRY(dpa_scores_quality(s, &request, &quality, err));
+    const double half = 0.5 * (0.5 + promised_auc(c));
+    if (quality.auc.upper < half && quality.auc.lower < 0.5)
+        dpa__verdict_contradict(c->report, DPA_ASSUMPTION_INDEX_CANARY_INSERTED,
+                                "AUC %.3f at most %.3f, where the promised noise would give %.3f",
+                                quality.auc.value, quality.auc.upper, promised_auc(c));
+    return DPA_OK;
+}
+
+/* ── all of it ───────────────────────────────────────────────────────────────────────── */
+
+static dpa_status fill(dpa__case *c, both *scores, dpa_score_groups *groups, dpa_error *err) {
+    const dpa_scores *s = &scores->prepared;
+    dpa_lints lints = {0};
+    const dpa__rows rows = {c, run, scores};
+    const dpa_protocol *p = &c->protocol;
+    DPA_TRY(dpa_report_evidence(c->report, "scores", err));
+    DPA_TRY(dpa_report_fact(c->report, "members", (double)s->members, err));
+    DPA_TRY(dpa_report_fact(c->report, "nonmembers", (double)s->nonmembers, err));
+    dpa_status status = dpa_scores_prepare(&scores->prepared, &lints, err);
+    if (status == DPA_OK) status = dpa__rates_rows(&rows, err);
+    if (status == DPA_OK && p->group != NULL) status = judge_groups(c, groups, err);
+    if (status == DPA_OK) status = dpa__doubts(c, &lints, err);
+    dpa_lints_free(&lints);
+    DPA_TRY(status);
+    DPA_TRY(doubt_canary(c, s, err));
+    DPA_TRY(dpa__power_state(c, (double)s->members, (double)s->nonmembers, err));
+    DPA_TRY(dpa__section_scores(c->report, s, err));
+    DPA_TRY(dpa__section_posterior(c->report, err));
+    if (p->curve) DPA_TRY(dpa__section_curve(c->report, s, err));
+    if (!isnan(p->at_epsilon)) DPA_TRY(dpa__section_delta(c->report, p->at_epsilon, err));
+    return p->explain ? dpa__explain(c->report, s, err) : DPA_OK;
+}
+
+dpa_status dpa__judge_scores(dpa__case *c, dpa_error *err) {
+    both scores = {0};
+    dpa_score_groups groups = {0};
+    DPA_TRY(open_groups(c, &groups, err));
+    dpa_status status = scores_of(c->evidence, &scores, err);
+    if (status == DPA_OK) status = fill(c, &scores, &groups, err);
+    dpa_scores_free(&scores.prepared);
+    dpa_score_groups_free(&groups);
+    return status;
+}

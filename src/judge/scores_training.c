@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From a bound on one step to one on the whole training, through the accountant (tight-auditing,
+ * section 5.5): what was shown is that a step has at most so much noise. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "judge/case.h"
+
+/* The most noise multiplier that the step's bound allows, rounded up; INFINITY: nothing is shown.
+ * Below 0.1 less noise makes no difference. */
+static dpa_status most_noise(const dpa__case *c, const dpa_result *step, double *sigma,
+                             dpa_error *err) {
+    dpa_family *family = NULL;
+    *sigma = INFINITY;
+    if (isnan(step->parameter_lower)) return DPA_OK;
+    DPA_TRY(dpa_family_parse(step->family, c->protocol.request.delta, &family, err));
+    const double t = dpa_family_t(family, step->parameter_lower); /* 1/σ of a Gaussian step */
+    dpa_family_free(family);
+    if (t > 0) *sigma = fmax(1 / t * (1 + 1e-9), 0.1);
+    return DPA_OK;
+}
+
+/* Sampling rate and steps of the training: the claim's, else what the evidence knows. */
+static int sampling_of(const dpa__case *c, double *q, uint64_t *steps) {
+    const dpa_training_facts *t = &c->evidence->training;
+    const int is_claimed = !isnan(c->claim.sigma);
+    *q = is_claimed ? c->claim.q : t->q;
+    *steps = is_claimed ? c->claim.steps : t->steps;
+    return !isnan(*q) && *steps > 0;
+}
+
+static dpa_status put_facts(dpa__case *c, double sigma, dpa_error *err) {
+    if (!isnan(c->promise.sigma))
+        DPA_TRY(dpa_report_fact(c->report, "claimed_sigma", c->promise.sigma, err));
+    if (isfinite(sigma)) DPA_TRY(dpa_report_fact(c->report, "sigma_at_most", sigma, err));
+    return DPA_OK;
+}
+
+dpa_status dpa__whole_training(dpa__case *c, const dpa_result *step, dpa_error *err) {
+    double sigma, q;
+    uint64_t steps;
+    DPA_TRY(most_noise(c, step, &sigma, err));
+    DPA_TRY(put_facts(c, sigma, err));
+    if (!sampling_of(c, &q, &steps)) {
+        (void)snprintf(c->report->verdict.obstacle, sizeof c->report->verdict.obstacle,
+                       "the scores are about one step and the claim about the training; say its "
+                       "sampling rate and steps (--claim-sigma with --claim-q and --claim-steps), "
+                       "or --claim-scope step");
+        return DPA_OK;
+    }
+    dpa_result whole = *step;
+    dpa_interval epsilon = {0, 0};
+    whole.scope = DPA_SCOPE_TRAINING;
+    if (sigma <= 1e9)
+        DPA_TRY(dpa__training_epsilon(sigma, q, steps, c->claim.replace_one,
+                                      c->protocol.request.delta, &epsilon, err));
+    whole.epsilon_lower = epsilon.lower;
+    whole.epsilon_upper = NAN;
+    whole.numerical_error = epsilon.upper - epsilon.lower;
+    whole.assumptions |= DPA_ASSUME_SAME_NOISE;
+    (void)dpa__print(whole.family, sizeof whole.family, "subsampled-gaussian:q=%.6g,steps=%llu", q,
+                     (unsigned long long)steps);
+    (void)snprintf(whole.parameter, sizeof whole.parameter, "sigma");
+    whole.parameter_lower = isfinite(sigma) ? sigma : (double)NAN;
+    (void)dpa__print(whole.note, sizeof whole.note,
+                     "One step shows a noise multiplier of at most %.6g; the accountant does the "
+                     "rest (q %.6g, %llu steps).",
+                     sigma, q, (unsigned long long)steps);
+    return dpa__case_add(c, &whole, DPA_PRIMARY, err);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The verdict: which state the claim is in, and the sentence that says so. A bound of 0 means
+ * "nothing shown", never "private", and a claim that is not refuted is not thereby proved. */
+#include "judge/verdict.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/value.h"
+
+void dpa__verdict_begin(dpa_report *report, const dpa_claim *claim, double epsilon) {
+    report->verdict = (dpa__verdict){.is_made = 1,
+                                     .claim = *claim,
+                                     .claim_epsilon = epsilon,
+                                     .epsilon_lower = NAN,
+                                     .confidence = NAN,
+                                     .p_value = NAN,
+                                     .detect_worst = NAN,
+                                     .detect_gaussian = NAN,
+                                     .must_detect = NAN};
+}
+
+void dpa__verdict_contradict(dpa_report *report, unsigned assumption, const char *format, ...) {
+    dpa__verdict *v = &report->verdict;
+    va_list args;
+    if (v->contradictions == DPA__CONTRADICTIONS) return;
+    dpa__contradiction *c = &v->contradicted[v->contradictions++];
+    c->assumption = assumption;
+    va_start(args, format);
+    (void)vsnprintf(c->reason, sizeof c->reason, format, args);
+    va_end(args);
+}
+
+/* ── the state ───────────────────────────────────────────────────────────────────────── */
+
+/* May this result decide? A bound at a confidence, about the mechanism; a posterior probability
+ * only when it was asked to. */
+static int may_decide(const dpa__verdict *v, const dpa_result *r) {
+    const dpa_guarantee g = dpa_result_guarantee(r);
+    if (r->scope == DPA_SCOPE_MODEL || (r->assumptions & DPA_ASSUME_ONE_INSTANCE) != 0) return 0;
+    return g == DPA_CONFIDENCE || (g == DPA_POSTERIOR && v->is_posterior);
+}
+
+static int refutes(const dpa__verdict *v, const dpa_result *r) {
+    return may_decide(v, r) && r->scope == v->claim.scope && r->epsilon_lower > v->claim_epsilon;
+}
+
+static int any_refutes(const dpa_report *report) {
+    for (size_t i = 0; i < report->results.count; ++i) {
+        const dpa_result *r = &report->results.items[i];
+        if (r->role == DPA_PRIMARY && refutes(&report->verdict, r)) return 1;
+    }
+    return 0;
+}
+
+static void take_primary(dpa__verdict *v, const dpa_result *r) {
+    v->scope = r->scope;
+    v->epsilon_lower = r->epsilon_lower;
+    v->confidence = r->confidence;
+    v->p_value = r->p_value;
+    v->assumptions = r->assumptions;
+    v->conditional = dpa_result_conditional(r);
+    if (!may_decide(v, r) && v->obstacle[0] == '\0')
+        (void)snprintf(v->obstacle, sizeof v->obstacle, "%s",
+                       r->scope == DPA_SCOPE_MODEL || (r->assumptions & DPA_ASSUME_ONE_INSTANCE)
+                           ? "this one model says nothing about the mechanism that made it"
+                           : "no bound at a confidence was made");
+}
+
+/* Not enough power to have seen the leak that had to be seen. */
+static int is_blind(const dpa__verdict *v) {
+    const double seen = fmax(v->detect_worst, v->detect_gaussian);
+    return !isnan(v->must_detect) && !(seen <= v->must_detect);
+}
+
+static dpa_state find_state(const dpa_report *report) {
+    const dpa__verdict *v = &report->verdict;
+    if (isnan(v->claim_epsilon)) return DPA_NO_CLAIM;
+    if (v->contradictions > 0 || v->obstacle[0] != '\0') return DPA_INCONCLUSIVE;
+    if (any_refutes(report)) return DPA_REFUTED;
+    return is_blind(v) ? DPA_INCONCLUSIVE : DPA_NOT_REFUTED;
+}
+
+/* ── the sentence ────────────────────────────────────────────────────────────────────── */
+
+static const char *of_scope(dpa_scope scope) {
+    switch (scope) {
+    case DPA_SCOPE_STEP:
+        return " of one step";
+    case DPA_SCOPE_PARTICIPATION:
+        return " of one client's rounds";
+    case DPA_SCOPE_MODEL:
+        return " of this one model";
+    case DPA_SCOPE_TRAINING:
+        break;
+    }
+    return "";
+}
+
+static void add_claim(dpa__text *out, const dpa_report *report) {
+    const dpa__verdict *v = &report->verdict;
+    const double delta = isnan(v->claim.delta) ? report->request.delta : v->claim.delta;
+    dpa__text_printf(out, "the claim ε ≤ %.6g (δ = %g", v->claim_epsilon, delta);
+    if (!isnan(v->claim.sigma)) dpa__text_printf(out, ", from noise σ = %.6g", v->claim.sigma);
+    if (v->claim.curve[0] != '\0') dpa__text_add(out, ", from a curve");
+    dpa__text_printf(out, ")%s", of_scope(v->claim.scope));
+}
+
+/* What the bound rests on, in a few words. */
+static void add_basis(dpa__text *out, const dpa_report *report, const dpa_result *r) {
+    if (r->family[0] != '\0' && dpa_result_conditional(r) == NULL)
+        dpa__text_printf(out, "for any mechanism; %s", r->method);
+    else if (r->family[0] != '\0')
+        dpa__text_printf(out, "if the mechanism is %s; %s", r->family, r->method);
+    else
+        dpa__text_add(out, r->method);
+    if (r->select[0] != '\0') dpa__text_printf(out, ", %s", r->select);
+    if (report->verdict.is_posterior)
+        dpa__text_add(out, "; a posterior probability decides, as asked");
+}
+
+static void add_bound(dpa__text *out, const dpa_report *report, const dpa_result *r) {
+    const dpa__percent percent = dpa__percent_of(r->confidence);
+    const char *sure =
+        dpa_result_guarantee(r) == DPA_POSTERIOR ? "posterior probability" : "confidence";
+    if (r->epsilon_lower > 0)
+        dpa__text_printf(out, "the leak%s is at least ε = %.4f at δ = %g with %s %s (",
+                         of_scope(r->scope), r->epsilon_lower, report->request.delta, percent.text,
+                         sure);
+    else
+        dpa__text_printf(out, "nothing is shown with %s %s, which does not mean private (",
+                         percent.text, sure);
+    add_basis(out, report, r);
+    dpa__text_add(out, ")");
+}
+
+static void add_power(dpa__text *out, const dpa__verdict *v) {
+    if (isnan(v->detect_worst) && isnan(v->detect_gaussian)) return;
+    dpa__text_add(out, " It would have detected");
+    if (!isnan(v->detect_worst))
+        dpa__text_printf(out,
+                         isinf(v->detect_worst) ? " no leak of the most visible kind"
+                                                : " ε = %.3g of the most visible kind",
+                         v->detect_worst);
+    if (!isnan(v->detect_gaussian))
+        dpa__text_printf(out,
+                         isinf(v->detect_gaussian) ? "%s no leak from too little Gaussian noise"
+                                                   : "%s ε = %.3g from too little Gaussian noise",
+                         isnan(v->detect_worst) ? "" : " and", v->detect_gaussian);
+    dpa__text_add(out, " (power 80%).");
+}
+
+static void add_why_inconclusive(dpa__text *out, const dpa__verdict *v) {
+    if (v->contradictions > 0)
+        dpa__text_printf(out, "the data contradict that %s: %s",
+                         dpa_assumption_text(v->contradicted[0].assumption),
+                         v->contradicted[0].reason);
+    else if (v->obstacle[0] != '\0')
+        dpa__text_add(out, v->obstacle);
+    else
+        dpa__text_printf(out,
+                         "ε = %.6g had to be detectable, and this audit would not have seen it",
+                         v->must_detect);
+}
+
+static void add_estimate(dpa__text *out, const dpa_report *report) {
+    for (size_t i = 0; i < report->results.count; ++i) {
+        const dpa_result *r = &report->results.items[i];
+        if (dpa_result_guarantee(r) != DPA_ESTIMATE_ONLY) continue;
+        dpa__text_printf(out, "Estimated ε = %.4g%s at δ = %g (%s): an estimate, not a bound.",
+                         r->epsilon, of_scope(r->scope), report->request.delta, r->method);
+        return;
+    }
+    dpa__text_add(out, report->results.count > 0
+                           ? "No valid bound: what is shown is optimistic, for comparison only."
+                           : "No result: no estimator applies to this evidence.");
+}
+
+static void add_sentence(dpa__text *out, const dpa_report *report, const dpa_result *primary) {
+    const dpa__verdict *v = &report->verdict;
+    switch (v->state) {
+    case DPA_REFUTED:
+        dpa__text_add(out, "REFUTED: ");
+        add_claim(out, report);
+        dpa__text_add(out, " does not stand; ");
+        add_bound(out, report, primary);
+        dpa__text_add(out, ".");
+        return;
+    case DPA_NOT_REFUTED:
+        dpa__text_add(out, "Not refuted: ");
+        add_claim(out, report);
+        dpa__text_add(out, " is not contradicted, which does not prove it; ");
+        add_bound(out, report, primary);
+        dpa__text_add(out, ".");
+        add_power(out, v);
+        return;
+    case DPA_INCONCLUSIVE:
+        dpa__text_add(out, "INCONCLUSIVE about ");
+        add_claim(out, report);
+        dpa__text_add(out, ": ");
+        add_why_inconclusive(out, v);
+        dpa__text_add(out, ".");
+        if (v->contradictions == 0) add_power(out, v);
+        return;
+    case DPA_NO_CLAIM:
+        if (primary == NULL)
+            add_estimate(out, report);
+        else
+            add_bound(out, report, primary);
+        if (primary != NULL) dpa__text_add(out, ".");
+        return;
+    }
+}
+
+void dpa__verdict_conclude(dpa_report *report) {
+    dpa__verdict *v = &report->verdict;
+    dpa__text text = {0};
+    const dpa_result *primary = dpa_report_primary(report);
+    if (primary != NULL)
+        take_primary(v, primary);
+    else if (v->obstacle[0] == '\0')
+        (void)snprintf(v->obstacle, sizeof v->obstacle,
+                       "no test that could decide applies to this evidence");
+    v->state = find_state(report);
+    add_sentence(&text, report, primary);
+    if (!text.failed && text.data != NULL) {
+        (void)snprintf(v->headline, sizeof v->headline, "%s", text.data);
+        if (strncmp(v->headline, "the ", 4) == 0 || strncmp(v->headline, "nothing", 7) == 0)
+            v->headline[0] = (char)(v->headline[0] - 'a' + 'A');
+    }
+    dpa__text_free(&text);
+}

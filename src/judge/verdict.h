@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From the results of a report to its verdict. */
+#ifndef DPA_JUDGE_VERDICT_H
+#define DPA_JUDGE_VERDICT_H
+
+#include "report/model.h"
+
+/* An empty verdict about this claim; `epsilon` is what the claim says at the report's δ. */
+void dpa__verdict_begin(dpa_report *report, const dpa_claim *claim, double epsilon);
+/* The data speak against an assumption that the test stands on: the verdict will be inconclusive.
+ */
+void dpa__verdict_contradict(dpa_report *report, unsigned assumption, const char *format, ...)
+    DPA_PRINTF(3, 4);
+/* State and headline, from the results whose role is DPA_PRIMARY. */
+void dpa__verdict_conclude(dpa_report *report);
+
+#endif
