@@ -5,7 +5,7 @@
 
 typedef struct scores_options {
     common_options common;
-    const char *group, *scope;
+    const char *scope;
 } scores_options;
 
 static const option table[] = {
@@ -18,8 +18,8 @@ static const option table[] = {
                    "threshold: fixed:T, fixed-fpr:X, split, multi-split, simultaneous, or max, "
                    "which is flagged (default: ranks, simultaneous for cp, split for the others); "
                    "for sequential: fixed:T or running"),
-    {"group", OPTION_TEXT, "COLUMN", "also a bound for every value of this column of the table",
-     offsetof(scores_options, group)},
+    REQUEST_OPTION(scores_options, "group", "COLUMN",
+                   "also a bound for every value of this column of the table"),
     {"scope", OPTION_CHOICE, "training|step", "what one score is about (default training)",
      offsetof(scores_options, scope)},
     RATES_OPTIONS(scores_options),
@@ -66,7 +66,7 @@ const command command_scores = {
 };
 
 static int run(void *options, const word_list *words) {
-    scores_options *o = options;
+    const scores_options *o = options;
     dpa_evidence evidence;
     dpa_error err = {0};
     const char *second = words->count > 1 ? words->items[1] : NULL;
@@ -78,6 +78,5 @@ static int run(void *options, const word_list *words) {
         return usage_error(&command_scores,
                            "the file is of canaries of one run: dpaudit one-run judges it");
     }
-    o->common.protocol.group = o->group;
     return judge_and_show(&command_scores, &evidence, &o->common);
 }

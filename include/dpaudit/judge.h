@@ -26,7 +26,7 @@ typedef struct dpa_protocol {
     /* Wishes for the report; no part of the protocol. */
     int all, curve, explain, pointwise;
     double at_epsilon; /* also the least δ at this ε; NaN: no */
-    const char *group; /* a column of the table to cut by; NULL: no */
+    char group[64];    /* a column of the table to cut by; "": no */
 } dpa_protocol;
 
 DPA_API void dpa_protocol_init(dpa_protocol *protocol);
@@ -35,7 +35,7 @@ DPA_API dpa_status dpa_protocol_new(dpa_protocol **out, dpa_error *err) DPA_MUST
 /* Who is told how far a long call is, and may stop it. */
 DPA_API void dpa_protocol_progress(dpa_protocol *protocol, const dpa_progress *progress);
 /* Sets one field from text: those of dpa_request_set, "guesses", "decide", "must-detect", and the
- * flags "all", "curve", "explain", "pointwise" (value ignored), "at-epsilon". */
+ * flags "all", "curve", "explain", "pointwise" (value ignored), "at-epsilon", "group". */
 DPA_API dpa_status dpa_protocol_set(dpa_protocol *protocol, const char *key, const char *value,
                                     dpa_error *err) DPA_MUST_USE;
 /* Fills what was not set by name from a protocol file, and the claim where none was made. */

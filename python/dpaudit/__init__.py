@@ -10,15 +10,19 @@ from ._account import account, calibrate, two_gaussians
 from ._audit import cosines, counts, one_run, one_run_ideal, scores
 from ._canaries import CanarySet
 from ._gradient import GradientCanary
+from ._judge import Claim, Evidence, judge
 from ._library import lib as _lib
 from ._losses import landscape, losses
 from ._plan import plan
-from ._report import Refuted, Report
+from ._report import Inconclusive, Refuted, Report
 
 __version__: str = _lib.dpa_version().decode()
 __all__ = [
     "CanarySet",
+    "Claim",
+    "Evidence",
     "GradientCanary",
+    "Inconclusive",
     "Refuted",
     "Report",
     "account",
@@ -26,6 +30,7 @@ __all__ = [
     "calibrate",
     "cosines",
     "counts",
+    "judge",
     "landscape",
     "losses",
     "one_run",

@@ -5,52 +5,32 @@ from __future__ import annotations
 
 import ctypes
 import os
+from array import array
 from typing import Any, Optional, Union
 
-from ._arrays import Numbers, flags, numbers
+from ._arrays import flags, numbers, numpy
 from ._canaries import DIRECTIONS
-from ._library import Request, call, choose, declare, declare_free, lib, mirror, real, request, text, whole
-from ._report import Report, run, run_long
+from ._judge import Claim, Evidence, Path, is_path, judge, path_text
+from ._library import Request, call, choose, declare, mirror, real, request, whole
+from ._report import Report, run_long
 
 _OUT = ctypes.POINTER(ctypes.c_void_p)
 _REQUEST = ctypes.POINTER(Request)
 _SIDES = {"both": 0, "in": 1, "out": 2}
-_FIXED, _AUTO, _MAX = range(3)
 
-Path = Union[str, "os.PathLike[str]"]
 #: Numbers: a list, an array of numpy, a tensor of torch, anything with the buffer protocol.
 Values = Any
 
 
-def path_text(name: str, value: Path) -> bytes:
-    return text(name, os.fsdecode(os.fspath(value)))
-
-
-def is_path(value: Any) -> bool:
-    return isinstance(value, (str, os.PathLike))
-
-
-# ── counts ────────────────────────────────────────────────────────────────────────────────────────
-
-
-@mirror("dpa_counts")
-class _Counts(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("fn", "tp", "fp", "tn")]
-
-
-@mirror("dpa_counts_query")
-class _CountsQuery(ctypes.Structure):
-    _fields_ = [
-        ("counts", _Counts),
-        ("at_epsilon", ctypes.c_double),
-        ("curve", ctypes.c_int),
-        ("explain", ctypes.c_int),
-    ]
-
-
-lib.dpa_counts_query_init.argtypes = [ctypes.POINTER(_CountsQuery)]
-lib.dpa_counts_query_init.restype = None
-declare("dpa_audit_counts", ctypes.POINTER(_CountsQuery), _REQUEST, _OUT)
+def claim_of(
+    claim: Optional[Claim], epsilon: Optional[float], delta: Optional[float], sigma: Optional[float] = None
+) -> Optional[Claim]:
+    """The claim as an object, or as its numbers: not both."""
+    if claim is not None and (epsilon is not None or sigma is not None):
+        raise ValueError("claim and claim_epsilon: one claim only")
+    if claim is None and (epsilon is not None or sigma is not None or delta is not None):
+        return Claim(epsilon=epsilon, delta=delta, sigma=sigma)
+    return claim
 
 
 def counts(
@@ -58,173 +38,52 @@ def counts(
     tp: int,
     fp: int,
     tn: int,
-    delta: float = 1e-5,
+    delta: Optional[float] = None,
     *,
-    confidence: float = 0.95,
-    sides: int = 1,
-    family: Optional[str] = None,
-    method: Optional[str] = None,
+    claim: Optional[Claim] = None,
     claim_epsilon: Optional[float] = None,
     claim_delta: Optional[float] = None,
-    at_epsilon: Optional[float] = None,
-    curve: bool = False,
-    explain: bool = False,
+    **options: Any,
 ) -> Report:
     """Bounds from a confusion matrix: members called out (`fn`) and in (`tp`), others called in (`fp`) and out (`tn`).
 
-    Without a family or a method: all that apply.
+    delta: 1e-5, or the claim's. claim: what was promised (or `claim_epsilon`, `claim_delta`). options: as for `judge`
+    (confidence, sides, family, method, at_epsilon, curve, explain, all, …).
 
     >>> report = counts(fn=35, tp=65, fp=25, tn=75, delta=0.05, sides=2, family="dp", method="bayes")
-    >>> bound = report.results[0]
-    >>> round(bound.epsilon_lower, 6), round(bound.epsilon_upper, 6)
-    (0.521787, 1.266649)
+    >>> bound = report.results[-1]
+    >>> round(bound.epsilon_lower, 6), round(bound.epsilon_upper, 6), bound.guarantee
+    (0.521787, 1.266649, 'posterior')
     """
-    query = _CountsQuery()
-    lib.dpa_counts_query_init(ctypes.byref(query))
-    query.counts = _Counts(whole("fn", fn), whole("tp", tp), whole("fp", fp), whole("tn", tn))
-    query.curve, query.explain = bool(curve), bool(explain)
-    if at_epsilon is not None:
-        query.at_epsilon = real("at_epsilon", at_epsilon)
-    asked = request(
-        sides,
-        delta=delta,
-        confidence=confidence,
-        family=family,
-        method=method,
-        claim_epsilon=claim_epsilon,
-        claim_delta=claim_delta,
-    )
-    if method in ("cp", "jeffreys", "katz") and family in ("dp", "gaussian") and not curve:
-        return run("dpa_audit_counts", ctypes.byref(query), ctypes.byref(asked))
-    return run_long("dpa_audit_counts", ctypes.byref(query), request=asked, keep=query)
-
-
-# ── scores ────────────────────────────────────────────────────────────────────────────────────────
-
-
-@mirror("dpa_scores")
-class _Scores(ctypes.Structure):
-    _fields_ = [
-        ("member", ctypes.c_void_p),
-        ("nonmember", ctypes.c_void_p),
-        ("members", ctypes.c_size_t),
-        ("nonmembers", ctypes.c_size_t),
-        ("is_sorted", ctypes.c_int),
-        ("sha256", ctypes.c_char * 65 * 2),
-    ]
-
-
-@mirror("dpa_scores_query")
-class _ScoresQuery(ctypes.Structure):
-    _fields_ = [
-        ("path", ctypes.c_char_p),
-        ("nonmembers_path", ctypes.c_char_p),
-        ("scores", ctypes.POINTER(_Scores)),
-        ("group", ctypes.c_char_p),
-        ("at_epsilon", ctypes.c_double),
-        ("curve", ctypes.c_int),
-        ("explain", ctypes.c_int),
-    ]
-
-
-lib.dpa_scores_query_init.argtypes = [ctypes.POINTER(_ScoresQuery)]
-lib.dpa_scores_query_init.restype = None
-declare("dpa_audit_scores", ctypes.POINTER(_ScoresQuery), _REQUEST, _OUT)
-
-
-def _scores_query(members: Any, nonmembers: Any, group: Optional[str]) -> tuple[_ScoresQuery, Any]:
-    """The query, and what its pointers need to live."""
-    query = _ScoresQuery()
-    lib.dpa_scores_query_init(ctypes.byref(query))
-    if group is not None:
-        query.group = text("group", group)
-    if is_path(members):
-        query.path = path_text("members", members)
-        if nonmembers is not None:
-            query.nonmembers_path = path_text("nonmembers", nonmembers)
-        return query, None
-    if nonmembers is None:
-        raise ValueError("nonmembers: needed, unless the first argument is a file that has both")
-    first, second = numbers("members", members), numbers("nonmembers", nonmembers)
-    given = _Scores(first.address, second.address, first.count, second.count)
-    query.scores = ctypes.pointer(given)
-    return query, (first, second)
+    seen = Evidence.counts(whole("fn", fn), whole("tp", tp), whole("fp", fp), whole("tn", tn))
+    return judge(seen, claim_of(claim, claim_epsilon, claim_delta), delta=delta, **options)
 
 
 def scores(
     members: Union[Values, Path],
     nonmembers: Union[Values, Path, None] = None,
-    delta: float = 1e-5,
+    delta: Optional[float] = None,
     *,
-    confidence: float = 0.95,
-    sides: int = 1,
-    family: Optional[str] = None,
-    method: Optional[str] = None,
-    select: Optional[str] = None,
+    claim: Optional[Claim] = None,
     claim_epsilon: Optional[float] = None,
     claim_delta: Optional[float] = None,
-    group: Optional[str] = None,
-    at_epsilon: Optional[float] = None,
-    curve: bool = False,
-    explain: bool = False,
-    seed: int = 1,
-    threads: Optional[int] = None,
+    scope: Optional[str] = None,
+    **options: Any,
 ) -> Report:
     """Bounds from attack scores of independent runs with (`members`) and without (`nonmembers`) the canary.
 
-    Higher must mean "in". Numbers, or files as the command takes them. Contiguous float64 is read where it lies.
+    Higher must mean "in". Numbers, or files as the command takes them; a file that dpaudit wrote says itself what it
+    is. scope: what one score is about, "training" or "step". delta, claim, options: as for `counts` and `judge`.
 
     >>> report = scores([3.1, 2.9, 3.3, 2.7] * 50, [0.2, 0.1, -0.4, 0.3] * 50, method="rank", family="gaussian")
     >>> report.results[0].epsilon_lower > 5
     True
     """
-    query, keep = _scores_query(members, nonmembers, group)
-    query.curve, query.explain = bool(curve), bool(explain)
-    if at_epsilon is not None:
-        query.at_epsilon = real("at_epsilon", at_epsilon)
-    asked = request(
-        sides,
-        delta=delta,
-        confidence=confidence,
-        family=family,
-        method=method,
-        select=select,
-        claim_epsilon=claim_epsilon,
-        claim_delta=claim_delta,
-        seed=seed,
-        threads=threads,
-    )
-    return run_long("dpa_audit_scores", ctypes.byref(query), request=asked, keep=(query, keep))
+    seen = Evidence.scores(members, nonmembers).about(scope=scope)
+    return judge(seen, claim_of(claim, claim_epsilon, claim_delta), delta=delta, **options)
 
 
 # ── one run ───────────────────────────────────────────────────────────────────────────────────────
-
-
-@mirror("dpa_guesses")
-class _Guesses(ctypes.Structure):
-    _fields_ = [("canaries", ctypes.c_uint64), ("correct", ctypes.c_void_p), ("sha256", ctypes.c_char * 65)]
-
-
-@mirror("dpa_lints")
-class _Lints(ctypes.Structure):
-    _fields_ = [("items", ctypes.c_void_p), ("count", ctypes.c_size_t), ("capacity", ctypes.c_size_t)]
-
-
-@mirror("dpa_onerun")
-class _Game(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("canaries", "options", "guesses", "correct")]
-
-
-@mirror("dpa_onerun_query")
-class _OneRunQuery(ctypes.Structure):
-    _fields_ = [
-        ("game", _Game),
-        ("ranked", ctypes.POINTER(_Guesses)),
-        ("choice", ctypes.c_int),
-        ("guesses", ctypes.c_uint64),
-        ("pointwise", ctypes.c_int),
-        ("claim_sigma", ctypes.c_double),
-    ]
 
 
 @mirror("dpa_ideal")
@@ -232,130 +91,81 @@ class _Ideal(ctypes.Structure):
     _fields_ = [("sigma", ctypes.c_double), ("canaries", ctypes.c_uint64), ("options", ctypes.c_uint64)]
 
 
-lib.dpa_onerun_query_init.argtypes = [ctypes.POINTER(_OneRunQuery)]
-lib.dpa_onerun_query_init.restype = None
-lib.dpa_guesses_free.argtypes = [ctypes.POINTER(_Guesses)]
-lib.dpa_guesses_free.restype = None
-lib.dpa_lints_free.argtypes = [ctypes.POINTER(_Lints)]
-lib.dpa_lints_free.restype = None
-_RANKED = [ctypes.POINTER(_Guesses), ctypes.POINTER(_Lints)]
-declare("dpa_guesses_from_scores", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, *_RANKED)
-declare("dpa_guesses_from_confidence", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, *_RANKED)
-declare("dpa_guesses_read", ctypes.c_char_p, ctypes.c_int, _RANKED[0], ctypes.POINTER(ctypes.c_int), _RANKED[1])
-declare("dpa_audit_onerun", ctypes.POINTER(_OneRunQuery), _REQUEST, _OUT)
 declare("dpa_audit_ideal", ctypes.POINTER(_Ideal), ctypes.c_uint64, ctypes.c_uint64, _REQUEST, ctypes.c_int, _OUT)
-declare("dpa_report_lints", ctypes.c_void_p, ctypes.POINTER(_Lints))
-declare("dpa_report_input", ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
 
 
-class _Ranked:
-    """Guesses of one run, most confident first, with what is odd about them; owns both."""
-
-    def __init__(self) -> None:
-        self.guesses, self.lints = _Guesses(), _Lints()
-
-    def __del__(self) -> None:
-        lib.dpa_guesses_free(ctypes.byref(self.guesses))
-        lib.dpa_lints_free(ctypes.byref(self.lints))
-
-    def _out(self) -> tuple[Any, Any]:
-        return ctypes.byref(self.guesses), ctypes.byref(self.lints)
-
-    def rank(self, scores: Values, members: Values, correct: Values, side: int) -> None:
-        if (members is None) == (correct is None):
-            raise ValueError("scores: need either members or correct, 0 or 1 for each score")
-        values = numbers("scores", scores)
-        given = flags("correct", correct) if members is None else flags("members", members)
-        if values.count != given.count:
-            raise ValueError(f"scores: {values.count} of them, but {given.count} answers")
-        if members is None:
-            call("dpa_guesses_from_confidence", values.address, given.address, values.count, *self._out())
-        else:
-            call("dpa_guesses_from_scores", values.address, given.address, values.count, side, *self._out())
-
-    def read(self, path: bytes, side: int, options: int) -> None:
-        membership = ctypes.c_int()
-        guesses, lints = self._out()
-        call("dpa_guesses_read", path, side, guesses, ctypes.byref(membership), lints)
-        if membership.value and options != 2:
-            raise ValueError(f"options: {options}, but a file of members has two; give score,correct")
-
-
-def _choice(guesses: Any, missing: str) -> tuple[int, int]:
-    word = missing if guesses is None else guesses
-    if isinstance(word, str):
-        return choose("guesses", word, {"auto": _AUTO, "max": _MAX}), 0
-    return _FIXED, whole("guesses", word)
+def _one_run_evidence(scores: Any, members: Any, correct: Any, options: int) -> Evidence:
+    if is_path(scores):
+        seen = Evidence("scores")
+        call("dpa_evidence_one_run", path_text("scores", scores), None, 0, seen._handle.pointer)
+        return seen.about(options=None if options == 2 else options)
+    if (members is None) == (correct is None):
+        raise ValueError("scores: need either members or correct, 0 or 1 for each score")
+    values = numbers("scores", scores)
+    given = flags("correct", correct) if members is None else flags("members", members)
+    if values.count != given.count:
+        raise ValueError(f"scores: {values.count} of them, but {given.count} answers")
+    all_scores: Any = (ctypes.c_double * values.count).from_address(values.address)
+    answers: Any = (ctypes.c_uint8 * given.count).from_address(given.address)
+    seen = Evidence("scores" if correct is None else "guesses").about(options=options)
+    if correct is not None:
+        seen._add("score", all_scores)
+        seen._add("correct", array("d", answers))
+        return seen
+    np = numpy()
+    if np is not None:
+        x, is_in = np.frombuffer(all_scores), np.frombuffer(answers, dtype=np.uint8) != 0
+        seen._add("members", x[is_in])
+        seen._add("nonmembers", x[~is_in])
+        return seen
+    seen._add("members", array("d", (x for x, is_in in zip(all_scores, answers) if is_in)))
+    seen._add("nonmembers", array("d", (x for x, is_in in zip(all_scores, answers) if not is_in)))
+    return seen
 
 
 def one_run(
     canaries: Optional[int] = None,
     guesses: Union[int, str, None] = None,
     correct: Union[int, Values, None] = None,
-    delta: float = 1e-5,
+    delta: Optional[float] = None,
     *,
     options: int = 2,
     scores: Union[Values, Path, None] = None,
     members: Optional[Values] = None,
     side: str = "both",
-    pointwise: bool = False,
-    claim_sigma: Optional[float] = None,
-    confidence: float = 0.95,
-    family: Optional[str] = None,
-    method: Optional[str] = None,
+    inclusion_rate: Optional[float] = None,
+    claim: Optional[Claim] = None,
     claim_epsilon: Optional[float] = None,
     claim_delta: Optional[float] = None,
-    seed: int = 1,
+    claim_sigma: Optional[float] = None,
+    **more: Any,
 ) -> Report:
     """Bounds from one training run with many canaries, each put in or left out by its own coin.
 
     Either counts (`canaries`, `guesses`, `correct`), or `scores` with `members` (who was in), or `scores` with
     `correct` (guesses that were made already), or a file as the command takes it in `scores`. With scores, `guesses`
-    is a number that was fixed before, "auto" (default: the error is split over a fixed grid) or "max" (optimistic).
+    is a number that was fixed before, "auto" (default: the error is split over a fixed grid) or "max" (optimistic,
+    shown only). options: of each canary (2: in or out). more: as for `judge`.
 
     >>> report = one_run(canaries=100_000, guesses=1500, correct=1429, family="gaussian")
     >>> round(report.results[0].epsilon_lower, 6)
     3.299235
     """
-    query, ranked, file = _OneRunQuery(), None, None
-    lib.dpa_onerun_query_init(ctypes.byref(query))
-    query.pointwise = bool(pointwise)
-    query.choice, query.guesses = _choice(guesses, "auto")
-    if claim_sigma is not None:
-        query.claim_sigma = real("claim_sigma", claim_sigma)
+    _ = choose("side", side, _SIDES)
     if scores is None:
-        if canaries is None or correct is None or query.choice != _FIXED:
+        if canaries is None or correct is None or guesses is None or isinstance(guesses, str):
             raise ValueError("needs scores, or canaries, guesses and correct as whole numbers")
-        query.game = _Game(
-            whole("canaries", canaries), whole("options", options), query.guesses, whole("correct", correct)
-        )
+        seen = Evidence("guesses")
+        played = [whole("canaries", canaries), whole("guesses", guesses), whole("correct", correct)]
+        seen._add("guess_counts", [float(n) for n in played])
+        seen.about(options=whole("options", options))
     else:
         if canaries is not None:
             raise ValueError("canaries: counted from the scores")
-        ranked = _Ranked()
-        query.game.options = whole("options", options)
-        if isinstance(scores, (str, os.PathLike)):
-            file = path_text("scores", scores)
-            ranked.read(file, choose("side", side, _SIDES), query.game.options)
-        else:
-            ranked.rank(scores, members, correct, choose("side", side, _SIDES))
-        query.ranked = ctypes.pointer(ranked.guesses)
-    asked = request(
-        1,
-        delta=delta,
-        confidence=confidence,
-        family=family,
-        method=method,
-        claim_epsilon=claim_epsilon,
-        claim_delta=claim_delta,
-        seed=seed,
-    )
-    report = run_long("dpa_audit_onerun", ctypes.byref(query), request=asked, keep=(query, ranked))
-    if ranked is not None:
-        call("dpa_report_lints", report._handle.pointer, ctypes.byref(ranked.lints))
-        if file is not None:
-            call("dpa_report_input", report._handle.pointer, file, ranked.guesses.sha256)
-    return report
+        seen = _one_run_evidence(scores, members, correct, whole("options", options))
+    seen.about(design="one-run", side=side, inclusion_rate=inclusion_rate)
+    promised = claim_of(claim, claim_epsilon, claim_delta, claim_sigma)
+    return judge(seen, promised, delta=delta, guesses=guesses, **more)
 
 
 def one_run_ideal(
@@ -409,65 +219,27 @@ def one_run_ideal(
 # ── cosines ───────────────────────────────────────────────────────────────────────────────────────
 
 
-@mirror("dpa_cosines")
-class _Cosines(ctypes.Structure):
-    _fields_ = [
-        ("observed", ctypes.c_void_p),
-        ("observed_count", ctypes.c_size_t),
-        ("unobserved", ctypes.c_void_p),
-        ("unobserved_count", ctypes.c_size_t),
-        ("dim", ctypes.c_size_t),
-        ("direction", ctypes.c_int),
-    ]
-
-
-declare("dpa_audit_cosines", ctypes.POINTER(_Cosines), _REQUEST, _OUT)
-
-
 def cosines(
-    observed: Values,
+    observed: Union[Values, Path],
     dim: Optional[int] = None,
-    delta: float = 1e-5,
+    delta: Optional[float] = None,
     *,
-    null: Optional[Values] = None,
+    null: Union[Values, Path, None] = None,
     direction: str = "sphere",
-    confidence: float = 0.95,
-    sides: int = 1,
-    method: Optional[str] = None,
-    select: Optional[str] = None,
+    claim: Optional[Claim] = None,
     claim_epsilon: Optional[float] = None,
     claim_delta: Optional[float] = None,
-    seed: int = 1,
+    **options: Any,
 ) -> Report:
     """Estimates of ε from the cosines of canaries with a model of `dim` parameters, from one training run.
 
     With `null`, both are largest cosines over all rounds: `observed` of canaries that took part, `null` of ones that
-    did not, and `dim` is not needed. `direction` is what the canaries were (see CanarySet).
+    did not, and `dim` is not needed. `direction` is what the canaries were (see CanarySet). options: as for `judge`.
 
     >>> report = cosines([0.02, 0.01, 0.03, 0.02, 0.04, 0.01, 0.02, 0.03], dim=10_000, method="mean")
     >>> round(report.results[0].epsilon, 3)  # ε between N(0, 1) and N(2.25, 1)
     11.569
     """
-    if null is None and dim is None:
-        raise ValueError("dim: needed, the number of the model's parameters (or null, for largest cosines)")
-    first: Numbers = numbers("observed", observed)
-    second: Optional[Numbers] = None if null is None else numbers("null", null)
-    given = _Cosines(
-        first.address,
-        first.count,
-        second.address if second else None,
-        second.count if second else 0,
-        0 if dim is None else whole("dim", dim),
-        choose("direction", direction, DIRECTIONS),
-    )
-    asked = request(
-        sides,
-        delta=delta,
-        confidence=confidence,
-        method=method,
-        select=select,
-        claim_epsilon=claim_epsilon,
-        claim_delta=claim_delta,
-        seed=seed,
-    )
-    return run_long("dpa_audit_cosines", ctypes.byref(given), request=asked, keep=(given, first, second))
+    choose("direction", direction, DIRECTIONS)
+    seen = Evidence.cosines(observed, dim, null=null, direction=direction)
+    return judge(seen, claim_of(claim, claim_epsilon, claim_delta), delta=delta, **options)

@@ -18,6 +18,7 @@ from ._account import account
 from ._arrays import Numbers, empty, numbers, numpy, writable
 from ._audit import scores
 from ._canaries import CanarySet
+from ._judge import Claim
 from ._library import layout, lib, real, whole
 from ._report import Report
 
@@ -125,7 +126,8 @@ class GradientCanary:
             family=family,
             method=method,
             select=select,
-            claim_epsilon=promised,
+            claim=None if promised is None else Claim(promised, scope="step"),
+            scope="step",
             seed=seed,
             explain=explain,
         )

@@ -16,16 +16,22 @@ from ._picture import report_html
 
 _VEGA_LITE = "application/vnd.vegalite.v5+json"
 
-_free_report = declare_free("dpa_report_free")
-lib.dpa_report_refuted.argtypes = [ctypes.c_void_p]
-lib.dpa_report_refuted.restype = ctypes.c_int
+free_report = declare_free("dpa_report_free")
+lib.dpa_report_state.argtypes = [ctypes.c_void_p]
+lib.dpa_report_state.restype = ctypes.c_int
+lib.dpa_state_name.argtypes = [ctypes.c_int]
+lib.dpa_state_name.restype = ctypes.c_char_p
 for _name in ("dpa_report_json", "dpa_report_html", "dpa_report_charts", "dpa_report_headline"):
     declare(_name, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
 declare("dpa_report_text", ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
 
 
 class Refuted(AssertionError):
-    """Raised by `Report.check`: a valid bound exceeds the claim."""
+    """Raised by `Report.check`: the claim is refuted."""
+
+
+class Inconclusive(AssertionError):
+    """Raised by `Report.check`: the audit can say nothing about the claim."""
 
 
 class Record:
@@ -112,9 +118,15 @@ class Report(Record):
         return take_text("dpa_report_json", self._handle.pointer)
 
     @property
+    def state(self) -> str:
+        """What the test that decides says: "refuted", "not-refuted", "inconclusive" or "no-claim"."""
+        name: bytes = lib.dpa_state_name(lib.dpa_report_state(self._handle.pointer))
+        return name.decode()
+
+    @property
     def refuted(self) -> bool:
-        """Does a valid bound exceed the claim?"""
-        return bool(lib.dpa_report_refuted(self._handle.pointer))
+        """Is the claim refuted?"""
+        return self.state == "refuted"
 
     @property
     def headline(self) -> str:
@@ -142,10 +154,13 @@ class Report(Record):
             raise
         return path
 
-    def check(self) -> "Report":
-        """Raise `Refuted` when the claim is refuted, for use in tests; else give the report back."""
+    def check(self, inconclusive: bool = False) -> "Report":
+        """For tests: raise `Refuted` when the claim is refuted and `Inconclusive` when nothing can be said about it
+        (unless inconclusive=True lets that pass); else give the report back."""
         if self.refuted:
             raise Refuted(self.headline)
+        if self.state == "inconclusive" and not inconclusive:
+            raise Inconclusive(self.headline)
         return self
 
     def __repr__(self) -> str:
@@ -189,14 +204,14 @@ class Report(Record):
 
 def run(function: str, *arguments: Any) -> Report:
     """Call `function(*arguments, dpa_report **out, err)`, which is quick, and wrap what it gives."""
-    handle = Handle(_free_report)
+    handle = Handle(free_report)
     call(function, *arguments, ctypes.byref(handle.pointer))
     return Report(handle)
 
 
 def run_long(function: str, *arguments: Any, request: Optional[Request] = None, keep: Any = None) -> Report:
     """The same for what may take long: Ctrl-C ends it. A request is the last argument before the report."""
-    handle, stop = Handle(_free_report), Stop()
+    handle, stop = Handle(free_report), Stop()
     if request is not None:
         request.progress = stop.progress
         arguments = (*arguments, ctypes.byref(request))

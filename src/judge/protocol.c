@@ -57,6 +57,14 @@ static dpa_status set_guesses(dpa_protocol *p, const char *value, dpa_error *err
     return DPA_OK;
 }
 
+static dpa_status set_group(dpa_protocol *p, const char *value, dpa_error *err) {
+    if (strlen(value) >= sizeof p->group)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "group: longer than %zu characters",
+                         sizeof p->group - 1);
+    (void)snprintf(p->group, sizeof p->group, "%s", value);
+    return DPA_OK;
+}
+
 static dpa_status set_decide(dpa_protocol *p, const char *value, dpa_error *err) {
     p->decides_by_posterior = strcmp(value, "posterior") == 0;
     if (p->decides_by_posterior || strcmp(value, "confidence") == 0) return DPA_OK;
@@ -84,6 +92,8 @@ dpa_status dpa_protocol_set(dpa_protocol *p, const char *key, const char *value,
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: needs a value", key);
     if (strcmp(key, "guesses") == 0)
         DPA_TRY(set_guesses(p, value, err));
+    else if (strcmp(key, "group") == 0)
+        DPA_TRY(set_group(p, value, err));
     else if (strcmp(key, "decide") == 0)
         DPA_TRY(set_decide(p, value, err));
     else if (strcmp(key, "must-detect") == 0)

@@ -96,7 +96,7 @@ static dpa_status judge_groups(dpa__case *c, dpa_score_groups *groups, dpa_error
 
 static dpa_status open_groups(dpa__case *c, dpa_score_groups *out, dpa_error *err) {
     const char *path = c->evidence->path[0];
-    if (c->protocol.group == NULL) return DPA_OK;
+    if (c->protocol.group[0] == '\0') return DPA_OK;
     if (path[0] == '\0' || c->evidence->path[1][0] != '\0')
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "group: needs one table with the columns score, member and the group");
@@ -145,7 +145,7 @@ static dpa_status fill(dpa__case *c, both *scores, dpa_score_groups *groups, dpa
     DPA_TRY(dpa_report_fact(c->report, "nonmembers", (double)s->nonmembers, err));
     dpa_status status = dpa_scores_prepare(&scores->prepared, &lints, err);
     if (status == DPA_OK) status = dpa__rates_rows(&rows, err);
-    if (status == DPA_OK && p->group != NULL) status = judge_groups(c, groups, err);
+    if (status == DPA_OK && p->group[0] != '\0') status = judge_groups(c, groups, err);
     if (status == DPA_OK) status = dpa__doubts(c, &lints, err);
     dpa_lints_free(&lints);
     DPA_TRY(status);
