@@ -9,7 +9,7 @@ from numbers import Real
 from typing import Any, Optional, Union
 
 from ._arrays import numbers
-from ._library import Handle, Progress, Stop, call, call_interruptibly, declare, declare_free, free, lib, text
+from ._library import Handle, Progress, Stop, call, call_interruptibly, declare, declare_free, free, lib, text, whole
 from ._report import Report, free_report
 
 Path = Union[str, "os.PathLike[str]"]
@@ -36,13 +36,10 @@ _delete_evidence = declare_free("dpa_evidence_delete")
 
 
 def _set(function: str, handle: Handle, name: str, value: Any) -> None:
-    """One field by the name of its option; None leaves it at its default, True is a flag, False no flag."""
-    if value is None or value is False:
+    """One field by the name of its option; None leaves it at its default."""
+    if value is None:
         return
     key = name.replace("_", "-")
-    if value is True:
-        call(function, handle.pointer, key.encode(), None)
-        return
     if isinstance(value, Real) and not isinstance(value, int):
         value = repr(float(value))
     call(function, handle.pointer, key.encode(), text(key, str(value)))
@@ -172,7 +169,7 @@ class Evidence:
         else:
             made._add("observed", observed)
             made._add("unobserved", null)
-        return made.about(design="one-run", dim=dim, direction=direction)
+        return made.about(design="one-run", dim=None if dim is None else whole("dim", dim), direction=direction)
 
 
 def judge(
@@ -207,6 +204,10 @@ def judge(
     protocol: a file of `dpaudit plan --write-protocol`. delta: 1e-5, or the claim's. confidence: 0.95. sides: 2 gives
     an interval. must_detect: inconclusive unless this ε would have been seen. decide="posterior": let a posterior
     probability decide. all: every row. The other words are those of `dpaudit help scores`.
+
+    >>> seen = Evidence.scores([1.2, 0.4, 2.2, 1.9] * 25, [0.1, -0.3, 0.2, 0.5] * 25)
+    >>> judge(seen, Claim(epsilon=8.0), must_detect=9.0).state
+    'inconclusive'
     """
     wanted = Handle(free)
     call("dpa_protocol_new", ctypes.byref(wanted.pointer))
@@ -214,11 +215,14 @@ def judge(
         raise ValueError(f"sides: {sides!r} is not 1 or 2")
     words = dict(
         delta=delta, confidence=confidence, family=family, method=method, select=select, guesses=guesses, decide=decide,
-        must_detect=must_detect, group=group, at_epsilon=at_epsilon, curve=bool(curve), explain=bool(explain),
-        pointwise=bool(pointwise), all=bool(all), seed=seed, threads=threads, two_sided=sides == 2,
+        must_detect=must_detect, group=group, at_epsilon=at_epsilon, seed=seed, threads=threads,
     )  # fmt: skip
     for name, value in words.items():
         _set("dpa_protocol_set", wanted, name, value)
+    flags = {"curve": curve, "explain": explain, "pointwise": pointwise, "all": all, "two-sided": sides == 2}
+    for name, is_set in flags.items():
+        if is_set:
+            call("dpa_protocol_set", wanted.pointer, name.encode(), None)
     promised = claim._handle() if claim is not None else Claim()._handle()
     if protocol is not None:
         call("dpa_protocol_read", wanted.pointer, promised.pointer, path_text("protocol", protocol))

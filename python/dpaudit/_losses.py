@@ -7,7 +7,8 @@ import ctypes
 from typing import Any, Iterable, Optional, Tuple, Union
 
 from ._arrays import Numbers, empty, numbers, writable
-from ._audit import Path, Values, is_path, path_text
+from ._audit import Values
+from ._judge import Path, is_path, path_text
 from ._library import Request, call, declare, lib, mirror, request, whole
 from ._report import Report, run_long
 
@@ -154,7 +155,7 @@ def losses(
     >>> train = [0.1, 0.2, 0.15, 0.3, 0.12, 0.22, 0.18, 0.25] * 20
     >>> heldout = [0.1, 0.9, 0.3, 1.2, 0.25, 0.7, 0.5, 0.2] * 20
     >>> report = losses(train, heldout, method="empirical", bootstrap=0)
-    >>> report.results[0].kind, report.results[0].assumptions[0]
+    >>> report.results[0].guarantee, report.results[0].assumptions[0]
     ('estimate', 'one-model-instance')
     """
     if (train_labels is None) != (heldout_labels is None):

@@ -9,15 +9,7 @@ from math import floor, inf, isfinite, log10
 from typing import Any, Optional
 
 _LABELS, _WIDTH, _ROW = 220, 640, 24
-_COLOURS = {"valid": "#3b7dd8", "credible": "#9b59c6", "optimistic": "#d2691e", "estimate": "#1f8a5b"}
-
-
-def _standing(result: dict[str, Any]) -> str:
-    if result.get("kind") == "estimate":
-        return "estimate"
-    if not result.get("valid"):
-        return "optimistic"
-    return "credible" if "jeffreys-prior" in result.get("assumptions", []) else "valid"
+_COLOURS = {"confidence": "#3b7dd8", "posterior": "#9b59c6", "optimistic": "#d2691e", "estimate": "#1f8a5b"}
 
 
 def _ticks(largest: float) -> list[float]:
@@ -32,10 +24,10 @@ def _ticks(largest: float) -> list[float]:
 def _mark(standing: str, x: float, y: float) -> str:
     """Shapes as on the page: circle, square, triangle, diamond."""
     fill = f'fill="{_COLOURS[standing]}"'
-    if standing == "valid":
+    if standing == "confidence":
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" {fill}/>'
     points = {
-        "credible": ((-4.5, -4.5), (4.5, -4.5), (4.5, 4.5), (-4.5, 4.5)),
+        "posterior": ((-4.5, -4.5), (4.5, -4.5), (4.5, 4.5), (-4.5, 4.5)),
         "optimistic": ((0, -5.5), (5.5, 4.5), (-5.5, 4.5)),
         "estimate": ((0, -6), (6, 0), (0, 6), (-6, 0)),
     }[standing]
@@ -47,7 +39,7 @@ def _number(value: Any) -> Optional[float]:
 
 
 def _row(result: dict[str, Any], y: float, scale: float) -> str:
-    standing = _standing(result)
+    standing = str(result["guarantee"])
     lower, upper = _number(result.get("epsilon_lower")), _number(result.get("epsilon_upper"))
     shown = _number(result.get("epsilon"))
     at = shown if shown is not None else lower
@@ -92,7 +84,7 @@ def bounds_svg(results: list[dict[str, Any]], claim: Optional[float]) -> str:
 
 def report_html(fields: dict[str, Any], table: str) -> str:
     """The verdict, the picture, the table."""
-    claim = _number(fields.get("claim", {}).get("epsilon"))
+    claim = _number(fields.get("verdict", {}).get("claim", {}).get("epsilon"))
     picture = bounds_svg(fields.get("results", []), claim)
     headline = fields.get("verdict", {}).get("headline", "")
     text = f'<pre style="line-height:1.25">{escape(table)}</pre>'

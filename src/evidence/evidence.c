@@ -119,6 +119,7 @@ dpa_status dpa_evidence_set(dpa_evidence *e, const char *key, const char *value,
                    {"canary-rate", &e->training.rate, 1e-300, 1},
                    {"participations", &e->training.participations, 0, 1e300}};
     int done;
+    if (value == NULL) return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: needs a value", key);
     DPA_TRY(set_word(e, key, value, &done, err));
     if (done) return DPA_OK;
     if (strcmp(key, "direction") == 0) {

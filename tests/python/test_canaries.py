@@ -149,7 +149,7 @@ def test_right_noise_stands_and_wrong_noise_falls():
             canary.observe(canary.gradient(step) + rng.normal(0, noise, 100), rng.normal(0, noise, 100))
         report = canary.result(claim, confidence=0.99)
         assert report.refuted is refuted
-        assert report.claim.epsilon == claim.epsilon.upper
+        assert report.verdict.claim.epsilon == claim.epsilon.upper
         whole = canary.end_to_end(q=0.01, steps=1000, confidence=0.99)
         promised = dpaudit.account(sigma=1.0, q=0.01, steps=1000)
         assert (whole.epsilon.lower > promised.epsilon.upper) is refuted

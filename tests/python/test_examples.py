@@ -42,7 +42,7 @@ def test_dpsgd_torch(example, bug, refuted):
 
 def check_epsilon_star(reports):
     overfitted, penalised = reports["overfitted"].results[0], reports["penalised"].results[0]
-    assert overfitted.kind == "estimate" and overfitted.epsilon_lower > penalised.epsilon
+    assert overfitted.guarantee == "estimate" and overfitted.epsilon_lower > penalised.epsilon
     assert reports["overfitted"].evidence.kind == "losses"
 
 

@@ -27,11 +27,11 @@ def test_pip_install(source, tmp_path):
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {"dpaudit/libdpaudit.so", "dpaudit/py.typed", "dpaudit/__init__.py"} <= names
     run(*pip, "install", "--no-deps", "--no-index", "--target", "site", str(wheel), cwd=tmp_path)
-    code = "import dpaudit; print(dpaudit.__file__, dpaudit._lib._name, dpaudit.counts(1, 99, 2, 98).results[0].kind)"
+    code = "import dpaudit; print(dpaudit.__file__, dpaudit._lib._name, dpaudit.counts(1, 99, 2, 98).results[0].guarantee)"
     environment = {"PYTHONPATH": str(tmp_path / "site")}
     inside = dict(os.environ)
     inside.pop("DPAUDIT_LIBRARY", None)
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, env={**inside, **environment})
     file, library, kind = done.stdout.split()
-    assert kind == "bound"
+    assert kind == "confidence"
     assert str(tmp_path / "site") in file and library == str(tmp_path / "site" / "dpaudit" / "libdpaudit.so")

@@ -26,7 +26,7 @@ def test_fields_are_those_of_the_json(refuted):
     fields = json.loads(refuted.to_json())
     assert refuted.to_dict() == fields
     assert refuted.delta == 1e-5 and refuted["delta"] == 1e-5
-    assert refuted.claim.epsilon == 1
+    assert refuted.verdict.claim.epsilon == 1
     assert refuted.evidence.tp == 99
     assert refuted.results[0].epsilon_lower == fields["results"][0]["epsilon_lower"]
     assert refuted.verdict.refuted is True
@@ -110,7 +110,7 @@ def test_html_has_the_verdict_a_mark_for_each_result_and_the_claim(refuted):
     marks = [tag for tag, _ in drawn.seen if tag in ("circle", "polygon")]
     assert len(marks) == len(refuted.results)
     credible = [r for r in refuted.results if "jeffreys-prior" in r.assumptions]
-    estimates = [r for r in refuted.results if r.kind == "estimate"]
+    estimates = [r for r in refuted.results if r.guarantee == "estimate"]
     assert marks.count("polygon") == len(credible) + len(estimates) > 0
     assert refuted.headline in drawn.words and "claim" in drawn.words and refuted.table() in drawn.words
     places = [float(a["cx"]) for tag, a in drawn.seen if tag == "circle"]
