@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "bench.h"
 #include "dpaudit/data.h"
-#include "dpaudit/report.h"
+#include "dpaudit/judge.h"
 #include "dpaudit/rng.h"
 #include "report/histogram.h"
 
@@ -75,8 +75,7 @@ int main(void) {
     double *member = malloc(COUNT * sizeof *member), *nonmember = malloc(COUNT * sizeof *nonmember);
     dpa_rng rng;
     dpa_error err;
-    dpa_scores_query query;
-    dpa_request request;
+    dpa_evidence evidence;
     dpa_report *report = NULL;
     size_t size = 0;
     if (member == NULL || nonmember == NULL) return 1;
@@ -88,10 +87,11 @@ int main(void) {
     const dpa_scores scores = {
         .member = member, .nonmember = nonmember, .members = COUNT, .nonmembers = COUNT};
     write_files(&scores, csv, in, out);
-    dpa_request_init(&request);
-    dpa_scores_query_init(&query);
-    query.scores = &scores;
-    check(dpa_audit_scores(&query, &request, &report, &err), &err);
+    dpa_evidence_init(&evidence, DPA_EVIDENCE_SCORES);
+    check(dpa_evidence_copy(&evidence, "members", member, COUNT, &err), &err);
+    check(dpa_evidence_copy(&evidence, "nonmembers", nonmember, COUNT, &err), &err);
+    check(dpa_judge(&evidence, NULL, NULL, &report, &err), &err);
+    dpa_evidence_free(&evidence);
     const double from_csv = time_reading(csv, NULL), from_npy = time_reading(in, out);
     const double render = time_binning(report, &scores) + time_page(report, &size);
     (void)printf("page of 1e6 scores: %.2f MB\n", 1e-6 * (double)size);

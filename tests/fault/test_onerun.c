@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "dpaudit/guesses.h"
-#include "dpaudit/report.h"
+#include "dpaudit/judge.h"
 #include "fault/alloc.h"
 
 enum { COUNT = 24 };
@@ -44,9 +44,10 @@ static void bounding(void **state) {
 }
 
 /* Texts of a report are tried twice (as UTF-8, then as ASCII), so a failure may also pass. */
-static dpa_status audit(const dpa_onerun_query *query, const dpa_request *request) {
+static dpa_status audit(const dpa_evidence *evidence, const dpa_claim *claim,
+                        const dpa_protocol *protocol) {
     dpa_report *report = NULL;
-    const dpa_status status = dpa_audit_onerun(query, request, &report, NULL);
+    const dpa_status status = dpa_judge(evidence, claim, protocol, &report, NULL);
     dpa_report_free(report);
     return status;
 }
@@ -60,22 +61,25 @@ static dpa_status plan(const dpa_ideal *ideal, const dpa_request *request) {
 
 static void reporting(void **state) {
     (void)state;
-    dpa_guesses guesses;
-    dpa_lints lints = {0};
-    dpa_onerun_query query;
-    dpa_request request;
+    double right[COUNT];
+    dpa_evidence evidence;
+    dpa_claim claim;
+    dpa_protocol protocol;
     dpa_status status;
     json_set_alloc_funcs(malloc, free);
-    assert_ok(guess(&guesses, &lints));
-    dpa_onerun_query_init(&query);
-    dpa_request_init(&request);
-    query.ranked = &guesses;
-    query.choice = DPA_GUESSES_AUTO;
-    (void)snprintf(request.family, sizeof request.family, "dp");
-    FAULT_EVERY_OR(DPA_OK, status, audit(&query, &request), (void)0);
+    for (size_t i = 0; i < COUNT; ++i) right[i] = in[i];
+    dpa_evidence_init(&evidence, DPA_EVIDENCE_GUESSES);
+    evidence.design = DPA_ONE_RUN;
+    assert_ok(dpa_evidence_copy(&evidence, "score", score, COUNT, NULL));
+    assert_ok(dpa_evidence_copy(&evidence, "correct", right, COUNT, NULL));
+    dpa_claim_init(&claim);
+    claim.epsilon = 0.5;
+    dpa_protocol_init(&protocol);
+    assert_ok(dpa_protocol_set(&protocol, "family", "dp", NULL));
+    FAULT_EVERY_OR(DPA_OK, status, audit(&evidence, &claim, &protocol), (void)0);
     const dpa_ideal ideal = {1.0, 30, 2};
-    FAULT_EVERY_OR(DPA_OK, status, plan(&ideal, &request), (void)0);
-    dpa_guesses_free(&guesses);
+    FAULT_EVERY_OR(DPA_OK, status, plan(&ideal, &protocol.request), (void)0);
+    dpa_evidence_free(&evidence);
 }
 
 int main(void) {

@@ -3,6 +3,7 @@
  */
 #include "check.h"
 
+#include "dpaudit/evidence.h"
 #include "dpaudit/guesses.h"
 #include "dpaudit/rng.h"
 
@@ -128,39 +129,64 @@ static const char *write_text(const char *text) {
     return path;
 }
 
+/* The evidence of a file, ranked as the judge does it. */
+static dpa_status read_ranked(const char *path, int *is_membership, dpa_guesses *guesses,
+                              dpa_evidence *evidence, dpa_error *err) {
+    dpa_lints lints = {0};
+    dpa_status status = dpa_evidence_one_run(path, NULL, 0, evidence, err);
+    if (status != DPA_OK) return status;
+    assert_int_equal(evidence->design, DPA_ONE_RUN);
+    *is_membership = evidence->kind == DPA_EVIDENCE_SCORES;
+    const dpa_named_array *first =
+        dpa_evidence_find(evidence, *is_membership ? "members" : "score");
+    const dpa_named_array *second =
+        dpa_evidence_find(evidence, *is_membership ? "nonmembers" : "correct");
+    assert_true(first != NULL && second != NULL);
+    if (*is_membership) {
+        status = dpa_guesses_from_pair(first->items, first->count, second->items, second->count,
+                                       DPA_GUESS_BOTH, guesses, &lints, err);
+    } else {
+        uint8_t right[8];
+        assert_in_range(second->count, 1, sizeof right);
+        for (size_t i = 0; i < second->count; ++i) right[i] = second->items[i] != 0;
+        status =
+            dpa_guesses_from_confidence(first->items, right, first->count, guesses, &lints, err);
+    }
+    dpa_lints_free(&lints);
+    return status;
+}
+
 static void reads_files(void **state) {
     (void)state;
     dpa_guesses guesses;
-    dpa_lints lints = {0};
+    dpa_evidence evidence;
     dpa_error err;
     int is_membership;
     const char *path = write_text("score,member\n3,1\n2,1\n1,0\n0,0\n");
-    assert_ok(dpa_guesses_read(path, DPA_GUESS_BOTH, &guesses, &is_membership, &lints, &err));
+    assert_ok(read_ranked(path, &is_membership, &guesses, &evidence, &err));
     assert_true(is_membership);
     assert_int_equal(guesses.canaries, 4);
     assert_int_equal(guesses.correct[4], 4);
-    assert_int_equal(strlen(guesses.sha256), 64);
+    assert_int_equal(strlen(evidence.sha256[0]), 64);
     dpa_guesses_free(&guesses);
+    dpa_evidence_free(&evidence);
     (void)write_text("correct,score\n1,0.9\n0,0.5\n1,0.7\n");
-    assert_ok(dpa_guesses_read(path, DPA_GUESS_BOTH, &guesses, &is_membership, &lints, &err));
+    assert_ok(read_ranked(path, &is_membership, &guesses, &evidence, &err));
     assert_false(is_membership);
     assert_int_equal(guesses.correct[2], 2);
     assert_int_equal(guesses.correct[3], 2);
     dpa_guesses_free(&guesses);
+    dpa_evidence_free(&evidence);
     static const char *const bad[] = {"score,member\n1,2\n", "member\n1\n", "score\n1\n",
                                       "score,member\nx,1\n", "score,member\n"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
         (void)write_text(bad[i]);
-        assert_int_equal(
-            dpa_guesses_read(path, DPA_GUESS_BOTH, &guesses, &is_membership, &lints, &err),
-            DPA_BAD_INPUT);
+        assert_int_equal(dpa_evidence_one_run(path, NULL, 0, &evidence, &err), DPA_BAD_INPUT);
         assert_non_null(strstr(err.place, path));
+        assert_int_equal(evidence.array_count, 0);
     }
-    assert_int_not_equal(
-        dpa_guesses_read("/nonexistent", DPA_GUESS_BOTH, &guesses, &is_membership, &lints, &err),
-        DPA_OK);
+    assert_int_not_equal(dpa_evidence_one_run("/nonexistent", NULL, 0, &evidence, &err), DPA_OK);
     (void)unlink(path);
-    dpa_lints_free(&lints);
 }
 
 static dpa_array array_of(double *items, size_t count) {
@@ -175,29 +201,54 @@ static void reads_archives(void **state) {
     const char *const names[2] = {"score", "correct"};
     double score[3] = {0.9, 0.5, 0.7}, correct[3] = {1.0, 0.0, 1.0};
     dpa_guesses guesses;
-    dpa_lints lints = {0};
+    dpa_evidence evidence;
     dpa_error err;
     int is_membership;
     dpa_array arrays[2] = {array_of(score, 3), array_of(correct, 3)};
     assert_ok(dpa_npz_write(path, names, arrays, 2, &err));
-    assert_ok(dpa_guesses_read(path, DPA_GUESS_BOTH, &guesses, &is_membership, &lints, &err));
+    assert_ok(read_ranked(path, &is_membership, &guesses, &evidence, &err));
     assert_false(is_membership);
     assert_int_equal(guesses.correct[2], 2);
     assert_int_equal(guesses.correct[3], 2);
-    assert_int_equal(strlen(guesses.sha256), 64);
+    assert_int_equal(strlen(evidence.sha256[0]), 64);
     dpa_guesses_free(&guesses);
+    dpa_evidence_free(&evidence);
     arrays[1] = array_of(correct, 2);
     assert_ok(dpa_npz_write(path, names, arrays, 2, &err));
-    assert_int_equal(dpa_guesses_read(path, DPA_GUESS_BOTH, &guesses, &is_membership, &lints, &err),
-                     DPA_BAD_INPUT);
+    assert_int_equal(dpa_evidence_one_run(path, NULL, 0, &evidence, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "3 scores, but 2"));
     correct[1] = 0.5;
     arrays[1] = array_of(correct, 3);
     assert_ok(dpa_npz_write(path, names, arrays, 2, &err));
-    assert_int_equal(dpa_guesses_read(path, DPA_GUESS_BOTH, &guesses, &is_membership, &lints, &err),
-                     DPA_BAD_INPUT);
+    assert_int_equal(dpa_evidence_one_run(path, NULL, 0, &evidence, &err), DPA_BAD_INPUT);
     (void)unlink(path);
-    dpa_lints_free(&lints);
+}
+
+/* Two files of one array each; losses are the other way round. */
+static void reads_pairs(void **state) {
+    (void)state;
+    char in[] = "/tmp/dpaudit-in-XXXXXX", out[] = "/tmp/dpaudit-out-XXXXXX";
+    static const char *const texts[2] = {"1\n2\n", "3\n4\n5\n"};
+    char *const paths[2] = {in, out};
+    dpa_evidence evidence;
+    for (int i = 0; i < 2; ++i) {
+        const int fd = mkstemp(paths[i]);
+        assert_true(fd >= 0);
+        assert_int_equal(write(fd, texts[i], strlen(texts[i])), strlen(texts[i]));
+        assert_int_equal(close(fd), 0);
+    }
+    for (int are_losses = 0; are_losses < 2; ++are_losses) {
+        assert_ok(dpa_evidence_one_run(in, out, are_losses, &evidence, NULL));
+        const dpa_named_array *members = dpa_evidence_find(&evidence, "members");
+        const dpa_named_array *others = dpa_evidence_find(&evidence, "nonmembers");
+        assert_true(members != NULL && members->count == 2 && others->count == 3);
+        assert_true(members->items[1] == (are_losses ? -2 : 2));
+        assert_true(others->items[2] == (are_losses ? -5 : 5));
+        assert_string_equal(evidence.path[1], out);
+        dpa_evidence_free(&evidence);
+    }
+    (void)unlink(in);
+    (void)unlink(out);
 }
 
 int main(void) {
@@ -207,6 +258,7 @@ int main(void) {
         cmocka_unit_test(bad_values_are_refused),
         cmocka_unit_test(reads_files),
         cmocka_unit_test(reads_archives),
+        cmocka_unit_test(reads_pairs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The report: who decides the verdict, what JSON and page say, and that no string can break out of
- * either. */
+/* The report: what JSON, text and page say of results and verdict, and that no string can break out
+ * of either. Which verdict it is: test_verdict.c. */
 #include "check.h"
 
 #include <jansson.h>
@@ -8,20 +8,22 @@
 
 #include "dpaudit/report.h"
 #include "dpaudit/rng.h"
-#include "report/model.h"
+#include "judge/verdict.h"
 
-static dpa_report *new_report(double claim, double claim_delta) {
+static dpa_report *new_report(double claim_epsilon) {
     dpa_request request;
+    dpa_claim claim;
     dpa_report *report = NULL;
     dpa_request_init(&request);
-    request.claim_epsilon = claim;
-    request.claim_delta = claim_delta;
+    dpa_claim_init(&claim);
+    claim.epsilon = claim_epsilon;
     assert_ok(dpa_report_new("scores", &request, &report, NULL));
     assert_ok(dpa_report_evidence(report, "scores", NULL));
+    dpa__verdict_begin(report, &claim, claim_epsilon);
     return report;
 }
 
-static void add_bound(dpa_report *report, const char *method, double lower, int valid) {
+static void add_bound(dpa_report *report, const char *method, double lower, dpa_role role) {
     dpa_request request;
     dpa_result result;
     dpa_request_init(&request);
@@ -29,103 +31,148 @@ static void add_bound(dpa_report *report, const char *method, double lower, int 
     (void)snprintf(result.family, sizeof result.family, "gaussian");
     (void)snprintf(result.method, sizeof result.method, "%s", method);
     result.epsilon_lower = lower;
-    result.valid = valid;
+    result.role = role;
     result.assumptions = DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_FAMILY_GAUSSIAN;
     result.numerical_error = 1e-10;
     assert_ok(dpa_report_add(report, &result, NULL));
+    dpa__verdict_conclude(report);
 }
 
-static void expect_headline(const dpa_report *report, const char *words) {
-    char *text = NULL;
-    assert_ok(dpa_report_headline(report, &text, NULL));
-    if (strstr(text, words) == NULL) fail_msg("'%s' does not say '%s'", text, words);
-    dpa_free(text);
+static const char *word_of(const json_t *object, const char *key) {
+    const char *word = json_string_value(json_object_get(object, key));
+    return word != NULL ? word : "(none)";
 }
 
-static void only_valid_bounds_refute(void **state) {
-    (void)state;
-    dpa_report *report = new_report(1.27, NAN);
-    add_bound(report, "max", 3.0, 0);
-    add_bound(report, "cp", 1.2, 1);
-    assert_false(dpa_report_refuted(report));
-    assert_string_equal(dpa_report_strongest(report)->method, "cp");
-    expect_headline(report, "is not refuted, which does not prove it");
-    add_bound(report, "rank", 1.5, 1);
-    assert_true(dpa_report_refuted(report));
-    assert_string_equal(dpa_report_strongest(report)->method, "rank");
-    expect_headline(report, "REFUTED: the claim ε ≤ 1.27");
-    dpa_report_free(report);
-}
-
-/* A credible bound decides only where there is nothing else. */
-static void credible_bounds_stand_back(void **state) {
-    (void)state;
-    dpa_request request;
-    dpa_result credible;
-    dpa_request_init(&request);
-    dpa_result_init(&credible, &request);
-    (void)snprintf(credible.method, sizeof credible.method, "bayes");
-    credible.epsilon_lower = 9.0;
-    credible.assumptions = DPA_ASSUME_BAYES_PRIOR;
-    dpa_report *report = new_report(1.27, NAN);
-    assert_ok(dpa_report_add(report, &credible, NULL));
-    assert_true(dpa_report_refuted(report));
-    add_bound(report, "cp", 1.0, 1);
-    assert_false(dpa_report_refuted(report));
-    assert_string_equal(dpa_report_strongest(report)->method, "cp");
-    dpa_report_free(report);
-}
-
-static void equal_is_not_above(void **state) {
-    (void)state;
-    dpa_report *report = new_report(1.5, NAN);
-    add_bound(report, "cp", 1.5, 1);
-    assert_false(dpa_report_refuted(report));
-    dpa_report_free(report);
-}
-
-/* (ε,δ)-DP at a larger δ says nothing at a smaller one. */
-static void a_claim_at_a_larger_delta_is_not_compared(void **state) {
-    (void)state;
-    dpa_report *larger = new_report(1.0, 1e-3);
-    add_bound(larger, "cp", 5.0, 1);
-    assert_false(dpa_report_refuted(larger));
-    expect_headline(larger, "cannot be compared");
-    dpa_report_free(larger);
-    dpa_report *smaller = new_report(1.0, 1e-9);
-    add_bound(smaller, "cp", 5.0, 1);
-    assert_true(dpa_report_refuted(smaller));
-    dpa_report_free(smaller);
-}
-
-static void zero_is_nothing_shown(void **state) {
-    (void)state;
-    dpa_report *report = new_report(NAN, NAN);
-    expect_headline(report, "No result");
-    add_bound(report, "max", 2.0, 0);
-    expect_headline(report, "No valid bound");
-    add_bound(report, "cp", 0.0, 1);
-    expect_headline(report, "Nothing shown");
-    dpa_report_free(report);
-}
-
-static void json_has_the_documented_shape(void **state) {
-    (void)state;
-    dpa_report *report = new_report(1.27, NAN);
-    add_bound(report, "cp", 0.1 + 0.2, 1);
+static json_t *parsed(const dpa_report *report) {
     char *text = NULL;
     assert_ok(dpa_report_json(report, &text, NULL));
     json_t *json = json_loads(text, 0, NULL);
     assert_non_null(json);
-    const json_t *result = json_array_get(json_object_get(json, "results"), 0);
+    dpa_free(text);
+    return json;
+}
+
+static void json_has_the_documented_shape(void **state) {
+    (void)state;
+    dpa_report *report = new_report(1.27);
+    add_bound(report, "cp", 0.1 + 0.2, DPA_PRIMARY);
+    add_bound(report, "rank", 5, DPA_SHOWN);
+    json_t *json = parsed(report);
+    const json_t *rows = json_object_get(json, "results"), *result = json_array_get(rows, 0);
     /* full precision, and null where nothing is known */
     assert_true(json_real_value(json_object_get(result, "epsilon_lower")) == 0.1 + 0.2);
     assert_true(json_is_null(json_object_get(result, "epsilon_upper")));
     assert_null(json_object_get(result, "epsilon_upper_infinite"));
-    assert_string_equal(json_string_value(json_object_get(result, "kind")), "bound");
+    assert_string_equal(word_of(result, "role"), "primary");
+    assert_string_equal(word_of(json_array_get(rows, 1), "role"), "shown");
+    assert_string_equal(word_of(result, "guarantee"), "confidence");
+    assert_string_equal(word_of(result, "conditional"), "family-gaussian");
+    assert_string_equal(word_of(result, "scope"), "training");
     assert_int_equal(json_array_size(json_object_get(result, "assumptions")), 2);
-    assert_true(json_is_false(json_object_get(json_object_get(json, "verdict"), "refuted")));
+    /* words of the first build */
+    assert_null(json_object_get(result, "valid"));
+    assert_null(json_object_get(result, "kind"));
+    assert_null(json_object_get(json, "claim"));
     json_decref(json);
+    dpa_report_free(report);
+}
+
+/* The verdict of the JSON is the one of the report, field by field. */
+static void json_has_the_verdict(void **state) {
+    (void)state;
+    dpa_report *report = new_report(1.27);
+    report->verdict.detect_worst = 2.5;
+    report->verdict.detect_gaussian = INFINITY;
+    add_bound(report, "cp", 1.25, DPA_PRIMARY);
+    json_t *json = parsed(report);
+    const json_t *verdict = json_object_get(json, "verdict");
+    const json_t *claim = json_object_get(verdict, "claim");
+    const json_t *detect = json_object_get(verdict, "would_detect");
+    assert_string_equal(word_of(verdict, "state"), "not-refuted");
+    assert_true(json_is_false(json_object_get(verdict, "refuted")));
+    assert_true(json_number_value(json_object_get(claim, "epsilon")) == 1.27);
+    assert_true(json_number_value(json_object_get(claim, "delta")) == 1e-5);
+    assert_string_equal(word_of(claim, "scope"), "training");
+    assert_string_equal(word_of(claim, "neighbours"), "add-remove");
+    assert_true(json_number_value(json_object_get(verdict, "epsilon_lower")) == 1.25);
+    assert_true(json_number_value(json_object_get(verdict, "confidence")) == 0.95);
+    assert_string_equal(word_of(verdict, "conditional"), "family-gaussian");
+    assert_string_equal(word_of(verdict, "decided_by"), "confidence");
+    assert_string_equal(word_of(verdict, "headline"), report->verdict.headline);
+    assert_int_equal(json_array_size(json_object_get(verdict, "contradicted")), 0);
+    assert_true(json_number_value(json_object_get(detect, "epsilon")) == 2.5);
+    assert_true(json_is_null(json_object_get(detect, "epsilon_gaussian")));
+    assert_true(json_is_true(json_object_get(detect, "epsilon_gaussian_infinite")));
+    assert_true(json_number_value(json_object_get(detect, "power")) == 0.8);
+    json_decref(json);
+    dpa_report_free(report);
+}
+
+/* An assumption that the data contradict, and an obstacle, are said with their reason. */
+static void json_says_why_it_is_inconclusive(void **state) {
+    (void)state;
+    dpa_report *report = new_report(1);
+    dpa__verdict_contradict(report, DPA_ASSUMPTION_INDEX_ONE_RUN_CANARIES, "%d of %d", 606, 1000);
+    add_bound(report, "cp", 5, DPA_PRIMARY);
+    json_t *json = parsed(report);
+    const json_t *verdict = json_object_get(json, "verdict");
+    const json_t *why = json_array_get(json_object_get(verdict, "contradicted"), 0);
+    assert_string_equal(word_of(verdict, "state"), "inconclusive");
+    assert_true(json_is_false(json_object_get(verdict, "refuted")));
+    assert_string_equal(word_of(why, "assumption"), "canaries-included-by-coin");
+    assert_string_equal(word_of(why, "reason"), "606 of 1000");
+    json_decref(json);
+    dpa_report_free(report);
+}
+
+/* Text, page and JSON carry one state: the mark of the page, the first words of the text. */
+static void every_form_says_the_same(void **state) {
+    (void)state;
+    static const struct {
+        double lower;
+        int is_doubted;
+        const char *mark, *words;
+    } cases[] = {{2, 0, "✗ Claim refuted", "REFUTED: the claim"},
+                 {0.5, 0, "○ Claim not refuted", "Not refuted: the claim"},
+                 {2, 1, "? Inconclusive", "INCONCLUSIVE about the claim"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        char *page = NULL, *text = NULL;
+        dpa_report *report = new_report(1);
+        if (cases[i].is_doubted)
+            dpa__verdict_contradict(report, DPA_ASSUMPTION_INDEX_HIGHER_IS_IN, "reversed");
+        add_bound(report, "cp", cases[i].lower, DPA_PRIMARY);
+        assert_ok(dpa_report_html(report, &page, NULL));
+        assert_ok(dpa_report_text(report, NULL, &text, NULL));
+        for (size_t k = 0; k < sizeof cases / sizeof cases[0]; ++k)
+            assert_int_equal(strstr(page, cases[k].mark) != NULL, k == i);
+        assert_int_equal(strstr(page, "class=\"verdict refuted\"") != NULL, i == 0);
+        if (strncmp(text, cases[i].words, strlen(cases[i].words)) != 0)
+            fail_msg("'%.60s' does not begin with '%s'", text, cases[i].words);
+        dpa_free(page);
+        dpa_free(text);
+        dpa_report_free(report);
+    }
+}
+
+/* Six rows, the deciding one first; all of them when that was asked for. */
+static void a_table_is_short(void **state) {
+    (void)state;
+    dpa_report *report = new_report(NAN);
+    char *text = NULL;
+    for (int i = 0; i < 8; ++i) {
+        char method[8];
+        (void)snprintf(method, sizeof method, "row%d", i);
+        add_bound(report, method, i, i == 0 ? DPA_PRIMARY : DPA_SHOWN);
+    }
+    assert_ok(dpa_report_text(report, NULL, &text, NULL));
+    assert_non_null(strstr(text, "row5"));
+    assert_null(strstr(text, "row6"));
+    assert_non_null(strstr(text, "… and 2 more: --all shows them"));
+    dpa_free(text);
+    report->shows_all = 1;
+    assert_ok(dpa_report_text(report, NULL, &text, NULL));
+    assert_non_null(strstr(text, "row7"));
+    assert_null(strstr(text, "more:"));
     dpa_free(text);
     dpa_report_free(report);
 }
@@ -138,7 +185,7 @@ static void infinite_ends_say_so(void **state) {
     dpa_result_init(&result, &request);
     result.epsilon_lower = 1.0;
     result.epsilon_upper = INFINITY;
-    dpa_report *report = new_report(NAN, NAN);
+    dpa_report *report = new_report(NAN);
     assert_ok(dpa_report_add(report, &result, NULL));
     char *text = NULL;
     assert_ok(dpa_report_json(report, &text, NULL));
@@ -200,9 +247,9 @@ static void hostile_text_stays_text(void **state) {
     (void)state;
     static const char hostile[] =
         "</script><script>alert(1)</script>\"'<img src=x onerror=alert(1)>\xff";
-    dpa_report *report = new_report(1.0, NAN);
+    dpa_report *report = new_report(1.0);
     dpa_lints lints = {0};
-    add_bound(report, "cp", 2.0, 1);
+    add_bound(report, "cp", 2.0, DPA_PRIMARY);
     assert_ok(dpa_report_fact_text(report, "label", hostile, NULL));
     assert_ok(dpa_report_input(report, hostile, hostile, NULL));
     assert_ok(dpa_report_invocation(report, hostile, NULL));
@@ -240,8 +287,8 @@ static void a_comma_locale_changes_nothing(void **state) {
     (void)state;
     char folder[] = "/tmp/dpa_locale_XXXXXX", command[64];
     char *texts[2][2];
-    dpa_report *report = new_report(1.27, NAN);
-    add_bound(report, "cp", 1.25, 1);
+    dpa_report *report = new_report(1.27);
+    add_bound(report, "cp", 1.25, DPA_PRIMARY);
     for (int i = 0; i < 2; ++i) {
         const int is_set = i == 0 || set_comma_locale(folder);
         assert_ok(dpa_report_json(report, &texts[i][0], NULL));
@@ -262,7 +309,7 @@ static void a_comma_locale_changes_nothing(void **state) {
 static void bad_section_is_refused(void **state) {
     (void)state;
     dpa_error err = {0};
-    dpa_report *report = new_report(NAN, NAN);
+    dpa_report *report = new_report(NAN);
     assert_int_equal(dpa_report_section(report, "roc", "[1, 2", &err), DPA_BAD_ARGUMENT);
     assert_non_null(strstr(err.text, "roc is not JSON"));
     assert_ok(dpa_report_section(report, "roc", "[{\"fpr\": 0.5}]", NULL));
@@ -272,12 +319,11 @@ static void bad_section_is_refused(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_valid_bounds_refute),
-        cmocka_unit_test(credible_bounds_stand_back),
-        cmocka_unit_test(equal_is_not_above),
-        cmocka_unit_test(a_claim_at_a_larger_delta_is_not_compared),
-        cmocka_unit_test(zero_is_nothing_shown),
         cmocka_unit_test(json_has_the_documented_shape),
+        cmocka_unit_test(json_has_the_verdict),
+        cmocka_unit_test(json_says_why_it_is_inconclusive),
+        cmocka_unit_test(every_form_says_the_same),
+        cmocka_unit_test(a_table_is_short),
         cmocka_unit_test(infinite_ends_say_so),
         cmocka_unit_test(numbers_are_the_shortest_that_read_back),
         cmocka_unit_test(numbers_are_as_short_as_a_search_finds),
