@@ -23,7 +23,7 @@ run 0 one-run d/guesses.npz --options 4 --family "$family" --json
 near "j['results'][0]['epsilon_lower']" "$lower" 1e-12
 
 # Bugs that one run shows.
-for bug in "noise-scale, noise-scale: 0" "noise-per-worker, workers: 9" clip-after-mean; do
+for bug in "noise-scale, noise-scale: 0" "noise-per-worker, workers: 100" clip-after-mean; do
     echo "{training: run-wide.yaml, game: {kind: membership, canaries: 400, sabotage: $bug}}" >bug.yaml
     run 1 run bug.yaml
     says out "REFUTED"
