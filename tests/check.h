@@ -4,6 +4,7 @@
 #ifndef DPA_TESTS_CHECK_H
 #define DPA_TESTS_CHECK_H
 
+#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,6 +42,24 @@ static inline void check_between(double got, double low, double high, const char
     if (got >= low && got <= high) return;
     print_error("%s:%d: got %.17g, want it in [%.17g, %.17g]\n", file, line, got, low, high);
     fail();
+}
+
+/* As a host program may: DPA_TEST_LOCALE=NAME runs any test in a locale whose numbers have a comma.
+ * Only the numbers: translated errors of the system are another matter. */
+__attribute__((constructor)) static void check_take_locale(void) {
+    const char *name = getenv("DPA_TEST_LOCALE");
+    if (name == NULL) return;
+    if (setlocale(LC_NUMERIC, name) != NULL && localeconv()->decimal_point[0] == ',') return;
+    (void)fprintf(stderr, "there is no locale %s with a comma\n", name);
+    exit(1);
+}
+
+/* strtod as in the C locale. */
+static inline double check_number(const char *text) {
+    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    const double number = strtod_l(text, NULL, c);
+    freelocale(c);
+    return number;
 }
 
 /* A file under the shared folder; the test is skipped with a reason where it is absent (exit 77

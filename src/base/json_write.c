@@ -45,7 +45,7 @@ json_t *dpa__json_text(const char *text) {
  * the shortest text. Only below the normal range can fewer do. */
 void dpa__number_text(double value, char *out, size_t size) {
     if (value == floor(value) && fabs(value) < 1e15) { /* 50, not 5e+01 */
-        (void)snprintf(out, size, "%.0f", value + 0.0);
+        (void)dpa__print(out, size, "%.0f", value + 0.0);
         return;
     }
     for (int digits = fabs(value) < DBL_MIN ? 1 : DBL_DIG; digits <= 17; ++digits) {

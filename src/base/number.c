@@ -6,11 +6,12 @@
  * correctly. */
 #include "base/number.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/plain.h"
 
 enum { LONGEST = 1000, MANY_DIGITS = 19 };
 
@@ -68,10 +69,9 @@ static dpa__number slow(const char *start, size_t length, double *out) {
     char copy[LONGEST + 1];
     memcpy(copy, start, length);
     copy[length] = '\0';
-    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (c == (locale_t)0) return DPA__NUMBER_NONE; /* glibc: cannot be */
-    *out = strtod_l(copy, NULL, c);
-    freelocale(c);
+    const dpa__plain plain = dpa__plain_begin();
+    *out = strtod(copy, NULL);
+    dpa__plain_end(plain);
     return isinf(*out) ? DPA__NUMBER_LARGE : DPA__NUMBER_OK;
 }
 
@@ -169,6 +169,11 @@ dpa__number dpa__number_parse(const char **at, const char *end, double *out) {
     if (negative) *out = -*out;
     *at = p;
     return DPA__NUMBER_OK;
+}
+
+int dpa__number_whole(const char *text, double *out) {
+    const char *const end = text + strlen(text);
+    return dpa__number_parse(&text, end, out) == DPA__NUMBER_OK && text == end && !isnan(*out);
 }
 
 const char *dpa__number_problem(dpa__number result) {

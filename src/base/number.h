@@ -15,6 +15,8 @@ typedef enum dpa__number {
 /* The longest number at *at: sign, digits, point, exponent; inf, infinity, nan in any case. *at
  * moves behind it. A number that is too small becomes 0. */
 dpa__number dpa__number_parse(const char **at, const char *end, double *out);
+/* The whole text is a number, and not "nan". */
+int dpa__number_whole(const char *text, double *out);
 /* What is wrong, for an error text. */
 const char *dpa__number_problem(dpa__number result);
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 static const struct {
@@ -37,7 +38,7 @@ const char *dpa_version(void) {
 DPA_PRINTF(3, 0)
 static void set_text(dpa_error *err, dpa_status status, const char *format, va_list args) {
     err->status = status;
-    (void)vsnprintf(err->text, sizeof err->text, format, args);
+    (void)dpa__vprint(err->text, sizeof err->text, format, args);
     /* Names and cells of files get into both, and both get to terminals. */
     dpa__utf8_tame(err->place, "");
     dpa__utf8_tame(err->text, "");

@@ -2,14 +2,13 @@
 /* Growing text. */
 #include "base/text.h"
 
-#include <locale.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/plain.h"
 
 /* Room for `extra` bytes and the final NUL. */
 static int reserve(dpa__text *text, size_t extra) {
@@ -39,21 +38,17 @@ void dpa__text_add(dpa__text *text, const char *string) {
     dpa__text_add_bytes(text, string, strlen(string));
 }
 
-DPA_PRINTF(3, 0)
-static int print_plain(char *out, size_t size, const char *format, va_list args) {
-    const locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (plain == (locale_t)0) return -1; /* glibc: cannot be */
-    const locale_t before = uselocale(plain);
+int dpa__vprint(char *out, size_t size, const char *format, va_list args) {
+    const dpa__plain plain = dpa__plain_begin();
     const int length = vsnprintf(out, size, format, args);
-    (void)uselocale(before);
-    freelocale(plain);
+    dpa__plain_end(plain);
     return length;
 }
 
 int dpa__print(char *out, size_t size, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    const int length = print_plain(out, size, format, args);
+    const int length = dpa__vprint(out, size, format, args);
     va_end(args);
     return length;
 }
@@ -62,12 +57,12 @@ void dpa__text_printf(dpa__text *text, const char *format, ...) {
     va_list args, again;
     va_start(args, format);
     va_copy(again, args);
-    const int length = print_plain(NULL, 0, format, args);
+    const int length = dpa__vprint(NULL, 0, format, args);
     va_end(args);
     if (length < 0) {
         text->failed = 1;
     } else if (reserve(text, (size_t)length)) {
-        (void)print_plain(text->data + text->length, (size_t)length + 1, format, again);
+        (void)dpa__vprint(text->data + text->length, (size_t)length + 1, format, again);
         text->length += (size_t)length;
     }
     va_end(again);

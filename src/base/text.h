@@ -4,6 +4,7 @@
 #ifndef DPA_BASE_TEXT_H
 #define DPA_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 #include "dpaudit/status.h"
@@ -24,5 +25,6 @@ void dpa__text_free(dpa__text *text);
 /* As snprintf. Like all texts here, with a point in its numbers whatever the locale is: what is
  * written may be read by a program. */
 int dpa__print(char *out, size_t size, const char *format, ...) DPA_PRINTF(3, 4);
+int dpa__vprint(char *out, size_t size, const char *format, va_list args) DPA_PRINTF(3, 0);
 
 #endif

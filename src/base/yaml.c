@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/plain.h"
 #include "base/stream.h"
 
 /* libcyaml's memory comes from here, so that failed allocations can be tested. */
@@ -30,8 +31,10 @@ dpa_status dpa__yaml_read(const char *path, const cyaml_schema_value_t *schema, 
         free(text);
         return checked;
     }
+    const dpa__plain plain = dpa__plain_begin(); /* libcyaml reads with strtod */
     const cyaml_err_t result =
         cyaml_load_data((const uint8_t *)text, size, &config, schema, (cyaml_data_t **)out, NULL);
+    dpa__plain_end(plain);
     free(text);
     if (result == CYAML_OK && *out != NULL) return DPA_OK;
     if (result == CYAML_ERR_OOM) return dpa__fail(err, DPA_NO_MEMORY, "no memory for %s", path);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "estimate/pairs.h"
 #include "estimate/plan.h"
 #include "math/root.h"
@@ -210,8 +211,8 @@ dpa_status dpa__plan_truth_epsilon(const dpa__plan *plan, double t, double *epsi
 static dpa_status open_training(const dpa_plan *asked, dpa__model *out, dpa_error *err) {
     char spec[96] = "gaussian";
     if (asked->q < 1 || asked->steps > 1)
-        (void)snprintf(spec, sizeof spec, "subsampled-gaussian:q=%.17g,steps=%" PRIu64, asked->q,
-                       asked->steps);
+        (void)dpa__print(spec, sizeof spec, "subsampled-gaussian:q=%.17g,steps=%" PRIu64, asked->q,
+                         asked->steps);
     DPA_TRY(dpa__model_open(spec, asked->delta, out, err));
     return check_delta(out, asked->delta, err);
 }

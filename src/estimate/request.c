@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "dpaudit/estimate.h"
 
 void dpa_request_init(dpa_request *request) {
@@ -30,9 +31,8 @@ dpa_status dpa_request_new(dpa_request **out, dpa_error *err) {
 }
 
 static dpa_status set_number(const char *key, const char *value, double *out, dpa_error *err) {
-    char *end = NULL;
-    const double number = strtod(value, &end);
-    if (end == value || *end != '\0' || isnan(number))
+    double number;
+    if (!dpa__number_whole(value, &number))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: '%s' is not a number", key, value);
     *out = number;
     return DPA_OK;

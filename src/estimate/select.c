@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "dpaudit/rng.h"
 #include "estimate/berkjones.h"
 #include "estimate/best.h"
@@ -42,9 +43,7 @@ static const struct {
 
 static dpa_status parse_value(const char *text, const char *number, dpa__select *out,
                               dpa_error *err) {
-    char *end = NULL;
-    out->value = strtod(number, &end);
-    if (end == number || *end != '\0' || isnan(out->value))
+    if (!dpa__number_whole(number, &out->value))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "select: '%s' has no number after the colon", text);
     if (out->kind == DPA__FIXED_FPR && !(out->value >= 0 && out->value <= 1))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "select: a false positive rate is 0 to 1, not %g",

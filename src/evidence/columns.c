@@ -112,7 +112,7 @@ dpa_status dpa__columns_answers(const dpa__columns *c, const char *name, uint8_t
         (*out)[i] = answer > 0;
         if (answer >= 0) continue;
         char shown[32];
-        if (text == NULL) (void)snprintf(shown, sizeof shown, "%g", numbers[i]);
+        if (text == NULL) (void)dpa__print(shown, sizeof shown, "%g", numbers[i]);
         status = no_answer(c, name, i, text != NULL ? text : shown, err);
     }
     if (status != DPA_OK) {

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "dpaudit/evidence.h"
 
 dpa_status dpa_lints_add(dpa_lints *lints, dpa_error *err, const char *code, const char *format,
@@ -21,7 +22,7 @@ dpa_status dpa_lints_add(dpa_lints *lints, dpa_error *err, const char *code, con
     (void)snprintf(lint->code, sizeof lint->code, "%s", code);
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(lint->text, sizeof lint->text, format, args);
+    (void)dpa__vprint(lint->text, sizeof lint->text, format, args);
     va_end(args);
     return DPA_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "report/model.h"
 
 void dpa_account_query_init(dpa_account_query *query) {
@@ -124,7 +125,7 @@ static dpa_status put_epsilon(dpa_report *report, const dpa_account *account,
     char label[64];
     DPA_TRY(dpa_account_epsilon(account, query->opts.delta, &epsilon, err));
     DPA_TRY(put_interval(report, "epsilon", &epsilon, err));
-    (void)snprintf(label, sizeof label, "ε at δ = %g", query->opts.delta);
+    (void)dpa__print(label, sizeof label, "ε at δ = %g", query->opts.delta);
     DPA_TRY(say_interval(report, label, &epsilon, "contains the truth", err));
     if (isinf(epsilon.lower)) return DPA_OK;
     DPA_TRY(dpa_account_mu(account, query->opts.delta, &mu, err));
@@ -139,14 +140,14 @@ static dpa_status put_wanted(dpa_report *report, const dpa_account *account,
     if (!isnan(query->epsilon)) {
         DPA_TRY(dpa_account_delta(account, query->epsilon, &interval, err));
         DPA_TRY(put_interval(report, "delta_at_epsilon", &interval, err));
-        (void)snprintf(label, sizeof label, "δ at ε = %g", query->epsilon);
+        (void)dpa__print(label, sizeof label, "δ at ε = %g", query->epsilon);
         DPA_TRY(say_interval(report, label, &interval, "", err));
     }
     if (!isnan(query->fpr)) {
         DPA_TRY(dpa_account_fnr(account, query->fpr, &interval, err));
         interval = (dpa_interval){1.0 - interval.upper, 1.0 - interval.lower};
         DPA_TRY(put_interval(report, "tpr_at_fpr", &interval, err));
-        (void)snprintf(label, sizeof label, "best TPR at FPR = %g", query->fpr);
+        (void)dpa__print(label, sizeof label, "best TPR at FPR = %g", query->fpr);
         DPA_TRY(say_interval(report, label, &interval, "", err));
     }
     if (query->curve_points > 0) return put_curve(report, account, query->curve_points, err);

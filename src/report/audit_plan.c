@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "estimate/plan.h"
 #include "report/plan.h"
 #include "report/value.h"
@@ -32,7 +33,7 @@ dpa__cell dpa__cell_of(const char *format, double value) {
     if (isinf(value))
         (void)snprintf(cell.text, sizeof cell.text, "none");
     else if (!isnan(value))
-        (void)snprintf(cell.text, sizeof cell.text, format[0] == 'n' ? "%.0f" : "%.3f", value);
+        (void)dpa__print(cell.text, sizeof cell.text, format[0] == 'n' ? "%.0f" : "%.3f", value);
     return cell;
 }
 
@@ -284,10 +285,10 @@ static dpa_status put_table(context *c, dpa_error *err) {
 static void say_side(char *out, size_t size, double epsilon, double sigma,
                      const dpa_plan_query *query) {
     if (isnan(sigma))
-        (void)snprintf(out, size, "ε = %g", epsilon);
+        (void)dpa__print(out, size, "ε = %g", epsilon);
     else
-        (void)snprintf(out, size, "σ = %g (q = %g, %.0f steps: ε = %.4g)", sigma, query->q,
-                       (double)query->steps, epsilon);
+        (void)dpa__print(out, size, "σ = %g (q = %g, %.0f steps: ε = %.4g)", sigma, query->q,
+                         (double)query->steps, epsilon);
 }
 
 static dpa_status say_head(const context *c, dpa_error *err) {

@@ -83,7 +83,7 @@ void dpa__canvas_print(const dpa__canvas *canvas, dpa__text *out, const char *x_
     dpa__text_printf(out, "  %*s %s", LABEL, "", canvas->unicode ? "└" : "+");
     for (int column = 0; column < DPA__CANVAS_COLUMNS; ++column)
         dpa__text_add(out, canvas->unicode ? "─" : "-");
-    (void)snprintf(right, sizeof right, "%.4g", canvas->right);
+    (void)dpa__print(right, sizeof right, "%.4g", canvas->right);
     dpa__text_printf(out, "\n  %*s  %-10.4g%-*s%s\n", LABEL, "", canvas->left,
                      DPA__CANVAS_COLUMNS - 10 - (int)sizeof "0.0000", x_title, right);
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
+#include "base/text.h"
 #include "report/value.h"
 
 /* More rows than this are not a picture; the makers of the data bin long before. */
@@ -28,8 +30,10 @@ size_t dpa__chart_rows(const dpa__chart_data *data, const char *set) {
 static json_t *short_number(double value) {
     char text[32];
     if (!isfinite(value)) return json_null();
-    (void)snprintf(text, sizeof text, "%.7g", value);
-    return json_real(strtod(text, NULL));
+    (void)dpa__print(text, sizeof text, "%.7g", value);
+    double rounded = value;
+    (void)dpa__number_whole(text, &rounded);
+    return json_real(rounded);
 }
 
 static json_t *list_of(dpa__chart_data *data, const char *set) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "report/html.h"
 #include "report/value.h"
 
@@ -63,7 +64,7 @@ static void add_quality(dpa__text *out, const json_t *quality) {
     }
     json_array_foreach(json_object_get(quality, "tpr_at_fpr"), index, value) {
         char label[48];
-        (void)snprintf(label, sizeof label, "TPR at FPR %g", dpa__number_of(value, "fpr"));
+        (void)dpa__print(label, sizeof label, "TPR at FPR %g", dpa__number_of(value, "fpr"));
         if (is_measure(json_object_get(value, "tpr")))
             add_measure(out, "attack", label, json_object_get(value, "tpr"));
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "report/plan.h"
 #include "report/value.h"
 
@@ -51,7 +52,7 @@ dpa_status dpa__plan_row_put(json_t *row, const dpa__plan_row *r, int with_truth
 static dpa__cell simulated_cell(double value, double error) {
     dpa__cell cell = dpa__cell_of("", value);
     if (error > 0 && isfinite(value))
-        (void)snprintf(cell.text, sizeof cell.text, "%.3f±%.3f", value, error);
+        (void)dpa__print(cell.text, sizeof cell.text, "%.3f±%.3f", value, error);
     return cell;
 }
 
@@ -99,8 +100,8 @@ dpa_status dpa__plan_row_say(dpa_report *report, const dpa_plan *plan, const dpa
 static dpa__cell pairs_cell(double pairs, double error) {
     dpa__cell cell = dpa__cell_of("n", isfinite(pairs) ? pairs : (double)INFINITY);
     if (error > 0 && isfinite(pairs))
-        (void)snprintf(cell.text, sizeof cell.text, error < 10 ? "%.0f±%.1f" : "%.0f±%.0f", pairs,
-                       error);
+        (void)dpa__print(cell.text, sizeof cell.text, error < 10 ? "%.0f±%.1f" : "%.0f±%.0f", pairs,
+                         error);
     return cell;
 }
 

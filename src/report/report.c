@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "report/model.h"
 
@@ -131,7 +132,7 @@ dpa_status dpa_report_say(dpa_report *report, dpa_error *err, const char *format
     char line[DPA_TEXT_SIZE];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(line, sizeof line, format, args);
+    (void)dpa__vprint(line, sizeof line, format, args);
     va_end(args);
     return add_line(report, line, err);
 }
@@ -140,7 +141,7 @@ dpa_status dpa_report_note(dpa_report *report, dpa_error *err, const char *forma
     char line[DPA_TEXT_SIZE];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(line, sizeof line, format, args);
+    (void)dpa__vprint(line, sizeof line, format, args);
     va_end(args);
     DPA_TRY(dpa__json_append(report->notes, dpa__json_text(line), err));
     return add_line(report, line, err);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "report/model.h"
 #include "report/value.h"
 
@@ -26,7 +27,7 @@ static void put_number(char *cell, double value) {
     else if (isinf(value))
         (void)snprintf(cell, CELL, "%s", "inf");
     else
-        (void)snprintf(cell, CELL, "%.4f", value);
+        (void)dpa__print(cell, CELL, "%.4f", value);
 }
 
 /* What the number is to the verdict: it decides, or it is what would follow if … */
@@ -149,7 +150,7 @@ static void print_evidence(dpa__text *out, const dpa_report *report, int width) 
         char number[40];
         if (strcmp(key, "kind") == 0 || (!json_is_number(value) && !json_is_string(value)))
             continue;
-        (void)snprintf(number, sizeof number, "%.6g", json_number_value(value));
+        (void)dpa__print(number, sizeof number, "%.6g", json_number_value(value));
         dpa__text_add(&line, separator);
         for (const char *c = key; *c != '\0'; ++c)
             dpa__text_add_bytes(&line, *c == '_' ? " " : c, 1);

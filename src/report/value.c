@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+#include "base/text.h"
+
 const char *dpa__word_of(const json_t *object, const char *key) {
     const char *text = json_string_value(json_object_get(object, key));
     return text != NULL ? text : "";
@@ -78,8 +81,11 @@ dpa__percent dpa__percent_of(double share) {
     dpa__percent out = {""};
     const double allowed = 1e-3 * fmin(share, 1.0 - share);
     for (int digits = 4; digits <= 17 && !isnan(share); ++digits) {
-        (void)snprintf(out.text, sizeof out.text, "%.*g%%", digits, 100.0 * share);
-        if (fabs(strtod(out.text, NULL) / 100.0 - share) <= allowed) break;
+        (void)dpa__print(out.text, sizeof out.text, "%.*g%%", digits, 100.0 * share);
+        const char *at = out.text;
+        double shown = NAN;
+        (void)dpa__number_parse(&at, at + strlen(at), &shown);
+        if (fabs(shown / 100.0 - share) <= allowed) break;
     }
     return out;
 }

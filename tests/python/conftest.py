@@ -2,6 +2,7 @@
 """What the tests of the Python package share. ctest gives PYTHONPATH, DPAUDIT_LIBRARY and DPAUDIT."""
 
 import json
+import locale
 import os
 import subprocess
 import sys
@@ -12,6 +13,11 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2]
 if not any(Path(path).resolve() == SOURCE / "python" for path in sys.path if path):
     sys.path.insert(0, str(SOURCE / "python"))
+
+# As a notebook may: numbers of the host program have a comma.
+if "DPA_TEST_LOCALE" in os.environ:
+    locale.setlocale(locale.LC_ALL, os.environ["DPA_TEST_LOCALE"])
+    assert locale.localeconv()["decimal_point"] == ",", os.environ["DPA_TEST_LOCALE"]
 
 try:
     from hypothesis import settings

@@ -3,6 +3,7 @@
  * mpmath 40 digits and scipy.stats), and brute force over the intervals' regions. */
 #include "check.h"
 
+#include "base/text.h"
 #include "dpaudit/cosines.h"
 #include "dpaudit/tradeoff.h"
 #include "math/dist.h"
@@ -152,7 +153,7 @@ static void lower_bound(void **state) {
     double most = 0.0;
     for (int i = 0; i < 10; ++i) {
         char select[40];
-        (void)snprintf(select, sizeof select, "fixed:%.17g", x[i]);
+        (void)dpa__print(select, sizeof select, "fixed:%.17g", x[i]);
         assert_ok(dpa_cosines_lower(&c, select, 1e-5, 0.95, 1, &b, NULL));
         most = fmax(most, b.epsilon);
     }

@@ -3,6 +3,7 @@
  * attack run by hand on the same signals. */
 #include "check.h"
 
+#include "base/text.h"
 #include "dpaudit/attack.h"
 #include "dpaudit/game.h"
 
@@ -25,8 +26,8 @@ static int setup(void **state) {
     size_t used = strlen(text);
     assert_non_null(mkdtemp(folder));
     for (int i = 0; i < POINTS + 20; ++i)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%.3f,%.3f,%s\n", sin(3.0 * i),
-                                 cos(7.0 * i), i * 7919 % 13 < 6 ? "a" : "b");
+        used += (size_t)dpa__print(text + used, sizeof text - used, "%.3f,%.3f,%s\n", sin(3.0 * i),
+                                   cos(7.0 * i), i * 7919 % 13 < 6 ? "a" : "b");
     (void)snprintf(path, sizeof path, "%s/toy.csv", folder);
     (void)snprintf(training, sizeof training, "%s/train.yaml", folder);
     (void)snprintf(experiment, sizeof experiment, "%s/run.yaml", folder);
