@@ -30,7 +30,7 @@ void dpa__verdict_contradict(dpa_report *report, unsigned assumption, const char
     dpa__contradiction *c = &v->contradicted[v->contradictions++];
     c->assumption = assumption;
     va_start(args, format);
-    (void)vsnprintf(c->reason, sizeof c->reason, format, args);
+    (void)dpa__vprint(c->reason, sizeof c->reason, format, args);
     va_end(args);
 }
 

@@ -35,8 +35,7 @@ static dpa_status explain_missing(const dpa__run *run, uint64_t missing, dpa_err
                      why, run->summary->out_of_time ? "" : "; dpaudit show --failures says why");
 }
 
-static dpa_status play_all(dpa__run *run, dpa__stages *all, dpa_evidence *out,
-                           dpa_error *err) {
+static dpa_status play_all(dpa__run *run, dpa__stages *all, dpa_evidence *out, dpa_error *err) {
     dpa_status status = DPA_OK;
     for (int i = 0; i < all->count && status == DPA_OK; ++i) {
         dpa_values brief = {0};

@@ -85,8 +85,8 @@ static dpa_status push_new(dpa__stop *stop, const dpa_evidence *evidence, dpa_er
     for (int c = 0; c < 2; ++c) {
         const dpa_named_array *scores = dpa_evidence_find(evidence, names[c]);
         class_of_scores *old = &stop->pushed[c];
-        if (scores == NULL ||
-            evidence->kind != DPA_EVIDENCE_SCORES || evidence->design != DPA_INDEPENDENT_RUNS)
+        if (scores == NULL || evidence->kind != DPA_EVIDENCE_SCORES ||
+            evidence->design != DPA_INDEPENDENT_RUNS)
             return dpa__fail(err, DPA_BAD_INPUT,
                              "stop: refuted: the game gives no scores of independent trials");
         const size_t same = old->count < scores->count ? old->count : scores->count;
