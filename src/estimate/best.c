@@ -135,7 +135,7 @@ static dpa_status is_better_rectangle(const dpa__objective *o, const dpa_counts 
     double found;
     if (o->sides == 2) {
         const dpa__rectangle r = dpa__rectangle_of(c, limit, o->error, o->sides);
-        DPA_TRY(dpa__rectangle_lower(o->model, &r, o->sides, &found, err));
+        DPA_TRY(dpa__rectangle_lower(o->model, &r, &found, err));
     } else {
         DPA_TRY(dpa__model_locate(o->model, x, y, -1, &found, err));
     }

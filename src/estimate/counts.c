@@ -56,7 +56,7 @@ dpa_status dpa__from_rectangle(const dpa__entry *entry, const dpa_counts *counts
     const dpa__rectangle r =
         dpa__rectangle_of(counts, (dpa__limit)entry->variant, error_level(request), request->sides);
     double lower, upper = NAN;
-    DPA_TRY(dpa__rectangle_lower(model, &r, request->sides, &lower, err));
+    DPA_TRY(dpa__rectangle_lower(model, &r, &lower, err));
     if (request->sides == 2) DPA_TRY(dpa__rectangle_upper(model, &r, &upper, err));
     dpa_result_extra(result, "fnr_upper", r.fnr[1]);
     dpa_result_extra(result, "fpr_upper", r.fpr[1]);

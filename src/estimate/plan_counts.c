@@ -47,7 +47,7 @@ static int corner_refutes(const staircase *s, const dpa_counts *counts) {
     if (claim->kind == DPA__MODEL_CURVES)
         return fmax(dpa_curve_fnr(claim->curve, y) - x, dpa_curve_fnr(claim->curve, x) - y) > 0;
     double t = 0;
-    return dpa__rectangle_lower(&s->plan->model, &r, 1, &t, NULL) == DPA_OK && t > claim->t;
+    return dpa__rectangle_lower(&s->plan->model, &r, &t, NULL) == DPA_OK && t > claim->t;
 }
 
 /* The quantile at p is above the claim when the claim's region holds less than p. */

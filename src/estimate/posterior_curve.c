@@ -195,7 +195,7 @@ static dpa_status family_delta(const dpa__entry *entry, const dpa_counts *counts
     } else {
         const dpa__rectangle r =
             dpa__rectangle_of(counts, (dpa__limit)entry->variant, p, request->sides);
-        DPA_TRY(dpa__rectangle_lower(model, &r, request->sides, &t, err));
+        DPA_TRY(dpa__rectangle_lower(model, &r, &t, err));
     }
     return dpa__model_delta(model, t, epsilon, delta, err);
 }

@@ -6,13 +6,9 @@
  * two-sided: each rate two-sided at p/2, so every limit at p/4. For every family the member that a
  * pair points at falls in both rates below the diagonal, so over a rectangle the least leaky one is
  * at the upper corner (x₊,y₊), or at (x₋,y₋) of a rectangle wholly above the diagonal, or there is
- * none: 0.
- *
- * For two-sided `dp` the paper (its footnote 1) also counts the points of the rectangle where a
- * rate is exactly 0 and leaves out the term of Eq. 1 that divides by it: min over (x₊,0) is
- * log((1−δ)/x₊). Read strictly, no ε allows such a pair and the corner stands; we follow the paper,
- * which is never larger, hence valid, and gives its number. The default one-sided bound uses the
- * corner. */
+ * none: 0. (The paper's footnote 1 leaves out the term that divides by a rate of 0 and so shows
+ * less for 0 false positives than for 1; no ε allows a rate of 0, so the corner stands there too.)
+ */
 #include "estimate/rates.h"
 
 #include <math.h>
@@ -47,25 +43,14 @@ dpa__rectangle dpa__rectangle_of(const dpa_counts *c, dpa__limit limit, double p
     return r;
 }
 
-/* The paper's points with a rate of exactly zero; x, y are the upper limits. */
-static double at_zero_rates(const dpa__model *model, const dpa__rectangle *r, double t) {
-    const double most = 1 - model->delta;
-    if (r->fpr[0] == 0) t = fmin(t, log(most / r->fnr[1]));
-    if (r->fnr[0] == 0) t = fmin(t, log(most / r->fpr[1]));
-    return fmax(t, 0);
-}
-
-dpa_status dpa__rectangle_lower(const dpa__model *model, const dpa__rectangle *r, int sides,
-                                double *t, dpa_error *err) {
+dpa_status dpa__rectangle_lower(const dpa__model *model, const dpa__rectangle *r, double *t,
+                                dpa_error *err) {
     dpa__rectangle used = *r;
     if (r->fnr[0] + r->fpr[0] > 1) /* the opposite attack */
         used = (dpa__rectangle){{1 - r->fnr[1], 1 - r->fnr[0]}, {1 - r->fpr[1], 1 - r->fpr[0]}};
     *t = 0;
     if (used.fnr[1] + used.fpr[1] >= 1) return DPA_OK;
-    const dpa_status status = dpa__model_locate(model, used.fnr[1], used.fpr[1], -1, t, err);
-    if (status == DPA_OK && sides == 2 && model->kind == DPA__MODEL_DP)
-        *t = at_zero_rates(model, &used, *t);
-    return status;
+    return dpa__model_locate(model, used.fnr[1], used.fpr[1], -1, t, err);
 }
 
 dpa_status dpa__rectangle_upper(const dpa__model *model, const dpa__rectangle *r, double *t,

@@ -21,8 +21,8 @@ dpa__rectangle dpa__rectangle_of(const dpa_counts *counts, dpa__limit limit, dou
 
 /* The least and the leakiest member that the rectangle allows. The lower one is rounded down, the
  * upper one up. */
-dpa_status dpa__rectangle_lower(const dpa__model *model, const dpa__rectangle *r, int sides,
-                                double *t, dpa_error *err);
+dpa_status dpa__rectangle_lower(const dpa__model *model, const dpa__rectangle *r, double *t,
+                                dpa_error *err);
 dpa_status dpa__rectangle_upper(const dpa__model *model, const dpa__rectangle *r, double *t,
                                 dpa_error *err);
 

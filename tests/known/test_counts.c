@@ -78,9 +78,32 @@ static void printed_answers(void **state) {
     const dpa_result cp = one("gaussian", "cp", perfect, 1e-5, 0.95, 1);
     assert_absolute(cp.parameter_lower, 5.359823, 6e-7);
     assert_absolute(cp.epsilon_lower, 36.489488, 6e-7);
-    /* the paper's minimum at a rate of zero, and the corner that one-sided bounds use */
-    assert_absolute(one("dp", "cp", zero_fp, 1e-5, 0.9, 2).epsilon_lower, 1.735997, 6e-7);
+    /* the corner, from both sides and from one (the paper's footnote says 1.735997 for the first)
+     */
+    assert_absolute(one("dp", "cp", zero_fp, 1e-5, 0.9, 2).epsilon_lower, 3.124368, 6e-7);
     assert_absolute(one("dp", "cp", zero_fp, 1e-5, 0.95, 1).epsilon_lower, 3.124368, 6e-7);
+}
+
+/* A better attack never shows less: fewer errors, of either kind, down to none. */
+static void fewer_errors_show_more(void **state) {
+    (void)state;
+    static const char *const families[] = {"dp", "gaussian"}, *const methods[] = {"cp", "jeffreys"};
+    for (size_t k = 0; k < 8; ++k) {
+        const char *family = families[k % 2], *method = methods[k / 2 % 2];
+        const int sides = k < 4 ? 2 : 1;
+        double fp_before = 0, fn_before = 0;
+        for (uint64_t errors = 21; errors-- > 0;) {
+            const dpa_counts fp = {500, 500, errors, 1000 - errors};
+            const dpa_counts fn = {errors, 1000 - errors, 500, 500};
+            const double by_fp = one(family, method, fp, 1e-5, 0.95, sides).epsilon_lower;
+            const double by_fn = one(family, method, fn, 1e-5, 0.95, sides).epsilon_lower;
+            assert_true(by_fp > fp_before && by_fn > fn_before);
+            fp_before = by_fp;
+            fn_before = by_fn;
+        }
+    }
+    const dpa_counts none = {500, 500, 0, 1000};
+    assert_absolute(one("dp", "cp", none, 1e-5, 0.95, 2).epsilon_lower, 4.664791, 6e-7);
 }
 
 int main(void) {
@@ -88,6 +111,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reference_matrices),
         cmocka_unit_test(printed_answers),
+        cmocka_unit_test(fewer_errors_show_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
