@@ -87,6 +87,21 @@ DPA_API dpa_status dpa_calibrate(const dpa_phase *phases, size_t count, dpa_cali
                                  double *value, dpa_interval *achieved,
                                  dpa_error *err) DPA_MUST_USE;
 
+/* The same with what could not be judged. `unjudged` is a value near `value`, on its leaky side,
+ * whose ε could not be told from the target by any grid allowed (its interval is
+ * unjudged_epsilon), with more such values behind it: one of them may meet the target too. NaN
+ * where there is none. */
+typedef struct dpa_calibration {
+    double value;
+    dpa_interval epsilon;
+    double unjudged;
+    dpa_interval unjudged_epsilon;
+} dpa_calibration;
+DPA_API dpa_status dpa_calibrate_whole(const dpa_phase *phases, size_t count,
+                                       dpa_calibrate_what what, double epsilon, double delta,
+                                       const dpa_account_opts *opts, dpa_calibration *out,
+                                       dpa_error *err) DPA_MUST_USE;
+
 /* A family: trade-off curves ordered by one number t ≥ 0, leakier as t grows, t=0 perfectly
  * private. dp                    t = ε (δ fixed when the family is made) gaussian              t =
  * μ laplace               t = ε₀ subsampled-gaussian   t = 1/σ     ":q=0.01,steps=1000" points t in

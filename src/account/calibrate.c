@@ -5,8 +5,11 @@
  * secant in log–log scale, held inside. A value is judged by cells that narrow only until ε is
  * clearly above the target or clearly below it; near it, until its interval is as narrow as the
  * caller's tolerance. The answer is a value that passed and comes within half of the tolerance of
- * the target (whole steps: whose successor fails), or is within 1e-6 of a value that fails, or
- * within 1e-3 of one that cannot be judged. */
+ * the target (whole steps: whose successor fails), or is within 1e-6 of a value that fails.
+ *
+ * A value whose interval holds the target and cannot be made narrower is neither. The search stops
+ * within 1e-3 of it, and unless a value 1% further fails for certain the answer says so: a better
+ * value may be hidden there. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +21,7 @@
 enum { MOST_TRIES = 80 };
 /* Values this near are the same to any user. Only where ε falls off a cliff does it end the search:
  * near ε = 0 no value comes close to the target, and each costs a composition. */
-static const double FINE = 1e-6, COARSE = 1e-3;
+static const double FINE = 1e-6, COARSE = 1e-3, THIN = 0.01;
 /* How often the full grid may be tried in vain, and the grid from then on. */
 enum { MOST_HOPELESS = 2, SMALL_GRID = 1 << 20 };
 
@@ -35,7 +38,8 @@ typedef struct search {
 typedef struct trial {
     double value;
     dpa_interval epsilon;
-    int passed, is_clear;
+    int passed;
+    int is_unjudged; /* the target lies inside the narrowest interval that a grid gave */
 } trial;
 
 static void set_value(search *s, double value) {
@@ -53,10 +57,12 @@ static dpa_status try_value(search *s, double value, trial *out, dpa_error *err)
     dpa_account_opts opts = s->opts;
     if (s->hopeless >= MOST_HOPELESS && opts.max_grid > SMALL_GRID) opts.max_grid = SMALL_GRID;
     const dpa_interval question = {s->target - s->allowed / 2, s->target};
-    DPA_TRY(dpa__account_judge(s->phases, s->count, &opts, question, &out->epsilon, &out->is_clear,
-                               err));
+    int is_clear;
+    DPA_TRY(
+        dpa__account_judge(s->phases, s->count, &opts, question, &out->epsilon, &is_clear, err));
     out->passed = out->epsilon.upper <= s->target;
-    s->hopeless += !out->is_clear;
+    out->is_unjudged = !is_clear && !out->passed && out->epsilon.lower <= s->target;
+    s->hopeless += !is_clear;
     return DPA_OK;
 }
 
@@ -127,11 +133,16 @@ static double next_guess(const search *s, const trial *pass, const trial *fail, 
     return fmin(fmax(floor(guess), pass->value + 1), fail->value - 1);
 }
 
+static int good_enough_epsilon(const search *s, const trial *pass) {
+    return s->what != DPA_CALIBRATE_STEPS && pass->epsilon.upper >= s->target - s->allowed / 2;
+}
+
 static int good_enough(const search *s, const trial *pass, const trial *fail) {
     if (isnan(fail->value)) return 1;
     if (s->what == DPA_CALIBRATE_STEPS) return fail->value - pass->value <= 1;
-    return pass->epsilon.upper >= s->target - s->allowed / 2 ||
-           fabs(pass->value - fail->value) <= (fail->is_clear ? FINE : COARSE) * fabs(pass->value);
+    return good_enough_epsilon(s, pass) ||
+           fabs(pass->value - fail->value) <=
+               (fail->is_unjudged ? COARSE : FINE) * fabs(pass->value);
 }
 
 static dpa_status narrow(search *s, trial *pass, trial *fail, dpa_error *err) {
@@ -148,6 +159,25 @@ static dpa_status narrow(search *s, trial *pass, trial *fail, dpa_error *err) {
     DPA_TRY(dpa__account_judge(s->phases, s->count, &s->opts, none, &full, &is_clear, err));
     pass->epsilon.lower = fmax(pass->epsilon.lower, full.lower);
     pass->epsilon.upper = fmin(pass->epsilon.upper, full.upper);
+    return DPA_OK;
+}
+
+/* Is what could not be judged no more than a thin seam between values that pass and that fail? */
+static dpa_status look_beyond(search *s, const trial *pass, const trial *fail, dpa_calibration *out,
+                              dpa_error *err) {
+    out->unjudged = NAN;
+    if (isnan(fail->value) || !fail->is_unjudged || good_enough_epsilon(s, pass)) return DPA_OK;
+    double private_end, leaky_end;
+    limits(s, &private_end, &leaky_end);
+    const int upwards = leaky_end > fail->value;
+    double beyond = fail->value * (upwards ? 1 + THIN : 1 - THIN);
+    if (s->what == DPA_CALIBRATE_STEPS) beyond = ceil(beyond);
+    beyond = upwards ? fmin(beyond, leaky_end) : fmax(beyond, leaky_end);
+    trial now;
+    DPA_TRY(try_value(s, beyond, &now, err));
+    if (now.epsilon.lower > s->target) return DPA_OK;
+    out->unjudged = fail->value;
+    out->unjudged_epsilon = fail->epsilon;
     return DPA_OK;
 }
 
@@ -173,9 +203,9 @@ static double starting_value(const search *s) {
     return 1;
 }
 
-dpa_status dpa_calibrate(const dpa_phase *phases, size_t count, dpa_calibrate_what what,
-                         double epsilon, double delta, const dpa_account_opts *opts, double *value,
-                         dpa_interval *achieved, dpa_error *err) {
+dpa_status dpa_calibrate_whole(const dpa_phase *phases, size_t count, dpa_calibrate_what what,
+                               double epsilon, double delta, const dpa_account_opts *opts,
+                               dpa_calibration *out, dpa_error *err) {
     search s = {.count = count, .what = what, .target = epsilon};
     dpa_account_opts_init(&s.opts);
     if (opts != NULL) s.opts = *opts;
@@ -189,9 +219,19 @@ dpa_status dpa_calibrate(const dpa_phase *phases, size_t count, dpa_calibrate_wh
     trial pass = {0}, fail = {0};
     dpa_status status = find_bracket(&s, starting_value(&s), &pass, &fail, err);
     if (status == DPA_OK) status = narrow(&s, &pass, &fail, err);
+    if (status == DPA_OK) status = look_beyond(&s, &pass, &fail, out, err);
     free(s.phases);
-    if (status != DPA_OK) return status;
-    *value = pass.value;
-    if (achieved != NULL) *achieved = pass.epsilon;
+    out->value = pass.value;
+    out->epsilon = pass.epsilon;
+    return status;
+}
+
+dpa_status dpa_calibrate(const dpa_phase *phases, size_t count, dpa_calibrate_what what,
+                         double epsilon, double delta, const dpa_account_opts *opts, double *value,
+                         dpa_interval *achieved, dpa_error *err) {
+    dpa_calibration found;
+    DPA_TRY(dpa_calibrate_whole(phases, count, what, epsilon, delta, opts, &found, err));
+    *value = found.value;
+    if (achieved != NULL) *achieved = found.epsilon;
     return DPA_OK;
 }

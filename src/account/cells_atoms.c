@@ -34,10 +34,16 @@ static void add_atom(dpa__loss_cells *cells, double loss, double log_mass) {
 }
 
 /* The part of the density e^(ℓ/2)·e^(−ε₀/2)/4 that lies in [from, to], within the cell at g:
- * u = ∫ (1−e^(g−ℓ)), d = ∫ (e^(g+h−ℓ)−1); as a sum of sinh differences each is one product. */
+ * u = ∫ (1−e^(g−ℓ)), d = ∫ (e^(g+h−ℓ)−1) by Gauss–Legendre.
+ *
+ * g is rounded, so at ±ε₀ a cell can hold a sliver of a few ulp whose nodes come out just outside
+ * [0, h], where u or d would be negative. They are moved to the end: a node at t gives the cell
+ * density·(1−e^−t)/(1−e^−h) + density·(e^(h−t)−1)/(e^h−1) = density, whatever t in [0, h], so no
+ * P-mass is lost or made; only its loss moves, by the rounding of g, which the shift covers. */
 static void add_exponential(dpa__loss_cells *cells, size_t i, double epsilon0) {
     const double h = cells->h, g = h * (double)(cells->first + (ptrdiff_t)i);
-    const double from = fmax(g, -epsilon0), to = fmin(g + h, epsilon0);
+    const double next = h * (double)(cells->first + (ptrdiff_t)i + 1);
+    const double from = fmax(g, -epsilon0), to = fmin(next, epsilon0);
     if (!(from < to)) return;
     enum { NODES = 4 }; /* the integrand is e^(ℓ/2) times expm1; 4 nodes: below 1e-15 for h ≤ 0.1 */
     static const double node[NODES] = {-0.86113631159405257522, -0.33998104358485626480,
@@ -47,7 +53,7 @@ static void add_exponential(dpa__loss_cells *cells, size_t i, double epsilon0) {
     const double middle = 0.5 * (from + to) - g, half = 0.5 * (to - from);
     double u = 0, d = 0;
     for (size_t k = 0; k < NODES; ++k) {
-        const double t = middle + half * node[k];
+        const double t = fmin(fmax(middle + half * node[k], 0), h);
         const double density = half * weight[k] * exp(t / 2);
         u += density * -expm1(-t);
         d += density * expm1(h - t);

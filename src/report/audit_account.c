@@ -192,17 +192,25 @@ static dpa_status fill_calibrate(dpa_report *report, const dpa_account_query *qu
                                  dpa_calibrate_what what, dpa_error *err) {
     static const char *const names[] = {"sigma", "q", "steps"};
     static const char *const labels[] = {"noise multiplier σ", "sampling rate q", "steps"};
-    dpa_interval achieved;
-    double value = 0;
-    DPA_TRY(dpa_calibrate(query->phases, query->count, what, query->epsilon, query->opts.delta,
-                          &query->opts, &value, &achieved, err));
+    dpa_calibration found;
+    DPA_TRY(dpa_calibrate_whole(query->phases, query->count, what, query->epsilon,
+                                query->opts.delta, &query->opts, &found, err));
+    const double value = found.value;
     DPA_TRY(dpa__json_put(report->sections, "target_epsilon", query->epsilon, err));
     DPA_TRY(dpa__json_put(report->sections, names[what], value, err));
-    DPA_TRY(put_interval(report, "epsilon", &achieved, err));
+    DPA_TRY(put_interval(report, "epsilon", &found.epsilon, err));
     DPA_TRY(
         dpa_report_say(report, err, "For ε ≤ %g at δ = %g:", query->epsilon, query->opts.delta));
     DPA_TRY(say_number(report, labels[what], value, "", err));
-    DPA_TRY(say_interval(report, "ε reached", &achieved, "contains the truth", err));
+    DPA_TRY(say_interval(report, "ε reached", &found.epsilon, "contains the truth", err));
+    if (!isnan(found.unjudged)) {
+        DPA_TRY(dpa__json_put(report->sections, "unjudged", found.unjudged, err));
+        DPA_TRY(dpa_report_say(report, err,
+                               "  Not the best value for certain: from %s = %.6g on ε could not be "
+                               "told from the target (%.6g … %.6g there); raise --tolerance.",
+                               names[what], found.unjudged, found.unjudged_epsilon.lower,
+                               found.unjudged_epsilon.upper));
+    }
     const int is_end = value == leakiest(query->phases[0].mechanism, what);
     DPA_TRY(dpa__json_set(report->sections, "is_end_of_range", json_boolean(is_end), err));
     if (!is_end) return DPA_OK;

@@ -73,6 +73,33 @@ static void other_phases(void **state) {
     assert_between(calibrated(&answer, 1, DPA_CALIBRATE_SIGMA, 0.5, 1e-9), 0.4995, 0.5);
 }
 
+/* Laplace noise, by hand and by other accountants: 13.55 and 47 steps. */
+static void laplace(void **state) {
+    (void)state;
+    const dpa_phase noise = {DPA_LAPLACE, 1, 1, 20}, many = {DPA_LAPLACE, 25, 1, 1};
+    assert_between(calibrated(&noise, 1, DPA_CALIBRATE_SIGMA, 1, 1e-4), 13.54, 13.56);
+    assert_between(calibrated(&many, 1, DPA_CALIBRATE_STEPS, 1, 1e-5), 47, 47);
+}
+
+/* A grid too small to judge by: the answer is safe and says that a better one may be hidden. */
+static void unjudged(void **state) {
+    (void)state;
+    const dpa_phase leaky = {DPA_GAUSSIAN, 0.3, 0.5, 1};
+    dpa_account_opts opts;
+    dpa_account_opts_init(&opts);
+    opts.max_grid = 4096;
+    opts.tolerance = 1e-7;
+    opts.absolute = 1e-9;
+    dpa_calibration found;
+    dpa_error err;
+    assert_ok(dpa_calibrate_whole(&leaky, 1, DPA_CALIBRATE_STEPS, 5000, 1e-5, &opts, &found, &err));
+    assert_true(found.epsilon.upper <= 5000);
+    assert_true(found.unjudged > found.value);
+    assert_true(found.unjudged_epsilon.lower <= 5000 && found.unjudged_epsilon.upper > 5000);
+    assert_ok(dpa_calibrate_whole(&leaky, 1, DPA_CALIBRATE_STEPS, 50, 1e-5, NULL, &found, &err));
+    assert_true(isnan(found.unjudged));
+}
+
 static void refused(dpa_phase phase, dpa_calibrate_what what, double epsilon, double delta,
                     const char *words) {
     double value;
@@ -106,8 +133,10 @@ static void errors(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(meets_target),
-                                       cmocka_unit_test(plain_gaussian), cmocka_unit_test(steps),
-                                       cmocka_unit_test(other_phases), cmocka_unit_test(errors)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(meets_target), cmocka_unit_test(plain_gaussian),
+        cmocka_unit_test(laplace),      cmocka_unit_test(unjudged),
+        cmocka_unit_test(steps),        cmocka_unit_test(other_phases),
+        cmocka_unit_test(errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
