@@ -23,7 +23,7 @@ enum { MOST_TRIES = 80 };
  * near ε = 0 no value comes close to the target, and each costs a composition. */
 static const double FINE = 1e-6, COARSE = 1e-3, THIN = 0.01;
 /* How often the full grid may be tried in vain, and the grid from then on. */
-enum { MOST_HOPELESS = 2, SMALL_GRID = 1 << 20 };
+enum { MOST_HOPELESS = 2, SMALL_GRID = 1 << 18 };
 
 typedef struct search {
     dpa_phase *phases;

@@ -55,9 +55,10 @@ static void make_rules(rule *rules) {
     }
 }
 
-/* The loss at x; log(1−q+qe^z) without cancellation. */
+/* log(1−q+qe^z) without cancellation, for q just below 1 too. */
 static double log_mixture(double q, double z) {
     if (z > 30) return z + log(q) + log1p((1 - q) / q * exp(-z));
+    if (z < -1) return log((1 - q) + q * exp(z));
     return log1p(q * expm1(z));
 }
 
@@ -69,6 +70,10 @@ static double loss_at(const step *s, double x) {
 
 static double inverse_mixture(double q, double g) {
     if (g > 40) return g - log(q) + log1p(-(1 - q) * exp(-g));
+    if (g < -1) {
+        const double rest = (exp(g) - (1 - q)) / q;
+        return rest > 0 ? log(rest) : -HUGE_VAL;
+    }
     const double y = expm1(g) / q;
     return y > -1 ? log1p(y) : -HUGE_VAL;
 }

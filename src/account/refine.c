@@ -11,6 +11,11 @@
 #include "base/error.h"
 
 enum { PASSES = 16, COARSE_CELLS = 2000, LONG_COARSE = 1 << 15 };
+/* Narrower cells that do not narrow the interval: passes in a row after which more of them will not
+ * either. δ of 1e-100 and less can lie where no tilt puts the bulk of the sum, between no rare
+ * large loss and one of them: rounding is what is left there. */
+enum { MOST_IDLE = 2 };
+static const double GAIN = 0.9;
 
 static dpa_status read_direction(const dpa_account *account, size_t direction, double delta,
                                  dpa_interval *out, size_t *longest, dpa_error *err) {
@@ -132,7 +137,8 @@ dpa_status dpa__account_refine(dpa_account *account, dpa_error *err) {
     DPA_TRY(coarse_grid(account, err));
     pass before = {0, HUGE_VAL}, last = {0, HUGE_VAL};
     double h = account->coarse.h, allowed = opts->absolute;
-    for (int number = 0; number < PASSES; ++number) {
+    int idle = 0;
+    for (int number = 0; number < PASSES && idle < MOST_IDLE; ++number) {
         dpa_interval now;
         const dpa_status status = run_pass(account, h, &now, err);
         if (status != DPA_OK) return give_up(account, status, allowed, err);
@@ -144,8 +150,12 @@ dpa_status dpa__account_refine(dpa_account *account, dpa_error *err) {
         account->epsilon.upper = fmin(account->epsilon.upper, now.upper);
         allowed = fmax(opts->absolute, opts->tolerance * account->epsilon.lower);
         if (last.width <= allowed || is_answered(account)) return DPA_OK;
+        idle = number > 0 && !(last.width < GAIN * before.width) ? idle + 1 : 0;
         h = next_width(before, last, allowed);
     }
-    (void)dpa__fail(err, DPA_NUMERIC, "epsilon at delta %g could not be found", opts->delta);
+    (void)dpa__fail(
+        err, DPA_NUMERIC,
+        "epsilon at delta %g could not be found in double precision: ask for a larger delta",
+        opts->delta);
     return give_up(account, DPA_NUMERIC, allowed, err);
 }

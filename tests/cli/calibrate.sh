@@ -22,4 +22,14 @@ field "j['q'], j['is_end_of_range']" | grep -qx "1 True" || fail "q = 1"
 run 0 calibrate --find q --sigma 0.5 --steps 1000 --epsilon 1e-9 --json
 near "j['q']" 1.56138e-08 1e-4
 field "j['epsilon']['upper'] <= 1e-9" | grep -qx True || fail "target"
+
+# a target that lies behind values no grid can judge: a safe answer, which says so, in no time
+run 0 calibrate --epsilon 8 --q 0.01 --steps 1000 --delta 1e-300 --json
+field "j['unjudged'] < j['sigma'] and j['epsilon']['upper'] <= 8" | grep -qx True || fail "what could not be judged is not said"
+run 4 account --sigma 3 --q 0.01 --steps 1000 --delta 1e-300
+says err "larger delta"
+run 0 account --sigma 1 --steps 10 --q 0.9999999999999999 --json
+near "j['epsilon']['lower']" 17.856587 1e-3
+run 2 account --two-gaussians 0,-1,1,1
+says err "deviations above 0"
 finish
