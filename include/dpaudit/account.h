@@ -15,21 +15,42 @@ typedef struct dpa_interval {
 } dpa_interval;
 
 typedef enum dpa_mechanism {
-    DPA_GAUSSIAN,           /* sigma in [0.001, 1e9]; q < 1 subsamples it (Poisson) */
-    DPA_LAPLACE,            /* sigma is the scale b of the noise for sensitivity 1: [1e-5, 1e9] */
-    DPA_RANDOMIZED_RESPONSE /* sigma is ε₀ of the binary response: [1e-9, 1e5] */
+    DPA_GAUSSIAN,            /* sigma in [0.001, 1e9]; q < 1 subsamples it (Poisson) */
+    DPA_LAPLACE,             /* sigma is the scale b of the noise for sensitivity 1: [1e-5, 1e9] */
+    DPA_RANDOMIZED_RESPONSE, /* sigma is ε₀ of the binary response: [1e-9, 1e5] */
+    DPA_PAIR,    /* any mechanism, by a dominating pair; q < 1 samples it (Poisson, add/remove) */
+    DPA_SHUFFLED /* Gaussian noise of sigma on batches of shuffled records, q = 1/batches, steps =
+                  * epochs. Its ε is only known between a best attack and no amplification. */
 } dpa_mechanism;
 
 /* Replace-one doubles the sensitivity of Gaussian and Laplace noise; a response keeps its ε₀. */
 typedef enum dpa_adjacency { DPA_ADD_REMOVE, DPA_REPLACE_ONE } dpa_adjacency;
 
+/* A dominating pair of distributions: for every pair of neighbouring data sets some e^ε-ball
+ * divergence of the mechanism's outputs is at most that of (P, Q), and in the other direction that
+ * of (Q, P). Immutable. */
+typedef struct dpa_pair dpa_pair;
+
+/* From two pmfs over the same `count` outcomes. */
+DPA_API dpa_status dpa_pair_new(const double *p, const double *q, size_t count, dpa_pair **out,
+                                dpa_error *err) DPA_MUST_USE;
+/* From an NPZ with arrays p and q, or a JSON object with such lists: masses, or, with `edges` (one
+ * more of them), densities that are constant between edges. */
+DPA_API dpa_status dpa_pair_read(const char *path, dpa_pair **out, dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_pair_free(dpa_pair *pair);
+
 /* One part of a training run: `steps` equal steps. */
 typedef struct dpa_phase {
     dpa_mechanism mechanism;
     double sigma;
-    double q;       /* sampling rate, [1e-30, 1]; 1 for laplace and randomized response */
-    uint64_t steps; /* up to 1e12 */
+    double q;             /* sampling rate, [1e-30, 1]; 1 for laplace and randomized response */
+    uint64_t steps;       /* up to 1e12 */
+    const dpa_pair *pair; /* of DPA_PAIR; must live as long as what is made of the phase */
 } dpa_phase;
+
+/* Events as JSON, of Google's DpEvent classes: the phases that they are. For one adjacency, as the
+ * pair of a sampled mechanism depends on it. */
+typedef struct dpa_ledger dpa_ledger;
 
 typedef struct dpa_account_opts {
     dpa_adjacency adjacency;
@@ -37,9 +58,15 @@ typedef struct dpa_account_opts {
     double tolerance; /* width of the interval for ε at delta, relative to ε (1e-3) … */
     double absolute;  /* … or absolute, whichever is larger (1e-4) */
     size_t max_grid;  /* longest transform that may be used (2^24) */
+    unsigned group;   /* ε of this many records together (1) */
 } dpa_account_opts;
 
 DPA_API void dpa_account_opts_init(dpa_account_opts *opts);
+
+DPA_API dpa_status dpa_ledger_read(const char *path, dpa_adjacency adjacency, dpa_ledger **out,
+                                   dpa_error *err) DPA_MUST_USE;
+DPA_API const dpa_phase *dpa_ledger_phases(const dpa_ledger *ledger, size_t *count);
+DPA_API void dpa_ledger_free(dpa_ledger *ledger);
 
 /* A composed privacy loss distribution, pessimistic and optimistic. Immutable; thread-safe to read.
  */

@@ -24,6 +24,7 @@ class _Phase(ctypes.Structure):
         ("sigma", ctypes.c_double),
         ("q", ctypes.c_double),
         ("steps", ctypes.c_uint64),
+        ("pair", ctypes.c_void_p),
     ]
 
 
@@ -35,6 +36,7 @@ class _Opts(ctypes.Structure):
         ("tolerance", ctypes.c_double),
         ("absolute", ctypes.c_double),
         ("max_grid", ctypes.c_size_t),
+        ("group", ctypes.c_uint),
     ]
 
 

@@ -14,7 +14,8 @@ void dpa_account_opts_init(dpa_account_opts *opts) {
                                .delta = 1e-5,
                                .tolerance = 1e-3,
                                .absolute = 1e-4,
-                               .max_grid = (size_t)1 << 24};
+                               .max_grid = (size_t)1 << 24,
+                               .group = 1};
 }
 
 dpa_status dpa__account_check(const dpa_account_opts *opts, dpa_error *err) {
@@ -34,6 +35,9 @@ dpa_status dpa__account_check(const dpa_account_opts *opts, dpa_error *err) {
     if (!(opts->tolerance > 0 || opts->absolute > 0))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "tolerance and absolute are both 0; one of them must be above 0");
+    if (opts->group < 1 || opts->group > 1000000)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "group is %u; it must be 1 to 1000000 records",
+                         opts->group);
     if (opts->max_grid < 4096 || opts->max_grid > (size_t)1 << 28)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "max_grid is %zu; it must be in [4096, 2^28]",
                          opts->max_grid);
@@ -49,7 +53,7 @@ dpa_interval dpa__account_around(double value) {
 static dpa_status fill(dpa_account *account, const dpa_phase *phases, size_t count, dpa__keep keep,
                        dpa_error *err) {
     const dpa_account_opts *opts = &account->opts;
-    DPA_TRY(dpa__model_new(phases, count, opts->adjacency, keep, &account->model, err));
+    DPA_TRY(dpa__model_new(phases, count, opts, keep, &account->model, err));
     if (account->model.mu > 0) {
         account->epsilon =
             dpa__account_around(dpa_gaussian_epsilon(account->model.mu, opts->delta));

@@ -191,9 +191,11 @@ static dpa_status check(const dpa_phase *phases, size_t count, dpa_calibrate_wha
     if (what != DPA_CALIBRATE_SIGMA && what != DPA_CALIBRATE_Q && what != DPA_CALIBRATE_STEPS)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%d is no parameter to calibrate: sigma, q, steps",
                          (int)what);
-    if (what == DPA_CALIBRATE_Q && phases[0].mechanism != DPA_GAUSSIAN)
+    if (what == DPA_CALIBRATE_Q && phases[0].mechanism == DPA_SHUFFLED)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "q cannot be calibrated: batches are shuffled");
+    if (what == DPA_CALIBRATE_SIGMA && phases[0].mechanism == DPA_PAIR)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
-                         "q cannot be calibrated: only the Gaussian mechanism can be subsampled");
+                         "sigma cannot be calibrated: a dominating pair has none");
     return dpa__account_check(opts, err);
 }
 

@@ -57,6 +57,8 @@ dpa_status dpa__loss_cells_mirror(const dpa__loss_cells *cells, dpa__loss_cells 
     out->origin = -cells->origin;
     out->p_out = cells->q_out;
     out->q_out = cells->p_out;
+    out->p_sure = cells->q_sure;
+    out->q_sure = cells->p_sure;
     out->shift = cells->shift;
     return DPA_OK;
 }

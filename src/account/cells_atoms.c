@@ -13,7 +13,7 @@
 
 static const double ROUNDING = 1.2e-16;
 
-static void add_atom(dpa__loss_cells *cells, double loss, double log_mass) {
+void dpa__loss_cells_atom(dpa__loss_cells *cells, double loss, double log_mass) {
     const double position = loss / cells->h - (double)cells->first;
     const double nearest = round(position);
     /* On a grid point up to rounding: the shift of the cells covers the difference. */
@@ -63,8 +63,8 @@ static void add_exponential(dpa__loss_cells *cells, size_t i, double epsilon0) {
     cells->log_low[i] = dpa__log_add(cells->log_low[i], scale + log(d) - log(expm1(h)));
 }
 
-static dpa_status alloc_between(double lowest, double highest, double h, size_t max,
-                                dpa__loss_cells *out, dpa_error *err) {
+dpa_status dpa__loss_cells_between(double lowest, double highest, double h, size_t max,
+                                   dpa__loss_cells *out, dpa_error *err) {
     DPA_TRY(dpa__loss_cells_alloc(h, floor(lowest / h) - 1, ceil(highest / h) + 1, max, out, err));
     const double reach = fmax(fabs(lowest), fabs(highest));
     out->shift = 16 * ROUNDING * (1 + reach);
@@ -77,10 +77,10 @@ static dpa_status alloc_between(double lowest, double highest, double h, size_t 
  * the density ¼e^((ℓ−ε₀)/2). */
 dpa_status dpa__loss_cells_laplace(double epsilon0, double h, size_t max, dpa__loss_cells *out,
                                    dpa_error *err) {
-    DPA_TRY(alloc_between(-epsilon0, epsilon0, h, max, out, err));
+    DPA_TRY(dpa__loss_cells_between(-epsilon0, epsilon0, h, max, out, err));
     for (size_t i = 0; i < out->count; ++i) add_exponential(out, i, epsilon0);
-    add_atom(out, epsilon0, log(0.5));
-    add_atom(out, -epsilon0, log(0.5) - epsilon0);
+    dpa__loss_cells_atom(out, epsilon0, log(0.5));
+    dpa__loss_cells_atom(out, -epsilon0, log(0.5) - epsilon0);
     return DPA_OK;
 }
 
@@ -93,9 +93,10 @@ dpa_status dpa__loss_cells_response(double epsilon0, uint64_t steps, double h, d
     const double spread = sqrt(-n * log_tail / 2) + 1;
     const double least = fmax(0, floor(n * (1 - yes) - spread));
     const double most = fmin(n, ceil(n * yes + spread));
-    DPA_TRY(alloc_between((2 * least - n) * epsilon0, (2 * most - n) * epsilon0, h, max, out, err));
+    DPA_TRY(dpa__loss_cells_between((2 * least - n) * epsilon0, (2 * most - n) * epsilon0, h, max,
+                                    out, err));
     for (double b = least; b <= most; ++b)
-        add_atom(out, (2 * b - n) * epsilon0, dpa__binom_log_pmf(b, n, yes));
+        dpa__loss_cells_atom(out, (2 * b - n) * epsilon0, dpa__binom_log_pmf(b, n, yes));
     /* R's binomial is good to 1e-14 in the log of the mass' size; yes is rounded, n times. */
     const float more = (float)(4e-14 + 4 * ROUNDING * n);
     for (size_t i = 0; i < out->count; ++i) out->error[i] += more;

@@ -166,15 +166,17 @@ static dpa_status compose_window(const dpa__tilted *tilted, size_t count, dpa__r
 
 static void gather(const dpa__pmf *pmf, const dpa__tilted *tilted, size_t count,
                    dpa__composed *out) {
-    double error = 0, size = 0;
+    double error = 0, size = 0, log_finite = 0;
     for (size_t k = 0; k < count; ++k) {
         const double steps = pmf[k].steps;
         out->log_scale += steps * tilted[k].log_scale;
         size += steps * fabs(tilted[k].log_scale);
-        out->extra += steps * pmf[k].out;
+        log_finite += steps * log1p(-fmin(pmf[k].out, 1));
         out->shift += steps * (pmf[k].shift + 4 * ROUNDING * fabs(pmf[k].origin));
         error += steps * tilted[k].error;
     }
+    const double room = out->side == DPA_PESSIMISTIC ? 1 + 1e-14 : 1 - 1e-14;
+    out->extra = fmin(-expm1(log_finite) * room, 1); /* some step's loss is infinite */
     /* (1+e)^T, the rounding of log_scale, of the suffix sums (count terms) and of the reading. */
     const double own = ROUNDING * (8 * size + 4 * (double)out->count + 64);
     out->factor = expm1(1.01 * (error + own)); /* infinite: nothing is known */

@@ -109,8 +109,8 @@ static void add_lines(const bundle *b, double end, points *p) {
     add_point(p, 0, fmax(nextafter(1 - delta, 0), 0));
 }
 
-/* Sums of a lower bound of the bins: FPR and TPR of a test that the optimistic pair allows. The
- * factor lowers the TPR; the shift of the loss raises the FPR. */
+/* Sums of a lower bound of the bins: FPR and TPR of a test that the optimistic pair allows,
+ * infinite losses included. The factor lowers the TPR; the shift of the loss raises the FPR. */
 static void add_vertices(const dpa__composed *c, points *p) {
     const double doubt = log1p(c->factor) + 1e-15 * (64 + fabs(c->log_scale));
     const double zero = fmax(ceil(-c->origin / c->h) - (double)c->first, 0);
@@ -119,7 +119,7 @@ static void add_vertices(const dpa__composed *c, points *p) {
     for (size_t j = from; j < c->count; j += stride) {
         const double loss = dpa__loss_at(c->origin, c->h, c->first + (ptrdiff_t)j);
         const double size = c->log_scale - c->theta * loss;
-        const double tpr = exp(size + log(c->b[j] + c->c[j]) - doubt);
+        const double tpr = exp(size + log(c->b[j] + c->c[j]) - doubt) + c->extra;
         const double fpr = exp(size - loss + log(c->b[j]) + c->shift + doubt);
         if (tpr > fpr) add_point(p, fpr, fmin(nextafter(1 - tpr, 2), 1));
     }

@@ -10,55 +10,124 @@
 /* e^h must stay far from overflow. */
 static const double WIDEST = 100;
 
+/* All atoms of the unit lie at multiples of it; 0: they do not, or there are none. */
 static double atom_of(const dpa_phase *unit) {
     if (unit->mechanism == DPA_LAPLACE) return 1 / unit->sigma;
+    if (unit->mechanism == DPA_PAIR) return unit->q == 1 ? unit->pair->lattice : 0;
     return unit->mechanism == DPA_RANDOMIZED_RESPONSE ? unit->sigma : 0;
 }
 
-/* The first unit with atoms decides: they lie on grid points when h divides their loss. */
+/* The unit with the closest atoms decides: they lie on grid points when h divides their loss, and
+ * those of the others too where theirs is a multiple. */
 static double snap(const dpa__model *model, double h) {
+    double least = INFINITY;
     for (size_t k = 0; k < model->count; ++k) {
         const double atom = atom_of(&model->unit[k]);
-        if (atom >= h) return atom / ceil(atom / h);
+        if (atom >= h) least = fmin(least, atom);
     }
-    return h;
+    return isinf(least) ? h : least / ceil(least / h);
+}
+
+/* The span of one unit's losses. */
+static double span_of(const dpa__model *model, const dpa_phase *unit, double log_tail) {
+    const double n = (double)unit->steps, atom = atom_of(unit);
+    double range[2];
+    switch (unit->mechanism) {
+    case DPA_LAPLACE:
+        return 2 * atom;
+    case DPA_RANDOMIZED_RESPONSE:
+        return 2 * atom * fmin(n, sqrt(-n * log_tail / 2) + n * tanh(atom / 2));
+    case DPA_PAIR:
+        dpa__pair_range(unit->pair, log_tail, range);
+        return fmax(range[1] - range[0], 1e-9);
+    case DPA_SHUFFLED:
+        return dpa__gaussian_span(unit->sigma, 1, model->adjacency, log_tail);
+    case DPA_GAUSSIAN:
+    default:
+        return dpa__gaussian_span(unit->sigma, unit->q, model->adjacency, log_tail);
+    }
 }
 
 double dpa__model_width(const dpa__model *model, double log_tail, double cells) {
     double span = 0;
-    for (size_t k = 0; k < model->count; ++k) {
-        const dpa_phase *unit = &model->unit[k];
-        const double n = (double)unit->steps, atom = atom_of(unit);
-        double here;
-        if (unit->mechanism == DPA_GAUSSIAN)
-            here = dpa__gaussian_span(unit->sigma, unit->q, model->adjacency, log_tail);
-        else if (unit->mechanism == DPA_LAPLACE)
-            here = 2 * atom;
-        else
-            here = 2 * atom * fmin(n, sqrt(-n * log_tail / 2) + n * tanh(atom / 2));
-        span = fmax(span, here);
-    }
+    for (size_t k = 0; k < model->count; ++k)
+        span = fmax(span, span_of(model, &model->unit[k], log_tail));
     return span / cells;
 }
 
-static dpa_status unit_cells(const dpa__model *model, const dpa_phase *unit, double h,
-                             double log_tail, size_t max, dpa__loss_cells *out, dpa_error *err) {
+/* One unit's cells: the dominating ones, and those that it dominates where they are others. */
+typedef struct unit_cells {
+    dpa__loss_cells side[2]; /* indexed by dpa__side */
+    int is_one;              /* the dominating ones serve for both */
+} unit_cells;
+
+static const dpa__loss_cells *cells_of(const unit_cells *cells, dpa__side side) {
+    return &cells->side[cells->is_one ? DPA_PESSIMISTIC : side];
+}
+
+static void unit_cells_free(unit_cells *cells) {
+    dpa__loss_cells_free(&cells->side[0]);
+    dpa__loss_cells_free(&cells->side[1]);
+}
+
+/* Atoms closer than cells: what their own discretisation adds is small against the cells'. */
+static dpa_status pair_cells(const dpa_phase *unit, double h, double log_tail, size_t max,
+                             unit_cells *out, dpa_error *err) {
+    dpa__atoms atoms[2];
+    DPA_TRY(dpa__pair_atoms(unit->pair, h / 3, log_tail, max, atoms, err));
+    dpa_status status = DPA_OK;
+    for (int side = 0; side < 2 && status == DPA_OK; ++side) {
+        if (unit->q < 1) status = dpa__atoms_sample(&atoms[side], unit->q, err);
+        if (status == DPA_OK)
+            status = dpa__loss_cells_atoms(&atoms[side], h, max, &out->side[side], err);
+    }
+    dpa__atoms_free(&atoms[0]);
+    dpa__atoms_free(&atoms[1]);
+    return status;
+}
+
+/* At least an attack on the largest coordinate; at most what batches known to the attacker show:
+ * without sampling the record is in one batch an epoch, and a mixture over batches leaks no more
+ * than the worst of them (joint convexity). */
+static dpa_status shuffled_cells(const dpa__model *model, const dpa_phase *unit, double h,
+                                 double log_tail, size_t max, unit_cells *out, dpa_error *err) {
+    dpa_pair *pair;
+    const int replaced = model->adjacency == DPA_REPLACE_ONE;
+    DPA_TRY(dpa__pair_shuffled_maximum(unit->sigma, 1 / unit->q, replaced ? 0 : 1, &pair, err));
+    dpa_status status =
+        dpa__loss_cells_atoms(&pair->atoms, h, max, &out->side[DPA_OPTIMISTIC], err);
+    dpa_pair_free(pair);
+    if (status == DPA_OK)
+        status = dpa__loss_cells_gaussian(unit->sigma, 1, model->adjacency, h, log_tail, max,
+                                          &out->side[DPA_PESSIMISTIC], err);
+    return status;
+}
+
+static dpa_status make_cells(const dpa__model *model, const dpa_phase *unit, double h,
+                             double log_tail, size_t max, unit_cells *out, dpa_error *err) {
+    dpa__loss_cells *one = &out->side[DPA_PESSIMISTIC];
+    out->is_one = unit->mechanism != DPA_PAIR && unit->mechanism != DPA_SHUFFLED;
     switch (unit->mechanism) {
     case DPA_GAUSSIAN:
         return dpa__loss_cells_gaussian(unit->sigma, unit->q, model->adjacency, h, log_tail, max,
-                                        out, err);
+                                        one, err);
     case DPA_LAPLACE:
-        return dpa__loss_cells_laplace(atom_of(unit), h, max, out, err);
+        return dpa__loss_cells_laplace(atom_of(unit), h, max, one, err);
+    case DPA_PAIR:
+        return pair_cells(unit, h, log_tail, max, out, err);
+    case DPA_SHUFFLED:
+        return shuffled_cells(model, unit, h, log_tail, max, out, err);
+    case DPA_RANDOMIZED_RESPONSE:
     default:
-        return dpa__loss_cells_response(atom_of(unit), unit->steps, h, log_tail, max, out, err);
+        return dpa__loss_cells_response(atom_of(unit), unit->steps, h, log_tail, max, one, err);
     }
 }
 
-static dpa_status add_pmfs(dpa__pld *pld, const dpa__loss_cells *cells, double steps,
-                           dpa_error *err) {
+static dpa_status add_pmfs(dpa__pld *pld, const dpa__loss_cells *over, const dpa__loss_cells *under,
+                           double steps, dpa_error *err) {
     const size_t k = pld->count;
-    DPA_TRY(dpa__pmf_pessimistic(cells, steps, &pld->side[DPA_PESSIMISTIC][k], err));
-    const dpa_status status = dpa__pmf_optimistic(cells, steps, &pld->side[DPA_OPTIMISTIC][k], err);
+    DPA_TRY(dpa__pmf_pessimistic(over, steps, &pld->side[DPA_PESSIMISTIC][k], err));
+    const dpa_status status = dpa__pmf_optimistic(under, steps, &pld->side[DPA_OPTIMISTIC][k], err);
     if (status != DPA_OK) {
         dpa__pmf_free(&pld->side[DPA_PESSIMISTIC][k]);
         return status;
@@ -67,14 +136,19 @@ static dpa_status add_pmfs(dpa__pld *pld, const dpa__loss_cells *cells, double s
     return DPA_OK;
 }
 
-static dpa_status add_unit(dpa__grid *grid, const dpa__loss_cells *cells, double steps,
-                           dpa_error *err) {
-    DPA_TRY(add_pmfs(&grid->direction[0], cells, steps, err));
+static dpa_status add_unit(dpa__grid *grid, const unit_cells *cells, double steps, dpa_error *err) {
+    const dpa__loss_cells *over = cells_of(cells, DPA_PESSIMISTIC);
+    const dpa__loss_cells *under = cells_of(cells, DPA_OPTIMISTIC);
+    DPA_TRY(add_pmfs(&grid->direction[0], over, under, steps, err));
     if (grid->directions == 1) return DPA_OK;
-    dpa__loss_cells mirrored;
-    DPA_TRY(dpa__loss_cells_mirror(cells, &mirrored, err));
-    const dpa_status status = add_pmfs(&grid->direction[1], &mirrored, steps, err);
-    dpa__loss_cells_free(&mirrored);
+    unit_cells mirrored = {.is_one = cells->is_one};
+    dpa_status status = dpa__loss_cells_mirror(over, &mirrored.side[DPA_PESSIMISTIC], err);
+    if (status == DPA_OK && !cells->is_one)
+        status = dpa__loss_cells_mirror(under, &mirrored.side[DPA_OPTIMISTIC], err);
+    if (status == DPA_OK)
+        status = add_pmfs(&grid->direction[1], cells_of(&mirrored, DPA_PESSIMISTIC),
+                          cells_of(&mirrored, DPA_OPTIMISTIC), steps, err);
+    unit_cells_free(&mirrored);
     return status;
 }
 
@@ -87,12 +161,12 @@ static dpa_status grid_fill(const dpa__model *model, double log_tail, size_t max
         }
     for (size_t k = 0; k < model->count; ++k) {
         const dpa_phase *unit = &model->unit[k];
-        dpa__loss_cells cells;
-        DPA_TRY(unit_cells(model, unit, grid->h, log_tail, max, &cells, err));
+        unit_cells cells = {0};
+        dpa_status status = make_cells(model, unit, grid->h, log_tail, max, &cells, err);
         /* The cells of a randomized response hold all its steps. */
         const double steps = unit->mechanism == DPA_RANDOMIZED_RESPONSE ? 1 : (double)unit->steps;
-        const dpa_status status = add_unit(grid, &cells, steps, err);
-        dpa__loss_cells_free(&cells);
+        if (status == DPA_OK) status = add_unit(grid, &cells, steps, err);
+        unit_cells_free(&cells);
         DPA_TRY(status);
     }
     return DPA_OK;

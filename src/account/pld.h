@@ -29,9 +29,10 @@ typedef struct dpa__loss_cells {
     ptrdiff_t first;
     size_t count;
     double *log_low, *log_high;
-    double p_out, q_out; /* upper bounds of the masses outside all cells */
-    float *error;        /* relative error of a cell's low and high, at most */
-    double shift;        /* a grid point stands for a loss within this of its own */
+    double p_out, q_out;   /* upper bounds of the masses outside all cells */
+    double p_sure, q_sure; /* of these, what surely has an infinite loss (of its direction) */
+    float *error;          /* relative error of a cell's low and high, at most */
+    double shift;          /* a grid point stands for a loss within this of its own */
 } dpa__loss_cells;
 
 /* One step of the mechanism; log_tail is the log of the mass that may be left out on each side. */
@@ -50,6 +51,10 @@ dpa_status dpa__loss_cells_mirror(const dpa__loss_cells *cells, dpa__loss_cells 
                                   dpa_error *err);
 dpa_status dpa__loss_cells_alloc(double h, double first, double last, size_t max,
                                  dpa__loss_cells *out, dpa_error *err);
+/* Empty cells for losses in this range, and an atom put into them. */
+dpa_status dpa__loss_cells_between(double lowest, double highest, double h, size_t max,
+                                   dpa__loss_cells *out, dpa_error *err);
+void dpa__loss_cells_atom(dpa__loss_cells *cells, double loss, double log_mass);
 void dpa__loss_cells_free(dpa__loss_cells *cells);
 
 typedef struct dpa__pmf {
@@ -58,7 +63,7 @@ typedef struct dpa__pmf {
     size_t count;
     double *log_mass;
     double steps;
-    double out; /* pessimistic: P-mass of an infinite loss */
+    double out; /* P-mass of an infinite loss: at least all of it, or (optimistic) what is sure */
     double shift;
 } dpa__pmf;
 
@@ -84,7 +89,7 @@ typedef struct dpa__composed {
     size_t count;
     double *b, *c;
     size_t from;   /* below, sums underflow: an optimistic δ there is taken from here */
-    double extra;  /* pessimistic: P-mass above the window and of infinite losses */
+    double extra;  /* P-mass of infinite losses, and (pessimistic) above the window */
     double factor; /* relative error of all that was multiplied, ≥ 0 */
     double shift;  /* of the loss */
 } dpa__composed;

@@ -47,6 +47,7 @@ dpa_status dpa__pmf_pessimistic(const dpa__loss_cells *cells, double steps, dpa_
 dpa_status dpa__pmf_optimistic(const dpa__loss_cells *cells, double steps, dpa__pmf *out,
                                dpa_error *err) {
     DPA_TRY(pmf_alloc(cells, steps, out, err));
+    out->out = cells->p_sure;
     const dpa_status status = dpa__merge(cells, out->log_mass, err);
     if (status != DPA_OK) dpa__pmf_free(out);
     return status;

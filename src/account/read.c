@@ -32,14 +32,14 @@ double dpa__composed_log_delta(const dpa__composed *composed, double epsilon) {
     const int safe = composed->side == DPA_PESSIMISTIC;
     const double at = safe ? epsilon - composed->shift : epsilon + composed->shift;
     const double position = floor((at - composed->origin) / composed->h) - (double)composed->first;
-    if (isinf(composed->factor)) return safe ? 0 : -HUGE_VAL;
+    if (isinf(composed->factor)) return safe ? 0 : log(composed->extra);
     if (position < 0 && safe)
         return fmin(dpa__log_add(chernoff_log_delta(composed, at), log(composed->extra)), 0);
-    if (position >= (double)composed->count) return safe ? log(composed->extra) : -HUGE_VAL;
+    if (position >= (double)composed->count) return log(composed->extra);
     size_t j = position > 0 ? (size_t)position : 0;
     double above = at - loss_of(composed, j);
     if (!safe && j < composed->from) { /* δ falls with ε */
-        if (composed->from == composed->count) return -HUGE_VAL;
+        if (composed->from == composed->count) return log(composed->extra);
         j = composed->from;
         above = 0;
     }
@@ -50,8 +50,7 @@ double dpa__composed_log_delta(const dpa__composed *composed, double epsilon) {
     const double doubt = log1p(composed->factor) +
                          8 * ROUNDING * (fabs(composed->log_scale) + fabs(composed->theta * loss));
     const double log_delta = exponent + log(fmax(sum, 0));
-    if (!safe) return fmin(log_delta - doubt, 0);
-    return fmin(dpa__log_add(log_delta + doubt, log(composed->extra)), 0);
+    return fmin(dpa__log_add(log_delta + (safe ? doubt : -doubt), log(composed->extra)), 0);
 }
 
 typedef struct target {
@@ -70,7 +69,7 @@ double dpa__composed_epsilon(const dpa__composed *composed, double delta) {
     const double end = loss_of(composed, composed->count + 1);
     const double top = fmax(end, 0) + composed->shift;
     if (is_private_enough(0, &t)) return 0;
-    if (!is_private_enough(top, &t)) return safe ? HUGE_VAL : 0;
+    if (!is_private_enough(top, &t)) return safe || composed->extra > delta ? HUGE_VAL : 0;
     dpa__bracket bracket;
     if (dpa__bisect(is_private_enough, &t, 0, top, 0, 1e-15, &bracket, NULL) != DPA_OK)
         return safe ? HUGE_VAL : 0;

@@ -143,6 +143,10 @@ dpa_status dpa__account_refine(dpa_account *account, dpa_error *err) {
         const dpa_status status = run_pass(account, h, &now, err);
         if (status != DPA_OK) return give_up(account, status, allowed, err);
         before = last;
+        if (isinf(now.lower)) { /* infinite losses alone have more than δ */
+            account->epsilon = now;
+            return DPA_OK;
+        }
         last = (pass){dpa__account_answers(account)->h, now.upper - now.lower};
         /* A lower end that says nothing says nothing about the width that is to come either. */
         if (now.lower == 0 && now.upper > opts->absolute) last.width = HUGE_VAL;
@@ -150,6 +154,8 @@ dpa_status dpa__account_refine(dpa_account *account, dpa_error *err) {
         account->epsilon.upper = fmin(account->epsilon.upper, now.upper);
         allowed = fmax(opts->absolute, opts->tolerance * account->epsilon.lower);
         if (last.width <= allowed || is_answered(account)) return DPA_OK;
+        /* The sides of a mechanism that is only known to be between two do not meet. */
+        if (account->model.has_gap && number > 0) return DPA_OK;
         idle = number > 0 && !(last.width < GAIN * before.width) ? idle + 1 : 0;
         h = next_width(before, last, allowed);
     }

@@ -61,6 +61,18 @@ static dpa_status say_phase(dpa_report *report, const dpa_phase *phase, dpa_erro
     case DPA_RANDOMIZED_RESPONSE:
         return dpa_report_say(report, err, "Randomized response, ε₀ = %g, %" PRIu64 " steps",
                               phase->sigma, phase->steps);
+    case DPA_PAIR:
+        if (phase->q < 1)
+            return dpa_report_say(report, err,
+                                  "A dominating pair, sampling rate q = %g, %" PRIu64 " steps",
+                                  phase->q, phase->steps);
+        return dpa_report_say(report, err, "A dominating pair, %" PRIu64 " steps", phase->steps);
+    case DPA_SHUFFLED:
+        return dpa_report_say(report, err,
+                              "Gaussian, σ = %g, %.0f shuffled batches, %" PRIu64
+                              " epochs: ε is between that of an attack and that of batches known "
+                              "to the attacker",
+                              phase->sigma, 1 / phase->q, phase->steps);
     }
     return dpa__fail(err, DPA_INTERNAL, "phase of no mechanism");
 }
@@ -102,7 +114,8 @@ static dpa_status put_curve(dpa_report *report, const dpa_account *account, size
 static dpa_status put_cross_checks(dpa_report *report, const dpa_account_query *query,
                                    dpa_error *err) {
     const double delta = query->opts.delta;
-    if (query->opts.adjacency != DPA_ADD_REMOVE) return DPA_OK; /* both are known for add/remove */
+    /* both are known for one record, add/remove */
+    if (query->opts.adjacency != DPA_ADD_REMOVE || query->opts.group > 1) return DPA_OK;
     const double rdp = dpa_account_rdp_epsilon(query->phases, query->count, delta);
     const double gdp = dpa_account_gdp_epsilon(query->phases, query->count, delta);
     json_t *checks = json_object();

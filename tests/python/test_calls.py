@@ -262,10 +262,10 @@ def test_other_exceptions_out_of_a_signal_get_through():
 def test_a_library_of_another_layout_is_refused():
     @_library.mirror("dpa_phase")
     class Right(ctypes.Structure):
-        _fields_ = [("mechanism", ctypes.c_int), ("sigma", ctypes.c_double), ("q", ctypes.c_double), ("steps", ctypes.c_uint64)]
+        _fields_ = [("mechanism", ctypes.c_int), ("sigma", ctypes.c_double), ("q", ctypes.c_double), ("steps", ctypes.c_uint64), ("pair", ctypes.c_void_p)]
 
     class Swapped(ctypes.Structure):
-        _fields_ = [("mechanism", ctypes.c_int), ("q", ctypes.c_double), ("sigma", ctypes.c_double), ("steps", ctypes.c_uint64)]
+        _fields_ = [("mechanism", ctypes.c_int), ("q", ctypes.c_double), ("sigma", ctypes.c_double), ("steps", ctypes.c_uint64), ("pair", ctypes.c_void_p)]
 
     class Short(ctypes.Structure):
         _fields_ = [("mechanism", ctypes.c_int), ("sigma", ctypes.c_double), ("q", ctypes.c_double)]

@@ -50,6 +50,9 @@ static void bad_options(void **state) {
     opts = defaults();
     opts.adjacency = (dpa_adjacency)7;
     refuses(&gaussian, 1, opts, "adjacency");
+    opts = defaults();
+    opts.group = 0;
+    refuses(&gaussian, 1, opts, "group");
 }
 
 static void bad_phases(void **state) {
@@ -73,7 +76,11 @@ static void bad_phases(void **state) {
     p[1].steps = 0;
     refuses(p, 2, defaults(), "phase 2: steps");
     p[1] = (dpa_phase){DPA_LAPLACE, 1, 0.5, 3};
-    refuses(p, 2, defaults(), "only the Gaussian");
+    dpa_account_opts replaced = defaults();
+    replaced.adjacency = DPA_REPLACE_ONE;
+    refuses(p, 2, replaced, "only Gaussian noise");
+    p[1] = (dpa_phase){DPA_PAIR, 1, 1, 3};
+    refuses(p, 2, defaults(), "pair is missing");
     p[1] = (dpa_phase){DPA_RANDOMIZED_RESPONSE, 0, 1, 3};
     refuses(p, 2, defaults(), "phase 2: epsilon");
     p[1].mechanism = (dpa_mechanism)9;

@@ -117,7 +117,7 @@ static void errors(void **state) {
     refused(base, DPA_CALIBRATE_SIGMA, INFINITY, 1e-5, "target epsilon");
     refused(base, DPA_CALIBRATE_SIGMA, 1, 0, "delta");
     refused(base, (dpa_calibrate_what)9, 1, 1e-5, "sigma, q, steps");
-    refused((dpa_phase){DPA_LAPLACE, 1, 1, 1}, DPA_CALIBRATE_Q, 1, 1e-5, "q cannot");
+    refused((dpa_phase){DPA_SHUFFLED, 1, 1, 1}, DPA_CALIBRATE_Q, 1, 1e-5, "q cannot");
     refused(base, DPA_CALIBRATE_STEPS, 1e-3, 1e-5, "cannot be reached");
     dpa_phase p = base;
     p.q = 7;

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A ledger while it is read: phases and the pairs that they point at. */
+#ifndef DPA_ACCOUNT_EVENT_H
+#define DPA_ACCOUNT_EVENT_H
+
+#include <jansson.h>
+
+#include "account/pair.h"
+
+struct dpa_ledger {
+    dpa_adjacency adjacency;
+    size_t count, room;
+    dpa_phase *phase;
+    size_t pairs, pair_room;
+    dpa_pair **pair;
+};
+
+/* Adds `steps` times the event to the ledger. */
+dpa_status dpa__event_add(dpa_ledger *ledger, const json_t *event, uint64_t steps, dpa_error *err);
+dpa_status dpa__ledger_phase(dpa_ledger *ledger, dpa_phase phase, dpa_error *err);
+/* A phase of the pair, which the ledger takes over. */
+dpa_status dpa__ledger_pair(dpa_ledger *ledger, dpa_pair *pair, uint64_t steps, dpa_error *err);
+
+/* The pair of one event; NULL and DPA_OK where a plain phase serves (`phase` is filled). */
+typedef struct dpa__event_made {
+    dpa_phase phase;
+    dpa_pair *pair;
+} dpa__event_made;
+dpa_status dpa__event_mechanism(const json_t *event, const char *name, dpa_adjacency adjacency,
+                                dpa__event_made *out, dpa_error *err);
+dpa_status dpa__event_sampled(const json_t *event, const char *name, dpa_adjacency adjacency,
+                              dpa__event_made *out, dpa_error *err);
+
+/* Fields of an event: a number; the same with a default; the event inside. */
+dpa_status dpa__event_number(const json_t *event, const char *key, double *out, dpa_error *err);
+double dpa__event_number_or(const json_t *event, const char *key, double otherwise);
+/* The class name without "DpEvent", in `name`. */
+dpa_status dpa__event_name(const json_t *event, char name[64], dpa_error *err);
+dpa_status dpa__pair_from_json(const char *path, const json_t *object, dpa_pair **out,
+                               dpa_error *err);
+
+#endif

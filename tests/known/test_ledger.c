@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Ledgers and dominating pairs against numbers that were made another way: Google's published test
+ * values, closed forms, and sums and integrals done here. */
+#include "check.h"
+
+#include <stdlib.h>
+
+#include "dpaudit/account.h"
+#include "dpaudit/data.h"
+
+typedef struct answer {
+    dpa_interval epsilon, delta;
+} answer;
+
+static const char *file_of(const char *text) {
+    static char path[64];
+    (void)snprintf(path, sizeof path, "/tmp/dpa_ledger_%d.json", (int)getpid());
+    assert_ok(dpa_file_write(path, text, strlen(text), NULL));
+    return path;
+}
+
+/* ε at δ and δ at an ε of a ledger. */
+static answer of_ledger(const char *text, dpa_adjacency adjacency, double delta, double epsilon,
+                        double tolerance) {
+    dpa_ledger *ledger = NULL;
+    dpa_error err;
+    if (dpa_ledger_read(file_of(text), adjacency, &ledger, &err) != DPA_OK)
+        fail_msg("%s", err.text);
+    size_t count;
+    const dpa_phase *phases = dpa_ledger_phases(ledger, &count);
+    dpa_account_opts opts;
+    dpa_account_opts_init(&opts);
+    opts.adjacency = adjacency;
+    opts.delta = delta;
+    opts.tolerance = tolerance;
+    opts.absolute = tolerance / 10;
+    dpa_account *account = NULL;
+    answer a;
+    if (dpa_account_new(phases, count, &opts, &account, &err) != DPA_OK) fail_msg("%s", err.text);
+    assert_ok(dpa_account_epsilon(account, delta, &a.epsilon, &err));
+    assert_ok(dpa_account_delta(account, epsilon, &a.delta, &err));
+    dpa_account_free(account);
+    dpa_ledger_free(ledger);
+    (void)unlink(file_of("{}"));
+    return a;
+}
+
+static void holds(dpa_interval i, double truth, double rounding, double width) {
+    assert_true(i.lower <= truth + rounding && truth - rounding <= i.upper);
+    assert_true(i.upper - i.lower <= width);
+}
+
+#define SELF(count, event)                                                                         \
+    "{\"class_name\":\"SelfComposedDpEvent\",\"count\":" #count ",\"event\":" event "}"
+#define MIX(sigma, means, weights)                                                                 \
+    "{\"class_name\":\"MixtureOfGaussiansDpEvent\",\"standard_deviation\":" sigma                  \
+    ",\"sensitivities\":" means ",\"sampling_probs\":" weights "}"
+#define CUT(n)                                                                                     \
+    "{\"class_name\":\"TruncatedSubsampledGaussianDpEvent\",\"dataset_size\":" n                   \
+    ",\"sampling_probability\":0.5,\"truncated_batch_size\":2,\"noise_multiplier\":1.0}"
+
+/* dp_accounting, pld_privacy_accountant_test.py: 17.193115 and 17.904330 at 1e-6, and 4 at δ = 0.
+ */
+static void google(void **state) {
+    (void)state;
+    const char *mixture = "[" SELF(3, MIX("1.0", "[0,1,2]", "[0.2,0.6,0.2]")) "," SELF(
+        2, MIX("2.0", "[0,2,3]", "[0.33,0.34,0.33]")) "]";
+    answer a = of_ledger(mixture, DPA_ADD_REMOVE, 1e-6, 17.193115, 1e-6);
+    holds(a.epsilon, 17.193115, 5e-7, 2e-5);
+    holds(a.delta, 1e-6, 1e-12, 1e-10);
+    a = of_ledger("[" SELF(3, CUT("4")) "," SELF(2, CUT("3")) "]", DPA_ADD_REMOVE, 1e-6, 17.904330,
+                  1e-5);
+    holds(a.epsilon, 17.904330, 5e-7, 2e-4);
+    const char *discrete = "[" SELF(
+        3, "{\"class_name\":\"DiscreteLaplaceDpEvent\",\"noise_parameter\":1,"
+           "\"sensitivity\":1}") "," SELF(2, "{\"class_name\":\"DiscreteLaplaceDpEvent\","
+                                             "\"noise_parameter\":0.5,\"sensitivity\":1}") "]";
+    a = of_ledger(discrete, DPA_ADD_REMOVE, 1e-9, 4, 1e-6);
+    holds(a.delta, 0, 0, 0);
+    assert_true(a.epsilon.upper <= 4 + 1e-9 && a.epsilon.upper > 3.99);
+}
+
+static double choose(double n, double k) {
+    return exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1));
+}
+
+/* Kairouz, Oh, Viswanath 2015, Theorem 3.3: T mechanisms of (ε₀, δ₀). */
+static double optimal_composition(double e0, double d0, int steps, double epsilon) {
+    double sum = 0;
+    for (int k = 0; k <= steps; ++k) {
+        const double up = k * e0, down = (steps - k) * e0;
+        const double gain = exp(up) - exp(epsilon) * exp(down);
+        if (gain > 0) sum += choose(steps, k) * gain;
+    }
+    return 1 - pow(1 - d0, steps) * (1 - sum / pow(1 + exp(e0), steps));
+}
+
+static void epsilon_delta(void **state) {
+    (void)state;
+    const char *text = SELF(20, "{\"type\":\"EpsilonDelta\",\"epsilon\":0.3,\"delta\":1e-4}");
+    const double at[] = {0.6, 1.8, 3};
+    for (size_t k = 0; k < 3; ++k) {
+        const double truth = optimal_composition(0.3, 1e-4, 20, at[k]);
+        const answer a = of_ledger(text, DPA_ADD_REMOVE, 0.01, at[k], 1e-6);
+        holds(a.delta, truth, 1e-12, 1e-6);
+    }
+    /* more δ in the events than is asked for: no ε */
+    const answer a = of_ledger(text, DPA_ADD_REMOVE, 1e-3, 1, 1e-3);
+    assert_true(isinf(a.epsilon.lower) && isinf(a.epsilon.upper));
+}
+
+/* δ of one Gaussian step by direct sums over whole numbers. */
+static void discrete_gaussian(void **state) {
+    (void)state;
+    const double sigma = 3, s = 2, epsilon = 1.1;
+    double total = 0, truth = 0;
+    for (int x = -200; x <= 200; ++x) total += exp(-x * x / (2 * sigma * sigma));
+    for (int x = -200; x <= 200; ++x) {
+        const double p = exp(-x * x / (2 * sigma * sigma)) / total;
+        const double q = exp(-(x - s) * (x - s) / (2 * sigma * sigma)) / total;
+        truth += fmax(p - exp(epsilon) * q, 0);
+    }
+    const char *text = "{\"type\":\"DiscreteGaussianDpEvent\",\"sigma\":3,\"sensitivity\":2,"
+                       "\"dimension\":1}";
+    holds(of_ledger(text, DPA_ADD_REMOVE, 1e-5, epsilon, 1e-5).delta, truth, 1e-13, 1e-9);
+}
+
+static double gaussian_delta(double mu, double epsilon) {
+    return exp(dpa_gaussian_log_delta(mu, epsilon));
+}
+
+/* One step of each sampling, by the amplification theorems: δ′(ε′) = γ·δ(ε). */
+static void samplings(void **state) {
+    (void)state;
+    const double epsilon = 0.2;
+    /* without replacement, 100 of 1000, σ = 2, sensitivity 2 */
+    double rate = 0.1, inner = log1p(expm1(epsilon) / rate);
+    const char *text =
+        "{\"type\":\"SampledWithoutReplacement\",\"source_dataset_size\":1000,"
+        "\"sample_size\":100,\"event\":{\"type\":\"Gaussian\",\"noise_multiplier\":2}}";
+    holds(of_ledger(text, DPA_REPLACE_ONE, 1e-5, epsilon, 1e-4).delta,
+          rate * gaussian_delta(1, inner), 1e-12, 2e-5);
+    /* with replacement: the mean over how often the record was drawn */
+    text = "{\"type\":\"SampledWithReplacement\",\"source_dataset_size\":1000,"
+           "\"sample_size\":100,\"event\":{\"type\":\"Gaussian\",\"noise_multiplier\":2}}";
+    rate = 1 - pow(1 - 1e-3, 100);
+    inner = log1p(expm1(epsilon) / rate);
+    double truth = 0;
+    for (int k = 1; k < 40; ++k)
+        truth += choose(100, k) * pow(1e-3, k) * pow(1 - 1e-3, 100 - k) * gaussian_delta(k, inner);
+    holds(of_ledger(text, DPA_REPLACE_ONE, 1e-5, epsilon, 1e-4).delta, truth, 1e-12, 2e-4);
+    /* Poisson-sampled Laplace noise: 1 − e^((ε−1/b)/2) inside */
+    rate = 0.3;
+    inner = log1p(expm1(epsilon) / rate);
+    text = "{\"type\":\"PoissonSampled\",\"sampling_probability\":0.3,"
+           "\"event\":{\"type\":\"Laplace\",\"noise_multiplier\":0.5}}";
+    holds(of_ledger(text, DPA_ADD_REMOVE, 1e-5, epsilon, 1e-4).delta,
+          rate * -expm1((inner - 2) / 2), 1e-12, 1e-5);
+}
+
+/* A sampled Gaussian made of a mixture is the sampled Gaussian of the phases. */
+static void mixture_is_sampling(void **state) {
+    (void)state;
+    const answer a =
+        of_ledger(SELF(200, MIX("0.9", "[0,1]", "[0.95,0.05]")), DPA_ADD_REMOVE, 1e-5, 1, 1e-4);
+    const answer b = of_ledger(
+        SELF(200, "{\"type\":\"PoissonSampled\",\"sampling_probability\":0.05,\"event\":{\"type\":"
+                  "\"Gaussian\",\"noise_multiplier\":0.9}}"),
+        DPA_ADD_REMOVE, 1e-5, 1, 1e-4);
+    assert_true(a.epsilon.lower <= b.epsilon.upper && b.epsilon.lower <= a.epsilon.upper);
+    assert_true(a.delta.lower <= b.delta.upper && b.delta.lower <= a.delta.upper);
+    assert_true(a.epsilon.upper - a.epsilon.lower < 1e-3 * a.epsilon.upper);
+}
+
+static dpa_interval epsilon_of(dpa_phase phase, unsigned group, double delta) {
+    dpa_account_opts opts;
+    dpa_account_opts_init(&opts);
+    opts.delta = delta;
+    opts.group = group;
+    dpa_account *account = NULL;
+    dpa_interval e;
+    dpa_error err;
+    if (dpa_account_new(&phase, 1, &opts, &account, &err) != DPA_OK) fail_msg("%s", err.text);
+    assert_ok(dpa_account_epsilon(account, delta, &e, &err));
+    dpa_account_free(account);
+    return e;
+}
+
+/* Upper tail of the normal. */
+static double tail(double x) {
+    return 0.5 * erfc(x / sqrt(2));
+}
+
+/* Three records, q = 0.2, one step: the tail where P exceeds e^ε·Q, by bisection. */
+static double group_delta(double epsilon) {
+    const double weight[] = {0.512, 0.384, 0.096, 0.008};
+    double low = -20, high = 20;
+    for (int k = 0; k < 200; ++k) {
+        const double x = 0.5 * (low + high);
+        double ratio = 0;
+        for (int j = 0; j < 4; ++j) ratio += weight[j] * exp(j * x - j * j / 2.0);
+        *(ratio > exp(epsilon) ? &high : &low) = x;
+    }
+    double p = 0;
+    for (int j = 0; j < 4; ++j) p += weight[j] * tail(low - j);
+    return p - exp(epsilon) * tail(low);
+}
+
+static void groups(void **state) {
+    (void)state;
+    const double delta = group_delta(1.5);
+    holds(epsilon_of((dpa_phase){DPA_GAUSSIAN, 1, 0.2, 1}, 3, delta), 1.5, 1e-9, 3e-3);
+    holds(epsilon_of((dpa_phase){DPA_GAUSSIAN, 6, 1, 4}, 3, 1e-5), dpa_gaussian_epsilon(1, 1e-5),
+          1e-9, 1e-6);
+    holds(epsilon_of((dpa_phase){DPA_LAPLACE, 6, 1, 1}, 3, 1e-5), 0.5 + 2 * log1p(-1e-5), 1e-9,
+          2e-3);
+}
+
+/* One batch is no shuffle; with more the truth lies between an attack and known batches. */
+static void shuffled(void **state) {
+    (void)state;
+    const double known = dpa_gaussian_epsilon(sqrt(3) / 1.5, 1e-5);
+    dpa_interval e = epsilon_of((dpa_phase){DPA_SHUFFLED, 1.5, 1, 3}, 1, 1e-5);
+    holds(e, known, 1e-9, 0.02 * known);
+    const dpa_interval few = epsilon_of((dpa_phase){DPA_SHUFFLED, 0.5, 0.1, 1}, 1, 1e-5);
+    const dpa_interval many = epsilon_of((dpa_phase){DPA_SHUFFLED, 0.5, 1e-4, 1}, 1, 1e-5);
+    holds(few, dpa_gaussian_epsilon(2, 1e-5), 1e-2, 6);
+    assert_true(few.lower > many.lower && many.lower > 1);
+    /* more than the same rate of Poisson sampling shows (Chua et al. 2024) */
+    assert_true(many.lower >
+                epsilon_of((dpa_phase){DPA_GAUSSIAN, 0.5, 1e-4, 10000}, 1, 1e-5).upper);
+}
+
+/* Tree aggregation and banded factorisation come down to releases that have closed forms. */
+static void correlated_noise(void **state) {
+    (void)state;
+    answer a = of_ledger("{\"type\":\"SingleEpochTreeAggregation\",\"noise_multiplier\":5,"
+                         "\"step_counts\":[1000,60]}",
+                         DPA_ADD_REMOVE, 1e-5, 1, 1e-3);
+    holds(a.epsilon, dpa_gaussian_epsilon(sqrt(10) / 5, 1e-5), 1e-9, 1e-6);
+    a = of_ledger("{\"type\":\"BandedMatrixFactorization\",\"noise_multiplier\":4,\"bands\":8,"
+                  "\"iterations\":2048,\"min_separation\":256}",
+                  DPA_ADD_REMOVE, 1e-6, 1, 1e-3);
+    holds(a.epsilon, dpa_gaussian_epsilon(sqrt(8) / 4, 1e-6), 1e-9, 1e-6);
+    a = of_ledger("{\"type\":\"BandedMatrixFactorization\",\"noise_multiplier\":1,\"bands\":4,"
+                  "\"iterations\":1000,\"sampling_probability\":0.04}",
+                  DPA_ADD_REMOVE, 1e-5, 1, 1e-3);
+    const dpa_interval same = epsilon_of((dpa_phase){DPA_GAUSSIAN, 1, 0.04, 250}, 1, 1e-5);
+    assert_true(a.epsilon.lower == same.lower && a.epsilon.upper == same.upper);
+}
+
+static void refused(const char *text, const char *word) {
+    dpa_ledger *ledger = NULL;
+    dpa_error err = {0};
+    assert_int_equal(dpa_ledger_read(file_of(text), DPA_ADD_REMOVE, &ledger, &err), DPA_BAD_INPUT);
+    assert_null(ledger);
+    if (strstr(err.text, word) == NULL) fail_msg("'%s' does not say '%s'", err.text, word);
+}
+
+static void errors(void **state) {
+    (void)state;
+    refused("[]", "no event");
+    refused("{}", "without a name");
+    refused("{\"type\":\"Gaussian\"}", "noise_multiplier");
+    refused("{\"type\":\"NonPrivateDpEvent\"}", "infinite");
+    refused("{\"type\":\"Frobnicate\"}", "Frobnicate");
+    refused("{\"type\":\"SelfComposed\",\"count\":0,\"event\":{\"type\":\"NoOp\"}}", "count");
+    refused("{\"type\":\"SampledWithoutReplacement\",\"source_dataset_size\":9,\"sample_size\":3,"
+            "\"event\":{\"type\":\"Gaussian\",\"noise_multiplier\":1}}",
+            "replace-one");
+    refused("{\"type\":\"DiscreteGaussian\",\"sigma\":3}", "dimension");
+    refused("{\"type\":\"PoissonSampled\",\"sampling_probability\":0.5,\"event\":{\"type\":"
+            "\"Composed\",\"events\":[]}}",
+            "Composed");
+    refused("{\"type\":\"DominatingPair\",\"p\":[0.5,0.6],\"q\":[0.5,0.5]}", "sums to");
+    (void)unlink(file_of("{}"));
+}
+
+/* Randomized response by hand is the phase; densities between edges are masses. */
+static void pairs_from_files(void **state) {
+    (void)state;
+    const char *const texts[] = {"{\"p\":[0.75,0.25],\"q\":[0.25,0.75]}",
+                                 "{\"p\":[0.375,0.125],\"q\":[0.125,0.375],\"edges\":[0,2,4]}"};
+    for (size_t k = 0; k < 2; ++k) {
+        dpa_pair *pair = NULL;
+        dpa_error err;
+        assert_ok(dpa_pair_read(file_of(texts[k]), &pair, &err));
+        const dpa_interval mine = epsilon_of((dpa_phase){DPA_PAIR, 1, 1, 12, pair}, 1, 1e-4);
+        const dpa_interval other =
+            epsilon_of((dpa_phase){DPA_RANDOMIZED_RESPONSE, log(3), 1, 12}, 1, 1e-4);
+        assert_true(mine.lower <= other.upper && other.lower <= mine.upper);
+        assert_true(mine.upper - mine.lower < 0.02);
+        dpa_pair_free(pair);
+    }
+    (void)unlink(file_of("{}"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(google),
+                                       cmocka_unit_test(epsilon_delta),
+                                       cmocka_unit_test(discrete_gaussian),
+                                       cmocka_unit_test(samplings),
+                                       cmocka_unit_test(mixture_is_sampling),
+                                       cmocka_unit_test(groups),
+                                       cmocka_unit_test(shuffled),
+                                       cmocka_unit_test(correlated_noise),
+                                       cmocka_unit_test(errors),
+                                       cmocka_unit_test(pairs_from_files)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
