@@ -17,6 +17,12 @@ dpa_status dpa__rank_parse(const char *method, dpa__rank_score *out, dpa_error *
 dpa_status dpa__rank_run(const char *method, const dpa__model *model, const dpa_scores *scores,
                          const dpa_request *request, dpa_result *out, dpa_error *err);
 
+/* The p-value of "the trade-off of (without, with) is at least `curve`", from prepared scores. The
+ * curve's rate is that of the runs without the record: T(without → with). Of the request: the seed.
+ */
+dpa_status dpa__rank_p_value(const dpa_scores *scores, const dpa_curve *curve,
+                             const dpa_request *request, double *p, dpa_error *err);
+
 /* How many simulated audits give the p-value of `size` scores at error p: 0 for the normal law. */
 size_t dpa__rank_replicates(double p, double size);
 

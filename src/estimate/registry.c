@@ -9,8 +9,10 @@
 
 #include "base/error.h"
 #include "estimate/methods.h"
+#include "estimate/rank.h"
 #include "estimate/rates.h"
 #include "estimate/ratio.h"
+#include "estimate/scan.h"
 
 #define EVERY_FAMILY "every family"
 #define PURE_DP "dp at delta 0"
@@ -21,41 +23,56 @@ static const dpa__entry entries[] = {
     {{"rank", "rank statistic of the scores: no threshold, exact p-value", "every family but dp",
       DPA_FROM_SCORES | DPA_GIVES_BOUND, DPA_ASSUME_INDEPENDENT_RUNS, 1},
      NULL,
-     0},
+     0,
+     dpa__rank_run},
+    {{"scan", "both ends of the order of all scores: no threshold, exact p-value", EVERY_FAMILY,
+      DPA_FROM_SCORES | DPA_GIVES_BOUND, DPA_ASSUME_INDEPENDENT_RUNS, 1},
+     NULL,
+     0,
+     dpa__scan_run},
     {{"cp", "Clopper-Pearson limits of both rates", EVERY_FAMILY, BOTH, DPA_ASSUME_INDEPENDENT_RUNS,
       1},
      dpa__from_rectangle,
-     DPA__CLOPPER_PEARSON},
+     DPA__CLOPPER_PEARSON,
+     NULL},
     {{"jeffreys", "Jeffreys limits of both rates", EVERY_FAMILY, BOTH,
       DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_BAYES_PRIOR, 1},
      dpa__from_rectangle,
-     DPA__JEFFREYS},
+     DPA__JEFFREYS,
+     NULL},
     {{"bayes", "joint posterior of both rates", EVERY_FAMILY, BOTH | DPA_GIVES_DENSITY,
       DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_BAYES_PRIOR, 1},
      dpa__from_posterior,
-     0},
+     0,
+     NULL},
     {{"katz", "Katz-log interval of the ratio of rates", PURE_DP, BOTH, RATIO_NOTE, 0},
      dpa__from_ratio,
-     DPA__KATZ_LOG},
+     DPA__KATZ_LOG,
+     NULL},
     {{"adjusted-log", "the same with one half added to every count", PURE_DP, BOTH, RATIO_NOTE, 0},
      dpa__from_ratio,
-     DPA__ADJUSTED_LOG},
+     DPA__ADJUSTED_LOG,
+     NULL},
     {{"bailey", "Bailey's cube-root interval of the ratio", PURE_DP, BOTH, RATIO_NOTE, 0},
      dpa__from_ratio,
-     DPA__BAILEY},
+     DPA__BAILEY,
+     NULL},
     {{"inverse-sinh", "Newcombe's inverse sinh interval of the ratio", PURE_DP, BOTH, RATIO_NOTE,
       0},
      dpa__from_ratio,
-     DPA__INVERSE_SINH},
+     DPA__INVERSE_SINH,
+     NULL},
     {{"sequential", "bets on pairs as they arrive: may be looked at after every trial",
       EVERY_FAMILY, DPA_FROM_ORDER | DPA_GIVES_BOUND,
       DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_ORDER_OF_ARRIVAL, 1},
      NULL,
-     0},
+     0,
+     NULL},
     {{"point", "the observed rates taken as true: no confidence", EVERY_FAMILY,
       DPA_FROM_COUNTS | DPA_GIVES_ESTIMATE, 0, 0},
      dpa__from_point,
-     0},
+     0,
+     NULL},
 };
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
@@ -121,7 +138,7 @@ const dpa__entry *dpa__registry_find(const char *name, dpa_error *err) {
             return &entries[i];
     }
     (void)dpa__fail(err, DPA_BAD_ARGUMENT,
-                    "method: '%s' is none of rank, cp, jeffreys, bayes, katz, adjusted-log, "
+                    "method: '%s' is none of rank, scan, cp, jeffreys, bayes, katz, adjusted-log, "
                     "bailey, inverse-sinh, sequential, point",
                     name);
     return NULL;
@@ -132,9 +149,8 @@ const char *dpa__registry_refusal(const dpa__entry *entry, const dpa__model *mod
         if (model->kind != DPA__MODEL_DP) return "it speaks about ratios of rates: family dp only";
         if (delta > 0) return "a ratio of rates bounds epsilon at delta 0 only: use --delta 0";
     }
-    const int needs_order = (entry->about.what & DPA_FROM_ORDER) != 0;
-    if (entry->from_counts == NULL && !needs_order && model->kind == DPA__MODEL_DP)
-        return "for family dp the extreme curve has two corners and ranks show little: use cp";
+    if (entry->from_scores == dpa__rank_run && model->kind == DPA__MODEL_DP)
+        return "for family dp the extreme curve has two corners and ranks show little: use scan";
     return NULL;
 }
 

@@ -13,10 +13,16 @@ typedef dpa_status (*dpa__counts_fn)(const dpa__entry *entry, const dpa_counts *
                                      const dpa__model *model, const dpa_request *request,
                                      dpa_result *result, dpa_error *err);
 
+/* The same from prepared scores; `method` as it was asked for, with what follows a colon. */
+typedef dpa_status (*dpa__scores_fn)(const char *method, const dpa__model *model,
+                                     const dpa_scores *scores, const dpa_request *request,
+                                     dpa_result *out, dpa_error *err);
+
 struct dpa__entry {
     dpa_estimator about;
     dpa__counts_fn from_counts; /* NULL: needs scores */
     int variant;                /* which limit or which ratio */
+    dpa__scores_fn from_scores; /* of those that need scores, in any order */
 };
 
 const dpa__entry *dpa__registry_at(size_t index);

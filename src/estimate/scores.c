@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "estimate/rank.h"
 #include "estimate/registry.h"
+#include "estimate/scan.h"
 #include "estimate/select.h"
 
 typedef struct audit {
@@ -28,8 +29,10 @@ static dpa__select select_for(const audit *a, const dpa__entry *entry) {
 static const char *refusal(const audit *a, const dpa__entry *entry, const dpa__model *model) {
     const char *reason = dpa__registry_refusal(entry, model, a->request->delta);
     if (reason != NULL) return reason;
-    const int is_rank = entry->from_counts == NULL;
-    if (is_rank && !a->has_select) return NULL;
+    const int is_scan = entry->from_scores == dpa__scan_run;
+    if (is_scan && a->asked == NULL && model->kind != DPA__MODEL_DP)
+        return "for other families ranks usually show more: asked for by name only";
+    if (entry->from_scores != NULL && !a->has_select) return NULL;
     const dpa__select select = select_for(a, entry);
     reason = dpa__select_refusal(&select, entry);
     if (reason != NULL || a->has_select) return reason;
@@ -41,9 +44,9 @@ static const char *refusal(const audit *a, const dpa__entry *entry, const dpa__m
 static dpa_status run_one(const audit *a, const dpa__entry *entry, const dpa__model *model,
                           dpa_results *results, dpa_error *err) {
     dpa_result result;
-    if (entry->from_counts == NULL) {
-        const char *method = a->asked != NULL ? a->request->method : "rank";
-        DPA_TRY(dpa__rank_run(method, model, a->scores, a->request, &result, err));
+    if (entry->from_scores != NULL) {
+        const char *method = a->asked != NULL ? a->request->method : entry->about.name;
+        DPA_TRY(entry->from_scores(method, model, a->scores, a->request, &result, err));
     } else {
         const dpa__select select = select_for(a, entry);
         DPA_TRY(
@@ -98,7 +101,8 @@ dpa_status dpa_estimate_scores(const dpa_scores *scores, const dpa_request *requ
         if (a.asked->about.what & DPA_FROM_ORDER)
             return dpa__fail(err, DPA_BAD_ARGUMENT,
                              "method sequential: sorted scores have lost their order of arrival");
-        if (a.asked->from_counts == NULL) DPA_TRY(dpa__rank_parse(request->method, &score, err));
+        if (a.asked->from_scores == dpa__rank_run)
+            DPA_TRY(dpa__rank_parse(request->method, &score, err));
     }
     a.has_select = request->select[0] != '\0';
     if (a.has_select) DPA_TRY(dpa__select_parse(request->select, &a.select, err));

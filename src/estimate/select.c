@@ -66,7 +66,7 @@ dpa_status dpa__select_parse(const char *text, dpa__select *out, dpa_error *err)
 }
 
 const char *dpa__select_refusal(const dpa__select *select, const dpa__entry *entry) {
-    if (entry->from_counts == NULL) return "ranks need no threshold: leave --select out";
+    if (entry->from_counts == NULL) return "it needs no threshold: leave --select out";
     const int is_given = select->kind == DPA__FIXED || select->kind == DPA__FIXED_FPR;
     if (entry->from_counts == dpa__from_point && !is_given)
         return "a point estimate needs a threshold: --select fixed:T";

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bounds and p-values by the scan (methods.md, section 13; docs/methods/scan.md).
+ *
+ * The coupling of rank.c holds for every statistic that only grows when in-scores rise, so the law
+ * of the scan's statistic under f itself gives an exact p-value for "the trade-off is at least f".
+ * For f_{ε,δ} and samples up to some thousands that law is computed (scan_lattice.c); elsewhere it
+ * is simulated (scan_draw.c), and the p-value is the upper 99.9% limit of what was simulated: the
+ * level holds for the one seed that everybody uses, not only on average over seeds.
+ *
+ * The statistic changes with the parameter, so the bound is the last rejected point of a fixed grid
+ * that is walked upwards from 0. A run of grid points is rejected at once when the statistic of its
+ * first point, under the law of its last, does not reach what was observed at its last: all three
+ * only make the p-value larger. */
+#include "estimate/scan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/threads.h"
+#include "math/dist.h"
+
+/* Doubt about a simulated p-value; simulated audits for a test, and for a p-value, times p. */
+static const double DOUBT = 0.001, TEST = 100, VALUE = 1000, MOST = 2e5;
+/* Grid: steps of STEP up to 1, then by that share. Runs of at most LONGEST points. */
+static const double STEP = 0.005;
+enum { EVEN_STEPS = 200, LONGEST = 64, LAST = 2200 };
+
+typedef struct scan {
+    dpa__scan_looks looks;
+    dpa__scan_counts seen, reach;
+    const dpa__model *model; /* of a bound */
+    const dpa_request *request;
+    double p;
+    int is_simulated;
+} scan;
+
+static void scan_close(scan *s) {
+    dpa__scan_counts_free(&s->seen);
+    dpa__scan_counts_free(&s->reach);
+    dpa__scan_looks_close(&s->looks);
+}
+
+static dpa_status scan_open(const dpa_scores *scores, const dpa_request *request, scan *out,
+                            dpa_error *err) {
+    *out = (scan){.request = request, .p = (1 - request->confidence) / request->sides};
+    dpa_status status = dpa__scan_looks_open(scores->members, scores->nonmembers, &out->looks, err);
+    if (status == DPA_OK) status = dpa__scan_counts_new(&out->looks, &out->seen, err);
+    if (status == DPA_OK) status = dpa__scan_counts_new(&out->looks, &out->reach, err);
+    if (status == DPA_OK)
+        dpa__scan_observe(&out->looks, scores, request->seed, &out->seen);
+    else
+        scan_close(out);
+    return status;
+}
+
+/* ── one null hypothesis ───────────────────────────────────────────────────────────────────── */
+
+static size_t replicates_for(double wanted, double p) {
+    return (size_t)(ceil(fmin(wanted / p, MOST) - 1e-9) - 1);
+}
+
+/* Is the hypothesis rejected at s->p? First by a few draws that none may reach: a level far below p
+ * but for one seed in a million. `is_brief`: by these alone. */
+static dpa_status simulated_test(const scan *s, const dpa__scan_law *law, const size_t *used,
+                                 int is_brief, int *is_rejected, dpa_error *err) {
+    const size_t few = (size_t)ceil(13 / s->p), many = replicates_for(TEST, s->p);
+    size_t reached;
+    DPA_TRY(dpa__scan_simulate(law, used, &s->reach, few, 0, &reached, err));
+    *is_rejected = reached == 0;
+    if (*is_rejected || is_brief) return DPA_OK;
+    size_t most = 0; /* how many may reach */
+    while (dpa__cp_upper((double)most, (double)many, DOUBT) <= s->p) ++most;
+    if (most == 0) return DPA_OK;
+    DPA_TRY(dpa__scan_simulate(law, used, &s->reach, many, most - 1, &reached, err));
+    *is_rejected = reached < most;
+    return DPA_OK;
+}
+
+static dpa_status simulated_p(const scan *s, const dpa__scan_law *law, const size_t *used,
+                              double *p, dpa_error *err) {
+    const size_t many = replicates_for(VALUE, s->p);
+    size_t reached;
+    DPA_TRY(dpa__scan_simulate(law, used, &s->reach, many, many, &reached, err));
+    *p = dpa__cp_upper((double)reached, (double)many, DOUBT);
+    return DPA_OK;
+}
+
+static dpa__scan_law law_of(const scan *s, const dpa_curve *curve, uint64_t stream) {
+    return (dpa__scan_law){.looks = &s->looks,
+                           .curve = curve,
+                           .seed = s->request->seed,
+                           .stream = stream,
+                           .threads = dpa__threads(s->request->threads)};
+}
+
+/* ε < 0: the law is simulated. */
+static dpa_status p_value(scan *s, const dpa_curve *curve, double epsilon, double delta, double *p,
+                          dpa_error *err) {
+    dpa__scan_null null;
+    DPA_TRY(dpa__scan_null_open(&s->looks, curve, &null, err));
+    dpa__scan_reach(&null, dpa__scan_statistic(&null, &s->seen), &s->reach);
+    dpa_status status = DPA_OK;
+    *p = NAN;
+    if (epsilon >= 0)
+        status = dpa__scan_lattice(&s->looks, &s->reach, epsilon, delta, DPA__FINE, p, err);
+    if (status == DPA_OK && isnan(*p)) {
+        const dpa__scan_law law = law_of(s, curve, 0);
+        status = simulated_p(s, &law, null.count, p, err);
+    }
+    dpa__scan_null_close(&null);
+    return status;
+}
+
+dpa_status dpa__scan_p_value(const dpa_scores *scores, const dpa_curve *curve,
+                             const dpa_request *request, double *p, dpa_error *err) {
+    scan s;
+    DPA_TRY(scan_open(scores, request, &s, err));
+    const dpa_status status = p_value(&s, curve, -1, 0, p, err);
+    scan_close(&s);
+    return status;
+}
+
+static dpa_status p_value_dp(scan *s, double epsilon, double delta, double *p, dpa_error *err) {
+    dpa_curve *curve = NULL;
+    *p = 1;
+    if (isinf(epsilon) || delta >= 1) return DPA_OK; /* nothing can be refuted */
+    DPA_TRY(dpa_curve_dp(epsilon, delta, &curve, err));
+    const dpa_status status = p_value(s, curve, epsilon, delta, p, err);
+    dpa_curve_free(curve);
+    return status;
+}
+
+dpa_status dpa__scan_p_value_dp(const dpa_scores *scores, double epsilon, double delta,
+                                const dpa_request *request, double *p, dpa_error *err) {
+    scan s;
+    DPA_TRY(scan_open(scores, request, &s, err));
+    const dpa_status status = p_value_dp(&s, epsilon, delta, p, err);
+    scan_close(&s);
+    return status;
+}
+
+/* ── the bound ─────────────────────────────────────────────────────────────────────────────── */
+
+static double grid_at(const dpa__model *model, size_t i) {
+    const double t = i <= EVEN_STEPS ? STEP * (double)i : pow(1 + STEP, (double)(i - EVEN_STEPS));
+    return fmin(t, model->max);
+}
+
+static dpa_status curve_at(const dpa__model *model, double t, dpa_curve **out, dpa_error *err) {
+    switch (model->kind) {
+    case DPA__MODEL_DP:
+        return dpa_curve_dp(t, model->delta, out, err);
+    case DPA__MODEL_GAUSSIAN:
+        return dpa_curve_gaussian(t, out, err);
+    case DPA__MODEL_CURVES:
+        break;
+    }
+    return dpa_family_curve(model->family, t, out, err);
+}
+
+/* Given both curves and the statistic of the first. */
+static dpa_status decide(scan *s, const dpa__scan_null *first, const dpa_curve *last_curve,
+                         size_t last, int is_brief, int *is_rejected, dpa_error *err) {
+    double p = NAN;
+    if (s->model->kind == DPA__MODEL_DP)
+        DPA_TRY(dpa__scan_lattice(&s->looks, &s->reach, grid_at(s->model, last), s->model->delta,
+                                  DPA__COARSE, &p, err));
+    if (!isnan(p)) {
+        *is_rejected = p <= s->p;
+        return DPA_OK;
+    }
+    s->is_simulated = 1;
+    const dpa__scan_law law = law_of(s, last_curve, 1 + 2 * last + (is_brief != 0));
+    return simulated_test(s, &law, first->count, is_brief, is_rejected, err);
+}
+
+/* Are all grid points first … last rejected? */
+static dpa_status test_run(scan *s, size_t first, size_t last, int *is_rejected, dpa_error *err) {
+    dpa_curve *curves[2] = {NULL, NULL};
+    dpa__scan_null nulls[2] = {{0}, {0}};
+    const size_t at[2] = {first, last};
+    dpa_status status = DPA_OK;
+    *is_rejected = 0;
+    for (int i = 0; i < 2 && status == DPA_OK; ++i) {
+        status = curve_at(s->model, grid_at(s->model, at[i]), &curves[i], err);
+        if (status == DPA_OK) status = dpa__scan_null_open(&s->looks, curves[i], &nulls[i], err);
+    }
+    if (status == DPA_OK) {
+        const double observed = dpa__scan_statistic(&nulls[1], &s->seen);
+        dpa__scan_reach(&nulls[0], observed, &s->reach);
+        if (observed > 0)
+            status = decide(s, &nulls[0], curves[1], last, last > first, is_rejected, err);
+    }
+    for (int i = 0; i < 2; ++i) {
+        dpa__scan_null_close(&nulls[i]);
+        dpa_curve_free(curves[i]);
+    }
+    return status;
+}
+
+/* The last rejected point of the grid. The runs tried are halves of halves of a fixed cut of the
+ * grid, so that they do not depend on the scores. */
+static dpa_status walk_up(scan *s, double *t, dpa_error *err) {
+    size_t next = 0, length = LONGEST;
+    *t = 0;
+    while (next < LAST) {
+        while (next % length != 0) length /= 2;
+        int is_rejected;
+        DPA_TRY(test_run(s, next, next + length - 1, &is_rejected, err));
+        if (!is_rejected && length == 1) return DPA_OK;
+        if (!is_rejected) {
+            length /= 2;
+            continue;
+        }
+        next += length;
+        *t = grid_at(s->model, next - 1);
+        if (*t >= s->model->max) return DPA_OK;
+        if (length < LONGEST) length *= 2;
+    }
+    return DPA_OK;
+}
+
+/* ── the estimator ─────────────────────────────────────────────────────────────────────────── */
+
+/* Of the claim: that of (ε,δ)-DP, or of the family's member with that ε. */
+static dpa_status claim_p(scan *s, double *p, dpa_error *err) {
+    const dpa_request *r = s->request;
+    const double delta = isnan(r->claim_delta) ? r->delta : r->claim_delta;
+    if (isnan(r->claim_epsilon)) return DPA_OK;
+    if (s->model->kind == DPA__MODEL_DP) return p_value_dp(s, r->claim_epsilon, delta, p, err);
+    if (s->model->kind != DPA__MODEL_GAUSSIAN) return DPA_OK;
+    dpa_curve *curve = NULL;
+    DPA_TRY(dpa_curve_gaussian(dpa_gaussian_mu(r->claim_epsilon, delta), &curve, err));
+    const dpa_status status = p_value(s, curve, -1, 0, p, err);
+    dpa_curve_free(curve);
+    return status;
+}
+
+static void describe(const scan *s, dpa_result *out) {
+    char how[80] = "exact p-value, computed";
+    if (s->is_simulated)
+        (void)snprintf(how, sizeof how, "p-value from simulated audits (seed %llu)",
+                       (unsigned long long)s->request->seed);
+    (void)snprintf(out->note, sizeof out->note,
+                   "Both ends of the order of all scores, no threshold; %s; ties at random.%s", how,
+                   s->request->sides == 2 ? " No upper limit: another attack may see more." : "");
+    out->assumptions = DPA_ASSUME_INDEPENDENT_RUNS | s->model->assumption;
+}
+
+dpa_status dpa__scan_run(const char *method, const dpa__model *model, const dpa_scores *scores,
+                         const dpa_request *request, dpa_result *out, dpa_error *err) {
+    scan s;
+    double t = 0;
+    if (strcmp(method, "scan") != 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "method: '%s' is not known; use scan", method);
+    dpa_result_init(out, request);
+    (void)snprintf(out->family, sizeof out->family, "%s", model->spec);
+    (void)snprintf(out->method, sizeof out->method, "scan");
+    DPA_TRY(scan_open(scores, request, &s, err));
+    s.model = model;
+    dpa_status status = walk_up(&s, &t, err);
+    describe(&s, out);
+    if (status == DPA_OK) status = claim_p(&s, &out->p_value, err);
+    scan_close(&s);
+    if (status != DPA_OK) return status;
+    return dpa__result_limits(out, model, request->delta, t,
+                              request->sides == 2 ? HUGE_VAL : (double)NAN, 0, err);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The scan: exact tests of "the trade-off is at least f" from two lists of scores, without a
+ * threshold and without a family (methods.md, section 13; proof in docs/methods/scan.md). */
+#ifndef DPA_ESTIMATE_SCAN_H
+#define DPA_ESTIMATE_SCAN_H
+
+#include "dpaudit/estimate.h"
+#include "dpaudit/evidence.h"
+#include "dpaudit/rng.h"
+#include "estimate/model.h"
+#include "estimate/registry.h"
+
+/* The bound from prepared scores, and the p-value of the request's claim. */
+dpa_status dpa__scan_run(const char *method, const dpa__model *model, const dpa_scores *scores,
+                         const dpa_request *request, dpa_result *out, dpa_error *err);
+
+/* The p-value of "the trade-off of (without, with) is at least `curve`", from prepared scores.
+ * The curve's rate is that of the runs without the record: T(without → with). Of the request: seed,
+ * threads, confidence (how small a p-value must be to matter). Simulated; the value given is the
+ * upper 99.9% limit of the exact one, so that no test at a level above it errs more often than that
+ * level, given the seed. */
+dpa_status dpa__scan_p_value(const dpa_scores *scores, const dpa_curve *curve,
+                             const dpa_request *request, double *p, dpa_error *err);
+/* The same of "(ε,δ)-DP": computed where the samples are small enough, to 1e-11; else simulated. */
+dpa_status dpa__scan_p_value_dp(const dpa_scores *scores, double epsilon, double delta,
+                                const dpa_request *request, double *p, dpa_error *err);
+
+/* ── looks and statistic ───────────────────────────────────────────────────────────────────── */
+
+/* The order of all scores is looked at from both ends. From the top: how many members are above the
+ * (k+1)-th highest non-member. From the bottom: how many non-members are below the (k+1)-th lowest
+ * member. The class that k counts is the base of that end. */
+typedef enum dpa__scan_end { DPA__SCAN_TOP, DPA__SCAN_BOTTOM, DPA__SCAN_ENDS } dpa__scan_end;
+
+typedef struct dpa__scan_looks {
+    size_t base[DPA__SCAN_ENDS], other[DPA__SCAN_ENDS]; /* sizes of the classes */
+    size_t count[DPA__SCAN_ENDS];
+    size_t *k[DPA__SCAN_ENDS];
+} dpa__scan_looks;
+
+dpa_status dpa__scan_looks_open(size_t members, size_t nonmembers, dpa__scan_looks *out,
+                                dpa_error *err);
+void dpa__scan_looks_close(dpa__scan_looks *looks);
+
+/* What is seen at each look; ties between the classes are broken at random. */
+typedef struct dpa__scan_counts {
+    size_t *seen[DPA__SCAN_ENDS];
+} dpa__scan_counts;
+dpa_status dpa__scan_counts_new(const dpa__scan_looks *looks, dpa__scan_counts *out,
+                                dpa_error *err);
+void dpa__scan_counts_free(dpa__scan_counts *counts);
+void dpa__scan_observe(const dpa__scan_looks *looks, const dpa_scores *scores, uint64_t seed,
+                       dpa__scan_counts *out);
+
+/* The statistic against one curve. Looks beyond the curve's fixed point are left to the other end.
+ */
+typedef struct dpa__scan_null {
+    const dpa__scan_looks *looks;
+    size_t count[DPA__SCAN_ENDS]; /* looks in use */
+    double *cells[DPA__SCAN_ENDS];
+} dpa__scan_null;
+
+dpa_status dpa__scan_null_open(const dpa__scan_looks *looks, const dpa_curve *curve,
+                               dpa__scan_null *out, dpa_error *err);
+void dpa__scan_null_close(dpa__scan_null *null);
+double dpa__scan_statistic(const dpa__scan_null *null, const dpa__scan_counts *counts);
+/* Per look the least count with which the statistic reaches `value`; one more than there are when
+ * none does, as for the looks that are not in use. */
+void dpa__scan_reach(const dpa__scan_null *null, double value, dpa__scan_counts *out);
+
+/* ── the law of the statistic ──────────────────────────────────────────────────────────────── */
+
+/* Pr[some look has at least its `reach`] under f_{ε,δ}, from above, to 1e-11 or to 1e-7. *out is
+ * NAN where that would take too long. */
+typedef enum dpa__fineness { DPA__FINE, DPA__COARSE } dpa__fineness;
+dpa_status dpa__scan_lattice(const dpa__scan_looks *looks, const dpa__scan_counts *reach,
+                             double epsilon, double delta, dpa__fineness fineness, double *out,
+                             dpa_error *err);
+
+/* How many of `replicates` simulated pairs of samples under a curve reach. Stops early when more
+ * than `most` do. `stream` names the draws. */
+typedef struct dpa__scan_law {
+    const dpa__scan_looks *looks;
+    const dpa_curve *curve;
+    uint64_t seed, stream;
+    unsigned threads;
+} dpa__scan_law;
+dpa_status dpa__scan_simulate(const dpa__scan_law *law, const size_t used[DPA__SCAN_ENDS],
+                              const dpa__scan_counts *reach, size_t replicates, size_t most,
+                              size_t *reached, dpa_error *err);
+/* One replicate: what is seen at the first used[] looks of both ends. `room` has 4 doubles a look
+ * of the top and 4 more. */
+void dpa__scan_draw(const dpa__scan_law *law, const size_t used[DPA__SCAN_ENDS], uint64_t index,
+                    double *room, dpa__scan_counts *out);
+
+/* Exact random numbers of the draws. */
+double dpa__random_gamma(dpa_rng *rng, double shape); /* shape ≥ 1 */
+double dpa__random_beta(dpa_rng *rng, double a, double b);
+double dpa__random_binomial(dpa_rng *rng, double n, double p);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Simulated pairs of samples under a curve f, only as far as the scan looks: O(log n) a replicate.
+ *
+ * Non-members have uniform rates V, members W = g⁻¹(U) with g = 1−f and U uniform. From the top the
+ * order statistics of V at the looks are partial sums of gamma variables; the members between two
+ * of them are binomial. That cuts both samples into cells in which V and U are uniform again, so
+ * from the bottom the (k+1)-th lowest member is a beta order statistic of its cell, and the
+ * non-members below it are binomial: both cells are then split there and go on. Exact for every n.
+ */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "estimate/scan.h"
+
+enum { CHUNK = 32 };
+
+/* Part of the order: between two looks from the top. */
+typedef struct cell {
+    double members, others; /* inside */
+    double u, v;            /* where it ends: U of members, V of the others */
+} cell;
+
+/* Cells from the top, one more than looks; the last is the rest. The look at the end of a cell is a
+ * non-member of its own. */
+static void draw_top(const dpa__scan_law *law, size_t used, dpa_rng *rng, cell *cells,
+                     dpa__scan_counts *out) {
+    const double n0 = (double)law->looks->base[DPA__SCAN_TOP];
+    const size_t *k = law->looks->k[DPA__SCAN_TOP];
+    double sum = 0, members = (double)law->looks->other[DPA__SCAN_TOP], u = 0, miss = 1;
+    for (size_t l = 0; l < used; ++l) {
+        const size_t step = l == 0 ? k[0] + 1 : k[l] - k[l - 1];
+        sum += dpa__random_gamma(rng, (double)step);
+        cells[l].v = sum;
+        cells[l].others = (double)step - 1;
+    }
+    const double rest = n0 - (double)(k[used - 1] + 1);
+    sum += dpa__random_gamma(rng, rest + 1);
+    for (size_t l = 0; l < used; ++l) {
+        cells[l].v /= sum;
+        cells[l].u = dpa_curve_tpr(law->curve, cells[l].v);
+        const double share = miss > 0 ? (cells[l].u - u) / miss : 0;
+        cells[l].members = dpa__random_binomial(rng, members, share);
+        members -= cells[l].members;
+        u = cells[l].u;
+        miss = dpa_curve_fnr(law->curve, cells[l].v);
+        out->seen[DPA__SCAN_TOP][l] =
+            law->looks->other[DPA__SCAN_TOP] - (size_t)members; /* above this look */
+    }
+    cells[used] = (cell){members, rest, 1, 1};
+}
+
+static void draw_bottom(const dpa__scan_law *law, size_t used, dpa_rng *rng, cell *cells,
+                        size_t last, dpa__scan_counts *out) {
+    const size_t *k = law->looks->k[DPA__SCAN_BOTTOM];
+    cell *c = &cells[last];
+    double below = 0;
+    for (size_t l = 0; l < used; ++l) {
+        double step = (double)(l == 0 ? k[0] + 1 : k[l] - k[l - 1]);
+        for (; step > c->members; --c) { /* the look between two cells is one more */
+            step -= c->members;
+            below += c->others + 1;
+        }
+        const double u0 = c > cells ? c[-1].u : 0, v0 = c > cells ? c[-1].v : 0;
+        const double u = c->u - (c->u - u0) * dpa__random_beta(rng, step, c->members - step + 1);
+        const double v = fmin(fmax(dpa_curve_fpr_at_tpr(law->curve, u), v0), c->v);
+        const double share = c->v > v0 ? (c->v - v) / (c->v - v0) : 0;
+        const double more = dpa__random_binomial(rng, c->others, share);
+        below += more;
+        *c = (cell){c->members - step, c->others - more, u, v};
+        out->seen[DPA__SCAN_BOTTOM][l] = (size_t)below;
+    }
+}
+
+void dpa__scan_draw(const dpa__scan_law *law, const size_t used[DPA__SCAN_ENDS], uint64_t index,
+                    double *room, dpa__scan_counts *out) {
+    dpa_rng rng;
+    cell *cells = (cell *)room;
+    dpa_rng_init(&rng, law->seed, DPA_PURPOSE_RANK, ((law->stream + 1) << 32) + index);
+    draw_top(law, used[DPA__SCAN_TOP], &rng, cells, out);
+    draw_bottom(law, used[DPA__SCAN_BOTTOM], &rng, cells, used[DPA__SCAN_TOP], out);
+}
+
+/* ── how many reach ────────────────────────────────────────────────────────────────────────── */
+
+typedef struct job {
+    const dpa__scan_law *law;
+    const size_t *used;
+    const dpa__scan_counts *reach;
+    size_t replicates, most;
+    atomic_size_t reached;
+    atomic_int has_failed;
+} job;
+
+static int reaches(const job *j, const dpa__scan_counts *counts) {
+    for (int e = 0; e < DPA__SCAN_ENDS; ++e)
+        for (size_t l = 0; l < j->used[e]; ++l)
+            if (counts->seen[e][l] >= j->reach->seen[e][l]) return 1;
+    return 0;
+}
+
+static int play(void *user, size_t task) {
+    job *j = user;
+    dpa_error ignored;
+    dpa__scan_counts counts = {{NULL, NULL}};
+    double *room = DPA_NEW_ARRAY(double, 4 * (j->used[DPA__SCAN_TOP] + 1), &ignored);
+    const int is_ready =
+        room != NULL && dpa__scan_counts_new(j->law->looks, &counts, &ignored) == DPA_OK;
+    if (!is_ready) atomic_store(&j->has_failed, 1);
+    const size_t from = task * CHUNK, end = from + CHUNK;
+    for (size_t b = from; is_ready && b < end && b < j->replicates; ++b) {
+        dpa__scan_draw(j->law, j->used, b, room, &counts);
+        if (reaches(j, &counts)) atomic_fetch_add(&j->reached, 1);
+    }
+    free(room);
+    dpa__scan_counts_free(&counts);
+    return !is_ready || atomic_load(&j->reached) > j->most;
+}
+
+dpa_status dpa__scan_simulate(const dpa__scan_law *law, const size_t used[DPA__SCAN_ENDS],
+                              const dpa__scan_counts *reach, size_t replicates, size_t most,
+                              size_t *reached, dpa_error *err) {
+    job j = {.law = law, .used = used, .reach = reach, .replicates = replicates, .most = most};
+    const dpa_status status =
+        dpa__parallel(law->threads, (replicates + CHUNK - 1) / CHUNK, play, &j, err);
+    *reached = atomic_load(&j.reached);
+    if (atomic_load(&j.has_failed)) return dpa__fail(err, DPA_NO_MEMORY, "out of memory");
+    if (status == DPA_CANCELLED && *reached > most) return DPA_OK; /* enough is known */
+    return status;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The law of the scan under f_{ε,δ}, by counting paths: no simulation.
+ *
+ * Under f_{ε,δ} the order of all scores has two zones. On top: a share δ of the members, before
+ * everything else, then the rest of the zone, in which members and non-members come in random
+ * order. Below, the mirror image: non-members last. Seen from its own end each zone is the same
+ * thing, with base and other class exchanged. An order is a path over the lattice (i of the base,
+ * j of the other class passed); look k with reach a forbids i ≤ k together with j ≥ a, and so do
+ * the looks of the other end in their coordinates: a path must stay under one staircase.
+ *
+ * With Poisson instead of fixed sizes everything is independent: x ~ Pois(n·δ) come first, then
+ * m ~ Pois(S) steps with labels by coin q = n_other·p/S. R(i,j) = Pr[the walk visits (i,j) under
+ * the staircase] has R(i,j) = q·R(i,j−1) + (1−q)·R(i−1,j), and the zone ends at (i,j) with weight
+ * F(i,j) = Σ_x Pois(x)·Pois(i+j−x)·R_x(i,j). Conditioning on both sizes divides by
+ * Pois(n₀;n₀)·Pois(n₁;n₁), so Pr[no look reaches] = Σ F_top·F_bottom / that.
+ *
+ * All terms are positive; far tails are left out, which errs on the safe side. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "estimate/scan.h"
+#include "math/dist.h"
+
+/* Tails that may be left out, and the deviations that leave no more than a tenth of it in all. */
+static const struct {
+    double error, deviations, tail;
+} finenesses[] = {{1e-11, 8, 1e-13}, {1e-7, 6, 1e-9}};
+static const double MOST_CELLS = 3e7;
+
+/* One zone, from its own end. */
+typedef struct zone {
+    size_t base, other; /* sizes of the classes */
+    double base_share;  /* of the base in this zone */
+    double other_share; /* of the other class, those of `certain` not counted */
+    double certain;     /* δ */
+    double deviations, tail;
+    size_t i0, i1, j0, j1; /* where the zone may end */
+    size_t *stairs;        /* the largest j allowed at i, for i ≤ i1 */
+    double *ends;          /* F over that window */
+} zone;
+
+/* log x! − (x+½)·log x + x − ½·log 2π. */
+static double stirling_rest(double x) {
+    if (x < 16) return lgamma(x + 1) - (x + 0.5) * log(x) + x - 0.5 * log(2 * M_PI);
+    const double u = 1 / (x * x);
+    return (1.0 / 12 - u * (1.0 / 360 - u * (1.0 / 1260 - u * (1.0 / 1680 - u / 1188)))) / x;
+}
+
+/* Loader's form: a plain sum of logarithms would lose 1e-11 at x = 10⁴. */
+static double poisson(double x, double mean) {
+    if (mean == 0) return x == 0;
+    if (x == 0) return exp(-mean);
+    const double off = (x - mean) / mean;
+    return exp(-stirling_rest(x) - (x * log1p(off) - mean * off)) / sqrt(2 * M_PI * x);
+}
+
+/* Counts that a binomial has. */
+static void window(double n, double share, double deviations, size_t *low, size_t *high) {
+    const double mean = n * share, wide = deviations * (sqrt(mean * (1 - share)) + 3);
+    *low = (size_t)fmax(0, floor(mean - wide));
+    *high = (size_t)fmin(n, ceil(mean + wide));
+}
+
+static void shares(const dpa__scan_looks *looks, int end, double epsilon, double delta,
+                   dpa__fineness fineness, zone *z) {
+    const double larger = 1 / (1 + exp(-epsilon)), smaller = exp(-epsilon) * larger;
+    *z = (zone){.base = looks->base[end],
+                .other = looks->other[end],
+                .base_share = (1 - delta) * smaller,
+                .other_share = (1 - delta) * larger,
+                .certain = delta,
+                .deviations = finenesses[fineness].deviations,
+                .tail = finenesses[fineness].tail};
+}
+
+/* The bottom's window is what the top's leaves. */
+static void windows(zone *top, zone *bottom) {
+    window((double)top->base, top->base_share, top->deviations, &top->i0, &top->i1);
+    window((double)top->other, top->certain + top->other_share, top->deviations, &top->j0,
+           &top->j1);
+    bottom->i0 = bottom->base - top->j1;
+    bottom->i1 = bottom->base - top->j0;
+    bottom->j0 = bottom->other - top->i1;
+    bottom->j1 = bottom->other - top->i0;
+}
+
+/* The most of the class that come first for certain. */
+static size_t most_certain(const zone *z) {
+    const double mean = (double)z->other * z->certain;
+    if (mean == 0) return 0;
+    double x = ceil(mean), rest = poisson(x, mean);
+    while (rest > 0.1 * z->tail) rest *= mean / ++x;
+    return (size_t)fmin(x, (double)z->j1);
+}
+
+static double rate(const zone *z) {
+    return (double)z->base * z->base_share + (double)z->other * z->other_share;
+}
+
+/* The walk's j at i: from here to here. */
+static void band(const zone *z, double i, double q, size_t first, size_t *low, size_t *high) {
+    const double mean = i * q / (1 - q);
+    const double wide = z->deviations * (sqrt((i + 1) * q) / (1 - q) + 2);
+    *low = first + (size_t)fmax(0, floor(mean - wide));
+    *high = first + (size_t)fmin(1e15, ceil(mean + wide + log(z->tail) / log(q)));
+}
+
+static double cells_of(const zone *z) {
+    const double q = (double)z->other * z->other_share / rate(z);
+    size_t low, high;
+    band(z, (double)z->i1, q, 0, &low, &high);
+    const double wide = fmin((double)(high - low), (double)z->j1 + 1);
+    const double area = (double)(z->i1 - z->i0 + 1) * (double)(z->j1 - z->j0 + 1);
+    return ((double)z->i1 + 1) * wide * (double)(most_certain(z) + 1) + area;
+}
+
+static void forbid(zone *z, size_t upto, size_t j) {
+    /* j is out of reach at every i ≤ upto; j = 0 cannot be: some path would not exist */
+    const size_t last = upto < z->i1 ? upto : z->i1;
+    if (z->stairs[last] >= j) z->stairs[last] = j > 0 ? j - 1 : 0;
+}
+
+static dpa_status make_stairs(const dpa__scan_looks *looks, const dpa__scan_counts *reach, int end,
+                              zone *z, dpa_error *err) {
+    z->stairs = DPA_NEW_ARRAY(size_t, z->i1 + 1, err);
+    if (z->stairs == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i <= z->i1; ++i) z->stairs[i] = z->j1;
+    for (size_t l = 0; l < looks->count[end]; ++l)
+        if (reach->seen[end][l] <= z->other) forbid(z, looks->k[end][l], reach->seen[end][l]);
+    for (size_t l = 0; l < looks->count[1 - end]; ++l) {
+        const size_t b = reach->seen[1 - end][l];
+        if (b <= z->base) forbid(z, z->base - b, z->other - looks->k[1 - end][l]);
+    }
+    for (size_t i = z->i1; i > 0; --i)
+        if (z->stairs[i - 1] > z->stairs[i]) z->stairs[i - 1] = z->stairs[i];
+    return DPA_OK;
+}
+
+/* Adds what paths that start at (0, first) contribute to the ends. `row` is 1 at `first`, else 0.
+ */
+static void walk(const zone *z, size_t first, const double *sizes, double *row) {
+    const double q = (double)z->other * z->other_share / rate(z);
+    const double weight = poisson((double)first, (double)z->other * z->certain);
+    const size_t width = z->j1 - z->j0 + 1;
+    for (size_t i = 0; i <= z->i1; ++i) {
+        size_t low, high;
+        band(z, (double)i, q, first, &low, &high);
+        if (high > z->stairs[i]) high = z->stairs[i];
+        const double down = i > 0 ? 1 - q : 1; /* the first row is where the walk starts */
+        double left = 0;
+        for (size_t j = low; j <= high; ++j) row[j] = left = q * left + down * row[j];
+        if (i < z->i0) continue;
+        double *end = z->ends + (i - z->i0) * width;
+        const size_t from = low > z->j0 ? low : z->j0;
+        for (size_t j = from; j <= high; ++j)
+            end[j - z->j0] += weight * sizes[i + j - first] * row[j];
+    }
+}
+
+static dpa_status fill_zone(const dpa__scan_looks *looks, const dpa__scan_counts *reach, int end,
+                            zone *z, dpa_error *err) {
+    const size_t width = z->j1 - z->j0 + 1, height = z->i1 - z->i0 + 1;
+    DPA_TRY(make_stairs(looks, reach, end, z, err));
+    double *row = DPA_NEW_ARRAY(double, z->j1 + 1, err);
+    double *sizes = DPA_NEW_ARRAY(double, z->i1 + z->j1 + 1, err);
+    z->ends = dpa__calloc(width * height, sizeof(double), err);
+    const int is_ready = row != NULL && sizes != NULL && z->ends != NULL;
+    if (is_ready) {
+        size_t most = most_certain(z);
+        if (most > z->stairs[0]) most = z->stairs[0];
+        for (size_t m = 0; m <= z->i1 + z->j1; ++m) sizes[m] = poisson((double)m, rate(z));
+        for (size_t x = 0; x <= most; ++x) {
+            for (size_t j = 0; j <= z->j1; ++j) row[j] = j == x;
+            walk(z, x, sizes, row);
+        }
+    }
+    free(row);
+    free(sizes);
+    return is_ready ? DPA_OK : DPA_NO_MEMORY;
+}
+
+static double join(const zone *top, const zone *bottom) {
+    const size_t width = top->j1 - top->j0 + 1, height = top->i1 - top->i0 + 1;
+    double sum = 0;
+    for (size_t i = 0; i < height; ++i)
+        for (size_t j = 0; j < width; ++j)
+            sum += top->ends[i * width + j] *
+                   bottom->ends[(width - 1 - j) * height + (height - 1 - i)];
+    const double a = (double)top->base, b = (double)top->other;
+    return sum / (poisson(a, a) * poisson(b, b));
+}
+
+static int is_hopeless(const dpa__scan_looks *looks, const dpa__scan_counts *reach) {
+    for (int e = 0; e < DPA__SCAN_ENDS; ++e)
+        for (size_t l = 0; l < looks->count[e]; ++l)
+            if (reach->seen[e][l] == 0) return 1;
+    return 0;
+}
+
+dpa_status dpa__scan_lattice(const dpa__scan_looks *looks, const dpa__scan_counts *reach,
+                             double epsilon, double delta, dpa__fineness fineness, double *out,
+                             dpa_error *err) {
+    zone zones[DPA__SCAN_ENDS];
+    dpa_status status = DPA_OK;
+    *out = 1;
+    if (is_hopeless(looks, reach) || delta >= 1) return DPA_OK;
+    for (int e = 0; e < DPA__SCAN_ENDS; ++e) shares(looks, e, epsilon, delta, fineness, &zones[e]);
+    windows(&zones[DPA__SCAN_TOP], &zones[DPA__SCAN_BOTTOM]);
+    *out = NAN;
+    if (cells_of(&zones[DPA__SCAN_TOP]) + cells_of(&zones[DPA__SCAN_BOTTOM]) > MOST_CELLS)
+        return DPA_OK;
+    for (int e = 0; e < DPA__SCAN_ENDS && status == DPA_OK; ++e)
+        status = fill_zone(looks, reach, e, &zones[e], err);
+    if (status == DPA_OK)
+        *out = fmin(1, fmax(0, 1 - join(&zones[DPA__SCAN_TOP], &zones[DPA__SCAN_BOTTOM])) +
+                           finenesses[DPA__FINE].error);
+    for (int e = 0; e < DPA__SCAN_ENDS; ++e) {
+        free(zones[e].stairs);
+        free(zones[e].ends);
+    }
+    return status;
+}
