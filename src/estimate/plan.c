@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "estimate/plan.h"
+#include "estimate/scan.h"
 
 const char *dpa_plan_game_name(dpa_plan_game game) {
     static const char *const names[DPA_PLAN_GAMES] = {"runs", "steps", "one-run", "cosines"};
@@ -63,6 +64,10 @@ int dpa__plan_is_rank(const dpa__plan *plan) {
     return plan->entry != NULL && strcmp(plan->entry->about.name, "rank") == 0;
 }
 
+int dpa__plan_is_scan(const dpa__plan *plan) {
+    return plan->entry != NULL && plan->entry->from_scores == dpa__scan_run;
+}
+
 int dpa__plan_is_sequential(const dpa__plan *plan) {
     return plan->entry != NULL && strcmp(plan->entry->about.name, "sequential") == 0;
 }
@@ -72,7 +77,7 @@ int dpa__plan_is_split(const dpa__plan *plan) {
 }
 
 uint64_t dpa__plan_limit(const dpa__plan *plan) {
-    if (dpa__plan_is_rank(plan)) return DPA__MOST_RANKS;
+    if (dpa__plan_is_rank(plan) || dpa__plan_is_scan(plan)) return DPA__MOST_RANKS;
     if (plan->entry != NULL || dpa__plan_is_split(plan)) return DPA__MOST_EACH;
     return DPA__MOST_SIZE;
 }
@@ -80,6 +85,7 @@ uint64_t dpa__plan_limit(const dpa__plan *plan) {
 static dpa_status power_of_scores(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
                                   dpa_error *err) {
     if (dpa__plan_is_rank(plan)) return dpa__plan_ranks(plan, n, care, out, err);
+    if (dpa__plan_is_scan(plan)) return dpa__plan_scan(plan, n, out, err);
     if (dpa__plan_is_sequential(plan)) return dpa__plan_pairs(plan, n, out, err);
     return dpa__plan_counts(plan, n, out, err);
 }
@@ -288,7 +294,7 @@ static dpa_status is_detected(void *user, double t, int *enough, dpa_error *err)
 static dpa_status search_leak(dpa__plan *plan, uint64_t n, double wanted, dpa_plan_leak *out,
                               dpa_error *err) {
     leak_search s = {plan, n, wanted, 0};
-    const double fine = dpa__plan_is_split(plan) ? 2e-3 : 1e-4;
+    const double fine = dpa__plan_is_split(plan) || dpa__plan_is_scan(plan) ? 2e-3 : 1e-4;
     double t;
     *out = (dpa_plan_leak){INFINITY, NAN};
     DPA_TRY(dpa__plan_search_leak(plan, fine, is_detected, &s, &t, err));

@@ -25,6 +25,7 @@ typedef struct dpa__plan {
 
 /* Methods whose power is simulated. */
 int dpa__plan_is_rank(const dpa__plan *plan);
+int dpa__plan_is_scan(const dpa__plan *plan);
 int dpa__plan_is_sequential(const dpa__plan *plan);
 int dpa__plan_is_split(const dpa__plan *plan); /* cosines, a threshold learned from half of them */
 /* The largest size that the method can be planned with: of counts and of simulated audits, of
@@ -71,6 +72,7 @@ dpa_status dpa__plan_counts_at(dpa__plan *plan, uint64_t n, double threshold, do
                                dpa_error *err);
 dpa_status dpa__plan_ranks(const dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
                            dpa_error *err);
+dpa_status dpa__plan_scan(const dpa__plan *plan, uint64_t n, dpa_plan_answer *out, dpa_error *err);
 dpa_status dpa__plan_guesses(const dpa__plan *plan, uint64_t n, dpa_plan_answer *out,
                              dpa_error *err);
 dpa_status dpa__plan_cosines(const dpa__plan *plan, uint64_t n, dpa_plan_answer *out,

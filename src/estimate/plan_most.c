@@ -31,7 +31,8 @@ static dpa_status perfect_ranks(const dpa__plan *plan, size_t n, const dpa_reque
     for (size_t i = 0; i < 2 * n; ++i) scores[i] = (double)i;
     const dpa_scores sample = {
         .member = scores + n, .nonmember = scores, .members = n, .nonmembers = n, .is_sorted = 1};
-    const dpa_status status = dpa__rank_run("rank", &plan->model, &sample, request, out, err);
+    const dpa_status status =
+        plan->entry->from_scores(plan->entry->about.name, &plan->model, &sample, request, out, err);
     free(scores);
     return status;
 }

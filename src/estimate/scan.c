@@ -62,17 +62,26 @@ static size_t replicates_for(double wanted, double p) {
     return (size_t)(ceil(fmin(wanted / p, MOST) - 1e-9) - 1);
 }
 
+size_t dpa__scan_replicates(double p) {
+    return replicates_for(TEST, p);
+}
+
+size_t dpa__scan_may_reach(double p, size_t replicates) {
+    size_t most = 0;
+    while (dpa__cp_upper((double)most, (double)replicates, DOUBT) <= p) ++most;
+    return most; /* fewer than this, strictly */
+}
+
 /* Is the hypothesis rejected at s->p? First by a few draws that none may reach: a level far below p
  * but for one seed in a million. `is_brief`: by these alone. */
 static dpa_status simulated_test(const scan *s, const dpa__scan_law *law, const size_t *used,
                                  int is_brief, int *is_rejected, dpa_error *err) {
-    const size_t few = (size_t)ceil(13 / s->p), many = replicates_for(TEST, s->p);
+    const size_t few = (size_t)ceil(13 / s->p), many = dpa__scan_replicates(s->p);
     size_t reached;
     DPA_TRY(dpa__scan_simulate(law, used, &s->reach, few, 0, &reached, err));
     *is_rejected = reached == 0;
     if (*is_rejected || is_brief) return DPA_OK;
-    size_t most = 0; /* how many may reach */
-    while (dpa__cp_upper((double)most, (double)many, DOUBT) <= s->p) ++most;
+    const size_t most = dpa__scan_may_reach(s->p, many);
     if (most == 0) return DPA_OK;
     DPA_TRY(dpa__scan_simulate(law, used, &s->reach, many, most - 1, &reached, err));
     *is_rejected = reached < most;

@@ -70,9 +70,11 @@ void dpa__scan_reach(const dpa__scan_null *null, double value, dpa__scan_counts 
 
 /* ── the law of the statistic ──────────────────────────────────────────────────────────────── */
 
-/* Pr[some look has at least its `reach`] under f_{ε,δ}, from above, to 1e-11 or to 1e-7. *out is
- * NAN where that would take too long. */
-typedef enum dpa__fineness { DPA__FINE, DPA__COARSE } dpa__fineness;
+/* Pr[some look has at least its `reach`] under f_{ε,δ}, from above, to 1e-11, 1e-7 or 1e-4. *out is
+ * NAN where that would take too long, which is known beforehand. */
+typedef enum dpa__fineness { DPA__FINE, DPA__COARSE, DPA__ROUGH } dpa__fineness;
+int dpa__scan_is_computed(const dpa__scan_looks *looks, double epsilon, double delta,
+                          dpa__fineness fineness);
 dpa_status dpa__scan_lattice(const dpa__scan_looks *looks, const dpa__scan_counts *reach,
                              double epsilon, double delta, dpa__fineness fineness, double *out,
                              dpa_error *err);
@@ -92,6 +94,47 @@ dpa_status dpa__scan_simulate(const dpa__scan_law *law, const size_t used[DPA__S
  * of the top and 4 more. */
 void dpa__scan_draw(const dpa__scan_law *law, const size_t used[DPA__SCAN_ENDS], uint64_t index,
                     double *room, dpa__scan_counts *out);
+
+/* Draws for a test at error p, and how many of these may reach: the level is then above p for one
+ * seed in a thousand. */
+size_t dpa__scan_replicates(double p);
+size_t dpa__scan_may_reach(double p, size_t replicates);
+
+/* ── power ─────────────────────────────────────────────────────────────────────────────────── */
+
+/* What is tested: f_{ε,δ} or, where it is given, a curve (T(without → with), borrowed). */
+typedef struct dpa__scan_claim {
+    double epsilon, delta;
+    const dpa_curve *curve;
+} dpa__scan_claim;
+
+/* The scan as a test of one claim with these sizes: the counts that refute. `used` looks of each
+ * end matter. */
+typedef struct dpa__scan_test {
+    dpa__scan_looks looks;
+    dpa__scan_counts reach;
+    size_t used[DPA__SCAN_ENDS];
+    uint64_t seed;
+    unsigned threads;
+} dpa__scan_test;
+/* Of the request: confidence, sides, seed, threads. */
+dpa_status dpa__scan_test_open(size_t members, size_t nonmembers, const dpa__scan_claim *claim,
+                               const dpa_request *request, dpa__scan_test *out, dpa_error *err);
+void dpa__scan_test_close(dpa__scan_test *test);
+/* Pr[the claim is refuted] when the best attack's trade-off is the alternative's. `error` is one
+ * standard error of a simulated power, 1e-4 of a computed one. About 10 ms at any size. */
+dpa_status dpa__scan_power(const dpa__scan_test *test, const dpa__scan_claim *alternative,
+                           double *power, double *error, dpa_error *err);
+
+/* The smallest ε at δ of an alternative that is refuted with probability ≥ `power`; INFINITY where
+ * that takes more than ε = 100. Known to about 2%. */
+typedef enum dpa__scan_suspect {
+    DPA__SUSPECT_EXTREME, /* f_{ε,δ} itself: the easiest mechanism to convict */
+    DPA__SUSPECT_GAUSSIAN /* Gaussian noise that is too small */
+} dpa__scan_suspect;
+dpa_status dpa__scan_detects(const dpa__scan_test *test, const dpa__scan_claim *claim,
+                             dpa__scan_suspect suspect, double power, double *epsilon,
+                             dpa_error *err);
 
 /* Exact random numbers of the draws. */
 double dpa__random_gamma(dpa_rng *rng, double shape); /* shape ≥ 1 */

@@ -23,11 +23,12 @@
 #include "estimate/scan.h"
 #include "math/dist.h"
 
-/* Tails that may be left out, and the deviations that leave no more than a tenth of it in all. */
+/* By fineness: the windows, what single tails are left out, and how many cells may be visited. The
+ * sums themselves are good to ERROR. */
 static const struct {
-    double error, deviations, tail;
-} finenesses[] = {{1e-11, 8, 1e-13}, {1e-7, 6, 1e-9}};
-static const double MOST_CELLS = 3e7;
+    double deviations, tail, most_cells;
+} finenesses[] = {{8, 1e-13, 3e7}, {6, 1e-9, 3e7}, {4.5, 1e-5, 4e6}};
+static const double ERROR = 1e-11;
 
 /* One zone, from its own end. */
 typedef struct zone {
@@ -199,6 +200,21 @@ static int is_hopeless(const dpa__scan_looks *looks, const dpa__scan_counts *rea
     return 0;
 }
 
+/* Both zones; 0 where they are too large. */
+static int open_zones(const dpa__scan_looks *looks, double epsilon, double delta,
+                      dpa__fineness fineness, zone *zones) {
+    for (int e = 0; e < DPA__SCAN_ENDS; ++e) shares(looks, e, epsilon, delta, fineness, &zones[e]);
+    windows(&zones[DPA__SCAN_TOP], &zones[DPA__SCAN_BOTTOM]);
+    return cells_of(&zones[DPA__SCAN_TOP]) + cells_of(&zones[DPA__SCAN_BOTTOM]) <=
+           finenesses[fineness].most_cells;
+}
+
+int dpa__scan_is_computed(const dpa__scan_looks *looks, double epsilon, double delta,
+                          dpa__fineness fineness) {
+    zone zones[DPA__SCAN_ENDS];
+    return delta >= 1 || open_zones(looks, epsilon, delta, fineness, zones);
+}
+
 dpa_status dpa__scan_lattice(const dpa__scan_looks *looks, const dpa__scan_counts *reach,
                              double epsilon, double delta, dpa__fineness fineness, double *out,
                              dpa_error *err) {
@@ -206,16 +222,12 @@ dpa_status dpa__scan_lattice(const dpa__scan_looks *looks, const dpa__scan_count
     dpa_status status = DPA_OK;
     *out = 1;
     if (is_hopeless(looks, reach) || delta >= 1) return DPA_OK;
-    for (int e = 0; e < DPA__SCAN_ENDS; ++e) shares(looks, e, epsilon, delta, fineness, &zones[e]);
-    windows(&zones[DPA__SCAN_TOP], &zones[DPA__SCAN_BOTTOM]);
     *out = NAN;
-    if (cells_of(&zones[DPA__SCAN_TOP]) + cells_of(&zones[DPA__SCAN_BOTTOM]) > MOST_CELLS)
-        return DPA_OK;
+    if (!open_zones(looks, epsilon, delta, fineness, zones)) return DPA_OK;
     for (int e = 0; e < DPA__SCAN_ENDS && status == DPA_OK; ++e)
         status = fill_zone(looks, reach, e, &zones[e], err);
     if (status == DPA_OK)
-        *out = fmin(1, fmax(0, 1 - join(&zones[DPA__SCAN_TOP], &zones[DPA__SCAN_BOTTOM])) +
-                           finenesses[DPA__FINE].error);
+        *out = fmin(1, fmax(0, 1 - join(&zones[DPA__SCAN_TOP], &zones[DPA__SCAN_BOTTOM])) + ERROR);
     for (int e = 0; e < DPA__SCAN_ENDS; ++e) {
         free(zones[e].stairs);
         free(zones[e].ends);

@@ -11,6 +11,7 @@ while read -r name page; do
     done
 done <<'LIST'
 rank rank
+scan scan
 cp clopper-pearson
 jeffreys jeffreys
 bayes joint-posterior

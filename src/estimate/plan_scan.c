@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The power of an audit by the scan: the test that the audit would make of the claim, under the
+ * truth (scan_power.c). */
+#include "base/error.h"
+#include "estimate/plan.h"
+#include "estimate/scan.h"
+
+/* A member as what the scan tests; *owned is a curve to be freed. */
+static dpa_status claim_of(const dpa__model *model, const dpa__member *member, dpa__scan_claim *out,
+                           dpa_curve **owned, dpa_error *err) {
+    *out = (dpa__scan_claim){member->t, member->delta, member->curve};
+    *owned = NULL;
+    if (model->kind == DPA__MODEL_DP) out->curve = NULL; /* its law can be computed */
+    if (model->kind != DPA__MODEL_GAUSSIAN || member->curve != NULL) return DPA_OK;
+    DPA_TRY(dpa_curve_gaussian(member->t, owned, err));
+    out->curve = *owned;
+    return DPA_OK;
+}
+
+static dpa_status power_of(const dpa__plan *plan, const dpa__scan_claim *claim,
+                           const dpa__scan_claim *truth, size_t n, dpa_plan_answer *out,
+                           dpa_error *err) {
+    dpa_request request;
+    dpa__scan_test test;
+    dpa_request_init(&request);
+    request.confidence = plan->asked->confidence;
+    request.seed = plan->asked->seed;
+    DPA_TRY(dpa__scan_test_open(n, n, claim, &request, &test, err));
+    const dpa_status status = dpa__scan_power(&test, truth, &out->power, &out->error, err);
+    dpa__scan_test_close(&test);
+    return status;
+}
+
+dpa_status dpa__plan_scan(const dpa__plan *plan, uint64_t n, dpa_plan_answer *out, dpa_error *err) {
+    dpa__scan_claim claim, truth;
+    dpa_curve *owned[2] = {NULL, NULL};
+    dpa_status status = claim_of(&plan->model, &plan->claim, &claim, &owned[0], err);
+    if (status == DPA_OK) status = claim_of(&plan->suspect, &plan->truth, &truth, &owned[1], err);
+    if (status == DPA_OK) status = power_of(plan, &claim, &truth, (size_t)n, out, err);
+    dpa_curve_free(owned[0]);
+    dpa_curve_free(owned[1]);
+    return status;
+}

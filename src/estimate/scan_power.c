@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The scan as a test that is fixed beforehand: its critical counts, its power against a named
+ * alternative, and the smallest alternative that it would detect. Nothing here sees scores.
+ *
+ * The critical value is where the law of the statistic under the claim leaves p: from paths where
+ * that is quick, else the order statistic of simulated values that the audit itself would use. The
+ * power is the probability of some look reaching its critical count under the alternative: by paths
+ * for f_{ε,δ}, else the share of 2,000 simulated audits (standard error at 0.8: 0.009). */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "estimate/plan.h"
+#include "estimate/scan.h"
+
+enum { POWER_DRAWS = 2000, SEARCH_DRAWS = 800, SEARCH_STEPS = 24 };
+/* Streams of draws of their own: those of an audit are below 2^16. */
+enum { CRITICAL_STREAM = 1 << 17, POWER_STREAM };
+
+void dpa__scan_test_close(dpa__scan_test *test) {
+    dpa__scan_counts_free(&test->reach);
+    dpa__scan_looks_close(&test->looks);
+}
+
+static int falling(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+/* The least value that refutes, from paths: the p-value falls about as exp(−value). */
+static dpa_status computed_value(const dpa__scan_test *t, const dpa__scan_null *null,
+                                 const dpa__scan_claim *claim, double level, double *value,
+                                 dpa_error *err) {
+    dpa__scan_counts reach = t->reach;
+    double low = 0, high = 60, next = 2.5, p;
+    for (int i = 0; i < SEARCH_STEPS && high - low > 2e-3; ++i) {
+        dpa__scan_reach(null, next, &reach);
+        DPA_TRY(dpa__scan_lattice(&t->looks, &reach, claim->epsilon, claim->delta, DPA__ROUGH, &p,
+                                  err));
+        if (p <= level)
+            high = next;
+        else
+            low = next;
+        const double guess = next + log(fmax(p, 1e-9) / level); /* Newton on log p */
+        const double margin = 0.02 * (high - low);
+        next = i < 6 && high < 60 && low > 0 ? fmin(fmax(guess, low + margin), high - margin)
+               : i < 6                       ? fmin(fmax(guess + 0.3, 0.01), 59)
+                                             : 0.5 * (low + high);
+    }
+    *value = high;
+    return DPA_OK;
+}
+
+static dpa_status simulated_value(const dpa__scan_test *t, const dpa__scan_null *null,
+                                  const dpa_curve *curve, double level, int is_exact, double *value,
+                                  dpa_error *err) {
+    const size_t draws = dpa__scan_replicates(level);
+    const size_t rank = is_exact ? (size_t)floor(level * (double)(draws + 1) + 1e-9)
+                                 : dpa__scan_may_reach(level, draws);
+    const dpa__scan_law law = {&t->looks, curve, t->seed, CRITICAL_STREAM, 1};
+    dpa__scan_counts counts = {{NULL, NULL}};
+    double *room = DPA_NEW_ARRAY(double, 4 * (t->used[DPA__SCAN_TOP] + 1), err);
+    double *values = DPA_NEW_ARRAY(double, draws, err);
+    dpa_status status = room != NULL && values != NULL ? DPA_OK : DPA_NO_MEMORY;
+    if (status == DPA_OK) status = dpa__scan_counts_new(&t->looks, &counts, err);
+    *value = HUGE_VAL;
+    if (status == DPA_OK && rank > 0) {
+        for (size_t b = 0; b < draws; ++b) {
+            dpa__scan_draw(&law, t->used, b, room, &counts);
+            values[b] = dpa__scan_statistic(null, &counts);
+        }
+        qsort(values, draws, sizeof *values, falling);
+        *value = values[rank - 1] * (1 + 1e-9) + 1e-9; /* strictly above it */
+    }
+    free(room);
+    free(values);
+    dpa__scan_counts_free(&counts);
+    return status;
+}
+
+static dpa_status fill_test(const dpa__scan_claim *claim, const dpa_curve *curve, double level,
+                            dpa__scan_test *t, dpa_error *err) {
+    dpa__scan_null null;
+    double value = HUGE_VAL;
+    DPA_TRY(dpa__scan_null_open(&t->looks, curve, &null, err));
+    for (int e = 0; e < DPA__SCAN_ENDS; ++e) t->used[e] = null.count[e];
+    const int is_dp = claim->curve == NULL;
+    const int is_exact =
+        is_dp && dpa__scan_is_computed(&t->looks, claim->epsilon, claim->delta, DPA__COARSE);
+    const int is_quick =
+        is_dp && dpa__scan_is_computed(&t->looks, claim->epsilon, claim->delta, DPA__ROUGH);
+    const dpa_status status = is_quick
+                                  ? computed_value(t, &null, claim, level, &value, err)
+                                  : simulated_value(t, &null, curve, level, is_exact, &value, err);
+    if (status == DPA_OK) dpa__scan_reach(&null, value, &t->reach);
+    dpa__scan_null_close(&null);
+    return status;
+}
+
+/* The claim's own curve, or the one of its ε and δ, which *owned frees. */
+static dpa_status curve_of(const dpa__scan_claim *claim, const dpa_curve **out, dpa_curve **owned,
+                           dpa_error *err) {
+    *owned = NULL;
+    *out = claim->curve;
+    if (claim->curve != NULL) return DPA_OK;
+    DPA_TRY(dpa_curve_dp(claim->epsilon, claim->delta, owned, err));
+    *out = *owned;
+    return DPA_OK;
+}
+
+dpa_status dpa__scan_test_open(size_t members, size_t nonmembers, const dpa__scan_claim *claim,
+                               const dpa_request *request, dpa__scan_test *out, dpa_error *err) {
+    const double level = (1 - request->confidence) / request->sides;
+    const dpa_curve *curve = NULL;
+    dpa_curve *owned = NULL;
+    *out = (dpa__scan_test){.seed = request->seed, .threads = dpa__threads(request->threads)};
+    dpa_status status = dpa__scan_looks_open(members, nonmembers, &out->looks, err);
+    if (status == DPA_OK) status = dpa__scan_counts_new(&out->looks, &out->reach, err);
+    if (status == DPA_OK) status = curve_of(claim, &curve, &owned, err);
+    if (status == DPA_OK) status = fill_test(claim, curve, level, out, err);
+    dpa_curve_free(owned);
+    if (status != DPA_OK) dpa__scan_test_close(out);
+    return status;
+}
+
+static dpa_status power_of(const dpa__scan_test *test, const dpa__scan_claim *alternative,
+                           size_t draws, double *power, double *error, dpa_error *err) {
+    const dpa_curve *curve;
+    dpa_curve *owned;
+    size_t reached;
+    *power = NAN;
+    *error = 1e-4;
+    if (alternative->curve == NULL)
+        DPA_TRY(dpa__scan_lattice(&test->looks, &test->reach, alternative->epsilon,
+                                  alternative->delta, DPA__ROUGH, power, err));
+    if (!isnan(*power)) return DPA_OK;
+    DPA_TRY(curve_of(alternative, &curve, &owned, err));
+    const dpa__scan_law law = {&test->looks, curve, test->seed, POWER_STREAM, test->threads};
+    const dpa_status status =
+        dpa__scan_simulate(&law, test->used, &test->reach, draws, draws, &reached, err);
+    dpa_curve_free(owned);
+    *power = (double)reached / (double)draws;
+    *error = dpa__share_error((double)reached, (double)draws);
+    return status;
+}
+
+dpa_status dpa__scan_power(const dpa__scan_test *test, const dpa__scan_claim *alternative,
+                           double *power, double *error, dpa_error *err) {
+    return power_of(test, alternative, POWER_DRAWS, power, error, err);
+}
+
+/* ── the smallest leak ─────────────────────────────────────────────────────────────────────── */
+
+static dpa_status power_at(const dpa__scan_test *test, dpa__scan_suspect suspect, double epsilon,
+                           double delta, double *power, dpa_error *err) {
+    dpa__scan_claim alternative = {epsilon, delta, NULL};
+    dpa_curve *curve = NULL;
+    double error;
+    if (suspect == DPA__SUSPECT_GAUSSIAN)
+        DPA_TRY(dpa_curve_gaussian(dpa_gaussian_mu(epsilon, delta), &curve, err));
+    alternative.curve = curve;
+    const dpa_status status = power_of(test, &alternative, SEARCH_DRAWS, power, &error, err);
+    dpa_curve_free(curve);
+    return status;
+}
+
+dpa_status dpa__scan_detects(const dpa__scan_test *test, const dpa__scan_claim *claim,
+                             dpa__scan_suspect suspect, double power, double *epsilon,
+                             dpa_error *err) {
+    double low = claim->epsilon, step = fmax(0.1, 0.1 * low), high = low + step, here;
+    *epsilon = INFINITY;
+    for (;; high += step) {
+        DPA_TRY(power_at(test, suspect, high, claim->delta, &here, err));
+        if (here >= power) break;
+        if (high > 100) return DPA_OK;
+        low = high;
+        step *= 2;
+    }
+    while (high - low > 0.01 * high) {
+        const double middle = 0.5 * (low + high);
+        DPA_TRY(power_at(test, suspect, middle, claim->delta, &here, err));
+        *(here >= power ? &high : &low) = middle;
+    }
+    *epsilon = high;
+    return DPA_OK;
+}
