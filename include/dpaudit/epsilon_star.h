@@ -40,6 +40,26 @@ typedef struct dpa_star {
 DPA_API dpa_status dpa_star_empirical(const dpa_losses *losses, double delta, dpa_star *out,
                                       dpa_error *err) DPA_MUST_USE;
 
+/* ── the curve of the ranks: the default ─────────────────────────────────────────────── */
+
+/* Φ⁻¹(TPR) = intercept + slope·Φ⁻¹(FPR) over thresholds that have at most `share` of all losses on
+ * their side; share 0: no line could be fitted at this end. p_value: do its residuals fit? */
+typedef struct dpa_binormal_end {
+    double share, intercept, slope, p_value;
+} dpa_binormal_end;
+
+typedef struct dpa_binormal {
+    dpa_star star;
+    double epsilon_lower, epsilon_upper; /* at the request's confidence, two-sided */
+    dpa_binormal_end lower, upper;       /* of small and of large losses (rates 1−TPR, 1−FPR) */
+} dpa_binormal;
+
+/* Epsilon* from the ranks of the losses: a binormal curve at each end, observed rates between them;
+ * rates in (δ, 1−δ), at δ = 0 not below one loss. No rising transform of the losses, no outlier and
+ * no infinite loss changes it. */
+DPA_API dpa_status dpa_star_binormal(const dpa_losses *losses, const dpa_request *request,
+                                     dpa_binormal *out, dpa_error *err) DPA_MUST_USE;
+
 /* ── fitted distributions ────────────────────────────────────────────────────────────── */
 
 enum { DPA_MIXTURE_MAX = 20 };

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Epsilon* from the ranks of the losses alone: at each end of the losses the rates of thresholds
+ * are a straight line on normal axes (loss_line.c), followed down to rates of δ; between the two
+ * windows they are as observed. docs/methods/epsilon-star.md has the proofs, the measured errors
+ * and why this is the default. */
+#include <math.h>
+
+#include "base/error.h"
+#include "estimate/epsilon_star.h"
+#include "estimate/loss_line.h"
+#include "math/dist.h"
+
+enum { SCAN = 48, GOLDEN = 30, ANGLES = 32, MOST_EXCHANGES = 2000 };
+
+/* A slope that differs from 1 by no more than its own noise is 1: c of the positive-part rule. */
+static const double SHRINK = 1.0;
+static const uint64_t FIRST_EXCHANGE = UINT64_C(1) << 41; /* streams of their own */
+
+/* Where ε is looked for along one line. */
+typedef struct curve {
+    double intercept, slope, share;
+    double train_share;  /* of the pooled losses */
+    double delta, least; /* rates below `least` are not looked at */
+    int upper;           /* the end of the large losses */
+} curve;
+
+static double rate(double z, double least) {
+    const double p = dpa__norm_cdf(z, DPA_LOWER);
+    return p < least ? least : p > 1.0 - least ? 1.0 - least : p;
+}
+
+/* The larger of (A−δ)/B and (B−δ)/A at Φ⁻¹(FPR) = z of this end. */
+static double ratio_at(const curve *c, double z, int *heldout_above) {
+    const double b = rate(z, c->least), a = rate(c->intercept + c->slope * z, c->least);
+    const double forward = (a - c->delta) / b, backward = (b - c->delta) / a;
+    *heldout_above = backward > forward;
+    return fmax(forward, backward);
+}
+
+/* z where the pooled share of losses beyond the threshold is the window's. */
+static double window_end(const curve *c) {
+    double low = -40.0, high = 40.0;
+    for (int i = 0; i < 60; ++i) {
+        const double z = 0.5 * (low + high);
+        const double pooled =
+            c->train_share * dpa__norm_cdf(c->intercept + c->slope * z, DPA_LOWER) +
+            (1.0 - c->train_share) * dpa__norm_cdf(z, DPA_LOWER);
+        if (pooled > c->share)
+            high = z;
+        else
+            low = z;
+    }
+    return low;
+}
+
+static double narrow(const curve *c, double a, double b, double *at) {
+    const double golden = 0.5 * (sqrt(5.0) - 1.0);
+    int ignored;
+    double x = b - golden * (b - a), y = a + golden * (b - a);
+    double fx = ratio_at(c, x, &ignored), fy = ratio_at(c, y, &ignored);
+    for (int i = 0; i < GOLDEN; ++i) {
+        const int left = fx >= fy;
+        *(left ? &b : &a) = left ? y : x;
+        *(left ? &y : &x) = left ? x : y;
+        *(left ? &fy : &fx) = left ? fx : fy;
+        if (left)
+            fx = ratio_at(c, x = b - golden * (b - a), &ignored);
+        else
+            fy = ratio_at(c, y = a + golden * (b - a), &ignored);
+    }
+    *at = fx >= fy ? x : y;
+    return fmax(fx, fy);
+}
+
+/* ε of the line in its window, at least 0; rates where it is attained. */
+static double curve_epsilon(const curve *c, dpa_star *out) {
+    const double z = dpa__norm_quantile(c->least, DPA_LOWER), end = window_end(c);
+    const double start = fmin(fmin(z, (z - c->intercept) / c->slope), end);
+    const double step = (end - start) / SCAN;
+    double best = 0.0, at = end, where;
+    int which, first = 0;
+    for (int i = 0; i <= SCAN; ++i) {
+        const double ratio = ratio_at(c, start + i * step, &which);
+        if (!(ratio > best)) continue;
+        best = ratio;
+        at = start + i * step;
+    }
+    const double finer = narrow(c, fmax(start, at - step), fmin(end, at + step), &where);
+    if (finer > best) {
+        best = finer;
+        at = where;
+    }
+    if (out == NULL || !(best > 1.0)) return log(fmax(best, 1.0));
+    (void)ratio_at(c, at, &first);
+    const double b = dpa__norm_cdf(at, DPA_LOWER);
+    const double a = dpa__norm_cdf(c->intercept + c->slope * at, DPA_LOWER);
+    out->epsilon = log(best);
+    out->fpr = c->upper ? 1.0 - b : b;
+    out->fnr = c->upper ? a : 1.0 - a;
+    out->ratio = c->upper ? (first ? DPA_STAR_TNR_FNR : DPA_STAR_FNR_TNR)
+                          : (first ? DPA_STAR_FPR_TPR : DPA_STAR_TPR_FPR);
+    return out->epsilon;
+}
+
+/* ── one sample, as cells ──────────────────────────────────────────────────────────────────── */
+
+typedef struct end {
+    dpa__line line[DPA__WINDOWS];
+    size_t tried, chosen; /* tried 0: no line */
+} end;
+
+typedef struct sample {
+    end at[2]; /* lower, upper */
+    double delta, least, train_share;
+    dpa_star star;
+    double body, body_error; /* ε between the windows and its deviation */
+} sample;
+
+static curve curve_of(const sample *s, int upper, const dpa__line *line) {
+    return (curve){line->intercept, line->slope, line->share, s->train_share,
+                   s->delta,        s->least,    upper};
+}
+
+/* The estimate's line: the slope moved to 1 as far as its noise reaches, the intercept with it. */
+static dpa__line shrunk(const dpa__line *line) {
+    dpa__line out = *line;
+    const double off = line->slope - 1.0, variance = line->covariance[2];
+    const double kept = fmax(0.0, 1.0 - SHRINK * variance / fmax(off * off, 1e-300));
+    out.slope = 1.0 + off * kept;
+    out.intercept += line->covariance[1] / variance * (out.slope - line->slope);
+    return out;
+}
+
+/* Observed rates at thresholds outside of both windows with enough losses on both of their sides.
+ */
+static void look_between(const dpa__cells *c, sample *s) {
+    const double n = c->train_total, m = c->heldout_total, few = 5.0;
+    const double low = s->at[0].tried > 0 ? s->at[0].line[s->at[0].chosen].share : 0.0;
+    const double high = s->at[1].tried > 0 ? s->at[1].line[s->at[1].chosen].share : 0.0;
+    double train = 0.0, heldout = 0.0;
+    for (size_t i = 0; i + 1 < c->count; ++i) {
+        train += c->train[i];
+        heldout += c->heldout[i];
+        const double pooled = (train + heldout) / (n + m);
+        if (pooled < low || pooled > 1.0 - high) continue;
+        if (fmin(fmin(train, n - train), fmin(heldout, m - heldout)) < few) continue;
+        const dpa__rates4 r = {train / n, 1.0 - train / n, heldout / m, 1.0 - heldout / m};
+        dpa_star_ratio which;
+        const double epsilon = log(dpa__star_ratio(&r, s->delta, &which));
+        if (!(epsilon > s->body)) continue;
+        s->body = epsilon;
+        const int small = which == DPA_STAR_TPR_FPR || which == DPA_STAR_FPR_TPR;
+        const double a = small ? r.tpr : r.fnr, b = small ? r.fpr : r.tnr;
+        s->body_error = sqrt((1.0 - a) / (n * a) + (1.0 - b) / (m * b));
+        if (epsilon > s->star.epsilon)
+            s->star = (dpa_star){epsilon, which, c->upper[i], r.fpr, r.fnr, 0};
+    }
+}
+
+static void estimate(const dpa__cells *c, double delta, sample *s) {
+    const double fewest = fmin(c->train_total, c->heldout_total);
+    dpa__cells other;
+    *s = (sample){.delta = delta, .least = delta > 0.0 ? delta : fmin(0.25, 1.0 / fewest)};
+    s->train_share = c->train_total / (c->train_total + c->heldout_total);
+    s->star = (dpa_star){.threshold = NAN, .fpr = NAN, .fnr = NAN};
+    dpa__cells_mirror(c, &other);
+    for (int upper = 0; upper < 2; ++upper) {
+        end *e = &s->at[upper];
+        dpa_star here = {.threshold = NAN};
+        if (dpa__line_fit(upper ? &other : c, e->line, &e->tried, &e->chosen, NULL) != DPA_OK)
+            continue;
+        const dpa__line line = shrunk(&e->line[e->chosen]);
+        const curve along = curve_of(s, upper, &line);
+        if (curve_epsilon(&along, &here) > s->star.epsilon) s->star = here;
+    }
+    look_between(c, s);
+}
+
+/* ── interval ──────────────────────────────────────────────────────────────────────────────── */
+
+/* Lowest and highest ε of the lines that are `z` deviations or less from the fitted one. With more
+ * scatter than sampling explains, the deviations grow with it. 0 is attained inside, at (0, 1); all
+ * other extremes are on the boundary. */
+static void ellipse(const sample *s, int upper, const dpa__line *line, double z, double *low,
+                    double *high) {
+    const double scatter = fmax(1.0, line->chi_square / ((double)line->points - 2.0));
+    const double v11 = scatter * line->covariance[0], v12 = scatter * line->covariance[1],
+                 v22 = scatter * line->covariance[2];
+    const double l11 = sqrt(v11), l21 = v12 / l11, l22 = sqrt(fmax(v22 - l21 * l21, 0.0));
+    curve c = curve_of(s, upper, line);
+    *low = *high = curve_epsilon(&c, NULL);
+    for (int i = 0; i < ANGLES; ++i) {
+        const double x = z * cos(2.0 * M_PI * i / ANGLES), y = z * sin(2.0 * M_PI * i / ANGLES);
+        c.intercept = line->intercept + l11 * x;
+        c.slope = fmax(line->slope + l21 * x + l22 * y, 0.01);
+        const double epsilon = curve_epsilon(&c, NULL);
+        *low = fmin(*low, epsilon);
+        *high = fmax(*high, epsilon);
+    }
+    const double u = -line->intercept / l11;
+    const double w = l22 > 0.0 ? (1.0 - line->slope - l21 * u) / l22 : 0.0;
+    if (u * u + w * w <= z * z) *low = 0.0;
+}
+
+/* Over both ends and what is between; each end in the chosen window and the next narrower one. */
+static void hull(const sample *s, double confidence, double *lower, double *upper) {
+    const double z = dpa__norm_quantile(0.5 * (1.0 - confidence), DPA_UPPER);
+    *lower = fmax(0.0, s->body - z * s->body_error);
+    *upper = s->body + z * s->body_error;
+    for (int i = 0; i < 2; ++i) {
+        const end *e = &s->at[i];
+        double lowest = INFINITY, highest = 0.0;
+        for (size_t w = e->chosen; w < e->tried && w <= e->chosen + 1; ++w) {
+            double low, high;
+            ellipse(s, i, &e->line[w], z, &low, &high);
+            lowest = fmin(lowest, low);
+            highest = fmax(highest, high);
+        }
+        if (e->tried == 0) continue;
+        *lower = fmax(*lower, lowest);
+        *upper = fmax(*upper, highest);
+    }
+}
+
+/* Does any random exchange of the sides give as much? An exact test at (1−confidence)/2. */
+static int reached(const dpa__cells *c, const sample *s, const dpa_request *request) {
+    const double wanted = ceil(2.0 / (1.0 - request->confidence) - 1.0 - 1e-9);
+    const size_t count = (size_t)fmin(wanted, MOST_EXCHANGES);
+    for (size_t i = 0; i < count; ++i) {
+        dpa__cells other;
+        sample drawn;
+        dpa_rng rng;
+        dpa_rng_init(&rng, request->seed, DPA_PURPOSE_BOOTSTRAP, FIRST_EXCHANGE + i);
+        dpa__cells_exchange(c, &rng, &other);
+        estimate(&other, s->delta, &drawn);
+        if (drawn.star.epsilon >= s->star.epsilon) return 1;
+    }
+    return 0;
+}
+
+/* The loss at the held-out rate, the nearest that was seen. */
+static double threshold_of(const dpa_losses *l, double fpr) {
+    const double at = ceil(fpr * (double)l->heldout_count) - 1.0;
+    return l->heldout[(size_t)fmin(fmax(at, 0.0), (double)l->heldout_count - 1.0)];
+}
+
+static void describe(const sample *s, dpa_binormal *out) {
+    for (int i = 0; i < 2; ++i) {
+        const end *e = &s->at[i];
+        dpa_binormal_end *to = i ? &out->upper : &out->lower;
+        *to = (dpa_binormal_end){.p_value = NAN};
+        if (e->tried == 0) continue;
+        const dpa__line *line = &e->line[e->chosen];
+        *to =
+            (dpa_binormal_end){line->share, line->intercept, line->slope, dpa__line_p_value(line)};
+    }
+}
+
+dpa_status dpa_star_binormal(const dpa_losses *losses, const dpa_request *request,
+                             dpa_binormal *out, dpa_error *err) {
+    dpa__cells cells;
+    sample s;
+    *out = (dpa_binormal){0};
+    DPA_TRY(dpa_request_check(request, err));
+    dpa__cells_new(losses, &cells);
+    estimate(&cells, request->delta, &s);
+    describe(&s, out);
+    out->star = s.star;
+    if (s.star.ratio != DPA_STAR_NONE && isnan(s.star.threshold))
+        out->star.threshold = threshold_of(losses, s.star.fpr);
+    hull(&s, request->confidence, &out->epsilon_lower, &out->epsilon_upper);
+    out->epsilon_lower = fmin(out->epsilon_lower, s.star.epsilon);
+    out->epsilon_upper = fmax(out->epsilon_upper, s.star.epsilon);
+    if (out->epsilon_lower > 0.0 && reached(&cells, &s, request)) out->epsilon_lower = 0.0;
+    return DPA_OK;
+}
