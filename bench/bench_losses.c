@@ -45,7 +45,7 @@ static int estimates(void) {
     bench_row("read and sort 10^6 + 10^6 losses", unit, "itself", 1.0);
     if (failed) return 1;
     CALL("empirical", unit, dpa_star_empirical(&losses, 1e-5, &star, NULL));
-    CALL("normal, fit", unit, dpa_fit_normal(&losses, &fit, NULL));
+    CALL("normal, fit", unit, dpa_fit_normal(&losses, DPA_TRANSFORM_PAPER, &fit, NULL));
     CALL("normal, supremum", unit, dpa_star_fitted(&fit, 1e-5, &star, NULL));
     CALL("simultaneous", unit, dpa_star_lower(&losses, 1e-5, 0.95, 0, &star, NULL));
     dpa_losses_free(&losses);
@@ -64,7 +64,7 @@ static int mixtures(const double *x) {
             dpa_mixture start, m;
             char what[64];
             double best;
-            if (dpa__mixture_start(x, n, k, 1, &start, NULL) != DPA_OK) return 1;
+            if (dpa__mixture_start(&sample, k, 1, &start, NULL) != DPA_OK) return 1;
             BENCH_BEST(ROUNDS, best, {
                 m = start;
                 failed |= dpa__mixture_em(&sample, &m, STEPS, NULL, NULL, NULL) != DPA_OK;

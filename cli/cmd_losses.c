@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dpaudit losses: Epsilon* of released models. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "output.h"
 
 typedef struct losses_options {
     common_options common;
     word_list train, heldout, train_labels, heldout_labels;
-    uint64_t bootstrap, components, goodness;
-    int whole;
+    uint64_t bootstrap, components;
+    const char *goodness, *transform, *neighbours;
+    int whole, resampled;
 } losses_options;
 
 static const option table[] = {
@@ -26,15 +28,28 @@ static const option table[] = {
      offsetof(losses_options, whole)},
     HEADING("What is wanted"),
     REQUEST_OPTION(losses_options, "method", "M",
-                   "normal, empirical, mixture or simultaneous (default: all)"),
+                   "binormal, empirical, normal, tail, mixture or simultaneous (default: all)"),
     DELTA_OPTIONS(losses_options),
+    CLAIM_OPTIONS(losses_options),
+    {"resampled", OPTION_FLAG, NULL,
+     "every model was trained on its own random draw of the data: bound the mechanism too",
+     offsetof(losses_options, resampled)},
+    {"neighbours", OPTION_CHOICE, "add-remove|replace-one",
+     "of the claim on the mechanism (default add-remove, which holds for both)",
+     offsetof(losses_options, neighbours)},
     REQUEST_OPTION(losses_options, "confidence", "P", "confidence of intervals (default 0.95)"),
     {"bootstrap", OPTION_COUNT, "N", "replicates for the intervals (default 200; 0: none)",
      offsetof(losses_options, bootstrap)},
     {"components", OPTION_COUNT, "K", "components of the mixtures (default: chosen by BIC, to 20)",
      offsetof(losses_options, components)},
-    {"goodness", OPTION_COUNT, "K",
-     "also Kolmogorov-Smirnov p-values of fits with 1 to K components (slow)",
+    {"transform", OPTION_CHOICE, "paper|quantile",
+     "scale of the normal and mixture fits: from the extreme losses, or from the quantiles at "
+     "0.001 and 0.999 (default paper)",
+     offsetof(losses_options, transform)},
+    {"goodness", OPTION_TEXT, "paper|K",
+     "paper: judge fits by the paper's Kolmogorov-Smirnov procedure instead of Anderson-Darling; "
+     "K: "
+     "also its p-values for 1 to K components (slow)",
      offsetof(losses_options, goodness)},
     SEED_OPTIONS(losses_options),
     OUTPUT_OPTIONS(losses_options),
@@ -58,13 +73,16 @@ const command command_losses = {
     .about =
         "For an auditor who can neither retrain nor insert anything: how well a threshold on the "
         "loss tells this model's training points from others (Negoescu et al., Epsilon*). The "
-        "number is about this one model instance; it does not bound the training mechanism.\n"
+        "number is about this one model instance; it does not bound the training mechanism, unless "
+        "several models are given that were each trained on their own random draw of the data "
+        "(--resampled).\n"
         "FILE is an NPZ with the arrays train and heldout (and train_labels, heldout_labels when "
         "they are predictions), or a CSV with the columns loss,member; one model each. Predictions "
         "are probabilities of label 1, or one column per class.",
     .examples = "dpaudit losses losses.csv --delta 1e-5\n"
                 "dpaudit losses losses.csv --method normal --bootstrap 1000 --json\n"
-                "dpaudit losses losses.csv --goodness 3 --bootstrap 0",
+                "dpaudit losses losses.csv --goodness 3 --bootstrap 0\n"
+                "dpaudit losses losses.csv --claim-epsilon 3",
     .options = table,
     .size = sizeof(losses_options),
     .max_words = (size_t)-1,
@@ -89,6 +107,23 @@ static int check_counts(const losses_options *o, const word_list *words) {
     return 0;
 }
 
+static int is(const char *word, const char *wanted) {
+    return word != NULL && strcmp(word, wanted) == 0;
+}
+
+/* "paper", or a number of components. */
+static int take_goodness(const losses_options *o, dpa_losses_query *query) {
+    char *end = NULL;
+    if (o->goodness == NULL) return 0;
+    query->opts.paper_goodness = is(o->goodness, "paper");
+    if (query->opts.paper_goodness) return 0;
+    const long count = strtol(o->goodness, &end, 10);
+    if (*end != '\0' || end == o->goodness || count < 0 || count > DPA_MIXTURE_MAX)
+        return usage_error(&command_losses, "--goodness: 'paper' or 1 to 20 components");
+    query->goodness = (size_t)count;
+    return 0;
+}
+
 static int run(void *options, const word_list *words) {
     losses_options *o = options;
     dpa_losses_query query;
@@ -99,7 +134,10 @@ static int run(void *options, const word_list *words) {
     query.opts.bootstrap = (size_t)o->bootstrap;
     query.opts.mixture.components = (size_t)o->components;
     query.opts.whole_training_set = o->whole;
-    query.goodness = (size_t)o->goodness;
+    query.opts.resampled = o->resampled;
+    query.opts.replace_one = is(o->neighbours, "replace-one");
+    if (is(o->transform, "quantile")) query.opts.mixture.transform = DPA_TRANSFORM_QUANTILE;
+    if (take_goodness(o, &query)) return 2;
     dpa_losses_files *files = calloc(query.count, sizeof *files);
     dpa_report *report = NULL;
     dpa_error err = {.status = DPA_NO_MEMORY, .text = "no memory for the list of files"};

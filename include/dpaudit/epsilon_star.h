@@ -60,6 +60,14 @@ typedef struct dpa_binormal {
 DPA_API dpa_status dpa_star_binormal(const dpa_losses *losses, const dpa_request *request,
                                      dpa_binormal *out, dpa_error *err) DPA_MUST_USE;
 
+/* With generalised Pareto tails fitted to each sample at each end (thresholds that leave
+ * min(n/5, 3√n) losses beyond them), observed rates between. The interval is the noise of the
+ * tails' parameters, from `draws` of them (0: NaN). DPA_BAD_INPUT with fewer than 20 losses in a
+ * tail, or tails of equal or infinite losses. */
+DPA_API dpa_status dpa_star_tail(const dpa_losses *losses, size_t draws, const dpa_request *request,
+                                 dpa_star *out, double *lower, double *upper,
+                                 dpa_error *err) DPA_MUST_USE;
+
 /* ── fitted distributions ────────────────────────────────────────────────────────────── */
 
 enum { DPA_MIXTURE_MAX = 20 };
@@ -74,8 +82,13 @@ typedef struct dpa_mixture {
     int converged;
 } dpa_mixture;
 
+/* What the ends of the transform's scale are: the extreme finite losses (Appendix B), or the pooled
+ * quantiles at 0.001 and 0.999, so that no single loss sets the scale; losses outside are put at
+ * the nearer end. */
+typedef enum dpa_transform { DPA_TRANSFORM_PAPER, DPA_TRANSFORM_QUANTILE } dpa_transform;
+
 /* Two laws on the scale φ = logit(exp(−(1 + (loss − low)/(high − low)))) of Appendix B, low and
- * high the extreme finite losses of both samples. φ falls from −log(e−1) at low to −log(e²−1) at
+ * high as dpa_transform says. φ falls from −log(e−1) at low to −log(e²−1) at
  * high. Infinite losses are put at the nearest end. */
 typedef struct dpa_loss_fit {
     double low, high;
@@ -87,13 +100,14 @@ DPA_API double dpa_loss_untransform(double phi, double low, double high);
 
 /* One component each: mean and deviation (divided by the count) of the transformed losses.
  * DPA_BAD_INPUT when a side has no spread: then there is nothing to fit. */
-DPA_API dpa_status dpa_fit_normal(const dpa_losses *losses, dpa_loss_fit *out,
-                                  dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_fit_normal(const dpa_losses *losses, dpa_transform transform,
+                                  dpa_loss_fit *out, dpa_error *err) DPA_MUST_USE;
 
 typedef struct dpa_mixture_opts {
-    size_t components; /* 0: chosen by BIC, each side by itself */
-    size_t most;       /* 20: components tried */
-    uint64_t seed;     /* 1 */
+    size_t components;       /* 0: chosen by BIC, each side by itself */
+    size_t most;             /* 20: components tried */
+    uint64_t seed;           /* 1 */
+    dpa_transform transform; /* the paper's */
 } dpa_mixture_opts;
 
 DPA_API void dpa_mixture_opts_init(dpa_mixture_opts *opts);
@@ -114,6 +128,12 @@ DPA_API dpa_status dpa_fit_epsilon(const dpa_loss_fit *fit, double delta, double
                                    double *error, dpa_error *err) DPA_MUST_USE;
 
 /* ── does the fit describe the losses? ───────────────────────────────────────────────── */
+
+/* p-value of one side's fit: Anderson–Darling on all of its losses, parametric bootstrap (199
+ * draws, fewer when it is above 0.1 anyway); the same for any seed. NaN with fewer than three
+ * distinct losses. */
+DPA_API dpa_status dpa_fit_goodness(const dpa_losses *losses, const dpa_loss_fit *fit, int heldout,
+                                    double *p_value, dpa_error *err) DPA_MUST_USE;
 
 /* Two-sample Kolmogorov–Smirnov for equal sizes: the statistic and its exact p-value (ties make it
  * conservative). Sorts both. */
@@ -138,7 +158,8 @@ DPA_API dpa_status dpa_losses_goodness(const dpa_losses *losses, int heldout, si
 /* A lower bound on the instance's ε without any fit: Berk–Jones bands hold for all thresholds at
  * once, with half of the error for each sample. `whole_training_set`: the training losses are those
  * of every training point, so that their rates are exact (Definition 1) and all of the error is the
- * held-out sample's. Only the first two ratios, for which low losses mean "in". */
+ * held-out sample's; thresholds with ten training losses on either side count, so that it is
+ * finite. Only the first two ratios, for which low losses mean "in". */
 DPA_API dpa_status dpa_star_lower(const dpa_losses *losses, double delta, double confidence,
                                   int whole_training_set, dpa_star *out,
                                   dpa_error *err) DPA_MUST_USE;
@@ -146,23 +167,30 @@ DPA_API dpa_status dpa_star_lower(const dpa_losses *losses, double delta, double
 typedef struct dpa_star_opts {
     size_t bootstrap; /* 200: replicates for the interval; 0: none */
     dpa_mixture_opts mixture;
-    size_t mixture_limit; /* 200000: with more losses `mixture` runs only when asked for by name */
     int whole_training_set; /* 0 */
+    int resampled;          /* 0; 1: every model was trained on its own random draw of the data, so
+                               that several models bound the mechanism (dpa_star_mechanism) */
+    int replace_one;        /* 0: that bound is for neighbours that add or remove a record */
+    size_t share;           /* 1: so many models' `simultaneous` bounds share the error, and hold
+                               together */
+    int paper_goodness;     /* 0: dpa_fit_goodness says whether a fit is good; 1: the paper's
+                               procedure, dpa_losses_goodness */
 } dpa_star_opts;
 
 DPA_API void dpa_star_opts_init(dpa_star_opts *opts);
 
-/* Interval of ε* by resampling both sides: the outer ends of the percentile and the basic interval,
- * and 0 below when exchanging the sides gives as much (an exact test). `method` is "empirical",
- * "normal" or "mixture" (with the components of `fit`). The transform's ends stay as they are. The
- * same for any number of threads. `fit` is NULL for "empirical". */
+/* Interval of ε*, 0 below when exchanging the sides gives as much (an exact test). `method` is
+ * "empirical" (`fit` NULL): simulation from the binormal curve, where the truth is known; "normal"
+ * or "mixture" (with the components of `fit`): resampling of both sides, the outer ends of the
+ * percentile and the basic interval, the transform's ends as they are. The same for any number of
+ * threads. */
 DPA_API dpa_status dpa_star_bootstrap(const dpa_losses *losses, const char *method,
                                       const dpa_loss_fit *fit, size_t replicates,
                                       const dpa_request *request, double *lower, double *upper,
                                       dpa_error *err) DPA_MUST_USE;
 
-/* Adds results for request->method: "empirical", "normal", "mixture", "simultaneous" ("" for all
- * that apply; what cannot be fitted becomes a lint). */
+/* Adds results for request->method: "binormal", "empirical", "normal", "tail", "mixture",
+ * "simultaneous" ("" for all that apply; what cannot be fitted becomes a lint). */
 DPA_API dpa_status dpa_star_results(const dpa_losses *losses, const dpa_star_opts *opts,
                                     const dpa_request *request, dpa_results *results,
                                     dpa_lints *lints, dpa_error *err) DPA_MUST_USE;
@@ -174,6 +202,25 @@ typedef struct dpa_star_summary {
     double log_mean_exp; /* log of the mean of e^ε*: at least the mechanism's ε̄ of Theorem 2, in
                             expectation over models */
 } dpa_star_summary;
+
+/* The mechanism's ε̄ (Eq. 19, Theorem 4). Needs models trained on their own random draws of the
+ * data: independent training and held-out sets each time, or random splits of one pool. The rule
+ * "in when the loss is below the held-out loss of rank ⌊t·m⌋" has FPR at most t whatever the losses
+ * are (docs/methods/epsilon-star.md), so only its TPR, averaged over models, has to be bounded: by
+ * the least of them times p^(1/models). t = 0.001, 0.01 and 0.1 share the error. */
+typedef struct dpa_averaged {
+    double epsilon; /* from the averaged rates, neighbours differing in one replaced record */
+    double epsilon_replace_one; /* lower bound for those neighbours */
+    double epsilon_add_remove;  /* and for neighbours that add or remove one */
+    double fpr, tpr,
+        tpr_lower; /* where the bound is attained: limit, mean, lower limit of the mean */
+    dpa_star_ratio ratio;
+} dpa_averaged;
+
+/* count ≥ 2 models. */
+DPA_API dpa_status dpa_star_mechanism(const dpa_losses *models, size_t count, double delta,
+                                      double confidence, dpa_averaged *out,
+                                      dpa_error *err) DPA_MUST_USE;
 
 /* count ≥ 1 values, none NaN. */
 DPA_API dpa_status dpa_star_summarise(const double *epsilon, size_t count, dpa_star_summary *out,

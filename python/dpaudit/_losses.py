@@ -32,7 +32,7 @@ class _Files(ctypes.Structure):
 
 @mirror("dpa_mixture_opts")
 class _MixtureOpts(ctypes.Structure):
-    _fields_ = [("components", ctypes.c_size_t), ("most", ctypes.c_size_t), ("seed", ctypes.c_uint64)]
+    _fields_ = [("components", ctypes.c_size_t), ("most", ctypes.c_size_t), ("seed", ctypes.c_uint64), ("transform", ctypes.c_int)]
 
 
 @mirror("dpa_star_opts")
@@ -40,8 +40,11 @@ class _Opts(ctypes.Structure):
     _fields_ = [
         ("bootstrap", ctypes.c_size_t),
         ("mixture", _MixtureOpts),
-        ("mixture_limit", ctypes.c_size_t),
         ("whole_training_set", ctypes.c_int),
+        ("resampled", ctypes.c_int),
+        ("replace_one", ctypes.c_int),
+        ("share", ctypes.c_size_t),
+        ("paper_goodness", ctypes.c_int),
     ]
 
 

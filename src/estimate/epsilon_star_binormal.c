@@ -10,11 +10,10 @@
 #include "estimate/loss_line.h"
 #include "math/dist.h"
 
-enum { SCAN = 48, GOLDEN = 30, ANGLES = 32, MOST_EXCHANGES = 2000 };
+enum { SCAN = 48, GOLDEN = 30, ANGLES = 32 };
 
 /* A slope that differs from 1 by no more than its own noise is 1: c of the positive-part rule. */
 static const double SHRINK = 1.0;
-static const uint64_t FIRST_EXCHANGE = UINT64_C(1) << 41; /* streams of their own */
 
 /* Where ε is looked for along one line. */
 typedef struct curve {
@@ -205,7 +204,9 @@ static void ellipse(const sample *s, int upper, const dpa__line *line, double z,
 /* Over both ends and what is between; each end in the chosen window and the next narrower one. */
 static void hull(const sample *s, double confidence, double *lower, double *upper) {
     const double z = dpa__norm_quantile(0.5 * (1.0 - confidence), DPA_UPPER);
-    *lower = fmax(0.0, s->body - z * s->body_error);
+    /* the best of many thresholds: a tenth of the error, a deviation more or so */
+    const double wide = dpa__norm_quantile(0.05 * (1.0 - confidence), DPA_UPPER);
+    *lower = fmax(0.0, s->body - wide * s->body_error);
     *upper = s->body + z * s->body_error;
     for (int i = 0; i < 2; ++i) {
         const end *e = &s->at[i];
@@ -222,20 +223,10 @@ static void hull(const sample *s, double confidence, double *lower, double *uppe
     }
 }
 
-/* Does any random exchange of the sides give as much? An exact test at (1−confidence)/2. */
-static int reached(const dpa__cells *c, const sample *s, const dpa_request *request) {
-    const double wanted = ceil(2.0 / (1.0 - request->confidence) - 1.0 - 1e-9);
-    const size_t count = (size_t)fmin(wanted, MOST_EXCHANGES);
-    for (size_t i = 0; i < count; ++i) {
-        dpa__cells other;
-        sample drawn;
-        dpa_rng rng;
-        dpa_rng_init(&rng, request->seed, DPA_PURPOSE_BOOTSTRAP, FIRST_EXCHANGE + i);
-        dpa__cells_exchange(c, &rng, &other);
-        estimate(&other, s->delta, &drawn);
-        if (drawn.star.epsilon >= s->star.epsilon) return 1;
-    }
-    return 0;
+static double exchanged_value(const dpa__cells *c, void *user) {
+    sample drawn;
+    estimate(c, *(const double *)user, &drawn);
+    return drawn.star.epsilon;
 }
 
 /* The loss at the held-out rate, the nearest that was seen. */
@@ -271,6 +262,47 @@ dpa_status dpa_star_binormal(const dpa_losses *losses, const dpa_request *reques
     hull(&s, request->confidence, &out->epsilon_lower, &out->epsilon_upper);
     out->epsilon_lower = fmin(out->epsilon_lower, s.star.epsilon);
     out->epsilon_upper = fmax(out->epsilon_upper, s.star.epsilon);
-    if (out->epsilon_lower > 0.0 && reached(&cells, &s, request)) out->epsilon_lower = 0.0;
+    if (out->epsilon_lower > 0.0 &&
+        dpa__exchange_reaches(&cells, request, exchanged_value, &s.delta, s.star.epsilon))
+        out->epsilon_lower = 0.0;
     return DPA_OK;
+}
+
+/* Both rates of the line where the pooled share is `share`. */
+static void rates_at_share(const sample *s, int upper, double share, double *train,
+                           double *heldout) {
+    const end *e = &s->at[upper];
+    curve c = curve_of(s, upper, &e->line[e->chosen]);
+    c.share = share;
+    const double z = window_end(&c);
+    *heldout = dpa__norm_cdf(z, DPA_LOWER);
+    *train = dpa__norm_cdf(c.intercept + c.slope * z, DPA_LOWER);
+}
+
+void dpa__binormal_rates(const dpa__cells *c, double delta, double *train, double *heldout) {
+    const double all = c->train_total + c->heldout_total;
+    double in = 0.0, out = 0.0;
+    sample s;
+    estimate(c, delta, &s);
+    for (size_t i = 0; i < c->count; ++i) {
+        in += c->train[i];
+        out += c->heldout[i];
+        const double share = (in + out) / all;
+        train[i] = in / c->train_total;
+        heldout[i] = out / c->heldout_total;
+        for (int upper = 0; upper < 2 && i + 1 < c->count; ++upper) {
+            const end *e = &s.at[upper];
+            const double beyond = upper ? 1.0 - share : share;
+            if (e->tried == 0 || beyond > e->line[e->chosen].share) continue;
+            rates_at_share(&s, upper, beyond, &train[i], &heldout[i]);
+            if (upper) {
+                train[i] = 1.0 - train[i];
+                heldout[i] = 1.0 - heldout[i];
+            }
+            break;
+        }
+        if (i == 0) continue;
+        train[i] = fmax(train[i], train[i - 1]);
+        heldout[i] = fmax(heldout[i], heldout[i - 1]);
+    }
 }

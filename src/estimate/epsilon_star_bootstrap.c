@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Interval of Epsilon* by resampling: both samples are drawn again with replacement and the
- * estimate is made again. A replicate is a list of multiplicities over the sorted losses, so
- * nothing is sorted twice; it is a function of (seed, replicate), so threads change nothing.
+/* Interval of a fitted Epsilon* by resampling: both samples are drawn again with replacement and
+ * fitted again. A sample is its groups (dpa__groups), a replicate the weights that they get, so the
+ * cost does not grow with the number of losses; it is a function of (seed, replicate), so threads
+ * change nothing.
  *
  * ε* is a maximum of noisy ratios, so replicates are biased as the estimate is, and once more. Of
  * the two classical intervals the percentile one keeps that bias and the basic one, 2ε* − quantile,
  * takes it out; each fails where the other holds (papers/epsilon-star), so the ends are the outer
  * ones of both. Neither reaches 0 when there is no leak. For that the sides are exchanged at random
  * 2/(1−confidence) − 1 times: if any of these samples, in which nothing can leak, gives as much,
- * the lower end is 0 (an exact test at (1−confidence)/2). */
+ * the lower end is 0 (an exact test at (1−confidence)/2). What no resampling can know is whether
+ * the fitted family is right: for losses of another law the interval is around a wrong number. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -22,18 +24,17 @@
 
 enum { REFIT_STEPS = 30, MOST_THREADS = 64 };
 
-typedef enum method { EMPIRICAL, NORMAL, MIXTURE } method;
+typedef enum method { NORMAL, MIXTURE } method;
 
 /* Replicates from here on are exchanges of the sides. */
 static const uint64_t FIRST_EXCHANGE = UINT64_C(1) << 40;
 
 typedef struct job {
-    const dpa_losses *losses;
     const dpa_loss_fit *fit; /* of `mixture`: where EM starts */
     const dpa_request *request;
     method how;
-    dpa__phi phi;   /* of the fits */
-    double *pooled; /* both sides, as the method sees them; while sides are exchanged */
+    dpa__groups train, heldout;
+    dpa__groups pooled; /* both sides; while they are exchanged */
     double estimate;
     double *value;
     size_t count;
@@ -43,9 +44,14 @@ typedef struct job {
     dpa__watch watch;
 } job;
 
-static void resample(dpa_rng *rng, size_t count, uint32_t *weight) {
-    memset(weight, 0, count * sizeof *weight);
-    for (size_t i = 0; i < count; ++i) ++weight[dpa_rng_below(rng, count)];
+static void resample(dpa_rng *rng, const dpa__groups *groups, uint32_t *weight) {
+    double left = groups->total, points = groups->total;
+    for (size_t i = 0; i < groups->count; ++i) {
+        const double own = (double)groups->weight[i];
+        weight[i] = (uint32_t)dpa__draw_binomial(rng, points, fmin(1.0, own / left));
+        points -= (double)weight[i];
+        left -= own;
+    }
 }
 
 /* One side of a fit; a resample without spread has no estimate. */
@@ -58,52 +64,46 @@ static dpa_status refit(const job *j, const dpa__weighted *sample, const dpa_mix
 
 static dpa_status sample_value(const job *j, const dpa__weighted *train,
                                const dpa__weighted *heldout, double *value) {
-    dpa_loss_fit fit = {.low = j->phi.low, .high = j->phi.high};
+    dpa_loss_fit fit = {.low = j->fit->low, .high = j->fit->high};
     dpa_star star;
     *value = NAN;
-    if (j->how == EMPIRICAL) {
-        dpa__star_sweep(train, heldout, j->request->delta, &star);
-    } else {
-        dpa_status status = refit(j, train, &j->fit->train, &fit.train);
-        if (status == DPA_OK) status = refit(j, heldout, &j->fit->heldout, &fit.heldout);
-        if (status != DPA_OK) return status == DPA_BAD_INPUT ? DPA_OK : status;
-        DPA_TRY(dpa_star_fitted(&fit, j->request->delta, &star, NULL));
-    }
+    dpa_status status = refit(j, train, &j->fit->train, &fit.train);
+    if (status == DPA_OK) status = refit(j, heldout, &j->fit->heldout, &fit.heldout);
+    if (status != DPA_OK) return status == DPA_BAD_INPUT ? DPA_OK : status;
+    DPA_TRY(dpa_star_fitted(&fit, j->request->delta, &star, NULL));
     *value = star.epsilon;
     return DPA_OK;
 }
 
 static dpa_status replicate(job *j, size_t index, uint32_t *weight) {
-    const dpa_losses *l = j->losses;
-    const int plain = j->how == EMPIRICAL;
-    uint32_t *heldout_weight = weight + l->train_count;
+    uint32_t *heldout_weight = weight + j->train.count;
     dpa_rng rng;
     dpa_rng_init(&rng, j->request->seed, DPA_PURPOSE_BOOTSTRAP, index);
-    resample(&rng, l->train_count, weight);
-    resample(&rng, l->heldout_count, heldout_weight);
-    const dpa__weighted train = {plain ? l->train : j->phi.train, weight, l->train_count,
-                                 (double)l->train_count};
-    const dpa__weighted heldout = {plain ? l->heldout : j->phi.heldout, heldout_weight,
-                                   l->heldout_count, (double)l->heldout_count};
+    resample(&rng, &j->train, weight);
+    resample(&rng, &j->heldout, heldout_weight);
+    const dpa__weighted train = {j->train.value, weight, j->train.count, j->train.total};
+    const dpa__weighted heldout = {j->heldout.value, heldout_weight, j->heldout.count,
+                                   j->heldout.total};
     return sample_value(j, &train, &heldout, &j->value[index]);
 }
 
 /* Any train_count of the pooled losses are called training losses, each choice as likely. */
 static dpa_status exchange(job *j, size_t index, uint32_t *weight) {
-    const size_t n = j->losses->train_count, m = j->losses->heldout_count;
-    uint32_t *other = weight + n + m;
-    size_t wanted = n;
-    double value;
+    const dpa__groups *all = &j->pooled;
+    uint32_t *other = weight + all->count;
+    double left = all->total, wanted = j->train.total, value;
     dpa_rng rng;
     if (atomic_load(&j->reached)) return DPA_OK;
     dpa_rng_init(&rng, j->request->seed, DPA_PURPOSE_BOOTSTRAP, FIRST_EXCHANGE + index);
-    for (size_t i = 0; i < n + m; ++i) {
-        weight[i] = dpa_rng_below(&rng, n + m - i) < wanted;
-        other[i] = 1 - weight[i];
-        wanted -= weight[i];
+    for (size_t i = 0; i < all->count; ++i) {
+        const double own = (double)all->weight[i];
+        weight[i] = (uint32_t)dpa__draw_hypergeometric(&rng, left, wanted, own);
+        other[i] = all->weight[i] - weight[i];
+        wanted -= (double)weight[i];
+        left -= own;
     }
-    const dpa__weighted train = {j->pooled, weight, n + m, (double)n};
-    const dpa__weighted heldout = {j->pooled, other, n + m, (double)m};
+    const dpa__weighted train = {all->value, weight, all->count, j->train.total};
+    const dpa__weighted heldout = {all->value, other, all->count, j->heldout.total};
     DPA_TRY(sample_value(j, &train, &heldout, &value));
     if (!(value < j->estimate)) atomic_store(&j->reached, 1);
     return DPA_OK;
@@ -111,13 +111,14 @@ static dpa_status exchange(job *j, size_t index, uint32_t *weight) {
 
 static void *work(void *user) {
     job *j = user;
-    const size_t points = j->losses->train_count + j->losses->heldout_count;
-    uint32_t *weight = dpa__malloc(2 * points, sizeof *weight, NULL);
+    const size_t groups =
+        j->pooled.count > 0 ? 2 * j->pooled.count : j->train.count + j->heldout.count;
+    uint32_t *weight = dpa__malloc(groups, sizeof *weight, NULL);
     dpa_status status = weight == NULL ? DPA_NO_MEMORY : DPA_OK;
     while (status == DPA_OK && atomic_load(&j->status) == DPA_OK) {
         const size_t index = atomic_fetch_add(&j->next, 1);
         if (index >= j->count) break;
-        status = j->pooled != NULL ? exchange(j, index, weight) : replicate(j, index, weight);
+        status = j->pooled.count > 0 ? exchange(j, index, weight) : replicate(j, index, weight);
         if (status == DPA_OK && dpa__watch_count(&j->watch)) status = DPA_CANCELLED;
     }
     if (status != DPA_OK) atomic_store(&j->status, (int)status);
@@ -146,13 +147,12 @@ static dpa_status run_threads(job *j, dpa_error *err) {
                             : dpa__fail(err, status, "bootstrap: %s", dpa_status_text(status));
 }
 
-/* A replicate of a mixture costs a hundred of the empirical: each part is reported as its own. */
+/* Each part is reported as its own. */
 static dpa_status run(job *j, dpa_error *err) {
     static const char *const names[][2] = {
-        [EMPIRICAL] = {"bootstrap", "exchanged sides"},
         [NORMAL] = {"bootstrap of the normal fit", "exchanged sides of the normal fit"},
         [MIXTURE] = {"bootstrap of the mixture", "exchanged sides of the mixture"}};
-    DPA_TRY(dpa__watch_init(&j->watch, &j->request->progress, names[j->how][j->pooled != NULL],
+    DPA_TRY(dpa__watch_init(&j->watch, &j->request->progress, names[j->how][j->pooled.count > 0],
                             (double)j->count, err));
     const dpa_status status = run_threads(j, err);
     dpa__watch_free(&j->watch);
@@ -179,32 +179,33 @@ static dpa_status outer_ends(job *j, double *lower, double *upper, dpa_error *er
     return DPA_OK;
 }
 
-/* The estimate from the sample as it is. */
-static dpa_status estimate(job *j, dpa_error *err) {
-    dpa_star star;
-    DPA_TRY(j->how == EMPIRICAL ? dpa_star_empirical(j->losses, j->request->delta, &star, err)
-                                : dpa_star_fitted(j->fit, j->request->delta, &star, err));
-    j->estimate = star.epsilon;
-    return DPA_OK;
-}
-
-static dpa_status pool(job *j, dpa_error *err) {
-    const size_t n = j->losses->train_count, m = j->losses->heldout_count;
-    const int plain = j->how == EMPIRICAL;
-    j->pooled = DPA_NEW_ARRAY(double, n + m, err);
-    if (j->pooled == NULL) return DPA_NO_MEMORY;
-    memcpy(j->pooled, plain ? j->losses->train : j->phi.train, n * sizeof *j->pooled);
-    memcpy(j->pooled + n, plain ? j->losses->heldout : j->phi.heldout, m * sizeof *j->pooled);
-    return dpa__sort_numbers(j->pooled, n + m, err);
+/* Both sides' transformed losses, largest first as they are sorted, as one list of groups. */
+static dpa_status pool(job *j, const dpa__phi *phi, size_t n, size_t m, dpa_error *err) {
+    double *both = DPA_NEW_ARRAY(double, n + m, err);
+    if (both == NULL) return DPA_NO_MEMORY;
+    memcpy(both, phi->train, n * sizeof *both);
+    memcpy(both + n, phi->heldout, m * sizeof *both);
+    dpa_status status = dpa__sort_numbers(both, n + m, err);
+    if (status == DPA_OK)
+        status = dpa__groups_new(both, n + m, dpa__grain(both, n + m), &j->pooled, err);
+    free(both);
+    return status;
 }
 
 /* Both passes: replicates for the ends, then exchanges for the question whether 0 is one. */
-static dpa_status interval(job *j, double *lower, double *upper, dpa_error *err) {
-    DPA_TRY(estimate(j, err));
+static dpa_status interval(job *j, const dpa_losses *l, const dpa__phi *phi, double *lower,
+                           double *upper, dpa_error *err) {
+    dpa_star star;
+    DPA_TRY(dpa_star_fitted(j->fit, j->request->delta, &star, err));
+    j->estimate = star.epsilon;
+    DPA_TRY(dpa__groups_new(phi->train, l->train_count, dpa__grain(phi->train, l->train_count),
+                            &j->train, err));
+    DPA_TRY(dpa__groups_new(phi->heldout, l->heldout_count,
+                            dpa__grain(phi->heldout, l->heldout_count), &j->heldout, err));
     DPA_TRY(run(j, err));
     DPA_TRY(outer_ends(j, lower, upper, err));
     if (!(*lower > 0.0)) return DPA_OK;
-    DPA_TRY(pool(j, err));
+    DPA_TRY(pool(j, phi, l->train_count, l->heldout_count, err));
     const double exchanges = ceil(2.0 / (1.0 - j->request->confidence) - 1.0 - 1e-9);
     j->count = (size_t)fmin(exchanges, 10.0 * (double)j->count); /* absurd confidences end */
     atomic_store(&j->next, 0);
@@ -213,31 +214,32 @@ static dpa_status interval(job *j, double *lower, double *upper, dpa_error *err)
     return DPA_OK;
 }
 
-static dpa_status find_method(const char *name, method *out, dpa_error *err) {
-    static const char *const names[] = {"empirical", "normal", "mixture"};
-    for (int i = EMPIRICAL; i <= MIXTURE; ++i)
-        if (strcmp(name, names[i]) == 0) {
-            *out = (method)i;
-            return DPA_OK;
-        }
-    return dpa__fail(err, DPA_BAD_ARGUMENT,
-                     "bootstrap: empirical, normal or mixture is right, not '%s'", name);
+static dpa_status fitted(const dpa_losses *losses, job *j, double *lower, double *upper,
+                         dpa_error *err) {
+    dpa__phi phi;
+    DPA_TRY(dpa__phi_between(losses, j->fit->low, j->fit->high, &phi, err));
+    j->value = DPA_NEW_ARRAY(double, j->count, err);
+    const dpa_status status =
+        j->value != NULL ? interval(j, losses, &phi, lower, upper, err) : DPA_NO_MEMORY;
+    dpa__phi_free(&phi);
+    dpa__groups_free(&j->train);
+    dpa__groups_free(&j->heldout);
+    dpa__groups_free(&j->pooled);
+    free(j->value);
+    return status;
 }
 
 dpa_status dpa_star_bootstrap(const dpa_losses *losses, const char *name, const dpa_loss_fit *fit,
                               size_t replicates, const dpa_request *request, double *lower,
                               double *upper, dpa_error *err) {
-    job j = {.losses = losses, .fit = fit, .request = request, .count = replicates};
+    job j = {.fit = fit, .request = request, .count = replicates};
     DPA_TRY(dpa_request_check(request, err));
-    DPA_TRY(find_method(name, &j.how, err));
-    if (j.how != EMPIRICAL && fit == NULL)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "bootstrap: '%s' needs its fit", name);
-    j.value = DPA_NEW_ARRAY(double, replicates, err);
-    if (j.value == NULL) return DPA_NO_MEMORY;
-    dpa_status status = j.how == EMPIRICAL ? DPA_OK : dpa__phi_new(losses, &j.phi, err);
-    if (status == DPA_OK) status = interval(&j, lower, upper, err);
-    dpa__phi_free(&j.phi);
-    free(j.pooled);
-    free(j.value);
-    return status;
+    if (strcmp(name, "empirical") == 0)
+        return dpa__star_simulate(losses, replicates, request, lower, upper, err);
+    if (strcmp(name, "normal") != 0 && strcmp(name, "mixture") != 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "bootstrap: empirical, normal or mixture is right, not '%s'", name);
+    if (fit == NULL) return dpa__fail(err, DPA_BAD_ARGUMENT, "bootstrap: '%s' needs its fit", name);
+    j.how = strcmp(name, "normal") == 0 ? NORMAL : MIXTURE;
+    return fitted(losses, &j, lower, upper, err);
 }

@@ -7,13 +7,21 @@
  * most, and TPR at least, its limit, and the largest of (TPR−δ)/FPR and (TNR−δ)/FNR over the limits
  * is a bound, however it was chosen. Any set of thresholds will do: where neighbours differ by less
  * than a thousandth of their rates, some are passed over, so that 10⁷ losses take no longer than
- * 10⁵. */
+ * 10⁵.
+ *
+ * When the training losses are those of the whole training set, Definition 1 takes their rates as
+ * exact. Beyond the largest of them the rate is then 0 and the ratio infinite as soon as a share
+ * above δ of the population lies there, which is so for every finite training set, leak or not. So
+ * only thresholds with FEWEST training losses on either side count: a bound on the same ε over
+ * fewer thresholds, and finite. */
 #include <math.h>
 
 #include "base/error.h"
 #include "estimate/berkjones.h"
 #include "estimate/epsilon_star.h"
 #include "math/dist.h"
+
+static const double FEWEST = 10.0;
 
 typedef struct band {
     double n, gamma;
@@ -43,6 +51,7 @@ static int moved(double k, double last, double n) {
 
 static void consider(const band *train, const band *heldout, double in, double out_in, double delta,
                      double threshold, double *best, dpa_star *out) {
+    if (train->exact && (in < FEWEST || train->n - in < FEWEST)) return;
     /* the limits lie outside the observed rates, so what cannot win with these cannot win */
     const dpa__rates4 seen = {in / train->n, 1.0 - in / train->n, out_in / heldout->n,
                               1.0 - out_in / heldout->n};
@@ -65,12 +74,21 @@ static void sweep(const dpa_losses *l, const band *train, const band *heldout, d
     size_t in = 0, out_in = 0;
     double best = 1.0, last_in = 0.0, last_out = -1.0;
     while (in < l->train_count) {
+        const size_t from = in;
         while (out_in < l->heldout_count && l->heldout[out_in] <= l->train[in]) ++out_in;
         const double stop = out_in < l->heldout_count ? l->heldout[out_in] : HUGE_VAL;
         if (out_in < l->heldout_count)
             while (in < l->train_count && l->train[in] < stop) ++in;
         else
             in = l->train_count;
+        /* the last threshold that leaves FEWEST, if this step passes it */
+        const size_t last = l->train_count - (size_t)fmin(FEWEST, train->n);
+        if (train->exact && from < last && in > last) {
+            const size_t held = dpa__count_upto(l->heldout, l->heldout_count, l->train[last - 1]);
+            const size_t upto = dpa__count_upto(l->train, l->train_count, l->train[last - 1]);
+            consider(train, heldout, (double)upto, (double)held, delta, l->train[last - 1], &best,
+                     out);
+        }
         if (!moved((double)in, last_in, train->n) && !moved((double)out_in, last_out, heldout->n))
             continue;
         last_in = (double)in;

@@ -22,7 +22,7 @@ static const char instance_note[] =
     "measures this one model instance; it does not bound the epsilon of the training mechanism";
 
 void dpa_star_opts_init(dpa_star_opts *opts) {
-    *opts = (dpa_star_opts){.bootstrap = 200, .mixture_limit = 200000};
+    *opts = (dpa_star_opts){.bootstrap = 200, .share = 1};
     dpa_mixture_opts_init(&opts->mixture);
 }
 
@@ -54,17 +54,129 @@ static void start(const context *c, const char *method, const dpa_star *star, dp
     dpa_result_extra(out, "rates_clamped", (double)star->clamped);
 }
 
+static void add_note(dpa_result *result, const char *text) {
+    const size_t used = strlen(result->note);
+    (void)snprintf(result->note + used, sizeof result->note - used, "; %s", text);
+}
+
 static dpa_status add_interval(const context *c, const dpa_loss_fit *fit, dpa_result *result,
                                dpa_error *err) {
     if (c->opts->bootstrap == 0) return DPA_OK;
-    const size_t used = strlen(result->note);
-    (void)snprintf(result->note + used, sizeof result->note - used,
-                   "; the interval is the noise of resampling%s",
-                   fit != NULL ? ": it does not know whether the fitted family is right" : "");
+    add_note(result, fit != NULL ? "the interval is the noise of resampling: it does not know "
+                                   "whether the fitted family is right"
+                                 : "rates in (0.001, 0.999) only");
     result->assumptions |= DPA_ASSUME_LARGE_SAMPLE;
     dpa_result_extra(result, "bootstrap", (double)c->opts->bootstrap);
     return dpa_star_bootstrap(c->losses, result->method, fit, c->opts->bootstrap, c->request,
                               &result->epsilon_lower, &result->epsilon_upper, err);
+}
+
+/* ── how much hangs on a few losses ────────────────────────────────────────────────────────── */
+
+/* The losses without the `k` smallest and the `k` largest of each side; 0 when too few are left. */
+static int trim(const dpa_losses *l, size_t k, dpa_losses *out) {
+    if (l->train_count < 20 * k || l->heldout_count < 20 * k) return 0;
+    *out = *l;
+    out->train += k;
+    out->heldout += k;
+    out->train_count -= 2 * k;
+    out->heldout_count -= 2 * k;
+    return 1;
+}
+
+/* ε* of one method on other losses; NaN where it has none. */
+static double again(const context *c, const char *method, const dpa_losses *l) {
+    dpa_request request = *c->request;
+    dpa_loss_fit fit;
+    dpa_star star;
+    dpa_binormal binormal;
+    request.confidence = 0.5; /* the interval is not wanted: the fewest exchanges */
+    if (strcmp(method, "binormal") == 0)
+        return dpa_star_binormal(l, &request, &binormal, NULL) == DPA_OK ? binormal.star.epsilon
+                                                                         : (double)NAN;
+    if (dpa_fit_normal(l, c->opts->mixture.transform, &fit, NULL) != DPA_OK ||
+        dpa_star_fitted(&fit, request.delta, &star, NULL) != DPA_OK)
+        return NAN;
+    return star.epsilon;
+}
+
+/* Without the most extreme loss, and without the ten most extreme, at each end of each side. */
+static dpa_status add_sensitivity(const context *c, dpa_result *result, dpa_error *err) {
+    static const size_t dropped[] = {1, 10};
+    static const char *const name[] = {"epsilon_without_1", "epsilon_without_10"};
+    for (int i = 0; i < 2; ++i) {
+        dpa_losses l;
+        if (!trim(c->losses, dropped[i], &l)) continue;
+        const double epsilon = again(c, result->method, &l);
+        dpa_result_extra(result, name[i], epsilon);
+        /* an end that ranks extrapolate moves a little with every loss: judged by its interval */
+        const double wide = strcmp(result->method, "binormal") == 0
+                                ? result->epsilon_upper - result->epsilon_lower
+                                : 0.0;
+        if (i == 0 &&
+            fabs(epsilon - result->epsilon) > fmax(0.1 * fmax(1.0, result->epsilon), wide))
+            DPA_TRY(dpa_lints_add(c->lints, err, "one-loss-decides",
+                                  "'%s': %.4g becomes %.4g without the smallest and the largest "
+                                  "loss of each side: do not rely on it",
+                                  result->method, result->epsilon, epsilon));
+    }
+    return DPA_OK;
+}
+
+/* ── the methods ───────────────────────────────────────────────────────────────────────────── */
+
+static dpa_status say_curve(const context *c, const dpa_binormal *b, dpa_error *err) {
+    if (b->lower.share == 0.0 && b->upper.share == 0.0)
+        return dpa_lints_add(c->lints, err, "no-curve",
+                             "'binormal': too few different losses for a curve at either end: its "
+                             "epsilon is that of the observed rates");
+    const double p = fmin(b->lower.p_value, b->upper.p_value); /* of the ends that have one */
+    return dpa_lints_add(c->lints, err, p < 0.05 ? "bad-fit" : "fit",
+                         "'binormal': the curve %s the observed rates (p = %.2g at small, %.2g at "
+                         "large losses), which does not test rates that no loss has",
+                         p < 0.05 ? "does not describe" : "describes", b->lower.p_value,
+                         b->upper.p_value);
+}
+
+static dpa_status add_binormal(const context *c, dpa_error *err) {
+    dpa_binormal b;
+    dpa_result result;
+    DPA_TRY(dpa_star_binormal(c->losses, c->request, &b, err));
+    start(c, "binormal", &b.star, &result);
+    result.assumptions |= DPA_ASSUME_FIT_GOOD | DPA_ASSUME_LARGE_SAMPLE;
+    result.epsilon_lower = b.epsilon_lower;
+    result.epsilon_upper = b.epsilon_upper;
+    result.numerical_error = 1e-6 * fmax(1.0, b.star.epsilon);
+    add_note(&result, "follows the curve of the ranks down to rates of delta");
+    dpa_result_extra(&result, "share_low", b.lower.share);
+    dpa_result_extra(&result, "slope_low", b.lower.slope);
+    dpa_result_extra(&result, "fit_p_low", b.lower.p_value);
+    dpa_result_extra(&result, "share_high", b.upper.share);
+    dpa_result_extra(&result, "slope_high", b.upper.slope);
+    dpa_result_extra(&result, "fit_p_high", b.upper.p_value);
+    DPA_TRY(add_sensitivity(c, &result, err));
+    DPA_TRY(say_curve(c, &b, err));
+    return dpa_results_add(c->results, &result, err);
+}
+
+/* Losses without tails to fit are an error only when the method was asked for by name. */
+static dpa_status add_tail(const context *c, dpa_error *err) {
+    dpa_star star;
+    dpa_result result;
+    dpa_error own = {0};
+    double lower, upper;
+    const dpa_status status =
+        dpa_star_tail(c->losses, c->opts->bootstrap, c->request, &star, &lower, &upper, &own);
+    if (status == DPA_BAD_INPUT && !named(c, "tail"))
+        return dpa_lints_add(c->lints, err, "no-fit", "'tail' is left out: %s", own.text);
+    if (status != DPA_OK) return dpa__fail(err, status, "tail: %s", own.text);
+    start(c, "tail", &star, &result);
+    result.assumptions |= DPA_ASSUME_FIT_GOOD | DPA_ASSUME_LARGE_SAMPLE;
+    result.epsilon_lower = lower;
+    result.epsilon_upper = upper;
+    result.numerical_error = 1e-3 * fmax(1.0, star.epsilon);
+    add_note(&result, "the interval is the noise of the tails' parameters alone");
+    return dpa_results_add(c->results, &result, err);
 }
 
 static dpa_status add_empirical(const context *c, dpa_error *err) {
@@ -77,9 +189,9 @@ static dpa_status add_empirical(const context *c, dpa_error *err) {
     return dpa_results_add(c->results, &result, err);
 }
 
-/* The p-value of one side's fit, NaN where there are too few losses to set any aside. */
-static dpa_status side_goodness(const context *c, int heldout, size_t components, double *p,
-                                dpa_error *err) {
+/* The paper's p-value of one side's fit, NaN where there are too few losses to set any aside. */
+static dpa_status paper_goodness(const context *c, int heldout, size_t components, double *p,
+                                 dpa_error *err) {
     const size_t n = heldout ? c->losses->heldout_count : c->losses->train_count;
     const size_t size = n / 5 < GOODNESS_SIZE ? n / 5 : GOODNESS_SIZE;
     dpa_goodness row;
@@ -91,23 +203,30 @@ static dpa_status side_goodness(const context *c, int heldout, size_t components
     return status == DPA_BAD_INPUT ? DPA_OK : status; /* too little spread left to fit */
 }
 
+static dpa_status side_goodness(const context *c, const dpa_loss_fit *fit, int heldout, double *p,
+                                dpa_error *err) {
+    if (c->opts->paper_goodness)
+        return paper_goodness(c, heldout, heldout ? fit->heldout.count : fit->train.count, p, err);
+    return dpa_fit_goodness(c->losses, fit, heldout, p, err);
+}
+
 static dpa_status say_goodness(const context *c, const char *method, double train, double heldout,
                                dpa_error *err) {
+    const char *test = c->opts->paper_goodness ? "Kolmogorov-Smirnov" : "Anderson-Darling";
     const double p = fmin(train, heldout); /* of the sides that have one */
     if (isnan(p))
         return dpa_lints_add(c->lints, err, "fit-not-tested",
                              "'%s': too few losses to test the fit", method);
     if (p < 0.05)
         return dpa_lints_add(c->lints, err, "bad-fit",
-                             "'%s': the fit does not describe the %s losses (Kolmogorov-Smirnov "
-                             "p = %.2g): do not trust its epsilon",
+                             "'%s': the fit does not describe the %s losses (%s p = %.2g): do not "
+                             "trust its epsilon",
                              method, train <= heldout || isnan(heldout) ? "training" : "held-out",
-                             p);
+                             test, p);
     return dpa_lints_add(c->lints, err, "fit",
-                         "'%s': losses that were set aside cannot be told from draws of the fit "
-                         "(Kolmogorov-Smirnov p = %.2g training, %.2g held-out), which does not "
-                         "test the far tails",
-                         method, train, heldout);
+                         "'%s': the losses cannot be told from draws of the fit (%s p = %.2g "
+                         "training, %.2g held-out), which does not test the far tails",
+                         method, test, train, heldout);
 }
 
 static dpa_status add_fitted(const context *c, const char *method, const dpa_loss_fit *fit,
@@ -121,14 +240,15 @@ static dpa_status add_fitted(const context *c, const char *method, const dpa_los
     result.assumptions |= DPA_ASSUME_FIT_GOOD;
     result.numerical_error = 1e-10 * fmax(1.0, star.epsilon);
     DPA_TRY(add_interval(c, fit, &result, err));
-    DPA_TRY(side_goodness(c, 0, fit->train.count, &train, err));
-    DPA_TRY(side_goodness(c, 1, fit->heldout.count, &heldout, err));
+    DPA_TRY(side_goodness(c, fit, 0, &train, err));
+    DPA_TRY(side_goodness(c, fit, 1, &heldout, err));
     dpa_result_extra(&result, "all_events_epsilon", all);
     dpa_result_extra(&result, "all_events_error", error);
-    dpa_result_extra(&result, "ks_p_train", train);
-    dpa_result_extra(&result, "ks_p_heldout", heldout);
+    dpa_result_extra(&result, "fit_p_train", train);
+    dpa_result_extra(&result, "fit_p_heldout", heldout);
     dpa_result_extra(&result, "components_train", (double)fit->train.count);
     dpa_result_extra(&result, "components_heldout", (double)fit->heldout.count);
+    if (strcmp(method, "normal") == 0) DPA_TRY(add_sensitivity(c, &result, err));
     DPA_TRY(say_goodness(c, method, train, heldout, err));
     return dpa_results_add(c->results, &result, err);
 }
@@ -140,7 +260,7 @@ static dpa_status add_fit(const context *c, const char *method, dpa_error *err) 
     dpa_mixture_opts opts = c->opts->mixture;
     opts.seed = c->request->seed;
     const dpa_status status = strcmp(method, "normal") == 0
-                                  ? dpa_fit_normal(c->losses, &fit, &own)
+                                  ? dpa_fit_normal(c->losses, opts.transform, &fit, &own)
                                   : dpa__fit_mixture(c->losses, &opts, c->request, &fit, &own);
     if (status == DPA_OK) return add_fitted(c, method, &fit, err);
     if (status == DPA_BAD_INPUT && !named(c, method))
@@ -148,21 +268,12 @@ static dpa_status add_fit(const context *c, const char *method, dpa_error *err) 
     return dpa__fail(err, status, "%s: %s", method, own.text);
 }
 
-static dpa_status add_mixture(const context *c, dpa_error *err) {
-    const size_t n = c->losses->train_count + c->losses->heldout_count;
-    if (n > c->opts->mixture_limit && !named(c, "mixture"))
-        return dpa_lints_add(c->lints, err, "mixture-left-out",
-                             "'mixture' is slow with %zu losses and is left out: --method mixture "
-                             "runs it",
-                             n);
-    return add_fit(c, "mixture", err);
-}
-
 static dpa_status add_lower(const context *c, dpa_error *err) {
     dpa_star star;
     dpa_result result;
-    DPA_TRY(dpa_star_lower(c->losses, c->request->delta, c->request->confidence,
-                           c->opts->whole_training_set, &star, err));
+    const double error = (1.0 - c->request->confidence) / (double)c->opts->share;
+    DPA_TRY(dpa_star_lower(c->losses, c->request->delta, 1.0 - error, c->opts->whole_training_set,
+                           &star, err));
     start(c, "simultaneous", &star, &result);
     result.kind = DPA_BOUND;
     result.epsilon = NAN;
@@ -170,19 +281,25 @@ static dpa_status add_lower(const context *c, dpa_error *err) {
     result.sides = 1;
     result.valid = 1;
     result.numerical_error = 1e-9;
+    if (c->opts->whole_training_set)
+        add_note(&result, "by Definition 1 the training rates are exact, so chance in who was "
+                          "trained on counts as leak");
     return dpa_results_add(c->results, &result, err);
 }
 
 static dpa_status check(const dpa_star_opts *opts, const dpa_request *request, dpa_error *err) {
-    static const char *const known[] = {"", "empirical", "normal", "mixture", "simultaneous"};
+    static const char *const known[] = {"",     "binormal", "empirical",   "normal",
+                                        "tail", "mixture",  "simultaneous"};
     DPA_TRY(dpa_request_check(request, err));
+    if (opts->share == 0) return dpa__fail(err, DPA_BAD_ARGUMENT, "share: at least 1 is right");
     if (opts->mixture.components > DPA_MIXTURE_MAX || opts->mixture.most < 1 ||
         opts->mixture.most > DPA_MIXTURE_MAX)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "components: 1 to %d is right", DPA_MIXTURE_MAX);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i)
         if (strcmp(request->method, known[i]) == 0) return DPA_OK;
     return dpa__fail(err, DPA_BAD_ARGUMENT,
-                     "method: empirical, normal, mixture or simultaneous is right, not '%s'",
+                     "method: binormal, empirical, normal, tail, mixture or simultaneous is "
+                     "right, not '%s'",
                      request->method);
 }
 
@@ -192,9 +309,11 @@ dpa_status dpa_star_results(const dpa_losses *losses, const dpa_star_opts *opts,
     const context c = {losses, opts, request, results, lints};
     DPA_TRY(check(opts, request, err));
     DPA_TRY(dpa_losses_lint(losses, lints, err));
-    if (wanted(&c, "normal")) DPA_TRY(add_fit(&c, "normal", err));
+    if (wanted(&c, "binormal")) DPA_TRY(add_binormal(&c, err));
     if (wanted(&c, "empirical")) DPA_TRY(add_empirical(&c, err));
-    if (wanted(&c, "mixture")) DPA_TRY(add_mixture(&c, err));
+    if (wanted(&c, "normal")) DPA_TRY(add_fit(&c, "normal", err));
+    if (wanted(&c, "tail")) DPA_TRY(add_tail(&c, err));
+    if (wanted(&c, "mixture")) DPA_TRY(add_fit(&c, "mixture", err));
     if (wanted(&c, "simultaneous")) DPA_TRY(add_lower(&c, err));
     return DPA_OK;
 }

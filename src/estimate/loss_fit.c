@@ -12,6 +12,9 @@
 #include "estimate/epsilon_star.h"
 #include "math/logspace.h"
 
+/* The share of the pooled losses that the robust transform puts at either end. */
+static const double OUTSIDE = 0.001;
+
 double dpa_loss_transform(double loss, double low, double high) {
     if (isnan(loss)) return NAN;
     const double kept = fmin(fmax(loss, low), high);
@@ -46,25 +49,102 @@ static double *transformed(const double *loss, size_t count, double low, double 
     return phi;
 }
 
-dpa_status dpa__phi_new(const dpa_losses *l, dpa__phi *out, dpa_error *err) {
-    *out = (dpa__phi){INFINITY, -INFINITY, NULL, NULL};
-    widen(l->train, l->train_count, &out->low, &out->high);
-    widen(l->heldout, l->heldout_count, &out->low, &out->high);
-    if (!(out->low < out->high))
-        return dpa__fail(err, DPA_BAD_INPUT,
-                         "all finite losses are equal: there is no distribution to fit");
-    out->train = transformed(l->train, l->train_count, out->low, out->high, err);
+dpa_status dpa__phi_between(const dpa_losses *l, double low, double high, dpa__phi *out,
+                            dpa_error *err) {
+    *out = (dpa__phi){low, high, NULL, NULL};
+    out->train = transformed(l->train, l->train_count, low, high, err);
     if (out->train != NULL)
-        out->heldout = transformed(l->heldout, l->heldout_count, out->low, out->high, err);
+        out->heldout = transformed(l->heldout, l->heldout_count, low, high, err);
     if (out->heldout != NULL) return DPA_OK;
     dpa__phi_free(out);
     return DPA_NO_MEMORY;
+}
+
+/* The loss with `share` of the pooled losses below it, by bisection over both sorted samples. */
+static double pooled_quantile(const dpa_losses *l, double share) {
+    const double wanted = share * ((double)l->train_count + (double)l->heldout_count);
+    const double a = l->train[(size_t)(share * ((double)l->train_count - 1.0))];
+    const double b = l->heldout[(size_t)(share * ((double)l->heldout_count - 1.0))];
+    double low = fmin(a, b), high = fmax(a, b); /* the pooled one is between them */
+    for (int i = 0; i < 200 && low < high; ++i) {
+        const double middle = 0.5 * low + 0.5 * high;
+        if (!(middle > low && middle < high)) break;
+        if ((double)(dpa__count_upto(l->train, l->train_count, middle) +
+                     dpa__count_upto(l->heldout, l->heldout_count, middle)) < wanted)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+dpa_status dpa__phi_new(const dpa_losses *l, dpa_transform transform, dpa__phi *out,
+                        dpa_error *err) {
+    double low = INFINITY, high = -INFINITY;
+    widen(l->train, l->train_count, &low, &high);
+    widen(l->heldout, l->heldout_count, &low, &high);
+    if (transform == DPA_TRANSFORM_QUANTILE) {
+        low = fmax(low, pooled_quantile(l, OUTSIDE));
+        high = fmin(high, pooled_quantile(l, 1.0 - OUTSIDE));
+    }
+    if (!(low < high))
+        return dpa__fail(err, DPA_BAD_INPUT,
+                         "all finite losses are equal: there is no distribution to fit");
+    return dpa__phi_between(l, low, high, out, err);
+}
+
+size_t dpa__count_upto(const double *sorted, size_t count, double threshold) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (sorted[middle] <= threshold)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 void dpa__phi_free(dpa__phi *phi) {
     free(phi->train);
     free(phi->heldout);
     *phi = (dpa__phi){0};
+}
+
+dpa_status dpa__groups_new(const double *sorted, size_t count, double grain, dpa__groups *out,
+                           dpa_error *err) {
+    *out = (dpa__groups){.total = (double)count};
+    out->value = DPA_NEW_ARRAY(double, count, err);
+    out->weight = DPA_NEW_ARRAY(uint32_t, count, err);
+    if (out->value == NULL || out->weight == NULL) {
+        dpa__groups_free(out);
+        return DPA_NO_MEMORY;
+    }
+    for (size_t i = 0, next; i < count; i = next) {
+        double sum = 0.0;
+        for (next = i; next < count && fabs(sorted[next] - sorted[i]) <= grain; ++next)
+            sum += sorted[next] - sorted[i];
+        out->value[out->count] = sorted[i] + sum / (double)(next - i);
+        out->weight[out->count++] = (uint32_t)(next - i);
+    }
+    return DPA_OK;
+}
+
+void dpa__groups_free(dpa__groups *groups) {
+    free(groups->value);
+    free(groups->weight);
+    *groups = (dpa__groups){0};
+}
+
+dpa__weighted dpa__groups_sample(const dpa__groups *groups) {
+    return (dpa__weighted){groups->value, groups->weight, groups->count, groups->total};
+}
+
+double dpa__grain(const double *sorted, size_t count) {
+    const dpa__weighted sample = {sorted, NULL, count, (double)count};
+    dpa_mixture fit;
+    if (count <= DPA__EXACT || dpa__normal_fit(&sample, "given", &fit, NULL) != DPA_OK) return 0.0;
+    return 0.005 * fit.deviation[0];
 }
 
 dpa_status dpa__normal_fit(const dpa__weighted *s, const char *what, dpa_mixture *out,
@@ -88,9 +168,10 @@ dpa_status dpa__normal_fit(const dpa__weighted *s, const char *what, dpa_mixture
     return DPA_OK;
 }
 
-dpa_status dpa_fit_normal(const dpa_losses *l, dpa_loss_fit *out, dpa_error *err) {
+dpa_status dpa_fit_normal(const dpa_losses *l, dpa_transform transform, dpa_loss_fit *out,
+                          dpa_error *err) {
     dpa__phi phi;
-    DPA_TRY(dpa__phi_new(l, &phi, err));
+    DPA_TRY(dpa__phi_new(l, transform, &phi, err));
     const dpa__weighted train = {phi.train, NULL, l->train_count, (double)l->train_count};
     const dpa__weighted heldout = {phi.heldout, NULL, l->heldout_count, (double)l->heldout_count};
     *out = (dpa_loss_fit){.low = phi.low, .high = phi.high};

@@ -87,7 +87,7 @@ static dpa_status compare(const double *phi, size_t count, int heldout, size_t c
                           uint64_t seed, const size_t *sizes, size_t size_count, parts *p,
                           dpa_goodness *rows, dpa_error *err) {
     const size_t most = sizes[size_count - 1];
-    const dpa_mixture_opts opts = {components, DPA_MIXTURE_MAX, seed};
+    const dpa_mixture_opts opts = {.components = components, .most = DPA_MIXTURE_MAX, .seed = seed};
     dpa_mixture fit;
     dpa_rng rng;
     split(phi, count, most, seed, heldout, p);
@@ -117,7 +117,7 @@ dpa_status dpa_losses_goodness(const dpa_losses *l, int heldout, size_t componen
                              "ascending, are right",
                              sizes[i], n);
     if (count == 0) return DPA_OK;
-    DPA_TRY(dpa__phi_new(l, &phi, err));
+    DPA_TRY(dpa__phi_new(l, DPA_TRANSFORM_PAPER, &phi, err));
     dpa_status status = parts_new(&p, n, sizes[count - 1], err);
     if (status == DPA_OK) {
         status = compare(heldout ? phi.heldout : phi.train, n, heldout != 0, components, seed,

@@ -16,23 +16,28 @@ void dpa_mixture_opts_init(dpa_mixture_opts *opts) {
     *opts = (dpa_mixture_opts){.components = 0, .most = DPA_MIXTURE_MAX, .seed = 1};
 }
 
+static double weight_of(const dpa__weighted *s, size_t i) {
+    return s->weight != NULL ? (double)s->weight[i] : 1.0;
+}
+
 /* The next centre: a point drawn with probability proportional to its squared distance to the
  * nearest centre so far. 0 when every point is a centre already. */
-static int draw_centre(dpa_rng *rng, const double *x, const double *distance, size_t count,
+static int draw_centre(dpa_rng *rng, const dpa__weighted *s, const double *distance,
                        double *centre) {
     double total = 0.0;
-    for (size_t i = 0; i < count; ++i) total += distance[i];
+    for (size_t i = 0; i < s->count; ++i) total += weight_of(s, i) * distance[i];
     if (!(total > 0.0)) return 0;
     double left = total * dpa_rng_uniform(rng);
     size_t i = 0;
-    while (i + 1 < count && left > distance[i]) left -= distance[i++];
-    *centre = x[i];
+    for (; i + 1 < s->count && left > weight_of(s, i) * distance[i]; ++i)
+        left -= weight_of(s, i) * distance[i];
+    *centre = s->value[i];
     return 1;
 }
 
-static void shorten(const double *x, size_t count, double centre, double *distance) {
-    for (size_t i = 0; i < count; ++i) {
-        const double d = x[i] - centre;
+static void shorten(const dpa__weighted *s, double centre, double *distance) {
+    for (size_t i = 0; i < s->count; ++i) {
+        const double d = s->value[i] - centre;
         if (d * d < distance[i]) distance[i] = d * d;
     }
 }
@@ -45,64 +50,70 @@ static size_t nearest(const dpa_mixture *m, double x) {
 }
 
 /* Points go to their nearest mean; weights, means and deviations of the groups. */
-static void regroup(const double *x, size_t count, double spread, dpa_mixture *m) {
+static void regroup(const dpa__weighted *s, double spread, dpa_mixture *m) {
     double n[DPA_MIXTURE_MAX] = {0}, first[DPA_MIXTURE_MAX] = {0}, second[DPA_MIXTURE_MAX] = {0};
-    for (size_t i = 0; i < count; ++i) {
-        const size_t j = nearest(m, x[i]);
-        const double d = x[i] - m->mean[j];
-        n[j] += 1.0;
-        first[j] += d;
-        second[j] += d * d;
+    for (size_t i = 0; i < s->count; ++i) {
+        const size_t j = nearest(m, s->value[i]);
+        const double d = s->value[i] - m->mean[j], weight = weight_of(s, i);
+        n[j] += weight;
+        first[j] += weight * d;
+        second[j] += weight * d * d;
     }
     for (size_t j = 0; j < m->count; ++j) {
         const double shift = n[j] > 0.0 ? first[j] / n[j] : 0.0;
         const double variance = n[j] > 0.0 ? second[j] / n[j] - shift * shift : 0.0;
         m->mean[j] += shift;
-        m->weight[j] = (n[j] + 1.0) / ((double)count + (double)m->count);
+        m->weight[j] = (n[j] + 1.0) / (s->total + (double)m->count);
         m->deviation[j] = fmax(sqrt(fmax(variance, 0.0)), 0.01 * spread);
     }
 }
 
-dpa_status dpa__mixture_start(const double *x, size_t count, size_t components, uint64_t seed,
+/* The value of the point of this number, groups counted by their weights. */
+static double point_at(const dpa__weighted *s, uint64_t number) {
+    size_t i = 0;
+    double left = (double)number;
+    for (; i + 1 < s->count && left >= weight_of(s, i); ++i) left -= weight_of(s, i);
+    return s->value[i];
+}
+
+dpa_status dpa__mixture_start(const dpa__weighted *s, size_t components, uint64_t seed,
                               dpa_mixture *out, dpa_error *err) {
-    const dpa__weighted sample = {x, NULL, count, (double)count};
-    DPA_TRY(dpa__normal_fit(&sample, "given", out, err));
+    DPA_TRY(dpa__normal_fit(s, "given", out, err));
     if (components == 1) return DPA_OK;
     const double spread = out->deviation[0];
-    double *distance = DPA_NEW_ARRAY(double, count, err);
+    double *distance = DPA_NEW_ARRAY(double, s->count, err);
     if (distance == NULL) return DPA_NO_MEMORY;
     dpa_rng rng;
     dpa_rng_init(&rng, seed, DPA_PURPOSE_MIXTURE, components);
-    out->mean[0] = x[dpa_rng_below(&rng, count)];
-    for (size_t i = 0; i < count; ++i) distance[i] = HUGE_VAL;
-    shorten(x, count, out->mean[0], distance);
-    while (out->count < components && draw_centre(&rng, x, distance, count, &out->mean[out->count]))
-        shorten(x, count, out->mean[out->count++], distance);
+    out->mean[0] = point_at(s, dpa_rng_below(&rng, (uint64_t)s->total));
+    for (size_t i = 0; i < s->count; ++i) distance[i] = HUGE_VAL;
+    shorten(s, out->mean[0], distance);
+    while (out->count < components && draw_centre(&rng, s, distance, &out->mean[out->count]))
+        shorten(s, out->mean[out->count++], distance);
     free(distance);
-    for (int round = 0; round < LLOYD_ROUNDS; ++round) regroup(x, count, spread, out);
+    for (int round = 0; round < LLOYD_ROUNDS; ++round) regroup(s, spread, out);
     return DPA_OK;
 }
 
-static dpa_status fit_count(const double *x, size_t count, size_t components, uint64_t seed,
+static dpa_status fit_count(const dpa__weighted *s, size_t components, uint64_t seed,
                             dpa__watch *watch, dpa_mixture *out, dpa_error *err) {
-    const dpa__weighted sample = {x, NULL, count, (double)count};
-    DPA_TRY(dpa__mixture_start(x, count, components, seed, out, err));
-    return out->count == 1 ? dpa__normal_fit(&sample, "given", out, err)
-                           : dpa__mixture_em(&sample, out, MOST_STEPS, NULL, watch, err);
+    DPA_TRY(dpa__mixture_start(s, components, seed, out, err));
+    return out->count == 1 ? dpa__normal_fit(s, "given", out, err)
+                           : dpa__mixture_em(s, out, MOST_STEPS, NULL, watch, err);
 }
 
-static dpa_status fit(const double *x, size_t count, const dpa_mixture_opts *opts,
-                      dpa__watch *watch, dpa_mixture *out, dpa_error *err) {
+static dpa_status fit(const dpa__weighted *s, const dpa_mixture_opts *opts, dpa__watch *watch,
+                      dpa_mixture *out, dpa_error *err) {
     const size_t most = opts->components > 0 ? opts->components : opts->most;
     if (most < 1 || most > DPA_MIXTURE_MAX)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "components: 1 to %d, not %zu", DPA_MIXTURE_MAX,
                          most);
-    if (count == 0) return dpa__fail(err, DPA_BAD_INPUT, "no number to fit a mixture to");
-    if (opts->components > 0) return fit_count(x, count, most, opts->seed, watch, out, err);
-    DPA_TRY(fit_count(x, count, 1, opts->seed, watch, out, err));
+    if (s->count == 0) return dpa__fail(err, DPA_BAD_INPUT, "no number to fit a mixture to");
+    if (opts->components > 0) return fit_count(s, most, opts->seed, watch, out, err);
+    DPA_TRY(fit_count(s, 1, opts->seed, watch, out, err));
     for (size_t k = 2, worse = 0; k <= most && worse < PATIENCE; ++k) {
         dpa_mixture next;
-        DPA_TRY(fit_count(x, count, k, opts->seed, watch, &next, err));
+        DPA_TRY(fit_count(s, k, opts->seed, watch, &next, err));
         worse = next.bic < out->bic ? 0 : worse + 1;
         if (worse == 0) *out = next;
     }
@@ -111,7 +122,8 @@ static dpa_status fit(const double *x, size_t count, const dpa_mixture_opts *opt
 
 dpa_status dpa_mixture_fit(const double *x, size_t count, const dpa_mixture_opts *opts,
                            dpa_mixture *out, dpa_error *err) {
-    return fit(x, count, opts, NULL, out, err);
+    const dpa__weighted sample = {x, NULL, count, (double)count};
+    return fit(&sample, opts, NULL, out, err);
 }
 
 /* The two sides are two tasks. */
@@ -127,7 +139,13 @@ typedef struct sides {
 
 static int fit_side(void *user, size_t i) {
     sides *s = user;
-    s->status[i] = fit(s->x[i], s->count[i], s->opts, s->watch, s->out[i], &s->err[i]);
+    dpa__groups groups;
+    s->status[i] = dpa__groups_new(s->x[i], s->count[i], dpa__grain(s->x[i], s->count[i]), &groups,
+                                   &s->err[i]);
+    if (s->status[i] != DPA_OK) return 1;
+    const dpa__weighted sample = dpa__groups_sample(&groups);
+    s->status[i] = fit(&sample, s->opts, s->watch, s->out[i], &s->err[i]);
+    dpa__groups_free(&groups);
     return s->status[i] != DPA_OK && s->status[i] != DPA_BAD_INPUT;
 }
 
@@ -143,7 +161,7 @@ dpa_status dpa__fit_mixture(const dpa_losses *l, const dpa_mixture_opts *opts,
     static const dpa_progress silent = {NULL, NULL};
     dpa__watch watch;
     dpa__phi phi;
-    DPA_TRY(dpa__phi_new(l, &phi, err));
+    DPA_TRY(dpa__phi_new(l, opts->transform, &phi, err));
     *out = (dpa_loss_fit){.low = phi.low, .high = phi.high};
     sides s = {.x = {phi.train, phi.heldout},
                .count = {l->train_count, l->heldout_count},

@@ -32,6 +32,63 @@ static double order_share(const dpa_losses *l) {
     return 0.5 * sum / ((double)l->train_count * (double)l->heldout_count);
 }
 
+/* The two smallest and the two largest finite losses of both sides. */
+typedef struct ends {
+    double low[2], high[2];
+} ends;
+
+static void stretch(const double *sorted, size_t count, ends *e) {
+    size_t first = 0, last = count;
+    while (first < count && isinf(sorted[first])) ++first;
+    while (last > first && isinf(sorted[last - 1])) --last;
+    for (size_t i = first; i < last && i < first + 2; ++i) {
+        const double x = sorted[i];
+        e->low[1] = fmin(e->low[1], fmax(e->low[0], x));
+        e->low[0] = fmin(e->low[0], x);
+    }
+    for (size_t i = last; i > first && i + 2 > last; --i) {
+        const double x = sorted[i - 1];
+        e->high[1] = fmax(e->high[1], fmin(e->high[0], x));
+        e->high[0] = fmax(e->high[0], x);
+    }
+}
+
+/* Without one loss the scale of the paper's transform would be less than half of what it is. */
+static dpa_status lint_scale(const dpa_losses *l, dpa_lints *lints, dpa_error *err) {
+    ends e = {{HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL}};
+    stretch(l->train, l->train_count, &e);
+    stretch(l->heldout, l->heldout_count, &e);
+    const double whole = e.high[0] - e.low[0];
+    const double low = e.low[1] - e.low[0], high = e.high[0] - e.high[1];
+    if (!(isfinite(whole) && fmax(low, high) > 0.5 * whole)) return DPA_OK;
+    return dpa_lints_add(lints, err, "one-loss-scale",
+                         "one loss, %.6g, sets the scale of the paper's transform (the next is "
+                         "%.6g): 'normal' and 'mixture' hang on it; --transform quantile does not",
+                         low > high ? e.low[0] : e.high[0], low > high ? e.low[1] : e.high[1]);
+}
+
+/* Losses at one single value: a saturated softmax, or clipping. */
+static dpa_status lint_saturated(const dpa_losses *l, dpa_lints *lints, dpa_error *err) {
+    const double *sorted[] = {l->train, l->heldout};
+    const size_t count[] = {l->train_count, l->heldout_count};
+    for (int s = 0; s < 2; ++s) {
+        size_t most = 0, run = 0;
+        double at = NAN;
+        for (size_t i = 0; i < count[s]; ++i) {
+            run = i > 0 && sorted[s][i] == sorted[s][i - 1] ? run + 1 : 1;
+            if (run > most) at = sorted[s][i];
+            most = run > most ? run : most;
+        }
+        if (count[s] < 20 || (double)most < 0.1 * (double)count[s]) continue;
+        DPA_TRY(dpa_lints_add(lints, err, "saturated",
+                              "%zu of %zu %s losses are %.6g: probabilities that were rounded to 0 "
+                              "or 1, or clipped? No threshold can tell them apart; losses from "
+                              "logits can",
+                              most, count[s], s ? "held-out" : "training", at));
+    }
+    return DPA_OK;
+}
+
 dpa_status dpa_losses_lint(const dpa_losses *l, dpa_lints *lints, dpa_error *err) {
     const side train = look(l->train, l->train_count), held = look(l->heldout, l->heldout_count);
     const double total = (double)l->train_count + (double)l->heldout_count;
@@ -42,14 +99,17 @@ dpa_status dpa_losses_lint(const dpa_losses *l, dpa_lints *lints, dpa_error *err
                               l->train_count, l->heldout_count));
     if (train.infinite + held.infinite > 0)
         DPA_TRY(dpa_lints_add(lints, err, "infinite-losses",
-                              "%zu losses are infinite: ordered as they are by 'empirical', put at "
-                              "the nearest finite loss by the fits",
+                              "%zu losses are infinite: ordered as they are by 'binormal', "
+                              "'empirical' and 'simultaneous', put at the nearest finite loss by "
+                              "'normal' and 'mixture'",
                               train.infinite + held.infinite));
     if ((double)train.distinct + (double)held.distinct < 0.5 * total)
         DPA_TRY(dpa_lints_add(lints, err, "ties",
                               "only %zu + %zu distinct losses among %.0f: rounded, or repeated "
                               "points?",
                               train.distinct, held.distinct, total));
+    DPA_TRY(lint_scale(l, lints, err));
+    DPA_TRY(lint_saturated(l, lints, err));
     const double share = order_share(l);
     const double spread =
         sqrt((total + 1.0) / (12.0 * (double)l->train_count * (double)l->heldout_count));

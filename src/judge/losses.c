@@ -13,12 +13,14 @@
 
 enum { RATE_POINTS = 100, GOODNESS_SIZES = 10 };
 
-static const char *const methods[] = {"normal", "empirical", "mixture"};
+static const char *const methods[] = {"binormal", "empirical", "normal", "tail", "mixture"};
 enum { METHODS = sizeof methods / sizeof methods[0] };
 
 typedef struct context {
     const dpa_losses_query *query;
     const dpa_request *request;
+    dpa_star_opts opts; /* the query's, with the error shared between the models */
+    dpa_losses *kept;   /* of every model, while several are read from files */
     dpa_report *report;
     json_t *models, *rates, *goodness; /* arrays of the section, borrowed */
     double *epsilon[METHODS];          /* per model */
@@ -41,8 +43,16 @@ static dpa_status say_result(dpa_report *report, const dpa_result *r, dpa_error 
         DPA_TRY(dpa_report_say(report, err, "  %-12s loss ≤ %.6g: FPR %.4g, FNR %.4g, %s",
                                r->method, r->threshold, dpa__result_extra(r, "fpr"),
                                dpa__result_extra(r, "fnr"), dpa_star_ratio_name(ratio)));
-    if (isnan(all)) return DPA_OK;
-    return dpa_report_say(report, err, "  %-12s over all events of the fit: ε = %.4f", "", all);
+    if (!isnan(all))
+        DPA_TRY(
+            dpa_report_say(report, err, "  %-12s over all events of the fit: ε = %.4f", "", all));
+    const double without = dpa__result_extra(r, "epsilon_without_1");
+    if (isnan(without)) return DPA_OK;
+    return dpa_report_say(
+        report, err,
+        "  %-12s without the 1, the 10 most extreme losses of each end: ε = %.4f, "
+        "%.4f",
+        "", without, dpa__result_extra(r, "epsilon_without_10"));
 }
 
 static dpa_status put_result(json_t *array, const dpa_result *r, dpa_error *err) {
@@ -56,6 +66,10 @@ static dpa_status put_result(json_t *array, const dpa_result *r, dpa_error *err)
     DPA_TRY(dpa__json_put(row, "threshold", r->threshold, err));
     DPA_TRY(dpa__json_put(row, "fpr", dpa__result_extra(r, "fpr"), err));
     DPA_TRY(dpa__json_put(row, "fnr", dpa__result_extra(r, "fnr"), err));
+    DPA_TRY(
+        dpa__json_put(row, "epsilon_without_1", dpa__result_extra(r, "epsilon_without_1"), err));
+    DPA_TRY(
+        dpa__json_put(row, "epsilon_without_10", dpa__result_extra(r, "epsilon_without_10"), err));
     return dpa__json_set(row, "ratio", json_string(dpa_star_ratio_name(ratio)), err);
 }
 
@@ -87,8 +101,7 @@ static dpa_status run_model(context *c, const dpa_losses *losses, size_t model, 
                             dpa_error *err) {
     dpa_results results = {0};
     dpa_lints lints = {0};
-    dpa_status status =
-        dpa_star_results(losses, &c->query->opts, c->request, &results, &lints, err);
+    dpa_status status = dpa_star_results(losses, &c->opts, c->request, &results, &lints, err);
     for (size_t i = 0; i < results.count && status == DPA_OK; ++i)
         status = keep_result(c, &results.items[i], model, array, err);
     if (status == DPA_OK) status = keep_lints(c, &lints, model, err);
@@ -100,15 +113,7 @@ static dpa_status run_model(context *c, const dpa_losses *losses, size_t model, 
 /* ── data of charts ────────────────────────────────────────────────────────────────────────── */
 
 static double share_upto(const double *sorted, size_t count, double threshold) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (sorted[middle] <= threshold)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (double)low / (double)count;
+    return (double)dpa__count_upto(sorted, count, threshold) / (double)count;
 }
 
 static double quantile(const double *sorted, size_t count, size_t i) {
@@ -132,7 +137,7 @@ static dpa_status put_rate(context *c, const dpa_losses *l, const dpa_loss_fit *
 static dpa_status put_rates(context *c, const dpa_losses *l, dpa_error *err) {
     dpa_loss_fit fit;
     dpa_error none;
-    const int fitted = dpa_fit_normal(l, &fit, &none) == DPA_OK;
+    const int fitted = dpa_fit_normal(l, c->opts.mixture.transform, &fit, &none) == DPA_OK;
     size_t i = 0, j = 0;
     double last = NAN;
     while (i <= RATE_POINTS || j <= RATE_POINTS) {
@@ -208,9 +213,43 @@ static dpa_status summarise(context *c, int method, json_t *array, dpa_error *er
 
 static const char theorem[] =
     "log E e^ε* is at least ε̄, the lower bound on the mechanism's ε from rates averaged over "
-    "models "
-    "(Theorem 2): it limits what such averaging could show and is not itself a bound on the "
+    "models (Theorem 2): it limits what such averaging could show and is not itself a bound on the "
     "mechanism's ε.";
+
+/* ε̄ of Theorem 4 as a result: the only one here that is about the mechanism. */
+static dpa_status mechanism(context *c, const dpa_losses *models, dpa_error *err) {
+    const int replace_one = c->opts.replace_one;
+    dpa_averaged a;
+    dpa_result r;
+    DPA_TRY(dpa_star_mechanism(models, c->query->count, c->request->delta, c->request->confidence,
+                               &a, err));
+    dpa_result_init(&r, c->request);
+    (void)snprintf(r.method, sizeof r.method, "averaged");
+    (void)snprintf(r.select, sizeof r.select, "%zu models", c->query->count);
+    r.sides = 1;
+    r.valid = 1;
+    r.epsilon_lower = replace_one ? a.epsilon_replace_one : a.epsilon_add_remove;
+    r.assumptions = DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_IID_LOSSES | DPA_ASSUME_FAMILY_DP;
+    r.numerical_error = 1e-12 * fmax(1.0, r.epsilon_lower);
+    (void)snprintf(
+        r.note, sizeof r.note,
+        "about the mechanism, for neighbours that %s one record: valid if every model was "
+        "trained on its own random draw of the data, not if only seeds differ",
+        replace_one ? "replace" : "add or remove");
+    dpa_result_extra(&r, "epsilon_averaged", a.epsilon);
+    dpa_result_extra(&r, "epsilon_replace_one", a.epsilon_replace_one);
+    dpa_result_extra(&r, "epsilon_add_remove", a.epsilon_add_remove);
+    dpa_result_extra(&r, "fpr", a.fpr);
+    dpa_result_extra(&r, "tpr", a.tpr);
+    dpa_result_extra(&r, "tpr_lower", a.tpr_lower);
+    DPA_TRY(dpa_report_say(c->report, err,
+                           "  %-12s %zu models: ε̄ = %.4f from averaged rates; with confidence the "
+                           "mechanism's ε is at least\n  %-12s %.4f (neighbours replace a record), "
+                           "%.4f (add or remove one)",
+                           r.method, c->query->count, a.epsilon, "", a.epsilon_replace_one,
+                           a.epsilon_add_remove));
+    return dpa_report_add(c->report, &r, err);
+}
 
 static dpa_status over_models(context *c, json_t *section, dpa_error *err) {
     json_t *array = json_array();
@@ -218,9 +257,15 @@ static dpa_status over_models(context *c, json_t *section, dpa_error *err) {
     for (int i = 0; i < METHODS; ++i)
         if (c->have[i] > 0) DPA_TRY(summarise(c, i, array, err));
     DPA_TRY(dpa__json_set(section, "theorem_2", json_string(theorem), err));
-    return dpa_report_say(c->report, err,
-                          "  log E e^ε* is at least ε̄, the bound from rates averaged over models\n"
-                          "  (Theorem 2). It is not itself a bound on the mechanism's ε.");
+    DPA_TRY(dpa_report_say(c->report, err,
+                           "  log E e^ε* is at least ε̄, the bound from rates averaged over models\n"
+                           "  (Theorem 2). It is not itself a bound on the mechanism's ε%s.",
+                           c->opts.resampled
+                               ? ""
+                               : "; with --resampled ε̄\n  itself is bounded, if every "
+                                 "model had its own random draw of the data"));
+    if (!c->opts.resampled) return DPA_OK;
+    return mechanism(c, c->query->losses != NULL ? c->query->losses : c->kept, err);
 }
 
 /* ── all of it ─────────────────────────────────────────────────────────────────────────────── */
@@ -252,8 +297,27 @@ static dpa_status read_model(context *c, size_t model, dpa_error *err) {
     if (status == DPA_OK && files->heldout != NULL)
         status = dpa_report_input(c->report, files->heldout, losses.heldout_sha256, err);
     if (status == DPA_OK) status = put_model(c, &losses, model, err);
-    dpa_losses_free(&losses);
+    if (c->kept != NULL)
+        c->kept[model] = losses;
+    else
+        dpa_losses_free(&losses);
     return status;
+}
+
+/* What these losses can and cannot say about a claim. */
+static dpa_status say_claim(context *c, json_t *section, dpa_error *err) {
+    const int can = c->query->count > 1 && c->opts.resampled;
+    const char *why =
+        can ? "The claim is about the training mechanism. Only 'averaged' is too, and may refute "
+              "it; "
+              "ε* of a model cannot."
+            : "The claim is about the training mechanism and ε* about one model, which may leak "
+              "more "
+              "or less than the mechanism's worst case: it cannot refute the claim. The losses of "
+              "several models, each trained on its own random draw of the data, can (--resampled).";
+    if (isnan(c->request->claim_epsilon)) return DPA_OK;
+    DPA_TRY(dpa__json_set(section, "about_claim", json_string(why), err));
+    return dpa_report_say(c->report, err, "%s", why);
 }
 
 static dpa_status fill(context *c, dpa_error *err) {
@@ -273,6 +337,7 @@ static dpa_status fill(context *c, dpa_error *err) {
         DPA_TRY(c->query->losses != NULL ? put_model(c, &c->query->losses[i], i, err)
                                          : read_model(c, i, err));
     if (c->query->count > 1) DPA_TRY(over_models(c, section, err));
+    DPA_TRY(say_claim(c, section, err));
     return dpa_report_say(c->report, err,
                           "  ε* is about this one model instance: how well thresholds on the loss "
                           "tell\n  training points from others. It does not bound the ε of the "
@@ -297,19 +362,33 @@ static void conclude(dpa_report *report, const dpa_request *request) {
 
 dpa_status dpa_audit_losses(const dpa_losses_query *query, const dpa_request *request,
                             dpa_report **out, dpa_error *err) {
-    context c = {.query = query, .request = request};
+    context c = {.query = query, .request = request, .opts = query->opts};
     *out = NULL;
     if (query->count == 0 || (query->losses == NULL && query->files == NULL))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "losses of at least one model are needed");
     if (query->goodness > DPA_MIXTURE_MAX)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "goodness: at most %d components", DPA_MIXTURE_MAX);
+    if (query->opts.resampled && query->count < 2)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "resampled: needs the losses of at least two models, each trained on its "
+                         "own random draw of the data");
     double *block = DPA_NEW_ARRAY(double, METHODS * query->count, err);
     if (block == NULL) return DPA_NO_MEMORY;
+    if (query->losses == NULL && query->opts.resampled) {
+        c.kept = DPA_NEW_ARRAY(dpa_losses, query->count, err);
+        if (c.kept == NULL) {
+            free(block);
+            return DPA_NO_MEMORY;
+        }
+    }
+    c.opts.share = query->count;
     for (int i = 0; i < METHODS; ++i) c.epsilon[i] = block + (size_t)i * query->count;
     dpa_status status = dpa_report_new("losses", request, &c.report, err);
     if (status == DPA_OK) status = fill(&c, err);
     if (status == DPA_OK) conclude(c.report, request);
     free(block);
+    for (size_t i = 0; c.kept != NULL && i < query->count; ++i) dpa_losses_free(&c.kept[i]);
+    free(c.kept);
     if (status != DPA_OK) {
         dpa_report_free(c.report);
         return status;

@@ -89,7 +89,7 @@ static ends intervals(const char *method, int d, double limit, uint64_t trials) 
         for (int i = 0; i < POINTS; ++i) a[i] = gamma_draw(&rng, 2);
         for (int i = 0; i < POINTS; ++i) b[i] = gamma_draw(&rng, 2 + d);
         assert_ok(dpa_losses_new(a, POINTS, b, POINTS, &l, NULL));
-        assert_ok(dpa_fit_normal(&l, &fit, NULL));
+        assert_ok(dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, NULL));
         request.seed = r + 1;
         double lower, upper;
         assert_ok(dpa_star_bootstrap(&l, method, &fit, REPLICATES, &request, &lower, &upper, NULL));

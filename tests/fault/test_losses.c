@@ -28,7 +28,7 @@ static void everything(void **state) {
     dpa_star star;
     dpa_mixture_opts_init(&opts);
     opts.components = 3;
-    FAULT_EVERY(status, dpa_fit_normal(&l, &fit, &err), (void)0);
+    FAULT_EVERY(status, dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, &err), (void)0);
     FAULT_EVERY(status, dpa_fit_mixture(&l, &opts, &fit, &err), (void)0);
     FAULT_EVERY(status, dpa_star_fitted(&fit, 1e-5, &star, &err), (void)0);
     double epsilon, error;

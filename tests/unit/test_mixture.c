@@ -89,7 +89,7 @@ static void likelihood_never_falls(void **state) {
         const dpa__weighted sample = {x, NULL, N, N};
         for (size_t k = 2; k <= DPA_MIXTURE_MAX; k += 6) {
             dpa_mixture m;
-            assert_ok(dpa__mixture_start(x, N, k, seed, &m, NULL));
+            assert_ok(dpa__mixture_start(&sample, k, seed, &m, NULL));
             assert_ok(dpa__mixture_em(&sample, &m, STEPS, trace, NULL, NULL));
             assert_true(m.iterations > 1);
             for (unsigned i = 1; i < m.iterations; ++i)

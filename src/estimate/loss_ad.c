@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Does a fitted law describe the losses it was fitted to? One-sample Anderson–Darling on all of
+ * them, n·∫(F̂−F)²/(F(1−F)) dF as a sum over the edges of groups, with its law under the fit by
+ * parametric bootstrap: as many points drawn from the fit, fitted again, compared again. No losses
+ * are set aside and the streams do not depend on the request's seed, so a file has one verdict. The
+ * number of components is that of the fit, not chosen again. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "estimate/epsilon_star.h"
+
+enum { DRAWS = 199, ENOUGH = 20, REFIT_STEPS = 30 };
+
+/* Groups of φ by rising value; edge i is between groups i and i+1. */
+typedef struct gauge {
+    dpa__groups groups;
+    double *edge, *law, *probability, *drawn; /* law: F at the edges */
+    uint32_t *weight;
+    double n;
+} gauge;
+
+static void gauge_free(gauge *g) {
+    dpa__groups_free(&g->groups);
+    free(g->edge);
+    free(g->weight);
+}
+
+static dpa_status gauge_new(const double *phi, size_t count, gauge *g, dpa_error *err) {
+    *g = (gauge){.n = (double)count};
+    DPA_TRY(dpa__groups_new(phi, count, dpa__grain(phi, count), &g->groups, err));
+    const size_t size = g->groups.count;
+    g->edge = DPA_NEW_ARRAY(double, 4 * size, err);
+    g->weight = DPA_NEW_ARRAY(uint32_t, size, err);
+    if (g->edge == NULL || g->weight == NULL) {
+        gauge_free(g);
+        return DPA_NO_MEMORY;
+    }
+    g->law = g->edge + size;
+    g->probability = g->law + size;
+    g->drawn = g->probability + size;
+    for (size_t i = 0; i + 1 < size; ++i)
+        g->edge[i] = 0.5 * g->groups.value[i] + 0.5 * g->groups.value[i + 1];
+    return DPA_OK;
+}
+
+/* φ falls, so what lies before an edge is above it. */
+static void set_law(gauge *g, const dpa_mixture *fit) {
+    for (size_t i = 0; i + 1 < g->groups.count; ++i)
+        g->law[i] = dpa__mixture_upper(fit, g->edge[i]);
+}
+
+static double statistic(const gauge *g, const uint32_t *weight) {
+    const size_t edges = g->groups.count - 1;
+    double sum = 0.0, seen = 0.0;
+    for (size_t i = 0; i < edges; ++i) {
+        const double before = i > 0 ? g->law[i - 1] : 0.0;
+        const double after = i + 1 < edges ? g->law[i + 1] : 1.0, f = g->law[i];
+        seen += (double)weight[i];
+        if (!(f > 0.0 && f < 1.0)) continue;
+        const double off = seen / g->n - f;
+        sum += off * off / (f * (1.0 - f)) * 0.5 * (after - before);
+    }
+    return g->n * sum;
+}
+
+static dpa_status refit(const gauge *g, const dpa_mixture *start, dpa_mixture *out) {
+    const dpa__weighted sample = {g->groups.value, g->weight, g->groups.count, g->n};
+    if (start->count == 1) return dpa__normal_fit(&sample, "drawn", out, NULL);
+    *out = *start;
+    return dpa__mixture_em(&sample, out, REFIT_STEPS, NULL, NULL, NULL);
+}
+
+/* Stops when ENOUGH draws were as far off: the p-value is then above 0.1. */
+static dpa_status bootstrap(gauge *g, const dpa_mixture *fit, uint64_t stream, double *p_value) {
+    const size_t size = g->groups.count;
+    const double observed = statistic(g, g->groups.weight);
+    size_t draws = 0, above = 0;
+    for (size_t i = 0; i < size; ++i)
+        g->probability[i] = (i + 1 < size ? g->law[i] : 1.0) - (i > 0 ? g->law[i - 1] : 0.0);
+    for (; draws < DRAWS && above < ENOUGH; ++draws) {
+        dpa_mixture again;
+        dpa_rng rng;
+        dpa_rng_init(&rng, 1, DPA_PURPOSE_SIMULATE, stream + draws);
+        dpa__cells_draw(g->probability, size, g->n, &rng, g->drawn);
+        for (size_t i = 0; i < size; ++i) g->weight[i] = (uint32_t)g->drawn[i];
+        const dpa_status status = refit(g, fit, &again);
+        if (status == DPA_BAD_INPUT) continue; /* no spread: as good as the fit itself */
+        if (status != DPA_OK) return status;
+        set_law(g, &again);
+        above += statistic(g, g->weight) >= observed;
+    }
+    *p_value = (1.0 + (double)above) / (1.0 + (double)draws);
+    return DPA_OK;
+}
+
+dpa_status dpa_fit_goodness(const dpa_losses *l, const dpa_loss_fit *fit, int heldout,
+                            double *p_value, dpa_error *err) {
+    const dpa_mixture *law = heldout ? &fit->heldout : &fit->train;
+    dpa__phi phi;
+    gauge g;
+    *p_value = NAN;
+    DPA_TRY(dpa__phi_between(l, fit->low, fit->high, &phi, err));
+    dpa_status status = gauge_new(heldout ? phi.heldout : phi.train,
+                                  heldout ? l->heldout_count : l->train_count, &g, err);
+    dpa__phi_free(&phi);
+    if (status != DPA_OK) return status;
+    if (g.groups.count > 2) {
+        set_law(&g, law);
+        status = bootstrap(&g, law, heldout ? UINT64_C(1) << 33 : UINT64_C(1) << 32, p_value);
+    }
+    gauge_free(&g);
+    return status == DPA_OK ? DPA_OK : dpa__fail(err, status, "goodness of fit: no memory");
+}
