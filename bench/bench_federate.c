@@ -133,9 +133,9 @@ static double cosine_time(dpa_direction direction, size_t dim, size_t count, siz
     dpa_status status = DPA_OK;
     for (size_t r = 0; r < rounds; ++r)
         v[r] = (dpa_vector){.f32 = a.released + r * dim, .dim = dim};
-    status =
-        dpa_canaries_round_many(a.canaries, v, rounds, NULL, NULL); /* the norms are known then */
-    BENCH_BEST(2, time, status = dpa_canaries_round_many(a.canaries, v, rounds, NULL, NULL));
+    status = dpa_canaries_round_many(a.canaries, v, NULL, rounds, NULL,
+                                     NULL); /* the norms are known then */
+    BENCH_BEST(2, time, status = dpa_canaries_round_many(a.canaries, v, NULL, rounds, NULL, NULL));
     if (status != DPA_OK) stop("cosines");
     audit_free(&a);
     return time * CANARIES / (double)(count * rounds);

@@ -68,7 +68,8 @@ static dpa_status take_in(session *s, dpa_error *err) {
     dpa_vector change[HELD];
     for (size_t i = 0; i < s->count; ++i) change[i] = dpa_weights_vector(&s->held[i]);
     const dpa_progress progress = progress_start();
-    dpa_status status = dpa_canaries_round_many(s->canaries, change, s->count, &progress, err);
+    dpa_status status =
+        dpa_canaries_round_many(s->canaries, change, NULL, s->count, &progress, err);
     progress_end();
     if (status == DPA_OK) status = dpa_canaries_save(s->canaries, s->options->state, err);
     for (size_t i = 0; i < s->count; ++i) dpa_weights_free(&s->held[i]);

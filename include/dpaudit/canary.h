@@ -23,9 +23,20 @@ typedef struct dpa_canaries dpa_canaries;
 /* What a canary's direction is. Signs are ±1/√d, a fair coin for each element: made and multiplied
  * eight times as fast. The cosine with a fixed vector is nearly normal for either; how nearly
  * depends for signs on that vector (within 0.56·max|θᵢ|/‖θ‖ in probability, Berry and Esseen), on
- * the sphere only on d. */
-typedef enum dpa_direction { DPA_DIRECTION_SPHERE, DPA_DIRECTION_SIGNS } dpa_direction;
-/* "sphere", "signs"; NULL past the last. */
+ * the sphere only on d.
+ *
+ * Hadamard canaries are rows of H·D/√n on n coordinates, n the largest power of two that d has: H
+ * the Hadamard matrix, D random signs, the coordinates drawn at random. They are exactly
+ * orthogonal, so that what one canary adds is independent of all others (known rounds, below), and
+ * all of them together cost one fast transform. At most n of them. Whoever knows the seed knows D
+ * and every canary; clients and server must not know it before the training is over. The cosine
+ * with a vector of few non-zero elements is not normal: compare with unobserved canaries. */
+typedef enum dpa_direction {
+    DPA_DIRECTION_SPHERE,
+    DPA_DIRECTION_SIGNS,
+    DPA_DIRECTION_HADAMARD
+} dpa_direction;
+/* "sphere", "signs", "hadamard"; NULL past the last. */
 DPA_API const char *dpa_direction_name(dpa_direction direction);
 
 typedef struct dpa_canaries_opts {
@@ -108,19 +119,49 @@ DPA_API dpa_status dpa_canaries_cosines(dpa_canaries *canaries, const dpa_vector
  * the largest cosine over the rounds is kept. */
 DPA_API dpa_status dpa_canaries_round(dpa_canaries *canaries, const dpa_vector *change,
                                       const dpa_progress *progress, dpa_error *err) DPA_MUST_USE;
+/* Known rounds (docs/methods/known-rounds.md): every canary, observed or not, has rounds of its
+ * own, drawn by one rule before it was decided who takes part. In such a round it is a candidate.
+ */
+typedef struct dpa_own_round {
+    double unit; /* what a whole canary adds to the release, in norm: S, or S over what the sum is
+                    divided by */
+    const size_t *candidate; /* indices, the unobserved ones too */
+    size_t candidates;
+} dpa_own_round;
+/* Adds ⟨cᵢ, released⟩/unit to the sum of every candidate of the round. Nothing else is computed:
+ * all iterates and `rounds` stay as they are. A release of zeros adds 0. */
+DPA_API dpa_status dpa_canaries_own(dpa_canaries *canaries, const dpa_vector *released,
+                                    const dpa_own_round *own, const dpa_progress *progress,
+                                    dpa_error *err) DPA_MUST_USE;
+/* The sum over its own rounds so far, divided by the root of their number: noise σ stays σ. NaN
+ * when it had none yet. */
+DPA_API double dpa_canaries_own_score(const dpa_canaries *canaries, size_t canary);
+DPA_API uint64_t dpa_canaries_own_times(const dpa_canaries *canaries, size_t canary);
+/* The largest dpa_canaries_spread of the candidates of a round so far; 1 before the first. */
+DPA_API double dpa_canaries_own_spread(const dpa_canaries *canaries);
+/* No less than the largest singular value of these canaries as unit vectors: how much more than its
+ * own noise allows the worst of them can be told (docs/methods/known-rounds.md). Exactly 1 for
+ * Hadamard canaries. For the others from their products (count² · dim of them, threads), where that
+ * is too much work on the sphere from the tail of its law (exceeded with probability 1e-9), for
+ * signs INFINITY: not known. */
+DPA_API dpa_status dpa_canaries_spread(dpa_canaries *canaries, const size_t *which, size_t count,
+                                       double *out, dpa_error *err) DPA_MUST_USE;
+
 /* Several rounds at once, at most DPA_CANARIES_ROUNDS: the same numbers, but every canary is
- * generated once for all of them, which is most of the work. */
+ * generated once for all of them, which is most of the work. `own`: the candidates of each round;
+ * NULL: largest cosines only. */
 enum { DPA_CANARIES_ROUNDS = 64 };
 DPA_API dpa_status dpa_canaries_round_many(dpa_canaries *canaries, const dpa_vector *change,
-                                           size_t count, const dpa_progress *progress,
+                                           const dpa_own_round *own, size_t count,
+                                           const dpa_progress *progress,
                                            dpa_error *err) DPA_MUST_USE;
 DPA_API uint64_t dpa_canaries_rounds(const dpa_canaries *canaries);
 /* dpa_canaries_count numbers, −INFINITY before the first round; lives as long as the handle. */
 DPA_API const double *dpa_canaries_largest(const dpa_canaries *canaries);
 
-/* The whole state (seed, first, direction, sizes, rounds, largest cosines) as a small file with a
- * checksum, to go on after a restart. Loading takes threads and kernel from `opts` (NULL:
- * defaults), the rest from the file. */
+/* The whole state (seed, first, direction, sizes, rounds, largest cosines, own rounds) as a small
+ * file with a checksum, to go on after a restart. Loading takes threads and kernel from `opts`
+ * (NULL: defaults), the rest from the file. */
 DPA_API dpa_status dpa_canaries_save(const dpa_canaries *canaries, const char *path,
                                      dpa_error *err) DPA_MUST_USE;
 DPA_API dpa_status dpa_canaries_load(const char *path, const dpa_canaries_opts *opts,

@@ -15,6 +15,20 @@ void dpa_canaries_opts_init(dpa_canaries_opts *opts) {
     *opts = (dpa_canaries_opts){.seed = 1};
 }
 
+static dpa_status check_hadamard(const dpa_canaries_opts *opts, dpa_error *err) {
+    dpa__hadamard h;
+    if (opts->dim >> DPA__HADAMARD_BITS > 1)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "dim: less than 2^%d for hadamard, not %zu",
+                         DPA__HADAMARD_BITS + 1, opts->dim);
+    dpa__hadamard_init(&h, opts->seed, opts->dim);
+    if (opts->first + opts->observed + opts->unobserved > dpa__hadamard_size(&h))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "canaries: %zu dimensions have %zu orthogonal directions of hadamard, "
+                         "fewer than asked for",
+                         opts->dim, dpa__hadamard_size(&h));
+    return DPA_OK;
+}
+
 static dpa_status check_opts(const dpa_canaries_opts *opts, dpa_error *err) {
     const uint64_t most = UINT64_C(1) << DPA_RNG_INDEX_BITS;
     if (opts->dim < 2 || opts->dim > most)
@@ -29,9 +43,10 @@ static dpa_status check_opts(const dpa_canaries_opts *opts, dpa_error *err) {
     if (opts->threads > DPA__MOST_THREADS)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "threads: at most %d, not %u", DPA__MOST_THREADS,
                          opts->threads);
-    if (opts->direction != DPA_DIRECTION_SPHERE && opts->direction != DPA_DIRECTION_SIGNS)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "direction: %d is neither sphere nor signs",
+    if ((int)opts->direction < 0 || opts->direction > DPA_DIRECTION_HADAMARD)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "direction: %d is none of sphere, signs, hadamard",
                          (int)opts->direction);
+    if (opts->direction == DPA_DIRECTION_HADAMARD) DPA_TRY(check_hadamard(opts, err));
     if (dpa__canary_kernel_find(opts->kernel) == NULL)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "kernel: '%s' is not one that this machine has (portable always is)",
@@ -43,6 +58,40 @@ static int has_signs(const dpa_canaries *canaries) {
     return canaries->opts.direction == DPA_DIRECTION_SIGNS;
 }
 
+static int is_hadamard(const dpa_canaries *canaries) {
+    return canaries->opts.direction == DPA_DIRECTION_HADAMARD;
+}
+
+/* Of the numbers before they are scaled. */
+static double first_norm(const dpa_canaries *canaries) {
+    if (has_signs(canaries)) return sqrt((double)canaries->opts.dim);
+    if (is_hadamard(canaries)) return sqrt((double)dpa__hadamard_size(&canaries->hadamard));
+    return (double)NAN;
+}
+
+static dpa_status allocate(dpa_canaries *canaries, dpa_error *err) {
+    const size_t count = canaries->count;
+    canaries->norm = DPA_NEW_ARRAY(double, count, err);
+    canaries->largest = DPA_NEW_ARRAY(double, count, err);
+    canaries->own = dpa__calloc(count, sizeof *canaries->own, err);
+    canaries->times = dpa__calloc(count, sizeof *canaries->times, err);
+    if (canaries->norm == NULL || canaries->largest == NULL || canaries->own == NULL ||
+        canaries->times == NULL)
+        return DPA_NO_MEMORY;
+    if (is_hadamard(canaries)) {
+        dpa__hadamard_init(&canaries->hadamard, canaries->opts.seed, canaries->opts.dim);
+        canaries->row = DPA_NEW_ARRAY(size_t, count, err);
+        if (canaries->row == NULL) return DPA_NO_MEMORY;
+    }
+    for (size_t i = 0; i < count; ++i) {
+        canaries->norm[i] = first_norm(canaries);
+        canaries->largest[i] = -INFINITY;
+        if (canaries->row != NULL)
+            canaries->row[i] = dpa__hadamard_row(&canaries->hadamard, canaries->opts.first + i);
+    }
+    return DPA_OK;
+}
+
 dpa_status dpa_canaries_new(const dpa_canaries_opts *opts, dpa_canaries **out, dpa_error *err) {
     DPA_TRY(check_opts(opts, err));
     dpa_canaries *canaries = DPA_NEW(dpa_canaries, err);
@@ -52,15 +101,11 @@ dpa_status dpa_canaries_new(const dpa_canaries_opts *opts, dpa_canaries **out, d
     canaries->opts.threads = dpa__threads(opts->threads);
     canaries->kernel = dpa__canary_kernel_find(opts->kernel);
     canaries->count = opts->observed + opts->unobserved;
-    canaries->norm = DPA_NEW_ARRAY(double, canaries->count, err);
-    canaries->largest = DPA_NEW_ARRAY(double, canaries->count, err);
-    if (canaries->norm == NULL || canaries->largest == NULL) {
+    canaries->spread = 1.0;
+    const dpa_status status = allocate(canaries, err);
+    if (status != DPA_OK) {
         dpa_canaries_free(canaries);
-        return DPA_NO_MEMORY;
-    }
-    for (size_t i = 0; i < canaries->count; ++i) {
-        canaries->norm[i] = has_signs(canaries) ? sqrt((double)opts->dim) : (double)NAN;
-        canaries->largest[i] = -INFINITY;
+        return status;
     }
     *out = canaries;
     return DPA_OK;
@@ -70,6 +115,10 @@ void dpa_canaries_free(dpa_canaries *canaries) {
     if (canaries == NULL) return;
     free(canaries->norm);
     free(canaries->largest);
+    free(canaries->own);
+    free(canaries->times);
+    free(canaries->row);
+    free(canaries->work);
     free(canaries);
 }
 
@@ -106,16 +155,22 @@ const char *dpa_canaries_kernel(const dpa_canaries *canaries) {
     return canaries->kernel->name;
 }
 
-void dpa__canary_numbers(const dpa_canaries *canaries, const dpa__canary_stream *stream,
-                         size_t first, size_t size, float *out) {
+void dpa__canary_numbers(const dpa_canaries *canaries, size_t index, size_t first, size_t size,
+                         float *out) {
+    if (is_hadamard(canaries)) {
+        dpa__hadamard_write(&canaries->hadamard, canaries->row[index], first, size, out);
+        return;
+    }
+    dpa__canary_stream stream;
+    dpa__canary_stream_init(&stream, canaries->opts.seed, canaries->opts.first + index);
     if (has_signs(canaries)) {
         dpa__signs signs;
-        dpa__signs_make(stream, first, &signs);
+        dpa__signs_make(&stream, first, &signs);
         dpa__signs_write(&signs, out);
         return;
     }
     const size_t calls = (size + DPA__CALL - 1) / DPA__CALL;
-    canaries->kernel->normals(stream, first / DPA__GROUP, calls * DPA__CALL_GROUPS, out);
+    canaries->kernel->normals(&stream, first / DPA__GROUP, calls * DPA__CALL_GROUPS, out);
 }
 
 void dpa__canary_chunk(const dpa_canaries *canaries, const dpa__canary_stream *stream, size_t first,
@@ -134,12 +189,11 @@ void dpa__canary_chunk(const dpa_canaries *canaries, const dpa__canary_stream *s
     *square += dpa__lanes_fold(lanes.square);
 }
 
-void dpa__canary_chunk_many(const dpa_canaries *canaries, const dpa__canary_stream *stream,
-                            size_t first, size_t size, const double *model, size_t models,
-                            double *dot) {
+void dpa__canary_chunk_many(const dpa_canaries *canaries, size_t index, size_t first, size_t size,
+                            const double *model, size_t models, double *dot) {
     float z[DPA__CHUNK];
     const size_t groups = (size + DPA__CALL - 1) / DPA__CALL * DPA__CALL_GROUPS;
-    dpa__canary_numbers(canaries, stream, first, size, z);
+    dpa__canary_numbers(canaries, index, first, size, z);
     for (size_t m = 0; m < models; m += DPA__DOTS) {
         double lane[DPA__DOTS * DPA__LANES] = {0};
         canaries->kernel->dots(z, groups, model + m * DPA__CHUNK, DPA__CHUNK, lane);
@@ -172,13 +226,11 @@ static dpa_status write_canary(dpa_canaries *canaries, size_t index, double norm
     if (!isfinite(norm))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "norm of a canary: must be finite, not %g", norm);
     const size_t dim = canaries->opts.dim;
-    dpa__canary_stream stream;
-    dpa__canary_stream_init(&stream, canaries->opts.seed, canaries->opts.first + index);
     const double scale = norm / dpa__canary_norm(canaries, index);
     for (size_t first = 0; first < dim; first += DPA__CHUNK) {
         float z[DPA__CHUNK];
         const size_t size = dim - first < DPA__CHUNK ? dim - first : DPA__CHUNK;
-        dpa__canary_numbers(canaries, &stream, first, size, z);
+        dpa__canary_numbers(canaries, index, first, size, z);
         for (size_t i = 0; i < size; ++i) {
             const double x = scale * (double)z[i];
             if (f32 != NULL)
@@ -208,12 +260,4 @@ dpa_status dpa_canaries_add_f32(dpa_canaries *canaries, size_t index, double nor
 dpa_status dpa_canaries_add_f64(dpa_canaries *canaries, size_t index, double norm, double *sum,
                                 dpa_error *err) {
     return write_canary(canaries, index, norm, 1, NULL, sum, err);
-}
-
-uint64_t dpa_canaries_rounds(const dpa_canaries *canaries) {
-    return canaries->rounds;
-}
-
-const double *dpa_canaries_largest(const dpa_canaries *canaries) {
-    return canaries->largest;
 }

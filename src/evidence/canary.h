@@ -4,7 +4,9 @@
 #define DPA_EVIDENCE_CANARY_H
 
 #include "dpaudit/canary.h"
+#include "evidence/canary_hadamard.h"
 #include "evidence/canary_kernel.h"
+#include "evidence/canary_target.h"
 
 struct dpa_canaries {
     dpa_canaries_opts opts; /* threads ≥ 1 */
@@ -13,6 +15,12 @@ struct dpa_canaries {
     double *norm;    /* [count] of the raw numbers; NaN until it is needed */
     double *largest; /* [count] cosine over the rounds */
     uint64_t rounds;
+    double *own;     /* [count] sum of its parts over its own rounds */
+    uint64_t *times; /* [count] how many rounds those were */
+    double spread;   /* the largest of those rounds, dpa_canaries_spread; at least 1 */
+    dpa__hadamard hadamard;
+    size_t *row; /* [count] of the Hadamard matrix; NULL for the other directions */
+    float *work; /* [2^bits] for transforms; NULL until it is needed */
 };
 
 /* The signs of a chunk: see canary_signs.c. */
@@ -28,10 +36,10 @@ double dpa__signs_dot(const dpa__signs *signs, const float *model);
 /* The chunk as numbers, ±1. */
 void dpa__signs_write(const dpa__signs *signs, float *out);
 
-/* A canary's numbers z, before they are scaled, of one chunk: normals or signs. `out` has room for
- * DPA__CHUNK; at least `size` are written. */
-void dpa__canary_numbers(const dpa_canaries *canaries, const dpa__canary_stream *stream,
-                         size_t first, size_t size, float *out);
+/* A canary's numbers z, before they are scaled, of one chunk: normals, signs or a row of H·D. `out`
+ * has room for DPA__CHUNK; at least `size` are written. */
+void dpa__canary_numbers(const dpa_canaries *canaries, size_t index, size_t first, size_t size,
+                         float *out);
 
 /* Adds the sums of z·model and z² over positions first … first+size−1 of a canary to dot and
  * square: one chunk (first a multiple of DPA__CHUNK, size ≤ DPA__CHUNK). Not for signs. */
@@ -40,9 +48,22 @@ void dpa__canary_chunk(const dpa_canaries *canaries, const dpa__canary_stream *s
 
 /* The same dot products for `models` vectors at once (a multiple of DPA__DOTS), whose chunks lie
  * DPA__CHUNK apart, with zeros behind `size`: dot[0..models) of one canary. */
-void dpa__canary_chunk_many(const dpa_canaries *canaries, const dpa__canary_stream *stream,
-                            size_t first, size_t size, const double *model, size_t models,
-                            double *dot);
+void dpa__canary_chunk_many(const dpa_canaries *canaries, size_t index, size_t first, size_t size,
+                            const double *model, size_t models, double *dot);
+
+/* Cosines of canaries which[0 … count) (NULL: of all `count`) with each of `models` targets: out
+ * [count × models]. 0 with a target of zeros. */
+dpa_status dpa__canary_cosines(dpa_canaries *canaries, const dpa__target *model, size_t models,
+                               const size_t *which, size_t count, double *out,
+                               const dpa_progress *progress, dpa_error *err);
+
+/* canary_fast.c: the same, and the sum of all canaries, for Hadamard canaries: a transform for each
+ * target, however many canaries there are. One of f32 and f64 is NULL. */
+dpa_status dpa__canary_fast_cosines(dpa_canaries *canaries, const dpa__target *model, size_t models,
+                                    const size_t *which, size_t count, double *out,
+                                    const dpa_progress *progress, dpa_error *err);
+dpa_status dpa__canary_fast_sum(dpa_canaries *canaries, const double *norm, float *f32, double *f64,
+                                dpa_error *err);
 
 /* The norm of a canary's numbers, remembered after the first time. */
 double dpa__canary_norm(dpa_canaries *canaries, size_t index);

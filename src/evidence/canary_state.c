@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The state of a canary handle as a file. Little-endian:
- *   0  "DPACANRY"   8  version (u32): 1 sphere, 2 signs   12  zero (u32)
+ *   0  "DPACANRY"   8  version (u32): 3   12  direction (u32): 0 sphere, 1 signs, 2 hadamard
  *   16 seed   24 dim   32 observed   40 unobserved   48 rounds   56 first   (u64 each)
- *   64 largest cosines (f64 each, observed + unobserved of them)
- *   then CRC-32 (u32) of all bytes before it. */
+ *   64 spread over the known rounds (f64)
+ *   72 for each canary, observed and then unobserved: largest cosine (f64), sum over its own rounds
+ *      (f64), their number (u64)
+ *   then CRC-32 (u32) of all bytes before it.
+ * Versions 1 (sphere) and 2 (signs) are read too: they have no known rounds, and the largest
+ * cosines alone from byte 64 on. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +15,13 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/simd.h"
 #include "base/stream.h"
 #include "base/write.h"
 #include "evidence/canary.h"
 
-enum { SPHERE_VERSION = 1, SIGNS_VERSION = 2, HEADER = 64, CHECKSUM = 4 };
+enum { SPHERE_VERSION = 1, SIGNS_VERSION = 2, VERSION = 3, HEADER = 64, CHECKSUM = 4 };
+enum { SPREAD = 8, EACH = 24 }; /* bytes of version 3 */
 static const char magic[8] = {'D', 'P', 'A', 'C', 'A', 'N', 'R', 'Y'};
 
 static void put(unsigned char *at, uint64_t value, unsigned bytes) {
@@ -32,24 +38,34 @@ static uint32_t checksum(const unsigned char *bytes, size_t size) {
     return (uint32_t)crc32_z(crc32_z(0, NULL, 0), bytes, size);
 }
 
+static void put_double(unsigned char *at, double value) {
+    put(at, dpa__bits_of(value), 8);
+}
+
+static double get_double(const unsigned char *at) {
+    return dpa__of_bits(get(at, 8));
+}
+
 dpa_status dpa__canaries_encode(const dpa_canaries *canaries, unsigned char **out, size_t *size,
                                 dpa_error *err) {
-    const size_t count = canaries->count, body = HEADER + 8 * count;
-    unsigned char *bytes = dpa__calloc(count + (HEADER + CHECKSUM + 7) / 8, 8, err);
+    const size_t count = canaries->count, body = HEADER + SPREAD + EACH * count;
+    unsigned char *bytes = dpa__calloc(body + CHECKSUM, 1, err);
     if (bytes == NULL) return DPA_NO_MEMORY;
     memcpy(bytes, magic, sizeof magic);
-    const int has_signs = canaries->opts.direction == DPA_DIRECTION_SIGNS;
-    put(bytes + 8, has_signs ? SIGNS_VERSION : SPHERE_VERSION, 4);
+    put(bytes + 8, VERSION, 4);
+    put(bytes + 12, (uint64_t)canaries->opts.direction, 4);
     put(bytes + 16, canaries->opts.seed, 8);
     put(bytes + 24, canaries->opts.dim, 8);
     put(bytes + 32, canaries->opts.observed, 8);
     put(bytes + 40, canaries->opts.unobserved, 8);
     put(bytes + 48, canaries->rounds, 8);
     put(bytes + 56, canaries->opts.first, 8);
+    put_double(bytes + HEADER, canaries->spread);
     for (size_t i = 0; i < count; ++i) {
-        uint64_t bits;
-        memcpy(&bits, &canaries->largest[i], sizeof bits);
-        put(bytes + HEADER + 8 * i, bits, 8);
+        unsigned char *at = bytes + HEADER + SPREAD + EACH * i;
+        put_double(at, canaries->largest[i]);
+        put_double(at + 8, canaries->own[i]);
+        put(at + 16, canaries->times[i], 8);
     }
     put(bytes + body, checksum(bytes, body), CHECKSUM);
     *out = bytes;
@@ -57,40 +73,70 @@ dpa_status dpa__canaries_encode(const dpa_canaries *canaries, unsigned char **ou
     return DPA_OK;
 }
 
+static int is_old(const unsigned char *bytes) {
+    return get(bytes + 8, 4) != VERSION;
+}
+
+static size_t first_canary(const unsigned char *bytes) {
+    return is_old(bytes) ? HEADER : HEADER + SPREAD;
+}
+
+static size_t each_canary(const unsigned char *bytes) {
+    return is_old(bytes) ? 8 : EACH;
+}
+
 static dpa_status check_header(const char *name, const unsigned char *bytes, size_t size,
                                dpa_error *err) {
     if (size < HEADER + CHECKSUM || memcmp(bytes, magic, sizeof magic) != 0)
         return dpa__fail_offset(err, DPA_BAD_INPUT, name, 0, "not the state of canaries");
-    if (get(bytes + 8, 4) != SPHERE_VERSION && get(bytes + 8, 4) != SIGNS_VERSION)
+    const uint64_t version = get(bytes + 8, 4);
+    if (version < SPHERE_VERSION || version > VERSION)
         return dpa__fail_offset(err, DPA_BAD_INPUT, name, 8,
-                                "version %u; this program reads %d, %d",
-                                (unsigned)get(bytes + 8, 4), SPHERE_VERSION, SIGNS_VERSION);
+                                "version %u; this program reads 1 to %d", (unsigned)version,
+                                VERSION);
     if (get(bytes + size - CHECKSUM, CHECKSUM) != checksum(bytes, size - CHECKSUM))
         return dpa__fail_offset(err, DPA_BAD_INPUT, name, size - CHECKSUM,
                                 "checksum does not match: the file is damaged or cut short");
     const uint64_t observed = get(bytes + 32, 8), unobserved = get(bytes + 40, 8);
-    const uint64_t stored = (size - HEADER - CHECKSUM) / 8;
-    if ((size - HEADER - CHECKSUM) % 8 != 0 || observed > stored || unobserved != stored - observed)
+    const size_t head = first_canary(bytes) + CHECKSUM, each = each_canary(bytes);
+    const uint64_t stored = size < head ? 0 : (size - head) / each;
+    if (size < head || (size - head) % each != 0 || observed > stored ||
+        unobserved != stored - observed)
         return dpa__fail_offset(err, DPA_BAD_INPUT, name, 32,
-                                "%llu + %llu canaries, but cosines for %llu",
+                                "%llu + %llu canaries, but numbers for %llu",
                                 (unsigned long long)observed, (unsigned long long)unobserved,
                                 (unsigned long long)stored);
     return DPA_OK;
 }
 
-static dpa_status read_cosines(const char *name, const unsigned char *bytes, dpa_canaries *canaries,
-                               dpa_error *err) {
+static dpa_status read_own(const char *name, const unsigned char *bytes, size_t offset,
+                           dpa_canaries *canaries, size_t i, dpa_error *err) {
+    canaries->own[i] = get_double(bytes + offset);
+    canaries->times[i] = get(bytes + offset + 8, 8);
+    if (isfinite(canaries->own[i]) && (canaries->times[i] > 0 || canaries->own[i] == 0.0))
+        return DPA_OK;
+    return dpa__fail_offset(err, DPA_BAD_INPUT, name, offset, "%g is not a sum over %llu rounds",
+                            canaries->own[i], (unsigned long long)canaries->times[i]);
+}
+
+static dpa_status read_canaries(const char *name, const unsigned char *bytes,
+                                dpa_canaries *canaries, dpa_error *err) {
+    const size_t head = first_canary(bytes), each = each_canary(bytes);
     canaries->rounds = get(bytes + 48, 8);
+    if (!is_old(bytes)) canaries->spread = get_double(bytes + HEADER);
+    if (!(canaries->spread >= 1.0))
+        return dpa__fail_offset(err, DPA_BAD_INPUT, name, HEADER, "%g is not a spread",
+                                canaries->spread);
     for (size_t i = 0; i < canaries->count; ++i) {
-        const uint64_t bits = get(bytes + HEADER + 8 * i, 8);
-        double x;
-        memcpy(&x, &bits, sizeof x);
-        const int good = canaries->rounds == 0 ? (isinf(x) && x < 0) : fabs(x) <= 1.0 + 1e-9;
+        const size_t offset = head + each * i;
+        const double x = get_double(bytes + offset);
+        const int good = canaries->rounds == 0 ? (isinf(x) && x < 0) : fabs(x) <= 1.0 + 1e-6;
         if (!good)
-            return dpa__fail_offset(err, DPA_BAD_INPUT, name, HEADER + 8 * i,
+            return dpa__fail_offset(err, DPA_BAD_INPUT, name, offset,
                                     "%g is not a largest cosine after %llu rounds", x,
                                     (unsigned long long)canaries->rounds);
         canaries->largest[i] = x;
+        if (!is_old(bytes)) DPA_TRY(read_own(name, bytes, offset + 8, canaries, i, err));
     }
     return DPA_OK;
 }
@@ -101,7 +147,13 @@ dpa_status dpa__canaries_decode(const char *name, const unsigned char *bytes, si
     dpa_canaries_opts all;
     dpa_canaries_opts_init(&all);
     if (opts != NULL) all = *opts;
-    all.direction = get(bytes + 8, 4) == SIGNS_VERSION ? DPA_DIRECTION_SIGNS : DPA_DIRECTION_SPHERE;
+    const uint64_t version = get(bytes + 8, 4), direction = get(bytes + 12, 4);
+    if (!is_old(bytes) && direction > DPA_DIRECTION_HADAMARD)
+        return dpa__fail_offset(err, DPA_BAD_INPUT, name, 12, "direction %u is not known",
+                                (unsigned)direction);
+    all.direction = !is_old(bytes)             ? (dpa_direction)direction
+                    : version == SIGNS_VERSION ? DPA_DIRECTION_SIGNS
+                                               : DPA_DIRECTION_SPHERE;
     all.seed = get(bytes + 16, 8);
     all.first = get(bytes + 56, 8);
     all.dim = (size_t)get(bytes + 24, 8);
@@ -109,7 +161,7 @@ dpa_status dpa__canaries_decode(const char *name, const unsigned char *bytes, si
     all.unobserved = (size_t)get(bytes + 40, 8);
     dpa_canaries *canaries = NULL;
     DPA_TRY(dpa_canaries_new(&all, &canaries, err));
-    const dpa_status status = read_cosines(name, bytes, canaries, err);
+    const dpa_status status = read_canaries(name, bytes, canaries, err);
     if (status == DPA_OK)
         *out = canaries;
     else

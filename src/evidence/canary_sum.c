@@ -38,9 +38,7 @@ static int find_scale(void *user, size_t i) {
 
 static void add_numbers(const job *j, size_t i, size_t first, size_t size, double *total) {
     float z[DPA__CHUNK];
-    dpa__canary_stream stream;
-    dpa__canary_stream_init(&stream, j->canaries->opts.seed, j->canaries->opts.first + i);
-    dpa__canary_numbers(j->canaries, &stream, first, size, z);
+    dpa__canary_numbers(j->canaries, i, first, size, z);
     const double scale = j->scale[i];
     for (size_t at = 0; at < size; ++at) total[at] += scale * (double)z[at];
 }
@@ -71,6 +69,8 @@ static dpa_status sum(job *j, dpa_error *err) {
         if (!isfinite(j->norm[i]))
             return dpa__fail(err, DPA_BAD_ARGUMENT, "norm of canary %zu: must be finite, not %g", i,
                              j->norm[i]);
+    if (canaries->opts.direction == DPA_DIRECTION_HADAMARD)
+        return dpa__canary_fast_sum(j->canaries, j->norm, j->f32, j->f64, err);
     atomic_init(&j->done, 0);
     atomic_flag_clear(&j->speaking);
     j->scale = DPA_NEW_ARRAY(double, canaries->count, err);

@@ -70,7 +70,7 @@ static dpa_status catch_up(dpa_federation *f, dpa_error *err) {
     for (size_t i = 0; i < w->count; ++i)
         released[i] =
             (dpa_vector){.f32 = w->vector != NULL ? w->vector + i * size : f->sum, .dim = size};
-    DPA_TRY(dpa_canaries_round_many(f->canaries, released, w->count, NULL, err));
+    DPA_TRY(dpa_canaries_round_many(f->canaries, released, NULL, w->count, NULL, err));
     w->count = 0;
     return DPA_OK;
 }

@@ -265,7 +265,7 @@ static void many_rounds_are_rounds_one_by_one(void **state) {
         for (size_t k = 0; dpa__canary_kernel_at(k) != NULL; ++k) {
             if (!dpa__canary_kernel_at(k)->supported()) continue;
             dpa_canaries *many = handle(DIM, COUNT, 0, 3, dpa__canary_kernel_at(k)->name);
-            assert_ok(dpa_canaries_round_many(many, v, rounds, NULL, NULL));
+            assert_ok(dpa_canaries_round_many(many, v, NULL, rounds, NULL, NULL));
             assert_int_equal(dpa_canaries_rounds(many), rounds);
             assert_memory_equal(dpa_canaries_largest(many), dpa_canaries_largest(one),
                                 COUNT * sizeof(double));
@@ -274,11 +274,12 @@ static void many_rounds_are_rounds_one_by_one(void **state) {
         dpa_canaries_free(one);
     }
     dpa_canaries *canaries = handle(DIM, COUNT, 0, 1, NULL);
-    assert_ok(dpa_canaries_round_many(canaries, v, 0, NULL, NULL));
-    assert_int_equal(dpa_canaries_round_many(canaries, v, DPA_CANARIES_ROUNDS + 1, NULL, NULL),
-                     DPA_BAD_ARGUMENT);
+    assert_ok(dpa_canaries_round_many(canaries, v, NULL, 0, NULL, NULL));
+    assert_int_equal(
+        dpa_canaries_round_many(canaries, v, NULL, DPA_CANARIES_ROUNDS + 1, NULL, NULL),
+        DPA_BAD_ARGUMENT);
     change[2][5] = (float)NAN;
-    assert_int_equal(dpa_canaries_round_many(canaries, v, 3, NULL, NULL), DPA_BAD_INPUT);
+    assert_int_equal(dpa_canaries_round_many(canaries, v, NULL, 3, NULL, NULL), DPA_BAD_INPUT);
     assert_int_equal(dpa_canaries_rounds(canaries), 0);
     dpa_canaries_free(canaries);
 }

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a handle remembers of the rounds of a training: each canary's largest cosine (all iterates,
+ * one-shot-federated, Algorithm 3), and over the rounds that a canary was or might have been in the
+ * sum of its parts in what was released (known rounds, docs/methods/known-rounds.md). */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "evidence/canary.h"
+#include "evidence/canary_target.h"
+
+static dpa_status check_own(const dpa_canaries *canaries, const dpa_own_round *own,
+                            dpa_error *err) {
+    if (!(own->unit > 0.0) || !isfinite(own->unit))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "unit of a round: what a whole canary adds to it, more than 0, not %g",
+                         own->unit);
+    for (size_t i = 0; i < own->candidates; ++i)
+        if (own->candidate[i] >= canaries->count)
+            return dpa__fail(err, DPA_BAD_ARGUMENT, "candidate %zu: there are only %zu canaries",
+                             own->candidate[i], canaries->count);
+    return DPA_OK;
+}
+
+static dpa_status add_spread(dpa_canaries *canaries, const dpa_own_round *own, dpa_error *err) {
+    double spread;
+    DPA_TRY(dpa_canaries_spread(canaries, own->candidate, own->candidates, &spread, err));
+    canaries->spread = fmax(canaries->spread, spread);
+    return DPA_OK;
+}
+
+/* cosine[i·step] is that of candidate i (which NULL) or of canary i. */
+static void add_own(dpa_canaries *canaries, const dpa_own_round *own, const dpa__target *released,
+                    const double *cosine, size_t step, int by_canary) {
+    const double length = released->norm / released->scale / own->unit;
+    for (size_t i = 0; i < own->candidates; ++i) {
+        const size_t canary = own->candidate[i];
+        canaries->own[canary] += cosine[(by_canary ? canary : i) * step] * length;
+        ++canaries->times[canary];
+    }
+}
+
+dpa_status dpa_canaries_own(dpa_canaries *canaries, const dpa_vector *released,
+                            const dpa_own_round *own, const dpa_progress *progress,
+                            dpa_error *err) {
+    dpa__target target;
+    DPA_TRY(check_own(canaries, own, err));
+    DPA_TRY(dpa__target_init(&target, released, NULL, canaries->opts.dim, 1, err));
+    if (own->candidates == 0) return DPA_OK;
+    double *cosine = DPA_NEW_ARRAY(double, own->candidates, err);
+    if (cosine == NULL) return DPA_NO_MEMORY;
+    dpa_status status = dpa__canary_cosines(canaries, &target, 1, own->candidate, own->candidates,
+                                            cosine, progress, err);
+    if (status == DPA_OK) status = add_spread(canaries, own, err);
+    if (status == DPA_OK) add_own(canaries, own, &target, cosine, 1, 0);
+    free(cosine);
+    return status;
+}
+
+static dpa_status rounds(dpa_canaries *canaries, const dpa_vector *change, const dpa_own_round *own,
+                         size_t count, dpa__target *target, double *cosine,
+                         const dpa_progress *progress, dpa_error *err) {
+    for (size_t m = 0; m < count; ++m) {
+        if (own != NULL) DPA_TRY(check_own(canaries, &own[m], err));
+        DPA_TRY(dpa__target_init(&target[m], &change[m], NULL, canaries->opts.dim, 0, err));
+    }
+    DPA_TRY(
+        dpa__canary_cosines(canaries, target, count, NULL, canaries->count, cosine, progress, err));
+    for (size_t m = 0; own != NULL && m < count; ++m) DPA_TRY(add_spread(canaries, &own[m], err));
+    for (size_t i = 0; i < canaries->count; ++i)
+        for (size_t m = 0; m < count; ++m)
+            if (cosine[i * count + m] > canaries->largest[i])
+                canaries->largest[i] = cosine[i * count + m];
+    for (size_t m = 0; own != NULL && m < count; ++m)
+        add_own(canaries, &own[m], &target[m], cosine + m, count, 1);
+    canaries->rounds += count;
+    return DPA_OK;
+}
+
+dpa_status dpa_canaries_round_many(dpa_canaries *canaries, const dpa_vector *change,
+                                   const dpa_own_round *own, size_t count,
+                                   const dpa_progress *progress, dpa_error *err) {
+    if (count == 0) return DPA_OK;
+    if (count > DPA_CANARIES_ROUNDS)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "%zu rounds at once: at most %d", count,
+                         (int)DPA_CANARIES_ROUNDS);
+    dpa__target *target = DPA_NEW_ARRAY(dpa__target, count, err);
+    double *cosine =
+        target != NULL ? dpa__malloc(count * canaries->count, sizeof(double), err) : NULL;
+    const dpa_status status =
+        cosine != NULL ? rounds(canaries, change, own, count, target, cosine, progress, err)
+                       : DPA_NO_MEMORY;
+    free(target);
+    free(cosine);
+    return status;
+}
+
+dpa_status dpa_canaries_round(dpa_canaries *canaries, const dpa_vector *change,
+                              const dpa_progress *progress, dpa_error *err) {
+    return dpa_canaries_round_many(canaries, change, NULL, 1, progress, err);
+}
+
+uint64_t dpa_canaries_rounds(const dpa_canaries *canaries) {
+    return canaries->rounds;
+}
+
+const double *dpa_canaries_largest(const dpa_canaries *canaries) {
+    return canaries->largest;
+}
+
+double dpa_canaries_own_score(const dpa_canaries *canaries, size_t canary) {
+    if (canary >= canaries->count || canaries->times[canary] == 0) return (double)NAN;
+    return canaries->own[canary] / sqrt((double)canaries->times[canary]);
+}
+
+uint64_t dpa_canaries_own_times(const dpa_canaries *canaries, size_t canary) {
+    return canary < canaries->count ? canaries->times[canary] : 0;
+}
+
+double dpa_canaries_own_spread(const dpa_canaries *canaries) {
+    return canaries->spread;
+}
