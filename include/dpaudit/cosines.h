@@ -9,6 +9,7 @@
 
 #include <stddef.h>
 
+#include "dpaudit/account.h"
 #include "dpaudit/canary.h"
 #include "dpaudit/estimate.h"
 #include "dpaudit/evidence.h"
@@ -102,6 +103,52 @@ typedef struct dpa_cosine_bound {
 DPA_API dpa_status dpa_cosines_lower(const dpa_cosines *cosines, const char *select, double delta,
                                      double confidence, uint64_t seed, dpa_cosine_bound *out,
                                      dpa_error *err) DPA_MUST_USE;
+
+/* ── known rounds: a certificate ─────────────────────────────────────────────────────── */
+
+/* How often a client takes part, as the claim has it. */
+typedef struct dpa_participation_rule {
+    double times;    /* rounds that the attacker knows the client to be in, at most */
+    double q;        /* Poisson: its probability in each of `rounds` rounds; NaN: not Poisson */
+    uint64_t rounds; /* of Poisson participation */
+} dpa_participation_rule;
+
+/* ε of a whole training whose rounds are Gaussian mechanisms of noise multiplier `sigma`, as an
+ * interval that holds it: `times` rounds composed, or with q the Poisson-subsampled ones. sigma =
+ * 0: infinite. */
+DPA_API dpa_status dpa_participation_epsilon(const dpa_participation_rule *rule, double sigma,
+                                             double delta, dpa_interval *out,
+                                             dpa_error *err) DPA_MUST_USE;
+
+/* Scores of canaries over their own rounds (dpa_canaries_own_score, dpa_federation_known), observed
+ * and unobserved: the rounds of all were drawn by one rule before it was drawn who takes part. */
+typedef struct dpa_known_rounds {
+    const double *observed;
+    size_t observed_count;
+    const double *unobserved;
+    size_t unobserved_count;
+    double canary_rounds;        /* the most rounds that one of these canaries has */
+    double spread;               /* dpa_canaries_own_spread: 1 for Hadamard canaries */
+    dpa_participation_rule rule; /* what ε is to be about */
+    dpa_direction direction;
+} dpa_known_rounds;
+
+/* Which canaries to judge by, chosen from their rounds and the noise alone, never from their
+ * scores: those with at least 1 and at most so many rounds, which is returned; the scores of the
+ * others become NaN. times [count], `observed` of them first. The more rounds a canary may have,
+ * the more is certified of each only if most have as many. */
+DPA_API double dpa_known_rounds_choose(double *score, const double *times, size_t observed,
+                                       size_t count, double sigma);
+
+/* "known-rounds": ranks of the observed among the unobserved, in the Gaussian family, give the
+ * smallest μ of a canary that the scores do not contradict; divided by spread·√canary_rounds it is
+ * that of one round; the accountant makes ε of it for the rule. A lower bound at
+ * request->confidence, about the whole training. request->claim_epsilon (NaN: none) is compared
+ * with that; `p_value` is the claim's. Needs independent Gaussian noise and a divisor that does not
+ * depend on the canaries (docs/methods/known-rounds.md). */
+DPA_API dpa_status dpa_known_rounds_result(const dpa_known_rounds *known,
+                                           const dpa_request *request, dpa_result *out,
+                                           dpa_lints *lints, dpa_error *err) DPA_MUST_USE;
 
 /* ── everything that applies ─────────────────────────────────────────────────────────── */
 

@@ -54,6 +54,14 @@ typedef enum dpa_participation {
     DPA_PARTICIPATE_PERIOD   /* each client at most once in every `period` rounds */
 } dpa_participation;
 
+/* How the server moves the model by a round's mean (Reddi et al. 2021). */
+typedef enum dpa_server {
+    DPA_SERVER_SGD, /* with momentum */
+    DPA_SERVER_ADAGRAD,
+    DPA_SERVER_ADAM,
+    DPA_SERVER_YOGI
+} dpa_server;
+
 /* What is wrong with the system: for audits that are to find it. */
 typedef enum dpa_federate_fault {
     DPA_FAULT_NONE,
@@ -76,7 +84,9 @@ typedef struct dpa_federate_opts {
     double client_rate;    /* 0.1 */
 
     /* what the server does */
-    double server_rate, momentum; /* 1, 0 */
+    dpa_server server;            /* sgd */
+    double server_rate, momentum; /* 1, 0; of the adaptive ones momentum is their β₁ */
+    double beta2, tau;            /* of the adaptive ones: 0.99, 1e-3 */
     double clip;                  /* S of the first round (1) */
     double sigma;                 /* noise multiplier: deviation σS on the sum (0) */
     int adaptive;                 /* S follows a quantile of the norms (Andrew et al. 2021) (0) */
@@ -114,6 +124,9 @@ typedef struct dpa_round_info {
     double loss;       /* of the clients, over all their steps; NaN when nobody came */
     double norm_mean;  /* of the changes before clipping; likewise */
     double norm_share; /* share of the changes that were clipped; likewise */
+    /* squared norms of what is in the sum, in S²: of the clients', of the canaries' part, and of
+     * the noise (on average) */
+    double energy_clients, energy_canaries, energy_noise;
 } dpa_round_info;
 
 /* Trains `model` (borrowed, changed in place); data and clients are borrowed too. */
@@ -139,6 +152,12 @@ DPA_API dpa_status dpa_federation_cosines(dpa_federation *federation, int since_
  * mean before momentum (Algorithm 3). −INFINITY before the first round. */
 DPA_API dpa_status dpa_federation_largest(dpa_federation *federation, double *out,
                                           dpa_error *err) DPA_MUST_USE;
+/* Known rounds: every canary, observed or not, has rounds by the same rule as clients; its score is
+ * the sum of ⟨canary, noisy sum⟩/S over them, divided by the root of their number (`times`). Both
+ * arrays have observed and then unobserved canaries; NaN and 0 for one that has not been in a round
+ * yet. `spread`: see dpa_canaries_own_spread. */
+DPA_API dpa_status dpa_federation_known(dpa_federation *federation, double *score, double *times,
+                                        double *spread, dpa_error *err) DPA_MUST_USE;
 /* How often a canary was in a round so far. */
 DPA_API uint64_t dpa_federation_presented(const dpa_federation *federation, size_t canary);
 

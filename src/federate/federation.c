@@ -26,6 +26,8 @@ void dpa_federate_opts_init(dpa_federate_opts *opts) {
                                 .batch = 16,
                                 .client_rate = 0.1,
                                 .server_rate = 1.0,
+                                .beta2 = 0.99,
+                                .tau = 1e-3,
                                 .clip = 1.0,
                                 .quantile = 0.5,
                                 .clip_rate = 0.2,
@@ -46,6 +48,8 @@ static dpa_status check(const dpa_federate_opts *o, dpa_error *err) {
     DPA_TRY(within("client rate", o->client_rate, 0.0, 1e6, err));
     DPA_TRY(within("server rate", o->server_rate, 0.0, 1e6, err));
     DPA_TRY(within("momentum", o->momentum, 0.0, 0.999999, err));
+    DPA_TRY(within("beta2", o->beta2, 0.0, 0.999999, err));
+    DPA_TRY(within("tau", o->tau, 1e-12, 1e6, err));
     DPA_TRY(within("clipping norm", o->clip, 1e-30, 1e30, err));
     DPA_TRY(within("noise multiplier", o->sigma, 0.0, 1e6, err));
     DPA_TRY(within("canary scale", o->canary_scale, 1e-6, 1e6, err));
@@ -73,14 +77,17 @@ static unsigned machine_threads(void) {
 static dpa_status allocate(dpa_federation *f, dpa_error *err) {
     const size_t size = f->model->size, clients = f->clients->count;
     f->sum = dpa__calloc(size, sizeof(float), err);
-    f->velocity = dpa__calloc(size, sizeof(float), err);
+    const int moves = !dpa__server_is_plain(&f->opts), adapts = f->opts.server != DPA_SERVER_SGD;
+    if (moves) f->velocity = dpa__calloc(size, sizeof(float), err);
+    if (adapts) f->square = dpa__calloc(size, sizeof(float), err);
     f->order = DPA_NEW_ARRAY(size_t, clients, err);
     f->cohort.client = DPA_NEW_ARRAY(size_t, clients, err);
-    f->cohort.canary = DPA_NEW_ARRAY(size_t, f->opts.canaries, err);
+    f->cohort.canary = DPA_NEW_ARRAY(size_t, f->opts.canaries + f->opts.unobserved, err);
     f->workers = f->opts.threads < clients ? f->opts.threads : clients;
     f->worker = dpa__calloc(f->workers, sizeof *f->worker, err);
-    if (f->sum == NULL || f->velocity == NULL || f->order == NULL || f->cohort.client == NULL ||
-        f->cohort.canary == NULL || f->worker == NULL)
+    if (f->sum == NULL || (moves && f->velocity == NULL) || (adapts && f->square == NULL) ||
+        f->order == NULL || f->cohort.client == NULL || f->cohort.canary == NULL ||
+        f->worker == NULL)
         return DPA_NO_MEMORY;
     for (size_t i = 0; i < f->workers; ++i) DPA_TRY(dpa__worker_init(&f->worker[i], f, err));
     return dpa__audit_init(f, err);
@@ -127,6 +134,7 @@ void dpa_federation_free(dpa_federation *f) {
     free(f->worker);
     free(f->sum);
     free(f->velocity);
+    free(f->square);
     free(f->order);
     free(f->cohort.client);
     free(f->cohort.canary);
@@ -169,6 +177,7 @@ static void move_clip(dpa_federation *f, const dpa__round_tally *tally) {
 }
 
 static dpa_round_info info_of(const dpa_federation *f, const dpa__round_tally *t, double clip) {
+    const double noise = sum_noise(&f->opts), square = clip * clip;
     const double clients = t->clients > 0 ? (double)t->clients : (double)NAN;
     return (dpa_round_info){
         .round = f->round,
@@ -178,6 +187,9 @@ static dpa_round_info info_of(const dpa_federation *f, const dpa__round_tally *t
         .loss = t->rows > 0 ? t->loss / (double)t->rows : (double)NAN,
         .norm_mean = t->norms / clients,
         .norm_share = (double)t->clipped / clients,
+        .energy_clients = t->clients_energy / square,
+        .energy_canaries = t->canaries_energy / square,
+        .energy_noise = noise * noise * (double)f->model->size,
     };
 }
 
@@ -188,18 +200,15 @@ dpa_status dpa_federation_round(dpa_federation *f, dpa_round_info *info, dpa_err
     dpa__round_tally tally = {0};
     dpa__participation_draw(f, f->round, &f->cohort);
     DPA_TRY(dpa__round_sum(f, &tally, err));
-    DPA_TRY(dpa__audit_add(f, err));
+    tally.clients_energy = f->canaries != NULL ? dpa__sum_squares(f->sum, size) : (double)NAN;
+    DPA_TRY(dpa__audit_add(f, &tally.canaries_energy, err));
     const double count = divisor(f, &tally);
     if (o->fault == DPA_FAULT_CLIP_MEAN) clip_mean(f, count);
     const double noise = sum_noise(o) * clip;
     if (noise > 0.0)
         dpa__noise_add(o->seed, DPA_PURPOSE_NOISE, f->round, 0, (float)noise, f->sum, size);
     DPA_TRY(dpa__audit_release(f, err));
-    /* dpa__sgd goes down; the clients' changes point to where the model is to go. */
-    const dpa__update update = {.scale = (float)(1.0 / count),
-                                .momentum = (float)o->momentum,
-                                .rate = (float)-o->server_rate};
-    dpa__sgd(&update, f->sum, f->velocity, f->model->weight, size);
+    dpa__server_move(f, count);
     move_clip(f, &tally);
     dpa__audit_done(f);
     ++f->round;

@@ -32,19 +32,23 @@ typedef struct dpa__training {
 typedef struct dpa__cohort {
     size_t *client; /* [clients]; `clients` of them */
     size_t clients;
-    size_t *canary; /* [canaries] */
-    size_t canaries;
+    size_t *canary; /* [observed + unobserved]; `canaries` observed ones, then unobserved ones up to
+                       `candidates`, which stay at home */
+    size_t canaries, candidates;
 } dpa__cohort;
 
 /* What the clients of a round add up to. */
 typedef struct dpa__round_tally {
     double loss, norms;
+    double clients_energy, canaries_energy; /* squared norms in the sum */
     size_t rows, clients, clipped;
 } dpa__round_tally;
 
 /* Released means whose cosines are still to be made: a canary is generated once for all of them. */
 typedef struct dpa__waiting {
     float *vector; /* [room × size]; NULL when there is room for one, which is f->sum */
+    dpa_own_round *own;
+    size_t *candidate; /* [room × (observed + unobserved)], what `own` points into */
     size_t room, count;
 } dpa__waiting;
 
@@ -56,7 +60,8 @@ struct dpa_federation {
     uint64_t round;
     double clip;            /* S of the next round */
     float *sum;             /* [size] the round's sum, then the released mean */
-    float *velocity;        /* [size] */
+    float *velocity;        /* [size] mean of the released means; NULL where it is not needed */
+    float *square;          /* [size] of their squares; likewise */
     float *start;           /* [size] the model before the first round; NULL without canaries */
     dpa_canaries *canaries; /* NULL: none */
     double *canary_norm;    /* [observed + unobserved] of this round */
@@ -88,10 +93,15 @@ void dpa__client_train(dpa__worker *worker, const dpa_federation *f, uint64_t ro
 /* round.c: the sum of the clients' clipped changes into f->sum. */
 dpa_status dpa__round_sum(dpa_federation *f, dpa__round_tally *tally, dpa_error *err);
 
+/* server.c */
+int dpa__server_is_plain(const dpa_federate_opts *opts);
+/* The model moves by f->sum/count. */
+void dpa__server_move(dpa_federation *f, double count);
+
 /* audit.c */
 dpa_status dpa__audit_init(dpa_federation *f, dpa_error *err);
-/* The canaries of the round, added to f->sum. */
-dpa_status dpa__audit_add(dpa_federation *f, dpa_error *err);
+/* The canaries of the round, added to f->sum; `energy`: the sum of their squared norms. */
+dpa_status dpa__audit_add(dpa_federation *f, double *energy, dpa_error *err);
 /* Takes note of the released mean in f->sum. */
 dpa_status dpa__audit_release(dpa_federation *f, dpa_error *err);
 /* The round is over: nothing in it can fail any more. */

@@ -115,6 +115,18 @@ static size_t drop_some(dpa_rng *rng, double drop, size_t *who, size_t count) {
     return left;
 }
 
+/* The unobserved ones are drawn last: what the others do does not depend on them. */
+static void drop_canaries(dpa_rng *rng, double drop, dpa__cohort *c) {
+    size_t left = 0, observed = 0;
+    for (size_t i = 0; i < c->candidates; ++i) {
+        if (dpa_rng_uniform(rng) < drop) continue;
+        observed += i < c->canaries;
+        c->canary[left++] = c->canary[i];
+    }
+    c->canaries = observed;
+    c->candidates = left;
+}
+
 void dpa__participation_draw(dpa_federation *f, uint64_t round, dpa__cohort *out) {
     const dpa_federate_opts *o = &f->opts;
     const uint64_t period = dpa__participation_period(o, f->clients->count);
@@ -123,14 +135,17 @@ void dpa__participation_draw(dpa_federation *f, uint64_t round, dpa__cohort *out
     else
         out->clients = draw_permuted(f, has_epochs(o) ? round / period : round,
                                      (size_t)(round % period) * o->cohort, out->client);
-    out->canaries = 0;
-    for (size_t i = 0; i < o->canaries; ++i)
-        if (canary_comes(f, round, i)) out->canary[out->canaries++] = i;
+    out->canaries = out->candidates = 0;
+    for (size_t i = 0; i < o->canaries + o->unobserved; ++i) {
+        if (i == o->canaries) out->canaries = out->candidates;
+        if (canary_comes(f, round, i)) out->canary[out->candidates++] = i;
+    }
+    if (o->unobserved == 0) out->canaries = out->candidates;
     if (o->drop > 0.0) {
         dpa_rng rng;
         dpa_rng_init(&rng, o->seed, DPA_PURPOSE_SAMPLING, DROPS | round);
         out->clients = drop_some(&rng, o->drop, out->client, out->clients);
-        out->canaries = drop_some(&rng, o->drop, out->canary, out->canaries);
+        drop_canaries(&rng, o->drop, out);
     }
 }
 

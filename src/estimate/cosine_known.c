@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Known rounds: a certificate from one federated training (docs/methods/known-rounds.md).
+ *
+ * The auditor draws each canary's rounds, then its coin. The channel from a canary's coin to what
+ * is released is at least as private as N(0,1) against N(μ,1), μ = spread·√R/σ for a canary of R
+ * rounds, and the channels of different canaries are independent; so the rank statistic of the
+ * scores is stochastically no larger than that of independent normal draws (section "one run,
+ * independent channels" there), and the rank bound on μ holds as it does for independent runs. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "dpaudit/account.h"
+#include "dpaudit/scores.h"
+#include "dpaudit/tradeoff.h"
+#include "estimate/cosine.h"
+
+/* The noise that the accountant takes; ε falls with it. */
+static const double LEAST_SIGMA = 0.001, MOST_SIGMA = 1e9;
+
+static dpa_account_opts account_opts(double sigma, double delta) {
+    dpa_account_opts opts;
+    dpa_account_opts_init(&opts);
+    opts.delta = delta;
+    /* Epsilons in the hundreds need no third digit, and the grid would not hold it. */
+    if (sigma < 0.5) opts.tolerance = 0.2;
+    return opts;
+}
+
+static dpa_status check_rule(const dpa_participation_rule *rule, dpa_error *err) {
+    if (isnan(rule->q) ? !(rule->times >= 1.0) || !isfinite(rule->times)
+                       : !(rule->q > 0.0 && rule->q <= 1.0) || rule->rounds < 1)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "participation: expected at least 1 known round, or a rate q above 0 and "
+                         "at most 1 and rounds");
+    return DPA_OK;
+}
+
+static dpa_status sampled_epsilon(const dpa_participation_rule *rule, double sigma, double delta,
+                                  dpa_interval *out, dpa_error *err) {
+    const dpa_phase phase = {DPA_GAUSSIAN, sigma, rule->q, rule->rounds};
+    const dpa_account_opts opts = account_opts(sigma, delta);
+    dpa_account *account = NULL;
+    DPA_TRY(dpa_account_new(&phase, 1, &opts, &account, err));
+    const dpa_status status = dpa_account_epsilon(account, delta, out, err);
+    dpa_account_free(account);
+    return status;
+}
+
+dpa_status dpa_participation_epsilon(const dpa_participation_rule *rule, double sigma, double delta,
+                                     dpa_interval *out, dpa_error *err) {
+    DPA_TRY(check_rule(rule, err));
+    if (!(sigma >= 0.0))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "noise multiplier %g: expected 0 or more", sigma);
+    *out = (dpa_interval){0.0, 0.0};
+    if (sigma == (double)INFINITY) return DPA_OK;
+    if (sigma == 0.0) {
+        *out = (dpa_interval){(double)INFINITY, (double)INFINITY};
+        return DPA_OK;
+    }
+    if (!isnan(rule->q)) {
+        const double near = fmin(fmax(sigma, LEAST_SIGMA), MOST_SIGMA);
+        DPA_TRY(sampled_epsilon(rule, near, delta, out, err));
+        if (sigma < near) out->upper = (double)INFINITY;
+        if (sigma > near) out->lower = 0.0;
+        return DPA_OK;
+    }
+    const double epsilon = dpa_gaussian_epsilon(sqrt(rule->times) / sigma, delta);
+    const double error = 1e-9 * fmax(1.0, epsilon);
+    *out = (dpa_interval){fmax(0.0, epsilon - error), epsilon + error};
+    return DPA_OK;
+}
+
+/* The μ of one round that the claim stands for, no less; INFINITY where it allows anything. */
+static dpa_status claimed_mu(const dpa_participation_rule *rule, double epsilon, double delta,
+                             double *mu, dpa_error *err) {
+    *mu = (double)INFINITY;
+    if (isnan(rule->q)) {
+        *mu = dpa_gaussian_mu(epsilon, delta) / sqrt(rule->times);
+        return DPA_OK;
+    }
+    const dpa_phase phase = {DPA_GAUSSIAN, 1.0, rule->q, rule->rounds};
+    const dpa_account_opts opts = account_opts(1.0, delta);
+    double sigma = 0.0, target = epsilon;
+    dpa_interval achieved = {0, 0};
+    for (int i = 0; i < 4 && achieved.lower < epsilon; ++i) {
+        DPA_TRY(dpa_calibrate(&phase, 1, DPA_CALIBRATE_SIGMA, target, delta, &opts, &sigma,
+                              &achieved, err));
+        target += 1.01 * fmax(0.0, epsilon - achieved.lower) + 1e-9;
+    }
+    if (achieved.lower >= epsilon) *mu = 1.0 / sigma;
+    return DPA_OK;
+}
+
+/* What canaries of at most `most` rounds are expected to certify of one round, by the normal law of
+ * ranks near no leak: mean of √(R/most) times μ, less 1.645 deviations. */
+static double expected(const double *times, size_t observed, size_t count, double most, double mu) {
+    double sum = 0.0, in = 0.0, out = 0.0;
+    for (size_t i = 0; i < count; ++i) {
+        if (times[i] < 1.0 || times[i] > most) continue;
+        if (i < observed) {
+            in += 1.0;
+            sum += sqrt(times[i] / most);
+        } else {
+            out += 1.0;
+        }
+    }
+    if (in < 2.0 || out < 2.0) return -HUGE_VAL;
+    return mu * sum / in - 1.645 * sqrt((1.0 / in + 1.0 / out) / most);
+}
+
+double dpa_known_rounds_choose(double *score, const double *times, size_t observed, size_t count,
+                               double sigma) {
+    const double mu = fmin(1.0 / sigma, 3.0);
+    double largest = 1.0, best = 1.0, most = -HUGE_VAL;
+    for (size_t i = 0; i < count; ++i) largest = fmax(largest, times[i]);
+    for (double r = 1.0; r <= largest; r += 1.0) {
+        const double here = expected(times, observed, count, r, mu);
+        if (here > most) {
+            most = here;
+            best = r;
+        }
+    }
+    for (size_t i = 0; i < count; ++i)
+        if (times[i] < 1.0 || times[i] > best) score[i] = (double)NAN;
+    return best;
+}
+
+static dpa_status check(const dpa_known_rounds *k, dpa_error *err) {
+    DPA_TRY(check_rule(&k->rule, err));
+    if (k->observed_count < 2 || k->unobserved_count < 2)
+        return dpa__fail(err, DPA_BAD_INPUT,
+                         "known rounds: %zu observed and %zu unobserved canaries: at least 2 of "
+                         "each are needed",
+                         k->observed_count, k->unobserved_count);
+    if (!(k->canary_rounds >= 1.0) || !isfinite(k->canary_rounds))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "rounds of a canary: at least 1, not %g",
+                         k->canary_rounds);
+    if (!(k->spread >= 1.0))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "spread of the canaries: at least 1, not %g",
+                         k->spread);
+    return DPA_OK;
+}
+
+/* The ranks' own result in the Gaussian family, about the μ of a canary. `claim`: μ of one round.
+ */
+static dpa_status rank(const dpa_known_rounds *k, const dpa_request *request, double claim,
+                       dpa_result *out, dpa_lints *lints, dpa_error *err) {
+    dpa_scores scores = {0};
+    dpa_results results = {0};
+    dpa_request one = *request;
+    one.sides = 1;
+    one.select[0] = '\0';
+    (void)snprintf(one.family, sizeof one.family, "gaussian");
+    (void)snprintf(one.method, sizeof one.method, "rank");
+    const double mu = claim * k->spread * sqrt(k->canary_rounds);
+    if (!isnan(mu)) one.claim_epsilon = dpa_gaussian_epsilon(fmin(mu, 1e3), request->delta);
+    one.claim_delta = (double)NAN;
+    DPA_TRY(dpa_scores_from(k->observed, k->observed_count, k->unobserved, k->unobserved_count,
+                            &scores, err));
+    dpa_status status = dpa_scores_prepare(&scores, lints, err);
+    if (status == DPA_OK) status = dpa_estimate_scores(&scores, &one, &results, err);
+    if (status == DPA_OK && results.count != 1)
+        status = dpa__fail(err, DPA_NUMERIC, "known rounds: no rank bound");
+    if (status == DPA_OK) *out = results.items[0];
+    dpa_results_free(&results);
+    dpa_scores_free(&scores);
+    return status;
+}
+
+static dpa_status lint(const dpa_known_rounds *k, dpa_lints *lints, dpa_error *err) {
+    if (isinf(k->spread))
+        return dpa_lints_add(lints, err, "spread",
+                             "how much these canaries overlap is not known, so nothing can be "
+                             "certified: use direction hadamard");
+    if (k->spread > 1.2)
+        return dpa_lints_add(lints, err, "spread",
+                             "the canaries of a round overlap (spread %.3g), which costs that "
+                             "factor: direction hadamard has none",
+                             k->spread);
+    return DPA_OK;
+}
+
+static void describe(const dpa_known_rounds *k, const dpa_request *request, double mu,
+                     dpa_result *out) {
+    (void)snprintf(out->method, sizeof out->method, "known-rounds");
+    (void)snprintf(out->note, sizeof out->note,
+                   isnan(k->rule.q)
+                       ? "about a client in %.6g known round%s: ranks of canaries over their own "
+                         "rounds, through the accountant; conditional on Gaussian noise"
+                       : "about a client in Poisson rounds (q %.6g, %s): ranks of canaries over "
+                         "their own rounds, through the accountant; conditional on Gaussian noise",
+                   isnan(k->rule.q) ? k->rule.times : k->rule.q,
+                   !isnan(k->rule.q)      ? "rounds hidden"
+                   : k->rule.times == 1.0 ? ""
+                                          : "s");
+    out->parameter_lower = mu;
+    out->confidence = request->confidence;
+    out->assumptions = DPA_ASSUME_FAMILY_GAUSSIAN | DPA_ASSUME_ONE_RUN_CANARIES;
+    if (k->direction != DPA_DIRECTION_SPHERE) out->assumptions |= DPA_ASSUME_SIGN_CANARIES;
+    if (k->direction == DPA_DIRECTION_SPHERE) out->assumptions |= DPA_ASSUME_RANDOM_CANARIES;
+    dpa_result_extra(out, "mu_of_one_round", mu);
+    dpa_result_extra(out, "sigma_upper", mu > 0.0 ? 1.0 / mu : (double)INFINITY);
+    dpa_result_extra(out, "canary_rounds", k->canary_rounds);
+    dpa_result_extra(out, "spread", k->spread);
+}
+
+dpa_status dpa_known_rounds_result(const dpa_known_rounds *known, const dpa_request *request,
+                                   dpa_result *out, dpa_lints *lints, dpa_error *err) {
+    double claim = (double)NAN;
+    dpa_interval epsilon;
+    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(check(known, err));
+    DPA_TRY(lint(known, lints, err));
+    if (!isnan(request->claim_epsilon))
+        DPA_TRY(claimed_mu(&known->rule, request->claim_epsilon, request->delta, &claim, err));
+    DPA_TRY(rank(known, request, claim, out, lints, err));
+    const double mu = out->parameter_lower / (known->spread * sqrt(known->canary_rounds));
+    DPA_TRY(dpa_participation_epsilon(&known->rule, mu > 0.0 ? 1.0 / mu : (double)INFINITY,
+                                      request->delta, &epsilon, err));
+    describe(known, request, mu, out);
+    out->epsilon_lower = epsilon.lower;
+    out->numerical_error = epsilon.upper - epsilon.lower;
+    return DPA_OK;
+}
