@@ -139,6 +139,12 @@ DPA_API double dpa_canaries_own_score(const dpa_canaries *canaries, size_t canar
 DPA_API uint64_t dpa_canaries_own_times(const dpa_canaries *canaries, size_t canary);
 /* The largest dpa_canaries_spread of the candidates of a round so far; 1 before the first. */
 DPA_API double dpa_canaries_own_spread(const dpa_canaries *canaries);
+/* Which canaries to judge by, chosen from their rounds and the noise alone, never from their
+ * scores: those with at least 1 and at most so many rounds, which is returned; the scores of the
+ * others become NaN. times [count], `observed` of them first. The more rounds a canary may have,
+ * the more is certified of each only if most have as many. */
+DPA_API double dpa_canaries_choose(double *score, const double *times, size_t observed,
+                                   size_t count, double sigma);
 /* No less than the largest singular value of these canaries as unit vectors: how much more than its
  * own noise allows the worst of them can be told (docs/methods/known-rounds.md). Exactly 1 for
  * Hadamard canaries. For the others from their products (count² · dim of them, threads), where that

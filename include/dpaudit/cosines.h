@@ -133,13 +133,6 @@ typedef struct dpa_known_rounds {
     dpa_direction direction;
 } dpa_known_rounds;
 
-/* Which canaries to judge by, chosen from their rounds and the noise alone, never from their
- * scores: those with at least 1 and at most so many rounds, which is returned; the scores of the
- * others become NaN. times [count], `observed` of them first. The more rounds a canary may have,
- * the more is certified of each only if most have as many. */
-DPA_API double dpa_known_rounds_choose(double *score, const double *times, size_t observed,
-                                       size_t count, double sigma);
-
 /* "known-rounds": ranks of the observed among the unobserved, in the Gaussian family, give the
  * smallest μ of a canary that the scores do not contradict; divided by spread·√canary_rounds it is
  * that of one round; the accountant makes ε of it for the rule. A lower bound at

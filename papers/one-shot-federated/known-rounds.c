@@ -121,7 +121,7 @@ static outcome audit(const setting *s, const dpa_federate_opts *o, dpa_federatio
     double *score = calloc(4 * k, sizeof *score), *times = score + 2 * k, spread;
     if (score == NULL) exit(1);
     must(dpa_federation_known(f, score, times, &spread, &err), &err);
-    const double most = dpa_known_rounds_choose(score, times, k, 2 * k, o->sigma);
+    const double most = dpa_canaries_choose(score, times, k, 2 * k, o->sigma);
     size_t in = 0, out = 0;
     for (size_t i = 0; i < k; ++i)
         if (!isnan(score[i])) score[in++] = score[i];

@@ -93,40 +93,6 @@ static dpa_status claimed_mu(const dpa_participation_rule *rule, double epsilon,
     return DPA_OK;
 }
 
-/* What canaries of at most `most` rounds are expected to certify of one round, by the normal law of
- * ranks near no leak: mean of √(R/most) times μ, less 1.645 deviations. */
-static double expected(const double *times, size_t observed, size_t count, double most, double mu) {
-    double sum = 0.0, in = 0.0, out = 0.0;
-    for (size_t i = 0; i < count; ++i) {
-        if (times[i] < 1.0 || times[i] > most) continue;
-        if (i < observed) {
-            in += 1.0;
-            sum += sqrt(times[i] / most);
-        } else {
-            out += 1.0;
-        }
-    }
-    if (in < 2.0 || out < 2.0) return -HUGE_VAL;
-    return mu * sum / in - 1.645 * sqrt((1.0 / in + 1.0 / out) / most);
-}
-
-double dpa_known_rounds_choose(double *score, const double *times, size_t observed, size_t count,
-                               double sigma) {
-    const double mu = fmin(1.0 / sigma, 3.0);
-    double largest = 1.0, best = 1.0, most = -HUGE_VAL;
-    for (size_t i = 0; i < count; ++i) largest = fmax(largest, times[i]);
-    for (double r = 1.0; r <= largest; r += 1.0) {
-        const double here = expected(times, observed, count, r, mu);
-        if (here > most) {
-            most = here;
-            best = r;
-        }
-    }
-    for (size_t i = 0; i < count; ++i)
-        if (times[i] < 1.0 || times[i] > best) score[i] = (double)NAN;
-    return best;
-}
-
 static dpa_status check(const dpa_known_rounds *k, dpa_error *err) {
     DPA_TRY(check_rule(&k->rule, err));
     if (k->observed_count < 2 || k->unobserved_count < 2)

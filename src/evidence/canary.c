@@ -143,7 +143,7 @@ uint64_t dpa_canaries_seed(const dpa_canaries *canaries) {
 }
 
 const char *dpa_direction_name(dpa_direction direction) {
-    static const char *const names[] = {"sphere", "signs"};
+    static const char *const names[] = {"sphere", "signs", "hadamard"};
     return (size_t)direction < sizeof names / sizeof names[0] ? names[direction] : NULL;
 }
 

@@ -3,7 +3,8 @@
  * DP-FedAvg with its own canaries; the last trials, where a baseline is wanted, have none.
  *
  * A trial's numbers: HEAD facts, final cosines of the observed canaries, largest cosines over the
- * rounds of the observed and of the unobserved ones, then a row of POINT numbers per checkpoint. */
+ * rounds of the observed and of the unobserved ones, scores over their own rounds of all canaries
+ * and the numbers of those rounds, then a row of POINT numbers per checkpoint. */
 #include "game/federated.h"
 
 #include <math.h>
@@ -17,7 +18,7 @@
 #include "dpaudit/rng.h"
 #include "game/rules.h"
 
-enum { ACCURACY, LOSS, CLIP, HEAD };
+enum { ACCURACY, LOSS, CLIP, SPREAD, CLIENTS_ENERGY, CANARIES_ENERGY, NOISE_ENERGY, HEAD };
 /* round; mean and deviation of final, observed and unobserved cosines so far */
 enum { POINT = 7 };
 
@@ -36,11 +37,17 @@ static size_t null_count(const dpa_game *game) {
     return o->all_iterates ? o->unobserved : 0;
 }
 
+/* Canaries with rounds of their own, the unobserved ones too. */
+static size_t known_count(const dpa_game *game) {
+    const dpa_federate_opts *o = &plan_of(game)->opts;
+    return o->canaries + o->unobserved;
+}
+
 static size_t value_count(const dpa_game *game, int with_canaries) {
     const dpa_federate_plan *p = plan_of(game);
     if (!with_canaries) return HEAD;
     return HEAD + p->opts.canaries * (p->opts.all_iterates ? 2 : 1) + null_count(game) +
-           POINT * p->checkpoints;
+           2 * known_count(game) + POINT * p->checkpoints;
 }
 
 /* Rows that are not to be trained on belong to nobody. */
@@ -176,7 +183,9 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
     dpa__text_printf(text, "canaries %zu %zu %llu %.17g %d\nfault %d %zu %.17g\n", o->canaries,
                      o->unobserved, (unsigned long long)o->repetitions, o->canary_scale,
                      o->all_iterates, (int)o->fault, o->copies, o->share);
-    /* said only when it is not the default: stores from before there was a choice go on */
+    dpa__text_printf(text, "optimiser %d %.17g %.17g known rounds\n", (int)o->server, o->beta2,
+                     o->tau);
+    /* Left out of the key at its default, so that older stores stay valid. */
     if (o->direction != DPA_DIRECTION_SPHERE)
         dpa__text_printf(text, "direction %d\n", (int)o->direction);
     dpa__text_printf(text, "runs %llu since start %d checkpoints %llu\n",
@@ -191,6 +200,7 @@ typedef struct training {
     dpa_federation *federation;
     dpa_model *model;
     double *final, *largest; /* [canaries + unobserved] scratch */
+    double energy[3];        /* sums over the rounds: clients, canaries, noise */
 } training;
 
 /* Mean and deviation (divided by the count, as the estimators have it); NaN of nothing. */
@@ -225,6 +235,9 @@ static dpa_status train(training *t, double *head, uint64_t points, double *poin
     dpa_round_info info = {0};
     for (uint64_t round = 1; round <= rounds; ++round) {
         DPA_TRY(dpa_federation_round(t->federation, &info, err));
+        t->energy[0] += info.energy_clients;
+        t->energy[1] += info.energy_canaries;
+        t->energy[2] += info.energy_noise;
         if (taken < points && round * points >= (taken + 1) * rounds)
             DPA_TRY(checkpoint(t, point + POINT * taken++, err));
     }
@@ -236,6 +249,7 @@ static dpa_status train(training *t, double *head, uint64_t points, double *poin
     head[ACCURACY] = utility.accuracy;
     head[LOSS] = utility.loss;
     head[CLIP] = info.clip;
+    for (size_t i = 0; i < 3; ++i) head[CLIENTS_ENERGY + i] = t->energy[i] / (double)rounds;
     return DPA_OK;
 }
 
@@ -248,8 +262,13 @@ static dpa_status play(training *t, int with_canaries, dpa_values *out, dpa_erro
     if (!with_canaries) return DPA_OK;
     DPA_TRY(look(t, err));
     memcpy(to, t->final, observed * sizeof *to);
-    if (p->opts.all_iterates) memcpy(to + observed, t->largest, (observed + null) * sizeof *to);
-    return DPA_OK;
+    to += observed;
+    if (p->opts.all_iterates) {
+        memcpy(to, t->largest, (observed + null) * sizeof *to);
+        to += observed + null;
+    }
+    return dpa_federation_known(t->federation, to, to + known_count(t->game), &out->items[SPREAD],
+                                err);
 }
 
 static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
@@ -318,6 +337,65 @@ static dpa_status add_mean(const dpa_trials *played, const char *name, uint64_t 
     return dpa_evidence_fact(out, name, sum / count, err);
 }
 
+/* Scores of one class as an array, those left out (NaN) not. */
+static dpa_status add_scores(const char *name, const double *score, size_t count, dpa_evidence *out,
+                             dpa_error *err) {
+    double *items = DPA_NEW_ARRAY(double, count, err);
+    size_t filled = 0;
+    if (items == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < count; ++i)
+        if (!isnan(score[i])) items[filled++] = score[i];
+    return dpa_evidence_add(out, name, items, filled, 0, err);
+}
+
+/* All runs one after the other, `score` and `times` [runs × known], observed canaries of all runs
+ * first. `first`: of a trial's numbers. */
+static double collect_known(const dpa_game *game, const dpa_trials *played, size_t first,
+                            double *score, double *times, size_t *runs) {
+    const size_t observed = plan_of(game)->opts.canaries, known = known_count(game);
+    const size_t null = known - observed;
+    double spread = 1.0;
+    size_t done = 0;
+    for (uint64_t i = 0; i < played->count && i < plan_of(game)->runs; ++i)
+        *runs += played->items[i].items != NULL;
+    for (uint64_t i = 0; i < played->count && i < plan_of(game)->runs; ++i) {
+        const double *x = played->items[i].items;
+        if (x == NULL) continue;
+        const size_t in = done * observed, absent = *runs * observed + done * null;
+        memcpy(score + in, x + first, observed * sizeof *score);
+        memcpy(score + absent, x + first + observed, null * sizeof *score);
+        memcpy(times + in, x + first + known, observed * sizeof *times);
+        memcpy(times + absent, x + first + known + observed, null * sizeof *times);
+        spread = fmax(spread, x[SPREAD]);
+        ++done;
+    }
+    return spread;
+}
+
+/* Known rounds: members and nonmembers, of those canaries that the choice by rounds keeps. */
+static dpa_status add_known(const dpa_game *game, const dpa_trials *played, size_t first,
+                            dpa_evidence *out, dpa_error *err) {
+    const dpa_federate_plan *p = plan_of(game);
+    const size_t room = p->runs * known_count(game);
+    const state *s = game->state;
+    double *score = dpa__calloc(room, sizeof *score, err);
+    double *times = score != NULL ? dpa__calloc(room, sizeof *times, err) : NULL;
+    dpa_status status = times != NULL ? DPA_OK : DPA_NO_MEMORY;
+    if (status == DPA_OK) {
+        size_t runs = 0;
+        const double spread = collect_known(game, played, first, score, times, &runs);
+        const size_t in = runs * p->opts.canaries, all = runs * known_count(game);
+        const double most = dpa_canaries_choose(score, times, in, all, s->opts.sigma);
+        status = add_scores("members", score, in, out, err);
+        if (status == DPA_OK) status = add_scores("nonmembers", score + in, all - in, out, err);
+        if (status == DPA_OK) status = dpa_evidence_fact(out, "canary_rounds", most, err);
+        if (status == DPA_OK) status = dpa_evidence_fact(out, "spread", spread, err);
+    }
+    free(score);
+    free(times);
+    return status;
+}
+
 static dpa_status add_facts(const dpa_game *game, const dpa_trials *played, dpa_evidence *out,
                             dpa_error *err) {
     const state *s = game->state;
@@ -336,6 +414,10 @@ static dpa_status add_facts(const dpa_game *game, const dpa_trials *played, dpa_
                                   (double)o->cohort / (double)dpa_clients_count(s->clients), err));
     if (plan_of(game)->checkpoints > 0)
         DPA_TRY(dpa_evidence_fact(out, "checkpoints", (double)plan_of(game)->checkpoints, err));
+    DPA_TRY(dpa_evidence_fact(out, "fixed_divisor", !o->divide_actual, err));
+    DPA_TRY(add_mean(played, "energy_clients", 0, runs, CLIENTS_ENERGY, out, err));
+    DPA_TRY(add_mean(played, "energy_canaries", 0, runs, CANARIES_ENERGY, out, err));
+    DPA_TRY(add_mean(played, "energy_noise", 0, runs, NOISE_ENERGY, out, err));
     DPA_TRY(add_mean(played, "accuracy", 0, runs, ACCURACY, out, err));
     DPA_TRY(add_mean(played, "accuracy_without_canaries", runs, 2 * runs, ACCURACY, out, err));
     return o->adaptive ? add_mean(played, "last_clip", 0, runs, CLIP, out, err) : DPA_OK;
@@ -372,7 +454,10 @@ static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence 
     DPA_TRY(add_array(game, played, "final", HEAD, observed, 0, out, err));
     DPA_TRY(add_array(game, played, "observed", HEAD + observed, rounds, 0, out, err));
     DPA_TRY(add_array(game, played, "unobserved", HEAD + observed + rounds, null, 0, out, err));
-    DPA_TRY(add_array(game, played, "trajectory", HEAD + observed + rounds + null,
+    if (p->opts.unobserved > 0)
+        DPA_TRY(add_known(game, played, HEAD + observed + rounds + null, out, err));
+    DPA_TRY(add_array(game, played, "trajectory",
+                      HEAD + observed + rounds + null + 2 * known_count(game),
                       POINT * p->checkpoints, 1, out, err));
     return add_facts(game, played, out, err);
 }

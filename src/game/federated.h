@@ -13,12 +13,13 @@ typedef struct dpa__federate_keys {
     dpa_participation participation;
     dpa_federate_fault fault;
     dpa_direction direction;
+    dpa_server server;
     bool adaptive, divide_actual, baseline, since_start;
     bool *all_iterates;
     uint64_t *split, *rounds, *cohort, *period, *canaries, *unobserved, *repetitions, *copies;
     uint64_t *runs, *checkpoints;
     double *concentration, *drop, *server_rate, *momentum, *quantile, *clip_rate, *vote_noise;
-    double *canary_scale, *share;
+    double *canary_scale, *share, *beta2, *tau;
 } dpa__federate_keys;
 
 extern const cyaml_schema_field_t dpa__federate_fields[];

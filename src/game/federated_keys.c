@@ -17,7 +17,13 @@ static const cyaml_strval_t faults[] = {{"none", DPA_FAULT_NONE},
                                         {"repeated-clients", DPA_FAULT_REPEAT}};
 
 static const cyaml_strval_t directions[] = {{"sphere", DPA_DIRECTION_SPHERE},
-                                            {"signs", DPA_DIRECTION_SIGNS}};
+                                            {"signs", DPA_DIRECTION_SIGNS},
+                                            {"hadamard", DPA_DIRECTION_HADAMARD}};
+
+static const cyaml_strval_t servers[] = {{"sgd", DPA_SERVER_SGD},
+                                         {"adagrad", DPA_SERVER_ADAGRAD},
+                                         {"adam", DPA_SERVER_ADAM},
+                                         {"yogi", DPA_SERVER_YOGI}};
 
 enum {
     MAYBE = CYAML_FLAG_OPTIONAL,
@@ -43,7 +49,10 @@ const cyaml_schema_field_t dpa__federate_fields[] = {
     COUNT("cohort", cohort),
     COUNT("period", period),
     NUMBER("drop", drop),
+    CHOICE("server", server, servers),
     NUMBER("server-rate", server_rate),
+    NUMBER("beta2", beta2),
+    NUMBER("tau", tau),
     NUMBER("momentum", momentum),
     FLAG("adaptive", adaptive),
     NUMBER("quantile", quantile),
@@ -83,6 +92,9 @@ static void take_training(const dpa__federate_keys *k, dpa_federate_opts *o) {
     o->adaptive = k->adaptive;
     o->divide_actual = k->divide_actual;
     o->fault = k->fault;
+    o->server = k->server;
+    TAKE(o->beta2, double, k->beta2);
+    TAKE(o->tau, double, k->tau);
     TAKE(o->rounds, uint64_t, k->rounds);
     TAKE(o->cohort, size_t, k->cohort);
     TAKE(o->period, uint64_t, k->period);
