@@ -4,26 +4,44 @@
 #define DPA_CLI_CANARIES_H
 
 #include "dpaudit/canary.h"
+#include "dpaudit/evidence.h"
 #include "output.h"
 
 typedef struct canaries_options {
     common_options common; /* seed and threads */
-    uint64_t dim, count, unobserved, first, index;
-    double norm;
-    word_list models, initials;
-    const char *direction, *dtype, *kernel, *out, *null, *state;
+    uint64_t dim, count, unobserved, first, index, rounds, times;
+    double norm, unit, momentum, sigma;
+    word_list models, initials, previous;
+    const char *direction, *dtype, *kernel, *out, *null, *state, *schedule;
 } canaries_options;
 
 extern const command command_canaries;
 
 dpa_canaries_opts canaries_library_opts(const canaries_options *o);
 dpa_status canaries_read_model(const word_list *files, dpa_weights *out, dpa_error *err);
-/* Cosines of both sets to --out and --null, or to standard output. */
-dpa_status canaries_show(const canaries_options *o, size_t observed, size_t unobserved,
+/* Numbers of both sets to --out and --null, or to standard output. An NPZ gets both, as `name`
+ * and `unobserved`, and what the canaries were. */
+dpa_status canaries_show(const canaries_options *o, const dpa_canaries *canaries, const char *name,
                          const double *cosine, dpa_error *err);
 
 /* All iterates: rounds FILE… into the state, and what the state holds. */
 int canaries_rounds(const canaries_options *o, const word_list *words);
 int canaries_largest(const canaries_options *o);
+
+/* Known rounds: who has which rounds, and the scores that the state holds. */
+int canaries_schedule(const canaries_options *o);
+int canaries_known(const canaries_options *o);
+/* [canaries × columns] rounds from 0, from --schedule or by --rounds and --times; no rows when
+ * neither was given. Free with free(). */
+typedef struct schedule_table {
+    double *round; /* NaN or negative: none */
+    size_t canaries, columns;
+} schedule_table;
+dpa_status canaries_read_schedule(const canaries_options *o, const dpa_canaries *canaries,
+                                  schedule_table *out, dpa_error *err);
+
+/* Evidence of what the canaries are: dimension, direction, seed. Add arrays, write, free. */
+dpa_status canaries_evidence(const dpa_canaries *canaries, dpa_evidence *out, dpa_error *err);
+int canaries_is_npz(const char *path);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All iterates from files (one-shot-federated, Algorithm 3): somebody else's federated system saves
  * the change of its model in each round; the largest cosines are kept in a small state file between
- * calls. A round that is given twice changes nothing but the count of rounds. */
+ * calls. With a schedule each canary's part in its own rounds is added up there, too: then files
+ * must come in the order of the rounds, each once. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +18,10 @@ static const size_t HELD_BYTES = (size_t)128 << 20;
 typedef struct session {
     const canaries_options *options;
     dpa_canaries *canaries;
-    dpa_weights before; /* with --initial: the model of the round before */
+    dpa_weights before;   /* with --initial: the model of the round before */
+    dpa_weights previous; /* with --momentum: the change of the round before */
+    schedule_table schedule;
+    size_t *candidate; /* [HELD × canaries] */
     dpa_weights held[HELD];
     size_t count;
 } session;
@@ -63,13 +67,52 @@ static dpa_status open_state(session *s, size_t dim, dpa_error *err) {
     return dpa_canaries_new(&opts, &s->canaries, err);
 }
 
+/* Who is a candidate in the round of held change i. */
+static dpa_own_round own_round(const session *s, size_t i) {
+    const schedule_table *t = &s->schedule;
+    const double round = (double)(dpa_canaries_rounds(s->canaries) + i);
+    size_t *candidate = s->candidate + i * t->canaries, count = 0;
+    for (size_t c = 0; c < t->canaries; ++c)
+        for (size_t k = 0; k < t->columns; ++k)
+            if (t->round[c * t->columns + k] == round) {
+                candidate[count++] = c;
+                break;
+            }
+    return (dpa_own_round){s->options->unit, candidate, count};
+}
+
+/* A state with known rounds is gone on with as it was begun. */
+static dpa_status open_schedule(session *s, dpa_error *err) {
+    const canaries_options *o = s->options;
+    dpa_status status = canaries_read_schedule(o, s->canaries, &s->schedule, err);
+    if (status != DPA_OK) return status;
+    int has_own = 0;
+    for (size_t i = 0; i < dpa_canaries_count(s->canaries); ++i)
+        has_own |= dpa_canaries_own_times(s->canaries, i) > 0;
+    if (s->schedule.round == NULL && has_own)
+        return fail(err, DPA_BAD_ARGUMENT,
+                    "%s has known rounds: give --rounds and --times (or --schedule) and --unit in "
+                    "every call",
+                    o->state);
+    if (s->schedule.round == NULL) return DPA_OK;
+    if (!(o->unit > 0.0))
+        return fail(err, DPA_BAD_ARGUMENT,
+                    "known rounds need --unit, the norm of a whole canary in a FILE");
+    s->candidate = calloc(s->schedule.canaries, HELD * sizeof *s->candidate);
+    return s->candidate != NULL ? DPA_OK : fail(err, DPA_NO_MEMORY, "no memory for the schedule");
+}
+
 /* The held changes into the state. */
 static dpa_status take_in(session *s, dpa_error *err) {
     dpa_vector change[HELD];
-    for (size_t i = 0; i < s->count; ++i) change[i] = dpa_weights_vector(&s->held[i]);
+    dpa_own_round own[HELD];
+    for (size_t i = 0; i < s->count; ++i) {
+        change[i] = dpa_weights_vector(&s->held[i]);
+        if (s->candidate != NULL) own[i] = own_round(s, i);
+    }
     const dpa_progress progress = progress_start();
-    dpa_status status =
-        dpa_canaries_round_many(s->canaries, change, NULL, s->count, &progress, err);
+    dpa_status status = dpa_canaries_round_many(
+        s->canaries, change, s->candidate != NULL ? own : NULL, s->count, &progress, err);
     progress_end();
     if (status == DPA_OK) status = dpa_canaries_save(s->canaries, s->options->state, err);
     for (size_t i = 0; i < s->count; ++i) dpa_weights_free(&s->held[i]);
@@ -96,7 +139,29 @@ static dpa_status subtract(session *s, const char *path, dpa_weights *model, dpa
     return DPA_OK;
 }
 
-/* Errors of the library know no file. */
+/* What the round itself released: the change less momentum times the change before. */
+static dpa_status undo_momentum(session *s, const char *path, dpa_weights *change, dpa_error *err) {
+    const uint64_t round = dpa_canaries_rounds(s->canaries) + s->count - 1;
+    if (s->previous.dim == 0 && round > 0)
+        return fail(err, DPA_BAD_ARGUMENT,
+                    "%s is round %llu: --momentum needs --previous, the change of the round before",
+                    path, (unsigned long long)round);
+    if (s->previous.dim != 0 && s->previous.dim != change->dim)
+        return fail(err, DPA_BAD_INPUT, "%s: has %zu parameters, the round before has %zu", path,
+                    change->dim, s->previous.dim);
+    dpa_weights alone = {.f64 = calloc(change->dim, sizeof(double)), .dim = change->dim};
+    if (alone.f64 == NULL) return fail(err, DPA_NO_MEMORY, "no memory for a change");
+    for (size_t i = 0; i < change->dim; ++i)
+        alone.f64[i] =
+            element(change, i) -
+            (s->previous.dim > 0 ? s->options->momentum * element(&s->previous, i) : 0.0);
+    dpa_weights_free(&s->previous);
+    s->previous = *change;
+    *change = alone;
+    return DPA_OK;
+}
+
+/* Checked here because the library's error would not name the file. */
 static dpa_status check_change(const session *s, const char *path, const dpa_weights *change,
                                dpa_error *err) {
     int moves = 0;
@@ -119,7 +184,11 @@ static dpa_status add_file(session *s, const char *path, dpa_error *err) {
     if (status != DPA_OK) return status;
     ++s->count;
     if (s->before.dim > 0) status = subtract(s, path, next, err);
-    if (status == DPA_OK && s->canaries == NULL) status = open_state(s, next->dim, err);
+    if (status == DPA_OK && s->canaries == NULL) {
+        status = open_state(s, next->dim, err);
+        if (status == DPA_OK) status = open_schedule(s, err);
+    }
+    if (status == DPA_OK && s->options->momentum != 0.0) status = undo_momentum(s, path, next, err);
     if (status == DPA_OK) status = check_change(s, path, next, err);
     if (status != DPA_OK) return status;
     const size_t bytes = next->dim * sizeof(double) * s->count;
@@ -135,6 +204,7 @@ int canaries_rounds(const canaries_options *o, const word_list *words) {
     if (s == NULL) return library_error(cmd->name, &err);
     s->options = o;
     dpa_status status = canaries_read_model(&o->initials, &s->before, &err);
+    if (status == DPA_OK) status = canaries_read_model(&o->previous, &s->previous, &err);
     for (size_t i = 1; i < words->count && status == DPA_OK; ++i)
         status = add_file(s, words->items[i], &err);
     if (status == DPA_OK && s->count > 0) status = take_in(s, &err);
@@ -144,6 +214,9 @@ int canaries_rounds(const canaries_options *o, const word_list *words) {
             dpa_canaries_rounds(s->canaries) == 1 ? "" : "s", dpa_canaries_count(s->canaries));
     for (size_t i = 0; i < s->count; ++i) dpa_weights_free(&s->held[i]);
     dpa_weights_free(&s->before);
+    dpa_weights_free(&s->previous);
+    free(s->schedule.round);
+    free(s->candidate);
     dpa_canaries_free(s->canaries);
     free(s);
     return status == DPA_OK ? 0 : library_error(cmd->name, &err);
@@ -157,9 +230,7 @@ int canaries_largest(const canaries_options *o) {
     const dpa_canaries_opts opts = canaries_library_opts(o);
     dpa_status status = dpa_canaries_load(o->state, &opts, &canaries, &err);
     if (status == DPA_OK)
-        status =
-            canaries_show(o, dpa_canaries_observed(canaries), dpa_canaries_unobserved(canaries),
-                          dpa_canaries_largest(canaries), &err);
+        status = canaries_show(o, canaries, "observed", dpa_canaries_largest(canaries), &err);
     dpa_canaries_free(canaries);
     return status == DPA_OK ? 0 : library_error(cmd->name, &err);
 }

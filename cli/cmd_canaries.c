@@ -11,8 +11,9 @@ static const option table[] = {
     SEED_OPTIONS(canaries_options),
     {"first", OPTION_COUNT, "I", "index of the first canary's stream (default 0)",
      offsetof(canaries_options, first)},
-    {"direction", OPTION_CHOICE, "sphere|signs",
-     "what they are (default sphere); signs: +-1/sqrt(dim), made eight times as fast",
+    {"direction", OPTION_CHOICE, "sphere|signs|hadamard",
+     "what they are (default sphere); signs: +-1/sqrt(dim), made eight times as fast; hadamard: "
+     "exactly orthogonal, any number of them by one fast transform",
      offsetof(canaries_options, direction)},
     HEADING("make: one canary as a vector"),
     {"dim", OPTION_COUNT, "D", "dimension: the number of the model's parameters",
@@ -34,12 +35,35 @@ static const option table[] = {
     {"state", OPTION_FILE, "FILE",
      "keeps the largest cosines between calls; made by the first 'rounds'",
      offsetof(canaries_options, state)},
+    HEADING("schedule, rounds and known: canaries with rounds that the auditor knows"),
+    {"rounds", OPTION_COUNT, "T", "rounds of the whole training",
+     offsetof(canaries_options, rounds)},
+    {"times", OPTION_COUNT, "R", "rounds of each canary: one in each of R equal parts",
+     offsetof(canaries_options, times)},
+    {"schedule", OPTION_FILE, "FILE.npy",
+     "instead: a matrix with the rounds of each canary, from 0 (NaN or -1: none)",
+     offsetof(canaries_options, schedule)},
+    {"unit", OPTION_NUMBER, "U",
+     "norm of a whole canary in a FILE: the clipping norm, over what the sum is divided by, times "
+     "the server's rate",
+     offsetof(canaries_options, unit)},
+    {"momentum", OPTION_NUMBER, "B", "of the server, to be undone (default 0)",
+     offsetof(canaries_options, momentum)},
+    {"previous", OPTION_LIST, "FILE",
+     "with --momentum: the change of the round before the first FILE, unless that is round 0",
+     offsetof(canaries_options, previous)},
+    {"sigma", OPTION_NUMBER, "S",
+     "known: the noise multiplier, for the choice of canaries whose numbers of rounds differ "
+     "(default 1)",
+     offsetof(canaries_options, sigma)},
     HEADING("How"),
     {"kernel", OPTION_CHOICE, "avx512|avx2|portable",
      "instructions to use (default: the best here; the numbers are the same)",
      offsetof(canaries_options, kernel)},
     HEADING("Output"),
-    {"out", OPTION_FILE, "FILE.npy", "where to write (default for cosines: one a line)",
+    {"out", OPTION_FILE, "FILE",
+     "where to write, NPY, or NPZ with all that the next command must know (default for cosines: "
+     "one a line)",
      offsetof(canaries_options, out)},
     {"null", OPTION_FILE, "FILE.npy", "where the cosines of the unobserved canaries go",
      offsetof(canaries_options, null)},
@@ -50,6 +74,7 @@ static void init(void *options) {
     canaries_options *o = options;
     common_init(&o->common);
     o->norm = 1.0;
+    o->sigma = 1.0;
     o->dtype = "float32";
 }
 
@@ -58,7 +83,7 @@ static int run(void *options, const word_list *words);
 const command command_canaries = {
     .name = "canaries",
     .summary = "random canary vectors, and their cosines with a model",
-    .operands = "make|cosines|rounds|largest [FILE...]",
+    .operands = "make|cosines|rounds|largest|schedule|known [FILE...]",
     .about =
         "A canary is a random direction that a client sends instead of its update. It is a "
         "function of seed and index, so it is made again where it is needed and never stored: the "
@@ -70,14 +95,24 @@ const command command_canaries = {
         "that round, and keeps each canary's largest cosine in --state: one call per round, or "
         "one with all files, or anything between. With --initial the files are models in the "
         "order of the rounds (number them with leading zeros), and --initial is the model before "
-        "the first of this call. 'largest' writes what the state holds, for 'dpaudit cosines "
-        "--null'.",
+        "the first of this call. 'largest' writes what the state holds, for 'dpaudit cosines'.\n"
+        "Known rounds certify most: 'schedule' draws the rounds of every canary, also of those "
+        "that "
+        "will stay at home; 'rounds' with the same --rounds and --times (or --schedule) and --unit "
+        "also adds up each canary's part in its own rounds; 'known' writes these scores, for "
+        "'dpaudit cosines KNOWN.npz'.",
     .examples =
         "dpaudit canaries make --dim 100000 --seed 7 --index 2 --out canary.npy\n"
         "dpaudit canaries make --dim 4096 --out c.npy && dpaudit canaries cosines --model c.npy "
         "--count 20 --out cosines.npy\n"
         "dpaudit canaries make --dim 4096 --out r.npy && dpaudit canaries rounds r.npy --state s "
-        "--count 20 --unobserved 20 && dpaudit canaries largest --state s --out g.npy --null n.npy",
+        "--count 20 --unobserved 20 && dpaudit canaries largest --state s --out g.npy --null "
+        "n.npy\n"
+        "dpaudit canaries make --dim 4096 --direction hadamard --out r.npy && dpaudit canaries "
+        "rounds "
+        "r.npy --state s --count 20 --unobserved 20 --direction hadamard --rounds 1 --times 1 "
+        "--unit 1 "
+        "&& dpaudit canaries known --state s --out known.npz && dpaudit cosines known.npz",
     .options = table,
     .size = sizeof(canaries_options),
     .min_words = 1,
@@ -98,6 +133,8 @@ dpa_canaries_opts canaries_library_opts(const canaries_options *o) {
     opts.kernel = o->kernel;
     if (o->direction != NULL && strcmp(o->direction, "signs") == 0)
         opts.direction = DPA_DIRECTION_SIGNS;
+    if (o->direction != NULL && strcmp(o->direction, "hadamard") == 0)
+        opts.direction = DPA_DIRECTION_HADAMARD;
     return opts;
 }
 
@@ -143,8 +180,20 @@ dpa_status canaries_read_model(const word_list *files, dpa_weights *out, dpa_err
     return DPA_OK;
 }
 
-dpa_status canaries_show(const canaries_options *o, size_t observed, size_t unobserved,
+dpa_status canaries_show(const canaries_options *o, const dpa_canaries *canaries, const char *name,
                          const double *cosine, dpa_error *err) {
+    const size_t observed = dpa_canaries_observed(canaries);
+    const size_t unobserved = dpa_canaries_unobserved(canaries);
+    if (canaries_is_npz(o->out)) {
+        dpa_evidence e;
+        dpa_status status = canaries_evidence(canaries, &e, err);
+        if (status == DPA_OK) status = dpa_evidence_copy(&e, name, cosine, observed, err);
+        if (status == DPA_OK && unobserved > 0)
+            status = dpa_evidence_copy(&e, "unobserved", cosine + observed, unobserved, err);
+        if (status == DPA_OK) status = dpa_evidence_write(&e, o->out, err);
+        dpa_evidence_free(&e);
+        return status;
+    }
     if (o->null != NULL) {
         const dpa_status status =
             write_vector(o->null, DPA_F64, cosine + observed, unobserved, err);
@@ -174,8 +223,7 @@ static dpa_status compute(const canaries_options *o, const dpa_weights *model,
     status =
         dpa_canaries_cosines(canaries, &m, initial->dim > 0 ? &i : NULL, cosine, &progress, err);
     progress_end();
-    if (status == DPA_OK)
-        status = canaries_show(o, (size_t)o->count, (size_t)o->unobserved, cosine, err);
+    if (status == DPA_OK) status = canaries_show(o, canaries, "final", cosine, err);
     free(cosine);
     dpa_canaries_free(canaries);
     return status;
@@ -210,5 +258,8 @@ static int run(void *options, const word_list *words) {
     if (strcmp(what, "make") == 0) return make(options);
     if (strcmp(what, "cosines") == 0) return cosines(options);
     if (strcmp(what, "largest") == 0) return canaries_largest(options);
-    return usage_error(cmd, "'%s' is none of make, cosines, rounds and largest", what);
+    if (strcmp(what, "schedule") == 0) return canaries_schedule(options);
+    if (strcmp(what, "known") == 0) return canaries_known(options);
+    return usage_error(cmd, "'%s' is none of make, cosines, rounds, largest, schedule and known",
+                       what);
 }

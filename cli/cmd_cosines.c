@@ -1,27 +1,39 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dpaudit cosines: one-shot estimates from the cosines of canaries. */
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "dpaudit/cosines.h"
 #include "output.h"
 
 typedef struct cosines_options {
     common_options common;
-    uint64_t dim;
+    uint64_t dim, rounds;
+    double times, q;
     const char *null, *direction;
 } cosines_options;
 
 static const option table[] = {
     HEADING("Evidence"),
-    {"dim", OPTION_COUNT, "D", "dimension of the model (not needed with --null)",
+    {"dim", OPTION_COUNT, "D",
+     "dimension of the model (not needed with --null, nor where FILE is an NPZ that says it)",
      offsetof(cosines_options, dim)},
     {"null", OPTION_FILE, "FILE",
      "all iterates: FILE and this one are largest cosines over the rounds, here of canaries that "
      "did not take part",
      offsetof(cosines_options, null)},
-    {"direction", OPTION_CHOICE, "sphere|signs",
-     "what the canaries were (see canaries --direction; default sphere)",
+    {"direction", OPTION_CHOICE, "sphere|signs|hadamard",
+     "what the canaries were (see canaries --direction; default: what FILE says, or sphere)",
      offsetof(cosines_options, direction)},
+    HEADING("Known rounds: the participation that the claim is about"),
+    {"participations", OPTION_NUMBER, "R",
+     "a client is in up to R rounds that the attacker knows (default: as the canaries were)",
+     offsetof(cosines_options, times)},
+    {"q", OPTION_NUMBER, "Q", "or: in each of --rounds rounds with probability Q (Poisson), hidden",
+     offsetof(cosines_options, q)},
+    {"rounds", OPTION_COUNT, "T", "with --q: the rounds of the training",
+     offsetof(cosines_options, rounds)},
     HEADING("What is wanted"),
     DELTA_OPTIONS(cosines_options),
     CONFIDENCE_OPTIONS(cosines_options),
@@ -39,6 +51,7 @@ static const option table[] = {
 static void init(void *options) {
     cosines_options *o = options;
     common_init(&o->common);
+    o->times = o->q = NAN;
 }
 
 static int run(void *options, const word_list *words);
@@ -52,7 +65,11 @@ const command command_cosines = {
              "canary; 'mean-and-deviation' fits both and is biased upwards; 'jeffreys' is a lower "
              "bound.\n"
              "The estimates are about one attacker, who compares an update with what was released. "
-             "They are not bounds.",
+             "They are not bounds.\n"
+             "An NPZ of 'canaries known' gives a bound instead, 'known-rounds': canaries that were "
+             "in are ranked among those that stayed at home, each over its own rounds, and the "
+             "accountant makes epsilon of the whole training of it. An NPZ of 'canaries' carries "
+             "dimension and direction, so that they cannot be told wrongly.",
     .examples = "dpaudit canaries make --dim 4096 --out c.npy && dpaudit canaries cosines --model "
                 "c.npy --count 50 --first 1 --out g.npy && dpaudit cosines g.npy --dim 4096",
     .options = table,
@@ -64,6 +81,32 @@ const command command_cosines = {
     .has_clock = 1,
 };
 
+/* What the command line says, where the file does not say otherwise. 0: go on. */
+static int take_options(const cosines_options *o, dpa_evidence *e) {
+    const command *cmd = &command_cosines;
+    const int is_known = dpa_evidence_find(e, "members") != NULL;
+    if (o->dim != 0 && e->dim != 0 && o->dim != e->dim)
+        return usage_error(cmd, "--dim %llu: the file says %zu; leave it out",
+                           (unsigned long long)o->dim, e->dim);
+    if (o->direction != NULL && e->direction[0] != '\0' && strcmp(o->direction, e->direction) != 0)
+        return usage_error(cmd, "--direction %s: the file says %s; leave it out", o->direction,
+                           e->direction);
+    if (o->dim != 0) e->dim = (size_t)o->dim;
+    if (o->direction != NULL) (void)snprintf(e->direction, sizeof e->direction, "%s", o->direction);
+    if (!is_known && o->null == NULL && dpa_evidence_find(e, "observed") == NULL && e->dim == 0)
+        return usage_error(cmd, "needs --dim D, the number of the model's parameters");
+    if (!is_known && (!isnan(o->q) || !isnan(o->times)))
+        return usage_error(cmd, "--participations and --q are for known rounds (canaries known)");
+    if (isnan(o->q) != (o->rounds == 0)) return usage_error(cmd, "--q and --rounds go together");
+    if (!isnan(o->q) && !isnan(o->times))
+        return usage_error(cmd, "--participations or --q, not both");
+    if (!isnan(o->times)) e->training.participations = o->times;
+    if (!isnan(o->times)) e->training.q = NAN;
+    if (!isnan(o->q)) e->training.q = o->q;
+    if (!isnan(o->q)) e->training.steps = o->rounds;
+    return 0;
+}
+
 static int run(void *options, const word_list *words) {
     const cosines_options *o = options;
     const command *cmd = &command_cosines;
@@ -71,12 +114,8 @@ static int run(void *options, const word_list *words) {
     dpa_error err = {0};
     if (dpa_evidence_cosines(words->items[0], o->null, &evidence, &err) != DPA_OK)
         return library_error(cmd->name, &err);
-    if (o->dim != 0) evidence.dim = (size_t)o->dim;
-    if (o->direction != NULL)
-        (void)snprintf(evidence.direction, sizeof evidence.direction, "%s", o->direction);
-    if (o->null == NULL && evidence.dim == 0) {
-        dpa_evidence_free(&evidence);
-        return usage_error(cmd, "needs --dim D, the number of the model's parameters");
-    }
-    return judge_and_show(cmd, &evidence, &o->common);
+    const int wrong = take_options(o, &evidence);
+    if (wrong == 0) return judge_and_show(cmd, &evidence, &o->common);
+    dpa_evidence_free(&evidence);
+    return wrong;
 }

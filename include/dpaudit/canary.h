@@ -128,6 +128,12 @@ typedef struct dpa_own_round {
     const size_t *candidate; /* indices, the unobserved ones too */
     size_t candidates;
 } dpa_own_round;
+/* A rule for them: the training's rounds 0 … rounds−1 are cut into `times` equal parts, and a
+ * canary has one random round of each: out[times], ascending. A function of (seed, first + canary).
+ */
+DPA_API dpa_status dpa_canaries_schedule(const dpa_canaries *canaries, size_t canary,
+                                         uint64_t rounds, uint64_t times, uint64_t *out,
+                                         dpa_error *err) DPA_MUST_USE;
 /* Adds ⟨cᵢ, released⟩/unit to the sum of every candidate of the round. Nothing else is computed:
  * all iterates and `rounds` stay as they are. A release of zeros adds 0. */
 DPA_API dpa_status dpa_canaries_own(dpa_canaries *canaries, const dpa_vector *released,

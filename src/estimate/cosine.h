@@ -7,6 +7,9 @@
 
 #include "dpaudit/cosines.h"
 
+/* Hadamard canaries as the random signs that each of them is; others as they are. */
+dpa_cosines dpa__cosines_as_signs(const dpa_cosines *cosines);
+
 /* Ascending, in a new block; NULL when memory is out. */
 double *dpa__cosine_sorted(const double *x, size_t count, dpa_error *err);
 void dpa__cosine_sort(double *x, size_t count);

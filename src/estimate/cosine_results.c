@@ -22,8 +22,8 @@ static int wanted(const context *c, const char *method) {
 }
 
 static unsigned about_canaries(const context *c) {
-    return c->cosines->direction == DPA_DIRECTION_SIGNS ? DPA_ASSUME_SIGN_CANARIES
-                                                        : DPA_ASSUME_RANDOM_CANARIES;
+    return c->cosines->direction == DPA_DIRECTION_SPHERE ? DPA_ASSUME_RANDOM_CANARIES
+                                                         : DPA_ASSUME_SIGN_CANARIES;
 }
 
 static const char final_note[] =
@@ -79,6 +79,17 @@ static dpa_status add_rounds(context *c, dpa_error *err) {
     return add_estimate(c, "all-iterates", &e, DPA_ASSUME_LARGE_SAMPLE, rounds_note, err);
 }
 
+/* One Hadamard canary by itself is random signs on a power of two of the coordinates; what the
+ * model has elsewhere only makes its cosines smaller. */
+dpa_cosines dpa__cosines_as_signs(const dpa_cosines *cosines) {
+    dpa_cosines c = *cosines;
+    if (c.direction != DPA_DIRECTION_HADAMARD) return c;
+    c.direction = DPA_DIRECTION_SIGNS;
+    c.dim = 1;
+    while (c.dim <= cosines->dim / 2) c.dim *= 2;
+    return c;
+}
+
 static dpa_status add_bound(context *c, dpa_error *err) {
     const dpa_request *q = c->request;
     const char *select = q->select[0] != '\0' ? q->select : "split";
@@ -86,7 +97,8 @@ static dpa_status add_bound(context *c, dpa_error *err) {
     if (!wanted(c, "jeffreys")) return DPA_OK;
     if (c->observed.count < 2 && q->method[0] == '\0' && strcmp(select, "split") == 0)
         return DPA_OK;
-    DPA_TRY(dpa_cosines_lower(c->cosines, select, q->delta, q->confidence, q->seed, &b, err));
+    const dpa_cosines as_signs = dpa__cosines_as_signs(c->cosines);
+    DPA_TRY(dpa_cosines_lower(&as_signs, select, q->delta, q->confidence, q->seed, &b, err));
     dpa_result result;
     dpa_result_init(&result, q);
     (void)snprintf(result.family, sizeof result.family, "dp");

@@ -1,9 +1,36 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which canaries an audit by known rounds is made of. Rounds are drawn before it is drawn who takes
- * part, so a choice by rounds says nothing about that: a canary left out is part of the noise. */
+/* The rounds of canaries, and which of them an audit by known rounds is made of. Rounds are drawn
+ * before it is drawn who takes part, so a choice by rounds says nothing about that: a canary left
+ * out is part of the noise. */
 #include <math.h>
 
-#include "dpaudit/canary.h"
+#include "base/error.h"
+#include "dpaudit/rng.h"
+#include "evidence/canary.h"
+
+/* The streams are those of federate/participation.c, with the canaries' seed. */
+dpa_status dpa_canaries_schedule(const dpa_canaries *canaries, size_t canary, uint64_t rounds,
+                                 uint64_t times, uint64_t *out, dpa_error *err) {
+    const uint64_t index = canaries->opts.first + canary;
+    if (times < 1 || times > rounds || rounds > UINT64_C(1) << 24)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "schedule: %llu times in %llu rounds: expected at least 1 in at most 2^24",
+                         (unsigned long long)times, (unsigned long long)rounds);
+    if (canary >= canaries->count || index >> 32 != 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "schedule: canary %zu of %zu, or an index above "
+                         "2^32",
+                         canary, canaries->count);
+    for (uint64_t part = 0; part < times; ++part) {
+        const uint64_t start = (part * rounds + times - 1) / times;
+        const uint64_t end = ((part + 1) * rounds + times - 1) / times;
+        dpa_rng rng;
+        dpa_rng_init(&rng, canaries->opts.seed, DPA_PURPOSE_MEMBERSHIP, index << 24 | part);
+        (void)dpa_rng_uniform(&rng);
+        out[part] = start + dpa_rng_below(&rng, end - start);
+    }
+    return DPA_OK;
+}
 
 /* What canaries of at most `most` rounds are expected to certify of one round, by the normal law of
  * ranks near no leak: mean of √(R/most) times μ, less 1.645 deviations. */
