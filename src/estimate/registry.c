@@ -84,35 +84,49 @@ static const dpa__entry others[] = {
     {{"steinke", "guesses against (eps,delta): Steinke, Nasr and Jagielski", "dp",
       DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
      NULL,
-     0},
+     0,
+     NULL},
     {{"recursion", "guesses against a whole curve: Mahloujifar, Melis and Chaudhuri", EVERY_FAMILY,
       DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
      NULL,
-     0},
+     0,
+     NULL},
     {{"pointwise", "guesses against the family's (eps,delta) at 60 deltas", "every family but dp",
       DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
      NULL,
-     0},
+     0,
+     NULL},
     {{"mean", "mean cosine, deviation of the null", "", DPA_FROM_COSINES | DPA_GIVES_ESTIMATE,
       COSINES, 0},
      NULL,
-     0},
+     0,
+     NULL},
     {{"mean-and-deviation", "mean and deviation fitted", "", DPA_FROM_COSINES | DPA_GIVES_ESTIMATE,
       COSINES, 0},
      NULL,
-     0},
+     0,
+     NULL},
     {{"all-iterates", "largest cosines over the rounds, both samples fitted", "",
       DPA_FROM_COSINES | DPA_GIVES_ESTIMATE, COSINES, 0},
      NULL,
-     0},
+     0,
+     NULL},
+    {{"known-rounds", "ranks of canaries over their own rounds, through the accountant", "",
+      DPA_FROM_COSINES | DPA_GIVES_BOUND, COINS | DPA_ASSUME_CHANNELS, 1},
+     NULL,
+     0,
+     NULL},
     {{"jeffreys", "a threshold on the cosine, Jeffreys limits", "",
-      DPA_FROM_COSINES | DPA_GIVES_BOUND, DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS, 1},
+      DPA_FROM_COSINES | DPA_GIVES_BOUND,
+      DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS | DPA_ASSUME_BAYES_PRIOR, 1},
      NULL,
-     0},
+     0,
+     NULL},
     {{"all-iterates-jeffreys", "the same over all rounds", "", DPA_FROM_COSINES | DPA_GIVES_BOUND,
-      DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS, 1},
+      DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS | DPA_ASSUME_BAYES_PRIOR, 1},
      NULL,
-     0},
+     0,
+     NULL},
 };
 enum { OTHERS = sizeof others / sizeof others[0] };
 
@@ -193,10 +207,15 @@ const dpa__entry *dpa__registry_for(unsigned source, const char *name, dpa_error
 const char *dpa__registry_default(unsigned source, int is_universal, int is_tail,
                                   uint64_t options) {
     if (source == DPA_FROM_GUESSES) return is_universal && options == 2 ? "steinke" : "recursion";
-    if (source == DPA_FROM_COUNTS || is_universal || is_tail) return "cp";
-    return "rank";
+    if (source == DPA_FROM_COUNTS) return "cp";
+    return is_universal || is_tail ? "scan" : "rank";
 }
 
 const char *dpa__registry_posterior(void) {
     return "bayes";
+}
+
+int dpa__registry_is_scan(const char *method) {
+    const dpa__entry *entry = dpa__registry_find(method, NULL);
+    return entry != NULL && entry->from_scores == dpa__scan_run;
 }

@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "dpaudit/plan.h"
+#include "estimate/registry.h"
+#include "estimate/scan.h"
 #include "judge/case.h"
 
 static const double POWER = 0.8;
@@ -17,43 +19,66 @@ static dpa_plan_game game_of(const dpa_evidence *e) {
 }
 
 /* NaN where the plan does not know the method, the family or the alternative. */
-static double detectable(const dpa__case *c, const dpa_plan *plan, const char *truth, double n) {
+static double detectable(const dpa_plan *plan, const char *truth, double n) {
     dpa_plan one = *plan;
     dpa_plan_leak leak = {NAN, NAN};
     one.truth = truth;
-    (void)c;
     if (dpa_plan_detectable(&one, (uint64_t)n, POWER, &leak, NULL) != DPA_OK) return NAN;
     return leak.epsilon;
 }
 
+/* The scan knows its power at any two sizes. */
+static dpa_status scan_power(dpa__case *c, double n1, double n0, dpa_error *err) {
+    dpa__verdict *v = &c->report->verdict;
+    const dpa__scan_claim claim = {c->promise.epsilon, c->protocol.request.delta, NULL};
+    dpa__scan_test test;
+    DPA_TRY(dpa__scan_test_open((size_t)n1, (size_t)n0, &claim, &c->protocol.request, &test, err));
+    dpa_status status =
+        dpa__scan_detects(&test, &claim, DPA__SUSPECT_EXTREME, POWER, &v->detect_worst, err);
+    if (status == DPA_OK)
+        status = dpa__scan_detects(&test, &claim, DPA__SUSPECT_GAUSSIAN, POWER, &v->detect_gaussian,
+                                   err);
+    dpa__scan_test_close(&test);
+    return status;
+}
+
+/* A step's noise, through the accountant. */
+static void steps_power(dpa__case *c, dpa_plan *plan, double n) {
+    const dpa_training_facts *f = &c->evidence->training;
+    const int is_claimed = !isnan(c->claim.sigma) && c->claim.scope == DPA_SCOPE_TRAINING;
+    plan->q = is_claimed ? c->claim.q : f->q;
+    plan->steps = is_claimed ? c->claim.steps : f->steps;
+    if (c->claim.scope == DPA_SCOPE_STEP) plan->q = 1;
+    if (c->claim.scope == DPA_SCOPE_STEP) plan->steps = 1;
+    if (isnan(c->promise.sigma) || isnan(plan->q) || plan->steps == 0 || f->rate < 1) return;
+    plan->claim_epsilon = NAN;
+    plan->claim_sigma = c->promise.sigma;
+    c->report->verdict.detect_gaussian = detectable(plan, "", n);
+}
+
 dpa_status dpa__power_state(dpa__case *c, double n1, double n0, dpa_error *err) {
     dpa__verdict *v = &c->report->verdict;
-    const dpa_protocol *p = &c->protocol;
+    const dpa_request *r = &c->protocol.request;
     const dpa__test *t = &c->test;
     dpa_plan plan;
-    (void)err;
     if (isnan(v->claim_epsilon) || t->count > 1) return DPA_OK;
+    if (dpa_family_is_universal(t->family) && dpa__registry_is_scan(t->method))
+        return scan_power(c, n1, n0, err);
     dpa_plan_init(&plan);
     plan.game = game_of(c->evidence);
     plan.method = t->method;
     plan.family = t->family;
     plan.claim_epsilon = c->promise.epsilon;
-    plan.delta = p->request.delta;
-    plan.confidence = p->request.confidence;
-    plan.seed = p->request.seed;
-    plan.threads = p->request.threads;
-    const double n = game_of(c->evidence) == DPA_PLAN_ONE_RUN ? n1 + n0 : fmin(n1, n0);
+    plan.delta = r->delta;
+    plan.confidence = r->confidence;
+    plan.seed = r->seed;
+    plan.threads = r->threads;
+    const double n = plan.game == DPA_PLAN_ONE_RUN ? n1 + n0 : fmin(n1, n0);
     if (plan.game == DPA_PLAN_STEPS) {
-        const dpa_training_facts *f = &c->evidence->training;
-        if (isnan(c->promise.sigma) || isnan(f->q) || f->rate < 1) return DPA_OK;
-        plan.claim_epsilon = NAN;
-        plan.claim_sigma = c->promise.sigma;
-        plan.q = f->q;
-        plan.steps = f->steps;
-        v->detect_gaussian = detectable(c, &plan, "", n);
+        steps_power(c, &plan, n);
         return DPA_OK;
     }
-    if (plan.game == DPA_PLAN_RUNS) v->detect_worst = detectable(c, &plan, "dp", n);
-    v->detect_gaussian = detectable(c, &plan, "", n);
+    if (plan.game == DPA_PLAN_RUNS) v->detect_worst = detectable(&plan, "dp", n);
+    v->detect_gaussian = detectable(&plan, "", n);
     return DPA_OK;
 }
