@@ -9,6 +9,7 @@ typedef struct plan_options {
     common_options common;
     dpa_plan_query query;
     uint64_t points;
+    const char *protocol;
 } plan_options;
 
 #define QUERY(field) offsetof(plan_options, query.field)
@@ -52,6 +53,9 @@ static const option table[] = {
      offsetof(plan_options, points)},
     {"audits", OPTION_COUNT, "N", "simulated audits for method sequential (default 200)",
      QUERY(audits)},
+    {"write-protocol", OPTION_FILE, "FILE",
+     "also register the test that will decide: for --protocol of scores, one-run, run",
+     offsetof(plan_options, protocol)},
     REQUEST_OPTION(plan_options, "seed", "N", "seed of simulations (default 1)"),
     REQUEST_OPTION(plan_options, "threads", "N", "threads of simulations (default: one per core)"),
     OUTPUT_OPTIONS(plan_options),
@@ -115,6 +119,33 @@ static int check(const plan_options *o) {
     return 0;
 }
 
+/* What the audit that is planned will be judged by. */
+static int write_protocol(const plan_options *o) {
+    const dpa_request *request = &o->common.protocol.request;
+    const dpa_plan_query *query = &o->query;
+    dpa_evidence evidence;
+    dpa_claim claim;
+    char *text = NULL;
+    dpa_error err = {0};
+    dpa_evidence_init(&evidence, DPA_EVIDENCE_SCORES);
+    if (strcmp(query->game, "cosines") == 0) evidence.kind = DPA_EVIDENCE_COSINES;
+    if (strcmp(query->game, "steps") == 0) evidence.scope = DPA_SCOPE_STEP;
+    if (strcmp(query->game, "one-run") == 0) evidence.design = DPA_ONE_RUN;
+    evidence.training.q = query->q;
+    evidence.training.steps = query->steps;
+    dpa_claim_init(&claim);
+    claim.epsilon = request->claim_epsilon;
+    claim.sigma = query->claim_sigma;
+    if (!isnan(claim.sigma)) claim.q = query->q;
+    if (!isnan(claim.sigma)) claim.steps = query->steps;
+    claim.delta = request->delta;
+    if (dpa_protocol_text(&o->common.protocol, &claim, &evidence, &text, &err) != DPA_OK)
+        return library_error("plan", &err);
+    const int code = write_file("plan", o->protocol, text);
+    dpa_free(text);
+    return code;
+}
+
 static int run(void *options, const word_list *words) {
     plan_options *o = options;
     const common_options *common = &o->common;
@@ -129,5 +160,8 @@ static int run(void *options, const word_list *words) {
     const dpa_status status = dpa_audit_plan(&o->query, &common->protocol.request, &report, &err);
     progress_end();
     if (status != DPA_OK) return library_error("plan", &err);
-    return show_report(report, common);
+    const int code = o->protocol != NULL ? write_protocol(o) : 0;
+    if (code == 0) return show_report(report, common);
+    dpa_report_free(report);
+    return code;
 }

@@ -22,6 +22,7 @@
     X(landscape)                                                                                   \
     X(plan)                                                                                        \
     X(selftest)                                                                                    \
-    X(report)
+    X(report)                                                                                      \
+    X(verify)
 
 #endif

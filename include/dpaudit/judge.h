@@ -64,4 +64,10 @@ DPA_API dpa_status dpa_judge(const dpa_evidence *evidence, const dpa_claim *clai
                              const dpa_protocol *protocol, dpa_report **out,
                              dpa_error *err) DPA_MUST_USE;
 
+/* A result that was stored as JSON: unchanged, without contradictions, and judged again from its
+ * evidence the same? DPA_BAD_INPUT and the difference when not. A result of counts needs no files.
+ */
+DPA_API dpa_status dpa_verify(const char *path, const char *const *evidence, size_t count,
+                              dpa_error *err) DPA_MUST_USE;
+
 #endif

@@ -42,6 +42,10 @@ dpa_status dpa__protocol_write(const dpa__case *c, char **out, dpa_error *err);
 /* Fills what was not given from JSON that the evidence carries. */
 dpa_status dpa__protocol_fill(dpa_protocol *protocol, const char *json, dpa_error *err);
 
+/* Protocol and claim as dpa__protocol_write wrote them. */
+dpa_status dpa__protocol_restore(dpa_protocol *protocol, dpa_claim *claim, const char *json,
+                                 dpa_error *err);
+
 /* The error of one of `tests` tests that must hold together. */
 double dpa__shared_confidence(double confidence, size_t tests);
 /* The i-th word of a list joined by '+'; 0 past the last. */

@@ -161,6 +161,16 @@ static dpa_status fill_claim(dpa_claim *claim, const json_t *object, dpa_error *
     return dpa_claim_check(claim, err);
 }
 
+dpa_status dpa__protocol_restore(dpa_protocol *protocol, dpa_claim *claim, const char *json,
+                                 dpa_error *err) {
+    json_t *object = NULL;
+    DPA_TRY(dpa__json_parse("the result's protocol", json, strlen(json), &object, err));
+    dpa_status status = fill(protocol, object, err);
+    if (status == DPA_OK) status = fill_claim(claim, json_object_get(object, "claim"), err);
+    json_decref(object);
+    return status;
+}
+
 dpa_status dpa_protocol_read(dpa_protocol *protocol, dpa_claim *claim, const char *path,
                              dpa_error *err) {
     json_t *object = NULL;

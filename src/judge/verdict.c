@@ -226,6 +226,8 @@ void dpa__verdict_conclude(dpa_report *report) {
                        "no test that could decide applies to this evidence");
     v->state = find_state(report);
     add_sentence(&text, report, primary);
+    if (v->is_registered && !v->is_as_registered)
+        dpa__text_add(&text, " NOT AS REGISTERED: what was done is not what the protocol says.");
     if (!text.failed && text.data != NULL) {
         (void)snprintf(v->headline, sizeof v->headline, "%s", text.data);
         if (strncmp(v->headline, "the ", 4) == 0 || strncmp(v->headline, "nothing", 7) == 0)

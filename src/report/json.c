@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "report/model.h"
+#include "report/integrity.h"
 
 /* ── the report ──────────────────────────────────────────────────────────────────────────────── */
 
@@ -229,6 +229,7 @@ json_t *dpa__report_to_json(const dpa_report *report) {
     json_t *section;
     json_object_foreach(report->sections, key, section) put(&b, key, json_incref(section));
     if (json_array_size(report->notes) > 0) put(&b, "notes", json_incref(report->notes));
+    if (report->protocol != NULL) put(&b, "protocol", json_incref(report->protocol));
     put(&b, "provenance", provenance_json(report));
     return finish(&b);
 }
@@ -236,6 +237,11 @@ json_t *dpa__report_to_json(const dpa_report *report) {
 dpa_status dpa_report_json(const dpa_report *report, char **out, dpa_error *err) {
     json_t *value = dpa__report_to_json(report);
     if (value == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for the JSON of a report");
+    const dpa_status status = dpa__result_seal(value, err);
+    if (status != DPA_OK) {
+        json_decref(value);
+        return status;
+    }
     dpa__text text = {0};
     dpa__json_write(&text, value, 0);
     dpa__text_add(&text, "\n");

@@ -51,7 +51,8 @@ struct dpa_report {
     json_t *inputs;   /* array of {path, sha256} */
     json_t *sections; /* object: key → anything */
     json_t *provenance;
-    json_t *notes;   /* array of sentences */
+    json_t *notes;    /* array of sentences */
+    json_t *protocol; /* that was carried out; NULL: nothing was judged */
     dpa__text lines; /* of dpa_report_say */
 };
 

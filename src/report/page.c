@@ -11,6 +11,7 @@
 #include "dpaudit/data.h"
 #include "report/charts.h"
 #include "report/html.h"
+#include "report/integrity.h"
 #include "report/model.h"
 #include "report/value.h"
 
@@ -68,15 +69,11 @@ dpa_status dpa_report_vega(const dpa_report *report, const char *directory, dpa_
 
 static dpa_status read_result(const char *path, json_t **out, dpa_error *err) {
     DPA_TRY(dpa__json_read(path, out, NULL, err));
-    if (json_is_string(json_object_get(*out, "dpaudit")) &&
-        json_is_string(json_object_get(*out, "command")))
-        return DPA_OK;
+    const dpa_status status = dpa__result_check(path, *out, err);
+    if (status == DPA_OK) return DPA_OK;
     json_decref(*out);
     *out = NULL;
-    return dpa__fail_file(
-        err, DPA_BAD_INPUT, path,
-        "not a result of dpaudit: it has no \"dpaudit\" and \"command\"; write one "
-        "with --json=FILE.json");
+    return status;
 }
 
 dpa_status dpa_report_combine(const char *const *paths, size_t count, char **out, dpa_error *err) {

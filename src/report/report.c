@@ -57,6 +57,7 @@ void dpa_report_free(dpa_report *report) {
     json_decref(report->sections);
     json_decref(report->provenance);
     json_decref(report->notes);
+    json_decref(report->protocol);
     dpa__text_free(&report->lines);
     free(report);
 }
