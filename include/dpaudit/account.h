@@ -147,6 +147,9 @@ DPA_API double dpa_family_value(const dpa_family *family,
                                 double t); /* the named parameter at t: σ = 1/t */
 DPA_API double dpa_family_t(const dpa_family *family, double value); /* and back */
 DPA_API double dpa_family_max(const dpa_family *family);             /* INFINITY, or 1 for points */
+/* 1 when t is at the end of a family whose leakiest member still hides something (points; DP-SGD
+ * with q < 1): a search that ends there has rejected every member and found no bound. */
+DPA_API int dpa_family_is_spent(const dpa_family *family, double t);
 /* The member at t; where it is only known as an interval, the curve that is nowhere above it, so
  * that whoever refutes the curve refutes the member. */
 DPA_API dpa_status dpa_family_curve(const dpa_family *family, double t, dpa_curve **out,

@@ -161,6 +161,14 @@ double dpa_family_max(const dpa_family *family) {
     return family->kind == POINTS ? 1.0 : HUGE_VAL;
 }
 
+/* A record that is in a batch is seen but for 3e-7 at σ = 0.1, so less noise changes nothing. */
+static const double NO_NOISE = 10;
+
+int dpa_family_is_spent(const dpa_family *family, double t) {
+    if (family->kind == POINTS) return t >= 1 - 1e-9;
+    return family->kind == SUBSAMPLED && family->phase.q < 1 && t >= NO_NOISE;
+}
+
 static dpa_status check_t(const dpa_family *family, double t, dpa_error *err) {
     if (t >= 0 && t <= dpa_family_max(family)) return DPA_OK;
     return dpa__fail(err, DPA_BAD_ARGUMENT, "family %s: t is %g; it must be in [0, %g]",

@@ -82,6 +82,7 @@ static dpa_status fill(json_t *meta, const dpa_evidence *e, dpa_error *err) {
     DPA_TRY(put_count(meta, "options", e->options, err));
     DPA_TRY(put_count(meta, "dim", e->dim, err));
     DPA_TRY(put_word(meta, "direction", e->direction, err));
+    DPA_TRY(put_count(meta, "side", (uint64_t)e->side, err));
     DPA_TRY(put_word(meta, "game", e->game, err));
     DPA_TRY(put_word(meta, "source", e->source, err));
     DPA_TRY(put_count(meta, "planned", e->planned, err));
@@ -280,6 +281,10 @@ static dpa_status take(const reader *r, dpa_evidence *out) {
     uint64_t dim = 0;
     DPA_TRY(take_count(r, r->meta, "dim", &dim));
     out->dim = (size_t)dim;
+    double side = 0;
+    DPA_TRY(take_number(r, r->meta, "side", 0, 2, &side));
+    if (side != floor(side)) return bad(r, "side");
+    out->side = (int)side;
     DPA_TRY(take_word(r, r->meta, "direction", out->direction, sizeof out->direction));
     DPA_TRY(take_word(r, r->meta, "game", out->game, sizeof out->game));
     DPA_TRY(take_word(r, r->meta, "source", out->source, sizeof out->source));

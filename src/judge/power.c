@@ -19,12 +19,15 @@ static dpa_plan_game game_of(const dpa_evidence *e) {
 }
 
 /* NaN where the plan does not know the method, the family or the alternative. */
-static double detectable(const dpa_plan *plan, const char *truth, double n) {
+static dpa_status detectable(const dpa_plan *plan, const char *truth, double n, double *out,
+                             dpa_error *err) {
     dpa_plan one = *plan;
     dpa_plan_leak leak = {NAN, NAN};
     one.truth = truth;
-    if (dpa_plan_detectable(&one, (uint64_t)n, POWER, &leak, NULL) != DPA_OK) return NAN;
-    return leak.epsilon;
+    const dpa_status status = dpa_plan_detectable(&one, (uint64_t)n, POWER, &leak, err);
+    if (status == DPA_NO_MEMORY || status == DPA_CANCELLED) return status;
+    *out = status == DPA_OK ? leak.epsilon : (double)NAN;
+    return DPA_OK;
 }
 
 /* The scan knows its power at any two sizes. */
@@ -43,17 +46,18 @@ static dpa_status scan_power(dpa__case *c, double n1, double n0, dpa_error *err)
 }
 
 /* A step's noise, through the accountant. */
-static void steps_power(dpa__case *c, dpa_plan *plan, double n) {
+static dpa_status steps_power(dpa__case *c, dpa_plan *plan, double n, dpa_error *err) {
     const dpa_training_facts *f = &c->evidence->training;
     const int is_claimed = !isnan(c->claim.sigma) && c->claim.scope == DPA_SCOPE_TRAINING;
     plan->q = is_claimed ? c->claim.q : f->q;
     plan->steps = is_claimed ? c->claim.steps : f->steps;
     if (c->claim.scope == DPA_SCOPE_STEP) plan->q = 1;
     if (c->claim.scope == DPA_SCOPE_STEP) plan->steps = 1;
-    if (isnan(c->promise.sigma) || isnan(plan->q) || plan->steps == 0 || f->rate < 1) return;
+    if (isnan(c->promise.sigma) || isnan(plan->q) || plan->steps == 0 || f->rate < 1)
+        return DPA_OK;
     plan->claim_epsilon = NAN;
     plan->claim_sigma = c->promise.sigma;
-    c->report->verdict.detect_gaussian = detectable(plan, "", n);
+    return detectable(plan, "", n, &c->report->verdict.detect_gaussian, err);
 }
 
 dpa_status dpa__power_state(dpa__case *c, double n1, double n0, dpa_error *err) {
@@ -75,10 +79,8 @@ dpa_status dpa__power_state(dpa__case *c, double n1, double n0, dpa_error *err) 
     plan.threads = r->threads;
     const double n = plan.game == DPA_PLAN_ONE_RUN ? n1 + n0 : fmin(n1, n0);
     if (plan.game == DPA_PLAN_STEPS) {
-        steps_power(c, &plan, n);
-        return DPA_OK;
+        return steps_power(c, &plan, n, err);
     }
-    if (plan.game == DPA_PLAN_RUNS) v->detect_worst = detectable(&plan, "dp", n);
-    v->detect_gaussian = detectable(&plan, "", n);
-    return DPA_OK;
+    if (plan.game == DPA_PLAN_RUNS) DPA_TRY(detectable(&plan, "dp", n, &v->detect_worst, err));
+    return detectable(&plan, "", n, &v->detect_gaussian, err);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "dpaudit/account.h"
 #include "dpaudit/tradeoff.h"
 #include "judge/case.h"
@@ -125,10 +126,12 @@ void dpa__claimed_family(const dpa__case *c, char *text, size_t size) {
     const int is_said = !isnan(c->claim.sigma);
     const double q = is_said ? c->claim.q : t->q;
     const uint64_t steps = is_said ? c->claim.steps : t->steps;
+    char number[40];
+    dpa__number_text(q, number, sizeof number);
     if (q == 1 && steps == 1 && !c->claim.replace_one)
         (void)snprintf(text, size, "gaussian");
     else
-        (void)dpa__print(text, size, "subsampled-gaussian:q=%.17g,steps=%llu%s", q,
-                         (unsigned long long)steps,
-                         c->claim.replace_one ? ",adjacency=replace-one" : "");
+        (void)snprintf(text, size, "subsampled-gaussian:q=%s,steps=%llu%s", number,
+                       (unsigned long long)steps,
+                       c->claim.replace_one ? ",adjacency=replace-one" : "");
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "estimate/registry.h"
 #include "judge/case.h"
 
@@ -47,8 +48,10 @@ static int is_stated(const dpa__case *c) {
 
 static void step_family(const dpa__case *c, char *text, size_t size) {
     const double rate = c->evidence->training.rate;
+    char number[40];
+    dpa__number_text(rate, number, sizeof number);
     if (rate < 1)
-        (void)dpa__print(text, size, "subsampled-gaussian:q=%.17g,steps=1", rate);
+        (void)snprintf(text, size, "subsampled-gaussian:q=%s,steps=1", number);
     else
         (void)snprintf(text, size, "gaussian");
 }

@@ -49,6 +49,7 @@ static int refutes(const dpa__verdict *v, const dpa_result *r) {
 }
 
 static int any_refutes(const dpa_report *report) {
+    if (report->verdict.is_all_rejected) return 1;
     for (size_t i = 0; i < report->results.count; ++i) {
         const dpa_result *r = &report->results.items[i];
         if (r->role == DPA_PRIMARY && refutes(&report->verdict, r)) return 1;
@@ -68,6 +69,10 @@ static void take_primary(dpa__verdict *v, const dpa_result *r) {
                        r->scope == DPA_SCOPE_MODEL || (r->assumptions & DPA_ASSUME_ONE_INSTANCE)
                            ? "this one model says nothing about the mechanism that made it"
                            : "no bound at a confidence was made");
+    if (r->scope != v->claim.scope && v->obstacle[0] == '\0')
+        (void)snprintf(v->obstacle, sizeof v->obstacle,
+                       "the bound is about one %s, the claim about one %s",
+                       dpa_scope_name(r->scope), dpa_scope_name(v->claim.scope));
 }
 
 /* Not enough power to have seen the leak that had to be seen. */
@@ -137,6 +142,12 @@ static void add_bound(dpa__text *out, const dpa_report *report, const dpa_result
     dpa__text_add(out, ")");
 }
 
+/* No bound: nothing in the family is as leaky as what was seen. */
+static void add_rejection(dpa__text *out, const dpa_result *r) {
+    dpa__text_printf(out, "more leaks than any member of %s allows, with %s confidence (%s)",
+                     r->family, dpa__percent_of(r->confidence).text, r->method);
+}
+
 static void add_power(dpa__text *out, const dpa__verdict *v) {
     if (isnan(v->detect_worst) && isnan(v->detect_gaussian)) return;
     dpa__text_add(out, " It would have detected");
@@ -186,7 +197,10 @@ static void add_sentence(dpa__text *out, const dpa_report *report, const dpa_res
         dpa__text_add(out, "REFUTED: ");
         add_claim(out, report);
         dpa__text_add(out, " does not stand; ");
-        add_bound(out, report, primary);
+        if (v->is_all_rejected)
+            add_rejection(out, primary);
+        else
+            add_bound(out, report, primary);
         dpa__text_add(out, ".");
         return;
     case DPA_NOT_REFUTED:

@@ -26,6 +26,7 @@ typedef struct dpa__verdict {
     double claim_epsilon; /* what it says at the report's δ; NaN: no claim */
     dpa_scope scope;      /* of epsilon_lower */
     double epsilon_lower, confidence, p_value;
+    int is_all_rejected;  /* every member of the claimed mechanism's family, the claimed one too */
     unsigned assumptions; /* of the test that decides */
     const char *conditional;
     int is_posterior; /* a posterior probability decided, because that was asked for */

@@ -125,7 +125,8 @@ static void a_posterior_decides_when_asked(void **state) {
     dpa_report_free(report);
 }
 
-/* A bound on a step says nothing against a claim about the training, nor the other way round. */
+/* A bound on a step says nothing for or against a claim about the training, nor the other way
+ * round. */
 static void another_scope_does_not_refute(void **state) {
     (void)state;
     static const dpa_scope scopes[] = {DPA_SCOPE_TRAINING, DPA_SCOPE_STEP, DPA_SCOPE_PARTICIPATION};
@@ -136,7 +137,7 @@ static void another_scope_does_not_refute(void **state) {
             report->verdict.claim.scope = scopes[claimed];
             row.scope = scopes[found];
             assert_int_equal(concluded(report, &row),
-                             claimed == found ? DPA_REFUTED : DPA_NOT_REFUTED);
+                             claimed == found ? DPA_REFUTED : DPA_INCONCLUSIVE);
             assert_int_equal(report->verdict.scope, scopes[found]);
             dpa_report_free(report);
         }

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Evidence that knows what it is: every field through a file and back, hostile descriptions, plain
+ * arrays of other tools, fields from text. */
+#include "check.h"
+
+#include "base/array.h"
+#include "dpaudit/data.h"
+#include "dpaudit/evidence.h"
+#include "dpaudit/report.h"
+
+static char path[] = "/tmp/dpaudit-evidence-XXXXXX";
+
+static int make_path(void **state) {
+    (void)state;
+    const int fd = mkstemp(path);
+    if (fd < 0) return -1;
+    return close(fd);
+}
+
+static int drop_path(void **state) {
+    (void)state;
+    return unlink(path);
+}
+
+static int same(double a, double b) {
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* ── through a file ──────────────────────────────────────────────────────────────────── */
+
+/* Every field another than its default. */
+static void fill(dpa_evidence *e) {
+    static const double members[3] = {1.5, -2, 1e-300}, none[2] = {0.1 + 0.2, 7};
+    dpa_evidence_init(e, DPA_EVIDENCE_SCORES);
+    e->scope = DPA_SCOPE_STEP;
+    e->design = DPA_ONE_RUN;
+    e->inclusion_rate = 0.25;
+    e->options = 4;
+    e->dim = 1000;
+    (void)snprintf(e->direction, sizeof e->direction, "signs");
+    e->planned = 200;
+    e->missing = 3;
+    e->failed[0] = 5, e->failed[1] = 6;
+    e->absent[0] = 1, e->absent[1] = 2;
+    e->side = 2;
+    e->training = (dpa_training_facts){.q = 0.125,
+                                       .steps = 321,
+                                       .sigma = 1.1,
+                                       .rate = 0.5,
+                                       .participations = 9,
+                                       .replace_one = 1,
+                                       .sees_all = 1};
+    e->claim = (dpa_claim){.scope = DPA_SCOPE_PARTICIPATION,
+                           .epsilon = NAN,
+                           .delta = 1e-6,
+                           .sigma = 0.9,
+                           .q = 0.0625,
+                           .steps = 77,
+                           .replace_one = 1};
+    e->protocol = strdup("{\"method\": \"cp\", \"confidence\": 0.99}");
+    (void)snprintf(e->game, sizeof e->game, "white-box");
+    (void)snprintf(e->source, sizeof e->source, "run-ε.yaml");
+    assert_ok(dpa_evidence_copy(e, "members", members, 3, NULL));
+    assert_ok(dpa_evidence_copy(e, "nonmembers", none, 2, NULL));
+    assert_ok(dpa_evidence_fact(e, "accuracy", 0.875, NULL));
+    assert_ok(dpa_evidence_fact(e, "noise", -1e-9, NULL));
+}
+
+static void same_claim(const dpa_claim *a, const dpa_claim *b) {
+    assert_int_equal(a->scope, b->scope);
+    assert_true(same(a->epsilon, b->epsilon) && same(a->delta, b->delta));
+    assert_true(same(a->sigma, b->sigma) && same(a->q, b->q));
+    assert_int_equal(a->steps, b->steps);
+    assert_int_equal(a->replace_one, b->replace_one);
+    assert_string_equal(a->curve, b->curve);
+}
+
+static void same_arrays(const dpa_evidence *a, const dpa_evidence *b) {
+    assert_int_equal(a->array_count, b->array_count);
+    for (size_t i = 0; i < a->array_count; ++i) {
+        const dpa_named_array *x = &a->arrays[i], *y = dpa_evidence_find(b, x->name);
+        assert_non_null(y);
+        assert_int_equal(x->count, y->count);
+        assert_int_equal(x->rows, y->rows);
+        for (size_t k = 0; k < x->count; ++k) assert_true(same(x->items[k], y->items[k]));
+    }
+}
+
+static void same_evidence(const dpa_evidence *a, const dpa_evidence *b) {
+    assert_int_equal(a->kind, b->kind);
+    assert_int_equal(a->scope, b->scope);
+    assert_int_equal(a->design, b->design);
+    assert_true(a->inclusion_rate == b->inclusion_rate);
+    assert_int_equal(a->options, b->options);
+    assert_int_equal(a->dim, b->dim);
+    assert_string_equal(a->direction, b->direction);
+    assert_int_equal(a->planned, b->planned);
+    assert_int_equal(a->missing, b->missing);
+    for (int i = 0; i < 2; ++i) {
+        assert_int_equal(a->failed[i], b->failed[i]);
+        assert_int_equal(a->absent[i], b->absent[i]);
+    }
+    assert_int_equal(a->side, b->side);
+    const dpa_training_facts *t = &a->training, *u = &b->training;
+    assert_true(same(t->q, u->q) && same(t->sigma, u->sigma) && same(t->rate, u->rate));
+    assert_true(same(t->participations, u->participations));
+    assert_int_equal(t->steps, u->steps);
+    assert_int_equal(t->replace_one, u->replace_one);
+    assert_int_equal(t->sees_all, u->sees_all);
+    same_claim(&a->claim, &b->claim);
+    assert_string_equal(a->game, b->game);
+    assert_string_equal(a->source, b->source);
+    same_arrays(a, b);
+    assert_int_equal(a->fact_count, b->fact_count);
+    for (size_t i = 0; i < a->fact_count; ++i) {
+        assert_string_equal(a->facts[i].name, b->facts[i].name);
+        assert_true(a->facts[i].value == b->facts[i].value);
+    }
+}
+
+static void every_field_comes_back(void **state) {
+    (void)state;
+    dpa_evidence e, again;
+    fill(&e);
+    assert_ok(dpa_evidence_write(&e, path, NULL));
+    assert_true(dpa_evidence_is_file(path));
+    assert_ok(dpa_evidence_read(path, &again, NULL));
+    same_evidence(&e, &again);
+    assert_non_null(strstr(again.protocol, "0.99"));
+    assert_non_null(strstr(again.protocol, "cp"));
+    assert_string_equal(again.path[0], path);
+    assert_int_equal(strlen(again.sha256[0]), 64);
+    dpa_evidence_free(&e);
+    dpa_evidence_free(&again);
+}
+
+/* Defaults are left out of the file and come back as defaults; every kind has its name. */
+static void defaults_come_back(void **state) {
+    (void)state;
+    static const char *const names[] = {"counts", "scores", "guesses", "cosines", "signals"};
+    static const double items[4] = {1, 2, 3, 4};
+    for (unsigned kind = 0; kind < DPA_EVIDENCE_KINDS; ++kind) {
+        dpa_evidence e, again;
+        assert_string_equal(dpa_evidence_kind_name((dpa_evidence_kind)kind), names[kind]);
+        dpa_evidence_init(&e, (dpa_evidence_kind)kind);
+        assert_ok(dpa_evidence_copy(&e, "counts", items, 4, NULL));
+        assert_ok(dpa_evidence_write(&e, path, NULL));
+        assert_ok(dpa_evidence_read(path, &again, NULL));
+        same_evidence(&e, &again);
+        assert_null(again.protocol);
+        assert_false(dpa_claim_is_made(&again.claim));
+        dpa_evidence_free(&e);
+        dpa_evidence_free(&again);
+    }
+    assert_null(dpa_evidence_kind_name(DPA_EVIDENCE_KINDS));
+}
+
+static void a_claimed_curve_and_epsilon_come_back(void **state) {
+    (void)state;
+    static const double items[2] = {1, 2};
+    for (int is_curve = 0; is_curve < 2; ++is_curve) {
+        dpa_evidence e, again;
+        dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+        assert_ok(dpa_evidence_copy(&e, "members", items, 2, NULL));
+        if (is_curve)
+            (void)snprintf(e.claim.curve, sizeof e.claim.curve, "curve.csv");
+        else
+            e.claim.epsilon = 0.1 + 0.2;
+        assert_ok(dpa_evidence_write(&e, path, NULL));
+        assert_ok(dpa_evidence_read(path, &again, NULL));
+        same_claim(&e.claim, &again.claim);
+        dpa_evidence_free(&e);
+        dpa_evidence_free(&again);
+    }
+}
+
+/* [models × points]: its shape comes back. */
+static void matrices_come_back(void **state) {
+    (void)state;
+    double *items = malloc(6 * sizeof *items);
+    dpa_evidence e, again;
+    assert_non_null(items);
+    for (int i = 0; i < 6; ++i) items[i] = i;
+    dpa_evidence_init(&e, DPA_EVIDENCE_SIGNALS);
+    assert_ok(dpa_evidence_add(&e, "signals", items, 6, 2, NULL));
+    assert_ok(dpa_evidence_write(&e, path, NULL));
+    assert_ok(dpa_evidence_read(path, &again, NULL));
+    same_evidence(&e, &again);
+    assert_int_equal(dpa_evidence_find(&again, "signals")->rows, 2);
+    dpa_evidence_free(&e);
+    dpa_evidence_free(&again);
+}
+
+/* ── hostile descriptions ────────────────────────────────────────────────────────────── */
+
+static void write_described(const char *json) {
+    static const char *const names[2] = {"members", "nonmembers"};
+    double items[2] = {1, 2};
+    dpa_array arrays[2];
+    for (int i = 0; i < 2; ++i)
+        arrays[i] =
+            (dpa_array){.dtype = DPA_F64, .ndim = 1, .shape = {2}, .count = 2, .data = items};
+    assert_ok(dpa__npz_write_with(path, names, arrays, 2, "dpaudit.json", json, NULL));
+}
+
+static void descriptions_that_are_refused(void **state) {
+    (void)state;
+    static const char *const bad[] = {
+        "",
+        "{",
+        "[]",
+        "7",
+        "{}",
+        "{\"kind\": \"nonsense\"}",
+        "{\"kind\": 1}",
+        "{\"kind\": \"scores\", \"scope\": \"world\"}",
+        "{\"kind\": \"scores\", \"design\": \"chosen\"}",
+        "{\"kind\": \"scores\", \"inclusion_rate\": 0}",
+        "{\"kind\": \"scores\", \"inclusion_rate\": 1.5}",
+        "{\"kind\": \"scores\", \"inclusion_rate\": \"half\"}",
+        "{\"kind\": \"scores\", \"options\": -2}",
+        "{\"kind\": \"scores\", \"options\": 2.5}",
+        "{\"kind\": \"scores\", \"dim\": 1e300}",
+        "{\"kind\": \"scores\", \"side\": 3}",
+        "{\"kind\": \"scores\", \"side\": 0.5}",
+        "{\"kind\": \"scores\", \"planned\": \"many\"}",
+        "{\"kind\": \"scores\", \"missing\": -1}",
+        "{\"kind\": \"scores\", \"failed\": [1]}",
+        "{\"kind\": \"scores\", \"failed\": [1, -1]}",
+        "{\"kind\": \"scores\", \"absent\": 3}",
+        "{\"kind\": \"scores\", \"direction\": \"a direction that is much too long to be one\"}",
+        "{\"kind\": \"scores\", \"game\": 5}",
+        "{\"kind\": \"scores\", \"training\": []}",
+        "{\"kind\": \"scores\", \"training\": {\"q\": 2}}",
+        "{\"kind\": \"scores\", \"training\": {\"q\": -1}}",
+        "{\"kind\": \"scores\", \"training\": {\"steps\": 0.5}}",
+        "{\"kind\": \"scores\", \"training\": {\"canary_rate\": 0}}",
+        "{\"kind\": \"scores\", \"claim\": 3}",
+        "{\"kind\": \"scores\", \"claim\": {\"epsilon\": -1}}",
+        "{\"kind\": \"scores\", \"claim\": {\"epsilon\": 1, \"delta\": 1}}",
+        "{\"kind\": \"scores\", \"claim\": {\"epsilon\": 1, \"sigma\": 1}}",
+        "{\"kind\": \"scores\", \"claim\": {\"epsilon\": 1, \"scope\": \"model\"}}",
+        "{\"kind\": \"scores\", \"claim\": {\"sigma\": 0}}",
+        "{\"kind\": \"scores\", \"claim\": {\"sigma\": 1, \"q\": 0}}",
+        "{\"kind\": \"scores\", \"claim\": {\"sigma\": 1, \"neighbours\": \"friends\"}}",
+        "{\"kind\": \"scores\", \"protocol\": \"cp\"}",
+        "{\"kind\": \"scores\", \"facts\": {\"accuracy\": \"good\"}}",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        dpa_evidence e;
+        dpa_error err = {0};
+        write_described(bad[i]);
+        const dpa_status status = dpa_evidence_read(path, &e, &err);
+        if (status != DPA_BAD_INPUT) fail_msg("status %d of %s", (int)status, bad[i]);
+        if (strstr(err.place, path) == NULL) fail_msg("no place: %s (%s)", err.text, bad[i]);
+        assert_int_equal(e.array_count, 0);
+        assert_null(e.protocol);
+    }
+}
+
+static void too_many_facts_are_refused(void **state) {
+    (void)state;
+    char text[4096] = "{\"kind\": \"scores\", \"facts\": {\"f\": 0";
+    size_t used = strlen(text);
+    for (int i = 0; i < DPA_EVIDENCE_FACTS; ++i)
+        used += (size_t)snprintf(text + used, sizeof text - used, ", \"f%d\": 1", i);
+    (void)snprintf(text + used, sizeof text - used, "}}");
+    dpa_evidence e;
+    dpa_error err;
+    write_described(text);
+    assert_int_not_equal(dpa_evidence_read(path, &e, &err), DPA_OK);
+    assert_int_equal(e.fact_count, 0);
+}
+
+/* A deep description must not cost the stack. */
+static void depth_is_limited(void **state) {
+    (void)state;
+    enum { DEPTH = 200000 };
+    char *text = malloc(DEPTH + 1);
+    dpa_evidence e;
+    dpa_error err;
+    assert_non_null(text);
+    memset(text, '[', DEPTH);
+    text[DEPTH] = '\0';
+    write_described(text);
+    free(text);
+    assert_int_equal(dpa_evidence_read(path, &e, &err), DPA_BAD_INPUT);
+}
+
+/* ── files of other tools ────────────────────────────────────────────────────────────── */
+
+static void write_text(const char *text) {
+    assert_ok(dpa_file_write(path, text, strlen(text), NULL));
+}
+
+static void plain_files_are_what_the_caller_says(void **state) {
+    (void)state;
+    dpa_evidence e;
+    dpa_error err = {0};
+    write_text("score,member\n3,1\n2,0\n1,1\n");
+    assert_false(dpa_evidence_is_file(path));
+    assert_ok(dpa_evidence_scores(path, NULL, &e, NULL));
+    assert_int_equal(e.kind, DPA_EVIDENCE_SCORES);
+    assert_int_equal(e.design, DPA_INDEPENDENT_RUNS);
+    assert_int_equal(e.scope, DPA_SCOPE_TRAINING);
+    assert_int_equal(dpa_evidence_find(&e, "members")->count, 2);
+    assert_int_equal(dpa_evidence_find(&e, "nonmembers")->count, 1);
+    assert_null(dpa_evidence_find(&e, "final"));
+    assert_false(dpa_claim_is_made(&e.claim));
+    assert_int_equal(strlen(e.sha256[0]), 64);
+    dpa_evidence_free(&e);
+    assert_int_equal(dpa_evidence_read(path, &e, &err), DPA_BAD_INPUT);
+    write_text("0.5\n0.25\n");
+    assert_ok(dpa_evidence_cosines(path, NULL, &e, NULL));
+    assert_int_equal(e.kind, DPA_EVIDENCE_COSINES);
+    assert_int_equal(dpa_evidence_find(&e, "final")->count, 2);
+    dpa_evidence_free(&e);
+    assert_ok(dpa_evidence_cosines(path, path, &e, NULL));
+    assert_int_equal(dpa_evidence_find(&e, "observed")->count, 2);
+    assert_int_equal(dpa_evidence_find(&e, "unobserved")->count, 2);
+    assert_null(dpa_evidence_find(&e, "final"));
+    dpa_evidence_free(&e);
+}
+
+/* A file of ours for another command is refused by what it says, not by what it holds. */
+static void a_file_of_another_kind_is_refused(void **state) {
+    (void)state;
+    dpa_evidence e, other;
+    dpa_error err = {0};
+    fill(&e);
+    e.kind = DPA_EVIDENCE_COSINES;
+    assert_ok(dpa_evidence_write(&e, path, NULL));
+    assert_int_equal(dpa_evidence_scores(path, NULL, &other, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "the file holds cosines; scores are wanted here"));
+    assert_int_equal(dpa_evidence_one_run(path, NULL, 0, &other, &err), DPA_BAD_INPUT);
+    e.kind = DPA_EVIDENCE_SCORES;
+    assert_ok(dpa_evidence_write(&e, path, NULL));
+    assert_int_equal(dpa_evidence_cosines(path, NULL, &other, &err), DPA_BAD_INPUT);
+    assert_ok(dpa_evidence_scores(path, NULL, &other, &err));
+    dpa_evidence_free(&other);
+    dpa_evidence_free(&e);
+}
+
+/* ── fields ──────────────────────────────────────────────────────────────────────────── */
+
+static void fields_from_text(void **state) {
+    (void)state;
+    static const char *const good[][2] = {
+        {"scope", "step"},      {"design", "one-run"},   {"side", "out"},
+        {"options", "5"},       {"dim", "100"},          {"q", "0.5"},
+        {"steps", "10"},        {"sigma", "1.5"},        {"canary-rate", "0.1"},
+        {"direction", "signs"}, {"participations", "3"}, {"inclusion-rate", "0.25"}};
+    static const char *const bad[][2] = {
+        {"scope", "world"}, {"design", "two-runs"}, {"side", "left"}, {"options", "1"},
+        {"q", "0"},         {"q", "1.01"},          {"steps", "0"},   {"canary-rate", "0"},
+        {"sigma", "-1"},    {"sigma", "x"},         {"sigma", "1 "},  {"inclusion-rate", "nan"},
+        {"nonsense", "1"},  {"dim", "-1"}};
+    dpa_evidence *e = NULL;
+    dpa_error err = {0};
+    assert_ok(dpa_evidence_new(DPA_EVIDENCE_SCORES, &e, NULL));
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; ++i)
+        assert_ok(dpa_evidence_set(e, good[i][0], good[i][1], NULL));
+    assert_int_equal(e->scope, DPA_SCOPE_STEP);
+    assert_int_equal(e->design, DPA_ONE_RUN);
+    assert_int_equal(e->side, 2);
+    assert_int_equal(e->options, 5);
+    assert_int_equal(e->dim, 100);
+    assert_int_equal(e->training.steps, 10);
+    assert_true(e->training.q == 0.5 && e->training.sigma == 1.5 && e->training.rate == 0.1);
+    assert_true(e->training.participations == 3 && e->inclusion_rate == 0.25);
+    assert_string_equal(e->direction, "signs");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        if (dpa_evidence_set(e, bad[i][0], bad[i][1], &err) != DPA_BAD_ARGUMENT)
+            fail_msg("%s %s is taken", bad[i][0], bad[i][1]);
+        assert_non_null(strstr(err.text, bad[i][0]));
+    }
+    assert_true(e->training.sigma == 1.5);
+    dpa_evidence_delete(e);
+}
+
+static void there_is_an_end_to_arrays_and_facts(void **state) {
+    (void)state;
+    static const double one = 1;
+    dpa_evidence e;
+    dpa_error err = {0};
+    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    for (int i = 0; i < DPA_EVIDENCE_ARRAYS; ++i)
+        assert_ok(dpa_evidence_copy(&e, "a", &one, 1, NULL));
+    assert_int_equal(dpa_evidence_copy(&e, "b", &one, 1, &err), DPA_BAD_ARGUMENT);
+    for (int i = 0; i < DPA_EVIDENCE_FACTS; ++i) assert_ok(dpa_evidence_fact(&e, "f", i, NULL));
+    assert_int_equal(dpa_evidence_fact(&e, "g", 1, &err), DPA_BAD_ARGUMENT);
+    dpa_evidence_free(&e);
+    dpa_evidence_free(NULL);
+}
+
+/* ── claims ──────────────────────────────────────────────────────────────────────────── */
+
+static void claims_from_text(void **state) {
+    (void)state;
+    dpa_claim *c = NULL;
+    dpa_error err = {0};
+    assert_ok(dpa_claim_new(&c, NULL));
+    assert_false(dpa_claim_is_made(c));
+    assert_ok(dpa_claim_check(c, NULL));
+    assert_ok(dpa_claim_set(c, "claim-sigma", "1.5", NULL));
+    assert_ok(dpa_claim_set(c, "claim-q", "0.25", NULL));
+    assert_ok(dpa_claim_set(c, "claim-steps", "1e3", NULL));
+    assert_ok(dpa_claim_set(c, "claim-delta", "1e-7", NULL));
+    assert_ok(dpa_claim_set(c, "claim-scope", "step", NULL));
+    assert_ok(dpa_claim_set(c, "neighbours", "replace-one", NULL));
+    assert_true(c->sigma == 1.5 && c->q == 0.25 && c->steps == 1000 && c->delta == 1e-7);
+    assert_true(c->scope == DPA_SCOPE_STEP && c->replace_one == 1);
+    assert_ok(dpa_claim_set(c, "neighbours", "add-remove", NULL));
+    assert_int_equal(c->replace_one, 0);
+    assert_true(dpa_claim_is_made(c));
+    assert_ok(dpa_claim_check(c, NULL));
+    assert_ok(dpa_claim_set(c, "claim-epsilon", "1", NULL));
+    assert_int_equal(dpa_claim_check(c, &err), DPA_BAD_ARGUMENT);
+    assert_non_null(strstr(err.text, "one claim only"));
+    dpa_free(c);
+}
+
+static void claims_that_are_refused(void **state) {
+    (void)state;
+    static const char *const bad[][2] = {
+        {"claim-epsilon", "x"},   {"claim-epsilon", ""},    {"claim-epsilon", "nan"},
+        {"claim-steps", "0"},     {"claim-steps", "1.5"},   {"claim-steps", "-3"},
+        {"claim-scope", "model"}, {"claim-scope", "world"}, {"neighbours", "both"},
+        {"nonsense", "1"},        {"claim-q", NULL}};
+    static const char *const wrong[][2] = {{"claim-epsilon", "-1"}, {"claim-sigma", "0"},
+                                           {"claim-sigma", "inf"},  {"claim-q", "0"},
+                                           {"claim-q", "1.5"},      {"claim-delta", "1"},
+                                           {"claim-delta", "-0.5"}, {"claim-delta", "0.1"}};
+    dpa_error err = {0};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
+        dpa_claim c;
+        dpa_claim_init(&c);
+        if (dpa_claim_set(&c, bad[i][0], bad[i][1], &err) != DPA_BAD_ARGUMENT)
+            fail_msg("%s is taken", bad[i][0]);
+        assert_non_null(strstr(err.text, bad[i][0]));
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
+        dpa_claim c;
+        dpa_claim_init(&c);
+        assert_ok(dpa_claim_set(&c, wrong[i][0], wrong[i][1], &err));
+        if (dpa_claim_check(&c, &err) != DPA_BAD_ARGUMENT)
+            fail_msg("%s %s is taken", wrong[i][0], wrong[i][1]);
+        assert_non_null(strstr(err.text, wrong[i][0]));
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_field_comes_back),
+        cmocka_unit_test(defaults_come_back),
+        cmocka_unit_test(a_claimed_curve_and_epsilon_come_back),
+        cmocka_unit_test(matrices_come_back),
+        cmocka_unit_test(descriptions_that_are_refused),
+        cmocka_unit_test(too_many_facts_are_refused),
+        cmocka_unit_test(depth_is_limited),
+        cmocka_unit_test(plain_files_are_what_the_caller_says),
+        cmocka_unit_test(a_file_of_another_kind_is_refused),
+        cmocka_unit_test(fields_from_text),
+        cmocka_unit_test(there_is_an_end_to_arrays_and_facts),
+        cmocka_unit_test(claims_from_text),
+        cmocka_unit_test(claims_that_are_refused),
+    };
+    return cmocka_run_group_tests(tests, make_path, drop_path);
+}
