@@ -82,6 +82,12 @@ DPA_API dpa_status dpa_account_epsilon(const dpa_account *account, double delta,
                                        dpa_error *err) DPA_MUST_USE;
 DPA_API dpa_status dpa_account_delta(const dpa_account *account, double epsilon, dpa_interval *out,
                                      dpa_error *err) DPA_MUST_USE;
+/* The same for many at once: a composition serves all questions near each other. */
+DPA_API dpa_status dpa_account_epsilons(const dpa_account *account, const double *deltas,
+                                        size_t count, dpa_interval *out,
+                                        dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_account_deltas(const dpa_account *account, const double *epsilons,
+                                      size_t count, dpa_interval *out, dpa_error *err) DPA_MUST_USE;
 /* f(fpr): interval; TPR is one minus it. */
 DPA_API dpa_status dpa_account_fnr(const dpa_account *account, double fpr, dpa_interval *out,
                                    dpa_error *err) DPA_MUST_USE;
@@ -99,6 +105,12 @@ DPA_API size_t dpa_account_grid(const dpa_account *account);
 /* Cross-checks. Rényi: an upper bound, looser. Central limit (GDP): an approximation that can be
  * too small. NaN for a phase that the method does not know. */
 DPA_API double dpa_account_rdp_epsilon(const dpa_phase *phases, size_t count, double delta);
+/* Rényi divergence of `order` (above 1) of all phases, add/remove; NaN where it is not known. */
+DPA_API double dpa_account_rdp(const dpa_phase *phases, size_t count, double order);
+/* ε at δ of a mechanism of which only Rényi divergences at some orders (above 1) are known, or that
+ * it is ρ-zCDP: upper bounds. */
+DPA_API double dpa_rdp_epsilon(const double *orders, const double *rdp, size_t count, double delta);
+DPA_API double dpa_zcdp_epsilon(double rho, double delta);
 DPA_API double dpa_account_gdp_epsilon(const dpa_phase *phases, size_t count, double delta);
 
 /* Calibration: the value of one parameter of the first phase that meets (epsilon, delta), rounded

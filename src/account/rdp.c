@@ -85,14 +85,16 @@ static double phase_rdp(const dpa_phase *p, double order) {
     }
 }
 
-/* ε from one order; NaN when a phase is unknown, INFINITY when the series gave nothing. */
+static double converted(double rdp, double order, double delta) {
+    if (isnan(rdp)) return HUGE_VAL; /* the series gave nothing */
+    return fmax(rdp + log((order - 1) / order) - (log(delta) + log(order)) / (order - 1), 0);
+}
+
 static double epsilon_at(const dpa_phase *phases, size_t count, double delta, double order) {
     double rdp = 0;
     for (size_t k = 0; k < count; ++k)
         rdp += (double)phases[k].steps * phase_rdp(&phases[k], order);
-    if (isnan(rdp)) return HUGE_VAL;
-    const double epsilon = rdp + log((order - 1) / order) - (log(delta) + log(order)) / (order - 1);
-    return fmax(epsilon, 0);
+    return converted(rdp, order, delta);
 }
 
 static int is_known(const dpa_phase *p) {
@@ -114,6 +116,37 @@ double dpa_account_rdp_epsilon(const dpa_phase *phases, size_t count, double del
         const double here = epsilon_at(phases, count, delta, order);
         if (here > 2 * best && order > 256) break;
         best = fmin(best, here);
+    }
+    return best;
+}
+
+double dpa_account_rdp(const dpa_phase *phases, size_t count, double order) {
+    if (!(order > 1) || count == 0) return NAN;
+    double rdp = 0;
+    for (size_t k = 0; k < count; ++k) {
+        if (!is_known(&phases[k])) return NAN;
+        rdp += (double)phases[k].steps * phase_rdp(&phases[k], order);
+    }
+    return rdp;
+}
+
+double dpa_rdp_epsilon(const double *orders, const double *rdp, size_t count, double delta) {
+    if (!(delta > 0 && delta < 1)) return NAN;
+    double best = HUGE_VAL;
+    for (size_t k = 0; k < count; ++k)
+        if (orders[k] > 1 && rdp[k] >= 0) best = fmin(best, converted(rdp[k], orders[k], delta));
+    return best;
+}
+
+/* ρ-zCDP is RDP(a) = ρa at every order; the best one is near 1 + √(log(1/δ)/ρ). */
+double dpa_zcdp_epsilon(double rho, double delta) {
+    if (!(rho >= 0) || !(delta > 0 && delta < 1)) return NAN;
+    if (rho == 0) return 0;
+    const double start = sqrt(-log(delta) / rho);
+    double best = HUGE_VAL;
+    for (double part = -4; part <= 4; part += 1.0 / 64) {
+        const double order = 1 + start * exp(part);
+        best = fmin(best, converted(rho * order, order, delta));
     }
     return best;
 }
