@@ -12,7 +12,9 @@ typedef struct account_options {
     phase_options phase;
     double epsilon, fpr;
     uint64_t points;
-    const char *gaussians;
+    const char *gaussians, *deltas, *epsilons, *orders;
+    double check, zcdp;
+    const char *rdp_file;
 } account_options;
 
 static const option table[] = {
@@ -21,10 +23,23 @@ static const option table[] = {
     {"two-gaussians", OPTION_TEXT, "M1,S1,M2,S2",
      "instead: the exact epsilon between N(M1,S1^2) and N(M2,S2^2)",
      offsetof(account_options, gaussians)},
+    {"zcdp", OPTION_NUMBER, "RHO", "instead: a mechanism known to be RHO-zCDP (an upper bound)",
+     offsetof(account_options, zcdp)},
+    {"rdp", OPTION_FILE, "FILE",
+     "instead: one known by its Rényi divergences, a CSV with columns order and rdp",
+     offsetof(account_options, rdp_file)},
     HEADING("What is wanted"),
     DELTA_OPTIONS(account_options),
     {"epsilon", OPTION_NUMBER, "E", "also delta at this epsilon",
      offsetof(account_options, epsilon)},
+    {"deltas", OPTION_TEXT, "D1,D2,…", "also a table of epsilon at these deltas",
+     offsetof(account_options, deltas)},
+    {"epsilons", OPTION_TEXT, "E1,E2,…", "also a table of delta at these epsilons",
+     offsetof(account_options, epsilons)},
+    {"orders", OPTION_TEXT, "A1,A2,…", "also the Rényi divergence at these orders, and zCDP",
+     offsetof(account_options, orders)},
+    {"check", OPTION_NUMBER, "E", "compare another accountant's epsilon with ours",
+     offsetof(account_options, check)},
     {"fpr", OPTION_NUMBER, "A", "also the best attack's TPR at this FPR",
      offsetof(account_options, fpr)},
     {"points", OPTION_COUNT, "N",
@@ -40,6 +55,8 @@ static void init(void *options) {
     phase_init(&o->phase);
     o->epsilon = NAN;
     o->fpr = NAN;
+    o->check = NAN;
+    o->zcdp = NAN;
 }
 
 static int run_two_gaussians(const command *cmd, const account_options *o) {
@@ -75,6 +92,8 @@ const command command_account = {
         "dpaudit account --sigma 1.0 --q 0.01 --steps 1000 --delta 1e-5\n"
         "dpaudit account --phase sigma=1.2,q=0.01,steps=500 --phase sigma=0.9,q=0.02,steps=100\n"
         "dpaudit account --sigma 0.8 --q 0.004 --steps 10000 --fpr 0.001 --json\n"
+        "dpaudit account --sigma 1.0 --q 0.01 --steps 1000 --check 1.7\n"
+        "dpaudit account --mechanism shuffled --sigma 0.8 --batches 100 --steps 5\n"
         "dpaudit account --two-gaussians 0,1,1,1.1",
     .options = table,
     .size = sizeof(account_options),
@@ -83,24 +102,71 @@ const command command_account = {
     .has_clock = 1,
 };
 
+/* "1e-5,1e-6" as numbers; 0 of them and a message where a word is none. */
+static size_t number_list(const command *cmd, const char *name, const char *text, double **out) {
+    size_t count = 1, n = 0;
+    for (const char *c = text; *c != '\0'; ++c) count += *c == ',';
+    char *copy = strdup(text), *rest = copy;
+    *out = malloc(count * sizeof **out);
+    for (char *word = strsep(&rest, ","); *out != NULL && word != NULL; word = strsep(&rest, ","))
+        if (!parse_number(word, &(*out)[n++])) {
+            (void)usage_error(cmd, "--%s: '%s' is not a number", name, word);
+            n = 0;
+            break;
+        }
+    free(copy);
+    return n;
+}
+
+/* The lists of the query; an exit code when one is not a list of numbers. */
+static int take_lists(const command *cmd, const account_options *o, double *lists[3],
+                      dpa_account_query *query) {
+    const struct {
+        const char *name, *text;
+        const double **values;
+        size_t *count;
+    } table_of[3] = {{"deltas", o->deltas, &query->deltas, &query->delta_count},
+                     {"epsilons", o->epsilons, &query->epsilons, &query->epsilon_count},
+                     {"orders", o->orders, &query->orders, &query->order_count}};
+    for (size_t k = 0; k < 3; ++k) {
+        if (table_of[k].text == NULL) continue;
+        *table_of[k].count = number_list(cmd, table_of[k].name, table_of[k].text, &lists[k]);
+        if (*table_of[k].count == 0) return 2;
+        *table_of[k].values = lists[k];
+    }
+    return 0;
+}
+
 static int run(void *options, const word_list *words) {
     const account_options *o = options;
     const command *cmd = &command_account;
     (void)words;
-    if (o->gaussians != NULL) return run_two_gaussians(cmd, o);
-    dpa_phase *phases = NULL;
-    dpa_account_query query;
-    dpa_account_query_init(&query);
-    const int failed = phase_list(cmd, &o->phase, 0, &phases, &query.count, &query.opts);
-    if (failed) return failed;
-    query.phases = phases;
-    query.opts.delta = o->common.protocol.request.delta;
-    query.epsilon = o->epsilon;
-    query.fpr = o->fpr;
-    query.curve_points = (size_t)o->points;
     dpa_report *report = NULL;
     dpa_error err;
-    const dpa_status status = dpa_audit_account(&query, &report, &err);
-    free(phases);
-    return status == DPA_OK ? show_report(report, &o->common) : library_error(cmd->name, &err);
+    if (o->gaussians != NULL) return run_two_gaussians(cmd, o);
+    if (!isnan(o->zcdp) || o->rdp_file != NULL) {
+        const dpa_status status =
+            dpa_audit_renyi(o->zcdp, o->rdp_file, o->common.protocol.request.delta, o->check, &report, &err);
+        return status == DPA_OK ? show_report(report, &o->common) : library_error(cmd->name, &err);
+    }
+    phase_set set;
+    double *lists[3] = {NULL, NULL, NULL};
+    dpa_account_query query;
+    dpa_account_query_init(&query);
+    int code = phase_list(cmd, &o->phase, 0, &set, &query.opts);
+    if (code == 0) code = take_lists(cmd, o, lists, &query);
+    if (code == 0) {
+        query.phases = set.phase;
+        query.count = set.count;
+        query.opts.delta = o->common.protocol.request.delta;
+        query.epsilon = o->epsilon;
+        query.fpr = o->fpr;
+        query.check = o->check;
+        query.curve_points = (size_t)o->points;
+        const dpa_status status = dpa_audit_account(&query, &report, &err);
+        code = status == DPA_OK ? show_report(report, &o->common) : library_error(cmd->name, &err);
+    }
+    phase_set_free(&set);
+    for (size_t k = 0; k < 3; ++k) free(lists[k]);
+    return code;
 }

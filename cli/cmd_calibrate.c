@@ -65,20 +65,24 @@ static int run(void *options, const word_list *words) {
     if (what == DPA_CALIBRATE_SIGMA && !isnan(o->phase.sigma))
         return usage_error(cmd, "--sigma is what is sought: leave it out, or say --find q or "
                                 "--find steps");
-    if (what != DPA_CALIBRATE_SIGMA && isnan(o->phase.sigma))
+    if (what != DPA_CALIBRATE_SIGMA && isnan(o->phase.sigma) && o->phase.pair == NULL &&
+        o->phase.ledger == NULL)
         return usage_error(cmd, "needs --sigma to find %s", o->what);
-    dpa_phase *phases = NULL;
+    phase_set set;
     dpa_account_query query;
     dpa_account_query_init(&query);
-    const int failed =
-        phase_list(cmd, &o->phase, what == DPA_CALIBRATE_SIGMA, &phases, &query.count, &query.opts);
-    if (failed) return failed;
-    query.phases = phases;
+    const int failed = phase_list(cmd, &o->phase, what == DPA_CALIBRATE_SIGMA, &set, &query.opts);
+    if (failed) {
+        phase_set_free(&set);
+        return failed;
+    }
+    query.phases = set.phase;
+    query.count = set.count;
     query.opts.delta = o->common.protocol.request.delta;
     query.epsilon = o->epsilon;
     dpa_report *report = NULL;
     dpa_error err;
     const dpa_status status = dpa_audit_calibrate(&query, what, &report, &err);
-    free(phases);
+    phase_set_free(&set);
     return status == DPA_OK ? show_report(report, &o->common) : library_error(cmd->name, &err);
 }

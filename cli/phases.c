@@ -13,19 +13,61 @@ void phase_init(phase_options *phase) {
     phase->sigma = NAN;
     phase->q = 1.0;
     phase->steps = 1;
+    phase->group = 1;
     phase->mechanism = "gaussian";
     phase->adjacency = "add-remove";
     phase->tolerance = NAN;
 }
 
-static dpa_mechanism mechanism_of(const char *word) {
-    if (strcmp(word, "laplace") == 0) return DPA_LAPLACE;
-    if (strcmp(word, "randomized-response") == 0) return DPA_RANDOMIZED_RESPONSE;
-    return DPA_GAUSSIAN;
+void phase_set_free(phase_set *set) {
+    for (size_t k = 0; k < set->pairs; ++k) dpa_pair_free(set->pair[k]);
+    free(set->pair);
+    free(set->phase);
+    dpa_ledger_free(set->ledger);
+    *set = (phase_set){0};
+}
+
+/* 0 where the word names none. */
+static int mechanism_of(const char *word, dpa_mechanism *out) {
+    static const struct {
+        const char *word;
+        dpa_mechanism mechanism;
+    } table[] = {{"gaussian", DPA_GAUSSIAN},
+                 {"laplace", DPA_LAPLACE},
+                 {"randomized-response", DPA_RANDOMIZED_RESPONSE},
+                 {"shuffled", DPA_SHUFFLED}};
+    for (size_t k = 0; k < sizeof table / sizeof table[0]; ++k)
+        if (strcmp(word, table[k].word) == 0) {
+            *out = table[k].mechanism;
+            return 1;
+        }
+    return 0;
+}
+
+static int take_pair(const command *cmd, const char *path, phase_set *set, dpa_phase *phase) {
+    dpa_error err;
+    if (dpa_pair_read(path, &set->pair[set->pairs], &err) != DPA_OK)
+        return library_error(cmd->name, &err);
+    phase->mechanism = DPA_PAIR;
+    phase->sigma = 1;
+    phase->pair = set->pair[set->pairs++];
+    return 0;
+}
+
+/* q of shuffled batches is one over their number. */
+static int take_batches(const command *cmd, uint64_t batches, dpa_phase *phase) {
+    if (phase->mechanism != DPA_SHUFFLED) {
+        if (batches == 0) return 0;
+        return usage_error(cmd, "--batches goes with --mechanism shuffled");
+    }
+    if (batches == 0) return usage_error(cmd, "shuffled needs --batches, the batches of an epoch");
+    phase->q = 1 / (double)batches;
+    return 0;
 }
 
 /* One "key=value" of a --phase. */
-static int set_part(const command *cmd, const char *key, const char *value, dpa_phase *phase) {
+static int set_part(const command *cmd, const char *key, const char *value, phase_set *set,
+                    dpa_phase *phase, uint64_t *batches) {
     int good = 1;
     if (strcmp(key, "sigma") == 0)
         good = parse_number(value, &phase->sigma);
@@ -33,13 +75,26 @@ static int set_part(const command *cmd, const char *key, const char *value, dpa_
         good = parse_number(value, &phase->q);
     else if (strcmp(key, "steps") == 0)
         good = parse_count(value, &phase->steps);
+    else if (strcmp(key, "batches") == 0)
+        good = parse_count(value, batches);
+    else if (strcmp(key, "pair") == 0)
+        return take_pair(cmd, value, set, phase);
+    else if (strcmp(key, "mechanism") == 0)
+        return mechanism_of(value, &phase->mechanism)
+                   ? 0
+                   : usage_error(cmd,
+                                 "--phase: mechanism '%s' is none of gaussian, laplace, "
+                                 "randomized-response, shuffled",
+                                 value);
     else
-        return usage_error(cmd, "--phase: '%s' is not one of sigma, q, steps", key);
+        return usage_error(
+            cmd, "--phase: '%s' is not one of sigma, q, steps, mechanism, batches, pair", key);
     return good ? 0 : usage_error(cmd, "--phase: %s: '%s' is not a number", key, value);
 }
 
-static int parse_phase(const command *cmd, const char *text, dpa_phase *phase) {
-    char copy[256], *rest = copy;
+static int parse_phase(const command *cmd, const char *text, phase_set *set, dpa_phase *phase) {
+    char copy[4096], *rest = copy;
+    uint64_t batches = 0;
     if (strlen(text) >= sizeof copy) return usage_error(cmd, "--phase: '%s' is too long", text);
     memcpy(copy, text, strlen(text) + 1);
     for (char *part = strsep(&rest, ","); part != NULL; part = strsep(&rest, ",")) {
@@ -47,40 +102,70 @@ static int parse_phase(const command *cmd, const char *text, dpa_phase *phase) {
         if (value == NULL)
             return usage_error(cmd, "--phase: '%s' is not sigma=S, q=Q or steps=T", part);
         *value++ = '\0';
-        const int failed = set_part(cmd, part, value, phase);
+        const int failed = set_part(cmd, part, value, set, phase, &batches);
         if (failed) return failed;
     }
+    return take_batches(cmd, batches, phase);
+}
+
+/* The phase of --sigma or --pair, where there is one. */
+static int own_phase(const command *cmd, const phase_options *phase, int is_sought,
+                     phase_set *set) {
+    if (isnan(phase->sigma) && !is_sought && phase->pair == NULL) return 0;
+    if (phase->pair != NULL && !isnan(phase->sigma))
+        return usage_error(cmd, "--pair and --sigma: one mechanism only");
+    dpa_phase *own = &set->phase[set->count++];
+    *own = (dpa_phase){DPA_GAUSSIAN, isnan(phase->sigma) ? 1.0 : phase->sigma, phase->q,
+                       phase->steps, NULL};
+    (void)mechanism_of(phase->mechanism, &own->mechanism);
+    if (phase->pair != NULL) return take_pair(cmd, phase->pair, set, own);
+    return take_batches(cmd, phase->batches, own);
+}
+
+static int ledger_phases(const command *cmd, const phase_options *phase, dpa_adjacency adjacency,
+                         phase_set *set) {
+    dpa_error err;
+    if (dpa_ledger_read(phase->ledger, adjacency, &set->ledger, &err) != DPA_OK)
+        return library_error(cmd->name, &err);
+    size_t count;
+    const dpa_phase *phases = dpa_ledger_phases(set->ledger, &count);
+    dpa_phase *list = realloc(set->phase, (set->count + count) * sizeof *list);
+    if (list == NULL) return usage_error(cmd, "no memory for the phases");
+    memcpy(list + set->count, phases, count * sizeof *list);
+    set->phase = list;
+    set->count += count;
     return 0;
 }
 
-int phase_list(const command *cmd, const phase_options *phase, int sigma_is_sought, dpa_phase **out,
-               size_t *count, dpa_account_opts *opts) {
-    const dpa_mechanism mechanism = mechanism_of(phase->mechanism);
-    const size_t extra = phase->phases.count;
-    const int own = !isnan(phase->sigma) || sigma_is_sought;
-    if (!own && extra == 0) return usage_error(cmd, "needs --sigma (or --phase)");
-    dpa_phase *list = calloc(extra + 1, sizeof *list);
-    if (list == NULL) return usage_error(cmd, "no memory for the phases");
-    size_t n = 0;
-    if (own) {
-        const double sigma = isnan(phase->sigma) ? 1.0 : phase->sigma;
-        list[n++] = (dpa_phase){mechanism, sigma, phase->q, phase->steps};
-    }
-    for (size_t i = 0; i < extra; ++i) {
-        list[n] = (dpa_phase){mechanism, NAN, 1.0, 1};
-        const int failed = parse_phase(cmd, phase->phases.items[i], &list[n++]);
-        if (failed) {
-            free(list);
-            return failed;
-        }
-    }
+static int set_options(const command *cmd, const phase_options *phase, dpa_account_opts *opts) {
     dpa_account_opts_init(opts);
     if (strcmp(phase->adjacency, "replace-one") == 0) opts->adjacency = DPA_REPLACE_ONE;
-    if (!isnan(phase->tolerance)) {
-        opts->tolerance = phase->tolerance;
-        opts->absolute = fmin(opts->absolute, 0.1 * phase->tolerance);
-    }
-    *out = list;
-    *count = n;
+    if (phase->group < 1 || phase->group > 1000000)
+        return usage_error(cmd, "--group: 1 to 1000000 records");
+    opts->group = (unsigned)phase->group;
+    if (isnan(phase->tolerance)) return 0;
+    opts->tolerance = phase->tolerance;
+    opts->absolute = fmin(opts->absolute, 0.1 * phase->tolerance);
     return 0;
+}
+
+int phase_list(const command *cmd, const phase_options *phase, int sigma_is_sought, phase_set *out,
+               dpa_account_opts *opts) {
+    const size_t extra = phase->phases.count;
+    *out = (phase_set){.phase = calloc(extra + 1, sizeof *out->phase),
+                       .pair = calloc(extra + 1, sizeof(dpa_pair *))};
+    if (out->phase == NULL || out->pair == NULL)
+        return usage_error(cmd, "no memory for the phases");
+    int failed = set_options(cmd, phase, opts);
+    if (!failed) failed = own_phase(cmd, phase, sigma_is_sought && phase->ledger == NULL, out);
+    for (size_t i = 0; i < extra && !failed; ++i) {
+        dpa_phase *here = &out->phase[out->count++];
+        *here = (dpa_phase){DPA_GAUSSIAN, NAN, 1.0, 1, NULL};
+        (void)mechanism_of(phase->mechanism, &here->mechanism);
+        failed = parse_phase(cmd, phase->phases.items[i], out, here);
+    }
+    if (!failed && phase->ledger != NULL) failed = ledger_phases(cmd, phase, opts->adjacency, out);
+    if (!failed && out->count == 0)
+        failed = usage_error(cmd, "needs --sigma (or --phase, --pair, --ledger)");
+    return failed;
 }

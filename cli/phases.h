@@ -7,8 +7,8 @@
 
 typedef struct phase_options {
     double sigma, q;
-    uint64_t steps;
-    const char *mechanism, *adjacency;
+    uint64_t steps, batches, group;
+    const char *mechanism, *adjacency, *pair, *ledger;
     word_list phases;
     double tolerance;
 } phase_options;
@@ -19,14 +19,25 @@ typedef struct phase_options {
      offsetof(type, phase.sigma)},                                                                 \
         {"q", OPTION_NUMBER, "Q", "Poisson sampling rate, 0 to 1 (default 1)",                     \
          offsetof(type, phase.q)},                                                                 \
-        {"steps", OPTION_COUNT, "T", "number of steps (default 1)", offsetof(type, phase.steps)},  \
-        {"mechanism", OPTION_CHOICE, "gaussian|laplace|randomized-response",                       \
+        {"steps", OPTION_COUNT, "T", "number of steps, or epochs if shuffled (default 1)",         \
+         offsetof(type, phase.steps)},                                                             \
+        {"mechanism", OPTION_CHOICE, "gaussian|laplace|randomized-response|shuffled",              \
          "what one step does (default gaussian)", offsetof(type, phase.mechanism)},                \
+        {"batches", OPTION_COUNT, "B", "with --mechanism shuffled: batches in an epoch",           \
+         offsetof(type, phase.batches)},                                                           \
         {"adjacency", OPTION_CHOICE, "add-remove|replace-one",                                     \
          "which data sets are neighbours (default add-remove)", offsetof(type, phase.adjacency)},  \
         {"phase", OPTION_LIST, "sigma=S,q=Q,steps=T",                                              \
-         "one part of a run with changing parameters; may be repeated",                            \
+         "one part of a run with changing parameters; also mechanism=, batches=, pair=FILE; may "  \
+         "be repeated",                                                                            \
          offsetof(type, phase.phases)},                                                            \
+        {"pair", OPTION_FILE, "FILE",                                                              \
+         "instead of --sigma: a dominating pair, NPZ or JSON with p and q",                        \
+         offsetof(type, phase.pair)},                                                              \
+        {"ledger", OPTION_FILE, "FILE", "instead: a ledger of events, JSON (DpEvent classes)",     \
+         offsetof(type, phase.ledger)},                                                            \
+        {"group", OPTION_COUNT, "K", "epsilon of K records together (default 1)",                  \
+         offsetof(type, phase.group)},                                                             \
     {                                                                                              \
         "tolerance", OPTION_NUMBER, "R",                                                           \
             "largest width of the interval for epsilon, relative (default 1e-3)",                  \
@@ -34,9 +45,20 @@ typedef struct phase_options {
     }
 
 void phase_init(phase_options *phase);
-/* The phases asked for, in memory to be freed by the caller, and the account's options. 0, or an
- * exit code after the error was printed. With `sigma_is_sought` --sigma need not be given. */
-int phase_list(const command *cmd, const phase_options *phase, int sigma_is_sought, dpa_phase **out,
-               size_t *count, dpa_account_opts *opts);
+
+/* The phases asked for, with the pairs that they point at. */
+typedef struct phase_set {
+    dpa_phase *phase;
+    size_t count;
+    dpa_pair **pair;
+    size_t pairs;
+    dpa_ledger *ledger;
+} phase_set;
+
+/* 0, or an exit code after the error was printed; to be freed in any case. With `sigma_is_sought`
+ * --sigma need not be given. */
+int phase_list(const command *cmd, const phase_options *phase, int sigma_is_sought, phase_set *out,
+               dpa_account_opts *opts);
+void phase_set_free(phase_set *set);
 
 #endif

@@ -142,9 +142,15 @@ DPA_API dpa_status dpa_calibrate_whole(const dpa_phase *phases, size_t count,
                                        dpa_error *err) DPA_MUST_USE;
 
 /* A family: trade-off curves ordered by one number t ≥ 0, leakier as t grows, t=0 perfectly
- * private. dp                    t = ε (δ fixed when the family is made) gaussian              t =
- * μ laplace               t = ε₀ subsampled-gaussian   t = 1/σ     ":q=0.01,steps=1000" points t in
- * [0,1]  ":FILE": the file's curve diluted (dpa_curve_diluted); t=1 is the file's own */
+ * private.
+ *
+ * - dp: t = ε (δ fixed when the family is made)
+ * - gaussian: t = μ
+ * - laplace: t = ε₀
+ * - subsampled-gaussian:q=0.01,steps=1000: t = 1/σ
+ * - points:FILE: t in [0,1], the file's curve diluted (dpa_curve_diluted); t=1 is the file's own
+ * - pair:FILE,q=0.01,steps=1000 and ledger:FILE: the same for the curve of a dominating pair, of a
+ *   ledger of events */
 typedef struct dpa_family dpa_family;
 
 DPA_API dpa_status dpa_family_parse(const char *spec, double delta, dpa_family **out,

@@ -116,6 +116,13 @@ typedef struct dpa_account_query {
     double epsilon;        /* also δ at this ε; NaN: no */
     double fpr;            /* also the attack's power at this FPR; NaN: no */
     size_t curve_points;   /* also the trade-off curve at so many FPRs; 0: no */
+    const double *deltas;  /* also ε at each of these */
+    size_t delta_count;
+    const double *epsilons; /* also δ at each of these */
+    size_t epsilon_count;
+    const double *orders; /* also the Rényi divergence at each of these */
+    size_t order_count;
+    double check; /* also: which side another accountant's ε is on; NaN: no */
 } dpa_account_query;
 
 DPA_API void dpa_account_query_init(dpa_account_query *query);
@@ -125,6 +132,10 @@ DPA_API dpa_status dpa_audit_account(const dpa_account_query *query, dpa_report 
  * target. */
 DPA_API dpa_status dpa_audit_calibrate(const dpa_account_query *query, dpa_calibrate_what what,
                                        dpa_report **out, dpa_error *err) DPA_MUST_USE;
+/* ε of a mechanism that is ρ-zCDP, or (rho NaN) of one whose Rényi divergences a CSV with columns
+ * order and rdp gives; an upper bound (`account --zcdp`, `--rdp`). `check` as above. */
+DPA_API dpa_status dpa_audit_renyi(double rho, const char *path, double delta, double check,
+                                   dpa_report **out, dpa_error *err) DPA_MUST_USE;
 /* ε between two Gaussians, both directions (`account --two-gaussians`). */
 DPA_API dpa_status dpa_audit_two_gaussians(double mu1, double s1, double mu2, double s2,
                                            double delta, dpa_report **out,

@@ -6,7 +6,7 @@ the fields of the command's JSON, `.table()`, `.report("x.html")`, `.check()` fo
 """
 
 from . import attack
-from ._account import account, calibrate, two_gaussians
+from ._account import Account, account, calibrate, two_gaussians
 from ._audit import cosines, counts, one_run, one_run_ideal, scores
 from ._canaries import CanarySet
 from ._gradient import GradientCanary
@@ -18,6 +18,7 @@ from ._report import Inconclusive, Refuted, Report
 
 __version__: str = _lib.dpa_version().decode()
 __all__ = [
+    "Account",
     "CanarySet",
     "Claim",
     "Evidence",

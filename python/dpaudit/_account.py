@@ -1,20 +1,31 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a claim means: account, calibrate, two_gaussians."""
+"""What a claim means: Account, account, calibrate, two_gaussians."""
 
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Iterable, Optional, Tuple
+import os
+from typing import Any, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from ._library import choose, declare, lib, mirror, real, whole
+from ._library import Handle, call, choose, declare, declare_free, lib, mirror, real, whole
 from ._report import Report, run, run_long
 
-_MECHANISMS = {"gaussian": 0, "laplace": 1, "randomized-response": 2}
+_MECHANISMS = {"gaussian": 0, "laplace": 1, "randomized-response": 2, "shuffled": 4}
+_PAIR = 3
 _ADJACENCIES = {"add-remove": 0, "replace-one": 1}
 _FINDS = {"sigma": 0, "q": 1, "steps": 2}
 _OUT = ctypes.POINTER(ctypes.c_void_p)
 
 Phases = Iterable[Tuple[float, float, int]]
+Path = Union[str, "os.PathLike[str]"]
+Pair = Union[Path, Tuple[Sequence[float], Sequence[float]]]
+
+
+class Interval(NamedTuple):
+    """Two numbers with the truth between them."""
+
+    lower: float
+    upper: float
 
 
 @mirror("dpa_phase")
@@ -26,6 +37,11 @@ class _Phase(ctypes.Structure):
         ("steps", ctypes.c_uint64),
         ("pair", ctypes.c_void_p),
     ]
+
+
+@mirror("dpa_interval")
+class _Interval(ctypes.Structure):
+    _fields_ = [("lower", ctypes.c_double), ("upper", ctypes.c_double)]
 
 
 @mirror("dpa_account_opts")
@@ -49,45 +65,149 @@ class _Query(ctypes.Structure):
         ("epsilon", ctypes.c_double),
         ("fpr", ctypes.c_double),
         ("curve_points", ctypes.c_size_t),
+        ("deltas", ctypes.POINTER(ctypes.c_double)),
+        ("delta_count", ctypes.c_size_t),
+        ("epsilons", ctypes.POINTER(ctypes.c_double)),
+        ("epsilon_count", ctypes.c_size_t),
+        ("orders", ctypes.POINTER(ctypes.c_double)),
+        ("order_count", ctypes.c_size_t),
+        ("check", ctypes.c_double),
     ]
 
 
 lib.dpa_account_query_init.argtypes = [ctypes.POINTER(_Query)]
 lib.dpa_account_query_init.restype = None
+_free_account = declare_free("dpa_account_free")
+_free_pair = declare_free("dpa_pair_free")
+_free_ledger = declare_free("dpa_ledger_free")
+_LIST = ctypes.POINTER(ctypes.c_double)
+declare("dpa_account_new", ctypes.POINTER(_Phase), ctypes.c_size_t, ctypes.POINTER(_Opts), _OUT)
+declare("dpa_account_epsilons", ctypes.c_void_p, _LIST, ctypes.c_size_t, ctypes.POINTER(_Interval))
+declare("dpa_account_deltas", ctypes.c_void_p, _LIST, ctypes.c_size_t, ctypes.POINTER(_Interval))
+declare("dpa_account_fnr", ctypes.c_void_p, ctypes.c_double, ctypes.POINTER(_Interval))
+declare("dpa_pair_new", _LIST, _LIST, ctypes.c_size_t, _OUT)
+declare("dpa_pair_read", ctypes.c_char_p, _OUT)
+declare("dpa_ledger_read", ctypes.c_char_p, ctypes.c_int, _OUT)
+lib.dpa_ledger_phases.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)]
+lib.dpa_ledger_phases.restype = ctypes.POINTER(_Phase)
 declare("dpa_audit_account", ctypes.POINTER(_Query), _OUT)
 declare("dpa_audit_calibrate", ctypes.POINTER(_Query), ctypes.c_int, _OUT)
 declare("dpa_audit_two_gaussians", *[ctypes.c_double] * 5, _OUT)
 
 
-def _phase(kind: int, sigma: Any, q: Any, steps: Any) -> _Phase:
-    return _Phase(kind, real("sigma", sigma), real("q", q), whole("steps", steps))
+def _phase(kind: int, sigma: Any, q: Any, steps: Any, pair: Optional[Handle] = None) -> _Phase:
+    return _Phase(kind, real("sigma", sigma), real("q", q), whole("steps", steps), pair.pointer if pair else None)
 
 
-def _query(
-    sigma: Optional[float],
-    q: float,
-    steps: int,
-    delta: float,
-    mechanism: str,
-    adjacency: str,
-    phases: Optional[Phases],
-    tolerance: Optional[float],
-) -> _Query:
-    kind = choose("mechanism", mechanism, _MECHANISMS)
-    rows = [] if sigma is None else [_phase(kind, sigma, q, steps)]
-    rows += [_phase(kind, *row) for row in phases or ()]
-    if not rows:
-        raise ValueError("needs sigma, or phases as (sigma, q, steps)")
-    query = _Query()
-    lib.dpa_account_query_init(ctypes.byref(query))
-    query.phases = (_Phase * len(rows))(*rows)
-    query.count = len(rows)
-    query.opts.adjacency = choose("adjacency", adjacency, _ADJACENCIES)
-    query.opts.delta = real("delta", delta)
-    if tolerance is not None:
-        query.opts.tolerance = real("tolerance", tolerance)
-        query.opts.absolute = min(query.opts.absolute, 0.1 * query.opts.tolerance)
-    return query
+def _numbers(name: str, values: Iterable[Any]) -> Any:
+    """A C array of doubles."""
+    listed = [real(name, value) for value in values]
+    return (ctypes.c_double * len(listed))(*listed)
+
+
+def _pair(pair: Pair) -> Handle:
+    handle = Handle(_free_pair)
+    if isinstance(pair, (str, os.PathLike)):
+        call("dpa_pair_read", os.fsencode(pair), ctypes.byref(handle.pointer))
+        return handle
+    p, q = (_numbers(name, values) for name, values in zip("pq", pair))
+    if len(p) != len(q):
+        raise ValueError(f"pair: p has {len(p)} outcomes and q {len(q)}")
+    call("dpa_pair_new", p, q, len(p), ctypes.byref(handle.pointer))
+    return handle
+
+
+class _Claim:
+    """The phases of a mechanism and the options of its account, with all that they point to."""
+
+    def __init__(
+        self,
+        sigma: Optional[float],
+        q: float,
+        steps: int,
+        delta: float,
+        mechanism: str = "gaussian",
+        adjacency: str = "add-remove",
+        phases: Optional[Phases] = None,
+        tolerance: Optional[float] = None,
+        pair: Optional[Pair] = None,
+        ledger: Optional[Path] = None,
+        group: int = 1,
+    ):
+        kind = choose("mechanism", mechanism, _MECHANISMS)
+        side = choose("adjacency", adjacency, _ADJACENCIES)
+        self.keep: List[Handle] = []
+        rows = [] if sigma is None or pair is not None else [_phase(kind, sigma, q, steps)]
+        if pair is not None:
+            self.keep.append(_pair(pair))
+            rows.append(_phase(_PAIR, 1.0, q, steps, self.keep[-1]))
+        rows += [_phase(kind, *row) for row in phases or ()]
+        if ledger is not None:
+            self.keep.append(Handle(_free_ledger))
+            call("dpa_ledger_read", os.fsencode(ledger), side, ctypes.byref(self.keep[-1].pointer))
+            count = ctypes.c_size_t()
+            events = lib.dpa_ledger_phases(self.keep[-1].pointer, ctypes.byref(count))
+            rows += events[: count.value]
+        if not rows:
+            raise ValueError("needs sigma, a pair, a ledger, or phases as (sigma, q, steps)")
+        self.query = _Query()
+        lib.dpa_account_query_init(ctypes.byref(self.query))
+        self.query.phases = (_Phase * len(rows))(*rows)
+        self.query.count = len(rows)
+        opts = self.query.opts
+        opts.adjacency = side
+        opts.delta = real("delta", delta)
+        opts.group = whole("group", group)
+        if tolerance is not None:
+            opts.tolerance = real("tolerance", tolerance)
+            opts.absolute = min(opts.absolute, 0.1 * opts.tolerance)
+
+
+class Account:
+    """A composed mechanism to be asked again and again: ε(δ), δ(ε) and the best attack's TPR, as certified intervals.
+
+    `delta` is where ε is as narrow as `tolerance` says (0.1%). Questions may be lists: a thousand cost little more
+    than ten. `pair` is a file or two lists of masses, `ledger` a file of events, `group` a number of records.
+
+    >>> claim = Account(sigma=1.0, q=0.01, steps=1000)
+    >>> round(claim.epsilon(1e-5).upper, 2), len(claim.epsilon([1e-3, 1e-5, 1e-7]))
+    (1.83, 3)
+    """
+
+    def __init__(
+        self,
+        sigma: Optional[float] = None,
+        q: float = 1.0,
+        steps: int = 1,
+        delta: float = 1e-5,
+        **how: Any,
+    ):
+        self._claim = _Claim(sigma, q, steps, delta, **how)
+        query = self._claim.query
+        self._handle = Handle(_free_account)
+        call("dpa_account_new", query.phases, query.count, ctypes.byref(query.opts), ctypes.byref(self._handle.pointer))
+
+    def _ask(self, name: str, word: str, at: Any) -> Any:
+        single = not hasattr(at, "__iter__")
+        values = _numbers(word, [at] if single else at)
+        out = (_Interval * len(values))()
+        call(name, self._handle.pointer, values, len(values), out)
+        answers = [Interval(row.lower, row.upper) for row in out]
+        return answers[0] if single else answers
+
+    def epsilon(self, delta: Any) -> Any:
+        """ε at a δ, or a list of them at a list of δ."""
+        return self._ask("dpa_account_epsilons", "delta", delta)
+
+    def delta(self, epsilon: Any) -> Any:
+        """δ at an ε, or a list of them at a list of ε."""
+        return self._ask("dpa_account_deltas", "epsilon", epsilon)
+
+    def tpr(self, fpr: float) -> Interval:
+        """The best attack's true positive rate at a false positive rate."""
+        out = _Interval()
+        call("dpa_account_fnr", self._handle.pointer, real("fpr", fpr), ctypes.byref(out))
+        return Interval(1 - out.upper, 1 - out.lower)
 
 
 def account(
@@ -103,23 +223,32 @@ def account(
     fpr: Optional[float] = None,
     points: int = 0,
     tolerance: Optional[float] = None,
+    pair: Optional[Pair] = None,
+    ledger: Optional[Path] = None,
+    group: int = 1,
+    check: Optional[float] = None,
 ) -> Report:
     """ε at δ of a mechanism, as an interval that contains the truth.
 
-    `phases` adds parts of a training run as (sigma, q, steps). With `epsilon` also δ at that ε, with `fpr` also the
-    power of the best attack there, with `points` also the trade-off curve.
+    `phases` adds parts of a training run as (sigma, q, steps). `pair` is a dominating pair (a file, or two lists of
+    masses), `ledger` a file of events. With `epsilon` also δ at that ε, with `fpr` also the power of the best attack
+    there, with `points` also the trade-off curve, with `check` also on which side another accountant's ε lies. To ask
+    more than once, see `Account`.
 
     >>> claim = account(sigma=1.0, q=0.01, steps=1000, delta=1e-5)
     >>> round(claim.epsilon.lower, 2), round(claim.epsilon.upper, 2)
     (1.83, 1.83)
     """
-    query = _query(sigma, q, steps, delta, mechanism, adjacency, phases, tolerance)
+    claim = _Claim(sigma, q, steps, delta, mechanism, adjacency, phases, tolerance, pair, ledger, group)
+    query = claim.query
     if epsilon is not None:
         query.epsilon = real("epsilon", epsilon)
     if fpr is not None:
         query.fpr = real("fpr", fpr)
+    if check is not None:
+        query.check = real("check", check)
     query.curve_points = whole("points", points)
-    return run_long("dpa_audit_account", ctypes.byref(query), keep=query)
+    return run_long("dpa_audit_account", ctypes.byref(query), keep=claim)
 
 
 def calibrate(
@@ -134,6 +263,9 @@ def calibrate(
     adjacency: str = "add-remove",
     phases: Optional[Phases] = None,
     tolerance: Optional[float] = None,
+    pair: Optional[Pair] = None,
+    ledger: Optional[Path] = None,
+    group: int = 1,
 ) -> Report:
     """The noise (or, with `find`, the rate or the steps) that meets a target ε, rounded to the safe side.
 
@@ -141,9 +273,10 @@ def calibrate(
     >>> found.epsilon.upper <= 2.0
     True
     """
-    query = _query(sigma, q, steps, delta, mechanism, adjacency, phases, tolerance)
-    query.epsilon = real("epsilon", epsilon)
-    return run_long("dpa_audit_calibrate", ctypes.byref(query), choose("find", find, _FINDS), keep=query)
+    own = None if ledger is not None else sigma
+    claim = _Claim(own, q, steps, delta, mechanism, adjacency, phases, tolerance, pair, ledger, group)
+    claim.query.epsilon = real("epsilon", epsilon)
+    return run_long("dpa_audit_calibrate", ctypes.byref(claim.query), choose("find", find, _FINDS), keep=claim)
 
 
 def two_gaussians(mu1: float, s1: float, mu2: float, s2: float, delta: float = 1e-5) -> Report:

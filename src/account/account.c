@@ -62,7 +62,9 @@ static dpa_status fill(dpa_account *account, const dpa_phase *phases, size_t cou
     /* What the tails may take from δ: a millionth of it; and little in absolute terms, for curves.
      */
     account->log_tail = fmin(log(opts->delta) + log(1e-7), log(1e-18)) - log(account->model.steps);
-    return dpa__account_refine(account, err);
+    const dpa_status status = dpa__account_refine(account, err);
+    account->epsilon.upper = fmin(account->epsilon.upper, account->model.pure * (1 + 1e-14));
+    return status;
 }
 
 static dpa_status alloc(const dpa_account_opts *opts, dpa_account **out, dpa_error *err) {

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 
-typedef enum kind { DP, GAUSSIAN, LAPLACE, SUBSAMPLED, POINTS, KINDS } kind;
+typedef enum kind { DP, GAUSSIAN, LAPLACE, SUBSAMPLED, POINTS, PAIR, LEDGER, KINDS } kind;
 
 struct dpa_family {
     kind kind;
@@ -17,7 +17,9 @@ struct dpa_family {
     double delta;
     dpa_phase phase; /* of the subsampled family; its σ is 1/t */
     dpa_adjacency adjacency;
-    dpa_curve *whole; /* of points */
+    /* Of points, a pair, a ledger: the curve that is diluted, at most the truth; and at least it
+     * (NULL: the same). */
+    dpa_curve *whole, *above;
 };
 
 static const struct {
@@ -29,13 +31,16 @@ static const struct {
     [SUBSAMPLED] = {"subsampled-gaussian", "sigma",
                     "subsampled-gaussian:q=Q,steps=N[,adjacency=replace-one]"},
     [POINTS] = {"points", "share", "points:FILE"},
+    [PAIR] = {"pair", "share", "pair:FILE[,q=Q][,steps=N]"},
+    [LEDGER] = {"ledger", "share", "ledger:FILE[,adjacency=replace-one]"},
 };
 
 static dpa_status unknown(const char *spec, dpa_error *err) {
     return dpa__fail(err, DPA_BAD_ARGUMENT,
-                     "family '%s' is unknown; the families are %s, %s, %s, %s, %s", spec,
+                     "family '%s' is unknown; the families are %s, %s, %s, %s, %s, %s, %s", spec,
                      table[DP].form, table[GAUSSIAN].form, table[LAPLACE].form,
-                     table[SUBSAMPLED].form, table[POINTS].form);
+                     table[SUBSAMPLED].form, table[POINTS].form, table[PAIR].form,
+                     table[LEDGER].form);
 }
 
 /* A number that reaches exactly to `end`. */
@@ -47,10 +52,11 @@ static int starts_with(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* q=Q,steps=N,adjacency=replace-one in any order, each once. */
-static dpa_status parse_subsampled(dpa_family *family, const char *rest, dpa_error *err) {
+/* q=Q,steps=N,adjacency=replace-one in any order, each once; NaN for what is not there. */
+static dpa_status parse_items(dpa_family *family, const char *rest, double *q, double *steps,
+                              dpa_error *err) {
     static const char replace[] = "adjacency=replace-one";
-    double q = NAN, steps = NAN;
+    *q = *steps = NAN;
     for (const char *item = rest; *item != '\0';) {
         const char *end = strchrnul(item, ',');
         if ((size_t)(end - item) == strlen(replace) && starts_with(item, replace) &&
@@ -59,16 +65,20 @@ static dpa_status parse_subsampled(dpa_family *family, const char *rest, dpa_err
             item = *end == ',' ? end + 1 : end;
             continue;
         }
-        double *slot = starts_with(item, "q=") ? &q : starts_with(item, "steps=") ? &steps : NULL;
+        double *slot = starts_with(item, "q=") ? q : starts_with(item, "steps=") ? steps : NULL;
         if (slot == NULL || !isnan(*slot))
             return dpa__fail(err, DPA_BAD_ARGUMENT, "family '%s': '%.*s' is not expected; write %s",
-                             family->spec, (int)(end - item), item, table[SUBSAMPLED].form);
+                             family->spec, (int)(end - item), item, table[family->kind].form);
         const char *number = strchr(item, '=') + 1;
         if (!parse_double(number, end, slot))
             return dpa__fail(err, DPA_BAD_ARGUMENT, "family '%s': '%.*s' is not a number",
                              family->spec, (int)(end - number), number);
         item = *end == ',' ? end + 1 : end;
     }
+    return DPA_OK;
+}
+
+static dpa_status check_items(const dpa_family *family, double q, double steps, dpa_error *err) {
     if (!(q > 0 && q <= 1))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "family '%s': q must be given, in (0, 1]",
                          family->spec);
@@ -76,8 +86,85 @@ static dpa_status parse_subsampled(dpa_family *family, const char *rest, dpa_err
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "family '%s': steps must be given, a whole number in [1, 1e12]",
                          family->spec);
+    return DPA_OK;
+}
+
+static dpa_status parse_subsampled(dpa_family *family, const char *rest, dpa_error *err) {
+    double q, steps;
+    DPA_TRY(parse_items(family, rest, &q, &steps, err));
+    DPA_TRY(check_items(family, q, steps, err));
     family->phase = (dpa_phase){DPA_GAUSSIAN, 1, q, (uint64_t)steps};
     return DPA_OK;
+}
+
+/* Both curves of what a file describes. */
+static dpa_status take_curves(dpa_family *family, const dpa_phase *phases, size_t count,
+                              dpa_error *err) {
+    dpa_account_opts opts;
+    dpa_account_opts_init(&opts);
+    opts.adjacency = family->adjacency;
+    opts.delta = fmin(fmax(family->delta, 1e-12), 0.5);
+    dpa_account *account;
+    DPA_TRY(dpa_account_new(phases, count, &opts, &account, err));
+    dpa_status status = dpa_account_curve(account, -1, &family->whole, err);
+    if (status == DPA_OK) status = dpa_account_curve(account, 1, &family->above, err);
+    dpa_account_free(account);
+    return status;
+}
+
+static dpa_status read_pair(dpa_family *family, const char *path, const char *items,
+                            dpa_error *err) {
+    double q, steps;
+    dpa_pair *pair;
+    DPA_TRY(parse_items(family, items, &q, &steps, err));
+    if (isnan(q)) q = 1;
+    if (isnan(steps)) steps = 1;
+    DPA_TRY(check_items(family, q, steps, err));
+    DPA_TRY(dpa_pair_read(path, &pair, err));
+    const dpa_phase phase = {DPA_PAIR, 1, q, (uint64_t)steps, pair};
+    const dpa_status status = take_curves(family, &phase, 1, err);
+    dpa_pair_free(pair);
+    return status;
+}
+
+static dpa_status read_ledger(dpa_family *family, const char *path, const char *items,
+                              dpa_error *err) {
+    double q, steps;
+    dpa_ledger *ledger;
+    DPA_TRY(parse_items(family, items, &q, &steps, err));
+    if (!isnan(q) || !isnan(steps))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "family '%s': write %s", family->spec,
+                         table[LEDGER].form);
+    DPA_TRY(dpa_ledger_read(path, family->adjacency, &ledger, err));
+    size_t count;
+    const dpa_phase *phases = dpa_ledger_phases(ledger, &count);
+    const dpa_status status = take_curves(family, phases, count, err);
+    dpa_ledger_free(ledger);
+    return status;
+}
+
+/* FILE, and after it items; the name ends where the first of them starts. */
+static dpa_status parse_file(dpa_family *family, const char *rest, dpa_error *err) {
+    static const char *const starts[] = {",q=", ",steps=", ",adjacency="};
+    char *path = dpa__strdup(rest, err);
+    if (path == NULL) return DPA_NO_MEMORY;
+    char *end = path + strlen(path);
+    for (size_t k = 0; k < sizeof starts / sizeof starts[0]; ++k) {
+        char *here = strstr(path, starts[k]);
+        if (here != NULL && here < end) end = here;
+    }
+    const char *items = *end == ',' ? end + 1 : end;
+    *end = '\0';
+    dpa_status status;
+    if (*path == '\0')
+        status = dpa__fail(err, DPA_BAD_ARGUMENT, "family '%s': the file is missing; write %s",
+                           family->spec, table[family->kind].form);
+    else if (family->kind == PAIR)
+        status = read_pair(family, path, items, err);
+    else
+        status = read_ledger(family, path, items, err);
+    free(path);
+    return status;
 }
 
 static dpa_status parse(dpa_family *family, dpa_error *err) {
@@ -102,6 +189,9 @@ static dpa_status parse(dpa_family *family, dpa_error *err) {
             return dpa__fail(err, DPA_BAD_ARGUMENT, "family '%s': the file is missing; write %s",
                              spec, table[POINTS].form);
         return dpa_curve_read(rest, &family->whole, err);
+    case PAIR:
+    case LEDGER:
+        return parse_file(family, rest, err);
     case KINDS:
     default:
         return unknown(spec, err);
@@ -133,6 +223,7 @@ int dpa_family_is_universal(const char *spec) {
 void dpa_family_free(dpa_family *family) {
     if (family == NULL) return;
     dpa_curve_free(family->whole);
+    dpa_curve_free(family->above);
     free(family->spec);
     free(family);
 }
@@ -158,7 +249,7 @@ double dpa_family_t(const dpa_family *family, double value) {
 }
 
 double dpa_family_max(const dpa_family *family) {
-    return family->kind == POINTS ? 1.0 : HUGE_VAL;
+    return family->whole != NULL ? 1.0 : HUGE_VAL;
 }
 
 /* A record that is in a batch is seen but for 3e-7 at σ = 0.1, so less noise changes nothing. */
@@ -224,6 +315,8 @@ dpa_status dpa_family_curve(const dpa_family *family, double t, dpa_curve **out,
         if (t == 0) return dpa_curve_gaussian(0, out, err);
         return subsampled_curve(family, t, out, err);
     case POINTS:
+    case PAIR:
+    case LEDGER:
     case KINDS:
     default:
         return dpa_curve_diluted(family->whole, t, out, err);
@@ -259,6 +352,10 @@ dpa_status dpa_family_epsilon(const dpa_family *family, double t, double delta, 
     dpa_curve *curve;
     DPA_TRY(dpa_family_curve(family, t, &curve, err));
     *out = dpa__account_around(dpa_curve_epsilon(curve, delta));
+    dpa_curve_free(curve);
+    if (family->above == NULL) return DPA_OK;
+    DPA_TRY(dpa_curve_diluted(family->above, t, &curve, err));
+    out->lower = fmin(dpa__account_around(dpa_curve_epsilon(curve, delta)).lower, out->upper);
     dpa_curve_free(curve);
     return DPA_OK;
 }

@@ -26,6 +26,8 @@ static const struct {
     {"laplace", DPA__MODEL_CURVES, DPA_ASSUME_FAMILY_LAPLACE},
     {"subsampled-gaussian", DPA__MODEL_CURVES, DPA_ASSUME_FAMILY_SUBSAMPLED},
     {"points", DPA__MODEL_CURVES, DPA_ASSUME_FAMILY_POINTS},
+    {"pair", DPA__MODEL_CURVES, DPA_ASSUME_FAMILY_POINTS},
+    {"ledger", DPA__MODEL_CURVES, DPA_ASSUME_FAMILY_POINTS},
 };
 
 dpa_status dpa__model_open(const char *spec, double delta, dpa__model *out, dpa_error *err) {
@@ -49,7 +51,7 @@ dpa_status dpa__model_open(const char *spec, double delta, dpa__model *out, dpa_
     }
     return dpa__fail(err, DPA_BAD_ARGUMENT,
                      "family: '%s' is none of dp, gaussian, laplace, "
-                     "subsampled-gaussian:q=Q,steps=T, points:FILE",
+                     "subsampled-gaussian:q=Q,steps=T, points:FILE, pair:FILE, ledger:FILE",
                      spec);
 }
 

@@ -122,6 +122,8 @@ static unsigned assumptions_of(const dpa_family *family, dpa_guess_choice choice
         {"laplace", DPA_ASSUME_FAMILY_LAPLACE},
         {"subsampled-gaussian", DPA_ASSUME_FAMILY_SUBSAMPLED},
         {"points", DPA_ASSUME_FAMILY_POINTS},
+        {"pair", DPA_ASSUME_FAMILY_POINTS},
+        {"ledger", DPA_ASSUME_FAMILY_POINTS},
     };
     unsigned bits = DPA_ASSUME_ONE_RUN_CANARIES;
     for (size_t i = 0; i < sizeof families / sizeof families[0]; ++i)

@@ -7,10 +7,11 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "report/account.h"
 #include "report/model.h"
 
 void dpa_account_query_init(dpa_account_query *query) {
-    *query = (dpa_account_query){.epsilon = NAN, .fpr = NAN};
+    *query = (dpa_account_query){.epsilon = NAN, .fpr = NAN, .check = NAN};
     dpa_account_opts_init(&query->opts);
 }
 
@@ -56,6 +57,10 @@ static dpa_status say_phase(dpa_report *report, const dpa_phase *phase, dpa_erro
                               "Gaussian, σ = %g, sampling rate q = %g, %" PRIu64 " steps",
                               phase->sigma, phase->q, phase->steps);
     case DPA_LAPLACE:
+        if (phase->q < 1)
+            return dpa_report_say(report, err,
+                                  "Laplace, scale %g, sampling rate q = %g, %" PRIu64 " steps",
+                                  phase->sigma, phase->q, phase->steps);
         return dpa_report_say(report, err, "Laplace, scale %g, %" PRIu64 " steps", phase->sigma,
                               phase->steps);
     case DPA_RANDOMIZED_RESPONSE:
@@ -140,6 +145,7 @@ static dpa_status put_epsilon(dpa_report *report, const dpa_account *account,
     DPA_TRY(put_interval(report, "epsilon", &epsilon, err));
     (void)dpa__print(label, sizeof label, "ε at δ = %g", query->opts.delta);
     DPA_TRY(say_interval(report, label, &epsilon, "contains the truth", err));
+    if (!isnan(query->check)) DPA_TRY(dpa__account_check_other(report, query->check, epsilon, err));
     if (isinf(epsilon.lower)) return DPA_OK;
     DPA_TRY(dpa_account_mu(account, query->opts.delta, &mu, err));
     DPA_TRY(put_interval(report, "mu", &mu, err));
@@ -163,8 +169,8 @@ static dpa_status put_wanted(dpa_report *report, const dpa_account *account,
         (void)dpa__print(label, sizeof label, "best TPR at FPR = %g", query->fpr);
         DPA_TRY(say_interval(report, label, &interval, "", err));
     }
-    if (query->curve_points > 0) return put_curve(report, account, query->curve_points, err);
-    return DPA_OK;
+    if (query->curve_points > 0) DPA_TRY(put_curve(report, account, query->curve_points, err));
+    return dpa__account_tables(report, account, query, err);
 }
 
 static dpa_status fill_account(dpa_report *report, const dpa_account *account,

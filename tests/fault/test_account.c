@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "dpaudit/account.h"
+#include "dpaudit/data.h"
 #include "fault/alloc.h"
 
 /* FFTW keeps tables for lengths that it has seen: a call that succeeds first lets it. */
@@ -74,8 +75,41 @@ static void families(void **state) {
     dpa_family_free(family);
 }
 
+/* A ledger with every kind of node. */
+static void ledgers(void **state) {
+    (void)state;
+    static const char text[] =
+        "[{\"type\":\"SampledWithReplacement\",\"source_dataset_size\":10,\"sample_size\":3,"
+        "\"event\":{\"type\":\"Gaussian\",\"noise_multiplier\":2}},"
+        "{\"type\":\"TruncatedSubsampledGaussian\",\"dataset_size\":4,\"sampling_probability\":0.5,"
+        "\"truncated_batch_size\":2,\"noise_multiplier\":2},"
+        "{\"type\":\"DiscreteLaplace\",\"noise_parameter\":0.5},"
+        "{\"type\":\"MixtureOfGaussians\",\"standard_deviation\":2,\"sensitivities\":[0,1],"
+        "\"sampling_probs\":[0.5,0.5]},"
+        "{\"type\":\"SampledWithoutReplacement\",\"source_dataset_size\":10,\"sample_size\":3,"
+        "\"event\":{\"type\":\"DominatingPair\",\"p\":[0.75,0.25],\"q\":[0.25,0.75]}}]";
+    char path[64];
+    (void)snprintf(path, sizeof path, "/tmp/dpa_fault_%d.json", (int)getpid());
+    assert_ok(dpa_file_write(path, text, strlen(text), NULL));
+    dpa_ledger *ledger = NULL;
+    dpa_error err;
+    FAULT(dpa_ledger_read(path, DPA_REPLACE_ONE, &ledger, &err), dpa_ledger_free(ledger));
+    assert_ok(dpa_ledger_read(path, DPA_REPLACE_ONE, &ledger, &err));
+    size_t count;
+    const dpa_phase *list = dpa_ledger_phases(ledger, &count);
+    dpa_account_opts opts = loose();
+    opts.adjacency = DPA_REPLACE_ONE;
+    opts.tolerance = 0.9;
+    opts.absolute = 5;
+    dpa_account *account = NULL;
+    FAULT(dpa_account_new(list, count, &opts, &account, &err), dpa_account_free(account));
+    dpa_ledger_free(ledger);
+    (void)unlink(path);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(making), cmocka_unit_test(asking),
-                                       cmocka_unit_test(calibrating), cmocka_unit_test(families)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(making), cmocka_unit_test(ledgers),
+                                       cmocka_unit_test(asking), cmocka_unit_test(calibrating),
+                                       cmocka_unit_test(families)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

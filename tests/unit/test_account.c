@@ -227,11 +227,44 @@ static void cross_checks(void **state) {
     assert_between(dpa_account_rdp_epsilon(&plain, 1, 1e-5), dpa_gaussian_epsilon(1, 1e-5), 4.8);
 }
 
+/* A table has the intervals of single questions, up to the tilt that each was read with. */
+static void tables(void **state) {
+    (void)state;
+    const dpa_phase p = {DPA_GAUSSIAN, 1, 0.02, 300};
+    dpa_account_opts opts = defaults();
+    dpa_account *account = NULL;
+    dpa_error err;
+    assert_ok(dpa_account_new(&p, 1, &opts, &account, &err));
+    const double deltas[] = {1e-9, 1, 1e-3, 1e-5, 0, 3e-4, 1e-40};
+    const double epsilons[] = {3, 0, 0.5, INFINITY, 1};
+    dpa_interval table[7], one;
+    assert_ok(dpa_account_epsilons(account, deltas, 7, table, &err));
+    for (size_t k = 0; k < 7; ++k) {
+        assert_ok(dpa_account_epsilon(account, deltas[k], &one, &err));
+        if (isinf(one.upper)) {
+            assert_true(isinf(table[k].upper));
+            continue;
+        }
+        assert_relative(table[k].lower, one.lower, 1e-3);
+        assert_relative(table[k].upper, one.upper, 1e-3);
+    }
+    assert_ok(dpa_account_deltas(account, epsilons, 5, table, &err));
+    for (size_t k = 0; k < 5; ++k) {
+        assert_ok(dpa_account_delta(account, epsilons[k], &one, &err));
+        assert_relative(table[k].lower, one.lower, 1e-3);
+        assert_relative(table[k].upper, one.upper, 1e-3);
+    }
+    const double bad = 2;
+    assert_int_equal(dpa_account_epsilons(account, &bad, 1, table, &err), DPA_BAD_ARGUMENT);
+    dpa_account_free(account);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_options),   cmocka_unit_test(bad_phases),
-        cmocka_unit_test(closed_form),   cmocka_unit_test(edges),
-        cmocka_unit_test(pure),          cmocka_unit_test(too_small),
-        cmocka_unit_test(phases_add_up), cmocka_unit_test(cross_checks)};
+        cmocka_unit_test(bad_options), cmocka_unit_test(bad_phases),
+        cmocka_unit_test(tables),      cmocka_unit_test(closed_form),
+        cmocka_unit_test(edges),       cmocka_unit_test(pure),
+        cmocka_unit_test(too_small),   cmocka_unit_test(phases_add_up),
+        cmocka_unit_test(cross_checks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Parts of an account's report that are asked for: tables, and another accountant's number. */
+#ifndef DPA_REPORT_ACCOUNT_H
+#define DPA_REPORT_ACCOUNT_H
+
+#include "report/model.h"
+
+/* ε at many δ, δ at many ε, Rényi divergences. */
+dpa_status dpa__account_tables(dpa_report *report, const dpa_account *account,
+                               const dpa_account_query *query, dpa_error *err);
+/* Says on which side of ours another accountant's ε lies. */
+dpa_status dpa__account_check_other(dpa_report *report, double other, dpa_interval ours,
+                                    dpa_error *err);
+
+#endif
