@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "estimate/exact.h"
 #include "estimate/methods.h"
 #include "estimate/rank.h"
 #include "estimate/rates.h"
@@ -30,6 +31,11 @@ static const dpa__entry entries[] = {
      NULL,
      0,
      dpa__scan_run},
+    {{"exact", "exact test of the confusion matrix, ordered by likelihood ratio", EVERY_FAMILY,
+      DPA_FROM_COUNTS | DPA_GIVES_BOUND | DPA_GIVES_INTERVAL, DPA_ASSUME_INDEPENDENT_RUNS, 1},
+     dpa__from_exact,
+     0,
+     NULL},
     {{"cp", "Clopper-Pearson limits of both rates", EVERY_FAMILY, BOTH, DPA_ASSUME_INDEPENDENT_RUNS,
       1},
      dpa__from_rectangle,
@@ -151,10 +157,11 @@ const dpa__entry *dpa__registry_find(const char *name, dpa_error *err) {
             (name[length] == '\0' || may_have_more))
             return &entries[i];
     }
-    (void)dpa__fail(err, DPA_BAD_ARGUMENT,
-                    "method: '%s' is none of rank, scan, cp, jeffreys, bayes, katz, adjusted-log, "
-                    "bailey, inverse-sinh, sequential, point",
-                    name);
+    (void)dpa__fail(
+        err, DPA_BAD_ARGUMENT,
+        "method: '%s' is none of rank, scan, exact, cp, jeffreys, bayes, katz, adjusted-log, "
+        "bailey, inverse-sinh, sequential, point",
+        name);
     return NULL;
 }
 

@@ -20,14 +20,12 @@
 
 #include "base/error.h"
 #include "base/threads.h"
+#include "estimate/exact.h"
+#include "estimate/walk.h"
 #include "math/dist.h"
 
 /* Doubt about a simulated p-value; simulated audits for a test, and for a p-value, times p. */
 static const double DOUBT = 0.001, TEST = 100, VALUE = 1000, MOST = 2e5;
-/* Grid: steps of STEP up to 1, then by that share. Runs of at most LONGEST points. */
-static const double STEP = 0.005;
-enum { EVEN_STEPS = 200, LONGEST = 64, LAST = 2200 };
-
 typedef struct scan {
     dpa__scan_looks looks;
     dpa__scan_counts seen, reach;
@@ -123,9 +121,26 @@ static dpa_status p_value(scan *s, const dpa_curve *curve, double epsilon, doubl
     return status;
 }
 
+/* Scores of two values, whoever has which: all there is is one threshold. Gives the upper value. */
+static int has_two_values(const dpa_scores *s, double *upper) {
+    const double low = fmin(s->member[0], s->nonmember[0]);
+    const double high = fmax(s->member[s->members - 1], s->nonmember[s->nonmembers - 1]);
+    for (size_t i = 0; i < s->members; ++i)
+        if (s->member[i] != low && s->member[i] != high) return 0;
+    for (size_t j = 0; j < s->nonmembers; ++j)
+        if (s->nonmember[j] != low && s->nonmember[j] != high) return 0;
+    *upper = high;
+    return low < high && s->members <= DPA__EXACT_MOST && s->nonmembers <= DPA__EXACT_MOST;
+}
+
 dpa_status dpa__scan_p_value(const dpa_scores *scores, const dpa_curve *curve,
                              const dpa_request *request, double *p, dpa_error *err) {
     scan s;
+    double threshold;
+    if (has_two_values(scores, &threshold)) {
+        const dpa_counts counts = dpa_scores_counts(scores, threshold);
+        return dpa__exact_p_value(&counts, curve, request, p, err);
+    }
     DPA_TRY(scan_open(scores, request, &s, err));
     const dpa_status status = p_value(&s, curve, -1, 0, p, err);
     scan_close(&s);
@@ -145,6 +160,11 @@ static dpa_status p_value_dp(scan *s, double epsilon, double delta, double *p, d
 dpa_status dpa__scan_p_value_dp(const dpa_scores *scores, double epsilon, double delta,
                                 const dpa_request *request, double *p, dpa_error *err) {
     scan s;
+    double threshold;
+    if (has_two_values(scores, &threshold)) {
+        const dpa_counts counts = dpa_scores_counts(scores, threshold);
+        return dpa__exact_p_value_dp(&counts, epsilon, delta, request, p, err);
+    }
     DPA_TRY(scan_open(scores, request, &s, err));
     const dpa_status status = p_value_dp(&s, epsilon, delta, p, err);
     scan_close(&s);
@@ -152,11 +172,6 @@ dpa_status dpa__scan_p_value_dp(const dpa_scores *scores, double epsilon, double
 }
 
 /* ── the bound ─────────────────────────────────────────────────────────────────────────────── */
-
-static double grid_at(const dpa__model *model, size_t i) {
-    const double t = i <= EVEN_STEPS ? STEP * (double)i : pow(1 + STEP, (double)(i - EVEN_STEPS));
-    return fmin(t, model->max);
-}
 
 static dpa_status curve_at(const dpa__model *model, double t, dpa_curve **out, dpa_error *err) {
     switch (model->kind) {
@@ -175,8 +190,8 @@ static dpa_status decide(scan *s, const dpa__scan_null *first, const dpa_curve *
                          size_t last, int is_brief, int *is_rejected, dpa_error *err) {
     double p = NAN;
     if (s->model->kind == DPA__MODEL_DP)
-        DPA_TRY(dpa__scan_lattice(&s->looks, &s->reach, grid_at(s->model, last), s->model->delta,
-                                  DPA__COARSE, &p, err));
+        DPA_TRY(dpa__scan_lattice(&s->looks, &s->reach, dpa__walk_at(last, s->model->max),
+                                  s->model->delta, DPA__COARSE, &p, err));
     if (!isnan(p)) {
         *is_rejected = p <= s->p;
         return DPA_OK;
@@ -187,14 +202,16 @@ static dpa_status decide(scan *s, const dpa__scan_null *first, const dpa_curve *
 }
 
 /* Are all grid points first … last rejected? */
-static dpa_status test_run(scan *s, size_t first, size_t last, int *is_rejected, dpa_error *err) {
+static dpa_status test_run(void *user, size_t first, size_t last, int *is_rejected,
+                           dpa_error *err) {
+    scan *s = user;
     dpa_curve *curves[2] = {NULL, NULL};
     dpa__scan_null nulls[2] = {{0}, {0}};
     const size_t at[2] = {first, last};
     dpa_status status = DPA_OK;
     *is_rejected = 0;
     for (int i = 0; i < 2 && status == DPA_OK; ++i) {
-        status = curve_at(s->model, grid_at(s->model, at[i]), &curves[i], err);
+        status = curve_at(s->model, dpa__walk_at(at[i], s->model->max), &curves[i], err);
         if (status == DPA_OK) status = dpa__scan_null_open(&s->looks, curves[i], &nulls[i], err);
     }
     if (status == DPA_OK) {
@@ -208,28 +225,6 @@ static dpa_status test_run(scan *s, size_t first, size_t last, int *is_rejected,
         dpa_curve_free(curves[i]);
     }
     return status;
-}
-
-/* The last rejected point of the grid. The runs tried are halves of halves of a fixed cut of the
- * grid, so that they do not depend on the scores. */
-static dpa_status walk_up(scan *s, double *t, dpa_error *err) {
-    size_t next = 0, length = LONGEST;
-    *t = 0;
-    while (next < LAST) {
-        while (next % length != 0) length /= 2;
-        int is_rejected;
-        DPA_TRY(test_run(s, next, next + length - 1, &is_rejected, err));
-        if (!is_rejected && length == 1) return DPA_OK;
-        if (!is_rejected) {
-            length /= 2;
-            continue;
-        }
-        next += length;
-        *t = grid_at(s->model, next - 1);
-        if (*t >= s->model->max) return DPA_OK;
-        if (length < LONGEST) length *= 2;
-    }
-    return DPA_OK;
 }
 
 /* ── the estimator ─────────────────────────────────────────────────────────────────────────── */
@@ -259,18 +254,32 @@ static void describe(const scan *s, dpa_result *out) {
     out->assumptions = DPA_ASSUME_INDEPENDENT_RUNS | s->model->assumption;
 }
 
+static dpa_status run_on_counts(const dpa__model *model, const dpa_scores *scores, double threshold,
+                                const dpa_request *request, dpa_result *out, dpa_error *err) {
+    out->threshold = threshold;
+    out->has_counts = 1;
+    out->counts = dpa_scores_counts(scores, threshold);
+    out->assumptions = DPA_ASSUME_INDEPENDENT_RUNS | model->assumption;
+    DPA_TRY(dpa__from_exact(NULL, &out->counts, model, request, out, err));
+    (void)snprintf(out->note, sizeof out->note,
+                   "The scores have two values: the exact test of their counts, as method exact.");
+    return DPA_OK;
+}
+
 dpa_status dpa__scan_run(const char *method, const dpa__model *model, const dpa_scores *scores,
                          const dpa_request *request, dpa_result *out, dpa_error *err) {
     scan s;
-    double t = 0;
+    double t = 0, threshold;
     if (strcmp(method, "scan") != 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "method: '%s' is not known; use scan", method);
     dpa_result_init(out, request);
     (void)snprintf(out->family, sizeof out->family, "%s", model->spec);
     (void)snprintf(out->method, sizeof out->method, "scan");
+    if (has_two_values(scores, &threshold))
+        return run_on_counts(model, scores, threshold, request, out, err);
     DPA_TRY(scan_open(scores, request, &s, err));
     s.model = model;
-    dpa_status status = walk_up(&s, &t, err);
+    dpa_status status = dpa__walk_up(test_run, &s, model->max, &t, err);
     describe(&s, out);
     if (status == DPA_OK) status = claim_p(&s, &out->p_value, err);
     scan_close(&s);

@@ -32,6 +32,9 @@ static const char *refusal(const audit *a, const dpa__entry *entry, const dpa__m
     const int is_scan = entry->from_scores == dpa__scan_run;
     if (is_scan && a->asked == NULL && model->kind != DPA__MODEL_DP)
         return "for other families ranks usually show more: asked for by name only";
+    if (entry->from_counts != NULL && a->asked == NULL && !a->has_select &&
+        (entry->about.what & DPA_FROM_SCORES) == 0)
+        return "it works on counts: asked for by name, or with a threshold, only";
     if (entry->from_scores != NULL && !a->has_select) return NULL;
     const dpa__select select = select_for(a, entry);
     reason = dpa__select_refusal(&select, entry);

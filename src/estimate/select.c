@@ -27,6 +27,7 @@
 #include "dpaudit/rng.h"
 #include "estimate/berkjones.h"
 #include "estimate/best.h"
+#include "estimate/exact.h"
 #include "estimate/methods.h"
 
 static const struct {
@@ -70,6 +71,8 @@ const char *dpa__select_refusal(const dpa__select *select, const dpa__entry *ent
     const int is_given = select->kind == DPA__FIXED || select->kind == DPA__FIXED_FPR;
     if (entry->from_counts == dpa__from_point && !is_given)
         return "a point estimate needs a threshold: --select fixed:T";
+    if (entry->from_counts == dpa__from_exact && !is_given)
+        return "it is a test of one threshold: --select fixed:T; scan needs none";
     if (select->kind == DPA__SIMULTANEOUS && strcmp(entry->about.name, "cp") != 0)
         return "only Clopper-Pearson limits are known for all thresholds at once: use split";
     return NULL;

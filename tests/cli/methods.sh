@@ -12,6 +12,7 @@ while read -r name page; do
 done <<'LIST'
 rank rank
 scan scan
+exact exact
 cp clopper-pearson
 jeffreys jeffreys
 bayes joint-posterior

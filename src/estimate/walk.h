@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Test inversion over a fixed grid of parameters, walked upwards from 0. */
+#ifndef DPA_ESTIMATE_WALK_H
+#define DPA_ESTIMATE_WALK_H
+
+#include <stddef.h>
+
+#include "dpaudit/status.h"
+
+/* Grid point i: steps of 0.005 up to 1, then of 0.5%; no further than `max`. */
+double dpa__walk_at(size_t i, double max);
+
+/* Are all grid points first … last rejected? It may say 0 when it cannot tell, but not of a single
+ * point. */
+typedef dpa_status (*dpa__walk_test)(void *user, size_t first, size_t last, int *is_rejected,
+                                     dpa_error *err);
+/* The last rejected point before the first that is not; 0 when that is 0. The runs asked for do not
+ * depend on the data: halves of halves of a fixed cut of the grid. */
+dpa_status dpa__walk_up(dpa__walk_test test, void *user, double max, double *t, dpa_error *err);
+/* From the top: the first rejected point after the last that is not, among points up to `last`;
+ * INFINITY when none is. */
+dpa_status dpa__walk_down(dpa__walk_test test, void *user, double max, double *t, dpa_error *err);
+
+#endif
