@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "estimate/exact.h"
 #include "estimate/methods.h"
 #include "estimate/posterior.h"
 #include "estimate/rates.h"
@@ -143,6 +144,8 @@ static dpa_status estimate_family(const dpa_counts *counts, const dpa_request *r
         const int is_asked = request->method[0] != '\0';
         if (is_asked && strcmp(request->method, entry->about.name) != 0) continue;
         if (entry->from_counts == NULL) continue;
+        if (!is_asked && entry->from_counts == dpa__from_exact && !dpa__exact_applies(counts))
+            continue;
         const char *refusal = dpa__registry_refusal(entry, model, request->delta);
         if (refusal != NULL && is_asked && request->family[0] != '\0')
             return dpa__fail(err, DPA_BAD_ARGUMENT, "method %s, family %s: %s", entry->about.name,

@@ -121,6 +121,10 @@ static dpa_status upper_limit(audit *a, const dpa_counts *c, double *t, dpa_erro
     return DPA_OK;
 }
 
+int dpa__exact_applies(const dpa_counts *c) {
+    return c->fn + c->tp <= DPA__EXACT_MOST && c->fp + c->tn <= DPA__EXACT_MOST;
+}
+
 dpa_status dpa__from_exact(const dpa__entry *entry, const dpa_counts *counts,
                            const dpa__model *model, const dpa_request *request, dpa_result *result,
                            dpa_error *err) {
@@ -129,7 +133,7 @@ dpa_status dpa__from_exact(const dpa__entry *entry, const dpa_counts *counts,
                .p = (1 - request->confidence) / request->sides};
     double lower, upper = NAN;
     (void)entry;
-    if (a.observed.n1 > DPA__EXACT_MOST || a.observed.n0 > DPA__EXACT_MOST)
+    if (!dpa__exact_applies(counts))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "method exact: at most 10^6 of each class; use cp");
     DPA_TRY(dpa__walk_up(test_run, &a, model->max, &lower, err));
     if (request->sides == 2) DPA_TRY(upper_limit(&a, counts, &upper, err));

@@ -9,6 +9,8 @@
 /* The most of each class. */
 enum { DPA__EXACT_MOST = 1000000 };
 
+int dpa__exact_applies(const dpa_counts *counts);
+
 /* The registry's function. */
 dpa_status dpa__from_exact(const dpa__entry *entry, const dpa_counts *counts,
                            const dpa__model *model, const dpa_request *request, dpa_result *result,
