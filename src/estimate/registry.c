@@ -211,10 +211,10 @@ const dpa__entry *dpa__registry_for(unsigned source, const char *name, dpa_error
     return NULL;
 }
 
-const char *dpa__registry_default(unsigned source, int is_universal, int is_tail,
+const char *dpa__registry_default(unsigned source, int is_universal, int is_tail, int is_large,
                                   uint64_t options) {
     if (source == DPA_FROM_GUESSES) return is_universal && options == 2 ? "steinke" : "recursion";
-    if (source == DPA_FROM_COUNTS) return "cp";
+    if (source == DPA_FROM_COUNTS) return is_large ? "cp" : "exact";
     return is_universal || is_tail ? "scan" : "rank";
 }
 

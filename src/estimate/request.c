@@ -123,9 +123,9 @@ dpa_status dpa_request_check(const dpa_request *request, dpa_error *err) {
     if (!(request->delta >= 0.0 && request->delta < 1.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "delta: must be at least 0 and less than 1, not %g",
                          request->delta);
-    if (!(request->confidence >= 0.5 && request->confidence < 1.0))
+    if (!(request->confidence > 0.0 && request->confidence < 1.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
-                         "confidence: must be at least 0.5 and less than 1 (0.95 for 95%%), not %g",
+                         "confidence: must be between 0 and 1 (0.95 for 95%%), not %g",
                          request->confidence);
     if (request->sides != 1 && request->sides != 2)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "sides: 1 or 2, not %d", request->sides);

@@ -39,6 +39,8 @@ dpa_status dpa__rule_apply(dpa__case *c, dpa_error *err);
 void dpa__claimed_family(const dpa__case *c, char *text, size_t size);
 /* Canonical text of the protocol as it is carried out, to be freed. */
 dpa_status dpa__protocol_write(const dpa__case *c, char **out, dpa_error *err);
+/* A verdict that is wrong more often than right is none. */
+dpa_status dpa__confidence_check(const dpa_request *request, dpa_error *err);
 /* Fills what was not given from JSON that the evidence carries. */
 dpa_status dpa__protocol_fill(dpa_protocol *protocol, const char *json, dpa_error *err);
 

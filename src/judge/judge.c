@@ -39,6 +39,7 @@ dpa_status dpa__case_open(const dpa_evidence *evidence, const dpa_claim *claim,
     DPA_TRY(dpa_claim_check(&out->claim, err));
     DPA_TRY(choose_delta(out, err));
     DPA_TRY(dpa_request_check(&out->protocol.request, err));
+    DPA_TRY(dpa__confidence_check(&out->protocol.request, err));
     DPA_TRY(dpa__promise_make(out, err));
     return dpa__rule_apply(out, err);
 }

@@ -53,8 +53,7 @@ static dpa_status steps_power(dpa__case *c, dpa_plan *plan, double n, dpa_error 
     plan->steps = is_claimed ? c->claim.steps : f->steps;
     if (c->claim.scope == DPA_SCOPE_STEP) plan->q = 1;
     if (c->claim.scope == DPA_SCOPE_STEP) plan->steps = 1;
-    if (isnan(c->promise.sigma) || isnan(plan->q) || plan->steps == 0 || f->rate < 1)
-        return DPA_OK;
+    if (isnan(c->promise.sigma) || isnan(plan->q) || plan->steps == 0 || f->rate < 1) return DPA_OK;
     plan->claim_epsilon = NAN;
     plan->claim_sigma = c->promise.sigma;
     return detectable(plan, "", n, &c->report->verdict.detect_gaussian, err);

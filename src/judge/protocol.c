@@ -85,6 +85,14 @@ static int set_flag(dpa_protocol *p, const char *key) {
     return 0;
 }
 
+dpa_status dpa__confidence_check(const dpa_request *request, dpa_error *err) {
+    if (request->confidence >= 0.5) return DPA_OK;
+    return dpa__fail(err, DPA_BAD_ARGUMENT,
+                     "confidence: must be at least 0.5 (0.95 for 95%%), not %g: it is how sure the "
+                     "verdict is, not its error",
+                     request->confidence);
+}
+
 dpa_status dpa_protocol_set(dpa_protocol *p, const char *key, const char *value, dpa_error *err) {
     if (set_flag(p, key)) return DPA_OK;
     const int is_switch = strcmp(key, "one-sided") == 0 || strcmp(key, "two-sided") == 0;
@@ -102,6 +110,7 @@ dpa_status dpa_protocol_set(dpa_protocol *p, const char *key, const char *value,
         DPA_TRY(set_number(key, value, &p->at_epsilon, err));
     else
         DPA_TRY(dpa_request_set(&p->request, key, value, err));
+    DPA_TRY(dpa__confidence_check(&p->request, err));
     /* "all" of everything: nothing is named, and everything is shown. */
     if (strcmp(p->request.family, "all") == 0 || strcmp(p->request.method, "all") == 0) p->all = 1;
     if (strcmp(p->request.family, "all") == 0) p->request.family[0] = '\0';
