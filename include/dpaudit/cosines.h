@@ -133,6 +133,10 @@ typedef struct dpa_known_rounds {
     dpa_direction direction;
 } dpa_known_rounds;
 
+/* The largest μ of one round that (ε,δ) allows for the rule of `known`; INFINITY: any. */
+DPA_API dpa_status dpa_known_rounds_claim(const dpa_known_rounds *known, double epsilon,
+                                          double delta, double *mu, dpa_error *err) DPA_MUST_USE;
+
 /* "known-rounds": ranks of the observed among the unobserved, in the Gaussian family, give the
  * smallest μ of a canary that the scores do not contradict; divided by spread·√canary_rounds it is
  * that of one round; the accountant makes ε of it for the rule. A lower bound at

@@ -72,9 +72,11 @@ dpa_status dpa_participation_epsilon(const dpa_participation_rule *rule, double 
     return DPA_OK;
 }
 
-/* The μ of one round that the claim stands for, no less; INFINITY where it allows anything. */
-static dpa_status claimed_mu(const dpa_participation_rule *rule, double epsilon, double delta,
-                             double *mu, dpa_error *err) {
+/* Calibration rounds up, so its target is raised until the ε of the noise is not below the claim.
+ */
+dpa_status dpa_known_rounds_claim(const dpa_known_rounds *known, double epsilon, double delta,
+                                  double *mu, dpa_error *err) {
+    const dpa_participation_rule *rule = &known->rule;
     *mu = (double)INFINITY;
     if (isnan(rule->q)) {
         *mu = dpa_gaussian_mu(epsilon, delta) / sqrt(rule->times);
@@ -163,7 +165,8 @@ static void describe(const dpa_known_rounds *k, const dpa_request *request, doub
                                           : "s");
     out->parameter_lower = mu;
     out->confidence = request->confidence;
-    out->assumptions = DPA_ASSUME_FAMILY_GAUSSIAN | DPA_ASSUME_ONE_RUN_CANARIES;
+    out->assumptions =
+        DPA_ASSUME_FAMILY_GAUSSIAN | DPA_ASSUME_ONE_RUN_CANARIES | DPA_ASSUME_CHANNELS;
     if (k->direction != DPA_DIRECTION_SPHERE) out->assumptions |= DPA_ASSUME_SIGN_CANARIES;
     if (k->direction == DPA_DIRECTION_SPHERE) out->assumptions |= DPA_ASSUME_RANDOM_CANARIES;
     dpa_result_extra(out, "mu_of_one_round", mu);
@@ -180,7 +183,7 @@ dpa_status dpa_known_rounds_result(const dpa_known_rounds *known, const dpa_requ
     DPA_TRY(check(known, err));
     DPA_TRY(lint(known, lints, err));
     if (!isnan(request->claim_epsilon))
-        DPA_TRY(claimed_mu(&known->rule, request->claim_epsilon, request->delta, &claim, err));
+        DPA_TRY(dpa_known_rounds_claim(known, request->claim_epsilon, request->delta, &claim, err));
     DPA_TRY(rank(known, request, claim, out, lints, err));
     const double mu = out->parameter_lower / (known->spread * sqrt(known->canary_rounds));
     DPA_TRY(dpa_participation_epsilon(&known->rule, mu > 0.0 ? 1.0 / mu : (double)INFINITY,
