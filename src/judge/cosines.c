@@ -2,17 +2,16 @@
 /* Judging canary cosines: estimates for the attacker of the final model and for the one of all
  * iterates side by side (one-shot-federated, Tables 2 and 5), next to what the noise promises.
  *
- * Where the rounds of every canary are known, ranks of those that took part among those that stayed
- * at home decide (docs/methods/known-rounds.md). No other of these numbers refutes a claim by
- * itself: they are estimates, or posterior statements that take the canaries of one run for
- * independent. `decide: posterior` lets the latter decide. */
+ * None of these numbers refutes a claim by itself: they are estimates, or posterior statements that
+ * take the canaries of one run for independent. `decide: posterior` lets the latter decide. Where
+ * the evidence has known rounds, these decide (known_rounds.c). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "dpaudit/cosines.h"
-#include "judge/case.h"
+#include "judge/known_rounds.h"
 #include "report/histogram.h"
 
 typedef struct sample {
@@ -39,7 +38,6 @@ static dpa_status sample_of(const dpa_evidence *e, sample *out, dpa_error *err) 
     if (in != NULL && none != NULL)
         out->rounds =
             (dpa_cosines){in->items, in->count, none->items, none->count, e->dim, direction};
-    out->last.direction = direction;
     if (last == NULL && out->rounds.observed == NULL && dpa_evidence_find(e, "members") == NULL)
         return dpa__fail(err, DPA_BAD_INPUT, "cosines: final, or observed and unobserved");
     return DPA_OK;
@@ -107,38 +105,6 @@ static double fact(const dpa_evidence *e, const char *name) {
     for (size_t i = 0; i < e->fact_count; ++i)
         if (strcmp(e->facts[i].name, name) == 0) return e->facts[i].value;
     return NAN;
-}
-
-/* The certificate from known rounds, where the evidence has them: *done. */
-static dpa_status add_known(dpa__case *c, dpa_direction direction, int *done, dpa_lints *lints,
-                            dpa_error *err) {
-    const dpa_evidence *e = c->evidence;
-    const dpa_named_array *in = dpa_evidence_find(e, "members");
-    const dpa_named_array *none = dpa_evidence_find(e, "nonmembers");
-    dpa_request request = c->protocol.request;
-    dpa_result result;
-    *done =
-        in != NULL && none != NULL && is_wanted(c, "known-rounds") && fact(e, "canary_rounds") > 0;
-    if (!*done) return DPA_OK;
-    const dpa_known_rounds known = {
-        .observed = in->items,
-        .observed_count = in->count,
-        .unobserved = none->items,
-        .unobserved_count = none->count,
-        .canary_rounds = fact(e, "canary_rounds"),
-        .spread = fact(e, "spread"),
-        .rule = {e->training.participations, e->training.q, e->training.steps},
-        .direction = direction};
-    request.claim_epsilon = c->promise.epsilon;
-    request.claim_delta = NAN;
-    request.method[0] = request.select[0] = '\0';
-    DPA_TRY(dpa_known_rounds_result(&known, &request, &result, lints, err));
-    result.assumptions |= DPA_ASSUME_CHANNELS;
-    if (fact(e, "fixed_divisor") == 0)
-        dpa__verdict_contradict(c->report, DPA_ASSUMPTION_INDEX_CHANNELS,
-                                "the server divides by the number of clients that came, which "
-                                "depends on the canaries");
-    return dpa__case_add(c, &result, DPA_PRIMARY, err);
 }
 
 /* ── what the noise promises ─────────────────────────────────────────────────────────── */
@@ -252,12 +218,9 @@ static dpa_status put_trajectory(dpa__case *c, const sample *s, dpa_error *err) 
 
 static dpa_status describe(dpa__case *c, const sample *s, dpa_error *err) {
     const dpa_cosines *shown = s->last.observed != NULL ? &s->last : &s->rounds;
-    const dpa_named_array *known = dpa_evidence_find(c->evidence, "members");
     DPA_TRY(dpa_report_evidence(c->report, "cosines", err));
-    const size_t canaries =
-        shown->observed != NULL || known == NULL ? shown->observed_count : known->count;
-    DPA_TRY(dpa_report_fact(c->report, "canaries", (double)canaries, err));
     if (shown->observed == NULL) return DPA_OK;
+    DPA_TRY(dpa_report_fact(c->report, "canaries", (double)shown->observed_count, err));
     if (s->rounds.observed != NULL)
         DPA_TRY(dpa_report_fact(c->report, "unobserved", (double)s->rounds.unobserved_count, err));
     if (s->last.observed != NULL)
@@ -275,17 +238,17 @@ static dpa_status describe(dpa__case *c, const sample *s, dpa_error *err) {
 dpa_status dpa__judge_cosines(dpa__case *c, dpa_error *err) {
     sample s;
     noise n;
+    int has_known = 0;
     dpa_lints lints = {0};
     dpa__verdict *v = &c->report->verdict;
     DPA_TRY(sample_of(c->evidence, &s, err));
     DPA_TRY(describe(c, &s, err));
-    int is_known = 0;
-    dpa_status status = add_known(c, s.last.direction, &is_known, &lints, err);
+    dpa_status status = dpa__judge_known_rounds(c, &lints, &has_known, err);
     if (status == DPA_OK) status = add_rows(c, &s, &lints, err);
     if (status == DPA_OK) status = dpa__doubts(c, &lints, err);
     dpa_lints_free(&lints);
     DPA_TRY(status);
-    if (!is_known && !c->protocol.decides_by_posterior)
+    if (!c->protocol.decides_by_posterior && !has_known)
         (void)snprintf(v->obstacle, sizeof v->obstacle,
                        "cosines of one run give estimates, and a posterior bound that takes the "
                        "noise for independent between canaries; --decide posterior lets it decide");

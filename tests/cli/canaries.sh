@@ -47,7 +47,7 @@ says out "mean-and-deviation"
 says out "not bounds"
 run 0 cosines g.npy --null n.npy --method all-iterates --json
 near "len(j['results'])" 1 0
-near "j['results'][0]['kind'] == 'estimate'" 1 0
+near "j['results'][0]['guarantee'] == 'estimate'" 1 0
 near "j['evidence']['unobserved']" 40 0
 
 # the Gaussian mechanism of the paper's Table 1 with mean cosine 1/(σ√d) has ε = 10.0
@@ -57,7 +57,8 @@ from scipy.stats import norm
 np.save('t.npy', (norm.ppf((np.arange(100) + .5) / 100) + 1 / .541) / 100)"
 run 0 cosines t.npy --dim 10000 --delta 1e-6 --method mean --json
 near "j['results'][0]['epsilon']" 10.0 0.001
-run 1 cosines t.npy --dim 10000 --delta 1e-6 --claim-epsilon 0.1 --select fixed:0.01
+run 5 cosines t.npy --dim 10000 --delta 1e-6 --claim-epsilon 0.1 --select fixed:0.01
+run 1 cosines t.npy --dim 10000 --delta 1e-6 --claim-epsilon 0.1 --select fixed:0.01 --decide posterior
 says out "0.1"
 
 # wrong words and wrong files

@@ -30,11 +30,26 @@ near "j['results'][0]['epsilon']" "$mean" 1e-9
 run 0 cosines observed.npy --null unobserved.npy --delta 1e-3 --method all-iterates --json
 near "j['results'][0]['epsilon']" "$all" 1e-9
 
+# known rounds decide, of the run and of its file alike; they are not a tenth of the claim's noise off
+run 0 run run-federated.yaml --output a --json
+near "[r['method'] for r in j['results'] if r['role'] == 'primary'] == ['known-rounds']" 1 0
+bound=$(field "repr(j['verdict']['epsilon_lower'])")
+near "j['evidence']['canary_rounds']" 1 0
+near "j['evidence']['energy_noise']" "$(field "2.25 * j['evidence']['dim']")" 1e-6
+run 0 cosines a/cosines.npz --json
+near "j['verdict']['epsilon_lower']" "$bound" 1e-12
+near "j['verdict']['claim']['epsilon'] > $bound" 1 0
+says out known-rounds
+
 run 1 run run-federated-broken.yaml
 says out "REFUTED"
 says out "SUSPICIOUS"
 sed 's/no-noise/repeated-clients/; $a\  copies: 6' run-federated-broken.yaml >twice.yaml
 run 1 run twice.yaml
+# a few clients that count for much, in a training without other faults
+sed 's/fault: no-noise/fault: repeated-clients/; $a\  copies: 3' run-federated-broken.yaml >thrice.yaml
+run 1 run thrice.yaml
+says out "known-rounds"
 sed 's/no-noise/clip-after-mean/; $a\  canary-scale: 30' run-federated-broken.yaml >clip.yaml
 run 1 run clip.yaml
 # the same large canaries in a system that clips
@@ -48,13 +63,22 @@ near "all('sign-canaries' in r['assumptions'] for r in j['results'])" 1 0
 cmp -s a/cosines.npz s/cosines.npz && fail "signs give the same cosines"
 sed '$a\  direction: signs' run-federated-broken.yaml >signs.yaml
 run 1 run signs.yaml
+sed '$a\  direction: hadamard' run-federated-broken.yaml >hadamard.yaml
+run 1 run hadamard.yaml
+
+# a server that divides by the actual number is not what the theorem is about; optimisers do not matter
+sed 's/no-noise/none/; $a\  divide-actual: true' run-federated-broken.yaml >actual.yaml
+run 5 run actual.yaml
+says out "number of clients that came"
+sed 's/no-noise/repeated-clients/; $a\  copies: 3\n  server: adam\n  server-rate: 0.01' run-federated-broken.yaml >adam.yaml
+run 1 run adam.yaml
 
 # Poisson participation: the amplified epsilon is the claim; three runs of few canaries
 sed '/repetitions/d; s/baseline: true/runs: 3/; s/participation: shuffle/participation: poisson/; s/canaries: 300/canaries: 60/' \
     run-federated.yaml >poisson.yaml
 run 0 run poisson.yaml --json
 near "j['evidence']['canaries']" 180 0
-near "j['claim']['epsilon']" "$(field "repr(j['evidence']['epsilon_amplified'])")" 1e-12
+near "j['verdict']['claim']['epsilon']" "$(field "repr(j['evidence']['epsilon_amplified'])")" 1e-12
 [ "$(field "j['evidence']['epsilon_amplified'] < j['evidence']['epsilon_unamplified']")" = True ] || fail "amplified is less"
 near "j['evidence']['participations']" 40 0
 
