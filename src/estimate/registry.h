@@ -35,8 +35,10 @@ const char *dpa__registry_refusal(const dpa__entry *entry, const dpa__model *mod
  * cosines. */
 const dpa__entry *dpa__registry_for(unsigned source, const char *name, dpa_error *err);
 /* The name of the method that decides where none is named: for the family of all mechanisms or
- * another one; `is_tail`: the leak shows at low false positive rates only; `options` of one run. */
-const char *dpa__registry_default(unsigned source, int is_universal, int is_tail, uint64_t options);
+ * another one; `is_tail`: the leak shows at low false positive rates only; `is_large`: more than an
+ * exact test of counts can take; `options` of one run. */
+const char *dpa__registry_default(unsigned source, int is_universal, int is_tail, int is_large,
+                                  uint64_t options);
 int dpa__registry_is_scan(const char *method);
 /* The method whose number is a posterior probability. */
 const char *dpa__registry_posterior(void);

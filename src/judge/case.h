@@ -35,6 +35,7 @@ dpa_status dpa__case_open(const dpa_evidence *evidence, const dpa_claim *claim,
 dpa_status dpa__promise_make(dpa__case *c, dpa_error *err);
 /* The decision rule (rule.c): fills c->test. Looks at no number of the evidence. */
 dpa_status dpa__rule_apply(dpa__case *c, dpa_error *err);
+int dpa__is_large(const dpa_evidence *evidence);
 /* The family of the claimed training: DP-SGD with its sampling and steps. */
 void dpa__claimed_family(const dpa__case *c, char *text, size_t size);
 /* Canonical text of the protocol as it is carried out, to be freed. */

@@ -99,7 +99,9 @@ dpa_status dpa__rates_rows(const dpa__rows *rows, dpa_error *err) {
         c->evidence->kind == DPA_EVIDENCE_COUNTS ? DPA_FROM_COUNTS : DPA_FROM_SCORES;
     for (size_t i = 0; is_free && i < 2; ++i)
         DPA_TRY(show(rows, others[i],
-                     r->method[0] != '\0' ? r->method : dpa__registry_default(source, 0, 0, 2),
+                     r->method[0] != '\0'
+                         ? r->method
+                         : dpa__registry_default(source, 0, 0, dpa__is_large(c->evidence), 2),
                      err));
     if (is_free && r->method[0] == '\0') DPA_TRY(show(rows, "dp", dpa__registry_posterior(), err));
     if (is_max && r->method[0] == '\0') DPA_TRY(show(rows, r->family, "", err));

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "estimate/exact.h"
 #include "estimate/registry.h"
 #include "judge/case.h"
 
@@ -115,6 +116,14 @@ static dpa_status check_families(const dpa__case *c, dpa_error *err) {
     return DPA_OK;
 }
 
+/* Too many runs for the exact test: their number is known before anything is looked at. */
+int dpa__is_large(const dpa_evidence *e) {
+    const dpa_named_array *a =
+        e->kind == DPA_EVIDENCE_COUNTS ? dpa_evidence_find(e, "counts") : NULL;
+    if (a == NULL || a->count != 4) return 0;
+    return fmax(a->items[0] + a->items[1], a->items[2] + a->items[3]) > DPA__EXACT_MOST;
+}
+
 /* The method that decides for a family where none is named. */
 static const char *default_method(const dpa__case *c, unsigned source) {
     char first[DPA_FAMILY_SIZE];
@@ -124,7 +133,7 @@ static const char *default_method(const dpa__case *c, unsigned source) {
     /* With canary_rate < 1 the leak of a step is in the low-FPR tail, which ranks dilute. */
     const int is_tail = c->evidence->scope == DPA_SCOPE_STEP && c->evidence->training.rate < 1;
     return dpa__registry_default(source, dpa_family_is_universal(first), is_tail,
-                                 c->evidence->options);
+                                 dpa__is_large(c->evidence), c->evidence->options);
 }
 
 static dpa_status check_guesses(const dpa__case *c, unsigned source, dpa_error *err) {

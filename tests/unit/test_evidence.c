@@ -152,7 +152,7 @@ static void defaults_come_back(void **state) {
         dpa_evidence_free(&e);
         dpa_evidence_free(&again);
     }
-    assert_null(dpa_evidence_kind_name(DPA_EVIDENCE_KINDS));
+    assert_null(dpa_evidence_kind_name((dpa_evidence_kind)DPA_EVIDENCE_KINDS));
 }
 
 static void a_claimed_curve_and_epsilon_come_back(void **state) {
