@@ -8,8 +8,8 @@
 typedef struct losses_options {
     common_options common;
     word_list train, heldout, train_labels, heldout_labels;
-    uint64_t bootstrap, components;
-    const char *goodness, *transform, *neighbours;
+    uint64_t bootstrap, components, records;
+    const char *group, *goodness, *transform, *neighbours;
     int whole, resampled;
 } losses_options;
 
@@ -27,6 +27,11 @@ static const option table[] = {
      "the training losses are those of all training points: their rates are exact",
      offsetof(losses_options, whole)},
     HEADING("What is wanted"),
+    {"group", OPTION_TEXT, "COLUMN",
+     "also each value of this column of the table by itself; their bounds hold together",
+     offsetof(losses_options, group)},
+    {"records", OPTION_COUNT, "N", "also the N training records that stand out most",
+     offsetof(losses_options, records)},
     REQUEST_OPTION(losses_options, "method", "M",
                    "binormal, empirical, normal, tail, mixture or simultaneous (default: all)"),
     DELTA_OPTIONS(losses_options),
@@ -134,6 +139,8 @@ static int run(void *options, const word_list *words) {
     query.opts.bootstrap = (size_t)o->bootstrap;
     query.opts.mixture.components = (size_t)o->components;
     query.opts.whole_training_set = o->whole;
+    query.group = o->group;
+    query.records = (size_t)o->records;
     query.opts.resampled = o->resampled;
     query.opts.replace_one = is(o->neighbours, "replace-one");
     if (is(o->transform, "quantile")) query.opts.mixture.transform = DPA_TRANSFORM_QUANTILE;

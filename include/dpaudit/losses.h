@@ -14,6 +14,7 @@ typedef struct dpa_losses {
     double *train, *heldout;
     size_t train_count, heldout_count;
     char train_sha256[DPA_SHA256_SIZE], heldout_sha256[DPA_SHA256_SIZE]; /* of the files, or "" */
+    double *train_rows; /* the training losses in the order given */
 } dpa_losses;
 
 /* Copies and sorts. At least one loss on each side. */
@@ -47,6 +48,35 @@ typedef struct dpa_losses_files {
 
 DPA_API dpa_status dpa_losses_read(const dpa_losses_files *files, dpa_losses *out,
                                    dpa_error *err) DPA_MUST_USE;
+
+/* Slices of a table `loss,member,COLUMN`: one for each value of the column. */
+typedef struct dpa_loss_groups {
+    dpa_losses *items; /* a group without losses on one side has counts of 0 and NULL there */
+    char (*names)[64];
+    size_t count;
+} dpa_loss_groups;
+
+DPA_API dpa_status dpa_loss_groups_read(const char *path, const char *column, dpa_loss_groups *out,
+                                        dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa_loss_groups_free(dpa_loss_groups *groups);
+
+/* ── records that stand out ──────────────────────────────────────────────────────────── */
+
+/* One training record, by its place among the training losses (from 1). */
+typedef struct dpa_loss_record {
+    size_t number;
+    double loss;
+    double p_value; /* (1 + held-out losses at or below)/(1 + held-out losses) */
+    double q_value; /* the least false discovery rate at which it is listed (Benjamini–Hochberg) */
+} dpa_loss_record;
+
+/* The `most` training records with the lowest losses (fewer if there are fewer), lowest first;
+ * *found is how many have a q-value of at most `rate`: on average no more than that share of these
+ * are records that a held-out record could pass for. Losses in any order. */
+DPA_API dpa_status dpa_loss_records(const double *train, size_t train_count, const double *heldout,
+                                    size_t heldout_count, double rate, dpa_loss_record *out,
+                                    size_t most, size_t *count, size_t *found,
+                                    dpa_error *err) DPA_MUST_USE;
 
 /* What is odd about them: few points, ties, infinities, wrong direction. */
 DPA_API dpa_status dpa_losses_lint(const dpa_losses *losses, dpa_lints *lints,

@@ -154,7 +154,9 @@ typedef struct dpa_losses_query {
     const dpa_losses *losses;      /* … or the losses themselves */
     size_t count;
     dpa_star_opts opts;
-    size_t goodness; /* also the Kolmogorov–Smirnov table for 1 to so many components; 0: no */
+    size_t goodness;   /* also the Kolmogorov–Smirnov table for 1 to so many components; 0: no */
+    const char *group; /* also each slice by this column of the (one) table; NULL: none */
+    size_t records; /* also so many training records that stand out, of the first model; 0: none */
 } dpa_losses_query;
 
 DPA_API void dpa_losses_query_init(dpa_losses_query *query);

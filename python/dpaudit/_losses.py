@@ -22,6 +22,7 @@ class _Losses(ctypes.Structure):
         ("heldout_count", ctypes.c_size_t),
         ("train_sha256", ctypes.c_char * 65),
         ("heldout_sha256", ctypes.c_char * 65),
+        ("train_rows", ctypes.c_void_p),
     ]
 
 
@@ -56,6 +57,8 @@ class _Query(ctypes.Structure):
         ("count", ctypes.c_size_t),
         ("opts", _Opts),
         ("goodness", ctypes.c_size_t),
+        ("group", ctypes.c_char_p),
+        ("records", ctypes.c_size_t),
     ]
 
 

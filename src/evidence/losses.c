@@ -31,6 +31,13 @@ dpa_status dpa_losses_new(const double *train, size_t train_count, const double 
     dpa_status status = copy_sorted("training losses", train, train_count, &out->train, err);
     if (status == DPA_OK)
         status = copy_sorted("held-out losses", heldout, heldout_count, &out->heldout, err);
+    if (status == DPA_OK) {
+        out->train_rows = DPA_NEW_ARRAY(double, train_count, err);
+        if (out->train_rows == NULL)
+            status = DPA_NO_MEMORY;
+        else
+            memcpy(out->train_rows, train, train_count * sizeof *train);
+    }
     if (status != DPA_OK) dpa_losses_free(out);
     return status;
 }
@@ -39,6 +46,7 @@ void dpa_losses_free(dpa_losses *losses) {
     if (losses == NULL) return;
     free(losses->train);
     free(losses->heldout);
+    free(losses->train_rows);
     *losses = (dpa_losses){0};
 }
 

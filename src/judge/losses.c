@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "estimate/epsilon_star.h"
+#include "judge/losses_sections.h"
 #include "judge/verdict.h"
 
 enum { RATE_POINTS = 100, GOODNESS_SIZES = 10 };
@@ -22,8 +23,8 @@ typedef struct context {
     dpa_star_opts opts; /* the query's, with the error shared between the models */
     dpa_losses *kept;   /* of every model, while several are read from files */
     dpa_report *report;
-    json_t *models, *rates, *goodness; /* arrays of the section, borrowed */
-    double *epsilon[METHODS];          /* per model */
+    json_t *section, *models, *rates, *goodness; /* the section and arrays of it, borrowed */
+    double *epsilon[METHODS];                    /* per model */
     size_t have[METHODS];
 } context;
 
@@ -284,6 +285,8 @@ static dpa_status put_model(context *c, const dpa_losses *losses, size_t model, 
                                losses->train_count, losses->heldout_count));
     DPA_TRY(run_model(c, losses, model, array, err));
     if (model == 0) DPA_TRY(put_rates(c, losses, err));
+    if (model == 0 && c->query->records > 0)
+        DPA_TRY(dpa__losses_records(c->report, losses, c->query->records, c->section, err));
     if (c->query->goodness == 0) return DPA_OK;
     DPA_TRY(goodness_side(c, losses, 0, err));
     return goodness_side(c, losses, 1, err);
@@ -325,7 +328,7 @@ static dpa_status fill(context *c, dpa_error *err) {
         "ε* measures how well thresholds on the loss tell this model's training points from "
         "others. "
         "It is about this one model instance and does not bound the ε of the training mechanism.";
-    json_t *section = json_object();
+    json_t *section = c->section = json_object();
     DPA_TRY(dpa__json_set(c->report->sections, "epsilon_star", section, err));
     DPA_TRY(dpa__json_set(section, "about", json_string(instance), err));
     DPA_TRY(dpa__json_set(section, "models", c->models = json_array(), err));
@@ -337,6 +340,9 @@ static dpa_status fill(context *c, dpa_error *err) {
         DPA_TRY(c->query->losses != NULL ? put_model(c, &c->query->losses[i], i, err)
                                          : read_model(c, i, err));
     if (c->query->count > 1) DPA_TRY(over_models(c, section, err));
+    if (c->query->group != NULL)
+        DPA_TRY(dpa__losses_slices(c->report, c->query->files[0].train, c->query->group, c->request,
+                                   section, err));
     DPA_TRY(say_claim(c, section, err));
     return dpa_report_say(c->report, err,
                           "  ε* is about this one model instance: how well thresholds on the loss "
@@ -368,6 +374,11 @@ dpa_status dpa_audit_losses(const dpa_losses_query *query, const dpa_request *re
         return dpa__fail(err, DPA_BAD_ARGUMENT, "losses of at least one model are needed");
     if (query->goodness > DPA_MIXTURE_MAX)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "goodness: at most %d components", DPA_MIXTURE_MAX);
+    if (query->group != NULL &&
+        (query->count != 1 || query->files == NULL || query->files[0].heldout != NULL))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "group: needs one table with the columns loss, member and %s",
+                         query->group);
     if (query->opts.resampled && query->count < 2)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "resampled: needs the losses of at least two models, each trained on its "

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Epsilon* by slices of the records, and the records that stand out. */
+#include "judge/losses_sections.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "report/model.h"
+
+/* ── slices ────────────────────────────────────────────────────────────────────────────────── */
+
+static dpa_status put_slice(json_t *rows, const char *name, const dpa_losses *l, double epsilon,
+                            double lower, dpa_error *err) {
+    json_t *row = json_object();
+    DPA_TRY(dpa__json_append(rows, row, err));
+    DPA_TRY(dpa__json_set(row, "group", dpa__json_text(name), err));
+    DPA_TRY(dpa__json_put(row, "train", (double)l->train_count, err));
+    DPA_TRY(dpa__json_put(row, "heldout", (double)l->heldout_count, err));
+    DPA_TRY(dpa__json_put(row, "epsilon", epsilon, err));
+    return dpa__json_put(row, "epsilon_lower", lower, err);
+}
+
+/* The estimate of the default, and the bound without a fit at this slice's share of the error. */
+static dpa_status slice(dpa_report *report, const char *name, const dpa_losses *l,
+                        const dpa_request *request, size_t slices, json_t *rows, dpa_error *err) {
+    dpa_binormal b;
+    dpa_star bound;
+    dpa_result r;
+    if (l->train_count == 0 || l->heldout_count == 0)
+        return dpa_report_say(report, err, "  group %s: left out: losses of one side only", name);
+    DPA_TRY(dpa_star_binormal(l, request, &b, err));
+    DPA_TRY(dpa_star_lower(l, request->delta, 1.0 - (1.0 - request->confidence) / (double)slices, 0,
+                           &bound, err));
+    DPA_TRY(dpa_report_say(
+        report, err, "  group %s: %zu training, %zu held-out losses: ε* = %.4f, at least %.4f",
+        name, l->train_count, l->heldout_count, b.star.epsilon, bound.epsilon));
+    DPA_TRY(put_slice(rows, name, l, b.star.epsilon, bound.epsilon, err));
+    dpa_result_init(&r, request);
+    (void)snprintf(r.method, sizeof r.method, "simultaneous");
+    (void)snprintf(r.select, sizeof r.select, "group %.30s", name);
+    r.epsilon_lower = bound.epsilon;
+    r.sides = 1;
+    r.valid = 1;
+    r.threshold = bound.threshold;
+    r.assumptions = DPA_ASSUME_ONE_INSTANCE | DPA_ASSUME_IID_LOSSES;
+    r.numerical_error = 1e-9;
+    (void)snprintf(r.note, sizeof r.note,
+                   "about the records of this group, in this one model; the "
+                   "bounds of all groups hold together");
+    return dpa_report_add(report, &r, err);
+}
+
+dpa_status dpa__losses_slices(dpa_report *report, const char *path, const char *column,
+                              const dpa_request *request, json_t *section, dpa_error *err) {
+    dpa_loss_groups groups;
+    json_t *rows = json_array();
+    DPA_TRY(dpa__json_set(section, "groups", rows, err));
+    DPA_TRY(dpa_loss_groups_read(path, column, &groups, err));
+    dpa_status status = DPA_OK;
+    for (size_t i = 0; i < groups.count && status == DPA_OK; ++i)
+        status = slice(report, groups.names[i], &groups.items[i], request, groups.count, rows, err);
+    dpa_loss_groups_free(&groups);
+    return status;
+}
+
+/* ── records ───────────────────────────────────────────────────────────────────────────────── */
+
+static const double RATE = 0.1;
+
+static dpa_status put_record(json_t *rows, const dpa_loss_record *r, dpa_error *err) {
+    json_t *row = json_object();
+    DPA_TRY(dpa__json_append(rows, row, err));
+    DPA_TRY(dpa__json_put(row, "record", (double)r->number, err));
+    DPA_TRY(dpa__json_put(row, "loss", r->loss, err));
+    DPA_TRY(dpa__json_put(row, "p_value", r->p_value, err));
+    return dpa__json_put(row, "q_value", r->q_value, err);
+}
+
+static dpa_status say_records(dpa_report *report, const dpa_losses *l, const dpa_loss_record *r,
+                              size_t count, size_t found, json_t *section, dpa_error *err) {
+    json_t *rows = json_array();
+    DPA_TRY(dpa__json_set(section, "records", rows, err));
+    DPA_TRY(dpa__json_put(section, "records_found", (double)found, err));
+    DPA_TRY(
+        dpa_report_say(report, err,
+                       "  %zu of %zu training records stand out from held-out ones (at most 10%% "
+                       "of them wrongly)",
+                       found, l->train_count));
+    for (size_t i = 0; i < count; ++i) {
+        DPA_TRY(put_record(rows, &r[i], err));
+        DPA_TRY(dpa_report_say(report, err, "  record %zu: loss %.6g, p %.3g, q %.3g", r[i].number,
+                               r[i].loss, r[i].p_value, r[i].q_value));
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa__losses_records(dpa_report *report, const dpa_losses *l, size_t most,
+                               json_t *section, dpa_error *err) {
+    size_t count, found;
+    dpa_loss_record *records = DPA_NEW_ARRAY(dpa_loss_record, most, err);
+    if (records == NULL) return DPA_NO_MEMORY;
+    dpa_status status =
+        dpa_loss_records(l->train_rows, l->train_count, l->heldout, l->heldout_count, RATE, records,
+                         most, &count, &found, err);
+    if (status == DPA_OK) status = say_records(report, l, records, count, found, section, err);
+    free(records);
+    return status;
+}
