@@ -9,8 +9,10 @@
 #include "dpaudit/data.h"
 #include "dpaudit/status.h"
 
+/* error: the standard error of the mean, from the strategy's own runs and, with few of them, from
+ * what the runs of all strategies scatter; NaN when no strategy has two. */
 typedef struct dpa_spread {
-    double mean, lowest, highest;
+    double mean, lowest, highest, error;
 } dpa_spread;
 
 /* The runs of one strategy, averaged. */
@@ -19,6 +21,8 @@ typedef struct dpa_landscape_point {
     size_t runs;
     dpa_spread utility, epsilon;
     int on_frontier;
+    double frontier_share; /* how often it is on the frontier when all means move within their
+                              errors; NaN without errors */
 } dpa_landscape_point;
 
 typedef struct dpa_landscape {

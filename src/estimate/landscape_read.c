@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A table of runs becomes points: rows of one strategy and group are averaged, with their range. */
+/* A table of runs becomes points: rows of one strategy and group are averaged, with their range and
+ * standard error; and how sure the frontier is, by moving all means within their errors. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "dpaudit/landscape.h"
+#include "dpaudit/rng.h"
+
+enum { DRAWS = 1000 };
+static const double PRIOR = 2.0;
 
 typedef struct source {
     const char *path;
@@ -71,10 +76,13 @@ static dpa_status find_columns(source *s, dpa_error *err) {
     return DPA_OK;
 }
 
-/* Running mean and range after `runs` earlier values. */
+/* Running mean, range and sum of squared deviations (kept in `error`) after `runs` earlier values.
+ */
 static void spread_add(dpa_spread *s, double value, size_t runs) {
-    if (runs == 0) *s = (dpa_spread){value, value, value};
-    s->mean += (value - s->mean) / ((double)runs + 1.0);
+    if (runs == 0) *s = (dpa_spread){value, value, value, 0.0};
+    const double off = value - s->mean;
+    s->mean += off / ((double)runs + 1.0);
+    s->error += off * (value - s->mean);
     s->lowest = fmin(s->lowest, value);
     s->highest = fmax(s->highest, value);
 }
@@ -98,6 +106,54 @@ static void average(const source *s, const keyed *order, dpa_landscape *out) {
         spread_add(&p->epsilon, s->epsilon[row], p->runs);
         ++p->runs;
     }
+}
+
+static dpa_spread *axis_of(dpa_landscape_point *p, int is_epsilon) {
+    return is_epsilon ? &p->epsilon : &p->utility;
+}
+
+/* Sums of squares become standard errors. The variance of a strategy's runs is its own and PRIOR
+ * degrees of freedom of the pooled one: two or three runs alone say too little. ε scatters with its
+ * size, so there relative variances are pooled. */
+static void set_errors(dpa_landscape *l, int is_epsilon) {
+    double squares = 0.0, freedom = 0.0;
+    for (size_t i = 0; i < l->count; ++i) {
+        const dpa_spread *s = axis_of(&l->points[i], is_epsilon);
+        const double unit = is_epsilon && s->mean != 0.0 ? s->mean * s->mean : 1.0;
+        squares += s->error / unit;
+        freedom += (double)l->points[i].runs - 1.0;
+    }
+    const double pooled = freedom > 0.0 ? squares / freedom : (double)NAN;
+    for (size_t i = 0; i < l->count; ++i) {
+        dpa_spread *s = axis_of(&l->points[i], is_epsilon);
+        const double runs = (double)l->points[i].runs;
+        const double unit = is_epsilon && s->mean != 0.0 ? s->mean * s->mean : 1.0;
+        s->error = sqrt((s->error + PRIOR * pooled * unit) / (runs - 1.0 + PRIOR) / runs);
+    }
+}
+
+/* Every mean is drawn again with its error; how often each point is on the frontier. */
+static dpa_status set_shares(dpa_landscape *l, dpa_error *err) {
+    double *at = DPA_NEW_ARRAY(double, 2 * l->count, err);
+    int *on = DPA_NEW_ARRAY(int, l->count, err);
+    dpa_status status = at != NULL && on != NULL ? DPA_OK : DPA_NO_MEMORY;
+    const int known = l->count > 0 && !isnan(l->points[0].epsilon.error);
+    for (size_t i = 0; i < l->count; ++i) l->points[i].frontier_share = known ? 0.0 : (double)NAN;
+    for (uint64_t d = 0; d < DRAWS && known && status == DPA_OK; ++d) {
+        dpa_rng rng;
+        dpa_rng_init(&rng, 1, DPA_PURPOSE_BOOTSTRAP, d);
+        for (size_t i = 0; i < l->count; ++i) {
+            const dpa_landscape_point *p = &l->points[i];
+            at[i] = p->utility.mean + p->utility.error * dpa_rng_normal(&rng);
+            at[l->count + i] = p->epsilon.mean + p->epsilon.error * dpa_rng_normal(&rng);
+        }
+        status = dpa_pareto_frontier(at, at + l->count, l->count, on, err);
+        for (size_t i = 0; i < l->count && status == DPA_OK; ++i)
+            l->points[i].frontier_share += on[i] / (double)DRAWS;
+    }
+    free(at);
+    free(on);
+    return status;
 }
 
 static const dpa_landscape_point *point_of(const void *index, void *points) {
@@ -143,6 +199,9 @@ static dpa_status fill(source *s, dpa_landscape *out, dpa_error *err) {
     qsort(order, out->rows, sizeof *order, compare);
     average(s, order, out);
     free(order);
+    set_errors(out, 0);
+    set_errors(out, 1);
+    DPA_TRY(set_shares(out, err));
     memcpy(out->sha256, dpa_table_sha256(s->table), sizeof out->sha256);
     return mark_frontier(out, err);
 }

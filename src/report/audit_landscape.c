@@ -2,6 +2,7 @@
 /* The landscape as a report: a table of strategies with the frontier marked, and the data of the
  * paper's Figures 1 and 2: points with ranges, frontier, a density per group on either axis. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@ static dpa_status put_spread(json_t *row, const char *key, const dpa_spread *s, 
     DPA_TRY(dpa__json_set(row, key, value, err));
     DPA_TRY(dpa__json_put(value, "mean", s->mean, err));
     DPA_TRY(dpa__json_put(value, "lowest", s->lowest, err));
-    return dpa__json_put(value, "highest", s->highest, err);
+    DPA_TRY(dpa__json_put(value, "highest", s->highest, err));
+    return dpa__json_put(value, "error", s->error, err);
 }
 
 static dpa_status put_point(json_t *array, const dpa_landscape_point *p, dpa_error *err) {
@@ -28,6 +30,7 @@ static dpa_status put_point(json_t *array, const dpa_landscape_point *p, dpa_err
     DPA_TRY(dpa__json_set(row, "runs", json_integer((json_int_t)p->runs), err));
     DPA_TRY(put_spread(row, "utility", &p->utility, err));
     DPA_TRY(put_spread(row, "epsilon", &p->epsilon, err));
+    DPA_TRY(dpa__json_put(row, "frontier_share", p->frontier_share, err));
     return dpa__json_set(row, "on_frontier", json_boolean(p->on_frontier), err);
 }
 
@@ -50,12 +53,15 @@ static widths measure(const dpa_landscape *l) {
 
 static dpa_status say_point(dpa_report *report, const dpa_landscape_point *p, widths w,
                             dpa_error *err) {
-    return dpa_report_say(report, err, "%s %s%*s %s%*s %4zu %8.4f [%.3f, %.3f] %8.4f [%.3f, %.3f]",
-                          p->on_frontier ? "*" : " ", p->strategy,
-                          w.strategy - dpa__shown_width(p->strategy), "", p->group,
-                          w.group - dpa__shown_width(p->group), "", p->runs, p->utility.mean,
-                          p->utility.lowest, p->utility.highest, p->epsilon.mean, p->epsilon.lowest,
-                          p->epsilon.highest);
+    char share[16] = "";
+    if (!isnan(p->frontier_share))
+        (void)snprintf(share, sizeof share, "%5.0f%%", 100.0 * p->frontier_share);
+    return dpa_report_say(
+        report, err, "%s %s%*s %s%*s %4zu %8.4f [%.3f, %.3f] %8.4f [%.3f, %.3f] %s",
+        p->on_frontier ? "*" : " ", p->strategy, w.strategy - dpa__shown_width(p->strategy), "",
+        p->group, w.group - dpa__shown_width(p->group), "", p->runs, p->utility.mean,
+        p->utility.lowest, p->utility.highest, p->epsilon.mean, p->epsilon.lowest,
+        p->epsilon.highest, share);
 }
 
 /* ── densities ─────────────────────────────────────────────────────────────────────────────── */
@@ -139,9 +145,9 @@ static dpa_status fill(dpa_report *report, const char *path, const dpa_landscape
     DPA_TRY(dpa_report_input(report, path, l->sha256, err));
     DPA_TRY(dpa_report_say(report, err, "%zu strategies from %zu runs; * on the Pareto frontier",
                            l->count, l->rows));
-    DPA_TRY(dpa_report_say(report, err, "  %-*s %-*s %4s %8s %-14s %8s %s", w.strategy, "strategy",
-                           w.group, w.group > 0 ? "group" : "", "runs", "utility", "[least, most]",
-                           "epsilon", "[least, most]"));
+    DPA_TRY(dpa_report_say(report, err, "  %-*s %-*s %4s %8s %-14s %8s %-14s %s", w.strategy,
+                           "strategy", w.group, w.group > 0 ? "group" : "", "runs", "utility",
+                           "[least, most]", "epsilon", "[least, most]", "frontier"));
     for (size_t i = 0; i < l->count; ++i) {
         DPA_TRY(put_point(points, &l->points[i], err));
         DPA_TRY(say_point(report, &l->points[i], w, err));
@@ -154,6 +160,15 @@ static dpa_status fill(dpa_report *report, const char *path, const dpa_landscape
                                p->utility.mean, p->epsilon.mean));
     }
     DPA_TRY(put_densities(section, l, err));
+    if (l->count > 0 && isnan(l->points[0].frontier_share))
+        DPA_TRY(dpa_report_say(report, err,
+                               "One run each: the frontier follows the luckiest. Several seeds a "
+                               "strategy say how sure it is."));
+    else
+        DPA_TRY(
+            dpa_report_say(report, err,
+                           "frontier: how often a strategy is on it when every mean moves within "
+                           "its standard error."));
     return dpa_report_say(report, err,
                           "Off the frontier, a mixture of two other strategies is at least as "
                           "useful and as private. Epsilon is a measurement here, not a bound.");

@@ -14,7 +14,7 @@
 #define TIPS \
     "'tooltip': [" DPA__TIP_WORD("strategy", "strategy") "," DPA__TIP_WORD("group", "group") "," \
         DPA__TIP("epsilon", "ε") "," DPA__TIP("utility", "utility") "," DPA__TIP("runs", "runs") "," \
-        DPA__TIP_WORD("frontier", "on the frontier") "]"
+        DPA__TIP_WORD("frontier", "on the frontier") "," DPA__TIP("share", "of draws on it") "]"
 
 static const char spec[] =
     "{'width': 'container', 'height': 360, 'layer': ["
@@ -51,12 +51,13 @@ static void add_point(dpa__chart_data *data, const json_t *point) {
     const int on = json_is_true(json_object_get(point, "on_frontier"));
     dpa__chart_row(data, "main",
                    "$strategy $group epsilon epsilon_lowest epsilon_highest utility "
-                   "utility_lowest utility_highest runs $frontier",
+                   "utility_lowest utility_highest runs $frontier share",
                    dpa__word_of(point, "strategy"), dpa__word_of(point, "group"),
                    dpa__number_of(epsilon, "mean"), dpa__number_of(epsilon, "lowest"),
                    dpa__number_of(epsilon, "highest"), dpa__number_of(utility, "mean"),
                    dpa__number_of(utility, "lowest"), dpa__number_of(utility, "highest"),
-                   dpa__number_of(point, "runs"), on ? "yes" : "no");
+                   dpa__number_of(point, "runs"), on ? "yes" : "no",
+                   dpa__number_of(point, "frontier_share"));
 }
 
 static void fill(const json_t *result, dpa__chart_data *data) {

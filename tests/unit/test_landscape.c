@@ -120,10 +120,17 @@ static void reading(void **state) {
     assert_relative(l.points[1].utility.mean, 0.7, 1e-15);
     assert_true(l.points[1].utility.lowest == 0.6 && l.points[1].epsilon.highest == 3);
     assert_relative(l.points[1].epsilon.mean, 2.0, 1e-15);
+    /* by hand: pooled variance 0.02 of the utility, half of the square of ε */
+    assert_relative(l.points[1].utility.error, 0.1, 1e-12);
+    assert_relative(l.points[1].epsilon.error, 1.0, 1e-12);
+    assert_relative(l.points[0].epsilon.error, sqrt(2.0), 1e-12);
+    assert_between(l.points[1].frontier_share, 0.5, 0.999);
+    assert_true(l.points[0].frontier_share < l.points[1].frontier_share);
     assert_int_equal(l.frontier_count, 1); /* the same ε as "5", and more utility */
     assert_int_equal(l.frontier[0], 1);
     dpa_landscape_free(&l);
     assert_ok(read_text("strategy,utility,epsilon\nx,1,1\n", &l, &err));
+    assert_true(isnan(l.points[0].frontier_share) && isnan(l.points[0].epsilon.error));
     assert_string_equal(l.points[0].group, "");
     dpa_landscape_free(&l);
     static const char *const bad[] = {
