@@ -9,7 +9,7 @@ typedef struct losses_options {
     common_options common;
     word_list train, heldout, train_labels, heldout_labels;
     uint64_t bootstrap, components, records;
-    const char *group, *goodness, *transform, *neighbours;
+    const char *group, *loss, *goodness, *transform, *neighbours;
     int whole, resampled;
 } losses_options;
 
@@ -23,6 +23,10 @@ static const option table[] = {
      offsetof(losses_options, train_labels)},
     {"heldout-labels", OPTION_LIST, "FILE", "labels of the held-out points",
      offsetof(losses_options, heldout_labels)},
+    {"loss", OPTION_CHOICE, "log-odds|squared|absolute",
+     "loss of a prediction: of a probability (default), or of the number that a regression "
+     "predicts",
+     offsetof(losses_options, loss)},
     {"whole-training-set", OPTION_FLAG, NULL,
      "the training losses are those of all training points: their rates are exact",
      offsetof(losses_options, whole)},
@@ -150,10 +154,11 @@ static int run(void *options, const word_list *words) {
     dpa_error err = {.status = DPA_NO_MEMORY, .text = "no memory for the list of files"};
     if (files == NULL) return library_error(command_losses.name, &err);
     for (size_t i = 0; i < o->train.count; ++i)
-        files[i] = (dpa_losses_files){o->train.items[i], o->heldout.items[i],
-                                      word_at(&o->train_labels, i), word_at(&o->heldout_labels, i)};
+        files[i] =
+            (dpa_losses_files){o->train.items[i], o->heldout.items[i], word_at(&o->train_labels, i),
+                               word_at(&o->heldout_labels, i), o->loss};
     for (size_t i = 0; i < words->count; ++i)
-        files[o->train.count + i] = (dpa_losses_files){.train = words->items[i]};
+        files[o->train.count + i] = (dpa_losses_files){.train = words->items[i], .loss = o->loss};
     query.files = files;
     o->common.protocol.request.claim_epsilon = o->common.claim.epsilon;
     o->common.protocol.request.claim_delta = o->common.claim.delta;

@@ -37,6 +37,11 @@ DPA_API dpa_status dpa_losses_from_predictions(const double *probability, size_t
                                                size_t classes, const double *label, double *out,
                                                dpa_error *err) DPA_MUST_USE;
 
+/* (prediction − label)², or its absolute value: the losses of a regression. All numbers finite. */
+DPA_API dpa_status dpa_losses_from_regression(const double *prediction, const double *label,
+                                              size_t rows, int squared, double *out,
+                                              dpa_error *err) DPA_MUST_USE;
+
 /* Where the losses of one model are. Without `heldout` the file `train` holds both: an NPZ with
  * `train` and `heldout` (and `train_labels`, `heldout_labels`: then they are predictions), or a CSV
  * with the columns `loss,member`. With labels the arrays are predictions: [points] of the
@@ -44,6 +49,7 @@ DPA_API dpa_status dpa_losses_from_predictions(const double *probability, size_t
 typedef struct dpa_losses_files {
     const char *train, *heldout;
     const char *train_labels, *heldout_labels; /* NULL: the arrays are losses */
+    const char *loss; /* of predictions: NULL or "log-odds" (footnote 1), "squared", "absolute" */
 } dpa_losses_files;
 
 DPA_API dpa_status dpa_losses_read(const dpa_losses_files *files, dpa_losses *out,

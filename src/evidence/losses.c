@@ -92,3 +92,16 @@ dpa_status dpa_losses_from_predictions(const double *probability, size_t rows, s
     }
     return DPA_OK;
 }
+
+dpa_status dpa_losses_from_regression(const double *prediction, const double *label, size_t rows,
+                                      int squared, double *out, dpa_error *err) {
+    for (size_t i = 0; i < rows; ++i) {
+        const double off = prediction[i] - label[i];
+        if (!isfinite(off))
+            return dpa__fail(err, DPA_BAD_INPUT,
+                             "prediction %zu is %g and its label %g; finite numbers are right",
+                             i + 1, prediction[i], label[i]);
+        out[i] = squared ? off * off : fabs(off);
+    }
+    return DPA_OK;
+}

@@ -19,9 +19,22 @@ static dpa_status read_numbers(const char *path, const char *member, dpa_array *
     return status;
 }
 
+/* `loss` as in dpa_losses_files, checked. */
+static dpa_status to_losses(const char *loss, const dpa_array *values, size_t rows, size_t classes,
+                            const double *label, double *out, dpa_error *err) {
+    if (loss == NULL || strcmp(loss, "log-odds") == 0)
+        return dpa_losses_from_predictions(values->data, rows, classes, label, out, err);
+    if (classes != 1)
+        return dpa__fail(err, DPA_BAD_INPUT,
+                         "%zu columns of predictions; one number a row is right for '%s' losses",
+                         classes, loss);
+    return dpa_losses_from_regression(values->data, label, rows, strcmp(loss, "squared") == 0, out,
+                                      err);
+}
+
 /* Replaces predictions by losses. */
-static dpa_status apply_labels(const char *path, dpa_array *values, const dpa_array *labels,
-                               dpa_error *err) {
+static dpa_status apply_labels(const char *path, const char *loss, dpa_array *values,
+                               const dpa_array *labels, dpa_error *err) {
     const size_t rows = values->ndim == 0 ? 1 : values->shape[0];
     if (values->ndim > 2 || rows != labels->count || labels->ndim > 1)
         return dpa__fail_file(err, DPA_BAD_INPUT, path,
@@ -31,8 +44,7 @@ static dpa_status apply_labels(const char *path, dpa_array *values, const dpa_ar
     const size_t classes = rows == 0 ? 1 : values->count / rows;
     double *losses = DPA_NEW_ARRAY(double, rows, err);
     if (losses == NULL) return DPA_NO_MEMORY;
-    const dpa_status status =
-        dpa_losses_from_predictions(values->data, rows, classes, labels->data, losses, err);
+    const dpa_status status = to_losses(loss, values, rows, classes, labels->data, losses, err);
     if (status != DPA_OK) {
         free(losses);
         return dpa__name_place(status, path, err);
@@ -46,13 +58,14 @@ static dpa_status apply_labels(const char *path, dpa_array *values, const dpa_ar
 
 /* Member names are for an NPZ; `labels` NULL: the array holds losses. */
 static dpa_status read_side(const char *path, const char *member, const char *labels,
-                            const char *labels_member, dpa_array *out, dpa_error *err) {
+                            const char *labels_member, const char *loss, dpa_array *out,
+                            dpa_error *err) {
     dpa_array label = {0};
     DPA_TRY(read_numbers(path, member, out, err));
     dpa_status status = DPA_OK;
     if (labels != NULL) {
         status = read_numbers(labels, labels_member, &label, err);
-        if (status == DPA_OK) status = apply_labels(path, out, &label, err);
+        if (status == DPA_OK) status = apply_labels(path, loss, out, &label, err);
         dpa_array_free(&label);
     } else if (out->ndim > 1) {
         status = dpa__fail_file(err, DPA_BAD_INPUT, path,
@@ -81,10 +94,10 @@ static dpa_status read_pair(const dpa_losses_files *f, dpa_losses *out, dpa_erro
     const char *train_labels = f->train_labels, *heldout_labels = f->heldout_labels;
     if (both && dpa_npz_has(path, "train_labels")) train_labels = heldout_labels = path;
     dpa_status status = read_side(f->train, both ? "train" : NULL, train_labels,
-                                  both ? "train_labels" : NULL, &train, err);
+                                  both ? "train_labels" : NULL, f->loss, &train, err);
     if (status == DPA_OK)
         status = read_side(path, both ? "heldout" : NULL, heldout_labels,
-                           both ? "heldout_labels" : NULL, &heldout, err);
+                           both ? "heldout_labels" : NULL, f->loss, &heldout, err);
     if (status == DPA_OK) status = join(f->train, &train, &heldout, out, err);
     dpa_array_free(&train);
     dpa_array_free(&heldout);
@@ -145,6 +158,10 @@ dpa_status dpa_losses_read(const dpa_losses_files *files, dpa_losses *out, dpa_e
     if (err != NULL) *err = (dpa_error){0};
     if (files->train == NULL)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "losses of training points are needed");
+    if (files->loss != NULL && strcmp(files->loss, "log-odds") != 0 &&
+        strcmp(files->loss, "squared") != 0 && strcmp(files->loss, "absolute") != 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "loss: log-odds, squared or absolute is right, not '%s'", files->loss);
     if ((files->train_labels == NULL) != (files->heldout_labels == NULL))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "labels are needed for both the training and the held-out predictions");

@@ -139,6 +139,7 @@ static const place places[] = {
     FIELD(dpa_losses_files, heldout),
     FIELD(dpa_losses_files, train_labels),
     FIELD(dpa_losses_files, heldout_labels),
+    FIELD(dpa_losses_files, loss),
     STRUCT(dpa_mixture_opts),
     FIELD(dpa_mixture_opts, components),
     FIELD(dpa_mixture_opts, most),

@@ -36,7 +36,8 @@ assert abs(got["normal"]["epsilon"] - math.log(sup)) < 1e-3, (got["normal"]["eps
 assert got["normal"]["epsilon"] >= math.log(sup) - 1e-9
 assert got["normal"]["all_events_epsilon"] >= got["normal"]["epsilon"]
 PY
-[ "$(field 'len(j["results"])')" = 4 ] || fail "four methods"
+[ "$(field '[r["method"] for r in j["results"]]')" = \
+    "['binormal', 'empirical', 'normal', 'tail', 'mixture', 'simultaneous']" ] || fail "six methods, the default first"
 [ "$(field 'j["results"][0]["note"].count("does not bound")')" = 1 ] || fail "the note is missing"
 
 run 0 losses losses.csv --bootstrap 0
@@ -66,6 +67,85 @@ first=$(field 'j["results"][0]["epsilon"]')
 run 0 losses --train train.p --heldout heldout.p --train-labels train.y --heldout-labels heldout.y \
     --method empirical --bootstrap 0 --json
 near 'j["results"][0]["epsilon"]' "$first" 1e-9
+
+# A claim: taken, explained, never refuted by one model.
+run 0 losses losses.csv --claim-epsilon 0.1 --method binormal
+says out "it cannot refute the claim"
+run 0 losses losses.csv losses.csv losses.csv --claim-epsilon 0.1 --method simultaneous
+says out "--resampled"
+# Several models with their own draws of the data: a bound on the mechanism, which may refute.
+python3 - <<'PY'
+import random
+random.seed(5)
+for m in range(8):
+    with open(f"model{m}.csv", "w") as f:
+        print("loss,member,group", file=f)
+        for i in range(2000):
+            member = i % 2
+            leak = member and random.random() < 0.5
+            print(f"{random.gauss(-8 if leak else 0, 1)!r},{member},{'old' if i % 3 else 'young'}", file=f)
+PY
+run 1 losses model?.csv --resampled --claim-epsilon 1 --method simultaneous --json
+near 'j["results"][-1]["tpr"]' 0.5 0.1
+[ "$(field 'j["results"][-1]["method"] + " " + str("one-model-instance" in j["results"][-1]["assumptions"])')" = "averaged False" ] ||
+    fail "the bound on the mechanism"
+[ "$(field 'j["results"][-1]["epsilon_add_remove"] == j["results"][-1]["epsilon_lower"] < j["results"][-1]["epsilon_replace_one"]')" = True ] ||
+    fail "neighbours that add or remove are the default"
+run 1 losses model?.csv --resampled --claim-epsilon 1 --neighbours replace-one --method simultaneous
+says out "8 models"
+run 2 losses model0.csv --resampled
+says err "at least two models"
+# Slices and records.
+run 0 losses model0.csv --group group --records 4 --method binormal --json
+[ "$(field '[g["group"] for g in j["epsilon_star"]["groups"]]')" = "['old', 'young']" ] || fail "slices"
+[ "$(field 'len(j["epsilon_star"]["records"])')" = 4 ] || fail "records"
+python3 - <<'PY' || fail "records: not what Python computes"
+import csv, json
+rows = list(csv.DictReader(open("model0.csv")))
+train = [float(r["loss"]) for r in rows if r["member"] == "1"]
+held = [float(r["loss"]) for r in rows if r["member"] == "0"]
+p = [(1 + sum(h <= x for h in held)) / (1 + len(held)) for x in train]
+order = sorted(range(len(train)), key=lambda i: train[i])
+got = json.load(open("out"))["epsilon_star"]
+assert [r["record"] for r in got["records"]] == [i + 1 for i in order[:4]]
+found = max((k for k, i in enumerate(order, 1) if p[i] * len(train) / k <= 0.1), default=0)
+assert got["records_found"] == found > 300, (got["records_found"], found)
+PY
+run 2 losses model0.csv model1.csv --group group
+run 3 losses model0.csv --group colour
+says err "no column 'colour'"
+# One loss sets the scale: said, and the robust transform does not care.
+(cat losses.csv; echo "-1e6,1") > outlier.csv
+run 0 losses outlier.csv --method normal --bootstrap 0
+says out "sets the scale"
+says out "do not rely on it"
+run 0 losses outlier.csv --method normal --transform quantile --bootstrap 0 --json
+robust=$(field 'j["results"][0]["epsilon"]')
+run 0 losses losses.csv --method normal --transform quantile --bootstrap 0 --json
+near 'j["results"][0]["epsilon"]' "$robust" 0.05
+# The verdict about the fit: of the file, not of the seed; the paper's procedure on request.
+run 0 losses losses.csv --method normal --bootstrap 0 --json
+first=$(field 'j["results"][0]["fit_p_train"]')
+run 0 losses losses.csv --method normal --bootstrap 0 --seed 99 --json
+near 'j["results"][0]["fit_p_train"]' "$first" 0
+run 0 losses losses.csv --method normal --bootstrap 0 --goodness paper
+says out "Kolmogorov-Smirnov"
+run 2 losses losses.csv --goodness plenty
+# Saturated probabilities: infinite losses, said, and every number finite.
+python3 - <<'PY'
+import random
+random.seed(6)
+with open("saturated.csv", "w") as f:
+    print("loss,member", file=f)
+    for i in range(4000):
+        x = random.gauss(-30 if i % 2 else -20, 12)
+        print(f"{'-inf' if x < -36 else repr(x)},{i % 2}", file=f)
+PY
+run 0 losses saturated.csv --whole-training-set --json
+[ "$(field 'all(r["epsilon"] is not None for r in j["results"] if r["kind"] == "estimate")')" = True ] || fail "infinite"
+[ "$(field '0 < j["results"][-1]["epsilon_lower"] < 9')" = True ] || fail "the bound is not finite"
+[ "$(field 'sorted({"saturated", "infinite-losses"} & {n["code"] for n in j["evidence"]["lints"]})')" = "['infinite-losses', 'saturated']" ] ||
+    fail "saturation is not said"
 
 run 2 losses
 says err "give FILE"

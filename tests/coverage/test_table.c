@@ -452,8 +452,8 @@ static void star_row(const char *method, double shift, size_t n, size_t audits) 
 }
 
 static void star_rows(const size_t *sizes, size_t count, size_t audits) {
-    static const char *const how[] = {"simultaneous", "empirical", "normal"};
-    for (size_t h = 0; h < 3; ++h)
+    static const char *const how[] = {"simultaneous", "binormal", "empirical", "normal"};
+    for (size_t h = 0; h < 4; ++h)
         for (int shift = 0; shift < 2; ++shift)
             for (size_t s = 0; s < count; ++s) star_row(how[h], shift, sizes[s], audits);
 }

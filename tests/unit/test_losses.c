@@ -189,6 +189,35 @@ static void lints(void **state) {
     dpa_losses_free(&l);
 }
 
+static void regression(void **state) {
+    (void)state;
+    const double prediction[] = {1, 2, -3}, label[] = {1, 4, -2.5}, bad[] = {1, INFINITY, 0};
+    double out[3];
+    assert_ok(dpa_losses_from_regression(prediction, label, 3, 1, out, NULL));
+    assert_true(out[0] == 0 && out[1] == 4 && out[2] == 0.25);
+    assert_ok(dpa_losses_from_regression(prediction, label, 3, 0, out, NULL));
+    assert_true(out[0] == 0 && out[1] == 2 && out[2] == 0.5);
+    assert_int_equal(dpa_losses_from_regression(bad, label, 3, 0, out, NULL), DPA_BAD_INPUT);
+}
+
+/* By hand: held-out 1…9; training losses 0, 0.5, 1.5, 20. */
+static void records(void **state) {
+    (void)state;
+    const double train[] = {20, 0.5, 1.5, 0}, heldout[] = {9, 8, 7, 6, 5, 4, 3, 2, 1};
+    dpa_loss_record r[3];
+    size_t count, found;
+    assert_ok(dpa_loss_records(train, 4, heldout, 9, 0.2, r, 3, &count, &found, NULL));
+    assert_int_equal(count, 3);
+    assert_int_equal(r[0].number, 4);
+    assert_int_equal(r[1].number, 2);
+    assert_int_equal(r[2].number, 3);
+    assert_relative(r[0].p_value, 0.1, 1e-15);
+    assert_relative(r[0].q_value, 0.1 * 4 / 2, 1e-15); /* two have p = 0.1 */
+    assert_relative(r[2].p_value, 0.2, 1e-15);
+    assert_relative(r[2].q_value, 0.2 * 4 / 3, 1e-15);
+    assert_int_equal(found, 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loss_of_a_prediction),
@@ -199,6 +228,8 @@ int main(void) {
         cmocka_unit_test(two_arrays),
         cmocka_unit_test(npz),
         cmocka_unit_test(lints),
+        cmocka_unit_test(regression),
+        cmocka_unit_test(records),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
