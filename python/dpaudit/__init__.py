@@ -13,6 +13,7 @@ from ._gradient import GradientCanary
 from ._judge import Claim, Evidence, judge
 from ._library import lib as _lib
 from ._losses import landscape, losses
+from ._model_losses import model_losses
 from ._plan import plan
 from ._report import Inconclusive, Refuted, Report
 
@@ -34,6 +35,7 @@ __all__ = [
     "judge",
     "landscape",
     "losses",
+    "model_losses",
     "one_run",
     "one_run_ideal",
     "plan",

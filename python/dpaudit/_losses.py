@@ -10,6 +10,7 @@ from ._arrays import Numbers, empty, numbers, writable
 from ._audit import Values
 from ._judge import Path, is_path, path_text
 from ._library import Request, call, declare, lib, mirror, request, whole
+from ._model_losses import Loss, model_losses
 from ._report import Report, run_long
 
 
@@ -28,7 +29,7 @@ class _Losses(ctypes.Structure):
 
 @mirror("dpa_losses_files")
 class _Files(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_char_p) for name in ("train", "heldout", "train_labels", "heldout_labels")]
+    _fields_ = [(name, ctypes.c_char_p) for name in ("train", "heldout", "train_labels", "heldout_labels", "loss")]
 
 
 @mirror("dpa_mixture_opts")
@@ -98,6 +99,12 @@ def _from_predictions(name: str, predictions: Values, labels: Values) -> Numbers
     return made
 
 
+def _chosen(name: str, word: str, words: Tuple[str, ...]) -> int:
+    if word not in words:
+        raise ValueError(f"{name}: {' or '.join(words)}, not '{word}'")
+    return words.index(word)
+
+
 class _Models:
     """The losses of some models, as the library keeps them; owns them."""
 
@@ -119,7 +126,7 @@ def _fill(query: _Query, pairs: list[Pair], labels: Optional[Pair]) -> Any:
     if all(is_path(train) for train, _ in pairs):
         names = [[*pair, *(labels or (None, None))] for pair in pairs]
         rows = [[None if name is None else path_text("train", name) for name in row] for row in names]
-        files = (_Files * len(rows))(*[_Files(*row) for row in rows])
+        files = (_Files * len(rows))(*[_Files(*row, None) for row in rows])
         query.files = files
         return files, rows
     models = _Models(len(pairs))
@@ -136,10 +143,12 @@ def _fill(query: _Query, pairs: list[Pair], labels: Optional[Pair]) -> Any:
 
 
 def losses(
-    train: Union[Values, Path, None] = None,
-    heldout: Union[Values, Path, None] = None,
+    train: Any = None,
+    heldout: Any = None,
     delta: float = 1e-5,
     *,
+    model: Any = None,
+    loss: Loss = None,
     train_labels: Union[Values, Path, None] = None,
     heldout_labels: Union[Values, Path, None] = None,
     models: Optional[Iterable[Pair]] = None,
@@ -148,15 +157,24 @@ def losses(
     bootstrap: int = 200,
     components: int = 0,
     whole_training_set: bool = False,
-    goodness: int = 0,
+    transform: str = "paper",
+    goodness: Union[int, str] = 0,
+    claim_epsilon: Optional[float] = None,
+    claim_delta: Optional[float] = None,
+    resampled: bool = False,
+    neighbours: str = "add-remove",
+    group: Optional[str] = None,
+    records: int = 0,
     seed: int = 1,
     threads: Optional[int] = None,
 ) -> Report:
     """Epsilon* of a released model: losses on points that it was trained on, and on others like them.
 
-    With labels the arrays are predictions: the probability of label 1, or one column per class. `models` is a list of
+    With labels the arrays are predictions: the probability of label 1, or one column per class. With a fitted `model`,
+    train and heldout are the data sets themselves, (x, y) each, and `loss` as in `model_losses`. `models` is a list of
     (train, heldout) for several models of the same training, instead of one. The number is about these models; it does
-    not bound the training mechanism.
+    not bound the training mechanism, unless `resampled`: each of the models was trained on its own random draw of the
+    data. `group` slices a table by a column, `records` lists that many training records that stand out.
 
     >>> train = [0.1, 0.2, 0.15, 0.3, 0.12, 0.22, 0.18, 0.25] * 20
     >>> heldout = [0.1, 0.9, 0.3, 1.2, 0.25, 0.7, 0.5, 0.2] * 20
@@ -166,6 +184,12 @@ def losses(
     """
     if (train_labels is None) != (heldout_labels is None):
         raise ValueError("train_labels, heldout_labels: both or none")
+    if model is not None:
+        if models is not None or train_labels is not None or train is None or heldout is None:
+            raise ValueError("model: needs train=(x, y) and heldout=(x, y), and nothing else")
+        train, heldout = (model_losses(model, *data, loss=loss) for data in (train, heldout))
+    elif loss is not None:
+        raise ValueError("loss: is of a model's predictions; give model")
     pairs = [(train, heldout)] if models is None else list(models)
     if (models is None) == (train is None) or not pairs:
         raise ValueError("needs train and heldout, or models as a list of them")
@@ -174,11 +198,27 @@ def losses(
         raise ValueError("train_labels: are for one model; give the losses of several")
     query = _Query()
     lib.dpa_losses_query_init(ctypes.byref(query))
-    query.opts.bootstrap, query.goodness = whole("bootstrap", bootstrap), whole("goodness", goodness)
+    query.opts.bootstrap = whole("bootstrap", bootstrap)
+    query.opts.paper_goodness = goodness == "paper"
+    query.goodness = 0 if goodness == "paper" else whole("goodness", goodness)
+    query.opts.mixture.transform = _chosen("transform", transform, ("paper", "quantile"))
+    query.opts.replace_one = _chosen("neighbours", neighbours, ("add-remove", "replace-one"))
+    query.opts.resampled = bool(resampled)
+    query.group = None if group is None else group.encode()
+    query.records = whole("records", records)
     query.opts.mixture.components = whole("components", components)
     query.opts.whole_training_set = bool(whole_training_set)
     keep = _fill(query, pairs, labels)
-    asked = request(1, delta=delta, method=method, confidence=confidence, seed=seed, threads=threads)
+    asked = request(
+        1,
+        delta=delta,
+        method=method,
+        confidence=confidence,
+        claim_epsilon=claim_epsilon,
+        claim_delta=claim_delta,
+        seed=seed,
+        threads=threads,
+    )
     return run_long("dpa_audit_losses", ctypes.byref(query), request=asked, keep=(query, keep))
 
 
