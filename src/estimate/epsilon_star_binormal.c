@@ -265,6 +265,11 @@ dpa_status dpa_star_binormal(const dpa_losses *losses, const dpa_request *reques
     if (out->epsilon_lower > 0.0 &&
         dpa__exchange_reaches(&cells, request, exchanged_value, &s.delta, s.star.epsilon))
         out->epsilon_lower = 0.0;
+    /* Sides that are almost apart leave a line of wide error; bands need none. */
+    dpa_star bound;
+    DPA_TRY(
+        dpa_star_lower(losses, request->delta, 0.5 + 0.5 * request->confidence, 0, &bound, err));
+    out->epsilon_lower = fmin(fmax(out->epsilon_lower, bound.epsilon), s.star.epsilon);
     return DPA_OK;
 }
 

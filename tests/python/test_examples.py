@@ -42,19 +42,27 @@ def test_dpsgd_torch(example, bug, refuted):
 
 def check_epsilon_star(reports):
     overfitted, penalised = reports["overfitted"].results[0], reports["penalised"].results[0]
-    assert overfitted.guarantee == "estimate" and overfitted.epsilon_lower > penalised.epsilon
+    assert overfitted.guarantee == "estimate" and overfitted.epsilon > penalised.epsilon + 2
+    assert overfitted.epsilon_lower > penalised.epsilon_lower
     assert reports["overfitted"].evidence.kind == "losses"
 
 
 def test_epsilon_star_numpy(example):
     module = example("epsilon_star.py")
-    check_epsilon_star(module.main(module.fit_numpy))
+    check_epsilon_star(module.main(module.NumpyLogistic))
+
+
+def test_epsilon_star_torch(example):
+    pytest.importorskip("torch", reason="python3-torch is not installed")
+    module = example("epsilon_star.py")
+    check_epsilon_star(module.main(module.fit_torch))
 
 
 def test_epsilon_star_sklearn(example):
     pytest.importorskip("sklearn", reason="python3-sklearn is not installed")
     module = example("epsilon_star.py")
     check_epsilon_star(module.main(module.fit_sklearn))
+    check_epsilon_star(module.main(module.fit_boosted))
 
 
 def test_federated(example):
