@@ -22,6 +22,7 @@ typedef struct context {
     const dpa_request *request;
     dpa_star_opts opts; /* the query's, with the error shared between the models */
     dpa_losses *kept;   /* of every model, while several are read from files */
+    size_t whole;       /* results before those of slices */
     dpa_report *report;
     json_t *section, *models, *rates, *goodness; /* the section and arrays of it, borrowed */
     double *epsilon[METHODS];                    /* per model */
@@ -340,6 +341,7 @@ static dpa_status fill(context *c, dpa_error *err) {
         DPA_TRY(c->query->losses != NULL ? put_model(c, &c->query->losses[i], i, err)
                                          : read_model(c, i, err));
     if (c->query->count > 1) DPA_TRY(over_models(c, section, err));
+    c->whole = c->report->results.count;
     if (c->query->group != NULL)
         DPA_TRY(dpa__losses_slices(c->report, c->query->files[0].train, c->query->group, c->request,
                                    section, err));
@@ -350,18 +352,22 @@ static dpa_status fill(context *c, dpa_error *err) {
                           "mechanism.\n");
 }
 
-/* Bounds about this one model are what the headline speaks of; they never decide about the
- * mechanism. */
-static void conclude(dpa_report *report, const dpa_request *request) {
+/* The mechanism's bound decides where there is one. Else the headline speaks of the bounds about
+ * this one model, which never decide about the mechanism. Slices are shown. */
+static void conclude(const context *c) {
+    dpa_report *report = c->report;
     dpa_claim claim;
     dpa_claim_init(&claim);
-    claim.epsilon = request->claim_epsilon;
-    claim.delta = request->claim_delta;
+    claim.epsilon = c->request->claim_epsilon;
+    claim.delta = c->request->claim_delta;
     dpa__verdict_begin(report, &claim, claim.epsilon);
     for (size_t i = 0; i < report->results.count; ++i) {
         dpa_result *r = &report->results.items[i];
-        if (r->assumptions & DPA_ASSUME_ONE_INSTANCE) r->scope = DPA_SCOPE_MODEL;
-        if (dpa_result_guarantee(r) == DPA_CONFIDENCE) r->role = DPA_PRIMARY;
+        const int instance = (r->assumptions & DPA_ASSUME_ONE_INSTANCE) != 0;
+        if (instance) r->scope = DPA_SCOPE_MODEL;
+        if (i < c->whole && instance != c->opts.resampled &&
+            dpa_result_guarantee(r) == DPA_CONFIDENCE)
+            r->role = DPA_PRIMARY;
     }
     dpa__verdict_conclude(report);
 }
@@ -386,7 +392,7 @@ dpa_status dpa_audit_losses(const dpa_losses_query *query, const dpa_request *re
     double *block = DPA_NEW_ARRAY(double, METHODS * query->count, err);
     if (block == NULL) return DPA_NO_MEMORY;
     if (query->losses == NULL && query->opts.resampled) {
-        c.kept = DPA_NEW_ARRAY(dpa_losses, query->count, err);
+        c.kept = dpa__calloc(query->count, sizeof *c.kept, err);
         if (c.kept == NULL) {
             free(block);
             return DPA_NO_MEMORY;
@@ -396,7 +402,7 @@ dpa_status dpa_audit_losses(const dpa_losses_query *query, const dpa_request *re
     for (int i = 0; i < METHODS; ++i) c.epsilon[i] = block + (size_t)i * query->count;
     dpa_status status = dpa_report_new("losses", request, &c.report, err);
     if (status == DPA_OK) status = fill(&c, err);
-    if (status == DPA_OK) conclude(c.report, request);
+    if (status == DPA_OK) conclude(&c);
     free(block);
     for (size_t i = 0; c.kept != NULL && i < query->count; ++i) dpa_losses_free(&c.kept[i]);
     free(c.kept);
