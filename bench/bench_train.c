@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A DP-SGD step against the same step without privacy, against the bare matrix products of that
- * step (CBLAS calls of the same shapes), and against a loop that writes out the gradient of every
+ * step (of the same shapes), and against a loop that writes out the gradient of every
  * example; and two models on two threads against one. */
 #include "bench.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dpaudit/rng.h"
+#include "train/kernels.h"
 #include "train/model.h"
 #include "train/noise.h"
+#include "train/product.h"
 
 enum { BATCH = 256, ROWS = 1024, ROUNDS = 15, STEPS = 4 };
 
@@ -95,16 +96,12 @@ static double time_steps(const setting *s, const dpa_dataset *data, int private)
 static void products(const dpa__layer *l, int lowest, const float *a, const float *g, float *w,
                      float *out) {
     const int is_conv = l->type == &dpa__layer_conv;
-    const int width = (int)l->out.channels;
-    const int depth = (int)(l->weights / l->out.channels) - 1;
-    const int rows = BATCH * (is_conv ? (int)(l->out.height * l->out.width) : 1);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, width, depth, 1.0F, a, depth, w,
-                depth, 0.0F, out, width);
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, width, depth, rows, 1.0F, g, width, a,
-                depth, 0.0F, w, depth);
+    const size_t width = l->out.channels, depth = l->weights / l->out.channels - 1;
+    const size_t rows = BATCH * (is_conv ? l->out.height * l->out.width : 1);
+    dpa__product(rows, width, depth, dpa__rows_of(a, depth), dpa__columns_of(w, depth), 0, out);
+    dpa__product(width, depth, rows, dpa__columns_of(g, width), dpa__rows_of(a, depth), 0, w);
     if (!lowest)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, depth, width, 1.0F, g, width,
-                    w, depth, 0.0F, out, depth);
+        dpa__product(rows, depth, width, dpa__rows_of(g, width), dpa__rows_of(w, depth), 0, out);
 }
 
 static double time_products(const setting *s) {
@@ -148,13 +145,15 @@ static double time_naive(const setting *s, const dpa_dataset *data) {
             must(dpa_model_gradient(model, dpa_dataset_row(data, r), dpa_dataset_label(data, r),
                                     one, NULL, NULL),
                  "gradient");
-            const float norm = cblas_snrm2((int)model->size, one, 1);
-            cblas_saxpy((int)model->size, norm > 1.0F ? 1.0F / norm : 1.0F, one, 1, sum, 1);
+            const float norm = sqrtf((float)dpa__sum_squares(one, model->size));
+            const float factor = norm > 1.0F ? 1.0F / norm : 1.0F;
+            dpa__add_weighted(one, 1, model->size, &factor, sum);
         }
         dpa_rng rng;
         dpa_rng_init(&rng, 1, DPA_PURPOSE_NOISE, 0);
         for (size_t i = 0; i < model->size; ++i) sum[i] += (float)dpa_rng_normal(&rng);
-        cblas_saxpy((int)model->size, -1e-3F / BATCH, sum, 1, model->weight, 1);
+        const float rate = -1e-3F / BATCH;
+        dpa__add_weighted(sum, 1, model->size, &rate, model->weight);
     });
     free(one);
     free(sum);
@@ -221,8 +220,7 @@ int main(void) {
     BENCH_BEST(5, noise, dpa__noise_add(1, DPA_PURPOSE_NOISE, 0, 0, 1.0F, z, NORMALS));
     free(z);
     (void)printf("noise: %.2f ns a normal; batch %d; %s\n", 1e9 * noise / NORMALS, BATCH,
-                 openblas_get_corename());
-    openblas_set_num_threads(1);
+                 dpa_train_kernel());
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; ++i) {
         const setting *s = &settings[i];
         dpa_dataset *data = make_data(s);

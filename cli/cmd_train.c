@@ -266,10 +266,11 @@ static void write_json(const session *s, FILE *out) {
     const dpa_train_opts *o = &s->plan->train;
     (void)fprintf(out,
                   "{\"dpaudit\": \"%s\", \"command\": \"train\",\n \"model\": \"%s\", "
-                  "\"parameters\": %zu, \"steps\": %llu, \"seed\": %llu, ",
+                  "\"parameters\": %zu, \"steps\": %llu, \"seed\": %llu, \"kernel\": \"%s\", "
+                  "\"threads\": 1, ",
                   dpa_version(), s->plan->layers, dpa_model_size(s->model),
                   (unsigned long long)dpa_trainer_steps_done(s->trainer),
-                  (unsigned long long)o->seed);
+                  (unsigned long long)o->seed, dpa_train_kernel());
     json_number(out, "seconds", now() - s->start, "");
     if (isfinite(o->clip)) {
         (void)fputs(",\n \"privacy\": {", out);

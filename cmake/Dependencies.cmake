@@ -7,7 +7,6 @@ pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 pkg_check_modules(FFTW REQUIRED IMPORTED_TARGET fftw3)
 pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
-pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
 pkg_check_modules(CYAML REQUIRED IMPORTED_TARGET libcyaml yaml-0.1)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(LIBUV REQUIRED IMPORTED_TARGET libuv)
@@ -33,5 +32,5 @@ message(STATUS "Runs on many machines (MPI): ${MPI_C_FOUND}")
 target_include_directories(dpa_deps SYSTEM INTERFACE ${RMATH_INCLUDE} ${RANDOM123_INCLUDE})
 target_compile_definitions(dpa_deps INTERFACE MATHLIB_STANDALONE)
 target_link_libraries(dpa_deps INTERFACE ${RMATH_LIBRARY} PkgConfig::JANSSON PkgConfig::LIBZIP
-  PkgConfig::FFTW PkgConfig::LZMA PkgConfig::OPENBLAS PkgConfig::CYAML PkgConfig::SQLITE PkgConfig::LIBUV
+  PkgConfig::FFTW PkgConfig::LZMA PkgConfig::CYAML PkgConfig::SQLITE PkgConfig::LIBUV
   ZLIB::ZLIB Threads::Threads m)

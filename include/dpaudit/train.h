@@ -280,5 +280,8 @@ DPA_API void dpa_train_data_free(dpa_train_data *data);
 /* How many steps the plan means for so many members, and at which Poisson rate (NaN: shuffled). */
 DPA_API uint64_t dpa_train_plan_steps(const dpa_train_plan *plan, size_t members);
 DPA_API double dpa_train_plan_q(const dpa_train_plan *plan, size_t members);
+/* Which instructions matrix products use on this machine: "avx512", "avx2" or "portable". All give
+ * the same bits; the last is some hundred times slower. */
+DPA_API const char *dpa_train_kernel(void);
 
 #endif

@@ -4,11 +4,11 @@
  *
  * Weights W [out channels × depth], then b [out channels]. Patches are made again whenever they are
  * needed, a few examples at a time, so that they stay in the cache and memory stays small. */
-#include <cblas.h>
 #include <string.h>
 
 #include "train/kernels.h"
 #include "train/layer.h"
+#include "train/product.h"
 
 enum {
     PATCH_ROWS = 1024, /* patch rows per matrix product, about */
@@ -108,14 +108,14 @@ static const float *make_patches(const dpa__layer *layer, const float *x, size_t
 static void forward(const dpa__layer *layer, const float *weights, const float *x, float *y,
                     size_t rows, float *scratch) {
     const size_t positions = positions_of(layer), block = block_of(layer);
-    const int depth = (int)depth_of(layer), width = (int)layer->out.channels;
-    const float *bias = weights + layer->out.channels * (size_t)depth;
+    const size_t depth = depth_of(layer), width = layer->out.channels;
+    const float *bias = weights + layer->out.channels * depth;
     dpa__fill_rows(y, rows * positions, layer->out.channels, bias);
     for (size_t first = 0; first < rows; first += block) {
         const size_t n = rows - first < block ? rows - first : block;
         const float *patches = make_patches(layer, x + first * layer->in_size, n, scratch);
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)(n * positions), width, depth,
-                    1.0F, patches, depth, weights, depth, 1.0F, y + first * layer->out_size, width);
+        dpa__product(n * positions, width, depth, dpa__rows_of(patches, depth),
+                     dpa__columns_of(weights, depth), 1, y + first * layer->out_size);
     }
 }
 
@@ -124,15 +124,14 @@ static void backward(const dpa__layer *layer, const float *weights, const float 
     (void)x, (void)y;
     if (dx == NULL) return;
     const size_t positions = positions_of(layer), block = block_of(layer);
-    const int depth = (int)depth_of(layer), width = (int)layer->out.channels;
+    const size_t depth = depth_of(layer), width = layer->out.channels;
     float *patches = patches_in(layer, scratch);
     for (size_t first = 0; first < rows; first += block) {
         const size_t n = rows - first < block ? rows - first : block;
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(n * positions), depth, width,
-                    1.0F, dy + first * layer->out_size, width, weights, depth, 0.0F, patches,
-                    depth);
+        dpa__product(n * positions, depth, width, dpa__rows_of(dy + first * layer->out_size, width),
+                     dpa__rows_of(weights, depth), 0, patches);
         for (size_t r = 0; r < n; ++r)
-            add_patches(layer, patches + r * positions * (size_t)depth, scratch,
+            add_patches(layer, patches + r * positions * depth, scratch,
                         dx + (first + r) * layer->in_size);
     }
 }
@@ -141,15 +140,15 @@ static void backward(const dpa__layer *layer, const float *weights, const float 
 static void gradient(const dpa__layer *layer, const float *x, const float *dy, size_t rows,
                      float *grad, float *scratch) {
     const size_t positions = positions_of(layer), block = block_of(layer);
-    const int depth = (int)depth_of(layer), width = (int)layer->out.channels;
+    const size_t depth = depth_of(layer), width = layer->out.channels;
     for (size_t first = 0; first < rows; first += block) {
         const size_t n = rows - first < block ? rows - first : block;
         const float *patches = make_patches(layer, x + first * layer->in_size, n, scratch);
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, width, depth, (int)(n * positions),
-                    1.0F, dy + first * layer->out_size, width, patches, depth, 1.0F, grad, depth);
+        dpa__product(width, depth, n * positions,
+                     dpa__columns_of(dy + first * layer->out_size, width),
+                     dpa__rows_of(patches, depth), 1, grad);
     }
-    dpa__add_rows(dy, rows * positions, layer->out.channels,
-                  grad + layer->out.channels * (size_t)depth);
+    dpa__add_rows(dy, rows * positions, layer->out.channels, grad + layer->out.channels * depth);
 }
 
 /* Gradients that are kept are made once, here. Else, for one example, whichever of the Gram form

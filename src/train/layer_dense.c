@@ -4,11 +4,11 @@
  * The gradient of one row is dyᵀx, of rank one: its squared norm is ‖x‖²‖dy‖², and ‖dy‖² for the
  * bias (Goodfellow 2015, "Efficient per-example gradient computations"). Of a group of rows it is
  * Σᵢⱼ (xᵢ·xⱼ)(dyᵢ·dyⱼ). */
-#include <cblas.h>
 #include <string.h>
 
 #include "train/kernels.h"
 #include "train/layer.h"
+#include "train/product.h"
 
 size_t dpa__shape_size(dpa_shape shape) {
     return shape.height * shape.width * shape.channels;
@@ -34,10 +34,9 @@ static double bias_norm2(const float *g, size_t rows, size_t width, float *scrat
  * underestimated by it. */
 static double gram_norm2(const float *a, const float *g, size_t rows, size_t depth, size_t width,
                          float *scratch) {
-    const int r = (int)rows, d = (int)depth, w = (int)width;
     float *aa = scratch, *gg = scratch + rows * rows;
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, r, r, d, 1.0F, a, d, a, d, 0.0F, aa, r);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, r, r, w, 1.0F, g, w, g, w, 0.0F, gg, r);
+    dpa__product(rows, rows, depth, dpa__rows_of(a, depth), dpa__columns_of(a, depth), 0, aa);
+    dpa__product(rows, rows, width, dpa__rows_of(g, width), dpa__columns_of(g, width), 0, gg);
     double sum, absolute;
     dpa__dot_bounded(aa, gg, rows * rows, &sum, &absolute);
     sum += 1e-6 * absolute;
@@ -50,9 +49,7 @@ double dpa__gradient_norm2(const float *a, const float *g, size_t rows, size_t d
     if (rows == 1) return bias + dpa__sum_squares(a, depth) * bias;
     if (gram_is_cheaper(rows, depth, width))
         return bias + gram_norm2(a, g, rows, depth, width, scratch);
-    const int r = (int)rows, d = (int)depth, w = (int)width;
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, w, d, r, 1.0F, g, w, a, d, 0.0F, scratch,
-                d);
+    dpa__product(width, depth, rows, dpa__columns_of(g, width), dpa__rows_of(a, depth), 0, scratch);
     return bias + dpa__sum_squares(scratch, depth * width);
 }
 
@@ -63,19 +60,17 @@ static size_t scratch_size(const dpa__layer *layer, size_t group) {
 static void forward(const dpa__layer *layer, const float *weights, const float *x, float *y,
                     size_t rows, float *scratch) {
     (void)scratch;
-    const int n = (int)rows, in = (int)layer->in_size, out = (int)layer->out_size;
+    const size_t in = layer->in_size, out = layer->out_size;
     dpa__fill_rows(y, rows, layer->out_size, weights + layer->in_size * layer->out_size);
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, n, out, in, 1.0F, x, in, weights, in, 1.0F,
-                y, out);
+    dpa__product(rows, out, in, dpa__rows_of(x, in), dpa__columns_of(weights, in), 1, y);
 }
 
 static void backward(const dpa__layer *layer, const float *weights, const float *x, const float *y,
                      const float *dy, float *dx, size_t rows, float *scratch) {
     (void)x, (void)y, (void)scratch;
     if (dx == NULL) return;
-    const int n = (int)rows, in = (int)layer->in_size, out = (int)layer->out_size;
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, in, out, 1.0F, dy, out, weights, in,
-                0.0F, dx, in);
+    const size_t in = layer->in_size, out = layer->out_size;
+    dpa__product(rows, in, out, dpa__rows_of(dy, out), dpa__rows_of(weights, in), 0, dx);
 }
 
 static void norms(const dpa__layer *layer, const float *x, const float *dy,
@@ -91,9 +86,8 @@ static void norms(const dpa__layer *layer, const float *x, const float *dy,
 static void gradient(const dpa__layer *layer, const float *x, const float *dy, size_t rows,
                      float *grad, float *scratch) {
     (void)scratch;
-    const int n = (int)rows, in = (int)layer->in_size, out = (int)layer->out_size;
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, out, in, n, 1.0F, dy, out, x, in, 1.0F,
-                grad, in);
+    const size_t in = layer->in_size, out = layer->out_size;
+    dpa__product(out, in, rows, dpa__columns_of(dy, out), dpa__rows_of(x, in), 1, grad);
     dpa__add_rows(dy, rows, layer->out_size, grad + layer->in_size * layer->out_size);
 }
 

@@ -13,8 +13,8 @@
 #include "dpaudit/rng.h"
 
 enum { MAX_NUMBERS = 16, MAX_LAYERS = 256, MAX_WINDOW = 1 << 15 };
-/* Weights, inputs and outputs of a layer: what BLAS can count. With MAX_WINDOW no product of sizes
- * below comes near 2^64. */
+/* Weights, inputs and outputs of a layer: what an int can count. With MAX_WINDOW no product of
+ * sizes below comes near 2^64. */
 static const size_t LARGEST = INT_MAX / 4;
 
 /* One word: a name and its numbers. */

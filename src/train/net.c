@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The working memory of a model: one aligned block, cut into values, deltas and scratch. */
-#include <cblas.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "base/memory.h"
 #include "train/kernels.h"
 #include "train/model.h"
+#include "train/product.h"
 
 /* Gradients of groups are kept up to this many floats a layer (4 MB). */
 enum { KEEP_FLOATS = 1 << 20 };
@@ -47,16 +47,10 @@ static size_t cut(dpa__net *net, size_t group, dpa__net_use use, float *arena) {
     return used + aligned(scratch);
 }
 
-/* A model runs on one thread: parallelism is between models. The setting is the process's. */
-static void single_thread(void) {
-    if (openblas_get_num_threads() != 1) openblas_set_num_threads(1);
-}
-
 dpa_status dpa__net_new(const dpa_model *model, size_t rows, size_t group, dpa__net_use use,
                         dpa__net **out, dpa_error *err) {
     dpa__net *net = DPA_NEW(dpa__net, err);
     if (net == NULL) return DPA_NO_MEMORY;
-    single_thread();
     net->model = model;
     net->rows = rows;
     net->value = dpa__calloc(model->layer_count + 1, sizeof(float *), err);
@@ -131,9 +125,8 @@ void dpa__net_weighted_sum(dpa__net *net, const dpa__groups *groups, const float
         const dpa__layer *layer = &model->layer[l];
         if (layer->type->gradient == NULL) continue;
         if (after_norms && net->kept[l] != NULL) {
-            const int n = (int)layer->weights;
-            cblas_sgemv(CblasRowMajor, CblasTrans, (int)groups->count, n, 1.0F, net->kept[l], n,
-                        factor, 1, 1.0F, sum + layer->offset, 1);
+            dpa__add_weighted(net->kept[l], groups->count, layer->weights, factor,
+                              sum + layer->offset);
             continue;
         }
         scale_deltas(layer, groups, factor, net->delta[l + 1]);

@@ -25,6 +25,12 @@ near "j['epsilon']['upper']" "$upper" 1e-9
 run 0 train train-toy-dp.yaml --output a --quiet
 run 0 train train-toy-dp.yaml --output b --quiet
 run 0 train train-toy-dp.yaml --output c --quiet --seed 2
+# The same bits with any instructions.
+for kernel in avx2 portable; do
+    DPAUDIT_KERNEL=$kernel run 0 train train-toy-dp.yaml --output "$kernel" --quiet
+    cmp -s a/model.npz $kernel/model.npz || fail "another model with $kernel"
+    grep -qE '"kernel": "(avx2|portable)"' $kernel/result.json || fail "result.json does not name the kernel"
+done
 cmp -s a/heldout-logits.npy b/heldout-logits.npy || fail "same seed, other logits"
 cmp -s a/heldout-logits.npy c/heldout-logits.npy && fail "another seed, the same logits"
 
