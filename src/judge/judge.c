@@ -189,8 +189,7 @@ static dpa_status fill(dpa__case *c, dpa_error *err) {
     DPA_TRY(judge_kind(c, err));
     DPA_TRY(put_provenance(c, err));
     DPA_TRY(sign_protocol(c, err));
-    dpa__verdict_conclude(report);
-    return DPA_OK;
+    return dpa__verdict_conclude(report, err);
 }
 
 dpa_status dpa_judge(const dpa_evidence *evidence, const dpa_claim *claim,

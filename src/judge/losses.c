@@ -354,7 +354,7 @@ static dpa_status fill(context *c, dpa_error *err) {
 
 /* The mechanism's bound decides where there is one. Else the headline speaks of the bounds about
  * this one model, which never decide about the mechanism. Slices are shown. */
-static void conclude(const context *c) {
+static dpa_status conclude(const context *c, dpa_error *err) {
     dpa_report *report = c->report;
     dpa_claim claim;
     dpa_claim_init(&claim);
@@ -369,7 +369,7 @@ static void conclude(const context *c) {
             dpa_result_guarantee(r) == DPA_CONFIDENCE)
             r->role = DPA_PRIMARY;
     }
-    dpa__verdict_conclude(report);
+    return dpa__verdict_conclude(report, err);
 }
 
 dpa_status dpa_audit_losses(const dpa_losses_query *query, const dpa_request *request,
@@ -402,7 +402,7 @@ dpa_status dpa_audit_losses(const dpa_losses_query *query, const dpa_request *re
     for (int i = 0; i < METHODS; ++i) c.epsilon[i] = block + (size_t)i * query->count;
     dpa_status status = dpa_report_new("losses", request, &c.report, err);
     if (status == DPA_OK) status = fill(&c, err);
-    if (status == DPA_OK) conclude(&c);
+    if (status == DPA_OK) status = conclude(&c, err);
     free(block);
     for (size_t i = 0; c.kept != NULL && i < query->count; ++i) dpa_losses_free(&c.kept[i]);
     free(c.kept);

@@ -6,8 +6,10 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "report/value.h"
 
@@ -229,9 +231,23 @@ static void add_sentence(dpa__text *out, const dpa_report *report, const dpa_res
     }
 }
 
-void dpa__verdict_conclude(dpa_report *report) {
+static dpa_status say(dpa_report *report, const dpa_result *primary, dpa_error *err) {
     dpa__verdict *v = &report->verdict;
     dpa__text text = {0};
+    char *sentence = NULL;
+    add_sentence(&text, report, primary);
+    if (v->is_registered && !v->is_as_registered)
+        dpa__text_add(&text, " NOT AS REGISTERED: what was done is not what the protocol says.");
+    DPA_TRY(dpa__text_take(&text, &sentence, err));
+    (void)snprintf(v->headline, sizeof v->headline, "%s", sentence);
+    if (strncmp(v->headline, "the ", 4) == 0 || strncmp(v->headline, "nothing", 7) == 0)
+        v->headline[0] = (char)(v->headline[0] - 'a' + 'A');
+    free(sentence);
+    return DPA_OK;
+}
+
+dpa_status dpa__verdict_conclude(dpa_report *report, dpa_error *err) {
+    dpa__verdict *v = &report->verdict;
     const dpa_result *primary = dpa_report_primary(report);
     if (primary != NULL)
         take_primary(v, primary);
@@ -239,13 +255,5 @@ void dpa__verdict_conclude(dpa_report *report) {
         (void)snprintf(v->obstacle, sizeof v->obstacle,
                        "no test that could decide applies to this evidence");
     v->state = find_state(report);
-    add_sentence(&text, report, primary);
-    if (v->is_registered && !v->is_as_registered)
-        dpa__text_add(&text, " NOT AS REGISTERED: what was done is not what the protocol says.");
-    if (!text.failed && text.data != NULL) {
-        (void)snprintf(v->headline, sizeof v->headline, "%s", text.data);
-        if (strncmp(v->headline, "the ", 4) == 0 || strncmp(v->headline, "nothing", 7) == 0)
-            v->headline[0] = (char)(v->headline[0] - 'a' + 'A');
-    }
-    dpa__text_free(&text);
+    return say(report, primary, err);
 }

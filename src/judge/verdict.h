@@ -12,6 +12,6 @@ void dpa__verdict_begin(dpa_report *report, const dpa_claim *claim, double epsil
 void dpa__verdict_contradict(dpa_report *report, unsigned assumption, const char *format, ...)
     DPA_PRINTF(3, 4);
 /* State and headline, from the results whose role is DPA_PRIMARY. */
-void dpa__verdict_conclude(dpa_report *report);
+dpa_status dpa__verdict_conclude(dpa_report *report, dpa_error *err) DPA_MUST_USE;
 
 #endif

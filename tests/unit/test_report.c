@@ -36,7 +36,7 @@ static void add_bound(dpa_report *report, const char *method, double lower, dpa_
     result.assumptions = DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_FAMILY_GAUSSIAN;
     result.numerical_error = 1e-10;
     assert_ok(dpa_report_add(report, &result, NULL));
-    dpa__verdict_conclude(report);
+    assert_ok(dpa__verdict_conclude(report, NULL));
 }
 
 static const char *word_of(const json_t *object, const char *key) {

@@ -34,7 +34,7 @@ static dpa_result bound(double lower) {
 
 static dpa_state concluded(dpa_report *report, const dpa_result *result) {
     if (result != NULL) assert_ok(dpa_report_add(report, result, NULL));
-    dpa__verdict_conclude(report);
+    assert_ok(dpa__verdict_conclude(report, NULL));
     return dpa_report_state(report);
 }
 

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What makes a verdict inconclusive: assumptions that the data contradict, and power that was asked
+ * for. */
+#include "judged.h"
+
+/* ── doubts ──────────────────────────────────────────────────────────────────────────── */
+
+static void missing_trials(void **state) {
+    (void)state;
+    dpa_evidence e;
+    normal_scores(&e, 2, 1);
+    const dpa_claim claim = epsilon_claim(0.5);
+    e.planned = 1000;
+    e.missing = 50;
+    assert_int_equal(state_of(&e, &claim, NULL), DPA_REFUTED);
+    e.missing = 51;
+    dpa_report *report = judged(&e, &claim, NULL);
+    assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
+    expect_words(report, "51 of 1000 trials are missing");
+    assert_int_equal(report->verdict.contradicted[0].assumption, DPA_ASSUMPTION_INDEX_ALL_COUNTED);
+    dpa_report_free(report);
+    dpa_evidence_free(&e);
+}
+
+static void unfair_coins(void **state) {
+    (void)state;
+    double in[606], out[394];
+    for (int i = 0; i < 606; ++i) in[i] = 2000 + i;
+    for (int i = 0; i < 394; ++i) out[i] = i;
+    dpa_evidence e;
+    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    e.design = DPA_ONE_RUN;
+    assert_ok(dpa_evidence_copy(&e, "members", in, 606, NULL));
+    assert_ok(dpa_evidence_copy(&e, "nonmembers", out, 394, NULL));
+    const dpa_claim claim = epsilon_claim(0.1);
+    dpa_report *report = judged(&e, &claim, NULL);
+    assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
+    expect_words(report, "every canary was put in or left out by its own fair coin");
+    dpa_report_free(report);
+    dpa_evidence_free(&e);
+}
+
+static void reversed_scores(void **state) {
+    (void)state;
+    dpa_evidence e;
+    normal_scores(&e, -2, 1);
+    const dpa_claim claim = epsilon_claim(1);
+    dpa_report *report = judged(&e, &claim, NULL);
+    assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
+    expect_words(report, "a higher score means that the record was in");
+    dpa_report_free(report);
+    dpa_evidence_free(&e);
+    count_evidence(&e, 90, 10, 90, 10);
+    assert_int_equal(state_of(&e, &claim, NULL), DPA_INCONCLUSIVE);
+    dpa_evidence_free(&e);
+    count_evidence(&e, 11, 9, 11, 9); /* by chance */
+    assert_int_equal(state_of(&e, &claim, NULL), DPA_NOT_REFUTED);
+    dpa_evidence_free(&e);
+}
+
+/* The canary never reached the step: the scores say so, and nothing else can be said. */
+static void a_canary_that_was_never_in(void **state) {
+    (void)state;
+    dpa_evidence e;
+    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    add_normal(&e, N, -0.05, 0.8);
+    e.scope = DPA_SCOPE_STEP;
+    e.training =
+        (dpa_training_facts){.q = 0.1, .steps = 50, .sigma = 0.8, .rate = 1, .participations = NAN};
+    const dpa_claim claim = noise_claim(0.8, 0.1, 50);
+    dpa_report *report = judged(&e, &claim, NULL);
+    assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
+    expect_words(report, "the canary took part in what was observed");
+    dpa_report_free(report);
+    dpa_evidence_free(&e);
+}
+
+/* Every member of DP-SGD with q = 0.1 is rejected: the family is wrong, its last member no bound.
+ */
+static void a_spent_family(void **state) {
+    (void)state;
+    dpa_evidence e;
+    normal_scores(&e, 1, 1);
+    const dpa_claim bare = epsilon_claim(1), noise = noise_claim(0.5, 0.1, 1);
+    const dpa_protocol p = protocol_of("subsampled-gaussian:q=0.1,steps=1", "rank");
+    dpa_report *report = judged(&e, &bare, &p);
+    assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
+    expect_words(report, "every member of the family subsampled-gaussian:q=0.1,steps=1");
+    dpa_report_free(report);
+    const dpa_protocol rank = protocol_of(NULL, "rank");
+    report = judged(&e, &noise, &rank); /* the claimed one is among them */
+    assert_int_equal(dpa_report_state(report), DPA_REFUTED);
+    expect_words(report, "more leaks than any member");
+    dpa_report_free(report);
+    dpa_evidence_free(&e);
+}
+
+static void what_must_be_seen(void **state) {
+    (void)state;
+    dpa_evidence e;
+    normal_scores(&e, 0.2, 1);
+    const dpa_claim claim = epsilon_claim(1);
+    dpa_protocol p = protocol_of(NULL, NULL);
+    dpa_report *report = judged(&e, &claim, &p);
+    const double most = fmax(report->verdict.detect_worst, report->verdict.detect_gaussian);
+    assert_int_equal(dpa_report_state(report), DPA_NOT_REFUTED);
+    assert_true(isfinite(most) && most > 1);
+    dpa_report_free(report);
+    p.must_detect = most * 1.001;
+    assert_int_equal(state_of(&e, &claim, &p), DPA_NOT_REFUTED);
+    p.must_detect = most * 0.999;
+    report = judged(&e, &claim, &p);
+    assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
+    expect_words(report, "had to be detectable");
+    dpa_report_free(report);
+    dpa_evidence_free(&e);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(missing_trials),  cmocka_unit_test(unfair_coins),
+        cmocka_unit_test(reversed_scores), cmocka_unit_test(a_canary_that_was_never_in),
+        cmocka_unit_test(a_spent_family),  cmocka_unit_test(what_must_be_seen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a claim promises in the terms of the evidence, and what a step says about the training:
+ * against the accountant. */
+#include "judged.h"
+
+/* ── promises ────────────────────────────────────────────────────────────────────────── */
+
+static void what_noise_promises(void **state) {
+    (void)state;
+    dpa_evidence e;
+    dpa__case c;
+    dpa_claim claim = noise_claim(1.1, 0.05, 200);
+    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    opened(&e, &claim, NULL, &c);
+    assert_absolute(c.promise.epsilon, accounted(1.1, 0.05, 200, DPA_ADD_REMOVE, 1e-5).upper, 1e-6);
+    assert_true(isnan(c.promise.step_epsilon));
+    claim.delta = 1e-7; /* the claim's δ is everybody's */
+    opened(&e, &claim, NULL, &c);
+    assert_true(c.protocol.request.delta == 1e-7);
+    assert_absolute(c.promise.epsilon, accounted(1.1, 0.05, 200, DPA_ADD_REMOVE, 1e-7).upper, 1e-6);
+    claim.replace_one = 1;
+    opened(&e, &claim, NULL, &c);
+    const double replaced = accounted(1.1, 0.05, 200, DPA_REPLACE_ONE, 1e-7).upper;
+    assert_absolute(c.promise.epsilon, replaced, 1e-6);
+    assert_true(replaced > 1.3 * accounted(1.1, 0.05, 200, DPA_ADD_REMOVE, 1e-7).upper);
+    assert_non_null(strstr(c.test.family, "replace-one"));
+}
+
+/* One of K options is replace-one: the same noise promises less. */
+static void options_are_replace_one(void **state) {
+    (void)state;
+    dpa_evidence e;
+    dpa__case c;
+    const dpa_claim claim = noise_claim(1.5, 0.1, 100);
+    dpa_evidence_init(&e, DPA_EVIDENCE_GUESSES);
+    e.design = DPA_ONE_RUN;
+    e.training = (dpa_training_facts){
+        .q = 0.1, .steps = 100, .sigma = 1.5, .rate = 1, .participations = NAN, .replace_one = 1};
+    opened(&e, &claim, NULL, &c);
+    assert_absolute(c.promise.epsilon, accounted(1.5, 0.1, 100, DPA_REPLACE_ONE, 1e-5).upper, 1e-6);
+    assert_int_equal(c.claim.replace_one, 1);
+    e.training.replace_one = 0;
+    opened(&e, &claim, NULL, &c);
+    assert_absolute(c.promise.epsilon, accounted(1.5, 0.1, 100, DPA_ADD_REMOVE, 1e-5).upper, 1e-6);
+    assert_int_equal(c.claim.replace_one, 0);
+}
+
+static void another_delta(void **state) {
+    (void)state;
+    dpa_evidence e;
+    dpa__case c;
+    dpa_error err = {0};
+    dpa_claim claim = epsilon_claim(1);
+    dpa_protocol p = protocol_of(NULL, NULL);
+    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    claim.delta = 1e-3;
+    assert_ok(dpa_protocol_set(&p, "delta", "1e-5", NULL));
+    assert_int_equal(dpa_protocol_check(&p, &claim, &e, &err), DPA_BAD_ARGUMENT);
+    assert_non_null(strstr(err.text, "cannot be compared"));
+    assert_ok(dpa_protocol_set(&p, "delta", "1e-2", NULL)); /* (ε,δ) implies (ε,δ′) for δ′ > δ */
+    opened(&e, &claim, &p, &c);
+    assert_true(c.protocol.request.delta == 1e-2);
+    opened(&e, &claim, NULL, &c);
+    assert_true(c.protocol.request.delta == 1e-3);
+}
+
+/* ── from a step to the training ─────────────────────────────────────────────────────── */
+
+static void a_step_speaks_about_the_training(void **state) {
+    (void)state;
+    dpa_evidence e;
+    step_evidence(&e, 0.8, 0.1, 50);
+    const double truth = accounted(0.8, 0.1, 50, DPA_ADD_REMOVE, 1e-5).upper;
+    const dpa_claim claims[] = {epsilon_claim(truth), noise_claim(0.8, 0.1, 50)};
+    for (size_t i = 0; i < 2; ++i) {
+        dpa_report *report = judged(&e, &claims[i], NULL);
+        const dpa_result *whole = dpa_report_primary(report);
+        const dpa_result *step = row_of(report, "gaussian", "rank");
+        assert_int_equal(dpa_report_state(report), DPA_NOT_REFUTED);
+        assert_int_equal(whole->scope, DPA_SCOPE_TRAINING);
+        assert_int_equal(step->scope, DPA_SCOPE_STEP);
+        assert_int_equal(step->role, DPA_SHOWN);
+        assert_true(whole->assumptions & DPA_ASSUME_SAME_NOISE);
+        const double most = fact_of(report, "sigma_at_most");
+        assert_relative(most, 1 / step->parameter_lower, 2e-9);
+        assert_true(most > 0.8);
+        assert_absolute(whole->epsilon_lower, accounted(most, 0.1, 50, DPA_ADD_REMOVE, 1e-5).lower,
+                        1e-6);
+        /* the noise that the claim stands for: never more than was promised */
+        const double claimed = fact_of(report, "claimed_sigma");
+        assert_true(claimed <= 0.8);
+        assert_relative(claimed, 0.8, 2e-3);
+        assert_true(accounted(claimed, 0.1, 50, DPA_ADD_REMOVE, 1e-5).upper >= truth - 1e-6);
+        dpa_report_free(report);
+    }
+    dpa_evidence_free(&e);
+    step_evidence(&e, 0.4, 0.1, 50); /* half the noise that was promised */
+    for (size_t i = 0; i < 2; ++i) {
+        dpa_report *report = judged(&e, &claims[i], NULL);
+        assert_int_equal(dpa_report_state(report), DPA_REFUTED);
+        assert_true(report->verdict.epsilon_lower > truth);
+        assert_int_equal(report->verdict.scope, DPA_SCOPE_TRAINING);
+        dpa_report_free(report);
+    }
+    dpa_evidence_free(&e);
+}
+
+static void a_step_can_be_claimed_itself(void **state) {
+    (void)state;
+    dpa_evidence e;
+    step_evidence(&e, 0.8, 0.1, 50);
+    dpa_claim claim = epsilon_claim(dpa_gaussian_epsilon(1 / 0.8, 1e-5));
+    claim.scope = DPA_SCOPE_STEP;
+    dpa_report *report = judged(&e, &claim, NULL);
+    assert_int_equal(dpa_report_state(report), DPA_NOT_REFUTED);
+    assert_int_equal(dpa_report_primary(report)->scope, DPA_SCOPE_STEP);
+    assert_true(report->verdict.p_value > 0.05);
+    expect_words(report, "of one step");
+    dpa_report_free(report);
+    claim.epsilon = dpa_gaussian_epsilon(0.9, 1e-5);
+    report = judged(&e, &claim, NULL);
+    assert_int_equal(dpa_report_state(report), DPA_REFUTED);
+    assert_true(report->verdict.p_value <= 0.05);
+    dpa_report_free(report);
+    dpa_evidence_free(&e);
+}
+
+/* A bare ε about the training, and a step without sampling rate: nothing can be said. */
+static void a_step_of_an_unknown_training(void **state) {
+    (void)state;
+    dpa_evidence e;
+    normal_scores(&e, 1, 0.1);
+    e.scope = DPA_SCOPE_STEP;
+    const dpa_claim claim = epsilon_claim(3);
+    dpa_report *report = judged(&e, &claim, NULL);
+    assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
+    expect_words(report, "--claim-scope step");
+    dpa_report_free(report);
+    dpa_evidence_free(&e);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_noise_promises),
+        cmocka_unit_test(options_are_replace_one),
+        cmocka_unit_test(another_delta),
+        cmocka_unit_test(a_step_speaks_about_the_training),
+        cmocka_unit_test(a_step_can_be_claimed_itself),
+        cmocka_unit_test(a_step_of_an_unknown_training),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
