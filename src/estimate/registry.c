@@ -218,6 +218,10 @@ const char *dpa__registry_default(unsigned source, int is_universal, int is_tail
     return is_universal || is_tail ? "scan" : "rank";
 }
 
+const char *dpa__registry_threshold(void) {
+    return "cp";
+}
+
 const char *dpa__registry_posterior(void) {
     return "bayes";
 }

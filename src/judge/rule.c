@@ -124,12 +124,19 @@ int dpa__is_large(const dpa_evidence *e) {
     return fmax(a->items[0] + a->items[1], a->items[2] + a->items[3]) > DPA__EXACT_MOST;
 }
 
+/* A way to choose the threshold is named, and may decide. */
+static int has_threshold(const dpa__case *c) {
+    const char *select = c->protocol.request.select;
+    return select[0] != '\0' && strcmp(select, "max") != 0;
+}
+
 /* The method that decides for a family where none is named. */
 static const char *default_method(const dpa__case *c, unsigned source) {
     char first[DPA_FAMILY_SIZE];
     (void)dpa__list_item(c->test.family, 0, first, sizeof first);
     if (c->protocol.decides_by_posterior && (source & (DPA_FROM_COUNTS | DPA_FROM_SCORES)))
         return dpa__registry_posterior();
+    if (source == DPA_FROM_SCORES && has_threshold(c)) return dpa__registry_threshold();
     /* With canary_rate < 1 the leak of a step is in the low-FPR tail, which ranks dilute. */
     const int is_tail = c->evidence->scope == DPA_SCOPE_STEP && c->evidence->training.rate < 1;
     return dpa__registry_default(source, dpa_family_is_universal(first), is_tail,

@@ -2,7 +2,7 @@
 # dpaudit counts: known answers, claims, exit codes, what is refused.
 . "$(dirname "$0")/lib/check.bash"
 
-run 0 counts --fn 35 --tp 65 --fp 25 --tn 75 --delta 0.05 --two-sided --family dp --json
+run 0 counts --fn 35 --tp 65 --fp 25 --tn 75 --delta 0.05 --two-sided --family dp --all --json
 near "[r['epsilon_lower'] for r in j['results'] if r['method'] == 'bayes'][0]" 0.5217866485606449 1e-9
 near "[r['epsilon_upper'] for r in j['results'] if r['method'] == 'bayes'][0]" 1.2666485170793187 1e-9
 near "[r['epsilon_lower'] for r in j['results'] if r['method'] == 'cp'][0]" 0.2951506109128222 1e-9
@@ -10,13 +10,18 @@ near "j['posterior']['median']" 0.8755 0.03
 near "j['posterior']['points'][-1]['cumulative']" 0.999 1e-6
 [ "$(field "max(len(l) for l in open('out').read().split(chr(10)) if 'note' not in l) < 200")" = True ] || fail "long lines"
 
-# a table that fits a terminal
+# the answer first, then at most six rows, in a width that fits a terminal
 run 0 counts --fn 35 --tp 65 --fp 25 --tn 75
+[ "$(head -n 1 out | cut -c 1-12)" = "The leak is " ] || fail "the first line is not the answer"
+[ "$(grep -c '^  .*[0-9]\.[0-9]' out)" -le 6 ] || fail "more than six rows"
+grep -qE "gaussian +.*if family-gaussian" out || fail "no row says what would follow for Gaussian noise"
+grep -qE "dp +bayes .*posterior" out || fail "the posterior is not shown"
+run 0 counts --fn 35 --tp 65 --fp 25 --tn 75 --all
 [ "$(sed 1d out | python3 -c "import sys; print(max(len(l.rstrip()) for l in sys.stdin))")" -le 80 ] || fail "wider than 80"
 grep -qE "gaussian +bayes" out || fail "no gaussian bayes"
 grep -qE "laplace +cp" out || fail "no laplace cp"
 says out "estimate"
-run 0 counts --fn 35 --tp 65 --fp 25 --tn 75 --delta 0
+run 0 counts --fn 35 --tp 65 --fp 25 --tn 75 --delta 0 --all
 says out "katz"
 says out "inverse-sinh"
 
@@ -25,10 +30,13 @@ run 1 counts --fn 0 --tp 1000 --fp 0 --tn 1000 --claim-epsilon 5.8 --family dp -
 says out "REFUTED"
 run 0 counts --fn 0 --tp 1000 --fp 0 --tn 1000 --claim-epsilon 5.81 --family dp --method cp --confidence 0.9
 run 0 counts --fn 50 --tp 50 --fp 50 --tn 50 --claim-epsilon 0.1 --family dp --method cp
-says out "Nothing shown"
-# an approximation or an estimate never refutes
-run 0 counts --fn 40 --tp 960 --fp 10 --tn 990 --delta 0 --family dp --method katz --claim-epsilon 0.1
-run 0 counts --fn 40 --tp 960 --fp 10 --tn 990 --family dp --method point --claim-epsilon 0.1
+says out "nothing is shown"
+# an approximation, an estimate or a posterior never decides: it is shown beside the test that does
+for method in katz point jeffreys; do
+    run 1 counts --fn 40 --tp 960 --fp 10 --tn 990 --delta 0 --family dp --method $method --claim-epsilon 0.1 --json
+    [ "$(field "[r['role'] for r in j['results'] if r['method'] == '$method']")" = "['shown']" ] || fail "$method decides"
+    [ "$(field "[r['epsilon_lower'] for r in j['results'] if r['role'] == 'primary'] == [j['verdict']['epsilon_lower']]")" = True ] || fail "who decided?"
+done
 
 # more of it
 run 0 counts --fn 400 --tp 600 --fp 50 --tn 950 --at-epsilon 1 --explain --family dp
