@@ -230,3 +230,13 @@ int dpa__registry_is_scan(const char *method) {
     const dpa__entry *entry = dpa__registry_find(method, NULL);
     return entry != NULL && entry->from_scores == dpa__scan_run;
 }
+
+int dpa__registry_is_exact(const char *method) {
+    const dpa__entry *entry = dpa__registry_find(method, NULL);
+    return entry != NULL && entry->from_counts == dpa__from_exact;
+}
+
+int dpa__registry_takes_counts(const char *method) {
+    const dpa__entry *entry = dpa__registry_find(method, NULL);
+    return entry != NULL && entry->from_counts != NULL;
+}

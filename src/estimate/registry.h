@@ -40,6 +40,8 @@ const dpa__entry *dpa__registry_for(unsigned source, const char *name, dpa_error
 const char *dpa__registry_default(unsigned source, int is_universal, int is_tail, int is_large,
                                   uint64_t options);
 int dpa__registry_is_scan(const char *method);
+int dpa__registry_is_exact(const char *method);
+int dpa__registry_takes_counts(const char *method);
 /* The method that decides where a way to choose a threshold is named, and no method. */
 const char *dpa__registry_threshold(void);
 /* The method whose number is a posterior probability. */

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/sha256.h"
 #include "estimate/registry.h"
+#include "evidence/place.h"
 #include "judge/case.h"
 
 /* The claim's δ is everybody's, unless another one was asked for. (ε,δ)-DP implies (ε,δ′)-DP for
@@ -200,7 +201,8 @@ dpa_status dpa_judge(const dpa_evidence *evidence, const dpa_claim *claim,
     DPA_TRY(dpa_report_new(command_of(evidence), &c.protocol.request, &c.report, err));
     if (evidence->source[0] != '\0')
         dpa_report_name(c.report, command_of(evidence), evidence->source);
-    const dpa_status status = fill(&c, err);
+    dpa_status status = fill(&c, err);
+    if (evidence->path[0][0] != '\0') status = dpa__name_place(status, evidence->path[0], err);
     if (status == DPA_OK)
         *out = c.report;
     else

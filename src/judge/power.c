@@ -9,7 +9,7 @@
 #include "dpaudit/plan.h"
 #include "estimate/registry.h"
 #include "estimate/scan.h"
-#include "judge/case.h"
+#include "judge/power.h"
 
 static const double POWER = 0.8;
 
@@ -67,6 +67,8 @@ dpa_status dpa__power_state(dpa__case *c, double n1, double n0, dpa_error *err) 
     if (isnan(v->claim_epsilon) || t->count > 1) return DPA_OK;
     if (dpa_family_is_universal(t->family) && dpa__registry_is_scan(t->method))
         return scan_power(c, n1, n0, err);
+    if (dpa__registry_takes_counts(t->method))
+        return dpa_family_is_universal(t->family) ? dpa__power_counts(c, n1, n0, err) : DPA_OK;
     dpa_plan_init(&plan);
     plan.game = game_of(c->evidence);
     plan.method = t->method;

@@ -64,7 +64,7 @@ static const char *rows_problem(const json_t *verdict, const json_t *results) {
                                              NULL};
     const int is_free = json_array_size(json_object_get(verdict, "contradicted")) == 0 &&
                         json_object_get(verdict, "obstacle") == NULL;
-    int refutes = 0;
+    int refutes = json_is_true(json_object_get(verdict, "all_rejected"));
     size_t index;
     json_t *row;
     json_array_foreach(results, index, row) {

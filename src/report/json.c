@@ -189,6 +189,7 @@ static json_t *verdict_json(const dpa_report *report) {
     put(&b, "scope", json_string(dpa_scope_name(v->scope)));
     put(&b, "epsilon_lower", dpa__json_number(v->epsilon_lower));
     if (isinf(v->epsilon_lower)) put(&b, "epsilon_lower_infinite", json_true());
+    if (v->is_all_rejected) put(&b, "all_rejected", json_true());
     put(&b, "confidence", dpa__json_number(v->confidence));
     put_known(&b, "p_value", v->p_value);
     put(&b, "conditional", v->conditional != NULL ? json_string(v->conditional) : json_null());

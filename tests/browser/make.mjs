@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The reports that are looked at: made by the command itself from seeded evidence, one per kind; and two by hand, an
 // empty result and one whose every string is hostile.
+import { createHash } from "node:crypto";
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +23,7 @@ function file(name, lines) {
 }
 
 // Runs dpaudit; the exit code must be one of `codes`.
-export function dpaudit(args, codes = [0, 1]) {
+export function dpaudit(args, codes = [0, 1, 5]) {
   const run = spawnSync(process.env.DPAUDIT, args, { encoding: "utf8", cwd: folder });
   if (!codes.includes(run.status)) throw new Error(`dpaudit ${args.join(" ")}: exit ${run.status}\n${run.stderr}`);
   return run;
@@ -51,21 +52,36 @@ function numbers(name, count, make) {
 
 export const hostile = `</script><script>window.broken=1</script><img src=x onerror="window.broken=1">'"&{{7*7}}`;
 
+// JSON as dpaudit writes it on one line; numbers here have no exponent.
+function text(value) {
+  if (Array.isArray(value)) return `[${value.map(text).join(", ")}]`;
+  if (typeof value === "string") return `"${value.replace(/["\\]/g, "\\$&")}"`;
+  if (value === null || typeof value !== "object") return String(value);
+  return `{${Object.entries(value).map(([key, item]) => `${text(key)}: ${text(item)}`).join(", ")}}`;
+}
+
+// A result with its seal, the SHA-256 of everything else: as anybody could make one.
 function stored(name, result) {
-  return file(`${name}.json`, [JSON.stringify({ dpaudit: "0.1.0", ...result })]);
+  const bare = { dpaudit: "0.1.0", ...result };
+  const sha256 = createHash("sha256").update(text(bare)).digest("hex");
+  return file(`${name}.json`, [text({ ...bare, sha256 })]);
 }
 
 function hostileResult() {
   const bound = {
-    kind: "bound", family: hostile, method: hostile, select: hostile, epsilon_lower: 1, epsilon_upper: null,
-    confidence: 0.95, sides: 1, valid: true, assumptions: [hostile], note: hostile,
+    role: "primary", guarantee: "confidence", conditional: hostile, scope: "training",
+    family: hostile, method: hostile, select: hostile, epsilon_lower: 1, epsilon_upper: null,
+    confidence: 0.95, sides: 1, assumptions: [hostile], note: hostile,
     parameter: { name: hostile, lower: 1 },
   };
   return stored("hostile", {
-    command: hostile, delta: 1e-5, claim: { epsilon: 2, delta: 1e-5 }, [hostile]: hostile,
+    command: hostile, delta: 0.125, [hostile]: hostile,
     evidence: { kind: hostile, [hostile]: hostile, fn: 3, tp: 97, fp: 2, tn: 98, lints: [{ code: hostile, text: hostile }] },
     results: [bound], guesses_curve: [{ family: hostile, method: hostile, guesses: 10, correct: 9, epsilon_lower: 1 }],
-    verdict: { refuted: false, headline: hostile },
+    verdict: {
+      state: "not-refuted", refuted: false, claim: { epsilon: 2, delta: 0.125, scope: "training", [hostile]: hostile },
+      scope: hostile, contradicted: [], headline: `Not refuted: ${hostile}`,
+    },
     provenance: { command: hostile, [hostile]: hostile, inputs: [{ path: hostile, sha256: hostile }] },
   });
 }
@@ -87,6 +103,7 @@ export function makeAll() {
   const { normal, uniform } = generator(7);
   const strong = scores("strong.csv", 2000, 1.5, 11);
   const weak = scores("weak.csv", 400, 0.2, 12);
+  const reversed = scores("reversed.csv", 2000, -1.5, 14);
   const run = canaries("run.csv", 1000, 1.5, 13);
   const train = numbers("train.txt", 800, () => Math.exp(normal() * 0.5 - 1.5));
   const heldout = numbers("heldout.txt", 800, () => Math.exp(normal() * 0.5 - 0.9));
@@ -97,8 +114,8 @@ export function makeAll() {
     return `${group} ${i % 9},${(0.7 + 0.07 * (i % 3) + 0.02 * (i % 9) + 0.01 * normal()).toFixed(4)},${(1 + 3 * (i % 3) + 0.4 * (i % 9) + 0.1 * normal()).toFixed(4)},${group}`;
   })]);
   const empty = stored("empty", {
-    command: "scores", delta: 1e-5, evidence: { kind: "scores", lints: [] }, results: [],
-    verdict: { refuted: false, headline: "No result: no estimator applies to this evidence." }, provenance: { inputs: [] },
+    command: "scores", delta: 0.125, evidence: { kind: "scores", lints: [] }, results: [],
+    verdict: { state: "no-claim", refuted: false, headline: "No result: no estimator applies to this evidence." }, provenance: { inputs: [] },
   });
   const counts = join(folder, "counts.json");
   dpaudit(["counts", "--fn", "30", "--tp", "970", "--fp", "20", "--tn", "980", `--json=${counts}`]);
@@ -112,6 +129,7 @@ export function makeAll() {
     iterates: { path: page("iterates", "cosines", cosines, "--null", unseen), charts: ["bounds", "cosines"] },
     account: { path: page("account", "account", "--sigma", "1", "--q", "0.01", "--steps", "100", "--points", "60"), charts: ["curve"] },
     landscape: { path: page("landscape", "landscape", strategies), charts: ["landscape", "landscape-epsilon", "landscape-utility"] },
+    doubted: { path: page("doubted", "scores", reversed, "--claim-epsilon", "1"), charts: ["bounds", "histogram", "roc", "roc-log", "region"] },
     several: { path: combine("several", counts, empty), charts: ["bounds"] },
     empty: { path: combine("empty", empty), charts: [] },
     hostile: { path: combine("hostile", hostileResult()), charts: ["bounds", "region", "guesses"] },

@@ -87,7 +87,8 @@ for (const [name, { path, charts }] of Object.entries(reports)) {
     assert.equal(seen.language, "en");
     assert.equal(seen.unnamed, 0, "a header cell has no scope");
     assert.deepEqual(seen.ids, [], "an id is there twice");
-    assert.match(seen.mark, name === "refuted" ? /^✗ Claim refuted$/ : /^[○●◇–] ./); // told without colour
+    const marks = { refuted: /^✗ Claim refuted$/, scores: /^○ Claim not refuted$/, doubted: /^\? Inconclusive$/ };
+    assert.match(seen.mark, marks[name] ?? /^[○●◇–] ./); // told without colour
     assert(name === "several" || (await page.title()).startsWith(seen.mark));
     await page.emulateMedia({ media: "print" });
     await page.setViewportSize({ width: 794, height: 1123 }); // A4 at 96 dpi

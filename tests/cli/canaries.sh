@@ -57,9 +57,12 @@ from scipy.stats import norm
 np.save('t.npy', (norm.ppf((np.arange(100) + .5) / 100) + 1 / .541) / 100)"
 run 0 cosines t.npy --dim 10000 --delta 1e-6 --method mean --json
 near "j['results'][0]['epsilon']" 10.0 0.001
+# cosines of one run decide only when a posterior may
 run 5 cosines t.npy --dim 10000 --delta 1e-6 --claim-epsilon 0.1 --select fixed:0.01
+says out "INCONCLUSIVE about the claim ε ≤ 0.1"
 run 1 cosines t.npy --dim 10000 --delta 1e-6 --claim-epsilon 0.1 --select fixed:0.01 --decide posterior
-says out "0.1"
+says out "REFUTED: the claim ε ≤ 0.1"
+says out "a posterior probability decides, as asked"
 
 # wrong words and wrong files
 run 2 canaries

@@ -19,7 +19,7 @@ sed 's/batch: 20/batch: 1/; s/epsilon: 4/sigma: 2/' run-mlp.yaml >small.yaml
 for canary in mislabelled blank adversarial crafted; do
     echo "{training: run-mlp.yaml, game: {kind: input-canary, canary: $canary, observations: 300}}" >canary.yaml
     run 0 run canary.yaml
-    says out "not refuted"
+    says out "Not refuted"
     echo "{training: small.yaml, game: {kind: input-canary, canary: $canary, observations: 600, sabotage: noise-scale,
         noise-scale: 0}}" >canary.yaml
     run 1 run canary.yaml
@@ -27,7 +27,7 @@ for canary in mislabelled blank adversarial crafted; do
 done
 
 run 0 run run-black-box.yaml --output c --json --workers 1
-near "j['claim']['epsilon']" 8 0.01
+near "j['verdict']['claim']['epsilon']" 8 0.01
 near "j['evidence']['members']" 1000 0
 says out heldout_accuracy
 rm -f ./*.db

@@ -10,17 +10,21 @@ says out "0.0507"
 run 0 one-run --canaries 500 --guesses 500 --correct 480 --options 50 --confidence 0.99 --family gaussian
 says out "9.8004"
 run 0 one-run --canaries 1000 --guesses 1000 --correct 520
-says out "Nothing shown"
+says out "Nothing is shown"
 
 # claims: exit 1 when refuted, with the p-value in the JSON
-run 1 one-run --canaries 100000 --guesses 1500 --correct 1429 --claim-epsilon 3
+run 1 one-run --canaries 100000 --guesses 1500 --correct 1429 --claim-epsilon 2.5
 says out "REFUTED"
-run 0 one-run --canaries 100000 --guesses 1500 --correct 1429 --claim-epsilon 4
+run 0 one-run --canaries 100000 --guesses 1500 --correct 1429 --claim-epsilon 3
+says out "if family-gaussian"
+run 1 one-run --canaries 100000 --guesses 1500 --correct 1429 --claim-epsilon 3 --family gaussian
+run 0 one-run --canaries 100000 --guesses 1500 --correct 1429 --claim-epsilon 4 --family gaussian
 run 1 one-run --canaries 100000 --guesses 1500 --correct 1429 --claim-sigma 1.4 --family gaussian --json
 says out '"p_value": '
 run 0 one-run --canaries 100000 --guesses 1500 --correct 1429 --claim-sigma 1.2 --family gaussian
-run 2 one-run --canaries 100 --guesses 10 --correct 10 --claim-sigma 1 --family dp
-says err "has no noise"
+# noise as a number: what it promises, tested without believing that it was Gaussian
+run 0 one-run --canaries 100 --guesses 10 --correct 10 --claim-sigma 1 --family dp --json
+near "j['verdict']['claim']['epsilon']" 4.377175 1e-6
 
 # files: separable scores, in any order of the rows
 {
@@ -46,7 +50,7 @@ cmp -s a b || fail "the order of the rows matters"
     for i in $(seq 1 100); do echo "1,$((i > 50))"; done
 } >ties.csv
 run 0 one-run ties.csv
-says out "Nothing shown"
+says out "Nothing is shown"
 says out "share their score"
 
 {

@@ -11,7 +11,7 @@ run 0 one-run a/guesses.npz --family "$family" --json
 near "j['results'][0]['epsilon_lower']" "$lower" 1e-12
 run 0 run run-membership.yaml --output b --workers 1 --store other.db
 cmp -s a/guesses.npz b/guesses.npz || fail "same seed, other scores"
-says out "not refuted"
+says out "Not refuted"
 run 0 run run-membership.yaml --output c --seed 2
 cmp -s a/guesses.npz c/guesses.npz && fail "another seed, the same scores"
 
@@ -41,8 +41,10 @@ run 0 run steps.yaml
 echo "{training: run-short.yaml, game: {observations: 2000, canary-rate: 0.25}}" >rate.yaml
 run 0 run rate.yaml --json
 says out "subsampled-gaussian:q=0.25,steps=1"
-claim=$(field "repr(j['claim']['epsilon'])")
-run 0 account --sigma 0.5 --q 0.25 --steps 1 --points 41 --json
+near "j['evidence']['claimed_sigma']" 0.5 1e-6
+claim=$(field "repr(j['verdict']['claim']['epsilon'])")
+training=$(field "'--sigma %r --q %r --steps %d --delta %r' % tuple(j['verdict']['claim'][k] for k in ('sigma', 'q', 'steps', 'delta'))")
+run 0 account $training --json
 near "j['epsilon']['upper']" "$claim" 1e-6
 echo "{training: run-short.yaml, game: {observations: 2000, canary-rate: 0.25, sabotage: noise-scale, noise-scale: 0.5}}" >rate.yaml
 run 1 run rate.yaml

@@ -4,24 +4,27 @@
 cp "$DPA_SOURCE"/examples/run-* "$DPA_SOURCE"/examples/train-toy* .
 
 run 0 run run-white-box.yaml --output a --json --threads 1
-lower=$(field "repr(j['results'][0]['epsilon_lower'])")
+cp out run.json
 [ "$(field "j['command'], j['subject'], j['evidence']['game']")" = "run run-white-box.yaml white-box" ] || fail "a run is not named after itself"
-[ "$(field "j['claim']['scope'], 'whole training' in j['notes'][0]")" = "one step True" ] || fail "the claim of a step must say so"
+# the claim is about the whole training, and so is the verdict; the step's bound is a row
+[ "$(field "j['verdict']['claim']['scope'], j['verdict']['scope'], [(r['scope'], r['role']) for r in j['results']]")" = "training training [('training', 'primary'), ('step', 'shown')]" ] || fail "a step is taken for the training"
+near "j['verdict']['claim']['epsilon']" 4 0.01
 run 0 run run-white-box.yaml --output b --threads 2
 cmp -s a/scores.npz b/scores.npz || fail "same seed, other scores"
 run 0 run run-white-box.yaml --output c --seed 2
 cmp -s a/scores.npz c/scores.npz && fail "another seed, the same scores"
-says out "not refuted"
-says out "whole training"
+says out "Not refuted"
+says out "one step"
 
-# The same evidence gives the same bound to the command for scores.
-run 0 scores a/scores.npz --family gaussian --method rank --json
-near "j['results'][0]['epsilon_lower']" "$lower" 1e-12
+# The file that the run wrote gets the same verdict, whoever judges it.
+run 0 scores a/scores.npz --json
+same_verdict run.json out || fail "scores judges the file of a run otherwise"
 
 run 1 run run-white-box-broken.yaml --report broken.html
 says out "REFUTED"
 grep -q '<h1>White-box game: run-white-box-broken.yaml</h1>' broken.html || fail "the page is not named after the run"
-grep -q 'class="note">.*whole training' broken.html || fail "the page lacks what follows for the whole training"
+grep -q '✗ Claim refuted' broken.html || fail "the page does not say refuted"
+grep -q 'the claim ε ≤ 3.99' broken.html || fail "the page is not about the claim for the whole training"
 for bug in clip-after-mean few-seeds "noise-scale, noise-scale: 0" "noise-scale, noise-scale: 0.5"; do
     echo "{training: run-mlp.yaml, game: {observations: 4000, sabotage: $bug}}" >bug.yaml
     method=rank
@@ -59,6 +62,11 @@ observations: 4000|observation: 4|5:3|found the key observation; expected kind, 
   workers: 4|estimators: {method: rank, family: dp}|7|use cp
   workers: 4|claim: {epsilon: 1|8:1|not YAML
 TABLE
+# A name that does not exist is refused before anything is trained.
+for wrong in "--method nonsense" "--family nonsense" "--method mean"; do
+    run 2 run run-white-box.yaml --store never.db $wrong
+    [ -e never.db ] && fail "$wrong: trained first"
+done
 sed 's/canary: dirac/canary: bird/' run-white-box.yaml >bad.yaml
 run 3 run bad.yaml
 says err "bad.yaml:4"

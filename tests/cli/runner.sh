@@ -10,7 +10,7 @@ says out "trials: 400 in 1 stage, 0 of them stored"
 [ -e count.trials.db ] && fail "a dry run wrote a store"
 rmdir tmp || fail "a dry run left files"
 run 0 run count.yaml --output a --workers 2
-says out "not refuted"
+says out "Not refuted"
 [ -e count.trials.db ] || fail "no store"
 [ -e count.trials.db.lock ] && fail "the lock was left behind"
 [ -e count.trials.db.scratch ] && fail "files of trials were left behind"

@@ -33,6 +33,15 @@ field() {
     python3 -c "import json; j = json.load(open('out')); print($1)"
 }
 
+# same_verdict A B: the verdicts of two results are the same to the last byte.
+same_verdict() {
+    python3 - "$1" "$2" <<'PY'
+import json, sys
+a, b = (json.dumps(json.load(open(f))["verdict"]) for f in sys.argv[1:])
+if a != b: sys.exit(f"{a}\n{b}")
+PY
+}
+
 # near EXPRESSION WANT RELATIVE
 near() {
     python3 - "$1" "$2" "$3" <<'PY' || fail "$1 is not $2"
