@@ -68,6 +68,39 @@ DPA_API dpa_status dpa_onerun_bound(const dpa_onerun *games, size_t count, dpa_g
                                     const dpa_request *request, dpa_result *result,
                                     dpa_error *err) DPA_MUST_USE;
 
+/* ── canaries with channels of their own
+ * ─────────────────────────────────────────────────────────────── */
+
+/* The lower bound from prepared scores of the canaries of one run (members: those that were in),
+ * when every canary acts on the output through independent noise of its own: white-box canaries on
+ * disjoint coordinates or orthogonal directions, each with its own coin of one rate
+ * (docs/methods/one-run-channels.md). The request names one family ("": gaussian) and method
+ * ("rank"; "scan", the default for dp). Much stronger than guesses; it needs more, and names it. */
+DPA_API dpa_status dpa_onerun_channels(const dpa_scores *scores, const dpa_request *request,
+                                       dpa_result *result, dpa_error *err) DPA_MUST_USE;
+
+/* Is the noise independent? From coordinates that no canary touched, noise[step][coordinate], mean
+ * zero. Both p-values are large-sample; the first DPA_CHECK_COORDINATES coordinates are correlated
+ * with each other, all count for the energy. */
+enum { DPA_CHECK_COORDINATES = 400 };
+#define DPA_CHECK_LEVEL 0.001
+typedef struct dpa_channels_check {
+    double correlation_p; /* coordinates are correlated over the steps */
+    double energy_p;      /* steps have a random scale in common */
+    int is_refuted;       /* either, at 0.001 for both: use guesses then */
+} dpa_channels_check;
+DPA_API dpa_status dpa_onerun_channels_check(const double *noise, size_t steps, size_t coordinates,
+                                             dpa_channels_check *out, dpa_error *err) DPA_MUST_USE;
+
+/* Guesses about canaries whose coins came up "in" at a known rate. */
+typedef struct dpa_onerun_coins {
+    double rate;                      /* in (0,1) */
+    uint64_t in_guesses, out_guesses; /* all others are abstentions */
+    uint64_t correct;
+} dpa_onerun_coins;
+/* The p-value of (ε,0)-DP. NaN for arguments out of range. */
+DPA_API double dpa_onerun_coin_p_value(const dpa_onerun_coins *guesses, double epsilon);
+
 /* ── the idealised game (Algorithm 4 of the paper)
  * ───────────────────────────────────────────────────── */
 

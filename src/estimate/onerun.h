@@ -33,6 +33,11 @@ int dpa__onerun_test_refutes(dpa__onerun_test *test, double t, const dpa_onerun 
 /* The p-value of the member at t. */
 double dpa__onerun_test_p_value(dpa__onerun_test *test, double t, const dpa_onerun *game);
 
+/* The p-value of "the trade-off is at least `curve`, in both directions", from games with the guess
+ * counts that `choice` allows; the curve may be asymmetric where it is piecewise linear. */
+dpa_status dpa__onerun_p_value_curve(const dpa_onerun *games, size_t count, dpa_guess_choice choice,
+                                     const dpa_curve *curve, double *p, dpa_error *err);
+
 /* dpa_onerun_dp_p_value ≤ p, without the dear part where the binomial tail alone is too large. */
 int dpa__onerun_dp_refutes(const dpa_onerun *game, double epsilon, double delta, double p);
 

@@ -88,6 +88,11 @@ struct dpa_sequential {
 
 /* The largest bound of the moments at the ends of stages and of now, as t. */
 dpa_status dpa__sequential_bound(const dpa_sequential *audit, double *t, dpa_error *err);
+/* The anytime-valid p-value of "the trade-off is at least `curve`": of an audit as it stands, and
+ * of two lists in the order of arrival (the bets aimed with the request's family, "": gaussian). */
+double dpa__sequential_curve_p_value(const dpa_sequential *audit, const dpa_curve *curve);
+dpa_status dpa__sequential_p_value(const dpa_scores *in_order, const dpa_curve *curve,
+                                   const dpa_request *request, double *p, dpa_error *err);
 /* The payments at the claim again, for a state that was loaded. */
 dpa_status dpa__sequential_price(dpa_sequential *audit, dpa_error *err);
 /* The largest t that a claim of ε allows, rounded up. */
