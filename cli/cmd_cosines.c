@@ -39,8 +39,9 @@ static const option table[] = {
     CONFIDENCE_OPTIONS(cosines_options),
     REQUEST_OPTION(cosines_options, "method", "M",
                    "mean, mean-and-deviation, all-iterates or jeffreys (default: all that apply)"),
-    REQUEST_OPTION(cosines_options, "select", "S",
-                   "threshold of jeffreys: fixed:T, split (default) or max (optimistic)"),
+    REQUEST_OPTION(
+        cosines_options, "select", "S",
+        "threshold of jeffreys: fixed:T, split (default), simultaneous or max (optimistic)"),
     CLAIM_OPTIONS(cosines_options),
     PROTOCOL_OPTIONS(cosines_options),
     SEED_OPTIONS(cosines_options),

@@ -99,7 +99,8 @@ typedef struct dpa_cosine_bound {
 /* ε from "cosine ≥ threshold": Jeffreys limit on the FNR at 1 − confidence and the exact FPR (or
  * Jeffreys on both with half of the error each). The canaries count as independent.
  * select: "fixed:T" is that threshold; "split" chooses it on one random half and bounds on the
- * other; "max" takes the best on all, which is what the papers do and is optimistic. */
+ * other; "simultaneous" has limits that hold at every threshold at once (Berk–Jones, no prior) and
+ * takes the best; "max" takes the best on all, which is what the papers do and is optimistic. */
 DPA_API dpa_status dpa_cosines_lower(const dpa_cosines *cosines, const char *select, double delta,
                                      double confidence, uint64_t seed, dpa_cosine_bound *out,
                                      dpa_error *err) DPA_MUST_USE;

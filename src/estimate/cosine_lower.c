@@ -2,8 +2,9 @@
 /* ε_lo from canary cosines (one-shot-federated, section 5): "cosine ≥ threshold" says "in". The
  * false positive rate is known exactly for the final model (for canaries of signs it has an upper
  * limit that holds for every model, at most 3.178 times a normal law's); the false negative rate
- * has a Jeffreys limit. ε ≥ max{log((1−δ−FPR)/FNR), log((1−δ−FNR)/FPR)} falls in both rates, so
- * their upper limits give the bound. */
+ * has a Jeffreys limit, or for all thresholds at once a Berk–Jones band. ε ≥
+ * max{log((1−δ−FPR)/FNR), log((1−δ−FNR)/FPR)} falls in both rates, so their upper limits give the
+ * bound. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "dpaudit/rng.h"
+#include "estimate/berkjones.h"
 #include "estimate/cosine.h"
 #include "math/dist.h"
 
@@ -29,6 +31,7 @@ typedef struct problem {
     dpa_direction direction;
     double delta, p;
     const double *limit; /* of the exact null's other rate, by canaries missed; NULL: not known */
+    double band, null_band; /* levels that hold at every threshold at once; 0: one threshold */
 } problem;
 
 /* How many are below t. */
@@ -49,6 +52,12 @@ static double log_one_minus(double delta, double rate) {
     return rest > 0.0 ? log(rest) : -HUGE_VAL;
 }
 
+/* The upper limit of a rate after k of n; `band` > 0: one that holds at every threshold at once. */
+static double rate_limit(size_t k, size_t n, double p, double band) {
+    return band > 0 ? dpa__cp_upper((double)k, (double)n, band)
+                    : dpa__jeffreys_upper((double)k, (double)n, p);
+}
+
 /* With `more` canaries missed than were. */
 static dpa_cosine_bound bound_at(const problem *q, double t, size_t more) {
     dpa_cosine_bound b = {.threshold = t, .count = q->observed.count};
@@ -57,15 +66,14 @@ static dpa_cosine_bound bound_at(const problem *q, double t, size_t more) {
     if (b.missed > b.count) b.missed = b.count;
     if (n0 > 0) {
         const size_t wrong = n0 - below(&q->unobserved, t);
-        b.log_fpr = log(dpa__jeffreys_upper((double)wrong, (double)n0, q->p / 2.0));
-        b.fnr_upper = dpa__jeffreys_upper((double)b.missed, (double)b.count, q->p / 2.0);
+        b.log_fpr = log(rate_limit(wrong, n0, q->p / 2.0, q->null_band));
+        b.fnr_upper = rate_limit(b.missed, b.count, q->p / 2.0, q->band);
     } else {
         const double cosine = fmax(-1.0, fmin(1.0, t));
         b.log_fpr = q->direction == DPA_DIRECTION_SIGNS ? dpa_cosine_signs_log_upper(cosine, q->dim)
                                                         : dpa_cosine_null_log_upper(cosine, q->dim);
-        b.fnr_upper = q->limit != NULL
-                          ? q->limit[b.missed]
-                          : dpa__jeffreys_upper((double)b.missed, (double)b.count, q->p);
+        b.fnr_upper =
+            q->limit != NULL ? q->limit[b.missed] : rate_limit(b.missed, b.count, q->p, q->band);
     }
     const double first = log_one_minus(q->delta, exp(b.log_fpr)) - log(b.fnr_upper);
     const double second = log_one_minus(q->delta, b.fnr_upper) - b.log_fpr;
@@ -137,6 +145,22 @@ static void problem_free(problem *q) {
     free(q->unobserved.sorted);
 }
 
+/* All thresholds at once: a Berk–Jones band for the observed cosines, and one for the unobserved
+ * where these are the null, each with half of the error then. */
+static dpa_status solve_all(const dpa_cosines *c, double delta, double p, dpa_cosine_bound *out,
+                            dpa_error *err) {
+    problem q = {.dim = c->dim, .direction = c->direction, .delta = delta, .p = p};
+    const double each = c->unobserved != NULL ? p / 2 : p;
+    dpa__berkjones_how how;
+    DPA_TRY(dpa__berkjones_level(c->observed_count, each, &q.band, &how, err));
+    if (c->unobserved != NULL)
+        DPA_TRY(dpa__berkjones_level(c->unobserved_count, each, &q.null_band, &how, err));
+    const dpa_status status = problem_init(&q, c, -1, 0, err);
+    if (status == DPA_OK) *out = best(&q, 0);
+    problem_free(&q);
+    return status;
+}
+
 /* threshold NaN: the best. */
 static dpa_status solve(const dpa_cosines *c, int half, double threshold, double delta, double p,
                         uint64_t seed, dpa_cosine_bound *out, dpa_error *err) {
@@ -180,9 +204,10 @@ dpa_status dpa_cosines_lower(const dpa_cosines *cosines, const char *select, dou
         return solve(cosines, -1, threshold, delta, p, seed, out, err);
     }
     if (strcmp(select, "max") == 0) return solve(cosines, -1, NAN, delta, p, seed, out, err);
+    if (strcmp(select, "simultaneous") == 0) return solve_all(cosines, delta, p, out, err);
     if (strcmp(select, "split") != 0)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "select: 'fixed:T', 'split' or 'max', not '%s'",
-                         select);
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "select: 'fixed:T', 'simultaneous', 'split' or 'max', not '%s'", select);
     if (cosines->observed_count < 2 ||
         (cosines->unobserved != NULL && cosines->unobserved_count < 2))
         return dpa__fail(err, DPA_BAD_INPUT, "select 'split': needs at least two canaries");

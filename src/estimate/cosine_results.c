@@ -103,7 +103,7 @@ static dpa_status add_bound(context *c, dpa_error *err) {
     dpa_result_init(&result, q);
     (void)snprintf(result.family, sizeof result.family, "dp");
     (void)snprintf(result.method, sizeof result.method, "jeffreys");
-    (void)snprintf(result.select, sizeof result.select, "%.5s", select);
+    (void)snprintf(result.select, sizeof result.select, "%.*s", (int)strcspn(select, ":"), select);
     (void)snprintf(
         result.note, sizeof result.note,
         "jeffreys: a lower bound for the attacker of the estimates beside it; the canaries "
@@ -112,8 +112,8 @@ static dpa_status add_bound(context *c, dpa_error *err) {
     result.sides = 1;
     result.threshold = b.threshold;
     result.valid = strcmp(select, "max") != 0;
-    result.assumptions = about_canaries(c) | DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_BAYES_PRIOR |
-                         DPA_ASSUME_FAMILY_DP;
+    result.assumptions = about_canaries(c) | DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_FAMILY_DP;
+    if (strcmp(select, "simultaneous") != 0) result.assumptions |= DPA_ASSUME_BAYES_PRIOR;
     if (!result.valid) result.assumptions |= DPA_ASSUME_NO_SELECTION;
     if (strncmp(select, "fixed:", 6) == 0) result.assumptions |= DPA_ASSUME_THRESHOLD_FIXED;
     result.numerical_error = 1e-9;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The power of an audit by ranks. The audit refutes when Mann–Whitney's U is above all but
- * ⌊p(B+1)⌋−1 of B simulated U* under the claim (estimate/rank.c), so with the audit's own seed its
+ * a few of B simulated U* under the claim (estimate/rank.c), so with the audit's own seed its
  * critical value is known exactly, and the power is the share of U simulated under the truth above
  * it. Where the audit takes the normal law, so does the plan, for both. */
 #include <math.h>
@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "estimate/plan.h"
 #include "estimate/rank.h"
+#include "estimate/scan.h"
 #include "math/dist.h"
 
 enum { REPLICATES = 2000 };
@@ -20,7 +21,8 @@ static dpa_status by_normal_law(const dpa__plan *plan, double n, dpa_plan_answer
     DPA_TRY(dpa__rank_moments(&plan->claim, n, n, &mean[0], &deviation[0], err));
     DPA_TRY(dpa__rank_moments(&plan->truth, n, n, &mean[1], &deviation[1], err));
     const double least =
-        0.5 + mean[0] + deviation[0] * dpa__norm_quantile(plan->asked->confidence, DPA_LOWER);
+        0.5 + mean[0] +
+        deviation[0] * dpa__norm_quantile(dpa__rank_normal_level(plan->p), DPA_UPPER);
     out->power = dpa__norm_cdf((least - mean[1]) / deviation[1], DPA_UPPER);
     return DPA_OK;
 }
@@ -51,7 +53,8 @@ static dpa_status critical(const dpa__plan *plan, size_t n, size_t count, double
                            dpa_error *err) {
     DPA_TRY(simulate(&plan->model, &plan->claim, n, count, plan->asked->seed, u, err));
     qsort(u, count, sizeof *u, falling);
-    *out = u[(size_t)(floor(plan->p * (double)(count + 1) + 1e-9) - 1)];
+    const size_t allowed = dpa__scan_may_reach(plan->p, count);
+    *out = allowed > 0 ? u[allowed - 1] : HUGE_VAL;
     return DPA_OK;
 }
 

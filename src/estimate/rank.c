@@ -3,13 +3,15 @@
  *
  * f-DP says that the rate W = Pr[an out-score is at least the in-score] has Pr[W ≤ a] ≤ 1−f(a), so
  * a statistic that only grows when in-scores rise is stochastically largest for W* with CDF 1−f
- * against uniform V. Its p-value (1+#{T*_b ≥ T})/(B+1) is valid for every B. With the same draws
- * for all t, T*_b grows with t, so replicate b reaches T at some t_b; the hypothesis t is refuted
- * while at most ⌊p(B+1)⌋−1 of the t_b are ≤ t, and the bound is the next t_b: an order statistic,
- * found by bisection in which only undecided replicates are looked at.
+ * against uniform V. With the same draws for all t, T*_b grows with t, so replicate b reaches T at
+ * some t_b; the hypothesis t is refuted while fewer than j of the t_b are ≤ t, and the bound is the
+ * next t_b: an order statistic, found by bisection in which only undecided replicates are looked
+ * at. Given the draws the level is Beta(j, B+1−j); j is the largest with which it is above p for
+ * one seed in a thousand, since everybody uses the same seed.
  *
  * Where that would be slow, the normal law of U* (exact mean and deviation) takes its place; U* is
- * skewed to the left for t > 0, so the normal tail is the larger one: the safe side. */
+ * skewed to the left for smooth families, so the normal tail is the larger one, and 0.0005 is taken
+ * off p besides. */
 #include "estimate/rank.h"
 
 #include <math.h>
@@ -19,12 +21,13 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "estimate/scan.h"
 #include "math/dist.h"
 #include "math/root.h"
 
 /* Draws that are cheap, and the most that are made; replicates beyond 1/p that are wanted and
  * needed. */
-static const double CHEAP = 4.2e6, MOST = 6e6, WANTED = 100, NEEDED = 20;
+static const double MOST = 6e6, WANTED = 1000, NEEDED = 60;
 
 dpa_status dpa__rank_parse(const char *method, dpa__rank_score *out, dpa_error *err) {
     *out = DPA__RANK_AUC;
@@ -187,16 +190,21 @@ static dpa_status normal_p_value(const normal_law *n, double t, double *out, dpa
     const dpa_status status =
         dpa__rank_moments(&member, n->members, n->nonmembers, &mean, &deviation, err);
     dpa__member_close(&member);
-    if (status == DPA_OK) *out = dpa__norm_cdf((n->observed - 0.5 - mean) / deviation, DPA_UPPER);
+    if (status == DPA_OK)
+        *out = fmin(1, DPA__RANK_NORMAL_ERROR +
+                           dpa__norm_cdf((n->observed - 0.5 - mean) / deviation, DPA_UPPER));
     return status;
 }
 
 /* ── putting it together ───────────────────────────────────────────────────────────────────── */
 
 size_t dpa__rank_replicates(double p, double size) {
-    double wanted = WANTED;
-    if (wanted / p * size > CHEAP) wanted = fmin(WANTED, floor(MOST * p / size));
+    const double wanted = fmin(WANTED, floor(MOST * p / size));
     return wanted >= NEEDED ? (size_t)(ceil(wanted / p - 1e-9) - 1) : 0;
+}
+
+double dpa__rank_normal_level(double p) {
+    return fmax(p - DPA__RANK_NORMAL_ERROR, 0.9 * p);
 }
 
 /* What is asked of the scores: the bound, and the p-value of the claim (NaN without one). */
@@ -223,14 +231,14 @@ static dpa_status simulate(const dpa__model *model, const dpa_scores *scores, co
     dpa_status status = s.scratch != NULL && s.open != NULL ? DPA_OK : DPA_NO_MEMORY;
     if (status == DPA_OK) {
         for (size_t b = 0; b < replicates; ++b) s.open[b] = b;
-        const double allowed = floor(p * (double)(replicates + 1) + 1e-9) - 1;
-        status = order_statistic(&s, (size_t)allowed, out->t, &out->t, err);
+        const size_t allowed = dpa__scan_may_reach(p, replicates); /* fewer than this */
+        if (allowed > 0) status = order_statistic(&s, allowed - 1, out->t, &out->t, err);
     }
     const double claim = claimed_t(model, request);
     if (status == DPA_OK && isfinite(claim)) {
         size_t reached;
         status = partition(&s, claim, 0, replicates, &reached, err);
-        out->p_value = (1 + (double)reached) / (1 + (double)replicates);
+        out->p_value = dpa__cp_upper((double)reached, (double)replicates, DPA__SCAN_DOUBT);
     }
     free(s.scratch);
     free(s.open);
@@ -282,8 +290,12 @@ static dpa_status bound(dpa__rank_score score, const dpa__model *model, const dp
                          size);
     double area = observed;
     if (score != DPA__RANK_AUC) DPA_TRY(mann_whitney(model, scores, &area, err));
-    normal_law law = {model, (double)scores->members,          (double)scores->nonmembers,
-                      area,  dpa__norm_quantile(p, DPA_UPPER), DPA_OK,
+    normal_law law = {model,
+                      (double)scores->members,
+                      (double)scores->nonmembers,
+                      area,
+                      dpa__norm_quantile(dpa__rank_normal_level(p), DPA_UPPER),
+                      DPA_OK,
                       err};
     DPA_TRY(normal_bound(&law, &found.t, err)); /* the search starts here */
     if (replicates > 0)

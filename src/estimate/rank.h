@@ -23,6 +23,10 @@ dpa_status dpa__rank_run(const char *method, const dpa__model *model, const dpa_
 dpa_status dpa__rank_p_value(const dpa_scores *scores, const dpa_curve *curve,
                              const dpa_request *request, double *p, dpa_error *err);
 
+/* What the normal law may be off by at the sizes where it is used, and the level that leaves. */
+#define DPA__RANK_NORMAL_ERROR 5e-4
+double dpa__rank_normal_level(double p);
+
 /* How many simulated audits give the p-value of `size` scores at error p: 0 for the normal law. */
 size_t dpa__rank_replicates(double p, double size);
 

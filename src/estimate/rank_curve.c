@@ -2,7 +2,7 @@
 /* The p-value of one curve by ranks: no family, no search. Mann–Whitney's U against its law under
  * the curve itself (rank.c has why). Simulated where that is quick; the value given is then the
  * upper 99.9% limit of the exact one, so that the level holds for the one seed that everybody uses.
- * Else the normal law with exact mean and deviation; its error at such sizes (from 30,000 scores
+ * Else the normal law with exact mean and deviation; its error at such sizes (from 10,000 scores
  * on) is below 0.0005 at p = 0.05, which is added. */
 #include <math.h>
 #include <stdlib.h>
@@ -10,9 +10,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "estimate/rank.h"
+#include "estimate/scan.h"
 #include "math/dist.h"
 
-static const double DOUBT = 0.001, DRAWS = 1.2e7, LEAST = 399, MOST = 19999, NORMAL_ERROR = 5e-4;
+static const double DRAWS = 1.2e7, LEAST = 1199, MOST = 19999;
 
 static dpa_status simulated(const dpa_scores *scores, const dpa__member *null,
                             const double *weights, double observed, size_t replicates,
@@ -26,7 +27,7 @@ static dpa_status simulated(const dpa_scores *scores, const dpa__member *null,
         dpa__rank_draw(&any, scores->members, scores->nonmembers, replicates, seed, &draws, err);
     for (size_t b = 0; status == DPA_OK && b < replicates; ++b)
         reached += dpa__rank_reaches(&draws, b, null, weights, observed, scratch) != 0;
-    *p = dpa__cp_upper((double)reached, (double)replicates, DOUBT);
+    *p = dpa__cp_upper((double)reached, (double)replicates, DPA__SCAN_DOUBT);
     dpa__rank_draws_free(&draws);
     free(scratch);
     return status;
@@ -37,7 +38,8 @@ static dpa_status by_normal_law(const dpa_scores *scores, const dpa__member *nul
     double mean, deviation;
     DPA_TRY(dpa__rank_moments(null, (double)scores->members, (double)scores->nonmembers, &mean,
                               &deviation, err));
-    *p = fmin(1, NORMAL_ERROR + dpa__norm_cdf((observed - 0.5 - mean) / deviation, DPA_UPPER));
+    *p = fmin(1, DPA__RANK_NORMAL_ERROR +
+                     dpa__norm_cdf((observed - 0.5 - mean) / deviation, DPA_UPPER));
     return DPA_OK;
 }
 

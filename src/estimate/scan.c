@@ -24,8 +24,8 @@
 #include "estimate/walk.h"
 #include "math/dist.h"
 
-/* Doubt about a simulated p-value; simulated audits for a test, and for a p-value, times p. */
-static const double DOUBT = 0.001, TEST = 100, VALUE = 1000, MOST = 2e5;
+/* Simulated audits for a test, and for a p-value, times p. */
+static const double TEST = 100, VALUE = 1000, MOST = 2e5;
 typedef struct scan {
     dpa__scan_looks looks;
     dpa__scan_counts seen, reach;
@@ -66,7 +66,7 @@ size_t dpa__scan_replicates(double p) {
 
 size_t dpa__scan_may_reach(double p, size_t replicates) {
     size_t most = 0;
-    while (dpa__cp_upper((double)most, (double)replicates, DOUBT) <= p) ++most;
+    while (dpa__cp_upper((double)most, (double)replicates, DPA__SCAN_DOUBT) <= p) ++most;
     return most; /* fewer than this, strictly */
 }
 
@@ -91,7 +91,7 @@ static dpa_status simulated_p(const scan *s, const dpa__scan_law *law, const siz
     const size_t many = replicates_for(VALUE, s->p);
     size_t reached;
     DPA_TRY(dpa__scan_simulate(law, used, &s->reach, many, many, &reached, err));
-    *p = dpa__cp_upper((double)reached, (double)many, DOUBT);
+    *p = dpa__cp_upper((double)reached, (double)many, DPA__SCAN_DOUBT);
     return DPA_OK;
 }
 

@@ -95,6 +95,8 @@ dpa_status dpa__scan_simulate(const dpa__scan_law *law, const size_t used[DPA__S
 void dpa__scan_draw(const dpa__scan_law *law, const size_t used[DPA__SCAN_ENDS], uint64_t index,
                     double *room, dpa__scan_counts *out);
 
+/* How often a seed may have a level above the nominal one. */
+#define DPA__SCAN_DOUBT 0.001
 /* Draws for a test at error p, and how many of these may reach: the level is then above p for one
  * seed in a thousand. */
 size_t dpa__scan_replicates(double p);

@@ -161,6 +161,18 @@ static void lower_bound(void **state) {
     assert_relative(b.epsilon, most, 1e-12);
     assert_ok(dpa_cosines_lower(&c, "split", 1e-5, 0.95, 1, &b, NULL));
     assert_int_equal(b.count, 5);
+    /* all thresholds at once: ten cosines are covered together at γ = 0.00794338 (methods.md) */
+    most = 0.0;
+    for (int i = 0; i < 10; ++i) {
+        double missed = 0;
+        for (int j = 0; j < 10; ++j) missed += x[j] < x[i];
+        const double fnr = dpa__cp_upper(missed, 10, 0.00794338);
+        const double log_fpr = dpa_cosine_null_log_upper(x[i], c.dim);
+        most = fmax(most, log(1 - 1e-5 - exp(log_fpr)) - log(fnr));
+        if (fnr < 1 - 1e-5) most = fmax(most, log(1 - 1e-5 - fnr) - log_fpr);
+    }
+    assert_ok(dpa_cosines_lower(&c, "simultaneous", 1e-5, 0.95, 1, &b, NULL));
+    assert_absolute(b.epsilon, most, 1e-5);
     assert_int_equal(dpa_cosines_lower(&c, "fixed:2", 1e-5, 0.95, 1, &b, &err), DPA_BAD_ARGUMENT);
     assert_int_equal(dpa_cosines_lower(&c, "fixed:", 1e-5, 0.95, 1, &b, &err), DPA_BAD_ARGUMENT);
     assert_int_equal(dpa_cosines_lower(&c, "best", 1e-5, 0.95, 1, &b, &err), DPA_BAD_ARGUMENT);
