@@ -16,6 +16,7 @@ from ._losses import landscape, losses
 from ._model_losses import model_losses
 from ._plan import plan
 from ._report import Inconclusive, Refuted, Report
+from ._watch import watch
 
 __version__: str = _lib.dpa_version().decode()
 __all__ = [
@@ -41,4 +42,5 @@ __all__ = [
     "plan",
     "scores",
     "two_gaussians",
+    "watch",
 ]
