@@ -67,7 +67,7 @@ def train(bug="none", seed=1):
 def main(bug="none"):
     torch.set_num_threads(1)
     canary = train(bug)
-    report = canary.result(dpaudit.account(sigma=SIGMA), confidence=0.99)
+    report = canary.result(sigma=SIGMA, confidence=0.99)
     print(report)
     return report
 

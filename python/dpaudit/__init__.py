@@ -16,13 +16,14 @@ from ._losses import landscape, losses
 from ._model_losses import model_losses
 from ._plan import plan
 from ._report import Inconclusive, Refuted, Report
-from ._watch import watch
+from ._watch import Defect, watch
 
 __version__: str = _lib.dpa_version().decode()
 __all__ = [
     "Account",
     "CanarySet",
     "Claim",
+    "Defect",
     "Evidence",
     "GradientCanary",
     "Inconclusive",

@@ -14,13 +14,13 @@ import math
 from array import array
 from typing import Any, Optional, Union
 
-from ._account import account
+from ._account import account, calibrate
 from ._arrays import Numbers, empty, numbers, numpy, writable
 from ._audit import scores
 from ._canaries import CanarySet
 from ._judge import Claim
 from ._library import layout, lib, real, whole
-from ._report import Report
+from ._report import Record, Refuted, Report
 
 _KINDS = ("dirac", "constant", "random")
 _PURPOSE_CANARY = 1  # DPA_PURPOSE_CANARY of rng.h
@@ -39,7 +39,8 @@ class GradientCanary:
     """A gradient canary for a DP-SGD loop over `dim` parameters with clipping norm `clip_norm`.
 
     kind: "dirac" (one coordinate; the strongest), "constant" (all coordinates ±1/√dim, signs at random) or "random" (a
-    random direction). A moving canary is drawn anew for every step.
+    random direction). A moving canary is drawn anew for every step. `dim` may be a list of tensors (or of their
+    shapes): the canary is then a list of arrays of these shapes, and so may be what a step releases.
 
     >>> import random
     >>> canary, noise = GradientCanary(dim=50, clip_norm=2.0, seed=3), random.Random(2)
@@ -47,21 +48,24 @@ class GradientCanary:
     ...     gradient = canary.gradient(step)
     ...     private_sum = [g + noise.gauss(0, 2.0 * 1.0) for g in gradient]  # noise multiplier 1
     ...     canary.observe(private_sum)
-    >>> claim = account(sigma=1.0)                # what noise multiplier 1 promises for one step
-    >>> canary.result(claim, confidence=0.99).check().refuted
+    >>> canary.result(sigma=1.0, confidence=0.99).check().refuted  # noise multiplier 1 was promised
     False
-    >>> canary.result(account(sigma=2.0), confidence=0.99).refuted  # a wrong promise
+    >>> canary.result(sigma=2.0, confidence=0.99).refuted  # a wrong promise
+    True
+    >>> canary.end_to_end(q=0.01, steps=1000, sigma=2.0, confidence=0.99).refuted
     True
     """
 
     def __init__(
-        self, dim: int, clip_norm: float, kind: str = "dirac", moving: bool = True, seed: int = 1
+        self, dim: Any, clip_norm: float, kind: str = "dirac", moving: bool = True, seed: int = 1
     ) -> None:
-        self.dim, self.clip_norm = whole("dim", dim), real("clip_norm", clip_norm)
+        self._shapes = None if isinstance(dim, (int, float, str)) or not hasattr(dim, "__iter__") else _shapes(dim)
+        count = dim if self._shapes is None else sum(math.prod(shape) for shape in self._shapes)
+        self.dim, self.clip_norm = whole("dim", count), real("clip_norm", clip_norm)
         if kind not in _KINDS:
             raise ValueError(f"kind: {kind!r} is not one of {', '.join(_KINDS)}")
         if self.dim < 2:
-            raise ValueError(f"dim: needs 2 or more, not {dim}")
+            raise ValueError(f"dim: needs 2 or more, not {self.dim}")
         if not 0.0 < self.clip_norm < math.inf:
             raise ValueError(f"clip_norm: must be positive, not {clip_norm}")
         self.kind, self.moving, self.seed = kind, bool(moving), whole("seed", seed)
@@ -76,14 +80,16 @@ class GradientCanary:
         self._step = whole("step", step)
         if self._step >= _DECOY:
             raise ValueError(f"step: {step} is not below 2^40")
-        return self._make(self._step if self.moving else 0)
+        made = self._make(self._step if self.moving else 0)
+        return made if self._shapes is None else _split(made, self._shapes)
 
     def observe(self, private_sum: Any, without: Any = None) -> None:
         """Take in what a step released: the noisy sum of clipped gradients, this step's canary among them.
 
         `without` is what the same step gives without the canary, with noise of its own: the white-box game as it is
         defined. When it is left out, the sum is projected on a second canary, drawn in the same way and never put in:
-        one sum a step is then enough, but noise that differs between directions goes unseen.
+        one sum a step is then enough, but noise that differs between directions goes unseen. A list of tensors, one
+        per parameter, is taken in that order.
         """
         step = self._step if self.moving else 0
         member = self._project("private_sum", private_sum, step)
@@ -101,8 +107,12 @@ class GradientCanary:
 
     def result(
         self,
-        claim: Union[float, Report, None] = None,
+        claim: Union[float, Report, Claim, None] = None,
         *,
+        scope: Optional[str] = None,
+        sigma: Optional[float] = None,
+        q: Optional[float] = None,
+        steps: Optional[int] = None,
         delta: float = 1e-5,
         confidence: float = 0.95,
         family: Optional[str] = "gaussian",
@@ -111,37 +121,57 @@ class GradientCanary:
         seed: int = 1,
         explain: bool = False,
     ) -> Report:
-        """A bound for one step that has the canary in it.
+        """A bound for one step that has the canary in it, against a claim whose scope is said.
 
-        `claim` is the promise for such a step: a number is its ε at `delta`, or the report of `account(sigma=…)`.
+        The claim is `sigma`, the noise multiplier (of one step, or of a training with `q` and `steps`: its steps have the
+        same noise); or `claim`, an ε at `delta` (or the report of `account`), with `scope="step"`; or such a `claim` of
+        the whole training, with `scope="training"`, `q` and `steps`, from which the accountant finds the noise. A
+        `dpaudit.Claim` with its scope does as well.
         """
-        promised: Optional[float] = None if claim is None else real("claim", _epsilon(claim))
         if isinstance(claim, Report):
             delta = claim.delta
         return scores(
-            self._members,
-            self._nonmembers,
+            self._members[:],  # copies: a failure whose traceback is kept must not hold the arrays that observe() grows
+            self._nonmembers[:],
             delta,
             confidence=confidence,
             family=family,
             method=method,
             select=select,
-            claim=None if promised is None else Claim(promised, scope="step"),
+            claim=_step_claim(claim, scope, sigma, q, steps, delta),
             scope="step",
             seed=seed,
             explain=explain,
         )
 
-    def end_to_end(self, q: float, steps: int, *, delta: float = 1e-5, confidence: float = 0.95) -> Report:
+    def end_to_end(
+        self,
+        q: float,
+        steps: int,
+        claim: Union[float, Report, None] = None,
+        *,
+        sigma: Optional[float] = None,
+        delta: float = 1e-5,
+        confidence: float = 0.95,
+    ) -> "EndToEnd":
         """The whole training from one step: the largest noise multiplier that the steps allow, through the accountant.
 
-        `epsilon.lower` is a lower bound on ε of `steps` steps at sampling rate `q`, at the confidence given, for a
-        mechanism that adds the same Gaussian noise in every step.
+        Gives a lower bound on ε of `steps` steps at sampling rate `q`, at the confidence given, for a mechanism that adds
+        the same Gaussian noise in every step. With a claim of the whole training (`claim`: its ε; or `sigma`) it also
+        says whether the steps refute it, and `check()` fails when they do.
         """
-        bound = self.result(delta=delta, confidence=confidence).results[0]
-        if not bound.parameter.lower > 0.0:
-            raise ValueError("nothing was shown about a step, so nothing can be composed")
-        return account(sigma=math.nextafter(1.0 / bound.parameter.lower, math.inf), q=q, steps=steps, delta=delta)
+        if isinstance(claim, Report):
+            delta = claim.delta
+        scope = "training" if claim is not None else None
+        step = self.result(claim, scope=scope, sigma=sigma, q=q, steps=steps, delta=delta, confidence=confidence)
+        promised = None if claim is None else real("claim", _epsilon(claim))
+        if sigma is not None:
+            promised = float(account(sigma, q, steps, delta).epsilon.upper)
+        largest = step.results[0].parameter.lower
+        lower = 0.0
+        if largest > 0.0:
+            lower = float(account(math.nextafter(1.0 / largest, math.inf), q, steps, delta).epsilon.lower)
+        return EndToEnd(step, lower, promised, delta, confidence)
 
     # ── the canary ────────────────────────────────────────────────────────────────────────────────
 
@@ -174,21 +204,135 @@ class GradientCanary:
 
     def _project(self, name: str, private_sum: Any, step: int) -> float:
         """⟨g′, S⟩/C²."""
-        values = numbers(name, private_sum, kinds="fd", flat=True)
-        if values.count != self.dim:
-            raise ValueError(f"{name}: {values.count} numbers, but the canary has dimension {self.dim}")
-        if self.kind == "dirac":
-            product = self.clip_norm * _element(values, self._index(step))
-        else:
-            product = _dot(values, writable("canary", self._make(step)))
+        index = self._index(step) if self.kind == "dirac" else -1
+        product, at = 0.0, 0
+        canary = None if self.kind == "dirac" else writable("canary", self._make(step))
+        for part in _parts(private_sum):
+            values = numbers(name, part, kinds="fd", flat=True)
+            if canary is not None and at + values.count <= self.dim:
+                product += _dot(values, canary, at)
+            elif at <= index < at + values.count:
+                product = self.clip_norm * _element(values, index - at)
+            at += values.count
+        if at != self.dim:
+            raise ValueError(f"{name}: {at} numbers, but the canary has dimension {self.dim}")
         projection = product / self.clip_norm / self.clip_norm
         if not math.isfinite(projection):
             raise ValueError(f"{name}: has numbers that are not finite (or the sum overflows)")
         return projection
 
 
+class EndToEnd:
+    """A lower bound on ε of a whole training, from its steps, and the verdict on a claim of the whole training.
+
+    `epsilon.lower` is the bound, `epsilon.upper` is inf: a bound from below says nothing about how private the training is.
+    """
+
+    def __init__(self, step: Report, lower: float, claim: Optional[float], delta: float, confidence: float) -> None:
+        self.step, self.delta, self.confidence, self.claim = step, delta, confidence, claim
+        self.epsilon = Record({"lower": lower, "upper": None, "upper_infinite": True})
+
+    @property
+    def refuted(self) -> bool:
+        """Do the steps refute the claim? It is tested as the noise that the claim needs, on one step."""
+        return self.claim is not None and self.step.refuted
+
+    @property
+    def headline(self) -> str:
+        said = f"with {100 * self.confidence:g}% confidence, if every step adds the same Gaussian noise"
+        if self.epsilon.lower > 0.0:
+            bound = f"The whole training leaks at least ε = {self.epsilon.lower:.4f} at δ = {self.delta:g} {said}."
+        else:
+            bound = f"Nothing was shown about the whole training ({said})."
+        if self.claim is None:
+            return bound
+        end = "is REFUTED" if self.refuted else "is not refuted, which does not prove it"
+        return f"{bound} The claim ε ≤ {self.claim:g} {end}."
+
+    def check(self) -> "EndToEnd":
+        """Raise `Refuted` when the claim is refuted, for use in tests; else give the bound back."""
+        if self.refuted:
+            raise Refuted(self.headline)
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "headline": self.headline,
+            "epsilon": self.epsilon.to_dict(),
+            "claim": self.claim,
+            "delta": self.delta,
+            "confidence": self.confidence,
+            "refuted": self.refuted,
+            "step": self.step.to_dict(),
+        }
+
+    def __repr__(self) -> str:
+        return f"<dpaudit.EndToEnd {self.headline}>"
+
+    def __str__(self) -> str:
+        return self.headline
+
+
 def _epsilon(claim: Union[float, Report]) -> Any:
     return claim.epsilon.upper if isinstance(claim, Report) else claim
+
+
+def _step_claim(
+    claim: Union[float, Report, Claim, None],
+    scope: Optional[str],
+    sigma: Optional[float],
+    q: Optional[float],
+    steps: Optional[int],
+    delta: float,
+) -> Optional[Claim]:
+    """What a claim of a step or of the whole training promises for one step with the canary in it."""
+    if scope not in (None, "step", "training"):
+        raise ValueError(f"scope: {scope!r} is not step or training")
+    if isinstance(claim, Claim):
+        said = {name: value for name, value in claim._words.items() if value is not None}
+        scope, sigma = said.get("scope", scope), said.get("sigma", sigma)
+        q, steps, claim = said.get("q", q), said.get("steps", steps), said.get("epsilon")
+    if sigma is not None:
+        if claim is not None:
+            raise ValueError("claim and sigma: say one of them")
+        return Claim(sigma=real("sigma", sigma), delta=delta, scope="step")
+    if claim is None:
+        return None
+    promised = real("claim", _epsilon(claim))
+    if scope is None:
+        raise ValueError(
+            f"claim: ε = {promised:g} of what? Say scope='step' for one step that has the canary in it, or "
+            "scope='training' with q and steps for the whole training, or sigma= for the noise multiplier"
+        )
+    if scope == "step":
+        return Claim(promised, delta, scope="step")
+    if q is None or steps is None:
+        raise ValueError("claim: ε of the whole training needs q (the sampling rate) and steps, to know a step's noise")
+    noise = calibrate(promised, delta, q=q, steps=steps).sigma
+    return Claim(sigma=noise, delta=delta, scope="step")
+
+
+def _shapes(given: Any) -> list[tuple[int, ...]]:
+    """Shapes of a list of tensors, or the shapes themselves."""
+    found = [tuple(getattr(item, "shape", item)) for item in given]
+    return [tuple(whole("dim", length) for length in shape) for shape in found]
+
+
+def _split(flat: Any, shapes: list[tuple[int, ...]]) -> list[Any]:
+    made, at = [], 0
+    for shape in shapes:
+        piece = flat[at : at + math.prod(shape)]
+        made.append(piece.reshape(shape) if hasattr(piece, "reshape") else piece)
+        at += math.prod(shape)
+    return made
+
+
+def _parts(private_sum: Any) -> list[Any]:
+    """A list of tensors as it is; anything else as one part."""
+    if isinstance(private_sum, (list, tuple)) and private_sum and hasattr(private_sum[0], "shape"):
+        if len(private_sum[0].shape) > 0:
+            return list(private_sum)
+    return [private_sum]
 
 
 def _typed(values: Numbers) -> Any:
@@ -200,9 +344,10 @@ def _element(values: Numbers, index: int) -> float:
     return float(_typed(values)[index])
 
 
-def _dot(values: Numbers, canary: Numbers) -> float:
+def _dot(values: Numbers, canary: Numbers, at: int) -> float:
+    """⟨values, canary[at:]⟩ over as many as there are values."""
     np = numpy()
     if np is None:
-        return math.fsum(x * y for x, y in zip(_typed(values), _typed(canary)))
+        return math.fsum(x * y for x, y in zip(_typed(values), _typed(canary)[at : at + values.count]))
     given = np.frombuffer(_typed(values), dtype="f4" if values.kind == "f" else "f8").astype("f8")
-    return float(given @ np.frombuffer(_typed(canary), dtype="f8"))
+    return float(given @ np.frombuffer(_typed(canary), dtype="f8")[at : at + values.count])

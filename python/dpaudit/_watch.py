@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
 from ._account import account, calibrate
 from ._library import real, whole
-from ._report import Report
 
 if TYPE_CHECKING:
     from ._watch_core import Watch
 
 SAMPLINGS = ("poisson", "unchecked")
+
+
+class Defect(AssertionError):
+    """Raised by the `check` of a watch's result: the training is not as promised. Says the defects first, then ε."""
 
 
 @dataclass(frozen=True)
@@ -147,5 +150,3 @@ def watch(
     made = Watch(claim, target, normalizer, names, canaries, generators, every, seed)
     return made
 
-
-__all__ = ["Claim", "Report", "watch"]

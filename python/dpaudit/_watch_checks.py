@@ -21,6 +21,7 @@ from ._watch_record import DIRECTIONS, LOW_BITS, SKETCH, Record
 
 POWER = 0.8
 _MOST_COMPARED = 4000  # steps that are compared pair by pair
+_BITS_ALLOWED = 8.0  # rounding of sound sums gives 1 to 3 times the zeros of chance; a coarse grid 256 times
 
 
 @dataclass
@@ -264,11 +265,11 @@ def noise_bits(n: Numbers) -> Check:
     if r.all_bits == 0:
         return check.skip("released in fewer than 32 bits: the format itself is a coarse grid, which an attacker sees")
     expected = 2.0**-LOW_BITS
-    check.p = laws.binomial_upper(r.zero_bits, r.all_bits, 2.0 * expected)  # sound single-precision noise has up to 1.1
+    check.p = laws.binomial_upper(r.zero_bits, r.all_bits, _BITS_ALLOWED * expected)
     low, high = laws.clopper_pearson(r.zero_bits, r.all_bits, n.alpha)
     check.ratio, check.interval = r.zero_bits / r.all_bits / expected, (low / expected, high / expected)
     check.words = f"released numbers lie on a coarse grid: {100 * r.zero_bits / r.all_bits:.1f}% end in {LOW_BITS} zero bits, 0.4% would by chance"
-    least = expected + n.z_power * math.sqrt(2.0 * expected / r.all_bits)
+    least = _BITS_ALLOWED * expected + n.z_power * math.sqrt(_BITS_ALLOWED * expected / r.all_bits)
     check.would = f"{100 * least:.2f}% of the numbers on a grid 256 times coarser than the format's; not the holes that any floating-point noise has"
     return check
 
@@ -521,6 +522,8 @@ def explain(n: Numbers, by_name: dict[str, Check]) -> None:
         explained("scale")
     elif failed("scale") and winner in (3, 4) and not failed("over-long canaries"):
         explained("clipping")
+    if failed("over-long canaries"):
+        explained("clipping")  # the same defect, seen on real gradients
     if (cut or failed("scale")) and failed("noise is fresh") and not n.repeats.found(n.alpha):
         explained("noise is fresh")  # what was not clipped is in r, and alike in all steps
     if failed("noise per tensor") and failed("noise"):

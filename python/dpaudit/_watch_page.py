@@ -61,7 +61,7 @@ def body(result: "Result") -> str:
     colour = _COLOURS["as promised" if result.ok else "defect"]
     return (
         f'<div style="max-width:60rem"><p style="border-left:6px solid {colour};padding-left:.8rem"><strong>{escape(result.headline)}</strong></p>'
-        f'{picture(result)}<pre style="line-height:1.3;white-space:pre-wrap">{escape(result.table())}</pre></div>'
+        f'{picture(result)}<pre style="line-height:1.3;white-space:pre-wrap">{escape(result.table(full=True))}</pre></div>'
     )
 
 

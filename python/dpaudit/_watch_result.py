@@ -18,7 +18,7 @@ from xml.sax.saxutils import quoteattr
 from ._account import account
 from ._audit import scores
 from ._report import Refuted, Report
-from ._watch import Claim
+from ._watch import Claim, Defect
 from ._watch_checks import Check, battery
 from ._watch_record import Record
 
@@ -26,10 +26,6 @@ BATTERY_SHARE = 0.2
 _FEWEST = 10  # observations of each kind, below which the primary test is not made
 Place = tuple[str, int]
 PathLike = Union[str, "os.PathLike[str]"]
-
-
-class Defect(AssertionError):
-    """Raised by `Result.check`: the training is not as promised. The message has the defects first, then ε."""
 
 
 class Result:
@@ -94,10 +90,11 @@ class Result:
 
     def check(self) -> "Result":
         """Raise when something is wrong, for use in tests; else give the result back."""
+        __tracebackhide__ = True  # pytest shows the message, not this line
         if self.defects:
-            raise Defect(f"{self.headline}\n{self.table()}")
+            raise Defect(self.table())
         if self.refuted:
-            raise Refuted(f"{self.headline}\n{self.table()}")
+            raise Refuted(self.table())
         return self
 
     def place(self, check: Check) -> Optional[Place]:
@@ -112,18 +109,24 @@ class Result:
     def __str__(self) -> str:
         return self.table()
 
-    def table(self) -> str:
-        """The headline, one line per check, and the primary test."""
+    def table(self, full: Optional[bool] = None) -> str:
+        """The headline, the checks, the primary test. `full`: all checks (default: all only when nothing is wrong)."""
+        full = self.ok if full is None else full
+        shown = [check for check in self.checks if full or check.state in ("defect", "explained")]
         lines = [self.headline, ""]
-        lines.append(f"{'check':20} {'verdict':13} {'number':>8}  {'interval':19} what")
-        for check in self.checks:
+        if shown:
+            lines.append(f"{'check':20} {'verdict':13} {'number':>8}  {'interval':19} what")
+        for check in shown:
             lines.append(_row(check))
             if check.state == "defect":
                 place = self.place(check)
                 lines.append(f"{'':20} → {check.words}" + (f"; look at {place[0]}:{place[1]}" if place else ""))
-            elif check.would:
+            elif check.would and check.state != "explained":
                 prefix = "" if check.state == "not checked" else "would have seen: "
                 lines.append(f"{'':20}   {prefix}{check.would}")
+        if len(shown) < len(self.checks):
+            good = sum(check.state == "as promised" for check in self.checks)
+            lines.append(f"{good} other checks are as promised, {len(self.checks) - len(shown) - good} could not be made: table(full=True)")
         lines += ["", f"Joint confidence {self.claim.confidence:g}: {BATTERY_SHARE:g} of the error for these checks (Holm), the rest for the primary test."]
         if self.primary is None:
             lines.append("Primary test: too few steps with a gradient to tell from its absence.")

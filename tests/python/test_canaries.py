@@ -147,12 +147,67 @@ def test_right_noise_stands_and_wrong_noise_falls():
         canary, rng = dpaudit.GradientCanary(100, 1.0, seed=8), np.random.default_rng(8)
         for step in range(600):
             canary.observe(canary.gradient(step) + rng.normal(0, noise, 100), rng.normal(0, noise, 100))
-        report = canary.result(claim, confidence=0.99)
+        report = canary.result(claim, scope="step", confidence=0.99)
         assert report.refuted is refuted
         assert report.verdict.claim.epsilon == claim.epsilon.upper
-        whole = canary.end_to_end(q=0.01, steps=1000, confidence=0.99)
+        for said in ({"sigma": 1.0}, {"claim": dpaudit.Claim(sigma=1.0, scope="step")}, {"claim": dpaudit.Claim(sigma=1.0, q=0.1, steps=9)}):
+            assert canary.result(confidence=0.99, **said).refuted is refuted
         promised = dpaudit.account(sigma=1.0, q=0.01, steps=1000)
-        assert (whole.epsilon.lower > promised.epsilon.upper) is refuted
+        for said in ({"claim": promised}, {"claim": promised.epsilon.upper}, {"sigma": 1.0}):
+            whole = canary.end_to_end(q=0.01, steps=1000, confidence=0.99, **said)
+            assert whole.refuted is refuted
+            assert (whole.epsilon.lower > promised.epsilon.upper) is refuted and whole.epsilon.upper == math.inf
+            assert "at least" in str(whole) and ("REFUTED" in str(whole)) is refuted
+        if refuted:
+            with pytest.raises(dpaudit.Refuted, match="at least"):
+                whole.check()
+        else:
+            assert whole.check() is whole
+
+
+def test_a_claim_says_its_scope():
+    """A bare number is an ε of nobody knows what: 3.0 of a training once convicted correct steps."""
+    canary, rng = dpaudit.GradientCanary(100, 1.0, seed=8), np.random.default_rng(8)
+    for step in range(300):
+        canary.observe(canary.gradient(step) + rng.normal(0, 1.0, 100), rng.normal(0, 1.0, 100))
+    for bare in (3.0, dpaudit.account(sigma=1.0)):
+        with pytest.raises(ValueError, match="scope='step'.*scope='training'"):
+            canary.result(bare)
+    with pytest.raises(ValueError, match="needs q"):
+        canary.result(3.0, scope="training")
+    with pytest.raises(ValueError, match="say one of them"):
+        canary.result(3.0, scope="step", sigma=1.0)
+    training = dpaudit.account(sigma=1.0, q=0.01, steps=1000)
+    of_training = canary.result(training, scope="training", q=0.01, steps=1000, confidence=0.99)
+    assert not of_training.refuted and of_training.verdict.claim.scope == "step"
+    assert canary.result(0.1, scope="training", q=0.01, steps=1000, confidence=0.99).refuted
+
+
+def test_a_failed_result_leaves_the_canary_usable():
+    canary = dpaudit.GradientCanary(10, 1.0)
+    canary.observe(canary.gradient(0))
+    with pytest.raises(ValueError) as kept:
+        canary.result(method="no such method")
+    canary.observe(canary.gradient(1))  # was a BufferError while the failure's traceback is kept
+    assert len(canary.observations[0]) == 2 and kept.value is not None
+
+
+@pytest.mark.parametrize("kind", ["dirac", "constant", "random"])
+def test_lists_of_tensors(kind):
+    shapes = [(3, 4), (5,), (2, 2, 2)]
+    whole, listed = dpaudit.GradientCanary(25, 2.0, kind, seed=3), dpaudit.GradientCanary(shapes, 2.0, kind, seed=3)
+    rng = np.random.default_rng(3)
+    for step in range(30):
+        flat, parts = whole.gradient(step), listed.gradient(step)
+        assert [part.shape for part in parts] == shapes
+        assert (np.concatenate([part.ravel() for part in parts]) == flat).all()
+        noise = rng.normal(0, 1.0, 25)
+        whole.observe(flat + noise)
+        pieces = np.split(noise, [12, 17])
+        listed.observe([part + piece.reshape(part.shape) for part, piece in zip(parts, pieces)])
+    assert np.allclose(whole.observations, listed.observations, atol=1e-12)
+    with pytest.raises(ValueError, match="17 numbers"):
+        listed.observe([np.zeros((3, 4)), np.zeros(5)])
 
 
 def test_bad_gradient_canaries():
@@ -170,6 +225,7 @@ def test_bad_gradient_canaries():
         lambda: canary.observe(np.zeros(10), np.full(10, math.inf)),
         lambda: canary.result(),
         lambda: canary.end_to_end(0.1, 10),
+        lambda: canary.result(1.0, scope="epoch"),
     ):
         with pytest.raises(ValueError):
             call()
