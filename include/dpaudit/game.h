@@ -24,7 +24,8 @@ typedef enum dpa_game_canary {
     DPA_GAME_MISLABELLED, /* with another label, at random */
     DPA_GAME_BLANK,       /* every feature 0, a random label */
     DPA_GAME_ADVERSARIAL, /* moved to a larger loss by projected gradients, in every step anew */
-    DPA_GAME_CRAFTED      /* moved until its gradient is orthogonal to the data's, likewise */
+    DPA_GAME_CRAFTED,     /* moved until its gradient is orthogonal to the data's, likewise */
+    DPA_GAME_MATCHED /* mislabelled, moved to where the matched filter sees it best, likewise */
 } dpa_game_canary;
 
 /* What is wrong with the trainer that is audited. The trainer itself stays correct: the game breaks
@@ -52,6 +53,12 @@ typedef enum dpa_game_score {
     DPA_SCORE_SUM,       /* their sum */
     DPA_SCORE_LIKELIHOOD /* Σ log(1 − q + q·exp((x − ½)/σ²)): the best for Poisson samples */
 } dpa_game_score;
+
+/* On what a private sum is projected when the canary is an example. */
+typedef enum dpa_game_filter {
+    DPA_FILTER_DOT,    /* on the canary's gradient */
+    DPA_FILTER_MATCHED /* on the direction that tells it best from noise and the data's gradients */
+} dpa_game_filter;
 
 /* Who is in the targets of a shadow game, besides the challenge, which a coin decides. Shadow
  * models have a half of the points each. */
@@ -84,6 +91,8 @@ typedef struct dpa_game_opts {
     int moving;                 /* a new canary in every step (0). Constant ones do not move. */
     uint64_t crafting_steps;    /* of a canary that is crafted (20) */
     uint64_t crafting_examples; /* whose mean gradient a crafted canary is orthogonal to (64) */
+    dpa_game_filter filter;     /* input canaries: dot */
+    uint64_t filter_examples;   /* from which a matched filter learns the data's gradients (256) */
     double radius;              /* adversarial: the most that a feature moves (0.1) */
     double canary_rate;    /* in (0,1]: how often the canary is in the batch that may have it (1) */
     uint64_t observations; /* of each kind; 0: as many as one training has steps; 100 models (0) */
@@ -106,8 +115,9 @@ DPA_API void dpa_game_opts_init(dpa_game_opts *opts);
  * plan->train.sigma and clip are what is claimed (a target plan->epsilon must have been turned into
  * sigma before). A score is ⟨canary, private sum⟩/C²: N(0, σ²) without, N(1, σ²) with the canary,
  * plus what the data's gradients add to both alike. When the canary is an example with clipped
- * gradient g′ it is ⟨g′/‖g′‖, private sum⟩/C: N(‖g′‖/C, σ²) with it. Members of `out` are the sums
- * that could have the canary. Give it to dpa_scores_free. */
+ * gradient g′ it is ⟨g′/‖g′‖, private sum⟩/C: N(‖g′‖/C, σ²) with it; with the matched filter w it
+ * is σ·⟨w, private sum − its mean⟩/√⟨w, g′⟩, which moves by σ·√⟨w, g′⟩, at most 1. Members of `out`
+ * are the sums that could have the canary. Give it to dpa_scores_free. */
 DPA_API dpa_status dpa_game_white_box(const dpa_game_opts *opts, const dpa_train_plan *plan,
                                       const dpa_train_data *data, dpa_scores *out,
                                       dpa_error *err) DPA_MUST_USE;

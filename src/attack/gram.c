@@ -75,7 +75,7 @@ static int do_band(void *user, size_t task) {
 }
 
 /* Upper factor in place: row k is final when the rows below have lost their share of it. */
-static void factor(dpa__gram *gram) {
+void dpa__gram_cholesky(dpa__gram *gram) {
     const size_t n = gram->n;
     double *g = gram->g, *diagonal = g + n * n;
     for (size_t k = 0; k < n; ++k) diagonal[k] = g[k * n + k];
@@ -103,7 +103,7 @@ dpa_status dpa__gram_factor(dpa__gram *gram, const dpa__design *design, const do
     job j = {design, weight, gram->g};
     DPA_TRY(dpa__parallel(worth(design, threads), (n + BAND - 1) / BAND, do_band, &j, err));
     for (size_t k = 1; k < n; ++k) gram->g[k * n + k] += ridge;
-    factor(gram);
+    dpa__gram_cholesky(gram);
     return DPA_OK;
 }
 

@@ -41,6 +41,8 @@ void dpa__gram_free(dpa__gram *gram);
  * depends on those before it gets the solution 0. */
 dpa_status dpa__gram_factor(dpa__gram *gram, const dpa__design *design, const double *weight,
                             double ridge, unsigned threads, dpa_error *err);
+/* The factor of what is in gram->g, in place. */
+void dpa__gram_cholesky(dpa__gram *gram);
 /* b [n] becomes the solution. */
 void dpa__gram_solve(const dpa__gram *gram, double *b);
 

@@ -32,6 +32,7 @@ struct dpa__craft {
     float *other;         /* [features] */
     float *best;          /* [features] */
     float low, high;      /* range of the pool's features */
+    double clip;
 };
 
 static dpa_status on_sum(void *user, uint64_t step, float *sum, size_t size, dpa_error *err) {
@@ -100,7 +101,10 @@ dpa_status dpa__craft_new(const dpa_game_opts *opts, const dpa_train_plan *plan,
                           const dpa__pool *pool, dpa__craft **out, dpa_error *err) {
     dpa__craft *c = DPA_NEW(dpa__craft, err);
     if (c == NULL) return DPA_NO_MEMORY;
-    *c = (dpa__craft){.opts = opts, .pool = *pool, .features = dpa_dataset_features(pool->data)};
+    *c = (dpa__craft){.opts = opts,
+                      .pool = *pool,
+                      .features = dpa_dataset_features(pool->data),
+                      .clip = plan->train.clip};
     c->batch = opts->crafting_examples < pool->count ? opts->crafting_examples : pool->count;
     const dpa_status status = set_up(c, plan, err);
     if (status == DPA_OK)
@@ -174,20 +178,26 @@ static dpa_status moved_gradient(dpa__craft *c, dpa_model *model, double shift, 
     return dpa_model_gradient(c->model, x, label, NULL, slope, err);
 }
 
-/* c->slope ← ∂cos/∂x, from c->gradient at x, where the cosine is `cos`. */
-static dpa_status find_slope(dpa__craft *c, dpa_model *model, const float *x, int32_t label,
-                             double cos, dpa_error *err) {
-    const double own = length(c->gradient, c->size), mean = length(c->mean, c->size);
-    for (size_t i = 0; i < c->size; ++i)
-        c->direction[i] = (float)((double)c->mean[i] / mean - cos * (double)c->gradient[i] / own);
+/* c->slope ← Jᵀ·direction/`by`, as a central difference. */
+static dpa_status differentiate(dpa__craft *c, dpa_model *model, const float *x, int32_t label,
+                                double by, dpa_error *err) {
     /* Small against the weights, large against their rounding. */
     const double scale = length(c->direction, c->size);
     const double shift = 1e-3 * (1.0 + length(dpa_model_weights(model), c->size)) / scale;
     DPA_TRY(moved_gradient(c, model, shift, x, label, c->slope, err));
     DPA_TRY(moved_gradient(c, model, -shift, x, label, c->other, err));
     for (size_t j = 0; j < c->features; ++j)
-        c->slope[j] = (float)(((double)c->slope[j] - (double)c->other[j]) / (2.0 * shift * own));
+        c->slope[j] = (float)(((double)c->slope[j] - (double)c->other[j]) / (2.0 * shift * by));
     return DPA_OK;
+}
+
+/* c->slope ← ∂cos/∂x, from c->gradient at x, where the cosine is `cos`. */
+static dpa_status find_slope(dpa__craft *c, dpa_model *model, const float *x, int32_t label,
+                             double cos, dpa_error *err) {
+    const double own = length(c->gradient, c->size), mean = length(c->mean, c->size);
+    for (size_t i = 0; i < c->size; ++i)
+        c->direction[i] = (float)((double)c->mean[i] / mean - cos * (double)c->gradient[i] / own);
+    return differentiate(c, model, x, label, own, err);
 }
 
 dpa_status dpa__craft_orthogonal(dpa__craft *c, dpa_model *model, int32_t label, float *x,
@@ -214,5 +224,50 @@ dpa_status dpa__craft_orthogonal(dpa__craft *c, dpa_model *model, int32_t label,
         for (size_t j = 0; j < features; ++j) x[j] -= (float)(move * (double)c->slope[j]);
     }
     memcpy(x, c->best, features * sizeof *x);
+    return DPA_OK;
+}
+
+/* What the filter sees of the clipped gradient u at x, f = uᵀM⁻¹u·min(1, C/‖u‖)², and in
+ * c->direction its derivative by u (up to the factor 2): M⁻¹u where nothing is cut, else
+ * C²/‖u‖²·(M⁻¹u − (uᵀM⁻¹u/‖u‖²)·u). */
+static dpa_status seen_at(dpa__craft *c, dpa__matched *m, const dpa_model *model, const float *x,
+                          int32_t label, double *out, dpa_error *err) {
+    DPA_TRY(dpa_model_gradient(model, x, label, c->gradient, NULL, err));
+    const double whole = dpa__matched_apply(m, c->gradient, c->direction);
+    const double norm = length(c->gradient, c->size);
+    *out = whole;
+    if (!(norm > c->clip)) return DPA_OK;
+    const double cut = c->clip * c->clip / (norm * norm), share = whole / (norm * norm);
+    for (size_t i = 0; i < c->size; ++i)
+        c->direction[i] = (float)(cut * ((double)c->direction[i] - share * (double)c->gradient[i]));
+    *out = cut * whole;
+    return DPA_OK;
+}
+
+dpa_status dpa__craft_matched(dpa__craft *c, dpa__matched *m, dpa_model *model, int32_t label,
+                              float *x, dpa_error *err) {
+    const size_t features = c->features;
+    /* A step of fixed length along the slope: longer after a success, shorter after a failure. */
+    double stride = 0.1 * (double)(c->high - c->low) * sqrt((double)features), most;
+    DPA_TRY(seen_at(c, m, model, x, label, &most, err));
+    for (uint64_t t = 0; t < c->opts->crafting_steps; ++t) {
+        if (!(length(c->direction, c->size) > 0.0)) break;
+        DPA_TRY(differentiate(c, model, x, label, 1.0, err));
+        const double steep = length(c->slope, features);
+        if (!(steep > 0.0) || !isfinite(steep)) break;
+        for (size_t j = 0; j < features; ++j)
+            c->best[j] = between((float)((double)x[j] + stride / steep * (double)c->slope[j]),
+                                 c->low, c->high);
+        double seen;
+        DPA_TRY(seen_at(c, m, model, c->best, label, &seen, err));
+        if (seen > most) {
+            most = seen;
+            stride *= 1.5;
+            memcpy(x, c->best, features * sizeof *x);
+        } else {
+            stride *= 0.3;
+            DPA_TRY(seen_at(c, m, model, x, label, &seen, err)); /* the direction at x again */
+        }
+    }
     return DPA_OK;
 }

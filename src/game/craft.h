@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Canaries that are made against the weights of the moment: an adversarial example, and one whose
- * gradient is orthogonal to that of the data (tight-auditing Algorithm 3). */
+/* Canaries that are made against the weights of the moment: an adversarial example, one whose
+ * gradient is orthogonal to that of the data (tight-auditing Algorithm 3), and one that the matched
+ * filter sees best. */
 #ifndef DPA_GAME_CRAFT_H
 #define DPA_GAME_CRAFT_H
 
@@ -8,6 +9,7 @@
 
 #include "dpaudit/game.h"
 #include "game/example.h"
+#include "game/matched.h"
 
 typedef struct dpa__craft dpa__craft;
 
@@ -22,5 +24,9 @@ dpa_status dpa__craft_adversarial(dpa__craft *craft, const dpa_model *model, int
 /* Descent on |cos(gradient of (x, label), mean clipped gradient of some of the pool)|. */
 dpa_status dpa__craft_orthogonal(dpa__craft *craft, dpa_model *model, int32_t label, float *x,
                                  dpa_error *err);
+/* Ascent on what the matched filter, which has looked at the model, sees of the clipped gradient of
+ * (x, label); within the range that features have in the pool. */
+dpa_status dpa__craft_matched(dpa__craft *craft, dpa__matched *matched, dpa_model *model,
+                              int32_t label, float *x, dpa_error *err);
 
 #endif

@@ -19,8 +19,9 @@ typedef struct dpa__pool {
 
 dpa__pool dpa__pool_of(const dpa_train_data *data);
 
-/* Fills x [features] and label with the example of the stream (seed, index): a mislabelled one, a
- * blank one with a random label, or for the kinds that are crafted one of the pool as it is. */
+/* Fills x [features] and label with the example of the stream (seed, index): a mislabelled one
+ * (also to craft a matched canary from), a blank one with a random label, or for the other kinds
+ * that are crafted one of the pool as it is. */
 void dpa__example_draw(dpa_game_canary kind, const dpa__pool *pool, uint64_t seed, uint64_t index,
                        float *x, int32_t *label);
 

@@ -19,13 +19,14 @@
 typedef struct game_keys {
     dpa_game_kind kind;
     dpa_game_canary *canary;
+    dpa_game_filter *filter;
     dpa_sabotage sabotage;
     dpa_game_access access;
     dpa_game_score score;
     bool moving;
     double *canary_rate, *noise_scale, *radius;
-    uint64_t *observations, *seed, *seeds, *workers, *crafting_steps, *crafting_examples, *canaries,
-        *options;
+    uint64_t *observations, *seed, *seeds, *workers, *crafting_steps, *crafting_examples,
+        *filter_examples, *canaries, *options;
     /* of an external trainer */
     char *command;
     uint64_t *points, *queries, *models, *challenge;
@@ -69,10 +70,11 @@ static const cyaml_strval_t kinds[] = {
 _Static_assert(CYAML_ARRAY_LEN(kinds) == DPA_GAME_KINDS, "every kind of game has a name");
 
 static const cyaml_strval_t canaries[] = {
-    {"dirac", DPA_GAME_DIRAC},    {"constant", DPA_GAME_CONSTANT},
-    {"random", DPA_GAME_RANDOM},  {"mislabelled", DPA_GAME_MISLABELLED},
-    {"blank", DPA_GAME_BLANK},    {"adversarial", DPA_GAME_ADVERSARIAL},
-    {"crafted", DPA_GAME_CRAFTED}};
+    {"dirac", DPA_GAME_DIRAC},     {"constant", DPA_GAME_CONSTANT},
+    {"random", DPA_GAME_RANDOM},   {"mislabelled", DPA_GAME_MISLABELLED},
+    {"blank", DPA_GAME_BLANK},     {"adversarial", DPA_GAME_ADVERSARIAL},
+    {"crafted", DPA_GAME_CRAFTED}, {"matched", DPA_GAME_MATCHED}};
+static const cyaml_strval_t filters[] = {{"dot", DPA_FILTER_DOT}, {"matched", DPA_FILTER_MATCHED}};
 static const cyaml_strval_t sabotages[] = {{"none", DPA_SABOTAGE_NONE},
                                            {"noise-scale", DPA_SABOTAGE_SCALE},
                                            {"clip-after-mean", DPA_SABOTAGE_CLIP},
@@ -109,6 +111,9 @@ static const cyaml_schema_field_t game_fields[] = {
     CYAML_FIELD_FLOAT_PTR("canary-rate", MAYBE_PTR, game_keys, canary_rate),
     CYAML_FIELD_UINT_PTR("crafting-steps", MAYBE_PTR, game_keys, crafting_steps),
     CYAML_FIELD_UINT_PTR("crafting-examples", MAYBE_PTR, game_keys, crafting_examples),
+    CYAML_FIELD_ENUM_PTR("filter", STRICT_PTR, game_keys, filter, filters,
+                         CYAML_ARRAY_LEN(filters)),
+    CYAML_FIELD_UINT_PTR("filter-examples", MAYBE_PTR, game_keys, filter_examples),
     CYAML_FIELD_FLOAT_PTR("radius", MAYBE_PTR, game_keys, radius),
     CYAML_FIELD_UINT_PTR("observations", MAYBE_PTR, game_keys, observations),
     CYAML_FIELD_UINT_PTR("seed", MAYBE_PTR, game_keys, seed),
@@ -181,6 +186,9 @@ static void take_game(const audit_keys *keys, dpa_game_opts *g) {
     DPA_TAKE(g->crafting_steps, k->crafting_steps);
     DPA_TAKE(g->crafting_examples, k->crafting_examples);
     DPA_TAKE(g->radius, k->radius);
+    if (g->canary == DPA_GAME_MATCHED) g->filter = DPA_FILTER_MATCHED;
+    DPA_TAKE(g->filter, k->filter);
+    DPA_TAKE(g->filter_examples, k->filter_examples);
     DPA_TAKE(g->observations, k->observations);
     DPA_TAKE(g->seed, keys->seed);
     DPA_TAKE(g->seed, k->seed);

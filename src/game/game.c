@@ -32,6 +32,7 @@ void dpa_game_opts_init(dpa_game_opts *opts) {
         .canary_rate = 1.0,
         .crafting_steps = 20,
         .crafting_examples = 64,
+        .filter_examples = 256,
         .radius = 0.1,
         .seed = 1,
         .noise_scale = 1.0,

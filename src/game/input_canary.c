@@ -13,15 +13,19 @@
 #include "base/memory.h"
 #include "game/craft.h"
 #include "game/example.h"
+#include "game/matched.h"
 
 struct dpa__input_canary {
     const dpa_game_opts *opts;
     double clip;
     size_t size, features;
     dpa__pool pool;
-    dpa__craft *craft; /* NULL for canaries that are taken as they are */
-    dpa_dataset *row;  /* what the trainer sees */
-    float *start, *x;  /* [features] as drawn, and as crafted */
+    dpa__craft *craft;     /* NULL for canaries that are taken as they are */
+    dpa__matched *matched; /* NULL: projected on the gradient itself */
+    float *filter;         /* [size] w of the matched filter, scaled for the score */
+    double sigma;
+    dpa_dataset *row; /* what the trainer sees */
+    float *start, *x; /* [features] as drawn, and as crafted */
     int32_t label;
     float *gradient; /* [size], not clipped */
     double norm;     /* of it */
@@ -29,13 +33,19 @@ struct dpa__input_canary {
 
 static dpa_status set_up(dpa__input_canary *c, const dpa_train_plan *plan,
                          const dpa_train_data *data, dpa_error *err) {
-    const int crafted =
-        c->opts->canary == DPA_GAME_ADVERSARIAL || c->opts->canary == DPA_GAME_CRAFTED;
+    const int crafted = c->opts->canary == DPA_GAME_ADVERSARIAL ||
+                        c->opts->canary == DPA_GAME_CRAFTED || c->opts->canary == DPA_GAME_MATCHED;
     c->start = DPA_NEW_ARRAY(float, c->features, err);
     c->x = DPA_NEW_ARRAY(float, c->features, err);
     c->gradient = DPA_NEW_ARRAY(float, c->size, err);
     if (c->start == NULL || c->x == NULL || c->gradient == NULL) return DPA_NO_MEMORY;
     if (crafted) DPA_TRY(dpa__craft_new(c->opts, plan, &c->pool, &c->craft, err));
+    if (c->opts->filter == DPA_FILTER_MATCHED) {
+        c->filter = DPA_NEW_ARRAY(float, c->size, err);
+        if (c->filter == NULL) return DPA_NO_MEMORY;
+        DPA_TRY(dpa__matched_new(c->opts, plan, &c->pool, data->member_count, c->size, &c->matched,
+                                 err));
+    }
     dpa__input_canary_draw(c, c->opts->seed, 0);
     return dpa_dataset_new(c->start, &c->label, 1, dpa_dataset_shape(data->data),
                            dpa_dataset_classes(data->data), &c->row, err);
@@ -47,6 +57,8 @@ static dpa_status check(const dpa_game_opts *o, dpa_error *err) {
                          "%llu crafting steps by %llu examples: expected 1 to 100000, at least 1",
                          (unsigned long long)o->crafting_steps,
                          (unsigned long long)o->crafting_examples);
+    if (o->canary == DPA_GAME_MATCHED && o->filter != DPA_FILTER_MATCHED)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "canary matched needs filter matched");
     if (!(o->radius > 0.0 && o->radius <= 1e6))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "radius %g: expected more than 0, at most 1e6",
                          o->radius);
@@ -61,6 +73,7 @@ dpa_status dpa__input_canary_new(const dpa_game_opts *opts, const dpa_train_plan
     if (c == NULL) return DPA_NO_MEMORY;
     *c = (dpa__input_canary){.opts = opts,
                              .clip = plan->train.clip,
+                             .sigma = plan->train.sigma,
                              .size = size,
                              .features = dpa_dataset_features(data->data),
                              .pool = dpa__pool_of(data)};
@@ -75,6 +88,8 @@ dpa_status dpa__input_canary_new(const dpa_game_opts *opts, const dpa_train_plan
 void dpa__input_canary_free(dpa__input_canary *c) {
     if (c == NULL) return;
     dpa__craft_free(c->craft);
+    dpa__matched_free(c->matched);
+    free(c->filter);
     dpa_dataset_free(c->row);
     free(c->start);
     free(c->x);
@@ -86,12 +101,24 @@ void dpa__input_canary_draw(dpa__input_canary *c, uint64_t seed, uint64_t index)
     dpa__example_draw(c->opts->canary, &c->pool, seed, index, c->start, &c->label);
 }
 
+/* w for the clipped gradient, scaled so that an observation has the deviation σ when the filter's
+ * model of the data holds, as that of the plain product has without data. */
+static void aim_filter(dpa__input_canary *c) {
+    const double seen = dpa__matched_apply(c->matched, c->gradient, c->filter);
+    const double scale =
+        seen > 0.0 ? c->sigma / sqrt(seen) : 0.0; /* of g′ itself: clipping cancels */
+    for (size_t i = 0; i < c->size; ++i) c->filter[i] = (float)(scale * (double)c->filter[i]);
+}
+
 dpa_status dpa__input_canary_aim(dpa__input_canary *c, dpa_model *model, dpa_error *err) {
     memcpy(c->x, c->start, c->features * sizeof(float));
+    if (c->matched != NULL) DPA_TRY(dpa__matched_look(c->matched, model, err));
     if (c->opts->canary == DPA_GAME_ADVERSARIAL)
         DPA_TRY(dpa__craft_adversarial(c->craft, model, c->label, c->x, err));
     if (c->opts->canary == DPA_GAME_CRAFTED)
         DPA_TRY(dpa__craft_orthogonal(c->craft, model, c->label, c->x, err));
+    if (c->opts->canary == DPA_GAME_MATCHED)
+        DPA_TRY(dpa__craft_matched(c->craft, c->matched, model, c->label, c->x, err));
     DPA_TRY(dpa_dataset_set_row(c->row, 0, c->x, c->label, err));
     DPA_TRY(dpa_model_gradient(model, c->x, c->label, c->gradient, NULL, err));
     double square = 0.0;
@@ -99,6 +126,7 @@ dpa_status dpa__input_canary_aim(dpa__input_canary *c, dpa_model *model, dpa_err
     c->norm = sqrt(square);
     if (!isfinite(c->norm))
         return dpa__fail(err, DPA_NUMERIC, "the canary's gradient is not finite");
+    if (c->matched != NULL) aim_filter(c);
     return DPA_OK;
 }
 
@@ -108,6 +136,7 @@ const dpa_dataset *dpa__input_canary_row(const dpa__input_canary *c) {
 
 double dpa__input_canary_along(const dpa__input_canary *c, const float *sum) {
     if (!(c->norm > 0.0)) return 0.0;
+    if (c->matched != NULL) return dpa__matched_along(c->matched, c->filter, sum);
     double dot = 0.0;
     for (size_t i = 0; i < c->size; ++i) dot += (double)c->gradient[i] * (double)sum[i];
     return dot / (c->norm * c->clip);

@@ -21,7 +21,7 @@ void dpa__input_canary_draw(dpa__input_canary *canary, uint64_t seed, uint64_t i
 dpa_status dpa__input_canary_aim(dpa__input_canary *canary, dpa_model *model, dpa_error *err);
 /* The canary as a data set of one row, which changes with it. */
 const dpa_dataset *dpa__input_canary_row(const dpa__input_canary *canary);
-/* ⟨g′/‖g′‖, sum⟩/C; 0 when the canary has no gradient at all. */
+/* ⟨g′/‖g′‖, sum⟩/C, or what the matched filter sees; 0 when the canary has no gradient at all. */
 double dpa__input_canary_along(const dpa__input_canary *canary, const float *sum);
 /* ‖g′‖/C after clipping, at most 1: how far the canary moves an observation. */
 double dpa__input_canary_reach(const dpa__input_canary *canary);

@@ -77,6 +77,10 @@ static void describe_input(const dpa_game *game, int stage, dpa__text *text) {
     dpa__text_printf(text, "crafting %llu by %llu\nradius %.17g\n",
                      (unsigned long long)o->crafting_steps,
                      (unsigned long long)o->crafting_examples, o->radius);
+    /* Left out at the default, so that older stores stay valid. */
+    if (o->filter != DPA_FILTER_DOT)
+        dpa__text_printf(text, "filter %d by %llu\n", (int)o->filter,
+                         (unsigned long long)o->filter_examples);
 }
 
 /* Input canaries have one number more: the mean of ‖g′‖/C over the steps. */
@@ -132,7 +136,7 @@ const dpa__rules dpa__input_canary_rules = {
     .name = "input-canary",
     .stages = 1,
     .canaries = 1U << DPA_GAME_MISLABELLED | 1U << DPA_GAME_BLANK | 1U << DPA_GAME_ADVERSARIAL |
-                1U << DPA_GAME_CRAFTED,
+                1U << DPA_GAME_CRAFTED | 1U << DPA_GAME_MATCHED,
     .usual = DPA_GAME_CRAFTED,
     .needs_training = 1,
     .open = open_game,
