@@ -526,6 +526,8 @@ def explain(n: Numbers, by_name: dict[str, Check]) -> None:
         explained("clipping")  # the same defect, seen on real gradients
     if (cut or failed("scale")) and failed("noise is fresh") and not n.repeats.found(n.alpha):
         explained("noise is fresh")  # what was not clipped is in r, and alike in all steps
+    if n.noise < 0.02:
+        explained("noise per tensor")  # there is none anywhere
     if failed("noise per tensor") and failed("noise"):
         good = [k for k in range(len(r.layout.sizes)) if k not in tensors.extra["bad"]]
         energy, mean, variance = (float(row[good].sum()) * n.fresh for row in r.by_tensor[:3])
