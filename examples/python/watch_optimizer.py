@@ -14,7 +14,7 @@ from watch_torch import make_data, make_model, per_example_gradients
 
 import dpaudit
 
-POINTS, BATCH, STEPS = 600, 32, 300
+POINTS, BATCH, STEPS = 600, 32, 150
 CLIP, SIGMA = 1.5, 1.0
 
 
