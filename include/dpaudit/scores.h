@@ -78,7 +78,6 @@ typedef struct dpa_measure {
 enum { DPA_LOW_FPRS = 3 };
 typedef struct dpa_quality {
     dpa_measure auc;
-    size_t replicates; /* of the bootstrap; 0 where another interval was used */
     double fpr[DPA_LOW_FPRS];
     dpa_measure tpr[DPA_LOW_FPRS]; /* at most that FPR among the observed non-members */
     dpa_measure accuracy;          /* balanced, of the best threshold */
@@ -86,5 +85,8 @@ typedef struct dpa_quality {
 } dpa_quality;
 DPA_API dpa_status dpa_scores_quality(const dpa_scores *scores, const dpa_request *request,
                                       dpa_quality *out, dpa_error *err) DPA_MUST_USE;
+/* The AUC with a BCa bootstrap interval, seeded by the request, in place of DeLong's. */
+DPA_API dpa_status dpa_scores_auc_bootstrap(const dpa_scores *scores, const dpa_request *request,
+                                            dpa_measure *out, dpa_error *err) DPA_MUST_USE;
 
 #endif

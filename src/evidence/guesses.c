@@ -9,30 +9,70 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "evidence/scores_sort.h"
 
-typedef struct guess {
-    double sureness;
-    unsigned is_right;
-} guess;
+/* The scores of both answers, each ascending: what a ranking needs to know, and all of it. */
+typedef struct ranked {
+    double *value[2]; /* by answer; value[0] holds the memory of both */
+    size_t count[2];
+} ranked;
 
-/* Surest first; in a tie the wrong ones first. */
-static int by_sureness(const void *a, const void *b) {
-    const guess *x = a, *y = b;
-    if (x->sureness != y->sureness) return x->sureness > y->sureness ? -1 : 1;
-    return (int)x->is_right - (int)y->is_right;
+static void ranked_free(ranked *r) {
+    free(r->value[0]);
+    *r = (ranked){0};
 }
 
-/* right[g]: of the g surest guesses. Gives the number of guesses in ties between right and wrong
- * ones. */
-static uint64_t count_right(guess *guesses, size_t count, uint64_t *right) {
-    qsort(guesses, count, sizeof *guesses, by_sureness);
-    uint64_t tied = 0;
+static dpa_status rank(const double *score, const uint8_t *answer, size_t count, ranked *out,
+                       dpa_error *err) {
+    *out = (ranked){0};
+    for (size_t i = 0; i < count; ++i) ++out->count[answer[i]];
+    out->value[0] = DPA_NEW_ARRAY(double, count, err);
+    if (out->value[0] == NULL) return DPA_NO_MEMORY;
+    out->value[1] = out->value[0] + out->count[0];
+    size_t next[2] = {0, 0};
+    for (size_t i = 0; i < count; ++i) out->value[answer[i]][next[answer[i]]++] = score[i];
+    dpa_status status = DPA_OK;
+    for (int k = 0; k < 2 && status == DPA_OK; ++k)
+        status = dpa__sort_numbers(out->value[k], out->count[k], err);
+    if (status != DPA_OK) ranked_free(out);
+    return status;
+}
+
+/* The k-th score of an answer, from the top or from the bottom. */
+static double kth(const ranked *r, int answer, size_t k, int from_top) {
+    return r->value[answer][from_top ? r->count[answer] - 1 - k : k];
+}
+
+/* How many scores of an answer from the k-th on are equal to `value`. */
+static size_t run_of(const ranked *r, int answer, size_t k, int from_top, double value) {
+    size_t end = k;
+    while (end < r->count[answer] && kth(r, answer, end, from_top) == value) ++end;
+    return end - k;
+}
+
+/* right[g]: of the g surest guesses, "in" from the top or "out" from the bottom; in a tie the wrong
+ * ones come first. Gives the number of guesses in ties between right and wrong ones. */
+static uint64_t count_right(const ranked *r, int says_in, uint64_t *right) {
+    uint64_t tied = 0, sum = 0;
+    size_t at[2] = {0, 0};
     right[0] = 0;
-    for (size_t first = 0, i = 0; i < count; ++i) {
-        right[i + 1] = right[i] + guesses[i].is_right;
-        if (i + 1 < count && guesses[i + 1].sureness == guesses[i].sureness) continue;
-        if (guesses[first].is_right != guesses[i].is_right) tied += i + 1 - first;
-        first = i + 1;
+    while (at[0] < r->count[0] || at[1] < r->count[1]) {
+        const int only = at[0] == r->count[0] ? 1 : at[1] == r->count[1] ? 0 : -1;
+        double value;
+        if (only >= 0) {
+            value = kth(r, only, at[only], says_in);
+        } else {
+            const double x = kth(r, 0, at[0], says_in), y = kth(r, 1, at[1], says_in);
+            value = says_in ? fmax(x, y) : fmin(x, y);
+        }
+        const size_t wrong = run_of(r, !says_in, at[!says_in], says_in, value);
+        const size_t good = run_of(r, says_in, at[says_in], says_in, value);
+        uint64_t *to = right + at[0] + at[1] + 1;
+        for (size_t k = 0; k < wrong; ++k) *to++ = sum;
+        for (size_t k = 0; k < good; ++k) *to++ = ++sum;
+        if (wrong > 0 && good > 0) tied += wrong + good;
+        at[!says_in] += wrong;
+        at[says_in] += good;
     }
     return tied;
 }
@@ -63,36 +103,10 @@ static dpa_status note_ties(uint64_t tied, size_t count, dpa_lints *lints, dpa_e
                          (unsigned long long)tied, count);
 }
 
-static dpa_status allocate(size_t count, guess **guesses, dpa_guesses *out, dpa_error *err) {
+static dpa_status allocate(size_t count, dpa_guesses *out, dpa_error *err) {
     *out = (dpa_guesses){.canaries = count};
-    *guesses = DPA_NEW_ARRAY(guess, count, err);
     out->correct = DPA_NEW_ARRAY(uint64_t, count + 1, err);
-    if (*guesses != NULL && out->correct != NULL) return DPA_OK;
-    free(*guesses);
-    dpa_guesses_free(out);
-    return DPA_NO_MEMORY;
-}
-
-dpa_status dpa_guesses_from_confidence(const double *confidence, const uint8_t *right, size_t count,
-                                       dpa_guesses *out, dpa_lints *lints, dpa_error *err) {
-    *out = (dpa_guesses){0};
-    DPA_TRY(check_scores(confidence, right, count, lints, err));
-    guess *guesses;
-    DPA_TRY(allocate(count, &guesses, out, err));
-    for (size_t i = 0; i < count; ++i) guesses[i] = (guess){confidence[i], right[i]};
-    const uint64_t tied = count_right(guesses, count, out->correct);
-    free(guesses);
-    const dpa_status status = note_ties(tied, count, lints, err);
-    if (status != DPA_OK) dpa_guesses_free(out);
-    return status;
-}
-
-/* All guesses from one end: "in" from the top or "out" from the bottom. */
-static uint64_t guess_end(const double *score, const uint8_t *in, size_t count, int says_in,
-                          guess *guesses, uint64_t *right) {
-    for (size_t i = 0; i < count; ++i)
-        guesses[i] = (guess){says_in ? score[i] : -score[i], (unsigned)(in[i] == says_in)};
-    return count_right(guesses, count, right);
+    return out->correct != NULL ? DPA_OK : DPA_NO_MEMORY;
 }
 
 /* correct[g] = top[⌈g/2⌉] + bottom[⌊g/2⌋]; `correct` holds top. From the largest g down, nothing is
@@ -122,16 +136,40 @@ static dpa_status check_sign(const dpa_guesses *guesses, dpa_lints *lints, dpa_e
                          right, n);
 }
 
-static dpa_status guess_both(const double *score, const uint8_t *in, size_t count, guess *guesses,
-                             dpa_guesses *out, dpa_lints *lints, dpa_error *err) {
+static dpa_status guess_both(const ranked *r, size_t count, dpa_guesses *out, dpa_lints *lints,
+                             dpa_error *err) {
     uint64_t *bottom = DPA_NEW_ARRAY(uint64_t, count + 1, err);
     if (bottom == NULL) return DPA_NO_MEMORY;
-    const uint64_t tied = guess_end(score, in, count, 1, guesses, out->correct);
-    (void)guess_end(score, in, count, 0, guesses, bottom);
+    const uint64_t tied = count_right(r, 1, out->correct);
+    (void)count_right(r, 0, bottom);
     join_ends(out->correct, bottom, count);
     free(bottom);
     DPA_TRY(note_ties(tied, count, lints, err));
     return tied == 0 ? check_sign(out, lints, err) : DPA_OK;
+}
+
+static dpa_status make_guesses(const double *score, const uint8_t *answer, size_t count,
+                               dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
+                               dpa_error *err) {
+    ranked r;
+    DPA_TRY(allocate(count, out, err));
+    dpa_status status = rank(score, answer, count, &r, err);
+    if (status == DPA_OK) {
+        status =
+            side == DPA_GUESS_BOTH
+                ? guess_both(&r, count, out, lints, err)
+                : note_ties(count_right(&r, side == DPA_GUESS_IN, out->correct), count, lints, err);
+        ranked_free(&r);
+    }
+    if (status != DPA_OK) dpa_guesses_free(out);
+    return status;
+}
+
+dpa_status dpa_guesses_from_confidence(const double *confidence, const uint8_t *right, size_t count,
+                                       dpa_guesses *out, dpa_lints *lints, dpa_error *err) {
+    *out = (dpa_guesses){0};
+    DPA_TRY(check_scores(confidence, right, count, lints, err));
+    return make_guesses(confidence, right, count, DPA_GUESS_IN, out, lints, err);
 }
 
 dpa_status dpa_guesses_from_scores(const double *score, const uint8_t *in, size_t count,
@@ -140,17 +178,7 @@ dpa_status dpa_guesses_from_scores(const double *score, const uint8_t *in, size_
     *out = (dpa_guesses){0};
     DPA_TRY(check_scores(score, in, count, lints, err));
     DPA_TRY(check_coins(in, count, lints, err));
-    guess *guesses;
-    dpa_status status;
-    DPA_TRY(allocate(count, &guesses, out, err));
-    if (side == DPA_GUESS_BOTH)
-        status = guess_both(score, in, count, guesses, out, lints, err);
-    else
-        status = note_ties(guess_end(score, in, count, side == DPA_GUESS_IN, guesses, out->correct),
-                           count, lints, err);
-    free(guesses);
-    if (status != DPA_OK) dpa_guesses_free(out);
-    return status;
+    return make_guesses(score, in, count, side, out, lints, err);
 }
 
 dpa_status dpa_guesses_from_pair(const double *members, size_t member_count,

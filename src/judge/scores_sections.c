@@ -78,7 +78,6 @@ static dpa_status section_quality(dpa_report *report, const dpa_quality *q, dpa_
     json_t *section = json_object(), *rates = json_array();
     DPA_TRY(dpa__json_set(report->sections, "quality", section, err));
     DPA_TRY(put_measure(section, "auc", &q->auc, err));
-    DPA_TRY(dpa__json_put(section, "auc_replicates", (double)q->replicates, err));
     DPA_TRY(put_measure(section, "balanced_accuracy", &q->accuracy, err));
     DPA_TRY(dpa__json_put(section, "balanced_accuracy_threshold", q->threshold, err));
     DPA_TRY(dpa__json_set(section, "tpr_at_fpr", rates, err));

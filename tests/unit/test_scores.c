@@ -361,8 +361,36 @@ static void quality(void **state) {
     assert_ok(dpa_scores_quality(&s, &request, &q, NULL));
     assert_between(0.7602, q.auc.lower, q.auc.upper);
     assert_between(q.auc.upper - q.auc.lower, 0.035, 0.05); /* 2·1.96·0.0107 */
-    assert_int_equal(q.replicates, 2000);
+    dpa_measure drawn;
+    assert_ok(dpa_scores_auc_bootstrap(&s, &request, &drawn, NULL));
+    assert_relative(drawn.value, q.auc.value, 1e-15);
+    assert_absolute(drawn.lower, q.auc.lower, 0.1 * (q.auc.upper - q.auc.lower));
+    assert_absolute(drawn.upper, q.auc.upper, 0.1 * (q.auc.upper - q.auc.lower));
     dpa_scores_free(&s);
+    /* one score in a class: nothing is known of the spread */
+    s = make(in, 1, out, 3);
+    assert_ok(dpa_scores_quality(&s, &request, &q, NULL));
+    assert_between(q.auc.lower, 0, 0.3);
+    assert_true(q.auc.upper == 1);
+    dpa_scores_free(&s);
+}
+
+/* DeLong's interval covers the AUC of two normals, Φ(1/√2), in small samples too. */
+static void auc_coverage(void **state) {
+    (void)state;
+    const dpa_request request = request_of("", "", "");
+    const size_t sizes[] = {12, 60};
+    for (size_t k = 0; k < 2; ++k) {
+        int held = 0;
+        for (uint64_t seed = 1; seed <= 1000; ++seed) {
+            dpa_scores s = gaussian(seed, sizes[k], 1, 0);
+            dpa_quality q;
+            assert_ok(dpa_scores_quality(&s, &request, &q, NULL));
+            held += q.auc.lower <= 0.760250 && 0.760250 <= q.auc.upper;
+            dpa_scores_free(&s);
+        }
+        assert_between(held, 925, 1000);
+    }
 }
 
 int main(void) {
@@ -380,6 +408,7 @@ int main(void) {
         cmocka_unit_test(refusals),
         cmocka_unit_test(extremes),
         cmocka_unit_test(quality),
+        cmocka_unit_test(auc_coverage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
