@@ -34,15 +34,28 @@ static dpa_status epsilon_slope(const dpa__model *model, double t, double delta,
     return DPA_OK;
 }
 
-static dpa_status point_at(const dpa__posterior *posterior, const dpa__model *model, double t,
-                           double delta, dpa_posterior_point *out, dpa_error *err) {
+/* F and its density to 1e-7, as a picture needs them: one pass of fixed panels where the family
+ * has a closed form. */
+static dpa_status draw_at(const dpa__posterior *posterior, const dpa__model *model, double t,
+                          const dpa__gauss *gauss, double *cumulative, double *density,
+                          dpa_error *err) {
     dpa__mass mass;
-    double density, slope;
+    if (model->kind != DPA__MODEL_CURVES) {
+        dpa__posterior_quick(posterior, model, t, gauss, cumulative, density);
+        if (!isnan(*cumulative)) return DPA_OK;
+    }
     DPA_TRY(dpa__posterior_mass(posterior, model, t, &mass, err));
-    DPA_TRY(dpa__posterior_density(posterior, model, t, &density, err));
+    *cumulative = mass.value;
+    return dpa__posterior_density(posterior, model, t, density, err);
+}
+
+static dpa_status point_at(const dpa__posterior *posterior, const dpa__model *model, double t,
+                           double delta, const dpa__gauss *gauss, dpa_posterior_point *out,
+                           dpa_error *err) {
+    double density, slope;
+    DPA_TRY(draw_at(posterior, model, t, gauss, &out->cumulative, &density, err));
     DPA_TRY(dpa__model_epsilon(model, t, delta, 1, &out->epsilon, err));
     DPA_TRY(epsilon_slope(model, t, delta, &slope, err));
-    out->cumulative = mass.value;
     out->density = slope > 0 ? density / slope : 0;
     return DPA_OK;
 }
@@ -50,7 +63,9 @@ static dpa_status point_at(const dpa__posterior *posterior, const dpa__model *mo
 static dpa_status trace(const dpa__posterior *posterior, const dpa__model *model, double delta,
                         dpa_posterior_point *points, size_t count, double *atom, dpa_error *err) {
     dpa__mass mass;
+    dpa__gauss gauss;
     double low, high, error;
+    dpa__gauss_legendre(DPA__GAUSS, gauss.node, gauss.weight);
     DPA_TRY(dpa__posterior_mass(posterior, model, 0, &mass, err));
     *atom = mass.value < 1e-11 ? 0 : mass.value;
     DPA_TRY(dpa__posterior_quantile(posterior, model, 0.001, &low, &error, err));
@@ -59,7 +74,8 @@ static dpa_status trace(const dpa__posterior *posterior, const dpa__model *model
     low = fmax(low, 1e-3 * high);
     for (size_t i = 0; i < count; ++i) {
         const double share = count > 1 ? (double)i / (double)(count - 1) : 0.5;
-        DPA_TRY(point_at(posterior, model, low + share * (high - low), delta, &points[i], err));
+        DPA_TRY(
+            point_at(posterior, model, low + share * (high - low), delta, &gauss, &points[i], err));
     }
     return DPA_OK;
 }
@@ -79,15 +95,16 @@ typedef struct moment {
     const dpa__posterior *posterior;
     const dpa__model *model;
     double delta;
+    dpa__gauss gauss;
     dpa_status status;
     dpa_error *err;
 } moment;
 
 static double weighted_epsilon(double t, void *user) {
     moment *m = user;
-    double density, epsilon;
+    double cumulative, density, epsilon;
     if (m->status == DPA_OK)
-        m->status = dpa__posterior_density(m->posterior, m->model, t, &density, m->err);
+        m->status = draw_at(m->posterior, m->model, t, &m->gauss, &cumulative, &density, m->err);
     if (m->status == DPA_OK)
         m->status = dpa__model_epsilon(m->model, t, m->delta, 1, &epsilon, m->err);
     return m->status == DPA_OK ? density * epsilon : 0;
@@ -106,7 +123,7 @@ static dpa_status mean_of(moment *m, double *mean, dpa_error *err) {
     if (count < 2) return DPA_OK;
     dpa__quad quad;
     dpa_status status =
-        dpa__integrate(weighted_epsilon, m, breaks, count, 1e-9, 1e-9, 4000, &quad, err);
+        dpa__integrate(weighted_epsilon, m, breaks, count, 1e-7, 1e-7, 4000, &quad, err);
     if (m->status != DPA_OK) return m->status;
     *mean = quad.value;
     return status == DPA_NUMERIC && quad.error < 1e-5 * quad.value ? DPA_OK : status;
@@ -117,7 +134,8 @@ dpa_status dpa_posterior_mean(const dpa_counts *counts, const dpa_request *reque
     dpa__posterior posterior;
     dpa__model model;
     DPA_TRY(open_both(counts, request, family, &posterior, &model, err));
-    moment m = {&posterior, &model, request->delta, DPA_OK, err};
+    moment m = {&posterior, &model, request->delta, {{0}, {0}}, DPA_OK, err};
+    dpa__gauss_legendre(DPA__GAUSS, m.gauss.node, m.gauss.weight);
     const dpa_status status = mean_of(&m, mean, err);
     dpa__model_close(&model);
     return status;
