@@ -124,7 +124,7 @@ def runs_of(dpaudit, study, strategy):
     rows = []
     for i, r in enumerate(results):
         values = [found[m][i] for m in METHODS]
-        values = [v["epsilon"] if v["kind"] == "estimate" else v["epsilon_lower"] for v in values]
+        values = [v["epsilon"] if v["guarantee"] == "estimate" else v["epsilon_lower"] for v in values]
         privacy = r.get("privacy", {"sigma": 0, "epsilon": {"upper": math.inf}})
         rows.append([strategy.name, strategy.group, i + 1, r["heldout"][study.utility], r["train"][study.utility], privacy["sigma"],
                      privacy["epsilon"]["upper"]] + values)
@@ -219,7 +219,7 @@ def models(dpaudit, shared, out_folder, replace):
                 r = found.get(m, {"epsilon": math.nan, "epsilon_lower": math.nan, "epsilon_upper": math.nan})
                 bound = m == "simultaneous"
                 rows.append((figure_name, strategy.name, m, "" if bound else r["epsilon"], r["epsilon_lower"], "" if bound else r["epsilon_upper"]))
-                cells.append(f"{r['epsilon_lower']:.2f}" if bound else f"{r['epsilon']:.2f} ({r['epsilon_lower']:.2f}–{r['epsilon_upper']:.2f})")
+                cells.append("" if m not in found else f"{r['epsilon_lower']:.2f}" if bound else f"{r['epsilon']:.2f} ({r['epsilon_lower']:.2f}–{r['epsilon_upper']:.2f})")
             data = {"figure1": "Location-30", "figure2": "Adult", "diabetes": "diabetes130"}[figure_name]
             lines.append(f"| {data} | {strategy.name} | {result['heldout'][study.utility]:.3f} | " + " | ".join(cells) + f" | {whole:.2f} |")
             print(lines[-1], flush=True)
