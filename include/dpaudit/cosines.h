@@ -138,12 +138,14 @@ typedef struct dpa_known_rounds {
 DPA_API dpa_status dpa_known_rounds_claim(const dpa_known_rounds *known, double epsilon,
                                           double delta, double *mu, dpa_error *err) DPA_MUST_USE;
 
-/* "known-rounds": ranks of the observed among the unobserved, in the Gaussian family, give the
+/* "known-rounds": ranks of the observed among the unobserved (four fifths of the error) and the
+ * scan (the rest; it sees canaries of which only a few leak much), in the Gaussian family, give the
  * smallest μ of a canary that the scores do not contradict; divided by spread·√canary_rounds it is
  * that of one round; the accountant makes ε of it for the rule. A lower bound at
  * request->confidence, about the whole training. request->claim_epsilon (NaN: none) is compared
- * with that; `p_value` is the claim's. Needs independent Gaussian noise and a divisor that does not
- * depend on the canaries (docs/methods/known-rounds.md). */
+ * with that; `p_value` is the claim's. request->method "rank": ranks alone, with all of the error.
+ * Needs independent Gaussian noise and a divisor that does not depend on the canaries
+ * (docs/methods/known-rounds.md). */
 DPA_API dpa_status dpa_known_rounds_result(const dpa_known_rounds *known,
                                            const dpa_request *request, dpa_result *out,
                                            dpa_lints *lints, dpa_error *err) DPA_MUST_USE;
