@@ -5,7 +5,7 @@ One function per job, with the words of the command: numpy arrays (or any buffer
 the fields of the command's JSON, `.table()`, `.report("x.html")`, `.check()` for tests, and a picture in Jupyter.
 """
 
-from . import attack
+from . import attack, federated
 from ._account import Account, account, calibrate, two_gaussians
 from ._audit import cosines, counts, one_run, one_run_ideal, scores
 from ._canaries import CanarySet
@@ -34,6 +34,7 @@ __all__ = [
     "calibrate",
     "cosines",
     "counts",
+    "federated",
     "judge",
     "landscape",
     "losses",

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, Iterable, Optional, Union
+from typing import Any, Iterable, Optional, Sequence, Union
 
 from ._arrays import Numbers, empty, numbers, writable
+from ._judge import Evidence
 from ._library import Handle, Stop, call, call_interruptibly, choose, declare, declare_free, lib, mirror, real, text, whole
 
 _KINDS = {"float32": "f", "float64": "d"}
-DIRECTIONS = {"sphere": 0, "signs": 1}
+DIRECTIONS = {"sphere": 0, "signs": 1, "hadamard": 2}
 
 
 @mirror("dpa_canaries_opts")
@@ -33,6 +34,11 @@ class _Vector(ctypes.Structure):
     _fields_ = [("f32", ctypes.c_void_p), ("f64", ctypes.c_void_p), ("dim", ctypes.c_size_t)]
 
 
+@mirror("dpa_own_round")
+class _Own(ctypes.Structure):
+    _fields_ = [("unit", ctypes.c_double), ("candidate", ctypes.c_void_p), ("candidates", ctypes.c_size_t)]
+
+
 _free_canaries = declare_free("dpa_canaries_free")
 _PROGRESS = ctypes.c_void_p
 lib.dpa_canaries_opts_init.argtypes = [ctypes.POINTER(_Opts)]
@@ -43,6 +49,16 @@ declare("dpa_canaries_save", ctypes.c_void_p, ctypes.c_char_p)
 _TO_VECTOR = ctypes.POINTER(_Vector)
 declare("dpa_canaries_cosines", ctypes.c_void_p, _TO_VECTOR, _TO_VECTOR, ctypes.c_void_p, _PROGRESS)
 declare("dpa_canaries_round", ctypes.c_void_p, _TO_VECTOR, _PROGRESS)
+declare("dpa_canaries_own", ctypes.c_void_p, _TO_VECTOR, ctypes.POINTER(_Own), _PROGRESS)
+declare("dpa_canaries_schedule", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p)
+declare("dpa_evidence_fact", ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double)
+lib.dpa_canaries_own_score.argtypes = lib.dpa_canaries_own_times.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+lib.dpa_canaries_own_score.restype = ctypes.c_double
+lib.dpa_canaries_own_times.restype = ctypes.c_uint64
+lib.dpa_canaries_own_spread.argtypes = [ctypes.c_void_p]
+lib.dpa_canaries_own_spread.restype = ctypes.c_double
+lib.dpa_canaries_choose.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_double]
+lib.dpa_canaries_choose.restype = ctypes.c_double
 for _kind in ("f32", "f64"):
     declare(f"dpa_canaries_make_{_kind}", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_double, ctypes.c_void_p)
     declare(f"dpa_canaries_sum_{_kind}", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, _PROGRESS)
@@ -79,7 +95,8 @@ class CanarySet:
 
     Canary i depends on (seed, first + i) only: the training loop and the auditor make the same ones, on any machine,
     and none is stored. One object per thread. With `direction="signs"` their elements are ±1/√dim, which are made eight
-    times as fast (say so to `cosines` too).
+    times as fast (say so to `cosines` too); with `direction="hadamard"` they are exactly orthogonal, and any number of
+    them costs one fast transform: the ones to certify with (`schedule`, `own`, `known`).
 
     >>> canaries = CanarySet(dim=1000, count=8, seed=7, unobserved=4)
     >>> update = [0.0] * 1000
@@ -142,7 +159,7 @@ class CanarySet:
 
     @property
     def direction(self) -> str:
-        """"sphere" or "signs"."""
+        """"sphere", "signs" or "hadamard"."""
         number = lib.dpa_canaries_direction(self._handle.pointer)
         return next(name for name in DIRECTIONS if DIRECTIONS[name] == number)
 
@@ -201,6 +218,53 @@ class CanarySet:
         if vector is None:
             raise ValueError("change: needed, the round's change of the model")
         self._call("dpa_canaries_round", ctypes.byref(vector), keep=(vector, values))
+
+    def schedule(self, rounds: int, times: int = 1) -> list[list[int]]:
+        """The rounds (from 0) of every canary, those that stay at home too: one in each of `times` equal parts of `rounds`.
+
+        Drawn from seed and index before anything else; a canary that takes part sends its vector in these rounds.
+        """
+        mine = (ctypes.c_uint64 * max(1, whole("times", times)))()
+        every = []
+        for i in range(len(self)):
+            call("dpa_canaries_schedule", self._handle.pointer, i, whole("rounds", rounds), whole("times", times), mine)
+            every.append([int(r) for r in mine])
+        return every
+
+    def own(self, released: Any, candidates: Sequence[int], unit: float = 1.0) -> None:
+        """A round released `released`: add to each of `candidates`, whose round it is, its part in it.
+
+        Candidates are those that took part and those that stayed at home alike. `unit` is what a whole canary adds to
+        `released`: the clipping norm, over what the sum is divided by.
+        """
+        vector, values = self._vector("released", released)
+        if vector is None:
+            raise ValueError("released: needed, what the round released")
+        ids = (ctypes.c_size_t * max(1, len(candidates)))(*[whole("candidates", i) for i in candidates])
+        own = _Own(real("unit", unit), ctypes.addressof(ids), len(candidates))
+        self._call("dpa_canaries_own", ctypes.byref(vector), ctypes.byref(own), keep=(vector, values, ids, own))
+
+    def known(self, sigma: float = 1.0) -> Evidence:
+        """The scores over each canary's own rounds as evidence for `judge`: a bound on ε of the whole training.
+
+        `sigma` is the claimed noise multiplier; it matters only for the choice of canaries whose numbers of rounds
+        differ. Say with `.about(participations=…)`, or `.about(q=…, steps=…)` for Poisson rounds, what the claim is about.
+        """
+        count = len(self)
+        score, times = (ctypes.c_double * count)(), (ctypes.c_double * count)()
+        for i in range(count):
+            score[i] = lib.dpa_canaries_own_score(self._handle.pointer, i)
+            times[i] = lib.dpa_canaries_own_times(self._handle.pointer, i)
+        most = lib.dpa_canaries_choose(score, times, self.count, count, real("sigma", sigma))
+        made = Evidence("cosines").about(
+            design="one-run", dim=self.dim, direction=self.direction, participations=float(most)
+        )
+        made._add("members", [s for s in score[: self.count] if s == s])
+        made._add("nonmembers", [s for s in score[self.count :] if s == s])
+        facts = {"canary_rounds": most, "spread": lib.dpa_canaries_own_spread(self._handle.pointer)}
+        for name, value in facts.items():
+            call("dpa_evidence_fact", made._handle.pointer, name.encode(), float(value))
+        return made
 
     @property
     def largest(self) -> Any:
