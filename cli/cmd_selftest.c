@@ -120,6 +120,9 @@ static void check_counts(tally *t) {
     dpa_request request = ask("dp", "cp", 1e-5, 0.9, 2);
     near(t, "counts, cp, perfect attack", from_counts(perfect, &request).lower, 5.600577, 1e-6);
     near(t, "counts, cp, no false positive", from_counts(edge, &request).lower, 3.124368, 1e-6);
+    request = ask("dp", "exact", 1e-5, 0.95, 1);
+    near(t, "counts, exact, 24 and 4 of 100",
+         from_counts((dpa_counts){76, 24, 4, 96}, &request).lower, 0.98, 1e-9);
     request = ask("gaussian", "bayes", 1e-5, 0.95, 1);
     near(t, "counts, bayes, gaussian, perfect attack", from_counts(perfect, &request).lower,
          44.0615, 1e-4);
@@ -333,6 +336,7 @@ static int run(void *options, const word_list *words) {
     check_null(&t, "gaussian", "rank");
     check_null(&t, "gaussian", "cp");
     check_null(&t, "dp", "cp");
+    check_null(&t, "dp", "scan");
     (void)printf("%u checks, %u off\n", t.checks, t.off);
     return t.off == 0 ? EXIT_STANDS : EXIT_FAILURE_RUNNING;
 }
