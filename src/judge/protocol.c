@@ -76,7 +76,8 @@ static int set_flag(dpa_protocol *p, const char *key) {
     const struct {
         const char *key;
         int *flag;
-    } flags[] = {{"all", &p->all},
+    } flags[] = {{"bare", &p->bare},
+                 {"all", &p->all},
                  {"curve", &p->curve},
                  {"explain", &p->explain},
                  {"pointwise", &p->pointwise}};

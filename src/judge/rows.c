@@ -91,6 +91,7 @@ dpa_status dpa__rates_rows(const dpa__rows *rows, dpa_error *err) {
     const dpa__case *c = rows->c;
     const dpa_request *r = &c->protocol.request;
     DPA_TRY(decide(rows, err));
+    if (c->protocol.bare) return DPA_OK;
     const int is_named = r->method[0] != '\0' && strcmp(r->method, c->test.method) != 0;
     const int is_max = strcmp(r->select, c->test.select) != 0;
     if (is_named || (is_max && r->method[0] != '\0')) DPA_TRY(show_named(rows, err));

@@ -150,6 +150,7 @@ static dpa_status fill(dpa__case *c, both *scores, dpa_score_groups *groups, dpa
     dpa_lints_free(&lints);
     DPA_TRY(status);
     DPA_TRY(doubt_canary(c, s, err));
+    if (p->bare) return DPA_OK;
     DPA_TRY(dpa__power_state(c, (double)s->members, (double)s->nonmembers, err));
     DPA_TRY(dpa__section_scores(c->report, s, err));
     DPA_TRY(dpa__section_posterior(c->report, err));

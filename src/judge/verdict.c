@@ -50,7 +50,7 @@ static int refutes(const dpa__verdict *v, const dpa_result *r) {
     return may_decide(v, r) && r->scope == v->claim.scope && r->epsilon_lower > v->claim_epsilon;
 }
 
-static int any_refutes(const dpa_report *report) {
+int dpa__verdict_refutes(const dpa_report *report) {
     if (report->verdict.is_all_rejected) return 1;
     for (size_t i = 0; i < report->results.count; ++i) {
         const dpa_result *r = &report->results.items[i];
@@ -87,7 +87,7 @@ static dpa_state find_state(const dpa_report *report) {
     const dpa__verdict *v = &report->verdict;
     if (isnan(v->claim_epsilon)) return DPA_NO_CLAIM;
     if (v->contradictions > 0 || v->obstacle[0] != '\0') return DPA_INCONCLUSIVE;
-    if (any_refutes(report)) return DPA_REFUTED;
+    if (dpa__verdict_refutes(report)) return DPA_REFUTED;
     return is_blind(v) ? DPA_INCONCLUSIVE : DPA_NOT_REFUTED;
 }
 

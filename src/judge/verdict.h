@@ -11,6 +11,8 @@ void dpa__verdict_begin(dpa_report *report, const dpa_claim *claim, double epsil
  */
 void dpa__verdict_contradict(dpa_report *report, unsigned assumption, const char *format, ...)
     DPA_PRINTF(3, 4);
+/* Does a deciding result exceed the claim? */
+int dpa__verdict_refutes(const dpa_report *report);
 /* State and headline, from the results whose role is DPA_PRIMARY. */
 dpa_status dpa__verdict_conclude(dpa_report *report, dpa_error *err) DPA_MUST_USE;
 
