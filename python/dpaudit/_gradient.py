@@ -273,7 +273,7 @@ class EndToEnd:
         return self.headline
 
 
-def _epsilon(claim: Union[float, Report]) -> Any:
+def _epsilon(claim: Any) -> Any:
     return claim.epsilon.upper if isinstance(claim, Report) else claim
 
 
@@ -289,7 +289,7 @@ def _step_claim(
     if scope not in (None, "step", "training"):
         raise ValueError(f"scope: {scope!r} is not step or training")
     if isinstance(claim, Claim):
-        said = {name: value for name, value in claim._words.items() if value is not None}
+        said: dict[str, Any] = {name: value for name, value in claim._words.items() if value is not None}
         scope, sigma = said.get("scope", scope), said.get("sigma", sigma)
         q, steps, claim = said.get("q", q), said.get("steps", steps), said.get("epsilon")
     if sigma is not None:

@@ -21,7 +21,7 @@ class Defect(AssertionError):
 
 
 @dataclass(frozen=True)
-class Claim:
+class Promise:
     """What was promised for the whole training. `limits`: clip norms per tensor, when that is what was promised."""
 
     sigma: float
@@ -44,7 +44,7 @@ class Claim:
         return None if self.records is None else self.records * self.q
 
 
-def make_claim(
+def make_promise(
     sigma: Optional[float],
     epsilon: Optional[float],
     clip_norm: Union[float, Sequence[float]],
@@ -55,7 +55,7 @@ def make_claim(
     records: Optional[int],
     sampling: str,
     confidence: float,
-) -> Claim:
+) -> Promise:
     if q is None or steps is None or (sigma is None and epsilon is None):
         raise ValueError(
             "watch needs the claim of the whole training: sigma, q and steps (noise multiplier, sampling rate, number "
@@ -81,7 +81,7 @@ def make_claim(
     if not 0.0 < noise < math.inf:
         raise ValueError(f"sigma: {noise} is not positive: a training without noise has no claim to watch")
     accounted = float(account(noise, rate, count, delta, adjacency=adjacency).epsilon.lower)
-    return Claim(
+    return Promise(
         sigma=noise,
         clip=clip,
         limits=limits,
@@ -146,7 +146,7 @@ def watch(
         if getattr(problem, "name", "") != "numpy":
             raise
         raise ImportError("dpaudit.watch needs numpy (Debian: python3-numpy)") from None
-    claim = make_claim(sigma, epsilon, clip_norm, q, steps, delta, adjacency, records, sampling, confidence)
+    claim = make_promise(sigma, epsilon, clip_norm, q, steps, delta, adjacency, records, sampling, confidence)
     made = Watch(claim, target, normalizer, names, canaries, generators, every, seed)
     return made
 

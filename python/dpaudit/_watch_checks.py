@@ -16,7 +16,7 @@ from typing import Any, Callable, Optional
 import numpy as np
 
 from . import _watch_laws as laws
-from ._watch import Claim
+from ._watch import Promise
 from ._watch_record import DIRECTIONS, LOW_BITS, SKETCH, Record
 
 POWER = 0.8
@@ -48,7 +48,7 @@ class Check:
 class Numbers:
     """The record with what all checks share: level, effective number of independent looks, measured noise."""
 
-    def __init__(self, claim: Claim, record: Record, asked: list[dict[str, Any]], alpha: float) -> None:
+    def __init__(self, claim: Promise, record: Record, asked: list[dict[str, Any]], alpha: float) -> None:
         self.claim, self.record, self.asked, self.alpha = claim, record, asked, alpha
         self.repeats = find_repeats(record, alpha)
         self.fresh = self.repeats.distinct / max(self.repeats.compared, 1) if self.repeats.found(alpha) else 1.0
@@ -70,7 +70,7 @@ def _times(ratio: float) -> str:
     return f"{ratio:.2f} × promised" if ratio >= 0.005 else "missing"
 
 
-def _scale_hint(claim: Claim, low: float, high: float) -> str:
+def _scale_hint(claim: Promise, low: float, high: float) -> str:
     if abs(claim.clip - 1.0) > 0.02 and low <= 1.0 / claim.clip <= high:
         return f" (1/C: is it multiplied by the clip norm C = {claim.clip:g}?)"
     for parts in range(2, 33):
@@ -489,7 +489,7 @@ CHECKS: tuple[Callable[[Numbers], Check], ...] = (
 _FACTS = 2  # the last ones are facts, not tests: they take no share of the error
 
 
-def battery(claim: Claim, record: Record, asked: list[dict[str, Any]], error: float) -> list[Check]:
+def battery(claim: Promise, record: Record, asked: list[dict[str, Any]], error: float) -> list[Check]:
     """All checks at a joint error of `error`, defects named."""
     tests = len(CHECKS) - _FACTS
     n = Numbers(claim, record, asked, error / tests)

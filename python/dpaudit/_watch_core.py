@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _watch_arrays as arrays
 from ._library import real, whole
-from ._watch import Claim
+from ._watch import Promise
 from ._watch_canaries import Generators, ask
 from ._watch_record import LOOK_COST, MOST_SPARSE, Layout, Record, Sums
 from ._watch_result import Result
@@ -74,7 +74,7 @@ class Watch:
 
     def __init__(
         self,
-        claim: Claim,
+        claim: Promise,
         target: Any,
         normalizer: float,
         names: Optional[Sequence[str]],

@@ -17,8 +17,9 @@ from xml.sax.saxutils import quoteattr
 
 from ._account import account
 from ._audit import scores
+from ._judge import Claim
 from ._report import Refuted, Report
-from ._watch import Claim, Defect
+from ._watch import Promise, Defect
 from ._watch_checks import Check, battery
 from ._watch_record import Record
 
@@ -31,7 +32,7 @@ PathLike = Union[str, "os.PathLike[str]"]
 class Result:
     """What a watch found. `defects`: failed checks in words, the cause first; `refuted`: the primary test's verdict."""
 
-    def __init__(self, claim: Claim, record: Record, asked: list[dict[str, Any]], places: dict[str, Optional[Place]]) -> None:
+    def __init__(self, claim: Promise, record: Record, asked: list[dict[str, Any]], places: dict[str, Optional[Place]]) -> None:
         error = 1.0 - claim.confidence
         self.claim, self.steps, self.looks = claim, record.steps, record.looks
         self.checks: list[Check] = battery(claim, record, asked, BATTERY_SHARE * error)
@@ -231,11 +232,10 @@ def _finite(value: Optional[float]) -> Optional[float]:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
-def _primary(claim: Claim, record: Record, confidence: float) -> Optional[Report]:
+def _primary(claim: Promise, record: Record, confidence: float) -> Optional[Report]:
     """Rank test on one step with an example in it: N(1, σ²) against N(0, σ²) at best, when the claim holds."""
     if min(len(record.members), len(record.nonmembers)) < _FEWEST:
         return None
-    step = account(claim.sigma, delta=claim.delta)
     return scores(
         record.members,
         record.nonmembers,
@@ -243,7 +243,8 @@ def _primary(claim: Claim, record: Record, confidence: float) -> Optional[Report
         confidence=confidence,
         family="gaussian",
         method="rank",
-        claim_epsilon=step.epsilon.upper,
+        claim=Claim(sigma=claim.sigma, scope="step"),
+        scope="step",
     )
 
 

@@ -9,7 +9,6 @@
  * well or badly K examples stand for the members. */
 #include "game/matched.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,7 @@
 #include "base/memory.h"
 #include "dpaudit/rng.h"
 #include "game/training.h"
+#include "train/product.h"
 
 struct dpa__matched {
     dpa__pool pool;
@@ -132,9 +132,8 @@ dpa_status dpa__matched_look(dpa__matched *m, const dpa_model *model, dpa_error 
     memset(m->mean, 0, m->size * sizeof *m->mean);
     for (size_t i = 0; i < k; ++i) DPA_TRY(find_gradient(m, model, i, err));
     if (!(m->spread > 0.0)) return DPA_OK;
-    const int rows = (int)k, columns = (int)m->size;
-    cblas_ssyrk(CblasRowMajor, CblasUpper, CblasNoTrans, rows, columns, 1.0F, m->gradients, columns,
-                0.0F, m->gram32, rows);
+    dpa__product(k, k, m->size, dpa__rows_of(m->gradients, m->size),
+                 dpa__columns_of(m->gradients, m->size), 0, m->gram32);
     for (size_t i = 0; i < k; ++i)
         for (size_t j = i; j < k; ++j) m->gram.g[i * k + j] = (double)m->gram32[i * k + j];
     for (size_t i = 0; i < k; ++i) m->gram.g[i * k + i] += m->noise / m->spread;
@@ -144,16 +143,14 @@ dpa_status dpa__matched_look(dpa__matched *m, const dpa_model *model, dpa_error 
 
 double dpa__matched_apply(dpa__matched *m, const float *g, float *w) {
     const size_t k = m->examples;
-    const int rows = (int)k, columns = (int)m->size;
     for (size_t j = 0; j < m->size; ++j) w[j] = g[j];
     if (m->spread > 0.0) {
-        cblas_sgemv(CblasRowMajor, CblasNoTrans, rows, columns, 1.0F, m->gradients, columns, g, 1,
-                    0.0F, m->products, 1);
+        dpa__product(k, 1, m->size, dpa__rows_of(m->gradients, m->size), dpa__rows_of(g, 1), 0,
+                     m->products);
         for (size_t i = 0; i < k; ++i) m->solution[i] = (double)m->products[i];
         dpa__gram_solve(&m->gram, m->solution);
-        for (size_t i = 0; i < k; ++i) m->products[i] = (float)m->solution[i];
-        cblas_sgemv(CblasRowMajor, CblasTrans, rows, columns, -1.0F, m->gradients, columns,
-                    m->products, 1, 1.0F, w, 1);
+        for (size_t i = 0; i < k; ++i) m->products[i] = (float)-m->solution[i];
+        dpa__add_weighted(m->gradients, k, m->size, m->products, w);
     }
     double product = 0.0;
     for (size_t j = 0; j < m->size; ++j) {
