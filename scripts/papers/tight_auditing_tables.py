@@ -137,16 +137,9 @@ def figure15():
     return ("claimed", *canaries), [[c, *(number(one(rows, claim=c, canary=k)) for k in canaries)] for c in keys(rows, "claim")]
 
 
-def matched():
-    rows = read("matched")
-    canaries = keys(rows, "canary")
-    return ("q", *canaries, "truth"), [
-        [q, *(number(one(rows, q=q, canary=k), "step_epsilon_lower") for k in canaries), "6.65"] for q in keys(rows, "q")]
-
-
 def figure10():
-    """The canary that is crafted for the matched filter, by each method."""
-    rows = [r for r in read("figure15") if r["canary"] == "matched"]
+    """The canary that the paper crafts, by each method."""
+    rows = [r for r in read("figure15") if r["canary"] == "crafted"]
     methods = keys(rows, "method")
     return ("claimed", *(f"gaussian {m}" for m in methods)), [
         [c, *(number(one(rows, claim=c, method=m)) for m in methods)] for c in keys(rows, "claim")]
@@ -208,7 +201,7 @@ def table2():
 
 TABLES = {"README.md": {"table1": table1, "repeated": repeated, "figure3": figure3, "figure6": figure6, "figure9": figure9,
                         "section6.3": section63, "figure14": figure14, "figure17": figure17, "figure18": figure18, "bugs": bugs},
-          "inputs.md": {"figure10": figure10, "figure12": figure12, "figure15": figure15, "figure16": figure16, "matched": matched, "figure11": figure11, "table2": table2}}
+          "inputs.md": {"figure10": figure10, "figure12": figure12, "figure15": figure15, "figure16": figure16, "figure11": figure11, "table2": table2}}
 
 
 def fill(where):
