@@ -37,8 +37,10 @@ static const option table[] = {
     HEADING("What is wanted"),
     DELTA_OPTIONS(cosines_options),
     CONFIDENCE_OPTIONS(cosines_options),
-    REQUEST_OPTION(cosines_options, "method", "M",
-                   "mean, mean-and-deviation, all-iterates or jeffreys (default: all that apply)"),
+    REQUEST_OPTION(
+        cosines_options, "method", "M",
+        "known-rounds, mean, mean-corrected, mean-and-deviation, all-iterates or jeffreys "
+        "(default: all that apply)"),
     REQUEST_OPTION(
         cosines_options, "select", "S",
         "threshold of jeffreys: fixed:T, split (default), simultaneous or max (optimistic)"),
@@ -63,7 +65,8 @@ const command command_cosines = {
     .operands = "FILE",
     .about = "From the cosines of canaries with the final model, or with --null from their largest "
              "cosines over all rounds. 'mean' fits the mean and keeps the deviation of an absent "
-             "canary; 'mean-and-deviation' fits both and is biased upwards; 'jeffreys' is a lower "
+             "canary, 'mean-corrected' takes the length of the other canaries out of the model, "
+             "'mean-and-deviation' fits both and is biased upwards; 'jeffreys' is a lower "
              "bound.\n"
              "The estimates are about one attacker, who compares an update with what was released. "
              "They are not bounds.\n"

@@ -67,6 +67,18 @@ DPA_API dpa_status dpa_cosines_mean_and_deviation(const dpa_cosine_fit *fit, siz
                                                   double delta, double confidence,
                                                   dpa_cosine_estimate *out,
                                                   dpa_error *err) DPA_MUST_USE;
+/* `mean` without the crowd: every canary of the run lengthens the model that the others are
+ * compared with, and so do the clients. With canaries of equal part in it, ‖θ‖² = a²·(k + g +
+ * d/μ²), a a canary's part, k = `canaries` of them, g the squared length of the clients' part (of
+ * all but canaries and noise) in units of a²: 1/μ² = 1/μ̂² − (k + g)/d. g = 0 leaves the clients in.
+ * An estimate; the interval is that of `mean`, corrected. Where less than a twentieth of the length
+ * is left the correction stands on nothing: all NaN. */
+DPA_API dpa_status dpa_cosines_corrected(const dpa_cosine_fit *fit, size_t dim, double canaries,
+                                         double clients, double delta, double confidence,
+                                         dpa_cosine_estimate *out, dpa_error *err) DPA_MUST_USE;
+/* The share of the model's squared length that such canaries and clients are, by the mean cosine.
+ */
+DPA_API double dpa_cosines_crowd(const dpa_cosine_fit *fit, double canaries, double clients);
 /* All iterates (Algorithm 3): largest cosines over the rounds, of unobserved canaries and of
  * observed ones, both fitted. The interval is the range of ε over a large-sample rectangle of
  * standardised mean and log deviation, half of the error for each. */

@@ -31,6 +31,7 @@ static double most_at(const region *r, double s) {
 }
 
 enum { GRID = 32, GOLDEN_STEPS = 40 };
+static const double LEAST_LEFT = 0.05; /* of the squared length, for a correction */
 
 /* Golden section on log s between the grid neighbours of the smallest value. */
 static double refine_least(const region *r, double left, double right) {
@@ -106,6 +107,44 @@ dpa_status dpa_cosines_mean(const dpa_cosine_fit *fit, size_t dim, double delta,
                                  .lower = least_at(&r, 1.0),
                                  .upper = most_at(&r, 1.0),
                                  .mean = mean,
+                                 .deviation = 1.0};
+    return DPA_OK;
+}
+
+double dpa_cosines_crowd(const dpa_cosine_fit *fit, double canaries, double clients) {
+    return fit->mean * fit->mean * (canaries + clients);
+}
+
+/* μ from μ̂ = m; INFINITY where the crowd alone is as long. */
+static double without_crowd(double m, double crowd) {
+    const double left = 1.0 - m * m * crowd;
+    return left > 0.0 ? m / sqrt(left) : (double)INFINITY;
+}
+
+static double crowded_epsilon(double m, double crowd, double delta) {
+    const double mu = without_crowd(fmax(0.0, m), crowd);
+    return isinf(mu) ? (double)INFINITY : epsilon_of(mu, 1.0, delta);
+}
+
+dpa_status dpa_cosines_corrected(const dpa_cosine_fit *fit, size_t dim, double canaries,
+                                 double clients, double delta, double confidence,
+                                 dpa_cosine_estimate *out, dpa_error *err) {
+    DPA_TRY(check(delta, confidence, err));
+    DPA_TRY(check_dim(dim, err));
+    if (!(canaries >= 0.0 && clients >= 0.0))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "crowd: %g canaries, clients of %g: expected 0 or "
+                         "more",
+                         canaries, clients);
+    const double d = (double)dim, m = fabs(fit->mean) * sqrt(d), crowd = (canaries + clients) / d;
+    const double half =
+        dpa__norm_quantile((1.0 - confidence) / 2.0, DPA_UPPER) / sqrt((double)fit->count);
+    *out = (dpa_cosine_estimate){(double)NAN, (double)NAN, (double)NAN, (double)NAN, 1.0};
+    if (1.0 - m * m * crowd < LEAST_LEFT) return DPA_OK;
+    *out = (dpa_cosine_estimate){.epsilon = crowded_epsilon(m, crowd, delta),
+                                 .lower = crowded_epsilon(m - half, crowd, delta),
+                                 .upper = crowded_epsilon(m + half, crowd, delta),
+                                 .mean = without_crowd(m, crowd),
                                  .deviation = 1.0};
     return DPA_OK;
 }

@@ -29,6 +29,9 @@ static unsigned about_canaries(const context *c) {
 static const char final_note[] =
     "an estimate, not a bound: what an attacker who sees only the final model and compares it with "
     "a client's update could tell; other attackers may do better";
+static const char corrected_note[] = "an estimate, not a bound: 'mean' without the length that the "
+                                     "other canaries give the model, for "
+                                     "canaries of equal part in it";
 static const char rounds_note[] =
     "an estimate, not a bound: what an attacker who sees every round's model change and compares "
     "each with a client's update could tell; other attackers may do better";
@@ -62,6 +65,12 @@ static dpa_status add_final(context *c, dpa_error *err) {
     if (wanted(c, "mean")) {
         DPA_TRY(dpa_cosines_mean(&c->observed, dim, q->delta, q->confidence, &e, err));
         DPA_TRY(add_estimate(c, "mean", &e, 0, final_note, err));
+    }
+    if (wanted(c, "mean-corrected")) {
+        DPA_TRY(dpa_cosines_corrected(&c->observed, dim, (double)c->observed.count, 0.0, q->delta,
+                                      q->confidence, &e, err));
+        if (!isnan(e.epsilon))
+            DPA_TRY(add_estimate(c, "mean-corrected", &e, 0, corrected_note, err));
     }
     /* asked for by name, a sample without a deviation is an error; else it is left out */
     const int can = c->observed.count > 1 && c->observed.deviation > 0.0;
@@ -144,6 +153,13 @@ static dpa_status lint(const context *c, dpa_lints *lints, dpa_error *err) {
                               "%zu canaries in %zu dimensions disturb each other; the method wants "
                               "far fewer canaries than dimensions",
                               c->observed.count, c->cosines->dim));
+    const double crowd = dpa_cosines_crowd(&c->observed, k, 0.0);
+    if (c->observed.mean > 0.0 && crowd > 0.1)
+        DPA_TRY(dpa_lints_add(lints, err, "crowded",
+                              "the canaries are %.0f%% of the model's squared length, so 'mean' "
+                              "understates the leak; 'mean-corrected' allows for them%s",
+                              100.0 * fmin(crowd, 1.0),
+                              crowd > 0.95 ? ", but nothing else is left: use fewer" : ""));
     if (c->cosines->dim < 1000)
         DPA_TRY(
             dpa_lints_add(lints, err, "small-dimension",
@@ -167,16 +183,18 @@ static dpa_status lint(const context *c, dpa_lints *lints, dpa_error *err) {
 }
 
 static dpa_status check_method(const dpa_cosines *cosines, const char *method, dpa_error *err) {
-    static const char *const final[] = {"", "mean", "mean-and-deviation", "jeffreys"};
+    static const char *const final[] = {"", "mean", "mean-corrected", "mean-and-deviation",
+                                        "jeffreys"};
     static const char *const rounds[] = {"", "all-iterates", "jeffreys"};
     const char *const *known = cosines->unobserved != NULL ? rounds : final;
-    const size_t count = cosines->unobserved != NULL ? 3 : 4;
+    const size_t count = cosines->unobserved != NULL ? 3 : 5;
     for (size_t i = 0; i < count; ++i)
         if (strcmp(method, known[i]) == 0) return DPA_OK;
     return dpa__fail(err, DPA_BAD_ARGUMENT,
                      cosines->unobserved != NULL
                          ? "method: with unobserved canaries 'all-iterates' or 'jeffreys', not '%s'"
-                         : "method: for the final model 'mean', 'mean-and-deviation' or 'jeffreys' "
+                         : "method: for the final model 'mean', 'mean-corrected', "
+                           "'mean-and-deviation' or 'jeffreys' "
                            "('all-iterates' needs unobserved canaries), not '%s'",
                      method);
 }

@@ -87,6 +87,8 @@ static dpa_status add_rows(dpa__case *c, const sample *s, dpa_lints *lints, dpa_
     if (has_last) {
         status = add(c, &s->last, "mean", "mean", confidence, lints, err);
         if (status == DPA_OK)
+            status = add(c, &s->last, "mean-corrected", "mean-corrected", confidence, &unused, err);
+        if (status == DPA_OK)
             status = add(c, &s->last, "mean-and-deviation", "mean-and-deviation", confidence,
                          &unused, err);
         if (status == DPA_OK && (s->last.observed_count > 1 || c->protocol.request.select[0]))
