@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "dpaudit/account.h"
+#include "dpaudit/data.h"
 
 static dpa_family *parsed(const char *spec) {
     dpa_family *family = NULL;
@@ -139,9 +140,45 @@ static void from_file(void **state) {
     (void)remove(path);
 }
 
+/* A pair and a ledger: t = 1 is the file's own curve, smaller t dilute it, t = 0 is privacy. */
+static void files(void **state) {
+    (void)state;
+    char path[64], spec[128];
+    dpa_family *family = NULL;
+    dpa_interval e;
+    dpa_error err;
+    (void)snprintf(path, sizeof path, "/tmp/dpa_family_%d.json", (int)getpid());
+    const char *const texts[] = {
+        "{\"p\":[0.75,0.25],\"q\":[0.25,0.75]}",
+        "{\"type\":\"RandomizedResponse\",\"noise_parameter\":0.5,\"num_buckets\":2}"};
+    for (size_t k = 0; k < 2; ++k) {
+        assert_ok(dpa_file_write(path, texts[k], strlen(texts[k]), NULL));
+        (void)snprintf(spec, sizeof spec, "%s:%s", k == 0 ? "pair" : "ledger", path);
+        assert_ok(dpa_family_parse(spec, 1e-5, &family, &err));
+        assert_true(dpa_family_max(family) == 1);
+        assert_ok(dpa_family_epsilon(family, 1, 1e-5, &e, &err));
+        /* δ = ¾ − ¼e^ε */
+        assert_between(log((0.75 - 1e-5) / 0.25), e.lower, e.upper);
+        assert_true(e.upper - e.lower < 5e-3);
+        dpa_interval half;
+        assert_ok(dpa_family_epsilon(family, 0.5, 1e-5, &half, &err));
+        assert_true(half.upper < e.lower && half.lower > 0);
+        dpa_curve *curve = NULL;
+        assert_ok(dpa_family_curve(family, 1, &curve, &err));
+        assert_absolute(dpa_curve_fnr(curve, 0.25), 0.25, 2e-3);
+        assert_true(dpa_curve_fnr(curve, 0.25) <= 0.25 + 1e-12);
+        dpa_curve_free(curve);
+        dpa_family_free(family);
+    }
+    (void)snprintf(spec, sizeof spec, "ledger:%s,steps=3", path);
+    assert_int_equal(dpa_family_parse(spec, 1e-5, &family, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa_family_parse("pair:", 1e-5, &family, &err), DPA_BAD_ARGUMENT);
+    (void)unlink(path);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bad_specs), cmocka_unit_test(ordered),
-                                       cmocka_unit_test(known_members),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(files), cmocka_unit_test(bad_specs),
+                                       cmocka_unit_test(ordered), cmocka_unit_test(known_members),
                                        cmocka_unit_test(from_file)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
