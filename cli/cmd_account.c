@@ -145,8 +145,8 @@ static int run(void *options, const word_list *words) {
     dpa_error err;
     if (o->gaussians != NULL) return run_two_gaussians(cmd, o);
     if (!isnan(o->zcdp) || o->rdp_file != NULL) {
-        const dpa_status status =
-            dpa_audit_renyi(o->zcdp, o->rdp_file, o->common.protocol.request.delta, o->check, &report, &err);
+        const dpa_status status = dpa_audit_renyi(
+            o->zcdp, o->rdp_file, o->common.protocol.request.delta, o->check, &report, &err);
         return status == DPA_OK ? show_report(report, &o->common) : library_error(cmd->name, &err);
     }
     phase_set set;
