@@ -19,6 +19,7 @@ static const double BOX = 0.02;
 
 typedef struct audit {
     const dpa__model *model;
+    dpa__grid grid;
     dpa__outcome observed;
     double p;
     int is_turned; /* upper limits: how private may it be? */
@@ -45,7 +46,7 @@ static dpa_status test_run(void *user, size_t first, size_t last, int *is_reject
     dpa_status status = DPA_OK;
     double p = 1;
     for (int i = 0; i < 2 && status == DPA_OK; ++i) {
-        const double t = dpa__walk_at(at[i], a->model->max);
+        const double t = dpa__walk_at(&a->grid, at[i]);
         status = open_curve(a->model, t, &curves[i], err);
         edges[i] = edge_of(a, curves[i], t);
     }
@@ -114,9 +115,9 @@ static dpa_status upper_limit(audit *a, const dpa_counts *c, double *t, dpa_erro
     double here, there;
     a->is_turned = 1;
     a->observed = outcome_of(c, 1);
-    DPA_TRY(dpa__walk_down(test_run, a, a->model->max, &here, err));
+    DPA_TRY(dpa__walk_down(test_run, a, &a->grid, &here, err));
     a->observed = outcome_of(&opposite, 1);
-    DPA_TRY(dpa__walk_down(test_run, a, a->model->max, &there, err));
+    DPA_TRY(dpa__walk_down(test_run, a, &a->grid, &there, err));
     *t = fmax(here, there);
     return DPA_OK;
 }
@@ -129,13 +130,14 @@ dpa_status dpa__from_exact(const dpa__entry *entry, const dpa_counts *counts,
                            const dpa__model *model, const dpa_request *request, dpa_result *result,
                            dpa_error *err) {
     audit a = {.model = model,
+               .grid = {1, model->max},
                .observed = outcome_of(counts, 0),
                .p = (1 - request->confidence) / request->sides};
     double lower, upper = NAN;
     (void)entry;
     if (!dpa__exact_applies(counts))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "method exact: at most 10^6 of each class; use cp");
-    DPA_TRY(dpa__walk_up(test_run, &a, model->max, &lower, err));
+    DPA_TRY(dpa__walk_up(test_run, &a, &a.grid, &lower, err));
     if (request->sides == 2) DPA_TRY(upper_limit(&a, counts, &upper, err));
     DPA_TRY(claim_p(counts, model, request, &result->p_value, err));
     (void)snprintf(result->note, sizeof result->note,

@@ -53,7 +53,7 @@ static dpa_status critical(const dpa__plan *plan, size_t n, size_t count, double
                            dpa_error *err) {
     DPA_TRY(simulate(&plan->model, &plan->claim, n, count, plan->asked->seed, u, err));
     qsort(u, count, sizeof *u, falling);
-    const size_t allowed = dpa__scan_may_reach(plan->p, count);
+    const size_t allowed = dpa__scan_may_reach(plan->p, count, DPA__SCAN_DOUBT);
     *out = allowed > 0 ? u[allowed - 1] : HUGE_VAL;
     return DPA_OK;
 }

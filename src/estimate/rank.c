@@ -231,7 +231,8 @@ static dpa_status simulate(const dpa__model *model, const dpa_scores *scores, co
     dpa_status status = s.scratch != NULL && s.open != NULL ? DPA_OK : DPA_NO_MEMORY;
     if (status == DPA_OK) {
         for (size_t b = 0; b < replicates; ++b) s.open[b] = b;
-        const size_t allowed = dpa__scan_may_reach(p, replicates); /* fewer than this */
+        const size_t allowed =
+            dpa__scan_may_reach(p, replicates, DPA__SCAN_DOUBT); /* fewer than this */
         if (allowed > 0) status = order_statistic(&s, allowed - 1, out->t, &out->t, err);
     }
     const double claim = claimed_t(model, request);

@@ -26,10 +26,14 @@
 
 /* Simulated audits for a test, and for a p-value, times p. */
 static const double TEST = 100, VALUE = 1000, MOST = 2e5;
+/* Longer runs of grid points than this many steps are tried with few draws only. */
+enum { BRIEF = 4 };
+
 typedef struct scan {
     dpa__scan_looks looks;
     dpa__scan_counts seen, reach;
     const dpa__model *model; /* of a bound */
+    dpa__grid grid;
     const dpa_request *request;
     double p;
     int is_simulated;
@@ -64,25 +68,28 @@ size_t dpa__scan_replicates(double p) {
     return replicates_for(TEST, p);
 }
 
-size_t dpa__scan_may_reach(double p, size_t replicates) {
+size_t dpa__scan_may_reach(double p, size_t replicates, double doubt) {
     size_t most = 0;
-    while (dpa__cp_upper((double)most, (double)replicates, DPA__SCAN_DOUBT) <= p) ++most;
+    while (dpa__cp_upper((double)most, (double)replicates, doubt) <= p) ++most;
     return most; /* fewer than this, strictly */
 }
 
-/* Is the hypothesis rejected at s->p? First by a few draws that none may reach: a level far below p
- * but for one seed in a million. `is_brief`: by these alone. */
+/* Is the hypothesis rejected at s->p? By a few draws that none may reach; by more; by all: whoever
+ * is far from the limit needs no more than the first. The earlier stages raise the level above p
+ * for one seed in ten thousand. `is_brief`: by the first alone. */
 static dpa_status simulated_test(const scan *s, const dpa__scan_law *law, const size_t *used,
                                  int is_brief, int *is_rejected, dpa_error *err) {
-    const size_t few = (size_t)ceil(13 / s->p), many = dpa__scan_replicates(s->p);
-    size_t reached;
-    DPA_TRY(dpa__scan_simulate(law, used, &s->reach, few, 0, &reached, err));
-    *is_rejected = reached == 0;
-    if (*is_rejected || is_brief) return DPA_OK;
-    const size_t most = dpa__scan_may_reach(s->p, many);
-    if (most == 0) return DPA_OK;
-    DPA_TRY(dpa__scan_simulate(law, used, &s->reach, many, most - 1, &reached, err));
-    *is_rejected = reached < most;
+    const size_t many = dpa__scan_replicates(s->p);
+    const size_t draws[] = {(size_t)ceil(13 / s->p), (size_t)ceil(32 / s->p), many};
+    const double doubt[] = {2e-6, 1e-4, DPA__SCAN_DOUBT};
+    *is_rejected = 0;
+    for (int i = 0; i < (is_brief ? 1 : 3) && !*is_rejected && draws[i] <= many; ++i) {
+        const size_t most = dpa__scan_may_reach(s->p, draws[i], doubt[i]);
+        size_t reached;
+        if (most == 0) continue;
+        DPA_TRY(dpa__scan_simulate(law, used, &s->reach, draws[i], most - 1, &reached, err));
+        *is_rejected = reached < most;
+    }
     return DPA_OK;
 }
 
@@ -190,7 +197,7 @@ static dpa_status decide(scan *s, const dpa__scan_null *first, const dpa_curve *
                          size_t last, int is_brief, int *is_rejected, dpa_error *err) {
     double p = NAN;
     if (s->model->kind == DPA__MODEL_DP)
-        DPA_TRY(dpa__scan_lattice(&s->looks, &s->reach, dpa__walk_at(last, s->model->max),
+        DPA_TRY(dpa__scan_lattice(&s->looks, &s->reach, dpa__walk_at(&s->grid, last),
                                   s->model->delta, DPA__COARSE, &p, err));
     if (!isnan(p)) {
         *is_rejected = p <= s->p;
@@ -211,14 +218,14 @@ static dpa_status test_run(void *user, size_t first, size_t last, int *is_reject
     dpa_status status = DPA_OK;
     *is_rejected = 0;
     for (int i = 0; i < 2 && status == DPA_OK; ++i) {
-        status = curve_at(s->model, dpa__walk_at(at[i], s->model->max), &curves[i], err);
+        status = curve_at(s->model, dpa__walk_at(&s->grid, at[i]), &curves[i], err);
         if (status == DPA_OK) status = dpa__scan_null_open(&s->looks, curves[i], &nulls[i], err);
     }
     if (status == DPA_OK) {
         const double observed = dpa__scan_statistic(&nulls[1], &s->seen);
         dpa__scan_reach(&nulls[0], observed, &s->reach);
         if (observed > 0)
-            status = decide(s, &nulls[0], curves[1], last, last > first, is_rejected, err);
+            status = decide(s, &nulls[0], curves[1], last, last - first >= BRIEF, is_rejected, err);
     }
     for (int i = 0; i < 2; ++i) {
         dpa__scan_null_close(&nulls[i]);
@@ -279,7 +286,10 @@ dpa_status dpa__scan_run(const char *method, const dpa__model *model, const dpa_
         return run_on_counts(model, scores, threshold, request, out, err);
     DPA_TRY(scan_open(scores, request, &s, err));
     s.model = model;
-    dpa_status status = dpa__walk_up(test_run, &s, model->max, &t, err);
+    const int is_quick = model->kind == DPA__MODEL_DP &&
+                         dpa__scan_is_computed(&s.looks, 0, model->delta, DPA__COARSE);
+    s.grid = (dpa__grid){is_quick ? 1 : 2, model->max}; /* simulated laws: half as many points */
+    dpa_status status = dpa__walk_up(test_run, &s, &s.grid, &t, err);
     describe(&s, out);
     if (status == DPA_OK) status = claim_p(&s, &out->p_value, err);
     scan_close(&s);

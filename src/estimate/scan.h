@@ -97,10 +97,10 @@ void dpa__scan_draw(const dpa__scan_law *law, const size_t used[DPA__SCAN_ENDS],
 
 /* How often a seed may have a level above the nominal one. */
 #define DPA__SCAN_DOUBT 0.001
-/* Draws for a test at error p, and how many of these may reach: the level is then above p for one
- * seed in a thousand. */
+/* Draws for a test at error p; and fewer than how many of these may reach, for the level to be
+ * above p for a share `doubt` of all seeds. */
 size_t dpa__scan_replicates(double p);
-size_t dpa__scan_may_reach(double p, size_t replicates);
+size_t dpa__scan_may_reach(double p, size_t replicates, double doubt);
 
 /* ── power ─────────────────────────────────────────────────────────────────────────────────── */
 

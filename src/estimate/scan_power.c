@@ -58,7 +58,7 @@ static dpa_status simulated_value(const dpa__scan_test *t, const dpa__scan_null 
                                   dpa_error *err) {
     const size_t draws = dpa__scan_replicates(level);
     const size_t rank = is_exact ? (size_t)floor(level * (double)(draws + 1) + 1e-9)
-                                 : dpa__scan_may_reach(level, draws);
+                                 : dpa__scan_may_reach(level, draws, DPA__SCAN_DOUBT);
     const dpa__scan_law law = {&t->looks, curve, t->seed, CRITICAL_STREAM, 1};
     dpa__scan_counts counts = {{NULL, NULL}};
     double *room = DPA_NEW_ARRAY(double, 4 * (t->used[DPA__SCAN_TOP] + 1), err);

@@ -11,12 +11,14 @@
 static const double STEP = 0.005;
 enum { EVEN_STEPS = 200, LONGEST = 64, LAST = 2240 };
 
-double dpa__walk_at(size_t i, double max) {
-    const double t = i <= EVEN_STEPS ? STEP * (double)i : pow(1 + STEP, (double)(i - EVEN_STEPS));
-    return fmin(t, max);
+double dpa__walk_at(const dpa__grid *grid, size_t i) {
+    const size_t n = i * grid->stride;
+    const double t = n <= EVEN_STEPS ? STEP * (double)n : pow(1 + STEP, (double)(n - EVEN_STEPS));
+    return fmin(t, grid->max);
 }
 
-dpa_status dpa__walk_up(dpa__walk_test test, void *user, double max, double *t, dpa_error *err) {
+dpa_status dpa__walk_up(dpa__walk_test test, void *user, const dpa__grid *grid, double *t,
+                        dpa_error *err) {
     size_t next = 0, length = LONGEST;
     *t = 0;
     while (next < LAST) {
@@ -29,14 +31,15 @@ dpa_status dpa__walk_up(dpa__walk_test test, void *user, double max, double *t, 
             continue;
         }
         next += length;
-        *t = dpa__walk_at(next - 1, max);
-        if (*t >= max) return DPA_OK;
+        *t = dpa__walk_at(grid, next - 1);
+        if (*t >= grid->max) return DPA_OK;
         if (length < LONGEST) length *= 2;
     }
     return DPA_OK;
 }
 
-dpa_status dpa__walk_down(dpa__walk_test test, void *user, double max, double *t, dpa_error *err) {
+dpa_status dpa__walk_down(dpa__walk_test test, void *user, const dpa__grid *grid, double *t,
+                          dpa_error *err) {
     size_t next = LAST, length = LONGEST; /* points from `next` on are rejected */
     *t = INFINITY;
     while (next > 0) {
@@ -49,7 +52,7 @@ dpa_status dpa__walk_down(dpa__walk_test test, void *user, double max, double *t
             continue;
         }
         next -= length;
-        *t = dpa__walk_at(next, max);
+        *t = dpa__walk_at(grid, next);
         if (length < LONGEST) length *= 2;
     }
     return DPA_OK;
