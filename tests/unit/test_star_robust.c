@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Epsilon* where it used to break: one loss that sets the scale, infinite losses, a verdict about
+ * the fit that changed with the seed, infinity certified on identical laws; and the mechanism's
+ * bound. */
+#include "check.h"
+
+#include "dpaudit/epsilon_star.h"
+#include "dpaudit/rng.h"
+#include "estimate/epsilon_star.h"
+
+static dpa_losses make(const double *train, size_t n, const double *heldout, size_t m) {
+    dpa_losses l;
+    assert_ok(dpa_losses_new(train, n, heldout, m, &l, NULL));
+    return l;
+}
+
+static dpa_losses normals(size_t n, size_t m, double shift, double scale, uint64_t seed) {
+    double *a = malloc(n * sizeof *a), *b = malloc(m * sizeof *b);
+    assert_true(a != NULL && b != NULL);
+    dpa_rng rng;
+    dpa_rng_init(&rng, seed, DPA_PURPOSE_TEST, 0);
+    for (size_t i = 0; i < n; ++i) a[i] = dpa_rng_normal(&rng);
+    for (size_t i = 0; i < m; ++i) b[i] = shift + scale * dpa_rng_normal(&rng);
+    const dpa_losses l = make(a, n, b, m);
+    free(a);
+    free(b);
+    return l;
+}
+
+/* One loss of −200 among 5000: `normal` moves by more than 3 and says so; ranks do not move. */
+static void one_loss_does_not_set_the_result(void **state) {
+    (void)state;
+    dpa_losses l = normals(5000, 5000, 0.6, 1.0, 21);
+    dpa_request request;
+    dpa_star_opts opts;
+    dpa_binormal before, after;
+    dpa_loss_fit fit;
+    dpa_star star, moved, robust[2];
+    dpa_results results = {0};
+    dpa_lints lints = {0};
+    dpa_request_init(&request);
+    dpa_star_opts_init(&opts);
+    assert_ok(dpa_star_binormal(&l, &request, &before, NULL));
+    assert_ok(dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, NULL));
+    assert_ok(dpa_star_fitted(&fit, 1e-5, &star, NULL));
+    assert_ok(dpa_fit_normal(&l, DPA_TRANSFORM_QUANTILE, &fit, NULL));
+    assert_ok(dpa_star_fitted(&fit, 1e-5, &robust[0], NULL));
+    l.train[0] = -200.0;
+    assert_ok(dpa_star_binormal(&l, &request, &after, NULL));
+    assert_true(before.star.epsilon == after.star.epsilon);
+    assert_ok(dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, NULL));
+    assert_ok(dpa_star_fitted(&fit, 1e-5, &moved, NULL));
+    assert_true(moved.epsilon > star.epsilon + 3.0);
+    assert_ok(dpa_fit_normal(&l, DPA_TRANSFORM_QUANTILE, &fit, NULL));
+    assert_ok(dpa_star_fitted(&fit, 1e-5, &robust[1], NULL));
+    assert_absolute(robust[1].epsilon, robust[0].epsilon, 1e-9);
+    (void)snprintf(request.method, sizeof request.method, "normal");
+    assert_ok(dpa_star_results(&l, &opts, &request, &results, &lints, NULL));
+    int scale = 0, decides = 0, bad = 0;
+    for (size_t i = 0; i < lints.count; ++i) {
+        scale |= strcmp(lints.items[i].code, "one-loss-scale") == 0;
+        decides |= strcmp(lints.items[i].code, "one-loss-decides") == 0;
+        bad |= strcmp(lints.items[i].code, "bad-fit") == 0;
+    }
+    assert_true(scale && decides && bad);
+    dpa_results_free(&results);
+    dpa_lints_free(&lints);
+    dpa_losses_free(&l);
+}
+
+/* A rising transform of the losses, infinities included, changes nothing but the threshold. */
+static void ranks_alone_decide(void **state) {
+    (void)state;
+    dpa_losses l = normals(3000, 2000, 0.8, 1.2, 22);
+    dpa_request request;
+    dpa_binormal plain, bent;
+    dpa_request_init(&request);
+    assert_ok(dpa_star_binormal(&l, &request, &plain, NULL));
+    for (size_t i = 0; i < l.train_count; ++i) l.train[i] = exp(3.0 * l.train[i]);
+    for (size_t i = 0; i < l.heldout_count; ++i) l.heldout[i] = exp(3.0 * l.heldout[i]);
+    l.train[0] = -INFINITY;
+    l.heldout[l.heldout_count - 1] = INFINITY;
+    assert_ok(dpa_star_binormal(&l, &request, &bent, NULL));
+    assert_true(plain.star.epsilon == bent.star.epsilon);
+    assert_true(plain.epsilon_lower == bent.epsilon_lower);
+    assert_true(plain.epsilon_upper == bent.epsilon_upper);
+    assert_true(isfinite(bent.epsilon_upper));
+    dpa_losses_free(&l);
+}
+
+/* The verdict about the fit is of the file: the same for every seed, low p-values as rare as they
+ * say under the fitted law, and it sees what is not normal. */
+static void fit_verdict_is_deterministic(void **state) {
+    (void)state;
+    int low = 0;
+    for (uint64_t seed = 0; seed < 100; ++seed) {
+        dpa_losses l = normals(400, 50, 0.0, 1.0, 300 + seed);
+        dpa_loss_fit fit;
+        double p;
+        assert_ok(dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, NULL));
+        /* exactly normal on the transformed scale: the losses of normal φ */
+        const double m = fit.train.mean[0], s = 0.1 * fit.train.deviation[0];
+        for (size_t i = 0; i < l.train_count; ++i)
+            l.train[i] = dpa_loss_untransform(m + s * l.train[i], 0.0, 1.0);
+        for (size_t i = 0; i < l.train_count / 2; ++i) { /* φ falls: keep them sorted */
+            const double held = l.train[i];
+            l.train[i] = l.train[l.train_count - 1 - i];
+            l.train[l.train_count - 1 - i] = held;
+        }
+        l.heldout[0] = 0.0;
+        l.heldout[l.heldout_count - 1] = 1.0;
+        for (size_t i = 1; i + 1 < l.heldout_count; ++i) l.heldout[i] = 0.5;
+        assert_ok(dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, NULL));
+        assert_ok(dpa_fit_goodness(&l, &fit, 0, &p, NULL));
+        low += p <= 0.1;
+        dpa_losses_free(&l);
+    }
+    (void)printf("p-value at most 0.1 in %d of 100 fits of the right law\n", low);
+    assert_true(low <= 22); /* four deviations */
+    dpa_losses l = normals(2000, 2000, 0.5, 1.0, 9);
+    dpa_loss_fit fit;
+    double p;
+    for (size_t i = 0; i < l.train_count; ++i) l.train[i] = exp(l.train[i]);
+    assert_ok(dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, NULL));
+    assert_ok(dpa_fit_goodness(&l, &fit, 0, &p, NULL));
+    assert_true(p == 1.0 / 200.0);
+    dpa_losses_free(&l);
+}
+
+/* Identical laws, the whole training set: never infinite (12 of 60 were). */
+static void whole_training_set_is_finite(void **state) {
+    (void)state;
+    double most = 0.0;
+    for (uint64_t seed = 0; seed < 60; ++seed) {
+        dpa_losses l = normals(1000, 1000, 0.0, 1.0, 500 + seed);
+        dpa_star star;
+        assert_ok(dpa_star_lower(&l, 1e-5, 0.95, 1, &star, NULL));
+        assert_true(isfinite(star.epsilon));
+        most = fmax(most, star.epsilon);
+        dpa_losses_free(&l);
+    }
+    (void)printf("whole training set, identical laws: at most %.3f in 60\n", most);
+    assert_true(most < 1.0); /* chance among ten training losses: Definition 1 has it */
+    const double few[] = {1, 2, 3, 4};
+    dpa_losses l = make(few, 4, few, 4);
+    dpa_star star;
+    assert_ok(dpa_star_lower(&l, 1e-5, 0.95, 1, &star, NULL));
+    assert_true(star.epsilon == 0.0);
+    dpa_losses_free(&l);
+}
+
+/* Against counting by hand, and against what an (ε,δ)-DP mechanism can do. */
+static void mechanism_level(void **state) {
+    (void)state;
+    dpa_losses models[3];
+    double train[100], heldout[1000];
+    dpa_averaged a;
+    dpa_error err;
+    for (int m = 0; m < 3; ++m) {
+        for (int i = 0; i < 1000; ++i) heldout[i] = i;
+        for (int i = 0; i < 100; ++i) train[i] = i < 40 + 10 * m ? 5.0 : 500.0;
+        models[m] = make(train, 100, heldout, 1000);
+    }
+    assert_ok(dpa_star_mechanism(models, 3, 1e-5, 0.95, &a, NULL));
+    /* rate 0.01: k = 10, H_(10) = 9; 40, 50 and 60% of the training losses are below */
+    const double kept = cbrt(0.05 / 3.0);
+    assert_relative(a.epsilon, log((0.5 - 1e-5) / 0.01), 1e-12);
+    assert_relative(a.epsilon_replace_one, log((0.4 * kept - 1e-5) / 0.01), 1e-12);
+    assert_relative(a.tpr_lower, 0.4 * kept, 1e-12);
+    const double y = exp(a.epsilon_add_remove);
+    assert_relative(y * y * 0.01 + (1.0 + y) * 1e-5, 0.4 * kept, 1e-9);
+    assert_int_equal(dpa_star_mechanism(models, 1, 1e-5, 0.95, &a, &err), DPA_BAD_ARGUMENT);
+    for (int m = 0; m < 3; ++m) dpa_losses_free(&models[m]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_loss_does_not_set_the_result),
+        cmocka_unit_test(ranks_alone_decide),
+        cmocka_unit_test(fit_verdict_is_deterministic),
+        cmocka_unit_test(whole_training_set_is_finite),
+        cmocka_unit_test(mechanism_level),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
