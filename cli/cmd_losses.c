@@ -91,7 +91,7 @@ const command command_losses = {
     .examples = "dpaudit losses losses.csv --delta 1e-5\n"
                 "dpaudit losses losses.csv --method normal --bootstrap 1000 --json\n"
                 "dpaudit losses losses.csv --goodness 3 --bootstrap 0\n"
-                "dpaudit losses losses.csv --claim-epsilon 3",
+                "dpaudit losses losses.csv --method binormal --records 5",
     .options = table,
     .size = sizeof(losses_options),
     .max_words = (size_t)-1,
