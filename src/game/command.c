@@ -90,6 +90,10 @@ static dpa_status check(const dpa_experiment *e, dpa_error *err) {
         return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
                               "game: queries %" PRIu64 ": there are %" PRIu64 " points", o->queries,
                               o->points);
+    if (o->has_attack && o->design == DPA_DESIGN_LEAVE_ONE_OUT)
+        return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
+                              "game: attack: for design: coins; with leave-one-out every training "
+                              "gives one score of the challenge, and there is nothing to attack");
     if (o->challenge >= o->points)
         return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
                               "game: challenge %" PRIu64 ": expected 0 to %" PRIu64, o->challenge,

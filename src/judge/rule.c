@@ -162,6 +162,11 @@ dpa_status dpa__rule_apply(dpa__case *c, dpa_error *err) {
     DPA_TRY(check_guesses(c, source, err));
     DPA_TRY(check_methods(c, source, &named, err));
     if (source == DPA_FROM_COSINES) {
+        if (r->family[0] != '\0')
+            return dpa__fail(err, DPA_BAD_ARGUMENT,
+                             "family: '%.60s' does not apply, cosines are tested in no family that "
+                             "is named; leave it out",
+                             r->family);
         (void)snprintf(t->method, sizeof t->method, "%s", named ? r->method : "");
         return DPA_OK;
     }
