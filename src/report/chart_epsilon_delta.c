@@ -68,7 +68,7 @@ static void add_gaussian(const json_t *item, dpa__chart_data *data) {
     const double mu = dpa__number_of(parameter, "lower");
     char name[NAME_SIZE];
     if (!dpa__is_word(item, "family", "gaussian") || !dpa__is_word(parameter, "name", "mu") ||
-        !(mu > 0) || !json_is_true(json_object_get(item, "valid")))
+        !(mu > 0) || !dpa__is_word(item, "guarantee", "confidence"))
         return;
     dpa__result_name(item, name, sizeof name);
     for (int i = LOWEST * STEPS_PER_DECADE; i <= -STEPS_PER_DECADE / 2; ++i) {

@@ -66,7 +66,7 @@ completes() {
 . ./out
 touch scores.csv
 completes dpaudit sco is scores
-completes dpaudit scores --cl is --claim-epsilon --claim-delta
+completes dpaudit scores --cl is --claim-epsilon --claim-delta --claim-sigma --claim-q --claim-steps --claim-curve --claim-scope
 completes dpaudit scores sco is scores.csv
 completes dpaudit scores --method "" is
 completes dpaudit scores --report sco is scores.csv
