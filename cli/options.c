@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "output.h"
 
@@ -177,53 +176,6 @@ static int parse_option(const command *cmd, int argc, char **argv, int *at, void
     return store(cmd, o, value, options);
 }
 
-/* ── outputs that would destroy an input ─────────────────────────────────────────────── */
-
-static int is_output(const option *o) {
-    static const char *const names[] = {"json", "report", "out", "pdf", "write-protocol"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
-        if (strcmp(o->name, names[i]) == 0)
-            return o->type == OPTION_FILE || o->type == OPTION_OPTIONAL;
-    return 0;
-}
-
-static const char *text_of(const option *o, const void *options) {
-    return *(const char *const *)(const void *)((const char *)options + o->offset);
-}
-
-static int is_same_file(const char *a, const char *b) {
-    struct stat first, second;
-    if (a == NULL || b == NULL || stat(a, &first) != 0 || stat(b, &second) != 0) return 0;
-    return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
-}
-
-/* The input that this output file is, or NULL. */
-static const char *input_at(const command *cmd, const char *output, const void *options,
-                            const word_list *words) {
-    for (size_t i = 0; i < words->count; ++i)
-        if (is_same_file(output, words->items[i])) return words->items[i];
-    for (const option *o = cmd->options; o->name != NULL; ++o) {
-        if (o->type == OPTION_LIST) {
-            const word_list *list = (const void *)((const char *)options + o->offset);
-            for (size_t i = 0; i < list->count; ++i)
-                if (is_same_file(output, list->items[i])) return list->items[i];
-        }
-        if (o->type == OPTION_FILE && !is_output(o) && is_same_file(output, text_of(o, options)))
-            return text_of(o, options);
-    }
-    return NULL;
-}
-
-static int check_outputs(const command *cmd, const void *options, const word_list *words) {
-    for (const option *o = cmd->options; o->name != NULL; ++o) {
-        if (!is_output(o)) continue;
-        const char *input = input_at(cmd, text_of(o, options), options, words);
-        if (input != NULL)
-            return usage_error(cmd, "--%s: would overwrite '%s', which is read", o->name, input);
-    }
-    return 0;
-}
-
 int options_parse(const command *cmd, int argc, char **argv, void *options, word_list *words) {
     int only_words = 0;
     for (int at = 0; at < argc; ++at) {
@@ -242,7 +194,7 @@ int options_parse(const command *cmd, int argc, char **argv, void *options, word
     if (words->count < cmd->min_words) return usage_error(cmd, "needs %s", cmd->operands);
     if (words->count > cmd->max_words)
         return usage_error(cmd, "'%s' is one argument too many", words->items[cmd->max_words]);
-    return check_outputs(cmd, options, words);
+    return 0;
 }
 
 void words_free(word_list *words) {
