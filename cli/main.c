@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The dpaudit command: a table of commands and the way into one of them. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,8 @@ static int dispatch(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    (void)signal(SIGXFSZ,
+                 SIG_IGN); /* a file that may not grow is an error with a name, not an end */
     output_remember(argc, argv);
     return output_finish(dispatch(argc, argv));
 }

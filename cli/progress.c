@@ -30,7 +30,9 @@ static double now(void) {
 
 static void on_interrupt(int signal_number) {
     interrupted = 1;
-    (void)signal(signal_number, SIG_DFL); /* a second Ctrl-C ends the program at once */
+    (void)signal_number;
+    (void)signal(SIGINT, SIG_DFL); /* a second one, of either kind, ends the program at once */
+    (void)signal(SIGTERM, SIG_DFL);
 }
 
 static void print_time(double seconds) {

@@ -102,6 +102,7 @@ static void become(const dpa__command *c, char **environment, pid_t parent) {
     (void)dup2(STDERR_FILENO, STDOUT_FILENO);
     (void)signal(SIGPIPE, SIG_DFL);
     (void)signal(SIGTERM, SIG_DFL);
+    (void)signal(SIGXFSZ, SIG_DFL);
     if (c->folder != NULL && chdir(c->folder) != 0) _exit(EXIT_NO_FOLDER);
     environ = environment;
     (void)execvp(c->words[0], c->words);
@@ -140,4 +141,18 @@ dpa_status dpa__command_run(const dpa__command *command, dpa_error *err) {
             return dpa__fail(err, DPA_IO, "lost sight of '%.200s': %s", command->words[0],
                              strerror(errno));
     return judge_end(command, status, err);
+}
+
+dpa_status dpa__need_descriptors(int count, dpa_error *err) {
+    int fd[16], opened = 0;
+    while (opened < count && opened < 16) {
+        fd[opened] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (fd[opened] < 0) break;
+        ++opened;
+    }
+    const int is_enough = opened == count;
+    while (opened > 0) (void)close(fd[--opened]);
+    if (is_enough) return DPA_OK;
+    return dpa__fail(err, DPA_IO, "too many open files: at least %d more are needed (ulimit -n)",
+                     count);
 }

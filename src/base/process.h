@@ -32,4 +32,7 @@ typedef struct dpa__command {
  * the calling thread dies. */
 dpa_status dpa__command_run(const dpa__command *command, dpa_error *err);
 
+/* So many more files can be open. */
+dpa_status dpa__need_descriptors(int count, dpa_error *err);
+
 #endif

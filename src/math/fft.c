@@ -16,9 +16,11 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
@@ -39,8 +41,18 @@ static dpa_status check_length(size_t n, dpa_error *err) {
                      INT_MAX);
 }
 
+/* FFTW ends the program where an allocation of its own fails. What a plan and its run take (factors
+ * and a buffer, less than two transforms) is asked for first, and given back. */
+static dpa_status find_room(size_t n, dpa_error *err) {
+    void *volatile block = dpa__malloc(4 * n + (1 << 17), sizeof(double), err);
+    if (block == NULL) return DPA_NO_MEMORY;
+    free(block);
+    return DPA_OK;
+}
+
 /* In place, not scaled. */
 static dpa_status transform(size_t n, double complex *z, int direction, dpa_error *err) {
+    DPA_TRY(find_room(n, err));
     (void)pthread_mutex_lock(&planner);
     const fftw_plan plan = fftw_plan_dft_1d((int)n, z, z, direction, FFTW_ESTIMATE);
     (void)pthread_mutex_unlock(&planner);

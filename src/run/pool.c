@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/process.h"
 
 static const char scratch_name[] = "DPAUDIT_SCRATCH=";
 
@@ -184,6 +185,7 @@ dpa_status dpa__pool_open(const dpa_run_opts *opts, dpa_game *game, const char *
     pool->slots = dpa__calloc(pool->count, sizeof *pool->slots, err);
     dpa_status status = pool->slots != NULL ? collect_keys(pool, game, err) : DPA_NO_MEMORY;
     if (status == DPA_OK) status = name_scratch(pool, scratch, err);
+    if (status == DPA_OK) status = dpa__need_descriptors(8, err); /* libuv aborts without */
     if (status == DPA_OK) {
         const int code = uv_loop_init(&pool->loop);
         if (code != 0)

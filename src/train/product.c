@@ -15,7 +15,7 @@
 enum {
     DEEP = 192,                  /* of the inner index at once: another number, other bits */
     ROWS = 4 * DPA__TILE_HIGH,   /* of a at once: 48 · 192 floats are 36 kB … */
-    COLUMNS = 3 * DPA__TILE_WIDE /* … and of b 192 · 96 are 72 kB, small enough for any stack */
+    COLUMNS = 3 * DPA__TILE_WIDE /* … and of b 192 · 96 are 72 kB */
 };
 
 static const dpa__tile *const tiles[] = {&dpa__tile_avx512, &dpa__tile_avx2, &dpa__tile_portable};
@@ -114,24 +114,52 @@ static void block(const dpa__tile *t, size_t high, size_t wide, size_t deep, con
         }
 }
 
-void dpa__product(size_t m, size_t n, size_t k, dpa__matrix a, dpa__matrix b, int add, float *c) {
-    _Alignas(64) float rows[ROWS * DEEP], columns[COLUMNS * DEEP];
-    const dpa__tile *const t = tile_for(n);
-    if (!add) memset(c, 0, m * n * sizeof *c);
+/* Memory for panels of `rows` and `columns` lines; DEEP floats each. */
+typedef struct panels {
+    float *a, *b;
+    size_t rows, columns;
+} panels;
+
+/* c += a·b through these panels. */
+static void multiply(const panels *pack, const dpa__tile *t, size_t m, size_t n, size_t k,
+                     dpa__matrix a, dpa__matrix b, float *c) {
     for (size_t p = 0; p < k; p += DEEP) {
         const size_t deep = least(DEEP, k - p);
-        for (size_t j = 0; j < n; j += COLUMNS) {
-            const size_t wide = least(COLUMNS, n - j);
+        for (size_t j = 0; j < n; j += pack->columns) {
+            const size_t wide = least(pack->columns, n - j);
             const dpa__matrix right = {b.at + p * b.row + j * b.column, b.row, b.column};
-            pack_columns(&right, wide, deep, t->wide, columns);
-            for (size_t i = 0; i < m; i += ROWS) {
-                const size_t high = least(ROWS, m - i);
+            pack_columns(&right, wide, deep, t->wide, pack->b);
+            for (size_t i = 0; i < m; i += pack->rows) {
+                const size_t high = least(pack->rows, m - i);
                 const dpa__matrix left = {a.at + i * a.row + p * a.column, a.row, a.column};
-                pack_rows(&left, high, deep, t->high, rows);
-                block(t, high, wide, deep, rows, columns, c + i * n + j, n);
+                pack_rows(&left, high, deep, t->high, pack->a);
+                block(t, high, wide, deep, pack->a, pack->b, c + i * n + j, n);
             }
         }
     }
+}
+
+/* One tile's panels on the stack: for small products, and where there is no memory. */
+static void multiply_small(const dpa__tile *t, size_t m, size_t n, size_t k, dpa__matrix a,
+                           dpa__matrix b, float *c) {
+    _Alignas(64) float own[(DPA__TILE_HIGH + DPA__TILE_WIDE) * DEEP];
+    const panels small = {own + DPA__TILE_WIDE * DEEP, own, t->high, t->wide};
+    multiply(&small, t, m, n, k, a, b, c);
+}
+
+void dpa__product(size_t m, size_t n, size_t k, dpa__matrix a, dpa__matrix b, int add, float *c) {
+    const dpa__tile *const t = tile_for(n);
+    if (!add) memset(c, 0, m * n * sizeof *c);
+    const int is_small = m <= t->high && n <= t->wide;
+    float *memory =
+        is_small ? NULL : aligned_alloc(64, (size_t)(ROWS + COLUMNS) * DEEP * sizeof *memory);
+    if (memory == NULL) {
+        multiply_small(t, m, n, k, a, b, c);
+        return;
+    }
+    const panels large = {memory + (size_t)COLUMNS * DEEP, memory, ROWS, COLUMNS};
+    multiply(&large, t, m, n, k, a, b, c);
+    free(memory);
 }
 
 /* In pieces that stay in the cache while all rows are added. */
