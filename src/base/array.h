@@ -13,6 +13,8 @@ dpa_status dpa__array_from_stream(dpa__stream *stream, const char *member, dpa_a
 
 dpa_status dpa__npy_read(dpa__stream *stream, dpa_array *out, dpa_error *err);
 dpa_status dpa__npz_read(dpa__stream *stream, const char *member, dpa_array *out, dpa_error *err);
+/* Where a table is expected: says what is wrong with the archive, or that it is one. */
+dpa_status dpa__npz_refuse(dpa__stream *stream, dpa_error *err);
 dpa_status dpa__idx_read(dpa__stream *stream, dpa_array *out, dpa_error *err);
 dpa_status dpa__numbers_read(dpa__stream *stream, dpa_array *out, dpa_error *err);
 

@@ -34,11 +34,22 @@ struct dpa__stream {
     int raw_end;
     dpa__decoder *decoder; /* NULL: stored bytes are the bytes */
     int decoded;           /* the decoder has come to its end */
+    uint64_t made;         /* bytes that came out of it */
     /* decoded bytes */
     unsigned char *window;
     size_t at, size, capacity;
     uint64_t offset;
 };
+
+int dpa__may_expand(uint64_t stored, uint64_t unpacked) {
+    return unpacked <= UINT64_C(64000000) || (unpacked - UINT64_C(64000000)) / 200 <= stored;
+}
+
+dpa_status dpa__fail_expansion(const char *name, dpa_error *err) {
+    return dpa__fail_file(err, DPA_BAD_INPUT, name,
+                          "unpacks to more than 200 times its size; if that is meant, unpack it "
+                          "first (an NPZ: save it uncompressed)");
+}
 
 /* ---- the stored bytes ---- */
 
@@ -113,6 +124,8 @@ static dpa_status pull_decoded(dpa__stream *s, unsigned char *to, size_t max, si
         s->raw_at += piece.used;
         s->decoded = piece.is_done;
         *got = piece.made;
+        s->made += piece.made;
+        if (!dpa__may_expand(s->sha.length, s->made)) return dpa__fail_expansion(s->name, err);
         if (status == DPA_NO_MEMORY)
             return dpa__fail_file(err, status, s->name, "no memory to undo the compression");
         if (status != DPA_OK)
@@ -337,12 +350,21 @@ dpa_status dpa__stream_read(dpa__stream *s, size_t count, void **out, dpa_error 
 }
 
 dpa_status dpa__stream_read_all(dpa__stream *s, char **out, size_t *count, dpa_error *err) {
+    return dpa__stream_read_most(s, PTRDIFF_MAX - 2, out, count, err);
+}
+
+dpa_status dpa__stream_read_most(dpa__stream *s, size_t most, char **out, size_t *count,
+                                 dpa_error *err) {
     unsigned char *block = NULL;
     uint64_t left;
     size_t first = FIRST_CHUNK;
-    if (decoded_left(s, &left) && left < PTRDIFF_MAX - 2) first = (size_t)left + 1;
+    if (decoded_left(s, &left) && left < most) first = (size_t)left + 1;
     *out = NULL;
-    DPA_TRY(grow_and_fill(s, first, PTRDIFF_MAX - 1, &block, count, err));
+    DPA_TRY(grow_and_fill(s, first, most + 1, &block, count, err));
+    if (*count > most) {
+        free(block);
+        return dpa__fail_file(err, DPA_BAD_INPUT, s->name, "longer than %zu bytes", most);
+    }
     block[*count] = '\0';
     *out = (char *)block;
     return DPA_OK;

@@ -46,15 +46,25 @@ void dpa__stream_skip(dpa__stream *stream, size_t count);
 /* Exactly `count` bytes into a new block at *out; fewer are an error that says so. The block grows
  * with what arrives, so a lying header costs at most twice the bytes that are there. */
 dpa_status dpa__stream_read(dpa__stream *stream, size_t count, void **out, dpa_error *err);
-/* All the rest, with a NUL after it. */
+/* All the rest, with a NUL after it. The second refuses more than `most` bytes without keeping
+ * them. */
 dpa_status dpa__stream_read_all(dpa__stream *stream, char **out, size_t *count, dpa_error *err);
+dpa_status dpa__stream_read_most(dpa__stream *stream, size_t most, char **out, size_t *count,
+                                 dpa_error *err);
 /* Fails if any byte is left, else gives the hash of the stored bytes. `what` has just ended
  * ("the array"). */
 dpa_status dpa__stream_finish(dpa__stream *stream, const char *what, char sha256[DPA_SHA256_SIZE],
                               dpa_error *err);
 
+/* Whether so many stored bytes may unpack to so many: 200 times as many and 64 MB. Beyond, a small
+ * file could take all memory. */
+int dpa__may_expand(uint64_t stored, uint64_t unpacked);
+dpa_status dpa__fail_expansion(const char *name, dpa_error *err);
+
 /* All bytes of a file ("-": standard input) with a NUL after them, for the caller to free. */
 dpa_status dpa__file_read_all(const char *path, char **out, size_t *count, dpa_error *err);
+dpa_status dpa__file_read_most(const char *path, size_t most, char **out, size_t *count,
+                               dpa_error *err);
 /* The hash of a file's stored bytes, without keeping them. */
 dpa_status dpa__file_sha256(const char *path, char sha256[DPA_SHA256_SIZE], dpa_error *err);
 

@@ -18,6 +18,15 @@ dpa_status dpa__file_read_all(const char *path, char **out, size_t *count, dpa_e
     return status;
 }
 
+dpa_status dpa__file_read_most(const char *path, size_t most, char **out, size_t *count,
+                               dpa_error *err) {
+    dpa__stream *stream = NULL;
+    DPA_TRY(dpa__stream_open(path, &stream, err));
+    const dpa_status status = dpa__stream_read_most(stream, most, out, count, err);
+    dpa__stream_close(stream);
+    return status;
+}
+
 /* Bytes as they are stored: what is packed stays packed, so that a file that has just been read
  * costs no second unpacking. */
 dpa_status dpa__file_sha256(const char *path, char sha256[DPA_SHA256_SIZE], dpa_error *err) {

@@ -254,8 +254,8 @@ static dpa_status refuse_binary(dpa__stream *stream, dpa_error *err) {
     size_t count;
     DPA_TRY(dpa__stream_need(stream, 8, err));
     const unsigned char *bytes = dpa__stream_window(stream, &count);
+    if (dpa__npz_matches(bytes, count)) return dpa__npz_refuse(stream, err);
     const char *kind = dpa__npy_matches(bytes, count)   ? "NPY"
-                       : dpa__npz_matches(bytes, count) ? "NPZ (zip)"
                        : dpa__idx_matches(bytes, count) ? "IDX"
                                                         : NULL;
     if (kind == NULL) return DPA_OK;

@@ -19,13 +19,15 @@ static void *take_memory(void *user, void *block, size_t size) {
     return NULL;
 }
 
+enum { MOST_BYTES = 1 << 20 }; /* of settings, unpacked */
+
 static const cyaml_config_t config = {.mem_fn = take_memory};
 
 dpa_status dpa__yaml_read(const char *path, const cyaml_schema_value_t *schema, void **out,
                           dpa_error *err) {
     char *text = NULL;
     size_t size = 0;
-    DPA_TRY(dpa__file_read_all(path, &text, &size, err));
+    DPA_TRY(dpa__file_read_most(path, MOST_BYTES, &text, &size, err));
     const dpa_status checked = dpa__yaml_check(path, text, size, schema, err);
     if (checked != DPA_OK) {
         free(text);

@@ -10,6 +10,8 @@
 /* The keys of a file ("-": standard input), a struct as the schema has it, for dpa__yaml_free. */
 dpa_status dpa__yaml_read(const char *path, const cyaml_schema_value_t *schema, void **out,
                           dpa_error *err);
+/* Not too deep, and few aliases; part of dpa__yaml_check. */
+dpa_status dpa__yaml_bounded(const char *path, const char *text, size_t size, dpa_error *err);
 /* Numbers and truth values as a whole are what the schema says; part of dpa__yaml_read. */
 dpa_status dpa__yaml_check(const char *path, const char *text, size_t size,
                            const cyaml_schema_value_t *schema, dpa_error *err);

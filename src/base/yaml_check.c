@@ -95,6 +95,8 @@ static dpa_status check_scalar(const document *d, const yaml_node_t *node,
                       "a single value", err);
     if (schema->type == CYAML_ENUM) return check_word(d, node, schema, err);
     const char *right = wanted(schema->type, text_of(node));
+    if (schema->type == CYAML_STRING && strlen(text_of(node)) < schema->string.min)
+        right = "a text (or leave the key out)";
     if (right == NULL) return DPA_OK;
     return refuse(d, node, text_of(node)[0] != '\0' ? text_of(node) : "nothing", right, err);
 }
@@ -183,6 +185,7 @@ static dpa_status load(const char *path, const char *text, size_t size, yaml_doc
                        dpa_error *err) {
     yaml_parser_t parser;
     dpa_status status = DPA_OK;
+    DPA_TRY(dpa__yaml_bounded(path, text, size, err));
     if (!yaml_parser_initialize(&parser))
         return dpa__fail(err, DPA_NO_MEMORY, "no memory for %s", path);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);

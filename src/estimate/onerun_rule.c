@@ -33,7 +33,7 @@ dpa__onerun_method dpa__onerun_rule(uint64_t canaries, uint64_t guesses, double 
 void dpa__onerun_rule_say(uint64_t canaries, uint64_t guesses, double delta, double confidence,
                           char *text, size_t size) {
     const int recursion = dpa__onerun_rule(canaries, guesses, delta, confidence) == DPA__RECURSION;
-    (void)snprintf(text, size, "%s, since m·δ = %.3g %s (1 − confidence)/5 = %.3g",
-                   recursion ? "recursion" : "Steinke", (double)canaries * delta,
-                   recursion ? ">" : "≤", SHARE * (1 - confidence));
+    (void)dpa__print(text, size, "%s, since m·δ = %.3g %s (1 − confidence)/5 = %.3g",
+                     recursion ? "recursion" : "Steinke", (double)canaries * delta,
+                     recursion ? ">" : "≤", SHARE * (1 - confidence));
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "dpaudit/landscape.h"
 #include "report/model.h"
 
@@ -55,7 +56,7 @@ static dpa_status say_point(dpa_report *report, const dpa_landscape_point *p, wi
                             dpa_error *err) {
     char share[16] = "";
     if (!isnan(p->frontier_share))
-        (void)snprintf(share, sizeof share, "%5.0f%%", 100.0 * p->frontier_share);
+        (void)dpa__print(share, sizeof share, "%5.0f%%", 100.0 * p->frontier_share);
     return dpa_report_say(
         report, err, "%s %s%*s %s%*s %4zu %8.4f [%.3f, %.3f] %8.4f [%.3f, %.3f] %s",
         p->on_frontier ? "*" : " ", p->strategy, w.strategy - dpa__shown_width(p->strategy), "",
