@@ -197,79 +197,80 @@ dpa_status dpa__npz_refuse(dpa__stream *stream, dpa_error *err) {
     if (status != DPA_OK) return status;
     return dpa__fail_file(err, DPA_BAD_INPUT, dpa__stream_name(stream),
                           "found an NPZ (zip) file; a CSV table is right");
-    /* NULL for what is no plain file, or no zip. Looking would use up standard input and pipes. */
-    static zip_t *open_file(const char *path, archive *a) {
-        struct stat what;
-        if (strcmp(path, "-") == 0 || stat(path, &what) != 0 || !S_ISREG(what.st_mode)) return NULL;
-        a->zip = zip_open(path, ZIP_RDONLY, NULL);
-        if (a->zip == NULL) (void)open_compressed(path, a);
-        return a->zip;
-    }
+}
 
-    static dpa_status read_text(zip_t * zip, zip_int64_t index, const char *path, char **out,
-                                size_t *count, dpa_error *err) {
-        enum { MOST = 1 << 24 };
-        zip_stat_t what;
-        if (zip_stat_index(zip, (zip_uint64_t)index, 0, &what) != 0 || what.size > MOST)
-            return dpa__fail_file(err, DPA_BAD_INPUT, path, "its description is not sound");
-        char *text = dpa__malloc((size_t)what.size + 1, 1, err);
-        if (text == NULL) return DPA_NO_MEMORY;
-        zip_file_t *file = zip_fopen_index(zip, (zip_uint64_t)index, 0);
-        const zip_int64_t got = file != NULL ? zip_fread(file, text, what.size) : -1;
-        dpa_status status = DPA_OK;
-        if (got != (zip_int64_t)what.size) status = fail_zip(path, zip_get_error(zip), err);
-        if (file != NULL) (void)zip_fclose(file);
-        if (status != DPA_OK) {
-            free(text);
-            return status;
-        }
-        text[what.size] = '\0';
-        *out = text;
-        *count = (size_t)what.size;
-        return DPA_OK;
-    }
+/* NULL for what is no plain file, or no zip. Looking would use up standard input and pipes. */
+static zip_t *open_file(const char *path, archive *a) {
+    struct stat what;
+    if (strcmp(path, "-") == 0 || stat(path, &what) != 0 || !S_ISREG(what.st_mode)) return NULL;
+    a->zip = zip_open(path, ZIP_RDONLY, NULL);
+    if (a->zip == NULL) (void)open_compressed(path, a);
+    return a->zip;
+}
 
-    dpa_status dpa__npz_text(const char *path, const char *entry, char **out, size_t *count,
-                             dpa_error *err) {
-        archive a = {0};
-        *out = NULL;
-        *count = 0;
-        dpa_status status = DPA_OK;
-        if (open_file(path, &a) != NULL) {
-            const zip_int64_t index = zip_name_locate(a.zip, entry, ZIP_FL_ENC_RAW);
-            if (index >= 0) status = read_text(a.zip, index, path, out, count, err);
-        }
-        close_archive(&a);
+static dpa_status read_text(zip_t *zip, zip_int64_t index, const char *path, char **out,
+                            size_t *count, dpa_error *err) {
+    enum { MOST = 1 << 24 };
+    zip_stat_t what;
+    if (zip_stat_index(zip, (zip_uint64_t)index, 0, &what) != 0 || what.size > MOST)
+        return dpa__fail_file(err, DPA_BAD_INPUT, path, "its description is not sound");
+    char *text = dpa__malloc((size_t)what.size + 1, 1, err);
+    if (text == NULL) return DPA_NO_MEMORY;
+    zip_file_t *file = zip_fopen_index(zip, (zip_uint64_t)index, 0);
+    const zip_int64_t got = file != NULL ? zip_fread(file, text, what.size) : -1;
+    dpa_status status = DPA_OK;
+    if (got != (zip_int64_t)what.size) status = fail_zip(path, zip_get_error(zip), err);
+    if (file != NULL) (void)zip_fclose(file);
+    if (status != DPA_OK) {
+        free(text);
         return status;
     }
+    text[what.size] = '\0';
+    *out = text;
+    *count = (size_t)what.size;
+    return DPA_OK;
+}
 
-    dpa_status dpa__npz_names(const char *path, char(*names)[32], size_t most, size_t *count,
-                              dpa_error *err) {
-        archive a = {0};
-        dpa_status status = DPA_OK;
-        *count = 0;
-        if (open_file(path, &a) == NULL)
-            status = dpa__fail_file(err, DPA_BAD_INPUT, path, "not a sound NPZ (zip) file");
-        const zip_int64_t entries = status == DPA_OK ? zip_get_num_entries(a.zip, 0) : 0;
-        for (zip_int64_t i = 0; i < entries && status == DPA_OK; ++i) {
-            const char *entry = zip_get_name(a.zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
-            const size_t length = array_name(entry);
-            if (length == 0) continue;
-            if (length > 31 || *count == most)
-                status =
-                    dpa__fail_file(err, DPA_BAD_INPUT, path,
-                                   "more than %zu arrays, or a name longer than 31 bytes", most);
-            else
-                (void)snprintf(names[(*count)++], 32, "%.*s", (int)length, entry);
-        }
-        close_archive(&a);
-        return status;
+dpa_status dpa__npz_text(const char *path, const char *entry, char **out, size_t *count,
+                         dpa_error *err) {
+    archive a = {0};
+    *out = NULL;
+    *count = 0;
+    dpa_status status = DPA_OK;
+    if (open_file(path, &a) != NULL) {
+        const zip_int64_t index = zip_name_locate(a.zip, entry, ZIP_FL_ENC_RAW);
+        if (index >= 0) status = read_text(a.zip, index, path, out, count, err);
     }
+    close_archive(&a);
+    return status;
+}
 
-    int dpa_npz_has(const char *path, const char *member) {
-        archive a = {0};
-        zip_int64_t index = -1;
-        if (open_file(path, &a) != NULL) (void)find_array(a.zip, member, &index);
-        close_archive(&a);
-        return index >= 0;
+dpa_status dpa__npz_names(const char *path, char (*names)[32], size_t most, size_t *count,
+                          dpa_error *err) {
+    archive a = {0};
+    dpa_status status = DPA_OK;
+    *count = 0;
+    if (open_file(path, &a) == NULL)
+        status = dpa__fail_file(err, DPA_BAD_INPUT, path, "not a sound NPZ (zip) file");
+    const zip_int64_t entries = status == DPA_OK ? zip_get_num_entries(a.zip, 0) : 0;
+    for (zip_int64_t i = 0; i < entries && status == DPA_OK; ++i) {
+        const char *entry = zip_get_name(a.zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+        const size_t length = array_name(entry);
+        if (length == 0) continue;
+        if (length > 31 || *count == most)
+            status = dpa__fail_file(err, DPA_BAD_INPUT, path,
+                                    "more than %zu arrays, or a name longer than 31 bytes", most);
+        else
+            (void)snprintf(names[(*count)++], 32, "%.*s", (int)length, entry);
     }
+    close_archive(&a);
+    return status;
+}
+
+int dpa_npz_has(const char *path, const char *member) {
+    archive a = {0};
+    zip_int64_t index = -1;
+    if (open_file(path, &a) != NULL) (void)find_array(a.zip, member, &index);
+    close_archive(&a);
+    return index >= 0;
+}

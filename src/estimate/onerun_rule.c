@@ -21,6 +21,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/text.h"
+
 static const double SHARE = 0.2;
 
 dpa__onerun_method dpa__onerun_rule(uint64_t canaries, uint64_t guesses, double delta,
