@@ -78,7 +78,7 @@ static const option table[] = {
     {"ids", OPTION_FILE, "FILE", "names of the points, one a line (default: their numbers)",
      offsetof(attack_options, ids)},
     HEADING("Output"),
-    {"out", OPTION_FILE, "FILE.csv",
+    {"out", OPTION_OUTPUT, "FILE.csv",
      "where scores go (default: standard output); points and select: a CSV beside the table",
      offsetof(attack_options, out)},
     {"json", OPTION_OPTIONAL, "FILE.json",

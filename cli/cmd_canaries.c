@@ -61,11 +61,11 @@ static const option table[] = {
      "instructions to use (default: the best here; the numbers are the same)",
      offsetof(canaries_options, kernel)},
     HEADING("Output"),
-    {"out", OPTION_FILE, "FILE",
+    {"out", OPTION_OUTPUT, "FILE",
      "where to write, NPY, or NPZ with all that the next command must know (default for cosines: "
      "one a line)",
      offsetof(canaries_options, out)},
-    {"null", OPTION_FILE, "FILE.npy", "where the cosines of the unobserved canaries go",
+    {"null", OPTION_OUTPUT, "FILE.npy", "where the cosines of the unobserved canaries go",
      offsetof(canaries_options, null)},
     END_OPTIONS,
 };

@@ -53,7 +53,7 @@ static const option table[] = {
      offsetof(plan_options, points)},
     {"audits", OPTION_COUNT, "N", "simulated audits for method sequential (default 200)",
      QUERY(audits)},
-    {"write-protocol", OPTION_FILE, "FILE",
+    {"write-protocol", OPTION_OUTPUT, "FILE",
      "also register the test that will decide: for --protocol of scores, one-run, run",
      offsetof(plan_options, protocol)},
     REQUEST_OPTION(plan_options, "seed", "N", "seed of simulations (default 1)"),

@@ -10,9 +10,9 @@ typedef struct report_options {
 } report_options;
 
 static const option table[] = {
-    {"out", OPTION_FILE, "FILE.html", "where to write the page (default report.html)",
+    {"out", OPTION_OUTPUT, "FILE.html", "where to write the page (default report.html)",
      offsetof(report_options, out)},
-    {"pdf", OPTION_FILE, "FILE.pdf",
+    {"pdf", OPTION_OUTPUT, "FILE.pdf",
      "print the page into FILE.pdf by Chromium, where it is installed; without --out no page is "
      "written",
      offsetof(report_options, pdf)},

@@ -19,7 +19,8 @@ static int takes_value(const option *o) {
 }
 
 static int takes_file(const option *o) {
-    return o->type == OPTION_FILE || (o->value != NULL && strstr(o->value, "FILE") != NULL);
+    return o->type == OPTION_FILE || o->type == OPTION_OUTPUT ||
+           (o->value != NULL && strstr(o->value, "FILE") != NULL);
 }
 
 /* The first operand, where it is one of some words ("make|cosines"): how long that list is. */
@@ -118,7 +119,7 @@ static void zsh(FILE *out) {
                 (void)fputs(":word:(", out);
                 choice_words(out, o->value);
                 (void)fputs(")", out);
-            } else if (o->type == OPTION_FILE)
+            } else if (o->type == OPTION_FILE || o->type == OPTION_OUTPUT)
                 (void)fputs(":file:_files", out);
             else if (takes_value(o))
                 (void)fputs(":value:", out);

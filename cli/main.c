@@ -45,6 +45,7 @@ static int run_command(const command *cmd, int argc, char **argv) {
     }
     cmd->init(options);
     int code = options_parse(cmd, argc, argv, options, &words);
+    if (code == 0) code = check_files(cmd, options, &words);
     if (code == 0 && cmd->has_clock) clock_start(cmd->name);
     if (code == 0) code = cmd->run(options, &words);
     clock_stop();

@@ -16,6 +16,7 @@ typedef enum option_type {
     OPTION_COUNT,    /* uint64_t; 1e6 is understood */
     OPTION_TEXT,     /* const char * */
     OPTION_FILE,     /* const char *, completed with file names */
+    OPTION_OUTPUT,   /* the same for a file that is written: never one of the inputs */
     OPTION_CHOICE,   /* const char *, one of the words in `value`: "a|b|c" */
     OPTION_OPTIONAL, /* const char *: "" when bare; --name=FILE, or a next word that ends in ".name"
                       */
@@ -113,9 +114,9 @@ void common_init(common_options *common);
     {"json", OPTION_OPTIONAL, "FILE.json",                                                         \
      "JSON on standard output; with FILE.json into that file, beside the text",                    \
      offsetof(type, common.json)},                                                                 \
-        {"report", OPTION_FILE, "FILE.html", "also write a page for the browser",                  \
+        {"report", OPTION_OUTPUT, "FILE.html", "also write a page for the browser",                \
          offsetof(type, common.report)},                                                           \
-        {"vega", OPTION_FILE, "DIR", "also write each chart of that page as DIR/NAME.vl.json",     \
+        {"vega", OPTION_OUTPUT, "DIR", "also write each chart of that page as DIR/NAME.vl.json",   \
          offsetof(type, common.vega)},                                                             \
     {                                                                                              \
         "plot", OPTION_FLAG, NULL, "also small plots in the terminal", offsetof(type, common.plot) \

@@ -16,6 +16,8 @@ enum {
 
 /* "dpaudit scores: …" and a pointer to the help; gives EXIT_USAGE. */
 int usage_error(const command *cmd, const char *format, ...) DPA_PRINTF(2, 3);
+/* 0, or EXIT_USAGE after an error: an output that is an input or another output. */
+int check_files(const command *cmd, const void *options, const word_list *words);
 /* A library error; gives its exit code. */
 int library_error(const char *command_name, const dpa_error *err);
 /* Text for people on a terminal: width, colour (NO_COLOR, not a terminal: plain). */

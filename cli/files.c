@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* No output replaces an input or another output. Files are told apart by device and number, so that
+ * links and other ways to write a name do not help; a file that is not there yet, by its folder and
+ * its name. What is not a plain file (/dev/null, a pipe) may be given twice. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "output.h"
+
+enum { MOST = 64, LONGEST = 4096 };
+
+typedef struct place {
+    const char *path, *option; /* option "": an operand */
+    dev_t device;
+    ino_t number;
+    const char *name; /* NULL: the file is there, and device and number are its own */
+    int is_output;
+} place;
+
+typedef struct places {
+    place items[MOST];
+    size_t count;
+} places;
+
+/* 0: not a place where a file can be lost. */
+static int find_place(const char *path, place *out) {
+    char folder[LONGEST] = ".";
+    struct stat what;
+    if (path == NULL || path[0] == '\0' || strcmp(path, "-") == 0) return 0;
+    if (stat(path, &what) == 0) {
+        if (!S_ISREG(what.st_mode)) return 0;
+    } else {
+        const char *slash = strrchr(path, '/');
+        const size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+        if (length >= sizeof folder) return 0;
+        if (length > 0) (void)snprintf(folder, sizeof folder, "%.*s", (int)length, path);
+        if (stat(folder, &what) != 0) return 0;
+        out->name = slash != NULL ? slash + 1 : path;
+    }
+    out->path = path;
+    out->device = what.st_dev;
+    out->number = what.st_ino;
+    return 1;
+}
+
+static void add(places *all, const char *path, const char *option_name, int is_output) {
+    place p = {.option = option_name, .is_output = is_output};
+    if (all->count < MOST && find_place(path, &p)) all->items[all->count++] = p;
+}
+
+static int is_same(const place *a, const place *b) {
+    if (a->device != b->device || a->number != b->number) return 0;
+    if (a->name == NULL || b->name == NULL) return a->name == b->name;
+    return strcmp(a->name, b->name) == 0;
+}
+
+static void collect(const command *cmd, const void *options, const word_list *words, places *all) {
+    for (size_t i = 0; i < words->count; ++i) add(all, words->items[i], "", 0);
+    for (const option *o = cmd->options; o->name != NULL; ++o) {
+        const void *field = (const char *)options + o->offset;
+        const word_list *list = field;
+        if (o->type == OPTION_LIST)
+            for (size_t i = 0; i < list->count; ++i) add(all, list->items[i], o->name, 0);
+        else if (o->type == OPTION_FILE || o->type == OPTION_OUTPUT || o->type == OPTION_OPTIONAL)
+            add(all, *(const char *const *)field, o->name, o->type != OPTION_FILE);
+    }
+}
+
+int check_files(const command *cmd, const void *options, const word_list *words) {
+    places all = {0};
+    collect(cmd, options, words, &all);
+    for (size_t i = 0; i < all.count; ++i)
+        for (size_t j = 0; j < all.count; ++j) {
+            const place *out = &all.items[i], *other = &all.items[j];
+            if (i == j || !out->is_output || !is_same(out, other)) continue;
+            return usage_error(cmd,
+                               "--%s %s would replace the file of %s%s%s; give it another name",
+                               out->option, out->path, other->option[0] != '\0' ? "--" : "",
+                               other->option, other->option[0] != '\0' ? "" : other->path);
+        }
+    return 0;
+}
