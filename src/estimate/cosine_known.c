@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "dpaudit/account.h"
 #include "dpaudit/scores.h"
 #include "dpaudit/tradeoff.h"
@@ -214,16 +215,17 @@ static dpa_status lint(const dpa_known_rounds *k, dpa_lints *lints, dpa_error *e
 static void describe(const dpa_known_rounds *k, const dpa_request *request, double mu,
                      dpa_result *out) {
     (void)snprintf(out->method, sizeof out->method, "known-rounds");
-    (void)snprintf(out->note, sizeof out->note,
-                   isnan(k->rule.q)
-                       ? "about a client in %.6g known round%s: canaries ranked over their own "
-                         "rounds, through the accountant; conditional on Gaussian noise"
-                       : "about a client in Poisson rounds (q %.6g, %s): ranks of canaries over "
-                         "their own rounds, through the accountant; conditional on Gaussian noise",
-                   isnan(k->rule.q) ? k->rule.times : k->rule.q,
-                   !isnan(k->rule.q)      ? "rounds hidden"
-                   : k->rule.times == 1.0 ? ""
-                                          : "s");
+    (void)dpa__print(
+        out->note, sizeof out->note,
+        isnan(k->rule.q)
+            ? "about a client in %.6g known round%s: canaries ranked over their own "
+              "rounds, through the accountant; conditional on Gaussian noise"
+            : "about a client in Poisson rounds (q %.6g, %s): ranks of canaries over "
+              "their own rounds, through the accountant; conditional on Gaussian noise",
+        isnan(k->rule.q) ? k->rule.times : k->rule.q,
+        !isnan(k->rule.q)      ? "rounds hidden"
+        : k->rule.times == 1.0 ? ""
+                               : "s");
     out->parameter_lower = mu;
     out->confidence = request->confidence;
     out->assumptions =
