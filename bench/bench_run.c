@@ -187,8 +187,9 @@ static void many_stored(void) {
     must(dpa__store_stage(store, key, "bench.yaml", 0, MANY, &row, &err));
     for (uint64_t i = 0; i < MANY; ++i) {
         double x = (double)i;
-        const dpa_values values = {&x, 1};
-        must(dpa__store_put(store, row, key, i, 0.1, &values, NULL, &err));
+        const dpa__ended end = {
+            .index = i, .end = DPA_TRIAL_PLAYED, .seconds = 0.1, .values = {&x, 1}};
+        must(dpa__store_put(store, row, key, &end, &err));
     }
     must(dpa__store_commit(store, &err));
     const double stored = bench_cpu();

@@ -8,12 +8,13 @@
 #include <time.h>
 
 #include "output.h"
+#include "status_lines.h"
 #include "trials.h"
 
 typedef struct show_options {
     game_options game;
     int trials, failures;
-    const char *trial_text;
+    const char *trial_text, *json, *rescue;
 } show_options;
 
 static const option table[] = {
@@ -23,6 +24,12 @@ static const option table[] = {
      offsetof(show_options, failures)},
     {"trial", OPTION_TEXT, "N", "all numbers of trial N, and what it wrote to standard error",
      offsetof(show_options, trial_text)},
+    {"json", OPTION_OPTIONAL, "FILE.json",
+     "the same as JSON on standard output, or in a file (with --trials, --failures: those too)",
+     offsetof(show_options, json)},
+    {"rescue", OPTION_FILE, "NEW.db",
+     "of a damaged store: saves every trial whose checksum fits into a new one",
+     offsetof(show_options, rescue)},
     HEADING("Which store"),
     GAME_OPTIONS(show_options),
     STORE_OPTION(show_options),
@@ -39,11 +46,15 @@ const command command_show = {
     .name = "show",
     .summary = "what a store of trials holds: stages, trials, failures",
     .operands = "AUDIT.yaml | STORE.db",
-    .about = "A store may hold the trials of several experiments: each stage of each game is named "
-             "by a key, the digest of all that decides its numbers. Trials whose checksum does not "
-             "fit are marked; dpaudit run plays them again.",
+    .about =
+        "A store may hold the trials of several experiments: each stage of each game is named "
+        "by a key, the digest of all that decides its numbers. Trials whose checksum does not "
+        "fit are marked; dpaudit run plays them again. A trial has failed when its trainer did: "
+        "an outcome that counts; it is lost when the machine failed each time. Failures are "
+        "listed with the machine and slot where they happened.",
     .examples = "dpaudit show command/count.yaml\n"
-                "dpaudit show command/count.yaml --trial 7",
+                "dpaudit show command/count.yaml --trial 7\n"
+                "dpaudit show command/count.yaml --json",
     .options = table,
     .size = sizeof(show_options),
     .min_words = 1,
@@ -65,24 +76,38 @@ static void print_said(const char *said) {
     }
 }
 
-static int show_failure(void *user, const dpa_store_entry *e) {
-    char when[32] = "";
-    const time_t seconds = (time_t)e->time;
+static void print_when(double time, char when[32]) {
+    const time_t seconds = (time_t)time;
     struct tm local;
-    (void)user;
+    when[0] = '\0';
     if (localtime_r(&seconds, &local) != NULL)
-        (void)strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
-    (void)printf("%s  stage %d trial %" PRIu64 ": %s\n", when, e->stage + 1, e->index, e->reason);
+        (void)strftime(when, 32, "%Y-%m-%d %H:%M:%S", &local);
+}
+
+static int show_failure(void *user, const dpa_store_entry *e) {
+    char when[32];
+    (void)user;
+    print_when(e->time, when);
+    (void)printf("%s  stage %d trial %" PRIu64 ": %s (%s%s%s)\n", when, e->stage + 1, e->index,
+                 e->reason, e->machine ? "the machine" : "the trainer",
+                 e->place != NULL ? ", " : "", e->place != NULL ? e->place : "");
     print_said(e->said);
     return 0;
 }
 
+static const char *end_word(const dpa_store_entry *e) {
+    if (e->damaged) return "damaged";
+    if (e->end == DPA_TRIAL_FAILED) return "failed";
+    return e->end == DPA_TRIAL_LOST ? "lost" : NULL;
+}
+
 static int show_trial(void *user, const dpa_store_entry *e) {
+    const char *word = end_word(e);
     (void)user;
     (void)printf("%5d %8" PRIu64 " %10.4g %8zu", e->stage + 1, e->index, e->seconds,
                  e->values.count);
-    if (e->damaged)
-        (void)fputs("  damaged", stdout);
+    if (word != NULL)
+        (void)printf("  %s", word);
     else if (e->values.count > 0)
         (void)printf("  %.6g%s", e->values.items[0], e->values.count > 1 ? " ..." : "");
     (void)putchar('\n');
@@ -97,28 +122,26 @@ static int show_one(void *user, const dpa_store_entry *e) {
     search *s = user;
     if (e->index != s->index) return 0;
     ++s->found;
-    (void)printf("stage %d trial %" PRIu64 ": %zu number%s in %.4g s%s\n", e->stage + 1, e->index,
-                 e->values.count, e->values.count == 1 ? "" : "s", e->seconds,
-                 e->damaged ? ", damaged" : "");
+    const char *word = end_word(e);
+    (void)printf("stage %d trial %" PRIu64 ": %zu number%s in %.4g s%s%s%s%s\n", e->stage + 1,
+                 e->index, e->values.count, e->values.count == 1 ? "" : "s", e->seconds,
+                 e->place != NULL ? " on " : "", e->place != NULL ? e->place : "",
+                 word != NULL ? ", " : "", word != NULL ? word : "");
     for (size_t i = 0; i < e->values.count; ++i) (void)printf("%.17g\n", e->values.items[i]);
     print_said(e->said);
     return 0;
 }
 
-static dpa_status show_stages(dpa_store *store, dpa_error *err) {
-    dpa_store_stages stages;
-    const dpa_status status = dpa_store_list(store, &stages, err);
-    if (status != DPA_OK) return status;
-    (void)printf("%-12s %5s %8s %8s %8s %10s  %s\n", "key", "stage", "planned", "stored", "failed",
-                 "s/trial", "experiment");
-    for (size_t i = 0; i < stages.count; ++i) {
-        const dpa_store_stage *s = &stages.items[i];
-        (void)printf("%.12s %5d %8" PRIu64 " %8" PRIu64 " %8" PRIu64 " %10.4g  %s\n", s->key,
-                     s->number + 1, s->planned, s->stored, s->failures,
+static void print_stages(const dpa_store_stages *stages) {
+    (void)printf("%-12s %5s %8s %8s %8s %8s %8s %10s  %s\n", "key", "stage", "planned", "played",
+                 "failed", "lost", "attempts", "s/trial", "experiment");
+    for (size_t i = 0; i < stages->count; ++i) {
+        const dpa_store_stage *s = &stages->items[i];
+        (void)printf("%.12s %5d %8" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64
+                     " %10.4g  %s\n",
+                     s->key, s->number + 1, s->planned, s->stored, s->failed, s->lost, s->failures,
                      s->stored > 0 ? s->seconds : 0.0, s->experiment);
     }
-    dpa_store_stages_free(&stages);
-    return DPA_OK;
 }
 
 static dpa_status show(const show_options *o, search *one, dpa_store *store, dpa_error *err) {
@@ -130,9 +153,140 @@ static dpa_status show(const show_options *o, search *one, dpa_store *store, dpa
     }
     if (status == DPA_OK && o->failures)
         status = dpa_store_failures(store, NULL, show_failure, NULL, err);
-    if (status == DPA_OK && o->trial_text == NULL && !o->trials && !o->failures)
-        status = show_stages(store, err);
+    if (status != DPA_OK || o->trial_text != NULL || o->trials || o->failures) return status;
+    dpa_store_stages stages;
+    status = dpa_store_check(store, err);
+    if (status == DPA_OK) status = dpa_store_list(store, &stages, err);
+    if (status != DPA_OK) return status;
+    print_stages(&stages);
+    dpa_store_stages_free(&stages);
+    return DPA_OK;
+}
+
+/* ---- JSON ---- */
+
+typedef struct json_list {
+    FILE *out;
+    int some;
+} json_list;
+
+static void put_entry(json_list *l, const dpa_store_entry *e) {
+    (void)fprintf(l->out,
+                  "%s{\"stage\": %d, \"trial\": %" PRIu64 ", \"place\": ", l->some ? ", " : "",
+                  e->stage + 1, e->index);
+    l->some = 1;
+    if (e->place != NULL)
+        json_put_text(l->out, e->place);
+    else
+        (void)fputs("null", l->out);
+}
+
+static int put_trial(void *user, const dpa_store_entry *e) {
+    json_list *l = user;
+    const char *word = end_word(e);
+    put_entry(l, e);
+    (void)fprintf(l->out, ", \"end\": \"%s\", \"seconds\": ", word != NULL ? word : "played");
+    json_put_number(l->out, e->seconds);
+    (void)fputs(", \"numbers\": [", l->out);
+    for (size_t i = 0; i < e->values.count; ++i) {
+        if (i > 0) (void)fputs(", ", l->out);
+        json_put_number(l->out, e->values.items[i]);
+    }
+    (void)fputs("]}", l->out);
+    return 0;
+}
+
+static int put_failure(void *user, const dpa_store_entry *e) {
+    json_list *l = user;
+    put_entry(l, e);
+    (void)fprintf(l->out, ", \"by\": \"%s\", \"time\": ", e->machine ? "machine" : "trainer");
+    json_put_number(l->out, e->time);
+    (void)fputs(", \"reason\": ", l->out);
+    json_put_text(l->out, e->reason);
+    (void)fputs(", \"said\": ", l->out);
+    json_put_text(l->out, e->said != NULL ? e->said : "");
+    (void)fputs("}", l->out);
+    return 0;
+}
+
+static void put_stages(FILE *out, const dpa_store_stages *stages) {
+    (void)fputs("\"stages\": [", out);
+    for (size_t i = 0; i < stages->count; ++i) {
+        const dpa_store_stage *s = &stages->items[i];
+        (void)fprintf(out,
+                      "%s{\"key\": \"%s\", \"stage\": %d, \"planned\": %" PRIu64
+                      ", \"played\": %" PRIu64 ", \"failed\": %" PRIu64 ", \"lost\": %" PRIu64
+                      ", \"failed_attempts\": %" PRIu64 ", \"trial_seconds\": ",
+                      i > 0 ? ", " : "", s->key, s->number + 1, s->planned, s->stored, s->failed,
+                      s->lost, s->failures);
+        json_put_number(out, s->seconds);
+        (void)fputs(", \"experiment\": ", out);
+        json_put_text(out, s->experiment);
+        (void)fputs("}", out);
+    }
+    (void)fputs("]", out);
+}
+
+static dpa_status put_json(const show_options *o, dpa_store *store, FILE *out, dpa_error *err) {
+    dpa_store_stages stages;
+    dpa_status status = dpa_store_check(store, err);
+    if (status == DPA_OK) status = dpa_store_list(store, &stages, err);
+    if (status != DPA_OK) return status;
+    (void)fprintf(out, "{\"dpaudit\": \"%s\", \"command\": \"show\", ", dpa_version());
+    put_stages(out, &stages);
+    dpa_store_stages_free(&stages);
+    json_list list = {out, 0};
+    if (o->trials) {
+        (void)fputs(", \"trials\": [", out);
+        status = dpa_store_trials(store, NULL, put_trial, &list, err);
+        (void)fputs("]", out);
+    }
+    list.some = 0;
+    if (status == DPA_OK && o->failures) {
+        (void)fputs(", \"failures\": [", out);
+        status = dpa_store_failures(store, NULL, put_failure, &list, err);
+        (void)fputs("]", out);
+    }
+    (void)fputs("}\n", out);
     return status;
+}
+
+static int show_json(const show_options *o, dpa_store *store) {
+    char *text = NULL;
+    size_t size = 0;
+    dpa_error err = {0};
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL) {
+        (void)fputs("dpaudit: out of memory\n", stderr);
+        return EXIT_FAILURE_RUNNING;
+    }
+    const dpa_status status = put_json(o, store, out, &err);
+    (void)fclose(out);
+    int code = 0;
+    if (status != DPA_OK)
+        code = library_error("show", &err);
+    else if (o->json[0] != '\0')
+        code = write_file("show", o->json, text);
+    else
+        (void)fputs(text, stdout);
+    free(text);
+    return code;
+}
+
+/* ---- A damaged store ---- */
+
+static int rescue(const show_options *o, const char *path, const dpa_experiment *experiment) {
+    dpa_rescued found;
+    dpa_game *game = NULL;
+    dpa_error err = {0};
+    dpa_status status = experiment != NULL ? dpa_game_open(experiment, &game, &err) : DPA_OK;
+    if (status == DPA_OK) status = dpa_store_rescue(path, o->rescue, game, &found, &err);
+    dpa_game_close(game);
+    if (status != DPA_OK) return library_error("show", &err);
+    (void)printf("%s: %" PRIu64 " trials of %" PRIu64 " stages saved, %" PRIu64
+                 " rows left behind; go on with --store %s\n",
+                 o->rescue, found.trials, found.stages, found.damaged, o->rescue);
+    return 0;
 }
 
 static int run(void *options, const word_list *words) {
@@ -145,12 +299,17 @@ static int run(void *options, const word_list *words) {
     if (o->trial_text != NULL && !parse_count(o->trial_text, &one.index))
         return usage_error(&command_show, "--trial: '%s' is not a whole number", o->trial_text);
     int code = store_of(&command_show, words->items[0], &o->game, &experiment, &path);
-    if (code == 0) {
+    if (code == 0 && o->rescue != NULL) {
+        code = rescue(o, path, experiment);
+    } else if (code == 0) {
         dpa_status status = dpa_store_open(path, DPA_STORE_READ, &store, &err);
-        if (status == DPA_OK) status = show(o, &one, store, &err);
+        if (status == DPA_OK && o->json != NULL)
+            code = show_json(o, store);
+        else if (status == DPA_OK)
+            status = show(o, &one, store, &err);
         if (status != DPA_OK) code = library_error("show", &err);
     }
-    if (code == 0 && o->trial_text != NULL && one.found == 0) {
+    if (code == 0 && o->trial_text != NULL && o->json == NULL && one.found == 0) {
         (void)fprintf(stderr, "dpaudit show: %s: trial %s is not there\n", path, o->trial_text);
         code = EXIT_INPUT;
     }

@@ -16,6 +16,8 @@
     X(calibrate)                                                                                   \
     X(train)                                                                                       \
     X(run)                                                                                         \
+    X(trial)                                                                                       \
+    X(import)                                                                                      \
     X(status)                                                                                      \
     X(show)                                                                                        \
     X(export)                                                                                      \

@@ -33,6 +33,29 @@ static const char *file_name(const dpa_evidence *e) {
     return "evidence.npz";
 }
 
+/* Flags: membership as one byte each, as dpaudit attack and other tools take it. */
+static int is_flags(const dpa_evidence *evidence, const dpa_named_array *a) {
+    return evidence->kind == DPA_EVIDENCE_SIGNALS && strcmp(a->name, "members") == 0;
+}
+
+static dpa_status write_flags(const char *path, const dpa_named_array *a, dpa_error *err) {
+    unsigned char *flags = malloc(a->count > 0 ? a->count : 1);
+    if (flags == NULL) {
+        err->status = DPA_NO_MEMORY;
+        (void)snprintf(err->text, sizeof err->text, "no memory for %s", a->name);
+        return DPA_NO_MEMORY;
+    }
+    for (size_t i = 0; i < a->count; ++i) flags[i] = a->items[i] > 0.0;
+    const dpa_array array = {.dtype = DPA_U8,
+                             .ndim = 2,
+                             .shape = {a->rows, a->rows > 0 ? a->count / a->rows : 0},
+                             .count = a->count,
+                             .data = flags};
+    const dpa_status status = dpa_array_write(path, &array, err);
+    free(flags);
+    return status;
+}
+
 static dpa_array as_array(const dpa_named_array *a) {
     dpa_array out = {
         .dtype = DPA_F64, .ndim = 1, .shape = {a->count}, .count = a->count, .data = a->items};
@@ -77,7 +100,11 @@ dpa_status evidence_export(const dpa_evidence *evidence, const char *folder, int
         const dpa_array array = as_array(a);
         char path[4096];
         (void)snprintf(path, sizeof path, "%s/%s.%s", folder, a->name, csv ? "csv" : "npy");
-        status = csv ? write_csv(path, a, err) : dpa_array_write(path, &array, err);
+        if (csv)
+            status = write_csv(path, a, err);
+        else
+            status = is_flags(evidence, a) ? write_flags(path, a, err)
+                                           : dpa_array_write(path, &array, err);
     }
     return status;
 }

@@ -148,9 +148,19 @@ typedef enum dpa_design {
     DPA_DESIGN_LEAVE_ONE_OUT /* all in even trials, all but the challenge in odd ones */
 } dpa_design;
 
+/* Which score a training counts as that failed through its own doing (exit code, NaN, time-out, out
+ * of memory). Fixed before anything is played: dropping such trainings can double epsilon. */
+typedef enum dpa_failed_as {
+    DPA_FAILED_LOW,    /* below every other score */
+    DPA_FAILED_HIGH,   /* above every other score */
+    DPA_FAILED_AGAINST /* as a wrong guess, whichever the arm */
+} dpa_failed_as;
+
 /* An external trainer (docs/runner.md). */
 typedef struct dpa_command_opts {
-    char *line;             /* with {seed}, {members}, {queries}, {out}, {slot}, {trial} */
+    char *line;   /* with {seed}, {members}, {queries}, {out}, {slot}, {trial}, {attempt} */
+    char *cancel; /* ends what a trial left running elsewhere; the same placeholders; NULL: none */
+    dpa_failed_as failed;   /* low */
     uint64_t points;        /* ids 0..points-1 */
     uint64_t queries;       /* how many of them are asked about; 0: all, or the challenge alone */
     uint64_t models;        /* trainings */
@@ -215,11 +225,23 @@ typedef struct dpa_values {
 } dpa_values;
 DPA_API void dpa_values_free(dpa_values *values);
 
-/* The trials of one stage, by index. A trial without numbers (items NULL) failed or was not run. */
+/* How a trial ended. */
+typedef enum dpa_trial_end {
+    DPA_TRIAL_NONE,   /* not played */
+    DPA_TRIAL_PLAYED, /* it has numbers */
+    DPA_TRIAL_FAILED, /* the trainer failed: an outcome, it keeps its place */
+    DPA_TRIAL_LOST    /* the machine failed, every time: counts against the attack */
+} dpa_trial_end;
+
+/* The trials of one stage, by index. A trial without numbers (items NULL) has no others than its
+ * end; without `ends` it was not played. */
 typedef struct dpa_trials {
     const dpa_values *items;
     uint64_t count;
+    const uint8_t *ends; /* dpa_trial_end of each; NULL: played where there are numbers */
 } dpa_trials;
+
+DPA_API dpa_trial_end dpa_trials_end(const dpa_trials *trials, uint64_t index);
 
 /* A game that is set up: data read, noise found, everything that its trials share. Belongs to one
  * thread. Trials may be played in any order and in any process: what comes out depends on the
@@ -252,7 +274,10 @@ DPA_API dpa_status dpa_game_trial(dpa_game *game, int stage, uint64_t index,
  * experiment's estimators. To be freed. */
 DPA_API dpa_status dpa_game_expect(const dpa_game *game, dpa_evidence *out,
                                    dpa_error *err) DPA_MUST_USE;
-/* All stages → evidence. Trials that are missing are left out where the game allows it. */
+/* All stages → evidence. Trials that were not played are left out where the game allows it; those
+ * that failed or were lost keep their place. Where there are such, the facts failed_members,
+ * failed_nonmembers, missing_members, missing_nonmembers (lost), trials_members and
+ * trials_nonmembers (played, failed or lost) count them by arm. */
 DPA_API dpa_status dpa_game_gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                                    dpa_error *err) DPA_MUST_USE;
 /* The training that is audited: plan with its noise found, and data. NULL for a game without one.

@@ -19,6 +19,7 @@
     X(IO, 4, "input/output failure")                                                               \
     X(NUMERIC, 4, "accuracy not reached")                                                          \
     X(CANCELLED, 4, "stopped on request")                                                          \
+    X(TRAINER, 4, "the trainer failed")                                                            \
     X(INTERNAL, 4, "internal error")
 
 typedef enum dpa_status {

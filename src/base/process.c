@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -109,26 +110,71 @@ static void become(const dpa__command *c, char **environment, pid_t parent) {
     _exit(EXIT_NO_PROGRAM);
 }
 
-static dpa_status judge_end(const dpa__command *c, int status, dpa_error *err) {
-    if (WIFSIGNALED(status))
-        return dpa__fail(err, DPA_IO, "the command was ended by signal %d (%s)", WTERMSIG(status),
-                         strsignal(WTERMSIG(status)));
+/* Signals that come from outside: somebody, or a batch system, ended it. */
+static int is_from_outside(int number) {
+    return number == SIGKILL || number == SIGTERM || number == SIGINT || number == SIGHUP ||
+           number == SIGQUIT;
+}
+
+uint64_t dpa__oom_kills(void) {
+    char text[8192];
+    const int fd = open("/proc/vmstat", O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0) (void)close(fd);
+    if (n <= 0) return 0;
+    text[n] = '\0';
+    const char *at = strstr(text, "\noom_kill ");
+    return at != NULL ? strtoull(at + strlen("\noom_kill "), NULL, 10) : 0;
+}
+
+static dpa_status judge_signal(int number, int out_of_memory, dpa_error *err) {
+    if (number == SIGKILL && out_of_memory)
+        return dpa__fail(err, DPA_TRAINER, "the command was ended: out of memory");
+    return dpa__fail(err, is_from_outside(number) ? DPA_IO : DPA_TRAINER,
+                     "the command was ended by signal %d (%s)", number, strsignal(number));
+}
+
+/* What a shell says of a program that was ended by a signal. */
+enum { EXIT_SIGNAL = 128, EXIT_TRY_ELSEWHERE = 75, EXIT_NO_RIGHT = 126 };
+
+static dpa_status judge_end(const dpa__command *c, int status, int out_of_memory, dpa_error *err) {
+    if (WIFSIGNALED(status)) return judge_signal(WTERMSIG(status), out_of_memory, err);
     const int code = WEXITSTATUS(status);
     if (code == 0) return DPA_OK;
-    if (code == EXIT_NO_PROGRAM)
+    if (code > EXIT_SIGNAL && is_from_outside(code - EXIT_SIGNAL))
+        return judge_signal(code - EXIT_SIGNAL, out_of_memory, err);
+    if (code == EXIT_TRY_ELSEWHERE)
+        return dpa__fail(err, DPA_IO, "the command asks to be run elsewhere (exit code 75)");
+    if (code == EXIT_NO_RIGHT || code == EXIT_NO_PROGRAM)
         return dpa__fail(err, DPA_IO,
-                         "the command ended with exit code 127: is there a program '%.200s'?",
+                         "the command ended with exit code %d: is there a program '%.200s'?", code,
                          c->words[0]);
     if (code == EXIT_NO_FOLDER && c->folder != NULL)
         return dpa__fail(err, DPA_IO,
                          "the command ended with exit code 125: is there a folder '%.200s'?",
                          c->folder);
-    return dpa__fail(err, DPA_IO, "the command ended with exit code %d", code);
+    return dpa__fail(err, DPA_TRAINER, "the command ended with exit code %d", code);
+}
+
+/* Until it ends, or is ended when its time is over. */
+static int await(pid_t child, double limit, int *status) {
+    const struct timespec nap = {0, 5000000};
+    double left = limit;
+    for (;;) {
+        const pid_t found = waitpid(child, status, limit > 0.0 ? WNOHANG : 0);
+        if (found == child) return 0;
+        if (found < 0 && errno != EINTR) return -1;
+        if (found != 0) continue;
+        (void)nanosleep(&nap, NULL);
+        left -= 5e-3;
+        if (left <= 0.0) (void)kill(child, SIGKILL);
+    }
 }
 
 dpa_status dpa__command_run(const dpa__command *command, dpa_error *err) {
     char **environment = dpa__environment_with(command->environment, err);
     if (environment == NULL) return DPA_NO_MEMORY;
+    const uint64_t kills = dpa__oom_kills();
     const pid_t parent = getpid(), child = fork();
     if (child == 0) become(command, environment, parent);
     free(environment);
@@ -136,11 +182,10 @@ dpa_status dpa__command_run(const dpa__command *command, dpa_error *err) {
         return dpa__fail(err, DPA_IO, "cannot start '%.200s': %s", command->words[0],
                          strerror(errno));
     int status = 0;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return dpa__fail(err, DPA_IO, "lost sight of '%.200s': %s", command->words[0],
-                             strerror(errno));
-    return judge_end(command, status, err);
+    if (await(child, command->limit, &status) != 0)
+        return dpa__fail(err, DPA_IO, "lost sight of '%.200s': %s", command->words[0],
+                         strerror(errno));
+    return judge_end(command, status, dpa__oom_kills() != kills, err);
 }
 
 dpa_status dpa__need_descriptors(int count, dpa_error *err) {

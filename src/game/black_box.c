@@ -151,9 +151,18 @@ static dpa_status add_scores(const dpa_trials *trials, uint64_t first, const cha
     double *items = DPA_NEW_ARRAY(double, trials->count / 2, err);
     if (items == NULL) return DPA_NO_MEMORY;
     size_t count = 0;
-    for (uint64_t i = first; i < trials->count; i += 2)
-        if (trials->items[i].items != NULL) items[count++] = trials->items[i].items[0];
+    for (uint64_t i = first; i < trials->count; i += 2) {
+        const dpa_trial_end end = dpa_trials_end(trials, i);
+        if (end == DPA_TRIAL_NONE) continue;
+        items[count++] =
+            end == DPA_TRIAL_PLAYED ? trials->items[i].items[0] : dpa__score_of_end(end);
+    }
     return dpa_evidence_add(out, name, items, count, 0, err);
+}
+
+static int arm(const dpa_game *game, uint64_t index) {
+    (void)game;
+    return (int)(index % 2);
 }
 
 static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
@@ -177,4 +186,5 @@ const dpa__rules dpa__black_box_rules = {
     .describe = describe,
     .trial = trial,
     .gather = gather,
+    .arm = arm,
 };

@@ -53,9 +53,10 @@ uint64_t dpa__command_query(const dpa_game *game, uint64_t number) {
 
 /* A word {like} this, or --option={like} this, is meant for us. What has more in its braces, or is
  * inside a longer word, may be the trainer's. */
-static dpa_status check_placeholders(const dpa_experiment *e, dpa_error *err) {
-    static const char *const known[] = {"seed", "members", "queries", "out", "slot", "trial"};
-    const char *line = e->command.line;
+static dpa_status check_placeholders(const dpa_experiment *e, const char *key, const char *line,
+                                     dpa_error *err) {
+    static const char *const known[] = {"seed", "members", "queries", "out",
+                                        "slot", "trial",   "attempt"};
     for (const char *at = strchr(line, '{'); at != NULL; at = strchr(at + 1, '{')) {
         const size_t length = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz_-");
         const int starts = at == line || at[-1] == ' ' || at[-1] == '=';
@@ -65,9 +66,9 @@ static dpa_status check_placeholders(const dpa_experiment *e, dpa_error *err) {
             is_known |= strlen(known[i]) == length && memcmp(known[i], at + 1, length) == 0;
         if (!is_known)
             return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
-                                  "game: command: {%.*s} stands for nothing; expected {seed}, "
-                                  "{members}, {queries}, {out}, {slot} or {trial}",
-                                  (int)(length < 60 ? length : 60), at + 1);
+                                  "game: %s: {%.*s} stands for nothing; expected {seed}, "
+                                  "{members}, {queries}, {out}, {slot}, {trial} or {attempt}",
+                                  key, (int)(length < 60 ? length : 60), at + 1);
     }
     return DPA_OK;
 }
@@ -76,7 +77,8 @@ static dpa_status check(const dpa_experiment *e, dpa_error *err) {
     const dpa_command_opts *o = &e->command;
     if (o->line == NULL)
         return dpa__fail_file(err, DPA_BAD_INPUT, e->path, "game: command is missing");
-    DPA_TRY(check_placeholders(e, err));
+    DPA_TRY(check_placeholders(e, "command", o->line, err));
+    if (o->cancel != NULL) DPA_TRY(check_placeholders(e, "cancel", o->cancel, err));
     if (strstr(o->line, "{out}") == NULL && strstr(o->line, "{members}") == NULL)
         return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
                               "game: command names neither {members} nor {out}: the trainer gets "
@@ -142,8 +144,9 @@ static dpa_status digest_files(const dpa_experiment *e, dpa__external *x, dpa_er
 static void close_game(dpa_game *game) {
     dpa__external *x = game->state;
     if (x == NULL) return;
-    dpa__external_remove_files(x);
+    if (x->scratch[0] != '\0') dpa__scratch_sweep_slot(x->scratch);
     dpa__words_free(&x->words);
+    dpa__words_free(&x->cancel);
     free(x);
 }
 
@@ -154,6 +157,7 @@ static dpa_status open_game(dpa_game *game, dpa_error *err) {
     if (x == NULL) return DPA_NO_MEMORY;
     game->state = x; /* closed by the caller, also after a failure */
     DPA_TRY(dpa__words_split(e->command.line, &x->words, err));
+    if (e->command.cancel != NULL) DPA_TRY(dpa__words_split(e->command.cancel, &x->cancel, err));
     DPA_TRY(find_folder(e, x->folder, err));
     return digest_files(e, x, err);
 }
@@ -191,4 +195,5 @@ const dpa__rules dpa__command_rules = {
     .trial = dpa__command_trial,
     .expect = dpa__command_expect,
     .gather = dpa__command_gather,
+    .arm = dpa__command_arm,
 };

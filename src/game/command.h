@@ -11,10 +11,10 @@
 
 /* The state of such a game. */
 typedef struct dpa__external {
-    dpa__words words;             /* with placeholders */
+    dpa__words words, cancel;     /* with placeholders; `cancel` may be empty */
     char folder[PATH_MAX];        /* of the experiment: the command runs there */
     char digest[DPA_SHA256_SIZE]; /* of the files that the command names */
-    char scratch[PATH_MAX];       /* "": none yet */
+    char scratch[PATH_MAX];       /* of the slot; "": none yet */
 } dpa__external;
 
 /* Is a point in the training of trial `index`? By coin, or all but the challenge in every other. */
@@ -25,8 +25,22 @@ uint64_t dpa__command_query(const dpa_game *game, uint64_t number);
 /* command_trial.c: runs the command once; its files are removed at the end. */
 dpa_status dpa__command_trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                               dpa_values *out, dpa_error *err);
-void dpa__external_remove_files(dpa__external *external);
 void dpa__command_expect(const dpa_game *game, dpa_evidence *out);
+
+/* command_scratch.c */
+enum { DPA__ATTEMPT_SIZE = PATH_MAX + 40 };
+/* A new folder in that of the slot. */
+dpa_status dpa__attempt_begin(dpa__external *external, const char *slot, uint64_t index,
+                              char folder[DPA__ATTEMPT_SIZE], dpa_error *err);
+/* Writes down what ends the attempt's work elsewhere: words, to be run in `folder`. */
+dpa_status dpa__attempt_leave_cancel(const char *attempt, const char *folder, char *const *words,
+                                     dpa_error *err);
+/* Removes the folder; after a failure runs what was left there to cancel. */
+void dpa__attempt_end(const char *attempt, int failed);
+/* The same for all attempts of a slot, or of all slots, when nobody works there any more. */
+void dpa__scratch_sweep_slot(const char *folder);
+void dpa__scratch_sweep(const char *folder);
+int dpa__command_arm(const dpa_game *game, uint64_t index);
 dpa_status dpa__command_gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                                dpa_error *err);
 

@@ -4,8 +4,11 @@
  * Coins: a matrix of signals for `dpaudit attack`; with an attack, the scores of the first model,
  * whose points came in by independent coins: canaries of one run. Its shadows are the other models,
  * which know nothing of its coins.
- * One left out: the signal of the challenge is one score per training, with and without it. */
+ * One left out: the signal of the challenge is one score per training, with and without it; a
+ * training that failed has the score that was fixed for it. */
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -47,41 +50,69 @@ static dpa_status add_scores(dpa_evidence *out, const double *scores, const doub
     return add_pair(out, "members", in, n, "nonmembers", none, m, 0, err);
 }
 
-/* Models that were trained, by the numbers they gave: signals and membership [models × queries]. */
+/* Models with an outcome: signals and membership [models × queries]. `ends` says of each how it
+ * ended; one that failed or was lost has NaN for signals. */
 typedef struct matrix {
-    size_t models, queries;
+    size_t models, queries, played;
     double *signals, *members;
+    uint8_t *ends;
 } matrix;
 
 static void matrix_free(matrix *m) {
     free(m->signals);
     free(m->members);
+    free(m->ends);
     *m = (matrix){0};
 }
 
-static dpa_status matrix_fill(const dpa_game *game, const dpa_trials *trials, matrix *out,
+static dpa_status matrix_make(const dpa_game *game, const dpa_trials *trials, matrix *out,
                               dpa_error *err) {
     *out = (matrix){.queries = (size_t)dpa__command_queries(game)};
-    for (uint64_t i = 0; i < trials->count; ++i) out->models += trials->items[i].items != NULL;
+    for (uint64_t i = 0; i < trials->count; ++i) {
+        const dpa_trial_end end = dpa_trials_end(trials, i);
+        out->models += end != DPA_TRIAL_NONE;
+        out->played += end == DPA_TRIAL_PLAYED;
+    }
     if (out->models < 2)
         return dpa__fail(err, DPA_BAD_INPUT, "%zu models: at least 2 are needed", out->models);
     if (out->queries > SIZE_MAX / sizeof(double) / out->models)
         return dpa__fail(err, DPA_NO_MEMORY, "%zu models of %zu values", out->models, out->queries);
     out->signals = DPA_NEW_ARRAY(double, out->models * out->queries, err);
     out->members = DPA_NEW_ARRAY(double, out->models * out->queries, err);
-    if (out->signals == NULL || out->members == NULL) {
-        matrix_free(out);
-        return DPA_NO_MEMORY;
-    }
-    size_t k = 0;
+    out->ends = DPA_NEW_ARRAY(uint8_t, out->models, err);
+    if (out->signals != NULL && out->members != NULL && out->ends != NULL) return DPA_OK;
+    matrix_free(out);
+    return DPA_NO_MEMORY;
+}
+
+static dpa_status matrix_fill(const dpa_game *game, const dpa_trials *trials, matrix *out,
+                              dpa_error *err) {
+    DPA_TRY(matrix_make(game, trials, out, err));
+    size_t k = 0, row = 0;
     for (uint64_t i = 0; i < trials->count; ++i) {
-        if (trials->items[i].items == NULL) continue;
+        const dpa_trial_end end = dpa_trials_end(trials, i);
+        if (end == DPA_TRIAL_NONE) continue;
+        out->ends[row++] = (uint8_t)end;
         for (size_t q = 0; q < out->queries; ++q, ++k) {
-            out->signals[k] = trials->items[i].items[q];
+            out->signals[k] = end == DPA_TRIAL_PLAYED ? trials->items[i].items[q] : (double)NAN;
             out->members[k] = dpa__command_member(game, i, dpa__command_query(game, q));
         }
     }
     return DPA_OK;
+}
+
+/* Without the models that have no signals: what an attack learns from. The first model stays where
+ * it is, so whether it has signals must be asked before. */
+static void matrix_drop(matrix *m) {
+    size_t kept = 0;
+    for (size_t i = 0; i < m->models; ++i) {
+        if (m->ends[i] != DPA_TRIAL_PLAYED) continue;
+        const size_t bytes = m->queries * sizeof *m->signals;
+        memmove(m->signals + kept * m->queries, m->signals + i * m->queries, bytes);
+        memmove(m->members + kept * m->queries, m->members + i * m->queries, bytes);
+        m->ends[kept++] = DPA_TRIAL_PLAYED;
+    }
+    m->models = kept;
 }
 
 static dpa_status attack_first(const dpa_command_opts *o, const matrix *m, double *scores,
@@ -102,19 +133,38 @@ static dpa_status attack_first(const dpa_command_opts *o, const matrix *m, doubl
     return status;
 }
 
+/* The points of the first model, by the attack; the other models are its shadows and know nothing
+ * of its coins, so those that failed may be left out. When the first itself failed, every point has
+ * the same score: it says nothing about any of them. */
+static dpa_status gather_first(const dpa_command_opts *o, matrix *m, dpa_evidence *out,
+                               dpa_error *err) {
+    double *scores = dpa__calloc(m->queries, sizeof *scores, err);
+    if (scores == NULL) return DPA_NO_MEMORY;
+    dpa_status status = DPA_OK;
+    if (m->ends[0] == DPA_TRIAL_PLAYED) {
+        matrix_drop(m);
+        status = attack_first(o, m, scores, err);
+    }
+    if (status == DPA_OK)
+        status = add_scores(out, scores, m->members, m->queries, err);
+    free(scores);
+    return status;
+}
+
 static dpa_status gather_half(const dpa_command_opts *o, matrix *m, dpa_evidence *out,
                               dpa_error *err) {
+    if (o->has_attack) return gather_first(o, m, out, err);
+    matrix_drop(m);
     const size_t count = m->models * m->queries;
-    if (o->has_attack) {
-        double *scores = DPA_NEW_ARRAY(double, m->queries, err);
-        dpa_status status = scores != NULL ? attack_first(o, m, scores, err) : DPA_NO_MEMORY;
-        if (status == DPA_OK) status = add_scores(out, scores, m->members, m->queries, err);
-        free(scores);
-        return status;
-    }
     double *signals = m->signals, *members = m->members;
     m->signals = m->members = NULL;
     return add_pair(out, "signals", signals, count, "members", members, count, m->models, err);
+}
+
+/* What a training without a signal counts as; NaN is a wrong guess in either arm. */
+static double score_of_end(const dpa_command_opts *o, dpa_trial_end end) {
+    if (end != DPA_TRIAL_FAILED || o->failed == DPA_FAILED_AGAINST) return (double)NAN;
+    return o->failed == DPA_FAILED_HIGH ? (double)INFINITY : -(double)INFINITY;
 }
 
 /* Lower losses fit better; scores are higher for members. */
@@ -125,7 +175,9 @@ static dpa_status gather_one(const dpa_command_opts *o, const matrix *m, dpa_evi
     double *members = scores + m->models;
     for (size_t i = 0; i < m->models; ++i) {
         const double signal = m->signals[i * m->queries];
-        scores[i] = o->signal == DPA_SIGNAL_LOSS ? -signal : signal;
+        scores[i] = m->ends[i] != DPA_TRIAL_PLAYED ? score_of_end(o, (dpa_trial_end)m->ends[i])
+                    : o->signal == DPA_SIGNAL_LOSS ? -signal
+                                                   : signal;
         members[i] = m->members[i * m->queries];
     }
     const dpa_status status = add_scores(out, scores, members, m->models, err);
@@ -140,14 +192,25 @@ void dpa__command_expect(const dpa_game *game, dpa_evidence *out) {
     if (!o->has_attack) out->kind = DPA_EVIDENCE_SIGNALS;
 }
 
+int dpa__command_arm(const dpa_game *game, uint64_t index) {
+    const dpa_command_opts *o = &game->experiment->command;
+    if (o->design != DPA_DESIGN_LEAVE_ONE_OUT) return -1; /* points of both kinds in each */
+    return dpa__command_member(game, index, o->challenge);
+}
+
 dpa_status dpa__command_gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                                dpa_error *err) {
     const dpa_command_opts *o = &game->experiment->command;
     matrix m;
     DPA_TRY(matrix_fill(game, &stages[0], &m, err));
-    dpa_status status = o->design == DPA_DESIGN_LEAVE_ONE_OUT ? gather_one(o, &m, out, err)
-                                                              : gather_half(o, &m, out, err);
-    if (status == DPA_OK) status = dpa_evidence_fact(out, "models", (double)m.models, err);
+    const size_t models = m.models;
+    dpa_status status = DPA_OK;
+    if (m.played < 1)
+        status = dpa__fail(err, DPA_BAD_INPUT, "none of %zu trainings gave a number", models);
+    if (status == DPA_OK)
+        status = o->design == DPA_DESIGN_LEAVE_ONE_OUT ? gather_one(o, &m, out, err)
+                                                       : gather_half(o, &m, out, err);
+    if (status == DPA_OK) status = dpa_evidence_fact(out, "models", (double)models, err);
     matrix_free(&m);
     return status;
 }

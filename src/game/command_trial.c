@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -15,47 +14,15 @@
 #include "dpaudit/rng.h"
 #include "game/command.h"
 
-enum { NAME_SIZE = PATH_MAX + 32 };
-
-void dpa__external_remove_files(dpa__external *x) {
-    static const char *const names[] = {"members", "queries", "out", "out.npy"};
-    char path[NAME_SIZE];
-    if (x->scratch[0] == '\0') return;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
-        (void)snprintf(path, sizeof path, "%s/%s", x->scratch, names[i]);
-        (void)unlink(path);
-    }
-    (void)rmdir(x->scratch);
-}
+enum { NAME_SIZE = DPA__ATTEMPT_SIZE + 16 };
 
 static const char *slot_of(void) {
     const char *slot = getenv("DPAUDIT_SLOT");
     return slot != NULL ? slot : "0";
 }
 
-/* A folder of the slot beside the store, where the run cleans up after a worker that was killed;
- * without one, a folder for temporary files. */
-static dpa_status need_scratch(dpa__external *x, dpa_error *err) {
-    const char *place = getenv("DPAUDIT_SCRATCH"), *temporary = getenv("TMPDIR");
-    if (x->scratch[0] != '\0') return DPA_OK;
-    const int n = place != NULL ? snprintf(x->scratch, sizeof x->scratch, "%s/%s", place, slot_of())
-                                : snprintf(x->scratch, sizeof x->scratch, "%s/dpaudit-XXXXXX",
-                                           temporary != NULL ? temporary : "/tmp");
-    int ok = n > 0 && (size_t)n < sizeof x->scratch;
-    if (ok && place == NULL) ok = mkdtemp(x->scratch) != NULL;
-    if (ok && place != NULL) {
-        ok = mkdir(place, 0777) == 0 || errno == EEXIST;
-        ok = ok && (mkdir(x->scratch, 0777) == 0 || errno == EEXIST);
-    }
-    if (ok) return DPA_OK;
-    const dpa_status status =
-        dpa__fail_file(err, DPA_IO, x->scratch, "cannot make a folder for the files of a trial: %s",
-                       strerror(errno));
-    x->scratch[0] = '\0';
-    return status;
-}
-
 typedef struct trial_files {
+    const char *folder; /* of this attempt alone */
     char members[NAME_SIZE], queries[NAME_SIZE], out[NAME_SIZE], out_npy[NAME_SIZE];
 } trial_files;
 
@@ -76,14 +43,11 @@ static dpa_status write_ids(const char *path, dpa__text *text, dpa_error *err) {
 
 static dpa_status write_files(const dpa_game *game, uint64_t index, trial_files *f,
                               dpa_error *err) {
-    const dpa__external *x = game->state;
     dpa__text members = {0}, queries = {0};
-    (void)snprintf(f->members, sizeof f->members, "%s/members", x->scratch);
-    (void)snprintf(f->queries, sizeof f->queries, "%s/queries", x->scratch);
-    (void)snprintf(f->out, sizeof f->out, "%s/out", x->scratch);
-    (void)snprintf(f->out_npy, sizeof f->out_npy, "%s/out.npy", x->scratch);
-    (void)unlink(f->out); /* of the trial before */
-    (void)unlink(f->out_npy);
+    (void)snprintf(f->members, sizeof f->members, "%s/members", f->folder);
+    (void)snprintf(f->queries, sizeof f->queries, "%s/queries", f->folder);
+    (void)snprintf(f->out, sizeof f->out, "%s/out", f->folder);
+    (void)snprintf(f->out_npy, sizeof f->out_npy, "%s/out.npy", f->folder);
     for (uint64_t i = 0; i < game->experiment->command.points; ++i)
         if (dpa__command_member(game, index, i)) dpa__text_printf(&members, "%" PRIu64 "\n", i);
     DPA_TRY(write_ids(f->members, &members, err));
@@ -97,7 +61,7 @@ typedef struct binding {
     const char *placeholder, *variable, *value;
 } binding;
 
-enum { BINDINGS = 6 };
+enum { BINDINGS = 7 };
 
 static void substitute(const char *word, const binding *bindings, dpa__text *out) {
     dpa__text_add(out, "");
@@ -115,25 +79,54 @@ static void substitute(const char *word, const binding *bindings, dpa__text *out
     }
 }
 
-static dpa_status run_bound(const dpa__external *x, const binding *bindings, dpa_error *err) {
-    char **words = dpa__calloc(x->words.count + 1, sizeof *words, err);
-    char *environment[BINDINGS + 1] = {NULL};
+static void free_words(char **words, size_t count) {
+    for (size_t i = 0; words != NULL && i < count; ++i) free(words[i]);
+    free(words);
+}
+
+/* Words with their placeholders filled in, ended by NULL. */
+static dpa_status bind_words(const dpa__words *from, const binding *bindings, char ***out,
+                             dpa_error *err) {
+    char **words = dpa__calloc(from->count + 1, sizeof *words, err);
     dpa_status status = words != NULL ? DPA_OK : DPA_NO_MEMORY;
-    for (size_t i = 0; i < x->words.count && status == DPA_OK; ++i) {
+    for (size_t i = 0; i < from->count && status == DPA_OK; ++i) {
         dpa__text text = {0};
-        substitute(x->words.items[i], bindings, &text);
+        substitute(from->items[i], bindings, &text);
         status = dpa__text_take(&text, &words[i], err);
     }
+    if (status != DPA_OK) {
+        free_words(words, from->count);
+        words = NULL;
+    }
+    *out = words;
+    return status;
+}
+
+static dpa_status run_bound(const dpa__external *x, const binding *bindings, dpa_error *err) {
+    char **words;
+    char *environment[BINDINGS + 1] = {NULL};
+    dpa_status status = bind_words(&x->words, bindings, &words, err);
     for (size_t i = 0; i < BINDINGS && status == DPA_OK; ++i) {
         dpa__text text = {0};
         dpa__text_printf(&text, "%s=%s", bindings[i].variable, bindings[i].value);
         status = dpa__text_take(&text, &environment[i], err);
     }
-    const dpa__command command = {words, (const char *const *)environment, x->folder};
+    const dpa__command command = {
+        .words = words, .environment = (const char *const *)environment, .folder = x->folder};
     if (status == DPA_OK) status = dpa__command_run(&command, err);
-    for (size_t i = 0; words != NULL && i < x->words.count; ++i) free(words[i]);
     for (size_t i = 0; i < BINDINGS; ++i) free(environment[i]);
-    free(words);
+    free_words(words, x->words.count);
+    return status;
+}
+
+/* For whoever cleans up after this attempt, whatever becomes of this process. */
+static dpa_status leave_cancel(const dpa__external *x, const binding *bindings, const char *folder,
+                               dpa_error *err) {
+    char **words;
+    if (x->cancel.count == 0) return DPA_OK;
+    DPA_TRY(bind_words(&x->cancel, bindings, &words, err));
+    const dpa_status status = dpa__attempt_leave_cancel(folder, x->folder, words, err);
+    free_words(words, x->cancel.count);
     return status;
 }
 
@@ -149,12 +142,15 @@ static dpa_status run_trainer(const dpa_game *game, uint64_t index, const trial_
     char seed[24], trial[24];
     (void)snprintf(seed, sizeof seed, "%" PRIu32, seed_of(game, index));
     (void)snprintf(trial, sizeof trial, "%" PRIu64, index);
+    const char *name = strrchr(f->folder, '/') + 1;
     const binding bindings[BINDINGS] = {{"{seed}", "DPAUDIT_SEED", seed},
                                         {"{members}", "DPAUDIT_MEMBERS", f->members},
                                         {"{queries}", "DPAUDIT_QUERIES", f->queries},
                                         {"{out}", "DPAUDIT_OUT", f->out},
                                         {"{slot}", "DPAUDIT_SLOT", slot_of()},
-                                        {"{trial}", "DPAUDIT_TRIAL", trial}};
+                                        {"{trial}", "DPAUDIT_TRIAL", trial},
+                                        {"{attempt}", "DPAUDIT_ATTEMPT", name}};
+    DPA_TRY(leave_cancel(game->state, bindings, f->folder, err));
     return run_bound(game->state, bindings, err);
 }
 
@@ -168,8 +164,8 @@ static dpa_status read_values(const dpa_game *game, const trial_files *f, dpa_va
         return dpa__fail(err, DPA_BAD_INPUT,
                          "the command ended well but wrote no {out}: expected %" PRIu64 " values",
                          want);
-    DPA_TRY(dpa_array_read(path, NULL, &array, err));
-    dpa_status status = dpa_array_to_double(&array, err);
+    dpa_status status = dpa_array_read(path, NULL, &array, err);
+    if (status == DPA_OK) status = dpa_array_to_double(&array, err);
     if (status == DPA_OK && array.count != want)
         status =
             dpa__fail(err, DPA_BAD_INPUT,
@@ -187,12 +183,21 @@ static dpa_status read_values(const dpa_game *game, const trial_files *f, dpa_va
     return status;
 }
 
+static dpa_status play(const dpa_game *game, uint64_t index, trial_files *files, dpa_values *out,
+                       dpa_error *err) {
+    DPA_TRY(write_files(game, index, files, err));
+    DPA_TRY(run_trainer(game, index, files, err));
+    return read_values(game, files, out, err);
+}
+
 dpa_status dpa__command_trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                               dpa_values *out, dpa_error *err) {
     trial_files files;
+    char folder[DPA__ATTEMPT_SIZE];
     (void)stage, (void)brief;
-    DPA_TRY(need_scratch(game->state, err));
-    DPA_TRY(write_files(game, index, &files, err));
-    DPA_TRY(run_trainer(game, index, &files, err));
-    return read_values(game, &files, out, err);
+    DPA_TRY(dpa__attempt_begin(game->state, slot_of(), index, folder, err));
+    files.folder = folder;
+    const dpa_status status = play(game, index, &files, out, err);
+    dpa__attempt_end(folder, status != DPA_OK);
+    return status;
 }

@@ -15,10 +15,13 @@ dpa_status dpa__gather_halves(const dpa_trials *trials, size_t each, size_t want
         if (items == NULL) return DPA_NO_MEMORY;
         size_t filled = 0;
         for (uint64_t i = 0; i < trials->count && filled < want; ++i) {
-            const dpa_values *v = &trials->items[i];
-            if (v->items == NULL) continue;
+            const dpa_trial_end end = dpa_trials_end(trials, i);
             const size_t count = want - filled < each ? want - filled : each;
-            memcpy(items + filled, v->items + half * each, count * sizeof(double));
+            if (end == DPA_TRIAL_NONE) continue;
+            if (end == DPA_TRIAL_PLAYED)
+                memcpy(items + filled, trials->items[i].items + half * each, count * sizeof *items);
+            else
+                for (size_t k = 0; k < count; ++k) items[filled + k] = dpa__score_of_end(end);
             filled += count;
         }
         DPA_TRY(dpa_evidence_add(out, names[half], items, filled, 0, err));

@@ -28,7 +28,8 @@ typedef struct game_keys {
     uint64_t *observations, *seed, *seeds, *workers, *crafting_steps, *crafting_examples,
         *filter_examples, *canaries, *options;
     /* of an external trainer */
-    char *command;
+    char *command, *cancel;
+    dpa_failed_as failed;
     uint64_t *points, *queries, *models, *challenge;
     dpa_design design;
     dpa_signal_kind *signal;
@@ -93,6 +94,9 @@ static const cyaml_strval_t signals[] = {{"loss", DPA_SIGNAL_LOSS}, {"logit", DP
 static const cyaml_strval_t attacks[] = {
     {"loss", DPA_ATTACK_LOSS}, {"calibrated", DPA_ATTACK_CALIBRATED}, {"lira", DPA_ATTACK_LIRA}};
 
+static const cyaml_strval_t failed_scores[] = {
+    {"low", DPA_FAILED_LOW}, {"high", DPA_FAILED_HIGH}, {"against", DPA_FAILED_AGAINST}};
+
 enum {
     MAYBE = CYAML_FLAG_OPTIONAL,
     MAYBE_PTR = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL,
@@ -127,6 +131,9 @@ static const cyaml_schema_field_t game_fields[] = {
     CYAML_FIELD_ENUM("access", STRICT, game_keys, access, accesses, CYAML_ARRAY_LEN(accesses)),
     CYAML_FIELD_ENUM("score", STRICT, game_keys, score, scores, CYAML_ARRAY_LEN(scores)),
     TEXT_FIELD("command", game_keys, command),
+    TEXT_FIELD("cancel", game_keys, cancel),
+    CYAML_FIELD_ENUM("failed", STRICT, game_keys, failed, failed_scores,
+                     CYAML_ARRAY_LEN(failed_scores)),
     CYAML_FIELD_UINT_PTR("points", MAYBE_PTR, game_keys, points),
     CYAML_FIELD_UINT_PTR("queries", MAYBE_PTR, game_keys, queries),
     CYAML_FIELD_UINT_PTR("models", MAYBE_PTR, game_keys, models),
@@ -253,6 +260,7 @@ static dpa_status take_text(const char *from, char **to, dpa_error *err) {
 static dpa_status take_command(const game_keys *k, dpa_experiment *e, dpa_error *err) {
     dpa_command_opts *c = &e->command;
     c->design = k->design;
+    c->failed = k->failed;
     c->signal = DPA_SIGNAL_LOSS;
     c->has_attack = k->attack != NULL;
     DPA_TAKE(c->points, k->points);
@@ -266,6 +274,7 @@ static dpa_status take_command(const game_keys *k, dpa_experiment *e, dpa_error 
     if (!(e->timeout > 0.0))
         return dpa__fail_file(err, DPA_BAD_INPUT, e->path, "game: timeout %g: expected above 0",
                               e->timeout);
+    DPA_TRY(take_text(k->cancel, &c->cancel, err));
     return take_text(k->command, &c->line, err);
 }
 
@@ -294,8 +303,8 @@ static dpa_status take(const audit_keys *keys, const char *path, dpa_experiment 
 
 void dpa_experiment_free(dpa_experiment *e) {
     if (e == NULL) return;
-    char *const texts[] = {e->path,    e->training, e->family, e->method,      e->select,
-                           e->guesses, e->output,   e->store,  e->command.line};
+    char *const texts[] = {e->path,    e->training, e->family, e->method,       e->select,
+                           e->guesses, e->output,   e->store,  e->command.line, e->command.cancel};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) free(texts[i]);
     dpa_federate_plan_free(e->federate);
     free(e);

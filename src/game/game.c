@@ -172,6 +172,8 @@ dpa_status dpa_game_gather(dpa_game *game, const dpa_trials *stages, dpa_evidenc
     DPA_TRY(check_numbers(game, game->rules->stages, stages, err));
     dpa_status status = dpa_game_expect(game, out, err);
     if (status == DPA_OK) status = game->rules->gather(game, stages, out, err);
+    if (status == DPA_OK)
+        status = dpa__gather_failures(game, &stages[game->rules->stages - 1], out, err);
     if (status != DPA_OK) dpa_evidence_free(out);
     return status;
 }

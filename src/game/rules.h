@@ -34,6 +34,9 @@ typedef struct dpa__rules {
     void (*expect)(const dpa_game *game, dpa_evidence *out);
     dpa_status (*gather)(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                          dpa_error *err);
+    /* Is the trial of the last stage one with the challenge (1) or without (0)? −1, or NULL: it
+     * has scores of both kinds. */
+    int (*arm)(const dpa_game *game, uint64_t index);
 } dpa__rules;
 
 struct dpa_game {
@@ -48,6 +51,13 @@ struct dpa_game {
 dpa_status dpa__values_new(size_t count, dpa_values *out, dpa_error *err);
 
 const dpa__rules *dpa__rules_of(dpa_game_kind kind);
+
+/* The score of a trial that has none: fixed for one whose trainer failed, NaN (against the attack,
+ * whichever the arm) for one that was lost. */
+double dpa__score_of_end(dpa_trial_end end);
+/* failures.c: how many trials of the last stage failed or were lost, by arm, as facts. */
+dpa_status dpa__gather_failures(const dpa_game *game, const dpa_trials *trials,
+                                dpa_evidence *out, dpa_error *err);
 
 /* Members and non-members from trials that begin with `each` scores of the one and `each` of the
  * other: the first `want` of each kind. */

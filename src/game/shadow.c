@@ -223,4 +223,5 @@ const dpa__rules dpa__shadow_rules = {
     .brief = dpa__shadow_brief,
     .trial = trial,
     .gather = dpa__shadow_gather,
+    .arm = dpa__shadow_arm,
 };

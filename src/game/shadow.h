@@ -49,6 +49,7 @@ dpa_status dpa__shadow_features(const dpa_dataset *data, const size_t *rows, siz
 
 dpa_status dpa__shadow_brief(dpa_game *game, int stage, const dpa_trials *earlier,
                              dpa_values *brief, dpa_error *err);
+int dpa__shadow_arm(const dpa_game *game, uint64_t index);
 dpa_status dpa__shadow_gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                               dpa_error *err);
 

@@ -189,12 +189,25 @@ static dpa_status add(dpa_evidence *out, const char *name, double *items, size_t
     return dpa_evidence_add(out, name, items, count, rows, err);
 }
 
-static dpa_status add_side(dpa_evidence *out, const char *name, const table *t,
-                           const double *scores, int coin, dpa_error *err) {
-    double *side = DPA_NEW_ARRAY(double, t->targets, err);
-    size_t count = 0;
-    for (size_t i = 0; i < t->targets && side != NULL; ++i)
-        if (t->coin[i] == coin) side[count++] = scores[i];
+int dpa__shadow_arm(const dpa_game *game, uint64_t index) {
+    const dpa__shadow_game *s = game->state;
+    return dpa__shadow_target(game, index, 0, s->member);
+}
+
+static dpa_status add_side(const dpa_game *game, const dpa_trials *targets, const char *name,
+                           const table *t, const double *scores, int coin, dpa_evidence *out,
+                           dpa_error *err) {
+    double *side = DPA_NEW_ARRAY(double, (size_t)targets->count, err);
+    size_t count = 0, row = 0;
+    for (uint64_t i = 0; i < targets->count && side != NULL; ++i) {
+        const dpa_trial_end end = dpa_trials_end(targets, i);
+        if (end == DPA_TRIAL_PLAYED) {
+            if (t->coin[row] == coin) side[count++] = scores[row];
+            ++row;
+        } else if (end != DPA_TRIAL_NONE && dpa__shadow_arm(game, i) == coin) {
+            side[count++] = dpa__score_of_end(end);
+        }
+    }
     if (side != NULL && count == 0) {
         free(side);
         return dpa__fail(err, DPA_BAD_INPUT,
@@ -275,12 +288,12 @@ static dpa_status add_facts(const dpa_game *game, const table *t, const dpa_valu
     return dpa_evidence_fact(out, "heldout_accuracy", t->accuracy, err);
 }
 
-static dpa_status conclude(const dpa_game *game, table *t, const dpa_values *brief,
-                           dpa_evidence *out, dpa_error *err) {
+static dpa_status conclude(const dpa_game *game, const dpa_trials *targets, table *t,
+                           const dpa_values *brief, dpa_evidence *out, dpa_error *err) {
     double *scores = DPA_NEW_ARRAY(double, t->targets, err);
     dpa_status status = scores != NULL ? score_targets(game, t, scores, err) : DPA_NO_MEMORY;
-    if (status == DPA_OK) status = add_side(out, "members", t, scores, 1, err);
-    if (status == DPA_OK) status = add_side(out, "nonmembers", t, scores, 0, err);
+    if (status == DPA_OK) status = add_side(game, targets, "members", t, scores, 1, out, err);
+    if (status == DPA_OK) status = add_side(game, targets, "nonmembers", t, scores, 0, out, err);
     free(scores);
     if (status == DPA_OK) status = add_facts(game, t, brief, out, err);
     if (status == DPA_OK) status = add_leaks(game, t, out, err);
@@ -297,7 +310,7 @@ dpa_status dpa__shadow_gather(dpa_game *game, const dpa_trials *stages, dpa_evid
     if (status == DPA_OK) {
         fill_shadows(game, &stages[0], &t);
         fill_targets(game, &stages[1], &brief, &t);
-        status = conclude(game, &t, &brief, out, err);
+        status = conclude(game, &stages[1], &t, &brief, out, err);
     }
     table_free(&t);
     dpa_values_free(&brief);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Trials in this process, for callers that have no worker command: played when waited for. And what
  * all transports share. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "run/transport.h"
@@ -43,11 +45,27 @@ static dpa_status wait(void *self, double seconds, dpa__outcome *out, int *some,
     return DPA_OK;
 }
 
+void dpa__place_here(size_t slot, char out[DPA__PLACE_SIZE]) {
+    char host[64] = "";
+    (void)gethostname(host, sizeof host - 1);
+    (void)snprintf(out, DPA__PLACE_SIZE, "%s slot %zu", host, slot);
+}
+
+static void place(void *self, size_t slot, char out[DPA__PLACE_SIZE]) {
+    (void)self;
+    dpa__place_here(slot, out);
+}
+
+int dpa__is_machine(dpa_status status) {
+    return status == DPA_IO || status == DPA_NO_MEMORY || status == DPA_CANCELLED ||
+           status == DPA_INTERNAL;
+}
+
 dpa_status dpa__here_open(dpa_game *game, dpa__transport *out, dpa_error *err) {
     here *h = DPA_NEW(here, err);
     if (h == NULL) return DPA_NO_MEMORY;
     h->game = game;
-    *out = (dpa__transport){1, h, set_brief, submit, wait, free};
+    *out = (dpa__transport){1, h, place, NULL, set_brief, submit, wait, free};
     return DPA_OK;
 }
 

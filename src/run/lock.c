@@ -65,7 +65,10 @@ static dpa_status take(const char *path, const char *name, int *out, dpa_error *
             const int held = errno == EAGAIN || errno == EACCES;
             const dpa_status status =
                 held ? refuse(fd, path, err)
-                     : dpa__fail_file(err, DPA_IO, path, "cannot lock: %s", strerror(errno));
+                     : dpa__fail_file(err, DPA_IO, path,
+                                      "cannot lock (%s): this file system cannot keep two runs "
+                                      "apart; put the store elsewhere (--store)",
+                                      strerror(errno));
             (void)close(fd);
             return status;
         }

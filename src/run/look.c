@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the store has by now, and what a run would have to do: nothing is written. */
+/* What the store has by now, and what a run would have to do. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "game/rules.h"
 #include "run/schedule.h"
 
 enum { ROW_BYTES = 100 }; /* of a trial besides its numbers: index, sum, times (measured: 60-90) */
@@ -66,8 +67,8 @@ dpa_status dpa_run_collect(const dpa_run_opts *opts, dpa_game *game, dpa_evidenc
     return status;
 }
 
-/* Plays trial 0 of stage 0 without storing it. */
-static dpa_status time_one(const dpa_run_opts *opts, dpa_game *game, double *seconds, size_t *bytes,
+/* Plays trial 0 of stage 0 on one worker. */
+static dpa_status play_one(const dpa_run_opts *opts, dpa_game *game, dpa__outcome *out, char *place,
                            dpa_error *err) {
     dpa__transport t = {0};
     dpa_run_opts one = *opts;
@@ -77,21 +78,51 @@ static dpa_status time_one(const dpa_run_opts *opts, dpa_game *game, double *sec
                                  : dpa__here_open(game, &t, err));
     dpa_status status = t.brief(t.self, 0, &brief, err);
     if (status == DPA_OK) status = t.submit(t.self, 0, 0, 0, err);
-    dpa__outcome outcome = {0};
     for (int some = 0; status == DPA_OK && !some;) {
-        status = t.wait(t.self, 0.1, &outcome, &some, err);
+        status = t.wait(t.self, 0.1, out, &some, err);
         const dpa_progress *p = &opts->progress;
         if (status == DPA_OK && p->call != NULL && p->call(p->user, "first trial", 0.0, 0.0))
             status = dpa__fail(err, DPA_CANCELLED, "stopped");
     }
+    t.place(t.self, 0, place);
+    t.close(t.self);
+    return status;
+}
+
+/* It may have taken hours: the run finds it in the store. Where the store cannot be written, it is
+ * only an estimate. */
+static void keep_one(const dpa_run_opts *opts, dpa_game *game, const dpa__outcome *o,
+                     const char *place) {
+    const dpa_values brief = {0};
+    dpa__stage stage = {0};
+    dpa_store *store = NULL;
+    char *path = NULL;
+    if (dpa__run_path(opts, game, &path, NULL) != DPA_OK) return;
+    dpa_status status = dpa_store_open(path, DPA_STORE_WRITE, &store, NULL);
+    if (status == DPA_OK) status = dpa__stage_find(game, &stage, &brief, NULL);
+    if (status == DPA_OK)
+        status = dpa__store_stage(store, stage.key, game->experiment->path, 0,
+                                  dpa_game_trials(game, 0), &stage.row, NULL);
+    const dpa__ended ended = {o->index, DPA_TRIAL_PLAYED, o->seconds, o->values, o->said, place};
+    if (status == DPA_OK) status = dpa__store_put(store, stage.row, stage.key, &ended, NULL);
+    (void)status;
+    dpa_store_close(store);
+    free(path);
+}
+
+static dpa_status time_one(const dpa_run_opts *opts, dpa_game *game, double *seconds, size_t *bytes,
+                           dpa_error *err) {
+    dpa__outcome outcome = {0};
+    char place[DPA__PLACE_SIZE] = "";
+    dpa_status status = play_one(opts, game, &outcome, place, err);
     if (status == DPA_OK && outcome.status != DPA_OK) {
         status = outcome.status;
         if (err != NULL) *err = outcome.error;
     }
+    if (status == DPA_OK) keep_one(opts, game, &outcome, place);
     *seconds = outcome.seconds;
     *bytes = outcome.values.count * sizeof(double);
     dpa__outcome_free(&outcome);
-    t.close(t.self);
     return status;
 }
 
@@ -112,6 +143,7 @@ static dpa_status estimate(const dpa_run_opts *opts, dpa_game *game, const dpa__
         bytes = (double)size;
         count = 1.0;
         out->timed = 1;
+        out->stored = 1;
     }
     if (count == 0.0) return DPA_OK;
     const double left = (double)(out->planned - out->stored);

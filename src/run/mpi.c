@@ -11,10 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "game/command.h"
 #include "run/ranks.h"
 #include "run/schedule.h"
 #include "run/wire.h"
@@ -23,6 +25,7 @@ static const double patience = 30, hello_patience = 300; /* seconds */
 
 typedef struct peer {
     size_t first, slots; /* in the numbering of the scheduler */
+    char host[64];
     double heard;
     int said_hello;
 } peer;
@@ -35,6 +38,8 @@ typedef struct job {
 
 typedef struct ring {
     dpa_ranks *ranks;
+    const dpa_run_opts *opts;
+    const dpa_game *game;
     dpa__transport own;
     peer *peers; /* by rank; 0 is this one */
     job *jobs;   /* by slot */
@@ -77,6 +82,20 @@ static void check_silence(ring *r, double now) {
 }
 
 /* ---- The functions of a transport ---- */
+
+static void place(void *self, size_t slot, char out[DPA__PLACE_SIZE]) {
+    const ring *r = self;
+    const int rank = slot < r->own.slots ? 0 : r->jobs[slot].rank;
+    const peer *p = &r->peers[rank];
+    (void)snprintf(out, DPA__PLACE_SIZE, "%s rank %d slot %zu", p->host, rank, slot - p->first);
+}
+
+/* Of this rank's own trials; others do not say. */
+static void progress(void *self, size_t slot, double out[2]) {
+    const ring *r = self;
+    out[0] = out[1] = 0.0;
+    if (slot < r->own.slots) r->own.progress(r->own.self, slot, out);
+}
 
 static dpa_status set_brief(void *self, int stage, const dpa_values *brief, dpa_error *err) {
     ring *r = self;
@@ -159,10 +178,22 @@ static dpa_status wait(void *self, double seconds, dpa__outcome *out, int *some,
     }
 }
 
+/* A rank that was lost cannot clean up after itself. */
+static void sweep_lost(const ring *r) {
+    for (int i = 1; i < r->ranks->size; ++i) {
+        char *folder = NULL;
+        if (!r->ranks->lost[i] || dpa__ranks_scratch(r->opts, r->game, i, &folder, NULL) != DPA_OK)
+            continue;
+        dpa__scratch_sweep(folder);
+        free(folder);
+    }
+}
+
 static void close_ring(void *self) {
     ring *r = self;
     if (r == NULL) return;
     if (r->own.close != NULL) r->own.close(r->own.self);
+    sweep_lost(r);
     free(r->peers);
     free(r->jobs);
     free(r->keys);
@@ -179,7 +210,10 @@ static dpa_status greet(ring *r, const dpa__packet *p, dpa_error *err) {
         return dpa__fail(err, (dpa_status)h->status, "rank %d: %.100s%s%.300s", p->rank,
                          p->error.place, p->error.place[0] != '\0' ? ": " : "", p->error.text);
     }
-    if (p->said == NULL || strcmp(p->said, r->keys) != 0)
+    /* its host, then the keys of its game */
+    const size_t host = p->said != NULL ? strcspn(p->said, "\n") : 0;
+    if (p->said != NULL) (void)snprintf(from->host, sizeof from->host, "%.*s", (int)host, p->said);
+    if (p->said == NULL || p->said[host] != '\n' || strcmp(p->said + host + 1, r->keys) != 0)
         return dpa__fail(err, DPA_BAD_INPUT,
                          "rank %d reads another experiment or other data than rank 0: is the same "
                          "folder there on every machine?",
@@ -216,6 +250,7 @@ static dpa_status await_hellos(ring *r, const dpa_progress *progress, dpa_error 
 
 static dpa_status number_slots(ring *r, dpa_error *err) {
     r->slots = r->own.slots;
+    (void)gethostname(r->peers[0].host, sizeof r->peers[0].host - 1);
     for (int i = 1; i < r->ranks->size; ++i) {
         r->peers[i].first = r->slots;
         r->slots += r->peers[i].slots;
@@ -247,12 +282,14 @@ dpa_status dpa__ranks_open(dpa_ranks *ranks, const dpa_run_opts *opts, dpa_game 
     ring *r = DPA_NEW(ring, err);
     if (r == NULL) return DPA_NO_MEMORY;
     r->ranks = ranks;
+    r->opts = opts;
+    r->game = game;
     const dpa_status status = open_ring(r, opts, game, scratch, err);
     if (status != DPA_OK) {
         close_ring(r);
         return status;
     }
-    *out = (dpa__transport){r->slots, r, set_brief, submit, wait, close_ring};
+    *out = (dpa__transport){r->slots, r, place, progress, set_brief, submit, wait, close_ring};
     return DPA_OK;
 }
 

@@ -3,10 +3,12 @@
  * what they answer. A worker that dies costs its trial, not the rank. */
 #ifdef DPA_MPI
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -14,7 +16,8 @@
 #include "run/schedule.h"
 #include "run/wire.h"
 
-static const double pulse = 2; /* seconds between two signs of life */
+static const double pulse = 2;         /* seconds between two signs of life */
+static const double end_patience = 20; /* for rank 0, after a signal to end */
 
 typedef struct server {
     dpa__transport own;
@@ -26,6 +29,9 @@ typedef struct server {
 
 static dpa_status say_hello(const server *s, const dpa_game *game, dpa_error *err) {
     dpa__text keys = {0};
+    char host[64] = "";
+    (void)gethostname(host, sizeof host - 1);
+    dpa__text_printf(&keys, "%s\n", host);
     dpa_status status = dpa__wire_keys(game, &keys, err);
     const dpa__packet_head head = {
         .kind = DPA__PACKET_HELLO, .slot = (uint32_t)s->own.slots, .said = keys.length};
@@ -102,8 +108,37 @@ static dpa_status look(server *s, dpa_error *err) {
     return dpa__packet_send(s->ranks, 0, &alive, NULL, NULL, NULL, err);
 }
 
+/* A batch system tells every rank to end. Rank 0 then stops the run and says so; this one waits for
+ * that, so that all end well; but not for ever, and not when it is told twice. */
+static volatile sig_atomic_t told_to_end;
+
+static void on_signal(int number) {
+    (void)number;
+    told_to_end = 1;
+}
+
+static void wait_for_rank_0(void) {
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+    (void)sigemptyset(&action.sa_mask);
+    told_to_end = 0;
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; ++i)
+        (void)sigaction(signals[i], &action, NULL);
+}
+
+static dpa_status check_end(double *since, dpa_error *err) {
+    if (!told_to_end) return DPA_OK;
+    const double now = dpa__run_clock();
+    if (*since == 0.0) *since = now;
+    if (now - *since < end_patience) return DPA_OK;
+    return dpa__fail(err, DPA_CANCELLED, "told to end, and rank 0 has not said a word for %g s",
+                     end_patience);
+}
+
 static dpa_status serve(server *s, dpa_error *err) {
+    double told = 0.0;
     while (!s->stopped) {
+        DPA_TRY(check_end(&told, err));
         DPA_TRY(look(s, err));
         const double seconds = dpa__ranks_nap(dpa__run_clock() - s->event);
         const struct timespec t = {0, (long)(1e9 * seconds)};
@@ -134,13 +169,17 @@ dpa_status dpa_ranks_serve(dpa_ranks *ranks, const dpa_run_opts *opts, dpa_game 
     dpa_error why = {0};
     own.workers = dpa__ranks_workers(ranks, opts);
     s.sent = s.event = dpa__run_clock();
-    dpa_status status = dpa__pool_open(&own, game, NULL, &s.own, &why);
+    wait_for_rank_0();
+    char *scratch = NULL;
+    dpa_status status = dpa__ranks_scratch(opts, game, ranks->rank, &scratch, &why);
+    if (status == DPA_OK) status = dpa__pool_open(&own, game, scratch, &s.own, &why);
+    free(scratch);
     if (status != DPA_OK) {
         dpa_ranks_refuse(ranks, &why);
     } else {
         status = say_hello(&s, game, &why);
         if (status == DPA_OK) status = serve(&s, &why);
-        if (status != DPA_OK) give_up(&s, &why);
+        if (status != DPA_OK && status != DPA_CANCELLED) give_up(&s, &why);
         s.own.close(s.own.self);
     }
     dpa_values_free(&s.brief);

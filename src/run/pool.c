@@ -5,7 +5,6 @@
 #include "run/pool.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <math.h>
 #include <sched.h>
@@ -17,8 +16,19 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/process.h"
+#include "game/command.h"
 
 static const char scratch_name[] = "DPAUDIT_SCRATCH=";
+
+static void place(void *self, size_t slot, char out[DPA__PLACE_SIZE]) {
+    (void)self;
+    dpa__place_here(slot, out);
+}
+
+static void progress(void *self, size_t slot, double out[2]) {
+    const dpa__pool *pool = self;
+    memcpy(out, pool->slots[slot].progress, sizeof pool->slots[slot].progress);
+}
 
 static dpa_status set_brief(void *self, int stage, const dpa_values *brief, dpa_error *err) {
     dpa__pool *pool = self;
@@ -76,16 +86,17 @@ static dpa_status wait(void *self, double seconds, dpa__outcome *out, int *some,
     return pool->fatal.status;
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
-    (void)info, (void)kind, (void)place;
-    (void)remove(path);
-    return 0;
+static const char *scratch_of(const dpa__pool *pool) {
+    return pool->scratch + strlen(scratch_name);
 }
 
-/* Whatever trainers that were killed have left there, and the folder itself. */
-static void remove_folder(const char *folder) {
-    enum { DESCRIPTORS = 8 };
-    (void)nftw(folder, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+void dpa__slot_sweep(const dpa__slot *slot) {
+    char name[32], folder[PATH_MAX];
+    (void)snprintf(name, sizeof name, "DPAUDIT_SLOT=%zu", slot->number);
+    dpa__marked_kill(slot->pool->scratch, name);
+    if (snprintf(folder, sizeof folder, "%s/%zu", scratch_of(slot->pool), slot->number) <
+        (int)sizeof folder)
+        dpa__scratch_sweep_slot(folder);
 }
 
 static void close_pool(void *self) {
@@ -106,7 +117,7 @@ static void close_pool(void *self) {
         dpa__text_free(&pool->slots[i].inbox);
         dpa__text_free(&pool->slots[i].said);
     }
-    remove_folder(pool->scratch + strlen(scratch_name));
+    dpa__scratch_sweep(scratch_of(pool));
     free(pool->slots);
     free(pool->keys);
     free(pool->scratch);
@@ -162,6 +173,7 @@ static dpa_status make_temporary(dpa__pool *pool, dpa_error *err) {
 static dpa_status name_scratch(dpa__pool *pool, const char *scratch, dpa_error *err) {
     dpa__text text = {0};
     char here[PATH_MAX];
+    pool->temporary = scratch == NULL;
     if (scratch == NULL) return make_temporary(pool, err);
     dpa__text_add(&text, scratch_name);
     if (scratch[0] != '/') {
@@ -199,7 +211,13 @@ dpa_status dpa__pool_open(const dpa_run_opts *opts, dpa_game *game, const char *
         free(pool);
         return status;
     }
+    /* A run that was killed may have left something: nobody else has this folder. */
+    if (access(scratch_of(pool), F_OK) == 0) {
+        dpa__marked_kill(pool->scratch, NULL);
+        dpa__scratch_sweep(scratch_of(pool));
+    }
     start_loop(pool);
-    *out = (dpa__transport){pool->count, pool, set_brief, submit, wait, close_pool};
+    *out =
+        (dpa__transport){pool->count, pool, place, progress, set_brief, submit, wait, close_pool};
     return DPA_OK;
 }

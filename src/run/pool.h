@@ -27,13 +27,15 @@ typedef struct dpa__slot {
     uv_process_t process;
     uv_pipe_t in, out, err;
     uv_timer_t timer;
-    int alive;   /* there is a process */
-    int open;    /* handles of the process that are not closed yet */
-    int timeout; /* the timer ended it */
-    int job;     /* a trial was submitted and has no outcome yet */
+    int alive;          /* there is a process */
+    int open;           /* handles of the process that are not closed yet */
+    int timeout;        /* the timer ended it */
+    uint64_t oom_kills; /* of this machine, when its trial began */
+    int job;            /* a trial was submitted and has no outcome yet */
     int stage;
     uint64_t index;
-    int briefed; /* the worker knows the brief of this stage; -1: of none */
+    double progress[2]; /* of the trial: done, total; 0 when it does not say */
+    int briefed;        /* the worker knows the brief of this stage; -1: of none */
     dpa__text inbox, said;
     int ready; /* `outcome` waits for the scheduler */
     dpa__outcome outcome;
@@ -45,6 +47,7 @@ struct dpa__pool {
     int ticked, closing;
     const char *const *worker;
     char *scratch; /* "DPAUDIT_SCRATCH=…", for the files of external trainers */
+    int temporary; /* nobody else knows that folder */
     double timeout;
     char *keys; /* of all stages, as a worker says them when it is ready */
     int stage;
@@ -63,5 +66,8 @@ void dpa__slot_advance(dpa__slot *slot);
 int dpa__slot_spawn(dpa__slot *slot, uv_exit_cb on_exit);
 /* Kills the worker and all that it started. */
 void dpa__slot_kill(dpa__slot *slot);
+/* pool.c: after the worker's end, kills what it may have left running, ends its work elsewhere and
+ * removes its files. */
+void dpa__slot_sweep(const dpa__slot *slot);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "run/pool.h"
 
 enum { SAID_MOST = 16384, STILLBORN_MOST = 3, READ_SIZE = 65536, READS_MOST = 16 };
@@ -32,6 +33,11 @@ static void conclude(dpa__slot *s, dpa_status status, const dpa_error *error, in
 
 void dpa__slot_kill(dpa__slot *s) {
     if (s->state == DPA__SLOT_EMPTY || s->state == DPA__SLOT_DYING) return;
+    if (s->state == DPA__SLOT_BUSY) {
+        /* Held, it takes in the orphans of its trainer and starts nothing new. */
+        (void)kill(s->process.pid, SIGSTOP);
+        dpa__descendants_kill(s->process.pid);
+    }
     if (kill(-s->process.pid, SIGKILL) != 0) (void)kill(s->process.pid, SIGKILL);
 }
 
@@ -111,6 +117,11 @@ static int understand(dpa__slot *s, const dpa__message *m) {
         on_ready(s, m);
         return 1;
     }
+    if (m->kind == DPA__WIRE_PROGRESS && s->state == DPA__SLOT_BUSY && m->index == s->index &&
+        m->size == sizeof s->progress) {
+        memcpy(s->progress, m->payload, sizeof s->progress);
+        return 1;
+    }
     /* All that it said before its answer is in the pipe by now. */
     drain(&s->err, add_said);
     if (m->kind == DPA__WIRE_FAILURE) {
@@ -182,8 +193,10 @@ static void close_handles(dpa__slot *s) {
 
 static void obituary(const dpa__slot *s, int64_t code, int signal_number, dpa_error *out) {
     if (s->timeout)
-        (void)dpa__fail(out, DPA_IO, "no result within the timeout of %g s: ended",
+        (void)dpa__fail(out, DPA_TRAINER, "no result within the timeout of %g s: ended",
                         s->pool->timeout);
+    else if (signal_number == SIGKILL && dpa__oom_kills() != s->oom_kills)
+        (void)dpa__fail(out, DPA_TRAINER, "the worker was ended: out of memory");
     else if (signal_number != 0)
         (void)dpa__fail(out, DPA_IO, "the worker was ended by signal %d (%s)", signal_number,
                         strsignal(signal_number));
@@ -194,6 +207,7 @@ static void obituary(const dpa__slot *s, int64_t code, int signal_number, dpa_er
 static void on_exit_of(uv_process_t *process, int64_t code, int signal_number) {
     dpa__slot *s = process->data;
     (void)kill(-process->pid, SIGKILL); /* what it may have left running */
+    if (s->state != DPA__SLOT_STARTING) dpa__slot_sweep(s);
     drain(&s->out, add_answer);
     drain(&s->err, add_said);
     dpa_error why = {0};
@@ -283,6 +297,8 @@ static void send_job(dpa__slot *s) {
     dpa__wire_put(&text, &play);
     s->briefed = s->stage;
     s->state = DPA__SLOT_BUSY;
+    s->oom_kills = dpa__oom_kills();
+    s->progress[0] = s->progress[1] = 0.0;
     s->said.length = 0;
     if (send_text(s, &text, &error) != DPA_OK) {
         give_up(s, error.status, &error);

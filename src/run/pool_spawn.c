@@ -15,8 +15,10 @@
  * otherwise (there is a worker per core). */
 static char **make_environment(const dpa__slot *s, char slot[32]) {
     const int is_set = getenv("OPENBLAS_NUM_THREADS") != NULL;
-    const char *const more[] = {slot, s->pool->scratch, is_set ? NULL : "OPENBLAS_NUM_THREADS=1",
-                                NULL};
+    const char *more[5] = {slot, s->pool->scratch};
+    size_t count = 2;
+    if (!is_set) more[count++] = "OPENBLAS_NUM_THREADS=1";
+    if (s->pool->temporary) more[count++] = "DPAUDIT_TEMPORARY=1";
     (void)snprintf(slot, 32, "DPAUDIT_SLOT=%zu", s->number);
     return dpa__environment_with(more, NULL);
 }

@@ -15,6 +15,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
+#include "run/schedule.h"
 
 /* How many processes the launcher says there are. */
 static long launched(void) {
@@ -34,6 +36,16 @@ int dpa_ranks_rank(const dpa_ranks *ranks) {
 
 uint64_t dpa__ranks_workers(const dpa_ranks *ranks, const dpa_run_opts *opts) {
     return opts->workers > 0 ? opts->workers : ranks->cores;
+}
+
+dpa_status dpa__ranks_scratch(const dpa_run_opts *opts, const dpa_game *game, int rank, char **out,
+                              dpa_error *err) {
+    char *path = NULL;
+    dpa__text text = {0};
+    DPA_TRY(dpa__run_path(opts, game, &path, err));
+    dpa__text_printf(&text, "%s.scratch.rank%d", path, rank);
+    free(path);
+    return dpa__text_take(&text, out, err);
 }
 
 double dpa__ranks_nap(double quiet) {

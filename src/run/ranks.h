@@ -17,7 +17,7 @@ struct dpa_ranks {
 };
 
 typedef enum dpa__packet_kind {
-    DPA__PACKET_HELLO = 1, /* to 0: slots, and the keys of the game; or why there are none */
+    DPA__PACKET_HELLO = 1, /* to 0: slots, host and the keys of the game; or why there are none */
     DPA__PACKET_BRIEF,     /* from 0: what the trials of `stage` must know */
     DPA__PACKET_PLAY,      /* from 0: trial `index` of `stage` in `slot` */
     DPA__PACKET_OUTCOME,   /* to 0 */
@@ -53,6 +53,9 @@ void dpa__packet_free(dpa__packet *packet);
 /* Rank 0: its own pool and those of all other ranks as one transport. */
 dpa_status dpa__ranks_open(dpa_ranks *ranks, const dpa_run_opts *opts, dpa_game *game,
                            const char *scratch, dpa__transport *out, dpa_error *err);
+/* The folder for the trainers' files of a rank, beside the store; for the caller to free. */
+dpa_status dpa__ranks_scratch(const dpa_run_opts *opts, const dpa_game *game, int rank, char **out,
+                              dpa_error *err);
 /* How many workers each rank of this machine has. */
 uint64_t dpa__ranks_workers(const dpa_ranks *ranks, const dpa_run_opts *opts);
 

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A run: stage after stage, each from the store as far as it goes and from workers for the rest. */
+#include <dirent.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "game/command.h"
 #include "game/rules.h"
 #include "run/ranks.h"
 #include "run/schedule.h"
@@ -51,6 +56,27 @@ static dpa_status play_all(dpa__run *run, dpa__stages *all, dpa_evidence *out, d
     return explain_missing(run, run->summary->missing, err);
 }
 
+/* Folders STORE.scratch.rankN that killed ranks of an earlier run have left, from N = `first` on:
+ * ranks of this run look after their own. */
+static void sweep_leftovers(const char *store, long first) {
+    const char *slash = strrchr(store, '/');
+    const char *base = slash != NULL ? slash + 1 : store;
+    const int length = slash != NULL ? (int)(slash - store) : 1;
+    char folder[PATH_MAX], prefix[NAME_MAX + 1], path[PATH_MAX + NAME_MAX + 2];
+    (void)snprintf(folder, sizeof folder, "%.*s", length > 0 ? length : 1,
+                   slash != NULL ? store : ".");
+    (void)snprintf(prefix, sizeof prefix, "%s.scratch.rank", base);
+    DIR *all = opendir(folder);
+    if (all == NULL) return;
+    for (const struct dirent *e; (e = readdir(all)) != NULL;) {
+        if (strncmp(e->d_name, prefix, strlen(prefix)) != 0) continue;
+        if (strtol(e->d_name + strlen(prefix), NULL, 10) < first) continue;
+        (void)snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        dpa__scratch_sweep(path);
+    }
+    (void)closedir(all);
+}
+
 /* Beside the store, whose lock keeps others away from it. */
 static dpa_status open_transport(dpa__run *run, const char *path, dpa_error *err) {
     char *scratch = NULL;
@@ -59,6 +85,7 @@ static dpa_status open_transport(dpa__run *run, const char *path, dpa_error *err
     dpa__text_printf(&text, "%s.scratch", path);
     DPA_TRY(dpa__text_take(&text, &scratch, err));
     dpa_ranks *ranks = run->opts->ranks;
+    sweep_leftovers(path, ranks != NULL ? ranks->size : 1);
     const dpa_status status =
         ranks != NULL ? dpa__ranks_open(ranks, run->opts, run->game, scratch, &run->transport, err)
                       : dpa__pool_open(run->opts, run->game, scratch, &run->transport, err);
@@ -67,19 +94,17 @@ static dpa_status open_transport(dpa__run *run, const char *path, dpa_error *err
 }
 
 static dpa_status open_run(dpa__run *run, dpa_error *err) {
-    char *path = NULL;
-    DPA_TRY(dpa__run_path(run->opts, run->game, &path, err));
-    dpa_status status = dpa_store_open(path, DPA_STORE_WRITE, &run->store, err);
+    DPA_TRY(dpa__run_path(run->opts, run->game, &run->path, err));
+    dpa_status status = dpa_store_open(run->path, DPA_STORE_WRITE, &run->store, err);
     if (status == DPA_OK) status = dpa__store_run_begin(run->store, err);
-    if (status == DPA_OK) status = open_transport(run, path, err);
-    free(path);
+    if (status == DPA_OK) status = open_transport(run, run->path, err);
     return status;
 }
 
 static void close_run(dpa__run *run, dpa_status status) {
     if (run->transport.close != NULL) run->transport.close(run->transport.self);
     if (run->store != NULL && run->store->run != 0) {
-        const int done = status == DPA_OK && !run->summary->out_of_time;
+        const int done = status == DPA_OK && run->summary->missing == 0;
         run->now.state = done ? DPA_RUN_DONE : DPA_RUN_STOPPED;
         run->now.played = run->summary->played;
         run->now.failed = run->summary->failed;
@@ -87,8 +112,11 @@ static void close_run(dpa__run *run, dpa_status status) {
         /* Only a note for `dpaudit status`: the run itself ends as it ends. */
         const dpa_status noted = dpa__store_run_update(run->store, &run->now, NULL);
         (void)noted;
+        run->now.trial_count = 0;
+        dpa__status_write(run->path, &run->now);
     }
     dpa_store_close(run->store);
+    free(run->path);
 }
 
 dpa_status dpa_run_play(const dpa_run_opts *opts, dpa_game *game, dpa_evidence *out,
@@ -106,8 +134,11 @@ dpa_status dpa_run_play(const dpa_run_opts *opts, dpa_game *game, dpa_evidence *
     if (status == DPA_OK && opts->stop != NULL)
         status = dpa__stop_open(opts->stop, game, &run.stop, err);
     if (status == DPA_OK) {
-        run.now = (dpa_run_status){
-            .state = DPA_RUN_RUNNING, .stages = all.count, .workers = run.transport.slots};
+        run.now = (dpa_run_status){.state = DPA_RUN_RUNNING,
+                                   .stages = all.count,
+                                   .workers = run.transport.slots,
+                                   .started = dpa__wall_clock(),
+                                   .trial_seconds = (double)NAN};
         status = play_all(&run, &all, out, err);
     }
     close_run(&run, status);

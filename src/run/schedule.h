@@ -16,6 +16,7 @@ typedef struct dpa__run {
     dpa_run_status now;       /* what the store's row says */
     double start;             /* of the run, by dpa__run_clock */
     double told;              /* when the row was last written */
+    char *path;               /* of the store */
     const dpa_trials *trials; /* of all stages, by number */
     dpa__stop *stop;          /* NULL: the whole budget is played */
 } dpa__run;
@@ -25,6 +26,7 @@ typedef struct dpa__stage {
     int64_t row; /* in the store */
     char key[DPA_SHA256_SIZE];
     dpa_values *items; /* by index; filled in as trials finish */
+    uint8_t *ends;     /* likewise: dpa_trial_end */
     uint64_t planned;  /* trials 0..planned-1 are played */
 } dpa__stage;
 
@@ -50,6 +52,12 @@ dpa_status dpa__stage_find(const dpa_game *game, dpa__stage *stage, const dpa_va
                            dpa_error *err);
 dpa_status dpa__stage_load(dpa_store *store, dpa__stage *stage, dpa_run_summary *summary,
                            dpa_error *err);
+
+/* status_file.c */
+double dpa__wall_clock(void); /* seconds since 1970 */
+void dpa__status_write(const char *store, const dpa_run_status *now);
+/* What follows for somebody who looks at this time: `left`, `stalled`, the age of trials. */
+void dpa__status_judge(double now, dpa_run_status *status);
 
 /* schedule.c: plays every trial of the stage that has no numbers yet, within the budget of seconds.
  * Trials that fail each time are left without numbers. */

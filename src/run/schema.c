@@ -24,6 +24,12 @@ static const char *const steps[] = {
     " stage INTEGER NOT NULL, stages INTEGER NOT NULL, planned INTEGER NOT NULL,"
     " stored INTEGER NOT NULL, played INTEGER NOT NULL, failed INTEGER NOT NULL,"
     " running INTEGER NOT NULL, workers INTEGER NOT NULL);",
+    /* ended: dpa_trial_end. place: host, rank and slot of the attempt. machine: the machine failed,
+     * not the trainer. */
+    "ALTER TABLE trial ADD COLUMN ended INTEGER NOT NULL DEFAULT 1;"
+    "ALTER TABLE trial ADD COLUMN place TEXT;"
+    "ALTER TABLE failure ADD COLUMN place TEXT;"
+    "ALTER TABLE failure ADD COLUMN machine INTEGER NOT NULL DEFAULT 1;",
 };
 
 enum { VERSION = (int)(sizeof steps / sizeof steps[0]) };

@@ -65,6 +65,7 @@ void dpa__stages_free(dpa__stages *all) {
         for (uint64_t k = 0; items != NULL && k < all->trials[i].count; ++k)
             dpa_values_free(&items[k]);
         free(items);
+        free(all->items[i].ends);
     }
     *all = (dpa__stages){0};
 }
@@ -80,11 +81,13 @@ dpa_status dpa__stages_init(const dpa_run_opts *opts, const dpa_game *game, dpa_
         s->planned = count < budget ? count : budget;
         budget -= s->planned;
         s->items = count <= SIZE_MAX ? dpa__calloc((size_t)count, sizeof *s->items, err) : NULL;
-        if (s->items == NULL) {
+        all->trials[i] = (dpa_trials){s->items, count, NULL};
+        s->ends = s->items != NULL ? dpa__calloc((size_t)count, sizeof *s->ends, err) : NULL;
+        if (s->ends == NULL) {
             dpa__stages_free(all);
             return DPA_NO_MEMORY;
         }
-        all->trials[i] = (dpa_trials){s->items, count};
+        all->trials[i].ends = s->ends;
     }
     return DPA_OK;
 }
@@ -104,7 +107,9 @@ dpa_status dpa__stage_find(const dpa_game *game, dpa__stage *s, const dpa_values
 dpa_status dpa__stage_load(dpa_store *store, dpa__stage *s, dpa_run_summary *summary,
                            dpa_error *err) {
     uint64_t loaded = 0, damaged = 0;
-    DPA_TRY(dpa__store_load(store, s->key, s->items, s->planned, &loaded, &damaged, err));
+    DPA_TRY(dpa__store_load(store, s->key, s->items, s->ends, s->planned, &loaded, &damaged, err));
+    for (uint64_t i = 0; i < s->planned; ++i)
+        summary->failed_trials += s->ends[i] == DPA_TRIAL_FAILED;
     summary->planned += s->planned;
     summary->stored += loaded;
     summary->damaged += damaged;
@@ -115,6 +120,7 @@ uint64_t dpa__stages_missing(const dpa__stages *all) {
     uint64_t missing = 0;
     for (int i = 0; i < all->count; ++i)
         for (uint64_t k = 0; k < all->items[i].planned; ++k)
-            missing += all->items[i].items[k].items == NULL;
+            missing += all->items[i].ends[k] != DPA_TRIAL_PLAYED &&
+                       all->items[i].ends[k] != DPA_TRIAL_FAILED;
     return missing;
 }

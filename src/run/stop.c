@@ -60,11 +60,17 @@ static dpa_status gather(const dpa__stop *stop, const dpa_trials *trials, uint64
     dpa_trials first[DPA_GAME_STAGES];
     memcpy(first, trials, (size_t)(last + 1) * sizeof *first);
     dpa_values *items = dpa__calloc((size_t)trials[last].count, sizeof *items, err);
-    if (items == NULL) return DPA_NO_MEMORY;
-    memcpy(items, trials[last].items, (size_t)count * sizeof *items);
-    first[last].items = items;
-    const dpa_status status = dpa_game_gather(stop->game, first, out, err);
+    uint8_t *ends = dpa__calloc((size_t)trials[last].count, sizeof *ends, err);
+    dpa_status status = items != NULL && ends != NULL ? DPA_OK : DPA_NO_MEMORY;
+    if (status == DPA_OK) {
+        memcpy(items, trials[last].items, (size_t)count * sizeof *items);
+        memcpy(ends, trials[last].ends, (size_t)count * sizeof *ends);
+        first[last].items = items;
+        first[last].ends = ends;
+        status = dpa_game_gather(stop->game, first, out, err);
+    }
     free(items);
+    free(ends);
     *some = status == DPA_OK;
     return status == DPA_NO_MEMORY ? status : DPA_OK;
 }

@@ -13,14 +13,23 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "run/schedule.h"
 
 enum { WAIT_MS = 10000 }; /* for a reader that is in the way of a checkpoint */
+
+dpa_status dpa__store_damaged(const dpa_store *store, const char *how, dpa_error *err) {
+    return dpa__fail_file(
+        err, DPA_BAD_INPUT, store->path,
+        "the store is damaged (%.100s): dpaudit show %.200s --rescue NEW.db saves "
+        "every trial whose checksum fits; go on with --store NEW.db",
+        how, store->path);
+}
 
 dpa_status dpa__store_fail(const dpa_store *store, int code, const char *doing, dpa_error *err) {
     switch (code & 0xff) {
@@ -34,10 +43,7 @@ dpa_status dpa__store_fail(const dpa_store *store, int code, const char *doing, 
         return dpa__fail_file(err, DPA_BAD_INPUT, store->path,
                               "not a store of dpaudit (an SQLite file was expected)");
     case SQLITE_CORRUPT:
-        return dpa__fail_file(err, DPA_BAD_INPUT, store->path,
-                              "the store is damaged (%s): move it away and run again, or rescue "
-                              "what is left with sqlite3's .recover",
-                              sqlite3_errmsg(store->db));
+        return dpa__store_damaged(store, sqlite3_errmsg(store->db), err);
     case SQLITE_READONLY:
         return dpa__fail_file(err, DPA_IO, store->path, "cannot %s: the store is read-only", doing);
     default:
@@ -60,7 +66,11 @@ dpa_status dpa__store_execute(const dpa_store *store, const char *sql, const cha
 
 static int connect_to(dpa_store *store, int writing) {
     const int flags = writing ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-    int code = sqlite3_open_v2(store->path, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    int code = sqlite3_open_v2(store->name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    /* What a store's own schema says must not run anything. */
+    if (code == SQLITE_OK)
+        code = sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    if (code == SQLITE_OK) code = sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->db, WAIT_MS);
     if (code == SQLITE_OK)
         code = sqlite3_exec(store->db, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
@@ -73,7 +83,7 @@ static int connect_frozen(dpa_store *store) {
     const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
     dpa__text uri = {0};
     dpa__text_add(&uri, "file:");
-    for (const char *c = store->path; *c != '\0'; ++c) {
+    for (const char *c = store->name; *c != '\0'; ++c) {
         if (strchr("%?#", *c) != NULL)
             dpa__text_printf(&uri, "%%%02x", (unsigned)*c); /* what has a meaning in a URI */
         else
@@ -87,6 +97,27 @@ static int connect_frozen(dpa_store *store) {
     return code;
 }
 
+/* Is the file on a file system that other machines may have mounted too? */
+static int is_remote(const char *path) {
+    static const unsigned long kinds[] = {
+        0x6969,     /* NFS */
+        0x517b,     /* SMB */
+        0xff534d42, /* CIFS */
+        0xfe534d42, /* SMB 2 */
+        0x0bd00bd0, /* Lustre */
+        0x47504653, /* GPFS */
+        0x00c36400, /* Ceph */
+        0x19830326, /* BeeGFS */
+        0x65735546, /* FUSE */
+        0x01021997, /* 9P */
+    };
+    struct statfs info;
+    if (statfs(path, &info) != 0) return 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i)
+        if ((unsigned long)info.f_type == kinds[i]) return 1;
+    return 0;
+}
+
 static dpa_status start_writing(dpa_store *store, dpa_error *err) {
     if (access(store->path, F_OK) == 0 && access(store->path, W_OK) != 0)
         return dpa__fail_file(err, DPA_IO, store->path, "the store is read-only: %s",
@@ -96,8 +127,12 @@ static dpa_status start_writing(dpa_store *store, dpa_error *err) {
     if (code != SQLITE_OK) return dpa__store_fail(store, code, "open", err);
     /* Two steps: what is no store of ours must not be turned into one with a log. */
     DPA_TRY(dpa__store_schema(store, err));
-    return dpa__store_execute(store, "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL", "write",
-                              err);
+    /* The write-ahead log needs memory that machines cannot share: not on network file systems. */
+    return dpa__store_execute(store,
+                              is_remote(store->path)
+                                  ? "PRAGMA journal_mode=DELETE;PRAGMA synchronous=NORMAL"
+                                  : "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL",
+                              "write", err);
 }
 
 static dpa_status start_reading(dpa_store *store, dpa_error *err) {
@@ -111,6 +146,12 @@ static dpa_status start_reading(dpa_store *store, dpa_error *err) {
     return dpa__store_schema(store, err);
 }
 
+static dpa_status plain_name(const char *path, char **out, dpa_error *err) {
+    dpa__text text = {0};
+    dpa__text_printf(&text, "%s%s", path[0] == '/' ? "" : "./", path);
+    return dpa__text_take(&text, out, err);
+}
+
 dpa_status dpa_store_open(const char *path, dpa_store_mode mode, dpa_store **out, dpa_error *err) {
     *out = NULL;
     dpa_store *store = DPA_NEW(dpa_store, err);
@@ -118,7 +159,7 @@ dpa_status dpa_store_open(const char *path, dpa_store_mode mode, dpa_store **out
     store->lock = -1;
     store->writing = mode == DPA_STORE_WRITE;
     store->path = dpa__strdup(path, err);
-    dpa_status status = store->path != NULL ? DPA_OK : DPA_NO_MEMORY;
+    dpa_status status = store->path != NULL ? plain_name(path, &store->name, err) : DPA_NO_MEMORY;
     struct stat what;
     if (status == DPA_OK && stat(path, &what) == 0 && !S_ISREG(what.st_mode))
         status = dpa__fail_file(err, DPA_BAD_INPUT, path, "%s; a file of stored trials is right",
@@ -139,6 +180,7 @@ void dpa_store_close(dpa_store *store) {
     (void)sqlite3_close(store->db);
     if (store->lock >= 0) dpa__store_unlock(store->path, store->lock);
     free(store->path);
+    free(store->name);
     free(store);
 }
 
@@ -188,42 +230,66 @@ static dpa_status finish(dpa_store *store, sqlite3_stmt *query, dpa_error *err) 
     return code == SQLITE_DONE ? DPA_OK : dpa__store_fail(store, code, "write", err);
 }
 
-dpa_status dpa__store_put(dpa_store *store, int64_t stage, const char *key, uint64_t index,
-                          double seconds, const dpa_values *values, const char *said,
+/* What the checksum of a trial is over: its numbers, or a word that no numbers can be. */
+static const void *bytes_of(const dpa__ended *e, size_t *count) {
+    *count = e->values.count * sizeof(double);
+    if (e->end == DPA_TRIAL_PLAYED) return *count > 0 ? (const void *)e->values.items : "";
+    const char *word = dpa__store_word(e->end);
+    *count = strlen(word);
+    return word;
+}
+
+const char *dpa__store_word(dpa_trial_end end) {
+    return end == DPA_TRIAL_FAILED ? "failed" : "lost";
+}
+
+dpa_status dpa__store_put(dpa_store *store, int64_t stage, const char *key, const dpa__ended *e,
                           dpa_error *err) {
     if (store->put == NULL)
         DPA_TRY(dpa__store_prepare(store,
                                    "INSERT OR REPLACE INTO trial(stage, number, seconds, sum, "
-                                   "numbers, said) VALUES(?,?,?,?,?,?)",
+                                   "numbers, said, ended, place) VALUES(?,?,?,?,?,?,?,?)",
                                    &store->put, err));
-    const size_t bytes = values->count * sizeof(double);
-    const void *numbers = bytes > 0 ? (const void *)values->items : "";
+    size_t bytes;
+    const void *numbers = bytes_of(e, &bytes);
     (void)sqlite3_bind_int64(store->put, 1, stage);
-    (void)sqlite3_bind_int64(store->put, 2, (int64_t)index);
-    (void)sqlite3_bind_double(store->put, 3, seconds);
-    (void)sqlite3_bind_int64(store->put, 4, dpa__store_sum(key, index, numbers, bytes));
-    (void)sqlite3_bind_blob64(store->put, 5, numbers, bytes, SQLITE_STATIC);
-    if (said != NULL) (void)sqlite3_bind_text(store->put, 6, said, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(store->put, 2, (int64_t)e->index);
+    (void)sqlite3_bind_double(store->put, 3, e->seconds);
+    (void)sqlite3_bind_int64(store->put, 4, dpa__store_sum(key, e->index, numbers, bytes));
+    (void)sqlite3_bind_blob64(store->put, 5, numbers, e->end == DPA_TRIAL_PLAYED ? bytes : 0,
+                              SQLITE_STATIC);
+    if (e->said != NULL) (void)sqlite3_bind_text(store->put, 6, e->said, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int(store->put, 7, (int)e->end);
+    if (e->place != NULL) (void)sqlite3_bind_text(store->put, 8, e->place, -1, SQLITE_STATIC);
     return finish(store, store->put, err);
 }
 
-static double clock_time(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+dpa_status dpa__store_forget(dpa_store *store, int64_t stage, uint64_t index, dpa_error *err) {
+    sqlite3_stmt *query;
+    DPA_TRY(dpa__store_prepare(
+        store, "DELETE FROM trial WHERE stage=?1 AND ended<>1 AND (?2<0 OR number=?2)", &query,
+        err));
+    (void)sqlite3_bind_int64(query, 1, stage);
+    (void)sqlite3_bind_int64(query, 2, (int64_t)index);
+    const dpa_status status = finish(store, query, err);
+    (void)sqlite3_finalize(query);
+    return status;
 }
 
-dpa_status dpa__store_put_failure(dpa_store *store, int64_t stage, uint64_t index,
-                                  const char *reason, const char *said, dpa_error *err) {
+dpa_status dpa__store_put_failure(dpa_store *store, int64_t stage, const dpa__failure *f,
+                                  dpa_error *err) {
     if (store->failed == NULL)
-        DPA_TRY(dpa__store_prepare(
-            store, "INSERT INTO failure(stage, number, time, reason, said) VALUES(?,?,?,?,?)",
-            &store->failed, err));
+        DPA_TRY(dpa__store_prepare(store,
+                                   "INSERT INTO failure(stage, number, time, reason, said, place, "
+                                   "machine) VALUES(?,?,?,?,?,?,?)",
+                                   &store->failed, err));
     (void)sqlite3_bind_int64(store->failed, 1, stage);
-    (void)sqlite3_bind_int64(store->failed, 2, (int64_t)index);
-    (void)sqlite3_bind_double(store->failed, 3, clock_time());
-    (void)sqlite3_bind_text(store->failed, 4, reason, -1, SQLITE_STATIC);
-    if (said != NULL) (void)sqlite3_bind_text(store->failed, 5, said, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(store->failed, 2, (int64_t)f->index);
+    (void)sqlite3_bind_double(store->failed, 3, dpa__wall_clock());
+    (void)sqlite3_bind_text(store->failed, 4, f->reason, -1, SQLITE_STATIC);
+    if (f->said != NULL) (void)sqlite3_bind_text(store->failed, 5, f->said, -1, SQLITE_STATIC);
+    if (f->place != NULL) (void)sqlite3_bind_text(store->failed, 6, f->place, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int(store->failed, 7, f->machine != 0);
     return finish(store, store->failed, err);
 }
 
@@ -238,7 +304,7 @@ dpa_status dpa__store_run_begin(dpa_store *store, dpa_error *err) {
                                &query, err));
     (void)sqlite3_bind_int64(query, 1, (int64_t)getpid());
     (void)sqlite3_bind_text(query, 2, host, -1, SQLITE_STATIC);
-    (void)sqlite3_bind_double(query, 3, clock_time());
+    (void)sqlite3_bind_double(query, 3, dpa__wall_clock());
     (void)sqlite3_bind_int(query, 4, DPA_RUN_RUNNING);
     const dpa_status status = finish(store, query, err);
     (void)sqlite3_finalize(query);
@@ -254,7 +320,7 @@ dpa_status dpa__store_run_update(dpa_store *store, const dpa_run_status *now, dp
                                &query, err));
     const uint64_t counts[] = {now->planned, now->stored,  now->played,
                                now->failed,  now->running, now->workers};
-    (void)sqlite3_bind_double(query, 1, clock_time());
+    (void)sqlite3_bind_double(query, 1, dpa__wall_clock());
     (void)sqlite3_bind_int(query, 2, (int)now->state);
     (void)sqlite3_bind_int(query, 3, now->stage);
     (void)sqlite3_bind_int(query, 4, now->stages);

@@ -39,6 +39,8 @@ static dpa_status add_stage(sqlite3_stmt *query, dpa_store_stages *out, dpa_erro
     s->failures = (uint64_t)sqlite3_column_int64(query, 5);
     s->seconds = s->stored > 0 ? sqlite3_column_double(query, 6) : (double)NAN;
     s->bytes = (uint64_t)sqlite3_column_int64(query, 7);
+    s->failed = (uint64_t)sqlite3_column_int64(query, 8);
+    s->lost = (uint64_t)sqlite3_column_int64(query, 9);
     ++out->count;
     return DPA_OK;
 }
@@ -46,12 +48,14 @@ static dpa_status add_stage(sqlite3_stmt *query, dpa_store_stages *out, dpa_erro
 dpa_status dpa_store_list(dpa_store *store, dpa_store_stages *out, dpa_error *err) {
     sqlite3_stmt *query;
     *out = (dpa_store_stages){0};
-    DPA_TRY(dpa__store_prepare(
-        store,
-        "SELECT key, experiment, stage.number, planned, count(trial.stage), "
-        "(SELECT count(*) FROM failure WHERE failure.stage=id), avg(seconds), "
-        "total(length(numbers)) FROM stage LEFT JOIN trial ON trial.stage=id GROUP BY id",
-        &query, err));
+    DPA_TRY(
+        dpa__store_prepare(store,
+                           "SELECT key, experiment, stage.number, planned, total(trial.ended=1), "
+                           "(SELECT count(*) FROM failure WHERE failure.stage=stage.id), "
+                           "avg(CASE WHEN trial.ended=1 THEN seconds END), total(length(numbers)), "
+                           "total(trial.ended=2), total(trial.ended=3) "
+                           "FROM stage LEFT JOIN trial ON trial.stage=stage.id GROUP BY stage.id",
+                           &query, err));
     dpa_status status = DPA_OK;
     int code = SQLITE_DONE;
     while (status == DPA_OK && (code = sqlite3_step(query)) == SQLITE_ROW)
@@ -62,8 +66,9 @@ dpa_status dpa_store_list(dpa_store *store, dpa_store_stages *out, dpa_error *er
     return status;
 }
 
-/* Rows of (key, stage number, index, seconds, time, sum, numbers, reason, said). Blobs of SQLite
- * may lie anywhere: the numbers are copied before they are used as doubles. */
+/* Rows of (key, stage number, index, seconds, time, sum, numbers, reason, said, ended or machine,
+ * place). Blobs of SQLite may lie anywhere: the numbers are copied before they are used as doubles.
+ */
 static dpa_status show_row(sqlite3_stmt *query, dpa_store_visit *visit, void *user, int *stop,
                            dpa_error *err) {
     dpa_store_entry entry = {.stage = sqlite3_column_int(query, 1),
@@ -71,14 +76,27 @@ static dpa_status show_row(sqlite3_stmt *query, dpa_store_visit *visit, void *us
                              .seconds = (double)NAN,
                              .time = (double)NAN,
                              .reason = text_of(query, 7),
-                             .said = text_of(query, 8)};
+                             .said = text_of(query, 8),
+                             .place = text_of(query, 10)};
     if (entry.reason != NULL) {
         entry.time = sqlite3_column_double(query, 4);
+        entry.machine = sqlite3_column_int(query, 9);
         *stop = visit(user, &entry);
         return DPA_OK;
     }
     entry.seconds = sqlite3_column_double(query, 3);
     const char *key = text_of(query, 0);
+    const int ended = sqlite3_column_int(query, 9);
+    entry.end = ended >= DPA_TRIAL_PLAYED && ended <= DPA_TRIAL_LOST ? (dpa_trial_end)ended
+                                                                     : DPA_TRIAL_NONE;
+    if (entry.end != DPA_TRIAL_PLAYED) {
+        const char *word = dpa__store_word(entry.end);
+        entry.damaged =
+            key == NULL || entry.end == DPA_TRIAL_NONE ||
+            dpa__store_sum(key, entry.index, word, strlen(word)) != sqlite3_column_int64(query, 5);
+        *stop = visit(user, &entry);
+        return DPA_OK;
+    }
     const void *bytes = sqlite3_column_blob(query, 6);
     const size_t size = (size_t)sqlite3_column_bytes(query, 6);
     double *copy = dpa__malloc(size, 1, err);
@@ -112,7 +130,7 @@ dpa_status dpa_store_trials(dpa_store *store, const char *key, dpa_store_visit *
                             dpa_error *err) {
     return show_rows(store,
                      "SELECT key, stage.number, trial.number, seconds, NULL, sum, numbers, NULL, "
-                     "said FROM stage CROSS JOIN trial ON trial.stage=stage.id "
+                     "said, ended, place FROM stage CROSS JOIN trial ON trial.stage=stage.id "
                      "WHERE ?1 IS NULL OR stage.key=?1 ORDER BY stage.id, trial.number",
                      key, visit, user, err);
 }
@@ -121,13 +139,14 @@ dpa_status dpa_store_failures(dpa_store *store, const char *key, dpa_store_visit
                               dpa_error *err) {
     return show_rows(store,
                      "SELECT key, stage.number, failure.number, NULL, time, NULL, NULL, reason, "
-                     "said FROM failure JOIN stage ON stage.id=failure.stage "
+                     "said, machine, place FROM failure JOIN stage ON stage.id=failure.stage "
                      "WHERE ?1 IS NULL OR stage.key=?1 ORDER BY failure.id",
                      key, visit, user, err);
 }
 
 typedef struct loading {
     dpa_values *items;
+    uint8_t *ends;
     uint64_t count, loaded, damaged;
     dpa_error *err;
     dpa_status status;
@@ -138,6 +157,9 @@ static int load_one(void *user, const dpa_store_entry *entry) {
     if (entry->index >= l->count) return 0; /* asked for by a larger experiment */
     l->damaged += (uint64_t)entry->damaged;
     if (entry->damaged) return 0;
+    l->ends[entry->index] = (uint8_t)entry->end;
+    l->loaded += entry->end == DPA_TRIAL_PLAYED || entry->end == DPA_TRIAL_FAILED;
+    if (entry->end != DPA_TRIAL_PLAYED) return 0;
     dpa_values *to = &l->items[entry->index];
     dpa_values_free(to); /* tables that were not made here may have an index twice */
     to->items = DPA_NEW_ARRAY(double, entry->values.count, l->err);
@@ -147,13 +169,12 @@ static int load_one(void *user, const dpa_store_entry *entry) {
     }
     to->count = entry->values.count;
     if (to->count > 0) memcpy(to->items, entry->values.items, to->count * sizeof(double));
-    ++l->loaded;
     return 0;
 }
 
-dpa_status dpa__store_load(dpa_store *store, const char *key, dpa_values *items, uint64_t count,
-                           uint64_t *loaded, uint64_t *damaged, dpa_error *err) {
-    loading l = {items, count, 0, 0, err, DPA_OK};
+dpa_status dpa__store_load(dpa_store *store, const char *key, dpa_values *items, uint8_t *ends,
+                           uint64_t count, uint64_t *loaded, uint64_t *damaged, dpa_error *err) {
+    loading l = {items, ends, count, 0, 0, err, DPA_OK};
     const dpa_status status = dpa_store_trials(store, key, load_one, &l, err);
     *loaded = l.loaded;
     *damaged = l.damaged;
@@ -176,9 +197,24 @@ dpa_status dpa__store_others(dpa_store *store, const char *key, const char *expe
     return code == SQLITE_ROW ? DPA_OK : dpa__store_fail(store, code, "read", err);
 }
 
+dpa_status dpa_store_check(dpa_store *store, dpa_error *err) {
+    sqlite3_stmt *query;
+    DPA_TRY(dpa__store_prepare(store, "PRAGMA quick_check(1)", &query, err));
+    const int code = sqlite3_step(query);
+    const char *word = code == SQLITE_ROW ? text_of(query, 0) : NULL;
+    dpa_status status = DPA_OK;
+    if (code != SQLITE_ROW)
+        status = dpa__store_fail(store, code, "read", err);
+    else if (word == NULL || strcmp(word, "ok") != 0)
+        status = dpa__store_damaged(store, word != NULL ? word : "unreadable", err);
+    (void)sqlite3_finalize(query);
+    return status;
+}
+
 dpa_status dpa_store_status(dpa_store *store, dpa_run_status *out, dpa_error *err) {
     sqlite3_stmt *query;
-    *out = (dpa_run_status){.state = DPA_RUN_NONE};
+    *out =
+        (dpa_run_status){.state = DPA_RUN_NONE, .trial_seconds = (double)NAN, .left = (double)NAN};
     DPA_TRY(dpa__store_prepare(store,
                                "SELECT state, process, host, started, updated, stage, stages, "
                                "planned, stored, played, failed, running, workers "

@@ -25,9 +25,15 @@ typedef struct dpa__outcome {
     int retired;    /* the slot is gone for good: submit no more to it */
 } dpa__outcome;
 
+enum { DPA__PLACE_SIZE = 128 };
+
 typedef struct dpa__transport {
     size_t slots;
     void *self;
+    /* Where a slot is: "hydra slot 3", "node7 rank 2 slot 0". */
+    void (*place)(void *self, size_t slot, char out[DPA__PLACE_SIZE]);
+    /* How far its trial is, as far as known: done and total; NULL: never known. */
+    void (*progress)(void *self, size_t slot, double out[2]);
     /* Before the trials of a stage: what they must know. No trial is running. The brief is borrowed
      * until the next call. */
     dpa_status (*brief)(void *self, int stage, const dpa_values *brief, dpa_error *err);
@@ -39,6 +45,11 @@ typedef struct dpa__transport {
 } dpa__transport;
 
 void dpa__outcome_free(dpa__outcome *outcome);
+/* The machine is to blame (worker lost, node gone, no disk), not what the trial did: it is played
+ * again with the same seed. Anything else is an outcome of the trainer. */
+int dpa__is_machine(dpa_status status);
+/* The place of a slot of this machine. */
+void dpa__place_here(size_t slot, char out[DPA__PLACE_SIZE]);
 
 /* Seconds since some moment, for differences. */
 double dpa__run_clock(void);

@@ -55,7 +55,7 @@ dpa_status dpa__wire_take(const unsigned char *bytes, size_t count, dpa__message
     *used = 0;
     if (count < HEADER) return DPA_OK;
     memcpy(&head, bytes, HEADER);
-    if (head.magic != MAGIC || head.kind < DPA__WIRE_READY || head.kind > DPA__WIRE_FAILURE ||
+    if (head.magic != MAGIC || head.kind < DPA__WIRE_READY || head.kind > DPA__WIRE_PROGRESS ||
         head.size > most)
         return dpa__fail(err, DPA_BAD_INPUT, "bytes that are no message between dpaudit processes");
     if (count - HEADER < head.size) return DPA_OK;

@@ -15,7 +15,8 @@ typedef enum dpa__wire_kind {
     DPA__WIRE_BRIEF,     /* scheduler: what the trials of `stage` must know */
     DPA__WIRE_PLAY,      /* scheduler: play trial `index` of `stage` */
     DPA__WIRE_RESULT,    /* worker: its numbers */
-    DPA__WIRE_FAILURE    /* worker: status (4 bytes), place and text, each ended by NUL */
+    DPA__WIRE_FAILURE,   /* worker: status (4 bytes), place and text, each ended by NUL */
+    DPA__WIRE_PROGRESS   /* worker: how far the trial is, now and then: done and total (doubles) */
 } dpa__wire_kind;
 
 typedef struct dpa__message {

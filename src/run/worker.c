@@ -2,7 +2,9 @@
 /* A worker: reads which trial to play, plays it, answers. Data are loaded once per worker.
  *
  * No orphans: when the scheduler dies, however it dies, the kernel sends SIGTERM here, and the
- * handler kills the whole process group, so that an external trainer and what it started go too. */
+ * handler kills all that descends from the worker, so that an external trainer and what it started
+ * go too. After each trial, too, nothing that it started is left running: orphans are taken in and
+ * killed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,18 +15,39 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "run/transport.h"
 #include "run/wire.h"
 
 typedef struct worker {
     int in, out;
+    double told; /* when the progress of a trial was last sent */
+    const dpa__message *job;
     dpa_game *game;
     dpa_values brief;
     dpa__text inbox;
 } worker;
 
+/* Of a run without a store nobody else ever looks for what its trials have left: a shell cancels
+ * their work elsewhere and removes their files. */
+static void clean_up(void) {
+    static const char script[] =
+        "for c in \"$1/$2\"/*/cancel; do [ -e \"$c\" ] && "
+        "xargs -0 sh -c 'cd \"$1\" && shift && exec \"$@\"' sh <\"$c\"; done; "
+        "rm -rf -- \"$1/$2\"; rmdir -- \"$1\" 2>/dev/null";
+    const char *temporary = getenv("DPAUDIT_TEMPORARY"), *scratch = getenv("DPAUDIT_SCRATCH");
+    const char *slot = getenv("DPAUDIT_SLOT");
+    if (temporary == NULL || scratch == NULL || slot == NULL) return;
+    if (vfork() != 0) return; /* goes on when the shell has left this group, which is killed next */
+    (void)setsid();
+    (void)execl("/bin/sh", "sh", "-c", script, "sh", scratch, slot, (char *)NULL);
+    _exit(1);
+}
+
 static void end_all(int signal_number) {
     (void)signal_number;
+    dpa__descendants_kill(getpid()); /* those with sessions of their own */
+    clean_up();
     (void)kill(0, SIGKILL);
 }
 
@@ -32,6 +55,7 @@ static void end_all(int signal_number) {
  * only the process itself may be killed. */
 static dpa_status die_with_parent(dpa_error *err) {
     const pid_t parent = getppid();
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* orphans of a trainer come here */
     struct sigaction action = {.sa_handler = getpgrp() == getpid() ? end_all : SIG_DFL};
     (void)sigemptyset(&action.sa_mask);
     if (sigaction(SIGTERM, &action, NULL) != 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) != 0)
@@ -87,14 +111,37 @@ static dpa_status say_ready(const worker *w, dpa_error *err) {
     return status;
 }
 
+/* For the games, who call it often: passes on how far the trial is, twice a second. */
+static int pass_on(void *user, const char *what, double done, double total) {
+    worker *w = user;
+    (void)what;
+    const double now = dpa__run_clock(), numbers[2] = {done, total};
+    if (w->job == NULL || now - w->told < 0.5) return 0;
+    w->told = now;
+    const dpa__message m = {.kind = DPA__WIRE_PROGRESS,
+                            .stage = w->job->stage,
+                            .index = w->job->index,
+                            .payload = (const unsigned char *)numbers,
+                            .size = sizeof numbers};
+    dpa__text text = {0};
+    dpa__wire_put(&text, &m);
+    const dpa_status sent = send_all(w, &text, NULL);
+    (void)sent; /* the answer itself will fail too */
+    return 0;
+}
+
 static dpa_status play(worker *w, const dpa__message *m, dpa_error *err) {
     dpa_values values = {0};
     dpa_error failure = {0};
     if (m->stage >= dpa_game_stages(w->game))
         return dpa__fail(err, DPA_INTERNAL, "there is no stage %d", m->stage);
-    const double start = dpa__run_clock();
-    if (dpa_game_trial(w->game, m->stage, m->index, &w->brief, &values, &failure) != DPA_OK)
-        return answer_failure(w, m, &failure, err);
+    const double start = w->told = dpa__run_clock();
+    w->job = m;
+    const dpa_status status =
+        dpa_game_trial(w->game, m->stage, m->index, &w->brief, &values, &failure);
+    w->job = NULL;
+    dpa__descendants_bury();
+    if (status != DPA_OK) return answer_failure(w, m, &failure, err);
     const dpa__message answer = {.kind = DPA__WIRE_RESULT,
                                  .stage = m->stage,
                                  .index = m->index,
@@ -145,12 +192,14 @@ static dpa_status serve(worker *w, dpa_error *err) {
 
 dpa_status dpa_worker_serve(const dpa_experiment *experiment, dpa_error *err) {
     worker w = {0};
+    dpa_experiment own = *experiment; /* borrows all that it points to */
+    own.game.progress = (dpa_progress){pass_on, &w};
     DPA_TRY(die_with_parent(err));
     DPA_TRY(take_pipes(&w, err));
     dpa_error failure = {0};
     const dpa__message nothing = {0};
     dpa_status status;
-    if (dpa_game_open(experiment, &w.game, &failure) != DPA_OK) {
+    if (dpa_game_open(&own, &w.game, &failure) != DPA_OK) {
         status = answer_failure(&w, &nothing, &failure, err);
     } else {
         status = say_ready(&w, err);

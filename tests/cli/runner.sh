@@ -6,9 +6,11 @@ cp "$DPA_SOURCE"/examples/command/* .
 # A shell script keeps its promise; with less noise it does not.
 mkdir tmp
 TMPDIR=$PWD/tmp run 0 run count.yaml --dry-run
-says out "trials: 400 in 1 stage, 0 of them stored"
-[ -e count.trials.db ] && fail "a dry run wrote a store"
+says out "trials: 400 in 1 stage, 1 of them stored"
+says out "the first one, timed now and kept"
 rmdir tmp || fail "a dry run left files"
+run 0 show count.yaml --json
+near "j['stages'][0]['played']" 1 0
 run 0 run count.yaml --output a --workers 2
 says out "Not refuted"
 [ -e count.trials.db ] || fail "no store"
@@ -20,7 +22,7 @@ says out "REFUTED"
 # Again: nothing is played. Other workers, another store, the same bytes.
 sed -i 's/^set -eu/exit 9/' count.sh # would fail, and has another digest
 run 4 run count.yaml --output b
-says err "the first 3 trials failed, each 3 times"
+says err "the first 10 trials failed; the last: the command ended with exit code 9"
 cp "$DPA_SOURCE/examples/command/count.sh" .
 run 0 run count.yaml --output b
 cmp -s a/scores.npz b/scores.npz || fail "the store gave other scores"
@@ -74,6 +76,7 @@ if command -v cc >/dev/null; then
     run 1 run logistic.yaml
     says out "canaries 200"
     run 0 export logistic.yaml --signals --output signals
+    head -c 60 signals/members.npy | grep -qa "|u1" || fail "flags are not bytes"
     run 0 attack lira --signals signals/signals.npy --members signals/members.npy --kind loss
 fi
 
@@ -108,35 +111,50 @@ if [ "$trial" -eq 3 ]; then
     none) exit 0 ;;
     empty) : >"$out"; exit 0 ;;
     nan) echo nan >"$out"; exit 0 ;;
+    elsewhere) exit 75 ;;
     parent) kill -9 $PPID; sleep 1 ;;
     esac
 fi
 echo "0.$trial" >"$out"
 SH
-odd() { # WHAT TEXT
+odd() { # WHAT TEXT [MORE KEYS]: the trainer fails: an outcome that keeps its place, played once
     experiment "$1" "sh odd.sh {trial} {out} $1 $$ {members}" "${3:-}"
     run 0 run "$1.yaml" --json --retries 1
-    near "j['evidence']['trials']" 7 0
-    near "j['evidence']['missing_trials']" 1 0
-    near "j['evidence']['failed_attempts']" 2 0
+    near "j['evidence']['nonmembers']" 4 0
+    near "j['evidence']['failed_nonmembers']" 1 0
+    near "j['evidence']['failed_members']" 0 0
     run 0 show "$1.yaml" --failures
     says out "trial 3: "
     says out "$2"
     says out "this is trial 3"
+    [ "$(grep -c "trial 3: " out)" -eq 1 ] || fail "$1: not one attempt"
+    run 0 run "$1.yaml" --json
+    near "j['evidence']['failed_nonmembers']" 1 0
+    run 0 show "$1.yaml" --failures
+    [ "$(grep -c "trial 3: " out)" -eq 1 ] || fail "$1: an outcome was played again"
+}
+lost() { # WHAT TEXT: the machine fails: played again, then given up; counts against the attack
+    experiment "$1" "sh odd.sh {trial} {out} $1 $$ {members}" ""
+    run 0 run "$1.yaml" --json --retries 1
+    near "j['evidence']['nonmembers']" 4 0
+    near "j['evidence']['missing_nonmembers']" 1 0
+    run 0 show "$1.yaml" --failures
+    says out "$2"
     [ "$(grep -c "trial 3: " out)" -eq 2 ] || fail "$1: not two attempts"
 }
 odd exit "exit code 5"
 says out "cannot go on"
 run 0 show exit.yaml --trial 2
 says out "this is trial 2"
-odd kill "signal 9"
+lost kill "signal 9"
+lost elsewhere "asks to be run elsewhere"
 odd garbage "hello"
 odd binary "out"
 odd many "wrote 2 values to {out}: expected 1"
 odd none "wrote no {out}"
 odd empty "out"
 odd nan "finite"
-odd parent "the worker was ended by signal 9"
+lost parent "the worker was ended by signal 9"
 odd hang "no result within the timeout of 3 s" ", timeout: 3"
 pgrep -f "sleep 1000.$$" >/dev/null && fail "a trainer that hung was left running"
 

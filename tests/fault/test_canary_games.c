@@ -21,7 +21,7 @@ static void whole_game(const char *keys) {
     FAULT_EVERY(status, dpa_game_key(game, 0, key, &err), (void)0);
     for (uint64_t i = 0; i < 2; ++i)
         FAULT_EVERY(status, dpa_game_trial(game, 0, i, &brief, &values[i], &err), (void)0);
-    const dpa_trials trials = {values, 2};
+    const dpa_trials trials = {values, 2, NULL};
     dpa_evidence evidence;
     FAULT_EVERY(status, dpa_game_gather(game, &trials, &evidence, &err), (void)0);
     assert_non_null(dpa_evidence_find(&evidence, "members"));

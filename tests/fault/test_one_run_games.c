@@ -19,7 +19,7 @@ static void play(const char *keys, const char *array) {
     FAULT_EVERY(status, dpa_experiment_read(path, &e, &err), (void)0);
     FAULT_EVERY(status, dpa_game_open(e, &game, &err), (void)0);
     FAULT_EVERY(status, dpa_game_trial(game, 0, 0, &brief, &values, &err), (void)0);
-    const dpa_trials trials = {&values, 1};
+    const dpa_trials trials = {&values, 1, NULL};
     dpa_evidence evidence;
     FAULT_EVERY(status, dpa_game_gather(game, &trials, &evidence, &err), (void)0);
     assert_non_null(dpa_evidence_find(&evidence, array));

@@ -34,7 +34,7 @@ static void words_and_messages(void **state) {
     dpa_values values;
     FAULT_EVERY(status, dpa__wire_values(&m, &values, &err), dpa_values_free(&values));
     char *const program[] = {(char[]){"true"}, NULL};
-    const dpa__command command = {program, NULL, NULL};
+    const dpa__command command = {.words = program};
     FAULT_EVERY(status, dpa__command_run(&command, &err), (void)0);
 }
 

@@ -64,7 +64,7 @@ static inline void game_gather(dpa_game *game, dpa_evidence *evidence) {
     for (uint64_t i = 0; i < count; ++i)
         if (dpa_game_trial(game, 0, i, &brief, &values[i], &err) != DPA_OK)
             fail_msg("%s", err.text);
-    const dpa_trials trials = {values, count};
+    const dpa_trials trials = {values, count, NULL};
     assert_ok(dpa_game_gather(game, &trials, evidence, NULL));
     for (uint64_t i = 0; i < count; ++i) dpa_values_free(&values[i]);
     free(values);

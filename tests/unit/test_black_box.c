@@ -134,7 +134,7 @@ static void trials(void **state) {
         dpa_values some[6] = {{0}};
         double five = 5.0;
         some[5] = (dpa_values){&five, 1};
-        const dpa_trials list = {some, 6};
+        const dpa_trials list = {some, 6, NULL};
         dpa_evidence evidence;
         assert_ok(dpa_game_gather(game, &list, &evidence, NULL));
         assert_int_equal(dpa_evidence_find(&evidence, "members")->count, 1);

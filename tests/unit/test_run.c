@@ -13,10 +13,12 @@ static char path[64];
 
 /* What the game does and what was asked of it. */
 static struct {
-    int failures[2][8]; /* how often a trial fails before it works; -1: always */
+    int failures[2][8]; /* how often the machine fails a trial before it works; -1: always */
+    int broken[2][8];   /* the trainer itself fails */
     int played[2][8];
-    int strict; /* gather needs every trial */
-    int offset; /* part of the key: another game */
+    int ends[4]; /* of the second stage, as gather saw them */
+    int strict;  /* gather needs every trial */
+    int offset;  /* part of the key: another game */
 } play;
 
 static uint64_t trials(const dpa_game *game, int stage) {
@@ -47,8 +49,10 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     int *left = &play.failures[stage][index];
     if (*left != 0) {
         if (*left > 0) --*left;
-        return dpa__fail(error, DPA_NUMERIC, "trial %d does not work", (int)index);
+        return dpa__fail(error, DPA_IO, "trial %d does not work", (int)index);
     }
+    if (play.broken[stage][index])
+        return dpa__fail(error, DPA_NUMERIC, "trial %d diverged", (int)index);
     assert_int_equal(told->count, stage);
     DPA_TRY(dpa__values_new(1, out, error));
     out->items[0] = (double)(index + 1) + (stage == 1 ? 100.0 * told->items[0] : 0.0);
@@ -67,7 +71,9 @@ static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence 
     size_t count = 0;
     for (int s = 0; s < 2; ++s)
         for (uint64_t i = 0; i < stages[s].count; ++i) {
-            if (stages[s].items[i].items != NULL)
+            const dpa_trial_end end = dpa_trials_end(&stages[s], i);
+            play.ends[end] += s == 1;
+            if (end == DPA_TRIAL_PLAYED)
                 items[count++] = stages[s].items[i].items[0];
             else if (play.strict) {
                 free(items);
@@ -77,6 +83,11 @@ static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence 
     return dpa_evidence_add(out, "all", items, count, 0, error);
 }
 
+static int arm(const dpa_game *game, uint64_t index) {
+    (void)game;
+    return index % 2 == 0;
+}
+
 static const dpa__rules rules = {.name = "test",
                                  .stages = 2,
                                  .trials = trials,
@@ -84,7 +95,8 @@ static const dpa__rules rules = {.name = "test",
                                  .describe = describe,
                                  .brief = brief,
                                  .trial = trial,
-                                 .gather = gather};
+                                 .gather = gather,
+                                 .arm = arm};
 
 static char name[] = "test.yaml";
 static const dpa_experiment experiment = {.path = name};
@@ -129,10 +141,11 @@ static void plays_and_resumes(void **state) {
     dpa_run_summary s;
     dpa_run_estimate estimate;
     assert_ok(dpa_run_estimate_make(&opts, &game, &estimate, &err));
-    assert_true(estimate.planned == 12 && estimate.stored == 0 && estimate.timed);
+    assert_true(estimate.planned == 12 && estimate.stored == 1 && estimate.timed);
     assert_int_equal(play.played[0][0], 1);
     assert_true(sum_of(&opts, 12, &s) == whole);
-    assert_true(s.planned == 12 && s.played == 12 && s.stored == 0 && s.failed == 0);
+    assert_int_equal(play.played[0][0], 1); /* the trial that was timed is not played again */
+    assert_true(s.planned == 12 && s.played == 11 && s.stored == 1 && s.failed == 0);
     memset(&play, 0, sizeof play);
     assert_true(sum_of(&opts, 12, &s) == whole);
     assert_true(s.stored == 12 && s.played == 0);
@@ -164,7 +177,7 @@ static void gives_up(void **state) {
     dpa_run_summary s;
     play.failures[0][6] = -1;
     assert_true(sum_of(&opts, 11, &s) == 21.0 + 15.0 + 5 * 100.0 * 21.0);
-    assert_true(s.missing == 1 && s.failed == 3);
+    assert_true(s.missing == 1 && s.failed == 3 && s.lost == 1 && s.failed_trials == 0);
     play.failures[0][6] = 0;
     assert_true(sum_of(&opts, 12, &s) == whole);
     assert_true(s.stored == 6 && s.played == 6);
@@ -176,6 +189,62 @@ static void gives_up(void **state) {
     assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_IO);
     assert_non_null(strstr(err.text, "1 of 12 trials failed"));
     assert_non_null(strstr(err.text, "every trial counts"));
+}
+
+static double fact(const dpa_evidence *e, const char *wanted) {
+    for (size_t i = 0; i < e->fact_count; ++i)
+        if (strcmp(e->facts[i].name, wanted) == 0) return e->facts[i].value;
+    return -1.0;
+}
+
+/* A trainer that fails is an outcome: not played again, now or later; counted by arm. */
+static void outcomes(void **state) {
+    (void)state;
+    dpa_run_opts opts = options();
+    dpa_run_summary s;
+    dpa_evidence e;
+    play.broken[1][2] = play.broken[1][4] = 1;
+    play.failures[1][3] = -1;
+    for (int i = 0; i < 2; ++i) {
+        play.ends[DPA_TRIAL_FAILED] = play.ends[DPA_TRIAL_LOST] = 0;
+        assert_ok(dpa_run_play(&opts, &game, &e, &s, &err));
+        assert_true(s.failed_trials == 2 && s.lost == 1 && s.missing == 1);
+        assert_int_equal(play.played[1][2], 1);
+        assert_int_equal(play.ends[DPA_TRIAL_FAILED], 2);
+        assert_int_equal(play.ends[DPA_TRIAL_LOST], 1);
+        assert_true(fact(&e, "failed_members") == 2 && fact(&e, "failed_nonmembers") == 0);
+        assert_true(fact(&e, "missing_members") == 0 && fact(&e, "missing_nonmembers") == 1);
+        assert_true(fact(&e, "trials_members") == 3 && fact(&e, "trials_nonmembers") == 2);
+        dpa_evidence_free(&e);
+    }
+    assert_ok(dpa_run_collect(&opts, &game, &e, &s, &err)); /* the same without playing */
+    assert_true(fact(&e, "missing_nonmembers") == 1 && fact(&e, "failed_members") == 2);
+    dpa_evidence_free(&e);
+    dpa_store *store = NULL;
+    dpa_run_status now;
+    assert_ok(dpa_store_open(path, DPA_STORE_READ, &store, &err));
+    assert_ok(dpa_store_status(store, &now, &err));
+    assert_int_equal(now.state, DPA_RUN_STOPPED); /* one is missing: not done */
+    dpa_store_close(store);
+    play.failures[1][3] = 0;
+    assert_ok(dpa_run_play(&opts, &game, &e, &s, &err));
+    assert_true(s.missing == 0 && fact(&e, "missing_nonmembers") == 0 && s.played == 1);
+    dpa_evidence_free(&e);
+}
+
+/* When every trainer fails from the start, what failed is taken back: it is played after a repair.
+ */
+static void broken_set_up(void **state) {
+    (void)state;
+    dpa_run_opts opts = options();
+    dpa_run_summary s;
+    dpa_evidence evidence;
+    for (int i = 0; i < FIRST; ++i) play.broken[0][i] = 1;
+    assert_int_equal(dpa_run_play(&opts, &game, &evidence, &s, &err), DPA_IO);
+    assert_non_null(strstr(err.text, "the first 7 trials failed; the last: trial 6 diverged"));
+    memset(&play, 0, sizeof play);
+    assert_true(sum_of(&opts, 12, &s) == whole);
+    assert_int_equal(s.played, 12);
 }
 
 static void nothing_works(void **state) {
@@ -266,6 +335,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {TEST(plays_and_resumes),
                                        TEST(tries_again),
                                        TEST(gives_up),
+                                       TEST(outcomes),
+                                       TEST(broken_set_up),
                                        TEST(nothing_works),
                                        TEST(stops),
                                        TEST(budgets),

@@ -69,7 +69,7 @@ static void play_game(const char *keys, play *p) {
     assert_int_equal(dpa_game_stages(p->game), 2);
     assert_int_equal(dpa_game_trials(p->game, 0), MODELS);
     assert_int_equal(dpa_game_trials(p->game, 1), TARGETS);
-    dpa_trials stages[2] = {{p->stage0, MODELS}, {p->stage1, TARGETS}};
+    dpa_trials stages[2] = {{p->stage0, MODELS, NULL}, {p->stage1, TARGETS, NULL}};
     for (uint64_t i = MODELS; i-- > 0;) /* in any order */
         assert_ok(dpa_game_trial(p->game, 0, i, &p->brief, &p->stage0[i], NULL));
     assert_ok(dpa_game_brief(p->game, 1, stages, &p->brief, NULL));

@@ -49,7 +49,13 @@ static void put(dpa_store *store, const char *key, uint64_t from, uint64_t to) {
     for (uint64_t i = from; i < to; ++i) {
         double numbers[2] = {(double)i, 0.5};
         const dpa_values values = {numbers, i % 3}; /* none, one, two */
-        assert_ok(dpa__store_put(store, row, key, i, 0.25, &values, i == 1 ? "hello" : NULL, &err));
+        const dpa__ended end = {.index = i,
+                                .end = DPA_TRIAL_PLAYED,
+                                .seconds = 0.25,
+                                .values = values,
+                                .said = i == 1 ? "hello" : NULL,
+                                .place = "hydra slot 3"};
+        assert_ok(dpa__store_put(store, row, key, &end, &err));
     }
     assert_ok(dpa__store_commit(store, &err));
 }
@@ -57,7 +63,8 @@ static void put(dpa_store *store, const char *key, uint64_t from, uint64_t to) {
 static uint64_t load(dpa_store *store, const char *key, uint64_t count, uint64_t *damaged) {
     uint64_t loaded = 0;
     dpa_values *items = calloc(count, sizeof *items);
-    assert_ok(dpa__store_load(store, key, items, count, &loaded, damaged, &err));
+    uint8_t *ends = calloc(count, 1);
+    assert_ok(dpa__store_load(store, key, items, ends, count, &loaded, damaged, &err));
     for (uint64_t i = 0; i < count; ++i) {
         if (items[i].items == NULL) continue;
         assert_int_equal(items[i].count, i % 3);
@@ -65,6 +72,7 @@ static uint64_t load(dpa_store *store, const char *key, uint64_t count, uint64_t
         dpa_values_free(&items[i]);
     }
     free(items);
+    free(ends);
     return loaded;
 }
 
@@ -98,8 +106,9 @@ static void keeps(void **state) {
 
 static int last_failure(void *user, const dpa_store_entry *entry) {
     char *text = user;
-    (void)snprintf(text, 200, "%d %d %s %s", entry->stage, (int)entry->index, entry->reason,
-                   entry->said != NULL ? entry->said : "-");
+    (void)snprintf(text, 200, "%d %d %s %s %s %d", entry->stage, (int)entry->index, entry->reason,
+                   entry->said != NULL ? entry->said : "-",
+                   entry->place != NULL ? entry->place : "-", entry->machine);
     return 0;
 }
 
@@ -109,13 +118,70 @@ static void failures(void **state) {
     char text[200] = "";
     dpa_store *store = open_store(DPA_STORE_WRITE);
     assert_ok(dpa__store_stage(store, key_a, "audit.yaml", 1, 5, &row, &err));
-    assert_ok(dpa__store_put_failure(store, row, 4, "first", NULL, &err));
-    assert_ok(dpa__store_put_failure(store, row, 2, "second", "words", &err));
+    const dpa__failure first = {4, "first", NULL, NULL, 0};
+    const dpa__failure second = {2, "second", "words", "hydra slot 3", 1};
+    assert_ok(dpa__store_put_failure(store, row, &first, &err));
     assert_ok(dpa_store_failures(store, NULL, last_failure, text, &err));
-    assert_string_equal(text, "1 2 second words");
+    assert_string_equal(text, "1 4 first - - 0");
+    for (int i = 0; i < 6; ++i) assert_ok(dpa__store_put_failure(store, row, &second, &err));
+    assert_ok(dpa_store_failures(store, NULL, last_failure, text, &err));
+    assert_string_equal(text, "1 2 second words hydra slot 3 1");
+    dpa_store_stages stages; /* counts them by stage */
+    int64_t other = 0;
+    assert_ok(dpa__store_stage(store, key_b, "audit.yaml", 0, 5, &other, &err));
+    assert_ok(dpa__store_put_failure(store, other, &first, &err));
+    assert_ok(dpa_store_list(store, &stages, &err));
+    assert_true(stages.items[0].failures == 7 && stages.items[1].failures == 1);
+    dpa_store_stages_free(&stages);
+    assert_ok(dpa__store_execute(store, "DELETE FROM failure WHERE stage=2", "x", &err));
     text[0] = '\0';
     assert_ok(dpa_store_failures(store, key_b, last_failure, text, &err));
     assert_string_equal(text, "");
+    dpa_store_close(store);
+}
+
+/* Trials without numbers are there too, and can be taken back. */
+static void ends_without_numbers(void **state) {
+    (void)state;
+    int64_t row = 0;
+    uint64_t loaded = 0, damaged = 0;
+    dpa_store *store = open_store(DPA_STORE_WRITE);
+    put(store, key_a, 0, 3);
+    assert_ok(dpa__store_stage(store, key_a, "audit.yaml", 0, 6, &row, &err));
+    const dpa__ended failed = {.index = 3, .end = DPA_TRIAL_FAILED},
+                     lost = {.index = 4, .end = DPA_TRIAL_LOST};
+    assert_ok(dpa__store_put(store, row, key_a, &failed, &err));
+    assert_ok(dpa__store_put(store, row, key_a, &lost, &err));
+    dpa_values items[6] = {{NULL, 0}};
+    uint8_t ends[6] = {0};
+    assert_ok(dpa__store_load(store, key_a, items, ends, 6, &loaded, &damaged, &err));
+    static const uint8_t want[6] = {1, 1, 1, DPA_TRIAL_FAILED, DPA_TRIAL_LOST, 0};
+    assert_memory_equal(ends, want, 6);
+    assert_true(loaded == 4 && damaged == 0 && items[3].items == NULL);
+    for (int i = 0; i < 6; ++i) dpa_values_free(&items[i]);
+    dpa_store_stages stages;
+    assert_ok(dpa_store_list(store, &stages, &err));
+    assert_true(stages.items[0].stored == 3 && stages.items[0].failed == 1);
+    assert_true(stages.items[0].lost == 1 && stages.items[0].seconds == 0.25);
+    dpa_store_stages_free(&stages);
+    /* A failure that is only said to be one has no checksum that fits. */
+    assert_ok(dpa__store_execute(store, "UPDATE trial SET ended=2 WHERE number=1", "x", &err));
+    memset(ends, 0, sizeof ends);
+    assert_ok(dpa__store_load(store, key_a, items, ends, 6, &loaded, &damaged, &err));
+    assert_true(damaged == 1 && ends[1] == DPA_TRIAL_NONE);
+    for (int i = 0; i < 6; ++i) dpa_values_free(&items[i]);
+    assert_ok(dpa__store_forget(store, row, 3, &err));
+    assert_ok(dpa__store_forget(store, row, 0, &err)); /* has numbers: stays */
+    memset(ends, 0, sizeof ends);
+    assert_ok(dpa__store_load(store, key_a, items, ends, 6, &loaded, &damaged, &err));
+    assert_true(ends[0] == DPA_TRIAL_PLAYED && ends[3] == DPA_TRIAL_NONE);
+    assert_int_equal(ends[4], DPA_TRIAL_LOST);
+    for (int i = 0; i < 6; ++i) dpa_values_free(&items[i]);
+    assert_ok(dpa__store_forget(store, row, UINT64_MAX, &err));
+    memset(ends, 0, sizeof ends);
+    assert_ok(dpa__store_load(store, key_a, items, ends, 6, &loaded, &damaged, &err));
+    assert_int_equal(ends[4], DPA_TRIAL_NONE);
+    for (int i = 0; i < 6; ++i) dpa_values_free(&items[i]);
     dpa_store_close(store);
 }
 
@@ -164,7 +230,8 @@ static void killed(void **state) {
         put(store, key_a, 0, 6);
         if (dpa__store_begin(store, &err) != DPA_OK) _exit(1);
         if (dpa__store_stage(store, key_a, "audit.yaml", 0, 9, &row, &err) != DPA_OK) _exit(1);
-        if (dpa__store_put(store, row, key_a, 6, 0.0, &values, NULL, &err) != DPA_OK) _exit(1);
+        const dpa__ended end = {.index = 6, .end = DPA_TRIAL_PLAYED, .values = values};
+        if (dpa__store_put(store, row, key_a, &end, &err) != DPA_OK) _exit(1);
         (void)kill(getpid(), SIGKILL);
     }
     int status = 0;
@@ -256,8 +323,8 @@ static void frozen(void **state) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fresh, clean)
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(keeps),          TEST(failures), TEST(damage),
-                                       TEST(one_writer),     TEST(killed),   TEST(versions),
-                                       TEST(status_of_runs), TEST(frozen)};
+    const struct CMUnitTest tests[] = {
+        TEST(keeps),  TEST(failures), TEST(ends_without_numbers), TEST(damage), TEST(one_writer),
+        TEST(killed), TEST(versions), TEST(status_of_runs),       TEST(frozen)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

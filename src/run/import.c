@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Trials from files into the store. What comes out depends on what the files say, not on their
+ * names or on the order in which they came: of two records of one trial the one that began first
+ * counts (an array task that ran twice), and a record that is in the store already stays. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "game/rules.h"
+#include "run/record.h"
+#include "run/schedule.h"
+
+/* The record that counts for a trial. */
+typedef struct choice {
+    const unsigned char *numbers;
+    size_t count;
+    double started, seconds;
+    const char *texts;
+    uint32_t place_size, reason_size, said_size;
+    uint8_t end; /* DPA_TRIAL_NONE: there is no record */
+} choice;
+
+typedef struct import {
+    dpa_game *game;
+    dpa_store *store;
+    const dpa__record_files *files;
+    dpa__stage *stage;
+    choice *choices;
+    dpa_import_summary *out;
+    uint64_t records, own; /* in the files; of the stages so far */
+    char *text;            /* place, reason and said of one record, each ended by NUL */
+    size_t room;
+} import;
+
+static choice choice_of(const dpa__record *r) {
+    return (choice){.numbers = r->numbers,
+                    .count = r->count,
+                    .started = r->started,
+                    .seconds = r->seconds,
+                    .texts = r->place,
+                    .place_size = (uint32_t)r->place_size,
+                    .reason_size = (uint32_t)r->reason_size,
+                    .said_size = (uint32_t)r->said_size,
+                    .end = (uint8_t)r->end};
+}
+
+static int same_outcome(const choice *a, const choice *b) {
+    return a->end == b->end && a->count == b->count &&
+           (a->count == 0 || memcmp(a->numbers, b->numbers, a->count * sizeof(double)) == 0);
+}
+
+/* One that was lost gives way to any other. */
+static int is_better(const choice *a, const choice *b) {
+    const int lost_a = a->end == DPA_TRIAL_LOST, lost_b = b->end == DPA_TRIAL_LOST;
+    return lost_a != lost_b ? lost_b : a->started < b->started;
+}
+
+static dpa_status choose(void *user, size_t file, const dpa__record *r, dpa_error *err) {
+    import *m = user;
+    (void)file, (void)err;
+    ++m->records;
+    if (strcmp(r->key, m->stage->key) != 0 || r->end == DPA_TRIAL_NONE) return DPA_OK;
+    ++m->own;
+    if (r->index >= m->stage->planned) return DPA_OK; /* of a larger experiment */
+    choice *to = &m->choices[r->index];
+    const choice new = choice_of(r);
+    if (to->end == DPA_TRIAL_NONE) {
+        *to = new;
+        return DPA_OK;
+    }
+    ++m->out->duplicates;
+    if (to->end != DPA_TRIAL_LOST && new.end != DPA_TRIAL_LOST)
+        m->out->differing += !same_outcome(to, &new);
+    if (is_better(&new, to)) *to = new;
+    return DPA_OK;
+}
+
+/* Place, reason and said; NULL where there is none. */
+static dpa_status take_texts(import *m, const choice *c, const char *out[3], dpa_error *err) {
+    const size_t sizes[3] = {c->place_size, c->reason_size, c->said_size};
+    const size_t need = sizes[0] + sizes[1] + sizes[2] + 3;
+    if (need > m->room) {
+        char *more = dpa__realloc(m->text, 2 * need, 1, err);
+        if (more == NULL) return DPA_NO_MEMORY;
+        m->text = more;
+        m->room = 2 * need;
+    }
+    const char *from = c->texts;
+    char *to = m->text;
+    for (int i = 0; i < 3; ++i) {
+        memcpy(to, from, sizes[i]);
+        to[sizes[i]] = '\0';
+        out[i] = sizes[i] > 0 ? to : NULL;
+        from += sizes[i];
+        to += sizes[i] + 1;
+    }
+    return DPA_OK;
+}
+
+static dpa_status put(import *m, uint64_t index, const choice *c, dpa_error *err) {
+    const char *texts[3];
+    dpa__stage *s = m->stage;
+    DPA_TRY(take_texts(m, c, texts, err));
+    dpa_values *to = &s->items[index];
+    if (c->end == DPA_TRIAL_PLAYED) {
+        to->items = DPA_NEW_ARRAY(double, c->count, err);
+        if (to->items == NULL) return DPA_NO_MEMORY;
+        to->count = c->count;
+        if (c->count > 0) memcpy(to->items, c->numbers, c->count * sizeof(double));
+    } else {
+        const dpa__failure failure = {.index = index,
+                                      .reason = texts[1] != NULL ? texts[1] : "",
+                                      .said = texts[2],
+                                      .place = texts[0],
+                                      .machine = c->end == DPA_TRIAL_LOST};
+        DPA_TRY(dpa__store_put_failure(m->store, s->row, &failure, err));
+    }
+    s->ends[index] = c->end;
+    ++m->out->imported;
+    const dpa__ended ended = {index, (dpa_trial_end)c->end, c->seconds, *to, texts[2], texts[0]};
+    return dpa__store_put(m->store, s->row, s->key, &ended, err);
+}
+
+static dpa_status put_all(import *m, dpa_error *err) {
+    for (uint64_t i = 0; i < m->stage->planned; ++i) {
+        const choice *c = &m->choices[i];
+        const uint8_t has = m->stage->ends[i];
+        if (c->end == DPA_TRIAL_NONE || has == DPA_TRIAL_PLAYED || has == DPA_TRIAL_FAILED)
+            continue;
+        if (has == DPA_TRIAL_LOST && c->end == DPA_TRIAL_LOST) continue;
+        DPA_TRY(put(m, i, c, err));
+    }
+    return DPA_OK;
+}
+
+/* "3,17-20": trials without an outcome. */
+static void list_missing(const dpa__stage *s, dpa_import_summary *out) {
+    size_t used = 0;
+    out->missing = 0;
+    out->ranges[0] = '\0';
+    for (uint64_t i = 0; i < s->planned; ++i) {
+        if (s->ends[i] == DPA_TRIAL_PLAYED || s->ends[i] == DPA_TRIAL_FAILED) continue;
+        uint64_t last = i;
+        while (last + 1 < s->planned && s->ends[last + 1] != DPA_TRIAL_PLAYED &&
+               s->ends[last + 1] != DPA_TRIAL_FAILED)
+            ++last;
+        out->missing += last - i + 1;
+        char text[48];
+        const int n = last > i ? snprintf(text, sizeof text, "%s%" PRIu64 "-%" PRIu64,
+                                          used > 0 ? "," : "", i, last)
+                               : snprintf(text, sizeof text, "%s%" PRIu64, used > 0 ? "," : "", i);
+        if (used + (size_t)n + 5 < sizeof out->ranges) {
+            memcpy(out->ranges + used, text, (size_t)n + 1);
+            used += (size_t)n;
+        } else if (used > 0 && out->ranges[used - 1] != '.') {
+            used += (size_t)snprintf(out->ranges + used, sizeof out->ranges - used, ",...");
+        }
+        i = last;
+    }
+}
+
+static dpa_status import_stage(import *m, const dpa_values *brief, dpa_error *err) {
+    dpa__stage *s = m->stage;
+    dpa_run_summary unused = {0};
+    DPA_TRY(dpa__stage_find(m->game, s, brief, err));
+    DPA_TRY(dpa__store_stage(m->store, s->key, m->game->experiment->path, s->number, s->planned,
+                             &s->row, err));
+    DPA_TRY(dpa__stage_load(m->store, s, &unused, err));
+    m->choices = dpa__calloc((size_t)s->planned, sizeof *m->choices, err);
+    if (m->choices == NULL) return DPA_NO_MEMORY;
+    m->records = 0;
+    dpa_status status = dpa__record_files_visit(m->files, choose, m, &m->out->damaged, err);
+    if (status == DPA_OK) status = dpa__store_begin(m->store, err);
+    if (status == DPA_OK) {
+        status = put_all(m, err);
+        if (status == DPA_OK)
+            status = dpa__store_commit(m->store, err);
+        else
+            dpa__store_rollback(m->store);
+    }
+    free(m->choices);
+    m->choices = NULL;
+    list_missing(s, m->out);
+    m->out->stage = s->number;
+    m->out->foreign = m->records - m->own;
+    m->out->planned += s->planned;
+    m->out->stored += s->planned - m->out->missing;
+    return status;
+}
+
+static dpa_status import_all(import *m, const char *folder, dpa__stages *all, dpa_error *err) {
+    for (int i = 0; i < all->count; ++i) {
+        dpa_values brief = {0};
+        DPA_TRY(dpa_game_brief(m->game, i, all->trials, &brief, err));
+        m->stage = &all->items[i];
+        dpa_status status = import_stage(m, &brief, err);
+        if (status == DPA_OK && i > 0)
+            status = dpa__brief_write(folder, i, m->stage->key, &brief, err);
+        dpa_values_free(&brief);
+        DPA_TRY(status);
+        if (m->out->missing > 0) break;
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa_import(const dpa_run_opts *opts, const char *folder, dpa_game *game,
+                      dpa_import_summary *out, dpa_error *err) {
+    dpa__stages all;
+    dpa__record_files files;
+    char *path = NULL;
+import m = {.game = game, .files = & files, .out = out };
+    *out = (dpa_import_summary){.stages = dpa_game_stages(game)};
+    DPA_TRY(dpa__run_check(opts, err));
+    DPA_TRY(dpa__run_path(opts, game, &path, err));
+    dpa_status status = dpa__stages_init(opts, game, &all, err);
+    if (status == DPA_OK) {
+        status = dpa__record_files_open(folder, "", &files, err);
+        if (status == DPA_OK) {
+            status = dpa_store_open(path, DPA_STORE_WRITE, &m.store, err);
+            if (status == DPA_OK) status = import_all(&m, folder, &all, err);
+            dpa_store_close(m.store);
+            dpa__record_files_close(&files);
+        }
+        dpa__stages_free(&all);
+    }
+    free(m.text);
+    free(path);
+    return status;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One process of a job array: its trials, as files. It knows neither store nor other processes, so
+ * it can run anywhere; `dpaudit import` brings the files together. Trials whose trainer failed are
+ * outcomes and written as such; those whose machine failed are played again, a few times. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "run/record.h"
+#include "run/schedule.h"
+
+static const double flush_after = 1.0; /* seconds that a finished trial may wait for others */
+enum { FLUSH_BYTES = 1 << 22 };
+
+typedef struct shard {
+    const dpa_run_opts *opts;
+    const dpa_shard *which;
+    dpa_game *game;
+    dpa_shard_summary *out;
+    dpa__transport transport;
+    dpa_values brief;
+    char key[DPA_SHA256_SIZE], prefix[96];
+    uint8_t *ended; /* by place in the shard */
+    uint64_t next;
+    uint64_t *index;    /* by slot: the trial that it plays */
+    double *started;    /* by slot, dpa__wall_clock */
+    uint64_t *attempts; /* by slot: failures of the machine in a row, of the same trial */
+    uint8_t *busy;
+    size_t running;
+    dpa__text pack;
+    double packed; /* when the first record of the pack was put there, dpa__run_clock */
+    unsigned files;
+} shard;
+
+static uint64_t count_of(const shard *s, uint64_t trials) {
+    if (s->which->shards == 0) return 1;
+    return trials > s->which->shard ? (trials - s->which->shard - 1) / s->which->shards + 1 : 0;
+}
+
+static uint64_t index_of(const shard *s, uint64_t place) {
+    return s->which->shards == 0 ? s->which->index : s->which->shard + place * s->which->shards;
+}
+
+/* ---- Beginning ---- */
+
+static dpa_status find_stage(shard *s, dpa_error *err) {
+    const int last = dpa_game_stages(s->game) - 1;
+    int stage = s->which->stage, found = 0;
+    char told[DPA_SHA256_SIZE];
+    for (int i = stage < 0 ? last : stage; i > 0 && !found; --i) {
+        DPA_TRY(dpa__brief_read(s->which->folder, i, told, &s->brief, &found, err));
+        if (!found && stage > 0)
+            return dpa__fail(err, DPA_BAD_INPUT,
+                             "%s/stage-%d.brief is not there: dpaudit import writes it when stage "
+                             "%d is complete",
+                             s->which->folder, stage + 1, stage);
+        if (found) stage = i;
+    }
+    s->out->stage = stage > 0 ? stage : 0;
+    dpa__stage here = {.number = s->out->stage};
+    DPA_TRY(dpa__stage_find(s->game, &here, &s->brief, err));
+    memcpy(s->key, here.key, sizeof s->key);
+    if (found && strcmp(told, s->key) != 0)
+        return dpa__fail(
+            err, DPA_BAD_INPUT,
+            "%s/stage-%d.brief is of another experiment, or of another version of this "
+            "one: use another folder",
+            s->which->folder, s->out->stage + 1);
+    return DPA_OK;
+}
+
+static dpa_status check(const shard *s, dpa_error *err) {
+    const dpa_shard *w = s->which;
+    const uint64_t trials = dpa_game_trials(s->game, s->out->stage);
+    if (w->shards > 0 && w->shard >= w->shards)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "shard %" PRIu64 "/%" PRIu64 ": expected 0/%" PRIu64 " to %" PRIu64
+                         "/%" PRIu64,
+                         w->shard, w->shards, w->shards, w->shards - 1, w->shards);
+    if (w->shards == 0 && w->index >= trials)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "index %" PRIu64 ": expected 0 to %" PRIu64,
+                         w->index, trials - 1);
+    return DPA_OK;
+}
+
+static dpa_status note_found(void *user, size_t file, const dpa__record *r, dpa_error *err) {
+    shard *s = user;
+    (void)file, (void)err;
+    if (strcmp(r->key, s->key) != 0 || r->end == DPA_TRIAL_LOST) return DPA_OK;
+    const dpa_shard *w = s->which;
+    if (w->shards == 0 ? r->index != w->index : r->index % w->shards != w->shard) return DPA_OK;
+    const uint64_t place = w->shards == 0 ? 0 : r->index / w->shards;
+    if (place < s->out->planned) s->ended[place] = 1;
+    return DPA_OK;
+}
+
+/* What this shard has left in the folder before. */
+static dpa_status look(shard *s, dpa_error *err) {
+    dpa__record_files files;
+    uint64_t damaged;
+    DPA_TRY(dpa__record_files_open(s->which->folder, s->prefix, &files, err));
+    const dpa_status status = dpa__record_files_visit(&files, note_found, s, &damaged, err);
+    dpa__record_files_close(&files);
+    for (uint64_t i = 0; i < s->out->planned; ++i) s->out->found += s->ended[i];
+    return status;
+}
+
+static dpa_status begin(shard *s, dpa_error *err) {
+    const dpa_shard *w = s->which;
+    if (mkdir(w->folder, 0777) != 0 && errno != EEXIST)
+        return dpa__fail_file(err, DPA_IO, w->folder, "cannot make this folder: %s",
+                              strerror(errno));
+    DPA_TRY(find_stage(s, err));
+    DPA_TRY(check(s, err));
+    s->out->planned = count_of(s, dpa_game_trials(s->game, s->out->stage));
+    s->ended = dpa__calloc((size_t)s->out->planned + 1, 1, err);
+    if (s->ended == NULL) return DPA_NO_MEMORY;
+    if (w->shards == 0)
+        (void)snprintf(s->prefix, sizeof s->prefix, "s%d-%" PRIu64 "-", s->out->stage + 1,
+                       w->index);
+    else
+        (void)snprintf(s->prefix, sizeof s->prefix, "s%d-%" PRIu64 "of%" PRIu64 "-",
+                       s->out->stage + 1, w->shard, w->shards);
+    return look(s, err);
+}
+
+static dpa_status open_transport(shard *s, dpa_error *err) {
+    DPA_TRY(s->opts->worker != NULL ? dpa__pool_open(s->opts, s->game, NULL, &s->transport, err)
+                                    : dpa__here_open(s->game, &s->transport, err));
+    const size_t slots = s->transport.slots;
+    s->index = dpa__calloc(slots, sizeof *s->index, err);
+    s->started = dpa__calloc(slots, sizeof *s->started, err);
+    s->attempts = dpa__calloc(slots, sizeof *s->attempts, err);
+    s->busy = dpa__calloc(slots, 1, err);
+    if (s->index == NULL || s->started == NULL || s->attempts == NULL || s->busy == NULL)
+        return DPA_NO_MEMORY;
+    return s->transport.brief(s->transport.self, s->out->stage, &s->brief, err);
+}
+
+/* ---- Files ---- */
+
+static dpa_status flush(shard *s, dpa_error *err) {
+    char path[PATH_MAX], host[64] = "";
+    struct timespec now;
+    if (s->pack.length == 0) return DPA_OK;
+    (void)gethostname(host, sizeof host - 1);
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    if (s->pack.failed) return dpa__fail(err, DPA_NO_MEMORY, "no memory for finished trials");
+    const int n =
+        snprintf(path, sizeof path, "%s/%s%lld%09ld-%s-%ld-%u.dpt", s->which->folder, s->prefix,
+                 (long long)now.tv_sec, now.tv_nsec, host, (long)getpid(), s->files++);
+    if (n >= (int)sizeof path)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "the folder's name is too long");
+    DPA_TRY(dpa_file_write(path, s->pack.data, s->pack.length, err));
+    s->pack.length = 0;
+    return DPA_OK;
+}
+
+static size_t length_of(const char *text) {
+    return text != NULL ? strlen(text) : 0;
+}
+
+static dpa_status put(shard *s, const dpa__outcome *o, dpa_trial_end end, dpa_error *err) {
+    char place[DPA__PLACE_SIZE];
+    s->transport.place(s->transport.self, o->slot, place);
+    const char *reason = end == DPA_TRIAL_PLAYED ? NULL : o->error.text;
+    dpa__record r = {.stage = s->out->stage,
+                     .index = o->index,
+                     .end = end,
+                     .started = s->started[o->slot],
+                     .seconds = o->seconds,
+                     .numbers = (const unsigned char *)o->values.items,
+                     .count = o->values.count,
+                     .place = place,
+                     .place_size = strlen(place),
+                     .reason = reason,
+                     .reason_size = length_of(reason),
+                     .said = o->said,
+                     .said_size = length_of(o->said)};
+    memcpy(r.key, s->key, sizeof r.key);
+    if (s->pack.length == 0) s->packed = dpa__run_clock();
+    dpa__record_put(&s->pack, &r);
+    if (s->pack.length >= FLUSH_BYTES || o->seconds >= flush_after) return flush(s, err);
+    return DPA_OK;
+}
+
+/* ---- The loop ---- */
+
+static dpa_status receive(shard *s, dpa__outcome *o, dpa_error *err) {
+    --s->running;
+    s->busy[o->slot] = 0;
+    if (o->status != DPA_OK && dpa__is_machine(o->status) &&
+        s->attempts[o->slot] < s->opts->retries) {
+        ++s->attempts[o->slot];
+        s->busy[o->slot] = 1;
+        ++s->running;
+        s->started[o->slot] = dpa__wall_clock();
+        return s->transport.submit(s->transport.self, o->slot, s->out->stage, o->index, err);
+    }
+    s->attempts[o->slot] = 0;
+    const dpa_trial_end end = o->status == DPA_OK          ? DPA_TRIAL_PLAYED
+                              : dpa__is_machine(o->status) ? DPA_TRIAL_LOST
+                                                           : DPA_TRIAL_FAILED;
+    s->out->played += end == DPA_TRIAL_PLAYED;
+    s->out->failed += end == DPA_TRIAL_FAILED;
+    s->out->lost += end == DPA_TRIAL_LOST;
+    return put(s, o, end, err);
+}
+
+static dpa_status fill(shard *s, dpa_error *err) {
+    for (size_t i = 0; i < s->transport.slots; ++i) {
+        if (s->busy[i]) continue;
+        while (s->next < s->out->planned && s->ended[s->next]) ++s->next;
+        if (s->next == s->out->planned) return DPA_OK;
+        s->index[i] = index_of(s, s->next++);
+        s->started[i] = dpa__wall_clock();
+        s->busy[i] = 1;
+        ++s->running;
+        DPA_TRY(s->transport.submit(s->transport.self, i, s->out->stage, s->index[i], err));
+    }
+    return DPA_OK;
+}
+
+static dpa_status report(const shard *s, dpa_error *err) {
+    const dpa_progress *p = &s->opts->progress;
+    const uint64_t ended = s->out->played + s->out->failed + s->out->lost;
+    if (p->call == NULL ||
+        !p->call(p->user, "trials", (double)ended, (double)(s->out->planned - s->out->found)))
+        return DPA_OK;
+    return dpa__fail(err, DPA_CANCELLED,
+                     "stopped: %" PRIu64 " of %" PRIu64
+                     " trials are in the folder; the same command "
+                     "goes on from there",
+                     s->out->found + ended, s->out->planned);
+}
+
+static dpa_status play(shard *s, dpa_error *err) {
+    for (;;) {
+        DPA_TRY(report(s, err));
+        DPA_TRY(fill(s, err));
+        if (s->running == 0) return DPA_OK;
+        for (int some = 1; some && s->running > 0;) {
+            dpa__outcome o = {0};
+            DPA_TRY(s->transport.wait(s->transport.self, 0.1, &o, &some, err));
+            if (!some) break;
+            const dpa_status status = receive(s, &o, err);
+            dpa__outcome_free(&o);
+            DPA_TRY(status);
+            DPA_TRY(fill(s, err));
+        }
+        if (s->pack.length > 0 && dpa__run_clock() - s->packed >= flush_after)
+            DPA_TRY(flush(s, err));
+    }
+}
+
+dpa_status dpa_shard_play(const dpa_run_opts *opts, const dpa_shard *which, dpa_game *game,
+                          dpa_shard_summary *out, dpa_error *err) {
+    shard s = {.opts = opts, .which = which, .game = game, .out = out};
+    *out = (dpa_shard_summary){0};
+    DPA_TRY(dpa__run_check(opts, err));
+    dpa_status status = begin(&s, err);
+    if (status == DPA_OK && out->found < out->planned) {
+        status = open_transport(&s, err);
+        if (status == DPA_OK) status = play(&s, err);
+        dpa_error unsaved = {0}; /* an error stays the first one; what is finished is saved */
+        const dpa_status saved = flush(&s, &unsaved);
+        if (status == DPA_OK && saved != DPA_OK) {
+            status = saved;
+            if (err != NULL) *err = unsaved;
+        }
+    }
+    if (s.transport.close != NULL) s.transport.close(s.transport.self);
+    dpa__text_free(&s.pack);
+    dpa_values_free(&s.brief);
+    free(s.ended);
+    free(s.index);
+    free(s.started);
+    free(s.attempts);
+    free(s.busy);
+    return status;
+}
