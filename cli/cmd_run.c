@@ -21,13 +21,15 @@ static const option table[] = {
     HEADING("The game"),
     GAME_OPTIONS(run_options),
     HEADING("Playing it"),
-    {"dry-run", OPTION_FLAG, NULL, "only say how many trials, how long, how much disk",
+    {"dry-run", OPTION_FLAG, NULL,
+     "only say how many trials, how long, how much disk; the first is played, and kept",
      offsetof(run_options, dry_run)},
     {"workers", OPTION_COUNT, "N", "processes that play trials (default: one per core)",
      offsetof(run_options, workers)},
     {"timeout", OPTION_NUMBER, "S", "seconds that a trial may take (default: the file's, or any)",
      offsetof(run_options, timeout)},
-    {"retries", OPTION_COUNT, "N", "how often a trial that failed is tried again (default 2)",
+    {"retries", OPTION_COUNT, "N",
+     "how often a trial whose machine failed is played again (default 2)",
      offsetof(run_options, retries)},
     {"trials", OPTION_COUNT, "N", "budget: this many trials at most, stored ones included",
      offsetof(run_options, trials)},
@@ -77,7 +79,8 @@ const command command_run = {
         "evidence goes to the output folder, for dpaudit scores, one-run, cosines or attack.\n"
         "Trials are played by worker processes and kept in a store beside the experiment "
         "(docs/runner.md): a run that was stopped or killed goes on where it was, and a changed "
-        "experiment finds again what still applies. Ctrl-C stops cleanly, twice at once.",
+        "experiment finds again what still applies. Ctrl-C stops cleanly (exit code 75), twice at "
+        "once.",
     .examples = "dpaudit run run-white-box.yaml\n"
                 "dpaudit run run-input-canary.yaml\n"
                 "dpaudit run run-black-box.yaml\n"
@@ -90,6 +93,8 @@ const command command_run = {
     .init = init,
     .run = run,
 };
+
+enum { EXIT_MORE_TO_DO = 75 }; /* stopped on request: the same command goes on */
 
 typedef struct session {
     const run_options *options;
@@ -153,12 +158,24 @@ static dpa_status add_trials(const session *s, dpa_error *err) {
                                  m->planned);
     if (status == DPA_OK && m->failed > 0)
         status = dpa_report_fact(s->report, "failed_attempts", (double)m->failed, err);
-    if (status == DPA_OK && m->missing > 0)
+    if (status == DPA_OK && m->failed_trials > 0)
+        status =
+            dpa_report_note(s->report, err,
+                            "In %" PRIu64 " of %" PRIu64 " trials the trainer failed: outcomes "
+                            "that keep their place, with a score fixed beforehand.",
+                            m->failed_trials, m->planned);
+    if (status == DPA_OK && m->quarantined > 0)
         status = dpa_report_note(s->report, err,
-                                 "%" PRIu64 " of %" PRIu64 " trials are missing (%s); the bounds "
-                                 "rest on the others.",
-                                 m->missing, m->planned,
-                                 m->out_of_time ? "the time was over" : "they failed each time");
+                                 "Every trial failed on %s, as elsewhere none did: taken out, its "
+                                 "trials were played elsewhere.",
+                                 m->quarantine);
+    if (status == DPA_OK && m->missing > 0)
+        status = dpa_report_note(
+            s->report, err, "%" PRIu64 " of %" PRIu64 " trials are missing: %s.", m->missing,
+            m->planned,
+            m->out_of_time ? "the time was over; the bounds rest on the others"
+                           : "their machine failed each time; they count against the "
+                             "attack");
     return status;
 }
 
@@ -178,7 +195,7 @@ static void print_estimate(const dpa_run_estimate *e) {
     (void)printf("trials: %" PRIu64 " in %d stage%s, %" PRIu64 " of them stored\n", e->planned,
                  e->stages, e->stages == 1 ? "" : "s", e->stored);
     (void)printf("a trial: %.3g s (%s)\n", e->trial_seconds,
-                 e->timed ? "the first one, timed now" : "mean of those stored");
+                 e->timed ? "the first one, timed now and kept" : "mean of those stored");
     (void)printf("the run: about %.3g s with %" PRIu64 " worker%s\n", e->seconds, e->workers,
                  e->workers == 1 ? "" : "s");
     (void)printf("disk: about %.3g MB more\n", e->bytes / 1e6);
@@ -256,7 +273,10 @@ static int lead(session *s, const char *path) {
     if (code != 0) return code;
     s->experiment->stop_refuted |= o->until_refuted;
     worker_command_make(path, &o->game, &s->worker);
-    if (perform(s, &err) != DPA_OK) code = library_error("run", &err);
+    if (perform(s, &err) != DPA_OK) {
+        code = library_error("run", &err);
+        if (err.status == DPA_CANCELLED) code = EXIT_MORE_TO_DO;
+    }
     if (code == 0 && s->report != NULL) return show_report(s->report, &o->common);
     dpa_report_free(s->report);
     return code;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "output.h"
+#include "status_lines.h"
 #include "trials.h"
 
 typedef struct status_options {
@@ -42,8 +43,11 @@ const command command_status = {
     .summary = "how far a run is: done, running, failed, rate, what remains",
     .operands = "AUDIT.yaml | STORE.db",
     .about =
-        "Reads the store of a run, which may be going on in another process, on one line: trials "
-        "done and planned, running now, failed attempts, rate and time left. With --bound the "
+        "Reads how far a run is, which may be going on in another process or on another machine "
+        "that "
+        "shares the folder: trials done and planned, running now, failed attempts, rate and time "
+        "left; then a line for each running trial, with its machine, slot and age. With --bound "
+        "the "
         "trials stored so far are judged as dpaudit run would. Looking often and stopping when the "
         "bound is large enough makes it invalid: it is a look, not a result.",
     .examples = "dpaudit status command/count.yaml\n"
@@ -56,66 +60,39 @@ const command command_status = {
     .run = run,
 };
 
-static const char *state_name(dpa_run_state state) {
-    static const char *const names[] = {"not started", "running", "done", "stopped", "killed"};
-    return names[state];
-}
-
-static double rate_of(const dpa_run_status *s) {
-    const double seconds = s->updated - s->started;
-    return seconds > 0.0 ? (double)s->played / seconds : 0.0;
-}
-
-static void print_line(const dpa_run_status *s) {
-    const double rate = rate_of(s);
-    (void)printf("%s", state_name(s->state));
-    if (s->state == DPA_RUN_RUNNING)
-        (void)printf(" (process %" PRId64 " on %s)", s->process, s->host);
-    if (s->state != DPA_RUN_NONE) {
-        if (s->stages > 1) (void)printf(", stage %d of %d", s->stage + 1, s->stages);
-        (void)printf(": %" PRIu64 " of %" PRIu64 " trials done", s->stored, s->planned);
-        if (s->state == DPA_RUN_RUNNING) (void)printf(", %" PRIu64 " running", s->running);
-        (void)printf(", %" PRIu64 " failed attempt%s", s->failed, s->failed == 1 ? "" : "s");
-        if (s->played > 0) (void)printf(", %.3g/s", rate);
-        if (s->state == DPA_RUN_RUNNING && rate > 0.0)
-            (void)printf(", about %.3g s left", (double)(s->planned - s->stored) / rate);
-    }
-    (void)putchar('\n');
-}
-
 static int print_json(const status_options *o, const dpa_run_status *s) {
-    char text[1024];
-    (void)snprintf(text, sizeof text,
-                   "{\"dpaudit\": \"%s\", \"command\": \"status\", \"state\": \"%s\", "
-                   "\"stage\": %d, \"stages\": %d, \"planned\": %" PRIu64 ", \"done\": %" PRIu64
-                   ", \"running\": %" PRIu64 ", \"failed_attempts\": %" PRIu64
-                   ", \"played\": %" PRIu64 ", \"rate\": %.17g, \"workers\": %" PRIu64 "}\n",
-                   dpa_version(), state_name(s->state), s->stage + 1, s->stages, s->planned,
-                   s->stored, s->running, s->failed, s->played, rate_of(s), s->workers);
-    if (o->json[0] != '\0') return write_file("status", o->json, text);
-    (void)fputs(text, stdout);
-    return 0;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = o->json[0] != '\0' ? open_memstream(&text, &size) : stdout;
+    if (out == NULL) {
+        (void)fputs("dpaudit: out of memory\n", stderr);
+        return EXIT_FAILURE_RUNNING;
+    }
+    status_print_json(out, s);
+    if (o->json[0] == '\0') return 0;
+    (void)fclose(out);
+    const int code = write_file("status", o->json, text);
+    free(text);
+    return code;
 }
 
 static int read_status(const char *path, dpa_run_status *out) {
-    dpa_store *store = NULL;
     dpa_error err = {0};
-    dpa_status status = dpa_store_open(path, DPA_STORE_READ, &store, &err);
-    if (status == DPA_OK) status = dpa_store_status(store, out, &err);
-    dpa_store_close(store);
+    const dpa_status status = dpa_run_status_read(path, out, &err);
     return status == DPA_OK ? 0 : library_error("status", &err);
 }
 
 static int watch(const char *path, const status_options *o) {
-    for (;;) {
+    for (int lines = 0;;) {
         dpa_run_status now;
         const int code = read_status(path, &now);
         if (code != 0) return code;
-        if (isatty(STDOUT_FILENO) && o->json == NULL) (void)fputs("\r\033[K\033[A\033[K", stdout);
+        if (isatty(STDOUT_FILENO) && o->json == NULL)
+            for (; lines > 0; --lines) (void)fputs("\033[A\033[2K", stdout);
         if (o->json != NULL)
             (void)print_json(o, &now);
         else
-            print_line(&now);
+            lines = status_print(stdout, &now, 1);
         (void)fflush(stdout);
         if (!o->watch || now.state != DPA_RUN_RUNNING) return 0;
         (void)sleep(1);
@@ -163,7 +140,6 @@ static int run(void *options, const word_list *words) {
     int code = store_of(&command_status, words->items[0], &o->game, &experiment, &path);
     if (code == 0 && o->bound && experiment == NULL)
         code = usage_error(&command_status, "--bound needs the experiment file, not its store");
-    if (code == 0 && o->watch && isatty(STDOUT_FILENO) && o->json == NULL) (void)putchar('\n');
     /* With --json the judgement is the answer, as that of the run. */
     if (code == 0 && !(o->bound && o->json != NULL)) code = watch(path, o);
     if (code == 0 && o->bound) code = show_bound(experiment, o);

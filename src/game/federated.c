@@ -233,11 +233,15 @@ static dpa_status train(training *t, double *head, uint64_t points, double *poin
     const uint64_t rounds = plan_of(t->game)->opts.rounds;
     uint64_t taken = 0;
     dpa_round_info info = {0};
+    const dpa_progress *p = &t->game->experiment->game.progress;
     for (uint64_t round = 1; round <= rounds; ++round) {
         DPA_TRY(dpa_federation_round(t->federation, &info, err));
         t->energy[0] += info.energy_clients;
         t->energy[1] += info.energy_canaries;
         t->energy[2] += info.energy_noise;
+        if (p->call != NULL && p->call(p->user, "rounds", (double)round, (double)rounds) != 0)
+            return dpa__fail(err, DPA_CANCELLED, "stopped after round %llu",
+                             (unsigned long long)round);
         if (taken < points && round * points >= (taken + 1) * rounds)
             DPA_TRY(checkpoint(t, point + POINT * taken++, err));
     }
