@@ -34,8 +34,8 @@ static int has_some(const dpa_trials *trials) {
     return 0;
 }
 
-dpa_status dpa__gather_failures(const dpa_game *game, const dpa_trials *trials,
-                                dpa_evidence *out, dpa_error *err) {
+dpa_status dpa__gather_failures(const dpa_game *game, const dpa_trials *trials, dpa_evidence *out,
+                                dpa_error *err) {
     arm_counts in = {0, 0, 0}, none = {0, 0, 0};
     if (!has_some(trials)) return DPA_OK;
     for (uint64_t i = 0; i < trials->count; ++i) {
@@ -44,6 +44,10 @@ dpa_status dpa__gather_failures(const dpa_game *game, const dpa_trials *trials,
         if (arm != 0) count_in(&in, end);
         if (arm != 1) count_in(&none, end);
     }
+    out->failed[0] = (uint64_t)in.failed;
+    out->failed[1] = (uint64_t)none.failed;
+    out->absent[0] = (uint64_t)in.lost;
+    out->absent[1] = (uint64_t)none.lost;
     const struct {
         const char *name;
         double value;
