@@ -17,8 +17,8 @@ experiment() { # NAME COMMAND MODELS [MORE KEYS]
     printf 'game: {kind: command, command: "%s", points: 3, models: %s, design: leave-one-out, signal: logit%s}\nclaim: {epsilon: 1, delta: 1e-9}\n' \
         "$2" "$3" "${4:-}" >"$1.yaml"
 }
-experiment fails "sh fails.sh {seed} {members} {out}" 200
-run 0 run fails.yaml --output low --json
+experiment fails "sh fails.sh {seed} {members} {out}" 200 ", failed: high"
+run 0 run fails.yaml --output high --json
 for arm in members nonmembers; do
     near "j['evidence']['$arm']" 100 0
     near "j['evidence']['trials_$arm']" 100 0
@@ -28,14 +28,16 @@ failed=$(field "int(j['evidence']['failed_members'] + j['evidence']['failed_nonm
 [ "$failed" -gt 40 ] || fail "only $failed trials failed"
 run 0 show fails.yaml
 [ "$(awk 'NR == 2 {print $4 + $5}' out)" -eq 200 ] || { fail "show does not count played and failed trials"; cat out; }
-run 0 export fails.yaml --output low --format csv
+run 0 export fails.yaml --output high --format csv
+[ "$(grep -cx inf high/members.csv)" -gt 30 ] || fail "failed trainings are not scores above every other"
+sed 's/, failed: high//' fails.yaml >low.yaml # the default; nothing is played again for it
+run 0 export low.yaml --store fails.trials.db --output low --format csv
 [ "$(grep -c -- -inf low/members.csv)" -gt 30 ] || fail "failed trainings are not scores below every other"
 # The score is chosen in the file, before anything is played; other words are refused.
-sed 's/signal: logit/&, failed: against/' fails.yaml >against.yaml
-run 0 run against.yaml --store fails.trials.db --output against
+sed 's/failed: high/failed: against/' fails.yaml >against.yaml
 run 0 export against.yaml --store fails.trials.db --output against --format csv
 [ "$(grep -c nan against/members.csv)" -gt 30 ] || fail "failed: against does not count as a wrong guess"
-sed 's/signal: logit/&, failed: perhaps/' fails.yaml >bad.yaml
+sed 's/failed: high/failed: perhaps/' fails.yaml >bad.yaml
 run 3 run bad.yaml
 
 # A trainer's child with a session of its own writes after its time: into a folder that is gone.
