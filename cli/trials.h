@@ -21,7 +21,7 @@ typedef struct game_options {
     }
 #define STORE_OPTION(type)                                                                         \
     {                                                                                              \
-        "store", OPTION_OUTPUT, "FILE", "file of finished trials (default: AUDIT.trials.db)",        \
+        "store", OPTION_OUTPUT, "FILE", "file of finished trials (default: AUDIT.trials.db)",      \
             offsetof(type, game.store)                                                             \
     }
 

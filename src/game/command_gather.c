@@ -145,8 +145,7 @@ static dpa_status gather_first(const dpa_command_opts *o, matrix *m, dpa_evidenc
         matrix_drop(m);
         status = attack_first(o, m, scores, err);
     }
-    if (status == DPA_OK)
-        status = add_scores(out, scores, m->members, m->queries, err);
+    if (status == DPA_OK) status = add_scores(out, scores, m->members, m->queries, err);
     free(scores);
     return status;
 }

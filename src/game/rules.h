@@ -56,8 +56,8 @@ const dpa__rules *dpa__rules_of(dpa_game_kind kind);
  * whichever the arm) for one that was lost. */
 double dpa__score_of_end(dpa_trial_end end);
 /* failures.c: how many trials of the last stage failed or were lost, by arm, as facts. */
-dpa_status dpa__gather_failures(const dpa_game *game, const dpa_trials *trials,
-                                dpa_evidence *out, dpa_error *err);
+dpa_status dpa__gather_failures(const dpa_game *game, const dpa_trials *trials, dpa_evidence *out,
+                                dpa_error *err);
 
 /* Members and non-members from trials that begin with `each` scores of the one and `each` of the
  * other: the first `want` of each kind. */

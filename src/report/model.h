@@ -54,7 +54,7 @@ struct dpa_report {
     json_t *provenance;
     json_t *notes;    /* array of sentences */
     json_t *protocol; /* that was carried out; NULL: nothing was judged */
-    dpa__text lines; /* of dpa_report_say */
+    dpa__text lines;  /* of dpa_report_say */
 };
 
 /* The whole report as a JSON value (new reference), NULL when memory is out. */
