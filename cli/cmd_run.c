@@ -108,11 +108,25 @@ typedef struct session {
     dpa_request stop;
 } session;
 
+static dpa_status refuse_stop(const session *s, const char *why, dpa_error *err) {
+    *err = (dpa_error){.status = DPA_BAD_INPUT};
+    (void)snprintf(err->place, sizeof err->place, "%.400s", s->experiment->path);
+    (void)snprintf(err->text, sizeof err->text, "stop: refuted: %s", why);
+    return DPA_BAD_INPUT;
+}
+
+/* Only scores that come one by one, trial by trial, can be looked at on the way. */
+static int comes_by_trial(const dpa_evidence *e) {
+    return e->kind == DPA_EVIDENCE_SCORES && e->design == DPA_INDEPENDENT_RUNS;
+}
+
 /* Do the names exist and go with the game? Asked before anything is trained. */
 static dpa_status check_names(const session *s, dpa_error *err) {
     const common_options *common = &s->options->common;
     dpa_evidence expected;
     dpa_status status = dpa_game_expect(s->game, &expected, err);
+    if (status == DPA_OK && s->experiment->stop_refuted && !comes_by_trial(&expected))
+        status = refuse_stop(s, "the game gives no scores of independent trials", err);
     if (status == DPA_OK && expected.kind != DPA_EVIDENCE_SIGNALS)
         status = dpa_protocol_check(&common->protocol, &common->claim, &expected, err);
     dpa_evidence_free(&expected);
@@ -122,21 +136,11 @@ static dpa_status check_names(const session *s, dpa_error *err) {
                : status;
 }
 
-static dpa_status refuse_stop(const session *s, const char *why, dpa_error *err) {
-    *err = (dpa_error){.status = DPA_BAD_INPUT};
-    (void)snprintf(err->place, sizeof err->place, "%.400s", s->experiment->path);
-    (void)snprintf(err->text, sizeof err->text, "stop: refuted: %s", why);
-    return DPA_BAD_INPUT;
-}
-
 /* What the run shall stop by. */
 static dpa_status find_stop(session *s, dpa_error *err) {
     const common_options *common = &s->options->common;
     dpa_evidence expected;
     dpa_status status = dpa_game_expect(s->game, &expected, err);
-    if (status == DPA_OK &&
-        (expected.kind != DPA_EVIDENCE_SCORES || expected.design == DPA_ONE_RUN))
-        status = refuse_stop(s, "the game is one run; nothing comes trial by trial", err);
     if (status == DPA_OK)
         status = dpa_protocol_request(&common->protocol, &common->claim, &expected, &s->stop, err);
     dpa_evidence_free(&expected);
@@ -249,6 +253,7 @@ static dpa_status perform(session *s, dpa_error *err) {
     }
     if (status == DPA_OK)
         status = judge_evidence(&s->evidence, &s->options->common, &s->report, err);
+    if (status == DPA_OK) dpa_report_name(s->report, "run", s->evidence.source);
     return status == DPA_OK ? add_trials(s, err) : status;
 }
 

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "estimate/exact.h"
+#include "estimate/model.h"
 #include "estimate/registry.h"
 #include "judge/case.h"
 
@@ -106,12 +107,32 @@ static dpa_status check_methods(const dpa__case *c, unsigned source, int *decide
     return DPA_OK;
 }
 
-static dpa_status check_families(const dpa__case *c, dpa_error *err) {
+/* Does every named method go with this family? */
+static dpa_status check_pairs(const dpa__case *c, unsigned source, const dpa__model *model,
+                              dpa_error *err) {
+    const char *list = c->protocol.request.method;
+    char name[DPA_NAME_SIZE];
+    for (size_t i = 0; list[0] != '\0' && dpa__list_item(list, i, name, sizeof name); ++i) {
+        const dpa__entry *entry = dpa__registry_for(source, name, err);
+        if (entry == NULL) return DPA_BAD_ARGUMENT;
+        const char *refusal = dpa__registry_refusal(entry, model, c->protocol.request.delta);
+        if (refusal != NULL)
+            return dpa__fail(err, DPA_BAD_ARGUMENT, "method %s, family %.60s: %s", name,
+                             model->spec, refusal);
+    }
+    return DPA_OK;
+}
+
+/* The families exist, and each named method goes with each of them. */
+static dpa_status check_families(const dpa__case *c, unsigned source, dpa_error *err) {
+    const int has_rates = (source & (DPA_FROM_COUNTS | DPA_FROM_SCORES)) != 0;
     char name[DPA_FAMILY_SIZE];
     for (size_t i = 0; dpa__list_item(c->test.family, i, name, sizeof name); ++i) {
-        dpa_family *family = NULL;
-        DPA_TRY(dpa_family_parse(name, c->protocol.request.delta, &family, err));
-        dpa_family_free(family);
+        dpa__model model;
+        DPA_TRY(dpa__model_open(name, c->protocol.request.delta, &model, err));
+        const dpa_status status = has_rates ? check_pairs(c, source, &model, err) : DPA_OK;
+        dpa__model_close(&model);
+        DPA_TRY(status);
     }
     return DPA_OK;
 }
@@ -174,7 +195,7 @@ dpa_status dpa__rule_apply(dpa__case *c, dpa_error *err) {
         (void)snprintf(t->family, sizeof t->family, "%s", r->family);
     else
         default_family(c, t->family, sizeof t->family);
-    DPA_TRY(check_families(c, err));
+    DPA_TRY(check_families(c, source, err));
     (void)snprintf(t->method, sizeof t->method, "%s",
                    named ? r->method : default_method(c, source));
     const int is_optimistic = strcmp(r->select, "max") == 0; /* shown, never decides */

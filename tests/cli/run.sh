@@ -58,8 +58,8 @@ observations: 4000|observation: 4|5:3|found the key observation; expected kind, 
   workers: 4|claim: {delta: 7}|7|claim: delta 7: expected 0 to 1
   workers: 4|claim: {epsilon: small}|7:18|found small; expected a number
   workers: 4|claim: 3|7:8|found a single value; expected settings
-  workers: 4|estimators: {method: best}|7|'best' is none of rank, cp
-  workers: 4|estimators: {method: rank, family: dp}|7|use cp
+  workers: 4|estimators: {method: best}|7|'best' is none of rank, scan
+  workers: 4|estimators: {method: rank, family: dp}|7|use scan
   workers: 4|claim: {epsilon: 1|8:1|not YAML
 TABLE
 # A name that does not exist is refused before anything is trained.

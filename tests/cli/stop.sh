@@ -23,7 +23,7 @@ for i in 1 2 3; do
     wait $! 2>/dev/null
 done
 run 1 run file.yaml --workers 2
-diff <(sed "1,/^$/d" one.out) <(sed "1,/^$/d" out) || fail "a run that was killed stops elsewhere"
+diff <(sed "/^dpaudit/,/^$/d" one.out) <(sed "/^dpaudit/,/^$/d" out) || fail "a run that was killed stops elsewhere"
 run 1 run count-broken.yaml --store all.db --workers 2
 run 1 run count-broken.yaml --store all.db --until-refuted --workers 2
 diff one.out out || fail "a store with all trials stops elsewhere"
