@@ -110,9 +110,11 @@ const command command_canaries = {
         "n.npy\n"
         "dpaudit canaries make --dim 4096 --direction hadamard --out r.npy && dpaudit canaries "
         "rounds "
-        "r.npy --state s --count 20 --unobserved 20 --direction hadamard --rounds 1 --times 1 "
+        "r.npy --state known.state --count 20 --unobserved 20 --direction hadamard --rounds 1 "
+        "--times 1 "
         "--unit 1 "
-        "&& dpaudit canaries known --state s --out known.npz && dpaudit cosines known.npz",
+        "&& dpaudit canaries known --state known.state --out known.npz && dpaudit cosines "
+        "known.npz",
     .options = table,
     .size = sizeof(canaries_options),
     .min_words = 1,

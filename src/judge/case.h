@@ -38,8 +38,9 @@ dpa_status dpa__rule_apply(dpa__case *c, dpa_error *err);
 int dpa__is_large(const dpa_evidence *evidence);
 /* The family of the claimed training: DP-SGD with its sampling and steps. */
 void dpa__claimed_family(const dpa__case *c, char *text, size_t size);
-/* Canonical text of the protocol as it is carried out, to be freed. */
-dpa_status dpa__protocol_write(const dpa__case *c, char **out, dpa_error *err);
+/* The protocol as it is carried out (to be decref'd), and its canonical text (to be freed). */
+dpa_status dpa__protocol_object(const dpa__case *c, json_t **out, dpa_error *err);
+dpa_status dpa__protocol_write(const json_t *object, char **out, dpa_error *err);
 /* A verdict that is wrong more often than right is none. */
 dpa_status dpa__confidence_check(const dpa_request *request, dpa_error *err);
 /* Fills what was not given from JSON that the evidence carries. */

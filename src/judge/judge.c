@@ -150,14 +150,12 @@ static dpa_status sign_protocol(dpa__case *c, dpa_error *err) {
     dpa__verdict *v = &c->report->verdict;
     char *text = NULL;
     dpa__sha256 sha;
-    DPA_TRY(dpa__protocol_write(c, &text, err));
+    DPA_TRY(dpa__protocol_object(c, &c->report->protocol, err));
+    DPA_TRY(dpa__protocol_write(c->report->protocol, &text, err));
     dpa__sha256_init(&sha);
     dpa__sha256_add(&sha, text, strlen(text));
     dpa__sha256_hex(&sha, v->protocol);
-    const dpa_status status =
-        dpa__json_parse("the protocol", text, strlen(text), &c->report->protocol, err);
     free(text);
-    DPA_TRY(status);
     v->is_registered = c->protocol.registered[0] != '\0';
     v->is_as_registered = strcmp(v->protocol, c->protocol.registered) == 0;
     return DPA_OK;

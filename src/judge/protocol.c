@@ -245,25 +245,32 @@ static dpa_status write_object(json_t *object, const dpa__case *c, dpa_error *er
     return put_word(object, "seed", seed, err);
 }
 
-dpa_status dpa__protocol_write(const dpa__case *c, char **out, dpa_error *err) {
-    json_t *object = json_object();
-    dpa__text text = {0};
-    if (object == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a protocol");
-    dpa_status status = write_object(object, c, err);
-    if (status == DPA_OK) {
-        dpa__json_write(&text, object, 0);
-        dpa__text_add(&text, "\n");
-        status = dpa__text_take(&text, out, err);
-    }
-    json_decref(object);
+dpa_status dpa__protocol_object(const dpa__case *c, json_t **out, dpa_error *err) {
+    *out = json_object();
+    if (*out == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a protocol");
+    const dpa_status status = write_object(*out, c, err);
+    if (status == DPA_OK) return DPA_OK;
+    json_decref(*out);
+    *out = NULL;
     return status;
+}
+
+dpa_status dpa__protocol_write(const json_t *object, char **out, dpa_error *err) {
+    dpa__text text = {0};
+    dpa__json_write(&text, object, 0);
+    dpa__text_add(&text, "\n");
+    return dpa__text_take(&text, out, err);
 }
 
 dpa_status dpa_protocol_text(const dpa_protocol *protocol, const dpa_claim *claim,
                              const dpa_evidence *evidence, char **out, dpa_error *err) {
     dpa__case c;
+    json_t *object = NULL;
     DPA_TRY(dpa__case_open(evidence, claim, protocol, &c, err));
-    return dpa__protocol_write(&c, out, err);
+    DPA_TRY(dpa__protocol_object(&c, &object, err));
+    const dpa_status status = dpa__protocol_write(object, out, err);
+    json_decref(object);
+    return status;
 }
 
 dpa_status dpa_protocol_check(const dpa_protocol *protocol, const dpa_claim *claim,

@@ -248,13 +248,14 @@ static void rank_coverage(void **state) {
     rank_coverage_at(is_full ? 1000 : 500, 3999);
 }
 
-/* methods.md: mean bound about 3.99 at n = 1000, 2.80 at n = 50. */
+/* methods.md: mean bound about 3.99 at n = 1000, 2.80 at n = 50 for a level of 5% on average over
+ * seeds. That no seed may exceed it (docs/methods/rank.md) costs 0.18 at n = 50. */
 static void rank_power(void **state) {
     (void)state;
     const struct {
         size_t n, repeats;
         double mean, allowed;
-    } cases[] = {{1000, is_full ? 200 : 24, 3.99, is_full ? 0.04 : 0.1}, {50, 200, 2.80, 0.2}};
+    } cases[] = {{1000, is_full ? 200 : 24, 3.99, is_full ? 0.04 : 0.1}, {50, 200, 2.62, 0.2}};
     for (int c = 0; c < 2; ++c) {
         dpa_scores s = new_sample(cases[c].n);
         double sum = 0, band = 0, fixed = 0;

@@ -13,7 +13,7 @@
 #include "dpaudit/tradeoff.h"
 
 enum { MOST = 1000 };
-static size_t audits = 100;
+static size_t audits = 60;
 
 typedef struct law {
     const char *name;

@@ -58,7 +58,7 @@ static void bad_values(void **state) {
     refuse("delta", "1e-5x", "not a number");
     refuse("delta", NULL, "needs a value");
     refuse("confidence", "0", "between 0 and 1");
-    refuse("confidence", "1", "less than 1");
+    refuse("confidence", "1", "between 0 and 1");
     refuse("confidence", "95", "0.95 for 95%");
     refuse("claim-epsilon", "-1", "negative");
     refuse("claim-epsilon", "nan", "not a number");
