@@ -9,7 +9,7 @@ lower=$(field "repr(j['results'][0]['epsilon_lower'])")
 rm -f ./*.db
 run 0 run run-input-canary.yaml --output b --workers 2
 cmp -s a/scores.npz b/scores.npz || fail "same seed, other scores with two workers"
-says out "the accountant does"
+says out "the accountant does the"
 run 0 scores a/scores.npz --family gaussian --method rank --json
 near "j['results'][0]['epsilon_lower']" "$lower" 1e-12
 

@@ -15,7 +15,8 @@ assert a == b and a[0]["epsilon_lower"] > 1
 PY
 cmp evidence/scores.npz again/scores.npz || fail "the evidence differs"
 # the evidence is input of scores, and its tables have a place for every point and model
-run 1 scores evidence/scores.npz --method cp --json
+run 1 scores evidence/scores.npz --json
+same_verdict first.json out || fail "scores judges the file of a run otherwise"
 near 'j["evidence"]["members"] + j["evidence"]["nonmembers"]' 200 0
 /usr/bin/python3 - <<'PY' || fail "arrays of the evidence"
 try:
