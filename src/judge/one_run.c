@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "dpaudit/rng.h"
 #include "estimate/registry.h"
 #include "judge/case.h"
 
@@ -26,14 +27,46 @@ dpa_status dpa__onerun_row(const dpa__onerun_games *games, const dpa_request *re
 
 /* ── the games that are looked at ────────────────────────────────────────────────────── */
 
-static dpa_status rank_members(const dpa_evidence *e, dpa_guesses *out, dpa_lints *lints,
-                               dpa_error *err) {
-    const dpa_named_array *in = dpa_evidence_find(e, "members");
-    const dpa_named_array *none = dpa_evidence_find(e, "nonmembers");
-    if (in == NULL || none == NULL)
+/* Coins of a known rate r > ½: each member is dropped with probability 1 − (1−r)/r, whatever its
+ * score. Given who was dropped (they are in, for certain), the coins of the others are fair and
+ * independent, and what was trained keeps its promise about each of them, so every test of fair
+ * coins holds for the others as it stands. r < ½: the same with the non-members. */
+static dpa_status thin(dpa__case *c, dpa_named_array *often, double keep, dpa_error *err) {
+    dpa_rng rng;
+    size_t kept = 0;
+    double *items = DPA_NEW_ARRAY(double, often->count, err);
+    if (items == NULL) return DPA_NO_MEMORY;
+    dpa_rng_init(&rng, c->protocol.request.seed, DPA_PURPOSE_MEMBERSHIP, 0);
+    for (size_t i = 0; i < often->count; ++i)
+        if (dpa_rng_uniform(&rng) < keep) items[kept++] = often->items[i];
+    const size_t dropped = often->count - kept;
+    often->items = items;
+    often->count = kept;
+    return dpa_report_note(c->report, err,
+                           "The inclusion rate is %g: %zu canaries, drawn at random, are left out, "
+                           "so that the coins of the others are fair.",
+                           c->evidence->inclusion_rate, dropped);
+}
+
+static dpa_status rank_members(dpa__case *c, dpa_guesses *out, dpa_lints *lints, dpa_error *err) {
+    const dpa_evidence *e = c->evidence;
+    const dpa_named_array *found[2] = {dpa_evidence_find(e, "members"),
+                                       dpa_evidence_find(e, "nonmembers")};
+    const double r = e->inclusion_rate;
+    if (found[0] == NULL || found[1] == NULL)
         return dpa__fail(err, DPA_BAD_INPUT, "one run: members and nonmembers are needed");
-    return dpa_guesses_from_pair(in->items, in->count, none->items, none->count,
-                                 (dpa_guess_side)e->side, out, lints, err);
+    if (!(r > 0 && r < 1))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "inclusion-rate: must be between 0 and 1, not %g",
+                         r);
+    dpa_named_array side[2] = {*found[0], *found[1]};
+    const int often = r > 0.5 ? 0 : 1;
+    dpa_status status = DPA_OK;
+    if (r != 0.5) status = thin(c, &side[often], fmin(r, 1 - r) / fmax(r, 1 - r), err);
+    if (status == DPA_OK)
+        status = dpa_guesses_from_pair(side[0].items, side[0].count, side[1].items, side[1].count,
+                                       (dpa_guess_side)e->side, out, lints, err);
+    if (side[often].items != found[often]->items) free(side[often].items);
+    return status;
 }
 
 static dpa_status rank_guesses(const dpa_evidence *e, dpa_guesses *out, dpa_lints *lints,
@@ -217,7 +250,7 @@ static dpa_status judge_ranked(dpa__case *c, dpa_lints *lints, dpa_error *err) {
     const dpa_guess_choice asked = choice_of(c->protocol.guesses);
     dpa_status status = c->evidence->kind == DPA_EVIDENCE_GUESSES
                             ? rank_guesses(c->evidence, &ranked, lints, err)
-                            : rank_members(c->evidence, &ranked, lints, err);
+                            : rank_members(c, &ranked, lints, err);
     if (status == DPA_OK)
         status = choose_games(c, &ranked, asked == DPA_GUESSES_MAX ? DPA_GUESSES_AUTO : asked,
                               &games, err);
@@ -228,6 +261,10 @@ static dpa_status judge_ranked(dpa__case *c, dpa_lints *lints, dpa_error *err) {
 }
 
 dpa_status dpa__judge_one_run(dpa__case *c, dpa_error *err) {
+    if (c->evidence->kind == DPA_EVIDENCE_GUESSES && c->evidence->inclusion_rate != 0.5)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "inclusion-rate: needs the scores of members and non-members; guesses do "
+                         "not say who was in");
     const dpa_named_array *counts = dpa_evidence_find(c->evidence, "guess_counts");
     dpa_lints lints = {0};
     dpa_status status;

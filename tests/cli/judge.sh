@@ -77,6 +77,13 @@ says out "INCONCLUSIVE"
 says out "fair coin"
 grep -q "^REFUTED" out && fail "refuted with unfair coins"
 
+# Coins of a rate that is known are usable.
+run 1 one-run coins.csv --claim-epsilon 0.5 --inclusion-rate 0.606
+says out "so that the coins of the others are fair"
+run 2 one-run coins.csv --inclusion-rate 1
+run 2 one-run --canaries 100 --guesses 50 --correct 40 --inclusion-rate 0.6
+says err "who was in"
+
 # 7. A posterior is a posterior everywhere, and decides only when asked to.
 coin="counts --fn 8 --tp 8 --fp 8 --tn 8 --method bayes --claim-epsilon 0.02"
 run 0 $coin --json --report page.html

@@ -58,6 +58,43 @@ static void reversed_scores(void **state) {
     dpa_evidence_free(&e);
 }
 
+/* The same coins, when their rate is known: canaries are left out until the rest is fair, and what
+ * is left decides. Fair coins that are said to be unfair are doubted. */
+static void coins_of_a_known_rate(void **state) {
+    (void)state;
+    static const size_t counts[][2] = {{606, 394}, {394, 606}, {500, 500}};
+    double scores[2][606];
+    const dpa_claim claim = epsilon_claim(0.1);
+    for (size_t k = 0; k < 3; ++k) {
+        dpa_evidence e;
+        dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+        e.design = DPA_ONE_RUN;
+        e.inclusion_rate = k == 1 ? 0.394 : 0.606;
+        for (size_t i = 0; i < 606; ++i)
+            scores[0][i] = 2000.0 + (double)i, scores[1][i] = (double)i;
+        assert_ok(dpa_evidence_copy(&e, "members", scores[0], counts[k][0], NULL));
+        assert_ok(dpa_evidence_copy(&e, "nonmembers", scores[1], counts[k][1], NULL));
+        dpa_report *report = judged(&e, &claim, NULL);
+        const double left = fact_of(report, "canaries");
+        if (k < 2) {
+            assert_int_equal(dpa_report_state(report), DPA_REFUTED);
+            assert_between(left, 788 - 70, 788 + 70); /* 394 and 606·394/606, five deviations */
+        } else {
+            assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
+        }
+        dpa_report_free(report);
+        dpa_evidence_free(&e);
+    }
+    dpa_evidence e;
+    dpa_error err = {0};
+    dpa_report *report = NULL;
+    guess_evidence(&e, 100, 50, 40);
+    e.inclusion_rate = 0.6;
+    assert_int_equal(dpa_judge(&e, &claim, NULL, &report, &err), DPA_BAD_ARGUMENT);
+    assert_non_null(strstr(err.text, "who was in"));
+    dpa_evidence_free(&e);
+}
+
 /* The canary never reached the step: the scores say so, and nothing else can be said. */
 static void a_canary_that_was_never_in(void **state) {
     (void)state;
@@ -118,9 +155,13 @@ static void what_must_be_seen(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(missing_trials),  cmocka_unit_test(unfair_coins),
-        cmocka_unit_test(reversed_scores), cmocka_unit_test(a_canary_that_was_never_in),
-        cmocka_unit_test(a_spent_family),  cmocka_unit_test(what_must_be_seen),
+        cmocka_unit_test(missing_trials),
+        cmocka_unit_test(unfair_coins),
+        cmocka_unit_test(coins_of_a_known_rate),
+        cmocka_unit_test(reversed_scores),
+        cmocka_unit_test(a_canary_that_was_never_in),
+        cmocka_unit_test(a_spent_family),
+        cmocka_unit_test(what_must_be_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
