@@ -79,7 +79,7 @@ grep -q "^REFUTED" out && fail "refuted with unfair coins"
 
 # Coins of a rate that is known are usable.
 run 1 one-run coins.csv --claim-epsilon 0.5 --inclusion-rate 0.606
-says out "so that the coins of the others are fair"
+says out "The inclusion rate is 0.606"
 run 2 one-run coins.csv --inclusion-rate 1
 run 2 one-run --canaries 100 --guesses 50 --correct 40 --inclusion-rate 0.6
 says err "who was in"
