@@ -187,7 +187,7 @@ def losses(
     if model is not None:
         if models is not None or train_labels is not None or train is None or heldout is None:
             raise ValueError("model: needs train=(x, y) and heldout=(x, y), and nothing else")
-        train, heldout = (model_losses(model, *data, loss=loss) for data in (train, heldout))
+        train, heldout = (model_losses(model, data[0], data[1], loss=loss) for data in (train, heldout))
     elif loss is not None:
         raise ValueError("loss: is of a model's predictions; give model")
     pairs = [(train, heldout)] if models is None else list(models)

@@ -69,7 +69,7 @@ def plan(
 
     >>> rows = plan(claim_epsilon=1, leak=4, family="gaussian", game="runs").plan.rows
     >>> [(row.method, row.size_needed) for row in rows]
-    [('rank', 32), ('cp', 108), ('jeffreys', 99), ('bayes', 46), ('sequential', 92)]
+    [('rank', 33), ('scan', 56), ('cp', 108), ('jeffreys', 99), ('bayes', 46), ('sequential', 92)]
     >>> early = plan(claim_epsilon=1, leak=8, family="gaussian", method="sequential").plan.stops[0]
     >>> early.mean_pairs, round(early.mean_error, 1), early.median_pairs, early.pairs_of_nine_in_ten
     (27.555, 0.5, 25, 36)

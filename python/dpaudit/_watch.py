@@ -138,7 +138,7 @@ def watch(
     >>> for step in range(100):
     ...     released = watching(np.random.default_rng(step).normal(0, 0.5, (20, 100)))
     >>> watching.result().headline
-    'Defect: the noise is 0.50 × promised. ...'
+    'Defect: the noise is 0.50 × promised...'
     """
     try:
         from ._watch_core import Watch

@@ -3,6 +3,7 @@
  * what it stands on. Reads well at 80 columns. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -88,13 +89,18 @@ static void print_table(dpa__text *out, const dpa_report *report, const dpa_text
     (void)snprintf(head.cell[3], CELL, "%s", style->unicode ? "ε" : "eps");
     (void)snprintf(head.cell[4], CELL, "%s", style->unicode ? "ε ≥" : "eps >=");
     (void)snprintf(head.cell[5], CELL, "%s", style->unicode ? "ε ≤" : "eps <=");
-    row rows[BLOCK];
     const size_t shown = all < most ? all : most;
+    row *rows = calloc(shown, sizeof *rows); /* too large for a small stack */
+    if (rows == NULL) {
+        out->failed = 1;
+        return;
+    }
     int width[COLUMNS];
     for (size_t i = 0; i < shown; ++i) fill_row(&rows[i], report, &report->results.items[i], style);
     measure(rows, shown, &head, width);
     print_row(out, &head, width);
     for (size_t i = 0; i < shown; ++i) print_row(out, &rows[i], width);
+    free(rows);
     if (shown < all)
         dpa__text_printf(out, "  … and %zu more: %s\n", all - shown,
                          report->shows_all ? "see --json" : "--all shows them");

@@ -21,7 +21,7 @@ def test_page(source, tmp_path, monkeypatch):
         exec(compile("\n" * (line - 1) + code, "docs/python.md", "exec"), names)
         count += 1
     assert count >= 8
-    assert {path.name for path in tmp_path.iterdir()} == {"audit.html", "canaries.state"}
+    assert {path.name for path in tmp_path.iterdir()} == {"audit.html", "canaries.state", "steps.npz"}
 
 
 def test_every_function_is_on_the_page(source):
