@@ -38,5 +38,6 @@ def test_public_names_are_explained_and_typed(name):
     if inspect.isfunction(thing):
         assert ">>>" in thing.__doc__
         signature = inspect.signature(thing)
-        assert signature.return_annotation.strip('"') in ("Report", "Watch")
+        given = {"model_losses": "Any"}.get(name, "Report")  # an array of numpy
+        assert signature.return_annotation.strip("\"'") in (given, "Watch")
         assert all(parameter.annotation is not inspect.Parameter.empty for parameter in signature.parameters.values())
