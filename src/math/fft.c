@@ -22,6 +22,14 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+/* CMPLX, which clang 14 with glibc does not have. */
+static double complex complex_of(double real, double imaginary) {
+    const double parts[2] = {real, imaginary};
+    double complex out;
+    memcpy(&out, parts, sizeof out);
+    return out;
+}
+
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
 
 double *dpa__fft_alloc(size_t doubles, dpa_error *err) {
@@ -67,7 +75,7 @@ static dpa_status transform(size_t n, double complex *z, int direction, dpa_erro
 /* e^(−2πi·k/n). */
 static double complex twiddle(size_t k, size_t n) {
     const double angle = -2 * M_PI * (double)k / (double)n;
-    return CMPLX(cos(angle), sin(angle));
+    return complex_of(cos(angle), sin(angle));
 }
 
 /* Places k and n/2−k of the spectrum from Z, for k ≤ n/4. */
@@ -76,7 +84,8 @@ static void untangle(size_t n, const double complex *z, double complex *out) {
     for (size_t k = 0; k <= m / 2; ++k) {
         const double complex here = z[k], there = conj(z[k == 0 ? 0 : m - k]);
         const double complex even = 0.5 * (here + there), odd = 0.5 * (here - there);
-        const double complex turned = CMPLX(cimag(odd), -creal(odd)) * twiddle(k, n); /* odd/i */
+        const double complex turned =
+            complex_of(cimag(odd), -creal(odd)) * twiddle(k, n); /* odd/i */
         out[k] = even + turned;
         out[m - k] = conj(even - turned);
     }
@@ -89,7 +98,7 @@ static void tangle(size_t n, const double complex *in, double complex *z) {
         const double complex here = in[k], there = conj(in[m - k]);
         const double complex even = 0.5 * (here + there);
         const double complex odd = 0.5 * (here - there) * conj(twiddle(k, n));
-        const double complex turned = CMPLX(-cimag(odd), creal(odd)); /* odd·i */
+        const double complex turned = complex_of(-cimag(odd), creal(odd)); /* odd·i */
         z[k] = even + turned;
         if (k > 0) z[m - k] = conj(even - turned);
     }
