@@ -2,6 +2,7 @@
 /* The judge: which test decides, how the error is shared, and verdicts on mechanisms that are
  * known.
  */
+#include "base/text.h"
 #include "judged.h"
 
 /* ── the rule ────────────────────────────────────────────────────────────────────────── */
@@ -273,7 +274,7 @@ static const char *write_curve(double mu) {
     for (int i = 1; i < 1000; ++i) {
         const double fpr = i / 1000.0;
         const double fnr = 0.5 * erfc(-(dpa__norm_quantile(fpr, DPA_UPPER) - mu) / sqrt(2));
-        used += (size_t)snprintf(text + used, sizeof text - used, "%.12f,%.12f\n", fpr, fnr);
+        used += (size_t)dpa__print(text + used, sizeof text - used, "%.12f,%.12f\n", fpr, fnr);
     }
     assert_ok(dpa_file_write(path, text, strlen(text), NULL));
     return path;
@@ -363,8 +364,12 @@ static void groups_share(void **state) {
     for (int g = 0; g < 2; ++g)
         for (int m = 0; m < 2; ++m) {
             const dpa_named_array *a = dpa_evidence_find(&half, m ? "members" : "nonmembers");
-            for (size_t i = 0; i < N; ++i)
-                assert_true(fprintf(file, "%.17g,%d,%c\n", a->items[i] + g * 1e-7, m, 'a' + g) > 0);
+            for (size_t i = 0; i < N; ++i) {
+                char line[64];
+                (void)dpa__print(line, sizeof line, "%.17g,%d,%c\n", a->items[i] + g * 1e-7, m,
+                                 'a' + g);
+                assert_true(fputs(line, file) >= 0);
+            }
         }
     assert_int_equal(fclose(file), 0);
     assert_ok(dpa_evidence_scores(path, NULL, &e, NULL));
