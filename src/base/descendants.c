@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -128,13 +129,15 @@ void dpa__descendants_bury(void) {
 
 /* How many of the two variables the process has. */
 static int marks_of(pid_t process, const char *const variables[2]) {
-    char path[64], text[65536];
+    enum { MOST = 65536 };
+    char path[64];
     int found = 0;
     path_of(process, "environ", path);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return 0;
+    char *text = malloc(MOST); /* too large for a small stack */
     size_t used = 0;
-    for (ssize_t n; used < sizeof text && (n = read(fd, text + used, sizeof text - used)) > 0;)
+    for (ssize_t n; text != NULL && used < MOST && (n = read(fd, text + used, MOST - used)) > 0;)
         used += (size_t)n;
     (void)close(fd);
     for (size_t at = 0; at < used;) {
@@ -144,6 +147,7 @@ static int marks_of(pid_t process, const char *const variables[2]) {
                      memcmp(text + at, variables[i], size) == 0;
         at += size + 1;
     }
+    free(text);
     return found;
 }
 

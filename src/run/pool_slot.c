@@ -102,10 +102,11 @@ static void on_failure(dpa__slot *s, const dpa__message *m) {
 
 /* As much as a pipe can hold, for somebody may be filling it all the time. */
 static void drain(uv_pipe_t *pipe, void (*add)(dpa__slot *, const char *, size_t)) {
-    char bytes[READ_SIZE];
+    enum { SHARE = 16 };
+    char bytes[READ_SIZE / SHARE]; /* the stack may be small, and libuv is below us */
     uv_os_fd_t fd;
     if (uv_fileno((const uv_handle_t *)pipe, &fd) != 0) return;
-    for (int i = 0; i < READS_MOST; ++i) {
+    for (int i = 0; i < SHARE * READS_MOST; ++i) {
         const ssize_t n = read(fd, bytes, sizeof bytes);
         if (n <= 0) return;
         add(pipe->data, bytes, (size_t)n);
