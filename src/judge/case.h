@@ -68,6 +68,8 @@ dpa_status dpa__judge_cosines(dpa__case *c, dpa_error *err);
 
 /* The request of one row. A claim gets its p-value from the row that is about the same thing. */
 dpa_request dpa__case_request(const dpa__case *c);
+/* A fact of the evidence by its name; NaN where it has none. */
+double dpa__fact(const dpa_evidence *evidence, const char *name);
 /* A result into the report, with its role and scope. */
 dpa_status dpa__case_add(dpa__case *c, dpa_result *result, dpa_role role, dpa_error *err);
 /* What follows for the whole training from a bound on one step (scores_training.c). */

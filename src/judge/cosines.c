@@ -103,12 +103,6 @@ static dpa_status add_rows(dpa__case *c, const sample *s, dpa_lints *lints, dpa_
     return status;
 }
 
-static double fact(const dpa_evidence *e, const char *name) {
-    for (size_t i = 0; i < e->fact_count; ++i)
-        if (strcmp(e->facts[i].name, name) == 0) return e->facts[i].value;
-    return NAN;
-}
-
 /* ── what the noise promises ─────────────────────────────────────────────────────────── */
 
 static dpa_status find_noise(const dpa__case *c, noise *out, dpa_error *err) {
@@ -199,7 +193,7 @@ static dpa_status put_point(const dpa__case *c, size_t canaries, const double *x
 
 static dpa_status put_trajectory(dpa__case *c, const sample *s, dpa_error *err) {
     const dpa_named_array *a = dpa_evidence_find(c->evidence, "trajectory");
-    const double points = fact(c->evidence, "checkpoints");
+    const double points = dpa__fact(c->evidence, "checkpoints");
     if (a == NULL || s->last.observed == NULL || !(points >= 1) ||
         (double)a->count < POINT * points)
         return DPA_OK;

@@ -54,6 +54,12 @@ dpa_request dpa__case_request(const dpa__case *c) {
     return r;
 }
 
+double dpa__fact(const dpa_evidence *evidence, const char *name) {
+    for (size_t i = 0; i < evidence->fact_count; ++i)
+        if (strcmp(evidence->facts[i].name, name) == 0) return evidence->facts[i].value;
+    return (double)NAN;
+}
+
 dpa_status dpa__case_add(dpa__case *c, dpa_result *result, dpa_role role, dpa_error *err) {
     result->role = role;
     return dpa_report_add(c->report, result, err);

@@ -12,12 +12,6 @@
 
 static const double POWER = 0.8;
 
-static double fact(const dpa_evidence *e, const char *name) {
-    for (size_t i = 0; i < e->fact_count; ++i)
-        if (strcmp(e->facts[i].name, name) == 0) return e->facts[i].value;
-    return (double)NAN;
-}
-
 /* The claim's participation where it names a mechanism, else that of the training. */
 static dpa_participation_rule rule_of(const dpa__case *c) {
     const dpa_training_facts *t = &c->evidence->training;
@@ -26,7 +20,7 @@ static dpa_participation_rule rule_of(const dpa__case *c) {
     if (!isnan(q) && q < 1)
         return (dpa_participation_rule){1, q, is_said ? c->claim.steps : t->steps};
     const double times = is_said ? (double)c->claim.steps : t->participations;
-    return (dpa_participation_rule){isnan(times) ? fact(c->evidence, "canary_rounds") : times,
+    return (dpa_participation_rule){isnan(times) ? dpa__fact(c->evidence, "canary_rounds") : times,
                                     (double)NAN, 0};
 }
 
@@ -35,8 +29,9 @@ static dpa_status known_of(const dpa__case *c, dpa_known_rounds *out, dpa_error 
     const dpa_named_array *in = dpa_evidence_find(e, "members");
     const dpa_named_array *none = dpa_evidence_find(e, "nonmembers");
     const char *name;
-    *out = (dpa_known_rounds){
-        .canary_rounds = fact(e, "canary_rounds"), .spread = fact(e, "spread"), .rule = rule_of(c)};
+    *out = (dpa_known_rounds){.canary_rounds = dpa__fact(e, "canary_rounds"),
+                              .spread = dpa__fact(e, "spread"),
+                              .rule = rule_of(c)};
     if (in == NULL || none == NULL || isnan(out->canary_rounds) || isnan(out->spread))
         return dpa__fail(
             err, DPA_BAD_INPUT,
@@ -106,7 +101,7 @@ dpa_status dpa__judge_known_rounds(dpa__case *c, dpa_lints *lints, int *decides,
     *decides = !c->protocol.decides_by_posterior;
     DPA_TRY(dpa__case_add(c, &r, *decides ? DPA_PRIMARY : DPA_SHOWN, err));
     if (!*decides) return DPA_OK;
-    if (fact(c->evidence, "fixed_divisor") == 0)
+    if (dpa__fact(c->evidence, "fixed_divisor") == 0)
         dpa__verdict_contradict(c->report, DPA_ASSUMPTION_INDEX_CHANNELS,
                                 "the server divides by the number of clients that came, which "
                                 "depends on the canaries");
