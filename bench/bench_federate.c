@@ -16,7 +16,7 @@
 
 #include "bench.h"
 #include "dpaudit/canary.h"
-#include "dpaudit/federate.h"
+#include "dpaudit/lab/federate.h"
 #include "dpaudit/rng.h"
 #include "evidence/canary_kernel.h"
 

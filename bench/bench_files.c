@@ -12,7 +12,7 @@
 #include "base/folder.h"
 #include "base/text.h"
 #include "bench.h"
-#include "dpaudit/run.h"
+#include "dpaudit/lab/run.h"
 #include "run/record.h"
 #include "run/schedule.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dpaudit/run.h"
+#include "dpaudit/lab/run.h"
 
 #include "commands.h"
 #include "help.h"
@@ -117,7 +117,7 @@ static int dispatch(int argc, char **argv) {
         char mpi[128];
         const int has_mpi = dpa_ranks_library(mpi, sizeof mpi);
         (void)printf("dpaudit %s\nmany machines: %s\n", dpa_version(),
-                     has_mpi ? mpi : "no (built without MPI)");
+                     has_mpi ? mpi : "no (without the MPI module)");
         return 0;
     }
     if (strcmp(name, "completion") == 0) return completion(word);

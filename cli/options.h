@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "dpaudit/dpaudit.h"
+#include "dpaudit/lab.h"
 
 typedef enum option_type {
     OPTION_HEADING,  /* no option: its help starts a group */

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "dpaudit/run.h"
+#include "dpaudit/lab/run.h"
 
 /* "running", "done", … */
 const char *status_state(const dpa_run_status *status);

@@ -24,13 +24,14 @@ elseif(NOT DPAUDIT_MPI STREQUAL "OFF")
   find_package(MPI QUIET COMPONENTS C)
 endif()
 
-add_library(dpa_deps INTERFACE)
-if(MPI_C_FOUND)
-  target_link_libraries(dpa_deps INTERFACE MPI::MPI_C)
-endif()
-message(STATUS "Runs on many machines (MPI): ${MPI_C_FOUND}")
-target_include_directories(dpa_deps SYSTEM INTERFACE ${RMATH_INCLUDE} ${RANDOM123_INCLUDE})
-target_compile_definitions(dpa_deps INTERFACE MATHLIB_STANDALONE)
-target_link_libraries(dpa_deps INTERFACE ${RMATH_LIBRARY} PkgConfig::JANSSON PkgConfig::LIBZIP
-  PkgConfig::FFTW PkgConfig::LZMA PkgConfig::CYAML PkgConfig::SQLITE PkgConfig::LIBUV
-  ZLIB::ZLIB Threads::Threads m)
+message(STATUS "Runs on many machines (MPI module): ${MPI_C_FOUND}")
+
+# What libdpaudit stands on, and what its laboratory (training, games, runs) adds.
+add_library(dpa_core_deps INTERFACE)
+target_include_directories(dpa_core_deps SYSTEM INTERFACE ${RMATH_INCLUDE} ${RANDOM123_INCLUDE})
+target_compile_definitions(dpa_core_deps INTERFACE MATHLIB_STANDALONE)
+target_link_libraries(dpa_core_deps INTERFACE ${RMATH_LIBRARY} PkgConfig::JANSSON PkgConfig::LIBZIP
+  PkgConfig::FFTW PkgConfig::LZMA ZLIB::ZLIB Threads::Threads m)
+add_library(dpa_lab_deps INTERFACE)
+target_link_libraries(dpa_lab_deps INTERFACE dpa_core_deps PkgConfig::CYAML PkgConfig::SQLITE PkgConfig::LIBUV
+  ${CMAKE_DL_LIBS})

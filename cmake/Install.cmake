@@ -2,7 +2,10 @@
 # Install target, pkg-config and CMake config files.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS dpaudit EXPORT dpauditTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS dpaudit dpaudit_lab EXPORT dpauditTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET dpaudit_mpi)
+  install(TARGETS dpaudit_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/dpaudit)
+endif()
 install(TARGETS dpaudit_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/dpaudit DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT dpauditTargets NAMESPACE dpaudit:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/dpaudit)

@@ -28,12 +28,12 @@ if(DPA_WEB)
     WORKING_DIRECTORY ${DPA_WEB_DIR} COMMENT "Bundling the report's front end")
   file(MAKE_DIRECTORY ${DPA_WEB_DIR})
   add_custom_target(dpa_web DEPENDS ${DPA_WEB_SCRIPT} ${DPA_WEB_DIR}/dist/report_hash.h)
-  add_dependencies(dpa_objects dpa_web)
+  add_dependencies(dpaudit_objects dpa_web)
   set(DPA_WEB_DEFINITION "DPA_WEB_SCRIPT=\"${DPA_WEB_SCRIPT}\"")
   set(DPA_WEB_FILES ${DPA_WEB_SCRIPT} ${DPA_WEB_DIR}/dist/report_hash.h)
 endif()
 
-set_source_files_properties(${CMAKE_SOURCE_DIR}/src/report/assets.c TARGET_DIRECTORY dpa_objects PROPERTIES
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/report/assets.c TARGET_DIRECTORY dpaudit_objects PROPERTIES
   COMPILE_DEFINITIONS "DPA_STYLE_SHEET=\"${CMAKE_SOURCE_DIR}/web/style.css\";${DPA_WEB_DEFINITION}"
   INCLUDE_DIRECTORIES "${DPA_WEB_DIR}/dist"
   OBJECT_DEPENDS "${CMAKE_SOURCE_DIR}/web/style.css;${DPA_WEB_FILES}")

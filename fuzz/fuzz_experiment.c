@@ -3,7 +3,7 @@
  * there is an error that says why. */
 #include <string.h>
 
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 #include "fuzz.h"
 
 static void try_experiment(const char *path) {

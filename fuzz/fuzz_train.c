@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "dpaudit/train.h"
+#include "dpaudit/lab/train.h"
 
 static void try_data(const char *path, dpa_format format) {
     dpa_dataset_opts opts;

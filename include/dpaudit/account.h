@@ -10,6 +10,8 @@
 #include "dpaudit/status.h"
 #include "dpaudit/tradeoff.h"
 
+DPA_C_BEGIN
+
 typedef struct dpa_interval {
     double lower, upper;
 } dpa_interval;
@@ -175,5 +177,7 @@ DPA_API dpa_status dpa_family_curve(const dpa_family *family, double t, dpa_curv
 /* ε at δ of the member at t. */
 DPA_API dpa_status dpa_family_epsilon(const dpa_family *family, double t, double delta,
                                       dpa_interval *out, dpa_error *err) DPA_MUST_USE;
+
+DPA_C_END
 
 #endif

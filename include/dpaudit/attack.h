@@ -12,6 +12,8 @@
 
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 typedef enum dpa_signal_kind {
     DPA_SIGNAL_LOGIT, /* log(p/(1−p)) of the true label: higher fits better */
     DPA_SIGNAL_LOSS   /* −log p: lower fits better */
@@ -163,5 +165,7 @@ DPA_API void dpa_membership_half(uint64_t seed, uint64_t model, size_t points, u
 /* Everybody but `challenge`, who is in by the toss of a coin. Gives the coin. */
 DPA_API int dpa_membership_leave_one_out(uint64_t seed, uint64_t model, size_t points,
                                          size_t challenge, uint8_t *member);
+
+DPA_C_END
 
 #endif

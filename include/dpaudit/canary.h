@@ -18,6 +18,8 @@
 
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 typedef struct dpa_canaries dpa_canaries;
 
 /* What a canary's direction is. Signs are ±1/√d, a fair coin for each element: made and multiplied
@@ -178,5 +180,7 @@ DPA_API dpa_status dpa_canaries_save(const dpa_canaries *canaries, const char *p
                                      dpa_error *err) DPA_MUST_USE;
 DPA_API dpa_status dpa_canaries_load(const char *path, const dpa_canaries_opts *opts,
                                      dpa_canaries **out, dpa_error *err) DPA_MUST_USE;
+
+DPA_C_END
 
 #endif

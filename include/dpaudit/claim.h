@@ -13,6 +13,8 @@
 #include "dpaudit/export.h"
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 /* What a claim, an observation or a bound is about. */
 typedef enum dpa_scope {
     DPA_SCOPE_TRAINING,      /* everything that was released */
@@ -46,5 +48,7 @@ DPA_API dpa_status dpa_claim_set(dpa_claim *claim, const char *key, const char *
                                  dpa_error *err) DPA_MUST_USE;
 /* One promise, every number in its range? */
 DPA_API dpa_status dpa_claim_check(const dpa_claim *claim, dpa_error *err) DPA_MUST_USE;
+
+DPA_C_END
 
 #endif

@@ -15,6 +15,8 @@
 #include "dpaudit/evidence.h"
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 /* ── the null: a canary that was not there ───────────────────────────────────────────── */
 
 /* log Pr[τ ≥ t] for the cosine τ of a random direction with any fixed one in R^dim: t² has the law
@@ -169,5 +171,7 @@ DPA_API dpa_status dpa_known_rounds_result(const dpa_known_rounds *known,
 DPA_API dpa_status dpa_cosines_results(const dpa_cosines *cosines, const dpa_request *request,
                                        dpa_results *results, dpa_lints *lints,
                                        dpa_error *err) DPA_MUST_USE;
+
+DPA_C_END
 
 #endif

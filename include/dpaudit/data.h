@@ -13,6 +13,8 @@
 
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 typedef enum dpa_dtype {
     DPA_BOOL,
     DPA_I8,
@@ -104,5 +106,7 @@ DPA_API const double *dpa_table_numbers(const dpa_table *table, size_t column);
 DPA_API const uint32_t *dpa_table_codes(const dpa_table *table, size_t column);
 DPA_API size_t dpa_table_levels(const dpa_table *table, size_t column);
 DPA_API const char *dpa_table_level(const dpa_table *table, size_t column, size_t code);
+
+DPA_C_END
 
 #endif

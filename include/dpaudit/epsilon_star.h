@@ -14,6 +14,8 @@
 #include "dpaudit/losses.h"
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 /* Which of the four ratios of Eq. 7 is the largest, in its order. */
 typedef enum dpa_star_ratio {
     DPA_STAR_NONE,    /* none above 1 */
@@ -225,5 +227,7 @@ DPA_API dpa_status dpa_star_mechanism(const dpa_losses *models, size_t count, do
 /* count ≥ 1 values, none NaN. */
 DPA_API dpa_status dpa_star_summarise(const double *epsilon, size_t count, dpa_star_summary *out,
                                       dpa_error *err) DPA_MUST_USE;
+
+DPA_C_END
 
 #endif

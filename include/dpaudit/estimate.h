@@ -13,6 +13,8 @@
 #include "dpaudit/evidence.h"
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 enum { DPA_NAME_SIZE = 40, DPA_FAMILY_SIZE = 512, DPA_NOTE_SIZE = 320, DPA_EXTRA_COUNT = 16 };
 
 typedef struct dpa_request {
@@ -165,5 +167,7 @@ typedef struct dpa_results {
 DPA_API dpa_status dpa_results_add(dpa_results *results, const dpa_result *result,
                                    dpa_error *err) DPA_MUST_USE;
 DPA_API void dpa_results_free(dpa_results *results);
+
+DPA_C_END
 
 #endif

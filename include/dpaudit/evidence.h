@@ -10,6 +10,8 @@
 #include "dpaudit/data.h"
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 /* A confusion matrix of an attack that says "in" or "out". */
 typedef struct dpa_counts {
     uint64_t fn, tp, fp, tn;
@@ -177,5 +179,7 @@ DPA_API dpa_status dpa_evidence_cosines(const char *path, const char *null_path,
                                         dpa_error *err) DPA_MUST_USE;
 /* 1 when the file says what it is; plain arrays of other tools do not. */
 DPA_API int dpa_evidence_is_file(const char *path);
+
+DPA_C_END
 
 #endif

@@ -13,6 +13,8 @@
 #include "dpaudit/evidence.h"
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 /* Which end of the scores is guessed. Both: half of the guesses are "in" for the highest scores
  * (the odd one too), half are "out" for the lowest. */
 typedef enum dpa_guess_side { DPA_GUESS_BOTH, DPA_GUESS_IN, DPA_GUESS_OUT } dpa_guess_side;
@@ -37,5 +39,7 @@ DPA_API dpa_status dpa_guesses_from_confidence(const double *confidence, const u
                                                size_t count, dpa_guesses *out, dpa_lints *lints,
                                                dpa_error *err) DPA_MUST_USE;
 DPA_API void dpa_guesses_free(dpa_guesses *guesses);
+
+DPA_C_END
 
 #endif

@@ -13,6 +13,8 @@
 #include "dpaudit/report.h"
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 /* Which test decides. What is not said is chosen by the rule of docs/judging.md, which looks at the
  * claim and at the kind of evidence, never at its numbers. */
 typedef struct dpa_protocol {
@@ -70,5 +72,7 @@ DPA_API dpa_status dpa_judge(const dpa_evidence *evidence, const dpa_claim *clai
  */
 DPA_API dpa_status dpa_verify(const char *path, const char *const *evidence, size_t count,
                               dpa_error *err) DPA_MUST_USE;
+
+DPA_C_END
 
 #endif

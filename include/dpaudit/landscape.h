@@ -9,6 +9,8 @@
 #include "dpaudit/data.h"
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 /* error: the standard error of the mean, from the strategy's own runs and, with few of them, from
  * what the runs of all strategies scatter; NaN when no strategy has two. */
 typedef struct dpa_spread {
@@ -51,5 +53,7 @@ DPA_API dpa_status dpa_pareto_frontier(const double *utility, const double *epsi
  * the denominator). DPA_BAD_INPUT for fewer than two distinct values. */
 DPA_API dpa_status dpa_kernel_density(const double *x, size_t count, const double *at,
                                       size_t points, double *density, dpa_error *err) DPA_MUST_USE;
+
+DPA_C_END
 
 #endif

@@ -9,6 +9,8 @@
 #include "dpaudit/evidence.h"
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 /* Both sorted, lowest first; infinite losses are allowed, NaN is not. */
 typedef struct dpa_losses {
     double *train, *heldout;
@@ -87,5 +89,7 @@ DPA_API dpa_status dpa_loss_records(const double *train, size_t train_count, con
 /* What is odd about them: few points, ties, infinities, wrong direction. */
 DPA_API dpa_status dpa_losses_lint(const dpa_losses *losses, dpa_lints *lints,
                                    dpa_error *err) DPA_MUST_USE;
+
+DPA_C_END
 
 #endif

@@ -15,6 +15,8 @@
 #include "dpaudit/status.h"
 #include "dpaudit/tradeoff.h"
 
+DPA_C_BEGIN
+
 typedef struct dpa_onerun {
     uint64_t canaries; /* m, 1 to 2^53 */
     uint64_t options;  /* k, 2 to 2^53 */
@@ -129,5 +131,7 @@ DPA_API dpa_status dpa_ideal_simulate(const dpa_ideal *ideal, uint64_t guesses, 
  * list is to be freed with dpa_free. */
 DPA_API dpa_status dpa_ideal_games(const dpa_ideal *ideal, dpa_onerun **games, size_t *count,
                                    dpa_error *err) DPA_MUST_USE;
+
+DPA_C_END
 
 #endif

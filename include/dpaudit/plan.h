@@ -13,6 +13,8 @@
 #include "dpaudit/estimate.h"
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 /* What one observation is; a size n is … */
 typedef enum dpa_plan_game {
     DPA_PLAN_RUNS,    /* n trained models with the point and n without it */
@@ -126,5 +128,7 @@ DPA_API dpa_status dpa_plan_interval(const dpa_precision *plan, uint64_t n,
  * do. */
 DPA_API dpa_status dpa_plan_half_width(const dpa_precision *plan, double half, uint64_t most,
                                        dpa_precision_answer *out, dpa_error *err) DPA_MUST_USE;
+
+DPA_C_END
 
 #endif

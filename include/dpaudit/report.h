@@ -20,6 +20,8 @@
 #include "dpaudit/scores.h"
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 typedef struct dpa_report dpa_report;
 
 /* What the one test that was named beforehand says about the claim. */
@@ -192,5 +194,7 @@ typedef struct dpa_plan_query {
 DPA_API void dpa_plan_query_init(dpa_plan_query *query);
 DPA_API dpa_status dpa_audit_plan(const dpa_plan_query *query, const dpa_request *request,
                                   dpa_report **out, dpa_error *err) DPA_MUST_USE;
+
+DPA_C_END
 
 #endif

@@ -12,6 +12,8 @@
 
 #include "dpaudit/export.h"
 
+DPA_C_BEGIN
+
 /* Purposes are part of every published number: append, never renumber. */
 typedef enum dpa_purpose {
     DPA_PURPOSE_TEST = 0,
@@ -55,5 +57,7 @@ DPA_API double dpa_rng_normal(dpa_rng *rng);
 /* A uniformly random permutation of `count` elements of `size` bytes is made by the caller from
  * dpa_rng_below; this one does it for indices, Fisher–Yates. */
 DPA_API void dpa_rng_shuffle(dpa_rng *rng, size_t *index, size_t count);
+
+DPA_C_END
 
 #endif

@@ -13,6 +13,8 @@
 #include "dpaudit/evidence.h"
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 /* What an estimator works on and what it gives. */
 enum {
     DPA_FROM_COUNTS = 1,
@@ -88,5 +90,7 @@ DPA_API dpa_status dpa_scores_quality(const dpa_scores *scores, const dpa_reques
 /* The AUC with a BCa bootstrap interval, seeded by the request, in place of DeLong's. */
 DPA_API dpa_status dpa_scores_auc_bootstrap(const dpa_scores *scores, const dpa_request *request,
                                             dpa_measure *out, dpa_error *err) DPA_MUST_USE;
+
+DPA_C_END
 
 #endif

@@ -17,6 +17,8 @@
 #include "dpaudit/evidence.h"
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 typedef struct dpa_sequential dpa_sequential;
 
 /* The request gives delta, confidence, one family (it must be named), select, the claim. select:
@@ -61,5 +63,7 @@ DPA_API dpa_status dpa_sequential_load(const unsigned char *bytes, size_t count,
  * the request. This is `--method sequential`. */
 DPA_API dpa_status dpa_estimate_sequential(const dpa_scores *in_order, const dpa_request *request,
                                            dpa_results *results, dpa_error *err) DPA_MUST_USE;
+
+DPA_C_END
 
 #endif

@@ -9,6 +9,8 @@
 
 #include "dpaudit/export.h"
 
+DPA_C_BEGIN
+
 /* One list gives the codes, their names and the exit code of the command (design: 2 usage, 3 bad
  * input, 4 a failure while running). */
 #define DPA_STATUS_LIST(X)                                                                         \
@@ -50,5 +52,7 @@ typedef struct dpa_progress {
 
 /* The library's version, "0.1.0". */
 DPA_API const char *dpa_version(void);
+
+DPA_C_END
 
 #endif

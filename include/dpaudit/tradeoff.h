@@ -15,6 +15,8 @@
 
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 typedef struct dpa_curve dpa_curve;
 
 /* (ε,δ)-DP: max(0, 1−δ−e^ε α, e^−ε(1−δ−α)). ε in [0, ∞], δ in [0,1]. */
@@ -76,5 +78,7 @@ DPA_API double dpa_two_gaussians_epsilon(double mu1, double s1, double mu2, doub
                                          double delta);
 DPA_API double dpa_two_gaussians_directed(double mu1, double s1, double mu2, double s2,
                                           double delta);
+
+DPA_C_END
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef DPA_FEDERATE_FEDERATION_H
 #define DPA_FEDERATE_FEDERATION_H
 
-#include "dpaudit/federate.h"
+#include "dpaudit/lab/federate.h"
 #include "train/model.h"
 
 struct dpa_clients {

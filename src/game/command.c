@@ -22,8 +22,8 @@
 #include "base/memory.h"
 #include "base/sha256.h"
 #include "base/stream.h"
-#include "base/yaml.h"
 #include "dpaudit/rng.h"
+#include "settings/yaml.h"
 
 static const dpa_command_opts *opts_of(const dpa_game *game) {
     return &game->experiment->command;

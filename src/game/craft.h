@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 #include "game/example.h"
 #include "game/matched.h"
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 
 /* Data of the same distribution as the training's: what is held out, or the members themselves
  * where nothing is (an adversary against DP may know all members but the canary). */

@@ -10,11 +10,11 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/yaml.h"
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 #include "game/federated.h"
 #include "game/rules.h"
 #include "game/shadow.h"
+#include "settings/yaml.h"
 
 typedef struct game_keys {
     dpa_game_kind kind;

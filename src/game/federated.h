@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "base/yaml.h"
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
+#include "settings/yaml.h"
 
 typedef struct dpa__federate_keys {
     char *clients, *column;

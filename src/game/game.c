@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sha256.h"
-#include "base/yaml.h"
 #include "game/rules.h"
 #include "game/training.h"
+#include "settings/yaml.h"
 
 static const dpa__rules *const all[DPA_GAME_KINDS] = {
     [DPA_GAME_WHITE_BOX] = &dpa__white_box_rules,

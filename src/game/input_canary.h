@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 
 typedef struct dpa__input_canary dpa__input_canary;
 

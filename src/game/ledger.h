@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 
 typedef struct dpa__ledger {
     dpa_game_score kind;

@@ -4,7 +4,7 @@
 #ifndef DPA_GAME_MATCHED_H
 #define DPA_GAME_MATCHED_H
 
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 #include "game/example.h"
 
 typedef struct dpa__matched dpa__matched;

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 
 typedef struct dpa__one_run dpa__one_run;
 

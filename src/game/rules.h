@@ -5,7 +5,7 @@
 #define DPA_GAME_RULES_H
 
 #include "base/text.h"
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 
 typedef struct dpa__rules {
     const char *name; /* `kind` in the experiment file */

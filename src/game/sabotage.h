@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 
 /* `members`: how many are trained on, canaries that go through the sampler included; 0: not known
  * yet. */

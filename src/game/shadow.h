@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 #include "attack/attack.h"
-#include "base/yaml.h"
 #include "game/rules.h"
+#include "settings/yaml.h"
 
 /* The section `shadow` of an experiment file. */
 typedef struct dpa__shadow_keys {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 #include "dpaudit/rng.h"
 #include "game/canary.h"
 #include "game/input_canary.h"

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 
 typedef struct dpa__white_box dpa__white_box;
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Joining and leaving the processes that mpirun or srun has started; packets between them.
  *
- * Without MPI at build time there is only ever one process; being one of several is then an error
- * that says so, because they would fight for the store. */
+ * Where the MPI module cannot be loaded, being one of several processes is an error that says so,
+ * because they would fight for the store. */
 #include "run/ranks.h"
 
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,56 +58,13 @@ void dpa__packet_free(dpa__packet *packet) {
     packet->said = NULL;
 }
 
-#ifndef DPA_MPI
-
-int dpa_ranks_library(char *out, size_t size) {
-    (void)snprintf(out, size, "%s", "");
-    return 0;
-}
-
-dpa_status dpa_ranks_join(dpa_ranks **out, dpa_error *err) {
-    *out = NULL;
-    if (launched() == 1) return DPA_OK;
-    return dpa__fail(err, DPA_BAD_ARGUMENT,
-                     "%ld processes were started, but this dpaudit was built without MPI (cmake "
-                     "-DDPAUDIT_MPI=ON); start one",
-                     launched());
-}
-
-void dpa_ranks_leave(dpa_ranks *ranks) {
-    free(ranks);
-}
-
-dpa_status dpa_ranks_serve(dpa_ranks *ranks, const dpa_run_opts *opts, dpa_game *game,
-                           dpa_error *err) {
-    (void)ranks, (void)opts, (void)game;
-    return dpa__fail(err, DPA_INTERNAL, "built without MPI");
-}
-
-void dpa_ranks_refuse(dpa_ranks *ranks, const dpa_error *why) {
-    (void)ranks, (void)why;
-}
-
-dpa_status dpa__ranks_open(dpa_ranks *ranks, const dpa_run_opts *opts, dpa_game *game,
-                           const char *scratch, dpa__transport *out, dpa_error *err) {
-    (void)ranks, (void)opts, (void)game, (void)scratch, (void)out;
-    return dpa__fail(err, DPA_INTERNAL, "built without MPI");
-}
-
-#else
-
-#include <mpi.h>
-
 extern char **environ;
 
-static const int tag = 3477;
-
-/* "Open MPI v4.1.4, package: …": up to the comma. */
 int dpa_ranks_library(char *out, size_t size) {
-    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length = 0;
-    (void)MPI_Get_library_version(text, &length);
-    (void)snprintf(out, size, "%.*s", (int)strcspn(text, ",\n"), text);
+    const dpa__mail *mail = NULL;
+    (void)snprintf(out, size, "%s", "");
+    if (dpa__mail_load(&mail, NULL) != DPA_OK) return 0;
+    mail->library(out, size);
     return 1;
 }
 
@@ -131,37 +87,29 @@ static void forget_launcher(void) {
     }
 }
 
-/* Ranks of one machine share its cores: those that all of them together may use, divided. */
-static uint64_t share_of_cores(void) {
-    cpu_set_t own, all;
-    MPI_Comm machine;
-    int local = 1;
-    CPU_ZERO(&own);
-    if (sched_getaffinity(0, sizeof own, &own) != 0) CPU_SET(0, &own);
-    (void)MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
-    (void)MPI_Comm_size(machine, &local);
-    (void)MPI_Allreduce(&own, &all, (int)sizeof own, MPI_BYTE, MPI_BOR, machine);
-    (void)MPI_Comm_free(&machine);
-    const int each = CPU_COUNT(&all) / local;
-    return each > 1 ? (uint64_t)each : 1;
+static dpa_status load(dpa_ranks *ranks, dpa_error *err) {
+    dpa_error why = {0};
+    if (dpa__mail_load(&ranks->mail, &why) == DPA_OK) return DPA_OK;
+    return dpa__fail(err, DPA_BAD_ARGUMENT,
+                     "%ld processes were started, but the MPI module of dpaudit is not there "
+                     "(%.300s); start one process, or build with -DDPAUDIT_MPI=ON",
+                     launched(), why.text);
 }
 
 static dpa_status start(dpa_ranks *ranks, dpa_error *err) {
-    if (MPI_Init(NULL, NULL) != MPI_SUCCESS) return dpa__fail(err, DPA_IO, "MPI does not start");
-    (void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    (void)MPI_Comm_rank(MPI_COMM_WORLD, &ranks->rank);
-    (void)MPI_Comm_size(MPI_COMM_WORLD, &ranks->size);
+    DPA_TRY(load(ranks, err));
+    if (ranks->mail->start(&ranks->rank, &ranks->size, &ranks->cores) != 0)
+        return dpa__fail(err, DPA_IO, "MPI does not start");
     const long expected = launched();
     if (ranks->size == 1 && expected > 1) {
-        (void)MPI_Finalize();
         char library[128];
-        (void)dpa_ranks_library(library, sizeof library);
+        ranks->mail->end();
+        ranks->mail->library(library, sizeof library);
         return dpa__fail(err, DPA_IO,
                          "%ld processes were started, but MPI (%s) sees one: with srun, try "
                          "--mpi=pmix; or use the mpirun of that MPI",
                          expected, library);
     }
-    ranks->cores = share_of_cores();
     forget_launcher();
     return DPA_OK;
 }
@@ -207,8 +155,8 @@ void dpa_ranks_leave(dpa_ranks *ranks) {
     if (ranks == NULL) return;
     if (ranks->rank == 0 && !ranks->stopped) stop_others(ranks);
     empty_outbox(ranks);
-    /* MPI_Finalize waits for everybody, so not with somebody missing. */
-    if (!somebody_is_lost(ranks)) (void)MPI_Finalize();
+    /* The end waits for everybody, so not with somebody missing. */
+    if (!somebody_is_lost(ranks)) ranks->mail->end();
     free(ranks->lost);
     free(ranks);
 }
@@ -217,7 +165,7 @@ void dpa_ranks_leave(dpa_ranks *ranks) {
 
 struct dpa__letter {
     dpa__letter *next;
-    MPI_Request request;
+    void *handle; /* of the mail, until the letter has gone */
     int rank;
     unsigned char bytes[];
 };
@@ -226,9 +174,7 @@ struct dpa__letter {
 static void sweep_outbox(dpa_ranks *ranks) {
     for (dpa__letter **at = &ranks->outbox; *at != NULL;) {
         dpa__letter *letter = *at;
-        int done = 0;
-        if (MPI_Test(&letter->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) done = 0;
-        if (done) {
+        if (ranks->mail->sent(letter->handle)) {
             *at = letter->next;
             free(letter);
         } else {
@@ -269,9 +215,8 @@ dpa_status dpa__packet_send(dpa_ranks *ranks, int rank, const dpa__packet_head *
     if (numbers > 0 && values != NULL) memcpy(to + sizeof *head, values, numbers);
     if (words > 0 && said != NULL) memcpy(to + sizeof *head + numbers, said, words);
     if (failure > 0 && error != NULL) memcpy(to + size - failure, error, failure);
-    const int code =
-        MPI_Isend(letter->bytes, (int)size, MPI_BYTE, rank, tag, MPI_COMM_WORLD, &letter->request);
-    if (code != MPI_SUCCESS) {
+    letter->handle = ranks->mail->send(letter->bytes, (int)size, rank);
+    if (letter->handle == NULL) {
         free(letter);
         return dpa__fail(err, DPA_IO, "rank %d cannot be reached", rank);
     }
@@ -308,27 +253,22 @@ static dpa_status unpack(const unsigned char *bytes, size_t size, dpa__packet *o
 }
 
 dpa_status dpa__packet_take(dpa_ranks *ranks, dpa__packet *out, int *some, dpa_error *err) {
-    MPI_Status info;
-    int count = 0;
+    int count = 0, rank = 0;
     *out = (dpa__packet){0};
-    if (ranks->outbox != NULL) sweep_outbox(ranks);
-    if (MPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, some, &info) != MPI_SUCCESS)
-        return dpa__fail(err, DPA_IO, "MPI cannot be asked for messages any more");
-    if (!*some) return DPA_OK;
     *some = 0;
-    (void)MPI_Get_count(&info, MPI_BYTE, &count);
+    if (ranks->outbox != NULL) sweep_outbox(ranks);
+    const int there = ranks->mail->probe(&rank, &count);
+    if (there < 0) return dpa__fail(err, DPA_IO, "MPI cannot be asked for messages any more");
+    if (!there) return DPA_OK;
     unsigned char *bytes = DPA_NEW_ARRAY(unsigned char, (size_t)count, err);
     if (bytes == NULL) return DPA_NO_MEMORY;
     dpa_status status = DPA_OK;
-    if (MPI_Recv(bytes, count, MPI_BYTE, info.MPI_SOURCE, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE) !=
-        MPI_SUCCESS)
-        status = dpa__fail(err, DPA_IO, "a message of rank %d was lost", info.MPI_SOURCE);
+    if (ranks->mail->receive(bytes, count, rank) != 0)
+        status = dpa__fail(err, DPA_IO, "a message of rank %d was lost", rank);
     if (status == DPA_OK) status = unpack(bytes, (size_t)count, out, err);
     free(bytes);
     if (status != DPA_OK) return status;
-    out->rank = info.MPI_SOURCE;
+    out->rank = rank;
     *some = 1;
     return DPA_OK;
 }
-
-#endif

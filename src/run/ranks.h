@@ -4,11 +4,13 @@
 #ifndef DPA_RUN_RANKS_H
 #define DPA_RUN_RANKS_H
 
+#include "run/mail.h"
 #include "run/transport.h"
 
 typedef struct dpa__letter dpa__letter; /* a packet on its way */
 
 struct dpa_ranks {
+    const dpa__mail *mail;
     int rank, size;
     dpa__letter *outbox;
     int *lost;      /* by rank: not heard of for too long, or it said that it cannot go on */
@@ -40,6 +42,9 @@ typedef struct dpa__packet {
     char *said;        /* likewise; ended by NUL; NULL: nothing */
     dpa_error error;   /* when the head's status is not DPA_OK */
 } dpa__packet;
+
+/* The MPI module, or why it cannot be loaded. */
+dpa_status dpa__mail_load(const dpa__mail **out, dpa_error *err);
 
 /* Begins to send a packet; `values` and `said` as many as the head says, `error` when its status is
  * not DPA_OK. Returns at once: whoever is dead must not hold up the others. */

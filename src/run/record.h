@@ -12,7 +12,7 @@
 #define DPA_RUN_RECORD_H
 
 #include "base/text.h"
-#include "dpaudit/run.h"
+#include "dpaudit/lab/run.h"
 
 typedef struct dpa__record {
     char key[DPA_SHA256_SIZE];

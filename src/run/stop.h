@@ -4,7 +4,7 @@
 #define DPA_RUN_STOP_H
 
 #include "dpaudit/estimate.h"
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 
 typedef struct dpa__stop dpa__stop;
 

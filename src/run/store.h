@@ -6,7 +6,7 @@
 
 #include <sqlite3.h>
 
-#include "dpaudit/run.h"
+#include "dpaudit/lab/run.h"
 
 struct dpa_store {
     sqlite3 *db;

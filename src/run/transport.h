@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Who plays the trials. The scheduler (schedule.c) knows nothing but this: a number of slots, each
  * of which plays one trial at a time. Implementations: here.c (this process), pool.c (worker
- * processes of this machine), mpi.c (those of several).
+ * processes of this machine), rank_lead.c (those of several).
  *
  * The scheduler submits to free slots only and then waits; a transport owes exactly one outcome for
  * every submit, in any order. It is not told of stores, retries or budgets: a trial that failed is
@@ -10,8 +10,8 @@
 #ifndef DPA_RUN_TRANSPORT_H
 #define DPA_RUN_TRANSPORT_H
 
-#include "dpaudit/game.h"
-#include "dpaudit/run.h"
+#include "dpaudit/lab/game.h"
+#include "dpaudit/lab/run.h"
 
 typedef struct dpa__outcome {
     size_t slot;

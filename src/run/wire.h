@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 
 typedef enum dpa__wire_kind {
     DPA__WIRE_READY = 1, /* worker: the key of each stage, 64 hex digits each */

@@ -3,7 +3,7 @@
 #ifndef DPA_TRAIN_BATCH_H
 #define DPA_TRAIN_BATCH_H
 
-#include "dpaudit/train.h"
+#include "dpaudit/lab/train.h"
 #include "train/dataset.h"
 
 /* A sampler knows the members, sorted, and cuts them into units: one member, or with Poisson

@@ -3,7 +3,7 @@
 #ifndef DPA_TRAIN_DATASET_H
 #define DPA_TRAIN_DATASET_H
 
-#include "dpaudit/train.h"
+#include "dpaudit/lab/train.h"
 
 /* How cells became features: kept with the training part, used again for the held-out part. */
 typedef struct dpa__names {

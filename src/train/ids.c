@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "dpaudit/data.h"
-#include "dpaudit/train.h"
+#include "dpaudit/lab/train.h"
 
 /* "a..b": 1 when it is one. */
 static int parse_range(const char *spec, size_t *first, size_t *last) {

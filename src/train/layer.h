@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#include "dpaudit/train.h"
+#include "dpaudit/lab/train.h"
 
 typedef struct dpa__layer dpa__layer;
 

@@ -3,7 +3,7 @@
 #ifndef DPA_TRAIN_MODEL_H
 #define DPA_TRAIN_MODEL_H
 
-#include "dpaudit/train.h"
+#include "dpaudit/lab/train.h"
 #include "train/layer.h"
 
 struct dpa_model {

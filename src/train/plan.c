@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/yaml.h"
-#include "dpaudit/train.h"
+#include "dpaudit/lab/train.h"
+#include "settings/yaml.h"
 
 typedef struct data_keys {
     dpa_format format;

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/simd.h"
-#include "dpaudit/train.h"
+#include "dpaudit/lab/train.h"
 #include "train/product_tile.h"
 
 enum {

@@ -3,7 +3,7 @@
 #ifndef DPA_TRAIN_TRAINER_H
 #define DPA_TRAIN_TRAINER_H
 
-#include "dpaudit/train.h"
+#include "dpaudit/lab/train.h"
 #include "train/batch.h"
 #include "train/model.h"
 

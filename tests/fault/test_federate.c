@@ -5,7 +5,7 @@
 
 #include "fault/alloc.h"
 
-#include "dpaudit/federate.h"
+#include "dpaudit/lab/federate.h"
 
 enum { ROWS = 24, FEATURES = 3, CLIENTS = 6, CANARIES = 5 };
 

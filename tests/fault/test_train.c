@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "dpaudit/data.h"
-#include "dpaudit/train.h"
+#include "dpaudit/lab/train.h"
 
 static dpa_error err;
 

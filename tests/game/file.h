@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "dpaudit/data.h"
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 
 /* FOLDER/name of this process's folder under /tmp, which is made when it is not there. */
 static inline const char *game_file(const char *name) {

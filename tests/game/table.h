@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 #include "dpaudit/rng.h"
 #include "dpaudit/scores.h"
 

@@ -2,7 +2,7 @@
 /* MNIST's writers as clients: the counts that the data's own description gives. */
 #include "check.h"
 
-#include "dpaudit/federate.h"
+#include "dpaudit/lab/federate.h"
 
 static int by_size(const void *a, const void *b) {
     const size_t x = *(const size_t *)a, y = *(const size_t *)b;

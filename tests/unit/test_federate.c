@@ -6,7 +6,7 @@
 
 #include "dpaudit/cosines.h"
 #include "dpaudit/data.h"
-#include "dpaudit/federate.h"
+#include "dpaudit/lab/federate.h"
 #include "dpaudit/rng.h"
 #include "dpaudit/tradeoff.h"
 #include "federate/federation.h"

@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "dpaudit/cosines.h"
-#include "dpaudit/federate.h"
+#include "dpaudit/lab/federate.h"
 #include "dpaudit/rng.h"
 #include "dpaudit/tradeoff.h"
 #include "federate/federation.h"

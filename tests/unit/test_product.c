@@ -3,8 +3,8 @@
  * against the definition bit by bit, at every edge of a tile and with numbers of every kind. */
 #include "check.h"
 
+#include "dpaudit/lab/train.h"
 #include "dpaudit/rng.h"
-#include "dpaudit/train.h"
 #include "train/product.h"
 
 enum { CHAIN = 192 };

@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "base/error.h"
-#include "dpaudit/run.h"
+#include "dpaudit/lab/run.h"
 #include "game/rules.h"
 
 enum { FIRST = 7, SECOND = 5 };

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "dpaudit/attack.h"
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 
 enum { POINTS = 24, MODELS = 20, TARGETS = 12 };
 

@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "dpaudit/data.h"
-#include "dpaudit/train.h"
+#include "dpaudit/lab/train.h"
 
 static const char *temp(const char *name) {
     static char path[64][256];

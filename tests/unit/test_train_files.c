@@ -3,8 +3,8 @@
 #include "check.h"
 
 #include "dpaudit/data.h"
+#include "dpaudit/lab/train.h"
 #include "dpaudit/rng.h"
-#include "dpaudit/train.h"
 
 enum { ROWS = 200, FEATURES = 8 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* YAML by schema, on libcyaml, after yaml_check.c found nothing wrong with the text. */
-#include "base/yaml.h"
+#include "settings/yaml.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,8 +12,10 @@
 #include <stdint.h>
 
 #include "dpaudit/estimate.h"
-#include "dpaudit/game.h"
+#include "dpaudit/lab/game.h"
 #include "dpaudit/status.h"
+
+DPA_C_BEGIN
 
 /* ---- The store: one SQLite file ---- */
 
@@ -264,5 +266,7 @@ DPA_API void dpa_ranks_leave(dpa_ranks *ranks);
  * until the input ends. For a process of its own that does nothing else: it redirects what is
  * printed to standard error, and is ended, with all that it started, when its parent dies. */
 DPA_API dpa_status dpa_worker_serve(const dpa_experiment *experiment, dpa_error *err) DPA_MUST_USE;
+
+DPA_C_END
 
 #endif

@@ -6,7 +6,7 @@
 #include <yaml.h>
 
 #include "base/error.h"
-#include "base/yaml.h"
+#include "settings/yaml.h"
 
 enum { DEEPEST = 16, MOST_ALIASES = 100 };
 

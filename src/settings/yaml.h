@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files of settings: YAML to structs by a libcyaml schema, errors with line and column. */
-#ifndef DPA_BASE_YAML_H
-#define DPA_BASE_YAML_H
+#ifndef DPA_SETTINGS_YAML_H
+#define DPA_SETTINGS_YAML_H
 
 #include <cyaml/cyaml.h>
 

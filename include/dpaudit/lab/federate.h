@@ -18,8 +18,10 @@
 #include <stdint.h>
 
 #include "dpaudit/canary.h"
+#include "dpaudit/lab/train.h"
 #include "dpaudit/status.h"
-#include "dpaudit/train.h"
+
+DPA_C_BEGIN
 
 /* ---- Clients: who owns which rows ---- */
 
@@ -172,5 +174,7 @@ DPA_API double dpa_federation_q(const dpa_federation *federation);
 /* The most rounds that one canary can be in among so many clients: the steps of the composition
  * without amplification. */
 DPA_API uint64_t dpa_federate_participations(const dpa_federate_opts *opts, size_t clients);
+
+DPA_C_END
 
 #endif

@@ -17,6 +17,8 @@
 
 #include "dpaudit/status.h"
 
+DPA_C_BEGIN
+
 /* ---- Data sets ---- */
 
 /* Rows of a table are 1 × 1 × columns. Images have their channels innermost. */
@@ -283,5 +285,7 @@ DPA_API double dpa_train_plan_q(const dpa_train_plan *plan, size_t members);
 /* Which instructions matrix products use on this machine: "avx512", "avx2" or "portable". All give
  * the same bits; the last is some hundred times slower. */
 DPA_API const char *dpa_train_kernel(void);
+
+DPA_C_END
 
 #endif

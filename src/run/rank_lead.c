@@ -4,8 +4,6 @@
  * MPI and libuv cannot be waited for together, so both are looked at in turns, with naps between
  * that are short while things happen (50 µs) and at most 1 ms. A rank that has not been heard of
  * for half a minute is given up: its trials fail, to be tried again elsewhere. */
-#ifdef DPA_MPI
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,7 +290,3 @@ dpa_status dpa__ranks_open(dpa_ranks *ranks, const dpa_run_opts *opts, dpa_game 
     *out = (dpa__transport){r->slots, r, place, progress, set_brief, submit, wait, close_ring};
     return DPA_OK;
 }
-
-#else
-typedef int dpa__built_without_mpi; /* a file must not be empty */
-#endif

@@ -15,7 +15,7 @@
 #include "base/number.h"
 #include "base/stream.h"
 #include "base/text.h"
-#include "base/yaml.h"
+#include "settings/yaml.h"
 
 typedef struct document {
     const char *path;

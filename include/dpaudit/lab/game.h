@@ -12,9 +12,11 @@
 #include "dpaudit/attack.h"
 #include "dpaudit/data.h"
 #include "dpaudit/evidence.h"
-#include "dpaudit/federate.h"
+#include "dpaudit/lab/federate.h"
+#include "dpaudit/lab/train.h"
 #include "dpaudit/status.h"
-#include "dpaudit/train.h"
+
+DPA_C_BEGIN
 
 typedef enum dpa_game_canary {
     DPA_GAME_DIRAC,    /* one weight, chosen where the gradients of the data are smallest */
@@ -284,5 +286,7 @@ DPA_API dpa_status dpa_game_gather(dpa_game *game, const dpa_trials *stages, dpa
  * The game owns them. */
 DPA_API const dpa_train_plan *dpa_game_training(const dpa_game *game);
 DPA_API const dpa_train_data *dpa_game_data(const dpa_game *game);
+
+DPA_C_END
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The other ranks: each has worker processes of its own machine and passes on what rank 0 sends and
  * what they answer. A worker that dies costs its trial, not the rank. */
-#ifdef DPA_MPI
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -186,7 +184,3 @@ dpa_status dpa_ranks_serve(dpa_ranks *ranks, const dpa_run_opts *opts, dpa_game 
     if (status != DPA_OK && err != NULL) *err = why;
     return status;
 }
-
-#else
-typedef int dpa__serves_without_mpi; /* a file must not be empty */
-#endif
