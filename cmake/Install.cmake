@@ -19,7 +19,8 @@ install(FILES ${CMAKE_BINARY_DIR}/dpauditConfig.cmake ${CMAKE_BINARY_DIR}/dpaudi
 # Relative to the .pc file, so that an installed tree can be moved.
 file(RELATIVE_PATH DPA_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(${CMAKE_SOURCE_DIR}/cmake/dpaudit.pc.in ${CMAKE_BINARY_DIR}/dpaudit.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/dpaudit.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(${CMAKE_SOURCE_DIR}/cmake/dpaudit-lab.pc.in ${CMAKE_BINARY_DIR}/dpaudit-lab.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/dpaudit.pc ${CMAKE_BINARY_DIR}/dpaudit-lab.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # Man pages and completion come from the command's own tables, asked of the freshly built command.
 set(DPA_MAN ${CMAKE_BINARY_DIR}/man)
