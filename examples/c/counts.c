@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How often an attack was right, as a lower bound on ε. The numbers are given here, not read from a file.
- *   cc counts.c -o counts $(pkg-config --cflags --libs dpaudit) */
+/* How often an attack was right, as a lower bound on ε. The numbers are given here, not read from a
+ * file. cc counts.c -o counts $(pkg-config --cflags --libs dpaudit) */
 #include <dpaudit/dpaudit.h>
 #include <stdio.h>
 
 int main(void) {
-    /* fn, tp, fp, tn: of 100 models with the record 24 were recognised, of 100 without it 4 were taken for one */
+    /* fn, tp, fp, tn: of 100 models with the record 24 were recognised, of 100 without it 4 were
+     * taken for one */
     const double counts[] = {76, 24, 4, 96};
     dpa_evidence evidence;
     dpa_protocol protocol;
@@ -18,8 +19,8 @@ int main(void) {
     if (status == DPA_OK) status = dpa_judge(&evidence, NULL, &protocol, &report, &err);
     if (status == DPA_OK) {
         const dpa_result *bound = dpa_report_primary(report);
-        (void)printf("epsilon is at least %.4f (%s, %g%% confidence)\n", bound->epsilon_lower, bound->method,
-                     100 * bound->confidence);
+        (void)printf("epsilon is at least %.4f (%s, %g%% confidence)\n", bound->epsilon_lower,
+                     bound->method, 100 * bound->confidence);
     } else {
         (void)fprintf(stderr, "counts: %s\n", err.text);
     }

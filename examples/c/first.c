@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A first audit: scores of an attack and a claim in, the verdict out. Five calls: read, claim, judge, headline, free.
- *   cc first.c -o first $(pkg-config --cflags --libs dpaudit)
+/* A first audit: scores of an attack and a claim in, the verdict out. Five calls: read, claim,
+ * judge, headline, free. cc first.c -o first $(pkg-config --cflags --libs dpaudit)
  *   ./first members.npy nonmembers.npy 1.5 */
 #include <dpaudit/dpaudit.h>
 #include <stdio.h>
@@ -25,7 +25,8 @@ int main(int argc, char **argv) {
         (void)printf("%s\n", headline);
         code = dpa_report_state(report) == DPA_REFUTED ? 1 : 0;
     } else {
-        (void)fprintf(stderr, "first: %s%s%s\n", err.place, err.place[0] != '\0' ? ": " : "", err.text);
+        (void)fprintf(stderr, "first: %s%s%s\n", err.place, err.place[0] != '\0' ? ": " : "",
+                      err.text);
     }
     dpa_free(headline);
     dpa_report_free(report);

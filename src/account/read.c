@@ -4,8 +4,8 @@
  * For ℓ_j ≤ ε < ℓ_{j+1}: δ(ε) = e^(log_scale−θℓ_j)·(c_j − (e^(ε−ℓ_j) − 1)·b_j). */
 #include <math.h>
 
-#include "account/descend.h"
 #include "account/pld.h"
+#include "account/rough_minimum.h"
 #include "math/logspace.h"
 #include "math/root.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "account/descend.h"
+#include "account/rough_minimum.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "math/logspace.h"

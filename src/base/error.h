@@ -26,4 +26,8 @@ dpa_status dpa__fail_file(dpa_error *err, dpa_status status, const char *file, c
         if (dpa_try_status != DPA_OK) return dpa_try_status;                                       \
     } while (0)
 
+/* A function that knows no file has failed on what was read from one: puts the file's name into an
+ * error about bad input that has no place yet. Gives the status back. */
+dpa_status dpa__name_place(dpa_status status, const char *path, dpa_error *err);
+
 #endif

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -93,4 +94,11 @@ dpa_status dpa__fail_file(dpa_error *err, dpa_status status, const char *file, c
         va_end(args);
     }
     return status;
+}
+
+dpa_status dpa__name_place(dpa_status status, const char *path, dpa_error *err) {
+    if (status != DPA_BAD_INPUT || err == NULL || err->place[0] != '\0') return status;
+    char text[DPA_TEXT_SIZE];
+    memcpy(text, err->text, sizeof text);
+    return dpa__fail_file(err, status, path, "%s", text);
 }

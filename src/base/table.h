@@ -3,7 +3,7 @@
 #ifndef DPA_BASE_TABLE_H
 #define DPA_BASE_TABLE_H
 
-#include "base/levels.h"
+#include "base/dictionary.h"
 #include "base/stream.h"
 #include "dpaudit/data.h"
 

@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "estimate/pairs.h"
 #include "estimate/plan.h"
+#include "estimate/sequential_simulate.h"
 #include "math/root.h"
 
 void dpa_plan_init(dpa_plan *plan) {

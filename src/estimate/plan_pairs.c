@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "estimate/pairs.h"
+#include "estimate/sequential_simulate.h"
 
 /* Audits that say whether it is worth to let all of them go on for long. */
 enum { PILOT = 25, FIRST_SIZE = 64 };

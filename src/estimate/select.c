@@ -26,7 +26,7 @@
 #include "base/number.h"
 #include "dpaudit/rng.h"
 #include "estimate/berkjones.h"
-#include "estimate/best.h"
+#include "estimate/best_threshold.h"
 #include "estimate/exact.h"
 #include "estimate/methods.h"
 

@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "dpaudit/evidence.h"
 #include "evidence/columns.h"
-#include "evidence/place.h"
 
 static void note_file(dpa_evidence *e, int which, const char *path, const char *sha256) {
     (void)snprintf(e->path[which], sizeof e->path[which], "%s", path);

@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "dpaudit/losses.h"
 #include "evidence/columns.h"
-#include "evidence/place.h"
 
 static dpa_status read_numbers(const char *path, const char *member, dpa_array *out,
                                dpa_error *err) {

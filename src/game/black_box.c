@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "dpaudit/rng.h"
 #include "game/example.h"
-#include "game/final.h"
+#include "game/final_model.h"
 #include "game/rules.h"
 #include "game/sabotage.h"
 

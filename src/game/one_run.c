@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "dpaudit/rng.h"
-#include "game/bank.h"
 #include "game/decoys.h"
-#include "game/ledger.h"
+#include "game/gradient_canaries.h"
 #include "game/sabotage.h"
+#include "game/step_scores.h"
 
 typedef dpa__one_run game;
 

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "dpaudit/rng.h"
-#include "game/final.h"
+#include "game/final_model.h"
 #include "game/sabotage.h"
 #include "game/training.h"
 #include "train/kernels.h"

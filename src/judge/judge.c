@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "base/sha256.h"
 #include "estimate/registry.h"
-#include "evidence/place.h"
 #include "judge/case.h"
 
 /* The claim's δ is everybody's, unless another one was asked for. (ε,δ)-DP implies (ε,δ′)-DP for

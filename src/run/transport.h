@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Who plays the trials. The scheduler (schedule.c) knows nothing but this: a number of slots, each
- * of which plays one trial at a time. Implementations: here.c (this process), pool.c (worker
+ * of which plays one trial at a time. Implementations: in_process.c, pool.c (worker
  * processes of this machine), rank_lead.c (those of several).
  *
  * The scheduler submits to free slots only and then waits; a transport owes exactly one outcome for

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dictionary.h"
 #include "base/error.h"
-#include "base/levels.h"
 #include "base/memory.h"
 #include "base/table.h"
 #include "base/text.h"

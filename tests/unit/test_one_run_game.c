@@ -4,10 +4,10 @@
 #include "check.h"
 
 #include "dpaudit/rng.h"
-#include "game/bank.h"
 #include "game/decoys.h"
-#include "game/ledger.h"
+#include "game/gradient_canaries.h"
 #include "game/one_run.h"
+#include "game/step_scores.h"
 
 enum { ROWS = 120, FEATURES = 5, STEPS = 100, CANARIES = 600, CLASSES = 4 };
 static const double SIGMA = 1.5, Q = 0.25;

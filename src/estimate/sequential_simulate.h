@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Simulated sequential audits, for plans: each draws its pairs from a stream of its own, so that
  * the same audit can be made under another truth, or go on where it was. */
-#ifndef DPA_ESTIMATE_PAIRS_H
-#define DPA_ESTIMATE_PAIRS_H
+#ifndef DPA_ESTIMATE_SEQUENTIAL_SIMULATE_H
+#define DPA_ESTIMATE_SEQUENTIAL_SIMULATE_H
 
 #include "dpaudit/rng.h"
 #include "dpaudit/sequential.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Distinct texts and a number for each: the dictionary of a text column. */
-#ifndef DPA_BASE_LEVELS_H
-#define DPA_BASE_LEVELS_H
+#ifndef DPA_BASE_DICTIONARY_H
+#define DPA_BASE_DICTIONARY_H
 
 #include <stddef.h>
 #include <stdint.h>

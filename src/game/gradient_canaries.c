@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Many gradient canaries. Dirac canaries are orthogonal: none disturbs another, so there cannot be
  * more of them than weights. Random ones meet each other at about 1/√weights. */
-#include "game/bank.h"
+#include "game/gradient_canaries.h"
 
 #include <stdlib.h>
 #include <string.h>

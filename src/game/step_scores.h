@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What an adversary who sees every step makes of its observations: one score per direction. */
-#ifndef DPA_GAME_LEDGER_H
-#define DPA_GAME_LEDGER_H
+#ifndef DPA_GAME_STEP_SCORES_H
+#define DPA_GAME_STEP_SCORES_H
 
 #include <stddef.h>
 

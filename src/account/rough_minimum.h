@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A rough minimum of a function of a positive scale, where any point near it serves. */
-#ifndef DPA_ACCOUNT_DESCEND_H
-#define DPA_ACCOUNT_DESCEND_H
+#ifndef DPA_ACCOUNT_ROUGH_MINIMUM_H
+#define DPA_ACCOUNT_ROUGH_MINIMUM_H
 
 #include "math/quad.h"
 

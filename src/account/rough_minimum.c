@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Every θ of a Chernoff bound gives a valid bound, so a search for the best one need not be exact:
  * steps by a factor of 4, then 2, then 1.4, then 1.2, for as long as they gain. */
-#include "account/descend.h"
+#include "account/rough_minimum.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
  * a step is 1 − q + q·e^a, and steps multiply. By Neyman and Pearson no score of all steps
  * separates in from out better. The plain sum (Steinke, Nasr and Jagielski 2023) needs no
  * assumption on sampling and noise; both rank alike where q = 1. */
-#include "game/ledger.h"
+#include "game/step_scores.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * at which an observation is first accused: V uniform without the point, and W with
  * Pr[W ≤ w] = 1 − f(w) with it, drawn as f⁻¹ of a uniform. An audit is a function of its stream, so
  * nothing depends on the number of threads. */
-#include "estimate/pairs.h"
+#include "estimate/sequential_simulate.h"
 
 #include <math.h>
 #include <stdatomic.h>

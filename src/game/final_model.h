@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A training to its end, with whatever is wrong with the trainer, and what its model says of an
  * example: for games whose adversary sees the final model. */
-#ifndef DPA_GAME_FINAL_H
-#define DPA_GAME_FINAL_H
+#ifndef DPA_GAME_FINAL_MODEL_H
+#define DPA_GAME_FINAL_MODEL_H
 
 #include "game/rules.h"
 

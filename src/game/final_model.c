@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A training to its end, and what its model says of an example. */
-#include "game/final.h"
+#include "game/final_model.h"
 
 #include <math.h>
 

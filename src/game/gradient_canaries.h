@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Many gradient canaries at once, each with its own direction of norm C. */
-#ifndef DPA_GAME_BANK_H
-#define DPA_GAME_BANK_H
+#ifndef DPA_GAME_GRADIENT_CANARIES_H
+#define DPA_GAME_GRADIENT_CANARIES_H
 
 #include <stddef.h>
 #include <stdint.h>

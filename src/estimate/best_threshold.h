@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The threshold whose bound is largest. */
-#ifndef DPA_ESTIMATE_BEST_H
-#define DPA_ESTIMATE_BEST_H
+#ifndef DPA_ESTIMATE_BEST_THRESHOLD_H
+#define DPA_ESTIMATE_BEST_THRESHOLD_H
 
 #include "estimate/registry.h"
 #include "estimate/roc.h"

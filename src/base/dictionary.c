@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A hash table with linear probing over an arena of texts. */
-#include "base/levels.h"
+#include "base/dictionary.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * posterior) still inside the region of the member at t? Only those that pass cost a root. Whatever
  * corner is found, a bound that holds for all of them holds for it: the rank decides how tight,
  * never whether. */
-#include "estimate/best.h"
+#include "estimate/best_threshold.h"
 
 #include <math.h>
 #include <stdlib.h>
