@@ -37,12 +37,12 @@ BUGS = {  # what is planted: words that the watch must say
 def make_model(kind):
     if kind == "cnn":
         layers = (
-            torch.nn.Conv2d(1, 6, 3, stride=2),
+            torch.nn.Conv2d(1, 8, 3),
             torch.nn.Tanh(),
-            torch.nn.Conv2d(6, 8, 2),
+            torch.nn.Conv2d(8, 16, 3),
             torch.nn.Tanh(),
             torch.nn.Flatten(),
-            torch.nn.Linear(32, 10),
+            torch.nn.Linear(256, 10),
         )
         return torch.nn.Sequential(*layers)
     return torch.nn.Sequential(torch.nn.Linear(64, 24), torch.nn.Tanh(), torch.nn.Linear(24, 10))
