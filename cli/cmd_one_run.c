@@ -34,7 +34,7 @@ static const option table[] = {
      offsetof(one_run_options, rate)},
     HEADING("What is tested"),
     FAMILY_OPTIONS(one_run_options),
-    REQUEST_OPTION(one_run_options, "method", "M", "steinke, recursion or pointwise"),
+    REQUEST_OPTION(one_run_options, "method", "M", "either, steinke, recursion or pointwise"),
     REQUEST_SWITCH(one_run_options, "pointwise", "also the pointwise baseline"),
     DELTA_OPTIONS(one_run_options),
     CONFIDENCE_OPTIONS(one_run_options),
@@ -69,8 +69,10 @@ const command command_one_run = {
     .about =
         "Every canary is put in or left out by its own fair coin (or one of K options is drawn "
         "for it), one model is trained, an attack guesses some of them. The bound follows from how "
-        "many guesses are right: (ε,δ) by Steinke, Nasr and Jagielski, any trade-off family by the "
-        "recursion of Mahloujifar, Melis and Chaudhuri.\n"
+        "many guesses are right: any trade-off family by the "
+        "recursion of Mahloujifar, Melis and Chaudhuri, (ε,δ) by the smaller of its p-value and "
+        "that "
+        "of Steinke, Nasr and Jagielski.\n"
         "FILE is a CSV with the columns score,member (higher means in), or score,correct for "
         "guesses that were made already, or an NPZ with the arrays members and nonmembers, or "
         "score and correct. MEMBERS and NONMEMBERS are two arrays, one number a canary; with "

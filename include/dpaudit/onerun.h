@@ -63,9 +63,10 @@ DPA_API size_t dpa_onerun_grid(uint64_t canaries, uint64_t *counts, size_t capac
  * canaries and options). The request names one family ("": gaussian) and one method:
  *   steinke    dp only, k = 2
  *   recursion  any family and k
+ *   either     dp only, k = 2: the smaller p-value of the two, both of which bound one probability
  *   pointwise  any family but dp, k = 2: the best of Steinke's bounds over the family's (ε,δ) at 60
  *              values of δ (section 4.2 of the paper)
- * "": steinke for dp with k = 2, recursion otherwise. A claim gets its p-value. */
+ * "": either for dp with k = 2, recursion otherwise. A claim gets its p-value. */
 DPA_API dpa_status dpa_onerun_bound(const dpa_onerun *games, size_t count, dpa_guess_choice choice,
                                     const dpa_request *request, dpa_result *result,
                                     dpa_error *err) DPA_MUST_USE;

@@ -6,7 +6,13 @@
 #include "dpaudit/account.h"
 #include "dpaudit/onerun.h"
 
-typedef enum dpa__onerun_method { DPA__STEINKE, DPA__RECURSION, DPA__POINTWISE } dpa__onerun_method;
+typedef enum dpa__onerun_method {
+    DPA__STEINKE,
+    DPA__RECURSION,
+    DPA__POINTWISE,
+    DPA__EITHER, /* the smaller of the first two */
+    DPA__ONERUN_METHODS
+} dpa__onerun_method;
 
 enum { DPA__POINTWISE_COUNT = 60 };
 
@@ -26,7 +32,9 @@ typedef struct dpa__onerun_test {
 dpa_status dpa__onerun_test_init(dpa__onerun_test *test, const dpa_request *request, double delta,
                                  uint64_t options, dpa_error *err);
 void dpa__onerun_test_free(dpa__onerun_test *test);
-const char *dpa__onerun_method_name(dpa__onerun_method method);
+const char *dpa__onerun_method_name(dpa__onerun_method method); /* NULL past the last */
+/* The method that is used where none is named. */
+dpa__onerun_method dpa__onerun_default(int is_dp, uint64_t options);
 
 /* Is the member at t refuted at error p? 0 after a failure, which is in test->status. */
 int dpa__onerun_test_refutes(dpa__onerun_test *test, double t, const dpa_onerun *game, double p);

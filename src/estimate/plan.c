@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "estimate/exact.h"
+#include "estimate/onerun.h"
 #include "estimate/plan.h"
 #include "estimate/scan.h"
 
@@ -52,7 +53,7 @@ const char *dpa_plan_method(dpa_plan_game game, const char *family, double delta
     case DPA_PLAN_STEPS:
         return is_gaussian ? from_registry(&model, family, delta, index) : NULL;
     case DPA_PLAN_ONE_RUN:
-        return index > 0 ? NULL : is_dp ? "steinke" : "recursion";
+        return index > 0 ? NULL : dpa__onerun_method_name(dpa__onerun_default(is_dp, 2));
     case DPA_PLAN_COSINES:
         if (is_dp) return index < 2 ? cut[index] : NULL;
         return is_gaussian && index < 2 ? fitted[index] : NULL;

@@ -96,7 +96,7 @@ static dpa_status check_known(const char *method, const char *const *names, dpa_
 }
 
 static dpa_status check_method(const dpa_plan *plan, const dpa__entry **entry, dpa_error *err) {
-    static const char *const one_run[] = {"steinke", "recursion", "pointwise", NULL};
+    static const char *const one_run[] = {"either", "steinke", "recursion", "pointwise", NULL};
     static const char *const cosines[] = {"mean", "mean-and-deviation", "jeffreys",
                                           "jeffreys-split", NULL};
     *entry = NULL;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "estimate/exact.h"
 #include "estimate/methods.h"
+#include "estimate/onerun.h"
 #include "estimate/rank.h"
 #include "estimate/rates.h"
 #include "estimate/ratio.h"
@@ -87,6 +88,11 @@ enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
 /* The estimators of one run and of cosines, which have entry points of their own. */
 static const dpa__entry others[] = {
+    {{"either", "guesses against (eps,delta): the smaller of steinke and recursion", "dp",
+      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
+     NULL,
+     0,
+     NULL},
     {{"steinke", "guesses against (eps,delta): Steinke, Nasr and Jagielski", "dp",
       DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
      NULL,
@@ -218,7 +224,8 @@ const dpa__entry *dpa__registry_for(unsigned source, const char *name, dpa_error
 
 const char *dpa__registry_default(unsigned source, int is_universal, int is_tail, int is_large,
                                   uint64_t options) {
-    if (source == DPA_FROM_GUESSES) return is_universal && options == 2 ? "steinke" : "recursion";
+    if (source == DPA_FROM_GUESSES)
+        return dpa__onerun_method_name(dpa__onerun_default(is_universal, options));
     if (source == DPA_FROM_COUNTS) return is_large ? "cp" : "exact";
     return is_universal || is_tail ? "scan" : "rank";
 }

@@ -68,13 +68,11 @@ static dpa_status put_row(dpa_report *report, const dpa_ideal *ideal, const dpa_
 /* One family and method, or the usual ones. */
 static dpa_status add_bounds(dpa_report *bounds, const dpa__onerun_games *games,
                              const dpa_request *request, int pointwise, dpa_error *err) {
-    static const char *const usual[][2] = {{"dp", "steinke"},
-                                           {"dp", "recursion"},
-                                           {"gaussian", "recursion"},
-                                           {"gaussian", "pointwise"},
-                                           {"laplace", "recursion"}};
+    static const char *const usual[][2] = {{"dp", "either"},          {"dp", "steinke"},
+                                           {"dp", "recursion"},       {"gaussian", "recursion"},
+                                           {"gaussian", "pointwise"}, {"laplace", "recursion"}};
     const int two = games->items[0].options == 2;
-    const int wanted[] = {two, !two, 1, two && pointwise, 1};
+    const int wanted[] = {two, two, !two, 1, two && pointwise, 1};
     dpa_result result;
     if (request->family[0] != '\0' || request->method[0] != '\0') {
         DPA_TRY(dpa__onerun_row(games, request, request->family, request->method, &result, err));

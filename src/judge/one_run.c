@@ -161,15 +161,13 @@ static int is_there(const dpa_report *report, const char *family, const char *me
 
 /* Beside the test: other families, other methods, the pointwise baseline when it was asked for. */
 static dpa_status show(dpa__case *c, const dpa__onerun_games *games, dpa_error *err) {
-    static const char *const rows[][2] = {{"dp", "steinke"},
-                                          {"dp", "recursion"},
-                                          {"gaussian", "recursion"},
-                                          {"gaussian", "pointwise"},
-                                          {"laplace", "recursion"}};
+    static const char *const rows[][2] = {{"dp", "either"},          {"dp", "steinke"},
+                                          {"dp", "recursion"},       {"gaussian", "recursion"},
+                                          {"gaussian", "pointwise"}, {"laplace", "recursion"}};
     const dpa_request *r = &c->protocol.request;
     const uint64_t options = games->items[0].options;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
-        const int is_pointwise = i == 3, is_recursion = i != 0 && i != 3;
+        const int is_pointwise = i == 4, is_recursion = i == 2 || i == 3 || i == 5;
         if (options != 2 && !is_recursion) continue;
         if (is_pointwise && !c->protocol.pointwise && !c->protocol.all) continue;
         if (r->family[0] != '\0' && strcmp(r->family, rows[i][0]) != 0) continue;

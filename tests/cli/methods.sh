@@ -19,6 +19,7 @@ bayes joint-posterior
 katz ratio-intervals
 sequential sequential
 point point
+either one-run-dp
 steinke one-run-dp
 recursion one-run-fdp
 mean one-shot-cosines

@@ -216,7 +216,7 @@ static void simulated_audits(void **state) {
         {DPA_PLAN_RUNS, "laplace", "cp", 1, 2, 100, "laplace"},
         {DPA_PLAN_STEPS, "gaussian", "cp", 1, 0.8, 700, ""},
         {DPA_PLAN_STEPS, "gaussian", "bayes", 1, 0.8, 300, ""},
-        {DPA_PLAN_ONE_RUN, "dp", "steinke", 1, 4, 300, ""},
+        {DPA_PLAN_ONE_RUN, "dp", "either", 1, 4, 300, ""},
         {DPA_PLAN_ONE_RUN, "gaussian", "recursion", 1, 4, 120, ""},
         {DPA_PLAN_ONE_RUN, "gaussian", "recursion", 3, 6, 400, ""},
         {DPA_PLAN_ONE_RUN, "laplace", "recursion", 1, 4, 150, ""},

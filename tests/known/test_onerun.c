@@ -92,7 +92,7 @@ static void reference_file(void **state) {
         const dpa_onerun game = {(uint64_t)n[0], (uint64_t)n[1], (uint64_t)n[2], (uint64_t)n[3]};
         dpa_result result;
         assert_absolute(bound(&game, "gaussian", "recursion", p, delta, &result), gaussian, 1e-9);
-        if (!isnan(dp)) assert_absolute(bound(&game, "dp", "", p, delta, &result), dp, 1e-9);
+        if (!isnan(dp)) assert_absolute(bound(&game, "dp", "steinke", p, delta, &result), dp, 1e-9);
         ++checked;
     }
     assert_int_equal(checked, 8);

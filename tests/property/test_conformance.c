@@ -363,11 +363,9 @@ static double from_one_run(dpa_onerun game, const dpa_request *request) {
 
 static void one_run_methods(void **state) {
     (void)state;
-    static const char *const rows[][2] = {{"dp", "steinke"},
-                                          {"dp", "recursion"},
-                                          {"gaussian", "recursion"},
-                                          {"laplace", "recursion"},
-                                          {"gaussian", "pointwise"}};
+    static const char *const rows[][2] = {{"dp", "either"},         {"dp", "steinke"},
+                                          {"dp", "recursion"},      {"gaussian", "recursion"},
+                                          {"laplace", "recursion"}, {"gaussian", "pointwise"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         dpa_request request = request_of(rows[i][0], rows[i][1], 1e-5);
         double before = 0;

@@ -163,6 +163,7 @@ static const row rows[] = {
     {ask_order, "order", "gaussian", "sequential", "", ORDER_MATTERS | LEARNS, ARRIVAL},
     {ask_order, "order", "laplace", "sequential", "", ORDER_MATTERS | LEARNS, ARRIVAL},
     {ask_order, "order", "dp", "sequential", "fixed:0.7", ORDER_MATTERS | LEARNS, ARRIVAL},
+    ONE_RUN("dp", "either"),
     ONE_RUN("dp", "steinke"),
     ONE_RUN("dp", "recursion"),
     ONE_RUN("gaussian", "recursion"),
