@@ -192,13 +192,22 @@ static dpa_status curve_at(const dpa__model *model, double t, dpa_curve **out, d
     return dpa_family_curve(model->family, t, out, err);
 }
 
+/* p under f_{ε,δ} from above: roughly where that decides, since it errs by less than ROUGHLY; NAN
+ * where it cannot be computed. */
+static dpa_status computed_p(const scan *s, double epsilon, double *p, dpa_error *err) {
+    static const double ROUGHLY = 1e-3;
+    const double delta = s->model->delta;
+    DPA_TRY(dpa__scan_lattice(&s->looks, &s->reach, epsilon, delta, DPA__ROUGH, p, err));
+    if (*p <= s->p || *p > s->p + ROUGHLY) return DPA_OK;
+    return dpa__scan_lattice(&s->looks, &s->reach, epsilon, delta, DPA__COARSE, p, err);
+}
+
 /* Given both curves and the statistic of the first. */
 static dpa_status decide(scan *s, const dpa__scan_null *first, const dpa_curve *last_curve,
                          size_t last, int is_brief, int *is_rejected, dpa_error *err) {
     double p = NAN;
     if (s->model->kind == DPA__MODEL_DP)
-        DPA_TRY(dpa__scan_lattice(&s->looks, &s->reach, dpa__walk_at(&s->grid, last),
-                                  s->model->delta, DPA__COARSE, &p, err));
+        DPA_TRY(computed_p(s, dpa__walk_at(&s->grid, last), &p, err));
     if (!isnan(p)) {
         *is_rejected = p <= s->p;
         return DPA_OK;

@@ -14,12 +14,20 @@
  * F(i,j) = Σ_x Pois(x)·Pois(i+j−x)·R_x(i,j). Conditioning on both sizes divides by
  * Pois(n₀;n₀)·Pois(n₁;n₁), so Pr[no look reaches] = Σ F_top·F_bottom / that.
  *
+ * Both terms of the recursion lie on the diagonal i+j−1, so a diagonal follows from the one before
+ * without any order within it, i of the base on it is binomial and needs a narrow band only, and
+ * the Poisson weight is one number a diagonal. The top's ends are kept, the bottom's are multiplied
+ * with them as they come.
+ *
  * All terms are positive; far tails are left out, which errs on the safe side. */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/simd.h"
 #include "estimate/scan.h"
 #include "math/dist.h"
 
@@ -39,7 +47,6 @@ typedef struct zone {
     double deviations, tail;
     size_t i0, i1, j0, j1; /* where the zone may end */
     size_t *stairs;        /* the largest j allowed at i, for i ≤ i1 */
-    double *ends;          /* F over that window */
 } zone;
 
 /* log x! − (x+½)·log x + x − ½·log 2π. */
@@ -100,21 +107,25 @@ static double rate(const zone *z) {
     return (double)z->base * z->base_share + (double)z->other * z->other_share;
 }
 
-/* The walk's j at i: from here to here. */
-static void band(const zone *z, double i, double q, size_t first, size_t *low, size_t *high) {
-    const double mean = i * q / (1 - q);
-    const double wide = z->deviations * (sqrt((i + 1) * q) / (1 - q) + 2);
-    *low = first + (size_t)fmax(0, floor(mean - wide));
-    *high = first + (size_t)fmin(1e15, ceil(mean + wide + log(z->tail) / log(q)));
+static double coin(const zone *z) {
+    return (double)z->other * z->other_share / rate(z);
+}
+
+/* The walk's i after so many steps: from here to here. Both ends only grow. */
+static void band(const zone *z, double steps, double q, size_t *low, size_t *high) {
+    const double mean = steps * (1 - q);
+    const double wide = z->deviations * (sqrt(steps * q * (1 - q)) + 3);
+    *low = (size_t)fmax(0, floor(mean - wide));
+    *high = (size_t)fmin((double)z->i1, ceil(mean + wide));
 }
 
 static double cells_of(const zone *z) {
-    const double q = (double)z->other * z->other_share / rate(z);
+    const double steps = (double)(z->i1 + z->j1 + 1);
     size_t low, high;
-    band(z, (double)z->i1, q, 0, &low, &high);
-    const double wide = fmin((double)(high - low), (double)z->j1 + 1);
+    band(z, steps, coin(z), &low, &high);
+    const double wide = high > low ? (double)(high - low) : 0;
     const double area = (double)(z->i1 - z->i0 + 1) * (double)(z->j1 - z->j0 + 1);
-    return ((double)z->i1 + 1) * wide * (double)(most_certain(z) + 1) + area;
+    return steps * (wide + 1) * (double)(most_certain(z) + 1) + area;
 }
 
 static void forbid(zone *z, size_t upto, size_t j) {
@@ -139,58 +150,131 @@ static dpa_status make_stairs(const dpa__scan_looks *looks, const dpa__scan_coun
     return DPA_OK;
 }
 
-/* Adds what paths that start at (0, first) contribute to the ends. `row` is 1 at `first`, else 0.
- */
-static void walk(const zone *z, size_t first, const double *sizes, double *row) {
-    const double q = (double)z->other * z->other_share / rate(z);
+/* ── the walk, diagonal by diagonal ────────────────────────────────────────────────────────── */
+
+/* Where the zones meet: F of the top on diagonal d (from `first` on) at i (from i0 on), and the
+ * sums of F_top·F_bottom by i of the bottom. */
+typedef struct meeting {
+    const zone *top;
+    size_t first, height;
+    double *ends, *sums;
+} meeting;
+
+DPA_CLONES static void advance(const double *restrict now, double *restrict next, size_t count,
+                               double q) {
+    const double p = 1 - q;
+    for (size_t k = 0; k < count; ++k) next[k] = q * now[k] + p * now[(ptrdiff_t)k - 1];
+}
+
+DPA_CLONES static void add_scaled(double *restrict sum, const double *restrict x, size_t count,
+                                  double by) {
+    for (size_t k = 0; k < count; ++k) sum[k] += by * x[k];
+}
+
+DPA_CLONES static void add_product(double *restrict sum, const double *restrict x,
+                                   const double *restrict y, size_t count, double by) {
+    for (size_t k = 0; k < count; ++k) sum[k] += by * x[k] * y[k];
+}
+
+/* The zone may end on diagonal d, with this weight; row[i] for low ≤ i ≤ high. */
+static void meet(const meeting *m, const zone *z, size_t d, const double *row, size_t low,
+                 size_t high, double weight) {
+    if (d < z->i0 + z->j0) return;
+    if (low < z->i0) low = z->i0;
+    if (d > z->j1 && low < d - z->j1) low = d - z->j1;
+    if (high > d - z->j0) high = d - z->j0;
+    if (low > high) return;
+    const size_t count = high - low + 1;
+    if (z == m->top) {
+        double *end = m->ends + (d - m->first) * m->height + (low - z->i0);
+        add_scaled(end, row + low, count, weight);
+    } else {
+        const size_t there = z->base + z->other - d, i = low + there - z->base;
+        const double *end = m->ends + (there - m->first) * m->height + (i - m->top->i0);
+        add_product(m->sums + low, row + low, end, count, weight);
+    }
+}
+
+/* What a zone's walks share, by the number of steps taken. */
+typedef struct stage {
+    double size;      /* Pr[the walk has so many steps] */
+    size_t low, high; /* the band */
+} stage;
+
+/* Paths that start at (0, first). Rows have a zero before i = 0, and start as zeros. */
+static void walk(const meeting *m, const zone *z, size_t first, const stage *stages, double *now,
+                 double *next) {
+    const double q = coin(z);
     const double weight = poisson((double)first, (double)z->other * z->certain);
-    const size_t width = z->j1 - z->j0 + 1;
-    for (size_t i = 0; i <= z->i1; ++i) {
-        size_t low, high;
-        band(z, (double)i, q, first, &low, &high);
-        if (high > z->stairs[i]) high = z->stairs[i];
-        const double down = i > 0 ? 1 - q : 1; /* the first row is where the walk starts */
-        double left = 0;
-        for (size_t j = low; j <= high; ++j) row[j] = left = q * left + down * row[j];
-        if (i < z->i0) continue;
-        double *end = z->ends + (i - z->i0) * width;
-        const size_t from = low > z->j0 ? low : z->j0;
-        for (size_t j = from; j <= high; ++j)
-            end[j - z->j0] += weight * sizes[i + j - first] * row[j];
+    size_t least = 0,
+           reached = 0; /* the first i under the stairs; the last that has been visited */
+    now[0] = 1;
+    meet(m, z, first, now, 0, 0, weight * stages[0].size);
+    for (size_t d = first + 1; d <= z->i1 + z->j1; ++d) {
+        const stage *at = &stages[d - first];
+        size_t low = at->low, high = at->high;
+        while (least <= z->i1 && least + z->stairs[least] < d) ++least;
+        if (low < least) low = least;
+        if (high > reached + 1) high = reached + 1;
+        if (low > high) return;
+        reached = high;
+        next[(ptrdiff_t)low - 1] = 0;
+        advance(now + low, next + low, high - low + 1, q);
+        meet(m, z, d, next, low, high, weight * at->size);
+        double *other = now;
+        now = next;
+        next = other;
     }
 }
 
 static dpa_status fill_zone(const dpa__scan_looks *looks, const dpa__scan_counts *reach, int end,
-                            zone *z, dpa_error *err) {
-    const size_t width = z->j1 - z->j0 + 1, height = z->i1 - z->i0 + 1;
+                            const meeting *m, zone *z, dpa_error *err) {
+    const size_t length = z->i1 + 3;
     DPA_TRY(make_stairs(looks, reach, end, z, err));
-    double *row = DPA_NEW_ARRAY(double, z->j1 + 1, err);
-    double *sizes = DPA_NEW_ARRAY(double, z->i1 + z->j1 + 1, err);
-    z->ends = dpa__calloc(width * height, sizeof(double), err);
-    const int is_ready = row != NULL && sizes != NULL && z->ends != NULL;
+    double *rows = DPA_NEW_ARRAY(double, 2 * length, err);
+    stage *stages = DPA_NEW_ARRAY(stage, z->i1 + z->j1 + 1, err);
+    const int is_ready = rows != NULL && stages != NULL;
     if (is_ready) {
         size_t most = most_certain(z);
         if (most > z->stairs[0]) most = z->stairs[0];
-        for (size_t m = 0; m <= z->i1 + z->j1; ++m) sizes[m] = poisson((double)m, rate(z));
+        for (size_t steps = 0; steps <= z->i1 + z->j1; ++steps) {
+            stage *at = &stages[steps];
+            at->size = poisson((double)steps, rate(z));
+            band(z, (double)steps, coin(z), &at->low, &at->high);
+        }
         for (size_t x = 0; x <= most; ++x) {
-            for (size_t j = 0; j <= z->j1; ++j) row[j] = j == x;
-            walk(z, x, sizes, row);
+            memset(rows, 0, 2 * length * sizeof(double));
+            walk(m, z, x, stages, rows + 1, rows + length + 1);
         }
     }
-    free(row);
-    free(sizes);
+    free(rows);
+    free(stages);
     return is_ready ? DPA_OK : DPA_NO_MEMORY;
 }
 
-static double join(const zone *top, const zone *bottom) {
-    const size_t width = top->j1 - top->j0 + 1, height = top->i1 - top->i0 + 1;
+static double join(const meeting *m, size_t count) {
     double sum = 0;
-    for (size_t i = 0; i < height; ++i)
-        for (size_t j = 0; j < width; ++j)
-            sum += top->ends[i * width + j] *
-                   bottom->ends[(width - 1 - j) * height + (height - 1 - i)];
-    const double a = (double)top->base, b = (double)top->other;
+    for (size_t i = 0; i < count; ++i) sum += m->sums[i];
+    const double a = (double)m->top->base, b = (double)m->top->other;
     return sum / (poisson(a, a) * poisson(b, b));
+}
+
+/* Pr[no look reaches]. */
+static dpa_status meet_all(const dpa__scan_looks *looks, const dpa__scan_counts *reach, zone *zones,
+                           double *out, dpa_error *err) {
+    const zone *top = &zones[DPA__SCAN_TOP];
+    const size_t height = top->i1 - top->i0 + 1, width = top->j1 - top->j0 + 1;
+    const size_t sums = zones[DPA__SCAN_BOTTOM].i1 + 1;
+    meeting m = {.top = top, .first = top->i0 + top->j0, .height = height};
+    m.ends = dpa__calloc((height + width - 1) * height, sizeof(double), err);
+    m.sums = dpa__calloc(sums, sizeof(double), err);
+    dpa_status status = m.ends != NULL && m.sums != NULL ? DPA_OK : DPA_NO_MEMORY;
+    for (int e = 0; e < DPA__SCAN_ENDS && status == DPA_OK; ++e)
+        status = fill_zone(looks, reach, e, &m, &zones[e], err);
+    if (status == DPA_OK) *out = join(&m, sums);
+    free(m.ends);
+    free(m.sums);
+    return status;
 }
 
 static int is_hopeless(const dpa__scan_looks *looks, const dpa__scan_counts *reach) {
@@ -219,18 +303,14 @@ dpa_status dpa__scan_lattice(const dpa__scan_looks *looks, const dpa__scan_count
                              double epsilon, double delta, dpa__fineness fineness, double *out,
                              dpa_error *err) {
     zone zones[DPA__SCAN_ENDS];
-    dpa_status status = DPA_OK;
+    dpa_status status;
     *out = 1;
     if (is_hopeless(looks, reach) || delta >= 1) return DPA_OK;
     *out = NAN;
     if (!open_zones(looks, epsilon, delta, fineness, zones)) return DPA_OK;
-    for (int e = 0; e < DPA__SCAN_ENDS && status == DPA_OK; ++e)
-        status = fill_zone(looks, reach, e, &zones[e], err);
-    if (status == DPA_OK)
-        *out = fmin(1, fmax(0, 1 - join(&zones[DPA__SCAN_TOP], &zones[DPA__SCAN_BOTTOM])) + ERROR);
-    for (int e = 0; e < DPA__SCAN_ENDS; ++e) {
-        free(zones[e].stairs);
-        free(zones[e].ends);
-    }
+    double quiet = 0;
+    status = meet_all(looks, reach, zones, &quiet, err);
+    if (status == DPA_OK) *out = fmin(1, fmax(0, 1 - quiet) + ERROR);
+    for (int e = 0; e < DPA__SCAN_ENDS; ++e) free(zones[e].stairs);
     return status;
 }
