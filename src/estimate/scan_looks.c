@@ -89,12 +89,36 @@ static int next_is_member(order *o) {
     return is_member;
 }
 
+/* Which ranks are tied, as a number. */
+static uint64_t pattern_of(const dpa_scores *s) {
+    size_t in = s->members, out = s->nonmembers;
+    uint64_t digest = 0;
+    while (in > 0 && out > 0) {
+        const double a = s->member[in - 1], b = s->nonmember[out - 1];
+        const size_t ins = a >= b ? run_length(s->member, in) : 0;
+        const size_t outs = b >= a ? run_length(s->nonmember, out) : 0;
+        digest = (digest ^ ((uint64_t)ins << 32 ^ (uint64_t)outs)) * 0x9e3779b97f4a7c15U;
+        digest ^= digest >> 29;
+        in -= ins;
+        out -= outs;
+    }
+    return digest;
+}
+
+/* Ties have a stream of their own for every pattern of ties. With one stream for all, whoever is
+ * lucky with the first numbers of the seed is lucky in every audit: a true claim about a
+ * mechanism with three outputs was refuted in 7.4% of audits at 95%. */
+static void seed_ties(dpa_rng *rng, const dpa_scores *scores, uint64_t seed) {
+    const uint64_t own = (uint64_t)1 << 55; /* away from the simulated audits */
+    dpa_rng_init(rng, seed, DPA_PURPOSE_RANK, own | (pattern_of(scores) & (own - 1)));
+}
+
 void dpa__scan_observe(const dpa__scan_looks *looks, const dpa_scores *scores, uint64_t seed,
                        dpa__scan_counts *out) {
     const size_t *top = looks->k[DPA__SCAN_TOP], *bottom = looks->k[DPA__SCAN_BOTTOM];
     size_t up = 0, down = looks->count[DPA__SCAN_BOTTOM];
     order o = {.scores = scores, .in = scores->members, .out = scores->nonmembers};
-    dpa_rng_init(&o.rng, seed, DPA_PURPOSE_RANK, (uint64_t)1 << 48);
+    seed_ties(&o.rng, scores, seed);
     while (o.in + o.out > 0) {
         if (next_is_member(&o)) {
             /* this one is the (in)-th lowest member */
