@@ -97,6 +97,23 @@ static dpa_status lint_values(const dpa_scores *s, size_t nan, dpa_lints *lints,
     return DPA_OK;
 }
 
+static dpa_status lint_sign(const dpa_scores *s, const comparison *c, dpa_lints *lints,
+                            dpa_error *err) {
+    const double pairs = (double)s->members * (double)s->nonmembers;
+    /* the deviation of won−lost without a leak */
+    const double spread = sqrt(pairs * (double)(s->members + s->nonmembers + 1) / 3);
+    if (c->lost - c->won <= 3 * spread) return DPA_OK;
+    return dpa_lints_add(lints, err, "sign",
+                         "members score lower than non-members (AUC %.3f): higher must mean "
+                         "\"in\"; is the sign wrong?",
+                         (c->won + 0.5 * (pairs - c->won - c->lost)) / pairs);
+}
+
+dpa_status dpa__scores_lint_sign(const dpa_scores *s, dpa_lints *lints, dpa_error *err) {
+    const comparison c = compare_classes(s);
+    return lint_sign(s, &c, lints, err);
+}
+
 static dpa_status lint_classes(const dpa_scores *s, dpa_lints *lints, dpa_error *err) {
     const comparison c = compare_classes(s);
     if (c.tied > 0)
@@ -104,14 +121,7 @@ static dpa_status lint_classes(const dpa_scores *s, dpa_lints *lints, dpa_error 
                               "%zu members share their score with a non-member; ties count against "
                               "the attack",
                               c.tied));
-    const double pairs = (double)s->members * (double)s->nonmembers;
-    /* the deviation of won−lost without a leak */
-    const double spread = sqrt(pairs * (double)(s->members + s->nonmembers + 1) / 3);
-    if (c.lost - c.won > 3 * spread)
-        DPA_TRY(dpa_lints_add(lints, err, "sign",
-                              "members score lower than non-members (AUC %.3f): higher must mean "
-                              "\"in\"; is the sign wrong?",
-                              (c.won + 0.5 * (pairs - c.won - c.lost)) / pairs));
+    DPA_TRY(lint_sign(s, &c, lints, err));
     if (s->members < TINY || s->nonmembers < TINY)
         DPA_TRY(dpa_lints_add(lints, err, "tiny",
                               "only %zu members and %zu non-members: nothing but a very strong "

@@ -4,9 +4,12 @@
 
 #include <stddef.h>
 
-#include "dpaudit/status.h"
+#include "dpaudit/evidence.h"
 
 /* Ascending, without NaN. Needs as much memory again for the time of the call. */
 dpa_status dpa__sort_numbers(double *values, size_t count, dpa_error *err);
+
+/* The lint "sign" where members score lower than non-members by more than chance. Sorted scores. */
+dpa_status dpa__scores_lint_sign(const dpa_scores *scores, dpa_lints *lints, dpa_error *err);
 
 #endif

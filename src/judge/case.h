@@ -78,5 +78,7 @@ dpa_status dpa__whole_training(dpa__case *c, const dpa_result *step, dpa_error *
 dpa_status dpa__power_state(dpa__case *c, double n1, double n0, dpa_error *err);
 /* Assumptions that lints, missing trials and exhausted families speak against. */
 dpa_status dpa__doubts(dpa__case *c, const dpa_lints *lints, dpa_error *err);
+/* Whether trainings fail more often with the record than without it (failures.c). */
+dpa_status dpa__say_failures(dpa__case *c, dpa_error *err);
 
 #endif

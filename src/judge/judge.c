@@ -126,7 +126,8 @@ dpa_status dpa__doubts(dpa__case *c, const dpa_lints *lints, dpa_error *err) {
         const dpa_result *r = dpa_report_result(c->report, i);
         if (r->role == DPA_PRIMARY) DPA_TRY(doubt_family(c, r, err));
     }
-    return dpa_report_lints(c->report, lints, err);
+    DPA_TRY(dpa_report_lints(c->report, lints, err));
+    return dpa__say_failures(c, err);
 }
 
 /* ── the way through ─────────────────────────────────────────────────────────────────── */

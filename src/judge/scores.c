@@ -9,6 +9,7 @@
 #include "dpaudit/scores.h"
 #include "dpaudit/sequential.h"
 #include "estimate/registry.h"
+#include "evidence/scores_sort.h"
 #include "judge/rates.h"
 
 /* The scores as they came, for methods that need their order (the evidence owns them), and
@@ -133,6 +134,30 @@ static dpa_status doubt_canary(dpa__case *c, const dpa_scores *s, dpa_error *err
     return DPA_OK;
 }
 
+/* ── which way round? ────────────────────────────────────────────────────────────────── */
+
+static dpa_scores finite_scores(const dpa_scores *s) {
+    dpa_scores out = *s;
+    while (out.members > 0 && isinf(out.member[out.members - 1])) --out.members;
+    while (out.members > 0 && isinf(out.member[0])) ++out.member, --out.members;
+    while (out.nonmembers > 0 && isinf(out.nonmember[out.nonmembers - 1])) --out.nonmembers;
+    while (out.nonmembers > 0 && isinf(out.nonmember[0])) ++out.nonmember, --out.nonmembers;
+    return out;
+}
+
+/* Failed and lost trainings have infinite scores by decree, which say nothing about the sign of
+ * the others. */
+static dpa_status doubt_sign_of_played(const dpa_evidence *e, const dpa_scores *s, dpa_lints *lints,
+                                       dpa_error *err) {
+    size_t kept = 0;
+    if (e->failed[0] + e->failed[1] + e->absent[0] + e->absent[1] == 0) return DPA_OK;
+    for (size_t i = 0; i < lints->count; ++i)
+        if (strcmp(lints->items[i].code, "sign") != 0) lints->items[kept++] = lints->items[i];
+    lints->count = kept;
+    const dpa_scores played = finite_scores(s);
+    return dpa__scores_lint_sign(&played, lints, err);
+}
+
 /* ── all of it ───────────────────────────────────────────────────────────────────────── */
 
 static dpa_status fill(dpa__case *c, both *scores, dpa_score_groups *groups, dpa_error *err) {
@@ -144,6 +169,7 @@ static dpa_status fill(dpa__case *c, both *scores, dpa_score_groups *groups, dpa
     DPA_TRY(dpa_report_fact(c->report, "members", (double)s->members, err));
     DPA_TRY(dpa_report_fact(c->report, "nonmembers", (double)s->nonmembers, err));
     dpa_status status = dpa_scores_prepare(&scores->prepared, &lints, err);
+    if (status == DPA_OK) status = doubt_sign_of_played(c->evidence, s, &lints, err);
     if (status == DPA_OK) status = dpa__rates_rows(&rows, err);
     if (status == DPA_OK && p->group[0] != '\0') status = judge_groups(c, groups, err);
     if (status == DPA_OK) status = dpa__doubts(c, &lints, err);

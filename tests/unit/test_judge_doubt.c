@@ -58,6 +58,78 @@ static void reversed_scores(void **state) {
     dpa_evidence_free(&e);
 }
 
+/* ── trials that failed ──────────────────────────────────────────────────────────────── */
+
+static const char *lint_of(const dpa_report *report, const char *code) {
+    size_t i;
+    json_t *lint;
+    json_array_foreach(report->lints, i, lint) {
+        if (strcmp(json_string_value(json_object_get(lint, "code")), code) == 0)
+            return json_string_value(json_object_get(lint, "text"));
+    }
+    return NULL;
+}
+
+/* So many trainings of each arm failed and have this score; what the others say is in order. */
+static void failed_scores(dpa_evidence *e, size_t in, size_t none, double score) {
+    dpa_evidence_init(e, DPA_EVIDENCE_SCORES);
+    add_normal(e, N, 0.1, 1);
+    for (size_t i = 0; i < in; ++i) e->arrays[0].items[i] = score;
+    for (size_t i = 0; i < none; ++i) e->arrays[1].items[i] = score;
+    e->failed[0] = in;
+    e->failed[1] = none;
+    assert_ok(dpa_evidence_fact(e, "trials_members", N, NULL));
+    assert_ok(dpa_evidence_fact(e, "trials_nonmembers", N, NULL));
+}
+
+static void failing_that_depends_on_the_record(void **state) {
+    (void)state;
+    dpa_evidence e;
+    const dpa_claim claim = epsilon_claim(1);
+    failed_scores(&e, 100, 50, -INFINITY);
+    dpa_report *report = judged(&e, &claim, NULL);
+    const char *text = lint_of(report, "failures");
+    assert_non_null(text);
+    assert_non_null(strstr(text, "100 of 400 trials with the record and in 50 of 400 without it"));
+    /* scipy.stats.fisher_exact([[100, 300], [50, 350]]): 7.800224567955755e-06 */
+    assert_relative(fact_of(report, "failures_p_value"), 7.800224567955755e-06, 1e-9);
+    assert_int_equal(dpa_report_state(report), DPA_NOT_REFUTED); /* said, and decides nothing */
+    dpa_report_free(report);
+    e.failed[1] = 90; /* by chance */
+    report = judged(&e, &claim, NULL);
+    assert_null(lint_of(report, "failures"));
+    assert_between(fact_of(report, "failures_p_value"), 0.1, 1);
+    dpa_report_free(report);
+    e.failed[0] = N + 1;
+    dpa_error err = {0};
+    assert_int_equal(dpa_judge(&e, &claim, NULL, &report, &err), DPA_BAD_INPUT);
+    dpa_evidence_free(&e);
+    normal_scores(&e, 0.1, 1); /* none failed: nothing is said */
+    report = judged(&e, &claim, NULL);
+    assert_true(isnan(fact_of(report, "failures_p_value")));
+    dpa_report_free(report);
+    dpa_evidence_free(&e);
+}
+
+/* Members that fail, scored below all others, do not turn the attack round. */
+static void failed_scores_have_no_sign(void **state) {
+    (void)state;
+    dpa_evidence e;
+    const dpa_claim claim = epsilon_claim(1);
+    failed_scores(&e, 300, 20, -INFINITY);
+    assert_int_equal(state_of(&e, &claim, NULL), DPA_NOT_REFUTED);
+    e.failed[0] = e.failed[1] = 0; /* scores of an attack: then it is the wrong way round */
+    assert_int_equal(state_of(&e, &claim, NULL), DPA_INCONCLUSIVE);
+    dpa_evidence_free(&e);
+    failed_scores(&e, N, 0, -INFINITY); /* all of them */
+    assert_int_equal(state_of(&e, &claim, NULL), DPA_NOT_REFUTED);
+    dpa_evidence_free(&e);
+    failed_scores(&e, 40, 40, -INFINITY); /* and the others are the wrong way round */
+    for (size_t i = 40; i < N; ++i) e.arrays[0].items[i] -= 2;
+    assert_int_equal(state_of(&e, &claim, NULL), DPA_INCONCLUSIVE);
+    dpa_evidence_free(&e);
+}
+
 /* The same coins, when their rate is known: canaries are left out until the rest is fair, and what
  * is left decides. Fair coins that are said to be unfair are doubted. */
 static void coins_of_a_known_rate(void **state) {
@@ -159,6 +231,8 @@ int main(void) {
         cmocka_unit_test(unfair_coins),
         cmocka_unit_test(coins_of_a_known_rate),
         cmocka_unit_test(reversed_scores),
+        cmocka_unit_test(failing_that_depends_on_the_record),
+        cmocka_unit_test(failed_scores_have_no_sign),
         cmocka_unit_test(a_canary_that_was_never_in),
         cmocka_unit_test(a_spent_family),
         cmocka_unit_test(what_must_be_seen),

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Trainings that failed: do they fail more often with the record than without it? Shown beside the
+ * verdict and never decides: epsilon may allow the difference, and the failed trials are in the
+ * bound already, with the score that was fixed for them beforehand. */
+#include "estimate/failures.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "judge/case.h"
+
+/* From here on the difference is said in words; the p-value itself is always among the facts. */
+static const double UNLIKELY = 0.01;
+
+/* Trials of an arm that were played to an end; 0: not known. */
+static uint64_t ended(const dpa_evidence *e, const char *fact, uint64_t absent) {
+    const double trials = dpa__fact(e, fact);
+    return trials >= (double)absent && trials <= 9007199254740992.0 ? (uint64_t)trials - absent : 0;
+}
+
+dpa_status dpa__say_failures(dpa__case *c, dpa_error *err) {
+    const dpa_evidence *e = c->evidence;
+    const dpa__failure_counts counts = {.failed_members = e->failed[0],
+                                        .members = ended(e, "trials_members", e->absent[0]),
+                                        .failed_nonmembers = e->failed[1],
+                                        .nonmembers = ended(e, "trials_nonmembers", e->absent[1])};
+    dpa_lints lints = {0};
+    /* one training with records of both kinds fails for all of them */
+    if (e->failed[0] + e->failed[1] == 0 || e->design == DPA_ONE_RUN) return DPA_OK;
+    if (counts.members == 0 || counts.nonmembers == 0) return DPA_OK;
+    const double p = dpa__failures_test(&counts);
+    if (isnan(p))
+        return dpa__fail(err, DPA_BAD_INPUT, "evidence: more trials failed than there were");
+    DPA_TRY(dpa_report_fact(c->report, "failures_p_value", p, err));
+    if (p > UNLIKELY) return DPA_OK;
+    dpa_status status = dpa_lints_add(
+        &lints, err, "failures",
+        "trainings failed in %llu of %llu trials with the record and in %llu of %llu without it "
+        "(p = %.2g): failing tells who was in, which is a leak by itself; the bound has it through "
+        "the score of failed trials",
+        (unsigned long long)counts.failed_members, (unsigned long long)counts.members,
+        (unsigned long long)counts.failed_nonmembers, (unsigned long long)counts.nonmembers, p);
+    if (status == DPA_OK) status = dpa_report_lints(c->report, &lints, err);
+    dpa_lints_free(&lints);
+    return status;
+}

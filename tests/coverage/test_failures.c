@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Trainings that fail, by simulation: a mechanism with outputs {NaN, 1, 0} that keeps ε = 1 exactly
+ * and fails more often with the record than without it. Audits of 100 trials each at the claim
+ * ε ≤ 1, judged as `dpaudit run` does: with the score that was fixed beforehand the claim is
+ * refuted in at most 5% and two standard errors, whichever score it is; with failed trials dropped
+ * and replaced in half of them, which is why they keep their place.
+ *
+ * `test_coverage_failures full` plays ten times as many audits (docs/judging.md has its numbers).
+ */
+#include "check.h"
+
+#include "dpaudit/judge.h"
+#include "dpaudit/rng.h"
+
+enum { TRIALS = 100 };
+static int times = 1;
+
+/* What becomes of a failed trial. */
+typedef enum rule { HIGH, LOW, AGAINST, DROPPED } rule;
+
+static double play(dpa_rng *rng, int is_member) {
+    const double u = dpa_rng_uniform(rng);
+    const double fails = is_member ? 0.5437 : 0.2, one = is_member ? 0.1873 : 0.0689;
+    return u < fails ? (double)NAN : u < fails + one ? 1.0 : 0.0;
+}
+
+static double score_of(rule failed) {
+    return failed == HIGH ? (double)INFINITY : failed == LOW ? -(double)INFINITY : (double)NAN;
+}
+
+static void play_audit(rule failed, uint64_t audit, dpa_evidence *out) {
+    double scores[2][TRIALS];
+    dpa_rng rng;
+    dpa_rng_init(&rng, 18, DPA_PURPOSE_SIMULATE, audit);
+    dpa_evidence_init(out, DPA_EVIDENCE_SCORES);
+    for (int arm = 0; arm < 2; ++arm)
+        for (int i = 0; i < TRIALS; ++i) {
+            double score = play(&rng, arm == 0);
+            while (failed == DROPPED && isnan(score)) score = play(&rng, arm == 0);
+            if (isnan(score)) {
+                ++out->failed[arm];
+                score = score_of(failed);
+            }
+            scores[arm][i] = score;
+        }
+    assert_ok(dpa_evidence_copy(out, "members", scores[0], TRIALS, NULL));
+    assert_ok(dpa_evidence_copy(out, "nonmembers", scores[1], TRIALS, NULL));
+    assert_ok(dpa_evidence_fact(out, "trials_members", TRIALS, NULL));
+    assert_ok(dpa_evidence_fact(out, "trials_nonmembers", TRIALS, NULL));
+}
+
+static int refuted(rule failed, int audits) {
+    int found = 0;
+    dpa_claim claim;
+    dpa_protocol protocol;
+    dpa_claim_init(&claim);
+    claim.epsilon = 1;
+    claim.delta = 1e-9;
+    dpa_protocol_init(&protocol);
+    protocol.bare = 1;
+    for (uint64_t i = 0; i < (uint64_t)audits; ++i) {
+        dpa_evidence e;
+        dpa_report *report = NULL;
+        play_audit(failed, i, &e);
+        assert_ok(dpa_judge(&e, &claim, &protocol, &report, NULL));
+        found += dpa_report_state(report) == DPA_REFUTED;
+        dpa_report_free(report);
+        dpa_evidence_free(&e);
+    }
+    return found;
+}
+
+static void claim_at_the_truth(void **state) {
+    (void)state;
+    static const char *const names[] = {"high", "low", "against", "dropped and replaced"};
+    for (int failed = HIGH; failed <= DROPPED; ++failed) {
+        const int audits = times * (failed <= LOW ? 1000 : 200);
+        const int count = refuted((rule)failed, audits);
+        print_message("failed: %s: the true claim is refuted in %d of %d audits\n", names[failed],
+                      count, audits);
+        if (failed == DROPPED)
+            assert_true(count > audits / 4);
+        else
+            assert_true(count <= 0.05 * audits + 2 * sqrt(0.05 * 0.95 * audits));
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "full") == 0) times = 10;
+    const struct CMUnitTest tests[] = {cmocka_unit_test(claim_at_the_truth)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
