@@ -32,8 +32,6 @@ typedef struct dpa_request {
 } dpa_request;
 
 DPA_API void dpa_request_init(dpa_request *request);
-/* The same on the heap, for languages that do not know the struct; free with dpa_free. */
-DPA_API dpa_status dpa_request_new(dpa_request **out, dpa_error *err) DPA_MUST_USE;
 /* Sets one field from text, by the name of its command-line option ("delta", "confidence",
  * "one-sided", "two-sided", "family", "method", "select", "claim-epsilon", "claim-delta", "seed",
  * "threads"); says what would be right when it is not. `value` is ignored by "one-sided" and

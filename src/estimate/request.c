@@ -23,13 +23,6 @@ void dpa_request_init(dpa_request *request) {
     };
 }
 
-dpa_status dpa_request_new(dpa_request **out, dpa_error *err) {
-    *out = DPA_NEW(dpa_request, err);
-    if (*out == NULL) return DPA_NO_MEMORY;
-    dpa_request_init(*out);
-    return DPA_OK;
-}
-
 static dpa_status set_number(const char *key, const char *value, double *out, dpa_error *err) {
     double number;
     if (!dpa__number_whole(value, &number))

@@ -104,10 +104,6 @@ const dpa_train_plan *dpa_game_training(const dpa_game *game) {
     return game->plan;
 }
 
-const dpa_train_data *dpa_game_data(const dpa_game *game) {
-    return game->plan != NULL ? &game->data : NULL;
-}
-
 dpa_status dpa_game_key(const dpa_game *game, int stage, char key[DPA_SHA256_SIZE],
                         dpa_error *err) {
     dpa__text text = {0};

@@ -262,11 +262,6 @@ uint64_t dpa_trainer_epoch_steps(const dpa_trainer *t) {
     return dpa__sampler_epoch_steps(&t->sampler);
 }
 
-double dpa_trainer_q(const dpa_trainer *t) {
-    if (t->sampler.sampling == DPA_SAMPLE_POISSON) return t->sampler.q;
-    return t->opts.batch == t->sampler.members ? 1.0 : (double)NAN;
-}
-
 double dpa_trainer_noise(const dpa_trainer *t) {
     return t->opts.microbatch > 1 ? 0.5 * t->opts.sigma : t->opts.sigma;
 }

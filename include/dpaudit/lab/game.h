@@ -282,10 +282,9 @@ DPA_API dpa_status dpa_game_expect(const dpa_game *game, dpa_evidence *out,
  * trials_nonmembers (played, failed or lost) count them by arm. */
 DPA_API dpa_status dpa_game_gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                                    dpa_error *err) DPA_MUST_USE;
-/* The training that is audited: plan with its noise found, and data. NULL for a game without one.
- * The game owns them. */
+/* The training that is audited: its plan, with the noise found. NULL for a game without one.
+ * The game owns it. */
 DPA_API const dpa_train_plan *dpa_game_training(const dpa_game *game);
-DPA_API const dpa_train_data *dpa_game_data(const dpa_game *game);
 
 DPA_C_END
 

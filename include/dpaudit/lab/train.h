@@ -227,11 +227,8 @@ DPA_API dpa_status dpa_trainer_run(dpa_trainer *trainer, const dpa_progress *pro
 DPA_API uint64_t dpa_trainer_steps_done(const dpa_trainer *trainer);
 /* Steps of one epoch: members/batch, or 1/q. At least 1. */
 DPA_API uint64_t dpa_trainer_epoch_steps(const dpa_trainer *trainer);
-/* The mechanism that was run, for an accountant: Poisson rate (1 when every member is in every
- * step, NaN for shuffled batches, which have no amplification that we claim) and noise divided by
- * the sensitivity (σ, or σ/2 with microbatches, where one example can turn a mean from one side of
- * the ball to the other). */
-DPA_API double dpa_trainer_q(const dpa_trainer *trainer);
+/* Noise divided by the sensitivity, for an accountant: σ, or σ/2 with microbatches, where one
+ * example can turn a mean from one side of the ball to the other. */
 DPA_API double dpa_trainer_noise(const dpa_trainer *trainer);
 /* Puts the averaged weights into a model of the same size; DPA_BAD_ARGUMENT without averaging. */
 DPA_API dpa_status dpa_trainer_average(const dpa_trainer *trainer, dpa_model *model,
