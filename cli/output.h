@@ -42,8 +42,8 @@ int output_finish(int code);
  * left. Ctrl-C stops the call. */
 dpa_progress progress_start(void);
 void progress_end(void);
-/* Where nothing can be counted: from the third second on the time, on a terminal only, until
- * something is printed. */
+/* Elapsed time for commands that cannot count progress: on a terminal only, after two seconds,
+ * until the first output. */
 void clock_start(const char *command_name);
 void clock_stop(void);
 

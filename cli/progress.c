@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Progress on standard error, for anything over two seconds: one line that is rewritten on a
  * terminal, a line every ten seconds elsewhere. Ctrl-C (and SIGTERM) asks the library to
- * stop. Where nothing can be counted a clock on the terminal says that something is going on. */
+ * stop. Commands that cannot count their progress show a clock on the terminal. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -37,8 +37,7 @@ typedef enum dpa_state {
 DPA_API dpa_status dpa_report_new(const char *command, const dpa_request *request, dpa_report **out,
                                   dpa_error *err) DPA_MUST_USE;
 DPA_API void dpa_report_free(dpa_report *report);
-/* When it was made on the way of another command: that one's word, and what it was about (an
- * experiment file). */
+/* Overrides the command name and the subject shown in the report ("run", "x.yaml"). */
 DPA_API void dpa_report_name(dpa_report *report, const char *command, const char *subject);
 
 DPA_API dpa_status dpa_report_add(dpa_report *report, const dpa_result *result,

@@ -22,7 +22,7 @@ double dpa__descend(dpa__fn fn, void *user, double start, double *value) {
                 place *= step;
                 moved = 1;
             }
-            if (moved) break; /* the other side is where it came from */
+            if (moved) break; /* we just came from the other direction */
         }
     }
     *value = best;

@@ -50,7 +50,8 @@ static double rough_upper(double k, double n, double z) {
     return s * s;
 }
 
-/* Counts below the diagonal: of an interval, a threshold above it is the opposite attack's. */
+/* Two-sided: swap answers when FNR+FPR > 1, so that the counts describe an attack no worse than
+ * guessing. */
 static dpa_counts oriented(const dpa__objective *o, dpa_counts c) {
     const double fnr = (double)c.fn / (double)(c.fn + c.tp);
     const double fpr = (double)c.fp / (double)(c.fp + c.tn);
@@ -121,7 +122,7 @@ static int is_surely_allowed(const dpa__objective *o, const dpa_counts *c, const
            dpa__rate_upper_reaches(limit, c->fn, members, o->level_fnr, v);
 }
 
-/* Is the corner's own bound above t? With the member at t open. */
+/* True if this corner's bound exceeds t; `at` is the family member at t, already open. */
 static dpa_status is_better_rectangle(const dpa__objective *o, const dpa_counts *c,
                                       const dpa__member *at, int *answer, double *t,
                                       dpa_error *err) {

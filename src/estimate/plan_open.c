@@ -178,8 +178,7 @@ dpa_status dpa__plan_truth_t(const dpa__plan *plan, double epsilon, double *t, d
     return dpa__model_t(scale_of(plan), epsilon, -1, t, err);
 }
 
-/* A training so leaky that the accountant cannot be as exact as usual is asked for less; INFINITY
- * where even that is too much. */
+/* For very large ε, retry the accountant at a wider tolerance; INFINITY if that fails too. */
 static dpa_status leaky_epsilon(const dpa_plan *asked, double t, double *epsilon, dpa_error *err) {
     const dpa_phase phase = {DPA_GAUSSIAN, 1 / t, asked->q, asked->steps};
     dpa_account_opts opts;

@@ -55,7 +55,7 @@ dpa_status dpa__estimate_one(const dpa__entry *entry, const dpa_counts *counts,
 dpa_status dpa__result_limits(dpa_result *result, const dpa__model *model, double delta,
                               double lower, double upper, double error, dpa_error *err);
 
-/* Families of a request: its own, or all that need no further word. */
+/* Families of a request: its own, or every family that needs no parameters. */
 enum { DPA__DEFAULT_FAMILIES = 3 };
 const char *dpa__request_family(const dpa_request *request, size_t index); /* NULL past the last */
 

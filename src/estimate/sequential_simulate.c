@@ -15,11 +15,11 @@
 #include "base/error.h"
 #include "base/threads.h"
 
-enum { BLOCK = 8 }; /* audits a thread between two reports of progress */
+enum { BLOCK = 8 }; /* audits each thread runs between progress reports */
 
 /* ── one pair ──────────────────────────────────────────────────────────────────────────────── */
 
-/* 3 and 0 are outcomes that the other class cannot have. */
+/* Outcomes 3 (surely in) and 0 (surely out) have probability 0 under the other class. */
 static double response(const dpa__member *truth, int is_member, dpa_rng *rng) {
     const double u = dpa_rng_uniform(rng);
     if (u < truth->delta) return is_member ? 3 : 0;

@@ -250,7 +250,7 @@ static dpa_status take_budget(const budget_keys *keys, dpa_experiment *e, dpa_er
     return DPA_OK;
 }
 
-/* A text that the keys have, for the experiment. */
+/* Copies an optional YAML string; absent stays NULL. */
 static dpa_status take_text(const char *from, char **to, dpa_error *err) {
     if (from == NULL) return DPA_OK;
     *to = dpa__strdup(from, err);

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "report/value.h"
 
-/* More rows than this are not a picture; the makers of the data bin long before. */
+/* Upper limit of rows per chart; our own data are binned far below it. */
 enum { MOST_ROWS = 20000, KEY_SIZE = 40 };
 
 #define POINT(name) &dpa__chart_##name,

@@ -13,7 +13,7 @@ struct dpa_ranks {
     const dpa__mail *mail;
     int rank, size;
     dpa__letter *outbox;
-    int *lost;      /* by rank: not heard of for too long, or it said that it cannot go on */
+    int *lost;      /* per rank: 1 once it timed out or reported a fatal error */
     int stopped;    /* rank 0 has told the others to end */
     uint64_t cores; /* that each rank of this machine may use */
 };

@@ -109,7 +109,7 @@ static void close_run(dpa__run *run, dpa_status status) {
         run->now.played = run->summary->played;
         run->now.failed = run->summary->failed;
         run->now.running = 0;
-        /* Only a note for `dpaudit status`: the run itself ends as it ends. */
+        /* Best effort: a failed status update must not change the run's result. */
         const dpa_status noted = dpa__store_run_update(run->store, &run->now, NULL);
         (void)noted;
         run->now.trial_count = 0;

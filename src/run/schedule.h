@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One run while it goes on, and the playing of one stage. */
+/* State of a running job, and the scheduler of one stage. */
 #ifndef DPA_RUN_SCHEDULE_H
 #define DPA_RUN_SCHEDULE_H
 

@@ -12,7 +12,8 @@
 
 static const double from_fraction = 4.0;
 
-/* K from the far end. 9 + 500/t² terms reach 1e-16 for t ≥ 4 (at t = 4, 37 are needed). */
+/* Continued fraction evaluated backwards from term 9 + 500/t², which gives 1e-16 for t ≥ 4 (at
+ * t = 4, 37 terms are needed). */
 static double fraction(double t) {
     double tail = t;
     for (int n = 9 + (int)(500.0 / (t * t)); n >= 2; --n) tail = t + (double)n / tail;

@@ -89,7 +89,7 @@ typedef enum dpa_run_state {
     DPA_RUN_RUNNING, /* somebody holds the store's lock now */
     DPA_RUN_DONE,
     DPA_RUN_STOPPED, /* on request, by its budget or by an error */
-    DPA_RUN_KILLED   /* it neither runs nor ended */
+    DPA_RUN_KILLED   /* nobody holds the lock and no end was recorded */
 } dpa_run_state;
 
 /* A trial that is being played. */
