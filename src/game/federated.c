@@ -32,22 +32,27 @@ static const dpa_federate_plan *plan_of(const dpa_game *game) {
     return game->experiment->federate;
 }
 
+/* As the game plays them: those of the plan with what it left open. */
+static const dpa_federate_opts *opts_of(const dpa_game *game) {
+    return &((const state *)game->state)->opts;
+}
+
 static size_t null_count(const dpa_game *game) {
-    const dpa_federate_opts *o = &plan_of(game)->opts;
+    const dpa_federate_opts *o = opts_of(game);
     return o->all_iterates ? o->unobserved : 0;
 }
 
 /* Canaries with rounds of their own, the unobserved ones too. */
 static size_t known_count(const dpa_game *game) {
-    const dpa_federate_opts *o = &plan_of(game)->opts;
+    const dpa_federate_opts *o = opts_of(game);
     return o->canaries + o->unobserved;
 }
 
 static size_t value_count(const dpa_game *game, int with_canaries) {
-    const dpa_federate_plan *p = plan_of(game);
+    const dpa_federate_opts *o = opts_of(game);
     if (!with_canaries) return HEAD;
-    return HEAD + p->opts.canaries * (p->opts.all_iterates ? 2 : 1) + null_count(game) +
-           2 * known_count(game) + POINT * p->checkpoints;
+    return HEAD + o->canaries * (o->all_iterates ? 2 : 1) + null_count(game) +
+           2 * known_count(game) + POINT * plan_of(game)->checkpoints;
 }
 
 /* Rows that are not to be trained on belong to nobody. */
@@ -124,12 +129,30 @@ static void close_game(dpa_game *game) {
     free(s);
 }
 
+/* How many canaries where the file does not say: 1000, but no more in a round than clients, so that
+ * the model is still the clients', and in the final model no more energy than a twentieth of the
+ * noise's, so that none of them hides the others. */
+static void choose_canaries(state *s) {
+    dpa_federate_opts *o = &s->opts;
+    if (o->canaries == 0) {
+        const size_t clients = dpa_clients_count(s->clients);
+        const double rounds = (double)o->rounds, cohort = (double)o->cohort;
+        const double rate =
+            o->repetitions > 0 ? (double)o->repetitions / rounds : cohort / (double)clients;
+        const double quiet = 0.05 * o->sigma * o->sigma * (double)s->dim;
+        const double in_round = o->sigma > 0.0 ? fmin(cohort, quiet) : cohort;
+        o->canaries = (size_t)fmin(1000.0, fmax(20.0, floor(in_round / rate)));
+    }
+    if (o->unobserved == DPA__AS_MANY) o->unobserved = o->canaries;
+}
+
 /* A federation is made once and thrown away, so that a setting that cannot be is an error now. */
 static dpa_status try_settings(const dpa_game *game, state *s, dpa_error *err) {
     dpa_model *model = NULL;
     dpa_federation *f = NULL;
     DPA_TRY(make_model(game, &model, err));
     s->dim = dpa_model_size(model);
+    choose_canaries(s);
     const dpa_status status =
         dpa_federation_new(model, game->data.data, s->clients, &s->opts, &f, err);
     dpa_federation_free(f);
@@ -219,7 +242,7 @@ static dpa_status look(training *t, dpa_error *err) {
 }
 
 static dpa_status checkpoint(training *t, double *point, dpa_error *err) {
-    const size_t observed = plan_of(t->game)->opts.canaries, null = null_count(t->game);
+    const size_t observed = opts_of(t->game)->canaries, null = null_count(t->game);
     DPA_TRY(look(t, err));
     point[0] = (double)dpa_federation_rounds_done(t->federation);
     put_fit(t->final, observed, point + 1);
@@ -230,7 +253,7 @@ static dpa_status checkpoint(training *t, double *point, dpa_error *err) {
 
 /* All rounds; `points` checkpoints at equal distances, the last one at the end. */
 static dpa_status train(training *t, double *head, uint64_t points, double *point, dpa_error *err) {
-    const uint64_t rounds = plan_of(t->game)->opts.rounds;
+    const uint64_t rounds = opts_of(t->game)->rounds;
     uint64_t taken = 0;
     dpa_round_info info = {0};
     const dpa_progress *p = &t->game->experiment->game.progress;
@@ -259,7 +282,7 @@ static dpa_status train(training *t, double *head, uint64_t points, double *poin
 
 static dpa_status play(training *t, int with_canaries, dpa_values *out, dpa_error *err) {
     const dpa_federate_plan *p = plan_of(t->game);
-    const size_t observed = p->opts.canaries, null = null_count(t->game);
+    const size_t observed = opts_of(t->game)->canaries, null = null_count(t->game);
     double *to = out->items + HEAD;
     double *point = out->items + value_count(t->game, with_canaries) - POINT * p->checkpoints;
     DPA_TRY(train(t, out->items, with_canaries ? p->checkpoints : 0, point, err));
@@ -267,7 +290,7 @@ static dpa_status play(training *t, int with_canaries, dpa_values *out, dpa_erro
     DPA_TRY(look(t, err));
     memcpy(to, t->final, observed * sizeof *to);
     to += observed;
-    if (p->opts.all_iterates) {
+    if (opts_of(t->game)->all_iterates) {
         memcpy(to, t->largest, (observed + null) * sizeof *to);
         to += observed + null;
     }
@@ -356,7 +379,7 @@ static dpa_status add_scores(const char *name, const double *score, size_t count
  * first. `first`: of a trial's numbers. */
 static double collect_known(const dpa_game *game, const dpa_trials *played, size_t first,
                             double *score, double *times, size_t *runs) {
-    const size_t observed = plan_of(game)->opts.canaries, known = known_count(game);
+    const size_t observed = opts_of(game)->canaries, known = known_count(game);
     const size_t null = known - observed;
     double spread = 1.0;
     size_t done = 0;
@@ -388,7 +411,7 @@ static dpa_status add_known(const dpa_game *game, const dpa_trials *played, size
     if (status == DPA_OK) {
         size_t runs = 0;
         const double spread = collect_known(game, played, first, score, times, &runs);
-        const size_t in = runs * p->opts.canaries, all = runs * known_count(game);
+        const size_t in = runs * opts_of(game)->canaries, all = runs * known_count(game);
         const double most = dpa_canaries_choose(score, times, in, all, s->opts.sigma);
         status = add_scores("members", score, in, out, err);
         if (status == DPA_OK) status = add_scores("nonmembers", score + in, all - in, out, err);
@@ -452,13 +475,14 @@ static void expect(const dpa_game *game, dpa_evidence *out) {
 static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                          dpa_error *err) {
     const dpa_federate_plan *p = plan_of(game);
-    const size_t observed = p->opts.canaries, null = null_count(game);
-    const size_t rounds = p->opts.all_iterates ? observed : 0;
+    const dpa_federate_opts *o = opts_of(game);
+    const size_t observed = o->canaries, null = null_count(game);
+    const size_t rounds = o->all_iterates ? observed : 0;
     const dpa_trials *played = &stages[0];
     DPA_TRY(add_array(game, played, "final", HEAD, observed, 0, out, err));
     DPA_TRY(add_array(game, played, "observed", HEAD + observed, rounds, 0, out, err));
     DPA_TRY(add_array(game, played, "unobserved", HEAD + observed + rounds, null, 0, out, err));
-    if (p->opts.unobserved > 0)
+    if (o->unobserved > 0)
         DPA_TRY(add_known(game, played, HEAD + observed + rounds + null, out, err));
     DPA_TRY(add_array(game, played, "trajectory",
                       HEAD + observed + rounds + null + 2 * known_count(game),

@@ -3,6 +3,8 @@
 #ifndef DPA_GAME_FEDERATED_H
 #define DPA_GAME_FEDERATED_H
 
+#include <stdint.h>
+
 #include <stdbool.h>
 
 #include "dpaudit/lab/game.h"
@@ -27,5 +29,8 @@ extern const cyaml_schema_field_t dpa__federate_fields[];
 /* `path`: the experiment file, from whose folder the clients' file is seen. */
 dpa_status dpa__federate_plan_take(const dpa__federate_keys *keys, const char *path,
                                    dpa_federate_plan **out, dpa_error *err);
+
+/* Of `unobserved` in a plan: as many as take part. `canaries` 0 in a plan: federated.c chooses. */
+#define DPA__AS_MANY SIZE_MAX
 
 #endif

@@ -108,11 +108,10 @@ static void take_training(const dpa__federate_keys *k, dpa_federate_opts *o) {
 
 static void take_audit(const dpa__federate_keys *k, dpa_federate_plan *plan) {
     dpa_federate_opts *o = &plan->opts;
-    o->canaries = 1000;
     o->direction = k->direction;
     TAKE(o->canaries, size_t, k->canaries);
     TAKE(o->all_iterates, int, k->all_iterates);
-    o->unobserved = o->all_iterates ? o->canaries : 0;
+    o->unobserved = o->all_iterates ? DPA__AS_MANY : 0;
     TAKE(o->unobserved, size_t, k->unobserved);
     TAKE(o->repetitions, uint64_t, k->repetitions);
     TAKE(o->canary_scale, double, k->canary_scale);
@@ -135,7 +134,7 @@ static dpa_status take(const dpa__federate_keys *k, const char *path, dpa_federa
     if ((k->clients != NULL) == (k->split != NULL))
         return dpa__fail_file(err, DPA_BAD_INPUT, path,
                               "federate: give either clients, a file, or split, a number");
-    if (plan->opts.canaries < 1 || plan->runs < 1 || plan->runs > 1000000)
+    if ((k->canaries != NULL && plan->opts.canaries < 1) || plan->runs < 1 || plan->runs > 1000000)
         return dpa__fail_file(err, DPA_BAD_INPUT, path,
                               "federate: canaries %zu, runs %llu: expected at least 1",
                               plan->opts.canaries, (unsigned long long)plan->runs);

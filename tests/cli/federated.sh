@@ -41,6 +41,15 @@ near "j['verdict']['epsilon_lower']" "$bound" 1e-12
 near "j['verdict']['claim']['epsilon'] > $bound" 1 0
 says out known-rounds
 
+# as many canaries as the file does not say: no more in a round (one of 40) than the 8 clients
+sed '/canaries: 300/d; /baseline/d; /checkpoints/d' run-federated.yaml >open.yaml
+run 0 run open.yaml --json
+near "j['evidence']['canaries']" 320 0
+near "j['evidence']['unobserved']" 320 0
+sed 's/canaries: 300/canaries: 0/' run-federated.yaml >bad.yaml
+run 3 run bad.yaml
+says err "expected at least 1"
+
 run 1 run run-federated-broken.yaml
 says out "REFUTED"
 says out "SUSPICIOUS"
