@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dpaudit/lab/run.h"
 
@@ -129,7 +130,21 @@ static int dispatch(int argc, char **argv) {
     return run_command(cmd, argc - 2, argv + 2);
 }
 
+/* Libraries under this one call abort where they cannot go on: FFTW without memory for a plan,
+ * libuv without a place in epoll. That is a failure like others, with a sentence and an exit code.
+ */
+static void on_abort(int number) {
+    static const char text[] =
+        "dpaudit: a library that dpaudit uses gave up: out of memory, or of open files? Nothing "
+        "that was stored before is lost; the same command can be tried again.\n";
+    (void)number;
+    const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)written;
+    _exit(EXIT_FAILURE_RUNNING);
+}
+
 int main(int argc, char **argv) {
+    (void)signal(SIGABRT, on_abort);
     (void)signal(SIGXFSZ,
                  SIG_IGN); /* a file that may not grow is an error with a name, not an end */
     output_remember(argc, argv);

@@ -68,8 +68,9 @@ void dpa__status_write(const char *store, const dpa_run_status *now) {
     json_t *json = pack(now, host);
     if (json != NULL && name_of(store, "", &name, NULL) == DPA_OK &&
         name_of(store, ".part", &part, NULL) == DPA_OK &&
-        json_dump_file(json, part, JSON_COMPACT | JSON_REAL_PRECISION(17)) == 0)
-        (void)rename(part, name);
+        (json_dump_file(json, part, JSON_COMPACT | JSON_REAL_PRECISION(17)) != 0 ||
+         rename(part, name) != 0))
+        (void)unlink(part);
     json_decref(json);
     free(name);
     free(part);
