@@ -27,8 +27,9 @@ static const double wrong_ratio = 1.01;
 
 static dpa_status check(const dpa_ideal *ideal, uint64_t guesses, dpa_error *err) {
     const dpa_onerun game = {ideal->canaries, ideal->options, guesses, 0};
-    if (!(ideal->sigma > 0.0))
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "sigma: must be positive, not %g", ideal->sigma);
+    if (!(ideal->sigma > 0.0) || isinf(ideal->sigma))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "sigma: must be positive and finite, not %g",
+                         ideal->sigma);
     return dpa_onerun_check(&game, err);
 }
 
@@ -52,7 +53,8 @@ static dpa_status find_threshold(double mu, double share, double *x, dpa_error *
     dpa__bracket found;
     *x = 0.0;
     if (share >= 1.0) return DPA_OK;
-    const double far = dpa__norm_quantile(0.5 * share, DPA_UPPER) + 0.5 * mu;
+    /* a little further, or rounding leaves no change of sign when μ is tiny */
+    const double far = dpa__norm_quantile(0.5 * share, DPA_UPPER) + 0.5 * mu + 1e-6;
     DPA_TRY(dpa__root(surplus, &search, 0.0, far, 1e-15, 1e-15, &found, err));
     *x = 0.5 * (found.lower + found.upper);
     return DPA_OK;

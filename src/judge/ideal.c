@@ -130,6 +130,8 @@ dpa_status dpa_audit_ideal(const dpa_ideal *ideal, uint64_t guesses, uint64_t re
     dpa_report *report = NULL;
     *out = NULL;
     DPA_TRY(dpa_request_check(request, err));
+    if (ideal->canaries < 2)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "canaries: an idealised game needs at least 2");
     DPA_TRY(games_of(ideal, guesses, &games, err));
     dpa_status status = dpa_report_new("one-run", request, &report, err);
     if (status == DPA_OK) status = fill(report, ideal, &games, repeats, pointwise, err);

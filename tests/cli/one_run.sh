@@ -104,4 +104,12 @@ run 2 one-run scores.csv --losses
 says err "--losses goes with two arrays"
 run 3 one-run in.txt missing.txt
 says err "missing.txt"
+# At the edges of the idealised game: a range or an answer, never the words of a solver.
+run 2 one-run --ideal --sigma inf --canaries 100
+says err "sigma: must be positive and finite"
+run 2 one-run --ideal --sigma 1 --canaries 1
+says err "at least 2"
+run 2 one-run --ideal --sigma 1 --canaries 100 --confidence 1e-300
+for sigma in 1e-300 1e6 1e300; do run 0 one-run --ideal --sigma $sigma --canaries 100; done
+says out "≥ 0.000000"
 finish
