@@ -60,7 +60,7 @@ static dpa_status critical(const dpa__plan *plan, size_t n, size_t count, double
 
 dpa_status dpa__plan_ranks(const dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
                            dpa_error *err) {
-    const size_t count = dpa__rank_replicates(plan->p, 2 * (double)n);
+    const size_t count = dpa__rank_replicates(DPA__RANK_AUC, plan->p, (double)n, (double)n);
     if (care == DPA__ROUGHLY || count == 0) return by_normal_law(plan, (double)n, out, err);
     const size_t most = count > REPLICATES ? count : REPLICATES;
     double limit = 0, *u = DPA_NEW_ARRAY(double, most, err);

@@ -27,8 +27,8 @@ dpa_status dpa__rank_p_value(const dpa_scores *scores, const dpa_curve *curve,
 #define DPA__RANK_NORMAL_ERROR 5e-4
 double dpa__rank_normal_level(double p);
 
-/* How many simulated audits give the p-value of `size` scores at error p: 0 for the normal law. */
-size_t dpa__rank_replicates(double p, double size);
+/* How many simulated audits give the p-value of so many scores at error p: 0 for the normal law. */
+size_t dpa__rank_replicates(dpa__rank_score score, double p, double members, double nonmembers);
 
 /* What a member counts for when `above` non-members score at least as high: falls with `above`. */
 dpa_status dpa__rank_weights(dpa__rank_score score, const dpa__model *model, double t,

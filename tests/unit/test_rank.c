@@ -230,19 +230,56 @@ static void claims(void **state) {
     free(in);
 }
 
-/* From the simulated p-value to the normal law there is no step: same scores, counted for many. */
-static void normal_law_is_close_and_safe(void **state) {
+/* From the simulated p-value to the normal law there is no step: the same scores and one more. */
+static void normal_law_is_close(void **state) {
     (void)state;
-    enum { N = 7000 };
-    double *in = malloc(4 * N * sizeof *in), *out = in + 2 * N;
-    draw(21, 1, in, 2 * N, out, 2 * N);
-    dpa_scores s = make(in, N, out, N), more = make(in, 2 * N, out, 2 * N);
+    enum { N = 999 };
+    double *in = malloc(2 * (N + 1) * sizeof *in), *out = in + N + 1;
+    draw(21, 1, in, N + 1, out, N + 1);
+    dpa_scores s = make(in, N, out, N), more = make(in, N + 1, out, N + 1);
     const double simulated = run("rank", &s), normal = run("rank", &more);
-    assert_between(simulated, 3.9, 4.5);
-    assert_between(normal, 3.9, 4.5);
+    assert_absolute(normal, simulated, 0.1);
+    assert_true(normal != simulated);
     dpa_scores_free(&s);
     dpa_scores_free(&more);
     free(in);
+}
+
+/* Its level where it begins, against draws: at most 5%, of which nothing near half is lost. */
+static void normal_law_holds_its_level(void **state) {
+    (void)state;
+    enum { N = 1000, AUDITS = 4000 };
+    static const struct {
+        const char *family;
+        double t;
+    } rows[] = {{"gaussian", 0}, {"gaussian", 2}, {"laplace", 1}};
+    double *weights, scratch[N];
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; ++r) {
+        dpa__model model = model_of(rows[r].family);
+        dpa__member member;
+        dpa__rank_draws draws;
+        double mean, deviation;
+        size_t refuted = 0;
+        assert_ok(dpa__member_open(&model, rows[r].t, &member, NULL));
+        assert_ok(dpa__rank_moments(&member, N, N, &mean, &deviation, NULL));
+        assert_ok(dpa__rank_weights(DPA__RANK_AUC, &model, 0, N, &weights, NULL));
+        assert_ok(dpa__rank_draw(&model, N, N, AUDITS, 7, &draws, NULL));
+        const double least =
+            mean + 0.5 + deviation * dpa__norm_quantile(dpa__rank_normal_level(0.05), DPA_UPPER);
+        for (size_t b = 0; b < AUDITS; ++b)
+            refuted += dpa__rank_simulated(&draws, b, &member, weights, scratch) > least;
+        /* three deviations of 4000 audits at 5% are 1% */
+        const double level = (double)refuted / AUDITS;
+        print_message("%s, t = %g: level %.2f%%\n", rows[r].family, rows[r].t, 100 * level);
+        assert_between(level, 0.03, 0.06);
+        dpa__rank_draws_free(&draws);
+        free(weights);
+        dpa__member_close(&member);
+        dpa__model_close(&model);
+    }
+    assert_int_equal(dpa__rank_replicates(DPA__RANK_AUC, 0.05, N, N), 0);
+    assert_true(dpa__rank_replicates(DPA__RANK_AUC, 0.05, N - 1, N) > 0);
+    assert_true(dpa__rank_replicates(DPA__RANK_SLOPE, 0.05, N, N) > 0);
 }
 
 int main(void) {
@@ -252,7 +289,8 @@ int main(void) {
         cmocka_unit_test(reaches_as_the_whole_does),
         cmocka_unit_test(moments),
         cmocka_unit_test(ties_count_against),
-        cmocka_unit_test(normal_law_is_close_and_safe),
+        cmocka_unit_test(normal_law_is_close),
+        cmocka_unit_test(normal_law_holds_its_level),
         cmocka_unit_test(claims),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
