@@ -36,7 +36,9 @@ typedef struct dpa__scan_looks {
     size_t base[DPA__SCAN_ENDS], other[DPA__SCAN_ENDS]; /* sizes of the classes */
     size_t count[DPA__SCAN_ENDS];
     size_t *k[DPA__SCAN_ENDS];
+    double *rates[DPA__SCAN_ENDS]; /* per look DPA__SCAN_RATES base rates y, then what each costs */
 } dpa__scan_looks;
+enum { DPA__SCAN_RATES = 37 };
 
 dpa_status dpa__scan_looks_open(size_t members, size_t nonmembers, dpa__scan_looks *out,
                                 dpa_error *err);

@@ -14,7 +14,30 @@
 #include "base/memory.h"
 #include "estimate/scan.h"
 
-enum { RATES = 37, CELL = 4 }; /* per rate: cost, g, log g, log(1−g) */
+enum { RATES = DPA__SCAN_RATES, CELL = 4 }; /* per rate: cost, g, log g, log(1−g) */
+
+static double wilson(double k, double n, double z) {
+    const double rate = k / n, square = z * z / n;
+    return fmin((rate + 0.5 * square + sqrt(square * (rate * (1 - rate) + 0.25 * square))) /
+                    (1 + square),
+                1);
+}
+
+/* n·KL(k/n ‖ y). */
+static double divergence(double k, double n, double y) {
+    double sum = 0;
+    if (k > 0) sum += k * log(k / (n * y));
+    if (k < n) sum += (n - k) * (log((n - k) / n) - log1p(-y));
+    return fmax(sum, 0);
+}
+
+/* The grid of y at one look, the same for every curve. */
+static void fill_rates(double k, double n, double *rates) {
+    for (int r = 0; r < RATES; ++r) {
+        rates[r] = wilson(k, n, 0.25 * r);
+        rates[RATES + r] = rates[r] < 1 ? divergence(k, n, rates[r]) : HUGE_VAL;
+    }
+}
 
 static size_t next_look(size_t k) {
     const size_t next = k + k / 4;
@@ -28,11 +51,15 @@ dpa_status dpa__scan_looks_open(size_t members, size_t nonmembers, dpa__scan_loo
         size_t count = 0;
         for (size_t k = 0; k < out->base[e]; k = next_look(k)) ++count;
         out->k[e] = DPA_NEW_ARRAY(size_t, count, err);
-        if (out->k[e] == NULL) {
+        out->rates[e] = DPA_NEW_ARRAY(double, 2 * RATES * count, err);
+        if (out->k[e] == NULL || out->rates[e] == NULL) {
             dpa__scan_looks_close(out);
             return DPA_NO_MEMORY;
         }
-        for (size_t k = 0; k < out->base[e]; k = next_look(k)) out->k[e][out->count[e]++] = k;
+        for (size_t k = 0; k < out->base[e]; k = next_look(k)) {
+            fill_rates((double)k, (double)out->base[e], out->rates[e] + 2 * RATES * out->count[e]);
+            out->k[e][out->count[e]++] = k;
+        }
     }
     return DPA_OK;
 }
@@ -40,7 +67,9 @@ dpa_status dpa__scan_looks_open(size_t members, size_t nonmembers, dpa__scan_loo
 void dpa__scan_looks_close(dpa__scan_looks *looks) {
     for (int e = 0; e < DPA__SCAN_ENDS; ++e) {
         free(looks->k[e]);
+        free(looks->rates[e]);
         looks->k[e] = NULL;
+        looks->rates[e] = NULL;
     }
 }
 
@@ -148,28 +177,13 @@ static double fixed_point(const dpa_curve *curve) {
     return high;
 }
 
-static double wilson(double k, double n, double z) {
-    const double rate = k / n, square = z * z / n;
-    return fmin((rate + 0.5 * square + sqrt(square * (rate * (1 - rate) + 0.25 * square))) /
-                    (1 + square),
-                1);
-}
-
-/* n·KL(k/n ‖ y). */
-static double divergence(double k, double n, double y) {
-    double sum = 0;
-    if (k > 0) sum += k * log(k / (n * y));
-    if (k < n) sum += (n - k) * (log((n - k) / n) - log1p(-y));
-    return fmax(sum, 0);
-}
-
-static void fill_look(const dpa_curve *curve, int end, double k, double n, double *cell) {
+static void fill_look(const dpa_curve *curve, int end, const double *rates, double *cell) {
     for (int r = 0; r < RATES; ++r, cell += CELL) {
-        const double y = wilson(k, n, 0.25 * r);
+        const double y = rates[r];
         const double miss =
             end == DPA__SCAN_TOP ? dpa_curve_fnr(curve, y) : dpa_curve_fpr(curve, y);
         const double hit = end == DPA__SCAN_TOP ? dpa_curve_tpr(curve, y) : 1 - miss;
-        cell[0] = y < 1 ? divergence(k, n, y) : HUGE_VAL;
+        cell[0] = rates[RATES + r];
         cell[1] = miss > 0 ? hit : 1;
         cell[2] = log(cell[1]);
         cell[3] = miss > 0 ? log(miss) : 0;
@@ -190,7 +204,7 @@ dpa_status dpa__scan_null_open(const dpa__scan_looks *looks, const dpa_curve *cu
             return DPA_NO_MEMORY;
         }
         for (size_t i = 0; i < out->count[e]; ++i)
-            fill_look(curve, e, (double)looks->k[e][i], n, out->cells[e] + i * RATES * CELL);
+            fill_look(curve, e, looks->rates[e] + 2 * RATES * i, out->cells[e] + i * RATES * CELL);
     }
     return DPA_OK;
 }
