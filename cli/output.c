@@ -126,6 +126,8 @@ dpa_status judge_evidence(const dpa_evidence *evidence, const common_options *co
     dpa_protocol protocol = common->protocol;
     dpa_claim claim = common->claim;
     *out = NULL;
+    protocol.plain =
+        common->json == NULL && !common->plot && common->report == NULL && common->vega == NULL;
     if (common->protocol_file != NULL) {
         const dpa_status status = dpa_protocol_read(&protocol, &claim, common->protocol_file, err);
         if (status != DPA_OK) return status;

@@ -26,7 +26,8 @@ typedef struct dpa_protocol {
     double must_detect;       /* inconclusive unless this ε would have been seen; NaN: no */
     char registered[DPA_SHA256_SIZE]; /* of the protocol file that was read; "": none */
     /* Wishes for the report; no part of the protocol. */
-    int bare; /* the verdict alone: no other rows, no sections, not what would be detected */
+    int bare;  /* the verdict alone: no other rows, no sections, not what would be detected */
+    int plain; /* for a text: without the sections that only pages, charts and JSON show */
     int all, curve, explain, pointwise;
     double at_epsilon; /* also the least δ at this ε; NaN: no */
     char group[64];    /* a column of the table to cut by; "": no */
@@ -38,7 +39,8 @@ DPA_API dpa_status dpa_protocol_new(dpa_protocol **out, dpa_error *err) DPA_MUST
 /* Who is told how far a long call is, and may stop it. */
 DPA_API void dpa_protocol_progress(dpa_protocol *protocol, const dpa_progress *progress);
 /* Sets one field from text: those of dpa_request_set, "guesses", "decide", "must-detect", and the
- * flags "bare", "all", "curve", "explain", "pointwise" (value ignored), "at-epsilon", "group". */
+ * flags "bare", "plain", "all", "curve", "explain", "pointwise" (value ignored), "at-epsilon",
+ * "group". */
 DPA_API dpa_status dpa_protocol_set(dpa_protocol *protocol, const char *key, const char *value,
                                     dpa_error *err) DPA_MUST_USE;
 /* Fills what was not set by name from a protocol file, and the claim where none was made. */

@@ -29,6 +29,13 @@ static const double TEST = 100, VALUE = 1000, MOST = 2e5;
 /* Longer runs of grid points than this many steps are tried with few draws only. */
 enum { BRIEF = 4 };
 
+/* A grid point's curve and the statistic against it. */
+typedef struct side {
+    size_t at;
+    dpa_curve *curve;
+    dpa__scan_null null;
+} side;
+
 typedef struct scan {
     dpa__scan_looks looks;
     dpa__scan_counts seen, reach;
@@ -37,9 +44,17 @@ typedef struct scan {
     const dpa_request *request;
     double p;
     int is_simulated;
+    side first; /* of the run that was tested last: the next one often starts there too */
 } scan;
 
+static void side_close(side *end) {
+    dpa__scan_null_close(&end->null);
+    dpa_curve_free(end->curve);
+    *end = (side){0};
+}
+
 static void scan_close(scan *s) {
+    side_close(&s->first);
     dpa__scan_counts_free(&s->seen);
     dpa__scan_counts_free(&s->reach);
     dpa__scan_looks_close(&s->looks);
@@ -217,29 +232,31 @@ static dpa_status decide(scan *s, const dpa__scan_null *first, const dpa_curve *
     return simulated_test(s, &law, first->count, is_brief, is_rejected, err);
 }
 
+static dpa_status side_open(const scan *s, size_t at, side *out, dpa_error *err) {
+    *out = (side){.at = at};
+    dpa_status status = curve_at(s->model, dpa__walk_at(&s->grid, at), &out->curve, err);
+    if (status == DPA_OK) status = dpa__scan_null_open(&s->looks, out->curve, &out->null, err);
+    if (status != DPA_OK) side_close(out);
+    return status;
+}
+
 /* Are all grid points first … last rejected? */
 static dpa_status test_run(void *user, size_t first, size_t last, int *is_rejected,
                            dpa_error *err) {
     scan *s = user;
-    dpa_curve *curves[2] = {NULL, NULL};
-    dpa__scan_null nulls[2] = {{0}, {0}};
-    const size_t at[2] = {first, last};
-    dpa_status status = DPA_OK;
+    side end;
     *is_rejected = 0;
-    for (int i = 0; i < 2 && status == DPA_OK; ++i) {
-        status = curve_at(s->model, dpa__walk_at(&s->grid, at[i]), &curves[i], err);
-        if (status == DPA_OK) status = dpa__scan_null_open(&s->looks, curves[i], &nulls[i], err);
+    if (s->first.curve == NULL || s->first.at != first) {
+        side_close(&s->first);
+        DPA_TRY(side_open(s, first, &s->first, err));
     }
-    if (status == DPA_OK) {
-        const double observed = dpa__scan_statistic(&nulls[1], &s->seen);
-        dpa__scan_reach(&nulls[0], observed, &s->reach);
-        if (observed > 0)
-            status = decide(s, &nulls[0], curves[1], last, last - first >= BRIEF, is_rejected, err);
-    }
-    for (int i = 0; i < 2; ++i) {
-        dpa__scan_null_close(&nulls[i]);
-        dpa_curve_free(curves[i]);
-    }
+    DPA_TRY(side_open(s, last, &end, err));
+    const double observed = dpa__scan_statistic(&end.null, &s->seen);
+    dpa__scan_reach(&s->first.null, observed, &s->reach);
+    const dpa_status status = observed > 0 ? decide(s, &s->first.null, end.curve, last,
+                                                    last - first >= BRIEF, is_rejected, err)
+                                           : DPA_OK;
+    side_close(&end);
     return status;
 }
 

@@ -227,6 +227,18 @@ static void walk(const meeting *m, const zone *z, size_t first, const stage *sta
     }
 }
 
+/* Sizes outwards from the likeliest one, by the ratio of neighbours. */
+static void fill_stages(const zone *z, stage *stages) {
+    const size_t last = z->i1 + z->j1;
+    const double mean = rate(z), q = coin(z);
+    const size_t mode = (size_t)fmin(floor(mean), (double)last);
+    stages[mode].size = poisson((double)mode, mean);
+    for (size_t m = mode; m > 0; --m) stages[m - 1].size = stages[m].size * (double)m / mean;
+    for (size_t m = mode; m < last; ++m)
+        stages[m + 1].size = stages[m].size * mean / (double)(m + 1);
+    for (size_t m = 0; m <= last; ++m) band(z, (double)m, q, &stages[m].low, &stages[m].high);
+}
+
 static dpa_status fill_zone(const dpa__scan_looks *looks, const dpa__scan_counts *reach, int end,
                             const meeting *m, zone *z, dpa_error *err) {
     const size_t length = z->i1 + 3;
@@ -237,11 +249,7 @@ static dpa_status fill_zone(const dpa__scan_looks *looks, const dpa__scan_counts
     if (is_ready) {
         size_t most = most_certain(z);
         if (most > z->stairs[0]) most = z->stairs[0];
-        for (size_t steps = 0; steps <= z->i1 + z->j1; ++steps) {
-            stage *at = &stages[steps];
-            at->size = poisson((double)steps, rate(z));
-            band(z, (double)steps, coin(z), &at->low, &at->high);
-        }
+        fill_stages(z, stages);
         for (size_t x = 0; x <= most; ++x) {
             memset(rows, 0, 2 * length * sizeof(double));
             walk(m, z, x, stages, rows + 1, rows + length + 1);

@@ -65,8 +65,8 @@ dpa_status dpa__judge_counts(dpa__case *c, dpa_error *err) {
     DPA_TRY(status);
     DPA_TRY(
         dpa__power_state(c, (double)(counts.fn + counts.tp), (double)(counts.fp + counts.tn), err));
-    DPA_TRY(dpa__section_posterior(c->report, err));
     const dpa_protocol *p = &c->protocol;
+    if (!p->plain) DPA_TRY(dpa__section_posterior(c->report, err));
     if (p->curve) DPA_TRY(dpa__section_curve(c->report, NULL, err));
     if (!isnan(p->at_epsilon)) DPA_TRY(dpa__section_delta(c->report, p->at_epsilon, err));
     return p->explain ? dpa__explain(c->report, NULL, err) : DPA_OK;

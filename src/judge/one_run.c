@@ -237,7 +237,7 @@ static dpa_status fill(dpa__case *c, const dpa_guesses *ranked, const dpa__oneru
     DPA_TRY(show(c, games, err));
     DPA_TRY(dpa__doubts(c, lints, err));
     DPA_TRY(dpa__power_state(c, 0.5 * m, 0.5 * m, err));
-    if (ranked == NULL) return DPA_OK;
+    if (ranked == NULL || c->protocol.plain) return DPA_OK;
     dpa_request request = c->protocol.request;
     return dpa__onerun_put_curve(c->report, ranked, c->evidence->options, &request, err);
 }

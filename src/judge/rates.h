@@ -26,7 +26,9 @@ dpa_status dpa__section_posterior(dpa_report *report, dpa_error *err);
 dpa_status dpa__section_curve(dpa_report *report, const dpa_scores *scores, dpa_error *err);
 /* Section "delta_at_epsilon" and its lines, from the counts of the results or their parameter. */
 dpa_status dpa__section_delta(dpa_report *report, double epsilon, dpa_error *err);
-/* Sections "histogram", "roc" and "quality", and the lines on quality. */
+/* Section "quality" and its lines. */
+dpa_status dpa__section_quality(dpa_report *report, const dpa_scores *scores, dpa_error *err);
+/* Sections "histogram" and "roc". */
 dpa_status dpa__section_scores(dpa_report *report, const dpa_scores *scores, dpa_error *err);
 /* Why the deciding bound is what it is. `scores` NULL: from the counts of the results. */
 dpa_status dpa__explain(dpa_report *report, const dpa_scores *scores, dpa_error *err);

@@ -178,8 +178,9 @@ static dpa_status fill(dpa__case *c, both *scores, dpa_score_groups *groups, dpa
     DPA_TRY(doubt_canary(c, s, err));
     if (p->bare) return DPA_OK;
     DPA_TRY(dpa__power_state(c, (double)s->members, (double)s->nonmembers, err));
-    DPA_TRY(dpa__section_scores(c->report, s, err));
-    DPA_TRY(dpa__section_posterior(c->report, err));
+    DPA_TRY(dpa__section_quality(c->report, s, err));
+    if (!p->plain) DPA_TRY(dpa__section_scores(c->report, s, err));
+    if (!p->plain) DPA_TRY(dpa__section_posterior(c->report, err));
     if (p->curve) DPA_TRY(dpa__section_curve(c->report, s, err));
     if (!isnan(p->at_epsilon)) DPA_TRY(dpa__section_delta(c->report, p->at_epsilon, err));
     return p->explain ? dpa__explain(c->report, s, err) : DPA_OK;

@@ -74,7 +74,7 @@ static dpa_status put_measure(json_t *object, const char *key, const dpa_measure
     return dpa__json_put(value, "upper", m->upper, err);
 }
 
-static dpa_status section_quality(dpa_report *report, const dpa_quality *q, dpa_error *err) {
+static dpa_status put_quality(dpa_report *report, const dpa_quality *q, dpa_error *err) {
     json_t *section = json_object(), *rates = json_array();
     DPA_TRY(dpa__json_set(report->sections, "quality", section, err));
     DPA_TRY(put_measure(section, "auc", &q->auc, err));
@@ -100,11 +100,14 @@ static dpa_status say_quality(dpa_report *report, const dpa_quality *q, dpa_erro
                           q->fpr[2]);
 }
 
-dpa_status dpa__section_scores(dpa_report *report, const dpa_scores *scores, dpa_error *err) {
+dpa_status dpa__section_quality(dpa_report *report, const dpa_scores *scores, dpa_error *err) {
     dpa_quality quality;
     DPA_TRY(dpa_scores_quality(scores, &report->request, &quality, err));
-    DPA_TRY(section_quality(report, &quality, err));
-    DPA_TRY(say_quality(report, &quality, err));
+    DPA_TRY(put_quality(report, &quality, err));
+    return say_quality(report, &quality, err);
+}
+
+dpa_status dpa__section_scores(dpa_report *report, const dpa_scores *scores, dpa_error *err) {
     const dpa__sample samples[] = {{"members", scores->member, scores->members},
                                    {"nonmembers", scores->nonmember, scores->nonmembers}};
     DPA_TRY(dpa__section_histogram(report, "histogram", samples, 2, err));
