@@ -36,3 +36,9 @@ install(FILES ${CMAKE_SOURCE_DIR}/man/dpaudit-formats.5 DESTINATION ${CMAKE_INST
 install(FILES ${DPA_COMPLETION}/dpaudit.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME dpaudit)
 install(FILES ${DPA_COMPLETION}/_dpaudit DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES ${DPA_COMPLETION}/dpaudit.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+
+# Where `dpaudit example` looks: beside the folder of the command, in the build tree as after the installation.
+set(DPA_SHARE ${CMAKE_INSTALL_DATADIR}/dpaudit)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/examples DESTINATION ${DPA_SHARE} USE_SOURCE_PERMISSIONS PATTERN __pycache__ EXCLUDE)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/dpaudit)
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/examples ${CMAKE_BINARY_DIR}/share/dpaudit/examples SYMBOLIC)

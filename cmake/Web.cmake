@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# The report's script: bundled by npm in the build tree, embedded by src/report/assets.c. Without npm (DPA_WEB=OFF) reports have
-# tables instead of charts and say so.
+# The report's script: bundled by npm in the build tree (a source archive brings it ready in web/dist), embedded by
+# src/report/assets.c. Without npm (DPA_WEB=OFF) reports have tables instead of charts and say so.
 find_program(NPM npm)
-if(NPM)
+set(DPA_WEB_READY ${CMAKE_SOURCE_DIR}/web/dist/report.js)
+if(NPM OR EXISTS ${DPA_WEB_READY})
   set(DPA_WEB_DEFAULT ON)
 else()
   set(DPA_WEB_DEFAULT OFF)
 endif()
 option(DPA_WEB "Build the report's charts with npm" ${DPA_WEB_DEFAULT})
 
-if(DPA_WEB)
+if(DPA_WEB AND EXISTS ${DPA_WEB_READY})
+  set(DPA_WEB_DIR ${CMAKE_SOURCE_DIR}/web)
+  set(DPA_WEB_SCRIPT ${DPA_WEB_READY})
+elseif(DPA_WEB)
   set(DPA_WEB_DIR ${CMAKE_BINARY_DIR}/web)
   set(DPA_WEB_SCRIPT ${DPA_WEB_DIR}/dist/report.js)
   file(GLOB web_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/src/*.js)
@@ -29,6 +33,8 @@ if(DPA_WEB)
   file(MAKE_DIRECTORY ${DPA_WEB_DIR})
   add_custom_target(dpa_web DEPENDS ${DPA_WEB_SCRIPT} ${DPA_WEB_DIR}/dist/report_hash.h)
   add_dependencies(dpaudit_objects dpa_web)
+endif()
+if(DPA_WEB)
   set(DPA_WEB_DEFINITION "DPA_WEB_SCRIPT=\"${DPA_WEB_SCRIPT}\"")
   set(DPA_WEB_FILES ${DPA_WEB_SCRIPT} ${DPA_WEB_DIR}/dist/report_hash.h)
 endif()

@@ -8,6 +8,7 @@ import ctypes
 import ctypes.util
 import operator
 import os
+import sys
 import threading
 from numbers import Real
 from pathlib import Path
@@ -24,9 +25,9 @@ def _candidates() -> Iterator[Union[str, Path]]:
         yield named
         return
     here = Path(__file__).resolve().parent
-    yield here / "libdpaudit.so"
+    yield here / "lib" / ("libdpaudit.0.dylib" if sys.platform == "darwin" else "libdpaudit.so.0")
     for preset in ("release", "dev"):
-        yield here.parent.parent / "build" / preset / "lib" / "libdpaudit.so"
+        yield here.parent.parent / "build" / preset / "lib" / ("libdpaudit.dylib" if sys.platform == "darwin" else "libdpaudit.so")
     found = ctypes.util.find_library("dpaudit")
     if found:
         yield found
