@@ -5,6 +5,7 @@
 #define DPA_CLI_COMMANDS_H
 
 #define COMMAND_LIST(X)                                                                            \
+    X(example)                                                                                     \
     X(counts)                                                                                      \
     X(scores)                                                                                      \
     X(one_run)                                                                                     \

@@ -57,8 +57,7 @@ int store_of(const command *cmd, const char *operand, const game_options *option
     return EXIT_FAILURE_RUNNING;
 }
 
-/* The program's own file. Where it was replaced or removed meanwhile, the kernel still has it. */
-static void own_program(char *out, size_t size) {
+void own_program(char *out, size_t size) {
     const ssize_t n = readlink("/proc/self/exe", out, size - 1);
     if (n > 0) out[n] = '\0';
     if (n <= 0 || access(out, X_OK) != 0) (void)snprintf(out, size, "/proc/self/exe");

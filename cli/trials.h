@@ -41,6 +41,8 @@ typedef struct worker_command {
     const char *words[WORKER_WORDS];
     char program[4096], observations[32];
 } worker_command;
+/* The program's own file. Where it was replaced or removed meanwhile, the kernel still has it. */
+void own_program(char *out, size_t size);
 void worker_command_make(const char *path, const game_options *options, worker_command *out);
 /* Budget and store of the experiment and the options. */
 void run_opts_make(const dpa_experiment *experiment, const game_options *options,
