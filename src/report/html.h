@@ -34,9 +34,12 @@ typedef struct dpa__html_part {
 
 /* "✗ Claim refuted": the verdict as a mark that needs no colour. */
 const char *dpa__html_mark(const json_t *result);
-/* What was done, as a heading: "White-box game: run.yaml", "Audit of attack scores". */
+/* What was done to what, as a heading: "White-box game: run.yaml", "Audit of attack scores:
+ * members.npy, nonmembers.npy". */
 void dpa__html_title(dpa__text *out, const json_t *result);
 void dpa__html_verdict(dpa__text *out, const dpa__html_part *part);
+/* The verdict in words of everyday, where there is a bound. */
+void dpa__html_plain(dpa__text *out, const json_t *result);
 void dpa__html_basis(dpa__text *out, const dpa__html_part *part);
 void dpa__html_bounds(dpa__text *out, const dpa__html_part *part);
 void dpa__html_evidence(dpa__text *out, const dpa__html_part *part);

@@ -38,6 +38,24 @@ static const char *command_title(const char *command) {
     return command;
 }
 
+/* A path with its last folder: two audits often have files of the same name. */
+static const char *end_of_path(const char *path) {
+    const char *last = strrchr(path, '/');
+    while (last != NULL && last > path && last[-1] != '/') --last;
+    return last != NULL ? last : path;
+}
+
+/* The files that were audited: the first two, and how many more. */
+static void add_inputs(dpa__text *out, const json_t *inputs) {
+    enum { SHOWN = 2 };
+    const size_t count = json_array_size(inputs);
+    for (size_t i = 0; i < count && i < SHOWN; ++i) {
+        dpa__text_add(out, i == 0 ? ": " : ", ");
+        dpa__html_escape(out, end_of_path(dpa__word_of(json_array_get(inputs, i), "path")));
+    }
+    if (count > SHOWN) dpa__text_printf(out, " and %zu more", count - SHOWN);
+}
+
 void dpa__html_title(dpa__text *out, const json_t *result) {
     const char *game = dpa__word_of(json_object_get(result, "evidence"), "game");
     const char *subject = dpa__word_of(result, "subject");
@@ -49,8 +67,12 @@ void dpa__html_title(dpa__text *out, const json_t *result) {
     } else {
         dpa__html_escape(out, command_title(dpa__word_of(result, "command")));
     }
-    if (subject[0] != '\0') dpa__text_add(out, ": ");
-    dpa__html_escape(out, subject);
+    if (subject[0] != '\0') {
+        dpa__text_add(out, ": ");
+        dpa__html_escape(out, subject);
+    } else {
+        add_inputs(out, json_object_get(json_object_get(result, "provenance"), "inputs"));
+    }
 }
 
 /* The headline of a result that judges nothing. */
@@ -135,6 +157,7 @@ void dpa__html_verdict(dpa__text *out, const dpa__html_part *part) {
     else
         add_plain_headline(out, part->result);
     dpa__text_add(out, "</p>\n");
+    dpa__html_plain(out, part->result);
     add_notes(out, json_object_get(part->result, "notes"));
     dpa__text_add(out, "</div>\n");
     add_tiles(out, part->result);
