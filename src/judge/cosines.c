@@ -16,6 +16,7 @@
 
 typedef struct sample {
     dpa_cosines last, rounds; /* of the final model; over all rounds (observed NULL: none) */
+    size_t maxima[2]; /* the estimates from all rounds: their first row, and past the last */
 } sample;
 
 /* What the noise promises: to an attacker who knows in which rounds the canary was, and with
@@ -77,7 +78,7 @@ static dpa_status add(dpa__case *c, const dpa_cosines *cosines, const char *meth
 }
 
 /* Where both attackers' bounds are looked at, each has half of the error. */
-static dpa_status add_rows(dpa__case *c, const sample *s, dpa_lints *lints, dpa_error *err) {
+static dpa_status add_rows(dpa__case *c, sample *s, dpa_lints *lints, dpa_error *err) {
     const int has_last = s->last.observed != NULL, has_rounds = s->rounds.observed != NULL;
     const double confidence = c->protocol.request.confidence;
     dpa_lints unused = {0};
@@ -94,8 +95,10 @@ static dpa_status add_rows(dpa__case *c, const sample *s, dpa_lints *lints, dpa_
         if (status == DPA_OK && (s->last.observed_count > 1 || c->protocol.request.select[0]))
             status = add(c, &s->last, "jeffreys", "jeffreys", shared, &unused, err);
     }
+    s->maxima[0] = c->report->results.count;
     if (status == DPA_OK && has_rounds)
         status = add(c, &s->rounds, "all-iterates", "all-iterates", confidence, lints, err);
+    s->maxima[1] = c->report->results.count;
     if (status == DPA_OK && has_rounds)
         status = add(c, &s->rounds, "jeffreys", has_last ? "all-iterates-jeffreys" : "jeffreys",
                      shared, &unused, err);
@@ -134,6 +137,22 @@ static dpa_status say_noise(dpa__case *c, const noise *n, dpa_error *err) {
                            n->amplified);
 }
 
+/* In a right system the larger direction of all iterates can still be above what the noise allows:
+ * it extrapolates normal laws that were fitted to maxima. Whoever reads the row must know. */
+static dpa_status mark_artefact(dpa__case *c, const sample *s, const noise *n, dpa_error *err) {
+    for (size_t i = s->maxima[0]; i < s->maxima[1]; ++i) {
+        dpa_result *r = &c->report->results.items[i];
+        if (!(r->epsilon > n->unamplified)) continue;
+        (void)snprintf(r->note, sizeof r->note,
+                       "above what the noise allows: an artefact of the fit");
+        DPA_TRY(dpa_report_note(c->report, err,
+                                "%s says %.4g, more than the %.4g that the noise allows: an "
+                                "artefact of normal laws fitted to maxima, not a leak.",
+                                r->method, r->epsilon, n->unamplified));
+    }
+    return DPA_OK;
+}
+
 /* Estimates refute nothing, but one far above what the noise promises is no accident. Of all
  * iterates only the direction from absent to present counts: the other one extrapolates the narrow
  * fit of the absent canaries' maxima and is above the promise of right systems too
@@ -157,7 +176,7 @@ static dpa_status say_suspicion(dpa__case *c, const sample *s, const noise *n, d
         found = fmax(found, dpa_two_gaussians_directed(out.mean, out.deviation, in.mean,
                                                        in.deviation, delta));
     }
-    if (!(found > n->unamplified)) return DPA_OK;
+    if (!(found > n->unamplified)) return mark_artefact(c, s, n, err);
     return dpa_report_note(c->report, err,
                            "SUSPICIOUS: the cosines mean an ε of about %.4g, above what the noise "
                            "promises. Look for noise that is missing, clients that are not clipped "

@@ -50,6 +50,28 @@ sed 's/canaries: 300/canaries: 0/' run-federated.yaml >bad.yaml
 run 3 run bad.yaml
 says err "expected at least 1"
 
+# maxima of present canaries that scatter more, and nothing else: the larger direction is an artefact, and marked
+/usr/bin/python3 - <<'PY' || fail "cannot write maxima"
+import io
+import statistics
+import zipfile
+import numpy as np
+z = zipfile.ZipFile('a/cosines.npz')
+normal = np.array([statistics.NormalDist().inv_cdf((i + 0.5) / 300) for i in range(300)])
+arrays = {'observed': 0.05 + 0.015 * normal, 'unobserved': 0.05 + 0.01 * normal}
+with zipfile.ZipFile('wide.npz', 'w') as out:
+    for name in z.namelist():
+        data = z.read(name)
+        if name[:-4] in arrays:
+            buffer = io.BytesIO()
+            np.save(buffer, arrays[name[:-4]])
+            data = buffer.getvalue()
+        out.writestr(name, data)
+PY
+run 0 cosines wide.npz
+says out "artefact"
+grep -q SUSPICIOUS out && fail "an artefact is called suspicious"
+
 run 1 run run-federated-broken.yaml
 says out "REFUTED"
 says out "SUSPICIOUS"
