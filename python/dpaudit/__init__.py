@@ -13,6 +13,7 @@ from ._gradient import GradientCanary
 from ._judge import Claim, Evidence, judge
 from ._library import lib as _lib
 from ._losses import landscape, losses
+from ._matched import InputCanary
 from ._model_losses import model_losses
 from ._plan import plan
 from ._report import Inconclusive, Refuted, Report
@@ -27,6 +28,7 @@ __all__ = [
     "Evidence",
     "GradientCanary",
     "Inconclusive",
+    "InputCanary",
     "Refuted",
     "Report",
     "account",

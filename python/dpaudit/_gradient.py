@@ -35,74 +35,15 @@ lib.dpa_rng_u32.restype = ctypes.c_uint32
 _RNG_SIZE = layout("dpa_rng")[1]
 
 
-class GradientCanary:
-    """A gradient canary for a DP-SGD loop over `dim` parameters with clipping norm `clip_norm`.
+class Observed:
+    """Scores of steps with a canary and without it, and the bounds that they give."""
 
-    kind: "dirac" (one coordinate; the strongest), "constant" (all coordinates ±1/√dim, signs at random) or "random" (a
-    random direction). A moving canary is drawn anew for every step. `dim` may be a list of tensors (or of their
-    shapes): the canary is then a list of arrays of these shapes, and so may be what a step releases.
-
-    >>> import random
-    >>> canary, noise = GradientCanary(dim=50, clip_norm=2.0, seed=3), random.Random(2)
-    >>> for step in range(400):
-    ...     gradient = canary.gradient(step)
-    ...     private_sum = [g + noise.gauss(0, 2.0 * 1.0) for g in gradient]  # noise multiplier 1
-    ...     canary.observe(private_sum)
-    >>> canary.result(sigma=1.0, confidence=0.99).check().refuted  # noise multiplier 1 was promised
-    False
-    >>> canary.result(sigma=2.0, confidence=0.99).refuted  # a wrong promise
-    True
-    >>> canary.end_to_end(q=0.01, steps=1000, sigma=2.0, confidence=0.99).refuted
-    True
-    """
-
-    def __init__(
-        self, dim: Any, clip_norm: float, kind: str = "dirac", moving: bool = True, seed: int = 1
-    ) -> None:
-        self._shapes = None if isinstance(dim, (int, float, str)) or not hasattr(dim, "__iter__") else _shapes(dim)
-        count = dim if self._shapes is None else sum(math.prod(shape) for shape in self._shapes)
-        self.dim, self.clip_norm = whole("dim", count), real("clip_norm", clip_norm)
-        if kind not in _KINDS:
-            raise ValueError(f"kind: {kind!r} is not one of {', '.join(_KINDS)}")
-        if self.dim < 2:
-            raise ValueError(f"dim: needs 2 or more, not {self.dim}")
-        if not 0.0 < self.clip_norm < math.inf:
-            raise ValueError(f"clip_norm: must be positive, not {clip_norm}")
-        self.kind, self.moving, self.seed = kind, bool(moving), whole("seed", seed)
-        self._step = 0
+    def __init__(self) -> None:
         self._members, self._nonmembers = array("d"), array("d")
-
-    def __repr__(self) -> str:
-        return f"<dpaudit.GradientCanary dim={self.dim} kind={self.kind} observations={len(self._members)}>"
-
-    def gradient(self, step: int) -> Any:
-        """The canary of this step, of norm `clip_norm`: to be added as if it were one more example's gradient."""
-        self._step = whole("step", step)
-        if self._step >= _DECOY:
-            raise ValueError(f"step: {step} is not below 2^40")
-        made = self._make(self._step if self.moving else 0)
-        return made if self._shapes is None else _split(made, self._shapes)
-
-    def observe(self, private_sum: Any, without: Any = None) -> None:
-        """Take in what a step released: the noisy sum of clipped gradients, this step's canary among them.
-
-        `without` is what the same step gives without the canary, with noise of its own: the white-box game as it is
-        defined. When it is left out, the sum is projected on a second canary, drawn in the same way and never put in:
-        one sum a step is then enough, but noise that differs between directions goes unseen. A list of tensors, one
-        per parameter, is taken in that order.
-        """
-        step = self._step if self.moving else 0
-        member = self._project("private_sum", private_sum, step)
-        if without is None:
-            nonmember = self._project("private_sum", private_sum, _DECOY + self._step)
-        else:
-            nonmember = self._project("without", without, step)
-        self._members.append(member)
-        self._nonmembers.append(nonmember)
 
     @property
     def observations(self) -> tuple[array[float], array[float]]:
-        """Projections so far, with the canary and without, scaled to means 1 and 0."""
+        """Scores so far, with the canary and without."""
         return self._members[:], self._nonmembers[:]
 
     def result(
@@ -172,6 +113,72 @@ class GradientCanary:
         if largest > 0.0:
             lower = float(account(math.nextafter(1.0 / largest, math.inf), q, steps, delta).epsilon.lower)
         return EndToEnd(step, lower, promised, delta, confidence)
+
+
+class GradientCanary(Observed):
+    """A gradient canary for a DP-SGD loop over `dim` parameters with clipping norm `clip_norm`.
+
+    kind: "dirac" (one coordinate; the strongest), "constant" (all coordinates ±1/√dim, signs at random) or "random" (a
+    random direction). A moving canary is drawn anew for every step. `dim` may be a list of tensors (or of their
+    shapes): the canary is then a list of arrays of these shapes, and so may be what a step releases.
+
+    >>> import random
+    >>> canary, noise = GradientCanary(dim=50, clip_norm=2.0, seed=3), random.Random(2)
+    >>> for step in range(400):
+    ...     gradient = canary.gradient(step)
+    ...     private_sum = [g + noise.gauss(0, 2.0 * 1.0) for g in gradient]  # noise multiplier 1
+    ...     canary.observe(private_sum)
+    >>> canary.result(sigma=1.0, confidence=0.99).check().refuted  # noise multiplier 1 was promised
+    False
+    >>> canary.result(sigma=2.0, confidence=0.99).refuted  # a wrong promise
+    True
+    >>> canary.end_to_end(q=0.01, steps=1000, sigma=2.0, confidence=0.99).refuted
+    True
+    """
+
+    def __init__(
+        self, dim: Any, clip_norm: float, kind: str = "dirac", moving: bool = True, seed: int = 1
+    ) -> None:
+        self._shapes = None if isinstance(dim, (int, float, str)) or not hasattr(dim, "__iter__") else _shapes(dim)
+        count = dim if self._shapes is None else sum(math.prod(shape) for shape in self._shapes)
+        self.dim, self.clip_norm = whole("dim", count), real("clip_norm", clip_norm)
+        if kind not in _KINDS:
+            raise ValueError(f"kind: {kind!r} is not one of {', '.join(_KINDS)}")
+        if self.dim < 2:
+            raise ValueError(f"dim: needs 2 or more, not {self.dim}")
+        if not 0.0 < self.clip_norm < math.inf:
+            raise ValueError(f"clip_norm: must be positive, not {clip_norm}")
+        self.kind, self.moving, self.seed = kind, bool(moving), whole("seed", seed)
+        super().__init__()
+        self._step = 0
+
+    def __repr__(self) -> str:
+        return f"<dpaudit.GradientCanary dim={self.dim} kind={self.kind} observations={len(self._members)}>"
+
+    def gradient(self, step: int) -> Any:
+        """The canary of this step, of norm `clip_norm`: to be added as if it were one more example's gradient."""
+        self._step = whole("step", step)
+        if self._step >= _DECOY:
+            raise ValueError(f"step: {step} is not below 2^40")
+        made = self._make(self._step if self.moving else 0)
+        return made if self._shapes is None else _split(made, self._shapes)
+
+    def observe(self, private_sum: Any, without: Any = None) -> None:
+        """Take in what a step released: the noisy sum of clipped gradients, this step's canary among them.
+
+        `without` is what the same step gives without the canary, with noise of its own: the white-box game as it is
+        defined. When it is left out, the sum is projected on a second canary, drawn in the same way and never put in:
+        one sum a step is then enough, but noise that differs between directions goes unseen. A list of tensors, one
+        per parameter, is taken in that order.
+        """
+        step = self._step if self.moving else 0
+        member = self._project("private_sum", private_sum, step)
+        if without is None:
+            nonmember = self._project("private_sum", private_sum, _DECOY + self._step)
+        else:
+            nonmember = self._project("without", without, step)
+        self._members.append(member)
+        self._nonmembers.append(nonmember)
 
     # ── the canary ────────────────────────────────────────────────────────────────────────────────
 
