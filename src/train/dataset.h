@@ -49,8 +49,16 @@ dpa_status dpa__dataset_fann(const dpa_dataset_opts *opts, const dpa_dataset *li
 void dpa__encoder_free(dpa__encoder *encoder);
 dpa_status dpa__names_add(dpa__names *names, const char *text, size_t length, dpa_error *err);
 void dpa__names_free(dpa__names *names);
-/* Where it is, or -1. */
-ptrdiff_t dpa__names_find(const dpa__names *names, const char *text);
+
+/* Names by their text, for finding many of them. The names must stay where they are. */
+typedef struct dpa__names_index {
+    struct dpa__name_place *item;
+    size_t count;
+} dpa__names_index;
+dpa_status dpa__names_sort(const dpa__names *names, dpa__names_index *out, dpa_error *err);
+/* Where it is among the names, or -1. */
+ptrdiff_t dpa__names_find(const dpa__names_index *index, const char *text, size_t length);
+void dpa__names_index_free(dpa__names_index *index);
 
 struct dpa_table;
 /* Labels of a text column, by the encoder's list (made when it is empty: whole numbers in their

@@ -27,10 +27,46 @@ void dpa__names_free(dpa__names *names) {
     *names = (dpa__names){0};
 }
 
-ptrdiff_t dpa__names_find(const dpa__names *names, const char *text) {
-    for (size_t i = 0; i < names->count; ++i)
-        if (strcmp(names->item[i], text) == 0) return (ptrdiff_t)i;
+/* ── finding ─────────────────────────────────────────────────────────────────────────── */
+
+typedef struct dpa__name_place {
+    const char *text;
+    size_t place;
+} dpa__name_place;
+
+static int by_text(const void *a, const void *b) {
+    const dpa__name_place *x = a, *y = b;
+    const int order = strcmp(x->text, y->text);
+    return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+dpa_status dpa__names_sort(const dpa__names *names, dpa__names_index *out, dpa_error *err) {
+    *out = (dpa__names_index){DPA_NEW_ARRAY(dpa__name_place, names->count, err), names->count};
+    if (out->item == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < names->count; ++i) out->item[i] = (dpa__name_place){names->item[i], i};
+    if (names->count > 0) qsort(out->item, out->count, sizeof *out->item, by_text);
+    return DPA_OK;
+}
+
+ptrdiff_t dpa__names_find(const dpa__names_index *index, const char *text, size_t length) {
+    size_t low = 0, high = index->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const char *have = index->item[middle].text;
+        int order = strncmp(have, text, length);
+        if (order == 0) order = have[length] != '\0';
+        if (order == 0) return (ptrdiff_t)index->item[middle].place;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
     return -1;
+}
+
+void dpa__names_index_free(dpa__names_index *index) {
+    free(index->item);
+    *index = (dpa__names_index){NULL, 0};
 }
 
 void dpa__encoder_free(dpa__encoder *encoder) {
@@ -65,20 +101,34 @@ static size_t stripped(const char *text, const char *strip) {
     return length;
 }
 
+/* Labels that are the same but for what was stripped are one, where the first of them was. */
+static dpa_status unite(dpa__names *names, dpa_error *err) {
+    dpa__names_index index;
+    size_t kept = 0;
+    DPA_TRY(dpa__names_sort(names, &index, err));
+    for (size_t i = index.count; i-- > 1;)
+        if (strcmp(index.item[i].text, index.item[i - 1].text) == 0) {
+            const size_t place = index.item[i].place;
+            free(names->item[place]);
+            names->item[place] = NULL;
+        }
+    dpa__names_index_free(&index);
+    for (size_t i = 0; i < names->count; ++i)
+        if (names->item[i] != NULL) names->item[kept++] = names->item[i];
+    names->count = kept;
+    return DPA_OK;
+}
+
 static dpa_status list_labels(const dpa_table *table, size_t column, const char *strip,
                               dpa__names *out, dpa_error *err) {
     int whole = 1;
     for (size_t l = 0; l < dpa_table_levels(table, column); ++l) {
         const char *level = dpa_table_level(table, column, l);
         DPA_TRY(dpa__names_add(out, level, stripped(level, strip), err));
-        char *last = out->item[out->count - 1];
-        if (!is_whole(last)) whole = 0;
-        if (dpa__names_find(out, last) < (ptrdiff_t)out->count - 1) { /* the same but for strip */
-            free(last);
-            --out->count;
-        }
+        if (!is_whole(out->item[out->count - 1])) whole = 0;
     }
-    if (whole) qsort(out->item, out->count, sizeof *out->item, by_whole);
+    DPA_TRY(unite(out, err));
+    if (whole && out->count > 0) qsort(out->item, out->count, sizeof *out->item, by_whole);
     return DPA_OK;
 }
 
@@ -92,20 +142,19 @@ dpa_status dpa__encode_labels(const dpa_table *table, size_t column, const dpa_d
                               "column %s: %zu classes: expected at least 2",
                               dpa_table_name(table, column), names->count);
     const size_t levels = dpa_table_levels(table, column);
+    dpa__names_index index;
+    DPA_TRY(dpa__names_sort(names, &index, err));
     int32_t *code = DPA_NEW_ARRAY(int32_t, levels, err);
-    if (code == NULL) return DPA_NO_MEMORY;
-    dpa_status status = DPA_OK;
+    dpa_status status = code != NULL ? DPA_OK : DPA_NO_MEMORY;
     for (size_t l = 0; l < levels && status == DPA_OK; ++l) {
         const char *level = dpa_table_level(table, column, l);
-        dpa__names one = {0};
-        status = dpa__names_add(&one, level, stripped(level, opts->strip), err);
-        if (status == DPA_OK) code[l] = (int32_t)dpa__names_find(names, one.item[0]);
-        if (status == DPA_OK && code[l] < 0)
+        code[l] = (int32_t)dpa__names_find(&index, level, stripped(level, opts->strip));
+        if (code[l] < 0)
             status =
                 dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
                                "label \"%.60s\" is not among those of the training part", level);
-        dpa__names_free(&one);
     }
+    dpa__names_index_free(&index);
     const uint32_t *codes = dpa_table_codes(table, column);
     for (size_t r = 0; status == DPA_OK && r < data->rows; ++r) data->label[r] = code[codes[r]];
     free(code);

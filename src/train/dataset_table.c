@@ -67,10 +67,15 @@ static size_t feature_count(const dpa__encoder *encoder) {
 static dpa_status encode_values(const dpa_table *table, size_t c, const dpa__feature *column,
                                 dpa_dataset *data, dpa_error *err) {
     const size_t levels = dpa_table_levels(table, c);
+    dpa__names_index index;
+    DPA_TRY(dpa__names_sort(&column->value, &index, err));
     ptrdiff_t *place = DPA_NEW_ARRAY(ptrdiff_t, levels, err);
+    for (size_t l = 0; l < levels && place != NULL; ++l) {
+        const char *level = dpa_table_level(table, c, l);
+        place[l] = dpa__names_find(&index, level, strlen(level));
+    }
+    dpa__names_index_free(&index);
     if (place == NULL) return DPA_NO_MEMORY;
-    for (size_t l = 0; l < levels; ++l)
-        place[l] = dpa__names_find(&column->value, dpa_table_level(table, c, l));
     const uint32_t *codes = dpa_table_codes(table, c);
     for (size_t r = 0; r < data->rows; ++r)
         if (place[codes[r]] >= 0)

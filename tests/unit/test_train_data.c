@@ -113,6 +113,27 @@ static void test_number_labels(void **state) {
     dpa_dataset_free(data);
 }
 
+/* As many labels as rows, each with and without a mark, found in another order. The linear search
+ * that was here took minutes. */
+static void test_many_labels(void **state) {
+    (void)state;
+    enum { LABELS = 100000 };
+    char *text = malloc(2 * LABELS * 16 + 16), *at = text;
+    assert_non_null(text);
+    at += sprintf(at, "x,y\n");
+    for (int i = 0; i < 2 * LABELS; ++i)
+        at += sprintf(at, "1,k%06d%s\n", (int)((i * 7919LL) % LABELS), i < LABELS ? "" : ".");
+    dpa_dataset_opts opts = table_opts(put_text("many.csv", text));
+    opts.label = "y";
+    opts.strip = ".";
+    dpa_dataset *data = read_as(&opts, NULL);
+    assert_int_equal(dpa_dataset_classes(data), LABELS);
+    for (int i = 0; i < 2 * LABELS; ++i)
+        assert_int_equal(dpa_dataset_label(data, (size_t)i), (i * 7919LL) % LABELS);
+    dpa_dataset_free(data);
+    free(text);
+}
+
 static void test_words(void **state) {
     (void)state;
     dpa_dataset_opts opts;
@@ -317,13 +338,10 @@ static int clean(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_number_labels),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_arrays),
-        cmocka_unit_test(test_cifar_and_fann),
-        cmocka_unit_test(test_standardise),
-        cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_table),       cmocka_unit_test(test_number_labels),
+        cmocka_unit_test(test_many_labels), cmocka_unit_test(test_words),
+        cmocka_unit_test(test_arrays),      cmocka_unit_test(test_cifar_and_fann),
+        cmocka_unit_test(test_standardise), cmocka_unit_test(test_ids),
         cmocka_unit_test(test_real),
     };
     return cmocka_run_group_tests(tests, NULL, clean);
