@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Trials as files against the trials themselves: 8 shards of `dpaudit trial` and the import, in CPU
+ * of all processes, against the same trials called one after the other; and the import of 10⁶
+ * packed records. `bench_trials full` plays 10⁵ trials, otherwise 10⁴. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/sha256.h"
+#include "bench.h"
+#include "dpaudit/run.h"
+#include "run/record.h"
+
+static char folder[] = "/tmp/dpa_bench_trials_XXXXXX", program[4096];
+static dpa_error err;
+
+static void must(dpa_status status) {
+    if (status == DPA_OK) return;
+    (void)fprintf(stderr, "bench_trials: %s %s\n", err.place, err.text);
+    exit(1);
+}
+
+static const char *in_folder(const char *name) {
+    static char path[4][256];
+    static int next;
+    char *out = path[next++ % 4];
+    (void)snprintf(out, sizeof path[0], "%s/%s", folder, name);
+    return out;
+}
+
+static void open_experiment(unsigned models, dpa_experiment **e, dpa_game **game) {
+    char text[512];
+    const int n = snprintf(text, sizeof text,
+                           "game: {kind: command, command: \"cp {queries} {out}\", points: 4, "
+                           "models: %u, design: leave-one-out, signal: logit}\n",
+                           models);
+    must(dpa_file_write(in_folder("bench.yaml"), text, (size_t)n, &err));
+    must(dpa_experiment_read(in_folder("bench.yaml"), e, &err));
+    must(dpa_game_open(*e, game, &err));
+}
+
+/* Of this process and of all that have ended. */
+static double cpu_of_all(void) {
+    double sum = 0;
+    const int whose[2] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+    for (int i = 0; i < 2; ++i) {
+        struct rusage u;
+        (void)getrusage(whose[i], &u);
+        sum += (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+               1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+    }
+    return sum;
+}
+
+static void command(const char *name, const char *arguments) {
+    char text[8192];
+    (void)snprintf(text, sizeof text, "cd %s && %s %s bench.yaml %s >/dev/null 2>>log", folder,
+                   program, name, arguments);
+    if (system(text) != 0) {
+        (void)fprintf(stderr, "bench_trials: failed: %s\n", text);
+        exit(1);
+    }
+}
+
+/* Trials called in this process, with nothing around them. */
+static double pure_trials(dpa_game *game, uint64_t count) {
+    const double start = cpu_of_all();
+    dpa_values brief = {0};
+    must(dpa_game_brief(game, 0, NULL, &brief, &err));
+    for (uint64_t i = 0; i < count; ++i) {
+        dpa_values values = {0};
+        must(dpa_game_trial(game, 0, i, &brief, &values, &err));
+        dpa_values_free(&values);
+    }
+    dpa_values_free(&brief);
+    return (cpu_of_all() - start) / (double)count;
+}
+
+static void shards(unsigned trials) {
+    enum { SHARDS = 8 };
+    dpa_experiment *e = NULL;
+    dpa_game *game = NULL;
+    char words[64];
+    open_experiment(trials, &e, &game);
+    const double before = pure_trials(game, trials / 20);
+    double start = cpu_of_all();
+    for (int i = 0; i < SHARDS; ++i) {
+        (void)snprintf(words, sizeof words, "--shard %d/%d --out trials --workers 1", i, SHARDS);
+        command("trial", words);
+    }
+    const double played = cpu_of_all() - start;
+    start = cpu_of_all();
+    command("import", "trials");
+    const double imported = cpu_of_all() - start;
+    const double pure = 0.5 * (before + pure_trials(game, trials / 20)) * trials;
+    (void)printf(
+        "%u trials (cp): alone %.2f s, by trial --shard x %d %.2f s, import %.2f s of CPU: "
+        "%.2f x the trials alone (target: under 3)\n",
+        trials, pure, SHARDS, played, imported, (played + imported) / pure);
+    dpa_game_close(game);
+    dpa_experiment_free(e);
+}
+
+static void packed(void) {
+    enum { MANY = 1000000, FILES = 8 };
+    dpa_experiment *e = NULL;
+    dpa_game *game = NULL;
+    dpa_import_summary summary;
+    dpa_run_opts opts;
+    char own[DPA_SHA256_SIZE], name[64];
+    dpa__sha256 sha;
+    dpa__record r = {.end = DPA_TRIAL_PLAYED, .started = 1.7e9, .seconds = 0.1, .count = 1};
+    open_experiment(MANY, &e, &game);
+    must(dpa_game_key(game, 0, own, &err));
+    dpa__sha256_init(&sha);
+    dpa__sha256_add(&sha, own, strlen(own));
+    dpa__sha256_hex(&sha, r.key);
+    if (mkdir(in_folder("packed"), 0777) != 0) exit(1);
+    for (unsigned f = 0; f < FILES; ++f) {
+        dpa__text pack = {0};
+        for (uint64_t i = f; i < MANY; i += FILES) {
+            const double x = (double)i;
+            r.index = i;
+            r.numbers = (const unsigned char *)&x;
+            r.place = "vm, slot 0";
+            r.place_size = strlen(r.place);
+            dpa__record_put(&pack, &r);
+        }
+        (void)snprintf(name, sizeof name, "packed/s1-%uof%d-x.dpt", f, FILES);
+        must(dpa_file_write(in_folder(name), pack.data, pack.length, &err));
+        dpa__text_free(&pack);
+    }
+    dpa_run_opts_init(&opts);
+    opts.store = in_folder("packed.db");
+    const double start = cpu_of_all();
+    must(dpa_import(&opts, in_folder("packed"), game, &summary, &err));
+    (void)printf("import of %llu packed records: %.2f s of CPU (target: under 10 s)\n",
+                 (unsigned long long)summary.imported, cpu_of_all() - start);
+    if (summary.imported != MANY || summary.missing != 0) exit(1);
+    dpa_game_close(game);
+    dpa_experiment_free(e);
+}
+
+int main(int argc, char **argv) {
+    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 16);
+    char *slash = n > 0 ? strrchr(program, '/') : NULL;
+    char text[512];
+    if (slash == NULL || mkdtemp(folder) == NULL) return 1;
+    (void)strcpy(slash + 1, "dpaudit");
+    packed();
+    shards(argc > 1 && strcmp(argv[1], "full") == 0 ? 100000 : 10000);
+    (void)snprintf(text, sizeof text, "rm -rf %s", folder);
+    return system(text) != 0;
+}
