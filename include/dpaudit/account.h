@@ -160,6 +160,8 @@ DPA_API dpa_status dpa_family_parse(const char *spec, double delta, dpa_family *
 DPA_API void dpa_family_free(dpa_family *family);
 /* 1 for the family that has every mechanism (dp): a bound in it assumes nothing. */
 DPA_API int dpa_family_is_universal(const char *spec);
+/* 1 where t is 1/σ of Gaussian noise (gaussian, subsampled-gaussian). */
+DPA_API int dpa_family_is_noise(const dpa_family *family);
 DPA_API const char *dpa_family_spec(const dpa_family *family);      /* as it was given */
 DPA_API const char *dpa_family_name(const dpa_family *family);      /* "gaussian" */
 DPA_API const char *dpa_family_parameter(const dpa_family *family); /* "mu", "sigma", … */

@@ -220,6 +220,10 @@ int dpa_family_is_universal(const char *spec) {
     return strcmp(spec, table[DP].name) == 0;
 }
 
+int dpa_family_is_noise(const dpa_family *family) {
+    return family->kind == GAUSSIAN || family->kind == SUBSAMPLED;
+}
+
 void dpa_family_free(dpa_family *family) {
     if (family == NULL) return;
     dpa_curve_free(family->whole);

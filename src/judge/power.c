@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "dpaudit/account.h"
 #include "dpaudit/plan.h"
 #include "estimate/registry.h"
 #include "estimate/scan.h"
@@ -45,6 +46,22 @@ static dpa_status scan_power(dpa__case *c, double n1, double n0, dpa_error *err)
     return status;
 }
 
+/* The plan speaks of a record added or removed: the same noise, with one replaced. */
+static dpa_status replace_one_power(dpa__case *c, const dpa_plan *plan, dpa_error *err) {
+    const dpa_phase phase = {DPA_GAUSSIAN, 1.0, plan->q, plan->steps};
+    double *found = &c->report->verdict.detect_gaussian, sigma;
+    dpa_account_opts opts;
+    dpa_interval epsilon;
+    if (!isfinite(*found)) return DPA_OK;
+    dpa_account_opts_init(&opts);
+    opts.delta = plan->delta;
+    DPA_TRY(dpa_calibrate(&phase, 1, DPA_CALIBRATE_SIGMA, *found, plan->delta, &opts, &sigma,
+                          &epsilon, err));
+    DPA_TRY(dpa__training_epsilon(sigma, plan->q, plan->steps, 1, plan->delta, &epsilon, err));
+    *found = epsilon.upper;
+    return DPA_OK;
+}
+
 /* A step's noise, through the accountant. */
 static dpa_status steps_power(dpa__case *c, dpa_plan *plan, double n, dpa_error *err) {
     const dpa_training_facts *f = &c->evidence->training;
@@ -56,7 +73,20 @@ static dpa_status steps_power(dpa__case *c, dpa_plan *plan, double n, dpa_error 
     if (isnan(c->promise.sigma) || isnan(plan->q) || plan->steps == 0 || f->rate < 1) return DPA_OK;
     plan->claim_epsilon = NAN;
     plan->claim_sigma = c->promise.sigma;
-    return detectable(plan, "", n, &c->report->verdict.detect_gaussian, err);
+    DPA_TRY(detectable(plan, "", n, &c->report->verdict.detect_gaussian, err));
+    return c->claim.replace_one ? replace_one_power(c, plan, err) : DPA_OK;
+}
+
+/* The alternative "too little noise": the deciding family itself where its members are noise, else
+ * the Gaussian mechanism. */
+static const char *with_less_noise(const dpa__case *c) {
+    dpa_family *family = NULL;
+    if (c->evidence->design == DPA_ONE_RUN ||
+        dpa_family_parse(c->test.family, c->protocol.request.delta, &family, NULL) != DPA_OK)
+        return "";
+    const int is_noise = dpa_family_is_noise(family);
+    dpa_family_free(family);
+    return is_noise ? c->test.family : "";
 }
 
 dpa_status dpa__power_state(dpa__case *c, double n1, double n0, dpa_error *err) {
@@ -67,6 +97,10 @@ dpa_status dpa__power_state(dpa__case *c, double n1, double n0, dpa_error *err) 
     if (isnan(v->claim_epsilon) || t->count > 1) return DPA_OK;
     /* A claim that falls needs no word on what else would have been seen. */
     if (dpa__verdict_refutes(c->report) && isnan(v->must_detect)) return DPA_OK;
+    /* the power of a step's test is not that of the training's claim, unless noise links them */
+    const int is_linked = c->evidence->scope != DPA_SCOPE_STEP || c->claim.scope == DPA_SCOPE_STEP;
+    if (!is_linked && (dpa_family_is_universal(t->family) || dpa__registry_takes_counts(t->method)))
+        return DPA_OK;
     if (dpa_family_is_universal(t->family) && dpa__registry_is_scan(t->method))
         return scan_power(c, n1, n0, err);
     if (dpa__registry_takes_counts(t->method))
@@ -85,5 +119,5 @@ dpa_status dpa__power_state(dpa__case *c, double n1, double n0, dpa_error *err) 
         return steps_power(c, &plan, n, err);
     }
     if (plan.game == DPA_PLAN_RUNS) DPA_TRY(detectable(&plan, "dp", n, &v->detect_worst, err));
-    return detectable(&plan, "", n, &v->detect_gaussian, err);
+    return detectable(&plan, with_less_noise(c), n, &v->detect_gaussian, err);
 }

@@ -34,6 +34,7 @@ static dpa_status noise_for(const dpa__case *c, double epsilon, double *sigma,
     const dpa_phase phase = {DPA_GAUSSIAN, 1.0, t->q, t->steps};
     dpa_account_opts opts;
     dpa_account_opts_init(&opts);
+    opts.adjacency = c->claim.replace_one ? DPA_REPLACE_ONE : DPA_ADD_REMOVE;
     opts.delta = delta;
     return dpa_calibrate(&phase, 1, DPA_CALIBRATE_SIGMA, epsilon, delta, &opts, sigma, achieved,
                          err);

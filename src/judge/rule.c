@@ -59,7 +59,9 @@ static void step_family(const dpa__case *c, char *text, size_t size) {
 }
 
 static void default_family(const dpa__case *c, char *text, size_t size) {
-    if (c->claim.curve[0] != '\0')
+    /* a step is not the training that a curve is claimed of */
+    const int is_other = c->evidence->scope == DPA_SCOPE_STEP && c->claim.scope != DPA_SCOPE_STEP;
+    if (c->claim.curve[0] != '\0' && !is_other)
         (void)snprintf(text, size, "points:%s", c->claim.curve);
     else if (c->evidence->scope == DPA_SCOPE_STEP)
         step_family(c, text, size);

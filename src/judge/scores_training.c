@@ -5,19 +5,44 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "dpaudit/account.h"
 #include "judge/case.h"
 
-/* The most noise multiplier that the step's bound allows, rounded up; INFINITY: nothing is shown.
- * Below 0.1 less noise makes no difference. */
+/* Below this less noise makes no difference. */
+static const double LEAST_NOISE = 0.1;
+
+/* What any step of this ε at δ says: a step with more noise would have a smaller ε. */
+static dpa_status noise_of_epsilon(const dpa__case *c, double epsilon, double *sigma,
+                                   dpa_error *err) {
+    const double delta = c->protocol.request.delta;
+    const dpa_phase phase = {DPA_GAUSSIAN, 1.0, c->evidence->training.rate, 1};
+    dpa_account_opts opts;
+    dpa_interval achieved;
+    if (!(epsilon > 0)) return DPA_OK;
+    dpa_account_opts_init(&opts);
+    opts.delta = delta;
+    return dpa_calibrate(&phase, 1, DPA_CALIBRATE_SIGMA, epsilon, delta, &opts, sigma, &achieved,
+                         err);
+}
+
+/* The most noise multiplier that the step's bound allows, rounded up; INFINITY: nothing is shown;
+ * NaN: the family has no noise in it (a Laplace step, a curve). */
 static dpa_status most_noise(const dpa__case *c, const dpa_result *step, double *sigma,
                              dpa_error *err) {
     dpa_family *family = NULL;
     *sigma = INFINITY;
     if (isnan(step->parameter_lower)) return DPA_OK;
-    DPA_TRY(dpa_family_parse(step->family, c->protocol.request.delta, &family, err));
-    const double t = dpa_family_t(family, step->parameter_lower); /* 1/σ of a Gaussian step */
-    dpa_family_free(family);
-    if (t > 0) *sigma = fmax(1 / t * (1 + 1e-9), 0.1);
+    if (dpa_family_is_universal(step->family)) {
+        DPA_TRY(noise_of_epsilon(c, step->epsilon_lower, sigma, err));
+    } else {
+        DPA_TRY(dpa_family_parse(step->family, c->protocol.request.delta, &family, err));
+        const int is_noise = dpa_family_is_noise(family);
+        const double t = dpa_family_t(family, step->parameter_lower); /* 1/σ of a Gaussian step */
+        dpa_family_free(family);
+        if (!is_noise) *sigma = NAN;
+        if (is_noise && t > 0) *sigma = 1 / t * (1 + 1e-9);
+    }
+    if (*sigma < LEAST_NOISE) *sigma = LEAST_NOISE;
     return DPA_OK;
 }
 
@@ -37,18 +62,24 @@ static dpa_status put_facts(dpa__case *c, double sigma, dpa_error *err) {
     return DPA_OK;
 }
 
+/* Nothing follows for the training. */
+static dpa_status stop(dpa__case *c, const char *why) {
+    (void)snprintf(c->report->verdict.obstacle, sizeof c->report->verdict.obstacle, "%s", why);
+    return DPA_OK;
+}
+
 dpa_status dpa__whole_training(dpa__case *c, const dpa_result *step, dpa_error *err) {
     double sigma, q;
     uint64_t steps;
     DPA_TRY(most_noise(c, step, &sigma, err));
     DPA_TRY(put_facts(c, sigma, err));
-    if (!sampling_of(c, &q, &steps)) {
-        (void)snprintf(c->report->verdict.obstacle, sizeof c->report->verdict.obstacle,
-                       "the scores are about one step and the claim about the training; say its "
+    if (isnan(sigma))
+        return stop(c, "a bound in this family says nothing about the noise of a step, and so "
+                       "nothing about the training; leave --family out, or --claim-scope step");
+    if (!sampling_of(c, &q, &steps))
+        return stop(c, "the scores are about one step and the claim about the training; say its "
                        "sampling rate and steps (--claim-sigma with --claim-q and --claim-steps), "
                        "or --claim-scope step");
-        return DPA_OK;
-    }
     dpa_result whole = *step;
     dpa_interval epsilon = {0, 0};
     whole.scope = DPA_SCOPE_TRAINING;
@@ -59,8 +90,13 @@ dpa_status dpa__whole_training(dpa__case *c, const dpa_result *step, dpa_error *
     whole.epsilon_upper = NAN;
     whole.numerical_error = epsilon.upper - epsilon.lower;
     whole.assumptions |= DPA_ASSUME_SAME_NOISE;
-    (void)dpa__print(whole.family, sizeof whole.family, "subsampled-gaussian:q=%.6g,steps=%llu", q,
-                     (unsigned long long)steps);
+    if (dpa_family_is_universal(step->family)) {
+        whole.assumptions &= ~(unsigned)DPA_ASSUME_FAMILY_DP;
+        whole.assumptions |= DPA_ASSUME_FAMILY_SUBSAMPLED;
+    }
+    (void)dpa__print(whole.family, sizeof whole.family, "subsampled-gaussian:q=%.6g,steps=%llu%s",
+                     q, (unsigned long long)steps,
+                     c->claim.replace_one ? ",adjacency=replace-one" : "");
     (void)snprintf(whole.parameter, sizeof whole.parameter, "sigma");
     whole.parameter_lower = isfinite(sigma) ? sigma : (double)NAN;
     (void)dpa__print(whole.note, sizeof whole.note,
