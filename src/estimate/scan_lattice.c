@@ -94,13 +94,13 @@ static void windows(zone *top, zone *bottom) {
     bottom->j1 = bottom->other - top->i0;
 }
 
-/* The most of the class that come first for certain. */
+/* The most of the class that come first for certain; more are left out, being rare. */
 static size_t most_certain(const zone *z) {
     const double mean = (double)z->other * z->certain;
     if (mean == 0) return 0;
     double x = ceil(mean), rest = poisson(x, mean);
     while (rest > 0.1 * z->tail) rest *= mean / ++x;
-    return (size_t)fmin(x, (double)z->j1);
+    return (size_t)fmin(x - 1, (double)z->j1);
 }
 
 static double rate(const zone *z) {
