@@ -17,6 +17,7 @@
     X(calibrate)                                                                                   \
     X(train)                                                                                       \
     X(run)                                                                                         \
+    X(trainer)                                                                                     \
     X(trial)                                                                                       \
     X(import)                                                                                      \
     X(status)                                                                                      \

@@ -95,12 +95,17 @@ char **dpa__environment_with(const char *const *more, dpa_error *err) {
 
 enum { EXIT_NO_FOLDER = 125, EXIT_NO_PROGRAM = 127 };
 
-static void become(const dpa__command *c, char **environment, pid_t parent) {
+/* in −1: empty; out −1: to standard error. */
+static void become(const dpa__command *c, char **environment, pid_t parent, int in, int out) {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(EXIT_NO_PROGRAM);
-    (void)close(STDIN_FILENO);
-    (void)open("/dev/null", O_RDONLY); /* takes the lowest number, that of standard input */
-    (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+    if (in >= 0) {
+        (void)dup2(in, STDIN_FILENO);
+    } else {
+        (void)close(STDIN_FILENO);
+        (void)open("/dev/null", O_RDONLY); /* takes the lowest number, that of standard input */
+    }
+    (void)dup2(out >= 0 ? out : STDERR_FILENO, STDOUT_FILENO);
     (void)signal(SIGPIPE, SIG_DFL);
     (void)signal(SIGTERM, SIG_DFL);
     (void)signal(SIGXFSZ, SIG_DFL);
@@ -137,7 +142,8 @@ static dpa_status judge_signal(int number, int out_of_memory, dpa_error *err) {
 /* What a shell says of a program that was ended by a signal. */
 enum { EXIT_SIGNAL = 128, EXIT_TRY_ELSEWHERE = 75, EXIT_NO_RIGHT = 126 };
 
-static dpa_status judge_end(const dpa__command *c, int status, int out_of_memory, dpa_error *err) {
+dpa_status dpa__command_judge(const dpa__command *c, int status, int out_of_memory,
+                              dpa_error *err) {
     if (WIFSIGNALED(status)) return judge_signal(WTERMSIG(status), out_of_memory, err);
     const int code = WEXITSTATUS(status);
     if (code == 0) return DPA_OK;
@@ -171,21 +177,28 @@ static int await(pid_t child, double limit, int *status) {
     }
 }
 
-dpa_status dpa__command_run(const dpa__command *command, dpa_error *err) {
+dpa_status dpa__command_spawn(const dpa__command *command, int in, int out, pid_t *child,
+                              dpa_error *err) {
     char **environment = dpa__environment_with(command->environment, err);
     if (environment == NULL) return DPA_NO_MEMORY;
-    const uint64_t kills = dpa__oom_kills();
-    const pid_t parent = getpid(), child = fork();
-    if (child == 0) become(command, environment, parent);
+    const pid_t parent = getpid();
+    *child = fork();
+    if (*child == 0) become(command, environment, parent, in, out);
     free(environment);
-    if (child < 0)
-        return dpa__fail(err, DPA_IO, "cannot start '%.200s': %s", command->words[0],
-                         strerror(errno));
+    if (*child > 0) return DPA_OK;
+    *child = 0;
+    return dpa__fail(err, DPA_IO, "cannot start '%.200s': %s", command->words[0], strerror(errno));
+}
+
+dpa_status dpa__command_run(const dpa__command *command, dpa_error *err) {
+    const uint64_t kills = dpa__oom_kills();
+    pid_t child;
+    DPA_TRY(dpa__command_spawn(command, -1, -1, &child, err));
     int status = 0;
     if (await(child, command->limit, &status) != 0)
         return dpa__fail(err, DPA_IO, "lost sight of '%.200s': %s", command->words[0],
                          strerror(errno));
-    return judge_end(command, status, dpa__oom_kills() != kills, err);
+    return dpa__command_judge(command, status, dpa__oom_kills() != kills, err);
 }
 
 dpa_status dpa__need_descriptors(int count, dpa_error *err) {

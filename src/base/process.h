@@ -35,6 +35,12 @@ typedef struct dpa__command {
  * somebody's signal, no such program, exit code 75 by which it says so itself). The program is
  * killed when the calling thread dies. */
 dpa_status dpa__command_run(const dpa__command *command, dpa_error *err);
+/* Starts it with these files as standard input and output, and does not wait. */
+dpa_status dpa__command_spawn(const dpa__command *command, int in, int out, pid_t *child,
+                              dpa_error *err);
+/* What its end means, by the status of waitpid, as for dpa__command_run. */
+dpa_status dpa__command_judge(const dpa__command *command, int status, int out_of_memory,
+                              dpa_error *err);
 /* How many processes this machine has killed so far because it had no memory left. */
 uint64_t dpa__oom_kills(void);
 

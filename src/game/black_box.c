@@ -4,7 +4,6 @@
  * The adversary sees the trained model only; its score is log(p/(1 − p)), p being the probability
  * that the model gives to the canary's label. The canary is a member like any other: the trainer's
  * own sampling decides when it is in. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,14 +14,14 @@
 #include "game/final_model.h"
 #include "game/rules.h"
 #include "game/sabotage.h"
+#include "game/training.h"
 
 enum { USUAL_OBSERVATIONS = 100 };
 
 typedef struct black_box {
-    dpa_dataset *data; /* the members in their order, then the canary */
-    size_t members;    /* without it */
-    dpa_model *model;
-    float *logits; /* [outputs] of the canary */
+    dpa_dataset *data; /* of our own trainer: the members in their order, then the canary */
+    dpa__trainer *own; /* the same; NULL: a program trains */
+    size_t *members;   /* [members + 1], the canary last */
 } black_box;
 
 static dpa_status check(const dpa_game *game, dpa_error *err) {
@@ -66,25 +65,44 @@ static dpa_status join(dpa_game *game, black_box *b, dpa_error *err) {
     return status;
 }
 
+static dpa_status open_own(dpa_game *game, black_box *b, dpa_error *err) {
+    const size_t members = game->data.member_count;
+    DPA_TRY(join(game, b, err));
+    const dpa__local_opts opts = {.opts = &game->experiment->game,
+                                  .plan = game->plan,
+                                  .data = b->data,
+                                  .points = members,
+                                  .canaries = 1,
+                                  .claimed = members,
+                                  .held = &game->data,
+                                  .evaluated = DPA__MOST_EVALUATED};
+    DPA_TRY(dpa__local_new(&opts, &b->own, err));
+    game->trainer = b->own;
+    return DPA_OK;
+}
+
 static dpa_status open_game(dpa_game *game, dpa_error *err) {
     DPA_TRY(check(game, err));
     black_box *b = DPA_NEW(black_box, err);
     if (b == NULL) return DPA_NO_MEMORY;
     game->state = b; /* close_game frees it also when this fails */
-    b->members = game->data.member_count;
-    DPA_TRY(join(game, b, err));
-    DPA_TRY(dpa_model_new(game->plan->layers, dpa_dataset_shape(b->data),
-                          dpa_dataset_classes(b->data), game->plan->loss, &b->model, err));
-    b->logits = DPA_NEW_ARRAY(float, dpa_model_outputs(b->model), err);
-    return b->logits != NULL ? DPA_OK : DPA_NO_MEMORY;
+    if (game->remote == NULL) DPA_TRY(open_own(game, b, err));
+    const size_t count = game->data.member_count + 1;
+    b->members = DPA_NEW_ARRAY(size_t, count, err);
+    if (b->members == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < count; ++i) b->members[i] = i;
+    if (game->trainer->canaries >= 1) return DPA_OK;
+    return dpa__fail_file(err, DPA_BAD_INPUT, game->experiment->path,
+                          "trainer: canaries 0: a black-box game needs an example that is in or "
+                          "not, the first after the points");
 }
 
 static void close_game(dpa_game *game) {
     black_box *b = game->state;
     if (b == NULL) return;
-    dpa_model_free(b->model);
+    dpa__trainer_close(b->own);
     dpa_dataset_free(b->data);
-    free(b->logits);
+    free(b->members);
     free(b);
 }
 
@@ -99,10 +117,10 @@ static uint64_t trials(const dpa_game *game, int stage) {
     return 2 * wanted(game);
 }
 
-/* The score, and the accuracy where something is held out. */
+/* The score, and the accuracy where the trainer tells it. */
 static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
     (void)stage, (void)index;
-    return game->data.heldout_count > 0 ? 2 : 1;
+    return dpa__tells_accuracy(game) ? 2 : 1;
 }
 
 static void describe(const dpa_game *game, int stage, dpa__text *text) {
@@ -112,37 +130,26 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
     dpa__sabotage_describe(o, text);
 }
 
-static dpa_status look(dpa_game *game, dpa_values *out, dpa_error *err) {
-    const black_box *b = game->state;
-    const size_t canary = b->members;
-    DPA_TRY(dpa_model_evaluate(b->model, b->data, &canary, 1, b->logits, NULL, NULL, err));
-    out->items[0] =
-        dpa__confidence(b->logits, dpa_model_outputs(b->model), dpa_dataset_label(b->data, canary));
-    if (!isfinite(out->items[0]))
-        return dpa__fail(err, DPA_NUMERIC, "the model's outputs are not finite");
-    return out->count < 2 ? DPA_OK : dpa__final_accuracy(game, b->model, &out->items[1], err);
-}
-
-static dpa_status train(dpa_game *game, size_t members, uint64_t seed, dpa_error *err) {
-    const black_box *b = game->state;
-    size_t *rows = DPA_NEW_ARRAY(size_t, members, err);
-    if (rows == NULL) return DPA_NO_MEMORY;
-    for (size_t i = 0; i < members; ++i) rows[i] = i;
-    const dpa_status status =
-        dpa__final_train(game, b->model, b->data, rows, members, game->plan->init_seed, seed, err);
-    free(rows);
-    return status;
-}
-
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                         dpa_values *out, dpa_error *err) {
     (void)brief;
+    const black_box *b = game->state;
+    const size_t members = game->data.member_count;
     dpa_rng seeds;
     dpa_rng_init(&seeds, game->experiment->game.seed, DPA_PURPOSE_ATTACK, index);
-    const uint64_t seed = dpa_rng_u64(&seeds);
     DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
-    DPA_TRY(train(game, game->data.member_count + (size_t)(index % 2), seed, err));
-    return look(game, out, err);
+    const dpa__order order = {.members = b->members,
+                              .count = members + (size_t)(index % 2),
+                              .init = game->plan->init_seed,
+                              .seed = dpa_rng_u64(&seeds)};
+    const dpa__question ask = {.ids = &members,
+                               .count = 1,
+                               .signal = game->experiment->trainer.signal,
+                               .signals = &out->items[0],
+                               .accuracy = out->count > 1 ? &out->items[1] : NULL};
+    DPA_TRY(game->trainer->calls->train(game->trainer, &order, &ask, err));
+    if (ask.signal == DPA_TRAINER_LOSS) out->items[0] = -out->items[0];
+    return DPA_OK;
 }
 
 /* The scores of every other trial, from `first` on. */
@@ -169,7 +176,7 @@ static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence 
                          dpa_error *err) {
     DPA_TRY(add_scores(&stages[0], 1, "members", out, err));
     DPA_TRY(add_scores(&stages[0], 0, "nonmembers", out, err));
-    if (game->data.heldout_count == 0) return DPA_OK;
+    if (!dpa__tells_accuracy(game)) return DPA_OK;
     return dpa__gather_mean(&stages[0], 1, "heldout_accuracy", out, err);
 }
 
@@ -179,6 +186,7 @@ const dpa__rules dpa__black_box_rules = {
     .canaries = 1U << DPA_GAME_MISLABELLED | 1U << DPA_GAME_BLANK,
     .usual = DPA_GAME_MISLABELLED,
     .needs_training = 1,
+    .takes_trainer = 1,
     .open = open_game,
     .close = close_game,
     .trials = trials,

@@ -24,27 +24,24 @@ static int compare(const void *a, const void *b) {
     return x->weight < y->weight ? -1 : x->weight > y->weight;
 }
 
-static dpa_status measure(const dpa_model *model, const dpa_train_data *data, float *gradient,
-                          loudness *level, size_t size, dpa_error *err) {
-    const size_t probes = data->member_count < PROBES ? data->member_count : PROBES;
+static dpa_status measure(dpa__trainer *trainer, float *gradient, loudness *level, size_t size,
+                          dpa_error *err) {
+    const size_t probes = trainer->points < PROBES ? trainer->points : PROBES;
     for (size_t i = 0; i < size; ++i) level[i] = (loudness){0.0, i};
     for (size_t p = 0; p < probes; ++p) {
-        const size_t row = data->members[p];
-        DPA_TRY(dpa_model_gradient(model, dpa_dataset_row(data->data, row),
-                                   dpa_dataset_label(data->data, row), gradient, NULL, err));
+        DPA_TRY(trainer->calls->gradient(trainer, p, gradient, err));
         for (size_t i = 0; i < size; ++i) level[i].level += fabs((double)gradient[i]);
     }
     return DPA_OK;
 }
 
-static dpa_status find_quiet(dpa__game_canary *c, const dpa_model *model,
-                             const dpa_train_data *data, dpa_error *err) {
+static dpa_status find_quiet(dpa__game_canary *c, dpa__trainer *trainer, dpa_error *err) {
     float *gradient = DPA_NEW_ARRAY(float, c->size, err);
     loudness *level = DPA_NEW_ARRAY(loudness, c->size, err);
     c->quiet = DPA_NEW_ARRAY(size_t, c->size, err);
     dpa_status status = DPA_NO_MEMORY;
     if (gradient != NULL && level != NULL && c->quiet != NULL)
-        status = measure(model, data, gradient, level, c->size, err);
+        status = measure(trainer, gradient, level, c->size, err);
     if (status == DPA_OK) {
         qsort(level, c->size, sizeof *level, compare);
         for (size_t i = 0; i < c->size; ++i) c->quiet[i] = level[i].weight;
@@ -56,10 +53,9 @@ static dpa_status find_quiet(dpa__game_canary *c, const dpa_model *model,
 }
 
 dpa_status dpa__game_canary_init(dpa__game_canary *c, dpa_game_canary kind, double clip,
-                                 const dpa_model *model, const dpa_train_data *data,
-                                 dpa_error *err) {
-    *c = (dpa__game_canary){.kind = kind, .clip = clip, .size = dpa_model_size(model)};
-    if (kind == DPA_GAME_DIRAC) return find_quiet(c, model, data, err);
+                                 dpa__trainer *trainer, dpa_error *err) {
+    *c = (dpa__game_canary){.kind = kind, .clip = clip, .size = trainer->size};
+    if (kind == DPA_GAME_DIRAC) return find_quiet(c, trainer, err);
     c->direction = DPA_NEW_ARRAY(float, c->size, err);
     if (c->direction == NULL) return DPA_NO_MEMORY;
     const double each = clip / sqrt((double)c->size);
@@ -89,12 +85,11 @@ void dpa__game_canary_move(dpa__game_canary *c, uint64_t seed, uint64_t index) {
         c->direction[i] = (float)(factor * (double)c->direction[i]);
 }
 
-void dpa__game_canary_add(const dpa__game_canary *c, float scale, float *sum) {
-    if (c->kind == DPA_GAME_DIRAC) {
-        sum[c->place] += scale * (float)c->clip;
-        return;
-    }
-    for (size_t i = 0; i < c->size; ++i) sum[i] += scale * c->direction[i];
+dpa__extra dpa__game_canary_extra(const dpa__game_canary *c, float scale, const float **row) {
+    if (c->kind == DPA_GAME_DIRAC)
+        return (dpa__extra){.count = 1, .place = &c->place, .value = scale * (float)c->clip};
+    *row = c->direction;
+    return (dpa__extra){.count = 1, .row = row, .value = scale};
 }
 
 double dpa__game_canary_along(const dpa__game_canary *c, const float *sum) {

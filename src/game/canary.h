@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dpaudit/lab/game.h"
+#include "game/trainer.h"
 
 typedef struct dpa__game_canary {
     dpa_game_canary kind;
@@ -17,14 +17,14 @@ typedef struct dpa__game_canary {
     float *direction; /* the others: the gradient itself */
 } dpa__game_canary;
 
-/* The gradients are those of up to 256 members at the model's weights. */
+/* The gradients are those of up to 256 points at the weights that the trainer has now. */
 dpa_status dpa__game_canary_init(dpa__game_canary *canary, dpa_game_canary kind, double clip,
-                                 const dpa_model *model, const dpa_train_data *data,
-                                 dpa_error *err);
+                                 dpa__trainer *trainer, dpa_error *err);
 void dpa__game_canary_free(dpa__game_canary *canary);
 /* The canary of the stream (seed, index). */
 void dpa__game_canary_move(dpa__game_canary *canary, uint64_t seed, uint64_t index);
-void dpa__game_canary_add(const dpa__game_canary *canary, float scale, float *sum);
+/* For a step that has it, `scale` times as large; points into the canary and `row`. */
+dpa__extra dpa__game_canary_extra(const dpa__game_canary *canary, float scale, const float **row);
 /* ⟨canary, sum⟩/C² */
 double dpa__game_canary_along(const dpa__game_canary *canary, const float *sum);
 

@@ -108,13 +108,13 @@ static dpa_status check(const dpa_experiment *e, dpa_error *err) {
     return DPA_OK;
 }
 
-static dpa_status find_folder(const dpa_experiment *e, char folder[PATH_MAX], dpa_error *err) {
-    const char *slash = strrchr(e->path, '/');
+static dpa_status find_folder(const char *path, char folder[PATH_MAX], dpa_error *err) {
+    const char *slash = strrchr(path, '/');
     char name[PATH_MAX] = ".";
-    if (slash != NULL && (size_t)(slash - e->path) < sizeof name)
-        (void)snprintf(name, sizeof name, "%.*s", (int)(slash - e->path + 1), e->path);
+    if (slash != NULL && (size_t)(slash - path) < sizeof name)
+        (void)snprintf(name, sizeof name, "%.*s", (int)(slash - path + 1), path);
     if (realpath(name, folder) != NULL) return DPA_OK;
-    return dpa__fail_file(err, DPA_IO, e->path, "cannot find its folder: %s", strerror(errno));
+    return dpa__fail_file(err, DPA_IO, path, "cannot find its folder: %s", strerror(errno));
 }
 
 /* Words of the command that are files (the script, its data) decide what comes out: their bytes go
@@ -128,11 +128,11 @@ static dpa_status digest_file(const char *path, dpa__sha256 *sha, dpa_error *err
     return DPA_OK;
 }
 
-static dpa_status digest_files(const dpa_experiment *e, dpa__external *x, dpa_error *err) {
+static dpa_status digest_files(const char *path_of, dpa__external *x, dpa_error *err) {
     dpa__sha256 sha;
     dpa__sha256_init(&sha);
     for (size_t i = 0; i < x->words.count; ++i) {
-        char *path = dpa__path_beside(e->path, x->words.items[i], err);
+        char *path = dpa__path_beside(path_of, x->words.items[i], err);
         const dpa_status status = path != NULL ? digest_file(path, &sha, err) : DPA_NO_MEMORY;
         free(path);
         if (status != DPA_OK) return status;
@@ -141,13 +141,23 @@ static dpa_status digest_files(const dpa_experiment *e, dpa__external *x, dpa_er
     return DPA_OK;
 }
 
-static void close_game(dpa_game *game) {
-    dpa__external *x = game->state;
-    if (x == NULL) return;
+dpa_status dpa__external_open(const char *path, const char *line, dpa__external *x,
+                              dpa_error *err) {
+    DPA_TRY(dpa__words_split(line, &x->words, err));
+    DPA_TRY(find_folder(path, x->folder, err));
+    return digest_files(path, x, err);
+}
+
+void dpa__external_close(dpa__external *x) {
     if (x->scratch[0] != '\0') dpa__scratch_sweep_slot(x->scratch);
     dpa__words_free(&x->words);
     dpa__words_free(&x->cancel);
-    free(x);
+}
+
+static void close_game(dpa_game *game) {
+    if (game->state == NULL) return;
+    dpa__external_close(game->state);
+    free(game->state);
 }
 
 static dpa_status open_game(dpa_game *game, dpa_error *err) {
@@ -156,10 +166,9 @@ static dpa_status open_game(dpa_game *game, dpa_error *err) {
     dpa__external *x = DPA_NEW(dpa__external, err);
     if (x == NULL) return DPA_NO_MEMORY;
     game->state = x; /* closed by the caller, also after a failure */
-    DPA_TRY(dpa__words_split(e->command.line, &x->words, err));
-    if (e->command.cancel != NULL) DPA_TRY(dpa__words_split(e->command.cancel, &x->cancel, err));
-    DPA_TRY(find_folder(e, x->folder, err));
-    return digest_files(e, x, err);
+    DPA_TRY(dpa__external_open(e->path, e->command.line, x, err));
+    return e->command.cancel == NULL ? DPA_OK
+                                     : dpa__words_split(e->command.cancel, &x->cancel, err);
 }
 
 static uint64_t trials(const dpa_game *game, int stage) {

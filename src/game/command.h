@@ -17,6 +17,12 @@ typedef struct dpa__external {
     char scratch[PATH_MAX];       /* of the slot; "": none yet */
 } dpa__external;
 
+/* Words of the command, the folder of the experiment file `path`, the digest of files that the
+ * words name. */
+dpa_status dpa__external_open(const char *path, const char *line, dpa__external *out,
+                              dpa_error *err);
+void dpa__external_close(dpa__external *external);
+
 /* Is a point in the training of trial `index`? By coin, or all but the challenge in every other. */
 int dpa__command_member(const dpa_game *game, uint64_t index, uint64_t point);
 /* How many points are asked about, and the id of each. */

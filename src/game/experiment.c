@@ -14,6 +14,7 @@
 #include "game/federated.h"
 #include "game/rules.h"
 #include "game/shadow.h"
+#include "game/trainer_keys.h"
 #include "settings/yaml.h"
 
 typedef struct game_keys {
@@ -59,6 +60,7 @@ typedef struct audit_keys {
     estimator_keys estimators;
     budget_keys budget;
     dpa__federate_keys *federate;
+    dpa__trainer_keys *trainer;
     dpa__shadow_keys shadow;
 } audit_keys;
 
@@ -171,6 +173,7 @@ static const cyaml_schema_field_t audit_fields[] = {
     CYAML_FIELD_MAPPING("estimators", MAYBE, audit_keys, estimators, estimator_fields),
     CYAML_FIELD_MAPPING("budget", MAYBE, audit_keys, budget, budget_fields),
     CYAML_FIELD_MAPPING("shadow", MAYBE, audit_keys, shadow, dpa__shadow_fields),
+    CYAML_FIELD_MAPPING_PTR("trainer", MAYBE_PTR, audit_keys, trainer, dpa__trainer_fields),
     CYAML_FIELD_MAPPING_PTR("federate", MAYBE_PTR, audit_keys, federate, dpa__federate_fields),
     TEXT_FIELD("output", audit_keys, output),
     TEXT_FIELD("store", audit_keys, store),
@@ -296,6 +299,8 @@ static dpa_status take(const audit_keys *keys, const char *path, dpa_experiment 
     DPA_TRY(take_text(keys->estimators.select, &e->select, err));
     DPA_TRY(take_text(keys->estimators.guesses, &e->guesses, err));
     DPA_TRY(take_text(keys->store, &e->store, err));
+    dpa__trainer_opts_init(&e->trainer);
+    if (keys->trainer != NULL) DPA_TRY(dpa__trainer_take(keys->trainer, path, &e->trainer, err));
     if (keys->federate != NULL)
         DPA_TRY(dpa__federate_plan_take(keys->federate, path, &e->federate, err));
     return take_text(keys->output, &e->output, err);
@@ -306,6 +311,7 @@ void dpa_experiment_free(dpa_experiment *e) {
     char *const texts[] = {e->path,    e->training, e->family, e->method,       e->select,
                            e->guesses, e->output,   e->store,  e->command.line, e->command.cancel};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) free(texts[i]);
+    free(e->trainer.command);
     dpa_federate_plan_free(e->federate);
     free(e);
 }

@@ -57,6 +57,7 @@ dpa_status dpa__values_new(size_t count, dpa_values *out, dpa_error *err) {
 void dpa_game_close(dpa_game *game) {
     if (game == NULL) return;
     if (game->rules->close != NULL) game->rules->close(game);
+    dpa__trainer_close(game->remote);
     dpa_train_data_free(&game->data);
     dpa_train_plan_free(game->plan);
     free(game);
@@ -76,8 +77,8 @@ dpa_status dpa_game_open(const dpa_experiment *experiment, dpa_game **out, dpa_e
     if (game == NULL) return DPA_NO_MEMORY;
     game->experiment = experiment;
     game->rules = all[experiment->kind];
-    dpa_status status = DPA_OK;
-    if (game->rules->needs_training) status = dpa__training_open(game, err);
+    dpa_status status = dpa__training_check(game, err);
+    if (status == DPA_OK && game->rules->needs_training) status = dpa__training_open(game, err);
     if (status == DPA_OK && game->rules->open != NULL) status = game->rules->open(game, err);
     if (status == DPA_BAD_ARGUMENT) status = blame_file(experiment, err);
     status = dpa__yaml_locate(status, err);
@@ -85,6 +86,25 @@ dpa_status dpa_game_open(const dpa_experiment *experiment, dpa_game **out, dpa_e
         *out = game;
     else
         dpa_game_close(game);
+    return status;
+}
+
+int dpa__game_stays(const dpa_game *game, dpa_status status) {
+    if (game->remote == NULL) return 0;
+    if (status != DPA_OK && status != DPA_TRAINER) dpa__remote_stop(game->remote);
+    return dpa__remote_runs(game->remote);
+}
+
+dpa_status dpa_trainer_serve(const dpa_experiment *experiment, int in, int out, dpa_error *err) {
+    dpa_game *game = NULL;
+    DPA_TRY(dpa_game_open(experiment, &game, err));
+    const dpa_status status =
+        game->trainer == NULL || game->remote != NULL
+            ? dpa__fail_file(err, DPA_BAD_INPUT, experiment->path,
+                             "a game of kind %s without a trainer of dpaudit's own to serve",
+                             game->rules->name)
+            : dpa__trainer_serve(game->trainer, in, out, err);
+    dpa_game_close(game);
     return status;
 }
 

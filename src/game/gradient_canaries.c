@@ -47,12 +47,11 @@ static dpa_status draw_directions(dpa__bank *b, dpa__game_canary *c, uint64_t se
 }
 
 dpa_status dpa__bank_init(dpa__bank *b, dpa_game_canary kind, size_t count, double clip,
-                          uint64_t seed, const dpa_model *model, const dpa_train_data *data,
-                          dpa_error *err) {
-    *b = (dpa__bank){.count = count, .size = dpa_model_size(model), .clip = clip};
+                          uint64_t seed, dpa__trainer *trainer, dpa_error *err) {
+    *b = (dpa__bank){.count = count, .size = trainer->size, .clip = clip};
     DPA_TRY(check(kind, count, b->size, err));
     dpa__game_canary c;
-    dpa_status status = dpa__game_canary_init(&c, kind, clip, model, data, err);
+    dpa_status status = dpa__game_canary_init(&c, kind, clip, trainer, err);
     if (status == DPA_OK)
         status =
             kind == DPA_GAME_DIRAC ? take_places(b, &c, err) : draw_directions(b, &c, seed, err);
@@ -64,15 +63,6 @@ void dpa__bank_free(dpa__bank *b) {
     free(b->place);
     free(b->direction);
     *b = (dpa__bank){0};
-}
-
-void dpa__bank_add(const dpa__bank *b, size_t index, float scale, float *sum) {
-    if (b->place != NULL) {
-        sum[b->place[index]] += scale * (float)b->clip;
-        return;
-    }
-    const float *direction = b->direction + index * b->size;
-    for (size_t i = 0; i < b->size; ++i) sum[i] += scale * direction[i];
 }
 
 double dpa__bank_along(const dpa__bank *b, size_t index, const float *sum) {

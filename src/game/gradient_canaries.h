@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dpaudit/lab/game.h"
+#include "game/trainer.h"
 
 typedef struct dpa__bank {
     size_t count, size; /* directions, weights */
@@ -17,10 +17,8 @@ typedef struct dpa__bank {
 
 /* Dirac canaries take the quietest weights, one each; random ones are named by (seed, index). */
 dpa_status dpa__bank_init(dpa__bank *bank, dpa_game_canary kind, size_t count, double clip,
-                          uint64_t seed, const dpa_model *model, const dpa_train_data *data,
-                          dpa_error *err);
+                          uint64_t seed, dpa__trainer *trainer, dpa_error *err);
 void dpa__bank_free(dpa__bank *bank);
-void dpa__bank_add(const dpa__bank *bank, size_t index, float scale, float *sum);
 /* ⟨canary, sum⟩/C² */
 double dpa__bank_along(const dpa__bank *bank, size_t index, const float *sum);
 

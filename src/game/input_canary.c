@@ -24,6 +24,8 @@ struct dpa__input_canary {
     dpa__matched *matched; /* NULL: projected on the gradient itself */
     float *filter;         /* [size] w of the matched filter, scaled for the score */
     double sigma;
+    dpa__trainer *trainer; /* whose example `id` it is; NULL: one that the game makes */
+    size_t id;
     dpa_dataset *row; /* what the trainer sees */
     float *start, *x; /* [features] as drawn, and as crafted */
     int32_t label;
@@ -85,6 +87,22 @@ dpa_status dpa__input_canary_new(const dpa_game_opts *opts, const dpa_train_plan
     return status;
 }
 
+dpa_status dpa__input_canary_named(const dpa_game_opts *opts, const dpa_train_plan *plan,
+                                   dpa__trainer *trainer, size_t id, dpa__input_canary **out,
+                                   dpa_error *err) {
+    if ((opts->canary != DPA_GAME_MISLABELLED && opts->canary != DPA_GAME_BLANK) || opts->moving ||
+        opts->filter != DPA_FILTER_DOT)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "canary: against a trainer of your own the canary is its first canary as "
+                         "it is; moving, crafted ones and the matched filter are for a training "
+                         "file");
+    dpa__input_canary *c = DPA_NEW(dpa__input_canary, err);
+    if (c == NULL) return DPA_NO_MEMORY;
+    *c = (dpa__input_canary){.opts = opts, .clip = plan->train.clip, .trainer = trainer, .id = id};
+    *out = c;
+    return DPA_OK;
+}
+
 void dpa__input_canary_free(dpa__input_canary *c) {
     if (c == NULL) return;
     dpa__craft_free(c->craft);
@@ -110,7 +128,16 @@ static void aim_filter(dpa__input_canary *c) {
     for (size_t i = 0; i < c->size; ++i) c->filter[i] = (float)(scale * (double)c->filter[i]);
 }
 
-dpa_status dpa__input_canary_aim(dpa__input_canary *c, dpa_model *model, dpa_error *err) {
+static dpa_status ask_gradient(dpa__input_canary *c, dpa_error *err) {
+    if (c->gradient == NULL) {
+        c->size = c->trainer->size;
+        c->gradient = DPA_NEW_ARRAY(float, c->size, err);
+    }
+    if (c->gradient == NULL) return DPA_NO_MEMORY;
+    return c->trainer->calls->gradient(c->trainer, c->id, c->gradient, err);
+}
+
+static dpa_status make(dpa__input_canary *c, dpa_model *model, dpa_error *err) {
     memcpy(c->x, c->start, c->features * sizeof(float));
     if (c->matched != NULL) DPA_TRY(dpa__matched_look(c->matched, model, err));
     if (c->opts->canary == DPA_GAME_ADVERSARIAL)
@@ -120,7 +147,11 @@ dpa_status dpa__input_canary_aim(dpa__input_canary *c, dpa_model *model, dpa_err
     if (c->opts->canary == DPA_GAME_MATCHED)
         DPA_TRY(dpa__craft_matched(c->craft, c->matched, model, c->label, c->x, err));
     DPA_TRY(dpa_dataset_set_row(c->row, 0, c->x, c->label, err));
-    DPA_TRY(dpa_model_gradient(model, c->x, c->label, c->gradient, NULL, err));
+    return dpa_model_gradient(model, c->x, c->label, c->gradient, NULL, err);
+}
+
+dpa_status dpa__input_canary_aim(dpa__input_canary *c, dpa_model *model, dpa_error *err) {
+    DPA_TRY(c->trainer != NULL ? ask_gradient(c, err) : make(c, model, err));
     double square = 0.0;
     for (size_t i = 0; i < c->size; ++i) square += (double)c->gradient[i] * (double)c->gradient[i];
     c->norm = sqrt(square);

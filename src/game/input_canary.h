@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "dpaudit/lab/game.h"
+#include "game/trainer.h"
 
 typedef struct dpa__input_canary dpa__input_canary;
 
@@ -14,6 +14,10 @@ typedef struct dpa__input_canary dpa__input_canary;
 dpa_status dpa__input_canary_new(const dpa_game_opts *opts, const dpa_train_plan *plan,
                                  const dpa_train_data *data, size_t size, dpa__input_canary **out,
                                  dpa_error *err);
+/* The example `id` of a trainer, as it is. */
+dpa_status dpa__input_canary_named(const dpa_game_opts *opts, const dpa_train_plan *plan,
+                                   dpa__trainer *trainer, size_t id, dpa__input_canary **out,
+                                   dpa_error *err);
 void dpa__input_canary_free(dpa__input_canary *canary);
 /* Takes another example, that of the stream (seed, index). */
 void dpa__input_canary_draw(dpa__input_canary *canary, uint64_t seed, uint64_t index);

@@ -24,66 +24,32 @@ struct dpa__one_run {
     const dpa_game_opts *opts;
     const dpa_train_plan *plan;
     const dpa_train_data *data;
-    size_t canaries, options; /* options: 1 for membership */
+    dpa__trainer *trainer, *own; /* own: NULL when somebody else's */
+    dpa_trainer_signal signal;   /* of the final model */
+    size_t canaries, options;    /* options: 1 for membership */
     int is_membership;
-    size_t count;       /* members that are no canaries: rows 0 to count − 1 */
-    dpa_dataset *rows;  /* … then one row for each canary */
-    size_t *trained_on; /* rows of this training, canaries that are in last */
+    size_t count;       /* members that are no canaries: examples 0 to count − 1 */
+    dpa_dataset *rows;  /* of our own trainer: those, then the canaries */
+    size_t *trained_on; /* examples of this training, canaries that are in last */
     size_t member_count;
     size_t *secret; /* [canaries] the option that is in; membership: 1 in, 0 out */
-    size_t *drawn;  /* canaries in the batch of this step */
-    size_t drawn_count;
-    dpa_model *model;
-    dpa__decoys decoys; /* black box */
-    dpa__bank bank;     /* white box: [canaries × options]; empty for the black box */
-    dpa__ledger ledger; /* the same */
-    uint64_t seed;      /* of this training */
+    size_t *batch;  /* [count + canaries] */
+    size_t *place;  /* [canaries] of those drawn, or … */
+    const float **direction;
+    dpa__decoys decoys; /* our own trainer, black box */
+    int has_bank;       /* white box: the next two, [canaries × options] */
+    dpa__bank bank;
+    dpa__ledger ledger;
+    float *sum;
 };
 
 static int is_white_box(const game *g) {
     return g->opts->access == DPA_ACCESS_STEPS;
 }
 
-/* The row of canary i has been drawn: its gradient comes in through on_sum instead. */
-static dpa_status on_sample(void *user, uint64_t step, size_t *rows, size_t *count, size_t capacity,
-                            dpa_error *err) {
-    (void)capacity, (void)err;
-    game *g = user;
-    dpa__sabotage_sample(g->opts, &g->plan->train, g->member_count, step, count);
-    if (!is_white_box(g)) return DPA_OK;
-    size_t kept = 0;
-    g->drawn_count = 0;
-    for (size_t i = 0; i < *count; ++i)
-        if (rows[i] < g->count)
-            rows[kept++] = rows[i];
-        else
-            g->drawn[g->drawn_count++] = rows[i] - g->count;
-    *count = kept;
-    return DPA_OK;
-}
-
-/* As in the white-box game a raw canary is as large as a batch where nothing clips it. */
-static dpa_status on_sum(void *user, uint64_t step, float *sum, size_t size, dpa_error *err) {
-    (void)err;
-    const game *g = user;
-    const dpa_train_opts *claimed = &g->plan->train;
-    const float scale = g->opts->sabotage == DPA_SABOTAGE_CLIP ? (float)claimed->batch : 1.0F;
-    for (size_t i = 0; is_white_box(g) && i < g->drawn_count; ++i) {
-        const size_t canary = g->drawn[i];
-        const size_t option = g->is_membership ? 0 : g->secret[canary];
-        dpa__bank_add(&g->bank, canary * g->options + option, scale, sum);
-    }
-    dpa__sabotage_sum(g->opts, claimed, g->member_count, step, sum, size);
-    return DPA_OK;
-}
-
-static dpa_status on_release(void *user, uint64_t step, float *sum, size_t size, dpa_error *err) {
-    (void)err;
-    game *g = user;
-    dpa__sabotage_release(g->opts, &g->plan->train, g->seed, step, sum, size);
-    for (size_t i = 0; i < g->bank.count; ++i)
-        dpa__ledger_add(&g->ledger, i, dpa__bank_along(&g->bank, i, sum));
-    return DPA_OK;
+/* Examples that stand for canaries: a gradient takes the place of one, or each option is one. */
+static size_t stand_ins(const game *g) {
+    return is_white_box(g) ? g->canaries : g->canaries * g->options;
 }
 
 /* ---- Setting up ---- */
@@ -109,23 +75,23 @@ static dpa_status check(const game *g, dpa_error *err) {
 /* The rows of gradient canaries are never read: zeros. */
 static dpa_status fill_rows(game *g, float *x, int32_t *label, dpa_error *err) {
     const dpa_dataset *data = g->data->data;
-    const size_t features = dpa_dataset_features(data), total = g->count + g->canaries;
+    const size_t features = dpa_dataset_features(data), total = g->count + stand_ins(g);
     for (size_t i = 0; i < total; ++i) {
         const int is_member = i < g->count, is_zero = !is_member && is_white_box(g);
-        const size_t canary = i - g->count;
+        const size_t canary = (i - g->count) / g->options, option = (i - g->count) % g->options;
         if (is_zero) continue;
         const dpa_dataset *from = is_member ? data : g->decoys.from;
         const size_t row = is_member ? g->data->members[i] : g->decoys.row[canary];
         memcpy(x + i * features, dpa_dataset_row(from, row), features * sizeof *x);
-        label[i] =
-            is_member ? dpa_dataset_label(from, row) : dpa__decoys_label(&g->decoys, canary, 0);
+        label[i] = is_member ? dpa_dataset_label(from, row)
+                             : dpa__decoys_label(&g->decoys, canary, option);
     }
     return dpa_dataset_new(x, label, total, dpa_dataset_shape(data), dpa_dataset_classes(data),
                            &g->rows, err);
 }
 
 static dpa_status make_rows(game *g, dpa_error *err) {
-    const size_t total = g->count + g->canaries;
+    const size_t total = g->count + stand_ins(g);
     const size_t features = dpa_dataset_features(g->data->data);
     float *x = dpa__calloc(total, features * sizeof *x, err);
     int32_t *label = dpa__calloc(total, sizeof *label, err);
@@ -136,32 +102,67 @@ static dpa_status make_rows(game *g, dpa_error *err) {
     return status;
 }
 
-static dpa_status make_white_box(game *g, dpa_error *err) {
+/* What must know the number of weights. */
+static dpa_status make_bank(game *g, dpa_error *err) {
     const dpa_train_opts *t = &g->plan->train;
     const size_t count = g->canaries * g->options;
     const double q = dpa_train_plan_q(g->plan, g->count);
-    DPA_TRY(dpa__bank_init(&g->bank, g->opts->canary, count, t->clip, g->opts->seed, g->model,
-                           g->data, err));
+    if (g->has_bank) return DPA_OK;
+    dpa__bank_free(&g->bank); /* of an attempt that failed */
+    free(g->sum);
+    g->sum = NULL;
+    DPA_TRY(
+        dpa__bank_init(&g->bank, g->opts->canary, count, t->clip, g->opts->seed, g->trainer, err));
+    g->sum = DPA_NEW_ARRAY(float, g->trainer->size, err);
+    if (g->sum == NULL) return DPA_NO_MEMORY;
     /* Shuffled batches have no q of their own; their best guess is how often a member is in. */
-    return dpa__ledger_init(&g->ledger, g->opts->score, count,
-                            isnan(q) ? (double)t->batch / (double)g->count : q, t->sigma, err);
+    DPA_TRY(dpa__ledger_init(&g->ledger, g->opts->score, count,
+                             isnan(q) ? (double)t->batch / (double)g->count : q, t->sigma, err));
+    g->has_bank = 1;
+    return DPA_OK;
+}
+
+static dpa_status set_up_own(game *g, dpa_error *err) {
+    if (!is_white_box(g))
+        DPA_TRY(dpa__decoys_init(&g->decoys, g->canaries, g->options, g->opts->seed, g->data, err));
+    DPA_TRY(make_rows(g, err));
+    const dpa__local_opts opts = {.opts = g->opts,
+                                  .plan = g->plan,
+                                  .data = g->rows,
+                                  .points = g->count,
+                                  .canaries = stand_ins(g),
+                                  .claimed = g->count,
+                                  .keeps_rate = 1,
+                                  .held = g->data,
+                                  .evaluated = SIZE_MAX};
+    DPA_TRY(dpa__local_new(&opts, &g->own, err));
+    g->trainer = g->own;
+    return is_white_box(g) ? make_bank(g, err) : DPA_OK;
 }
 
 static dpa_status set_up(game *g, dpa_error *err) {
     DPA_TRY(check(g, err));
-    const dpa_dataset *data = g->data->data;
-    DPA_TRY(dpa_model_new(g->plan->layers, dpa_dataset_shape(data), dpa_dataset_classes(data),
-                          g->plan->loss, &g->model, err));
-    dpa_model_init(g->model, g->plan->init_seed);
-    DPA_TRY(is_white_box(g) ? make_white_box(g, err)
-                            : dpa__decoys_init(&g->decoys, g->canaries, g->options, g->opts->seed,
-                                               g->data, err));
-    DPA_TRY(make_rows(g, err));
+    if (g->trainer == NULL) {
+        DPA_TRY(set_up_own(g, err));
+    } else if (g->trainer->canaries < stand_ins(g)) {
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "trainer: canaries %zu: this game needs %zu, one for each canary and "
+                         "option",
+                         g->trainer->canaries, stand_ins(g));
+    }
     g->trained_on = DPA_NEW_ARRAY(size_t, g->count + g->canaries, err);
+    g->batch = DPA_NEW_ARRAY(size_t, g->count + g->canaries, err);
     g->secret = DPA_NEW_ARRAY(size_t, g->canaries, err);
-    g->drawn = DPA_NEW_ARRAY(size_t, g->canaries, err);
-    if (g->trained_on == NULL || g->secret == NULL || g->drawn == NULL) return DPA_NO_MEMORY;
+    g->place = DPA_NEW_ARRAY(size_t, g->canaries, err);
+    g->direction = dpa__malloc(g->canaries, sizeof *g->direction, err);
+    if (g->trained_on == NULL || g->batch == NULL || g->secret == NULL || g->place == NULL ||
+        g->direction == NULL)
+        return DPA_NO_MEMORY;
     return DPA_OK;
+}
+
+dpa__trainer *dpa__one_run_trainer(const game *g) {
+    return g->trainer;
 }
 
 void dpa__one_run_free(game *g) {
@@ -169,19 +170,25 @@ void dpa__one_run_free(game *g) {
     dpa__ledger_free(&g->ledger);
     dpa__bank_free(&g->bank);
     dpa__decoys_free(&g->decoys);
+    dpa__trainer_close(g->own);
     dpa_dataset_free(g->rows);
-    dpa_model_free(g->model);
     free(g->trained_on);
+    free(g->batch);
     free(g->secret);
-    free(g->drawn);
+    free(g->place);
+    free((void *)(uintptr_t)g->direction);
+    free(g->sum);
     free(g);
 }
 
 dpa_status dpa__one_run_new(const dpa_game_opts *opts, uint64_t options, const dpa_train_plan *plan,
-                            const dpa_train_data *data, game **out, dpa_error *err) {
+                            const dpa_train_data *data, const dpa__one_run_against *against,
+                            game **out, dpa_error *err) {
     game *g = DPA_NEW(game, err);
     if (g == NULL) return DPA_NO_MEMORY;
     *g = (game){.opts = opts, .plan = plan, .data = data, .count = data->member_count};
+    g->signal = against != NULL ? against->signal : DPA_TRAINER_LOSS;
+    if (against != NULL) g->trainer = against->trainer;
     g->canaries = opts->canaries;
     g->is_membership = options == 0;
     g->options = options == 0 ? 1 : options;
@@ -205,63 +212,61 @@ static void draw_secrets(game *g, uint64_t run, const size_t *given) {
         g->secret[i] =
             given != NULL ? given[i] : dpa_rng_below(&rng, g->is_membership ? 2 : g->options);
         if (g->is_membership && g->secret[i] == 0) continue;
-        g->trained_on[g->member_count++] = g->count + i;
+        const size_t option = g->is_membership || is_white_box(g) ? 0 : g->secret[i];
+        const size_t each = stand_ins(g) / g->canaries;
+        g->trained_on[g->member_count++] = g->count + i * each + option;
     }
 }
 
-static dpa_status set_labels(game *g, const size_t *option, size_t same, dpa_error *err) {
-    for (size_t i = 0; i < g->canaries; ++i)
-        DPA_TRY(dpa_dataset_set_row(
-            g->rows, g->count + i, NULL,
-            dpa__decoys_label(&g->decoys, i, option != NULL ? option[i] : same), err));
+/* A canary that the trainer has drawn leaves the batch: its gradient comes in instead. As in the
+ * white-box game a raw one is as large as a batch where nothing clips it. */
+static void swap_canaries(game *g, dpa__step *step) {
+    const float scale = g->opts->sabotage == DPA_SABOTAGE_CLIP ? (float)g->plan->train.batch : 1.0F;
+    const int is_dirac = g->bank.place != NULL;
+    size_t kept = 0, drawn = 0;
+    for (size_t i = 0; i < step->count; ++i) {
+        if (g->batch[i] < g->count) {
+            g->batch[kept++] = g->batch[i];
+            continue;
+        }
+        const size_t canary = g->batch[i] - g->count;
+        const size_t index = canary * g->options + (g->is_membership ? 0 : g->secret[canary]);
+        if (is_dirac)
+            g->place[drawn++] = g->bank.place[index];
+        else
+            g->direction[drawn++] = g->bank.direction + index * g->bank.size;
+    }
+    step->count = kept;
+    step->extra = (dpa__extra){.count = drawn,
+                               .place = is_dirac ? g->place : NULL,
+                               .row = is_dirac ? NULL : g->direction,
+                               .value = is_dirac ? scale * (float)g->bank.clip : scale};
+}
+
+static dpa_status take_step(game *g, dpa_error *err) {
+    dpa__step step = {.batch = g->batch};
+    DPA_TRY(g->trainer->calls->batch(g->trainer, 0, g->member_count, g->batch, &step.count, err));
+    swap_canaries(g, &step);
+    DPA_TRY(g->trainer->calls->step(g->trainer, &step, g->sum, err));
+    for (size_t i = 0; i < g->bank.count; ++i)
+        dpa__ledger_add(&g->ledger, i, dpa__bank_along(&g->bank, i, g->sum));
     return DPA_OK;
 }
 
-/* The options of the trainer as it is really run. Canaries come on top of the members that the
- * claimed q is about, so it is given; shuffled batches grow to keep it. */
-static dpa_train_opts real_opts(game *g) {
-    dpa_train_opts o = g->plan->train;
-    const double q = dpa_train_plan_q(g->plan, g->count);
-    o.steps = dpa_train_plan_steps(g->plan, g->count);
-    o.seed = g->seed;
-    o.hooks =
-        (dpa_train_hooks){.user = g, .sample = on_sample, .sum = on_sum, .release = on_release};
-    if (!isnan(q)) o.q = q;
-    dpa__sabotage_opts(g->opts, &o);
-    if (g->opts->sabotage == DPA_SABOTAGE_SHUFFLE)
-        o.batch = (size_t)fmax(1.0, round(q * (double)g->member_count));
-    return o;
-}
-
-static dpa_status train(game *g, dpa_error *err) {
-    const dpa_train_opts o = real_opts(g);
-    dpa_trainer *trainer = NULL;
-    dpa_model_init(g->model, g->plan->init_seed);
-    DPA_TRY(dpa_trainer_new(g->model, g->rows, g->trained_on, g->member_count, &o, &trainer, err));
+static dpa_status play_steps(game *g, const dpa__order *order, double *accuracy, dpa_error *err) {
+    const dpa_progress *p = &g->opts->progress;
+    const uint64_t steps = dpa_train_plan_steps(g->plan, g->count);
+    const dpa__question ask = {.accuracy = accuracy};
+    DPA_TRY(g->trainer->calls->start(g->trainer, order, err));
+    DPA_TRY(make_bank(g, err));
     dpa__ledger_start(&g->ledger);
-    dpa_status status = dpa_trainer_run(trainer, &g->opts->progress, err);
-    if (status == DPA_OK && o.averaging != DPA_AVERAGE_NONE)
-        status = dpa_trainer_average(trainer, g->model, err);
-    dpa_trainer_free(trainer);
-    return status;
-}
-
-/* table[i·options + k]: minus the loss of canary i as option k. */
-static dpa_status look_at_losses(game *g, double *table, dpa_error *err) {
-    size_t *row = DPA_NEW_ARRAY(size_t, g->canaries, err);
-    double *loss = DPA_NEW_ARRAY(double, g->canaries, err);
-    dpa_status status = row != NULL && loss != NULL ? DPA_OK : DPA_NO_MEMORY;
-    for (size_t i = 0; i < g->canaries && status == DPA_OK; ++i) row[i] = g->count + i;
-    for (size_t k = 0; k < g->options && status == DPA_OK; ++k) {
-        status = set_labels(g, NULL, k, err);
-        if (status == DPA_OK)
-            status = dpa_model_evaluate(g->model, g->rows, row, g->canaries, NULL, loss, NULL, err);
-        for (size_t i = 0; i < g->canaries && status == DPA_OK; ++i)
-            table[i * g->options + k] = -loss[i];
+    for (uint64_t t = 0; t < steps; ++t) {
+        DPA_TRY(take_step(g, err));
+        if (p->call != NULL && p->call(p->user, "step", (double)t + 1, (double)steps) != 0)
+            return dpa__fail(err, DPA_CANCELLED, "stopped after step %llu",
+                             (unsigned long long)t + 1);
     }
-    free(row);
-    free(loss);
-    return status;
+    return accuracy != NULL ? g->trainer->calls->signals(g->trainer, &ask, err) : DPA_OK;
 }
 
 /* Guesses the option with the highest score; the gap to the next one says how sure it is. */
@@ -280,33 +285,41 @@ static void decide(const game *g, const double *table, dpa__one_run_result *resu
     }
 }
 
-static dpa_status look(game *g, dpa__one_run_result *result, dpa_error *err) {
-    result->accuracy = (double)NAN;
-    if (g->data->heldout_count > 0) {
-        const dpa_dataset *from = g->data->test != NULL ? g->data->test : g->data->data;
-        dpa_utility utility;
-        DPA_TRY(dpa_model_evaluate(g->model, from, g->data->heldout, g->data->heldout_count, NULL,
-                                   NULL, &utility, err));
-        result->accuracy = utility.accuracy;
-    }
-    if (is_white_box(g)) {
-        decide(g, g->ledger.score, result);
-        return DPA_OK;
-    }
-    double *table = DPA_NEW_ARRAY(double, g->canaries * g->options, err);
-    if (table == NULL) return DPA_NO_MEMORY;
-    const dpa_status status = look_at_losses(g, table, err);
-    if (status == DPA_OK) decide(g, table, result);
-    free(table);
+/* table[i·options + k]: what speaks for canary i as option k. */
+static dpa_status play_whole(game *g, const dpa__order *order, double *table, double *accuracy,
+                             dpa_error *err) {
+    const size_t count = stand_ins(g);
+    size_t *ids = DPA_NEW_ARRAY(size_t, count, err);
+    if (ids == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < count; ++i) ids[i] = g->count + i;
+    const dpa__question ask = {
+        .ids = ids, .count = count, .signal = g->signal, .signals = table, .accuracy = accuracy};
+    const dpa_status status = g->trainer->calls->train(g->trainer, order, &ask, err);
+    for (size_t i = 0; i < count && status == DPA_OK && g->signal == DPA_TRAINER_LOSS; ++i)
+        table[i] = -table[i];
+    free(ids);
     return status;
 }
 
 dpa_status dpa__one_run_play(game *g, uint64_t run, dpa__one_run_result *result, dpa_error *err) {
     dpa_rng seeds;
     dpa_rng_init(&seeds, g->opts->seed, DPA_PURPOSE_ATTACK, run);
-    g->seed = dpa_rng_u64(&seeds);
     draw_secrets(g, run, result->secret);
-    if (!is_white_box(g)) DPA_TRY(set_labels(g, g->is_membership ? NULL : g->secret, 0, err));
-    DPA_TRY(train(g, err));
-    return look(g, result, err);
+    const dpa__order order = {.members = g->trained_on,
+                              .count = g->member_count,
+                              .init = g->plan->init_seed,
+                              .seed = dpa_rng_u64(&seeds)};
+    result->accuracy = (double)NAN;
+    double *accuracy = g->trainer->tells_accuracy ? &result->accuracy : NULL;
+    if (is_white_box(g)) {
+        DPA_TRY(play_steps(g, &order, accuracy, err));
+        decide(g, g->ledger.score, result);
+        return DPA_OK;
+    }
+    double *table = DPA_NEW_ARRAY(double, stand_ins(g), err);
+    if (table == NULL) return DPA_NO_MEMORY;
+    const dpa_status status = play_whole(g, &order, table, accuracy, err);
+    if (status == DPA_OK) decide(g, table, result);
+    free(table);
+    return status;
 }

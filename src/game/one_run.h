@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "dpaudit/lab/game.h"
+#include "game/trainer.h"
 
 typedef struct dpa__one_run dpa__one_run;
 
@@ -18,9 +18,17 @@ typedef struct dpa__one_run_result {
     double accuracy;      /* of the final model on what is held out; NaN: nothing is */
 } dpa__one_run_result;
 
+/* How it is played against a program, and what that says; NULL: our own trainer, losses. */
+typedef struct dpa__one_run_against {
+    dpa__trainer *trainer;
+    dpa_trainer_signal signal;
+} dpa__one_run_against;
+
 /* `options`: 0 for membership, else K. Borrows everything. */
 dpa_status dpa__one_run_new(const dpa_game_opts *opts, uint64_t options, const dpa_train_plan *plan,
-                            const dpa_train_data *data, dpa__one_run **out, dpa_error *err);
+                            const dpa_train_data *data, const dpa__one_run_against *against,
+                            dpa__one_run **out, dpa_error *err);
+dpa__trainer *dpa__one_run_trainer(const dpa__one_run *game);
 void dpa__one_run_free(dpa__one_run *game);
 /* One training. What comes out depends on the options and `run` alone. */
 dpa_status dpa__one_run_play(dpa__one_run *game, uint64_t run, dpa__one_run_result *result,

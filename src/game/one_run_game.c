@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "game/rules.h"
 #include "game/sabotage.h"
+#include "game/training.h"
 
 static size_t canaries_of(const dpa_game *game) {
     return (size_t)game->experiment->game.canaries;
@@ -17,9 +18,11 @@ static size_t canaries_of(const dpa_game *game) {
 
 static dpa_status open_as(dpa_game *game, uint64_t options, dpa_error *err) {
     dpa__one_run *state = NULL;
-    DPA_TRY(
-        dpa__one_run_new(&game->experiment->game, options, game->plan, &game->data, &state, err));
+    const dpa__one_run_against against = {game->remote, game->experiment->trainer.signal};
+    DPA_TRY(dpa__one_run_new(&game->experiment->game, options, game->plan, &game->data,
+                             game->remote != NULL ? &against : NULL, &state, err));
     game->state = state;
+    game->trainer = dpa__one_run_trainer(state);
     return DPA_OK;
 }
 
@@ -54,7 +57,7 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
 
 static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
     (void)stage, (void)index;
-    return 2 * canaries_of(game) + (game->data.heldout_count > 0);
+    return 2 * canaries_of(game) + (size_t)dpa__tells_accuracy(game);
 }
 
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
@@ -90,7 +93,7 @@ static void expect_reconstruction(const dpa_game *game, dpa_evidence *out) {
 
 static dpa_status add_facts(const dpa_game *game, const double *values, dpa_evidence *out,
                             dpa_error *err) {
-    if (game->data.heldout_count == 0) return DPA_OK;
+    if (!dpa__tells_accuracy(game)) return DPA_OK;
     return dpa_evidence_fact(out, "heldout_accuracy", values[2 * canaries_of(game)], err);
 }
 
@@ -128,6 +131,7 @@ const dpa__rules dpa__membership_rules = {
     .name = "membership",
     .stages = 1,
     .needs_training = 1,
+    .takes_trainer = 1,
     .canaries = 1U << DPA_GAME_DIRAC | 1U << DPA_GAME_RANDOM,
     .open = open_membership,
     .close = close_game,
@@ -143,6 +147,7 @@ const dpa__rules dpa__reconstruction_rules = {
     .name = "reconstruction",
     .stages = 1,
     .needs_training = 1,
+    .takes_trainer = 1,
     .canaries = 1U << DPA_GAME_DIRAC | 1U << DPA_GAME_RANDOM,
     .open = open_reconstruction,
     .close = close_game,

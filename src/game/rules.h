@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "dpaudit/lab/game.h"
+#include "game/trainer.h"
 
 typedef struct dpa__rules {
     const char *name; /* `kind` in the experiment file */
@@ -13,6 +14,7 @@ typedef struct dpa__rules {
     unsigned canaries;     /* those it knows, as bits 1U << kind; 0: it has no such choice */
     dpa_game_canary usual; /* the one that is taken where the file is silent */
     int needs_training;    /* game->plan and game->data are there when `open` is called */
+    int takes_trainer;     /* `trainer` in the file may stand in place of `training` */
     int finds_noise; /* `open` finds σ where the file says ε, for members of its own number */
     /* Checks the settings and makes game->state, what all trials share; NULL: nothing to do. */
     dpa_status (*open)(dpa_game *game, dpa_error *err);
@@ -45,12 +47,18 @@ struct dpa_game {
     dpa_train_plan *plan; /* σ found where the file says ε; NULL without training */
     dpa_train_data data;
     char digest[DPA_SHA256_SIZE]; /* of training file and data files */
+    dpa__trainer *remote;         /* the program that trains, owned; NULL: our own trainer */
+    dpa__trainer *trainer;        /* whom the game plays against, once it is open; borrowed */
     void *state;
 };
 
 dpa_status dpa__values_new(size_t count, dpa_values *out, dpa_error *err);
 
 const dpa__rules *dpa__rules_of(dpa_game_kind kind);
+
+/* Is there a program that trains and stays, with what it started, after a trial that ended so?
+ * After a machine's failure there is none. */
+int dpa__game_stays(const dpa_game *game, dpa_status status);
 
 /* The score of a trial that has none: fixed for one whose trainer failed, NaN (against the attack,
  * whichever the arm) for one that was lost. */

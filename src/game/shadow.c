@@ -18,7 +18,6 @@
 #include "game/final_model.h"
 #include "game/sabotage.h"
 #include "game/training.h"
-#include "train/kernels.h"
 
 enum { MOST_POPULATION = 4000 };
 
@@ -48,9 +47,10 @@ static dpa_status check(const dpa_game *game, dpa_error *err) {
     const dpa_game_opts *o = &game->experiment->game;
     const dpa_shadow_opts *s = &o->shadow;
     const char *path = game->experiment->path;
+    const char *source = game->remote != NULL ? path : game->experiment->training;
     const size_t points = game->data.member_count;
     if (points < 4)
-        return dpa__fail_file(err, DPA_BAD_INPUT, game->experiment->training,
+        return dpa__fail_file(err, DPA_BAD_INPUT, source,
                               "members: %zu: a shadow game needs at least 4 to halve", points);
     if (s->models < 4 || s->models > 1U << 20)
         return dpa__fail_file(err, DPA_BAD_INPUT, path, "shadow: models %llu: expected 4 to 2^20",
@@ -66,9 +66,13 @@ static dpa_status check(const dpa_game *game, dpa_error *err) {
         return dpa__fail_file(err, DPA_BAD_INPUT, path,
                               "shadow: attack rmia needs probabilities: signal confidence");
     if (has_population(s) && game->data.heldout_count == 0)
-        return dpa__fail_file(err, DPA_BAD_INPUT, game->experiment->training,
+        return dpa__fail_file(err, DPA_BAD_INPUT, source,
                               "heldout: attack %s compares with points that nobody was trained on",
                               s->attack == DPA_ATTACK_RMIA ? "rmia" : "quantile");
+    if (s->attack == DPA_ATTACK_QUANTILE && game->remote != NULL)
+        return dpa__fail_file(err, DPA_BAD_INPUT, path,
+                              "shadow: attack quantile needs the inputs of the points, which a "
+                              "trainer keeps to itself");
     return dpa__sabotage_check(o, &game->plan->train, points / 2 + 1, err);
 }
 
@@ -87,15 +91,25 @@ static dpa_status settle_plan(dpa_game *game, dpa_error *err) {
     return dpa__training_noise(game, err);
 }
 
-static dpa_status make_rooms(const dpa_game *game, dpa__shadow_game *s, dpa_error *err) {
-    const size_t most = s->points > s->population ? s->points : s->population;
-    s->logits = dpa__malloc(most, dpa_model_outputs(s->model) * sizeof(float), err);
-    s->rows = DPA_NEW_ARRAY(size_t, s->points, err);
+static dpa_status make_rooms(dpa__shadow_game *s, dpa_error *err) {
+    s->trained_on = DPA_NEW_ARRAY(size_t, s->points, err);
+    s->asked = DPA_NEW_ARRAY(size_t, s->points + s->population, err);
     s->member = DPA_NEW_ARRAY(uint8_t, s->points, err);
-    if (s->logits == NULL || s->rows == NULL || s->member == NULL) return DPA_NO_MEMORY;
-    if (game->experiment->game.shadow.signal != DPA_SHADOW_GRADIENT) return DPA_OK;
-    s->gradient = DPA_NEW_ARRAY(float, dpa_model_size(s->model), err);
-    return s->gradient != NULL ? DPA_OK : DPA_NO_MEMORY;
+    return s->trained_on != NULL && s->asked != NULL && s->member != NULL ? DPA_OK : DPA_NO_MEMORY;
+}
+
+static dpa_status open_own(dpa_game *game, dpa__shadow_game *s, dpa_error *err) {
+    const dpa__local_opts opts = {.opts = &game->experiment->game,
+                                  .plan = game->plan,
+                                  .data = game->data.data,
+                                  .rows = game->data.members,
+                                  .points = s->points,
+                                  .claimed = s->points,
+                                  .held = &game->data,
+                                  .evaluated = DPA__MOST_EVALUATED};
+    DPA_TRY(dpa__local_new(&opts, &s->own, err));
+    game->trainer = s->own;
+    return DPA_OK;
 }
 
 static dpa_status open_game(dpa_game *game, dpa_error *err) {
@@ -106,21 +120,19 @@ static dpa_status open_game(dpa_game *game, dpa_error *err) {
     if (s == NULL) return DPA_NO_MEMORY;
     game->state = s; /* close_game frees it also when this fails */
     s->points = d->member_count;
-    s->has_accuracy = d->heldout_count > 0;
+    s->has_accuracy = dpa__tells_accuracy(game);
     if (has_population(&game->experiment->game.shadow))
         s->population = d->heldout_count < MOST_POPULATION ? d->heldout_count : MOST_POPULATION;
-    DPA_TRY(dpa_model_new(game->plan->layers, dpa_dataset_shape(d->data),
-                          dpa_dataset_classes(d->data), game->plan->loss, &s->model, err));
-    return make_rooms(game, s, err);
+    if (game->remote == NULL) DPA_TRY(open_own(game, s, err));
+    return make_rooms(s, err);
 }
 
 static void close_game(dpa_game *game) {
     dpa__shadow_game *s = game->state;
     if (s == NULL) return;
-    dpa_model_free(s->model);
-    free(s->logits);
-    free(s->gradient);
-    free(s->rows);
+    dpa__trainer_close(s->own);
+    free(s->trained_on);
+    free(s->asked);
     free(s->member);
     free(s);
 }
@@ -141,57 +153,48 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
 
 /* ── a trial ── */
 
-/* Black box: log(p/(1 − p)) of the label. White box: −log of the norm of the loss's gradient by the
- * weights, which is small where the model was fitted. Both are larger for members. */
-static dpa_status signals_of(const dpa__shadow_game *s, const dpa_dataset *data, const size_t *rows,
-                             size_t count, double *out, dpa_error *err) {
-    const size_t outputs = dpa_model_outputs(s->model);
-    if (s->gradient == NULL)
-        DPA_TRY(dpa_model_evaluate(s->model, data, rows, count, s->logits, NULL, NULL, err));
-    for (size_t i = 0; i < count; ++i) {
-        const int32_t label = dpa_dataset_label(data, rows[i]);
-        if (s->gradient != NULL) {
-            DPA_TRY(dpa_model_gradient(s->model, dpa_dataset_row(data, rows[i]), label, s->gradient,
-                                       NULL, err));
-            const double square = dpa__sum_squares(s->gradient, dpa_model_size(s->model));
-            out[i] = -0.5 * log(fmax(square, 1e-60));
-        } else
-            out[i] = dpa__confidence(s->logits + i * outputs, outputs, label);
-        if (!isfinite(out[i]))
-            return dpa__fail(err, DPA_NUMERIC, "the model's outputs are not finite");
-    }
-    return DPA_OK;
-}
-
-static dpa_status train(dpa_game *game, uint64_t model, dpa_error *err) {
-    const dpa__shadow_game *s = game->state;
-    dpa_rng seeds;
-    size_t count = 0;
-    for (size_t p = 0; p < s->points; ++p)
-        if (s->member[p]) s->rows[count++] = game->data.members[p];
-    dpa_rng_init(&seeds, game->experiment->game.seed, DPA_PURPOSE_ATTACK, model);
-    const uint64_t init = dpa_rng_u64(&seeds), seed = dpa_rng_u64(&seeds);
-    return dpa__final_train(game, s->model, game->data.data, s->rows, count, init, seed, err);
-}
-
 static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
     (void)index;
     const dpa__shadow_game *s = game->state;
     return (stage == 0 ? s->points : 1) + s->population + (size_t)s->has_accuracy;
 }
 
-/* rows [count]: whom the model is asked about. */
-static dpa_status look(dpa_game *game, const size_t *rows, size_t count, dpa_values *out,
+/* Black box: log(p/(1 − p)) of the label. White box: −log of the norm of the loss's gradient by the
+ * weights, which is small where the model was fitted. Both are larger for members, and so is what
+ * is made of losses. */
+static dpa_trainer_signal signal_of(const dpa_game *game) {
+    if (game->experiment->game.shadow.signal == DPA_SHADOW_GRADIENT) return DPA_TRAINER_GRADIENT;
+    return game->experiment->trainer.signal;
+}
+
+/* log(p/(1 − p)) where the loss is −log p. */
+static void confide(double *signals, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+        signals[i] = -signals[i] - log(fmax(-expm1(-fmax(signals[i], 0.0)), 1e-300));
+}
+
+/* Trains on who is in; the first `count` of `asked` are set. */
+static dpa_status play(dpa_game *game, uint64_t model, size_t count, dpa_values *out,
                        dpa_error *err) {
     const dpa__shadow_game *s = game->state;
-    const dpa_train_data *d = &game->data;
-    DPA_TRY(signals_of(s, d->data, rows, count, out->items, err));
-    if (s->population > 0)
-        DPA_TRY(signals_of(s, d->test != NULL ? d->test : d->data, d->heldout, s->population,
-                           out->items + count, err));
-    return s->has_accuracy
-               ? dpa__final_accuracy(game, s->model, &out->items[count + s->population], err)
-               : DPA_OK;
+    dpa_rng seeds;
+    dpa__order order = {.members = s->trained_on};
+    for (size_t p = 0; p < s->points; ++p)
+        if (s->member[p]) s->trained_on[order.count++] = p;
+    for (size_t i = 0; i < s->population; ++i)
+        s->asked[count + i] = game->trainer->points + game->trainer->canaries + i;
+    dpa_rng_init(&seeds, game->experiment->game.seed, DPA_PURPOSE_ATTACK, model);
+    order.init = dpa_rng_u64(&seeds);
+    order.seed = dpa_rng_u64(&seeds);
+    const size_t all = count + s->population;
+    const dpa__question ask = {.ids = s->asked,
+                               .count = all,
+                               .signal = signal_of(game),
+                               .signals = out->items,
+                               .accuracy = s->has_accuracy ? &out->items[all] : NULL};
+    DPA_TRY(game->trainer->calls->train(game->trainer, &order, &ask, err));
+    if (ask.signal == DPA_TRAINER_LOSS) confide(out->items, all);
+    return DPA_OK;
 }
 
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
@@ -201,19 +204,20 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
     if (stage == 0) {
         dpa_membership_half(seed, index, s->points, s->member);
-        DPA_TRY(train(game, index, err));
-        return look(game, game->data.members, s->points, out, err);
+        for (size_t p = 0; p < s->points; ++p) s->asked[p] = p;
+        return play(game, index, s->points, out, err);
     }
     const size_t challenge = (size_t)brief->items[index % brief->count];
     (void)dpa__shadow_target(game, index, challenge, s->member);
-    DPA_TRY(train(game, targets_from + index, err));
-    return look(game, &game->data.members[challenge], 1, out, err);
+    s->asked[0] = challenge;
+    return play(game, targets_from + index, 1, out, err);
 }
 
 const dpa__rules dpa__shadow_rules = {
     .name = "shadow",
     .stages = 2,
     .needs_training = 1,
+    .takes_trainer = 1,
     .finds_noise = 1,
     .open = open_game,
     .close = close_game,

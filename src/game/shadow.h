@@ -28,14 +28,13 @@ void dpa__shadow_take(const dpa__shadow_keys *keys, dpa_shadow_opts *out);
 /* The numbers of a trial: signals of the points (stage 0: all, stage 1: the challenges), signals of
  * the population, accuracy on held-out rows. */
 typedef struct dpa__shadow_game {
-    size_t points;     /* members of the training file: the data set D of the paper */
-    size_t population; /* held-out rows for RMIA and quantile regression; 0: other attacks */
-    int has_accuracy;  /* something is held out */
-    dpa_model *model;
-    float *logits;   /* [points or population × outputs] */
-    float *gradient; /* [weights], for signals from gradients; else NULL */
-    size_t *rows;    /* [points]: who is trained on */
-    uint8_t *member; /* [points] */
+    size_t points;      /* members of the training file: the data set D of the paper */
+    size_t population;  /* held-out rows for RMIA and quantile regression; 0: other attacks */
+    int has_accuracy;   /* the trainer tells it */
+    dpa__trainer *own;  /* NULL: a program trains */
+    size_t *trained_on; /* [points] */
+    size_t *asked;      /* [points + population] whom the model is asked about */
+    uint8_t *member;    /* [points] */
 } dpa__shadow_game;
 
 /* Half of the points, as all shadow models have. */

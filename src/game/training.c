@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/sha256.h"
 #include "base/stream.h"
 #include "dpaudit/account.h"
@@ -53,11 +54,56 @@ static dpa_status find_digest(dpa_game *game, dpa_error *err) {
     return DPA_OK;
 }
 
+dpa_status dpa__training_check(const dpa_game *game, dpa_error *err) {
+    const dpa_experiment *e = game->experiment;
+    if (e->trainer.command == NULL) return DPA_OK;
+    if (e->training != NULL)
+        return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
+                              "training and trainer: the one or the other is audited");
+    if (!game->rules->takes_trainer)
+        return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
+                              "trainer: games of kind %s are played against dpaudit's own trainer",
+                              game->rules->name);
+    if (e->game.sabotage != DPA_SABOTAGE_NONE)
+        return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
+                              "game: sabotage breaks dpaudit's own trainer: expected none");
+    return DPA_OK;
+}
+
+int dpa__tells_accuracy(const dpa_game *game) {
+    return game->remote != NULL ? game->remote->tells_accuracy : game->data.heldout_count > 0;
+}
+
+/* What the file says of a trainer that is a program, in the words of a training file. */
+static dpa_status open_remote(dpa_game *game, dpa_error *err) {
+    const dpa_trainer_opts *o = &game->experiment->trainer;
+    dpa_train_plan *plan = game->plan = DPA_NEW(dpa_train_plan, err);
+    size_t *members = DPA_NEW_ARRAY(size_t, (size_t)o->points, err);
+    game->data.members = members;
+    if (plan == NULL || members == NULL) return DPA_NO_MEMORY;
+    game->data.member_count = (size_t)o->points;
+    game->data.heldout_count = (size_t)o->heldout;
+    for (size_t i = 0; i < o->points; ++i) members[i] = i;
+    dpa_train_opts_init(&plan->train);
+    plan->train.sampling = isnan(o->q) ? DPA_SAMPLE_SHUFFLE : DPA_SAMPLE_POISSON;
+    if (!isnan(o->q)) plan->train.q = o->q;
+    plan->train.steps = o->steps;
+    plan->train.clip = o->clip;
+    plan->train.sigma = o->sigma;
+    plan->init_seed = o->init_seed;
+    plan->delta = o->delta;
+    DPA_TRY(dpa__remote_new(o, game->experiment->path, &game->remote, err));
+    game->trainer = game->remote;
+    return dpa__remote_digest(game->remote, game->digest, err);
+}
+
 dpa_status dpa__training_open(dpa_game *game, dpa_error *err) {
+    if (game->experiment->trainer.command != NULL) return open_remote(game, err);
     const char *path = game->experiment->training;
     if (path == NULL)
         return dpa__fail_file(err, DPA_BAD_INPUT, game->experiment->path,
-                              "a game of kind %s needs `training`, the file of what is audited",
+                              "a game of kind %s needs `training`, the file of what is audited, or "
+                              "`trainer`, a program that trains",
                               game->rules->name);
     DPA_TRY(dpa_train_plan_read(path, &game->plan, err));
     DPA_TRY(dpa_train_plan_load(game->plan, &game->data, err));

@@ -5,6 +5,12 @@
 
 #include "game/rules.h"
 
+/* Of `training` and `trainer` the file may name one, and the latter not for every kind of game. */
+dpa_status dpa__training_check(const dpa_game *game, dpa_error *err);
+
+/* Does whoever trains also say how good the models are? */
+int dpa__tells_accuracy(const dpa_game *game);
+
 /* Fills game->plan, game->data and game->digest from the experiment's training file. */
 dpa_status dpa__training_open(dpa_game *game, dpa_error *err);
 

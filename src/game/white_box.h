@@ -5,13 +5,15 @@
 
 #include <stdint.h>
 
-#include "dpaudit/lab/game.h"
+#include "game/trainer.h"
 
 typedef struct dpa__white_box dpa__white_box;
 
-/* Borrows all three. */
+/* Against `trainer`; NULL: our own, as the plan says. Borrows everything. */
 dpa_status dpa__white_box_new(const dpa_game_opts *opts, const dpa_train_plan *plan,
-                              const dpa_train_data *data, dpa__white_box **out, dpa_error *err);
+                              const dpa_train_data *data, dpa__trainer *trainer,
+                              dpa__white_box **out, dpa_error *err);
+dpa__trainer *dpa__white_box_trainer(const dpa__white_box *game);
 void dpa__white_box_free(dpa__white_box *game);
 /* The first `count` steps of one training; in and out have count places. What comes out depends on
  * the options and `run` alone. */

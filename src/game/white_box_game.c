@@ -19,7 +19,7 @@ dpa_status dpa_game_white_box(const dpa_game_opts *opts, const dpa_train_plan *p
                               const dpa_train_data *data, dpa_scores *scores, dpa_error *err) {
     *scores = (dpa_scores){0};
     dpa__white_box *g = NULL;
-    DPA_TRY(dpa__white_box_new(opts, plan, data, &g, err));
+    DPA_TRY(dpa__white_box_new(opts, plan, data, NULL, &g, err));
     const uint64_t steps = dpa_train_plan_steps(plan, data->member_count);
     const uint64_t count = wanted(opts, steps);
     scores->member = DPA_NEW_ARRAY(double, count, err);
@@ -47,8 +47,10 @@ static uint64_t length(const dpa_game *game) {
 
 static dpa_status open_game(dpa_game *game, dpa_error *err) {
     dpa__white_box *state = NULL;
-    DPA_TRY(dpa__white_box_new(&game->experiment->game, game->plan, &game->data, &state, err));
+    DPA_TRY(dpa__white_box_new(&game->experiment->game, game->plan, &game->data, game->remote,
+                               &state, err));
     game->state = state;
+    game->trainer = dpa__white_box_trainer(state);
     return DPA_OK;
 }
 
@@ -122,6 +124,7 @@ const dpa__rules dpa__white_box_rules = {
     .canaries = 1U << DPA_GAME_DIRAC | 1U << DPA_GAME_CONSTANT | 1U << DPA_GAME_RANDOM,
     .usual = DPA_GAME_DIRAC,
     .needs_training = 1,
+    .takes_trainer = 1,
     .open = open_game,
     .close = close_game,
     .trials = trials,
@@ -139,6 +142,7 @@ const dpa__rules dpa__input_canary_rules = {
                 1U << DPA_GAME_CRAFTED | 1U << DPA_GAME_MATCHED,
     .usual = DPA_GAME_CRAFTED,
     .needs_training = 1,
+    .takes_trainer = 1,
     .open = open_game,
     .close = close_game,
     .trials = trials,

@@ -40,7 +40,11 @@ static dpa_status open_game(dpa_game *game, dpa_error *err) {
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "access: whole trainings are looked at step by step; kind: black-box sees "
                          "the final models");
-    return dpa__one_run_new(&w->opts, 0, game->plan, &game->data, &w->run, err);
+    const dpa__one_run_against against = {game->remote, game->experiment->trainer.signal};
+    DPA_TRY(dpa__one_run_new(&w->opts, 0, game->plan, &game->data,
+                             game->remote != NULL ? &against : NULL, &w->run, err));
+    game->trainer = dpa__one_run_trainer(w->run);
+    return DPA_OK;
 }
 
 static void close_game(dpa_game *game) {
@@ -99,6 +103,7 @@ const dpa__rules dpa__whole_training_rules = {
     .name = "whole-training",
     .stages = 1,
     .needs_training = 1,
+    .takes_trainer = 1,
     .canaries = 1U << DPA_GAME_DIRAC | 1U << DPA_GAME_RANDOM,
     .open = open_game,
     .close = close_game,

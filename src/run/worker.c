@@ -4,7 +4,7 @@
  * No orphans: when the scheduler dies, however it dies, the kernel sends SIGTERM here, and the
  * handler kills all that descends from the worker, so that an external trainer and what it started
  * go too. After each trial, too, nothing that it started is left running: orphans are taken in and
- * killed. */
+ * killed, unless the trainer is a program that stays for the next trial. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/process.h"
+#include "game/rules.h"
 #include "run/transport.h"
 #include "run/wire.h"
 
@@ -140,7 +141,7 @@ static dpa_status play(worker *w, const dpa__message *m, dpa_error *err) {
     const dpa_status status =
         dpa_game_trial(w->game, m->stage, m->index, &w->brief, &values, &failure);
     w->job = NULL;
-    dpa__descendants_bury();
+    if (!dpa__game_stays(w->game, status)) dpa__descendants_bury();
     if (status != DPA_OK) return answer_failure(w, m, &failure, err);
     const dpa__message answer = {.kind = DPA__WIRE_RESULT,
                                  .stage = m->stage,

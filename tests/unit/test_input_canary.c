@@ -203,7 +203,7 @@ typedef struct played {
 static void play(const table_game *t, const dpa_game_opts *o, size_t count, played *p) {
     dpa_error err = {0};
     dpa__white_box *game = NULL;
-    if (dpa__white_box_new(o, &t->plan, &t->data, &game, &err) != DPA_OK ||
+    if (dpa__white_box_new(o, &t->plan, &t->data, NULL, &game, &err) != DPA_OK ||
         dpa__white_box_play(game, 0, count, p->in, p->out, &err) != DPA_OK)
         fail_msg("%s", err.text);
     p->reach = dpa__white_box_reach(game) / (double)count;
@@ -311,7 +311,7 @@ static void same_bytes(void **state) {
         o.moving = kind % 2;
         double a[2][60], b[2][60], c[2][60];
         dpa__white_box *game = NULL;
-        assert_ok(dpa__white_box_new(&o, &t.plan, &t.data, &game, NULL));
+        assert_ok(dpa__white_box_new(&o, &t.plan, &t.data, NULL, &game, NULL));
         assert_ok(dpa__white_box_play(game, 1, 60, a[0], a[1], NULL));
         assert_ok(dpa__white_box_play(game, 0, 60, b[0], b[1], NULL));
         assert_ok(dpa__white_box_play(game, 1, 60, c[0], c[1], NULL));
@@ -325,7 +325,8 @@ static void same_bytes(void **state) {
 static void refused(const dpa_game_opts *o, const table_game *t) {
     dpa__white_box *game = NULL;
     dpa_error err = {0};
-    assert_int_equal(dpa__white_box_new(o, &t->plan, &t->data, &game, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__white_box_new(o, &t->plan, &t->data, NULL, &game, &err),
+                     DPA_BAD_ARGUMENT);
     assert_true(err.text[0] != '\0');
 }
 

@@ -117,7 +117,7 @@ static double in[4 * STEPS], out[4 * STEPS];
 static void play(const table_game *t, const dpa_game_opts *o, size_t count) {
     dpa_error err = {0};
     dpa__white_box *game = NULL;
-    if (dpa__white_box_new(o, &t->plan, &t->data, &game, &err) != DPA_OK ||
+    if (dpa__white_box_new(o, &t->plan, &t->data, NULL, &game, &err) != DPA_OK ||
         dpa__white_box_play(game, 0, count, in, out, &err) != DPA_OK)
         fail_msg("%s", err.text);
     dpa__white_box_free(game);
@@ -193,12 +193,13 @@ static void refusals(void **state) {
     dpa__white_box *game = NULL;
     dpa_error err = {0};
     o.canary = DPA_GAME_MATCHED; /* with the plain product */
-    assert_int_equal(dpa__white_box_new(&o, &t.plan, &t.data, &game, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__white_box_new(&o, &t.plan, &t.data, NULL, &game, &err), DPA_BAD_ARGUMENT);
     o.filter = DPA_FILTER_MATCHED;
     const uint64_t bad[] = {0, 100001};
     for (size_t i = 0; i < 2; ++i) {
         o.filter_examples = bad[i];
-        assert_int_equal(dpa__white_box_new(&o, &t.plan, &t.data, &game, &err), DPA_BAD_ARGUMENT);
+        assert_int_equal(dpa__white_box_new(&o, &t.plan, &t.data, NULL, &game, &err),
+                         DPA_BAD_ARGUMENT);
         assert_true(err.text[0] != '\0');
     }
     dpa_dataset_free(t.data.data);

@@ -63,7 +63,7 @@ static void play(const table_game *t, uint64_t options, uint64_t run, outcome *o
     dpa__one_run *game = NULL;
     dpa_error err = {0};
     dpa__one_run_result result = {.score = out->score, .answer = out->answer};
-    if (dpa__one_run_new(&t->opts, options, &t->plan, &t->data, &game, &err) != DPA_OK ||
+    if (dpa__one_run_new(&t->opts, options, &t->plan, &t->data, NULL, &game, &err) != DPA_OK ||
         dpa__one_run_play(game, run, &result, &err) != DPA_OK)
         fail_msg("%s", err.text);
     out->accuracy = result.accuracy;
@@ -161,23 +161,36 @@ static void likelihood(void **state) {
     dpa__ledger_free(&l);
 }
 
+/* sum ← direction i of the bank. */
+static void lay_out(const dpa__bank *b, size_t i, float *sum) {
+    if (b->place == NULL) {
+        memcpy(sum, b->direction + i * b->size, b->size * sizeof *sum);
+        return;
+    }
+    memset(sum, 0, b->size * sizeof *sum);
+    sum[b->place[i]] = (float)b->clip;
+}
+
 static void bank_directions(void **state) {
     (void)state;
     table_game t;
     set_up(&t);
-    dpa_model *model = NULL;
-    assert_ok(dpa_model_new("mlp:20", (dpa_shape){1, 1, FEATURES}, CLASSES, DPA_LOSS_SOFTMAX,
-                            &model, NULL));
-    dpa_model_init(model, 1);
-    const size_t size = dpa_model_size(model);
+    dpa__trainer *trainer = NULL;
+    const dpa__local_opts opts = {.opts = &t.opts,
+                                  .plan = &t.plan,
+                                  .data = t.data.data,
+                                  .rows = t.data.members,
+                                  .points = t.data.member_count,
+                                  .claimed = t.data.member_count};
+    assert_ok(dpa__local_new(&opts, &trainer, NULL));
+    const size_t size = trainer->size;
     float *sum = calloc(size, sizeof *sum);
     dpa__bank b;
     for (int kind = 0; kind < 2; ++kind) {
         const dpa_game_canary canary = kind == 0 ? DPA_GAME_DIRAC : DPA_GAME_RANDOM;
-        assert_ok(dpa__bank_init(&b, canary, 30, 0.5, 7, model, &t.data, NULL));
+        assert_ok(dpa__bank_init(&b, canary, 30, 0.5, 7, trainer, NULL));
         for (size_t i = 0; i < 30; ++i) {
-            memset(sum, 0, size * sizeof *sum);
-            dpa__bank_add(&b, i, 1.0F, sum);
+            lay_out(&b, i, sum);
             double square = 0.0;
             for (size_t j = 0; j < size; ++j) square += (double)sum[j] * (double)sum[j];
             assert_relative(sqrt(square), 0.5, 1e-6); /* of norm C … */
@@ -192,12 +205,12 @@ static void bank_directions(void **state) {
         dpa__bank_free(&b);
     }
     dpa_error err = {0};
-    assert_int_equal(dpa__bank_init(&b, DPA_GAME_DIRAC, size + 1, 0.5, 7, model, &t.data, &err),
+    assert_int_equal(dpa__bank_init(&b, DPA_GAME_DIRAC, size + 1, 0.5, 7, trainer, &err),
                      DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa__bank_init(&b, DPA_GAME_CONSTANT, 2, 0.5, 7, model, &t.data, &err),
+    assert_int_equal(dpa__bank_init(&b, DPA_GAME_CONSTANT, 2, 0.5, 7, trainer, &err),
                      DPA_BAD_ARGUMENT);
     free(sum);
-    dpa_model_free(model);
+    dpa__trainer_close(trainer);
     tear_down(&t);
 }
 
@@ -279,7 +292,7 @@ static void same_bytes(void **state) {
     /* A game that has played before gives what a new one gives. */
     dpa__one_run *game = NULL;
     t.opts.seed = 1;
-    assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, &game, NULL));
+    assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, &game, NULL));
     dpa__one_run_result result = {.score = c.score, .answer = c.answer};
     assert_ok(dpa__one_run_play(game, 9, &result, NULL));
     assert_ok(dpa__one_run_play(game, 3, &result, NULL));
@@ -290,7 +303,8 @@ static void same_bytes(void **state) {
 
 static dpa_status try_out(const table_game *t, uint64_t options, dpa_error *err) {
     dpa__one_run *game = NULL;
-    const dpa_status status = dpa__one_run_new(&t->opts, options, &t->plan, &t->data, &game, err);
+    const dpa_status status =
+        dpa__one_run_new(&t->opts, options, &t->plan, &t->data, NULL, &game, err);
     dpa__one_run_free(game);
     return status;
 }

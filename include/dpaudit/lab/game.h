@@ -173,6 +173,28 @@ typedef struct dpa_command_opts {
     dpa_attack attack;
 } dpa_command_opts;
 
+/* What a trainer's model says of an example. */
+typedef enum dpa_trainer_signal {
+    DPA_TRAINER_CONFIDENCE, /* log(p/(1 − p)) of its label */
+    DPA_TRAINER_LOSS,
+    DPA_TRAINER_GRADIENT /* −log of the norm of its loss's gradient by the weights */
+} dpa_trainer_signal;
+
+/* The section `trainer` of an experiment file: a program that stays and trains what it is asked to
+ * (docs/trainer.md), in place of a training file. Examples are numbers: points, then canaries, then
+ * held-out ones. */
+typedef struct dpa_trainer_opts {
+    char *command; /* NULL: the training file, by dpaudit's own trainer */
+    uint64_t points, canaries, heldout;
+    int accuracy;              /* it also says how good the model is (0) */
+    dpa_trainer_signal signal; /* what its numbers are (confidence) */
+    uint64_t init_seed;        /* of initial weights, where games fix them (0) */
+    double clip, sigma, q;     /* what it claims of DP-SGD: 1; 0: no claim; NaN: shuffled */
+    uint64_t steps;            /* 0: not said */
+    double delta;              /* 1e-5 */
+    double timeout;            /* seconds that an answer may take (INFINITY) */
+} dpa_trainer_opts;
+
 /* The section `federate` of an experiment file (docs/federated.md lists the keys). Model, data,
  * what a client does, S and σ are in the training file. */
 typedef struct dpa_federate_plan {
@@ -196,6 +218,7 @@ typedef struct dpa_experiment {
     char *training;     /* file of the trainer, as seen from the working folder */
     dpa_game_opts game; /* game.seed is the experiment's seed */
     dpa_command_opts command;
+    dpa_trainer_opts trainer;
     double claim_epsilon; /* of the whole training; NaN: what the training file's noise gives */
     double claim_delta;   /* NaN: the training file's */
     double confidence;    /* 0.95 */
@@ -282,6 +305,17 @@ DPA_API dpa_status dpa_game_expect(const dpa_game *game, dpa_evidence *out,
  * trials_nonmembers (played, failed or lost) count them by arm. */
 DPA_API dpa_status dpa_game_gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                                    dpa_error *err) DPA_MUST_USE;
+/* Answers the requests of a game in another process (docs/trainer.md) with dpaudit's own trainer,
+ * as this experiment has it, until the input ends. */
+DPA_API dpa_status dpa_trainer_serve(const dpa_experiment *experiment, int in, int out,
+                                     dpa_error *err) DPA_MUST_USE;
+/* Asks a trainer everything that a game may ask it, and looks whether the answers keep to the
+ * protocol. `say` gets one line for each thing that was looked at: ok, or what is wrong and where.
+ * Of the options command, points, canaries and timeout count; points 0: as many as the trainer
+ * says. *faults is how many there are. */
+typedef void dpa_trainer_say(void *user, int ok, const char *what, const char *detail);
+DPA_API dpa_status dpa_trainer_check(const dpa_trainer_opts *opts, dpa_trainer_say *say, void *user,
+                                     uint64_t *faults, dpa_error *err) DPA_MUST_USE;
 /* The training that is audited: its plan, with the noise found. NULL for a game without one.
  * The game owns it. */
 DPA_API const dpa_train_plan *dpa_game_training(const dpa_game *game);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A program that stays, on a socket (its input: writing to a dead one is an error, no signal) and a
+ * pipe (its output). Nothing here waits without a limit, unless the caller sets none. */
+#include "base/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+enum { LINE_MOST = 1 << 28, READ_SIZE = 1 << 16 };
+
+static double clock_now(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void close_ends(dpa__child *c) {
+    if (c->in >= 0) (void)close(c->in);
+    if (c->out >= 0) (void)close(c->out);
+    c->in = c->out = -1;
+}
+
+static void forget(dpa__child *c) {
+    close_ends(c);
+    dpa__text_free(&c->inbox);
+    *c = (dpa__child){.in = -1, .out = -1};
+}
+
+dpa_status dpa__child_start(dpa__child *c, const dpa__command *command, dpa_error *err) {
+    int in[2] = {-1, -1}, out[2] = {-1, -1};
+    *c = (dpa__child){.in = -1, .out = -1};
+    (void)snprintf(c->name, sizeof c->name, "%s", command->words[0]);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) != 0 || pipe2(out, O_CLOEXEC) != 0) {
+        const int why = errno;
+        for (int i = 0; i < 2; ++i)
+            if (in[i] >= 0) (void)close(in[i]);
+        return dpa__fail(err, DPA_IO, "cannot make pipes: %s", strerror(why));
+    }
+    c->oom_kills = dpa__oom_kills();
+    const dpa_status status = dpa__command_spawn(command, in[1], out[1], &c->process, err);
+    (void)close(in[1]);
+    (void)close(out[1]);
+    c->in = in[0];
+    c->out = out[0];
+    (void)fcntl(c->out, F_SETFL, O_NONBLOCK);
+    if (status != DPA_OK) forget(c);
+    return status;
+}
+
+/* Waits up to `grace` seconds, then kills. The wait status. */
+static int reap(const dpa__child *c, double grace) {
+    const struct timespec nap = {0, 2000000};
+    const double until = clock_now() + grace;
+    int status = 0;
+    for (;;) {
+        const pid_t found = waitpid(c->process, &status, WNOHANG);
+        if (found != 0 && !(found < 0 && errno == EINTR)) return status;
+        if (clock_now() >= until) (void)kill(c->process, SIGKILL);
+        (void)nanosleep(&nap, NULL);
+    }
+}
+
+void dpa__child_end(dpa__child *c, double grace) {
+    if (c->process <= 0) return;
+    close_ends(c);
+    (void)reap(c, grace);
+    forget(c);
+}
+
+/* Its output has ended: why? */
+static dpa_status obituary(dpa__child *c, dpa_error *err) {
+    enum { GRACE = 2 };
+    close_ends(c);
+    const int status = reap(c, GRACE);
+    char *words[] = {c->name, NULL};
+    const dpa__command command = {.words = words};
+    const dpa_status ended =
+        dpa__command_judge(&command, status, dpa__oom_kills() != c->oom_kills, err);
+    forget(c);
+    return ended != DPA_OK ? ended
+                           : dpa__fail(err, DPA_TRAINER, "the command ended before it answered");
+}
+
+static dpa_status give_up(dpa__child *c, dpa_error *err, const char *what, double limit) {
+    (void)kill(c->process, SIGKILL);
+    dpa__child_end(c, 0.0);
+    return dpa__fail(err, DPA_TRAINER, "%s within %g s: ended", what, limit);
+}
+
+/* 1: ready; 0: the time is over. */
+static int await(int fd, short events, double until) {
+    for (;;) {
+        struct pollfd p = {.fd = fd, .events = events};
+        const double left = until - clock_now();
+        const int ms = !isfinite(until) ? -1 : left <= 0.0 ? 0 : (int)fmin(1e3 * left + 1.0, 1e9);
+        const int n = poll(&p, 1, ms);
+        if (n > 0) return 1;
+        if (n == 0 && clock_now() >= until) return 0;
+        if (n < 0 && errno != EINTR) return 0;
+    }
+}
+
+static dpa_status send_bytes(dpa__child *c, const char *bytes, size_t count, double until,
+                             double limit, dpa_error *err) {
+    for (size_t sent = 0; sent < count;) {
+        const ssize_t n = send(c->in, bytes + sent, count - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n > 0) sent += (size_t)n;
+        if (n >= 0 || errno == EINTR) continue;
+        if (errno != EAGAIN && errno != EWOULDBLOCK) return obituary(c, err);
+        if (!await(c->in, POLLOUT, until)) return give_up(c, err, "it took no request", limit);
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa__child_send(dpa__child *c, const char *line, size_t length, double limit,
+                           dpa_error *err) {
+    const double until = clock_now() + limit;
+    DPA_TRY(send_bytes(c, line, length, until, limit, err));
+    return send_bytes(c, "\n", 1, until, limit, err);
+}
+
+/* More bytes of it into the inbox. *end: there are no more. */
+static dpa_status fill(dpa__child *c, int *end, dpa_error *err) {
+    char *bytes = dpa__malloc(READ_SIZE, 1, err);
+    if (bytes == NULL) return DPA_NO_MEMORY;
+    const ssize_t n = read(c->out, bytes, READ_SIZE);
+    *end = n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN);
+    if (n > 0) dpa__text_add_bytes(&c->inbox, bytes, (size_t)n);
+    free(bytes);
+    return c->inbox.failed ? dpa__fail(err, DPA_NO_MEMORY, "no memory for an answer") : DPA_OK;
+}
+
+dpa_status dpa__child_hear(dpa__child *c, double limit, char **line, size_t *length,
+                           dpa_error *err) {
+    const double until = clock_now() + limit;
+    c->inbox.length -= c->taken;
+    if (c->taken > 0) memmove(c->inbox.data, c->inbox.data + c->taken, c->inbox.length);
+    c->taken = 0;
+    for (size_t seen = 0;;) {
+        char *end = c->inbox.length > seen
+                        ? memchr(c->inbox.data + seen, '\n', c->inbox.length - seen)
+                        : NULL;
+        if (end != NULL) {
+            *end = '\0';
+            *line = c->inbox.data;
+            *length = (size_t)(end - c->inbox.data);
+            c->taken = *length + 1;
+            return DPA_OK;
+        }
+        seen = c->inbox.length;
+        if (seen > LINE_MOST) {
+            (void)kill(c->process, SIGKILL);
+            dpa__child_end(c, 0.0);
+            return dpa__fail(err, DPA_TRAINER, "an answer of more than %d bytes", LINE_MOST);
+        }
+        if (!await(c->out, POLLIN, until)) return give_up(c, err, "no answer", limit);
+        int over = 0;
+        DPA_TRY(fill(c, &over, err));
+        if (over) return obituary(c, err);
+    }
+}

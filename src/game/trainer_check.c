@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Does a trainer keep to the protocol? Asks it small things and compares what must be the same.
+ * Every fault is told with its place; after one that ended the trainer the next question starts it
+ * anew. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "game/trainer.h"
+
+enum { MOST_MEMBERS = 256, MOST_ASKED = 16, STEPS = 3 };
+
+typedef struct check {
+    dpa__trainer *trainer;
+    dpa_trainer_say *say;
+    void *user;
+    uint64_t faults;
+    size_t members[MOST_MEMBERS], count, asked;
+    size_t queries[MOST_ASKED];
+} check;
+
+static void tell(check *c, int ok, const char *what, const char *detail) {
+    c->faults += !ok;
+    c->say(c->user, ok, what, detail);
+}
+
+/* 1 when it went well; else the fault is told. */
+static int went(check *c, dpa_status status, const char *what, const dpa_error *err) {
+    if (status == DPA_OK) return 1;
+    tell(c, 0, what, err->text);
+    return 0;
+}
+
+static dpa__order order_of(const check *c, uint64_t seed) {
+    return (dpa__order){
+        .members = c->members, .count = c->count, .init = 1, .seed = seed, .look_seed = ~seed};
+}
+
+static int train(check *c, uint64_t seed, double *signals, const char *what) {
+    dpa_error err = {0};
+    const dpa__order order = order_of(c, seed);
+    const dpa__question ask = {.ids = c->queries, .count = c->asked, .signals = signals};
+    return went(c, c->trainer->calls->train(c->trainer, &order, &ask, &err), what, &err);
+}
+
+static void check_train(check *c) {
+    double first[MOST_ASKED], other[MOST_ASKED], again[MOST_ASKED];
+    char text[120];
+    if (!train(c, 11, first, "train")) return;
+    (void)snprintf(text, sizeof text, "%zu members, %zu finite signals", c->count, c->asked);
+    tell(c, 1, "train", text);
+    if (!train(c, 12, other, "train with another seed") || !train(c, 11, again, "train again"))
+        return;
+    size_t at = 0;
+    while (at < c->asked && first[at] == again[at]) ++at;
+    if (at < c->asked)
+        (void)snprintf(text, sizeof text,
+                       "same seed, another signal of example %zu: %.9g and %.9g; seed everything "
+                       "that is random",
+                       c->queries[at], first[at], again[at]);
+    tell(c, at == c->asked, "the seed decides",
+         at == c->asked ? "same seed, same signals, with another training in between" : text);
+}
+
+typedef struct steps {
+    float *sum[STEPS], *look;
+    size_t *batch;
+} steps;
+
+static int take_step(check *c, steps *s, int look, const dpa__extra *extra, float *sum) {
+    dpa_error err = {0};
+    dpa__step step = {.look = look, .batch = s->batch};
+    if (extra != NULL) step.extra = *extra;
+    if (!went(c, c->trainer->calls->batch(c->trainer, look, c->count, s->batch, &step.count, &err),
+              "batch", &err))
+        return 0;
+    return went(c, c->trainer->calls->step(c->trainer, &step, sum, &err), "step", &err);
+}
+
+static int start(check *c, uint64_t seed) {
+    dpa_error err = {0};
+    const dpa__order order = order_of(c, seed);
+    return went(c, c->trainer->calls->start(c->trainer, &order, &err), "start", &err);
+}
+
+/* Steps twice from the same start: with the same seed the sums must be the same. */
+static void compare_steps(check *c, steps *s) {
+    const size_t size = c->trainer->size, place = 0;
+    const dpa__extra extra = {.count = 1, .place = &place, .value = 1.0F};
+    char text[160];
+    for (int round = 0; round < 2; ++round) {
+        if (round > 0 && !start(c, 21)) return;
+        for (int k = 0; k < STEPS; ++k) {
+            float *sum = round == 0 ? s->sum[k] : s->look;
+            /* A look must leave no trace. */
+            if (!take_step(c, s, 1, &extra, s->look) || !take_step(c, s, 0, NULL, sum)) return;
+            for (size_t i = 0; round > 0 && i < size; ++i)
+                if (sum[i] != s->sum[k][i]) {
+                    (void)snprintf(text, sizeof text,
+                                   "same seed, another sum in step %d, weight %zu: %.9g and %.9g",
+                                   k + 1, i, (double)s->sum[k][i], (double)sum[i]);
+                    tell(c, 0, "the seed decides the steps", text);
+                    return;
+                }
+        }
+    }
+    (void)snprintf(text, sizeof text, "%d steps of %zu weights, with a look before each", STEPS,
+                   size);
+    tell(c, 1, "step", text);
+}
+
+static void check_steps(check *c) {
+    dpa_error err = {0};
+    if (!start(c, 21)) return;
+    const size_t size = c->trainer->size;
+    float *all = dpa__malloc(STEPS + 1, size * sizeof *all, &err);
+    steps s = {.batch = DPA_NEW_ARRAY(size_t, c->count, &err)};
+    if (all != NULL && s.batch != NULL) {
+        for (int k = 0; k < STEPS; ++k) s.sum[k] = all + (size_t)k * size;
+        s.look = all + STEPS * size;
+        compare_steps(c, &s);
+    }
+    free(all);
+    free(s.batch);
+}
+
+static void check_gradient(check *c) {
+    dpa_error err = {0};
+    if (!start(c, 31)) return;
+    float *gradient = DPA_NEW_ARRAY(float, c->trainer->size, &err);
+    if (gradient != NULL &&
+        went(c, c->trainer->calls->gradient(c->trainer, c->members[0], gradient, &err), "gradient",
+             &err))
+        tell(c, 1, "gradient", "of one example, finite");
+    free(gradient);
+}
+
+static void choose_examples(check *c) {
+    const size_t points = c->trainer->points, most = points < MOST_MEMBERS ? points : MOST_MEMBERS;
+    for (size_t i = 0; i < most; ++i) c->members[i] = i;
+    c->count = most > 1 ? most - 1 : most; /* one is asked about and not trained on */
+    c->asked = most < MOST_ASKED ? most : MOST_ASKED;
+    for (size_t i = 0; i < c->asked; ++i) c->queries[i] = most - 1 - i;
+    if (c->trainer->canaries > 0) c->queries[0] = points;
+}
+
+static void check_all(check *c) {
+    static const struct {
+        dpa__level level;
+        void (*check)(check *c);
+    } all[] = {{DPA__LEVEL_TRAIN, check_train},
+               {DPA__LEVEL_STEP, check_steps},
+               {DPA__LEVEL_GRADIENT, check_gradient}};
+    const int levels = c->trainer->levels;
+    choose_examples(c);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i)
+        if ((levels & (int)all[i].level) != 0) all[i].check(c);
+}
+
+dpa_status dpa_trainer_check(const dpa_trainer_opts *opts, dpa_trainer_say *say, void *user,
+                             uint64_t *faults, dpa_error *err) {
+    dpa_error why = {0};
+    dpa__trainer *trainer = NULL;
+    DPA_TRY(dpa__remote_new(opts, "./check", &trainer, err));
+    check c = {.trainer = trainer, .say = say, .user = user};
+    if (opts->points == 0) trainer->points = trainer->canaries = SIZE_MAX;
+    const dpa_status status = dpa__remote_hello(trainer, &why);
+    if (status == DPA_IO || status == DPA_NO_MEMORY) {
+        dpa__trainer_close(trainer);
+        return dpa__fail(err, status, "%.400s", why.text);
+    }
+    if (went(&c, status, "hello", &why)) {
+        char text[120];
+        if (trainer->canaries == SIZE_MAX) trainer->canaries = 0;
+        (void)snprintf(text, sizeof text, "protocol 1, levels%s%s%s",
+                       (trainer->levels & DPA__LEVEL_TRAIN) != 0 ? " train" : "",
+                       (trainer->levels & DPA__LEVEL_GRADIENT) != 0 ? " gradient" : "",
+                       (trainer->levels & DPA__LEVEL_STEP) != 0 ? " step" : "");
+        tell(&c, 1, "hello", text);
+        if (trainer->points == SIZE_MAX || trainer->points == 0)
+            tell(&c, 0, "points", "the trainer does not say how many it has: give --points N");
+        else
+            check_all(&c);
+    }
+    *faults = c.faults;
+    dpa__trainer_close(trainer);
+    return DPA_OK;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Arrays and seeds as JSON, or as files beside it. Files are for one message and need not survive a
+ * power cut: they are written without the care that results get. */
+#include "game/trainer_wire.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/memory.h"
+
+const char *const dpa__level_names[3] = {"train", "gradient", "step"};
+const char *const dpa__signal_names[3] = {"confidence", "loss", "gradient"};
+
+static int file_path(const char *folder, const char *name, char path[PATH_MAX]) {
+    const int n = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    return n > 0 && n < PATH_MAX;
+}
+
+static dpa_status put_file(dpa__text *line, const char *key, const dpa_array *array,
+                           const char *folder, const char *side, dpa_error *err) {
+    char name[64], path[PATH_MAX];
+    dpa__text header = {0};
+    (void)snprintf(name, sizeof name, "%s-%s.npy", side, key);
+    if (!file_path(folder, name, path))
+        return dpa__fail(err, DPA_IO, "the folder for arrays has too long a name");
+    dpa__npy_header(array, &header);
+    FILE *file = header.failed ? NULL : fopen(path, "we");
+    int bad = file == NULL;
+    if (file != NULL) {
+        bad = fwrite(header.data, 1, header.length, file) != header.length;
+        bad |=
+            fwrite(array->data, dpa_dtype_size(array->dtype), array->count, file) != array->count;
+        bad |= fclose(file) != 0;
+    }
+    dpa__text_free(&header);
+    if (bad) return dpa__fail_file(err, DPA_IO, path, "cannot write: %s", strerror(errno));
+    dpa__text_printf(line, ",\"%s\":{\"npy\":\"%s\"}", key, name);
+    return DPA_OK;
+}
+
+dpa_status dpa__put_ids(dpa__text *line, const char *key, const size_t *ids, size_t count,
+                        const char *folder, const char *side, dpa_error *err) {
+    const dpa_array array = {.dtype = DPA_U64,
+                             .ndim = 1,
+                             .shape = {count},
+                             .count = count,
+                             .data = (void *)(uintptr_t)ids};
+    if (count > DPA__INLINE_MOST) return put_file(line, key, &array, folder, side, err);
+    dpa__text_printf(line, ",\"%s\":[", key);
+    for (size_t i = 0; i < count; ++i) dpa__text_printf(line, i > 0 ? ",%zu" : "%zu", ids[i]);
+    dpa__text_add(line, "]");
+    return DPA_OK;
+}
+
+static void put_number(dpa__text *line, double value) {
+    char digits[40];
+    dpa__number_text(value, digits, sizeof digits);
+    dpa__text_add(line, isfinite(value) ? digits : "null");
+}
+
+dpa_status dpa__put_doubles(dpa__text *line, const char *key, const double *items, size_t count,
+                            const char *folder, const char *side, dpa_error *err) {
+    const dpa_array array = {.dtype = DPA_F64,
+                             .ndim = 1,
+                             .shape = {count},
+                             .count = count,
+                             .data = (void *)(uintptr_t)items};
+    if (count > DPA__INLINE_MOST) return put_file(line, key, &array, folder, side, err);
+    dpa__text_printf(line, ",\"%s\":[", key);
+    for (size_t i = 0; i < count; ++i) {
+        if (i > 0) dpa__text_add(line, ",");
+        put_number(line, items[i]);
+    }
+    dpa__text_add(line, "]");
+    return DPA_OK;
+}
+
+dpa_status dpa__put_floats(dpa__text *line, const char *key, const float *items, size_t rows,
+                           size_t columns, const char *folder, const char *side, dpa_error *err) {
+    const dpa_array array = {.dtype = DPA_F32,
+                             .ndim = rows > 0 ? 2 : 1,
+                             .shape = {rows > 0 ? rows : columns, columns},
+                             .count = (rows > 0 ? rows : 1) * columns,
+                             .data = (void *)(uintptr_t)items};
+    if (array.count > DPA__INLINE_MOST) return put_file(line, key, &array, folder, side, err);
+    dpa__text_printf(line, ",\"%s\":[", key);
+    for (size_t i = 0; i < array.count; ++i) {
+        const int starts = rows > 0 && i % columns == 0;
+        dpa__text_add(line, starts ? (i > 0 ? "],[" : "[") : (i > 0 ? "," : ""));
+        put_number(line, (double)items[i]);
+    }
+    dpa__text_add(line, rows > 0 ? "]]" : "]");
+    return DPA_OK;
+}
+
+/* Small enough for every library, and all 64 bits as text for who wants them. */
+void dpa__put_seed(dpa__text *line, const char *key, uint64_t seed) {
+    dpa__text_printf(line, ",\"%s\":%" PRIu32 ",\"%s_hex\":\"%016" PRIx64 "\"", key, (uint32_t)seed,
+                     key, seed);
+}
+
+/* ---- The other way ---- */
+
+static dpa_status take_file(const json_t *value, const char *key, const char *folder,
+                            double **items, size_t *count, dpa_error *err) {
+    const char *name = json_string_value(json_object_get(value, "npy"));
+    char path[PATH_MAX];
+    if (name == NULL || strchr(name, '/') != NULL)
+        return dpa__fail(err, DPA_BAD_INPUT,
+                         "\"%s\": expected a list of numbers or {\"npy\": NAME}, a file in the "
+                         "folder of the hello",
+                         key);
+    if (!file_path(folder, name, path))
+        return dpa__fail(err, DPA_BAD_INPUT, "\"%s\": the name of the file is too long", key);
+    dpa_array array = {0};
+    dpa_status status = dpa_array_read(path, NULL, &array, err);
+    if (status == DPA_OK) status = dpa_array_to_double(&array, err);
+    if (status != DPA_OK) {
+        dpa_array_free(&array);
+        return status;
+    }
+    *items = array.data;
+    *count = array.count;
+    return DPA_OK;
+}
+
+/* A list of numbers, or of lists of numbers, which are read one after the other. */
+static dpa_status take_list(const json_t *list, const char *key, double *items, size_t *count,
+                            dpa_error *err) {
+    for (size_t i = 0; i < json_array_size(list); ++i) {
+        const json_t *item = json_array_get(list, i);
+        if (json_is_array(item)) {
+            DPA_TRY(take_list(item, key, items, count, err));
+            continue;
+        }
+        if (!json_is_number(item))
+            return dpa__fail(err, DPA_BAD_INPUT,
+                             "\"%s\": entry %zu is not a number (NaN and infinities are none)", key,
+                             *count + 1);
+        if (items != NULL) items[*count] = json_number_value(item);
+        ++*count;
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa__take_numbers(const json_t *message, const char *key, const char *folder,
+                             double **items, size_t *count, dpa_error *err) {
+    const json_t *value = json_object_get(message, key);
+    *items = NULL;
+    *count = 0;
+    if (value == NULL) return dpa__fail(err, DPA_BAD_INPUT, "\"%s\" is missing", key);
+    if (!json_is_array(value)) {
+        DPA_TRY(take_file(value, key, folder, items, count, err));
+    } else {
+        DPA_TRY(take_list(value, key, NULL, count, err));
+        *items = DPA_NEW_ARRAY(double, *count, err);
+        if (*items == NULL) return DPA_NO_MEMORY;
+        *count = 0;
+        DPA_TRY(take_list(value, key, *items, count, err));
+    }
+    for (size_t i = 0; i < *count; ++i) {
+        if (isfinite((*items)[i])) continue;
+        const double bad = (*items)[i];
+        free(*items);
+        *items = NULL;
+        return dpa__fail(err, DPA_BAD_INPUT, "\"%s\": number %zu is %g: expected a finite one", key,
+                         i + 1, bad);
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa__take_ids(const json_t *message, const char *key, const char *folder, size_t limit,
+                         size_t **ids, size_t *count, dpa_error *err) {
+    double *numbers;
+    *ids = NULL;
+    DPA_TRY(dpa__take_numbers(message, key, folder, &numbers, count, err));
+    *ids = DPA_NEW_ARRAY(size_t, *count, err);
+    dpa_status status = *ids != NULL ? DPA_OK : DPA_NO_MEMORY;
+    for (size_t i = 0; i < *count && status == DPA_OK; ++i) {
+        const double x = numbers[i];
+        if (x >= 0.0 && x < (double)limit && x == floor(x))
+            (*ids)[i] = (size_t)x;
+        else
+            status = dpa__fail(err, DPA_BAD_INPUT,
+                               "\"%s\": number %zu is %g: expected an example's, 0 to %zu", key,
+                               i + 1, x, limit > 0 ? limit - 1 : 0);
+    }
+    free(numbers);
+    if (status == DPA_OK) return DPA_OK;
+    free(*ids);
+    *ids = NULL;
+    return status;
+}
+
+dpa_status dpa__take_seed(const json_t *message, const char *key, uint64_t *seed, dpa_error *err) {
+    char name[40];
+    (void)snprintf(name, sizeof name, "%s_hex", key);
+    const char *hex = json_string_value(json_object_get(message, name));
+    const json_t *small = json_object_get(message, key);
+    if (hex != NULL && strlen(hex) == 16 && strspn(hex, "0123456789abcdef") == 16) {
+        *seed = strtoull(hex, NULL, 16);
+        return DPA_OK;
+    }
+    if (hex != NULL || !json_is_integer(small) || json_integer_value(small) < 0)
+        return dpa__fail(err, DPA_BAD_INPUT, "\"%s\": expected a whole number from 0 on", key);
+    *seed = (uint64_t)json_integer_value(small);
+    return DPA_OK;
+}
