@@ -132,17 +132,24 @@ def bugs():
 
 
 def figure15():
-    rows = [r for r in read("figure15") if r["method"] == "rank"]
+    rows = [r for r in read("figure15") + read("matched15") if r["method"] == "rank"]
     canaries = keys(rows, "canary")
     return ("claimed", *canaries), [[c, *(number(one(rows, claim=c, canary=k)) for k in canaries)] for c in keys(rows, "claim")]
 
 
 def figure10():
-    """The canary that the paper crafts, by each method."""
-    rows = [r for r in read("figure15") if r["canary"] == "crafted"]
-    methods = keys(rows, "method")
-    return ("claimed", *(f"gaussian {m}" for m in methods)), [
-        [c, *(number(one(rows, claim=c, method=m)) for m in methods)] for c in keys(rows, "claim")]
+    """The canary that the paper crafts, by each method, and that crafted for the matched filter."""
+    rows = [r for r in read("figure15") + read("matched15") if r["canary"] in ("crafted", "matched")]
+    columns = [(canary, method) for canary in keys(rows, "canary") for method in keys(rows, "method")]
+    return ("claimed", *(f"{canary}: {method}" for canary, method in columns)), [
+        [c, *(number(one(rows, claim=c, canary=canary, method=method)) for canary, method in columns)] for c in keys(rows, "claim")]
+
+
+def matched():
+    rows = read("matched")
+    canaries = keys(rows, "canary")
+    return ("q", *canaries, "truth"), [
+        [q, *(number(one(rows, q=q, canary=k), "step_epsilon_lower") for k in canaries), number(rows[0], "step_epsilon")] for q in keys(rows, "q")]
 
 
 def figure12():
@@ -152,15 +159,15 @@ def figure12():
         rows = {bound(r): r for r in read(f"table1-{data}") if r["claim"] == "8"}
         own = (rows[b] for b in ("gaussian rank", "gaussian cp simultaneous", "gaussian bayes split"))
         out.append([f"gradient canaries (Table 1), {name}", "Dirac", *map(number, own)])
-    for setting, rows in (("input canaries (figure 15), CIFAR-10", [r for r in read("figure15") if r["claim"] == "8"]),
+    for setting, rows in (("input canaries (figure 15), CIFAR-10", [r for r in read("figure15") + read("matched15") if r["claim"] == "8"]),
                           ("black box (figure 11), MNIST", [r for r in read("figure11") if r["data"] == "mnist" and r["family"] == "gaussian"])):
         best = max((r for r in rows if r["method"] == "rank"), key=lambda r: float(r["epsilon_lower"]))["canary"]
         out.append([setting, best, *(number(one(rows, canary=best, method=m)) for m in methods)])
     return ("the adversary inserts and sees", "canary", *(f"gaussian {m}" for m in methods)), out
 
 
-def figure16():
-    rows = read("figure16")
+def figure16(name="figure16"):
+    rows = read(name)
     own = [r for r in rows if (r["data"], r["claim"]) == (rows[0]["data"], rows[0]["claim"])]
     firsts = [(r["first"], r["last"]) for r in own if r["first"] == "0" and r["last"] != "200"]
     parts = [(r["first"], r["last"]) for r in own if int(r["last"]) - int(r["first"]) == 200]
@@ -201,7 +208,8 @@ def table2():
 
 TABLES = {"README.md": {"table1": table1, "repeated": repeated, "figure3": figure3, "figure6": figure6, "figure9": figure9,
                         "section6.3": section63, "figure14": figure14, "figure17": figure17, "figure18": figure18, "bugs": bugs},
-          "inputs.md": {"figure10": figure10, "figure12": figure12, "figure15": figure15, "figure16": figure16, "figure11": figure11, "table2": table2}}
+          "inputs.md": {"figure10": figure10, "figure12": figure12, "figure15": figure15, "figure16": figure16,
+                        "matched16": lambda: figure16("matched16"), "matched": matched, "figure11": figure11, "table2": table2}}
 
 
 def fill(where):
