@@ -283,9 +283,9 @@ static int rescue(const show_options *o, const char *path, const dpa_experiment 
     if (status == DPA_OK) status = dpa_store_rescue(path, o->rescue, game, &found, &err);
     dpa_game_close(game);
     if (status != DPA_OK) return library_error("show", &err);
-    (void)printf("%s: %" PRIu64 " trials of %" PRIu64 " stages saved, %" PRIu64
-                 " rows left behind; go on with --store %s\n",
-                 o->rescue, found.trials, found.stages, found.damaged, o->rescue);
+    (void)printf("%s: %" PRIu64 " trials of %" PRIu64 " stages and %" PRIu64
+                 " failed attempts saved, %" PRIu64 " rows left behind; go on with --store %s\n",
+                 o->rescue, found.trials, found.stages, found.failures, found.damaged, o->rescue);
     return 0;
 }
 

@@ -120,6 +120,42 @@ static dpa_status visit_trial(void *user, const dpa__cell *cell, dpa_error *err)
     return dpa__store_put(r->to, stage->row, stage->key, &end, err);
 }
 
+/* A text of the cell with its NUL, or NULL. At most three of one cell at a time. */
+static const char *text_of(rescue *r, const dpa__column *c, size_t *used) {
+    if (c->kind != DPA__COLUMN_TEXT) return NULL;
+    char *text = r->text + *used;
+    memcpy(text, c->bytes, c->size);
+    text[c->size] = '\0';
+    *used += c->size + 1;
+    return text;
+}
+
+/* (id, stage, number, time, reason, said[, place, machine]). No checksum: what was said of an
+ * attempt that failed is for reading, and decides nothing. */
+static dpa_status visit_failure(void *user, const dpa__cell *cell, dpa_error *err) {
+    rescue *r = user;
+    const dpa__column *c = cell->columns;
+    if ((cell->count != 6 && cell->count != 8) || c[0].kind != DPA__COLUMN_NULL ||
+        c[1].kind != DPA__COLUMN_INTEGER || c[2].kind != DPA__COLUMN_INTEGER ||
+        c[4].kind != DPA__COLUMN_TEXT)
+        return DPA_OK;
+    const dpa__column none = {.kind = DPA__COLUMN_NULL};
+    const dpa__column *place = cell->count == 8 ? &c[6] : &none;
+    size_t used = 0;
+    DPA_TRY(need_room(r, c[4].size + c[5].size + place->size + 3, err));
+    const dpa__failure failure = {.index = (uint64_t)c[2].integer,
+                                  .reason = text_of(r, &c[4], &used),
+                                  .said = text_of(r, &c[5], &used),
+                                  .place = text_of(r, place, &used),
+                                  .machine = cell->count == 6 || c[7].integer != 0};
+    for (size_t i = 0; i < r->count; ++i)
+        if (r->stages[i].id == c[1].integer || (r->stages[i].id == 0 && r->count == 1)) {
+            ++r->found->failures;
+            return dpa__store_put_failure(r->to, r->stages[i].row, &failure, err);
+        }
+    return DPA_OK;
+}
+
 static dpa_status add_own_key(rescue *r, const dpa_game *game, dpa_error *err) {
     const dpa_values brief = {0};
     dpa__stage stage = {0};
@@ -141,6 +177,7 @@ static dpa_status save(rescue *r, const unsigned char *bytes, size_t size, const
             dpa__store_stage(r->to, s->key, s->experiment, s->number, s->planned, &s->row, err));
     }
     DPA_TRY(dpa__pages_visit(bytes, size, visit_trial, r, err));
+    DPA_TRY(dpa__pages_visit(bytes, size, visit_failure, r, err));
     return dpa__store_commit(r->to, err);
 }
 

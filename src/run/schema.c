@@ -56,6 +56,20 @@ static dpa_status apply(const dpa_store *store, int64_t from, dpa_error *err) {
     return dpa__store_execute(store, sql, "set the version", err);
 }
 
+/* A store whose tables do not fit its version was changed by somebody else. */
+static dpa_status check_tables(const dpa_store *store, int64_t version, dpa_error *err) {
+    int64_t found = 0;
+    DPA_TRY(ask(store,
+                "SELECT count(*) FROM sqlite_schema WHERE type='table' AND name IN "
+                "('stage','trial','failure','run')",
+                &found, err));
+    if (found == (version >= 2 ? 4 : version == 1 ? 3 : 0)) return DPA_OK;
+    return dpa__fail_file(
+        err, DPA_BAD_INPUT, store->path,
+        "the store is damaged: tables are missing, or its version is not that of "
+        "its tables; dpaudit show AUDIT.yaml --rescue NEW.db saves what is there");
+}
+
 dpa_status dpa__store_schema(dpa_store *store, dpa_error *err) {
     int64_t version = 0, application = 0, tables = 0;
     DPA_TRY(ask(store, "SELECT count(*) FROM sqlite_schema", &tables, err));
@@ -69,6 +83,7 @@ dpa_status dpa__store_schema(dpa_store *store, dpa_error *err) {
                               "made by a newer dpaudit (version %lld of the tables; this one "
                               "knows %d): use that one, or another store",
                               (long long)version, VERSION);
+    DPA_TRY(check_tables(store, version, err));
     if (version == VERSION) return DPA_OK;
     if (!store->writing)
         return dpa__fail_file(err, DPA_BAD_INPUT, store->path,

@@ -169,6 +169,16 @@ says out "damaged"
 run 0 run faults-audit.yaml --store bent.db --output wild
 says err "1 stored trials were damaged"
 cmp calm/scores.npz wild/scores.npz || fail "another result from a bent store"
+# Tables that are missing, a version that is not theirs: damage, to be rescued.
+for what in "PRAGMA user_version=0" "PRAGMA user_version=1" "DROP TABLE trial" "DROP TABLE failure" "DROP TABLE stage" "DROP TABLE run"; do
+    cp calm.db other.db
+    sql other.db "$what"
+    for command in "status other.db" "show other.db" "export faults-audit.yaml --store other.db --output x" "run faults-audit.yaml --store other.db"; do
+        # shellcheck disable=SC2086
+        run 3 $command
+        says err "the store is damaged"
+    done
+done
 # A store that was made before the table of runs came.
 cp calm.db older.db
 sql older.db "DROP TABLE run; ALTER TABLE trial DROP COLUMN ended; ALTER TABLE trial DROP COLUMN place;

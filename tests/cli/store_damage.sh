@@ -12,7 +12,7 @@ python3 -c "import sqlite3; c = sqlite3.connect('calm.db'); c.execute('PRAGMA jo
 pages=$(($(stat -c %s calm.db) / 4096))
 
 # Page by page: damage is said with exit code 3, never "0 of 0 done"; what a rescue saves is right, and the run goes on from it.
-saved=0
+saved=0 told=0
 for page in $(seq 0 $((pages - 1))); do
     rm -rf torn.db* new.db* log
     python3 - "$page" <<'PY'
@@ -30,11 +30,14 @@ PY
     run 0 show audit.yaml --store torn.db --rescue new.db
     run 0 run audit.yaml --store new.db --output wild --workers 2
     cmp calm/scores.npz wild/scores.npz || fail "page $page: another result after a rescue"
+    "$DPAUDIT" show new.db --failures 2>/dev/null | grep -q "trial 5: the command ended with exit code 3" && told=$((told + 1))
     again=0
     [ -e log ] && again=$(wc -l <log)
     saved=$((saved + 120 - again))
 done
 echo "$pages pages, each damaged once: $saved of $((120 * pages)) trials saved"
+echo "$told of $pages rescued stores say why trial 5 failed"
+[ "$told" -ge $((pages - 1)) ] || fail "the log of failures was lost" # but for the page that has it
 [ $((100 * saved)) -ge $((85 * 120 * pages)) ] || fail "too few trials were saved"
 # A wrong number in the middle of a page is not saved.
 python3 - <<'PY'

@@ -80,6 +80,7 @@ DPA_API dpa_status dpa_store_failures(dpa_store *store, const char *key, dpa_sto
  * (may be NULL) helps where the store has lost its own list of keys. */
 typedef struct dpa_rescued {
     uint64_t stages, trials, damaged; /* damaged: rows without a checksum that fits */
+    uint64_t failures;                /* of attempts, with what they said */
 } dpa_rescued;
 DPA_API dpa_status dpa_store_rescue(const char *from, const char *to, const dpa_game *game,
                                     dpa_rescued *out, dpa_error *err) DPA_MUST_USE;
