@@ -90,8 +90,9 @@ rm hold
 wait $!
 [ $? -eq 75 ] || fail "SIGTERM: not exit 75"
 says err "the same command goes on"
-kills=0
-for i in $(seq "${DPA_KILLS:-6}"); do
+kills=0 wanted=${DPA_KILLS:-6}
+for i in $(seq $((3 * wanted))); do
+    [ $kills -eq "$wanted" ] && break
     : >log
     "$DPAUDIT" trial files.yaml --shard 0/1 --out stopped --workers 2 >out 2>err &
     wait_for has_lines log "$(random "$i" 1 12)" $!
@@ -102,6 +103,7 @@ for i in $(seq "${DPA_KILLS:-6}"); do
     [ $((i % 2)) -eq 0 ] && rm -f stopped/*.dpt # once more from the beginning
 done
 echo "$kills kills"
+[ "$kills" -eq "$wanted" ] || fail "only $kills of $wanted kills met their aim"
 run 0 trial files.yaml --shard 0/1 --out stopped --workers 2
 run 0 import files.yaml stopped --store e.db
 compare e.db
