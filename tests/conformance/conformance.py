@@ -4,8 +4,8 @@ one just above it.
 
 Every cell judges a file as the game writes it (evidence.py) through the command, and asserts together: exit code, first line
 of the text, the verdict of the JSON and the mark of the page. What the claim says, the noise that it stands for, the noise
-that was shown and what follows for the whole training are compared with the accountant to 1e-6. games.py ties the files to
-what games really write.
+that was shown and what follows for the whole training are compared with the accountant to 1e-6. What ties the files to what
+games really write is tests/python/test_same_verdict.py.
 
 usage: conformance.py [WORDS…]   only cells whose name has all of the words; $DPAUDIT is the command
 """
@@ -191,7 +191,7 @@ def claimed_mu():
 # Cells that mean nothing, or that no game makes, and why.
 EMPTY = """
 white box × microbatches: the game refuses them, a canary must be clipped by itself (also one run, federated)
-microbatches × the others: the file of a microbatch training claims half of its noise; games.py plays one
+microbatches × the others: the file of a microbatch training claims half of its noise; test_same_verdict.py plays one
 white box × curve of the training: judged through the noise, by the ε of the curve at δ; "stops" below has the family points
 white box × laplace, points: a bound on a Laplace step says nothing about Gaussian noise ("stops" below)
 curve × replace-one: a curve is already a statement about its pair of data sets
