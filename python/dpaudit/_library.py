@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import _thread
 import ctypes
-import ctypes.util
 import operator
 import os
 import sys
@@ -28,6 +27,8 @@ def _candidates() -> Iterator[Union[str, Path]]:
     yield here / "lib" / ("libdpaudit.0.dylib" if sys.platform == "darwin" else "libdpaudit.so.0")
     for preset in ("release", "dev"):
         yield here.parent.parent / "build" / preset / "lib" / ("libdpaudit.dylib" if sys.platform == "darwin" else "libdpaudit.so")
+    import ctypes.util  # it imports half of the standard library, which few need
+
     found = ctypes.util.find_library("dpaudit")
     if found:
         yield found
