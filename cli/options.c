@@ -61,19 +61,6 @@ size_t word_distance(const char *a, const char *b) {
     return row[n];
 }
 
-static int unknown_option(const command *cmd, const char *name) {
-    const option *nearest = NULL;
-    size_t best = 4; /* farther is not a misspelling */
-    for (const option *o = cmd->options; o->name != NULL; ++o)
-        if (o->type != OPTION_HEADING && word_distance(name, o->name) < best) {
-            best = word_distance(name, o->name);
-            nearest = o;
-        }
-    if (nearest != NULL)
-        return usage_error(cmd, "there is no option --%s; did you mean --%s?", name, nearest->name);
-    return usage_error(cmd, "there is no option --%s", name);
-}
-
 static const option *find(const command *cmd, const char *name, size_t length) {
     for (const option *o = cmd->options; o->name != NULL; ++o)
         if (o->type != OPTION_HEADING && strlen(o->name) == length &&
@@ -87,6 +74,60 @@ static int is_choice(const char *words, const char *value) {
     for (const char *w = words; length > 0 && (w = strstr(w, value)) != NULL; ++w)
         if ((w == words || w[-1] == '|') && (w[length] == '|' || w[length] == '\0')) return 1;
     return 0;
+}
+
+/* Words of other tools and of the papers for what we call by another name. The first of the names
+ * that the command has is meant. */
+static const option *find_by_meaning(const command *cmd, const char *word) {
+    enum { NAMES = 4 };
+    static const struct {
+        const char *words;
+        const char *names[NAMES];
+    } known[] = {
+        {"eps|epsilon|claim|claimed-epsilon|claimed|promise|promised-epsilon|budget|target-epsilon",
+         {"claim-epsilon", "epsilon", "leak"}},
+        {"noise|noise-multiplier|sigma|claimed-sigma", {"claim-sigma", "sigma"}},
+        {"sample-rate|sampling-rate|sampling|rate|q|p", {"claim-q", "q"}},
+        {"iterations|rounds|epochs|steps|t", {"claim-steps", "steps", "rounds"}},
+        {"alpha|level|conf|credibility|significance", {"confidence"}},
+        {"d|target-delta", {"delta", "claim-delta"}},
+        {"html|page|web|browser", {"report"}},
+        {"output|save|file|to|write", {"out", "output", "report", "json"}},
+        {"format|machine|raw", {"json"}},
+        {"jobs|cores|cpus|processes|parallel|j", {"workers", "threads"}},
+        {"chart|charts|graph|ascii", {"plot"}},
+        {"n|samples|runs|trials", {"size", "observations", "canaries"}},
+        {"detect|min-detect|minimum|require", {"must-detect"}},
+        {"mechanism|distribution|curve", {"family", "claim-curve"}},
+        {"estimator|test|bound", {"method"}},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
+        if (!is_choice(known[i].words, word)) continue;
+        for (size_t k = 0; k < NAMES && known[i].names[k] != NULL; ++k) {
+            const option *o = find(cmd, known[i].names[k], strlen(known[i].names[k]));
+            if (o != NULL) return o;
+        }
+    }
+    return NULL;
+}
+
+static const option *find_by_spelling(const command *cmd, const char *word) {
+    const option *nearest = NULL;
+    size_t best = strlen(word) < 4 ? 2 : 4; /* farther is not a misspelling */
+    for (const option *o = cmd->options; o->name != NULL; ++o)
+        if (o->type != OPTION_HEADING && word_distance(word, o->name) < best) {
+            best = word_distance(word, o->name);
+            nearest = o;
+        }
+    return nearest;
+}
+
+static int unknown_option(const command *cmd, const char *name) {
+    const option *meant = find_by_meaning(cmd, name);
+    if (meant == NULL) meant = find_by_spelling(cmd, name);
+    if (meant != NULL)
+        return usage_error(cmd, "there is no option --%s; did you mean --%s?", name, meant->name);
+    return usage_error(cmd, "there is no option --%s", name);
 }
 
 static int push(word_list *list, const char *word) {

@@ -74,7 +74,13 @@ static dpa_status put_measure(json_t *object, const char *key, const dpa_measure
     return dpa__json_put(value, "upper", m->upper, err);
 }
 
-static dpa_status put_quality(dpa_report *report, const dpa_quality *q, dpa_error *err) {
+/* A rate that is less than one of the non-members is no observation. */
+static int is_resolved(double fpr, size_t nonmembers) {
+    return fpr * (double)nonmembers >= 1;
+}
+
+static dpa_status put_quality(dpa_report *report, const dpa_quality *q, size_t nonmembers,
+                              dpa_error *err) {
     json_t *section = json_object(), *rates = json_array();
     DPA_TRY(dpa__json_set(report->sections, "quality", section, err));
     DPA_TRY(put_measure(section, "auc", &q->auc, err));
@@ -82,6 +88,7 @@ static dpa_status put_quality(dpa_report *report, const dpa_quality *q, dpa_erro
     DPA_TRY(dpa__json_put(section, "balanced_accuracy_threshold", q->threshold, err));
     DPA_TRY(dpa__json_set(section, "tpr_at_fpr", rates, err));
     for (size_t i = 0; i < DPA_LOW_FPRS; ++i) {
+        if (!is_resolved(q->fpr[i], nonmembers)) continue;
         json_t *rate = json_object();
         DPA_TRY(dpa__json_append(rates, rate, err));
         DPA_TRY(dpa__json_put(rate, "fpr", q->fpr[i], err));
@@ -90,21 +97,27 @@ static dpa_status put_quality(dpa_report *report, const dpa_quality *q, dpa_erro
     return DPA_OK;
 }
 
-static dpa_status say_quality(dpa_report *report, const dpa_quality *q, dpa_error *err) {
+static dpa_status say_quality(dpa_report *report, const dpa_quality *q, size_t nonmembers,
+                              dpa_error *err) {
+    char rates[128] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < DPA_LOW_FPRS; ++i)
+        if (is_resolved(q->fpr[i], nonmembers) && used < sizeof rates)
+            used += (size_t)dpa__print(rates + used, sizeof rates - used, "%s%.4f at %s%g",
+                                       used > 0 ? ", " : "", q->tpr[i].value,
+                                       used > 0 ? "" : "FPR ", q->fpr[i]);
     DPA_TRY(dpa_report_say(report, err,
                            "attack: AUC %.4f [%.4f, %.4f], balanced accuracy %.4f [%.4f, %.4f]",
                            q->auc.value, q->auc.lower, q->auc.upper, q->accuracy.value,
                            q->accuracy.lower, q->accuracy.upper));
-    return dpa_report_say(report, err, "        TPR %.4f at FPR %g, %.4f at %g, %.4f at %g",
-                          q->tpr[0].value, q->fpr[0], q->tpr[1].value, q->fpr[1], q->tpr[2].value,
-                          q->fpr[2]);
+    return used > 0 ? dpa_report_say(report, err, "        TPR %s", rates) : DPA_OK;
 }
 
 dpa_status dpa__section_quality(dpa_report *report, const dpa_scores *scores, dpa_error *err) {
     dpa_quality quality;
     DPA_TRY(dpa_scores_quality(scores, &report->request, &quality, err));
-    DPA_TRY(put_quality(report, &quality, err));
-    return say_quality(report, &quality, err);
+    DPA_TRY(put_quality(report, &quality, scores->nonmembers, err));
+    return say_quality(report, &quality, scores->nonmembers, err);
 }
 
 dpa_status dpa__section_scores(dpa_report *report, const dpa_scores *scores, dpa_error *err) {

@@ -62,19 +62,25 @@ static int column(int width, const dpa__cell *cell) {
 }
 
 enum { PART = 128 };
+#define NAME_FORMAT "%-7s %-8.8s %-18s" /* the whole of a long family is above and in the JSON */
 
-/* The columns of what was asked: sizes where there is a truth, a budget's where there is one. */
+/* A row in at most 80 columns. What was asked: sizes where there is a truth, a budget's where there
+ * is one; where there are both, guesses and threshold are left to the JSON. */
 static dpa_status say_columns(dpa_report *report, const dpa_plan_query *query, const char *name,
-                              const char *sizes, const char *budget, dpa_error *err) {
-    return dpa_report_say(report, err, "  %s%s%s", name, dpa__plan_has_truth(query) ? sizes : "",
-                          query->size > 0 ? budget : "");
+                              const char *const sizes[3], const char *budget, dpa_error *err) {
+    char text[PART] = "";
+    if (dpa__plan_has_truth(query) && query->size > 0)
+        (void)snprintf(text, sizeof text, " %7s", sizes[0]);
+    else if (dpa__plan_has_truth(query))
+        (void)snprintf(text, sizeof text, " %7s %8s %9s", sizes[0], sizes[1], sizes[2]);
+    return dpa_report_say(report, err, "  %s%s%s", name, text, query->size > 0 ? budget : "");
 }
 
 dpa_status dpa__plan_head_say(dpa_report *report, const dpa_plan_query *query, dpa_error *err) {
-    char name[PART], sizes[PART], budget[PART];
-    (void)snprintf(name, sizeof name, "%-8s %-10s %-18s", "game", "family", "method");
-    (void)snprintf(sizes, sizeof sizes, " %8s %8s %9s", "needed", "guesses", "threshold");
-    (void)snprintf(budget, sizeof budget, " %12s %12s %9s", "power", "detectable", "largest");
+    static const char *const sizes[3] = {"needed", "guesses", "threshold"};
+    char name[PART], budget[PART];
+    (void)snprintf(name, sizeof name, NAME_FORMAT, "game", "family", "method");
+    (void)snprintf(budget, sizeof budget, " %11s %12s %8s", "power", "detectable", "largest");
     return say_columns(report, query, name, sizes, budget, err);
 }
 
@@ -84,12 +90,13 @@ dpa_status dpa__plan_row_say(dpa_report *report, const dpa_plan *plan, const dpa
     const double guesses = r->needed.guesses > 0 ? (double)r->needed.guesses : (double)NAN;
     const dpa__cell power = simulated_cell(r->budget.power, r->budget.error);
     const dpa__cell leak = simulated_cell(r->detectable.epsilon, r->detectable.error);
-    char name[PART], sizes[PART], budget[PART];
-    (void)snprintf(name, sizeof name, "%-8s %-10s %-18s", dpa_plan_game_name(plan->game),
-                   plan->family, plan->method);
-    (void)snprintf(sizes, sizeof sizes, " %8s %8s %9s", dpa__cell_of("n", needed).text,
-                   dpa__cell_of("n", guesses).text, dpa__cell_of("", r->needed.threshold).text);
-    (void)snprintf(budget, sizeof budget, " %*s %*s %9s", column(12, &power), power.text,
+    const dpa__cell cells[3] = {dpa__cell_of("n", needed), dpa__cell_of("n", guesses),
+                                dpa__cell_of("", r->needed.threshold)};
+    const char *const sizes[3] = {cells[0].text, cells[1].text, cells[2].text};
+    char name[PART], budget[PART];
+    (void)snprintf(name, sizeof name, NAME_FORMAT, dpa_plan_game_name(plan->game), plan->family,
+                   plan->method);
+    (void)snprintf(budget, sizeof budget, " %*s %*s %8s", column(11, &power), power.text,
                    column(12, &leak), leak.text, dpa__cell_of("", r->most).text);
     return say_columns(report, query, name, sizes, budget, err);
 }

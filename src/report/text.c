@@ -156,7 +156,9 @@ static void print_evidence(dpa__text *out, const dpa_report *report, int width) 
         char number[40];
         if (strcmp(key, "kind") == 0 || (!json_is_number(value) && !json_is_string(value)))
             continue;
-        (void)dpa__print(number, sizeof number, "%.6g", json_number_value(value));
+        const double real = json_number_value(value);
+        const int is_count = real == floor(real) && fabs(real) < 1e15;
+        (void)dpa__print(number, sizeof number, is_count ? "%.0f" : "%.6g", real);
         dpa__text_add(&line, separator);
         for (const char *c = key; *c != '\0'; ++c)
             dpa__text_add_bytes(&line, *c == '_' ? " " : c, 1);
