@@ -72,9 +72,10 @@ void dpa__scan_reach(const dpa__scan_null *null, double value, dpa__scan_counts 
 
 /* ── the law of the statistic ──────────────────────────────────────────────────────────────── */
 
-/* Pr[some look has at least its `reach`] under f_{ε,δ}, from above, to 1e-11, 1e-7 or 1e-4. *out is
- * NAN where that would take too long, which is known beforehand. */
-typedef enum dpa__fineness { DPA__FINE, DPA__COARSE, DPA__ROUGH } dpa__fineness;
+/* Pr[some look has at least its `reach`] under f_{ε,δ}, from above, to 1e-11, 1e-7, 1e-4 or 1e-4.
+ * *out is NAN where that would take too long, which is known beforehand; QUICK has the least
+ * patience. */
+typedef enum dpa__fineness { DPA__FINE, DPA__COARSE, DPA__ROUGH, DPA__QUICK } dpa__fineness;
 int dpa__scan_is_computed(const dpa__scan_looks *looks, double epsilon, double delta,
                           dpa__fineness fineness);
 dpa_status dpa__scan_lattice(const dpa__scan_looks *looks, const dpa__scan_counts *reach,

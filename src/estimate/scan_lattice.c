@@ -35,7 +35,7 @@
  * sums themselves are good to ERROR. */
 static const struct {
     double deviations, tail, most_cells;
-} finenesses[] = {{8, 1e-13, 6e7}, {6, 1e-9, 6e7}, {4.5, 1e-5, 4e6}};
+} finenesses[] = {{8, 1e-13, 6e7}, {6, 1e-9, 6e7}, {4.5, 1e-5, 6e7}, {4.5, 1e-5, 4e6}};
 static const double ERROR = 1e-11;
 
 /* One zone, from its own end. */

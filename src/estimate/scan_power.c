@@ -37,7 +37,7 @@ static dpa_status computed_value(const dpa__scan_test *t, const dpa__scan_null *
     double low = 0, high = 60, next = 2.5, p;
     for (int i = 0; i < SEARCH_STEPS && high - low > 2e-3; ++i) {
         dpa__scan_reach(null, next, &reach);
-        DPA_TRY(dpa__scan_lattice(&t->looks, &reach, claim->epsilon, claim->delta, DPA__ROUGH, &p,
+        DPA_TRY(dpa__scan_lattice(&t->looks, &reach, claim->epsilon, claim->delta, DPA__QUICK, &p,
                                   err));
         if (p <= level)
             high = next;
@@ -90,7 +90,7 @@ static dpa_status fill_test(const dpa__scan_claim *claim, const dpa_curve *curve
     const int is_exact =
         is_dp && dpa__scan_is_computed(&t->looks, claim->epsilon, claim->delta, DPA__COARSE);
     const int is_quick =
-        is_dp && dpa__scan_is_computed(&t->looks, claim->epsilon, claim->delta, DPA__ROUGH);
+        is_dp && dpa__scan_is_computed(&t->looks, claim->epsilon, claim->delta, DPA__QUICK);
     const dpa_status status = is_quick
                                   ? computed_value(t, &null, claim, level, &value, err)
                                   : simulated_value(t, &null, curve, level, is_exact, &value, err);
@@ -134,7 +134,7 @@ static dpa_status power_of(const dpa__scan_test *test, const dpa__scan_claim *al
     *error = 1e-4;
     if (alternative->curve == NULL)
         DPA_TRY(dpa__scan_lattice(&test->looks, &test->reach, alternative->epsilon,
-                                  alternative->delta, DPA__ROUGH, power, err));
+                                  alternative->delta, DPA__QUICK, power, err));
     if (!isnan(*power)) return DPA_OK;
     DPA_TRY(curve_of(alternative, &curve, &owned, err));
     const dpa__scan_law law = {&test->looks, curve, test->seed, POWER_STREAM, test->threads};
