@@ -52,7 +52,7 @@ void dpa__names_free(dpa__names *names);
 
 /* Names by their text, for finding many of them. The names must stay where they are. */
 typedef struct dpa__names_index {
-    struct dpa__name_place *item;
+    struct dpa__label_place *item;
     size_t count;
 } dpa__names_index;
 dpa_status dpa__names_sort(const dpa__names *names, dpa__names_index *out, dpa_error *err);

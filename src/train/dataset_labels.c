@@ -29,21 +29,21 @@ void dpa__names_free(dpa__names *names) {
 
 /* ── finding ─────────────────────────────────────────────────────────────────────────── */
 
-typedef struct dpa__name_place {
+typedef struct dpa__label_place {
     const char *text;
     size_t place;
-} dpa__name_place;
+} dpa__label_place;
 
 static int by_text(const void *a, const void *b) {
-    const dpa__name_place *x = a, *y = b;
+    const dpa__label_place *x = a, *y = b;
     const int order = strcmp(x->text, y->text);
     return order != 0 ? order : (x->place > y->place) - (x->place < y->place);
 }
 
 dpa_status dpa__names_sort(const dpa__names *names, dpa__names_index *out, dpa_error *err) {
-    *out = (dpa__names_index){DPA_NEW_ARRAY(dpa__name_place, names->count, err), names->count};
+    *out = (dpa__names_index){DPA_NEW_ARRAY(dpa__label_place, names->count, err), names->count};
     if (out->item == NULL) return DPA_NO_MEMORY;
-    for (size_t i = 0; i < names->count; ++i) out->item[i] = (dpa__name_place){names->item[i], i};
+    for (size_t i = 0; i < names->count; ++i) out->item[i] = (dpa__label_place){names->item[i], i};
     if (names->count > 0) qsort(out->item, out->count, sizeof *out->item, by_text);
     return DPA_OK;
 }
