@@ -94,8 +94,8 @@ dpa_status dpa__plan_row_say(dpa_report *report, const dpa_plan *plan, const dpa
                                 dpa__cell_of("", r->needed.threshold)};
     const char *const sizes[3] = {cells[0].text, cells[1].text, cells[2].text};
     char name[PART], budget[PART];
-    (void)snprintf(name, sizeof name, NAME_FORMAT, dpa_plan_game_name(plan->game), plan->family,
-                   plan->method);
+    (void)dpa__print(name, sizeof name, NAME_FORMAT, dpa_plan_game_name(plan->game), plan->family,
+                     plan->method);
     (void)snprintf(budget, sizeof budget, " %*s %*s %8s", column(11, &power), power.text,
                    column(12, &leak), leak.text, dpa__cell_of("", r->most).text);
     return say_columns(report, query, name, sizes, budget, err);
