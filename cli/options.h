@@ -63,7 +63,7 @@ typedef struct common_options {
     dpa_protocol protocol;
     dpa_claim claim;
     const char *protocol_file;
-    const char *json, *report, *vega;
+    const char *json, *report, *vega, *junit, *sarif;
     int plot;
 } common_options;
 void common_init(common_options *common);
@@ -119,6 +119,10 @@ void common_init(common_options *common);
          offsetof(type, common.report)},                                                           \
         {"vega", OPTION_OUTPUT, "DIR", "also write each chart of that page as DIR/NAME.vl.json",   \
          offsetof(type, common.vega)},                                                             \
+        {"junit", OPTION_OUTPUT, "FILE.xml", "also write the verdict as a test, for CI systems",   \
+         offsetof(type, common.junit)},                                                            \
+        {"sarif", OPTION_OUTPUT, "FILE.sarif", "also write it as a finding, for code hosts",       \
+         offsetof(type, common.sarif)},                                                            \
     {                                                                                              \
         "plot", OPTION_FLAG, NULL, "also small plots in the terminal", offsetof(type, common.plot) \
     }

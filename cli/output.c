@@ -72,19 +72,15 @@ static int show(const dpa_report *report, const common_options *common, dpa_erro
     return 0;
 }
 
-static int write_json(const dpa_report *report, const char *path, dpa_error *err) {
+typedef dpa_status render(const dpa_report *report, char **out, dpa_error *err);
+
+/* Nothing to do where no file was named. */
+static int write_as(render *as, const dpa_report *report, const char *path, dpa_error *err) {
     char *text = NULL;
-    if (dpa_report_json(report, &text, err) != DPA_OK) return library_error(running, err);
+    if (path == NULL) return 0;
+    if (as(report, &text, err) != DPA_OK) return library_error(running, err);
     const int code = write_file(running, path, text);
     dpa_free(text);
-    return code;
-}
-
-static int write_page(const dpa_report *report, const char *path, dpa_error *err) {
-    char *page = NULL;
-    if (dpa_report_html(report, &page, err) != DPA_OK) return library_error(running, err);
-    const int code = write_file(running, path, page);
-    dpa_free(page);
     return code;
 }
 
@@ -110,9 +106,11 @@ int show_report(dpa_report *report, const common_options *common) {
     else
         code = show(report, common, &err);
     if (code == 0 && common->json != NULL && !json_on_stdout(common))
-        code = write_json(report, common->json, &err);
+        code = write_as(dpa_report_json, report, common->json, &err);
     if (code == 0 && common->plot) code = show_plot(report, common, &err);
-    if (code == 0 && common->report != NULL) code = write_page(report, common->report, &err);
+    if (code == 0) code = write_as(dpa_report_html, report, common->report, &err);
+    if (code == 0) code = write_as(dpa_report_junit, report, common->junit, &err);
+    if (code == 0) code = write_as(dpa_report_sarif, report, common->sarif, &err);
     if (code == 0 && common->vega != NULL) code = write_charts(report, common->vega, &err);
     const dpa_state state = dpa_report_state(report);
     if (code == 0 && state == DPA_REFUTED) code = EXIT_REFUTED;

@@ -91,6 +91,11 @@ DPA_API dpa_status dpa_report_json(const dpa_report *report, char **out,
 /* One page that needs nothing else. */
 DPA_API dpa_status dpa_report_html(const dpa_report *report, char **out,
                                    dpa_error *err) DPA_MUST_USE;
+/* For CI systems: the verdict as one test in JUnit's XML, as one finding in SARIF 2.1.0. */
+DPA_API dpa_status dpa_report_junit(const dpa_report *report, char **out,
+                                    dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa_report_sarif(const dpa_report *report, char **out,
+                                    dpa_error *err) DPA_MUST_USE;
 /* Small Unicode plots of the same data for a terminal: bounds, ROC, posterior, guesses. */
 DPA_API dpa_status dpa_report_plot(const dpa_report *report, const dpa_text_style *style,
                                    char **out, dpa_error *err) DPA_MUST_USE;
