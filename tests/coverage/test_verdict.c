@@ -3,12 +3,13 @@
  * REFUTED in at most 5% and two standard errors. And what "would have been detected": audits of
  * just that leak refute the claim in about four of five.
  *
- * `test_coverage_verdict full` plays 1000 audits of each (docs/judging.md has its numbers); the
- * test a tenth. */
+ * `test_coverage_verdict full` plays 1000 audits of each (docs/coverage.md has its numbers), the
+ * test a few. */
 #include "check.h"
 
 #include "dpaudit/account.h"
 #include "dpaudit/judge.h"
+#include "dpaudit/plan.h"
 #include "dpaudit/rng.h"
 #include "dpaudit/tradeoff.h"
 
@@ -120,6 +121,24 @@ static double too_little_noise(dpa_rng *rng, int is_member) {
     return dpa_rng_normal(rng) + is_member * dpa_gaussian_mu(leak, leak_delta);
 }
 
+/* The plan of the same audit finds the same leak, within its own error. */
+static void expect_planned(const char *family, double claim, double delta, size_t size,
+                           int is_gaussian) {
+    dpa_plan plan;
+    dpa_plan_leak planned = {NAN, NAN};
+    dpa_plan_init(&plan);
+    plan.game = DPA_PLAN_RUNS;
+    plan.method = family != NULL ? "rank" : "scan";
+    plan.family = family != NULL ? family : "dp";
+    plan.truth = is_gaussian ? "" : "dp";
+    plan.claim_epsilon = claim;
+    plan.delta = delta;
+    assert_ok(dpa_plan_detectable(&plan, size, 0.8, &planned, NULL));
+    print_message("plan: ε = %.4g ± %.2g, would_detect: %.4g\n", planned.epsilon, planned.error,
+                  leak);
+    assert_relative(leak, planned.epsilon, 0.01 + 4 * planned.error / planned.epsilon);
+}
+
 static void expect_power(const char *family, double claim, double delta, size_t size,
                          int is_gaussian) {
     dpa_protocol protocol;
@@ -145,6 +164,7 @@ static void expect_power(const char *family, double claim, double delta, size_t 
     assert_non_null(at);
     leak = strtod(at + strlen(key), NULL);
     leak_delta = delta;
+    expect_planned(family, claim, delta, size, is_gaussian);
     dpa_free(json);
     dpa_report_free(report);
     dpa_evidence_free(&e);
