@@ -55,6 +55,13 @@ dpa_status dpa__model_open(const char *spec, double delta, dpa__model *out, dpa_
                      spec);
 }
 
+int dpa__model_is_named(const char *text) {
+    const size_t length = strcspn(text, ":+");
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i)
+        if (strlen(known[i].name) == length && strncmp(text, known[i].name, length) == 0) return 1;
+    return 0;
+}
+
 void dpa__model_close(dpa__model *model) {
     if (model == NULL) return;
     dpa_family_free(model->family);

@@ -27,6 +27,8 @@ typedef struct dpa__model {
 
 dpa_status dpa__model_open(const char *spec, double delta, dpa__model *out, dpa_error *err);
 void dpa__model_close(dpa__model *model);
+/* 1 when the text begins with the name of a family, and nothing but ':', '+' or the end follows. */
+int dpa__model_is_named(const char *text);
 /* The named parameter at t (σ = 1/t). */
 double dpa__model_value(const dpa__model *model, double t);
 /* ε at δ of the member at t; `side` < 0 rounds down (lower bounds), > 0 up. */

@@ -24,19 +24,32 @@ double dpa__shared_confidence(double confidence, size_t tests) {
     return tests > 1 ? 1 - (1 - confidence) / (double)tests : confidence;
 }
 
+/* How long the first item is. After a ':' there may be the name of a file, which may have a '+':
+ * there only one before the name of a family ends the item. */
+static size_t item_length(const char *list) {
+    const char *end = list + strcspn(list, "+:");
+    if (*end != ':') return (size_t)(end - list);
+    for (; *end != '\0'; ++end)
+        if (*end == '+' && dpa__model_is_named(end + 1)) break;
+    return (size_t)(end - list);
+}
+
 int dpa__list_item(const char *list, size_t index, char *out, size_t size) {
     for (; index > 0; --index) {
-        list = strchr(list, '+');
-        if (list == NULL) return 0;
+        list += item_length(list);
+        if (*list == '\0') return 0;
         ++list;
     }
-    (void)snprintf(out, size, "%.*s", (int)strcspn(list, "+"), list);
+    (void)snprintf(out, size, "%.*s", (int)item_length(list), list);
     return 1;
 }
 
 size_t dpa__list_count(const char *list) {
     size_t count = 1;
-    for (; *list != '\0'; ++list) count += *list == '+';
+    while (list += item_length(list), *list != '\0') {
+        ++count;
+        ++list;
+    }
     return count;
 }
 

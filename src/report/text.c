@@ -31,6 +31,13 @@ static void put_number(char *cell, double value) {
         (void)dpa__print(cell, CELL, "%.4f", value);
 }
 
+/* "family-gaussian" is the name of the assumption; people say gaussian. */
+static const char *without_prefix(const char *assumption) {
+    static const char prefix[] = "family-";
+    return strncmp(assumption, prefix, sizeof prefix - 1) == 0 ? assumption + sizeof prefix - 1
+                                                               : assumption;
+}
+
 /* What the number is to the verdict: it decides, or it is what would follow if … */
 static void put_standing(char *cell, const dpa_report *report, const dpa_result *result,
                          const dpa_text_style *style) {
@@ -44,12 +51,26 @@ static void put_standing(char *cell, const dpa_report *report, const dpa_result 
         (void)snprintf(cell, CELL, "%s%s", of, dpa_guarantee_name(guarantee));
     else
         (void)snprintf(cell, CELL, "%s%s%.40s", of, conditional != NULL ? "if " : "shown",
-                       conditional != NULL ? conditional : "");
+                       conditional != NULL ? without_prefix(conditional) : "");
+}
+
+/* A name that is too long for the table, a file's, keeps its beginning and its end. */
+static void put_family(char *cell, const char *family) {
+    const size_t length = strlen(family), half = CELL / 2 - 4;
+    if (length < CELL) {
+        (void)snprintf(cell, CELL, "%s", length > 0 ? family : "-");
+        return;
+    }
+    const char *end = family + length - half;
+    size_t head = half;
+    while (((unsigned char)family[head] & 0xc0) == 0x80) --head; /* whole characters */
+    while (((unsigned char)*end & 0xc0) == 0x80) ++end;
+    (void)snprintf(cell, CELL, "%.*s...%s", (int)head, family, end);
 }
 
 static void fill_row(row *r, const dpa_report *report, const dpa_result *result,
                      const dpa_text_style *style) {
-    (void)snprintf(r->cell[0], CELL, "%.32s", result->family[0] ? result->family : "-");
+    put_family(r->cell[0], result->family);
     (void)snprintf(r->cell[1], CELL, "%s", result->method);
     (void)snprintf(r->cell[2], CELL, "%s", result->select[0] ? result->select : "-");
     put_number(r->cell[3], result->epsilon);

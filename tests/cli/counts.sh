@@ -14,7 +14,7 @@ near "j['posterior']['points'][-1]['cumulative']" 0.999 1e-6
 run 0 counts --fn 35 --tp 65 --fp 25 --tn 75
 [ "$(head -n 1 out | cut -c 1-12)" = "The leak is " ] || fail "the first line is not the answer"
 [ "$(grep -c '^  .*[0-9]\.[0-9]' out)" -le 6 ] || fail "more than six rows"
-grep -qE "gaussian +.*if family-gaussian" out || fail "no row says what would follow for Gaussian noise"
+grep -qE "gaussian +.*if gaussian" out || fail "no row says what would follow for Gaussian noise"
 grep -qE "dp +bayes .*posterior" out || fail "the posterior is not shown"
 run 0 counts --fn 35 --tp 65 --fp 25 --tn 75 --all
 [ "$(sed 1d out | python3 -c "import sys; print(max(len(l.rstrip()) for l in sys.stdin))")" -le 80 ] || fail "wider than 80"

@@ -16,7 +16,7 @@ says out "Nothing is shown"
 run 1 one-run --canaries 100000 --guesses 1500 --correct 1429 --claim-epsilon 2.5
 says out "REFUTED"
 run 0 one-run --canaries 100000 --guesses 1500 --correct 1429 --claim-epsilon 3
-says out "if family-gaussian"
+says out "if gaussian"
 run 1 one-run --canaries 100000 --guesses 1500 --correct 1429 --claim-epsilon 3 --family gaussian
 run 0 one-run --canaries 100000 --guesses 1500 --correct 1429 --claim-epsilon 4 --family gaussian
 run 1 one-run --canaries 100000 --guesses 1500 --correct 1429 --claim-sigma 1.4 --family gaussian --json

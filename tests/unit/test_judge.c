@@ -312,6 +312,18 @@ static void lists(void **state) {
     assert_true(dpa__list_item("dp+gaussian", 1, item, sizeof item));
     assert_string_equal(item, "gaussian");
     assert_false(dpa__list_item("dp+gaussian", 2, item, sizeof item));
+    /* a file may have a '+' in its name */
+    char family[40];
+    assert_int_equal(dpa__list_count("points:a+b.csv"), 1);
+    assert_true(dpa__list_item("points:a+b.csv", 0, family, sizeof family));
+    assert_string_equal(family, "points:a+b.csv");
+    assert_false(dpa__list_item("points:a+b.csv", 1, family, sizeof family));
+    assert_int_equal(dpa__list_count("dp+points:a+b.csv+dpx+gaussian"), 3);
+    assert_true(dpa__list_item("dp+points:a+b.csv+dpx+gaussian", 1, family, sizeof family));
+    assert_string_equal(family, "points:a+b.csv+dpx");
+    assert_true(dpa__list_item("dp+points:a+b.csv+dpx+gaussian", 2, family, sizeof family));
+    assert_string_equal(family, "gaussian");
+    assert_int_equal(dpa__list_count("cp+nonsense"), 2);
 }
 
 /* The bound of one family and method alone at a confidence. */
