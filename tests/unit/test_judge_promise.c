@@ -105,6 +105,56 @@ static void a_step_speaks_about_the_training(void **state) {
     dpa_evidence_free(&e);
 }
 
+/* A bound for any mechanism is the noise of the step that has this ε, never the ε itself; one in a
+ * family without noise says nothing about the training. */
+static void a_step_in_other_families(void **state) {
+    (void)state;
+    dpa_evidence e;
+    step_evidence(&e, 0.8, 0.1, 50);
+    const dpa_claim claim = noise_claim(0.8, 0.1, 50);
+    const dpa_protocol any = protocol_of("dp", NULL), other = protocol_of("laplace", NULL);
+    dpa_report *report = judged(&e, &claim, &any);
+    const dpa_result *step = row_of(report, "dp", "scan");
+    const double most = fact_of(report, "sigma_at_most");
+    assert_true(step->epsilon_lower > 0);
+    assert_relative(dpa_gaussian_epsilon(1 / most, 1e-5), step->epsilon_lower, 2e-3);
+    assert_absolute(dpa_report_primary(report)->epsilon_lower,
+                    accounted(most, 0.1, 50, DPA_ADD_REMOVE, 1e-5).lower, 1e-6);
+    assert_int_equal(dpa_report_state(report), DPA_NOT_REFUTED);
+    assert_string_equal(dpa_result_conditional(dpa_report_primary(report)),
+                        "family-subsampled-gaussian");
+    assert_true(isnan(report->verdict.detect_worst));
+    dpa_report_free(report);
+    report = judged(&e, &claim, &other);
+    assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
+    expect_words(report, "says nothing about the noise of a step");
+    dpa_report_free(report);
+    dpa_evidence_free(&e);
+}
+
+/* With replace-one the same noise promises less, in every number of the verdict. */
+static void a_step_of_replace_one(void **state) {
+    (void)state;
+    dpa_evidence e;
+    step_evidence(&e, 0.8, 0.1, 50);
+    const double truth = accounted(0.8, 0.1, 50, DPA_REPLACE_ONE, 1e-5).upper;
+    dpa_claim claims[] = {epsilon_claim(truth), noise_claim(0.8, 0.1, 50)};
+    for (size_t i = 0; i < 2; ++i) {
+        claims[i].replace_one = 1;
+        dpa_report *report = judged(&e, &claims[i], NULL);
+        const dpa_result *whole = dpa_report_primary(report);
+        assert_relative(fact_of(report, "claimed_sigma"), 0.8, 2e-3);
+        assert_absolute(
+            whole->epsilon_lower,
+            accounted(fact_of(report, "sigma_at_most"), 0.1, 50, DPA_REPLACE_ONE, 1e-5).lower,
+            1e-6);
+        assert_non_null(strstr(whole->family, "replace-one"));
+        assert_true(report->verdict.detect_gaussian > truth);
+        dpa_report_free(report);
+    }
+    dpa_evidence_free(&e);
+}
+
 static void a_step_can_be_claimed_itself(void **state) {
     (void)state;
     dpa_evidence e;
@@ -145,6 +195,8 @@ int main(void) {
         cmocka_unit_test(options_are_replace_one),
         cmocka_unit_test(another_delta),
         cmocka_unit_test(a_step_speaks_about_the_training),
+        cmocka_unit_test(a_step_in_other_families),
+        cmocka_unit_test(a_step_of_replace_one),
         cmocka_unit_test(a_step_can_be_claimed_itself),
         cmocka_unit_test(a_step_of_an_unknown_training),
     };
