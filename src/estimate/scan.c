@@ -97,12 +97,19 @@ static dpa_status simulated_test(const scan *s, const dpa__scan_law *law, const 
     const size_t many = dpa__scan_replicates(s->p);
     const size_t draws[] = {(size_t)ceil(13 / s->p), (size_t)ceil(32 / s->p), many};
     const double doubt[] = {2e-6, 1e-4, DPA__SCAN_DOUBT};
+    const size_t hopeless = dpa__scan_may_reach(s->p, many, DPA__SCAN_DOUBT);
+    size_t done = 0, reached = 0;
     *is_rejected = 0;
     for (int i = 0; i < (is_brief ? 1 : 3) && !*is_rejected && draws[i] <= many; ++i) {
         const size_t most = dpa__scan_may_reach(s->p, draws[i], doubt[i]);
-        size_t reached;
+        const size_t enough = is_brief ? most : hopeless; /* to know that it is not rejected */
+        size_t more;
         if (most == 0) continue;
-        DPA_TRY(dpa__scan_simulate(law, used, &s->reach, draws[i], most - 1, &reached, err));
+        if (reached >= enough) break;
+        DPA_TRY(dpa__scan_simulate(law, used, &s->reach, done, draws[i], enough - 1 - reached,
+                                   &more, err));
+        reached += more;
+        done = draws[i];
         *is_rejected = reached < most;
     }
     return DPA_OK;
@@ -112,7 +119,7 @@ static dpa_status simulated_p(const scan *s, const dpa__scan_law *law, const siz
                               double *p, dpa_error *err) {
     const size_t many = replicates_for(VALUE, s->p);
     size_t reached;
-    DPA_TRY(dpa__scan_simulate(law, used, &s->reach, many, many, &reached, err));
+    DPA_TRY(dpa__scan_simulate(law, used, &s->reach, 0, many, many, &reached, err));
     *p = dpa__cp_upper((double)reached, (double)many, DPA__SCAN_DOUBT);
     return DPA_OK;
 }

@@ -82,8 +82,8 @@ dpa_status dpa__scan_lattice(const dpa__scan_looks *looks, const dpa__scan_count
                              double epsilon, double delta, dpa__fineness fineness, double *out,
                              dpa_error *err);
 
-/* How many of `replicates` simulated pairs of samples under a curve reach. Stops early when more
- * than `most` do. `stream` names the draws. */
+/* How many of the simulated pairs of samples number `from` … `to`−1 under a curve reach. Stops
+ * early when more than `most` do. `stream` names the draws. */
 typedef struct dpa__scan_law {
     const dpa__scan_looks *looks;
     const dpa_curve *curve;
@@ -91,7 +91,7 @@ typedef struct dpa__scan_law {
     unsigned threads;
 } dpa__scan_law;
 dpa_status dpa__scan_simulate(const dpa__scan_law *law, const size_t used[DPA__SCAN_ENDS],
-                              const dpa__scan_counts *reach, size_t replicates, size_t most,
+                              const dpa__scan_counts *reach, size_t from, size_t to, size_t most,
                               size_t *reached, dpa_error *err);
 /* One replicate: what is seen at the first used[] looks of both ends. `room` has 4 doubles a look
  * of the top and 4 more. */

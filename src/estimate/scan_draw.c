@@ -90,7 +90,7 @@ typedef struct job {
     const dpa__scan_law *law;
     const size_t *used;
     const dpa__scan_counts *reach;
-    size_t replicates, most;
+    size_t from, to, most;
     atomic_size_t reached;
     atomic_int has_failed;
 } job;
@@ -110,8 +110,8 @@ static int play(void *user, size_t task) {
     const int is_ready =
         room != NULL && dpa__scan_counts_new(j->law->looks, &counts, &ignored) == DPA_OK;
     if (!is_ready) atomic_store(&j->has_failed, 1);
-    const size_t from = task * CHUNK, end = from + CHUNK;
-    for (size_t b = from; is_ready && b < end && b < j->replicates; ++b) {
+    const size_t from = j->from + task * CHUNK, end = from + CHUNK;
+    for (size_t b = from; is_ready && b < end && b < j->to; ++b) {
         dpa__scan_draw(j->law, j->used, b, room, &counts);
         if (reaches(j, &counts)) atomic_fetch_add(&j->reached, 1);
     }
@@ -121,11 +121,11 @@ static int play(void *user, size_t task) {
 }
 
 dpa_status dpa__scan_simulate(const dpa__scan_law *law, const size_t used[DPA__SCAN_ENDS],
-                              const dpa__scan_counts *reach, size_t replicates, size_t most,
+                              const dpa__scan_counts *reach, size_t from, size_t to, size_t most,
                               size_t *reached, dpa_error *err) {
-    job j = {.law = law, .used = used, .reach = reach, .replicates = replicates, .most = most};
+    job j = {.law = law, .used = used, .reach = reach, .from = from, .to = to, .most = most};
     const dpa_status status =
-        dpa__parallel(law->threads, (replicates + CHUNK - 1) / CHUNK, play, &j, err);
+        dpa__parallel(law->threads, (to - from + CHUNK - 1) / CHUNK, play, &j, err);
     *reached = atomic_load(&j.reached);
     if (atomic_load(&j.has_failed)) return dpa__fail(err, DPA_NO_MEMORY, "out of memory");
     if (status == DPA_CANCELLED && *reached > most) return DPA_OK; /* enough is known */

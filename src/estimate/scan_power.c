@@ -139,7 +139,7 @@ static dpa_status power_of(const dpa__scan_test *test, const dpa__scan_claim *al
     DPA_TRY(curve_of(alternative, &curve, &owned, err));
     const dpa__scan_law law = {&test->looks, curve, test->seed, POWER_STREAM, test->threads};
     const dpa_status status =
-        dpa__scan_simulate(&law, test->used, &test->reach, draws, draws, &reached, err);
+        dpa__scan_simulate(&law, test->used, &test->reach, 0, draws, draws, &reached, err);
     dpa_curve_free(owned);
     *power = (double)reached / (double)draws;
     *error = dpa__share_error((double)reached, (double)draws);

@@ -216,7 +216,7 @@ static void check_draws(size_t members, size_t nonmembers, double epsilon, doubl
     dpa__scan_reach(&null, value, &reach);
     assert_ok(dpa__scan_lattice(&looks, &reach, epsilon, delta, DPA__COARSE, &p, NULL));
     const dpa__scan_law law = {&looks, curve, 1, 0, 1};
-    assert_ok(dpa__scan_simulate(&law, null.count, &reach, DRAWS, DRAWS, &reached, NULL));
+    assert_ok(dpa__scan_simulate(&law, null.count, &reach, 0, DRAWS, DRAWS, &reached, NULL));
     assert_true(p > 0.02 && p < 0.98);
     assert_absolute((double)reached / DRAWS, p, 4.5 * sqrt(p * (1 - p) / DRAWS));
     dpa__scan_counts_free(&reach);
@@ -274,7 +274,7 @@ static void check_curve(dpa_curve *curve, double value) {
     assert_ok(dpa__scan_counts_new(&looks, &reach, NULL));
     dpa__scan_reach(&null, value, &reach);
     const dpa__scan_law law = {&looks, curve, 1, 0, 1};
-    assert_ok(dpa__scan_simulate(&law, null.count, &reach, DRAWS, DRAWS, &reached, NULL));
+    assert_ok(dpa__scan_simulate(&law, null.count, &reach, 0, DRAWS, DRAWS, &reached, NULL));
     const double p = naive_share(&looks, &null, curve, value, DRAWS);
     assert_true(p > 0.02 && p < 0.9);
     assert_absolute((double)reached / DRAWS, p, 4.5 * sqrt(2 * p * (1 - p) / DRAWS));
