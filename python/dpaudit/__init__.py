@@ -17,6 +17,8 @@ from ._matched import InputCanary
 from ._model_losses import model_losses
 from ._plan import plan
 from ._report import Inconclusive, Refuted, Report
+from ._trainer import Trainer, trainer
+from ._trainer_run import Run, Stopped, run
 from ._watch import Defect, watch
 
 __version__: str = _lib.dpa_version().decode()
@@ -31,6 +33,9 @@ __all__ = [
     "InputCanary",
     "Refuted",
     "Report",
+    "Run",
+    "Stopped",
+    "Trainer",
     "account",
     "attack",
     "calibrate",
@@ -44,7 +49,9 @@ __all__ = [
     "one_run",
     "one_run_ideal",
     "plan",
+    "run",
     "scores",
+    "trainer",
     "two_gaussians",
     "watch",
 ]

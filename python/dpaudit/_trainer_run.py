@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Games from a notebook: `dpaudit.run(game, trainer, claim)`. The command `dpaudit run` plays, so that store, resuming,
+budgets and failures are the same as on the command line; a trainer of this process answers over a socket."""
+
+import contextlib
+import hashlib
+import inspect
+import json
+import os
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any, Callable, Optional, Union
+
+from ._judge import Evidence, judge
+from ._report import Report
+from ._trainer import Trainer, serve, trainer as make_trainer
+
+_Path = Union[str, "os.PathLike[str]"]
+_STOPPED = 75
+
+
+class Stopped(KeyboardInterrupt):
+    """The run was interrupted; what was played is stored, and the same call goes on from there."""
+
+
+class Run:
+    """What a run gave: `report` (the verdict), `evidence`, `arrays` (numpy, by name), and where `store` and `audit` are."""
+
+    def __init__(self, report: Report, evidence: Evidence, arrays: dict[str, Any], audit: Path, store: Path):
+        self.report, self.evidence, self.arrays, self.audit, self.store = report, evidence, arrays, audit, store
+
+    def __repr__(self) -> str:
+        return f"Run({self.report.headline!r})"
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
+
+
+def program() -> str:
+    """The dpaudit command: DPAUDIT, beside this package's library, or on the PATH."""
+    here = Path(__file__).resolve().parent.parent.parent / "build" / "release" / "bin" / "dpaudit"
+    found = os.environ.get("DPAUDIT") or (str(here) if here.exists() else shutil.which("dpaudit"))
+    if not found:
+        raise FileNotFoundError("the command dpaudit was not found: put it on the PATH, or set DPAUDIT to its path")
+    return found
+
+
+class _Exchange:
+    """A trainer of this process behind a socket: every connection has a thread, one training goes on at a time."""
+
+    def __init__(self, made: Trainer, folder: Path):
+        self.made, self.path = made, str(folder / "trainer.socket")
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        self.listener.listen()
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self) -> None:
+        while True:
+            try:
+                link, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.answer, args=(link,), daemon=True).start()
+
+    def answer(self, link: socket.socket) -> None:
+        with contextlib.suppress(OSError), link:  # the other end may be killed at any time
+            with link.makefile("r", encoding="utf-8") as requests, link.makefile("w", encoding="utf-8") as answers:
+                serve(self.made, requests, answers)
+
+    def command(self) -> str:
+        relay = Path(__file__).with_name("_trainer_relay.py")
+        return " ".join(shlex.quote(word) for word in (sys.executable, "-E", "-S", str(relay), self.path))
+
+    def close(self) -> None:
+        self.listener.close()
+
+
+def _name(made: Trainer) -> str:
+    """Names a trainer of this process in the key of its trials: a changed source plays anew."""
+    try:
+        source = inspect.getsource(made.made_of if inspect.isroutine(made.made_of) else made.kind)
+    except (OSError, TypeError):
+        source = made.__name__
+    return "trainer-of-this-process " + hashlib.sha256(source.encode()).hexdigest()[:16]
+
+
+def _yaml(value: Any) -> str:
+    """JSON is YAML, but for numbers like 1e-05, which readers of YAML take for text."""
+    return json.dumps(value)
+
+
+def _sections(game: Any, claim: Any, who: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    game = {"kind": game} if isinstance(game, str) else dict(game)
+    sections: dict[str, Any] = {"trainer": who, "game": game}
+    for name in ("shadow", "budget", "estimators"):
+        if name in game:
+            sections[name] = game.pop(name)
+    if claim is not None:
+        given = {"epsilon": claim} if isinstance(claim, (int, float)) else claim
+        sections["claim"] = given if isinstance(given, dict) else {"epsilon": given.epsilon, "delta": given.delta}
+    sections.update(more)
+    return sections
+
+
+def _follow(
+    process: "subprocess.Popen[str]", status: Path, progress: Optional[Callable[[dict[str, Any]], None]], events: Optional[Path]
+) -> None:
+    """Tells of every change until the process has ended."""
+    last = None
+    while True:
+        ended = process.poll() is not None
+        try:
+            now = json.loads(status.read_text())
+        except (OSError, ValueError):
+            now = {}
+        told = {key: now.get(key) for key in ("stage", "stages", "planned", "done", "failed_trials", "running")}
+        if now and told != last:
+            last = told
+            if progress is not None:
+                progress(dict(told))
+            if events is not None:
+                with open(events, "a", encoding="utf-8") as log:
+                    log.write(json.dumps({"time": time.time(), "event": "progress", **told}) + "\n")
+        if ended:
+            return
+        time.sleep(0.05)
+
+
+def _bar() -> Optional[Callable[[dict[str, Any]], None]]:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    bars: dict[int, Any] = {}
+
+    def show(state: dict[str, Any]) -> None:
+        stage = state["stage"] or 0
+        bar = bars.setdefault(stage, None) or tqdm(total=state["planned"], desc=f"stage {stage + 1}", unit="trial")
+        bars[stage] = bar
+        bar.n = state["done"]
+        bar.refresh()
+
+    return show
+
+
+def run(
+    game: Union[str, dict[str, Any]],
+    trainer: Any,
+    claim: Any = None,
+    *,
+    store: Optional[_Path] = None,
+    workers: Optional[int] = None,
+    seed: int = 1,
+    progress: Union[None, bool, Callable[[dict[str, Any]], None]] = None,
+    events: Optional[_Path] = None,
+    **options: Any,
+) -> Run:
+    """Play a game against a trainer.
+
+    game: a kind ("black-box"), or a dict with the keys of `game` in docs/games.md, and of `shadow`, `budget`,
+    `estimators` under these names. trainer: what `@dpaudit.trainer` made, played in this process; or a command (text)
+    for a program that speaks the protocol, played by `workers` processes. claim: ε, {"epsilon": …, "delta": …}, or
+    nothing: what `sigma`, `q` and `steps` in `options` (the keys of `trainer` in docs/trainer.md) mean.
+
+    store: where finished trials are kept; the same call with the same store goes on after an interruption (Ctrl-C raises
+    `Stopped`, everything played is kept) and plays nothing twice. progress: called with a dict (stage, planned, done,
+    failed_trials, running) whenever something has ended; True (default with tqdm installed): a bar. events: a file that
+    gets the same as JSON lines.
+
+    >>> @make_trainer(points=20, canaries=1)
+    ... def leaky(members, seed, queries):
+    ...     return [float(20 in members) + seed % 100 / 1000 for _ in queries]
+    >>> run({"kind": "black-box", "observations": 60}, leaky, claim=1.0).report.state
+    'refuted'
+    """
+    keep = tempfile.TemporaryDirectory(prefix="dpaudit-") if store is None else None
+    base = Path(keep.name) / "run.db" if keep is not None else Path(store).resolve()  # type: ignore[arg-type]
+    made = trainer if isinstance(trainer, (str, Trainer)) else make_trainer(trainer)
+    with tempfile.TemporaryDirectory(prefix="dpaudit-") as place:
+        exchange = None if isinstance(made, str) else _Exchange(made, Path(place))
+        try:
+            who = {} if isinstance(made, str) else {k: getattr(made, k) for k in ("points", "canaries", "heldout")}
+            who = {**who, **options, "command": made if isinstance(made, str) else _name(made)}
+            return _play(game, claim, who, seed, base, Path(place), exchange, workers, progress, events)
+        finally:
+            if exchange is not None:
+                exchange.close()
+            if keep is not None:
+                keep.cleanup()
+
+
+def _play(
+    game: Any, claim: Any, who: dict[str, Any], seed: int, base: Path, place: Path, exchange: Optional[_Exchange],
+    workers: Optional[int], progress: Any, events: Optional[_Path],
+) -> Run:  # fmt: skip
+    audit, output = base.with_suffix(".yaml"), place / "evidence"
+    audit.write_text(_yaml(_sections(game, claim, who, {"seed": seed})) + "\n")
+    words = [program(), "run", str(audit), "--store", str(base), "--output", str(output)]
+    words += ["--workers", str(workers or 1)] if exchange is not None or workers else []
+    environment = dict(os.environ)
+    if exchange is not None:
+        environment["DPAUDIT_TRAINER_COMMAND"] = exchange.command()
+    show = _bar() if progress is None or progress is True else (progress or None)
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    )
+    said: list[str] = ["", ""]
+    reader = threading.Thread(target=lambda: said.__setitem__(slice(None), process.communicate()), daemon=True)
+    reader.start()
+    try:
+        _follow(process, base.with_name(base.name + ".status.json"), show, Path(events) if events else None)
+    except KeyboardInterrupt:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        raise Stopped(f"stopped: the finished trials are in {base}; the same call goes on from there") from None
+    reader.join()
+    if process.returncode == _STOPPED:
+        raise Stopped(f"stopped: the finished trials are in {base}; the same call goes on from there")
+    if process.returncode not in (0, 1, 5):
+        raise RuntimeError(said[1].strip() or f"dpaudit run ended with exit code {process.returncode}")
+    return _gather(output, audit, base)
+
+
+def _gather(output: Path, audit: Path, store: Path) -> Run:
+    import numpy as np
+
+    files = sorted(output.glob("*.npz"))
+    evidence = Evidence.read(files[0])
+    with np.load(files[0], allow_pickle=False) as found:
+        arrays = {name: found[name] for name in found.files if not name.endswith(".json")}
+    return Run(judge(evidence), evidence, arrays, audit, store)

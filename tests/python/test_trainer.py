@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Trainers in Python: the program that `serve` makes of one, `dpaudit.run`, and what breaks is told."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import dpaudit
+
+np = pytest.importorskip("numpy")
+
+SCRIPT = """
+import sys, numpy as np, dpaudit
+print("printed while importing")
+
+@dpaudit.trainer(points=50, canaries=2, heldout=3)
+class Both:
+    def start(self, members, seed):
+        self.members, self.random, self.size = members, np.random.default_rng(seed), 1500
+    def batch(self):
+        return self.members[self.random.random(len(self.members)) < 0.5]
+    def step(self, batch, extra, update):
+        print("printed in a step")
+        return extra.sum(axis=0) + self.random.normal(size=self.size)
+    def gradient(self, example):
+        return np.full(self.size, example / 100)
+    def train(self, members, seed, queries, init, accuracy):
+        if "BREAK" in __import__("os").environ: raise ValueError("no luck")
+        return (np.arange(len(queries)) + seed % 7 + init, 0.5) if accuracy else np.arange(len(queries)) + seed % 7 + init
+
+if __name__ == "__main__":
+    dpaudit.trainer.serve()
+"""
+
+
+@pytest.fixture
+def program():
+    return dpaudit._trainer_run.program()
+
+
+@pytest.fixture
+def script(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "both.py").write_text(SCRIPT)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+    return f"{sys.executable} both.py"
+
+
+def test_keeps_to_the_protocol(program, script):
+    done = subprocess.run([program, "trainer", "check", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "levels train gradient step" in done.stdout and "3 steps of 1500 weights" in done.stdout
+    assert "printed in a step" in done.stderr and "printed" not in done.stdout
+
+
+def test_exceptions_are_told_with_their_place(program, script, monkeypatch):
+    monkeypatch.setenv("BREAK", "1")
+    done = subprocess.run([program, "trainer", "check", script], capture_output=True, text=True)
+    assert done.returncode == 3
+    assert "ValueError: no luck (both.py:17)" in done.stdout
+
+
+def talk(made, *requests):
+    """What a trainer of this process answers."""
+    import io
+
+    answers = io.StringIO()
+    lines = "".join(json.dumps({"id": i, **request}) + "\n" for i, request in enumerate(requests))
+    dpaudit._trainer.serve(made, io.StringIO(lines), answers)
+    return [json.loads(line) for line in answers.getvalue().splitlines()]
+
+
+def test_wrong_answers_are_errors(tmp_path):
+    hello = {"call": "hello", "protocol": 1, "folder": str(tmp_path)}
+    ask = {"call": "train", "members": [0], "queries": [1, 2], "seed": 3, "init": 0}
+    for wrong, text in (([1.0], "1 numbers, expected 2"), ([1.0, float("nan")], "number 2 is not finite")):
+        made = dpaudit.trainer(lambda members, seed, queries: wrong)
+        first, second, third = talk(made, hello, ask, {"call": "fly"})
+        assert first["levels"] == ["train"]
+        assert text in second["error"]["message"] and second["id"] == 1
+        assert "there is no call 'fly'" in third["error"]["message"]
+    # long arrays go through files
+    made = dpaudit.trainer(lambda members, seed, queries: np.arange(len(queries)))
+    _, answer = talk(made, hello, {**ask, "queries": list(range(1001))})
+    assert (np.load(tmp_path / answer["signals"]["npy"]) == np.arange(1001)).all()
+    with pytest.raises(TypeError, match="a trainer has train"):
+        dpaudit.trainer(object())
+
+
+def test_run_in_this_process(tmp_path):
+    played = []
+
+    @dpaudit.trainer(points=20, canaries=1)
+    def leaky(members, seed, queries):
+        played.append(seed)
+        return [float(20 in members) + seed % 100 / 1000 for _ in queries]
+
+    events, told = tmp_path / "events.jsonl", []
+    game = {"kind": "black-box", "observations": 60}
+    first = dpaudit.run(game, leaky, 1.0, store=tmp_path / "a.db", progress=told.append, events=events)
+    assert first.report.refuted and len(played) == 120
+    assert sorted(first.arrays) == ["members", "nonmembers"] and first.arrays["members"].shape == (60,)
+    assert told[-1]["done"] == 120 and json.loads(events.read_text().splitlines()[-1])["done"] == 120
+    # the same call again plays nothing, another trainer plays anew
+    again = dpaudit.run(game, leaky, 1.0, store=tmp_path / "a.db", progress=False)
+    assert len(played) == 120 and (again.arrays["members"] == first.arrays["members"]).all()
+
+    def other(members, seed, queries):
+        played.append(seed)
+        return [seed % 100 / 1000 for _ in queries]
+
+    quiet = dpaudit.run(game, dpaudit.trainer(other, points=20, canaries=1), 1.0, store=tmp_path / "a.db", progress=False)
+    assert len(played) == 240 and quiet.report.state == "not-refuted"
+    with pytest.raises(RuntimeError, match="canaries 0"):
+        dpaudit.run("black-box", dpaudit.trainer(other, points=20), 1.0, progress=False)
+
+
+def test_interrupted_and_resumed(tmp_path):
+    played = []
+
+    @dpaudit.trainer(points=20, canaries=1)
+    def slow(members, seed, queries):
+        played.append(seed)
+        if len(played) == 30 and not (tmp_path / "once").exists():
+            (tmp_path / "once").touch()
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)
+        return [seed % 100 / 1000 for _ in queries]
+
+    game = {"kind": "black-box", "observations": 60}
+    with pytest.raises(dpaudit.Stopped, match="goes on from there"):
+        dpaudit.run(game, slow, 1.0, store=tmp_path / "b.db", progress=False)
+    before = len(played)
+    assert 30 <= before < 120
+    done = dpaudit.run(game, slow, 1.0, store=tmp_path / "b.db", progress=False)
+    assert len(done.arrays["members"]) == 60 and 120 <= len(played) <= 124, "finished trials were played again"
+
+
+@pytest.mark.parametrize("noise, refuted", [("1", False), ("0.2", True)])
+def test_white_box_torch(source, tmp_path, noise, refuted, monkeypatch):
+    pytest.importorskip("torch", reason="python3-torch is not installed")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path))
+    monkeypatch.setenv("NOISE", noise)
+    command = f"{sys.executable} {source}/examples/python/trainer_torch.py"
+    claimed = {"points": 200, "clip": 1, "sigma": 0.8, "q": 0.1, "steps": 20}
+    game = {"kind": "white-box", "observations": 400}
+    done = dpaudit.run(game, command, store=tmp_path / "c.db", workers=2, progress=False, **claimed)
+    assert done.report.refuted is refuted
