@@ -4,12 +4,12 @@
  * anew. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "game/trainer.h"
 
 enum { MOST_MEMBERS = 256, MOST_ASKED = 16, STEPS = 3 };
@@ -51,17 +51,17 @@ static void check_train(check *c) {
     double first[MOST_ASKED], other[MOST_ASKED], again[MOST_ASKED];
     char text[120];
     if (!train(c, 11, first, "train")) return;
-    (void)snprintf(text, sizeof text, "%zu members, %zu finite signals", c->count, c->asked);
+    (void)dpa__print(text, sizeof text, "%zu members, %zu finite signals", c->count, c->asked);
     tell(c, 1, "train", text);
     if (!train(c, 12, other, "train with another seed") || !train(c, 11, again, "train again"))
         return;
     size_t at = 0;
     while (at < c->asked && first[at] == again[at]) ++at;
     if (at < c->asked)
-        (void)snprintf(text, sizeof text,
-                       "same seed, another signal of example %zu: %.9g and %.9g; seed everything "
-                       "that is random",
-                       c->queries[at], first[at], again[at]);
+        (void)dpa__print(text, sizeof text,
+                         "same seed, another signal of example %zu: %.9g and %.9g; seed everything "
+                         "that is random",
+                         c->queries[at], first[at], again[at]);
     tell(c, at == c->asked, "the seed decides",
          at == c->asked ? "same seed, same signals, with another training in between" : text);
 }
@@ -100,16 +100,16 @@ static void compare_steps(check *c, steps *s) {
             if (!take_step(c, s, 1, &extra, s->look) || !take_step(c, s, 0, NULL, sum)) return;
             for (size_t i = 0; round > 0 && i < size; ++i)
                 if (sum[i] != s->sum[k][i]) {
-                    (void)snprintf(text, sizeof text,
-                                   "same seed, another sum in step %d, weight %zu: %.9g and %.9g",
-                                   k + 1, i, (double)s->sum[k][i], (double)sum[i]);
+                    (void)dpa__print(text, sizeof text,
+                                     "same seed, another sum in step %d, weight %zu: %.9g and %.9g",
+                                     k + 1, i, (double)s->sum[k][i], (double)sum[i]);
                     tell(c, 0, "the seed decides the steps", text);
                     return;
                 }
         }
     }
-    (void)snprintf(text, sizeof text, "%d steps of %zu weights, with a look before each", STEPS,
-                   size);
+    (void)dpa__print(text, sizeof text, "%d steps of %zu weights, with a look before each", STEPS,
+                     size);
     tell(c, 1, "step", text);
 }
 
@@ -176,10 +176,10 @@ dpa_status dpa_trainer_check(const dpa_trainer_opts *opts, dpa_trainer_say *say,
     if (went(&c, status, "hello", &why)) {
         char text[120];
         if (trainer->canaries == SIZE_MAX) trainer->canaries = 0;
-        (void)snprintf(text, sizeof text, "protocol 1, levels%s%s%s",
-                       (trainer->levels & DPA__LEVEL_TRAIN) != 0 ? " train" : "",
-                       (trainer->levels & DPA__LEVEL_GRADIENT) != 0 ? " gradient" : "",
-                       (trainer->levels & DPA__LEVEL_STEP) != 0 ? " step" : "");
+        (void)dpa__print(text, sizeof text, "protocol 1, levels%s%s%s",
+                         (trainer->levels & DPA__LEVEL_TRAIN) != 0 ? " train" : "",
+                         (trainer->levels & DPA__LEVEL_GRADIENT) != 0 ? " gradient" : "",
+                         (trainer->levels & DPA__LEVEL_STEP) != 0 ? " step" : "");
         tell(&c, 1, "hello", text);
         if (trainer->points == SIZE_MAX || trainer->points == 0)
             tell(&c, 0, "points", "the trainer does not say how many it has: give --points N");
