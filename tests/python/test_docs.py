@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The code on docs/python.md and in python/README.md runs, from top to bottom, as it stands there."""
+"""The code on docs/python.md, in the tutorial for notebooks and in python/README.md runs, from top to bottom, as it stands there."""
 
 import re
 
@@ -22,6 +22,14 @@ def test_page(source, tmp_path, monkeypatch):
         count += 1
     assert count >= 8
     assert {path.name for path in tmp_path.iterdir()} == {"audit.html", "canaries.state", "steps.npz"}
+
+
+def test_tutorial(source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for line, code in blocks(source / "docs" / "tutorials" / "researcher.md"):
+        exec(compile("\n" * (line - 1) + code, "researcher.md", "exec"), names)
+    assert names["report"].refuted
 
 
 def test_every_function_is_on_the_page(source):
