@@ -47,8 +47,17 @@ def counts(
 ) -> Report:
     """Bounds from a confusion matrix: members called out (`fn`) and in (`tp`), others called in (`fp`) and out (`tn`).
 
-    delta: 1e-5, or the claim's. claim: what was promised (or `claim_epsilon`, `claim_delta`). options: as for `judge`
-    (confidence, sides, family, method, at_epsilon, curve, explain, all, …).
+    Arguments:
+        fn: members that the attack called "out" (false negatives).
+        tp: members that it called "in".
+        fp: others that it called "in" (false positives).
+        tn: others that it called "out".
+        delta: δ of the statement; 1e-5, or the claim's.
+        claim: what was promised, as a `Claim`; or its numbers:
+        claim_epsilon: the promised ε.
+        claim_delta: its δ, when it is not `delta`.
+        options: how to judge, as for `judge`: confidence (0.95), sides (1: a lower bound, 2: an interval), family, method,
+            at_epsilon, curve, explain, all, …
 
     >>> report = counts(fn=35, tp=65, fp=25, tn=75, delta=0.05, sides=2, family="dp", method="bayes")
     >>> bound = report.results[-1]
@@ -72,8 +81,19 @@ def scores(
 ) -> Report:
     """Bounds from attack scores of independent runs with (`members`) and without (`nonmembers`) the canary.
 
-    Higher must mean "in". Numbers, or files as the command takes them; a file that dpaudit wrote says itself what it
-    is. scope: what one score is about, "training" or "step". delta, claim, options: as for `counts` and `judge`.
+    Higher must mean "in".
+
+    Arguments:
+        members: scores of runs with the canary: numbers, or the path of a file as the command takes it. A file that
+            dpaudit wrote says itself what it is, and has both kinds.
+        nonmembers: scores of runs without it.
+        delta: δ of the statement; 1e-5, or the claim's.
+        claim: what was promised, as a `Claim`; or its numbers:
+        claim_epsilon: the promised ε.
+        claim_delta: its δ, when it is not `delta`.
+        scope: what one score is about: "training" (a trained model) or "step" (one noisy step).
+        options: how to judge, as for `judge`: confidence (0.95), sides (1: a lower bound, 2: an interval), family, method,
+            select, must_detect, seed, threads, all, explain.
 
     >>> report = scores([3.1, 2.9, 3.3, 2.7] * 50, [0.2, 0.1, -0.4, 0.3] * 50, method="rank", family="gaussian")
     >>> report.results[0].epsilon_lower > 5
@@ -142,10 +162,25 @@ def one_run(
 ) -> Report:
     """Bounds from one training run with many canaries, each put in or left out by its own coin.
 
-    Either counts (`canaries`, `guesses`, `correct`), or `scores` with `members` (who was in), or `scores` with
-    `correct` (guesses that were made already), or a file as the command takes it in `scores`. With scores, `guesses`
-    is a number that was fixed before, "auto" (default: the error is split over a fixed grid) or "max" (optimistic,
-    shown only). options: of each canary (2: in or out). more: as for `judge`.
+    Either counts (`canaries`, `guesses`, `correct`), or `scores` with `members`, or `scores` with `correct`, or a
+    file in `scores`.
+
+    Arguments:
+        canaries: how many there were; with scores they are counted.
+        guesses: how many were guessed. With scores a number that was fixed before, "auto" (default: the error is
+            split over a fixed grid) or "max" (optimistic, shown only).
+        correct: how many guesses were right; with scores 0 or 1 for each, for guesses that were made already.
+        delta: δ of the statement; 1e-5, or the claim's.
+        options: what each canary could be (2: in or out).
+        scores: one for each canary, higher means "in"; or the path of a file as the command takes it.
+        members: 0 or 1 for each score: was the canary in?
+        side: which canaries are guessed: "both" ends of the order, only "in", only "out".
+        inclusion_rate: the probability with which a canary was put in (0.5).
+        claim: what was promised, as a `Claim`; or its numbers:
+        claim_epsilon: the promised ε.
+        claim_delta: its δ, when it is not `delta`.
+        claim_sigma: the claim as a noise multiplier instead.
+        more: how to judge, as for `judge`: confidence, family, method, seed, all, …
 
     >>> report = one_run(canaries=100_000, guesses=1500, correct=1429, family="gaussian")
     >>> round(report.results[0].epsilon_lower, 6)
@@ -186,7 +221,20 @@ def one_run_ideal(
 ) -> Report:
     """What a one-run audit of Gaussian noise can count on at best: expected right guesses and the bound they give.
 
-    Without `guesses`: the best number of them. With `simulate` the game is also played so often.
+    Arguments:
+        sigma: the noise multiplier of what is audited.
+        canaries: how many there are.
+        guesses: how many are guessed; by default the best number of them.
+        delta: δ of the bound.
+        options: what each canary can be (2: in or out).
+        simulate: play the game so often, too.
+        pointwise: also the pointwise baseline (docs/methods/one-run-fdp.md).
+        confidence: of the bound.
+        family: what the audit assumes: "dp", "gaussian", …
+        method: one method, by its name in the table.
+        claim_epsilon: a claim to set the bound against.
+        claim_delta: its δ, when it is not `delta`.
+        seed: of simulations.
 
     >>> report = one_run_ideal(sigma=1.0, canaries=10_000, family="gaussian")
     >>> best = report.ideal.rows[0]
@@ -233,8 +281,18 @@ def cosines(
 ) -> Report:
     """Estimates of ε from the cosines of canaries with a model of `dim` parameters, from one training run.
 
-    With `null`, both are largest cosines over all rounds: `observed` of canaries that took part, `null` of ones that
-    did not, and `dim` is not needed. `direction` is what the canaries were (see CanarySet). options: as for `judge`.
+    Arguments:
+        observed: cosines of the canaries with the final model; with `null` the largest over all rounds. Numbers or
+            the path of a file.
+        dim: the number of parameters; not needed with `null`.
+        delta: δ of the statement; 1e-5, or the claim's.
+        null: largest cosines of canaries that never took part.
+        direction: what the canaries were: "sphere", "signs", … (see `CanarySet`).
+        claim: what was promised, as a `Claim`; or its numbers:
+        claim_epsilon: the promised ε.
+        claim_delta: its δ, when it is not `delta`.
+        options: how to judge, as for `judge`: confidence (0.95), sides (1: a lower bound, 2: an interval), family, method,
+            select, must_detect, seed, threads, all, explain.
 
     >>> report = cosines([0.02, 0.01, 0.03, 0.02, 0.04, 0.01, 0.02, 0.03], dim=10_000, method="mean")
     >>> round(report.results[0].epsilon, 3)  # ε between N(0, 1) and N(2.25, 1)

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import os
 import pkgutil
+import re
 import shutil
 import subprocess
 
@@ -41,3 +42,10 @@ def test_public_names_are_explained_and_typed(name):
         given = {"model_losses": "Any"}.get(name, "Report")  # an array of numpy
         assert signature.return_annotation.strip("\"'") in (given, "Watch")
         assert all(parameter.annotation is not inspect.Parameter.empty for parameter in signature.parameters.values())
+
+
+@pytest.mark.parametrize("name", ["counts", "scores", "one_run", "one_run_ideal", "cosines"])
+def test_every_argument_is_explained(name):
+    function = getattr(dpaudit, name)
+    explained = set(re.findall(r"^    (\w+): \S", inspect.getdoc(function), re.MULTILINE))
+    assert set(inspect.signature(function).parameters) <= explained
