@@ -265,12 +265,16 @@ def noise_bits(n: Numbers) -> Check:
     if r.all_bits == 0:
         return check.skip("released in fewer than 32 bits: the format itself is a coarse grid, which an attacker sees")
     expected = 2.0**-LOW_BITS
-    check.p = laws.binomial_upper(r.zero_bits, r.all_bits, _BITS_ALLOWED * expected)
+    coarse = laws.binomial_upper(r.zero_bits, r.all_bits, _BITS_ALLOWED * expected)
+    repeated = laws.gamma_tails(r.equal, _BITS_ALLOWED * r.equal_expected)[0] if r.equal > 0 else 1.0  # Pr[Poisson ≥ equal]
+    check.p = min(1.0, 2.0 * min(coarse, repeated))
     low, high = laws.clopper_pearson(r.zero_bits, r.all_bits, n.alpha)
     check.ratio, check.interval = r.zero_bits / r.all_bits / expected, (low / expected, high / expected)
     check.words = f"released numbers lie on a coarse grid: {100 * r.zero_bits / r.all_bits:.1f}% end in {LOW_BITS} zero bits, 0.4% would by chance"
+    if repeated < coarse:
+        check.words = f"released numbers lie on a coarse grid: {r.equal:.0f} are equal to another of their step, at most {r.equal_expected:.0f} would by chance"
     least = _BITS_ALLOWED * expected + n.z_power * math.sqrt(_BITS_ALLOWED * expected / r.all_bits)
-    check.would = f"{100 * least:.2f}% of the numbers on a grid 256 times coarser than the format's; not the holes that any floating-point noise has"
+    check.would = f"{100 * least:.2f}% of the numbers on a grid 256 times coarser than the format's, or equal numbers {_BITS_ALLOWED:g} times as often; not the holes that any floating-point noise has"
     return check
 
 

@@ -260,7 +260,7 @@ class Watch:
             (record.members if aim.member else record.nonmembers).append(aim.score(released, self.normalizer) / claim.clip)
             if aim.member:
                 record.member_norms.append(aim.own / claim.clip)
-        record.bits(released, seen, sums)
+        record.bits(released, seen, sums, claim.sigma * claim.clip)
         record.look(sums, seen, claim.sigma * claim.clip, claim.clip, claim.batch)
 
     def _asks_now(self, given: Sequence[Any]) -> bool:
@@ -293,4 +293,6 @@ def _shaped(like: Any, batch: list[Any]) -> Any:
             out.append(_shaped(item, batch[:width]))
             batch = batch[width:]
         return type(like)(out) if type(like) in (list, tuple) else out
+    if hasattr(like, "__array_namespace__"):  # JAX and others: the function is given its own kind of array
+        return like.__array_namespace__().asarray(batch[0])
     return batch[0]

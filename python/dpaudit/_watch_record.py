@@ -97,14 +97,14 @@ class Sums:
 class Record:
     """Sums over the looks. `state()` and `load()` carry them over a checkpoint."""
 
-    _SCALARS = ("looks", "steps", "dof", "energy", "rounding", "examples", "long", "largest", "zero_bits", "all_bits", "narrow")
+    _SCALARS = ("looks", "steps", "dof", "energy", "rounding", "examples", "long", "largest", "zero_bits", "all_bits", "narrow", "equal", "equal_expected")
     _LISTS = ("energies", "dofs", "look_sizes", "sizes", "members", "nonmembers", "member_norms")
 
     def __init__(self, layout: Layout, records: Optional[int]) -> None:
         self.layout = layout
         count = len(layout.sizes)
         self.looks = self.steps = self.examples = self.long = self.zero_bits = self.all_bits = self.narrow = 0
-        self.dof = self.energy = self.rounding = self.largest = 0.0
+        self.dof = self.energy = self.rounding = self.largest = self.equal = self.equal_expected = 0.0
         self.energies: list[float] = []
         self.dofs: list[float] = []
         self.look_sizes: list[float] = []
@@ -197,7 +197,7 @@ class Record:
         self.repeated_in_batch += int(np.count_nonzero(seen > 1))
         self.inclusions += seen
 
-    def bits(self, released: Sequence[Any], seen: Any, sums: Sums) -> None:
+    def bits(self, released: Sequence[Any], seen: Any, sums: Sums, scale: float) -> None:
         """Low bits of released numbers in which nothing cancelled: a difference of larger numbers ends in zeros by itself."""
         r = seen - sums.vectors[0]
         whole = np.abs(seen) >= np.maximum(sums.absolute, np.abs(r))
@@ -208,6 +208,16 @@ class Record:
                 continue
             self.zero_bits += found[0]
             self.all_bits += found[1]
+            self._equals(seen[start : start + count], arrays.precision(part), scale)
+
+    def _equals(self, values: Any, eps: float, scale: float) -> None:
+        """Equal numbers within a tensor, and at most how many the format gives: two numbers are in one cell of width
+        eps·|v| with probability eps·E|v|·∫f², and ∫f² of anything plus N(0, s²) is at most 1/(2s√π)."""
+        values = values[values != 0.0]
+        pairs = 0.5 * len(values) * (len(values) - 1.0)
+        if pairs > 0.0:
+            self.equal += len(values) - len(np.unique(values))
+            self.equal_expected += pairs * eps * float(np.mean(np.abs(values))) / (2.0 * scale * math.sqrt(math.pi))
 
     # ── checkpoints ───────────────────────────────────────────────────────────────────────────────
 

@@ -171,9 +171,12 @@ class Result:
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
 
     def annotations(self) -> list[dict[str, Any]]:
-        """Defects as check annotations of code hosts: path, start_line, end_line, annotation_level, title, message."""
+        """Defects (or a refuted claim that none explains) as check annotations of code hosts: path, start_line, end_line, annotation_level, title, message."""
+        found = [(check, check.words) for check in self.defects]
+        if self.refuted and not found:
+            found = [(Check("primary test", look="noise"), "a step leaks more than promised, and no check says why")]
         made = []
-        for check in self.defects:
+        for check, words in found:
             path, line = self.place(check) or ("", 1)
             made.append(
                 {
@@ -182,7 +185,7 @@ class Result:
                     "end_line": line,
                     "annotation_level": "failure",
                     "title": f"dpaudit: {check.name}",
-                    "message": f"{check.words}. {self._epsilon_words()}; promised {self.claim.epsilon:.3g}.",
+                    "message": f"{words}. {self._epsilon_words()}; promised {self.claim.epsilon:.3g}.",
                 }
             )
         return made

@@ -57,7 +57,7 @@ class Loop:
             total = np.einsum("i,i...->...", factors, g) * self.faults.get("weight", 1.0)
             out[name] = total + scale * z
             if self.faults.get("grid"):
-                out[name] = np.round(out[name] * 256) / 256
+                out[name] = np.round(out[name] * self.faults["grid"]) / self.faults["grid"]
         return out
 
 
@@ -120,7 +120,8 @@ def test_a_correct_loop_is_as_promised():
         ({"tensor_seed": True}, "noise is fresh", "have the same noise"),
         ({"shape": "laplace"}, "noise is Gaussian", "not Gaussian"),
         ({"unsteady": True}, "noise is steady", "changes from step to step"),
-        ({"grid": True}, "low bits", "coarse grid"),
+        ({"grid": 256}, "low bits", "zero bits"),
+        ({"grid": 1000}, "low bits", "are equal to another"),
         ({"unclipped": True}, "over-long canaries", "not clipped"),
         ({"clip": 0.5}, "over-long canaries", "the clip norm is 0.50"),
         ({"clip": 1.3}, "over-long canaries", "the clip norm is 1.30"),
@@ -248,6 +249,37 @@ class Capsule:
         return self._array.__dlpack_device__()
 
 
+class Space:
+    """An array of a framework with the array API, as JAX's are: its functions take no other kind."""
+
+    def __init__(self, array):
+        self.array = np.asarray(array)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array.astype(dtype or self.array.dtype)
+
+    def __array_namespace__(self):
+        class Namespace:
+            asarray = Space
+
+        return Namespace
+
+
+def test_a_function_is_asked_in_its_own_kind_of_array():
+    noise, data = np.random.default_rng(1), np.random.default_rng(2)
+
+    def private_sum(gradients):
+        g = gradients["w"].array  # not there on an array of numpy
+        factors = np.minimum(1.0, 1.0 / np.linalg.norm(g, axis=1, keepdims=True))
+        return {"w": Space((g * factors).sum(axis=0) + noise.normal(0, 1.0, 100))}
+
+    watch = dpaudit.watch(private_sum, sigma=1.0, clip_norm=1.0, q=0.1, steps=60, generators=[noise])
+    for _ in range(60):
+        watch({"w": Space(data.normal(0, 0.2, (20, 100)))})
+    result = watch.result().check()
+    assert next(check for check in result.checks if check.name == "over-long canaries").ratio == pytest.approx(1.0, abs=0.01)
+
+
 def flat_loop(kind, dtype=np.float64, noise=1.0):
     rng = np.random.default_rng(9)
     watch = dpaudit.watch(sigma=1.0, clip_norm=1.0, q=0.1, steps=60)
@@ -336,6 +368,14 @@ def test_bad_steps():
 
 
 # ── forms of output ───────────────────────────────────────────────────────────────────────────────
+
+
+def test_refuted_without_a_defect_is_annotated():
+    result = watched()
+    assert result.annotations() == []
+    result.primary = dpaudit.scores(np.arange(50.0) + 100.0, np.arange(50.0), claim_epsilon=0.1, family="gaussian", method="rank")
+    (note,) = result.annotations()
+    assert result.refuted and note["title"] == "dpaudit: primary test" and "no check says why" in note["message"]
 
 
 def test_outputs(tmp_path):
