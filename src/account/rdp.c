@@ -8,12 +8,13 @@
  * RDP(a) + log((a−1)/a) − (log δ + log a)/(a−1). */
 #include <math.h>
 
+#include "base/gamma.h"
 #include "dpaudit/account.h"
 #include "math/dist.h"
 #include "math/logspace.h"
 
 static double log_choose(double n, double k) {
-    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+    return dpa__log_gamma(n + 1) - dpa__log_gamma(k + 1) - dpa__log_gamma(n - k + 1);
 }
 
 static double log_a_whole(double q, double sigma, double order) {

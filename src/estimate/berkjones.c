@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/gamma.h"
 #include "base/memory.h"
 #include "math/dist.h"
 #include "math/root.h"
@@ -21,7 +22,7 @@
 enum { KERNEL = 512 };
 
 static double log_poisson(double k, double mean) {
-    return mean > 0 ? k * log(mean) - mean - lgamma(k + 1) : (k > 0 ? -HUGE_VAL : 0);
+    return mean > 0 ? k * log(mean) - mean - dpa__log_gamma(k + 1) : (k > 0 ? -HUGE_VAL : 0);
 }
 
 /* Poisson weights from 0 on until they are below 1e-22; gives how many. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/gamma.h"
 #include "math/dist.h"
 
 static const double GROWTH = 0.2, WIDEST = 0.01;
@@ -100,8 +101,7 @@ double dpa__draw_binomial(dpa_rng *rng, double n, double p) {
 }
 
 static double log_choose(double n, double k) {
-    int sign;
-    return lgamma_r(n + 1.0, &sign) - lgamma_r(k + 1.0, &sign) - lgamma_r(n - k + 1.0, &sign);
+    return dpa__log_gamma(n + 1.0) - dpa__log_gamma(k + 1.0) - dpa__log_gamma(n - k + 1.0);
 }
 
 static double hypergeometric_up(double k, const double *law) { /* all, marked, drawn */

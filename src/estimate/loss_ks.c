@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/gamma.h"
 #include "base/memory.h"
 #include "estimate/epsilon_star.h"
 #include "evidence/scores_sort.h"
 
 static double log_choose(double n, double k) {
-    int sign;
-    return lgamma_r(n + 1.0, &sign) - lgamma_r(k + 1.0, &sign) - lgamma_r(n - k + 1.0, &sign);
+    return dpa__log_gamma(n + 1.0) - dpa__log_gamma(k + 1.0) - dpa__log_gamma(n - k + 1.0);
 }
 
 /* Pr[largest distance of two samples of n ≥ h/n], by reflection of lattice paths (Gnedenko and

@@ -26,6 +26,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/gamma.h"
 #include "base/memory.h"
 #include "base/simd.h"
 #include "estimate/scan.h"
@@ -51,7 +52,7 @@ typedef struct zone {
 
 /* log x! − (x+½)·log x + x − ½·log 2π. */
 static double stirling_rest(double x) {
-    if (x < 16) return lgamma(x + 1) - (x + 0.5) * log(x) + x - 0.5 * log(2 * M_PI);
+    if (x < 16) return dpa__log_gamma(x + 1) - (x + 0.5) * log(x) + x - 0.5 * log(2 * M_PI);
     const double u = 1 / (x * x);
     return (1.0 / 12 - u * (1.0 / 360 - u * (1.0 / 1260 - u * (1.0 / 1680 - u / 1188)))) / x;
 }

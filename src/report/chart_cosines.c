@@ -4,6 +4,7 @@
  * random direction in d dimensions has the density Γ(d/2)/(Γ((d−1)/2)√π) · (1−t²)^((d−3)/2). */
 #include <math.h>
 
+#include "base/gamma.h"
 #include "report/charts.h"
 #include "report/value.h"
 
@@ -41,8 +42,8 @@ static void range_of(const json_t *edges, double dim, double *low, double *high)
 }
 
 static double null_density(double t, double dim) {
-    return exp(lgamma(0.5 * dim) - lgamma(0.5 * (dim - 1.0)) - 0.5 * log(acos(-1.0)) +
-               0.5 * (dim - 3.0) * log1p(-t * t));
+    return exp(dpa__log_gamma(0.5 * dim) - dpa__log_gamma(0.5 * (dim - 1.0)) -
+               0.5 * log(acos(-1.0)) + 0.5 * (dim - 3.0) * log1p(-t * t));
 }
 
 static double normal_density(double x, double mean, double deviation) {

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/gamma.h"
 #include "base/memory.h"
 
 enum {
@@ -57,7 +58,8 @@ void dpa__health_free(dpa__health *h) {
 static int is_impossible(const dpa__health *h, const record *r) {
     const double k = (double)r->row;
     const double n = (double)(h->ended - h->out) - k, f = (double)(h->failed - h->out_failed) - k;
-    return lgamma(k + f + 1.0) + lgamma(n + 1.0) - lgamma(f + 1.0) - lgamma(k + n + 1.0) <
+    return dpa__log_gamma(k + f + 1.0) + dpa__log_gamma(n + 1.0) - dpa__log_gamma(f + 1.0) -
+               dpa__log_gamma(k + n + 1.0) <
            log(impossible);
 }
 
