@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The scan against what it must be compared with: ranks at 1000 + 1000, sorting the scores at more;
- * the exact test of counts. `bench_scan large` also does 10⁷ + 10⁷. Processor time of one thread.
+/* The scan against what it must be compared with: simulated ranks at 1000 + 1000, sorting the
+ * scores at more; the exact test of counts. `bench_scan large` also does 10⁷ + 10⁷. Processor time
+ * of one thread.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +50,8 @@ static void bench_size(size_t n) {
     const double scan = audit(&scores, "dp", "scan");
     (void)snprintf(name, sizeof name, "scan, %zu + %zu, beyond sorting", n, n);
     if (n <= 1000) {
-        const double rank = audit(&scores, "gaussian", "rank");
-        bench_row(name, scan, "rank", scan / rank);
+        const double rank = audit(&scores, "gaussian", "rank:slope");
+        bench_row(name, scan, "simulated ranks", scan / rank);
     } else {
         bench_row(name, scan, "sorting + 0.1 s", scan / (sorting + 0.1));
     }

@@ -114,7 +114,7 @@ int main(int argc, char **argv) {
     write_scores("in.npy", 1000, 1, 1);
     write_scores("out.npy", 1000, 0, 2);
     const double rank = audit("in.npy", "out.npy", "rank", "");
-    bench_row("ranks, 1000 + 1000, exact p-value", rank, "0.3 seconds", rank / 0.3);
+    bench_row("ranks, 1000 + 1000, normal law", rank, "0.3 seconds", rank / 0.3);
     (void)remove("in.npy");
     (void)remove("out.npy");
     const size_t most = argc > 1 && strcmp(argv[1], "large") == 0 ? 10000000 : 1000000;
