@@ -68,6 +68,15 @@ def _levels(methods: dict[str, Callable[..., Any]]) -> list[str]:
     return [level for level, needs in _LEVELS.items() if all(name in methods for name in needs)]
 
 
+def make(what: Any, points: int = 0, canaries: int = 0, heldout: int = 0) -> Trainer:
+    """A trainer of a function, a class or an object; one that is a trainer stays as it is."""
+    if isinstance(what, Trainer):
+        return what
+    if inspect.isroutine(what) or _levels({name: len for name in dir(what)}):
+        return Trainer(what, points, canaries, heldout)
+    raise TypeError("a trainer has train, or start, batch and step, or start and gradient")
+
+
 class trainer:
     """Make a trainer of a function `train(members, seed, queries)` that gives a number for each query, or of a class.
 
@@ -86,13 +95,9 @@ class trainer:
     """
 
     def __new__(cls, made_of: Any = None, *, points: int = 0, canaries: int = 0, heldout: int = 0) -> Any:
-        def wrap(what: Any) -> Trainer:
-            made = Trainer(what, points, canaries, heldout)
-            if inspect.isroutine(what) or _levels({n: len for n in dir(what)}):
-                return made
-            raise TypeError("a trainer has train, or start, batch and step, or start and gradient")
-
-        return wrap if made_of is None else wrap(made_of)
+        if made_of is None:
+            return lambda what: make(what, points, canaries, heldout)
+        return make(made_of, points, canaries, heldout)
 
     @staticmethod
     def serve(what: Optional[Any] = None) -> None:
@@ -103,7 +108,7 @@ class trainer:
             if len(found) != 1:
                 raise ValueError(f"the script has {len(found)} trainers: say which one to serve")
             what = found[0]
-        serve(what if isinstance(what, Trainer) else trainer(what))
+        serve(make(what))
 
 
 def serve(made: Trainer, requests: Optional[IO[str]] = None, answers: Optional[IO[str]] = None) -> None:

@@ -6,18 +6,22 @@ import socket
 import sys
 import threading
 
-link = socket.socket(socket.AF_UNIX)
-link.connect(sys.argv[1])
+
+def main(path: str) -> None:
+    link = socket.socket(socket.AF_UNIX)
+    link.connect(path)
+
+    def forward() -> None:
+        for line in sys.stdin.buffer:
+            link.sendall(line)
+        link.shutdown(socket.SHUT_WR)
+
+    threading.Thread(target=forward, daemon=True).start()
+    with link.makefile("rb") as answers:
+        for answer in answers:
+            sys.stdout.buffer.write(answer)
+            sys.stdout.buffer.flush()
 
 
-def forward() -> None:
-    for line in sys.stdin.buffer:
-        link.sendall(line)
-    link.shutdown(socket.SHUT_WR)
-
-
-threading.Thread(target=forward, daemon=True).start()
-with link.makefile("rb") as answers:
-    for answer in answers:
-        sys.stdout.buffer.write(answer)
-        sys.stdout.buffer.flush()
+if __name__ == "__main__":
+    main(sys.argv[1])

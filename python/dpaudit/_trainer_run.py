@@ -21,7 +21,7 @@ from typing import Any, Callable, Optional, Union
 
 from ._judge import Evidence, judge
 from ._report import Report
-from ._trainer import Trainer, serve, trainer as make_trainer
+from ._trainer import Trainer, make, serve
 
 _Path = Union[str, "os.PathLike[str]"]
 _STOPPED = 75
@@ -137,7 +137,7 @@ def _follow(
 
 def _bar() -> Optional[Callable[[dict[str, Any]], None]]:
     try:
-        from tqdm.auto import tqdm
+        from tqdm.auto import tqdm  # type: ignore[import]
     except ImportError:
         return None
     bars: dict[int, Any] = {}
@@ -163,7 +163,7 @@ def run(
     progress: Union[None, bool, Callable[[dict[str, Any]], None]] = None,
     events: Optional[_Path] = None,
     **options: Any,
-) -> Run:
+) -> "Run":
     """Play a game against a trainer.
 
     game: a kind ("black-box"), or a dict with the keys of `game` in docs/games.md, and of `shadow`, `budget`,
@@ -176,15 +176,15 @@ def run(
     failed_trials, running) whenever something has ended; True (default with tqdm installed): a bar. events: a file that
     gets the same as JSON lines.
 
-    >>> @make_trainer(points=20, canaries=1)
-    ... def leaky(members, seed, queries):
+    >>> def leaky(members, seed, queries):
     ...     return [float(20 in members) + seed % 100 / 1000 for _ in queries]
-    >>> run({"kind": "black-box", "observations": 60}, leaky, claim=1.0).report.state
+    >>> game = {"kind": "black-box", "observations": 60}
+    >>> run(game, make(leaky, points=20, canaries=1), claim=1.0, progress=False).report.state
     'refuted'
     """
     keep = tempfile.TemporaryDirectory(prefix="dpaudit-") if store is None else None
     base = Path(keep.name) / "run.db" if keep is not None else Path(store).resolve()  # type: ignore[arg-type]
-    made = trainer if isinstance(trainer, (str, Trainer)) else make_trainer(trainer)
+    made: Union[str, Trainer] = trainer if isinstance(trainer, str) else make(trainer)
     with tempfile.TemporaryDirectory(prefix="dpaudit-") as place:
         exchange = None if isinstance(made, str) else _Exchange(made, Path(place))
         try:

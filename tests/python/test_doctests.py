@@ -39,7 +39,7 @@ def test_public_names_are_explained_and_typed(name):
     if inspect.isfunction(thing):
         assert ">>>" in thing.__doc__
         signature = inspect.signature(thing)
-        given = {"model_losses": "Any"}.get(name, "Report")  # an array of numpy
+        given = {"model_losses": "Any", "run": "Run"}.get(name, "Report")  # an array of numpy
         assert signature.return_annotation.strip("\"'") in (given, "Watch")
         assert all(parameter.annotation is not inspect.Parameter.empty for parameter in signature.parameters.values())
 
