@@ -9,7 +9,7 @@ typedef struct losses_options {
     common_options common;
     word_list train, heldout, train_labels, heldout_labels;
     uint64_t bootstrap, components, records;
-    const char *group, *loss, *goodness, *transform, *neighbours;
+    const char *group, *loss, *goodness, *transform;
     int whole, resampled;
 } losses_options;
 
@@ -39,13 +39,14 @@ static const option table[] = {
     REQUEST_OPTION(losses_options, "method", "M",
                    "binormal, empirical, normal, tail, mixture or simultaneous (default: all)"),
     DELTA_OPTIONS(losses_options),
-    CLAIM_OPTIONS(losses_options),
+    CLAIM_OPTION(losses_options, "claim-epsilon", "E",
+                 "the promised epsilon: exit 1 when --resampled refutes it"),
+    CLAIM_OPTION(losses_options, "claim-delta", "D", "its delta, when it is not --delta"),
+    CLAIM_OPTION(losses_options, "neighbours", "add-remove|replace-one",
+                 "of the claim on the mechanism (default add-remove, which holds for both)"),
     {"resampled", OPTION_FLAG, NULL,
      "every model was trained on its own random draw of the data: bound the mechanism too",
      offsetof(losses_options, resampled)},
-    {"neighbours", OPTION_CHOICE, "add-remove|replace-one",
-     "of the claim on the mechanism (default add-remove, which holds for both)",
-     offsetof(losses_options, neighbours)},
     REQUEST_OPTION(losses_options, "confidence", "P", "confidence of intervals (default 0.95)"),
     {"bootstrap", OPTION_COUNT, "N", "replicates for the intervals (default 200; 0: none)",
      offsetof(losses_options, bootstrap)},
@@ -146,7 +147,7 @@ static int run(void *options, const word_list *words) {
     query.group = o->group;
     query.records = (size_t)o->records;
     query.opts.resampled = o->resampled;
-    query.opts.replace_one = is(o->neighbours, "replace-one");
+    query.opts.replace_one = o->common.claim.replace_one;
     if (is(o->transform, "quantile")) query.opts.mixture.transform = DPA_TRANSFORM_QUANTILE;
     if (take_goodness(o, &query)) return 2;
     dpa_losses_files *files = calloc(query.count, sizeof *files);

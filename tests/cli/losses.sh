@@ -93,6 +93,10 @@ near 'j["results"][-1]["tpr"]' 0.5 0.1
     fail "neighbours that add or remove are the default"
 run 1 losses model?.csv --resampled --claim-epsilon 1 --neighbours replace-one --method simultaneous
 says out "8 models"
+run 1 losses model?.csv --resampled --claim-epsilon 1 --neighbours replace-one --method simultaneous --json
+[ "$(field 'j["results"][-1]["epsilon_add_remove"] < j["results"][-1]["epsilon_lower"] == j["results"][-1]["epsilon_replace_one"]')" = True ] ||
+    fail "neighbours that differ in a replaced record"
+run 2 losses model0.csv --claim-sigma 1 # a claim that losses cannot be held against is not passed over
 run 2 losses model0.csv --resampled
 says err "at least two models"
 # Slices and records.
