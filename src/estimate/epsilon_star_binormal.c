@@ -10,7 +10,7 @@
 #include "estimate/loss_line.h"
 #include "math/dist.h"
 
-enum { SCAN = 48, GOLDEN = 30, ANGLES = 32 };
+enum { SCAN = 48, GOLDEN = 30 };
 
 /* A slope that differs from 1 by no more than its own noise is 1: c of the positive-part rule. */
 static const double SHRINK = 1.0;
@@ -18,9 +18,12 @@ static const double SHRINK = 1.0;
 /* Where ε is looked for along one line. */
 typedef struct curve {
     double intercept, slope, share;
-    double train_share;  /* of the pooled losses */
-    double delta, least; /* rates below `least` are not looked at */
-    int upper;           /* the end of the large losses */
+    double train_share;    /* of the pooled losses */
+    double delta, least;   /* rates below `least` are not looked at */
+    int upper;             /* the end of the large losses */
+    const dpa__band *band; /* NULL: the line itself */
+    double deviations;     /* of the band, by which every ratio is raised */
+    double from;           /* of the band: z below are not looked at */
 } curve;
 
 static double rate(double z, double least) {
@@ -30,8 +33,11 @@ static double rate(double z, double least) {
 
 /* The larger of (A−δ)/B and (B−δ)/A at Φ⁻¹(FPR) = z of this end. */
 static double ratio_at(const curve *c, double z, int *heldout_above) {
-    const double b = rate(z, c->least), a = rate(c->intercept + c->slope * z, c->least);
-    const double forward = (a - c->delta) / b, backward = (b - c->delta) / a;
+    double height = c->intercept + c->slope * z, off = 0.0;
+    if (c->band != NULL) height = dpa__band_at(c->band, z, &off);
+    const double b = rate(z, c->least), more = rate(height + c->deviations * off, c->least),
+                 less = rate(height - c->deviations * off, c->least);
+    const double forward = (more - c->delta) / b, backward = (b - c->delta) / less;
     *heldout_above = backward > forward;
     return fmax(forward, backward);
 }
@@ -74,7 +80,8 @@ static double narrow(const curve *c, double a, double b, double *at) {
 /* ε of the line in its window, at least 0; rates where it is attained. */
 static double curve_epsilon(const curve *c, dpa_star *out) {
     const double z = dpa__norm_quantile(c->least, DPA_LOWER), end = window_end(c);
-    const double start = fmin(fmin(z, (z - c->intercept) / c->slope), end);
+    const double start =
+        fmin(c->band != NULL ? fmax(z, c->from) : fmin(z, (z - c->intercept) / c->slope), end);
     const double step = (end - start) / SCAN;
     double best = 0.0, at = end, where;
     int which, first = 0;
@@ -103,21 +110,24 @@ static double curve_epsilon(const curve *c, dpa_star *out) {
 
 /* ── one sample, as cells ──────────────────────────────────────────────────────────────────── */
 
-typedef struct end {
-    dpa__line line[DPA__WINDOWS];
-    size_t tried, chosen; /* tried 0: no line */
-} end;
-
 typedef struct sample {
-    end at[2]; /* lower, upper */
+    dpa__line at[2]; /* lower, upper; share 0: none */
     double delta, least, train_share;
     dpa_star star;
     double body, body_error; /* ε between the windows and its deviation */
 } sample;
 
 static curve curve_of(const sample *s, int upper, const dpa__line *line) {
-    return (curve){line->intercept, line->slope, line->share, s->train_share,
-                   s->delta,        s->least,    upper};
+    return (curve){line->intercept,
+                   line->slope,
+                   line->share,
+                   s->train_share,
+                   s->delta,
+                   s->least,
+                   upper,
+                   NULL,
+                   0.0,
+                   0.0};
 }
 
 /* The estimate's line: the slope moved to 1 as far as its noise reaches, the intercept with it. */
@@ -134,8 +144,7 @@ static dpa__line shrunk(const dpa__line *line) {
  */
 static void look_between(const dpa__cells *c, sample *s) {
     const double n = c->train_total, m = c->heldout_total, few = 5.0;
-    const double low = s->at[0].tried > 0 ? s->at[0].line[s->at[0].chosen].share : 0.0;
-    const double high = s->at[1].tried > 0 ? s->at[1].line[s->at[1].chosen].share : 0.0;
+    const double low = s->at[0].share, high = s->at[1].share;
     double train = 0.0, heldout = 0.0;
     for (size_t i = 0; i + 1 < c->count; ++i) {
         train += c->train[i];
@@ -164,11 +173,9 @@ static void estimate(const dpa__cells *c, double delta, sample *s) {
     s->star = (dpa_star){.threshold = NAN, .fpr = NAN, .fnr = NAN};
     dpa__cells_mirror(c, &other);
     for (int upper = 0; upper < 2; ++upper) {
-        end *e = &s->at[upper];
         dpa_star here = {.threshold = NAN};
-        if (dpa__line_fit(upper ? &other : c, e->line, &e->tried, &e->chosen, NULL) != DPA_OK)
-            continue;
-        const dpa__line line = shrunk(&e->line[e->chosen]);
+        if (dpa__line_fit(upper ? &other : c, &s->at[upper], NULL) != DPA_OK) continue;
+        const dpa__line line = shrunk(&s->at[upper]);
         const curve along = curve_of(s, upper, &line);
         if (curve_epsilon(&along, &here) > s->star.epsilon) s->star = here;
     }
@@ -177,49 +184,43 @@ static void estimate(const dpa__cells *c, double delta, sample *s) {
 
 /* ── interval ──────────────────────────────────────────────────────────────────────────────── */
 
-/* Lowest and highest ε of the lines that are `z` deviations or less from the fitted one. With more
- * scatter than sampling explains, the deviations grow with it. 0 is attained inside, at (0, 1); all
- * other extremes are on the boundary. */
-static void ellipse(const sample *s, int upper, const dpa__line *line, double z, double *low,
-                    double *high) {
-    const double scatter = fmax(1.0, line->chi_square / ((double)line->points - 2.0));
-    const double v11 = scatter * line->covariance[0], v12 = scatter * line->covariance[1],
-                 v22 = scatter * line->covariance[2];
-    const double l11 = sqrt(v11), l21 = v12 / l11, l22 = sqrt(fmax(v22 - l21 * l21, 0.0));
-    curve c = curve_of(s, upper, line);
-    *low = *high = curve_epsilon(&c, NULL);
-    for (int i = 0; i < ANGLES; ++i) {
-        const double x = z * cos(2.0 * M_PI * i / ANGLES), y = z * sin(2.0 * M_PI * i / ANGLES);
-        c.intercept = line->intercept + l11 * x;
-        c.slope = fmax(line->slope + l21 * x + l22 * y, 0.01);
-        const double epsilon = curve_epsilon(&c, NULL);
-        *low = fmin(*low, epsilon);
-        *high = fmax(*high, epsilon);
-    }
-    const double u = -line->intercept / l11;
-    const double w = l22 > 0.0 ? (1.0 - line->slope - l21 * u) / l22 : 0.0;
-    if (u * u + w * w <= z * z) *low = 0.0;
+/* Highest ε of one end: where the truth is attained, the curve is within z deviations. */
+static double highest(const dpa__cells *c, const sample *s, int upper, double z) {
+    curve along = curve_of(s, upper, &s->at[upper]);
+    dpa__band band;
+    if (!dpa__band_fit(c, &s->at[upper], DPA__EXPECTED, &band)) return INFINITY;
+    along.band = &band;
+    along.deviations = z;
+    along.from = -INFINITY;
+    return curve_epsilon(&along, NULL);
 }
 
-/* Over both ends and what is between; each end in the chosen window and the next narrower one. */
-static void hull(const sample *s, double confidence, double *lower, double *upper) {
+/* Lowest ε of one end: any threshold may stand out by chance, so the deviations are those within
+ * which a line is everywhere at once; only rates with enough losses count. */
+static double lowest(const dpa__cells *c, const sample *s, int upper, double confidence) {
+    curve along = curve_of(s, upper, &s->at[upper]);
+    dpa__band band;
+    if (!dpa__band_fit(c, &s->at[upper], DPA__OBSERVED, &band) || isinf(band.edge)) return 0.0;
+    along.band = &band;
+    along.deviations = -sqrt(-2.0 * log(0.5 * (1.0 - confidence)));
+    along.from = band.edge;
+    return curve_epsilon(&along, NULL);
+}
+
+/* Over both ends and what is between. */
+static void hull(const dpa__cells *c, const sample *s, double confidence, double *lower,
+                 double *upper) {
     const double z = dpa__norm_quantile(0.5 * (1.0 - confidence), DPA_UPPER);
     /* the best of many thresholds: a tenth of the error, a deviation more or so */
     const double wide = dpa__norm_quantile(0.05 * (1.0 - confidence), DPA_UPPER);
+    dpa__cells other;
+    dpa__cells_mirror(c, &other);
     *lower = fmax(0.0, s->body - wide * s->body_error);
     *upper = s->body + z * s->body_error;
     for (int i = 0; i < 2; ++i) {
-        const end *e = &s->at[i];
-        double lowest = INFINITY, highest = 0.0;
-        for (size_t w = e->chosen; w < e->tried && w <= e->chosen + 1; ++w) {
-            double low, high;
-            ellipse(s, i, &e->line[w], z, &low, &high);
-            lowest = fmin(lowest, low);
-            highest = fmax(highest, high);
-        }
-        if (e->tried == 0) continue;
-        *lower = fmax(*lower, lowest);
-        *upper = fmax(*upper, highest);
+        if (!(s->at[i].share > 0.0)) continue;
+        *upper = fmax(*upper, highest(i ? &other : c, s, i, z));
+        *lower = fmax(*lower, lowest(i ? &other : c, s, i, confidence));
     }
 }
 
@@ -235,15 +236,16 @@ static double threshold_of(const dpa_losses *l, double fpr) {
     return l->heldout[(size_t)fmin(fmax(at, 0.0), (double)l->heldout_count - 1.0)];
 }
 
-static void describe(const sample *s, dpa_binormal *out) {
+static void describe(const dpa__cells *c, const sample *s, dpa_binormal *out) {
+    dpa__cells other;
+    dpa__cells_mirror(c, &other);
     for (int i = 0; i < 2; ++i) {
-        const end *e = &s->at[i];
+        const dpa__line *line = &s->at[i];
         dpa_binormal_end *to = i ? &out->upper : &out->lower;
         *to = (dpa_binormal_end){.p_value = NAN};
-        if (e->tried == 0) continue;
-        const dpa__line *line = &e->line[e->chosen];
-        *to =
-            (dpa_binormal_end){line->share, line->intercept, line->slope, dpa__line_p_value(line)};
+        if (!(line->share > 0.0)) continue;
+        *to = (dpa_binormal_end){line->share, line->intercept, line->slope,
+                                 dpa__line_p_value(i ? &other : c, line)};
     }
 }
 
@@ -255,11 +257,11 @@ dpa_status dpa_star_binormal(const dpa_losses *losses, const dpa_request *reques
     DPA_TRY(dpa_request_check(request, err));
     dpa__cells_new(losses, &cells);
     estimate(&cells, request->delta, &s);
-    describe(&s, out);
+    describe(&cells, &s, out);
     out->star = s.star;
     if (s.star.ratio != DPA_STAR_NONE && isnan(s.star.threshold))
         out->star.threshold = threshold_of(losses, s.star.fpr);
-    hull(&s, request->confidence, &out->epsilon_lower, &out->epsilon_upper);
+    hull(&cells, &s, request->confidence, &out->epsilon_lower, &out->epsilon_upper);
     out->epsilon_lower = fmin(out->epsilon_lower, s.star.epsilon);
     out->epsilon_upper = fmax(out->epsilon_upper, s.star.epsilon);
     if (out->epsilon_lower > 0.0 &&
@@ -276,8 +278,7 @@ dpa_status dpa_star_binormal(const dpa_losses *losses, const dpa_request *reques
 /* Both rates of the line where the pooled share is `share`. */
 static void rates_at_share(const sample *s, int upper, double share, double *train,
                            double *heldout) {
-    const end *e = &s->at[upper];
-    curve c = curve_of(s, upper, &e->line[e->chosen]);
+    curve c = curve_of(s, upper, &s->at[upper]);
     c.share = share;
     const double z = window_end(&c);
     *heldout = dpa__norm_cdf(z, DPA_LOWER);
@@ -296,9 +297,8 @@ void dpa__binormal_rates(const dpa__cells *c, double delta, double *train, doubl
         train[i] = in / c->train_total;
         heldout[i] = out / c->heldout_total;
         for (int upper = 0; upper < 2 && i + 1 < c->count; ++upper) {
-            const end *e = &s.at[upper];
             const double beyond = upper ? 1.0 - share : share;
-            if (e->tried == 0 || beyond > e->line[e->chosen].share) continue;
+            if (!(s.at[upper].share > 0.0) || beyond > s.at[upper].share) continue;
             rates_at_share(&s, upper, beyond, &train[i], &heldout[i]);
             if (upper) {
                 train[i] = 1.0 - train[i];

@@ -14,14 +14,18 @@
 #include "base/error.h"
 #include "math/dist.h"
 
-enum { MOST = 14, LEAST_COUNT = 5, STEPS = 6, LEAST_POINTS = 4 };
-static const double SHARES[DPA__WINDOWS] = {0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03};
+enum { MOST = DPA__POINTS, LEAST_COUNT = 5, STEPS = 6, LEAST_POINTS = 4, HALVINGS = 12 };
+static const double SHARES[] = {0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03};
 static const double LEAST_LOSSES = 100.0, REJECT = 0.05, NUGGET = 1e-9;
 static const double SLOPE_LOW = 0.05, SLOPE_HIGH = 20.0;
+/* Of the band: how far the slope wanders per unit of z at least and at most; residuals with a
+ * smaller p-value make it wander more; losses that a sure rate has. */
+static const double WANDER = 0.2, MOST_WANDER = 4.0, CHANCE = 0.2, SURE_COUNT = 10.0;
 
 /* Observed rates of up to MOST thresholds. */
 typedef struct points {
     size_t count;
+    double pooled[MOST];                 /* losses of both sides */
     double train[MOST], heldout[MOST];   /* rates */
     double a[MOST], b[MOST];             /* Φ⁻¹ of them */
     double slope_a[MOST], slope_b[MOST]; /* of Φ⁻¹ there */
@@ -81,7 +85,7 @@ static int gauss_newton(const points *p, dpa__line *line) {
     matrix l;
     double r[MOST], weighted[MOST], x[MOST], ones[MOST], of_x[MOST], of_one[MOST];
     const size_t n = p->count;
-    if (!cholesky(p, line->slope, &l)) return 0;
+    if (n < LEAST_POINTS || !cholesky(p, line->slope, &l)) return 0;
     for (size_t i = 0; i < n; ++i) {
         r[i] = p->a[i] - line->intercept - line->slope * p->b[i];
         ones[i] = 1.0;
@@ -105,10 +109,12 @@ static int gauss_newton(const points *p, dpa__line *line) {
     line->intercept += (w22 * g1 - w12 * g2) / determinant;
     line->slope += (w11 * g2 - w12 * g1) / determinant;
     line->slope = fmin(fmax(line->slope, SLOPE_LOW), SLOPE_HIGH);
-    return isfinite(line->intercept) != 0;
+    if (!isfinite(line->intercept)) return 0;
+    return 1;
 }
 
 static void add_point(points *p, double train, double heldout) {
+    p->pooled[p->count] = train + heldout;
     p->train[p->count] = train / p->n;
     p->heldout[p->count] = heldout / p->m;
     p->a[p->count] = dpa__norm_quantile(p->train[p->count], DPA_LOWER);
@@ -160,31 +166,162 @@ static int fit_window(const dpa__cells *c, double first, double share, dpa__line
     return 1;
 }
 
-double dpa__line_p_value(const dpa__line *line) {
+/* The z at which the line has `pooled` losses of both sides beyond. */
+static double place(const points *p, const dpa__line *line, double pooled) {
+    double low = -40.0, high = 40.0;
+    for (int i = 0; i < 40; ++i) {
+        const double z = 0.5 * (low + high);
+        const double beyond = p->n * dpa__norm_cdf(line->intercept + line->slope * z, DPA_LOWER) +
+                              p->m * dpa__norm_cdf(z, DPA_LOWER);
+        *(beyond > pooled ? &high : &low) = z;
+    }
+    return 0.5 * (low + high);
+}
+
+/* Rates, and so variances, become those of the line where it has as many losses in all. */
+static void expect(points *p, const dpa__line *line) {
+    for (size_t i = 0; i < p->count; ++i) {
+        const double z = place(p, line, p->pooled[i]), a = line->intercept + line->slope * z;
+        p->train[i] = dpa__norm_cdf(a, DPA_LOWER);
+        p->heldout[i] = dpa__norm_cdf(z, DPA_LOWER);
+        p->slope_a[i] = exp(-dpa__norm_log_pdf(a));
+        p->slope_b[i] = exp(-dpa__norm_log_pdf(z));
+    }
+}
+
+/* Fits the line again with those variances. */
+static int fit_expected(points *p, dpa__line *line) {
+    for (int step = 0; step < STEPS; ++step) {
+        expect(p, line);
+        if (!gauss_newton(p, line)) return 0;
+    }
+    return 1;
+}
+
+static double p_value(const dpa__line *line) {
     return dpa__gamma_cdf(0.5 * line->chi_square, 0.5 * ((double)line->points - 2.0), 1.0,
                           DPA_UPPER);
 }
 
-dpa_status dpa__line_fit(const dpa__cells *c, dpa__line line[DPA__WINDOWS], size_t *tried,
-                         size_t *chosen, dpa_error *err) {
+double dpa__line_p_value(const dpa__cells *c, const dpa__line *line) {
+    dpa__line again = *line;
+    points p;
+    collect(c, first_count(c), line->share, &p);
+    return fit_expected(&p, &again) ? p_value(&again) : (double)NAN;
+}
+
+dpa_status dpa__line_fit(const dpa__cells *c, dpa__line *out, dpa_error *err) {
     const double all = c->train_total + c->heldout_total, first = first_count(c);
     double best = -1.0;
-    int accepted = 0;
-    *tried = *chosen = 0;
-    for (size_t w = 0; w < DPA__WINDOWS; ++w) {
-        if (*tried > 0 && SHARES[w] * all < fmax(LEAST_LOSSES, 6.0 * first)) break;
-        if (!(first < all) || !fit_window(c, first, SHARES[w], &line[*tried])) break;
-        const double p = dpa__line_p_value(&line[*tried]);
-        if (!accepted && p > best) {
-            best = p;
-            *chosen = *tried;
-            accepted = p >= REJECT;
-        }
-        ++*tried;
-        if (accepted && *tried > *chosen + 1) break; /* the chosen one and the next narrower */
+    for (size_t w = 0; w < sizeof SHARES / sizeof SHARES[0] && best < REJECT; ++w) {
+        dpa__line line;
+        if (w > 0 && SHARES[w] * all < fmax(LEAST_LOSSES, 6.0 * first)) break;
+        if (!(first < all) || !fit_window(c, first, SHARES[w], &line)) break;
+        const double p = p_value(&line);
+        if (!(p > best)) continue;
+        best = p;
+        *out = line;
     }
-    if (*tried == 0)
+    if (best < 0.0)
         return dpa__fail(err, DPA_BAD_INPUT,
                          "too few thresholds have losses of both sides on both of their sides");
     return DPA_OK;
+}
+
+/* ── the band ──────────────────────────────────────────────────────────────────────────────── */
+
+/* Covariance of the walk ∫(u−s)₊ dW(s) at two distances from its origin. */
+static double walk(const dpa__band *band, double z, double other) {
+    const double u = band->origin - z, v = band->origin - other, near = fmin(u, v);
+    return band->wander * band->wander * near * near * (0.5 * fmax(u, v) - near / 6.0);
+}
+
+/* L⁻¹ x */
+static void forward(const dpa__band *b, const double *x, double *y) {
+    for (size_t i = 0; i < b->count; ++i) {
+        y[i] = x[i];
+        for (size_t k = 0; k < i; ++k) y[i] -= b->root[i][k] * y[k];
+        y[i] /= b->root[i][i];
+    }
+}
+
+/* An error of z moves the height by the slope there, which wanders too. */
+static int band_root(const points *p, double slope, dpa__band *b) {
+    const double range = p->b[p->count - 1] - p->b[0];
+    const double square = slope * slope + 0.5 * range * b->wander * b->wander;
+    for (size_t i = 0; i < p->count; ++i)
+        for (size_t j = 0; j <= i; ++j) {
+            double sum = of_train(p, i, j) + square * of_heldout(p, i, j) +
+                         walk(b, p->b[i], p->b[j]) + (i == j ? NUGGET : 0.0);
+            for (size_t k = 0; k < j; ++k) sum -= b->root[i][k] * b->root[j][k];
+            if (i == j && !(sum > 0.0)) return 0;
+            b->root[i][j] = i == j ? sqrt(sum) : sum / b->root[j][j];
+        }
+    return 1;
+}
+
+/* Generalised least squares with the walk in V; χ² of the residuals, NaN when there is none. */
+static double band_solve(const points *p, double slope, dpa__band *b) {
+    double ones[MOST], a[MOST];
+    const size_t n = p->count;
+    if (!band_root(p, slope, b)) return NAN;
+    for (size_t i = 0; i < n; ++i) ones[i] = 1.0;
+    forward(b, ones, b->of_one);
+    forward(b, p->b, b->of_z);
+    forward(b, p->a, a);
+    const double w11 = dot(b->of_one, b->of_one, n), w12 = dot(b->of_one, b->of_z, n);
+    const double w22 = dot(b->of_z, b->of_z, n), determinant = w11 * w22 - w12 * w12;
+    if (!(determinant > 1e-12 * w11 * w22)) return NAN;
+    const double g1 = dot(b->of_one, a, n), g2 = dot(b->of_z, a, n);
+    b->covariance[0] = w22 / determinant;
+    b->covariance[1] = -w12 / determinant;
+    b->covariance[2] = w11 / determinant;
+    b->intercept = (w22 * g1 - w12 * g2) / determinant;
+    b->slope = (w11 * g2 - w12 * g1) / determinant;
+    for (size_t i = 0; i < n; ++i)
+        b->of_rest[i] = a[i] - b->intercept * b->of_one[i] - b->slope * b->of_z[i];
+    return dot(b->of_rest, b->of_rest, n);
+}
+
+/* The least wander whose residuals may be chance, or the most. */
+static int settle(const points *p, double slope, dpa__band *out) {
+    const double freedom = (double)p->count - 2.0;
+    const double limit = 2.0 * dpa__gamma_quantile(CHANCE, 0.5 * freedom, 1.0, DPA_UPPER);
+    double low = log(WANDER), high = log(MOST_WANDER);
+    out->wander = WANDER;
+    const double chi_square = band_solve(p, slope, out);
+    if (!(chi_square > limit)) return !isnan(chi_square);
+    for (int i = 0; i < HALVINGS; ++i) {
+        const double middle = 0.5 * (low + high);
+        out->wander = exp(middle);
+        *(band_solve(p, slope, out) > limit ? &low : &high) = middle;
+    }
+    out->wander = exp(high);
+    return !isnan(band_solve(p, slope, out));
+}
+
+int dpa__band_fit(const dpa__cells *c, const dpa__line *line, dpa__weights weights,
+                  dpa__band *out) {
+    points p;
+    collect(c, first_count(c), line->share, &p);
+    if (p.count < LEAST_POINTS) return 0;
+    *out = (dpa__band){.count = p.count, .origin = p.b[p.count - 1] + 0.5, .edge = INFINITY};
+    for (size_t i = p.count; i-- > 0;) {
+        out->z[i] = p.b[i];
+        if (fmin(p.train[i] * p.n, p.heldout[i] * p.m) > SURE_COUNT - 0.5) out->edge = p.b[i];
+    }
+    dpa__line again = *line;
+    if (weights == DPA__EXPECTED && !fit_expected(&p, &again)) return 0;
+    return settle(&p, again.slope, out);
+}
+
+double dpa__band_at(const dpa__band *b, double z, double *deviation) {
+    double with[MOST], k[MOST];
+    for (size_t i = 0; i < b->count; ++i) with[i] = walk(b, z, b->z[i]);
+    forward(b, with, k);
+    const double x0 = 1.0 - dot(b->of_one, k, b->count), x1 = z - dot(b->of_z, k, b->count);
+    const double variance = walk(b, z, z) - dot(k, k, b->count) + b->covariance[0] * x0 * x0 +
+                            2.0 * b->covariance[1] * x0 * x1 + b->covariance[2] * x1 * x1;
+    *deviation = sqrt(fmax(variance, 0.0));
+    return b->intercept + b->slope * z + dot(k, b->of_rest, b->count);
 }
