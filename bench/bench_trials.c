@@ -11,7 +11,7 @@
 
 #include "base/sha256.h"
 #include "bench.h"
-#include "dpaudit/run.h"
+#include "dpaudit/lab/run.h"
 #include "run/record.h"
 
 static char folder[] = "/tmp/dpa_bench_trials_XXXXXX", program[4096];
