@@ -240,7 +240,7 @@ static dpa_status take_answers(remote *r, const json_t *answer, const dpa__quest
                                dpa_error *err) {
     double *signals;
     DPA_TRY(take(r, answer, "signals", ask->count, &signals, err));
-    memcpy(ask->signals, signals, ask->count * sizeof *signals);
+    for (size_t i = 0; i < ask->count; ++i) ask->signals[i] = signals[i]; /* may be none */
     free(signals);
     if (ask->accuracy == NULL) return DPA_OK;
     const json_t *accuracy = json_object_get(answer, "accuracy");
