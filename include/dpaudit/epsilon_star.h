@@ -209,13 +209,16 @@ typedef struct dpa_star_summary {
  * data: independent training and held-out sets each time, or random splits of one pool. The rule
  * "in when the loss is below the held-out loss of rank ⌊t·m⌋" has FPR at most t whatever the losses
  * are (docs/methods/epsilon-star.md), so only its TPR, averaged over models, has to be bounded: by
- * the least of them times p^(1/models). t = 0.001, 0.01 and 0.1 share the error. */
+ * the least of them times p^(1/models). The rule "out when the loss is above the training loss of
+ * rank ⌊t·n⌋ from above" has FNR at most t in the same way. t = 0.001, 0.01 and 0.1 of both share
+ * the error. */
 typedef struct dpa_averaged {
     double epsilon; /* from the averaged rates, neighbours differing in one replaced record */
     double epsilon_replace_one; /* lower bound for those neighbours */
     double epsilon_add_remove;  /* and for neighbours that add or remove one */
-    double fpr, tpr,
-        tpr_lower; /* where the bound is attained: limit, mean, lower limit of the mean */
+    /* where the bound is attained: limit, mean, lower limit of the mean; of the second rule the
+     * mean FPR, and twice the limit of the TPR */
+    double fpr, tpr, tpr_lower;
     dpa_star_ratio ratio;
 } dpa_averaged;
 

@@ -11,10 +11,14 @@
  * for every (ε,δ)-DP mechanism. (Leaving the held-out point that is exchanged out of the quantile
  * can only raise the threshold, so S is on the safe side.) One model gives one S; models are
  * independent, so Pr[S ≥ least of J] ≥ p^(1/J) with confidence 1−p, and E S ≥ s·Pr[S ≥ s].
+ * The same with the sides exchanged: "out" when the loss is above the k-th largest of n training
+ * losses, S the share of held-out losses above it. A model that has learned its training points by
+ * heart shows there: no training loss is large. A held-out point y is above the k-th largest of the
+ * training losses without x whenever it is above that of all; where y was trained on in x's place,
+ * that is "among the k largest of n".
  * Neighbours that add or remove a record are two steps from those that replace one: (ε,δ) there is
  * (2ε, (1+e^ε)δ) here. */
 #include <math.h>
-#include <stdint.h>
 
 #include "base/error.h"
 #include "estimate/epsilon_star.h"
@@ -34,33 +38,44 @@ static double add_remove(double a, double b, double delta) {
     return y > 1.0 ? log(y) : 0.0;
 }
 
-/* How many losses are below the limit. */
-static size_t below(const double *sorted, size_t count, double limit) {
-    return dpa__count_upto(sorted, count, nextafter(limit, -HUGE_VAL));
-}
+/* Which rule: the small losses are called "in", or the large ones "out". */
+typedef enum rule { SMALL_IN, LARGE_OUT } rule;
 
 typedef struct shares {
-    double mean, least, fpr; /* of training losses below; fpr: the largest k/m */
+    double mean, least, limit; /* of S; limit: the largest k/m */
 } shares;
 
-static shares at_rate(const dpa_losses *models, size_t count, double t) {
+static size_t own_count(const dpa_losses *l, rule which) {
+    return which == SMALL_IN ? l->heldout_count : l->train_count;
+}
+
+static double share_of(const dpa_losses *l, rule which, size_t k) {
+    if (which == LARGE_OUT) {
+        const double limit = l->train[l->train_count - k];
+        return 1.0 - (double)dpa__count_upto(l->heldout, l->heldout_count, limit) /
+                         (double)l->heldout_count;
+    }
+    const double limit = nextafter(l->heldout[k - 1], -HUGE_VAL); /* strictly below */
+    return (double)dpa__count_upto(l->train, l->train_count, limit) / (double)l->train_count;
+}
+
+static shares at_rate(const dpa_losses *models, size_t count, rule which, double t) {
     shares out = {0.0, 1.0, 0.0};
     for (size_t i = 0; i < count; ++i) {
-        const dpa_losses *l = &models[i];
-        const size_t k = (size_t)(t * (double)l->heldout_count * (1.0 + 1e-12));
-        const double share =
-            (double)below(l->train, l->train_count, l->heldout[k - 1]) / (double)l->train_count;
+        const double own = (double)own_count(&models[i], which);
+        const size_t k = (size_t)(t * own * (1.0 + 1e-12));
+        const double share = share_of(&models[i], which, k);
         out.mean += share / (double)count;
         out.least = fmin(out.least, share);
-        out.fpr = fmax(out.fpr, (double)k / (double)l->heldout_count);
+        out.limit = fmax(out.limit, (double)k / own);
     }
     return out;
 }
 
-static void consider(const shares *s, double kept, double delta, dpa_averaged *out) {
+static void consider(const shares *s, rule which, double kept, double delta, dpa_averaged *out) {
     const double low = kept * s->least;
-    const double pair[2][2] = {{low, s->fpr}, {1.0 - s->fpr, 1.0 - low}};
-    const double mean[2][2] = {{s->mean, s->fpr}, {1.0 - s->fpr, 1.0 - s->mean}};
+    const double pair[2][2] = {{low, s->limit}, {1.0 - s->limit, 1.0 - low}};
+    const double mean[2][2] = {{s->mean, s->limit}, {1.0 - s->limit, 1.0 - s->mean}};
     for (int i = 0; i < 2; ++i) {
         out->epsilon = fmax(out->epsilon, replace_one(mean[i][0], mean[i][1], delta));
         out->epsilon_add_remove =
@@ -68,16 +83,34 @@ static void consider(const shares *s, double kept, double delta, dpa_averaged *o
         const double bound = replace_one(pair[i][0], pair[i][1], delta);
         if (!(bound > out->epsilon_replace_one)) continue;
         out->epsilon_replace_one = bound;
-        out->fpr = s->fpr;
-        out->tpr = s->mean;
-        out->tpr_lower = low;
-        out->ratio = i ? DPA_STAR_TNR_FNR : DPA_STAR_TPR_FPR;
+        out->fpr = which == SMALL_IN ? s->limit : 1.0 - s->mean;
+        out->tpr = which == SMALL_IN ? s->mean : 1.0 - s->limit;
+        out->tpr_lower = which == SMALL_IN ? low : out->tpr;
+        out->ratio = (i == 0) == (which == SMALL_IN) ? DPA_STAR_TPR_FPR : DPA_STAR_TNR_FNR;
     }
+}
+
+/* Of the rates that every model has a loss for: how many, or, with `out`, what they show. */
+static size_t all_rates(const dpa_losses *models, size_t count, double kept, double delta,
+                        dpa_averaged *out) {
+    size_t rates = 0;
+    for (int i = 0; i < 2 * RATE_COUNT; ++i) {
+        const rule which = i < RATE_COUNT ? SMALL_IN : LARGE_OUT;
+        const double t = RATES[i % RATE_COUNT];
+        double fewest = INFINITY;
+        for (size_t m = 0; m < count; ++m)
+            fewest = fmin(fewest, (double)own_count(&models[m], which));
+        if (t * fewest < 1.0) continue;
+        ++rates;
+        if (out == NULL) continue;
+        const shares s = at_rate(models, count, which, t);
+        consider(&s, which, kept, delta, out);
+    }
+    return rates;
 }
 
 dpa_status dpa_star_mechanism(const dpa_losses *models, size_t count, double delta,
                               double confidence, dpa_averaged *out, dpa_error *err) {
-    size_t fewest = SIZE_MAX, rates = 0;
     *out = (dpa_averaged){.fpr = NAN, .tpr = NAN, .tpr_lower = NAN};
     if (!(delta >= 0.0 && delta < 1.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "delta: %g is not in [0, 1)", delta);
@@ -87,17 +120,11 @@ dpa_status dpa_star_mechanism(const dpa_losses *models, size_t count, double del
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "a bound on the mechanism needs at least two models, each trained on its "
                          "own random draw of the data");
-    for (size_t i = 0; i < count; ++i)
-        if (models[i].heldout_count < fewest) fewest = models[i].heldout_count;
-    for (int i = 0; i < RATE_COUNT; ++i) rates += RATES[i] * (double)fewest >= 1.0;
+    const size_t rates = all_rates(models, count, 0.0, delta, NULL);
     if (rates == 0)
         return dpa__fail(err, DPA_BAD_INPUT,
-                         "a bound on the mechanism needs at least 10 held-out losses a model");
+                         "a bound on the mechanism needs at least 10 losses of a side a model");
     const double kept = pow((1.0 - confidence) / (double)rates, 1.0 / (double)count);
-    for (int i = 0; i < RATE_COUNT; ++i) {
-        if (RATES[i] * (double)fewest < 1.0) continue;
-        const shares s = at_rate(models, count, RATES[i]);
-        consider(&s, kept, delta, out);
-    }
+    (void)all_rates(models, count, kept, delta, out);
     return DPA_OK;
 }

@@ -170,25 +170,53 @@ static void whole_training_set_is_finite(void **state) {
 /* Against counting by hand, and against what an (ε,δ)-DP mechanism can do. */
 static void mechanism_level(void **state) {
     (void)state;
-    dpa_losses models[3];
+    dpa_losses models[3], mirrored[3];
     double train[100], heldout[1000];
-    dpa_averaged a;
+    dpa_averaged a, b;
     dpa_error err;
     for (int m = 0; m < 3; ++m) {
         for (int i = 0; i < 1000; ++i) heldout[i] = i;
-        for (int i = 0; i < 100; ++i) train[i] = i < 40 + 10 * m ? 5.0 : 500.0;
+        for (int i = 0; i < 100; ++i) train[i] = i < 40 + 10 * m ? 5.0 : 2000.0;
         models[m] = make(train, 100, heldout, 1000);
+        for (int i = 0; i < 1000; ++i) heldout[i] = -heldout[i];
+        for (int i = 0; i < 100; ++i) train[i] = -train[i];
+        mirrored[m] = make(heldout, 1000, train, 100);
     }
     assert_ok(dpa_star_mechanism(models, 3, 1e-5, 0.95, &a, NULL));
     /* rate 0.01: k = 10, H_(10) = 9; 40, 50 and 60% of the training losses are below */
-    const double kept = cbrt(0.05 / 3.0);
+    const double kept = cbrt(0.05 / 5.0); /* three rates, and two of 100 training losses */
     assert_relative(a.epsilon, log((0.5 - 1e-5) / 0.01), 1e-12);
     assert_relative(a.epsilon_replace_one, log((0.4 * kept - 1e-5) / 0.01), 1e-12);
     assert_relative(a.tpr_lower, 0.4 * kept, 1e-12);
     const double y = exp(a.epsilon_add_remove);
     assert_relative(y * y * 0.01 + (1.0 + y) * 1e-5, 0.4 * kept, 1e-9);
+    /* sides exchanged and losses negated: the rule for large losses sees what the other saw */
+    assert_ok(dpa_star_mechanism(mirrored, 3, 1e-5, 0.95, &b, NULL));
+    assert_true(a.epsilon_replace_one == b.epsilon_replace_one && a.epsilon == b.epsilon);
+    assert_true(a.epsilon_add_remove == b.epsilon_add_remove);
+    assert_true(a.ratio == DPA_STAR_TPR_FPR && b.ratio == DPA_STAR_TNR_FNR);
+    assert_relative(b.fpr, 1.0 - a.tpr, 1e-12);
     assert_int_equal(dpa_star_mechanism(models, 1, 1e-5, 0.95, &a, &err), DPA_BAD_ARGUMENT);
-    for (int m = 0; m < 3; ++m) dpa_losses_free(&models[m]);
+    for (int m = 0; m < 3; ++m) {
+        dpa_losses_free(&models[m]);
+        dpa_losses_free(&mirrored[m]);
+    }
+}
+
+/* Eight models of one law on both sides: a bound above 0 no more often than 1 − confidence. */
+static void mechanism_without_a_leak(void **state) {
+    (void)state;
+    int wrong = 0;
+    for (uint64_t r = 0; r < 200; ++r) {
+        dpa_losses models[8];
+        dpa_averaged a;
+        for (uint64_t m = 0; m < 8; ++m) models[m] = normals(200, 200, 0.0, 1.0, 5000 + 8 * r + m);
+        assert_ok(dpa_star_mechanism(models, 8, 1e-5, 0.5, &a, NULL));
+        wrong += a.epsilon_replace_one > 0.0;
+        for (int m = 0; m < 8; ++m) dpa_losses_free(&models[m]);
+    }
+    (void)printf("above 0 in %d of 200\n", wrong);
+    assert_true(wrong <= 100);
 }
 
 int main(void) {
@@ -199,6 +227,7 @@ int main(void) {
         cmocka_unit_test(fit_verdict_is_deterministic),
         cmocka_unit_test(whole_training_set_is_finite),
         cmocka_unit_test(mechanism_level),
+        cmocka_unit_test(mechanism_without_a_leak),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
