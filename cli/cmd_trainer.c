@@ -44,7 +44,7 @@ const command command_trainer = {
              "fault.\n"
              "`serve` is such a program itself: it answers on standard output what comes on "
              "standard input, by dpaudit's own trainer as the audit file has it.",
-    .examples = "dpaudit trainer check \"dpaudit trainer serve examples/run-white-box.yaml\"",
+    .examples = "dpaudit trainer check \"dpaudit trainer serve run-white-box.yaml\"",
     .options = table,
     .size = sizeof(trainer_options),
     .min_words = 2,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Write, fsync, rename, fsync the folder: after commit the file survives a power cut, and before it
- * the old file is untouched. A link to a file is followed, so that the file is replaced and not the
- * link; permissions of a file that is replaced are kept. */
+ * the old file is untouched. Where the file system can, the new file has no name until then, so
+ * that a process that is killed leaves nothing behind. A link to a file is followed, so that the
+ * file is replaced and not the link; permissions of a file that is replaced are kept. */
 #include "base/write.h"
 
 #include <errno.h>
@@ -21,8 +22,9 @@ enum { BUFFER_SIZE = 1 << 16, NAME_TRIES = 100 };
 
 struct dpa__writer {
     char *path;      /* the final name, links followed */
-    char *temporary; /* NULL: written directly */
+    char *temporary; /* a name beside the final one; NULL: written directly, or no name yet */
     int fd;
+    int nameless;
     size_t used;
     unsigned char buffer[BUFFER_SIZE];
 };
@@ -40,24 +42,47 @@ void dpa__writer_abandon(dpa__writer *w) {
     free(w);
 }
 
-/* A file of a name that nobody has, beside the final one, with the permissions that any new file
- * gets (mkstemp would make it private). */
-static dpa_status open_temporary(dpa__writer *w, dpa_error *err) {
+/* The folder of a path, "." of a bare name; 0 when it does not fit. */
+static int folder_of(const char *path, char *out, size_t size) {
+    const char *slash = strrchr(path, '/');
+    const size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    if (length >= size) return 0;
+    (void)snprintf(out, size, "%.*s", length > 0 ? (int)length : 1, length > 0 ? path : ".");
+    return 1;
+}
+
+/* Gives the file of `fd` a name that nobody has, beside the final one; fd -1: makes one of that
+ * name, with the permissions that any new file gets (mkstemp would make it private). */
+static dpa_status name_temporary(dpa__writer *w, dpa_error *err) {
     const size_t size = strlen(w->path) + 64;
+    char open_file[64];
     struct timespec now;
+    int named = -1;
     w->temporary = dpa__malloc(size, 1, err);
     if (w->temporary == NULL) return DPA_NO_MEMORY;
+    (void)snprintf(open_file, sizeof open_file, "/proc/self/fd/%d", w->fd);
     for (int i = 0; i < NAME_TRIES; ++i) {
         (void)clock_gettime(CLOCK_REALTIME, &now);
         (void)snprintf(w->temporary, size, "%s.%ld.%09ld.tmp", w->path, (long)getpid(),
                        now.tv_nsec);
-        w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (w->fd >= 0 || errno != EEXIST) break;
+        if (w->nameless)
+            named = linkat(AT_FDCWD, open_file, AT_FDCWD, w->temporary, AT_SYMLINK_FOLLOW);
+        else
+            named = w->fd = open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (named >= 0 || errno != EEXIST) break;
     }
-    if (w->fd >= 0) return DPA_OK;
+    if (named >= 0) return DPA_OK;
     free(w->temporary);
     w->temporary = NULL; /* whatever has that name is not ours to remove */
     return fail_errno(w, "create", err);
+}
+
+static dpa_status open_temporary(dpa__writer *w, dpa_error *err) {
+    char folder[PATH_MAX];
+    if (folder_of(w->path, folder, sizeof folder) && access("/proc/self/fd", X_OK) == 0)
+        w->fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+    w->nameless = w->fd >= 0;
+    return w->nameless ? DPA_OK : name_temporary(w, err);
 }
 
 static dpa_status open_target(dpa__writer *w, dpa_error *err) {
@@ -116,11 +141,7 @@ dpa_status dpa__writer_add(dpa__writer *w, const void *bytes, size_t count, dpa_
 /* The rename itself must reach the disk. Some file systems cannot sync a folder: no harm. */
 static void sync_folder(const char *path) {
     char folder[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    const size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
-    if (length >= sizeof folder) return;
-    (void)snprintf(folder, sizeof folder, "%.*s", length > 0 ? (int)length : 1,
-                   length > 0 ? path : ".");
+    if (!folder_of(path, folder, sizeof folder)) return;
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return;
     (void)fsync(fd);
@@ -129,7 +150,9 @@ static void sync_folder(const char *path) {
 
 static dpa_status finish(dpa__writer *w, dpa_error *err) {
     DPA_TRY(flush(w, err));
-    if (w->temporary != NULL && fsync(w->fd) != 0) return fail_errno(w, "write", err);
+    if ((w->temporary != NULL || w->nameless) && fsync(w->fd) != 0)
+        return fail_errno(w, "write", err);
+    if (w->nameless) DPA_TRY(name_temporary(w, err));
     const int closed = close(w->fd);
     w->fd = -1;
     if (closed != 0) return fail_errno(w, "write", err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files that appear whole or not at all: written under a temporary name in the same folder, synced
- * to disk, then renamed. What is not a plain file (/dev/null, a pipe) is written to directly.
- * dpa_file_write (data.h) does all of it in one call. */
+/* Files that appear whole or not at all: written without a name (or a temporary one) in the same
+ * folder, synced to disk, then renamed. What is not a plain file (/dev/null, a pipe) is written to
+ * directly. dpa_file_write (data.h) does all of it in one call. */
 #ifndef DPA_BASE_WRITE_H
 #define DPA_BASE_WRITE_H
 
