@@ -10,9 +10,13 @@
 #include "train/dataset.h"
 
 dpa_status dpa__names_add(dpa__names *names, const char *text, size_t length, dpa_error *err) {
-    char **grown = dpa__realloc(names->item, names->count + 1, sizeof *grown, err);
-    if (grown == NULL) return DPA_NO_MEMORY;
-    names->item = grown;
+    /* Full when the count is a power of two: twice as much room. */
+    if ((names->count & (names->count - 1)) == 0) {
+        const size_t room = names->count > 0 ? 2 * names->count : 1;
+        char **grown = dpa__realloc(names->item, room, sizeof *grown, err);
+        if (grown == NULL) return DPA_NO_MEMORY;
+        names->item = grown;
+    }
     char *copy = dpa__malloc(length + 1, 1, err);
     if (copy == NULL) return DPA_NO_MEMORY;
     memcpy(copy, text, length);
