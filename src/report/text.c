@@ -58,7 +58,7 @@ static void put_standing(char *cell, const dpa_report *report, const dpa_result 
 static void put_family(char *cell, const char *family) {
     const size_t length = strlen(family), half = CELL / 2 - 4;
     if (length < CELL) {
-        (void)snprintf(cell, CELL, "%s", length > 0 ? family : "-");
+        (void)snprintf(cell, CELL, "%.*s", CELL - 1, length > 0 ? family : "-");
         return;
     }
     const char *end = family + length - half;
