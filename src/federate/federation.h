@@ -80,6 +80,8 @@ uint64_t dpa__participation_period(const dpa_federate_opts *opts, size_t clients
 double dpa__participation_rate(const dpa_federate_opts *opts, size_t clients);
 /* Those of this round whose change arrives. */
 void dpa__participation_draw(dpa_federation *f, uint64_t round, dpa__cohort *out);
+/* How often one canary comes, a round. */
+double dpa__participation_canary(const dpa_federate_opts *o, size_t clients);
 /* How many canaries a round has on average, those that drop out counted. */
 double dpa__participation_canaries(const dpa_federation *f);
 

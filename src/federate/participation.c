@@ -35,10 +35,14 @@ uint64_t dpa_federate_participations(const dpa_federate_opts *o, size_t clients)
     return o->repetitions > 0 ? o->repetitions : (o->rounds + period - 1) / period;
 }
 
+double dpa__participation_canary(const dpa_federate_opts *o, size_t clients) {
+    return o->repetitions > 0 ? (double)o->repetitions / (double)o->rounds
+                              : dpa__participation_rate(o, clients);
+}
+
 double dpa__participation_canaries(const dpa_federation *f) {
     const dpa_federate_opts *o = &f->opts;
-    const double rate = o->repetitions > 0 ? (double)o->repetitions / (double)o->rounds
-                                           : dpa__participation_rate(o, f->clients->count);
+    const double rate = dpa__participation_canary(o, f->clients->count);
     return (1.0 - o->drop) * rate * (double)o->canaries;
 }
 

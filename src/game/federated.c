@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/sha256.h"
 #include "dpaudit/rng.h"
+#include "federate/federation.h"
 #include "game/rules.h"
 
 enum { ACCURACY, LOSS, CLIP, SPREAD, CLIENTS_ENERGY, CANARIES_ENERGY, NOISE_ENERGY, HEAD };
@@ -135,11 +136,9 @@ static void close_game(dpa_game *game) {
 static void choose_canaries(state *s) {
     dpa_federate_opts *o = &s->opts;
     if (o->canaries == 0) {
-        const size_t clients = dpa_clients_count(s->clients);
-        const double rounds = (double)o->rounds, cohort = (double)o->cohort;
-        const double rate =
-            o->repetitions > 0 ? (double)o->repetitions / rounds : cohort / (double)clients;
+        const double rate = dpa__participation_canary(o, dpa_clients_count(s->clients));
         const double quiet = 0.05 * o->sigma * o->sigma * (double)s->dim;
+        const double cohort = (double)o->cohort;
         const double in_round = o->sigma > 0.0 ? fmin(cohort, quiet) : cohort;
         o->canaries = (size_t)fmin(1000.0, fmax(20.0, floor(in_round / rate)));
     }
