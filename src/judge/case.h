@@ -59,6 +59,9 @@ size_t dpa__list_count(const char *list);
 /* ε at δ of DP-SGD with this noise. */
 dpa_status dpa__training_epsilon(double sigma, double q, uint64_t steps, int replace_one,
                                  double delta, dpa_interval *out, dpa_error *err);
+/* The other way round: the noise for an ε, and the ε that it has. */
+dpa_status dpa__training_noise(double epsilon, double q, uint64_t steps, int replace_one,
+                               double delta, double *sigma, dpa_interval *achieved, dpa_error *err);
 
 /* One kind of evidence each: results into the report, the deciding ones with role DPA_PRIMARY. */
 dpa_status dpa__judge_counts(dpa__case *c, dpa_error *err);

@@ -48,15 +48,11 @@ static dpa_status scan_power(dpa__case *c, double n1, double n0, dpa_error *err)
 
 /* The plan speaks of a record added or removed: the same noise, with one replaced. */
 static dpa_status replace_one_power(dpa__case *c, const dpa_plan *plan, dpa_error *err) {
-    const dpa_phase phase = {DPA_GAUSSIAN, 1.0, plan->q, plan->steps};
     double *found = &c->report->verdict.detect_gaussian, sigma;
-    dpa_account_opts opts;
     dpa_interval epsilon;
     if (!isfinite(*found)) return DPA_OK;
-    dpa_account_opts_init(&opts);
-    opts.delta = plan->delta;
-    DPA_TRY(dpa_calibrate(&phase, 1, DPA_CALIBRATE_SIGMA, *found, plan->delta, &opts, &sigma,
-                          &epsilon, err));
+    DPA_TRY(
+        dpa__training_noise(*found, plan->q, plan->steps, 0, plan->delta, &sigma, &epsilon, err));
     DPA_TRY(dpa__training_epsilon(sigma, plan->q, plan->steps, 1, plan->delta, &epsilon, err));
     *found = epsilon.upper;
     return DPA_OK;

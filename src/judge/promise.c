@@ -27,17 +27,23 @@ dpa_status dpa__training_epsilon(double sigma, double q, uint64_t steps, int rep
     return status;
 }
 
-static dpa_status noise_for(const dpa__case *c, double epsilon, double *sigma,
-                            dpa_interval *achieved, dpa_error *err) {
-    const dpa_training_facts *t = &c->evidence->training;
-    const double delta = c->protocol.request.delta;
-    const dpa_phase phase = {DPA_GAUSSIAN, 1.0, t->q, t->steps};
+dpa_status dpa__training_noise(double epsilon, double q, uint64_t steps, int replace_one,
+                               double delta, double *sigma, dpa_interval *achieved,
+                               dpa_error *err) {
+    const dpa_phase phase = {DPA_GAUSSIAN, 1.0, q, steps};
     dpa_account_opts opts;
     dpa_account_opts_init(&opts);
-    opts.adjacency = c->claim.replace_one ? DPA_REPLACE_ONE : DPA_ADD_REMOVE;
+    opts.adjacency = replace_one ? DPA_REPLACE_ONE : DPA_ADD_REMOVE;
     opts.delta = delta;
     return dpa_calibrate(&phase, 1, DPA_CALIBRATE_SIGMA, epsilon, delta, &opts, sigma, achieved,
                          err);
+}
+
+static dpa_status noise_for(const dpa__case *c, double epsilon, double *sigma,
+                            dpa_interval *achieved, dpa_error *err) {
+    const dpa_training_facts *t = &c->evidence->training;
+    return dpa__training_noise(epsilon, t->q, t->steps, c->claim.replace_one,
+                               c->protocol.request.delta, sigma, achieved, err);
 }
 
 /* The least noise that a claimed ε may stand for: calibration rounds up, so its target is raised

@@ -14,15 +14,10 @@ static const double LEAST_NOISE = 0.1;
 /* What any step of this ε at δ says: a step with more noise would have a smaller ε. */
 static dpa_status noise_of_epsilon(const dpa__case *c, double epsilon, double *sigma,
                                    dpa_error *err) {
-    const double delta = c->protocol.request.delta;
-    const dpa_phase phase = {DPA_GAUSSIAN, 1.0, c->evidence->training.rate, 1};
-    dpa_account_opts opts;
     dpa_interval achieved;
     if (!(epsilon > 0)) return DPA_OK;
-    dpa_account_opts_init(&opts);
-    opts.delta = delta;
-    return dpa_calibrate(&phase, 1, DPA_CALIBRATE_SIGMA, epsilon, delta, &opts, sigma, &achieved,
-                         err);
+    return dpa__training_noise(epsilon, c->evidence->training.rate, 1, 0, c->protocol.request.delta,
+                               sigma, &achieved, err);
 }
 
 /* The most noise multiplier that the step's bound allows, rounded up; INFINITY: nothing is shown;
