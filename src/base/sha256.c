@@ -144,3 +144,10 @@ void dpa__sha256_hex(dpa__sha256 *sha, char hex[65]) {
     for (int i = 0; i < 64; ++i) hex[i] = digits[sha->hash[i / 8] >> (28 - 4 * (i % 8)) & 15];
     hex[64] = '\0';
 }
+
+void dpa__sha256_of(const void *bytes, size_t count, char hex[65]) {
+    dpa__sha256 sha;
+    dpa__sha256_init(&sha);
+    dpa__sha256_add(&sha, bytes, count);
+    dpa__sha256_hex(&sha, hex);
+}

@@ -18,4 +18,7 @@ void dpa__sha256_add(dpa__sha256 *sha, const void *bytes, size_t count);
 /* Lower-case hex with its NUL; the state is used up. */
 void dpa__sha256_hex(dpa__sha256 *sha, char hex[65]);
 
+/* Of bytes that are all there. */
+void dpa__sha256_of(const void *bytes, size_t count, char hex[65]);
+
 #endif

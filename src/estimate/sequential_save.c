@@ -138,13 +138,6 @@ static dpa_status walk_state(tape *t, dpa_sequential *s, dpa_error *err) {
 
 /* ── both ways ─────────────────────────────────────────────────────────────────────────────── */
 
-static void hash_of(const unsigned char *bytes, size_t count, char hex[HASH_SIZE + 1]) {
-    dpa__sha256 sha;
-    dpa__sha256_init(&sha);
-    dpa__sha256_add(&sha, bytes, count);
-    dpa__sha256_hex(&sha, hex);
-}
-
 static dpa_status write_all(tape *t, const dpa_sequential *audit, dpa_error *err) {
     dpa_sequential *s = (dpa_sequential *)(uintptr_t)audit; /* saving changes nothing */
     char word[sizeof magic];
@@ -168,7 +161,7 @@ dpa_status dpa_sequential_save(const dpa_sequential *audit, unsigned char **byte
         free(to.bytes);
         return status;
     }
-    hash_of(to.bytes, to.at, hex);
+    dpa__sha256_of(to.bytes, to.at, hex);
     memcpy(to.bytes + to.at, hex, HASH_SIZE);
     *bytes = to.bytes;
     *count = to.at + HASH_SIZE;
@@ -186,7 +179,7 @@ dpa_status dpa_sequential_load(const unsigned char *bytes, size_t count, dpa_seq
     dpa_request request;
     *out = NULL;
     if (count < sizeof magic + HASH_SIZE) return damaged(err);
-    hash_of(bytes, count - HASH_SIZE, hex);
+    dpa__sha256_of(bytes, count - HASH_SIZE, hex);
     if (memcmp(hex, bytes + count - HASH_SIZE, HASH_SIZE) != 0) return damaged(err);
     tape from = {
         .bytes = (unsigned char *)(uintptr_t)bytes, .size = count - HASH_SIZE, .is_loading = 1};

@@ -135,10 +135,7 @@ dpa_status dpa_game_key(const dpa_game *game, int stage, char key[DPA_SHA256_SIZ
         dpa__text_free(&text);
         return dpa__fail(err, DPA_NO_MEMORY, "no memory for the name of a trial");
     }
-    dpa__sha256 sha;
-    dpa__sha256_init(&sha);
-    dpa__sha256_add(&sha, text.data, text.length);
-    dpa__sha256_hex(&sha, key);
+    dpa__sha256_of(text.data, text.length, key);
     dpa__text_free(&text);
     return DPA_OK;
 }

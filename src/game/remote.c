@@ -451,7 +451,6 @@ dpa_status dpa__remote_digest(const dpa__trainer *trainer, char hex[DPA_SHA256_S
     const remote *r = (const remote *)trainer;
     const dpa_trainer_opts *o = r->opts;
     dpa__text text = {0};
-    dpa__sha256 sha;
     /* What is only claimed (sigma, q, delta) is not in it: it changes no number. */
     dpa__text_printf(&text,
                      "trainer %d\npoints %" PRIu64 "\ncanaries %" PRIu64 "\nheldout %" PRIu64
@@ -464,9 +463,7 @@ dpa_status dpa__remote_digest(const dpa__trainer *trainer, char hex[DPA_SHA256_S
         dpa__text_free(&text);
         return dpa__fail(err, DPA_NO_MEMORY, "no memory for the name of a trainer");
     }
-    dpa__sha256_init(&sha);
-    dpa__sha256_add(&sha, text.data, text.length);
-    dpa__sha256_hex(&sha, hex);
+    dpa__sha256_of(text.data, text.length, hex);
     dpa__text_free(&text);
     return DPA_OK;
 }

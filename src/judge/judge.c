@@ -155,12 +155,9 @@ static dpa_status put_provenance(dpa__case *c, dpa_error *err) {
 static dpa_status sign_protocol(dpa__case *c, dpa_error *err) {
     dpa__verdict *v = &c->report->verdict;
     char *text = NULL;
-    dpa__sha256 sha;
     DPA_TRY(dpa__protocol_object(c, &c->report->protocol, err));
     DPA_TRY(dpa__protocol_write(c->report->protocol, &text, err));
-    dpa__sha256_init(&sha);
-    dpa__sha256_add(&sha, text, strlen(text));
-    dpa__sha256_hex(&sha, v->protocol);
+    dpa__sha256_of(text, strlen(text), v->protocol);
     free(text);
     v->is_registered = c->protocol.registered[0] != '\0';
     v->is_as_registered = strcmp(v->protocol, c->protocol.registered) == 0;

@@ -18,15 +18,12 @@
 static dpa_status digest_of(const json_t *value, char hex[DPA_SHA256_SIZE], dpa_error *err) {
     json_t *copy = json_copy((json_t *)(uintptr_t)value);
     dpa__text text = {0};
-    dpa__sha256 sha;
     if (copy == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a digest");
     (void)json_object_del(copy, SEAL);
     dpa__json_write(&text, copy, -1);
     json_decref(copy);
     if (text.failed) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a digest");
-    dpa__sha256_init(&sha);
-    dpa__sha256_add(&sha, text.data, text.length);
-    dpa__sha256_hex(&sha, hex);
+    dpa__sha256_of(text.data, text.length, hex);
     dpa__text_free(&text);
     return DPA_OK;
 }
