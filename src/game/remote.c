@@ -25,6 +25,7 @@ typedef struct remote {
     uint64_t id;                    /* of the last request */
     const char *call;               /* its name */
     size_t members;                 /* of the training that goes by steps */
+    dpa_error unheard;              /* of a caller who gave no place for one */
 } remote;
 
 static const char *slot_of(void) {
@@ -200,11 +201,18 @@ dpa_status dpa__remote_hello(dpa__trainer *trainer, dpa_error *err) {
     return status == DPA_OK ? DPA_OK : refuse(r, err);
 }
 
-static dpa_status need(remote *r, int level, const char *call, dpa_error *err) {
-    DPA_TRY(dpa__remote_hello(&r->base, err));
-    if ((r->base.levels & level) != 0) return DPA_OK;
-    return dpa__fail(err, DPA_TRAINER,
-                     "the game needs `%s`, and the trainer has declared no level with it", call);
+/* The beginning of a request that needs one of these levels. Whoever wants to hear of no error gets
+ * a place for it all the same: what is wrong is told with its request. */
+static dpa_status request(remote *r, int level, const char *call, dpa__text *line,
+                          dpa_error **err) {
+    if (*err == NULL) *err = &r->unheard;
+    DPA_TRY(dpa__remote_hello(&r->base, *err));
+    if ((r->base.levels & level) == 0)
+        return dpa__fail(*err, DPA_TRAINER,
+                         "the game needs `%s`, and the trainer has declared no level with it",
+                         call);
+    begin(r, line, call);
+    return DPA_OK;
 }
 
 /* ---- The calls ---- */
@@ -268,11 +276,8 @@ static dpa_status ask_signals(remote *r, dpa__text *line, const dpa__question *a
 static dpa_status train(dpa__trainer *trainer, const dpa__order *order, const dpa__question *ask,
                         dpa_error *err) {
     remote *r = (remote *)trainer;
-    dpa_error own = {0};
-    if (err == NULL) err = &own;
-    DPA_TRY(need(r, DPA__LEVEL_TRAIN, "train", err));
     dpa__text line = {0};
-    begin(r, &line, "train");
+    DPA_TRY(request(r, DPA__LEVEL_TRAIN, "train", &line, &err));
     const dpa_status status = put_order(r, &line, order, err);
     if (status == DPA_OK) return ask_signals(r, &line, ask, err);
     dpa__text_free(&line);
@@ -281,11 +286,8 @@ static dpa_status train(dpa__trainer *trainer, const dpa__order *order, const dp
 
 static dpa_status find_signals(dpa__trainer *trainer, const dpa__question *ask, dpa_error *err) {
     remote *r = (remote *)trainer;
-    dpa_error own = {0};
-    if (err == NULL) err = &own;
-    DPA_TRY(need(r, DPA__LEVEL_STEP, "signals", err));
     dpa__text line = {0};
-    begin(r, &line, "signals");
+    DPA_TRY(request(r, DPA__LEVEL_STEP, "signals", &line, &err));
     return ask_signals(r, &line, ask, err);
 }
 
@@ -306,12 +308,9 @@ static dpa_status take_size(remote *r, const json_t *answer, dpa_error *err) {
 
 static dpa_status start(dpa__trainer *trainer, const dpa__order *order, dpa_error *err) {
     remote *r = (remote *)trainer;
-    dpa_error own = {0};
-    if (err == NULL) err = &own;
-    DPA_TRY(need(r, DPA__LEVEL_STEP | DPA__LEVEL_GRADIENT, "start", err));
     dpa__text line = {0};
     json_t *answer;
-    begin(r, &line, "start");
+    DPA_TRY(request(r, DPA__LEVEL_STEP | DPA__LEVEL_GRADIENT, "start", &line, &err));
     dpa__put_seed(&line, "look_seed", order->look_seed);
     dpa_status status = put_order(r, &line, order, err);
     if (status != DPA_OK) {
@@ -328,12 +327,9 @@ static dpa_status start(dpa__trainer *trainer, const dpa__order *order, dpa_erro
 static dpa_status batch(dpa__trainer *trainer, int look, size_t room, size_t *ids, size_t *count,
                         dpa_error *err) {
     remote *r = (remote *)trainer;
-    dpa_error own = {0};
-    if (err == NULL) err = &own;
-    DPA_TRY(need(r, DPA__LEVEL_STEP, "batch", err));
     dpa__text line = {0};
     json_t *answer;
-    begin(r, &line, "batch");
+    DPA_TRY(request(r, DPA__LEVEL_STEP, "batch", &line, &err));
     dpa__text_printf(&line, ",\"look\":%s", look ? "true" : "false");
     DPA_TRY(exchange(r, &line, &answer, err));
     size_t *given;
@@ -379,12 +375,9 @@ static dpa_status take_floats(remote *r, const json_t *answer, const char *key, 
 static dpa_status take_step(dpa__trainer *trainer, const dpa__step *step, float *sum,
                             dpa_error *err) {
     remote *r = (remote *)trainer;
-    dpa_error own = {0};
-    if (err == NULL) err = &own;
-    DPA_TRY(need(r, DPA__LEVEL_STEP, "step", err));
     dpa__text line = {0};
     json_t *answer;
-    begin(r, &line, "step");
+    DPA_TRY(request(r, DPA__LEVEL_STEP, "step", &line, &err));
     dpa__text_printf(&line, ",\"look\":%s", step->look ? "true" : "false");
     dpa_status status =
         dpa__put_ids(&line, "batch", step->batch, step->count, r->folder, "to", err);
@@ -401,12 +394,9 @@ static dpa_status take_step(dpa__trainer *trainer, const dpa__step *step, float 
 
 static dpa_status find_gradient(dpa__trainer *trainer, size_t id, float *gradient, dpa_error *err) {
     remote *r = (remote *)trainer;
-    dpa_error own = {0};
-    if (err == NULL) err = &own;
-    DPA_TRY(need(r, DPA__LEVEL_GRADIENT, "gradient", err));
     dpa__text line = {0};
     json_t *answer;
-    begin(r, &line, "gradient");
+    DPA_TRY(request(r, DPA__LEVEL_GRADIENT, "gradient", &line, &err));
     dpa__text_printf(&line, ",\"example\":%zu", id);
     DPA_TRY(exchange(r, &line, &answer, err));
     const dpa_status status = take_floats(r, answer, "gradient", gradient, err);
