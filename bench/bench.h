@@ -12,7 +12,7 @@ static inline double bench_cpu(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Seconds of CPU for one call of `body`, the best of `rounds`: noise only ever adds. */
+/* CPU seconds of one call of `body`: the best of `rounds`, because noise only ever adds time. */
 #define BENCH_BEST(rounds, result, body)                                                           \
     do {                                                                                           \
         (result) = 1e300;                                                                          \

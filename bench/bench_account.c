@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The accountant against the transforms that it needs, its growth with steps and tolerance, a
- * curve, a calibration, a family member. */
+/* Times the accountant relative to the transforms that it needs, its growth with steps and
+ * tolerance, a curve, a calibration and a family member. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ static double account_time(dpa_phase phase, double tolerance) {
     return time;
 }
 
-/* Forward and back, of the length that the account used. */
+/* One forward and one backward transform of the length that the accountant used. */
 static double transform_time(size_t wanted) {
     const size_t n = dpa__fft_good_length(wanted);
     double *in = dpa__fft_alloc(n, NULL), *out = dpa__fft_alloc(2 * (n / 2 + 1), NULL);

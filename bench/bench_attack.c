@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Attacks on 256 models × 5000 points against one pass over the same matrix, and their growth with
- * models and points. RMIA reads a second matrix, of the population: with half of the models as its
- * references (127 of 255) it reads as many signals as one pass does. One thread, so that its CPU
- * time is all the work there is. */
+/* Times attacks on 256 models × 5000 points relative to one pass over the same matrix, and their
+ * growth with models and points. RMIA reads a second matrix, that of the population: with half of
+ * the models as its references (127 of 255) it reads as many signals as one pass does. One thread,
+ * so that its CPU time is all the work. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ static dpa_signals make(size_t models, size_t points, int with_members) {
 
 static volatile double sink;
 
-/* Four sums, so that addition does not wait for itself. */
+/* Four independent sums, so that an addition does not wait for the previous one. */
 static void stream(const dpa_signals *s) {
     double sum[4] = {0};
     const size_t count = s->models * s->points;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The Berk–Jones level: the price of the exact recursion and of the table. `bench_berkjones table`
- * writes src/estimate/berkjones_table.c (about two minutes). */
+/* The Berk–Jones level: times the exact recursion and the table. `bench_berkjones table` writes
+ * src/estimate/berkjones_table.c (about two minutes). */
 #include <math.h>
 #include <string.h>
 

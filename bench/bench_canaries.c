@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Canaries: normals generated and consumed (dot product with a model, own norm), nanoseconds per
- * normal on one core, against
- *   (a) a plain scalar loop: Philox4x32-10, Box–Muller with libm's float functions, the same sums;
- *   (b) canaries that lie in memory as float32 (256 MB, far larger than the caches), the same sums.
- */
+/* Canaries: nanoseconds per normal on one core to generate and use it (dot product with a model,
+ * own norm), compared with
+ * (a) a plain scalar loop: Philox4x32-10, Box–Muller with libm's float functions, the same sums;
+ * (b) canaries stored in memory as float32 (256 MB, far larger than the caches), the same sums. */
 #include <Random123/philox.h>
 #include <math.h>
 #include <stdlib.h>
@@ -40,7 +39,7 @@ static sums plain(const double *model, size_t count) {
     return s;
 }
 
-/* Eight independent sums each, so that the compiler may use vectors and the memory is the limit. */
+/* Eight independent sums each, so that the compiler can vectorise and memory is the limit. */
 static sums stream(const float *z, const double *model, size_t count) {
     dpa__lanes lanes = {{0}, {0}};
     for (size_t i = 0; i < count; i += DPA__CHUNK)
@@ -62,7 +61,7 @@ static sums generated(const dpa__canary_kernel *kernel, const double *model, siz
     return (sums){dpa__lanes_fold(lanes.dot), dpa__lanes_fold(lanes.square)};
 }
 
-static double keep; /* so that no loop is thrown away */
+static double keep; /* keeps the compiler from removing loops */
 
 static void use(sums s) {
     keep += s.dot + s.square;
@@ -96,8 +95,9 @@ static void whole_call(dpa_direction direction, double plain_time) {
     free(model);
 }
 
-/* A round's cosines of 2000 canaries in a model of 4·10⁶, by direction, and adding its canaries.
- * (c) is FFTW's real transform (double) of the length that the Hadamard canaries take, 2²¹. */
+/* Times a round's cosines of 2000 canaries in a model of 4·10⁶, for each direction, and adding its
+ * canaries. (c) is FFTW's real transform (double) of the length that the Hadamard canaries need,
+ * 2²¹. */
 enum { LARGE = 4000000, MANY = 2000, LENGTH_BITS = 21 };
 
 static double fft_time(void) {
@@ -113,7 +113,7 @@ static double fft_time(void) {
     return time;
 }
 
-/* Seconds of a round's cosines; -1 when it failed. */
+/* Seconds for a round's cosines; -1 on failure. */
 static double round_time(dpa_direction direction, int rounds, double *adding) {
     dpa_canaries_opts opts;
     dpa_canaries *canaries = NULL;
@@ -183,5 +183,5 @@ int main(void) {
     whole_call(DPA_DIRECTION_SIGNS, plain_time);
     large_model();
     free(stored);
-    return keep == 0.0; /* never: the sums of squares are positive */
+    return keep == 0.0; /* never true: sums of squares are positive */
 }

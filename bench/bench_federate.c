@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an audit adds to a round of DP-FedAvg, one thread, for 10^5 and 10^7 parameters and 1000 +
- * 1000 canaries.
+/* What an audit adds to a round of DP-FedAvg, on one thread, for 10^5 and 10^7 parameters and 1000
+ * + 1000 canaries.
  *
  * A round without audit: 34 clients with 116 rows of 784 features (the median writer of MNIST), one
- * epoch in batches of 16; for the large model two clients are timed and scaled up. Audit: canaries
- * that are in the round (13: 1000 in 80 rounds) are added, and the cosines of all 2000 are taken.
- * The work is linear in the canaries: for the large model 64 (512 of signs) are timed and scaled
- * up.
+ * epoch in batches of 16; for the large model two clients are timed and scaled up. Audit: the
+ * canaries of the round (13: 1000 in 80 rounds) are added, and the cosines of all 2000 are
+ * computed. The work is linear in the canaries: for the large model 64 (with signs 512) are timed
+ * and scaled up.
  *
- * Bounds: (m) memory, the released mean read once for 8 canaries at the speed of a plain sum over
- * float32; (g) generating the normals of every canary once, which the memory cannot help with.
- * Canaries of signs need no normals: what they take is compared with (m). */
+ * Lower bounds: (m) memory: reading the released mean once for 8 canaries at the speed of a plain
+ * sum over float32; (g) generating the normals of every canary once, whatever the memory does.
+ * Canaries of signs need no normals, so they are compared with (m). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@
 
 enum { FEATURES = 784, OWNED = 116, COHORT = 34, CANARIES = 2000, PRESENT = 13 };
 
-static double keep; /* so that no loop is thrown away */
+static double keep; /* keeps the compiler from removing loops */
 
 static void stop(const char *what) {
     (void)fprintf(stderr, "bench_federate: %s failed\n", what);
@@ -125,7 +125,7 @@ static void audit_free(audit *a) {
     free(a->released);
 }
 
-/* A round's share of the cosines of all canaries, `rounds` at a time. */
+/* One round's share of the cosines of all canaries, if `rounds` are processed at a time. */
 static double cosine_time(dpa_direction direction, size_t dim, size_t count, size_t rounds) {
     audit a = audit_new(direction, dim, count, rounds);
     dpa_vector v[DPA_CANARIES_ROUNDS];
@@ -134,7 +134,7 @@ static double cosine_time(dpa_direction direction, size_t dim, size_t count, siz
     for (size_t r = 0; r < rounds; ++r)
         v[r] = (dpa_vector){.f32 = a.released + r * dim, .dim = dim};
     status = dpa_canaries_round_many(a.canaries, v, NULL, rounds, NULL,
-                                     NULL); /* the norms are known then */
+                                     NULL); /* the norms are known by then */
     BENCH_BEST(2, time, status = dpa_canaries_round_many(a.canaries, v, NULL, rounds, NULL, NULL));
     if (status != DPA_OK) stop("cosines");
     audit_free(&a);
@@ -184,7 +184,7 @@ static void report(const char *layers, size_t clients, size_t count, size_t toge
     bench_row("  round without audit", b.round, "itself", 1.0);
     (void)printf("  (m) %.3f s, (g) %.3f s\n", b.memory, b.generate);
     report_canaries(DPA_DIRECTION_SPHERE, dim, count, together, &b);
-    /* they are quick: enough of them that passing over the mean to prepare it does not count */
+    /* they are quick, so time enough of them to make preparing the mean negligible */
     const size_t more = 8 * count < CANARIES ? 8 * count : CANARIES;
     report_canaries(DPA_DIRECTION_SIGNS, dim, more, together, &b);
 }

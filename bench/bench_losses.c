@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Epsilon* of 10⁶ + 10⁶ losses against reading and sorting them, and the price of an EM step per
- * loss and component against one exponential of libm. */
+/* Times Epsilon* of 10⁶ + 10⁶ losses relative to reading and sorting them, and an EM step per loss
+ * and component relative to one exponential of libm. */
 #include "bench.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static int write_losses(double *x, double shift, const char *where) {
     return dpa_array_write(where, &array, NULL) == DPA_OK;
 }
 
-/* One call on the losses, as a multiple of reading and sorting. */
+/* Times one call on the losses, as a multiple of reading and sorting. */
 #define CALL(what, unit, call)                                                                     \
     do {                                                                                           \
         double best;                                                                               \

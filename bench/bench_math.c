@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a distribution costs, in units of log(): arguments as an audit of a thousand to a million
- * runs has them. */
+/* The cost of the distribution functions in units of log(), for arguments as in audits of a
+ * thousand to a million runs. */
 #include "bench.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cost of one one-run bound, in units of one normal quantile and one normal CDF (what a step of the
- * recursion costs for the Gaussian family), and of the recursion on a composed DP-SGD curve. */
+/* The cost of one one-run bound, in units of one normal quantile and one normal CDF (the cost of a
+ * step of the recursion for the Gaussian family), and of the recursion on a composed DP-SGD
+ * curve. */
 #include "bench.h"
 
 #include <math.h>
@@ -64,7 +65,7 @@ static void show_bounds(double unit) {
         }
 }
 
-/* Smallest μ at which the recursion lets the curve stand: the dearest evaluation is next to it. */
+/* Times the recursion at levels around its p-value, where an evaluation is most expensive. */
 static double recursion_cost(const dpa_onerun *game, const dpa_curve *curve) {
     double seconds;
     volatile int sink = 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading numbers, against moving the same bytes: text, CSV and NPY in memory against memcpy of the
- * same bytes, and NPY from a file against fread. Times are of one call; MB/s of the stored bytes.
- */
+/* Reading numbers relative to moving the same bytes: text, CSV and NPY in memory against memcpy,
+ * and NPY from a file against fread. Times are for one call; MB/s are of stored bytes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +40,7 @@ static void read_table(const dpa__text *bytes) {
     dpa_table_free(table);
 }
 
-/* New memory every time, as the readers need it. */
+/* Allocates every time, as the readers must. */
 static void copy(const dpa__text *bytes) {
     char *block = malloc(bytes->length);
     if (block == NULL) exit(1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rendering 10⁶ scores against reading them: binning them and making the page, as a ratio of
- * reading the same scores from CSV and from NPY. */
+/* Times rendering 10⁶ scores (binning them and making the page) relative to reading the same scores
+ * from CSV and from NPY. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bounds from counts and scores. One joint-posterior interval against 2,000 incomplete-beta
- * evaluations at points of the same posterior (must be below 1); all thresholds with all methods of
- * 10⁵ + 10⁵ scores, reading included; ranks at 1000 + 1000; growth. `bench_scores large` also does
- * 10⁷ + 10⁷ and prints the peak of memory. */
+/* Bounds from counts and scores: one joint-posterior interval relative to 2,000 incomplete-beta
+ * evaluations at points of the same posterior (must be below 1); all thresholds with all methods
+ * for 10⁵ + 10⁵ scores, reading included; ranks at 1000 + 1000; growth. `bench_scores large` also
+ * does 10⁷ + 10⁷ and prints the peak memory. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static void bench_interval(const char *family, const dpa_counts *counts, double 
     dpa__model_close(&model);
 }
 
-/* Scores of N(1,1) and N(0,1) as two NPY files in a fresh folder. */
+/* Writes n scores of N(mu, 1) to an NPY file. */
 static void write_scores(const char *path, size_t n, double mu, uint64_t seed) {
     dpa_array array = {.dtype = DPA_F64, .ndim = 1, .shape = {n}, .count = n};
     double *values = malloc(n * sizeof *values);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One question to a curve of each family, against the two library calls that a Gaussian answer
- * cannot do without: a normal quantile and a normal tail. */
+/* Times one evaluation of a curve of each family relative to the two library calls that a Gaussian
+ * answer needs at least: a normal quantile and a normal tail. */
 #include "bench.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ static void ask(const char *what, const dpa_curve *curve,
     bench_row(what, best / CALLS, "qnorm + pnorm", best / CALLS / unit);
 }
 
-/* A curve of `count` vertices on the Gaussian one. */
+/* A piecewise linear curve with `count` vertices on the Gaussian one. */
 static dpa_curve *points(int count) {
     double *fpr = malloc((size_t)count * sizeof *fpr), *fnr = malloc((size_t)count * sizeof *fnr);
     dpa_curve *curve = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The two halves of dpaudit attack: scores of one target (cmd_attack.c), and which points leak most
- * (attack_points.c). */
+/* The two halves of dpaudit attack: scores of one target (cmd_attack.c), and the points that leak
+ * most (attack_points.c). */
 #ifndef DPA_CLI_ATTACK_H
 #define DPA_CLI_ATTACK_H
 
@@ -15,7 +15,7 @@ typedef struct attack_options {
     const char *features, *population_features, *form;
     double level, ridge;
     int squares;
-    /* points and select */
+    /* for `points` and `select` */
     const char *by, *weight, *challenge, *split, *ids, *json;
     uint64_t count, seed, threads;
     double test_share, delta;
@@ -23,17 +23,17 @@ typedef struct attack_options {
 
 /* What was read for an attack. */
 typedef struct attack_input {
-    dpa_signals signals, population;            /* population: models 0 when there is none */
-    dpa_features features, population_features; /* likewise, points 0 */
+    dpa_signals signals, population;            /* population: models is 0 if there is none */
+    dpa_features features, population_features; /* likewise: points is 0 */
     size_t *exclude;
 } attack_input;
 
-/* 1 when there is an attack of that name. */
+/* Returns 1 if there is an attack of that name. */
 int attack_named(const char *word, dpa_attack *out);
-/* The options of the library for these. */
+/* Translates the command line's options into the library's. */
 void attack_opts_from(const attack_options *o, const attack_input *in, dpa_attack_opts *out);
-/* Writes what `write` prints into the file, whole or not at all, or to standard output when `path`
- * is NULL. Gives an exit code. */
+/* Writes what `write` prints to the file, completely or not at all, or to standard output if `path`
+ * is NULL. Returns an exit code. */
 typedef void attack_writer(FILE *out, const void *what);
 int attack_write(const char *path, attack_writer *write, const void *what);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit attack points | select: what each point risks, as a table, CSV or JSON. */
+/* dpaudit attack points | select: the risk of each point, as a table, CSV or JSON. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "attack.h"
 
-/* What is printed: the leaks in the order of the list. */
+/* What is printed: the leaks, in the order of printing. */
 typedef struct listing {
     const attack_options *o;
     const dpa_leak *leaks;
@@ -15,7 +15,7 @@ typedef struct listing {
     const char *challenge; /* NULL: all points */
     const dpa_model_role *roles;
     size_t models, points;
-    char **id; /* [points]; NULL: numbers */
+    char **id; /* [points]; NULL: points are shown by number */
 } listing;
 
 /* ── names ── */
@@ -25,7 +25,7 @@ static void free_ids(char **id, size_t points) {
     free(id);
 }
 
-/* Reads exactly `points` lines. 0, or an exit code after the error was printed. */
+/* Reads exactly `points` lines. Returns 0, or an exit code after printing the error. */
 static int read_ids(const char *path, size_t points, char ***out) {
     dpa_error err = {.status = DPA_BAD_INPUT};
     size_t count = 0, room = 0;
@@ -54,8 +54,8 @@ static int read_ids(const char *path, size_t points, char ***out) {
     return library_error("attack", &err);
 }
 
-/* The evidence of a game knows which rows of the data its points are. Gives no names where there
- * are none. */
+/* The evidence of a game knows which rows of the data its points are; uses these as names. Other
+ * evidence gives no names. */
 static int read_rows(const char *signals, size_t points, char ***out) {
     dpa_array rows;
     dpa_error err;
@@ -81,7 +81,7 @@ static void name_of(const listing *l, size_t point, char *text, size_t size) {
         (void)snprintf(text, size, "%zu", point);
 }
 
-/* ── the three forms ── */
+/* ── the three output formats ── */
 
 static size_t models_of(const listing *l, dpa_model_role role) {
     size_t count = 0;
@@ -89,7 +89,7 @@ static size_t models_of(const listing *l, dpa_model_role role) {
     return count;
 }
 
-/* A selection says what is left to audit. */
+/* After a selection, says which models may still be attacked. */
 static void print_left(FILE *out, const listing *l) {
     const size_t kept = models_of(l, DPA_ROLE_KEPT);
     if (kept > 0)
@@ -127,7 +127,7 @@ static void print_table(FILE *out, const void *what) {
     if (l->challenge != NULL) print_left(out, l);
 }
 
-/* Quotes where a comma or a quote would break the line (RFC 4180). */
+/* Quotes the text if a comma or a quote would break the line (RFC 4180). */
 static void csv_text(FILE *out, const char *text) {
     if (strpbrk(text, ",\"") == NULL) {
         (void)fputs(text, out);
@@ -223,7 +223,7 @@ static void print_json(FILE *out, const void *what) {
     (void)fputs("]}\n", out);
 }
 
-/* Files get all, the screen as many points as asked for. */
+/* Files get all points, the screen as many as asked for. */
 static int print(const listing *l, size_t on_screen) {
     const char *json = l->o->json;
     int code = 0;
@@ -244,7 +244,7 @@ static dpa_challenge challenge_of(const attack_options *o) {
                                                   : DPA_CHALLENGE_WORST;
 }
 
-/* Puts the chosen leaks, in their order, to the front. */
+/* Moves the chosen leaks to the front, in their order. */
 static dpa_status select_leaks(const attack_options *o, dpa_weight weight, dpa_leak *leaks,
                                size_t points, size_t count, dpa_error *err) {
     size_t *chosen = calloc(count + 1, sizeof *chosen);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the parts of `dpaudit canaries` share. */
+/* Shared by the parts of `dpaudit canaries`. */
 #ifndef DPA_CLI_CANARIES_H
 #define DPA_CLI_CANARIES_H
 
@@ -19,20 +19,20 @@ extern const command command_canaries;
 
 dpa_canaries_opts canaries_library_opts(const canaries_options *o);
 dpa_status canaries_read_model(const word_list *files, dpa_weights *out, dpa_error *err);
-/* Numbers of both sets to --out and --null, or to standard output. An NPZ gets both, as `name`
- * and `unobserved`, and what the canaries were. */
+/* Writes the numbers of both sets to --out and --null, or to standard output. An NPZ gets both, as
+ * `name` and `unobserved`, and a description of the canaries. */
 dpa_status canaries_show(const canaries_options *o, const dpa_canaries *canaries, const char *name,
                          const double *cosine, dpa_error *err);
 
-/* All iterates: rounds FILE… into the state, and what the state holds. */
+/* All iterates: adds rounds FILE… to the state, and shows what the state holds. */
 int canaries_rounds(const canaries_options *o, const word_list *words);
 int canaries_largest(const canaries_options *o);
 
-/* Known rounds: who has which rounds, and the scores that the state holds. */
+/* Known rounds: shows the rounds of each canary, and the scores that the state holds. */
 int canaries_schedule(const canaries_options *o);
 int canaries_known(const canaries_options *o);
-/* [canaries × columns] rounds from 0, from --schedule or by --rounds and --times; no rows when
- * neither was given. Free with free(). */
+/* [canaries × columns] rounds counted from 0, from --schedule or made by --rounds and --times; no
+ * rows if neither was given. Free with free(). */
 typedef struct schedule_table {
     double *round; /* NaN or negative: none */
     size_t canaries, columns;
@@ -40,7 +40,8 @@ typedef struct schedule_table {
 dpa_status canaries_read_schedule(const canaries_options *o, const dpa_canaries *canaries,
                                   schedule_table *out, dpa_error *err);
 
-/* Evidence of what the canaries are: dimension, direction, seed. Add arrays, write, free. */
+/* Evidence that describes the canaries: dimension, direction, seed. The caller adds arrays, writes
+ * and frees it. */
 dpa_status canaries_evidence(const dpa_canaries *canaries, dpa_evidence *out, dpa_error *err);
 int canaries_is_npz(const char *path);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Known rounds from files: the schedule that somebody else's system follows, and the scores over
- * each canary's own rounds that `rounds` has added up in the state. */
+/* Known rounds from files: the schedule that an external system follows, and the scores over each
+ * canary's own rounds that `rounds` has accumulated in the state. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,7 +107,7 @@ int canaries_schedule(const canaries_options *o) {
     return status == DPA_OK ? 0 : library_error(cmd->name, &err);
 }
 
-/* The scores of canaries from … to−1 that are there, moved to the front. */
+/* Moves the scores of canaries from … to−1 that exist to position `at`. */
 static size_t keep(double *score, size_t from, size_t to, size_t at) {
     size_t kept = 0;
     for (size_t i = from; i < to; ++i)

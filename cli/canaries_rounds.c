@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All iterates from files (one-shot-federated, Algorithm 3): somebody else's federated system saves
- * the change of its model in each round; the largest cosines are kept in a small state file between
- * calls. With a schedule each canary's part in its own rounds is added up there, too: then files
- * must come in the order of the rounds, each once. */
+/* All iterates from files (one-shot-federated, Algorithm 3): an external federated system saves the
+ * change of its model in each round, and a small state file keeps the largest cosines between
+ * calls. With a schedule the state also sums each canary's scores over its own rounds; the files
+ * must then come in the order of the rounds, each once. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #include "canaries.h"
 
-/* Changes that are held at a time: a canary is generated once for all of them. */
+/* Number of changes held at a time, so that each canary is generated once for all of them. */
 enum { HELD = 32 };
 static const size_t HELD_BYTES = (size_t)128 << 20;
 
@@ -35,7 +35,7 @@ static dpa_status fail(dpa_error *err, dpa_status status, const char *format, ..
     return status;
 }
 
-/* What is asked for must be what the state has. */
+/* The options must agree with the state. */
 static dpa_status same(const session *s, dpa_error *err) {
     const canaries_options *o = s->options;
     if ((o->count != 0 && o->count != dpa_canaries_observed(s->canaries)) ||
@@ -54,7 +54,8 @@ static dpa_status same(const session *s, dpa_error *err) {
     return DPA_OK;
 }
 
-/* The canaries of the state file, or new ones for a first change of `dim` elements. */
+/* Reads the canaries from the state file, or makes new ones for a first change of `dim`
+ * elements. */
 static dpa_status open_state(session *s, size_t dim, dpa_error *err) {
     const canaries_options *o = s->options;
     dpa_canaries_opts opts = canaries_library_opts(o);
@@ -67,7 +68,7 @@ static dpa_status open_state(session *s, size_t dim, dpa_error *err) {
     return dpa_canaries_new(&opts, &s->canaries, err);
 }
 
-/* Who is a candidate in the round of held change i. */
+/* The candidates in the round of held change i. */
 static dpa_own_round own_round(const session *s, size_t i) {
     const schedule_table *t = &s->schedule;
     const double round = (double)(dpa_canaries_rounds(s->canaries) + i);
@@ -81,7 +82,7 @@ static dpa_own_round own_round(const session *s, size_t i) {
     return (dpa_own_round){s->options->unit, candidate, count};
 }
 
-/* A state with known rounds is gone on with as it was begun. */
+/* A state with known rounds must be continued with the schedule it was begun with. */
 static dpa_status open_schedule(session *s, dpa_error *err) {
     const canaries_options *o = s->options;
     dpa_status status = canaries_read_schedule(o, s->canaries, &s->schedule, err);
@@ -102,7 +103,7 @@ static dpa_status open_schedule(session *s, dpa_error *err) {
     return s->candidate != NULL ? DPA_OK : fail(err, DPA_NO_MEMORY, "no memory for the schedule");
 }
 
-/* The held changes into the state. */
+/* Adds the held changes to the state. */
 static dpa_status take_in(session *s, dpa_error *err) {
     dpa_vector change[HELD];
     dpa_own_round own[HELD];
@@ -124,7 +125,8 @@ static double element(const dpa_weights *w, size_t i) {
     return w->f32 != NULL ? (double)w->f32[i] : w->f64[i];
 }
 
-/* `model` becomes its difference from the model before, which it then is itself. */
+/* Replaces `model` by its difference from the previous model, and keeps it as the new previous
+ * one. */
 static dpa_status subtract(session *s, const char *path, dpa_weights *model, dpa_error *err) {
     if (model->dim != s->before.dim)
         return fail(err, DPA_BAD_INPUT, "%s: has %zu parameters, --initial has %zu", path,
@@ -139,7 +141,7 @@ static dpa_status subtract(session *s, const char *path, dpa_weights *model, dpa
     return DPA_OK;
 }
 
-/* What the round itself released: the change less momentum times the change before. */
+/* Recovers what the round itself released: the change minus momentum times the previous change. */
 static dpa_status undo_momentum(session *s, const char *path, dpa_weights *change, dpa_error *err) {
     const uint64_t round = dpa_canaries_rounds(s->canaries) + s->count - 1;
     if (s->previous.dim == 0 && round > 0)

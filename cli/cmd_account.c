@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit account: what a claim means. */
+/* dpaudit account: what a privacy claim means. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +102,7 @@ const command command_account = {
     .has_clock = 1,
 };
 
-/* "1e-5,1e-6" as numbers; 0 of them and a message where a word is none. */
+/* Parses "1e-5,1e-6" as numbers. Returns their count; 0 after an error message. */
 static size_t number_list(const command *cmd, const char *name, const char *text, double **out) {
     size_t count = 1, n = 0;
     for (const char *c = text; *c != '\0'; ++c) count += *c == ',';
@@ -118,7 +118,7 @@ static size_t number_list(const command *cmd, const char *name, const char *text
     return n;
 }
 
-/* The lists of the query; an exit code when one is not a list of numbers. */
+/* Parses the lists of the query; returns an exit code if one is not a list of numbers. */
 static int take_lists(const command *cmd, const account_options *o, double *lists[3],
                       dpa_account_query *query) {
     const struct {

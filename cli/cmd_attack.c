@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit attack: signals of shadow models to scores of a target, or to what each point risks. */
+/* dpaudit attack: turns signals of shadow models into scores of a target, or into the risk of each
+ * point. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -183,7 +184,7 @@ static void write_scores(FILE *out, const void *what) {
         (void)fprintf(out, "%.17g,%d\n", s->scores[p], s->member[p]);
 }
 
-/* A file says nothing by itself: what is in it, and which command takes it. */
+/* Says what the output file contains and which command reads it. */
 static void tell(const scored *s, const attack_options *o) {
     size_t members = 0;
     for (size_t p = 0; p < s->points; ++p) members += s->member[p];
@@ -193,7 +194,7 @@ static void tell(const scored *s, const attack_options *o) {
                   o->out, s->points, o->target, members, o->out);
 }
 
-/* The --exclude rows as numbers. 0, or an exit code after the error was printed. */
+/* Parses the --exclude rows. Returns 0, or an exit code after printing the error. */
 static int excluded(const command *cmd, const attack_options *o, size_t **out) {
     *out = calloc(o->exclude.count + 1, sizeof **out);
     if (*out == NULL) return usage_error(cmd, "no memory for --exclude");
@@ -248,7 +249,7 @@ static int score(const attack_options *o, dpa_attack which, const attack_input *
     return code;
 }
 
-/* What is not named is taken from the file of the signals, if it is there. */
+/* An array without an option of its own is taken from the file of the signals, if it is there. */
 static const char *with_signals(const attack_options *o, const char *given, const char *name,
                                 const char *other_name) {
     if (given != NULL) return given;

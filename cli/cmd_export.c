@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit export: the evidence that a store gives by now, as plain arrays. */
+/* dpaudit export: the evidence that a store gives so far, as plain arrays. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -121,7 +121,7 @@ static int is(const char *word, const char *wanted) {
     return word != NULL && strcmp(word, wanted) == 0;
 }
 
-/* "paper", or a number of components. */
+/* Parses "paper" or a number of components. */
 static int take_goodness(const losses_options *o, dpa_losses_query *query) {
     char *end = NULL;
     if (o->goodness == NULL) return 0;

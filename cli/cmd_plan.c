@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit plan: what an audit can show, before it is paid for. */
+/* dpaudit plan: what an audit can show, before anyone pays for it. */
 #include <math.h>
 #include <string.h>
 
@@ -119,7 +119,7 @@ static int check(const plan_options *o) {
     return 0;
 }
 
-/* What the audit that is planned will be judged by. */
+/* Writes the protocol by which the planned audit will be judged. */
 static int write_protocol(const plan_options *o) {
     const dpa_request *request = &o->common.protocol.request;
     const dpa_plan_query *query = &o->query;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit status: how far a run is, from its store, while it runs or after. */
+/* dpaudit status: how far a run is, from its store, while it runs or afterwards. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -99,7 +99,7 @@ static int watch(const char *path, const status_options *o) {
     }
 }
 
-/* What is there, judged as the run would. */
+/* Judges the trials so far as the run would. */
 static int show_bound(dpa_experiment *experiment, const status_options *o) {
     dpa_game *game = NULL;
     dpa_evidence evidence = {0};
@@ -140,7 +140,7 @@ static int run(void *options, const word_list *words) {
     int code = store_of(&command_status, words->items[0], &o->game, &experiment, &path);
     if (code == 0 && o->bound && experiment == NULL)
         code = usage_error(&command_status, "--bound needs the experiment file, not its store");
-    /* With --json the judgement is the answer, as that of the run. */
+    /* With --json the judgement is the whole answer, in the format of the run. */
     if (code == 0 && !(o->bound && o->json != NULL)) code = watch(path, o);
     if (code == 0 && o->bound) code = show_bound(experiment, o);
     free(path);

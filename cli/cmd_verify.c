@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit verify: a stored result, judged again from its evidence. */
+/* dpaudit verify: judges a stored result again from its evidence. */
 #include <stdio.h>
 
 #include "output.h"

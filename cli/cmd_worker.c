@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit worker: what dpaudit run starts to play trials. Not for people: it has no help, man page
- * or completion (main.c knows it). */
+/* dpaudit worker: started by dpaudit run to play trials. It is not for people, so it has no help,
+ * man page or completion (main.c handles it). */
 #include "output.h"
 #include "trials.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every command, in the order in which the help lists them. To add one: cmd_NAME.c defines
- * `const command command_NAME`, and its name goes into this list. */
+/* All commands, in the order of the help. To add one: cmd_NAME.c defines `const command
+ * command_NAME`, and its name goes into this list. */
 #ifndef DPA_CLI_COMMANDS_H
 #define DPA_CLI_COMMANDS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The evidence of a game as files that the other commands read. */
+/* Writes the evidence of a game as files that the other commands read. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static dpa_status make_folder(const char *folder, dpa_error *err) {
     return DPA_IO;
 }
 
-/* Names of the evidence files say which command reads them. */
+/* The file's name says which command reads it. */
 static const char *file_name(const dpa_evidence *e) {
     switch (e->kind) {
     case DPA_EVIDENCE_COUNTS:
@@ -33,7 +33,8 @@ static const char *file_name(const dpa_evidence *e) {
     return "evidence.npz";
 }
 
-/* Flags: membership as one byte each, as dpaudit attack and other tools take it. */
+/* Whether an array holds flags (membership), which are written as one byte each, as dpaudit attack
+ * and other tools expect. */
 static int is_flags(const dpa_evidence *evidence, const dpa_named_array *a) {
     return evidence->kind == DPA_EVIDENCE_SIGNALS && strcmp(a->name, "members") == 0;
 }
@@ -74,7 +75,7 @@ dpa_status evidence_write(const dpa_evidence *evidence, const char *folder, dpa_
     return dpa_evidence_write(evidence, path, err);
 }
 
-/* One row a line; numbers that read back as the same doubles. */
+/* One row per line, with enough digits to read back the same doubles. */
 static dpa_status write_csv(const char *path, const dpa_named_array *a, dpa_error *err) {
     const size_t columns = a->rows > 0 ? a->count / a->rows : 1;
     size_t used = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* No output replaces an input or another output. Files are told apart by device and number, so that
- * links and other ways to write a name do not help; a file that is not there yet, by its folder and
- * its name. What is not a plain file (/dev/null, a pipe) may be given twice. */
+/* No output may overwrite an input or another output. Existing files are compared by device and
+ * inode, so that links and different spellings of a name are recognised; a file that does not exist
+ * yet by its folder and its name. Anything but a regular file (/dev/null, a pipe) may be given
+ * twice. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,10 +12,10 @@
 enum { MOST = 64, LONGEST = 4096 };
 
 typedef struct place {
-    const char *path, *option; /* option "": an operand */
+    const char *path, *option; /* option is "" for an operand */
     dev_t device;
     ino_t number;
-    const char *name; /* NULL: the file is there, and device and number are its own */
+    const char *name; /* NULL: the file exists, and device and inode are its own */
     int is_output;
 } place;
 
@@ -23,7 +24,7 @@ typedef struct places {
     size_t count;
 } places;
 
-/* 0: not a place where a file can be lost. */
+/* Returns 0 if nothing can be overwritten there. */
 static int find_place(const char *path, place *out) {
     char folder[LONGEST] = ".";
     struct stat what;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parsing by table. Every refusal names the option, what was found and what would be right; a
+/* Parses options by table. Every error names the option, what was found and what would be right; a
  * misspelt option is answered with the nearest one. */
 #include "options.h"
 
@@ -76,8 +76,8 @@ static int is_choice(const char *words, const char *value) {
     return 0;
 }
 
-/* Words of other tools and of the papers for what we call by another name. The first of the names
- * that the command has is meant. */
+/* Words that other tools and the papers use for our options. Of the names listed, the first that
+ * the command has is suggested. */
 static const option *find_by_meaning(const command *cmd, const char *word) {
     enum { NAMES = 4 };
     static const struct {
@@ -113,7 +113,7 @@ static const option *find_by_meaning(const command *cmd, const char *word) {
 
 static const option *find_by_spelling(const command *cmd, const char *word) {
     const option *nearest = NULL;
-    size_t best = strlen(word) < 4 ? 2 : 4; /* farther is not a misspelling */
+    size_t best = strlen(word) < 4 ? 2 : 4; /* a greater distance is not a misspelling */
     for (const option *o = cmd->options; o->name != NULL; ++o)
         if (o->type != OPTION_HEADING && word_distance(word, o->name) < best) {
             best = word_distance(word, o->name);
@@ -190,7 +190,7 @@ static int ends_in_name(const char *word, const char *name) {
     return w > n + 1 && word[w - n - 1] == '.' && strcmp(word + w - n, name) == 0;
 }
 
-/* One option at argv[*at]; moves *at past a value that it took. -o is short for --out. */
+/* Parses the option at argv[*at] and moves *at past its value. -o is short for --out. */
 static int parse_option(const command *cmd, int argc, char **argv, int *at, void *options) {
     const char *name = strcmp(argv[*at], "-o") == 0 ? "out" : argv[*at] + 2;
     const size_t length = strcspn(name, "=");

@@ -11,17 +11,17 @@
 #include "dpaudit/lab.h"
 
 typedef enum option_type {
-    OPTION_HEADING,  /* no option: its help starts a group */
+    OPTION_HEADING,  /* not an option: its help is the heading of a group */
     OPTION_FLAG,     /* int, set to 1 */
     OPTION_NUMBER,   /* double */
     OPTION_COUNT,    /* uint64_t; 1e6 is understood */
     OPTION_TEXT,     /* const char * */
     OPTION_FILE,     /* const char *, completed with file names */
-    OPTION_OUTPUT,   /* the same for a file that is written: never one of the inputs */
+    OPTION_OUTPUT,   /* the same for an output file, which must not be one of the inputs */
     OPTION_CHOICE,   /* const char *, one of the words in `value`: "a|b|c" */
-    OPTION_OPTIONAL, /* const char *: "" when bare; --name=FILE, or a next word that ends in ".name"
-                      */
-    OPTION_LIST,     /* word_list: may be given many times */
+    OPTION_OPTIONAL, /* const char *, "" without a value; --name=FILE, or a next word that ends in
+                        ".name" */
+    OPTION_LIST,     /* word_list; may be given many times */
     OPTION_PROTOCOL, /* dpa_protocol: the field of this name */
     OPTION_SWITCH,   /* dpa_protocol: the same for a field that takes no value */
     OPTION_CLAIM     /* dpa_claim: the field of this name */
@@ -35,30 +35,30 @@ typedef struct word_list {
 typedef struct option {
     const char *name; /* NULL ends the table; "" in a heading */
     option_type type;
-    const char *value; /* what the help calls the value; the words of a choice */
+    const char *value; /* the help's name for the value; for a choice, its words */
     const char *help;
-    size_t offset; /* of the field in the command's options */
+    size_t offset; /* of the field in the command's options struct */
 } option;
 
 typedef struct command {
     const char *name;
     const char *summary;  /* one line */
     const char *operands; /* "MEMBERS NONMEMBERS"; "" for none */
-    const char *about;    /* paragraphs, each one line */
-    const char *examples; /* command lines, one a line; run by the tests */
+    const char *about;    /* paragraphs, one per line */
+    const char *examples; /* command lines, one per line; the tests run them */
     const option *options;
-    size_t size;                 /* of the options */
-    size_t min_words, max_words; /* operands allowed */
-    void (*init)(void *options); /* defaults; the memory is zero before */
+    size_t size;                 /* of the options struct */
+    size_t min_words, max_words; /* number of operands allowed */
+    void (*init)(void *options); /* sets defaults; the memory is zero before */
     int (*run)(void *options, const word_list *words);
-    int has_clock; /* it may take long and cannot count what it does: see clock_start */
+    int has_clock; /* may take long without a progress count: see clock_start */
 } command;
 
 size_t command_count(void);
 const command *command_at(size_t index);
-const command *command_find(const char *name); /* NULL: there is none */
+const command *command_find(const char *name); /* NULL if there is no such command */
 
-/* What every command that gives bounds understands: its options struct has a member `common`. */
+/* Options of every command that gives bounds: its options struct has a member `common`. */
 typedef struct common_options {
     dpa_protocol protocol;
     dpa_claim claim;
@@ -77,7 +77,7 @@ void common_init(common_options *common);
 #define CLAIM_OPTION(type, name, value, help)                                                      \
     { name, OPTION_CLAIM, value, help, offsetof(type, common.claim) }
 
-/* The parts of the common options, for a command to compose its table from. */
+/* Groups of common options, from which a command composes its table. */
 #define DELTA_OPTIONS(type)                                                                        \
     REQUEST_OPTION(type, "delta", "D", "delta of the guarantee (default 1e-5)")
 #define CONFIDENCE_OPTIONS(type)                                                                   \
@@ -95,7 +95,7 @@ void common_init(common_options *common);
                      "what the claim is about (default training)"),                                \
         CLAIM_OPTION(type, "neighbours", "add-remove|replace-one",                                 \
                      "how neighbouring data sets differ (default add-remove)")
-/* Which test decides, and what it must be able to see. */
+/* The test that decides, and the effect it must be able to detect. */
 #define PROTOCOL_OPTIONS(type)                                                                     \
     {"protocol", OPTION_FILE, "FILE", "the test registered before (plan --write-protocol)",        \
      offsetof(type, common.protocol_file)},                                                        \
@@ -129,19 +129,19 @@ void common_init(common_options *common);
 #define END_OPTIONS                                                                                \
     { NULL, OPTION_FLAG, NULL, NULL, 0 }
 
-/* Reads argv[0…argc) into `options` and the operands, both of which live as long as argv. 0, or an
- * exit code after the error was printed. */
+/* Parses argv[0…argc) into `options` and the operands, which point into argv. Returns 0, or an exit
+ * code after printing the error. */
 int options_parse(const command *cmd, int argc, char **argv, void *options, word_list *words);
 void words_free(word_list *words);
 /* Frees the lists inside the options. */
 void options_free(const command *cmd, void *options);
 
-/* Levenshtein distance of short words: what was meant by a misspelt one? */
+/* Levenshtein distance of short words, to suggest a correction for a misspelt one. */
 size_t word_distance(const char *a, const char *b);
-/* The whole word as a number: 0 when it is none. */
+/* Parses the whole word as a number; returns 0 if it is none. */
 int parse_number(const char *text, double *out);
 int parse_count(const char *text, uint64_t *out);
-/* A number of guesses, "auto" or "max"; 1 when it is one of these. */
+/* Parses a number of guesses, "auto" or "max"; returns 1 on success. */
 int parse_guesses(const char *text, dpa_guess_choice *choice, uint64_t *guesses);
 
 #endif

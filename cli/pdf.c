@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Printing a page: it goes into a folder of its own, a headless Chromium (not ours to link) turns
- * it into a PDF there, and the PDF is copied to its place whole or not at all. The browser gets a
- * fresh profile in the same folder and nothing that would make it use the network. */
+/* Prints a page as PDF. The page is written to a temporary folder, a headless Chromium (run as a
+ * program, not linked) turns it into a PDF there, and the PDF is copied to its place, completely or
+ * not at all. The browser gets a fresh profile in the same folder and options that keep it off the
+ * network. */
 #include "pdf.h"
 
 #include <errno.h>
@@ -31,7 +32,8 @@ static void remove_folder(const char *folder) {
     (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Runs a program without its chatter. Its exit code; NOT_FOUND when there is none of that name. */
+/* Runs a program with its output discarded. Returns its exit code; NOT_FOUND if there is no such
+ * program. */
 static int run_quietly(const char *program, char *const *arguments) {
     posix_spawn_file_actions_t actions;
     pid_t child;
@@ -53,7 +55,7 @@ static int run_browser(const char *program, const char *folder) {
     (void)snprintf(profile, sizeof profile, "--user-data-dir=%.2000s/profile", folder);
     (void)snprintf(pdf, sizeof pdf, "--print-to-pdf=%.2000s/page.pdf", folder);
     (void)snprintf(page, sizeof page, "file://%.2000s/page.html", folder);
-    /* as root Chromium refuses to start with its sandbox; the page is ours and runs one script */
+    /* Chromium refuses its sandbox as root; the page is ours and runs one script */
     char *arguments[] = {name,
                          "--headless",
                          "--disable-gpu",
@@ -71,7 +73,7 @@ static int run_browser(const char *program, const char *folder) {
     return run_quietly(program, arguments);
 }
 
-/* The first browser that is there. DPAUDIT_CHROMIUM names another. */
+/* Runs the first browser that is installed, or the one that DPAUDIT_CHROMIUM names. */
 static int run_any_browser(const char *folder) {
     static const char *const programs[] = {"chromium", "chromium-browser", "google-chrome",
                                            "google-chrome-stable"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From words to phases of a mechanism. */
+/* Parses the phases of a mechanism. */
 #include "phases.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ void phase_set_free(phase_set *set) {
     *set = (phase_set){0};
 }
 
-/* 0 where the word names none. */
+/* Returns 0 if the word names no mechanism. */
 static int mechanism_of(const char *word, dpa_mechanism *out) {
     static const struct {
         const char *word;
@@ -54,7 +54,7 @@ static int take_pair(const command *cmd, const char *path, phase_set *set, dpa_p
     return 0;
 }
 
-/* q of shuffled batches is one over their number. */
+/* For shuffled batches q is one over their number. */
 static int take_batches(const command *cmd, uint64_t batches, dpa_phase *phase) {
     if (phase->mechanism != DPA_SHUFFLED) {
         if (batches == 0) return 0;
@@ -108,7 +108,7 @@ static int parse_phase(const command *cmd, const char *text, phase_set *set, dpa
     return take_batches(cmd, batches, phase);
 }
 
-/* The phase of --sigma or --pair, where there is one. */
+/* Makes the phase of --sigma or --pair, if one was given. */
 static int own_phase(const command *cmd, const phase_options *phase, int is_sought,
                      phase_set *set) {
     if (isnan(phase->sigma) && !is_sought && phase->pair == NULL) return 0;

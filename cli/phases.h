@@ -46,7 +46,7 @@ typedef struct phase_options {
 
 void phase_init(phase_options *phase);
 
-/* The phases asked for, with the pairs that they point at. */
+/* The phases asked for, and the pairs that they point to. */
 typedef struct phase_set {
     dpa_phase *phase;
     size_t count;
@@ -55,8 +55,8 @@ typedef struct phase_set {
     dpa_ledger *ledger;
 } phase_set;
 
-/* 0, or an exit code after the error was printed; to be freed in any case. With `sigma_is_sought`
- * --sigma need not be given. */
+/* Returns 0, or an exit code after printing the error; the set must be freed in either case. With
+ * `sigma_is_sought`, --sigma need not be given. */
 int phase_list(const command *cmd, const phase_options *phase, int sigma_is_sought, phase_set *out,
                dpa_account_opts *opts);
 void phase_set_free(phase_set *set);

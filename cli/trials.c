@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Experiments as the commands see them. */
+/* What the commands about experiments share. */
 #include "trials.h"
 
 #include <math.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the commands about experiments share: opening one, its options for playing, the worker that
- * plays the same, and its evidence as files. */
+/* What the commands about experiments share: opening an experiment, the options for playing it, the
+ * command of a worker for it, and writing its evidence as files. */
 #ifndef DPA_CLI_TRIALS_H
 #define DPA_CLI_TRIALS_H
 
 #include "options.h"
 
-/* Part of the options of every such command; `game` in their struct. */
+/* Options of every such command; the member `game` of their struct. */
 typedef struct game_options {
     const char *seed_text, *store;
     uint64_t observations;
@@ -25,32 +25,35 @@ typedef struct game_options {
             offsetof(type, game.store)                                                             \
     }
 
-/* The experiment with the options put in. */
+/* Reads the experiment and applies the options. */
 dpa_status experiment_read(const char *path, const game_options *options, dpa_experiment **out,
                            dpa_error *err);
-/* The same: 0, or an exit code after the error was printed. */
+/* The same; returns 0, or an exit code after printing the error. */
 int experiment_open(const command *cmd, const char *path, const game_options *options,
                     dpa_experiment **out);
-/* The store that is meant by an operand: an experiment (which then must be freed) or a store file,
- * told apart by the name (*.yaml, *.yml). `path` is to be freed. */
+/* Finds the store of an operand, which is an experiment file (*.yaml, *.yml; the experiment must
+ * then be freed) or a store. The caller frees `path`. */
 int store_of(const command *cmd, const char *operand, const game_options *options,
              dpa_experiment **experiment, char **path);
-/* A command that starts a worker for the same: words for dpa_run_opts. Texts live in `memory`. */
+/* The command that starts a worker for the same experiment, as words for dpa_run_opts. The texts
+ * live in `memory`. */
 enum { WORKER_WORDS = 12 };
 typedef struct worker_command {
     const char *words[WORKER_WORDS];
     char program[4096], observations[32];
 } worker_command;
-/* The program's own file. Where it was replaced or removed meanwhile, the kernel still has it. */
+/* The path of the running program. If the file was replaced or removed meanwhile, the kernel's link
+ * still leads to it. */
 void own_program(char *out, size_t size);
 void worker_command_make(const char *path, const game_options *options, worker_command *out);
-/* Budget and store of the experiment and the options. */
+/* Sets budget and store from the experiment and the options. */
 void run_opts_make(const dpa_experiment *experiment, const game_options *options,
                    dpa_run_opts *out);
 
-/* How many trials the evidence rests on, and how many are missing. */
+/* Records how many trials the evidence rests on and how many are missing. */
 void evidence_count_trials(dpa_evidence *evidence, const dpa_run_summary *summary);
-/* Into a folder, made if needed: NAME.npz, and each array by itself as NPY or CSV for `export`. */
+/* Writes the evidence into a folder, which is made if needed: NAME.npz and, for `export`, each
+ * array as NPY or CSV. */
 dpa_status evidence_write(const dpa_evidence *evidence, const char *folder, dpa_error *err);
 dpa_status evidence_export(const dpa_evidence *evidence, const char *folder, int csv,
                            dpa_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What every test includes: cmocka in its required order, and comparisons that print both numbers.
- */
+/* Included by every test: cmocka with the headers it needs in the right order, and comparisons that
+ * print both numbers. */
 #ifndef DPA_TESTS_CHECK_H
 #define DPA_TESTS_CHECK_H
 
@@ -44,8 +44,8 @@ static inline void check_between(double got, double low, double high, const char
     fail();
 }
 
-/* As a host program may: DPA_TEST_LOCALE=NAME runs any test in a locale whose numbers have a comma.
- * Only the numbers: translated errors of the system are another matter. */
+/* DPA_TEST_LOCALE=NAME runs any test in a locale with a decimal comma, as a host program may. Only
+ * LC_NUMERIC is set, because translated system errors are another matter. */
 __attribute__((constructor)) static void check_take_locale(void) {
     const char *name = getenv("DPA_TEST_LOCALE");
     if (name == NULL) return;
@@ -54,7 +54,7 @@ __attribute__((constructor)) static void check_take_locale(void) {
     exit(1);
 }
 
-/* strtod as in the C locale. */
+/* strtod in the C locale. */
 static inline double check_number(const char *text) {
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const double number = strtod_l(text, NULL, c);
@@ -62,7 +62,7 @@ static inline double check_number(const char *text) {
     return number;
 }
 
-/* A file under the shared folder; the test is skipped with a reason where it is absent (exit 77
+/* A file under the shared folder. Without that folder the test is skipped with a reason (exit 77
  * from main through check_need_shared). */
 static inline const char *check_shared(const char *name) {
     static char path[4][1024];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For tests of the judge: evidence, claims and protocols by hand, and what came of them. */
+/* For tests of the judge: builds evidence, claims and protocols, and reads the reports. */
 #ifndef DPA_TESTS_JUDGED_H
 #define DPA_TESTS_JUDGED_H
 
@@ -17,7 +17,8 @@ enum { N = 400 };
 
 /* ── evidence ────────────────────────────────────────────────────────────────────────── */
 
-/* The quantiles of N(0,σ²) and of N(shift,σ²), shuffled: a Gaussian mechanism without luck. */
+/* The quantiles of N(0,σ²) and of N(shift,σ²), shuffled: a Gaussian mechanism without sampling
+ * error. */
 static inline void add_normal(dpa_evidence *e, size_t count, double shift, double sigma) {
     double *in = malloc(count * sizeof *in), *out = malloc(count * sizeof *out);
     assert_true(in != NULL && out != NULL);
@@ -118,7 +119,7 @@ static inline void expect_words(const dpa_report *report, const char *words) {
         fail_msg("'%s' does not say '%s'", report->verdict.headline, words);
 }
 
-/* ε at δ of DP-SGD, asked of the accountant directly. */
+/* ε at δ of DP-SGD, straight from the accountant. */
 static inline dpa_interval accounted(double sigma, double q, uint64_t steps,
                                      dpa_adjacency adjacency, double delta) {
     const dpa_phase phase = {DPA_GAUSSIAN, sigma, q, steps};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* For tests of readers: bytes in, an array or an error out; files by hand. */
+/* For tests of readers: reads bytes into an array or an error, and writes files. */
 #ifndef DPA_TESTS_READERS_H
 #define DPA_TESTS_READERS_H
 
@@ -23,7 +23,7 @@ static inline dpa_status read_bytes(const void *bytes, size_t size, const char *
     return status;
 }
 
-/* The bytes are bad input, at this place, for a reason that contains `text`. */
+/* Asserts that the bytes are bad input, at this place, for a reason that contains `text`. */
 #define assert_bad(bytes, size, place_, text_)                                                     \
     do {                                                                                           \
         dpa_array bad_array;                                                                       \
@@ -44,7 +44,7 @@ static inline void check_bad(dpa_status status, const dpa_error *err, const char
     fail();
 }
 
-/* An NPY file: a header of these words and a payload. */
+/* Makes an NPY file from a header dictionary and a payload. */
 static inline void make_npy(dpa__text *out, int version, const char *dict, const void *payload,
                             size_t size) {
     const size_t length = strlen(dict);
@@ -57,7 +57,7 @@ static inline void make_npy(dpa__text *out, int version, const char *dict, const
     dpa__text_add_bytes(out, payload, size);
 }
 
-/* A new file in /tmp that holds these bytes; its name. */
+/* Makes a new file in /tmp with these bytes; returns its name. */
 static inline const char *make_file(const void *bytes, size_t size) {
     static char path[64];
     (void)snprintf(path, sizeof path, "/tmp/dpaudit_test_XXXXXX");

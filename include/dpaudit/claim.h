@@ -17,7 +17,7 @@ DPA_C_BEGIN
 
 /* What a claim, an observation or a bound is about. */
 typedef enum dpa_scope {
-    DPA_SCOPE_TRAINING,      /* everything that was released */
+    DPA_SCOPE_TRAINING,      /* everything the training released */
     DPA_SCOPE_STEP,          /* one noisy step */
     DPA_SCOPE_PARTICIPATION, /* the rounds that one client was in */
     DPA_SCOPE_MODEL          /* this one model, not the mechanism that made it */
@@ -30,23 +30,25 @@ enum { DPA_CURVE_PATH_SIZE = 500 };
 
 typedef struct dpa_claim {
     dpa_scope scope;                 /* training */
-    double epsilon, delta;           /* δ NaN: the one that is asked for */
+    double epsilon, delta;           /* δ NaN: use the δ of the request */
     double sigma, q;                 /* noise multiplier, sampling rate (1) … */
     uint64_t steps;                  /* … and steps (1) of DP-SGD */
     int replace_one;                 /* neighbours: 0 add or remove a record, 1 replace one */
-    char curve[DPA_CURVE_PATH_SIZE]; /* file of a trade-off curve (fpr, fnr) */
+    char curve[DPA_CURVE_PATH_SIZE]; /* path of a trade-off curve (columns fpr, fnr) */
 } dpa_claim;
 
+/* An empty claim: nothing promised, defaults as in the comments at the fields. */
 DPA_API void dpa_claim_init(dpa_claim *claim);
-/* The same on the heap, for languages that do not know the struct; free with dpa_free. */
+/* The same on the heap, for bindings that do not know the struct layout; free with dpa_free. */
 DPA_API dpa_status dpa_claim_new(dpa_claim **out, dpa_error *err) DPA_MUST_USE;
-/* 1 when anything was promised. */
+/* 1 if the claim promises anything, else 0. */
 DPA_API int dpa_claim_is_made(const dpa_claim *claim);
-/* Sets one field by the name of its option: "claim-epsilon", "claim-delta", "claim-sigma",
- * "claim-q", "claim-steps", "claim-curve", "claim-scope", "neighbours". */
+/* Sets one field by the name of its command-line option: "claim-epsilon", "claim-delta",
+ * "claim-sigma", "claim-q", "claim-steps", "claim-curve", "claim-scope" or "neighbours". Both texts
+ * are copied. */
 DPA_API dpa_status dpa_claim_set(dpa_claim *claim, const char *key, const char *value,
                                  dpa_error *err) DPA_MUST_USE;
-/* One promise, every number in its range? */
+/* DPA_BAD_ARGUMENT if the claim makes more than one kind of promise or a number is out of range. */
 DPA_API dpa_status dpa_claim_check(const dpa_claim *claim, dpa_error *err) DPA_MUST_USE;
 
 DPA_C_END

@@ -32,7 +32,7 @@ typedef enum dpa_dtype {
 
 enum { DPA_MAX_DIMS = 8, DPA_SHA256_SIZE = 65 };
 
-/* Native byte order, C order, one allocation. */
+/* Elements in native byte order and C order, in one allocation that dpa_array_free releases. */
 typedef struct dpa_array {
     dpa_dtype dtype;
     unsigned ndim;
@@ -43,67 +43,79 @@ typedef struct dpa_array {
         sha256[DPA_SHA256_SIZE]; /* of the file's bytes as stored, lower-case hex; "" if not read */
 } dpa_array;
 
+/* Bytes of one element, and the name ("float64"), a constant string. */
 DPA_API size_t dpa_dtype_size(dpa_dtype dtype);
 DPA_API const char *dpa_dtype_name(dpa_dtype dtype);
 
-/* One array: NPY, IDX, an NPZ that holds just one, or text with one number a line (an optional
- * header line is not allowed: that is a table). `member` names the array of an NPZ; NULL elsewhere.
- */
+/* Reads one array: NPY, IDX, an NPZ that holds only one, or text with one number per line and no
+ * header line (text with a header is a table). `member` names the array in an NPZ; NULL otherwise.
+ * The caller frees *out with dpa_array_free. */
 DPA_API dpa_status dpa_array_read(const char *path, const char *member, dpa_array *out,
                                   dpa_error *err) DPA_MUST_USE;
-/* Turn the elements into double, in place where they are doubles already. */
+/* Converts the elements to double; nothing happens if they are doubles already. On failure the
+ * array is unchanged. */
 DPA_API dpa_status dpa_array_to_double(dpa_array *array, dpa_error *err) DPA_MUST_USE;
-/* NPY version 1, written to a temporary name and renamed. */
+/* Writes NPY version 1 under a temporary name, then renames it, so that no reader sees half a file.
+ */
 DPA_API dpa_status dpa_array_write(const char *path, const dpa_array *array,
                                    dpa_error *err) DPA_MUST_USE;
+/* Frees the elements and zeroes the struct; NULL is allowed. */
 DPA_API void dpa_array_free(dpa_array *array);
-/* A file that appears whole or not at all: written under a temporary name, synced, renamed. */
+/* Writes a file that appears whole or not at all: under a temporary name, synced, then renamed. */
 DPA_API dpa_status dpa_file_write(const char *path, const void *bytes, size_t count,
                                   dpa_error *err) DPA_MUST_USE;
-/* 1 when the file is an NPZ that has this member, 0 when not (or not an NPZ). Standard input and
- * pipes are not looked into: 0. */
+/* 1 if the file is an NPZ with this member, else 0. Also 0 for standard input and pipes, because
+ * looking would consume them. */
 DPA_API int dpa_npz_has(const char *path, const char *member);
-/* NPZ of the arrays under these names, uncompressed; written to a temporary name and renamed. */
+/* Writes an uncompressed NPZ with arrays[i] under names[i], as dpa_array_write does. */
 DPA_API dpa_status dpa_npz_write(const char *path, const char *const *names,
                                  const dpa_array *arrays, size_t count,
                                  dpa_error *err) DPA_MUST_USE;
 
-/* CSV (RFC 4180, UTF-8) with a header. A column whose every cell is a number is numeric, any other
- * is text, kept as codes into its sorted distinct values. */
+/* A CSV file (RFC 4180, UTF-8) in memory. A column in which every cell is a number is numeric; any
+ * other is text, stored as codes into its sorted distinct values. Immutable; may be read by several
+ * threads. All pointers that the functions below return belong to the table. */
 typedef struct dpa_table dpa_table;
 
-/* As a separator: whichever of comma, semicolon and tab the first line has most of. */
+/* A separator for dpa_table_opts: take whichever of comma, semicolon and tab is most frequent in
+ * the first line. */
 enum { DPA_ANY_SEPARATOR = '?' };
 
 typedef struct dpa_table_opts {
     char separator;          /* ',' */
-    int has_header;          /* 1; 0 names the columns c1, c2, … */
-    int trim;                /* 1: blanks around a cell are not part of it */
-    const char *comment;     /* lines that start so are skipped; NULL: none */
-    const char *const *text; /* columns to keep as text although they look numeric, where they are;
-                                NULL-ended or NULL */
+    int has_header;          /* 1; 0: no header, columns are called c1, c2, … */
+    int trim;                /* 1: drop blanks around a cell */
+    const char *comment;     /* skip lines that start with this; NULL: none */
+    const char *const *text; /* columns to read as text even if they look numeric; names that the
+                                file does not have are ignored; NULL-ended, or NULL */
 } dpa_table_opts;
 
 typedef enum dpa_column_kind { DPA_COLUMN_NUMBER, DPA_COLUMN_TEXT } dpa_column_kind;
 
+/* Fills in the defaults that the comments at the fields give. */
 DPA_API void dpa_table_opts_init(dpa_table_opts *opts);
+/* `opts` NULL: the defaults. The caller frees *out with dpa_table_free. */
 DPA_API dpa_status dpa_table_read(const char *path, const dpa_table_opts *opts, dpa_table **out,
                                   dpa_error *err) DPA_MUST_USE;
+/* NULL is allowed. */
 DPA_API void dpa_table_free(dpa_table *table);
 DPA_API size_t dpa_table_rows(const dpa_table *table);
 DPA_API size_t dpa_table_columns(const dpa_table *table);
+/* The name of a column, owned by the table. */
 DPA_API const char *dpa_table_name(const dpa_table *table, size_t column);
+/* SHA-256 of the file as stored, lower-case hex. */
 DPA_API const char *dpa_table_sha256(const dpa_table *table);
-/* The column of that name, or -1. */
+/* The index of the column with this name, or -1. */
 DPA_API ptrdiff_t dpa_table_find(const dpa_table *table, const char *name);
 DPA_API dpa_column_kind dpa_table_kind(const dpa_table *table, size_t column);
-/* The first line with a cell that is not a number, for saying why a column is not numeric; 0 when
- * every cell is a number. */
+/* The first line with a cell that is not a number, for an error that says why a column is not
+ * numeric; 0 if every cell is a number. */
 DPA_API uint64_t dpa_table_text_line(const dpa_table *table, size_t column);
-/* rows numbers; NULL for a text column. */
+/* One number per row; NULL for a text column. */
 DPA_API const double *dpa_table_numbers(const dpa_table *table, size_t column);
-/* rows codes into dpa_table_level(…, code); NULL for a numeric column. */
+/* One code per row, for dpa_table_level(table, column, code); NULL for a numeric column. */
 DPA_API const uint32_t *dpa_table_codes(const dpa_table *table, size_t column);
+/* How many distinct texts a column has (0 for a numeric one), and the text of a code. */
 DPA_API size_t dpa_table_levels(const dpa_table *table, size_t column);
 DPA_API const char *dpa_table_level(const dpa_table *table, size_t column, size_t code);
 

@@ -31,21 +31,22 @@ DPA_API const char *dpa_star_ratio_name(dpa_star_ratio ratio);
 typedef struct dpa_star {
     double epsilon;
     dpa_star_ratio ratio;
-    double threshold; /* on the scale of the losses: "in" at or below; NaN when none decides */
-    double fpr, fnr;  /* there */
-    int clamped; /* 1: no threshold had both rates inside the interval; they were moved to its ends
-                    instead of being left out */
+    double threshold; /* on the scale of the losses: "in" at or below; NaN if there is none */
+    double fpr, fnr;  /* at the threshold */
+    int clamped; /* 1: no threshold had both rates inside the interval; instead of leaving all out,
+                    rates were moved to its ends */
 } dpa_star;
 
-/* From the empirical distribution functions, over every threshold whose rates both lie in
+/* Epsilon* from the empirical distribution functions, over every threshold with both rates in
  * (0.001, 0.999) (Appendix B). δ in [0,1). */
 DPA_API dpa_status dpa_star_empirical(const dpa_losses *losses, double delta, dpa_star *out,
                                       dpa_error *err) DPA_MUST_USE;
 
 /* ── the curve of the ranks: the default ─────────────────────────────────────────────── */
 
-/* Φ⁻¹(TPR) = intercept + slope·Φ⁻¹(FPR) over thresholds that have at most `share` of all losses on
- * their side; share 0: no line could be fitted at this end. p_value: do its residuals fit? */
+/* The line Φ⁻¹(TPR) = intercept + slope·Φ⁻¹(FPR), fitted at one end: to thresholds with at most
+ * `share` of all losses beyond them. share 0: no line could be fitted. p_value tests whether the
+ * residuals fit the line. */
 typedef struct dpa_binormal_end {
     double share, intercept, slope, p_value;
 } dpa_binormal_end;
@@ -53,19 +54,19 @@ typedef struct dpa_binormal_end {
 typedef struct dpa_binormal {
     dpa_star star;
     double epsilon_lower, epsilon_upper; /* at the request's confidence, two-sided */
-    dpa_binormal_end lower, upper;       /* of small and of large losses (rates 1−TPR, 1−FPR) */
+    dpa_binormal_end lower, upper;       /* at small and at large losses (rates 1−TPR, 1−FPR) */
 } dpa_binormal;
 
-/* Epsilon* from the ranks of the losses: a binormal curve at each end, observed rates between them;
- * rates in (δ, 1−δ), at δ = 0 not below one loss. No rising transform of the losses, no outlier and
- * no infinite loss changes it. */
+/* Epsilon* from the ranks of the losses: a binormal curve at each end, observed rates between.
+ * Rates are limited to (δ, 1−δ), at δ = 0 to at least one loss. Rising transforms of the losses,
+ * outliers and infinite losses do not change it. */
 DPA_API dpa_status dpa_star_binormal(const dpa_losses *losses, const dpa_request *request,
                                      dpa_binormal *out, dpa_error *err) DPA_MUST_USE;
 
-/* With generalised Pareto tails fitted to each sample at each end (thresholds that leave
- * min(n/5, 3√n) losses beyond them), observed rates between. The interval is the noise of the
- * tails' parameters, from `draws` of them (0: NaN). DPA_BAD_INPUT with fewer than 20 losses in a
- * tail, or tails of equal or infinite losses. */
+/* Epsilon* with a generalised Pareto tail fitted to each sample at each end (beyond the threshold
+ * that leaves min(n/5, 3√n) losses), and observed rates between. The interval reflects the error of
+ * the tails' parameters, from `draws` draws of them (0: NaN). DPA_BAD_INPUT if a tail has fewer
+ * than 20 losses, or equal or infinite ones. */
 DPA_API dpa_status dpa_star_tail(const dpa_losses *losses, size_t draws, const dpa_request *request,
                                  dpa_star *out, double *lower, double *upper,
                                  dpa_error *err) DPA_MUST_USE;
@@ -78,44 +79,46 @@ enum { DPA_MIXTURE_MAX = 20 };
 typedef struct dpa_mixture {
     size_t count;
     double weight[DPA_MIXTURE_MAX], mean[DPA_MIXTURE_MAX], deviation[DPA_MIXTURE_MAX];
-    double log_likelihood; /* of the sample it was fitted to, total */
+    double log_likelihood; /* total, of the sample it was fitted to */
     double bic;            /* −2·log_likelihood + (3·count − 1)·log n */
     unsigned iterations;   /* of EM */
     int converged;
 } dpa_mixture;
 
-/* What the ends of the transform's scale are: the extreme finite losses (Appendix B), or the pooled
- * quantiles at 0.001 and 0.999, so that no single loss sets the scale; losses outside are put at
+/* The ends of the transform's scale: the extreme finite losses (Appendix B), or the pooled
+ * quantiles at 0.001 and 0.999, so that no single loss sets the scale. Losses outside are moved to
  * the nearer end. */
 typedef enum dpa_transform { DPA_TRANSFORM_PAPER, DPA_TRANSFORM_QUANTILE } dpa_transform;
 
-/* Two laws on the scale φ = logit(exp(−(1 + (loss − low)/(high − low)))) of Appendix B, low and
- * high as dpa_transform says. φ falls from −log(e−1) at low to −log(e²−1) at
- * high. Infinite losses are put at the nearest end. */
+/* Distributions fitted on the scale φ = logit(exp(−(1 + (loss − low)/(high − low)))) of Appendix B;
+ * dpa_transform says what low and high are. φ falls from −log(e−1) at low to −log(e²−1) at high.
+ * Infinite losses are moved to the nearer end. */
 typedef struct dpa_loss_fit {
     double low, high;
     dpa_mixture train, heldout;
 } dpa_loss_fit;
 
+/* The transform φ of a loss, and its inverse. */
 DPA_API double dpa_loss_transform(double loss, double low, double high);
 DPA_API double dpa_loss_untransform(double phi, double low, double high);
 
-/* One component each: mean and deviation (divided by the count) of the transformed losses.
- * DPA_BAD_INPUT when a side has no spread: then there is nothing to fit. */
+/* Fits one normal to each side: mean and deviation (divided by the count) of the transformed
+ * losses. DPA_BAD_INPUT if all losses of a side are equal. */
 DPA_API dpa_status dpa_fit_normal(const dpa_losses *losses, dpa_transform transform,
                                   dpa_loss_fit *out, dpa_error *err) DPA_MUST_USE;
 
 typedef struct dpa_mixture_opts {
-    size_t components;       /* 0: chosen by BIC, each side by itself */
-    size_t most;             /* 20: components tried */
+    size_t components;       /* 0: chosen by BIC for each side */
+    size_t most;             /* 20: the most components to try */
     uint64_t seed;           /* 1 */
     dpa_transform transform; /* the paper's */
 } dpa_mixture_opts;
 
 DPA_API void dpa_mixture_opts_init(dpa_mixture_opts *opts);
+/* Fits a Gaussian mixture to each side by EM. The random starts depend on opts->seed alone. */
 DPA_API dpa_status dpa_fit_mixture(const dpa_losses *losses, const dpa_mixture_opts *opts,
                                    dpa_loss_fit *out, dpa_error *err) DPA_MUST_USE;
-/* EM on any sample of finite numbers (count ≥ 1, not all equal). */
+/* Fits a mixture to x[count] by EM: finite numbers, not all equal. */
 DPA_API dpa_status dpa_mixture_fit(const double *x, size_t count, const dpa_mixture_opts *opts,
                                    dpa_mixture *out, dpa_error *err) DPA_MUST_USE;
 
@@ -123,34 +126,35 @@ DPA_API dpa_status dpa_mixture_fit(const double *x, size_t count, const dpa_mixt
  * δ = 0 and the laws differ. */
 DPA_API dpa_status dpa_star_fitted(const dpa_loss_fit *fit, double delta, dpa_star *out,
                                    dpa_error *err) DPA_MUST_USE;
-/* The smallest ε such that the fitted pair is (ε,δ)-indistinguishable over all events, not only
- * thresholds, both directions. *error is the numerical error of the answer. At δ = 0 infinite, or
- * NaN (not computed) for mixtures that differ but share their widest component. */
+/* The smallest ε at which the fitted pair is (ε,δ)-indistinguishable in both directions over all
+ * events, not only thresholds. *error is the numerical error. At δ = 0 infinite, or NaN (not
+ * computed) for mixtures that differ but share their widest component. */
 DPA_API dpa_status dpa_fit_epsilon(const dpa_loss_fit *fit, double delta, double *epsilon,
                                    double *error, dpa_error *err) DPA_MUST_USE;
 
 /* ── does the fit describe the losses? ───────────────────────────────────────────────── */
 
-/* p-value of one side's fit: Anderson–Darling on all of its losses, parametric bootstrap (199
- * draws, fewer when it is above 0.1 anyway); the same for any seed. NaN with fewer than three
- * distinct losses. */
+/* The p-value of one side's fit: Anderson–Darling on all of its losses with a parametric bootstrap
+ * (199 draws; fewer once it is clear that p > 0.1). It does not depend on any seed. NaN with fewer
+ * than three distinct losses. */
 DPA_API dpa_status dpa_fit_goodness(const dpa_losses *losses, const dpa_loss_fit *fit, int heldout,
                                     double *p_value, dpa_error *err) DPA_MUST_USE;
 
-/* Two-sample Kolmogorov–Smirnov for equal sizes: the statistic and its exact p-value (ties make it
- * conservative). Sorts both. */
+/* The two-sample Kolmogorov–Smirnov statistic for equal sizes and its exact p-value (conservative
+ * with ties). Sorts both arrays. */
 DPA_API dpa_status dpa_ks_two_sample(double *x, double *y, size_t count, double *statistic,
                                      double *p_value, dpa_error *err) DPA_MUST_USE;
 
 typedef struct dpa_goodness {
-    int heldout; /* 0: the training losses */
+    int heldout; /* 0: training losses; 1: held-out losses */
     size_t components, samples;
     double statistic, p_value;
 } dpa_goodness;
 
-/* Appendix B, section 8.2: `samples` losses (at most a half) are set aside by `seed`, the mixture
- * is fitted to the others, and as many draws from it are compared with those set aside. Fills
- * rows[i] for sizes[i], ascending: the parts compared are prefixes of one another, with one fit. */
+/* The paper's test of a fit (Appendix B, section 8.2): `samples` losses (at most half) are set
+ * aside by `seed`, the mixture is fitted to the others, and as many draws from it are compared with
+ * those set aside. Fills rows[i] for sizes[i], which must ascend: all rows share one fit, and each
+ * compares a prefix of the next one's losses. */
 DPA_API dpa_status dpa_losses_goodness(const dpa_losses *losses, int heldout, size_t components,
                                        uint64_t seed, const size_t *sizes, size_t count,
                                        dpa_goodness *rows, dpa_error *err) DPA_MUST_USE;
@@ -158,41 +162,41 @@ DPA_API dpa_status dpa_losses_goodness(const dpa_losses *losses, int heldout, si
 /* ── uncertainty ─────────────────────────────────────────────────────────────────────── */
 
 /* A lower bound on the instance's ε without any fit: Berk–Jones bands hold for all thresholds at
- * once, with half of the error for each sample. `whole_training_set`: the training losses are those
- * of every training point, so that their rates are exact (Definition 1) and all of the error is the
- * held-out sample's; thresholds with ten training losses on either side count, so that it is
- * finite. Only the first two ratios, for which low losses mean "in". */
+ * once, with half of the error for each sample. If `whole_training_set`, the training losses are
+ * those of every training point, so that their rates are exact (Definition 1) and the held-out
+ * sample gets all of the error. Thresholds need ten training losses on either side, which keeps the
+ * bound finite. Uses only the first two ratios, in which low losses mean "in". */
 DPA_API dpa_status dpa_star_lower(const dpa_losses *losses, double delta, double confidence,
                                   int whole_training_set, dpa_star *out,
                                   dpa_error *err) DPA_MUST_USE;
 
 typedef struct dpa_star_opts {
-    size_t bootstrap; /* 200: replicates for the interval; 0: none */
+    size_t bootstrap; /* 200 replicates for the interval; 0: none */
     dpa_mixture_opts mixture;
     int whole_training_set; /* 0 */
-    int resampled;          /* 0; 1: every model was trained on its own random draw of the data, so
-                               that several models bound the mechanism (dpa_star_mechanism) */
-    int replace_one;        /* 0: that bound is for neighbours that add or remove a record */
-    size_t share;           /* 1: so many models' `simultaneous` bounds share the error, and hold
-                               together */
-    int paper_goodness;     /* 0: dpa_fit_goodness says whether a fit is good; 1: the paper's
-                               procedure, dpa_losses_goodness */
+    int resampled;      /* 0; 1: every model was trained on its own random draw of the data, so that
+                           several models bound the mechanism (dpa_star_mechanism) */
+    int replace_one;    /* neighbours of that bound; 0: add or remove a record */
+    size_t share;       /* 1; the `simultaneous` bounds of this many models share the error and hold
+                           together */
+    int paper_goodness; /* 0: dpa_fit_goodness judges a fit; 1: the paper's procedure,
+                           dpa_losses_goodness */
 } dpa_star_opts;
 
 DPA_API void dpa_star_opts_init(dpa_star_opts *opts);
 
-/* Interval of ε*, 0 below when exchanging the sides gives as much (an exact test). `method` is
- * "empirical" (`fit` NULL): simulation from the binormal curve, where the truth is known; "normal"
- * or "mixture" (with the components of `fit`): resampling of both sides, the outer ends of the
- * percentile and the basic interval, the transform's ends as they are. The same for any number of
- * threads. */
+/* An interval for ε*. Its lower end is 0 if exchanging the sides gives as large an ε* (an exact
+ * test). `method` "empirical" (`fit` NULL) simulates from the binormal curve, where the truth is
+ * known. "normal" and "mixture" (with the components of `fit`) resample both sides, keep the ends
+ * of the transform, and take the outer ends of the percentile and the basic interval. The result
+ * does not depend on the number of threads. */
 DPA_API dpa_status dpa_star_bootstrap(const dpa_losses *losses, const char *method,
                                       const dpa_loss_fit *fit, size_t replicates,
                                       const dpa_request *request, double *lower, double *upper,
                                       dpa_error *err) DPA_MUST_USE;
 
-/* Adds results for request->method: "binormal", "empirical", "normal", "tail", "mixture",
- * "simultaneous" ("" for all that apply; what cannot be fitted becomes a lint). */
+/* Runs request->method ("binormal", "empirical", "normal", "tail", "mixture" or "simultaneous"; "":
+ * all that apply) and appends to `results`. What cannot be fitted becomes a lint. */
 DPA_API dpa_status dpa_star_results(const dpa_losses *losses, const dpa_star_opts *opts,
                                     const dpa_request *request, dpa_results *results,
                                     dpa_lints *lints, dpa_error *err) DPA_MUST_USE;
@@ -201,23 +205,24 @@ DPA_API dpa_status dpa_star_results(const dpa_losses *losses, const dpa_star_opt
 
 typedef struct dpa_star_summary {
     double mean, lowest, highest;
-    double log_mean_exp; /* log of the mean of e^ε*: at least the mechanism's ε̄ of Theorem 2, in
-                            expectation over models */
+    double log_mean_exp; /* log of the mean of e^ε*; in expectation over models at least the
+                            mechanism's ε̄ of Theorem 2 */
 } dpa_star_summary;
 
-/* The mechanism's ε̄ (Eq. 19, Theorem 4). Needs models trained on their own random draws of the
- * data: independent training and held-out sets each time, or random splits of one pool. The rule
- * "in when the loss is below the held-out loss of rank ⌊t·m⌋" has FPR at most t whatever the losses
- * are (docs/methods/epsilon-star.md), so only its TPR, averaged over models, has to be bounded: by
- * the least of them times p^(1/models). The rule "out when the loss is above the training loss of
- * rank ⌊t·n⌋ from above" has FNR at most t in the same way. t = 0.001, 0.01 and 0.1 of both share
- * the error. */
+/* A lower bound on the mechanism's ε̄ (Eq. 19, Theorem 4). The models must be trained on their own
+ * random draws of the data: independent training and held-out sets each time, or random splits of
+ * one pool. The rule "in if the loss is below the held-out loss of rank ⌊t·m⌋" has FPR at most t
+ * for any losses (docs/methods/epsilon-star.md), so only its TPR, averaged over models, must be
+ * bounded: by the smallest TPR times p^(1/models). In the same way the rule "out if the loss is
+ * above the training loss of rank ⌊t·n⌋ from above" has FNR at most t. Both rules at t = 0.001,
+ * 0.01 and 0.1 share the error. */
 typedef struct dpa_averaged {
     double epsilon; /* from the averaged rates, neighbours differing in one replaced record */
     double epsilon_replace_one; /* lower bound for those neighbours */
     double epsilon_add_remove;  /* and for neighbours that add or remove one */
-    /* where the bound is attained: limit, mean, lower limit of the mean; of the second rule the
-     * mean FPR, and twice the limit of the TPR */
+    /* Rates where the bound is attained. First rule: fpr is the limit t, tpr the mean TPR,
+     * tpr_lower its lower limit. Second rule: fpr is the mean FPR; tpr and tpr_lower are both the
+     * limit of the TPR. */
     double fpr, tpr, tpr_lower;
     dpa_star_ratio ratio;
 } dpa_averaged;

@@ -23,25 +23,27 @@ typedef struct dpa_request {
     int sides;                    /* 1: lower bound at `confidence`; 2: interval */
     char family[DPA_FAMILY_SIZE]; /* "" : every family that applies */
     char method[DPA_NAME_SIZE];   /* "" : every method that applies */
-    char select[DPA_NAME_SIZE];   /* "" : the evidence's default */
-    double claim_epsilon;         /* what was promised; NaN: nothing */
+    char select[DPA_NAME_SIZE];   /* "" : the default for the evidence */
+    double claim_epsilon;         /* the ε that was promised; NaN: none */
     double claim_delta;           /* NaN: the same as delta */
     uint64_t seed;                /* 1 */
     unsigned threads;             /* 0: as many as the machine has */
     dpa_progress progress;
 } dpa_request;
 
+/* Fills in the defaults that the comments at the fields give. */
 DPA_API void dpa_request_init(dpa_request *request);
-/* Sets one field from text, by the name of its command-line option ("delta", "confidence",
- * "one-sided", "two-sided", "family", "method", "select", "claim-epsilon", "claim-delta", "seed",
- * "threads"); says what would be right when it is not. `value` is ignored by "one-sided" and
- * "two-sided". */
+/* Sets one field from text by the name of its command-line option: "delta", "confidence",
+ * "one-sided", "two-sided", "family", "method", "select", "claim-epsilon", "claim-delta", "seed" or
+ * "threads". An error says which values are right. `value` is ignored by "one-sided" and
+ * "two-sided". Texts are copied. */
 DPA_API dpa_status dpa_request_set(dpa_request *request, const char *key, const char *value,
                                    dpa_error *err) DPA_MUST_USE;
-/* Every field in its range? All entry points call it. */
+/* DPA_BAD_ARGUMENT if a field is out of its range. Every function that takes a request checks it
+ * itself. */
 DPA_API dpa_status dpa_request_check(const dpa_request *request, dpa_error *err) DPA_MUST_USE;
 
-/* What a result stands on. Each has a name for files and a sentence for people. */
+/* What a result assumes: a name for files and a sentence for people. */
 #define DPA_ASSUMPTION_LIST(X)                                                                     \
     X(INDEPENDENT_RUNS, "independent-runs",                                                        \
       "the observations are independent: one trained model (or one noisy step) each")              \
@@ -105,12 +107,12 @@ typedef enum dpa_guarantee {
     DPA_CONFIDENCE,    /* wrong at most as often as 1 − confidence, under its assumptions */
     DPA_POSTERIOR,     /* a probability over a prior, not an error rate */
     DPA_ESTIMATE_ONLY, /* no guarantee */
-    DPA_OPTIMISTIC     /* chosen after looking: shown for comparison */
+    DPA_OPTIMISTIC     /* the best of several, chosen after looking: for comparison only */
 } dpa_guarantee;
 
 typedef enum dpa_role { DPA_SHOWN, DPA_PRIMARY } dpa_role;
 
-/* A named number that only one estimator has ("fpr", "ks_p_value", …). */
+/* A number that only some estimators have ("fpr", "ks_p_value", …). */
 typedef struct dpa_extra {
     char name[DPA_NAME_SIZE];
     double value;
@@ -120,41 +122,44 @@ typedef struct dpa_result {
     dpa_result_kind kind;
     char family[DPA_FAMILY_SIZE]; /* "" where no family is meant */
     char method[DPA_NAME_SIZE];
-    char select[DPA_NAME_SIZE]; /* how the threshold or guess count was chosen; "" where there is
-                                   none */
+    char select[DPA_NAME_SIZE]; /* how the threshold or guess count was chosen; "" if there is
+                                   neither */
     double epsilon;             /* an estimate's value; NaN for a bound */
     double epsilon_lower;
-    double epsilon_upper;          /* INFINITY is an answer; NaN: one-sided */
-    char parameter[DPA_NAME_SIZE]; /* of the family: "mu", "sigma"; "" where there is none */
+    double epsilon_upper;          /* may be INFINITY; NaN: one-sided */
+    char parameter[DPA_NAME_SIZE]; /* name of the family's parameter: "mu", "sigma"; "" if there is
+                                      none */
     double parameter_lower,
-        parameter_upper; /* in the order of leaking: lower belongs to epsilon_lower */
+        parameter_upper; /* in order of leakage: the lower belongs to epsilon_lower */
     double confidence;
     int sides;
     int valid;       /* 1: holds at its confidence under its assumptions; 0: optimistic, shown for
                         comparison */
-    dpa_role role;   /* of the judge: does it decide? */
-    dpa_scope scope; /* what it is about */
+    dpa_role role;   /* set by the judge: PRIMARY decides, SHOWN does not */
+    dpa_scope scope; /* what the number is about */
     double threshold;
     int has_counts;
     dpa_counts counts;
-    double p_value; /* of the claim "at most claim_epsilon at claim_delta" */
+    double p_value; /* of the hypothesis "at most claim_epsilon at claim_delta" */
     unsigned assumptions;
-    double numerical_error;   /* on epsilon, absolute */
-    char note[DPA_NOTE_SIZE]; /* what the number is not; "" for nothing to add */
+    double numerical_error;   /* absolute, on epsilon */
+    char note[DPA_NOTE_SIZE]; /* how not to read the number; "" if there is nothing to add */
     dpa_extra extra[DPA_EXTRA_COUNT];
     size_t extra_count;
 } dpa_result;
 
+/* What the result promises, from its assumptions and `valid`. */
 DPA_API dpa_guarantee dpa_result_guarantee(const dpa_result *result);
-/* "confidence", "posterior", "estimate", "optimistic". */
+/* "confidence", "posterior", "estimate" or "optimistic"; a constant string. */
 DPA_API const char *dpa_guarantee_name(dpa_guarantee guarantee);
-/* The assumption that the bound is conditional on: the family it was found in; NULL for one that
- * holds for every mechanism. */
+/* The name of the assumption about the mechanism that the bound needs (its family, or independent
+ * channels), a constant string; NULL if the bound holds for every mechanism. */
 DPA_API const char *dpa_result_conditional(const dpa_result *result);
 
-/* Everything "not given", kind bound, confidence and sides as requested. */
+/* Sets every number to "not given", kind to bound, and confidence and sides to the request's. */
 DPA_API void dpa_result_init(dpa_result *result, const dpa_request *request);
-/* Silently ignored when all places are taken (a test counts them). */
+/* Adds a named number. It is dropped silently if all DPA_EXTRA_COUNT places are taken (a test makes
+ * sure that never happens). */
 DPA_API void dpa_result_extra(dpa_result *result, const char *name, double value);
 
 typedef struct dpa_results {
@@ -162,6 +167,7 @@ typedef struct dpa_results {
     size_t count, capacity;
 } dpa_results;
 
+/* Appends a copy; `results` starts as all zeros. dpa_results_free frees the items. */
 DPA_API dpa_status dpa_results_add(dpa_results *results, const dpa_result *result,
                                    dpa_error *err) DPA_MUST_USE;
 DPA_API void dpa_results_free(dpa_results *results);

@@ -15,26 +15,28 @@
 
 DPA_C_BEGIN
 
-/* Which end of the scores is guessed. Both: half of the guesses are "in" for the highest scores
- * (the odd one too), half are "out" for the lowest. */
+/* Which end of the scores is guessed. BOTH: one half of the guesses says "in" for the highest
+ * scores, the other "out" for the lowest; with an odd number "in" gets one more. */
 typedef enum dpa_guess_side { DPA_GUESS_BOTH, DPA_GUESS_IN, DPA_GUESS_OUT } dpa_guess_side;
 
 typedef struct dpa_guesses {
     uint64_t canaries;
-    uint64_t *correct;            /* [canaries + 1]: right ones among the first g guesses */
+    uint64_t *correct;            /* [canaries + 1]: correct[g] of the first g guesses are right */
     char sha256[DPA_SHA256_SIZE]; /* of the file it was read from, or "" */
 } dpa_guesses;
 
-/* score[i] is higher when canary i looks more like "in"; in[i] says whether it was. */
+/* score[i] is higher if canary i looks more like "in"; in[i] is 1 if it was in. Free *out with
+ * dpa_guesses_free. */
 DPA_API dpa_status dpa_guesses_from_scores(const double *score, const uint8_t *in, size_t count,
                                            dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
                                            dpa_error *err) DPA_MUST_USE;
-/* The same with the canaries that were in and those that were out in arrays of their own. */
+/* The same with two arrays of scores: canaries that were in, canaries that were out. */
 DPA_API dpa_status dpa_guesses_from_pair(const double *members, size_t member_count,
                                          const double *nonmembers, size_t nonmember_count,
                                          dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
                                          dpa_error *err) DPA_MUST_USE;
-/* One guess per canary was made already (any number of options): how sure, and whether right. */
+/* For guesses that were already made, one per canary among any number of options: confidence[i]
+ * says how sure, right[i] whether it was right. */
 DPA_API dpa_status dpa_guesses_from_confidence(const double *confidence, const uint8_t *right,
                                                size_t count, dpa_guesses *out, dpa_lints *lints,
                                                dpa_error *err) DPA_MUST_USE;

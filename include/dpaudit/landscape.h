@@ -11,20 +11,20 @@
 
 DPA_C_BEGIN
 
-/* error: the standard error of the mean, from the strategy's own runs and, with few of them, from
- * what the runs of all strategies scatter; NaN when no strategy has two. */
+/* `error` is the standard error of the mean. It uses the strategy's own runs and, if they are few,
+ * also the scatter of the runs of all strategies; NaN if no strategy has two runs. */
 typedef struct dpa_spread {
     double mean, lowest, highest, error;
 } dpa_spread;
 
 /* The runs of one strategy, averaged. */
 typedef struct dpa_landscape_point {
-    const char *strategy, *group; /* live as long as the landscape */
+    const char *strategy, *group; /* owned by the landscape */
     size_t runs;
     dpa_spread utility, epsilon;
     int on_frontier;
-    double frontier_share; /* how often it is on the frontier when all means move within their
-                              errors; NaN without errors */
+    double frontier_share; /* how often it is on the frontier if all means vary within their errors;
+                              NaN without errors */
 } dpa_landscape_point;
 
 typedef struct dpa_landscape {
@@ -37,20 +37,21 @@ typedef struct dpa_landscape {
     dpa_table *table; /* owns the names */
 } dpa_landscape;
 
-/* A CSV with the columns strategy, utility (more is better), epsilon (less is better) and, if there
- * are kinds of strategies to compare, group. Rows of the same strategy and group are averaged. */
+/* Reads a CSV with the columns strategy, utility (more is better), epsilon (less is better) and
+ * optionally group, for comparing kinds of strategies. Rows with the same strategy and group are
+ * averaged. Free *out with dpa_landscape_free. */
 DPA_API dpa_status dpa_landscape_read(const char *path, dpa_landscape *out,
                                       dpa_error *err) DPA_MUST_USE;
 DPA_API void dpa_landscape_free(dpa_landscape *landscape);
 
-/* The Pareto frontier: the part of the convex hull that faces lower ε and higher utility. on[i] = 1
- * when no convex combination of other points has at least the utility and at most the ε of point i
- * with one of them better. Every number finite. */
+/* The Pareto frontier: the part of the convex hull that faces lower ε and higher utility. on[i] is
+ * 1 unless some convex combination of other points is at least as good as point i in both numbers
+ * and better in one. Every number must be finite. */
 DPA_API dpa_status dpa_pareto_frontier(const double *utility, const double *epsilon, size_t count,
                                        int *on, dpa_error *err) DPA_MUST_USE;
 
-/* Gaussian kernel density at `points` places, bandwidth by Scott's rule n^(−1/5)·deviation (n−1 in
- * the denominator). DPA_BAD_INPUT for fewer than two distinct values. */
+/* The Gaussian kernel density of x[count] at the places at[points]; bandwidth by Scott's rule,
+ * n^(−1/5)·deviation (n−1 in the denominator). DPA_BAD_INPUT for fewer than two distinct values. */
 DPA_API dpa_status dpa_kernel_density(const double *x, size_t count, const double *at,
                                       size_t points, double *density, dpa_error *err) DPA_MUST_USE;
 

@@ -19,7 +19,7 @@ typedef enum dpa_purpose {
     DPA_PURPOSE_TEST = 0,
     DPA_PURPOSE_CANARY = 1,    /* one stream per canary */
     DPA_PURPOSE_NOISE = 2,     /* one stream per training step */
-    DPA_PURPOSE_SAMPLING = 3,  /* who is in a batch */
+    DPA_PURPOSE_SAMPLING = 3,  /* which records are in a batch */
     DPA_PURPOSE_INIT = 4,      /* model weights */
     DPA_PURPOSE_SPLIT = 5,     /* splits of evidence */
     DPA_PURPOSE_BOOTSTRAP = 6, /* one stream per replicate */
@@ -39,13 +39,15 @@ typedef struct dpa_rng {
     uint32_t key[2];
     uint32_t counter[4];
     uint32_t block[4];  /* the current block's output */
-    unsigned used;      /* words of it already given */
+    unsigned used;      /* words of the block already returned */
     unsigned has_spare; /* the second normal of a Box–Muller pair is waiting */
     double spare;
 } dpa_rng;
 
-/* index < 2^56: higher bits are ignored. */
+/* Starts the stream (seed, purpose, index). Only the lower 56 bits of `index` are used. A dpa_rng
+ * belongs to one thread at a time; different streams are independent of each other. */
 DPA_API void dpa_rng_init(dpa_rng *rng, uint64_t seed, dpa_purpose purpose, uint64_t index);
+/* 32 (64) uniformly random bits. */
 DPA_API uint32_t dpa_rng_u32(dpa_rng *rng);
 DPA_API uint64_t dpa_rng_u64(dpa_rng *rng);
 /* Uniform on the open interval (0,1): multiples of 2^-53 plus 2^-54. */
@@ -54,8 +56,7 @@ DPA_API double dpa_rng_uniform(dpa_rng *rng);
 DPA_API uint64_t dpa_rng_below(dpa_rng *rng, uint64_t n);
 /* Standard normal (Box–Muller in double precision). */
 DPA_API double dpa_rng_normal(dpa_rng *rng);
-/* A uniformly random permutation of `count` elements of `size` bytes is made by the caller from
- * dpa_rng_below; this one does it for indices, Fisher–Yates. */
+/* Permutes index[0 .. count) uniformly at random (Fisher–Yates). */
 DPA_API void dpa_rng_shuffle(dpa_rng *rng, size_t *index, size_t count);
 
 DPA_C_END

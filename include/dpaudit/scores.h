@@ -15,7 +15,7 @@
 
 DPA_C_BEGIN
 
-/* What an estimator works on and what it gives. */
+/* What an estimator works on and what it gives: bits of dpa_estimator.what. */
 enum {
     DPA_FROM_COUNTS = 1,
     DPA_FROM_SCORES = 2,
@@ -23,43 +23,45 @@ enum {
     DPA_GIVES_INTERVAL = 8,  /* two-sided */
     DPA_GIVES_DENSITY = 16,  /* a posterior */
     DPA_GIVES_ESTIMATE = 32, /* a number without confidence */
-    DPA_FROM_ORDER = 64,     /* scores in the order of arrival: dpa_estimate_sequential */
+    DPA_FROM_ORDER = 64,     /* scores in order of arrival: dpa_estimate_sequential */
     DPA_FROM_GUESSES = 128,  /* canaries of one run: dpa_onerun_bound */
     DPA_FROM_COSINES = 256   /* dpa_cosines_results */
 };
 
 typedef struct dpa_estimator {
-    const char *name;     /* of --method */
+    const char *name;     /* as in --method */
     const char *summary;  /* one line */
-    const char *families; /* which it takes, in words */
+    const char *families; /* the families it takes, in words */
     unsigned what;        /* DPA_FROM_… and DPA_GIVES_… */
-    unsigned assumptions; /* besides the family's */
+    unsigned assumptions; /* bits DPA_ASSUME_…, besides the family's own */
     int valid;            /* 1: holds at its confidence under its assumptions */
 } dpa_estimator;
 
 DPA_API size_t dpa_estimator_count(void);
-/* NULL past the last. */
+/* The entry of the registry, a constant; NULL past the last. */
 DPA_API const dpa_estimator *dpa_estimator_at(size_t index);
 
-/* Every estimator that applies to the counts, appended to `results`. A method or family that was
- * asked for by name and cannot be used is an error that says why. */
+/* Runs every estimator that applies to the counts and appends to `results`. If a method or family
+ * was requested by name and cannot be used, the error says why. */
 DPA_API dpa_status dpa_estimate_counts(const dpa_counts *counts, const dpa_request *request,
                                        dpa_results *results, dpa_error *err) DPA_MUST_USE;
 
-/* The same from scores, which must be prepared (dpa_scores_prepare). Without request->select:
- * ranks, `simultaneous` for Clopper–Pearson limits, `split` for the others. */
+/* The same for scores, which must be prepared (dpa_scores_prepare). If request->select is "", ranks
+ * are used as they are, Clopper–Pearson limits with `simultaneous`, all others with `split`. */
 DPA_API dpa_status dpa_estimate_scores(const dpa_scores *scores, const dpa_request *request,
                                        dpa_results *results, dpa_error *err) DPA_MUST_USE;
 
-/* The joint posterior as a function: of ε for every family, at the request's δ. Posterior mass that
- * sits at ε = 0 exactly is `atom`. */
+/* The posterior of ε at the request's δ as a curve. The posterior mass at exactly ε = 0 is not part
+ * of the density; it is returned in `atom`. */
 typedef struct dpa_posterior_point {
     double epsilon, density, cumulative;
 } dpa_posterior_point;
-/* `count` points between the 0.001 and 0.999 quantiles (or from 0 where the atom holds more). */
+/* Fills `count` points between the 0.001 and 0.999 quantiles (from 0 if the atom reaches beyond the
+ * lower one). */
 DPA_API dpa_status dpa_posterior_curve(const dpa_counts *counts, const dpa_request *request,
                                        const char *family, dpa_posterior_point *points,
                                        size_t count, double *atom, dpa_error *err) DPA_MUST_USE;
+/* The mean, and the p-quantile, of the posterior of ε. */
 DPA_API dpa_status dpa_posterior_mean(const dpa_counts *counts, const dpa_request *request,
                                       const char *family, double *mean,
                                       dpa_error *err) DPA_MUST_USE;
@@ -67,13 +69,13 @@ DPA_API dpa_status dpa_posterior_quantile(const dpa_counts *counts, const dpa_re
                                           const char *family, double p, double *epsilon,
                                           dpa_error *err) DPA_MUST_USE;
 
-/* A lower bound on the δ that the mechanism needs at a fixed ε, by `method` "cp", "jeffreys" or
+/* A lower bound on the δ that the mechanism has at a fixed ε, by method "cp", "jeffreys" or
  * "bayes". */
 DPA_API dpa_status dpa_delta_at_epsilon(const dpa_counts *counts, const dpa_request *request,
                                         const char *family, const char *method, double epsilon,
                                         double *delta, dpa_error *err) DPA_MUST_USE;
 
-/* How good the attack is, with two-sided intervals at the request's confidence. */
+/* How good the attack is, each number with a two-sided interval at the request's confidence. */
 typedef struct dpa_measure {
     double value, lower, upper;
 } dpa_measure;
@@ -81,13 +83,14 @@ enum { DPA_LOW_FPRS = 3 };
 typedef struct dpa_quality {
     dpa_measure auc;
     double fpr[DPA_LOW_FPRS];
-    dpa_measure tpr[DPA_LOW_FPRS]; /* at most that FPR among the observed non-members */
-    dpa_measure accuracy;          /* balanced, of the best threshold */
-    double threshold;              /* that threshold */
+    dpa_measure tpr[DPA_LOW_FPRS]; /* TPR at that FPR or less */
+    dpa_measure accuracy;          /* balanced accuracy at the best threshold */
+    double threshold;              /* the best threshold */
 } dpa_quality;
+/* The scores must be prepared. */
 DPA_API dpa_status dpa_scores_quality(const dpa_scores *scores, const dpa_request *request,
                                       dpa_quality *out, dpa_error *err) DPA_MUST_USE;
-/* The AUC with a BCa bootstrap interval, seeded by the request, in place of DeLong's. */
+/* The AUC with a BCa bootstrap interval (seeded by the request) instead of DeLong's. */
 DPA_API dpa_status dpa_scores_auc_bootstrap(const dpa_scores *scores, const dpa_request *request,
                                             dpa_measure *out, dpa_error *err) DPA_MUST_USE;
 

@@ -11,8 +11,8 @@
 
 DPA_C_BEGIN
 
-/* One list gives the codes, their names and the exit code of the command (design: 2 usage, 3 bad
- * input, 4 a failure while running). */
+/* Status code, exit code of the command (2 usage, 3 bad input, 4 a failure while running) and name.
+ */
 #define DPA_STATUS_LIST(X)                                                                         \
     X(OK, 0, "ok")                                                                                 \
     X(BAD_ARGUMENT, 2, "bad argument")                                                             \
@@ -38,19 +38,20 @@ typedef struct dpa_error {
     char text[DPA_TEXT_SIZE];   /* what was found and what would be right; one line */
 } dpa_error;
 
-/* The name of a status ("bad input"); a fixed text for numbers that are none. */
+/* The name of a status ("bad input"), a constant string; "unknown status" for any other number. */
 DPA_API const char *dpa_status_text(dpa_status status);
-/* The exit code that the command gives for it. */
+/* The exit code that the command returns for this status. */
 DPA_API int dpa_status_exit_code(dpa_status status);
 
-/* Long calls report how far they are; a non-zero answer stops the call with DPA_CANCELLED.
- * `total` is 0 while it is not known. May be called from any thread, one call at a time. */
+/* Progress of a long call. `call` gets how much of `total` is done (total 0: not known yet); if it
+ * returns non-zero, the call stops with DPA_CANCELLED. It may be called from any thread, but never
+ * by two threads at once. */
 typedef struct dpa_progress {
     int (*call)(void *user, const char *what, double done, double total);
     void *user;
 } dpa_progress;
 
-/* The library's version, "0.1.0". */
+/* The library's version, "0.1.0"; a constant string. */
 DPA_API const char *dpa_version(void);
 
 DPA_C_END

@@ -42,38 +42,40 @@ DPA_API dpa_status dpa_curve_masses(const double *member, const double *nonmembe
                                     dpa_curve **out, dpa_error *err) DPA_MUST_USE;
 /* dpa_curve_points from a CSV with header `fpr,fnr`. */
 DPA_API dpa_status dpa_curve_read(const char *path, dpa_curve **out, dpa_error *err) DPA_MUST_USE;
-/* t·f(α) + (1−t)(1−α), t in [0,1]: what is left of a curve when only a share t of the runs is
- * exposed. */
+/* t·f(α) + (1−t)(1−α), t in [0,1]: the curve when only a share t of the runs is exposed. The new
+ * curve keeps its own reference: `curve` may be freed. */
 DPA_API dpa_status dpa_curve_diluted(const dpa_curve *curve, double t, dpa_curve **out,
                                      dpa_error *err) DPA_MUST_USE;
+/* NULL is allowed. */
 DPA_API void dpa_curve_free(dpa_curve *curve);
 
-/* f(α), and 1−f(α) without cancellation. */
+/* f(α), and 1−f(α) computed without cancellation. */
 DPA_API double dpa_curve_fnr(const dpa_curve *curve, double fpr);
 DPA_API double dpa_curve_tpr(const dpa_curve *curve, double fpr);
-/* The inverse: the smallest α with f(α) ≤ β; and the smallest α with 1−f(α) ≥ tpr, accurate for
- * small tpr. Cost: closed form for dp, gaussian, laplace; a binary search over n points; a root
- * search where a diluted or subsampled curve has no closed inverse. */
+/* The inverse: the smallest α with f(α) ≤ fnr, and the smallest α with 1−f(α) ≥ tpr (accurate for
+ * small tpr). Cost: a closed form for dp, gaussian and laplace; a binary search for curves of
+ * points; a root search for diluted and subsampled curves that have no closed inverse. */
 DPA_API double dpa_curve_fpr(const dpa_curve *curve, double fnr);
 DPA_API double dpa_curve_fpr_at_tpr(const dpa_curve *curve, double tpr);
 /* log f(e^log_fpr): for rates below the range of double. */
 DPA_API double dpa_curve_log_fnr(const dpa_curve *curve, double log_fpr);
-/* δ(ε), its logarithm, and ε(δ): the DP guarantee of the curve. δ(ε) is the supremum over α of
- * 1 − f(α) − e^ε α, of f as given and of its inverse: the larger of the two where f is not
- * symmetric. ε(δ) is the smallest ε ≥ 0 with δ(ε) ≤ δ. */
+/* The DP guarantee of the curve: δ(ε), its logarithm, and ε(δ). δ(ε) is the supremum over α of 1 −
+ * f(α) − e^ε α, taken for f and for its inverse, whichever is larger. ε(δ) is the smallest ε ≥ 0
+ * with δ(ε) ≤ δ. */
 DPA_API double dpa_curve_delta(const dpa_curve *curve, double epsilon);
 DPA_API double dpa_curve_log_delta(const dpa_curve *curve, double epsilon);
 DPA_API double dpa_curve_epsilon(const dpa_curve *curve, double delta);
 /* 1 when f = f⁻¹. */
 DPA_API int dpa_curve_is_symmetric(const dpa_curve *curve);
 
-/* Closed forms used all over (log domain, full double range; ε=800 and δ=1e-300 are ordinary). */
+/* The Gaussian curve without making a dpa_curve: log δ at ε, and ε at δ. Accurate over the whole
+ * range of double (ε = 800 and δ = 1e-300 are ordinary arguments). NaN outside the domain. */
 DPA_API double dpa_gaussian_log_delta(double mu, double epsilon);
 DPA_API double dpa_gaussian_epsilon(double mu, double delta);
-/* The μ of the Gaussian curve whose ε at δ is the given one. */
+/* The μ at which the Gaussian curve has this ε at this δ. */
 DPA_API double dpa_gaussian_mu(double epsilon, double delta);
-/* ε between N(mu1,s1²) and N(mu2,s2²) at δ, the larger of both directions (one-shot-federated,
- * Appendix A); the directed one gives ε(first ‖ second). */
+/* ε at δ between N(mu1,s1²) and N(mu2,s2²), the larger of both directions (one-shot-federated,
+ * Appendix A). dpa_two_gaussians_directed gives only the direction ε(first ‖ second). */
 DPA_API double dpa_two_gaussians_epsilon(double mu1, double s1, double mu2, double s2,
                                          double delta);
 DPA_API double dpa_two_gaussians_directed(double mu1, double s1, double mu2, double s2,

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Calibration: the parameter value at which ε's interval ends just below the target.
+/* Calibration: the parameter value at which the interval for ε ends just below the target.
  *
- * A bracket of a value that passes (upper end ≤ target) and one that fails; the next guess is the
- * secant in log–log scale, held inside. A value is judged by cells that narrow only until ε is
- * clearly above the target or clearly below it; near it, until its interval is as narrow as the
- * caller's tolerance. The answer is a value that passed and comes within half of the tolerance of
- * the target (whole steps: whose successor fails), or is within 1e-6 of a value that fails.
+ * The search keeps a bracket of a value that passes (upper end ≤ target) and one that fails. The
+ * next guess is the secant in log–log scale, kept inside the bracket. To judge a value, cells
+ * are narrowed only until ε is clearly above or below the target, or, near it, until the
+ * interval is as narrow as the caller's tolerance. The answer is a value that passed and is
+ * within half of the tolerance of the target (whole steps: whose successor fails), or is within
+ * 1e-6 of a value that fails.
  *
- * A value whose interval holds the target and cannot be made narrower is neither. The search stops
- * within 1e-3 of it, and unless a value 1% further fails for certain the answer says so: a better
- * value may be hidden there. */
+ * A value whose interval contains the target and cannot be made narrower neither passes nor
+ * fails. The search stops within 1e-3 of it. Unless a value 1% further on certainly fails, the
+ * answer reports it, because a better value may be hidden there. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,10 @@
 #include "base/memory.h"
 
 enum { MOST_TRIES = 80 };
-/* Values this near are the same to any user. Only where ε falls off a cliff does it end the search:
- * near ε = 0 no value comes close to the target, and each costs a composition. */
+/* FINE: values this near are the same to any user. It ends the search only where ε jumps: near ε =
+ * 0 no value comes close to the target, and each costs a composition. */
 static const double FINE = 1e-6, COARSE = 1e-3, THIN = 0.01;
-/* How often the full grid may be tried in vain, and the grid from then on. */
+/* How often the full grid may fail to judge a value, and the grid size used after that. */
 enum { MOST_HOPELESS = 2, SMALL_GRID = 1 << 18 };
 
 typedef struct search {
@@ -32,14 +33,14 @@ typedef struct search {
     dpa_account_opts opts;
     double target, allowed;
     int rising;   /* ε grows with the value */
-    int hopeless; /* values for which no grid that is allowed was fine enough */
+    int hopeless; /* values that no allowed grid could judge */
 } search;
 
 typedef struct trial {
     double value;
     dpa_interval epsilon;
     int passed;
-    int is_unjudged; /* the target lies inside the narrowest interval that a grid gave */
+    int is_unjudged; /* the narrowest interval of any grid still contains the target */
 } trial;
 
 static void set_value(search *s, double value) {
@@ -66,7 +67,7 @@ static dpa_status try_value(search *s, double value, trial *out, dpa_error *err)
     return DPA_OK;
 }
 
-/* The ends of what may be answered; `private` is the most private one. */
+/* The ends of the allowed range; `private_end` is the most private one. */
 static void limits(const search *s, double *private_end, double *leaky_end) {
     double low = 1e-3, high = 1e9;
     if (s->what == DPA_CALIBRATE_Q) {
@@ -89,8 +90,8 @@ static double whole(const search *s, double value) {
     return s->what == DPA_CALIBRATE_STEPS ? floor(value) : value;
 }
 
-/* Walks from `start` by growing factors until a value that passes and one that fails are known.
- * Returns with fail->value = NaN when even the leaky end passes. */
+/* Walks from `start` by growing factors until one value that passes and one that fails are known.
+ * fail->value is NaN if even the leaky end passes. */
 static dpa_status find_bracket(search *s, double start, trial *pass, trial *fail, dpa_error *err) {
     double private_end, leaky_end;
     limits(s, &private_end, &leaky_end);
@@ -119,8 +120,8 @@ static dpa_status find_bracket(search *s, double start, trial *pass, trial *fail
                      now.epsilon.upper);
 }
 
-/* Where the secant of log ε against log value meets the target, a little on the private side; the
- * middle of the bracket when the secant is of no use, and every third time. */
+/* The place where the secant of log ε against log value meets the target, moved a little to the
+ * private side; the middle of the bracket if the secant is useless, and every third time. */
 static double next_guess(const search *s, const trial *pass, const trial *fail, int number) {
     const double x0 = log(pass->value), x1 = log(fail->value);
     const double y0 = log(pass->epsilon.upper), y1 = log(fail->epsilon.upper);
@@ -151,7 +152,7 @@ static dpa_status narrow(search *s, trial *pass, trial *fail, dpa_error *err) {
         DPA_TRY(try_value(s, next_guess(s, pass, fail, number), &now, err));
         *(now.passed ? pass : fail) = now;
     }
-    /* Of a pass that was clear early all is said that can be. */
+    /* A pass that was clear early has no narrow interval, so it is computed now. */
     const dpa_interval none = {NAN, NAN};
     dpa_interval full;
     int is_clear;
@@ -162,7 +163,8 @@ static dpa_status narrow(search *s, trial *pass, trial *fail, dpa_error *err) {
     return DPA_OK;
 }
 
-/* Is what could not be judged no more than a thin seam between values that pass and that fail? */
+/* Checks whether the values that could not be judged are only a thin seam between passing and
+ * failing ones. */
 static dpa_status look_beyond(search *s, const trial *pass, const trial *fail, dpa_calibration *out,
                               dpa_error *err) {
     out->unjudged = NAN;

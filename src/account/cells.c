@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cells of the privacy loss: their memory, and the reversed pair. */
+/* Cells of the privacy loss: allocation, and the reversed pair. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -51,7 +51,7 @@ dpa_status dpa__loss_cells_mirror(const dpa__loss_cells *cells, dpa__loss_cells 
         const size_t j = cells->count - 1 - i;
         out->log_high[j] = cells->log_low[i] - lower;
         out->log_low[j] = cells->log_high[i] - (lower + cells->h);
-        /* the exponent's rounding */
+        /* rounding of the exponent */
         out->error[j] = cells->error[i] + 1e-15F * (1 + fabsf((float)lower));
     }
     out->origin = -cells->origin;

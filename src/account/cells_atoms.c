@@ -16,7 +16,7 @@ static const double ROUNDING = 1.2e-16;
 void dpa__loss_cells_atom(dpa__loss_cells *cells, double loss, double log_mass) {
     const double position = loss / cells->h - (double)cells->first;
     const double nearest = round(position);
-    /* On a grid point up to rounding: the shift of the cells covers the difference. */
+    /* On a grid point up to rounding; the cells' `shift` covers the difference. */
     if (fabs(position - nearest) * cells->h <= cells->shift) {
         const size_t i = (size_t)nearest;
         if (i < cells->count)
@@ -33,13 +33,13 @@ void dpa__loss_cells_atom(dpa__loss_cells *cells, double loss, double log_mass) 
     cells->log_low[i] = dpa__log_add(cells->log_low[i], log_mass + log(low));
 }
 
-/* The part of the density e^(ℓ/2)·e^(−ε₀/2)/4 that lies in [from, to], within the cell at g:
- * u = ∫ (1−e^(g−ℓ)), d = ∫ (e^(g+h−ℓ)−1) by Gauss–Legendre.
+/* The part of the density e^(ℓ/2)·e^(−ε₀/2)/4 in [from, to], within the cell at g: u = ∫
+ * (1−e^(g−ℓ)), d = ∫ (e^(g+h−ℓ)−1) by Gauss–Legendre.
  *
- * g is rounded, so at ±ε₀ a cell can hold a sliver of a few ulp whose nodes come out just outside
- * [0, h], where u or d would be negative. They are moved to the end: a node at t gives the cell
- * density·(1−e^−t)/(1−e^−h) + density·(e^(h−t)−1)/(e^h−1) = density, whatever t in [0, h], so no
- * P-mass is lost or made; only its loss moves, by the rounding of g, which the shift covers. */
+ * g is rounded, so at ±ε₀ a cell can contain a sliver of a few ulp whose nodes lie just outside
+ * [0, h], where u or d would be negative. Such nodes are moved to the end. A node at t adds
+ * density·(1−e^−t)/(1−e^−h) + density·(e^(h−t)−1)/(e^h−1) = density for any t in [0, h], so no
+ * P-mass is lost or made; only its loss moves, by the rounding of g, which `shift` covers. */
 static void add_exponential(dpa__loss_cells *cells, size_t i, double epsilon0) {
     const double h = cells->h, g = h * (double)(cells->first + (ptrdiff_t)i);
     const double next = h * (double)(cells->first + (ptrdiff_t)i + 1);
@@ -84,7 +84,7 @@ dpa_status dpa__loss_cells_laplace(double epsilon0, double h, size_t max, dpa__l
     return DPA_OK;
 }
 
-/* The loss is (2B − steps)ε₀ with B binomial; what lies beyond the tails is left out. */
+/* The loss is (2B − steps)ε₀ with B binomial; the tails are left out. */
 dpa_status dpa__loss_cells_response(double epsilon0, uint64_t steps, double h, double log_tail,
                                     size_t max, dpa__loss_cells *out, dpa_error *err) {
     const double n = (double)steps, yes = 1 / (1 + exp(-epsilon0));
@@ -97,7 +97,7 @@ dpa_status dpa__loss_cells_response(double epsilon0, uint64_t steps, double h, d
                                     out, err));
     for (double b = least; b <= most; ++b)
         dpa__loss_cells_atom(out, (2 * b - n) * epsilon0, dpa__binom_log_pmf(b, n, yes));
-    /* R's binomial is good to 1e-14 in the log of the mass' size; yes is rounded, n times. */
+    /* R's binomial is accurate to 1e-14 of the log mass; `yes` is rounded, which counts n times. */
     const float more = (float)(4e-14 + 4 * ROUNDING * n);
     for (size_t i = 0; i < out->count; ++i) out->error[i] += more;
     out->p_out = least > 0 || most < n ? 2 * exp(log_tail) : 0;

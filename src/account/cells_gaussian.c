@@ -32,7 +32,7 @@ typedef struct rule {
 typedef struct step {
     double sigma, q, h;
     int replace;
-    double left, right; /* x outside is left to the tails */
+    double left, right; /* x outside this range belongs to the tails */
     rule rules[RULES];
 } step;
 
@@ -108,7 +108,7 @@ static double grown(double log_a, double t) {
     return t > 1 ? exp(log_a + t) - exp(log_a) : exp(log_a) * expm1(t);
 }
 
-/* The logarithm of the larger term of u's and of d's integrand, about: what they are scaled by. */
+/* Roughly the logarithm of the larger term of the integrands of u and of d, used as their scale. */
 typedef struct scales {
     double u, d;
 } scales;
@@ -125,8 +125,8 @@ static scales scales_at(const step *s, edge a, edge b, double x) {
     return out;
 }
 
-/* The largest over [from, to]: the terms are Gaussians around −1, 0 and 1, so the ends do for short
- * intervals. */
+/* The largest scale over [from, to]: the terms are Gaussians around −1, 0 and 1, so for short
+ * intervals the ends suffice. */
 static scales scales_over(const step *s, edge a, edge b, double from, double to, int wide) {
     const double at[5] = {from, to, fmin(fmax(0, from), to), fmin(fmax(1, from), to),
                           fmin(fmax(-1, from), to)};
@@ -139,7 +139,7 @@ static scales scales_over(const step *s, edge a, edge b, double from, double to,
     return most;
 }
 
-/* Integrands of u and d at x, times e^−scale/q. */
+/* The integrands of u and d at x, times e^−scale/q. */
 static void integrands(const step *s, edge a, edge b, double x, scales scale, double *u,
                        double *d) {
     const double variance = s->sigma * s->sigma;
@@ -189,7 +189,7 @@ static void integrate_cell(const step *s, edge a, edge b, double *log_u, double 
     *log_d = log(d) + scale.d + log(s->q);
 }
 
-/* Where x may be cut: at most e^log_tail of P's and of Q's mass lies beyond each end. */
+/* Where x may be truncated: at most e^log_tail of P's and of Q's mass lies beyond each end. */
 static void truncate_at(step *s, double log_tail) {
     const double shifted = fmin(log_tail - log(s->q), log(0.5));
     const double wide = dpa__norm_quantile(log_tail, DPA_LOG_UPPER) * s->sigma;
@@ -198,9 +198,9 @@ static void truncate_at(step *s, double log_tail) {
     s->left = s->replace ? -s->right : -wide;
 }
 
-/* Quadrature and log masses down to −800: 2e-13. The edges: x is rounded, which moves the loss
- * there by its rounding over σ² times dL/dz (at most 1, and 1−(1−q)e^−L for add/remove), and so the
- * distance h of two edges, in which low and high are measured. */
+/* Quadrature and log masses down to −800 contribute 2e-13. Edges: x is rounded, which moves the
+ * loss there by that rounding over σ² times dL/dz (at most 1, and 1−(1−q)e^−L for add/remove). So
+ * it changes the distance h of two edges, in which low and high are measured. */
 static double cell_error(const step *s, edge a, edge b) {
     const double slope = s->replace ? 1 : fmin(1 - (1 - s->q) * exp(-b.g) + 1e-15, 1);
     const double x = fmax(fabs(fmax(a.x, s->left)), fabs(fmax(b.x, s->left)));
@@ -208,13 +208,14 @@ static double cell_error(const step *s, edge a, edge b) {
     return 2e-13 + 2 * EDGE_ROUNDING * moved / s->h;
 }
 
-/* With little noise nearly all of Q, and 1−q of P, has losses in a cluster just above log(1−q) that
- * is far narrower than a cell and has no partner to be merged with for a grid point elsewhere
- * (merge.c): the optimistic side would be wrong by a share of h a step. So a grid point g is put
- * where all that lies below the next one, x < b, has the ratio e^g as it is:
- *   e^g = P(x<b)/Q(x<b) = 1 − q + q·Φ((b−1)/σ)/Φ(b/σ),  loss(b) = g + h.
- * A few rounds from g = log(1−q) come near enough; every origin is valid. Replace-one has its
- * cluster around 0 by symmetry. */
+/* With little noise nearly all of Q, and 1−q of P, have losses in a cluster just above log(1−q)
+ * that is far narrower than a cell. If no grid point lies in it, merge.c finds no partner to
+ * merge it with, and the optimistic side is wrong by a share of h per step. So a grid point g is
+ * placed such that everything below the next one, x < b, has exactly the ratio e^g:
+ *   e^g = P(x<b)/Q(x<b) = 1 − q + q·Φ((b−1)/σ)/Φ(b/σ), loss(b) = g + h.
+ *
+ * A few iterations from g = log(1−q) come near enough, since every origin is valid. Replace-one
+ * has its cluster around 0 by symmetry. */
 static double origin_for(const step *s) {
     if (s->replace || s->q == 1) return 0;
     double g = log1p(-s->q);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A ledger while it is read: phases and the pairs that they point at. */
+/* A ledger under construction: its phases and the pairs they point to. */
 #ifndef DPA_ACCOUNT_EVENT_H
 #define DPA_ACCOUNT_EVENT_H
 
@@ -18,10 +18,10 @@ struct dpa_ledger {
 /* Adds `steps` times the event to the ledger. */
 dpa_status dpa__event_add(dpa_ledger *ledger, const json_t *event, uint64_t steps, dpa_error *err);
 dpa_status dpa__ledger_phase(dpa_ledger *ledger, dpa_phase phase, dpa_error *err);
-/* A phase of the pair, which the ledger takes over. */
+/* Adds a phase with this pair, which the ledger then owns. */
 dpa_status dpa__ledger_pair(dpa_ledger *ledger, dpa_pair *pair, uint64_t steps, dpa_error *err);
 
-/* The pair of one event; NULL and DPA_OK where a plain phase serves (`phase` is filled). */
+/* The pair of one event; NULL with DPA_OK if a plain phase is enough (`phase` is filled). */
 typedef struct dpa__event_made {
     dpa_phase phase;
     dpa_pair *pair;
@@ -31,7 +31,7 @@ dpa_status dpa__event_mechanism(const json_t *event, const char *name, dpa_adjac
 dpa_status dpa__event_sampled(const json_t *event, const char *name, dpa_adjacency adjacency,
                               dpa__event_made *out, dpa_error *err);
 
-/* Fields of an event: a number; the same with a default; the event inside. */
+/* Fields of an event: a number; a number with a default; the inner event. */
 dpa_status dpa__event_number(const json_t *event, const char *key, double *out, dpa_error *err);
 double dpa__event_number_or(const json_t *event, const char *key, double otherwise);
 /* The class name without "DpEvent", in `name`. */

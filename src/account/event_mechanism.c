@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Events without sampling: what each is in the accountant's own terms. */
+/* Events without sampling, each expressed as a phase or a pair of the accountant. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +119,7 @@ static dpa_status mixture_of_gaussians(const json_t *event, dpa__event_made *out
     return status;
 }
 
-/* The largest number of steps of a tree. */
+/* The largest number of steps of the tree. */
 static double most_steps(const json_t *event) {
     const json_t *steps = json_object_get(event, "step_counts");
     double most = json_is_number(steps) ? json_number_value(steps) : 0;
@@ -128,7 +128,7 @@ static double most_steps(const json_t *event) {
     return most;
 }
 
-/* A record is in one leaf, so in one node of every level: ⌈log₂(steps+1)⌉ Gaussian releases
+/* A record is in one leaf, hence in one node of every level: ⌈log₂(steps+1)⌉ Gaussian releases
  * (Kairouz et al. 2021, appendix D). */
 static dpa_status tree(const json_t *event, dpa__event_made *out, dpa_error *err) {
     const double steps = most_steps(event);
@@ -170,7 +170,7 @@ static dpa_status banded(const json_t *event, dpa__event_made *out, dpa_error *e
     return DPA_OK;
 }
 
-/* Each record once an epoch, in a batch of unknown number. */
+/* Each record is used once per epoch, in a batch that the attacker does not know. */
 static dpa_status shuffled(const json_t *event, dpa__event_made *out, dpa_error *err) {
     double batches, epochs;
     DPA_TRY(gaussian(event, out, err));
@@ -185,8 +185,9 @@ static dpa_status shuffled(const json_t *event, dpa__event_made *out, dpa_error 
     return DPA_OK;
 }
 
-/* Poisson sampling cut to B of the n records (Google's accounting of it): where more than B come,
- * the record may push another one out, which is a replacement; whether it was so is revealed. */
+/* Poisson sampling truncated to B of the n records, as Google accounts for it: if more than B are
+ * drawn, the record may displace another one, which is a replacement; whether that happened is
+ * revealed. */
 static dpa_status truncated(const json_t *event, dpa_adjacency adjacency, dpa__event_made *out,
                             dpa_error *err) {
     double n, q, most, sigma;

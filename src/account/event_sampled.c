@@ -22,7 +22,7 @@ static dpa_status moved(double sigma, double distance, dpa_pair **out, dpa_error
     return dpa__pair_gaussians(sigma, &distance, &one, 1, &zero, &one, 1, out, err);
 }
 
-/* The event inside as a pair; replaced records double the sensitivity of noise. */
+/* The inner event as a pair; replace-one doubles the sensitivity of the noise. */
 static dpa_status inner_pair(const dpa__event_made *made, dpa_adjacency adjacency, dpa_pair **out,
                              dpa_error *err) {
     const double distance = adjacency == DPA_REPLACE_ONE ? 2 : 1;
@@ -49,7 +49,7 @@ static dpa_status poisson(const json_t *event, dpa_adjacency adjacency, dpa__eve
                          "PoissonSampled: sampling_probability is %g; it must be in (0, 1]", q);
     if (q == 1) return DPA_OK;
     if (made->pair == NULL && made->phase.mechanism == DPA_GAUSSIAN && made->phase.q == 1) {
-        made->phase.sigma /= sqrt((double)made->phase.steps); /* all on one sample */
+        made->phase.sigma /= sqrt((double)made->phase.steps); /* all steps use the same sample */
         made->phase.steps = 1;
         made->phase.q = q;
         return DPA_OK;
@@ -74,7 +74,7 @@ static dpa_status without_replacement(double n, double m, dpa__event_made *made,
 
 enum { MOST_DRAWS = 200 };
 
-/* Gaussian noise only: the pair of a record drawn k times is known. */
+/* Gaussian noise only, because the pair of a record drawn k times is known for it. */
 static dpa_status with_replacement(double n, double m, dpa__event_made *made, dpa_error *err) {
     if (made->pair != NULL || made->phase.mechanism != DPA_GAUSSIAN || made->phase.q != 1)
         return dpa__fail(err, DPA_BAD_INPUT,

@@ -25,8 +25,8 @@
 
 enum { REACH = 24 };
 
-/* One sweep. pending[k]: the share of cell k−1 that waits for g_k when everything below is settled,
- * NaN where g_k was not reached in that state. log_mass[k]: what g_k has got by then. */
+/* One sweep. pending[k]: the share of cell k−1 that waits for g_k once everything below is settled;
+ * NaN if the sweep never reached g_k in that state. log_mass[k]: the mass that g_k has by then. */
 typedef struct sweep {
     const dpa__loss_cells *cells;
     int reversed;
@@ -34,7 +34,7 @@ typedef struct sweep {
     double *lost; /* second moment of what was merged below, in cells² */
 } sweep;
 
-/* Excess of a whole cell over e^g_k, over e^reference. Its relative error is the cells'. */
+/* The excess of a whole cell at g_k, divided by e^reference. Its relative error is the cells'. */
 static double excess(const dpa__loss_cells *cells, size_t j, size_t k, double reference) {
     const double h = cells->h, up = (double)(j - k); /* j ≥ k */
     const double low = up > 0 ? exp(cells->log_low[j] - reference) * -expm1(-up * h) : 0;
@@ -53,15 +53,15 @@ static void add_log(double *log_mass, double more) {
     *log_mass = dpa__log_add(*log_mass, more);
 }
 
-/* P-mass that is dropped counts as this much lost second moment, in cells²: 1/h² makes it weigh as
- * a spread of order 1. */
+/* The price of dropped P-mass, as lost second moment in cells²: a factor 1/h² makes it weigh as
+ * much as a spread of order 1. */
 static double price(const dpa__loss_cells *cells, double dropped) {
     return dropped / (cells->h * cells->h);
 }
 
-/* No partner: the share goes to an edge alone. Of the pair itself: down, P-mass is dropped. Of the
- * reversed pair, whose P is our Q: up, and what is dropped is its Q-mass, our P-mass. Gives the
- * price. */
+/* No partner was found: the share goes to an edge alone. For the pair itself it goes down, and
+ * P-mass is dropped. For the reversed pair, whose P is our Q, it goes up, and its Q-mass, our
+ * P-mass, is dropped. Returns the price. */
 static double settle_alone(sweep *s, size_t j, double share) {
     const dpa__loss_cells *cells = s->cells;
     const double drop = share * -expm1(-cells->h);
@@ -75,9 +75,9 @@ static double settle_alone(sweep *s, size_t j, double share) {
     return price(cells, drop * exp(cells->log_low[j] - loss));
 }
 
-/* Balances the share of cell k−1 at g_k. Gives the cell in which the balance was reached and the
- * share of it that was used; 0 when it was not. Rounding goes the way in which our own ratio (the
- * inverse one, of the reversed pair) is not below e^g_k. */
+/* Balances the share of cell k−1 at g_k. Returns 1 with the cell in which the balance was reached
+ * and the share of it that was used, or 0. Rounding keeps our own ratio (for the reversed pair its
+ * inverse) from falling below e^g_k. */
 static int balance(const sweep *s, size_t k, double share, size_t *last, double *used) {
     const dpa__loss_cells *cells = s->cells;
     const double reference = cells->log_low[k - 1];
@@ -100,7 +100,7 @@ static int balance(const sweep *s, size_t k, double share, size_t *last, double 
     return 0;
 }
 
-/* Merges a share of cell j into g_k. Gives the second moment that is lost, under our own P. */
+/* Merges a share of cell j into g_k. Returns the second moment lost, under our own P. */
 static double put(sweep *s, size_t j, size_t k, double share) {
     const dpa__loss_cells *cells = s->cells;
     if (share == 0) return 0;
@@ -139,8 +139,8 @@ static void run_sweep(sweep *s) {
     }
 }
 
-/* Where the sweeps meet, at g_k: the shares of cell k−1 and of cell k that wait there leave an
- * excess (or, negative, a lack) of P-mass, known to ± doubt. */
+/* The meeting point g_k of the two sweeps: the shares of cells k−1 and k that wait there leave an
+ * excess (or, if negative, a lack) of P-mass, known to ± doubt. */
 typedef struct gap {
     double excess, doubt;
 } gap;
@@ -159,7 +159,7 @@ static gap gap_at(const dpa__loss_cells *cells, size_t k, double below, double a
     return (gap){offered - missing, 4 * error * (offered + missing)};
 }
 
-/* A lack is filled from the atom above, which must have it. */
+/* The lack that must be taken from the atom above. */
 static double lack_of(gap g) {
     return fmax(g.doubt - g.excess, 0);
 }
@@ -170,12 +170,12 @@ static double available(const dpa__loss_cells *cells, const sweep *down, size_t 
     return 0.9 * exp(down->log_mass[cells->count - k - 1] + loss) * -expm1(-cells->h);
 }
 
-/* The excess that the atom below can take. */
+/* The excess that the atom below can absorb. */
 static double takes(const dpa__loss_cells *cells, double log_mass) {
     return 0.9 * exp(log_mass) * expm1(cells->h);
 }
 
-/* The grid point with the least spread lost. At 0 the downward sweep is taken as it is. */
+/* The grid point at which the least spread is lost. 0: the downward sweep is used alone. */
 static size_t meeting(const dpa__loss_cells *cells, const sweep *up, const sweep *down) {
     const size_t n = cells->count;
     size_t best = 0;
@@ -195,8 +195,8 @@ static size_t meeting(const dpa__loss_cells *cells, const sweep *up, const sweep
     return best;
 }
 
-/* Moves what fills the gap at g_m from the neighbouring atom, above for a lack, below for an
- * excess: merging once more. An excess that the atom below cannot take is dropped. */
+/* Closes the gap at g_m by moving mass from the neighbouring atom (above for a lack, below for an
+ * excess), which is one more merge. Excess that the atom below cannot absorb is dropped. */
 static void fill_gap(const dpa__loss_cells *cells, gap g, size_t m, double *log_mass) {
     const double h = cells->h, lack = lack_of(g), excess = g.excess - g.doubt;
     if (lack > 0 && m < cells->count && log_mass[m + 1] > -HUGE_VAL) {

@@ -5,7 +5,7 @@
 
 #include "account/pld.h"
 
-/* log_mass: count+1 P-masses, of a pair that the cells' pair dominates. */
+/* log_mass: the count+1 P-masses of a pair that the cells' pair dominates. */
 dpa_status dpa__merge(const dpa__loss_cells *cells, double *log_mass, dpa_error *err);
 
 #endif

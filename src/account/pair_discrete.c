@@ -47,7 +47,7 @@ dpa_status dpa__pair_epsilon_delta(double epsilon, double delta, dpa_pair **out,
     return DPA_OK;
 }
 
-/* With probability `noise` one of k buckets at random, else the true one. */
+/* With probability `noise` a random one of k buckets, otherwise the true one. */
 dpa_status dpa__pair_response(double noise, double buckets, dpa_pair **out, dpa_error *err) {
     if (!(noise > 0 && noise <= 1 && buckets >= 2 && buckets <= 1e15 && floor(buckets) == buckets))
         return dpa__fail(err, DPA_BAD_INPUT,
@@ -76,8 +76,8 @@ dpa_status dpa__pair_discrete_laplace(double a, double s, dpa_pair **out, dpa_er
     return add(out, -a * s, half - a * s, err);
 }
 
-/* Mass ∝ e^(−x²/2σ²) at whole x, against the same moved by s: the loss is s(s−2x)/2σ². Masses below
- * 1e-330 in all are left out, as infinite losses. */
+/* Mass ∝ e^(−x²/2σ²) at whole x, against the same moved by s: the loss is s(s−2x)/2σ². Tails below
+ * 1e-330 in total are counted as infinite losses. */
 dpa_status dpa__pair_discrete_gaussian(double sigma, double s, dpa_pair **out, dpa_error *err) {
     const double far = ceil(40 * sigma + s);
     if (!(sigma >= 1e-3 && s >= 1 && floor(s) == s && 2 * far <= MOST_ATOMS))
@@ -97,18 +97,18 @@ dpa_status dpa__pair_discrete_gaussian(double sigma, double s, dpa_pair **out, d
     return DPA_OK;
 }
 
-/* Pr[from < X ≤ to] of a distribution function known by its logarithm, by the tail that is small.
+/* Pr[from < X ≤ to] from the logarithm of a distribution function, computed from the smaller tail.
  */
 static double log_between(double log_from, double log_to) {
     if (log_from > -0.7) return log(expm1(log_to) - expm1(log_from));
     return dpa__log_sub(log_to, log_from);
 }
 
-/* One epoch of shuffled batches, all other records with gradient −1 against one with +1 that is
- * there or zeroed (replaced: turned to −1 too): the sum of its batch lies 2 above those of the
- * others, or `less` (1; replaced: 0), at a place that nobody knows (Chua et al. 2024). An attacker
- * who only looks at the largest of the n sums sees a number with distribution function
- * Φ((x−c)/σ)·Φ(x/σ)^(n−1), c = 2 or `less`; rounded to a grid it is a post-processing, so the pair
+/* One epoch of shuffled batches. All other records have gradient −1; the one record has +1 and is
+ * present, or zeroed (replaced: −1 too). So the sum of its batch lies 2 above those of the others,
+ * or `less` (1; replaced: 0), in a batch that nobody knows (Chua et al. 2024). An attacker who
+ * looks only at the largest of the n sums sees a number with distribution function
+ * Φ((x−c)/σ)·Φ(x/σ)^(n−1), c = 2 or `less`. Rounding it to a grid is a post-processing, so the pair
  * of these pmfs is dominated by the epoch's. */
 dpa_status dpa__pair_shuffled_maximum(double sigma, double batches, double less, dpa_pair **out,
                                       dpa_error *err) {
@@ -127,7 +127,8 @@ dpa_status dpa__pair_shuffled_maximum(double sigma, double batches, double less,
             mass[which] = log_between(before[which], fmax(here, before[which]));
             before[which] = here;
         }
-        /* What is too rare to be known well is left out: P-mass may be. */
+        /* Masses too rare to be known accurately are left out, which a dominated pair may do with
+         * P-mass. */
         if (mass[0] > -80 && mass[1] > -80) DPA_TRY(add(out, mass[0] - mass[1], mass[0], err));
     }
     (*out)->atoms.error = (*out)->atoms.shift = 1e-11;

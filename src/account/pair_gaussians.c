@@ -36,7 +36,7 @@ static double loss_at(const dpa_pair *pair, double x) {
 }
 
 typedef struct line {
-    double left, right; /* what lies outside has at most e^log_tail of either mass */
+    double left, right; /* at most e^log_tail of either mass lies outside */
     double reach;       /* the largest mean of P minus the smallest of Q */
 } line;
 
@@ -72,8 +72,8 @@ static piece integrate(const dpa_pair *pair, double a, double b, const double *n
     return (piece){top[0] + log(half * sum[0]), top[1] + log(half * sum[1])};
 }
 
-/* The shares of the piece's P-mass at its two ends: (p − e^L(a)·q)/(1 − e^−(L(b)−L(a))) at b. Where
- * both ends have one loss the share does not matter. */
+/* Splits the P-mass of a piece between its two ends: (p − e^L(a)·q)/(1 − e^−(L(b)−L(a))) goes to b.
+ * If both ends have the same loss, the split does not matter. */
 static dpa_status spread(dpa__atoms *atoms, piece m, double low, double high, dpa_error *err) {
     const double width = high - low;
     double share = 1;
@@ -107,7 +107,7 @@ dpa_status dpa__gaussians_atoms(const dpa_pair *pair, double resolution, double 
     const line l = line_of(pair, log_tail);
     const double variance = pair->sigma * pair->sigma, span = l.right - l.left;
     const double far = fmax(fabs(l.left), fabs(l.right));
-    /* The loss rises by at most reach/σ² a unit; the quadrature wants pieces short against
+    /* The loss rises by at most reach/σ² per unit; the quadrature needs pieces short against
      * σ²/|x|. */
     const double width = fmin(resolution * variance / l.reach, 0.25 * variance / (far + l.reach));
     const double count = ceil(span / fmin(width, 0.25 * pair->sigma));
@@ -117,7 +117,7 @@ dpa_status dpa__gaussians_atoms(const dpa_pair *pair, double resolution, double 
                          "raise the tolerance, or max_grid of the library",
                          count, max);
     DPA_TRY(cut(pair, &l, (size_t)count, out, err));
-    const double size = (far + l.reach) * (far + l.reach) / variance; /* of an exponent */
+    const double size = (far + l.reach) * (far + l.reach) / variance; /* size of an exponent */
     for (int side = 0; side < 2; ++side) {
         out[side].p_out = out[side].q_out = 2 * exp(log_tail);
         out[side].error = 2e-14 + 8 * ROUNDING * size;

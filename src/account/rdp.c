@@ -49,7 +49,7 @@ static double log_a_fraction(double q, double sigma, double order) {
         if (rest < 0) sign = -sign;
         log_coefficient += log(fabs(rest)) - log(k + 1);
     }
-    return dpa__log_sub(plus, minus); /* NaN when nothing is left */
+    return dpa__log_sub(plus, minus); /* NaN if nothing is left */
 }
 
 static double gaussian_rdp(const dpa_phase *p, double order) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading δ(ε) and ε(δ) off a composed pmf, and the tilt that suits a target.
+/* Reading δ(ε) and ε(δ) from a composed pmf, and finding the best tilt.
  *
  * For ℓ_j ≤ ε < ℓ_{j+1}: δ(ε) = e^(log_scale−θℓ_j)·(c_j − (e^(ε−ℓ_j) − 1)·b_j). */
 #include <math.h>
@@ -20,7 +20,7 @@ static double loss_of(const dpa__composed *composed, size_t j) {
     return dpa__loss_at(composed->origin, composed->h, composed->first + (ptrdiff_t)j);
 }
 
-/* Chernoff: the sum of any pmf's (1 − e^(ε−ℓ))⁺ is at most its tilted mass times the peak. Reads δ
+/* Chernoff: the sum of (1 − e^(ε−ℓ))⁺ over any pmf is at most its tilted mass times the peak. Used
  * where ε lies below the window. */
 static double chernoff_log_delta(const dpa__composed *composed, double at) {
     const double exponent = composed->log_scale - composed->theta * at;
@@ -96,12 +96,13 @@ static double epsilon_bound(double theta, void *user) {
 
 static double log_delta_bound(double theta, void *user) {
     const chernoff *c = user;
-    /* Beyond the largest loss it falls without end: far below the doubles is low enough. */
+    /* Beyond the largest loss it falls without limit; far below the range of double is low enough.
+     */
     return fmax(cumulant(c, theta) + log_peak(theta) - theta * c->epsilon, -1500);
 }
 
-/* A tilt to start from. Above the best one the bound is nearly the largest loss of a step, and so
- * flat where losses are large; below it is steep: so a start that large losses make small. */
+/* A tilt to start from. Above the best tilt the bound is nearly the largest loss of a step, which
+ * is flat if losses are large; below, it is steep. So large losses should give a small start. */
 static double first_tilt(const dpa__pmf *pmf, size_t count) {
     double widest = 0;
     for (size_t k = 0; k < count; ++k) widest = fmax(widest, pmf[k].h * (double)pmf[k].count);

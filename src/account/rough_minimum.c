@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Smaller gains are not worth a more extreme place. */
+/* Smaller gains do not justify a more extreme place. */
 static const double LEAST_GAIN = 1e-4;
 
 double dpa__descend(dpa__fn fn, void *user, double start, double *value) {

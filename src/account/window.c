@@ -16,8 +16,8 @@
 #include "math/logspace.h"
 
 static const double ROUNDING = 1.2e-16;
-/* Smaller tilted masses count as zero: all of them together, over all steps, are far below what a
- * bin is uncertain by. */
+/* Smaller tilted masses are dropped: all of them together, over all steps, are far below the error
+ * of a bin. */
 static const double LEAST_EXPONENT = -660;
 
 static double loss_of(const dpa__tilted *tilted, size_t i) {
@@ -57,7 +57,7 @@ dpa_status dpa__tilt(const dpa__pmf *pmf, double theta, dpa__tilted *out, dpa_er
         end = i + 1;
     }
     out->error = 4 * ROUNDING * (1 + largest + fabs(out->log_scale));
-    if (begin < end) { /* without the masses at both ends that count as zero */
+    if (begin < end) { /* drop the negligible masses at both ends */
         memmove(out->mass, out->mass + begin, (end - begin) * sizeof *out->mass);
         out->first += (ptrdiff_t)begin;
         out->count = end - begin;
@@ -71,8 +71,8 @@ void dpa__tilted_free(dpa__tilted *tilted) {
     *tilted = (dpa__tilted){0};
 }
 
-/* log Σ mass·e^(s·loss), rounded up. The powers of e^(sh) are made afresh every block, so rounding
- * stays below 64 ulp each. */
+/* log Σ mass·e^(s·loss), rounded up. Powers of e^(sh) are recomputed for every block, so their
+ * rounding stays below 64 ulp. */
 static double log_mgf(const dpa__tilted *tilted, double s) {
     enum { BLOCK = 64 };
     const double ratio = exp(s * tilted->h);
@@ -108,9 +108,7 @@ typedef struct end {
     double log_tail, sign;
 } end;
 
-/* Where the window may end, in units of its side (positive is outwards), by the Chernoff bound at
- * s.
- */
+/* Where the window may end on one side (positive is outwards) by the Chernoff bound at s. */
 static double end_at(double s, void *user) {
     const end *e = user;
     return (log_mgf_all(e->tilted, e->count, e->sign * s) - e->log_tail) / s;

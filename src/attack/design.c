@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Features become columns of mean 0 and deviation 1 over the population, and their squares likewise
- * where they are wanted. What does not vary there says nothing and is 0. */
+/* Standardises features to mean 0 and deviation 1 over the population, and their squares if wanted.
+ * A feature that does not vary there carries no information and becomes 0. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Below this share of the largest value a deviation is rounding. */
+/* A deviation below this share of the largest value is rounding error. */
 static const double no_deviation = 1e-13;
 
 void dpa__design_free(dpa__design *design) {
@@ -41,7 +41,7 @@ static dpa_status copy(const dpa_features *from, const char *of, int squares, dp
     return DPA_OK;
 }
 
-/* How a column is made standard: (x/unit − mean)/deviation; deviation 0: it becomes 0. The unit
+/* How a column is standardised: (x/unit − mean)/deviation; deviation 0: it becomes 0. The unit
  * keeps squares of large numbers finite. */
 typedef struct standard {
     double unit, mean, deviation;

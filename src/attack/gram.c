@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Normal equations: X'·W·X by bands of its rows, four rows of X at a time, and Cholesky's factor.
- * Every element is summed over the rows of X in one order, whatever the thread: the same bits.
+/* Normal equations: X'·W·X by bands of rows, four rows of X at a time, and its Cholesky factor.
+ * Every element is summed over the rows of X in one fixed order, so threads do not change a bit.
  *
- * A pivot that rounding has left of a column that depends on earlier ones (collinear features, more
- * features than points) is replaced by one so large that the column's solution is 0: what interior
- * point codes for linear programs do. */
+ * If a column depends on earlier ones (collinear features, more features than points), only
+ * rounding error is left of its pivot. Such a pivot is replaced by one so large that the
+ * column's solution is 0, as interior point codes for linear programs do. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -74,7 +74,8 @@ static int do_band(void *user, size_t task) {
     return 0;
 }
 
-/* Upper factor in place: row k is final when the rows below have lost their share of it. */
+/* Computes the upper factor in place: row k is final once the rows below have been reduced by it.
+ */
 void dpa__gram_cholesky(dpa__gram *gram) {
     const size_t n = gram->n;
     double *g = gram->g, *diagonal = g + n * n;

@@ -26,7 +26,7 @@ static int by_score(const void *a, const void *b) {
     return (x->score > y->score) - (x->score < y->score);
 }
 
-/* Equation (1) at posterior means under Jeffreys' prior: finite whatever the counts. */
+/* Equation (1) at posterior means under Jeffreys' prior, which are finite for any counts. */
 static double epsilon_of(size_t fn, size_t in, size_t fp, size_t out, double delta) {
     const double fnr = ((double)fn + 0.5) / ((double)in + 1.0);
     const double fpr = ((double)fp + 0.5) / ((double)out + 1.0);
@@ -34,8 +34,8 @@ static double epsilon_of(size_t fn, size_t in, size_t fp, size_t out, double del
     return best > 1.0 ? log(best) : 0.0;
 }
 
-/* Walks through the thresholds between distinct scores: who says the same of all models leaks
- * nothing. Sorts `models`. */
+/* Tries the thresholds between distinct scores; if all models have the same score, nothing leaks.
+ * Sorts `models`. */
 static void judge(seen *models, size_t count, double delta, dpa_leak *leak) {
     double sum[2] = {0.0, 0.0};
     size_t total[2] = {0, 0};
@@ -52,7 +52,7 @@ static void judge(seen *models, size_t count, double delta, dpa_leak *leak) {
     leak->gap = sum[1] / in - sum[0] / out;
     leak->accuracy = 0.5;
     leak->epsilon = 0.0;
-    size_t below[2] = {0, 0}; /* members below the threshold are missed, the others are right */
+    size_t below[2] = {0, 0}; /* below the threshold members are wrong and non-members right */
     for (size_t i = 0; i + 1 < count; ++i) {
         below[models[i].member]++;
         if (models[i + 1].score == models[i].score) continue;
@@ -69,9 +69,9 @@ typedef struct survey {
     const dpa_signals *signals;
     const dpa_leak_opts *opts;
     dpa__rows models; /* in the order of the split */
-    size_t tests;     /* models of the first split that are tested; the last may have fewer */
-    size_t splits;    /* how many */
-    size_t tested;    /* models that are tested in any of them */
+    size_t tests;     /* test models of a split; the last split may have fewer */
+    size_t splits;    /* number of splits */
+    size_t tested;    /* number of models tested in any split */
     double *score;    /* [tested × points] */
 } survey;
 
@@ -80,7 +80,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* One split: models [first, last) of the order are tested, the attack is fitted to the others. */
+/* One split: tests models [first, last) of the order; the attack is fitted to all others. */
 static dpa_status do_split(const survey *s, size_t first, size_t last, size_t *room,
                            dpa_error *err) {
     dpa__rows fitted = {room, 0};
@@ -136,7 +136,7 @@ static dpa_status check(const dpa_signals *signals, const dpa_leak_opts *opts, d
     return DPA_OK;
 }
 
-/* At least one model is tested, and at least one fitted to. */
+/* Makes sure that at least one model is tested and at least one is fitted to. */
 static dpa_status plan(survey *s, dpa_error *err) {
     dpa_rng rng;
     const size_t count = s->models.count;

@@ -30,7 +30,7 @@ static int use_own(const dpa__side *side, size_t columns, dpa_variance choice) {
     return 1;
 }
 
-/* Writes the variance to use over the one measured. */
+/* Replaces the measured variances by those to be used. */
 static void settle(dpa__side *side, size_t columns, dpa_variance choice) {
     const int own = use_own(side, columns, choice);
     const double common = own ? 0.0 : pooled(side, columns);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Designs of membership. Each model has a stream of its own, so that any model can be made again
- * without the others. */
+/* Which points are in which model. Each model has its own random stream, so that any model can be
+ * reproduced without the others. */
 #include <string.h>
 
 #include "dpaudit/attack.h"
 #include "dpaudit/rng.h"
 
-/* Coins and halves of one seed and model must not use the same numbers. */
+/* Separates the streams of coins and of halves for the same seed and model. */
 static const uint64_t coins = UINT64_C(1) << (DPA_RNG_INDEX_BITS - 1);
 
 /* Selection sampling (Fan, Muller, Rezucha 1962): uniform over all subsets of the size. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The inner loops of the attacks, compiled for several instruction sets (base/simd.h). Every
- * column's sums run over the models in the order of the list, whatever the strip, the thread or the
- * width of a vector: equal columns give equal bits wherever they stand.
+/* The inner loops of the attacks, compiled for several instruction sets (base/simd.h). The sums
+ * of every column run over the models in the order of the list, whatever the strip, the thread
+ * or the vector width, so that equal columns give equal bits.
  *
  * Probabilities: with r = x − k·ln 2, e^r = (Q + rP)/(Q − rP), the diagonal Padé approximant of
- * order 6 (error below 2e-19 for |r| ≤ ln(2)/2), so that 1/(1 + 2^k e^r) costs one division; and
- * both sides of it are so near 1 that four models share one. */
+ * order 6 (error below 2e-19 for |r| ≤ ln(2)/2), so that 1/(1 + 2^k e^r) costs one division.
+ * Numerator and denominator are so near 1 that four models can share one division. */
 #include "attack/moments.h"
 
 #include <string.h>
@@ -35,15 +35,15 @@ typedef struct ratio {
     double above, below;
 } ratio;
 
-/* The smaller one; b when a is NaN. With masks, because gcc would compute both branches of a choice
- * to the end. */
+/* The smaller one; b if a is NaN. Uses masks, because gcc would compute both branches of a
+ * conditional. */
 static inline double smaller(double a, double b) {
     return chosen(0 - (uint64_t)(a < b), a, b);
 }
 
-/* e^−x for x up to 690, before above leaves the normal numbers. */
+/* e^−x for x up to 690; beyond, `above` would leave the normal numbers. */
 static inline ratio exp_minus(double x) {
-    const double shift = 0x1.8p52; /* adding it rounds to a whole number in the low bits */
+    const double shift = 0x1.8p52; /* adding this rounds to an integer in the low bits */
     const double shifted = shift - x * 0x1.71547652b82fep0;
     const double k = shifted - shift;
     const double r = -(x + k * 0x1.62e42fee00000p-1) - k * 0x1.a39ef35793c76p-33;
@@ -55,7 +55,7 @@ static inline ratio exp_minus(double x) {
     return (ratio){(even + odd) * power, even - odd};
 }
 
-/* 1/(1 + e^−x) by e^−|x|, which is never large. */
+/* 1/(1 + e^−x) from e^−|x|, which is never large. */
 static inline ratio of_logit(double x) {
     const double size = dpa__of_bits(dpa__bits_of(x) & ~(UINT64_C(1) << 63));
     const ratio e = exp_minus(smaller(size, 690.0));
@@ -99,7 +99,7 @@ static const double *signals_of(const dpa__strip *s, size_t i) {
     return s->signal + s->row[i] * s->stride;
 }
 
-/* The membership of each column: the matrix's own bytes where it has one per column. */
+/* The membership of each column; without augmentations these are the bytes of the matrix itself. */
 static const uint8_t *members_of(const dpa__strip *s, size_t i, uint8_t *buffer) {
     if (s->member == NULL) return memset(buffer, 0, s->width);
     const uint8_t *member = s->member + s->row[i] * (s->stride / s->repeat);
@@ -119,8 +119,8 @@ DPA_CLONES static void set_origins(const double *x, const uint8_t *member, size_
     }
 }
 
-/* Backwards, so that each side ends with its first value; a side that comes late starts from the
- * other's. */
+/* Goes backwards, so that each side ends up with its first value; a side without an early value
+ * uses the other's. */
 static void find_origins(const dpa__strip *s, dpa__moments *m) {
     uint8_t buffer[DPA__STRIP];
     size_t i = s->rows < EARLY ? s->rows : EARLY;
@@ -200,8 +200,8 @@ void dpa__strip_signals(const dpa__strip *strip, dpa__moments *out) {
 
 enum { FOUR = 4 };
 
-/* Four models' probabilities with one division. x − x is NaN where x is not finite: that has been
- * given a probability, too. */
+/* The probabilities of four models with one division. x − x is NaN if x is not finite, and makes
+ * the probability NaN too. */
 static inline void four(const double x[FOUR], int is_loss, double p[FOUR]) {
     ratio e[FOUR];
     for (size_t k = 0; k < FOUR; ++k) e[k] = ratio_of(x[k], is_loss);
@@ -214,7 +214,8 @@ static inline void four(const double x[FOUR], int is_loss, double p[FOUR]) {
     p[3] = e[3].above * (e[2].below * of_second) + (x[3] - x[3]);
 }
 
-/* Masks of a row of a strip: widening bytes inside the sums would keep gcc from using registers. */
+/* The masks of one row of a strip; widening bytes inside the sums would keep gcc from using
+ * registers. */
 DPA_CLONES static void widen(const uint8_t *member, size_t width, uint64_t *restrict mask) {
     for (size_t c = 0; c < width; ++c) mask[c] = mask_of(member[c]);
 }
@@ -236,7 +237,7 @@ static inline void add_known(const double *const row[FOUR], const uint64_t mask[
     }
 }
 
-/* Nobody is a member. */
+/* For a population: nobody is a member. */
 static inline void add_population(const double *const row[FOUR], int is_loss, size_t width,
                                   double *restrict sum) {
     const double *x0 = row[0], *x1 = row[1], *x2 = row[2], *x3 = row[3];

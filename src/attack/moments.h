@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sums over models for a strip of neighbouring columns of the signal matrix: what an attack needs
- * to know of its shadow models, at the speed at which the matrix comes from memory. */
+/* Sums over models for a strip of neighbouring columns of the signal matrix: all that an attack
+ * needs from its shadow models, computed at memory speed. */
 #ifndef DPA_ATTACK_MOMENTS_H
 #define DPA_ATTACK_MOMENTS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Columns of a strip: rows of a strip are long enough for the hardware to read ahead, and its sums
- * stay in the first cache. */
+/* Columns per strip: rows are long enough for hardware prefetching, and the sums fit the
+ * first-level cache. */
 enum { DPA__STRIP = 512 };
 
-/* Rows of a strip. `member` NULL: nobody is a member. */
+/* A strip of the matrix. `member` NULL: nobody is a member. */
 typedef struct dpa__strip {
     const double *signal;  /* first column of row 0 */
     const uint8_t *member; /* likewise */
     size_t stride;         /* columns of the signal matrix */
     size_t repeat;         /* neighbouring columns that share one membership: augmentations */
-    size_t phase;          /* how many columns of the first membership lie before the strip */
+    size_t phase;          /* columns of the first membership that lie before the strip */
     const size_t *row;     /* the models to use */
     size_t rows, width;    /* how many, and columns of this strip */
 } dpa__strip;
 
-/* Each [width]. Of values taken relative to `origin`, one of the side's own values where there is
- * one early in the list, so that a small variance beside a large mean loses no digits. */
+/* Each [width]. Values are taken relative to `origin`, one of the side's own values if there is one
+ * early in the list, so that a small variance beside a large mean loses no digits. */
 typedef struct dpa__moments {
     double count_in[DPA__STRIP];
     double origin_in[DPA__STRIP], sum_in[DPA__STRIP], square_in[DPA__STRIP];
@@ -32,12 +32,12 @@ typedef struct dpa__moments {
 
 /* Sums and sums of squares of the signals. */
 void dpa__strip_signals(const dpa__strip *strip, dpa__moments *out);
-/* Sums of the probabilities that the signals stand for; origins and squares are left alone. A
- * signal that is not finite makes a sum NaN. */
+/* Sums of the probabilities that the signals mean; origins and squares are left alone. A signal
+ * that is not finite makes the sum NaN. */
 void dpa__strip_probabilities(const dpa__strip *strip, int is_loss, dpa__moments *out);
 
-/* The probability of the true label: 1/(1+e^−x) of a logit, e^−x of a loss. Within 4 units in the
- * last place of the exact value for |x| ≤ 690 (1e-299.7); what lies beyond is taken for ±690. */
+/* The probability of the true label: 1/(1+e^−x) for a logit, e^−x for a loss. Within 4 ulp of the
+ * exact value for |x| ≤ 690 (1e-299.7); beyond, ±690 is used. */
 void dpa__probabilities(const double *signal, size_t count, int is_loss, double *out);
 
 #endif

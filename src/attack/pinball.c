@@ -21,7 +21,7 @@
 enum { MOST_ROUNDS = 200 };
 static const double settled = 1e-10, almost = 0.99995;
 
-/* A direction, or where the iteration is. */
+/* A direction, or the current point of the iteration. */
 typedef struct place {
     double *b;         /* [columns] */
     double *a, *u, *v; /* [rows] */
@@ -62,7 +62,7 @@ static double penalty(const work *w) {
     return 0.5 * w->ridge * sum;
 }
 
-/* Least squares; u and v have its residual as their difference and leave the walls alone. */
+/* Starts from least squares: u − v is its residual, and all slacks are well inside their bounds. */
 static dpa_status start(work *w, dpa_error *err) {
     const dpa__design *d = w->design;
     const size_t n = d->rows;
@@ -91,7 +91,7 @@ static double slack_below(const work *w, size_t i) {
     return w->at.a[i] + (1.0 - w->level);
 }
 
-/* Residuals, and how far the objective is above the dual's; per row. */
+/* Computes the residuals; returns per row how far the objective is above the dual's. */
 static double look(work *w) {
     const dpa__design *d = w->design;
     double gap = 2.0 * penalty(w), worst = 0.0;
@@ -107,14 +107,14 @@ static double look(work *w) {
     return fmax(gap, worst) / (double)d->rows;
 }
 
-/* The normal equations' weights, once a round. */
+/* Factors the normal equations with the weights of this round. */
 static dpa_status factor(work *w, dpa_error *err) {
     for (size_t i = 0; i < w->design->rows; ++i)
         w->weight[i] = 1.0 / (w->at.u[i] / slack_above(w, i) + w->at.v[i] / slack_below(w, i));
     return dpa__gram_factor(&w->gram, w->design, w->weight, w->ridge, w->threads, err);
 }
 
-/* The direction in which both products move by first and second and both residuals vanish. */
+/* The direction in which both products change by `first` and `second` and both residuals vanish. */
 static void solve(work *w) {
     const dpa__design *d = w->design;
     for (size_t i = 0; i < d->rows; ++i)
@@ -136,7 +136,7 @@ static double reach(double share, double value, double step) {
     return step < 0.0 ? fmin(share, -value / step) : share;
 }
 
-/* How far the direction can be followed before a wall, at most 1. */
+/* How far the direction can be followed before a bound is hit, at most 1. */
 static double longest(const work *w) {
     double share = 1.0;
     for (size_t i = 0; i < w->design->rows; ++i) {
@@ -148,7 +148,7 @@ static double longest(const work *w) {
     return share;
 }
 
-/* The mean product after a share of the direction. */
+/* The mean product after following a share of the direction. */
 static double product(const work *w, double share) {
     double sum = 0.0;
     for (size_t i = 0; i < w->design->rows; ++i) {
@@ -159,8 +159,8 @@ static double product(const work *w, double share) {
     return sum / (2.0 * (double)w->design->rows);
 }
 
-/* Towards products of 0 first; what that step would leave says how much centring there must be, and
- * its second order is taken into account. */
+/* First a step towards products of 0; what it would leave says how much centring is needed, and its
+ * second-order term is corrected for. */
 static void direct(work *w) {
     const size_t n = w->design->rows;
     for (size_t i = 0; i < n; ++i) {

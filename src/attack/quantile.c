@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Quantile regression (Bertran et al. 2023). The population tells what the target says of
- * non-members, given their features; a point is a member as far as it stands above what a
- * non-member with its features would. Normal form: (signal − mean)/scale, the same order for all
- * quantiles at once. Pinball form: signal − quantile. The signals are standardised for the fit, so
- * that a ridge means the same for all of them. With augmentations, a point's signal is the mean of
- * its views'. A scale outside those that the population showed is taken for the nearest of them. */
+/* Quantile regression (Bertran et al. 2023). The population shows which signals the target gives
+ * non-members, depending on their features. A point's score is how far its signal is above that of
+ * a non-member with the same features. Normal form: (signal − mean)/scale, which gives the same
+ * order for all quantiles. Pinball form: signal − quantile. Signals are standardised before the
+ * fit, so that a ridge means the same for all of them. With augmentations, a point's signal is the
+ * mean over its views. A scale outside the range of the population's is moved to the nearest one in
+ * it. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* What a fit says of one target. */
+/* The fit for one target. */
 typedef struct forecast {
     double mean, unit;  /* of the population's signals */
     double *b, *g;      /* [columns]; g NULL: pinball */
@@ -70,7 +71,7 @@ void dpa__quantile_free(dpa__fit *fit) {
     fit->designs = NULL;
 }
 
-/* The mean over a point's views, higher for a better fit. */
+/* The mean over a point's views; higher fits better. */
 static double signal_of(const dpa_signals *signals, size_t model, size_t point) {
     const size_t repeat = dpa__augmentations(signals);
     const double *x = signals->signal + model * dpa__columns(signals) + point * repeat;
@@ -79,7 +80,7 @@ static double signal_of(const dpa_signals *signals, size_t model, size_t point) 
     return dpa__signal_sign(signals) * sum;
 }
 
-/* Mean and deviation of y, which becomes standard. All alike: they are as they should be. */
+/* Standardises y and keeps its mean and deviation; if all values are equal, they become 0. */
 static void standardise(double *y, size_t count, forecast *f) {
     double most = 0.0, square = 0.0;
     f->mean = 0.0;
@@ -91,8 +92,8 @@ static void standardise(double *y, size_t count, forecast *f) {
     for (size_t i = 0; i < count; ++i) y[i] = (y[i] - f->mean) / f->unit;
 }
 
-/* Of the order of what keeps weights from following noise. The 8 is what served best on
- * Location-30, where 476 features meet 3,810 population points; pinball's 1 was not tuned. */
+/* A ridge large enough to keep weights from following noise. The factor 8 worked best on
+ * Location-30, with 476 features and 3,810 population points; pinball's 1 was not tuned. */
 static double usual_ridge(const dpa_quantile_opts *q, const dpa__design *d) {
     const double share = (double)(d->columns - 1) / (double)d->rows;
     return q->form == DPA_QUANTILE_NORMAL ? 8.0 * share : share;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Regression on standardised features: the design matrix, normal equations, and the two fits of the
- * quantile attack. Everything is a fixed sequence of operations: the same bits on any number of
- * threads. */
+ * quantile attack. The sequence of operations is fixed, so any number of threads gives the same
+ * bits. */
 #ifndef DPA_ATTACK_REGRESSION_H
 #define DPA_ATTACK_REGRESSION_H
 
@@ -15,8 +15,9 @@ typedef struct dpa__design {
     double *x; /* [rows × columns] */
 } dpa__design;
 
-/* Both designs, with the population's means and deviations. A feature that does not vary over the
- * population is 0 in both. A feature that is not finite is DPA_BAD_INPUT with point and feature. */
+/* Both designs, standardised by the population's means and deviations. A feature that does not vary
+ * over the population is 0 in both. A feature that is not finite gives DPA_BAD_INPUT with point and
+ * feature. */
 dpa_status dpa__designs_new(const dpa_features *population, const dpa_features *points, int squares,
                             dpa__design *out_population, dpa__design *out_points, dpa_error *err);
 void dpa__design_free(dpa__design *design);
@@ -32,7 +33,7 @@ void dpa__design_transposed(const dpa__design *design, const double *a, double *
 /* A symmetric matrix, or its upper factor. */
 typedef struct dpa__gram {
     size_t n;
-    double *g; /* [n × n], the upper triangle; behind it its first diagonal [n] */
+    double *g; /* [n × n], upper triangle; followed by the original diagonal [n] */
 } dpa__gram;
 
 dpa_status dpa__gram_new(size_t n, dpa__gram *out, dpa_error *err);
@@ -41,9 +42,9 @@ void dpa__gram_free(dpa__gram *gram);
  * depends on those before it gets the solution 0. */
 dpa_status dpa__gram_factor(dpa__gram *gram, const dpa__design *design, const double *weight,
                             double ridge, unsigned threads, dpa_error *err);
-/* The factor of what is in gram->g, in place. */
+/* Replaces gram->g by its factor. */
 void dpa__gram_cholesky(dpa__gram *gram);
-/* b [n] becomes the solution. */
+/* Replaces b[n] by the solution. */
 void dpa__gram_solve(const dpa__gram *gram, double *b);
 
 /* ── fits: y [rows], ridge as in dpa_quantile_opts ── */
@@ -51,7 +52,7 @@ void dpa__gram_solve(const dpa__gram *gram, double *b);
 /* The certificate of a fit: how far from the optimum it can be. */
 typedef struct dpa__fit_quality {
     int rounds;
-    double gap; /* per row: of the pinball loss to its lower bound; or the normal fit's decrement */
+    double gap; /* per row: pinball loss minus its lower bound; or the normal fit's decrement */
 } dpa__fit_quality;
 
 /* Weights b [columns] of the quantile `level`. */

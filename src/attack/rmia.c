@@ -21,8 +21,7 @@ static double *usual_new(const dpa_signals *signals, const dpa_attack_opts *opts
     for (size_t c = 0; c < columns && usual != NULL; ++c) {
         const double out = shadow->out.mean[c];
         double mean = 0.5 * (1.0 + opts->a) * out + 0.5 * (1.0 - opts->a);
-        /* nobody is a member of the population: there the online p(x) is the mean over all models
-         */
+        /* nobody is a member of the population, so its online p(x) is the mean over all models */
         if (!opts->offline) mean = is_population ? out : 0.5 * (shadow->in.mean[c] + out);
         usual[c] = fmax(mean, 1e-300);
     }
@@ -65,7 +64,7 @@ dpa_status dpa__rmia_fit(dpa__fit *fit, const dpa__rows *rows, dpa_error *err) {
     return find_usual(fit->signals, fit->opts, rows, &fit->usual, err);
 }
 
-/* Of each point; `p` is room for a row. */
+/* The ratio of each point; `p` is scratch space for one row. */
 static void ratios(const dpa_signals *signals, size_t target, const double *usual, double *p,
                    double *ratio) {
     const size_t columns = dpa__columns(signals), repeat = dpa__augmentations(signals);
@@ -78,7 +77,7 @@ static void ratios(const dpa_signals *signals, size_t target, const double *usua
     }
 }
 
-/* How many of the sorted values are strictly below x. No branch depends on the values. */
+/* How many of the sorted values are strictly below x; branch-free. */
 static size_t below(const double *sorted, size_t count, double x) {
     const double *at = sorted;
     while (count > 0) {

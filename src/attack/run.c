@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The way into the attacks, and the two that fit on a line. */
+/* The entry to all attacks, and the two simplest ones. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@ void dpa_attack_opts_init(dpa_attack_opts *opts) {
         (dpa_attack_opts){.a = 0.3, .gamma = 1.0, .quantile = {.level = 0.9, .ridge = (double)NAN}};
 }
 
-/* Loss threshold: the signal. Calibrated: what it is above its mean over models without the point.
- * Means over augmentations. */
+/* Loss threshold: the signal. Calibrated: the signal minus its mean over models without the point.
+ * Both averaged over augmentations. */
 static void score_plainly(const dpa__fit *fit, size_t target, double *scores) {
     const dpa_signals *s = fit->signals;
     const size_t repeat = dpa__augmentations(s);

@@ -23,7 +23,7 @@ static const double settled = 1e-11, floor_share = 1e-6;
 typedef struct work {
     const dpa__design *design;
     const double *y;
-    double ridge; /* times rows */
+    double ridge; /* ridge times rows */
     double floor; /* squared */
     unsigned threads;
     double *b, *g;      /* [columns] */
@@ -57,7 +57,7 @@ static double penalty(const work *w, const double *b) {
     return 0.5 * w->ridge * sum;
 }
 
-/* What g costs; its x·g into `scale`. */
+/* The cost of g; writes x·g to `scale`. */
 static double cost(const work *w, const double *g, double *scale) {
     double sum = penalty(w, g);
     dpa__design_times(w->design, g, scale);
@@ -66,7 +66,7 @@ static double cost(const work *w, const double *g, double *scale) {
     return sum;
 }
 
-/* The best b for the scales at hand. Gives what it has gained. */
+/* Finds the best b for the current scales; *gain is how much it improved. */
 static dpa_status move_mean(work *w, double *gain, dpa_error *err) {
     const dpa__design *d = w->design;
     double *residual = w->spread;
@@ -91,7 +91,7 @@ static dpa_status move_mean(work *w, double *gain, dpa_error *err) {
     return DPA_OK;
 }
 
-/* A scoring step of g, as long as it descends. Gives what it promised. */
+/* Takes a scoring step of g, halved until it descends; *gain is what it promised. */
 static void move_scale(work *w, double *gain) {
     const dpa__design *d = w->design;
     double *slope = w->try;
@@ -112,11 +112,11 @@ static void move_scale(work *w, double *gain) {
             return;
         }
     }
-    (void)cost(w, w->g, w->scale); /* nothing descends by more than rounding: stay */
+    (void)cost(w, w->g, w->scale); /* only rounding is left to gain: keep g */
     *gain = 0.0;
 }
 
-/* From the mean and deviation of y alone. */
+/* Starts from the mean and deviation of y. */
 static void start(work *w) {
     const size_t n = w->design->rows, p = w->design->columns;
     double mean = 0.0, square = 0.0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Challenge points: the worst, random ones, or average ones. Every order ends with the number of
- * the point, so that ties fall the same way everywhere. */
+/* Challenge points: the worst, random ones, or average ones. Ties are always broken by the number
+ * of the point, so that the choice is reproducible. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static int by_distance(const void *a, const void *b) {
     return order != 0 ? order : (x->point > y->point) - (x->point < y->point);
 }
 
-/* The leaks are known (no NaN) and `known` of them. */
+/* `known` leaks, none of them NaN. */
 static dpa_status choose_average(const dpa_leak *leaks, size_t known, dpa_weight weight,
                                  size_t *chosen, size_t count, dpa_error *err) {
     distance *all = DPA_NEW_ARRAY(distance, known, err);
@@ -70,7 +70,7 @@ static dpa_status choose_average(const dpa_leak *leaks, size_t known, dpa_weight
     return DPA_OK;
 }
 
-/* Worst and average want the leaks in order. */
+/* Worst and average first sort the leaks. */
 static dpa_status choose_by_weight(const dpa_leak *leaks, size_t points, dpa_challenge challenge,
                                    dpa_weight weight, size_t *chosen, size_t count,
                                    dpa_error *err) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Means and variances of the shadow models: strips of columns, each a task for a thread. */
+/* Means and variances over the shadow models; each strip of columns is a task for a thread. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 
-/* Below this many signals a thread costs more than it saves. */
+/* With fewer signals a thread costs more than it saves. */
 enum { WORTH_A_THREAD = 1 << 18 };
 
 size_t dpa__augmentations(const dpa_signals *signals) {
@@ -104,7 +104,7 @@ static int do_strip(void *user, size_t task) {
     return 0;
 }
 
-/* A signal that is not finite has spoilt the sums of its column. */
+/* Finds the signal that is not finite if the sums of a column show that there is one. */
 static dpa_status check(const job *j, dpa_error *err) {
     const size_t columns = dpa__columns(j->signals);
     for (size_t c = 0; c < columns; ++c) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Arrays: what the element types are, and which reader a file wants. */
+/* The element types of arrays, and choosing the reader for a file by its first bytes. */
 #include "base/array.h"
 
 #include <stdlib.h>
@@ -64,8 +64,8 @@ dpa_status dpa_array_read(const char *path, const char *member, dpa_array *out, 
     return status;
 }
 
-/* The narrow elements sit at the front of a block with room for doubles: going from the last to
- * the first, no double lands on an element that is still to be read. */
+/* The narrow elements sit at the front of a block that has room for doubles. Going from the last to
+ * the first, no double overwrites an element that has not been read yet. */
 #define WIDEN(type, convert)                                                                       \
     for (size_t i = count; i-- > 0;) {                                                             \
         type x;                                                                                    \

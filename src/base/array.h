@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Arrays from streams: one reader per format, and the part that the binary ones share. */
+/* Arrays from streams: one reader per format, and the code that the binary formats share. */
 #ifndef DPA_BASE_ARRAY_H
 #define DPA_BASE_ARRAY_H
 
@@ -7,13 +7,14 @@
 #include "base/text.h"
 #include "dpaudit/data.h"
 
-/* Any format, told by the first bytes. What dpa_array_read does once the file is open. */
+/* Reads any format, chosen by the first bytes. dpa_array_read calls it once the file is open. */
 dpa_status dpa__array_from_stream(dpa__stream *stream, const char *member, dpa_array *out,
                                   dpa_error *err);
 
 dpa_status dpa__npy_read(dpa__stream *stream, dpa_array *out, dpa_error *err);
 dpa_status dpa__npz_read(dpa__stream *stream, const char *member, dpa_array *out, dpa_error *err);
-/* Where a table is expected: says what is wrong with the archive, or that it is one. */
+/* The error for an NPZ where a table is expected: what is wrong with the archive, or that it is
+ * one. */
 dpa_status dpa__npz_refuse(dpa__stream *stream, dpa_error *err);
 dpa_status dpa__idx_read(dpa__stream *stream, dpa_array *out, dpa_error *err);
 dpa_status dpa__numbers_read(dpa__stream *stream, dpa_array *out, dpa_error *err);
@@ -22,21 +23,21 @@ int dpa__npy_matches(const unsigned char *bytes, size_t count);
 int dpa__npz_matches(const unsigned char *bytes, size_t count);
 int dpa__idx_matches(const unsigned char *bytes, size_t count);
 
-/* Of this machine. */
+/* The byte order of this machine. */
 enum { DPA__IS_LITTLE_ENDIAN = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
 
-/* How the elements lie in the file. */
+/* How the elements are stored in the file. */
 typedef struct dpa__layout {
     int swapped; /* the other byte order */
     int fortran; /* first index fastest */
 } dpa__layout;
 
-/* The elements of an array whose dtype, ndim and shape are set: counts them (no product may
- * overflow), reads them and turns them to native C order. Then the stream must end. */
+/* Reads the elements of an array whose dtype, ndim and shape are set: computes the count (overflow
+ * is an error), reads, and converts to native byte order and C order. Fails if bytes follow. */
 dpa_status dpa__array_fill(dpa__stream *stream, dpa__layout layout, dpa_array *array,
                            dpa_error *err);
 
-/* Is it an array that can be written? */
+/* Fails unless the array can be written. */
 dpa_status dpa__array_check(const dpa_array *array, dpa_error *err);
 /* The bytes in front of the elements of an NPY file, version 1. */
 void dpa__npy_header(const dpa_array *array, dpa__text *out);
@@ -44,7 +45,7 @@ void dpa__npy_header(const dpa_array *array, dpa__text *out);
 /* As dpa_npz_write, with one entry of text beside the arrays; `entry` NULL: none. */
 dpa_status dpa__npz_write_with(const char *path, const char *const *names, const dpa_array *arrays,
                                size_t count, const char *entry, const char *text, dpa_error *err);
-/* That text for the caller to free, with its length; *out stays NULL when the file is no NPZ or has
+/* That text, for the caller to free, and its length; *out stays NULL if the file is no NPZ or has
  * no such entry. At most 16 MiB. */
 dpa_status dpa__npz_text(const char *path, const char *entry, char **out, size_t *count,
                          dpa_error *err);

@@ -25,7 +25,7 @@ void dpa__cells_free(dpa__cells *c) {
 }
 
 void dpa__cells_back(dpa__cells *c, const dpa__cells *mark) {
-    const dpa__text scratch = c->scratch; /* may have moved since */
+    const dpa__text scratch = c->scratch; /* it may have moved since `mark` */
     *c = *mark;
     c->scratch = scratch;
 }
@@ -60,7 +60,7 @@ static void next_line(dpa__cells *c, const char *start) {
     ++c->line;
 }
 
-/* Passes the separator or line end at p, if one is there. */
+/* Moves past the separator or line end at p, if there is one. */
 static int end_cell(dpa__cells *c, const char *p, int *last) {
     size_t length;
     if (p < c->end && *p == c->separator) {

@@ -23,22 +23,22 @@ typedef struct dpa__cell {
     const char *text; /* not NUL-terminated; valid until the next cell */
     size_t length;
     uint64_t line, column; /* where it starts */
-    int last;              /* of its row */
+    int last;              /* last of its row */
 } dpa__cell;
 
 void dpa__cells_init(dpa__cells *cells, const char *name, const char *text, size_t count,
                      const dpa_table_opts *opts);
 void dpa__cells_free(dpa__cells *cells);
 
-/* Back to where the cells stood when `mark` was copied from them. */
+/* Returns to the position at which `mark` was copied from `cells`. */
 void dpa__cells_back(dpa__cells *cells, const dpa__cells *mark);
 
-/* Goes to the start of the next row, past comments; *more is 0 when there is none. Empty lines may
- * only come last. */
+/* Moves to the start of the next row, past comments; *more is 0 if there is none. Empty lines are
+ * allowed only at the end. */
 dpa_status dpa__cells_row(dpa__cells *cells, int *more, dpa_error *err);
 dpa_status dpa__cells_next(dpa__cells *cells, dpa__cell *cell, dpa_error *err);
-/* The short way for a cell that is a number and nothing else: 1 and it is passed over, or 0 and
- * nothing has happened. */
+/* Fast path for a cell that is just a number: returns 1 and moves past it, or returns 0 and changes
+ * nothing. */
 int dpa__cells_number(dpa__cells *cells, double *value, int *last);
 /* Is the whole cell a number? */
 int dpa__cell_number(const dpa__cell *cell, double *value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A program that stays: it is sent lines and answers with lines, until it is ended. */
+/* A long-running child process that is sent lines and answers with lines. */
 #ifndef DPA_BASE_CHILD_H
 #define DPA_BASE_CHILD_H
 
@@ -7,25 +7,26 @@
 #include "base/text.h"
 
 typedef struct dpa__child {
-    pid_t process; /* 0: there is none */
+    pid_t process; /* 0: not running */
     int in, out;   /* our ends of its standard input and output */
     uint64_t oom_kills;
     dpa__text inbox;
-    size_t taken; /* bytes of the inbox that were given out as a line */
+    size_t taken; /* bytes at the front of the inbox that were returned as a line */
     char name[64];
 } dpa__child;
 
-/* Standard error stays ours. The program is killed when the calling thread dies. */
+/* The child inherits our standard error. It is killed when the calling thread dies. */
 dpa_status dpa__child_start(dpa__child *child, const dpa__command *command, dpa_error *err);
-/* One line (without its end), sent within `limit` seconds (INFINITY: any). */
+/* Sends one line (without its line end) within `limit` seconds (INFINITY: no limit). */
 dpa_status dpa__child_send(dpa__child *child, const char *line, size_t length, double limit,
                            dpa_error *err);
-/* The next line within `limit` seconds, without its end; lives until the next call. DPA_TRAINER: it
- * has ended, closed its output, sent a line that is too long, or was silent for too long; it is
- * gone then. DPA_IO: it was ended from outside. */
+/* Waits up to `limit` seconds for the next line, returned without its end and valid until the next
+ * call. DPA_TRAINER: the child ended, closed its output, sent too long a line, or was silent for
+ * too long; it has been ended then. DPA_IO: something outside killed it. */
 dpa_status dpa__child_hear(dpa__child *child, double limit, char **line, size_t *length,
                            dpa_error *err);
-/* Closes its input, gives it `grace` seconds to end, kills it. Safe when there is none. */
+/* Closes the child's input, gives it `grace` seconds to end, then kills it. Safe if there is no
+ * child. */
 void dpa__child_end(dpa__child *child, double grace);
 
 #endif

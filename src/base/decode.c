@@ -90,7 +90,7 @@ static dpa_status problem_of(dpa__piece *p, int code, int no_memory, int ends_ea
     return code == no_memory ? DPA_NO_MEMORY : DPA_BAD_INPUT;
 }
 
-/* Nothing more can come, and there is room for more. */
+/* The input was cut short: there is no more of it, and the decoder still had room to write. */
 static int is_cut(const dpa__piece *p) {
     return p->is_last && p->used == p->in_size && p->made < p->out_size;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ending whole families of processes. Who is whose child is read from /proc by system calls alone:
- * no memory, no locks, so that it also works in a signal handler. */
+/* Killing whole families of processes. Parents are read from /proc with system calls alone, without
+ * memory or locks, so that this also works in a signal handler. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static void path_of(pid_t process, const char *what, char path[64]) {
     memcpy(path + at, what, strlen(what) + 1);
 }
 
-/* The parent of a process; 0 when it is gone or dead already. */
+/* The parent of a process; 0 if it is gone or already dead. */
 static pid_t parent_of(pid_t process) {
     char path[64], text[512];
     path_of(process, "stat", path);
@@ -54,7 +54,7 @@ static pid_t parent_of(pid_t process) {
     if (fd >= 0) (void)close(fd);
     if (n <= 0) return 0;
     text[n] = '\0';
-    const char *at = strrchr(text, ')'); /* a name may have anything in it */
+    const char *at = strrchr(text, ')'); /* the name before it may contain anything */
     if (at == NULL || at[1] != ' ' || at[2] == '\0' || at[2] == 'Z' || at[2] == 'X' || at[3] != ' ')
         return 0;
     return number_of(at + 4);
@@ -99,7 +99,7 @@ static void kill_descendant(pid_t process, void *user) {
     if (kill(process, SIGKILL) == 0) ++h->killed;
 }
 
-/* The killed need a moment to die. */
+/* Sleeps a moment, so that killed processes can die. */
 static void rest(void) {
     const struct timespec t = {0, 1000000};
     (void)nanosleep(&t, NULL);
@@ -127,7 +127,7 @@ void dpa__descendants_bury(void) {
     }
 }
 
-/* How many of the two variables the process has. */
+/* How many of the two variables are in the environment of the process. */
 static int marks_of(pid_t process, const char *const variables[2]) {
     enum { MOST = 65536 };
     char path[64];

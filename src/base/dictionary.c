@@ -34,7 +34,7 @@ static int is_text(const dpa__levels *l, uint32_t code, const char *text, size_t
     return strncmp(have, text, length) == 0 && have[length] == '\0';
 }
 
-/* The slot of the text, or the free one where it would go. */
+/* The slot of the text, or the free slot where it would go. */
 static size_t find_slot(const dpa__levels *l, const char *text, size_t length, uint32_t hash) {
     size_t i = hash & (l->slots - 1);
     for (; l->slot[i] != 0; i = (i + 1) & (l->slots - 1)) {
@@ -118,7 +118,7 @@ dpa_status dpa__levels_sort(dpa__levels *l, uint32_t *codes, size_t rows, dpa_er
     if (sorted == NULL) return DPA_NO_MEMORY;
     for (uint32_t i = 0; i < l->count; ++i) sorted[i] = (named){dpa__levels_text(l, i), i};
     qsort(sorted, l->count, sizeof *sorted, by_text);
-    uint32_t *const rank = l->hash; /* no longer needed as hashes */
+    uint32_t *const rank = l->hash; /* the hashes are no longer needed */
     for (uint32_t i = 0; i < l->count; ++i) {
         rank[sorted[i].code] = i;
         l->start[i] = (size_t)(sorted[i].text - l->arena);

@@ -20,7 +20,8 @@ static int find_dtype(unsigned char code, dpa_dtype *out) {
     return 1;
 }
 
-/* No text starts with a zero byte: whatever else does, is taken for an IDX file gone wrong. */
+/* No text file starts with a zero byte, so every file that does is treated as IDX, if perhaps a
+ * damaged one. */
 int dpa__idx_matches(const unsigned char *bytes, size_t count) {
     return count >= 2 && bytes[0] == 0 && bytes[1] == 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* jansson parses; the depth is counted before, for jansson's own limit (2048) is not ours. */
+/* JSON is parsed by jansson. The depth is checked before, because jansson's own limit (2048) is too
+ * large for code that walks the tree recursively. */
 #include "base/json.h"
 
 #include <stdlib.h>
@@ -8,7 +9,8 @@
 #include "base/error.h"
 #include "base/utf8.h"
 
-/* Brackets that are open, strings aside. What is malformed is left for jansson to find. */
+/* Checks how deep brackets are nested, outside strings. Malformed text is left for jansson to
+ * report. */
 static dpa_status check_depth(const char *name, const char *text, size_t count, dpa_error *err) {
     uint64_t line = 1;
     size_t start = 0;

@@ -8,7 +8,7 @@
 #include "base/stream.h"
 #include "base/text.h"
 
-/* Deeper nesting than this is an error, not a stack overflow in who walks the tree. */
+/* Deeper nesting is an error; it could overflow the stack of code that walks the tree. */
 enum { DPA__JSON_DEPTH = 64 };
 
 /* The object or array of a file ("-": standard input) for the caller to json_decref. `sha256` may
@@ -22,14 +22,14 @@ dpa_status dpa__json_from_stream(dpa__stream *stream, json_t **out, char sha256[
 dpa_status dpa__json_parse(const char *name, const char *text, size_t count, json_t **out,
                            dpa_error *err);
 
-/* Steals `value`; an allocation that failed on the way shows as DPA_NO_MEMORY. */
+/* Takes over `value`; NULL, a failed allocation on the way, gives DPA_NO_MEMORY. */
 dpa_status dpa__json_set(json_t *object, const char *key, json_t *value, dpa_error *err);
 dpa_status dpa__json_append(json_t *array, json_t *value, dpa_error *err);
-/* A number under a key, as dpa__json_number has it. */
+/* Sets a number under a key, written as dpa__json_number does. */
 dpa_status dpa__json_put(json_t *object, const char *key, double value, dpa_error *err);
-/* A number as JSON has it: null for NaN and infinities. */
+/* A JSON number; null for NaN and infinities. */
 json_t *dpa__json_number(double value);
-/* Text from outside may be any bytes; JSON wants UTF-8, so what is not becomes '?'. */
+/* A JSON string from any bytes: those that are not UTF-8 become '?'. */
 json_t *dpa__json_text(const char *text);
 /* JSON text with the shortest digits that read back as the same double. indent < 0: on one line. */
 void dpa__json_write(dpa__text *out, const json_t *value, int indent);

@@ -41,8 +41,9 @@ json_t *dpa__json_text(const char *text) {
     return value;
 }
 
-/* A double tells 15 digits apart, and %g drops zeros at the end: when 15 digits read back, they are
- * the shortest text. Only below the normal range can fewer do. */
+/* Every text of 15 digits survives the way to double and back, and %g drops trailing zeros. So if
+ * 15 digits read back as the same double, they are the shortest text. Fewer can do only below the
+ * normal range. */
 void dpa__number_text(double value, char *out, size_t size) {
     if (value == floor(value) && fabs(value) < 1e15) { /* 50, not 5e+01 */
         (void)dpa__print(out, size, "%.0f", value + 0.0);

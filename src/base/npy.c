@@ -119,7 +119,7 @@ static dpa_status parse_shape(header *h, dpa_error *err) {
         if (a->ndim == DPA_MAX_DIMS) return fail_at(h, h->at, "a shape of at most 8 sizes", err);
         if (a->ndim > 0 && !comma) return fail_at(h, h->at, "',' or ')'", err);
         if (!take_size(h, &a->shape[a->ndim])) return fail_at(h, h->at, "a size", err);
-        (void)take_word(h, "L"); /* Python 2 wrote it so */
+        (void)take_word(h, "L"); /* the suffix that Python 2 wrote */
         ++a->ndim;
         comma = take(h, ',');
     }
@@ -162,7 +162,7 @@ static dpa_status parse_header(header *h, dpa_error *err) {
     return DPA_OK;
 }
 
-/* The length of the header, and of what comes before it. */
+/* The length of the header, and of the bytes before it. */
 static dpa_status read_prefix(dpa__stream *stream, size_t *prefix, size_t *length, dpa_error *err) {
     size_t count;
     DPA_TRY(dpa__stream_need(stream, PREFIX_V2, err));

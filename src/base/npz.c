@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* NPZ: a zip archive of NPY files, NAME.npy for each array, stored or deflated, on libzip (which
- * checks the CRC of what is read). A plain file is read in place; what comes through a pipe or out
- * of gzip is held in memory, for a zip's table of contents is at its end. */
+/* NPZ: a zip archive of NPY files, NAME.npy for each array, stored or deflated, by libzip (which
+ * checks the CRC). A plain file is read in place. Input from a pipe or out of gzip is held in
+ * memory, because the table of contents of a zip is at its end. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -67,13 +67,13 @@ static dpa_status open_archive(dpa__stream *stream, archive *a, dpa_error *err) 
     return status;
 }
 
-/* The length of an array's name: of "x.npy" it is "x"; 0 for what is not an array. */
+/* The length of an array's name, which is "x" for the entry "x.npy"; 0 if the entry is no array. */
 static size_t array_name(const char *entry) {
     const size_t length = entry != NULL ? strlen(entry) : 0;
     return length > 4 && strcmp(entry + length - 4, ".npy") == 0 ? length - 4 : 0;
 }
 
-/* How many arrays there are; *index is the one called `member`, or any if that is NULL, or -1. */
+/* How many arrays there are; *index is the one called `member` (NULL: any one), or -1. */
 static size_t find_array(zip_t *zip, const char *member, zip_int64_t *index) {
     const zip_int64_t entries = zip_get_num_entries(zip, 0);
     size_t arrays = 0;
@@ -117,7 +117,7 @@ static dpa_status fail_names(zip_t *zip, const char *name, const char *member, s
 typedef struct member_source {
     zip_file_t *file;
     const char *name;
-    uint64_t stored, made; /* bytes in the archive, and what came out of them */
+    uint64_t stored, made; /* compressed bytes in the archive, bytes unpacked so far */
 } member_source;
 
 static ptrdiff_t read_member(void *user, void *to, size_t max, dpa_error *err) {
@@ -177,7 +177,7 @@ dpa_status dpa__npz_read(dpa__stream *stream, const char *member, dpa_array *out
     return status;
 }
 
-/* The archive of a file that is not a zip itself but may hold one, compressed. */
+/* Opens the archive inside a compressed file (gzip, xz). */
 static dpa_status open_compressed(const char *path, archive *a) {
     dpa__stream *stream;
     size_t count;
@@ -199,7 +199,8 @@ dpa_status dpa__npz_refuse(dpa__stream *stream, dpa_error *err) {
                           "found an NPZ (zip) file; a CSV table is right");
 }
 
-/* NULL for what is no plain file, or no zip. Looking would use up standard input and pipes. */
+/* Opens a plain zip file; NULL if it is not one. Pipes and standard input are not tried, because
+ * looking at them consumes bytes. */
 static zip_t *open_file(const char *path, archive *a) {
     struct stat what;
     if (strcmp(path, "-") == 0 || stat(path, &what) != 0 || !S_ISREG(what.st_mode)) return NULL;

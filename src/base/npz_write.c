@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Several arrays into one NPZ, on libzip: stored, as numpy.savez does it, and with a fixed date, so
- * that the same arrays give the same bytes. The archive is made in memory and then written whole.
- */
+/* Writes several arrays into one NPZ with libzip: stored, as numpy.savez does, and with a fixed
+ * date, so that the same arrays give the same bytes. The archive is made in memory and then written
+ * whole. */
 #include <stdlib.h>
 #include <string.h>
 #include <zip.h>
@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/write.h"
 
-enum { FIRST_DAY = 1 << 5 | 1 }; /* 1980-01-01, the first that zip knows, in its own form */
+enum { FIRST_DAY = 1 << 5 | 1 }; /* 1980-01-01 in zip's own form, the first date it can express */
 
 static dpa_status fail_zip(const char *path, zip_error_t *error, dpa_error *err) {
     const int code = zip_error_code_zip(error);
@@ -41,7 +41,7 @@ static int add_array(zip_t *zip, const char *name, const dpa_array *array, dpa__
     return zip_file_set_dostime(zip, (zip_uint64_t)index, 0, FIRST_DAY, 0);
 }
 
-/* Text beside the arrays, NAME as it is: numpy gives it as bytes. */
+/* Adds a text entry under its plain name; numpy shows it as bytes. */
 static int add_text(zip_t *zip, const char *name, const char *text) {
     zip_source_t *source = zip_source_buffer(zip, text, strlen(text), 0);
     const zip_int64_t index =
@@ -81,7 +81,7 @@ static dpa_status fill_archive(zip_source_t *target, const char *path, const cha
         zip_error_fini(&error);
         return status;
     }
-    zip_source_keep(target); /* closing the archive lets go of one */
+    zip_source_keep(target); /* zip_close drops one reference */
     int failed = 0;
     for (size_t i = 0; i < count && !failed; ++i)
         failed = add_array(zip, names[i], &arrays[i], &headers[i]) != 0;

@@ -53,9 +53,9 @@ static double scale_up(uint64_t w, int e) {
     return ldexp((double)(top | sticky), 64 - shift);
 }
 
-/* w/10^e for w > 0 and 0 ≤ e ≤ 19. Both are moved up to have their top bit set; the quotient of
- * the one, 63 bits further up, by the other then has 63 or 64 bits: ten more than a double keeps,
- * and the remainder is the sticky bit. */
+/* w/10^e for w > 0 and 0 ≤ e ≤ 19. Both numbers are shifted until their top bit is set, and the
+ * dividend by 63 bits more. The quotient then has 63 or 64 bits, ten more than a double keeps, and
+ * the remainder gives the sticky bit. */
 static double scale_down(uint64_t w, int e) {
     const int w_shift = __builtin_clzll(w), d_shift = __builtin_clzll(ten_to[e]);
     const u128 n = (u128)(w << w_shift) << 63;
@@ -98,13 +98,13 @@ static int is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-/* The digits at *at into *w; 64 bits wrap beyond 19 digits, and then nobody uses them. */
+/* Reads the digits at *at into *w. Beyond 19 digits w wraps around; callers do not use it then. */
 static const char *digits(const char *at, const char *end, uint64_t *w) {
     for (; at < end && is_digit(*at); ++at) *w = *w * 10 + (uint64_t)(*at - '0');
     return at;
 }
 
-/* An exponent, if there is a whole one. */
+/* Reads an exponent, if a complete one is there. */
 static const char *exponent(const char *at, const char *end, int *e) {
     const char *p = at;
     if (p == end || (*p | 0x20) != 'e') return at;
@@ -119,7 +119,7 @@ static const char *exponent(const char *at, const char *end, int *e) {
     return p;
 }
 
-/* How many of the digits of a number are zeros in front. */
+/* The number of leading zeros among the digits of a number. */
 static ptrdiff_t leading_zeros(const char *at, const char *end) {
     ptrdiff_t count = 0;
     for (; at < end && (*at == '0' || *at == '.'); ++at) count += *at == '0';

@@ -8,21 +8,22 @@
 typedef enum dpa__number {
     DPA__NUMBER_OK,
     DPA__NUMBER_NONE,  /* no number starts here */
-    DPA__NUMBER_LARGE, /* beyond the doubles */
+    DPA__NUMBER_LARGE, /* too large for a double */
     DPA__NUMBER_LONG   /* more characters than any number needs (1000) */
 } dpa__number;
 
-/* The longest number at *at: sign, digits, point, exponent; inf, infinity, nan in any case. *at
- * moves behind it. A number that is too small becomes 0. */
+/* Parses the longest number at *at (sign, digits, point, exponent; inf, infinity, nan in any case)
+ * and moves *at behind it. A number too small for a double becomes 0. */
 dpa__number dpa__number_parse(const char **at, const char *end, double *out);
-/* The whole text is a number, and not "nan". */
+/* 1 if the whole text is a number other than "nan". */
 int dpa__number_whole(const char *text, double *out);
-/* What is wrong, for an error text. */
+/* What is wrong, as part of an error text. */
 const char *dpa__number_problem(dpa__number result);
 
 double dpa__half_to_double(uint16_t half);
 
-/* The first characters of [at, end) up to a line's end, made fit to print: for error texts. */
+/* Copies the first characters of [at, end), up to a line end, in printable form: for error texts.
+ */
 enum { DPA__EXCERPT_SIZE = 40 };
 const char *dpa__excerpt(char out[DPA__EXCERPT_SIZE], const char *at, const char *end);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Text with one number a line. Lines are parsed in the stream's window, whole lines at a time, into
- * a block that doubles: memory is the numbers and no copy of the text. */
+/* Text with one number per line. Whole lines are parsed in the stream's window into a block that
+ * doubles, so that memory holds the numbers but no copy of the text. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ static dpa_status fail_number(const numbers *n, const char *start, const char *p
                           "found '%s' after the number; one number a line is right", found);
 }
 
-/* One line from *at, which moves to the next. */
+/* Parses one line at *at and moves *at to the next. */
 static dpa_status parse_line(numbers *n, const char **at, const char *end, dpa_error *err) {
     const char *const start = *at, *p = skip_blanks(start, end);
     double value;
@@ -78,7 +78,7 @@ static dpa_status parse_line(numbers *n, const char **at, const char *end, dpa_e
     return DPA_OK;
 }
 
-/* The bytes of the window that are whole lines. */
+/* How many bytes of the window are complete lines. */
 static dpa_status whole_lines(const numbers *n, const char *text, size_t count, int end,
                               size_t *whole, dpa_error *err) {
     const char *last = count > 0 ? memrchr(text, '\n', count) : NULL;

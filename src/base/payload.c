@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The elements of a binary array, from the file's order to native C order. C order in native bytes
- * costs nothing beyond the read; swapping is in place; Fortran order of two or more real
- * dimensions needs a second block while it is turned. */
+/* The elements of a binary array, from the file's order to native C order. Native C order costs
+ * nothing beyond reading; byte swapping is in place; Fortran order with two or more dimensions
+ * longer than 1 needs a second block meanwhile. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

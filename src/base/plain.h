@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Numbers have a point, whatever locale the program around the library has set: between begin and
- * end this thread prints and parses as in the C locale. Nothing is allocated (glibc). */
+/* Between begin and end this thread prints and parses numbers as in the C locale, with a decimal
+ * point, whatever locale the program has set. Nothing is allocated (glibc). */
 #ifndef DPA_BASE_PLAIN_H
 #define DPA_BASE_PLAIN_H
 

@@ -36,15 +36,15 @@ uint64_t dpa_rng_u64(dpa_rng *rng) {
     return low | (uint64_t)dpa_rng_u32(rng) << 32;
 }
 
-/* In the upper half there is no bit left for the ½: the last of all would round to 1. */
+/* In the upper half a double has no bit left for the ½, and the last value would round to 1. */
 double dpa_rng_uniform(dpa_rng *rng) {
     const double x = ((double)(dpa_rng_u64(rng) >> 11) + 0.5) * 0x1p-53;
     return x < 1.0 ? x : 1.0 - 0x1p-53;
 }
 
 uint64_t dpa_rng_below(dpa_rng *rng, uint64_t n) {
-    /* Draws below 2^64 mod n would favour small answers: draw again. That is less than n, so it is
-     * as good as never computed. */
+    /* Draws below 2^64 mod n are drawn again, since they would favour small answers. That threshold
+     * is less than n, so it need not be computed for larger draws: nearly always. */
     uint64_t x;
     do x = dpa_rng_u64(rng);
     while (x < n && x < (0 - n) % n);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One source, several instruction sets: a function marked DPA_CLONES is compiled for the baseline,
- * for AVX2 and for AVX-512, and the loader picks one. Nothing here is reassociated or contracted
+ * for AVX2 and for AVX-512, and the loader picks one. No operation is reassociated or contracted
  * (-ffp-contract=off), and sums run over a fixed number of lanes, so that every clone gives the
- * same bytes. Sanitizers instrument the loader's choice before they are ready: one version there.
- */
+ * same bytes. With sanitizers there is one version only, because the loader's choice would run
+ * before they are ready. */
 #ifndef DPA_BASE_SIMD_H
 #define DPA_BASE_SIMD_H
 
@@ -21,7 +21,7 @@
  * it. */
 enum { DPA_LANES = 32 };
 
-/* A number as its bits and back: vector code chooses and scales by them. */
+/* The bits of a double, and back; vector code selects and scales with them. */
 static inline uint64_t dpa__bits_of(double x) {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);

@@ -40,7 +40,7 @@ DPA_PRINTF(3, 0)
 static void set_text(dpa_error *err, dpa_status status, const char *format, va_list args) {
     err->status = status;
     (void)dpa__vprint(err->text, sizeof err->text, format, args);
-    /* Names and cells of files get into both, and both get to terminals. */
+    /* Names and cells from files get into both texts, which may be printed on a terminal. */
     dpa__utf8_tame(err->place, "");
     dpa__utf8_tame(err->text, "");
 }

@@ -27,8 +27,7 @@ dpa_status dpa__file_read_most(const char *path, size_t most, char **out, size_t
     return status;
 }
 
-/* Bytes as they are stored: what is packed stays packed, so that a file that has just been read
- * costs no second unpacking. */
+/* Compressed bytes are hashed as stored, so a file that was just read is not decompressed again. */
 dpa_status dpa__file_sha256(const char *path, char sha256[DPA_SHA256_SIZE], dpa_error *err) {
     unsigned char block[1 << 16];
     ssize_t count;

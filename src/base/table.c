@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Asking a table. */
+/* The questions a table answers. */
 #include "base/table.h"
 
 #include <stdlib.h>

@@ -10,9 +10,9 @@
 typedef struct dpa__column {
     char *name;
     dpa_column_kind kind;
-    uint64_t text_line; /* the first line with a cell that is no number; 0: none, or not looked */
-    double *numbers;    /* of a numeric column */
-    uint32_t *codes;    /* of a text column */
+    uint64_t text_line; /* first line with a cell that is no number; 0: none, or not checked */
+    double *numbers;    /* for a numeric column */
+    uint32_t *codes;    /* for a text column */
     dpa__levels levels;
 } dpa__column;
 
@@ -22,7 +22,7 @@ struct dpa_table {
     char sha256[DPA_SHA256_SIZE];
 };
 
-/* What dpa_table_read does once the file is open. */
+/* Reads a table; dpa_table_read calls it once the file is open. */
 dpa_status dpa__table_from_stream(dpa__stream *stream, const dpa_table_opts *opts, dpa_table **out,
                                   dpa_error *err);
 

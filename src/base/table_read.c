@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading a table, in two passes over the text in memory: the first takes every column for numbers
- * until a cell says otherwise; the second, made only if there are text columns, gives their cells
- * codes. So "1.0" stays "1.0" in a column that turns out to be text in its last row, and a table of
- * numbers costs its text and its doubles. */
+/* Reads a table in two passes over the text in memory. The first takes every column as numeric
+ * until a cell proves otherwise. The second, made only if there are text columns, gives their cells
+ * codes. So "1.0" stays "1.0" in a column that turns out to be text in its last row, and a numeric
+ * table needs memory only for its text and its doubles. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,7 +79,7 @@ static dpa_status check_names(const reader *r, uint64_t line, dpa_error *err) {
                           "two columns are called '%.100s'", twice);
 }
 
-/* The first row gives the columns: their names, or with no header just how many there are. */
+/* The first row determines the columns: their names or, without a header, just their number. */
 static dpa_status read_header(reader *r, const dpa_table_opts *opts, dpa_error *err) {
     const dpa__cells start = r->cells;
     const uint64_t line = start.line;
@@ -99,7 +99,7 @@ static dpa_status read_header(reader *r, const dpa_table_opts *opts, dpa_error *
         }
         DPA_TRY(add_column(r->table, &capacity, cell.text, cell.length, err));
     }
-    if (!opts->has_header) { /* it is a row as well: read it again */
+    if (!opts->has_header) { /* the first row is data too: read it again */
         dpa__cells_back(&r->cells, &start);
         return DPA_OK;
     }
@@ -131,7 +131,7 @@ static dpa_status resize(reader *r, size_t rows, dpa_error *err) {
     return DPA_OK;
 }
 
-/* One cell of the first pass; what is not a number turns the column to text. */
+/* One cell of the first pass; a cell that is not a number makes the column text. */
 static dpa_status read_number(reader *r, dpa__column *c, int *last, dpa_error *err) {
     double value;
     dpa__cell cell;
@@ -249,7 +249,7 @@ static dpa_status read_text(const char *name, const char *text, size_t count,
     return status;
 }
 
-/* A file of another kind is called by its name, not by its first strange byte. */
+/* For a binary file the error names its kind instead of its first strange byte. */
 static dpa_status refuse_binary(dpa__stream *stream, dpa_error *err) {
     size_t count;
     DPA_TRY(dpa__stream_need(stream, 8, err));

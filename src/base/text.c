@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/plain.h"
 
-/* Room for `extra` bytes and the final NUL. */
+/* Makes room for `extra` bytes and the final NUL. */
 static int reserve(dpa__text *text, size_t extra) {
     if (text->failed) return 0;
     const size_t need = text->length + extra + 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A text that grows. After a failed allocation it stays valid and remembers the failure: append
- * freely, ask once at the end. */
+/* A growing text. After a failed allocation it stays valid and remembers the failure, so callers
+ * append freely and check once at the end. */
 #ifndef DPA_BASE_TEXT_H
 #define DPA_BASE_TEXT_H
 
@@ -22,8 +22,8 @@ void dpa__text_printf(dpa__text *text, const char *format, ...) DPA_PRINTF(2, 3)
 dpa_status dpa__text_take(dpa__text *text, char **out, dpa_error *err);
 void dpa__text_free(dpa__text *text);
 
-/* As snprintf. Like all texts here, with a point in its numbers whatever the locale is: what is
- * written may be read by a program. */
+/* Like snprintf, but always with a decimal point, whatever the locale, because programs may read
+ * the output. */
 int dpa__print(char *out, size_t size, const char *format, ...) DPA_PRINTF(3, 4);
 int dpa__vprint(char *out, size_t size, const char *format, va_list args) DPA_PRINTF(3, 0);
 

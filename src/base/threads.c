@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A counter that threads take tasks from. Results do not depend on who takes which: tasks share
- * nothing that they write. */
+/* Threads take task numbers from a shared counter. Which thread does which task does not change
+ * results, because tasks write no shared data. */
 #include "base/threads.h"
 
 #include <pthread.h>

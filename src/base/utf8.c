@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-/* Eight bytes that are all 1 … 127: the usual test for a zero byte, and the top bits. */
+/* Eight bytes, all in 1 … 127: the usual trick for zero bytes, combined with the top bits. */
 static int plain_eight(const char *text) {
     uint64_t x;
     memcpy(&x, text, sizeof x);
@@ -16,7 +16,7 @@ static int plain_eight(const char *text) {
     return ((zeros | x) & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* The length of the character at p, 0 if there is none. */
+/* The length of the UTF-8 character at p; 0 if there is none. */
 static size_t character(const unsigned char *p, size_t left) {
     if (p[0] < 0x80) return p[0] != 0;
     const size_t length = p[0] >= 0xc2 && p[0] <= 0xdf   ? 2

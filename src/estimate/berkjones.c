@@ -25,7 +25,7 @@ static double log_poisson(double k, double mean) {
     return mean > 0 ? k * log(mean) - mean - dpa__log_gamma(k + 1) : (k > 0 ? -HUGE_VAL : 0);
 }
 
-/* Poisson weights from 0 on until they are below 1e-22; gives how many. */
+/* Fills Poisson weights from 0 on until they are below 1e-22; returns how many. */
 static size_t kernel_of(double mean, double *weight) {
     size_t k = 0;
     double w = exp(-mean);
@@ -36,7 +36,7 @@ static size_t kernel_of(double mean, double *weight) {
     return k;
 }
 
-/* states[j−low] for j in [low, high); out may not be states. */
+/* states[j−low] for j in [low, high); `out` must differ from `states`. */
 typedef struct window {
     double *states, *next;
     size_t low, high;
@@ -60,7 +60,7 @@ static void step(window *w, const double *kernel, size_t count, size_t low, size
     w->high = high;
 }
 
-/* Lowest count worth keeping when `mean` are expected. */
+/* The lowest count worth keeping if `mean` are expected. */
 static size_t lowest(double mean) {
     const double low = mean - 10 * sqrt(mean) - 30;
     return low > 0 ? (size_t)low : 0;
@@ -122,7 +122,7 @@ dpa_status dpa__berkjones_exact(size_t n, double p, double *gamma, dpa_error *er
     dpa__bracket root;
     *gamma = p;
     if (n == 1) return DPA_OK;
-    /* union bound below; above, one order statistic alone */
+    /* the union bound is a lower end; a single order statistic gives an upper end */
     const dpa_status status =
         dpa__root(excess, &s, log(p / (double)n), log(p), 1e-10, 0, &root, err);
     if (s.status != DPA_OK) return s.status;

@@ -15,13 +15,13 @@ dpa_status dpa__berkjones_exact(size_t n, double p, double *gamma, dpa_error *er
 
 typedef enum dpa__berkjones_how {
     DPA__BERKJONES_EXACT,        /* the recursion */
-    DPA__BERKJONES_TABLE,        /* between two rows of the committed table, lowered by a margin */
-    DPA__BERKJONES_EXTRAPOLATED, /* past its last row, in log n, lowered by a larger margin */
+    DPA__BERKJONES_TABLE,        /* between two rows of the committed table, minus a margin */
+    DPA__BERKJONES_EXTRAPOLATED, /* past its last row, in log n, minus a larger margin */
     DPA__BERKJONES_UNION         /* p/n: for a p outside the table */
 } dpa__berkjones_how;
 
 const char *dpa__berkjones_how_text(dpa__berkjones_how how);
-/* A γ that is never above the exact one: the recursion for small n, the table beyond. */
+/* A γ that is never above the exact one: from the recursion for small n, else from the table. */
 dpa_status dpa__berkjones_level(size_t n, double p, double *gamma, dpa__berkjones_how *how,
                                 dpa_error *err);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The level of the band without the price of the recursion.
+/* The level of the band without the cost of the recursion.
  *
- * Up to EXACT_LIMIT points the recursion is run. Beyond, Λ(n,γ) = −log(1 − crossing) comes from the
- * committed table (made by bench/bench_berkjones table), linear in log n between rows, and log Λ
- * linear in log γ between columns. In the middle of the sample the scaled order statistics are a
- * stationary process in the time log(u/(1−u)), of which n points see a stretch that grows like
- * log n: Λ is a constant from the two ends plus a multiple of log n, so past the last row (n =
- * 102400) it is continued along its last two octaves. The answer is lowered by MARGIN (or
- * FAR_MARGIN), more than the interpolation is off anywhere the recursion was run
+ * Up to EXACT_LIMIT points the recursion is run. Beyond, Λ(n,γ) = −log(1 − crossing) comes from
+ * the committed table (made by bench/bench_berkjones table), linear in log n between rows, and
+ * log Λ linear in log γ between columns. In the middle of the sample the scaled order statistics
+ * are a stationary process in the time log(u/(1−u)), and n points cover a stretch of it that
+ * grows like log n. So Λ is a constant from the two ends plus a multiple of log n, and past the
+ * last row (n = 102400) it is extrapolated along its last two octaves. The answer is lowered by
+ * MARGIN (or FAR_MARGIN), which exceeds the interpolation error wherever the recursion was run
  * (tests/unit/test_berkjones.c). */
 #include <math.h>
 
@@ -30,7 +30,7 @@ double dpa__berkjones_column_log_gamma(size_t column) {
     return -M_LN10 * ((double)column / 3 + 1);
 }
 
-/* Λ at the column, between the rows around n or past the last two octaves. */
+/* Λ in a column: between the rows around n, or extrapolated past the last two octaves. */
 static double at_column(size_t row, double share, size_t column) {
     const double low = (double)dpa__berkjones_table[row][column];
     const double high = (double)dpa__berkjones_table[row + 1][column];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which corner of the ROC gives the largest lower bound.
+/* Finds the corner of the ROC with the largest lower bound.
  *
- * Corners are ranked by a cheap large-sample value of the bound (arcsine limits of both rates). Up
- * to KEEP corners all are looked at; of more, the KEEP best by that rank. In this order most are
- * turned down by one test at the best t so far: is the corner's rectangle (or enough of its
- * posterior) still inside the region of the member at t? Only those that pass cost a root. Whatever
- * corner is found, a bound that holds for all of them holds for it: the rank decides how tight,
- * never whether. */
+ * Corners are ranked by a cheap large-sample value of the bound (arcsine limits of both rates).
+ * If there are at most KEEP corners, all are examined; otherwise the KEEP best by that rank. In
+ * this order most are dismissed by one test at the best t so far: is the corner's rectangle (or
+ * enough of its posterior) still inside the region of the member at t? Only those that pass cost
+ * a root search. A bound that holds for all corners holds for whichever is found, so the ranking
+ * affects how tight the bound is, never whether it is valid. */
 #include "estimate/best_threshold.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ dpa__objective dpa__objective_of(const dpa__entry *entry, const dpa__model *mode
     return (dpa__objective){entry, model, p / request->sides, each, each, request->sides, p};
 }
 
-/* Normal quantiles of the two limits; a joint posterior shares its level between the rates. */
+/* Normal quantiles of the two limits; a joint posterior splits its level between the rates. */
 typedef struct levels {
     double fnr, fpr;
 } levels;
@@ -43,7 +43,7 @@ static levels levels_of(const dpa__objective *o) {
                     dpa__norm_quantile(o->level_fpr, DPA_UPPER)};
 }
 
-/* sin² of the arcsine limit: right to a few percent of its distance, for ranking only. */
+/* sin² of the arcsine limit; accurate to a few percent of its distance, for ranking only. */
 static double rough_upper(double k, double n, double z) {
     const double angle = asin(sqrt((k + 0.375) / (n + 0.75))) + 0.5 * z / sqrt(n + 0.5);
     const double s = sin(angle < M_PI_2 ? angle : M_PI_2);
@@ -85,7 +85,7 @@ static int by_value(const void *a, const void *b) {
     return (x->index > y->index) - (x->index < y->index);
 }
 
-/* The best by rough value, best first. */
+/* The corners with the best rough values, best first. */
 static dpa_status rank_corners(const dpa__objective *o, const dpa__roc *roc, ranked *out,
                                size_t *count, dpa_error *err) {
     const levels z = levels_of(o);
@@ -106,8 +106,8 @@ static dpa_status rank_corners(const dpa__objective *o, const dpa__roc *roc, ran
     return status;
 }
 
-/* Does the member surely allow the rectangle? A point (u, f(u)) that lies between the curve and the
- * rough corner, and below the corner itself by two distribution functions, says so. */
+/* A cheap sufficient test that the member allows the rectangle: a point (u, f(u)) between the curve
+ * and the rough corner that two distribution functions show to be below the corner itself. */
 static int is_surely_allowed(const dpa__objective *o, const dpa_counts *c, const dpa__member *at) {
     const dpa__limit limit = (dpa__limit)o->entry->variant;
     const uint64_t members = c->fn + c->tp, nonmembers = c->fp + c->tn;
@@ -202,9 +202,9 @@ static size_t common_divisor(size_t a, size_t b) {
     return a;
 }
 
-/* Families without a closed form have no cheap value to rank by: every other corner is held against
- * the best member, by rough limits first. In an order that jumps about, so that the best is beaten
- * a few times only. */
+/* Families without a closed form have no cheap value to rank by, so every other corner is compared
+ * with the best member, by rough limits first. The order jumps about, so that the best is replaced
+ * only a few times. */
 static dpa_status sweep(const dpa__objective *o, const dpa__roc *roc, best *b, dpa_error *err) {
     const levels z = levels_of(o);
     size_t stride = (size_t)(0.6180339887 * (double)roc->count);

@@ -7,15 +7,15 @@
 
 #include "dpaudit/cosines.h"
 
-/* Hadamard canaries as the random signs that each of them is; others as they are. */
+/* Hadamard canaries treated as random signs, which each of them is by itself; others unchanged. */
 dpa_cosines dpa__cosines_as_signs(const dpa_cosines *cosines);
 
-/* Ascending, in a new block; NULL when memory is out. */
+/* A sorted copy; NULL if memory ran out. */
 double *dpa__cosine_sorted(const double *x, size_t count, dpa_error *err);
 void dpa__cosine_sort(double *x, size_t count);
 
-/* The threshold that `split` learns from half of the canaries, ascending, for the other half; the
- * null is exact. `limit` has the Jeffreys limits at p of 0 … count missed. */
+/* The threshold that `split` learns from one half of the canaries (ascending) for the other half,
+ * with the exact null. limit[k] is the Jeffreys limit at p after k of `count` were missed. */
 double dpa__cosine_learn(double *sorted, size_t count, size_t dim, double delta, double p,
                          const double *limit);
 

@@ -115,7 +115,7 @@ double dpa_cosines_crowd(const dpa_cosine_fit *fit, double canaries, double clie
     return fit->mean * fit->mean * (canaries + clients);
 }
 
-/* μ from μ̂ = m; INFINITY where the crowd alone is as long. */
+/* μ from μ̂ = m; INFINITY if the crowd alone has that length. */
 static double without_crowd(double m, double crowd) {
     const double left = 1.0 - m * m * crowd;
     return left > 0.0 ? m / sqrt(left) : (double)INFINITY;
@@ -150,7 +150,7 @@ dpa_status dpa_cosines_corrected(const dpa_cosine_fit *fit, size_t dim, double c
 }
 
 /* For normal cosines mean and deviation are independent, so a region with error a for each pivot
- * covers (1−a)² exactly. */
+ * covers with probability exactly (1−a)². */
 dpa_status dpa_cosines_mean_and_deviation(const dpa_cosine_fit *fit, size_t dim, double delta,
                                           double confidence, dpa_cosine_estimate *out,
                                           dpa_error *err) {

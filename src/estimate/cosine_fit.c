@@ -22,7 +22,7 @@ double dpa_cosine_signs_log_upper(double t, size_t dim) {
     if (!(t >= -1.0 && t <= 1.0) || dim < 2) return NAN;
     if (t <= 0.0) return 0.0;
     const double x = t * sqrt((double)dim);
-    /* the best constant: it is reached by two equal terms at x = √2 */
+    /* the best constant: two equal terms attain it at x = √2 */
     const double log_constant = -2.0 * M_LN2 - dpa__norm_cdf(M_SQRT2, DPA_LOG_UPPER);
     const double normal = log_constant + dpa__norm_cdf(x, DPA_LOG_UPPER);
     return fmin(-M_LN2, fmin(-0.5 * x * x, normal));
@@ -80,7 +80,7 @@ static double anderson_darling_p(double a) {
     if (a < 0.2) return -expm1(-13.436 + 101.14 * a - 223.73 * a * a);
     if (a < 0.34) return -expm1(-8.318 + 42.796 * a - 59.938 * a * a);
     if (a < 0.6) return exp(0.9177 - 4.279 * a - 1.38 * a * a);
-    const double end = fmin(a, 150.0); /* past it the parabola would turn */
+    const double end = fmin(a, 150.0); /* beyond, the parabola would turn up again */
     return exp(1.2937 - 5.709 * end + 0.0186 * end * end);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a confusion matrix to results: every estimator of the registry that applies. */
+/* From a confusion matrix to results, by every estimator of the registry that applies. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ static double error_level(const dpa_request *request) {
     return 1 - request->confidence;
 }
 
-/* A t that is off by `error` moves ε by the local slope of ε(t). */
+/* An error of t changes ε by the local slope of ε(t). */
 static dpa_status epsilon_error(const dpa__model *model, double t, double delta, double error,
                                 double *out, dpa_error *err) {
     double here, there;
@@ -159,7 +159,7 @@ static dpa_status estimate_family(const dpa_counts *counts, const dpa_request *r
     return DPA_OK;
 }
 
-/* A method that was asked for by name must be one of ours and work on counts. */
+/* Fails unless a method that was asked for by name exists and works on counts. */
 static dpa_status check_method(const dpa_request *request, dpa_error *err) {
     if (request->method[0] == '\0') return DPA_OK;
     const dpa__entry *entry = dpa__registry_find(request->method, err);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Epsilon* of the empirical distribution functions (epsilon-star, Eq. 7 and Appendix B).
  *
- * Between two neighbouring losses nothing changes, so every distinct loss of either side is a
- * threshold and no other is needed: one sweep over the two sorted samples is the exact maximum. The
- * paper leaves out thresholds with a rate outside (0.001, 0.999). For samples that are (almost)
- * apart that leaves nothing, and a perfect attack would get 0; then, and only then, rates are moved
+ * Nothing changes between two neighbouring losses, so the distinct losses of both sides are all
+ * the thresholds needed, and one sweep over the two sorted samples gives the exact maximum. The
+ * paper leaves out thresholds with a rate outside (0.001, 0.999). If the samples hardly overlap,
+ * that leaves no threshold, and a perfect attack would get 0. Only in that case rates are moved
  * to the nearer end instead, which can only lower a ratio above 1. The result says so. */
 #include "estimate/epsilon_star.h"
 
@@ -85,7 +85,7 @@ static int inside(double rate) {
     return rate > RATE_LOW && rate < RATE_HIGH;
 }
 
-/* Returns how many thresholds had both rates inside. */
+/* Returns how many thresholds had both rates inside the interval. */
 static size_t sweep(const dpa__weighted *train, const dpa__weighted *heldout, double delta,
                     int clamped, dpa_star *out) {
     walk in = {train, 0, 0.0}, not_in = {heldout, 0, 0.0};
@@ -107,7 +107,7 @@ static size_t sweep(const dpa__weighted *train, const dpa__weighted *heldout, do
             continue;
         ++used;
         const double ratio = dpa__star_ratio(&rates, delta, &which);
-        /* moved rates tie: the threshold with the fewest errors is the one to name */
+        /* moved rates are often tied; then report the threshold with the fewest errors */
         const int fewer = ratio == best && clamped && seen.fpr + seen.fnr < out->fpr + out->fnr;
         if (ratio > best || fewer) {
             best = ratio;

@@ -80,8 +80,9 @@ static void narrow(search *s, double a, double b, dpa_star_ratio which) {
     keep(s, y, fy, which);
 }
 
-/* Can a threshold between two points beat the best? All rates are monotone in c: nowhere between is
- * the upper rate of a ratio above its larger end, nor the lower one below its smaller end. */
+/* 1 if a threshold between two points could beat the best. All rates are monotone in c, so in
+ * between the upper rate of a ratio is at most its larger end and the lower rate at least its
+ * smaller end. */
 static int may_beat(const search *s, const dpa__rates4 *from, const dpa__rates4 *to,
                     dpa_star_ratio which) {
     const int falls = which == DPA_STAR_TPR_FPR || which == DPA_STAR_TNR_FNR;
@@ -120,7 +121,7 @@ static dpa_status scan_all(search *s, dpa_error *err) {
     return status;
 }
 
-/* Is there a threshold with both rates inside? The intervals of c of the two laws must overlap. */
+/* 1 if some threshold has both rates inside: the intervals of c of the two laws must overlap. */
 static dpa_status has_inside(const dpa_loss_fit *fit, double delta, int *out, dpa_error *err) {
     double high[2], low[2];
     *out = 1;

@@ -44,7 +44,7 @@ static dpa_status band_init(band *b, size_t n, double p, dpa_error *err) {
     return dpa__berkjones_level(n, p, &b->gamma, &how, err);
 }
 
-/* Far enough from the last one looked at? A thousandth of the smaller share. */
+/* 1 if k is far enough from the last threshold examined: a thousandth of the smaller share. */
 static int moved(double k, double last, double n) {
     return fabs(k - last) >= fmax(1.0, 1e-3 * fmin(fmin(k, n - k), fmin(last, n - last)));
 }
@@ -52,7 +52,8 @@ static int moved(double k, double last, double n) {
 static void consider(const band *train, const band *heldout, double in, double out_in, double delta,
                      double threshold, double *best, dpa_star *out) {
     if (train->exact && (in < FEWEST || train->n - in < FEWEST)) return;
-    /* the limits lie outside the observed rates, so what cannot win with these cannot win */
+    /* the limits are weaker than the observed rates, so a threshold that cannot win with these
+     * cannot win */
     const dpa__rates4 seen = {in / train->n, 1.0 - in / train->n, out_in / heldout->n,
                               1.0 - out_in / heldout->n};
     if (!(dpa__star_ratio_of(&seen, delta, DPA_STAR_TPR_FPR) > *best ||
@@ -68,7 +69,7 @@ static void consider(const band *train, const band *heldout, double in, double o
     }
 }
 
-/* The best threshold at each number of held-out losses is just below the next of them. */
+/* For each number of held-out losses the best threshold is just below the next one. */
 static void sweep(const dpa_losses *l, const band *train, const band *heldout, double delta,
                   dpa_star *out) {
     size_t in = 0, out_in = 0;
@@ -81,7 +82,7 @@ static void sweep(const dpa_losses *l, const band *train, const band *heldout, d
             while (in < l->train_count && l->train[in] < stop) ++in;
         else
             in = l->train_count;
-        /* the last threshold that leaves FEWEST, if this step passes it */
+        /* the last threshold that leaves FEWEST, if this step would pass it */
         const size_t last = l->train_count - (size_t)fmin(FEWEST, train->n);
         if (train->exact && from < last && in > last) {
             const size_t held = dpa__count_upto(l->heldout, l->heldout_count, l->train[last - 1]);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bounds and p-values from a confusion matrix by the exact unconditional test (methods.md, section
- * 14): outcomes ordered by their likelihood ratio against the hypothesis, the probability of what
- * is at least as extreme taken at its largest over the hypothesis. As in scan.c the bound is the
- * last rejected point of a fixed grid, and a run of grid points falls at once when the order of its
- * first point, with the hypothesis of its last and what was observed against its last, is rejected.
- */
+ * 14): outcomes are ordered by their likelihood ratio against the hypothesis, and the p-value is
+ * the largest probability, over the hypothesis, of an outcome at least as extreme. As in scan.c the
+ * bound is the last rejected point of a fixed grid. A run of grid points is rejected at once if
+ * this test rejects: the order of its first point, the hypothesis of its last, and the observed
+ * ratio against its last. */
 #include "estimate/exact.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ typedef struct audit {
     dpa__grid grid;
     dpa__outcome observed;
     double p;
-    int is_turned; /* upper limits: how private may it be? */
+    int is_turned; /* 1: upper limits (how private can it be?) */
 } audit;
 
 static dpa_status open_curve(const dpa__model *model, double t, dpa_curve **out, dpa_error *err) {
@@ -39,7 +39,7 @@ static dpa__edge edge_of(const audit *a, const dpa_curve *curve, double t) {
 static dpa_status test_run(void *user, size_t first, size_t last, int *is_rejected,
                            dpa_error *err) {
     const audit *a = user;
-    /* order: the end whose ratios are larger; null: the one whose edge is nearer */
+    /* order: the end with the larger ratios; null: the end with the nearer edge */
     const size_t at[2] = {a->is_turned ? last : first, a->is_turned ? first : last};
     dpa_curve *curves[2] = {NULL, NULL};
     dpa__edge edges[2];
@@ -108,8 +108,8 @@ static dpa_status claim_p(const dpa_counts *counts, const dpa__model *model, con
 
 /* ── the estimator ─────────────────────────────────────────────────────────────────────────── */
 
-/* The largest parameter that the counts allow: neither this attack nor the opposite one may be as
- * good as that. */
+/* The largest parameter that the counts allow: neither this attack nor the opposite one may be that
+ * good. */
 static dpa_status upper_limit(audit *a, const dpa_counts *c, double *t, dpa_error *err) {
     const dpa_counts opposite = {c->tp, c->fn, c->tn, c->fp};
     double here, there;

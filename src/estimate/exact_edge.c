@@ -78,7 +78,8 @@ static double line_cost(const dpa__outcome *o, const line *l) {
     return cost(o, l->x0 + l->slope * (y - l->y0), y);
 }
 
-/* Over all pieces. Along a convex edge the first whose far end is behind the minimum has it. */
+/* The least cost over all pieces. Along a convex edge the first piece whose far end is beyond the
+ * minimum contains it. */
 static double pieces_cost(const dpa__edge *e, const dpa__outcome *o) {
     double least = HUGE_VAL, bend;
     for (size_t i = 0; i < e->pieces; ++i) {
@@ -115,7 +116,7 @@ static double golden_cost(const dpa__edge *e, const dpa__outcome *o) {
     return fmin(f[0], f[1]);
 }
 
-/* n·KL(k/n ‖ rate) where k/n is below the rate, else 0. */
+/* n·KL(k/n ‖ rate) if k/n is below the rate, else 0. */
 static double shortfall(double k, double n, double rate) {
     if (k >= n * rate) return 0;
     return (k > 0 ? k * log(k / (n * rate)) : 0) + (n - k) * log((n - k) / (n * (1 - rate)));

@@ -17,7 +17,7 @@
 static const double DEVIATIONS = 9, CUT = 1e-15, PRECISION = 1e-3, LEAST = 1e-13;
 enum { DEEPEST = 60 };
 
-/* Counts of Bin(n, rate) that matter, and their probabilities. */
+/* The counts of Bin(n, rate) that matter, and their probabilities. */
 typedef struct window {
     size_t first, count;
     double *mass;
@@ -27,11 +27,11 @@ typedef struct tail {
     const dpa__edge *order, *null;
     dpa__outcome size; /* only n1 and n0 */
     double value;
-    size_t a0, a1; /* the stairs known */
+    size_t a0, a1; /* range of a for which the stairs are known */
     double *most;  /* by a − a0: the largest b of the set, −1 for none */
     window in, out;
     double best;   /* the largest probability seen */
-    double enough; /* whether the supremum is above this is all that matters; 0: its value does */
+    double enough; /* only decide whether the supremum exceeds this; 0: compute it */
 } tail;
 
 static void limits(double n, double rate, double *low, double *high) {
@@ -40,7 +40,7 @@ static void limits(double n, double rate, double *low, double *high) {
     *high = fmin(n, ceil(n * rate + wide));
 }
 
-/* Fills a window that has room, by the ratio of neighbours from the mode. */
+/* Fills the window outwards from the mode, by the ratio of neighbours. */
 static void fill(window *w, double n, double rate) {
     double low, high;
     limits(n, rate, &low, &high);
@@ -60,7 +60,7 @@ static void fill(window *w, double n, double rate) {
     }
 }
 
-/* Pr[(A,B) in the set] at rates (x,y), from above. */
+/* An upper bound on Pr[(A,B) in the set] at rates (x,y). */
 static double probability(tail *t, double x, double y) {
     if (x <= 0 && y <= 0) return 1;
     x = fmin(fmax(x, 0), 1);
@@ -87,7 +87,7 @@ static int is_in(const tail *t, double a, double b) {
     return dpa__edge_ratio(t->order, &o) >= t->value;
 }
 
-/* For every a that rates between x0 and x1 can give. */
+/* Builds the stairs for every a that rates between x0 and x1 can produce. */
 static dpa_status build_stairs(tail *t, double x0, double x1, dpa_error *err) {
     double low, high, ignored;
     limits(t->size.n1, x0, &low, &ignored);
@@ -113,8 +113,9 @@ static dpa_status build_stairs(tail *t, double x0, double x1, dpa_error *err) {
 
 /* ── the supremum ──────────────────────────────────────────────────────────────────────────── */
 
-/* Raises `best` until it is within PRECISION of the supremum over y0 … y1, or that is seen to be at
- * most `enough`. 0 when it is seen to be above, or when the stretch cannot be cut any finer. */
+/* Raises `best` until it is within PRECISION of the supremum over y0 … y1, or until that is known
+ * to be at most `enough`. Returns 0 if it is known to be above, or if the stretch cannot be divided
+ * further. */
 static int search(tail *t, double y0, double y1, int depth) {
     const double above = probability(t, dpa__edge_fnr(t->null, y1), y0);
     if (above <= fmax(t->best * (1 + PRECISION), fmax(LEAST, t->enough))) return 1;
@@ -140,7 +141,7 @@ static double over_box(tail *t, const box *b) {
     if (dpa__edge_fnr(t->null, b->y0) <= b->x0) return probability(t, b->x0, b->y0);
     const double y0 = fmax(b->y0, dpa__edge_fpr(t->null, b->x1));
     const double y1 = fmin(b->y1, dpa__edge_fpr(t->null, b->x0));
-    if (!(y0 <= y1)) return 0; /* the box holds nothing of the hypothesis */
+    if (!(y0 <= y1)) return 0; /* the box does not meet the hypothesis */
     t->best = fmax(probability(t, dpa__edge_fnr(t->null, y0), y0),
                    probability(t, dpa__edge_fnr(t->null, y1), y1));
     if (y1 > y0 && !search(t, y0, y1, 0)) return 1;

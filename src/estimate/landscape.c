@@ -33,8 +33,8 @@ static int is_below(const place *a, const place *b, const place *c) {
            (c->utility - a->utility) * (b->epsilon - a->epsilon);
 }
 
-/* Leaves the vertices (and points in line) at the front of `p`; gives their number. Points that
- * gain nothing over a cheaper one never enter. */
+/* Leaves the vertices (and points in line with them) at the front of `p`; returns their number.
+ * Points that gain nothing over a cheaper one are never added. */
 static size_t hull(place *p, size_t count) {
     size_t kept = 0;
     for (size_t i = 0; i < count; ++i) {

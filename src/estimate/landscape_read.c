@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A table of runs becomes points: rows of one strategy and group are averaged, with their range and
- * standard error; and how sure the frontier is, by moving all means within their errors. */
+/* Turns a table of runs into points: rows of one strategy and group are averaged, with their range
+ * and standard error. Also estimates how certain the frontier is, by varying all means within their
+ * errors. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,9 +113,9 @@ static dpa_spread *axis_of(dpa_landscape_point *p, int is_epsilon) {
     return is_epsilon ? &p->epsilon : &p->utility;
 }
 
-/* Sums of squares become standard errors. The variance of a strategy's runs is its own and PRIOR
- * degrees of freedom of the pooled one: two or three runs alone say too little. ε scatters with its
- * size, so there relative variances are pooled. */
+/* Turns sums of squares into standard errors. The variance of a strategy's runs is combined with
+ * PRIOR degrees of freedom of the pooled one, because two or three runs alone say too little. The
+ * scatter of ε grows with ε, so relative variances are pooled for it. */
 static void set_errors(dpa_landscape *l, int is_epsilon) {
     double squares = 0.0, freedom = 0.0;
     for (size_t i = 0; i < l->count; ++i) {
@@ -132,7 +133,7 @@ static void set_errors(dpa_landscape *l, int is_epsilon) {
     }
 }
 
-/* Every mean is drawn again with its error; how often each point is on the frontier. */
+/* Draws every mean again with its error and counts how often each point is on the frontier. */
 static dpa_status set_shares(dpa_landscape *l, dpa_error *err) {
     double *at = DPA_NEW_ARRAY(double, 2 * l->count, err);
     int *on = DPA_NEW_ARRAY(int, l->count, err);

@@ -45,7 +45,7 @@ static dpa_status gauge_new(const double *phi, size_t count, gauge *g, dpa_error
     return DPA_OK;
 }
 
-/* φ falls, so what lies before an edge is above it. */
+/* φ falls as losses rise, so the groups before an edge are above it. */
 static void set_law(gauge *g, const dpa_mixture *fit) {
     for (size_t i = 0; i + 1 < g->groups.count; ++i)
         g->law[i] = dpa__mixture_upper(fit, g->edge[i]);
@@ -72,7 +72,7 @@ static dpa_status refit(const gauge *g, const dpa_mixture *start, dpa_mixture *o
     return dpa__mixture_em(&sample, out, REFIT_STEPS, NULL, NULL, NULL);
 }
 
-/* Stops when ENOUGH draws were as far off: the p-value is then above 0.1. */
+/* Stops once ENOUGH draws were as far off: then the p-value is above 0.1. */
 static dpa_status bootstrap(gauge *g, const dpa_mixture *fit, uint64_t stream, double *p_value) {
     const size_t size = g->groups.count;
     const double observed = statistic(g, g->groups.weight);

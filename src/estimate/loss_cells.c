@@ -10,7 +10,7 @@
 
 static const double GROWTH = 0.2, WIDEST = 0.01;
 
-/* How many losses there are at the end of the cell that starts after `rank` of them. */
+/* The rank at which the cell ends that starts after `rank` losses. */
 static double next_cut(double rank, double all) {
     return rank + fmax(1.0, floor(fmin(GROWTH * fmin(rank, all - rank), WIDEST * all)));
 }
@@ -20,7 +20,7 @@ typedef struct merge {
     size_t train, heldout;
 } merge;
 
-/* The next distinct loss, both sides moved past it. */
+/* The next distinct loss; moves both sides past it. */
 static double step(merge *m) {
     const dpa_losses *l = m->l;
     const double a = m->train < l->train_count ? l->train[m->train] : HUGE_VAL;
@@ -61,8 +61,8 @@ void dpa__cells_mirror(const dpa__cells *c, dpa__cells *out) {
     }
 }
 
-/* Walks from the mode to both sides, the likelier side first, until the mass passed reaches u.
- * up(k) is Pr[k+1]/Pr[k]. */
+/* Walks from the mode in both directions, the likelier side first, until the accumulated mass
+ * reaches u. up(k) is Pr[k+1]/Pr[k]. */
 typedef double ratio_of(double k, const double *law);
 
 static double from_mode(double u, double mode, double at_mode, double least, double most,
@@ -83,7 +83,7 @@ static double from_mode(double u, double mode, double at_mode, double least, dou
             u -= below;
             if (u <= 0.0) return low;
         }
-        if (next_above == 0.0 && next_below == 0.0) break; /* what is left is rounding */
+        if (next_above == 0.0 && next_below == 0.0) break; /* only rounding is left */
     }
     return mode;
 }

@@ -12,7 +12,7 @@
 #include "estimate/epsilon_star.h"
 #include "math/logspace.h"
 
-/* The share of the pooled losses that the robust transform puts at either end. */
+/* The share of the pooled losses that the robust transform moves to each end. */
 static const double OUTSIDE = 0.001;
 
 double dpa_loss_transform(double loss, double low, double high) {
@@ -27,7 +27,7 @@ double dpa_loss_untransform(double phi, double low, double high) {
     return (1.0 - share) * low + share * high;
 }
 
-/* The extreme finite losses of a sorted sample widen [low, high]. */
+/* Widens [low, high] to the extreme finite losses of a sorted sample. */
 static void widen(const double *sorted, size_t count, double *low, double *high) {
     for (size_t i = 0; i < count; ++i)
         if (isfinite(sorted[i])) {
@@ -65,7 +65,7 @@ static double pooled_quantile(const dpa_losses *l, double share) {
     const double wanted = share * ((double)l->train_count + (double)l->heldout_count);
     const double a = l->train[(size_t)(share * ((double)l->train_count - 1.0))];
     const double b = l->heldout[(size_t)(share * ((double)l->heldout_count - 1.0))];
-    double low = fmin(a, b), high = fmax(a, b); /* the pooled one is between them */
+    double low = fmin(a, b), high = fmax(a, b); /* the pooled quantile lies between them */
     for (int i = 0; i < 200 && low < high; ++i) {
         const double middle = 0.5 * low + 0.5 * high;
         if (!(middle > low && middle < high)) break;

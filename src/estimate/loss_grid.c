@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where to look at a pair of fitted laws: points as fine as a fraction of every component's
- * deviation, out to where its tail no longer matters. */
+/* Where to evaluate a pair of fitted laws: a grid as fine as a fraction of every component's
+ * deviation, reaching to where its tail is negligible. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -14,22 +14,23 @@ typedef struct dpa__line {
     size_t points;        /* thresholds used; freedom is two less */
 } dpa__line;
 
-/* Fits the lower end of the cells in windows from half of the losses downwards: *line is that of
- * the widest window whose residuals are not rejected at 5% (the least rejected if all are).
- * DPA_BAD_INPUT when too few thresholds have losses of both sides. */
+/* Fits the lower end of the cells in windows from half of the losses downwards. *line is that of
+ * the widest window whose residuals are not rejected at 5% (if all are, the least rejected one).
+ * DPA_BAD_INPUT if too few thresholds have losses of both sides. */
 dpa_status dpa__line_fit(const dpa__cells *cells, dpa__line *line, dpa_error *err);
-/* The p-value of the residuals in the line's window, with the variances of the line's own rates:
- * observed ones call a stretch without a loss of one side exact, and reject straight curves. */
+/* The p-value of the residuals in the line's window, with variances from the line's own rates.
+ * Observed rates would treat a stretch without a loss of one side as exact, and reject straight
+ * curves. */
 double dpa__line_p_value(const dpa__cells *cells, const dpa__line *line);
 
 enum { DPA__POINTS = 14 };
 
-/* What is known of the curve when it need not be straight: a line plus a walk whose slope wanders,
+/* What is known of the curve if it need not be straight: a line plus a walk whose slope wanders,
  * given the observed rates (kriging with a linear drift). */
 typedef struct dpa__band {
     size_t count;
     double origin, wander; /* the walk starts at z = origin; its slope's deviation per unit of z */
-    double edge;           /* from here inwards both sides have ten losses or more beyond */
+    double edge;           /* from here inwards both sides have at least ten losses beyond */
     double z[DPA__POINTS]; /* thresholds */
     double root[DPA__POINTS][DPA__POINTS]; /* L·Lᵀ = V */
     /* L⁻¹ times 1, times z, times the residuals */
@@ -37,14 +38,15 @@ typedef struct dpa__band {
     double intercept, slope, covariance[3];
 } dpa__band;
 
-/* Rates whose variances make the weights. Observed rates that came out too high weigh more than
- * those that came out too low, which makes ε a little too small: right for a lower end only. */
+/* The rates whose variances define the weights. Observed rates that are too high by chance weigh
+ * more than those that are too low, which makes ε a little too small: acceptable for a lower end
+ * only. */
 typedef enum dpa__weights { DPA__OBSERVED, DPA__EXPECTED } dpa__weights;
 
-/* The band in the window of the line; 0 when the thresholds are too few or too close. */
+/* The band in the window of the line; 0 if there are too few thresholds or they are too close. */
 int dpa__band_fit(const dpa__cells *cells, const dpa__line *line, dpa__weights weights,
                   dpa__band *out);
-/* The curve's height at z ≤ origin, and the deviation of that. */
+/* The curve's height at z ≤ origin, and its standard deviation. */
 double dpa__band_at(const dpa__band *band, double z, double *deviation);
 
 #endif

@@ -23,7 +23,8 @@ typedef struct tail {
     double k;
 } tail;
 
-/* Losses of one end, so that the tail is downwards: sign·x, from the end inwards. */
+/* Losses of one end as sign·x, ordered from the end inwards, such that the tail points downwards.
+ */
 typedef struct end {
     const double *sorted;
     size_t count;
@@ -117,8 +118,8 @@ static void look(const end *e, const tail *t, double delta, double least, double
     *best = (place){fmax(forward, backward), x, a, b, backward > forward};
 }
 
-/* Rates from `least` to that of each side's threshold, evenly in their logarithms, and, to the
- * innermost threshold, as observed. */
+/* Searches rates from `least` to that of each side's threshold, evenly spaced in their logarithms,
+ * and observed rates up to the innermost threshold. */
 static place search(const end *e, const tail *t, double delta, double least) {
     place best = {1.0, NAN, NAN, NAN, 0};
     const double inner = fmax(t[0].at, t[1].at);
@@ -160,7 +161,7 @@ static double both_ends(const sample *s, dpa_star *out) {
     return log(most);
 }
 
-/* Shape and scale as their estimates may have come out. */
+/* A random draw of shape and scale within their estimation error. */
 static tail drawn(const tail *t, dpa_rng *rng) {
     const double one = 1.0 + fmax(t->shape, -0.5), sd = one / sqrt(t->k);
     const double x = dpa_rng_normal(rng), y = dpa_rng_normal(rng);

@@ -11,12 +11,12 @@
 #include "base/simd.h"
 #include "estimate/epsilon_star.h"
 
-/* Added to a small number, it leaves the nearest integer in the lowest bits. */
+/* Adding this to a small number leaves the nearest integer in the lowest bits. */
 static const double ROUND = 6755399441055744.0; /* 1.5·2⁵² */
 static const double LOG2_E = 1.4426950408889634, LN2_HIGH = 0x1.62e42fefa3800p-1,
                     LN2_LOW = 0x1.ef35793c76730p-45, LEAST = -700.0;
 
-/* A loop of its own, because gcc would turn the choice into a jump around the exponential. */
+/* A separate loop, because gcc would turn the choice into a jump around the exponential. */
 static inline void keep_above_least(double *x) {
     for (size_t i = 0; i < DPA__BLOCK; ++i) x[i] = x[i] > LEAST ? x[i] : LEAST;
 }

@@ -16,11 +16,11 @@
 #include "math/logspace.h"
 
 static const double FLOOR = 1e-6, TOLERANCE = 1e-8, VANISHED = 1e-8;
-/* The log of a weight that is 0: its component is nowhere the likeliest. */
+/* The log of a weight of 0: its component is nowhere the likeliest. */
 static const double LOG_NOTHING = -1e5;
 
 typedef struct step {
-    double *x, *weight; /* the points that have weight, filled up to whole blocks with weight 0 */
+    double *x, *weight; /* the points with weight, padded to whole blocks with weight 0 */
     size_t count;
     double total, floor;
     dpa__mixture_terms terms;
@@ -49,7 +49,7 @@ static dpa_status step_new(step *e, const dpa__weighted *s, double centre, dpa_e
     return DPA_OK;
 }
 
-/* Block by block, so that rounding errors stay those of a block's lanes plus the blocks. */
+/* Sums block by block, which keeps rounding errors small. */
 static double expectation(step *e, const dpa_mixture *m) {
     dpa__mixture_terms *t = &e->terms;
     dpa__sum likelihood = {0, 0};

@@ -23,7 +23,7 @@ typedef struct pair {
     const double *grid;
     double *loss; /* log p − log q at the grid */
     size_t count;
-    double epsilon; /* the level whose ends are being looked for */
+    double epsilon; /* the level whose crossings are searched */
     double log_delta;
 } pair;
 
@@ -66,7 +66,7 @@ static dpa_status directed(pair *c, double *epsilon, dpa_error *err) {
     for (size_t i = 0; i < c->count; ++i) {
         c->loss[i] =
             dpa__mixture_log_pdf(c->p, c->grid[i]) - dpa__mixture_log_pdf(c->q, c->grid[i]);
-        if (isnan(c->loss[i])) c->loss[i] = 0.0; /* both densities below the range of double */
+        if (isnan(c->loss[i])) c->loss[i] = 0.0; /* both densities underflow */
         highest = fmax(highest, c->loss[i]);
     }
     *epsilon = 0.0;

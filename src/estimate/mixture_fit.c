@@ -21,7 +21,7 @@ static double weight_of(const dpa__weighted *s, size_t i) {
 }
 
 /* The next centre: a point drawn with probability proportional to its squared distance to the
- * nearest centre so far. 0 when every point is a centre already. */
+ * nearest centre so far. 0 if every point is a centre already. */
 static int draw_centre(dpa_rng *rng, const dpa__weighted *s, const double *distance,
                        double *centre) {
     double total = 0.0;
@@ -49,7 +49,7 @@ static size_t nearest(const dpa_mixture *m, double x) {
     return best;
 }
 
-/* Points go to their nearest mean; weights, means and deviations of the groups. */
+/* Assigns points to their nearest mean; recomputes weights, means and deviations. */
 static void regroup(const dpa__weighted *s, double spread, dpa_mixture *m) {
     double n[DPA_MIXTURE_MAX] = {0}, first[DPA_MIXTURE_MAX] = {0}, second[DPA_MIXTURE_MAX] = {0};
     for (size_t i = 0; i < s->count; ++i) {

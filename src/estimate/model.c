@@ -76,7 +76,7 @@ dpa_status dpa__model_epsilon(const dpa__model *model, double t, double delta, i
                               double *out, dpa_error *err) {
     dpa_interval interval;
     switch (model->kind) {
-    case DPA__MODEL_DP: /* (t,δ₀)-DP at another δ is not known to be better */
+    case DPA__MODEL_DP: /* (t,δ₀)-DP is not known to be better at another δ */
         *out = t;
         return DPA_OK;
     case DPA__MODEL_GAUSSIAN:

@@ -27,14 +27,14 @@ typedef struct dpa__model {
 
 dpa_status dpa__model_open(const char *spec, double delta, dpa__model *out, dpa_error *err);
 void dpa__model_close(dpa__model *model);
-/* 1 when the text begins with the name of a family, and nothing but ':', '+' or the end follows. */
+/* 1 if the text begins with the name of a family, followed by ':', '+' or the end. */
 int dpa__model_is_named(const char *text);
 /* The named parameter at t (σ = 1/t). */
 double dpa__model_value(const dpa__model *model, double t);
 /* ε at δ of the member at t; `side` < 0 rounds down (lower bounds), > 0 up. */
 dpa_status dpa__model_epsilon(const dpa__model *model, double t, double delta, int side,
                               double *out, dpa_error *err);
-/* The δ that the member at t needs at ε, rounded down. */
+/* The δ of the member at t at this ε, rounded down. */
 dpa_status dpa__model_delta(const dpa__model *model, double t, double epsilon, double *out,
                             dpa_error *err);
 
@@ -47,15 +47,15 @@ typedef struct dpa__member {
 } dpa__member;
 
 dpa_status dpa__member_open(const dpa__model *model, double t, dpa__member *out, dpa_error *err);
-/* What a member of DPA__MODEL_CURVES with its curve lacks; on failure it is closed. */
+/* Completes a member of DPA__MODEL_CURVES that has its curve; on failure it is closed. */
 dpa_status dpa__member_complete(dpa__member *member, dpa_error *err);
 void dpa__member_close(dpa__member *member);
-/* f(s) for a rate s in [0,end]; `rest` is end − s, given because it may be far below an ulp of s.
- */
+/* f(s) for a rate s in [0,end]. `rest` is end − s, passed separately because it may be far below an
+ * ulp of s. */
 double dpa__member_fnr(const dpa__member *member, double s, double rest);
 /* The same for f⁻¹. */
 double dpa__member_fpr(const dpa__member *member, double s, double rest);
-/* ∂f/∂t at s ≥ fixed; only `dp` and `gaussian` know it. */
+/* ∂f/∂t at s ≥ fixed; for `dp` and `gaussian` only. */
 double dpa__member_slope(const dpa__member *member, double s, double rest);
 
 /* The t of a pair of rates: the least leaky member that allows an attack with this FNR and FPR.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One-run tests as one predicate over a family's parameter, whatever the method. */
+/* One-run tests as one predicate over a family's parameter, for every method. */
 #ifndef DPA_ESTIMATE_ONERUN_H
 #define DPA_ESTIMATE_ONERUN_H
 
@@ -16,7 +16,7 @@ typedef enum dpa__onerun_method {
 
 enum { DPA__POINTWISE_COUNT = 60 };
 
-/* A family with the member that was looked at last: curves can be costly. */
+/* A family with the member that was used last, because curves can be expensive. */
 typedef struct dpa__onerun_test {
     dpa__onerun_method method;
     double delta;
@@ -24,29 +24,29 @@ typedef struct dpa__onerun_test {
     dpa_curve *curve; /* the member at t, symmetric */
     double t;
     double epsilon[DPA__POINTWISE_COUNT]; /* of the member, at the deltas of the pointwise method */
-    dpa_status status;                    /* the first failure; sticky */
+    dpa_status status;                    /* the first failure; kept */
     dpa_error *err;
 } dpa__onerun_test;
 
-/* From the request's family and method; `delta` is where a dp family is looked at. */
+/* Sets up the test from the request's family and method; `delta` is the δ of a dp family. */
 dpa_status dpa__onerun_test_init(dpa__onerun_test *test, const dpa_request *request, double delta,
                                  uint64_t options, dpa_error *err);
 void dpa__onerun_test_free(dpa__onerun_test *test);
 const char *dpa__onerun_method_name(dpa__onerun_method method); /* NULL past the last */
-/* The method that is used where none is named. */
+/* The method that is used if none is named. */
 dpa__onerun_method dpa__onerun_default(int is_dp, uint64_t options);
 
-/* Is the member at t refuted at error p? 0 after a failure, which is in test->status. */
+/* 1 if the member at t is refuted at error p. 0 after a failure, which is in test->status. */
 int dpa__onerun_test_refutes(dpa__onerun_test *test, double t, const dpa_onerun *game, double p);
 /* The p-value of the member at t. */
 double dpa__onerun_test_p_value(dpa__onerun_test *test, double t, const dpa_onerun *game);
 
 /* The p-value of "the trade-off is at least `curve`, in both directions", from games with the guess
- * counts that `choice` allows; the curve may be asymmetric where it is piecewise linear. */
+ * counts that `choice` allows. The curve may be asymmetric if it is piecewise linear. */
 dpa_status dpa__onerun_p_value_curve(const dpa_onerun *games, size_t count, dpa_guess_choice choice,
                                      const dpa_curve *curve, double *p, dpa_error *err);
 
-/* dpa_onerun_dp_p_value ≤ p, without the dear part where the binomial tail alone is too large. */
+/* dpa_onerun_dp_p_value ≤ p; skips the expensive part if the binomial tail alone is too large. */
 int dpa__onerun_dp_refutes(const dpa_onerun *game, double epsilon, double delta, double p);
 
 #endif

@@ -19,8 +19,8 @@
 #include "estimate/onerun.h"
 #include "math/root.h"
 
-/* Narrower than any family with closed-form members needs; the interval of a composed family is
- * wider than the second by far. */
+/* The first is narrower than any family with closed-form members needs; the interval of a composed
+ * family is far wider than the second. */
 static const double exact_tolerance = 1e-13, interval_tolerance = 1e-7;
 static const double least_parameter = 1e-12;
 
@@ -42,14 +42,14 @@ typedef struct search {
     double p;
 } search;
 
-/* True above: no game refutes the member at t. */
+/* True above the bound: no game refutes the member at t. */
 static int stands_at(double t, void *user) {
     search *s = user;
     size_t kept = 0;
     for (size_t i = 0; i < s->count; ++i)
         if (dpa__onerun_test_refutes(&s->test, t, &s->games[s->alive[i]], s->p)) {
             const size_t winner = s->alive[i];
-            s->alive[i] = s->alive[kept]; /* swapped, so that a miss loses nothing */
+            s->alive[i] = s->alive[kept]; /* swap, so that the list stays complete */
             s->alive[kept++] = winner;
         }
     if (kept == 0) return 1;
@@ -57,7 +57,7 @@ static int stands_at(double t, void *user) {
     return 0;
 }
 
-/* The first doubling at which the member stands; the family's end when every one is refuted. */
+/* The first doubling at which the member is not refuted; the family's end if all are. */
 static double first_standing(search *s, double *refuted) {
     const double end = dpa_family_max(s->test.family);
     double t = fmin(1.0, end);
@@ -69,7 +69,7 @@ static double first_standing(search *s, double *refuted) {
     return t;
 }
 
-/* A predicate that failed leaves its status in *failure and its words in *err: they count. */
+/* If the predicate failed, its status in *failure and its text in *err are the result. */
 static dpa_status bisect(dpa__predicate is_above, void *user, double lower, double upper,
                          double relative, const dpa_status *failure, dpa__bracket *found,
                          dpa_error *err) {
@@ -156,8 +156,8 @@ static void describe(const search *s, dpa_guess_choice choice, size_t count, dpa
                        (unsigned long long)winner->options);
 }
 
-/* ε of the refuted end, rounded down; what the bracket and a composed family leave open is the
- * numerical error. */
+/* ε of the refuted end, rounded down. The width of the bracket and of a composed family's interval
+ * is the numerical error. */
 static dpa_status set_bound(const search *s, double lower, double upper, double delta,
                             dpa_result *result, dpa_error *err) {
     dpa_interval low, high;
@@ -183,7 +183,7 @@ static int reaches_claim(double t, void *user) {
     return got.lower >= s->epsilon;
 }
 
-/* The most private member that is surely as leaky as the claim allows. */
+/* The most private member that is certainly as leaky as the claim allows. */
 static dpa_status claim_parameter(claim_search *s, double *t, dpa_error *err) {
     const double end = dpa_family_max(s->family);
     double upper = fmin(1.0, end);

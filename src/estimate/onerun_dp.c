@@ -23,7 +23,7 @@ typedef struct window {
     double trials, correct, q, one_minus_q;
 } window;
 
-/* Pr[B = k], with the complement of q given because q is 1 in double from ε = 37 on. */
+/* Pr[B = k]. The complement of q is stored too, because q rounds to 1 from ε = 37 on. */
 static double pmf(const window *w, double k) {
     if (w->one_minus_q < w->q)
         return exp(dpa__binom_log_pmf(w->trials - k, w->trials, w->one_minus_q));
@@ -37,7 +37,7 @@ static double at_least(const window *w, double k) {
     return dpa__binom_cdf(k - 1.0, w->trials, w->q, DPA_UPPER);
 }
 
-/* A_i; the difference is taken between the tails that are small. */
+/* A_i, computed from the smaller tails. */
 static double mean_below(const window *w, double i) {
     const double c = w->correct;
     if (c > w->trials * w->q) return (at_least(w, c - i) - at_least(w, c)) / i;

@@ -41,7 +41,7 @@ typedef struct threshold_search {
     double mu, share;
 } threshold_search;
 
-/* Share of the canaries beyond ±x, less the share wanted. */
+/* The share of canaries beyond ±x minus the wanted share. */
 static double surplus(double x, void *user) {
     const threshold_search *s = user;
     return tail(x - 0.5 * s->mu) + tail(x + 0.5 * s->mu) - s->share;
@@ -53,7 +53,7 @@ static dpa_status find_threshold(double mu, double share, double *x, dpa_error *
     dpa__bracket found;
     *x = 0.0;
     if (share >= 1.0) return DPA_OK;
-    /* a little further, or rounding leaves no change of sign when μ is tiny */
+    /* a little further, because for tiny μ rounding would leave no change of sign */
     const double far = dpa__norm_quantile(0.5 * share, DPA_UPPER) + 0.5 * mu + 1e-6;
     DPA_TRY(dpa__root(surplus, &search, 0.0, far, 1e-15, 1e-15, &found, err));
     *x = 0.5 * (found.lower + found.upper);
@@ -71,7 +71,7 @@ static double largest_is_true(double x, void *user) {
 
 static dpa_status share_of_largest(const dpa_ideal *ideal, double *out, dpa_error *err) {
     largest l = {M_SQRT1_2 / ideal->sigma, (double)ideal->options - 1.0};
-    /* where the largest of the others is about, and the true one's whole mass */
+    /* around the largest of the other options, and the whole mass of the true one */
     const double edge = dpa__norm_quantile(1.0 / (double)ideal->options, DPA_UPPER);
     double breaks[5] = {l.distance - 10.0, l.distance, l.distance + 10.0};
     size_t count = 3;
@@ -113,7 +113,8 @@ typedef struct ranked {
     double mu, others, taken;
 } ranked;
 
-/* Density of a canary that is "in" times the probability that it is among the `taken` highest. */
+/* The density of a canary that is "in" times the probability that it is among the `taken` highest.
+ */
 static double in_and_taken(double x, void *user) {
     const ranked *r = user;
     const double above = 0.5 * (tail(x - 0.5 * r->mu) + tail(x + 0.5 * r->mu));
@@ -166,7 +167,7 @@ static double most_guesses(const dpa_ideal *ideal, double wrong) {
     return fmin(m, floor(wrong + m * tail(x - 1.0 / ideal->sigma)));
 }
 
-/* Fills `games` when it is not NULL; gives their number. */
+/* Fills `games` unless it is NULL; returns their number. */
 static size_t list_games(const dpa_ideal *ideal, double all_wrong, dpa_onerun *games) {
     size_t count = 0;
     for (double wrong = 1.0; wrong < all_wrong;) {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The power of an audit by counts: n members, n non-members, one threshold fixed before.
  *
- * fn ~ Bin(n, FNR) and fp ~ Bin(n, FPR) are independent and a bound falls with both, so beside fn
- * errors the fp that refute are those below some count, which falls with fn: rows of a staircase,
- * each found from its neighbour and only when it has weight. Exact to rounding, whatever the
- * method. Two methods need more than "below": the posterior takes an attack that is wrong too often
- * for one that leaks, so its mirror image refutes as well; a ratio interval may be missing where a
- * count is 0, so that row and that column are asked apart.
- */
+ * fn ~ Bin(n, FNR) and fp ~ Bin(n, FPR) are independent, and a bound falls with both. So for
+ * each fn the outcomes that refute have fp below some count, which falls with fn: the rows of a
+ * staircase. Each row is found from its neighbour, and only if it has weight. Exact to rounding
+ * for every method. Two methods need more than "below": the posterior also counts an attack that
+ * is wrong too often as one that leaks, so the mirror image refutes as well; a ratio interval
+ * may not exist if a count is 0, so that row and that column are computed separately. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -22,7 +21,7 @@
 #include "math/quad.h"
 
 enum { GRID = 12 };
-/* Rows with less probability are left out: 1e5 of them make 1e-11. */
+/* Rows with less probability are skipped: 1e5 of them add up to 1e-11. */
 static const double NEGLIGIBLE = 1e-16;
 static const uint64_t UNKNOWN = UINT64_MAX;
 
@@ -31,7 +30,7 @@ typedef struct dpa__staircase {
     const dpa__entry *entry;
     dpa__gauss gauss;
     uint64_t n, *below;  /* by fn; UNKNOWN until asked for */
-    unsigned char *zero; /* by fn, of ratios: does (fn, 0) refute? */
+    unsigned char *zero; /* by fn, for ratios: does (fn, 0) refute? */
     dpa_status status;
     dpa_error *err;
 } staircase;
@@ -50,7 +49,7 @@ static int corner_refutes(const staircase *s, const dpa_counts *counts) {
     return dpa__rectangle_lower(&s->plan->model, &r, &t, NULL) == DPA_OK && t > claim->t;
 }
 
-/* The quantile at p is above the claim when the claim's region holds less than p. */
+/* The quantile at p is above the claim if the claim's region has less than p of the mass. */
 static int posterior_refutes(staircase *s, const dpa_counts *counts) {
     const dpa__posterior posterior = dpa__posterior_of(counts);
     dpa__mass mass = {NAN, 0};
@@ -71,7 +70,7 @@ static int ratio_refutes(const staircase *s, const dpa_counts *counts) {
            lower > s->plan->claim.t;
 }
 
-/* Any other estimator of the registry is asked for its bound. */
+/* For any other estimator of the registry: computes its bound. */
 static int bound_refutes(staircase *s, const dpa_counts *counts) {
     dpa_request request;
     dpa_result result;
@@ -101,12 +100,12 @@ static int looks_both_ways(const staircase *s) {
 
 /* ── rows ──────────────────────────────────────────────────────────────────────────────────── */
 
-/* The largest number of errors a row is asked for: the posterior's other half is its mirror. */
+/* The largest fp that is tried in a row; the posterior's other half is its mirror image. */
 static uint64_t row_end(const staircase *s, uint64_t fn) {
     return looks_both_ways(s) ? s->n - fn + 1 : s->n + 1;
 }
 
-/* From a guess to the first fp that does not refute: steps that double, then bisection. */
+/* The first fp that does not refute, from a guess: steps that double, then bisection. */
 static uint64_t find_row(staircase *s, uint64_t fn, uint64_t guess) {
     const uint64_t end = row_end(s, fn), first = is_ratio(s) ? 1 : 0;
     uint64_t low = first, high = end, step = 1; /* below low refutes, from high on not */
@@ -193,7 +192,7 @@ void dpa__staircase_free(staircase *s) {
     free(s);
 }
 
-/* The plan's own staircase, which does not depend on the truth, for n. */
+/* The plan's own staircase for n; it does not depend on the truth. */
 static dpa_status own_staircase(dpa__plan *plan, uint64_t n, staircase **out, dpa_error *err) {
     if (plan->stairs == NULL || plan->stairs->n != n) {
         dpa__staircase_free(plan->stairs);
@@ -205,16 +204,16 @@ static dpa_status own_staircase(dpa__plan *plan, uint64_t n, staircase **out, dp
     return DPA_OK;
 }
 
-/* Thresholds worth a look: from where both errors are alike up; those below mirror them unless the
- * curve is not symmetric. */
+/* The range of thresholds to try: upwards from where both errors are equal; thresholds below mirror
+ * these unless the curve is asymmetric. */
 static void range_of(const dpa__member *truth, double *low, double *high) {
-    /* where both errors are below any chance, of a leak beyond measure, farther makes no sense */
+    /* for an enormous leak both errors are negligible there; going further makes no sense */
     const double middle = fmin(dpa__norm_quantile(truth->fixed, DPA_UPPER), 30);
     *high = 2 * middle + 3;
     *low = truth->curve == NULL || dpa_curve_is_symmetric(truth->curve) ? middle : -3;
 }
 
-/* An outcome costs the posterior a quadrature: Jeffreys limits say where to look. */
+/* An outcome costs the posterior a quadrature, so Jeffreys limits narrow the range first. */
 static dpa_status look_near(const dpa__plan *plan, uint64_t n, double *low, double *high,
                             dpa_error *err) {
     staircase *s;

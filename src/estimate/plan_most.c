@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The most that can come out: of one method when every answer is right, and of any method. */
+/* The largest possible bounds: of one method if every answer is right, and of any method. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +87,7 @@ typedef struct search {
     dpa_error *err;
 } search;
 
-/* Positive while the member at t still has more than the wanted error where both are alike. */
+/* Positive while the member at t has more than the wanted error where both errors are equal. */
 static double surplus(double t, void *user) {
     search *s = user;
     dpa__member member;
@@ -98,9 +98,9 @@ static double surplus(double t, void *user) {
     return log(fixed) - log(s->wrong);
 }
 
-/* Each curve of a training is a composition: few are made, and the ceiling is rounded up. A point
- * that is sampled in no step leaves its errors above a limit whatever the noise: from σ = 1/4 on
- * there is taken to be no ceiling, which is the safe side. */
+/* Each curve of a training is a composition, so few are made, and the ceiling is rounded up. A
+ * point that may be sampled in no step keeps its errors above a limit, whatever the noise: beyond σ
+ * = 1/4 there is taken to be no ceiling, which is the safe side. */
 static dpa_status ceiling_of_curves(const dpa__model *model, double wrong, double *t,
                                     dpa_error *err) {
     search s = {model, wrong, DPA_OK, err};
@@ -130,7 +130,7 @@ dpa_status dpa_plan_ceiling(const char *family, uint64_t observations, double de
         return dpa__fail(
             err, DPA_BAD_ARGUMENT,
             "ceiling: at least one observation, delta in [0, 1), confidence in (0, 1)");
-    /* r = p^(1/N) and 1 − r, which is what is small */
+    /* r = p^(1/N), and 1 − r, which is the small one */
     const double log_r = log1p(-confidence) / (double)observations, wrong = -expm1(log_r);
     dpa__model model;
     double t = 0;

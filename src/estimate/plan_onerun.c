@@ -39,7 +39,7 @@ static double surplus(double a, void *user) {
     return beyond(g, a) - g->share;
 }
 
-/* Pr[at least `least` right | the others are beyond a]. */
+/* Pr[at least `least` right | the next canary lies at a]. */
 static double refuted_given(const game *g, double a) {
     const double right = tail(a - g->half) / beyond(g, a);
     return dpa__binom_cdf(g->least - 1, g->guesses, fmin(1, right), DPA_UPPER);
@@ -53,7 +53,7 @@ static double refuted_and_at(double a, void *user) {
            exp(dpa__beta_log_pdf(fmin(1, beyond(g, a)), g->guesses + 1, g->canaries - g->guesses));
 }
 
-/* Places around the middle of the mixture, in ascending order of a. */
+/* Breakpoints around the middle of the mixture, in ascending order of a. */
 static dpa_status breaks_of(game *g, double *breaks, dpa_error *err) {
     static const double levels[BREAKS] = {-9, -5, -2.5, -1, 0, 1, 2.5, 5, 9};
     const double far = g->half + 40;
@@ -89,7 +89,7 @@ static dpa_status power_with(game *g, double *out, dpa_error *err) {
     return DPA_OK;
 }
 
-/* The least number of right guesses that refutes; guesses + 1 where none does. */
+/* The smallest number of right guesses that refutes; guesses + 1 if none does. */
 static dpa_status least_correct(dpa__onerun_test *test, double claim, dpa_onerun counts, double p,
                                 double *out) {
     uint64_t low = 0, high = counts.guesses + 1;

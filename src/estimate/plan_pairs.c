@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Plans of sequential audits (docs/methods/sequential.md), by simulation.
  *
- * When an audit stops is one number, the pair at which the claim falls; the same simulated audits
- * give the power at every n, the size for a power (an order statistic of those numbers) and their
- * mean and quantiles. The largest bound needs no simulation: the audit of n perfect pairs is made.
+ * An audit is summarised by one number, the pair at which the claim is refuted. The same
+ * simulated audits give the power at every n, the size for a power (an order statistic of those
+ * numbers), and their mean and quantiles. The largest bound needs no simulation: an audit of n
+ * perfect pairs is run.
  *
- * The leak that n pairs detect: with its stream fixed an audit refutes from some leak on, so the
- * leak for power π is the π-quantile of those leaks. Each audit keeps a bracket of its own, and a
- * bisection asks only the audits whose brackets hold the leak that is tried. */
+ * The leak that n pairs detect: with a fixed stream an audit refutes from some leak on, so the
+ * leak for power π is the π-quantile of those leaks. Each audit keeps its own bracket, and
+ * bisection runs only the audits whose brackets contain the leak that is tried. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@
 #include "base/memory.h"
 #include "estimate/sequential_simulate.h"
 
-/* Audits that say whether it is worth to let all of them go on for long. */
+/* The first audits, which decide whether it is worth running all of them for long. */
 enum { PILOT = 25, FIRST_SIZE = 64 };
 
 typedef struct dpa__arrivals {
@@ -43,7 +44,7 @@ static dpa_status new_items(size_t count, dpa__arrival **out, dpa_error *err) {
     return DPA_OK;
 }
 
-/* The plan's own audits, which are of the truth that is set. */
+/* The plan's own audits, simulated under the current truth. */
 static dpa_status own_arrivals(dpa__plan *plan, arrivals **out, dpa_error *err) {
     *out = plan->arrivals;
     if (*out != NULL) return DPA_OK;
@@ -83,7 +84,7 @@ dpa_status dpa__plan_pairs(dpa__plan *plan, uint64_t n, dpa_plan_answer *out, dp
 
 /* ── when they stop ────────────────────────────────────────────────────────────────────────── */
 
-/* The first few go to the end: when they leave no hope for the share, they are all there is. */
+/* Runs the first few to the end; if they leave no hope of reaching the share, no others are run. */
 static dpa_status try_pilot(const dpa__plan *plan, const arrivals *all, double share, uint64_t most,
                             size_t *count, dpa_error *err) {
     const size_t few = all->count < PILOT ? all->count : PILOT;
@@ -116,7 +117,7 @@ static size_t rank_of(double share, size_t count) {
     return rank < 1 ? 1 : rank > (double)count ? count : (size_t)rank;
 }
 
-/* Quantile and, from the order statistics one deviation of the rank away, its error. */
+/* A quantile, and its error from the order statistics one deviation of the rank away. */
 static void quantile(const double *sorted, size_t count, double share, double *out, double *error) {
     const double apart = sqrt((double)count * share * (1 - share));
     const size_t k = rank_of(share, count), step = (size_t)ceil(apart);
@@ -187,7 +188,7 @@ typedef struct leaks {
     dpa__arrival *asked;
 } leaks;
 
-/* Do so many audits refute when the truth is t? */
+/* Tests whether enough audits refute if the truth is t. */
 static dpa_status enough_refute(void *user, double t, int *enough, dpa_error *err) {
     leaks *l = user;
     size_t count = 0, refuted = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The power of an audit by ranks. The audit refutes when Mann–Whitney's U is above all but
- * a few of B simulated U* under the claim (estimate/rank.c), so with the audit's own seed its
- * critical value is known exactly, and the power is the share of U simulated under the truth above
- * it. Where the audit takes the normal law, so does the plan, for both. */
+/* The power of an audit by ranks. The audit refutes if Mann–Whitney's U is above all but a few of B
+ * simulated U* under the claim (estimate/rank.c). With the audit's own seed its critical value is
+ * known exactly, and the power is the share of U simulated under the truth that exceed it. Where
+ * the audit uses the normal law, the plan does too, for both. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -66,7 +66,7 @@ dpa_status dpa__plan_ranks(const dpa__plan *plan, uint64_t n, dpa__care care, dp
     double limit = 0, *u = DPA_NEW_ARRAY(double, most, err);
     if (u == NULL) return DPA_NO_MEMORY;
     dpa_status status = critical(plan, (size_t)n, count, u, &limit, err);
-    /* another seed: the truth's draws must not be those of the claim */
+    /* another seed, because the draws of the truth must be independent of the claim's */
     if (status == DPA_OK)
         status = simulate(&plan->suspect, &plan->truth, (size_t)n, REPLICATES, ~plan->asked->seed,
                           u, err);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The power of canary cosines by `jeffreys` with a threshold that is learned from a random half of
- * the canaries and used on the other half, which is what the command `cosines` does unless it is
- * told otherwise (estimate/cosine_lower.c).
+/* The power of canary cosines by `jeffreys` with a threshold that is learned from a random half
+ * of the canaries and used on the other half, the default of the command `cosines`
+ * (estimate/cosine_lower.c).
  *
- * Only the choice is simulated, by the function that makes it; given the threshold the canaries
- * missed in the other half are binomial, so its power is exact, and the plan's is the mean over
- * simulated choices. */
+ * Only the choice is simulated, by the function that makes it. Given the threshold, the number
+ * of missed canaries in the other half is binomial, so its power is exact; the plan's power is
+ * the mean over simulated choices. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@
 #include "estimate/plan.h"
 #include "math/dist.h"
 
-/* So many dimensions that a cosine is normal (to 1e-8). */
+/* Enough dimensions for a cosine to be normal (to 1e-8). */
 static const size_t DIM = 1000000000;
 enum { FEW = 100, MANY = 400, LEAST = 25, MOST_DRAWS = 2000000 };
 
@@ -48,7 +48,7 @@ static void average(const double *power, size_t count, dpa_plan_answer *out) {
     for (size_t i = 0; i < count; ++i) sum += power[i];
     out->power = sum / (double)count;
     for (size_t i = 0; i < count; ++i) squares += pow(power[i] - out->power, 2);
-    /* choices that all have the same power may yet differ in one that was not drawn */
+    /* even if all choices drawn have the same power, others may not */
     out->error = fmax(sqrt(squares / (double)(count - 1) / (double)count),
                       dpa__share_error(0, (double)count * (double)count));
 }
@@ -75,7 +75,7 @@ static dpa_status simulate(const dpa__plan *plan, size_t n, size_t count, dpa_pl
 dpa_status dpa__plan_split(const dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
                            dpa_error *err) {
     out->power = 0;
-    if (n < 2) return DPA_OK; /* no half */
+    if (n < 2) return DPA_OK; /* too few to halve */
     const uint64_t wanted = care == DPA__ROUGHLY ? FEW : MANY, can = MOST_DRAWS / n;
     return simulate(plan, (size_t)n,
                     (size_t)(can < LEAST    ? LEAST

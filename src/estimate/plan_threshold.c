@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The best threshold: around the best point of a grid by golden section. Power as a function of the
- * threshold has one hump and small teeth; what is answered was seen. */
+/* The best threshold: golden section around the best point of a grid. Power as a function of the
+ * threshold has one maximum and small irregularities; the answer is the best value that was
+ * computed. */
 #include "estimate/plan.h"
 
 enum { GRID = 12, GOLDEN = 10 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How many samples for an interval of a given width (bayesian-estimation, figure 4): the two-sided
- * interval of the expected counts of an attack with given error rates. Widths fall with n but for
- * the rounding of the counts; the search ends at a size that was seen to do. */
+/* How many samples an interval of a given width needs (bayesian-estimation, figure 4): the
+ * two-sided interval from the expected counts of an attack with given error rates. Widths fall with
+ * n apart from the rounding of counts; the search ends at a size that was verified. */
 #include <math.h>
 #include <string.h>
 
@@ -79,7 +79,7 @@ static dpa_status search(const dpa_precision *plan, const dpa__model *model,
     return DPA_OK;
 }
 
-/* width NaN: the interval of `n`; else the least n up to it. */
+/* width NaN: the interval for `n`; else the smallest n, up to `n`, with this width. */
 static dpa_status run(const dpa_precision *plan, double width, uint64_t n,
                       dpa_precision_answer *out, dpa_error *err) {
     dpa__model model;

@@ -110,7 +110,7 @@ static double density_at(double angle, void *user) {
            exp(n.log_outer + dpa__beta_log_pdf(n.limit, p->inner->a, p->inner->b));
 }
 
-/* Insertion into an ascending list; what is not inside (first, last) is dropped. */
+/* Inserts x into an ascending list; drops it unless it is inside (first, last). */
 static void add_break(double *breaks, size_t *count, double x) {
     if (!(x > breaks[0] && x < breaks[*count - 1]) || *count == MAX_BREAKS) return;
     size_t i = (*count)++;
@@ -118,8 +118,8 @@ static void add_break(double *breaks, size_t *count, double x) {
     breaks[i] = x;
 }
 
-/* The panels of a piece in θ; 0 when nothing is to be integrated. *whole is the mass where the
- * inner factor is 1. */
+/* The panels of a piece in θ; returns 0 if nothing needs to be integrated. *whole is the mass where
+ * the inner factor is 1. */
 static size_t plan(const piece *p, double *breaks, double *whole) {
     const double fixed = p->member->fixed;
     const double full = bound_inverse(p, rate_at(p->inner, REACH));
@@ -147,8 +147,8 @@ static size_t plan(const piece *p, double *breaks, double *whole) {
     return count;
 }
 
-/* The four pieces outside the region: two below the curve, two in its mirror image. Gives the mass
- * near the fixed points, that needs no integral. */
+/* The four pieces outside the region: two below the curve, two in its mirror image. Returns the
+ * mass near the fixed points, which needs no integral. */
 static double cut(const dpa__member *member, const dpa__posterior *below,
                   const dpa__posterior *above, piece *pieces) {
     const double c = member->fixed;
@@ -234,7 +234,7 @@ dpa_status dpa__posterior_mass_in(const dpa__posterior *posterior, const dpa__me
     return DPA_OK;
 }
 
-/* At most Pr[x ≥ f(y)]: f falls, so y ≥ v and x ≥ f(v) are enough, for any v. */
+/* A lower bound on Pr[x ≥ f(y)]: f falls, so y ≥ v and x ≥ f(v) together suffice, for any v. */
 static double least_above(const dpa__rate_law *x, const dpa__rate_law *y,
                           const dpa__member *member) {
     double most = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The joint posterior of an attack's two error rates, and what it says about a family's parameter.
+/* The joint posterior of an attack's two error rates, and what it implies for a family's parameter.
  */
 #ifndef DPA_ESTIMATE_POSTERIOR_H
 #define DPA_ESTIMATE_POSTERIOR_H
@@ -24,26 +24,25 @@ typedef struct dpa__mass {
 } dpa__mass;
 dpa_status dpa__posterior_mass(const dpa__posterior *posterior, const dpa__model *model, double t,
                                dpa__mass *out, dpa_error *err);
-/* The same for a member that is at hand. */
+/* The same for a member that is already open. */
 dpa_status dpa__posterior_mass_in(const dpa__posterior *posterior, const dpa__member *member,
                                   dpa__mass *out, dpa_error *err);
-/* Is F at the member above p for certain, by a few values of the two laws? 0: it has to be
- * computed.
- */
+/* A cheap test by a few values of the two laws: 1 if F at the member is certainly above p; 0 if it
+ * must be computed. */
 int dpa__posterior_surely_holds(const dpa__posterior *posterior, const dpa__member *member,
                                 double p);
 /* dF/dt to about 1e-8 relative (1e-4 for families without a closed form). */
 dpa_status dpa__posterior_density(const dpa__posterior *posterior, const dpa__model *model,
                                   double t, double *out, dpa_error *err);
-/* Both at once and quickly, to about 1e-7, for `dp` and `gaussian` only: to come near a root. NaN
- * on failure. */
+/* Both at once and quickly, to about 1e-7, for `dp` and `gaussian` only, to get near a root. NaN on
+ * failure. */
 enum { DPA__GAUSS = 10 };
 typedef struct dpa__gauss {
     double node[DPA__GAUSS], weight[DPA__GAUSS];
 } dpa__gauss;
 void dpa__posterior_quick(const dpa__posterior *posterior, const dpa__model *model, double t,
                           const dpa__gauss *gauss, double *mass, double *density);
-/* F⁻¹(p) and the error of it; 0 where the atom at t = 0 already holds p. */
+/* F⁻¹(p) and its error; 0 if the atom at t = 0 already contains p. */
 dpa_status dpa__posterior_quantile(const dpa__posterior *posterior, const dpa__model *model,
                                    double p, double *t, double *error, dpa_error *err);
 

@@ -34,8 +34,8 @@ static dpa_status epsilon_slope(const dpa__model *model, double t, double delta,
     return DPA_OK;
 }
 
-/* F and its density to 1e-7, as a picture needs them: one pass of fixed panels where the family
- * has a closed form. */
+/* F and its density to 1e-7, enough for a picture: one pass of fixed panels if the family has a
+ * closed form. */
 static dpa_status draw_at(const dpa__posterior *posterior, const dpa__model *model, double t,
                           const dpa__gauss *gauss, double *cumulative, double *density,
                           dpa_error *err) {

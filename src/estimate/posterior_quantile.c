@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Quantiles of the posterior of a family's parameter. Φ⁻¹(F(t)) is close to a straight line, so the
- * root of Φ⁻¹(F(t)) = Φ⁻¹(p) takes about six evaluations of F from a bracket that single rates
- * give: where both rates' quantiles at p/2 point lies below the root, where those at √p point above
- * it (unless the mirror image of the region weighs in: then the bracket is widened). For the closed
- * families Newton's method on quick panels comes first, and one exact evaluation ends it. */
+/* Quantiles of the posterior of a family's parameter. Φ⁻¹(F(t)) is close to a straight line, so
+ * solving Φ⁻¹(F(t)) = Φ⁻¹(p) takes about six evaluations of F. The bracket comes from single rates:
+ * the member for both rates' quantiles at p/2 lies below the root, the one for quantiles at √p
+ * above it (unless the mirror image of the region matters: then the bracket is widened). For the
+ * closed families Newton's method on quick panels comes first, and one exact evaluation ends it. */
 #include <math.h>
 
 #include "base/error.h"
@@ -30,7 +30,7 @@ static double excess(double t, void *user) {
     return dpa__norm_quantile(mass.value, DPA_LOWER) - s->level;
 }
 
-/* The member that both rates' upper quantiles at `tail` point at; 0 above the diagonal. */
+/* The member for both rates' upper quantiles at `tail`; 0 above the diagonal. */
 static dpa_status corner(const search *s, double tail, double *out, dpa_error *err) {
     const dpa__posterior *p = s->posterior;
     const double x = dpa__beta_quantile(tail, p->fnr.a, p->fnr.b, DPA_UPPER);
@@ -39,7 +39,7 @@ static dpa_status corner(const search *s, double tail, double *out, dpa_error *e
     return x + y < 1 ? dpa__model_locate(s->model, x, y, 0, out, err) : DPA_OK;
 }
 
-/* [low, high] with F(low) < p ≤ F(high); low = high = 0 when the atom at 0 is enough. */
+/* [low, high] with F(low) < p ≤ F(high); low = high = 0 if the atom at 0 has enough mass. */
 static dpa_status bracket(search *s, double p, double *low, double *high, dpa_error *err) {
     DPA_TRY(corner(s, 0.5 * p, low, err));
     DPA_TRY(corner(s, sqrt(p), high, err));
@@ -56,12 +56,12 @@ static dpa_status bracket(search *s, double p, double *low, double *high, dpa_er
     return s->status;
 }
 
-/* Newton's method on z(t) = Φ⁻¹(F(t)) with the quick panels; NaN where it does not settle. */
+/* Newton's method on z(t) = Φ⁻¹(F(t)) with the quick panels; NaN if it does not converge. */
 static double newton(const search *s, double *slope) {
     dpa__gauss gauss;
     double t = NAN;
     dpa__gauss_legendre(DPA__GAUSS, gauss.node, gauss.weight);
-    /* on the diagonal of the two rates, the level is shared */
+    /* start where both rates contribute equally to the level */
     if (corner(s, dpa__norm_cdf(s->level * M_SQRT1_2, DPA_LOWER), &t, NULL) != DPA_OK) return NAN;
     for (int i = 0; i < 8 && t > 0 && isfinite(t); ++i) {
         double mass, density;
@@ -76,8 +76,8 @@ static double newton(const search *s, double *slope) {
     return NAN;
 }
 
-/* Exact evaluations and last Newton steps from `t`, as a rule one. *is_done stays 0 when `t` was
- * too far away. */
+/* Exact evaluations and final Newton steps from `t`, usually one. *is_done stays 0 if `t` was too
+ * far away. */
 static dpa_status polish(const search *s, double slope, double *t, double *error, int *is_done,
                          dpa_error *err) {
     for (int i = 0; i < 4; ++i) {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How good the attack is, besides what it proves: AUC, TPR at low FPRs, balanced accuracy.
+/* How good the attack is, apart from what it proves: AUC, TPR at low FPRs, balanced accuracy.
  *
- * AUC: ties count half. Interval: DeLong's variance on the logit scale; for classes that do not
- * overlap, where it is 0, Clopper–Pearson limits at the gap. On request (dpa_scores_auc_bootstrap)
- * a BCa bootstrap (Efron 1987; acceleration for two samples from the empirical influence of each
- * score), seeded: within a few percent of the same width, at a hundred times the price. TPR at an
- * FPR: threshold at an order statistic of the non-members, of which the members are independent, so
- * the Clopper–Pearson interval is exact. Balanced accuracy of the best threshold: the
- * Dvoretzky–Kiefer–Wolfowitz inequality for both classes, valid for every threshold. */
+ * AUC: ties count half. Its interval uses DeLong's variance on the logit scale; for classes that
+ * do not overlap, where that is 0, Clopper–Pearson limits at the gap. On request
+ * (dpa_scores_auc_bootstrap) a seeded BCa bootstrap (Efron 1987; acceleration for two samples
+ * from the empirical influence of each score), which has the same width within a few percent at
+ * a hundred times the cost. TPR at an FPR: the threshold is an order statistic of the
+ * non-members, of which the members are independent, so the Clopper–Pearson interval is exact.
+ * Balanced accuracy of the best threshold: the Dvoretzky–Kiefer–Wolfowitz inequality for both
+ * classes, valid for every threshold. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,8 @@
 static const double BOOTSTRAP_DRAWS = 4e6;
 enum { MOST_REPLICATES = 2000 };
 
-/* placement[i]: the share of the other class that the i-th score beats, ties half. Both ascending.
- */
+/* placement[i]: the share of the other class that the i-th score beats, ties counted half. Both
+ * arrays are ascending. */
 static void placements(const double *score, size_t count, const double *other, size_t others,
                        double *out) {
     size_t below = 0, upto = 0;
@@ -129,7 +130,7 @@ static dpa_status bootstrap(const dpa_scores *s, double acceleration, double p, 
     return status;
 }
 
-/* With one score in a class, or none that varies, nothing is known of the spread. */
+/* With one score in a class, or no variation, the spread is unknown. */
 static void delong(double variance, double p, dpa_measure *out) {
     const double z = dpa__norm_quantile(0.5 * p, DPA_UPPER);
     const double width = z * sqrt(variance) / (out->value * (1 - out->value));

@@ -28,10 +28,10 @@
 #include "math/dist.h"
 #include "math/root.h"
 
-/* Draws that are cheap, and the most that are made; replicates beyond 1/p that are wanted and
- * needed. */
+/* Draws that are cheap, which is also the most that are made; replicates beyond 1/p that are
+ * wanted, and that are needed. */
 static const double MOST = 6e6, WANTED = 1000, NEEDED = 60;
-/* Of the smaller class: the normal law from here on. */
+/* Size of the smaller class from which on the normal law is used. */
 static const double NORMAL_FROM = 1000;
 
 dpa_status dpa__rank_parse(const char *method, dpa__rank_score *out, dpa_error *err) {
@@ -67,7 +67,7 @@ dpa_status dpa__rank_weights(dpa__rank_score score, const dpa__model *model, dou
         }
         for (size_t j = 0; j <= nonmembers; ++j) {
             weights[j] = log_slope(&member, ((double)j + 0.5) / ((double)nonmembers + 1));
-            /* a convex curve has falling slopes; rounding must not say otherwise */
+            /* a convex curve has falling slopes; do not let rounding violate that */
             if (j > 0) weights[j] = fmin(weights[j], weights[j - 1]);
         }
         dpa__member_close(&member);
@@ -94,12 +94,12 @@ typedef struct study {
     const dpa__model *model;
     const dpa__rank_draws *draws;
     const double *weights;
-    double observed; /* lowered by the rounding of a sum */
+    double observed; /* reduced by the rounding error of a sum */
     double *scratch;
-    size_t *open; /* replicates not yet decided */
+    size_t *open; /* replicates that are not decided yet */
 } study;
 
-/* Moves those of open[from, to) that reach the observed value at t to the front; gives their end.
+/* Moves those of open[from, to) that reach the observed value at t to the front; returns their end.
  */
 static dpa_status partition(const study *s, double t, size_t from, size_t to, size_t *end,
                             dpa_error *err) {
@@ -116,9 +116,9 @@ static dpa_status partition(const study *s, double t, size_t from, size_t to, si
     return DPA_OK;
 }
 
-/* The t at which replicate number `wanted` (in the order of t_b) reaches the observed value: the
- * last t seen where it has not. `guess` is where to look first. Whether t = 0 falls is not asked
- * when a larger t does. */
+/* The t at which replicate number `wanted` (in the order of t_b) reaches the observed value, or
+ * rather the last t seen at which it has not. The search starts at `guess`. t = 0 is not tested if
+ * a larger t is refuted. */
 static dpa_status order_statistic(const study *s, size_t wanted, double guess, double *t,
                                   dpa_error *err) {
     double low = 0, high = s->model->max;
@@ -218,7 +218,7 @@ typedef struct answer {
     double t, p_value;
 } answer;
 
-/* The member that the claim says; NaN where there is none, or no closed form to find it. */
+/* The member that the claim names; NaN if there is none, or no closed form to find it. */
 static double claimed_t(const dpa__model *model, const dpa_request *request) {
     const double delta = isnan(request->claim_delta) ? request->delta : request->claim_delta;
     if (isnan(request->claim_epsilon) || model->kind != DPA__MODEL_GAUSSIAN) return NAN;
@@ -253,8 +253,8 @@ static dpa_status simulate(const dpa__model *model, const dpa_scores *scores, co
     return status;
 }
 
-/* The t whose slopes weigh the ranks: the claim's where there is one, else ε = 1 at the same δ.
- * Fixed before the scores are seen. */
+/* The t whose slopes weight the ranks: the claim's if there is one, else ε = 1 at the same δ. Fixed
+ * before the scores are seen. */
 static dpa_status reference_t(const dpa__model *model, const dpa_request *request, double *t,
                               dpa_error *err) {
     const double epsilon = isnan(request->claim_epsilon) ? 1 : request->claim_epsilon;

@@ -30,7 +30,7 @@ static void sorted_uniforms(dpa_rng *rng, double *out, size_t count) {
     for (size_t i = 0; i < count; ++i) out[i] *= scale;
 }
 
-/* Those at multiples of the stride; or, once they are, all the others. */
+/* Converts the values at multiples of the stride or, later, all others. */
 static void to_normal(double *values, size_t count, size_t stride, int is_rest) {
     for (size_t i = 0; i < count; ++i)
         if ((i % stride == 0) != is_rest) values[i] = dpa__norm_quantile(values[i], DPA_UPPER);
@@ -100,19 +100,19 @@ double dpa__rank_simulated(const dpa__rank_draws *draws, size_t replicate,
     return sum;
 }
 
-/* What makes a non-member count against a member: a key at most the member's. Keys rise along both
+/* A non-member counts against a member if its key is at most the member's. Keys rise along both
  * lists. */
 static double key_of(const dpa__rank_draws *d, const dpa__member *member, double out) {
     return d->is_normal ? -out : dpa_curve_tpr(member->curve, out);
 }
 
-/* Sums between which the statistic lies. */
+/* Two sums that enclose the statistic. */
 static void enclose(const dpa__rank_draws *d, size_t replicate, const dpa__member *member,
                     const double *weights, double *low, double *high) {
     const double *in = d->values + replicate * (d->members + d->nonmembers);
     const double *out = in + d->members;
     const size_t stride = d->stride;
-    size_t next = 0; /* the first looked-at non-member that is not above */
+    size_t next = 0; /* the first sampled non-member that is not above */
     double key = key_of(d, member, out[0]);
     *low = *high = 0;
     for (size_t i = 0; i < d->members; i += stride) {
@@ -133,7 +133,7 @@ int dpa__rank_reaches(const dpa__rank_draws *draws, size_t replicate, const dpa_
                       const double *weights, double observed, double *scratch) {
     double low, high;
     enclose(draws, replicate, member, weights, &low, &high);
-    /* beyond the rounding of any of the sums */
+    /* more than the rounding error of any of the sums */
     const double rounding =
         1e-11 * (double)draws->members * fmax(fabs(weights[0]), fabs(weights[draws->nonmembers]));
     if (low - rounding > observed) return 1;

@@ -56,7 +56,7 @@ int dpa__ratio_epsilon(dpa__ratio method, const dpa_counts *c, double p, int sid
     const dpa__log_ratio in = dpa__ratio_limits(method, tp, tp + fn, fp, fp + tn, each);
     const dpa__log_ratio out = dpa__ratio_limits(method, tn, fp + tn, fn, tp + fn, each);
     if (isnan(in.lower) && isnan(out.lower)) return 0;
-    /* fmax leaves a missing ratio out */
+    /* fmax ignores a missing ratio, which is NaN */
     *lower = fmax(0, fmax(in.lower, out.lower));
     *upper = HUGE_VAL;
     if (sides == 2) *lower = fmax(*lower, fmax(-in.upper, -out.upper));

@@ -12,14 +12,14 @@ typedef enum dpa__ratio {
     DPA__INVERSE_SINH
 } dpa__ratio;
 
-/* Limits of log((a/m)/(b/n)), each with error p; NaN where the method has none (a zero count). */
+/* Limits of log((a/m)/(b/n)), each with error p; NaN if the method has none (a zero count). */
 typedef struct dpa__log_ratio {
     double lower, upper;
 } dpa__log_ratio;
 dpa__log_ratio dpa__ratio_limits(dpa__ratio method, double a, double m, double b, double n,
                                  double p);
 
-/* Limits of ε at δ = 0 from the counts, with error p in all: 0 when the method has none. */
+/* Limits of ε at δ = 0 from the counts, with total error p; returns 0 if the method has none. */
 int dpa__ratio_epsilon(dpa__ratio method, const dpa_counts *counts, double p, int sides,
                        double *lower, double *upper);
 

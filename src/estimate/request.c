@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A request: defaults, fields from text, ranges. The command line and Python both come through
- * here, so a wrong value is refused in one place with one wording. */
+/* A request: defaults, fields from text, ranges. The command line and Python both use this code, so
+ * that a wrong value is refused in one place with one wording. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

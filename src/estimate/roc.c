@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One sweep from the highest score down. A corner is where, after members, the next step down takes
- * in a non-member. */
+/* One sweep from the highest score down. A corner is where, after members, the next step down adds
+ * a non-member. */
 #include "estimate/roc.h"
 
 #include <math.h>

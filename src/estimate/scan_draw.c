@@ -24,8 +24,8 @@ typedef struct cell {
     double u, v;            /* where it ends: U of members, V of the others */
 } cell;
 
-/* Cells from the top, one more than looks; the last is the rest. The look at the end of a cell is a
- * non-member of its own. */
+/* Cells from the top, one more than looks; the last contains all remaining scores. The look at the
+ * end of a cell is a separate non-member. */
 static void draw_top(const dpa__scan_law *law, size_t used, dpa_rng *rng, cell *cells,
                      dpa__scan_counts *out) {
     const double n0 = (double)law->looks->base[DPA__SCAN_TOP];
@@ -60,7 +60,7 @@ static void draw_bottom(const dpa__scan_law *law, size_t used, dpa_rng *rng, cel
     double below = 0;
     for (size_t l = 0; l < used; ++l) {
         double step = (double)(l == 0 ? k[0] + 1 : k[l] - k[l - 1]);
-        for (; step > c->members; --c) { /* the look between two cells is one more */
+        for (; step > c->members; --c) { /* the look between two cells counts as one more */
             step -= c->members;
             below += c->others + 1;
         }

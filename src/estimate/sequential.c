@@ -26,7 +26,7 @@ static double log_goal(const dpa_sequential *s) {
 
 /* ── wealth and bound ──────────────────────────────────────────────────────────────────────── */
 
-/* log wealth against t: now, and the most that it was at the end of a stage or is now. */
+/* log wealth against t: now, and its maximum over now and the ends of all stages. */
 typedef struct wealth {
     double now, most;
 } wealth;
@@ -57,7 +57,7 @@ typedef struct search {
     dpa_error *err;
 } search;
 
-/* How far log wealth was beyond what refutes t. */
+/* How far the log wealth exceeded what refutes t. */
 static double excess(double t, void *user) {
     search *s = user;
     wealth at = {0, 0};
@@ -148,7 +148,7 @@ static dpa_status begin_stage(dpa_sequential *s, dpa_error *err) {
     return DPA_OK;
 }
 
-/* Within a stage the cells go on changing: a bound of that moment is kept itself. */
+/* The cells change within a stage, so a bound of that moment must be stored. */
 static dpa_status keep_best(dpa_sequential *s, dpa_error *err) {
     double t;
     DPA_TRY(dpa__sequential_bound(s, &t, err));
@@ -158,7 +158,7 @@ static dpa_status keep_best(dpa_sequential *s, dpa_error *err) {
 
 /* ── pairs ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* The wealth against the claim with the pair that was just put into its cell. */
+/* Updates the wealth against the claim with the pair that was just put into its cell. */
 static dpa_status count_claim(dpa_sequential *s, dpa_error *err) {
     const dpa__stage *stage = &s->stages[s->stage_count - 1];
     if (isnan(s->claim) || stage->count == 0) return DPA_OK;

@@ -21,14 +21,14 @@ typedef struct dpa__bet {
     double threshold; /* τ: accused at score ≥ τ */
     double point;     /* q */
     double size;      /* λ, at most 1/(1+kq) and 1/(k(1−q)): no factor is negative at any t */
-    double share;     /* of the wealth */
+    double share;     /* share of the wealth */
 } dpa__bet;
 
-/* Bets in ascending order of thresholds; the bin of a score is the number of thresholds it
- * reaches. */
+/* Bets in ascending order of thresholds. The bin of a score is the number of thresholds it reaches.
+ */
 typedef struct dpa__stage {
     uint64_t first; /* pairs before it */
-    uint64_t count; /* bets; none: the wealth is kept */
+    uint64_t count; /* number of bets; 0: the wealth does not change */
     dpa__bet bet[DPA__BETS];
     double kept;                         /* share that is not at risk */
     uint64_t cell[DPA__BINS][DPA__BINS]; /* pairs: [bin of the member][bin of the non-member] */
@@ -54,11 +54,11 @@ double dpa__bet_pay(const dpa__bet *bet, double delta, int is_member_accused,
 typedef struct dpa__past {
     const double *member, *nonmember; /* the newest pairs, in no order; the arrays are sorted */
     size_t count;
-    uint64_t horizon; /* pairs that will have been seen when the stage ends */
+    uint64_t horizon; /* pairs seen by the end of the stage */
     double log_goal;  /* log of the e-value that refutes */
     double fixed;     /* the given threshold; NaN: learned */
     double last;      /* t of the stage before */
-    double cap;       /* t of the claim, while it stands; INFINITY */
+    double cap;       /* t of the claim until it is refuted, then INFINITY */
 } dpa__past;
 
 /* Chooses the t to bet against and the bets. `member` and `nonmember` are ascending. */
@@ -71,14 +71,14 @@ struct dpa_sequential {
     double fixed;                  /* threshold; NaN: learned */
     double claim;                  /* t; NaN: none */
     uint64_t pushed[2];            /* non-members, members */
-    double *pending;               /* scores of the class that is ahead */
+    double *pending; /* scores of the class that has more trials, waiting for partners */
     size_t pending_first, pending_count, pending_room;
     int pending_is_member;
     uint64_t pairs, stage_end;
     dpa__stage *stages;
     size_t stage_count, stage_room;
     double *history[2]; /* rings of the newest pairs */
-    double best;        /* t: the bound when the claim fell; 0 before */
+    double best;        /* t: the bound when the claim was refuted; 0 before */
     double aim;
     double claim_closed, claim_now,
         claim_most; /* log wealth at the claim: stages before, all, max */
@@ -86,14 +86,14 @@ struct dpa_sequential {
     double claim_pay[DPA__BINS][DPA__BINS]; /* of the last stage */
 };
 
-/* The largest bound of the moments at the ends of stages and of now, as t. */
+/* The largest bound over the ends of stages and now, as t. */
 dpa_status dpa__sequential_bound(const dpa_sequential *audit, double *t, dpa_error *err);
-/* The anytime-valid p-value of "the trade-off is at least `curve`": of an audit as it stands, and
- * of two lists in the order of arrival (the bets aimed with the request's family, "": gaussian). */
+/* The anytime-valid p-value of "the trade-off is at least `curve`": of an audit as it is, and of
+ * two lists in order of arrival (whose bets are aimed with the request's family; "": gaussian). */
 double dpa__sequential_curve_p_value(const dpa_sequential *audit, const dpa_curve *curve);
 dpa_status dpa__sequential_p_value(const dpa_scores *in_order, const dpa_curve *curve,
                                    const dpa_request *request, double *p, dpa_error *err);
-/* The payments at the claim again, for a state that was loaded. */
+/* Recomputes the payments at the claim after a state was loaded. */
 dpa_status dpa__sequential_price(dpa_sequential *audit, dpa_error *err);
 /* The largest t that a claim of ε allows, rounded up. */
 dpa_status dpa__sequential_claim(const dpa__model *model, double epsilon, double delta, double *t,

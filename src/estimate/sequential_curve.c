@@ -24,7 +24,7 @@ dpa_status dpa__sequential_p_value(const dpa_scores *in_order, const dpa_curve *
     dpa_request asked = *request;
     dpa_sequential *audit = NULL;
     dpa_status status = DPA_OK;
-    asked.claim_epsilon = NAN; /* bets are aimed at what shows, not at a claim of another kind */
+    asked.claim_epsilon = NAN; /* aim the bets at the data, not at a claim of another kind */
     asked.sides = 1;
     if (asked.family[0] == '\0') memcpy(asked.family, "gaussian", sizeof "gaussian");
     *p = 1;

@@ -65,7 +65,8 @@ static void add_corner(planner *p, const corner *c) {
     p->corners[p->count++] = *c;
 }
 
-/* Between a score and the next lower one, so that a new score near it falls to its side. */
+/* A threshold between a score and the next lower one, so that a new score near either falls on its
+ * side. */
 static double between(double lower, double score) {
     const double middle = 0.5 * lower + 0.5 * score;
     return isfinite(middle) && middle > lower && middle <= score ? middle : score;
@@ -130,7 +131,7 @@ static double nearest_point(double good, double bad, double k, double delta) {
     return 0.5 * (low + high);
 }
 
-/* 0 when the past shows nothing beyond the null at this slope. */
+/* Returns 0 if the past shows nothing beyond the null at this slope. */
 static int make_bet(const planner *p, const dpa__member *null, double slope, dpa__bet *out) {
     const corner *c = best_corner(p, slope);
     const double n = (double)p->past->count;
@@ -164,7 +165,7 @@ static double slope_at(const dpa__member *null, double goal) {
     return high;
 }
 
-/* 0, then pairs ±s. The curve of dp has two slopes only, ±t, and a corner that every slope between
+/* 0, then pairs ±s. The curve of dp has only two slopes, ±t, and a corner that every slope between
  * them touches. */
 static unsigned find_slopes(const dpa__member *null, double slope[DPA__BETS]) {
     static const double shares[] = {0.65, 0.3, 0.08};
@@ -243,7 +244,7 @@ static void spread(const market *m, const double *shape, double at_risk, dpa__st
     for (uint64_t j = 0; j < m->bets; ++j) stage->bet[j].share = at_risk * shape[j];
 }
 
-/* Expected log wealth with `at_risk` of it spread over the bets as `shape` says. */
+/* Expected log wealth if `at_risk` of it is spread over the bets in the proportions of `shape`. */
 static double growth_at(const market *m, const double *shape, double at_risk, dpa__stage *stage) {
     double growth = 0;
     spread(m, shape, at_risk, stage);
@@ -252,8 +253,8 @@ static double growth_at(const market *m, const double *shape, double at_risk, dp
     return growth;
 }
 
-/* The shape by a few of Cover's steps share_j ← share_j·E[pay_j/wealth] from equal shares: more
- * steps would follow the noise of the past. */
+/* Finds the shape by a few of Cover's steps share_j ← share_j·E[pay_j/wealth] from equal shares;
+ * more steps would fit the noise of the past. */
 static void find_shape(const market *m, dpa__stage *stage, double *shape) {
     for (uint64_t j = 0; j < m->bets; ++j) shape[j] = 1 / (double)m->bets;
     for (int step = 0; step < COVER_STEPS; ++step) {
@@ -268,9 +269,9 @@ static void find_shape(const market *m, dpa__stage *stage, double *shape) {
     }
 }
 
-/* Golden section over the wealth at risk (growth is concave in it), then a part of that: rates that
- * were chosen as the best of the past look better than they are. With a long past near the
- * limit of the risk the attack hardly ever fails, and nearly all of it is taken. */
+/* Golden section over the wealth at risk (growth is concave in it), of which only a part is used,
+ * because rates chosen as the best of the past look better than they are. If the past is long and
+ * the best risk is near its limit, the attack hardly ever fails, and nearly all of it is used. */
 static double share_out(const market *m, double past, dpa__stage *stage) {
     const double golden = 0.6180339887498949;
     double shape[DPA__BETS], low = 0, high = 1 - KEPT_LEAST;
@@ -297,7 +298,7 @@ static double share_out(const market *m, double past, dpa__stage *stage) {
     return at_x;
 }
 
-/* Bets against the null at t; the expected growth of log wealth per pair. */
+/* Plans bets against the null at t; returns the expected growth of log wealth per pair. */
 static double plan_at(planner *p, double t, dpa__stage *stage) {
     dpa__member null;
     double slope[DPA__BETS];

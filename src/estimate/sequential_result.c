@@ -8,8 +8,8 @@
 #include "estimate/registry.h"
 #include "estimate/sequential.h"
 
-/* A list in the order of its scores did not arrive so: pairs would not be independent draws. Only a
- * list long enough for that to be no accident is refused. */
+/* 1 if a list is sorted by score: it cannot be in order of arrival, and pairs would not be
+ * independent draws. Only lists too long for that to be a coincidence count. */
 static int looks_sorted(const double *values, size_t count) {
     size_t up = 0, down = 0;
     for (size_t i = 1; i < count; ++i) {

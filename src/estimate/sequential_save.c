@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A sequential audit as bytes, and back. One walk over the fields serves both ways, so they cannot
- * differ: 8 bytes a number, little-endian, then the SHA-256 of all before it. */
+/* A sequential audit as bytes, and back. One walk over the fields serves both directions, so they
+ * cannot differ: 8 bytes per number, little-endian, then the SHA-256 of everything before. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static void walk_stage(tape *t, dpa__stage *stage) {
         for (uint64_t b = 0; b <= stage->count; ++b) walk_u64(t, &stage->cell[a][b]);
 }
 
-/* What begin and push change, besides lists. */
+/* The numbers that change after opening, except lists. */
 static void walk_numbers(tape *t, dpa_sequential *s) {
     uint64_t *const whole[] = {&s->pushed[0], &s->pushed[1], &s->pairs, &s->stage_end,
                                &s->refuted_at};
@@ -93,7 +93,7 @@ static void walk_history(tape *t, dpa_sequential *s) {
         for (uint64_t i = 0; i < kept && !t->is_short; ++i) walk_double(t, &s->history[c][i]);
 }
 
-/* A count that is read from the tape cannot promise more than the tape holds. */
+/* 1 if the tape has enough bytes left for this count, which may be a damaged one. */
 static int fits(const tape *t, uint64_t count, size_t each) {
     return count <= (t->size - t->at) / each;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Simulated sequential audits, for plans: each draws its pairs from a stream of its own, so that
- * the same audit can be made under another truth, or go on where it was. */
+/* Simulated sequential audits for plans. Each draws its pairs from its own stream, so that the same
+ * audit can be repeated under another truth, or continued. */
 #ifndef DPA_ESTIMATE_SEQUENTIAL_SIMULATE_H
 #define DPA_ESTIMATE_SEQUENTIAL_SIMULATE_H
 
@@ -11,15 +11,15 @@
 enum { DPA__MOST_AUDITS = 2000 };
 
 typedef struct dpa__arrival {
-    uint64_t index; /* of its stream */
-    uint64_t pairs; /* drawn so far */
+    uint64_t index; /* index of its stream */
+    uint64_t pairs; /* pairs drawn so far */
     uint64_t stopped_at;
-    dpa_sequential *audit; /* NULL: not begun, or stopped */
+    dpa_sequential *audit; /* NULL: not started, or stopped */
     dpa_rng rng;
 } dpa__arrival;
 
 void dpa__arrival_close(dpa__arrival *arrival);
-/* Each of them goes on until the claim falls or n pairs are seen, under the plan's truth. */
+/* Continues each of them until the claim is refuted or n pairs are seen, under the plan's truth. */
 dpa_status dpa__arrivals_reach(const dpa__plan *plan, dpa__arrival *items, size_t count, uint64_t n,
                                dpa_error *err);
 /* An audit of the plan's claim by its family. */

@@ -30,7 +30,7 @@ double dpa__bet_pay(const dpa__bet *bet, double delta, int is_member_accused,
     const double k = exp(fabs(bet->slope));
     const int good = bet->slope >= 0 ? is_member_accused : !is_nonmember_accused;
     const int bad = bet->slope >= 0 ? is_nonmember_accused : !is_member_accused;
-    /* the limits of λ make both factors non-negative; rounding must not undo that */
+    /* the limits of λ keep both factors non-negative, up to rounding */
     const double gain = fmax(0, 1 + bet->size * (good - k * bet->point - delta));
     return gain * fmax(0, 1 - bet->size * k * (bad - bet->point));
 }

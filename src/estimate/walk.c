@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A statistic that changes with the parameter does not allow bisection: the set of parameters that
- * are not rejected may have gaps. Walking a fixed grid is covered: for the bound to be above the
- * truth, the first grid point at or above the truth must have been rejected by its own test. */
+/* If a statistic changes with the parameter, bisection is not valid: the set of parameters that are
+ * not rejected may have gaps. Walking a fixed grid is valid: for the bound to be above the truth,
+ * the first grid point at or above the truth must have been rejected by its own test. */
 #include "estimate/walk.h"
 
 #include <math.h>

@@ -7,23 +7,23 @@
 
 #include "dpaudit/status.h"
 
-/* A grid: every `stride`-th of steps of 0.005 up to 1, then of 0.5%; no further than `max`. */
+/* A grid: every `stride`-th of steps of 0.005 up to 1, then of 0.5%, but not beyond `max`. */
 typedef struct dpa__grid {
     size_t stride;
     double max;
 } dpa__grid;
 double dpa__walk_at(const dpa__grid *grid, size_t i);
 
-/* Are all grid points first … last rejected? It may say 0 when it cannot tell, but not of a single
- * point. */
+/* Tests whether all grid points first … last are rejected. It may answer 0 for several points if it
+ * cannot tell, but not for a single point. */
 typedef dpa_status (*dpa__walk_test)(void *user, size_t first, size_t last, int *is_rejected,
                                      dpa_error *err);
-/* The last rejected point before the first that is not; 0 when that is 0. The runs asked for do not
- * depend on the data: halves of halves of a fixed cut of the grid. */
+/* The last rejected point before the first that is not; 0 if the first point is not rejected. The
+ * runs tested do not depend on the data: they are halves of halves of a fixed partition of the
+ * grid. */
 dpa_status dpa__walk_up(dpa__walk_test test, void *user, const dpa__grid *grid, double *t,
                         dpa_error *err);
-/* From the top: the first rejected point after the last that is not, INFINITY when
- * none is. */
+/* From the top: the first rejected point after the last that is not; INFINITY if none is. */
 dpa_status dpa__walk_down(dpa__walk_test test, void *user, const dpa__grid *grid, double *t,
                           dpa_error *err);
 

@@ -62,7 +62,7 @@ static int is_hadamard(const dpa_canaries *canaries) {
     return canaries->opts.direction == DPA_DIRECTION_HADAMARD;
 }
 
-/* Of the numbers before they are scaled. */
+/* The norm of the numbers before scaling. */
 static double first_norm(const dpa_canaries *canaries) {
     if (has_signs(canaries)) return sqrt((double)canaries->opts.dim);
     if (is_hadamard(canaries)) return sqrt((double)dpa__hadamard_size(&canaries->hadamard));
@@ -97,7 +97,7 @@ dpa_status dpa_canaries_new(const dpa_canaries_opts *opts, dpa_canaries **out, d
     dpa_canaries *canaries = DPA_NEW(dpa_canaries, err);
     if (canaries == NULL) return DPA_NO_MEMORY;
     canaries->opts = *opts;
-    canaries->opts.kernel = NULL; /* the caller's text; the kernel itself is kept below */
+    canaries->opts.kernel = NULL; /* belongs to the caller; the kernel itself is stored below */
     canaries->opts.threads = dpa__threads(opts->threads);
     canaries->kernel = dpa__canary_kernel_find(opts->kernel);
     canaries->count = opts->observed + opts->unobserved;
@@ -217,7 +217,8 @@ double dpa__canary_norm(dpa_canaries *canaries, size_t index) {
     return canaries->norm[index];
 }
 
-/* Exactly one of f32 and f64 is not NULL; element i becomes (its old value if `add`) + scale·zᵢ. */
+/* Exactly one of f32 and f64 is not NULL. Element i becomes scale·zᵢ, plus its old value if `add`.
+ */
 static dpa_status write_canary(dpa_canaries *canaries, size_t index, double norm, int add,
                                float *f32, double *f64, dpa_error *err) {
     if (index >= canaries->count)

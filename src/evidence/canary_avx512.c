@@ -34,7 +34,7 @@ OP words words_xor3(words a, words b, words c) {
 OP words words_add(words a, words b) {
     return _mm512_add_epi64(a, b);
 }
-/* Low halves of `even` and `odd` side by side; then the high halves. */
+/* The low halves of `even` and `odd` interleaved, or the high halves. */
 OP words words_interleave(words even, words odd) {
     return _mm512_mask_shuffle_epi32(even, 0xaaaa, odd, _MM_PERM_CCAA);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The rounds of canaries, and which of them an audit by known rounds is made of. Rounds are drawn
- * before it is drawn who takes part, so a choice by rounds says nothing about that: a canary left
- * out is part of the noise. */
+/* The rounds of canaries, and which canaries an audit by known rounds uses. Rounds are drawn before
+ * it is drawn who takes part, so choosing by rounds reveals nothing about participation; a canary
+ * left out just adds to the noise. */
 #include <math.h>
 
 #include "base/error.h"
 #include "dpaudit/rng.h"
 #include "evidence/canary.h"
 
-/* The streams are those of federate/participation.c, with the canaries' seed. */
+/* Uses the same streams as federate/participation.c, with the canaries' seed. */
 dpa_status dpa_canaries_schedule(const dpa_canaries *canaries, size_t canary, uint64_t rounds,
                                  uint64_t times, uint64_t *out, dpa_error *err) {
     const uint64_t index = canaries->opts.first + canary;
@@ -32,8 +32,8 @@ dpa_status dpa_canaries_schedule(const dpa_canaries *canaries, size_t canary, ui
     return DPA_OK;
 }
 
-/* What canaries of at most `most` rounds are expected to certify of one round, by the normal law of
- * ranks near no leak: mean of √(R/most) times μ, less 1.645 deviations. */
+/* The μ of one round that canaries with at most `most` rounds are expected to certify, by the
+ * normal law of ranks near no leak: the mean of √(R/most), times μ, minus 1.645 deviations. */
 static double expected(const double *times, size_t observed, size_t count, double most, double mu) {
     double sum = 0.0, in = 0.0, out = 0.0;
     for (size_t i = 0; i < count; ++i) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cosines of all canaries with a model: the canaries are split among threads, the model passes by
- * in chunks that stay in the first-level cache, and each canary's sums are made by one thread in
- * the order of the chunks. So the answer does not depend on the number of threads. */
+/* Cosines of all canaries with a model. The canaries are split among threads; the model is read in
+ * chunks that fit the first-level cache. One thread computes each canary's sums, in the order of
+ * the chunks, so that the answer does not depend on the number of threads. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "evidence/canary.h"
 #include "evidence/canary_target.h"
 
-/* One part of the canaries is a task: about as many parts as threads. */
+/* A task is one part of the canaries; there are about as many parts as threads. */
 typedef struct job {
     dpa_canaries *canaries;
     const dpa__target *model; /* [models] */
@@ -23,8 +23,8 @@ typedef struct job {
     const dpa_progress *progress; /* NULL: none */
     size_t parts;
     double *dot;    /* [count × models, rounded up to DPA__DOTS when there are several] */
-    double *square; /* [count]; NULL when there are several, or signs: the norms are known */
-    double *chunk;  /* [parts × models × DPA__CHUNK], likewise rounded up */
+    double *square; /* [count]; NULL for several models or signs, whose norms are known */
+    double *chunk;  /* [parts × models × DPA__CHUNK], rounded up likewise */
     float *narrow;  /* the same numbers for signs; NULL for normals */
     atomic_int stop;
 } job;
@@ -37,7 +37,7 @@ static size_t padded(size_t models) {
     return models == 1 ? 1 : (models + DPA__DOTS - 1) / DPA__DOTS * DPA__DOTS;
 }
 
-/* Part 0 says how far all are, taken that the threads go at the same pace. */
+/* Part 0 reports progress for all, assuming that threads run at the same pace. */
 static void report(job *j, size_t done) {
     const dpa_progress *p = j->progress;
     const double count = (double)j->count, dim = (double)j->canaries->opts.dim;
@@ -46,7 +46,7 @@ static void report(job *j, size_t done) {
         atomic_store(&j->stop, 1);
 }
 
-/* A chunk of each model, zeros behind its end and for the models that fill up. */
+/* Loads a chunk of each model; pads its end, and missing models, with zeros. */
 static void load_chunks(const job *j, size_t first, size_t size, double *chunk) {
     if (size < DPA__CHUNK) memset(chunk, 0, padded(j->models) * DPA__CHUNK * sizeof *chunk);
     for (size_t m = 0; m < j->models; ++m)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All Hadamard canaries at once. The cosines: the target's chosen coordinates, signs turned, go
- * through the transform, and a canary's cosine is then one of its numbers. The sum: the canaries'
- * norms go through it, and come out as the coordinates. One float32 array of n numbers is all the
- * memory; it stays with the handle. */
+/* All Hadamard canaries at once. Cosines: the chosen coordinates of the target, with signs applied,
+ * are transformed; each canary's cosine is then one of the results. Sum: the canaries' norms are
+ * transformed, and the results are the coordinates. The only memory is one float32 array of n
+ * numbers, which the handle keeps. */
 #include <string.h>
 
 #include "base/error.h"
@@ -12,9 +12,9 @@
 
 typedef struct job {
     const dpa__hadamard *hadamard;
-    const dpa__target *target; /* of the cosines */
+    const dpa__target *target; /* for cosines */
     float *x;                  /* [2^bits] */
-    float *f32;                /* of the sum: one of the two is NULL */
+    float *f32;                /* for the sum: one of the two is NULL */
     double *f64;
 } job;
 
@@ -32,7 +32,7 @@ static size_t chunk_at(const job *j, size_t task, dpa__hadamard_chunk *chunk) {
     return size;
 }
 
-/* A chunk's coordinates lie within twice its length. */
+/* The coordinates of a chunk span at most twice its length. */
 static int gather(void *user, size_t task) {
     const job *j = user;
     dpa__hadamard_chunk chunk;

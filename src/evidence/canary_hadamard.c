@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where a Hadamard canary's numbers are. A canary is a row of H·D/√n on n = 2^b coordinates of the
- * d there are, the largest power of two: rows of a longer transform cut to length d would not be
- * orthogonal. H is the Hadamard matrix of order n, D a diagonal of fair signs.
+/* Which numbers a Hadamard canary consists of. A canary is a row of H·D/√n on n of the d
+ * coordinates, n = 2^b the largest power of two up to d; rows of a longer transform cut to
+ * length d would not be orthogonal. H is the Hadamard matrix of order n, D a diagonal of fair
+ * signs.
  *
  * The n coordinates: [0, d) is cut into n strata ⌊p·d/n⌋ … ⌊(p+1)·d/n⌋ − 1 of one or two
- * coordinates each, and of two a fair coin takes one. So no part of the model is left out, and both
- * ways between position and coordinate are cheap and local. Canary i is row π(i), π a keyed
- * permutation (a Feistel network on Philox): which rows take part does not depend on their numbers.
+ * coordinates each; of two, a fair coin takes one. So no part of the model is left out, and
+ * converting between position and coordinate is cheap and local in both directions. Canary i is
+ * row π(i), where π is a keyed permutation (a Feistel network on Philox), so that which rows
+ * take part does not depend on their numbers.
  *
  * Streams: purpose CANARY of the seed, indices at the top of their range. */
 #include "evidence/canary_hadamard.h"

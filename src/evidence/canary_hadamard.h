@@ -9,9 +9,9 @@
 #include "dpaudit/status.h"
 #include "evidence/canary_kernel.h"
 
-enum { DPA__HADAMARD_BITS = 32 }; /* of the largest transform */
+enum { DPA__HADAMARD_BITS = 32 }; /* log2 of the longest transform */
 
-/* Which coordinates and signs: a function of (seed, dim). */
+/* The coordinates and signs, a function of (seed, dim). */
 typedef struct dpa__hadamard {
     uint64_t seed;
     size_t dim;
@@ -24,7 +24,7 @@ void dpa__hadamard_init(dpa__hadamard *h, uint64_t seed, size_t dim);
 static inline size_t dpa__hadamard_size(const dpa__hadamard *h) {
     return (size_t)1 << h->bits;
 }
-/* The row of H that a canary is: a permutation of 0 … 2^bits − 1. */
+/* The row of H that a canary uses; a permutation of 0 … 2^bits − 1. */
 size_t dpa__hadamard_row(const dpa__hadamard *h, uint64_t canary);
 
 /* Positions first … first+size−1 of the transform (first a multiple of DPA__CHUNK, size ≤
@@ -35,12 +35,12 @@ typedef struct dpa__hadamard_chunk {
 } dpa__hadamard_chunk;
 void dpa__hadamard_positions(const dpa__hadamard *h, size_t first, size_t size,
                              dpa__hadamard_chunk *out);
-/* Coordinates first … first+size−1 of a row, ±1, and 0 where the transform does not reach. */
+/* Coordinates first … first+size−1 of a row: ±1, or 0 for a coordinate that was not chosen. */
 void dpa__hadamard_write(const dpa__hadamard *h, size_t row, size_t first, size_t size, float *out);
 
-/* x ← P·H·x in place, H unnormalised (entries ±1), P a permutation with P·H = H·P that saves moving
- * numbers about: dpa__hadamard_place says where P puts a row. So the coefficient of a row is read,
- * or written before the transform, at the row's place, and the other side is in natural order. */
+/* x ← P·H·x in place, with H unnormalised (entries ±1). P is a permutation with P·H = H·P that
+ * avoids moving numbers about; dpa__hadamard_place says where P puts a row. Read (or, before the
+ * transform, write) the coefficient of a row at its place; the other side is in natural order. */
 dpa_status dpa__hadamard_transform(float *x, unsigned bits, unsigned threads, dpa_error *err);
 size_t dpa__hadamard_place(size_t row, unsigned bits);
 

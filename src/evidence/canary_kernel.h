@@ -29,8 +29,8 @@ enum {
     DPA__LANES = 8,        /* lanes of a sum */
     DPA__CALL_GROUPS = 4,  /* kernels are called for multiples of so many groups */
     DPA__CALL = DPA__CALL_GROUPS * DPA__GROUP,
-    DPA__DOTS = 4,     /* models that stored normals meet at a time */
-    DPA__CHUNK = 2048, /* positions between two folds of the lanes: its model stays in L1 */
+    DPA__DOTS = 4,     /* models multiplied with stored normals at a time */
+    DPA__CHUNK = 2048, /* positions between two folds of the lanes; its model part fits in L1 */
     DPA__PHILOX_ROUNDS = 10
 };
 
@@ -46,7 +46,7 @@ typedef struct dpa__lanes {
     double dot[DPA__LANES], square[DPA__LANES];
 } dpa__lanes;
 
-/* `groups` is a multiple of DPA__CALL_GROUPS, and a call never crosses a multiple of 2³² blocks:
+/* `groups` is a multiple of DPA__CALL_GROUPS. A call must not cross a multiple of 2³² blocks;
  * callers stay inside a chunk. */
 typedef struct dpa__canary_kernel {
     const char *name;
@@ -85,8 +85,8 @@ static inline double dpa__canary_round(double x) { /* Veltkamp's splitting: 53 �
     const double spread = x * 0x1.000001p24;
     return spread - (spread - x);
 }
-/* The definition of a group's sum, used for the last, incomplete group as well: z has 32 normals of
- * which `count` are part of the canary. */
+/* The definition of a group's sum; also used for the last, incomplete group. z has 32 normals, of
+ * which the first `count` belong to the canary. */
 void dpa__lanes_add_group(dpa__lanes *lanes, const float *z, const double *model, size_t count);
 /* ((0+4)+(2+6)) + ((1+5)+(3+7)). */
 double dpa__lanes_fold(const double *lane);
@@ -97,7 +97,7 @@ extern const dpa__canary_kernel dpa__canary_avx2, dpa__canary_avx512;
 #endif
 /* All kernels of this build, best first; NULL past the end. */
 const dpa__canary_kernel *dpa__canary_kernel_at(size_t i);
-/* The named one, or for NULL the best that this machine has. NULL where there is none. */
+/* The named kernel, or for NULL the best one for this machine. NULL if there is none. */
 const dpa__canary_kernel *dpa__canary_kernel_find(const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The plain kernel: the definition of a canary's bits, one pair after the other, and the oracle of
- * the vector kernels. */
+/* The plain kernel: the definition of a canary's bits, one pair after the other. Tests compare the
+ * vector kernels with it. */
 #include "evidence/canary_kernel.h"
 
 #include <Random123/philox.h>

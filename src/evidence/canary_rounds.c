@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a handle remembers of the rounds of a training: each canary's largest cosine (all iterates,
- * one-shot-federated, Algorithm 3), and over the rounds that a canary was or might have been in the
- * sum of its parts in what was released (known rounds, docs/methods/known-rounds.md). */
+/* What a handle remembers of the rounds of a training. For all iterates (one-shot-federated,
+ * Algorithm 3): each canary's largest cosine. For known rounds (docs/methods/known-rounds.md): the
+ * sum of each canary's part in the releases over the rounds for which it is a candidate. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ static dpa_status add_spread(dpa_canaries *canaries, const dpa_own_round *own, d
     return DPA_OK;
 }
 
-/* cosine[i·step] is that of candidate i (which NULL) or of canary i. */
+/* cosine[i·step] belongs to candidate i if `which` is NULL, else to canary i. */
 static void add_own(dpa_canaries *canaries, const dpa_own_round *own, const dpa__target *released,
                     const double *cosine, size_t step, int by_canary) {
     const double length = released->norm / released->scale / own->unit;

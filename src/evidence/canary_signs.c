@@ -21,7 +21,7 @@ _Static_assert(DPA__SIGN_WORDS *BITS == DPA__CHUNK, "the words of a chunk");
 #define LOW_HALF UINT64_C(0xffffffff)
 #define SIGN_BIT (UINT32_C(1) << 31)
 
-/* What gathers above the low half of a lane is never read. */
+/* The upper half of a lane collects garbage that is never read. */
 static inline void philox_round(uint64_t x[4][BLOCKS], uint64_t key0, uint64_t key1) {
     for (unsigned l = 0; l < BLOCKS; ++l) {
         const uint64_t p = (x[0][l] & LOW_HALF) * DPA__PHILOX_M0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The largest singular value of a few canaries: the root of the largest eigenvalue of their Gram
- * matrix, by Jacobi's rotations. Products are float32 within a chunk and double between chunks: off
- * by about 1e-7, which is added.
+/* The largest singular value of a few canaries: the square root of the largest eigenvalue of
+ * their Gram matrix, by Jacobi's rotations. Products are summed in float32 within a chunk and in
+ * double between chunks; the error of about 1e-7 is added.
  *
- * Where the products would be too much work, on the sphere: a d × k matrix of normals has no
- * singular value above √d + √k + t, except with probability exp(−t²/2) (Davidson and Szarek 2001),
- * and its columns are the canaries times norms of at least √d − t, except with probability
+ * If the products would be too much work, on the sphere: a d × k matrix of normals has no
+ * singular value above √d + √k + t, except with probability exp(−t²/2) (Davidson and Szarek
+ * 2001). Its columns are the canaries times norms of at least √d − t, except with probability
  * k·exp(−t²/2). */
 #include <math.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ DPA_CLONES static double product(const float *x, const float *y) {
     return sum;
 }
 
-/* Every parts-th chunk. */
+/* A part takes every parts-th chunk. */
 static int do_part(void *user, size_t part) {
     const job *j = user;
     const size_t dim = j->canaries->opts.dim, k = j->count;
@@ -72,7 +72,8 @@ static void rotate(double *a, size_t k, size_t p, size_t q) {
     }
 }
 
-/* No less than the largest eigenvalue, whenever it stops: Gershgorin on what is left. */
+/* An upper bound on the largest eigenvalue, whenever it stops: Gershgorin on the remaining matrix.
+ */
 static double largest_eigenvalue(double *a, size_t k) {
     double bound = HUGE_VAL;
     for (int sweep = 0; sweep < SWEEPS; ++sweep) {

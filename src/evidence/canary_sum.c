@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sums of many canaries: the vector is split among threads, and each chunk takes the canaries in
- * their order into double sums, so the answer does not depend on the number of threads. */
+/* Sums of many canaries. The vector is split among threads, and each chunk adds the canaries in
+ * their order to double sums, so that the answer does not depend on the number of threads. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -13,12 +13,12 @@
 typedef struct job {
     dpa_canaries *canaries;
     const double *norm;
-    double *scale; /* [count] norm over the norm of the numbers */
+    double *scale; /* [count] wanted norm divided by the norm of the numbers */
     float *f32;    /* one of the two is NULL */
     double *f64;
     const dpa_progress *progress;
     atomic_size_t done;
-    atomic_flag speaking; /* one report at a time; who finds it set says nothing */
+    atomic_flag speaking; /* one report at a time; a thread that finds it set stays silent */
 } job;
 
 /* 1: the caller wants to stop. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What canaries are compared with: a model, or its change, chunk by chunk as doubles. */
+/* The vector that canaries are compared with, a model or its change, chunk by chunk as doubles. */
 #include "evidence/canary_target.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static void load_vector(const dpa_vector *vector, size_t first, size_t size, dou
         memcpy(out, vector->f64 + first, size * sizeof *out);
 }
 
-/* model − initial as they are. */
+/* model − initial, not scaled. */
 static void load_difference(const dpa__target *d, size_t first, size_t size, double *out) {
     load_vector(d->model, first, size, out);
     if (d->initial == NULL) return;
@@ -50,7 +50,7 @@ static dpa_status check_vector(const dpa_vector *vector, size_t dim, const char 
     return DPA_OK;
 }
 
-/* Of the absolute elements; all must be finite. */
+/* The largest absolute element; fails if one is not finite. */
 static dpa_status find_largest(const dpa__target *d, size_t dim, double *largest, dpa_error *err) {
     double chunk[DPA__CHUNK];
     *largest = 0.0;

@@ -2,13 +2,13 @@
 /* The fast Walsh–Hadamard transform: log₂ n levels of butterflies (a, b) → (a + b, a − b), in
  * place.
  *
- * The levels commute, so they are taken in the order that memory likes: first all levels inside
- * blocks that stay in the second-level cache, then the others three at a time, each pass reading
- * and writing every number once. Inside a block, tiles of 256 numbers are a 16 × 16 matrix: four
- * levels between its rows, a transposition instead of shuffles inside vectors, four levels again.
- * The tile is left transposed, which is the permutation P of the header.
+ * The levels commute, so they run in the order that is best for memory: first all levels inside
+ * blocks that fit the second-level cache, then the others three at a time, each pass reading and
+ * writing every number once. Inside a block, tiles of 256 numbers are 16 × 16 matrices: four
+ * levels between rows, a transposition instead of shuffles inside vectors, four more levels.
+ * Tiles stay transposed, which is the permutation P of the header.
  *
- * Every number is a fixed tree of sums and differences, so threads and instruction sets do not
+ * Every result is a fixed tree of sums and differences, so threads and instruction sets do not
  * change a bit. Rounding: about 6e-8·√(log₂ n) of the root mean square of the result. */
 #include <string.h>
 
@@ -22,7 +22,7 @@ enum {
     TILE_BITS = 8,
     BLOCK_BITS = 15, /* 128 kB */
     PASS_BITS = 3,   /* levels of a pass between blocks */
-    COLUMNS = 4096   /* of a task of such a pass */
+    COLUMNS = 4096   /* columns per task of such a pass */
 };
 
 typedef float vector __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float))));
@@ -76,7 +76,7 @@ static void between_rows(float *x, size_t stride, unsigned levels, size_t column
         rows8(x, stride, columns);
 }
 
-/* Too small for tiles. */
+/* For sizes too small for tiles. */
 static void plain(float *x, size_t size) {
     for (size_t half = 1; half < size; half *= 2)
         for (size_t i = 0; i < size; i += 2 * half)

@@ -32,8 +32,8 @@ static inline uint32_t product_high(uint32_t a, uint32_t b) {
     return (uint32_t)((uint64_t)a * b >> 32);
 }
 
-/* Words 1 to 3 of the counters are the same for all blocks of a call, so half of the first two
- * rounds, and one word of the third, can be done once and folded into the keys. */
+/* Words 1 to 3 of the counters are the same for all blocks of a call. So half of the first two
+ * rounds, and one word of the third, are computed once and folded into the keys. */
 OP void constants_init(constants *c, const dpa__canary_stream *s, uint32_t block_high) {
     const uint32_t word0 = product_high(DPA__PHILOX_M1, s->index_low) ^ block_high ^ s->key0[0];
     const uint32_t word1 = DPA__PHILOX_M1 * s->index_low;
@@ -58,7 +58,7 @@ typedef struct blocks {
     words x0[BATCH], x1[BATCH], x2[BATCH], x3[BATCH];
 } blocks;
 
-/* Rounds 1 to 3 of the blocks at `count`, which moves on. */
+/* Rounds 1 to 3 of the blocks at `count`, which is advanced. */
 OP void philox_start(const constants *c, words *count, blocks *x) {
     words p[BATCH], q[BATCH];
     EACH(p[b] = words_multiply(c->m0, *count); *count = words_add(*count, words_all(STEP_BLOCKS)))
@@ -153,9 +153,9 @@ OP void rotate(const pairs *w, reals cosine[BATCH], reals sine[BATCH]){
                  w->r[b], reals_subtract(reals_all(1.0F), reals_multiply(w->hs[b], w->hs[b]))))
             EACH(cosine[b] = reals_of_bits(words_xor(bits_of_reals(cosine[b]), w->sign[b])))}
 
-/* Normals from `radius` and `angle`, which are then the words of the next batch. Integer and float
- * units work at the same time: Philox of the next batch runs between the stages of this one's
- * Box–Muller. */
+/* Makes normals from `radius` and `angle`, which are then replaced by the words of the next batch.
+   Philox of the next batch is interleaved with this batch's Box–Muller, so that integer and float
+   units work at the same time. */
 OP void batch(const constants *c, words *count, words radius[BATCH], words angle[BATCH],
               reals cosine[BATCH], reals sine[BATCH]) {
     blocks next;
@@ -189,7 +189,7 @@ OP void prepare(const constants *c, words *count, words radius[BATCH], words ang
 enum { BATCH_BLOCKS = BATCH * STEP_BLOCKS };
 _Static_assert(DPA__CALL_GROUPS *DPA__GROUP_BLOCKS % BATCH_BLOCKS == 0, "calls are whole batches");
 
-/* Where step `b` of a batch has its first cosine; its first sine is 16 further. */
+/* Position of the first cosine of step `b` of a batch; its first sine is 16 further. */
 OP size_t batch_offset(unsigned b) {
     return b * STEP_BLOCKS / DPA__GROUP_BLOCKS * DPA__GROUP +
            b * STEP_BLOCKS % DPA__GROUP_BLOCKS * 2;
@@ -227,7 +227,7 @@ TARGET static void sums(const dpa__canary_stream *stream, uint64_t group, size_t
     lane_sums_store(&total, lanes);
 }
 
-/* Four chains of additions at a time: one alone would wait for itself. */
+/* Four independent chains of additions, because a single one would wait for its own results. */
 TARGET static void dots(const float *z, size_t groups, const double *model, size_t stride,
                         double *lane) {
     lane_dots total[DPA__DOTS];

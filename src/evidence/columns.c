@@ -48,7 +48,7 @@ static int is_number(const char *text, double *value) {
     return dpa__number_parse(&text, end, value) == DPA__NUMBER_OK && text == end;
 }
 
-/* The first text in the way of a numeric column. */
+/* The first text that keeps a column from being numeric. */
 static const char *first_text(const dpa__columns *c, size_t column) {
     const uint32_t *codes = dpa_table_codes(c->table, column);
     for (size_t i = 0; i < dpa_table_rows(c->table); ++i) {
@@ -74,7 +74,7 @@ dpa_status dpa__columns_numbers(const dpa__columns *c, const char *name, const d
         c->missing != NULL ? "; " : "", c->missing != NULL ? c->missing : "");
 }
 
-/* -1: neither. */
+/* 0 or 1; -1 if the number is neither. */
 static int answer_of_number(double value) {
     return value == 0.0 ? 0 : value == 1.0 ? 1 : -1;
 }

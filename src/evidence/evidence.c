@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Evidence in memory: what kind it is, its arrays by name, facts for the reader. */
+/* Evidence in memory: its kind, arrays by name, facts for the report. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +80,7 @@ void dpa_evidence_delete(dpa_evidence *evidence) {
     free(evidence);
 }
 
-/* The place of a word in a list that NULL ends; -1: not there. */
+/* The index of a word in a NULL-ended list; -1 if it is not there. */
 static int place_of(const char *word, const char *const *list) {
     for (int i = 0; list[i] != NULL; ++i)
         if (strcmp(word, list[i]) == 0) return i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Evidence from files of any tool: what dpaudit wrote says itself what it is; plain arrays and
- * tables are what the caller takes them for. */
+/* Evidence from files of any program: dpaudit's own files describe themselves; for plain arrays and
+ * tables the caller says what they are. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static void note_file(dpa_evidence *e, int which, const char *path, const char *
     (void)snprintf(e->sha256[which], sizeof e->sha256[which], "%s", sha256);
 }
 
-/* One array of a file (`name` in an NPZ) under its name in the evidence. */
+/* Adds one array of a file (`name` in an NPZ) under its name in the evidence. */
 static dpa_status add_file(dpa_evidence *e, int which, const char *path, const char *name,
                            const char *as, dpa_error *err) {
     dpa_array array = {0};
@@ -52,7 +52,7 @@ static dpa_status read_scores(const char *path, const char *nonmembers_path, dpa
     return status;
 }
 
-/* A file of dpaudit's that must be of one of these kinds. */
+/* Reads a file of dpaudit's own, which must be of one of these kinds. */
 static dpa_status read_own(const char *path, dpa_evidence_kind kind, dpa_evidence_kind other,
                            dpa_evidence *out, dpa_error *err) {
     DPA_TRY(dpa_evidence_read(path, out, err));
@@ -113,7 +113,7 @@ static dpa_status read_answers(const char *path, dpa_evidence *out, dpa_error *e
     return check_bits(path, out, err);
 }
 
-/* Rows whose answer is `wanted`, or all of them (wanted < 0) with the answers themselves. */
+/* Adds the rows whose answer is `wanted`; if wanted < 0, all rows and the answers too. */
 static dpa_status add_rows(dpa_evidence *e, const char *name, const double *score,
                            const uint8_t *bits, size_t rows, int wanted, dpa_error *err) {
     double *items = DPA_NEW_ARRAY(double, rows, err);

@@ -22,7 +22,7 @@ static dpa_status from_array(const char *path, dpa_array *array, dpa_features *o
                               "features must be points × features, and not empty");
     DPA_TRY(dpa_array_to_double(array, err));
     *out = (dpa_features){array->shape[0], array->ndim == 2 ? array->shape[1] : 1, array->data};
-    array->data = NULL; /* the block is the features' from here on */
+    array->data = NULL; /* the features own the block now */
     return DPA_OK;
 }
 
@@ -63,7 +63,8 @@ static dpa_status read_table(dpa__stream *stream, dpa_features *out, dpa_error *
     return status;
 }
 
-/* Text is a table: numbers without a header would be taken for one with odd names. */
+/* Text is read as a table: numbers without a header would be taken for a table with odd column
+ * names. */
 static dpa_status read_any(const char *path, const char *member, dpa_features *out,
                            dpa_error *err) {
     dpa__stream *stream;

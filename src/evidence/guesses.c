@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "evidence/scores_sort.h"
 
-/* The scores of both answers, each ascending: what a ranking needs to know, and all of it. */
+/* The scores of both answers, each ascending: all that a ranking needs. */
 typedef struct ranked {
     double *value[2]; /* by answer; value[0] holds the memory of both */
     size_t count[2];
@@ -50,8 +50,9 @@ static size_t run_of(const ranked *r, int answer, size_t k, int from_top, double
     return end - k;
 }
 
-/* right[g]: of the g surest guesses, "in" from the top or "out" from the bottom; in a tie the wrong
- * ones come first. Gives the number of guesses in ties between right and wrong ones. */
+/* right[g]: how many of the g surest guesses are right ("in" from the top or "out" from the
+ * bottom); within a tie the wrong ones come first. Returns how many guesses are in ties between
+ * right and wrong ones. */
 static uint64_t count_right(const ranked *r, int says_in, uint64_t *right) {
     uint64_t tied = 0, sum = 0;
     size_t at[2] = {0, 0};
@@ -109,13 +110,14 @@ static dpa_status allocate(size_t count, dpa_guesses *out, dpa_error *err) {
     return out->correct != NULL ? DPA_OK : DPA_NO_MEMORY;
 }
 
-/* correct[g] = top[⌈g/2⌉] + bottom[⌊g/2⌋]; `correct` holds top. From the largest g down, nothing is
- * overwritten before its last use, since ⌈g/2⌉ ≤ g. */
+/* correct[g] = top[⌈g/2⌉] + bottom[⌊g/2⌋], where `correct` holds top. Going down from the largest g
+ * overwrites nothing before its last use, since ⌈g/2⌉ ≤ g. */
 static void join_ends(uint64_t *correct, const uint64_t *bottom, size_t count) {
     for (size_t g = count; g > 0; --g) correct[g] = correct[g - g / 2] + bottom[g / 2];
 }
 
-/* Fair coins give half members up to chance; five standard deviations are no chance. */
+/* With fair coins about half of the canaries are members; five standard deviations off is not
+ * chance. */
 static dpa_status check_coins(const uint8_t *in, size_t count, dpa_lints *lints, dpa_error *err) {
     double members = 0.0;
     const double n = (double)count;

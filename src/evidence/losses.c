@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Losses as evidence: sorted once at the door, so that every estimator is a sweep; and the loss of
- * a prediction (epsilon-star, footnote 1). */
+/* Losses as evidence, sorted once when they are read, so that every estimator is a single sweep;
+ * and the loss of a prediction (epsilon-star, footnote 1). */
 #include "dpaudit/losses.h"
 
 #include <math.h>

@@ -16,7 +16,7 @@ typedef struct rows {
     size_t count;
 } rows;
 
-/* The rows of one group: members to the front, others to the back of `value`. */
+/* The rows of one group: members go to the front, others to the back of `value`. */
 static dpa_status cut(const rows *r, const uint32_t *codes, size_t group, double *value,
                       dpa_losses *out, dpa_error *err) {
     size_t front = 0, back = r->count;

@@ -18,8 +18,8 @@ static side look(const double *sorted, size_t count) {
     return s;
 }
 
-/* Twice the number of pairs (train, held-out) with the training loss lower, ties counted once, as a
- * share: the probability that the attack orders a random pair rightly. */
+/* The probability that the attack orders a random pair (train, held-out) correctly: the share of
+ * pairs in which the training loss is lower, with ties counted as half. */
 static double order_share(const dpa_losses *l) {
     size_t below = 0, upto = 0;
     double sum = 0.0;
@@ -53,7 +53,7 @@ static void stretch(const double *sorted, size_t count, ends *e) {
     }
 }
 
-/* Without one loss the scale of the paper's transform would be less than half of what it is. */
+/* Warns if removing one loss would shrink the scale of the paper's transform to less than half. */
 static dpa_status lint_scale(const dpa_losses *l, dpa_lints *lints, dpa_error *err) {
     ends e = {{HUGE_VAL, HUGE_VAL}, {-HUGE_VAL, -HUGE_VAL}};
     stretch(l->train, l->train_count, &e);
@@ -67,7 +67,7 @@ static dpa_status lint_scale(const dpa_losses *l, dpa_lints *lints, dpa_error *e
                          low > high ? e.low[0] : e.high[0], low > high ? e.low[1] : e.high[1]);
 }
 
-/* Losses at one single value: a saturated softmax, or clipping. */
+/* Warns if many losses have one single value: a saturated softmax, or clipping. */
 static dpa_status lint_saturated(const dpa_losses *l, dpa_lints *lints, dpa_error *err) {
     const double *sorted[] = {l->train, l->heldout};
     const size_t count[] = {l->train_count, l->heldout_count};

@@ -55,7 +55,7 @@ static dpa_status apply_labels(const char *path, const char *loss, dpa_array *va
     return DPA_OK;
 }
 
-/* Member names are for an NPZ; `labels` NULL: the array holds losses. */
+/* `member` names the array of an NPZ; `labels` NULL: the array contains losses. */
 static dpa_status read_side(const char *path, const char *member, const char *labels,
                             const char *labels_member, const char *loss, dpa_array *out,
                             dpa_error *err) {
@@ -88,7 +88,7 @@ static dpa_status join(const char *path, const dpa_array *train, const dpa_array
 
 static dpa_status read_pair(const dpa_losses_files *f, dpa_losses *out, dpa_error *err) {
     dpa_array train = {0}, heldout = {0};
-    const int both = f->heldout == NULL; /* in one NPZ */
+    const int both = f->heldout == NULL; /* both in one NPZ */
     const char *path = both ? f->train : f->heldout;
     const char *train_labels = f->train_labels, *heldout_labels = f->heldout_labels;
     if (both && dpa_npz_has(path, "train_labels")) train_labels = heldout_labels = path;
@@ -103,7 +103,7 @@ static dpa_status read_pair(const dpa_losses_files *f, dpa_losses *out, dpa_erro
     return status;
 }
 
-/* Members to the front of `loss`; how many there are. */
+/* Moves members to the front of `loss` and counts them. */
 static dpa_status split_members(const char *path, const double *value, const uint8_t *member,
                                 size_t rows, double *loss, size_t *members, dpa_error *err) {
     size_t front = 0, back = rows;

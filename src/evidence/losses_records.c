@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which training records stand out: losses lower than held-out losses are.
+/* Which training records stand out: those with losses lower than held-out losses.
  *
- * Of a record that is like a held-out one, the rank among m held-out losses is uniform, so
- * (1 + #{held-out ≤ loss})/(m + 1) is a p-value. The p-values of all records share the held-out
+ * If a record looks like a held-out one, its rank among m held-out losses is uniform, so (1 +
+ * #{held-out ≤ loss})/(m + 1) is a p-value. The p-values of all records share the held-out
  * losses and are positively dependent in the way that Benjamini–Hochberg needs (Bates et al.,
- * Annals of Statistics 51, 2023), so q-values keep the false discovery rate. */
+ * Annals of Statistics 51, 2023), so q-values control the false discovery rate. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@ static int compare(const void *left, const void *right) {
     return (a->row > b->row) - (a->row < b->row);
 }
 
-/* q of rank i (by rising p) is the least of p_j·n/j over j ≥ i; p rises with the loss, so going
- * down from the largest one pass does. */
+/* The q-value of rank i (by rising p) is the least of p_j·n/j over j ≥ i. p rises with the loss, so
+ * one pass down from the largest loss computes all of them. */
 static void q_values(const entry *e, size_t n, const double *heldout, size_t m, double rate,
                      dpa_loss_record *out, size_t most, size_t *found) {
     size_t below = m, j = n;

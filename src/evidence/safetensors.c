@@ -55,7 +55,7 @@ static dpa_status element_type(const contents *c, const char *name, const char *
                             name, dtype != NULL ? dtype : "");
 }
 
-/* The bytes that the shape asks for; −1 where that is no number. */
+/* The bytes that the shape needs; −1 if the shape is invalid. */
 static int64_t shape_bytes(const json_t *shape, size_t size) {
     int64_t bytes = (int64_t)size;
     size_t i;
@@ -116,7 +116,7 @@ static dpa_status read_contents(contents *c, json_t *header, dpa_error *err) {
     return DPA_OK;
 }
 
-/* Tensor by tensor, so that no more than one lies beside the model. */
+/* Reads tensor by tensor, so that memory holds at most one besides the model. */
 static dpa_status read_data(dpa__stream *stream, const contents *c, dpa_weights *model,
                             char *sha256, dpa_error *err) {
     for (size_t i = 0; i < c->count; ++i) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two lists of scores: sorted once, with everything odd about them said. */
+/* Two lists of scores, sorted once; anything odd about them becomes a lint. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +32,7 @@ void dpa_scores_free(dpa_scores *scores) {
     *scores = (dpa_scores){0};
 }
 
-/* Puts `value` in place of every NaN; −0 becomes 0, which it equals. Gives how many NaN there were.
- */
+/* Replaces every NaN by `value`, and −0 by the equal 0. Returns how many NaN there were. */
 static size_t replace_nan(double *values, size_t count, double value) {
     size_t found = 0;
     for (size_t i = 0; i < count; ++i) {
@@ -100,7 +99,7 @@ static dpa_status lint_values(const dpa_scores *s, size_t nan, dpa_lints *lints,
 static dpa_status lint_sign(const dpa_scores *s, const comparison *c, dpa_lints *lints,
                             dpa_error *err) {
     const double pairs = (double)s->members * (double)s->nonmembers;
-    /* the deviation of won−lost without a leak */
+    /* standard deviation of won − lost if there is no leak */
     const double spread = sqrt(pairs * (double)(s->members + s->nonmembers + 1) / 3);
     if (c->lost - c->won <= 3 * spread) return DPA_OK;
     return dpa_lints_add(lints, err, "sign",
@@ -146,7 +145,7 @@ dpa_status dpa_scores_prepare(dpa_scores *s, dpa_lints *lints, dpa_error *err) {
     return lint_classes(s, lints, err);
 }
 
-/* How many of the ascending numbers are at least x. */
+/* How many of the ascending numbers are ≥ x. */
 static size_t at_least(const double *sorted, size_t count, double x) {
     size_t low = 0, high = count;
     while (low < high) {

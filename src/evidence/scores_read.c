@@ -10,7 +10,7 @@
 #include "dpaudit/evidence.h"
 #include "evidence/columns.h"
 
-/* One class from a file (or a member of an NPZ): its array becomes the caller's. */
+/* Reads one class from a file (or from a member of an NPZ); the caller owns the array. */
 static dpa_status read_class(const char *path, const char *name, double **values, size_t *count,
                              char *sha256, dpa_error *err) {
     dpa_array array = {0};
@@ -61,7 +61,7 @@ static void columns_free(columns *c) {
     dpa_table_free(c->of.table);
 }
 
-/* `text`: names of columns that are no numbers, ended by NULL. */
+/* `text`: names of columns that are not numeric, ended by NULL. */
 static dpa_status columns_open(const char *path, const char *const *text, columns *out,
                                dpa_error *err) {
     *out = (columns){.of = {.path = path,
@@ -77,7 +77,7 @@ static dpa_status columns_open(const char *path, const char *const *text, column
     return status;
 }
 
-/* The rows whose code is `group` (all of them when codes is NULL), cut by class. */
+/* The rows whose code is `group` (all rows if codes is NULL), split by class. */
 static dpa_status cut(const columns *c, const uint32_t *codes, size_t group, dpa_scores *out,
                       dpa_error *err) {
     size_t count[2] = {0, 0};

@@ -6,10 +6,11 @@
 
 #include "dpaudit/evidence.h"
 
-/* Ascending, without NaN. Needs as much memory again for the time of the call. */
+/* Sorts ascending; no NaN allowed. Needs as much memory again during the call. */
 dpa_status dpa__sort_numbers(double *values, size_t count, dpa_error *err);
 
-/* The lint "sign" where members score lower than non-members by more than chance. Sorted scores. */
+/* Adds the lint "sign" if members score lower than non-members by more than chance. The scores must
+ * be sorted. */
 dpa_status dpa__scores_lint_sign(const dpa_scores *scores, dpa_lints *lints, dpa_error *err);
 
 #endif

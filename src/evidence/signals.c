@@ -22,7 +22,7 @@ static dpa_status check_finite(const char *path, const dpa_signals *signals, dpa
     return DPA_OK;
 }
 
-/* A line of numbers is one model's. */
+/* A one-dimensional array is one model's. */
 static void as_matrix(dpa_array *array) {
     if (array->ndim != 1) return;
     array->ndim = 2;
@@ -51,7 +51,7 @@ static dpa_status take_bits(const char *path, dpa_array *array, dpa_signals *out
     return DPA_OK;
 }
 
-/* The first of the names that the NPZ has; NULL: none, or no NPZ. */
+/* The first of the names that the NPZ has; NULL if it has none or is no NPZ. */
 static const char *name_in(const char *path, const char *const *names) {
     while (*names != NULL && !dpa_npz_has(path, *names)) ++names;
     return *names;
@@ -88,7 +88,7 @@ dpa_status dpa_signals_read(const char *path, const char *members_path, dpa_sign
     out->models = array.shape[0];
     out->points = array.shape[1];
     out->augmentations = array.ndim == 3 ? array.shape[2] : 1;
-    out->signal = array.data; /* the array's block is the signals' from here on */
+    out->signal = array.data; /* the signals own the block now */
     status = check_finite(path, out, err);
     if (status == DPA_OK && members_path != NULL) status = read_members(members_path, out, err);
     if (status != DPA_OK) dpa_signals_free(out);

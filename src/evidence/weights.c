@@ -53,7 +53,7 @@ static double wide_element(dpa__element element, const unsigned char *at) {
     return x;
 }
 
-/* Room for `count` more; turns the model to float64 when `wide`. */
+/* Makes room for `count` more numbers; converts the model to float64 if `wide`. */
 static dpa_status make_room(dpa_weights *model, size_t count, int wide, dpa_error *err) {
     if (count > SIZE_MAX - model->dim)
         return dpa__fail(err, DPA_NO_MEMORY, "no memory for %zu more elements", count);
@@ -88,7 +88,7 @@ dpa_status dpa__weights_add(dpa_weights *model, dpa__element element, const unsi
     return DPA_OK;
 }
 
-/* An array's block becomes the model where nothing has to be copied. */
+/* If possible the array's block becomes the model without copying. */
 static dpa_status add_array(dpa_weights *model, dpa_array *array, dpa_error *err) {
     const int narrow = array->dtype == DPA_F32, half = array->dtype == DPA_F16;
     if (!narrow && !half) DPA_TRY(dpa_array_to_double(array, err));

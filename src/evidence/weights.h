@@ -14,7 +14,7 @@ typedef enum dpa__element {
 } dpa__element;
 
 size_t dpa__element_size(dpa__element element);
-/* Appends little-endian elements. The model becomes float64 with the first F64. */
+/* Appends little-endian elements. The first F64 converts the model to float64. */
 dpa_status dpa__weights_add(dpa_weights *model, dpa__element element, const unsigned char *bytes,
                             size_t count, dpa_error *err);
 
@@ -22,7 +22,7 @@ int dpa__safetensors_matches(const unsigned char *bytes, size_t count);
 dpa_status dpa__safetensors_read(dpa__stream *stream, dpa_weights *model,
                                  char sha256[DPA_SHA256_SIZE], dpa_error *err);
 
-/* What dpa_weights_append does once the file is open. */
+/* Appends a model; dpa_weights_append calls it once the file is open. */
 dpa_status dpa__weights_from_stream(dpa__stream *stream, dpa_weights *model,
                                     char sha256[DPA_SHA256_SIZE], dpa_error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a client does: a few epochs of SGD on its own rows, from the server's weights. The order of
- * the rows is a function of (seed, round, client). */
+/* A client's training: a few epochs of SGD on its own rows, starting from the server's weights. The
+ * order of the rows is a function of (seed, round, client). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Who owns which rows: by a number for each row, or dealt out at random. */
+/* Which client owns which rows: given by a number for each row, or dealt out at random. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static int by_owner(const void *a, const void *b) {
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* `list` sorted: cuts it where the owner changes. */
+/* Cuts `list`, which is sorted by owner, into one piece per client. */
 static dpa_status cut(dpa_clients *c, const owned *list, size_t count, dpa_error *err) {
     c->start = DPA_NEW_ARRAY(size_t, count + 1, err);
     c->row = DPA_NEW_ARRAY(size_t, count, err);
@@ -74,7 +74,7 @@ const size_t *dpa_clients_rows(const dpa_clients *c, size_t client, size_t *coun
 /* ---- Dirichlet ---- */
 
 /* log of a gamma variate of shape a, scale 1: Marsaglia and Tsang 2000 for shape a + 1, times
- * u^(1/a). In logs, because for small a the variates underflow. */
+ * u^(1/a). Computed in logs, because for small a the variates underflow. */
 static double log_gamma_variate(dpa_rng *rng, double a) {
     const double d = a + 1.0 - 1.0 / 3.0, c = 1.0 / sqrt(9.0 * d);
     for (;;) {
@@ -86,7 +86,7 @@ static double log_gamma_variate(dpa_rng *rng, double a) {
     }
 }
 
-/* share[0..clients): cumulative shares of one class, the last one 1. */
+/* share[0..clients): the cumulative shares of one class; the last one is 1. */
 static void draw_shares(dpa_rng *rng, double concentration, size_t clients, double *share) {
     double largest = -(double)INFINITY, total = 0.0;
     for (size_t i = 0; i < clients; ++i) {
@@ -102,7 +102,7 @@ static void draw_shares(dpa_rng *rng, double concentration, size_t clients, doub
     share[clients - 1] = 1.0;
 }
 
-/* Deals out the rows of class k: a random order, cut at the cumulative shares. */
+/* Deals out the rows of class k: puts them in random order and cuts at the cumulative shares. */
 static void deal_class(const dpa_dataset *data, size_t k, dpa_rng *rng, const double *share,
                        size_t *row, double *owner) {
     const size_t rows = dpa_dataset_rows(data);

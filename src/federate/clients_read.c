@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Owners of rows from files: an array, a column of one, or a column of a table. */
+/* Reads the owners of rows from a file: an array, a column of one, or a column of a table. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static dpa_status from_table(const char *path, const char *column, size_t rows, 
     return status;
 }
 
-/* column < 0: the array has only one. */
+/* column < 0: the array must have one column only. */
 static dpa_status from_array(const char *path, dpa_array *array, long column, size_t rows,
                              dpa_clients **out, dpa_error *err) {
     DPA_TRY(dpa_array_to_double(array, err));

@@ -17,7 +17,7 @@
 #include "train/kernels.h"
 #include "train/noise.h"
 
-static const uint64_t VOTES = UINT64_C(1) << 55; /* noise streams beside the rounds */
+static const uint64_t VOTES = UINT64_C(1) << 55; /* noise streams that no round uses */
 
 void dpa_federate_opts_init(dpa_federate_opts *opts) {
     *opts = (dpa_federate_opts){.rounds = 100,
@@ -38,7 +38,7 @@ void dpa_federate_opts_init(dpa_federate_opts *opts) {
                                 .share = 1.0};
 }
 
-/* Finite and in [low, high]. */
+/* Fails unless x is finite and in [low, high]. */
 static dpa_status within(const char *name, double x, double low, double high, dpa_error *err) {
     if (x >= low && x <= high && isfinite(x)) return DPA_OK;
     return dpa__fail(err, DPA_BAD_ARGUMENT, "%s %g: expected %g to %g", name, x, low, high);
@@ -141,7 +141,7 @@ void dpa_federation_free(dpa_federation *f) {
     free(f);
 }
 
-/* What the sum is divided by. The expected number is the same whoever comes. */
+/* What the sum is divided by. The expected number of clients does not depend on who comes. */
 static double divisor(const dpa_federation *f, const dpa__round_tally *tally) {
     const dpa_federate_opts *o = &f->opts;
     if (o->divide_actual) return fmax((double)(tally->clients + f->cohort.canaries), 1.0);
@@ -155,7 +155,7 @@ static double sum_noise(const dpa_federate_opts *o) {
     return o->sigma / sqrt(1.0 - share * share);
 }
 
-/* The wrong way of DPA_FAULT_CLIP_MEAN: only the mean is made S long. */
+/* The fault DPA_FAULT_CLIP_MEAN: clips only the mean to length S, not each client's change. */
 static void clip_mean(dpa_federation *f, double count) {
     const double norm = sqrt(dpa__sum_squares(f->sum, f->model->size)) / count;
     if (norm > f->clip) dpa__scale(f->sum, f->model->size, (float)(f->clip / norm));

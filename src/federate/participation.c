@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Who takes part in a round. A draw is a function of (seed, round) or (seed, period), so it does
- * not depend on the past, and clients' draws do not depend on the canaries.
+ * not depend on the past, and the clients' draws do not depend on the canaries.
  *
  * A canary has the marginal law of a client: in each period it comes with the probability with
  * which a client comes, in a round of the period chosen uniformly. Uniform and Poisson
- * participation are periods of one round. With `repetitions` the periods are equal parts of the
- * training and it comes in each of them (one-shot-federated, section 5.1). */
+ * participation have periods of one round. With `repetitions` the periods are equal parts of the
+ * training and a canary comes in each of them (one-shot-federated, section 5.1). */
 #include <math.h>
 
 #include "base/error.h"
@@ -13,7 +13,7 @@
 #include "federate/federation.h"
 
 enum { MOST_ROUNDS = 1 << 24 };
-/* Streams beside the rounds and canaries. */
+/* Stream numbers that no round and no canary uses. */
 static const uint64_t DROPS = UINT64_C(1) << 54, COPIES = UINT64_C(1) << 55;
 
 static int has_epochs(const dpa_federate_opts *o) {
@@ -70,7 +70,7 @@ dpa_status dpa__participation_check(const dpa_federate_opts *o, size_t clients, 
     return DPA_OK;
 }
 
-/* A cohort out of a random permutation, after the first `skip`. */
+/* Draws a cohort from a random permutation, leaving out its first `skip` clients. */
 static size_t draw_permuted(const dpa_federation *f, uint64_t index, size_t skip, size_t *out) {
     const size_t clients = f->clients->count, end = skip + f->opts.cohort;
     dpa_rng rng;
@@ -119,7 +119,7 @@ static size_t drop_some(dpa_rng *rng, double drop, size_t *who, size_t count) {
     return left;
 }
 
-/* The unobserved ones are drawn last: what the others do does not depend on them. */
+/* The unobserved canaries are drawn last, so that the other draws do not depend on them. */
 static void drop_canaries(dpa_rng *rng, double drop, dpa__cohort *c) {
     size_t left = 0, observed = 0;
     for (size_t i = 0; i < c->candidates; ++i) {

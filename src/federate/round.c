@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The clients of a round on several threads. A thread takes the next client, trains it, and waits
- * until all clients before it are in the sum: the order of the additions, and so every bit of the
- * sum, does not depend on the number of threads. Memory is two models a thread.
+/* Trains the clients of a round on several threads. A thread takes the next client, trains it, and
+ * waits until all earlier clients are in the sum, so that the order of the additions, and with it
+ * every bit of the sum, does not depend on the number of threads. Each thread needs memory for two
+ * models.
  *
- * Norms are single-precision sums of squares folded in double; the factor is made smaller by 2⁻¹⁸,
- * as in DP-SGD (train/clip.c), so that what is added has norm at most S also after rounding. */
+ * Norms are single-precision sums of squares added up in double precision. The factor is made
+ * smaller by 2⁻¹⁸, as in DP-SGD (train/clip.c), so that what is added has norm at most S even after
+ * rounding. */
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
@@ -22,12 +24,12 @@ typedef struct crew {
     dpa__round_tally *tally;
     pthread_mutex_t lock;
     pthread_cond_t turn;
-    size_t next;  /* client to be taken */
-    size_t added; /* clients in the sum */
-    size_t lost;  /* a client whose change is not finite, plus 1 */
+    size_t next;  /* the client that is taken next */
+    size_t added; /* clients already in the sum */
+    size_t lost;  /* 1 + a client whose change is not finite; 0: none */
 } crew;
 
-/* 0 when there is no client left. */
+/* Takes the next client; 0 if there is none left or one has failed. */
 static int take(crew *c, size_t *place) {
     (void)pthread_mutex_lock(&c->lock);
     *place = c->next++;
@@ -36,7 +38,7 @@ static int take(crew *c, size_t *place) {
     return some;
 }
 
-/* In the caller's turn: nobody else is here. */
+/* Needs no lock, because it is called only in the thread's turn. */
 static void add_client(crew *c, size_t client, const float *change, double norm,
                        const dpa__training *training) {
     dpa_federation *f = c->f;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How the server moves the model by a round's mean: plain or with momentum, or by one of the
- * adaptive optimisers of Reddi et al. (2021), Algorithm 2. What canaries are measured by is the
- * mean before it: all of this is post-processing. */
+/* How the server moves the model by a round's mean: plainly, with momentum, or by one of the
+ * adaptive optimisers of Reddi et al. (2021), Algorithm 2. Canaries are measured on the mean before
+ * this, so all of it is post-processing. */
 #include <math.h>
 
 #include "base/simd.h"
@@ -56,7 +56,7 @@ void dpa__server_move(dpa_federation *f, double count) {
     const size_t size = f->model->size;
     const step s = {(float)(1.0 / count), (float)o->server_rate, (float)o->momentum,
                     (float)o->beta2, (float)o->tau};
-    /* dpa__sgd goes down; the clients' changes point to where the model is to go. */
+    /* dpa__sgd subtracts, but the clients' changes point to where the model should go. */
     const dpa__update update = {
         .scale = s.scale, .momentum = s.beta1, .rate = (float)-o->server_rate};
     if (dpa__server_is_plain(o))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Loops over the weights of a model, in every instruction set the same bytes. */
+/* Loops over the weights of a model. Every instruction set gives the same bytes. */
 #include "federate/vector.h"
 
 #include "base/simd.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Gradient canaries (tight-auditing section 5.3 and appendix B.1). The adversary knows the model
- * and the data, so a Dirac canary sits where the data's gradients disturb it least: in a small
- * network a weight taken at random would carry a good part of every gradient. */
+ * and the data, so it places a Dirac canary where the data's gradients disturb it least: in a small
+ * network, a random weight would carry a good part of every gradient. */
 #include "game/canary.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Gradient canaries: a direction of norm C that the adversary adds to a sum and looks along. */
+/* Gradient canaries: a direction of norm C that the adversary adds to a sum and then measures the
+ * sum along. */
 #ifndef DPA_GAME_CANARY_H
 #define DPA_GAME_CANARY_H
 
@@ -12,18 +13,19 @@ typedef struct dpa__game_canary {
     dpa_game_canary kind;
     double clip;
     size_t size;
-    size_t *quiet;    /* Dirac: weights, those with the smallest gradients first */
-    size_t place;     /* Dirac: the weight that is meant now */
-    float *direction; /* the others: the gradient itself */
+    size_t *quiet;    /* Dirac: the weights, those with the smallest gradients first */
+    size_t place;     /* Dirac: the weight in use */
+    float *direction; /* other kinds: the gradient itself */
 } dpa__game_canary;
 
-/* The gradients are those of up to 256 points at the weights that the trainer has now. */
+/* Measures gradients of up to 256 points at the trainer's current weights. */
 dpa_status dpa__game_canary_init(dpa__game_canary *canary, dpa_game_canary kind, double clip,
                                  dpa__trainer *trainer, dpa_error *err);
 void dpa__game_canary_free(dpa__game_canary *canary);
-/* The canary of the stream (seed, index). */
+/* Switches to the canary of the stream (seed, index). */
 void dpa__game_canary_move(dpa__game_canary *canary, uint64_t seed, uint64_t index);
-/* For a step that has it, `scale` times as large; points into the canary and `row`. */
+/* The canary as an extra gradient for a step, `scale` times as large. The result points into the
+ * canary and `row`. */
 dpa__extra dpa__game_canary_extra(const dpa__game_canary *canary, float scale, const float **row);
 /* ⟨canary, sum⟩/C² */
 double dpa__game_canary_along(const dpa__game_canary *canary, const float *sum);

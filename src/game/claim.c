@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a game's evidence says besides its arrays: the training that was observed, what it promises,
- * and the estimators that the experiment names. */
+/* What a game's evidence says besides its arrays: the observed training, what it promises, and the
+ * estimators that the experiment names. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include "base/json.h"
 #include "game/rules.h"
 
-/* A microbatch is clipped as a whole, so one record can turn its sum round: the noise counts half.
- */
+/* A microbatch is clipped as a whole, so one record can turn its sum from +C to −C: the noise
+ * counts half. */
 static double effective_sigma(const dpa_train_plan *plan) {
     return plan->train.microbatch > 1 ? 0.5 * plan->train.sigma : plan->train.sigma;
 }
@@ -26,8 +26,8 @@ static void describe_training(const dpa_game *game, dpa_evidence *out) {
     if (sigma > 0.0) t->sigma = sigma;
 }
 
-/* ε where the experiment names it, else the noise of the training file. Without noise, or with
- * batches that are not Poisson samples, the training itself promises nothing. */
+/* The claim is the experiment's ε if it names one, else the noise of the training file. A training
+ * without noise, or with batches that are not Poisson samples, promises nothing. */
 static void describe_claim(const dpa_game *game, dpa_evidence *out) {
     const dpa_experiment *e = game->experiment;
     const dpa_training_facts *t = &out->training;
@@ -50,7 +50,8 @@ static dpa_status put_word(json_t *object, const char *key, const char *word, dp
 
 static dpa_status fill_protocol(json_t *object, const dpa_game *game, dpa_error *err) {
     const dpa_experiment *e = game->experiment;
-    /* Other bounds do not hold at a time that was chosen by what was seen. */
+    /* With stop_refuted the run ends at a time chosen by what was seen, where only sequential
+     * bounds hold. */
     const char *method = e->method == NULL && e->stop_refuted ? "sequential" : e->method;
     const double delta = !isnan(e->claim_delta) ? e->claim_delta
                          : game->plan != NULL   ? game->plan->delta

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The parts of a game against an external trainer: who is in which training, and the files that
- * trainer and game exchange. */
+/* The parts of a game against an external trainer: which points are in which training, and the
+ * files that trainer and game exchange. */
 #ifndef DPA_GAME_COMMAND_H
 #define DPA_GAME_COMMAND_H
 
@@ -12,20 +12,21 @@
 /* The state of such a game. */
 typedef struct dpa__external {
     dpa__words words, cancel;     /* with placeholders; `cancel` may be empty */
-    char folder[PATH_MAX];        /* of the experiment: the command runs there */
-    char digest[DPA_SHA256_SIZE]; /* of the files that the command names */
-    char scratch[PATH_MAX];       /* of the slot; "": none yet */
+    char folder[PATH_MAX];        /* folder of the experiment file, in which the command runs */
+    char digest[DPA_SHA256_SIZE]; /* digest of the files that the command names */
+    char scratch[PATH_MAX];       /* the slot's folder; "": none yet */
 } dpa__external;
 
-/* Words of the command, the folder of the experiment file `path`, the digest of files that the
- * words name. */
+/* Sets the words of the command, the folder of the experiment file `path`, and the digest of the
+ * files that the words name. */
 dpa_status dpa__external_open(const char *path, const char *line, dpa__external *out,
                               dpa_error *err);
 void dpa__external_close(dpa__external *external);
 
-/* Is a point in the training of trial `index`? By coin, or all but the challenge in every other. */
+/* Whether a point is in the training of trial `index`: decided by coin or, with the leave-one-out
+ * design, all points but the challenge, which is in every second training. */
 int dpa__command_member(const dpa_game *game, uint64_t index, uint64_t point);
-/* How many points are asked about, and the id of each. */
+/* The number of points asked about, and the id of each. */
 uint64_t dpa__command_queries(const dpa_game *game);
 uint64_t dpa__command_query(const dpa_game *game, uint64_t number);
 /* command_trial.c: runs the command once; its files are removed at the end. */
@@ -35,15 +36,16 @@ void dpa__command_expect(const dpa_game *game, dpa_evidence *out);
 
 /* command_scratch.c */
 enum { DPA__ATTEMPT_SIZE = PATH_MAX + 40 };
-/* A new folder in that of the slot. */
+/* Makes a new folder inside the slot's. */
 dpa_status dpa__attempt_begin(dpa__external *external, const char *slot, uint64_t index,
                               char folder[DPA__ATTEMPT_SIZE], dpa_error *err);
-/* Writes down what ends the attempt's work elsewhere: words, to be run in `folder`. */
+/* Records the command that ends the attempt's work on other machines: words to be run in
+ * `folder`. */
 dpa_status dpa__attempt_leave_cancel(const char *attempt, const char *folder, char *const *words,
                                      dpa_error *err);
-/* Removes the folder; after a failure runs what was left there to cancel. */
+/* Removes the folder; after a failure first runs the recorded cancel command. */
 void dpa__attempt_end(const char *attempt, int failed);
-/* The same for all attempts of a slot, or of all slots, when nobody works there any more. */
+/* The same for all attempts of a slot, or of all slots, once nobody works there any more. */
 void dpa__scratch_sweep_slot(const char *folder);
 void dpa__scratch_sweep(const char *folder);
 int dpa__command_arm(const dpa_game *game, uint64_t index);

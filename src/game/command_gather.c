@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From what external trainers wrote to evidence.
+/* Turns what external trainers wrote into evidence.
  *
- * Coins: a matrix of signals for `dpaudit attack`; with an attack, the scores of the first model,
- * whose points came in by independent coins: canaries of one run. Its shadows are the other models,
- * which know nothing of its coins.
- * One left out: the signal of the challenge is one score per training, with and without it; a
- * training that failed has the score that was fixed for it. */
+ * Design coins: a matrix of signals for `dpaudit attack`. If an attack is named, also the scores of
+ * the first model, whose points came in by independent coins, so they are canaries of one run. The
+ * other models serve as its shadows: they know nothing of its coins.
+ * Design leave-one-out: each training gives one score, the signal of the challenge, with or without
+ * it. A training that failed gets the score fixed for that in advance. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static dpa_status add_pair(dpa_evidence *out, const char *first, double *a, size
     return status;
 }
 
-/* Scores with the point and scores without it. */
+/* Splits scores into those with the point and those without it. */
 static dpa_status add_scores(dpa_evidence *out, const double *scores, const double *members,
                              size_t count, dpa_error *err) {
     double *in = DPA_NEW_ARRAY(double, count, err), *none = DPA_NEW_ARRAY(double, count, err);
@@ -50,8 +50,8 @@ static dpa_status add_scores(dpa_evidence *out, const double *scores, const doub
     return add_pair(out, "members", in, n, "nonmembers", none, m, 0, err);
 }
 
-/* Models with an outcome: signals and membership [models × queries]. `ends` says of each how it
- * ended; one that failed or was lost has NaN for signals. */
+/* Models with an outcome: signals and membership [models × queries]. `ends` says how each ended;
+ * one that failed or was lost has NaN signals. */
 typedef struct matrix {
     size_t models, queries, played;
     double *signals, *members;
@@ -101,8 +101,8 @@ static dpa_status matrix_fill(const dpa_game *game, const dpa_trials *trials, ma
     return DPA_OK;
 }
 
-/* Without the models that have no signals: what an attack learns from. The first model stays where
- * it is, so whether it has signals must be asked before. */
+/* Drops the models without signals, from which an attack cannot learn. Row 0 may then be another
+ * model, so the caller must check beforehand whether the first one has signals. */
 static void matrix_drop(matrix *m) {
     size_t kept = 0;
     for (size_t i = 0; i < m->models; ++i) {
@@ -133,9 +133,9 @@ static dpa_status attack_first(const dpa_command_opts *o, const matrix *m, doubl
     return status;
 }
 
-/* The points of the first model, by the attack; the other models are its shadows and know nothing
- * of its coins, so those that failed may be left out. When the first itself failed, every point has
- * the same score: it says nothing about any of them. */
+/* Scores the points of the first model by the attack. The other models are its shadows and know
+ * nothing of its coins, so failed ones may be left out. If the first model itself failed, every
+ * point gets the same score, which favours no guess. */
 static dpa_status gather_first(const dpa_command_opts *o, matrix *m, dpa_evidence *out,
                                dpa_error *err) {
     double *scores = dpa__calloc(m->queries, sizeof *scores, err);
@@ -160,13 +160,13 @@ static dpa_status gather_half(const dpa_command_opts *o, matrix *m, dpa_evidence
     return add_pair(out, "signals", signals, count, "members", members, count, m->models, err);
 }
 
-/* What a training without a signal counts as; NaN is a wrong guess in either arm. */
+/* The score of a training without a signal. NaN counts as a wrong guess in either arm. */
 static double score_of_end(const dpa_command_opts *o, dpa_trial_end end) {
     if (end != DPA_TRIAL_FAILED || o->failed == DPA_FAILED_AGAINST) return (double)NAN;
     return o->failed == DPA_FAILED_HIGH ? (double)INFINITY : -(double)INFINITY;
 }
 
-/* Lower losses fit better; scores are higher for members. */
+/* Members have lower losses but must have higher scores. */
 static dpa_status gather_one(const dpa_command_opts *o, const matrix *m, dpa_evidence *out,
                              dpa_error *err) {
     double *scores = DPA_NEW_ARRAY(double, 2 * m->models, err);
@@ -193,7 +193,7 @@ void dpa__command_expect(const dpa_game *game, dpa_evidence *out) {
 
 int dpa__command_arm(const dpa_game *game, uint64_t index) {
     const dpa_command_opts *o = &game->experiment->command;
-    if (o->design != DPA_DESIGN_LEAVE_ONE_OUT) return -1; /* points of both kinds in each */
+    if (o->design != DPA_DESIGN_LEAVE_ONE_OUT) return -1; /* both kinds in each training */
     return dpa__command_member(game, index, o->challenge);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A folder for each attempt of a trial: who writes late (a trainer's child that outlived it) writes
- * into a folder that is gone, never into the files of another trial.
+/* Each attempt of a trial gets a folder of its own, so that a late writer (a child that outlived
+ * its trainer) writes into a folder that is gone and never into the files of another trial.
  *
- * SCRATCH/SLOT/dpa-TRIAL-xxxxxx has the files of one attempt, and `cancel`: the words of the
+ * SCRATCH/SLOT/dpa-TRIAL-xxxxxx holds the files of one attempt, and `cancel`: the words of the
  * command that ends what the attempt may have started on other machines. Whoever finds such a
- * folder where no attempt is going on (the worker after a failure, the run after it killed a
- * worker, the next run after a power cut) runs it and removes the folder. */
+ * folder without a running attempt (the worker after a failure, the run after it killed a worker,
+ * the next run after a power cut) runs that command and removes the folder. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -39,7 +39,7 @@ static dpa_status need_slot(dpa__external *x, const char *slot, dpa_error *err) 
                              strerror(errno));
         }
     }
-    /* Somebody may have cleaned up meanwhile. */
+    /* Recreated, because somebody may have cleaned up meanwhile. */
     int ok = place == NULL || mkdir(place, 0777) == 0 || errno == EEXIST;
     ok = ok && (mkdir(x->scratch, 0777) == 0 || errno == EEXIST);
     if (ok) return DPA_OK;
@@ -73,7 +73,7 @@ dpa_status dpa__attempt_leave_cancel(const char *attempt, const char *folder, ch
     return bad ? dpa__fail_file(err, DPA_IO, path, "cannot write: %s", strerror(errno)) : DPA_OK;
 }
 
-/* Folder and words, each ended by NUL. */
+/* `text` holds the folder and the words, each ended by NUL. */
 static void run_cancel(char *text, size_t length) {
     char *words[CANCEL_WORDS + 1] = {NULL};
     size_t count = 0;
@@ -83,7 +83,7 @@ static void run_cancel(char *text, size_t length) {
     const dpa__command command = {.words = words, .folder = text, .limit = cancel_limit};
     if (count == 0) return;
     const dpa_status status = dpa__command_run(&command, NULL);
-    (void)status; /* a job that has ended meanwhile cannot be cancelled */
+    (void)status; /* ignored: a job that has ended meanwhile cannot be cancelled */
 }
 
 static void cancel(const char *attempt) {

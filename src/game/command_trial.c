@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One trial of an external trainer: files for it, the command with its placeholders filled in, and
- * the numbers that it wrote. */
+/* One trial of an external trainer: writes its files, runs the command with its placeholders filled
+ * in, and reads the numbers that it wrote. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -22,7 +22,7 @@ static const char *slot_of(void) {
 }
 
 typedef struct trial_files {
-    const char *folder; /* of this attempt alone */
+    const char *folder; /* of this attempt only */
     char members[NAME_SIZE], queries[NAME_SIZE], out[NAME_SIZE], out_npy[NAME_SIZE];
 } trial_files;
 
@@ -56,7 +56,7 @@ static dpa_status write_files(const dpa_game *game, uint64_t index, trial_files 
     return write_ids(f->queries, &queries, err);
 }
 
-/* What a placeholder or variable stands for. */
+/* A placeholder or variable and its value. */
 typedef struct binding {
     const char *placeholder, *variable, *value;
 } binding;
@@ -84,7 +84,7 @@ static void free_words(char **words, size_t count) {
     free(words);
 }
 
-/* Words with their placeholders filled in, ended by NULL. */
+/* Copies words with their placeholders filled in; NULL ends the list. */
 static dpa_status bind_words(const dpa__words *from, const binding *bindings, char ***out,
                              dpa_error *err) {
     char **words = dpa__calloc(from->count + 1, sizeof *words, err);
@@ -119,7 +119,8 @@ static dpa_status run_bound(const dpa__external *x, const binding *bindings, dpa
     return status;
 }
 
-/* For whoever cleans up after this attempt, whatever becomes of this process. */
+/* Leaves the cancel command on disk, so that whoever cleans up finds it even if this process
+ * dies. */
 static dpa_status leave_cancel(const dpa__external *x, const binding *bindings, const char *folder,
                                dpa_error *err) {
     char **words;
@@ -130,7 +131,7 @@ static dpa_status leave_cancel(const dpa__external *x, const binding *bindings, 
     return status;
 }
 
-/* Different for every trial of an experiment, and small enough for every library. */
+/* Different for every trial of an experiment, and 32 bits because many libraries take no more. */
 static uint32_t seed_of(const dpa_game *game, uint64_t index) {
     dpa_rng rng;
     dpa_rng_init(&rng, game->experiment->game.seed, DPA_PURPOSE_INIT, 0);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Crafting by the gradient of the input. For an orthogonal canary the function to bring to 0 is
- * c(x) = cos(u, m), u(x) the gradient by the weights and m the mean of the data's: its gradient is
- *   ∂c/∂x = Jᵀv, v = ∂c/∂u = (m/‖m‖ − c·u/‖u‖)/‖u‖, J = ∂u/∂x,
- * and Jᵀv = ∂/∂h of the input's gradient at the weights θ + h·v, taken as a central difference. The
- * least value is known, 0, so the step is Polyak's: c/‖∂c/∂x‖² times the gradient. The mean is over
- * gradients that are clipped as the trainer clips them, since those are in the sum that is seen;
- * Algorithm 3 as printed leaves them as they are. */
+/* Crafts examples by gradients with respect to the input. An orthogonal canary minimises |c(x)|
+ * with c(x) = cos(u, m), where u(x) is the gradient with respect to the weights and m the mean of
+ * the data's gradients. Its gradient is
+ *     ∂c/∂x = Jᵀv, v = ∂c/∂u = (m/‖m‖ − c·u/‖u‖)/‖u‖, J = ∂u/∂x,
+ * and Jᵀv = ∂/∂h of the input's gradient at the weights θ + h·v, computed as a central difference.
+ * The minimum is known to be 0, so the step is Polyak's: c/‖∂c/∂x‖² times the gradient. The mean is
+ * over gradients clipped as the trainer clips them, because those are in the observed sum;
+ * Algorithm 3 as printed does not clip them. */
 #include "game/craft.h"
 
 #include <math.h>
@@ -16,19 +17,19 @@
 #include "base/memory.h"
 #include "dpaudit/rng.h"
 
-/* Cosines are known to about this much in single precision. */
+/* Single precision gives cosines to about this accuracy. */
 static const double ENOUGH = 1e-5;
 
 struct dpa__craft {
     const dpa_game_opts *opts;
     dpa__pool pool;
     size_t size, features, batch;
-    dpa_model *model;     /* same layers; its weights are moved */
-    dpa_trainer *trainer; /* of `model`, all probes in one step: sums clipped gradients */
+    dpa_model *model;     /* a copy with the same layers, whose weights are moved */
+    dpa_trainer *trainer; /* sums clipped gradients of all probes at `model`'s weights */
     float *mean;          /* [size] */
-    float *gradient;      /* [size] of the canary, by the weights */
+    float *gradient;      /* [size] of the canary, with respect to the weights */
     float *direction;     /* [size] v, of length 1 */
-    float *slope;         /* [features] of the cosine, by the input */
+    float *slope;         /* [features] gradient of the cosine with respect to the input */
     float *other;         /* [features] */
     float *best;          /* [features] */
     float low, high;      /* range of the pool's features */
@@ -43,7 +44,8 @@ static dpa_status on_sum(void *user, uint64_t step, float *sum, size_t size, dpa
     return DPA_OK;
 }
 
-/* A trainer that only adds up: all probes are in, always in the same order, no noise, no rate. */
+/* A trainer that only sums gradients: all probes in every step, in the same order, no noise,
+ * learning rate 0. */
 static dpa_status make_trainer(dpa__craft *c, const dpa_train_plan *plan, dpa_error *err) {
     const size_t count = c->pool.count;
     size_t *probe = DPA_NEW_ARRAY(size_t, count, err);
@@ -159,7 +161,8 @@ static double length(const float *a, size_t count) {
     return sqrt(dot(a, a, count));
 }
 
-/* The cosine at x; NaN where one of the gradients vanishes. Leaves the gradient. */
+/* Computes the cosine at x; NaN if one of the gradients vanishes. Leaves the gradient in
+ * c->gradient. */
 static dpa_status cosine(dpa__craft *c, const dpa_model *model, const float *x, int32_t label,
                          double *out, dpa_error *err) {
     DPA_TRY(dpa_model_gradient(model, x, label, c->gradient, NULL, err));
@@ -181,7 +184,7 @@ static dpa_status moved_gradient(dpa__craft *c, dpa_model *model, double shift, 
 /* c->slope ← Jᵀ·direction/`by`, as a central difference. */
 static dpa_status differentiate(dpa__craft *c, dpa_model *model, const float *x, int32_t label,
                                 double by, dpa_error *err) {
-    /* Small against the weights, large against their rounding. */
+    /* Small compared with the weights, large compared with their rounding. */
     const double scale = length(c->direction, c->size);
     const double shift = 1e-3 * (1.0 + length(dpa_model_weights(model), c->size)) / scale;
     DPA_TRY(moved_gradient(c, model, shift, x, label, c->slope, err));
@@ -203,7 +206,7 @@ static dpa_status find_slope(dpa__craft *c, dpa_model *model, const float *x, in
 dpa_status dpa__craft_orthogonal(dpa__craft *c, dpa_model *model, int32_t label, float *x,
                                  dpa_error *err) {
     const size_t features = c->features;
-    /* A step that leaves where features are says nothing of the slope any more. */
+    /* Limits the step: beyond the range of the features the slope says nothing. */
     const double most = 0.5 * (double)(c->high - c->low) * sqrt((double)features);
     double lowest = INFINITY;
     memcpy(dpa_model_weights(c->model), dpa_model_weights(model), c->size * sizeof(float));
@@ -227,9 +230,9 @@ dpa_status dpa__craft_orthogonal(dpa__craft *c, dpa_model *model, int32_t label,
     return DPA_OK;
 }
 
-/* What the filter sees of the clipped gradient u at x, f = uᵀM⁻¹u·min(1, C/‖u‖)², and in
- * c->direction its derivative by u (up to the factor 2): M⁻¹u where nothing is cut, else
- * C²/‖u‖²·(M⁻¹u − (uᵀM⁻¹u/‖u‖²)·u). */
+/* Computes what the filter sees of the clipped gradient u at x, f = uᵀM⁻¹u·min(1, C/‖u‖)², and in
+ * c->direction the derivative of f with respect to u (up to the factor 2): M⁻¹u if u is not
+ * clipped, else C²/‖u‖²·(M⁻¹u − (uᵀM⁻¹u/‖u‖²)·u). */
 static dpa_status seen_at(dpa__craft *c, dpa__matched *m, const dpa_model *model, const float *x,
                           int32_t label, double *out, dpa_error *err) {
     DPA_TRY(dpa_model_gradient(model, x, label, c->gradient, NULL, err));
@@ -247,7 +250,8 @@ static dpa_status seen_at(dpa__craft *c, dpa__matched *m, const dpa_model *model
 dpa_status dpa__craft_matched(dpa__craft *c, dpa__matched *m, dpa_model *model, int32_t label,
                               float *x, dpa_error *err) {
     const size_t features = c->features;
-    /* A step of fixed length along the slope: longer after a success, shorter after a failure. */
+    /* Steps of a given length along the slope, which grows after a success and shrinks after a
+     * failure. */
     double stride = 0.1 * (double)(c->high - c->low) * sqrt((double)features), most;
     DPA_TRY(seen_at(c, m, model, x, label, &most, err));
     for (uint64_t t = 0; t < c->opts->crafting_steps; ++t) {
@@ -266,7 +270,7 @@ dpa_status dpa__craft_matched(dpa__craft *c, dpa__matched *m, dpa_model *model, 
             memcpy(x, c->best, features * sizeof *x);
         } else {
             stride *= 0.3;
-            DPA_TRY(seen_at(c, m, model, x, label, &seen, err)); /* the direction at x again */
+            DPA_TRY(seen_at(c, m, model, x, label, &seen, err)); /* recomputes the direction at x */
         }
     }
     return DPA_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A held-out row with a wrong label is far from what the model learns from all others: if it was
- * trained on, its loss is lower than it would be otherwise (tight-auditing section 6.4). */
+/* A held-out row with a wrong label contradicts what the model learns from all others, so its loss
+ * is clearly lower if it was trained on (tight-auditing section 6.4). */
 #include "game/decoys.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "dpaudit/rng.h"
 
-/* Knuth's algorithm S: each subset of the held-out rows alike. */
+/* Knuth's algorithm S: every subset of the held-out rows is equally likely. */
 static void draw(dpa__decoys *d, const dpa_train_data *data, uint64_t seed) {
     dpa_rng rng;
     dpa_rng_init(&rng, seed, DPA_PURPOSE_CANARY, 0);

@@ -28,7 +28,7 @@ void dpa__example_draw(dpa_game_canary kind, const dpa__pool *pool, uint64_t see
     }
     memcpy(x, dpa_dataset_row(pool->data, row), features * sizeof *x);
     if (kind != DPA_GAME_MISLABELLED && kind != DPA_GAME_MATCHED) return;
-    /* Uniform over the other labels. */
+    /* Uniform over the wrong labels. */
     const int32_t other = (int32_t)dpa_rng_below(&rng, classes - 1);
     *label = other < right ? other : other + 1;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trials without numbers in the evidence.
+/* How trials without numbers enter the evidence.
  *
  * A trainer that diverges or runs out of memory may do so because of the challenge. Leaving such
  * trials out can double epsilon (a pure epsilon = 1 mechanism is then refuted at its own claim in
- * 43% of audits), so they keep their place with a score that was fixed before. */
+ * 43% of audits), so they keep their place, with a score fixed in advance. */
 #include <math.h>
 
 #include "base/error.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a final model says of an example. */
+/* How a final model rates an example. */
 #include "game/final_model.h"
 
 #include <math.h>
 
-/* The logit itself, or the label's logit less the log of the sum over the others. */
+/* For one output the logit itself; else the label's logit minus the log of the sum over the other
+ * labels. */
 double dpa__confidence(const float *logits, size_t outputs, int32_t label) {
     if (outputs == 1) return label == 1 ? (double)logits[0] : -(double)logits[0];
     double most = -INFINITY, sum = 0.0;

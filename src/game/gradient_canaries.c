@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Many gradient canaries. Dirac canaries are orthogonal: none disturbs another, so there cannot be
- * more of them than weights. Random ones meet each other at about 1/√weights. */
+/* Many gradient canaries. Dirac canaries are orthogonal, so none disturbs another, and there are at
+ * most as many as weights. Random ones have inner products of about 1/√weights. */
 #include "game/gradient_canaries.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "game/canary.h"
 
-enum { MOST_FLOATS = 1 << 27 }; /* of all random directions together: half a gigabyte */
+enum { MOST_FLOATS = 1 << 27 }; /* limit for all random directions together: half a gigabyte */
 
 static dpa_status check(dpa_game_canary kind, size_t count, size_t size, dpa_error *err) {
     if (kind == DPA_GAME_CONSTANT)

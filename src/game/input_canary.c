@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Input canaries (tight-auditing Algorithm 2 with the gradient of an example, appendix B.2). The
- * observation is divided by C and by the length of the direction, not of the clipped gradient: the
- * noise in it is then N(0, σ²) at every step, and a canary whose gradient is shorter than C moves
- * it by less than 1. */
+ * observation is divided by C and by the length of the direction, not by that of the clipped
+ * gradient. The noise in it is then N(0, σ²) at every step, and a canary whose gradient is shorter
+ * than C moves it by less than 1. */
 #include "game/input_canary.h"
 
 #include <math.h>
@@ -20,17 +20,17 @@ struct dpa__input_canary {
     double clip;
     size_t size, features;
     dpa__pool pool;
-    dpa__craft *craft;     /* NULL for canaries that are taken as they are */
-    dpa__matched *matched; /* NULL: projected on the gradient itself */
-    float *filter;         /* [size] w of the matched filter, scaled for the score */
+    dpa__craft *craft;     /* NULL for canaries that are used as drawn */
+    dpa__matched *matched; /* NULL: the sum is projected on the gradient itself */
+    float *filter;         /* [size] the matched filter's w, scaled for the score */
     double sigma;
-    dpa__trainer *trainer; /* whose example `id` it is; NULL: one that the game makes */
+    dpa__trainer *trainer; /* owner of the example `id`; NULL: the game makes one */
     size_t id;
-    dpa_dataset *row; /* what the trainer sees */
+    dpa_dataset *row; /* the canary as the trainer sees it */
     float *start, *x; /* [features] as drawn, and as crafted */
     int32_t label;
     float *gradient; /* [size], not clipped */
-    double norm;     /* of it */
+    double norm;     /* norm of `gradient` */
 };
 
 static dpa_status set_up(dpa__input_canary *c, const dpa_train_plan *plan,
@@ -119,8 +119,8 @@ void dpa__input_canary_draw(dpa__input_canary *c, uint64_t seed, uint64_t index)
     dpa__example_draw(c->opts->canary, &c->pool, seed, index, c->start, &c->label);
 }
 
-/* w for the clipped gradient, scaled so that an observation has the deviation σ when the filter's
- * model of the data holds, as that of the plain product has without data. */
+/* Computes w for the clipped gradient, scaled so that an observation has deviation σ if the
+ * filter's model of the data holds, as the plain product has when there are no data. */
 static void aim_filter(dpa__input_canary *c) {
     const double seen = dpa__matched_apply(c->matched, c->gradient, c->filter);
     const double scale =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Input canaries: an example of which the adversary knows the gradient. */
+/* Input canaries: an example whose gradient the adversary knows. */
 #ifndef DPA_GAME_INPUT_CANARY_H
 #define DPA_GAME_INPUT_CANARY_H
 
@@ -9,25 +9,25 @@
 
 typedef struct dpa__input_canary dpa__input_canary;
 
-/* Borrows all three; `size` is the number of weights. The first example is that of the stream
+/* Borrows all three; `size` is the number of weights. Starts with the example of the stream
  * (opts->seed, 0). */
 dpa_status dpa__input_canary_new(const dpa_game_opts *opts, const dpa_train_plan *plan,
                                  const dpa_train_data *data, size_t size, dpa__input_canary **out,
                                  dpa_error *err);
-/* The example `id` of a trainer, as it is. */
+/* Uses the example `id` of a trainer, unchanged. */
 dpa_status dpa__input_canary_named(const dpa_game_opts *opts, const dpa_train_plan *plan,
                                    dpa__trainer *trainer, size_t id, dpa__input_canary **out,
                                    dpa_error *err);
 void dpa__input_canary_free(dpa__input_canary *canary);
-/* Takes another example, that of the stream (seed, index). */
+/* Switches to the example of the stream (seed, index). */
 void dpa__input_canary_draw(dpa__input_canary *canary, uint64_t seed, uint64_t index);
-/* Crafts the canary against the model, if it is of that kind, and finds its gradient. */
+/* Crafts the canary against the model, if it is a crafted kind, and computes its gradient. */
 dpa_status dpa__input_canary_aim(dpa__input_canary *canary, dpa_model *model, dpa_error *err);
-/* The canary as a data set of one row, which changes with it. */
+/* The canary as a data set of one row; the row changes with the canary. */
 const dpa_dataset *dpa__input_canary_row(const dpa__input_canary *canary);
-/* ⟨g′/‖g′‖, sum⟩/C, or what the matched filter sees; 0 when the canary has no gradient at all. */
+/* ⟨g′/‖g′‖, sum⟩/C, or the matched filter's value; 0 if the canary's gradient is 0. */
 double dpa__input_canary_along(const dpa__input_canary *canary, const float *sum);
-/* ‖g′‖/C after clipping, at most 1: how far the canary moves an observation. */
+/* ‖g′‖/C after clipping, at most 1: how far the canary shifts an observation. */
 double dpa__input_canary_reach(const dpa__input_canary *canary);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A private sum over Poisson batches has the mean q·Σgᵢ and the covariance
- *   M = σ²C²·I + q(1−q)·Σ gᵢgᵢᵀ,
- * gᵢ the clipped gradients of the members. The best linear test for a canary of gradient g′
- * projects on w = M⁻¹g′: ⟨w, sum⟩ has the variance ⟨w, g′⟩ and moves by ⟨w, g′⟩. The sums are taken
- * over K examples of the pool and scaled by members/K. With G [K × size] of their gradients and λ =
- * σ²C²·K/(q(1−q)·members), Woodbury's identity gives M⁻¹g = (g − Gᵀ(λI + GGᵀ)⁻¹Gg)/(σ²C²). w
- * depends on weights and data alone, never on whether the canary is in: scores stay valid however
- * well or badly K examples stand for the members. */
+ *     M = σ²C²·I + q(1−q)·Σ gᵢgᵢᵀ,
+ * where gᵢ are the clipped gradients of the members. The best linear test for a canary with
+ * gradient g′ projects on w = M⁻¹g′: ⟨w, sum⟩ has variance ⟨w, g′⟩, and the canary shifts it by ⟨w,
+ * g′⟩. The sums are taken over K examples of the pool and scaled by members/K. With G [K × size] of
+ * their gradients and λ = σ²C²·K/(q(1−q)·members), Woodbury's identity gives M⁻¹g = (g − Gᵀ(λI +
+ * GGᵀ)⁻¹Gg)/(σ²C²). w depends on weights and data alone, never on whether the canary is in, so
+ * scores stay valid however well or badly K examples represent the members. */
 #include "game/matched.h"
 
 #include <math.h>
@@ -22,12 +22,12 @@
 
 struct dpa__matched {
     dpa__pool pool;
-    size_t size, examples, *rows; /* rows [examples] of the pool's data */
+    size_t size, examples, *rows; /* rows: [examples] of the pool's data */
     double clip, noise;           /* C and σ²C² */
-    double spread;                /* q(1−q)·members/K; 0: only noise hides the canary */
+    double spread;                /* q(1−q)·members/K; 0: nothing but noise hides the canary */
     double expected;              /* q·members/K */
     float *gradients;             /* [examples × size], clipped */
-    float *mean;                  /* [size] of a sum without canary */
+    float *mean;                  /* [size] mean of a sum without the canary */
     float *gram32;                /* [examples × examples] */
     float *products;              /* [examples] */
     double *solution;             /* [examples] */
@@ -109,7 +109,7 @@ void dpa__matched_free(dpa__matched *m) {
     free(m);
 }
 
-/* Gradient i, clipped as the trainer clips it; adds to the mean. */
+/* Computes gradient i, clipped as the trainer clips it, and adds it to the mean. */
 static dpa_status find_gradient(dpa__matched *m, const dpa_model *model, size_t i, dpa_error *err) {
     float *g = m->gradients + i * m->size;
     const float *x = dpa_dataset_row(m->pool.data, m->rows[i]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Membership and reconstruction in one run, as games of one trial: its numbers are the scores of
- * all canaries, then the answers, then the accuracy of the model where something is held out. */
+/* Membership and reconstruction in one run, as games of one trial. Its numbers are the scores of
+ * all canaries, then the answers, then the accuracy of the model if there are held-out rows. */
 #include "game/one_run.h"
 
 #include <math.h>
@@ -83,7 +83,7 @@ static void expect_membership(const dpa_game *game, dpa_evidence *out) {
     out->design = DPA_ONE_RUN;
 }
 
-/* One of K options is in: neighbours differ by a replaced record. */
+/* One of K options is in, so neighbours differ by a replaced record. */
 static void expect_reconstruction(const dpa_game *game, dpa_evidence *out) {
     out->kind = DPA_EVIDENCE_GUESSES;
     out->design = DPA_ONE_RUN;
@@ -97,7 +97,7 @@ static dpa_status add_facts(const dpa_game *game, const double *values, dpa_evid
     return dpa_evidence_fact(out, "heldout_accuracy", values[2 * canaries_of(game)], err);
 }
 
-/* The scores whose answer is this one (or all: −1), as an array of the evidence. */
+/* Adds the scores with this answer (−1: all) as an array of the evidence. */
 static dpa_status add_scores(const dpa_game *game, const double *values, const char *name,
                              double answer, dpa_evidence *out, dpa_error *err) {
     const size_t count = canaries_of(game);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The bugs of tight-auditing section 6.3, and others that real code has had. The trainer itself
- * stays correct. */
+/* The bugs of tight-auditing section 6.3, and others that real code has had. They are put in from
+ * outside; the trainer itself stays correct. */
 #include "game/sabotage.h"
 
 #include <math.h>
@@ -35,12 +35,12 @@ void dpa__sabotage_opts(const dpa_game_opts *o, dpa_train_opts *train) {
     case DPA_SABOTAGE_SCALE:
         train->sigma *= o->noise_scale;
         break;
-    case DPA_SABOTAGE_CLIP: /* the same noise, and no gradient reaches the clipping norm */
+    case DPA_SABOTAGE_CLIP: /* the noise stays, but no gradient reaches the clipping norm */
         train->clip *= 1e6;
         train->sigma *= 1e-6;
         break;
     case DPA_SABOTAGE_SEEDS:
-    case DPA_SABOTAGE_WORKERS: /* dpa__sabotage_release adds the noise */
+    case DPA_SABOTAGE_WORKERS: /* dpa__sabotage_release adds the noise instead */
         train->sigma = 0.0;
         break;
     case DPA_SABOTAGE_SHUFFLE:
@@ -52,7 +52,7 @@ void dpa__sabotage_opts(const dpa_game_opts *o, dpa_train_opts *train) {
     }
 }
 
-/* How many are in the batch of this step when the last batch of an epoch gets what is left over. */
+/* The size of this step's batch if the last batch of an epoch gets the remainder. */
 static size_t batch_size(const dpa_train_opts *claimed, size_t members, uint64_t step) {
     const uint64_t steps = members / claimed->batch;
     const size_t rest = members % claimed->batch;
@@ -70,7 +70,8 @@ static void multiply(float *sum, size_t size, double factor) {
     for (size_t i = 0; i < size; ++i) sum[i] *= (float)factor;
 }
 
-/* Clipping the mean: whoever clips it believes that noise σC on batch·mean is enough. */
+/* Clips the mean only, with noise σC on batch·mean, as someone would who believes that to be
+ * enough. */
 static void clip_mean(const dpa_train_opts *claimed, float *sum, size_t size) {
     double square = 0.0;
     for (size_t i = 0; i < size; ++i) square += (double)sum[i] * (double)sum[i];
@@ -78,8 +79,9 @@ static void clip_mean(const dpa_train_opts *claimed, float *sum, size_t size) {
     if (norm > most) multiply(sum, size, most / norm);
 }
 
-/* The mean over those who are there gets the noise of the mean over a whole batch: on the scale of
- * the sum, which the trainer divides by a whole batch, each of them counts for more than one. */
+/* Incomplete batch: the mean over the examples present gets the noise that fits a full batch. On
+ * the scale of the sum, which the trainer divides by a full batch, each of them counts for more
+ * than one. */
 void dpa__sabotage_sum(const dpa_game_opts *o, const dpa_train_opts *claimed, size_t members,
                        uint64_t step, float *sum, size_t size) {
     if (o->sabotage == DPA_SABOTAGE_CLIP) clip_mean(claimed, sum, size);

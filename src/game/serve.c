@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The trainer's end of the protocol (docs/trainer.md), over any trainer that has the table: reads a
- * request, calls, answers. Also an example of what a trainer in another language has to do. */
+/* The trainer's end of the protocol (docs/trainer.md), for any trainer that implements
+ * dpa__trainer: reads a request, makes the call, answers. Also an example of what a trainer in
+ * another language has to do. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -18,7 +19,7 @@ typedef struct server {
     dpa__trainer *trainer;
     int out;
     char folder[PATH_MAX];
-    size_t examples; /* that can be trained on */
+    size_t examples; /* number of examples that can be trained on */
 } server;
 
 static dpa_status put_levels(const server *s, dpa__text *line) {
@@ -55,7 +56,7 @@ static dpa_status take_signal(const json_t *request, dpa_trainer_signal *out, dp
     return dpa__fail(err, DPA_BAD_INPUT, "\"signal\": expected confidence, loss or gradient");
 }
 
-/* `order` NULL: the training that goes by steps is asked. */
+/* `order` NULL: asks the training by steps. */
 static dpa_status answer_signals(server *s, const json_t *request, const dpa__order *order,
                                  dpa__text *line, dpa_error *err) {
     size_t *ids, count;
@@ -129,7 +130,7 @@ static dpa_status batch(server *s, const json_t *request, dpa__text *line, dpa_e
     return status;
 }
 
-/* What `extra` points to while a step is taken. */
+/* Memory that `extra` points to during a step. */
 typedef struct extras {
     size_t *place;
     double *numbers;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Membership inference with shadow models (bayesian-estimation, Experiment 2 and section 4), in two
- * stages. Stage 0: shadow models, each on a half of the points; what they say of all points fits
- * the attack and selects the challenge points. Stage 1: targets, each on a half of the other points
- * and, by the toss of a coin, a challenge point. No target has a part in fit or selection.
+ * stages. Stage 0: shadow models, each trained on half of the points; their signals of all points
+ * fit the attack and select the challenge points. Stage 1: targets, each trained on half of the
+ * other points and, by the toss of a coin, a challenge point. No target is used for fit or
+ * selection.
  *
  * Given the half S, a target is trained on S or on S and the challenge: neighbours by add/remove.
  * With design `leave-one-out` S is the same for all targets, as in the paper; with `half` each has
- * its own, and rates are means over S. Privacy regions are convex: both bound the same ε. */
+ * its own, and the rates are means over S. Privacy regions are convex, so both bound the same ε. */
 #include "game/shadow.h"
 
 #include <math.h>
@@ -21,7 +22,8 @@
 
 enum { MOST_POPULATION = 4000 };
 
-/* Streams of membership and of training: shadow models, targets, the half that targets share. */
+/* First streams of the targets' membership and training (shadow models start at 0), and the stream
+ * of the half that all targets share. */
 static const uint64_t targets_from = UINT64_C(1) << 40, common_half = UINT64_C(1) << 41;
 
 size_t dpa__shadow_half(const dpa_game *game) {
@@ -76,8 +78,8 @@ static dpa_status check(const dpa_game *game, dpa_error *err) {
     return dpa__sabotage_check(o, &game->plan->train, points / 2 + 1, err);
 }
 
-/* The training that is audited has half of the file's members: its rate, length and noise are set
- * once, so that they depend neither on coins nor on who asks. */
+/* The audited training has half of the file's members. Its rate, length and noise are set once, so
+ * that they depend neither on coins nor on who asks. */
 static dpa_status settle_plan(dpa_game *game, dpa_error *err) {
     dpa_train_plan *plan = game->plan;
     const size_t half = dpa__shadow_half(game);
@@ -159,9 +161,9 @@ static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
     return (stage == 0 ? s->points : 1) + s->population + (size_t)s->has_accuracy;
 }
 
-/* Black box: log(p/(1 − p)) of the label. White box: −log of the norm of the loss's gradient by the
- * weights, which is small where the model was fitted. Both are larger for members, and so is what
- * is made of losses. */
+/* Black box: log(p/(1 − p)) of the label. White box: −log of the norm of the loss's gradient with
+ * respect to the weights, which is small where the model was fitted. Both are larger for members,
+ * and so is the signal made from losses. */
 static dpa_trainer_signal signal_of(const dpa_game *game) {
     if (game->experiment->game.shadow.signal == DPA_SHADOW_GRADIENT) return DPA_TRAINER_GRADIENT;
     return game->experiment->trainer.signal;
@@ -173,7 +175,7 @@ static void confide(double *signals, size_t count) {
         signals[i] = -signals[i] - log(fmax(-expm1(-fmax(signals[i], 0.0)), 1e-300));
 }
 
-/* Trains on who is in; the first `count` of `asked` are set. */
+/* Trains on the members; asks about the first `count` of `asked`. */
 static dpa_status play(dpa_game *game, uint64_t model, size_t count, dpa_values *out,
                        dpa_error *err) {
     const dpa__shadow_game *s = game->state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the quantile attack knows of a point: its inputs and its label, one column of 0 and 1 for
- * each class (binary labels: one column). */
+/* The features that the quantile attack sees of a point: its inputs, and its label as one column of
+ * 0 and 1 for each class (binary labels: one column). */
 #include "base/memory.h"
 #include "game/shadow.h"
 

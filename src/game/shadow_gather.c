@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the shadow models say: challenge points, and then scores of the targets. The matrix of
- * signals has the shadow models on top and the targets below; the attack is fitted to the shadow
- * models alone. */
+/* Evaluates the shadow models: first the challenge points, then the scores of the targets. The
+ * matrix of signals has the shadow models on top and the targets below; the attack is fitted to the
+ * shadow models alone. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,16 +11,16 @@
 #include "base/memory.h"
 #include "game/shadow.h"
 
-/* Signals of shadow models [models × points] and, for RMIA and quantile, of the population [models
- * + targets × population]; of each target, its challenge and its one signal. */
+/* Signals of the shadow models [models × points] and, for RMIA and quantile, of the population
+ * [models + targets × population]; for each target its challenge and its one signal. */
 typedef struct table {
     dpa_signals shadow, population;
-    dpa_features features, population_features; /* quantile; else without points */
+    dpa_features features, population_features; /* for the quantile attack; else without points */
     size_t targets;
     double *signal;    /* [targets] */
-    size_t *challenge; /* [targets]: number of the point */
+    size_t *challenge; /* [targets] the point's number */
     uint8_t *coin;     /* [targets] */
-    double accuracy;   /* mean over targets; NaN: nothing is held out */
+    double accuracy;   /* mean over targets; NaN: there are no held-out rows */
 } table;
 
 static void table_free(table *t) {
@@ -102,7 +102,7 @@ static dpa_status need_models(const dpa_trials *shadows, dpa_error *err) {
     return dpa__fail(err, DPA_BAD_INPUT, "%zu shadow models: at least 4 are needed", count);
 }
 
-/* The options of the attack; the population has a row for each model of the table. */
+/* The options of the attack. The population must have a row for each model of the table. */
 static dpa_attack_opts attack_opts(const dpa_game *game, const table *t,
                                    const dpa_signals *population) {
     const dpa_shadow_opts *s = &game->experiment->game.shadow;
@@ -120,7 +120,7 @@ static dpa_status measure(const dpa_game *game, const table *t, int every_model,
                           dpa_error *err) {
     dpa_leak_opts opts;
     dpa_signals population = t->population;
-    population.models = t->shadow.models; /* the targets below are not there yet, or not asked */
+    population.models = t->shadow.models; /* the targets' rows are not filled yet, or not needed */
     dpa_leak_opts_init(&opts);
     opts.attack = game->experiment->game.shadow.attack;
     opts.how = attack_opts(game, t, &population);
@@ -171,7 +171,7 @@ static dpa_status score_targets(const dpa_game *game, table *t, double *scores, 
     if (rows.row == NULL) return DPA_NO_MEMORY;
     for (size_t m = 0; m < models; ++m) rows.row[m] = m;
     dpa_signals signals = t->shadow;
-    signals.models = t->population.models; /* rows of targets are scored one by one, below */
+    signals.models = t->population.models; /* rows of targets are scored one by one below */
     dpa_status status =
         dpa__fit_new(game->experiment->game.shadow.attack, &signals, &opts, &rows, &fit, err);
     free(rows.row);
@@ -182,7 +182,7 @@ static dpa_status score_targets(const dpa_game *game, table *t, double *scores, 
     return status;
 }
 
-/* Takes over `items` [count], also when it fails. */
+/* Takes ownership of `items` [count], also when it fails. */
 static dpa_status add(dpa_evidence *out, const char *name, double *items, size_t count, size_t rows,
                       dpa_error *err) {
     if (items == NULL) return DPA_NO_MEMORY;
@@ -218,7 +218,7 @@ static dpa_status add_side(const dpa_game *game, const dpa_trials *targets, cons
     return add(out, name, side, count, 0, err);
 }
 
-/* One number of each leak, as an array of its own. */
+/* Adds one field of every leak as an array. */
 static dpa_status add_leaks(const dpa_game *game, const table *t, dpa_evidence *out,
                             dpa_error *err) {
     const size_t points = t->shadow.points;
@@ -259,7 +259,8 @@ static dpa_status add_features(dpa_evidence *out, const char *name, const dpa_fe
     return add_copy(out, name, f->value, f->points * f->count, f->points, err);
 }
 
-/* All that `dpaudit attack` wants, so that other attacks can be tried on the same models. */
+/* Adds everything that `dpaudit attack` needs, so that other attacks can be tried on the same
+ * models. */
 static dpa_status add_matrix(const table *t, dpa_evidence *out, dpa_error *err) {
     const size_t models = t->shadow.models, count = models * t->shadow.points;
     DPA_TRY(add_copy(out, "shadow_signals", t->shadow.signal, count, models, err));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Scores over all steps. With a = (x − ½)/σ², e^a is the likelihood ratio of one step with the
- * canary against one without. A member of a Poisson sample is in with probability q: the ratio of
- * a step is 1 − q + q·e^a, and steps multiply. By Neyman and Pearson no score of all steps
- * separates in from out better. The plain sum (Steinke, Nasr and Jagielski 2023) needs no
- * assumption on sampling and noise; both rank alike where q = 1. */
+ * canary against one without. A member of a Poisson sample is in with probability q, so the ratio
+ * of a step is 1 − q + q·e^a, and the ratios of steps multiply. By Neyman and Pearson no score of
+ * all steps separates in from out better. The plain sum (Steinke, Nasr and Jagielski 2023) needs no
+ * assumption on sampling and noise; both rank alike if q = 1. */
 #include "game/step_scores.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What an adversary who sees every step makes of its observations: one score per direction. */
+/* Scores of an adversary who sees every step: one per direction, accumulated over the
+ * observations. */
 #ifndef DPA_GAME_STEP_SCORES_H
 #define DPA_GAME_STEP_SCORES_H
 
@@ -17,9 +18,9 @@ typedef struct dpa__ledger {
 dpa_status dpa__ledger_init(dpa__ledger *ledger, dpa_game_score kind, size_t count, double q,
                             double sigma, dpa_error *err);
 void dpa__ledger_free(dpa__ledger *ledger);
-/* Before a training: all scores are 0. */
+/* Call before a training: sets all scores to 0. */
 void dpa__ledger_start(dpa__ledger *ledger);
-/* One step's observation: x ~ N(0, σ²) without, N(1, σ²) with the canary. */
+/* Adds one step's observation: x ~ N(0, σ²) without the canary, N(1, σ²) with it. */
 void dpa__ledger_add(dpa__ledger *ledger, size_t index, double x);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The training that a game plays against. Where its file asks for an ε the noise is found here, so
+/* The training that a game plays against. If its file asks for an ε, the noise is computed here, so
  * that every process that plays a trial has the same. */
 #include "game/training.h"
 
@@ -47,7 +47,7 @@ static dpa_status find_digest(dpa_game *game, dpa_error *err) {
         if (files[i] != NULL) DPA_TRY(dpa__file_sha256(files[i], hex, err));
         dpa__sha256_add(&sha, hex, sizeof hex);
     }
-    /* Ids may come from a file. */
+    /* Hashed as numbers, because the ids may come from a file. */
     dpa__sha256_add(&sha, game->data.members, game->data.member_count * sizeof(size_t));
     dpa__sha256_add(&sha, game->data.heldout, game->data.heldout_count * sizeof(size_t));
     dpa__sha256_hex(&sha, game->digest);
@@ -74,7 +74,7 @@ int dpa__tells_accuracy(const dpa_game *game) {
     return game->remote != NULL ? game->remote->tells_accuracy : game->data.heldout_count > 0;
 }
 
-/* What the file says of a trainer that is a program, in the words of a training file. */
+/* Translates what the experiment says about a trainer program into a training plan. */
 static dpa_status open_remote(dpa_game *game, dpa_error *err) {
     const dpa_trainer_opts *o = &game->experiment->trainer;
     dpa_train_plan *plan = game->plan = DPA_NEW(dpa_train_plan, err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* White box (tight-auditing Algorithm 2), gradient and input canaries. The step that training takes
- * never has the canary; before it the trainer takes another from the same weights, on its own batch
- * with its own noise, with the canary, and that update is dropped. Both sums come out of the
- * trainer's own step. */
+/* White box (tight-auditing Algorithm 2), with gradient and input canaries. The step that training
+ * takes never has the canary. Before it, the trainer takes another step from the same weights, with
+ * the canary, its own batch and its own noise, and that update is dropped. Both sums come out of
+ * the trainer's own step. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -21,13 +21,13 @@ struct dpa__white_box {
     const dpa_game_opts *opts;
     const dpa_train_plan *plan;
     const dpa_train_data *data;
-    dpa__trainer *trainer, *own; /* own: NULL when somebody else's */
+    dpa__trainer *trainer, *own; /* own: NULL if the trainer is borrowed */
     dpa__game_canary canary;
     dpa__input_canary *input; /* NULL when the canary is a gradient */
-    double reach;             /* input canaries: sum over the steps of a run */
+    double reach;             /* input canaries: sum of ‖g′‖/C over the steps of a run */
     uint64_t seed, look_seed; /* of this run */
     size_t *batch;            /* [members + 1] */
-    float *sum;               /* [weights]; NULL: their number is not known yet */
+    float *sum;               /* [weights]; NULL while their number is not known */
 };
 
 static int canary_is_in(const game *g, uint64_t step) {
@@ -57,7 +57,7 @@ static dpa_status check(const dpa_game_opts *o, const dpa_train_plan *plan, size
     return dpa__sabotage_check(o, t, members, err);
 }
 
-/* What must know the number of weights. */
+/* Sets up what depends on the number of weights. */
 static dpa_status make_canary(game *g, dpa_error *err) {
     if (g->sum != NULL) return DPA_OK;
     float *sum = DPA_NEW_ARRAY(float, g->trainer->size, err);
@@ -71,13 +71,13 @@ static dpa_status make_canary(game *g, dpa_error *err) {
         free(sum);
         return status;
     }
-    /* A static random direction; a static Dirac stays at the quietest weight. */
+    /* A static random direction is drawn here; a static Dirac stays at the quietest weight. */
     if (g->opts->canary == DPA_GAME_RANDOM) dpa__game_canary_move(&g->canary, g->opts->seed, 0);
     g->sum = sum;
     return DPA_OK;
 }
 
-/* The canary for the weights as they are now. */
+/* Prepares the canary for the current weights. */
 static dpa_status place_canary(game *g, uint64_t step, dpa_error *err) {
     if (g->input == NULL) {
         if (g->opts->moving) dpa__game_canary_move(&g->canary, g->seed, step);
@@ -89,9 +89,10 @@ static dpa_status place_canary(game *g, uint64_t step, dpa_error *err) {
     return DPA_OK;
 }
 
-/* A step, with the canary or without. An input canary is one example more in the batch: the trainer
- * clips it like the others. A raw canary gradient may be as large as it likes, a correct trainer
- * clips it to C; where nothing clips single gradients it comes in as large as a whole batch. */
+/* Takes a step, with the canary or without. An input canary is one more example in the batch, and
+ * the trainer clips it like the others. A raw canary gradient may have any length, because a
+ * correct trainer clips it to C; where nothing clips single gradients, it is made as large as a
+ * whole batch. */
 static dpa_status take_step(game *g, int look, int has_canary, double *observed, dpa_error *err) {
     const float *row;
     const int raw = g->opts->sabotage == DPA_SABOTAGE_CLIP;

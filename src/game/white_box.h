@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One adversary with white-box canaries against one trainer, ready to play. */
+/* An adversary with white-box canaries against one trainer, ready to play. */
 #ifndef DPA_GAME_WHITE_BOX_H
 #define DPA_GAME_WHITE_BOX_H
 
@@ -9,14 +9,14 @@
 
 typedef struct dpa__white_box dpa__white_box;
 
-/* Against `trainer`; NULL: our own, as the plan says. Borrows everything. */
+/* Plays against `trainer`; NULL: our own, following the plan. Borrows everything. */
 dpa_status dpa__white_box_new(const dpa_game_opts *opts, const dpa_train_plan *plan,
                               const dpa_train_data *data, dpa__trainer *trainer,
                               dpa__white_box **out, dpa_error *err);
 dpa__trainer *dpa__white_box_trainer(const dpa__white_box *game);
 void dpa__white_box_free(dpa__white_box *game);
-/* The first `count` steps of one training; in and out have count places. What comes out depends on
- * the options and `run` alone. */
+/* Plays the first `count` steps of one training; in and out have room for `count`. The result
+ * depends on the options and `run` alone. */
 dpa_status dpa__white_box_play(dpa__white_box *game, uint64_t run, uint64_t count, double *in,
                                double *out, dpa_error *err);
 /* Input canaries: Σ ‖g′‖/C over the steps of the last play; 0 for gradients, which have norm C. */

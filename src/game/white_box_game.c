@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* White box as a game of trials: a trial is one training, from the same initial weights with other
- * randomness; its numbers are the observations with the canary, then those without. */
+/* White box as a game of trials. A trial is one training, from the same initial weights with its
+ * own randomness; its numbers are the observations with the canary, then those without. */
 #include "game/white_box.h"
 
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static uint64_t steps_of(const dpa_game *game) {
     return dpa_train_plan_steps(game->plan, game->data.member_count);
 }
 
-/* Steps that a trial plays: all, or as many as are wanted in total. */
+/* The steps that a trial plays: all, or fewer if fewer are wanted in total. */
 static uint64_t length(const dpa_game *game) {
     const uint64_t steps = steps_of(game), want = wanted(&game->experiment->game, steps);
     return want < steps ? want : steps;
@@ -79,13 +79,13 @@ static void describe_input(const dpa_game *game, int stage, dpa__text *text) {
     dpa__text_printf(text, "crafting %llu by %llu\nradius %.17g\n",
                      (unsigned long long)o->crafting_steps,
                      (unsigned long long)o->crafting_examples, o->radius);
-    /* Left out at the default, so that older stores stay valid. */
+    /* Left out of the key at its default, so that older stores stay valid. */
     if (o->filter != DPA_FILTER_DOT)
         dpa__text_printf(text, "filter %d by %llu\n", (int)o->filter,
                          (unsigned long long)o->filter_examples);
 }
 
-/* Input canaries have one number more: the mean of ‖g′‖/C over the steps. */
+/* With input canaries a trial has one more number: the mean of ‖g′‖/C over the steps. */
 static int has_input(const dpa_game *game) {
     return game->rules == &dpa__input_canary_rules;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* White box, one canary, whole trainings: half of the trainings have the canary as one more member,
  * which the trainer samples like any other; the adversary sees all steps and gives each training
- * one score. Slower than looking at single steps, but how batches are drawn is part of what it
- * audits: in single steps a canary that is in by a coin looks the same whether or not the coins of
- * different steps are independent. A trial is a block of trainings, so that short ones do not
- * drown in bookkeeping; its numbers are the scores with the canary, then those without. */
+ * one score. This is slower than looking at single steps, but it also audits how batches are drawn:
+ * in single steps, a canary that comes in by a coin looks the same whether or not the coins of
+ * different steps are independent. A trial is a block of trainings, so that bookkeeping does not
+ * dominate short ones; its numbers are the scores with the canary, then those without. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +17,11 @@
 enum { BLOCK = 16, USUAL_OBSERVATIONS = 500 };
 
 typedef struct whole {
-    dpa_game_opts opts; /* of the game, with one canary */
+    dpa_game_opts opts; /* those of the game, with one canary */
     dpa__one_run *run;
 } whole;
 
-/* Trainings of each kind. */
+/* The number of trainings wanted of each kind. */
 static uint64_t wanted(const dpa_game *game) {
     const uint64_t asked = game->experiment->game.observations;
     return asked > 0 ? asked : USUAL_OBSERVATIONS;

@@ -21,7 +21,7 @@ static dpa_status counts_of(const dpa_evidence *e, dpa_counts *out, dpa_error *e
     return DPA_OK;
 }
 
-/* The attack is worse than guessing by more than chance: five deviations of FNR + FPR. */
+/* Warns if the attack is worse than guessing by more than chance: five deviations of FNR + FPR. */
 static dpa_status lint(const dpa_counts *c, dpa_lints *lints, dpa_error *err) {
     const double in = (double)(c->fn + c->tp), out = (double)(c->fp + c->tn);
     const double fnr = (double)c->fn / in, fpr = (double)c->fp / out;

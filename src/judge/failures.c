@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trainings that failed: do they fail more often with the record than without it? Shown beside the
- * verdict and never decides: epsilon may allow the difference, and the failed trials are in the
- * bound already, with the score that was fixed for them beforehand. */
+/* Do trainings fail more often with the record than without it? The answer is shown beside the
+ * verdict but never decides: ε may allow the difference, and failed trials already count in the
+ * bound, with the score that was fixed for them beforehand. */
 #include "estimate/failures.h"
 
 #include <math.h>
@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "judge/case.h"
 
-/* From here on the difference is said in words; the p-value itself is always among the facts. */
+/* Below this p-value the report says it in words; the p-value itself is always among the facts. */
 static const double UNLIKELY = 0.01;
 
-/* Trials of an arm that were played to an end; 0: not known. */
+/* How many trials of an arm ended, well or not; 0: not known. */
 static uint64_t ended(const dpa_evidence *e, const char *fact, uint64_t absent) {
     const double trials = dpa__fact(e, fact);
     return trials >= (double)absent && trials <= 9007199254740992.0 ? (uint64_t)trials - absent : 0;
@@ -25,7 +25,7 @@ dpa_status dpa__say_failures(dpa__case *c, dpa_error *err) {
                                         .failed_nonmembers = e->failed[1],
                                         .nonmembers = ended(e, "trials_nonmembers", e->absent[1])};
     dpa_lints lints = {0};
-    /* one training with records of both kinds fails for all of them */
+    /* in one run both kinds of records share the training, so failing tells nothing */
     if (e->failed[0] + e->failed[1] == 0 || e->design == DPA_ONE_RUN) return DPA_OK;
     if (counts.members == 0 || counts.nonmembers == 0) return DPA_OK;
     const double p = dpa__failures_test(&counts);

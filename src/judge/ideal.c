@@ -38,8 +38,8 @@ static dpa_status put_played(dpa_report *report, const dpa_ideal *ideal, uint64_
                           mean, deviation);
 }
 
-/* One bound, the number of guesses it wants, and how many of them come out right: exactly, and
- * played. */
+/* One bound, its number of guesses, and how many of them are right: expected exactly, and
+ * simulated. */
 static dpa_status put_row(dpa_report *report, const dpa_ideal *ideal, const dpa_result *result,
                           uint64_t repeats, json_t *rows, dpa_error *err) {
     const double guesses = dpa__result_extra(result, "guesses"),
@@ -86,8 +86,8 @@ static dpa_status add_bounds(dpa_report *bounds, const dpa__onerun_games *games,
     return DPA_OK;
 }
 
-/* The bounds are made in a report of their own: they are of a run that nobody made, and must not
- * stand where results do. */
+/* The bounds are computed in a separate report, because they belong to a run that never happened
+ * and must not appear among results. */
 static dpa_status put_rows(dpa_report *report, const dpa_report *bounds, const dpa_ideal *ideal,
                            uint64_t repeats, json_t *section, dpa_error *err) {
     json_t *rows = json_array();

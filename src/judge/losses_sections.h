@@ -7,10 +7,11 @@
 
 #include "dpaudit/report.h"
 
-/* Each slice of the table by a column: section "groups". The bounds share the error. */
+/* Section "groups": Epsilon* for each value of a column of the table. The bounds share the error.
+ */
 dpa_status dpa__losses_slices(dpa_report *report, const char *path, const char *column,
                               const dpa_request *request, json_t *section, dpa_error *err);
-/* So many training records that stand out: section "records", "records_found". */
+/* Sections "records" and "records_found": up to `most` training records that stand out. */
 dpa_status dpa__losses_records(dpa_report *report, const dpa_losses *losses, size_t most,
                                json_t *section, dpa_error *err);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What tests of counts would have detected. */
+/* The power of tests of counts. */
 #ifndef DPA_JUDGE_POWER_H
 #define DPA_JUDGE_POWER_H
 
 #include "judge/case.h"
 
-/* For a method of counts in the family of all mechanisms, with these sizes. */
+/* For a method of counts in the family dp, with these class sizes. */
 dpa_status dpa__power_counts(dpa__case *c, double n1, double n0, dpa_error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a test of counts would have detected. At the operating point of the suspected mechanism that
- * is furthest from the claim, the outcome that is one fifth unlucky (z = 0.84 deviations down the
- * gradient of the likelihood ratio) is put to the test itself: where it refutes, four of five
- * audits do. Checked against simulated audits in tests/unit/test_power.c. */
+/* What a test of counts would have detected. Take the operating point of the suspected mechanism
+ * that is furthest from the claim, and there the outcome that is only one fifth unlucky (z = 0.84
+ * deviations down the gradient of the likelihood ratio). If the test refutes with that outcome,
+ * four of five audits do. Checked against simulated audits in tests/unit/test_power.c. */
 #include <math.h>
 #include <stdio.h>
 
@@ -14,7 +14,7 @@
 #include "judge/case.h"
 #include "judge/power.h"
 
-static const double Z = 0.8416212335729143; /* of power 0.8 */
+static const double Z = 0.8416212335729143; /* normal quantile for power 0.8 */
 
 typedef struct setting {
     dpa__case *c;
@@ -62,7 +62,7 @@ static int refutes(setting *s, const dpa_counts *counts) {
     return found;
 }
 
-/* The point of a curve whose expected outcome is least likely under the claim. */
+/* The FPR of the point on a curve whose expected outcome is least likely under the claim. */
 static double best_fpr(const setting *s, const dpa_curve *curve) {
     double best = 0.5, largest = -1;
     for (int i = 0; i <= 60; ++i) {
@@ -89,7 +89,7 @@ static dpa_status suspect(double epsilon, double delta, int is_gaussian, dpa_cur
                        : dpa_curve_dp(epsilon, delta, out, err);
 }
 
-/* The smallest suspected ε that is detected, to 0.5%; INFINITY above 100. */
+/* The smallest suspected ε that would be detected, to 0.5%; INFINITY above 100. */
 static dpa_status smallest(setting *s, int is_gaussian, double *out, dpa_error *err) {
     const double delta = s->c->protocol.request.delta;
     double low = s->c->promise.epsilon, high = fmax(2 * low, 0.1);
@@ -118,7 +118,7 @@ dpa_status dpa__power_counts(dpa__case *c, double n1, double n0, dpa_error *err)
     v->detect_worst = v->detect_gaussian = INFINITY;
     dpa_status status = smallest(&s, 0, &v->detect_worst, err);
     if (status == DPA_OK && delta > 0) status = smallest(&s, 1, &v->detect_gaussian, err);
-    if (delta == 0) v->detect_gaussian = NAN; /* Gaussian noise has no ε there */
+    if (delta == 0) v->detect_gaussian = NAN; /* Gaussian noise has no finite ε at δ = 0 */
     dpa_curve_free(s.claim);
     return status;
 }

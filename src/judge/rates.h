@@ -5,7 +5,7 @@
 
 #include "judge/case.h"
 
-/* An estimator of this evidence: results for the family and method of a request. */
+/* An estimator of this evidence: appends results for the family and method of a request. */
 typedef dpa_status (*dpa__rates_fn)(void *user, const dpa_request *request, dpa_results *results,
                                     dpa_error *err);
 typedef struct dpa__rows {
@@ -14,23 +14,25 @@ typedef struct dpa__rows {
     void *user;
 } dpa__rows;
 
-/* The tests that decide, each at its share of the error, then what is shown beside them. */
+/* Adds the rows of the deciding tests, each at its share of the error, then the rows shown beside
+ * them. */
 dpa_status dpa__rates_rows(const dpa__rows *rows, dpa_error *err);
-/* One row: a family and a method at a confidence. */
+/* Adds one row: a family and a method at a confidence. */
 dpa_status dpa__rates_row(const dpa__rows *rows, const char *family, const char *method,
                           const char *select, double confidence, dpa_role role, dpa_error *err);
 
-/* Section "posterior" of the first result by joint posterior, if there is one. */
+/* Section "posterior": that of the first result by joint posterior, if there is one. */
 dpa_status dpa__section_posterior(dpa_report *report, dpa_error *err);
-/* Section "epsilon_delta": every bound of the report that a threshold or rank gives, at other δ. */
+/* Section "epsilon_delta": every bound of the report from a threshold or ranks, at other δ. */
 dpa_status dpa__section_curve(dpa_report *report, const dpa_scores *scores, dpa_error *err);
-/* Section "delta_at_epsilon" and its lines, from the counts of the results or their parameter. */
+/* Section "delta_at_epsilon" and its text, from the counts of the results or from their parameter.
+ */
 dpa_status dpa__section_delta(dpa_report *report, double epsilon, dpa_error *err);
-/* Section "quality" and its lines. */
+/* Section "quality" and its text. */
 dpa_status dpa__section_quality(dpa_report *report, const dpa_scores *scores, dpa_error *err);
 /* Sections "histogram" and "roc". */
 dpa_status dpa__section_scores(dpa_report *report, const dpa_scores *scores, dpa_error *err);
-/* Why the deciding bound is what it is. `scores` NULL: from the counts of the results. */
+/* Says why the deciding bound is what it is. `scores` NULL: from the counts of the results. */
 dpa_status dpa__explain(dpa_report *report, const dpa_scores *scores, dpa_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The rows of a report on rates: first the tests that decide, then what is shown beside them: the
- * same method under other families, and the posterior. With `all`, everything that applies. */
+/* The rows of a report on rates: first the deciding tests, then what is shown beside them: the same
+ * method under other families, and the posterior. With `all`, everything that applies. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static int is_there(const dpa_report *report, const dpa_result *r) {
     return 0;
 }
 
-/* A step's bound is about the step; it decides only a claim about a step. */
+/* A bound on a step is about the step, so it decides only a claim about a step. */
 static dpa_status take(dpa__case *c, dpa_results *results, dpa_role role, dpa_error *err) {
     dpa_status status = DPA_OK;
     for (size_t i = 0; i < results->count && status == DPA_OK; ++i) {
@@ -52,7 +52,7 @@ dpa_status dpa__rates_row(const dpa__rows *rows, const char *family, const char 
     return take(rows->c, &results, role, err);
 }
 
-/* What is shown beside the test: nothing that fails here is anybody's business. */
+/* A row shown beside the test; if it fails, it is left out silently. */
 static dpa_status show(const dpa__rows *rows, const char *family, const char *method,
                        dpa_error *err) {
     const dpa_request *r = &rows->c->protocol.request;
@@ -75,7 +75,7 @@ static dpa_status decide(const dpa__rows *rows, dpa_error *err) {
     return DPA_OK;
 }
 
-/* Named but not deciding: a posterior, an estimate, a maximum. */
+/* Methods that were named but cannot decide: a posterior, an estimate, a maximum. */
 static dpa_status show_named(const dpa__rows *rows, dpa_error *err) {
     const dpa_request *r = &rows->c->protocol.request;
     char family[DPA_FAMILY_SIZE], method[DPA_NAME_SIZE];

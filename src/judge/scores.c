@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Judging scores of independent runs, or of independent steps: bounds, quality of the attack,
+/* Judging scores of independent runs or of independent steps: bounds, quality of the attack,
  * slices. */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "evidence/scores_sort.h"
 #include "judge/rates.h"
 
-/* The scores as they came, for methods that need their order (the evidence owns them), and
+/* The scores in their order of arrival, for methods that need it (owned by the evidence), and
  * prepared (sorted). */
 typedef struct both {
     dpa_scores in_order, prepared;
@@ -57,7 +57,7 @@ static dpa_status put_group(json_t *rows, const char *name, const dpa_scores *sc
     return dpa__json_put(row, "epsilon_lower", r->epsilon_lower, err);
 }
 
-/* One slice: the deciding test once more, at the same share of the error. */
+/* Judges one slice with the deciding test, at the same share of the error. */
 static dpa_status judge_group(dpa__case *c, const char *name, dpa_scores *scores, json_t *section,
                               dpa_error *err) {
     dpa_lints lints = {0};
@@ -112,14 +112,15 @@ static dpa_status open_groups(dpa__case *c, dpa_score_groups *out, dpa_error *er
 
 /* ── is the canary there at all? ─────────────────────────────────────────────────────── */
 
-/* AUC of a step's scores: Φ(1/(σ√2)), scaled to how often the canary is in. */
+/* The AUC of a step's scores under the promised noise: Φ(1/(σ√2)), scaled to how often the canary
+ * is in. */
 static double promised_auc(const dpa__case *c) {
     const double rate = c->evidence->training.rate;
     return 0.5 + rate * (0.5 * erfc(-0.5 / c->promise.sigma) - 0.5);
 }
 
-/* A canary of the clipping norm shows at least as much as the promised noise lets it; less than
- * half of that, and no sign of it at all, means that it was never put in. */
+/* A canary of the clipping norm is at least as visible as the promised noise allows. If the AUC
+ * shows less than half of that and no significant leak, the canary was probably never inserted. */
 static dpa_status doubt_canary(dpa__case *c, const dpa_scores *s, dpa_error *err) {
     dpa_quality quality;
     dpa_request request = c->protocol.request;
@@ -145,7 +146,7 @@ static dpa_scores finite_scores(const dpa_scores *s) {
     return out;
 }
 
-/* Failed and lost trainings have infinite scores by decree, which say nothing about the sign of
+/* Failed and lost trainings have infinite scores by definition, which say nothing about the sign of
  * the others. */
 static dpa_status doubt_sign_of_played(const dpa_evidence *e, const dpa_scores *s, dpa_lints *lints,
                                        dpa_error *err) {

@@ -13,8 +13,8 @@ static const double ROC_RATIO = 1.15;
 
 /* ── ROC ───────────────────────────────────────────────────────────────────────────────────── */
 
-/* Which operating points are shown: about ROC_POINTS along both classes, and at the low false
- * positive rates of a log axis one for each step of the false positives by ROC_RATIO. */
+/* Chooses the operating points to show: about ROC_POINTS along both classes, and at low false
+ * positive rates (for a log axis) one whenever the false positives grow by ROC_RATIO. */
 typedef struct roc_picker {
     size_t next_passed, step;
     double next_false;
@@ -27,7 +27,7 @@ static int roc_pick(roc_picker *picker, size_t passed, size_t false_positives) {
     return 1;
 }
 
-/* The point and, for its TPR alone, the Clopper–Pearson interval at the request's confidence. */
+/* The point, with the Clopper–Pearson interval of its TPR alone at the request's confidence. */
 static dpa_status append_point(json_t *points, const dpa_scores *s, size_t fn, size_t tn,
                                double confidence, dpa_error *err) {
     const double error = 0.5 * (1 - confidence);
@@ -74,7 +74,7 @@ static dpa_status put_measure(json_t *object, const char *key, const dpa_measure
     return dpa__json_put(value, "upper", m->upper, err);
 }
 
-/* A rate that is less than one of the non-members is no observation. */
+/* A false positive rate below one non-member cannot be observed. */
 static int is_resolved(double fpr, size_t nonmembers) {
     return fpr * (double)nonmembers >= 1;
 }

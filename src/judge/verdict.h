@@ -5,15 +5,14 @@
 
 #include "report/model.h"
 
-/* An empty verdict about this claim; `epsilon` is what the claim says at the report's δ. */
+/* Starts a verdict about this claim; `epsilon` is what the claim promises at the report's δ. */
 void dpa__verdict_begin(dpa_report *report, const dpa_claim *claim, double epsilon);
-/* The data speak against an assumption that the test stands on: the verdict will be inconclusive.
- */
+/* Records that the data contradict an assumption of the test: the verdict will be inconclusive. */
 void dpa__verdict_contradict(dpa_report *report, unsigned assumption, const char *format, ...)
     DPA_PRINTF(3, 4);
-/* Does a deciding result exceed the claim? */
+/* 1 if a deciding result exceeds the claim. */
 int dpa__verdict_refutes(const dpa_report *report);
-/* State and headline, from the results whose role is DPA_PRIMARY. */
+/* Sets state and headline from the results with role DPA_PRIMARY. */
 dpa_status dpa__verdict_conclude(dpa_report *report, dpa_error *err) DPA_MUST_USE;
 
 #endif

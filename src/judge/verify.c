@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A stored result judged again: the same evidence by the same claim and protocol must give the same
- * verdict and the same numbers. */
+/* Judging a stored result again: the same evidence, claim and protocol must give the same verdict
+ * and the same numbers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "report/integrity.h"
 #include "report/value.h"
 
-/* Plain arrays do not say what they are; the result does. */
+/* Plain arrays do not say what kind of evidence they are, so the stored result tells. */
 static dpa_status open_evidence(const json_t *result, const char *const *paths, size_t count,
                                 dpa_evidence *out, dpa_error *err) {
     const json_t *protocol = json_object_get(result, "protocol");
@@ -40,7 +40,7 @@ static dpa_status open_evidence(const json_t *result, const char *const *paths, 
     return DPA_OK;
 }
 
-/* As text: a number that was read back may have become an integer. */
+/* Compares as text, because a number that was read back may have become an integer. */
 static int is_same(const json_t *a, const json_t *b) {
     dpa__text first = {0}, second = {0};
     if (a == NULL || b == NULL) return a == b;
@@ -76,7 +76,7 @@ static dpa_status judge_again(const json_t *stored, const char *const *paths, si
     return *again != NULL ? DPA_OK : dpa__fail(err, DPA_NO_MEMORY, "no memory for a result");
 }
 
-/* The rows that decided, and the verdict without what the registration adds to it. */
+/* Compares the rows that decided, and the verdict without what a registration adds to it. */
 static dpa_status compare(const char *path, const json_t *stored, const json_t *again,
                           dpa_error *err) {
     const json_t *was = json_object_get(stored, "verdict"), *is = json_object_get(again, "verdict");

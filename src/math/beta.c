@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The beta law. nmath's pbeta (TOMS 708, here from R 4.2.2) agreed with a continued fraction at a
- * million random points with tails above 1e-240; below, something inside it underflows: against
+ * million random points with tails above 1e-240. Below that something in it underflows: against
  * mpmath it is off by 1, 23 and 29 % at three points (the last: upper tail at x = 0.4037, a
- * = 14.72, b = 1449.7), while its logarithms sum 1e7 terms or print that they underflow. So far out
- * the fraction needs about ten steps. nmath's dbeta forms (a+b−1)−a and has 7 digits left at a =
- * 1e9, b = 1/2; here the smaller shape always goes first. */
+ * = 14.72, b = 1449.7), and its logarithms sum 1e7 terms or print that they underflow. That far out
+ * the continued fraction needs only about ten steps, so it is used there. nmath's dbeta computes
+ * (a+b−1)−a, which leaves 7 digits at a = 1e9, b = 1/2; here the smaller shape always goes first.
+ */
 #include <Rmath.h>
 #include <float.h>
 #include <math.h>
@@ -12,7 +13,7 @@
 #include "math/dist.h"
 #include "math/tail.h"
 
-/* Smaller values of pbeta are not used. */
+/* Smaller values of pbeta are replaced by the continued fraction. */
 static const double TRUSTED = 1e-200;
 
 static int is_shape(double a, double b) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The thin part of dist.h: domains are checked here, because nmath answers a bad argument with a
- * message on the standard output, and a library does not print. What nmath does not do well enough
- * is in normal.c, beta.c and quantile.c. */
+/* Thin wrappers for dist.h. Arguments are checked here, because nmath answers a bad one with a
+ * message on standard output, and a library must not print. What nmath does not do well enough is
+ * in normal.c, beta.c and quantile.c. */
 #include "math/dist.h"
 
 #include <Rmath.h>
@@ -26,7 +26,7 @@ double dpa__binom_cdf(double k, double n, double q, dpa__tail tail) {
         const int is_certain = (count >= n) == dpa__tail_is_lower(tail);
         return dpa__tail_is_log(tail) ? log((double)is_certain) : (double)is_certain;
     }
-    /* more than k of n uniform numbers lie below q when the one of rank k + 1 does */
+    /* more than k of n uniform numbers lie below q if and only if the one of rank k + 1 does */
     return dpa__beta_cdf(q, count + 1, n - count, dpa__tail_other(tail));
 }
 
@@ -51,8 +51,8 @@ double dpa__laplace_quantile(double p, double scale, dpa__tail tail) {
     return level.is_lower ? z : -z;
 }
 
-/* T²/(T² + f) is Beta(1/2, f/2), and T is symmetric. nmath's pt takes a normal approximation from f
- * = 4e5 on. */
+/* T²/(T² + f) is Beta(1/2, f/2), and T is symmetric. nmath's pt is not used because it switches to
+ * a normal approximation at f = 4e5. */
 double dpa__t_cdf(double x, double freedom, dpa__tail tail) {
     if (!(freedom > 0) || isnan(x)) return NAN;
     if (isinf(freedom)) return dpa__norm_cdf(x, tail);

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Distributions with every tail and its logarithm, on libRmath (R's nmath) where that is good, on
- * our own where it is not (beta.c, quantile.c, normal.c). Outside the domain: NaN. Nothing is ever
- * printed.
+/* Distributions with every tail and its logarithm, on libRmath (R's nmath) where that is accurate,
+ * on our own code elsewhere (beta.c, quantile.c, normal.c). Outside the domain: NaN. Nothing is
+ * ever printed.
  *
- * Accuracy, relative, as checked against 25 digits by tests/known/test_dist.c:
- *   normal quantile, log interval            1e-15 (logarithms of levels to −1e10)
- *   normal, beta, binomial, gamma, t cdf     1e-13 + 4 units in the last place of the argument
- * times the condition x·F'(x)/F(x): x itself cannot say more quantiles, cp and jeffreys limits
- * 1e-13 Range of that table: beta and binomial shapes and counts to 1e9, gamma shapes to 1e4, t to
- * 1e6 degrees; levels to 1e-300 (t quantile 1e-100). Beyond it (shapes from 1e-3, gamma and t to
- * 1e9) only that results are numbers and agree with their inverses is tested. The logarithm of a
- * tail has its error relative to the logarithm. A quantile below 2e-308 is as good as a denormal
- * (or 0) can be. */
+ * Relative accuracy, as checked against 25 digits by tests/known/test_dist.c:
+ * - normal quantile, log interval: 1e-15 (logarithms of levels to −1e10)
+ * - normal, beta, binomial, gamma, t cdf: 1e-13 plus 4 units in the last place of the argument
+ * times the condition x·F'(x)/F(x), because x itself carries no more digits
+ * - quantiles, cp and jeffreys limits: 1e-13
+ *
+ * Range of these checks: beta and binomial shapes and counts to 1e9, gamma shapes to 1e4, t to 1e6
+ * degrees; levels to 1e-300 (t quantile 1e-100). Beyond it (shapes from 1e-3, gamma and t to 1e9)
+ * tests check only that results are numbers and agree with their inverses. The error of a tail's
+ * logarithm is relative to the logarithm. A quantile below 2e-308 is as accurate as a denormal (or
+ * 0) can be. */
 #ifndef DPA_MATH_DIST_H
 #define DPA_MATH_DIST_H
 
-/* Which probability is meant. Never two int flags that can be swapped. */
+/* Which tail is meant, and whether as a logarithm: one argument instead of two int flags that could
+ * be swapped. */
 typedef enum dpa__tail { DPA_LOWER, DPA_UPPER, DPA_LOG_LOWER, DPA_LOG_UPPER } dpa__tail;
 
 double dpa__norm_log_pdf(double x);

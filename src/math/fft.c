@@ -49,8 +49,8 @@ static dpa_status check_length(size_t n, dpa_error *err) {
                      INT_MAX);
 }
 
-/* FFTW ends the program where an allocation of its own fails. What a plan and its run take (factors
- * and a buffer, less than two transforms) is asked for first, and given back. */
+/* FFTW exits the program if one of its allocations fails. So the memory that a plan and its run
+ * need (factors and a buffer, less than two transforms) is allocated and freed here first. */
 static dpa_status find_room(size_t n, dpa_error *err) {
     void *volatile block = dpa__malloc(4 * n + (1 << 17), sizeof(double), err);
     if (block == NULL) return DPA_NO_MEMORY;
@@ -78,7 +78,7 @@ static double complex twiddle(size_t k, size_t n) {
     return complex_of(cos(angle), sin(angle));
 }
 
-/* Places k and n/2−k of the spectrum from Z, for k ≤ n/4. */
+/* The spectrum at k and n/2−k from Z, for k ≤ n/4. */
 static void untangle(size_t n, const double complex *z, double complex *out) {
     const size_t m = n / 2;
     for (size_t k = 0; k <= m / 2; ++k) {
@@ -91,7 +91,7 @@ static void untangle(size_t n, const double complex *z, double complex *out) {
     }
 }
 
-/* Z from the spectrum: the reverse. */
+/* Z from the spectrum: the inverse of untangle. */
 static void tangle(size_t n, const double complex *in, double complex *z) {
     const size_t m = n / 2;
     for (size_t k = 0; k <= m / 2; ++k) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Numbers known by their logarithm. Every sum is scaled by its largest term, every difference goes
- * through log1p or expm1, whichever does not cancel (Mächler, "Accurately computing log(1 −
- * exp(−|a|))", 2012: the two forms cross at log 2). */
+/* Numbers known by their logarithm. Every sum is scaled by its largest term; every difference uses
+ * log1p or expm1, whichever does not cancel (Mächler, "Accurately computing log(1 − exp(−|a|))",
+ * 2012: the two forms cross at log 2). */
 #include "math/logspace.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ double dpa__logit(double p) {
 
 void dpa__sum_add(dpa__sum *sum, double x) {
     const double total = sum->value + x;
-    /* an infinite total has no rounding error, and inf − inf must not become one */
+    /* an infinite total has no rounding error; inf − inf would make it NaN */
     if (isfinite(total)) {
         sum->carry +=
             fabs(sum->value) >= fabs(x) ? (sum->value - total) + x : (x - total) + sum->value;

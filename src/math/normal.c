@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The normal law. nmath's pnorm holds everywhere; its qnorm (Wichura, AS 241) is a rational
- * approximation fitted for p > 1e-300, so that quantiles are polished here by Newton's method on
- * log Φ. */
+/* The normal law. nmath's pnorm is accurate everywhere. Its qnorm (Wichura, AS 241) is a rational
+ * approximation fitted for p > 1e-300, so quantiles are polished here by Newton's method on log Φ.
+ */
 #include <Rmath.h>
 #include <math.h>
 
@@ -24,7 +24,7 @@ double dpa__norm_quantile(double p, dpa__tail tail) {
     if (level.p > 0) {
         x = qnorm5(level.p, 0, 1, 1, 0);
     } else if (isfinite(level.log_p)) {
-        /* log Φ is concave: Newton comes from the left and does not leave it */
+        /* log Φ is concave: Newton's method approaches from the left and stays there */
         x = -sqrt(-2 * level.log_p);
         for (int i = 0; i < 4; ++i) {
             const double log_cdf = pnorm5(x, 0, 1, 1, 1);

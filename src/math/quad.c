@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Adaptive Gauss–Kronrod quadrature: the panel with the largest error estimate is halved until the
- * sum of the estimates is small enough. The estimate of a panel is QUADPACK's (Piessens et al.,
- * 1983, section 3.4.1): |K21 − G10| judged against the mean deviation of the integrand, never below
- * the rounding error of the sum. A panel at its rounding error, or too narrow to halve, leaves the
- * heap: nothing is to be gained there.
+/* Adaptive Gauss–Kronrod quadrature: the panel with the largest error estimate is halved until
+ * the sum of the estimates is small enough. The estimate of a panel is QUADPACK's (Piessens et
+ * al., 1983, section 3.4.1): |K21 − G10| relative to the mean deviation of the integrand, never
+ * below the rounding error of the sum. A panel at its rounding error, or too narrow to halve,
+ * leaves the heap, because halving it would gain nothing.
  *
- * An infinite end is brought to s = 0 by x = a ± (1−s)/s. Panels are halved down to 1e-300 towards
- * zero, so that x^-0.9 is as good as x². Singular ends elsewhere than at 0 or infinity lose what x
- * itself loses: put them there (integrate over 1 − x). */
+ * An infinite end is mapped to s = 0 by x = a ± (1−s)/s. Panels are halved down to 1e-300
+ * towards zero, so that x^-0.9 is integrated as well as x². At singular ends other than 0 or
+ * infinity x itself has too few digits: move them to 0 (integrate over 1 − x). */
 #include "math/quad.h"
 
 #include <float.h>
@@ -43,7 +43,7 @@ typedef struct panel {
     double anchor;   /* the finite end of an infinite piece */
     ends kind;
     double value, error;
-    int is_final; /* halving it gains nothing */
+    int is_final; /* halving it would gain nothing */
 } panel;
 
 typedef struct work {
@@ -52,8 +52,8 @@ typedef struct work {
     panel *heap; /* the first `open` are a heap by error; the final ones come after them */
     size_t open, count, capacity;
     size_t evaluations;
-    dpa__sum value, error; /* of all panels; compensated, as panels come and go */
-    double bad;            /* where the integrand was not finite, else NaN */
+    dpa__sum value, error; /* sums over all panels; compensated, because panels come and go */
+    double bad;            /* where the integrand was not finite; NaN: nowhere */
 } work;
 
 /* The integrand in the variable of the panel. */
@@ -92,7 +92,8 @@ static void apply_rule(work *w, panel *p) {
     if (difference > 0 && deviation > 0) {
         error = deviation * fmin(1, pow(200 * difference / deviation, 1.5));
     }
-    /* of the sum, and (at random) of the nodes: a narrow panel far from zero has few doubles */
+    /* of the sum, and (at random) of the nodes: a narrow panel far from zero contains few doubles
+     */
     const double rounding =
         DBL_EPSILON * (50 * absolute + 0.1 * deviation * fabs(centre) / fmax(half, DBL_MIN));
     p->error = half * fmax(error, rounding);
@@ -123,7 +124,7 @@ static void sift_down(work *w) {
     }
 }
 
-/* Evaluates the panel and puts it where it belongs. */
+/* Evaluates the panel and adds it to the heap, or to the final ones. */
 static dpa_status add(work *w, panel p, dpa_error *err) {
     if (w->count == w->capacity) {
         const size_t capacity = w->capacity < 16 ? 16 : 2 * w->capacity;
@@ -146,7 +147,7 @@ static dpa_status add(work *w, panel p, dpa_error *err) {
     return DPA_OK;
 }
 
-/* Takes the worst panel off and adds its halves. */
+/* Replaces the worst panel by its halves. */
 static dpa_status halve(work *w, dpa_error *err) {
     panel lower = w->heap[0], upper = lower;
     dpa__sum_add(&w->value, -lower.value);

@@ -16,12 +16,12 @@ typedef struct dpa__quad {
 } dpa__quad;
 
 /* Adaptive Gauss–Kronrod (10,21) over the panels between `breaks` (count ≥ 2, ascending; the first
- * may be −INFINITY, the last INFINITY) until the error estimate is below max(absolute,
- * relative·|value|) or nothing more is to be gained. DPA_NUMERIC when not reached after
- * `max_evaluations`; the best value is in *out all the same. An integrand that is not finite:
- * DPA_NUMERIC. A peak much narrower than its panel is not seen: put breakpoints around it. Ends may
- * be singular (log x, x^-0.9) at 0 and at infinity; elsewhere x has too few digits: shift the end
- * to 0. */
+ * may be −INFINITY, the last INFINITY), until the error estimate is below max(absolute,
+ * relative·|value|) or halving gains nothing more. DPA_NUMERIC if that is not reached after
+ * `max_evaluations` (the best value is in *out all the same) or if the integrand is not finite
+ * somewhere. A peak much narrower than its panel is missed: put breakpoints around it. Ends may be
+ * singular (log x, x^-0.9) at 0 and at infinity; elsewhere x has too few digits: shift the end to
+ * 0. */
 dpa_status dpa__integrate(dpa__fn fn, void *user, const double *breaks, size_t count,
                           double absolute, double relative, size_t max_evaluations, dpa__quad *out,
                           dpa_error *err);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Quantiles of beta, gamma and t, found from their own distribution functions.
  *
- * nmath's qbeta, qgamma and qt stop early in the tails and then say so on the standard output. Here
- * the equation log tail(x) = log p is solved by Newton's method in log x. For beta (other shape ≥
- * 1) and gamma the density of log X is log-concave, hence so are both tails: Newton's method lands
- * beyond the root once and then comes back to it without leaving that side. A bracket takes care of
- * the rest. */
+ * nmath's qbeta, qgamma and qt stop early in the tails and report that on standard output. Here
+ * log tail(x) = log p is solved by Newton's method in log x. For beta (other shape ≥ 1) and
+ * gamma the density of log X is log-concave, hence so are both tails. So Newton's method crosses
+ * the root at most once and then approaches it from one side. A bracket covers the other cases. */
 #include <Rmath.h>
 #include <float.h>
 #include <math.h>
@@ -36,8 +35,8 @@ typedef struct law {
     double a, b;
 } law;
 
-/* log(tail(x)/p): without logarithms of p where p is a normal number, so that no digit is lost to
- * them. */
+/* log(tail(x)/p). If p is a normal number, no logarithm of p is taken, because that would lose
+ * digits. */
 static double excess(const law *l, double x, const dpa__level *level, double *log_tail) {
     if (level->p > 0) {
         const double tail = l->cdf(x, l->a, l->b, level->is_lower ? DPA_LOWER : DPA_UPPER);
@@ -50,7 +49,8 @@ static double excess(const law *l, double x, const dpa__level *level, double *lo
     return *log_tail - level->log_p;
 }
 
-/* The root in [low, high] from `x`; all positive. Each step is relative, as x may be 1e-300. */
+/* The root in [low, high], starting at `x`; all positive. Steps are relative, because x may be
+ * 1e-300. */
 static double solve(const law *l, const dpa__level *level, double x, double low, double high) {
     for (int i = 0; i < 200 && low < high; ++i) {
         double log_tail;
@@ -73,7 +73,7 @@ static double solve(const law *l, const dpa__level *level, double x, double low,
     return x;
 }
 
-/* Where a law begins like c·x^a: tail(x) = p solved for log x. Exact below DBL_MIN. */
+/* Where a law starts like c·x^a: solves tail(x) = p for log x. Exact below DBL_MIN. */
 static double log_power_start(const dpa__level *level, double a, double log_c) {
     return (level->log_p - log_c) / a;
 }
@@ -97,7 +97,7 @@ static double beta_start(const dpa__level *level, double a, double b) {
 }
 
 typedef struct point {
-    double x, rest, log_x; /* x, 1 − x, log x even where x underflows */
+    double x, rest, log_x; /* x, 1 − x, and log x, which is right even if x underflows */
 } point;
 
 /* The quantile in (0, 1/2]. */
@@ -124,7 +124,7 @@ static point beta_point(const dpa__level *level, double a, double b) {
     const double over = excess(&l, 0.5, level, &ignored);
     if (isnan(over)) return (point){NAN, NAN, NAN};
     if ((over >= 0) == level->is_lower || over == 0) return beta_solve_half(level, a, b);
-    /* above 1/2: look from the other end, where 1 − x has all its digits */
+    /* above 1/2: solve from the other end, where 1 − x has all its digits */
     const dpa__level mirror = {!level->is_lower, level->p, level->log_p};
     const point y = beta_solve_half(&mirror, b, a);
     return (point){y.rest, y.x, log1p(-y.x)};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bracketed roots. Inverse quadratic interpolation where it is safe (Chandrupatla, "A new hybrid
- * quadratic/bisection algorithm", 1997), bisection elsewhere. Bisection goes by the rank of doubles
- * among doubles, not by their value: from 1e-300 to 1e300 it takes 64 steps, not 2000. A step that
- * did not halve the number of doubles left in three turns is followed by a bisection, hence at most
- * about 260 evaluations whatever the function does; smooth functions take 10 to 20. */
+ * quadratic/bisection algorithm", 1997), bisection elsewhere. Bisection halves the number of
+ * doubles in the bracket, not its width: from 1e-300 to 1e300 it takes 64 steps, not 2000. If three
+ * steps did not halve the number of doubles left, a bisection follows. So no function takes more
+ * than about 260 evaluations; smooth ones take 10 to 20. */
 #include "math/root.h"
 
 #include <math.h>
@@ -26,13 +26,13 @@ static double of_rank(int64_t rank) {
     return x;
 }
 
-/* Doubles between, as a double: only compared by ratio. */
+/* The number of doubles between, as a double; only used in ratios. */
 static double gap(double lower, double upper) {
     return (double)rank_of(upper) - (double)rank_of(lower);
 }
 
-/* A point strictly between lower and upper, which are not neighbours, that halves the doubles
- * between them. Those nearer to zero than `floor` count as one. */
+/* A point strictly between lower and upper (which are not neighbours) that halves the doubles
+ * between them. All doubles nearer to zero than `floor` count as one. */
 static double middle(double lower, double upper, double floor) {
     if (lower < 0 && upper > 0) return 0;
     double from = lower, to = upper;
@@ -46,7 +46,8 @@ static double middle(double lower, double upper, double floor) {
 
 static int is_narrow(double lower, double upper, double absolute, double relative) {
     if (nextafter(lower, upper) >= upper) return 1;
-    /* the smaller end is at most |root|; across zero it may be as small as it likes */
+    /* the smaller end is at most |root|; if the bracket contains zero, the root may be arbitrarily
+     * small */
     const double least = lower < 0 && upper > 0 ? 0 : fmin(fabs(lower), fabs(upper));
     return upper - lower <= fmax(absolute, relative * least);
 }
@@ -55,14 +56,14 @@ static int differ(double a, double b) {
     return (a < 0 && b > 0) || (a > 0 && b < 0);
 }
 
-/* Inverse quadratic interpolation through the ends and the point that left the bracket last; NaN
- * where it is not monotone between the ends (Chandrupatla's test) or anything is infinite. */
+/* Inverse quadratic interpolation through both ends and the point that was dropped last; NaN if it
+ * is not monotone between the ends (Chandrupatla's test) or a number is infinite. */
 static double interpolate(const dpa__bracket *b, double old, double fn_old) {
     const double f1 = b->fn_lower, f2 = b->fn_upper, x1 = b->lower, x2 = b->upper;
     if (!(isfinite(f1) && isfinite(f2) && isfinite(x2 - x1))) return NAN;
     if (isnan(old)) return x1 - f1 * ((x2 - x1) / (f2 - f1));
     if (!isfinite(fn_old) || fn_old == f1 || fn_old == f2) return NAN;
-    /* x1 is the end next to which the old point lies */
+    /* x1 is the end that is next to the old point */
     const int beyond_upper = old > x2;
     const double xa = beyond_upper ? x2 : x1, fa = beyond_upper ? f2 : f1;
     const double xb = beyond_upper ? x1 : x2, fb = beyond_upper ? f1 : f2;
@@ -74,7 +75,7 @@ static double interpolate(const dpa__bracket *b, double old, double fn_old) {
     return xa + t * (xb - xa);
 }
 
-/* Interpolation, else half way, else (ends too far apart for either) what bisection would take. */
+/* Interpolation; else the midpoint; else, if the ends are too far apart for either, `otherwise`. */
 static double guess(const dpa__bracket *b, double old, double fn_old, double otherwise) {
     const double x = interpolate(b, old, fn_old);
     if (x >= b->lower && x <= b->upper) return x; /* on an end: to be nudged across the root */
@@ -82,7 +83,7 @@ static double guess(const dpa__bracket *b, double old, double fn_old, double oth
     return half > b->lower && half < b->upper ? half : otherwise;
 }
 
-/* Keeps a guess off the ends, so that the far end moves too once the near one is good enough. */
+/* Moves a guess away from the ends, so that the far end moves too once the near one is accurate. */
 static double nudge(const dpa__bracket *b, double x, double absolute, double relative) {
     const double step = 0.5 * fmax(absolute, relative * fabs(x));
     const double low = fmax(b->lower + step, nextafter(b->lower, b->upper));
@@ -107,7 +108,7 @@ static void close_at(dpa__bracket *out, double x) {
     out->fn_lower = out->fn_upper = 0;
 }
 
-/* One evaluation at x: the bracket shrinks, the end that was replaced is remembered. */
+/* Evaluates fn at x and shrinks the bracket; remembers the end that was replaced. */
 static dpa_status shrink(dpa__fn fn, void *user, double x, dpa__bracket *out, double old[2],
                          dpa_error *err) {
     const double value = fn(x, user);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Roots of monotone functions: the bracket is the answer, so the caller can take the safe side. */
+/* Roots of monotone functions. The answer is a bracket, so that the caller can take the safe side.
+ */
 #ifndef DPA_MATH_ROOT_H
 #define DPA_MATH_ROOT_H
 
@@ -17,15 +18,15 @@ typedef struct dpa__bracket {
 } dpa__bracket;
 
 /* Narrows [lower, upper] to at most max(absolute, relative·|root|), or to two neighbouring doubles.
- * The function is monotone; it may be flat, jump, or be infinite. When both ends have the same
- * sign: DPA_NUMERIC, with the bracket as given. A NaN of fn: DPA_NUMERIC. An exact zero closes the
- * bracket on it. Ends may be infinite if fn can be asked there. Smooth functions take 10 to 20
- * evaluations, no function more than about 260. */
+ * The function must be monotone; it may be flat, jump, or be infinite. Ends may be infinite if fn
+ * accepts them. An exact zero closes the bracket on it. DPA_NUMERIC if both ends have the same sign
+ * (the bracket is left as given) or if fn returns NaN. Smooth functions take 10 to 20 evaluations,
+ * no function more than about 260. */
 dpa_status dpa__root(dpa__fn fn, void *user, double lower, double upper, double absolute,
                      double relative, dpa__bracket *out, dpa_error *err);
-/* The same for a predicate that is false below and true above: the last false and the first true
- * seen (fn_lower = −1, fn_upper = 1). At most 68 calls, from −INFINITY to INFINITY to the last bit.
- */
+/* The same for a predicate that is false below and true above: the bracket ends at the last false
+ * and the first true place (fn_lower = −1, fn_upper = 1). At most 68 calls from −INFINITY to
+ * INFINITY. */
 typedef int (*dpa__predicate)(double x, void *user);
 dpa_status dpa__bisect(dpa__predicate is_above, void *user, double lower, double upper,
                        double absolute, double relative, dpa__bracket *out, dpa_error *err);

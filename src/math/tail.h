@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A level of probability, told by its smaller tail: there it keeps all its digits. */
+/* A probability, stored as its smaller tail, which keeps all its digits. */
 #ifndef DPA_MATH_TAIL_H
 #define DPA_MATH_TAIL_H
 
@@ -19,13 +19,13 @@ static inline int dpa__tail_is_log(dpa__tail tail) {
     return tail == DPA_LOG_LOWER || tail == DPA_LOG_UPPER;
 }
 
-/* The same scale, the complementary event. */
+/* The complementary tail on the same scale. */
 static inline dpa__tail dpa__tail_other(dpa__tail tail) {
     static const dpa__tail other[] = {DPA_UPPER, DPA_LOWER, DPA_LOG_UPPER, DPA_LOG_LOWER};
     return other[tail];
 }
 
-/* 0 when p is no probability (or no logarithm of one). */
+/* 0 if p is not a probability (or not the logarithm of one). */
 int dpa__level_of(double p, dpa__tail tail, dpa__level *out);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The module that talks to MPI. It needs nothing of our libraries. */
+/* The loadable module that talks to MPI. It calls nothing in our libraries, so it can be loaded on
+ * its own. */
 #include <mpi.h>
 #include <sched.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
 
 static const int tag = 3477;
 
-/* "Open MPI v4.1.4, package: …": up to the comma. */
+/* The name and version of the MPI library: of "Open MPI v4.1.4, package: …" the part before the
+ * comma. */
 static void library(char *out, size_t size) {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
@@ -18,7 +20,8 @@ static void library(char *out, size_t size) {
     (void)snprintf(out, size, "%.*s", (int)strcspn(text, ",\n"), text);
 }
 
-/* Ranks of one machine share its cores: those that all of them together may use, divided. */
+/* The cores for each rank: all cores that the ranks of this machine may use, divided by their
+ * number. */
 static uint64_t share_of_cores(void) {
     cpu_set_t own, all;
     MPI_Comm machine;

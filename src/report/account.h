@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Parts of an account's report that are asked for: tables, and another accountant's number. */
+/* Optional parts of an account's report: tables, and a comparison with another accountant. */
 #ifndef DPA_REPORT_ACCOUNT_H
 #define DPA_REPORT_ACCOUNT_H
 
@@ -8,7 +8,7 @@
 /* ε at many δ, δ at many ε, Rényi divergences. */
 dpa_status dpa__account_tables(dpa_report *report, const dpa_account *account,
                                const dpa_account_query *query, dpa_error *err);
-/* Says on which side of ours another accountant's ε lies. */
+/* Says whether another accountant's ε lies below, inside or above our interval. */
 dpa_status dpa__account_check_other(dpa_report *report, double other, dpa_interval ours,
                                     dpa_error *err);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables of an account, another accountant's number beside ours, and what Rényi divergences alone
- * say. */
+/* Tables of an account, a comparison with another accountant's number, and what Rényi divergences
+ * alone imply. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -56,8 +56,8 @@ static dpa_status put_table(dpa_report *report, const dpa_account *account, read
     return status;
 }
 
-/* zCDP: the largest of RDP(a)/a over orders; known to be at order 1+ or ∞ only for plain noise, so
- * it is given as what the orders asked for need at least. */
+/* zCDP is the largest RDP(a)/a over all orders. Only for plain noise is it known to be at order 1+
+ * or ∞, so the report gives the least ρ that the requested orders need. */
 static dpa_status put_orders(dpa_report *report, const dpa_account_query *query, dpa_error *err) {
     if (query->order_count == 0) return DPA_OK;
     json_t *table = json_array();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The bundled script of web/, put into the object file by the assembler: a C array of a megabyte
- * would take the compiler many seconds. */
+/* The bundled script of web/, embedded by the assembler, because compiling a C array of a megabyte
+ * would take many seconds. */
 #include "report/assets.h"
 
 #define EMBED(name, file)                                                                          \
@@ -38,7 +38,7 @@ const char *dpa__report_script(size_t *length) {
 }
 
 const char *dpa__report_script_hash(void) {
-    return "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="; /* of nothing */
+    return "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="; /* hash of an empty script */
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How many samples an estimate of ε needs to be within ± a half width (bayesian-estimation, figure
- * 4): a table, and the ends of the intervals against the number of samples. */
+/* How many samples an estimate of ε needs for a given half width (bayesian-estimation, figure 4): a
+ * table, and the ends of the intervals against the number of samples. */
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static dpa_status put_point(json_t *rows, const dpa_precision *plan, uint64_t n,
     return dpa__json_put(row, "epsilon_upper", a.upper, err);
 }
 
-/* From an eighth of what is needed to twice as much. */
+/* From an eighth of the number needed to twice as many. */
 static dpa_status put_curve(json_t *rows, const dpa_precision *plan, double needed, size_t points,
                             dpa_error *err) {
     uint64_t before = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Dots in a terminal. A Braille character is U+2800 plus one bit per dot; the bits of the left
- * column, from the top, are 0, 1, 2, 6, those of the right one 3, 4, 5, 7. */
+/* Dots in a terminal. A Braille character is U+2800 plus one bit per dot: from the top, bits 0, 1,
+ * 2, 6 in the left column and 3, 4, 5, 7 in the right one. */
 #include "report/canvas.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ void dpa__canvas_init(dpa__canvas *canvas, double left, double right, double bot
                             .unicode = unicode};
 }
 
-/* Place of a value among n dots, or −1 outside. */
+/* The index of a value among n dots; −1 if it is outside. */
 static int place(double value, double low, double high, int n) {
     const double share = (value - low) / (high - low);
     if (!(share >= 0.0 && share <= 1.0)) return -1;

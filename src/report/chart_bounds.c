@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* All bounds of a result, the claim as a line. What is valid, optimistic or an estimate differs in
- * shape, not only in colour; a bar from 0 says "at least". */
+/* All bounds of a result, with the claim as a line. Valid bounds, optimistic ones and estimates
+ * differ in shape, not only in colour; a bar from 0 means "at least". */
 #include <math.h>
 
 #include "report/charts.h"

@@ -31,7 +31,7 @@ static const char spec[] =
     "]}";
 /* clang-format on */
 
-/* The range that is drawn: the bins, and four deviations of the null around 0. */
+/* The range to draw: the bins, and four deviations of the null around 0. */
 static void range_of(const json_t *edges, double dim, double *low, double *high) {
     const size_t count = json_array_size(edges);
     *low = json_number_value(json_array_get(edges, 0));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The bound at other δ: section "epsilon_delta", rows {family, method, delta, epsilon_lower}; where
- * a result has a Gaussian parameter μ, its curve follows without it. The claim is one point. */
+/* The bound at other δ: section "epsilon_delta", rows {family, method, delta, epsilon_lower}. For a
+ * result with a Gaussian parameter μ the curve is computed from μ if there is no section. The claim
+ * is one point. */
 #include <math.h>
 #include <string.h>
 
@@ -27,8 +28,8 @@ static const char spec[] =
     "]}";
 /* clang-format on */
 
-/* One line a family: is this method the one with the family's strongest valid bound? Where none is
- * valid, all lines are drawn. */
+/* One line per family: 1 if this method has the family's strongest valid bound. If none is valid,
+ * all lines are drawn. */
 static int is_strongest(const json_t *results, const json_t *point) {
     const char *family = dpa__word_of(point, "family"), *method = "";
     double largest = -1.0;

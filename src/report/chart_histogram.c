@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The scores of both classes, binned: section "histogram" {edges, members, nonmembers}. Shares, not
- * counts, so that classes of different size compare. */
+/* The scores of both classes, binned: section "histogram" {edges, members, nonmembers}. Shares
+ * instead of counts, so that classes of different sizes can be compared. */
 #include <math.h>
 
 #include "report/charts.h"

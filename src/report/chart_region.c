@@ -35,7 +35,7 @@ static const char spec[] =
     "]}";
 /* clang-format on */
 
-/* A rate seen `hits` times of `hits` + `misses`: its posterior. */
+/* The posterior of a rate that was observed `hits` times in `hits` + `misses`. */
 typedef struct rate {
     double a, b, mean, deviation;
 } rate;
@@ -97,7 +97,7 @@ static void add_curve(dpa__chart_data *data, const char *name, double epsilon, d
     dpa_curve_free(curve);
 }
 
-/* The counts that the region is drawn for: of the strongest result by joint posterior, else of the
+/* The counts to draw the region for: of the strongest result by joint posterior, else of the
  * headline, else those that were given. */
 static const json_t *counts_of(const json_t *result) {
     const json_t *results = json_object_get(result, "results");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The attack's ROC on linear and on log axes: section "roc", rows {fpr, tpr} with, where known, the
- * band {tpr_lower, tpr_upper}. The claim's trade-off curve is what no attack on a mechanism that
- * keeps the claim can exceed. */
+/* The attack's ROC on linear and on log axes: section "roc", rows {fpr, tpr} and, where known, the
+ * band {tpr_lower, tpr_upper}. No attack on a mechanism that keeps the claim can exceed the claim's
+ * trade-off curve, which is drawn too. */
 #include <math.h>
 
 #include "dpaudit/tradeoff.h"

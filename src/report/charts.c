@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of charts, and what they have in common: specification, data, text alternative. */
+/* The table of charts, and what they share: specification, data, text alternative. */
 #include "report/charts.h"
 
 #include <math.h>
@@ -26,7 +26,7 @@ size_t dpa__chart_rows(const dpa__chart_data *data, const char *set) {
     return json_array_size(json_object_get(data->sets, set));
 }
 
-/* Seven digits are more than a screen shows, and keep pages small. */
+/* Seven digits: more than a screen shows, and pages stay small. */
 static json_t *short_number(double value) {
     char text[32];
     if (!isfinite(value)) return json_null();
@@ -94,7 +94,7 @@ static void drop_empty_layers(json_t *layers, const dpa__chart_data *data) {
     }
 }
 
-/* Does any row have the word under the field? */
+/* 1 if any row has this word in this field. */
 static int occurs(json_t *sets, const char *field, const char *word) {
     const char *name;
     json_t *rows, *row;
@@ -107,7 +107,7 @@ static int occurs(json_t *sets, const char *field, const char *word) {
     return 0;
 }
 
-/* A legend shows only what is there: words of a scale that no row has are taken out. */
+/* Removes words from a scale that no row has, so that the legend shows only what is there. */
 static void drop_unused_words(json_t *part, const dpa__chart_data *data) {
     const char *field = dpa__word_of(part, "field"), *key;
     json_t *scale = json_object_get(part, "scale"), *value;
@@ -141,7 +141,7 @@ static json_t *finished_spec(const dpa__chart *chart, const dpa__chart_data *dat
     return NULL;
 }
 
-/* The chart, or NULL when the result has nothing for it; *failed when memory was out. */
+/* The chart, or NULL if the result has no data for it; *failed is set if memory ran out. */
 static json_t *make(const dpa__chart *chart, const json_t *result, int *failed) {
     static const char *const places[] = {"bounds", "evidence"};
     dpa__chart_data data = {json_object(), 0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A result for machines that count failures: JUnit's XML, which every CI system shows as a test,
- * and SARIF 2.1.0, which code hosts show as a finding. Both say the verdict and its sentence,
- * nothing that is not in the JSON. */
+/* A result for CI: JUnit XML, which every CI system shows as a test, and SARIF 2.1.0, which code
+ * hosts show as a finding. Both contain the verdict and its sentence, nothing that is not in the
+ * JSON. */
 #include <string.h>
 
 #include "base/error.h"
@@ -11,7 +11,8 @@
 #include "report/model.h"
 #include "report/value.h"
 
-/* As for HTML; XML 1.0 also has no way to write most control characters. */
+/* Escapes as for HTML; control characters are replaced, because XML 1.0 cannot express most of
+ * them. */
 static void add_xml(dpa__text *out, const char *text) {
     for (; *text != '\0'; ++text) {
         const char one[2] = {*text, '\0'};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Binning, once for scores and once for cosines. */
+/* Binning, shared by scores and cosines. */
 #include "report/histogram.h"
 
 #include <math.h>

@@ -12,7 +12,7 @@ typedef struct dpa__sample {
 } dpa__sample;
 
 /* Section `key`: {"edges": […], NAME: [counts], …} of the finite values, in bins of equal width.
- * Nothing where a sample has none, or where all are equal. */
+ * Adds nothing if a sample has no finite value or if all are equal. */
 dpa_status dpa__section_histogram(dpa_report *report, const char *key, const dpa__sample *samples,
                                   size_t count, dpa_error *err);
 

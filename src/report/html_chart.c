@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A chart on a page: caption, place to draw, text alternative, its numbers as tables on demand; and
+/* A chart on a page: caption, drawing area, text alternative, its numbers in tables on demand; and
  * the block of specifications that the script reads. */
 #include <stdint.h>
 #include <string.h>
@@ -60,7 +60,7 @@ void dpa__html_rows(dpa__text *out, const char *name, const json_t *rows) {
                          json_array_size(rows));
 }
 
-/* A chart's own numbers, for those who want them or cannot see it. */
+/* The chart's numbers, for readers who want them or cannot see it. */
 static void add_data(dpa__text *out, const json_t *chart) {
     json_t *sets = json_object_get(json_object_get(chart, "spec"), "datasets");
     const char *name;
@@ -101,7 +101,7 @@ size_t dpa__html_charts(dpa__text *out, const dpa__html_part *part, const char *
     return count;
 }
 
-/* "<" is written as an escape, so that no string can end the element. */
+/* Writes "<" as an escape, so that no string can end the element. */
 static void add_script_safe(dpa__text *out, const char *json) {
     for (;;) {
         const size_t plain = strcspn(json, "<");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Evidence and provenance: what was looked at, by what, when, and the hashes to check it by. */
+/* Evidence and provenance: what was audited, by which version, when, and the hashes to verify it.
+ */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -70,7 +71,7 @@ static void add_quality(dpa__text *out, const json_t *quality) {
     }
 }
 
-/* What a command without a verdict gives (account, calibrate): numbers, intervals, groups. */
+/* The answer of a command without a verdict (account, calibrate): numbers, intervals, groups. */
 static void add_answers(dpa__text *out, const json_t *result) {
     static const char *const elsewhere[] = {"dpaudit",    "command", "subject",
                                             "provenance", "notes",   "delta"};

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The verdict for people who do not know what ε is: how often somebody can be right who must say
- * whether one record was used. Under (ε,δ) nobody is right more often than (e^ε + δ)/(1 + e^ε):
- * both errors of the best test are (1 − δ)/(1 + e^ε) where they are equal. A bound from below on ε
- * is a bound on the promise that can still be made, not on what any attack did; what the attack
- * of this audit did is said beside it. */
+/* The verdict for people who do not know what ε is: how often can somebody be right who must say
+ * whether one record was used? Under (ε,δ) nobody is right more often than (e^ε + δ)/(1 + e^ε),
+ * because both errors of the best test are (1 − δ)/(1 + e^ε) where they are equal. A lower bound on
+ * ε limits the promise that can still be made, not what any attack achieved; what the attack of
+ * this audit achieved is said beside it. */
 #include <math.h>
 #include <string.h>
 
 #include "report/html.h"
 #include "report/value.h"
 
-/* e^ε may overflow; e^−ε does not. */
+/* Uses e^−ε, because e^ε may overflow. */
 static double most_right(double epsilon, double delta) {
     const double inverse = exp(-epsilon);
     return fmin((1.0 + delta * inverse) / (1.0 + inverse), 1.0);
 }
 
-/* "78", or with digits where it is almost always. */
+/* "78", with more digits if it is almost 100. */
 static void add_cases(dpa__text *out, double share) {
     const double cases = 100.0 * share;
     if (cases < 99.0)

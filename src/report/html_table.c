@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of all results beside its chart. A column that no result uses is left out. */
+/* The table of all results beside its chart. Columns that no result uses are left out. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

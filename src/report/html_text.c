@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The only ways in which a value gets into a page: each escapes. */
+/* All functions that write a value into a page; each escapes it. */
 #include <stdio.h>
 #include <string.h>
 

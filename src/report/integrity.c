@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A stored result is sealed (a SHA-256 over everything else in it), and it must not contradict
- * itself: a page is drawn only from what the judge could have written. */
+/* A stored result has a seal (a SHA-256 of everything else in it) and must not contradict itself: a
+ * page is drawn only from what the judge could have written. */
 #include "report/integrity.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ static int is_one_of(const char *word, const char *const *list) {
     return 0;
 }
 
-/* A primary row speaks about the claim's scope and exceeds it. */
+/* 1 if a primary row has the claim's scope and exceeds the claim. */
 static int row_refutes(const json_t *verdict, const json_t *row) {
     const json_t *claim = json_object_get(verdict, "claim");
     const char *needed = dpa__word_of(verdict, "decided_by");

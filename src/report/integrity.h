@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Is a stored result what the judge wrote? */
+/* Checks that a stored result is what the judge wrote. */
 #ifndef DPA_REPORT_INTEGRITY_H
 #define DPA_REPORT_INTEGRITY_H
 
@@ -8,11 +8,12 @@
 #include "dpaudit/status.h"
 #include "report/model.h"
 
-/* Adds the digest of everything else. */
+/* Adds the digest of everything else in the result. */
 dpa_status dpa__result_seal(json_t *result, dpa_error *err);
-/* What in a result contradicts what, in words; NULL: nothing. */
+/* The first contradiction in a result, in words; NULL if there is none. */
 const char *dpa__result_problem(const json_t *result);
-/* A result of dpaudit, unchanged since, that does not contradict itself; else DPA_BAD_INPUT. */
+/* DPA_BAD_INPUT unless this is a result of dpaudit that is unchanged and does not contradict
+ * itself. */
 dpa_status dpa__result_check(const char *path, const json_t *result, dpa_error *err);
 
 #endif

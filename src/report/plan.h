@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the two halves of a plan's report share. */
+/* What the files on a plan's report share. */
 #ifndef DPA_REPORT_PLAN_H
 #define DPA_REPORT_PLAN_H
 
@@ -8,23 +8,23 @@
 #include "report/model.h"
 
 enum { DPA__CELL_SIZE = 32 };
-/* A cell of a table for people: empty where there is no number. */
+/* A cell of a printed table; empty if there is no number. */
 typedef struct dpa__cell {
     char text[DPA__CELL_SIZE];
 } dpa__cell;
 dpa__cell dpa__cell_of(const char *format, double value);
 
-/* Families of a request that names none: dp and, at δ > 0, gaussian. NULL past the last. */
+/* The families to plan for: the request's, else dp and, at δ > 0, gaussian. NULL past the last. */
 const char *dpa__plan_family(const dpa_request *request, size_t index);
 
 typedef struct dpa__plan_row {
     dpa_plan_answer needed, budget;
     dpa_plan_leak detectable;
     double most;
-    dpa_plan_stops stops; /* of sequential audits; else no audits */
+    dpa_plan_stops stops; /* for sequential audits; otherwise its `audits` is 0 */
 } dpa__plan_row;
 int dpa__plan_has_truth(const dpa_plan_query *query);
-/* All but the leak that can be detected. */
+/* Computes everything but the detectable leak. */
 dpa_status dpa__plan_row_compute(dpa__plan *plan, const dpa_plan_query *query, dpa__plan_row *row,
                                  dpa_error *err);
 dpa_status dpa__plan_row_put(json_t *row, const dpa__plan_row *r, int with_truth, dpa_error *err);

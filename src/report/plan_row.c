@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One row of a plan: what a game, a family and a method need and can; and, of sequential audits,
- * when they stop. For people and as JSON. */
+/* One row of a plan: what a game, a family and a method need and achieve; for sequential audits
+ * also when they stop. As text and as JSON. */
 #include <math.h>
 #include <string.h>
 
@@ -48,7 +48,7 @@ dpa_status dpa__plan_row_put(json_t *row, const dpa__plan_row *r, int with_truth
     return dpa__json_put(row, "largest_epsilon", r->most, err);
 }
 
-/* 0.812, or 0.812±0.009 where it is simulated. */
+/* 0.812, or 0.812±0.009 if it is simulated. */
 static dpa__cell simulated_cell(double value, double error) {
     dpa__cell cell = dpa__cell_of("", value);
     if (error > 0 && isfinite(value))
@@ -56,16 +56,16 @@ static dpa__cell simulated_cell(double value, double error) {
     return cell;
 }
 
-/* ± is two bytes and one column. */
+/* The field width in bytes: ± is two bytes but one column. */
 static int column(int width, const dpa__cell *cell) {
     return strstr(cell->text, "±") != NULL ? width + 1 : width;
 }
 
 enum { PART = 128 };
-#define NAME_FORMAT "%-7s %-8.8s %-18s" /* the whole of a long family is above and in the JSON */
+#define NAME_FORMAT "%-7s %-8.8s %-18s" /* the full family name is above and in the JSON */
 
-/* A row in at most 80 columns. What was asked: sizes where there is a truth, a budget's where there
- * is one; where there are both, guesses and threshold are left to the JSON. */
+/* A row in at most 80 columns: sizes if there is a truth, the budget's results if there is a
+ * budget. If there are both, guesses and threshold appear only in the JSON. */
 static dpa_status say_columns(dpa_report *report, const dpa_plan_query *query, const char *name,
                               const char *const sizes[3], const char *budget, dpa_error *err) {
     char text[PART] = "";
@@ -103,7 +103,7 @@ dpa_status dpa__plan_row_say(dpa_report *report, const dpa_plan *plan, const dpa
 
 /* ── when sequential audits stop ───────────────────────────────────────────────────────────── */
 
-/* Too many that gave up leave no number. */
+/* Empty if too many audits gave up. */
 static dpa__cell pairs_cell(double pairs, double error) {
     dpa__cell cell = dpa__cell_of("n", isfinite(pairs) ? pairs : (double)INFINITY);
     if (error > 0 && isfinite(pairs))

@@ -123,7 +123,7 @@ dpa_status dpa_report_section(dpa_report *report, const char *key, const char *j
 }
 
 static dpa_status add_line(dpa_report *report, char *line, dpa_error *err) {
-    dpa__utf8_tame(line, "\n"); /* names from files get to terminals */
+    dpa__utf8_tame(line, "\n"); /* names from files may reach a terminal */
     dpa__text_printf(&report->lines, "%s\n", line);
     if (report->lines.failed) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a line of text");
     return DPA_OK;

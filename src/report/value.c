@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reading JSON of unknown shape, and what is asked of a result more than once. */
+/* Reading JSON of unknown shape, and questions that are asked of a result in several places. */
 #include "report/value.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ const char *dpa__standing_of(const json_t *result) {
     return guarantee[0] != '\0' ? guarantee : "estimate";
 }
 
-/* A cut must not leave half of a UTF-8 character behind: JSON would refuse it. */
+/* Truncation must not leave half of a UTF-8 character, which JSON would refuse. */
 static void trim_cut_character(char *text, size_t length) {
     size_t start = length;
     while (start > 0 && ((unsigned char)text[start - 1] & 0xc0) == 0x80) --start;

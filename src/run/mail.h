@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What carries packets between the ranks of a job. The only implementation is the MPI module
- * (src/mpi), which is loaded when a launcher has started several processes, so that one build
- * serves machines with and without MPI. */
+/* Carries packets between the ranks of a job. The only implementation is the MPI module (src/mpi),
+ * which is loaded when a launcher has started several processes, so that one build serves machines
+ * with and without MPI. */
 #ifndef DPA_RUN_MAIL_H
 #define DPA_RUN_MAIL_H
 
@@ -11,21 +11,21 @@
 enum { DPA__MAIL_VERSION = 1 };
 
 typedef struct dpa__mail {
-    int version; /* DPA__MAIL_VERSION; a module of another build is refused */
-    /* "Open MPI v4.1.4". May be called before start. */
+    int version; /* must be DPA__MAIL_VERSION: modules of other builds are refused */
+    /* Name of the library, such as "Open MPI v4.1.4". May be called before `start`. */
     void (*library)(char *out, size_t size);
-    /* 0 when this process has joined the job; `cores` is its share of those of its machine. */
+    /* 0 once this process has joined the job; `cores` is its share of the machine's cores. */
     int (*start)(int *rank, int *size, uint64_t *cores);
-    /* Waits for everybody: not to be called with a rank missing. */
+    /* Waits for all ranks, so it must not be called when one is missing. */
     void (*end)(void);
-    /* Begins to send; the bytes stay where they are until `sent`. NULL: it cannot. */
+    /* Begins to send; the bytes must stay valid until `sent` returns 1. NULL: it cannot send. */
     void *(*send)(const void *bytes, int size, int rank);
-    /* 1 when the bytes have gone; the handle is then freed. */
+    /* 1 once the bytes have gone; this also frees the handle. */
     int (*sent)(void *handle);
-    /* 1 when a message waits, from whom and of what size; 0 when none does, -1 when mail is broken.
-     */
+    /* 1 if a message is waiting, with its sender and size; 0 if none is, -1 if the connection is
+     * broken. */
     int (*probe)(int *rank, int *size);
-    /* 0 when the probed message was taken. */
+    /* 0 on success; takes the message that `probe` found. */
     int (*receive)(void *bytes, int size, int rank);
 } dpa__mail;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A leaf page of a table has kind 13, a list of offsets, and at each a cell: size of the row, row
- * number, and the row itself; what does not fit goes to a chain of overflow pages. A row is a list
- * of types, then the values. */
+/* A leaf page of a table has kind 13 and a list of offsets, each of a cell: size of the row, row
+ * number, and the row itself. The part that does not fit goes to a chain of overflow pages. A row
+ * is a list of types, then the values. */
 #include "run/pages.h"
 
 #include <stdlib.h>
@@ -15,8 +15,8 @@ enum { LEAF = 13, LEAF_HEADER = 8, FILE_HEADER = 100, USUAL_PAGE = 4096, NUMBER_
 typedef struct file {
     const unsigned char *bytes;
     size_t size, page;   /* bytes of the file and of a page */
-    size_t usable;       /* of a page */
-    unsigned char *room; /* for a row with overflow pages */
+    size_t usable;       /* bytes of a page that hold data */
+    unsigned char *room; /* buffer for a row with overflow pages */
     size_t room_size;
 } file;
 
@@ -26,7 +26,7 @@ static size_t big_endian(const unsigned char *at, size_t count) {
     return value;
 }
 
-/* A number of 1 to 9 bytes; 0 bytes taken: it does not end before `end`. */
+/* Reads a number of 1 to 9 bytes. Returns the bytes taken; 0 if it does not end before `end`. */
 static size_t take_number(const unsigned char *at, const unsigned char *end, uint64_t *out) {
     uint64_t value = 0;
     for (size_t i = 0; i < NUMBER_MOST && at + i < end; ++i) {
@@ -49,7 +49,7 @@ static int64_t signed_number(const unsigned char *at, size_t count) {
     return (int64_t)value;
 }
 
-/* One value of the given type at `at`; 0 when it does not fit before `end`. */
+/* Reads one value of the given type at `at`; 0 if it does not fit before `end`. */
 static int take_value(uint64_t type, const unsigned char **at, const unsigned char *end,
                       dpa__column *out) {
     static const unsigned char sizes[] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0};
@@ -89,7 +89,7 @@ static int parse_row(const unsigned char *row, size_t size, dpa__cell *out) {
     return 1;
 }
 
-/* How much of a row is on its leaf page. */
+/* How many bytes of a row are on its leaf page. */
 static size_t local_size(const file *f, size_t size) {
     const size_t most = f->usable - 35;
     if (size <= most) return size;
@@ -98,9 +98,9 @@ static size_t local_size(const file *f, size_t size) {
     return some <= most ? some : least;
 }
 
-/* The whole row in one piece; NULL when a page of its chain is not there. */
+/* The whole row in one piece; NULL if a page of its chain is missing. */
 static const unsigned char *join(file *f, const unsigned char *local, size_t here, size_t size) {
-    if (size > f->size) return NULL; /* garbage */
+    if (size > f->size) return NULL; /* larger than the file, so garbage */
     if (size > f->room_size) {
         unsigned char *more = dpa__realloc(f->room, size, 1, NULL);
         if (more == NULL) return NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The rows of an SQLite file whose pages may be damaged, read page by page without its trees
+/* Reads the rows of an SQLite file whose pages may be damaged: page by page, without its trees
  * (https://www.sqlite.org/fileformat.html). */
 #ifndef DPA_RUN_PAGES_H
 #define DPA_RUN_PAGES_H
@@ -22,12 +22,12 @@ typedef enum dpa__column_kind {
 typedef struct dpa__column {
     dpa__column_kind kind;
     int64_t integer;
-    double real;                /* of integers too */
-    const unsigned char *bytes; /* of text and blob; not ended by NUL */
+    double real;                /* set for integers too */
+    const unsigned char *bytes; /* of text and blobs; not ended by NUL */
     size_t size;
 } dpa__column;
 
-/* A row of a table; what is pointed at lives during the call only. */
+/* A row of a table; its pointers are valid only during the call. */
 typedef struct dpa__cell {
     int64_t row;
     size_t count;
@@ -36,8 +36,8 @@ typedef struct dpa__cell {
 
 typedef dpa_status dpa__cell_visit(void *user, const dpa__cell *cell, dpa_error *err);
 
-/* Every row of every leaf page in `bytes` that can be read, with up to DPA__CELL_COLUMNS columns.
- * Any bytes are safe. */
+/* Visits every readable row of every leaf page in `bytes`, with up to DPA__CELL_COLUMNS columns.
+ * Safe for any bytes. */
 dpa_status dpa__pages_visit(const unsigned char *bytes, size_t size, dpa__cell_visit *visit,
                             void *user, dpa_error *err);
 

@@ -47,7 +47,7 @@ void dpa__record_put(dpa__text *to, const dpa__record *r) {
     dpa__text_add(to, "\n");
 }
 
-/* " name=" at *at; then a whole number. */
+/* Parses " name=" at *at and a whole number after it. */
 static int take_count(const char **at, const char *name, uint64_t *out) {
     const size_t length = strlen(name);
     if (strncmp(*at, name, length) != 0) return 0;
@@ -158,7 +158,7 @@ dpa_status dpa__brief_write(const char *folder, int stage, const char *key, cons
     return status;
 }
 
-/* Large files are mapped; small ones are read, for there may be more than can be mapped. */
+/* Maps large files but reads small ones, because there may be more files than can be mapped. */
 static dpa_status take_bytes(int fd, size_t size, const char *path, dpa__record_file *out,
                              dpa_error *err) {
     out->size = size;
@@ -192,7 +192,7 @@ static dpa_status map_file(const char *path, dpa__record_file *out, int *found, 
     *out = (dpa__record_file){0};
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     *found = fd >= 0;
-    if (fd < 0 && errno == ENOENT) return DPA_OK; /* somebody has moved it meanwhile */
+    if (fd < 0 && errno == ENOENT) return DPA_OK; /* somebody has removed it meanwhile */
     if (fd < 0 || fstat(fd, &info) != 0) {
         const dpa_status status =
             dpa__fail_file(err, DPA_IO, path, "cannot read: %s", strerror(errno));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a damaged store still has: every trial whose checksum fits under a key that is known, from
- * the store's own list of stages or from the experiment. */
+/* Recovers from a damaged store every trial whose checksum fits a known key. Keys come from the
+ * store's own list of stages or from the experiment. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 enum { KEYS_MOST = 4096, KEY_LENGTH = DPA_SHA256_SIZE - 1 };
 
 typedef struct known_stage {
-    int64_t id, row; /* in the damaged store (0: unknown), in the new one */
+    int64_t id, row; /* in the damaged store (0: unknown); in the new one */
     char key[DPA_SHA256_SIZE], experiment[512];
     int number;
     uint64_t planned;
@@ -29,7 +29,7 @@ typedef struct rescue {
     size_t count;
     dpa_store *to;
     dpa_rescued *found;
-    char *text; /* of a row, ended by NUL */
+    char *text; /* the texts of a row, each ended by NUL */
     double *numbers;
     size_t room;
 } rescue;
@@ -62,7 +62,7 @@ static dpa_status visit_stage(void *user, const dpa__cell *cell, dpa_error *err)
     return DPA_OK;
 }
 
-/* The stage under whose key the checksum of the row fits. */
+/* The stage whose key makes the checksum of the row fit. */
 static const known_stage *stage_of(const rescue *r, const dpa__column *c, dpa_trial_end end) {
     const char *word = dpa__store_word(end);
     for (size_t i = 0; i < r->count; ++i) {
@@ -120,7 +120,8 @@ static dpa_status visit_trial(void *user, const dpa__cell *cell, dpa_error *err)
     return dpa__store_put(r->to, stage->row, stage->key, &end, err);
 }
 
-/* A text of the cell with its NUL, or NULL. At most three of one cell at a time. */
+/* Copies a text of the cell and ends it with NUL; NULL if it is none. At most three texts of one
+ * cell at a time. */
 static const char *text_of(rescue *r, const dpa__column *c, size_t *used) {
     if (c->kind != DPA__COLUMN_TEXT) return NULL;
     char *text = r->text + *used;
@@ -130,8 +131,8 @@ static const char *text_of(rescue *r, const dpa__column *c, size_t *used) {
     return text;
 }
 
-/* (id, stage, number, time, reason, said[, place, machine]). No checksum: what was said of an
- * attempt that failed is for reading, and decides nothing. */
+/* (id, stage, number, time, reason, said[, place, machine]). There is no checksum: the notes on a
+ * failed attempt are for reading only and decide nothing. */
 static dpa_status visit_failure(void *user, const dpa__cell *cell, dpa_error *err) {
     rescue *r = user;
     const dpa__column *c = cell->columns;
@@ -181,7 +182,7 @@ static dpa_status save(rescue *r, const unsigned char *bytes, size_t size, const
     return dpa__store_commit(r->to, err);
 }
 
-/* The log has newer pages; SQLite itself puts them into the file where it can. */
+/* The write-ahead log has newer pages; lets SQLite itself copy them into the file if it can. */
 static void flush_log(const char *path) {
     sqlite3 *db = NULL;
     if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the store has by now, and what a run would have to do. */
+/* What the store has so far, and what a run would still have to do. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 
 enum { ROW_BYTES = 100 }; /* of a trial besides its numbers: index, sum, times (measured: 60-90) */
 
-/* What the store has, if it is there. A later stage's brief made from half of an earlier one names
- * trials that nobody has played: it is found empty, as it should be. */
+/* Looks up every stage in the store, if there is one. A brief made from an incomplete stage names
+ * trials that nobody has played, so the stage after it is correctly found empty. */
 static dpa_status look_all(const char *path, dpa_game *game, dpa__stages *all,
                            dpa_run_summary *summary, dpa_store_stages *list, dpa_error *err) {
     dpa_store *store = NULL;
@@ -89,8 +89,8 @@ static dpa_status play_one(const dpa_run_opts *opts, dpa_game *game, dpa__outcom
     return status;
 }
 
-/* It may have taken hours: the run finds it in the store. Where the store cannot be written, it is
- * only an estimate. */
+/* Stores the trial, which may have taken hours, so that the run need not play it again. If the
+ * store cannot be written, the trial only serves the estimate. */
 static void keep_one(const dpa_run_opts *opts, dpa_game *game, const dpa__outcome *o,
                      const char *place) {
     const dpa_values brief = {0};

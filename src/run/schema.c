@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tables of a store. Steps are appended, never changed: a store of version n has had the first
- * n of them, and opening it for writing applies the rest in one transaction. */
+/* The tables of a store. Migration steps are only appended, never changed: a store of version n has
+ * had the first n of them, and opening it for writing applies the others in one transaction. */
 #include "base/error.h"
 #include "run/store.h"
 
-enum { APPLICATION = 0x64706174 }; /* "dpat": tells our files from other SQLite files */
+enum { APPLICATION = 0x64706174 }; /* "dpat", which marks our SQLite files */
 
-/* A trial's numbers are doubles as they lie in memory. `said` is what came on standard error. */
+/* A trial's numbers are stored as doubles in memory order. `said` is its standard error. */
 static const char *const steps[] = {
     "CREATE TABLE stage("
     " id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, experiment TEXT NOT NULL,"
@@ -24,8 +24,8 @@ static const char *const steps[] = {
     " stage INTEGER NOT NULL, stages INTEGER NOT NULL, planned INTEGER NOT NULL,"
     " stored INTEGER NOT NULL, played INTEGER NOT NULL, failed INTEGER NOT NULL,"
     " running INTEGER NOT NULL, workers INTEGER NOT NULL);",
-    /* ended: dpa_trial_end. place: host, rank and slot of the attempt. machine: the machine failed,
-     * not the trainer. */
+    /* ended: dpa_trial_end. place: host, rank and slot of the attempt. machine: 1 if the machine
+     * failed and not the trainer. */
     "ALTER TABLE trial ADD COLUMN ended INTEGER NOT NULL DEFAULT 1;"
     "ALTER TABLE trial ADD COLUMN place TEXT;"
     "ALTER TABLE failure ADD COLUMN place TEXT;"
@@ -56,7 +56,7 @@ static dpa_status apply(const dpa_store *store, int64_t from, dpa_error *err) {
     return dpa__store_execute(store, sql, "set the version", err);
 }
 
-/* A store whose tables do not fit its version was changed by somebody else. */
+/* Tables that do not match the version mean that somebody else has changed the store. */
 static dpa_status check_tables(const dpa_store *store, int64_t version, dpa_error *err) {
     int64_t found = 0;
     DPA_TRY(ask(store,

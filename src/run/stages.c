@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The stages of a run and what the store has of them.
  *
- * The key of a stage in the store is the SHA-256 of the game's key and of the brief's bytes: all
- * that decides its trials. An experiment that differs in what does not decide them (claim,
- * estimators, number of trials) finds them again. */
+ * The key of a stage in the store is the SHA-256 of the game's key and of the brief's bytes:
+ * everything that decides its trials. An experiment that differs only in other settings (claim,
+ * estimators, number of trials) finds the same trials. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* STORE.status.json: how far a run is, for whoever looks from anywhere. SQLite's log can be read on
- * the machine of its writer only; this file is replaced as a whole, and who reads it needs no lock.
- * Times are seconds since 1970 of the machine that runs. */
+/* STORE.status.json: how far a run is, readable from anywhere. SQLite's log can be read only on the
+ * machine that writes it; this file is replaced as a whole and needs no lock to be read. Times are
+ * seconds since 1970 on the machine of the run. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static json_t *pack(const dpa_run_status *s, const char *host) {
         "trials", pack_trials(s));
 }
 
-/* Only a note: what goes wrong here must not hurt the run. */
+/* Best effort: a failure here must not affect the run. */
 void dpa__status_write(const char *store, const dpa_run_status *now) {
     char host[64] = "", *name = NULL, *part = NULL;
     (void)gethostname(host, sizeof host - 1);
@@ -132,7 +132,7 @@ static void unpack(const json_t *json, dpa_run_status *out) {
     unpack_trials(json_object_get(json, "trials"), out);
 }
 
-/* Nobody writes any more: it was killed. On this machine the lock knows, elsewhere the clock. */
+/* Detects a run that was killed: on this machine by its lock, on another one by its silence. */
 static void look_for_death(const char *store, int is_here, double now, dpa_run_status *s) {
     if (s->state != DPA_RUN_RUNNING) return;
     if (is_here ? dpa__store_is_locked(store) : now - s->updated < silence) return;
@@ -148,7 +148,8 @@ void dpa__status_judge(double now, dpa_run_status *s) {
     const double quiet = now - fmax(s->ended, s->started);
     for (size_t i = 0; i < s->trial_count; ++i) s->trials[i].seconds += fmax(0.0, now - s->updated);
     if (s->recent == 0 || !(s->ended > 0.0)) return;
-    /* The quiet time counts too: a run that hangs is not "about 2 s left" for ever. */
+    /* Time without progress counts too, so that a run that hangs does not show "about 2 s left" for
+     * ever. */
     const double each = (now - s->recent_since) / (double)s->recent;
     s->left = (double)(s->planned - s->stored) * each;
     s->stalled =
@@ -182,6 +183,6 @@ dpa_status dpa_run_status_read(const char *store, dpa_run_status *out, dpa_error
     look_for_death(store, is_here, now, out);
     dpa__status_judge(now, out);
     if (!is_here || out->state == DPA_RUN_RUNNING) return DPA_OK;
-    dpa_run_status stored; /* nobody writes it: is it whole? */
+    dpa_run_status stored; /* nobody writes it; checks that it is complete */
     return from_store(store, &stored, err);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Stopping when the claim is refuted.
+/* Stops a run once the claim is refuted.
  *
- * Trials finish in any order, but the audit takes them by their number, and only as far as none
- * before is open; so where it stops depends on what the trials gave and on nothing else. The scores
- * of the first trials must not change when later ones come: this is checked, because an attack that
- * learns from all models (coins and LiRA, say) would change them, and the bound would not hold. */
+ * Trials finish in any order, but the audit takes them by number, and only as far as all earlier
+ * ones are decided, so that the stopping point depends on the outcomes alone. The scores of earlier
+ * trials must not change when later ones come. This is checked, because an attack that learns from
+ * all models (coins and LiRA, for example) would change them, and the bound would not hold. */
 #include "run/stop.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "dpaudit/sequential.h"
 
 typedef struct class_of_scores {
-    double *items; /* as pushed */
+    double *items; /* scores as they were pushed */
     size_t count, room;
 } class_of_scores;
 
@@ -23,7 +23,7 @@ struct dpa__stop {
     const dpa_request *request;
     dpa_game *game;
     dpa_sequential *audit;
-    uint64_t looked; /* at so many trials */
+    uint64_t looked; /* number of trials at the last look */
     class_of_scores pushed[2];
 };
 
@@ -52,8 +52,8 @@ void dpa__stop_close(dpa__stop *stop) {
     free(stop);
 }
 
-/* The evidence of the first `count` trials of the last stage; *some is 0 when they are too few for
- * the game to say anything. */
+/* The evidence of the first `count` trials of the last stage; *some is 0 if they are too few for
+ * the game. */
 static dpa_status gather(const dpa__stop *stop, const dpa_trials *trials, uint64_t count,
                          dpa_evidence *out, int *some, dpa_error *err) {
     const int last = dpa_game_stages(stop->game) - 1;
@@ -110,8 +110,8 @@ static dpa_status push_new(dpa__stop *stop, const dpa_evidence *evidence, dpa_er
     return DPA_OK;
 }
 
-/* Do the first `count` trials refute the claim? From the beginning, so that it can be asked of any
- * number. */
+/* Whether the first `count` trials refute the claim. Starts a new audit, so that it can be asked
+ * for any number. */
 static dpa_status refutes(const dpa__stop *stop, const dpa_trials *trials, uint64_t count, int *out,
                           dpa_error *err) {
     dpa__stop *fresh = NULL;
@@ -133,7 +133,7 @@ dpa_status dpa__stop_look(dpa__stop *stop, const dpa_trials *trials, uint64_t de
     dpa_evidence evidence;
     int some;
     *needed = 0;
-    /* Gathering goes over all trials: not for every single one of many. */
+    /* Gathering visits all trials, so it is not done for every new one. */
     if (decided < stop->looked + 1 + stop->looked / 50 &&
         (decided < planned || decided == stop->looked))
         return DPA_OK;

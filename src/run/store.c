@@ -2,9 +2,9 @@
 /* The store of trials: SQLite with a write-ahead log.
  *
  * Every commit is handed to the kernel before the trial counts as finished, so that kill -9 at any
- * moment loses nothing that was finished. synchronous=NORMAL leaves it to the kernel when a commit
- * reaches the disk: a power cut may take the last seconds of trials with it, never the store
- * itself; they are played again. */
+ * moment loses no finished trial. With synchronous=NORMAL the kernel decides when a commit reaches
+ * the disk: a power cut may lose the last seconds of trials, which are then played again, but never
+ * damages the store. */
 #include "run/store.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "run/schedule.h"
 
-enum { WAIT_MS = 10000 }; /* for a reader that is in the way of a checkpoint */
+enum { WAIT_MS = 10000 }; /* patience with a reader that blocks a checkpoint */
 
 dpa_status dpa__store_damaged(const dpa_store *store, const char *how, dpa_error *err) {
     return dpa__fail_file(
@@ -67,7 +67,7 @@ dpa_status dpa__store_execute(const dpa_store *store, const char *sql, const cha
 static int connect_to(dpa_store *store, int writing) {
     const int flags = writing ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
     int code = sqlite3_open_v2(store->name, &store->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
-    /* What a store's own schema says must not run anything. */
+    /* A store's schema may come from a stranger and must not run code. */
     if (code == SQLITE_OK)
         code = sqlite3_db_config(store->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     if (code == SQLITE_OK) code = sqlite3_db_config(store->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
@@ -77,8 +77,8 @@ static int connect_to(dpa_store *store, int writing) {
     return code;
 }
 
-/* Reading a log needs a file of shared memory beside it. Where none can be made (read-only folder,
- * so nobody writes either) the file is read as it is. */
+/* Reading a log needs a shared-memory file beside it. Where none can be made (a read-only folder,
+ * so nobody writes either), the database file is read without the log. */
 static int connect_frozen(dpa_store *store) {
     const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
     dpa__text uri = {0};
@@ -97,7 +97,7 @@ static int connect_frozen(dpa_store *store) {
     return code;
 }
 
-/* Is the file on a file system that other machines may have mounted too? */
+/* Whether the file is on a file system that other machines may have mounted too. */
 static int is_remote(const char *path) {
     static const unsigned long kinds[] = {
         0x6969,     /* NFS */
@@ -125,9 +125,10 @@ static dpa_status start_writing(dpa_store *store, dpa_error *err) {
     DPA_TRY(dpa__store_lock(store->path, &store->lock, err));
     const int code = connect_to(store, 1);
     if (code != SQLITE_OK) return dpa__store_fail(store, code, "open", err);
-    /* Two steps: what is no store of ours must not be turned into one with a log. */
+    /* Check first, then switch the journal: a file that is not our store must stay unchanged. */
     DPA_TRY(dpa__store_schema(store, err));
-    /* The write-ahead log needs memory that machines cannot share: not on network file systems. */
+    /* The write-ahead log needs memory shared between processes, which network file systems do not
+     * offer. */
     return dpa__store_execute(store,
                               is_remote(store->path)
                                   ? "PRAGMA journal_mode=DELETE;PRAGMA synchronous=NORMAL"
@@ -230,7 +231,7 @@ static dpa_status finish(dpa_store *store, sqlite3_stmt *query, dpa_error *err) 
     return code == SQLITE_DONE ? DPA_OK : dpa__store_fail(store, code, "write", err);
 }
 
-/* What the checksum of a trial is over: its numbers, or a word that no numbers can be. */
+/* The bytes for the checksum of a trial: its numbers, or a word that cannot be numbers. */
 static const void *bytes_of(const dpa__ended *e, size_t *count) {
     *count = e->values.count * sizeof(double);
     if (e->end == DPA_TRIAL_PLAYED) return *count > 0 ? (const void *)e->values.items : "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a store holds: lists of stages, trials, failures, the latest run. Numbers are given out only
- * when their checksum fits. */
+/* Lists what a store holds: stages, trials, failures, the latest run. Numbers are returned only if
+ * their checksum fits. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,9 +66,9 @@ dpa_status dpa_store_list(dpa_store *store, dpa_store_stages *out, dpa_error *er
     return status;
 }
 
-/* Rows of (key, stage number, index, seconds, time, sum, numbers, reason, said, ended or machine,
- * place). Blobs of SQLite may lie anywhere: the numbers are copied before they are used as doubles.
- */
+/* Shows rows of (key, stage number, index, seconds, time, sum, numbers, reason, said, ended or
+ * machine, place). SQLite's blobs may be unaligned, so the numbers are copied before they are used
+ * as doubles. */
 static dpa_status show_row(sqlite3_stmt *query, dpa_store_visit *visit, void *user, int *stop,
                            dpa_error *err) {
     dpa_store_entry entry = {.stage = sqlite3_column_int(query, 1),
@@ -154,14 +154,14 @@ typedef struct loading {
 
 static int load_one(void *user, const dpa_store_entry *entry) {
     loading *l = user;
-    if (entry->index >= l->count) return 0; /* asked for by a larger experiment */
+    if (entry->index >= l->count) return 0; /* stored by a larger experiment */
     l->damaged += (uint64_t)entry->damaged;
     if (entry->damaged) return 0;
     l->ends[entry->index] = (uint8_t)entry->end;
     l->loaded += entry->end == DPA_TRIAL_PLAYED || entry->end == DPA_TRIAL_FAILED;
     if (entry->end != DPA_TRIAL_PLAYED) return 0;
     dpa_values *to = &l->items[entry->index];
-    dpa_values_free(to); /* tables that were not made here may have an index twice */
+    dpa_values_free(to); /* a table that was not made by us may have an index twice */
     to->items = DPA_NEW_ARRAY(double, entry->values.count, l->err);
     if (to->items == NULL) {
         l->status = DPA_NO_MEMORY;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Messages as bytes. What comes from a worker is not trusted: it may have crashed in the middle, or
- * a library in it may have printed into the pipe. */
+/* Messages as bytes. A worker's messages are not trusted: it may have crashed in the middle of one,
+ * or a library in it may have printed into the pipe. */
 #include "run/wire.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { MAGIC = 0x57415044, HEADER = 32 }; /* "DPAW" */
 
-/* 32 GiB: more numbers than a trial can have in memory here are a sign of garbage. */
+/* 32 GiB: a larger size must be garbage, because no trial has that many numbers. */
 static const uint64_t most = UINT64_C(1) << 35;
 
 typedef struct header {
@@ -85,7 +85,7 @@ dpa_status dpa__wire_failure(const dpa__message *m, dpa_error *failure, dpa_erro
     uint32_t status;
     const char *text = (const char *)m->payload + 4;
     const char *second =
-        m->size > 5 ? memchr(text, '\0', m->size - 5) : NULL; /* a NUL with more after it */
+        m->size > 5 ? memchr(text, '\0', m->size - 5) : NULL; /* a NUL inside the text */
     if (second == NULL || m->payload[m->size - 1] != '\0')
         return dpa__fail(err, DPA_BAD_INPUT, "a message where an error was expected");
     memcpy(&status, m->payload, 4);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What scheduler and workers say to each other, as bytes: a header of 32 bytes, then a payload.
- * Both ends are the same program on the same machine type: numbers are as they lie in memory. */
+/* Messages between scheduler and workers, as bytes: a header of 32 bytes, then a payload. Both ends
+ * are the same program on the same type of machine, so numbers are in memory order. */
 #ifndef DPA_RUN_WIRE_H
 #define DPA_RUN_WIRE_H
 
@@ -12,30 +12,31 @@
 
 typedef enum dpa__wire_kind {
     DPA__WIRE_READY = 1, /* worker: the key of each stage, 64 hex digits each */
-    DPA__WIRE_BRIEF,     /* scheduler: what the trials of `stage` must know */
+    DPA__WIRE_BRIEF,     /* scheduler: the brief of `stage` */
     DPA__WIRE_PLAY,      /* scheduler: play trial `index` of `stage` */
-    DPA__WIRE_RESULT,    /* worker: its numbers */
+    DPA__WIRE_RESULT,    /* worker: the trial's numbers */
     DPA__WIRE_FAILURE,   /* worker: status (4 bytes), place and text, each ended by NUL */
-    DPA__WIRE_PROGRESS   /* worker: how far the trial is, now and then: done and total (doubles) */
+    DPA__WIRE_PROGRESS   /* worker, regularly: progress of the trial, done and total (doubles) */
 } dpa__wire_kind;
 
 typedef struct dpa__message {
     dpa__wire_kind kind;
     int stage;
     uint64_t index;
-    double seconds;               /* that the trial took */
+    double seconds;               /* duration of the trial */
     const unsigned char *payload; /* borrowed */
     size_t size;
 } dpa__message;
 
 void dpa__wire_put(dpa__text *to, const dpa__message *message);
 void dpa__wire_put_failure(dpa__text *to, int stage, uint64_t index, const dpa_error *error);
-/* The first message of `bytes`. *used is how many bytes it takes; 0: it is not complete yet. */
+/* Parses the first message of `bytes`. *used is its size; 0 if it is not complete yet. */
 dpa_status dpa__wire_take(const unsigned char *bytes, size_t count, dpa__message *out, size_t *used,
                           dpa_error *err);
 /* The payload of RESULT or BRIEF as numbers. */
 dpa_status dpa__wire_values(const dpa__message *message, dpa_values *out, dpa_error *err);
-/* The keys of all stages, one after the other: two processes that say the same play the same. */
+/* The keys of all stages, one after the other. Two processes with the same keys play the same
+ * trials. */
 dpa_status dpa__wire_keys(const dpa_game *game, dpa__text *to, dpa_error *err);
 /* The payload of FAILURE. */
 dpa_status dpa__wire_failure(const dpa__message *message, dpa_error *failure, dpa_error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The public face of every family: domains are checked here, once, and the two orientations of an
- * asymmetric curve are joined. */
+/* The public functions of all families: arguments are checked here, once, and the two orientations
+ * of an asymmetric curve are combined. */
 #include "tradeoff/curve.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ void *dpa__curve_new(size_t size, const dpa__curve_kind *kind, int symmetric, dp
 }
 
 dpa_curve *dpa__curve_share(const dpa_curve *curve) {
-    /* Counting is the only change a curve ever sees; its answers stay the same. */
+    /* The reference count is all that ever changes in a curve, so the const cast is harmless. */
     dpa_curve *shared = (dpa_curve *)curve;
     atomic_fetch_add_explicit(&shared->references, 1, memory_order_relaxed);
     return shared;

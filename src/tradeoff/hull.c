@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Piecewise linear curves from what is known of a mechanism: achieved (fpr, fnr) points, whose
- * lower convex hull is the largest trade-off curve below them (Andrew's monotone chain), or the
- * masses of two discrete distributions, which the Neyman–Pearson lemma orders by their ratio. The
- * second way keeps full relative accuracy at both ends, which differences of rates near one cannot.
- */
+/* Piecewise linear curves from what is known of a mechanism: either achieved (fpr, fnr) points,
+ * whose lower convex hull is the largest trade-off curve below them (Andrew's monotone chain), or
+ * the masses of two discrete distributions, which the Neyman–Pearson lemma orders by their ratio.
+ * Masses keep full relative accuracy at both ends; differences of rates near one would not. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -28,12 +27,12 @@ static int is_above(pair a, pair b, pair c) {
     return (long double)(b.x - a.x) * (c.y - a.y) <= (long double)(b.y - a.y) * (c.x - a.x);
 }
 
-/* Keeps the lower hull in place; the points are sorted. Gives the number of vertices up to the
+/* Keeps the lower hull of the sorted points in place. Returns the number of vertices up to the
  * first with y = 0. */
 static size_t lower_hull(pair *p, size_t count) {
     size_t used = 0;
     for (size_t i = 0; i < count; ++i) {
-        if (used > 0 && p[i].y >= p[used - 1].y) continue; /* never lower than what came before */
+        if (used > 0 && p[i].y >= p[used - 1].y) continue; /* not lower than the last vertex */
         while (used > 1 && is_above(p[used - 2], p[used - 1], p[i])) --used;
         p[used++] = p[i];
     }
@@ -66,6 +65,7 @@ dpa_status dpa_curve_points(const double *fpr, const double *fnr, size_t count, 
                              fnr[i]);
     pair *p = DPA_NEW_ARRAY(pair, count + 2, err);
     if (p == NULL) return DPA_NO_MEMORY;
+    /* 0.0 turns −0 into 0 */
     for (size_t i = 0; i < count; ++i) p[i] = (pair){fpr[i] + 0.0, fnr[i] + 0.0}; /* no −0 */
     p[count] = (pair){0.0, 1.0};
     p[count + 1] = (pair){1.0, 0.0};
@@ -100,7 +100,7 @@ static dpa_status check_masses(const double *member, const double *nonmember, si
     return DPA_OK;
 }
 
-/* Rates at the vertices as sums from the end at which they are small. */
+/* Rates at the vertices, each summed from the end at which it is small. */
 static void accumulate(dpa__points *c, double only_in, double only_out) {
     const size_t last = c->count - 1;
     dpa__sum tpr = {only_in, 0.0}, fpr = {0.0, 0.0}, tnr = {only_out, 0.0}, fnr = {0.0, 0.0};

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The Mills ratio R(t) = (1 − Φ(t)) / φ(t): what is left of a normal tail when its exponential
- * factor is taken out. */
+/* The Mills ratio R(t) = (1 − Φ(t)) / φ(t): a normal tail without its exponential factor. */
 #ifndef DPA_TRADEOFF_MILLS_H
 #define DPA_TRADEOFF_MILLS_H
 

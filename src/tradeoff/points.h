@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Piecewise linear curves from inside the module. */
+/* Piecewise linear curves, for use inside this folder. */
 #ifndef DPA_TRADEOFF_POINTS_H
 #define DPA_TRADEOFF_POINTS_H
 
@@ -7,9 +7,10 @@
 
 #include "tradeoff/curve.h"
 
-/* Vertices 0 … count−1 from (0, f(0)) to the first α with f(α) = 0. Segment i joins vertex i and
- * i+1. Both ends of every rate are kept (fpr and tnr = 1 − fpr, fnr and tpr = 1 − fnr), and the
- * lengths of the segments, so that nothing small is ever found by subtracting from one. */
+/* Vertices 0 … count−1 from (0, f(0)) to the first α with f(α) = 0. Segment i joins vertices i and
+ * i+1. Each rate is kept together with its complement (fpr and tnr = 1 − fpr, fnr and tpr = 1 −
+ * fnr), and so are the lengths of the segments, so that no small number is ever computed by
+ * subtracting from one. */
 typedef struct dpa__points {
     dpa_curve base;
     size_t count;
@@ -17,11 +18,11 @@ typedef struct dpa__points {
     double *dx, *dy; /* lengths of segments in fpr and in fnr; positive */
 } dpa__points;
 
-/* With room for `count` vertices, all in one block; the caller fills them in. */
+/* Room for `count` vertices, all in one block; the caller fills them in. */
 dpa__points *dpa__points_new(size_t count, dpa_error *err);
-/* Once filled: is it symmetric? */
+/* Call once the vertices are filled in: finds out whether the curve is symmetric. */
 void dpa__points_seal(dpa__points *points);
-/* The curve as points, or NULL when it is of another family. */
+/* The curve as points, or NULL if it belongs to another family. */
 const dpa__points *dpa__points_of(const dpa_curve *curve);
 
 #endif

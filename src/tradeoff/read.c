@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A trade-off curve from a CSV with columns fpr and fnr: how a claim from another accountant comes
- * in. Other columns are ignored. */
+/* A trade-off curve from a CSV with columns fpr and fnr, for claims made by other accountants.
+ * Other columns are ignored. */
 #include "tradeoff/read.h"
 
 #include "base/error.h"

@@ -31,12 +31,12 @@ typedef struct pair {
     double m, s;
     double log_s;
     double excess; /* s² − 1 */
-    double target; /* log δ that is looked for */
+    double target; /* log of the δ that is asked for */
     double node[NODES], weight[NODES];
 } pair;
 
 typedef struct crossing {
-    double y, x; /* towards the region from the crossing: both measured so that it lies above */
+    double y, x; /* distance of the crossing, signed such that the region L > ε lies above */
 } crossing;
 
 /* log of φ(y) ∫₀^limit e^{−yu−u²/2} (1 − e^{−au−bu²/2}) du */
@@ -55,10 +55,11 @@ static double log_excess(const pair *p, double y, double root_d, double limit) {
     return dpa__norm_log_pdf(y) + log(0.5 * width * dpa__sum_get(&sum));
 }
 
-/* log of e^ε times the second law's mass between the crossing and `limit` units of the first law
- * further. e^ε φ(x) = φ(y)/s at a crossing takes e^ε out: ε may be 1e40, log Φ(−x) its negative. */
+/* log of e^ε times the second law's mass between the crossing and the point `limit` units of the
+ * first law further on. At a crossing e^ε φ(x) = φ(y)/s, which removes e^ε: ε may be 1e40, and log
+ * Φ(−x) about −ε. */
 static double log_second(const pair *p, crossing c, double epsilon, double limit) {
-    if (epsilon < 1e10 && !isinf(limit)) /* an error of ε·1e-16 here is one of 1e-16 in ε */
+    if (epsilon < 1e10 && !isinf(limit)) /* an error of ε·1e-16 here changes ε by 1e-16 */
         return dpa__norm_log_interval(c.x, c.x + p->s * limit) + epsilon;
     const double here = dpa__norm_log_pdf(c.y) + dpa__log_mills(c.x) - p->log_s;
     if (isinf(limit)) return here;
@@ -95,7 +96,7 @@ static double log_delta(const pair *p, double epsilon) {
 static double gap(double epsilon, void *user) {
     const pair *p = user;
     const double value = log_delta(p, epsilon);
-    /* Far below the target only the sign matters; finite values keep the interpolation going. */
+    /* Far below the target only the sign matters; a finite value keeps the interpolation going. */
     return fmin(p->target - value, 1e6);
 }
 
@@ -114,7 +115,7 @@ static double solve(pair *p) {
     return root.upper;
 }
 
-/* Degenerate laws: a point mass is told from anything but itself. */
+/* If a law is a point mass, it can be told from anything but itself. */
 static double point_masses(double mu1, double s1, double mu2, double s2) {
     return s1 == s2 && mu1 == mu2 ? 0.0 : HUGE_VAL;
 }
@@ -144,5 +145,5 @@ double dpa_two_gaussians_directed(double mu1, double s1, double mu2, double s2, 
 double dpa_two_gaussians_epsilon(double mu1, double s1, double mu2, double s2, double delta) {
     const double there = dpa_two_gaussians_directed(mu1, s1, mu2, s2, delta);
     const double back = dpa_two_gaussians_directed(mu2, s2, mu1, s1, delta);
-    return there > back ? there : back; /* NaN from both or from neither */
+    return there > back ? there : back; /* both are NaN or neither is */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sampling. Step t (Poisson) or epoch e (shuffle) has its own stream: who is in does not depend on
- * the past, and a resumed run draws what an unbroken one would have drawn. */
+/* Sampling. Each step (Poisson) or epoch (shuffle) has its own random stream, so a draw does not
+ * depend on earlier ones and a resumed run draws what an unbroken one would have drawn. */
 #include "train/batch.h"
 
 #include <math.h>
@@ -79,8 +79,8 @@ uint64_t dpa__sampler_epoch_steps(const dpa__sampler *s) {
     return steps < 1.0 ? 1 : steps > 1e18 ? (uint64_t)1e18 : (uint64_t)steps;
 }
 
-/* Unit by unit with probability q, by jumping over the gaps: a gap of k has probability
- * q(1−q)^k, so that the work is in proportion to the batch. */
+/* Each unit is in with probability q. Draws the gaps between chosen units, which are geometric (k
+ * with probability q(1−q)^k), so that the work is proportional to the batch and not to the data. */
 static size_t draw_poisson(const dpa__sampler *s, uint64_t step, size_t *rows) {
     dpa_rng rng;
     dpa_rng_init(&rng, s->seed, DPA_PURPOSE_SAMPLING, step);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Models and checkpoints: an NPZ whose member `header` holds the bytes of a JSON object, so that
- * numpy reads everything (json.loads(bytes(f["header"]))). A step is a function of (options, step,
- * weights, velocity, average): saving these is saving all. */
+/* Models and checkpoints: an NPZ file whose member `header` holds the bytes of a JSON object, so
+ * that numpy can read everything (json.loads(bytes(f["header"]))). A step depends only on options,
+ * step number, weights, velocity and average, so saving these is enough to resume. */
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static json_t *model_header(const dpa_model *m) {
                      loss_name(m->loss));
 }
 
-/* Everything that a step depends on, numbers as exact texts. */
+/* Everything that a step depends on, with numbers as exact texts. */
 static json_t *options_header(const dpa_trainer *t) {
     const dpa_train_opts *o = &t->opts;
     json_t *out = json_object();
@@ -79,7 +79,7 @@ static dpa_array floats(float *data, size_t count) {
     return (dpa_array){.dtype = DPA_F32, .ndim = 1, .shape = {count}, .count = count, .data = data};
 }
 
-/* Writes the header and the arrays; takes the reference to the header. */
+/* Writes the header and the arrays; steals the reference to the header. */
 static dpa_status write_npz(const char *path, json_t *header, const char *const *names,
                             const dpa_array *arrays, size_t count, dpa_error *err) {
     char *text = header != NULL ? json_dumps(header, JSON_INDENT(1)) : NULL;
@@ -110,7 +110,7 @@ static dpa_status read_header(const char *path, json_t **out, dpa_error *err) {
     return DPA_OK;
 }
 
-/* A member of exactly `count` finite floats. */
+/* Reads a member that must hold exactly `count` finite floats. */
 static dpa_status read_floats(const char *path, const char *member, size_t count, float *out,
                               dpa_error *err) {
     dpa_array array = {0};
@@ -185,7 +185,7 @@ dpa_status dpa_trainer_save(const dpa_trainer *t, const char *path, dpa_error *e
     return write_npz(path, header, names, arrays, t->mean != NULL ? 3 : 2, err);
 }
 
-/* The first key that differs is the message. */
+/* Fails if the headers differ; the message names the first differing key. */
 static dpa_status check_same(const char *path, json_t *want, json_t *got, dpa_error *err) {
     const char *key;
     json_t *value;
@@ -217,7 +217,7 @@ static dpa_status resume(dpa_trainer *t, const char *path, json_t *header, dpa_e
     if (status == DPA_OK && (!json_is_integer(step) || json_integer_value(step) < 0))
         status = dpa__fail_file(err, DPA_BAD_INPUT, path,
                                 "the header does not say after how many steps it was written");
-    /* All is read before anything is changed. */
+    /* Read everything first, so that a damaged file leaves the trainer unchanged. */
     const size_t size = t->model->size, parts = t->mean != NULL ? 3 : 2;
     static const char *const names[] = {"weights", "velocity", "mean"};
     float *const to[] = {t->model->weight, t->velocity, t->mean};

@@ -28,8 +28,8 @@ static const float *row_of(const dpa_trainer *t, size_t row, int32_t *label) {
     return data->x + row * data->features;
 }
 
-/* Copies of one example into the network's input, each augmented by draws that depend on (step,
- * place in the batch) only. */
+/* Loads all copies of one example into the network's input. Each copy is augmented by draws that
+ * depend only on the step and the place in the batch. */
 static void load_example(dpa_trainer *t, size_t place, size_t at) {
     const dpa_train_opts *o = &t->opts;
     const size_t features = t->data->features;
@@ -53,7 +53,8 @@ static void load_example(dpa_trainer *t, size_t place, size_t at) {
     }
 }
 
-/* Loads groups from `first` on, as many as fit; returns the next group. */
+/* Loads groups starting with `first`, at least one and then as many as fit into `limit` rows.
+ * Returns the first group not loaded. */
 static size_t load_chunk(dpa_trainer *t, size_t first, size_t groups, size_t limit,
                          dpa__groups *out) {
     size_t rows = 0, group = first;
@@ -69,7 +70,8 @@ static size_t load_chunk(dpa_trainer *t, size_t first, size_t groups, size_t lim
     return group;
 }
 
-/* factor = min(1, C/norm)/rows of the group: the mean is clipped, the deltas are of single rows. */
+/* factor = min(1, C/norm)/rows of the group. The division is needed because the group's mean is
+ * clipped while the deltas belong to single rows. */
 static dpa_status clip_factors(dpa_trainer *t, const dpa__groups *groups, dpa__tally *tally,
                                dpa_error *err) {
     const double clip = t->opts.clip;
@@ -115,7 +117,8 @@ static dpa_status run_chunk(dpa_trainer *t, const dpa__groups *groups, dpa__tall
 dpa_status dpa__clipped_sum(dpa_trainer *t, size_t examples, dpa__tally *tally, dpa_error *err) {
     memset(t->sum, 0, t->model->size * sizeof *t->sum);
     const size_t groups = dpa__sampler_groups(&t->sampler, t->rows, examples, t->group_start);
-    /* Chunks of about equal size: a last one of a few rows would waste a pass over the weights. */
+    /* Chunks of about equal size, because a last chunk of a few rows would waste a pass over the
+     * weights. */
     const size_t rows = examples * t->opts.augment;
     const size_t chunks = (rows + t->chunk - 1) / t->chunk;
     const size_t limit = chunks > 0 ? (rows + chunks - 1) / chunks : 0;

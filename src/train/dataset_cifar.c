@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* CIFAR-10's binary files: records of a label and a picture, bytes. */
+/* CIFAR-10's binary files: each record is one byte of label and the bytes of an image. */
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 
 enum { SIDE = 32, COLOURS = 3, PLANE = SIDE * SIDE, RECORD = 1 + COLOURS * PLANE };
 
-/* The file has a plane per colour; we keep the colours of a pixel together. */
+/* The file stores one plane per colour; we store the colours of a pixel together. */
 static dpa_status from_records(const char *path, const unsigned char *bytes, size_t rows,
                                dpa_dataset **out, dpa_error *err) {
     DPA_TRY(dpa__dataset_alloc(rows, (dpa_shape){SIDE, SIDE, COLOURS}, 10, out, err));

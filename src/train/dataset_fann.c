@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* FANN's text: how many rows, inputs and outputs, then the numbers of each row. */
+/* FANN's text format: the numbers of rows, inputs and outputs, then the values of each row. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ typedef struct text_reader {
 } text_reader;
 
 static void skip_blanks(text_reader *t) {
-    t->at += strspn(t->at, " \t\r\n"); /* a NUL stands at the end */
+    t->at += strspn(t->at, " \t\r\n"); /* the text is NUL-terminated, so this stops */
 }
 
 static uint64_t line_of(const text_reader *t) {
@@ -34,7 +34,7 @@ static dpa_status next_number(text_reader *t, double *out, dpa_error *err) {
                           t->at == t->end ? "" : dpa__excerpt(excerpt, t->at, t->end));
 }
 
-/* One output: 0 or 1 by its half; several: the largest. */
+/* With one output the class is 1 if it is above one half; with several it is the largest. */
 static dpa_status read_rows(text_reader *t, size_t outputs, dpa_dataset *data, dpa_error *err) {
     for (size_t r = 0; r < data->rows; ++r) {
         double v = 0.0, best = 0.0;
@@ -58,7 +58,8 @@ static dpa_status read_fann(text_reader *t, dpa_dataset **out, dpa_error *err) {
     double head[3];
     for (int i = 0; i < 3; ++i) {
         DPA_TRY(next_number(t, &head[i], err));
-        /* At least two characters a number: a header cannot ask for more than the file can hold. */
+        /* A number takes at least two characters, so a header cannot demand more memory than the
+         * file could fill. */
         if (!(head[i] >= 1.0 && head[i] <= (double)(t->end - t->start) &&
               head[i] == floor(head[i])))
             return dpa__fail_line(err, DPA_BAD_INPUT, t->path, 1, 0,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How cells became features (lists of names), and labels by the list of their values. */
+/* Lists of names, an index over them, and labels made from a text column. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "train/dataset.h"
 
 dpa_status dpa__names_add(dpa__names *names, const char *text, size_t length, dpa_error *err) {
-    /* Full when the count is a power of two: twice as much room. */
+    /* The room is full whenever the count is a power of two: double it. */
     if ((names->count & (names->count - 1)) == 0) {
         const size_t room = names->count > 0 ? 2 * names->count : 1;
         char **grown = dpa__realloc(names->item, room, sizeof *grown, err);
@@ -98,14 +98,14 @@ static int by_whole(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The text without the characters of `strip` at its end. */
+/* The length of the text without trailing characters of `strip`. */
 static size_t stripped(const char *text, const char *strip) {
     size_t length = strlen(text);
     while (strip != NULL && length > 0 && strchr(strip, text[length - 1]) != NULL) --length;
     return length;
 }
 
-/* Labels that are the same but for what was stripped are one, where the first of them was. */
+/* Merges labels that became equal after stripping; the first of them keeps its place. */
 static dpa_status unite(dpa__names *names, dpa_error *err) {
     dpa__names_index index;
     size_t kept = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A file as a table, also when it is the first one in a tar archive, as data sets are passed on. */
+/* Opens a file as a table. A tar archive is opened too, because data sets are often published as
+ * one; its first file is read. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 
 enum { TAR_BLOCK = 512 };
 
-/* The first plain file of a tar archive: POSIX header, size in octal at byte 124. */
+/* Finds the first regular file in a tar archive. A POSIX header has the size in octal at byte
+ * 124. */
 static dpa_status tar_member(const char *path, const char *bytes, size_t size, const char **start,
                              size_t *length, dpa_error *err) {
     for (size_t at = 0; at + TAR_BLOCK <= size && bytes[at] != '\0';) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Data sets from files: which reader, and the reader of arrays. */
+/* Reads data sets from files: chooses the reader, and contains the reader of arrays. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ void dpa_dataset_opts_init(dpa_dataset_opts *opts) {
                                .vocabulary = 1000};
 }
 
-/* The held-out part must look like the training part. */
+/* The held-out part must have the same features and classes as the training part. */
 static dpa_status check_like(const dpa_dataset *data, const dpa_dataset *like, const char *path,
                              dpa_error *err) {
     const dpa_shape a = data->shape, b = like->shape;
@@ -58,7 +58,8 @@ const char *dpa_dataset_schema(const dpa_dataset *data) {
     return data->schema != NULL ? data->schema : "";
 }
 
-/* Elements as float: bytes scaled to [0,1], anything else as it is. Frees the array. */
+/* Converts elements to float: bytes are scaled to [0,1], all others keep their value. Frees the
+ * array. */
 static dpa_status to_floats(dpa_array *array, float *out, dpa_error *err) {
     if (array->dtype == DPA_U8) {
         const unsigned char *bytes = array->data;
@@ -78,7 +79,8 @@ static dpa_status label_error(const char *path, size_t row, double label, dpa_er
                           "label %zu is %g: expected a whole number from 0 to 999999", row, label);
 }
 
-/* Labels [rows]; of a matrix the first column (QMNIST). The largest one in *top. */
+/* Reads labels [rows]; from a matrix (QMNIST) it takes the first column. Stores the largest label
+ * in *top. */
 static dpa_status to_labels(dpa_array *array, const char *path, size_t rows, int32_t *out,
                             size_t *top, dpa_error *err) {
     if (array->ndim < 1 || array->ndim > 2 || array->shape[0] != rows || array->count < rows)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Features brought to mean 0 and deviation 1, by some rows for all; those of 0 and 1 stay. */
+/* Scales features to mean 0 and deviation 1. Mean and deviation come from some rows and are applied
+ * to all; features that are only 0 or 1 stay as they are. */
 #include <math.h>
 
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables to features: numeric columns as they are, text columns one-hot. What was inferred is kept
- * as text for people (dpa_dataset_schema). */
+/* Turns tables into features: numeric columns as they are, text columns one-hot. What was inferred
+ * is kept as text for people (dpa_dataset_schema). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ static int is_listed(const char *const *list, const char *name) {
     return 0;
 }
 
-/* Every name that the options list must be a column. */
+/* Every column that the options list must exist. */
 static dpa_status check_listed(const dpa_table *table, const char *const *list, const char *path,
                                dpa_error *err) {
     for (; list != NULL && *list != NULL; ++list)
@@ -155,9 +155,9 @@ static dpa_status from_table(const dpa_table *table, const dpa_dataset_opts *opt
     return DPA_OK;
 }
 
-/* Columns that must stay text: the label, what is listed, what was one-hot in the training part.
- * The label may be "the last column", whose name is not known before reading: then the table is
- * read twice. */
+/* Columns that must stay text: the label, the listed columns, and those that were one-hot in the
+ * training part. If the label is "the last column", its name is known only after reading, so the
+ * table is then read twice. */
 static dpa_status text_columns(const dpa_dataset_opts *opts, const dpa__encoder *like,
                                const char *label, const char ***out, dpa_error *err) {
     size_t count = 2 + (like != NULL ? like->columns : 0), n = 0;

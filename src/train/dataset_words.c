@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bag of words: a sentence becomes how often it holds each of the most frequent words. Words are
- * what blanks separate, in lower case (ASCII). The vocabulary comes from the training file: the
- * words that are in most of its rows, equal ones in byte order. */
+/* Bag of words: the features of a sentence are the counts of the most frequent words. Words are
+ * separated by blanks and lower-cased (ASCII only). The vocabulary comes from the training file:
+ * the words that occur in most of its rows, ties in byte order. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,13 +15,13 @@
 
 typedef struct counted {
     uint32_t code;
-    uint32_t rows;     /* that hold it */
-    uint32_t last_row; /* + 1 */
+    uint32_t rows;     /* number of rows that hold it */
+    uint32_t last_row; /* the last such row, plus 1 */
     const char *text;
 } counted;
 
-/* The next word at *at in lower case into `word` (longer ones are cut): its length, 0 at the end.
- */
+/* Copies the next word at *at into `word` in lower case, cut to WORD_SIZE. Returns its length, 0 at
+ * the end. */
 enum { WORD_SIZE = 64 };
 static size_t next_word(const char **at, char word[WORD_SIZE]) {
     while (**at != '\0' && isspace((unsigned char)**at)) ++*at;

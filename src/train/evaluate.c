@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a model says: logits, losses, accuracy, AUROC, and the gradient of one example. */
+/* Evaluates a model: logits, losses, accuracy, AUROC, and the gradient of one example. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static int by_score(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Mann–Whitney with ties counted half. */
+/* The Mann–Whitney statistic, with ties counted half. */
 static double auroc_of(scored *s, size_t count) {
     qsort(s, count, sizeof *s, by_score);
     double rank_sum = 0.0, positives = 0.0;
@@ -56,7 +56,7 @@ typedef struct pass {
     dpa__net *net;
     double loss[CHUNK];
     int32_t label[CHUNK];
-    scored *scores; /* [count], or NULL when there is no AUROC */
+    scored *scores; /* [count]; NULL if no AUROC is asked for */
     double loss_sum;
     size_t right;
 } pass;

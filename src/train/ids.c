@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Lists of rows: a range, or the numbers of a file. */
+/* Lists of rows: a range, or numbers read from a file. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "dpaudit/data.h"
 #include "dpaudit/lab/train.h"
 
-/* "a..b": 1 when it is one. */
+/* Parses "a..b"; returns 1 if the text is such a range. */
 static int parse_range(const char *spec, size_t *first, size_t *last) {
     char *end;
     if (!isdigit((unsigned char)spec[0])) return 0;

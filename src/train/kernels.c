@@ -15,8 +15,8 @@ DPA_CLONES void dpa__relu_back(const float *y, float *dy, size_t count) {
     for (size_t i = 0; i < count; ++i) dy[i] = y[i] > 0.0F ? dy[i] : 0.0F;
 }
 
-/* Lambert's continued fraction for tanh(x/4), which is exact to single precision there, then
- * tanh 2t = 2t/(1+t²) twice. Beyond 9.2 the answer is 1 in single precision. */
+/* Computes tanh(x/4) by Lambert's continued fraction, which is exact to single precision there, and
+ * then applies tanh 2t = 2t/(1+t²) twice. Beyond 9.2 the result is 1 in single precision. */
 DPA_CLONES void dpa__tanh(float *y, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         float x = y[i] > 9.2F ? 9.2F : y[i];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Loops over floats that are not matrix products. */
+/* Loops over floats other than matrix products. */
 #ifndef DPA_TRAIN_KERNELS_H
 #define DPA_TRAIN_KERNELS_H
 
@@ -8,7 +8,7 @@
 
 void dpa__relu(float *y, size_t count);                       /* y = max(y, 0) */
 void dpa__relu_back(const float *y, float *dy, size_t count); /* dy = y > 0 ? dy : 0 */
-void dpa__tanh(float *y, size_t count);                       /* within 3e-7 */
+void dpa__tanh(float *y, size_t count);                       /* error below 3e-7 */
 void dpa__tanh_back(const float *y, float *dy, size_t count); /* dy = dy·(1 − y²) */
 void dpa__fill_rows(float *y, size_t rows, size_t width, const float *row);
 void dpa__add_rows(const float *x, size_t rows, size_t width, float *sum); /* sum += Σ rows */
@@ -16,19 +16,19 @@ void dpa__max(const float *x, float *best, size_t count);                  /* be
 /* Where x is larger than best: best = x, where = cell. */
 void dpa__max_in(const float *x, int32_t cell, float *best, int32_t *where, size_t count);
 void dpa__scale(float *x, size_t count, float by);
-/* Σ x², in DPA_LANES single-precision lanes added up in double precision. */
+/* Σ x², summed in DPA_LANES single-precision lanes that are added in double precision. */
 double dpa__sum_squares(const float *x, size_t count);
 double dpa__dot(const float *x, const float *y, size_t count);
-/* Σ a·b and Σ |a·b|: the second bounds the rounding of the first. */
+/* Σ a·b and Σ |a·b|. The second bounds the rounding error of the first. */
 void dpa__dot_bounded(const float *a, const float *b, size_t count, double *sum, double *absolute);
 
-/* By column of [rows × width]: sum = Σ a, product = Σ a·b, in double precision. */
+/* Per column of [rows × width]: sum = Σ a, product = Σ a·b, in double precision. */
 void dpa__column_sums(const float *a, const float *b, size_t rows, size_t width, double *sum,
                       double *product);
-/* By column: y = (x − mean)·scale + shift. */
+/* Per column: y = (x − mean)·scale + shift. */
 void dpa__normalise(const float *x, size_t rows, size_t width, const float *mean,
                     const float *scale, const float *shift, float *y);
-/* By column: dx = dy·scale − (x − mean)·slope − shift. */
+/* Per column: dx = dy·scale − (x − mean)·slope − shift. */
 void dpa__normalise_back(const float *x, const float *dy, size_t rows, size_t width,
                          const float *mean, const float *scale, const float *slope,
                          const float *shift, float *dx);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Convolution: the patches under the kernel become rows of a matrix (im2col), and what follows is a
- * dense layer on [positions × depth] with depth = kernel·kernel·channels.
+/* Convolution: the patches under the kernel become rows of a matrix (im2col), which a dense layer
+ * on [positions × depth] processes, with depth = kernel·kernel·channels.
  *
- * Weights W [out channels × depth], then b [out channels]. Patches are made again whenever they are
- * needed, a few examples at a time, so that they stay in the cache and memory stays small. */
+ * The weights are W [out channels × depth], then b [out channels]. Patches are recomputed whenever
+ * they are needed, a few examples at a time, so that they stay in the cache and memory stays
+ * small. */
 #include <string.h>
 
 #include "train/kernels.h"
@@ -11,8 +12,8 @@
 #include "train/product.h"
 
 enum {
-    PATCH_ROWS = 1024, /* patch rows per matrix product, about */
-    SLACK = 8          /* floats that are copied at once */
+    PATCH_ROWS = 1024, /* patch rows per matrix product, roughly */
+    SLACK = 8          /* floats copied at once */
 };
 
 static size_t positions_of(const dpa__layer *layer) {
@@ -23,7 +24,7 @@ static size_t depth_of(const dpa__layer *layer) {
     return layer->kernel * layer->kernel * layer->in.channels;
 }
 
-/* Examples whose patches go into one product. */
+/* Number of examples whose patches go into one product. */
 static size_t block_of(const dpa__layer *layer) {
     const size_t positions = positions_of(layer);
     return positions >= PATCH_ROWS ? 1 : PATCH_ROWS / positions;
@@ -40,15 +41,15 @@ static size_t patch_start(const dpa__layer *layer, size_t i, size_t j, size_t ki
     return ((i * layer->stride + ki) * width + j * layer->stride) * layer->in.channels;
 }
 
-/* Copies an image into, or adds it back from, the middle of a padded one. */
+/* Where line i of the image starts inside the padded image. */
 static float *padded_line(const dpa__layer *layer, float *padded, size_t i) {
     const size_t width = layer->in.width + 2 * layer->pad;
     return padded + ((i + layer->pad) * width + layer->pad) * layer->in.channels;
 }
 
-/* x [height × width × channels] → patches [positions × depth]; outside the image: 0. Copies in
- * whole registers: what is written too much is overwritten by the next row, or lies in the SLACK
- * behind the last. */
+/* x [height × width × channels] → patches [positions × depth], with 0 outside the image. Copies
+ * whole registers: the excess is overwritten by the next row, or falls into the SLACK after the
+ * last one. */
 static void patches_of(const dpa__layer *layer, const float *x, float *padded, float *patches) {
     const size_t line = layer->in.width * layer->in.channels;
     const size_t row_size = layer->kernel * layer->in.channels;
@@ -95,7 +96,7 @@ static size_t scratch_size(const dpa__layer *layer, size_t group) {
     return padded_size(layer) + block_of(layer) * positions * depth + norm + 2 * SLACK;
 }
 
-/* Patches of n examples, and where they lie. */
+/* Makes the patches of n examples and returns where they are. */
 static const float *make_patches(const dpa__layer *layer, const float *x, size_t n,
                                  float *scratch) {
     float *patches = patches_in(layer, scratch);
@@ -151,8 +152,8 @@ static void gradient(const dpa__layer *layer, const float *x, const float *dy, s
     dpa__add_rows(dy, rows * positions, layer->out.channels, grad + layer->out.channels * depth);
 }
 
-/* Gradients that are kept are made once, here. Else, for one example, whichever of the Gram form
- * and the product is cheaper; for several, their gradient in a buffer that is used again. */
+/* If gradients are kept, they are computed once, here. Otherwise a single example takes the cheaper
+ * of the Gram form and the product, and several share a buffer for their gradient. */
 static void norms(const dpa__layer *layer, const float *x, const float *dy,
                   const dpa__groups *groups, double *norm2, float *kept, float *scratch) {
     float *buffer = buffer_in(layer, scratch);

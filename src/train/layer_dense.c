@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Dense layer: y = x Wᵀ + b, W [out × in] followed by b [out] in the weight vector.
+/* Dense layer: y = x Wᵀ + b, with W [out × in] followed by b [out] in the weight vector.
  *
- * The gradient of one row is dyᵀx, of rank one: its squared norm is ‖x‖²‖dy‖², and ‖dy‖² for the
- * bias (Goodfellow 2015, "Efficient per-example gradient computations"). Of a group of rows it is
- * Σᵢⱼ (xᵢ·xⱼ)(dyᵢ·dyⱼ). */
+ * The gradient of one row is dyᵀx, which has rank one: its squared norm is ‖x‖²‖dy‖², plus ‖dy‖²
+ * for the bias (Goodfellow 2015, "Efficient per-example gradient computations"). For a group of
+ * rows it is Σᵢⱼ (xᵢ·xⱼ)(dyᵢ·dyⱼ). */
 #include <string.h>
 
 #include "train/kernels.h"
@@ -14,7 +14,8 @@ size_t dpa__shape_size(dpa_shape shape) {
     return shape.height * shape.width * shape.channels;
 }
 
-/* Multiplications: the Gram matrices are symmetric, but are computed whole. */
+/* Compares the numbers of multiplications. The Gram matrices are symmetric but are computed in
+ * full. */
 static int gram_is_cheaper(size_t rows, size_t depth, size_t width) {
     return (double)rows * (double)(depth + width) < (double)depth * (double)width;
 }
@@ -30,8 +31,8 @@ static double bias_norm2(const float *g, size_t rows, size_t width, float *scrat
     return dpa__sum_squares(scratch, width);
 }
 
-/* The terms of the Gram form may cancel; their rounding is added, so that the norm is never
- * underestimated by it. */
+/* The terms of the Gram form may cancel. A bound on their rounding is added, so that the norm is
+ * never underestimated. */
 static double gram_norm2(const float *a, const float *g, size_t rows, size_t depth, size_t width,
                          float *scratch) {
     float *aa = scratch, *gg = scratch + rows * rows;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Group normalisation (Wu & He 2018): within one example, the channels of a group are brought to
- * mean 0 and variance 1 over all positions; then y = γ·x̂ + β by channel. No statistic crosses
- * examples, so that clipping one example bounds what it can do (batch normalisation would not).
+/* Group normalisation (Wu & He 2018): within one example, the channels of a group are scaled to
+ * mean 0 and variance 1 over all positions; then y = γ·x̂ + β per channel. No statistic mixes
+ * examples, so clipping an example bounds its influence (with batch normalisation it would not).
  * Weights γ [channels], then β [channels].
  *
- * Everything is one pass of column sums in double precision, Σx, Σx² and Σdy, Σdy·x, and one pass
- * over the elements. */
+ * Each direction takes one pass of column sums in double precision (Σx, Σx² and Σdy, Σdy·x) and one
+ * pass over the elements. */
 #include <math.h>
 #include <string.h>
 
 #include "train/kernels.h"
 #include "train/layer.h"
 
-/* Scratch of one example, by channel. */
+/* Scratch for one example, per channel. */
 typedef struct columns {
     double *sum, *product; /* Σx and Σx², later Σdy and Σdy·x */
     float *mean, *inverse; /* of the channel's group; inverse = 1/√(variance + 1e-5) */
@@ -23,7 +23,7 @@ enum { DOUBLES = 2, FLOATS = 5 };
 
 static columns cut(const dpa__layer *layer, float *scratch) {
     const size_t n = layer->in.channels;
-    double *d = (double *)(void *)scratch; /* aligned to 64 bytes */
+    double *d = (double *)(void *)scratch; /* the scratch is aligned to 64 bytes */
     float *f = (float *)(void *)(d + DOUBLES * n);
     return (columns){d, d + n, f, f + n, f + 2 * n, f + 3 * n, f + 4 * n};
 }
@@ -37,7 +37,7 @@ static size_t positions_of(const dpa__layer *layer) {
     return layer->in.height * layer->in.width;
 }
 
-/* Numbers in one group of one example. */
+/* How many numbers a group of one example has. */
 static double group_count(const dpa__layer *layer) {
     return (double)(layer->in_size / layer->channel_groups);
 }
@@ -71,7 +71,7 @@ static void forward(const dpa__layer *layer, const float *weights, const float *
     }
 }
 
-/* Σ dy and Σ dy·x̂ by channel: what γ and β get, and what the deltas need. */
+/* Σ dy and Σ dy·x̂ per channel: the gradients of β and γ, which the deltas need too. */
 static void delta_sums(const dpa__layer *layer, const float *x, const float *dy, const columns *k) {
     moments(layer, x, k);
     dpa__column_sums(dy, x, positions_of(layer), layer->in.channels, k->sum, k->product);
@@ -124,7 +124,7 @@ static void gradient(const dpa__layer *layer, const float *x, const float *dy, s
     }
 }
 
-/* The gradient of a group is 2·channels numbers: small enough to write out. */
+/* Norms of the gradients of groups: 2·channels numbers each, small enough to write out. */
 static void norms(const dpa__layer *layer, const float *x, const float *dy,
                   const dpa__groups *groups, double *norm2, float *kept, float *scratch) {
     (void)kept;

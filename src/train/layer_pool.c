@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Pooling over windows of kernel × kernel, and the two activations. No weights. */
+/* Pooling over windows of kernel × kernel, and the two activations. None of them has weights. */
 #include <math.h>
 #include <string.h>
 
 #include "train/kernels.h"
 #include "train/layer.h"
 
-enum { BLOCK = 256 }; /* numbers that are pooled at once */
+enum { BLOCK = 256 }; /* numbers pooled at once */
 
 /* Where cell (a, b) of window (i, j) lies in an image. */
 static size_t cell(const dpa__layer *layer, size_t i, size_t j, size_t a, size_t b) {
     return ((i * layer->stride + a) * layer->in.width + j * layer->stride + b) * layer->in.channels;
 }
 
-/* Maximum of a window for `n` numbers from x on, and in which cell it is first. */
+/* The maxima over a window for `n` numbers starting at x, and the first cell that holds each. */
 static void window_max(const dpa__layer *layer, const float *x, size_t i, size_t j, size_t n,
                        float *best, int32_t *where) {
     for (size_t e = 0; e < n; ++e) best[e] = -INFINITY;
@@ -24,7 +24,7 @@ static void window_max(const dpa__layer *layer, const float *x, size_t i, size_t
                         where, n);
 }
 
-/* With stride 1 the windows of a line lie side by side, and one call does them all. */
+/* With stride 1 the windows of a line are adjacent, so one call does them all. */
 static void pool_max(const dpa__layer *layer, const float *x, float *y) {
     const size_t k = layer->kernel, together = layer->stride == 1 ? layer->out.width : 1;
     const size_t n = together * layer->in.channels;
@@ -36,8 +36,8 @@ static void pool_max(const dpa__layer *layer, const float *x, float *y) {
         }
 }
 
-/* The delta goes to the first cell of the window that holds the maximum. Taken from x: an
- * activation may have overwritten the output. */
+/* The delta goes to the first cell of the window that holds the maximum. That cell is found from x,
+ * because an activation may have overwritten the output. */
 static void unpool_max(const dpa__layer *layer, const float *x, const float *dy, float *dx) {
     const size_t c = layer->in.channels, together = layer->stride == 1 ? layer->out.width : 1;
     const size_t all = together * c;

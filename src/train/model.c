@@ -13,8 +13,8 @@
 #include "dpaudit/rng.h"
 
 enum { MAX_NUMBERS = 16, MAX_LAYERS = 256, MAX_WINDOW = 1 << 15 };
-/* Weights, inputs and outputs of a layer: what an int can count. With MAX_WINDOW no product of
- * sizes below comes near 2^64. */
+/* Limit of weights, inputs and outputs of a layer, so that an int can count them. Together with
+ * MAX_WINDOW it keeps every product of sizes below far from 2^64. */
 static const size_t LARGEST = INT_MAX / 4;
 
 /* One word: a name and its numbers. */
@@ -35,7 +35,7 @@ static dpa_status read_word(const char *start, size_t length, word *out, dpa_err
     if (i >= sizeof out->name) return bad_word(start, length, "no such layer", err);
     memcpy(out->name, start, i);
     while (i < length) {
-        const size_t digits = ++i; /* after ':' or ',' */
+        const size_t digits = ++i; /* just after ':' or ',' */
         size_t value = 0;
         for (; i < length && isdigit((unsigned char)start[i]) && value < 100000000; ++i)
             value = 10 * value + (size_t)(start[i] - '0');
@@ -65,7 +65,7 @@ static const char *shape_window(dpa__layer *layer, const word *w, size_t at) {
     return NULL;
 }
 
-/* Fills in shapes and weights; NULL or what is wrong. */
+/* Fills in the shapes and the number of weights. Returns NULL, or what is wrong. */
 static const char *shape_conv(dpa__layer *layer, const word *w) {
     if (w->count < 2 || w->count > 4) return "expected conv:channels,window[,stride[,pad]]";
     const char *wrong = shape_window(layer, w, 1);
@@ -204,7 +204,7 @@ void dpa_model_free(dpa_model *model) {
     free(model);
 }
 
-/* One stream per layer: a layer's start does not depend on the layers below. */
+/* Each layer has its own stream, so its initial weights do not depend on the layers below. */
 void dpa_model_init(dpa_model *model, uint64_t seed) {
     for (size_t l = 0; l < model->layer_count; ++l) {
         const dpa__layer *layer = &model->layer[l];

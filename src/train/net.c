@@ -10,7 +10,7 @@
 #include "train/model.h"
 #include "train/product.h"
 
-/* Gradients of groups are kept up to this many floats a layer (4 MB). */
+/* A layer keeps the gradients of groups up to this many floats (4 MB). */
 enum { KEEP_FLOATS = 1 << 20 };
 enum { ALIGN = 64, ALIGN_FLOATS = ALIGN / (int)sizeof(float) };
 
@@ -18,7 +18,7 @@ static size_t aligned(size_t floats) {
     return (floats + ALIGN_FLOATS - 1) / ALIGN_FLOATS * ALIGN_FLOATS;
 }
 
-/* Cuts the arena, or with arena NULL only counts the floats that it needs. */
+/* Cuts the arena into buffers; with arena NULL it only counts the floats needed. */
 static size_t cut(dpa__net *net, size_t group, dpa__net_use use, float *arena) {
     const dpa_model *model = net->model;
     size_t used = 0, scratch = 0;
@@ -109,7 +109,7 @@ void dpa__net_norms(dpa__net *net, const dpa__groups *groups, double *norm2) {
     }
 }
 
-/* factor[g] times the deltas of group g. */
+/* Multiplies the deltas of group g by factor[g]. */
 static void scale_deltas(const dpa__layer *layer, const dpa__groups *groups, const float *factor,
                          float *delta) {
     for (size_t g = 0; g < groups->count; ++g)

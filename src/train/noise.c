@@ -2,14 +2,14 @@
 /* Fast normals: Philox4x32-10 in lanes, then Box–Muller in single precision.
  *
  * Element 128g + 32j + l comes from block 32g + l of the stream that dpa_rng_init names: j = 0, 1
- * are cosine and sine of the pair of words (w0, w1), j = 2, 3 those of (w2, w3). Radius √(−2 ln u)
- * with u = (w + ½)·2⁻³² (so at most 6.76), angle 2π·w'/2³². The polynomials are Chebyshev fits with
- * error below 3e-8; the result is within 1e-6 of the same formula in double precision (test). The
- * generator is reproducible, not secret: see docs/trainer.md.
+ * are cosine and sine of the pair of words (w0, w1), j = 2, 3 those of (w2, w3). The radius is √(−2
+ * ln u) with u = (w + ½)·2⁻³² (so at most 6.76), the angle 2π·w'/2³². The polynomials are Chebyshev
+ * fits with error below 3e-8; the result is within 1e-6 of the same formula in double precision
+ * (test). The generator is reproducible, not cryptographically secure: see docs/trainer.md.
  *
- * Canaries have normals of their own (evidence/canary_kernel.h): another order of positions and
- * other polynomials on the same Philox. Results that were published hang on the bits of both, so
- * neither can take the other's place. */
+ * Canaries use other normals (evidence/canary_kernel.h), with another order of positions and other
+ * polynomials on the same Philox. Published results depend on the bits of both, so neither can
+ * replace the other. */
 #include "train/noise.h"
 
 #include <math.h>
@@ -40,13 +40,14 @@ static inline void philox(lanes *x, uint32_t key0, uint32_t key1) {
     }
 }
 
-/* Converts as signed numbers, which every instruction set has; the lowest bit is put back. */
+/* Converts as a signed number, because every instruction set can do that, and adds the lowest bit
+ * afterwards. */
 static inline float float_of_word(uint32_t w) {
     return (float)(int32_t)(w >> 1) * 2.0F + (float)(int32_t)(w & 1U);
 }
 
-/* −2 ln((w + ½)·2⁻³²). u = m·2^e with m in [√½, √2); near u = 1 the difference from 1 is taken from
- * the integer, which has it exactly. ln(1+f) = f − f²/2 + f³·P(f). */
+/* −2 ln((w + ½)·2⁻³²). u = m·2^e with m in [√½, √2). Near u = 1 the difference from 1 is taken from
+ * the integer, where it is exact. ln(1+f) = f − f²/2 + f³·P(f). */
 static inline float minus_two_log(uint32_t w) {
     const uint32_t root_half = 0x3F3504F3U;
     const float u = (float_of_word(w) + 0.5F) * 0x1p-32F;
@@ -67,8 +68,8 @@ static inline float minus_two_log(uint32_t w) {
     return -2.0F * (log_m + (float)exponent * 0.693147181F);
 }
 
-/* Cosine and sine of 2π·w/2³²: the quarter is two bits of the word, the rest lies in [−π/4, π/4).
- */
+/* Cosine and sine of 2π·w/2³². Two bits of the word choose the quarter; the remaining angle is in
+ * [−π/4, π/4). */
 static inline void circle(uint32_t w, float *cosine, float *sine) {
     const uint32_t quarter = (w + 0x20000000U) >> 30;
     const float x = (float)((int32_t)(w << 2) >> 2) * 1.46291807927e-9F; /* 2π/2³² */
@@ -104,7 +105,7 @@ void dpa__noise_add(uint64_t seed, dpa_purpose purpose, uint64_t index, uint64_t
         const uint64_t block = (first + done) / WORDS;
         lanes x;
         for (int l = 0; l < LANES; ++l) {
-            x.word[0][l] = (uint32_t)block + (uint32_t)l; /* 32 divides 2³²: no carry */
+            x.word[0][l] = (uint32_t)block + (uint32_t)l; /* no carry, because 32 divides 2³² */
             x.word[1][l] = (uint32_t)(block >> 32);
             x.word[2][l] = stream.counter[2];
             x.word[3][l] = stream.counter[3];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tiles of the result stay in registers while the inner index runs; both factors are copied into
- * panels first, so that a tile reads memory in order (Goto and van de Geijn 2008). Edges are filled
- * with zeros, which touch no other element. */
+/* Matrix products. A tile of the result stays in registers while the inner index runs; both factors
+ * are first copied into panels, so that a tile reads memory in order (Goto and van de Geijn 2008).
+ * Edges are padded with zeros, which change no other element. */
 #include "train/product.h"
 
 #include <stdatomic.h>
@@ -13,9 +13,9 @@
 #include "train/product_tile.h"
 
 enum {
-    DEEP = 192,                  /* of the inner index at once: another number, other bits */
-    ROWS = 4 * DPA__TILE_HIGH,   /* of a at once: 48 · 192 floats are 36 kB … */
-    COLUMNS = 3 * DPA__TILE_WIDE /* … and of b 192 · 96 are 72 kB */
+    DEEP = 192, /* length of one pass over the inner index; changing it changes result bits */
+    ROWS = 4 * DPA__TILE_HIGH,   /* rows of a at once: 48 · 192 floats are 36 kB … */
+    COLUMNS = 3 * DPA__TILE_WIDE /* … and columns of b: 192 · 96 floats are 72 kB */
 };
 
 static const dpa__tile *const tiles[] = {&dpa__tile_avx512, &dpa__tile_avx2, &dpa__tile_portable};
@@ -26,15 +26,15 @@ static _Atomic(const dpa__tile *) chosen;
 static const dpa__tile *tile(void) {
     const dpa__tile *t = atomic_load_explicit(&chosen, memory_order_relaxed);
     if (t != NULL) return t;
-    const char *wish = getenv("DPAUDIT_KERNEL"); /* to see that it makes no difference */
+    const char *wish = getenv("DPAUDIT_KERNEL"); /* lets people check that all kernels agree */
     if (wish != NULL && dpa__product_choose(wish)) return tile();
     size_t i = 0;
-    while (!tiles[i]->runs_here()) ++i; /* the last one always does */
+    while (!tiles[i]->runs_here()) ++i; /* ends, because the last one runs everywhere */
     atomic_store_explicit(&chosen, tiles[i], memory_order_relaxed);
     return tiles[i];
 }
 
-/* Narrow results would leave half of a wide tile empty. */
+/* A narrow result would leave half of a wide tile empty. */
 static const dpa__tile *tile_for(size_t n) {
     const dpa__tile *t = tile();
     return n <= dpa__tile_avx2.wide && t == &dpa__tile_avx512 && dpa__tile_avx2.runs_here()
@@ -59,8 +59,8 @@ static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* `count` lines of `deep` elements into panels of `step` lines; in a panel element p of all lines
- * is followed by element p + 1 of all. Element p of line i is at[i·line + p·next]. */
+/* Copies `count` lines of `deep` elements into panels of `step` lines. A panel has element p of all
+ * its lines, then element p + 1 of all. Element p of line i is at[i·line + p·next]. */
 static inline void pack(const float *at, size_t line, size_t next, size_t count, size_t deep,
                         size_t step, float *out) {
     for (; count >= step; count -= step, at += step * line)
@@ -73,7 +73,7 @@ static inline void pack(const float *at, size_t line, size_t next, size_t count,
         for (size_t i = 0; i < step; ++i) out[i] = i < count ? at[i * line + p * next] : 0.0F;
 }
 
-/* Steps that the compiler knows are some times faster. */
+/* A step known at compile time makes packing several times faster. */
 DPA_CLONES static void pack_rows(const dpa__matrix *a, size_t high, size_t deep, size_t step,
                                  float *out) {
     if (step == 6)
@@ -90,7 +90,8 @@ DPA_CLONES static void pack_columns(const dpa__matrix *b, size_t wide, size_t de
         pack(b->at, b->column, b->row, wide, deep, 32, out);
 }
 
-/* A tile at the edge goes through a whole one of its own. */
+/* A tile at the edge is computed as a whole one in a buffer, from which the part inside is
+ * added. */
 static void edge(const dpa__tile *t, size_t deep, const float *a, const float *b, float *c,
                  size_t width, size_t high, size_t wide) {
     float own[DPA__TILE_HIGH * DPA__TILE_WIDE];
@@ -114,7 +115,7 @@ static void block(const dpa__tile *t, size_t high, size_t wide, size_t deep, con
         }
 }
 
-/* Memory for panels of `rows` and `columns` lines; DEEP floats each. */
+/* Memory for panels of `rows` and `columns` lines of DEEP floats each. */
 typedef struct panels {
     float *a, *b;
     size_t rows, columns;
@@ -139,7 +140,7 @@ static void multiply(const panels *pack, const dpa__tile *t, size_t m, size_t n,
     }
 }
 
-/* One tile's panels on the stack: for small products, and where there is no memory. */
+/* Uses the panels of a single tile on the stack: for small products, and when malloc fails. */
 static void multiply_small(const dpa__tile *t, size_t m, size_t n, size_t k, dpa__matrix a,
                            dpa__matrix b, float *c) {
     _Alignas(64) float own[(DPA__TILE_HIGH + DPA__TILE_WIDE) * DEEP];
@@ -162,7 +163,7 @@ void dpa__product(size_t m, size_t n, size_t k, dpa__matrix a, dpa__matrix b, in
     free(memory);
 }
 
-/* In pieces that stay in the cache while all rows are added. */
+/* Works in pieces of a row that stay in the cache while all rows are added. */
 DPA_CLONES
 void dpa__add_weighted(const float *x, size_t rows, size_t n, const float *factor, float *sum) {
     enum { PIECE = 2048 };

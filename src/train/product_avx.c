@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Tiles for AVX2 with FMA (12 of 16 registers hold sums) and for AVX-512 (24 of 32). Each row of a
- * tile is two registers with names of their own: of arrays, gcc 12 stores every sum in every step.
- */
+ * tile is two named variables, because with arrays gcc 12 stores every sum to memory in every
+ * step. */
 #include "train/product_tile.h"
 
 #ifdef __x86_64__

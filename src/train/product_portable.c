@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tile for every other processor. Where there is no instruction for it, the fused multiply-add
- * of floats is made in doubles: a·b is exact there, its sum with c is rounded to odd (the last bit
- * is set if anything was lost, Boldo and Melquiond 2008), and 53 bits are enough more than 24 for
- * the last rounding to be the only one. */
+/* The tile for all other processors. Without an instruction for it, the fused multiply-add of
+ * floats is computed in doubles: a·b is exact there, and its sum with c is rounded to odd (the last
+ * bit is set if anything was lost, Boldo and Melquiond 2008). A double has enough bits more than a
+ * float (53 against 24) that the final rounding to float is then correct. */
 #include "train/product_tile.h"
 
 #include <math.h>
@@ -23,17 +23,17 @@ static inline float fused(float a, float b, float c) {
     const double back = sum - product;
     const double lost = (product - (sum - back)) + (other - back); /* exact: Knuth's two-sum */
     const uint64_t bits = dpa__bits_of(sum);
-    /* To odd: towards what was lost, if the last bit is even. Of infinities and NaN `lost` is NaN,
-     * and nothing is done. */
+    /* Rounds to odd: if the last bit is even, moves towards the lost part. For infinities and NaN
+     * `lost` is NaN, and the sum stays as it is. */
     const uint64_t up = (uint64_t)((lost > 0.0) == (sum > 0.0));
     const uint64_t is_even = (uint64_t)(lost > 0.0 || lost < 0.0) & ~bits & 1;
     return (float)dpa__of_bits(bits + is_even * (2 * up - 1));
 #endif
 }
 
-/* One step of a row. Rounded twice, to double and to float, a sum is wrong only if the first
- * rounding ends halfway between two floats, or below the normal ones: rare enough to look whether
- * any of the row did, and to take the long way then. */
+/* One step of a row. Rounding first to double and then to float goes wrong only if the double lies
+ * halfway between two floats or below the normal floats. That is rare, so the row is checked for it
+ * and only then recomputed by the slow path. */
 static inline void step(float a, const float *b, float *sum) {
     float next[WIDE];
     uint32_t is_hard = 0;

@@ -24,9 +24,9 @@ void dpa_train_opts_init(dpa_train_opts *opts) {
                              .average_decay = 0.999};
 }
 
-enum { MOST_ROWS = 1 << 20 }; /* that go through the network at once */
+enum { MOST_ROWS = 1 << 20 }; /* largest number of rows in the network at once */
 
-/* Finite and in [low, high]. */
+/* Whether x is finite and in [low, high]. */
 static int within(double x, double low, double high) {
     return x >= low && x <= high && isfinite(x);
 }
@@ -78,8 +78,8 @@ static dpa_status check(const dpa_train_opts *o, dpa_error *err) {
     return DPA_OK;
 }
 
-/* Rows whose values and deltas fit a cache of 2 MB, 8 to 128: more than 128 make no product faster,
- * and less than 8 make the dense ones slow. */
+/* As many rows as have their values and deltas in a cache of 2 MB, between 8 and 128: more than 128
+ * make no product faster, and fewer than 8 make dense layers slow. */
 static size_t automatic_chunk(const dpa_model *model) {
     size_t floats = dpa__shape_size(model->input);
     for (size_t l = 0; l < model->layer_count; ++l)
@@ -165,15 +165,15 @@ static double rate_at(const dpa_train_opts *o, uint64_t step) {
     return rate;
 }
 
-/* How far the average moves towards θ after this step. */
+/* The weight of θ in the running average after this step. */
 static float average_weight(const dpa_train_opts *o, uint64_t step) {
     if (o->averaging == DPA_AVERAGE_EMA) return (float)(1.0 - o->average_decay);
     if (step < o->average_from) return 1.0F;
     return (float)(1.0 / (double)(step - o->average_from + 1));
 }
 
-/* Noise, release and update. In blocks that stay in the cache, unless a hook wants to see the
- * whole noisy sum first; the bytes are the same either way. */
+/* Adds the noise, calls the release hook and updates the weights. Works in blocks that stay in the
+ * cache, unless a hook wants the whole noisy sum first; the bytes are the same either way. */
 static dpa_status finish(dpa_trainer *t, dpa_error *err) {
     enum { BLOCK = 32 * DPA_NOISE_GROUP };
     const dpa_train_opts *o = &t->opts;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Correct trainers are refuted in at most 5% of audits, by input canaries and by black-box games
- * that are as sharp as games can be: where the canary is all that is in a batch, and where one step
- * of full-batch logistic regression makes the score of a blank example a Gaussian mechanism with
- * exactly the claimed μ = 1/σ. Seeded; the limits are exceeded with probability below 0.001 when
- * the true rate is 5%. */
+/* Correct trainers are refuted in at most 5% of audits, by the sharpest input-canary and black-box
+ * games possible: the canary is alone in its batch, or one step of full-batch logistic regression
+ * makes the score of a blank example a Gaussian mechanism with exactly the claimed μ = 1/σ. Seeded;
+ * if the true rate is 5%, the limits are exceeded with probability below 0.001. */
 #include "game/table.h"
 
 #include "game/file.h"
@@ -25,7 +24,7 @@ static double rank_bound(dpa_scores *scores) {
     return mu;
 }
 
-/* Plays with seeds 1, 2, …; returns how many bounds are above the claim. */
+/* Plays with seeds 1, 2, …; returns how many bounds exceed the claim. */
 static size_t refuted(const table_game *t, dpa_game_opts *o, size_t audits, double *mean) {
     size_t count = 0;
     *mean = 0.0;
@@ -57,7 +56,7 @@ static void input_canaries(void **state) {
                   AUDITS / 2, mean);
     assert_true(count <= 13);
     assert_true(mean > 0.3);
-    t.plan.train.q = 1e-12; /* nobody else is in */
+    t.plan.train.q = 1e-12; /* no other example is sampled */
     o.canary = DPA_GAME_BLANK;
     count = refuted(&t, &o, AUDITS, &mean);
     print_message("blank, alone: %zu of %d refuted, mean bound %.2f of the claim\n", count, AUDITS,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Coverage by exact enumeration: every outcome of small audits on mechanisms of known leak,
  * weighted by its probability. Clopper–Pearson limits (fixed threshold) and the simultaneous band
- * must never claim more than the truth more often than promised; what Jeffreys limits, the joint
- * posterior and the maximum over thresholds do is printed. `test_coverage_counts table` prints
+ * must not exceed the truth more often than promised; the coverage of Jeffreys limits, of the joint
+ * posterior and of the maximum over thresholds is only printed. `test_coverage_counts table` prints
  * docs/coverage.md.
  *
- * The attack sees a score in LEVELS steps (a threshold mechanism's output, cut), so an outcome is a
- * pair of multinomial counts. The bound of an outcome depends on (fn, fp) alone: one table per
- * method, used for every mechanism. */
+ * The attack sees a score with LEVELS values (a mechanism's output, cut into intervals), so an
+ * outcome is a pair of multinomial counts. The bound of an outcome depends on (fn, fp) alone: one
+ * table per method serves all mechanisms. */
 #include "check.h"
 
 #include "dpaudit/scores.h"
@@ -55,7 +55,7 @@ typedef struct mechanism {
     double truth;
 } mechanism;
 
-/* All ways to put n runs into the levels: errors below each threshold, and probability. */
+/* All ways to distribute n runs over the levels: errors below each threshold, and probability. */
 typedef struct outcomes {
     unsigned count;
     unsigned above[OUTCOMES][LEVELS - 1]; /* runs at or above threshold k */
@@ -77,7 +77,7 @@ static void enumerate(const double *p, unsigned n, outcomes *out) {
         }
 }
 
-/* Pr[the bound is at most the truth]; `only` < 0: the largest bound over all thresholds. */
+/* Pr[the bound is at most the truth]; if `only` < 0, for the largest bound over all thresholds. */
 static double coverage(method m, const mechanism *mech, unsigned n, int only) {
     static outcomes in, out;
     double wrong = 0;
@@ -108,7 +108,7 @@ static mechanism cut(double (*tail)(double x, double t), double t, double low, d
     return m;
 }
 
-/* Upper tails of the noise on a statistic that moves by 1. */
+/* Upper tails of the noise on a statistic that the record moves by 1. */
 static double gaussian_tail(double x, double mu) {
     return dpa__norm_cdf(mu * x, DPA_UPPER);
 }
@@ -148,8 +148,8 @@ static void build(scenario *s, size_t which) {
     }
 }
 
-/* The least coverage over the mechanisms of a scenario and, for a fixed threshold, over thresholds.
- */
+/* The least coverage over the mechanisms of a scenario and, for a fixed threshold, over the
+ * thresholds. */
 static double least(const scenario *s, method m, unsigned n, int is_fixed) {
     double low = 1;
     for (size_t i = 0; i < s->count; ++i)
@@ -161,7 +161,7 @@ static double least(const scenario *s, method m, unsigned n, int is_fixed) {
 /* ── no leak at all, scores without ties: every order of the 2n runs is equally likely ──────────
  */
 
-/* Share of orders for which no threshold claims t > 0: lattice paths that avoid the claims. */
+/* Share of orders for which no threshold claims t > 0: lattice paths that avoid all claims. */
 static double null_coverage(method m, unsigned n) {
     static double paths[MOST + 1][MOST + 1];
     for (unsigned tp = 0; tp <= n; ++tp)
@@ -209,7 +209,7 @@ static void check_row(const scenario *s, unsigned n, const double *fixed, const 
     assert_true(fixed[CP] >= 0.95 - 1e-12);
     assert_true(all[SIMULTANEOUS] >= 0.95 - 1e-12);
     assert_true(null[SIMULTANEOUS] >= 0.95 - 1e-12);
-    /* and the enumeration can see a failure where there is one */
+    /* the enumeration can detect a failure: the posterior has one */
     assert_true(null[BAYES] < 0.95);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The corrected estimate of a crowded model: one release of canaries, clients and noise of known
- * epsilon, canaries a tenth and a quarter of the dimension. */
+/* The corrected estimate for a crowded model: one release of canaries, clients and noise with known
+ * epsilon, where the canaries are a tenth and a quarter of the dimension. */
 #include "canaries.h"
 
 #include "dpaudit/cosines.h"
@@ -14,7 +14,7 @@ typedef struct outcome {
     double plain, corrected; /* means over the runs */
 } outcome;
 
-/* `clients`: the squared length of the clients' part, in that of a canary. */
+/* `clients`: the squared length of the clients' part, relative to that of a canary. */
 static outcome simulate(dpa_direction direction, size_t count, double sigma, double clients) {
     static double norm[MOST], cosine[MOST];
     static float release[DIM];
@@ -60,7 +60,8 @@ static void bias_is_small(void **state) {
             }
 }
 
-/* Without a crowd it is `mean`; where nothing but the crowd is left it says nothing. */
+/* Without crowding the corrected estimate equals `mean`; if only crowding is left, it says
+ * nothing. */
 static void ends(void **state) {
     (void)state;
     const dpa_cosine_fit fit = {100, 0.02, 0.01};

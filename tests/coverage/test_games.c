@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Correct trainers, audited again and again at 95%: how often is the claim refuted? The bound
- * exceeds the truth exactly when the curve of the claim is refuted, so each audit is one test. */
+/* Correct trainers, audited repeatedly at 95%: how often is the claim refuted? The bound exceeds
+ * the truth exactly when the curve of the claim is refuted, so each audit is one test. */
 #include "game/table.h"
 
 #include "dpaudit/account.h"
@@ -11,7 +11,7 @@
 enum { TRAINED = 24, AUDITS = 300, CANARIES = 80, OPTIONS = 3 };
 static const double NOISE = 1.0, Q = 0.25, P = 0.05;
 
-/* Quiet weights enough for all canaries, so that the attack is as strong as can be. */
+/* Enough quiet weights for all canaries, so that the attack is as strong as possible. */
 static void prepare(table_game *t, dpa_game_opts *opts) {
     set_up(t);
     t->plan.layers = "mlp:256";
@@ -78,9 +78,9 @@ static void repeat(uint64_t options, const char *name) {
         dpa_guesses_free(&guesses);
     }
     print_message("%s: %zu of %d refuted at 95%%, %.3f right\n", name, refuted, AUDITS, right);
-    /* 5% of 300 is 15; 26 and more would come up with probability 0.004 even then. */
+    /* 5% of 300 is 15; 26 or more have probability 0.004 even then. */
     assert_true(refuted <= 25);
-    assert_true(right > 1.2 / (options == 0 ? 2.0 : (double)options)); /* it is an attack */
+    assert_true(right > 1.2 / (options == 0 ? 2.0 : (double)options)); /* the attack works */
     dpa__one_run_free(game);
     dpa_curve_free(curve);
     dpa_dataset_free(t.data.data);
@@ -103,9 +103,9 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* One canary, whole trainings: the likelihood is the best test there is, so that its ROC is the
- * curve of the mixture against pure noise: at low FPR that is the accountant's. At high FPR the
- * accountant's curve is that of the other direction, which is above. */
+/* One canary, whole trainings: the likelihood ratio is the optimal test, so its ROC is the curve of
+ * the mixture against pure noise. At low FPR that is the accountant's curve; at high FPR the
+ * accountant's curve is that of the other direction, which lies above. */
 static void whole_training(void **state) {
     (void)state;
     table_game t;
@@ -136,7 +136,8 @@ static void whole_training(void **state) {
         double found = 0.0;
         for (size_t i = 0; i < TRAININGS; ++i)
             found += (score[1][i] > threshold) / (double)TRAININGS;
-        /* The threshold is random too: the slope of the curve at this FPR carries its error. */
+        /* The threshold is random too, so its error enters through the slope of the curve at this
+         * FPR. */
         dpa_interval fnr, next;
         assert_ok(dpa_account_fnr(account, rates[r], &fnr, NULL));
         assert_ok(dpa_account_fnr(account, rates[r] + 0.01, &next, NULL));

@@ -2,9 +2,10 @@
 /* Does a one-run bound exceed the truth more often than promised?
  *
  * The bound exceeds the truth exactly when the true member of the family is refuted, so one test
- * per audit answers it (the first audits check that against the bound itself). Where the number of
- * right guesses is binomial, the error is summed exactly; where the guesses are chosen by rank it
- * is simulated with fixed seeds: the Gaussian mechanism of the idealised game, and none at all. */
+ * per audit suffices (the first audits check that against the bound itself). If the number of right
+ * guesses is binomial, the error is summed exactly; if the guesses are chosen by rank, it is
+ * simulated with fixed seeds, for the Gaussian mechanism of the idealised game and for none at
+ * all. */
 #include "check.h"
 
 #include "dpaudit/guesses.h"
@@ -17,7 +18,7 @@ static const double p = 0.05;
 
 /* ── exact ──────────────────────────────────────────────────────────────────────────────── */
 
-/* Pr[refuted] when every one of the m guesses is right with probability q by itself. */
+/* Pr[refuted] if each of the m guesses is right with probability q, independently. */
 static double exact_error(uint64_t canaries, uint64_t options, double q, const dpa_curve *curve) {
     double error = 0.0;
     for (uint64_t c = 0; c <= canaries; ++c) {
@@ -47,7 +48,7 @@ static void exact_gaussian(void **state) {
                 dpa_curve_free(curve);
             }
     print_message("gaussian, all guessed: error at most %.4f\n", worst);
-    assert_true(worst > 0.005); /* and not because nothing is ever refuted */
+    assert_true(worst > 0.005); /* the test does refute sometimes */
 }
 
 /* Randomised response is (ε,0)-DP and the worst such mechanism: Steinke's p-value is its tail. */
@@ -75,7 +76,8 @@ static void exact_randomised_response(void **state) {
     assert_true(worst > 0.04);
 }
 
-/* With probability δ′ everything is told, otherwise nothing: all guesses stand or fall together. */
+/* With probability δ′ everything is revealed, otherwise nothing: all guesses are right or wrong
+ * together. */
 static void exact_all_or_nothing(void **state) {
     (void)state;
     for (uint64_t n = 1; n <= 300; n += 13)
@@ -134,7 +136,8 @@ static double bound_of(const dpa_onerun *games, size_t count, dpa_guess_choice c
     return result.epsilon_lower;
 }
 
-/* The short cut of this file: the bound is above the truth when the true member is refuted. */
+/* Checks the shortcut of this file: the bound exceeds the truth if and only if the true member is
+ * refuted. */
 static void check_bounds(const dpa_guesses *ranked, const dpa_onerun *grid, size_t count,
                          double truth, int is_refuted, int is_split_refuted) {
     const dpa_onerun few = game_of(ranked, 40);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Plans of sequential audits: against all outcomes of twelve pairs, against audits simulated here,
- * the leak that is detected against the power there, and the largest bound against what no bet can
- * exceed. */
+/* Plans of sequential audits, compared with all outcomes of twelve pairs and with audits simulated
+ * here; the detected leak with the power there, and the largest bound with the most that any bet
+ * can win. */
 #include "check.h"
 
 #include "dpaudit/plan.h"
@@ -34,9 +34,9 @@ static dpa_sequential *audit_of(const dpa_plan *plan, double claim) {
 
 /* ── every outcome ─────────────────────────────────────────────────────────────────────────── */
 
-/* Randomised response has four outcomes a pair. What an audit does next depends on the number of
- * accusations so far and on the wealth, not on the order within: states that agree in these (the
- * wealth against four ε, which fix the bets that were made) are one. */
+/* Randomised response has four outcomes per pair. What an audit does next depends on the number of
+ * accusations so far and on the wealth, not on their order, so states that agree in these (the
+ * wealth against four ε, which determine the bets) are merged. */
 enum { PAIRS = 12, NULLS = 4, MOST_STATES = 40000 };
 
 typedef struct state {
@@ -69,7 +69,8 @@ static void add_state(level *to, state *s) {
     to->items[to->count++] = *s;
 }
 
-/* The chance that this outcome of one more pair ends the audit; else the state is kept. */
+/* The probability that this outcome of one more pair ends the audit; otherwise the state is
+ * kept. */
 static double try_outcome(const state *from, int member, int nonmember, double right, level *to) {
     static const double nulls[NULLS] = {0, 0.2, 0.6, 1.5};
     dpa_sequential *audit;
@@ -89,7 +90,7 @@ static double try_outcome(const state *from, int member, int nonmember, double r
     return is_refuted ? next.chance : 0;
 }
 
-/* power[n]: the chance that n pairs refute. */
+/* power[n]: the probability that n pairs refute. */
 static void enumerate(const dpa_plan *plan, double power[PAIRS + 1]) {
     const double right = 1 / (1 + exp(-plan->truth_epsilon));
     level now = {calloc(MOST_STATES, sizeof(state)), 1};
@@ -138,7 +139,8 @@ static void every_outcome(void **unused) {
         mean += 1 - exact[n - 1];
     }
     assert_between(exact[PAIRS], 0.5, 0.98);
-    /* the mean of min{T, 12}: what gave up counts 12, so only the median can be asked */
+    /* the mean of min{T, 12}: audits without a result count as 12, so only the median can be
+     * compared */
     assert_true(mean > 4 && mean < PAIRS);
     assert_ok(dpa_plan_stop(&plan, PAIRS, &stops, NULL));
     assert_true(isinf(stops.mean) && isnan(stops.mean_error));
@@ -247,7 +249,7 @@ static void sizes_and_leaks(void **unused) {
     assert_ok(dpa_plan_detectable(&plan, needed.size, 0.8, &leak, NULL));
     assert_between(leak.error, 0.02, 1);
     assert_absolute(leak.epsilon, 8, 4 * leak.error);
-    /* the same on one thread, another with another seed */
+    /* the same on one thread; another seed gives another result */
     assert_ok(dpa_plan_stop(&plan, 500, &stops, NULL));
     plan.threads = 1;
     assert_ok(dpa_plan_stop(&plan, 500, &single, NULL));
@@ -255,7 +257,7 @@ static void sizes_and_leaks(void **unused) {
     plan.seed = 2;
     assert_ok(dpa_plan_stop(&plan, 500, &single, NULL));
     assert_true(stops.mean != single.mean);
-    /* a claim that is true is hardly ever refuted: few audits show that */
+    /* a true claim is hardly ever refuted; few audits are enough to show that */
     plan.truth_epsilon = 1;
     assert_ok(dpa_plan_size(&plan, 0.8, 300, &needed, NULL));
     assert_int_equal(needed.size, 0);
@@ -272,7 +274,7 @@ static void sizes_and_leaks(void **unused) {
     assert_int_equal(dpa_plan_stop(&plan, 300, &stops, NULL), DPA_BAD_ARGUMENT);
 }
 
-/* The most that a bet of any slope, point and size pays on a perfect pair against (t, 0)-DP. */
+/* The most that a bet of any slope, point and size wins on a perfect pair against (t, 0)-DP. */
 static double most_pay(double t) {
     double most = 1;
     for (int i = 0; i <= 40; ++i) {
@@ -289,7 +291,7 @@ static double most_pay(double t) {
     return most;
 }
 
-/* No sequence of pairs pays more than the best bet on a perfect pair, n times. */
+/* No sequence of n pairs wins more than n times the best bet on a perfect pair. */
 static void largest_bound(void **unused) {
     (void)unused;
     double before = 0;

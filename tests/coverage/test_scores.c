@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Coverage of bounds from scores by seeded simulation.
  *
- * No leak: `simultaneous` and `split` claim ε > 0 in at most 5%. Ranks at 50 + 50 and at
- * 1000 + 1000: never above the truth more often than 5% and the error of the simulation, whatever
- * the attack does to the scores. What a bound claims about one t is asked directly (is the p-value
- * at the true t at most 5%?), with draws made once per size; that this is what the bound does is
- * checked in tests/unit/test_rank.c.
+ * Without a leak, `simultaneous` and `split` claim ε > 0 in at most 5% of audits. Ranks at 50 + 50
+ * and at 1000 + 1000 exceed the truth in at most 5% (plus the error of the simulation), whatever
+ * the attack does to the scores. The test asks directly whether the p-value at the true t is at
+ * most 5%, with draws made once per size; tests/unit/test_rank.c checks that this is what the bound
+ * does.
  *
- * `test_coverage_scores full` makes the numbers of docs/methods/rank.md: 20,000 audits of 1000 +
- * 1000 without leak, 10,000 with ranks. The test takes a twentieth of the first (a rule that claims
- * something in one of 20,000 is no nearer 5% in 1000) and smaller samples, and as many ranks as
- * tell 5% from 2.5% and 10%. */
+ * `test_coverage_scores full` computes the numbers of docs/methods/rank.md: 20,000 audits of 1000 +
+ * 1000 without a leak, 10,000 with ranks. The test takes a twentieth of the first (a rule that
+ * claims something in one of 20,000 audits is no nearer to 5% in 1000) and smaller samples, and
+ * enough audits by ranks to tell 5% from 2.5% and 10%. */
 #include "check.h"
 
 #include "dpaudit/rng.h"
@@ -66,8 +66,8 @@ static double bound_of(const dpa_scores *s, const char *select) {
     return lower;
 }
 
-/* One limit per count, made once: a corner claims ε > 0 when its two limits add up to less than 1.
- */
+/* The limit for each count is computed once: a corner claims ε > 0 if its two limits add up to less
+ * than 1. */
 static int claims(const dpa_scores *s, const double *limit) {
     dpa__roc roc;
     int found = 0;
@@ -104,7 +104,7 @@ static void simultaneous_without_leak(void **state) {
     dpa_scores_free(&s);
 }
 
-/* With a leak the bound is that of the best corner, by limits at the level of the band. */
+/* With a leak the bound is that of the best corner, from limits at the level of the band. */
 static void simultaneous_with_leak(void **state) {
     (void)state;
     enum { N = 150 };
@@ -153,7 +153,7 @@ static void split_without_leak(void **state) {
 
 static int repeats = 3000;
 
-/* What an attack makes of the outputs of a μ = 1 mechanism: all at most as leaky as that. */
+/* What an attack makes of the outputs of a μ = 1 mechanism: each is at most that leaky. */
 typedef enum attack { PLAIN, HEAVY_TAILS, DISCRETE, COARSE, MIXTURE, WEAK, ATTACKS } attack;
 static const char *const attack_name[] = {"plain",  "heavy tails", "discrete",
                                           "coarse", "mixture",     "weaker mechanism"};
@@ -162,13 +162,13 @@ static double score_of(attack kind, dpa_rng *rng, double mu) {
     const double noise = dpa_rng_normal(rng), other = dpa_rng_normal(rng);
     const double output = mu + noise;
     switch (kind) {
-    case HEAVY_TAILS: /* a monotone scale that stretches both ends */
+    case HEAVY_TAILS: /* a monotone transformation that stretches both ends */
         return output * output * output * output * output;
     case DISCRETE:
         return floor(4 * output);
     case COARSE:
         return output > 0.7 ? 1 : 0;
-    case MIXTURE: /* looks at the output only now and then */
+    case MIXTURE: /* looks at the output only sometimes */
         return dpa_rng_uniform(rng) < 0.6 ? output : 3 * other;
     case WEAK:
         return 0.8 * mu + noise;
@@ -184,7 +184,7 @@ static int descending(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* The value that the observed statistic must reach for a p-value of at most 5% at μ = 1. */
+/* The value that the statistic must reach for a p-value of at most 5% at μ = 1. */
 static double critical_value(size_t n, size_t replicates, const double *weights) {
     dpa__model model;
     dpa__member member;
@@ -192,14 +192,14 @@ static double critical_value(size_t n, size_t replicates, const double *weights)
     double *scratch = malloc(n * sizeof *scratch);
     assert_ok(dpa__model_open("gaussian", 1e-5, &model, NULL));
     assert_ok(dpa__member_open(&model, 1, &member, NULL));
-    for (size_t b = 0; b < replicates; ++b) { /* one seed each: draws need not be kept */
+    for (size_t b = 0; b < replicates; ++b) { /* one seed each, so that draws need not be stored */
         dpa__rank_draws draws;
         assert_ok(dpa__rank_draw(&model, n, n, 1, 1000 + b, &draws, NULL));
         statistic[b] = dpa__rank_simulated(&draws, 0, &member, weights, scratch);
         dpa__rank_draws_free(&draws);
     }
     qsort(statistic, replicates, sizeof *statistic, descending);
-    /* refuted when at most p(B+1)−1 replicates reach it */
+    /* refuted if at most p(B+1)−1 replicates reach it */
     const double value = statistic[(replicates + 1) / 20 - 1];
     free(statistic);
     free(scratch);
@@ -216,7 +216,8 @@ static void rank_coverage_at(size_t n, size_t replicates) {
     const double critical = critical_value(n, replicates, weights);
     for (int kind = 0; kind < ATTACKS; ++kind) {
         int wrong = 0;
-        /* a monotone scale has the same ranks, and coarse scores the same at every size */
+        /* a monotone transformation keeps the ranks, and coarse scores behave the same at every
+         * size */
         if (n > 50 && (kind == HEAVY_TAILS || kind == COARSE || kind == WEAK)) continue;
         if (n > 50 && kind != PLAIN && !is_full) continue;
         for (uint64_t repeat = 0; repeat < (uint64_t)repeats; ++repeat) {
@@ -232,10 +233,10 @@ static void rank_coverage_at(size_t n, size_t replicates) {
         const double rate = (double)wrong / repeats;
         print_message("ranks, %zu + %zu, %-16s: above the truth in %.2f%%\n", n, n,
                       attack_name[kind], 100 * rate);
-        /* three deviations of the repeats and of the simulated critical value */
+        /* three deviations, of the repeats and of the simulated critical value */
         const double error = 3 * sqrt(0.05 * 0.95 * (1.0 / repeats + 1.0 / (double)replicates));
         assert_true(rate <= 0.05 + error);
-        if (kind == PLAIN) assert_true(rate >= 0.05 - error); /* and it is exact */
+        if (kind == PLAIN) assert_true(rate >= 0.05 - error); /* and the level is exact */
     }
     free(weights);
     dpa_scores_free(&s);
@@ -248,8 +249,9 @@ static void rank_coverage(void **state) {
     rank_coverage_at(is_full ? 1000 : 500, 3999);
 }
 
-/* methods.md: mean bound about 3.99 at n = 1000, 2.80 at n = 50 for a level of 5% on average over
- * seeds. That no seed may exceed it (docs/methods/rank.md) costs 0.18 at n = 50. */
+/* methods.md: the mean bound is about 3.99 at n = 1000 and 2.80 at n = 50 for a level of 5% on
+ * average over seeds. That the level must hold for every seed (docs/methods/rank.md) costs 0.18 at
+ * n = 50. */
 static void rank_power(void **state) {
     (void)state;
     const struct {

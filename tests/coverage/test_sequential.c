@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sequential bounds under continuous monitoring: an adversary who stops at the first moment at
- * which the bound exceeds the truth. Mechanisms whose trade-off curve is exactly the claim, seeded.
- * And what a claim that is wrong costs in trials.
+/* Sequential bounds under continuous monitoring: the adversary stops as soon as the bound exceeds
+ * the truth. Mechanisms whose trade-off curve is exactly the claim; seeded. Also the number of
+ * trials needed to refute a wrong claim.
  *
- * `test_coverage_sequential full` makes the numbers of docs/methods/sequential.md: up to 5000
- * trials (2500 pairs) and 2000 audits, and the fixed sizes to compare with. The test itself is an
- * eighth of that: a bound of 95% that is wrong in 1 to 2% of audits is refuted by few audits or by
- * none; that a claim falls exactly when its p-value is 5% is asked of every audit. */
+ * `test_coverage_sequential full` computes the numbers of docs/methods/sequential.md: up to 5000
+ * trials (2500 pairs) and 2000 audits, and the fixed sizes to compare with. The test is an eighth
+ * of that: a 95% bound that is wrong in 1 to 2% of audits is caught by few audits or by none. Every
+ * audit also checks that a claim falls exactly when its p-value reaches 5%. */
 #include "check.h"
 
 #include "dpaudit/rng.h"
@@ -21,7 +21,7 @@ static double score_of(mechanism kind, int is_member, dpa_rng *rng) {
     switch (kind) {
     case GAUSSIAN:
         return is_member + dpa_rng_normal(rng);
-    case RESPONSE: /* randomised response with e^ε = 3: right in 3 of 4 */
+    case RESPONSE: /* randomised response with e^ε = 3: right 3 times in 4 */
         return (u < 0.75) == (is_member != 0) ? 1 : 0;
     case LAPLACE: /* scale 1, sensitivity 1: ε = 1 */
         return is_member + (u < 0.5 ? log(2 * u) : -log(2 * (1 - u)));
@@ -36,12 +36,13 @@ typedef struct plan {
     mechanism kind;
     double delta, truth;
     int audits, pairs;
-    int is_claimed; /* 1: looked at after every pair; 0: no claim, what the largest bound was */
+    int is_claimed; /* 1: a claim is checked after every pair; 0: no claim, only the largest bound
+                       is recorded */
 } plan;
 
 static int is_full;
 
-/* The share of audits that are wrong at some time. */
+/* The share of audits that are wrong at any time. */
 static double wrong_of(const plan *p) {
     int wrong = 0;
     for (int audit = 0; audit < p->audits; ++audit) {
@@ -97,7 +98,7 @@ static void optional_stopping(void **state) {
 
 /* ── how many trials ───────────────────────────────────────────────────────────────────────── */
 
-/* Mean pairs until the claim falls. */
+/* Mean number of pairs until the claim is refuted. */
 static double pairs_to_refute(const char *family, double delta, double claim, double mu,
                               int audits) {
     double sum = 0;
@@ -122,7 +123,7 @@ static double pairs_to_refute(const char *family, double delta, double claim, do
     return sum / audits;
 }
 
-/* The share of audits with n pairs whose bound at fixed n exceeds the claim. */
+/* The share of audits of n pairs whose bound for a fixed n exceeds the claim. */
 static double power_at(const char *family, const char *method, double delta, double claim,
                        double mu, size_t n, int audits) {
     double *in = malloc(n * sizeof *in), *out = malloc(n * sizeof *out);
@@ -155,7 +156,7 @@ static double power_at(const char *family, const char *method, double delta, dou
     return (double)found / audits;
 }
 
-/* The smallest n of a coarse scale with power 1/2: the fixed size to compare with. */
+/* The smallest n on a coarse scale with power 1/2: the fixed size to compare with. */
 static size_t fixed_size(const char *family, const char *method, double delta, double claim,
                          double mu) {
     for (double n = 8; n < 20000; n *= 1.15)
@@ -167,7 +168,7 @@ static void power(void **state) {
     (void)state;
     static const struct {
         const char *family, *method;
-        double delta, claim, mu, most; /* most: sequential over fixed */
+        double delta, claim, mu, most; /* most: limit of sequential size over fixed size */
     } cases[] = {
         {"gaussian", "rank", 1e-5, 3, 1, 5},
         {"gaussian", "rank", 1e-5, 1, 1, 5},
@@ -184,7 +185,7 @@ static void power(void **state) {
                       "power %.2f\n",
                       cases[i].mu, cases[i].claim, cases[i].family, mean, cases[i].method, least,
                       found);
-        assert_true(found < 0.5); /* so at a fixed size more than this are needed */
+        assert_true(found < 0.5); /* so a fixed size needs more than this */
         if (is_full)
             print_message("  and needs %zu for power 1/2\n",
                           fixed_size(cases[i].family, cases[i].method, cases[i].delta,

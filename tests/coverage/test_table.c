@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Every estimator on mechanisms of known leak: how often its 95% lower bound is at most the truth,
- * and how large it is on average. A fixed threshold makes the counts binomial: summed exactly.
- * Everything else is simulated, seeded.
+ * and its mean. With a fixed threshold the counts are binomial, and the coverage is summed exactly;
+ * everything else is simulated, seeded.
  *
  * `test_coverage_table table PART AUDITS [FIRST LAST]` prints rows for docs/coverage.md, all or
- * those numbers; `test_coverage_table list PART` their first five columns. As a test there are
- * few, and what calls itself valid without a prior must not fall below 95% by more than four
+ * those numbers; `test_coverage_table list PART` prints their first five columns. The test does few
+ * rows: whatever claims to be valid without a prior must not fall below 95% by more than four
  * standard errors. */
 #include "check.h"
 
@@ -21,16 +21,16 @@
 #include "math/dist.h"
 
 static const double DELTA = 1e-5, LEVEL = 0.95;
-/* Rows are checked, printed, or only named. */
+/* What to do with rows: check, print, or only name them. */
 static enum { CHECKED, PRINTED, NAMED } mode;
 static size_t row_number, first_row = 1, last_row = SIZE_MAX;
 
-/* ── what an estimator did ─────────────────────────────────────────────────────────────────── */
+/* ── the record of an estimator ────────────────────────────────────────────────────────────── */
 
 typedef struct tally {
     double weight, held, sum; /* held: bound at most the truth */
     double infinite;          /* weight of infinite bounds, which have no mean */
-    double pairs;             /* that a sequential audit took, in all */
+    double pairs;             /* total pairs that a sequential audit took */
 } tally;
 
 static void tally_add(tally *t, double bound, double truth, double weight) {
@@ -50,8 +50,8 @@ typedef struct row {
     size_t audits; /* 0: exact */
 } row;
 
-/* Is the next row to be made? Each has a number, and seeds of its own. What promises nothing has
- * nothing to be checked. */
+/* Whether to make the next row. Each row has a number and its own seeds. A row that promises
+ * nothing need not be checked. */
 static int is_wanted(const row *r) {
     ++row_number;
     if (mode == NAMED)
@@ -153,7 +153,7 @@ static dpa_request request_for(const char *method, const char *family, const cha
     return r;
 }
 
-/* An estimate is judged as if it were a bound: that is what it must not be used for. */
+/* An estimate is judged as if it were a bound, to show what happens if it is used as one. */
 static double value_of(const dpa_result *r) {
     return r->kind == DPA_ESTIMATE && isnan(r->epsilon_lower) ? r->epsilon : r->epsilon_lower;
 }
@@ -176,7 +176,8 @@ static void exact_row(const dpa_estimator *e, mechanism m, const char *family, d
                 exp(dpa__binom_log_pmf(fn, n, rate) + dpa__binom_log_pmf(fp, n, rate));
             dpa_results results = {0};
             if (weight < 1e-8)
-                continue; /* together below 1e-3 of a percent: the error is printed */
+                continue; /* all skipped ones together weigh less than 1e-3 of a percent, and the
+                             error is printed */
             const dpa_counts counts = {fn, n - fn, fp, n - fp};
             assert_ok(dpa_estimate_counts(&counts, &request, &results, NULL));
             tally_add(&t, value_of(&results.items[0]), r.truth, weight);
@@ -193,7 +194,7 @@ static void exact_rows(const unsigned *sizes, size_t count) {
         if (!(e->what & DPA_FROM_COUNTS)) continue;
         for (int m = NONE; m < MECHANISMS; ++m)
             for (size_t s = 0; s < count; ++s) {
-                if (is_ratio && m == GAUSSIAN) continue;                       /* no ε at δ = 0 */
+                if (is_ratio && m == GAUSSIAN) continue; /* there is no finite ε at δ = 0 */
                 if (strcmp(e->name, "exact") == 0 && sizes[s] > 100) continue; /* minutes */
                 exact_row(e, (mechanism)m, "dp", is_ratio ? 0 : DELTA, sizes[s]);
                 if (!is_ratio && own_family[m] != NULL)
@@ -344,7 +345,7 @@ static void release_cosines(double sigma, size_t count, uint64_t run, double *co
     dpa_canaries_free(canaries);
 }
 
-/* One audit of the same release by each of the four. */
+/* Audits the same release by each of the four methods. */
 static void cosine_audit(const dpa_cosines *c, const row *rows, uint64_t seed, tally *t) {
     for (size_t h = 0; h < 4; ++h) {
         const int has_select = strcmp(rows[h].select, "interval") != 0;
@@ -397,7 +398,7 @@ static double star_ratio(double c, double shift, double low) {
     return fmax((tpr - DELTA) / fpr, (tnr - DELTA) / fnr);
 }
 
-/* Its sup over thresholds: the best of a coarse scale, then a fine one around that. */
+/* Its supremum over thresholds: the best of a coarse grid, then a fine grid around it. */
 static double star_truth(double shift, double low) {
     double best = 1, at = 0;
     for (double step = 1e-2; step > 1e-6; step *= 1e-2) {
@@ -465,8 +466,8 @@ static void star_rows(const size_t *sizes, size_t count, size_t audits) {
 typedef enum stopping { AT_END, ABOVE_TRUTH, CLAIM_FALLS, STOPPINGS } stopping;
 static const char *const stopping_name[] = {"at the end", "above the truth", "ε/2 falls"};
 
-/* Who stops once the bound is above the truth claims the truth and waits for the claim to fall:
- * whenever it does, the bound exceeds it. */
+/* Whoever stops once the bound exceeds the truth claims the truth and waits for the claim to be
+ * refuted: exactly then the bound exceeds it. */
 static void sequential_row(stopping when, const char *family, mechanism m, size_t n,
                            size_t audits) {
     const double truth = truth_of(m, DELTA);
@@ -500,7 +501,7 @@ static void sequential_rows(const size_t *sizes, size_t count, size_t audits) {
     for (int when = AT_END; when < STOPPINGS; ++when)
         for (int m = NONE; m < MECHANISMS; ++m)
             for (size_t s = 0; s < count; ++s) {
-                /* no claim is below no leak; a claim that falls early falls at every size */
+                /* without a leak no claim is wrong; a claim that falls early falls at every size */
                 if (when == CLAIM_FALLS && (m == NONE || s + 1 < count)) continue;
                 sequential_row((stopping)when, "dp", (mechanism)m, sizes[s], audits);
                 if (own_family[m] != NULL)
@@ -508,7 +509,7 @@ static void sequential_rows(const size_t *sizes, size_t count, size_t audits) {
             }
 }
 
-/* ── few audits as a test, many for the document ───────────────────────────────────────────── */
+/* ── few audits for the test, many for the document ────────────────────────────────────────── */
 
 static void exact(void **state) {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The verdict at the truth, by simulation: claims that are true, on five mechanisms, nothing named:
- * REFUTED in at most 5% and two standard errors. And what "would have been detected": audits of
- * just that leak refute the claim in about four of five.
+/* The verdict on true claims, by simulation on five mechanisms with the default protocol: REFUTED
+ * in at most 5% plus two standard errors. Also the leak that "would have been detected": audits of
+ * exactly that leak refute the claim in about four of five.
  *
  * `test_coverage_verdict full` plays 1000 audits of each (docs/coverage.md has its numbers), the
  * test a few. */
@@ -18,7 +18,7 @@ static size_t audits = 60;
 
 typedef struct law {
     const char *name;
-    double epsilon, delta; /* the truth, and the claim */
+    double epsilon, delta; /* both the truth and the claim */
     double (*draw)(dpa_rng *rng, int is_member);
     size_t size;
 } law;
@@ -43,7 +43,7 @@ static double sampled(dpa_rng *rng, int is_member) {
     return dpa_rng_normal(rng) + 4 * in;
 }
 
-/* One record in fifty is given away, the rest is randomized response. */
+/* Reveals one record in fifty; otherwise randomized response. */
 static double atom(dpa_rng *rng, int is_member) {
     const double u = dpa_rng_uniform(rng);
     if (u < 0.02) return is_member ? 2 : -1;
@@ -108,7 +108,7 @@ static void true_claims_stand(void **state) {
 static double leak;
 static double leak_delta;
 
-/* The most visible mechanism: f_{ε,δ} itself, ties broken at random. */
+/* The most visible mechanism: f_{ε,δ} itself, with ties broken at random. */
 static double extreme(dpa_rng *rng, int is_member) {
     const double u = dpa_rng_uniform(rng), p = exp(leak) / (1 + exp(leak));
     const double noise = dpa_rng_uniform(rng);
@@ -121,7 +121,7 @@ static double too_little_noise(dpa_rng *rng, int is_member) {
     return dpa_rng_normal(rng) + is_member * dpa_gaussian_mu(leak, leak_delta);
 }
 
-/* The plan of the same audit finds the same leak, within its own error. */
+/* The plan of the same audit must find the same leak, within its own error. */
 static void expect_planned(const char *family, double claim, double delta, size_t size,
                            int is_gaussian) {
     dpa_plan plan;
@@ -176,7 +176,7 @@ static void expect_power(const char *family, double claim, double delta, size_t 
     print_message("%s claim %g n = %zu: ε = %.3g (%s) refuted in %.3f of %zu\n",
                   family != NULL ? family : "dp", claim, size, leak,
                   is_gaussian ? "too little noise" : "most visible", share, audits);
-    /* four standard errors, and 5 points for the 2% to which the ε itself is known */
+    /* four standard errors, plus 5 points because the ε itself is known to 2% only */
     assert_between(share, 0.8 - 0.05 - 4 * sqrt(0.16 / (double)audits),
                    0.8 + 0.08 + 4 * sqrt(0.16 / (double)audits));
 }

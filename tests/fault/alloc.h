@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Failing the n-th allocation, for every n. Programs in tests/fault are linked with malloc, calloc
- * and realloc wrapped; include this once per program.
+/* Makes the n-th allocation fail, for every n. Programs in tests/fault are linked with malloc,
+ * calloc and realloc wrapped; include this once per program.
  *
  *     FAULT_EVERY(status, dpa_x_new(&x, &err), dpa_x_free(x));
  *
- * makes the call again and again, its first, second, … allocation failing, until it gets through.
- * Each failure must be DPA_NO_MEMORY, and leave as much memory in use as before; then the clean-up
- * runs once. Allocations inside other libraries count where they come through functions of ours
- * (zlib, liblzma) or of the test (json_set_alloc_funcs); libzip's do not. */
+ * repeats the call with its first, second, … allocation failing, until it succeeds. Each failure
+ * must be DPA_NO_MEMORY and leave as much memory in use as before; after the success the clean-up
+ * runs once. Allocations inside other libraries count if they go through functions of ours (zlib,
+ * liblzma) or of the test (json_set_alloc_funcs); libzip's do not. */
 #ifndef DPA_TESTS_FAULT_ALLOC_H
 #define DPA_TESTS_FAULT_ALLOC_H
 
 #include <malloc.h>
 #include <stddef.h>
 
-static long fault_left = -1; /* allocations until the one that fails; negative: none fails */
-static long fault_hits;      /* failures made */
+static long fault_left = -1; /* allocations before the one that fails; negative: none fails */
+static long fault_hits;      /* number of failures injected */
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -42,9 +42,9 @@ void *__wrap_realloc(void *block, size_t size) {
     return fault_now() ? NULL : __real_realloc(block, size);
 }
 
-/* Bytes in use. malloc counts blocks that it keeps for the next caller as used, up to seven of each
- * size, so one call may leave more behind than before it without leaking; a leak grows every time.
- * Under AddressSanitizer this is always 0, and the leak check does the work. */
+/* Bytes in use. malloc counts blocks that it caches (up to seven of each size) as used, so one call
+ * may leave more in use than before without a leak; a leak grows every time. Under AddressSanitizer
+ * this is always 0, and its leak check does the work. */
 static inline size_t fault_in_use(void) {
     const struct mallinfo2 info = mallinfo2();
     return info.uordblks + info.hblkhd;
@@ -54,7 +54,7 @@ enum { FAULT_MOST = 100000, FAULT_TRIES = 40 };
 
 #define FAULT_EVERY(status, call, clean_up) FAULT_EVERY_OR(DPA_NO_MEMORY, status, call, clean_up)
 
-/* The same where another library gives `other` for a failed allocation of its own. */
+/* The same if another library reports a failed allocation of its own as `other`. */
 #define FAULT_EVERY_OR(other, status, call, clean_up)                                              \
     do {                                                                                           \
         long fault_n = 0;                                                                          \
@@ -77,7 +77,7 @@ enum { FAULT_MOST = 100000, FAULT_TRIES = 40 };
             assert_in_range(++fault_n, 0, FAULT_MOST);                                             \
         }                                                                                          \
         if ((status) != DPA_OK) fail_msg("status %d (%s)", (int)(status), #call);                  \
-        assert_true(fault_n > 0); /* a call that allocates nothing tests nothing */                \
+        assert_true(fault_n > 0); /* a call that allocates nothing would test nothing */           \
         clean_up;                                                                                  \
     } while (0)
 

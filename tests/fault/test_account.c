@@ -6,7 +6,7 @@
 #include "dpaudit/data.h"
 #include "fault/alloc.h"
 
-/* FFTW keeps tables for lengths that it has seen: a call that succeeds first lets it. */
+/* FFTW caches tables for lengths that it has seen, so a successful call comes first. */
 #define FAULT(call, clean_up)                                                                      \
     do {                                                                                           \
         dpa_status status;                                                                         \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Federations with their first, second, … allocation failing; a round that failed is done again as
- * if nothing had been. */
+/* Federations with their first, second, … allocation failing. A round that failed can be repeated
+ * as if nothing had happened. */
 #include "check.h"
 
 #include "fault/alloc.h"
@@ -37,7 +37,7 @@ static dpa_status make_federation(void) {
     dpa_federate_opts o;
     dpa_federate_opts_init(&o);
     o.cohort = 3;
-    o.rounds = 70; /* more than wait for their cosines */
+    o.rounds = 70; /* more than can wait for their cosines */
     o.sigma = 0.5;
     o.canaries = o.unobserved = CANARIES;
     o.repetitions = 1;
@@ -45,7 +45,7 @@ static dpa_status make_federation(void) {
     return dpa_federation_new(model, data, clients, &o, &federation, &err);
 }
 
-/* Weights and largest cosines after all rounds; with `faults` every allocation fails once. */
+/* Weights and largest cosines after all rounds; with `faults`, every allocation fails once. */
 static void train(int faults, float *weight, double *largest) {
     dpa_status status;
     dpa_model_init(model, 1);

@@ -43,7 +43,8 @@ static void bounding(void **state) {
     }
 }
 
-/* Texts of a report are tried twice (as UTF-8, then as ASCII), so a failure may also pass. */
+/* The texts of a report are tried twice (as UTF-8, then as ASCII), so the call may succeed despite
+ * a failure. */
 static dpa_status audit(const dpa_evidence *evidence, const dpa_claim *claim,
                         const dpa_protocol *protocol) {
     dpa_report *report = NULL;

@@ -63,7 +63,7 @@ static void stopping(void **state) {
                 assert_true(leak.epsilon > 0.5));
 }
 
-/* Texts of a report are tried twice, so a failure may also pass. */
+/* The texts of a report are tried twice, so the call may succeed despite a failure. */
 static dpa_status report_on(const dpa_plan_query *query, const dpa_request *request) {
     dpa_report *report = NULL;
     const dpa_status status = dpa_audit_plan(query, request, &report, NULL);

@@ -8,7 +8,7 @@
 #include "base/table.h"
 #include "base/write.h"
 
-/* Bytes as the readers get them; fixed, so that the test itself allocates nothing meanwhile. */
+/* Bytes for the readers, in a static buffer so that the test itself allocates nothing meanwhile. */
 static char block[1 << 16];
 static size_t block_size;
 
@@ -72,8 +72,7 @@ static void tables(void **state) {
     dpa_status status;
     load("scores.csv.gz");
     FAULT_EVERY(status, read_table(), dpa_table_free(table));
-    /* more columns than the first block of columns, more rows, levels and text than the first of
-     * those; quoted cells */
+    /* more columns, rows, levels and text than the first block of each holds; quoted cells */
     block_size = (size_t)snprintf(block, sizeof block, "a,b,c,d,e,f,g,h,i,j\n");
     for (int i = 0; i < 600; ++i)
         block_size += (size_t)snprintf(block + block_size, sizeof block - block_size,
@@ -99,8 +98,8 @@ static void json(void **state) {
     dpa_status status;
     memcpy(block, "{\"a\":[1,2.5,true],\"b\":{\"c\":\"text\"}}", block_size = 35);
     FAULT_EVERY(status, read_json(), json_decref(root));
-    /* jansson takes a string that it has no memory for to be missing, and says so */
-    json_set_alloc_funcs(malloc, free); /* the wrapped ones of this program */
+    /* jansson treats a string that it has no memory for as missing */
+    json_set_alloc_funcs(malloc, free); /* the wrapped functions of this program */
     FAULT_EVERY_OR(DPA_BAD_INPUT, status, read_json(), json_decref(root));
 }
 

@@ -78,8 +78,8 @@ static char name[] = "fault.yaml";
 static const dpa_experiment experiment = {.path = name};
 static dpa_game game = {.experiment = &experiment, .rules = &rules};
 
-/* A trial without memory is a trial that failed, and is tried again: the run may succeed all the
- * same. What it stored by then must be right. */
+/* A trial without memory has failed and is tried again, so the run may succeed. What it has stored
+ * by then must be right. */
 static void runs(void **state) {
     (void)state;
     dpa_run_opts opts;
@@ -103,7 +103,7 @@ static void runs(void **state) {
     }
 }
 
-/* Any end of the trial is right, as long as there is one and nothing crashes or leaks. */
+/* Any outcome of the trial is accepted, as long as there is one and nothing crashes or leaks. */
 static dpa_status play_once(const dpa_run_opts *opts) {
     const dpa_values no_brief = {0};
     dpa__transport t = {0};

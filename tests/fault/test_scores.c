@@ -91,7 +91,8 @@ static void reports(void **state) {
     dpa_evidence_free(&evidence);
 }
 
-/* Evidence to a file and back: libzip's own allocations are not counted, ours are. */
+/* Writes evidence to a file and reads it back. libzip's own allocations are not counted, ours
+ * are. */
 static dpa_status round_trip(const dpa_evidence *evidence, const char *path) {
     dpa_evidence again;
     dpa_error err;

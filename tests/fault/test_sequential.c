@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sequential audits with each of their allocations failing in turn: a trial that could not be taken
- * is taken the next time, and the result is the one of an undisturbed audit. */
+/* Sequential audits with each of their allocations failing in turn: a trial that failed for lack of
+ * memory is repeated, and the result is that of an undisturbed audit. */
 #include "check.h"
 
 #include "dpaudit/report.h"
@@ -18,7 +18,7 @@ static dpa_request request_of(const char *family) {
     return request;
 }
 
-/* Members run ahead by a few, so that scores wait for their partners too. */
+/* Members run ahead by a few, so that some scores wait for their partners. */
 static double next_trial(int i, int *is_member) {
     dpa_rng rng;
     dpa_rng_init(&rng, 4, DPA_PURPOSE_TEST, (uint64_t)i);

@@ -8,8 +8,8 @@
 #include "fault/alloc.h"
 #include "tradeoff/read.h"
 
-/* Blocks that glibc keeps back for the thread count as in use: fill its store of every size that
- * the call needs before bytes are counted. */
+/* Blocks that glibc caches for the thread count as in use, so its cache is filled for every size
+ * that the call needs before bytes are counted. */
 #define EVERY_FAULT(call)                                                                          \
     do {                                                                                           \
         dpa_status status;                                                                         \
@@ -49,7 +49,7 @@ static void dilution(void **state) {
     dpa_curve_free(linear);
 }
 
-/* The readers' own allocations are failed in test_readers.c. */
+/* test_readers.c covers the readers' own allocations. */
 static void table(void **state) {
     (void)state;
     static const char text[] = "fpr,fnr\n0.1,0.5\n0.5,0.1\n";

@@ -55,8 +55,8 @@ static void readers(void **state) {
     (void)unlink(temp("ids"));
 }
 
-/* jansson cuts a text short when it has no memory to grow it, which is bad input then; and libzip
- * may do without a block that it asked for. What is loaded is right, or there is an error. */
+/* Without memory jansson truncates a text, which is then bad input, and libzip may do without a
+ * block that it asked for. Either an error is reported or what was loaded is right. */
 static void load_again(dpa_model *model) {
     for (long n = 0;; ++n) {
         dpa_model *loaded = NULL;

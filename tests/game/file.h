@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Games from files that a test writes into a folder of its own. */
+/* Games from files that a test writes into its own folder. */
 #ifndef DPA_TESTS_GAME_FILE_H
 #define DPA_TESTS_GAME_FILE_H
 
@@ -10,7 +10,7 @@
 #include "dpaudit/data.h"
 #include "dpaudit/lab/game.h"
 
-/* FOLDER/name of this process's folder under /tmp, which is made when it is not there. */
+/* FOLDER/name in this process's folder under /tmp, which is made if needed. */
 static inline const char *game_file(const char *name) {
     static char path[4][256];
     static int next;
@@ -27,7 +27,7 @@ static inline const char *game_write(const char *name, const char *text) {
     return path;
 }
 
-/* Takes away what the tests left. */
+/* Removes what the tests left. */
 static inline int game_clean(void **state) {
     (void)state;
     const char *const names[] = {"data.csv", "train.yaml", "audit.yaml"};
@@ -54,7 +54,7 @@ static inline dpa_game *game_open(const dpa_experiment *e) {
     return game;
 }
 
-/* All trials of a game of one stage, and what they give. */
+/* Plays all trials of a game of one stage and gathers their evidence. */
 static inline void game_gather(dpa_game *game, dpa_evidence *evidence) {
     const uint64_t count = dpa_game_trials(game, 0);
     dpa_values *values = calloc(count, sizeof *values);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What tests of games share: a trainer on random data in memory, the law of observations. */
+/* Shared by tests of games: a trainer on random data in memory, and the law of its observations. */
 #ifndef DPA_TESTS_GAME_TABLE_H
 #define DPA_TESTS_GAME_TABLE_H
 
@@ -17,8 +17,8 @@ typedef struct table_game {
     dpa_train_data data;
 } table_game;
 
-/* Random data; the last feature is always 0, so that its weights have no gradient at all and the
- * observations are exactly normal. */
+/* Random data. The last feature is always 0, so that its weights have no gradient and observations
+ * there are exactly normal. */
 static inline void set_up(table_game *t) {
     static float x[ROWS * FEATURES];
     static int32_t label[ROWS];
@@ -52,7 +52,7 @@ static inline void moments(const double *x, size_t n, double *mean, double *devi
     *deviation = sqrt(square / (double)(n - 1));
 }
 
-/* Mean and deviation within 4.5 standard errors of N(mean, deviation²). */
+/* Checks that mean and deviation are within 4.5 standard errors of N(mean, deviation²). */
 static inline void has_law(const double *x, size_t n, double mean, double deviation) {
     double m, s;
     moments(x, n, &m, &s);

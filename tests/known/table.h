@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables of known answers: numbers separated by blanks, lines that start with # are remarks. */
+/* Tables of known answers: numbers separated by blanks; lines that start with # are comments. */
 #ifndef DPA_TESTS_KNOWN_TABLE_H
 #define DPA_TESTS_KNOWN_TABLE_H
 
@@ -13,7 +13,7 @@ static inline FILE *known_open(const char *name) {
     return file;
 }
 
-/* The next row of `columns` numbers; 0 at the end. */
+/* Reads the next row of `columns` numbers; 0 at the end. */
 static inline int known_row(FILE *file, double *row, int columns) {
     char line[1024];
     do {

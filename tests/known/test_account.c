@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The accountant against numbers that others made: contour integrals and exact sums
- * (scripts/make-known-account), and what public accountants print (../shared/reference). */
+/* The accountant compared with numbers from elsewhere: contour integrals and exact sums
+ * (scripts/make-known-account), and the output of public accountants (../shared/reference). */
 #include <jansson.h>
 
 #include "known/table.h"
@@ -17,8 +17,8 @@ static dpa_interval epsilon_of(dpa_phase phase, const dpa_account_opts *opts) {
     return out;
 }
 
-/* Every row lies inside our interval (its own error is 1e-9), at the default width and at a tenth.
- */
+/* Every row lies inside our interval (its own error is 1e-9), at the default width and at a tenth
+ * of it. */
 static void table_at(double tolerance, double absolute, double most_steps) {
     FILE *file = known_open("account.txt");
     double row[7];
@@ -48,7 +48,7 @@ static void table_default(void **state) {
 
 static void table_narrow(void **state) {
     (void)state;
-    table_at(1e-4, 1e-5, 1e4); /* more steps: public_accountants() */
+    table_at(1e-4, 1e-5, 1e4); /* public_accountants() covers more steps */
 }
 
 static double number(const json_t *object, const char *key) {
@@ -62,10 +62,10 @@ static void inside(dpa_interval ours, double low, double high) {
     assert_between(ours.upper, low, high);
 }
 
-/* Each public accountant states an interval; ours lies inside all of them. The pessimistic grids
- * are so close to the truth (7e-8 in the first setting) that ours must be far narrower than 0.1% to
- * fit. In the last setting that takes 8 s at the grid of 1e-5 (tolerance 5e-7), so there it is only
- * said that the two agree. */
+/* Each public accountant states an interval; ours must lie inside all of them. The pessimistic
+ * grids are so close to the truth (7e-8 in the first setting) that ours must be far narrower than
+ * 0.1% to fit. In the last setting that takes 8 s at the grid of 1e-5 (tolerance 5e-7), so there
+ * only overlap is checked. */
 static void one_setting(const json_t *setting, double tolerance, int fits_finest) {
     const dpa_phase phase = {DPA_GAUSSIAN, number(setting, "sigma"), number(setting, "q"),
                              (uint64_t)number(setting, "T")};

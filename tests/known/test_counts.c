@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Known answers for bounds from counts: the reference matrices, the papers' numbers, the cases of
- * methods.md, and extremes. */
+/* Known answers for bounds from counts: the reference matrices, the papers' numbers, the examples
+ * of methods.md, and extremes. */
 #include "check.h"
 
 #include <jansson.h>
@@ -64,7 +64,7 @@ static void reference_matrices(void **state) {
     json_decref(file);
 }
 
-/* methods.md, section 3; the digits printed there. */
+/* methods.md, section 3, to the digits printed there. */
 static void printed_answers(void **state) {
     (void)state;
     const dpa_counts perfect = {0, 1000, 0, 1000}, zero_fp = {10, 90, 0, 100};
@@ -84,7 +84,7 @@ static void printed_answers(void **state) {
     assert_absolute(one("dp", "cp", zero_fp, 1e-5, 0.95, 1).epsilon_lower, 3.124368, 6e-7);
 }
 
-/* A better attack never shows less: fewer errors, of either kind, down to none. */
+/* A better attack never gives a smaller bound: fewer errors of either kind, down to none. */
 static void fewer_errors_show_more(void **state) {
     (void)state;
     static const char *const families[] = {"dp", "gaussian"}, *const methods[] = {"cp", "jeffreys"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Distributions against tests/known/dist.txt, made to 25 digits by scripts/make-known-dist. A row
- * says how exact a function of doubles can be; nothing is looser than that. */
+/* Distributions compared with tests/known/dist.txt, made to 25 digits by scripts/make-known-dist.
+ * Each row says how exact a function of doubles can be, and that is the tolerance. */
 #include "check.h"
 
 #include "math/dist.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* MNIST's writers as clients: the counts that the data's own description gives. */
+/* MNIST's writers as clients: compares with the counts in the data's own description. */
 #include "check.h"
 
 #include "dpaudit/lab/federate.h"

@@ -12,7 +12,7 @@ static void printed_values(void **state) {
     assert_absolute(dpa_gaussian_epsilon(2.0, 1e-5), 9.997256146434, 5e-13);
 }
 
-/* What one part in 2⁵³ of δ is worth in ε: no method can do better. */
+/* How much ε changes if δ changes by one part in 2⁵³: no method can do better. */
 static double condition(double mu, double epsilon) {
     const double step = 1e-4 * epsilon;
     const double slope =
@@ -69,7 +69,7 @@ static void extremes(void **state) {
         }
 }
 
-/* μ(ε,δ) inverts δ(ε;μ) also where ε is zero or tiny. */
+/* μ(ε,δ) inverts δ(ε;μ), also for ε zero or tiny. */
 static void mu_round_trip(void **state) {
     (void)state;
     static const double epsilons[] = {0.0, 1e-200, 1e-10, 1e-3, 1.0, 30.0, 800.0, 1e6};
@@ -78,7 +78,7 @@ static void mu_round_trip(void **state) {
         for (size_t j = 0; j < sizeof deltas / sizeof *deltas; ++j) {
             const double mu = dpa_gaussian_mu(epsilons[i], deltas[j]);
             const double back = dpa_gaussian_log_delta(mu, epsilons[i]);
-            /* log δ moves by up to x² per part of μ */
+            /* log δ changes by up to x² per relative change of μ */
             assert_absolute(back, log(deltas[j]),
                             1e-14 * (800.0 - 2.0 * log(deltas[j])) + 1e-15 * epsilons[i]);
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Ledgers and dominating pairs against numbers that were made another way: Google's published test
- * values, closed forms, and sums and integrals done here. */
+/* Ledgers and dominating pairs compared with numbers made in other ways: Google's published test
+ * values, closed forms, and sums and integrals computed here. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -109,7 +109,7 @@ static void epsilon_delta(void **state) {
         const answer a = of_ledger(text, DPA_ADD_REMOVE, 0.01, at[k], 1e-6);
         holds(a.delta, truth, 1e-12, 1e-6);
     }
-    /* more δ in the events than is asked for: no ε */
+    /* the events use more δ than is asked for, so there is no ε */
     const answer a = of_ledger(text, DPA_ADD_REMOVE, 1e-3, 1, 1e-3);
     assert_true(isinf(a.epsilon.lower) && isinf(a.epsilon.upper));
 }
@@ -163,7 +163,7 @@ static void samplings(void **state) {
           rate * -expm1((inner - 2) / 2), 1e-12, 2e-5);
 }
 
-/* A sampled Gaussian made of a mixture is the sampled Gaussian of the phases. */
+/* A sampled Gaussian written as a mixture equals the sampled Gaussian of the phases. */
 static void mixture_is_sampling(void **state) {
     (void)state;
     const answer a =
@@ -196,7 +196,8 @@ static double tail(double x) {
     return 0.5 * erfc(x / sqrt(2));
 }
 
-/* Three records, q = 0.2, one step: the tail where P exceeds e^ε·Q, by bisection. */
+/* Three records, q = 0.2, one step: integrates the tail where P exceeds e^ε·Q, found by
+ * bisection. */
 static double group_delta(double epsilon) {
     const double weight[] = {0.512, 0.384, 0.096, 0.008};
     double low = -20, high = 20;
@@ -221,7 +222,7 @@ static void groups(void **state) {
           2e-3);
 }
 
-/* One batch is no shuffle; with more the truth lies between an attack and known batches. */
+/* One batch is no shuffling; with more, the truth lies between an attack and known batches. */
 static void shuffled(void **state) {
     (void)state;
     const double known = dpa_gaussian_epsilon(sqrt(3) / 1.5, 1e-5);
@@ -231,14 +232,14 @@ static void shuffled(void **state) {
     const dpa_interval many = epsilon_of((dpa_phase){DPA_SHUFFLED, 0.5, 1e-4, 1}, 1, 1e-5);
     holds(few, dpa_gaussian_epsilon(2, 1e-5), 1e-2, 6);
     assert_true(few.lower > many.lower && many.lower > 1);
-    /* more than the same rate of Poisson sampling shows (Chua et al. 2024) */
+    /* it leaks more than Poisson sampling at the same rate (Chua et al. 2024) */
     assert_true(many.lower >
                 epsilon_of((dpa_phase){DPA_GAUSSIAN, 0.5, 1e-4, 10000}, 1, 1e-5).upper);
 }
 
 /* Kairouz et al. 2021, StackOverflow: 1600 steps of one tree, δ = 1e-6, noise 1.13 and 8.83 for the
- * printed ε of 19.74 and 2.04 (by Rényi divergences, so above the truth; ours repeats them). And
- * sampled banded noise by Google's accountant, cells of 1e-5: 3.376664 and 4.185152. */
+ * printed ε of 19.74 and 2.04 (computed by Rényi divergences, so above the truth; ours reproduces
+ * them). And sampled banded noise by Google's accountant, cells of 1e-5: 3.376664 and 4.185152. */
 static void published(void **state) {
     (void)state;
     const struct {
@@ -267,7 +268,7 @@ static void published(void **state) {
     holds(a.epsilon, 4.185152, 1e-3, 1e-3);
 }
 
-/* Tree aggregation and banded factorisation come down to releases that have closed forms. */
+/* Tree aggregation and banded factorisation reduce to releases with closed forms. */
 static void correlated_noise(void **state) {
     (void)state;
     answer a = of_ledger("{\"type\":\"SingleEpochTreeAggregation\",\"noise_multiplier\":5,"
@@ -312,7 +313,7 @@ static void errors(void **state) {
     (void)unlink(file_of("{}"));
 }
 
-/* Randomized response by hand is the phase; densities between edges are masses. */
+/* Randomized response written by hand equals the phase; densities between edges equal masses. */
 static void pairs_from_files(void **state) {
     (void)state;
     const char *const texts[] = {"{\"p\":[0.75,0.25],\"q\":[0.25,0.75]}",

@@ -36,7 +36,7 @@ static void printed_values(void **state) {
     assert_true(result.epsilon_lower <= 3.29923509768 + 5e-12);
 }
 
-/* What the independent program of the issue found for Table 1. */
+/* What the issue's independent program found for Table 1. */
 static void table_of_the_paper(void **state) {
     (void)state;
     static const struct {

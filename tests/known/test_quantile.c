@@ -53,8 +53,8 @@ static void pinball_is_the_linear_program(void **state) {
     }
 }
 
-/* Moving any weight either way costs: with a convex loss that is the optimum along the axes, and
- * the certificate says the rest. */
+/* Moving any weight either way increases the loss. For a convex loss this shows the optimum along
+ * the axes, and the certificate covers the other directions. */
 static void ridge_is_optimal(void **state) {
     (void)state;
     static const double ridges[] = {1e-6, 0.05, 3.0}, levels[] = {0.1, 0.5, 0.97};

@@ -48,7 +48,7 @@ static void shared_reference(void **state) {
     json_decref(root);
 }
 
-/* The equal-variance closed form, and the way into it. */
+/* The equal-variance closed form, and the limit towards it. */
 static void equal_variances(void **state) {
     (void)state;
     for (double mu = 1e-4; mu < 1e4; mu *= 7.0) {
@@ -65,7 +65,7 @@ static void extremes(void **state) {
     assert_true(dpa_two_gaussians_epsilon(1, 2, 1, 2, 0.0) == 0.0);
     assert_true(dpa_two_gaussians_epsilon(1, 2, 1, 3, 0.0) == HUGE_VAL);
     assert_true(dpa_two_gaussians_epsilon(1, 2, 0, 2, 0.0) == HUGE_VAL);
-    /* The narrower law against the wider: the loss is bounded, by log 2 here. */
+    /* The narrower law against the wider one: the privacy loss is bounded, here by log 2. */
     assert_relative(dpa_two_gaussians_directed(0, 1, 0, 2, 0.0), log(2.0), 1e-15);
     assert_relative(dpa_two_gaussians_directed(0, 1, 0, 2, 1e-300), log(2.0), 1e-12);
     assert_true(dpa_two_gaussians_directed(0, 2, 0, 1, 0.0) == HUGE_VAL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The accountant against closed forms and against itself: the grid alone (DPA_KEEP) must reproduce
- * what is known exactly; answers are ordered, inverse to each other, monotone in every parameter.
- */
+ * what is known exactly; answers are ordered, inverse to each other and monotone in every
+ * parameter. */
 #include "check.h"
 
 #include "account/handle.h"
@@ -32,8 +32,8 @@ static void contains(dpa_interval e, double truth, double room) {
     assert_true(e.lower <= truth * (1 + room) && e.upper >= truth * (1 - room));
 }
 
-/* q = 1 on the grid: the interval holds the closed form, and is as narrow as rounding in so many
- * steps lets it be. */
+/* q = 1 on the grid: the interval contains the closed form, and is as narrow as rounding over so
+ * many steps allows. */
 static void composed_gaussian(void **state) {
     (void)state;
     const struct {
@@ -114,7 +114,7 @@ static void inverse(void **state) {
     dpa_account_free(account);
 }
 
-/* More noise, rarer sampling, fewer steps: never less private. */
+/* More noise, rarer sampling or fewer steps are never less private. */
 static void monotone(void **state) {
     (void)state;
     const dpa_phase p = {DPA_GAUSSIAN, 1, 0.02, 200};

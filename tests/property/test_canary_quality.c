@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Are the canaries what they should be? Marginal normality at 10⁸ draws, tails, independence of
- * neighbours, norms, mutual cosines, streams that never meet. All seeds are fixed; limits are at
- * about one in a million for each statement unless it says otherwise. */
+ * neighbours, norms, mutual cosines, streams that never overlap. All seeds are fixed; unless stated
+ * otherwise, a correct generator exceeds each limit with probability of about one in a million. */
 #include "check.h"
 
 #include "dpaudit/canary.h"
@@ -88,8 +88,8 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Cosines of canaries with each other: t² ~ Beta(½, (d−1)/2) exactly (Proposition 3.1), so small d
- * is as good a test as large. */
+/* Cosines between canaries: t² ~ Beta(½, (d−1)/2) exactly (Proposition 3.1), so a small d tests as
+ * well as a large one. */
 static void mutual_cosines(void **state) {
     (void)state;
     static const size_t dims[] = {2, 3, 20, 1000};
@@ -121,7 +121,7 @@ static void mutual_cosines(void **state) {
             worst =
                 fmax(worst, fabs(((double)k + 0.5) / (double)pairs -
                                  dpa__beta_cdf(square[k], 0.5, ((double)d - 1) / 2, DPA_LOWER)));
-        /* pairs share canaries, so they are only pairwise independent: a wide limit */
+        /* pairs share canaries and are only pairwise independent, so the limit is wide */
         assert_true(worst * sqrt((double)pairs) < 4.0);
         assert_absolute(sum / (double)pairs, 0.0, 5.0 / sqrt((double)pairs * (double)d));
         dpa_canaries_free(canaries);
@@ -151,8 +151,8 @@ static int compare_words(const void *a, const void *b) {
     return memcmp(a, b, 16);
 }
 
-/* Streams differ in words 2 and 3 of the counter, and Philox is a bijection of the counter for a
- * given key: no two blocks of one seed can be equal. */
+/* Streams differ in words 2 and 3 of the counter, and for a given key Philox is a bijection of the
+ * counter, so no two blocks of one seed can be equal. */
 static void streams_never_meet(void **state) {
     (void)state;
     enum { CANARIES = 1000, BLOCKS = 200 };

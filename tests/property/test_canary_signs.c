@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Are signs as good as directions of the sphere? Fair and independent coins, and cosines of absent
+/* Are signs as good as directions on the sphere? Fair and independent coins, and cosines of absent
  * canaries that Anderson and Darling cannot tell from N(0, 1/d) for d = 10⁴ to 10⁶. Seeds are
- * fixed; limits are at about one in a million for each statement unless it says otherwise. */
+ * fixed; unless stated otherwise, a correct generator exceeds each limit with probability of about
+ * one in a million. */
 #include "canaries.h"
 
 #include "dpaudit/cosines.h"
@@ -14,8 +15,8 @@ static double fraction(uint64_t ones, double coins) {
     return ((double)ones - 0.5 * coins) / (0.5 * sqrt(coins));
 }
 
-/* 65 million coins: how many heads, and how often two neighbours differ: in a word (positions 64
- * apart), in the next word (positions side by side), across chunks and across canaries. */
+/* 65 million coins: counts heads, and how often two neighbours differ: in a word (positions 64
+ * apart), in the next word (adjacent positions), across chunks and across canaries. */
 static void coins_are_fair(void **state) {
     (void)state;
     static dpa__signs last_canary[CHUNKS];
@@ -48,7 +49,8 @@ static void coins_are_fair(void **state) {
     }
 }
 
-/* Models of normals, and of layers that differ by a factor of a hundred as trained ones do. */
+/* Models of normals, and models whose layers differ in scale by a factor of a hundred, as trained
+ * ones do. */
 static void fill(float *model, size_t dim, int layered) {
     dpa_rng rng;
     dpa_rng_init(&rng, 3, DPA_PURPOSE_TEST, dim);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One suite over the registry: whoever adds an estimator gets these checks without writing any.
- * Every estimator, with every family it takes: more errors of the attack never give a larger bound;
- * a valid one shows nothing where nothing leaks; exchanging the classes, the order of the scores or
- * their scale changes nothing; δ and the confidence only lower it; it says what it assumes.
- * The one-run methods, which are not in the registry, go through the same where it has a meaning.
- */
+/* One suite over the registry, so that every new estimator gets these checks automatically. For
+ * every estimator and every family it takes: more errors of the attack never give a larger bound; a
+ * valid one shows nothing where nothing leaks; exchanging the classes, the order of the scores or
+ * their scale changes nothing; raising δ or the confidence only lowers the bound; it states its
+ * assumptions. The one-run methods, which are not in the registry, go through the same checks where
+ * these make sense. */
 #include "check.h"
 
 #include "dpaudit/onerun.h"
@@ -16,7 +16,7 @@ static const unsigned family_bits[] = {DPA_ASSUME_FAMILY_DP, DPA_ASSUME_FAMILY_G
                                        DPA_ASSUME_FAMILY_LAPLACE};
 enum { FAMILIES = 3, RUNS = 16, SCORES = 60 };
 
-/* Bounds are roots found to about 1e-9; what is allowed where two of them are compared. */
+/* Bounds are roots found to about 1e-9; this tolerance is used where two of them are compared. */
 static const double slack = 2e-9;
 
 static dpa_request request_of(const char *family, const char *method, double delta) {
@@ -29,7 +29,7 @@ static dpa_request request_of(const char *family, const char *method, double del
     return request;
 }
 
-/* 1 when the estimator takes the request; a refusal must say why. */
+/* Returns 1 if the estimator takes the request; a refusal must say why. */
 static int from_counts(dpa_counts counts, const dpa_request *request, dpa_result *out) {
     dpa_results results = {0};
     dpa_error err = {0};
@@ -45,21 +45,21 @@ static int from_counts(dpa_counts counts, const dpa_request *request, dpa_result
     return 1;
 }
 
-/* What a result says: the bound, or the estimate of an estimator that gives no bound. */
+/* The number of a result: the bound, or the estimate if the estimator gives no bound. */
 static double said(const dpa_result *result) {
     return result->kind == DPA_ESTIMATE ? result->epsilon : result->epsilon_lower;
 }
 
-/* Two rows of the registry cannot do all of it, by their definition; what they do is checked
- * instead.
- * A posterior of ε is a density where δ is small: Pr[ε = 0] is nothing, so its quantile is above 0
+/* Two rows of the registry cannot satisfy everything, by definition; what they do instead is
+ * checked.
+ * A posterior of ε is a density if δ is small, with Pr[ε = 0] = 0, so its quantile is above 0
  * whatever was observed, and it takes an attack that is wrong too often for one that leaks.
- * A large-sample interval of a ratio does not exist where a count is 0, and says 0 there. */
+ * A large-sample interval of a ratio does not exist if a count is 0, and says 0 there. */
 static int is_posterior(const dpa_estimator *about) {
     return (about->what & DPA_GIVES_DENSITY) != 0;
 }
 
-/* So does the point estimate. */
+/* The point estimate looks both ways too. */
 static int looks_both_ways(const dpa_estimator *about) {
     return is_posterior(about) || !(about->what & DPA_GIVES_BOUND);
 }
@@ -70,7 +70,7 @@ static int needs_counts(const dpa_estimator *about) {
 
 typedef void (*check_counts)(const dpa_estimator *about, size_t family, double delta);
 
-/* `check` for every estimator from counts, family and δ that go together. */
+/* Calls `check` for every combination of estimator from counts, family and δ. */
 static void for_counts(check_counts check) {
     static const double deltas[] = {0, 1e-5, 0.05};
     unsigned used = 0;
@@ -96,7 +96,7 @@ static double bound_at(const dpa_request *request, unsigned fn, unsigned fp) {
     dpa_result result;
     assert_true(from_counts((dpa_counts){fn, RUNS - fn, fp, RUNS - fp}, request, &result));
     const double value = said(&result);
-    assert_true(value >= 0); /* and no NaN */
+    assert_true(value >= 0); /* also false for NaN */
     return value;
 }
 
@@ -119,13 +119,13 @@ static void grow(const dpa_estimator *about, size_t family, double delta) {
         }
 }
 
-/* More errors, smaller bound; and the two classes may change places. */
+/* More errors give a smaller bound, and exchanging the two classes changes nothing. */
 static void monotone_and_symmetric(void **state) {
     (void)state;
     for_counts(grow);
 }
 
-/* The posterior's bound from an attack that guesses: never 0, but four times the runs halve it. */
+/* The posterior's bound from a guessing attack is never 0, but four times the runs halve it. */
 static void shrink(const dpa_request *request) {
     double before = INFINITY;
     for (unsigned n = 64; n <= 65536; n *= 4) {
@@ -172,7 +172,7 @@ static void confidence_costs(void **state) {
     for_counts(loosen);
 }
 
-/* More runs of the same rates: at least as much is shown. */
+/* More runs at the same rates show at least as much. */
 static void enlarge(const dpa_estimator *about, size_t family, double delta) {
     const dpa_request request = request_of(families[family], about->name, delta);
     double before = 0;
@@ -204,7 +204,7 @@ static void delta_lowers(void **state) {
                 if (!from_counts((dpa_counts){30, 170, 20, 180}, &request, &r)) continue;
                 assert_true(said(&r) <= before);
                 before = said(&r);
-                if (f == 0) continue; /* the curves of dp depend on δ, those of the others do not */
+                if (f == 0) continue; /* only the curves of dp depend on δ */
                 if (!isnan(parameter)) assert_relative(r.parameter_lower, parameter, slack);
                 parameter = r.parameter_lower;
             }
@@ -246,7 +246,7 @@ static sample draw(double mu, uint64_t index) {
     return s;
 }
 
-/* NaN when the estimator refuses. */
+/* NaN if the estimator refuses. */
 static double from_scores(const sample *s, const dpa_request *request) {
     dpa_scores scores = {0};
     dpa_lints lints = {0};
@@ -305,7 +305,7 @@ static void order_and_scale_do_not_matter(void **state) {
     for_scores(reorder);
 }
 
-/* No score leaks in either sample: the classes are the same numbers, or the wrong way round. */
+/* Neither sample leaks: the classes have the same numbers, or are the wrong way round. */
 static void expect_silence(const sample *s, const dpa_request *request, const char *what) {
     const double bound = from_scores(s, request);
     if (!(bound <= slack))

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The demands of test_conformance.c on every other kind of evidence: trials in the order of
- * arrival, guesses of one run, canary cosines, losses. The same two lists of numbers become each
- * kind of evidence, and every method of it is asked for the same: more evidence, no smaller answer;
- * nothing where nothing leaks; the order does not matter; δ and confidence only lower it; it says
- * what it assumes. What a method cannot do by its definition is in its row, and nothing else is
- * excused. */
+/* The checks of test_conformance.c for every other kind of evidence: trials in the order of
+ * arrival, guesses of one run, canary cosines, losses. The same two lists of numbers are turned
+ * into each kind of evidence, and every method must satisfy: more evidence never gives a smaller
+ * answer; no leak gives nothing; the order does not matter; δ and confidence only lower the answer;
+ * it states its assumptions. A method that cannot do something by definition says so in its row;
+ * nothing else is excused. */
 #include "check.h"
 
 #include "dpaudit/cosines.h"
@@ -45,11 +45,11 @@ typedef dpa_status (*asker)(const row *about, const sample *s, const dpa_request
                             dpa_results *out, dpa_error *err);
 
 enum {
-    ORDER_MATTERS = 1,   /* the order is the evidence, or decides who is in which half */
-    LEARNS = 2,          /* bets or halves are chosen from the data: not monotone point by point */
-    NEVER_SILENT = 4,    /* an estimate, not a bound: noise is above 0 */
+    ORDER_MATTERS = 1, /* the order is the evidence, or decides who is in which half */
+    LEARNS = 2, /* bets or halves are chosen from the data, so it is not monotone point by point */
+    NEVER_SILENT = 4,    /* an estimate, not a bound: noise gives more than 0 */
     OPTIMISTIC = 8,      /* must be marked as not valid */
-    BOTH_DIRECTIONS = 16 /* the wrong way round leaks as much */
+    BOTH_DIRECTIONS = 16 /* scores the wrong way round leak as much */
 };
 
 struct row {
@@ -69,7 +69,7 @@ static dpa_status ask_order(const row *about, const sample *s, const dpa_request
     return status;
 }
 
-/* Each list is one class of canaries; 64 guesses, or the best of the grid. */
+/* Each list is one class of canaries; takes 64 guesses, or the best number of the grid. */
 static dpa_status ask_one_run(const row *about, const sample *s, const dpa_request *request,
                               dpa_results *out, dpa_error *err) {
     dpa_guesses guesses = {0};
@@ -98,7 +98,7 @@ static dpa_status ask_one_run(const row *about, const sample *s, const dpa_reque
     return status;
 }
 
-/* In units of the null's deviation, cut to what a cosine can be. */
+/* Scales by the null's deviation and cuts to the range of a cosine. */
 static void to_cosines(const double *from, double *to) {
     for (int i = 0; i < SIZE; ++i) to[i] = fmax(-1, fmin(1, from[i] / sqrt((double)DIM)));
 }
@@ -210,7 +210,8 @@ static dpa_result ask(const row *about, const sample *s, const dpa_request *requ
     return result;
 }
 
-/* What must not be above the truth: the bound, the lower end of an estimate, or the estimate. */
+/* The number that must not exceed the truth: the bound, the lower end of an estimate, or the
+ * estimate. */
 static double said(const dpa_result *r) {
     const double value = isnan(r->epsilon_lower) ? r->epsilon : r->epsilon_lower;
     assert_true(value >= 0);
@@ -239,7 +240,7 @@ static void monotone_in_the_evidence(void **state) {
             const sample s = draw(shifts[i], 0);
             const double value = value_of(&rows[r], &s, &request);
             if (i == 0) first = value;
-            /* what looks both ways may see noise on the other side first */
+            /* a method that looks both ways may first see noise on the other side */
             const int counts = !learns && (i > 1 || !(rows[r].excused & BOTH_DIRECTIONS));
             if (counts && !(value >= before * (1 - slack)))
                 fail_row(&rows[r], "shift %g lowers %g to %g", shifts[i], before, value);
@@ -329,7 +330,7 @@ static void assumptions_are_said(void **state) {
     }
 }
 
-/* A claim is refuted by its p-value exactly when the bound is above it. */
+/* The p-value refutes a claim exactly when the bound is above it. */
 static void bound_and_p_value_agree(void **state) {
     (void)state;
     for (size_t i = 0; i < ROWS; ++i)
@@ -349,7 +350,7 @@ static void bound_and_p_value_agree(void **state) {
         }
 }
 
-/* The registry's rows from trials in order are here; another kind needs a row. */
+/* Every registered method for trials in order must have a row here. */
 static void every_registered_kind(void **state) {
     (void)state;
     const unsigned known = DPA_FROM_COUNTS | DPA_FROM_SCORES | DPA_FROM_ORDER | DPA_GIVES_BOUND |

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What every trade-off curve must satisfy, over all families, their extremes included. */
+/* Properties of every trade-off curve, over all families and their extremes. */
 #include "check.h"
 
 #include "dpaudit/tradeoff.h"
@@ -146,7 +146,7 @@ static void shape(const dpa_curve *curve, const char *name) {
     must(dpa_curve_fnr(curve, 1.0) == 0.0, "f(1) is not 0");
 }
 
-/* How much f moves when its argument moves by a part in 1e14: a rounded rate cannot do better. */
+/* How much f changes if its argument changes by a part in 1e14; a rounded rate cannot do better. */
 static double wobble(const dpa_curve *curve, double (*f)(const dpa_curve *, double), double x) {
     return fabs(f(curve, fmin(1.0, x * (1 + 1e-14))) - f(curve, x * (1 - 1e-14)));
 }
@@ -154,7 +154,7 @@ static double wobble(const dpa_curve *curve, double (*f)(const dpa_curve *, doub
 static void inverses(const dpa_curve *curve, const char *name) {
     for (int i = 0; i <= STEPS; ++i) {
         const double x = rate(i);
-        /* smallest α with tpr(α) ≥ x: there it reaches x, a little before it does not */
+        /* the smallest α with tpr(α) ≥ x: it reaches x there, and not a little before */
         const double a = dpa_curve_fpr_at_tpr(curve, x);
         must(a >= 0.0 && a <= x * (1 + 1e-14), "fpr_at_tpr(%g) = %g", x, a);
         const double reached = dpa_curve_tpr(curve, a);
@@ -235,7 +235,7 @@ static void epsilons(const dpa_curve *curve, const char *name) {
     }
 }
 
-/* What a test of false positive rate 1/(1+e^−x) shows against (ε, ·): both orientations. */
+/* What a test with false positive rate 1/(1+e^−x) shows against (ε, ·), in both orientations. */
 static double shown(const dpa_curve *curve, double e, double x, int backward) {
     const double a = 1 / (1 + exp(-x));
     if (backward) return 1 / (1 + exp(x)) - e * dpa_curve_fnr(curve, a);
@@ -251,7 +251,7 @@ static double most_shown(const dpa_curve *curve, double e, int backward) {
         if (value > best) best = value, low = x - width;
     }
     double high = low + 2 * width;
-    for (int i = 0; i < 80; ++i) { /* a concave function: thirds */
+    for (int i = 0; i < 80; ++i) { /* a concave function, so ternary search */
         const double a = low + (high - low) / 3, b = high - (high - low) / 3;
         const double fa = shown(curve, e, a, backward), fb = shown(curve, e, b, backward);
         best = fmax(best, fmax(fa, fb));
@@ -263,7 +263,7 @@ static double most_shown(const dpa_curve *curve, double e, int backward) {
     return best;
 }
 
-/* f and δ(ε) are each other's Legendre transforms: δ(ε) is attained by some α, and by none more. */
+/* f and δ(ε) are Legendre transforms of each other: some α attains δ(ε), and none exceeds it. */
 static void duality(const dpa_curve *curve, const char *name) {
     static const double points[] = {0.0, 1e-3, 0.1, 0.5, 1.0, 3.0, 8.0};
     for (size_t k = 0; k < sizeof points / sizeof *points; ++k) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Identities between tails, between a distribution and its quantile, and between distributions, on
+/* Identities between tails, between a distribution and its quantile, and between distributions, for
  * random arguments over the whole range that audits use. */
 #include "check.h"
 
@@ -51,8 +51,7 @@ static void tails(void **state) {
     run(check_tails);
 }
 
-/* A quantile is wrong by at most two doubles, which the density turns into a change of the level.
- */
+/* A quantile may be off by two doubles, which the density turns into a change of the level. */
 static void check_level(double got, double p, double x, double log_pdf) {
     const double condition = x * exp(log_pdf) / p;
     assert_relative(got, p, 2e-13 + 1e-15 * condition);
@@ -98,8 +97,8 @@ static void limits(void **state) {
     run(check_order);
 }
 
-/* Pr[B ≤ k] by summing the probabilities; Clopper–Pearson's limit is where that sum is the level.
- */
+/* Sums the probabilities for Pr[B ≤ k]; Clopper–Pearson's limit is where that sum equals the
+ * level. */
 static void binomial(void **state) {
     (void)state;
     for (double n = 1; n <= 60; ++n) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Laplace noise of any scale: its cells hold all of the mass wherever the grid lies against the
- * atoms at ±ε₀, and every account of it succeeds. */
+/* Laplace noise of any scale: its cells hold all of the mass wherever the atoms at ±ε₀ fall on the
+ * grid, and every account of it succeeds. */
 #include "check.h"
 
 #include "account/pld.h"
@@ -10,8 +10,8 @@ static double between(dpa_rng *rng, double from, double to) {
     return from * pow(to / from, dpa_rng_uniform(rng));
 }
 
-/* P and Q both sum to 1, and no cell holds less than nothing. Every other grid divides ε₀, as the
- * accountant's own does: there rounding leaves slivers. */
+/* P and Q both sum to 1, and no cell is negative. Every second grid divides ε₀, as the accountant's
+ * own does, where rounding leaves slivers. */
 static void cells_keep_the_mass(void **state) {
     (void)state;
     dpa_rng rng;
@@ -61,7 +61,7 @@ static void check_account(double scale, uint64_t steps, double delta) {
 
 static void every_scale(void **state) {
     (void)state;
-    check_account(25, 10, 1e-5); /* three that failed */
+    check_account(25, 10, 1e-5); /* three that used to fail */
     check_account(3, 50, 1e-5);
     check_account(1.5, 200, 1e-5);
     dpa_rng rng;

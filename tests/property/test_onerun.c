@@ -46,13 +46,13 @@ static void grows_with_right_guesses(void **state) {
                 if (c * games[g].options <= games[g].guesses) assert_true(now == 0.0);
                 last = now;
             }
-            /* where mδ is not small, (ε,δ) alone shows little */
+            /* if mδ is not small, (ε,δ) alone shows little */
             if (games[g].guesses > 20 && (way == 2 || way == 3 || games[g].canaries < 1000))
                 assert_true(last > 0.5);
         }
 }
 
-/* One more guess that is right is more evidence: dpa_ideal_games leaves games out because of it. */
+/* One more right guess is more evidence; dpa_ideal_games relies on this to leave games out. */
 static void grows_with_guesses_that_are_right(void **state) {
     (void)state;
     for (size_t way = 0; way < 4; ++way)
@@ -124,7 +124,7 @@ static void limits(void **state) {
         assert_true(bound((dpa_onerun){1000, 2, 1000, 1000}, way) > 4.0);
         assert_true(bound((dpa_onerun){1000000000, 2, 1000, 1000}, way) < HUGE_VAL);
     }
-    /* one in a million by chance: a single right guess of ten says much, none says nothing */
+    /* chance one in a million: a single right guess of ten says much, none says nothing */
     assert_true(bound((dpa_onerun){10, 1000000, 10, 10}, 1) > 13.0);
     assert_true(bound((dpa_onerun){10, 1000000, 10, 1}, 2) > 1.0);
     assert_true(bound((dpa_onerun){10, 1000000, 10, 0}, 2) == 0.0);
@@ -192,7 +192,7 @@ static void subsampled_at_full_rate_is_gaussian(void **state) {
     assert_between(composed, 0.99 * exact, exact + 1e-9);
 }
 
-/* The list of games worth a look misses nothing: the best of all numbers of guesses is in it. */
+/* The list of games worth checking is complete: it has the best number of guesses of all. */
 static void ideal_list_has_the_best(void **state) {
     (void)state;
     static const double sigmas[] = {0.4, 1.0, 3.0};

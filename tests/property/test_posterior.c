@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The joint posterior against slow, independent computations: quantiles by mpmath in 22 digits, F
- * by a double integral in another parametrisation, the density by differences; to 10⁹ runs a class,
- * zero counts, δ from 0 to 0.5. */
+/* The joint posterior compared with slow, independent computations: quantiles by mpmath with 22
+ * digits, F by a double integral in another parametrisation, the density by differences; up to 10⁹
+ * runs per class, zero counts, δ from 0 to 0.5. */
 #include "check.h"
 
 #include "dpaudit/rng.h"
@@ -43,8 +43,8 @@ static void many_digits(void **state) {
     }
 }
 
-/* F by one integral over all of FPR in the variable logit(FPR), no trick used: the inner limits are
- * the two ends of the region at that FPR. */
+/* Computes F plainly, by one integral over logit(FPR); the inner limits are the two ends of the
+ * region at that FPR. */
 typedef struct slow {
     const dpa__posterior *posterior;
     double t, delta;
@@ -100,11 +100,11 @@ static double slow_mass(const dpa__posterior *posterior, double t, double delta,
         if (high < 1) breaks[count++] = logit_of(high);
     }
     const double first = breaks[0], last = breaks[1] > first ? breaks[1] : 40;
-    /* kinks of dp, and where the edge passes the body of the other law */
+    /* kinks of dp, and where the edge crosses the bulk of the other law */
     const double end = 1 - delta, n = posterior->fnr.a + posterior->fnr.b;
     const double middle = posterior->fnr.a / n, deviation = sqrt(middle * (1 - middle) / n);
     double special[2 + 2 * 15 + 14] = {end / (1 + exp(t)), end};
-    /* the region ends at `end` with a root of what is left */
+    /* the region ends at `end` like a square root */
     for (int k = 1; k <= 14; ++k) special[31 + k] = end - pow(10, -k);
     static const double away[] = {-7, -5, -3, -2, -1, 0, 1, 2, 3, 5, 7, 12, 20, 35, 60};
     for (int j = -7; j <= 7; ++j) {
@@ -184,7 +184,7 @@ static void density_is_the_derivative(void **state) {
     }
 }
 
-/* Swapping the classes, or turning the attack round, changes nothing. */
+/* Exchanging the classes, or inverting the attack, changes nothing. */
 static void symmetries(void **state) {
     (void)state;
     const dpa_counts counts[] = {{3, 40, 7, 90}, {7, 90, 3, 40}, {40, 3, 90, 7}};
@@ -200,7 +200,7 @@ static void symmetries(void **state) {
     }
 }
 
-/* The quick answer "F is above p" is never wrong, and often given. */
+/* The quick answer "F is above p" is never wrong, and is given often. */
 static void surely_means_surely(void **state) {
     (void)state;
     static const char *const families[] = {"dp", "gaussian", "laplace"};
@@ -215,7 +215,7 @@ static void surely_means_surely(void **state) {
         const dpa__posterior posterior = dpa__posterior_of(&counts);
         dpa__member member;
         dpa__mass mass;
-        double near = 0; /* the leak that the rates show, a little more or less */
+        double near = 0; /* near the leak that the rates show */
         assert_ok(dpa__model_locate(&model, ((double)fn + 0.5) / ((double)n + 1),
                                     ((double)fp + 0.5) / ((double)n + 1), 0, &near, NULL));
         const double t = (near + 0.02) * (0.5 + dpa_rng_uniform(&rng));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One call of the C library fails, whoever makes it: the program, its libraries, its workers. For
- * scripts/torture, by LD_PRELOAD.
+/* Makes one call of the C library fail, in the program, its libraries or its workers. Loaded by
+ * scripts/torture through LD_PRELOAD.
  *
- * DPA_TORTURE names a file that all processes map: a counter of calls, the number of the one that
- * fails (0: none, only count), and the name of what failed. A call is counted where a failure can
- * be told from success and the caller could do something about it. Allocations inside the C library
- * come here too, as glibc lets malloc be replaced. */
+ * DPA_TORTURE names a file that all processes map: a counter of calls, the number of the call that
+ * fails (0: none, only count), and the name of what failed. A call is counted if its failure can be
+ * told from success and the caller could do something about it. Allocations inside the C library
+ * come here too, because glibc lets malloc be replaced. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -27,7 +27,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Beside the driver's struct of the same layout. `kinds`: 1 allocations, 2 other calls. */
+/* Must match the driver's struct. `kinds`: 1 allocations, 2 other calls. */
 typedef struct shared {
     atomic_ullong calls;
     uint64_t fails_at, kinds;
@@ -35,9 +35,9 @@ typedef struct shared {
 } shared;
 
 static shared *state;
-static atomic_int is_open; /* 0: not yet, 1: being opened, 2: open or none */
+static atomic_int is_open; /* 0: not yet, 1: being opened, 2: open, or there is none */
 
-/* Trainers and their tools are left alone. */
+/* Trainers and their tools are not disturbed. */
 static int is_dpaudit(void) {
     char path[4096];
     const long length = syscall(SYS_readlink, "/proc/self/exe", path, sizeof path);
@@ -59,7 +59,7 @@ static void open_state(void) {
     atomic_store(&is_open, 2);
 }
 
-/* Is it this call's turn? */
+/* Whether this call must fail. */
 static int fails(const char *name, uint64_t kind, int error) {
     if (atomic_load(&is_open) == 0) open_state();
     if (state == NULL || (state->kinds & kind) == 0) return 0;
@@ -69,7 +69,7 @@ static int fails(const char *name, uint64_t kind, int error) {
     return 1;
 }
 
-/* The real function; dlsym itself may allocate, which goes to glibc's own names below. */
+/* The real function. dlsym itself may allocate, which goes to glibc's own names below. */
 static void *next(const char *name) {
     return dlsym(RTLD_NEXT, name);
 }
@@ -183,7 +183,7 @@ CALL(int, memfd_create, (const char *name, unsigned flags), (name, flags), -1, E
 CALL(char *, realpath, (const char *path, char *to), (path, to), NULL, EIO)
 CALL(char *, getcwd, (char *to, size_t size), (to, size), NULL, EIO)
 
-/* Files are closed all the same, as the kernel does. */
+/* Closes the file even when it fails, as the kernel does. */
 int fclose(FILE *file) {
     static int (*real)(FILE *);
     if (real == NULL) real = (int (*)(FILE *))next("fclose");
@@ -192,7 +192,7 @@ int fclose(FILE *file) {
     return fail ? EOF : done;
 }
 
-/* A file that is made needs its mode, the third argument. */
+/* Creating a file needs its mode, the third argument. */
 #define OPEN(name, parameters, path, ...)                                                          \
     int name parameters {                                                                          \
         mode_t mode = 0;                                                                           \

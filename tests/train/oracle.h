@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The slow, obvious network: double precision, direct loops, one example. Shares nothing with the
- * library but the shapes of the layers. Gradients by central differences. */
+/* A slow, obvious network: double precision, direct loops, one example. It shares nothing with the
+ * library except the shapes of the layers. Gradients are central differences. */
 #ifndef DPA_TESTS_TRAIN_ORACLE_H
 #define DPA_TESTS_TRAIN_ORACLE_H
 
@@ -77,7 +77,7 @@ static void oracle_layer(const dpa__layer *l, const double *w, const double *x, 
     }
 }
 
-/* Loss of one example; the outputs too unless NULL. */
+/* The loss of one example, and its outputs unless NULL. */
 static double oracle_loss(const dpa_model *m, const double *w, const double *x, int label,
                           double *outputs) {
     static double a[ORACLE_MAX], b[ORACLE_MAX];
@@ -93,7 +93,7 @@ static double oracle_loss(const dpa_model *m, const double *w, const double *x, 
     return log(sum) - a[label];
 }
 
-/* ∂loss/∂v[i], v being the weights or the input. */
+/* ∂loss/∂v[i], where v is the weights or the input. */
 static double oracle_slope(const dpa_model *m, double *w, double *x, int label, double *v,
                            size_t i) {
     const double keep = v[i], h = 1e-5;

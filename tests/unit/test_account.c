@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The accountant's door: every bad option and phase, the answers in closed form, the edges. */
+/* The accountant's interface: every bad option and phase, answers in closed form, extremes. */
 #include "check.h"
 
 #include "account/handle.h"
@@ -102,8 +102,8 @@ static dpa_interval epsilon_at(const dpa_account *account, double delta) {
     return out;
 }
 
-/* Without sampling the closed form answers: μ² = Σ steps/σ², twice the sensitivity for replace-one.
- */
+/* Without sampling the closed form answers: μ² = Σ steps/σ², with twice the sensitivity for
+ * replace-one. */
 static void closed_form(void **state) {
     (void)state;
     const dpa_phase p[] = {{DPA_GAUSSIAN, 2, 1, 3}, {DPA_GAUSSIAN, 0.5, 1, 2}};
@@ -174,7 +174,7 @@ static void pure(void **state) {
     dpa_account_free(account);
 }
 
-/* A grid that is too small is said, with the interval that was reached. */
+/* A grid that is too small is reported, with the interval that was reached. */
 static void too_small(void **state) {
     (void)state;
     dpa_account_opts opts = defaults();
@@ -186,7 +186,7 @@ static void too_small(void **state) {
     assert_non_null(strstr(err.text, "max_grid"));
 }
 
-/* Splitting a phase, or the order of phases, changes nothing that matters. */
+/* Splitting a phase or reordering phases changes nothing that matters. */
 static void phases_add_up(void **state) {
     (void)state;
     const dpa_phase split[] = {{DPA_GAUSSIAN, 1, 0.01, 400},
@@ -227,7 +227,7 @@ static void cross_checks(void **state) {
     assert_between(dpa_account_rdp_epsilon(&plain, 1, 1e-5), dpa_gaussian_epsilon(1, 1e-5), 4.8);
 }
 
-/* A table has the intervals of single questions, up to the tilt that each was read with. */
+/* A table has the same intervals as single queries, up to the tilt used for each. */
 static void tables(void **state) {
     (void)state;
     const dpa_phase p = {DPA_GAUSSIAN, 1, 0.02, 300};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The level of the Berk–Jones band: printed values, a direct integral for small n, and the table
+/* The level of the Berk–Jones band: published values, a direct integral for small n, and the table
  * against the recursion. */
 #include "check.h"
 
@@ -12,7 +12,7 @@ static double crossing(size_t n, double gamma) {
     return out;
 }
 
-/* Steck-like formula by hand: for two points, Pr[U_(1) ≥ a, U_(2) ≥ b] = (1−a)² − (b−a)². */
+/* Steck's formula by hand: for two points, Pr[U_(1) ≥ a, U_(2) ≥ b] = (1−a)² − (b−a)². */
 static void two_points(void **state) {
     (void)state;
     for (double gamma = 1e-6; gamma < 0.5; gamma *= 3) {
@@ -24,7 +24,7 @@ static void two_points(void **state) {
 }
 
 /* Pr[U_(i) ≥ a_i for all i] = n!·∫…∫ over a_i ≤ u_1 < … < u_n ≤ 1, by polynomial integration from
- * the inside: an algorithm of its own, good for small n (its terms alternate). */
+ * the inside: an independent algorithm, good for small n (its terms alternate). */
 static double stay_by_polynomials(size_t n, double gamma) {
     double c[16] = {1}; /* Q(u) = Σ c_k u^k: the integral over u_1 < … < u_i < u */
     double factorial = 1;
@@ -64,8 +64,8 @@ static void printed_levels(void **state) {
     }
 }
 
-/* Safe: never above the exact level; useful: within three percent of it. The crossing grows with
- * the level, so the exact one is not needed. Off the grid in n and p. */
+/* Safe: never above the exact level. Useful: within three percent of it. The crossing probability
+ * grows with the level, so the exact level is not needed. Tested off the grid in n and p. */
 static void table_is_safe(void **state) {
     (void)state;
     static const size_t sizes[] = {201, 333, 1000, 2601, 5000};
@@ -81,8 +81,8 @@ static void table_is_safe(void **state) {
         }
 }
 
-/* One evaluation of the recursion past the last row: the crossing at the extrapolated level is
- * below the level that was asked for. */
+/* One evaluation of the recursion past the last row: the crossing probability at the extrapolated
+ * level is below the level asked for. */
 static void extrapolation_is_safe(void **state) {
     (void)state;
     double gamma, before = 1;

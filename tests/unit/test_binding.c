@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What bindings rely on: layouts by name, the progress call that is a flag. */
+/* What bindings rely on: layouts by name, and the progress function that is a flag. */
 #include "check.h"
 
 #include "dpaudit/binding.h"

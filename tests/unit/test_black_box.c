@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The black-box game against a closed form. Logistic regression with full batches and one step: the
- * blank canary's score is ± the bias, which after one step is
- *   b = −(η/B)·(S + σC·z [+ g′]),
- * S the sum of the members' clipped gradients by the bias and g′ = ±½ clipped to C. With C < ½ the
- * scores are those of a Gaussian mechanism with μ = 1/σ. */
+/* The black-box game compared with a closed form. For logistic regression with full batches and one
+ * step, the blank canary's score is ± the bias, which after one step is
+ *     b = −(η/B)·(S + σC·z [+ g′]),
+ * where S is the sum of the members' clipped gradients with respect to the bias and g′ = ±½ clipped
+ * to C. With C < ½ the scores are those of a Gaussian mechanism with μ = 1/σ. */
 #include "game/table.h"
 
 #include "game/file.h"
@@ -28,7 +28,7 @@ static const char *training(const char *more) {
 static const char ONE_STEP[] = "train: {sampling: poisson, batch: 8, q: 1, steps: 1, rate: 0.7}\n"
                                "privacy: {clip: 0.4, sigma: 1.5}";
 
-/* The mean of ±b without the canary, ± being the sign of its label. The first weights are those of
+/* The mean of ±b without the canary, with the sign of its label. The initial weights are those of
  * the model that the plan describes. */
 static double expected_mean(const dpa_game *game) {
     dpa_model *model = NULL;
@@ -46,7 +46,7 @@ static double expected_mean(const dpa_game *game) {
     return -RATE / BATCH * sum;
 }
 
-/* Plays and compares both laws; `scale` is what is left of the noise. */
+/* Plays and compares both laws; `scale` is the share of the noise that is left. */
 static void plays_as(const char *keys, double scale, double canary) {
     (void)training(ONE_STEP);
     dpa_experiment *e = black_box_experiment(keys);
@@ -83,8 +83,8 @@ static void sabotages(void **state) {
              1.0);
 }
 
-/* The mean of a batch is clipped, not the canary: ½ moves the score, not C. The members' sum is
- * another one too, so only the difference is looked at. */
+/* The mean of the batch is clipped, not the canary, so ½ moves the score, not C. The members' sum
+ * changes too, so only the difference is checked. */
 static void clip_after_mean(void **state) {
     (void)state;
     (void)training(ONE_STEP);
@@ -140,7 +140,7 @@ static void trials(void **state) {
         assert_int_equal(dpa_evidence_find(&evidence, "members")->count, 1);
         assert_int_equal(dpa_evidence_find(&evidence, "nonmembers")->count, 0);
         dpa_evidence_free(&evidence);
-        some[5].count = 0; /* as nobody but a strange store has it */
+        some[5].count = 0; /* only a manipulated store could have this */
         assert_int_equal(dpa_game_gather(game, &list, &evidence, NULL), DPA_BAD_INPUT);
         dpa_game_close(game);
         dpa_game_close(again);
@@ -191,7 +191,7 @@ static void refusals(void **state) {
     refused("kind: black-box, sabotage: noise-per-worker, workers: 0", "workers");
     refused("kind: input-canary, crafting-steps: 0", "crafting steps");
     refused("kind: input-canary, radius: 0", "radius");
-    /* Words of the list only, no numbers. */
+    /* Accepts only words of the list, no numbers. */
     refused("kind: grey-box", "grey-box");
     refused("kind: 77", "77");
     refused("canary: 3", "3");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Calibration: the value meets the target, barely; what cannot be met is said. */
+/* Calibration: the value just meets the target; what cannot be met is reported. */
 #include "check.h"
 
 #include "dpaudit/account.h"
@@ -31,7 +31,7 @@ static double upper_at(dpa_phase phase, double delta) {
     return e.upper;
 }
 
-/* The answer is certified, and not more than the tolerance away from the target. */
+/* The answer is certified and within the tolerance of the target. */
 static void meets_target(void **state) {
     (void)state;
     const double targets[] = {0.1, 1, 8};
@@ -53,7 +53,7 @@ static void plain_gaussian(void **state) {
     assert_between(sigma * dpa_gaussian_mu(2, 1e-5) / 2, 1, 1.001);
 }
 
-/* One more step is too many. */
+/* One more step would be too many. */
 static void steps(void **state) {
     (void)state;
     const double most = calibrated(&base, 1, DPA_CALIBRATE_STEPS, 1, 1e-5);
@@ -63,7 +63,7 @@ static void steps(void **state) {
     assert_between(most, 240, 260);
 }
 
-/* Other phases stay as they are; a response has its ε₀ lowered, not raised. */
+/* Other phases stay unchanged; for randomized response ε₀ is lowered, not raised. */
 static void other_phases(void **state) {
     (void)state;
     const dpa_phase both[] = {base, {DPA_GAUSSIAN, 4, 1, 1}};
@@ -81,7 +81,7 @@ static void laplace(void **state) {
     assert_between(calibrated(&many, 1, DPA_CALIBRATE_STEPS, 1, 1e-5), 47, 47);
 }
 
-/* A grid too small to judge by: the answer is safe and says that a better one may be hidden. */
+/* A grid too small to decide: the answer is safe and says that a better one may exist. */
 static void unjudged(void **state) {
     (void)state;
     const dpa_phase leaky = {DPA_GAUSSIAN, 0.3, 0.5, 1};

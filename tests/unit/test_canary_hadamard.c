@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Hadamard canaries: the transform against its definition, orthogonality, cosines and sums against
- * the vectors, which coordinates and rows are taken, and the state file. */
+ * the vectors, the choice of coordinates and rows, and the state file. */
 #include "canaries.h"
 
 #include "dpaudit/rng.h"
@@ -38,7 +38,8 @@ static void transform_is_its_definition(void **state) {
     }
 }
 
-/* Larger than a block: twice is n times the numbers, an impulse is a row, threads change no bit. */
+/* Larger than a block: transforming twice gives n times the numbers, an impulse gives a row,
+ * threads change no bit. */
 static void large_transforms(void **state) {
     (void)state;
     for (unsigned bits = 14; bits <= 20; ++bits) {
@@ -104,7 +105,7 @@ static void cosines_and_sums_agree_with_vectors(void **state) {
                 float z[1];
                 dpa__canary_numbers(canaries, k, i, 1, z);
                 want += norm[k] * (double)z[0] / sqrt((double)dpa__hadamard_size(&one->hadamard));
-                if (dim > 6000) break; /* slow one by one: the first canary only */
+                if (dim > 6000) break; /* vectors are slow to make, so the first canary only */
             }
             if (dim <= 6000) assert_absolute(model[i], want, 1e-6 / sqrt((double)dim));
             assert_absolute((double)single[i], model[i], 1e-6);
@@ -129,7 +130,7 @@ static void cosines_and_sums_agree_with_vectors(void **state) {
     }
 }
 
-/* Each stratum gives one coordinate; rows are a permutation; another seed, other ones. */
+/* Each stratum gives one coordinate; the rows are a permutation; another seed gives others. */
 static void coordinates_and_rows(void **state) {
     (void)state;
     static const size_t dims[] = {2, 3, 1000, 1023, 1024, 1025, 5000};
@@ -164,7 +165,7 @@ static void coordinates_and_rows(void **state) {
 }
 
 /* Known rounds by hand: what a round adds to its candidates and to nobody else, in a handle that
- * keeps largest cosines too, in one that does not, and across a save. */
+ * also keeps largest cosines, in one that does not, and across a save. */
 static void own_rounds(dpa_direction direction) {
     enum { DIM = 3000, COUNT = 6, ROUNDS = 4 };
     static float released[ROUNDS][DIM];

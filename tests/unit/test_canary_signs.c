@@ -14,8 +14,8 @@ static dpa_canaries *handle(size_t dim, size_t observed, size_t unobserved, unsi
     return test_canaries(DPA_DIRECTION_SIGNS, SEED, dim, observed, unobserved, threads, kernel);
 }
 
-/* The sign of every position from the words of the stream in their order: word w of block l in a
- * chunk has positions 16·w + l, and 64 further for each bit from the top. */
+/* The sign of every position, from the words of the stream in order: word w of block l in a chunk
+ * has positions 16·w + l, and 64 further for each bit from the top. */
 static void oracle(uint64_t index, size_t chunks, double *out) {
     dpa_rng rng;
     dpa_rng_init(&rng, SEED, DPA_PURPOSE_CANARY, index);
@@ -45,7 +45,7 @@ static void bits_are_those_of_the_stream(void **state) {
     dpa_canaries_free(canaries);
 }
 
-/* Far blocks and indices: the counter's upper words. */
+/* Far blocks and indices use the counter's upper words. */
 static void far_chunks_have_their_own_bits(void **state) {
     (void)state;
     const uint64_t index = (UINT64_C(3) << 40) + 5, block = (UINT64_C(7) << 32) + 16 * 9;
@@ -61,7 +61,7 @@ static void far_chunks_have_their_own_bits(void **state) {
         for (size_t w = 0; w < 4; ++w) assert_int_equal(signs.word[16 * w + l], dpa_rng_u32(&rng));
 }
 
-/* In the order that canary_signs.c writes down, one number after the other: the same bits. */
+/* Adds one number after the other in the order that canary_signs.c documents: the same bits. */
 static double slow_dot(const double *sign, const float *model) {
     float lane[64] = {0};
     for (size_t i = 0; i < 2048; ++i) lane[i % 64] += (float)sign[i] * model[i];
@@ -153,7 +153,7 @@ static void rounds_and_states(void **state) {
     dpa_canaries_free(loaded);
 }
 
-/* Every pattern of 12 signs against vectors that are far from flat: no tail is above the limit, and
+/* Every pattern of 12 signs against vectors that are far from flat: no tail exceeds the limit, and
  * two equal terms at √2 reach it. */
 static void tail_holds_for_every_model(void **state) {
     (void)state;
@@ -206,7 +206,7 @@ static void results_say_what_the_canaries_were(void **state) {
         assert_true(b->assumptions & DPA_ASSUME_SIGN_CANARIES);
         if (a->kind == DPA_ESTIMATE) {
             assert_true(a->epsilon == b->epsilon);
-        } else { /* a bound pays for holding with every model: at most log 3.178 */
+        } else { /* a bound that holds for every model costs at most log 3.178 */
             assert_true(b->epsilon_lower < a->epsilon_lower);
             assert_true(b->epsilon_lower > a->epsilon_lower - 1.157);
         }

@@ -28,7 +28,7 @@ static dpa_result one(const dpa_counts *counts, const dpa_request *request) {
     return result;
 }
 
-/* Each interval from the equation that defines it. */
+/* Each interval satisfies the equation that defines it. */
 static void ratios(void **state) {
     (void)state;
     const double a = 30, m = 100, b = 12, n = 80, p = 0.025, z = 1.959963984540054;
@@ -53,7 +53,7 @@ static void ratios(void **state) {
     assert_true(none.lower != none.lower);
 }
 
-/* All methods agree on a large sample, and order themselves on a small one. */
+/* All methods agree on a large sample and have a known order on a small one. */
 static void methods_agree(void **state) {
     (void)state;
     static const char *const all[] = {"cp",           "jeffreys", "bayes",       "katz",
@@ -71,7 +71,7 @@ static void methods_agree(void **state) {
     assert_true(one(&small, &jeffreys).epsilon_lower < one(&small, &bayes).epsilon_lower);
 }
 
-/* The δ that ε needs, where ε is the bound at δ₀, is δ₀ again. */
+/* If ε is the bound at δ₀, the δ that belongs to ε is δ₀ again. */
 static void delta_and_back(void **state) {
     (void)state;
     static const char *const methods[] = {"cp", "jeffreys", "bayes"};
@@ -97,7 +97,8 @@ static void delta_and_back(void **state) {
                      DPA_BAD_ARGUMENT);
 }
 
-/* Density integrates to the distribution; mean between the quartiles and from the same density. */
+/* The density integrates to the distribution; the mean lies between the quartiles and fits the
+ * density. */
 static void posterior_function(void **state) {
     (void)state;
     enum { POINTS = 400 };
@@ -124,7 +125,7 @@ static void posterior_function(void **state) {
     }
 }
 
-/* Zero counts, one run, a billion runs, δ near its ends: a number, never NaN, within its
+/* Zero counts, one run, a billion runs, δ near its ends: always a number, between those of its
  * neighbours. */
 static void extremes(void **state) {
     (void)state;

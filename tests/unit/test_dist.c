@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Distributions: closed forms, ends of the domain, arguments outside of it, and silence. */
+/* Distributions: closed forms, ends of the domain, arguments outside of it, and no output. */
 #include "check.h"
 
 #include <fcntl.h>
@@ -94,7 +94,7 @@ static void limits_of_rates(void **state) {
     assert_true(dpa__cp_upper(10, 10, 0.05) == 1);
     assert_true(dpa__jeffreys_lower(0, 10, 0.05) == 0);
     assert_true(dpa__jeffreys_upper(10, 10, 0.05) == 1);
-    /* no success, or nothing but: closed forms */
+    /* no success, or only successes: closed forms */
     const double sizes[] = {1, 10, 1e3, 1e6, 1e9}, levels[] = {0.5, 0.05, 1e-12, 1e-300};
     for (int i = 0; i < 5; ++i) {
         for (int j = 0; j < 4; ++j) {
@@ -159,8 +159,8 @@ static int wild_call(dpa_rng *rng) {
     return bad;
 }
 
-/* nmath prints where it doubts itself; the library must never ask it there. Standard output and
- * error go to a file meanwhile. */
+/* nmath prints a warning when it doubts its result; the library must never call it there. Standard
+ * output and error go to a file meanwhile. */
 static void silence(void **state) {
     (void)state;
     FILE *file = tmpfile();

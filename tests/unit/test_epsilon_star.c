@@ -34,7 +34,7 @@ static double count_upto(const double *x, size_t n, double threshold) {
     return k;
 }
 
-/* Eq. 7 literally, at every loss of either side. */
+/* Eq. 7 taken literally, at every loss of either side. */
 static double obvious(const dpa_losses *l, double delta) {
     double best = 1.0;
     for (int side = 0; side < 2; ++side)
@@ -77,8 +77,8 @@ static void sweep_is_counting(void **state) {
     }
 }
 
-/* The paper's interval is open: 1 of 1000 is not inside. By hand: train 0,…; held-out shifted by
- * two places, so t = (k−2)/1000 when TPR = k/1000, and the best kept is k=4: 4/2. */
+/* The paper's interval is open: a rate of 1 in 1000 is not inside. By hand: train 0,…; held-out
+ * shifted by two places, so t = (k−2)/1000 if TPR = k/1000, and the best one kept is k=4: 4/2. */
 static void ends_of_the_interval(void **state) {
     (void)state;
     double a[1000], b[1000];
@@ -148,7 +148,7 @@ static void known_suprema(void **state) {
         if (row[i].st != row[i].sh && row[i].mt != row[i].mh)
             assert_int_equal(star.ratio, row[i].ratio);
         assert_ok(dpa_fit_epsilon(&fit, row[i].delta, &all, &error, NULL));
-        assert_true(all >= star.epsilon - 1e-9); /* thresholds are events */
+        assert_true(all >= star.epsilon - 1e-9); /* thresholds are events too */
         assert_relative(
             all,
             dpa_two_gaussians_epsilon(row[i].mt, row[i].st, row[i].mh, row[i].sh, row[i].delta),
@@ -156,8 +156,8 @@ static void known_suprema(void **state) {
     }
 }
 
-/* 10⁷ thresholds between the ends of the interval; the scan's own resolution is far below 1e-9
- * except at an end where it is hit exactly. */
+/* 10⁷ thresholds between the ends of the interval; the resolution of the scan is far below 1e-9,
+ * except if the optimum is exactly at an end. */
 static void scan_of_all_thresholds(void **state) {
     (void)state;
     enum { STEPS = 10000000 };
@@ -216,7 +216,7 @@ static void identical(void **state) {
     dpa_losses_free(&l);
 }
 
-/* A perfect attack must not come out as 0 because every threshold was left out. */
+/* A perfect attack must not give 0 because every threshold was excluded. */
 static void disjoint(void **state) {
     (void)state;
     dpa_losses l = normals(1000, 1000, 1000.0, 1.0, 4);
@@ -238,8 +238,9 @@ static void disjoint(void **state) {
     dpa_losses_free(&l);
 }
 
-/* n losses each, apart: both limits are known from the level γ of the band at 5% for each side
- * (../shared/methods.md, section 4: n = 10, 100, 1000). All n at or below: at least γ^(1/n). */
+/* n losses on each side, fully separated: both limits follow from the level γ of the band at 5% for
+ * each side (../shared/methods.md, section 4: n = 10, 100, 1000). If all n are at or below, the
+ * rate is at least γ^(1/n). */
 static void lower_bound_of_samples_apart(void **state) {
     (void)state;
     static const struct {

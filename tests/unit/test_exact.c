@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The exact test of counts: its order, its certified supremum and its level against plain
- * enumeration of every outcome; known answers; extremes; two-valued scores. */
+ * enumeration of every outcome; known answers; extremes; scores with two values. */
 #include "check.h"
 
 #include "dpaudit/scores.h"
@@ -27,7 +27,7 @@ static dpa_result bound_of(dpa_counts counts, const dpa_request *request) {
     return result;
 }
 
-/* A null hypothesis and all that enumeration needs. */
+/* A null hypothesis with everything that enumeration needs. */
 typedef struct hypothesis {
     dpa_curve *curve;
     dpa__edge edge;
@@ -101,7 +101,7 @@ static void test_order(void **state) {
 
 enum { MOST = 41 };
 
-/* Which outcomes reject, by the exact test and by the rectangle of two limits. */
+/* The outcomes that reject, by the exact test and by the rectangle of two limits. */
 static void rejections(const hypothesis *h, size_t n1, size_t n0, double p,
                        unsigned char exact[MOST][MOST], unsigned char rectangle[MOST][MOST]) {
     for (size_t a = 0; a <= n1; ++a)
@@ -135,7 +135,7 @@ static void check_level(const hypothesis *h, size_t n1, size_t n0, double *waste
         const double y = i / 200.0, x = dpa_curve_fnr(h->curve, y);
         const double error = chance(exact, n1, n0, x, y);
         assert_true(error <= 0.05);
-        /* where one of the rates is nearly 0 or 1 no test can use its level */
+        /* if a rate is nearly 0 or 1, no test can use up its level */
         if (x < 0.02 || y < 0.02) continue;
         unused[0] += 0.05 - error;
         unused[1] += 0.05 - chance(rectangle, n1, n0, x, y);
@@ -166,7 +166,7 @@ static void test_level_by_enumeration(void **state) {
     dpa_curve_free(h.curve);
 }
 
-/* The interval's upper end is below the truth in at most half of the error. */
+/* The interval's upper end is below the truth with at most half of the error. */
 static void test_upper_end_by_enumeration(void **state) {
     enum { N = 8 };
     dpa_request request = request_of(0.01, "dp");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fisher's test of failures by arm: against tables from R and scipy, against full enumeration with
- * lgamma, at the extremes; and slots that fail against mechanisms that fail. */
+ * lgamma, at the extremes; and failing slots against failing mechanisms. */
 #include "check.h"
 
 #include "dpaudit/rng.h"
@@ -33,7 +33,7 @@ static double enumerate(uint64_t fa, uint64_t a, uint64_t fb, uint64_t b) {
 
 static void known(void **state) {
     (void)state;
-    /* Fisher's tea: R, fisher.test(matrix(c(3,1,1,3),2)), p-value = 0.4857 = 34/70. */
+    /* Fisher's tea tasting: R, fisher.test(matrix(c(3,1,1,3),2)), p-value = 0.4857 = 34/70. */
     assert_relative(test(3, 4, 1, 4), 34.0 / 70.0, 1e-14);
     /* 2*1/choose(8, 4) */
     assert_relative(test(4, 4, 0, 4), 2.0 / 70.0, 1e-14);
@@ -50,7 +50,7 @@ static void extremes(void **state) {
     assert_true(test(3, 50, 0, 0) == 1.0);
     assert_true(isnan(test(3, 2, 0, 5)));
     assert_relative(test(500, 1000, 500, 1000), 1.0, 1e-12);
-    /* So unlikely that relative to the mode it is 0. */
+    /* So unlikely that it underflows to 0. */
     assert_true(test(100000, 100000, 0, 100000) == 0.0);
     assert_relative(test(1000, 1000, 990, 1000), enumerate(1000, 1000, 990, 1000), 1e-9);
 }
@@ -63,7 +63,7 @@ static void enumeration(void **state) {
                 for (uint64_t fb = 0; fb <= b; ++fb) {
                     assert_relative(test(fa, a, fb, b), enumerate(fa, a, fb, b), 1e-9);
                     assert_relative(test(fa, a, fb, b), test(fb, b, fa, a), 1e-12);
-                    /* successes and failures are two names of one thing */
+                    /* exchanging successes and failures changes nothing */
                     assert_relative(test(fa, a, fb, b), test(a - fa, a, b - fb, b), 1e-12);
                 }
     assert_relative(test(5437, 10000, 5200, 10000), enumerate(5437, 10000, 5200, 10000), 1e-7);
@@ -88,7 +88,8 @@ static void level(void **state) {
 
 static dpa_error err;
 
-/* A mechanism that fails with this probability on every slot: slots taken out in `trials`. */
+/* For a mechanism that fails with this probability on every slot, counts the slots quarantined in
+ * `trials`. */
 static int taken_out(double rate, int slots, int trials, uint64_t seed) {
     dpa__health *h = NULL;
     dpa_rng rng;
@@ -112,7 +113,7 @@ static void mechanisms_stay(void **state) {
             assert_int_equal(taken_out(rates[i], slots, 20000, i), 0);
 }
 
-/* Slot 1 of 4 fails everything, and ends first each time; the others fail now and then. */
+/* Slot 1 of 4 fails everything and always ends first; the others fail sometimes. */
 static void broken_slot_goes(void **state) {
     (void)state;
     for (int good = 0; good < 2; ++good) {

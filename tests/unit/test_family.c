@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Families: what may be written, what is refused and how, and that members are ordered. */
+/* Families: which texts are accepted, which are refused and how, and that members are ordered. */
 #include "check.h"
 
 #include "dpaudit/account.h"
@@ -104,14 +104,15 @@ static void known_members(void **state) {
     family = parsed("subsampled-gaussian:q=0.01,steps=1000");
     assert_ok(dpa_family_epsilon(family, 1, 1e-5, &e, &err));
     assert_between(1.8282366, e.lower, e.upper);
-    /* very little noise, and nearly nothing but noise: still curves, still on the safe side */
+    /* very little noise, and almost only noise: still curves, still on the safe side */
     assert_true(fnr_at(family, 1e5, 0.1) == 0);
     assert_true(fnr_at(family, 101, 0.1) == 0); /* σ below 0.01: no member is computed */
     assert_between(fnr_at(family, 1e-12, 0.1), 0.8999, 0.9);
     assert_ok(dpa_family_epsilon(family, INFINITY, 1e-5, &e, &err));
     assert_true(isinf(e.lower));
     dpa_family_free(family);
-    /* Replacing moves the sum twice as far as adding: σ = 2 is the Gaussian mechanism of μ = 1. */
+    /* Replacing moves the sum twice as far as adding, so σ = 2 is the Gaussian mechanism with μ =
+     * 1. */
     family = parsed("subsampled-gaussian:adjacency=replace-one,q=1,steps=1");
     assert_ok(dpa_family_epsilon(family, 0.5, 1e-5, &e, &err));
     assert_between(4.377178095681, e.lower, e.upper);
@@ -140,7 +141,8 @@ static void from_file(void **state) {
     (void)remove(path);
 }
 
-/* A pair and a ledger: t = 1 is the file's own curve, smaller t dilute it, t = 0 is privacy. */
+/* A pair and a ledger: t = 1 is the file's own curve, smaller t dilute it, t = 0 is perfect
+ * privacy. */
 static void files(void **state) {
     (void)state;
     char path[64], spec[128];

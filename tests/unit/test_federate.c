@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* DP-FedAvg: clients from files and by Dirichlet shares, who takes part, the rounds against a plain
+/* DP-FedAvg: clients from files and by Dirichlet shares, participation, rounds against a plain
  * double-precision server, the same bytes on any number of threads, clipping that holds and adapts,
- * canaries with the law of the Gaussian mechanism, and each fault against what it must do. */
+ * canaries with the law of the Gaussian mechanism, and the effect of each fault. */
 #include "check.h"
 
 #include "dpaudit/cosines.h"
@@ -26,7 +26,7 @@ static double normal_at(uint64_t stream, size_t i) {
     return dpa_rng_normal(&rng);
 }
 
-/* Rows of random numbers, owned in turns by CLIENTS clients. */
+/* Rows of random numbers, owned by CLIENTS clients in turn. */
 static set_up start(const char *layers, size_t features) {
     set_up s = {0};
     float *x = calloc(ROWS * features, sizeof *x);
@@ -185,7 +185,7 @@ static void dirichlet_has_its_moments(void **state) {
         size_t count = 0;
         assert_ok(dpa_clients_dirichlet(data, N, 0.7, run, &c, NULL));
         if (dpa_clients_count(c) == N) (void)dpa_clients_rows(c, 0, &count);
-        const double share = (double)count / MANY; /* an empty client is nearly never the cause */
+        const double share = (double)count / MANY; /* empty clients are too rare to matter */
         sum += share;
         square += share * share;
         dpa_clients_free(c);
@@ -282,8 +282,8 @@ static void canaries_come_as_often_as_clients(void **state) {
     finish(&s);
 }
 
-/* How often a client can come at most, which is what the accountant composes: a period that the
- * training does not finish is one in which it may have come. */
+/* How often a client can come at most, which is what the accountant composes. It may also have come
+ * in a period that the training does not finish. */
 static void unfinished_periods_count(void **state) {
     (void)state;
     dpa_federate_opts opts = {.rounds = 7, .cohort = 3, .period = 2};
@@ -487,13 +487,14 @@ static void one_client_moves_the_sum_by_s_at_most(void **state) {
     finish(&s);
 }
 
-/* The share of changes not longer than S comes to the quantile, and S to where that is. */
+/* The share of changes not longer than S converges to the quantile, and S to the value where it
+ * is. */
 static void clip_follows_the_quantile(void **state) {
     (void)state;
     set_up s = start("", FEATURES);
     s.opts.cohort = CLIENTS;
     s.opts.rounds = 400;
-    s.opts.server_rate = 0.0; /* the norms stay what they are */
+    s.opts.server_rate = 0.0; /* keeps the norms unchanged */
     s.opts.clip = 100.0;
     s.opts.adaptive = 1;
     s.opts.quantile = 0.75;
@@ -519,7 +520,7 @@ static void clip_follows_the_quantile(void **state) {
     finish(&s);
 }
 
-/* Noise on the sum when votes take a part: σ⁻² = σ_sum⁻² + (2σ_b)⁻². */
+/* Noise on the sum if the votes use a part of the budget: σ⁻² = σ_sum⁻² + (2σ_b)⁻². */
 static void adaptive_noise_is_worth_sigma(void **state) {
     (void)state;
     set_up s = start("mlp:400", FEATURES); /* 3603 weights */
@@ -554,8 +555,9 @@ static void adaptive_noise_is_worth_sigma(void **state) {
 
 enum { WIDE = 6000, CANARIES = 400 };
 
-/* A federation whose clients send nothing: released is Σ canaries·S + σS·Z, the Gaussian mechanism
- * of Algorithm 1. Largest cosines (one round: those of the release) of all canaries. */
+/* A federation whose clients send nothing releases Σ canaries·S + σS·Z, the Gaussian mechanism of
+ * Algorithm 1. Returns the largest cosines (with one round: those of the release) of all
+ * canaries. */
 static void silent(const dpa_federate_opts *change, double *largest, double *final) {
     set_up s = start("", WIDE / CLASSES - 1);
     s.opts.client_rate = 0.0;
@@ -592,8 +594,8 @@ static dpa_federate_opts audit_opts(double sigma) {
     return o;
 }
 
-/* One round: cosine of a present canary ≈ 1/√(k + σ²d) + N(0, 1/d), of an absent one N(0, 1/d);
- * the estimate of ε must be that of the Gaussian mechanism (Theorem 3.3). */
+/* One round: the cosine of a present canary is about 1/√(k + σ²d) + N(0, 1/d), that of an absent
+ * one N(0, 1/d); the estimate of ε must be that of the Gaussian mechanism (Theorem 3.3). */
 static void one_round_is_the_gaussian_mechanism(void **state) {
     (void)state;
     static double largest[2 * CANARIES], final[2 * CANARIES];
@@ -609,7 +611,7 @@ static void one_round_is_the_gaussian_mechanism(void **state) {
     dpa_cosine_estimate estimate;
     assert_ok(dpa_cosine_fit_sample(final, CANARIES, &fit, NULL));
     assert_ok(dpa_cosines_mean(&fit, WIDE, 1e-5, 0.999, &estimate, NULL));
-    /* k/d is not yet 0 here: the noise that a canary meets is √(σ² + k/d) */
+    /* k/d is not negligible here: the noise that a canary meets is √(σ² + k/d) */
     const double epsilon =
         dpa_gaussian_epsilon(1.0 / sqrt(sigma * sigma + (double)CANARIES / WIDE), 1e-5);
     assert_between(epsilon, estimate.lower, estimate.upper);
@@ -631,14 +633,14 @@ static void faults_show_in_the_cosines(void **state) {
     (void)state;
     static double right[2 * CANARIES], wrong[2 * CANARIES], final[2 * CANARIES];
     dpa_federate_opts o = audit_opts(1.0);
-    o.canary_scale = 20.0; /* clipped by a right server */
+    o.canary_scale = 20.0; /* a correct server clips it */
     silent(&o, right, final);
     const double error = 4.0 / sqrt((double)WIDE * CANARIES);
     assert_absolute(mean_of(right, CANARIES), 1.0 / sqrt(CANARIES + WIDE), error);
     o.fault = DPA_FAULT_NO_NOISE;
     silent(&o, wrong, final);
     assert_absolute(mean_of(wrong, CANARIES), 1.0 / sqrt(CANARIES), error);
-    o.fault = DPA_FAULT_CLIP_MEAN; /* the mean is 20/√400 = 1 long at most: not clipped */
+    o.fault = DPA_FAULT_CLIP_MEAN; /* the mean is at most 20/√400 = 1 long, so it is not clipped */
     silent(&o, wrong, final);
     assert_absolute(mean_of(wrong, CANARIES), 20.0 / sqrt(400.0 * CANARIES + WIDE), 2.0 * error);
     o.fault = DPA_FAULT_REPEAT;

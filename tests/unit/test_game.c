@@ -46,7 +46,7 @@ static void laws(void **state) {
     dpa_dataset_free(t.data.data);
 }
 
-/* Other canaries meet the data too: the difference of the means is 1, the noise at least σ. */
+/* Other canaries overlap with the data: the difference of the means is 1, the noise at least σ. */
 static void kinds(void **state) {
     (void)state;
     table_game t;

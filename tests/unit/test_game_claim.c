@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a game says of the training that it audits, and what it claims for it: before a trial is
- * played, and with the evidence. */
+/* What a game says about the audited training and claims for it, before a trial is played and in
+ * the evidence. */
 #include "game/file.h"
 
 #include <jansson.h>
@@ -16,7 +16,7 @@ static void write_training(const char *train, const char *privacy) {
     (void)game_write("train.yaml", text);
 }
 
-/* What a game of this kind expects; more of the experiment file in `rest`. */
+/* The expected evidence of a game of this kind; `rest` is appended to the experiment file. */
 static void expected(const char *game, const char *rest, dpa_evidence *out) {
     char text[512];
     dpa_experiment *e = NULL;
@@ -48,14 +48,14 @@ static void noise_is_the_claim(void **state) {
     assert_int_equal(e.scope, DPA_SCOPE_TRAINING);
     assert_false(e.training.sees_all);
     dpa_evidence_free(&e);
-    /* what the experiment claims comes first */
+    /* the experiment's claim takes precedence */
     expected("kind: black-box, canary: blank", ", claim: {epsilon: 2, delta: 0.01}", &e);
     assert_true(e.claim.epsilon == 2 && e.claim.delta == 0.01 && isnan(e.claim.sigma));
     assert_true(e.training.sigma == 1.5);
     dpa_evidence_free(&e);
 }
 
-/* A record can turn the sum of its microbatch round: the noise counts half. */
+/* A record can turn its microbatch's sum from +C to −C: the noise counts half. */
 static void microbatches_halve_the_noise(void **state) {
     (void)state;
     dpa_evidence e;
@@ -66,7 +66,7 @@ static void microbatches_halve_the_noise(void **state) {
     dpa_evidence_free(&e);
 }
 
-/* No noise, or batches that are not Poisson samples: the training itself promises nothing. */
+/* Without noise, or with batches that are not Poisson samples, the training promises nothing. */
 static void no_promise(void **state) {
     (void)state;
     dpa_evidence e;
@@ -82,7 +82,7 @@ static void no_promise(void **state) {
     dpa_evidence_free(&e);
 }
 
-/* Each game says what one observation of it is about. */
+/* Each game says what a single observation is about. */
 static void scopes_and_designs(void **state) {
     (void)state;
     static const struct {
@@ -135,7 +135,7 @@ static void the_experiments_protocol(void **state) {
     assert_true(json_number_value(json_object_get(p, "delta")) == 0.001);
     json_decref(p);
     dpa_evidence_free(&e);
-    /* a time that was chosen by what was seen needs a bound that holds at any time */
+    /* a stopping time chosen by what was seen needs a bound that holds at any time */
     expected("kind: black-box, canary: blank", ", budget: {stop: refuted}", &e);
     p = json_loads(e.protocol, 0, NULL);
     assert_string_equal(json_string_value(json_object_get(p, "method")), "sequential");

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Guessing from scores: against the plain definition, with ties, from files, and what is refused.
- */
+/* Guessing from scores: against the plain definition, with ties, from files; and what is
+ * refused. */
 #include "check.h"
 
 #include "dpaudit/evidence.h"
 #include "dpaudit/guesses.h"
 #include "dpaudit/rng.h"
 
-/* The fewest right "in" (or "out") guesses that the `taken` highest (lowest) scores can hold. */
+/* The fewest right "in" (or "out") guesses among the `taken` highest (lowest) scores, over all
+ * orders of ties. */
 static uint64_t fewest_right(const double *score, const uint8_t *in, size_t count, int says_in,
                              size_t taken) {
     uint64_t right = 0;
@@ -129,7 +130,7 @@ static const char *write_text(const char *text) {
     return path;
 }
 
-/* The evidence of a file, ranked as the judge does it. */
+/* The evidence of a file, ranked as the judge does. */
 static dpa_status read_ranked(const char *path, int *is_membership, dpa_guesses *guesses,
                               dpa_evidence *evidence, dpa_error *err) {
     dpa_lints lints = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* IDX: every type, cuts, bad headers. */
+/* IDX: every type, truncations, bad headers. */
 #include "readers.h"
 
 static void every_type(void **state) {

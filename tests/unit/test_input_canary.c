@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Input canaries: what each kind is by definition, crafted ones against the mean gradient computed
- * here, adversarial ones against the corner that a linear model has for its optimum, and the law of
- * the observations against the closed form. */
+/* Input canaries: each kind against its definition, crafted ones against the mean gradient computed
+ * here, adversarial ones against the corner that is a linear model's optimum, and the law of the
+ * observations against the closed form. */
 #include "game/table.h"
 
 #include "game/craft.h"
@@ -50,7 +50,7 @@ static void definitions(void **state) {
     close_table(&t);
 }
 
-/* With three classes a wrong label is each of the other two as often. */
+/* With three classes, each of the two wrong labels is equally frequent. */
 static void wrong_labels(void **state) {
     (void)state;
     const float x[3] = {0.0F, 1.0F, 2.0F};
@@ -107,8 +107,8 @@ static double cosine_with(const dpa_model *model, const float *x, int32_t label,
     return dot / sqrt(own * other);
 }
 
-/* Mean |cosine| over all held-out examples as starts, before and after crafting; returns how many
- * come below 0.001. */
+/* The mean |cosine| with all held-out examples as starting points, before and after crafting;
+ * returns how many end below 0.001. */
 static size_t craft_all(const char *layers, double *before, double *after) {
     table_game t;
     set_up(&t);
@@ -148,7 +148,8 @@ static size_t craft_all(const char *layers, double *before, double *after) {
     return close;
 }
 
-/* A relu network's gradient jumps where a unit turns on or off: some starts end at such an edge. */
+/* A relu network's gradient jumps where a unit switches on or off: some starts end at such an
+ * edge. */
 static void orthogonal(void **state) {
     (void)state;
     double before, after;
@@ -210,8 +211,8 @@ static void play(const table_game *t, const dpa_game_opts *o, size_t count, play
     dpa__white_box_free(game);
 }
 
-/* Nobody is sampled, nothing is learned: N(0, σ²) against N(‖g′‖/C, σ²). The model has no hidden
- * layer, so a blank example has a gradient by the biases only, (p, p − 1) with p = ½. */
+/* Nobody is sampled and nothing is learned: N(0, σ²) against N(‖g′‖/C, σ²). The model has no hidden
+ * layer, so a blank example has a gradient in the biases only, (p, p − 1) with p = ½. */
 static void empty_batches(table_game *t) {
     set_up(t);
     t->plan.layers = "";
@@ -244,8 +245,8 @@ static void laws(void **state) {
     close_table(&t);
 }
 
-/* With data in the batches: the means differ by what the canary's gradient reaches, and the noise
- * is not less than σ. */
+/* With data in the batches: the means differ by the reach of the canary's gradient, and the noise
+ * is at least σ. */
 static void with_data(void **state) {
     (void)state;
     static played p;
@@ -289,7 +290,7 @@ static void sabotages(void **state) {
     o.sabotage = DPA_SABOTAGE_WORKERS;
     play(&t, &o, 4 * STEPS, &p);
     has_law(p.in, 4 * STEPS, 1.0, SIGMA / 2.0);
-    /* Unclipped: the gradient as it is, √½ or 7.07 times C. */
+    /* Not clipped: the full gradient, √½ or 7.07 times C. */
     o.sabotage = DPA_SABOTAGE_CLIP;
     t.plan.train.clip = 0.1;
     play(&t, &o, 4 * STEPS, &p);
@@ -298,7 +299,7 @@ static void sabotages(void **state) {
     close_table(&t);
 }
 
-/* A run depends on its number, not on what was played before it. */
+/* A run depends on its number, not on what was played before. */
 static void same_bytes(void **state) {
     (void)state;
     table_game t;

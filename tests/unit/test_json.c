@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* JSON files: places of errors, keys that come twice, depth, locale. */
+/* JSON files: places of errors, duplicate keys, depth, locale. */
 #include "readers.h"
 
 #include "base/json.h"

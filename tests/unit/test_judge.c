@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The judge: which test decides, how the error is shared, and verdicts on mechanisms that are
- * known.
- */
+/* The judge: which test decides, how the error is shared, and verdicts on known mechanisms. */
 #include "base/text.h"
 #include "judged.h"
 
@@ -27,12 +25,13 @@ static void which_family_decides(void **state) {
     const dpa_protocol named = protocol_of("laplace", NULL);
     opened(&e, &noise, &named, &c);
     assert_string_equal(c.test.family, "laplace");
-    /* what the training says of itself is not assumed of who sees less than all of it … */
+    /* the training's own description is not assumed for an adversary who sees less than all of it
+     * … */
     e.training =
         (dpa_training_facts){.q = 0.5, .steps = 3, .sigma = 1, .rate = 1, .participations = NAN};
     opened(&e, &epsilon, NULL, &c);
     assert_string_equal(c.test.family, "dp");
-    /* … but of who sees every step, and of one run */
+    /* … but it is for one who sees every step, and for one run */
     e.training.sees_all = 1;
     opened(&e, &epsilon, NULL, &c);
     assert_string_equal(c.test.family, "subsampled-gaussian:q=0.5,steps=3");
@@ -80,7 +79,7 @@ static void which_method_decides(void **state) {
         p.decides_by_posterior = 1;
         opened(&e, NULL, &p, &c);
         assert_string_equal(c.test.method, dpa__registry_posterior());
-        p = protocol_of(NULL, "cp+bayes"); /* all must be able to decide */
+        p = protocol_of(NULL, "cp+bayes"); /* all methods of a list must be able to decide */
         opened(&e, NULL, &p, &c);
         assert_string_equal(c.test.method, usual);
     }
@@ -153,7 +152,7 @@ static void names_are_checked_before_anything(void **state) {
 
 /* ── verdicts on what is known ───────────────────────────────────────────────────────── */
 
-/* μ = 1, δ = 1e-5: ε is 4.377. A claim of any (ε,δ) falls only without help of a family. */
+/* μ = 1, δ = 1e-5: ε is 4.377. A claim of any (ε,δ) must be refuted without assuming a family. */
 static void scores_of_a_gaussian(void **state) {
     (void)state;
     dpa_evidence e;
@@ -163,7 +162,7 @@ static void scores_of_a_gaussian(void **state) {
     assert_int_equal(state_of(&e, &low, NULL), DPA_REFUTED);
     assert_int_equal(state_of(&e, NULL, NULL), DPA_NO_CLAIM);
     dpa_report *report = judged(&e, &high, NULL);
-    /* shown beside it, and above the claim: it decides nothing */
+    /* shown beside it and above the claim, but it does not decide */
     assert_true(row_of(report, "gaussian", "rank")->epsilon_lower > 3);
     assert_int_equal(row_of(report, "gaussian", "rank")->role, DPA_SHOWN);
     assert_int_equal(dpa_report_state(report), DPA_NOT_REFUTED);
@@ -183,7 +182,7 @@ static void scores_of_a_gaussian(void **state) {
     dpa_evidence_free(&e);
 }
 
-/* Randomized response with ε = 1: (ε,0) is tight, and the Gaussian family is wrong about it. */
+/* Randomized response with ε = 1: (ε,0) is tight, and the Gaussian family is wrong for it. */
 static void randomized_response_is_not_convicted(void **state) {
     (void)state;
     enum { RUNS = 2000 };
@@ -239,7 +238,7 @@ static void one_run(void **state) {
     dpa_evidence_free(&e);
 }
 
-/* The number of guesses chosen after looking is shown; the grid decides. */
+/* The number of guesses chosen after looking is only shown; the grid decides. */
 static void guesses_at_their_best_do_not_decide(void **state) {
     (void)state;
     dpa_evidence e;
@@ -326,7 +325,7 @@ static void lists(void **state) {
     assert_int_equal(dpa__list_count("cp+nonsense"), 2);
 }
 
-/* The bound of one family and method alone at a confidence. */
+/* The bound of one family and method alone, at a confidence. */
 static double alone(const dpa_evidence *e, const char *family, const char *method,
                     double confidence) {
     dpa_protocol p = protocol_of(family, method);
@@ -363,7 +362,7 @@ static void families_and_methods_share(void **state) {
     dpa_evidence_free(&e);
 }
 
-/* A file of two groups: all and each at a third of the error. */
+/* A file with two groups: all and each group get a third of the error. */
 static void groups_share(void **state) {
     (void)state;
     char path[] = "/tmp/dpaudit-groups-XXXXXX";
@@ -440,7 +439,7 @@ static void cosines_estimate(void **state) {
     dpa_evidence_free(&e);
 }
 
-/* Two attackers are looked at: each bound has half of the error. */
+/* Two attackers are considered, so each bound gets half of the error. */
 static void cosines_share(void **state) {
     (void)state;
     dpa_evidence both, one;

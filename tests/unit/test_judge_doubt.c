@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What makes a verdict inconclusive: assumptions that the data contradict, and power that was asked
- * for. */
+/* What makes a verdict inconclusive: assumptions that the data contradict, and insufficient
+ * power. */
 #include "judged.h"
 
 /* ── doubts ──────────────────────────────────────────────────────────────────────────── */
@@ -70,7 +70,7 @@ static const char *lint_of(const dpa_report *report, const char *code) {
     return NULL;
 }
 
-/* So many trainings of each arm failed and have this score; what the others say is in order. */
+/* This many trainings of each arm failed and have this score; the other scores are normal. */
 static void failed_scores(dpa_evidence *e, size_t in, size_t none, double score) {
     dpa_evidence_init(e, DPA_EVIDENCE_SCORES);
     add_normal(e, N, 0.1, 1);
@@ -111,14 +111,14 @@ static void failing_that_depends_on_the_record(void **state) {
     dpa_evidence_free(&e);
 }
 
-/* Members that fail, scored below all others, do not turn the attack round. */
+/* Failing members with a score below all others do not invert the attack. */
 static void failed_scores_have_no_sign(void **state) {
     (void)state;
     dpa_evidence e;
     const dpa_claim claim = epsilon_claim(1);
     failed_scores(&e, 300, 20, -INFINITY);
     assert_int_equal(state_of(&e, &claim, NULL), DPA_NOT_REFUTED);
-    e.failed[0] = e.failed[1] = 0; /* scores of an attack: then it is the wrong way round */
+    e.failed[0] = e.failed[1] = 0; /* as scores of an attack this is the wrong way round */
     assert_int_equal(state_of(&e, &claim, NULL), DPA_INCONCLUSIVE);
     dpa_evidence_free(&e);
     failed_scores(&e, N, 0, -INFINITY); /* all of them */
@@ -130,8 +130,8 @@ static void failed_scores_have_no_sign(void **state) {
     dpa_evidence_free(&e);
 }
 
-/* The same coins, when their rate is known: canaries are left out until the rest is fair, and what
- * is left decides. Fair coins that are said to be unfair are doubted. */
+/* Coins of a known rate: canaries are left out until the others are fair, and those decide. Fair
+ * coins that are declared unfair raise a doubt. */
 static void coins_of_a_known_rate(void **state) {
     (void)state;
     static const size_t counts[][2] = {{606, 394}, {394, 606}, {500, 500}};
@@ -167,7 +167,7 @@ static void coins_of_a_known_rate(void **state) {
     dpa_evidence_free(&e);
 }
 
-/* The canary never reached the step: the scores say so, and nothing else can be said. */
+/* The canary never reached the step: the scores show it, and nothing else can be said. */
 static void a_canary_that_was_never_in(void **state) {
     (void)state;
     dpa_evidence e;
@@ -184,8 +184,8 @@ static void a_canary_that_was_never_in(void **state) {
     dpa_evidence_free(&e);
 }
 
-/* Every member of DP-SGD with q = 0.1 is rejected: the family is wrong, its last member no bound.
- */
+/* Every member of DP-SGD with q = 0.1 is rejected: the family is wrong, and its last member is no
+ * bound. */
 static void a_spent_family(void **state) {
     (void)state;
     dpa_evidence e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Known rounds: what a federation keeps of each canary's own rounds, the choice of canaries by
+/* Known rounds: what a federation records of each canary's own rounds, the choice of canaries by
  * their rounds, and the certificate that follows. */
 #include "check.h"
 
@@ -25,7 +25,7 @@ static double normal_at(uint64_t stream, size_t i) {
     return dpa_rng_normal(&rng);
 }
 
-/* Rows of random numbers, owned in turns by CLIENTS clients. */
+/* Rows of random numbers, owned by CLIENTS clients in turn. */
 static set_up start(const char *layers, size_t features) {
     set_up s = {0};
     float *x = calloc(ROWS * features, sizeof *x);
@@ -63,8 +63,8 @@ static dpa_federation *federation(const set_up *s) {
     return f;
 }
 
-/* Noise alone decides: with σ = 0 and clients that do not move, a canary in one round scores its
- * copies, one that stays at home 0; the release before the server's optimiser is what counts. */
+/* With σ = 0 and clients that do not move, a canary in one round scores its copies, and one that
+ * does not take part 0; the release before the server's optimiser counts. */
 static void known_rounds_are_what_the_canary_sent(void **state) {
     (void)state;
     static const dpa_server servers[] = {DPA_SERVER_SGD, DPA_SERVER_ADAGRAD, DPA_SERVER_ADAM,
@@ -102,8 +102,7 @@ static void known_rounds_are_what_the_canary_sent(void **state) {
     }
 }
 
-/* Unobserved canaries have the rounds of a client, drops included; what the others do is as before.
- */
+/* Unobserved canaries have the rounds of a client, drops included, and do not change the others. */
 static void unobserved_canaries_have_rounds(void **state) {
     (void)state;
     set_up s = start("mlp:8", FEATURES);
@@ -165,7 +164,7 @@ static void chosen_by_rounds_alone(void **state) {
         score[i] = (double)i;
         times[i] = i % 50 == 0 ? 20.0 : i % 50 == 1 ? 0.0 : 4.0;
     }
-    /* the few with 20 rounds would make every other one count for less */
+    /* the few with 20 rounds would reduce the weight of all others */
     assert_true(dpa_canaries_choose(score, times, EACH, BOTH, 1.0) == 4.0);
     for (size_t i = 0; i < BOTH; ++i) assert_true(isnan(score[i]) == (i % 50 < 2));
     for (size_t i = 0; i < BOTH; ++i) times[i] = 0.0;
@@ -204,7 +203,7 @@ static void participation_has_the_accountants_epsilon(void **state) {
 
 enum { MANY = 400 };
 
-/* Scores that lie as normal ones do on average, the observed ones higher by mu. */
+/* Scores at the quantiles of the normal law, the observed ones higher by mu. */
 static dpa_known_rounds ideal(double mu, double *score) {
     for (size_t i = 0; i < MANY; ++i) {
         score[MANY + i] = dpa__norm_quantile(((double)i + 0.5) / MANY, DPA_LOWER);
@@ -220,7 +219,7 @@ static dpa_known_rounds ideal(double mu, double *score) {
                               .direction = DPA_DIRECTION_HADAMARD};
 }
 
-/* The scan takes seconds: one test has it. */
+/* Without the scan, which takes seconds and is covered by one test. */
 static dpa_request ranks_alone(void) {
     dpa_request request;
     dpa_request_init(&request);
@@ -269,7 +268,7 @@ static void certificate_scales_as_it_should(void **state) {
     assert_true(r.epsilon_lower == 0.0);
 }
 
-/* A tenth of the canaries counted ten times: the scan sees more than the ranks do. */
+/* A tenth of the canaries counted ten times: the scan shows more than the ranks do. */
 static void scan_sees_the_few(void **state) {
     (void)state;
     static double score[2 * MANY];
@@ -282,8 +281,7 @@ static void scan_sees_the_few(void **state) {
     assert_true(both.parameter_lower > 1.3 * certified(&k, &request).parameter_lower);
 }
 
-/* The claim is about the training: its p-value is small when the bound is above it, and only then.
- */
+/* The claim is about the training: its p-value is small if and only if the bound is above it. */
 static void p_value_is_that_of_the_claim(void **state) {
     (void)state;
     static double score[2 * MANY];

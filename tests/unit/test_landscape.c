@@ -6,7 +6,7 @@
 #include "dpaudit/landscape.h"
 #include "dpaudit/rng.h"
 
-/* The shares t of b with at least `most` of (1−t)·x + t·y: cuts [t0, t1]. */
+/* The shares t for which (1−t)·x + t·y is at least `most`: narrows [t0, t1]. */
 static void cut(double x, double y, double most, double *t0, double *t1) {
     if (y == x) {
         if (x < most) *t1 = -1.0;
@@ -19,13 +19,14 @@ static void cut(double x, double y, double most, double *t0, double *t1) {
         *t1 = fmin(*t1, t);
 }
 
-/* Is some mixture of points a and b as good as i in both, and better by more than `by` in sum? */
+/* Whether some mixture of a and b is as good as i in both respects and better by more than `by` in
+ * sum. */
 static int beaten_by(const double *u, const double *e, size_t i, size_t a, size_t b, double by) {
     double end[2] = {0.0, 1.0};
     cut(u[a], u[b], u[i], &end[0], &end[1]);
     cut(-e[a], -e[b], -e[i], &end[0], &end[1]);
     if (end[0] > end[1]) return 0;
-    for (int k = 0; k < 2; ++k) { /* the gain is linear in the share: look at the ends */
+    for (int k = 0; k < 2; ++k) { /* the gain is linear in the share, so the ends suffice */
         const double t = end[k];
         const double gain = (1 - t) * u[a] + t * u[b] - u[i] + e[i] - (1 - t) * e[a] - t * e[b];
         if (gain > by) return 1;

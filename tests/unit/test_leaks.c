@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Leaks of points against a slow recomputation, what the selections promise, and the designs of
+/* Leaks of points against a slow recomputation, the promises of the selections, and the designs of
  * membership. */
 #include "check.h"
 
@@ -8,7 +8,8 @@
 
 enum { MODELS = 40, POINTS = 30 };
 
-/* Point p is moved by p/10 deviations when it is in; point 7 by far. Every model is a half. */
+/* Point p shifts by p/10 deviations if it is in; point 7 shifts far. Every model has half of the
+ * points. */
 static dpa_signals leaky(void) {
     dpa_signals s = {
         DPA_SIGNAL_LOGIT,        MODELS, POINTS, malloc(sizeof(double) * MODELS * POINTS),
@@ -27,7 +28,7 @@ static dpa_signals leaky(void) {
     return s;
 }
 
-/* Every threshold tried on every model, in the order in which they come. */
+/* Tries every threshold on every model, in order. */
 static dpa_leak slow_leak(const double *score, const uint8_t *member, size_t count, size_t stride,
                           double delta) {
     dpa_leak leak = {.accuracy = 0.5};
@@ -58,8 +59,8 @@ static dpa_leak slow_leak(const double *score, const uint8_t *member, size_t cou
     return leak;
 }
 
-/* The roles say who was tested: each of them is attacked by itself, all other tested models left
- * out of the fit. */
+/* The roles say which models were tested: each is attacked by itself, with all other tested models
+ * left out of the fit. */
 static void one_split_against_brute_force(void **state) {
     (void)state;
     dpa_signals s = leaky();
@@ -120,7 +121,7 @@ static void every_model_is_tested_once(void **state) {
     dpa_signals_free(&s);
 }
 
-/* Models that are kept for the audit may hold anything: nothing of them is seen. */
+/* Models kept for the audit may contain anything: the selection must not look at them. */
 static void kept_models_are_not_seen(void **state) {
     (void)state;
     dpa_signals s = leaky();
@@ -172,7 +173,7 @@ static void selections(void **state) {
         DPA_BAD_ARGUMENT);
 }
 
-/* Random challenges: every point as often as any other, whatever its weight. */
+/* Random challenges: every point equally often, whatever its weight. */
 static void random_challenges_are_uniform(void **state) {
     (void)state;
     dpa_leak leaks[5] = {{0}};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Log-space sums at the ends: zeros, infinities, cancellation, and sums that lose everything
+/* Log-space sums at the extremes: zeros, infinities, cancellation, and sums that lose everything
  * without compensation. */
 #include "check.h"
 

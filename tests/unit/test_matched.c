@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The matched filter against the covariance written out and solved by elimination; its law without
- * data; that it sees more than the plain product where data hide the canary; crafting for it. */
+/* The matched filter against the full covariance, solved by elimination; its law without data; that
+ * it sees more than the plain product if data hide the canary; crafting for it. */
 #include "game/table.h"
 
 #include "game/craft.h"
@@ -18,7 +18,7 @@ static void hold_out(table_game *t) {
     t->data.heldout_count = ROWS / 2;
 }
 
-/* m·x = the last column, by elimination with pivots. */
+/* Solves m·x = the last column, by elimination with pivots. */
 static void solve(matrix m, size_t n, double *x) {
     for (size_t k = 0; k < n; ++k) {
         size_t best = k;
@@ -123,7 +123,7 @@ static void play(const table_game *t, const dpa_game_opts *o, size_t count) {
     dpa__white_box_free(game);
 }
 
-/* Nobody is sampled: the filter is the plain product. */
+/* If nobody is sampled, the filter is the plain product. */
 static void without_data(void **state) {
     (void)state;
     table_game t;
@@ -142,7 +142,7 @@ static void without_data(void **state) {
     dpa_dataset_free(t.data.data);
 }
 
-/* Distance of the means in deviations. */
+/* The distance of the means, in deviations. */
 static double distance(size_t count) {
     double a, b, da, db;
     moments(in, count, &a, &da);
@@ -151,8 +151,7 @@ static double distance(size_t count) {
 }
 
 /* Little noise and much data: the plain product sees little, the filter more, and a canary crafted
- * for it more still (measured: 0.545, 0.744 and 1.891;
- * standard errors 0.03 and 0.09). */
+ * for the filter even more (measured: 0.545, 0.744 and 1.891; standard errors 0.03 and 0.09). */
 static void sees_more(void **state) {
     (void)state;
     table_game t;

@@ -17,7 +17,7 @@ static void draw(const dpa_mixture *m, uint64_t seed, double *x, size_t count) {
 static const dpa_mixture two = {
     .count = 2, .weight = {0.3, 0.7}, .mean = {-2.0, 1.0}, .deviation = {0.5, 1.0}};
 
-/* Exponentials and logarithms of a block against libm's. */
+/* Exponentials and logarithms of a block, compared with libm's. */
 static void block_functions(void **state) {
     (void)state;
     double x[DPA__BLOCK], y[DPA__BLOCK];
@@ -42,7 +42,8 @@ static void block_functions(void **state) {
     for (size_t i = 0; i < DPA__BLOCK; ++i) assert_true(i % 2 ? x[i] < 1e-303 : x[i] == 1);
 }
 
-/* One block of the expectation step against the same sums, point by point with libm. */
+/* One block of the expectation step, compared with the same sums computed point by point with
+ * libm. */
 static void block_is_the_sum(void **state) {
     (void)state;
     double x[DPA__BLOCK], weight[DPA__BLOCK], likelihood = 0;
@@ -84,7 +85,7 @@ static void likelihood_never_falls(void **state) {
     double trace[STEPS];
     for (uint64_t seed = 1; seed <= 5; ++seed) {
         draw(&two, seed, x, N);
-        if (seed == 5) /* many equal points: the variance floor is at work */
+        if (seed == 5) /* many equal points, so that the variance floor takes effect */
             for (size_t i = 0; i < N / 2; ++i) x[i] = 0.25;
         const dpa__weighted sample = {x, NULL, N, N};
         for (size_t k = 2; k <= DPA_MIXTURE_MAX; k += 6) {
@@ -98,7 +99,8 @@ static void likelihood_never_falls(void **state) {
     }
 }
 
-/* The likelihood is the sum of log densities, and at the fit its slope in every mean is zero. */
+/* The likelihood is the sum of log densities, and at the fit its derivative with respect to every
+ * mean is zero. */
 static void fit_is_stationary(void **state) {
     (void)state;
     enum { N = 20000 };
@@ -130,7 +132,7 @@ static void fit_is_stationary(void **state) {
     for (int j = 0; j < 2; ++j) assert_absolute(slope[j] / N, 0.0, 1e-3);
 }
 
-/* A weight of two is the same as the point twice. */
+/* A weight of two equals having the point twice. */
 static void weights_are_repetitions(void **state) {
     (void)state;
     enum { N = 500 };
@@ -210,7 +212,8 @@ static void all_events(void **state) {
     fit.heldout = (dpa_mixture){2, {0.9, 0.1}, {0, 3}, {1, 0.3}, 0, 0, 0, 1};
     assert_ok(dpa_fit_epsilon(&fit, 1e-3, &epsilon, &error, NULL));
     assert_absolute(epsilon, 3.7900646698391, 1e-9);
-    /* δ = 0: the same widest component, no simple answer; different ones, no bound */
+    /* δ = 0: with the same widest component there is no simple answer; with different ones no
+     * bound */
     assert_ok(dpa_fit_epsilon(&fit, 0.0, &epsilon, &error, NULL));
     assert_true(isnan(epsilon));
     fit.heldout.deviation[0] = 1.5;
@@ -258,8 +261,8 @@ static void law(void **state) {
     }
 }
 
-/* Exact p-values 2 Σ (−1)^(j−1) C(2n, n−jh)/C(2n, n) from integers (Python), the first rows also
- * those of scipy.stats.ks_2samp(method='exact'). */
+/* Exact p-values 2 Σ (−1)^(j−1) C(2n, n−jh)/C(2n, n) from integers (Python); the first rows agree
+ * with scipy.stats.ks_2samp(method='exact'). */
 static void kolmogorov_smirnov(void **state) {
     (void)state;
     static const struct {
@@ -291,7 +294,7 @@ static void kolmogorov_smirnov(void **state) {
     assert_int_equal(dpa_ks_two_sample(x, y, 0, &statistic, &p, NULL), DPA_BAD_ARGUMENT);
 }
 
-/* A mixture that is one is not rejected; one component for two far modes is. */
+/* A sample of the fitted mixture is not rejected; one component for two distant modes is. */
 static void goodness(void **state) {
     (void)state;
     enum { N = 4000 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* NPY: every type, byte order, memory order and version; every cut; every malformed header. */
+/* NPY: every type, byte order, memory order and version; every truncation; every malformed
+ * header. */
 #include "readers.h"
 
 #include "base/write.h"
@@ -133,7 +134,7 @@ static void turned(void **state) {
     dpa__text_free(&file);
 }
 
-/* Cut anywhere, the file is bad input; with one byte more, too. */
+/* Truncated anywhere, the file is bad input; with one extra byte, too. */
 static void every_cut(void **state) {
     (void)state;
     const double values[3] = {1, 2, 3};
@@ -216,7 +217,7 @@ static void malformed(void **state) {
     dpa__text_free(&file);
 }
 
-/* What is written is read back, type by type, and byte for byte as numpy writes it. */
+/* What is written is read back, for every type, and is byte for byte what numpy writes. */
 static void round_trip(void **state) {
     (void)state;
     const char *path = make_file("", 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* NPZ: numpy's files, our own, names, cuts and flipped bytes. */
+/* NPZ: numpy's files, our own, names, truncations and flipped bytes. */
 #include "readers.h"
 
 #include <zlib.h>
@@ -28,7 +28,7 @@ static void numpy_files(void **state) {
     assert_int_equal(a.dtype, DPA_I16);
     assert_int_equal(a.ndim, 2);
     assert_int_equal(((int16_t *)a.data)[3], 4);
-    assert_string_equal(a.sha256, sha); /* of the file, whichever array was read */
+    assert_string_equal(a.sha256, sha); /* the hash of the file, whichever array was read */
     dpa_array_free(&a);
     assert_ok(dpa_array_read(data_file("deflated.npz"), "members", &a, &err));
     assert_int_equal(a.count, 100);
@@ -60,7 +60,7 @@ static void names(void **state) {
     assert_bad("PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 22, "mem", "holds no array");
 }
 
-/* No cut of the file is good; a flipped bit is an error or changes nothing that was asked for. */
+/* No truncated file is accepted; a flipped bit is an error or changes nothing that was read. */
 static void damage(void **state) {
     (void)state;
     static const char *const files[] = {"stored.npz", "deflated.npz"};
@@ -106,7 +106,7 @@ static void round_trip(void **state) {
     assert_memory_equal(a.data, y, sizeof y);
     dpa_array_free(&a);
     assert_int_equal(dpa_npz_write(path, twice, arrays, 2, &err), DPA_IO);
-    assert_int_equal(dpa_npz_has(path, "members"), 1); /* the old file is as it was */
+    assert_int_equal(dpa_npz_has(path, "members"), 1); /* the old file is unchanged */
     assert_int_equal(dpa_npz_write("/nonexistent/x", both, arrays, 2, &err), DPA_IO);
     assert_int_equal(dpa_npz_write("/dev/full", both, arrays, 2, &err), DPA_IO);
     dpa_array wrong = arrays[0];
@@ -119,7 +119,7 @@ static void round_trip(void **state) {
     (void)unlink(path);
 }
 
-/* An NPZ inside gzip is an NPZ, for the question as for the reading. */
+/* An NPZ inside gzip is recognised and read as an NPZ. */
 static void inside_gzip(void **state) {
     (void)state;
     size_t size;
@@ -141,7 +141,7 @@ static void inside_gzip(void **state) {
     (void)unlink(path);
 }
 
-/* What is asked of a pipe must not eat it. */
+/* Looking at a pipe must not consume it. */
 static void pipes(void **state) {
     (void)state;
     int ends[2];

@@ -52,7 +52,8 @@ static void random_doubles(void **state) {
     }
 }
 
-/* Integers of every length times powers of ten that the integer path takes: its roundings. */
+/* Integers of every length times powers of ten that the integer path handles: checks its
+ * rounding. */
 static void random_integers(void **state) {
     (void)state;
     dpa_rng rng;
@@ -115,7 +116,7 @@ static void refused(void **state) {
     assert_int_equal(dpa__number_parse(&at, many + sizeof many, &x), DPA__NUMBER_LONG);
 }
 
-/* The parser never looks behind the end it was given. */
+/* The parser never looks beyond the given end. */
 static void bounds(void **state) {
     (void)state;
     const char text[] = "-12.5e-3inf";
@@ -145,7 +146,7 @@ static void halves(void **state) {
     assert_true(dpa__half_to_double(0xfc00) == -HUGE_VAL);
     assert_true(isnan(dpa__half_to_double(0x7e00)));
     assert_true(dpa__half_to_double(0x8000) == 0 && signbit(dpa__half_to_double(0x8000)));
-    /* finite halves grow with their bits */
+    /* finite half-precision numbers grow with their bits */
     for (uint16_t h = 0; h < 0x7bff; ++h)
         assert_true(dpa__half_to_double(h) < dpa__half_to_double((uint16_t)(h + 1)));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Text with one number a line. */
+/* Text with one number per line. */
 #include "readers.h"
 
 #include "dpaudit/rng.h"
@@ -69,7 +69,7 @@ static void bad(void **state) {
     free(wide);
 }
 
-/* More than one window, so that lines lie across its ends; every value bit for bit. */
+/* More than one window, so that lines cross its ends; every value bit for bit. */
 static void many(void **state) {
     (void)state;
     enum { N = 60000 };

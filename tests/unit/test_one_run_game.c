@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Games with many canaries in one training, and whole trainings: the law of their scores against
- * closed forms, who is in, the same bytes from the same seed, settings that cannot be played. */
+ * closed forms, who is in, the same bytes from the same seed, impossible settings. */
 #include "check.h"
 
 #include "dpaudit/rng.h"
@@ -18,8 +18,8 @@ typedef struct table_game {
     dpa_game_opts opts;
 } table_game;
 
-/* The last two features are 0 everywhere: 2·HIDDEN weights without any gradient from the data, so
- * that the observations along them are exactly normal. */
+/* The last two features are 0 everywhere: 2·HIDDEN weights get no gradient from the data, so that
+ * observations along them are exactly normal. */
 static void set_up(table_game *t) {
     static float x[ROWS * FEATURES];
     static int32_t label[ROWS];
@@ -70,7 +70,7 @@ static void play(const table_game *t, uint64_t options, uint64_t run, outcome *o
     dpa__one_run_free(game);
 }
 
-/* Mean and variance of the scores whose answer is this one. */
+/* Mean and variance of the scores with this answer. */
 static void moments(const outcome *o, double answer, size_t *count, double *mean,
                     double *variance) {
     double sum = 0.0, square = 0.0;
@@ -85,7 +85,7 @@ static void moments(const outcome *o, double answer, size_t *count, double *mean
     *variance = square / (double)*count - *mean * *mean;
 }
 
-/* Within 4.5 standard errors of N(mean, variance). */
+/* Checks that they are within 4.5 standard errors of N(mean, variance). */
 static void has_law(const outcome *o, double answer, double mean, double variance) {
     size_t count;
     double m, v;
@@ -96,7 +96,8 @@ static void has_law(const outcome *o, double answer, double mean, double varianc
         fail_msg("mean %g, variance %g of %zu: expected %g, %g", m, v, count, mean, variance);
 }
 
-/* Out: Σ of T noises. In: as well, and a canary of size 1 in each step with probability q. */
+/* Out: the sum of T noises. In: the same, plus a canary of size 1 in each step with probability
+ * q. */
 static void membership_law(void **state) {
     (void)state;
     table_game t;
@@ -106,7 +107,7 @@ static void membership_law(void **state) {
     has_law(&o, 0.0, 0.0, STEPS * SIGMA * SIGMA);
     has_law(&o, 1.0, STEPS * Q, STEPS * (SIGMA * SIGMA + Q * (1.0 - Q)));
     assert_between(o.accuracy, 0.0, 1.0);
-    /* Shuffled: once in each of the T·q epochs (a batch more or less where they do not divide). */
+    /* Shuffled: once in each of the T·q epochs (one batch more or less if they do not divide). */
     t.opts.sabotage = DPA_SABOTAGE_SHUFFLE;
     play(&t, 0, 0, &o);
     has_law(&o, 0.0, 0.0, STEPS * SIGMA * SIGMA);
@@ -117,8 +118,8 @@ static void membership_law(void **state) {
     tear_down(&t);
 }
 
-/* Guessing the largest of K normals, one of them shifted: right with probability
- * ∫ φ(z − d) Φ(z)^{K−1} dz, here from 20,000 steps of the midpoint rule. */
+/* Guessing the largest of K normals, one of them shifted, is right with probability ∫ φ(z − d)
+ * Φ(z)^{K−1} dz, here by 20,000 steps of the midpoint rule. */
 static double largest_is_right(double shift, unsigned options) {
     double sum = 0.0;
     for (int i = 0; i < 20000; ++i) {
@@ -146,7 +147,7 @@ static void reconstruction_law(void **state) {
     tear_down(&t);
 }
 
-/* log(1 − q + q·e^a) against long double, at both ends as well. */
+/* log(1 − q + q·e^a) compared with long double, also at both ends. */
 static void likelihood(void **state) {
     (void)state;
     dpa__ledger l;
@@ -243,10 +244,10 @@ static double guessed_right(const table_game *t) {
     return right;
 }
 
-/* Without noise, and trained for long, the model knows its canaries; with much noise it does not.
- * What such a training gives depends on the last bits of every sum, so the network is large enough
- * to learn all 110 labels: 60 trainings on three kinds of processor knew 47 to 50 of 50 canaries,
- * with gaps of 7 to 15. */
+/* Without noise and after long training the model knows its canaries; with much noise it does not.
+ * The result depends on the last bits of every sum, so the network is large enough to learn all 110
+ * labels: 60 trainings on three kinds of processor knew 47 to 50 of 50 canaries, with gaps of 7 to
+ * 15. */
 static void black_box(void **state) {
     (void)state;
     table_game t;
@@ -267,7 +268,8 @@ static void black_box(void **state) {
     }
     assert_true(in / members > out / (50.0 - members) + 1.0);
     assert_true(guessed_right(&t) >= 40.0);
-    /* Noise of 40 gradients in each of 100 steps: guesses among 3 labels, 16.7 ± 4.5 · 3.3. */
+    /* With the noise of 40 gradients in each of 100 steps it guesses among 3 labels: 16.7 ± 4.5 ·
+     * 3.3. */
     t.plan.train.steps = 100;
     t.plan.train.sigma = 40.0;
     t.plan.train.clip = 0.5;
@@ -289,7 +291,7 @@ static void same_bytes(void **state) {
     t.opts.seed = 2;
     play(&t, 0, 3, &c);
     assert_memory_not_equal(a.score, c.score, sizeof a.score);
-    /* A game that has played before gives what a new one gives. */
+    /* A game that has played before gives the same as a new one. */
     dpa__one_run *game = NULL;
     t.opts.seed = 1;
     assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, &game, NULL));

@@ -30,7 +30,7 @@ static dpa_scores prepared(const double *in, size_t members, const double *out, 
 
 enum { M = 10 };
 
-/* Mann–Whitney's U and the scan of labels from the top (bit i: place i is a member). */
+/* Mann–Whitney's U and the scan, for labels from the top (bit i: place i is a member). */
 static void statistics(unsigned labels, double value[2]) {
     double in[M], out[M];
     size_t members = 0, others = 0;
@@ -72,7 +72,7 @@ static double chance(unsigned labels, const double *lambda) {
     return p;
 }
 
-/* Pr[T ≥ c, n₁ members] in any order of the λ is at most that in their own order, for every c and
+/* Pr[T ≥ c, n₁ members] in any order of the λ is at most that in sorted order, for every c and
  * n₁. */
 static void test_theorem_by_enumeration(void **state) {
     enum { ALL = 1 << M };
@@ -109,7 +109,7 @@ typedef struct training {
     int is_subtracted;
 } training;
 
-/* One canary a coordinate, in every step; what is seen is the last model only. μ = √steps/σ. */
+/* One canary per coordinate, in every step; only the last model is seen. μ = √steps/σ. */
 static dpa_scores play(const training *t, size_t m, double sigma, uint64_t index) {
     dpa_rng rng = stream(17, index);
     double *in = malloc(m * sizeof *in), *out = malloc(m * sizeof *out);
@@ -132,7 +132,7 @@ static dpa_scores play(const training *t, size_t m, double sigma, uint64_t index
     return scores;
 }
 
-/* How often the claim that is true is refuted, of 60 trainings: at 5% 12 or more in 1 of 10^4. */
+/* How often the true claim is refuted in 60 trainings: at 5%, 12 or more have probability 1e-4. */
 static int refuted(const training *t, double sigma) {
     enum { TRAININGS = 60, CANARIES = 100 };
     dpa_curve *curve;
@@ -144,7 +144,7 @@ static int refuted(const training *t, double sigma) {
         dpa_scores scores = play(t, CANARIES, sigma, i);
         dpa_request_init(&request);
         request.threads = 1;
-        request.confidence = 0.5; /* fewer draws do for a p-value near 0.05 */
+        request.confidence = 0.5; /* fewer draws suffice for a p-value near 0.05 */
         assert_ok(dpa__scan_p_value(&scores, curve, &request, &p, NULL));
         count += p <= 0.05;
         dpa_scores_free(&scores);
@@ -269,17 +269,17 @@ static void test_curve_by_bets(void **state) {
 
 static void test_coins(void **state) {
     (void)state;
-    /* fair ones: Steinke's test at δ = 0 */
+    /* fair coins give Steinke's test at δ = 0 */
     const dpa_onerun fair = {500, 2, 100, 71};
     const dpa_onerun_coins same = {0.5, 63, 37, 71};
     for (double epsilon = 0; epsilon < 2; epsilon += 0.3)
         assert_relative(dpa_onerun_coin_p_value(&same, epsilon),
                         dpa_onerun_dp_p_value(&fair, epsilon, 0), 1e-10);
-    /* no information: everybody is guessed to be in, nine of ten are */
+    /* no information: everybody is guessed to be in, and nine of ten are */
     const dpa_onerun_coins base = {0.9, 100, 0, 90};
     assert_true(dpa_onerun_coin_p_value(&base, 0) > 0.5);
     assert_true(isnan(dpa_onerun_coin_p_value(&(dpa_onerun_coins){1, 1, 1, 1}, 0)));
-    /* randomized response at its own ε: the sum of two binomials is what happens */
+    /* randomized response at its own ε: the true law is the sum of two binomials */
     dpa_rng rng = stream(31, 0);
     const double rate = 0.3, epsilon = 1, truth = exp(epsilon) / (1 + exp(epsilon));
     int refuted_count = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The default for (ε,δ)-DP from one run takes the smaller of two bounds of one probability: never
- * behind either of them, and never below the probability itself. */
+/* The default for (ε,δ)-DP from one run takes the smaller of two bounds on one probability: it is
+ * never worse than either of them, and never below the probability itself. */
 #include "check.h"
 
 #include "estimate/onerun.h"
@@ -22,7 +22,7 @@ static double bound(const char *method, dpa_onerun game, double delta, double p)
 
 static void behind_neither(void **state) {
     (void)state;
-    static const double ratio[] = {0, 0.02, 0.1, 0.2, 0.5, 2, 20, 200}; /* of m·δ and p */
+    static const double ratio[] = {0, 0.02, 0.1, 0.2, 0.5, 2, 20, 200}; /* of m·δ to p */
     static const double error[] = {0.05, 1e-3};
     static const uint64_t sizes[] = {16, 60, 300, 3000};
     int ahead[2] = {0, 0};
@@ -44,7 +44,7 @@ static void behind_neither(void **state) {
     assert_true(ahead[0] > 10 && ahead[1] > 10); /* the grid has both sides */
 }
 
-/* A canary is given away with probability δ and otherwise answered truthfully with e^ε to 1: right
+/* A canary is revealed with probability δ and otherwise answered truthfully with odds e^ε: right
  * guesses are binomial, and no test may call them rarer than they are. */
 static void never_below_the_truth(void **state) {
     (void)state;
@@ -71,7 +71,7 @@ static void never_below_the_truth(void **state) {
         }
 }
 
-/* Where the old default showed a third of what was there. */
+/* A case where the old default showed a third of the leak. */
 static void many_canaries(void **state) {
     (void)state;
     const dpa_onerun game = {1000000, 2, 1500, 1429};

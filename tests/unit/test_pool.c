@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The pool against workers that misbehave: shell scripts that say what a worker would say, and then
- * something else. Which of its lives a worker is in it tells by a file. */
+/* The pool with workers that misbehave: shell scripts that answer like a worker and then do
+ * something else. A file tells the script how often it has been started. */
 #include "check.h"
 
 #include <sys/stat.h>
@@ -35,7 +35,8 @@ static void put_message(const char *name, const dpa__message *m, const char *aft
     dpa__text_free(&text);
 }
 
-/* What workers say: ready, result0, result1, and the first result with garbage behind it. */
+/* Makes files with a worker's messages: ready, result0, result1, and the first result followed by
+ * garbage. */
 static int set_up(void **state) {
     (void)state;
     static const char garbage[] = "Segmentation fault (core dumped), or so it seems";
@@ -67,7 +68,7 @@ static int tear_down(void **state) {
 }
 
 /* A pool of one worker, which runs `script` in the folder and lives until its input ends. With its
- * first trial it hears 64 bytes: a brief and what to play. */
+ * first trial it receives 64 bytes: a brief and what to play. */
 static void open_pool(const char *script, dpa__transport *t) {
     static const dpa_values no_brief = {0};
     static char text[512];
@@ -98,8 +99,8 @@ static void assert_played(dpa__transport *t, uint64_t index) {
     dpa__outcome_free(&out);
 }
 
-/* The worker answers and then talks nonsense: it is ended, and the next trial is played by another
- * one as if nothing had been. */
+/* The worker answers and then sends garbage: it is ended, and another one plays the next trial as
+ * usual. */
 static void garbage_after_result(void **state) {
     (void)state;
     dpa__transport t;
@@ -111,7 +112,7 @@ static void garbage_after_result(void **state) {
     t.close(t.self);
 }
 
-/* Nonsense instead of an answer costs the trial that it was asked for, and no other. */
+/* Garbage instead of an answer costs the trial that was asked for, and no other. */
 static void garbage_for_result(void **state) {
     (void)state;
     dpa__transport t;
@@ -127,8 +128,8 @@ static void garbage_for_result(void **state) {
     t.close(t.self);
 }
 
-/* The clock of the loop stands still while the scheduler is busy elsewhere: a trial's time must not
- * have run before it began. */
+/* The loop's clock stands still while the scheduler is busy elsewhere; a trial's timeout must not
+ * start before the trial. */
 static void time_of_submit(void **state) {
     (void)state;
     const struct timespec busy = {0, 20000000};

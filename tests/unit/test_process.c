@@ -52,7 +52,7 @@ static void ends(void **state) {
     assert_int_equal(run("sh -c 'exit 7'", NULL), DPA_TRAINER);
     assert_non_null(strstr(err.text, "exit code 7"));
     assert_int_equal(run("sh -c 'kill -SEGV $$'", NULL), DPA_TRAINER);
-    /* not its own doing: ended from outside, or it says so itself */
+    /* not the program's own fault: killed from outside, or it says so itself */
     assert_int_equal(run("sh -c 'kill -TERM $$'", NULL), DPA_IO);
     assert_int_equal(run("sh -c 'exit 143'", NULL), DPA_IO);
     assert_int_equal(run("sh -c 'exit 75'", NULL), DPA_IO);
@@ -74,8 +74,8 @@ static int is_alive(pid_t process) {
     return n > 0 && end != NULL && end[2] != 'Z' && end[2] != 'X';
 }
 
-/* In a process of its own that takes in orphans: a command ends well and leaves a grandchild with a
- * session of its own; whose number it writes to `name`. */
+/* In a process of its own that adopts orphans: a command succeeds and leaves a grandchild in a
+ * session of its own, whose number it writes to `name`. */
 static void leave_orphan(const char *name, const char *what) {
     char line[512];
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) _exit(2);
@@ -123,7 +123,7 @@ static void families(void **state) {
         }
         assert_int_equal(waitpid(child, &status, 0), child);
         if (i == 0) assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-        while (is_alive(orphan)) (void)usleep(1000); /* killed: it needs a moment */
+        while (is_alive(orphan)) (void)usleep(1000); /* killing takes a moment */
     }
     (void)unlink(name);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Matrix products: against double precision within the bound that the header gives, every kernel
+/* Matrix products: against double precision within the bound that the header states, every kernel
  * against the definition bit by bit, at every edge of a tile and with numbers of every kind. */
 #include "check.h"
 
@@ -22,7 +22,7 @@ static float at(dpa__matrix m, size_t i, size_t j) {
     return m.at[i * m.row + j * m.column];
 }
 
-/* What the header says, with the C library's fmaf. */
+/* The definition in the header, with the C library's fmaf. */
 static float element(dpa__matrix a, dpa__matrix b, size_t i, size_t j, size_t k, float start) {
     float sum = start;
     for (size_t first = 0; first < k; first += CHAIN) {
@@ -79,7 +79,7 @@ static void edges(void **state) {
         check_product(30, 40, 50, way & 1, way >> 1 & 1, way >> 2 & 1, 0.0);
 }
 
-/* Nothing to add up: zeros, or what was there. */
+/* An empty sum gives zeros, or leaves what was there. */
 static void empty(void **state) {
     (void)state;
     float c[2] = {5.0F, 6.0F};
@@ -94,7 +94,7 @@ static void empty(void **state) {
 static void any_size(void **state) {
     (void)state;
     for (int spread = 5; spread <= 60; spread += 5) check_product(7, 18, 40, 0, 0, 1, spread);
-    /* Small whole numbers with halves: exact ties, which two roundings would get wrong. */
+    /* Small whole numbers with halves: exact ties, which rounding twice would get wrong. */
     float a[2] = {1.0F, 0x1p-12F}, b[2] = {1.0F + 0x1p-23F, 0x1p-12F - 0x1p-36F}, c = 0.0F;
     for (size_t v = 0; v < KERNELS; ++v) {
         if (!dpa__product_choose(kernels[v])) continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Protocols: a text that names the test before the data are seen, read back, kept or not. */
+/* Protocols: a text that names the test before the data are seen, read back, followed or not. */
 #include "judged.h"
 
 /* ── the protocol ────────────────────────────────────────────────────────────────────── */
@@ -10,7 +10,7 @@ static char *text_of(const dpa_protocol *p, const dpa_claim *claim, const dpa_ev
     return text;
 }
 
-/* The text does not depend on what was observed, and everything that decides is in it. */
+/* The text does not depend on the observations, and contains everything that decides. */
 static void the_text_names_the_test(void **state) {
     (void)state;
     dpa_evidence empty, full;
@@ -38,7 +38,7 @@ static void the_text_names_the_test(void **state) {
     char *claimed = text_of(&p, &another, &empty);
     assert_string_not_equal(before, claimed);
     dpa_free(claimed);
-    p.all = p.curve = p.explain = 1; /* wishes are no part of it */
+    p.all = p.curve = p.explain = 1; /* options of display are not part of it */
     char *wished = text_of(&p, &claim, &empty);
     assert_string_equal(before, wished);
     dpa_free(wished);
@@ -70,7 +70,7 @@ static void registered_and_kept(void **state) {
     assert_true(report->verdict.is_registered && report->verdict.is_as_registered);
     assert_string_equal(report->verdict.protocol, again.registered);
     dpa_report_free(report);
-    /* what is set by name stands, and then it is not as registered */
+    /* what is set by name takes effect, and the audit is then not as registered */
     dpa_protocol other = protocol_of(NULL, NULL);
     assert_int_equal(dpa_protocol_set(&other, "confidence", "0.499", NULL), DPA_BAD_ARGUMENT);
     assert_ok(dpa_protocol_set(&other, "confidence", "0.99", NULL));
@@ -127,7 +127,8 @@ static void protocols_that_are_refused(void **state) {
     }
 }
 
-/* A file of dpaudit's carries claim and protocol: nothing has to be said again, all can be. */
+/* A file of dpaudit carries claim and protocol: nothing need be repeated, everything can be
+ * overridden. */
 static void evidence_that_says_it_all(void **state) {
     (void)state;
     dpa_evidence e;
@@ -149,7 +150,7 @@ static void evidence_that_says_it_all(void **state) {
     report = judged(&e, &mine, &p);
     assert_true(report->verdict.claim_epsilon == 9);
     assert_string_equal(dpa_report_primary(report)->family, "dp");
-    assert_true(report->verdict.confidence == 0.9); /* what is not said is the file's */
+    assert_true(report->verdict.confidence == 0.9); /* what is not overridden comes from the file */
     dpa_report_free(report);
     dpa_evidence_free(&e);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Quadrature: the rules are exact on polynomials, the error estimate covers the error on integrands
- * that are not nice, and failures are told. */
+/* Quadrature: the rules are exact on polynomials, the error estimate covers the error on difficult
+ * integrands, and failures are reported. */
 #include "check.h"
 
 #include "math/dist.h"
@@ -45,7 +45,7 @@ static void gauss_legendre(void **state) {
     }
 }
 
-/* The value is right, the estimate is not below the true error, and the goal was met. */
+/* The value is right, the estimate is not below the true error, and the goal is met. */
 static void check_integral(dpa__fn fn, void *user, const double *breaks, size_t count, double want,
                            double relative) {
     dpa__quad q;
@@ -145,7 +145,8 @@ static void failures(void **state) {
                      DPA_BAD_ARGUMENT);
     assert_ok(dpa__integrate(kink, NULL, none, 2, 0, 1e-9, 5000, &q, &err));
     assert_true(q.value == 0 && q.evaluations == 0);
-    /* a goal below the rounding error: the best there is, and an error that says so */
+    /* a goal below the rounding error: gives the best possible value and an error estimate that
+     * says so */
     assert_ok(dpa__integrate(normal, NULL, unit, 2, 0, 0, 50000, &q, &err));
     assert_between(q.error, 1e-17, 1e-13);
 }

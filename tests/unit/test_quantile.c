@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The quantile attack: direction, invariances, features that say nothing or too much, refusals. */
+/* The quantile attack: direction, invariances, useless and redundant features, refusals. */
 #include "check.h"
 
 #include "dpaudit/attack.h"
@@ -8,8 +8,8 @@
 
 enum { POINTS = 40, OTHERS = 150, FEATURES = 3, MODELS = 4 };
 
-/* A signal is linear in the features, with noise that grows with the first of them; members have 4
- * deviations more. */
+/* A signal is linear in the features, with noise that grows with the first of them; members are 4
+ * deviations higher. */
 typedef struct world {
     double signal[MODELS * POINTS], other[MODELS * OTHERS];
     uint8_t member[MODELS * POINTS];
@@ -52,7 +52,7 @@ static dpa_status play(const world *w, double *scores, dpa_error *err) {
     return dpa_attack_run(DPA_ATTACK_QUANTILE, &w->signals, &w->opts, scores, err);
 }
 
-/* The share of pairs of a member and a non-member that are in order. */
+/* The share of pairs of a member and a non-member in the right order. */
 static double auc(const world *w, const double *scores) {
     const uint8_t *member = w->member + w->opts.target * POINTS;
     double right = 0.0, pairs = 0.0;
@@ -88,7 +88,7 @@ static void members_score_higher(void **state) {
     assert_memory_equal(plain, scores, sizeof scores);
 }
 
-/* A share `level` of the non-members lies below their quantile, as the optimum must have it. */
+/* A share `level` of the non-members lies below their quantile, as optimality demands. */
 static void pinball_leaves_its_share_below(void **state) {
     (void)state;
     static const double levels[] = {0.1, 0.5, 0.9};
@@ -136,7 +136,7 @@ static void units_do_not_matter(void **state) {
 }
 
 /* A feature that is constant, or the sum of two others, adds nothing; without a ridge to share
- * weights, scores are those without it. */
+ * weights, the scores are those without it. */
 static void empty_features_change_nothing(void **state) {
     (void)state;
     static double wide[POINTS * 5], wide_others[OTHERS * 5];
@@ -163,7 +163,8 @@ static void empty_features_change_nothing(void **state) {
     }
 }
 
-/* One population point, all signals alike, more features than points: finite scores, in order. */
+/* One population point, all signals equal, more features than points: finite scores in the right
+ * order. */
 static void extremes(void **state) {
     (void)state;
     for (int k = 0; k < 16; ++k) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Mean and deviation of Mann–Whitney's U: closed forms without a leak and for the (ε,0) curve, and
- * the normal law's own integral for the Gaussian mechanism. A test of its own, because a wrong
+ * the normal law's own integral for the Gaussian mechanism. A separate test, because a wrong
  * deviation makes the searches of test_rank.c very long. */
 #include "check.h"
 
@@ -21,7 +21,7 @@ static void moments_of(const dpa__member *member, double m, double n, double *me
     *variance = deviation * deviation;
 }
 
-/* Nothing leaks: mn/2 and mn(m+n+1)/12. */
+/* Without a leak: mn/2 and mn(m+n+1)/12. */
 static void no_leak(void **state) {
     (void)state;
     static const double sizes[][2] = {{1, 1}, {5, 9}, {40, 3}, {1000, 2000}};
@@ -67,7 +67,7 @@ static void two_lines(void **state) {
     dpa__member_close(&member);
 }
 
-/* A Gaussian shift: the pair's win is Φ(μ/√2); two wins of one score by the trapezoid rule. */
+/* A Gaussian shift: one pair wins with Φ(μ/√2); two wins of one score by the trapezoid rule. */
 static void shift(void **state) {
     (void)state;
     const double mu = 1.2, m = 6, n = 10, h = 1e-3;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Limits of one rate: the quick question "does the upper limit reach this rate?" is the limit
+/* Limits of one rate: the quick test "does the upper limit reach this rate?" agrees with the limit
  * itself, for both kinds of limit, at the ends and for large counts; and the limits of a rectangle
- * share the error as they say. */
+ * share the error as documented. */
 #include "check.h"
 
 #include "estimate/rates.h"
@@ -33,7 +33,7 @@ static void rectangle_shares_the_error(void **state) {
     const dpa__rectangle one = dpa__rectangle_of(&c, DPA__CLOPPER_PEARSON, 0.1, 1);
     const dpa__rectangle two = dpa__rectangle_of(&c, DPA__JEFFREYS, 0.1, 2);
     assert_true(one.fnr[0] == 0 && one.fpr[0] == 0);
-    /* what a limit means: at that rate, so few errors have the probability stated */
+    /* the definition of a limit: at that rate, so few errors have the stated probability */
     assert_relative(dpa__binom_cdf(3, 50, one.fnr[1], DPA_LOWER), 0.05, 1e-9);
     assert_relative(dpa__binom_cdf(5, 80, one.fpr[1], DPA_LOWER), 0.05, 1e-9);
     assert_relative(dpa__beta_cdf(two.fnr[1], 3.5, 47.5, DPA_UPPER), 0.025, 1e-9);

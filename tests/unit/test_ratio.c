@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Intervals for ratios of rates against mpmath with 30 digits, from the formulas as their papers
- * print them (Bailey's in his closed form, which is not the one computed here; Katz-log also agrees
+/* Intervals for ratios of rates, compared with mpmath (30 digits) using the formulas as printed in
+ * the papers (Bailey's in his closed form, which is not the one computed here; Katz-log also agrees
  * with scipy.stats.contingency.relative_risk). Zero counts and complete separation. */
 #include "check.h"
 

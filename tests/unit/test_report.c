@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The report: what JSON, text and page say of results and verdict, and that no string can break out
- * of either. Which verdict it is: test_verdict.c. */
+/* The report: what JSON, text and page say about results and verdict, and that no string can break
+ * out of any of them. test_verdict.c tests which verdict it is. */
 #include "check.h"
 
 #include <jansson.h>
@@ -60,7 +60,7 @@ static void json_has_the_documented_shape(void **state) {
     add_bound(report, "rank", 5, DPA_SHOWN);
     json_t *json = parsed(report);
     const json_t *rows = json_object_get(json, "results"), *result = json_array_get(rows, 0);
-    /* full precision, and null where nothing is known */
+    /* full precision, and null for what is not known */
     assert_true(json_real_value(json_object_get(result, "epsilon_lower")) == 0.1 + 0.2);
     assert_true(json_is_null(json_object_get(result, "epsilon_upper")));
     assert_null(json_object_get(result, "epsilon_upper_infinite"));
@@ -70,7 +70,7 @@ static void json_has_the_documented_shape(void **state) {
     assert_string_equal(word_of(result, "conditional"), "family-gaussian");
     assert_string_equal(word_of(result, "scope"), "training");
     assert_int_equal(json_array_size(json_object_get(result, "assumptions")), 2);
-    /* words of the first build */
+    /* names that were used in the first version */
     assert_null(json_object_get(result, "valid"));
     assert_null(json_object_get(result, "kind"));
     assert_null(json_object_get(json, "claim"));
@@ -78,7 +78,7 @@ static void json_has_the_documented_shape(void **state) {
     dpa_report_free(report);
 }
 
-/* The verdict of the JSON is the one of the report, field by field. */
+/* The verdict in the JSON is that of the report, field by field. */
 static void json_has_the_verdict(void **state) {
     (void)state;
     dpa_report *report = new_report(1.27);
@@ -109,7 +109,7 @@ static void json_has_the_verdict(void **state) {
     dpa_report_free(report);
 }
 
-/* An assumption that the data contradict, and an obstacle, are said with their reason. */
+/* A contradicted assumption and an obstacle are given with their reasons. */
 static void json_says_why_it_is_inconclusive(void **state) {
     (void)state;
     dpa_report *report = new_report(1);
@@ -126,7 +126,7 @@ static void json_says_why_it_is_inconclusive(void **state) {
     dpa_report_free(report);
 }
 
-/* Text, page and JSON carry one state: the mark of the page, the first words of the text. */
+/* Text, page and JSON have the same state: the mark of the page, the first words of the text. */
 static void every_form_says_the_same(void **state) {
     (void)state;
     static const struct {
@@ -155,7 +155,7 @@ static void every_form_says_the_same(void **state) {
     }
 }
 
-/* Six rows, the deciding one first; all of them when that was asked for. */
+/* Six rows, the deciding one first; all rows on request. */
 static void a_table_is_short(void **state) {
     (void)state;
     dpa_report *report = new_report(NAN);
@@ -210,7 +210,7 @@ static void numbers_are_the_shortest_that_read_back(void **state) {
     assert_string_equal(text, "1e-05");
 }
 
-/* Digits that count: without sign, point, exponent, and zeros at either end. */
+/* Significant digits: without sign, point, exponent and zeros at either end. */
 static int digits_of(const char *text) {
     int digits = 0, zeros = 0;
     for (; *text != '\0' && *text != 'e'; ++text) {
@@ -221,7 +221,7 @@ static int digits_of(const char *text) {
     return digits - zeros;
 }
 
-/* Against the slow search over every number of digits. */
+/* Compared with the slow search over every number of digits. */
 static void numbers_are_as_short_as_a_search_finds(void **state) {
     (void)state;
     dpa_rng rng;
@@ -273,8 +273,8 @@ static void hostile_text_stays_text(void **state) {
     dpa_report_free(report);
 }
 
-/* German numbers have commas; ours are read by programs. The locale is made for this, where the
- * system has the means. */
+/* German numbers have commas, but programs read ours. The locale is made for this test if the
+ * system can do that. */
 static int set_comma_locale(char *folder) {
     char command[160];
     if (mkdtemp(folder) == NULL) return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Requests: every field from text, every bad value refused with words that say what would be right.
- */
+/* Requests: every field from text; every bad value is refused with words that say what would be
+ * right. */
 #include "check.h"
 
 #include "dpaudit/estimate.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Roots: the bracket holds the root with both its values, and the work is bounded whatever the
+/* Roots: the bracket contains the root and has both its values, and the work is bounded for any
  * function. */
 #include "check.h"
 
@@ -32,7 +32,8 @@ static double no_number(double x, void *user) {
     return x > 0 ? NAN : -1;
 }
 
-/* The bracket is valid, contains the root, is as narrow as asked; gives the evaluations. */
+/* Checks that the bracket is valid, contains the root and is as narrow as asked; returns the number
+ * of evaluations. */
 static size_t check_root(dpa__fn fn, double parameter, double lower, double upper, double root,
                          double absolute, double relative) {
     dpa__bracket b;
@@ -73,7 +74,7 @@ static void rough(void **state) {
     assert_true(check_root(jump, 1e-30, 0, 1, 1e-30, 1e-9, 0) <= 60);
 }
 
-/* At zero goals: two neighbouring doubles, or the zero itself. */
+/* With tolerances of zero: two neighbouring doubles, or the zero itself. */
 static void to_the_last_bit(void **state) {
     (void)state;
     double root = 10;

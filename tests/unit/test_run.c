@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Runs in this process with a game made for it: two stages, trials that fail when told to. */
+/* Runs in this process with a game made for these tests: two stages, trials that fail when told
+ * to. */
 #include "check.h"
 
 #include "base/error.h"
@@ -11,14 +12,14 @@ enum { FIRST = 7, SECOND = 5 };
 static dpa_error err;
 static char path[64];
 
-/* What the game does and what was asked of it. */
+/* What the game does, and what it was asked to do. */
 static struct {
-    int failures[2][8]; /* how often the machine fails a trial before it works; -1: always */
+    int failures[2][8]; /* how often the machine fails before the trial works; -1: always */
     int broken[2][8];   /* the trainer itself fails */
     int played[2][8];
     int ends[4]; /* of the second stage, as gather saw them */
     int strict;  /* gather needs every trial */
-    int offset;  /* part of the key: another game */
+    int offset;  /* part of the key, so another value is another game */
 } play;
 
 static uint64_t trials(const dpa_game *game, int stage) {
@@ -31,7 +32,7 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
     dpa__text_printf(text, "offset %d stage %d\n", play.offset, stage);
 }
 
-/* The sum of the first stage: missing trials change it. */
+/* The sum of the first stage, which missing trials change. */
 static dpa_status brief(dpa_game *game, int stage, const dpa_trials *earlier, dpa_values *out,
                         dpa_error *error) {
     (void)game, (void)stage;
@@ -122,7 +123,7 @@ static dpa_run_opts options(void) {
     return opts;
 }
 
-/* Plays, checks that `count` numbers came out and gives their sum. */
+/* Plays, checks that there are `count` numbers and returns their sum. */
 static double sum_of(const dpa_run_opts *opts, size_t count, dpa_run_summary *summary) {
     dpa_evidence evidence;
     double sum = 0.0;
@@ -169,8 +170,8 @@ static void tries_again(void **state) {
     assert_int_equal(play.played[0][3], 3);
 }
 
-/* A trial that never works is left out; the second stage is told so, and when it works later, the
- * second stage is played again: its trials depend on it. */
+/* A trial that never works is left out, and the second stage is told so. If it works later, the
+ * second stage is played again, because its trials depend on it. */
 static void gives_up(void **state) {
     (void)state;
     dpa_run_opts opts = options();
@@ -197,7 +198,7 @@ static double fact(const dpa_evidence *e, const char *wanted) {
     return -1.0;
 }
 
-/* A trainer that fails is an outcome: not played again, now or later; counted by arm. */
+/* A failing trainer is an outcome: not played again, now or later, and counted by arm. */
 static void outcomes(void **state) {
     (void)state;
     dpa_run_opts opts = options();
@@ -232,8 +233,8 @@ static void outcomes(void **state) {
     dpa_evidence_free(&e);
 }
 
-/* When every trainer fails from the start, what failed is taken back: it is played after a repair.
- */
+/* If every trainer fails from the start, the failures are removed, so that the trials are played
+ * after a repair. */
 static void broken_set_up(void **state) {
     (void)state;
     dpa_run_opts opts = options();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sequential audits: the mean of every payment over all outcomes, order and chunks, saving, what is
- * refused, and log wealth against a slow, obvious computation. That bounds hold under continuous
- * monitoring is tests/coverage/test_sequential.c. */
+ * refused, and log wealth against a slow, obvious computation. tests/coverage/test_sequential.c
+ * checks that bounds hold under continuous monitoring. */
 #include "check.h"
 
 #include "dpaudit/judge.h"
@@ -46,7 +46,7 @@ static double mean_payment(const dpa__bet *bet, double delta, double hit, double
     return mean;
 }
 
-/* At the null point the mean is 1; everywhere else that the null allows, at most 1. */
+/* At the null point the mean is 1; at every other point that the null allows it is at most 1. */
 static void payments_are_fair(void **state) {
     (void)state;
     static const double slopes[] = {0, 0.4, -0.4, 2.5, -2.5};
@@ -99,8 +99,8 @@ static void delta_of_the_null(void **state) {
 
 /* ── exact enumeration ─────────────────────────────────────────────────────────────────────── */
 
-/* All outcomes of n pairs of guesses: the mean of the wealth, and the chance that it ever reached
- * 1/p, for rates on the curve. The audit learns from its own past in every branch. */
+/* All outcomes of n pairs of guesses, for rates on the curve: the mean of the wealth, and the
+ * probability that it ever reached 1/p. The audit learns from its own past in every branch. */
 typedef struct tree {
     dpa_request request;
     double hit, alarm;
@@ -233,8 +233,8 @@ static void saving(void **state) {
 
 /* ── numbers ───────────────────────────────────────────────────────────────────────────────── */
 
-/* A perfect attack on guesses: how fast can a claim fall? Clopper–Pearson needs about 3e^ε runs of
- * each kind for the low corner. */
+/* A perfect attack on guesses: how fast can a claim be refuted? Clopper–Pearson needs about 3e^ε
+ * runs of each kind for the low corner. */
 static void perfect_attack(void **state) {
     (void)state;
     static const double claims[] = {0, 1, 2, 4};
@@ -305,7 +305,7 @@ static void wealth_falls_with_epsilon(void **state) {
             assert_ok(dpa_sequential_log_e(audit, epsilon, &wealth, NULL));
             assert_true(wealth <= last + 1e-12);
             last = wealth;
-            /* the best of the past may be above what the wealth says now, never below */
+            /* the best bound so far may exceed what the wealth says now, but is never below it */
             if (wealth >= log(20)) assert_true(now.epsilon_lower >= epsilon);
         }
         assert_true(isnan(now.p_value) && isnan(now.log_e_value));

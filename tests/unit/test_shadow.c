@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The shadow game on a toy: who is in which model, which points are chosen, and scores against the
- * attack run by hand on the same signals. */
+/* The shadow game on a toy: who is in which model, which points are chosen, and its scores compared
+ * with the attack run by hand on the same signals. */
 #include "check.h"
 
 #include "base/text.h"
@@ -19,7 +19,7 @@ static void write_text(const char *path, const char *text) {
     assert_int_equal(fclose(out), 0);
 }
 
-/* Labels that nothing explains: whoever fits them has learnt by heart. */
+/* Random labels, which a model can only memorise. */
 static int setup(void **state) {
     (void)state;
     char path[96], text[4096] = "x,y,label\n";
@@ -136,7 +136,7 @@ static void scores_are_those_of_the_attack(void **state) {
     end_game(&p);
 }
 
-/* Members of a memorised point fit it better: by design, in both signals. */
+/* Models fit a memorised point better if it is a member: with each design, in both signals. */
 static void every_signal_and_design_sees_members(void **state) {
     (void)state;
     static const char *const keys[] = {"  design: half\n", "  design: half\n  signal: gradient\n",
@@ -169,7 +169,7 @@ static void challenges_take_turns(void **state) {
 }
 
 /* A trial is a function of its index: played alone it gives the same bits, and a shadow model does
- * not change when there are more of them. */
+ * not change if there are more of them. */
 static void trials_depend_on_their_index_alone(void **state) {
     (void)state;
     play p;

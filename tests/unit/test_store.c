@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The store of trials: what is put is there again, once per key; locks; versions; damage. */
+/* The store of trials: what is put can be read, once per key; locks; versions; damage. */
 #include "check.h"
 
 #include <fcntl.h>
@@ -140,7 +140,7 @@ static void failures(void **state) {
     dpa_store_close(store);
 }
 
-/* Trials without numbers are there too, and can be taken back. */
+/* Trials without numbers are stored too, and can be removed. */
 static void ends_without_numbers(void **state) {
     (void)state;
     int64_t row = 0;
@@ -164,7 +164,7 @@ static void ends_without_numbers(void **state) {
     assert_true(stages.items[0].stored == 3 && stages.items[0].failed == 1);
     assert_true(stages.items[0].lost == 1 && stages.items[0].seconds == 0.25);
     dpa_store_stages_free(&stages);
-    /* A failure that is only said to be one has no checksum that fits. */
+    /* A trial that is merely marked as failed has a wrong checksum. */
     assert_ok(dpa__store_execute(store, "UPDATE trial SET ended=2 WHERE number=1", "x", &err));
     memset(ends, 0, sizeof ends);
     assert_ok(dpa__store_load(store, key_a, items, ends, 6, &loaded, &damaged, &err));
@@ -190,7 +190,7 @@ static void damage(void **state) {
     uint64_t damaged = 0;
     dpa_store *store = open_store(DPA_STORE_WRITE);
     put(store, key_a, 0, 9);
-    /* Other numbers, numbers of another trial, half a number. */
+    /* Other numbers, numbers of another trial, an incomplete number. */
     assert_ok(dpa__store_execute(store, "UPDATE trial SET numbers=zeroblob(8) WHERE number=4", "x",
                                  &err));
     assert_ok(dpa__store_execute(store, "UPDATE trial SET number=100 WHERE number=5", "x", &err));
@@ -208,7 +208,7 @@ static void one_writer(void **state) {
     assert_int_equal(dpa_store_open(path, DPA_STORE_WRITE, &second, &err), DPA_IO);
     assert_null(second);
     assert_non_null(strstr(err.text, "is running on this store"));
-    second = open_store(DPA_STORE_READ); /* reading goes on meanwhile */
+    second = open_store(DPA_STORE_READ); /* reading is possible meanwhile */
     dpa_store_close(second);
     dpa_store_close(first);
     assert_int_equal(dpa__store_is_locked(path), 0);
@@ -216,8 +216,8 @@ static void one_writer(void **state) {
     dpa_store_close(first);
 }
 
-/* A process that dies in the middle of a transaction: what was committed is there, the rest is not,
- * and the lock is free. */
+/* A process that dies in the middle of a transaction: what was committed is there, the uncommitted
+ * is not, and the lock is free. */
 static void killed(void **state) {
     (void)state;
     const pid_t child = fork();
@@ -299,12 +299,12 @@ static void status_of_runs(void **state) {
     dpa_store_close(store);
 }
 
-/* In a folder that cannot be written, and a name that a URI would take apart. */
+/* A folder that cannot be written, and a name that a URI would split. */
 static void frozen(void **state) {
     (void)state;
     char folder[32];
     uint64_t damaged = 0;
-    if (geteuid() == 0) skip(); /* for whom there is no such folder */
+    if (geteuid() == 0) skip(); /* root can write everywhere */
     (void)snprintf(folder, sizeof folder, "/tmp/dpa?%%20#%d", (int)getpid());
     (void)snprintf(path, sizeof path, "%s/store.db", folder);
     assert_int_equal(mkdir(folder, 0777), 0);

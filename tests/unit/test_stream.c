@@ -46,7 +46,7 @@ static void assert_three(const dpa_array *a) {
     for (int i = 0; i < 3; ++i) assert_true(((double *)a->data)[i] == i + 1);
 }
 
-/* Compressed numbers, whole and cut at every byte; the hash is of the stored bytes. */
+/* Compressed numbers, complete and truncated at every byte; the hash is of the stored bytes. */
 static void check_compressed(const dpa__text *file, const char *codec) {
     dpa_array a;
     dpa_error err;
@@ -101,7 +101,7 @@ static void several_members(void **state) {
     dpa__text_free(&file);
 }
 
-/* A header that promises much more than there is, where the size cannot be known beforehand. */
+/* A header that promises much more than there is, in a stream of unknown size. */
 static void lying_header(void **state) {
     (void)state;
     dpa__text npy = {0}, file = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables: kinds of columns, quoting, options, and each way in which a CSV can be wrong. */
+/* Tables: kinds of columns, quoting, options, and every way in which a CSV can be wrong. */
 #include "readers.h"
 
 #include "base/table.h"
@@ -49,7 +49,7 @@ static void scores(void **state) {
     dpa_table_free(NULL);
 }
 
-/* A column that is text only in its last row keeps the spelling of the rows before. */
+/* A column that becomes text only in its last row keeps the spelling of the earlier rows. */
 static void texts(void **state) {
     (void)state;
     dpa_table *t;
@@ -83,7 +83,7 @@ static void quotes(void **state) {
     assert_string_equal(text_at(t, 1, 0), "line\nbreak");
     assert_string_equal(text_at(t, 0, 1), "\"");
     dpa_table_free(t);
-    /* lines inside quotes count for the places after them */
+    /* lines inside quotes count for later places */
     assert_int_equal(read_csv("a\n\"x\n\ny\"\nz\"\n", NULL, &t, &err), DPA_BAD_INPUT);
     assert_string_equal(err.place, "mem:5:2");
 }
@@ -135,7 +135,7 @@ static void bad(void **state) {
                 {"a,b\n1,2\n\n3,4\n", "mem:3", "empty"},
                 {"\na\n1\n", "mem:1", "empty"},
                 {"a,a\n1,2\n", "mem:1", "'a'"},
-                {"\033[2J,\033[2J\n1,2\n", "mem:1", "'?[2J'"}, /* a terminal would obey */
+                {"\033[2J,\033[2J\n1,2\n", "mem:1", "'?[2J'"}, /* a terminal would execute it */
                 {"\xc2\x9b,\xc2\x9b\n1,2\n", "mem:1", "'\?\?'"},
                 {"a,\n1,2\n", "mem:1:3", "column 2 is empty"},
                 {"1,2\n3,4\n", "mem:1", "only numbers"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The library has no state of its own: eight threads that estimate, judge, account and read at once
- * get what one gets (scripts/test runs this under ThreadSanitizer, too), and 100,000 calls, good
- * and bad ones, leave no more memory in use than the first few. */
+/* The library has no global state: eight threads that estimate, judge, account and read at once get
+ * the same as one (scripts/test also runs this under ThreadSanitizer), and 100,000 calls, good and
+ * bad ones, leave no more memory in use than the first few. */
 #include <malloc.h>
 #include <pthread.h>
 
@@ -61,7 +61,7 @@ static void eight_threads(void **state) {
 
 /* ── growth ──────────────────────────────────────────────────────────────────────────── */
 
-/* Five calls that give something and three that are refused. */
+/* Five calls that succeed and three that are refused. */
 static void call_all(int i) {
     dpa_error err;
     dpa_evidence e;

@@ -23,7 +23,7 @@ static void dp_by_hand(void **state) {
     assert_true(dpa_curve_delta(c, log(3.0)) == 0.1);
     assert_relative(dpa_curve_delta(c, 0.0), 1.0 - 2 * 0.225, 1e-15);
     dpa_curve_free(c);
-    /* e^800 does not exist as a double; the answers do */
+    /* e^800 overflows a double, but the answers do not */
     assert_ok(dpa_curve_dp(800.0, 1e-300, &c, NULL));
     assert_relative(dpa_curve_log_fnr(c, -0.1), log(-expm1(-0.1)) - 800.0, 1e-15);
     assert_relative(dpa_curve_log_fnr(c, -801.0), log1p(-exp(-1.0)), 1e-12);
@@ -80,7 +80,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Every kink is a breakpoint: a rule may step over one that lies between its nodes. */
+/* Every kink is a breakpoint, because a rule may miss one between its nodes. */
 static double integral(dpa__fn fn, pair *p, double crossing) {
     double breaks[] = {-45.0, -8.0, 0.0, crossing, p->distance, p->distance + 8.0, 60.0};
     qsort(breaks, 7, sizeof *breaks, ascending);
@@ -181,13 +181,13 @@ static void points_by_hand(void **state) {
     assert_relative(dpa_curve_delta(c, 0.5), 0.7 - 0.2 * exp(0.5), 1e-15);
     assert_relative(dpa_curve_epsilon(c, 0.3), log(2.0), 1e-14);
     dpa_curve_free(c);
-    /* no points at all: the diagonal */
+    /* no points at all give the diagonal */
     assert_ok(dpa_curve_points(NULL, NULL, 0, &c, NULL));
     assert_true(dpa_curve_fnr(c, 0.25) == 0.75);
     assert_true(dpa_curve_epsilon(c, 0.0) == 0.0);
     assert_int_equal(dpa_curve_is_symmetric(c), 1);
     dpa_curve_free(c);
-    /* points above the diagonal say nothing; (0,0) says everything */
+    /* points above the diagonal say nothing; (0,0) reveals everything */
     const double high = 0.9, nil = 0.0;
     assert_ok(dpa_curve_points(&high, &high, 1, &c, NULL));
     assert_true(dpa_curve_fnr(c, 0.25) == 0.75);
@@ -198,7 +198,7 @@ static void points_by_hand(void **state) {
     dpa_curve_free(c);
 }
 
-/* Products of these rates do not exist as doubles; the hull needs them. */
+/* Products of these rates underflow, but the hull needs them. */
 static void points_far_out(void **state) {
     (void)state;
     const double fpr[] = {1e-300, 1e-200, 0.5}, fnr[] = {0.9, 1e-200, 1e-310};
@@ -233,7 +233,8 @@ static void masses(void **state) {
     dpa_curve_free(c);
 }
 
-/* Diluting twice is diluting by the product, in every family; shares survive their makers. */
+/* Diluting twice is diluting by the product, in every family; diluted curves outlive the curves
+ * they were made from. */
 static void dilution(void **state) {
     (void)state;
     const double fpr[] = {0.1, 0.4}, fnr[] = {0.3, 0.0};

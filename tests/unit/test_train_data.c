@@ -69,7 +69,7 @@ static void test_table(void **state) {
     assert_string_equal(dpa_dataset_schema(data),
                         "age number\ncity: Oslo, Rome\ncode: 7, 8\nrich is the label: no, yes\n");
 
-    /* The held-out part: other order of columns, a city never seen, labels with a mark. */
+    /* The held-out part: another order of columns, an unknown city, labels with a mark. */
     dpa_dataset_opts held = opts;
     held.path = put_text("held.csv", "code,age,rich,city\n8,20,yes.,Rome\n9,21,no.,Bonn\n");
     held.label = "rich";
@@ -113,8 +113,8 @@ static void test_number_labels(void **state) {
     dpa_dataset_free(data);
 }
 
-/* As many labels as rows, each with and without a mark, found in another order. The linear search
- * that was here took minutes. */
+/* As many labels as rows, each with and without a mark, found in another order. A linear search
+ * used to take minutes here. */
 static void test_many_labels(void **state) {
     (void)state;
     enum { LABELS = 100000 };
@@ -289,7 +289,7 @@ static void test_ids(void **state) {
     assert_int_equal(dpa_ids_read(put_text("ids", "0.5\n"), 5, &ids, &count, NULL), DPA_BAD_INPUT);
 }
 
-/* The real files, where they are. */
+/* The real files, if they are there. */
 static void test_real(void **state) {
     (void)state;
     if (access(check_shared("data/adult/adult.data"), R_OK) != 0) skip();

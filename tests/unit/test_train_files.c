@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Models, checkpoints and plans as files; evaluation; games' hooks that change a step. */
+/* Models, checkpoints and plans as files; evaluation; hooks of games that change a step. */
 #include "check.h"
 
 #include "dpaudit/data.h"
@@ -87,7 +87,7 @@ static void test_model_file(void **state) {
     dpa_model_free(model);
 }
 
-/* Stop after 11 steps and go on in another process's stead: the same bytes as without a stop. */
+/* Stops after 11 steps and goes on as another process would: the same bytes as without a stop. */
 static void test_resume(void **state) {
     (void)state;
     dpa_dataset *data = toy();
@@ -113,7 +113,7 @@ static void test_resume(void **state) {
     assert_ok(dpa_trainer_average(c, average_twin, NULL));
     assert_memory_equal(dpa_model_weights(average), dpa_model_weights(average_twin), bytes);
     dpa_trainer_free(c);
-    /* Other options: refused, with the name of the first that differs. */
+    /* Other options are refused; the error names the first that differs. */
     opts.sigma = 0.9;
     dpa_error err;
     assert_ok(dpa_trainer_new(broken, data, NULL, 0, &opts, &c, NULL));
@@ -127,7 +127,7 @@ static void test_resume(void **state) {
     dpa_dataset_free(data);
 }
 
-/* A checkpoint whose header does not say how far it was. */
+/* A checkpoint whose header does not give the step. */
 static void test_no_step(void **state) {
     (void)state;
     static const char *const names[] = {"header", "weights", "velocity", "mean"};
@@ -155,7 +155,7 @@ static void test_no_step(void **state) {
     dpa_dataset_free(data);
 }
 
-/* A game: an extra example that is in every step, a gradient of its own on the sum. */
+/* A game that puts an extra example into every step and adds a gradient of its own to the sum. */
 typedef struct game {
     size_t calls, batch;
     float added, seen;
@@ -244,7 +244,7 @@ static double rate_want(dpa_schedule schedule, int step) {
     return step < 3 ? rate * (step + 1) / 3.0 : rate;
 }
 
-/* A gradient that is always 1 shows rate, momentum, decay and averages as they are. */
+/* With a gradient that is always 1, rate, momentum, decay and averages can be seen directly. */
 static void test_updates(void **state) {
     (void)state;
     dpa_dataset *data = toy();
@@ -352,7 +352,7 @@ static void test_plan(void **state) {
     /* Standardised by the members 1, 2, 3: the held-out 4 becomes 2/√(2/3). */
     assert_relative((double)dpa_dataset_row(data.data, 3)[0], 2.0 / sqrt(2.0 / 3.0), 1e-6);
     dpa_train_data_free(&data);
-    plan->train.q = 1e-300; /* 4e300 steps are more than there are numbers */
+    plan->train.q = 1e-300; /* 4e300 steps are more than a uint64_t holds */
     assert_true(dpa_train_plan_steps(plan, 3) == UINT64_C(1000000000000000000));
     size_t nothing = 0;
     const dpa_array nobody = {.dtype = DPA_I64, .ndim = 1, .data = &nothing};

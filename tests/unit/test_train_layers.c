@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every layer against the slow network of tests/train/oracle.h: outputs, gradients by the weights
- * and by the input, norms of groups of rows. */
+/* Every layer compared with the slow network of tests/train/oracle.h: outputs, gradients with
+ * respect to weights and input, norms of groups of rows. */
 #include "check.h"
 
 #include "train/kernels.h"
@@ -30,7 +30,7 @@ static const sample_case cases[] = {
     {"conv:32,3,2,1 tanh conv:32,3,2,1 tanh", {8, 8, 3}, DPA_LOSS_SOFTMAX}, /* Gram on top */
 };
 
-/* A model with all weights at random, biases included, and its twin in double precision. */
+/* A model with all weights random, biases included, and its copy in double precision. */
 typedef struct fixture {
     dpa_model *model;
     size_t features;
@@ -81,7 +81,7 @@ static void test_outputs(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         fixture f;
         set_up(&f, &cases[i], 1);
-        /* Values of layers below an in-place layer are gone; the outputs are what counts. */
+        /* Values below an in-place layer are overwritten, so only the outputs are compared. */
         const float *y = f.net->value[f.model->layer_count];
         for (size_t r = 0; r < ROWS; ++r) {
             double want[8];
@@ -120,8 +120,8 @@ static void test_gradients(void **state) {
     }
 }
 
-/* Groups of one, two and three rows: the norm of the summed gradient, from gradients written out
- * one row at a time. */
+/* Groups of one, two and three rows: the norm of the summed gradient, from gradients computed one
+ * row at a time. */
 static void check_norms(const sample_case *c, size_t group, int keeps) {
     fixture f;
     set_up(&f, c, group);
@@ -192,7 +192,7 @@ static void test_words(void **state) {
         "dens:3", "dense", "dense:0", "dense:3,4", "conv:4", "conv:4,9", "conv:4,3,0",
         "conv:4,3,1,3", "max:0", "max:7", "norm:2", "relu:1", "mlp", "dense:x", "dense:3,",
         "dense:-3", "conv:0,3", "mlp:5,0", "dense:99999999999",
-        /* 2^29 · 2^29 · 64 is 0 in 64 bits */
+        /* 2^29 · 2^29 · 64 overflows to 0 in 64 bits */
         "conv:64,1 conv:1,536870912,1,268435456", "conv:999999999,32768,1,32767"};
     const dpa_shape shape = {6, 6, 3};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {

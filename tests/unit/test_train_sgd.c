@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The noise, the clipping and the sampling are what they say. */
+/* Noise, clipping and sampling do what they promise. */
 #include "check.h"
 
 #include <malloc.h>
@@ -12,7 +12,7 @@
 
 enum { FEATURES = 12, ROWS = 400, CLASSES = 3 };
 
-/* Rows around the centre of their class, some far out so that clipping has work. */
+/* Rows around the centre of their class, some far out so that they are clipped. */
 static dpa_dataset *toy(dpa_shape shape) {
     const size_t features = shape.height * shape.width * shape.channels;
     float *x = malloc(ROWS * features * sizeof *x);
@@ -41,7 +41,7 @@ static dpa_model *toy_model(const char *layers, dpa_shape shape) {
     return model;
 }
 
-/* Element by element the Box–Muller pairs of the named stream; moments of a million. */
+/* Each element equals the Box–Muller value of the named stream; moments of a million. */
 static void test_noise(void **state) {
     (void)state;
     enum { COUNT = 1 << 20 };
@@ -72,7 +72,8 @@ static void test_noise(void **state) {
     assert_absolute(sum / COUNT, 0.0, 4.0 / 1024.0);
     assert_absolute(squares / COUNT, 1.0, 4.0 * 1.4143 / 1024.0);
     assert_absolute(fourth / COUNT, 3.0, 4.0 * 9.798 / 1024.0);
-    /* A part of the stream is that part, and lengths that are no multiple of a group work. */
+    /* A part of the stream equals that part of the whole, and lengths that are not a multiple of a
+     * group work. */
     float part[300] = {0};
     dpa__noise_add(77, DPA_PURPOSE_NOISE, 5, 2 * DPA_NOISE_GROUP, 2.0F, part, 299);
     for (size_t i = 0; i < 299; ++i) assert_true(part[i] == 2.0F * z[2 * DPA_NOISE_GROUP + i]);
@@ -139,7 +140,7 @@ static double norm_of_difference(const float *a, const float *b, size_t n) {
     return sqrt(sum);
 }
 
-/* The sum of a step is the sum of naively clipped gradients, one example at a time. */
+/* The sum of a step equals the sum of gradients clipped one example at a time. */
 static void check_sum(const char *layers, dpa_shape shape, double bound) {
     watch *w = calloc(1, sizeof *w);
     dpa_train_opts opts = dp_opts(w);
@@ -186,8 +187,8 @@ static void test_clipped_sum(void **state) {
     check_sum("conv:4,3,1,1 norm:2 tanh max:2", (dpa_shape){6, 6, 1}, 4.0);
 }
 
-/* One example put in changes the sum by at most C, whoever it is, and by C when it is clipped; to
- * the last bit that single precision leaves. Microbatches: at most 2C. */
+/* Adding one example changes the sum by at most C, and by C if it is clipped, up to the rounding of
+ * single precision. Microbatches: at most 2C. */
 static void check_sensitivity(const char *layers, dpa_shape shape, size_t microbatch,
                               size_t augment) {
     watch *w = calloc(1, sizeof *w);
@@ -262,7 +263,7 @@ static void test_noise_of_steps(void **state) {
     free(w);
 }
 
-/* Poisson: each row as often as q says, batch sizes binomial, neighbours independent. */
+/* Poisson: each row as often as q says, binomial batch sizes, independent neighbours. */
 static void test_poisson(void **state) {
     (void)state;
     enum { STEPS = 20000 };
@@ -296,7 +297,7 @@ static void test_poisson(void **state) {
     dpa__sampler_free(&sampler);
 }
 
-/* q = 1 takes everybody; shuffle takes everybody once an epoch and not in the same order. */
+/* q = 1 takes everybody; shuffle takes everybody once per epoch, in a different order. */
 static void test_everybody(void **state) {
     (void)state;
     dpa_train_opts opts;
@@ -330,7 +331,7 @@ static void test_everybody(void **state) {
     dpa__sampler_free(&sampler);
 }
 
-/* Poisson microbatches: blocks are in or out as a whole, and form the groups. */
+/* Poisson microbatches: blocks are in or out as a whole and form the groups. */
 static void test_microbatches(void **state) {
     (void)state;
     dpa_train_opts opts;
@@ -377,7 +378,7 @@ static void *train_job(void *user) {
     return NULL;
 }
 
-/* Same seed, same bytes: alone, and beside another model on a second thread. */
+/* The same seed gives the same bytes, alone and beside another model on a second thread. */
 static void test_threads(void **state) {
     (void)state;
     dpa_dataset *data = toy(flat);
@@ -425,7 +426,7 @@ static void test_memory(void **state) {
     dpa_dataset_free(data);
 }
 
-/* Plain SGD learns, with the options that change the path; averages stay near the weights. */
+/* Plain SGD learns with the options that change the path; averages stay near the weights. */
 static void test_learns(void **state) {
     (void)state;
     dpa_dataset *data = toy(flat);

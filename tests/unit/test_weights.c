@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Models from files: every format gives the same vector, several files are one, and bad bytes are
- * refused with the model as it was. */
+/* Models from files: every format gives the same vector, several files are concatenated, and bad
+ * bytes are refused with the model unchanged. */
 #include "check.h"
 
 #include "dpaudit/canary.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Messages between scheduler and workers: what is put comes out again, in pieces too; garbage is an
- * error. */
+/* Messages between scheduler and workers: what is put comes out again, also in pieces; garbage is
+ * an error. */
 #include "check.h"
 
 #include "run/wire.h"
@@ -25,7 +25,7 @@ static void round_trip(void **state) {
     dpa_values values;
     size_t used = 0;
     dpa__wire_put(&text, &put);
-    for (size_t n = 0; n < text.length; ++n) { /* every part of it is not enough */
+    for (size_t n = 0; n < text.length; ++n) { /* no part of it is enough */
         assert_ok(dpa__wire_take(bytes_of(&text), n, &got, &used, &err));
         assert_int_equal(used, 0);
     }
@@ -57,7 +57,7 @@ static void failures(void **state) {
     assert_int_equal(got.status, DPA_NUMERIC);
     assert_string_equal(got.place, put.place);
     assert_string_equal(got.text, put.text);
-    for (size_t n = 0; n < m.size; ++n) { /* cut anywhere: an error, never a read beyond */
+    for (size_t n = 0; n < m.size; ++n) { /* truncated anywhere: an error, never a read beyond */
         const dpa__message cut = {.kind = m.kind, .payload = m.payload, .size = n};
         assert_int_equal(dpa__wire_failure(&cut, &got, &err), DPA_BAD_INPUT);
     }

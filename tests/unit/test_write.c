@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Files that appear whole or not at all. */
+/* Files that appear completely or not at all. */
 #include "readers.h"
 
 #include <dirent.h>
@@ -96,7 +96,7 @@ static void abandoned(void **state) {
     assert_ok(dpa__writer_add(w, much, 200000, &err));
     free(much);
     assert_content(path, "old");
-    assert_in_range(count_files(), 1, 2); /* no name yet where the file system can do that */
+    assert_in_range(count_files(), 1, 2); /* no name yet, if the file system supports that */
     dpa__writer_abandon(w);
     dpa__writer_abandon(NULL);
     assert_content(path, "old");
@@ -104,8 +104,8 @@ static void abandoned(void **state) {
     (void)unlink(path);
 }
 
-/* A process that ends in the middle leaves the old file, and where files can be without a name
- * nothing else. */
+/* A process that dies in the middle leaves the old file and, where files without a name are
+ * possible, nothing else. */
 static void killed(void **state) {
     (void)state;
     const char *path = in_folder("x");

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Models to be audited: data sets, small networks in single precision, SGD and DP-SGD.
  *
- * The trainer is exact about what DP-SGD publishes: Poisson sampling at rate q, the gradient of
- * each example clipped to norm C before the sum, noise σC on the sum, division by a batch size that
- * does not depend on who is in. It exists to be audited: its noise is reproducible, hence not
- * secret (docs/trainer.md says what a production trainer must do differently).
+ * The trainer does exactly what DP-SGD prescribes: Poisson sampling at rate q, the gradient of each
+ * example clipped to norm C before the sum, noise σC on the sum, division by a batch size that does
+ * not depend on who is in. It exists to be audited: its noise is reproducible, hence not secret
+ * (docs/trainer.md says what a production trainer must do differently).
  *
  * Everything random is a function of (seed, step): the same options give the same bytes, on any
- * number of threads, with or without a stop in between. A data set and a model may be shared
- * between threads as long as nobody changes them; a trainer belongs to one thread. */
+ * number of threads, interrupted or not. A data set and a model may be shared between threads as
+ * long as nobody changes them; a trainer belongs to one thread. */
 #ifndef DPAUDIT_TRAIN_H
 #define DPAUDIT_TRAIN_H
 
@@ -40,51 +40,51 @@ DPA_API size_t dpa_dataset_classes(const dpa_dataset *data);
 DPA_API dpa_shape dpa_dataset_shape(const dpa_dataset *data);
 DPA_API const float *dpa_dataset_row(const dpa_dataset *data, size_t row);
 DPA_API int32_t dpa_dataset_label(const dpa_dataset *data, size_t row);
-/* Change one row: a game crafts its canary so. x NULL keeps the features. */
+/* Changes one row, as a game does to craft its canary. x NULL keeps the features. */
 DPA_API dpa_status dpa_dataset_set_row(dpa_dataset *data, size_t row, const float *x, int32_t label,
                                        dpa_error *err) DPA_MUST_USE;
 
 typedef enum dpa_format {
     DPA_FORMAT_ARRAYS, /* path [rows × …] and labels [rows]: NPY, IDX; or an NPZ with x and y */
-    DPA_FORMAT_TABLE,  /* CSV: text columns become one column per value (one-hot) */
-    DPA_FORMAT_WORDS,  /* a table with a text and a label: counts of the most frequent words */
-    DPA_FORMAT_CIFAR,  /* CIFAR-10 binary: 1 + 3072 bytes a row */
-    DPA_FORMAT_FANN    /* "rows inputs outputs", then inputs and outputs in turns */
+    DPA_FORMAT_TABLE,  /* CSV; a text column becomes one column per value (one-hot) */
+    DPA_FORMAT_WORDS,  /* a table with a text and a label; counts of the most frequent words */
+    DPA_FORMAT_CIFAR,  /* CIFAR-10 binary: 1 + 3072 bytes per row */
+    DPA_FORMAT_FANN    /* "rows inputs outputs", then inputs and outputs alternating */
 } dpa_format;
 
-/* gzip and xz are undone; the first file in a tar archive is the table. */
+/* gzip and xz are decompressed; of a tar archive the first file is read. */
 typedef struct dpa_dataset_opts {
     dpa_format format;  /* arrays */
     const char *path;   /* features */
-    const char *labels; /* arrays: the file of the labels; NULL: inside the NPZ */
+    const char *labels; /* arrays: the file of labels; NULL: they are in the NPZ */
     /* Tables. Columns without a header are c1, c2, … */
-    const char *label;              /* the column of the label; NULL: the last */
+    const char *label;              /* the label's column; NULL: the last */
     const char *strip;              /* characters cut from the end of labels; NULL: none */
     char separator;                 /* ',' */
     int has_header;                 /* 1 */
-    const char *comment;            /* lines that start so are skipped; NULL: none */
-    const char *const *ignore;      /* columns to leave out, NULL-ended; NULL: none */
-    const char *const *categorical; /* numeric columns to one-hot all the same; as above */
+    const char *comment;            /* lines that begin with it are skipped; NULL: none */
+    const char *const *ignore;      /* columns to leave out, ended by NULL; NULL: none */
+    const char *const *categorical; /* numeric columns to one-hot anyway, likewise */
     const char *text;               /* words: the column of the text ("sentence") */
-    size_t vocabulary;              /* words: how many (1000) */
+    size_t vocabulary;              /* words: size of the vocabulary (1000) */
 } dpa_dataset_opts;
 
 DPA_API void dpa_dataset_opts_init(dpa_dataset_opts *opts);
-/* Bytes are divided by 255. With `like`, columns, values, words, classes and shape are those of a
- * data set that was read before without `like` (the training part): a value that it does not know
- * has no column, a label that it does not know is an error. */
+/* Bytes are divided by 255. With `like`, the columns, values, words, classes and shape are those of
+ * a data set that was read without `like` before (the training part): an unknown value gets no
+ * column, an unknown label is an error. */
 DPA_API dpa_status dpa_dataset_read(const dpa_dataset_opts *opts, const dpa_dataset *like,
                                     dpa_dataset **out, dpa_error *err) DPA_MUST_USE;
-/* What the columns became, one a line ("age number", "sex: Female, Male"); "" when there is nothing
- * to say. */
+/* What the columns became, one per line ("age number", "sex: Female, Male"); "" if nothing was
+ * inferred. */
 DPA_API const char *dpa_dataset_schema(const dpa_dataset *data);
-/* Mean 0 and deviation 1 by the given rows of `fit` (NULL: the first `count`) for each feature,
- * applied to all rows of `fit` and, with the same numbers, of `also` (NULL: none). Features that
- * are 0 or 1 in all these rows, and constant ones, stay as they are. */
+/* Scales each feature to mean 0 and deviation 1. Both are measured on the given rows of `fit`
+ * (NULL: the first `count`) and applied to all rows of `fit` and of `also` (NULL: none). Features
+ * that are constant, or only 0 or 1, in these rows stay as they are. */
 DPA_API dpa_status dpa_dataset_standardise(dpa_dataset *fit, const size_t *rows, size_t count,
                                            dpa_dataset *also, dpa_error *err) DPA_MUST_USE;
-/* Row ids from "0..5000" (first up to, not including, last) or from a file with one id a line or an
- * integer array; each below `rows`. Free with free(). */
+/* Reads row ids from "0..5000" (the last is not included), or from a file with one id per line or
+ * an integer array; each must be below `rows`. Free with free(). */
 DPA_API dpa_status dpa_ids_read(const char *spec, size_t rows, size_t **out, size_t *count,
                                 dpa_error *err) DPA_MUST_USE;
 
@@ -97,7 +97,7 @@ typedef enum dpa_loss {
 
 typedef struct dpa_model dpa_model;
 
-/* Layers as words, lowest first; the dense output layer is added by itself:
+/* Layers as words, lowest first; the dense output layer is added automatically:
  *   ""                                          logistic regression
  *   "mlp:512,256"                               the same as "dense:512 relu dense:256 relu"
  *   "conv:16,8,2,3 tanh max:2,1 dense:32 tanh"  conv:channels,kernel[,stride[,pad]],
@@ -119,34 +119,35 @@ DPA_API dpa_status dpa_model_save(const dpa_model *model, const char *path,
                                   dpa_error *err) DPA_MUST_USE;
 DPA_API dpa_status dpa_model_load(const char *path, dpa_model **out, dpa_error *err) DPA_MUST_USE;
 
-/* What a model does on rows of a data set (rows NULL: the first `count`). */
+/* Quality of a model on rows of a data set (rows NULL: the first `count`). */
 typedef struct dpa_utility {
     double loss;     /* mean */
     double accuracy; /* share of rows whose largest output is the label */
-    double auroc;    /* two classes; NaN for more, or when one class is absent */
+    double auroc;    /* for two classes; NaN for more, or if one class is absent */
 } dpa_utility;
-/* logits [count × outputs], losses [count]: NULL when not wanted. */
+/* logits [count × outputs], losses [count]; NULL if not wanted. */
 DPA_API dpa_status dpa_model_evaluate(const dpa_model *model, const dpa_dataset *data,
                                       const size_t *rows, size_t count, float *logits,
                                       double *losses, dpa_utility *utility,
                                       dpa_error *err) DPA_MUST_USE;
-/* The gradient of one example's loss: by the weights [size], by the input [features]; NULL when not
- * wanted. */
+/* The gradient of one example's loss with respect to the weights [size] and to the input
+ * [features]; NULL if not wanted. */
 DPA_API dpa_status dpa_model_gradient(const dpa_model *model, const float *x, int32_t label,
                                       float *weights, float *input, dpa_error *err) DPA_MUST_USE;
 
 /* ---- Training ---- */
 
 typedef enum dpa_sampling {
-    DPA_SAMPLE_SHUFFLE, /* a fresh permutation each epoch, cut into batches; the rest is left out */
-    DPA_SAMPLE_POISSON  /* each member by itself, with probability q */
+    DPA_SAMPLE_SHUFFLE, /* a fresh permutation per epoch, cut into batches; the remainder is left
+                           out */
+    DPA_SAMPLE_POISSON  /* each member independently, with probability q */
 } dpa_sampling;
 
 typedef enum dpa_schedule {
     DPA_RATE_CONSTANT,
-    DPA_RATE_LINEAR, /* down to 0 at the last step */
-    DPA_RATE_COSINE, /* the same, along a cosine */
-    DPA_RATE_STEPS   /* times rate_factor after every rate_every steps */
+    DPA_RATE_LINEAR, /* falls linearly to 0 at the last step */
+    DPA_RATE_COSINE, /* falls to 0 along a cosine */
+    DPA_RATE_STEPS   /* multiplied by rate_factor after every rate_every steps */
 } dpa_schedule;
 
 typedef enum dpa_averaging {
@@ -155,24 +156,27 @@ typedef enum dpa_averaging {
     DPA_AVERAGE_MEAN /* plain mean of θ from step average_from on (Polyak) */
 } dpa_averaging;
 
-/* Hooks for games, each may be NULL; a status other than DPA_OK ends the step with it. */
+/* Hooks for games, each may be NULL; any status other than DPA_OK ends the step with that
+ * status. */
 typedef struct dpa_train_hooks {
     void *user;
-    /* Who is in: rows[0..*count) of the data set, ascending when sampled by Poisson; ids from
-     * dpa_dataset_rows(data) on are rows of `extra`. May add (up to capacity), drop and replace.
-     * Comes before any row is read, so that the contents of `extra` may be changed here. */
+    /* The batch: rows[0..*count) of the data set, ascending if sampled by Poisson; ids from
+     * dpa_dataset_rows(data) on are rows of `extra`. The hook may add (up to capacity), drop and
+     * replace rows. It is called before any row is read, so it may also change the contents of
+     * `extra`. */
     dpa_status (*sample)(void *user, uint64_t step, size_t *rows, size_t *count, size_t capacity,
                          dpa_error *err);
-    /* The sum of clipped gradients before the noise: see it, replace it, add a gradient. */
+    /* The sum of clipped gradients before the noise. The hook may read it, replace it or add a
+     * gradient. */
     dpa_status (*sum)(void *user, uint64_t step, float *sum, size_t size, dpa_error *err);
-    /* The same after the noise, before division and update: what DP-SGD releases. */
+    /* The sum after the noise, before division and update: what DP-SGD releases. */
     dpa_status (*release)(void *user, uint64_t step, float *sum, size_t size, dpa_error *err);
 } dpa_train_hooks;
 
 typedef struct dpa_train_opts {
-    uint64_t seed;         /* of sampling, noise and augmentation (0) */
+    uint64_t seed;         /* for sampling, noise and augmentation (0) */
     dpa_sampling sampling; /* shuffle */
-    size_t batch;          /* size of a shuffled batch; what the sum is divided by (256) */
+    size_t batch;          /* size of a shuffled batch; the sum is divided by it (256) */
     double q;              /* Poisson: sampling rate in (0,1]; 0: batch/members */
     uint64_t steps;        /* 1000 */
 
@@ -180,12 +184,12 @@ typedef struct dpa_train_opts {
     dpa_schedule schedule;        /* constant */
     uint64_t rate_every;          /* for DPA_RATE_STEPS */
     double rate_factor;           /* 0.1 */
-    uint64_t warmup;              /* steps of linear rise at the start (0) */
+    uint64_t warmup;              /* steps of linear increase at the start (0) */
 
-    double clip;       /* C; INFINITY: nothing is clipped */
+    double clip;       /* C; INFINITY: no clipping */
     double sigma;      /* noise of deviation σ·C on the sum; 0: none */
-    size_t microbatch; /* examples whose mean gradient is clipped as one (1) */
-    size_t augment;    /* copies of an example whose mean gradient is clipped as one (1) */
+    size_t microbatch; /* number of examples whose mean gradient is clipped together (1) */
+    size_t augment;    /* copies per example, whose mean gradient is clipped together (1) */
     size_t shift;      /* augmentation: random shift by at most this many pixels (0) */
     int flip;          /* augmentation: random mirror image (0) */
 
@@ -193,8 +197,8 @@ typedef struct dpa_train_opts {
     double average_decay;    /* d of the EMA (0.999) */
     uint64_t average_from;   /* first step of the mean (0) */
 
-    size_t chunk;             /* rows that go through the network at a time; 0: by the cache (0) */
-    const dpa_dataset *extra; /* rows that only the sample hook can put in; NULL: none */
+    size_t chunk; /* rows that go through the network at once; 0: chosen for the cache (0) */
+    const dpa_dataset *extra; /* rows that only the sample hook can add; NULL: none */
     dpa_train_hooks hooks;
 } dpa_train_opts;
 
@@ -202,12 +206,12 @@ DPA_API void dpa_train_opts_init(dpa_train_opts *opts);
 
 typedef struct dpa_trainer dpa_trainer;
 
-/* What the last step saw. */
+/* Statistics of the last step. */
 typedef struct dpa_step_info {
-    uint64_t step;     /* steps done, this one included */
-    size_t batch;      /* examples that were in */
-    double loss;       /* their mean loss; NaN when nobody was in */
-    double accuracy;   /* of the model as it was before the step */
+    uint64_t step;     /* steps done, including this one */
+    size_t batch;      /* number of examples in the batch */
+    double loss;       /* their mean loss; NaN for an empty batch */
+    double accuracy;   /* of the model before the step */
     double norm_mean;  /* mean gradient norm before clipping; NaN without clipping */
     double norm_share; /* share of gradients that were clipped; NaN without clipping */
 } dpa_step_info;
@@ -217,69 +221,69 @@ DPA_API dpa_status dpa_trainer_new(dpa_model *model, const dpa_dataset *data, co
                                    size_t count, const dpa_train_opts *opts, dpa_trainer **out,
                                    dpa_error *err) DPA_MUST_USE;
 DPA_API void dpa_trainer_free(dpa_trainer *trainer);
-/* One step. A loss or gradient that is not finite is DPA_NUMERIC and leaves the weights as they
- * were. */
+/* Takes one step. A loss or gradient that is not finite is DPA_NUMERIC and leaves the weights as
+ * they were. */
 DPA_API dpa_status dpa_trainer_step(dpa_trainer *trainer, dpa_step_info *info,
                                     dpa_error *err) DPA_MUST_USE;
-/* All steps that are left. */
+/* Takes all remaining steps. */
 DPA_API dpa_status dpa_trainer_run(dpa_trainer *trainer, const dpa_progress *progress,
                                    dpa_error *err) DPA_MUST_USE;
 DPA_API uint64_t dpa_trainer_steps_done(const dpa_trainer *trainer);
-/* Steps of one epoch: members/batch, or 1/q. At least 1. */
+/* Steps per epoch: members/batch, or 1/q. At least 1. */
 DPA_API uint64_t dpa_trainer_epoch_steps(const dpa_trainer *trainer);
 /* Noise divided by the sensitivity, for an accountant: σ, or σ/2 with microbatches, where one
- * example can turn a mean from one side of the ball to the other. */
+ * example can move a mean from one side of the ball to the other. */
 DPA_API double dpa_trainer_noise(const dpa_trainer *trainer);
-/* Puts the averaged weights into a model of the same size; DPA_BAD_ARGUMENT without averaging. */
+/* Copies the averaged weights into a model of the same size; DPA_BAD_ARGUMENT without averaging. */
 DPA_API dpa_status dpa_trainer_average(const dpa_trainer *trainer, dpa_model *model,
                                        dpa_error *err) DPA_MUST_USE;
 
-/* The whole state: weights, velocity, average, step, and the options for the record. */
+/* Saves the whole state: weights, velocity, average, step, and the options for comparison. */
 DPA_API dpa_status dpa_trainer_save(const dpa_trainer *trainer, const char *path,
                                     dpa_error *err) DPA_MUST_USE;
-/* Continues from such a file: the next step is the same to the last bit as if training had never
- * stopped. DPA_BAD_INPUT when the file was made with another model or other options. */
+/* Continues from such a file: every later step is the same to the last bit as if training had never
+ * stopped. DPA_BAD_INPUT if the file was made with another model or other options. */
 DPA_API dpa_status dpa_trainer_resume(dpa_trainer *trainer, const char *path,
                                       dpa_error *err) DPA_MUST_USE;
 
 /* ---- Experiment files ---- */
 
-/* One training run as a YAML file says it (docs/trainer.md lists the keys). Texts belong to the
- * plan. Paths of data are relative to the file. */
+/* One training run as described by a YAML file (docs/trainer.md lists the keys). The texts belong
+ * to the plan. Paths of data are relative to the file. */
 typedef struct dpa_train_plan {
-    dpa_dataset_opts data, test; /* test.path NULL: there is none */
+    dpa_dataset_opts data, test; /* test.path NULL: no test file */
     const char *members;         /* ids (dpa_ids_read) to train on; NULL: all rows */
-    const char *heldout;         /* ids to evaluate on: of test, or of data without test; NULL */
+    const char *heldout; /* ids to evaluate on: rows of test, or of data without test; NULL: none */
     int standardise;
     const char *layers;
     dpa_loss loss;
     uint64_t init_seed;
-    dpa_train_opts train; /* steps: 0 when `epochs` says how long */
-    double epochs;        /* 0: train.steps */
-    double epsilon;       /* σ is to be found for this ε; 0: train.sigma */
+    dpa_train_opts train; /* its steps are 0 if `epochs` gives the length */
+    double epochs;        /* 0: use train.steps */
+    double epsilon;       /* find σ for this ε; 0: use train.sigma */
     double delta;
     const char *output; /* folder for the results; NULL: none */
-    void *texts;        /* what the pointers above point into */
+    void *texts;        /* owns what the pointers above point to */
 } dpa_train_plan;
 
 DPA_API dpa_status dpa_train_plan_read(const char *path, dpa_train_plan **out,
                                        dpa_error *err) DPA_MUST_USE;
 DPA_API void dpa_train_plan_free(dpa_train_plan *plan);
 
-/* The data of a plan, read, cut and standardised (by the members only). */
+/* The data of a plan: read, cut and standardised (by the members only). */
 typedef struct dpa_train_data {
-    dpa_dataset *data, *test; /* test NULL: there is none */
+    dpa_dataset *data, *test; /* test NULL: no test file */
     size_t *members, member_count;
-    size_t *heldout, heldout_count; /* rows of test, or of data; count 0: nothing is held out */
+    size_t *heldout, heldout_count; /* rows of test, or of data; count 0: there are none */
 } dpa_train_data;
 
 DPA_API dpa_status dpa_train_plan_load(const dpa_train_plan *plan, dpa_train_data *out,
                                        dpa_error *err) DPA_MUST_USE;
 DPA_API void dpa_train_data_free(dpa_train_data *data);
-/* How many steps the plan means for so many members, and at which Poisson rate (NaN: shuffled). */
+/* The number of steps of the plan with so many members, and its Poisson rate (NaN: shuffled). */
 DPA_API uint64_t dpa_train_plan_steps(const dpa_train_plan *plan, size_t members);
 DPA_API double dpa_train_plan_q(const dpa_train_plan *plan, size_t members);
-/* Which instructions matrix products use on this machine: "avx512", "avx2" or "portable". All give
+/* The instruction set of matrix products on this machine: "avx512", "avx2" or "portable". All give
  * the same bits; the last is some hundred times slower. */
 DPA_API const char *dpa_train_kernel(void);
 
