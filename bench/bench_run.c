@@ -1,61 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The runner against the trials themselves: what scheduling and storing add to a trial, how busy
- * the slots are kept, how much two workers do more than one, how fast 10⁵ stored trials are listed
- * and resumed. Trials are external commands of known length, in worker processes of the dpaudit
- * beside this program. */
+/* The overhead of the runner: what scheduling and storing add to a trial, how busy the slots are,
+ * how much more two workers do than one, and how fast 10⁵ stored trials are listed and resumed.
+ * Trials are external commands of known duration, played in worker processes of the dpaudit beside
+ * this program. */
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base/sha256.h"
-#include "bench.h"
-#include "dpaudit/lab/run.h"
+#include "base/clock.h"
+#include "bench_lab.h"
 #include "run/store.h"
 
-static char folder[] = "/tmp/dpa_bench_run_XXXXXX", program[4096];
-static dpa_error err;
-
-static void must(dpa_status status) {
-    if (status == DPA_OK) return;
-    (void)fprintf(stderr, "bench_run: %s %s\n", err.place, err.text);
-    exit(1);
-}
-
-static const char *in_folder(const char *name) {
-    static char path[4][256];
-    static int next;
-    char *out = path[next++ % 4];
-    (void)snprintf(out, sizeof path[0], "%s/%s", folder, name);
-    return out;
-}
-
-static double wall(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* A run less a shorter one, so that starting and ending cancel out. */
+/* The difference of a longer and a shorter run, so that starting and ending cancel out. */
 typedef struct measured {
     double trials;
     double seconds;
-    double own; /* what the trials themselves took, added up */
+    double own; /* sum of the trials' own durations */
     double cpu; /* of the scheduler's thread */
 } measured;
-
-static void open_experiment(const char *command, unsigned models, dpa_experiment **e,
-                            dpa_game **game) {
-    char text[512];
-    const int n = snprintf(text, sizeof text,
-                           "game: {kind: command, command: \"%s\", points: 4, models: %u, "
-                           "design: leave-one-out, signal: logit}\n",
-                           command, models);
-    must(dpa_file_write(in_folder("bench.yaml"), text, (size_t)n, &err));
-    must(dpa_experiment_read(in_folder("bench.yaml"), e, &err));
-    must(dpa_game_open(*e, game, &err));
-}
 
 static double play(dpa_game *game, unsigned workers, uint64_t trials, dpa_run_summary *summary) {
     const char *const worker[] = {program, "worker", "--", in_folder("bench.yaml"), NULL};
@@ -65,10 +26,10 @@ static double play(dpa_game *game, unsigned workers, uint64_t trials, dpa_run_su
     opts.worker = worker;
     opts.workers = workers;
     opts.trials = trials;
-    const double start = wall();
+    const double start = dpa__clock();
     must(dpa_run_play(&opts, game, &evidence, summary, &err));
     dpa_evidence_free(&evidence);
-    return wall() - start;
+    return dpa__clock() - start;
 }
 
 static double own_seconds(void) {
@@ -82,7 +43,7 @@ static double own_seconds(void) {
     return own;
 }
 
-/* `trials` more than two for each worker. */
+/* Plays `trials` more than two for each worker, and subtracts a run of those two. */
 static measured measure(const char *command, unsigned trials, unsigned workers) {
     dpa_experiment *e = NULL;
     dpa_game *game = NULL;
@@ -109,7 +70,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Differences of two runs err to both sides: the middle one. */
+/* The median, because differences of two runs can be off to both sides. */
 static double middle(double values[ROUNDS]) {
     qsort(values, ROUNDS, sizeof *values, compare);
     return values[ROUNDS / 2];
@@ -155,15 +116,6 @@ static void two_workers(void) {
                  ratio, 100 * busy);
 }
 
-static void key_of(const dpa_game *game, char key[DPA_SHA256_SIZE]) {
-    dpa__sha256 sha;
-    char own[DPA_SHA256_SIZE];
-    must(dpa_game_key(game, 0, own, &err));
-    dpa__sha256_init(&sha);
-    dpa__sha256_add(&sha, own, strlen(own));
-    dpa__sha256_hex(&sha, key);
-}
-
 static int count_one(void *user, const dpa_store_entry *entry) {
     *(uint64_t *)user += !entry->damaged;
     return 0;
@@ -207,16 +159,11 @@ static void many_stored(void) {
 }
 
 int main(void) {
-    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 16);
-    char *slash = n > 0 ? strrchr(program, '/') : NULL;
-    if (slash == NULL || mkdtemp(folder) == NULL) return 1;
-    (void)strcpy(slash + 1, "dpaudit");
+    if (!begin()) return 1;
     short_trials();
     long_trials();
     two_workers();
     many_stored();
-    (void)unlink(in_folder("bench.yaml"));
-    (void)unlink(in_folder("bench.trials.db"));
-    (void)rmdir(folder);
+    dpa__folder_remove(folder);
     return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A DP-SGD step against the same step without privacy, against the bare matrix products of that
- * step (of the same shapes), and against a loop that writes out the gradient of every
- * example; and two models on two threads against one. */
+/* A DP-SGD step relative to the same step without privacy, to the bare matrix products of that step
+ * (same shapes), and to a loop that writes out every example's gradient; and two models on two
+ * threads relative to one. */
+#include "base/clock.h"
 #include "bench.h"
 
 #include <math.h>
@@ -134,7 +135,8 @@ static double time_products(const setting *s) {
     return best;
 }
 
-/* The gradient of every example by itself, its norm, its clipped share of the sum, and noise. */
+/* Computes the gradient of every example by itself, its norm, its clipped share of the sum, and
+ * noise. */
 static double time_naive(const setting *s, const dpa_dataset *data) {
     dpa_model *model = make_model(s);
     float *one = malloc(model->size * sizeof *one), *sum = calloc(model->size, sizeof *sum);
@@ -161,15 +163,9 @@ static double time_naive(const setting *s, const dpa_dataset *data) {
     return best;
 }
 
-static double wall(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 typedef struct pair {
     dpa_trainer *trainer;
-    double cpu; /* of this thread, for its steps */
+    double cpu; /* of this thread, while it takes its steps */
 } pair;
 
 static void *run_steps(void *user) {
@@ -180,8 +176,8 @@ static void *run_steps(void *user) {
     return NULL;
 }
 
-/* How much more two models on two threads get done than one on one: by the clock, which needs two
- * idle cores, and by the CPU time of the threads, which does not. Best of three. */
+/* How much more work two models on two threads do than one on one thread: by wall time, which needs
+ * two idle cores, and by the CPU time of the threads, which does not. Best of three. */
 static void two_models(const setting *s, const dpa_dataset *data) {
     dpa_model *model[2];
     pair p[2];
@@ -191,17 +187,17 @@ static void two_models(const setting *s, const dpa_dataset *data) {
     }
     double one = 1e300, two = 1e300, cpu_one = 1e300, cpu_two = 1e300;
     for (int round = 0; round < 3; ++round) {
-        double start = wall();
+        double start = dpa__clock();
         (void)run_steps(&p[0]);
-        one = fmin(one, wall() - start);
+        one = fmin(one, dpa__clock() - start);
         cpu_one = fmin(cpu_one, p[0].cpu);
-        start = wall();
+        start = dpa__clock();
         pthread_t thread[2];
         for (int i = 0; i < 2; ++i)
             if (pthread_create(&thread[i], NULL, run_steps, &p[i]) != 0)
                 must(DPA_INTERNAL, "thread");
         for (int i = 0; i < 2; ++i) (void)pthread_join(thread[i], NULL);
-        two = fmin(two, wall() - start);
+        two = fmin(two, dpa__clock() - start);
         cpu_two = fmin(cpu_two, fmax(p[0].cpu, p[1].cpu));
     }
     (void)printf("%-52s %16s %10.2f x one model (%.2f x by the clock)\n",

@@ -1,49 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trials as files against the trials themselves: 8 shards of `dpaudit trial` and the import, in CPU
- * of all processes, against the same trials called one after the other; and the import of 10⁶
- * packed records, against that of 10⁵. `bench_trials full` plays 10⁵ trials, otherwise 10⁴. */
-#include <stdlib.h>
-#include <string.h>
+/* The overhead of trials as files: the CPU time of all processes for 8 shards of `dpaudit trial`
+ * and the import, relative to the same trials called one after the other; and the import of 10⁶
+ * packed records relative to that of 10⁵. `bench_trials full` plays 10⁵ trials, otherwise 10⁴. */
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/folder.h"
-#include "base/sha256.h"
-#include "bench.h"
-#include "dpaudit/lab/run.h"
+#include "bench_lab.h"
 #include "run/record.h"
 
-static char folder[] = "/tmp/dpa_bench_trials_XXXXXX", program[4096];
-static dpa_error err;
+static const char trainer[] = "cp {queries} {out}";
 
-static void must(dpa_status status) {
-    if (status == DPA_OK) return;
-    (void)fprintf(stderr, "bench_trials: %s %s\n", err.place, err.text);
-    exit(1);
-}
-
-static const char *in_folder(const char *name) {
-    static char path[4][256];
-    static int next;
-    char *out = path[next++ % 4];
-    (void)snprintf(out, sizeof path[0], "%s/%s", folder, name);
-    return out;
-}
-
-static void open_experiment(unsigned models, dpa_experiment **e, dpa_game **game) {
-    char text[512];
-    const int n = snprintf(text, sizeof text,
-                           "game: {kind: command, command: \"cp {queries} {out}\", points: 4, "
-                           "models: %u, design: leave-one-out, signal: logit}\n",
-                           models);
-    must(dpa_file_write(in_folder("bench.yaml"), text, (size_t)n, &err));
-    must(dpa_experiment_read(in_folder("bench.yaml"), e, &err));
-    must(dpa_game_open(*e, game, &err));
-}
-
-/* Of this process and of all that have ended. */
+/* CPU time of this process and of all its children that have ended. */
 static double cpu_of_all(void) {
     double sum = 0;
     const int whose[2] = {RUSAGE_SELF, RUSAGE_CHILDREN};
@@ -66,7 +33,7 @@ static void command(const char *name, const char *arguments) {
     }
 }
 
-/* Trials called in this process, with nothing around them. */
+/* Calls the trials in this process, without any runner. */
 static double pure_trials(dpa_game *game, uint64_t count) {
     const double start = cpu_of_all();
     dpa_values brief = {0};
@@ -85,7 +52,7 @@ static void shards(unsigned trials) {
     dpa_experiment *e = NULL;
     dpa_game *game = NULL;
     char words[64];
-    open_experiment(trials, &e, &game);
+    open_experiment(trainer, trials, &e, &game);
     const double before = pure_trials(game, trials / 20);
     double start = cpu_of_all();
     for (int i = 0; i < SHARDS; ++i) {
@@ -105,21 +72,17 @@ static void shards(unsigned trials) {
     dpa_experiment_free(e);
 }
 
-/* Seconds of CPU for the import of so many packed records. */
+/* CPU seconds for importing this many packed records. */
 static double packed(unsigned many) {
     enum { FILES = 8 };
     dpa_experiment *e = NULL;
     dpa_game *game = NULL;
     dpa_import_summary summary;
     dpa_run_opts opts;
-    char own[DPA_SHA256_SIZE], name[64];
-    dpa__sha256 sha;
+    char name[64];
     dpa__record r = {.end = DPA_TRIAL_PLAYED, .started = 1.7e9, .seconds = 0.1, .count = 1};
-    open_experiment(many, &e, &game);
-    must(dpa_game_key(game, 0, own, &err));
-    dpa__sha256_init(&sha);
-    dpa__sha256_add(&sha, own, strlen(own));
-    dpa__sha256_hex(&sha, r.key);
+    open_experiment(trainer, many, &e, &game);
+    key_of(game, r.key);
     if (mkdir(in_folder("packed"), 0777) != 0) exit(1);
     for (unsigned f = 0; f < FILES; ++f) {
         dpa__text pack = {0};
@@ -141,6 +104,7 @@ static double packed(unsigned many) {
     must(dpa_import(&opts, in_folder("packed"), game, &summary, &err));
     const double seconds = cpu_of_all() - start;
     if (summary.imported != many || summary.missing != 0) exit(1);
+    dpa_import_summary_free(&summary);
     dpa__folder_remove(in_folder("packed"));
     (void)unlink(in_folder("packed.db"));
     dpa_game_close(game);
@@ -149,10 +113,7 @@ static double packed(unsigned many) {
 }
 
 int main(int argc, char **argv) {
-    const ssize_t n = readlink("/proc/self/exe", program, sizeof program - 16);
-    char *slash = n > 0 ? strrchr(program, '/') : NULL;
-    if (slash == NULL || mkdtemp(folder) == NULL) return 1;
-    (void)strcpy(slash + 1, "dpaudit");
+    if (!begin()) return 1;
     const double some = packed(100000), all = packed(1000000);
     (void)printf("import of 10^6 packed records: %.2f s of CPU (target: under 10 s), %.1f x 10^5\n",
                  all, all / some);

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a warm trial costs: 500 trainings of 10 ms through `dpaudit run` with one worker, against the same trainings in a loop.
-Prints both times and their ratio, with the start of the programs and without it (median time of a stored trial)."""
+"""What a trial costs with a trainer that stays: 500 trainings of 10 ms of processor time through `dpaudit run`, with one worker,
+against the trainings alone. Processor time of everything (dpaudit, its worker, the trainer), which other programs on the machine do
+not change, and by the clock; a trial, and the whole run with start, store and verdict. --torch: the trainer imports torch."""
 
 import os
+import resource
 import sqlite3
 import statistics
 import subprocess
@@ -13,45 +15,67 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("DPAUDIT", str(SOURCE / "build" / "release" / "bin" / "dpaudit"))
+TRAININGS, SECONDS = 500, 0.01
 TRAINER = """
-import time, dpaudit
+import os, time
+IMPORT
+import dpaudit
+began, notes = time.process_time(), os.open("notes", os.O_WRONLY | os.O_CREAT)
 
 @dpaudit.trainer(points=1000, canaries=1)
 def train(members, seed, queries):
-    end = time.perf_counter() + 0.01
-    while time.perf_counter() < end:
+    end = time.process_time() + SECONDS
+    while time.process_time() < end:
         pass
+    with open(f"/proc/{os.getppid()}/schedstat") as worker:  # nanoseconds of the processor first
+        os.pwrite(notes, b"%20.9f %s" % (time.process_time(), worker.read().split()[0].encode()), 0)
     return [float(len(members)) + seed % 1000 / 1e3 for _ in queries]
 
 if __name__ == "__main__":
+    os.pwrite(notes, b"%20.9f" % began, 100)
     dpaudit.trainer.serve()
 """
 
 
+def play(place: Path) -> tuple[float, float, float, float]:
+    """Seconds of the processor without and with the start of the trainer, by the clock, and of a trial by the clock."""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE / "python")}
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run([PROGRAM, "run", "spin.yaml", "--workers", "1"], env=environment, capture_output=True, check=False)
+    clock, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    lead = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    notes = (place / "notes").read_bytes()
+    trainer, worker = (float(word) for word in notes[:100].strip(b"\0").split())
+    rows = sqlite3.connect("spin.trials.db").execute("select seconds from trial").fetchall()
+    assert len(rows) == TRAININGS, rows[:3]
+    used = lead + worker / 1e9 + trainer
+    return used - float(notes[100:]), used, clock, statistics.median(seconds for (seconds,) in rows)
+
+
 def main() -> None:
-    with tempfile.TemporaryDirectory() as place:
-        os.chdir(place)
-        Path("spin.py").write_text(TRAINER)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        text = TRAINER.replace("IMPORT", "import torch" if "--torch" in sys.argv else "").replace("SECONDS", str(SECONDS))
+        Path("spin.py").write_text(text)
         Path("spin.yaml").write_text(
             f"trainer: {{command: '{sys.executable} spin.py', points: 1000, canaries: 1}}\n"
-            "game: {kind: black-box, observations: 250}\nclaim: {epsilon: 1, delta: 1e-5}\n"
+            f"game: {{kind: black-box, observations: {TRAININGS // 2}}}\nclaim: {{epsilon: 1, delta: 1e-5}}\n"
         )
-        environment = {**os.environ, "PYTHONPATH": str(SOURCE / "python")}
-        sys.path[:0] = [str(SOURCE / "python"), place]
+        sys.path[:0] = [str(SOURCE / "python"), folder]
         import spin
 
-        start = time.perf_counter()
-        for seed in range(500):
+        start, used = time.perf_counter(), time.process_time()
+        for seed in range(TRAININGS):
             spin.train(range(1000), seed, [1000])
-        alone = time.perf_counter() - start
-        start = time.perf_counter()
-        subprocess.run([PROGRAM, "run", "spin.yaml", "--workers", "1"], env=environment, capture_output=True)
-        played = time.perf_counter() - start
-        rows = sqlite3.connect("spin.trials.db").execute("select seconds from trial").fetchall()
-        assert len(rows) == 500, rows[:3]
-        each = statistics.median(seconds for (seconds,) in rows)
-        print(f"trainings in a loop {alone:.2f} s, played {played:.2f} s: {played / alone:.3f} times, start included")
-        print(f"a training {alone / 500 * 1e3:.2f} ms, a trial {each * 1e3:.2f} ms: {each / (alone / 500):.3f} times")
+        alone, used = time.perf_counter() - start, time.process_time() - used
+        os.remove("notes")
+        spin.notes = None
+        warm, whole, clock, trial = play(Path(folder))
+        print(f"processor: trainings alone {used:.2f} s; the whole run {warm:.2f} s, {warm / used:.3f} times;", end=" ")
+        print(f"with the imports of the trainer {whole:.2f} s, {whole / used:.3f} times")
+        print(f"clock: trainings alone {alone:.2f} s; the whole run {clock:.2f} s, {clock / alone:.3f} times;", end=" ")
+        print(f"a trial {trial * 1e3:.2f} ms, {trial * TRAININGS / alone:.3f} times a training")
 
 
-main()
+if __name__ == "__main__":
+    main()

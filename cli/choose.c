@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which method for whom: the walk of `dpaudit help choose`; docs/compare.md says more. */
+/* The decision tree of `dpaudit help choose`: which method for which situation. docs/compare.md
+ * says more. */
 #include "help.h"
 
 typedef struct choice {
@@ -7,7 +8,7 @@ typedef struct choice {
 } choice;
 
 static const choice choices[] = {
-    {"scores of independent runs or white-box steps, with and without the target",
+    {"scores of independent runs or steps, with and without the target",
      "the mechanism is Gaussian-like", "dpaudit scores --family gaussian --method rank",
      "a bound; nothing is chosen, the whole sample is used"},
     {"the same scores", "nothing beyond (epsilon, delta)",

@@ -85,7 +85,19 @@ const command command_cosines = {
     .has_clock = 1,
 };
 
-/* What the command line says, where the file does not say otherwise. 0: go on. */
+/* Sets how often a canary takes part, for the training and for the noise that the file claims. */
+static void take_participation(const cosines_options *o, dpa_evidence *e) {
+    const int is_poisson = !isnan(o->q);
+    if (!is_poisson && isnan(o->times)) return;
+    if (!is_poisson) e->training.participations = o->times;
+    e->training.q = o->q;
+    if (is_poisson) e->training.steps = o->rounds;
+    if (isnan(e->claim.sigma)) return;
+    e->claim.q = is_poisson ? o->q : 1.0;
+    e->claim.steps = is_poisson ? o->rounds : (uint64_t)ceil(o->times);
+}
+
+/* Applies the command line where the file does not say otherwise. Returns 0 to go on. */
 static int take_options(const cosines_options *o, dpa_evidence *e) {
     const command *cmd = &command_cosines;
     const int is_known = dpa_evidence_find(e, "members") != NULL;
@@ -104,10 +116,12 @@ static int take_options(const cosines_options *o, dpa_evidence *e) {
     if (isnan(o->q) != (o->rounds == 0)) return usage_error(cmd, "--q and --rounds go together");
     if (!isnan(o->q) && !isnan(o->times))
         return usage_error(cmd, "--participations or --q, not both");
-    if (!isnan(o->times)) e->training.participations = o->times;
-    if (!isnan(o->times)) e->training.q = NAN;
-    if (!isnan(o->q)) e->training.q = o->q;
-    if (!isnan(o->q)) e->training.steps = o->rounds;
+    if (!isnan(o->common.claim.sigma) && (!isnan(o->q) || !isnan(o->times)))
+        return usage_error(cmd,
+                           "--claim-sigma says how often by --claim-q and --claim-steps: leave "
+                           "%s out",
+                           isnan(o->q) ? "--participations" : "--q and --rounds");
+    take_participation(o, e);
     return 0;
 }
 

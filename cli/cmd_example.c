@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit example: files to try the commands with, copied from where dpaudit is installed, and the
+/* dpaudit example: copies files to try the commands with from the installation, and prints the
  * command to try next. */
 #include <dirent.h>
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "help.h"
 #include "output.h"
 #include "trials.h"
 
@@ -17,7 +18,7 @@ enum { PATH_SIZE = 4096, MOST_FILES = 6 };
 
 typedef struct example {
     const char *name, *about;
-    const char *files[MOST_FILES]; /* below examples/; a folder is taken whole */
+    const char *files[MOST_FILES]; /* relative to examples/; folders are copied whole */
     const char *next;
 } example;
 
@@ -134,7 +135,7 @@ static int read_file(const char *path, char **bytes, size_t *count) {
     return failed(path, "cannot be read");
 }
 
-/* 1: the file is there and has these bytes; -1: it has others; 0: it is not there. */
+/* Returns 1 if the file exists with these bytes, -1 if with others, 0 if it does not exist. */
 static int is_there(const char *path, const char *bytes, size_t count) {
     char *found = NULL;
     size_t found_count = 0;
@@ -225,7 +226,7 @@ static int write_example(const example *chosen, const char *to) {
     if (code != 0) return code;
     (void)fputs("Next:\n", stdout);
     if (strcmp(to, ".") != 0) (void)printf("  cd %s\n", to);
-    (void)printf("  %s\n", chosen->next);
+    help_examples(stdout, chosen->next, 80);
     return 0;
 }
 

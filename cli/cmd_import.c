@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit import: the files of dpaudit trial into the store. */
+/* dpaudit import: adds the files of dpaudit trial to the store. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,8 +68,14 @@ static void print(const dpa_import_summary *m, const char *path) {
         (void)printf("%" PRIu64 " are of another experiment, or of another version of this one\n",
                      m->foreign);
     if (m->damaged > 0) (void)printf("%" PRIu64 " are damaged: cut off or changed\n", m->damaged);
+    if (m->blamed > 0)
+        (void)printf("%" PRIu64
+                     " failed on %s, by all others no coincidence: it is broken. They are "
+                     "not taken; play them elsewhere (dpaudit trial --index)\n",
+                     m->blamed, m->places);
     if (m->missing > 0)
-        (void)printf("%" PRIu64 " are missing: %s\n", m->missing, m->ranges);
+        (void)printf("%" PRIu64 " are missing: %.200s%s\n", m->missing, m->ranges,
+                     strlen(m->ranges) > 200 ? "... (--missing prints all)" : "");
     else
         (void)printf("complete: dpaudit run %s judges\n", path);
 }
@@ -93,6 +99,7 @@ static int run(void *options, const word_list *words) {
     else if (m.missing > 0)
         (void)printf("%s\n", m.ranges);
     if (status == DPA_OK && m.missing > 0) code = EXIT_MORE_TO_DO;
+    dpa_import_summary_free(&m);
     dpa_game_close(game);
     dpa_experiment_free(experiment);
     return code;

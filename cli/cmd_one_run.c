@@ -7,7 +7,7 @@
 typedef struct one_run_options {
     common_options common;
     uint64_t canaries, correct, options, simulate;
-    const char *side;
+    const char *side, *null_noise;
     int ideal, losses;
     double sigma, rate;
 } one_run_options;
@@ -30,11 +30,16 @@ static const option table[] = {
     {"losses", OPTION_FLAG, NULL,
      "MEMBERS and NONMEMBERS are losses: the lower, the more likely in",
      offsetof(one_run_options, losses)},
+    {"null-noise", OPTION_FILE, "FILE.npy",
+     "for --method channels: what coordinates without a canary had, steps by coordinates",
+     offsetof(one_run_options, null_noise)},
     {"inclusion-rate", OPTION_NUMBER, "R", "how often a canary was put in (default 0.5)",
      offsetof(one_run_options, rate)},
     HEADING("What is tested"),
     FAMILY_OPTIONS(one_run_options),
-    REQUEST_OPTION(one_run_options, "method", "M", "either, steinke, recursion or pointwise"),
+    REQUEST_OPTION(one_run_options, "method", "M",
+                   "either, steinke, recursion or pointwise by guesses; channels by all scores, "
+                   "where every canary has noise of its own"),
     REQUEST_SWITCH(one_run_options, "pointwise", "also the pointwise baseline"),
     DELTA_OPTIONS(one_run_options),
     CONFIDENCE_OPTIONS(one_run_options),
@@ -94,7 +99,7 @@ const command command_one_run = {
     .has_clock = 1,
 };
 
-/* 0, or an exit code after the error was printed. */
+/* Returns 0, or an exit code after printing the error. */
 static int take_guesses(const one_run_options *o, const char *missing, dpa_guess_choice *choice,
                         uint64_t *guesses) {
     const char *given = o->common.protocol.guesses;
@@ -123,7 +128,7 @@ static int run_ideal(const one_run_options *o) {
     return show_report(report, &o->common);
 }
 
-/* What the options say about the run. */
+/* Copies what the options say about the run into the evidence. */
 static void describe(const one_run_options *o, dpa_evidence *e) {
     e->side = o->side[0] == 'i' ? DPA_GUESS_IN : o->side[0] == 'o' ? DPA_GUESS_OUT : DPA_GUESS_BOTH;
     if (o->options != 2) e->options = o->options;
@@ -152,6 +157,20 @@ static int run_counts(const one_run_options *o) {
     return judge_and_show(&command_one_run, &evidence, &o->common);
 }
 
+static dpa_status add_noise(const char *path, dpa_evidence *e, dpa_error *err) {
+    dpa_array array;
+    dpa_status status = dpa_array_read(path, NULL, &array, err);
+    if (status != DPA_OK) return status;
+    status = dpa_array_to_double(&array, err);
+    if (status == DPA_OK) {
+        status = dpa_evidence_add(e, "null_noise", array.data, array.count,
+                                  array.ndim == 2 ? array.shape[0] : 0, err);
+        array.data = NULL; /* the evidence owns it now */
+    }
+    dpa_array_free(&array);
+    return status;
+}
+
 static int run_file(const one_run_options *o, const word_list *words) {
     dpa_evidence evidence;
     dpa_error err = {0};
@@ -169,6 +188,10 @@ static int run_file(const one_run_options *o, const word_list *words) {
                            (unsigned long long)o->options);
     }
     describe(o, &evidence);
+    if (o->null_noise != NULL && add_noise(o->null_noise, &evidence, &err) != DPA_OK) {
+        dpa_evidence_free(&evidence);
+        return library_error(command_one_run.name, &err);
+    }
     return judge_and_show(&command_one_run, &evidence, &o->common);
 }
 

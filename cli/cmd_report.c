@@ -42,11 +42,16 @@ const command command_report = {
     .summary = "one page from stored results",
     .operands = "RESULT.json...",
     .about = "Reads results that other commands wrote with --json=FILE.json and writes them as one "
-             "self-contained page: it opens from disk, offline, and prints. What is not such a "
-             "result is refused with exit code 3.",
+             "self-contained page: it opens from disk, offline, and prints. Several audits, of "
+             "checkpoints or releases, begin with their trend: what each showed, in the order "
+             "given, with the claim as a line. What is not such a result is refused with exit "
+             "code 3.",
     .examples =
         "dpaudit counts --fn 10 --tp 90 --fp 5 --tn 95 --json=counts.json && dpaudit one-run "
-        "one-run.csv --json=run.json && dpaudit report counts.json run.json --out both.html",
+        "one-run.csv --json=run.json && dpaudit report counts.json run.json --out both.html\n"
+        "dpaudit scores scores.csv --claim-epsilon 2 --json=release-1.json && dpaudit scores "
+        "members.npy nonmembers.npy --claim-epsilon 2 --json=release-2.json && dpaudit report "
+        "release-1.json release-2.json --out trend.html",
     .options = table,
     .size = sizeof(report_options),
     .min_words = 1,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit run: plays the game of an experiment file and judges the claim by what it showed. */
+/* dpaudit run: plays the game of an experiment file and judges its claim by the result. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "output.h"
@@ -11,7 +12,7 @@
 typedef struct run_options {
     common_options common;
     game_options game;
-    const char *output;
+    const char *output, *events;
     uint64_t workers, retries, trials;
     double timeout, seconds;
     int dry_run, until_refuted;
@@ -50,6 +51,8 @@ static const option table[] = {
     HEADING("Output"),
     {"output", OPTION_FILE, "FOLDER", "folder for scores.npz, instead of the file's",
      offsetof(run_options, output)},
+    {"events", OPTION_FILE, "FILE", "append a JSON line for every trial, for whoever follows",
+     offsetof(run_options, events)},
     OUTPUT_OPTIONS(run_options),
     END_OPTIONS,
 };
@@ -94,7 +97,7 @@ const command command_run = {
     .run = run,
 };
 
-enum { EXIT_MORE_TO_DO = 75 }; /* stopped on request: the same command goes on */
+enum { EXIT_MORE_TO_DO = 75 }; /* stopped on request; the same command continues */
 
 typedef struct session {
     const run_options *options;
@@ -115,34 +118,41 @@ static dpa_status refuse_stop(const session *s, const char *why, dpa_error *err)
     return DPA_BAD_INPUT;
 }
 
-/* Only scores that come one by one, trial by trial, can be looked at on the way. */
+/* Only scores that arrive trial by trial can be looked at while the run goes on. */
 static int comes_by_trial(const dpa_evidence *e) {
     return e->kind == DPA_EVIDENCE_SCORES && e->design == DPA_INDEPENDENT_RUNS;
 }
 
-/* Do the names exist and go with the game? Asked before anything is trained. */
+/* Fails early, before any training, if estimator names do not exist or do not fit the game. */
 static dpa_status check_names(const session *s, dpa_error *err) {
     const common_options *common = &s->options->common;
+    dpa_protocol protocol;
+    dpa_claim claim;
     dpa_evidence expected;
-    dpa_status status = dpa_game_expect(s->game, &expected, err);
+    dpa_status status = protocol_asked(common, &protocol, &claim, err);
+    if (status != DPA_OK) return status;
+    status = dpa_game_expect(s->game, &expected, err);
     if (status == DPA_OK && s->experiment->stop_refuted && !comes_by_trial(&expected))
         status = refuse_stop(s, "the game gives no scores of independent trials", err);
     if (status == DPA_OK && expected.kind != DPA_EVIDENCE_SIGNALS)
-        status = dpa_protocol_check(&common->protocol, &common->claim, &expected, err);
+        status = dpa_protocol_check(&protocol, &claim, &expected, err);
     dpa_evidence_free(&expected);
-    const int from_file = common->protocol.given == 0;
+    const int from_file = protocol.given == 0;
     return status == DPA_BAD_ARGUMENT && from_file
                ? dpa_experiment_blame(s->experiment, "estimators", err)
                : status;
 }
 
-/* What the run shall stop by. */
+/* Finds the request by which the run decides to stop. */
 static dpa_status find_stop(session *s, dpa_error *err) {
-    const common_options *common = &s->options->common;
+    dpa_protocol protocol;
+    dpa_claim claim;
     dpa_evidence expected;
-    dpa_status status = dpa_game_expect(s->game, &expected, err);
+    dpa_status status = protocol_asked(&s->options->common, &protocol, &claim, err);
+    if (status != DPA_OK) return status;
+    status = dpa_game_expect(s->game, &expected, err);
     if (status == DPA_OK)
-        status = dpa_protocol_request(&common->protocol, &common->claim, &expected, &s->stop, err);
+        status = dpa_protocol_request(&protocol, &claim, &expected, &s->stop, err);
     dpa_evidence_free(&expected);
     if (status != DPA_OK) return status;
     if (strcmp(s->stop.method, "sequential") != 0)
@@ -152,7 +162,7 @@ static dpa_status find_stop(session *s, dpa_error *err) {
     return DPA_OK;
 }
 
-/* What went wrong on the way and what was left out belongs to the result. */
+/* Adds the failures and omissions of the run to its result. */
 static dpa_status add_trials(const session *s, dpa_error *err) {
     const dpa_run_summary *m = &s->summary;
     dpa_status status = DPA_OK;
@@ -190,6 +200,7 @@ static void options_for_run(const session *s, dpa_run_opts *out) {
     out->retries = o->retries;
     out->worker = s->worker.words;
     out->ranks = s->ranks;
+    out->events = o->events;
     if (isfinite(o->timeout)) out->timeout = o->timeout;
     if (isfinite(o->seconds)) out->seconds = o->seconds;
     if (o->trials > 0) out->trials = o->trials;
@@ -200,9 +211,12 @@ static void print_estimate(const dpa_run_estimate *e) {
                  e->stages, e->stages == 1 ? "" : "s", e->stored);
     (void)printf("a trial: %.3g s (%s)\n", e->trial_seconds,
                  e->timed ? "the first one, timed now and kept" : "mean of those stored");
-    (void)printf("the run: about %.3g s with %" PRIu64 " worker%s\n", e->seconds, e->workers,
+    (void)fputs("the run: about ", stdout);
+    print_duration(stdout, e->seconds);
+    (void)printf(" with %" PRIu64 " worker%s\ndisk: about ", e->workers,
                  e->workers == 1 ? "" : "s");
-    (void)printf("disk: about %.3g MB more\n", e->bytes / 1e6);
+    print_about(stdout, e->bytes / 1e6);
+    (void)fputs(" MB more\n", stdout);
 }
 
 static void say_what_was_found(const dpa_run_summary *m) {
@@ -257,7 +271,7 @@ static dpa_status perform(session *s, dpa_error *err) {
     return status == DPA_OK ? add_trials(s, err) : status;
 }
 
-/* A rank other than 0: it plays what it is sent. What is wrong with it rank 0 hears and says. */
+/* For ranks other than 0: plays what rank 0 sends. Rank 0 reports this rank's errors. */
 static int serve(session *s, const char *path) {
     dpa_run_opts opts;
     dpa_error err = {0};

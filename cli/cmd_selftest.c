@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit selftest: does this build, on this machine, give the right numbers?
+/* dpaudit selftest: checks that this build gives the right numbers on this machine.
  *
- * Known answers (other people's, or closed forms), agreement of two ways to the same number, exact
- * coverage of small audits by enumeration, and calibration on simulated audits without a leak. A
- * random check is off only when chance explains it less than once in 10,000 times. */
+ * It compares with known answers (published ones or closed forms), computes the same number in two
+ * ways, enumerates small audits for exact coverage, and checks calibration on simulated audits
+ * without a leak. The limit of a random check is exceeded by chance less than once in 10,000
+ * times. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,30 +46,37 @@ const command command_selftest = {
     .run = run,
 };
 
-/* What has been seen so far. */
+/* Counts of checks so far. */
 typedef struct tally {
     unsigned checks, off;
     uint64_t seed;
     double spoil;
 } tally;
 
+/* Prints whole numbers in full. */
+static void print_value(char *text, size_t size, double value) {
+    (void)snprintf(text, size, value == rint(value) && fabs(value) < 1e10 ? "%.0f" : "%.6g", value);
+}
+
 static void judge(tally *t, const char *what, double got, const char *want, double distance,
                   double allowed) {
-    const int is_off = !(distance <= allowed); /* NaN is off */
+    const int is_off = !(distance <= allowed); /* true for NaN too */
+    char text[32];
+    print_value(text, sizeof text, got);
     ++t->checks;
     t->off += (unsigned)is_off;
-    (void)printf("  %-3s %-40s %-11.7g %-14s %.0e of %.0e\n", is_off ? "OFF" : "ok", what, got,
-                 want, distance, allowed);
+    (void)printf("  %-3s %-32s %-11s %-14s %.0e of %.0e\n", is_off ? "OFF" : "ok", what, text, want,
+                 distance, allowed);
 }
 
 static void near(tally *t, const char *what, double got, double want, double allowed) {
     char text[32];
     got += t->spoil;
-    (void)snprintf(text, sizeof text, "%.7g", want);
+    print_value(text, sizeof text, want);
     judge(t, what, got, text, fabs(got - want), allowed);
 }
 
-/* 0 inside, the way to the nearer end outside. */
+/* Checks a range: the distance is 0 inside it, else that to the nearer end. */
 static void inside(tally *t, const char *what, double got, double low, double high) {
     char text[48];
     got += t->spoil;
@@ -124,11 +132,9 @@ static void check_counts(tally *t) {
     near(t, "counts, exact, 24 and 4 of 100",
          from_counts((dpa_counts){76, 24, 4, 96}, &request).lower, 0.98, 1e-9);
     request = ask("gaussian", "bayes", 1e-5, 0.95, 1);
-    near(t, "counts, bayes, gaussian, perfect attack", from_counts(perfect, &request).lower,
-         44.0615, 1e-4);
+    near(t, "counts, gaussian bayes, perfect", from_counts(perfect, &request).lower, 44.0615, 1e-4);
     request = ask("gaussian", "cp", 1e-5, 0.95, 1);
-    near(t, "counts, cp, gaussian, perfect attack", from_counts(perfect, &request).lower, 36.489488,
-         1e-6);
+    near(t, "counts, gaussian cp, perfect", from_counts(perfect, &request).lower, 36.489488, 1e-6);
 }
 
 /* ── the accountant and closed forms ───────────────────────────────────────────────────────── */
@@ -147,7 +153,7 @@ static dpa_interval composed(double sigma, uint64_t steps, double delta) {
     return out;
 }
 
-/* δ of N(0,1) against N(m,s²) at ε: the positive part of p − e^ε q summed on a fine grid. */
+/* δ of N(0,1) against N(m,s²) at ε: sums the positive part of p − e^ε q on a fine grid. */
 static double summed_delta(double m, double s, double epsilon) {
     enum { CELLS = 2000000 };
     const double low = -40, high = 40, h = (high - low) / CELLS, root = sqrt(2 * 3.14159265358979);
@@ -170,7 +176,7 @@ static void check_account(tally *t) {
     near(t, "account, width of that interval", many.upper - many.lower, 0, 1e-3 * closed);
     near(t, "two gaussians, same deviation", dpa_two_gaussians_epsilon(0, 1, 1, 1, 1e-5), closed,
          1e-9);
-    near(t, "two gaussians, delta by summation", summed_delta(1, 1.5, apart), 1e-3, 1e-9);
+    near(t, "two gaussians, delta by sums", summed_delta(1, 1.5, apart), 1e-3, 1e-9);
 }
 
 /* ── one run ───────────────────────────────────────────────────────────────────────────────── */
@@ -188,15 +194,15 @@ static void check_one_run(tally *t) {
          0.050735610892, 1e-10);
     near(t, "one run, dp, 23 of 35 right", from_one_run((dpa_onerun){500, 2, 35, 23}, "dp"),
          0.014548720201, 1e-10);
-    near(t, "one run, gaussian, 1429 of 1500 right",
+    near(t, "one run, gaussian, 1429 of 1500",
          from_one_run((dpa_onerun){100000, 2, 1500, 1429}, "gaussian"), 3.29923509768, 1e-8);
-    near(t, "one run, half right shows nothing",
+    near(t, "one run, half right: nothing",
          from_one_run((dpa_onerun){1000, 2, 1000, 500}, "gaussian"), 0, 0);
 }
 
 /* ── sequential audits, cosines, plans, random numbers ─────────────────────────────────────── */
 
-/* The pair at which a perfect attack refutes ε = 4. */
+/* The number of the pair at which a perfect attack refutes ε = 4. */
 static double perfect_pairs(void) {
     dpa_request request = ask("dp", "", 0, 0.95, 1);
     dpa_sequential *audit = NULL;
@@ -224,7 +230,7 @@ static double planned_power(double sigma, uint64_t canaries) {
     return dpa_plan_power(&plan, canaries, &answer, NULL) == DPA_OK ? answer.power : (double)NAN;
 }
 
-/* Φ by its complement. */
+/* 1 − Φ(x). */
 static double normal_above(double x) {
     return 0.5 * erfc(x / sqrt(2));
 }
@@ -232,9 +238,8 @@ static double normal_above(double x) {
 static void check_rest(tally *t) {
     double ceiling = NAN;
     dpa_rng rng;
-    near(t, "sequential, perfect pairs against 4", perfect_pairs(), 311, 0);
-    near(t, "cosines, in three dimensions uniform", exp(dpa_cosine_null_log_upper(0.4, 3)), 0.3,
-         1e-12);
+    near(t, "sequential, pairs against 4", perfect_pairs(), 311, 0);
+    near(t, "cosines, uniform in 3 dimensions", exp(dpa_cosine_null_log_upper(0.4, 3)), 0.3, 1e-12);
     /* 9 canaries, deviation 1/3, two-sided at 95% */
     const double limit = dpa_gaussian_mu(1, 1e-5) + 1.959963984540054 / 3;
     near(t, "plan, power of 9 cosines", planned_power(1, 9),
@@ -242,7 +247,7 @@ static void check_rest(tally *t) {
     const double right = pow(0.05, 1e-3);
     if (dpa_plan_ceiling("dp", 1000, 0, 0.95, &ceiling, NULL) != DPA_OK) ceiling = NAN;
     near(t, "plan, ceiling of 1000 answers", ceiling, log(right / (1 - right)), 1e-9);
-    dpa_rng_init(&rng, 0, DPA_PURPOSE_TEST, 0); /* Random123's own answer for nothing but zeros */
+    dpa_rng_init(&rng, 0, DPA_PURPOSE_TEST, 0); /* Random123's own answer for all zeros */
     near(t, "random numbers, Philox4x32-10", dpa_rng_u32(&rng), 0x6627e8d5, 0);
 }
 
@@ -272,7 +277,7 @@ static void check_coverage(tally *t) {
     static const double truth[] = {0.1, 1, 2.5};
     for (size_t i = 0; i < sizeof truth / sizeof truth[0]; ++i) {
         char what[64];
-        (void)snprintf(what, sizeof what, "coverage, cp, 12+12 runs, epsilon %g", truth[i]);
+        (void)snprintf(what, sizeof what, "coverage, cp, 12+12, epsilon %g", truth[i]);
         inside(t, what, covered("dp", truth[i]), 0.9, 1 + 1e-9);
     }
 }
@@ -318,7 +323,7 @@ static void check_null(tally *t, const char *family, const char *method) {
         const int one = claims_leak(family, method, t->seed, i);
         claims = one < 0 ? (double)NAN : claims + one;
     }
-    (void)snprintf(what, sizeof what, "no leak, %s %s, claims of %d", family, method, AUDITS);
+    (void)snprintf(what, sizeof what, "no leak, %s %s, of %d", family, method, AUDITS);
     inside(t, what, claims, 0, most(AUDITS, 0.1));
 }
 
@@ -326,7 +331,7 @@ static int run(void *options, const word_list *words) {
     const selftest_options *o = options;
     tally t = {.seed = o->seed, .spoil = o->spoil};
     (void)words;
-    (void)printf("dpaudit %s selftest\n      %-40s %-11s %-14s %s\n", dpa_version(), "checked",
+    (void)printf("dpaudit %s selftest\n      %-32s %-11s %-14s %s\n", dpa_version(), "checked",
                  "got", "wanted", "off by");
     check_counts(&t);
     check_account(&t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit show: what a store holds, down to one trial. */
+/* dpaudit show: lists what a store holds, down to one trial. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,13 +7,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "live.h"
 #include "output.h"
 #include "status_lines.h"
 #include "trials.h"
 
 typedef struct show_options {
     game_options game;
-    int trials, failures;
+    int trials, failures, follow;
     const char *trial_text, *json, *rescue;
 } show_options;
 
@@ -22,8 +23,11 @@ static const option table[] = {
     {"trials", OPTION_FLAG, NULL, "one line per finished trial", offsetof(show_options, trials)},
     {"failures", OPTION_FLAG, NULL, "every failed attempt, with what it wrote to standard error",
      offsetof(show_options, failures)},
-    {"trial", OPTION_TEXT, "N", "all numbers of trial N, and what it wrote to standard error",
+    {"trial", OPTION_TEXT, "N",
+     "all numbers of trial N, and what it printed; of a running one what it has printed so far",
      offsetof(show_options, trial_text)},
+    {"follow", OPTION_FLAG, NULL, "with --trial: go on printing until the trial ends",
+     offsetof(show_options, follow)},
     {"json", OPTION_OPTIONAL, "FILE.json",
      "the same as JSON on standard output, or in a file (with --trials, --failures: those too)",
      offsetof(show_options, json)},
@@ -62,19 +66,6 @@ const command command_show = {
     .init = init,
     .run = run,
 };
-
-/* What a program wrote, line by line behind a bar; no control characters for the terminal. */
-static void print_said(const char *said) {
-    if (said == NULL) return;
-    for (const char *line = said; *line != '\0';) {
-        const size_t length = strcspn(line, "\n");
-        (void)fputs("    | ", stdout);
-        for (size_t i = 0; i < length; ++i)
-            (void)putchar((unsigned char)line[i] < ' ' && line[i] != '\t' ? '?' : line[i]);
-        (void)putchar('\n');
-        line += length + (line[length] == '\n');
-    }
-}
 
 static void print_when(double time, char when[32]) {
     const time_t seconds = (time_t)time;
@@ -116,6 +107,7 @@ static int show_trial(void *user, const dpa_store_entry *e) {
 
 typedef struct search {
     uint64_t index, found;
+    int followed; /* its output was already shown while it ran */
 } search;
 
 static int show_one(void *user, const dpa_store_entry *e) {
@@ -128,19 +120,23 @@ static int show_one(void *user, const dpa_store_entry *e) {
                  e->place != NULL ? " on " : "", e->place != NULL ? e->place : "",
                  word != NULL ? ", " : "", word != NULL ? word : "");
     for (size_t i = 0; i < e->values.count; ++i) (void)printf("%.17g\n", e->values.items[i]);
-    print_said(e->said);
+    if (!s->followed) print_said(e->said);
     return 0;
 }
 
 static void print_stages(const dpa_store_stages *stages) {
-    (void)printf("%-12s %5s %8s %8s %8s %8s %8s %10s  %s\n", "key", "stage", "planned", "played",
-                 "failed", "lost", "attempts", "s/trial", "experiment");
+    const char *experiment = NULL;
+    (void)printf("%-12s %5s %8s %8s %8s %8s %8s %10s\n", "key", "stage", "planned", "played",
+                 "failed", "lost", "attempts", "s/trial");
     for (size_t i = 0; i < stages->count; ++i) {
         const dpa_store_stage *s = &stages->items[i];
+        if (experiment == NULL || strcmp(experiment, s->experiment) != 0)
+            (void)printf("%s\n", s->experiment);
+        experiment = s->experiment;
         (void)printf("%.12s %5d %8" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64 " %8" PRIu64
-                     " %10.4g  %s\n",
+                     " %10.4g\n",
                      s->key, s->number + 1, s->planned, s->stored, s->failed, s->lost, s->failures,
-                     s->stored > 0 ? s->seconds : 0.0, s->experiment);
+                     s->stored > 0 ? s->seconds : 0.0);
     }
 }
 
@@ -295,10 +291,13 @@ static int run(void *options, const word_list *words) {
     dpa_store *store = NULL;
     dpa_error err = {0};
     char *path = NULL;
-    search one = {0, 0};
+    search one = {0};
     if (o->trial_text != NULL && !parse_count(o->trial_text, &one.index))
         return usage_error(&command_show, "--trial: '%s' is not a whole number", o->trial_text);
+    if (o->follow && (o->trial_text == NULL || o->json != NULL))
+        return usage_error(&command_show, "--follow needs --trial N, without --json");
     int code = store_of(&command_show, words->items[0], &o->game, &experiment, &path);
+    if (code == 0 && o->follow) one.followed = live_show(path, one.index, 1) == LIVE_WORDS;
     if (code == 0 && o->rescue != NULL) {
         code = rescue(o, path, experiment);
     } else if (code == 0) {
@@ -309,7 +308,8 @@ static int run(void *options, const word_list *words) {
             status = show(o, &one, store, &err);
         if (status != DPA_OK) code = library_error("show", &err);
     }
-    if (code == 0 && o->trial_text != NULL && o->json == NULL && one.found == 0) {
+    if (code == 0 && o->trial_text != NULL && o->json == NULL && one.found == 0 &&
+        live_show(path, one.index, 0) == LIVE_NOTHING) {
         (void)fprintf(stderr, "dpaudit show: %s: trial %s is not there\n", path, o->trial_text);
         code = EXIT_INPUT;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit train: one model, with or without DP; signals out. The accountant is asked at every
- * epoch; the trainer itself knows nothing of it. */
+/* dpaudit train: trains one model, with or without DP, and writes its signals. This command asks
+ * the accountant at every epoch; the trainer itself knows nothing of it. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -62,16 +62,16 @@ const command command_train = {
     .run = run,
 };
 
-/* Everything of one run. */
+/* The state of one run. */
 typedef struct session {
     const train_options *options;
     dpa_train_plan *plan;
     dpa_train_data data;
-    dpa_model *model; /* trained */
-    dpa_model *shown; /* what is evaluated: the average where there is one, else NULL */
+    dpa_model *model; /* being trained */
+    dpa_model *shown; /* the averaged model, which is evaluated; NULL without averaging */
     dpa_trainer *trainer;
     double start, q;
-    uint64_t first_step; /* that this process does */
+    uint64_t first_step; /* the first step that this process takes */
     dpa_interval epsilon;
     int has_epsilon;
     dpa_utility train, heldout;
@@ -94,7 +94,8 @@ static dpa_account_opts account_opts(const session *s) {
     return opts;
 }
 
-/* Shuffled batches have no accountant that we trust: no number is better than a wrong one. */
+/* There is no accountant for shuffled batches that we trust, and no number is better than a wrong
+ * one. */
 static dpa_status find_noise(session *s, dpa_error *err) {
     if (!(s->plan->epsilon > 0.0)) return DPA_OK;
     if (isnan(s->q)) {
@@ -118,8 +119,8 @@ static dpa_status spend_within(session *s, uint64_t steps, double tolerance, dpa
     return status;
 }
 
-/* A training must not die of its accountant: where the usual accuracy is out of reach a wider
- * interval is shown, or none. */
+/* The accountant must not abort a training: if the usual accuracy is out of reach, a wider interval
+ * is shown, or none. */
 static dpa_status spend(session *s, uint64_t steps, dpa_error *err) {
     s->has_epsilon = 0;
     if (isnan(s->q) || !(s->plan->train.sigma > 0.0) || steps == 0) return DPA_OK;
@@ -146,7 +147,8 @@ static dpa_status make_folder(const session *s, dpa_error *err) {
     return DPA_IO;
 }
 
-/* Losses and logits of the given rows to NAME-losses.npy and NAME-logits.npy, and the utility. */
+/* Writes the losses and logits of the given rows to NAME-losses.npy and NAME-logits.npy, and
+ * computes the utility. */
 static dpa_status evaluate(const session *s, const char *name, const dpa_dataset *data,
                            const size_t *rows, size_t count, dpa_utility *utility, dpa_error *err) {
     const dpa_model *model = s->shown != NULL ? s->shown : s->model;
@@ -177,24 +179,20 @@ static dpa_status evaluate(const session *s, const char *name, const dpa_dataset
 
 /* ---- training ---- */
 
-static void print_epoch(const session *s, double loss, double accuracy, size_t examples) {
+static void print_epoch(const session *s, double loss, double accuracy) {
     const uint64_t done = dpa_trainer_steps_done(s->trainer), total = s->plan->train.steps;
     const uint64_t per_epoch = dpa_trainer_epoch_steps(s->trainer);
     const double elapsed = now() - s->start;
     const double left = elapsed / (double)(done - s->first_step) * (double)(total - done);
-    (void)fprintf(stderr,
-                  "epoch %llu of %llu, %.3g examples/s, %.0f s left: loss %.4f, accuracy %.4f",
+    (void)fprintf(stderr, "epoch %llu/%llu, %.0f s left: loss %.3f, accuracy %.3f",
                   (unsigned long long)((done + per_epoch - 1) / per_epoch),
-                  (unsigned long long)((total + per_epoch - 1) / per_epoch),
-                  (double)examples / elapsed, left, loss, accuracy);
-    if (!isnan(s->last_heldout)) (void)fprintf(stderr, ", held out %.4f", s->last_heldout);
-    if (s->has_epsilon)
-        (void)fprintf(stderr, ", epsilon %.3f at delta %g", s->epsilon.upper, s->plan->delta);
+                  (unsigned long long)((total + per_epoch - 1) / per_epoch), left, loss, accuracy);
+    if (!isnan(s->last_heldout)) (void)fprintf(stderr, ", held out %.3f", s->last_heldout);
+    if (s->has_epsilon) (void)fprintf(stderr, ", ε %.3f", s->epsilon.upper);
     (void)fputc('\n', stderr);
 }
 
-static dpa_status end_epoch(session *s, double loss, double accuracy, size_t examples,
-                            dpa_error *err) {
+static dpa_status end_epoch(session *s, double loss, double accuracy, dpa_error *err) {
     dpa_status status = spend(s, dpa_trainer_steps_done(s->trainer), err);
     if (status == DPA_OK && s->shown != NULL)
         status = dpa_trainer_average(s->trainer, s->shown, err);
@@ -209,7 +207,7 @@ static dpa_status end_epoch(session *s, double loss, double accuracy, size_t exa
     char path[4096];
     if (status == DPA_OK && s->output != NULL)
         status = dpa_trainer_save(s->trainer, file_in(s, "checkpoint.npz", path), err);
-    if (status == DPA_OK && !s->options->quiet) print_epoch(s, loss, accuracy, examples);
+    if (status == DPA_OK && !s->options->quiet) print_epoch(s, loss, accuracy);
     return status;
 }
 
@@ -217,7 +215,7 @@ static dpa_status train(session *s, dpa_error *err) {
     const dpa_progress progress = progress_start();
     const uint64_t per_epoch = dpa_trainer_epoch_steps(s->trainer), total = s->plan->train.steps;
     double loss = 0.0, right = 0.0;
-    size_t seen = 0, examples = 0;
+    size_t seen = 0;
     dpa_status status = DPA_OK;
     s->start = now();
     for (uint64_t step = s->first_step; step < total && status == DPA_OK;) {
@@ -236,8 +234,7 @@ static dpa_status train(session *s, dpa_error *err) {
             (void)snprintf(err->text, sizeof err->text, "stopped after step %llu",
                            (unsigned long long)step);
         } else if (step % per_epoch == 0 || step == total) {
-            examples += seen;
-            status = end_epoch(s, loss / (double)seen, right / (double)seen, examples, err);
+            status = end_epoch(s, loss / (double)seen, right / (double)seen, err);
             loss = right = 0.0;
             seen = 0;
         }
@@ -336,7 +333,7 @@ static int show(const session *s) {
     return code;
 }
 
-/* ---- the whole ---- */
+/* ---- the command ---- */
 
 static dpa_status prepare(session *s, dpa_error *err) {
     dpa_train_plan *plan = s->plan;
@@ -399,7 +396,7 @@ static int run_session(session *s, const char *path) {
     if (status == DPA_OK) status = train(s, &err);
     if (status == DPA_OK) status = finish(s, &err);
     if (status == DPA_OK) return show(s);
-    if (status == DPA_BAD_ARGUMENT) { /* what is refused was in the file */
+    if (status == DPA_BAD_ARGUMENT) { /* the bad value came from the file */
         err.status = DPA_BAD_INPUT;
         if (err.place[0] == '\0') (void)snprintf(err.place, sizeof err.place, "%.400s", path);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit trainer: programs that train for a game and stay. */
+/* dpaudit trainer: training programs that stay running for a game. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static int run(void *options, const word_list *words);
 
 const command command_trainer = {
     .name = "trainer",
-    .summary = "does a program keep to the protocol of trainers? or: be such a program",
+    .summary = "check a trainer of your own, or serve dpaudit's to others",
     .operands = "check COMMAND | serve AUDIT.yaml",
     .about = "An audit file may name a program that trains (trainer: command), in any language, in "
              "place of a training file. It is started once and asked many times, in lines of JSON "
@@ -80,7 +80,7 @@ static int check(const trainer_options *o, const char *line) {
     return faults > 0 ? dpa_status_exit_code(DPA_BAD_INPUT) : 0;
 }
 
-/* Answers keep standard output; whatever else is printed goes to standard error. */
+/* Keeps standard output for answers; everything else printed goes to standard error. */
 static int serve(const trainer_options *o, const char *path) {
     dpa_experiment *experiment = NULL;
     dpa_error err = {0};

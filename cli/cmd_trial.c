@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit trial: one process of a job array. Its trials become files. */
+/* dpaudit trial: one process of a job array, which writes its trials to files. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ typedef struct trial_options {
 static const option table[] = {
     HEADING("Which trials"),
     {"index", OPTION_TEXT, "I", "trial I alone (from 0)", offsetof(trial_options, index_text)},
-    {"shard", OPTION_TEXT, "I/N", "trials I, I + N, I + 2N, ... (I from 0 to N - 1)",
+    {"shard", OPTION_TEXT, "I/N", "every N-th trial, from the I-th on (I from 0 to N - 1)",
      offsetof(trial_options, shard_text)},
     {"stage", OPTION_COUNT, "N", "of stage N (default: the last whose brief is in the folder)",
      offsetof(trial_options, stage)},
@@ -49,7 +49,7 @@ static int run(void *options, const word_list *words);
 
 const command command_trial = {
     .name = "trial",
-    .summary = "play some trials of an audit and leave each as a file, for job arrays",
+    .summary = "play some trials and leave each as a file, for job arrays",
     .operands = "AUDIT.yaml",
     .about =
         "For any scheduler that can start the same command many times (Slurm arrays, Kubernetes "
@@ -71,7 +71,7 @@ const command command_trial = {
     .run = run,
 };
 
-/* "3/8": 1 when it is one. */
+/* Parses "3/8"; returns 1 if the text has this form. */
 static int parse_shard(const char *text, dpa_shard *out) {
     char first[24];
     const char *slash = strchr(text, '/');
@@ -140,7 +140,7 @@ static int run(void *options, const word_list *words) {
         (void)printf("stage %d: %" PRIu64 " trials, %" PRIu64 " found, %" PRIu64 " played, %" PRIu64
                      " failed, %" PRIu64 " lost\n",
                      m.stage + 1, m.planned, m.found, m.played, m.failed, m.lost);
-    /* The machine failed each time: another may do better. */
+    /* The machine failed at every attempt; another one may succeed. */
     if (status == DPA_OK && m.lost > 0) code = EXIT_MORE_TO_DO;
     dpa_experiment_free(experiment);
     return code;

@@ -23,7 +23,7 @@ static int takes_file(const option *o) {
            (o->value != NULL && strstr(o->value, "FILE") != NULL);
 }
 
-/* The first operand, where it is one of some words ("make|cosines"): how long that list is. */
+/* If the first operand is one of some words ("make|cosines"), the length of that list. */
 static size_t operand_words(const command *cmd) {
     const size_t length = strcspn(cmd->operands, " ");
     return strchr("abcdefghijklmnopqrstuvwxyz", cmd->operands[0]) != NULL &&
@@ -32,7 +32,7 @@ static size_t operand_words(const command *cmd) {
                : 0;
 }
 
-/* What may follow an option: its words, a file, or something that only the user knows. */
+/* What may follow an option: one of its words, a file, or a value that only the user knows. */
 static void bash_values(FILE *out, const command *cmd) {
     for (const option *o = cmd->options; o->name != NULL; ++o) {
         if (!takes_value(o)) continue;
@@ -64,7 +64,7 @@ static void bash_command(FILE *out, const command *cmd) {
     (void)fputs(" ;; esac ;;\n", out);
 }
 
-/* Bash takes --option=value for three words. */
+/* Bash splits --option=value into three words. */
 static void bash(FILE *out) {
     (void)fputs("_dpaudit() {\n"
                 "    local word=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD-1]}\n"
@@ -75,7 +75,7 @@ static void bash(FILE *out) {
                 out);
     command_names(out);
     (void)fputs(" help completion --help --version\"\n"
-                "    else case \"${COMP_WORDS[1]}:$last\" in\n    help:*) names=\"choose ",
+                "    else case \"${COMP_WORDS[1]}:$last\" in\n    help:*) names=\"choose settings ",
                 out);
     command_names(out);
     (void)fputs("\" ;;\n    completion:*) names=\"bash zsh fish\" ;;\n", out);
@@ -88,7 +88,7 @@ static void bash(FILE *out) {
                 out);
 }
 
-/* Quotes end a zsh or fish string: leave them out of descriptions. */
+/* Leaves out quotes, which would end a zsh or fish string. */
 static void plain(FILE *out, const char *text) {
     for (; *text != '\0'; ++text)
         if (strchr("'[]:\\", *text) == NULL) (void)fputc(*text, out);

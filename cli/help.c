@@ -6,8 +6,8 @@
 
 enum { WIDTH = 79, OPTION_COLUMN = 26 };
 
-/* Words of one paragraph, wrapped, each line after the first indented. `column` is where the pen
- * stands. */
+/* Prints the words of one paragraph, wrapped; lines after the first are indented. `column` is the
+ * current column. */
 static void wrap(FILE *out, const char *text, size_t length, int column, int indent) {
     int first = 1;
     for (const char *end = text + length; text < end;) {
@@ -39,10 +39,38 @@ static void paragraphs(FILE *out, const char *text) {
     }
 }
 
-static void lines(FILE *out, const char *text) {
+/* The width of a word; for an option, together with its value, so that both stay on one line. */
+static int whole_word(const char *text) {
+    const size_t word = strcspn(text, " \n");
+    const char *next = text + word + (text[word] == ' ');
+    const int is_value = text[word] == ' ' && strncmp(next, "--", 2) != 0 && *next != '&';
+    const int is_option = strncmp(text, "--", 2) == 0;
+    return (int)(is_option && is_value ? word + 1 + strcspn(next, " \n") : word);
+}
+
+/* Breaks a command that is too long for a line as a shell allows; a command after "&&" begins a
+ * line. */
+static void example(FILE *out, const char *text, size_t length, int width) {
+    int column = 0;
+    for (const char *end = text + length; text < end;) {
+        const size_t word = strcspn(text, " \n");
+        const int is_next = column > 0 && strncmp(text - 3, "&& ", 3) == 0;
+        if (is_next || (column > 0 && column + 1 + whole_word(text) > width - 2)) {
+            (void)fputs(is_next ? "\n      " : " \\\n      ", out);
+            column = 6;
+        } else {
+            column += fprintf(out, "%s", column > 0 ? " " : "  ");
+        }
+        column += fprintf(out, "%.*s", (int)word, text);
+        text += word + (text + word < end);
+    }
+    (void)fputc('\n', out);
+}
+
+void help_examples(FILE *out, const char *text, int width) {
     while (*text != '\0') {
         const size_t length = strcspn(text, "\n");
-        (void)fprintf(out, "  %.*s\n", (int)length, text);
+        example(out, text, length, width);
         text += length + (text[length] == '\n');
     }
 }
@@ -65,8 +93,11 @@ static void option_line(FILE *out, const option *o) {
 }
 
 void help_command(FILE *out, const command *cmd) {
-    (void)fprintf(out, "Usage: dpaudit %s%s%s [options]\n\n", cmd->name,
-                  cmd->operands[0] != '\0' ? " " : "", cmd->operands);
+    char usage[256];
+    (void)snprintf(usage, sizeof usage, "Usage: dpaudit %s%s%s [options]", cmd->name,
+                   cmd->operands[0] != '\0' ? " " : "", cmd->operands);
+    wrap(out, usage, strlen(usage), 0, 7);
+    (void)fputc('\n', out);
     paragraphs(out, cmd->about);
     for (const option *o = cmd->options; o->name != NULL; ++o) {
         if (o->type == OPTION_HEADING)
@@ -76,7 +107,7 @@ void help_command(FILE *out, const command *cmd) {
     }
     if (cmd->examples[0] != '\0') {
         (void)fputs("\nExamples\n", out);
-        lines(out, cmd->examples);
+        help_examples(out, cmd->examples, WIDTH);
     }
 }
 
@@ -88,8 +119,9 @@ void help_overview(FILE *out) {
                 out);
     for (size_t i = 0; i < command_count(); ++i)
         (void)fprintf(out, "  %-12s %s\n", command_at(i)->name, command_at(i)->summary);
-    (void)fputs("\ndpaudit help COMMAND says more about one; help choose: which one to take.\n"
+    (void)fputs("\ndpaudit help COMMAND says more about one; help choose: which one to take;\n"
+                "help settings: every key of experiment and training files.\n"
                 "Exit: 0 no violation shown, 1 the claim is refuted, 2 usage, 3 bad input,\n"
-                "4 a failure while running.\n",
+                "4 a failure while running, 5 inconclusive.\n",
                 out);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The dpaudit command: a table of commands and the way into one of them. */
+/* The dpaudit command: finds the command in the table and runs it. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "dpaudit/lab/game.h"
 #include "dpaudit/lab/run.h"
 
 #include "commands.h"
@@ -58,7 +59,7 @@ static int run_command(const command *cmd, int argc, char **argv) {
 
 static int unknown(const char *name) {
     const char *nearest = NULL;
-    size_t best = 3; /* farther is not a misspelling */
+    size_t best = 3; /* a greater distance is not a misspelling */
     for (size_t i = 0; i < COMMAND_COUNT; ++i)
         if (word_distance(name, table[i]->name) < best) {
             best = word_distance(name, table[i]->name);
@@ -70,6 +71,18 @@ static int unknown(const char *name) {
     return EXIT_USAGE;
 }
 
+static int help_settings(void) {
+    char *text = NULL;
+    dpa_error err = {0};
+    if (dpa_settings_list(&text, &err) != DPA_OK) {
+        (void)fprintf(stderr, "dpaudit help: %s\n", err.text);
+        return EXIT_FAILURE_RUNNING;
+    }
+    (void)fputs(text, stdout);
+    free(text);
+    return 0;
+}
+
 static int help(const char *name) {
     if (name == NULL) {
         help_overview(stdout);
@@ -79,6 +92,7 @@ static int help(const char *name) {
         help_choose(stdout);
         return 0;
     }
+    if (strcmp(name, "settings") == 0) return help_settings();
     const command *cmd = command_find(name);
     if (cmd == NULL) return unknown(name);
     help_command(stdout, cmd);
@@ -91,7 +105,7 @@ static int completion(const char *shell) {
     return EXIT_USAGE;
 }
 
-/* The man page of a command, or of dpaudit itself: used by the build. */
+/* Prints the man page of a command, or of dpaudit itself; used by the build. */
 static int man(const char *name) {
     const command *cmd = name != NULL ? command_find(name) : NULL;
     if (name != NULL && cmd == NULL) return unknown(name);
@@ -130,9 +144,8 @@ static int dispatch(int argc, char **argv) {
     return run_command(cmd, argc - 2, argv + 2);
 }
 
-/* Libraries under this one call abort where they cannot go on: FFTW without memory for a plan,
- * libuv without a place in epoll. That is a failure like others, with a sentence and an exit code.
- */
+/* Some libraries call abort when they cannot go on: FFTW without memory for a plan, libuv without
+ * room in epoll. This handler turns it into an error message and an exit code. */
 static void on_abort(int number) {
     static const char text[] =
         "dpaudit: a library that dpaudit uses gave up: out of memory, or of open files? Nothing "
@@ -146,7 +159,7 @@ static void on_abort(int number) {
 int main(int argc, char **argv) {
     (void)signal(SIGABRT, on_abort);
     (void)signal(SIGXFSZ,
-                 SIG_IGN); /* a file that may not grow is an error with a name, not an end */
+                 SIG_IGN); /* SIGXFSZ: a file that may not grow gives an error, not a signal */
     output_remember(argc, argv);
     return output_finish(dispatch(argc, argv));
 }

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Man pages from the command tables, made at build time. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "help.h"
 
-/* Backslashes, dashes, and dots and quotes at the start of a line mean something to roff. */
+enum { MAN_WIDTH = 72 }; /* man indents by seven columns */
+
+/* Escapes backslashes, dashes, and dots and quotes at the start of a line, which mean something to
+ * roff. */
 static void roff_char(FILE *out, char c, int starts_line) {
     if (c == '\\')
         (void)fputs("\\e", out);
@@ -20,6 +24,16 @@ static void roff(FILE *out, const char *text) {
         roff_char(out, *text, start);
         start = *text == '\n';
     }
+}
+
+static void roff_examples(FILE *out, const char *examples) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *lines = open_memstream(&text, &size);
+    if (lines == NULL) return;
+    help_examples(lines, examples, MAN_WIDTH);
+    if (fclose(lines) == 0) roff(out, text);
+    free(text);
 }
 
 static void title(FILE *out, const char *page, const char *summary) {
@@ -54,7 +68,7 @@ static void options_section(FILE *out, const command *cmd) {
 
 static void exit_section(FILE *out) {
     (void)fputs(".SH EXIT STATUS\n0: no violation shown. 1: the claim is refuted by a valid bound. "
-                "2: usage. 3: bad input. 4: a failure while running.\n",
+                "2: usage. 3: bad input. 4: a failure while running. 5: inconclusive.\n",
                 out);
 }
 
@@ -82,8 +96,8 @@ static void command_page(FILE *out, const command *cmd) {
     options_section(out, cmd);
     if (cmd->examples[0] != '\0') {
         (void)fputs(".SH EXAMPLES\n.nf\n", out);
-        roff(out, cmd->examples);
-        (void)fputs("\n.fi\n", out);
+        roff_examples(out, cmd->examples);
+        (void)fputs(".fi\n", out);
     }
     exit_section(out);
     (void)fputs(".SH SEE ALSO\n.BR dpaudit (1), dpaudit-formats (5)\n", out);

@@ -12,6 +12,7 @@
 
 static char invocation[4096];
 static const char *running = "";
+static int is_terminal;
 
 int usage_error(const command *cmd, const char *format, ...) {
     va_list args;
@@ -28,14 +29,16 @@ int library_error(const char *command_name, const dpa_error *err) {
     clock_stop();
     (void)fprintf(stderr, "dpaudit %s: %s%s%s\n", command_name, err->place,
                   err->place[0] != '\0' ? ": " : "", err->text);
+    if (err->place[0] != '\0' && strcmp(err->text, strerror(ENOENT)) == 0)
+        (void)fputs("Try: dpaudit example (it writes files to try the commands with)\n", stderr);
     return dpa_status_exit_code(err->status);
 }
 
 dpa_text_style terminal_style(void) {
-    dpa_text_style style = {80, 0, 1};
+    dpa_text_style style = {80, 0, 1, 0};
     const char *no_colour = getenv("NO_COLOR");
     struct winsize size;
-    if (!isatty(STDOUT_FILENO)) return style;
+    if (!is_terminal) return style;
     style.colour = no_colour == NULL || no_colour[0] == '\0';
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 40)
         style.width = size.ws_col < 120 ? size.ws_col : 120;
@@ -43,6 +46,8 @@ dpa_text_style terminal_style(void) {
 }
 
 void output_remember(int argc, char **argv) {
+    /* Open MPI gives its first rank a terminal, wherever its own output goes. */
+    is_terminal = isatty(STDOUT_FILENO) && getenv("OMPI_COMM_WORLD_RANK") == NULL;
     if (argc > 1) running = argv[1];
     size_t used = (size_t)snprintf(invocation, sizeof invocation, "dpaudit");
     for (int i = 1; i < argc && used < sizeof invocation; ++i)
@@ -74,7 +79,7 @@ static int show(const dpa_report *report, const common_options *common, dpa_erro
 
 typedef dpa_status render(const dpa_report *report, char **out, dpa_error *err);
 
-/* Nothing to do where no file was named. */
+/* Does nothing if no file was named. */
 static int write_as(render *as, const dpa_report *report, const char *path, dpa_error *err) {
     char *text = NULL;
     if (path == NULL) return 0;
@@ -84,10 +89,16 @@ static int write_as(render *as, const dpa_report *report, const char *path, dpa_
     return code;
 }
 
-/* Below the text, or on standard error when standard output holds JSON. */
+/* On a terminal, a report with several bounds also gets a small picture without being asked. */
+static int wants_picture(const dpa_report *report, const common_options *common) {
+    return common->plot || (!json_on_stdout(common) && is_terminal && dpa_report_count(report) > 1);
+}
+
+/* Prints the plot below the text, or on standard error if standard output holds JSON. */
 static int show_plot(const dpa_report *report, const common_options *common, dpa_error *err) {
     char *text = NULL;
-    const dpa_text_style style = terminal_style();
+    dpa_text_style style = terminal_style();
+    style.brief = !common->plot;
     if (dpa_report_plot(report, &style, &text, err) != DPA_OK) return library_error(running, err);
     (void)fputs(text, json_on_stdout(common) ? stderr : stdout);
     dpa_free(text);
@@ -107,7 +118,7 @@ int show_report(dpa_report *report, const common_options *common) {
         code = show(report, common, &err);
     if (code == 0 && common->json != NULL && !json_on_stdout(common))
         code = write_as(dpa_report_json, report, common->json, &err);
-    if (code == 0 && common->plot) code = show_plot(report, common, &err);
+    if (code == 0 && wants_picture(report, common)) code = show_plot(report, common, &err);
     if (code == 0) code = write_as(dpa_report_html, report, common->report, &err);
     if (code == 0) code = write_as(dpa_report_junit, report, common->junit, &err);
     if (code == 0) code = write_as(dpa_report_sarif, report, common->sarif, &err);
@@ -119,17 +130,24 @@ int show_report(dpa_report *report, const common_options *common) {
     return code;
 }
 
+dpa_status protocol_asked(const common_options *common, dpa_protocol *protocol, dpa_claim *claim,
+                          dpa_error *err) {
+    *protocol = common->protocol;
+    *claim = common->claim;
+    return common->protocol_file == NULL
+               ? DPA_OK
+               : dpa_protocol_read(protocol, claim, common->protocol_file, err);
+}
+
 dpa_status judge_evidence(const dpa_evidence *evidence, const common_options *common,
                           dpa_report **out, dpa_error *err) {
-    dpa_protocol protocol = common->protocol;
-    dpa_claim claim = common->claim;
+    dpa_protocol protocol;
+    dpa_claim claim;
     *out = NULL;
+    const dpa_status status = protocol_asked(common, &protocol, &claim, err);
+    if (status != DPA_OK) return status;
     protocol.plain =
         common->json == NULL && !common->plot && common->report == NULL && common->vega == NULL;
-    if (common->protocol_file != NULL) {
-        const dpa_status status = dpa_protocol_read(&protocol, &claim, common->protocol_file, err);
-        if (status != DPA_OK) return status;
-    }
     return dpa_judge(evidence, &claim, &protocol, out, err);
 }
 

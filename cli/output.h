@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the command prints: results on standard output, everything else on standard error. */
+/* Output of the command: results on standard output, everything else on standard error. */
 #ifndef DPA_CLI_OUTPUT_H
 #define DPA_CLI_OUTPUT_H
+
+#include <stdio.h>
 
 #include "options.h"
 
@@ -14,32 +16,39 @@ enum {
     EXIT_INCONCLUSIVE = 5
 };
 
-/* "dpaudit scores: …" and a pointer to the help; gives EXIT_USAGE. */
+/* Prints "dpaudit scores: …" and a pointer to the help; returns EXIT_USAGE. */
 int usage_error(const command *cmd, const char *format, ...) DPA_PRINTF(2, 3);
-/* 0, or EXIT_USAGE after an error: an output that is an input or another output. */
+/* Returns EXIT_USAGE after an error if an output is also an input or another output; else 0. */
 int check_files(const command *cmd, const void *options, const word_list *words);
-/* A library error; gives its exit code. */
+/* Prints an error of the library; returns its exit code. */
 int library_error(const char *command_name, const dpa_error *err);
-/* Text for people on a terminal: width, colour (NO_COLOR, not a terminal: plain). */
+/* Width and colour for text on a terminal (plain if NO_COLOR is set or it is not a terminal). */
 dpa_text_style terminal_style(void);
-/* Shows a report as asked for and frees it: text or JSON. Gives the exit code: 1 when the claim is
- * refuted, 5 when the verdict is inconclusive. */
+/* Shows a report as text or JSON, as asked for, and frees it. Returns the exit code: 1 if the claim
+ * is refuted, 5 if the verdict is inconclusive. */
 int show_report(dpa_report *report, const common_options *common);
-/* Judges the evidence by the claim and the protocol of the command line (else by those that the
- * evidence carries), shows the report, frees the evidence. Gives the exit code. */
+/* Judges the evidence by the claim and the protocol of the command line (or else by those that the
+ * evidence carries), shows the report and frees the evidence. Returns the exit code. */
 int judge_and_show(const command *cmd, dpa_evidence *evidence, const common_options *common);
-/* The same up to the report. */
+/* Only judges: returns the report without showing it. */
 dpa_status judge_evidence(const dpa_evidence *evidence, const common_options *common,
                           dpa_report **out, dpa_error *err);
-/* The whole text or nothing. 0, or an exit code after the error was printed. */
+/* Gives the protocol and the claim of the options, with those of the file of --protocol. */
+dpa_status protocol_asked(const common_options *common, dpa_protocol *protocol, dpa_claim *claim,
+                          dpa_error *err);
+/* Writes the whole text or nothing. Returns 0, or an exit code after printing the error. */
 int write_file(const char *command_name, const char *path, const char *text);
-/* The words the program was started with, for the provenance of reports. */
+/* Remembers the command line for the provenance of reports. */
 void output_remember(int argc, char **argv);
 /* Flushes standard output; a failed write (full disk, closed pipe) turns `code` into
  * EXIT_FAILURE_RUNNING. */
 int output_finish(int code);
-/* Progress on standard error: nothing in the first two seconds, then what, how far, rate, time
- * left. Ctrl-C stops the call. */
+/* Prints three digits and never a power of ten: 0.12, 12.3, 1230000. */
+void print_about(FILE *out, double value);
+/* 95 s, 12 min, 3.4 h, 2.1 days */
+void print_duration(FILE *out, double seconds);
+/* Progress on standard error: nothing in the first two seconds, then the activity, how far, rate
+ * and time left. Ctrl-C makes the library call stop. */
 dpa_progress progress_start(void);
 void progress_end(void);
 /* Elapsed time for commands that cannot count progress: on a terminal only, after two seconds,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Progress on standard error, for anything over two seconds: one line that is rewritten on a
- * terminal, a line every ten seconds elsewhere. Ctrl-C (and SIGTERM) asks the library to
- * stop. Commands that cannot count their progress show a clock on the terminal. */
+/* Progress on standard error for work of more than two seconds: one line that is rewritten on a
+ * terminal, a line every ten seconds elsewhere. Ctrl-C (and SIGTERM) asks the library to stop.
+ * Commands without a progress count show a clock on the terminal. */
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,9 +17,9 @@ static volatile sig_atomic_t interrupted;
 
 static struct {
     double start, last;
-    char what[64];      /* a part of the work has a rate of its own: … */
-    double since, from; /* … when it began, and with how much done (a resumed run: much) */
-    double done;        /* when it was asked last */
+    char what[64];      /* the current part of the work, which has a rate of its own: … */
+    double since, from; /* … when it began, and how much was done then (much in a resumed run) */
+    double done;        /* value at the last call */
     int shown, terminal;
 } state;
 
@@ -31,28 +32,53 @@ static double now(void) {
 static void on_interrupt(int signal_number) {
     interrupted = 1;
     (void)signal_number;
-    (void)signal(SIGINT, SIG_DFL); /* a second one, of either kind, ends the program at once */
+    (void)signal(SIGINT, SIG_DFL); /* a second signal, of either kind, ends the program at once */
     (void)signal(SIGTERM, SIG_DFL);
 }
 
-static void print_time(double seconds) {
-    if (seconds < 100)
-        (void)fprintf(stderr, "%.0f s", seconds);
-    else if (seconds < 6000)
-        (void)fprintf(stderr, "%.0f min", seconds / 60);
-    else
-        (void)fprintf(stderr, "%.1f h", seconds / 3600);
+void print_about(FILE *out, double value) {
+    if (!(fabs(value) >= 1000.0 && fabs(value) < 1e15)) {
+        (void)fprintf(out, "%.3g", value);
+        return;
+    }
+    const double unit = pow(10.0, floor(log10(fabs(value))) - 2.0);
+    (void)fprintf(out, "%.0f", rint(value / unit) * unit);
+}
+
+void print_duration(FILE *out, double seconds) {
+    if (seconds < 120)
+        (void)fprintf(out, "%.3g s", seconds);
+    else if (seconds < 7200)
+        (void)fprintf(out, "%.3g min", seconds / 60);
+    else if (seconds < 172800)
+        (void)fprintf(out, "%.3g h", seconds / 3600);
+    else {
+        print_about(out, seconds / 86400);
+        (void)fputs(" days", out);
+    }
+}
+
+/* Prints counts in full. */
+static void print_amount(const char *before, double amount) {
+    (void)fprintf(stderr, amount == floor(amount) && fabs(amount) < 1e15 ? "%s%.0f" : "%s%.6g",
+                  before, amount);
 }
 
 static void print_line(const char *what, double done, double total, double time) {
     const double rate = (done - state.from) / (time - state.since);
-    (void)fprintf(stderr, "%s%s: %.6g", state.terminal ? "\r\033[K" : "", what, done);
-    if (total > 0) (void)fprintf(stderr, " of %.6g (%.0f%%)", total, 100 * done / total);
+    (void)fprintf(stderr, "%s%s", state.terminal ? "\r\033[K" : "", what);
+    print_amount(": ", done);
+    if (total > 0) {
+        print_amount(" of ", total);
+        (void)fprintf(stderr, " (%.0f%%)", 100 * done / total);
+    }
     if (rate > 0 && rate < 1e300) {
-        (void)fprintf(stderr, ", %.3g/s", rate);
+        (void)fputs(", ", stderr);
+        print_about(stderr, rate);
+        (void)fputs("/s", stderr);
         if (total > 0) {
             (void)fputs(", about ", stderr);
-            print_time((total - done) / rate);
+            print_duration(stderr, rint((total - done) / rate));
             (void)fputs(" left", stderr);
         }
     }
@@ -81,12 +107,12 @@ static int report_progress(void *user, const char *what, double done, double tot
     return interrupted != 0;
 }
 
-/* ---- the clock: ticks by a signal, so that the work knows nothing of it ---- */
+/* ---- the clock: driven by a signal, so that the work needs to know nothing of it ---- */
 
 static volatile sig_atomic_t ticks;
 static char clock_text[64]; /* "dpaudit scores: " */
 
-/* Only what is allowed in a signal handler. */
+/* Uses only functions that are allowed in a signal handler. */
 static void on_tick(int signal_number) {
     (void)signal_number;
     const int saved = errno;
@@ -131,7 +157,7 @@ dpa_progress progress_start(void) {
     state.shown = 0;
     state.terminal = isatty(STDERR_FILENO);
     (void)signal(SIGINT, on_interrupt);
-    (void)signal(SIGTERM, on_interrupt); /* how batch systems announce the end */
+    (void)signal(SIGTERM, on_interrupt); /* batch systems announce the end by SIGTERM */
     return (dpa_progress){report_progress, NULL};
 }
 

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "output.h"
+
 const char *status_state(const dpa_run_status *s) {
     static const char *const names[] = {"not started", "running", "done", "stopped", "killed"};
     return names[s->state];
@@ -12,18 +14,6 @@ const char *status_state(const dpa_run_status *s) {
 static double rate_of(const dpa_run_status *s) {
     const double seconds = s->updated - s->started;
     return seconds > 0.0 ? (double)s->played / seconds : 0.0;
-}
-
-/* 95 s, 12 min, 3.4 h, 2.1 days */
-static void print_time(FILE *out, double seconds) {
-    if (seconds < 120)
-        (void)fprintf(out, "%.3g s", seconds);
-    else if (seconds < 7200)
-        (void)fprintf(out, "%.3g min", seconds / 60);
-    else if (seconds < 172800)
-        (void)fprintf(out, "%.3g h", seconds / 3600);
-    else
-        (void)fprintf(out, "%.3g days", seconds / 86400);
 }
 
 static void print_counts(FILE *out, const dpa_run_status *s) {
@@ -35,7 +25,11 @@ static void print_counts(FILE *out, const dpa_run_status *s) {
         (void)fprintf(out, ", %" PRIu64 " missing", missing);
     if (s->state == DPA_RUN_RUNNING) (void)fprintf(out, ", %" PRIu64 " running", s->running);
     (void)fprintf(out, ", %" PRIu64 " failed attempt%s", s->failed, s->failed == 1 ? "" : "s");
-    if (s->played > 0) (void)fprintf(out, ", %.3g/s", rate_of(s));
+    if (s->played > 0) {
+        (void)fputs(", ", out);
+        print_about(out, rate_of(s));
+        (void)fputs("/s", out);
+    }
 }
 
 int status_print(FILE *out, const dpa_run_status *s, int trials) {
@@ -51,7 +45,7 @@ int status_print(FILE *out, const dpa_run_status *s, int trials) {
         (void)fputs(", nothing has ended for long: does it hang?", out);
     else if (isfinite(s->left)) {
         (void)fputs(", about ", out);
-        print_time(out, s->left);
+        print_duration(out, s->left);
         (void)fputs(" left", out);
     }
     if (s->quarantine[0] != '\0') (void)fprintf(out, "; taken out: %s", s->quarantine);
@@ -59,7 +53,7 @@ int status_print(FILE *out, const dpa_run_status *s, int trials) {
     for (size_t i = 0; i < s->trial_count && trials; ++i, ++lines) {
         const dpa_run_trial *t = &s->trials[i];
         (void)fprintf(out, "  trial %" PRIu64 " on %s for ", t->index, t->place);
-        print_time(out, t->seconds);
+        print_duration(out, t->seconds);
         if (t->total > 0.0) (void)fprintf(out, " (%.0f of %.0f)", t->done, t->total);
         (void)fputc('\n', out);
     }

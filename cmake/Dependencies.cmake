@@ -6,8 +6,9 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 pkg_check_modules(FFTW REQUIRED IMPORTED_TARGET fftw3)
+pkg_check_modules(NETTLE REQUIRED IMPORTED_TARGET nettle)
 pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
-pkg_check_modules(CYAML REQUIRED IMPORTED_TARGET libcyaml yaml-0.1)
+pkg_check_modules(YAML REQUIRED IMPORTED_TARGET yaml-0.1)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(LIBUV REQUIRED IMPORTED_TARGET libuv)
 
@@ -31,7 +32,7 @@ add_library(dpa_core_deps INTERFACE)
 target_include_directories(dpa_core_deps SYSTEM INTERFACE ${RMATH_INCLUDE} ${RANDOM123_INCLUDE})
 target_compile_definitions(dpa_core_deps INTERFACE MATHLIB_STANDALONE)
 target_link_libraries(dpa_core_deps INTERFACE ${RMATH_LIBRARY} PkgConfig::JANSSON PkgConfig::LIBZIP
-  PkgConfig::FFTW PkgConfig::LZMA ZLIB::ZLIB Threads::Threads m)
+  PkgConfig::FFTW PkgConfig::NETTLE PkgConfig::LZMA ZLIB::ZLIB Threads::Threads m)
 add_library(dpa_lab_deps INTERFACE)
-target_link_libraries(dpa_lab_deps INTERFACE dpa_core_deps PkgConfig::CYAML PkgConfig::SQLITE PkgConfig::LIBUV
+target_link_libraries(dpa_lab_deps INTERFACE dpa_core_deps PkgConfig::YAML PkgConfig::SQLITE PkgConfig::LIBUV
   ${CMAKE_DL_LIBS})

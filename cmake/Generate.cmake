@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Writes the man pages and completion scripts: cmake -DDPAUDIT=… -DMAN=… -DCOMPLETION=… -P Generate.cmake
+# Writes the man pages and completion scripts: cmake -DDPAUDIT=… [-DEMULATOR=…] -DMAN=… -DCOMPLETION=… -P Generate.cmake
 function(save file)
-  execute_process(COMMAND ${DPAUDIT} ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE code)
+  execute_process(COMMAND ${EMULATOR} ${DPAUDIT} ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE code)
   if(NOT code EQUAL 0)
     message(FATAL_ERROR "${DPAUDIT} ${ARGN}: ${code}")
   endif()
@@ -10,7 +10,7 @@ endfunction()
 
 file(MAKE_DIRECTORY ${MAN} ${COMPLETION})
 save(${MAN}/dpaudit.1 man)
-execute_process(COMMAND ${DPAUDIT} help OUTPUT_VARIABLE overview)
+execute_process(COMMAND ${EMULATOR} ${DPAUDIT} help OUTPUT_VARIABLE overview)
 string(REGEX MATCHALL "\n  [a-z-]+ " names "${overview}")
 foreach(name ${names})
   string(STRIP "${name}" name)

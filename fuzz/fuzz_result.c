@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     dpa__stream_close(stream);
     if (status != DPA_OK) return 0;
     dpa__text page = {0};
-    dpa__html_page(&page, &root, 1);
+    dpa__html_page(&page, &root, NULL, 1);
     if (page.failed) abort(); /* nothing here is large enough to run out of memory */
     check_page(page.data);
     dpa__text_free(&page);

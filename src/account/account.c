@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The accountant's handle and its questions. Each answer is the pair of a pessimistic and an
- * optimistic composition, tilted to where the question is. */
+/* The account and the questions it answers. Each answer is an interval between a pessimistic and an
+ * optimistic composition, both tilted to the place the question is about. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -53,14 +53,13 @@ dpa_interval dpa__account_around(double value) {
 static dpa_status fill(dpa_account *account, const dpa_phase *phases, size_t count, dpa__keep keep,
                        dpa_error *err) {
     const dpa_account_opts *opts = &account->opts;
-    DPA_TRY(dpa__model_new(phases, count, opts, keep, &account->model, err));
+    DPA_TRY(dpa__composition_new(phases, count, opts, keep, &account->model, err));
     if (account->model.mu > 0) {
         account->epsilon =
             dpa__account_around(dpa_gaussian_epsilon(account->model.mu, opts->delta));
         return DPA_OK;
     }
-    /* What the tails may take from δ: a millionth of it; and little in absolute terms, for curves.
-     */
+    /* The tails may take a millionth of δ, and little in absolute terms, which curves need. */
     account->log_tail = fmin(log(opts->delta) + log(1e-7), log(1e-18)) - log(account->model.steps);
     const dpa_status status = dpa__account_refine(account, err);
     account->epsilon.upper = fmin(account->epsilon.upper, account->model.pure * (1 + 1e-14));
@@ -120,9 +119,9 @@ dpa_status dpa_account_new(const dpa_phase *phases, size_t count, const dpa_acco
 
 void dpa_account_free(dpa_account *account) {
     if (account == NULL) return;
-    dpa__model_free(&account->model);
-    dpa__grid_free(&account->coarse);
-    dpa__grid_free(&account->fine);
+    dpa__composition_free(&account->model);
+    dpa__loss_grid_free(&account->coarse);
+    dpa__loss_grid_free(&account->fine);
     dpa_curve_free(account->curve[0]);
     dpa_curve_free(account->curve[1]);
     (void)pthread_mutex_destroy(&account->lock);
@@ -130,11 +129,11 @@ void dpa_account_free(dpa_account *account) {
 }
 
 const dpa__pld *dpa__account_guide(const dpa_account *account, size_t direction) {
-    const dpa__grid *grid = account->self_guided ? &account->fine : &account->coarse;
+    const dpa__loss_grid *grid = account->self_guided ? &account->fine : &account->coarse;
     return &grid->direction[direction];
 }
 
-dpa_status dpa__account_compose(const dpa_account *account, size_t direction, dpa__side side,
+dpa_status dpa__account_compose(const dpa_account *account, size_t direction, dpa__rounding side,
                                 double theta, double log_accuracy, dpa__composed *out,
                                 dpa_error *err) {
     const dpa__pld *pld = &dpa__account_answers(account)->direction[direction];
@@ -148,7 +147,7 @@ dpa_status dpa_account_epsilon(const dpa_account *account, double delta, dpa_int
         return dpa__fail(err, DPA_BAD_ARGUMENT, "delta is %g; it must be in [0, 1]", delta);
     if (delta == account->opts.delta) {
         *out = account->epsilon;
-    } else if (delta == 0 || delta == 1) { /* the largest loss there is; nothing */
+    } else if (delta == 0 || delta == 1) { /* the largest loss there is, or none */
         const double all = delta == 0 ? account->model.pure : 0;
         *out = (dpa_interval){all, all};
     } else if (account->model.mu > 0) {
@@ -167,7 +166,7 @@ static dpa_status direction_delta(const dpa_account *account, size_t direction, 
     const double theta = dpa__tilt_for_epsilon(guide->side[DPA_PESSIMISTIC], guide->count, epsilon);
     for (int side = DPA_OPTIMISTIC; side <= DPA_PESSIMISTIC; ++side) {
         dpa__composed composed;
-        DPA_TRY(dpa__account_compose(account, direction, (dpa__side)side, theta, log(1e-8),
+        DPA_TRY(dpa__account_compose(account, direction, (dpa__rounding)side, theta, log(1e-8),
                                      &composed, err));
         const double delta = exp(dpa__composed_log_delta(&composed, epsilon));
         if (side == DPA_OPTIMISTIC)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Atoms of the privacy loss: what sampling and symmetry make of them, and their cells. */
+/* Atoms of the privacy loss: how sampling and symmetry change them, and their cells. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -39,8 +39,8 @@ static double log_mixture(double q, double z) {
     return log1p(q * expm1(z));
 }
 
-/* (P, Q) → ((1−q)Q + qP, Q): the ratio r becomes 1−q+qr, with the Q-masses as they were. Where Q
- * alone had mass the loss is log(1−q). */
+/* (P, Q) → ((1−q)Q + qP, Q): the ratio r becomes 1−q+qr, the Q-masses stay. Where only Q had mass
+ * the loss becomes log(1−q). */
 dpa_status dpa__atoms_sample(dpa__atoms *atoms, double q, dpa_error *err) {
     for (size_t i = 0; i < atoms->count; ++i) {
         const double loss = log_mixture(q, atoms->loss[i]);
@@ -60,11 +60,12 @@ dpa_status dpa__atoms_sample(dpa__atoms *atoms, double q, dpa_error *err) {
     return DPA_OK;
 }
 
-/* Losses above 0 stay; each gets a mirror image of P-mass p·e^−loss at −loss; the rest has loss 0.
- * The rest is not negative for a pair that stands for a mechanism without direction: then
- * P(loss > 0) + Q(loss > 0) ≤ 1. Discretised it can be, by a little: more P-mass than 1 dominates,
- * and for the other side all masses are made smaller together. */
-dpa_status dpa__atoms_symmetric(dpa__atoms *atoms, dpa__side side, dpa_error *err) {
+/* Losses above 0 stay, and each gets a mirror image at −loss with P-mass p·e^−loss; what is missing
+ * to 1 gets loss 0. That is not negative for a pair that describes a mechanism without direction,
+ * since then P(loss > 0) + Q(loss > 0) ≤ 1. After discretisation it can be slightly negative. On
+ * the pessimistic side a total P-mass above 1 still dominates; on the optimistic side all masses
+ * are scaled down. */
+dpa_status dpa__atoms_symmetric(dpa__atoms *atoms, dpa__rounding side, dpa_error *err) {
     const size_t count = atoms->count;
     size_t kept = 0;
     dpa__sum total = {0};

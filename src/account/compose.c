@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Composition: the pmf of the sum of all losses by one transform, with every error on the safe
- * side.
+/* Composition: the pmf of the sum of all losses by one transform, with every error rounded to
+ * the safe side.
  *
- * The steps are tilted (mass·e^(θ·loss), normalised), transformed on a circle of N bins, raised to
- * their number of steps, multiplied and transformed back. What is added outward to each bin:
- *  - wrap-around: at most the tilted mass outside the window (window.c);
- *  - rounding: a transform of masses that sum to 1 is off by at most η = c·u·log₂N at every
- * frequency (each output is a sum over paths of log₂N rounded products; c = 6 covers radices 2 to 7
- * with accurate twiddles, see Higham 2002, section 24.1). Then |Πẑ^T − Πz^T| ≤ Π(|ẑ|+η)^T − Π|ẑ|^T
- * at each frequency, the mean of that over all frequencies bounds what it does to a bin, and the
- * way back adds c·u·log₂N times the mean modulus. The tilt puts the mass where it is read, so an
- * error of 1e-14 of the largest bin is small against δ, be δ 1e-5 or 1e-300. */
+ * The steps are tilted (mass·e^(θ·loss), normalised), transformed on a circle of N bins, raised
+ * to their number of steps, multiplied and transformed back. Each bin is then widened by:
+ *   - wrap-around: at most the tilted mass outside the window (window.c);
+ *   - rounding: a transform of masses that sum to 1 is off by at most η = c·u·log₂N at every
+ *     frequency (each output is a sum over paths of log₂N rounded products; c = 6 covers radices
+ *     2 to 7 with accurate twiddles, see Higham 2002, section 24.1). Then |Πẑ^T − Πz^T| ≤
+ *     Π(|ẑ|+η)^T − Π|ẑ|^T at each frequency, the mean of that over all frequencies bounds the
+ *     error of a bin, and the inverse transform adds c·u·log₂N times the mean modulus.
+ *
+ * The tilt moves the mass to where δ is read, so an error of 1e-14 of the largest bin is small
+ * against δ, even if δ is 1e-300. */
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
@@ -80,8 +82,8 @@ static double complex power(double complex z, double steps) {
     return result;
 }
 
-/* Multiplies the spectrum of one phase in. Frequencies whose modulus bound is below e^−200 count as
- * zero with that bound as error: most of them, when there are many steps. */
+/* Multiplies by the spectrum of one phase. Frequencies whose modulus is bounded by e^−200 are set
+ * to zero, with that bound as error; with many steps that is most of them. */
 static dpa_status multiply_phase(spectrum *s, const dpa__tilted *tilted, dpa_error *err) {
     const size_t n = s->n, half = n / 2 + 1;
     for (size_t j = 0; j < n; ++j) s->circle[j] = 0;
@@ -104,10 +106,11 @@ static dpa_status multiply_phase(spectrum *s, const dpa__tilted *tilted, dpa_err
     return DPA_OK;
 }
 
-/* What a bin can be off by: mean over all N frequencies of the error bound, plus the way back. */
+/* The error of a bin: the mean of the error bound over all N frequencies, plus the inverse
+ * transform's. */
 static double bin_error(const spectrum *s, double all_steps) {
     const size_t half = s->n / 2 + 1;
-    /* of power() and of the exponential of `upper` */
+    /* of power(), and of the exponential of `upper` */
     const double doubt = ROUNDING * (4 * all_steps + 256);
     dpa__sum error = {0}, modulus = {0};
     for (size_t k = 0; k < half; ++k) {
@@ -155,7 +158,8 @@ static dpa_status compose_window(const dpa__tilted *tilted, size_t count, dpa__r
     if (status == DPA_OK) status = dpa__fft_inverse(n, s.product, s.circle, err);
     if (status == DPA_OK) {
         suffix_sums(s.circle, n, rounding + exp(window.log_below) + exp(window.log_above), out);
-        /* Tilted mass above the window, brought back to P: e^(log_scale − θ·loss) falls with it. */
+        /* The tilted mass above the window, converted back to P-mass: e^(log_scale − θ·loss) falls
+         * with the loss. */
         if (out->side == DPA_PESSIMISTIC)
             out->extra +=
                 exp(fmin(out->log_scale - out->theta * window.upper + window.log_above, 0.0));
@@ -179,10 +183,10 @@ static void gather(const dpa__pmf *pmf, const dpa__tilted *tilted, size_t count,
     out->extra = fmin(-expm1(log_finite) * room, 1); /* some step's loss is infinite */
     /* (1+e)^T, the rounding of log_scale, of the suffix sums (count terms) and of the reading. */
     const double own = ROUNDING * (8 * size + 4 * (double)out->count + 64);
-    out->factor = expm1(1.01 * (error + own)); /* infinite: nothing is known */
+    out->factor = expm1(1.01 * (error + own)); /* infinite if nothing is known */
 }
 
-/* The window in bins, wide enough that nothing inside its ends is cut. */
+/* The window in bins, wide enough to include both of its ends. */
 static dpa_status set_window(dpa__range window, size_t max_grid, dpa__composed *out,
                              dpa_error *err) {
     const double from = floor((window.lower - out->origin) / out->h) - 1;
@@ -198,8 +202,8 @@ static dpa_status set_window(dpa__range window, size_t max_grid, dpa__composed *
     return DPA_OK;
 }
 
-/* What may leave the window, so that wrapped into every bin under the bulk of the composed pmf it
- * still is the wanted share of it. */
+/* The mass that may lie outside the window: wrapped around, it must stay the wanted share of every
+ * bin in the bulk of the composed pmf. */
 static double tail_for(const dpa__tilted *tilted, size_t count, double log_accuracy) {
     double variance = 0;
     for (size_t k = 0; k < count; ++k) variance += tilted[k].steps * tilted[k].variance;
@@ -223,7 +227,7 @@ static dpa_status compose_tilted(const dpa__pmf *pmf, const dpa__tilted *tilted,
     return status;
 }
 
-dpa_status dpa__compose(const dpa__pmf *pmf, size_t count, dpa__side side,
+dpa_status dpa__compose(const dpa__pmf *pmf, size_t count, dpa__rounding side,
                         const dpa__compose_opts *opts, dpa__composed *out, dpa_error *err) {
     const double theta = fmin(opts->theta, LARGEST_FALL / pmf[0].h);
     *out = (dpa__composed){.side = side, .h = pmf[0].h, .theta = theta};

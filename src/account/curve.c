@@ -35,7 +35,7 @@ static void bundle_free(bundle *b) {
 
 /* Tilt 0 reads δ down to about 1e-10; further tilts for a ladder of smaller ones, down to the δ of
  * the options. */
-static dpa_status bundle_make(const dpa_account *account, dpa__side side, dpa__detail detail,
+static dpa_status bundle_make(const dpa_account *account, dpa__rounding side, dpa__detail detail,
                               bundle *b, dpa_error *err) {
     const double smallest = log(fmin(account->opts.delta, 1e-12));
     *b = (bundle){.directions = dpa__account_answers(account)->directions, .tilts = 1};
@@ -61,7 +61,7 @@ static dpa_status bundle_make(const dpa_account *account, dpa__side side, dpa__d
     return DPA_OK;
 }
 
-/* Where the last window ends: beyond, only what is outside all windows is left. */
+/* The end of the last window; only mass outside all windows lies beyond. */
 static double bundle_end(const bundle *b) {
     double end = 0;
     for (size_t d = 0; d < b->directions; ++d)
@@ -72,7 +72,7 @@ static double bundle_end(const bundle *b) {
     return end;
 }
 
-/* Pessimistic δ(ε): the best tilt of each direction, the worse direction. */
+/* Pessimistic δ(ε): per direction the best tilt, then the worse direction. */
 static double bundle_delta(const bundle *b, double epsilon) {
     double worst = -HUGE_VAL;
     for (size_t d = 0; d < b->directions; ++d) {
@@ -92,8 +92,8 @@ static void add_point(points *p, double fpr, double fnr) {
     p->fnr[p->count++] = fpr;
 }
 
-/* Any abscissa serves: the point is put on the lower of two neighbouring lines, so that both it and
- * the next one are not above the line that they share. */
+/* Any abscissa is valid: the point is put on the lower of two neighbouring lines, so neither it nor
+ * the next one is above the line that they share. */
 static void add_lines(const bundle *b, double end, points *p) {
     double epsilon = 0, delta = bundle_delta(b, 0);
     for (size_t k = 1; k <= LINES; ++k) {
@@ -109,8 +109,8 @@ static void add_lines(const bundle *b, double end, points *p) {
     add_point(p, 0, fmax(nextafter(1 - delta, 0), 0));
 }
 
-/* Sums of a lower bound of the bins: FPR and TPR of a test that the optimistic pair allows,
- * infinite losses included. The factor lowers the TPR; the shift of the loss raises the FPR. */
+/* Sums of lower bounds of the bins: FPR and TPR of a test that the optimistic pair allows, infinite
+ * losses included. The factor lowers the TPR; the shift of the loss raises the FPR. */
 static void add_vertices(const dpa__composed *c, points *p) {
     const double doubt = log1p(c->factor) + 1e-15 * (64 + fabs(c->log_scale));
     const double zero = fmax(ceil(-c->origin / c->h) - (double)c->first, 0);
@@ -125,7 +125,7 @@ static void add_vertices(const dpa__composed *c, points *p) {
     }
 }
 
-static dpa_status curve_of(const bundle *b, dpa__side side, dpa_curve **out, dpa_error *err) {
+static dpa_status curve_of(const bundle *b, dpa__rounding side, dpa_curve **out, dpa_error *err) {
     const size_t most = 4 * (LINES + 2) * b->directions * b->tilts;
     points p = {.fpr = DPA_NEW_ARRAY(double, most, err), .fnr = DPA_NEW_ARRAY(double, most, err)};
     dpa_status status = p.fpr == NULL || p.fnr == NULL ? DPA_NO_MEMORY : DPA_OK;
@@ -140,7 +140,7 @@ static dpa_status curve_of(const bundle *b, dpa__side side, dpa_curve **out, dpa
     return status;
 }
 
-dpa_status dpa__account_curve(const dpa_account *account, dpa__side side, dpa__detail detail,
+dpa_status dpa__account_curve(const dpa_account *account, dpa__rounding side, dpa__detail detail,
                               dpa_curve **out, dpa_error *err) {
     if (account->model.mu > 0) {
         const double room = side == DPA_PESSIMISTIC ? 1 + 1e-12 : 1 - 1e-12;
@@ -164,14 +164,14 @@ dpa_status dpa_account_curve(const dpa_account *account, int side, dpa_curve **o
                               err);
 }
 
-/* Both curves, made once; the account stays what it was for every reader. */
+/* Makes both curves once, under the lock; readers see no other change. */
 static dpa_status both_curves(dpa_account *account, dpa_error *err) {
     dpa_status status = DPA_OK;
     (void)pthread_mutex_lock(&account->lock);
     for (int side = 0; side < 2 && status == DPA_OK; ++side)
         if (account->curve[side] == NULL)
-            status =
-                dpa__account_curve(account, (dpa__side)side, DPA_FINE, &account->curve[side], err);
+            status = dpa__account_curve(account, (dpa__rounding)side, DPA_FINE,
+                                        &account->curve[side], err);
     (void)pthread_mutex_unlock(&account->lock);
     return status;
 }

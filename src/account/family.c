@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Families of trade-off curves for audits: a name, what follows it, and the member at t. */
+/* Families of trade-off curves for audits: parsing the text, and the member at t. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "account/family.h"
 #include "account/handle.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -15,10 +16,10 @@ struct dpa_family {
     kind kind;
     char *spec;
     double delta;
-    dpa_phase phase; /* of the subsampled family; its σ is 1/t */
+    dpa_phase phase; /* for the subsampled family; its σ is 1/t */
     dpa_adjacency adjacency;
-    /* Of points, a pair, a ledger: the curve that is diluted, at most the truth; and at least it
-     * (NULL: the same). */
+    /* For points, a pair, a ledger: the curve to be diluted, nowhere above the truth; and one
+     * nowhere below it (NULL: the same). */
     dpa_curve *whole, *above;
 };
 
@@ -43,7 +44,7 @@ static dpa_status unknown(const char *spec, dpa_error *err) {
                      table[LEDGER].form);
 }
 
-/* A number that reaches exactly to `end`. */
+/* Parses a number that must end exactly at `end`. */
 static int parse_double(const char *text, const char *end, double *out) {
     return dpa__number_parse(&text, end, out) == DPA__NUMBER_OK && text == end;
 }
@@ -52,13 +53,13 @@ static int starts_with(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* q=Q,steps=N,adjacency=replace-one in any order, each once; NaN for what is not there. */
+/* Parses q=Q,steps=N,adjacency=replace-one in any order, each at most once; NaN if absent. */
 static dpa_status parse_items(dpa_family *family, const char *rest, double *q, double *steps,
                               dpa_error *err) {
     static const char replace[] = "adjacency=replace-one";
     *q = *steps = NAN;
     for (const char *item = rest; *item != '\0';) {
-        const char *end = strchrnul(item, ',');
+        const char *end = item + strcspn(item, ",");
         if ((size_t)(end - item) == strlen(replace) && starts_with(item, replace) &&
             family->adjacency == DPA_ADD_REMOVE) {
             family->adjacency = DPA_REPLACE_ONE;
@@ -97,7 +98,7 @@ static dpa_status parse_subsampled(dpa_family *family, const char *rest, dpa_err
     return DPA_OK;
 }
 
-/* Both curves of what a file describes. */
+/* Both curves of the mechanism that a file describes. */
 static dpa_status take_curves(dpa_family *family, const dpa_phase *phases, size_t count,
                               dpa_error *err) {
     dpa_account_opts opts;
@@ -143,7 +144,7 @@ static dpa_status read_ledger(dpa_family *family, const char *path, const char *
     return status;
 }
 
-/* FILE, and after it items; the name ends where the first of them starts. */
+/* Parses FILE and the items after it; the file name ends where the first item starts. */
 static dpa_status parse_file(dpa_family *family, const char *rest, dpa_error *err) {
     static const char *const starts[] = {",q=", ",steps=", ",adjacency="};
     char *path = dpa__strdup(rest, err);
@@ -168,7 +169,7 @@ static dpa_status parse_file(dpa_family *family, const char *rest, dpa_error *er
 }
 
 static dpa_status parse(dpa_family *family, dpa_error *err) {
-    const char *spec = family->spec, *colon = strchrnul(spec, ':');
+    const char *spec = family->spec, *colon = spec + strcspn(spec, ":");
     const size_t length = (size_t)(colon - spec);
     const char *rest = *colon == ':' ? colon + 1 : "";
     for (family->kind = DP; family->kind < KINDS; family->kind = (kind)(family->kind + 1)) {
@@ -220,6 +221,15 @@ int dpa_family_is_universal(const char *spec) {
     return strcmp(spec, table[DP].name) == 0;
 }
 
+int dpa__family_is_gaussian(const char *spec) {
+    return strcmp(spec, table[GAUSSIAN].name) == 0;
+}
+
+int dpa__family_is_composed(const char *spec) {
+    const size_t length = strlen(table[SUBSAMPLED].name);
+    return strncmp(spec, table[SUBSAMPLED].name, length) == 0;
+}
+
 int dpa_family_is_noise(const dpa_family *family) {
     return family->kind == GAUSSIAN || family->kind == SUBSAMPLED;
 }
@@ -256,7 +266,8 @@ double dpa_family_max(const dpa_family *family) {
     return family->whole != NULL ? 1.0 : HUGE_VAL;
 }
 
-/* A record that is in a batch is seen but for 3e-7 at σ = 0.1, so less noise changes nothing. */
+/* At σ = 0.1 a record in a batch is already recognised but for 3e-7, so less noise changes nothing.
+ */
 static const double NO_NOISE = 10;
 
 int dpa_family_is_spent(const dpa_family *family, double t) {
@@ -270,10 +281,10 @@ static dpa_status check_t(const dpa_family *family, double t, dpa_error *err) {
                      family->spec, t, dpa_family_max(family));
 }
 
-/* σ outside the accountant's range: no noise to speak of, or nothing but noise. */
+/* 1/σ at the end of the accountant's range: leakier members are treated as having no noise. */
 enum { LEAKIEST = 1000 };
-/* Curves end at σ = 0.01. Where a record may be in no batch at all, the curves have a limit as σ
- * falls, and evidence beyond it sends a search here, where a member costs a second and more. */
+/* Curves end at σ = 0.01. If a record may be in no batch at all, curves converge as σ falls;
+ * evidence beyond the limit sends a search here, where a member costs a second or more. */
 enum { LEAKIEST_CURVE = 100 };
 static const double MOST_PRIVATE = 1e-9;
 
@@ -290,14 +301,15 @@ static dpa_status member(const dpa_family *family, double t, double delta, doubl
     return dpa_account_new(&phase, 1, &opts, out, err);
 }
 
-/* The curve is certified at any width, so a wide one will do: a search makes some 40 of them. */
+/* The curve is certified at any cell width, so wide cells are good enough: a search makes about 40
+ * curves. */
 static dpa_status subsampled_curve(const dpa_family *family, double t, dpa_curve **out,
                                    dpa_error *err) {
     if (t < MOST_PRIVATE) t = MOST_PRIVATE; /* leakier: the curve is below the member's */
     if (t > LEAKIEST_CURVE) return dpa_curve_gaussian(HUGE_VAL, out, err);
     dpa_account *account;
     const dpa_status made = member(family, t, fmax(family->delta, 1e-8), 2e-2, &account, err);
-    /* So leaky that no grid holds it: nothing is below the curve of no privacy. */
+    /* Too leaky for any grid: use the curve of no privacy, which nothing is below. */
     if (made == DPA_NUMERIC && t > 10) return dpa_curve_gaussian(HUGE_VAL, out, err);
     DPA_TRY(made);
     const dpa_status status = dpa__account_curve(account, DPA_PESSIMISTIC, DPA_QUICK, out, err);

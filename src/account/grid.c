@@ -3,23 +3,23 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "account/model.h"
+#include "account/composition.h"
 #include "base/error.h"
 #include "base/memory.h"
 
-/* e^h must stay far from overflow. */
+/* Keeps e^h far from overflow. */
 static const double WIDEST = 100;
 
-/* All atoms of the unit lie at multiples of it; 0: they do not, or there are none. */
+/* If all atoms of the unit lie at multiples of a loss, that loss; else 0. */
 static double atom_of(const dpa_phase *unit) {
     if (unit->mechanism == DPA_LAPLACE) return 1 / unit->sigma;
     if (unit->mechanism == DPA_PAIR) return unit->q == 1 ? unit->pair->lattice : 0;
     return unit->mechanism == DPA_RANDOMIZED_RESPONSE ? unit->sigma : 0;
 }
 
-/* The unit with the closest atoms decides: they lie on grid points when h divides their loss, and
- * those of the others too where theirs is a multiple. */
-static double snap(const dpa__model *model, double h) {
+/* Reduces h such that it divides the smallest atom spacing of all units: then these atoms lie on
+ * grid points, and those of other units whose spacing is a multiple. */
+static double snap(const dpa__composition *model, double h) {
     double least = INFINITY;
     for (size_t k = 0; k < model->count; ++k) {
         const double atom = atom_of(&model->unit[k]);
@@ -29,7 +29,7 @@ static double snap(const dpa__model *model, double h) {
 }
 
 /* The span of one unit's losses. */
-static double span_of(const dpa__model *model, const dpa_phase *unit, double log_tail) {
+static double span_of(const dpa__composition *model, const dpa_phase *unit, double log_tail) {
     const double n = (double)unit->steps, atom = atom_of(unit);
     double range[2];
     switch (unit->mechanism) {
@@ -48,20 +48,20 @@ static double span_of(const dpa__model *model, const dpa_phase *unit, double log
     }
 }
 
-double dpa__model_width(const dpa__model *model, double log_tail, double cells) {
+double dpa__composition_width(const dpa__composition *model, double log_tail, double cells) {
     double span = 0;
     for (size_t k = 0; k < model->count; ++k)
         span = fmax(span, span_of(model, &model->unit[k], log_tail));
     return span / cells;
 }
 
-/* One unit's cells: the dominating ones, and those that it dominates where they are others. */
+/* The cells of one unit: dominating ones, and dominated ones if they differ. */
 typedef struct unit_cells {
-    dpa__loss_cells side[2]; /* indexed by dpa__side */
-    int is_one;              /* the dominating ones serve for both */
+    dpa__loss_cells side[2]; /* indexed by dpa__rounding */
+    int is_one;              /* the dominating ones serve both sides */
 } unit_cells;
 
-static const dpa__loss_cells *cells_of(const unit_cells *cells, dpa__side side) {
+static const dpa__loss_cells *cells_of(const unit_cells *cells, dpa__rounding side) {
     return &cells->side[cells->is_one ? DPA_PESSIMISTIC : side];
 }
 
@@ -70,7 +70,7 @@ static void unit_cells_free(unit_cells *cells) {
     dpa__loss_cells_free(&cells->side[1]);
 }
 
-/* Atoms closer than cells: what their own discretisation adds is small against the cells'. */
+/* The pair's atoms are closer together than cells, so that their own discretisation adds little. */
 static dpa_status pair_cells(const dpa_phase *unit, double h, double log_tail, size_t max,
                              unit_cells *out, dpa_error *err) {
     dpa__atoms atoms[2];
@@ -86,10 +86,10 @@ static dpa_status pair_cells(const dpa_phase *unit, double h, double log_tail, s
     return status;
 }
 
-/* At least an attack on the largest coordinate; at most what batches known to the attacker show:
- * without sampling the record is in one batch an epoch, and a mixture over batches leaks no more
- * than the worst of them (joint convexity). */
-static dpa_status shuffled_cells(const dpa__model *model, const dpa_phase *unit, double h,
+/* Lower side: an attack on the largest coordinate. Upper side: what an attacker who knows the
+ * batches sees; then the record is in one unsampled batch per epoch, and a mixture over batches
+ * leaks no more than the worst of them (joint convexity). */
+static dpa_status shuffled_cells(const dpa__composition *model, const dpa_phase *unit, double h,
                                  double log_tail, size_t max, unit_cells *out, dpa_error *err) {
     dpa_pair *pair;
     const int replaced = model->adjacency == DPA_REPLACE_ONE;
@@ -103,7 +103,7 @@ static dpa_status shuffled_cells(const dpa__model *model, const dpa_phase *unit,
     return status;
 }
 
-static dpa_status make_cells(const dpa__model *model, const dpa_phase *unit, double h,
+static dpa_status make_cells(const dpa__composition *model, const dpa_phase *unit, double h,
                              double log_tail, size_t max, unit_cells *out, dpa_error *err) {
     dpa__loss_cells *one = &out->side[DPA_PESSIMISTIC];
     out->is_one = unit->mechanism != DPA_PAIR && unit->mechanism != DPA_SHUFFLED;
@@ -136,7 +136,8 @@ static dpa_status add_pmfs(dpa__pld *pld, const dpa__loss_cells *over, const dpa
     return DPA_OK;
 }
 
-static dpa_status add_unit(dpa__grid *grid, const unit_cells *cells, double steps, dpa_error *err) {
+static dpa_status add_unit(dpa__loss_grid *grid, const unit_cells *cells, double steps,
+                           dpa_error *err) {
     const dpa__loss_cells *over = cells_of(cells, DPA_PESSIMISTIC);
     const dpa__loss_cells *under = cells_of(cells, DPA_OPTIMISTIC);
     DPA_TRY(add_pmfs(&grid->direction[0], over, under, steps, err));
@@ -152,8 +153,8 @@ static dpa_status add_unit(dpa__grid *grid, const unit_cells *cells, double step
     return status;
 }
 
-static dpa_status grid_fill(const dpa__model *model, double log_tail, size_t max, dpa__grid *grid,
-                            dpa_error *err) {
+static dpa_status grid_fill(const dpa__composition *model, double log_tail, size_t max,
+                            dpa__loss_grid *grid, dpa_error *err) {
     for (size_t d = 0; d < grid->directions; ++d)
         for (size_t side = 0; side < 2; ++side) {
             grid->direction[d].side[side] = dpa__calloc(model->count, sizeof(dpa__pmf), err);
@@ -163,7 +164,7 @@ static dpa_status grid_fill(const dpa__model *model, double log_tail, size_t max
         const dpa_phase *unit = &model->unit[k];
         unit_cells cells = {0};
         dpa_status status = make_cells(model, unit, grid->h, log_tail, max, &cells, err);
-        /* The cells of a randomized response hold all its steps. */
+        /* The cells of a randomized response already contain all its steps. */
         const double steps = unit->mechanism == DPA_RANDOMIZED_RESPONSE ? 1 : (double)unit->steps;
         if (status == DPA_OK) status = add_unit(grid, &cells, steps, err);
         unit_cells_free(&cells);
@@ -172,15 +173,16 @@ static dpa_status grid_fill(const dpa__model *model, double log_tail, size_t max
     return DPA_OK;
 }
 
-dpa_status dpa__grid_new(const dpa__model *model, double h, double log_tail, size_t max,
-                         dpa__grid *out, dpa_error *err) {
-    *out = (dpa__grid){.h = snap(model, fmin(h, WIDEST)), .directions = model->symmetric ? 1 : 2};
+dpa_status dpa__loss_grid_new(const dpa__composition *model, double h, double log_tail, size_t max,
+                              dpa__loss_grid *out, dpa_error *err) {
+    *out =
+        (dpa__loss_grid){.h = snap(model, fmin(h, WIDEST)), .directions = model->symmetric ? 1 : 2};
     const dpa_status status = grid_fill(model, log_tail, max, out, err);
-    if (status != DPA_OK) dpa__grid_free(out);
+    if (status != DPA_OK) dpa__loss_grid_free(out);
     return status;
 }
 
-void dpa__grid_free(dpa__grid *grid) {
+void dpa__loss_grid_free(dpa__loss_grid *grid) {
     for (size_t d = 0; d < grid->directions; ++d)
         for (size_t side = 0; side < 2; ++side) {
             dpa__pmf *pmf = grid->direction[d].side[side];
@@ -188,5 +190,5 @@ void dpa__grid_free(dpa__grid *grid) {
                 dpa__pmf_free(&pmf[k]);
             free(pmf);
         }
-    *grid = (dpa__grid){0};
+    *grid = (dpa__loss_grid){0};
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Dominating pairs: their memory, and the walk from a tree to atoms. */
+/* Dominating pairs: allocation, and turning a tree into atoms. */
 #include "account/pair.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ void dpa_pair_free(dpa_pair *pair) {
     free(pair);
 }
 
-/* Sums to 1 up to the rounding of who wrote it. */
+/* Fails unless p sums to 1, up to the rounding of the program that wrote it. */
 static dpa_status check_pmf(const char *name, const double *p, size_t count, dpa_error *err) {
     double total = 0;
     for (size_t i = 0; i < count; ++i) {
@@ -142,7 +142,7 @@ static dpa_status copy_atoms(const dpa__atoms *from, dpa__atoms *to, dpa_error *
     return dpa__atoms_join(to, from, 1, err);
 }
 
-/* A pmf on the grid as atoms; the masses were rounded to their side. */
+/* A pmf on the grid as atoms; its masses were already rounded to the safe side. */
 static dpa_status pmf_atoms(const dpa__pmf *pmf, dpa__atoms *out, dpa_error *err) {
     for (size_t i = 0; i < pmf->count; ++i) {
         const double loss = dpa__loss_at(pmf->origin, pmf->h, pmf->first + (ptrdiff_t)i);
@@ -185,7 +185,7 @@ static dpa_status choice_atoms(const dpa_pair *pair, double resolution, double l
         DPA_TRY(status);
         rest -= pair->chance[k];
     }
-    for (int side = 0; side < 2; ++side) { /* no part: any loss */
+    for (int side = 0; side < 2; ++side) { /* missing parts may have any loss */
         out[side].p_out += fmax(rest, 0);
         out[side].q_out += fmax(rest, 0);
     }
@@ -198,7 +198,7 @@ static dpa_status node_atoms(const dpa_pair *pair, double resolution, double log
     for (int side = 0; side < 2; ++side) {
         if (pair->kind == DPA__PAIR_SAMPLED) DPA_TRY(dpa__atoms_sample(&out[side], pair->q, err));
         if (pair->kind == DPA__PAIR_SYMMETRIC)
-            DPA_TRY(dpa__atoms_symmetric(&out[side], (dpa__side)side, err));
+            DPA_TRY(dpa__atoms_symmetric(&out[side], (dpa__rounding)side, err));
     }
     return DPA_OK;
 }

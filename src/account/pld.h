@@ -15,8 +15,8 @@
 
 #include "dpaudit/account.h"
 
-/* The loss at a grid point. Every mechanism has an origin of its own: where its loss has a cluster
- * far narrower than a cell, a grid point lies in it. Origins add up in a composition. */
+/* The loss at a grid point. Every mechanism has its own origin, such that a grid point lies in a
+ * cluster of losses far narrower than a cell. Origins add up in a composition. */
 static inline double dpa__loss_at(double origin, double h, ptrdiff_t index) {
     return origin + h * (double)index;
 }
@@ -30,12 +30,12 @@ typedef struct dpa__loss_cells {
     size_t count;
     double *log_low, *log_high;
     double p_out, q_out;   /* upper bounds of the masses outside all cells */
-    double p_sure, q_sure; /* of these, what surely has an infinite loss (of its direction) */
-    float *error;          /* relative error of a cell's low and high, at most */
-    double shift;          /* a grid point stands for a loss within this of its own */
+    double p_sure, q_sure; /* the part that certainly has an infinite loss (in its direction) */
+    float *error;          /* relative error of a cell's low and high */
+    double shift;          /* a grid point stands for losses this close to its own */
 } dpa__loss_cells;
 
-/* One step of the mechanism; log_tail is the log of the mass that may be left out on each side. */
+/* The cells of one step; e^log_tail is the mass that may be left out on each side. */
 dpa_status dpa__loss_cells_gaussian(double sigma, double q, dpa_adjacency adjacency, double h,
                                     double log_tail, size_t max, dpa__loss_cells *out,
                                     dpa_error *err);
@@ -43,7 +43,7 @@ dpa_status dpa__loss_cells_gaussian(double sigma, double q, dpa_adjacency adjace
 double dpa__gaussian_span(double sigma, double q, dpa_adjacency adjacency, double log_tail);
 dpa_status dpa__loss_cells_laplace(double epsilon0, double h, size_t max, dpa__loss_cells *out,
                                    dpa_error *err);
-/* All steps of binary randomized response at once: a binomial number of losses +ε₀. */
+/* All steps of binary randomized response at once; the number of losses +ε₀ is binomial. */
 dpa_status dpa__loss_cells_response(double epsilon0, uint64_t steps, double h, double log_tail,
                                     size_t max, dpa__loss_cells *out, dpa_error *err);
 /* The reversed pair: losses change sign, P and Q change places. */
@@ -51,7 +51,7 @@ dpa_status dpa__loss_cells_mirror(const dpa__loss_cells *cells, dpa__loss_cells 
                                   dpa_error *err);
 dpa_status dpa__loss_cells_alloc(double h, double first, double last, size_t max,
                                  dpa__loss_cells *out, dpa_error *err);
-/* Empty cells for losses in this range, and an atom put into them. */
+/* Empty cells for losses in this range, and adding an atom to cells. */
 dpa_status dpa__loss_cells_between(double lowest, double highest, double h, size_t max,
                                    dpa__loss_cells *out, dpa_error *err);
 void dpa__loss_cells_atom(dpa__loss_cells *cells, double loss, double log_mass);
@@ -63,11 +63,11 @@ typedef struct dpa__pmf {
     size_t count;
     double *log_mass;
     double steps;
-    double out; /* P-mass of an infinite loss: at least all of it, or (optimistic) what is sure */
+    double out; /* P-mass with infinite loss: an upper bound, or (optimistic) what is certain */
     double shift;
 } dpa__pmf;
 
-/* The masses are rounded to their side. */
+/* Masses are rounded to the safe side. */
 
 dpa_status dpa__pmf_pessimistic(const dpa__loss_cells *cells, double steps, dpa__pmf *out,
                                 dpa_error *err);
@@ -77,39 +77,40 @@ void dpa__pmf_free(dpa__pmf *pmf);
 /* log Σ mass·e^(θ·loss). */
 double dpa__pmf_log_mgf(const dpa__pmf *pmf, double theta);
 
-typedef enum dpa__side { DPA_OPTIMISTIC, DPA_PESSIMISTIC } dpa__side;
+typedef enum dpa__rounding { DPA_OPTIMISTIC, DPA_PESSIMISTIC } dpa__rounding;
 
 /* Suffix sums of the composed pmf, tilted: with S the sum of losses, bins ℓ_j = origin + (first+j)h
  * and p_k the bound of Pr[S = ℓ_k]·e^(θℓ_k − log_scale), b[j] = Σ_{k>j} p_k e^((θ+1)(ℓ_j−ℓ_k)),
  * c[j] = Σ_{k>j} p_k e^(θ(ℓ_j−ℓ_k)) − b[j], so that δ(ℓ_j) = e^(log_scale − θℓ_j)·c[j]. */
 typedef struct dpa__composed {
-    dpa__side side;
+    dpa__rounding side;
     double h, origin, theta, log_scale;
     ptrdiff_t first;
     size_t count;
     double *b, *c;
-    size_t from;   /* below, sums underflow: an optimistic δ there is taken from here */
-    double extra;  /* P-mass of infinite losses, and (pessimistic) above the window */
-    double factor; /* relative error of all that was multiplied, ≥ 0 */
-    double shift;  /* of the loss */
+    size_t from;   /* below this bin sums underflow: an optimistic δ is read here instead */
+    double extra;  /* P-mass of infinite losses, and (pessimistic) of losses above the window */
+    double factor; /* relative error of everything multiplied, ≥ 0 */
+    double shift;  /* error of the loss */
 } dpa__composed;
 
 typedef struct dpa__compose_opts {
     double theta;
-    double log_accuracy; /* log of what the cut of the window may do to δ, relative, about */
+    double log_accuracy; /* log of the relative effect on δ that truncating the window may have */
     size_t max_grid;
 } dpa__compose_opts;
 
-/* Pmfs of one side and one direction, h equal. DPA_NUMERIC when max_grid is too small. */
-dpa_status dpa__compose(const dpa__pmf *pmf, size_t count, dpa__side side,
+/* Composes pmfs of one side and one direction, all with the same h. DPA_NUMERIC if max_grid is too
+ * small. */
+dpa_status dpa__compose(const dpa__pmf *pmf, size_t count, dpa__rounding side,
                         const dpa__compose_opts *opts, dpa__composed *out, dpa_error *err);
 void dpa__composed_free(dpa__composed *composed);
 
-/* Safe-sided values: δ and ε at least (pessimistic) or at most (optimistic) the truth. */
+/* Values on the safe side: at least (pessimistic) or at most (optimistic) the true δ and ε. */
 double dpa__composed_log_delta(const dpa__composed *composed, double epsilon);
 double dpa__composed_epsilon(const dpa__composed *composed, double delta);
 
-/* The tilt that serves best around δ, or around ε: the minimum of the Chernoff bound. */
+/* The best tilt for reading around δ, or around ε: the minimum of the Chernoff bound. */
 double dpa__tilt_for_delta(const dpa__pmf *pmf, size_t count, double delta, double *epsilon);
 double dpa__tilt_for_epsilon(const dpa__pmf *pmf, size_t count, double epsilon);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cell widths: a coarse pass, then narrower ones until the interval for ε is as narrow as promised.
+/* Cell widths: a coarse pass, then narrower ones until the interval for ε is as narrow as
+ * promised.
  *
- * The width of the interval falls with h² (both pmfs are of second order), at first perhaps slower
- * where cells are wide against the loss of one step; the exponent seen in the last two passes
- * predicts the next h. */
+ * The width of the interval falls like h² (both pmfs are of second order), at first perhaps more
+ * slowly if cells are wide against the loss of one step. The exponent observed in the last two
+ * passes predicts the next h. */
 #include "account/refine.h"
 
 #include <math.h>
@@ -11,9 +12,9 @@
 #include "base/error.h"
 
 enum { PASSES = 16, COARSE_CELLS = 2000, LONG_COARSE = 1 << 15 };
-/* Narrower cells that do not narrow the interval: passes in a row after which more of them will not
- * either. δ of 1e-100 and less can lie where no tilt puts the bulk of the sum, between no rare
- * large loss and one of them: rounding is what is left there. */
+/* After this many passes in a row in which narrower cells did not narrow the interval, none will. A
+ * δ of 1e-100 or less can lie where no tilt puts the bulk of the sum, between no rare large loss
+ * and one of them; only rounding error is left there. */
 enum { MOST_IDLE = 2 };
 static const double GAIN = 0.9;
 
@@ -23,12 +24,12 @@ static dpa_status read_direction(const dpa_account *account, size_t direction, d
     double bound;
     const double theta =
         dpa__tilt_for_delta(guide->side[DPA_PESSIMISTIC], guide->count, delta, &bound);
-    /* What the window's cut may do, relative to a bulk that looks Gaussian; where it does not, δ is
-     * a smaller part of the bulk: hence so little. */
+    /* The effect of truncating the window, relative to a bulk that looks Gaussian. If it does not,
+     * δ is a smaller part of the bulk, hence this small factor. */
     const double accuracy = log(fmax(account->opts.tolerance, 1e-9) * 1e-5);
     for (int side = DPA_OPTIMISTIC; side <= DPA_PESSIMISTIC; ++side) {
         dpa__composed composed;
-        DPA_TRY(dpa__account_compose(account, direction, (dpa__side)side, theta, accuracy,
+        DPA_TRY(dpa__account_compose(account, direction, (dpa__rounding)side, theta, accuracy,
                                      &composed, err));
         const double epsilon = dpa__composed_epsilon(&composed, delta);
         if (side == DPA_OPTIMISTIC)
@@ -53,8 +54,8 @@ dpa_status dpa__account_read(const dpa_account *account, double delta, dpa_inter
     return DPA_OK;
 }
 
-/* How wide the composed loss is, in cells of this grid: 16 deviations. */
-static double spread_in_cells(const dpa__grid *grid) {
+/* The width of the composed loss, 16 deviations, in cells of this grid. */
+static double spread_in_cells(const dpa__loss_grid *grid) {
     double variance = 0;
     for (size_t k = 0; k < grid->direction[0].count; ++k) {
         const dpa__pmf *pmf = &grid->direction[0].side[DPA_PESSIMISTIC][k];
@@ -73,14 +74,14 @@ static double spread_in_cells(const dpa__grid *grid) {
 /* The first grid: about COARSE_CELLS for one step, unless the composed loss would then need a long
  * transform; never fewer than 64 cells for one step. */
 static dpa_status coarse_grid(dpa_account *account, dpa_error *err) {
-    double h = dpa__model_width(&account->model, account->log_tail, COARSE_CELLS);
+    double h = dpa__composition_width(&account->model, account->log_tail, COARSE_CELLS);
     const size_t max = account->opts.max_grid;
-    DPA_TRY(dpa__grid_new(&account->model, h, account->log_tail, max, &account->coarse, err));
+    DPA_TRY(dpa__loss_grid_new(&account->model, h, account->log_tail, max, &account->coarse, err));
     const double excess = spread_in_cells(&account->coarse) / LONG_COARSE;
     if (excess <= 1) return DPA_OK;
-    dpa__grid_free(&account->coarse);
+    dpa__loss_grid_free(&account->coarse);
     h *= fmin(excess, COARSE_CELLS / 64.0);
-    return dpa__grid_new(&account->model, h, account->log_tail, max, &account->coarse, err);
+    return dpa__loss_grid_new(&account->model, h, account->log_tail, max, &account->coarse, err);
 }
 
 typedef struct pass {
@@ -109,14 +110,14 @@ static dpa_status give_up(const dpa_account *account, dpa_status status, double 
         e.lower, e.upper, e.upper - e.lower, allowed, account->opts.max_grid);
 }
 
-/* One cell width, the coarse grid's or a narrower one: the grid, and ε from it. When the answer is
- * empty and it was the coarse grid's tilt that did it, the grid finds its own. */
+/* One pass: makes the grid for h (the coarse one's or narrower) and reads ε. If the answer is empty
+ * because of the coarse grid's tilt, the fine grid finds its own. */
 static dpa_status run_pass(dpa_account *account, double h, dpa_interval *out, dpa_error *err) {
     const dpa_account_opts *opts = &account->opts;
     if (h < account->coarse.h) {
-        dpa__grid_free(&account->fine);
-        DPA_TRY(dpa__grid_new(&account->model, h, account->log_tail, opts->max_grid, &account->fine,
-                              err));
+        dpa__loss_grid_free(&account->fine);
+        DPA_TRY(dpa__loss_grid_new(&account->model, h, account->log_tail, opts->max_grid,
+                                   &account->fine, err));
     }
     DPA_TRY(dpa__account_read(account, opts->delta, out, &account->transform, err));
     if (account->self_guided || (isfinite(out->upper) && out->lower > 0)) return DPA_OK;
@@ -126,7 +127,7 @@ static dpa_status run_pass(dpa_account *account, double h, dpa_interval *out, dp
                : DPA_OK;
 }
 
-/* The question of a calibration is answered before the interval is narrow. */
+/* A calibration's question can be answered before the interval is narrow. */
 static int is_answered(const dpa_account *account) {
     return account->epsilon.upper < account->question.lower ||
            account->epsilon.lower > account->question.upper;
@@ -143,18 +144,18 @@ dpa_status dpa__account_refine(dpa_account *account, dpa_error *err) {
         const dpa_status status = run_pass(account, h, &now, err);
         if (status != DPA_OK) return give_up(account, status, allowed, err);
         before = last;
-        if (isinf(now.lower)) { /* infinite losses alone have more than δ */
+        if (isinf(now.lower)) { /* infinite losses alone exceed δ */
             account->epsilon = now;
             return DPA_OK;
         }
         last = (pass){dpa__account_answers(account)->h, now.upper - now.lower};
-        /* A lower end that says nothing says nothing about the width that is to come either. */
+        /* A trivial lower end says nothing about how the width will shrink. */
         if (now.lower == 0 && now.upper > opts->absolute) last.width = HUGE_VAL;
         account->epsilon.lower = fmax(account->epsilon.lower, now.lower);
         account->epsilon.upper = fmin(account->epsilon.upper, now.upper);
         allowed = fmax(opts->absolute, opts->tolerance * account->epsilon.lower);
         if (last.width <= allowed || is_answered(account)) return DPA_OK;
-        /* The sides of a mechanism that is only known to be between two do not meet. */
+        /* If a mechanism is known only between two others, its two sides never meet. */
         if (account->model.has_gap && number > 0) return DPA_OK;
         idle = number > 0 && !(last.width < GAIN * before.width) ? idle + 1 : 0;
         h = next_width(before, last, allowed);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Many questions at once: ε at many δ, δ at many ε.
  *
- * A composition, tilted to one δ, reads its neighbours as well: within a factor of ten the bulk is
- * still where it is read. So the questions are sorted and one pair of compositions serves a decade
- * of δ (and as many ε as fit into it). Each answer is certified by itself, whatever the tilt. */
+ * A composition tilted to one δ also answers its neighbours: within a factor of ten the bulk is
+ * still where δ is read. So the questions are sorted, and one pair of compositions answers a
+ * decade of δ (and all ε that fall into it). Each answer is certified by itself, whatever the
+ * tilt. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -41,7 +42,7 @@ static double tilt_for(const table *t, size_t direction, double at) {
     return dpa__tilt_for_delta(pmf, guide->count, exp(at), &bound);
 }
 
-/* The first question that a composition made for `from` does not serve. */
+/* The first question that a composition made for question `from` cannot answer. */
 static size_t end_of_group(const table *t, size_t direction, size_t from) {
     double reach = DECADE;
     if (t->what == AT_EPSILON) reach /= fmax(tilt_for(t, direction, t->list[from].at), 1e-3);
@@ -61,7 +62,7 @@ static dpa_status read_group(const table *t, size_t direction, size_t from, size
     const double theta = tilt_for(t, direction, middle);
     for (int side = DPA_OPTIMISTIC; side <= DPA_PESSIMISTIC; ++side) {
         dpa__composed composed;
-        DPA_TRY(dpa__account_compose(t->account, direction, (dpa__side)side, theta, log(1e-9),
+        DPA_TRY(dpa__account_compose(t->account, direction, (dpa__rounding)side, theta, log(1e-9),
                                      &composed, err));
         for (size_t i = from; i < end; ++i) {
             dpa_interval *out = &t->out[t->list[i].place];
@@ -85,7 +86,7 @@ static dpa_status read_all(table *t, dpa_error *err) {
     return DPA_OK;
 }
 
-/* Is it answered without a composition? The ends of the range, closed forms, what is known. */
+/* 1 if no composition is needed: the ends of the range, closed forms, known answers. */
 static int is_plain(const dpa_account *account, int what, double at) {
     if (account->model.mu > 0 || at == 0) return what == AT_DELTA || account->model.mu > 0;
     if (what == AT_DELTA) return at == 1 || at == account->opts.delta;
@@ -101,7 +102,7 @@ static dpa_status answer(const dpa_account *account, int what, const double *at,
         const int is_bad = !(at[i] >= 0) || (what == AT_DELTA && at[i] > 1);
         if (!is_bad && !is_plain(account, what, at[i]))
             t.list[t.count++] = (question){i, what == AT_DELTA ? log(at[i]) : at[i]};
-        else /* errors too */
+        else /* errors included */
             status = what == AT_DELTA ? dpa_account_epsilon(account, at[i], &out[i], err)
                                       : dpa_account_delta(account, at[i], &out[i], err);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A program that stays, on a socket (its input: writing to a dead one is an error, no signal) and a
- * pipe (its output). Nothing here waits without a limit, unless the caller sets none. */
+/* A long-running child process. Its input is a socket, because writing to a dead process must be an
+ * error and not a signal; its output is a pipe. Every wait has a limit, unless the caller sets
+ * none. */
 #include "base/child.h"
 
 #include <errno.h>
@@ -16,16 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 
 enum { LINE_MOST = 1 << 28, READ_SIZE = 1 << 16 };
-
-static double clock_now(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static void close_ends(dpa__child *c) {
     if (c->in >= 0) (void)close(c->in);
@@ -60,15 +56,15 @@ dpa_status dpa__child_start(dpa__child *c, const dpa__command *command, dpa_erro
     return status;
 }
 
-/* Waits up to `grace` seconds, then kills. The wait status. */
+/* Waits up to `grace` seconds, then kills the process. Returns the wait status. */
 static int reap(const dpa__child *c, double grace) {
     const struct timespec nap = {0, 2000000};
-    const double until = clock_now() + grace;
+    const double until = dpa__clock() + grace;
     int status = 0;
     for (;;) {
         const pid_t found = waitpid(c->process, &status, WNOHANG);
         if (found != 0 && !(found < 0 && errno == EINTR)) return status;
-        if (clock_now() >= until) (void)kill(c->process, SIGKILL);
+        if (dpa__clock() >= until) (void)kill(c->process, SIGKILL);
         (void)nanosleep(&nap, NULL);
     }
 }
@@ -80,7 +76,7 @@ void dpa__child_end(dpa__child *c, double grace) {
     forget(c);
 }
 
-/* Its output has ended: why? */
+/* The error that says why the output of the child has ended. */
 static dpa_status obituary(dpa__child *c, dpa_error *err) {
     enum { GRACE = 2 };
     close_ends(c);
@@ -100,15 +96,15 @@ static dpa_status give_up(dpa__child *c, dpa_error *err, const char *what, doubl
     return dpa__fail(err, DPA_TRAINER, "%s within %g s: ended", what, limit);
 }
 
-/* 1: ready; 0: the time is over. */
+/* 1: ready; 0: timed out. */
 static int await(int fd, short events, double until) {
     for (;;) {
         struct pollfd p = {.fd = fd, .events = events};
-        const double left = until - clock_now();
+        const double left = until - dpa__clock();
         const int ms = !isfinite(until) ? -1 : left <= 0.0 ? 0 : (int)fmin(1e3 * left + 1.0, 1e9);
         const int n = poll(&p, 1, ms);
         if (n > 0) return 1;
-        if (n == 0 && clock_now() >= until) return 0;
+        if (n == 0 && dpa__clock() >= until) return 0;
         if (n < 0 && errno != EINTR) return 0;
     }
 }
@@ -127,12 +123,12 @@ static dpa_status send_bytes(dpa__child *c, const char *bytes, size_t count, dou
 
 dpa_status dpa__child_send(dpa__child *c, const char *line, size_t length, double limit,
                            dpa_error *err) {
-    const double until = clock_now() + limit;
+    const double until = dpa__clock() + limit;
     DPA_TRY(send_bytes(c, line, length, until, limit, err));
     return send_bytes(c, "\n", 1, until, limit, err);
 }
 
-/* More bytes of it into the inbox. *end: there are no more. */
+/* Reads more output into the inbox; *end is set if there is none left. */
 static dpa_status fill(dpa__child *c, int *end, dpa_error *err) {
     char *bytes = dpa__malloc(READ_SIZE, 1, err);
     if (bytes == NULL) return DPA_NO_MEMORY;
@@ -145,7 +141,7 @@ static dpa_status fill(dpa__child *c, int *end, dpa_error *err) {
 
 dpa_status dpa__child_hear(dpa__child *c, double limit, char **line, size_t *length,
                            dpa_error *err) {
-    const double until = clock_now() + limit;
+    const double until = dpa__clock() + limit;
     c->inbox.length -= c->taken;
     if (c->taken > 0) memmove(c->inbox.data, c->inbox.data + c->taken, c->inbox.length);
     c->taken = 0;

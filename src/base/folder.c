@@ -3,6 +3,15 @@
 
 #include <ftw.h>
 #include <stdio.h>
+#include <string.h>
+
+int dpa__folder_of(const char *path, char *out, size_t size) {
+    const char *slash = strrchr(path, '/');
+    const size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    if (length >= size) return 0;
+    (void)snprintf(out, size, "%.*s", length > 0 ? (int)length : 1, length > 0 ? path : ".");
+    return 1;
+}
 
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place) {
     (void)info, (void)kind, (void)place;

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Folders with all that is in them. */
+/* Removing folders, and the folder of a path. */
 #ifndef DPA_BASE_FOLDER_H
 #define DPA_BASE_FOLDER_H
 
-/* Removes a folder and what is in it, as far as it can. Links are removed, not followed; other file
- * systems are left alone. */
+#include <stddef.h>
+
+/* The folder part of a path, "." for a bare name; 0 if it does not fit. */
+int dpa__folder_of(const char *path, char *out, size_t size);
+
+/* Removes a folder with its contents, as far as possible. Links are removed, not followed; mounted
+ * file systems are left alone. */
 void dpa__folder_remove(const char *folder);
 
 #endif

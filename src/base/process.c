@@ -8,7 +8,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
 #include <sys/prctl.h>
+#endif
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -95,15 +97,24 @@ char **dpa__environment_with(const char *const *more, dpa_error *err) {
 
 enum { EXIT_NO_FOLDER = 125, EXIT_NO_PROGRAM = 127 };
 
-/* in −1: empty; out −1: to standard error. */
+int dpa__end_with_parent(int signal_number) {
+#ifdef __linux__
+    return prctl(PR_SET_PDEATHSIG, signal_number);
+#else
+    (void)signal_number;
+    return 0;
+#endif
+}
+
+/* Turns the forked child into the command. in −1: empty input; out −1: output to standard error. */
 static void become(const dpa__command *c, char **environment, pid_t parent, int in, int out) {
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    (void)dpa__end_with_parent(SIGKILL);
     if (getppid() != parent) _exit(EXIT_NO_PROGRAM);
     if (in >= 0) {
         (void)dup2(in, STDIN_FILENO);
     } else {
         (void)close(STDIN_FILENO);
-        (void)open("/dev/null", O_RDONLY); /* takes the lowest number, that of standard input */
+        (void)open("/dev/null", O_RDONLY); /* gets descriptor 0, standard input */
     }
     (void)dup2(out >= 0 ? out : STDERR_FILENO, STDOUT_FILENO);
     (void)signal(SIGPIPE, SIG_DFL);
@@ -115,7 +126,7 @@ static void become(const dpa__command *c, char **environment, pid_t parent, int 
     _exit(EXIT_NO_PROGRAM);
 }
 
-/* Signals that come from outside: somebody, or a batch system, ended it. */
+/* Signals that somebody, or a batch system, sends from outside. */
 static int is_from_outside(int number) {
     return number == SIGKILL || number == SIGTERM || number == SIGINT || number == SIGHUP ||
            number == SIGQUIT;
@@ -139,7 +150,7 @@ static dpa_status judge_signal(int number, int out_of_memory, dpa_error *err) {
                      "the command was ended by signal %d (%s)", number, strsignal(number));
 }
 
-/* What a shell says of a program that was ended by a signal. */
+/* The exit code of a shell whose program died by a signal is 128 + the signal. */
 enum { EXIT_SIGNAL = 128, EXIT_TRY_ELSEWHERE = 75, EXIT_NO_RIGHT = 126 };
 
 dpa_status dpa__command_judge(const dpa__command *c, int status, int out_of_memory,
@@ -162,7 +173,7 @@ dpa_status dpa__command_judge(const dpa__command *c, int status, int out_of_memo
     return dpa__fail(err, DPA_TRAINER, "the command ended with exit code %d", code);
 }
 
-/* Until it ends, or is ended when its time is over. */
+/* Waits until the process ends, or kills it when its time is over. */
 static int await(pid_t child, double limit, int *status) {
     const struct timespec nap = {0, 5000000};
     double left = limit;

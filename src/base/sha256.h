@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* SHA-256 (FIPS 180-4), fed piece by piece: names the exact bytes that a result rests on. */
+/* SHA-256 by nettle, fed piece by piece; reports use it to name the exact bytes of their inputs. */
 #ifndef DPA_BASE_SHA256_H
 #define DPA_BASE_SHA256_H
 
+#include <nettle/sha2.h>
 #include <stddef.h>
-#include <stdint.h>
 
-typedef struct dpa__sha256 {
-    uint32_t hash[8];
-    uint64_t length; /* bytes so far */
-    unsigned char block[64];
-    int hardware; /* the processor has instructions for it */
-} dpa__sha256;
+typedef struct sha256_ctx dpa__sha256;
 
 void dpa__sha256_init(dpa__sha256 *sha);
 void dpa__sha256_add(dpa__sha256 *sha, const void *bytes, size_t count);
-/* Lower-case hex with its NUL; the state is used up. */
+/* Writes lower-case hex with a NUL; the state cannot be used afterwards. */
 void dpa__sha256_hex(dpa__sha256 *sha, char hex[65]);
 
-/* Of bytes that are all there. */
+/* The hash of one block of bytes. */
 void dpa__sha256_of(const void *bytes, size_t count, char hex[65]);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Source → hash → decoder → window. A plain file goes from read(2) into its final buffer; only
- * compressed data pass through a second one. */
+/* Source → hash → decoder → window. A plain file is read by read(2) straight into its final buffer;
+ * only compressed data pass through a second one. */
 #include "base/stream.h"
 
 #include <errno.h>
@@ -27,14 +27,15 @@ struct dpa__stream {
     size_t memory_left;
     int fd; /* -1: none */
     int own_fd, regular;
-    dpa__sha256 sha;
-    /* stored bytes that were read and not used yet */
+    dpa__sha256 sha;  /* hash of the stored bytes */
+    uint64_t fetched; /* stored bytes read so far */
+    /* stored bytes that were read but not used yet */
     unsigned char *raw;
     size_t raw_at, raw_size;
     int raw_end;
-    dpa__decoder *decoder; /* NULL: stored bytes are the bytes */
-    int decoded;           /* the decoder has come to its end */
-    uint64_t made;         /* bytes that came out of it */
+    dpa__decoder *decoder; /* NULL: the file is not compressed */
+    int decoded;           /* the decoder has reached its end */
+    uint64_t made;         /* decoded bytes so far */
     /* decoded bytes */
     unsigned char *window;
     size_t at, size, capacity;
@@ -79,10 +80,11 @@ static dpa_status read_stored(dpa__stream *s, void *to, size_t max, size_t *got,
     s->raw_end = count == 0;
     *got = (size_t)count;
     dpa__sha256_add(&s->sha, to, *got);
+    s->fetched += *got;
     return DPA_OK;
 }
 
-/* How many stored bytes are still to come, where that can be known. */
+/* How many stored bytes are left, if that can be known. */
 static int stored_left(const dpa__stream *s, uint64_t *left) {
     if (s->raw_end) {
         *left = 0;
@@ -97,7 +99,7 @@ static int stored_left(const dpa__stream *s, uint64_t *left) {
     const off_t at = lseek(s->fd, 0, SEEK_CUR);
     if (!s->regular || at < 0 || fstat(s->fd, &info) != 0 || info.st_size < at) return 0;
     *left = (uint64_t)(info.st_size - at);
-    return *left > 0; /* files of /proc say 0 and mean nothing by it */
+    return *left > 0; /* files in /proc claim a size of 0 */
 }
 
 /* ---- the decoded bytes ---- */
@@ -125,17 +127,17 @@ static dpa_status pull_decoded(dpa__stream *s, unsigned char *to, size_t max, si
         s->decoded = piece.is_done;
         *got = piece.made;
         s->made += piece.made;
-        if (!dpa__may_expand(s->sha.length, s->made)) return dpa__fail_expansion(s->name, err);
+        if (!dpa__may_expand(s->fetched, s->made)) return dpa__fail_expansion(s->name, err);
         if (status == DPA_NO_MEMORY)
             return dpa__fail_file(err, status, s->name, "no memory to undo the compression");
         if (status != DPA_OK)
-            return dpa__fail_offset(err, status, s->name, s->sha.length - (s->raw_size - s->raw_at),
+            return dpa__fail_offset(err, status, s->name, s->fetched - (s->raw_size - s->raw_at),
                                     "the %s data %s", dpa__decoder_name(s->decoder), piece.problem);
     }
     return DPA_OK;
 }
 
-/* Some bytes, at most `max`; none only at the end. */
+/* Delivers up to `max` bytes; none only at the end. */
 static dpa_status pull(dpa__stream *s, unsigned char *to, size_t max, size_t *got, dpa_error *err) {
     if (s->decoder != NULL) return pull_decoded(s, to, max, got, err);
     const size_t have = s->raw_size - s->raw_at;
@@ -287,7 +289,7 @@ static size_t take_window(dpa__stream *s, unsigned char *to, size_t max) {
     return take;
 }
 
-/* Fills to[*have .. limit) as far as the bytes reach; *end when they did not. */
+/* Fills to[*have .. limit) as far as there are bytes; sets *end if there were not enough. */
 static dpa_status fill(dpa__stream *s, unsigned char *to, size_t *have, size_t limit, int *end,
                        dpa_error *err) {
     *have += take_window(s, to + *have, limit - *have);
@@ -302,7 +304,8 @@ static dpa_status fill(dpa__stream *s, unsigned char *to, size_t *have, size_t l
     return DPA_OK;
 }
 
-/* At most `most` bytes into a block that doubles from `first`, with one byte to spare. */
+/* Reads at most `most` bytes into a block that starts at `first` bytes, doubles as needed and keeps
+ * one byte spare. */
 static dpa_status grow_and_fill(dpa__stream *s, size_t first, size_t most, unsigned char **out,
                                 size_t *count, dpa_error *err) {
     unsigned char *block = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Write, fsync, rename, fsync the folder: after commit the file survives a power cut, and before it
- * the old file is untouched. Where the file system can, the new file has no name until then, so
- * that a process that is killed leaves nothing behind. A link to a file is followed, so that the
- * file is replaced and not the link; permissions of a file that is replaced are kept. */
+ * the old file is untouched. If the file system allows it, the new file has no name until then, so
+ * a killed process leaves nothing behind. Links are followed, so that the file is replaced and not
+ * the link; a replaced file keeps its permissions. */
 #include "base/write.h"
 
 #include <errno.h>
@@ -16,13 +16,14 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/memory.h"
 
 enum { BUFFER_SIZE = 1 << 16, NAME_TRIES = 100 };
 
 struct dpa__writer {
     char *path;      /* the final name, links followed */
-    char *temporary; /* a name beside the final one; NULL: written directly, or no name yet */
+    char *temporary; /* a name beside the final one; NULL: written directly, or not named yet */
     int fd;
     int nameless;
     size_t used;
@@ -42,17 +43,8 @@ void dpa__writer_abandon(dpa__writer *w) {
     free(w);
 }
 
-/* The folder of a path, "." of a bare name; 0 when it does not fit. */
-static int folder_of(const char *path, char *out, size_t size) {
-    const char *slash = strrchr(path, '/');
-    const size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
-    if (length >= size) return 0;
-    (void)snprintf(out, size, "%.*s", length > 0 ? (int)length : 1, length > 0 ? path : ".");
-    return 1;
-}
-
-/* Gives the file of `fd` a name that nobody has, beside the final one; fd -1: makes one of that
- * name, with the permissions that any new file gets (mkstemp would make it private). */
+/* Gives the file of `fd` an unused name beside the final one; fd -1: creates a file with that name
+ * and the permissions of any new file (mkstemp would make it private). */
 static dpa_status name_temporary(dpa__writer *w, dpa_error *err) {
     const size_t size = strlen(w->path) + 64;
     char open_file[64];
@@ -73,13 +65,13 @@ static dpa_status name_temporary(dpa__writer *w, dpa_error *err) {
     }
     if (named >= 0) return DPA_OK;
     free(w->temporary);
-    w->temporary = NULL; /* whatever has that name is not ours to remove */
+    w->temporary = NULL; /* a file of that name is not ours to remove */
     return fail_errno(w, "create", err);
 }
 
 static dpa_status open_temporary(dpa__writer *w, dpa_error *err) {
     char folder[PATH_MAX];
-    if (folder_of(w->path, folder, sizeof folder) && access("/proc/self/fd", X_OK) == 0)
+    if (dpa__folder_of(w->path, folder, sizeof folder) && access("/proc/self/fd", X_OK) == 0)
         w->fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
     w->nameless = w->fd >= 0;
     return w->nameless ? DPA_OK : name_temporary(w, err);
@@ -138,10 +130,11 @@ dpa_status dpa__writer_add(dpa__writer *w, const void *bytes, size_t count, dpa_
     return DPA_OK;
 }
 
-/* The rename itself must reach the disk. Some file systems cannot sync a folder: no harm. */
+/* Makes sure that the rename reaches the disk. Some file systems cannot sync a folder; that is
+ * ignored. */
 static void sync_folder(const char *path) {
     char folder[PATH_MAX];
-    if (!folder_of(path, folder, sizeof folder)) return;
+    if (!dpa__folder_of(path, folder, sizeof folder)) return;
     const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return;
     (void)fsync(fd);

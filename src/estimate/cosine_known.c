@@ -16,19 +16,21 @@
 #include "dpaudit/scores.h"
 #include "dpaudit/tradeoff.h"
 #include "estimate/cosine.h"
+#include "estimate/registry.h"
 #include "estimate/scan.h"
 
-/* The noise that the accountant takes; ε falls with it. */
+/* The range of noise that the accountant accepts; ε falls with the noise. */
 static const double LEAST_SIGMA = 0.001, MOST_SIGMA = 1e9;
 
-static const double MOST_MU = 1e3;    /* more is as good as infinite */
-static const double RANK_SHARE = 0.8; /* of the error; the scan has the rest */
+static const double MOST_MU = 1e3;    /* a larger μ is treated as infinite */
+static const double RANK_SHARE = 0.8; /* share of the error; the scan gets the other part */
+static const double LEAST_P = 3e-4;   /* the scan's draws cannot resolve less */
 
 static dpa_account_opts account_opts(double sigma, double delta) {
     dpa_account_opts opts;
     dpa_account_opts_init(&opts);
     opts.delta = delta;
-    /* Epsilons in the hundreds need no third digit, and the grid would not hold it. */
+    /* ε in the hundreds needs no third digit, and the grid could not provide it. */
     if (sigma < 0.5) opts.tolerance = 0.2;
     return opts;
 }
@@ -139,28 +141,43 @@ static dpa_status run_test(const dpa_known_rounds *k, const dpa_scores *scores, 
     return status;
 }
 
-/* The scan's p-value of "the μ of a canary is at most mu". */
-static dpa_status scan_p_value(const dpa_scores *scores, double mu, const dpa_request *request,
-                               double *p, dpa_error *err) {
+/* Tests whether the scan rejects "the μ of a canary is at most mu" at this error. */
+static dpa_status scan_rejects(const dpa_scores *scores, const dpa_curve *curve, double error,
+                               const dpa_request *request, int *is_rejected, dpa_error *err) {
+    dpa_request strict = *request;
+    strict.confidence = 1.0 - error;
+    strict.sides = 1;
+    return dpa__scan_rejects(scores, curve, &strict, is_rejected, err);
+}
+
+/* The scan's p-value of "the μ of a canary is at most mu" if it is below `most`, else 1. One cheap
+ * test decides that first, because the value itself needs many more draws. */
+static dpa_status scan_p_value(const dpa_scores *scores, double mu, double most,
+                               const dpa_request *request, double *p, dpa_error *err) {
     dpa_curve *curve = NULL;
+    int is_less = 0;
     *p = 1.0;
-    if (!(mu < MOST_MU)) return DPA_OK;
+    if (!(mu < MOST_MU) || most < LEAST_P) return DPA_OK;
     DPA_TRY(dpa_curve_gaussian(mu, &curve, err));
-    const dpa_status status = dpa__scan_p_value(scores, curve, request, p, err);
+    dpa_status status = scan_rejects(scores, curve, fmin(most, 0.5), request, &is_less, err);
+    if (status == DPA_OK && is_less) status = dpa__scan_p_value(scores, curve, request, p, err);
     dpa_curve_free(curve);
     return status;
 }
 
-/* The scan's bound where it is above `mu`: one test says whether it can be, the walk is long. */
-static dpa_status scan_above(const dpa_known_rounds *k, const dpa_scores *scores, double confidence,
+/* The scan's bound if it is above `mu`. One test decides whether it can be, because the walk is
+ * long. */
+static dpa_status scan_above(const dpa_known_rounds *k, const dpa_scores *scores, double error,
                              const dpa_request *request, double *mu, dpa_error *err) {
-    double p;
+    int is_above = 0;
+    dpa_curve *curve = NULL;
     dpa_result scan;
-    dpa_request strict = *request;
-    strict.confidence = confidence;
-    DPA_TRY(scan_p_value(scores, *mu, &strict, &p, err));
-    if (p > 1.0 - confidence) return DPA_OK;
-    DPA_TRY(run_test(k, scores, "scan", confidence, request, (double)NAN, &scan, err));
+    if (!(*mu < MOST_MU)) return DPA_OK;
+    DPA_TRY(dpa_curve_gaussian(*mu, &curve, err));
+    const dpa_status status = scan_rejects(scores, curve, error, request, &is_above, err);
+    dpa_curve_free(curve);
+    if (status != DPA_OK || !is_above) return status;
+    DPA_TRY(run_test(k, scores, "scan", 1.0 - error, request, (double)NAN, &scan, err));
     *mu = fmax(*mu, scan.parameter_lower);
     return DPA_OK;
 }
@@ -172,18 +189,18 @@ static dpa_status both_tests(const dpa_known_rounds *k, const dpa_scores *scores
                              dpa_error *err) {
     const double p = 1.0 - request->confidence, scan_share = 1.0 - RANK_SHARE;
     double mu, by_scan;
-    if (strcmp(request->method, "rank") == 0)
+    if (dpa__registry_is_rank(request->method))
         return run_test(k, scores, "rank", request->confidence, request, claim, out, err);
     DPA_TRY(run_test(k, scores, "rank", 1.0 - RANK_SHARE * p, request, claim, out, err));
     const double by_rank = mu = out->parameter_lower;
-    DPA_TRY(scan_above(k, scores, 1.0 - scan_share * p, request, &mu, err));
+    DPA_TRY(scan_above(k, scores, scan_share * p, request, &mu, err));
     out->parameter_lower = mu;
     out->extra_count = 0;
     dpa_result_extra(out, "mu_by_rank", by_rank);
     if (mu > by_rank) dpa_result_extra(out, "mu_by_scan", mu);
     if (isnan(claim)) return DPA_OK;
-    DPA_TRY(
-        scan_p_value(scores, claim * k->spread * sqrt(k->canary_rounds), request, &by_scan, err));
+    DPA_TRY(scan_p_value(scores, claim * k->spread * sqrt(k->canary_rounds),
+                         out->p_value / RANK_SHARE * scan_share, request, &by_scan, err));
     out->p_value = fmin(1.0, fmin(out->p_value / RANK_SHARE, by_scan / scan_share));
     return DPA_OK;
 }

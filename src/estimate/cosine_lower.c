@@ -15,9 +15,10 @@
 #include "dpaudit/rng.h"
 #include "estimate/berkjones.h"
 #include "estimate/cosine.h"
+#include "estimate/select.h"
 #include "math/dist.h"
 
-/* More thresholds than this are thinned to every so-many-th. */
+/* More thresholds than this are thinned out evenly. */
 enum { MOST_CANDIDATES = 4096 };
 
 typedef struct sample {
@@ -30,7 +31,7 @@ typedef struct problem {
     size_t dim;
     dpa_direction direction;
     double delta, p;
-    const double *limit; /* of the exact null's other rate, by canaries missed; NULL: not known */
+    const double *limit;    /* [missed] limit of the FNR with the exact null; NULL: not computed */
     double band, null_band; /* levels that hold at every threshold at once; 0: one threshold */
 } problem;
 
@@ -52,13 +53,14 @@ static double log_one_minus(double delta, double rate) {
     return rest > 0.0 ? log(rest) : -HUGE_VAL;
 }
 
-/* The upper limit of a rate after k of n; `band` > 0: one that holds at every threshold at once. */
+/* The upper limit of a rate after k of n; `band` > 0: a limit that holds at every threshold at
+ * once. */
 static double rate_limit(size_t k, size_t n, double p, double band) {
     return band > 0 ? dpa__cp_upper((double)k, (double)n, band)
                     : dpa__jeffreys_upper((double)k, (double)n, p);
 }
 
-/* With `more` canaries missed than were. */
+/* The bound at threshold t if `more` canaries were missed in addition. */
 static dpa_cosine_bound bound_at(const problem *q, double t, size_t more) {
     dpa_cosine_bound b = {.threshold = t, .count = q->observed.count};
     const size_t n0 = q->unobserved.count;
@@ -81,10 +83,10 @@ static dpa_cosine_bound bound_at(const problem *q, double t, size_t more) {
     return b;
 }
 
-/* The false positive rate falls and the false negative rate stands still up to the next observed
- * cosine, so the best threshold is an observed cosine. A threshold for the other half must leave
- * more than its luck there: of h canaries above it, about h ± √(2h) are above it in another sample,
- * and where the leak is large the highest cosine of all would look best and find nobody. */
+/* Up to the next observed cosine the false positive rate falls while the false negative rate stays,
+ * so the best threshold is an observed cosine. A threshold for the other half needs a margin: if h
+ * canaries are above it here, about h ± √(2h) are in another sample. Without it, a large leak would
+ * make the highest cosine look best, which no canary of the other half reaches. */
 static dpa_cosine_bound best(const problem *q, int is_for_others) {
     const size_t n = q->observed.count, stride = (n + MOST_CANDIDATES - 1) / MOST_CANDIDATES;
     dpa_cosine_bound top = bound_at(q, q->observed.sorted[0], 0);
@@ -145,8 +147,8 @@ static void problem_free(problem *q) {
     free(q->unobserved.sorted);
 }
 
-/* All thresholds at once: a Berk–Jones band for the observed cosines, and one for the unobserved
- * where these are the null, each with half of the error then. */
+/* All thresholds at once: a Berk–Jones band for the observed cosines and, if the unobserved ones
+ * are the null, another for these, with half of the error each. */
 static dpa_status solve_all(const dpa_cosines *c, double delta, double p, dpa_cosine_bound *out,
                             dpa_error *err) {
     problem q = {.dim = c->dim, .direction = c->direction, .delta = delta, .p = p};
@@ -198,14 +200,14 @@ dpa_status dpa_cosines_lower(const dpa_cosines *cosines, const char *select, dou
                              dpa_error *err) {
     const double p = 1.0 - confidence;
     DPA_TRY(check(cosines, delta, confidence, err));
-    if (strncmp(select, "fixed:", 6) == 0) {
+    if (dpa__select_is(select, DPA__FIXED)) {
         double threshold;
         DPA_TRY(fixed_threshold(select, &threshold, err));
         return solve(cosines, -1, threshold, delta, p, seed, out, err);
     }
-    if (strcmp(select, "max") == 0) return solve(cosines, -1, NAN, delta, p, seed, out, err);
-    if (strcmp(select, "simultaneous") == 0) return solve_all(cosines, delta, p, out, err);
-    if (strcmp(select, "split") != 0)
+    if (dpa__select_is(select, DPA__MAX)) return solve(cosines, -1, NAN, delta, p, seed, out, err);
+    if (dpa__select_is(select, DPA__SIMULTANEOUS)) return solve_all(cosines, delta, p, out, err);
+    if (!dpa__select_is(select, DPA__SPLIT))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "select: 'fixed:T', 'simultaneous', 'split' or 'max', not '%s'", select);
     if (cosines->observed_count < 2 ||

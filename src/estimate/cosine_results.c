@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Canary cosines in, results out: every method that applies, each with what it stands on and
- * against whom; and what is odd about the cosines. */
+/* Canary cosines in, results out: every method that applies, each with its assumptions and
+ * attacker; and lints for what is odd about the cosines. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "estimate/cosine.h"
+#include "estimate/select.h"
 #include "math/dist.h"
+
+static const double LEAST_P = 0.01; /* p-value of Anderson–Darling */
+static const double CROWDED = 0.1;  /* the canaries' share of the squared length */
+enum { FEW = 30, SMALL_DIM = 1000 };
 
 typedef struct context {
     const dpa_cosines *cosines;
@@ -19,6 +24,12 @@ typedef struct context {
 
 static int wanted(const context *c, const char *method) {
     return c->request->method[0] == '\0' || strcmp(c->request->method, method) == 0;
+}
+
+/* k·(σ̂√d)² is chi-squared if the deviation is the null's. */
+static int is_wide(const dpa_cosine_fit *fit, double d) {
+    const double k = (double)fit->count, square = fit->deviation * fit->deviation * d;
+    return k > 2.0 && fabs(square - 1.0) > 3.0 * sqrt(2.0 / k);
 }
 
 static unsigned about_canaries(const context *c) {
@@ -58,21 +69,49 @@ static dpa_status add_estimate(context *c, const char *method, const dpa_cosine_
     return dpa_results_add(c->results, &result, err);
 }
 
+/* 1 unless the cosines contradict the assumptions of `mean`: they are normal with deviation 1/√dim,
+ * there are so many dimensions that an absent canary's cosine is normal too, and the canaries are a
+ * small part of the model. */
+static int mean_holds(const context *c) {
+    const double k = (double)c->observed.count, d = (double)c->cosines->dim;
+    return c->p_value >= LEAST_P && k >= FEW && d >= SMALL_DIM && 10.0 * k <= d &&
+           !is_wide(&c->observed, d) && dpa_cosines_crowd(&c->observed, k, 0.0) <= CROWDED;
+}
+
+/* The lower limit of `mean` at the whole error, if nothing contradicts its assumptions: the mean of
+ * the cosines has deviation 1/√(k·dim). */
+static dpa_status add_mean(context *c, dpa_error *err) {
+    const dpa_request *q = c->request;
+    dpa_cosine_estimate e, one_sided;
+    DPA_TRY(dpa_cosines_mean(&c->observed, c->cosines->dim, q->delta, q->confidence, &e, err));
+    DPA_TRY(add_estimate(c, "mean", &e, 0, final_note, err));
+    if (!mean_holds(c) || q->confidence <= 0.5) return DPA_OK;
+    DPA_TRY(dpa_cosines_mean(&c->observed, c->cosines->dim, q->delta, 2.0 * q->confidence - 1.0,
+                             &one_sided, err));
+    dpa_result_extra(&c->results->items[c->results->count - 1], "epsilon_lower_one_sided",
+                     c->observed.mean > 0.0 ? one_sided.lower : 0.0);
+    return DPA_OK;
+}
+
+/* The number of canaries in one model; those of other trainings do not lengthen it. */
+static double crowd_of(const context *c) {
+    const size_t runs = c->cosines->runs;
+    return (double)c->observed.count / (double)(runs > 0 ? runs : 1);
+}
+
 static dpa_status add_final(context *c, dpa_error *err) {
     const dpa_request *q = c->request;
     const size_t dim = c->cosines->dim;
     dpa_cosine_estimate e;
-    if (wanted(c, "mean")) {
-        DPA_TRY(dpa_cosines_mean(&c->observed, dim, q->delta, q->confidence, &e, err));
-        DPA_TRY(add_estimate(c, "mean", &e, 0, final_note, err));
-    }
+    if (wanted(c, "mean")) DPA_TRY(add_mean(c, err));
     if (wanted(c, "mean-corrected")) {
-        DPA_TRY(dpa_cosines_corrected(&c->observed, dim, (double)c->observed.count, 0.0, q->delta,
-                                      q->confidence, &e, err));
+        DPA_TRY(dpa_cosines_corrected(&c->observed, dim, crowd_of(c), 0.0, q->delta, q->confidence,
+                                      &e, err));
         if (!isnan(e.epsilon))
             DPA_TRY(add_estimate(c, "mean-corrected", &e, 0, corrected_note, err));
     }
-    /* asked for by name, a sample without a deviation is an error; else it is left out */
+    /* a sample without spread is an error if the method was asked for by name; otherwise it is
+     * skipped */
     const int can = c->observed.count > 1 && c->observed.deviation > 0.0;
     if (!wanted(c, "mean-and-deviation") || (!can && q->method[0] == '\0')) return DPA_OK;
     DPA_TRY(dpa_cosines_mean_and_deviation(&c->observed, dim, q->delta, q->confidence, &e, err));
@@ -88,8 +127,8 @@ static dpa_status add_rounds(context *c, dpa_error *err) {
     return add_estimate(c, "all-iterates", &e, DPA_ASSUME_LARGE_SAMPLE, rounds_note, err);
 }
 
-/* One Hadamard canary by itself is random signs on a power of two of the coordinates; what the
- * model has elsewhere only makes its cosines smaller. */
+/* One Hadamard canary by itself is random signs on a power of two of the coordinates. The model's
+ * other coordinates only make its cosines smaller. */
 dpa_cosines dpa__cosines_as_signs(const dpa_cosines *cosines) {
     dpa_cosines c = *cosines;
     if (c.direction != DPA_DIRECTION_HADAMARD) return c;
@@ -101,11 +140,11 @@ dpa_cosines dpa__cosines_as_signs(const dpa_cosines *cosines) {
 
 static dpa_status add_bound(context *c, dpa_error *err) {
     const dpa_request *q = c->request;
-    const char *select = q->select[0] != '\0' ? q->select : "split";
+    const char *select = q->select[0] != '\0' ? q->select : dpa__select_name(DPA__SPLIT);
     dpa_cosine_bound b;
     if (!wanted(c, "jeffreys")) return DPA_OK;
-    if (c->observed.count < 2 && q->method[0] == '\0' && strcmp(select, "split") == 0)
-        return DPA_OK;
+    const int is_split = dpa__select_is(select, DPA__SPLIT);
+    if (c->observed.count < 2 && q->method[0] == '\0' && is_split) return DPA_OK;
     const dpa_cosines as_signs = dpa__cosines_as_signs(c->cosines);
     DPA_TRY(dpa_cosines_lower(&as_signs, select, q->delta, q->confidence, q->seed, &b, err));
     dpa_result result;
@@ -120,11 +159,11 @@ static dpa_status add_bound(context *c, dpa_error *err) {
     result.epsilon_lower = b.epsilon;
     result.sides = 1;
     result.threshold = b.threshold;
-    result.valid = strcmp(select, "max") != 0;
+    result.valid = !dpa__select_is(select, DPA__MAX);
     result.assumptions = about_canaries(c) | DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_FAMILY_DP;
-    if (strcmp(select, "simultaneous") != 0) result.assumptions |= DPA_ASSUME_BAYES_PRIOR;
+    if (!dpa__select_is(select, DPA__SIMULTANEOUS)) result.assumptions |= DPA_ASSUME_BAYES_PRIOR;
     if (!result.valid) result.assumptions |= DPA_ASSUME_NO_SELECTION;
-    if (strncmp(select, "fixed:", 6) == 0) result.assumptions |= DPA_ASSUME_THRESHOLD_FIXED;
+    if (dpa__select_is(select, DPA__FIXED)) result.assumptions |= DPA_ASSUME_THRESHOLD_FIXED;
     result.numerical_error = 1e-9;
     dpa_result_extra(&result, "missed", (double)b.missed);
     dpa_result_extra(&result, "counted", (double)b.count);
@@ -133,10 +172,10 @@ static dpa_status add_bound(context *c, dpa_error *err) {
     return dpa_results_add(c->results, &result, err);
 }
 
-/* Normal cosines, enough of them, few against the dimension, and more often up than down? */
+/* Warns unless the cosines are normal, numerous, few against the dimension, and mostly positive. */
 static dpa_status lint(const context *c, dpa_lints *lints, dpa_error *err) {
     const double k = (double)c->observed.count, d = (double)c->cosines->dim;
-    if (c->p_value < 0.01)
+    if (c->p_value < LEAST_P)
         DPA_TRY(dpa_lints_add(lints, err, "not-normal",
                               "the %s are not normally distributed (Anderson-Darling %.3g, "
                               "p = %.2g): the estimate rests on a fit that does not fit",
@@ -144,23 +183,23 @@ static dpa_status lint(const context *c, dpa_lints *lints, dpa_error *err) {
                                   ? "largest cosines over the rounds (all-iterates)"
                                   : "cosines with the final model",
                               c->statistic, c->p_value));
-    if (c->observed.count < 30)
+    if (c->observed.count < FEW)
         DPA_TRY(dpa_lints_add(lints, err, "few-canaries",
                               "%zu canaries say little: look at the interval", c->observed.count));
     if (c->cosines->unobserved != NULL) return DPA_OK;
-    if (k * 10.0 > d)
+    if (crowd_of(c) * 10.0 > d)
         DPA_TRY(dpa_lints_add(lints, err, "many-canaries",
-                              "%zu canaries in %zu dimensions disturb each other; the method wants "
-                              "far fewer canaries than dimensions",
-                              c->observed.count, c->cosines->dim));
-    const double crowd = dpa_cosines_crowd(&c->observed, k, 0.0);
-    if (c->observed.mean > 0.0 && crowd > 0.1)
+                              "%.0f canaries in %zu dimensions disturb each other; the method "
+                              "wants far fewer canaries than dimensions",
+                              crowd_of(c), c->cosines->dim));
+    const double crowd = dpa_cosines_crowd(&c->observed, crowd_of(c), 0.0);
+    if (c->observed.mean > 0.0 && crowd > CROWDED)
         DPA_TRY(dpa_lints_add(lints, err, "crowded",
                               "the canaries are %.0f%% of the model's squared length, so 'mean' "
                               "understates the leak; 'mean-corrected' allows for them%s",
                               100.0 * fmin(crowd, 1.0),
                               crowd > 0.95 ? ", but nothing else is left: use fewer" : ""));
-    if (c->cosines->dim < 1000)
+    if (c->cosines->dim < SMALL_DIM)
         DPA_TRY(
             dpa_lints_add(lints, err, "small-dimension",
                           "in %zu dimensions an absent canary's cosine is not normal (off by up "
@@ -171,14 +210,12 @@ static dpa_status lint(const context *c, dpa_lints *lints, dpa_error *err) {
                               "the mean cosine is %.3g, significantly below 0: was the sign of the "
                               "update or of the model change turned?",
                               c->observed.mean));
-    /* k·(σ̂√d)² is chi-squared if the deviation is the null's */
-    const double spread = c->observed.deviation * sqrt(d);
-    if (k > 2.0 && fabs(spread * spread - 1.0) > 3.0 * sqrt(2.0 / k))
+    if (is_wide(&c->observed, d))
         DPA_TRY(
             dpa_lints_add(lints, err, "deviation",
                           "the cosines' deviation is %.3g times 1/sqrt(dim): 'mean' takes it as "
                           "1, 'mean-and-deviation' as it is",
-                          spread));
+                          c->observed.deviation * sqrt(d)));
     return DPA_OK;
 }
 

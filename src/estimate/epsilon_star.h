@@ -9,6 +9,19 @@
 #include "dpaudit/rng.h"
 #include "estimate/loss_cells.h"
 
+/* In the order of their rows. From DPA__STAR_NORMAL to DPA__STAR_MIXTURE a law is fitted. */
+typedef enum dpa__star_method {
+    DPA__STAR_BINORMAL,
+    DPA__STAR_EMPIRICAL,
+    DPA__STAR_NORMAL,
+    DPA__STAR_TAIL,
+    DPA__STAR_MIXTURE,
+    DPA__STAR_SIMULTANEOUS, /* the bound */
+    DPA__STAR_METHODS
+} dpa__star_method;
+const char *dpa__star_method_name(dpa__star_method method);
+dpa_status dpa__star_method_find(const char *name, dpa__star_method *out, dpa_error *err);
+
 /* The rates of one threshold, each computed from its own tail. */
 typedef struct dpa__rates4 {
     double tpr, fnr, fpr, tnr;
@@ -35,17 +48,20 @@ void dpa__star_sweep(const dpa__weighted *train, const dpa__weighted *heldout, d
 /* The model's rates at the upper end of every cell (of the pooled law as it is): the lines in their
  * windows, observed rates between them. */
 void dpa__binormal_rates(const dpa__cells *cells, double delta, double *train, double *heldout);
-/* Does any of 2/(1−confidence) − 1 random exchanges of the sides, in which nothing can leak, give
- * `value` or more? An exact test at (1−confidence)/2: no, if the value is real. */
+/* Upper end of ε* over thresholds whose rates are in (least, 1 − least), curves not straight. */
+double dpa__binormal_upper(const dpa__cells *cells, double delta, double least, double confidence);
+/* Tests whether any of 2/(1−confidence) − 1 random exchanges of the sides, in which nothing can
+ * leak, gives `value` or more. An exact test at (1−confidence)/2: if none does, the value is real.
+ */
 typedef double dpa__statistic(const dpa__cells *cells, void *user);
 int dpa__exchange_reaches(const dpa__cells *cells, const dpa_request *request,
                           dpa__statistic *statistic, void *user, double value);
-/* Interval of `empirical` by simulation from those rates, where the truth is known. */
+/* The interval of `empirical` by simulation from those rates, for which the truth is known. */
 dpa_status dpa__star_simulate(const dpa_losses *losses, size_t replicates,
                               const dpa_request *request, double *lower, double *upper,
                               dpa_error *err);
 
-/* A part of the work whose threads report to one progress call, and ask it whether to stop. */
+/* A part of the work whose threads report to one progress callback, which can stop them. */
 typedef struct dpa__watch {
     const dpa_progress *progress;
     const char *what;
@@ -55,11 +71,12 @@ typedef struct dpa__watch {
 
 dpa_status dpa__watch_init(dpa__watch *watch, const dpa_progress *progress, const char *what,
                            double total, dpa_error *err);
-/* One more is done. Non-zero: stop. */
+/* Counts one more as done. Non-zero: stop. */
 int dpa__watch_count(dpa__watch *watch);
 void dpa__watch_free(dpa__watch *watch);
 
-/* Transformed losses of both sides, one block each, lowest φ last as the losses are sorted. */
+/* Transformed losses of both sides, one block each; φ falls as losses rise, so the lowest is last.
+ */
 typedef struct dpa__phi {
     double low, high;
     double *train, *heldout;
@@ -67,10 +84,10 @@ typedef struct dpa__phi {
 
 dpa_status dpa__phi_new(const dpa_losses *losses, dpa_transform transform, dpa__phi *out,
                         dpa_error *err);
-/* With the transform's ends given. */
+/* The same with given ends of the transform. */
 dpa_status dpa__phi_between(const dpa_losses *losses, double low, double high, dpa__phi *out,
                             dpa_error *err);
-/* How many of a sorted sample are at or below the threshold. */
+/* How many of a sorted sample are ≤ threshold. */
 size_t dpa__count_upto(const double *sorted, size_t count, double threshold);
 void dpa__phi_free(dpa__phi *phi);
 /* One component from the weighted sample; DPA_BAD_INPUT without spread. */
@@ -89,11 +106,12 @@ dpa_status dpa__groups_new(const double *sorted, size_t count, double grain, dpa
                            dpa_error *err);
 void dpa__groups_free(dpa__groups *groups);
 dpa__weighted dpa__groups_sample(const dpa__groups *groups);
-/* Half a hundredth of the sample's deviation when there are more than DPA__EXACT points, 0 below:
- * grouping then changes a fitted variance by 2e-6 of itself, and EM costs the same for any n. */
+/* The grain: half a hundredth of the sample's deviation if there are more than DPA__EXACT points,
+ * else 0. Grouping changes a fitted variance by 2e-6 of itself and makes the cost of EM independent
+ * of n. */
 double dpa__grain(const double *sorted, size_t count);
 enum { DPA__EXACT = 1000 };
-/* Deviations below this are rounding errors of φ, which is of order 1. */
+/* Smaller deviations are rounding errors of φ, which is of order 1. */
 #define DPA__NO_SPREAD 1e-12
 
 /* ── the law of a mixture ── */
@@ -106,7 +124,7 @@ double dpa__mixture_log_interval(const dpa_mixture *m, double a, double b);
 dpa_status dpa__mixture_upper_quantile(const dpa_mixture *m, double p, double *x, dpa_error *err);
 double dpa__mixture_draw(const dpa_mixture *m, dpa_rng *rng);
 int dpa__mixture_equal(const dpa_mixture *a, const dpa_mixture *b);
-/* Do their widest components differ? Then one tail outweighs the other without limit. */
+/* 1 if their widest components differ; then one tail outweighs the other without limit. */
 int dpa__mixture_tails_differ(const dpa_mixture *a, const dpa_mixture *b);
 
 /* Sorted points between and around the components of both laws: `fine` per deviation, out to where
@@ -138,7 +156,8 @@ enum { DPA__BLOCK = 128 };
  * log-likelihood is returned. */
 double dpa__mixture_block(const dpa__mixture_terms *terms, const double *x, const double *weight,
                           dpa__moments *sum);
-/* Of every number of a block in place; of numbers ≤ 0, of numbers in [1, 2⁵²). For tests. */
+/* exp or log of every number of a block, in place: of numbers ≤ 0, of numbers in [1, 2⁵²). For
+ * tests. */
 void dpa__block_exp(double *x);
 void dpa__block_log(double *x);
 
@@ -146,8 +165,8 @@ void dpa__block_log(double *x);
  * `trace` when it is not NULL (room for `most` numbers). Each step goes to `watch` unless NULL. */
 dpa_status dpa__mixture_em(const dpa__weighted *sample, dpa_mixture *m, unsigned most,
                            double *trace, dpa__watch *watch, dpa_error *err);
-/* The k-means++ start of EM; fewer components than asked for when there are fewer distinct points.
- */
+/* The k-means++ start of EM; has fewer components than asked for if there are fewer distinct
+ * points. */
 dpa_status dpa__mixture_start(const dpa__weighted *sample, size_t components, uint64_t seed,
                               dpa_mixture *out, dpa_error *err);
 /* dpa_fit_mixture on the request's threads, with its progress. */

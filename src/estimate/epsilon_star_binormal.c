@@ -8,22 +8,27 @@
 #include "base/error.h"
 #include "estimate/epsilon_star.h"
 #include "estimate/loss_line.h"
+#include "estimate/rates.h"
 #include "math/dist.h"
 
 enum { SCAN = 48, GOLDEN = 30 };
 
-/* A slope that differs from 1 by no more than its own noise is 1: c of the positive-part rule. */
+/* A rate is taken as observed from this many losses of its side on. */
+static const double FEW = 5.0;
+
+/* A slope that differs from 1 by no more than its own error becomes 1: c of the positive-part rule.
+ */
 static const double SHRINK = 1.0;
 
-/* Where ε is looked for along one line. */
+/* The search for ε along one line. */
 typedef struct curve {
     double intercept, slope, share;
-    double train_share;    /* of the pooled losses */
-    double delta, least;   /* rates below `least` are not looked at */
-    int upper;             /* the end of the large losses */
+    double train_share;    /* share of training losses among all */
+    double delta, least;   /* smaller rates are not considered */
+    int upper;             /* 1: the end of large losses */
     const dpa__band *band; /* NULL: the line itself */
-    double deviations;     /* of the band, by which every ratio is raised */
-    double from;           /* of the band: z below are not looked at */
+    double deviations;     /* deviations of the band by which every ratio is raised */
+    double from;           /* z below this are not considered (band) */
 } curve;
 
 static double rate(double z, double least) {
@@ -42,7 +47,7 @@ static double ratio_at(const curve *c, double z, int *heldout_above) {
     return fmax(forward, backward);
 }
 
-/* z where the pooled share of losses beyond the threshold is the window's. */
+/* The z at which the pooled share of losses beyond the threshold is the window's. */
 static double window_end(const curve *c) {
     double low = -40.0, high = 40.0;
     for (int i = 0; i < 60; ++i) {
@@ -77,7 +82,7 @@ static double narrow(const curve *c, double a, double b, double *at) {
     return fmax(fx, fy);
 }
 
-/* ε of the line in its window, at least 0; rates where it is attained. */
+/* ε of the line in its window, at least 0, and the rates where it is attained. */
 static double curve_epsilon(const curve *c, dpa_star *out) {
     const double z = dpa__norm_quantile(c->least, DPA_LOWER), end = window_end(c);
     const double start =
@@ -114,7 +119,6 @@ typedef struct sample {
     dpa__line at[2]; /* lower, upper; share 0: none */
     double delta, least, train_share;
     dpa_star star;
-    double body, body_error; /* ε between the windows and its deviation */
 } sample;
 
 static curve curve_of(const sample *s, int upper, const dpa__line *line) {
@@ -130,7 +134,8 @@ static curve curve_of(const sample *s, int upper, const dpa__line *line) {
                    0.0};
 }
 
-/* The estimate's line: the slope moved to 1 as far as its noise reaches, the intercept with it. */
+/* The line used for the estimate: the slope is moved towards 1 as far as its error allows, and the
+ * intercept with it. */
 static dpa__line shrunk(const dpa__line *line) {
     dpa__line out = *line;
     const double off = line->slope - 1.0, variance = line->covariance[2];
@@ -140,10 +145,16 @@ static dpa__line shrunk(const dpa__line *line) {
     return out;
 }
 
-/* Observed rates at thresholds outside of both windows with enough losses on both of their sides.
- */
+/* A rate with too few losses gets half a loss more, so it is never 0. */
+static double observed(double count, double total, double least) {
+    return fmax(least, count < FEW ? (count + 0.5) / (total + 1.0) : count / total);
+}
+
+/* Observed rates at thresholds outside both windows. A ratio counts if enough losses have its
+ * larger rate; if all of these belong to one side (sides that do not overlap leave no line), that
+ * is the leak. */
 static void look_between(const dpa__cells *c, sample *s) {
-    const double n = c->train_total, m = c->heldout_total, few = 5.0;
+    const double n = c->train_total, m = c->heldout_total;
     const double low = s->at[0].share, high = s->at[1].share;
     double train = 0.0, heldout = 0.0;
     for (size_t i = 0; i + 1 < c->count; ++i) {
@@ -151,17 +162,17 @@ static void look_between(const dpa__cells *c, sample *s) {
         heldout += c->heldout[i];
         const double pooled = (train + heldout) / (n + m);
         if (pooled < low || pooled > 1.0 - high) continue;
-        if (fmin(fmin(train, n - train), fmin(heldout, m - heldout)) < few) continue;
-        const dpa__rates4 r = {train / n, 1.0 - train / n, heldout / m, 1.0 - heldout / m};
-        dpa_star_ratio which;
-        const double epsilon = log(dpa__star_ratio(&r, s->delta, &which));
-        if (!(epsilon > s->body)) continue;
-        s->body = epsilon;
-        const int small = which == DPA_STAR_TPR_FPR || which == DPA_STAR_FPR_TPR;
-        const double a = small ? r.tpr : r.fnr, b = small ? r.fpr : r.tnr;
-        s->body_error = sqrt((1.0 - a) / (n * a) + (1.0 - b) / (m * b));
-        if (epsilon > s->star.epsilon)
-            s->star = (dpa_star){epsilon, which, c->upper[i], r.fpr, r.fnr, 0};
+        const dpa__rates4 r = {observed(train, n, s->least), observed(n - train, n, s->least),
+                               observed(heldout, m, s->least), observed(m - heldout, m, s->least)};
+        const double of[] = {[DPA_STAR_TPR_FPR] = train,
+                             [DPA_STAR_TNR_FNR] = m - heldout,
+                             [DPA_STAR_FNR_TNR] = n - train,
+                             [DPA_STAR_FPR_TPR] = heldout};
+        for (dpa_star_ratio which = DPA_STAR_NONE + 1; which < sizeof of / sizeof of[0]; ++which) {
+            const double epsilon = log(dpa__star_ratio_of(&r, s->delta, which));
+            if (of[which] >= FEW && epsilon > s->star.epsilon)
+                s->star = (dpa_star){epsilon, which, c->upper[i], r.fpr, r.fnr, 0};
+        }
     }
 }
 
@@ -184,19 +195,60 @@ static void estimate(const dpa__cells *c, double delta, sample *s) {
 
 /* ── interval ──────────────────────────────────────────────────────────────────────────────── */
 
-/* Highest ε of one end: where the truth is attained, the curve is within z deviations. */
-static double highest(const dpa__cells *c, const sample *s, int upper, double z) {
+/* Degrees of freedom for the deviations: rates of FEW losses have no more, 2·FEW of each side. */
+static const double FREEDOM = 20.0;
+
+/* The highest ε of one end: where the true maximum is attained, the curve is within this many
+ * deviations. */
+static double highest(const dpa__cells *c, const sample *s, int upper, double error) {
     curve along = curve_of(s, upper, &s->at[upper]);
     dpa__band band;
     if (!dpa__band_fit(c, &s->at[upper], DPA__EXPECTED, &band)) return INFINITY;
     along.band = &band;
-    along.deviations = z;
+    along.deviations = dpa__t_quantile(error, FREEDOM, DPA_UPPER);
     along.from = -INFINITY;
     return curve_epsilon(&along, NULL);
 }
 
-/* Lowest ε of one end: any threshold may stand out by chance, so the deviations are those within
- * which a line is everywhere at once; only rates with enough losses count. */
+/* The largest ratio at two counts if every rate is at the end of its limits that makes ratios large
+ * (or small), with half of the error for each rate. */
+static double ratio_of_counts(const dpa__cells *c, const sample *s, const double *count,
+                              double error, int large) {
+    const double total[] = {c->train_total, c->heldout_total};
+    double num[4], den[4]; /* train, held-out; the same beyond the threshold */
+    for (int i = 0; i < 2; ++i) {
+        const uint64_t k = (uint64_t)count[i], n = (uint64_t)total[i];
+        const double low = dpa__rate_lower(DPA__CLOPPER_PEARSON, k, n, 0.5 * error);
+        const double high = dpa__rate_upper(DPA__CLOPPER_PEARSON, k, n, 0.5 * error);
+        num[i] = large ? high : low;
+        den[i] = large ? low : high;
+        num[2 + i] = 1.0 - den[i];
+        den[2 + i] = 1.0 - num[i];
+    }
+    double best = 1.0;
+    for (int i = 0; i < 4; ++i)
+        best = fmax(best, (fmin(num[i], 1.0 - s->least) - s->delta) / fmax(den[i ^ 1], s->least));
+    return best;
+}
+
+/* The highest or lowest ε outside the windows, including thresholds beyond all losses: wherever the
+ * true maximum is attained, its counts are those of a threshold that is examined. */
+static double epsilon_between(const dpa__cells *c, const sample *s, double error, int highest) {
+    const double all = c->train_total + c->heldout_total;
+    double count[2] = {0.0, 0.0}, best = 1.0;
+    for (size_t i = 0; i <= c->count; ++i) {
+        const double pooled = (count[0] + count[1]) / all;
+        if (pooled >= s->at[0].share && pooled <= 1.0 - s->at[1].share)
+            best = fmax(best, ratio_of_counts(c, s, count, error, highest));
+        if (i == c->count) break;
+        count[0] += c->train[i];
+        count[1] += c->heldout[i];
+    }
+    return log(best);
+}
+
+/* The lowest ε of one end. Any threshold may stand out by chance, so the deviations are those
+ * within which a line lies everywhere at once; only rates with enough losses count. */
 static double lowest(const dpa__cells *c, const sample *s, int upper, double confidence) {
     curve along = curve_of(s, upper, &s->at[upper]);
     dpa__band band;
@@ -207,21 +259,32 @@ static double lowest(const dpa__cells *c, const sample *s, int upper, double con
     return curve_epsilon(&along, NULL);
 }
 
-/* Over both ends and what is between. */
-static void hull(const dpa__cells *c, const sample *s, double confidence, double *lower,
-                 double *upper) {
-    const double z = dpa__norm_quantile(0.5 * (1.0 - confidence), DPA_UPPER);
-    /* the best of many thresholds: a tenth of the error, a deviation more or so */
-    const double wide = dpa__norm_quantile(0.05 * (1.0 - confidence), DPA_UPPER);
+/* The highest ε over both ends and the part between. */
+static double highest_of_all(const dpa__cells *c, const sample *s, double confidence) {
+    const double error = 0.5 * (1.0 - confidence);
+    double upper = epsilon_between(c, s, error, 1);
     dpa__cells other;
     dpa__cells_mirror(c, &other);
-    *lower = fmax(0.0, s->body - wide * s->body_error);
-    *upper = s->body + z * s->body_error;
-    for (int i = 0; i < 2; ++i) {
-        if (!(s->at[i].share > 0.0)) continue;
-        *upper = fmax(*upper, highest(i ? &other : c, s, i, z));
-        *lower = fmax(*lower, lowest(i ? &other : c, s, i, confidence));
-    }
+    for (int i = 0; i < 2; ++i)
+        if (s->at[i].share > 0.0) upper = fmax(upper, highest(i ? &other : c, s, i, error));
+    return upper;
+}
+
+static double lowest_of_all(const dpa__cells *c, const sample *s, double confidence) {
+    /* the best of many thresholds gets a tenth of the error */
+    double lower = epsilon_between(c, s, 0.05 * (1.0 - confidence), 0);
+    dpa__cells other;
+    dpa__cells_mirror(c, &other);
+    for (int i = 0; i < 2; ++i)
+        if (s->at[i].share > 0.0) lower = fmax(lower, lowest(i ? &other : c, s, i, confidence));
+    return lower;
+}
+
+double dpa__binormal_upper(const dpa__cells *c, double delta, double least, double confidence) {
+    sample s;
+    estimate(c, delta, &s);
+    s.least = fmax(s.least, least);
+    return highest_of_all(c, &s, confidence);
 }
 
 static double exchanged_value(const dpa__cells *c, void *user) {
@@ -230,7 +293,7 @@ static double exchanged_value(const dpa__cells *c, void *user) {
     return drawn.star.epsilon;
 }
 
-/* The loss at the held-out rate, the nearest that was seen. */
+/* The observed loss nearest to this held-out rate. */
 static double threshold_of(const dpa_losses *l, double fpr) {
     const double at = ceil(fpr * (double)l->heldout_count) - 1.0;
     return l->heldout[(size_t)fmin(fmax(at, 0.0), (double)l->heldout_count - 1.0)];
@@ -261,13 +324,13 @@ dpa_status dpa_star_binormal(const dpa_losses *losses, const dpa_request *reques
     out->star = s.star;
     if (s.star.ratio != DPA_STAR_NONE && isnan(s.star.threshold))
         out->star.threshold = threshold_of(losses, s.star.fpr);
-    hull(&cells, &s, request->confidence, &out->epsilon_lower, &out->epsilon_upper);
-    out->epsilon_lower = fmin(out->epsilon_lower, s.star.epsilon);
-    out->epsilon_upper = fmax(out->epsilon_upper, s.star.epsilon);
+    out->epsilon_lower = fmin(lowest_of_all(&cells, &s, request->confidence), s.star.epsilon);
+    out->epsilon_upper = fmax(highest_of_all(&cells, &s, request->confidence), s.star.epsilon);
     if (out->epsilon_lower > 0.0 &&
         dpa__exchange_reaches(&cells, request, exchanged_value, &s.delta, s.star.epsilon))
         out->epsilon_lower = 0.0;
-    /* Sides that are almost apart leave a line of wide error; bands need none. */
+    /* If the sides hardly overlap, the line has a wide error; the bands of dpa_star_lower need no
+     * line. */
     dpa_star bound;
     DPA_TRY(
         dpa_star_lower(losses, request->delta, 0.5 + 0.5 * request->confidence, 0, &bound, err));

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Interval of a fitted Epsilon* by resampling: both samples are drawn again with replacement and
- * fitted again. A sample is its groups (dpa__groups), a replicate the weights that they get, so the
- * cost does not grow with the number of losses; it is a function of (seed, replicate), so threads
- * change nothing.
+ * fitted again. A sample is stored as groups (dpa__groups), and a replicate is a list of weights
+ * for them, so the cost does not grow with the number of losses. Each replicate is a function of
+ * (seed, replicate), so threads change nothing.
  *
- * ε* is a maximum of noisy ratios, so replicates are biased as the estimate is, and once more. Of
- * the two classical intervals the percentile one keeps that bias and the basic one, 2ε* − quantile,
- * takes it out; each fails where the other holds (papers/epsilon-star), so the ends are the outer
- * ones of both. Neither reaches 0 when there is no leak. For that the sides are exchanged at random
- * 2/(1−confidence) − 1 times: if any of these samples, in which nothing can leak, gives as much,
- * the lower end is 0 (an exact test at (1−confidence)/2). What no resampling can know is whether
- * the fitted family is right: for losses of another law the interval is around a wrong number. */
+ * ε* is a maximum of noisy ratios, so replicates have the bias of the estimate once more. Of the
+ * two classical intervals the percentile one keeps that bias and the basic one, 2ε* − quantile,
+ * removes it; each fails where the other holds (papers/epsilon-star), so the outer ends of both
+ * are used. Neither reaches 0 if there is no leak. For that the sides are exchanged at random
+ * 2/(1−confidence) − 1 times: if any of these samples, in which nothing can leak, gives as large
+ * an ε*, the lower end is 0 (an exact test at (1−confidence)/2). No resampling can tell whether
+ * the fitted family is right: for losses of another law the interval surrounds a wrong number. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ typedef enum method { NORMAL, MIXTURE } method;
 static const uint64_t FIRST_EXCHANGE = UINT64_C(1) << 40;
 
 typedef struct job {
-    const dpa_loss_fit *fit; /* of `mixture`: where EM starts */
+    const dpa_loss_fit *fit; /* for `mixture`: where EM starts */
     const dpa_request *request;
     method how;
     dpa__groups train, heldout;
@@ -38,7 +38,7 @@ typedef struct job {
     double estimate;
     double *value;
     size_t count;
-    atomic_int reached; /* an exchange gave as much as the estimate */
+    atomic_int reached; /* an exchange reached the estimate */
     atomic_size_t next;
     atomic_int status;
     dpa__watch watch;
@@ -54,7 +54,7 @@ static void resample(dpa_rng *rng, const dpa__groups *groups, uint32_t *weight) 
     }
 }
 
-/* One side of a fit; a resample without spread has no estimate. */
+/* Fits one side again; a resample without spread has no estimate. */
 static dpa_status refit(const job *j, const dpa__weighted *sample, const dpa_mixture *start,
                         dpa_mixture *out) {
     if (j->how == NORMAL) return dpa__normal_fit(sample, "resampled", out, NULL);
@@ -87,7 +87,8 @@ static dpa_status replicate(job *j, size_t index, uint32_t *weight) {
     return sample_value(j, &train, &heldout, &j->value[index]);
 }
 
-/* Any train_count of the pooled losses are called training losses, each choice as likely. */
+/* Labels a random train_count of the pooled losses as training losses, all choices equally likely.
+ */
 static dpa_status exchange(job *j, size_t index, uint32_t *weight) {
     const dpa__groups *all = &j->pooled;
     uint32_t *other = weight + all->count;
@@ -134,7 +135,7 @@ static unsigned thread_count(const dpa_request *request) {
     return wanted < MOST_THREADS ? wanted : MOST_THREADS;
 }
 
-/* This thread works too, so that threads that cannot be started are only missed. */
+/* This thread works too, so threads that cannot be started only slow it down. */
 static dpa_status run_threads(job *j, dpa_error *err) {
     pthread_t thread[MOST_THREADS];
     unsigned started = 0;
@@ -147,7 +148,7 @@ static dpa_status run_threads(job *j, dpa_error *err) {
                             : dpa__fail(err, status, "bootstrap: %s", dpa_status_text(status));
 }
 
-/* Each part is reported as its own. */
+/* Each part reports its own progress. */
 static dpa_status run(job *j, dpa_error *err) {
     static const char *const names[][2] = {
         [NORMAL] = {"bootstrap of the normal fit", "exchanged sides of the normal fit"},
@@ -159,8 +160,8 @@ static dpa_status run(job *j, dpa_error *err) {
     return status;
 }
 
-/* The k-th from each end, k = (1−confidence)/2 of the replicates that have a value, or that end
- * mirrored at the estimate if it lies further out. */
+/* The k-th value from each end, k = (1−confidence)/2 of the replicates that have a value, or that
+ * end mirrored at the estimate, whichever lies further out. */
 static dpa_status outer_ends(job *j, double *lower, double *upper, dpa_error *err) {
     size_t kept = 0;
     *lower = *upper = NAN;
@@ -179,7 +180,7 @@ static dpa_status outer_ends(job *j, double *lower, double *upper, dpa_error *er
     return DPA_OK;
 }
 
-/* Both sides' transformed losses, largest first as they are sorted, as one list of groups. */
+/* The transformed losses of both sides, sorted with the largest first, as one list of groups. */
 static dpa_status pool(job *j, const dpa__phi *phi, size_t n, size_t m, dpa_error *err) {
     double *both = DPA_NEW_ARRAY(double, n + m, err);
     if (both == NULL) return DPA_NO_MEMORY;
@@ -192,7 +193,7 @@ static dpa_status pool(job *j, const dpa__phi *phi, size_t n, size_t m, dpa_erro
     return status;
 }
 
-/* Both passes: replicates for the ends, then exchanges for the question whether 0 is one. */
+/* Two passes: replicates for the ends, then exchanges to decide whether the lower end is 0. */
 static dpa_status interval(job *j, const dpa_losses *l, const dpa__phi *phi, double *lower,
                            double *upper, dpa_error *err) {
     dpa_star star;
@@ -207,7 +208,7 @@ static dpa_status interval(job *j, const dpa_losses *l, const dpa__phi *phi, dou
     if (!(*lower > 0.0)) return DPA_OK;
     DPA_TRY(pool(j, phi, l->train_count, l->heldout_count, err));
     const double exchanges = ceil(2.0 / (1.0 - j->request->confidence) - 1.0 - 1e-9);
-    j->count = (size_t)fmin(exchanges, 10.0 * (double)j->count); /* absurd confidences end */
+    j->count = (size_t)fmin(exchanges, 10.0 * (double)j->count); /* limits extreme confidences */
     atomic_store(&j->next, 0);
     DPA_TRY(run(j, err));
     if (atomic_load(&j->reached)) *lower = 0.0;
@@ -233,13 +234,15 @@ dpa_status dpa_star_bootstrap(const dpa_losses *losses, const char *name, const 
                               size_t replicates, const dpa_request *request, double *lower,
                               double *upper, dpa_error *err) {
     job j = {.fit = fit, .request = request, .count = replicates};
+    dpa__star_method which;
     DPA_TRY(dpa_request_check(request, err));
-    if (strcmp(name, "empirical") == 0)
+    DPA_TRY(dpa__star_method_find(name, &which, err));
+    if (which == DPA__STAR_EMPIRICAL)
         return dpa__star_simulate(losses, replicates, request, lower, upper, err);
-    if (strcmp(name, "normal") != 0 && strcmp(name, "mixture") != 0)
+    if (which != DPA__STAR_NORMAL && which != DPA__STAR_MIXTURE)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "bootstrap: empirical, normal or mixture is right, not '%s'", name);
     if (fit == NULL) return dpa__fail(err, DPA_BAD_ARGUMENT, "bootstrap: '%s' needs its fit", name);
-    j.how = strcmp(name, "normal") == 0 ? NORMAL : MIXTURE;
+    j.how = which == DPA__STAR_NORMAL ? NORMAL : MIXTURE;
     return fitted(losses, &j, lower, upper, err);
 }

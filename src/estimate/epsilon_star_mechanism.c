@@ -19,6 +19,7 @@
  * Neighbours that add or remove a record are two steps from those that replace one: (ε,δ) there is
  * (2ε, (1+e^ε)δ) here. */
 #include <math.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "estimate/epsilon_star.h"
@@ -38,11 +39,11 @@ static double add_remove(double a, double b, double delta) {
     return y > 1.0 ? log(y) : 0.0;
 }
 
-/* Which rule: the small losses are called "in", or the large ones "out". */
+/* Which rule: small losses mean "in", or large ones "out". */
 typedef enum rule { SMALL_IN, LARGE_OUT } rule;
 
 typedef struct shares {
-    double mean, least, limit; /* of S; limit: the largest k/m */
+    double mean, least, limit; /* of S; `limit` is the largest k/m */
 } shares;
 
 static size_t own_count(const dpa_losses *l, rule which) {
@@ -90,7 +91,8 @@ static void consider(const shares *s, rule which, double kept, double delta, dpa
     }
 }
 
-/* Of the rates that every model has a loss for: how many, or, with `out`, what they show. */
+/* Goes over the rates t for which every model has a loss: counts them or, with `out`, evaluates
+ * them. */
 static size_t all_rates(const dpa_losses *models, size_t count, double kept, double delta,
                         dpa_averaged *out) {
     size_t rates = 0;
@@ -109,6 +111,26 @@ static size_t all_rates(const dpa_losses *models, size_t count, double kept, dou
     return rates;
 }
 
+static int same(const double *a, size_t n, const double *b, size_t m) {
+    return n == m && memcmp(a, b, n * sizeof *a) == 0;
+}
+
+/* Fails if a file was given twice: copies of one model would count as independent ones. */
+static dpa_status check_copies(const dpa_losses *models, size_t count, dpa_error *err) {
+    for (size_t i = 1; i < count; ++i)
+        for (size_t j = 0; j < i; ++j) {
+            const dpa_losses *a = &models[j], *b = &models[i];
+            if (same(a->train, a->train_count, b->train, b->train_count) &&
+                same(a->heldout, a->heldout_count, b->heldout, b->heldout_count))
+                return dpa__fail(err, DPA_BAD_INPUT,
+                                 "models %zu and %zu have the same losses: a bound on the "
+                                 "mechanism needs models that were each trained on their own "
+                                 "random draw of the data",
+                                 j + 1, i + 1);
+        }
+    return DPA_OK;
+}
+
 dpa_status dpa_star_mechanism(const dpa_losses *models, size_t count, double delta,
                               double confidence, dpa_averaged *out, dpa_error *err) {
     *out = (dpa_averaged){.fpr = NAN, .tpr = NAN, .tpr_lower = NAN};
@@ -120,6 +142,7 @@ dpa_status dpa_star_mechanism(const dpa_losses *models, size_t count, double del
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "a bound on the mechanism needs at least two models, each trained on its "
                          "own random draw of the data");
+    DPA_TRY(check_copies(models, count, err));
     const size_t rates = all_rates(models, count, 0.0, delta, NULL);
     if (rates == 0)
         return dpa__fail(err, DPA_BAD_INPUT,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Losses in, results out: every method that applies, each with its threshold, its rates, which
- * ratio decided, its interval and how far its fit can be trusted. */
+/* Losses in, results out: every method that applies, each with its threshold, its rates, the ratio
+ * that decided, its interval, and how far its fit can be trusted. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "estimate/epsilon_star.h"
 
 enum { GOODNESS_SIZE = 1000 };
@@ -17,6 +18,21 @@ typedef struct context {
     dpa_results *results;
     dpa_lints *lints;
 } context;
+
+const char *dpa__star_method_name(dpa__star_method method) {
+    static const char *const names[] = {"binormal", "empirical", "normal",
+                                        "tail",     "mixture",   "simultaneous"};
+    return names[method];
+}
+
+dpa_status dpa__star_method_find(const char *name, dpa__star_method *out, dpa_error *err) {
+    for (*out = 0; *out < DPA__STAR_METHODS; ++*out)
+        if (strcmp(name, dpa__star_method_name(*out)) == 0) return DPA_OK;
+    return dpa__fail(err, DPA_BAD_ARGUMENT,
+                     "method: binormal, empirical, normal, tail, mixture or simultaneous is "
+                     "right, not '%s'",
+                     name);
+}
 
 static const char instance_note[] =
     "measures this one model instance; it does not bound the epsilon of the training mechanism";
@@ -73,7 +89,8 @@ static dpa_status add_interval(const context *c, const dpa_loss_fit *fit, dpa_re
 
 /* ── how much hangs on a few losses ────────────────────────────────────────────────────────── */
 
-/* The losses without the `k` smallest and the `k` largest of each side; 0 when too few are left. */
+/* The losses without the `k` smallest and `k` largest of each side; returns 0 if too few are left.
+ */
 static int trim(const dpa_losses *l, size_t k, dpa_losses *out) {
     if (l->train_count < 20 * k || l->heldout_count < 20 * k) return 0;
     *out = *l;
@@ -84,14 +101,14 @@ static int trim(const dpa_losses *l, size_t k, dpa_losses *out) {
     return 1;
 }
 
-/* ε* of one method on other losses; NaN where it has none. */
-static double again(const context *c, const char *method, const dpa_losses *l) {
+/* ε* of one method on other losses; NaN if it has none. */
+static double again(const context *c, dpa__star_method method, const dpa_losses *l) {
     dpa_request request = *c->request;
     dpa_loss_fit fit;
     dpa_star star;
     dpa_binormal binormal;
-    request.confidence = 0.5; /* the interval is not wanted: the fewest exchanges */
-    if (strcmp(method, "binormal") == 0)
+    request.confidence = 0.5; /* the interval is not used, so ask for the fewest exchanges */
+    if (method == DPA__STAR_BINORMAL)
         return dpa_star_binormal(l, &request, &binormal, NULL) == DPA_OK ? binormal.star.epsilon
                                                                          : (double)NAN;
     if (dpa_fit_normal(l, c->opts->mixture.transform, &fit, NULL) != DPA_OK ||
@@ -100,19 +117,21 @@ static double again(const context *c, const char *method, const dpa_losses *l) {
     return star.epsilon;
 }
 
-/* Without the most extreme loss, and without the ten most extreme, at each end of each side. */
-static dpa_status add_sensitivity(const context *c, dpa_result *result, dpa_error *err) {
+/* How ε* changes without the most extreme loss, and without the ten most extreme, at each end of
+ * each side. */
+static dpa_status add_sensitivity(const context *c, dpa__star_method method, dpa_result *result,
+                                  dpa_error *err) {
     static const size_t dropped[] = {1, 10};
     static const char *const name[] = {"epsilon_without_1", "epsilon_without_10"};
     for (int i = 0; i < 2; ++i) {
         dpa_losses l;
         if (!trim(c->losses, dropped[i], &l)) continue;
-        const double epsilon = again(c, result->method, &l);
+        const double epsilon = again(c, method, &l);
         dpa_result_extra(result, name[i], epsilon);
-        /* an end that ranks extrapolate moves a little with every loss: judged by its interval */
-        const double wide = strcmp(result->method, "binormal") == 0
-                                ? result->epsilon_upper - result->epsilon_lower
-                                : 0.0;
+        /* an end that ranks extrapolate moves a little with every loss, so it is compared with its
+         * interval */
+        const double wide =
+            method == DPA__STAR_BINORMAL ? result->epsilon_upper - result->epsilon_lower : 0.0;
         if (i == 0 &&
             fabs(epsilon - result->epsilon) > fmax(0.1 * fmax(1.0, result->epsilon), wide))
             DPA_TRY(dpa_lints_add(c->lints, err, "one-loss-decides",
@@ -125,17 +144,28 @@ static dpa_status add_sensitivity(const context *c, dpa_result *result, dpa_erro
 
 /* ── the methods ───────────────────────────────────────────────────────────────────────────── */
 
+/* "p = 0.3 at small losses", or that there is no curve. */
+static void say_end(const dpa_binormal_end *end, const char *where, char *out, size_t size) {
+    if (end->share == 0.0)
+        (void)snprintf(out, size, "none at %s losses", where);
+    else
+        (void)dpa__print(out, size, "p = %.2g at %s losses", end->p_value, where);
+}
+
 static dpa_status say_curve(const context *c, const dpa_binormal *b, dpa_error *err) {
     if (b->lower.share == 0.0 && b->upper.share == 0.0)
         return dpa_lints_add(c->lints, err, "no-curve",
-                             "'binormal': too few different losses for a curve at either end: its "
-                             "epsilon is that of the observed rates");
+                             "'binormal': too few thresholds have losses of both sides beyond them "
+                             "for a curve at either end: its epsilon is that of the observed "
+                             "rates");
     const double p = fmin(b->lower.p_value, b->upper.p_value); /* of the ends that have one */
+    char low[40], high[40];
+    say_end(&b->lower, "small", low, sizeof low);
+    say_end(&b->upper, "large", high, sizeof high);
     return dpa_lints_add(c->lints, err, p < 0.05 ? "bad-fit" : "fit",
-                         "'binormal': the curve %s the observed rates (p = %.2g at small, %.2g at "
-                         "large losses), which does not test rates that no loss has",
-                         p < 0.05 ? "does not describe" : "describes", b->lower.p_value,
-                         b->upper.p_value);
+                         "'binormal': the curve %s the observed rates (%s, %s), which does not "
+                         "test rates that no loss has",
+                         p < 0.05 ? "does not describe" : "describes", low, high);
 }
 
 static dpa_status add_binormal(const context *c, dpa_error *err) {
@@ -154,12 +184,12 @@ static dpa_status add_binormal(const context *c, dpa_error *err) {
     dpa_result_extra(&result, "share_high", b.upper.share);
     dpa_result_extra(&result, "slope_high", b.upper.slope);
     dpa_result_extra(&result, "fit_p_high", b.upper.p_value);
-    DPA_TRY(add_sensitivity(c, &result, err));
+    DPA_TRY(add_sensitivity(c, DPA__STAR_BINORMAL, &result, err));
     DPA_TRY(say_curve(c, &b, err));
     return dpa_results_add(c->results, &result, err);
 }
 
-/* Losses without tails to fit are an error only when the method was asked for by name. */
+/* If the losses have no tails to fit, that is an error only if the method was asked for by name. */
 static dpa_status add_tail(const context *c, dpa_error *err) {
     dpa_star star;
     dpa_result result;
@@ -189,7 +219,7 @@ static dpa_status add_empirical(const context *c, dpa_error *err) {
     return dpa_results_add(c->results, &result, err);
 }
 
-/* The paper's p-value of one side's fit, NaN where there are too few losses to set any aside. */
+/* The paper's p-value of one side's fit; NaN if there are too few losses to set any aside. */
 static dpa_status paper_goodness(const context *c, int heldout, size_t components, double *p,
                                  dpa_error *err) {
     const size_t n = heldout ? c->losses->heldout_count : c->losses->train_count;
@@ -229,8 +259,9 @@ static dpa_status say_goodness(const context *c, const char *method, double trai
                          method, test, train, heldout);
 }
 
-static dpa_status add_fitted(const context *c, const char *method, const dpa_loss_fit *fit,
+static dpa_status add_fitted(const context *c, dpa__star_method which, const dpa_loss_fit *fit,
                              dpa_error *err) {
+    const char *method = dpa__star_method_name(which);
     dpa_star star;
     dpa_result result;
     double all, error, train, heldout;
@@ -248,21 +279,22 @@ static dpa_status add_fitted(const context *c, const char *method, const dpa_los
     dpa_result_extra(&result, "fit_p_heldout", heldout);
     dpa_result_extra(&result, "components_train", (double)fit->train.count);
     dpa_result_extra(&result, "components_heldout", (double)fit->heldout.count);
-    if (strcmp(method, "normal") == 0) DPA_TRY(add_sensitivity(c, &result, err));
+    if (which == DPA__STAR_NORMAL) DPA_TRY(add_sensitivity(c, which, &result, err));
     DPA_TRY(say_goodness(c, method, train, heldout, err));
     return dpa_results_add(c->results, &result, err);
 }
 
-/* Losses that cannot be fitted are an error only when the fit was asked for by name. */
-static dpa_status add_fit(const context *c, const char *method, dpa_error *err) {
+/* If the losses cannot be fitted, that is an error only if the fit was asked for by name. */
+static dpa_status add_fit(const context *c, dpa__star_method which, dpa_error *err) {
+    const char *method = dpa__star_method_name(which);
     dpa_loss_fit fit;
     dpa_error own = {0};
     dpa_mixture_opts opts = c->opts->mixture;
     opts.seed = c->request->seed;
-    const dpa_status status = strcmp(method, "normal") == 0
+    const dpa_status status = which == DPA__STAR_NORMAL
                                   ? dpa_fit_normal(c->losses, opts.transform, &fit, &own)
                                   : dpa__fit_mixture(c->losses, &opts, c->request, &fit, &own);
-    if (status == DPA_OK) return add_fitted(c, method, &fit, err);
+    if (status == DPA_OK) return add_fitted(c, which, &fit, err);
     if (status == DPA_BAD_INPUT && !named(c, method))
         return dpa_lints_add(c->lints, err, "no-fit", "'%s' is left out: %s", method, own.text);
     return dpa__fail(err, status, "%s: %s", method, own.text);
@@ -288,32 +320,35 @@ static dpa_status add_lower(const context *c, dpa_error *err) {
 }
 
 static dpa_status check(const dpa_star_opts *opts, const dpa_request *request, dpa_error *err) {
-    static const char *const known[] = {"",     "binormal", "empirical",   "normal",
-                                        "tail", "mixture",  "simultaneous"};
+    dpa__star_method ignored;
     DPA_TRY(dpa_request_check(request, err));
     if (opts->share == 0) return dpa__fail(err, DPA_BAD_ARGUMENT, "share: at least 1 is right");
     if (opts->mixture.components > DPA_MIXTURE_MAX || opts->mixture.most < 1 ||
         opts->mixture.most > DPA_MIXTURE_MAX)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "components: 1 to %d is right", DPA_MIXTURE_MAX);
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i)
-        if (strcmp(request->method, known[i]) == 0) return DPA_OK;
-    return dpa__fail(err, DPA_BAD_ARGUMENT,
-                     "method: binormal, empirical, normal, tail, mixture or simultaneous is "
-                     "right, not '%s'",
-                     request->method);
+    if (request->method[0] == '\0') return DPA_OK;
+    return dpa__star_method_find(request->method, &ignored, err);
+}
+
+static dpa_status add_normal(const context *c, dpa_error *err) {
+    return add_fit(c, DPA__STAR_NORMAL, err);
+}
+
+static dpa_status add_mixture(const context *c, dpa_error *err) {
+    return add_fit(c, DPA__STAR_MIXTURE, err);
 }
 
 dpa_status dpa_star_results(const dpa_losses *losses, const dpa_star_opts *opts,
                             const dpa_request *request, dpa_results *results, dpa_lints *lints,
                             dpa_error *err) {
+    static dpa_status (*const add[])(const context *, dpa_error *) = {
+        [DPA__STAR_BINORMAL] = add_binormal, [DPA__STAR_EMPIRICAL] = add_empirical,
+        [DPA__STAR_NORMAL] = add_normal,     [DPA__STAR_TAIL] = add_tail,
+        [DPA__STAR_MIXTURE] = add_mixture,   [DPA__STAR_SIMULTANEOUS] = add_lower};
     const context c = {losses, opts, request, results, lints};
     DPA_TRY(check(opts, request, err));
     DPA_TRY(dpa_losses_lint(losses, lints, err));
-    if (wanted(&c, "binormal")) DPA_TRY(add_binormal(&c, err));
-    if (wanted(&c, "empirical")) DPA_TRY(add_empirical(&c, err));
-    if (wanted(&c, "normal")) DPA_TRY(add_fit(&c, "normal", err));
-    if (wanted(&c, "tail")) DPA_TRY(add_tail(&c, err));
-    if (wanted(&c, "mixture")) DPA_TRY(add_fit(&c, "mixture", err));
-    if (wanted(&c, "simultaneous")) DPA_TRY(add_lower(&c, err));
+    for (dpa__star_method m = 0; m < DPA__STAR_METHODS; ++m)
+        if (wanted(&c, dpa__star_method_name(m))) DPA_TRY(add[m](&c, err));
     return DPA_OK;
 }

@@ -2,13 +2,14 @@
 /* Interval of the empirical Epsilon*, by simulation from a smooth curve close to the data.
  *
  * Resampling the losses themselves repeats the upward bias of a maximum of noisy ratios without
- * knowing how large it was the first time, and promised 97.5% where it held 88%. Drawn from the
- * binormal rates (epsilon_star_binormal.c) the truth is known, so estimate − truth has a law that
- * can be seen; the interval is the estimate minus its quantiles, or the simulated estimates where
- * these reach further: the curve has an error of its own. Counts in cells are drawn, so the
- * cost does not grow with the number of losses. The sweep over cells sees fewer thresholds than the
- * one over all losses, so its estimate is a little lower; the upper end is never below the latter.
- */
+ * revealing how large it was the first time; such intervals promised 97.5% and held 88%. With
+ * draws from the binormal rates (epsilon_star_binormal.c) the truth is known, so the law of
+ * estimate − truth can be observed. The interval is the estimate minus its quantiles, or the
+ * simulated estimates if these reach further, because the curve has an error of its own. The
+ * true curve need not be straight, so the upper end is never below what a bent one allows.
+ * Counts in cells are drawn, so the cost does not grow with the number of losses. The sweep over
+ * cells sees fewer thresholds than the one over all losses, so its estimate is a little lower;
+ * the upper end is never below the latter. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,6 +19,7 @@
 #include "evidence/scores_sort.h"
 
 enum { MOST_EXCHANGES = 2000 };
+static const double EDGE = 0.001;                         /* `empirical` uses rates from here on */
 static const uint64_t FIRST_EXCHANGE = UINT64_C(1) << 41; /* streams of their own */
 
 int dpa__exchange_reaches(const dpa__cells *c, const dpa_request *request,
@@ -49,20 +51,20 @@ static double sweep(const dpa__cells *c, void *user) {
     return star.epsilon;
 }
 
-/* Eq. 7 over the model's rates, those admitted that `empirical` admits. */
+/* Eq. 7 over the model's rates, restricted to those that `empirical` uses. */
 static double model_epsilon(const dpa__cells *c, const double *train, const double *heldout,
                             double delta) {
     double best = 1.0;
     for (size_t i = 0; i + 1 < c->count; ++i) {
         const dpa__rates4 r = {train[i], 1.0 - train[i], heldout[i], 1.0 - heldout[i]};
         dpa_star_ratio which;
-        if (fmin(fmin(r.tpr, r.fnr), fmin(r.fpr, r.tnr)) <= 0.001) continue;
+        if (fmin(fmin(r.tpr, r.fnr), fmin(r.fpr, r.tnr)) <= EDGE) continue;
         best = fmax(best, dpa__star_ratio(&r, delta, &which));
     }
     return log(best);
 }
 
-/* Rates at the ends of cells become probabilities of cells. */
+/* Turns rates at the ends of cells into probabilities of cells. */
 static void differences(double *rate, size_t count) {
     for (size_t i = count; i-- > 1;) rate[i] -= rate[i - 1];
 }
@@ -113,6 +115,7 @@ dpa_status dpa__star_simulate(const dpa_losses *losses, size_t replicates,
         dpa_star all;
         status = dpa_star_empirical(losses, delta, &all, err);
         *upper = fmax(all.epsilon, fmax(estimate - least, truth + most));
+        *upper = fmax(*upper, dpa__binormal_upper(&c, delta, EDGE, request->confidence));
         if (*lower > 0.0 && dpa__exchange_reaches(&c, request, sweep, &delta, estimate))
             *lower = 0.0;
     }

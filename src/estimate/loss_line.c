@@ -14,12 +14,12 @@
 #include "base/error.h"
 #include "math/dist.h"
 
-enum { MOST = DPA__POINTS, LEAST_COUNT = 5, STEPS = 6, LEAST_POINTS = 4, HALVINGS = 12 };
+enum { MOST = DPA__POINTS, LEAST_COUNT = 5, STEPS = 6, LEAST_POINTS = 3, HALVINGS = 12 };
 static const double SHARES[] = {0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03};
 static const double LEAST_LOSSES = 100.0, REJECT = 0.05, NUGGET = 1e-9;
 static const double SLOPE_LOW = 0.05, SLOPE_HIGH = 20.0;
-/* Of the band: how far the slope wanders per unit of z at least and at most; residuals with a
- * smaller p-value make it wander more; losses that a sure rate has. */
+/* For the band: the least and most that the slope may wander per unit of z; it wanders more if the
+ * residuals have a smaller p-value than CHANCE; the losses that a reliable rate has. */
 static const double WANDER = 0.2, MOST_WANDER = 4.0, CHANCE = 0.2, SURE_COUNT = 10.0;
 
 /* Observed rates of up to MOST thresholds. */
@@ -80,7 +80,7 @@ static double dot(const double *x, const double *y, size_t count) {
     return sum;
 }
 
-/* One step; 0 when the thresholds cannot tell intercept from slope. */
+/* One Gauss–Newton step; 0 if the thresholds cannot separate intercept from slope. */
 static int gauss_newton(const points *p, dpa__line *line) {
     matrix l;
     double r[MOST], weighted[MOST], x[MOST], ones[MOST], of_x[MOST], of_one[MOST];
@@ -124,9 +124,9 @@ static void add_point(points *p, double train, double heldout) {
     ++p->count;
 }
 
-/* Thresholds where both sides have LEAST_COUNT losses below (and two above), evenly spread in the
- * logarithm of the pooled count, from the first of them to the window's end or half as far again.
- */
+/* Thresholds at which both sides have LEAST_COUNT losses below (and two above), evenly spaced in
+ * the logarithm of the pooled count, from the first of them to the window's end or half as far
+ * again. */
 static void collect(const dpa__cells *c, double first, double share, points *p) {
     const double all = c->train_total + c->heldout_total;
     const double last = fmax(share * all, 1.5 * first + LEAST_COUNT);
@@ -144,7 +144,7 @@ static void collect(const dpa__cells *c, double first, double share, points *p) 
     }
 }
 
-/* The pooled count at the first threshold that has enough of both sides. */
+/* The pooled count at the first threshold with enough losses of both sides. */
 static double first_count(const dpa__cells *c) {
     double train = 0.0, heldout = 0.0;
     for (size_t i = 0; i < c->count; ++i) {
@@ -166,7 +166,7 @@ static int fit_window(const dpa__cells *c, double first, double share, dpa__line
     return 1;
 }
 
-/* The z at which the line has `pooled` losses of both sides beyond. */
+/* The z at which the line has `pooled` losses of both sides beyond it. */
 static double place(const points *p, const dpa__line *line, double pooled) {
     double low = -40.0, high = 40.0;
     for (int i = 0; i < 40; ++i) {
@@ -178,7 +178,7 @@ static double place(const points *p, const dpa__line *line, double pooled) {
     return 0.5 * (low + high);
 }
 
-/* Rates, and so variances, become those of the line where it has as many losses in all. */
+/* Replaces the rates, and so the variances, by those of the line at the same pooled count. */
 static void expect(points *p, const dpa__line *line) {
     for (size_t i = 0; i < p->count; ++i) {
         const double z = place(p, line, p->pooled[i]), a = line->intercept + line->slope * z;
@@ -245,7 +245,7 @@ static void forward(const dpa__band *b, const double *x, double *y) {
     }
 }
 
-/* An error of z moves the height by the slope there, which wanders too. */
+/* An error of z changes the height by the local slope, which wanders too. */
 static int band_root(const points *p, double slope, dpa__band *b) {
     const double range = p->b[p->count - 1] - p->b[0];
     const double square = slope * slope + 0.5 * range * b->wander * b->wander;
@@ -260,7 +260,8 @@ static int band_root(const points *p, double slope, dpa__band *b) {
     return 1;
 }
 
-/* Generalised least squares with the walk in V; χ² of the residuals, NaN when there is none. */
+/* Generalised least squares with the walk in V; returns χ² of the residuals, NaN if there is no
+ * solution. */
 static double band_solve(const points *p, double slope, dpa__band *b) {
     double ones[MOST], a[MOST];
     const size_t n = p->count;
@@ -283,7 +284,7 @@ static double band_solve(const points *p, double slope, dpa__band *b) {
     return dot(b->of_rest, b->of_rest, n);
 }
 
-/* The least wander whose residuals may be chance, or the most. */
+/* The smallest wander for which the residuals may be chance, else the largest. */
 static int settle(const points *p, double slope, dpa__band *out) {
     const double freedom = (double)p->count - 2.0;
     const double limit = 2.0 * dpa__gamma_quantile(CHANCE, 0.5 * freedom, 1.0, DPA_UPPER);

@@ -19,6 +19,7 @@
 #include "base/memory.h"
 #include "dpaudit/onerun.h"
 #include "estimate/rank.h"
+#include "estimate/registry.h"
 #include "estimate/scan.h"
 #include "math/dist.h"
 
@@ -32,7 +33,7 @@ dpa_status dpa_onerun_channels(const dpa_scores *scores, const dpa_request *requ
     DPA_TRY(dpa__model_open(family, request->delta, &model, err));
     const int is_dp = model.kind == DPA__MODEL_DP;
     const char *method = request->method[0] != '\0' ? request->method : is_dp ? "scan" : "rank";
-    const int is_scan = strcmp(method, "scan") == 0;
+    const int is_scan = dpa__registry_is_scan(method);
     const dpa_status status = is_scan ? dpa__scan_run(method, &model, scores, request, out, err)
                                       : dpa__rank_run(method, &model, scores, request, out, err);
     out->assumptions = DPA_ASSUME_ONE_RUN_CANARIES | DPA_ASSUME_CHANNELS | model.assumption;
@@ -47,8 +48,8 @@ dpa_status dpa_onerun_channels(const dpa_scores *scores, const dpa_request *requ
 
 /* ── the check ─────────────────────────────────────────────────────────────────────────────── */
 
-/* Σ over pairs of coordinates of their squared correlation over the steps, against its mean and
- * deviation when they are independent. */
+/* The sum of squared correlations over pairs of coordinates, standardised by its mean and deviation
+ * under independence. */
 static double correlation_z(const double *unit, size_t steps, size_t coordinates) {
     double sum = 0, pairs = 0;
     for (size_t i = 0; i < coordinates; ++i)
@@ -64,8 +65,8 @@ static double correlation_z(const double *unit, size_t steps, size_t coordinates
     return pairs > 0 ? (sum - pairs * mean) / sqrt(pairs * variance) : 0;
 }
 
-/* Energies of the steps scatter more than independent normal coordinates would let them: p-value of
- * their dispersion. */
+/* The p-value of the dispersion of the steps' energies, which is too large if they scatter more
+ * than those of independent normal coordinates. */
 static double energy_p(const double *noise, size_t steps, size_t coordinates) {
     const double d = (double)coordinates, n = (double)steps;
     double mean = 0, scatter = 0;

@@ -54,7 +54,8 @@ dpa_status dpa__onerun_test_init(dpa__onerun_test *test, const dpa_request *requ
                                  uint64_t options, dpa_error *err) {
     *test = (dpa__onerun_test){.delta = delta, .t = NAN, .err = err};
     const char *spec = request->family[0] ? request->family : "gaussian";
-    DPA_TRY(choose_method(request->method, strcmp(spec, "dp") == 0, options, &test->method, err));
+    DPA_TRY(
+        choose_method(request->method, dpa_family_is_universal(spec), options, &test->method, err));
     return dpa_family_parse(spec, delta, &test->family, err);
 }
 
@@ -85,7 +86,7 @@ static dpa_status make_member(dpa__onerun_test *test, double t) {
     return DPA_OK;
 }
 
-/* 1 when the member at t is at hand. */
+/* Makes the member at t the current one; 1 on success. */
 static int have_member(dpa__onerun_test *test, double t) {
     if (test->status != DPA_OK) return 0;
     if (test->t != t) test->status = make_member(test, t);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Power, sizes and detectable leaks. Power grows with n and with the truth but for the teeth of
- * discrete counts and the noise of simulations, so the searches end at a size or leak that was seen
- * to do. A simulated power is searched for roughly first: that of ranks by its normal law, that of
- * a learned threshold from few simulations. */
+/* Power, sizes and detectable leaks. Power grows with n and with the truth, apart from the
+ * discreteness of counts and the noise of simulations, so each search ends at a size or leak that
+ * was verified. A simulated power is searched roughly first: for ranks by their normal law, for a
+ * learned threshold by few simulations. */
 #include "dpaudit/plan.h"
+#include "account/family.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,12 +23,11 @@ const char *dpa_plan_game_name(dpa_plan_game game) {
 
 /* ── methods ───────────────────────────────────────────────────────────────────────────────── */
 
-/* Each simulated sequential audit of a family that the accountant makes takes seconds, and so does
- * the power of the exact test. */
+/* 1 unless the method takes seconds: a simulated sequential audit of a family that the accountant
+ * computes, and the power of the exact test. */
 static int is_quick(const dpa__entry *entry, const char *family) {
     if (entry->from_counts == dpa__from_exact) return 0;
-    return strcmp(entry->about.name, "sequential") != 0 ||
-           strncmp(family, "subsampled-gaussian", 19) != 0;
+    return (entry->about.what & DPA_FROM_ORDER) == 0 || !dpa__family_is_composed(family);
 }
 
 static const char *from_registry(const dpa__model *model, const char *family, double delta,
@@ -40,13 +40,19 @@ static const char *from_registry(const dpa__model *model, const char *family, do
     return NULL;
 }
 
+static const char *of_cosines(dpa__model_kind family, size_t index) {
+    const dpa__plan_cosine *row;
+    for (size_t i = 0; (row = dpa__plan_cosine_at(i)) != NULL; ++i)
+        if (row->family == family && index-- == 0) return row->name;
+    return NULL;
+}
+
 const char *dpa_plan_method(dpa_plan_game game, const char *family, double delta, size_t index) {
-    const int is_dp = strcmp(family, "dp") == 0, is_gaussian = strcmp(family, "gaussian") == 0;
+    const int is_dp = dpa_family_is_universal(family);
+    const int is_gaussian = dpa__family_is_gaussian(family);
     const dpa__model model = {.kind = is_dp         ? DPA__MODEL_DP
                                       : is_gaussian ? DPA__MODEL_GAUSSIAN
                                                     : DPA__MODEL_CURVES};
-    static const char *const fitted[] = {"mean", "mean-and-deviation"};
-    static const char *const cut[] = {"jeffreys", "jeffreys-split"};
     switch (game) {
     case DPA_PLAN_RUNS:
         return from_registry(&model, family, delta, index);
@@ -55,8 +61,7 @@ const char *dpa_plan_method(dpa_plan_game game, const char *family, double delta
     case DPA_PLAN_ONE_RUN:
         return index > 0 ? NULL : dpa__onerun_method_name(dpa__onerun_default(is_dp, 2));
     case DPA_PLAN_COSINES:
-        if (is_dp) return index < 2 ? cut[index] : NULL;
-        return is_gaussian && index < 2 ? fitted[index] : NULL;
+        return of_cosines(model.kind, index);
     default:
         return NULL;
     }
@@ -65,7 +70,7 @@ const char *dpa_plan_method(dpa_plan_game game, const char *family, double delta
 /* ── power ─────────────────────────────────────────────────────────────────────────────────── */
 
 int dpa__plan_is_rank(const dpa__plan *plan) {
-    return plan->entry != NULL && strcmp(plan->entry->about.name, "rank") == 0;
+    return plan->entry != NULL && dpa__registry_is_rank(plan->entry->about.name);
 }
 
 int dpa__plan_is_scan(const dpa__plan *plan) {
@@ -73,23 +78,23 @@ int dpa__plan_is_scan(const dpa__plan *plan) {
 }
 
 int dpa__plan_is_sequential(const dpa__plan *plan) {
-    return plan->entry != NULL && strcmp(plan->entry->about.name, "sequential") == 0;
+    return plan->entry != NULL && (plan->entry->about.what & DPA_FROM_ORDER) != 0;
 }
 
-int dpa__plan_is_split(const dpa__plan *plan) {
-    return plan->entry == NULL && strcmp(plan->asked->method, "jeffreys-split") == 0;
+static int is_simulated_cosine(const dpa__plan *plan) {
+    return plan->cosine != NULL && plan->cosine->is_simulated;
 }
 
 uint64_t dpa__plan_limit(const dpa__plan *plan) {
     if (dpa__plan_is_rank(plan) || dpa__plan_is_scan(plan)) return DPA__MOST_RANKS;
-    if (plan->entry != NULL || dpa__plan_is_split(plan)) return DPA__MOST_EACH;
+    if (plan->entry != NULL || is_simulated_cosine(plan)) return DPA__MOST_EACH;
     return DPA__MOST_SIZE;
 }
 
 static dpa_status power_of_scores(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
                                   dpa_error *err) {
     if (dpa__plan_is_rank(plan)) return dpa__plan_ranks(plan, n, care, out, err);
-    if (dpa__plan_is_scan(plan)) return dpa__plan_scan(plan, n, out, err);
+    if (dpa__plan_is_scan(plan)) return dpa__plan_scan(plan, n, care, out, err);
     if (dpa__plan_is_sequential(plan)) return dpa__plan_pairs(plan, n, out, err);
     return dpa__plan_counts(plan, n, out, err);
 }
@@ -118,8 +123,7 @@ dpa_status dpa__plan_power(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan
     case DPA_PLAN_ONE_RUN:
         return dpa__plan_guesses(plan, n, out, err);
     case DPA_PLAN_COSINES:
-        return dpa__plan_is_split(plan) ? dpa__plan_split(plan, n, care, out, err)
-                                        : dpa__plan_cosines(plan, n, out, err);
+        return plan->cosine->power(plan, n, care, out, err);
     default:
         return power_of_scores(plan, n, care, out, err);
     }
@@ -187,15 +191,16 @@ static dpa_status search_size(dpa__plan *plan, double power, uint64_t most, dpa_
     return DPA_OK;
 }
 
-/* From the size that does roughly, down while the simulation allows it or up until it does,
- * in steps of 2.5%. */
+/* Starts from a size that is roughly right and moves down while the simulation confirms it, or up
+ * until it does, in steps of 2.5% (0.5% for the scan, whose power is quick). */
 static dpa_status confirm_size(dpa__plan *plan, double power, uint64_t most, dpa_plan_answer *out,
                                dpa_error *err) {
     dpa_plan_answer answer;
     DPA_TRY(dpa__plan_power(plan, out->size, DPA__CAREFULLY, out, err));
     const int is_enough = out->power >= power;
+    const uint64_t parts = dpa__plan_is_scan(plan) ? 200 : 40;
     for (int i = 0; i < 40; ++i) {
-        const uint64_t step = 1 + out->size / 40;
+        const uint64_t step = 1 + out->size / parts;
         if (is_enough ? out->size <= step : out->size >= most) return DPA_OK;
         const uint64_t more = out->size > most - step ? most : out->size + step;
         DPA_TRY(dpa__plan_power(plan, is_enough ? out->size - step : more, DPA__CAREFULLY, &answer,
@@ -215,7 +220,7 @@ dpa_status dpa__plan_size(dpa__plan *plan, double power, uint64_t most, dpa_plan
         DPA_TRY(dpa__plan_pairs_size(plan, power, most, out, err));
     else
         DPA_TRY(search_size(plan, power, most, out, err));
-    if (dpa__plan_is_rank(plan) || dpa__plan_is_split(plan))
+    if (dpa__plan_is_rank(plan) || dpa__plan_is_scan(plan) || is_simulated_cosine(plan))
         DPA_TRY(confirm_size(plan, power, most, out, err));
     if (out->power < power) out->size = 0;
     return DPA_OK;
@@ -238,7 +243,8 @@ static dpa_status power_if(dpa__plan *plan, double t, uint64_t n, dpa_plan_answe
     return dpa__plan_power(plan, n, DPA__ROUGHLY, out, err);
 }
 
-/* The error of a simulated power as one of the leak, by the slope between two leaks 3% away. */
+/* Converts the error of a simulated power to one of the leak, by the slope between two leaks 3%
+ * away. */
 static dpa_status leak_error(dpa__plan *plan, double t, uint64_t n, double error, double *out,
                              dpa_error *err) {
     dpa_plan_answer answer[2];
@@ -283,7 +289,7 @@ dpa_status dpa__plan_search_leak(const dpa__plan *plan, double fine, dpa__leak_t
 typedef struct leak_search {
     dpa__plan *plan;
     uint64_t n;
-    double wanted, error; /* error: of the power at the last leak that was enough */
+    double wanted, error; /* error: of the power at the last leak that was large enough */
 } leak_search;
 
 static dpa_status is_detected(void *user, double t, int *enough, dpa_error *err) {
@@ -298,7 +304,7 @@ static dpa_status is_detected(void *user, double t, int *enough, dpa_error *err)
 static dpa_status search_leak(dpa__plan *plan, uint64_t n, double wanted, dpa_plan_leak *out,
                               dpa_error *err) {
     leak_search s = {plan, n, wanted, 0};
-    const double fine = dpa__plan_is_split(plan) || dpa__plan_is_scan(plan) ? 2e-3 : 1e-4;
+    const double fine = is_simulated_cosine(plan) || dpa__plan_is_scan(plan) ? 2e-3 : 1e-4;
     double t;
     *out = (dpa_plan_leak){INFINITY, NAN};
     DPA_TRY(dpa__plan_search_leak(plan, fine, is_detected, &s, &t, err));

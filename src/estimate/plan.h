@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A plan made ready: claim and truth as members of families, whatever they were given as. */
+/* A plan that is ready to compute: claim and truth as members of families, however they were given.
+ */
 #ifndef DPA_ESTIMATE_PLAN_H
 #define DPA_ESTIMATE_PLAN_H
 
@@ -7,39 +8,56 @@
 #include "estimate/model.h"
 #include "estimate/registry.h"
 
-typedef struct dpa__plan {
+typedef struct dpa__plan dpa__plan;
+
+/* How accurately a power is needed: by an approximate law or few simulated audits, or as exactly as
+ * possible. */
+typedef enum dpa__care { DPA__ROUGHLY, DPA__CAREFULLY } dpa__care;
+
+/* One way to judge cosines: its family, its power, and whether that is simulated. */
+typedef struct dpa__plan_cosine {
+    const char *name;
+    dpa__model_kind family;
+    dpa_status (*power)(const dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
+                        dpa_error *err);
+    int is_simulated;
+} dpa__plan_cosine;
+const dpa__plan_cosine *dpa__plan_cosine_at(size_t index); /* NULL past the last */
+
+struct dpa__plan {
     const dpa_plan *asked;
     double p;           /* 1 − confidence */
-    dpa__model model;   /* the family that the audit assumes; of steps: that of one step */
-    dpa__model whole;   /* of steps: the training, whose t is that of one step */
+    dpa__model model;   /* the family that the audit assumes; for steps, that of one step */
+    dpa__model whole;   /* for steps: the training, with the t of one step */
     dpa__member claim;  /* the member of `model` that the claim allows */
-    dpa__model suspect; /* the family of the truth; of steps a copy of `model` */
+    dpa__model suspect; /* the family of the truth; for steps a copy of `model` */
     dpa__member truth;
     double claim_epsilon;
-    double mu;               /* of canaries: the Gaussian mechanism with the truth's ε at δ */
-    const dpa__entry *entry; /* of runs and steps */
-    struct dpa__staircase *stairs;  /* of counts: the outcomes that refute, for the last n */
-    struct dpa__arrivals *arrivals; /* of pairs: audits simulated under the truth that is set */
-    double powers;                  /* computed so far */
-} dpa__plan;
+    double mu;               /* for canaries: the Gaussian mechanism with the truth's ε at δ */
+    const dpa__entry *entry; /* for runs and steps */
+    const dpa__plan_cosine *cosine; /* for cosines */
+    struct dpa__staircase *stairs;  /* for counts: the outcomes that refute, for the last n */
+    struct dpa__arrivals *arrivals; /* for pairs: audits simulated under the current truth */
+    double powers;                  /* powers computed so far */
+};
 
 /* Methods whose power is simulated. */
 int dpa__plan_is_rank(const dpa__plan *plan);
 int dpa__plan_is_scan(const dpa__plan *plan);
 int dpa__plan_is_sequential(const dpa__plan *plan);
-int dpa__plan_is_split(const dpa__plan *plan); /* cosines, a threshold learned from half of them */
-/* The largest size that the method can be planned with: of counts and of simulated audits, of
- * ranks, of the rest. */
+/* The largest size that can be planned: for counts and simulated audits, for ranks, for all others.
+ */
 enum { DPA__MOST_EACH = 100000, DPA__MOST_RANKS = 10000000, DPA__MOST_SIZE = 1000000000 };
 uint64_t dpa__plan_limit(const dpa__plan *plan);
 dpa_status dpa__plan_check_size(const dpa__plan *plan, uint64_t n, dpa_error *err);
 
-/* Checks, and does all that does not depend on n. With `has_truth` 0 the truth is left open. */
+/* Checks the plan and does everything that does not depend on n. If `has_truth` is 0, the truth is
+ * left open. */
 dpa_status dpa__plan_open(const dpa_plan *asked, int has_truth, dpa__plan *out, dpa_error *err);
 void dpa__plan_close(dpa__plan *plan);
-/* Another truth, as the parameter t of its family, or of one step. */
+/* Sets another truth, as the parameter t of its family, or of one step. */
 dpa_status dpa__plan_suspect(dpa__plan *plan, double t, dpa_error *err);
-/* The t of an ε, and back; ε of the truth that is set. */
+/* The t of an ε, and back; the ε of the current truth. */
 dpa_status dpa__plan_truth_t(const dpa__plan *plan, double epsilon, double *t, dpa_error *err);
 dpa_status dpa__plan_truth_epsilon(const dpa__plan *plan, double t, double *epsilon,
                                    dpa_error *err);
@@ -51,41 +69,36 @@ dpa_status dpa__plan_training_epsilon(const dpa_plan *asked, double sigma, int s
 dpa_status dpa__model_t(const dpa__model *model, double epsilon, int side, double *t,
                         dpa_error *err);
 
-/* How well a power is to be known: by a law near it or from few simulated audits, or as exactly as
- * can be. */
-typedef enum dpa__care { DPA__ROUGHLY, DPA__CAREFULLY } dpa__care;
-
-/* What the public calls of the same names do, on a plan that is open. */
+/* What the public functions of the same names do, on an open plan. */
 dpa_status dpa__plan_power(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
                            dpa_error *err);
 dpa_status dpa__plan_size(dpa__plan *plan, double power, uint64_t most, dpa_plan_answer *out,
                           dpa_error *err);
-/* Leaves the plan with another truth. */
+/* Changes the truth of the plan. */
 dpa_status dpa__plan_detectable(dpa__plan *plan, uint64_t n, double power, dpa_plan_leak *out,
                                 dpa_error *err);
 dpa_status dpa__plan_stop(dpa__plan *plan, uint64_t most, dpa_plan_stops *out, dpa_error *err);
 dpa_status dpa__plan_most(const dpa__plan *plan, uint64_t n, double *out, dpa_error *err);
 
-/* Power by game; *out is initialised by the caller. */
+/* Power by game; the caller initialises *out. */
 dpa_status dpa__plan_counts(dpa__plan *plan, uint64_t n, dpa_plan_answer *out, dpa_error *err);
 dpa_status dpa__plan_counts_at(dpa__plan *plan, uint64_t n, double threshold, double *power,
                                dpa_error *err);
 dpa_status dpa__plan_ranks(const dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
                            dpa_error *err);
-dpa_status dpa__plan_scan(const dpa__plan *plan, uint64_t n, dpa_plan_answer *out, dpa_error *err);
+dpa_status dpa__plan_scan(const dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
+                          dpa_error *err);
 dpa_status dpa__plan_guesses(const dpa__plan *plan, uint64_t n, dpa_plan_answer *out,
                              dpa_error *err);
-dpa_status dpa__plan_cosines(const dpa__plan *plan, uint64_t n, dpa_plan_answer *out,
-                             dpa_error *err);
 
-/* By canaries whose threshold is learned from half of them. */
+/* For canaries whose threshold is learned from half of them. */
 dpa_status dpa__plan_split(const dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
                            dpa_error *err);
 /* The power of k canaries at a threshold that was fixed before. */
 double dpa__plan_cut_power(const dpa__plan *plan, double k, double threshold);
 
-/* Sequential audits: power, size and leak of the calls above, and the bound of n perfect pairs as
- * the family's parameter. */
+/* Sequential audits: power, size and leak as above, and the bound from n perfect pairs as the
+ * family's parameter. */
 dpa_status dpa__plan_pairs(dpa__plan *plan, uint64_t n, dpa_plan_answer *out, dpa_error *err);
 dpa_status dpa__plan_pairs_size(dpa__plan *plan, double power, uint64_t most, dpa_plan_answer *out,
                                 dpa_error *err);
@@ -93,13 +106,13 @@ dpa_status dpa__plan_pairs_leak(dpa__plan *plan, uint64_t n, double power, dpa_p
                                 dpa_error *err);
 dpa_status dpa__plan_perfect_pairs(const dpa__plan *plan, uint64_t n, double *t, dpa_error *err);
 
-/* The least leak, as t, at which `enough` is set, from the claim up in growing steps, then by
- * bisection to `fine` of t; INFINITY where none with ε up to 100 is. */
+/* The smallest leak, as t, at which `enough` is set: from the claim up in growing steps, then by
+ * bisection to `fine` of t; INFINITY if there is none with ε up to 100. */
 typedef dpa_status (*dpa__leak_test)(void *user, double t, int *enough, dpa_error *err);
 dpa_status dpa__plan_search_leak(const dpa__plan *plan, double fine, dpa__leak_test test,
                                  void *user, double *t, dpa_error *err);
 
-/* Reports how far it is; DPA_CANCELLED when it shall not go on. */
+/* Reports progress; DPA_CANCELLED if the caller wants to stop. */
 dpa_status dpa__plan_progress(const dpa__plan *plan, const char *what, double done, double total,
                               dpa_error *err);
 
@@ -109,7 +122,7 @@ double dpa__share_error(double count, double total);
 void dpa__staircase_free(struct dpa__staircase *stairs);
 void dpa__arrivals_free(struct dpa__arrivals *arrivals);
 
-/* The best of a function over [low, high] of thresholds: a grid, then golden section. */
+/* The best threshold in [low, high] for a function: a grid, then golden section. */
 typedef double (*dpa__power_at)(double threshold, void *user);
 void dpa__best_threshold(dpa__power_at power, void *user, double low, double high,
                          dpa_plan_answer *out);

@@ -69,7 +69,8 @@ static dpa_status tabulate(const dpa__plan *plan, double least, double most, nee
     return DPA_OK;
 }
 
-/* m_c by linear interpolation; it falls steeply from its sharp top at s = 1, which is known. */
+/* m_c by linear interpolation; it falls steeply on both sides of its sharp maximum at s = 1, which
+ * is known exactly. */
 static double mean_at(const needed *t, double s) {
     const double place = fmin(fmax((log(s) - t->first) / t->ratio, 0), STEPS - 1);
     const int i = (int)fmin(floor(place), STEPS - 2);
@@ -78,7 +79,7 @@ static double mean_at(const needed *t, double s) {
     return (1 - part) * t->mean[i] + part * t->mean[i + 1];
 }
 
-/* The |m̂| from which on the claim is refuted, when s may be anything in [low, high]. */
+/* The |m̂| from which on the claim is refuted for every s in [low, high]. */
 static double least_mean(const needed *t, double top, double slope, double low, double high) {
     double limit = fmax(slope * low + mean_at(t, low), slope * high + mean_at(t, high));
     if (low <= 1 && high >= 1) limit = fmax(limit, slope + top);
@@ -120,7 +121,8 @@ typedef struct cut {
     double k;
 } cut;
 
-/* ε ≥ max{log((1−δ−FPR)/FNR), log((1−δ−FNR)/FPR)} above the claim? (estimate/cosine_lower.c) */
+/* 1 if ε ≥ max{log((1−δ−FPR)/FNR), log((1−δ−FNR)/FPR)} is above the claim
+ * (estimate/cosine_lower.c). */
 static int refutes(const cut *c, double missed, double threshold) {
     const double delta = c->plan->asked->delta, claim = c->plan->claim_epsilon;
     const double fnr = dpa__jeffreys_upper(missed, c->k, c->plan->p);
@@ -149,18 +151,37 @@ double dpa__plan_cut_power(const dpa__plan *plan, double k, double threshold) {
     return power_at(threshold, &c);
 }
 
-dpa_status dpa__plan_cosines(const dpa__plan *plan, uint64_t n, dpa_plan_answer *out,
-                             dpa_error *err) {
-    const double k = (double)n;
-    if (strcmp(plan->asked->method, "mean") == 0) {
-        out->power = power_of_mean(plan, k);
-        return DPA_OK;
-    }
-    if (strcmp(plan->asked->method, "mean-and-deviation") == 0) {
-        out->power = 0;
-        return n < 2 ? DPA_OK : power_of_both(plan, k, out, err);
-    }
-    cut c = {plan, k};
+/* ── the methods ───────────────────────────────────────────────────────────────────────────── */
+
+static dpa_status by_mean(const dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
+                          dpa_error *err) {
+    (void)care, (void)err;
+    out->power = power_of_mean(plan, (double)n);
+    return DPA_OK;
+}
+
+static dpa_status by_mean_and_deviation(const dpa__plan *plan, uint64_t n, dpa__care care,
+                                        dpa_plan_answer *out, dpa_error *err) {
+    (void)care;
+    out->power = 0;
+    return n < 2 ? DPA_OK : power_of_both(plan, (double)n, out, err);
+}
+
+static dpa_status by_threshold(const dpa__plan *plan, uint64_t n, dpa__care care,
+                               dpa_plan_answer *out, dpa_error *err) {
+    cut c = {plan, (double)n};
+    (void)care, (void)err;
     dpa__best_threshold(power_at, &c, -1, plan->mu + 6, out);
     return DPA_OK;
+}
+
+static const dpa__plan_cosine methods[] = {
+    {"mean", DPA__MODEL_GAUSSIAN, by_mean, 0},
+    {"mean-and-deviation", DPA__MODEL_GAUSSIAN, by_mean_and_deviation, 0},
+    {"jeffreys", DPA__MODEL_DP, by_threshold, 0},
+    {"jeffreys-split", DPA__MODEL_DP, dpa__plan_split, 1},
+};
+
+const dpa__plan_cosine *dpa__plan_cosine_at(size_t index) {
+    return index < sizeof methods / sizeof methods[0] ? &methods[index] : NULL;
 }

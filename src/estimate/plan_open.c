@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From what was promised and what is suspected to members of families.
+/* Converts what was promised and what is suspected into members of families.
  *
  * The noise σ of a training with sampling rate q and T steps is the member 1/σ of the family
- * subsampled-gaussian:q,T (of gaussian, when q = T = 1), whose ε comes from the accountant. In the
- * game of steps one step is seen at a time, with the canary in every batch, so it is a Gaussian
- * mechanism with μ = 1/σ: claim and truth are two values of that μ, and since ε of the whole run
- * grows with it, "the run's bound exceeds the claim" is "μ's bound exceeds the claimed μ". */
+ * subsampled-gaussian:q,T (of gaussian, if q = T = 1), whose ε comes from the accountant. In the
+ * game of steps one step is observed at a time, with the canary in every batch, so it is a
+ * Gaussian mechanism with μ = 1/σ. Claim and truth are two values of that μ. Since ε of the
+ * whole run grows with μ, "the run's bound exceeds the claim" means "μ's bound exceeds the
+ * claimed μ". */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "account/family.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "estimate/plan.h"
@@ -60,7 +62,7 @@ static dpa_status check(const dpa_plan *plan, int has_truth, dpa_error *err) {
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "training: a rate in (0, 1] and at least one step, not q = %g, %" PRIu64,
                          plan->q, plan->steps);
-    if (plan->game == DPA_PLAN_STEPS && strcmp(plan->family, "gaussian") != 0)
+    if (plan->game == DPA_PLAN_STEPS && !dpa__family_is_gaussian(plan->family))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "steps: what one step shows goes to the whole run by family gaussian "
                          "only, not '%s'",
@@ -85,43 +87,38 @@ static dpa_status check_delta(const dpa__model *model, double delta, dpa_error *
                      model->spec);
 }
 
-static dpa_status check_known(const char *method, const char *const *names, dpa_error *err) {
+static dpa_status find_cosine(const char *method, const dpa__plan_cosine **out, dpa_error *err) {
     char list[128] = "";
-    for (size_t i = 0; names[i] != NULL; ++i) {
+    for (size_t i = 0; (*out = dpa__plan_cosine_at(i)) != NULL; ++i) {
         const size_t at = strlen(list);
-        if (strcmp(method, names[i]) == 0) return DPA_OK;
-        (void)snprintf(list + at, sizeof list - at, "%s%s", at > 0 ? ", " : "", names[i]);
+        if (strcmp(method, (*out)->name) == 0) return DPA_OK;
+        (void)snprintf(list + at, sizeof list - at, "%s%s", at > 0 ? ", " : "", (*out)->name);
     }
     return dpa__fail(err, DPA_BAD_ARGUMENT, "method: '%s' is none of %s", method, list);
 }
 
-static dpa_status check_method(const dpa_plan *plan, const dpa__entry **entry, dpa_error *err) {
-    static const char *const one_run[] = {"either", "steinke", "recursion", "pointwise", NULL};
-    static const char *const cosines[] = {"mean", "mean-and-deviation", "jeffreys",
-                                          "jeffreys-split", NULL};
-    *entry = NULL;
-    if (plan->game == DPA_PLAN_ONE_RUN) return check_known(plan->method, one_run, err);
-    if (plan->game == DPA_PLAN_COSINES) return check_known(plan->method, cosines, err);
-    *entry = dpa__registry_find(plan->method, err);
-    if (*entry == NULL) return DPA_BAD_ARGUMENT;
+static dpa_status find_method(dpa__plan *plan, dpa_error *err) {
+    const char *method = plan->asked->method;
+    if (plan->asked->game == DPA_PLAN_ONE_RUN)
+        return dpa__registry_for(DPA_FROM_GUESSES, method, err) != NULL ? DPA_OK : DPA_BAD_ARGUMENT;
+    if (plan->asked->game == DPA_PLAN_COSINES) return find_cosine(method, &plan->cosine, err);
+    plan->entry = dpa__registry_find(method, err);
+    if (plan->entry == NULL) return DPA_BAD_ARGUMENT;
     /* "rank:slope" is found as well */
-    if (!((*entry)->about.what & DPA_GIVES_BOUND) ||
-        strcmp(plan->method, (*entry)->about.name) != 0)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "method %s: cannot be planned", plan->method);
+    if (!(plan->entry->about.what & DPA_GIVES_BOUND) ||
+        strcmp(method, plan->entry->about.name) != 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "method %s: cannot be planned", method);
     return DPA_OK;
 }
 
 static dpa_status check_match(const dpa__plan *plan, dpa_error *err) {
     const dpa_plan *asked = plan->asked;
-    const int is_dp = plan->model.kind == DPA__MODEL_DP;
     const char *refusal =
         plan->entry == NULL ? NULL : dpa__registry_refusal(plan->entry, &plan->model, asked->delta);
-    if (asked->game == DPA_PLAN_COSINES) {
-        if (is_dp != (strncmp(asked->method, "jeffreys", 8) == 0))
-            refusal = "cosines: jeffreys is for family dp, the fitted estimates for gaussian";
-        else if (!is_dp && plan->model.kind != DPA__MODEL_GAUSSIAN)
-            refusal = "cosines are normal: family gaussian (or dp with jeffreys)";
-    }
+    if (plan->cosine != NULL && plan->model.kind == DPA__MODEL_CURVES)
+        refusal = "cosines are normal: family gaussian (or dp with jeffreys)";
+    else if (plan->cosine != NULL && plan->cosine->family != plan->model.kind)
+        refusal = "cosines: jeffreys is for family dp, the fitted estimates for gaussian";
     if (refusal != NULL)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "method %s, family %s: %s", asked->method,
                          asked->family, refusal);
@@ -169,7 +166,7 @@ dpa_status dpa__model_t(const dpa__model *model, double epsilon, int side, doubl
     return status;
 }
 
-/* ε by the training for steps, by the family of the truth elsewhere. */
+/* The model that defines ε: the training for steps, the family of the truth otherwise. */
 static const dpa__model *scale_of(const dpa__plan *plan) {
     return plan->asked->game == DPA_PLAN_STEPS ? &plan->whole : &plan->suspect;
 }
@@ -261,7 +258,7 @@ static dpa_status open_suspect(dpa__plan *plan, dpa_error *err) {
     return check_delta(&plan->suspect, asked->delta, err);
 }
 
-/* The training's curve, nowhere below the truth: what an attack is sure to reach. */
+/* The training's curve, nowhere below the truth: what an attack certainly reaches. */
 static dpa_status training_curve(const dpa_plan *asked, double t, dpa_curve **out, dpa_error *err) {
     const dpa_phase phase = {DPA_GAUSSIAN, 1 / t, asked->q, asked->steps};
     dpa_account_opts opts;
@@ -281,7 +278,7 @@ static dpa_status open_training_member(dpa__plan *plan, double t, dpa_error *err
     return dpa__member_complete(&plan->truth, err);
 }
 
-/* Canaries see the Gaussian mechanism of the same ε. */
+/* Canaries observe the Gaussian mechanism with the same ε. */
 static dpa_status equivalent_mu(dpa__plan *plan, double t, dpa_error *err) {
     double epsilon;
     plan->mu = t;
@@ -316,7 +313,7 @@ static dpa_status open_truth(dpa__plan *plan, dpa_error *err) {
 
 static dpa_status open_all(dpa__plan *plan, int has_truth, dpa_error *err) {
     const dpa_plan *asked = plan->asked;
-    DPA_TRY(check_method(asked, &plan->entry, err));
+    DPA_TRY(find_method(plan, err));
     DPA_TRY(dpa__model_open(asked->family, asked->delta, &plan->model, err));
     DPA_TRY(check_delta(&plan->model, asked->delta, err));
     DPA_TRY(check_match(plan, err));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every estimator from counts and scores: name, what it needs, what it assumes, what it gives. To
- * add one: a row here, a function, a page docs/methods/NAME.md. */
+/* Every estimator from counts and scores: name, requirements, assumptions, what it gives. To add
+ * one: a row here, a function, a page docs/methods/NAME.md. */
 #include "estimate/registry.h"
 
 #include <math.h>
@@ -86,7 +86,7 @@ enum { ENTRIES = sizeof entries / sizeof entries[0] };
 #define COINS DPA_ASSUME_ONE_RUN_CANARIES
 #define COSINES (DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_GAUSSIAN_COSINES)
 
-/* The estimators of one run and of cosines, which have entry points of their own. */
+/* The estimators of one run and of cosines, which have separate entry points. */
 static const dpa__entry others[] = {
     {{"either", "guesses against (eps,delta): the smaller of steinke and recursion", "dp",
       DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
@@ -105,6 +105,11 @@ static const dpa__entry others[] = {
      NULL},
     {{"pointwise", "guesses against the family's (eps,delta) at 60 deltas", "every family but dp",
       DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
+     NULL,
+     0,
+     NULL},
+    {{DPA__CHANNELS, "scores of canaries with noise of their own: ranks, the scan for dp",
+      EVERY_FAMILY, DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS | DPA_ASSUME_CHANNELS, 1},
      NULL,
      0,
      NULL},
@@ -238,9 +243,18 @@ const char *dpa__registry_posterior(void) {
     return "bayes";
 }
 
+int dpa__registry_is_rank(const char *method) {
+    const dpa__entry *entry = dpa__registry_find(method, NULL);
+    return entry != NULL && entry->from_scores == dpa__rank_run;
+}
+
 int dpa__registry_is_scan(const char *method) {
     const dpa__entry *entry = dpa__registry_find(method, NULL);
     return entry != NULL && entry->from_scores == dpa__scan_run;
+}
+
+int dpa__registry_is_channels(const char *method) {
+    return strcmp(method, DPA__CHANNELS) == 0;
 }
 
 int dpa__registry_is_exact(const char *method) {
@@ -251,4 +265,14 @@ int dpa__registry_is_exact(const char *method) {
 int dpa__registry_takes_counts(const char *method) {
     const dpa__entry *entry = dpa__registry_find(method, NULL);
     return entry != NULL && entry->from_counts != NULL;
+}
+
+int dpa__registry_has_limits(const char *method) {
+    const dpa__entry *entry = dpa__registry_find(method, NULL);
+    return entry != NULL &&
+           (entry->from_counts == dpa__from_rectangle || entry->from_counts == dpa__from_posterior);
+}
+
+int dpa__entry_has_band(const dpa__entry *entry) {
+    return entry->from_counts == dpa__from_rectangle && entry->variant == DPA__CLOPPER_PEARSON;
 }

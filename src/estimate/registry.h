@@ -13,7 +13,7 @@ typedef dpa_status (*dpa__counts_fn)(const dpa__entry *entry, const dpa_counts *
                                      const dpa__model *model, const dpa_request *request,
                                      dpa_result *result, dpa_error *err);
 
-/* The same from prepared scores; `method` as it was asked for, with what follows a colon. */
+/* The same from prepared scores; `method` is the requested name, including what follows a colon. */
 typedef dpa_status (*dpa__scores_fn)(const char *method, const dpa__model *model,
                                      const dpa_scores *scores, const dpa_request *request,
                                      dpa_result *out, dpa_error *err);
@@ -22,32 +22,41 @@ struct dpa__entry {
     dpa_estimator about;
     dpa__counts_fn from_counts; /* NULL: needs scores */
     int variant;                /* which limit or which ratio */
-    dpa__scores_fn from_scores; /* of those that need scores, in any order */
+    dpa__scores_fn from_scores; /* for those that need scores */
 };
 
 const dpa__entry *dpa__registry_at(size_t index);
-/* NULL and an error that lists the names. "rank:auc" finds "rank". */
+/* The entry with this name ("rank:auc" finds "rank"); NULL with an error that lists the names if
+ * there is none. */
 const dpa__entry *dpa__registry_find(const char *name, dpa_error *err);
-/* NULL when the estimator can be used with this family at this δ, else the reason. */
+/* NULL if the estimator can be used with this family at this δ, else the reason. */
 const char *dpa__registry_refusal(const dpa__entry *entry, const dpa__model *model, double delta);
 
-/* The same among the estimators of one kind of evidence (DPA_FROM_…): also those of one run and of
- * cosines. */
+/* The same among the estimators of one kind of evidence (DPA_FROM_…), including those of one run
+ * and of cosines. */
 const dpa__entry *dpa__registry_for(unsigned source, const char *name, dpa_error *err);
-/* The name of the method that decides where none is named: for the family of all mechanisms or
- * another one; `is_tail`: the leak shows at low false positive rates only; `is_large`: more than an
- * exact test of counts can take; `options` of one run. */
+/* The method that decides if none is named, for dp (`is_universal`) or another family. `is_tail`:
+ * the leak shows only at low false positive rates; `is_large`: too many counts for an exact test;
+ * `options`: of one run. */
 const char *dpa__registry_default(unsigned source, int is_universal, int is_tail, int is_large,
                                   uint64_t options);
+int dpa__registry_is_rank(const char *method);
 int dpa__registry_is_scan(const char *method);
+/* One run: canaries with independent channels. */
+#define DPA__CHANNELS "channels"
+int dpa__registry_is_channels(const char *method);
 int dpa__registry_is_exact(const char *method);
 int dpa__registry_takes_counts(const char *method);
-/* The method that decides where a way to choose a threshold is named, and no method. */
+/* 1 when the method gives limits of both rates, which hold at any δ. */
+int dpa__registry_has_limits(const char *method);
+/* 1 when the entry's limits are known for all thresholds at once. */
+int dpa__entry_has_band(const dpa__entry *entry);
+/* The method that decides if a way to choose a threshold is named, but no method. */
 const char *dpa__registry_threshold(void);
 /* The method whose number is a posterior probability. */
 const char *dpa__registry_posterior(void);
 
-/* One estimator on one family; `counts` are checked by the caller. */
+/* Runs one estimator on one family; the caller has checked `counts`. */
 dpa_status dpa__estimate_one(const dpa__entry *entry, const dpa_counts *counts,
                              const dpa__model *model, const dpa_request *request, dpa_result *out,
                              dpa_error *err);

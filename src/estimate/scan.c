@@ -3,8 +3,8 @@
  *
  * The coupling of rank.c holds for every statistic that only grows when in-scores rise, so the law
  * of the scan's statistic under f itself gives an exact p-value for "the trade-off is at least f".
- * For f_{ε,δ} and samples up to some thousands that law is computed (scan_lattice.c); elsewhere it
- * is simulated (scan_draw.c), and the p-value is the upper 99.9% limit of what was simulated: the
+ * For f_{ε,δ} that law is computed (scan_lattice.c, scan_chain.c); for other curves it is simulated
+ * (scan_draw.c), and the p-value is the upper 99.9% limit of what was simulated: the
  * level holds for the one seed that everybody uses, not only on average over seeds.
  *
  * The statistic changes with the parameter, so the bound is the last rejected point of a fixed grid
@@ -24,9 +24,9 @@
 #include "estimate/walk.h"
 #include "math/dist.h"
 
-/* Simulated audits for a test, and for a p-value, times p. */
+/* Numbers of simulated audits for a test and for a p-value, times p. */
 static const double TEST = 100, VALUE = 1000, MOST = 2e5;
-/* Longer runs of grid points than this many steps are tried with few draws only. */
+/* Runs of grid points longer than this many steps are tried with few draws only. */
 enum { BRIEF = 4 };
 
 /* A grid point's curve and the statistic against it. */
@@ -39,12 +39,13 @@ typedef struct side {
 typedef struct scan {
     dpa__scan_looks looks;
     dpa__scan_counts seen, reach;
-    const dpa__model *model; /* of a bound */
+    const dpa__model *model; /* for a bound */
     dpa__grid grid;
     const dpa_request *request;
     double p;
+    double far; /* a statistic of this value or more rejects, whatever the curve */
     int is_simulated;
-    side first; /* of the run that was tested last: the next one often starts there too */
+    side first; /* of the run tested last; the next one often starts there too */
 } scan;
 
 static void side_close(side *end) {
@@ -89,9 +90,9 @@ size_t dpa__scan_may_reach(double p, size_t replicates, double doubt) {
     return most; /* fewer than this, strictly */
 }
 
-/* Is the hypothesis rejected at s->p? By a few draws that none may reach; by more; by all: whoever
- * is far from the limit needs no more than the first. The earlier stages raise the level above p
- * for one seed in ten thousand. `is_brief`: by the first alone. */
+/* Tests whether the hypothesis is rejected at s->p, in stages: by a few draws, none of which may
+ * reach; by more; by all. A case far from the limit needs only the first stage. The earlier stages
+ * raise the level above p for one seed in ten thousand. `is_brief`: the first stage only. */
 static dpa_status simulated_test(const scan *s, const dpa__scan_law *law, const size_t *used,
                                  int is_brief, int *is_rejected, dpa_error *err) {
     const size_t many = dpa__scan_replicates(s->p);
@@ -141,7 +142,7 @@ static dpa_status p_value(scan *s, const dpa_curve *curve, double epsilon, doubl
     dpa_status status = DPA_OK;
     *p = NAN;
     if (epsilon >= 0)
-        status = dpa__scan_lattice(&s->looks, &s->reach, epsilon, delta, DPA__FINE, p, err);
+        status = dpa__scan_computed(&s->looks, &s->reach, epsilon, delta, DPA__FINE, p, err);
     if (status == DPA_OK && isnan(*p)) {
         const dpa__scan_law law = law_of(s, curve, 0);
         status = simulated_p(s, &law, null.count, p, err);
@@ -150,7 +151,8 @@ static dpa_status p_value(scan *s, const dpa_curve *curve, double epsilon, doubl
     return status;
 }
 
-/* Scores of two values, whoever has which: all there is is one threshold. Gives the upper value. */
+/* 1 if the scores have only two values, so that there is only one threshold; returns the upper
+ * value. */
 static int has_two_values(const dpa_scores *s, double *upper) {
     const double low = fmin(s->member[0], s->nonmember[0]);
     const double high = fmax(s->member[s->members - 1], s->nonmember[s->nonmembers - 1]);
@@ -172,6 +174,34 @@ dpa_status dpa__scan_p_value(const dpa_scores *scores, const dpa_curve *curve,
     }
     DPA_TRY(scan_open(scores, request, &s, err));
     const dpa_status status = p_value(&s, curve, -1, 0, p, err);
+    scan_close(&s);
+    return status;
+}
+
+/* The statistic of a curve under its own law, as a test. */
+static dpa_status rejects(scan *s, const dpa_curve *curve, int *is_rejected, dpa_error *err) {
+    dpa__scan_null null;
+    DPA_TRY(dpa__scan_null_open(&s->looks, curve, &null, err));
+    dpa__scan_reach(&null, dpa__scan_statistic(&null, &s->seen), &s->reach);
+    const dpa__scan_law law = law_of(s, curve, 0);
+    const dpa_status status = simulated_test(s, &law, null.count, 0, is_rejected, err);
+    dpa__scan_null_close(&null);
+    return status;
+}
+
+dpa_status dpa__scan_rejects(const dpa_scores *scores, const dpa_curve *curve,
+                             const dpa_request *request, int *is_rejected, dpa_error *err) {
+    scan s;
+    double threshold, p;
+    *is_rejected = 0;
+    if (has_two_values(scores, &threshold)) {
+        const dpa_counts counts = dpa_scores_counts(scores, threshold);
+        DPA_TRY(dpa__exact_p_value(&counts, curve, request, &p, err));
+        *is_rejected = p <= (1 - request->confidence) / request->sides;
+        return DPA_OK;
+    }
+    DPA_TRY(scan_open(scores, request, &s, err));
+    const dpa_status status = rejects(&s, curve, is_rejected, err);
     scan_close(&s);
     return status;
 }
@@ -214,13 +244,14 @@ static dpa_status curve_at(const dpa__model *model, double t, dpa_curve **out, d
     return dpa_family_curve(model->family, t, out, err);
 }
 
-/* p under f_{ε,δ} from above: roughly where that decides, since it errs by less than ROUGHLY; NAN
- * where it cannot be computed. */
+/* An upper bound on p under f_{ε,δ}; a rough one if that decides, since its error is below ROUGHLY;
+ * NAN if it cannot be computed. */
 static dpa_status computed_p(const scan *s, double epsilon, double *p, dpa_error *err) {
     static const double ROUGHLY = 1e-3;
     const double delta = s->model->delta;
-    DPA_TRY(dpa__scan_lattice(&s->looks, &s->reach, epsilon, delta, DPA__ROUGH, p, err));
-    if (*p <= s->p || *p > s->p + ROUGHLY) return DPA_OK;
+    DPA_TRY(dpa__scan_computed(&s->looks, &s->reach, epsilon, delta, DPA__ROUGH, p, err));
+    if (!(*p > s->p && *p <= s->p + ROUGHLY)) return DPA_OK;
+    if (!dpa__scan_has_few_paths(&s->looks, epsilon, delta)) return DPA_OK;
     return dpa__scan_lattice(&s->looks, &s->reach, epsilon, delta, DPA__COARSE, p, err);
 }
 
@@ -247,29 +278,64 @@ static dpa_status side_open(const scan *s, size_t at, side *out, dpa_error *err)
     return status;
 }
 
-/* Are all grid points first … last rejected? */
+static double far_value(const scan *s) {
+    double low = 0, high = 800;
+    while (high - low > 0.05) {
+        const double middle = 0.5 * (low + high);
+        *(dpa__scan_tail(&s->looks, middle) <= s->p ? &high : &low) = middle;
+    }
+    return high;
+}
+
+/* 1 if there is a look at which the law of the last point alone reaches what the first requires, by
+ * rough normal laws. Then testing the run of points is not worthwhile. */
+static int is_hopeless(const scan *s, const dpa_curve *last) {
+    static const double TWO = 2;
+    for (int e = 0; e < DPA__SCAN_ENDS; ++e)
+        for (size_t l = 0; l < s->looks.count[e]; ++l) {
+            const double base = (double)s->looks.base[e], other = (double)s->looks.other[e];
+            const double y = ((double)s->looks.k[e][l] + 1) / (base + 1);
+            const double up = y + TWO * sqrt(y * (1 - y) / base);
+            const double hit = 1 - (e == DPA__SCAN_TOP ? dpa_curve_fnr(last, fmin(up, 1))
+                                                       : dpa_curve_fpr(last, fmin(up, 1)));
+            if (hit * other >= (double)s->reach.seen[e][l]) return 1;
+        }
+    return 0;
+}
+
+/* Tests whether all grid points first … last are rejected, given the last one's side. */
+static dpa_status test_with(scan *s, size_t first, const side *end, int *is_rejected,
+                            dpa_error *err) {
+    const dpa__scan_null *null = &end->null;
+    const double observed = dpa__scan_statistic(null, &s->seen);
+    *is_rejected = observed >= s->far;
+    if (*is_rejected || observed <= 0) return DPA_OK;
+    if (first != end->at) {
+        if (s->first.curve == NULL || s->first.at != first) {
+            side_close(&s->first);
+            DPA_TRY(side_open(s, first, &s->first, err));
+        }
+        null = &s->first.null;
+    }
+    dpa__scan_reach(null, observed, &s->reach);
+    if (first != end->at && is_hopeless(s, end->curve)) return DPA_OK;
+    return decide(s, null, end->curve, end->at, end->at - first >= BRIEF, is_rejected, err);
+}
+
 static dpa_status test_run(void *user, size_t first, size_t last, int *is_rejected,
                            dpa_error *err) {
     scan *s = user;
     side end;
     *is_rejected = 0;
-    if (s->first.curve == NULL || s->first.at != first) {
-        side_close(&s->first);
-        DPA_TRY(side_open(s, first, &s->first, err));
-    }
     DPA_TRY(side_open(s, last, &end, err));
-    const double observed = dpa__scan_statistic(&end.null, &s->seen);
-    dpa__scan_reach(&s->first.null, observed, &s->reach);
-    const dpa_status status = observed > 0 ? decide(s, &s->first.null, end.curve, last,
-                                                    last - first >= BRIEF, is_rejected, err)
-                                           : DPA_OK;
+    const dpa_status status = test_with(s, first, &end, is_rejected, err);
     side_close(&end);
     return status;
 }
 
 /* ── the estimator ─────────────────────────────────────────────────────────────────────────── */
 
-/* Of the claim: that of (ε,δ)-DP, or of the family's member with that ε. */
+/* The p-value of the claim: of (ε,δ)-DP, or of the family's member with that ε. */
 static dpa_status claim_p(scan *s, double *p, dpa_error *err) {
     const dpa_request *r = s->request;
     const double delta = isnan(r->claim_delta) ? r->delta : r->claim_delta;
@@ -319,9 +385,10 @@ dpa_status dpa__scan_run(const char *method, const dpa__model *model, const dpa_
         return run_on_counts(model, scores, threshold, request, out, err);
     DPA_TRY(scan_open(scores, request, &s, err));
     s.model = model;
-    const int is_quick = model->kind == DPA__MODEL_DP &&
-                         dpa__scan_is_computed(&s.looks, 0, model->delta, DPA__COARSE);
+    const int is_quick =
+        model->kind == DPA__MODEL_DP && dpa__scan_is_computed(&s.looks, model->delta);
     s.grid = (dpa__grid){is_quick ? 1 : 2, model->max}; /* simulated laws: half as many points */
+    s.far = far_value(&s);
     dpa_status status = dpa__walk_up(test_run, &s, &s.grid, &t, err);
     describe(&s, out);
     if (status == DPA_OK) status = claim_p(&s, &out->p_value, err);

@@ -14,28 +14,33 @@
 dpa_status dpa__scan_run(const char *method, const dpa__model *model, const dpa_scores *scores,
                          const dpa_request *request, dpa_result *out, dpa_error *err);
 
-/* The p-value of "the trade-off of (without, with) is at least `curve`", from prepared scores.
- * The curve's rate is that of the runs without the record: T(without → with). Of the request: seed,
- * threads, confidence (how small a p-value must be to matter). Simulated; the value given is the
- * upper 99.9% limit of the exact one, so that no test at a level above it errs more often than that
- * level, given the seed. */
+/* The p-value of "the trade-off of (without, with) is at least `curve`", from prepared scores. The
+ * curve's argument is the rate of the runs without the record: T(without → with). Of the request it
+ * uses seed, threads and confidence (how small a p-value must be to matter). It is simulated, and
+ * the upper 99.9% limit of the exact value is returned, so that no test at a level above it errs
+ * more often than that level, given the seed. */
 dpa_status dpa__scan_p_value(const dpa_scores *scores, const dpa_curve *curve,
                              const dpa_request *request, double *p, dpa_error *err);
-/* The same of "(ε,δ)-DP": computed where the samples are small enough, to 1e-11; else simulated. */
+/* Only decides whether it is at most the error that the request allows. Draws end as soon as that
+ * is known, after a hundredth of them if there is nothing to see. */
+dpa_status dpa__scan_rejects(const dpa_scores *scores, const dpa_curve *curve,
+                             const dpa_request *request, int *is_rejected, dpa_error *err);
+/* The p-value of "(ε,δ)-DP": computed to 1e-11 if the samples are small enough, else simulated. */
 dpa_status dpa__scan_p_value_dp(const dpa_scores *scores, double epsilon, double delta,
                                 const dpa_request *request, double *p, dpa_error *err);
 
 /* ── looks and statistic ───────────────────────────────────────────────────────────────────── */
 
-/* The order of all scores is looked at from both ends. From the top: how many members are above the
+/* The order of all scores is examined from both ends. From the top: how many members are above the
  * (k+1)-th highest non-member. From the bottom: how many non-members are below the (k+1)-th lowest
- * member. The class that k counts is the base of that end. */
+ * member. The class that k counts is called the base of that end. */
 typedef enum dpa__scan_end { DPA__SCAN_TOP, DPA__SCAN_BOTTOM, DPA__SCAN_ENDS } dpa__scan_end;
 
 typedef struct dpa__scan_looks {
     size_t base[DPA__SCAN_ENDS], other[DPA__SCAN_ENDS]; /* sizes of the classes */
     size_t count[DPA__SCAN_ENDS];
     size_t *k[DPA__SCAN_ENDS];
+    double *penalty[DPA__SCAN_ENDS]; /* per look: the penalty subtracted there */
     double *rates[DPA__SCAN_ENDS]; /* per look DPA__SCAN_RATES base rates y, then what each costs */
 } dpa__scan_looks;
 enum { DPA__SCAN_RATES = 37 };
@@ -44,7 +49,7 @@ dpa_status dpa__scan_looks_open(size_t members, size_t nonmembers, dpa__scan_loo
                                 dpa_error *err);
 void dpa__scan_looks_close(dpa__scan_looks *looks);
 
-/* What is seen at each look; ties between the classes are broken at random. */
+/* The counts at each look; ties between the classes are broken at random. */
 typedef struct dpa__scan_counts {
     size_t *seen[DPA__SCAN_ENDS];
 } dpa__scan_counts;
@@ -66,24 +71,35 @@ dpa_status dpa__scan_null_open(const dpa__scan_looks *looks, const dpa_curve *cu
                                dpa__scan_null *out, dpa_error *err);
 void dpa__scan_null_close(dpa__scan_null *null);
 double dpa__scan_statistic(const dpa__scan_null *null, const dpa__scan_counts *counts);
-/* Per look the least count with which the statistic reaches `value`; one more than there are when
- * none does, as for the looks that are not in use. */
+/* Per look the smallest count with which the statistic reaches `value`; one more than possible if
+ * none does, or if the look is not in use. */
 void dpa__scan_reach(const dpa__scan_null *null, double value, dpa__scan_counts *out);
+
+/* An upper bound on Pr[the statistic is at least `value`] for every curve; enough for far values.
+ */
+double dpa__scan_tail(const dpa__scan_looks *looks, double value);
 
 /* ── the law of the statistic ──────────────────────────────────────────────────────────────── */
 
-/* Pr[some look has at least its `reach`] under f_{ε,δ}, from above, to 1e-11, 1e-7, 1e-4 or 1e-4.
- * *out is NAN where that would take too long, which is known beforehand; QUICK has the least
- * patience. */
-typedef enum dpa__fineness { DPA__FINE, DPA__COARSE, DPA__ROUGH, DPA__QUICK } dpa__fineness;
-int dpa__scan_is_computed(const dpa__scan_looks *looks, double epsilon, double delta,
-                          dpa__fineness fineness);
+/* Pr[some look has at least its `reach`] under f_{ε,δ}, from above: by counting paths where they
+ * are few, to 1e-11, 1e-7 or 1e-4; else by a chain over the looks, at most 3% of it and 1e-5 too
+ * much. *out is NAN where neither works: with classes of very unequal sizes. */
+typedef enum dpa__fineness { DPA__FINE, DPA__COARSE, DPA__ROUGH } dpa__fineness;
+dpa_status dpa__scan_computed(const dpa__scan_looks *looks, const dpa__scan_counts *reach,
+                              double epsilon, double delta, dpa__fineness fineness, double *out,
+                              dpa_error *err);
+/* 1 if that may work, for any ε. */
+int dpa__scan_is_computed(const dpa__scan_looks *looks, double delta);
+/* The same by the chain, and by paths. Every reach must be at least 1. */
+dpa_status dpa__scan_chain(const dpa__scan_looks *looks, const dpa__scan_counts *reach,
+                           double epsilon, double delta, double *out, dpa_error *err);
+int dpa__scan_has_few_paths(const dpa__scan_looks *looks, double epsilon, double delta);
 dpa_status dpa__scan_lattice(const dpa__scan_looks *looks, const dpa__scan_counts *reach,
                              double epsilon, double delta, dpa__fineness fineness, double *out,
                              dpa_error *err);
 
-/* How many of the simulated pairs of samples number `from` … `to`−1 under a curve reach. Stops
- * early when more than `most` do. `stream` names the draws. */
+/* How many of the simulated pairs of samples `from` … `to`−1 under a curve reach. Stops early if
+ * more than `most` do. `stream` names the draws. */
 typedef struct dpa__scan_law {
     const dpa__scan_looks *looks;
     const dpa_curve *curve;
@@ -93,28 +109,28 @@ typedef struct dpa__scan_law {
 dpa_status dpa__scan_simulate(const dpa__scan_law *law, const size_t used[DPA__SCAN_ENDS],
                               const dpa__scan_counts *reach, size_t from, size_t to, size_t most,
                               size_t *reached, dpa_error *err);
-/* One replicate: what is seen at the first used[] looks of both ends. `room` has 4 doubles a look
- * of the top and 4 more. */
+/* One replicate: the counts at the first used[] looks of both ends. `room` has 4 doubles per look
+ * of the top plus 4. */
 void dpa__scan_draw(const dpa__scan_law *law, const size_t used[DPA__SCAN_ENDS], uint64_t index,
                     double *room, dpa__scan_counts *out);
 
-/* How often a seed may have a level above the nominal one. */
+/* The share of seeds for which the level may exceed the nominal one. */
 #define DPA__SCAN_DOUBT 0.001
-/* Draws for a test at error p; and fewer than how many of these may reach, for the level to be
- * above p for a share `doubt` of all seeds. */
+/* Draws for a test at error p; and the limit that the number of draws which reach must stay below
+ * to reject. With it the level exceeds p only for a share `doubt` of all seeds. */
 size_t dpa__scan_replicates(double p);
 size_t dpa__scan_may_reach(double p, size_t replicates, double doubt);
 
 /* ── power ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* What is tested: f_{ε,δ} or, where it is given, a curve (T(without → with), borrowed). */
+/* What is tested: f_{ε,δ} or, if given, a curve (T(without → with), borrowed). */
 typedef struct dpa__scan_claim {
     double epsilon, delta;
     const dpa_curve *curve;
 } dpa__scan_claim;
 
-/* The scan as a test of one claim with these sizes: the counts that refute. `used` looks of each
- * end matter. */
+/* The scan as a test of one claim for these class sizes: the counts that refute. Only `used` looks
+ * of each end matter. */
 typedef struct dpa__scan_test {
     dpa__scan_looks looks;
     dpa__scan_counts reach;
@@ -122,17 +138,17 @@ typedef struct dpa__scan_test {
     uint64_t seed;
     unsigned threads;
 } dpa__scan_test;
-/* Of the request: confidence, sides, seed, threads. */
+/* Of the request it uses confidence, sides, seed and threads. */
 dpa_status dpa__scan_test_open(size_t members, size_t nonmembers, const dpa__scan_claim *claim,
                                const dpa_request *request, dpa__scan_test *out, dpa_error *err);
 void dpa__scan_test_close(dpa__scan_test *test);
-/* Pr[the claim is refuted] when the best attack's trade-off is the alternative's. `error` is one
- * standard error of a simulated power, 1e-4 of a computed one. About 10 ms at any size. */
+/* Pr[the claim is refuted] if the best attack's trade-off is the alternative's. `error` is one
+ * standard error if the power is simulated, 1e-4 if it is computed. 10 µs per draw. */
 dpa_status dpa__scan_power(const dpa__scan_test *test, const dpa__scan_claim *alternative,
-                           double *power, double *error, dpa_error *err);
+                           size_t draws, double *power, double *error, dpa_error *err);
 
-/* The smallest ε at δ of an alternative that is refuted with probability ≥ `power`; INFINITY where
- * that takes more than ε = 100. Known to about 2%. */
+/* The smallest ε at δ of an alternative that is refuted with probability ≥ `power`; INFINITY if
+ * that takes more than ε = 100. Accurate to about 2%. */
 typedef enum dpa__scan_suspect {
     DPA__SUSPECT_EXTREME, /* f_{ε,δ} itself: the easiest mechanism to convict */
     DPA__SUSPECT_GAUSSIAN /* Gaussian noise that is too small */

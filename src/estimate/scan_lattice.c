@@ -32,12 +32,14 @@
 #include "estimate/scan.h"
 #include "math/dist.h"
 
-/* By fineness: the windows, what single tails are left out, and how many cells may be visited. The
- * sums themselves are good to ERROR. */
+/* By fineness: the windows, and the tails that are dropped. The sums themselves are accurate to
+ * ERROR. */
 static const struct {
-    double deviations, tail, most_cells;
-} finenesses[] = {{8, 1e-13, 6e7}, {6, 1e-9, 6e7}, {4.5, 1e-5, 6e7}, {4.5, 1e-5, 4e6}};
+    double deviations, tail;
+} finenesses[] = {{8, 1e-13}, {6, 1e-9}, {4.5, 1e-5}};
 static const double ERROR = 1e-11;
+/* Rough number of cells to visit; beyond this a chain over the looks is quicker. */
+static const double FEW = 1e6;
 
 /* One zone, from its own end. */
 typedef struct zone {
@@ -65,7 +67,7 @@ static double poisson(double x, double mean) {
     return exp(-stirling_rest(x) - (x * log1p(off) - mean * off)) / sqrt(2 * M_PI * x);
 }
 
-/* Counts that a binomial has. */
+/* The range of counts that a binomial takes. */
 static void window(double n, double share, double deviations, size_t *low, size_t *high) {
     const double mean = n * share, wide = deviations * (sqrt(mean * (1 - share)) + 3);
     *low = (size_t)fmax(0, floor(mean - wide));
@@ -84,7 +86,7 @@ static void shares(const dpa__scan_looks *looks, int end, double epsilon, double
                 .tail = finenesses[fineness].tail};
 }
 
-/* The bottom's window is what the top's leaves. */
+/* The bottom's window contains what the top's leaves. */
 static void windows(zone *top, zone *bottom) {
     window((double)top->base, top->base_share, top->deviations, &top->i0, &top->i1);
     window((double)top->other, top->certain + top->other_share, top->deviations, &top->j0,
@@ -95,7 +97,7 @@ static void windows(zone *top, zone *bottom) {
     bottom->j1 = bottom->other - top->i0;
 }
 
-/* The most of the class that come first for certain; more are left out, being rare. */
+/* The largest number of the class that come first for certain; larger ones are rare and dropped. */
 static size_t most_certain(const zone *z) {
     const double mean = (double)z->other * z->certain;
     if (mean == 0) return 0;
@@ -112,7 +114,7 @@ static double coin(const zone *z) {
     return (double)z->other * z->other_share / rate(z);
 }
 
-/* The walk's i after so many steps: from here to here. Both ends only grow. */
+/* The range of the walk's i after this many steps. Both ends only grow. */
 static void band(const zone *z, double steps, double q, size_t *low, size_t *high) {
     const double mean = steps * (1 - q);
     const double wide = z->deviations * (sqrt(steps * q * (1 - q)) + 3);
@@ -177,7 +179,7 @@ DPA_CLONES static void add_product(double *restrict sum, const double *restrict 
     for (size_t k = 0; k < count; ++k) sum[k] += by * x[k] * y[k];
 }
 
-/* The zone may end on diagonal d, with this weight; row[i] for low ≤ i ≤ high. */
+/* Records that the zone may end on diagonal d, with this weight; row[i] for low ≤ i ≤ high. */
 static void meet(const meeting *m, const zone *z, size_t d, const double *row, size_t low,
                  size_t high, double weight) {
     if (d < z->i0 + z->j0) return;
@@ -202,7 +204,7 @@ typedef struct stage {
     size_t low, high; /* the band */
 } stage;
 
-/* Paths that start at (0, first). Rows have a zero before i = 0, and start as zeros. */
+/* Follows the paths that start at (0, first). Rows have a zero before i = 0 and start as zeros. */
 static void walk(const meeting *m, const zone *z, size_t first, const stage *stages, double *now,
                  double *next) {
     const double q = coin(z);
@@ -228,7 +230,7 @@ static void walk(const meeting *m, const zone *z, size_t first, const stage *sta
     }
 }
 
-/* Sizes outwards from the likeliest one, by the ratio of neighbours. */
+/* Fills sizes outwards from the likeliest one, by the ratio of neighbours. */
 static void fill_stages(const zone *z, stage *stages) {
     const size_t last = z->i1 + z->j1;
     const double mean = rate(z), q = coin(z);
@@ -286,39 +288,25 @@ static dpa_status meet_all(const dpa__scan_looks *looks, const dpa__scan_counts 
     return status;
 }
 
-static int is_hopeless(const dpa__scan_looks *looks, const dpa__scan_counts *reach) {
-    for (int e = 0; e < DPA__SCAN_ENDS; ++e)
-        for (size_t l = 0; l < looks->count[e]; ++l)
-            if (reach->seen[e][l] == 0) return 1;
-    return 0;
-}
-
-/* Both zones; 0 where they are too large. */
-static int open_zones(const dpa__scan_looks *looks, double epsilon, double delta,
-                      dpa__fineness fineness, zone *zones) {
+static void open_zones(const dpa__scan_looks *looks, double epsilon, double delta,
+                       dpa__fineness fineness, zone *zones) {
     for (int e = 0; e < DPA__SCAN_ENDS; ++e) shares(looks, e, epsilon, delta, fineness, &zones[e]);
     windows(&zones[DPA__SCAN_TOP], &zones[DPA__SCAN_BOTTOM]);
-    return cells_of(&zones[DPA__SCAN_TOP]) + cells_of(&zones[DPA__SCAN_BOTTOM]) <=
-           finenesses[fineness].most_cells;
 }
 
-int dpa__scan_is_computed(const dpa__scan_looks *looks, double epsilon, double delta,
-                          dpa__fineness fineness) {
+int dpa__scan_has_few_paths(const dpa__scan_looks *looks, double epsilon, double delta) {
     zone zones[DPA__SCAN_ENDS];
-    return delta >= 1 || open_zones(looks, epsilon, delta, fineness, zones);
+    open_zones(looks, epsilon, delta, DPA__ROUGH, zones);
+    return cells_of(&zones[DPA__SCAN_TOP]) + cells_of(&zones[DPA__SCAN_BOTTOM]) <= FEW;
 }
 
 dpa_status dpa__scan_lattice(const dpa__scan_looks *looks, const dpa__scan_counts *reach,
                              double epsilon, double delta, dpa__fineness fineness, double *out,
                              dpa_error *err) {
     zone zones[DPA__SCAN_ENDS];
-    dpa_status status;
-    *out = 1;
-    if (is_hopeless(looks, reach) || delta >= 1) return DPA_OK;
-    *out = NAN;
-    if (!open_zones(looks, epsilon, delta, fineness, zones)) return DPA_OK;
     double quiet = 0;
-    status = meet_all(looks, reach, zones, &quiet, err);
+    open_zones(looks, epsilon, delta, fineness, zones);
+    const dpa_status status = meet_all(looks, reach, zones, &quiet, err);
     if (status == DPA_OK) *out = fmin(1, fmax(0, 1 - quiet) + ERROR);
     for (int e = 0; e < DPA__SCAN_ENDS; ++e) free(zones[e].stairs);
     return status;

@@ -2,10 +2,11 @@
 /* The scan as a test that is fixed beforehand: its critical counts, its power against a named
  * alternative, and the smallest alternative that it would detect. Nothing here sees scores.
  *
- * The critical value is where the law of the statistic under the claim leaves p: from paths where
- * that is quick, else the order statistic of simulated values that the audit itself would use. The
+ * The critical value is where the law of the statistic under the claim leaves p: computed
+ * for f_{ε,δ}, else the order statistic of simulated values that the audit itself would use. The
  * power is the probability of some look reaching its critical count under the alternative: by paths
- * for f_{ε,δ}, else the share of 2,000 simulated audits (standard error at 0.8: 0.009). */
+ * for f_{ε,δ} where these are few (the chain errs upwards, which a power must not), else the share
+ * of 2,000 simulated audits (standard error at 0.8: 0.009). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,7 +16,7 @@
 #include "estimate/plan.h"
 #include "estimate/scan.h"
 
-enum { POWER_DRAWS = 2000, SEARCH_DRAWS = 800, SEARCH_STEPS = 24 };
+enum { SEARCH_DRAWS = 800, SEARCH_STEPS = 24 };
 /* Streams of draws of their own: those of an audit are below 2^16. */
 enum { CRITICAL_STREAM = 1 << 17, POWER_STREAM };
 
@@ -29,16 +30,19 @@ static int falling(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* The least value that refutes, from paths: the p-value falls about as exp(−value). */
+/* The smallest value that refutes, computed; the p-value falls about like exp(−value). NAN if it
+ * cannot be computed. */
 static dpa_status computed_value(const dpa__scan_test *t, const dpa__scan_null *null,
                                  const dpa__scan_claim *claim, double level, double *value,
                                  dpa_error *err) {
     dpa__scan_counts reach = t->reach;
     double low = 0, high = 60, next = 2.5, p;
+    *value = NAN;
     for (int i = 0; i < SEARCH_STEPS && high - low > 2e-3; ++i) {
         dpa__scan_reach(null, next, &reach);
-        DPA_TRY(dpa__scan_lattice(&t->looks, &reach, claim->epsilon, claim->delta, DPA__QUICK, &p,
-                                  err));
+        DPA_TRY(dpa__scan_computed(&t->looks, &reach, claim->epsilon, claim->delta, DPA__ROUGH, &p,
+                                   err));
+        if (isnan(p)) return DPA_OK;
         if (p <= level)
             high = next;
         else
@@ -54,11 +58,10 @@ static dpa_status computed_value(const dpa__scan_test *t, const dpa__scan_null *
 }
 
 static dpa_status simulated_value(const dpa__scan_test *t, const dpa__scan_null *null,
-                                  const dpa_curve *curve, double level, int is_exact, double *value,
+                                  const dpa_curve *curve, double level, double *value,
                                   dpa_error *err) {
     const size_t draws = dpa__scan_replicates(level);
-    const size_t rank = is_exact ? (size_t)floor(level * (double)(draws + 1) + 1e-9)
-                                 : dpa__scan_may_reach(level, draws, DPA__SCAN_DOUBT);
+    const size_t rank = dpa__scan_may_reach(level, draws, DPA__SCAN_DOUBT);
     const dpa__scan_law law = {&t->looks, curve, t->seed, CRITICAL_STREAM, 1};
     dpa__scan_counts counts = {{NULL, NULL}};
     double *room = DPA_NEW_ARRAY(double, 4 * (t->used[DPA__SCAN_TOP] + 1), err);
@@ -83,23 +86,19 @@ static dpa_status simulated_value(const dpa__scan_test *t, const dpa__scan_null 
 static dpa_status fill_test(const dpa__scan_claim *claim, const dpa_curve *curve, double level,
                             dpa__scan_test *t, dpa_error *err) {
     dpa__scan_null null;
-    double value = HUGE_VAL;
+    double value = NAN;
     DPA_TRY(dpa__scan_null_open(&t->looks, curve, &null, err));
     for (int e = 0; e < DPA__SCAN_ENDS; ++e) t->used[e] = null.count[e];
-    const int is_dp = claim->curve == NULL;
-    const int is_exact =
-        is_dp && dpa__scan_is_computed(&t->looks, claim->epsilon, claim->delta, DPA__COARSE);
-    const int is_quick =
-        is_dp && dpa__scan_is_computed(&t->looks, claim->epsilon, claim->delta, DPA__QUICK);
-    const dpa_status status = is_quick
-                                  ? computed_value(t, &null, claim, level, &value, err)
-                                  : simulated_value(t, &null, curve, level, is_exact, &value, err);
+    dpa_status status = DPA_OK;
+    if (claim->curve == NULL) status = computed_value(t, &null, claim, level, &value, err);
+    if (status == DPA_OK && isnan(value))
+        status = simulated_value(t, &null, curve, level, &value, err);
     if (status == DPA_OK) dpa__scan_reach(&null, value, &t->reach);
     dpa__scan_null_close(&null);
     return status;
 }
 
-/* The claim's own curve, or the one of its ε and δ, which *owned frees. */
+/* The claim's own curve, or the curve of its ε and δ, which is then *owned and must be freed. */
 static dpa_status curve_of(const dpa__scan_claim *claim, const dpa_curve **out, dpa_curve **owned,
                            dpa_error *err) {
     *owned = NULL;
@@ -125,17 +124,17 @@ dpa_status dpa__scan_test_open(size_t members, size_t nonmembers, const dpa__sca
     return status;
 }
 
-static dpa_status power_of(const dpa__scan_test *test, const dpa__scan_claim *alternative,
+dpa_status dpa__scan_power(const dpa__scan_test *test, const dpa__scan_claim *alternative,
                            size_t draws, double *power, double *error, dpa_error *err) {
     const dpa_curve *curve;
     dpa_curve *owned;
     size_t reached;
     *power = NAN;
     *error = 1e-4;
-    if (alternative->curve == NULL)
-        DPA_TRY(dpa__scan_lattice(&test->looks, &test->reach, alternative->epsilon,
-                                  alternative->delta, DPA__QUICK, power, err));
-    if (!isnan(*power)) return DPA_OK;
+    if (alternative->curve == NULL &&
+        dpa__scan_has_few_paths(&test->looks, alternative->epsilon, alternative->delta))
+        return dpa__scan_lattice(&test->looks, &test->reach, alternative->epsilon,
+                                 alternative->delta, DPA__ROUGH, power, err);
     DPA_TRY(curve_of(alternative, &curve, &owned, err));
     const dpa__scan_law law = {&test->looks, curve, test->seed, POWER_STREAM, test->threads};
     const dpa_status status =
@@ -144,11 +143,6 @@ static dpa_status power_of(const dpa__scan_test *test, const dpa__scan_claim *al
     *power = (double)reached / (double)draws;
     *error = dpa__share_error((double)reached, (double)draws);
     return status;
-}
-
-dpa_status dpa__scan_power(const dpa__scan_test *test, const dpa__scan_claim *alternative,
-                           double *power, double *error, dpa_error *err) {
-    return power_of(test, alternative, POWER_DRAWS, power, error, err);
 }
 
 /* ── the smallest leak ─────────────────────────────────────────────────────────────────────── */
@@ -161,7 +155,7 @@ static dpa_status power_at(const dpa__scan_test *test, dpa__scan_suspect suspect
     if (suspect == DPA__SUSPECT_GAUSSIAN)
         DPA_TRY(dpa_curve_gaussian(dpa_gaussian_mu(epsilon, delta), &curve, err));
     alternative.curve = curve;
-    const dpa_status status = power_of(test, &alternative, SEARCH_DRAWS, power, &error, err);
+    const dpa_status status = dpa__scan_power(test, &alternative, SEARCH_DRAWS, power, &error, err);
     dpa_curve_free(curve);
     return status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From scores to results: every estimator of the registry that applies, each with the choice of
- * threshold that was asked for, or with the one that is honest for it. */
+/* From scores to results: every estimator of the registry that applies, each with the requested
+ * choice of threshold, or else with the one that is valid for it. */
 #include <string.h>
 
 #include "base/error.h"
@@ -18,14 +18,14 @@ typedef struct audit {
     const dpa__entry *asked; /* NULL: all */
 } audit;
 
-/* Ranks need no choice, Clopper–Pearson limits have a band for all thresholds, the rest a split. */
+/* Ranks need no choice, Clopper–Pearson limits have a band for all thresholds, all others need a
+ * split. */
 static dpa__select select_for(const audit *a, const dpa__entry *entry) {
     if (a->has_select) return a->select;
-    const int has_band = strcmp(entry->about.name, "cp") == 0;
-    return (dpa__select){has_band ? DPA__SIMULTANEOUS : DPA__SPLIT, 0};
+    return (dpa__select){dpa__entry_has_band(entry) ? DPA__SIMULTANEOUS : DPA__SPLIT, 0};
 }
 
-/* Why the estimator stays out of this audit; NULL when it does not. */
+/* Why the estimator is left out of this audit; NULL if it is not. */
 static const char *refusal(const audit *a, const dpa__entry *entry, const dpa__model *model) {
     const char *reason = dpa__registry_refusal(entry, model, a->request->delta);
     if (reason != NULL) return reason;
@@ -109,7 +109,9 @@ dpa_status dpa_estimate_scores(const dpa_scores *scores, const dpa_request *requ
     }
     a.has_select = request->select[0] != '\0';
     if (a.has_select) DPA_TRY(dpa__select_parse(request->select, &a.select, err));
-    DPA_TRY(dpa__roc_of(scores, &a.roc, err));
+    /* corners are needed only for thresholds */
+    const int has_thresholds = a.asked == NULL || a.asked->from_scores == NULL || a.has_select;
+    if (has_thresholds) DPA_TRY(dpa__roc_of(scores, &a.roc, err));
     const dpa_status status = run(&a, results, err);
     dpa__roc_free(&a.roc);
     return status;

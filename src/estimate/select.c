@@ -66,6 +66,16 @@ dpa_status dpa__select_parse(const char *text, dpa__select *out, dpa_error *err)
                      text);
 }
 
+int dpa__select_is(const char *text, dpa__select_kind kind) {
+    const size_t length = strlen(kinds[kind].name);
+    return strncmp(text, kinds[kind].name, length) == 0 &&
+           text[length] == (kinds[kind].has_value ? ':' : '\0');
+}
+
+const char *dpa__select_name(dpa__select_kind kind) {
+    return kinds[kind].name;
+}
+
 const char *dpa__select_refusal(const dpa__select *select, const dpa__entry *entry) {
     if (entry->from_counts == NULL) return "it needs no threshold: leave --select out";
     const int is_given = select->kind == DPA__FIXED || select->kind == DPA__FIXED_FPR;
@@ -73,7 +83,7 @@ const char *dpa__select_refusal(const dpa__select *select, const dpa__entry *ent
         return "a point estimate needs a threshold: --select fixed:T";
     if (entry->from_counts == dpa__from_exact && !is_given)
         return "it is a test of one threshold: --select fixed:T; scan needs none";
-    if (select->kind == DPA__SIMULTANEOUS && strcmp(entry->about.name, "cp") != 0)
+    if (select->kind == DPA__SIMULTANEOUS && !dpa__entry_has_band(entry))
         return "only Clopper-Pearson limits are known for all thresholds at once: use split";
     return NULL;
 }
@@ -173,8 +183,8 @@ static dpa_status run_simultaneous(const dpa__entry *entry, const dpa__model *mo
 
 /* ── a threshold chosen on the other half ──────────────────────────────────────────────────── */
 
-/* Every element goes to one of two lists, `wanted` of them to the first: selection sampling, so
- * both stay sorted. */
+/* Distributes the elements to two lists, `wanted` of them to the first, by selection sampling, so
+ * that both stay sorted. */
 static void deal(dpa_rng *rng, const double *from, size_t count, size_t wanted, double *first,
                  double *second) {
     for (size_t i = 0; i < count; ++i) {
@@ -203,8 +213,8 @@ static dpa_status split_scores(const dpa_scores *s, uint64_t seed, uint64_t numb
     return DPA_OK;
 }
 
-/* The best threshold of the first half, halfway down to the next score: no score of the other half
- * is more likely to lie on one side than it should. */
+/* The best threshold of the first half, moved halfway down to the next score, so that scores of the
+ * other half fall on either side without bias. */
 static dpa_status choose_threshold(const dpa__objective *objective, const dpa_scores *choose,
                                    double *threshold, dpa_error *err) {
     dpa__roc roc;
@@ -233,8 +243,8 @@ static dpa_status run_split(const dpa__entry *entry, const dpa__model *model,
         return dpa__fail(err, DPA_BAD_INPUT,
                          "a split needs two members and two non-members, not %zu and %zu",
                          scores->members, scores->nonmembers);
-    /* chosen by a stricter error than it is judged by: the plain maximum likes thresholds where a
-     * class has next to no errors by luck */
+    /* chosen with a stricter error than it is judged by, because the plain maximum prefers
+     * thresholds where a class has almost no errors by luck */
     const double strict = (1 - request->confidence) / 40;
     const dpa__objective objective = {
         dpa__registry_find("cp", NULL), model, strict, strict, strict, 1, strict};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Choosing a threshold, honestly or not. */
+/* Choosing a threshold, validly or optimistically. */
 #ifndef DPA_ESTIMATE_SELECT_H
 #define DPA_ESTIMATE_SELECT_H
 
@@ -21,10 +21,13 @@ typedef struct dpa__select {
 } dpa__select;
 
 dpa_status dpa__select_parse(const char *text, dpa__select *out, dpa_error *err);
-/* NULL when the estimator can be used with this choice, else the reason. */
+/* 1 if the text names this kind, with a value if the kind has one. */
+int dpa__select_is(const char *text, dpa__select_kind kind);
+const char *dpa__select_name(dpa__select_kind kind);
+/* NULL if the estimator can be used with this choice, else the reason. */
 const char *dpa__select_refusal(const dpa__select *select, const dpa__entry *entry);
 
-/* One estimator on one family of prepared scores, whose corners are `roc`. */
+/* Runs one estimator on one family of prepared scores; `roc` has their corners. */
 dpa_status dpa__select_run(const dpa__select *select, const dpa__entry *entry,
                            const dpa__model *model, const dpa_scores *scores, const dpa__roc *roc,
                            const dpa_request *request, dpa_result *out, dpa_error *err);

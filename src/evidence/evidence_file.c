@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Evidence as a file: an NPZ of its arrays, and an entry dpaudit.json that says what they are, so
- * that judging the file and judging the run that wrote it are the same act. */
+/* Evidence as a file: an NPZ of its arrays with an entry dpaudit.json that describes them, so that
+ * judging the file gives the same verdict as judging the run that wrote it. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -54,6 +54,7 @@ static dpa_status put_training(json_t *meta, const dpa_training_facts *m, dpa_er
     DPA_TRY(put_known(object, "canary_rate", m->rate, err));
     DPA_TRY(put_known(object, "participations", m->participations, err));
     if (m->replace_one) DPA_TRY(dpa__json_set(object, "replace_one", json_true(), err));
+    if (m->records > 1) DPA_TRY(put_count(object, "records", m->records, err));
     return m->sees_all ? dpa__json_set(object, "sees_all", json_true(), err) : DPA_OK;
 }
 
@@ -177,7 +178,7 @@ static dpa_status take_word(const reader *r, const json_t *object, const char *k
     return DPA_OK;
 }
 
-/* The place of the word in a list; the default where the key is not there. */
+/* The index of the word in a list; the default if the key is absent. */
 static dpa_status take_choice(const reader *r, const json_t *object, const char *key,
                               const char *(*name)(unsigned), unsigned count, unsigned *out) {
     const json_t *value = json_object_get(object, key);
@@ -232,6 +233,8 @@ static dpa_status take_training(const reader *r, dpa_training_facts *out) {
     DPA_TRY(take_number(r, m, "canary_rate", 1e-300, 1, &out->rate));
     DPA_TRY(take_number(r, m, "participations", 0, 1e300, &out->participations));
     out->replace_one = json_is_true(json_object_get(m, "replace_one"));
+    DPA_TRY(take_count(r, m, "records", &out->records));
+    if (out->records > DPA_RECORDS_MOST) return bad(r, "training: records");
     out->sees_all = json_is_true(json_object_get(m, "sees_all"));
     return DPA_OK;
 }

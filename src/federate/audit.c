@@ -9,11 +9,12 @@
 #include "base/memory.h"
 #include "federate/federation.h"
 
-/* Means that wait for their cosines, in bytes: for models that are larger none waits. */
+/* Limits of the queue of means that wait for their cosines. Larger models have no queue: each mean
+ * is processed at once. */
 enum { WAITING_BYTES = 128 << 20, WAITING_MOST = 32 };
 _Static_assert(WAITING_MOST <= (int)DPA_CANARIES_ROUNDS, "so many rounds go at once");
 
-/* A Hadamard transform takes one mean at a time. */
+/* With a Hadamard transform there is no queue, because it takes one mean at a time. */
 static dpa_status waiting_init(dpa__waiting *w, const dpa_federate_opts *o, size_t size,
                                dpa_error *err) {
     const size_t room = WAITING_BYTES / sizeof(float) / size;
@@ -73,9 +74,9 @@ dpa_status dpa__audit_add(dpa_federation *f, double *energy, dpa_error *err) {
     return dpa_canaries_sum_f32(f->canaries, f->canary_norm, f->sum, NULL, err);
 }
 
-/* The cosines of all means that wait. */
-static dpa_status catch_up(dpa_federation *f, dpa_error *err) {
+dpa_status dpa__audit_settle(dpa_federation *f, dpa_error *err) {
     dpa__waiting *w = &f->waiting;
+    if (w->count == 0) return DPA_OK;
     const size_t size = f->model->size;
     dpa_vector released[WAITING_MOST];
     for (size_t i = 0; i < w->count; ++i)
@@ -106,16 +107,16 @@ static void wait_for(dpa_federation *f) {
 dpa_status dpa__audit_release(dpa_federation *f, dpa_error *err) {
     dpa__waiting *w = &f->waiting;
     if (f->canaries == NULL) return DPA_OK;
-    /* A mean of zeros (nobody came and there is no noise) has no cosine. */
+    /* A mean of zeros (no clients and no noise) has no cosine. */
     if (!f->opts.all_iterates || is_zero(f->sum, f->model->size)) {
         const dpa_vector released = {.f32 = f->sum, .dim = f->model->size};
         const dpa_own_round own = {f->clip, f->cohort.canary, f->cohort.candidates};
         return dpa_canaries_own(f->canaries, &released, &own, NULL, err);
     }
-    if (w->count == w->room) DPA_TRY(catch_up(f, err));
+    if (w->count == w->room) DPA_TRY(dpa__audit_settle(f, err));
     wait_for(f);
     if (w->vector != NULL) return DPA_OK;
-    const dpa_status status = catch_up(f, err);
+    const dpa_status status = dpa__audit_settle(f, err);
     w->count = 0;
     return status;
 }
@@ -138,7 +139,7 @@ dpa_status dpa_federation_cosines(dpa_federation *f, int since_start, double *ou
 
 dpa_status dpa_federation_largest(dpa_federation *f, double *out, dpa_error *err) {
     DPA_TRY(need_canaries(f, err));
-    DPA_TRY(catch_up(f, err));
+    DPA_TRY(dpa__audit_settle(f, err));
     memcpy(out, dpa_canaries_largest(f->canaries), dpa_canaries_count(f->canaries) * sizeof *out);
     return DPA_OK;
 }
@@ -146,7 +147,7 @@ dpa_status dpa_federation_largest(dpa_federation *f, double *out, dpa_error *err
 dpa_status dpa_federation_known(dpa_federation *f, double *score, double *times, double *spread,
                                 dpa_error *err) {
     DPA_TRY(need_canaries(f, err));
-    DPA_TRY(catch_up(f, err));
+    DPA_TRY(dpa__audit_settle(f, err));
     for (size_t i = 0; i < dpa_canaries_count(f->canaries); ++i) {
         score[i] = dpa_canaries_own_score(f->canaries, i);
         times[i] = (double)dpa_canaries_own_times(f->canaries, i);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Black box (tight-auditing Algorithm 1). A trial is one training, on the members (even trials) or
  * on the members and the canary (odd ones), from the same initial weights with its own randomness.
- * The adversary sees the trained model only; its score is log(p/(1 − p)), p being the probability
- * that the model gives to the canary's label. The canary is a member like any other: the trainer's
- * own sampling decides when it is in. */
+ * The adversary sees only the trained model; its score is log(p/(1 − p)), where p is the
+ * probability that the model gives to the canary's label. The canary is a member like any other:
+ * the trainer's own sampling decides when it is in a batch. With `copies` it is in the data that
+ * many times, and the two sides differ by a group of records. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,9 +20,9 @@
 enum { USUAL_OBSERVATIONS = 100 };
 
 typedef struct black_box {
-    dpa_dataset *data; /* of our own trainer: the members in their order, then the canary */
-    dpa__trainer *own; /* the same; NULL: a program trains */
-    size_t *members;   /* [members + 1], the canary last */
+    dpa_dataset *data; /* only for our own trainer: the members in their order, then the canaries */
+    dpa__trainer *own; /* likewise; NULL: an external program trains */
+    size_t *members;   /* [members + copies], the canaries last */
 } black_box;
 
 static dpa_status check(const dpa_game *game, dpa_error *err) {
@@ -38,15 +39,17 @@ static dpa_status check(const dpa_game *game, dpa_error *err) {
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu observations: expected at most 2^30",
                          (unsigned long long)o->observations);
     DPA_TRY(dpa__sabotage_check(o, &game->plan->train, game->data.member_count, err));
-    return dpa__sabotage_check(o, &game->plan->train, game->data.member_count + 1, err);
+    return dpa__sabotage_check(o, &game->plan->train, game->data.member_count + (size_t)o->copies,
+                               err);
 }
 
-/* Members and canary as one data set. */
+/* Makes one data set of the members and the copies of the canary. */
 static dpa_status join(dpa_game *game, black_box *b, dpa_error *err) {
     const dpa_dataset *data = game->data.data;
     const size_t members = game->data.member_count, features = dpa_dataset_features(data);
-    float *x = dpa__malloc(members + 1, features * sizeof(float), err);
-    int32_t *label = DPA_NEW_ARRAY(int32_t, members + 1, err);
+    const size_t count = members + (size_t)game->experiment->game.copies;
+    float *x = dpa__malloc(count, features * sizeof(float), err);
+    int32_t *label = DPA_NEW_ARRAY(int32_t, count, err);
     dpa_status status = x != NULL && label != NULL ? DPA_OK : DPA_NO_MEMORY;
     for (size_t i = 0; i < members && status == DPA_OK; ++i) {
         const size_t row = game->data.members[i];
@@ -57,8 +60,12 @@ static dpa_status join(dpa_game *game, black_box *b, dpa_error *err) {
     if (status == DPA_OK)
         dpa__example_draw(game->experiment->game.canary, &pool, game->experiment->game.seed, 0,
                           x + members * features, &label[members]);
+    for (size_t i = members + 1; i < count && status == DPA_OK; ++i) {
+        memcpy(x + i * features, x + members * features, features * sizeof *x);
+        label[i] = label[members];
+    }
     if (status == DPA_OK)
-        status = dpa_dataset_new(x, label, members + 1, dpa_dataset_shape(data),
+        status = dpa_dataset_new(x, label, count, dpa_dataset_shape(data),
                                  dpa_dataset_classes(data), &b->data, err);
     free(x);
     free(label);
@@ -72,7 +79,7 @@ static dpa_status open_own(dpa_game *game, black_box *b, dpa_error *err) {
                                   .plan = game->plan,
                                   .data = b->data,
                                   .points = members,
-                                  .canaries = 1,
+                                  .canaries = (size_t)game->experiment->game.copies,
                                   .claimed = members,
                                   .held = &game->data,
                                   .evaluated = DPA__MOST_EVALUATED};
@@ -87,10 +94,12 @@ static dpa_status open_game(dpa_game *game, dpa_error *err) {
     if (b == NULL) return DPA_NO_MEMORY;
     game->state = b; /* close_game frees it also when this fails */
     if (game->remote == NULL) DPA_TRY(open_own(game, b, err));
-    const size_t count = game->data.member_count + 1;
+    const size_t points = game->data.member_count;
+    const size_t count = points + (size_t)game->experiment->game.copies;
     b->members = DPA_NEW_ARRAY(size_t, count, err);
     if (b->members == NULL) return DPA_NO_MEMORY;
-    for (size_t i = 0; i < count; ++i) b->members[i] = i;
+    /* There is one canary; its number is listed once for each copy. */
+    for (size_t i = 0; i < count; ++i) b->members[i] = i > points ? points : i;
     if (game->trainer->canaries >= 1) return DPA_OK;
     return dpa__fail_file(err, DPA_BAD_INPUT, game->experiment->path,
                           "trainer: canaries 0: a black-box game needs an example that is in or "
@@ -106,7 +115,7 @@ static void close_game(dpa_game *game) {
     free(b);
 }
 
-/* Of each kind. */
+/* The number of trials wanted of each kind. */
 static uint64_t wanted(const dpa_game *game) {
     const uint64_t asked = game->experiment->game.observations;
     return asked > 0 ? asked : USUAL_OBSERVATIONS;
@@ -117,7 +126,7 @@ static uint64_t trials(const dpa_game *game, int stage) {
     return 2 * wanted(game);
 }
 
-/* The score, and the accuracy where the trainer tells it. */
+/* A trial gives the score, and the accuracy if the trainer tells it. */
 static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
     (void)stage, (void)index;
     return dpa__tells_accuracy(game) ? 2 : 1;
@@ -127,6 +136,8 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
     (void)stage;
     const dpa_game_opts *o = &game->experiment->game;
     dpa__text_printf(text, "seed %llu\ncanary %d\n", (unsigned long long)o->seed, (int)o->canary);
+    /* Left out of the key at its default, so that older stores stay valid. */
+    if (o->copies > 1) dpa__text_printf(text, "copies %llu\n", (unsigned long long)o->copies);
     dpa__sabotage_describe(o, text);
 }
 
@@ -135,11 +146,12 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     (void)brief;
     const black_box *b = game->state;
     const size_t members = game->data.member_count;
+    const size_t copies = (size_t)game->experiment->game.copies;
     dpa_rng seeds;
     dpa_rng_init(&seeds, game->experiment->game.seed, DPA_PURPOSE_ATTACK, index);
     DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
     const dpa__order order = {.members = b->members,
-                              .count = members + (size_t)(index % 2),
+                              .count = members + (index % 2 ? copies : 0),
                               .init = game->plan->init_seed,
                               .seed = dpa_rng_u64(&seeds)};
     const dpa__question ask = {.ids = &members,
@@ -152,7 +164,7 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     return DPA_OK;
 }
 
-/* The scores of every other trial, from `first` on. */
+/* Adds the scores of every second trial, starting with `first`. */
 static dpa_status add_scores(const dpa_trials *trials, uint64_t first, const char *name,
                              dpa_evidence *out, dpa_error *err) {
     double *items = DPA_NEW_ARRAY(double, trials->count / 2, err);
@@ -165,6 +177,10 @@ static dpa_status add_scores(const dpa_trials *trials, uint64_t first, const cha
             end == DPA_TRIAL_PLAYED ? trials->items[i].items[0] : dpa__score_of_end(end);
     }
     return dpa_evidence_add(out, name, items, count, 0, err);
+}
+
+static void expect(const dpa_game *game, dpa_evidence *out) {
+    out->training.records = game->experiment->game.copies;
 }
 
 static int arm(const dpa_game *game, uint64_t index) {
@@ -193,6 +209,7 @@ const dpa__rules dpa__black_box_rules = {
     .numbers = numbers,
     .describe = describe,
     .trial = trial,
+    .expect = expect,
     .gather = gather,
     .arm = arm,
 };

@@ -3,11 +3,11 @@
  *
  *     python3 train.py --seed {seed} --members {members} --queries {queries} --out {out}
  *
- * {members} is a file of point ids to train on, {queries} one of ids to say a number about; the
- * program writes these numbers to {out}, in that order (text, one a line, or NPY). {slot} counts
- * the trials that run at the same time (one GPU each), {trial} is the index. The same values are in
- * the environment as DPAUDIT_SEED and so on. Exit code, number and kind of the values are checked.
- */
+ * {members} is a file with the ids of the points to train on, {queries} one with the ids to give a
+ * number for; the program writes these numbers to {out} in that order (text with one per line, or
+ * NPY). {slot} numbers the trials that run at the same time (one GPU each), {trial} is the index.
+ * The same values are in the environment as DPAUDIT_SEED and so on. The exit code and the number
+ * and kind of the values are checked. */
 #include "game/command.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include "base/sha256.h"
 #include "base/stream.h"
 #include "dpaudit/rng.h"
-#include "settings/yaml.h"
+#include "settings/settings.h"
 
 static const dpa_command_opts *opts_of(const dpa_game *game) {
     return &game->experiment->command;
@@ -51,8 +51,8 @@ uint64_t dpa__command_query(const dpa_game *game, uint64_t number) {
 
 /* ---- Opening ---- */
 
-/* A word {like} this, or --option={like} this, is meant for us. What has more in its braces, or is
- * inside a longer word, may be the trainer's. */
+/* Refuses unknown placeholders: a word {like} this or --option={like} this is meant for us. Braces
+ * that hold more than a name, or are inside a longer word, may belong to the trainer. */
 static dpa_status check_placeholders(const dpa_experiment *e, const char *key, const char *line,
                                      dpa_error *err) {
     static const char *const known[] = {"seed", "members", "queries", "out",
@@ -117,7 +117,7 @@ static dpa_status find_folder(const char *path, char folder[PATH_MAX], dpa_error
     return dpa__fail_file(err, DPA_IO, path, "cannot find its folder: %s", strerror(errno));
 }
 
-/* Words of the command that are files (the script, its data) decide what comes out: their bytes go
+/* Words of the command that are files (the script, its data) decide the results, so their bytes go
  * into the key of the trials. */
 static dpa_status digest_file(const char *path, dpa__sha256 *sha, dpa_error *err) {
     char hex[DPA_SHA256_SIZE];
@@ -165,7 +165,7 @@ static dpa_status open_game(dpa_game *game, dpa_error *err) {
     DPA_TRY(check(e, err));
     dpa__external *x = DPA_NEW(dpa__external, err);
     if (x == NULL) return DPA_NO_MEMORY;
-    game->state = x; /* closed by the caller, also after a failure */
+    game->state = x; /* the caller frees it, also after a failure */
     DPA_TRY(dpa__external_open(e->path, e->command.line, x, err));
     return e->command.cancel == NULL ? DPA_OK
                                      : dpa__words_split(e->command.cancel, &x->cancel, err);

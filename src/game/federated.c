@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The federated game (one-shot-federated, Algorithms 2 and 3): a trial is one whole training by
- * DP-FedAvg with its own canaries; the last trials, where a baseline is wanted, have none.
+ * DP-FedAvg with its own canaries. If a baseline is wanted, the last trials have none.
  *
- * A trial's numbers: HEAD facts, final cosines of the observed canaries, largest cosines over the
- * rounds of the observed and of the unobserved ones, scores over their own rounds of all canaries
- * and the numbers of those rounds, then a row of POINT numbers per checkpoint. */
-#include "game/federated.h"
+ * A trial's numbers are HEAD facts; the final cosines of the observed canaries; the largest cosines
+ * over the rounds of the observed and of the unobserved ones; for all canaries the scores over
+ * their own rounds and the numbers of those rounds; then a row of POINT numbers per checkpoint. */
+#include "game/experiment_keys.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -22,18 +25,20 @@
 enum { ACCURACY, LOSS, CLIP, SPREAD, CLIENTS_ENERGY, CANARIES_ENERGY, NOISE_ENERGY, HEAD };
 /* round; mean and deviation of final, observed and unobserved cosines so far */
 enum { POINT = 7 };
+/* Time between two saved states if the file does not give a number of rounds. */
+static const double KEEP_SECONDS = 30.0;
 
 typedef struct state {
     dpa_clients *clients;
-    dpa_federate_opts opts; /* of run 0, seeds apart */
+    dpa_federate_opts opts; /* those of run 0; other runs differ in their seeds */
     size_t dim;
 } state;
 
 static const dpa_federate_plan *plan_of(const dpa_game *game) {
-    return game->experiment->federate;
+    return game->experiment->has_federate ? &game->experiment->federate : NULL;
 }
 
-/* As the game plays them: those of the plan with what it left open. */
+/* The options as the game plays them: those of the plan, with defaults filled in. */
 static const dpa_federate_opts *opts_of(const dpa_game *game) {
     return &((const state *)game->state)->opts;
 }
@@ -43,7 +48,7 @@ static size_t null_count(const dpa_game *game) {
     return o->all_iterates ? o->unobserved : 0;
 }
 
-/* Canaries with rounds of their own, the unobserved ones too. */
+/* The number of canaries with rounds of their own, unobserved ones included. */
 static size_t known_count(const dpa_game *game) {
     const dpa_federate_opts *o = opts_of(game);
     return o->canaries + o->unobserved;
@@ -56,7 +61,7 @@ static size_t value_count(const dpa_game *game, int with_canaries) {
            2 * known_count(game) + POINT * plan_of(game)->checkpoints;
 }
 
-/* Rows that are not to be trained on belong to nobody. */
+/* Takes rows that are not to be trained on away from their clients. */
 static dpa_status keep_members(const dpa_game *game, dpa_clients **clients, dpa_error *err) {
     const size_t rows = dpa_dataset_rows(game->data.data);
     if (game->data.member_count == rows) return DPA_OK;
@@ -80,10 +85,23 @@ static dpa_status keep_members(const dpa_game *game, dpa_clients **clients, dpa_
     return DPA_OK;
 }
 
+/* Example-level: each row to be trained on is a client of its own. */
+static dpa_status each_row(const dpa_game *game, dpa_clients **out, dpa_error *err) {
+    const size_t rows = dpa_dataset_rows(game->data.data);
+    double *owner = DPA_NEW_ARRAY(double, rows, err);
+    if (owner == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < rows; ++i) owner[i] = (double)i;
+    const dpa_status status = dpa_clients_new(owner, rows, out, err);
+    free(owner);
+    return status;
+}
+
 static dpa_status find_clients(const dpa_game *game, dpa_clients **out, dpa_error *err) {
     const dpa_federate_plan *p = plan_of(game);
     const dpa_dataset *data = game->data.data;
-    if (p->clients != NULL)
+    if (p->each_row)
+        DPA_TRY(each_row(game, out, err));
+    else if (p->clients != NULL)
         DPA_TRY(dpa_clients_read(p->clients, p->column, dpa_dataset_rows(data), out, err));
     else
         DPA_TRY(dpa_clients_dirichlet(data, p->split, p->concentration, game->experiment->game.seed,
@@ -91,7 +109,8 @@ static dpa_status find_clients(const dpa_game *game, dpa_clients **out, dpa_erro
     return keep_members(game, out, err);
 }
 
-/* The training file says what a client does; what a client here cannot do is refused. */
+/* Copies what the training file says about a client's work, and refuses what a client here cannot
+ * do. */
 static dpa_status take_training(const dpa_game *game, dpa_federate_opts *o, dpa_error *err) {
     const dpa_train_plan *plan = game->plan;
     const dpa_train_opts *t = &plan->train;
@@ -130,9 +149,9 @@ static void close_game(dpa_game *game) {
     free(s);
 }
 
-/* How many canaries where the file does not say: 1000, but no more in a round than clients, so that
- * the model is still the clients', and in the final model no more energy than a twentieth of the
- * noise's, so that none of them hides the others. */
+/* Chooses the number of canaries if the file does not say: 1000, but no more in a round than
+ * clients, so that the clients still make the model, and in the final model at most a twentieth of
+ * the noise's energy, so that no canary hides the others. */
 static void choose_canaries(state *s) {
     dpa_federate_opts *o = &s->opts;
     if (o->canaries == 0) {
@@ -145,7 +164,7 @@ static void choose_canaries(state *s) {
     if (o->unobserved == DPA__AS_MANY) o->unobserved = o->canaries;
 }
 
-/* A federation is made once and thrown away, so that a setting that cannot be is an error now. */
+/* Makes a federation and throws it away, so that impossible settings are an error now. */
 static dpa_status try_settings(const dpa_game *game, state *s, dpa_error *err) {
     dpa_model *model = NULL;
     dpa_federation *f = NULL;
@@ -168,8 +187,11 @@ static dpa_status open_game(dpa_game *game, dpa_error *err) {
     if (s == NULL) return DPA_NO_MEMORY;
     game->state = s;
     s->opts = p->opts;
-    /* Several runs go to several workers. */
-    s->opts.threads = p->runs * (p->baseline ? 2 : 1) > 1 ? 1 : 0;
+    /* Several runs are played by several workers, which share the machine's cores. */
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    const uint64_t trainings = p->runs * (p->baseline ? 2 : 1);
+    s->opts.threads =
+        cores > 0 && trainings < (uint64_t)cores ? (unsigned)cores / (unsigned)trainings : 1;
     DPA_TRY(take_training(game, &s->opts, err));
     DPA_TRY(find_clients(game, &s->clients, err));
     return try_settings(game, s, err);
@@ -217,15 +239,27 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
 
 /* ---- one training ---- */
 
+/* Numbers that grow with the rounds, kept in one array so that they can be saved: sums of the
+ * energies of clients, canaries and noise, the number of checkpoints taken, and the checkpoints. */
+enum { TAKEN = 3, POINTS };
+
 typedef struct training {
     dpa_game *game;
     dpa_federation *federation;
     dpa_model *model;
     double *final, *largest; /* [canaries + unobserved] scratch */
-    double energy[3];        /* sums over the rounds: clients, canaries, noise */
+    double *grown;           /* [POINTS + POINT × checkpoints] */
+    uint64_t points;         /* number of checkpoints wanted */
+    char key[DPA_SHA256_SIZE];
+    char *kept;       /* the file of its saved state; NULL: none */
+    double kept_when; /* time of the last save */
 } training;
 
-/* Mean and deviation (divided by the count, as the estimators have it); NaN of nothing. */
+static size_t grown_count(const training *t) {
+    return POINTS + POINT * (size_t)t->points;
+}
+
+/* Mean and deviation (divided by the count, as the estimators do); NaN for an empty sample. */
 static void put_fit(const double *sample, size_t count, double *out) {
     double sum = 0.0, square = 0.0;
     for (size_t i = 0; i < count; ++i) sum += sample[i];
@@ -250,23 +284,67 @@ static dpa_status checkpoint(training *t, double *point, dpa_error *err) {
     return DPA_OK;
 }
 
-/* All rounds; `points` checkpoints at equal distances, the last one at the end. */
-static dpa_status train(training *t, double *head, uint64_t points, double *point, dpa_error *err) {
+static double clock_now(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Each trial has one file; the folder is made with the first save. */
+static dpa_status name_kept(training *t, uint64_t index, dpa_error *err) {
+    dpa__text text = {0};
+    if (t->game->keep == NULL) return DPA_OK;
+    DPA_TRY(dpa_game_key(t->game, 0, t->key, err));
+    dpa__text_printf(&text, "%s/%.16s-%llu", t->game->keep, t->key, (unsigned long long)index);
+    t->kept_when = clock_now();
+    return dpa__text_take(&text, &t->kept, err);
+}
+
+/* A failed save does not stop the training. */
+static void keep_state(training *t, uint64_t round) {
+    const uint64_t every = plan_of(t->game)->keep_every;
+    if (t->kept == NULL || round == opts_of(t->game)->rounds) return;
+    if (every > 0 ? round % every != 0 : clock_now() - t->kept_when < KEEP_SECONDS) return;
+    (void)mkdir(t->game->keep, 0777);
+    const dpa_status kept =
+        dpa__federation_save(t->federation, t->key, t->grown, grown_count(t), t->kept, NULL);
+    (void)kept;
+    t->kept_when = clock_now();
+}
+
+static void forget_state(const training *t) {
+    if (t->kept == NULL) return;
+    dpa__federation_forget(t->kept);
+    (void)rmdir(t->game->keep); /* fails while other trials have files there */
+}
+
+static dpa_status one_round(training *t, dpa_round_info *info, dpa_error *err) {
     const uint64_t rounds = opts_of(t->game)->rounds;
-    uint64_t taken = 0;
-    dpa_round_info info = {0};
     const dpa_progress *p = &t->game->experiment->game.progress;
-    for (uint64_t round = 1; round <= rounds; ++round) {
-        DPA_TRY(dpa_federation_round(t->federation, &info, err));
-        t->energy[0] += info.energy_clients;
-        t->energy[1] += info.energy_canaries;
-        t->energy[2] += info.energy_noise;
-        if (p->call != NULL && p->call(p->user, "rounds", (double)round, (double)rounds) != 0)
-            return dpa__fail(err, DPA_CANCELLED, "stopped after round %llu",
-                             (unsigned long long)round);
-        if (taken < points && round * points >= (taken + 1) * rounds)
-            DPA_TRY(checkpoint(t, point + POINT * taken++, err));
+    const double taken = t->grown[TAKEN];
+    DPA_TRY(dpa_federation_round(t->federation, info, err));
+    t->grown[0] += info->energy_clients;
+    t->grown[1] += info->energy_canaries;
+    t->grown[2] += info->energy_noise;
+    const uint64_t round = dpa_federation_rounds_done(t->federation);
+    if (p->call != NULL && p->call(p->user, "rounds", (double)round, (double)rounds) != 0)
+        return dpa__fail(err, DPA_CANCELLED, "stopped after round %llu", (unsigned long long)round);
+    if (taken < (double)t->points && (double)(round * t->points) >= (taken + 1) * (double)rounds) {
+        DPA_TRY(checkpoint(t, t->grown + POINTS + POINT * (size_t)taken, err));
+        t->grown[TAKEN] += 1.0;
     }
+    keep_state(t, round);
+    return DPA_OK;
+}
+
+/* Plays all remaining rounds, with checkpoints at equal distances and the last one at the end. */
+static dpa_status train(training *t, double *head, dpa_error *err) {
+    const uint64_t rounds = opts_of(t->game)->rounds;
+    dpa_round_info info = {0};
+    if (t->kept != NULL)
+        DPA_TRY(
+            dpa__federation_resume(t->federation, t->key, t->grown, grown_count(t), t->kept, err));
+    while (dpa_federation_rounds_done(t->federation) < rounds) DPA_TRY(one_round(t, &info, err));
     const dpa_train_data *data = &t->game->data;
     dpa_utility utility = {(double)NAN, (double)NAN, (double)NAN};
     if (data->heldout_count > 0)
@@ -275,7 +353,7 @@ static dpa_status train(training *t, double *head, uint64_t points, double *poin
     head[ACCURACY] = utility.accuracy;
     head[LOSS] = utility.loss;
     head[CLIP] = info.clip;
-    for (size_t i = 0; i < 3; ++i) head[CLIENTS_ENERGY + i] = t->energy[i] / (double)rounds;
+    for (size_t i = 0; i < 3; ++i) head[CLIENTS_ENERGY + i] = t->grown[i] / (double)rounds;
     return DPA_OK;
 }
 
@@ -283,9 +361,10 @@ static dpa_status play(training *t, int with_canaries, dpa_values *out, dpa_erro
     const dpa_federate_plan *p = plan_of(t->game);
     const size_t observed = opts_of(t->game)->canaries, null = null_count(t->game);
     double *to = out->items + HEAD;
-    double *point = out->items + value_count(t->game, with_canaries) - POINT * p->checkpoints;
-    DPA_TRY(train(t, out->items, with_canaries ? p->checkpoints : 0, point, err));
+    DPA_TRY(train(t, out->items, err));
     if (!with_canaries) return DPA_OK;
+    double *point = out->items + value_count(t->game, with_canaries) - POINT * p->checkpoints;
+    memcpy(point, t->grown + POINTS, POINT * p->checkpoints * sizeof *point);
     DPA_TRY(look(t, err));
     memcpy(to, t->final, observed * sizeof *to);
     to += observed;
@@ -314,26 +393,32 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     o.seed = dpa_rng_u64(&rng);
     o.canary_seed = dpa_rng_u64(&rng);
     if (!with_canaries) o.canaries = o.unobserved = 0;
-    training t = {.game = game};
+    training t = {.game = game, .points = with_canaries ? plan_of(game)->checkpoints : 0};
     const size_t canaries = s->opts.canaries + s->opts.unobserved;
     DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
     t.final = DPA_NEW_ARRAY(double, canaries, err);
     t.largest = DPA_NEW_ARRAY(double, canaries, err);
-    dpa_status status = t.final != NULL && t.largest != NULL ? DPA_OK : DPA_NO_MEMORY;
+    t.grown = dpa__calloc(grown_count(&t), sizeof *t.grown, err);
+    dpa_status status = t.final != NULL && t.largest != NULL && t.grown != NULL
+                            ? name_kept(&t, index, err)
+                            : DPA_NO_MEMORY;
     if (status == DPA_OK) status = make_model(game, &t.model, err);
     if (status == DPA_OK)
         status = dpa_federation_new(t.model, game->data.data, s->clients, &o, &t.federation, err);
     if (status == DPA_OK) status = play(&t, with_canaries, out, err);
+    if (status == DPA_OK) forget_state(&t);
     dpa_federation_free(t.federation);
     dpa_model_free(t.model);
     free(t.final);
     free(t.largest);
+    free(t.grown);
+    free(t.kept);
     return status;
 }
 
 /* ---- evidence ---- */
 
-/* Numbers first … first+each−1 of every run that was played, one after the other. */
+/* Adds numbers first … first+each−1 of every run that was played, one run after the other. */
 static dpa_status add_array(const dpa_game *game, const dpa_trials *played, const char *name,
                             size_t first, size_t each, int matrix, dpa_evidence *out,
                             dpa_error *err) {
@@ -350,7 +435,7 @@ static dpa_status add_array(const dpa_game *game, const dpa_trials *played, cons
     return dpa_evidence_add(out, name, items, filled, matrix ? filled / POINT : 0, err);
 }
 
-/* The mean over runs `from` up to `to`; left out when none was played. */
+/* Adds the mean over runs `from` up to `to`; nothing if none of them was played. */
 static dpa_status add_mean(const dpa_trials *played, const char *name, uint64_t from, uint64_t to,
                            size_t at, dpa_evidence *out, dpa_error *err) {
     double sum = 0.0, count = 0.0;
@@ -363,7 +448,7 @@ static dpa_status add_mean(const dpa_trials *played, const char *name, uint64_t 
     return dpa_evidence_fact(out, name, sum / count, err);
 }
 
-/* Scores of one class as an array, those left out (NaN) not. */
+/* Adds the scores of one class as an array, without those left out (NaN). */
 static dpa_status add_scores(const char *name, const double *score, size_t count, dpa_evidence *out,
                              dpa_error *err) {
     double *items = DPA_NEW_ARRAY(double, count, err);
@@ -374,8 +459,8 @@ static dpa_status add_scores(const char *name, const double *score, size_t count
     return dpa_evidence_add(out, name, items, filled, 0, err);
 }
 
-/* All runs one after the other, `score` and `times` [runs × known], observed canaries of all runs
- * first. `first`: of a trial's numbers. */
+/* Collects all runs one after the other into `score` and `times` [runs × known], with the observed
+ * canaries of all runs first. `first` is the offset in a trial's numbers. */
 static double collect_known(const dpa_game *game, const dpa_trials *played, size_t first,
                             double *score, double *times, size_t *runs) {
     const size_t observed = opts_of(game)->canaries, known = known_count(game);
@@ -398,7 +483,8 @@ static double collect_known(const dpa_game *game, const dpa_trials *played, size
     return spread;
 }
 
-/* Known rounds: members and nonmembers, of those canaries that the choice by rounds keeps. */
+/* Adds the scores for known rounds: members and nonmembers, of the canaries that the choice by
+ * rounds keeps. */
 static dpa_status add_known(const dpa_game *game, const dpa_trials *played, size_t first,
                             dpa_evidence *out, dpa_error *err) {
     const dpa_federate_plan *p = plan_of(game);
@@ -427,6 +513,10 @@ static dpa_status add_facts(const dpa_game *game, const dpa_trials *played, dpa_
     const state *s = game->state;
     const dpa_federate_opts *o = &s->opts;
     const uint64_t runs = plan_of(game)->runs;
+    double trained = 0;
+    for (uint64_t i = 0; i < played->count && i < runs; ++i)
+        trained += played->items[i].items != NULL;
+    if (runs > 1) DPA_TRY(dpa_evidence_fact(out, "runs", trained, err));
     DPA_TRY(dpa_evidence_fact(out, "dim", (double)s->dim, err));
     DPA_TRY(dpa_evidence_fact(out, "clients", (double)dpa_clients_count(s->clients), err));
     DPA_TRY(dpa_evidence_fact(out, "cohort", (double)o->cohort, err));
@@ -449,8 +539,8 @@ static dpa_status add_facts(const dpa_game *game, const dpa_trials *played, dpa_
     return o->adaptive ? add_mean(played, "last_clip", 0, runs, CLIP, out, err) : DPA_OK;
 }
 
-/* Rounds take the place of steps, and clients that of records. The claim is the training's noise
- * where the experiment names no ε. */
+/* Rounds take the place of steps, and clients that of records. If the experiment names no ε, the
+ * claim is the training's noise. */
 static void expect(const dpa_game *game, dpa_evidence *out) {
     const state *s = game->state;
     const dpa_federate_opts *o = &s->opts;

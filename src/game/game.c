@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Games as trials: the table of all kinds, and what they have in common. */
+/* Games as trials: the table of all kinds, and what they share. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "base/sha256.h"
 #include "game/rules.h"
 #include "game/training.h"
-#include "settings/yaml.h"
+#include "settings/settings.h"
 
 static const dpa__rules *const all[DPA_GAME_KINDS] = {
     [DPA_GAME_WHITE_BOX] = &dpa__white_box_rules,
@@ -40,6 +40,7 @@ void dpa_game_opts_init(dpa_game_opts *opts) {
         .workers = 4,
         .canaries = 1000,
         .options = 4,
+        .copies = 1,
         .shadow = {.models = 64, .targets = 512, .attack = DPA_ATTACK_LIRA, .challenges = 1}};
 }
 
@@ -63,7 +64,7 @@ void dpa_game_close(dpa_game *game) {
     free(game);
 }
 
-/* Settings that the game refuses were in the file. */
+/* Settings that the game refuses came from the experiment file, so the error names it. */
 static dpa_status blame_file(const dpa_experiment *experiment, dpa_error *err) {
     if (err == NULL) return DPA_BAD_INPUT;
     err->status = DPA_BAD_INPUT;
@@ -81,7 +82,7 @@ dpa_status dpa_game_open(const dpa_experiment *experiment, dpa_game **out, dpa_e
     if (status == DPA_OK && game->rules->needs_training) status = dpa__training_open(game, err);
     if (status == DPA_OK && game->rules->open != NULL) status = game->rules->open(game, err);
     if (status == DPA_BAD_ARGUMENT) status = blame_file(experiment, err);
-    status = dpa__yaml_locate(status, err);
+    status = dpa__settings_locate(status, err);
     if (status == DPA_OK)
         *out = game;
     else
@@ -127,7 +128,7 @@ const dpa_train_plan *dpa_game_training(const dpa_game *game) {
 dpa_status dpa_game_key(const dpa_game *game, int stage, char key[DPA_SHA256_SIZE],
                         dpa_error *err) {
     dpa__text text = {0};
-    /* The first word changes when the numbers of a trial change their meaning. */
+    /* Change the number after "trial" when the numbers of a trial change their meaning. */
     dpa__text_printf(&text, "trial 1\ngame %s stage %d\ntraining %s\n", game->rules->name, stage,
                      game->digest);
     game->rules->describe(game, stage, &text);
@@ -140,7 +141,7 @@ dpa_status dpa_game_key(const dpa_game *game, int stage, char key[DPA_SHA256_SIZ
     return DPA_OK;
 }
 
-/* Of the first `stages` stages. */
+/* Checks the trials of the first `stages` stages. */
 static dpa_status check_numbers(const dpa_game *game, int stages, const dpa_trials *trials,
                                 dpa_error *err) {
     for (int s = 0; s < stages; ++s)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpaudit's own trainer behind the table of all trainers. A training that goes by steps has a
- * second trainer beside the first, which looks: it takes its steps from the weights of the first,
- * on its own batches with its own noise, and its updates are dropped. */
+/* dpaudit's own trainer behind the interface that all trainers share. A training by steps has a
+ * second trainer, the observer: it takes its steps from the weights of the first, on its own
+ * batches with its own noise, and its updates are dropped. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,19 +21,19 @@ typedef struct side {
     dpa_model *model;
     dpa_trainer *trainer;
     uint64_t seed;
-    const dpa__step *step; /* that is being taken; NULL: the trainer runs by itself */
-    float *sum;            /* for what is released */
+    const dpa__step *step; /* the step being taken; NULL: the trainer runs by itself */
+    float *sum;            /* receives what is released */
 } side;
 
 struct local {
     dpa__trainer base;
     dpa__local_opts o;
-    const dpa_dataset *extra; /* canaries that are no rows of the data */
-    const dpa_model *asked;   /* the one that signals are of */
-    side sides[2];            /* the training, and who looks */
-    size_t *members;          /* [points + canaries] rows of the training */
+    const dpa_dataset *extra; /* canaries that are not rows of the data */
+    const dpa_model *asked;   /* the model that signals are asked of */
+    side sides[2];            /* the training, and the observer */
+    size_t *members;          /* [points + canaries] rows in the training */
     size_t count;
-    size_t *id_of;   /* [rows of data + extra]: the number of a row */
+    size_t *id_of;   /* [rows of data + extra] the example number of each row */
     float *logits;   /* [asked × outputs] */
     float *gradient; /* [size] */
 };
@@ -70,7 +70,7 @@ static dpa_status number_rows(local *l, dpa_error *err) {
     return DPA_OK;
 }
 
-/* The data set of an example and its row there. */
+/* Finds the data set of an example and its row there. */
 static dpa_status find_example(const local *l, size_t id, const dpa_dataset **data, size_t *row,
                                dpa_error *err) {
     const size_t first = l->base.points + l->base.canaries;
@@ -87,7 +87,7 @@ static dpa_status find_example(const local *l, size_t id, const dpa_dataset **da
     return DPA_OK;
 }
 
-/* ---- What is wrong with it, and what the game puts in ---- */
+/* ---- Sabotage, and what the game puts in ---- */
 
 static dpa_status on_sample(void *user, uint64_t step, size_t *rows, size_t *count, size_t capacity,
                             dpa_error *err) {
@@ -134,8 +134,8 @@ static dpa_status on_release(void *user, uint64_t step, float *sum, size_t size,
     return DPA_OK;
 }
 
-/* The options of the trainer as it is really run. Rate and number of steps are those that are
- * claimed, whoever is in: they may not tell who is. */
+/* The options that the trainer really runs with. Sampling rate and number of steps are the claimed
+ * ones whoever is in the training, because they must not reveal it. */
 static dpa_train_opts real_opts(const local *l, side *s, int by_steps) {
     dpa_train_opts o = l->o.plan->train;
     const double q = dpa_train_plan_q(l->o.plan, l->o.claimed);
@@ -159,8 +159,12 @@ static dpa_status take_members(local *l, const dpa__order *order, dpa_error *err
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%zu members of %zu examples", order->count,
                          l->base.points + l->base.canaries);
     l->count = order->count;
-    for (size_t i = 0; i < order->count; ++i)
-        DPA_TRY(row_of(l, order->members[i], &l->members[i], err));
+    size_t copies = 0;
+    for (size_t i = 0; i < order->count; ++i) {
+        /* Each copy of a canary has a row of its own and is sampled independently. */
+        const int is_copy = l->o.opts->copies > 1 && order->members[i] == l->base.points;
+        DPA_TRY(row_of(l, order->members[i] + (is_copy ? copies++ : 0), &l->members[i], err));
+    }
     return DPA_OK;
 }
 
@@ -227,7 +231,7 @@ static dpa_status find_gradient(dpa__trainer *trainer, size_t id, float *gradien
                               dpa_dataset_label(data, row), gradient, NULL, err);
 }
 
-/* ---- What a model says ---- */
+/* ---- Signals of a model ---- */
 
 static dpa_status signals_of(const local *l, const dpa_dataset *data, const size_t *rows,
                              size_t count, dpa_trainer_signal signal, double *out, dpa_error *err) {
@@ -252,7 +256,7 @@ static dpa_status signals_of(const local *l, const dpa_dataset *data, const size
     return DPA_OK;
 }
 
-/* Neighbours of the same data set are asked together. */
+/* Asks about runs of examples from the same data set together. */
 static dpa_status answer_all(local *l, const dpa__question *ask, size_t *rows, dpa_error *err) {
     for (size_t i = 0; i < ask->count;) {
         const dpa_dataset *data = NULL, *next = NULL;
@@ -307,7 +311,7 @@ static dpa_status train(dpa__trainer *trainer, const dpa__order *order, const dp
     return status == DPA_OK ? ask_model(l, s->model, ask, err) : status;
 }
 
-/* The average, where there is one; the model that looks has room for it. */
+/* Uses the averaged weights if there are any; they go into the observer's model. */
 static dpa_status find_signals(dpa__trainer *trainer, const dpa__question *ask, dpa_error *err) {
     local *l = (local *)trainer;
     DPA_TRY(need_start(&l->sides[0], err));
@@ -317,7 +321,7 @@ static dpa_status find_signals(dpa__trainer *trainer, const dpa__question *ask, 
     return ask_model(l, l->sides[1].model, ask, err);
 }
 
-/* ---- Its life ---- */
+/* ---- Opening and closing ---- */
 
 static void close_local(dpa__trainer *trainer) {
     local *l = (local *)trainer;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One training, many canaries (fdp-in-one-run, section 4; Steinke, Nasr and Jagielski 2023). Every
  * canary has a row of its own after those of the members and goes through the trainer's own
- * sampler, so that how the trainer samples is part of what is audited. White box: the row stands
- * for a gradient of norm C, which takes its place in the sum whenever the row is drawn. Black box:
- * the row is a held-out one with a wrong label, and training knows nothing of the game. */
+ * sampler, so that the sampling is audited too. White box: the row stands for a gradient of norm C,
+ * which enters the sum whenever the row is drawn. Black box: the row is a held-out one with a wrong
+ * label, and the training knows nothing of the game. */
 #include "game/one_run.h"
 
 #include <math.h>
@@ -24,20 +24,20 @@ struct dpa__one_run {
     const dpa_game_opts *opts;
     const dpa_train_plan *plan;
     const dpa_train_data *data;
-    dpa__trainer *trainer, *own; /* own: NULL when somebody else's */
-    dpa_trainer_signal signal;   /* of the final model */
-    size_t canaries, options;    /* options: 1 for membership */
+    dpa__trainer *trainer, *own; /* own: NULL if the trainer is borrowed */
+    dpa_trainer_signal signal;   /* what is asked of the final model */
+    size_t canaries, options;    /* options is 1 for membership */
     int is_membership;
-    size_t count;       /* members that are no canaries: examples 0 to count − 1 */
-    dpa_dataset *rows;  /* of our own trainer: those, then the canaries */
-    size_t *trained_on; /* examples of this training, canaries that are in last */
+    size_t count;       /* members that are not canaries: examples 0 to count − 1 */
+    dpa_dataset *rows;  /* our own trainer: those members, then the canaries */
+    size_t *trained_on; /* examples of this training; the canaries that are in come last */
     size_t member_count;
     size_t *secret; /* [canaries] the option that is in; membership: 1 in, 0 out */
     size_t *batch;  /* [count + canaries] */
-    size_t *place;  /* [canaries] of those drawn, or … */
+    size_t *place;  /* [canaries] weights of the drawn Dirac canaries, or … */
     const float **direction;
     dpa__decoys decoys; /* our own trainer, black box */
-    int has_bank;       /* white box: the next two, [canaries × options] */
+    int has_bank;       /* white box: whether the next two, [canaries × options], are made */
     dpa__bank bank;
     dpa__ledger ledger;
     float *sum;
@@ -47,7 +47,7 @@ static int is_white_box(const game *g) {
     return g->opts->access == DPA_ACCESS_STEPS;
 }
 
-/* Examples that stand for canaries: a gradient takes the place of one, or each option is one. */
+/* How many examples stand for canaries: with gradients one each, else one per option. */
 static size_t stand_ins(const game *g) {
     return is_white_box(g) ? g->canaries : g->canaries * g->options;
 }
@@ -63,7 +63,9 @@ static dpa_status check(const game *g, dpa_error *err) {
     if (t->microbatch != 1)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "microbatch %zu: a canary must be clipped by itself", t->microbatch);
-    if (dpa_train_plan_steps(g->plan, g->count) == 0)
+    /* Of a trainer whose final model alone is seen, nobody has to say how many steps it takes. */
+    const int has_steps = is_white_box(g) || g->trainer == NULL;
+    if (has_steps && dpa_train_plan_steps(g->plan, g->count) == 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "a training of 0 steps shows nothing");
     if (is_white_box(g) && !(isfinite(t->clip) && t->clip > 0.0 && t->sigma > 0.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
@@ -72,7 +74,7 @@ static dpa_status check(const game *g, dpa_error *err) {
     return dpa__sabotage_check(g->opts, t, 0, err);
 }
 
-/* The rows of gradient canaries are never read: zeros. */
+/* Rows of gradient canaries are never read, so they stay zero. */
 static dpa_status fill_rows(game *g, float *x, int32_t *label, dpa_error *err) {
     const dpa_dataset *data = g->data->data;
     const size_t features = dpa_dataset_features(data), total = g->count + stand_ins(g);
@@ -102,20 +104,20 @@ static dpa_status make_rows(game *g, dpa_error *err) {
     return status;
 }
 
-/* What must know the number of weights. */
+/* Sets up what depends on the number of weights. */
 static dpa_status make_bank(game *g, dpa_error *err) {
     const dpa_train_opts *t = &g->plan->train;
     const size_t count = g->canaries * g->options;
     const double q = dpa_train_plan_q(g->plan, g->count);
     if (g->has_bank) return DPA_OK;
-    dpa__bank_free(&g->bank); /* of an attempt that failed */
+    dpa__bank_free(&g->bank); /* left by an attempt that failed */
     free(g->sum);
     g->sum = NULL;
     DPA_TRY(
         dpa__bank_init(&g->bank, g->opts->canary, count, t->clip, g->opts->seed, g->trainer, err));
     g->sum = DPA_NEW_ARRAY(float, g->trainer->size, err);
     if (g->sum == NULL) return DPA_NO_MEMORY;
-    /* Shuffled batches have no q of their own; their best guess is how often a member is in. */
+    /* Shuffled batches have no q; the best guess is how often a member is in a batch. */
     DPA_TRY(dpa__ledger_init(&g->ledger, g->opts->score, count,
                              isnan(q) ? (double)t->batch / (double)g->count : q, t->sigma, err));
     g->has_bank = 1;
@@ -202,7 +204,7 @@ dpa_status dpa__one_run_new(const dpa_game_opts *opts, uint64_t options, const d
 
 /* ---- Playing ---- */
 
-/* Who is in, and as what. */
+/* Draws which canaries are in, and with which option. */
 static void draw_secrets(game *g, uint64_t run, const size_t *given) {
     dpa_rng rng;
     dpa_rng_init(&rng, g->opts->seed, DPA_PURPOSE_MEMBERSHIP, run);
@@ -218,8 +220,8 @@ static void draw_secrets(game *g, uint64_t run, const size_t *given) {
     }
 }
 
-/* A canary that the trainer has drawn leaves the batch: its gradient comes in instead. As in the
- * white-box game a raw one is as large as a batch where nothing clips it. */
+/* A canary that the trainer has drawn leaves the batch, and its gradient comes in instead. As in
+ * the white-box game, a raw gradient is as large as a whole batch if nothing clips it. */
 static void swap_canaries(game *g, dpa__step *step) {
     const float scale = g->opts->sabotage == DPA_SABOTAGE_CLIP ? (float)g->plan->train.batch : 1.0F;
     const int is_dirac = g->bank.place != NULL;
@@ -269,7 +271,7 @@ static dpa_status play_steps(game *g, const dpa__order *order, double *accuracy,
     return accuracy != NULL ? g->trainer->calls->signals(g->trainer, &ask, err) : DPA_OK;
 }
 
-/* Guesses the option with the highest score; the gap to the next one says how sure it is. */
+/* Guesses the option with the highest score; the gap to the second highest is the confidence. */
 static void decide(const game *g, const double *table, dpa__one_run_result *result) {
     for (size_t i = 0; i < g->canaries; ++i) {
         const double *score = table + i * g->options;
@@ -285,7 +287,7 @@ static void decide(const game *g, const double *table, dpa__one_run_result *resu
     }
 }
 
-/* table[i·options + k]: what speaks for canary i as option k. */
+/* table[i·options + k]: the evidence that canary i is in as option k. */
 static dpa_status play_whole(game *g, const dpa__order *order, double *table, double *accuracy,
                              dpa_error *err) {
     const size_t count = stand_ins(g);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A trainer that is another program: started once, asked many times (docs/trainer.md has what is
- * said). Whatever it says is checked before a game sees it. What it does wrong is DPA_TRAINER, an
- * outcome of the trial that asked; what befell it from outside is DPA_IO. */
+/* A trainer that is another program, started once and asked many times (docs/trainer.md describes
+ * the protocol). Every answer is checked before a game sees it. The trainer's own mistakes are
+ * DPA_TRAINER, an outcome of the trial that asked; failures from outside are DPA_IO. */
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/process.h"
 #include "base/sha256.h"
 #include "game/command.h"
 #include "game/trainer_wire.h"
@@ -21,11 +23,11 @@ typedef struct remote {
     const dpa_trainer_opts *opts;
     dpa__external external;
     dpa__child child;
-    char folder[DPA__ATTEMPT_SIZE]; /* for arrays; "": none yet */
+    char folder[DPA__ATTEMPT_SIZE]; /* for files with arrays; "": none yet */
     uint64_t id;                    /* of the last request */
-    const char *call;               /* its name */
-    size_t members;                 /* of the training that goes by steps */
-    dpa_error unheard;              /* of a caller who gave no place for one */
+    const char *call;               /* name of the last request */
+    size_t members;                 /* number of members in the training by steps */
+    dpa_error unheard;              /* used when the caller passes no dpa_error */
 } remote;
 
 static const char *slot_of(void) {
@@ -42,7 +44,7 @@ void dpa__remote_stop(dpa__trainer *trainer) {
     dpa__child_end(&r->child, 0.0);
 }
 
-/* The trainer broke the protocol: what it will say next means nothing. */
+/* The trainer broke the protocol, so nothing it says afterwards can be trusted. */
 static dpa_status refuse(remote *r, dpa_error *err) {
     dpa_error why = *err;
     dpa__remote_stop(&r->base);
@@ -50,7 +52,7 @@ static dpa_status refuse(remote *r, dpa_error *err) {
                      why.text, why.place[0] != '\0' ? " in " : "", why.place);
 }
 
-/* A status that its error got on the way from the child. */
+/* Adds the number and name of the request to an error. */
 static dpa_status blame(remote *r, dpa_status status, dpa_error *err) {
     dpa_error why = *err;
     return dpa__fail(err, status, "request %" PRIu64 " (%s): %.400s", r->id, r->call, why.text);
@@ -61,7 +63,7 @@ static void begin(remote *r, dpa__text *line, const char *call) {
     dpa__text_printf(line, "{\"id\":%" PRIu64 ",\"call\":\"%s\"", ++r->id, call);
 }
 
-/* {"message": …, "machine": true} */
+/* Turns the answer's {"message": …, "machine": true} into an error. */
 static dpa_status fail_by(remote *r, const json_t *error, dpa_error *err) {
     const char *message = json_string_value(json_object_get(error, "message"));
     const int machine = json_is_true(json_object_get(error, "machine"));
@@ -106,7 +108,7 @@ static dpa_status parse(remote *r, const char *line, size_t length, json_t **ans
     return refuse(r, err);
 }
 
-/* Sends the line (and frees it); the answer is for the caller to json_decref. */
+/* Sends the line and frees it; the caller must json_decref the answer. */
 static dpa_status exchange(remote *r, dpa__text *line, json_t **answer, dpa_error *err) {
     char *heard;
     size_t length;
@@ -148,7 +150,7 @@ static dpa_status take_levels(remote *r, const json_t *answer, dpa_error *err) {
                      "\"levels\": expected a list of train, gradient, step: what it can do");
 }
 
-/* What the trainer says of itself, it must say as the experiment does. */
+/* What the trainer says about itself must agree with the experiment. */
 static dpa_status take_count(const json_t *answer, const char *key, size_t *to, dpa_error *err) {
     const json_t *value = json_object_get(answer, key);
     if (value == NULL || json_is_null(value)) return DPA_OK;
@@ -201,8 +203,8 @@ dpa_status dpa__remote_hello(dpa__trainer *trainer, dpa_error *err) {
     return status == DPA_OK ? DPA_OK : refuse(r, err);
 }
 
-/* The beginning of a request that needs one of these levels. Whoever wants to hear of no error gets
- * a place for it all the same: what is wrong is told with its request. */
+/* Begins a request that needs one of these levels. A caller without a dpa_error gets r->unheard,
+ * because the error text is needed to describe the request. */
 static dpa_status request(remote *r, int level, const char *call, dpa__text *line,
                           dpa_error **err) {
     if (*err == NULL) *err = &r->unheard;
@@ -230,7 +232,7 @@ static dpa_status put_question(remote *r, dpa__text *line, const dpa__question *
     return dpa__put_ids(line, "queries", ask->ids, ask->count, r->folder, "to", err);
 }
 
-/* `want` numbers under a key. */
+/* Takes the array under a key, which must have `want` numbers. */
 static dpa_status take(remote *r, const json_t *answer, const char *key, size_t want, double **out,
                        dpa_error *err) {
     size_t count = 0;
@@ -258,7 +260,7 @@ static dpa_status take_answers(remote *r, const json_t *answer, const dpa__quest
     return refuse(r, err);
 }
 
-/* Frees the line when it was not sent. */
+/* Frees the line if it was not sent. */
 static dpa_status ask_signals(remote *r, dpa__text *line, const dpa__question *ask,
                               dpa_error *err) {
     json_t *answer;
@@ -344,7 +346,7 @@ static dpa_status batch(dpa__trainer *trainer, int look, size_t room, size_t *id
     return status == DPA_OK || status == DPA_NO_MEMORY ? status : refuse(r, err);
 }
 
-/* {"places": […], "value": V}, or rows. */
+/* Writes {"places": […], "value": V}, or rows. */
 static dpa_status put_extra(remote *r, dpa__text *line, const dpa__extra *e, dpa_error *err) {
     if (e->count == 0) return DPA_OK;
     if (e->place != NULL) {
@@ -404,17 +406,17 @@ static dpa_status find_gradient(dpa__trainer *trainer, size_t id, float *gradien
     return status;
 }
 
-/* ---- Its life ----
+/* ---- Opening and closing ----
  *
- * Python's dpaudit.run serves an object of its own process: how to reach it is in the environment,
- * because it is different each time and must not be in the key of the trials. */
+ * Python's dpaudit.run serves a trainer object of its own process. How to reach it is in the
+ * environment, because it differs each time and must not be part of the trials' key. */
 
 static void close_remote(dpa__trainer *trainer) {
     enum { GRACE = 1 };
     remote *r = (remote *)trainer;
     const pid_t process = r->child.process;
     if (process > 0) {
-        dpa__child_end(&r->child, GRACE); /* its input ends: so should it */
+        dpa__child_end(&r->child, GRACE); /* closing its input asks it to end */
         dpa__descendants_kill(process);
     }
     if (r->folder[0] != '\0') dpa__attempt_end(r->folder, 0);
@@ -441,7 +443,7 @@ dpa_status dpa__remote_digest(const dpa__trainer *trainer, char hex[DPA_SHA256_S
     const remote *r = (const remote *)trainer;
     const dpa_trainer_opts *o = r->opts;
     dpa__text text = {0};
-    /* What is only claimed (sigma, q, delta) is not in it: it changes no number. */
+    /* Left out are values that are only claimed (sigma, q, delta): they change no number. */
     dpa__text_printf(&text,
                      "trainer %d\npoints %" PRIu64 "\ncanaries %" PRIu64 "\nheldout %" PRIu64
                      "\naccuracy %d\nsignal %d\ninit %" PRIu64 "\nclip %.17g\nsteps %" PRIu64
@@ -469,10 +471,13 @@ dpa_status dpa__remote_new(const dpa_trainer_opts *opts, const char *path, dpa__
                              .canaries = (size_t)opts->canaries,
                              .heldout = (size_t)opts->heldout,
                              .tells_accuracy = opts->accuracy};
-    static const char marker[] = "trainer-of-this-process"; /* and a digest of its source */
+    static const char marker[] = "trainer-of-this-process"; /* followed by a digest of its source */
     const char *here = strncmp(opts->command, marker, sizeof marker - 1) == 0
                            ? getenv("DPAUDIT_TRAINER_COMMAND")
                            : NULL;
+    /* Python's dpaudit.run trains in its own process. Without it no trial can be played, so this
+     * process ends with it and frees the store for the next run. */
+    if (here != NULL) (void)dpa__end_with_parent(SIGTERM);
     const dpa_status status =
         dpa__external_open(path, here != NULL ? here : opts->command, &r->external, err);
     if (status == DPA_OK)

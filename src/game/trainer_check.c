@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Does a trainer keep to the protocol? Asks it small things and compares what must be the same.
- * Every fault is told with its place; after one that ended the trainer the next question starts it
- * anew. */
+/* Checks whether a trainer keeps to the protocol: asks it small things and compares answers that
+ * must agree. Every fault is reported with its place. If a fault ended the trainer, the next
+ * question starts it anew. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static void tell(check *c, int ok, const char *what, const char *detail) {
     c->say(c->user, ok, what, detail);
 }
 
-/* 1 when it went well; else the fault is told. */
+/* Returns 1 on success; else reports the fault. */
 static int went(check *c, dpa_status status, const char *what, const dpa_error *err) {
     if (status == DPA_OK) return 1;
     tell(c, 0, what, err->text);
@@ -63,7 +63,7 @@ static void check_train(check *c) {
                          "that is random",
                          c->queries[at], first[at], again[at]);
     tell(c, at == c->asked, "the seed decides",
-         at == c->asked ? "same seed, same signals, with another training in between" : text);
+         at == c->asked ? "same seed, same signals, another training in between" : text);
 }
 
 typedef struct steps {
@@ -87,7 +87,7 @@ static int start(check *c, uint64_t seed) {
     return went(c, c->trainer->calls->start(c->trainer, &order, &err), "start", &err);
 }
 
-/* Steps twice from the same start: with the same seed the sums must be the same. */
+/* Takes steps twice from the same start: with the same seed the sums must be the same. */
 static void compare_steps(check *c, steps *s) {
     const size_t size = c->trainer->size, place = 0;
     const dpa__extra extra = {.count = 1, .place = &place, .value = 1.0F};
@@ -96,7 +96,7 @@ static void compare_steps(check *c, steps *s) {
         if (round > 0 && !start(c, 21)) return;
         for (int k = 0; k < STEPS; ++k) {
             float *sum = round == 0 ? s->sum[k] : s->look;
-            /* A look must leave no trace. */
+            /* A look must not change the training. */
             if (!take_step(c, s, 1, &extra, s->look) || !take_step(c, s, 0, NULL, sum)) return;
             for (size_t i = 0; round > 0 && i < size; ++i)
                 if (sum[i] != s->sum[k][i]) {
@@ -142,7 +142,7 @@ static void check_gradient(check *c) {
 static void choose_examples(check *c) {
     const size_t points = c->trainer->points, most = points < MOST_MEMBERS ? points : MOST_MEMBERS;
     for (size_t i = 0; i < most; ++i) c->members[i] = i;
-    c->count = most > 1 ? most - 1 : most; /* one is asked about and not trained on */
+    c->count = most > 1 ? most - 1 : most; /* leaves one to ask about that was not trained on */
     c->asked = most < MOST_ASKED ? most : MOST_ASKED;
     for (size_t i = 0; i < c->asked; ++i) c->queries[i] = most - 1 - i;
     if (c->trainer->canaries > 0) c->queries[0] = points;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Arrays and seeds as JSON, or as files beside it. Files are for one message and need not survive a
- * power cut: they are written without the care that results get. */
+/* Arrays and seeds as JSON, or as files beside it. Such a file serves one message and need not
+ * survive a power cut, so it is written plainly, without the crash-safe writing that results
+ * get. */
 #include "game/trainer_wire.h"
 
 #include <errno.h>
@@ -46,6 +47,17 @@ static dpa_status put_file(dpa__text *line, const char *key, const dpa_array *ar
     return DPA_OK;
 }
 
+/* Not by printf, which would be most of a trial's cost besides the training. */
+static void put_id(dpa__text *line, size_t id) {
+    char digits[24];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + id % 10);
+        id /= 10;
+    } while (id > 0);
+    dpa__text_add_bytes(line, digits + at, sizeof digits - at);
+}
+
 dpa_status dpa__put_ids(dpa__text *line, const char *key, const size_t *ids, size_t count,
                         const char *folder, const char *side, dpa_error *err) {
     const dpa_array array = {.dtype = DPA_U64,
@@ -53,9 +65,12 @@ dpa_status dpa__put_ids(dpa__text *line, const char *key, const size_t *ids, siz
                              .shape = {count},
                              .count = count,
                              .data = (void *)(uintptr_t)ids};
-    if (count > DPA__INLINE_MOST) return put_file(line, key, &array, folder, side, err);
+    if (count > DPA__INLINE_IDS) return put_file(line, key, &array, folder, side, err);
     dpa__text_printf(line, ",\"%s\":[", key);
-    for (size_t i = 0; i < count; ++i) dpa__text_printf(line, i > 0 ? ",%zu" : "%zu", ids[i]);
+    for (size_t i = 0; i < count; ++i) {
+        if (i > 0) dpa__text_add(line, ",");
+        put_id(line, ids[i]);
+    }
     dpa__text_add(line, "]");
     return DPA_OK;
 }
@@ -101,13 +116,14 @@ dpa_status dpa__put_floats(dpa__text *line, const char *key, const float *items,
     return DPA_OK;
 }
 
-/* Small enough for every library, and all 64 bits as text for who wants them. */
+/* Writes the low 32 bits, which every library accepts, and all 64 bits as text for those that want
+ * them. */
 void dpa__put_seed(dpa__text *line, const char *key, uint64_t seed) {
     dpa__text_printf(line, ",\"%s\":%" PRIu32 ",\"%s_hex\":\"%016" PRIx64 "\"", key, (uint32_t)seed,
                      key, seed);
 }
 
-/* ---- The other way ---- */
+/* ---- Reading ---- */
 
 static dpa_status take_file(const json_t *value, const char *key, const char *folder,
                             double **items, size_t *count, dpa_error *err) {
@@ -132,7 +148,7 @@ static dpa_status take_file(const json_t *value, const char *key, const char *fo
     return DPA_OK;
 }
 
-/* A list of numbers, or of lists of numbers, which are read one after the other. */
+/* Reads a list of numbers, or of lists of numbers one after the other. */
 static dpa_status take_list(const json_t *list, const char *key, double *items, size_t *count,
                             dpa_error *err) {
     for (size_t i = 0; i < json_array_size(list); ++i) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Judging canary cosines: estimates for the attacker of the final model and for the one of all
- * iterates side by side (one-shot-federated, Tables 2 and 5), next to what the noise promises.
+/* Judging canary cosines: estimates for an attacker who sees the final model and for one who
+ * sees all iterates, side by side (one-shot-federated, Tables 2 and 5), next to what the noise
+ * promises.
  *
- * None of these numbers refutes a claim by itself: they are estimates, or posterior statements that
- * take the canaries of one run for independent. `decide: posterior` lets the latter decide. Where
- * the evidence has known rounds, these decide (known_rounds.c). */
+ * None of these numbers refutes a claim by itself: they are estimates, or posterior statements
+ * that treat the canaries of one run as independent. `decide: posterior` lets the latter decide.
+ * If the evidence has known rounds, these decide (known_rounds.c). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,12 +16,12 @@
 #include "report/histogram.h"
 
 typedef struct sample {
-    dpa_cosines last, rounds; /* of the final model; over all rounds (observed NULL: none) */
-    size_t maxima[2]; /* the estimates from all rounds: their first row, and past the last */
+    dpa_cosines last, rounds; /* final model; all rounds (observed NULL: none) */
+    size_t maxima[2]; /* rows of the estimates from all rounds: first, and one past the last */
 } sample;
 
-/* What the noise promises: to an attacker who knows in which rounds the canary was, and with
- * Poisson participation to one who does not. NaN: not known. */
+/* What the noise promises against an attacker who knows the canary's rounds and, with Poisson
+ * participation, against one who does not. NaN: not known. */
 typedef struct noise {
     double unamplified, amplified;
 } noise;
@@ -31,14 +32,21 @@ static dpa_status sample_of(const dpa_evidence *e, sample *out, dpa_error *err) 
     const dpa_named_array *none = dpa_evidence_find(e, "unobserved");
     dpa_direction direction = DPA_DIRECTION_SPHERE;
     const char *name;
+    const double runs = dpa__fact(e, "runs"); /* NaN means one */
     *out = (sample){0};
     for (int i = 0; (name = dpa_direction_name((dpa_direction)i)) != NULL; ++i)
         if (strcmp(name, e->direction) == 0) direction = (dpa_direction)i;
     if (last != NULL)
-        out->last = (dpa_cosines){last->items, last->count, NULL, 0, e->dim, direction};
+        out->last = (dpa_cosines){last->items,
+                                  last->count,
+                                  NULL,
+                                  0,
+                                  e->dim,
+                                  direction,
+                                  runs >= 1 && runs <= (double)last->count ? (size_t)runs : 1};
     if (in != NULL && none != NULL)
         out->rounds =
-            (dpa_cosines){in->items, in->count, none->items, none->count, e->dim, direction};
+            (dpa_cosines){in->items, in->count, none->items, none->count, e->dim, direction, 1};
     if (last == NULL && out->rounds.observed == NULL && dpa_evidence_find(e, "members") == NULL)
         return dpa__fail(err, DPA_BAD_INPUT, "cosines: final, or observed and unobserved");
     return DPA_OK;
@@ -55,7 +63,7 @@ static int is_wanted(const dpa__case *c, const char *method) {
     return 0;
 }
 
-/* One method on one set of cosines; `name` is how the report calls it. */
+/* Runs one method on one set of cosines; `name` is its name in the report. */
 static dpa_status add(dpa__case *c, const dpa_cosines *cosines, const char *method,
                       const char *name, double confidence, dpa_lints *lints, dpa_error *err) {
     dpa_request one = c->protocol.request;
@@ -77,7 +85,7 @@ static dpa_status add(dpa__case *c, const dpa_cosines *cosines, const char *meth
     return status;
 }
 
-/* Where both attackers' bounds are looked at, each has half of the error. */
+/* If the bounds of both attackers are used, each gets half of the error. */
 static dpa_status add_rows(dpa__case *c, sample *s, dpa_lints *lints, dpa_error *err) {
     const int has_last = s->last.observed != NULL, has_rounds = s->rounds.observed != NULL;
     const double confidence = c->protocol.request.confidence;
@@ -137,8 +145,24 @@ static dpa_status say_noise(dpa__case *c, const noise *n, dpa_error *err) {
                            n->amplified);
 }
 
-/* In a right system the larger direction of all iterates can still be above what the noise allows:
- * it extrapolates normal laws that were fitted to maxima. Whoever reads the row must know. */
+/* The one-sided limit of `mean`; it exists only if nothing contradicts the assumptions of `mean`.
+ */
+static dpa_status say_one_sided(dpa__case *c, dpa_error *err) {
+    for (size_t i = 0; i < c->report->results.count; ++i) {
+        const dpa_result *r = &c->report->results.items[i];
+        for (size_t k = 0; k < r->extra_count; ++k)
+            if (strcmp(r->extra[k].name, "epsilon_lower_one_sided") == 0)
+                return dpa_report_say(c->report, err,
+                                      "One-sided, 'mean' says ε ≥ %.4g for that attacker: the "
+                                      "cosines are as normal, as wide and as few as it takes.",
+                                      r->extra[k].value);
+    }
+    return DPA_OK;
+}
+
+/* Even in a correct system the larger direction of all iterates can exceed what the noise allows,
+ * because it extrapolates normal laws that were fitted to maxima. Readers of the row must be told.
+ */
 static dpa_status mark_artefact(dpa__case *c, const sample *s, const noise *n, dpa_error *err) {
     for (size_t i = s->maxima[0]; i < s->maxima[1]; ++i) {
         dpa_result *r = &c->report->results.items[i];
@@ -153,9 +177,9 @@ static dpa_status mark_artefact(dpa__case *c, const sample *s, const noise *n, d
     return DPA_OK;
 }
 
-/* Estimates refute nothing, but one far above what the noise promises is no accident. Of all
- * iterates only the direction from absent to present counts: the other one extrapolates the narrow
- * fit of the absent canaries' maxima and is above the promise of right systems too
+/* Estimates refute nothing, but one far above what the noise promises is no accident. For all
+ * iterates only the direction from absent to present counts: the other extrapolates the narrow fit
+ * of the absent canaries' maxima, which exceeds the promise in correct systems too
  * (papers/one-shot-federated). */
 static dpa_status say_suspicion(dpa__case *c, const sample *s, const noise *n, dpa_error *err) {
     const double delta = c->protocol.request.delta;
@@ -259,7 +283,7 @@ dpa_status dpa__judge_cosines(dpa__case *c, dpa_error *err) {
     DPA_TRY(sample_of(c->evidence, &s, err));
     DPA_TRY(describe(c, &s, err));
     dpa_status status = dpa__judge_known_rounds(c, &lints, &has_known, err);
-    if (status == DPA_OK) status = add_rows(c, &s, &lints, err);
+    if (status == DPA_OK && !(has_known && c->protocol.bare)) status = add_rows(c, &s, &lints, err);
     if (status == DPA_OK) status = dpa__doubts(c, &lints, err);
     dpa_lints_free(&lints);
     DPA_TRY(status);
@@ -267,6 +291,7 @@ dpa_status dpa__judge_cosines(dpa__case *c, dpa_error *err) {
         (void)snprintf(v->obstacle, sizeof v->obstacle,
                        "cosines of one run give estimates, and a posterior bound that takes the "
                        "noise for independent between canaries; --decide posterior lets it decide");
+    DPA_TRY(say_one_sided(c, err));
     DPA_TRY(find_noise(c, &n, err));
     DPA_TRY(say_noise(c, &n, err));
     DPA_TRY(say_suspicion(c, &s, &n, err));

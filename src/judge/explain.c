@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* --explain: why the deciding bound is what it is, and what would raise it. Nothing is said
- * that was not computed: "four times the runs" is the same audit on the same evidence counted four
- * times. */
+/* --explain: why the deciding bound is what it is, and what would raise it. Every statement was
+ * computed: "four times the runs" is the same audit with the evidence counted four times. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "estimate/select.h"
 #include "judge/rates.h"
 
 enum { TIMES = 4 };
@@ -63,12 +63,12 @@ static dpa_status say_why(dpa_report *report, const dpa_result *best, dpa_error 
                            "  accuses %llu of %llu non-members.",
                            (unsigned long long)c->fn, (unsigned long long)(c->fn + c->tp),
                            (unsigned long long)c->fp, (unsigned long long)(c->fp + c->tn)));
-    if (strcmp(best->select, "simultaneous") == 0)
+    if (dpa__select_is(best->select, DPA__SIMULTANEOUS))
         return dpa_report_say(
             report, err,
             "  Its limits hold for every threshold at once: the price of choosing\n"
             "  it afterwards; --select fixed:T on fresh runs saves it.");
-    if (strcmp(best->select, "split") == 0)
+    if (dpa__select_is(best->select, DPA__SPLIT))
         return dpa_report_say(report, err,
                               "  Half of the runs chose the threshold, only the other half count.");
     return DPA_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* dpa_judge: evidence, claim and protocol to a report with its verdict. */
+/* dpa_judge: makes a report with a verdict from evidence, claim and protocol. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "estimate/registry.h"
 #include "judge/case.h"
 
-/* The claim's δ is everybody's, unless another one was asked for. (ε,δ)-DP implies (ε,δ′)-DP for
- * δ′ ≥ δ only, so a smaller one could say nothing about the claim. */
+/* The claim's δ is used everywhere unless another one was asked for. (ε,δ)-DP implies (ε,δ′)-DP
+ * only for δ′ ≥ δ, so a smaller δ could not test the claim. */
 static dpa_status choose_delta(dpa__case *c, dpa_error *err) {
     dpa_protocol given = c->protocol;
     dpa_request *r = &c->protocol.request;
@@ -40,6 +40,7 @@ dpa_status dpa__case_open(const dpa_evidence *evidence, const dpa_claim *claim,
     DPA_TRY(choose_delta(out, err));
     DPA_TRY(dpa_request_check(&out->protocol.request, err));
     DPA_TRY(dpa__confidence_check(&out->protocol.request, err));
+    out->one_delta = out->protocol.request.delta;
     DPA_TRY(dpa__promise_make(out, err));
     return dpa__rule_apply(out, err);
 }
@@ -66,7 +67,8 @@ dpa_status dpa__case_add(dpa__case *c, dpa_result *result, dpa_role role, dpa_er
 
 /* ── doubts ──────────────────────────────────────────────────────────────────────────── */
 
-/* More than this share of trials missing, and what is left may have been chosen by its outcome. */
+/* If more than this share of trials is missing, the others may have been selected by their outcome.
+ */
 static const double MOST_MISSING = 0.05;
 
 static void doubt_trials(dpa__case *c) {
@@ -78,14 +80,15 @@ static void doubt_trials(dpa__case *c) {
                             100 * MOST_MISSING);
 }
 
-/* The claim is one mechanism, and the test is on its own family: no family has to be believed. */
+/* 1 if the claim is one mechanism and the test uses its own family; then no family is assumed. */
 static int is_own_family(const dpa__case *c) {
     const int is_curve = !isnan(c->claim.sigma) || c->claim.curve[0] != '\0';
     return is_curve && c->protocol.request.family[0] == '\0';
 }
 
-/* A family of which every member is rejected does not describe the mechanism: its last member is no
- * bound. If the claimed mechanism is among them, the claim is refuted all the same. */
+/* If every member of a family is rejected, the family does not describe the mechanism, and its last
+ * member is no bound. If the claimed mechanism is one of the members, the claim is refuted all the
+ * same. */
 static dpa_status doubt_family(dpa__case *c, const dpa_result *r, dpa_error *err) {
     dpa_family *family = NULL;
     if (r->family[0] == '\0' || isnan(r->parameter_lower)) return DPA_OK;
@@ -186,6 +189,7 @@ static dpa_status fill(dpa__case *c, dpa_error *err) {
     const double epsilon = dpa_claim_is_made(&c->claim) ? c->promise.epsilon : (double)NAN;
     report->shows_all = c->protocol.all;
     dpa__verdict_begin(report, &c->claim, epsilon);
+    report->verdict.records = c->evidence->training.records;
     report->verdict.must_detect = c->protocol.must_detect;
     report->verdict.is_posterior = c->protocol.decides_by_posterior;
     DPA_TRY(judge_kind(c, err));

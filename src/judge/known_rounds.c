@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Judging canaries by their own rounds (docs/methods/known-rounds.md): the one bound that a single
- * federated training gives at a confidence, about the participation that was claimed. */
+/* Judging canaries by their own rounds (docs/methods/known-rounds.md): the only bound with a
+ * confidence that a single federated training gives, for the claimed participation. */
 #include "judge/known_rounds.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 static const double POWER = 0.8;
 
-/* The claim's participation where it names a mechanism, else that of the training. */
+/* The participation of the claim if it names a mechanism, else that of the training. */
 static dpa_participation_rule rule_of(const dpa__case *c) {
     const dpa_training_facts *t = &c->evidence->training;
     const int is_said = !isnan(c->claim.sigma);
@@ -45,7 +45,8 @@ static dpa_status known_of(const dpa__case *c, dpa_known_rounds *out, dpa_error 
     return DPA_OK;
 }
 
-/* Ranks of the claimed μ of a canary against a larger one; ε of the training that has it. */
+/* The power of ranks for the claimed μ of a canary against a larger one, expressed as the
+ * training's ε. */
 static dpa_status state_power(dpa__case *c, const dpa_known_rounds *k, const dpa_result *r,
                               dpa_error *err) {
     const double delta = c->protocol.request.delta, scale = k->spread * sqrt(k->canary_rounds);
@@ -55,7 +56,7 @@ static dpa_status state_power(dpa__case *c, const dpa_known_rounds *k, const dpa
     dpa_plan_leak leak = {NAN, NAN};
     dpa_interval epsilon;
     double claimed;
-    if (isnan(c->promise.epsilon) || isinf(scale)) return DPA_OK;
+    if (c->protocol.bare || isnan(c->promise.epsilon) || isinf(scale)) return DPA_OK;
     DPA_TRY(dpa_known_rounds_claim(k, c->promise.epsilon, delta, &claimed, err));
     if (!isfinite(claimed)) return DPA_OK;
     dpa_plan_init(&plan);
@@ -92,7 +93,7 @@ dpa_status dpa__judge_known_rounds(dpa__case *c, dpa_lints *lints, int *decides,
     *decides = 0;
     if (dpa_evidence_find(c->evidence, "members") == NULL || !is_named(c)) return DPA_OK;
     DPA_TRY(known_of(c, &known, err));
-    /* too few canaries had a round: the other numbers are shown */
+    /* too few canaries had a round: only the other numbers are shown */
     if (known.observed_count < 2 || known.unobserved_count < 2) return DPA_OK;
     request.claim_epsilon = c->promise.epsilon;
     request.claim_delta = (double)NAN;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Epsilon* as a report: each model's results, what they mean over several models (Theorem 2), and
- * the data of the paper's figures: rates against thresholds, and p-values of the fit. */
+/* Epsilon* as a report: the results of each model, what they mean over several models (Theorem 2),
+ * and the data of the paper's figures: rates against thresholds, and p-values of the fit. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,17 +14,19 @@
 
 enum { RATE_POINTS = 100, GOODNESS_SIZES = 10 };
 
-static const char *const methods[] = {"binormal", "empirical", "normal", "tail", "mixture"};
-enum { METHODS = sizeof methods / sizeof methods[0] };
+enum {
+    METHODS = DPA__STAR_SIMULTANEOUS,
+    FIRST_LAW = DPA__STAR_NORMAL
+}; /* estimates; fitted laws */
 
 typedef struct context {
     const dpa_losses_query *query;
     const dpa_request *request;
     dpa_star_opts opts; /* the query's, with the error shared between the models */
-    dpa_losses *kept;   /* of every model, while several are read from files */
-    size_t whole;       /* results before those of slices */
+    dpa_losses *kept;   /* losses of every model, if several are read from files */
+    size_t whole;       /* number of results before those of slices */
     dpa_report *report;
-    json_t *section, *models, *rates, *goodness; /* the section and arrays of it, borrowed */
+    json_t *section, *models, *rates, *goodness; /* the section and its arrays, borrowed */
     double *epsilon[METHODS];                    /* per model */
     size_t have[METHODS];
 } context;
@@ -51,9 +53,7 @@ static dpa_status say_result(dpa_report *report, const dpa_result *r, dpa_error 
     const double without = dpa__result_extra(r, "epsilon_without_1");
     if (isnan(without)) return DPA_OK;
     return dpa_report_say(
-        report, err,
-        "  %-12s without the 1, the 10 most extreme losses of each end: ε = %.4f, "
-        "%.4f",
+        report, err, "  %-12s ε = %.4f without the most extreme loss of each end, %.4f without ten",
         "", without, dpa__result_extra(r, "epsilon_without_10"));
 }
 
@@ -80,7 +80,8 @@ static dpa_status keep_result(context *c, dpa_result *r, size_t model, json_t *a
     DPA_TRY(say_result(c->report, r, err));
     DPA_TRY(put_result(array, r, err));
     for (int i = 0; i < METHODS; ++i)
-        if (strcmp(r->method, methods[i]) == 0) c->epsilon[i][c->have[i]++] = r->epsilon;
+        if (strcmp(r->method, dpa__star_method_name(i)) == 0)
+            c->epsilon[i][c->have[i]++] = r->epsilon;
     if (c->query->count > 1) {
         char ratio[DPA_NAME_SIZE];
         memcpy(ratio, r->select, sizeof ratio);
@@ -135,7 +136,7 @@ static dpa_status put_rate(context *c, const dpa_losses *l, const dpa_loss_fit *
     return dpa__json_put(row, "fnr_fitted", dpa__mixture_lower(&fit->train, phi), err);
 }
 
-/* FPR and FNR as observed and as the normal fit has them, at quantiles of both samples. */
+/* FPR and FNR, observed and by the normal fit, at quantiles of both samples. */
 static dpa_status put_rates(context *c, const dpa_losses *l, dpa_error *err) {
     dpa_loss_fit fit;
     dpa_error none;
@@ -167,7 +168,7 @@ static dpa_status put_goodness(context *c, const dpa_goodness *g, dpa_error *err
     return dpa__json_put(row, "p_value", g->p_value, err);
 }
 
-/* The paper's Figure 6: 100, 200, … 1000 losses set aside, as far as half of the sample goes. */
+/* The paper's Figure 6: 100, 200, … 1000 losses set aside, but at most half of the sample. */
 static dpa_status goodness_side(context *c, const dpa_losses *l, int heldout, dpa_error *err) {
     const size_t n = heldout ? l->heldout_count : l->train_count;
     size_t sizes[GOODNESS_SIZES], count = 0;
@@ -202,15 +203,16 @@ static dpa_status summarise(context *c, int method, json_t *array, dpa_error *er
     json_t *row = json_object();
     DPA_TRY(dpa__json_append(array, row, err));
     DPA_TRY(dpa_star_summarise(c->epsilon[method], c->have[method], &s, err));
-    DPA_TRY(dpa__json_set(row, "method", json_string(methods[method]), err));
+    DPA_TRY(dpa__json_set(row, "method", json_string(dpa__star_method_name(method)), err));
     DPA_TRY(dpa__json_set(row, "models", json_integer((json_int_t)c->have[method]), err));
     DPA_TRY(dpa__json_put(row, "mean", s.mean, err));
     DPA_TRY(dpa__json_put(row, "lowest", s.lowest, err));
     DPA_TRY(dpa__json_put(row, "highest", s.highest, err));
     DPA_TRY(dpa__json_put(row, "log_mean_exp", s.log_mean_exp, err));
-    return dpa_report_say(
-        c->report, err, "  %-12s %zu models: mean %.4f, %.4f to %.4f, log E e^ε* %.4f",
-        methods[method], c->have[method], s.mean, s.lowest, s.highest, s.log_mean_exp);
+    return dpa_report_say(c->report, err,
+                          "  %-12s %zu models: mean %.4f, %.4f to %.4f, log E e^ε* %.4f",
+                          dpa__star_method_name(method), c->have[method], s.mean, s.lowest,
+                          s.highest, s.log_mean_exp);
 }
 
 static const char theorem[] =
@@ -218,7 +220,7 @@ static const char theorem[] =
     "models (Theorem 2): it limits what such averaging could show and is not itself a bound on the "
     "mechanism's ε.";
 
-/* ε̄ of Theorem 4 as a result: the only one here that is about the mechanism. */
+/* ε̄ of Theorem 4 as a result: the only one here about the mechanism. */
 static dpa_status mechanism(context *c, const dpa_losses *models, dpa_error *err) {
     const int replace_one = c->opts.replace_one;
     dpa_averaged a;
@@ -324,6 +326,16 @@ static dpa_status say_claim(context *c, json_t *section, dpa_error *err) {
     return dpa_report_say(c->report, err, "%s", why);
 }
 
+/* Explains "ε ≤" of a fitted law, which readers of the table would overestimate. */
+static dpa_status say_intervals(context *c, dpa_error *err) {
+    size_t laws = 0;
+    for (int i = FIRST_LAW; i < METHODS; ++i) laws += c->have[i];
+    if (laws == 0 || c->opts.bootstrap == 0) return DPA_OK;
+    return dpa_report_say(c->report, err,
+                          "  Intervals of normal, tail and mixture are the noise of the fit alone: "
+                          "they hold\n  ε* only where that law does.");
+}
+
 static dpa_status fill(context *c, dpa_error *err) {
     static const char instance[] =
         "ε* measures how well thresholds on the loss tell this model's training points from "
@@ -346,14 +358,16 @@ static dpa_status fill(context *c, dpa_error *err) {
         DPA_TRY(dpa__losses_slices(c->report, c->query->files[0].train, c->query->group, c->request,
                                    section, err));
     DPA_TRY(say_claim(c, section, err));
+    DPA_TRY(say_intervals(c, err));
     return dpa_report_say(c->report, err,
-                          "  ε* is about this one model instance: how well thresholds on the loss "
+                          "  ε* is about %s: how well thresholds on the loss "
                           "tell\n  training points from others. It does not bound the ε of the "
-                          "mechanism.\n");
+                          "mechanism.\n",
+                          c->query->count > 1 ? "each model by itself" : "this one model instance");
 }
 
-/* The mechanism's bound decides where there is one. Else the headline speaks of the bounds about
- * this one model, which never decide about the mechanism. Slices are shown. */
+/* If there is a bound on the mechanism, it decides. Otherwise the headline is about the bounds on
+ * this one model, which never decide about the mechanism. Slices are only shown. */
 static dpa_status conclude(const context *c, dpa_error *err) {
     dpa_report *report = c->report;
     dpa_claim claim;

@@ -24,7 +24,7 @@ static dpa_status put_slice(json_t *rows, const char *name, const dpa_losses *l,
     return dpa__json_put(row, "epsilon_lower", lower, err);
 }
 
-/* The estimate of the default, and the bound without a fit at this slice's share of the error. */
+/* The default method's estimate, and the bound without a fit at this slice's share of the error. */
 static dpa_status slice(dpa_report *report, const char *name, const dpa_losses *l,
                         const dpa_request *request, size_t slices, json_t *rows, dpa_error *err) {
     dpa_binormal b;
@@ -88,7 +88,7 @@ static dpa_status say_records(dpa_report *report, const dpa_losses *l, const dpa
     DPA_TRY(
         dpa_report_say(report, err,
                        "  %zu of %zu training records stand out from held-out ones (at most 10%% "
-                       "of them wrongly)",
+                       "of them by chance)",
                        found, l->train_count));
     for (size_t i = 0; i < count; ++i) {
         DPA_TRY(put_record(rows, &r[i], err));

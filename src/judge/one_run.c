@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Judging one run: canaries in or out by coin, or one of K options each. Evidence is two lists of
- * scores, guesses with their confidence, or the counts alone (an array `guess_counts`: canaries,
- * guesses, correct). */
+/* Judging one run: canaries that are in or out by a coin, or have one of K options each. The
+ * evidence is two lists of scores, guesses with their confidence, or counts alone (an array
+ * `guess_counts`: canaries, guesses, correct). */
 #include "judge/one_run.h"
 
 #include <inttypes.h>
@@ -27,10 +27,10 @@ dpa_status dpa__onerun_row(const dpa__onerun_games *games, const dpa_request *re
 
 /* ── the games that are looked at ────────────────────────────────────────────────────── */
 
-/* Coins of a known rate r > ½: each member is dropped with probability 1 − (1−r)/r, whatever its
- * score. Given who was dropped (they are in, for certain), the coins of the others are fair and
- * independent, and what was trained keeps its promise about each of them, so every test of fair
- * coins holds for the others as it stands. r < ½: the same with the non-members. */
+/* Coins of a known rate r > ½ are made fair by dropping each member with probability 1 − (1−r)/r,
+ * whatever its score. The dropped ones are certainly in. Given who was dropped, the coins of the
+ * others are fair and independent, and the training keeps its promise about each of them, so every
+ * test for fair coins applies to them. For r < ½ non-members are dropped instead. */
 static dpa_status thin(dpa__case *c, dpa_named_array *often, double keep, dpa_error *err) {
     dpa_rng rng;
     size_t kept = 0;
@@ -90,7 +90,7 @@ static dpa_guess_choice choice_of(const char *guesses) {
     return guesses[0] == 'm' ? DPA_GUESSES_MAX : DPA_GUESSES_FIXED;
 }
 
-/* The games of a ranked run, for the way in which the number of guesses is chosen. */
+/* The games of a ranked run, depending on how the number of guesses is chosen. */
 static dpa_status choose_games(const dpa__case *c, const dpa_guesses *ranked,
                                dpa_guess_choice choice, dpa__onerun_games *out, dpa_error *err) {
     const uint64_t fixed = strtoull(c->protocol.guesses, NULL, 10);
@@ -136,7 +136,10 @@ static dpa_status add_row(dpa__case *c, const dpa__onerun_games *games, const ch
     request.claim_epsilon = c->promise.epsilon;
     request.claim_delta = NAN;
     request.confidence = confidence;
-    DPA_TRY(dpa__onerun_row(games, &request, family, method, &result, err));
+    if (dpa__registry_is_channels(method))
+        DPA_TRY(dpa__channels_row(c, &request, family, &result, err));
+    else
+        DPA_TRY(dpa__onerun_row(games, &request, family, method, &result, err));
     result.confidence = c->protocol.request.confidence;
     return dpa__case_add(c, &result, role, err);
 }
@@ -159,7 +162,8 @@ static int is_there(const dpa_report *report, const char *family, const char *me
     return 0;
 }
 
-/* Beside the test: other families, other methods, the pointwise baseline when it was asked for. */
+/* Shown beside the test: other families, other methods, and the pointwise baseline if it was asked
+ * for. */
 static dpa_status show(dpa__case *c, const dpa__onerun_games *games, dpa_error *err) {
     static const char *const rows[][2] = {{"dp", "either"},          {"dp", "steinke"},
                                           {"dp", "recursion"},       {"gaussian", "recursion"},
@@ -179,8 +183,8 @@ static dpa_status show(dpa__case *c, const dpa__onerun_games *games, dpa_error *
     return DPA_OK;
 }
 
-/* The best number of guesses chosen after looking: shown, never decides; the deciding test keeps
- * its grid. */
+/* The best number of guesses, chosen after looking: shown but never deciding; the deciding test
+ * keeps its grid. */
 static dpa_status show_max(dpa__case *c, const dpa_guesses *ranked, dpa_error *err) {
     dpa__onerun_games games = {0};
     DPA_TRY(choose_games(c, ranked, DPA_GUESSES_MAX, &games, err));
@@ -222,7 +226,9 @@ static dpa_status put_facts(dpa__case *c, int is_ranked, const dpa__onerun_games
         DPA_TRY(dpa_report_fact(c->report, "guesses", (double)game->guesses, err));
         DPA_TRY(dpa_report_fact(c->report, "correct", (double)game->correct, err));
     }
-    return games->choice == DPA_GUESSES_AUTO ? say_grid(c->report, games, err) : DPA_OK;
+    const int is_guessed = !dpa__registry_is_channels(c->test.method);
+    return is_guessed && games->choice == DPA_GUESSES_AUTO ? say_grid(c->report, games, err)
+                                                           : DPA_OK;
 }
 
 /* ── all of it ───────────────────────────────────────────────────────────────────────── */
@@ -230,6 +236,7 @@ static dpa_status put_facts(dpa__case *c, int is_ranked, const dpa__onerun_games
 static dpa_status fill(dpa__case *c, const dpa_guesses *ranked, const dpa__onerun_games *games,
                        const dpa_lints *lints, dpa_error *err) {
     const double m = (double)games->items[0].canaries;
+    DPA_TRY(dpa__channels_check(c, err));
     DPA_TRY(put_facts(c, ranked != NULL, games, err));
     DPA_TRY(decide(c, games, err));
     if (ranked != NULL && choice_of(c->protocol.guesses) == DPA_GUESSES_MAX)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The bound against the number of guesses, at up to eight counts per octave. For the eye only: to
- * pick the best of them is what `max` does. */
+/* The bound against the number of guesses, at up to eight counts per octave. For looking only:
+ * picking the best of them is what `max` does. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "account/family.h"
 #include "base/error.h"
+#include "estimate/registry.h"
 #include "judge/one_run.h"
 
 static const double ratio = 1.0905077326652577; /* 2^(1/8) */
@@ -33,11 +35,6 @@ static dpa_status put_family(json_t *curve, const dpa_guesses *ranked, uint64_t 
     }
 }
 
-/* A family whose members have to be composed would take minutes for a picture. */
-static int is_quick(const char *family) {
-    return strncmp(family, "subsampled", strlen("subsampled")) != 0;
-}
-
 dpa_status dpa__onerun_put_curve(dpa_report *report, const dpa_guesses *ranked, uint64_t options,
                                  const dpa_request *request, dpa_error *err) {
     static const char *const usual[] = {"dp", "gaussian"};
@@ -46,7 +43,9 @@ dpa_status dpa__onerun_put_curve(dpa_report *report, const dpa_guesses *ranked, 
     DPA_TRY(dpa__json_set(report->sections, "guesses_curve", curve, err));
     one.claim_epsilon = NAN;
     if (request->family[0]) {
-        if (!is_quick(request->family)) return DPA_OK;
+        /* composing every member would take minutes, too long for a picture */
+        if (dpa__family_is_composed(request->family)) return DPA_OK;
+        if (dpa__registry_is_channels(one.method)) one.method[0] = '\0'; /* guesses, as usual */
         return put_family(curve, ranked, options, &one, err);
     }
     one.method[0] = '\0';

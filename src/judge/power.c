@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the deciding test would have detected: the smallest leak that it refutes the claim for with
- * probability 0.8 when the attack is as good as the leak allows. From the plan of the audit, never
- * from what was observed. */
+/* What the deciding test would have detected: the smallest leak for which it refutes the claim with
+ * probability 0.8 if the attack is as good as the leak allows. Computed from the plan of the audit,
+ * never from the observations. */
 #include <math.h>
 #include <string.h>
 
@@ -10,6 +10,7 @@
 #include "dpaudit/plan.h"
 #include "estimate/registry.h"
 #include "estimate/scan.h"
+#include "judge/one_run.h"
 #include "judge/power.h"
 
 static const double POWER = 0.8;
@@ -19,7 +20,7 @@ static dpa_plan_game game_of(const dpa_evidence *e) {
     return e->design == DPA_ONE_RUN ? DPA_PLAN_ONE_RUN : DPA_PLAN_RUNS;
 }
 
-/* NaN where the plan does not know the method, the family or the alternative. */
+/* NaN if the plan does not know the method, the family or the alternative. */
 static dpa_status detectable(const dpa_plan *plan, const char *truth, double n, double *out,
                              dpa_error *err) {
     dpa_plan one = *plan;
@@ -31,7 +32,7 @@ static dpa_status detectable(const dpa_plan *plan, const char *truth, double n, 
     return DPA_OK;
 }
 
-/* The scan knows its power at any two sizes. */
+/* The scan can compute its power for any two class sizes. */
 static dpa_status scan_power(dpa__case *c, double n1, double n0, dpa_error *err) {
     dpa__verdict *v = &c->report->verdict;
     const dpa__scan_claim claim = {c->promise.epsilon, c->protocol.request.delta, NULL};
@@ -46,19 +47,19 @@ static dpa_status scan_power(dpa__case *c, double n1, double n0, dpa_error *err)
     return status;
 }
 
-/* The plan speaks of a record added or removed: the same noise, with one replaced. */
+/* The plan is about a record added or removed; here the same noise is converted to one replaced. */
 static dpa_status replace_one_power(dpa__case *c, const dpa_plan *plan, dpa_error *err) {
     double *found = &c->report->verdict.detect_gaussian, sigma;
     dpa_interval epsilon;
     if (!isfinite(*found)) return DPA_OK;
     DPA_TRY(
-        dpa__training_noise(*found, plan->q, plan->steps, 0, plan->delta, &sigma, &epsilon, err));
+        dpa__noise_of_epsilon(*found, plan->q, plan->steps, 0, plan->delta, &sigma, &epsilon, err));
     DPA_TRY(dpa__training_epsilon(sigma, plan->q, plan->steps, 1, plan->delta, &epsilon, err));
     *found = epsilon.upper;
     return DPA_OK;
 }
 
-/* A step's noise, through the accountant. */
+/* For steps: the detectable noise, converted by the accountant. */
 static dpa_status steps_power(dpa__case *c, dpa_plan *plan, double n, dpa_error *err) {
     const dpa_training_facts *f = &c->evidence->training;
     const int is_claimed = !isnan(c->claim.sigma) && c->claim.scope == DPA_SCOPE_TRAINING;
@@ -73,8 +74,8 @@ static dpa_status steps_power(dpa__case *c, dpa_plan *plan, double n, dpa_error 
     return c->claim.replace_one ? replace_one_power(c, plan, err) : DPA_OK;
 }
 
-/* The alternative "too little noise": the deciding family itself where its members are noise, else
- * the Gaussian mechanism. */
+/* The family of the alternative "too little noise": the deciding family if its members differ in
+ * noise, else the Gaussian mechanism. */
 static const char *with_less_noise(const dpa__case *c) {
     dpa_family *family = NULL;
     if (c->evidence->design == DPA_ONE_RUN ||
@@ -91,19 +92,21 @@ dpa_status dpa__power_state(dpa__case *c, double n1, double n0, dpa_error *err) 
     const dpa__test *t = &c->test;
     dpa_plan plan;
     if (isnan(v->claim_epsilon) || t->count > 1) return DPA_OK;
-    /* A claim that falls needs no word on what else would have been seen. */
+    /* If the claim is refuted, nobody needs to know what else would have been detected. */
     if (dpa__verdict_refutes(c->report) && isnan(v->must_detect)) return DPA_OK;
-    /* the power of a step's test is not that of the training's claim, unless noise links them */
+    /* a step's test has the power of the training's claim only if noise links the two */
     const int is_linked = c->evidence->scope != DPA_SCOPE_STEP || c->claim.scope == DPA_SCOPE_STEP;
     if (!is_linked && (dpa_family_is_universal(t->family) || dpa__registry_takes_counts(t->method)))
         return DPA_OK;
-    if (dpa_family_is_universal(t->family) && dpa__registry_is_scan(t->method))
+    /* canaries with independent channels count like runs */
+    const int has_channels = dpa__registry_is_channels(t->method);
+    if (dpa_family_is_universal(t->family) && (has_channels || dpa__registry_is_scan(t->method)))
         return scan_power(c, n1, n0, err);
     if (dpa__registry_takes_counts(t->method))
         return dpa_family_is_universal(t->family) ? dpa__power_counts(c, n1, n0, err) : DPA_OK;
     dpa_plan_init(&plan);
-    plan.game = game_of(c->evidence);
-    plan.method = t->method;
+    plan.game = has_channels ? DPA_PLAN_RUNS : game_of(c->evidence);
+    plan.method = has_channels ? "rank" : t->method;
     plan.family = t->family;
     plan.claim_epsilon = c->promise.epsilon;
     plan.delta = r->delta;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a claim says in the terms of the evidence: ε of the whole training, the noise of a step that
- * it stands for, ε of that step. Always rounded so that a trainer who just keeps the promise is not
- * refuted. */
+/* What a claim promises in the terms of the evidence: ε of the whole training, the noise of a step
+ * that it implies, ε of that step. Always rounded such that a trainer who just keeps the promise is
+ * not refuted. */
 #include <math.h>
 #include <stdio.h>
 
@@ -11,25 +11,32 @@
 #include "dpaudit/tradeoff.h"
 #include "judge/case.h"
 
-dpa_status dpa__training_epsilon(double sigma, double q, uint64_t steps, int replace_one,
-                                 double delta, dpa_interval *out, dpa_error *err) {
+static dpa_status training_epsilon(double sigma, double q, uint64_t steps, int replace_one,
+                                   unsigned records, double delta, dpa_interval *out,
+                                   dpa_error *err) {
     const dpa_phase phase = {DPA_GAUSSIAN, sigma, q, steps};
     dpa_account_opts opts;
     dpa_account *account = NULL;
     dpa_account_opts_init(&opts);
     opts.adjacency = replace_one ? DPA_REPLACE_ONE : DPA_ADD_REMOVE;
     opts.delta = delta;
-    /* Epsilons in the hundreds need no third digit, and the grid would not hold it. */
-    if (sigma < 0.5) opts.tolerance = 0.2;
+    opts.group = records;
+    /* ε in the hundreds needs no third digit, and the grid could not provide it. */
+    if (sigma < 0.5 * records) opts.tolerance = 0.2;
     DPA_TRY(dpa_account_new(&phase, 1, &opts, &account, err));
     const dpa_status status = dpa_account_epsilon(account, delta, out, err);
     dpa_account_free(account);
     return status;
 }
 
-dpa_status dpa__training_noise(double epsilon, double q, uint64_t steps, int replace_one,
-                               double delta, double *sigma, dpa_interval *achieved,
-                               dpa_error *err) {
+dpa_status dpa__training_epsilon(double sigma, double q, uint64_t steps, int replace_one,
+                                 double delta, dpa_interval *out, dpa_error *err) {
+    return training_epsilon(sigma, q, steps, replace_one, 1, delta, out, err);
+}
+
+dpa_status dpa__noise_of_epsilon(double epsilon, double q, uint64_t steps, int replace_one,
+                                 double delta, double *sigma, dpa_interval *achieved,
+                                 dpa_error *err) {
     const dpa_phase phase = {DPA_GAUSSIAN, 1.0, q, steps};
     dpa_account_opts opts;
     dpa_account_opts_init(&opts);
@@ -42,11 +49,11 @@ dpa_status dpa__training_noise(double epsilon, double q, uint64_t steps, int rep
 static dpa_status noise_for(const dpa__case *c, double epsilon, double *sigma,
                             dpa_interval *achieved, dpa_error *err) {
     const dpa_training_facts *t = &c->evidence->training;
-    return dpa__training_noise(epsilon, t->q, t->steps, c->claim.replace_one,
-                               c->protocol.request.delta, sigma, achieved, err);
+    return dpa__noise_of_epsilon(epsilon, t->q, t->steps, c->claim.replace_one,
+                                 c->protocol.request.delta, sigma, achieved, err);
 }
 
-/* The least noise that a claimed ε may stand for: calibration rounds up, so its target is raised
+/* The least noise that a claimed ε can stand for. Calibration rounds up, so its target is raised
  * until the ε of the noise is certainly not below the claim. */
 static dpa_status claimed_noise(const dpa__case *c, double *sigma, dpa_error *err) {
     const double epsilon = c->claim.epsilon;
@@ -68,8 +75,8 @@ static dpa_status curve_epsilon(const dpa__case *c, double *epsilon, dpa_error *
     return DPA_OK;
 }
 
-/* What the promised noise means for one observation of a step, which has the canary with the stated
- * rate. */
+/* What the promised noise means for one observation of a step that contains the canary with the
+ * stated rate. */
 static dpa_status promise_step(dpa__case *c, dpa_error *err) {
     dpa_interval step = {0, 0};
     dpa__promise *p = &c->promise;
@@ -98,13 +105,13 @@ static dpa_status promise_epsilon(dpa__case *c, dpa_error *err) {
     const int needs_noise =
         c->evidence->scope == DPA_SCOPE_STEP || c->evidence->design == DPA_ONE_RUN || t->sees_all;
     if (!needs_noise || c->claim.scope != DPA_SCOPE_TRAINING) return DPA_OK;
-    /* Without noise or Poisson sampling the claim is only a number. */
+    /* Without a known noise and Poisson sampling the claim stays a number. */
     if (isnan(t->q) || isnan(t->sigma) || t->steps == 0) return DPA_OK;
     return claimed_noise(c, &c->promise.sigma, err);
 }
 
-/* In or out is add/remove; one of K options is replace-one, for which the same noise promises
- * less. */
+/* In or out is add/remove. One of K options is replace-one, for which the same noise promises less.
+ */
 static dpa_status promise_replace(dpa__case *c, dpa_error *err) {
     const dpa_training_facts *t = &c->evidence->training;
     dpa_interval promised = {0, 0};
@@ -117,8 +124,46 @@ static dpa_status promise_replace(dpa__case *c, dpa_error *err) {
     return DPA_OK;
 }
 
+/* k records at once, by changing one record at a time: (ε, δ)-DP implies (kε, δ·(e^(kε) − 1)/(e^ε −
+ * 1)). Rounded up. */
+static void group_of(double epsilon, double delta, uint64_t records, double *group_epsilon,
+                     double *group_delta) {
+    const double k = (double)records;
+    *group_epsilon = k * epsilon;
+    *group_delta = delta * expm1(k * epsilon) / expm1(epsilon) * (1 + 1e-12);
+}
+
+/* If the two sides differ by several records, converts the claim for one record into one for all of
+ * them. */
+static dpa_status promise_group(dpa__case *c, dpa_error *err) {
+    const uint64_t records = c->evidence->training.records;
+    double *delta = &c->protocol.request.delta;
+    if (c->claim.curve[0] != '\0' || c->claim.replace_one || c->claim.scope != DPA_SCOPE_TRAINING)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "the evidence is about %llu copies of a record: claim ε, or σ with q and "
+                         "steps, of the training with records added or removed",
+                         (unsigned long long)records);
+    if (!isnan(c->claim.sigma)) {
+        dpa_interval epsilon = {0, 0};
+        DPA_TRY(training_epsilon(c->claim.sigma, c->claim.q, c->claim.steps, 0, (unsigned)records,
+                                 *delta, &epsilon, err));
+        c->promise.epsilon = epsilon.upper;
+        return DPA_OK;
+    }
+    if (isnan(c->claim.epsilon)) return DPA_OK;
+    if (isnan(c->claim.delta)) c->claim.delta = *delta;
+    group_of(c->claim.epsilon, c->one_delta, records, &c->promise.epsilon, delta);
+    if (*delta < 1 && c->promise.epsilon < 700) return DPA_OK;
+    return dpa__fail(
+        err, DPA_BAD_ARGUMENT,
+        "the claim says nothing about %llu records at once: δ grows to %.3g; take fewer "
+        "copies",
+        (unsigned long long)records, *delta);
+}
+
 dpa_status dpa__promise_make(dpa__case *c, dpa_error *err) {
     c->promise = (dpa__promise){NAN, NAN, NAN};
+    if (c->evidence->training.records > 1) return promise_group(c, err);
     if (c->claim.curve[0] != '\0') return curve_epsilon(c, &c->promise.epsilon, err);
     if (!isnan(c->claim.sigma))
         DPA_TRY(promise_noise(c, err));

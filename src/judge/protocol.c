@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A protocol: defaults, fields from text, from a file, and back to the canonical text whose SHA-256
- * names it. What was set by name is never overwritten by a file. */
+/* A protocol: defaults, fields from text or from a file, and its canonical text, whose SHA-256
+ * identifies it. A file never overwrites what was set by name. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ void dpa_protocol_progress(dpa_protocol *protocol, const dpa_progress *progress)
     protocol->request.progress = *progress;
 }
 
-/* Keys that a protocol has; the place in the list is the bit of `given`. */
+/* The keys of a protocol; the index is the bit in `given`. */
 static const char *const keys[] = {"delta", "confidence", "family",  "method", "select",
                                    "seed",  "sides",      "guesses", "decide", "must-detect"};
 enum { KEYS = sizeof keys / sizeof keys[0] };
@@ -109,7 +109,7 @@ dpa_status dpa_protocol_set(dpa_protocol *p, const char *key, const char *value,
     else
         DPA_TRY(dpa_request_set(&p->request, key, value, err));
     DPA_TRY(dpa__confidence_check(&p->request, err));
-    /* "all" of everything: nothing is named, and everything is shown. */
+    /* "all" names nothing, so the default decides, and everything is shown. */
     if (strcmp(p->request.family, "all") == 0 || strcmp(p->request.method, "all") == 0) p->all = 1;
     if (strcmp(p->request.family, "all") == 0) p->request.family[0] = '\0';
     if (strcmp(p->request.method, "all") == 0) p->request.method[0] = '\0';
@@ -119,7 +119,7 @@ dpa_status dpa_protocol_set(dpa_protocol *p, const char *key, const char *value,
 
 /* ── from JSON ───────────────────────────────────────────────────────────────────────── */
 
-/* One key of the file as text for dpa_protocol_set; 0: not there, or empty. */
+/* One key of the file as text for dpa_protocol_set; returns 0 if it is absent or empty. */
 static int text_of(const json_t *value, char *out, size_t size) {
     if (json_is_string(value))
         (void)snprintf(out, size, "%s", json_string_value(value));
@@ -234,7 +234,7 @@ static dpa_status write_object(json_t *object, const dpa__case *c, dpa_error *er
     DPA_TRY(put_word(object, "select", c->test.select, err));
     DPA_TRY(put_word(object, "guesses", p->guesses, err));
     DPA_TRY(dpa__json_put(object, "tests", (double)c->test.count, err));
-    DPA_TRY(dpa__json_put(object, "delta", p->request.delta, err));
+    DPA_TRY(dpa__json_put(object, "delta", c->one_delta, err));
     DPA_TRY(dpa__json_put(object, "confidence", p->request.confidence, err));
     DPA_TRY(dpa__json_put(object, "sides", p->request.sides, err));
     DPA_TRY(put_word(object, "decide", p->decides_by_posterior ? "posterior" : "confidence", err));

@@ -5,14 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "account/family.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "estimate/registry.h"
+#include "estimate/select.h"
 #include "judge/rates.h"
 
 enum { POSTERIOR_POINTS = 120 };
 
-/* What the estimator of a result can do (DPA_GIVES_…); 0 for one that is not in the registry. */
+/* What the estimator of a result can do (DPA_GIVES_…); 0 if it is not in the registry. */
 static unsigned traits_of(const dpa_result *r) {
     const dpa__entry *entry = dpa__registry_find(r->method, NULL);
     return entry != NULL ? entry->about.what : 0;
@@ -41,8 +43,8 @@ static dpa_status put_points(json_t *section, const dpa_posterior_point *points,
 
 dpa_status dpa__section_posterior(dpa_report *report, dpa_error *err) {
     const dpa_result *r = first_posterior(report);
-    /* one composed curve per point would take longer than the audit */
-    if (r == NULL || strncmp(r->family, "subsampled", 10) == 0) return DPA_OK;
+    /* composing a curve per point would take longer than the audit */
+    if (r == NULL || dpa__family_is_composed(r->family)) return DPA_OK;
     dpa_posterior_point points[POSTERIOR_POINTS];
     double atom, mean, median;
     const dpa_request *request = &report->request;
@@ -64,7 +66,7 @@ dpa_status dpa__section_posterior(dpa_report *report, dpa_error *err) {
 static const double deltas[] = {1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4,
                                 1e-3, 3e-3, 0.01, 0.03, 0.1,  0.3};
 
-/* The same estimator at another δ. */
+/* Runs the same estimator at another δ. */
 static dpa_status bound_at(const dpa_report *report, const dpa_scores *scores, const dpa_result *r,
                            double delta, double *epsilon, dpa_error *err) {
     dpa_request request = report->request;
@@ -72,7 +74,7 @@ static dpa_status bound_at(const dpa_report *report, const dpa_scores *scores, c
     request.delta = delta;
     (void)snprintf(request.family, sizeof request.family, "%s", r->family);
     (void)snprintf(request.method, sizeof request.method, "%s", r->method);
-    if (request.select[0] == '\0' && strncmp(r->method, "rank", 4) != 0)
+    if (request.select[0] == '\0' && !dpa__registry_is_rank(r->method))
         (void)snprintf(request.select, sizeof request.select, "%s", r->select);
     const dpa_status status = scores == NULL
                                   ? dpa_estimate_counts(&r->counts, &request, &results, err)
@@ -82,11 +84,11 @@ static dpa_status bound_at(const dpa_report *report, const dpa_scores *scores, c
     return status;
 }
 
-/* A curve family's parameter does not depend on δ: ε at another δ is a conversion. */
+/* The parameter of a curve family does not depend on δ, so ε at another δ is only a conversion. */
 static dpa_status converted(const dpa_result *r, double delta, double *epsilon, dpa_error *err) {
     dpa_family *family = NULL;
     dpa_interval interval;
-    if (strcmp(r->family, "gaussian") == 0) {
+    if (dpa__family_is_gaussian(r->family)) {
         *epsilon = dpa_gaussian_epsilon(r->parameter_lower, delta);
         return DPA_OK;
     }
@@ -106,7 +108,7 @@ static dpa_status put_curve(const dpa_report *report, const dpa_scores *scores, 
                             json_t *rows, dpa_error *err) {
     for (size_t i = 0; i < sizeof deltas / sizeof deltas[0]; ++i) {
         double epsilon;
-        if (strcmp(r->family, "dp") == 0)
+        if (dpa_family_is_universal(r->family))
             DPA_TRY(bound_at(report, scores, r, deltas[i], &epsilon, err));
         else
             DPA_TRY(converted(r, deltas[i], &epsilon, err));
@@ -125,8 +127,8 @@ dpa_status dpa__section_curve(dpa_report *report, const dpa_scores *scores, dpa_
     DPA_TRY(dpa__json_set(report->sections, "epsilon_delta", rows, err));
     for (size_t i = 0; i < report->results.count; ++i) {
         const dpa_result *r = &report->results.items[i];
-        const int has_curve = strcmp(r->method, "cp") == 0 || strcmp(r->method, "jeffreys") == 0 ||
-                              strcmp(r->method, "bayes") == 0 || strncmp(r->method, "rank", 4) == 0;
+        const int has_curve =
+            dpa__registry_has_limits(r->method) || dpa__registry_is_rank(r->method);
         if (r->kind == DPA_BOUND && has_curve) DPA_TRY(put_curve(report, scores, r, rows, err));
     }
     return DPA_OK;
@@ -134,18 +136,16 @@ dpa_status dpa__section_curve(dpa_report *report, const dpa_scores *scores, dpa_
 
 /* ── δ at a fixed ε ────────────────────────────────────────────────────────────────────────── */
 
-/* δ of a result: from its counts for the estimators of counts at a threshold that was not selected
- * on them, else from the family's parameter; NaN where neither is known. */
+/* δ of a result. If its estimator works on counts, at a threshold that was not selected on them:
+ * from the counts; else from the family's parameter; NaN if neither is known. */
 static dpa_status delta_of(const dpa_report *report, const dpa_result *r, double epsilon,
                            double *delta, dpa_error *err) {
     dpa_family *family = NULL;
     dpa_curve *curve = NULL;
     *delta = NAN;
-    if (strcmp(r->family, "dp") == 0) {
-        const int has_limits = strcmp(r->method, "cp") == 0 || strcmp(r->method, "jeffreys") == 0 ||
-                               strcmp(r->method, "bayes") == 0;
-        if (!has_limits || strcmp(r->select, "simultaneous") == 0 ||
-            strcmp(r->select, "multi-split") == 0)
+    if (dpa_family_is_universal(r->family)) {
+        if (!dpa__registry_has_limits(r->method) || dpa__select_is(r->select, DPA__SIMULTANEOUS) ||
+            dpa__select_is(r->select, DPA__MULTI_SPLIT))
             return DPA_OK;
         return dpa_delta_at_epsilon(&r->counts, &report->request, "dp", r->method, epsilon, delta,
                                     err);

@@ -18,14 +18,15 @@
 #include "estimate/exact.h"
 #include "estimate/model.h"
 #include "estimate/registry.h"
+#include "estimate/select.h"
 #include "judge/case.h"
 
 double dpa__shared_confidence(double confidence, size_t tests) {
     return tests > 1 ? 1 - (1 - confidence) / (double)tests : confidence;
 }
 
-/* How long the first item is. After a ':' there may be the name of a file, which may have a '+':
- * there only one before the name of a family ends the item. */
+/* The length of the first item of a list. After a ':' there may be a file name, which may contain a
+ * '+'; there only a '+' followed by the name of a family ends the item. */
 static size_t item_length(const char *list) {
     const char *end = list + strcspn(list, "+:");
     if (*end != ':') return (size_t)(end - list);
@@ -53,7 +54,7 @@ size_t dpa__list_count(const char *list) {
     return count;
 }
 
-/* Does the evidence or the claim say which mechanism it is? */
+/* 1 if the evidence or the claim states the mechanism. */
 static int is_stated(const dpa__case *c) {
     const dpa_training_facts *t = &c->evidence->training;
     if (!isnan(c->claim.sigma)) return 1;
@@ -71,14 +72,20 @@ static void step_family(const dpa__case *c, char *text, size_t size) {
         (void)snprintf(text, size, "gaussian");
 }
 
+/* 1 if a group is sampled: a random number of its records is then in a batch, which no member of
+ * the claimed family models. */
+static int is_mixed_group(const dpa__case *c) {
+    return c->evidence->training.records > 1 && !isnan(c->claim.sigma) && c->claim.q < 1;
+}
+
 static void default_family(const dpa__case *c, char *text, size_t size) {
-    /* a step is not the training that a curve is claimed of */
+    /* the curve is claimed for the training, but a step was observed */
     const int is_other = c->evidence->scope == DPA_SCOPE_STEP && c->claim.scope != DPA_SCOPE_STEP;
     if (c->claim.curve[0] != '\0' && !is_other)
         (void)snprintf(text, size, "points:%s", c->claim.curve);
     else if (c->evidence->scope == DPA_SCOPE_STEP)
         step_family(c, text, size);
-    else if (is_stated(c))
+    else if (is_stated(c) && !is_mixed_group(c))
         dpa__claimed_family(c, text, size);
     else
         (void)snprintf(text, size, "dp");
@@ -100,16 +107,15 @@ static unsigned source_of(const dpa_evidence *e) {
     return 0;
 }
 
-/* A named method that can decide: it gives a bound, at a confidence unless a posterior may decide.
- */
+/* 1 if a named method can decide: it gives a bound with a confidence, or a posterior may decide. */
 static int can_decide(const dpa__case *c, const dpa__entry *entry) {
     if (!(entry->about.what & DPA_GIVES_BOUND) || !entry->about.valid) return 0;
     return (entry->about.assumptions & DPA_ASSUME_BAYES_PRIOR) == 0 ||
            c->protocol.decides_by_posterior;
 }
 
-/* Every name of the list exists and applies. The named methods decide where all of them can; else
- * they are shown, and the default decides. */
+/* Fails unless every name of the list exists and applies. *decide is set if all named methods can
+ * decide; otherwise they are only shown, and the default decides. */
 static dpa_status check_methods(const dpa__case *c, unsigned source, int *decide, dpa_error *err) {
     const char *list = c->protocol.request.method;
     char name[DPA_NAME_SIZE];
@@ -122,7 +128,7 @@ static dpa_status check_methods(const dpa__case *c, unsigned source, int *decide
     return DPA_OK;
 }
 
-/* Does every named method go with this family? */
+/* Fails unless every named method works with this family. */
 static dpa_status check_pairs(const dpa__case *c, unsigned source, const dpa__model *model,
                               dpa_error *err) {
     const char *list = c->protocol.request.method;
@@ -138,12 +144,17 @@ static dpa_status check_pairs(const dpa__case *c, unsigned source, const dpa__mo
     return DPA_OK;
 }
 
-/* The families exist, and each named method goes with each of them. */
+/* Fails unless the families exist and every named method works with each of them. */
 static dpa_status check_families(const dpa__case *c, unsigned source, dpa_error *err) {
     const int has_rates = (source & (DPA_FROM_COUNTS | DPA_FROM_SCORES)) != 0;
     char name[DPA_FAMILY_SIZE];
     for (size_t i = 0; dpa__list_item(c->test.family, i, name, sizeof name); ++i) {
         dpa__model model;
+        if (is_mixed_group(c) && !dpa_family_is_universal(name))
+            return dpa__fail(err, DPA_BAD_ARGUMENT,
+                             "family: '%.60s' does not apply to copies of a record, of which a "
+                             "sampled number is in a batch; take --family dp, in plan too",
+                             name);
         DPA_TRY(dpa__model_open(name, c->protocol.request.delta, &model, err));
         const dpa_status status = has_rates ? check_pairs(c, source, &model, err) : DPA_OK;
         dpa__model_close(&model);
@@ -152,7 +163,8 @@ static dpa_status check_families(const dpa__case *c, unsigned source, dpa_error 
     return DPA_OK;
 }
 
-/* Too many runs for the exact test: their number is known before anything is looked at. */
+/* 1 if there are too many runs for the exact test; their number is known before looking at the
+ * data. */
 int dpa__is_large(const dpa_evidence *e) {
     const dpa_named_array *a =
         e->kind == DPA_EVIDENCE_COUNTS ? dpa_evidence_find(e, "counts") : NULL;
@@ -160,13 +172,13 @@ int dpa__is_large(const dpa_evidence *e) {
     return fmax(a->items[0] + a->items[1], a->items[2] + a->items[3]) > DPA__EXACT_MOST;
 }
 
-/* A way to choose the threshold is named, and may decide. */
+/* 1 if a way to choose the threshold is named that may decide. */
 static int has_threshold(const dpa__case *c) {
     const char *select = c->protocol.request.select;
-    return select[0] != '\0' && strcmp(select, "max") != 0;
+    return select[0] != '\0' && !dpa__select_is(select, DPA__MAX);
 }
 
-/* The method that decides for a family where none is named. */
+/* The method that decides for a family if none is named. */
 static const char *default_method(const dpa__case *c, unsigned source) {
     char first[DPA_FAMILY_SIZE];
     (void)dpa__list_item(c->test.family, 0, first, sizeof first);
@@ -213,7 +225,7 @@ dpa_status dpa__rule_apply(dpa__case *c, dpa_error *err) {
     DPA_TRY(check_families(c, source, err));
     (void)snprintf(t->method, sizeof t->method, "%s",
                    named ? r->method : default_method(c, source));
-    const int is_optimistic = strcmp(r->select, "max") == 0; /* shown, never decides */
+    const int is_optimistic = dpa__select_is(r->select, DPA__MAX); /* shown, never decides */
     if (source != DPA_FROM_GUESSES && !is_optimistic)
         (void)snprintf(t->select, sizeof t->select, "%s", r->select);
     t->count = dpa__list_count(t->family) * dpa__list_count(t->method);

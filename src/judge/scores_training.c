@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a bound on one step to one on the whole training, through the accountant (tight-auditing,
- * section 5.5): what was shown is that a step has at most so much noise. */
+/* From a bound on one step to one on the whole training, by the accountant (tight-auditing,
+ * section 5.5): the bound shows the most noise that a step can have. */
 #include <math.h>
 #include <stdio.h>
 
@@ -8,20 +8,20 @@
 #include "dpaudit/account.h"
 #include "judge/case.h"
 
-/* Below this less noise makes no difference. */
+/* Less noise than this makes no difference. */
 static const double LEAST_NOISE = 0.1;
 
-/* What any step of this ε at δ says: a step with more noise would have a smaller ε. */
+/* The noise of a step with this ε at δ; with more noise its ε would be smaller. */
 static dpa_status noise_of_epsilon(const dpa__case *c, double epsilon, double *sigma,
                                    dpa_error *err) {
     dpa_interval achieved;
     if (!(epsilon > 0)) return DPA_OK;
-    return dpa__training_noise(epsilon, c->evidence->training.rate, 1, 0, c->protocol.request.delta,
-                               sigma, &achieved, err);
+    return dpa__noise_of_epsilon(epsilon, c->evidence->training.rate, 1, 0,
+                                 c->protocol.request.delta, sigma, &achieved, err);
 }
 
-/* The most noise multiplier that the step's bound allows, rounded up; INFINITY: nothing is shown;
- * NaN: the family has no noise in it (a Laplace step, a curve). */
+/* The largest noise multiplier that the step's bound allows, rounded up. INFINITY: nothing was
+ * shown. NaN: the family has no Gaussian noise (a Laplace step, a curve). */
 static dpa_status most_noise(const dpa__case *c, const dpa_result *step, double *sigma,
                              dpa_error *err) {
     dpa_family *family = NULL;
@@ -41,7 +41,7 @@ static dpa_status most_noise(const dpa__case *c, const dpa_result *step, double 
     return DPA_OK;
 }
 
-/* Sampling rate and steps of the training: the claim's, else what the evidence knows. */
+/* Sampling rate and steps of the training: from the claim, else from the evidence. */
 static int sampling_of(const dpa__case *c, double *q, uint64_t *steps) {
     const dpa_training_facts *t = &c->evidence->training;
     const int is_claimed = !isnan(c->claim.sigma);
@@ -57,7 +57,7 @@ static dpa_status put_facts(dpa__case *c, double sigma, dpa_error *err) {
     return DPA_OK;
 }
 
-/* Nothing follows for the training. */
+/* Says why nothing follows for the training. */
 static dpa_status stop(dpa__case *c, const char *why) {
     (void)snprintf(c->report->verdict.obstacle, sizeof c->report->verdict.obstacle, "%s", why);
     return DPA_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The verdict: which state the claim is in, and the sentence that says so. A bound of 0 means
- * "nothing shown", never "private", and a claim that is not refuted is not thereby proved. */
+/* The verdict: the state of the claim, and the sentence that says so. A bound of 0 means "nothing
+ * shown", never "private"; a claim that is not refuted is not proved by that. */
 #include "judge/verdict.h"
 
 #include <math.h>
@@ -38,8 +38,8 @@ void dpa__verdict_contradict(dpa_report *report, unsigned assumption, const char
 
 /* ── the state ───────────────────────────────────────────────────────────────────────── */
 
-/* May this result decide? A bound at a confidence, about the mechanism; a posterior probability
- * only when it was asked to. */
+/* 1 if this result may decide: a bound with a confidence about the mechanism, or a posterior
+ * probability if the protocol lets it. */
 static int may_decide(const dpa__verdict *v, const dpa_result *r) {
     const dpa_guarantee g = dpa_result_guarantee(r);
     if (r->scope == DPA_SCOPE_MODEL || (r->assumptions & DPA_ASSUME_ONE_INSTANCE) != 0) return 0;
@@ -77,7 +77,7 @@ static void take_primary(dpa__verdict *v, const dpa_result *r) {
                        dpa_scope_name(r->scope), dpa_scope_name(v->claim.scope));
 }
 
-/* Not enough power to have seen the leak that had to be seen. */
+/* 1 if the test lacked the power to detect the leak that it had to detect. */
 static int is_blind(const dpa__verdict *v) {
     const double seen = fmax(v->detect_worst, v->detect_gaussian);
     return !isnan(v->must_detect) && !(seen <= v->must_detect);
@@ -110,13 +110,20 @@ static const char *of_scope(dpa_scope scope) {
 static void add_claim(dpa__text *out, const dpa_report *report) {
     const dpa__verdict *v = &report->verdict;
     const double delta = isnan(v->claim.delta) ? report->request.delta : v->claim.delta;
-    dpa__text_printf(out, "the claim ε ≤ %.6g (δ = %g", v->claim_epsilon, delta);
+    const int by_epsilon = v->records > 1 && !isnan(v->claim.epsilon);
+    dpa__text_printf(out, "the claim ε ≤ %.6g (δ = %g",
+                     by_epsilon ? v->claim.epsilon : v->claim_epsilon, delta);
     if (!isnan(v->claim.sigma)) dpa__text_printf(out, ", from noise σ = %.6g", v->claim.sigma);
     if (v->claim.curve[0] != '\0') dpa__text_add(out, ", from a curve");
     dpa__text_printf(out, ")%s", of_scope(v->claim.scope));
+    if (by_epsilon)
+        dpa__text_printf(out, " (ε ≤ %.6g at δ = %.4g for %llu records at once)", v->claim_epsilon,
+                         report->request.delta, (unsigned long long)v->records);
+    else if (v->records > 1)
+        dpa__text_printf(out, " for %llu records at once", (unsigned long long)v->records);
 }
 
-/* What the bound rests on, in a few words. */
+/* A few words about what the bound assumes. */
 static void add_basis(dpa__text *out, const dpa_report *report, const dpa_result *r) {
     if (r->family[0] != '\0' && dpa_result_conditional(r) == NULL)
         dpa__text_printf(out, "for any mechanism; %s", r->method);
@@ -129,22 +136,48 @@ static void add_basis(dpa__text *out, const dpa_report *report, const dpa_result
         dpa__text_add(out, "; a posterior probability decides, as asked");
 }
 
+/* How many results one method has about several models, not counting bounds of groups of records.
+ */
+static size_t models_like(const dpa_report *report, const dpa_result *like) {
+    size_t count = 0;
+    for (size_t i = 0; i < report->results.count; ++i) {
+        const dpa_result *r = &report->results.items[i];
+        count += r->scope == DPA_SCOPE_MODEL && r->role == like->role &&
+                 strcmp(r->method, like->method) == 0;
+    }
+    return count;
+}
+
+/* Says which model the strongest of several bounds comes from. */
+static void add_whose(dpa__text *out, const dpa_report *report, const dpa_result *r) {
+    const size_t models = models_like(report, r);
+    if (models > 1)
+        dpa__text_printf(out, " of the leakiest of these %zu models", models);
+    else
+        dpa__text_add(out, of_scope(r->scope));
+}
+
 static void add_bound(dpa__text *out, const dpa_report *report, const dpa_result *r) {
     const dpa__percent percent = dpa__percent_of(r->confidence);
     const char *sure =
         dpa_result_guarantee(r) == DPA_POSTERIOR ? "posterior probability" : "confidence";
-    if (r->epsilon_lower > 0)
-        dpa__text_printf(out, "the leak%s is at least ε = %.4f at δ = %g with %s %s (",
-                         of_scope(r->scope), r->epsilon_lower, report->request.delta, percent.text,
-                         sure);
-    else
-        dpa__text_printf(out, "nothing is shown with %s %s, which does not mean private (",
-                         percent.text, sure);
+    if (r->epsilon_lower > 0) {
+        dpa__text_add(out, "the leak");
+        add_whose(out, report, r);
+        if (report->verdict.records > 1) dpa__text_add(out, " of all of them");
+        dpa__text_printf(out, " is at least ε = %.4f at δ = %g with %s %s (", r->epsilon_lower,
+                         report->request.delta, percent.text, sure);
+    } else {
+        const size_t models = models_like(report, r);
+        dpa__text_add(out, "nothing is shown");
+        if (models > 1) dpa__text_printf(out, " of these %zu models", models);
+        dpa__text_printf(out, " with %s %s, which does not mean private (", percent.text, sure);
+    }
     add_basis(out, report, r);
     dpa__text_add(out, ")");
 }
 
-/* No bound: nothing in the family is as leaky as what was seen. */
+/* The sentence for "no bound": no member of the family is as leaky as the observations. */
 static void add_rejection(dpa__text *out, const dpa_result *r) {
     dpa__text_printf(out, "more leaks than any member of %s allows, with %s confidence (%s)",
                      r->family, dpa__percent_of(r->confidence).text, r->method);
@@ -179,14 +212,31 @@ static void add_why_inconclusive(dpa__text *out, const dpa__verdict *v) {
                          v->must_detect);
 }
 
-static void add_estimate(dpa__text *out, const dpa_report *report) {
+static void add_estimate_of(dpa__text *out, const dpa_report *report, const dpa_result *first) {
+    const size_t models = models_like(report, first);
+    double sum = 0.0, least = INFINITY, most = -INFINITY;
     for (size_t i = 0; i < report->results.count; ++i) {
         const dpa_result *r = &report->results.items[i];
-        if (dpa_result_guarantee(r) != DPA_ESTIMATE_ONLY) continue;
-        dpa__text_printf(out, "Estimated ε = %.4g%s at δ = %g (%s): an estimate, not a bound.",
-                         r->epsilon, of_scope(r->scope), report->request.delta, r->method);
-        return;
+        if (strcmp(r->method, first->method) != 0 || r->role != first->role) continue;
+        sum += r->epsilon;
+        least = fmin(least, r->epsilon);
+        most = fmax(most, r->epsilon);
     }
+    if (models > 1)
+        dpa__text_printf(out, "Estimated ε = %.4g on average over %zu models, %.4g to %.4g,",
+                         sum / (double)models, models, least, most);
+    else
+        dpa__text_printf(out, "Estimated ε = %.4g%s", first->epsilon, of_scope(first->scope));
+    dpa__text_printf(out, " at δ = %g (%s): an estimate, not a bound.", report->request.delta,
+                     first->method);
+}
+
+static void add_estimate(dpa__text *out, const dpa_report *report) {
+    for (size_t i = 0; i < report->results.count; ++i)
+        if (dpa_result_guarantee(&report->results.items[i]) == DPA_ESTIMATE_ONLY) {
+            add_estimate_of(out, report, &report->results.items[i]);
+            return;
+        }
     dpa__text_add(out, report->results.count > 0
                            ? "No valid bound: what is shown is optimistic, for comparison only."
                            : "No result: no estimator applies to this evidence.");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a claim means, as a report: ε, δ, power and the curve of a composed mechanism, each as an
- * interval, with looser and rougher accountants beside it as cross-checks. */
+/* What a claim means, as a report: ε, δ, power and the trade-off curve of a composed mechanism,
+ * each as an interval, with looser or approximate accountants as cross-checks. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static dpa_status put_interval(dpa_report *report, const char *key, const dpa_in
 
 enum { LABEL_WIDTH = 24, MAX_CURVE_POINTS = 100000 };
 
-/* "  label      value  remark", the values below each other. */
+/* "  label      value  remark", with values aligned. */
 static dpa_status say_number(dpa_report *report, const char *label, double value,
                              const char *remark, dpa_error *err) {
     return dpa_report_say(report, err, "  %s%*s %.12g%s%s", label,
@@ -90,8 +90,8 @@ static dpa_status say_claim(dpa_report *report, const dpa_account_query *query, 
                               : "one record replaced by another");
 }
 
-/* FPRs that a log axis and a linear axis both like: half of them log-spaced down to 1e-8, half
- * even. */
+/* FPRs that suit both a log axis and a linear one: half of them log-spaced down to 1e-8, half
+ * evenly spaced. */
 static double curve_fpr(size_t i, size_t count) {
     const size_t half = count / 2;
     if (i < half) return pow(10.0, -8.0 + 7.0 * (double)i / (double)(half > 1 ? half : 1));
@@ -119,7 +119,7 @@ static dpa_status put_curve(dpa_report *report, const dpa_account *account, size
 static dpa_status put_cross_checks(dpa_report *report, const dpa_account_query *query,
                                    dpa_error *err) {
     const double delta = query->opts.delta;
-    /* both are known for one record, add/remove */
+    /* both methods exist only for one record and add/remove */
     if (query->opts.adjacency != DPA_ADD_REMOVE || query->opts.group > 1) return DPA_OK;
     const double rdp = dpa_account_rdp_epsilon(query->phases, query->count, delta);
     const double gdp = dpa_account_gdp_epsilon(query->phases, query->count, delta);
@@ -200,7 +200,7 @@ dpa_status dpa_audit_account(const dpa_account_query *query, dpa_report **out, d
     return DPA_OK;
 }
 
-/* The end of the range that dpa_calibrate looks at (dpa_mechanism in account.h). */
+/* The end of the range that dpa_calibrate searches (dpa_mechanism in account.h). */
 static double leakiest(dpa_mechanism mechanism, dpa_calibrate_what what) {
     if (what == DPA_CALIBRATE_Q) return 1;
     if (what == DPA_CALIBRATE_STEPS) return 1e12;
@@ -225,9 +225,10 @@ static dpa_status fill_calibrate(dpa_report *report, const dpa_account_query *qu
     if (!isnan(found.unjudged)) {
         DPA_TRY(dpa__json_put(report->sections, "unjudged", found.unjudged, err));
         DPA_TRY(dpa_report_say(report, err,
-                               "  Not the best value for certain: from %s = %.6g on ε could not be "
+                               "  Not the best value for certain: from %s = %.*g on ε could not be "
                                "told from the target (%.6g … %.6g there); raise --tolerance.",
-                               names[what], found.unjudged, found.unjudged_epsilon.lower,
+                               names[what], found.unjudged == floor(found.unjudged) ? 15 : 6,
+                               found.unjudged, found.unjudged_epsilon.lower,
                                found.unjudged_epsilon.upper));
     }
     const int is_end = value == leakiest(query->phases[0].mechanism, what);

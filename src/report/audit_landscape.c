@@ -12,7 +12,7 @@
 #include "dpaudit/landscape.h"
 #include "report/model.h"
 
-enum { DENSITY_POINTS = 101 };
+enum { DENSITY_POINTS = 101, MOST_NAME = 23 }; /* MOST_NAME: columns for both names together */
 
 static dpa_status put_spread(json_t *row, const char *key, const dpa_spread *s, dpa_error *err) {
     json_t *value = json_object();
@@ -35,7 +35,7 @@ static dpa_status put_point(json_t *array, const dpa_landscape_point *p, dpa_err
     return dpa__json_set(row, "on_frontier", json_boolean(p->on_frontier), err);
 }
 
-/* Names as long as they are, in columns as wide as the longest (at least as its title). */
+/* Columns as wide as the longest name (at least as the title), if there is room. */
 typedef struct widths {
     int strategy, group;
 } widths;
@@ -49,20 +49,23 @@ static widths measure(const dpa_landscape *l) {
         if (group > w.group) w.group = group;
     }
     if (w.group > 0 && w.group < (int)strlen("group")) w.group = (int)strlen("group");
+    if (w.group > MOST_NAME / 2) w.group = MOST_NAME / 2;
+    if (w.strategy > MOST_NAME - w.group) w.strategy = MOST_NAME - w.group;
     return w;
 }
 
 static dpa_status say_point(dpa_report *report, const dpa_landscape_point *p, widths w,
                             dpa_error *err) {
-    char share[16] = "";
+    char share[16] = "", strategy[4 * MOST_NAME], group[4 * MOST_NAME];
     if (!isnan(p->frontier_share))
         (void)dpa__print(share, sizeof share, "%5.0f%%", 100.0 * p->frontier_share);
+    dpa__shorten(strategy, sizeof strategy, p->strategy, w.strategy);
+    dpa__shorten(group, sizeof group, p->group, w.group);
     return dpa_report_say(
-        report, err, "%s %s%*s %s%*s %4zu %8.4f [%.3f, %.3f] %8.4f [%.3f, %.3f] %s",
-        p->on_frontier ? "*" : " ", p->strategy, w.strategy - dpa__shown_width(p->strategy), "",
-        p->group, w.group - dpa__shown_width(p->group), "", p->runs, p->utility.mean,
-        p->utility.lowest, p->utility.highest, p->epsilon.mean, p->epsilon.lowest,
-        p->epsilon.highest, share);
+        report, err, "%s %s%*s %s%*s %4zu %7.3f [%.3f,%.3f] %6.3f [%.3f,%.3f]%s",
+        p->on_frontier ? "*" : " ", strategy, w.strategy - dpa__shown_width(strategy), "", group,
+        w.group - dpa__shown_width(group), "", p->runs, p->utility.mean, p->utility.lowest,
+        p->utility.highest, p->epsilon.mean, p->epsilon.lowest, p->epsilon.highest, share);
 }
 
 /* ── densities ─────────────────────────────────────────────────────────────────────────────── */
@@ -80,7 +83,7 @@ static dpa_status put_density(json_t *array, const axis *a, const char *group, c
     for (int i = 0; i < DENSITY_POINTS; ++i)
         at[i] = a->low - margin + (a->high - a->low + 2.0 * margin) * i / (DENSITY_POINTS - 1);
     const dpa_status status = dpa_kernel_density(x, count, at, DENSITY_POINTS, density, err);
-    if (status == DPA_BAD_INPUT) return DPA_OK; /* one strategy, or all alike: no density */
+    if (status == DPA_BAD_INPUT) return DPA_OK; /* one strategy, or all equal: no density */
     DPA_TRY(status);
     for (int i = 0; i < DENSITY_POINTS; ++i) {
         json_t *row = json_object();
@@ -93,7 +96,7 @@ static dpa_status put_density(json_t *array, const axis *a, const char *group, c
     return DPA_OK;
 }
 
-/* The first point of its group? */
+/* 1 if it is the first point of its group. */
 static int is_first(const dpa_landscape *l, size_t index) {
     for (size_t i = 0; i < index; ++i)
         if (strcmp(l->points[i].group, l->points[index].group) == 0) return 0;
@@ -146,9 +149,9 @@ static dpa_status fill(dpa_report *report, const char *path, const dpa_landscape
     DPA_TRY(dpa_report_input(report, path, l->sha256, err));
     DPA_TRY(dpa_report_say(report, err, "%zu strategies from %zu runs; * on the Pareto frontier",
                            l->count, l->rows));
-    DPA_TRY(dpa_report_say(report, err, "  %-*s %-*s %4s %8s %-14s %8s %-14s %s", w.strategy,
+    DPA_TRY(dpa_report_say(report, err, "  %-*s %-*s %4s %7s %-13s %6s %-13s %s", w.strategy,
                            "strategy", w.group, w.group > 0 ? "group" : "", "runs", "utility",
-                           "[least, most]", "epsilon", "[least, most]", "frontier"));
+                           "[least,most]", "eps", "[least,most]", "front"));
     for (size_t i = 0; i < l->count; ++i) {
         DPA_TRY(put_point(points, &l->points[i], err));
         DPA_TRY(say_point(report, &l->points[i], w, err));
@@ -166,10 +169,10 @@ static dpa_status fill(dpa_report *report, const char *path, const dpa_landscape
                                "One run each: the frontier follows the luckiest. Several seeds a "
                                "strategy say how sure it is."));
     else
-        DPA_TRY(
-            dpa_report_say(report, err,
-                           "frontier: how often a strategy is on it when every mean moves within "
-                           "its standard error."));
+        DPA_TRY(dpa_report_say(
+            report, err,
+            "front: how often a strategy is on the frontier when every mean moves within "
+            "its standard error."));
     return dpa_report_say(report, err,
                           "Off the frontier, a mixture of two other strategies is at least as "
                           "useful and as private. Epsilon is a measurement here, not a bound.");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A plan as a report: a table for people, the same rows as a section, the power curves as another.
- * Nothing was audited, so there are no results and no verdict. */
+/* A plan as a report: a table for people, the same rows as a section, and the power curves as
+ * another. Nothing was audited, so there are no results and no verdict. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "account/family.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -50,7 +51,7 @@ static int has_claim(const dpa_plan_query *query, const dpa_request *request) {
 
 /* ── power curves ──────────────────────────────────────────────────────────────────────────── */
 
-/* Sizes on a logarithmic grid from 4 to twice what is needed or can be paid. */
+/* Sizes on a logarithmic grid from 4 to twice the size needed or affordable. */
 static size_t curve_sizes(const dpa_plan_query *query, const dpa__plan_row *r, uint64_t *sizes) {
     const double wanted = fmax((double)query->size,
                                r->needed.size > 0 ? (double)r->needed.size : (double)query->most);
@@ -112,14 +113,15 @@ static dpa_status add_curve(dpa_report *report, dpa__plan *plan, const dpa_plan_
 typedef struct context {
     dpa_report *report;
     const dpa_plan_query *query;
-    double claim_epsilon, truth_epsilon; /* of the training, where noise was given */
+    double claim_epsilon, truth_epsilon; /* of the training, if noise was given */
     json_t *rows, *ceilings, *stops;
-    size_t count, beyond; /* rows; those whose method cannot be planned with so large a budget */
+    size_t count, beyond; /* rows; rows whose method cannot be planned for such a large budget */
     int has_row[DPA_PLAN_GAMES];
 } context;
 
-/* A budget that is too large for one of many methods leaves its columns empty; named, the method
- * says so itself. The leak that can be detected comes last: the search changes the truth. */
+/* If the budget is too large for one of many methods, its columns stay empty; a method asked for by
+ * name gives an error instead. The detectable leak comes last, because the search changes the
+ * truth. */
 static dpa_status compute_row(context *c, dpa__plan *plan, dpa__plan_row *r, dpa_error *err) {
     dpa_plan_query query = *c->query;
     if (query.size > dpa__plan_limit(plan) && c->report->request.method[0] == '\0') {
@@ -178,7 +180,7 @@ static dpa_plan plan_of(const context *c, dpa_plan_game game, const char *family
     return plan;
 }
 
-/* What N right answers allow; of steps as the whole run's ε. */
+/* The ceiling for N right answers; for steps, as the whole run's ε. */
 static dpa_status ceiling_of(const context *c, dpa_plan_game game, const char *family,
                              uint64_t answers, double *out, dpa_error *err) {
     const dpa_request *request = &c->report->request;
@@ -213,13 +215,13 @@ static dpa_status put_ceiling(context *c, dpa_plan_game game, const char *family
         dpa_plan_game_name(game), family, epsilon, (double)answers);
 }
 
-/* Cosines are more than right and wrong answers, and a step is Gaussian. */
+/* Cosines carry more than right and wrong answers, and a step is always Gaussian. */
 static int has_ceiling(dpa_plan_game game, const char *family) {
-    return game != DPA_PLAN_COSINES && (game != DPA_PLAN_STEPS || strcmp(family, "gaussian") == 0);
+    return game != DPA_PLAN_COSINES && (game != DPA_PLAN_STEPS || dpa__family_is_gaussian(family));
 }
 
-/* A game that was not asked for is left out where it does not apply: steps without a training,
- * canaries at δ = 0, a family that a step or cosines cannot have. */
+/* A game that was not asked for by name is left out if it does not apply: steps without a training,
+ * canaries at δ = 0, a family that steps or cosines cannot have. */
 static int applies(const context *c, dpa_plan_game game) {
     const dpa_plan_query *query = c->query;
     if (query->game[0] != '\0') return strcmp(query->game, dpa_plan_game_name(game)) == 0;
@@ -240,7 +242,8 @@ static dpa_status put_game(context *c, dpa_plan_game game, const char *family, d
     return DPA_OK;
 }
 
-/* What is not listed can be named, with its game: for the families that take it. */
+/* Methods that are not listed can be named together with their game; then rows for all families
+ * that support them. */
 static dpa_status put_named(context *c, dpa_plan_game game, dpa_error *err) {
     const dpa_request *request = &c->report->request;
     const char *family;
@@ -306,7 +309,7 @@ static dpa_status say_head(const context *c, dpa_error *err) {
                           dpa__percent_of(query->power).text);
 }
 
-/* Noise to ε, once for all rows: the claim rounded up, the truth down. */
+/* Converts noise to ε once for all rows: the claim rounded up, the truth down. */
 static dpa_status resolve(context *c, dpa_error *err) {
     const dpa_plan_query *query = c->query;
     c->claim_epsilon = c->report->request.claim_epsilon;

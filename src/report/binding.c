@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The layout of public structs as a table, and a progress call that is a flag.
+/* The layout of public structs as a table, and a progress callback that reads a flag.
  *
- * A binding writes the fields of a struct down a second time. The table is made by the compiler
- * from the headers, so a difference is found when the binding is loaded, not in its numbers. */
+ * A binding repeats the fields of a struct. The compiler makes this table from the headers, so
+ * that a difference is found when the binding is loaded instead of showing as wrong numbers. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -229,6 +229,7 @@ static const place places[] = {
     FIELD(dpa_cosines, unobserved_count),
     FIELD(dpa_cosines, dim),
     FIELD(dpa_cosines, direction),
+    FIELD(dpa_cosines, runs),
 };
 
 int dpa_layout(const char *name, size_t *offset, size_t *size) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Charts as Vega-Lite specifications, made from the JSON of a result. A chart needs one part of the
- * result and is left out where that part is missing; the parts may come from a file that anyone
+/* Charts as Vega-Lite specifications, made from the JSON of a result. Each chart needs one part of
+ * the result and is left out if that part is missing. The JSON may come from a file that anybody
  * wrote. */
 #ifndef DPA_REPORT_CHARTS_H
 #define DPA_REPORT_CHARTS_H
@@ -9,26 +9,26 @@
 
 #include "base/text.h"
 
-/* All charts that a result has the data for: array of {id, place, title, alternative, spec}. NULL
- * when memory is out. */
+/* All charts for which the result has data: an array of {id, place, title, alternative, spec}. NULL
+ * if memory ran out. */
 json_t *dpa__charts(const json_t *result);
 
-/* What a chart shows: named lists of flat rows. A row that cannot be stored is remembered. */
+/* The data of a chart: named lists of flat rows. Failing to store a row is remembered. */
 typedef struct dpa__chart_data {
     json_t *sets; /* object: name → array of rows */
     int failed;
 } dpa__chart_data;
 
-/* Appends a row. `keys` are words with a blank between them; each takes a double, or, when it
- * starts with '$', a const char *. What is not finite becomes null and is not drawn. */
+/* Appends a row. `keys` are words separated by blanks; each takes a double or, if it starts with
+ * '$', a const char *. Numbers that are not finite become null and are not drawn. */
 void dpa__chart_row(dpa__chart_data *data, const char *set, const char *keys, ...);
 size_t dpa__chart_rows(const dpa__chart_data *data, const char *set);
 
-/* Where a chart stands on the page. */
+/* The part of the page that a chart belongs to. */
 typedef enum dpa__chart_place { DPA__PLACE_BOUNDS, DPA__PLACE_EVIDENCE } dpa__chart_place;
 
-/* `spec` is Vega-Lite with ' for ", so that it reads well in C. A layer names its data; a layer
- * whose list is empty is left out, and so is the chart when the list "main" is empty. */
+/* `spec` is Vega-Lite with ' instead of ", which reads better in C. Each layer names its data. A
+ * layer whose list is empty is left out, and so is the chart if the list "main" is empty. */
 typedef struct dpa__chart {
     const char *id, *title;
     dpa__chart_place place;
@@ -37,14 +37,14 @@ typedef struct dpa__chart {
     void (*describe)(const json_t *result, const dpa__chart_data *data, dpa__text *alternative);
 } dpa__chart;
 
-/* Parts of specifications that many charts share. Both themes show these colours well: each has a
+/* Parts of specifications that many charts share. The colours work in both themes: each has a
  * contrast of at least 3 on white and on the dark page. */
 #define DPA__BLUE "#3b7dd8"
 #define DPA__ORANGE "#cf6a12"
 #define DPA__GREEN "#1f9069"
 #define DPA__PURPLE "#9a62cf"
 #define DPA__GREY "#808488"
-/* The two classes, told apart by colour and dash. */
+/* The two classes, distinguished by colour and dash. */
 #define DPA__CLASS_COLOUR                                                                          \
     "'field': 'class', 'type': 'nominal', 'title': null, 'scale': {'domain': ['members', "         \
     "'non-members'], 'range': ['" DPA__BLUE "', '" DPA__ORANGE "']}"
@@ -58,7 +58,7 @@ typedef struct dpa__chart {
 #define DPA__TIP_WORD(field, title)                                                                \
     "{'field': '" field "', 'type': 'nominal', 'title': '" title "'}"
 
-/* Curves in the plane of error rates, the same everywhere. */
+/* Curves in the plane of error rates, drawn the same way in all charts. */
 #define DPA__CURVE_NAMES "['attack', 'limit of the claim', 'strongest bound', 'guessing']"
 #define DPA__CURVES                                                                                \
     "'color': {'field': 'curve', 'type': 'nominal', 'title': null, 'scale': "                      \
@@ -70,8 +70,8 @@ typedef struct dpa__chart {
     "'field': '" field "', 'type': 'nominal', 'title': null, 'scale': {'range': ['" DPA__BLUE      \
     "', '" DPA__ORANGE "', '" DPA__GREEN "', '" DPA__PURPLE "', '" DPA__GREY                       \
     "', '#b0528f', '#80801f', '#3d8ea3']}"
-/* Series by name, told apart by colour and dash: eight of one and seven of the other, so that the
- * pairs repeat late. */
+/* Series by name, distinguished by colour and dash: eight colours and seven dashes, so that
+ * combinations repeat late. */
 #define DPA__SERIES(field)                                                                         \
     "'color': {" DPA__COLOURS(                                                                     \
         field) "}, 'strokeDash': {'field': '" field                                                \
@@ -96,10 +96,11 @@ typedef struct dpa__chart {
 void dpa__chart_bins(dpa__chart_data *data, const json_t *histogram, const char *key,
                      const char *name);
 
-/* Where the claim of a result is drawn: appends it to the list "claim". Gives ε, NaN for none. */
+/* Appends the claim of a result to the list "claim". Returns its ε, NaN if there is none. */
 double dpa__chart_claim(const json_t *result, dpa__chart_data *data);
 
 #define DPA__CHART_LIST(X)                                                                         \
+    X(trend)                                                                                       \
     X(bounds)                                                                                      \
     X(histogram)                                                                                   \
     X(roc)                                                                                         \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A report as one page that needs nothing else: opens from disk, offline, prints, reads without its
- * script. It is made from the JSON of a result, so that a stored result and a fresh one give the
- * same page; the JSON may come from anyone, so every string is escaped and the
+/* A report as one self-contained page: it opens from disk and offline, prints, and can be read
+ * without its script. It is made from the JSON of a result, so that a stored result and a fresh one
+ * give the same page. The JSON may come from anybody, so every string is escaped, and the
  * Content-Security-Policy allows our script by its hash and nothing from outside. */
 #include "report/html.h"
 
@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "report/assets.h"
 #include "report/charts.h"
+#include "report/html_trend.h"
 #include "report/value.h"
 
 static void add_head(dpa__text *out, json_t *const *results, size_t count) {
@@ -32,22 +33,30 @@ static void add_head(dpa__text *out, json_t *const *results, size_t count) {
                        "dpaudit</span> <span>privacy audit report</span></header>\n<main>\n");
 }
 
+/* The file if there are several, and what was done to what. */
+static void add_title(dpa__text *out, const json_t *result, const char *path) {
+    char name[128] = "";
+    if (path != NULL) dpa__html_stem(path, name, sizeof name);
+    dpa__html_escape(out, name);
+    dpa__text_add(out, name[0] != '\0' ? ": " : "");
+    dpa__html_title(out, result);
+}
+
 static void add_heading(dpa__text *out, const dpa__html_part *part) {
     dpa__text_printf(out, "<h%d>", part->level);
-    dpa__html_title(out, part->result);
+    add_title(out, part->result, part->path);
     dpa__text_printf(out, "</h%d>\n", part->level);
 }
 
-/* Several results: their verdicts first, each a link. */
-static void add_contents(dpa__text *out, json_t *const *results, size_t count) {
+/* For several results: their verdicts first, each with a link. */
+static void add_contents(dpa__text *out, json_t *const *results, const char *const *paths,
+                         size_t count) {
     dpa__text_printf(out, "<h1>%zu results</h1>\n<nav aria-label=\"Results\"><ol>\n", count);
     for (size_t i = 0; i < count; ++i) {
         const json_t *verdict = json_object_get(results[i], "verdict");
         dpa__text_printf(out, "<li><a href=\"#result-%zu\">", i);
-        dpa__text_printf(out, "%s", dpa__html_mark(results[i]));
-        dpa__text_add(out, ": ");
-        dpa__html_title(out, results[i]);
-        dpa__text_add(out, "</a> ");
+        add_title(out, results[i], paths != NULL ? paths[i] : NULL);
+        dpa__text_printf(out, "</a> <strong>%s</strong>. ", dpa__html_mark(results[i]));
         dpa__html_escape(out, dpa__word_of(verdict, "headline"));
         dpa__text_add(out, "</li>\n");
     }
@@ -78,23 +87,40 @@ static void add_script(dpa__text *out) {
     dpa__text_add(out, "</script>\n</body>\n</html>\n");
 }
 
-void dpa__html_page(dpa__text *out, json_t *const *results, size_t count) {
-    json_t **charts = dpa__calloc(count, sizeof *charts, NULL);
+/* With at least two bounds: the trend. Returns its charts for the script. */
+static json_t *add_trend(dpa__text *out, json_t *const *results, const char *const *paths,
+                         size_t count) {
+    json_t *trend = dpa__trend(results, paths, count), *charts = NULL;
+    const int is_one = json_array_size(json_object_get(trend, "trend")) > 1;
+    if (is_one) charts = dpa__charts(trend);
+    out->failed |= trend == NULL || (is_one && charts == NULL);
+    const dpa__html_part part = {trend, charts, count, 1, NULL};
+    if (charts != NULL) dpa__html_trend(out, &part);
+    json_decref(trend);
+    return charts;
+}
+
+void dpa__html_page(dpa__text *out, json_t *const *results, const char *const *paths,
+                    size_t count) {
+    json_t **charts = dpa__calloc(count + 1, sizeof *charts, NULL);
     if (charts == NULL) {
         out->failed = 1;
         return;
     }
     add_head(out, results, count);
-    if (count > 1) add_contents(out, results, count);
+    if (count > 1) add_contents(out, results, paths, count);
+    if (count > 1 && paths != NULL) charts[count] = add_trend(out, results, paths, count);
     for (size_t i = 0; i < count; ++i) {
         charts[i] = dpa__charts(results[i]);
         if (charts[i] == NULL) out->failed = 1;
-        const dpa__html_part part = {results[i], charts[i], i, count > 1 ? 2 : 1};
+        const int is_named = count > 1 && paths != NULL;
+        const dpa__html_part part = {results[i], charts[i], i, count > 1 ? 2 : 1,
+                                     is_named ? paths[i] : NULL};
         add_result(out, &part);
     }
     dpa__text_add(out, "</main>\n");
-    dpa__html_chart_data(out, charts, count);
+    dpa__html_chart_data(out, charts, count + 1);
     add_script(out);
-    for (size_t i = 0; i < count; ++i) json_decref(charts[i]);
+    for (size_t i = 0; i <= count; ++i) json_decref(charts[i]);
     free(charts);
 }

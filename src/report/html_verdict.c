@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The top of a result: the sentence that counts, the numbers behind it, and what they stand on. */
+/* The top of a result: the verdict's sentence, the numbers behind it, and their assumptions. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static const char *command_title(const char *command) {
     return command;
 }
 
-/* A path with its last folder: two audits often have files of the same name. */
+/* A path with its last folder only, because two audits often have files of the same name. */
 static const char *end_of_path(const char *path) {
     const char *last = strrchr(path, '/');
     while (last != NULL && last > path && last[-1] != '/') --last;
@@ -75,7 +75,7 @@ void dpa__html_title(dpa__text *out, const json_t *result) {
     }
 }
 
-/* The headline of a result that judges nothing. */
+/* The headline of a result without a verdict. */
 static void add_plain_headline(dpa__text *out, const json_t *result) {
     const json_t *landscape = json_object_get(result, "landscape");
     const json_t *epsilon = json_object_get(result, "epsilon");
@@ -123,6 +123,16 @@ static void add_notes(dpa__text *out, const json_t *notes) {
     }
 }
 
+/* The promised noise and, for a result in noise multipliers, the most noise that the bound leaves
+ * possible. */
+static void add_noise_tiles(dpa__text *out, const json_t *result, const json_t *best) {
+    const double promised = dpa__number_of(dpa__claim_of(result), "sigma");
+    const json_t *parameter = json_object_get(best, "parameter");
+    add_tile(out, "noise σ promised", promised, 4);
+    if (dpa__is_word(parameter, "name", "sigma"))
+        add_tile(out, "noise σ shown, at most", dpa__number_of(parameter, "lower"), 4);
+}
+
 static void add_tiles(dpa__text *out, const json_t *result) {
     const json_t *best = dpa__headline_of(json_object_get(result, "results"));
     if (best == NULL) return;
@@ -133,6 +143,7 @@ static void add_tiles(dpa__text *out, const json_t *result) {
     else
         add_tile(out, "ε at least", dpa__number_of(best, "epsilon_lower"), 4);
     add_claim_tile(out, dpa__claim_of(result));
+    add_noise_tiles(out, result, best);
     add_tile(out, "at δ", dpa__number_of(result, "delta"), 3);
     if (!isnan(dpa__number_of(best, "confidence")))
         dpa__text_printf(out, "<div><dt>confidence</dt><dd>%s</dd></div>\n",
@@ -168,7 +179,7 @@ void dpa__html_verdict(dpa__text *out, const dpa__html_part *part) {
 static const char *assumption_sentence(const char *name) {
     for (unsigned i = 0; i < DPA_ASSUMPTION_COUNT; ++i)
         if (strcmp(dpa_assumption_name(i), name) == 0) return dpa_assumption_text(i);
-    return name; /* of a newer version, or invented: shown as it is */
+    return name; /* from a newer version, or invented: shown unchanged */
 }
 
 static void add_assumptions(dpa__text *out, const json_t *best) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A report as JSON (docs: design, section 5). An infinite end, which JSON has no number for, says
- * so beside its null. */
+/* A report as JSON (docs: design, section 5). JSON has no infinity: an infinite end is null, with a
+ * note beside it. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,14 +12,14 @@
 
 /* ── the report ──────────────────────────────────────────────────────────────────────────────── */
 
-/* Collects failures, so that a caller asks once. */
+/* Collects failures, so that a caller checks once. */
 typedef struct builder {
     json_t *object;
     int failed;
 } builder;
 
 static void put(builder *b, const char *key, json_t *value) {
-    /* takes the value also when there is no object to put it into */
+    /* takes over the value even if there is no object to put it into */
     if (json_object_set_new(b->object, key, value) != 0) b->failed = 1;
 }
 
@@ -107,13 +107,21 @@ static json_t *results_json(const dpa_results *results) {
     return array;
 }
 
-/* The claim as it was made, and what it says at the report's δ. */
+/* The claim as it was made, and what it promises at the report's δ. */
 static json_t *claim_json(const dpa_report *report) {
     const dpa__verdict *v = &report->verdict;
     const dpa_claim *c = &v->claim;
     builder b = {json_object(), 0};
     put(&b, "epsilon", dpa__json_number(v->claim_epsilon));
-    put(&b, "delta", dpa__json_number(isnan(c->delta) ? report->request.delta : c->delta));
+    put(&b, "delta",
+        dpa__json_number(isnan(c->delta) || v->records > 1 ? report->request.delta : c->delta));
+    if (v->records > 1) {
+        put(&b, "records", json_integer((json_int_t)v->records));
+        if (!isnan(c->epsilon)) {
+            put(&b, "epsilon_of_one", dpa__json_number(c->epsilon));
+            put(&b, "delta_of_one", dpa__json_number(c->delta));
+        }
+    }
     put(&b, "scope", json_string(dpa_scope_name(c->scope)));
     put(&b, "neighbours", json_string(c->replace_one ? "replace-one" : "add-remove"));
     if (!isnan(c->sigma)) {
@@ -125,7 +133,7 @@ static json_t *claim_json(const dpa_report *report) {
     return finish(&b);
 }
 
-/* json_copy drops what it has no memory for, without a word. */
+/* json_copy silently drops members if memory runs out, so the copy is checked. */
 static json_t *whole_copy(json_t *object) {
     json_t *copy = json_copy(object);
     if (json_object_size(copy) == json_object_size(object)) return copy;

@@ -19,7 +19,7 @@ dpa_status dpa_report_html(const dpa_report *report, char **out, dpa_error *err)
     json_t *value = dpa__report_to_json(report);
     if (value == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a page");
     dpa__text text = {0};
-    dpa__html_page(&text, &value, 1);
+    dpa__html_page(&text, &value, NULL, 1);
     json_decref(value);
     return dpa__text_take(&text, out, err);
 }
@@ -85,7 +85,7 @@ dpa_status dpa_report_combine(const char *const *paths, size_t count, char **out
     for (size_t i = 0; i < count && status == DPA_OK; ++i)
         status = read_result(paths[i], &results[i], err);
     dpa__text text = {0};
-    if (status == DPA_OK) dpa__html_page(&text, results, count);
+    if (status == DPA_OK) dpa__html_page(&text, results, paths, count);
     for (size_t i = 0; i < count; ++i) json_decref(results[i]);
     free(results);
     return status == DPA_OK ? dpa__text_take(&text, out, err) : status;

@@ -28,7 +28,7 @@ static double largest_epsilon(const json_t *results, double claim) {
     return largest;
 }
 
-/* Padded to NAME columns. */
+/* Prints the name, padded to NAME columns. */
 static void print_name(dpa__text *out, const json_t *item) {
     char name[NAME + 8];
     dpa__result_name(item, name, sizeof name);
@@ -131,7 +131,7 @@ static void plot_posterior(dpa__text *out, const json_t *result, int unicode) {
     dpa__canvas_print(&canvas, out, unicode ? "ε" : "epsilon", "density");
 }
 
-/* Lines over a logarithmic axis, one per word under `series`. */
+/* Lines over a logarithmic axis, one for each value of `series`. */
 static void plot_series(dpa__text *out, const json_t *rows, const char *series, const char *x,
                         const char *y, const char *title, const char *x_title, const char *y_title,
                         int unicode) {
@@ -179,10 +179,12 @@ dpa_status dpa_report_plot(const dpa_report *report, const dpa_text_style *style
     dpa__text text = {0};
     dpa__text_add(&text, "");
     plot_bounds(&text, result, unicode);
-    plot_roc(&text, result, unicode);
-    plot_posterior(&text, result, unicode);
-    plot_guesses(&text, result, unicode);
-    plot_power(&text, result, unicode);
+    if (style == NULL || !style->brief) {
+        plot_roc(&text, result, unicode);
+        plot_posterior(&text, result, unicode);
+        plot_guesses(&text, result, unicode);
+        plot_power(&text, result, unicode);
+    }
     json_decref(result);
     return dpa__text_take(&text, out, err);
 }

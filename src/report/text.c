@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A report for a terminal: what was looked at, a table of all bounds, the sentence that counts, and
- * what it stands on. Reads well at 80 columns. */
+/* A report for a terminal: the evidence, a table of all bounds, the verdict's sentence, and its
+ * assumptions. Fits 80 columns. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "report/model.h"
 #include "report/value.h"
 
-enum { COLUMNS = 7, CELL = 64, MIN_WIDTH = 40, FEW = 6, BLOCK = 64 };
+enum { COLUMNS = 7, CELL = 64, MIN_WIDTH = 40, LEAST_NAME = 12, FEW = 6, BLOCK = 64 };
 
 typedef struct row {
     char cell[COLUMNS][CELL];
@@ -31,14 +31,14 @@ static void put_number(char *cell, double value) {
         (void)dpa__print(cell, CELL, "%.4f", value);
 }
 
-/* "family-gaussian" is the name of the assumption; people say gaussian. */
+/* The assumption is called "family-gaussian"; people say gaussian. */
 static const char *without_prefix(const char *assumption) {
     static const char prefix[] = "family-";
     return strncmp(assumption, prefix, sizeof prefix - 1) == 0 ? assumption + sizeof prefix - 1
                                                                : assumption;
 }
 
-/* What the number is to the verdict: it decides, or it is what would follow if … */
+/* How the number relates to the verdict: it decides, or it holds only if an assumption does. */
 static void put_standing(char *cell, const dpa_report *report, const dpa_result *result,
                          const dpa_text_style *style) {
     const char *conditional = dpa_result_conditional(result);
@@ -54,23 +54,33 @@ static void put_standing(char *cell, const dpa_report *report, const dpa_result 
                        conditional != NULL ? without_prefix(conditional) : "");
 }
 
-/* A name that is too long for the table, a file's, keeps its beginning and its end. */
-static void put_family(char *cell, const char *family) {
-    const size_t length = strlen(family), half = CELL / 2 - 4;
-    if (length < CELL) {
-        (void)snprintf(cell, CELL, "%.*s", CELL - 1, length > 0 ? family : "-");
+/* The byte at which character number `at` starts. */
+static size_t byte_of(const char *text, int at) {
+    size_t byte = 0;
+    for (; text[byte] != '\0'; ++byte)
+        if (((unsigned char)text[byte] & 0xc0) != 0x80 && at-- == 0) break;
+    return byte;
+}
+
+void dpa__shorten(char *out, size_t size, const char *text, int width) {
+    const int shown = dpa__shown_width(text);
+    if (shown <= width && strlen(text) < size) {
+        (void)snprintf(out, size, "%s", text);
         return;
     }
-    const char *end = family + length - half;
-    size_t head = half;
-    while (((unsigned char)family[head] & 0xc0) == 0x80) --head; /* whole characters */
-    while (((unsigned char)*end & 0xc0) == 0x80) ++end;
-    (void)snprintf(cell, CELL, "%.*s...%s", (int)head, family, end);
+    out[0] = '\0';
+    for (int left = (width < shown ? width : shown) - 3; left > 0; --left) {
+        const size_t head = byte_of(text, (left + 1) / 2);
+        const char *tail = text + byte_of(text, shown - left / 2);
+        if (head + 3 + strlen(tail) >= size) continue; /* multi-byte characters */
+        (void)snprintf(out, size, "%.*s...%s", (int)head, text, tail);
+        return;
+    }
 }
 
 static void fill_row(row *r, const dpa_report *report, const dpa_result *result,
                      const dpa_text_style *style) {
-    put_family(r->cell[0], result->family);
+    dpa__shorten(r->cell[0], CELL, result->family[0] != '\0' ? result->family : "-", CELL - 1);
     (void)snprintf(r->cell[1], CELL, "%s", result->method);
     (void)snprintf(r->cell[2], CELL, "%s", result->select[0] ? result->select : "-");
     put_number(r->cell[3], result->epsilon);
@@ -79,7 +89,7 @@ static void fill_row(row *r, const dpa_report *report, const dpa_result *result,
     put_standing(r->cell[6], report, result, style);
 }
 
-/* A column that no row uses is left out. */
+/* Column widths; a column that no row uses gets none. */
 static void measure(const row *rows, size_t count, const row *head, int *width) {
     for (int c = 0; c < COLUMNS; ++c) {
         width[c] = 0;
@@ -89,6 +99,20 @@ static void measure(const row *rows, size_t count, const row *head, int *width) 
         }
         if (width[c] > 0 && dpa__shown_width(head->cell[c]) > width[c])
             width[c] = dpa__shown_width(head->cell[c]);
+    }
+}
+
+/* If the table is wider than the screen, shortens the names of families. */
+static void fit(row *rows, size_t count, int *width, int screen) {
+    int all = 0;
+    for (int c = 0; c < COLUMNS; ++c) all += width[c] > 0 ? 2 + width[c] : 0;
+    const int room = width[0] - (all - screen);
+    if (all <= screen) return;
+    width[0] = room > LEAST_NAME ? room : LEAST_NAME;
+    for (size_t i = 0; i < count; ++i) {
+        char whole[CELL];
+        memcpy(whole, rows[i].cell[0], sizeof whole);
+        dpa__shorten(rows[i].cell[0], CELL, whole, width[0]);
     }
 }
 
@@ -119,6 +143,7 @@ static void print_table(dpa__text *out, const dpa_report *report, const dpa_text
     int width[COLUMNS];
     for (size_t i = 0; i < shown; ++i) fill_row(&rows[i], report, &report->results.items[i], style);
     measure(rows, shown, &head, width);
+    fit(rows, shown, width, style->width);
     print_row(out, &head, width);
     for (size_t i = 0; i < shown; ++i) print_row(out, &rows[i], width);
     free(rows);
@@ -127,21 +152,22 @@ static void print_table(dpa__text *out, const dpa_report *report, const dpa_text
                          report->shows_all ? "see --json" : "--all shows them");
 }
 
-/* Words that fit the width; continuation lines are indented. */
-static void print_wrapped(dpa__text *out, const char *text, int width, int indent) {
-    int column = 0;
+/* Prints words wrapped to the width, starting at `column`; continuation lines are indented. */
+static void print_words(dpa__text *out, const char *text, int width, int column, int indent) {
+    int is_first = 1;
     while (*text != '\0') {
         const size_t length = strcspn(text, " ");
         char word[DPA_TEXT_SIZE];
         (void)snprintf(word, sizeof word, "%.*s", (int)length, text);
         const int w = dpa__shown_width(word);
-        if (column > 0 && column + 1 + w > width) {
+        if (!is_first && column + 1 + w > width) {
             dpa__text_printf(out, "\n%*s", indent, "");
             column = indent;
-        } else if (column > 0) {
+        } else if (!is_first) {
             dpa__text_add(out, " ");
             ++column;
         }
+        is_first = 0;
         dpa__text_add(out, word);
         column += w;
         text += length;
@@ -150,20 +176,41 @@ static void print_wrapped(dpa__text *out, const char *text, int width, int inden
     dpa__text_add(out, "\n");
 }
 
-/* Sentences are wrapped; a line of a table (it has two spaces somewhere) stays as it is. */
+static void print_wrapped(dpa__text *out, const char *text, int width, int indent) {
+    print_words(out, text, width, 0, indent);
+}
+
+/* Wraps sentences, also in the last column of a table, which starts after the last two adjacent
+ * spaces. */
 static void print_lines(dpa__text *out, const char *lines, int width) {
     for (size_t length; *lines != '\0'; lines += length + 1) {
         length = strcspn(lines, "\n");
         char line[4 * DPA_TEXT_SIZE];
         const int fits = length < sizeof line;
         (void)snprintf(line, sizeof line, "%.*s", (int)length, lines);
-        if (fits && line[0] != ' ' && strstr(line, "  ") == NULL) {
-            print_wrapped(out, line, width, 0);
+        if (fits && dpa__shown_width(line) > width) {
+            char *last = line;
+            for (char *gap = line; (gap = strstr(gap, "  ")) != NULL;) last = gap += 2;
+            last += *last == ' ';
+            dpa__text_add_bytes(out, line, (size_t)(last - line));
+            const int column = dpa__shown_width(line) - dpa__shown_width(last);
+            print_words(out, last, width, column, column);
         } else {
             dpa__text_add_bytes(out, lines, length);
             dpa__text_add(out, "\n");
         }
     }
+}
+
+/* Sides of the bounds; estimates always have two-sided intervals. */
+static const char *sides_of(const dpa_report *report) {
+    if (report->request.sides == 2) return " (two-sided)";
+    for (size_t i = 0; i < report->results.count; ++i) {
+        const dpa_result *r = &report->results.items[i];
+        if (r->kind == DPA_ESTIMATE && r->sides == 2 && !isnan(r->epsilon_upper))
+            return " (one-sided; estimates: two-sided)";
+    }
+    return " (one-sided)";
 }
 
 static void print_evidence(dpa__text *out, const dpa_report *report, int width) {
@@ -187,8 +234,7 @@ static void print_evidence(dpa__text *out, const dpa_report *report, int width) 
         separator = ", ";
     }
     dpa__text_printf(&line, "%sδ %g, confidence %s%s", separator, report->request.delta,
-                     dpa__percent_of(report->request.confidence).text,
-                     report->request.sides == 1 ? " (one-sided)" : " (two-sided)");
+                     dpa__percent_of(report->request.confidence).text, sides_of(report));
     if (!line.failed) print_wrapped(out, line.data, width, 2);
     dpa__text_free(&line);
 }
@@ -224,10 +270,10 @@ static void print_verdict(dpa__text *out, const dpa_report *report, const dpa_te
     if (style->colour) dpa__text_add(out, "\033[0m");
 }
 
-/* The answer first, then the evidence, the rows behind it, and what it stands on. */
+/* First the answer, then the evidence, the rows behind it, and the assumptions. */
 dpa_status dpa_report_text(const dpa_report *report, const dpa_text_style *style, char **out,
                            dpa_error *err) {
-    dpa_text_style used = style != NULL ? *style : (dpa_text_style){80, 0, 1};
+    dpa_text_style used = style != NULL ? *style : (dpa_text_style){80, 0, 1, 0};
     const int is_judged = report->verdict.is_made;
     if (used.width < MIN_WIDTH) used.width = MIN_WIDTH;
     dpa__text text = {0};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rows of failures by slot. If slots do not matter, then of k + n trials of which k + f failed
- * every choice of failed ones is as likely as any other; that the k of this row are all among them
- * has probability (k + f)! n! / (f! (k + n)!), whatever share of trainings the mechanism lets fail.
- * A mechanism that always fails (f = n) gives 1. */
+/* Tests rows of failures by slot. If slots do not matter, then among k + n trials of which k + f
+ * failed, every choice of the failed ones is equally likely. The probability that the k of this row
+ * are all among them is (k + f)! n! / (f! (k + n)!), whatever share of trainings the mechanism lets
+ * fail. For a mechanism that always fails (f = n) it is 1. */
 #include "run/health.h"
 
 #include <math.h>
@@ -12,26 +12,26 @@
 #include "base/memory.h"
 
 enum {
-    ROW_MOST = 256,  /* failures of a row that are remembered: enough where up to 92% fail */
-    ROW_WAITS = 3,   /* from this many on a slot waits for others */
-    MACHINE_ROW = 4, /* failures of the machine in a row */
+    ROW_MOST = 256,  /* failures remembered per row: enough if up to 92% of trials fail */
+    ROW_WAITS = 3,   /* with this many failures a slot waits for others */
+    MACHINE_ROW = 4, /* failures of the machine in a row that mean quarantine */
 };
 
 static const double impossible = 1e-9, longest_pause = 30.0; /* seconds */
 
 typedef struct record {
-    uint64_t trials[ROW_MOST]; /* of the row: those whose trainer failed */
+    uint64_t trials[ROW_MOST]; /* trials of the row: those whose trainer failed */
     size_t row, machine_row;   /* failures in a row: of trainers, of the machine */
-    uint64_t ends;             /* of other slots, when this one last ended a trial */
+    uint64_t ends;             /* the value of `ends` below when this slot last ended a trial */
     double not_before;
 } record;
 
 struct dpa__health {
     size_t slots;
     record *records;
-    uint64_t ended, failed;   /* by all slots; `failed` by the trainer */
-    uint64_t out, out_failed; /* of them by slots in quarantine: not comparable */
-    uint64_t ends;            /* by anyone, machine failures too */
+    uint64_t ended, failed;   /* trials of all slots; `failed`: their trainer failed */
+    uint64_t out, out_failed; /* those of quarantined slots, which are not compared with */
+    uint64_t ends;            /* ends of any kind, machine failures included */
 };
 
 dpa_status dpa__health_new(size_t slots, dpa__health **out, dpa_error *err) {
@@ -54,13 +54,17 @@ void dpa__health_free(dpa__health *h) {
     free(h);
 }
 
-/* Is the row of this slot no coincidence? By all trials outside it. */
+int dpa__is_chance(double k, double f, double n) {
+    return dpa__log_gamma(k + f + 1.0) + dpa__log_gamma(n + 1.0) - dpa__log_gamma(f + 1.0) -
+               dpa__log_gamma(k + n + 1.0) >=
+           log(impossible);
+}
+
+/* Compares the slot's row with all trials outside it. */
 static int is_impossible(const dpa__health *h, const record *r) {
     const double k = (double)r->row;
     const double n = (double)(h->ended - h->out) - k, f = (double)(h->failed - h->out_failed) - k;
-    return dpa__log_gamma(k + f + 1.0) + dpa__log_gamma(n + 1.0) - dpa__log_gamma(f + 1.0) -
-               dpa__log_gamma(k + n + 1.0) <
-           log(impossible);
+    return !dpa__is_chance(k, f, n);
 }
 
 int dpa__health_note(dpa__health *h, size_t slot, uint64_t trial, dpa__end_kind kind, double now) {
@@ -81,7 +85,7 @@ int dpa__health_note(dpa__health *h, size_t slot, uint64_t trial, dpa__end_kind 
         return 0;
     }
     ++h->failed;
-    if (r->row == ROW_MOST) return 0; /* nearly every trainer fails: not the slot's doing */
+    if (r->row == ROW_MOST) return 0; /* nearly all trainers fail: not its fault */
     r->trials[r->row++] = trial;
     return is_impossible(h, r);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trials from files into the store. What comes out depends on what the files say, not on their
- * names or on the order in which they came: of two records of one trial the one that began first
- * counts (an array task that ran twice), and a record that is in the store already stays. */
+/* Imports trials from files into the store. The result depends on what the files say, not on their
+ * names or on the order in which they came: of two records of one trial (an array task that ran
+ * twice) the one that began first counts, and a record that is already in the store stays. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +12,7 @@
 #include "game/rules.h"
 #include "run/record.h"
 #include "run/schedule.h"
+#include "run/suspects.h"
 
 /* The record that counts for a trial. */
 typedef struct choice {
@@ -20,7 +21,8 @@ typedef struct choice {
     double started, seconds;
     const char *texts;
     uint32_t place_size, reason_size, said_size;
-    uint8_t end; /* DPA_TRIAL_NONE: there is no record */
+    uint8_t end;       /* DPA_TRIAL_NONE: there is no record */
+    uint8_t is_blamed; /* there is a failed one for which its machine is to blame */
 } choice;
 
 typedef struct import {
@@ -29,9 +31,10 @@ typedef struct import {
     const dpa__record_files *files;
     dpa__stage *stage;
     choice *choices;
+    dpa__suspects suspects;
     dpa_import_summary *out;
-    uint64_t records, own; /* in the files; of the stages so far */
-    char *text;            /* place, reason and said of one record, each ended by NUL */
+    uint64_t records, own; /* records in the files; records of the stages so far */
+    char *text;            /* place, reason and output of one record, each ended by NUL */
     size_t room;
 } import;
 
@@ -52,21 +55,45 @@ static int same_outcome(const choice *a, const choice *b) {
            (a->count == 0 || memcmp(a->numbers, b->numbers, a->count * sizeof(double)) == 0);
 }
 
-/* One that was lost gives way to any other. */
+/* A lost trial is replaced by any other record. */
 static int is_better(const choice *a, const choice *b) {
     const int lost_a = a->end == DPA_TRIAL_LOST, lost_b = b->end == DPA_TRIAL_LOST;
     return lost_a != lost_b ? lost_b : a->started < b->started;
 }
 
+static int is_own(const import *m, const dpa__record *r) {
+    return strcmp(r->key, m->stage->key) == 0 && r->end != DPA_TRIAL_NONE;
+}
+
+/* First pass: which records there are, and where they were played. */
+static dpa_status survey(void *user, size_t file, const dpa__record *r, dpa_error *err) {
+    import *m = user;
+    (void)file;
+    ++m->records;
+    if (!is_own(m, r)) return DPA_OK;
+    ++m->own;
+    return dpa__suspects_add(&m->suspects, r, err);
+}
+
+static dpa_status count_rows(void *user, size_t file, const dpa__record *r, dpa_error *err) {
+    import *m = user;
+    (void)file;
+    return is_own(m, r) ? dpa__suspects_count(&m->suspects, r, err) : DPA_OK;
+}
+
 static dpa_status choose(void *user, size_t file, const dpa__record *r, dpa_error *err) {
     import *m = user;
-    (void)file, (void)err;
-    ++m->records;
-    if (strcmp(r->key, m->stage->key) != 0 || r->end == DPA_TRIAL_NONE) return DPA_OK;
-    ++m->own;
-    if (r->index >= m->stage->planned) return DPA_OK; /* of a larger experiment */
+    int is_blamed = 0;
+    (void)file;
+    if (!is_own(m, r) || r->index >= m->stage->planned) return DPA_OK; /* of a larger experiment */
     choice *to = &m->choices[r->index];
-    const choice new = choice_of(r);
+    choice new = choice_of(r);
+    if (m->out->broken > 0) DPA_TRY(dpa__suspects_blame(&m->suspects, r, &is_blamed, err));
+    if (is_blamed) {
+        new.end = DPA_TRIAL_LOST;
+        new.is_blamed = 1;
+        ++m->out->blamed;
+    }
     if (to->end == DPA_TRIAL_NONE) {
         *to = new;
         return DPA_OK;
@@ -74,11 +101,13 @@ static dpa_status choose(void *user, size_t file, const dpa__record *r, dpa_erro
     ++m->out->duplicates;
     if (to->end != DPA_TRIAL_LOST && new.end != DPA_TRIAL_LOST)
         m->out->differing += !same_outcome(to, &new);
+    is_blamed |= to->is_blamed;
     if (is_better(&new, to)) *to = new;
+    to->is_blamed = (uint8_t)is_blamed;
     return DPA_OK;
 }
 
-/* Place, reason and said; NULL where there is none. */
+/* Place, reason and output; NULL for those that are empty. */
 static dpa_status take_texts(import *m, const choice *c, const char *out[3], dpa_error *err) {
     const size_t sizes[3] = {c->place_size, c->reason_size, c->said_size};
     const size_t need = sizes[0] + sizes[1] + sizes[2] + 3;
@@ -119,7 +148,7 @@ static dpa_status put(import *m, uint64_t index, const choice *c, dpa_error *err
         DPA_TRY(dpa__store_put_failure(m->store, s->row, &failure, err));
     }
     s->ends[index] = c->end;
-    ++m->out->imported;
+    m->out->imported += c->end != DPA_TRIAL_LOST;
     const dpa__ended ended = {index, (dpa_trial_end)c->end, c->seconds, *to, texts[2], texts[0]};
     return dpa__store_put(m->store, s->row, s->key, &ended, err);
 }
@@ -128,19 +157,23 @@ static dpa_status put_all(import *m, dpa_error *err) {
     for (uint64_t i = 0; i < m->stage->planned; ++i) {
         const choice *c = &m->choices[i];
         const uint8_t has = m->stage->ends[i];
-        if (c->end == DPA_TRIAL_NONE || has == DPA_TRIAL_PLAYED || has == DPA_TRIAL_FAILED)
-            continue;
+        if (c->end == DPA_TRIAL_NONE || has == DPA_TRIAL_PLAYED) continue;
+        if (has == DPA_TRIAL_FAILED && (!c->is_blamed || c->end == has)) continue;
+        if (has == DPA_TRIAL_FAILED) /* stored by an import that had fewer trials to compare with */
+            DPA_TRY(dpa__store_forget(m->store, m->stage->row, i, err));
         if (has == DPA_TRIAL_LOST && c->end == DPA_TRIAL_LOST) continue;
         DPA_TRY(put(m, i, c, err));
     }
     return DPA_OK;
 }
 
-/* "3,17-20": trials without an outcome. */
-static void list_missing(const dpa__stage *s, dpa_import_summary *out) {
-    size_t used = 0;
+/* Lists the trials without an outcome, as "3,17-20". */
+static dpa_status list_missing(const dpa__stage *s, dpa_import_summary *out, dpa_error *err) {
+    dpa__text text = {0};
     out->missing = 0;
-    out->ranges[0] = '\0';
+    free(out->ranges);
+    out->ranges = NULL;
+    dpa__text_add(&text, "");
     for (uint64_t i = 0; i < s->planned; ++i) {
         if (s->ends[i] == DPA_TRIAL_PLAYED || s->ends[i] == DPA_TRIAL_FAILED) continue;
         uint64_t last = i;
@@ -148,18 +181,27 @@ static void list_missing(const dpa__stage *s, dpa_import_summary *out) {
                s->ends[last + 1] != DPA_TRIAL_FAILED)
             ++last;
         out->missing += last - i + 1;
-        char text[48];
-        const int n = last > i ? snprintf(text, sizeof text, "%s%" PRIu64 "-%" PRIu64,
-                                          used > 0 ? "," : "", i, last)
-                               : snprintf(text, sizeof text, "%s%" PRIu64, used > 0 ? "," : "", i);
-        if (used + (size_t)n + 5 < sizeof out->ranges) {
-            memcpy(out->ranges + used, text, (size_t)n + 1);
-            used += (size_t)n;
-        } else if (used > 0 && out->ranges[used - 1] != '.') {
-            used += (size_t)snprintf(out->ranges + used, sizeof out->ranges - used, ",...");
-        }
+        dpa__text_printf(&text, "%s%" PRIu64, text.length > 0 ? "," : "", i);
+        if (last > i) dpa__text_printf(&text, "-%" PRIu64, last);
         i = last;
     }
+    return dpa__text_take(&text, &out->ranges, err);
+}
+
+/* If anything failed, finds the broken places; then chooses the record that counts for each
+ * trial. */
+static dpa_status look(import *m, dpa_error *err) {
+    dpa_import_summary *out = m->out;
+    m->records = 0;
+    dpa_status status = dpa__record_files_visit(m->files, survey, m, &out->damaged, err);
+    if (status == DPA_OK && m->suspects.failed > 0) {
+        status = dpa__record_files_visit(m->files, count_rows, m, &out->damaged, err);
+        if (status == DPA_OK)
+            out->broken += dpa__suspects_decide(&m->suspects, out->places, sizeof out->places);
+    }
+    if (status == DPA_OK) status = dpa__record_files_visit(m->files, choose, m, &out->damaged, err);
+    dpa__suspects_free(&m->suspects);
+    return status;
 }
 
 static dpa_status import_stage(import *m, const dpa_values *brief, dpa_error *err) {
@@ -171,8 +213,7 @@ static dpa_status import_stage(import *m, const dpa_values *brief, dpa_error *er
     DPA_TRY(dpa__stage_load(m->store, s, &unused, err));
     m->choices = dpa__calloc((size_t)s->planned, sizeof *m->choices, err);
     if (m->choices == NULL) return DPA_NO_MEMORY;
-    m->records = 0;
-    dpa_status status = dpa__record_files_visit(m->files, choose, m, &m->out->damaged, err);
+    dpa_status status = look(m, err);
     if (status == DPA_OK) status = dpa__store_begin(m->store, err);
     if (status == DPA_OK) {
         status = put_all(m, err);
@@ -183,7 +224,7 @@ static dpa_status import_stage(import *m, const dpa_values *brief, dpa_error *er
     }
     free(m->choices);
     m->choices = NULL;
-    list_missing(s, m->out);
+    if (status == DPA_OK) status = list_missing(s, m->out, err);
     m->out->stage = s->number;
     m->out->foreign = m->records - m->own;
     m->out->planned += s->planned;
@@ -204,6 +245,11 @@ static dpa_status import_all(import *m, const char *folder, dpa__stages *all, dp
         if (m->out->missing > 0) break;
     }
     return DPA_OK;
+}
+
+void dpa_import_summary_free(dpa_import_summary *summary) {
+    free(summary->ranges);
+    summary->ranges = NULL;
 }
 
 dpa_status dpa_import(const dpa_run_opts *opts, const char *folder, dpa_game *game,
@@ -228,5 +274,6 @@ import m = {.game = game, .files = & files, .out = out };
     }
     free(m.text);
     free(path);
+    if (status != DPA_OK) dpa_import_summary_free(out);
     return status;
 }

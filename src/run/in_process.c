@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trials in this process, for callers that have no worker command: played when waited for. And what
- * all transports share. */
+/* Plays trials in this process, for callers without a worker command; a trial is played when it is
+ * waited for. Also functions that all transports share. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -39,9 +38,9 @@ static dpa_status wait(void *self, double seconds, dpa__outcome *out, int *some,
     if (!h->submitted) return DPA_OK;
     h->submitted = 0;
     *out = (dpa__outcome){.index = h->index};
-    const double start = dpa__run_clock();
+    const double start = dpa__clock();
     out->status = dpa_game_trial(h->game, h->stage, h->index, h->brief, &out->values, &out->error);
-    out->seconds = dpa__run_clock() - start;
+    out->seconds = dpa__clock() - start;
     return DPA_OK;
 }
 
@@ -67,12 +66,6 @@ dpa_status dpa__here_open(dpa_game *game, dpa__transport *out, dpa_error *err) {
     h->game = game;
     *out = (dpa__transport){1, h, place, NULL, set_brief, submit, wait, free};
     return DPA_OK;
-}
-
-double dpa__run_clock(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 void dpa__outcome_free(dpa__outcome *outcome) {

@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "run/ranks.h"
 
-/* dlsym gives an object pointer; POSIX says that it is a function's all the same. */
+static const char module_name[] = "/dpaudit/mpi.so";
+
+/* dlsym returns an object pointer; POSIX guarantees that it can be used as a function pointer. */
 static dpa__mail_get *function_of(void *symbol) {
     dpa__mail_get *get = NULL;
     memcpy(&get, &symbol, sizeof get);
@@ -16,16 +19,14 @@ static dpa__mail_get *function_of(void *symbol) {
 }
 
 static dpa_status path_of_module(char *out, size_t size, dpa_error *err) {
-    static const char here = 0; /* its address lies in this library */
+    static const char here = 0; /* an address inside this library */
     Dl_info info;
     if (dladdr(&here, &info) == 0 || info.dli_fname == NULL)
         return dpa__fail(err, DPA_INTERNAL, "the library does not know where it is");
-    const char *slash = strrchr(info.dli_fname, '/');
-    const int folder = slash != NULL ? (int)(slash - info.dli_fname) : 1;
-    const char *name = slash != NULL ? info.dli_fname : ".";
-    const int length = snprintf(out, size, "%.*s/dpaudit/mpi.so", folder, name);
-    if (length < 0 || (size_t)length >= size)
+    const size_t end = sizeof module_name - 1;
+    if (size <= end || !dpa__folder_of(info.dli_fname, out, size - end))
         return dpa__fail(err, DPA_IO, "the path of the MPI module is too long");
+    memcpy(out + strlen(out), module_name, sizeof module_name);
     return DPA_OK;
 }
 
@@ -33,8 +34,8 @@ dpa_status dpa__mail_load(const dpa__mail **out, dpa_error *err) {
     char path[4096];
     *out = NULL;
     DPA_TRY(path_of_module(path, sizeof path, err));
-    /* Open MPI loads its own plugins, which look for its symbols among the global ones. Never
-     * unloaded: MPI does not survive that. */
+    /* RTLD_GLOBAL, because Open MPI's plugins look for its symbols among the global ones. Never
+     * unloaded, because MPI does not survive that. */
     void *module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (module == NULL) return dpa__fail(err, DPA_IO, "%.400s", dlerror());
     void *symbol = dlsym(module, DPA__MAIL_SYMBOL);

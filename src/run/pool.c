@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trials in worker processes of this machine, on libuv. Workers live as long as the run, so that
- * data are loaded once in each; one that dies costs the trial it was playing and is started again
- * for the next. */
+/* Plays trials in worker processes of this machine, on libuv. Workers live as long as the run, so
+ * that each loads the data once; one that dies loses only the trial it was playing, and is started
+ * again for the next. */
 #include "run/pool.h"
 
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/process.h"
 #include "game/command.h"
+#include "run/schedule.h"
 
 static const char scratch_name[] = "DPAUDIT_SCRATCH=";
 
@@ -48,7 +49,7 @@ static dpa_status submit(void *self, size_t slot, int stage, uint64_t index, dpa
     s->stage = stage;
     s->index = index;
     s->outcome = (dpa__outcome){0};
-    uv_update_time(&pool->loop); /* its clock stood still while the scheduler was busy */
+    uv_update_time(&pool->loop); /* the loop's clock stood still while the scheduler was busy */
     dpa__slot_advance(s);
     return DPA_OK;
 }
@@ -109,18 +110,20 @@ static void close_pool(void *self) {
         uv_close((uv_handle_t *)&s->timer, NULL);
     }
     uv_close((uv_handle_t *)&pool->tick, NULL);
-    (void)uv_run(&pool->loop, UV_RUN_DEFAULT); /* until every worker has been buried */
+    (void)uv_run(&pool->loop, UV_RUN_DEFAULT); /* until all handles of all workers are closed */
     (void)uv_loop_close(&pool->loop);
     (void)sigaction(SIGPIPE, &pool->old_sigpipe, NULL);
     for (size_t i = 0; i < pool->count; ++i) {
         dpa__outcome_free(&pool->slots[i].outcome);
         dpa__text_free(&pool->slots[i].inbox);
         dpa__text_free(&pool->slots[i].said);
+        dpa__live_log_end(&pool->slots[i].log);
     }
     dpa__scratch_sweep(scratch_of(pool));
     free(pool->slots);
     free(pool->keys);
     free(pool->scratch);
+    free(pool->keep);
     free(pool);
 }
 
@@ -153,6 +156,7 @@ static void start_loop(dpa__pool *pool) {
         dpa__slot *s = &pool->slots[i];
         s->pool = pool;
         s->number = i;
+        s->log = (dpa__live_log){.scratch = scratch_of(pool), .slot = i};
         (void)uv_timer_init(&pool->loop, &s->timer);
         s->timer.data = s;
     }
@@ -169,22 +173,35 @@ static dpa_status make_temporary(dpa__pool *pool, dpa_error *err) {
                           strerror(errno));
 }
 
-/* The folder as an environment variable; trainers run elsewhere, so the path is made absolute. */
-static dpa_status name_scratch(dpa__pool *pool, const char *scratch, dpa_error *err) {
+/* Makes "NAME=path". The path is absolute, because trainers run in other folders. */
+static dpa_status name_folder(const char *name, const char *path, const char *ending, char **out,
+                              dpa_error *err) {
     dpa__text text = {0};
     char here[PATH_MAX];
-    pool->temporary = scratch == NULL;
-    if (scratch == NULL) return make_temporary(pool, err);
-    dpa__text_add(&text, scratch_name);
-    if (scratch[0] != '/') {
+    dpa__text_add(&text, name);
+    if (path[0] != '/') {
         if (getcwd(here, sizeof here) == NULL) {
             dpa__text_free(&text);
             return dpa__fail(err, DPA_IO, "where is the working folder? %s", strerror(errno));
         }
         dpa__text_printf(&text, "%s/", here);
     }
-    dpa__text_add(&text, scratch);
-    return dpa__text_take(&text, &pool->scratch, err);
+    dpa__text_printf(&text, "%s%s", path, ending);
+    return dpa__text_take(&text, out, err);
+}
+
+/* The folders are beside the store: all ranks keep saved states in one place, so that any of them
+ * can go on with a trial. */
+static dpa_status name_folders(dpa__pool *pool, const dpa_run_opts *opts, const dpa_game *game,
+                               const char *scratch, dpa_error *err) {
+    char *store = NULL;
+    pool->temporary = scratch == NULL;
+    if (scratch == NULL) return make_temporary(pool, err);
+    DPA_TRY(name_folder(scratch_name, scratch, "", &pool->scratch, err));
+    DPA_TRY(dpa__run_path(opts, game, &store, err));
+    const dpa_status status = name_folder("DPAUDIT_KEEP=", store, ".rounds", &pool->keep, err);
+    free(store);
+    return status;
 }
 
 dpa_status dpa__pool_open(const dpa_run_opts *opts, dpa_game *game, const char *scratch,
@@ -196,7 +213,7 @@ dpa_status dpa__pool_open(const dpa_run_opts *opts, dpa_game *game, const char *
     pool->count = (size_t)dpa__pool_workers(opts);
     pool->slots = dpa__calloc(pool->count, sizeof *pool->slots, err);
     dpa_status status = pool->slots != NULL ? collect_keys(pool, game, err) : DPA_NO_MEMORY;
-    if (status == DPA_OK) status = name_scratch(pool, scratch, err);
+    if (status == DPA_OK) status = name_folders(pool, opts, game, scratch, err);
     if (status == DPA_OK) status = dpa__need_descriptors(8, err); /* libuv aborts without */
     if (status == DPA_OK) {
         const int code = uv_loop_init(&pool->loop);
@@ -207,11 +224,12 @@ dpa_status dpa__pool_open(const dpa_run_opts *opts, dpa_game *game, const char *
     if (status != DPA_OK) {
         free(pool->keys);
         free(pool->scratch);
+        free(pool->keep);
         free(pool->slots);
         free(pool);
         return status;
     }
-    /* A run that was killed may have left something: nobody else has this folder. */
+    /* Leftovers of a run that was killed: nobody else uses this folder. */
     if (access(scratch_of(pool), F_OK) == 0) {
         dpa__marked_kill(pool->scratch, NULL);
         dpa__scratch_sweep(scratch_of(pool));

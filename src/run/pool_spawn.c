@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Starting a worker process.
+/* Starts a worker process.
  *
  * It leads a session of its own, so that Ctrl-C in the terminal reaches the scheduler alone and one
- * kill reaches all that the worker has started. Standard streams are plain pipes, not the sockets
- * that libuv would make: scripts open /dev/stderr. */
+ * kill reaches everything that the worker has started. Its standard streams are plain pipes, not
+ * the sockets that libuv would make, because scripts open /dev/stderr. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -11,19 +11,21 @@
 #include "base/process.h"
 #include "run/pool.h"
 
-/* Ours, its slot, the place for files, and one thread for matrix products unless the user said
- * otherwise (there is a worker per core). */
+/* Our environment plus the slot, the folders for files and, unless the user has set it, one thread
+ * for matrix products (there is a worker per core). */
 static char **make_environment(const dpa__slot *s, char slot[32]) {
     const int is_set = getenv("OPENBLAS_NUM_THREADS") != NULL;
-    const char *more[5] = {slot, s->pool->scratch};
+    const char *more[6] = {slot, s->pool->scratch};
     size_t count = 2;
     if (!is_set) more[count++] = "OPENBLAS_NUM_THREADS=1";
+    if (s->pool->keep != NULL) more[count++] = s->pool->keep;
     if (s->pool->temporary) more[count++] = "DPAUDIT_TEMPORARY=1";
     (void)snprintf(slot, 32, "DPAUDIT_SLOT=%zu", s->number);
     return dpa__environment_with(more, NULL);
 }
 
-/* Three pipes; ours[i] is the end that stays here. -1 and nothing open when that fails. */
+/* Makes three pipes; ours[i] is the end that stays here. Returns -1, with nothing open, on
+ * failure. */
 static int make_pipes(int ours[3], int theirs[3]) {
     for (int i = 0; i < 3; ++i) {
         uv_file ends[2];
@@ -46,7 +48,7 @@ static int spawn(dpa__slot *s, uv_exit_cb on_exit, char **environment, const int
         streams[i].flags = UV_INHERIT_FD;
         streams[i].data.fd = theirs[i];
     }
-    /* libuv only reads the words of the command. */
+    /* The cast is safe: libuv only reads the words of the command. */
     char **words = (char **)(uintptr_t)s->pool->worker;
     const uv_process_options_t options = {.exit_cb = on_exit,
                                           .file = words[0],
@@ -58,7 +60,7 @@ static int spawn(dpa__slot *s, uv_exit_cb on_exit, char **environment, const int
     return uv_spawn(&s->pool->loop, &s->process, &options);
 }
 
-/* With both ends of the pipes at hand; theirs are closed here. */
+/* Spawns with both ends of the pipes open; closes the child's ends. */
 static int spawn_on(dpa__slot *s, uv_exit_cb on_exit, char **environment, const int ours[3],
                     const int theirs[3]) {
     uv_pipe_t *const pipes[3] = {&s->in, &s->out, &s->err};
@@ -73,7 +75,7 @@ static int spawn_on(dpa__slot *s, uv_exit_cb on_exit, char **environment, const 
     }
     s->process = (uv_process_t){.data = s};
     s->open = 4;
-    /* sets up its handle also when it fails */
+    /* libuv sets up its handle even if it fails */
     const int spawned = spawn(s, on_exit, environment, theirs);
     for (int i = 0; i < 3; ++i) (void)close(theirs[i]);
     s->alive = spawned == 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Rank 0: its own worker processes and those of every other rank as one transport.
+/* Rank 0: combines its own worker processes and those of all other ranks into one transport.
  *
- * MPI and libuv cannot be waited for together, so both are looked at in turns, with naps between
- * that are short while things happen (50 µs) and at most 1 ms. A rank that has not been heard of
- * for half a minute is given up: its trials fail, to be tried again elsewhere. */
+ * MPI and libuv cannot be waited for together, so both are polled in turns, with sleeps of 50 µs
+ * while things happen and at most 1 ms. A rank that was silent for half a minute is given up: its
+ * trials fail and are tried again elsewhere. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,16 +22,17 @@
 static const double patience = 30, hello_patience = 300; /* seconds */
 
 typedef struct peer {
-    size_t first, slots; /* in the numbering of the scheduler */
+    size_t first, slots; /* first slot in the scheduler's numbering */
     char host[64];
     double heard;
     int said_hello;
 } peer;
 
-/* What a remote slot plays. */
+/* The trial that a remote slot plays. */
 typedef struct job {
     int busy, rank;
     uint64_t index;
+    double progress[2];
 } job;
 
 typedef struct ring {
@@ -39,7 +40,7 @@ typedef struct ring {
     const dpa_run_opts *opts;
     const dpa_game *game;
     dpa__transport own;
-    peer *peers; /* by rank; 0 is this one */
+    peer *peers; /* by rank; 0 is this process */
     job *jobs;   /* by slot */
     size_t slots;
     char *keys;
@@ -57,7 +58,7 @@ static void lose(ring *r, int rank) {
     r->ranks->lost[rank] = 1;
 }
 
-/* One running trial of a rank that is gone, as an outcome. */
+/* Turns one running trial of a lost rank into an outcome. */
 static int bury(ring *r, dpa__outcome *out) {
     for (size_t i = 0; i < r->slots; ++i) {
         job *j = &r->jobs[i];
@@ -71,7 +72,7 @@ static int bury(ring *r, dpa__outcome *out) {
 }
 
 static void check_silence(ring *r, double now) {
-    const int was_away = now - r->looked > 5; /* this process itself had other things to do */
+    const int was_away = now - r->looked > 5; /* this process itself was busy elsewhere */
     for (int i = 1; i < r->ranks->size; ++i) {
         if (was_away) r->peers[i].heard = now;
         if (!r->ranks->lost[i] && now - r->peers[i].heard > patience) lose(r, i);
@@ -88,11 +89,12 @@ static void place(void *self, size_t slot, char out[DPA__PLACE_SIZE]) {
     (void)snprintf(out, DPA__PLACE_SIZE, "%s rank %d slot %zu", p->host, rank, slot - p->first);
 }
 
-/* Of this rank's own trials; others do not say. */
 static void progress(void *self, size_t slot, double out[2]) {
     const ring *r = self;
-    out[0] = out[1] = 0.0;
-    if (slot < r->own.slots) r->own.progress(r->own.self, slot, out);
+    if (slot < r->own.slots)
+        r->own.progress(r->own.self, slot, out);
+    else
+        memcpy(out, r->jobs[slot].progress, sizeof r->jobs[slot].progress);
 }
 
 static dpa_status set_brief(void *self, int stage, const dpa_values *brief, dpa_error *err) {
@@ -114,13 +116,14 @@ static dpa_status submit(void *self, size_t slot, int stage, uint64_t index, dpa
     job *j = &r->jobs[slot];
     j->busy = 1;
     j->index = index;
+    j->progress[0] = j->progress[1] = 0.0;
     const dpa__packet_head head = {.kind = DPA__PACKET_PLAY,
                                    .slot = (uint32_t)(slot - r->peers[j->rank].first),
                                    .stage = (uint32_t)stage,
                                    .index = index};
     if (r->ranks->lost[j->rank] ||
         dpa__packet_send(r->ranks, j->rank, &head, NULL, NULL, NULL, NULL) != DPA_OK)
-        lose(r, j->rank); /* its end is an outcome like any other */
+        lose(r, j->rank); /* the trial's end is reported like any other */
     return DPA_OK;
 }
 
@@ -129,7 +132,7 @@ static int take_outcome(ring *r, dpa__packet *p, dpa__outcome *out) {
     const peer *from = &r->peers[p->rank];
     if (h->slot >= from->slots) return 0;
     const size_t slot = from->first + h->slot;
-    if (!r->jobs[slot].busy || r->jobs[slot].index != h->index) return 0; /* was given up */
+    if (!r->jobs[slot].busy || r->jobs[slot].index != h->index) return 0; /* it was given up */
     r->jobs[slot].busy = 0;
     *out = (dpa__outcome){.slot = slot,
                           .index = h->index,
@@ -145,14 +148,21 @@ static int take_outcome(ring *r, dpa__packet *p, dpa__outcome *out) {
     return 1;
 }
 
-/* Reads what there is until an outcome comes. */
+static void take_progress(ring *r, const dpa__packet *p) {
+    const peer *from = &r->peers[p->rank];
+    for (size_t i = 0; i < from->slots && 2 * i + 1 < p->values.count; ++i)
+        memcpy(r->jobs[from->first + i].progress, p->values.items + 2 * i, 2 * sizeof(double));
+}
+
+/* Reads messages until one is an outcome or none is left. */
 static dpa_status hear(ring *r, dpa__outcome *out, int *some, dpa_error *err) {
     for (int more = 1; more && !*some;) {
         dpa__packet p;
         DPA_TRY(dpa__packet_take(r->ranks, &p, &more, err));
         if (!more) break;
-        r->peers[p.rank].heard = dpa__run_clock();
+        r->peers[p.rank].heard = dpa__clock();
         if (p.head.kind == DPA__PACKET_LOST) lose(r, p.rank);
+        if (p.head.kind == DPA__PACKET_ALIVE) take_progress(r, &p);
         if (p.head.kind == DPA__PACKET_OUTCOME && !r->ranks->lost[p.rank])
             *some = take_outcome(r, &p, out);
         dpa__packet_free(&p);
@@ -162,10 +172,10 @@ static dpa_status hear(ring *r, dpa__outcome *out, int *some, dpa_error *err) {
 
 static dpa_status wait(void *self, double seconds, dpa__outcome *out, int *some, dpa_error *err) {
     ring *r = self;
-    const double start = dpa__run_clock();
+    const double start = dpa__clock();
     *some = 0;
     for (;;) {
-        const double now = dpa__run_clock();
+        const double now = dpa__clock();
         DPA_TRY(hear(r, out, some, err));
         if (!*some) DPA_TRY(r->own.wait(r->own.self, 0, out, some, err));
         check_silence(r, now);
@@ -176,7 +186,7 @@ static dpa_status wait(void *self, double seconds, dpa__outcome *out, int *some,
     }
 }
 
-/* A rank that was lost cannot clean up after itself. */
+/* A lost rank cannot clean up after itself. */
 static void sweep_lost(const ring *r) {
     for (int i = 1; i < r->ranks->size; ++i) {
         char *folder = NULL;
@@ -208,7 +218,7 @@ static dpa_status greet(ring *r, const dpa__packet *p, dpa_error *err) {
         return dpa__fail(err, (dpa_status)h->status, "rank %d: %.100s%s%.300s", p->rank,
                          p->error.place, p->error.place[0] != '\0' ? ": " : "", p->error.text);
     }
-    /* its host, then the keys of its game */
+    /* the host, then the keys of its game */
     const size_t host = p->said != NULL ? strcspn(p->said, "\n") : 0;
     if (p->said != NULL) (void)snprintf(from->host, sizeof from->host, "%.*s", (int)host, p->said);
     if (p->said == NULL || p->said[host] != '\n' || strcmp(p->said + host + 1, r->keys) != 0)
@@ -217,13 +227,13 @@ static dpa_status greet(ring *r, const dpa__packet *p, dpa_error *err) {
                          "folder there on every machine?",
                          p->rank);
     from->said_hello = 1;
-    from->heard = dpa__run_clock();
+    from->heard = dpa__clock();
     from->slots = h->slot;
     return DPA_OK;
 }
 
 static dpa_status await_hellos(ring *r, const dpa_progress *progress, dpa_error *err) {
-    const double start = dpa__run_clock();
+    const double start = dpa__clock();
     for (int missing = r->ranks->size - 1; missing > 0;) {
         dpa__packet p;
         int some = 0;
@@ -238,7 +248,7 @@ static dpa_status await_hellos(ring *r, const dpa_progress *progress, dpa_error 
         if (some) dpa__packet_free(&p);
         if (progress->call != NULL && progress->call(progress->user, "waiting for ranks", 0, 0))
             return dpa__fail(err, DPA_CANCELLED, "stopped");
-        if (dpa__run_clock() - start > hello_patience)
+        if (dpa__clock() - start > hello_patience)
             return dpa__fail(err, DPA_IO, "%d of %d ranks have not said a word in %g s", missing,
                              r->ranks->size, hello_patience);
         nap(1e-3);
@@ -257,7 +267,7 @@ static dpa_status number_slots(ring *r, dpa_error *err) {
     if (r->jobs == NULL) return DPA_NO_MEMORY;
     for (int i = 1; i < r->ranks->size; ++i)
         for (size_t k = 0; k < r->peers[i].slots; ++k) r->jobs[r->peers[i].first + k].rank = i;
-    r->looked = r->event = dpa__run_clock();
+    r->looked = r->event = dpa__clock();
     return DPA_OK;
 }
 

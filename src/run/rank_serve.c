@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The other ranks: each has worker processes of its own machine and passes on what rank 0 sends and
- * what they answer. A worker that dies costs its trial, not the rank. */
+/* The other ranks: each has worker processes on its machine, passes them what rank 0 sends and
+ * sends back what they answer. A worker that dies loses its trial, not the rank. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +9,14 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "run/ranks.h"
 #include "run/schedule.h"
 #include "run/wire.h"
 
 static const double pulse = 2;         /* seconds between two signs of life */
-static const double end_patience = 20; /* for rank 0, after a signal to end */
+static const double end_patience = 20; /* seconds to wait for rank 0 after a signal to end */
 
 typedef struct server {
     dpa__transport own;
@@ -42,7 +43,7 @@ void dpa_ranks_refuse(dpa_ranks *ranks, const dpa_error *why) {
     const dpa__packet_head head = {.kind = DPA__PACKET_HELLO, .status = (uint32_t)why->status};
     if (ranks->rank == 0) return;
     const dpa_status sent = dpa__packet_send(ranks, 0, &head, NULL, NULL, why, NULL);
-    (void)sent; /* nobody is left to hear of it */
+    (void)sent; /* ignored: nobody is left to be told */
 }
 
 static dpa_status obey(server *s, dpa__packet *p, dpa_error *err) {
@@ -78,20 +79,34 @@ static dpa_status pass_on(server *s, dpa__outcome *o, dpa_error *err) {
                                    .retired = (uint32_t)(o->retired != 0),
                                    .values = o->values.count,
                                    .said = o->said != NULL ? strlen(o->said) : 0};
-    s->sent = s->event = dpa__run_clock();
+    s->event = dpa__clock();
     const dpa_status status =
         dpa__packet_send(s->ranks, 0, &head, o->values.items, o->said, &o->error, err);
     dpa__outcome_free(o);
     return status;
 }
 
+/* Includes the progress of its slots' trials, if any of them reports it. */
+static dpa_status say_alive(server *s, dpa_error *err) {
+    dpa__packet_head alive = {.kind = DPA__PACKET_ALIVE};
+    double *far = dpa__calloc(s->own.slots, 2 * sizeof *far, err);
+    if (far == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < s->own.slots; ++i) {
+        s->own.progress(s->own.self, i, far + 2 * i);
+        if (far[2 * i + 1] > 0.0) alive.values = 2 * s->own.slots;
+    }
+    s->sent = dpa__clock();
+    const dpa_status status = dpa__packet_send(s->ranks, 0, &alive, far, NULL, NULL, err);
+    free(far);
+    return status;
+}
+
 static dpa_status look(server *s, dpa_error *err) {
-    const dpa__packet_head alive = {.kind = DPA__PACKET_ALIVE};
     for (int some = 1; some && !s->stopped;) {
         dpa__packet p;
         DPA_TRY(dpa__packet_take(s->ranks, &p, &some, err));
         if (!some) break;
-        s->event = dpa__run_clock();
+        s->event = dpa__clock();
         const dpa_status status = obey(s, &p, err);
         dpa__packet_free(&p);
         DPA_TRY(status);
@@ -101,13 +116,12 @@ static dpa_status look(server *s, dpa_error *err) {
         DPA_TRY(s->own.wait(s->own.self, 0, &outcome, &some, err));
         if (some) DPA_TRY(pass_on(s, &outcome, err));
     }
-    if (s->stopped || dpa__run_clock() - s->sent < pulse) return DPA_OK;
-    s->sent = dpa__run_clock();
-    return dpa__packet_send(s->ranks, 0, &alive, NULL, NULL, NULL, err);
+    if (s->stopped || dpa__clock() - s->sent < pulse) return DPA_OK;
+    return say_alive(s, err);
 }
 
-/* A batch system tells every rank to end. Rank 0 then stops the run and says so; this one waits for
- * that, so that all end well; but not for ever, and not when it is told twice. */
+/* A batch system tells every rank to end. Rank 0 then stops the run and tells the others. This rank
+ * waits for that, so that all end cleanly, but only for a limited time and not when told twice. */
 static volatile sig_atomic_t told_to_end;
 
 static void on_signal(int number) {
@@ -126,7 +140,7 @@ static void wait_for_rank_0(void) {
 
 static dpa_status check_end(double *since, dpa_error *err) {
     if (!told_to_end) return DPA_OK;
-    const double now = dpa__run_clock();
+    const double now = dpa__clock();
     if (*since == 0.0) *since = now;
     if (now - *since < end_patience) return DPA_OK;
     return dpa__fail(err, DPA_CANCELLED, "told to end, and rank 0 has not said a word for %g s",
@@ -138,14 +152,14 @@ static dpa_status serve(server *s, dpa_error *err) {
     while (!s->stopped) {
         DPA_TRY(check_end(&told, err));
         DPA_TRY(look(s, err));
-        const double seconds = dpa__ranks_nap(dpa__run_clock() - s->event);
+        const double seconds = dpa__ranks_nap(dpa__clock() - s->event);
         const struct timespec t = {0, (long)(1e9 * seconds)};
         if (!s->stopped) (void)nanosleep(&t, NULL);
     }
     return DPA_OK;
 }
 
-/* Rank 0 goes on with the others; this one waits until it may leave. */
+/* Rank 0 goes on with the other ranks; this one waits until it may leave. */
 static void give_up(server *s, const dpa_error *why) {
     const dpa__packet_head head = {.kind = DPA__PACKET_LOST, .status = (uint32_t)why->status};
     const struct timespec t = {0, 10000000};
@@ -166,7 +180,7 @@ dpa_status dpa_ranks_serve(dpa_ranks *ranks, const dpa_run_opts *opts, dpa_game 
     dpa_run_opts own = *opts;
     dpa_error why = {0};
     own.workers = dpa__ranks_workers(ranks, opts);
-    s.sent = s.event = dpa__run_clock();
+    s.sent = s.event = dpa__clock();
     wait_for_rank_0();
     char *scratch = NULL;
     dpa_status status = dpa__ranks_scratch(opts, game, ranks->rank, &scratch, &why);

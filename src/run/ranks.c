@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joining and leaving the processes that mpirun or srun has started; packets between them.
+/* Joins and leaves the processes that mpirun or srun has started, and sends packets between them.
  *
- * Where the MPI module cannot be loaded, being one of several processes is an error that says so,
- * because they would fight for the store. */
+ * If the MPI module cannot be loaded, being one of several processes is an error that says so,
+ * because they would compete for the store. */
 #include "run/ranks.h"
 
 #include <limits.h>
@@ -16,8 +16,9 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "run/schedule.h"
+#include "run/scratch.h"
 
-/* How many processes the launcher says there are. */
+/* The number of processes according to the launcher. */
 static long launched(void) {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
     long most = 1;
@@ -40,11 +41,10 @@ uint64_t dpa__ranks_workers(const dpa_ranks *ranks, const dpa_run_opts *opts) {
 dpa_status dpa__ranks_scratch(const dpa_run_opts *opts, const dpa_game *game, int rank, char **out,
                               dpa_error *err) {
     char *path = NULL;
-    dpa__text text = {0};
     DPA_TRY(dpa__run_path(opts, game, &path, err));
-    dpa__text_printf(&text, "%s.scratch.rank%d", path, rank);
+    const dpa_status status = dpa__scratch_name(path, rank, out, err);
     free(path);
-    return dpa__text_take(&text, out, err);
+    return status;
 }
 
 double dpa__ranks_nap(double quiet) {
@@ -68,7 +68,7 @@ int dpa_ranks_library(char *out, size_t size) {
     return 1;
 }
 
-/* Trainers may use MPI themselves; they must not take this job's variables for theirs. */
+/* Trainers may use MPI themselves and must not see this job's variables. */
 static void forget_launcher(void) {
     static const char *const prefixes[] = {"OMPI_", "PMIX_", "PMI_"};
     for (char **at = environ; *at != NULL;) {
@@ -83,7 +83,7 @@ static void forget_launcher(void) {
         }
         memcpy(name, *at, length);
         name[length] = '\0';
-        (void)unsetenv(name); /* moves the rest down */
+        (void)unsetenv(name); /* shifts the later ones down */
     }
 }
 
@@ -146,7 +146,7 @@ static void stop_others(dpa_ranks *ranks) {
     for (int i = 1; i < ranks->size; ++i) {
         if (ranks->lost[i]) continue;
         const dpa_status sent = dpa__packet_send(ranks, i, &stop, NULL, NULL, NULL, NULL);
-        (void)sent; /* who cannot be told any more is gone */
+        (void)sent; /* ignored: a rank that cannot be told is gone */
     }
     ranks->stopped = 1;
 }
@@ -155,7 +155,7 @@ void dpa_ranks_leave(dpa_ranks *ranks) {
     if (ranks == NULL) return;
     if (ranks->rank == 0 && !ranks->stopped) stop_others(ranks);
     empty_outbox(ranks);
-    /* The end waits for everybody, so not with somebody missing. */
+    /* MPI's end waits for all ranks, so it is skipped when one is missing. */
     if (!somebody_is_lost(ranks)) ranks->mail->end();
     free(ranks->lost);
     free(ranks);
@@ -165,12 +165,12 @@ void dpa_ranks_leave(dpa_ranks *ranks) {
 
 struct dpa__letter {
     dpa__letter *next;
-    void *handle; /* of the mail, until the letter has gone */
+    void *handle; /* from `mail`, until the letter is sent */
     int rank;
     unsigned char bytes[];
 };
 
-/* Frees what has arrived. */
+/* Frees the letters that were sent. */
 static void sweep_outbox(dpa_ranks *ranks) {
     for (dpa__letter **at = &ranks->outbox; *at != NULL;) {
         dpa__letter *letter = *at;
@@ -189,8 +189,8 @@ static int is_waiting(const dpa_ranks *ranks) {
     return 0;
 }
 
-/* The last words must arrive before this process ends; the dead are not waited for. Letters to them
- * stay MPI's until the process ends. */
+/* Waits until the last letters are sent, except those to dead ranks, which belong to MPI until the
+ * process ends. */
 static void empty_outbox(dpa_ranks *ranks) {
     const struct timespec t = {0, 1000000};
     for (int i = 0; i < 10000 && is_waiting(ranks); ++i) {

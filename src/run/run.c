@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A run: stage after stage, each from the store as far as it goes and from workers for the rest. */
-#include <dirent.h>
+/* A run plays stage after stage; each takes the trials that the store has and gets the others from
+ * workers. */
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "game/rules.h"
 #include "run/ranks.h"
 #include "run/schedule.h"
+#include "run/scratch.h"
 
 static dpa_status play_stage(dpa__run *run, dpa__stage *s, const dpa_values *brief,
                              dpa_error *err) {
@@ -28,7 +28,7 @@ static dpa_status play_stage(dpa__run *run, dpa__stage *s, const dpa_values *bri
     return dpa__stage_play(run, s, err);
 }
 
-/* Trials are missing and the game cannot do without them: say why they are. */
+/* The game cannot do without the missing trials: fails with the reason why they are missing. */
 static dpa_status explain_missing(const dpa__run *run, uint64_t missing, dpa_error *err) {
     char why[DPA_TEXT_SIZE];
     (void)snprintf(why, sizeof why, "%.300s", err != NULL ? err->text : "");
@@ -56,36 +56,20 @@ static dpa_status play_all(dpa__run *run, dpa__stages *all, dpa_evidence *out, d
     return explain_missing(run, run->summary->missing, err);
 }
 
-/* Folders STORE.scratch.rankN that killed ranks of an earlier run have left, from N = `first` on:
- * ranks of this run look after their own. */
-static void sweep_leftovers(const char *store, long first) {
-    const char *slash = strrchr(store, '/');
-    const char *base = slash != NULL ? slash + 1 : store;
-    const int length = slash != NULL ? (int)(slash - store) : 1;
-    char folder[PATH_MAX], prefix[NAME_MAX + 1], path[PATH_MAX + NAME_MAX + 2];
-    (void)snprintf(folder, sizeof folder, "%.*s", length > 0 ? length : 1,
-                   slash != NULL ? store : ".");
-    (void)snprintf(prefix, sizeof prefix, "%s.scratch.rank", base);
-    DIR *all = opendir(folder);
-    if (all == NULL) return;
-    for (const struct dirent *e; (e = readdir(all)) != NULL;) {
-        if (strncmp(e->d_name, prefix, strlen(prefix)) != 0) continue;
-        if (strtol(e->d_name + strlen(prefix), NULL, 10) < first) continue;
-        (void)snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        dpa__scratch_sweep(path);
-    }
-    (void)closedir(all);
+/* Removes what killed ranks of an earlier run have left, from rank `first` on; the ranks of this
+ * run clean up their own folders. */
+static void sweep_leftover(void *first, const char *folder, long rank) {
+    if (rank >= *(const long *)first) dpa__scratch_sweep(folder);
 }
 
-/* Beside the store, whose lock keeps others away from it. */
+/* Its folders are beside the store, whose lock keeps other runs away. */
 static dpa_status open_transport(dpa__run *run, const char *path, dpa_error *err) {
     char *scratch = NULL;
-    dpa__text text = {0};
     if (run->opts->worker == NULL) return dpa__here_open(run->game, &run->transport, err);
-    dpa__text_printf(&text, "%s.scratch", path);
-    DPA_TRY(dpa__text_take(&text, &scratch, err));
+    DPA_TRY(dpa__scratch_name(path, 0, &scratch, err));
     dpa_ranks *ranks = run->opts->ranks;
-    sweep_leftovers(path, ranks != NULL ? ranks->size : 1);
+    long first = ranks != NULL ? ranks->size : 1;
+    dpa__scratch_list(path, sweep_leftover, &first);
     const dpa_status status =
         ranks != NULL ? dpa__ranks_open(ranks, run->opts, run->game, scratch, &run->transport, err)
                       : dpa__pool_open(run->opts, run->game, scratch, &run->transport, err);
@@ -128,8 +112,9 @@ dpa_status dpa_run_play(const dpa_run_opts *opts, dpa_game *game, dpa_evidence *
     *summary = (dpa_run_summary){0};
     DPA_TRY(dpa__run_check(opts, err));
     DPA_TRY(dpa__stages_init(opts, game, &all, err));
-    dpa__run run = {.opts = opts, .game = game, .summary = summary, .start = dpa__run_clock()};
-    dpa_status status = open_run(&run, err);
+    dpa__run run = {.opts = opts, .game = game, .summary = summary, .start = dpa__clock()};
+    dpa_status status = dpa__events_open(&run.events, opts->events, err);
+    if (status == DPA_OK) status = open_run(&run, err);
     run.trials = all.trials;
     if (status == DPA_OK && opts->stop != NULL)
         status = dpa__stop_open(opts->stop, game, &run.stop, err);
@@ -139,11 +124,14 @@ dpa_status dpa_run_play(const dpa_run_opts *opts, dpa_game *game, dpa_evidence *
                                    .workers = run.transport.slots,
                                    .started = dpa__wall_clock(),
                                    .trial_seconds = (double)NAN};
+        dpa__events_run(&run.events, game, run.now.workers);
         status = play_all(&run, &all, out, err);
     }
     close_run(&run, status);
     dpa__stop_close(run.stop);
-    summary->seconds = dpa__run_clock() - run.start;
+    summary->seconds = dpa__clock() - run.start;
+    dpa__events_end(&run.events, summary, status);
+    dpa__events_close(&run.events);
     dpa__stages_free(&all);
     return status;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The scheduler of one stage: keeps every slot busy, stores what comes back, plays again what a
- * machine lost. A trial counts as finished when its transaction is committed; what has come back
- * since the last look goes into one transaction.
+/* The scheduler of one stage: keeps every slot busy, stores outcomes, and plays trials again that a
+ * machine lost. A trial is finished when its transaction is committed; all outcomes since the last
+ * look go into one transaction.
  *
- * A trial whose trainer failed is finished too: playing it again until it works would choose among
- * its outcomes (methods: trials that fail are outcomes). A trial whose machine failed is played
- * again with the same seed, on another slot where there is one. */
+ * A trial whose trainer failed is finished too: playing it again until it works would be a choice
+ * among its outcomes (methods: trials that fail are outcomes). A trial whose machine failed is
+ * played again with the same seed, on another slot if there is one. */
 #include "run/schedule.h"
 
 #include <inttypes.h>
@@ -19,22 +19,22 @@
 #include "base/memory.h"
 #include "run/health.h"
 
-/* Stop after so many trials without one that was played: something is wrong with all of them. The
- * trainer of an honest mechanism may fail a few times in a row, a machine should not. */
+/* Stop after this many trials if none of them was played: something is wrong with all of them. The
+ * trainer of an honest mechanism may fail a few times in a row; a machine should not. */
 enum { FIRST_FAILED = 10, FIRST_LOST = 3 };
 
-static const double look = 0.1; /* seconds between two looks at the progress call */
-static const double tell = 0.5; /* seconds between two notes for `dpaudit status` */
+static const double look = 0.1; /* seconds between two calls of the progress function */
+static const double tell = 0.5; /* seconds between two status updates for `dpaudit status` */
 
 typedef enum slot_use { SLOT_FREE, SLOT_BUSY, SLOT_RETIRED } slot_use;
 
 typedef struct slot {
     slot_use use;
     uint64_t index; /* the trial that it plays */
-    double since;   /* dpa__run_clock */
+    double since;   /* when it started, by dpa__clock */
 } slot;
 
-/* A trial to play again, not on the slot that it failed on. */
+/* A trial to play again, on another slot than the one where it failed. */
 typedef struct again {
     uint64_t index;
     size_t slot;
@@ -45,17 +45,17 @@ typedef struct schedule {
     dpa__stage *stage;
     slot *slots;
     size_t busy, retired;
-    again *again; /* they go first */
+    again *again; /* these trials are played first */
     size_t again_count, again_room;
-    uint8_t *attempts; /* that the machine failed, by index */
-    uint64_t next;     /* no trial before it waits for its first attempt */
-    uint64_t first;    /* no trial before it is undecided */
-    uint64_t had;      /* trials with numbers that the store had */
+    uint8_t *attempts; /* failures of the machine, by trial */
+    uint64_t next;     /* all trials before it had their first attempt */
+    uint64_t first;    /* all trials before it are decided */
+    uint64_t had;      /* trials with numbers that were in the store before */
     uint64_t to_play, played, failed, lost;
     dpa__health *health;
-    unsigned window;   /* ends since half_since */
-    double half_since; /* dpa__wall_clock */
-    int open;          /* a transaction */
+    unsigned window;   /* trials ended since half_since */
+    double half_since; /* by dpa__wall_clock */
+    int open;          /* a transaction is open */
 } schedule;
 
 /* ---- What to play ---- */
@@ -90,12 +90,12 @@ static dpa_status play_again(schedule *s, uint64_t index, size_t at, dpa_error *
 }
 
 static int time_is_over(const schedule *s) {
-    return dpa__run_clock() - s->run->start > s->run->opts->seconds;
+    return dpa__clock() - s->run->start > s->run->opts->seconds;
 }
 
 static dpa_status fill(schedule *s, dpa_error *err) {
     dpa__transport *t = &s->run->transport;
-    const double now = dpa__run_clock();
+    const double now = dpa__clock();
     if (time_is_over(s)) {
         s->run->summary->out_of_time = 1;
         return DPA_OK;
@@ -128,18 +128,32 @@ static dpa_status put(schedule *s, const dpa__outcome *o, dpa_trial_end end, con
     return dpa__store_put(s->run->store, s->stage->row, s->stage->key, &ended, err);
 }
 
+static uint64_t ended(const schedule *s) {
+    return s->stage->planned - s->to_play + s->played + s->failed;
+}
+
+static dpa__events_place place_of(const schedule *s) {
+    return (dpa__events_place){s->stage->number, s->run->now.stages, ended(s), s->stage->planned};
+}
+
+static void tell_trial(schedule *s, const dpa__outcome *o, const char *how, const char *place) {
+    const dpa__events_place at = place_of(s);
+    dpa__events_trial(&s->run->events, &at, o, how, place);
+}
+
 static dpa_status keep_result(schedule *s, dpa__outcome *o, const char *place, dpa_error *err) {
     DPA_TRY(put(s, o, DPA_TRIAL_PLAYED, place, err));
+    ++s->played;
+    ++s->run->summary->played;
+    tell_trial(s, o, "played", place);
     dpa_values *to = &s->stage->items[o->index];
     dpa_values_free(to);
     *to = o->values;
     o->values = (dpa_values){0};
-    ++s->played;
-    ++s->run->summary->played;
     return DPA_OK;
 }
 
-/* The last line of what a trial wrote to standard error. */
+/* The last line that a trial wrote to standard error. */
 static const char *last_words(const char *said, char *out, size_t size) {
     size_t end = said != NULL ? strlen(said) : 0;
     while (end > 0 && (said[end - 1] == '\n' || said[end - 1] == '\r')) --end;
@@ -149,8 +163,9 @@ static const char *last_words(const char *said, char *out, size_t size) {
     return out;
 }
 
-/* Nothing was ever played: what failed so far is taken back, for after a repair it must be played,
- * and the run ends with the reason of the last failure. */
+/* If no trial was ever played and enough have failed, ends the run with the reason of the last
+ * failure. The failures are removed from the store, so that the trials are played after a
+ * repair. */
 static dpa_status check_start(schedule *s, const char *reason, const char *said, dpa_error *err) {
     const uint64_t slots = s->run->transport.slots, left = s->stage->planned;
     const uint64_t many = slots > FIRST_FAILED ? slots : FIRST_FAILED;
@@ -185,15 +200,19 @@ static dpa_status keep_failure(schedule *s, dpa__outcome *o, const char *place, 
         ++s->failed;
         ++s->run->summary->failed_trials;
         DPA_TRY(put(s, o, DPA_TRIAL_FAILED, place, err));
+        tell_trial(s, o, "failed", place);
         return check_start(s, reason, o->said, err);
     }
-    /* A slot that is gone for good says nothing about the trial that it had. */
+    /* A slot that is gone for good says nothing about its trial, so this is not counted. */
     if (!o->retired && s->attempts[o->index] < UINT8_MAX) ++s->attempts[o->index];
-    if (s->attempts[o->index] <= s->run->opts->retries)
+    if (s->attempts[o->index] <= s->run->opts->retries) {
+        tell_trial(s, o, "again", place);
         return play_again(s, o->index, o->slot, err);
+    }
     ++s->lost;
     ++s->run->summary->lost;
     DPA_TRY(put(s, o, DPA_TRIAL_LOST, place, err));
+    tell_trial(s, o, "lost", place);
     return check_start(s, reason, o->said, err);
 }
 
@@ -212,11 +231,11 @@ static void say_quarantined(dpa_run_summary *summary, const char *place) {
                    used > 0 ? ", " : "", place);
 }
 
-/* The trials of its row of failures are taken back and go to others. */
+/* Removes the failures of its last row from the store and gives those trials to other slots. */
 static dpa_status quarantine(schedule *s, size_t at, const char *place, dpa_error *err) {
     const uint64_t *trials;
     const size_t row = dpa__health_row(s->health, at, &trials);
-    if (!usable_slots(s) && row == 0) return DPA_OK; /* the machine fails: there is no other */
+    if (!usable_slots(s) && row == 0) return DPA_OK; /* the machine fails and is the only one */
     for (size_t i = 0; i < row; ++i) {
         if (s->stage->ends[trials[i]] != DPA_TRIAL_FAILED) continue;
         s->stage->ends[trials[i]] = DPA_TRIAL_NONE;
@@ -242,13 +261,13 @@ static dpa_status keep(schedule *s, dpa__outcome *o, dpa_error *err) {
     const dpa__end_kind kind = o->status == DPA_OK          ? DPA__END_PLAYED
                                : dpa__is_machine(o->status) ? DPA__END_MACHINE
                                                             : DPA__END_TRAINER;
-    const int is_broken = dpa__health_note(s->health, o->slot, o->index, kind, dpa__run_clock());
+    const int is_broken = dpa__health_note(s->health, o->slot, o->index, kind, dpa__clock());
     DPA_TRY(need_transaction(s, err));
     DPA_TRY(o->status == DPA_OK ? keep_result(s, o, place, err) : keep_failure(s, o, place, err));
     return is_broken && !o->retired ? quarantine(s, o->slot, place, err) : DPA_OK;
 }
 
-/* The window over which the rate is taken: the last so many ends, or twice as many. */
+/* Counts the trials for the rate, which is taken over the last WINDOW to 2·WINDOW ends. */
 static void note_end(schedule *s, const dpa__outcome *o) {
     enum { WINDOW = 64 };
     dpa_run_status *now = &s->run->now;
@@ -285,11 +304,7 @@ static dpa_status receive(schedule *s, dpa__outcome *o, dpa_error *err) {
 
 /* ---- The loop ---- */
 
-static uint64_t ended(const schedule *s) {
-    return s->stage->planned - s->to_play + s->played + s->failed;
-}
-
-/* The running trials, the longest first. */
+/* Lists the running trials, the longest-running first. */
 static void list_trials(const schedule *s, double time, dpa_run_status *now) {
     now->trial_count = 0;
     for (size_t i = 0; i < s->run->transport.slots; ++i) {
@@ -311,8 +326,8 @@ static void list_trials(const schedule *s, double time, dpa_run_status *now) {
     }
 }
 
-/* What running trials have done of themselves, in trials: so that the only trial of a long training
- * shows where it is. */
+/* The progress of the running trials, counted in trials, so that a run with one long training shows
+ * progress too. */
 static double part_done(const schedule *s) {
     double sum = 0.0;
     if (s->run->transport.progress == NULL) return 0.0;
@@ -327,7 +342,7 @@ static double part_done(const schedule *s) {
 
 static dpa_status note(schedule *s, dpa_error *err) {
     dpa__run *run = s->run;
-    const double time = dpa__run_clock();
+    const double time = dpa__clock();
     if (time - run->told < tell) return DPA_OK;
     run->told = time;
     run->now.stored = ended(s);
@@ -346,14 +361,16 @@ static dpa_status note(schedule *s, dpa_error *err) {
 static dpa_status commit(schedule *s, dpa_error *err) {
     if (!s->open) return DPA_OK;
     s->open = 0;
-    return dpa__store_commit(s->run->store, err);
+    DPA_TRY(dpa__store_commit(s->run->store, err));
+    dpa__events_flush(&s->run->events);
+    return DPA_OK;
 }
 
-/* Waits for one outcome, takes what else is there, stores all of it. */
+/* Waits for one outcome, takes any others that are ready, and stores them all. */
 static dpa_status collect(schedule *s, dpa_error *err) {
     dpa__transport *t = &s->run->transport;
     double seconds = look;
-    if (s->busy == 0) { /* every slot pauses */
+    if (s->busy == 0) { /* all slots are pausing */
         const struct timespec pause = {0, 50000000};
         (void)nanosleep(&pause, NULL);
         return DPA_OK;
@@ -388,13 +405,13 @@ static dpa_status report(const schedule *s, dpa_error *err) {
                      ended(s), s->stage->planned);
 }
 
-/* Trials before it are decided: played, failed or lost. */
+/* The number of leading trials that are all decided: played, failed or lost. */
 static uint64_t decided(schedule *s) {
     while (s->first < s->stage->planned && s->stage->ends[s->first] != DPA_TRIAL_NONE) ++s->first;
     return s->first;
 }
 
-/* 1 when the claim is refuted: the stage ends with the trial that did it. */
+/* Sets *end to 1 if the claim is refuted; the stage then ends with the trial that refuted it. */
 static dpa_status look_for_end(schedule *s, int *end, dpa_error *err) {
     uint64_t needed = 0;
     *end = 0;
@@ -451,10 +468,14 @@ dpa_status dpa__stage_play(dpa__run *run, dpa__stage *stage, dpa_error *err) {
     run->now.planned = stage->planned;
     run->now.recent = 0;
     run->told = 0.0;
+    const dpa__events_place at = place_of(&s);
+    dpa__events_stage(&run->events, &at);
     const dpa_status status = ok ? play(&s, err) : DPA_NO_MEMORY;
-    /* What came back before an error is kept; the error stays the first one. */
-    if (s.open && status != DPA_OK && dpa__store_commit(run->store, NULL) != DPA_OK)
+    /* Outcomes from before an error are kept; the first error is the one reported. */
+    if (s.open && status != DPA_OK && dpa__store_commit(run->store, NULL) != DPA_OK) {
         dpa__store_rollback(run->store);
+        dpa__events_drop(&run->events);
+    }
     run->now.stored = ended(&s);
     run->now.running = 0;
     free(s.slots);

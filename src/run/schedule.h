@@ -3,6 +3,7 @@
 #ifndef DPA_RUN_SCHEDULE_H
 #define DPA_RUN_SCHEDULE_H
 
+#include "run/events.h"
 #include "run/stop.h"
 #include "run/store.h"
 #include "run/transport.h"
@@ -13,24 +14,25 @@ typedef struct dpa__run {
     dpa_store *store;
     dpa__transport transport;
     dpa_run_summary *summary;
-    dpa_run_status now;       /* what the store's row says */
-    double start;             /* of the run, by dpa__run_clock */
+    dpa_run_status now;       /* what the store's row of this run says */
+    double start;             /* start of the run, by dpa__clock */
     double told;              /* when the row was last written */
     char *path;               /* of the store */
     const dpa_trials *trials; /* of all stages, by number */
     dpa__stop *stop;          /* NULL: the whole budget is played */
+    dpa__events events;
 } dpa__run;
 
 typedef struct dpa__stage {
     int number;
-    int64_t row; /* in the store */
+    int64_t row; /* the stage's row in the store */
     char key[DPA_SHA256_SIZE];
     dpa_values *items; /* by index; filled in as trials finish */
-    uint8_t *ends;     /* likewise: dpa_trial_end */
+    uint8_t *ends;     /* by index, filled in likewise: dpa_trial_end */
     uint64_t planned;  /* trials 0..planned-1 are played */
 } dpa__stage;
 
-/* All stages of a game, as far as they have been played. */
+/* All stages of a game, as far as they were played. */
 typedef struct dpa__stages {
     int count;
     dpa__stage items[DPA_GAME_STAGES];
@@ -39,15 +41,15 @@ typedef struct dpa__stages {
 
 /* stages.c */
 dpa_status dpa__run_check(const dpa_run_opts *opts, dpa_error *err);
-/* The store that is meant, for the caller to free. */
+/* The path of the store; the caller frees it. */
 dpa_status dpa__run_path(const dpa_run_opts *opts, const dpa_game *game, char **out,
                          dpa_error *err);
-/* Empty, with the budget of trials dealt out. */
+/* Makes empty stages and distributes the budget of trials over them. */
 dpa_status dpa__stages_init(const dpa_run_opts *opts, const dpa_game *game, dpa__stages *all,
                             dpa_error *err);
 void dpa__stages_free(dpa__stages *all);
 uint64_t dpa__stages_missing(const dpa__stages *all);
-/* The stage's key, and the trials that the store has under it. */
+/* Computes the stage's key and loads the trials that the store has under it. */
 dpa_status dpa__stage_find(const dpa_game *game, dpa__stage *stage, const dpa_values *brief,
                            dpa_error *err);
 dpa_status dpa__stage_load(dpa_store *store, dpa__stage *stage, dpa_run_summary *summary,
@@ -56,11 +58,11 @@ dpa_status dpa__stage_load(dpa_store *store, dpa__stage *stage, dpa_run_summary 
 /* status_file.c */
 double dpa__wall_clock(void); /* seconds since 1970 */
 void dpa__status_write(const char *store, const dpa_run_status *now);
-/* What follows for somebody who looks at this time: `left`, `stalled`, the age of trials. */
+/* Fills in what depends on the time of looking: `left`, `stalled`, the age of trials. */
 void dpa__status_judge(double now, dpa_run_status *status);
 
 /* schedule.c: plays every trial of the stage that has no numbers yet, within the budget of seconds.
- * Trials that fail each time are left without numbers. */
+ * Trials that fail every time stay without numbers. */
 dpa_status dpa__stage_play(dpa__run *run, dpa__stage *stage, dpa_error *err);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One process of a job array: its trials, as files. It knows neither store nor other processes, so
- * it can run anywhere; `dpaudit import` brings the files together. Trials whose trainer failed are
- * outcomes and written as such; those whose machine failed are played again, a few times. */
+/* One process of a job array, which writes its trials to files. It needs neither the store nor
+ * other processes, so it can run anywhere; `dpaudit import` collects the files. A trial whose
+ * trainer failed is an outcome and is written as such; one whose machine failed is played again, a
+ * few times. */
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -28,25 +29,34 @@ typedef struct shard {
     dpa__transport transport;
     dpa_values brief;
     char key[DPA_SHA256_SIZE], prefix[96];
-    uint8_t *ended; /* by place in the shard */
+    uint8_t *ended; /* by position in the shard */
     uint64_t next;
-    uint64_t *index;    /* by slot: the trial that it plays */
-    double *started;    /* by slot, dpa__wall_clock */
-    uint64_t *attempts; /* by slot: failures of the machine in a row, of the same trial */
+    uint64_t *index;    /* by slot: the trial it plays */
+    double *started;    /* by slot, by dpa__wall_clock */
+    uint64_t *attempts; /* by slot: machine failures of the same trial in a row */
     uint8_t *busy;
     size_t running;
     dpa__text pack;
-    double packed; /* when the first record of the pack was put there, dpa__run_clock */
+    double packed; /* dpa__clock when the pack got its first record */
     unsigned files;
 } shard;
 
-static uint64_t count_of(const shard *s, uint64_t trials) {
-    if (s->which->shards == 0) return 1;
-    return trials > s->which->shard ? (trials - s->which->shard - 1) / s->which->shards + 1 : 0;
+/* In each round every shard gets one trial of N. In many games trials with and without the
+ * challenge alternate. With an even N, a shard would then have trials of one arm only, and a
+ * failing machine would look like a leak; so neighbours swap in every second round. */
+static uint64_t turned(const shard *s, uint64_t round, uint64_t within) {
+    return s->which->shards % 2 == 0 ? within ^ (round & 1) : within;
 }
 
-static uint64_t index_of(const shard *s, uint64_t place) {
-    return s->which->shards == 0 ? s->which->index : s->which->shard + place * s->which->shards;
+static uint64_t index_of(const shard *s, uint64_t round) {
+    if (s->which->shards == 0) return s->which->index;
+    return round * s->which->shards + turned(s, round, s->which->shard);
+}
+
+static uint64_t count_of(const shard *s, uint64_t trials) {
+    if (s->which->shards == 0) return 1;
+    const uint64_t whole = trials / s->which->shards;
+    return whole + (index_of(s, whole) < trials);
 }
 
 /* ---- Beginning ---- */
@@ -96,13 +106,13 @@ static dpa_status note_found(void *user, size_t file, const dpa__record *r, dpa_
     (void)file, (void)err;
     if (strcmp(r->key, s->key) != 0 || r->end == DPA_TRIAL_LOST) return DPA_OK;
     const dpa_shard *w = s->which;
-    if (w->shards == 0 ? r->index != w->index : r->index % w->shards != w->shard) return DPA_OK;
     const uint64_t place = w->shards == 0 ? 0 : r->index / w->shards;
+    if (r->index != index_of(s, place)) return DPA_OK;
     if (place < s->out->planned) s->ended[place] = 1;
     return DPA_OK;
 }
 
-/* What this shard has left in the folder before. */
+/* Finds the trials that this shard has written to the folder before. */
 static dpa_status look(shard *s, dpa_error *err) {
     dpa__record_files files;
     uint64_t damaged;
@@ -169,8 +179,9 @@ static size_t length_of(const char *text) {
 }
 
 static dpa_status put(shard *s, const dpa__outcome *o, dpa_trial_end end, dpa_error *err) {
-    char place[DPA__PLACE_SIZE];
-    s->transport.place(s->transport.self, o->slot, place);
+    char place[DPA__PLACE_SIZE], host[64] = "";
+    (void)gethostname(host, sizeof host - 1);
+    (void)snprintf(place, sizeof place, "%s process %ld slot %zu", host, (long)getpid(), o->slot);
     const char *reason = end == DPA_TRIAL_PLAYED ? NULL : o->error.text;
     dpa__record r = {.stage = s->out->stage,
                      .index = o->index,
@@ -186,7 +197,7 @@ static dpa_status put(shard *s, const dpa__outcome *o, dpa_trial_end end, dpa_er
                      .said = o->said,
                      .said_size = length_of(o->said)};
     memcpy(r.key, s->key, sizeof r.key);
-    if (s->pack.length == 0) s->packed = dpa__run_clock();
+    if (s->pack.length == 0) s->packed = dpa__clock();
     dpa__record_put(&s->pack, &r);
     if (s->pack.length >= FLUSH_BYTES || o->seconds >= flush_after) return flush(s, err);
     return DPA_OK;
@@ -256,8 +267,7 @@ static dpa_status play(shard *s, dpa_error *err) {
             DPA_TRY(status);
             DPA_TRY(fill(s, err));
         }
-        if (s->pack.length > 0 && dpa__run_clock() - s->packed >= flush_after)
-            DPA_TRY(flush(s, err));
+        if (s->pack.length > 0 && dpa__clock() - s->packed >= flush_after) DPA_TRY(flush(s, err));
     }
 }
 

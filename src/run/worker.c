@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A worker: reads which trial to play, plays it, answers. Data are loaded once per worker.
+/* A worker: reads which trial to play, plays it, answers. Each worker loads the data once.
  *
- * No orphans: when the scheduler dies, however it dies, the kernel sends SIGTERM here, and the
- * handler kills all that descends from the worker, so that an external trainer and what it started
- * go too. After each trial, too, nothing that it started is left running: orphans are taken in and
- * killed, unless the trainer is a program that stays for the next trial. */
+ * No orphans: if the scheduler dies, for whatever reason, the kernel sends SIGTERM here, and the
+ * handler kills all descendants of the worker, so that an external trainer and what it started end
+ * too. After each trial the worker also adopts and kills whatever the trial left running, unless
+ * the trainer is a program that stays for the next trial. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __linux__
 #include <sys/prctl.h>
+#endif
 #include <unistd.h>
 
 #include "base/error.h"
@@ -29,8 +32,8 @@ typedef struct worker {
     dpa__text inbox;
 } worker;
 
-/* Of a run without a store nobody else ever looks for what its trials have left: a shell cancels
- * their work elsewhere and removes their files. */
+/* After a run without a store nobody else looks for leftovers of its trials, so a shell cancels
+ * their work on other machines and removes their files. */
 static void clean_up(void) {
     static const char script[] =
         "for c in \"$1/$2\"/*/cancel; do [ -e \"$c\" ] && "
@@ -39,7 +42,7 @@ static void clean_up(void) {
     const char *temporary = getenv("DPAUDIT_TEMPORARY"), *scratch = getenv("DPAUDIT_SCRATCH");
     const char *slot = getenv("DPAUDIT_SLOT");
     if (temporary == NULL || scratch == NULL || slot == NULL) return;
-    if (vfork() != 0) return; /* goes on when the shell has left this group, which is killed next */
+    if (vfork() != 0) return; /* returns once the shell has left this group, which is killed next */
     (void)setsid();
     (void)execl("/bin/sh", "sh", "-c", script, "sh", scratch, slot, (char *)NULL);
     _exit(1);
@@ -47,26 +50,28 @@ static void clean_up(void) {
 
 static void end_all(int signal_number) {
     (void)signal_number;
-    dpa__descendants_kill(getpid()); /* those with sessions of their own */
+    dpa__descendants_kill(getpid()); /* also those in sessions of their own */
     clean_up();
     (void)kill(0, SIGKILL);
 }
 
-/* The scheduler made this process the leader of a group of its own; where it is not (run by hand),
+/* The scheduler made this process the leader of its own group. If it is not a leader (run by hand),
  * only the process itself may be killed. */
 static dpa_status die_with_parent(dpa_error *err) {
     const pid_t parent = getppid();
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* orphans of a trainer come here */
+#ifdef __linux__
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* makes orphans of a trainer our children */
+#endif
     struct sigaction action = {.sa_handler = getpgrp() == getpid() ? end_all : SIG_DFL};
     (void)sigemptyset(&action.sa_mask);
-    if (sigaction(SIGTERM, &action, NULL) != 0 || prctl(PR_SET_PDEATHSIG, SIGTERM) != 0)
+    if (sigaction(SIGTERM, &action, NULL) != 0 || dpa__end_with_parent(SIGTERM) != 0)
         return dpa__fail(err, DPA_INTERNAL, "cannot ask to end with the parent: %s",
                          strerror(errno));
     if (getppid() != parent) end_all(0);
     return DPA_OK;
 }
 
-/* Answers keep standard output; whatever is printed goes to standard error. */
+/* Keeps standard output for answers; anything printed goes to standard error. */
 static dpa_status take_pipes(worker *w, dpa_error *err) {
     w->in = STDIN_FILENO;
     w->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -112,11 +117,11 @@ static dpa_status say_ready(const worker *w, dpa_error *err) {
     return status;
 }
 
-/* For the games, who call it often: passes on how far the trial is, twice a second. */
+/* Games call this often: passes on the progress of the trial, twice a second. */
 static int pass_on(void *user, const char *what, double done, double total) {
     worker *w = user;
     (void)what;
-    const double now = dpa__run_clock(), numbers[2] = {done, total};
+    const double now = dpa__clock(), numbers[2] = {done, total};
     if (w->job == NULL || now - w->told < 0.5) return 0;
     w->told = now;
     const dpa__message m = {.kind = DPA__WIRE_PROGRESS,
@@ -127,8 +132,17 @@ static int pass_on(void *user, const char *what, double done, double total) {
     dpa__text text = {0};
     dpa__wire_put(&text, &m);
     const dpa_status sent = send_all(w, &text, NULL);
-    (void)sent; /* the answer itself will fail too */
+    (void)sent; /* ignored: the answer itself will fail too */
     return 0;
+}
+
+/* The memory that a trial needs may depend on the challenge, so running out of it is an outcome, as
+ * it is for an external trainer, and not a failure of the machine. */
+static void judge_memory(dpa_error *failure) {
+    char text[DPA_TEXT_SIZE];
+    if (failure->status != DPA_NO_MEMORY) return;
+    (void)snprintf(text, sizeof text, "%.200s", failure->text);
+    (void)dpa__fail(failure, DPA_TRAINER, "out of memory: %s", text);
 }
 
 static dpa_status play(worker *w, const dpa__message *m, dpa_error *err) {
@@ -136,17 +150,20 @@ static dpa_status play(worker *w, const dpa__message *m, dpa_error *err) {
     dpa_error failure = {0};
     if (m->stage >= dpa_game_stages(w->game))
         return dpa__fail(err, DPA_INTERNAL, "there is no stage %d", m->stage);
-    const double start = w->told = dpa__run_clock();
+    const double start = w->told = dpa__clock();
     w->job = m;
     const dpa_status status =
         dpa_game_trial(w->game, m->stage, m->index, &w->brief, &values, &failure);
     w->job = NULL;
     if (!dpa__game_stays(w->game, status)) dpa__descendants_bury();
-    if (status != DPA_OK) return answer_failure(w, m, &failure, err);
+    if (status != DPA_OK) {
+        judge_memory(&failure);
+        return answer_failure(w, m, &failure, err);
+    }
     const dpa__message answer = {.kind = DPA__WIRE_RESULT,
                                  .stage = m->stage,
                                  .index = m->index,
-                                 .seconds = dpa__run_clock() - start,
+                                 .seconds = dpa__clock() - start,
                                  .payload = (const unsigned char *)values.items,
                                  .size = values.count * sizeof(double)};
     dpa__text text = {0};
@@ -163,7 +180,7 @@ static dpa_status obey(worker *w, const dpa__message *m, dpa_error *err) {
     return dpa__wire_values(m, &w->brief, err);
 }
 
-/* More bytes of the scheduler; *end when it has closed its side. */
+/* Reads more bytes from the scheduler; sets *end when it has closed its side. */
 static dpa_status hear(worker *w, int *end, dpa_error *err) {
     char bytes[65536];
     const ssize_t n = read(w->in, bytes, sizeof bytes);
@@ -193,7 +210,7 @@ static dpa_status serve(worker *w, dpa_error *err) {
 
 dpa_status dpa_worker_serve(const dpa_experiment *experiment, dpa_error *err) {
     worker w = {0};
-    dpa_experiment own = *experiment; /* borrows all that it points to */
+    dpa_experiment own = *experiment; /* the copy borrows everything it points to */
     own.game.progress = (dpa_progress){pass_on, &w};
     DPA_TRY(die_with_parent(err));
     DPA_TRY(take_pipes(&w, err));
@@ -203,6 +220,7 @@ dpa_status dpa_worker_serve(const dpa_experiment *experiment, dpa_error *err) {
     if (dpa_game_open(&own, &w.game, &failure) != DPA_OK) {
         status = answer_failure(&w, &nothing, &failure, err);
     } else {
+        w.game->keep = getenv("DPAUDIT_KEEP");
         status = say_ready(&w, err);
         if (status == DPA_OK) status = serve(&w, err);
         dpa_game_close(w.game);

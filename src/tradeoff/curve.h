@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a family of curves provides. A family's own struct starts with a dpa_curve; it is shared by
- * counting references, so that a curve made from another one copies nothing. */
+/* What a family of curves provides. A family's own struct starts with a dpa_curve. Curves are
+ * reference-counted, so that a curve made from another one copies nothing. */
 #ifndef DPA_TRADEOFF_CURVE_H
 #define DPA_TRADEOFF_CURVE_H
 
@@ -11,22 +11,22 @@
 
 /* Which of the two distributions comes first in δ(ε). Forward: sup over α of 1 − f(α) − e^ε α;
  * backward: the same of the inverse of f, sup of 1 − α − e^ε f(α). */
-typedef enum dpa__side { DPA__FORWARD, DPA__BACKWARD } dpa__side;
+typedef enum dpa__way { DPA__FORWARD, DPA__BACKWARD } dpa__way;
 
-/* Arguments have been checked: rates and δ in [0,1], log_fpr ≤ 0, ε ≥ 0 (may be infinite). A
- * symmetric family is only asked forward, and its `fpr` may be NULL: it is `fnr`. */
+/* Arguments have been checked: rates and δ in [0,1], log_fpr ≤ 0, ε ≥ 0 (may be infinite). For a
+ * symmetric family only FORWARD is asked, and `fpr` may be NULL, as it equals `fnr`. */
 typedef struct dpa__curve_kind {
     double (*fnr)(const dpa_curve *curve, double fpr);
     double (*tpr)(const dpa_curve *curve, double fpr);
     double (*fpr)(const dpa_curve *curve, double fnr);
     double (*fpr_at_tpr)(const dpa_curve *curve, double tpr);
     double (*log_fnr)(const dpa_curve *curve, double log_fpr);
-    /* May be NULL: exp(log_delta). For curves with f(0) < 1, where ε(δ) jumps to infinity below
-     * δ = 1 − f(0), which must come out unrounded. */
-    double (*delta)(const dpa_curve *curve, double epsilon, dpa__side side);
-    double (*log_delta)(const dpa_curve *curve, double epsilon, dpa__side side);
-    double (*epsilon)(const dpa_curve *curve, double delta, dpa__side side);
-    void (*release)(dpa_curve *curve); /* what the curve owns, not the curve; may be NULL */
+    /* May be NULL: exp(log_delta) is used then. Needed for curves with f(0) < 1: there ε(δ) jumps
+     * to infinity below δ = 1 − f(0), so that number must not be rounded. */
+    double (*delta)(const dpa_curve *curve, double epsilon, dpa__way side);
+    double (*log_delta)(const dpa_curve *curve, double epsilon, dpa__way side);
+    double (*epsilon)(const dpa_curve *curve, double delta, dpa__way side);
+    void (*release)(dpa_curve *curve); /* frees what the curve owns, not the curve; may be NULL */
 } dpa__curve_kind;
 
 struct dpa_curve {
@@ -35,12 +35,12 @@ struct dpa_curve {
     int symmetric;
 };
 
-/* `size` bytes that start with a dpa_curve, the rest zero. */
+/* Allocates `size` bytes that start with a dpa_curve; all else is zero. */
 void *dpa__curve_new(size_t size, const dpa__curve_kind *kind, int symmetric, dpa_error *err);
-/* One more owner of the same curve. */
+/* Adds a reference and returns the same curve. */
 dpa_curve *dpa__curve_share(const dpa_curve *curve);
 
-/* No privacy at all: f = 0. What every family becomes when its parameter is infinite. */
+/* f = 0, no privacy at all: the limit of every family when its parameter is infinite. */
 dpa_status dpa__curve_none(dpa_curve **out, dpa_error *err);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* t·f(α) + (1−t)(1−α): the member's law is a mixture of the exposed one (weight t) and the null, so
- * that 1 − f_t = t·tpr(α) + (1−t)·α, and δ_t(ε) = t·δ(ε'), e^ε' = 1 + (e^ε−1)/t (amplification by
- * sampling). Here f is symmetric: of the two orders of the pair this one has the larger δ for every
- * ε ≥ 0 (Dong, Roth, Su, section 4.2: f_t lies below f_t⁻¹ where its slope is steeper than −1), so
- * δ(ε) and ε(δ) are closed forms. The inverse of f_t is found by a bracketed root search to about
- * 1e-15, relative also for small rates. A piecewise linear curve, symmetric or not, stays one: its
- * vertices move, and nothing has to be searched. */
+/* t·f(α) + (1−t)(1−α): the member's law is a mixture of the exposed one (weight t) and the null,
+ * hence 1 − f_t = t·tpr(α) + (1−t)·α, and δ_t(ε) = t·δ(ε') with e^ε' = 1 + (e^ε−1)/t (amplification
+ * by sampling). Here f is symmetric. Of the two orders of the pair this one has the larger δ for
+ * every ε ≥ 0 (Dong, Roth, Su, section 4.2: f_t lies below f_t⁻¹ where its slope is steeper than
+ * −1), so δ(ε) and ε(δ) are closed forms. The inverse of f_t is found by a bracketed root search to
+ * about 1e-15, relative also for small rates. A piecewise linear curve, symmetric or not, is
+ * diluted by moving its vertices, without any search. */
 #include "tradeoff/diluted.h"
 
 #include <math.h>
@@ -75,7 +75,8 @@ static double fnr_gap(double fpr, void *user) {
     return s->target - diluted_fnr(s->curve, fpr);
 }
 
-/* α lies between the inverse of the undiluted curve and tpr itself, since α ≤ 1−f_t(α) ≤ 1−f(α). */
+/* α lies between the inverse of the undiluted curve and tpr itself, because α ≤ 1−f_t(α) ≤ 1−f(α).
+ */
 static double diluted_fpr_at_tpr(const dpa_curve *curve, double tpr) {
     const diluted_curve *c = diluted(curve);
     if (tpr <= diluted_tpr(curve, 0.0)) return 0.0;
@@ -83,7 +84,7 @@ static double diluted_fpr_at_tpr(const dpa_curve *curve, double tpr) {
     search s = {curve, tpr};
     dpa__bracket root;
     if (dpa__root(tpr_gap, &s, lowest, tpr, 0.0, tight, &root, NULL) != DPA_OK)
-        return tpr_gap(lowest, &s) >= 0.0 ? lowest : tpr; /* rounding at an end */
+        return tpr_gap(lowest, &s) >= 0.0 ? lowest : tpr; /* rounding put the root at an end */
     return root.upper;
 }
 
@@ -97,23 +98,23 @@ static double diluted_fpr(const dpa_curve *curve, double fnr) {
     return root.upper;
 }
 
-static double diluted_log_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
+static double diluted_log_delta(const dpa_curve *curve, double epsilon, dpa__way side) {
     (void)side; /* the larger of both */
     const diluted_curve *c = diluted(curve);
     return log(c->t) + dpa_curve_log_delta(c->of, dpa__undilute_epsilon(epsilon, c->t));
 }
 
-static double diluted_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
+static double diluted_delta(const dpa_curve *curve, double epsilon, dpa__way side) {
     (void)side;
     const diluted_curve *c = diluted(curve);
     return c->t * dpa_curve_delta(c->of, dpa__undilute_epsilon(epsilon, c->t));
 }
 
-static double diluted_epsilon(const dpa_curve *curve, double delta, dpa__side side) {
+static double diluted_epsilon(const dpa_curve *curve, double delta, dpa__way side) {
     (void)side;
     const diluted_curve *c = diluted(curve);
     if (delta >= c->t) return 0.0;
-    /* A δ that covers the mass at α = 0 must still cover it after the division. */
+    /* If δ covers the mass at α = 0, δ/t must cover it too, despite rounding. */
     const double atom = dpa_curve_tpr(c->of, 0.0);
     const double inner = delta >= c->t * atom ? fmax(delta / c->t, atom) : delta / c->t;
     return dpa__dilute_epsilon(dpa_curve_epsilon(c->of, inner), c->t);
@@ -172,7 +173,7 @@ dpa_status dpa_curve_diluted(const dpa_curve *curve, double t, dpa_curve **out, 
     if (points != NULL) return dilute_points(points, t, out, err);
     diluted_curve *c = dpa__curve_new(sizeof *c, &diluted_kind, 0, err);
     if (c == NULL) return DPA_NO_MEMORY;
-    const int twice = curve->kind == &diluted_kind; /* shares multiply */
+    const int twice = curve->kind == &diluted_kind; /* diluting twice multiplies the shares */
     c->of = dpa__curve_share(twice ? diluted(curve)->of : curve);
     c->t = twice ? t * diluted(curve)->t : t;
     *out = &c->base;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* (ε₀,δ₀)-DP: f(α) = max(0, 1−δ₀−e^ε₀ α, e^−ε₀(1−δ₀−α)) (Wasserman, Zhou 2010; Kairouz, Oh,
- * Viswanath 2015). The two lines meet at α* = (1−δ₀)/(1+e^ε₀). Every e^ε₀ is multiplied as a
- * logarithm, so ε₀ = 800 is an ordinary number. All answers to a few units in the last place of the
- * exponent's argument (relative error about ε₀·1e-16). */
+ * Viswanath 2015). The two lines meet at α* = (1−δ₀)/(1+e^ε₀). e^ε₀ is only ever used as a
+ * logarithm, so ε₀ = 800 does not overflow. Answers have a relative error of about ε₀·1e-16. */
 #include <math.h>
 
 #include "base/error.h"
@@ -21,7 +20,7 @@ static const dp_curve *dp(const dpa_curve *curve) {
     return (const dp_curve *)curve;
 }
 
-/* x e^power, where e^power alone may overflow. */
+/* x e^power; e^power alone may overflow. */
 static double scaled(double x, double power) {
     if (fabs(power) < 700.0) return x * exp(power);
     return x > 0.0 ? exp(log(x) + power) : 0.0;
@@ -53,7 +52,7 @@ static double dp_log_fnr(const dpa_curve *curve, double log_fpr) {
     return log(fmax(0.0, -expm1(log_fpr) - c->delta)) - c->epsilon;
 }
 
-static double dp_log_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
+static double dp_log_delta(const dpa_curve *curve, double epsilon, dpa__way side) {
     (void)side;
     const dp_curve *c = dp(curve);
     if (epsilon >= c->epsilon) return log(c->delta);
@@ -65,12 +64,12 @@ static double dp_log_delta(const dpa_curve *curve, double epsilon, dpa__side sid
     return dpa__log_add(gap, more) - dpa__log1p_exp(c->epsilon);
 }
 
-static double dp_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
+static double dp_delta(const dpa_curve *curve, double epsilon, dpa__way side) {
     if (epsilon >= dp(curve)->epsilon) return dp(curve)->delta;
     return exp(dp_log_delta(curve, epsilon, side));
 }
 
-static double dp_epsilon(const dpa_curve *curve, double delta, dpa__side side) {
+static double dp_epsilon(const dpa_curve *curve, double delta, dpa__way side) {
     (void)side;
     const dp_curve *c = dp(curve);
     if (delta < c->delta) return INFINITY;

@@ -21,7 +21,7 @@
 static const double small_mu = 0.3;
 enum { MAX_STEPS = 200 };
 
-/* ∫ₓ^{x+μ} (1 − t R(t)) dt by six-point Gauss–Legendre: for μ < 0.3 the rest is below 1e-16. */
+/* ∫ₓ^{x+μ} (1 − t R(t)) dt by six-point Gauss–Legendre, whose error is below 1e-16 for μ < 0.3. */
 static double drop_integral(double x, double mu) {
     static const double node[3] = {0.2386191860831969086, 0.6612093864662645137,
                                    0.9324695142031520278};
@@ -58,7 +58,7 @@ double dpa_gaussian_epsilon(double mu, double delta) {
     if (isinf(mu) || delta == 0.0) return INFINITY;
     const double target = log(delta);
     if (log_delta_at(-0.5 * mu, mu) <= target) return 0.0;
-    /* δ < 1 − Φ(x), so this x is right of the root, and Newton comes down to it. */
+    /* δ < 1 − Φ(x), so this x is right of the root, and Newton's method descends to it. */
     double x = dpa__norm_quantile(delta, DPA_UPPER);
     for (int i = 0; i < MAX_STEPS; ++i) {
         const double value = log_delta_at(x, mu);
@@ -118,12 +118,12 @@ static double gaussian_log_fnr(const dpa_curve *curve, double log_fpr) {
     return dpa__norm_cdf(dpa__norm_quantile(log_fpr, DPA_LOG_UPPER) - mu_of(curve), DPA_LOG_LOWER);
 }
 
-static double gaussian_log_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
+static double gaussian_log_delta(const dpa_curve *curve, double epsilon, dpa__way side) {
     (void)side;
     return dpa_gaussian_log_delta(mu_of(curve), epsilon);
 }
 
-static double gaussian_epsilon(const dpa_curve *curve, double delta, dpa__side side) {
+static double gaussian_epsilon(const dpa_curve *curve, double delta, dpa__way side) {
     (void)side;
     return dpa_gaussian_epsilon(mu_of(curve), delta);
 }

@@ -32,7 +32,7 @@ static double laplace_fnr(const dpa_curve *curve, double fpr) {
     const double shrink = exp(-parameter(curve));
     if (fpr > 0.5) return shrink * (1.0 - fpr);
     if (fpr > 0.5 * shrink) return 0.25 * shrink / fpr;
-    /* Here e^ε₀ α ≤ 1/2; where e^−ε₀ has underflowed only α = 0 is left. */
+    /* Here e^ε₀ α ≤ 1/2. If e^−ε₀ has underflowed, only α = 0 gets here. */
     return fpr > 0.0 ? 1.0 - fpr / shrink : 1.0;
 }
 
@@ -49,12 +49,12 @@ static double laplace_fpr_at_tpr(const dpa_curve *curve, double tpr) {
     return 1.0 - rest / shrink;
 }
 
-static double laplace_log_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
+static double laplace_log_delta(const dpa_curve *curve, double epsilon, dpa__way side) {
     (void)side;
     return log(-expm1(0.5 * fmin(0.0, epsilon - parameter(curve))));
 }
 
-static double laplace_epsilon(const dpa_curve *curve, double delta, dpa__side side) {
+static double laplace_epsilon(const dpa_curve *curve, double delta, dpa__way side) {
     (void)side;
     return fmax(0.0, parameter(curve) + 2.0 * log1p(-delta));
 }

@@ -79,15 +79,15 @@ static double points_log_fnr(const dpa_curve *curve, double log_fpr) {
     return log(p->fnr[i + 1] + p->dy[i] * fmin(1.0, (tnr - p->tnr[i + 1]) / p->dx[i]));
 }
 
-/* Read forward, (mass, cost) of vertex i is (tpr, fpr) and steps are ordered by falling dy/dx;
- * backward the same picture is read from the other end. */
+/* A curve read forward, with (mass, cost) of vertex i = (tpr, fpr) and segments by falling dy/dx,
+ * or backward, which is the same picture from the other end. */
 typedef struct view {
     const double *mass, *cost, *gain, *loss; /* gain, loss: lengths of the segments */
     size_t last;
     int reversed;
 } view;
 
-static view view_of(const dpa__points *p, dpa__side side) {
+static view view_of(const dpa__points *p, dpa__way side) {
     if (side == DPA__FORWARD) return (view){p->tpr, p->fpr, p->dy, p->dx, p->count - 1, 0};
     return (view){p->tnr, p->fnr, p->dx, p->dy, p->count - 1, 1};
 }
@@ -100,7 +100,8 @@ static size_t segment(const view *v, size_t k) {
     return v->reversed ? v->last - 1 - k : k;
 }
 
-/* The vertex that the line of slope −e^ε touches: after all segments with log slope above ε. */
+/* The vertex that the line of slope −e^ε touches: the end of the last segment with log slope above
+ * ε. */
 static size_t touched(const view *v, double epsilon) {
     size_t low = 0, high = v->last;
     while (low < high) {
@@ -113,8 +114,8 @@ static size_t touched(const view *v, double epsilon) {
     return vertex(v, low);
 }
 
-/* mass − e^ε cost, as a number (also exact where cost is 0) and as a logarithm. */
-static double points_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
+/* mass − e^ε cost as a number (also exact if cost is 0), and as a logarithm. */
+static double points_delta(const dpa_curve *curve, double epsilon, dpa__way side) {
     const view v = view_of(points(curve), side);
     const size_t i = touched(&v, epsilon);
     const double mass = v.mass[i], cost = v.cost[i];
@@ -123,11 +124,11 @@ static double points_delta(const dpa_curve *curve, double epsilon, dpa__side sid
     return fmax(0.0, mass - (epsilon < 700.0 ? cost * exp(epsilon) : exp(epsilon + log(cost))));
 }
 
-static double points_log_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
+static double points_log_delta(const dpa_curve *curve, double epsilon, dpa__way side) {
     return log(points_delta(curve, epsilon, side));
 }
 
-static double points_epsilon(const dpa_curve *curve, double delta, dpa__side side) {
+static double points_epsilon(const dpa_curve *curve, double delta, dpa__way side) {
     const view v = view_of(points(curve), side);
     if (delta < v.mass[vertex(&v, 0)]) return INFINITY;
     /* ε(δ) is the largest log((mass − δ)/cost) over the vertices; it rises as long as the next
@@ -149,7 +150,7 @@ static double points_epsilon(const dpa_curve *curve, double delta, dpa__side sid
 }
 
 static void points_release(dpa_curve *curve) {
-    free(((dpa__points *)curve)->fpr); /* the start of the one block */
+    free(((dpa__points *)curve)->fpr); /* the start of the block that holds all arrays */
 }
 
 static const dpa__curve_kind points_kind = {

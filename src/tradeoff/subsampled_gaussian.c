@@ -53,13 +53,13 @@ static double subsampled_log_fnr(const dpa_curve *curve, double log_fpr) {
     return log(dpa_curve_fpr_at_tpr(c->one_way, -expm1(log_fpr)));
 }
 
-static double subsampled_log_delta(const dpa_curve *curve, double epsilon, dpa__side side) {
+static double subsampled_log_delta(const dpa_curve *curve, double epsilon, dpa__way side) {
     (void)side;
     const subsampled_curve *c = subsampled(curve);
     return log(c->q) + dpa_gaussian_log_delta(c->mu, dpa__undilute_epsilon(epsilon, c->q));
 }
 
-static double subsampled_epsilon(const dpa_curve *curve, double delta, dpa__side side) {
+static double subsampled_epsilon(const dpa_curve *curve, double delta, dpa__way side) {
     (void)side;
     const subsampled_curve *c = subsampled(curve);
     if (delta >= c->q) return 0.0;
@@ -104,7 +104,7 @@ dpa_status dpa_curve_subsampled_gaussian(double q, double sigma, dpa_curve **out
     curve->q = q;
     curve->mu = mu;
     curve->low = dpa__norm_cdf(0.5 * mu, DPA_UPPER);
-    curve->high = q * curve->low + (1.0 - q) * (1.0 - curve->low); /* also when α* underflows */
+    curve->high = q * curve->low + (1.0 - q) * (1.0 - curve->low); /* right even if α* underflows */
     *out = &curve->base;
     return DPA_OK;
 }

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Cross-entropy and logistic loss with their deltas, in double precision inside. */
+/* Cross-entropy and logistic loss with their deltas, computed in double precision. */
 #include <math.h>
 
 #include "train/model.h"
 
 /* −log softmax(y)[label]; delta = softmax(y) − e_label. */
 static double softmax_row(const float *y, size_t outputs, size_t label, float *delta) {
-    double top = (double)y[0];
-    for (size_t k = 1; k < outputs; ++k) top = fmax(top, (double)y[k]);
+    float largest = y[0]; /* gcc 12 for aarch64 cannot compile this loop in double */
+    for (size_t k = 1; k < outputs; ++k) largest = fmaxf(largest, y[k]);
+    const double top = (double)largest;
     double sum = 0.0;
     for (size_t k = 0; k < outputs; ++k) {
         const double e = (double)expf((float)((double)y[k] - top));

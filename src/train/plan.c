@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Training runs from YAML, by a libcyaml schema. A number that has a default is optional: NULL when
- * it is not there. Unknown keys are errors with their line. */
+/* Reads training files (YAML). */
+#include "train/plan.h"
+
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,297 +10,187 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "dpaudit/lab/train.h"
-#include "settings/yaml.h"
+#include "settings/settings.h"
 
-typedef struct data_keys {
-    dpa_format format;
-    char *path, *labels, *test, *test_labels, *members, *heldout;
-    char *label, *strip, *separator, *comment, *text;
-    char **ignore, **categorical;
-    uint32_t ignore_count, categorical_count;
-    bool *header;
-    uint64_t *vocabulary;
-    bool standardise;
-} data_keys;
+/* A plan, and keys whose text must be converted before it goes into the plan. */
+typedef struct read_plan {
+    dpa_train_plan plan; /* must be first: the caller gets and frees a pointer to it */
+    const char *separator;
+} read_plan;
 
-typedef struct train_keys {
-    dpa_sampling sampling;
-    uint64_t *batch, *steps, *rate_every, *warmup, *average_from, *chunk;
-    double *epochs, *q, *rate, *momentum, *decay, *rate_factor, *average_decay;
-    dpa_schedule schedule;
-    dpa_averaging averaging;
-    uint64_t *augment, *shift;
-    bool flip;
-} train_keys;
+static const dpa__word formats[] = {{"arrays", DPA_FORMAT_ARRAYS}, {"table", DPA_FORMAT_TABLE},
+                                    {"words", DPA_FORMAT_WORDS},   {"cifar", DPA_FORMAT_CIFAR},
+                                    {"fann", DPA_FORMAT_FANN},     {0}};
+static const dpa__word samplings[] = {
+    {"shuffle", DPA_SAMPLE_SHUFFLE}, {"poisson", DPA_SAMPLE_POISSON}, {0}};
+static const dpa__word schedules[] = {{"constant", DPA_RATE_CONSTANT},
+                                      {"linear", DPA_RATE_LINEAR},
+                                      {"cosine", DPA_RATE_COSINE},
+                                      {"steps", DPA_RATE_STEPS},
+                                      {0}};
+static const dpa__word averagings[] = {
+    {"none", DPA_AVERAGE_NONE}, {"ema", DPA_AVERAGE_EMA}, {"mean", DPA_AVERAGE_MEAN}, {0}};
+static const dpa__word losses[] = {{"softmax", DPA_LOSS_SOFTMAX}, {"binary", DPA_LOSS_BINARY}, {0}};
+static const dpa__range many_epochs = {0, 1e6, 1, 0};
 
-typedef struct privacy_keys {
-    double *clip, *sigma, *epsilon, *delta;
-    uint64_t *microbatch;
-} privacy_keys;
+#define AT(member) offsetof(read_plan, plan.member)
+#define END                                                                                        \
+    { 0 }
 
-typedef struct file_keys {
-    data_keys data;
-    char *model;
-    dpa_loss loss;
-    uint64_t seed, *init_seed;
-    train_keys train;
-    privacy_keys privacy;
-    char *output;
-} file_keys;
+static const dpa__field file_fields[] = {
+    {"model", DPA__ANY, AT(layers), NULL,
+     "layers as words, such as mlp:512,256; the output layer is added; \"\" is logistic regression",
+     NULL, 1},
+    {"loss", DPA__WORD, AT(loss), losses, "what is made small"},
+    {"seed", DPA__COUNT, AT(train.seed), NULL, "of sampling, noise and augmentation"},
+    {"init-seed", DPA__COUNT, AT(init_seed), NULL, "of the first weights", "seed"},
+    {"output", DPA__ANY, AT(output), NULL, "folder for the results"},
+    END};
 
-static const cyaml_strval_t formats[] = {{"arrays", DPA_FORMAT_ARRAYS},
-                                         {"table", DPA_FORMAT_TABLE},
-                                         {"words", DPA_FORMAT_WORDS},
-                                         {"cifar", DPA_FORMAT_CIFAR},
-                                         {"fann", DPA_FORMAT_FANN}};
-static const cyaml_strval_t samplings[] = {{"shuffle", DPA_SAMPLE_SHUFFLE},
-                                           {"poisson", DPA_SAMPLE_POISSON}};
-static const cyaml_strval_t schedules[] = {{"constant", DPA_RATE_CONSTANT},
-                                           {"linear", DPA_RATE_LINEAR},
-                                           {"cosine", DPA_RATE_COSINE},
-                                           {"steps", DPA_RATE_STEPS}};
-static const cyaml_strval_t averagings[] = {
-    {"none", DPA_AVERAGE_NONE}, {"ema", DPA_AVERAGE_EMA}, {"mean", DPA_AVERAGE_MEAN}};
-static const cyaml_strval_t losses[] = {{"softmax", DPA_LOSS_SOFTMAX}, {"binary", DPA_LOSS_BINARY}};
+static const dpa__field data_fields[] = {
+    {"format", DPA__WORD, AT(data.format), formats,
+     "NPY, IDX or NPZ arrays, a CSV table, a bag of words, CIFAR-10 binaries, FANN text"},
+    {"path", DPA__PATH, AT(data.path), NULL, "the features", NULL, 1},
+    {"labels", DPA__PATH, AT(data.labels), NULL, "of arrays: their labels", "in the NPZ"},
+    {"test", DPA__PATH, AT(test.path), NULL, "held-out data in a file of their own"},
+    {"test-labels", DPA__PATH, AT(test.labels), NULL, "their labels"},
+    {"members", DPA__ANY, AT(members), NULL,
+     "ids to train on: 0..5000 (5000 is not in), or a file with one id a line", "all"},
+    {"heldout", DPA__ANY, AT(heldout), NULL,
+     "ids to evaluate on; of `path` when there is no `test`", "all of test"},
+    {"label", DPA__ANY, AT(data.label), NULL, "of tables and words: the column of the label",
+     "the last; of words label"},
+    {"strip", DPA__ANY, AT(data.strip), NULL, "characters cut from the end of labels"},
+    {"separator", DPA__ANY, offsetof(read_plan, separator), NULL,
+     "of tables: one character, or tab", ","},
+    {"comment", DPA__ANY, AT(data.comment), NULL, "of tables: lines that start so are skipped"},
+    {"text", DPA__ANY, AT(data.text), NULL, "of words: the column of the text"},
+    {"ignore", DPA__TEXTS, AT(data.ignore), NULL, "of tables: columns to leave out", "none"},
+    {"categorical", DPA__TEXTS, AT(data.categorical), NULL,
+     "of tables: numeric columns to one-hot all the same", "none"},
+    {"header", DPA__FLAG, AT(data.has_header), NULL, "of tables: the first line has names"},
+    {"vocabulary", DPA__SIZE, AT(data.vocabulary), NULL, "of words: how many"},
+    {"standardise", DPA__FLAG, AT(standardise), NULL,
+     "mean 0 and deviation 1 by the members only; columns of 0 and 1 stay"},
+    END};
 
-enum { SOME = CYAML_FLAG_OPTIONAL, PLACE = CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL };
+static const dpa__field train_fields[] = {
+    {"sampling", DPA__WORD, AT(train.sampling), samplings, "how batches are made"},
+    {"batch", DPA__SIZE, AT(train.batch), &dpa__some, "what the sum of a batch is divided by"},
+    {"q", DPA__NUMBER, AT(train.q), NULL, "sampling rate of Poisson batches", "batch/members"},
+    {"steps", DPA__COUNT, AT(train.steps), NULL, "how long; or epochs", "none"},
+    {"epochs", DPA__NUMBER, AT(epochs), &many_epochs, "how long; or steps", "none"},
+    {"rate", DPA__NUMBER, AT(train.rate), NULL, "learning rate"},
+    {"momentum", DPA__NUMBER, AT(train.momentum), NULL, "of the steps"},
+    {"decay", DPA__NUMBER, AT(train.decay), NULL, "of the weights, added to the gradient"},
+    {"schedule", DPA__WORD, AT(train.schedule), schedules, "how the rate changes"},
+    {"rate-every", DPA__COUNT, AT(train.rate_every), NULL, "of schedule steps: so many"},
+    {"rate-factor", DPA__NUMBER, AT(train.rate_factor), NULL, "of schedule steps: times this"},
+    {"warmup", DPA__COUNT, AT(train.warmup), NULL, "steps of linear rise at the start"},
+    {"average", DPA__WORD, AT(train.averaging), averagings,
+     "what is evaluated and saved instead of the last weights"},
+    {"average-decay", DPA__NUMBER, AT(train.average_decay), NULL, "of average ema"},
+    {"average-from", DPA__COUNT, AT(train.average_from), NULL, "of average mean: first step"},
+    {"augment", DPA__SIZE, AT(train.augment), NULL,
+     "copies of an example whose mean gradient is clipped as one"},
+    {"shift", DPA__SIZE, AT(train.shift), NULL, "augmentation: at most so many pixels"},
+    {"flip", DPA__FLAG, AT(train.flip), NULL, "augmentation: mirror images"},
+    {"chunk", DPA__SIZE, AT(train.chunk), NULL, "rows that go through the network at a time",
+     "by the cache"},
+    END};
 
-#define TEXT(name, flags, type, member)                                                            \
-    CYAML_FIELD_STRING_PTR(name, CYAML_FLAG_POINTER | (flags), type, member, 0, CYAML_UNLIMITED)
-#define CHOICE(name, type, member, list)                                                           \
-    CYAML_FIELD_ENUM(name, SOME | CYAML_FLAG_STRICT, type, member, list, CYAML_ARRAY_LEN(list))
+static const dpa__field privacy_fields[] = {
+    {"clip", DPA__NUMBER, AT(train.clip), NULL, "gradients are clipped to this norm",
+     "no clipping"},
+    {"sigma", DPA__NUMBER, AT(train.sigma), NULL, "noise multiplier"},
+    {"epsilon", DPA__NUMBER, AT(epsilon), &dpa__finite,
+     "the target that sigma is found for; Poisson batches only", "none"},
+    {"delta", DPA__NUMBER, AT(delta), &dpa__probability, "where epsilon is told"},
+    {"microbatch", DPA__SIZE, AT(train.microbatch), NULL,
+     "examples whose mean gradient is clipped as one"},
+    END};
 
-static const cyaml_schema_value_t text_item = {
-    CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, CYAML_UNLIMITED)};
+static const dpa__section sections[] = {{"", file_fields, 0},
+                                        {"data", data_fields, 1},
+                                        {"train", train_fields, 0},
+                                        {"privacy", privacy_fields, 0},
+                                        {0}};
 
-static const cyaml_schema_field_t data_fields[] = {
-    CHOICE("format", data_keys, format, formats),
-    TEXT("path", 0, data_keys, path),
-    TEXT("labels", SOME, data_keys, labels),
-    TEXT("test", SOME, data_keys, test),
-    TEXT("test-labels", SOME, data_keys, test_labels),
-    TEXT("members", SOME, data_keys, members),
-    TEXT("heldout", SOME, data_keys, heldout),
-    TEXT("label", SOME, data_keys, label),
-    TEXT("strip", SOME, data_keys, strip),
-    TEXT("separator", SOME, data_keys, separator),
-    TEXT("comment", SOME, data_keys, comment),
-    TEXT("text", SOME, data_keys, text),
-    CYAML_FIELD_SEQUENCE("ignore", PLACE, data_keys, ignore, &text_item, 0, CYAML_UNLIMITED),
-    CYAML_FIELD_SEQUENCE("categorical", PLACE, data_keys, categorical, &text_item, 0,
-                         CYAML_UNLIMITED),
-    CYAML_FIELD_BOOL_PTR("header", PLACE, data_keys, header),
-    CYAML_FIELD_UINT_PTR("vocabulary", PLACE, data_keys, vocabulary),
-    CYAML_FIELD_BOOL("standardise", SOME, data_keys, standardise),
-    CYAML_FIELD_END};
+static void init(read_plan *r) {
+    *r = (read_plan){.plan.delta = 1e-5};
+    dpa_dataset_opts_init(&r->plan.data);
+    dpa_train_opts_init(&r->plan.train);
+    r->plan.train.steps = 0;
+}
 
-static const cyaml_schema_field_t train_fields[] = {
-    CHOICE("sampling", train_keys, sampling, samplings),
-    CYAML_FIELD_UINT_PTR("batch", PLACE, train_keys, batch),
-    CYAML_FIELD_FLOAT_PTR("q", PLACE, train_keys, q),
-    CYAML_FIELD_UINT_PTR("steps", PLACE, train_keys, steps),
-    CYAML_FIELD_FLOAT_PTR("epochs", PLACE, train_keys, epochs),
-    CYAML_FIELD_FLOAT_PTR("rate", PLACE, train_keys, rate),
-    CYAML_FIELD_FLOAT_PTR("momentum", PLACE, train_keys, momentum),
-    CYAML_FIELD_FLOAT_PTR("decay", PLACE, train_keys, decay),
-    CHOICE("schedule", train_keys, schedule, schedules),
-    CYAML_FIELD_UINT_PTR("rate-every", PLACE, train_keys, rate_every),
-    CYAML_FIELD_FLOAT_PTR("rate-factor", PLACE, train_keys, rate_factor),
-    CYAML_FIELD_UINT_PTR("warmup", PLACE, train_keys, warmup),
-    CHOICE("average", train_keys, averaging, averagings),
-    CYAML_FIELD_FLOAT_PTR("average-decay", PLACE, train_keys, average_decay),
-    CYAML_FIELD_UINT_PTR("average-from", PLACE, train_keys, average_from),
-    CYAML_FIELD_UINT_PTR("augment", PLACE, train_keys, augment),
-    CYAML_FIELD_UINT_PTR("shift", PLACE, train_keys, shift),
-    CYAML_FIELD_BOOL("flip", SOME, train_keys, flip),
-    CYAML_FIELD_UINT_PTR("chunk", PLACE, train_keys, chunk),
-    CYAML_FIELD_END};
-
-static const cyaml_schema_field_t privacy_fields[] = {
-    CYAML_FIELD_FLOAT_PTR("clip", PLACE, privacy_keys, clip),
-    CYAML_FIELD_FLOAT_PTR("sigma", PLACE, privacy_keys, sigma),
-    CYAML_FIELD_FLOAT_PTR("epsilon", PLACE, privacy_keys, epsilon),
-    CYAML_FIELD_FLOAT_PTR("delta", PLACE, privacy_keys, delta),
-    CYAML_FIELD_UINT_PTR("microbatch", PLACE, privacy_keys, microbatch),
-    CYAML_FIELD_END};
-
-static const cyaml_schema_field_t file_fields[] = {
-    CYAML_FIELD_MAPPING("data", CYAML_FLAG_DEFAULT, file_keys, data, data_fields),
-    TEXT("model", 0, file_keys, model),
-    CHOICE("loss", file_keys, loss, losses),
-    CYAML_FIELD_UINT("seed", SOME, file_keys, seed),
-    CYAML_FIELD_UINT_PTR("init-seed", PLACE, file_keys, init_seed),
-    CYAML_FIELD_MAPPING("train", SOME, file_keys, train, train_fields),
-    CYAML_FIELD_MAPPING("privacy", SOME, file_keys, privacy, privacy_fields),
-    TEXT("output", SOME, file_keys, output),
-    CYAML_FIELD_END};
-
-static const cyaml_schema_value_t file_schema = {
-    CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, file_keys, file_fields)};
-
-typedef struct plan_texts {
-    file_keys *keys;
-    char *paths[6]; /* made relative to the file */
-    size_t path_count;
-    const char **ignore, **categorical;
-} plan_texts;
+void dpa__train_plan_describe(dpa__text *out) {
+    read_plan defaults;
+    init(&defaults);
+    for (const dpa__section *s = sections; s->name != NULL; ++s)
+        dpa__settings_describe(s, &defaults, out);
+}
 
 void dpa_train_plan_free(dpa_train_plan *plan) {
     if (plan == NULL) return;
-    plan_texts *texts = plan->texts;
-    if (texts != NULL) {
-        dpa__yaml_free(&file_schema, texts->keys);
-        for (size_t i = 0; i < texts->path_count; ++i) free(texts->paths[i]);
-        free(texts->ignore);
-        free(texts->categorical);
-        free(texts);
-    }
+    dpa__settings_close(plan->texts);
     free(plan);
 }
 
-/* The path as seen from the folder of the plan; absolute ones, "-" and ranges of ids stay. */
-static dpa_status seen_from(const char *plan_path, const char *path, plan_texts *texts,
-                            const char **out, dpa_error *err) {
-    *out = path;
-    if (path == NULL || strcmp(path, "-") == 0) return DPA_OK;
-    char *joined = dpa__path_beside(plan_path, path, err);
-    if (joined == NULL) return DPA_NO_MEMORY;
-    texts->paths[texts->path_count++] = joined;
-    *out = joined;
-    return DPA_OK;
+/* Ids are a range, or a file relative to the folder of the plan. */
+static dpa_status take_ids(dpa__settings *settings, const char **ids, dpa_error *err) {
+    if (*ids == NULL) return DPA_OK;
+    if (strstr(*ids, "..") != NULL && strspn(*ids, "0123456789.") == strlen(*ids)) return DPA_OK;
+    return dpa__settings_path(settings, *ids, ids, err);
 }
 
-static int is_range(const char *ids) {
-    return ids != NULL && strstr(ids, "..") != NULL && strspn(ids, "0123456789.") == strlen(ids);
+static dpa_status take(dpa__settings *settings, read_plan *r, dpa_error *err) {
+    dpa_train_plan *plan = &r->plan;
+    for (const dpa__section *s = sections; s->name != NULL; ++s)
+        DPA_TRY(dpa__settings_take(settings, s->name, r, err));
+    if (!dpa__settings_has(settings, "", "init-seed")) plan->init_seed = plan->train.seed;
+    if (r->separator != NULL)
+        plan->data.separator = strcmp(r->separator, "tab") == 0 ? '\t' : r->separator[0];
+    const char *test = plan->test.path, *test_labels = plan->test.labels;
+    plan->test = plan->data;
+    plan->test.path = test;
+    plan->test.labels = test_labels;
+    DPA_TRY(take_ids(settings, &plan->members, err));
+    return take_ids(settings, &plan->heldout, err);
 }
 
-static dpa_status ended_list(char **items, uint32_t count, const char ***out, dpa_error *err) {
-    if (count == 0) return DPA_OK;
-    *out = dpa__calloc((size_t)count + 1, sizeof **out, err);
-    if (*out == NULL) return DPA_NO_MEMORY;
-    for (uint32_t i = 0; i < count; ++i) (*out)[i] = items[i];
-    return DPA_OK;
-}
-
-static dpa_status take_data(const char *path, plan_texts *texts, dpa_train_plan *plan,
-                            dpa_error *err) {
-    const data_keys *k = &texts->keys->data;
-    dpa_dataset_opts *data = &plan->data;
-    dpa_dataset_opts_init(data);
-    data->format = k->format;
-    data->label = k->label;
-    data->strip = k->strip;
-    data->comment = k->comment;
-    if (k->separator != NULL)
-        data->separator = strcmp(k->separator, "tab") == 0 ? '\t' : k->separator[0];
-    if (k->text != NULL) data->text = k->text;
-    DPA_TAKE(data->has_header, k->header);
-    DPA_TAKE(data->vocabulary, k->vocabulary);
-    DPA_TRY(ended_list(k->ignore, k->ignore_count, &texts->ignore, err));
-    DPA_TRY(ended_list(k->categorical, k->categorical_count, &texts->categorical, err));
-    data->ignore = texts->ignore;
-    data->categorical = texts->categorical;
-    plan->test = *data;
-    plan->standardise = k->standardise;
-    DPA_TRY(seen_from(path, k->path, texts, &data->path, err));
-    DPA_TRY(seen_from(path, k->labels, texts, &data->labels, err));
-    DPA_TRY(seen_from(path, k->test, texts, &plan->test.path, err));
-    DPA_TRY(seen_from(path, k->test_labels, texts, &plan->test.labels, err));
-    plan->members = k->members;
-    plan->heldout = k->heldout;
-    if (!is_range(k->members)) DPA_TRY(seen_from(path, k->members, texts, &plan->members, err));
-    if (!is_range(k->heldout)) DPA_TRY(seen_from(path, k->heldout, texts, &plan->heldout, err));
-    return DPA_OK;
-}
-
-static void take_training(const file_keys *keys, dpa_train_plan *plan) {
-    const train_keys *k = &keys->train;
-    dpa_train_opts *o = &plan->train;
-    dpa_train_opts_init(o);
-    o->seed = keys->seed;
-    o->sampling = k->sampling;
-    o->schedule = k->schedule;
-    o->averaging = k->averaging;
-    o->flip = k->flip;
-    DPA_TAKE(o->batch, k->batch);
-    DPA_TAKE(o->augment, k->augment);
-    DPA_TAKE(o->shift, k->shift);
-    DPA_TAKE(o->chunk, k->chunk);
-    DPA_TAKE(o->microbatch, keys->privacy.microbatch);
-    DPA_TAKE(o->rate_every, k->rate_every);
-    DPA_TAKE(o->warmup, k->warmup);
-    DPA_TAKE(o->average_from, k->average_from);
-    DPA_TAKE(o->q, k->q);
-    DPA_TAKE(o->rate, k->rate);
-    DPA_TAKE(o->momentum, k->momentum);
-    DPA_TAKE(o->decay, k->decay);
-    DPA_TAKE(o->rate_factor, k->rate_factor);
-    DPA_TAKE(o->average_decay, k->average_decay);
-    DPA_TAKE(o->clip, keys->privacy.clip);
-    DPA_TAKE(o->sigma, keys->privacy.sigma);
-    DPA_TAKE(plan->epsilon, keys->privacy.epsilon);
-    plan->delta = 1e-5;
-    DPA_TAKE(plan->delta, keys->privacy.delta);
-    o->steps = 0;
-    DPA_TAKE(o->steps, k->steps);
-    DPA_TAKE(plan->epochs, k->epochs);
-}
-
-static dpa_status check_plan(const char *path, const file_keys *keys, const dpa_train_plan *plan,
+static dpa_status check_plan(const char *path, const dpa__settings *s, const read_plan *r,
                              dpa_error *err) {
-    if ((keys->train.steps != NULL) == (keys->train.epochs != NULL))
-        return dpa__fail_file(err, DPA_BAD_INPUT, path, "train: give either epochs or steps");
-    if (keys->train.epochs != NULL && !(plan->epochs > 0.0 && plan->epochs <= 1e6))
-        return dpa__fail_file(err, DPA_BAD_INPUT, path, "train: epochs %g: expected 0 to 1e6",
-                              plan->epochs);
-    const char *separator = keys->data.separator;
-    if (separator != NULL && strlen(separator) > 1 && strcmp(separator, "tab") != 0)
+    const char *wrong = NULL;
+    if (dpa__settings_has(s, "train", "steps") == dpa__settings_has(s, "train", "epochs"))
+        wrong = "train: give either epochs or steps";
+    else if (dpa__settings_has(s, "train", "q") && !dpa__settings_has(s, "train", "batch"))
+        wrong = "train: q needs batch, what the sum is divided by";
+    else if (r->plan.epsilon > 0.0 && dpa__settings_has(s, "privacy", "sigma"))
+        wrong = "privacy: give either epsilon or sigma";
+    else if (r->plan.epsilon > 0.0 && !dpa__settings_has(s, "privacy", "clip"))
+        wrong = "privacy: epsilon needs clip";
+    if (wrong != NULL) return dpa__fail_file(err, DPA_BAD_INPUT, path, "%s", wrong);
+    if (r->separator != NULL && strlen(r->separator) > 1 && strcmp(r->separator, "tab") != 0)
         return dpa__fail_file(err, DPA_BAD_INPUT, path,
                               "data: separator \"%.20s\": expected one character, or tab",
-                              separator);
-    if (keys->train.q != NULL && keys->train.batch == NULL)
-        return dpa__fail_file(err, DPA_BAD_INPUT, path,
-                              "train: q needs batch, what the sum is divided by");
-    if (keys->privacy.epsilon != NULL && keys->privacy.sigma != NULL)
-        return dpa__fail_file(err, DPA_BAD_INPUT, path, "privacy: give either epsilon or sigma");
-    if (keys->privacy.epsilon != NULL && !(plan->epsilon > 0.0 && isfinite(plan->epsilon)))
-        return dpa__fail_file(err, DPA_BAD_INPUT, path, "privacy: epsilon %g: expected more than 0",
-                              plan->epsilon);
-    if (keys->privacy.epsilon != NULL && keys->privacy.clip == NULL)
-        return dpa__fail_file(err, DPA_BAD_INPUT, path, "privacy: epsilon needs clip");
-    if (!(plan->delta > 0.0 && plan->delta < 1.0))
-        return dpa__fail_file(err, DPA_BAD_INPUT, path,
-                              "privacy: delta %g: expected more than 0, less than 1", plan->delta);
-    if (plan->train.batch == 0)
-        return dpa__fail_file(err, DPA_BAD_INPUT, path, "train: batch 0: expected at least 1");
+                              r->separator);
     return DPA_OK;
 }
 
 dpa_status dpa_train_plan_read(const char *path, dpa_train_plan **out, dpa_error *err) {
-    dpa_train_plan *plan = DPA_NEW(dpa_train_plan, err);
-    plan_texts *texts = plan != NULL ? DPA_NEW(plan_texts, err) : NULL;
-    if (texts == NULL) {
-        free(plan);
-        return DPA_NO_MEMORY;
-    }
-    plan->texts = texts;
-    dpa_status status = dpa__yaml_read(path, &file_schema, (void **)&texts->keys, err);
-    if (status == DPA_OK) status = take_data(path, texts, plan, err);
-    if (status == DPA_OK) {
-        const file_keys *keys = texts->keys;
-        plan->layers = keys->model;
-        plan->loss = keys->loss;
-        plan->output = keys->output;
-        plan->init_seed = keys->init_seed != NULL ? *keys->init_seed : keys->seed;
-        take_training(keys, plan);
-        status = check_plan(path, keys, plan, err);
-    }
-    if (status != DPA_OK) {
-        dpa_train_plan_free(plan);
-        return dpa__yaml_locate(status, err);
-    }
-    *out = plan;
-    return DPA_OK;
+    read_plan *r = DPA_NEW(read_plan, err);
+    dpa__settings *settings = NULL;
+    if (r == NULL) return DPA_NO_MEMORY;
+    init(r);
+    dpa_status status = dpa__settings_open(path, sections, &settings, err);
+    r->plan.texts = settings;
+    if (status == DPA_OK) status = take(settings, r, err);
+    if (status == DPA_OK) status = dpa__settings_locate(check_plan(path, settings, r, err), err);
+    if (status == DPA_OK)
+        *out = &r->plan;
+    else
+        dpa_train_plan_free(&r->plan);
+    return status;
 }
 
 static dpa_status load(const dpa_train_plan *plan, dpa_train_data *d, dpa_error *err) {

@@ -119,7 +119,13 @@ export function makeAll() {
   });
   const counts = join(folder, "counts.json");
   dpaudit(["counts", "--fn", "30", "--tp", "970", "--fp", "20", "--tn", "980", `--json=${counts}`]);
+  const releases = [1, 2, 3, 4].map((n) => {
+    const path = join(folder, `release-${n}.json`);
+    dpaudit(["counts", "--fn", `${90 - 20 * n}`, "--tp", `${10 + 20 * n}`, "--fp", "10", "--tn", "90", "--claim-epsilon", "1.2", `--json=${path}`]);
+    return path;
+  });
   return {
+    trend: { path: combine("trend", ...releases), charts: ["trend", "bounds"] },
     scores: { path: page("scores", "scores", weak, "--claim-epsilon", "3"), charts: ["bounds", "histogram", "roc", "roc-log", "region"] },
     refuted: { path: page("refuted", "scores", strong, "--claim-epsilon", "1"), charts: ["bounds", "histogram", "roc", "roc-log", "region", "posterior", "epsilon-delta"] },
     counts: { path: combine("counts", counts), charts: ["bounds", "region", "posterior", "epsilon-delta"] },

@@ -11,6 +11,7 @@ mark=dpaudit-cluster-$$ # in the command line of every trainer
 cat >train.sh <<'SH'
 # usage: train.sh SEED TRIAL OUT MARK
 echo "$2" >>began
+echo "trial $2 waits"
 while [ -e hold ]; do sleep 0.05; done
 sleep 0.02
 awk -v seed="$1" 'BEGIN { srand(seed); rand(); printf "%.17g\n", rand() }' >"$3"
@@ -45,9 +46,9 @@ cmp calm/scores.npz three/scores.npz || fail "three ranks give other scores"
 diff calm.out three.out || fail "three ranks give another report"
 nobody_left "three ranks"
 
-# A rank, the first rank, a worker or mpirun itself is killed after a random number of trials; then again.
+# A rank, the first rank, a worker, the machine of a rank or mpirun itself is killed after a random number of trials; then again.
 export OMPI_MCA_orte_base_help_aggregate=0
-kills=0 wanted=${DPA_KILLS:-20}
+wanted=${DPA_KILLS:-20}
 [ $is_asan = 1 ] && wanted=4
 for i in $(seq $((3 * wanted))); do
     [ $kills -eq $wanted ] && break
@@ -55,15 +56,17 @@ for i in $(seq $((3 * wanted))); do
     : >log
     ranks -n 3 "$DPAUDIT" run cluster-audit.yaml --store wild.db --output wild --workers 1 --retries 5 >wild.out 2>wild.err &
     wait_for has_lines log "$(random "$i" 1 9)" $!
-    signal=KILL
-    case $((i % 5)) in
-    0) victim=$(pgrep -f "^mpirun.*store wild.db" | head -n 1) ;;
-    1) victim=$(process_of 2 wild.db) ;;
-    2) victim=$(process_of 0 wild.db) ;;
-    3) victim=$(pgrep -f "worker -- cluster-audit.yaml" | tail -n 1) ;;
-    4) victim=$(pgrep -f "^mpirun.*store wild.db" | head -n 1) signal=TERM ;;
+    launcher=$(pgrep -f "^mpirun.*store wild.db" | head -n 1)
+    worker=$(pgrep -f "worker -- cluster-audit.yaml" | tail -n 1)
+    # shellcheck disable=SC2046,SC2086
+    case $((i % 6)) in
+    0) kill_one SIGKILL KILL $launcher ;;
+    1) kill_one rank KILL $(process_of 2 wild.db) ;;
+    2) kill_one rank KILL $(process_of 0 wild.db) ;;
+    3) kill_one slot KILL $worker ;;
+    4) kill_one SIGTERM TERM $launcher ;;
+    5) kill_node "$(process_of 2 wild.db)" ;;
     esac
-    [ -n "$victim" ] && kill -$signal "$victim" 2>/dev/null && kills=$((kills + 1))
     wait
     nobody_left "kill $i"
     sort log | comm -12 - before >again
@@ -72,8 +75,7 @@ for i in $(seq $((3 * wanted))); do
     [ -z "$(comm -23 before after)" ] || fail "kill $i: stored trials were lost"
     [ "$(wc -l <after)" -ge "$models" ] && rm -rf wild.db* # done: once more
 done
-echo "$kills kills"
-[ "$kills" -eq $wanted ] || fail "only $kills of $wanted kills met their aim"
+print_kills MPI "$wanted"
 ranks -n 3 "$DPAUDIT" run cluster-audit.yaml --store wild.db --output wild --workers 1 >wild.out 2>wild.err
 cmp calm/scores.npz wild/scores.npz || fail "another result after all these kills"
 diff calm.out wild.out || fail "another report after all these kills"
@@ -86,15 +88,36 @@ if [ $is_asan = 0 ]; then
     : >began
     touch hold
     ranks --enable-recovery -n 3 "$DPAUDIT" run cluster-audit.yaml --store lost.db --output lost --workers 1 >lost.out 2>lost.err &
-    wait_for has_lines began 3 $!
+    lost=$!
+    wait_for has_lines began 3 $lost
+    # What a trial prints can be read while it runs, whichever rank plays it.
+    prints() { "$DPAUDIT" show lost.db --trial "$1" >out 2>err && grep -q "| trial $1 waits" out; }
+    for i in $(cat began); do wait_for prints "$i" || { fail "trial $i prints and cannot be heard"; cat out err; }; done
     kill -9 "$(process_of 2 lost.db)"
     rm hold
-    wait $! || { fail "a lost rank: exit $?"; cat lost.err; }
+    wait $lost || { fail "a lost rank: exit $?"; cat lost.err; }
     cmp calm/scores.npz lost/scores.npz || fail "another result after a rank was lost"
     run 0 show lost.db --failures
     says out "rank 2 is gone"
     [ "$(sort log | uniq -d | wc -l)" -le 1 ] || fail "a lost rank cost more than its trial"
     nobody_left "a lost rank"
+fi
+
+# Long trials of other ranks say how far they are.
+if [ $is_asan = 0 ]; then
+    cp "$DPA_SOURCE"/examples/federated-client.yaml "$DPA_SOURCE"/examples/run-federated.yaml "$DPA_SOURCE"/examples/*.csv .
+    sed -i 's/rounds: [0-9]*/rounds: 1000000/; s/repetitions: 1/repetitions: 3/' run-federated.yaml
+    ranks -n 2 "$DPAUDIT" run run-federated.yaml --workers 1 >/dev/null 2>far.err &
+    far=$!
+    has_progress() {
+        kill -0 $far || return 0
+        "$DPAUDIT" status run-federated.yaml --json >out 2>/dev/null &&
+            [ "$(field "any('rank 1' in t['place'] and t['done'] > 0 for t in j['trials'])")" = True ]
+    }
+    wait_for has_progress || { fail "a trial of rank 1 does not say how far it is"; cat out; }
+    kill -0 $far || { fail "the federation ended by itself"; cat far.err; }
+    kill -TERM "$(pgrep -f "^mpirun.*run-federated.yaml" | head -n 1)"
+    wait $far
 fi
 
 # What is wrong is said once and ends all ranks.

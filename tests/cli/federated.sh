@@ -113,6 +113,14 @@ near "j['verdict']['claim']['epsilon']" "$(field "repr(j['evidence']['epsilon_am
 [ "$(field "j['evidence']['epsilon_amplified'] < j['evidence']['epsilon_unamplified']")" = True ] || fail "amplified is less"
 near "j['evidence']['participations']" 40 0
 
+# example-level: every row a client of its own
+sed '/concentration/d; /baseline/d; s/split: 40/each-row: true/; s/rounds: 40/rounds: 10/' run-federated.yaml >rows.yaml
+run 0 run rows.yaml --json
+near "j['evidence']['clients']" 400 0
+sed '$a\  split: 5' rows.yaml >bad.yaml
+run 3 run bad.yaml
+says err "each-row"
+
 sed 's/split: 40/split: 400000/' run-federated.yaml >bad.yaml
 run 3 run bad.yaml
 says err "bad.yaml"

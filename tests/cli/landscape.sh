@@ -16,6 +16,17 @@ near 'j["landscape"]["points"][0]["epsilon"]["highest"]' 0.21 1e-12
     fail "a density per group and axis"
 run 0 landscape landscape.csv --report page.html
 [ -s page.html ] || fail "no page"
+# Bars from the least to the most of the runs on both axes, and what stands at the margins.
+run 0 landscape landscape.csv --vega charts
+python3 - <<'PY' || fail "error bars on both axes"
+import json
+layers = json.load(open("charts/landscape.vl.json"))["layer"]
+bars = [layer["encoding"] for layer in layers if layer["mark"]["type"] == "rule"]
+assert any(bar["x"]["field"] == "epsilon_lowest" and bar["x2"]["field"] == "epsilon_highest" for bar in bars)
+assert any(bar["y"]["field"] == "utility_lowest" and bar["y2"]["field"] == "utility_highest" for bar in bars)
+for axis in ("epsilon", "utility"):
+    json.load(open(f"charts/landscape-{axis}.vl.json"))
+PY
 run 2 landscape
 run 3 landscape nowhere.csv
 printf 'strategy,utility\na,1\n' > short.csv

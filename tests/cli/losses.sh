@@ -43,8 +43,13 @@ PY
 run 0 losses losses.csv --bootstrap 0
 says out "does not bound the ε of the"
 says out "(TPR-delta)/FPR"
+run 0 losses losses.csv --method normal --bootstrap 20
+says out "are the noise of the fit alone"
 run 0 losses losses.csv losses.csv --method normal --bootstrap 0
 says out "2 models: mean"
+says out "on average over 2 models"
+run 0 losses losses.csv losses.csv --method simultaneous
+says out "of the leakiest of these 2 models"
 says out "Theorem 2"
 run 0 losses losses.csv --method normal --bootstrap 30 --threads 1 --json=one.json
 run 0 losses losses.csv --method normal --bootstrap 30 --threads 3 --json=three.json
@@ -99,6 +104,8 @@ run 1 losses model?.csv --resampled --claim-epsilon 1 --neighbours replace-one -
 run 2 losses model0.csv --claim-sigma 1 # a claim that losses cannot be held against is not passed over
 run 2 losses model0.csv --resampled
 says err "at least two models"
+run 3 losses model0.csv model1.csv model0.csv --resampled --method simultaneous # a copy is not independent
+says err "models 1 and 3 have the same losses"
 # Slices and records.
 run 0 losses model0.csv --group group --records 4 --method binormal --json
 [ "$(field '[g["group"] for g in j["epsilon_star"]["groups"]]')" = "['old', 'young']" ] || fail "slices"
@@ -151,6 +158,13 @@ run 0 losses saturated.csv --whole-training-set --json
 [ "$(field 'sorted({"saturated", "infinite-losses"} & {n["code"] for n in j["evidence"]["lints"]})')" = "['infinite-losses', 'saturated']" ] ||
     fail "saturation is not said"
 
+# Sides that are apart: a perfect attack is no estimate of 0, and equal losses no proof of privacy.
+(echo "loss,member"; for i in $(seq 200); do echo "-$i,1"; echo "$i,0"; done) > apart.csv
+run 0 losses apart.csv --method binormal --json
+[ "$(field '[r["epsilon"] > 5 and r["epsilon_lower"] > 2 and r["epsilon_upper"] > 11 for r in j["results"]]')" = "[True]" ] || fail "sides apart"
+(echo "loss,member"; for i in $(seq 200); do echo "1,1"; echo "1,0"; done) > equal.csv
+run 0 losses equal.csv --method binormal --json
+[ "$(field '[r["epsilon"] == 0 and r["epsilon_lower"] == 0 and 5 < r["epsilon_upper"] < 12 for r in j["results"]]')" = "[True]" ] || fail "equal losses"
 run 2 losses
 says err "give FILE"
 run 2 losses --train train.txt

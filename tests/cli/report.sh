@@ -35,6 +35,25 @@ says both.html 'id="result-1"'
 "$DPAUDIT" report - --out c.html <a.json || fail "a result from standard input"
 cmp -s a.html c.html || fail "a stored result gives another page than a fresh one"
 
+# audits over time: named after their files, one trend, the claim in it; a result without a bound is not on it
+run 1 counts --fn 30 --tp 970 --fp 20 --tn 980 --claim-epsilon 1 --json=release-1.json
+run 0 counts --fn 800 --tp 200 --fp 190 --tn 810 --claim-epsilon 1 --json=release-2.json
+run 0 account --sigma 1 --json=account.json
+mkdir -p again && cp release-2.json again/release-2.json
+run 0 report release-1.json release-2.json again/release-2.json account.json --out trend.html
+says trend.html "4 results"
+says trend.html ">release-1: Audit of a confusion matrix<"
+says trend.html 'id="chart-4-trend"'
+says trend.html "The claim fell in 1 of 3 audits"
+says trend.html '<td><a href="#result-2">release-2 3</a></td><td>not refuted</td>'
+grep -q "#result-3\">account" trend.html || fail "the account is not listed"
+grep -q '<td><a href="#result-3">' trend.html && fail "the account has no bound to compare"
+run 0 report release-1.json account.json --out alone.html
+grep -q 'id="trend"' alone.html && fail "one bound is no trend"
+bad=$(printf 'r\351sultat.json') # no UTF-8
+cp release-1.json "$bad" && run 0 report "$bad" release-2.json --out latin.html
+says latin.html "The claim fell in 1 of 2 audits"
+
 # not a result
 printf 'PK\003\004\000\377' >bytes
 printf '{"dpaudit": "0.1.0", "command": "counts"' >cut.json

@@ -55,7 +55,7 @@ observations: 4000|observations: [4]|5:17|found a list; expected a single value
 observations: 4000|moving: perhaps|5:11|found perhaps; expected true or false
 observations: 4000|canary: dirac|5:3|canary is given twice
 observations: 4000|observation: 4|5:3|found the key observation; expected kind, canary
-  workers: 4|claim: {delta: 7}|7|claim: delta 7: expected 0 to 1
+  workers: 4|claim: {delta: 7}|7|claim: delta 7: expected more than 0, less than 1
   workers: 4|claim: {epsilon: small}|7:18|found small; expected a number
   workers: 4|claim: 3|7:8|found a single value; expected settings
   workers: 4|estimators: {method: best}|7|'best' is none of rank, scan

@@ -27,7 +27,20 @@ cp "$DPA_SOURCE/examples/command/count.sh" .
 run 0 run count.yaml --output b
 cmp -s a/scores.npz b/scores.npz || fail "the store gave other scores"
 run 0 run count.yaml --output c --trials 100
-run 0 run count.yaml --output d --store other.db --workers 3 --trials 100
+run 0 run count.yaml --output d --store other.db --workers 3 --trials 60 --events events
+run 0 run count.yaml --output d --store other.db --workers 3 --trials 100 --events events
+python3 - <<'PY' || fail "events of a run that went on"
+import json
+lines = [json.loads(line) for line in open("events")]
+kinds = [line["event"] for line in lines]
+assert kinds == ["run", "stage"] + 60 * ["trial"] + ["end", "run", "stage"] + 40 * ["trial"] + ["end"], kinds
+trials = [line for line in lines if line["event"] == "trial"]
+assert [t["done"] for t in trials] == list(range(1, 101)) and sorted(t["trial"] for t in trials) == list(range(100))
+assert all(t["ended"] == "played" and len(t["values"]) == 1 and t["seconds"] > 0 for t in trials)
+assert lines[64]["done"] == 60 and lines[-1]["state"] == "done" and lines[-1]["played"] == 40
+PY
+run 4 run count.yaml --store other.db --trials 100 --events no/such/folder
+says err "cannot write events"
 cmp -s c/scores.npz d/scores.npz || fail "three workers gave other scores"
 run 0 run count.yaml --output e --seed 2 --trials 100
 cmp -s c/scores.npz e/scores.npz && fail "another seed, the same scores"
@@ -112,6 +125,8 @@ if [ "$trial" -eq 3 ]; then
     empty) : >"$out"; exit 0 ;;
     nan) echo nan >"$out"; exit 0 ;;
     elsewhere) exit 75 ;;
+    limit) ulimit -v 300000; exec python3 -c "x = bytearray(10**9)" ;;
+    oom) echo $$ >"$GROUP/cgroup.procs"; exec python3 -c "x = b'1' * 10**9" ;;
     parent) kill -9 $PPID; sleep 1 ;;
     esac
 fi
@@ -157,6 +172,26 @@ odd nan "finite"
 lost parent "the worker was ended by signal 9"
 odd hang "no result within the timeout of 3 s" ", timeout: 3"
 pgrep -f "sleep 1000.$$" >/dev/null && fail "a trainer that hung was left running"
+# Out of memory, by a limit of its own and by the kernel, where we may make a group of 40 MB for it.
+odd limit "the command ended with exit code 1"
+says out "MemoryError"
+for parent in /sys/fs/cgroup/memory /sys/fs/cgroup; do
+    export GROUP=$parent/dpaudit-$$
+    mkdir "$GROUP" 2>/dev/null || continue
+    if [ -e "$GROUP/memory.oom_control" ]; then
+        echo 40000000 2>/dev/null >"$GROUP/memory.limit_in_bytes" && break
+    elif [ -e "$GROUP/memory.max" ]; then
+        echo 0 2>/dev/null >"$GROUP/memory.swap.max"
+        echo 40000000 2>/dev/null >"$GROUP/memory.max" && break
+    fi
+    rmdir "$GROUP"
+done
+if [ -d "$GROUP" ]; then
+    odd oom "the command was ended: out of memory"
+    rmdir "$GROUP"
+else
+    echo "SKIPPED: ended by the kernel for lack of memory (needs the right to make a control group)"
+fi
 
 # Nothing works at all: stops early and says why.
 experiment missing "no-such-program {out}" ""

@@ -26,8 +26,21 @@ for arm in members nonmembers; do
 done
 failed=$(field "int(j['evidence']['failed_members'] + j['evidence']['failed_nonmembers'])")
 [ "$failed" -gt 40 ] || fail "only $failed trials failed"
+[ "$(field "j['evidence']['failures_p_value'] < 0.01")" = True ] || fail "failures that depend on the record are not noticed"
+run 0 run fails.yaml --output high
+says out "failures p value"
 run 0 show fails.yaml
-[ "$(awk 'NR == 2 {print $4 + $5}' out)" -eq 200 ] || { fail "show does not count played and failed trials"; cat out; }
+[ "$(awk '$3 == 200 {print $4 + $5}' out)" -eq 200 ] || { fail "show does not count played and failed trials"; cat out; }
+[ "$(awk '$3 == 200 {print $7}' out)" -eq "$failed" ] || { fail "show does not count failed attempts"; cat out; }
+# What the machine loses is missing: two of 40 leave a verdict, four do not.
+for lost in 2 4; do
+    echo "[ \$((\$1 % $((40 / lost)))) -eq 3 ] && exit 75; echo \"0.\$1\" >\"\$2\"" >lost.sh
+    experiment lost "sh lost.sh {trial} {out} {members}" 40
+    run $((lost == 2 ? 0 : 5)) run lost.yaml --retries 0 --json
+    near "j['evidence']['missing_trials']" $lost 0
+    run 0 status lost.yaml
+    says out "stopped: $((40 - lost)) of 40 trials done, $lost missing"
+done
 run 0 export fails.yaml --output high --format csv
 [ "$(grep -cx inf high/members.csv)" -gt 30 ] || fail "failed trainings are not scores above every other"
 sed 's/, failed: high//' fails.yaml >low.yaml # the default; nothing is played again for it
@@ -114,6 +127,7 @@ run 0 run slots.yaml --store good.db --output good --workers 2
 touch broken
 run 0 run slots.yaml --store bad.db --output bad --workers 2
 cmp good/scores.npz bad/scores.npz || fail "a broken slot changed the result"
+says out "slot 1, as elsewhere none did: taken out"
 run 0 show bad.db --failures
 [ "$(grep -c ": the command ended with exit code 1" out)" -le 30 ] || fail "a broken slot got too many trials"
 says out "slot 1"
@@ -136,7 +150,11 @@ near "j['evidence']['members']" 60 0
 
 # Status: trials with machine, slot and age, a stall that is noticed, progress inside of a trial, JSON, "done" only when all is done.
 cat >stall.sh <<'SH'
-[ "$1" -ge 6 ] && while [ -e hold ]; do sleep 0.05; done
+if [ "$1" -ge 6 ]; then
+    echo "trial $1 waits"
+    while [ -e hold ]; do sleep 0.05; done
+    echo "trial $1 goes on"
+fi
 echo "0.$1" >"$2"
 echo "$1" >>stall.log
 SH
@@ -154,6 +172,14 @@ near "len(j['trials'])" 2 0
 run 0 status stall.yaml
 says out "does it hang?"
 says out "trial 6 on "
+# What a running trial prints: so far, and until it ends.
+run 0 show stall.yaml --trial 6
+says out "stage 1 trial 6: running on "
+says out "| trial 6 waits"
+grep -q "goes on" out && fail "a trial that waits goes on"
+run 3 show stall.yaml --trial 8
+run 2 show stall.yaml --follow
+run 2 show stall.yaml --trial 6 --follow --json
 kill -INT $!
 wait $!
 [ $? -eq 75 ] || fail "stopped: not exit 75"
@@ -172,10 +198,24 @@ PY
 run 0 status elsewhere/stall.trials.db
 says out "running (process"
 says out "on hydra"
+"$DPAUDIT" run stall.yaml --workers 2 >/dev/null 2>&1 &
+again=$!
+is_running() { "$DPAUDIT" status stall.yaml | grep -q "^running"; }
+wait_for is_running
+"$DPAUDIT" show stall.yaml --trial 7 --follow >followed 2>&1 & # waits for it to begin
+follower=$!
+wait_for grep -q "| trial 7 waits" followed || { fail "a running trial cannot be followed"; cat followed; }
 rm hold
-run 0 run stall.yaml --workers 2
+wait $follower || fail "show --follow: exit $?"
+says followed "| trial 7 goes on"
+says followed "stage 1 trial 7: 1 number in "
+[ "$(grep -c "trial 7 waits" followed)" -eq 1 ] || { fail "what was followed is printed twice"; cat followed; }
+wait $again || fail "a run whose trial was followed failed"
+[ -e stall.trials.db.scratch ] && fail "logs of trials are left"
 run 0 status stall.yaml
 says out "done: 8 of 8 trials done"
+run 0 show stall.yaml --trial 7
+says out "| trial 7 goes on"
 if [ -e "$DPA_SOURCE/examples/run-federated.yaml" ]; then
     cp "$DPA_SOURCE"/examples/federated-client.yaml "$DPA_SOURCE"/examples/run-federated.yaml .
     sed -i 's/rounds: [0-9]*/rounds: 1000000/' run-federated.yaml

@@ -44,25 +44,27 @@ start_held() { # the run does not get beyond its first trials until hold is remo
 }
 played() { wait_for has_lines log "$1" $pid; } # N: so many trials since the start
 
-# Twenty times (DPA_KILLS): a worker, a trainer, or the whole run (by SIGKILL or SIGTERM) is killed after a random number of trials.
-kills=0 wanted=${DPA_KILLS:-20}
+# Twenty times (DPA_KILLS): a worker, a trainer, the run (by SIGKILL or SIGTERM), or the machine with all of them is killed after a
+# random number of trials.
+wanted=${DPA_KILLS:-20}
 for i in $(seq $((3 * wanted))); do
     [ $kills -eq "$wanted" ] && break
     stored faults-audit.trials.db >before
     start
     played "$(random "$i" 1 9)"
-    if [ $((i % 4)) -lt 2 ]; then
-        [ $((i % 4)) -eq 0 ] && signal=KILL || signal=TERM
-        kill -$signal "$pid" 2>/dev/null && kills=$((kills + 1))
-        wait "$pid" 2>/dev/null
-    else
-        victim=$(pgrep -P "$pid" | head -n 1)
-        [ $((i % 4)) -eq 3 ] && victim=$(pgrep -P "${victim:-1}" -f "$mark" | head -n 1)
-        [ -n "$victim" ] && kill -9 "$victim" 2>/dev/null && kills=$((kills + 1))
+    victim=$(pgrep -P "$pid" | head -n 1)
+    case $((i % 5)) in
+    0) kill_one SIGKILL KILL "$pid" ;;
+    1) kill_one SIGTERM TERM "$pid" ;;
+    2) kill_node "$pid" ;;
+    3) [ -n "$victim" ] && kill_one slot KILL "$victim" ;;
+    4) victim=$(pgrep -P "${victim:-1}" -f "$mark" | head -n 1) && kill_one trainer KILL "$victim" ;;
+    esac
+    if [ $((i % 5)) -ge 3 ]; then # the run goes on without
         played "$(random "$((i + 100))" 10 19)"
         kill -9 "$pid" 2>/dev/null
-        wait "$pid" 2>/dev/null
     fi
+    wait "$pid" 2>/dev/null
     nobody_left "kill $i"
     sort log | comm -12 - <(sort before) >again
     [ -s again ] && fail "kill $i: stored trials were played again: $(paste -sd' ' again)"
@@ -70,8 +72,7 @@ for i in $(seq $((3 * wanted))); do
     [ -z "$(sort before | comm -23 - after)" ] || fail "kill $i: stored trials were lost"
     [ "$(wc -l <after)" -ge "$models" ] && rm -rf faults-audit.trials.db* # done: once more
 done
-echo "$kills kills"
-[ "$kills" -eq "$wanted" ] || fail "only $kills of $wanted kills met their aim"
+print_kills local "$wanted"
 run 0 run faults-audit.yaml --output wild --workers 2
 cmp calm/scores.npz wild/scores.npz || fail "another result after all these kills"
 run 0 export faults-audit.yaml --output wild --format csv

@@ -4,7 +4,7 @@
 cp "$DPA_SOURCE"/examples/train-toy* .
 
 run 0 train train-toy.yaml --output plain --json
-says err "epoch 20 of 20"
+says err "epoch 20/20"
 says err "held out"
 near "j['heldout']['accuracy']" 0.82 0.1
 for f in model.npz checkpoint.npz train-losses.npy train-logits.npy heldout-losses.npy heldout-logits.npy result.json; do

@@ -37,6 +37,7 @@ play() {
 }
 
 play black-box confidence 1 'game: {kind: black-box, observations: 12}'
+play copies confidence 1 'game: {kind: black-box, observations: 12, copies: 3}'
 q=0.4 # they have half of the points
 play shadow confidence 0 'game: {kind: shadow}
 shadow: {models: 24, targets: 12, attack: lira}'
@@ -161,6 +162,14 @@ echo "# changed" >>flaky.py
 "$DPAUDIT" run flaky.yaml --workers 1 --trials 4 >/dev/null 2>&1
 [ "$(wc -l <starts)" -gt "$before" ] || fail "a changed trainer played nothing"
 
+# a protocol that does not fit, too: "x" is no program
+echo '{trainer: {command: x, points: 5, canaries: 1, sigma: 3, q: 0.5, steps: 4}, game: {kind: black-box, copies: 2}}' >two.yaml
+run 0 plan --claim-sigma 3 --q 0.5 --steps 4 --leak-sigma 0.5 --game runs --size 60 --method rank --write-protocol one.json
+run 2 run two.yaml --protocol one.json
+says err "does not apply to copies"
+run 3 run two.yaml --protocol missing.json
+says err "missing.json"
+
 # refusals, before anything is started
 refuse() {
     printf '%b' "$1" >refused.yaml
@@ -169,11 +178,13 @@ refuse() {
 }
 refuse 'training: dp.yaml\ntrainer: {command: x, points: 5}\ngame: {kind: black-box}\n' "the one or the other"
 refuse 'trainer: {points: 5}\ngame: {kind: black-box}\n' "command is missing"
-refuse 'trainer: {command: x}\ngame: {kind: black-box}\n' "points 0"
+refuse 'trainer: {command: x}\ngame: {kind: black-box}\n' "points is missing"
 refuse 'trainer: {command: x, points: 5}\ngame: {kind: black-box}\n' "canaries 0"
 refuse 'trainer: {command: x, points: 5}\ngame: {kind: white-box}\n' "clip and sigma"
 refuse 'trainer: {command: x, points: 5, sigma: 1, steps: 3}\ngame: {kind: membership, canaries: 9}\n' "this game needs 9"
 refuse 'trainer: {command: x, points: 5, sigma: 1}\ngame: {kind: white-box}\n' "steps is missing"
+refuse 'trainer: {command: x, points: 5, canaries: 1}\ngame: {kind: black-box, copies: 0}\n' "copies 0"
+refuse 'trainer: {command: x, points: 5, canaries: 9}\ngame: {kind: membership, canaries: 9, copies: 2}\n' "only in a black-box game"
 refuse 'trainer: {command: x, points: 50}\ngame: {kind: federated}\n' "own trainer"
 refuse 'trainer: {command: x, points: 50, canaries: 1}\ngame: {kind: black-box, sabotage: few-seeds}\n' "sabotage"
 

@@ -6,6 +6,7 @@ models=48
 cat >train.sh <<'SH'
 # usage: train.sh SEED TRIAL OUT MARK: trial 5 fails
 echo "$2" >>log
+[ "${BROKEN:-0}" = 1 ] && exit 1
 [ "$2" = 5 ] && { echo "cannot" >&2; exit 3; }
 while [ -e hold ]; do sleep 0.05; done
 awk -v seed="$1" 'BEGIN { srand(seed); for (i = 0; i < 20; i++) rand(); printf "%.17g\n", rand() }' >"$3"
@@ -35,7 +36,7 @@ for i in 2 0 1 2; do run 0 trial files.yaml --shard $i/4 --out array --workers 1
 says out "stage 1: 12 trials, 12 found, 0 played"
 run 75 import files.yaml array --store a.db
 says out "36 of 48 trials are in the store"
-says out "12 are missing: 3,7,11,"
+says out "12 are missing: 3,6,11,14,"
 run 75 import files.yaml array --store a.db --missing
 for i in $(tr ',' ' ' <out); do run 0 trial files.yaml --index "$i" --out array; done
 run 0 import files.yaml array --store a.db
@@ -60,6 +61,45 @@ cat good.sh >train.sh
 run 0 import files.yaml other --store c.db
 says out "48 are of another experiment"
 compare c.db
+
+# A broken machine in the array: what failed there is no outcome. It is named, and played elsewhere.
+for i in 0 1 2 3; do BROKEN=$((i == 2)) run 0 trial files.yaml --shard $i/4 --out broken --workers 1; done
+run 75 import files.yaml broken --store broken.db
+says out "36 of 48 trials are in the store, 36 of them new"
+says out "12 failed on $(hostname) process "
+says out "by all others no coincidence"
+[ "$(awk '/are missing/ {gsub(/.*: /, ""); n = split($0, t, ","); for (i in t) odd += t[i] % 2; print n, odd}' out)" = "12 6" ] ||
+    { fail "a share has trials of one arm"; cat out; }
+run 75 import files.yaml broken --store broken.db --missing
+for i in $(tr ',' ' ' <out); do run 0 trial files.yaml --index "$i" --out broken; done
+run 0 import files.yaml broken --store broken.db
+compare broken.db
+# It is seen late, when the store has taken its failures already.
+mkdir early && cp broken/s1-2of4-* early
+run 75 import files.yaml early --store late.db
+says out "12 of 48 trials are in the store"
+cp broken/* early
+run 0 import files.yaml early --store late.db
+compare late.db
+# A training that fails whenever the record is in: outcomes, all of them.
+sed 's/train.sh/always.sh/' files.yaml >always.yaml
+cat >always.sh <<'SH'
+grep -qx 0 "$5" && exit 3
+echo "0.$2" >"$3"
+SH
+for i in 0 1 2 3; do run 0 trial always.yaml --shard $i/4 --out always --workers 1; done
+run 0 import always.yaml always --store always.db
+says out "48 of 48 trials are in the store"
+run 0 run always.yaml --store always.db --json
+near "j['evidence']['failed_members']" 24 0
+near "j['evidence']['failed_nonmembers']" 0 0
+# All numbers that are missing, however many.
+sed 's/models: .*/models: 240/' files.yaml >many.yaml
+run 0 trial many.yaml --shard 0/2 --out many --workers 2
+run 75 import many.yaml many --store many.db
+says out "... (--missing prints all)"
+run 75 import many.yaml many --store many.db --missing
+[ "$(cat out)" = "$(seq 1 4 237 | awk '{printf "%s%d-%d", (NR > 1 ? "," : ""), $1, $1 + 1}')" ] || { fail "not all that is missing is printed"; cat out; }
 
 # Files that are cut off, changed or no trials at all.
 mkdir bad && cp array/* bad
@@ -90,25 +130,53 @@ rm hold
 wait $!
 [ $? -eq 75 ] || fail "SIGTERM: not exit 75"
 says err "the same command goes on"
-kills=0 wanted=${DPA_KILLS:-6}
+no_files() { [ -z "$(ls "$1")" ]; }
+in_files() { # the trials of the folder, one a line
+    rm -f have.db*
+    "$DPAUDIT" import files.yaml stopped --store have.db >/dev/null 2>&1
+    "$DPAUDIT" show have.db --trials 2>/dev/null | awk 'NR > 1 {print $2}' | sort
+}
+wanted=${DPA_KILLS:-6}
 for i in $(seq $((3 * wanted))); do
     [ $kills -eq "$wanted" ] && break
+    [ $((i % 3)) -eq 0 ] && rm -f stopped/*.dpt # once more from the beginning
+    in_files >before
     : >log
-    "$DPAUDIT" trial files.yaml --shard 0/1 --out stopped --workers 2 >out 2>err &
-    wait_for has_lines log "$(random "$i" 1 12)" $!
-    [ $((i % 3)) -eq 0 ] && signal=TERM || signal=KILL
-    kill -$signal $! 2>/dev/null && kills=$((kills + 1))
-    wait $! 2>/dev/null
+    mkdir disk
+    TMPDIR=$work/disk "$DPAUDIT" trial files.yaml --shard 0/1 --out stopped --workers 2 >out 2>err &
+    pid=$!
+    wait_for has_lines log "$(random "$i" 1 12)" $pid
+    case $((i % 5)) in
+    0) kill_one SIGTERM TERM $pid ;;
+    1) kill_one SIGKILL KILL $pid ;;
+    2) kill_node $pid ;;
+    3) victim=$(pgrep -P $pid | head -n 1) && kill_one slot KILL "$victim" ;;
+    4) # the import, whose store takes it up again
+        wait $pid
+        rm -f cut.db*
+        "$DPAUDIT" import files.yaml stopped --store cut.db >/dev/null 2>&1 &
+        pid=$!
+        sleep "0.00$((i % 10))" # anywhere in it
+        kill_one import KILL $pid
+        wait $pid 2>/dev/null
+        run 0 import files.yaml stopped --store cut.db
+        says out "48 of 48 trials are in the store"
+        ;;
+    esac
+    wait $pid 2>/dev/null
     wait_for nobody_is_left || fail "kill $i: left running: $(cat left)"
-    [ $((i % 2)) -eq 0 ] && rm -f stopped/*.dpt # once more from the beginning
+    [ $((i % 5)) -eq 2 ] || wait_for no_files disk || { fail "kill $i: scratch is left"; ls disk; }
+    rm -rf disk # of a machine that is lost it is lost, too
+    sort log | comm -12 - before >again
+    [ -s again ] && fail "kill $i: finished trials were played again: $(paste -sd' ' again)"
+    in_files >after
+    [ -z "$(comm -23 before after)" ] || fail "kill $i: finished trials were lost"
 done
-echo "$kills kills"
-[ "$kills" -eq "$wanted" ] || fail "only $kills of $wanted kills met their aim"
+print_kills array "$wanted"
 run 0 trial files.yaml --shard 0/1 --out stopped --workers 2
 run 0 import files.yaml stopped --store e.db
 compare e.db
-is_empty() { [ -z "$(ls tmp)" ]; }
-wait_for is_empty || { fail "scratch is left"; ls tmp; }
+wait_for no_files tmp || { fail "scratch is left"; ls tmp; }
 
 # The templates of examples/cluster: the pods of the Kubernetes job, one after the other, by the command that its file has; shards
 # by GNU parallel. Slurm's are tried by scripts/test-slurm.

@@ -43,4 +43,36 @@ for n in 999 1000; do
     field "len(j['quality']['tpr_at_fpr'])" >count
     [ "$(cat count)" = $((n == 1000 ? 3 : 2)) ] || fail "$n non-members: $(cat count) rates"
 done
+
+# On a terminal: colour unless NO_COLOR says no, a small picture of the bounds, and a sign of life where it takes long.
+cat >terminal.py <<'PY'
+import os, pty, sys
+said = b""
+child, master = pty.fork()
+if child == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+while True:
+    try:
+        block = os.read(master, 65536)
+    except OSError:  # the other end is closed
+        break
+    if not block:
+        break
+    said += block
+os.waitpid(child, 0)
+sys.stdout.buffer.write(said)
+PY
+terminal() { python3 terminal.py "$DPAUDIT" "$@" >out; }
+counts="counts --fn 30 --tp 970 --fp 20 --tn 980 --claim-epsilon 1"
+terminal $counts
+grep -q "$(printf '\033\\[1;31m')REFUTED" out || fail "no colour on a terminal: $(head -n 1 out)"
+says out "Bounds on ε"
+grep -q "Posterior density" out && fail "all plots, unasked"
+NO_COLOR=1 terminal $counts
+grep -q "$(printf '\033')" out && fail "colour in spite of NO_COLOR"
+says out "REFUTED"
+terminal $counts --json
+grep -q "Bounds on" out && fail "a picture in the JSON"
+run 1 $counts
+grep -q "Bounds on" out && fail "a picture in a file"
 finish

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The bound without a fit is above the truth no more often than it says: on losses of a known pair,
- * with no leak at all and with a real one, continuous and rounded. With no leak the truth is 0 and
+/* The bound without a fit exceeds the truth no more often than it promises: on losses of a known
+ * pair, without a leak and with one, continuous and rounded. Without a leak the truth is 0 and
  * every bound above it is an error. */
 #include "check.h"
 
@@ -10,7 +10,8 @@
 enum { REPEATS = 2000, N = 300 };
 static const double DELTA = 1e-5, CONFIDENCE = 0.9;
 
-/* sup over thresholds of Eq. 7 for training losses N(0,1) and held-out N(shift, 1): both ends. */
+/* Supremum over thresholds of Eq. 7 for training losses N(0,1) and held-out N(shift, 1), at both
+ * ends. */
 static double truth(double shift) {
     double best = 1.0;
     for (double c = -12.0; c <= 12.0; c += 1e-4) {
@@ -58,7 +59,7 @@ static void never_above_more_often_than_promised(void **state) {
         (void)printf("shift %.1f grain %.1f: %d of %d above the truth %.3f, mean bound %.3f\n",
                      row[i][0], row[i][1], wrong, REPEATS, truth(row[i][0]), mean);
         assert_true(wrong <= allowed + 3.0 * sqrt(allowed));
-        if (row[i][0] >= 0.7) assert_true(mean > 0.3); /* and it is not empty */
+        if (row[i][0] >= 0.7) assert_true(mean > 0.3); /* the bounds are not trivial */
     }
 }
 
@@ -74,7 +75,7 @@ typedef struct ends {
     int held;
 } ends;
 
-/* How many of the intervals hold the truth, and their mean ends. */
+/* How many of the intervals contain the truth, and their mean ends. */
 static ends intervals(const char *method, int d, double limit, uint64_t trials) {
     enum { POINTS = 1000, REPLICATES = 200 };
     static double a[POINTS], b[POINTS];
@@ -103,13 +104,13 @@ static ends intervals(const char *method, int d, double limit, uint64_t trials) 
     return out;
 }
 
-/* 95% as promised, less three deviations: `empirical` for the truth with its own interval of rates
- * (papers/epsilon-star), `normal` without a leak. With one, Gamma losses are the wrong family for
- * it and nothing is promised. */
+/* 95% as promised: `empirical` for the truth within its own interval of rates (papers/epsilon-star;
+ * 92% before curves could bend), `normal` without a leak. With a leak Gamma losses do not fit its
+ * family, and nothing is promised. */
 static void intervals_hold_the_truth(void **state) {
     (void)state;
     static const double limit[] = {0.0, 2.772, 4.239, 5.133};
-    for (int d = 0; d < 4; ++d) assert_true(intervals("empirical", d, limit[d], 200).held >= 181);
+    for (int d = 0; d < 4; ++d) assert_true(intervals("empirical", d, limit[d], 200).held >= 190);
     assert_true(intervals("normal", 0, 0.0, 30).held >= 25);
 }
 

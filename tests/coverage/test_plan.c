@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Does a plan keep its word? Power against 1,000 simulated audits by the estimators themselves, in
- * every game, and against every outcome of a small one; sizes, detectable leaks, the ceiling and
- * precision against their definitions. */
+/* Are plans right? Their power is compared with 1,000 simulated audits by the estimators themselves
+ * in every game, and with every outcome of a small audit; sizes, detectable leaks, the ceiling and
+ * precision with their definitions. */
 #include "check.h"
 
 #include "dpaudit/account.h"
@@ -34,9 +34,9 @@ static dpa_result from_counts(dpa_counts counts, const dpa_plan *plan) {
     return result;
 }
 
-/* ── one simulated audit of each kind: 1 when it refutes the claim ─────────────────────────── */
+/* ── one simulated audit of each kind: returns 1 if it refutes the claim ───────────────────── */
 
-/* What the simulation knows of the truth: the shift of a normal score, or Laplace noise. */
+/* The truth of the simulation: the shift of a normal score, or Laplace noise. */
 typedef struct truth {
     double mu, epsilon0;
 } truth;
@@ -108,8 +108,8 @@ static double end_to_end(const dpa_plan *plan, double sigma, int side) {
     return side < 0 ? epsilon.lower : epsilon.upper;
 }
 
-/* A step's bound on μ goes through the accountant; that is dear, so it is done for few audits and
- * the others compare μ. */
+/* Turning a step's bound on μ into ε needs the accountant, which is slow, so only few audits do it
+ * and the others compare μ. */
 static int audit_steps(const dpa_plan *plan, const dpa_plan_answer *a, const truth *t,
                        dpa_rng *rng) {
     static int left = 8;
@@ -133,7 +133,7 @@ static int by_certainty(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* Canaries at +μ/2 or −μ/2 by a coin, the surest guessed by their sign. */
+/* Canaries at +μ/2 or −μ/2 by a coin; the surest are guessed by their sign. */
 static int audit_one_run(const dpa_plan *plan, const dpa_plan_answer *a, const truth *t,
                          dpa_rng *rng) {
     guess g[MOST];
@@ -187,7 +187,7 @@ static dpa_plan plan_of(dpa_plan_game game, const char *family, const char *meth
     plan.claim_epsilon = claim;
     plan.truth_epsilon = suspected;
     if (game != DPA_PLAN_STEPS) return plan;
-    plan.claim_sigma = claim; /* and here it is noise */
+    plan.claim_sigma = claim; /* for steps the claim is a noise */
     plan.truth_sigma = suspected;
     plan.claim_epsilon = plan.truth_epsilon = NAN;
     plan.q = 0.01;
@@ -200,7 +200,7 @@ static void simulated_audits(void **state) {
     static const struct {
         dpa_plan_game game;
         const char *family, *method;
-        double claim, truth; /* ε; of steps σ */
+        double claim, truth; /* ε; for steps σ */
         uint64_t n;
         const char *truth_family;
     } rows[] = {
@@ -257,7 +257,7 @@ static void simulated_audits(void **state) {
     }
 }
 
-/* ── exactly ───────────────────────────────────────────────────────────────────────────────── */
+/* ── exact ─────────────────────────────────────────────────────────────────────────────────── */
 
 static double binomial(unsigned k, unsigned n, double p) {
     return exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0)) * pow(p, k) *
@@ -268,7 +268,7 @@ static double upper(double x) {
     return 0.5 * erfc(x / sqrt(2));
 }
 
-/* The power at a threshold as the sum over all outcomes, each asked from the estimator itself. */
+/* The power at a threshold, summed over all outcomes, each judged by the estimator itself. */
 static double enumerated(const dpa_plan *plan, unsigned runs, double fnr, double fpr) {
     double sum = 0;
     for (unsigned fn = 0; fn <= runs; ++fn)
@@ -315,7 +315,8 @@ static void every_outcome(void **state) {
     }
 }
 
-/* All canaries guessed: plainly binomial. Fewer guesses are held against simulated audits below. */
+/* If all canaries are guessed, the power is plainly binomial. Fewer guesses are compared with
+ * simulated audits below. */
 static void guesses_all(void **state) {
     (void)state;
     enum { CANARIES = 8 };
@@ -353,7 +354,9 @@ static void sizes_and_leaks(void **state) {
             assert_ok(dpa_plan_power(&plan, needed.size / 2, &half, NULL));
             assert_true(half.power < 0.8);
             assert_ok(dpa_plan_detectable(&plan, needed.size, 0.8, &leak, NULL));
-            assert_between(leak.epsilon, 3.5, strcmp(method, "rank") == 0 ? 4.3 : 4.002);
+            /* of a simulated power size and leak are found with other draws */
+            const double slack = strcmp(method, "scan") == 0 ? 3 * leak.error : 0;
+            assert_between(leak.epsilon, 3.5, strcmp(method, "rank") == 0 ? 4.3 : 4.002 + slack);
             plan.truth_epsilon = 1; /* the claim is true: no size refutes it often */
             assert_ok(dpa_plan_size(&plan, 0.8, 500, &needed, NULL));
             assert_int_equal(needed.size, 0);
@@ -362,8 +365,8 @@ static void sizes_and_leaks(void **state) {
     }
 }
 
-/* A threshold that is learned: the size that was found does, the leak that was found is detected,
- * and never with more power than the best threshold has on the half that it is used on. */
+/* A learned threshold: the size found suffices, the leak found is detected, and the power is never
+ * more than that of the best threshold on the half on which it is used. */
 static void learned_threshold(void **state) {
     (void)state;
     dpa_plan plan = plan_of(DPA_PLAN_COSINES, "dp", "jeffreys-split", 1, 6);
@@ -388,7 +391,7 @@ static void learned_threshold(void **state) {
     assert_true(same.power < 0.2);
 }
 
-/* Steps and one release: with q = 1 and one step a step is the whole run. */
+/* With q = 1 and one step, a plan for steps is a plan for one release. */
 static void a_step_is_a_run(void **state) {
     (void)state;
     dpa_plan run = plan_of(DPA_PLAN_RUNS, "gaussian", "cp", 1, 4);
@@ -406,7 +409,7 @@ static void a_step_is_a_run(void **state) {
     assert_ok(dpa_plan_detectable(&run, 100, 0.8, &leak, NULL));
     assert_ok(dpa_plan_detectable(&step, 100, 0.8, &same, NULL));
     assert_absolute(same.epsilon, leak.epsilon, 1e-6);
-    /* ε and σ say the same */
+    /* ε and σ give the same */
     run.claim_epsilon = run.truth_epsilon = NAN;
     run.claim_sigma = step.claim_sigma;
     run.truth_sigma = step.truth_sigma;
@@ -444,8 +447,8 @@ static void training_as_truth(void **state) {
     assert_absolute(other.power, one.power, 0.02);
 }
 
-/* A perfect attack stays below the ceiling, by every valid bound; at the ceiling the chance of only
- * right answers is what the confidence leaves. */
+/* A perfect attack stays below the ceiling by every valid bound; at the ceiling the probability
+ * that all answers are right is exactly one minus the confidence. */
 static void ceiling(void **state) {
     (void)state;
     static const char *const families[] = {"dp", "gaussian", "laplace"};

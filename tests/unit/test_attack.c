@@ -50,7 +50,7 @@ static void simple_attacks(void **state) {
     assert_relative(scores[0], 3 - 0.5, 1e-12);
 }
 
-/* As losses the same numbers mean the opposite: whoever scored high scores low. */
+/* Read as losses, the same numbers mean the opposite: high scores become low ones. */
 static void losses_point_the_other_way(void **state) {
     (void)state;
     double scores[3];
@@ -94,7 +94,7 @@ static void rmia_counts_smaller_ratios(void **state) {
                      DPA_BAD_ARGUMENT);
 }
 
-/* Only ratios smaller by more than the factor γ count. */
+/* Only ratios that are smaller by more than the factor γ count. */
 static void rmia_wants_a_factor(void **state) {
     (void)state;
     enum { OTHERS = 19, MODELS = 5 };
@@ -217,8 +217,7 @@ static void lira_is_the_mean_over_augmentations(void **state) {
     dpa_signals_free(&s);
 }
 
-/* Means of 1e8 beside deviations of 1: a sum of squares taken from zero would have no digit left.
- */
+/* Means of 1e8 with deviations of 1: a plain sum of squares would have no digit left. */
 static void large_means_lose_no_digits(void **state) {
     (void)state;
     enum { MODELS = 40, POINTS = 50 };
@@ -228,7 +227,7 @@ static void large_means_lose_no_digits(void **state) {
     dpa_attack_opts_init(&opts);
     opts.variance = DPA_VARIANCE_POINT;
     for (size_t i = 0; i < MODELS * POINTS; ++i) {
-        s.signal[i] = round(s.signal[i] * 64) / 64; /* so that moving is exact */
+        s.signal[i] = round(s.signal[i] * 64) / 64; /* so that adding is exact */
         moved.signal[i] = s.signal[i] + 1e8;
     }
     assert_ok(dpa_attack_run(DPA_ATTACK_LIRA, &s, &opts, scores, NULL));
@@ -238,7 +237,7 @@ static void large_means_lose_no_digits(void **state) {
     dpa_signals_free(&moved);
 }
 
-/* The same bits on any number of threads, and for equal columns wherever they stand. */
+/* The same bits on any number of threads, and for equal columns in any position. */
 static void threads_and_places_change_nothing(void **state) {
     (void)state;
     enum { MODELS = 200, POINTS = 3001 };
@@ -281,8 +280,8 @@ static void probabilities_are_exact(void **state) {
     }
 }
 
-/* A signal that is not a number is named whether it is the target's, a shadow's or the
- * population's, and by the attacks that do not use it in a sum. */
+/* A signal that is NaN is reported, whether it is the target's, a shadow's or the population's, and
+ * also by attacks that do not sum it. */
 static void bad_signals_are_named(void **state) {
     (void)state;
     static const struct {
@@ -338,6 +337,12 @@ static void write_matrix(const char *path, dpa_dtype dtype, const void *data, si
     assert_ok(dpa_array_write(path, &array, NULL));
 }
 
+static void write_line(const char *path, dpa_dtype dtype, const void *data, size_t points) {
+    dpa_array array = {.dtype = dtype, .ndim = 1, .shape = {points}, .count = points};
+    array.data = (void *)(uintptr_t)data;
+    assert_ok(dpa_array_write(path, &array, NULL));
+}
+
 static void files(void **state) {
     (void)state;
     char folder[] = "/tmp/dpaudit-attack-XXXXXX";
@@ -356,6 +361,14 @@ static void files(void **state) {
     write_matrix(bits, DPA_U8, member, 3, 5);
     assert_int_equal(dpa_signals_read(values, bits, DPA_SIGNAL_LOGIT, &read, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "5 models × 3 points"));
+    write_line(values, DPA_F64, signal, 3); /* of one model */
+    write_line(bits, DPA_U8, member, 3);
+    assert_ok(dpa_signals_read(values, bits, DPA_SIGNAL_LOGIT, &read, NULL));
+    assert_true(read.models == 1 && read.points == 3 && read.signal[2] == signal[2]);
+    assert_memory_equal(read.member, member, 3);
+    dpa_signals_free(&read);
+    write_line(bits, DPA_U8, (const uint8_t[]){0, 1, 2}, 3);
+    assert_int_equal(dpa_signals_read(values, bits, DPA_SIGNAL_LOGIT, &read, &err), DPA_BAD_INPUT);
     double broken[15];
     memcpy(broken, signal, sizeof broken);
     broken[7] = (double)NAN;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Canary streams: the bits of every kernel, vectors, cosines, rounds, the state file. The oracle is
- * a loop over dpa_rng words and double-precision Box–Muller, written apart from the kernels. */
+ * a loop over dpa_rng words with double-precision Box–Muller, independent of the kernels. */
 #include "canaries.h"
+
+#include <zlib.h>
 
 #include "dpaudit/canary.h"
 #include "dpaudit/rng.h"
@@ -47,7 +49,7 @@ static void portable_agrees_with_double(void **state) {
     dpa__canary_stream_init(&stream, SEED, 3);
     dpa__canary_portable.normals(&stream, 0, GROUPS, z);
     oracle(3, GROUPS, want);
-    /* u has 24 bits near 1: r² is right to 1.2e-7 + 1e-6·r², which small radii feel most */
+    /* u has 24 bits near 1, so r² is right to 1.2e-7 + 1e-6·r², which affects small radii most */
     for (size_t i = 0; i < GROUPS * 32; ++i) {
         const size_t other = i % 32 < 16 ? i + 16 : i - 16;
         const double r = hypot(want[i], want[other]);
@@ -55,7 +57,7 @@ static void portable_agrees_with_double(void **state) {
     }
 }
 
-/* Blocks beyond 2³² and indices beyond 2³² are part of the counter, so they are tried too. */
+/* Blocks and indices beyond 2³² are part of the counter, so they are tested too. */
 static void kernels_give_the_same_bits(void **state) {
     (void)state;
     static float want[DPA__CHUNK], got[DPA__CHUNK];
@@ -86,7 +88,7 @@ static void kernels_give_the_same_bits(void **state) {
     }
 }
 
-/* A known answer keeps the stream what it is: published numbers hang on it. */
+/* A known answer, so that the stream never changes: published numbers depend on it. */
 static void known_bits(void **state) {
     (void)state;
     dpa_canaries *canaries = handle(5, 2, 0, 1, NULL);
@@ -246,8 +248,8 @@ static void a_canary_finds_itself(void **state) {
     dpa_canaries_free(canaries);
 }
 
-/* All counts of rounds, all kernels, a last chunk that is not whole: bit by bit what one round at a
- * time gives. */
+/* For all numbers of rounds, all kernels and an incomplete last chunk: the same bits as one round
+ * at a time. */
 static void many_rounds_are_rounds_one_by_one(void **state) {
     (void)state;
     enum { DIM = 2048 + 333, COUNT = 11, ROUNDS = 9 };
@@ -321,7 +323,7 @@ static void rounds_keep_the_largest(void **state) {
     dpa_canaries_free(canaries);
 }
 
-/* Every cut and every flipped bit of a state is refused. */
+/* Every truncation and every flipped bit of a state is refused. */
 static void damaged_states_are_refused(void **state) {
     (void)state;
     dpa_canaries *canaries = handle(10, 3, 1, 1, NULL), *out = NULL;
@@ -339,6 +341,59 @@ static void damaged_states_are_refused(void **state) {
         bytes[bit / 8] ^= (unsigned char)(1U << bit % 8);
     }
     free(bytes);
+    dpa_canaries_free(canaries);
+}
+
+static void seal(unsigned char *bytes, size_t size) {
+    const uint32_t sum = (uint32_t)crc32_z(crc32_z(0, NULL, 0), bytes, size - 4);
+    for (int i = 0; i < 4; ++i) bytes[size - 4 + (size_t)i] = (unsigned char)(sum >> 8 * i);
+}
+
+/* Complete files with impossible numbers; the error names what is wrong. The layout: direction at
+ * 12, rounds at 48, spread at 64, then largest cosine, own sum and times. */
+static void impossible_states_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        size_t at;
+        double number;
+        uint64_t whole; /* where number is 0 */
+        const char *words;
+    } cases[] = {{12, 0, 7, "direction 7"},
+                 {64, 0.5, 0, "not a spread"},
+                 {72, INFINITY, 0, "not a largest cosine after 0"},
+                 {72, 0.25, 0, "not a largest cosine after 0"},
+                 {80, 0.25, 0, "not a sum over 0 rounds"},
+                 {80, INFINITY, 0, "not a sum over"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        dpa_canaries *canaries = handle(10, 3, 1, 1, NULL), *out = NULL;
+        unsigned char *bytes = NULL;
+        size_t size = 0;
+        dpa_error err = {0};
+        assert_ok(dpa__canaries_encode(canaries, &bytes, &size, NULL));
+        if (cases[i].number != 0.0)
+            memcpy(bytes + cases[i].at, &cases[i].number, 8);
+        else
+            memcpy(bytes + cases[i].at, &cases[i].whole, 4);
+        seal(bytes, size);
+        assert_int_equal(dpa__canaries_decode("s", bytes, size, NULL, &out, &err), DPA_BAD_INPUT);
+        if (strstr(err.text, cases[i].words) == NULL)
+            fail_msg("'%s' does not say '%s'", err.text, cases[i].words);
+        free(bytes);
+        dpa_canaries_free(canaries);
+    }
+}
+
+static void schedules_that_are_refused(void **state) {
+    (void)state;
+    dpa_canaries *canaries = handle(10, 3, 1, 1, NULL);
+    uint64_t out[4];
+    dpa_error err = {0};
+    assert_ok(dpa_canaries_schedule(canaries, 3, 8, 4, out, NULL));
+    assert_int_equal(dpa_canaries_schedule(canaries, 4, 8, 4, out, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa_canaries_schedule(canaries, 0, 8, 0, out, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa_canaries_schedule(canaries, 0, 3, 4, out, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa_canaries_schedule(canaries, 0, (UINT64_C(1) << 24) + 1, 4, out, &err),
+                     DPA_BAD_ARGUMENT);
     dpa_canaries_free(canaries);
 }
 
@@ -401,6 +456,8 @@ int main(void) {
         cmocka_unit_test(many_rounds_are_rounds_one_by_one),
         cmocka_unit_test(rounds_keep_the_largest),
         cmocka_unit_test(damaged_states_are_refused),
+        cmocka_unit_test(impossible_states_are_refused),
+        cmocka_unit_test(schedules_that_are_refused),
         cmocka_unit_test(bad_input_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ static void anderson_darling(void **state) {
     for (int i = 0; i < 60; ++i) x[i] = i < 30 ? 0.0 : 1.0;
     assert_ok(dpa_anderson_darling(x, 60, &statistic, &p, NULL));
     assert_true(p < 1e-8);
-    /* normal quantiles are as normal as it gets */
+    /* normal quantiles are the most normal sample there is */
     for (int i = 0; i < 60; ++i) x[i] = 0.1 * dpa__norm_quantile((i + 0.5) / 60.0, DPA_LOWER);
     assert_ok(dpa_anderson_darling(x, 60, &statistic, &p, NULL));
     assert_true(p > 0.99);
@@ -119,7 +119,7 @@ static void fitted_deviation(void **state) {
     assert_int_equal(dpa_cosines_mean(&one, 10, 1e-5, 1.0, &e, &err), DPA_BAD_ARGUMENT);
 }
 
-/* The paper's Table 2 has 45,800 without noise: such separations must come out as numbers. */
+/* The paper's Table 2 has 45,800 without noise: such separations must give numbers. */
 static void all_iterates(void **state) {
     (void)state;
     const dpa_cosine_fit null = {1000, 0.0015, 0.0001}, seen = {1000, 0.0315, 0.00013};
@@ -161,7 +161,7 @@ static void lower_bound(void **state) {
     assert_relative(b.epsilon, most, 1e-12);
     assert_ok(dpa_cosines_lower(&c, "split", 1e-5, 0.95, 1, &b, NULL));
     assert_int_equal(b.count, 5);
-    /* all thresholds at once: ten cosines are covered together at γ = 0.00794338 (methods.md) */
+    /* all thresholds at once: ten cosines are covered jointly at γ = 0.00794338 (methods.md) */
     most = 0.0;
     for (int i = 0; i < 10; ++i) {
         double missed = 0;
@@ -186,6 +186,37 @@ static const dpa_result *find(const dpa_results *results, const char *method) {
     for (size_t i = 0; i < results->count; ++i)
         if (strcmp(results->items[i].method, method) == 0) return &results->items[i];
     return NULL;
+}
+
+/* Canaries of other trainings do not crowd a model: pooled ones count by their share per
+ * training. */
+static void crowd_of_one_run(void **state) {
+    (void)state;
+    double x[40];
+    for (int i = 0; i < 40; ++i)
+        x[i] = 0.1 * (1.0 + 0.2 * dpa__norm_quantile((i + 0.5) / 40, DPA_LOWER));
+    dpa_cosines c = {.observed = x, .observed_count = 40, .dim = 400};
+    dpa_request request;
+    dpa_cosine_fit fit;
+    dpa_request_init(&request);
+    assert_ok(dpa_request_set(&request, "method", "mean-corrected", NULL));
+    assert_ok(dpa_cosine_fit_sample(x, 40, &fit, NULL));
+    double last = INFINITY;
+    for (size_t runs = 0; runs <= 4; runs += 2) {
+        dpa_results list = {0};
+        dpa_lints lints = {0};
+        dpa_cosine_estimate want;
+        c.runs = runs;
+        assert_ok(dpa_cosines_results(&c, &request, &list, &lints, NULL));
+        assert_ok(dpa_cosines_corrected(&fit, 400, runs == 0 ? 40.0 : 40.0 / (double)runs, 0,
+                                        request.delta, request.confidence, &want, NULL));
+        assert_int_equal(list.count, 1);
+        assert_relative(list.items[0].epsilon, want.epsilon, 1e-12);
+        assert_true(list.items[0].epsilon < last); /* less crowding, less correction */
+        last = list.items[0].epsilon;
+        dpa_results_free(&list);
+        dpa_lints_free(&lints);
+    }
 }
 
 static void results(void **state) {
@@ -244,6 +275,7 @@ int main(void) {
         cmocka_unit_test(fitted_deviation),
         cmocka_unit_test(all_iterates),
         cmocka_unit_test(lower_bound),
+        cmocka_unit_test(crowd_of_one_run),
         cmocka_unit_test(results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

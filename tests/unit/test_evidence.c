@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Evidence that knows what it is: every field through a file and back, hostile descriptions, plain
- * arrays of other tools, fields from text. */
+/* Self-describing evidence: every field through a file and back, hostile descriptions, plain arrays
+ * of other tools, fields from text. */
 #include "check.h"
 
 #include "base/array.h"
@@ -28,7 +28,7 @@ static int same(double a, double b) {
 
 /* ── through a file ──────────────────────────────────────────────────────────────────── */
 
-/* Every field another than its default. */
+/* Sets every field to something other than its default. */
 static void fill(dpa_evidence *e) {
     static const double members[3] = {1.5, -2, 1e-300}, none[2] = {0.1 + 0.2, 7};
     dpa_evidence_init(e, DPA_EVIDENCE_SCORES);
@@ -134,7 +134,7 @@ static void every_field_comes_back(void **state) {
     dpa_evidence_free(&again);
 }
 
-/* Defaults are left out of the file and come back as defaults; every kind has its name. */
+/* Defaults are left out of the file and restored; every kind has its name. */
 static void defaults_come_back(void **state) {
     (void)state;
     static const char *const names[] = {"counts", "scores", "guesses", "cosines", "signals"};
@@ -272,7 +272,7 @@ static void too_many_facts_are_refused(void **state) {
     assert_int_equal(e.fact_count, 0);
 }
 
-/* A deep description must not cost the stack. */
+/* A deeply nested description must not exhaust the stack. */
 static void depth_is_limited(void **state) {
     (void)state;
     enum { DEPTH = 200000 };
@@ -322,7 +322,34 @@ static void plain_files_are_what_the_caller_says(void **state) {
     dpa_evidence_free(&e);
 }
 
-/* A file of ours for another command is refused by what it says, not by what it holds. */
+/* One run from a table (members, or correct guesses) and from two plain arrays; the values are
+ * unchanged. */
+static void one_run_from_plain_files(void **state) {
+    (void)state;
+    dpa_evidence e;
+    write_text("score,member\n3,1\n2,0\n1,1\n");
+    assert_ok(dpa_evidence_one_run(path, NULL, 0, &e, NULL));
+    const dpa_named_array *in = dpa_evidence_find(&e, "members");
+    const dpa_named_array *out = dpa_evidence_find(&e, "nonmembers");
+    assert_true(in->count == 2 && in->items[0] == 3 && in->items[1] == 1);
+    assert_true(out->count == 1 && out->items[0] == 2);
+    dpa_evidence_free(&e);
+    write_text("score,correct\n3,1\n2,0\n1,1\n");
+    assert_ok(dpa_evidence_one_run(path, NULL, 0, &e, NULL));
+    assert_int_equal(e.kind, DPA_EVIDENCE_GUESSES);
+    const dpa_named_array *score = dpa_evidence_find(&e, "score");
+    const dpa_named_array *correct = dpa_evidence_find(&e, "correct");
+    assert_true(score->count == 3 && score->items[1] == 2);
+    assert_true(correct->count == 3 && correct->items[0] == 1 && correct->items[1] == 0);
+    dpa_evidence_free(&e);
+    write_text("0.5\n0.25\n");
+    assert_ok(dpa_evidence_scores(path, path, &e, NULL));
+    in = dpa_evidence_find(&e, "members");
+    assert_true(in->count == 2 && in->items[0] + in->items[1] == 0.75);
+    dpa_evidence_free(&e);
+}
+
+/* A file of ours for another command is refused by its description, not by its contents. */
 static void a_file_of_another_kind_is_refused(void **state) {
     (void)state;
     dpa_evidence e, other;
@@ -459,6 +486,7 @@ int main(void) {
         cmocka_unit_test(too_many_facts_are_refused),
         cmocka_unit_test(depth_is_limited),
         cmocka_unit_test(plain_files_are_what_the_caller_says),
+        cmocka_unit_test(one_run_from_plain_files),
         cmocka_unit_test(a_file_of_another_kind_is_refused),
         cmocka_unit_test(fields_from_text),
         cmocka_unit_test(there_is_an_end_to_arrays_and_facts),

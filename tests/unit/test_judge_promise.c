@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a claim promises in the terms of the evidence, and what a step says about the training:
- * against the accountant. */
+/* What a claim promises in the terms of the evidence, and what a step says about the training,
+ * compared with the accountant. */
 #include "judged.h"
 
 /* ── promises ────────────────────────────────────────────────────────────────────────── */
@@ -14,7 +14,7 @@ static void what_noise_promises(void **state) {
     opened(&e, &claim, NULL, &c);
     assert_absolute(c.promise.epsilon, accounted(1.1, 0.05, 200, DPA_ADD_REMOVE, 1e-5).upper, 1e-6);
     assert_true(isnan(c.promise.step_epsilon));
-    claim.delta = 1e-7; /* the claim's δ is everybody's */
+    claim.delta = 1e-7; /* the claim's δ applies to all */
     opened(&e, &claim, NULL, &c);
     assert_true(c.protocol.request.delta == 1e-7);
     assert_absolute(c.promise.epsilon, accounted(1.1, 0.05, 200, DPA_ADD_REMOVE, 1e-7).upper, 1e-6);
@@ -26,7 +26,7 @@ static void what_noise_promises(void **state) {
     assert_non_null(strstr(c.test.family, "replace-one"));
 }
 
-/* One of K options is replace-one: the same noise promises less. */
+/* One of K options means replace-one: the same noise promises less. */
 static void options_are_replace_one(void **state) {
     (void)state;
     dpa_evidence e;
@@ -64,6 +64,113 @@ static void another_delta(void **state) {
     assert_true(c.protocol.request.delta == 1e-3);
 }
 
+/* ── copies of a record ──────────────────────────────────────────────────────────────── */
+
+/* ε and δ for k records by going from one to the next, and the noise by how far k records move the
+ * sum. */
+static void what_copies_promise(void **state) {
+    (void)state;
+    dpa_evidence e;
+    dpa__case c;
+    dpa_claim claim = epsilon_claim(0.7);
+    claim.delta = 1e-6;
+    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    e.training.records = 5;
+    opened(&e, &claim, NULL, &c);
+    double delta = 0;
+    for (int i = 0; i < 5; ++i) delta = exp(0.7) * delta + 1e-6;
+    assert_absolute(c.promise.epsilon, 3.5, 1e-12);
+    assert_absolute(c.protocol.request.delta, delta, 1e-9 * delta);
+    assert_string_equal(c.test.family, "dp");
+    claim = noise_claim(2, 1, 1);
+    e.training.records = 4;
+    opened(&e, &claim, NULL, &c);
+    const dpa_interval single = accounted(0.5, 1, 1, DPA_ADD_REMOVE, 1e-5);
+    assert_absolute(c.promise.epsilon, single.upper, 0.02 * single.upper);
+    assert_true(c.promise.epsilon >= single.lower && c.protocol.request.delta == 1e-5);
+    /* sampled: between one record and all four at once */
+    claim = noise_claim(2, 0.25, 1);
+    opened(&e, &claim, NULL, &c);
+    assert_true(c.promise.epsilon > accounted(2, 0.25, 1, DPA_ADD_REMOVE, 1e-5).upper);
+    assert_true(c.promise.epsilon < single.lower);
+    assert_string_equal(c.test.family, "dp");
+}
+
+/* A protocol is registered before anybody knows of copies: it names the δ of one record. */
+static void copies_as_registered(void **state) {
+    (void)state;
+    dpa_evidence e;
+    dpa__case c;
+    char *alone = NULL, *many = NULL;
+    dpa_claim claim = epsilon_claim(0.7);
+    claim.delta = 1e-6;
+    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa_protocol p = protocol_of(NULL, NULL);
+    assert_ok(dpa_protocol_text(&p, &claim, &e, &alone, NULL));
+    e.training.records = 5;
+    assert_ok(dpa_protocol_text(&p, &claim, &e, &many, NULL));
+    assert_string_equal(alone, many);
+    free(alone);
+    free(many);
+    /* another δ is that of one record, too */
+    assert_ok(dpa_protocol_set(&p, "delta", "1e-4", NULL));
+    opened(&e, &claim, &p, &c);
+    const double grown = 1e-4 * expm1(3.5) / expm1(0.7);
+    assert_absolute(c.protocol.request.delta, grown, 1e-9 * grown);
+    assert_ok(dpa_protocol_text(&p, &claim, &e, &many, NULL));
+    assert_non_null(strstr(many, "\n \"delta\": 0.0001,"));
+    free(many);
+}
+
+/* A mechanism that just keeps its promise, observed through four copies of a record. */
+static void copies_at_the_truth(void **state) {
+    (void)state;
+    dpa_evidence e;
+    normal_scores(&e, 4, 3); /* σ = 3, moved by 4 */
+    const struct {
+        uint64_t records;
+        dpa_claim claim;
+        dpa_state state;
+    } cases[] = {
+        {4, noise_claim(3, 1, 1), DPA_NOT_REFUTED},
+        {4, noise_claim(4.5, 1, 1), DPA_REFUTED},
+        {1, noise_claim(3, 1, 1), DPA_REFUTED}, /* one record cannot move it so far */
+        {4, epsilon_claim(accounted(3, 1, 1, DPA_ADD_REMOVE, 1e-5).upper), DPA_NOT_REFUTED},
+        {4, epsilon_claim(0.1), DPA_REFUTED}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        e.training.records = cases[i].records;
+        dpa_report *report = judged(&e, &cases[i].claim, NULL);
+        assert_int_equal(dpa_report_state(report), cases[i].state);
+        if (cases[i].records > 1) expect_words(report, "4 records at once");
+        dpa_report_free(report);
+    }
+    dpa_evidence_free(&e);
+}
+
+static void claims_that_say_nothing_about_copies(void **state) {
+    (void)state;
+    dpa_evidence e;
+    dpa_error err = {0};
+    const dpa_protocol p = protocol_of(NULL, NULL);
+    dpa_claim claim = epsilon_claim(8);
+    claim.delta = 1e-5;
+    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    e.training.records = 3;
+    assert_int_equal(dpa_protocol_check(&p, &claim, &e, &err), DPA_BAD_ARGUMENT);
+    assert_non_null(strstr(err.text, "take fewer copies"));
+    claim = noise_claim(1, 1, 1);
+    claim.replace_one = 1;
+    assert_int_equal(dpa_protocol_check(&p, &claim, &e, &err), DPA_BAD_ARGUMENT);
+    assert_non_null(strstr(err.text, "3 copies of a record"));
+    /* what plan registers for one record is no family of a sampled group */
+    const dpa_protocol one = protocol_of("subsampled-gaussian:q=0.5,steps=4", NULL);
+    claim = noise_claim(3, 0.5, 4);
+    assert_int_equal(dpa_protocol_check(&one, &claim, &e, &err), DPA_BAD_ARGUMENT);
+    assert_non_null(strstr(err.text, "take --family dp"));
+    e.training.records = 1;
+    assert_ok(dpa_protocol_check(&one, &claim, &e, NULL));
+}
+
 /* ── from a step to the training ─────────────────────────────────────────────────────── */
 
 static void a_step_speaks_about_the_training(void **state) {
@@ -86,7 +193,7 @@ static void a_step_speaks_about_the_training(void **state) {
         assert_true(most > 0.8);
         assert_absolute(whole->epsilon_lower, accounted(most, 0.1, 50, DPA_ADD_REMOVE, 1e-5).lower,
                         1e-6);
-        /* the noise that the claim stands for: never more than was promised */
+        /* the noise that the claim stands for is never more than was promised */
         const double claimed = fact_of(report, "claimed_sigma");
         assert_true(claimed <= 0.8);
         assert_relative(claimed, 0.8, 2e-3);
@@ -105,8 +212,8 @@ static void a_step_speaks_about_the_training(void **state) {
     dpa_evidence_free(&e);
 }
 
-/* A bound for any mechanism is the noise of the step that has this ε, never the ε itself; one in a
- * family without noise says nothing about the training. */
+/* A bound for any mechanism is turned into the noise of the step with this ε, never used as ε
+ * itself; a bound in a family without noise says nothing about the training. */
 static void a_step_in_other_families(void **state) {
     (void)state;
     dpa_evidence e;
@@ -175,7 +282,7 @@ static void a_step_can_be_claimed_itself(void **state) {
     dpa_evidence_free(&e);
 }
 
-/* A bare ε about the training, and a step without sampling rate: nothing can be said. */
+/* With a bare ε for the training and a step without sampling rate, nothing can be said. */
 static void a_step_of_an_unknown_training(void **state) {
     (void)state;
     dpa_evidence e;
@@ -194,6 +301,10 @@ int main(void) {
         cmocka_unit_test(what_noise_promises),
         cmocka_unit_test(options_are_replace_one),
         cmocka_unit_test(another_delta),
+        cmocka_unit_test(what_copies_promise),
+        cmocka_unit_test(copies_as_registered),
+        cmocka_unit_test(copies_at_the_truth),
+        cmocka_unit_test(claims_that_say_nothing_about_copies),
         cmocka_unit_test(a_step_speaks_about_the_training),
         cmocka_unit_test(a_step_in_other_families),
         cmocka_unit_test(a_step_of_replace_one),

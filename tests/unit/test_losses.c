@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Losses as evidence: the paper's loss of a prediction, sorting, every form of file, every refusal.
- */
+/* Losses as evidence: the paper's loss of a prediction, sorting, every form of file, every
+ * refusal. */
 #include "check.h"
 
 #include "dpaudit/losses.h"
@@ -149,7 +149,7 @@ static void npz(void **state) {
     assert_relative(l.train[1], log(4.0), 1e-15);
     assert_absolute(l.heldout[0], 0.0, 1e-15);
     dpa_losses_free(&l);
-    /* without labels a matrix is no list of losses */
+    /* without labels a matrix is not a list of losses */
     assert_ok(dpa_npz_write(path, names, arrays, 2, NULL));
     assert_int_equal(dpa_losses_read(&files, &l, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "2 dimensions"));
@@ -187,6 +187,28 @@ static void lints(void **state) {
     assert_ok(dpa_losses_new(tied, N, tied, N, &l, NULL));
     assert_true(has_lint(&l, "ties") && !has_lint(&l, "wrong-direction"));
     dpa_losses_free(&l);
+}
+
+/* A single loss sets the scale only if the next one of either side is far from it; two far losses
+ * of one side do not, at either end. */
+static void one_loss_scale(void **state) {
+    (void)state;
+    static const double middle[] = {0, 0.5, 1};
+    static const struct {
+        double train[5];
+        int alone;
+    } cases[] = {{{0, 0.2, 0.4, 0.6, 100}, 1},   {{0, 0.2, 0.4, 99, 100}, 0},
+                 {{-100, 0.2, 0.4, 0.6, 1}, 1},  {{-100, -99, 0.4, 0.6, 1}, 0},
+                 {{-100, 0.2, 0.4, 0.6, 90}, 1}, {{-100, -99, 0.4, 99, 100}, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        dpa_losses l;
+        assert_ok(dpa_losses_new(cases[i].train, 5, middle, 3, &l, NULL));
+        assert_int_equal(has_lint(&l, "one-loss-scale"), cases[i].alone);
+        dpa_losses_free(&l);
+        assert_ok(dpa_losses_new(middle, 3, cases[i].train, 5, &l, NULL));
+        assert_int_equal(has_lint(&l, "one-loss-scale"), cases[i].alone);
+        dpa_losses_free(&l);
+    }
 }
 
 static void regression(void **state) {
@@ -228,6 +250,7 @@ int main(void) {
         cmocka_unit_test(two_arrays),
         cmocka_unit_test(npz),
         cmocka_unit_test(lints),
+        cmocka_unit_test(one_loss_scale),
         cmocka_unit_test(regression),
         cmocka_unit_test(records),
     };

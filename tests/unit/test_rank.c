@@ -2,6 +2,7 @@
 /* Ranks: the fast search against the definition of the p-value, monotone coupling, moments, ties,
  * invariance. */
 #include "check.h"
+#include "prepared.h"
 
 #include "dpaudit/rng.h"
 #include "dpaudit/scores.h"
@@ -16,15 +17,6 @@ static dpa__model model_of(const char *family) {
     return model;
 }
 
-static dpa_scores make(const double *in, size_t members, const double *out, size_t nonmembers) {
-    dpa_scores scores;
-    dpa_lints lints = {0};
-    assert_ok(dpa_scores_from(in, members, out, nonmembers, &scores, NULL));
-    assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
-    dpa_lints_free(&lints);
-    return scores;
-}
-
 static void draw(uint64_t seed, double mu, double *in, size_t m, double *out, size_t n) {
     dpa_rng rng;
     dpa_rng_init(&rng, seed, DPA_PURPOSE_TEST, 0);
@@ -32,8 +24,8 @@ static void draw(uint64_t seed, double mu, double *in, size_t m, double *out, si
     for (size_t j = 0; j < n; ++j) out[j] = dpa_rng_normal(&rng);
 }
 
-/* The p-value as it is defined: statistics of all replicates at t, counted; the upper 99.9% limit
- * of their share. */
+/* The p-value by definition: counts the statistics of all replicates at t, and takes the upper
+ * 99.9% limit of their share. */
 static double p_value(const dpa__model *model, const dpa__rank_draws *draws, const double *weights,
                       double observed, double t) {
     double scratch[64];
@@ -51,7 +43,7 @@ static void bound_is_the_inverted_p_value(void **state) {
     (void)state;
     double in[30], out[25], *weights;
     draw(3, 2.0, in, 30, out, 25);
-    dpa_scores s = make(in, 30, out, 25);
+    dpa_scores s = prepared(in, 30, out, 25);
     for (int f = 0; f < 3; ++f) {
         dpa__model model = model_of(families[f]);
         dpa_request request;
@@ -102,8 +94,8 @@ static void statistics_grow_with_t(void **state) {
         }
 }
 
-/* What every k-th draw decides is what all of them say, at values near the statistic and far away,
- * at sizes that the stride divides and does not. */
+/* Deciding by every k-th draw agrees with deciding by all, at values near the statistic and far
+ * away, whether or not the stride divides the size. */
 static void reaches_as_the_whole_does(void **state) {
     (void)state;
     static const size_t sizes[][2] = {{1, 1}, {1, 9}, {12, 15}, {300, 301}, {150, 400}};
@@ -136,7 +128,7 @@ static void reaches_as_the_whole_does(void **state) {
         }
 }
 
-/* The simulated law of U* has the mean and deviation that the integrals say. */
+/* The simulated law of U* has the mean and deviation given by the integrals. */
 static void moments(void **state) {
     (void)state;
     enum { B = 20000, M = 9, N = 14 };
@@ -182,36 +174,36 @@ static void ties_count_against(void **state) {
     double in[80], out[80], *weights;
     const double a[] = {1, 2, 2, 3}, b[] = {0, 2, 2};
     dpa__model model = model_of("gaussian");
-    dpa_scores s = make(a, 4, b, 3);
+    dpa_scores s = prepared(a, 4, b, 3);
     assert_ok(dpa__rank_weights(DPA__RANK_AUC, &model, 0, 3, &weights, NULL));
     assert_true(dpa__rank_statistic(&s, weights) == 1 + 1 + 1 + 3);
     free(weights);
     dpa_scores_free(&s);
     /* rounding scores can only lose */
     draw(8, 1.5, in, 80, out, 80);
-    s = make(in, 80, out, 80);
+    s = prepared(in, 80, out, 80);
     const double fine = run("rank", &s);
     dpa_scores_free(&s);
     /* a monotone change of scale changes nothing */
     for (int i = 0; i < 80; ++i) in[i] = exp(3 * in[i]), out[i] = exp(3 * out[i]);
-    s = make(in, 80, out, 80);
+    s = prepared(in, 80, out, 80);
     assert_true(run("rank", &s) == fine);
     dpa_scores_free(&s);
     for (int i = 0; i < 80; ++i) in[i] = floor(log(in[i]) / 3), out[i] = floor(log(out[i]) / 3);
-    s = make(in, 80, out, 80);
+    s = prepared(in, 80, out, 80);
     assert_true(run("rank", &s) < fine);
     assert_true(run("rank:slope", &s) >= 0);
     dpa_scores_free(&s);
 }
 
-/* The p-value of a claim: 5% at the bound, less below it; the same by the normal law. */
+/* The p-value of a claim is 5% at the bound and less below it; the same with the normal law. */
 static void claims(void **state) {
     (void)state;
     enum { SMALL = 500, LARGE = 12000 };
     double *in = malloc(2 * LARGE * sizeof *in), *out = in + LARGE;
     for (size_t n = SMALL; n <= LARGE; n += LARGE - SMALL) {
         draw(31, 1, in, n, out, n);
-        dpa_scores s = make(in, n, out, n);
+        dpa_scores s = prepared(in, n, out, n);
         dpa__model model = model_of("gaussian");
         dpa_request request;
         dpa_result result;
@@ -230,13 +222,14 @@ static void claims(void **state) {
     free(in);
 }
 
-/* From the simulated p-value to the normal law there is no step: the same scores and one more. */
+/* The change from the simulated p-value to the normal law is smooth: compares the same scores and
+ * one more. */
 static void normal_law_is_close(void **state) {
     (void)state;
     enum { N = 999 };
     double *in = malloc(2 * (N + 1) * sizeof *in), *out = in + N + 1;
     draw(21, 1, in, N + 1, out, N + 1);
-    dpa_scores s = make(in, N, out, N), more = make(in, N + 1, out, N + 1);
+    dpa_scores s = prepared(in, N, out, N), more = prepared(in, N + 1, out, N + 1);
     const double simulated = run("rank", &s), normal = run("rank", &more);
     assert_absolute(normal, simulated, 0.1);
     assert_true(normal != simulated);
@@ -245,7 +238,7 @@ static void normal_law_is_close(void **state) {
     free(in);
 }
 
-/* Its level where it begins, against draws: at most 5%, of which nothing near half is lost. */
+/* Its level where it takes over, by draws: at most 5%, and not nearly as low as half of it. */
 static void normal_law_holds_its_level(void **state) {
     (void)state;
     enum { N = 1000, AUDITS = 4000 };

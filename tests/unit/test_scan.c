@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The scan: paths counted against every order written out, simulated laws against computed and
- * against naive ones, the bound against a walk over every grid point, ties, extremes. */
+/* The scan: counted paths against all orders enumerated, simulated laws against computed and naive
+ * ones, the bound against a walk over every grid point, ties, extremes. */
 #include "check.h"
+#include "prepared.h"
 
 #include <string.h>
 
@@ -9,15 +10,6 @@
 #include "dpaudit/scores.h"
 #include "estimate/rank.h"
 #include "estimate/scan.h"
-
-static dpa_scores make(const double *in, size_t members, const double *out, size_t nonmembers) {
-    dpa_scores scores;
-    dpa_lints lints = {0};
-    assert_ok(dpa_scores_from(in, members, out, nonmembers, &scores, NULL));
-    assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
-    dpa_lints_free(&lints);
-    return scores;
-}
 
 static dpa_request request_of(double delta, const char *family) {
     dpa_request request;
@@ -56,8 +48,8 @@ static double choose(size_t n, size_t k) {
     return value;
 }
 
-/* All orders of one zone from `at` on, then the next zone. ends[z]: members and others of zone z.
- */
+/* All orders of one zone from `at` on, then the next zone. ends[z]: members and non-members of zone
+ * z. */
 static void fill_orders(const enumeration *e, int *labels, size_t at, int zone,
                         const size_t left[4][2], size_t in, size_t out, double probability) {
     if (in + out == 0) {
@@ -112,7 +104,7 @@ static dpa_scores scores_of(const int *labels, size_t members, size_t nonmembers
             in[i++] = -(double)at;
         else
             out[j++] = -(double)at;
-    return make(in, members, out, nonmembers);
+    return prepared(in, members, out, nonmembers);
 }
 
 typedef struct sums {
@@ -182,7 +174,7 @@ static void add_rejection(const int *labels, double probability, void *user) {
     dpa_scores_free(&scores);
 }
 
-/* The error at the truth, summed over every outcome: never above the level. */
+/* The error at the truth, summed over every outcome, never exceeds the level. */
 static void test_level_by_enumeration(void **state) {
     (void)state;
     const double levels[] = {0.01, 0.05, 0.2, 0.5};
@@ -199,7 +191,7 @@ static void test_level_by_enumeration(void **state) {
 
 /* ── simulated laws ────────────────────────────────────────────────────────────────────────── */
 
-/* Shares that reach a value: by paths, by lazy draws. */
+/* Shares that reach a value, by paths and by lazy draws. */
 static void check_draws(size_t members, size_t nonmembers, double epsilon, double delta,
                         double value) {
     enum { DRAWS = 20000 };
@@ -240,7 +232,7 @@ static int rising(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The statistic of whole samples under a curve, drawn one by one. */
+/* The share of whole samples, drawn under a curve one by one, whose statistic reaches the value. */
 static double naive_share(const dpa__scan_looks *looks, const dpa__scan_null *null,
                           const dpa_curve *curve, double value, int draws) {
     double in[64], out[64];
@@ -338,14 +330,14 @@ static void draw(uint64_t seed, double mu, double *in, size_t m, double *out, si
     for (size_t j = 0; j < n; ++j) out[j] = dpa_rng_normal(&rng);
 }
 
-/* The first grid point that is not rejected, every point asked. */
+/* The bound is the first grid point that is not rejected, with every point tested. */
 static void test_bound_is_the_walk(void **state) {
     double in[60], out[80];
     (void)state;
     for (uint64_t seed = 0; seed < 6; ++seed) {
         const double delta = seed % 2 == 0 ? 1e-5 : 0.03;
         draw(seed, 1.6, in, 60, out, 80);
-        dpa_scores scores = make(in, 60, out, 80);
+        dpa_scores scores = prepared(in, 60, out, 80);
         const dpa_request request = request_of(delta, "dp");
         const double bound = bound_of(&scores, &request).epsilon_lower;
         double last = 0, p = 0;
@@ -364,7 +356,7 @@ static void test_claim_has_its_p_value(void **state) {
     double in[100], out[100], p;
     (void)state;
     draw(1, 1.5, in, 100, out, 100);
-    dpa_scores scores = make(in, 100, out, 100);
+    dpa_scores scores = prepared(in, 100, out, 100);
     dpa_request request = request_of(1e-5, "dp");
     assert_true(isnan(bound_of(&scores, &request).p_value));
     request.claim_epsilon = 0.2;
@@ -381,12 +373,12 @@ static void test_extremes(void **state) {
     const double one = 1, two = 2;
     double in[400], out[400];
     (void)state;
-    dpa_scores scores = make(&two, 1, &one, 1);
+    dpa_scores scores = prepared(&two, 1, &one, 1);
     dpa_request request = request_of(1e-5, "dp");
     assert_true(bound_of(&scores, &request).epsilon_lower == 0);
     dpa_scores_free(&scores);
     const double high[] = {3, 4}, low[] = {1, 2};
-    scores = make(high, 2, low, 2);
+    scores = prepared(high, 2, low, 2);
     request.confidence = 0.8; /* Pr[both members are on top] = 1/6 without a leak */
     assert_between(bound_of(&scores, &request).epsilon_lower, 0.01, 0.3);
     dpa_scores_free(&scores);
@@ -395,23 +387,23 @@ static void test_extremes(void **state) {
         out[i] = 1 - i;
     }
     request = request_of(1e-5, "dp");
-    scores = make(in, 400, out, 400);
+    scores = prepared(in, 400, out, 400);
     const double perfect = bound_of(&scores, &request).epsilon_lower;
     assert_true(perfect > 4.5 && perfect < 6); /* Clopper–Pearson of 0 of 400: log(400/3)=4.9 */
     request.sides = 2;
     const dpa_result both = bound_of(&scores, &request);
     assert_true(both.epsilon_lower < perfect && isinf(both.epsilon_upper));
     dpa_scores_free(&scores);
-    scores = make(out, 400, in, 400); /* the opposite attack */
+    scores = prepared(out, 400, in, 400); /* the opposite attack */
     assert_true(bound_of(&scores, &request).epsilon_lower == 0);
     dpa_scores_free(&scores);
 }
 
-/* Without any information in the scores the order is the coin's. */
+/* If the scores have no information, the order is decided by the coin. */
 static void test_ties_at_random(void **state) {
     double same[300] = {0}, p, below = 0;
     (void)state;
-    dpa_scores scores = make(same, 300, same, 300);
+    dpa_scores scores = prepared(same, 300, same, 300);
     dpa_request request = request_of(0, "dp");
     double other = 0;
     for (uint64_t seed = 1; seed <= 200; ++seed) {
@@ -432,8 +424,8 @@ static void test_ties_at_random(void **state) {
 typedef dpa_status (*curve_test)(const dpa_scores *, const dpa_curve *, const dpa_request *,
                                  double *, dpa_error *);
 
-/* One step of DP-SGD, sampled: q=.1, μ=3. The curve without → with does not refute itself, its
- * inverse would (methods.md, section 12). */
+/* One step of DP-SGD, sampled: q=.1, μ=3. The curve of the right direction (without → with) does
+ * not refute itself, its inverse would (methods.md, section 12). */
 static void check_direction(curve_test test, int can_tell, uint64_t audits) {
     enum { N = 500, CELLS = 500 };
     static double in[N], out[N], with[CELLS], without[CELLS];
@@ -453,9 +445,9 @@ static void check_direction(curve_test test, int can_tell, uint64_t audits) {
             in[i] = dpa_rng_normal(&rng) + (dpa_rng_uniform(&rng) < 0.1 ? 3 : 0);
             out[i] = dpa_rng_normal(&rng);
         }
-        dpa_scores scores = make(in, N, out, N);
+        dpa_scores scores = prepared(in, N, out, N);
         dpa_request request = request_of(1e-5, "");
-        request.confidence = 0.5; /* fewer draws do for a p-value near 0.05 */
+        request.confidence = 0.5; /* fewer draws suffice for a p-value near 0.05 */
         double p[2];
         assert_ok(test(&scores, right, &request, &p[0], NULL));
         assert_ok(test(&scores, inverse, &request, &p[1], NULL));
@@ -474,14 +466,14 @@ static void test_direction_of_a_curve(void **state) {
     check_direction(dpa__rank_p_value, 0, 3);
 }
 
-/* A claimed σ that is too good: μ = 1 promised, 2 delivered. */
+/* The claimed σ is too good: μ = 1 promised, 2 delivered. */
 static void test_curve_is_refuted(void **state) {
     static double in[300], out[300];
     dpa_curve *curve;
     double p;
     (void)state;
     draw(9, 2, in, 300, out, 300);
-    dpa_scores scores = make(in, 300, out, 300);
+    dpa_scores scores = prepared(in, 300, out, 300);
     const dpa_request request = request_of(1e-5, "");
     assert_ok(dpa_curve_gaussian(1, &curve, NULL));
     assert_ok(dpa__scan_p_value(&scores, curve, &request, &p, NULL));
@@ -498,12 +490,41 @@ static void test_curve_is_refuted(void **state) {
     dpa_scores_free(&scores);
 }
 
-/* Families are walked with simulated laws: below the truth, near what ranks give. */
+/* The test agrees with the p-value wherever that is not within the draws' error of the limit; also
+ * for scores with two values, which are counted. */
+static void test_rejects_as_the_p_value_does(void **state) {
+    static double in[300], out[300];
+    (void)state;
+    for (int two_values = 0; two_values < 2; ++two_values) {
+        draw(9, 2, in, 300, out, 300);
+        for (size_t i = 0; i < 300 && two_values; ++i) in[i] = in[i] > 1, out[i] = out[i] > 1;
+        dpa_scores scores = prepared(in, 300, out, 300);
+        for (double confidence = 0.9; confidence < 0.99; confidence += 0.08)
+            for (double mu = 1.0; mu < 2.3; mu += 0.4) {
+                dpa_request request = request_of(1e-5, "");
+                dpa_curve *curve;
+                double p;
+                int is_rejected;
+                request.confidence = confidence;
+                assert_ok(dpa_curve_gaussian(mu, &curve, NULL));
+                assert_ok(dpa__scan_p_value(&scores, curve, &request, &p, NULL));
+                assert_ok(dpa__scan_rejects(&scores, curve, &request, &is_rejected, NULL));
+                const double error = 1 - confidence;
+                if (p < 0.5 * error) assert_true(is_rejected);
+                if (p > 1.1 * error) assert_false(is_rejected);
+                dpa_curve_free(curve);
+            }
+        dpa_scores_free(&scores);
+    }
+}
+
+/* Families are searched with simulated laws: the bound is below the truth and near that of
+ * ranks. */
 static void test_families(void **state) {
     static double in[200], out[200];
     (void)state;
     draw(4, 1, in, 200, out, 200);
-    dpa_scores scores = make(in, 200, out, 200);
+    dpa_scores scores = prepared(in, 200, out, 200);
     dpa_request request = request_of(1e-5, "gaussian");
     request.claim_epsilon = 0.1;
     const dpa_result result = bound_of(&scores, &request);
@@ -514,12 +535,19 @@ static void test_families(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paths_are_all_orders),   cmocka_unit_test(test_level_by_enumeration),
-        cmocka_unit_test(test_draws_follow_the_paths), cmocka_unit_test(test_draws_of_curves),
-        cmocka_unit_test(test_random_numbers),         cmocka_unit_test(test_bound_is_the_walk),
-        cmocka_unit_test(test_claim_has_its_p_value),  cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_ties_at_random),         cmocka_unit_test(test_direction_of_a_curve),
-        cmocka_unit_test(test_curve_is_refuted),       cmocka_unit_test(test_families),
+        cmocka_unit_test(test_paths_are_all_orders),
+        cmocka_unit_test(test_level_by_enumeration),
+        cmocka_unit_test(test_draws_follow_the_paths),
+        cmocka_unit_test(test_draws_of_curves),
+        cmocka_unit_test(test_random_numbers),
+        cmocka_unit_test(test_bound_is_the_walk),
+        cmocka_unit_test(test_claim_has_its_p_value),
+        cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_ties_at_random),
+        cmocka_unit_test(test_direction_of_a_curve),
+        cmocka_unit_test(test_curve_is_refuted),
+        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_rejects_as_the_p_value_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

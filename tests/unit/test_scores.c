@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Scores: sorting, lints, files, corners, and the choice of thresholds against slow routines. */
 #include "check.h"
+#include "prepared.h"
 
 #include "dpaudit/rng.h"
 #include "dpaudit/scores.h"
 #include "estimate/roc.h"
 #include "evidence/scores_sort.h"
-
-static dpa_scores make(const double *in, size_t members, const double *out, size_t nonmembers) {
-    dpa_scores scores;
-    dpa_lints lints = {0};
-    assert_ok(dpa_scores_from(in, members, out, nonmembers, &scores, NULL));
-    assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
-    dpa_lints_free(&lints);
-    return scores;
-}
 
 static dpa_scores gaussian(uint64_t seed, size_t n, double mu, double grid) {
     double *values = malloc(2 * n * sizeof *values);
@@ -24,7 +16,7 @@ static dpa_scores gaussian(uint64_t seed, size_t n, double mu, double grid) {
         values[i] = dpa_rng_normal(&rng) + (i < n ? mu : 0);
         if (grid > 0) values[i] = grid * floor(values[i] / grid);
     }
-    const dpa_scores scores = make(values, n, values + n, n);
+    const dpa_scores scores = prepared(values, n, values + n, n);
     free(values);
     return scores;
 }
@@ -87,7 +79,7 @@ static void lints(void **state) {
     lint(in, 100, out, 100, "duplicates", 1);
     for (int i = 0; i < 100; ++i) in[i] = out[i] - 60;
     lint(in, 100, out, 100, "sign", 1);
-    for (int i = 0; i < 100; ++i) in[i] = 1; /* all equal is no sign of anything */
+    for (int i = 0; i < 100; ++i) in[i] = 1; /* equal scores are no sign of anything */
     lint(in, 100, in, 100, "sign", 0);
     lint(in, 100, in, 100, "ties", 1);
 }
@@ -108,7 +100,7 @@ static void no_honest_answer(void **state) {
     dpa_lints_free(&found);
 }
 
-/* Corners: nothing outside the list is at least as good in both counts as every corner allows. */
+/* Corners: no threshold outside the list beats the corners in both counts. */
 static void corners(void **state) {
     (void)state;
     for (uint64_t seed = 1; seed < 40; ++seed) {
@@ -199,8 +191,8 @@ static void max_is_the_largest(void **state) {
             }
 }
 
-/* The same of intervals, whose lower end may be the opposite attack's (mu below 0) and, of dp, is
- * small where a rate is zero (mu 4: nearly apart): not at a corner then. */
+/* The same for intervals, whose lower end may be the opposite attack's (mu below 0) and, for dp, is
+ * small if a rate is zero (mu 4: nearly separated), so it is not at a corner. */
 static void max_of_intervals(void **state) {
     (void)state;
     static const char *const all[] = {"cp", "jeffreys", "bayes", "katz"};
@@ -232,7 +224,7 @@ static void max_of_intervals(void **state) {
     assert_true(beyond_corners > 0);
 }
 
-/* The chosen fast path for many corners stays within a hair of trying them all. */
+/* The fast path for many corners stays very close to trying them all. */
 static void many_corners(void **state) {
     (void)state;
     dpa_scores s = gaussian(11, 6000, 1, 0);
@@ -314,15 +306,15 @@ static void refusals(void **state) {
     dpa_scores_free(&s);
 }
 
-/* One score a class, all equal, perfect: an answer or a clear zero, never NaN. */
+/* One score per class, all equal, or perfect: an answer or a clear zero, never NaN. */
 static void extremes(void **state) {
     (void)state;
     const double zero = 0, five = 5;
     double equal[50] = {0}, high[50];
     for (int i = 0; i < 50; ++i) high[i] = 10.0 + i;
-    dpa_scores cases[] = {make(&five, 1, &zero, 1), make(&zero, 1, &five, 1),
-                          make(equal, 50, equal, 50), make(high, 50, equal, 50),
-                          make(equal, 50, high, 50)};
+    dpa_scores cases[] = {prepared(&five, 1, &zero, 1), prepared(&zero, 1, &five, 1),
+                          prepared(equal, 50, equal, 50), prepared(high, 50, equal, 50),
+                          prepared(equal, 50, high, 50)};
     static const char *const selects[] = {"",        "max",         "split",
                                           "fixed:3", "fixed-fpr:0", "simultaneous"};
     for (size_t c = 0; c < 5; ++c)
@@ -343,11 +335,11 @@ static void extremes(void **state) {
     for (size_t c = 0; c < 5; ++c) dpa_scores_free(&cases[c]);
 }
 
-/* Mann–Whitney by hand, and the intervals around what they must contain. */
+/* Mann–Whitney by hand, and intervals that contain what they must. */
 static void quality(void **state) {
     (void)state;
     const double in[] = {3, 1, 2, 2}, out[] = {0, 2, 1};
-    dpa_scores s = make(in, 4, out, 3);
+    dpa_scores s = prepared(in, 4, out, 3);
     dpa_request request = request_of("", "", "");
     dpa_quality q;
     assert_ok(dpa_scores_quality(&s, &request, &q, NULL));
@@ -367,8 +359,8 @@ static void quality(void **state) {
     assert_absolute(drawn.lower, q.auc.lower, 0.1 * (q.auc.upper - q.auc.lower));
     assert_absolute(drawn.upper, q.auc.upper, 0.1 * (q.auc.upper - q.auc.lower));
     dpa_scores_free(&s);
-    /* one score in a class: nothing is known of the spread */
-    s = make(in, 1, out, 3);
+    /* one score in a class says nothing about the spread */
+    s = prepared(in, 1, out, 3);
     assert_ok(dpa_scores_quality(&s, &request, &q, NULL));
     assert_between(q.auc.lower, 0, 0.3);
     assert_true(q.auc.upper == 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From results and their roles to state and headline: who may decide, what stops a decision, and
- * that the sentence says what the state is. */
+/* From results and their roles to state and headline: which results may decide, what prevents a
+ * decision, and that the sentence agrees with the state. */
 #include "check.h"
 
 #include "judge/verdict.h"
@@ -17,7 +17,7 @@ static dpa_report *new_report(double claim_epsilon) {
     return report;
 }
 
-/* A bound that decides, for any mechanism, of the whole training; changed by the tests. */
+/* A bound that may decide, for any mechanism, about the whole training; tests modify it. */
 static dpa_result bound(double lower) {
     dpa_request request;
     dpa_result r;
@@ -80,7 +80,7 @@ static void equal_is_not_above(void **state) {
     dpa_report_free(report);
 }
 
-/* Whatever its role and however high, a number without a confidence refutes nothing. */
+/* A number without a confidence refutes nothing, whatever its role and size. */
 static void what_cannot_decide(void **state) {
     (void)state;
     dpa_result rows[5];
@@ -111,7 +111,7 @@ static void a_posterior_decides_when_asked(void **state) {
     expect_words(report, "with 95% posterior probability");
     expect_words(report, "a posterior probability decides, as asked");
     dpa_report_free(report);
-    /* … and even then neither an estimate nor one model's number does */
+    /* … and even then neither an estimate nor the number of one model does */
     row.scope = DPA_SCOPE_MODEL;
     report = new_report(1);
     report->verdict.is_posterior = 1;
@@ -125,8 +125,7 @@ static void a_posterior_decides_when_asked(void **state) {
     dpa_report_free(report);
 }
 
-/* A bound on a step says nothing for or against a claim about the training, nor the other way
- * round. */
+/* A bound on a step says nothing about a claim for the training, nor the other way round. */
 static void another_scope_does_not_refute(void **state) {
     (void)state;
     static const dpa_scope scopes[] = {DPA_SCOPE_TRAINING, DPA_SCOPE_STEP, DPA_SCOPE_PARTICIPATION};
@@ -151,7 +150,7 @@ static void one_of_several_is_enough(void **state) {
     assert_int_equal(concluded(report, NULL), DPA_REFUTED);
     assert_true(report->verdict.epsilon_lower == 2);
     dpa_report_free(report);
-    /* NaN is never the strongest, wherever it stands, and decides nothing */
+    /* NaN is never the strongest, in any position, and decides nothing */
     report = new_report(1);
     rows[0] = bound(NAN), rows[1] = bound(0.25), rows[2] = bound(NAN);
     for (size_t i = 0; i < 3; ++i) assert_ok(dpa_report_add(report, &rows[i], NULL));
@@ -160,7 +159,7 @@ static void one_of_several_is_enough(void **state) {
     dpa_report_free(report);
 }
 
-/* What the verdict carries is the deciding row's, not another one's. */
+/* The verdict carries the fields of the deciding row, not of another one. */
 static void the_verdict_is_the_primary_rows(void **state) {
     (void)state;
     dpa_report *report = new_report(1);
@@ -224,7 +223,7 @@ static void an_obstacle_stops_it(void **state) {
     dpa_report_free(report);
 }
 
-/* The power that was asked for: of the two alternatives the harder one counts. */
+/* The power that was asked for: the harder of the two alternatives counts. */
 static void must_detect(void **state) {
     (void)state;
     static const struct {
@@ -244,7 +243,7 @@ static void must_detect(void **state) {
         report->verdict.must_detect = cases[i].must;
         assert_int_equal(concluded(report, &low), cases[i].want);
         if (cases[i].want == DPA_INCONCLUSIVE) expect_words(report, "had to be detectable");
-        /* what was found is found, however weak the audit */
+        /* a refutation stands, however weak the audit */
         assert_int_equal(concluded(report, &high), DPA_REFUTED);
         dpa_report_free(report);
     }
@@ -300,6 +299,34 @@ static void zero_is_nothing_shown(void **state) {
     dpa_report_free(report);
 }
 
+/* Several models: the headline says how many, and which of their numbers it shows. */
+static void models_are_counted(void **state) {
+    (void)state;
+    static const double epsilon[] = {3.25, 1.5, 2.0};
+    dpa_report *report = new_report(NAN), *bounds = new_report(NAN), *none = new_report(NAN);
+    for (int i = 0; i < 3; ++i) {
+        dpa_result estimate = bound(NAN), lower = bound(epsilon[i]), zero = bound(0);
+        estimate.kind = DPA_ESTIMATE;
+        estimate.epsilon = epsilon[i];
+        estimate.role = DPA_SHOWN;
+        estimate.scope = lower.scope = zero.scope = DPA_SCOPE_MODEL;
+        assert_int_equal(concluded(report, &estimate), DPA_NO_CLAIM);
+        assert_int_equal(concluded(bounds, &lower), DPA_NO_CLAIM);
+        assert_int_equal(concluded(none, &zero), DPA_NO_CLAIM);
+    }
+    dpa_result slice = bound(9); /* for a group of records: shown, but not a model of its own */
+    slice.scope = DPA_SCOPE_MODEL;
+    slice.role = DPA_SHOWN;
+    assert_int_equal(concluded(bounds, &slice), DPA_NO_CLAIM);
+    expect_words(report, "Estimated ε = 2.25 on average over 3 models, 1.5 to 3.25, at δ = 1e-05 "
+                         "(cp): an estimate");
+    expect_words(bounds, "The leak of the leakiest of these 3 models is at least ε = 3.2500");
+    expect_words(none, "Nothing is shown of these 3 models with 95% confidence");
+    dpa_report_free(report);
+    dpa_report_free(bounds);
+    dpa_report_free(none);
+}
+
 static void the_scope_is_said(void **state) {
     (void)state;
     static const struct {
@@ -319,7 +346,7 @@ static void the_scope_is_said(void **state) {
     }
 }
 
-/* The claim is said as it was made: σ, a curve, its own δ. */
+/* The claim is stated as it was made: σ, a curve, its own δ. */
 static void the_claim_is_said_as_it_was_made(void **state) {
     (void)state;
     dpa_report *report = new_report(4.377);
@@ -358,6 +385,7 @@ int main(void) {
         cmocka_unit_test(must_detect),
         cmocka_unit_test(what_it_would_have_seen),
         cmocka_unit_test(zero_is_nothing_shown),
+        cmocka_unit_test(models_are_counted),
         cmocka_unit_test(the_scope_is_said),
         cmocka_unit_test(the_claim_is_said_as_it_was_made),
         cmocka_unit_test(names_of_states),

@@ -72,6 +72,29 @@ random() {
     awk -v seed="$1" -v least="$2" -v most="$3" 'BEGIN { srand(seed); rand(); print int(least + (most - least + 1) * rand()) }'
 }
 
+# Kills, by kind: as many as are wanted must meet their aim. DPA_KILLS says how many (scripts/test-kills).
+declare -A killed
+kills=0
+kill_one() { # KIND SIGNAL PROCESS…: those that are still there
+    local kind=$1 signal=$2
+    shift 2
+    [ $# -gt 0 ] && kill "-$signal" "$@" 2>/dev/null || return 1
+    killed[$kind]=$((${killed[$kind]:-0} + 1))
+    kills=$((kills + 1))
+}
+# A machine that is lost: a process, held, and all that descends from it, at once.
+kill_node() { # PROCESS
+    local all=$1 level=$1
+    kill -STOP "$1" 2>/dev/null || return 1
+    while level=$(for parent in $level; do pgrep -P "$parent"; done) && [ -n "$level" ]; do all="$all $level"; done
+    # shellcheck disable=SC2086
+    kill_one node KILL $all
+}
+print_kills() { # WHERE WANTED
+    for kind in "${!killed[@]}"; do echo "kills $1 $kind ${killed[$kind]}"; done | sort
+    [ "$kills" -eq "$2" ] || fail "only $kills of $2 kills met their aim"
+}
+
 need_shared() {
     [ -e "$DPA_SHARED/$1" ] || { echo "SKIPPED: $DPA_SHARED/$1 is not here"; exit 77; }
 }

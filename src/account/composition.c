@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Phases in normal form: checked, merged, and what is known of them in closed form. */
-#include "account/model.h"
+/* Phases in normal form: checked, merged, with closed forms where they exist. */
+#include "account/composition.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static int mergeable(const dpa_phase *a, const dpa_phase *b) {
            a->pair == b->pair;
 }
 
-static void add_unit(dpa__model *model, dpa_phase p) {
+static void add_unit(dpa__composition *model, dpa_phase p) {
     for (size_t k = 0; k < model->count; ++k)
         if (mergeable(&model->unit[k], &p)) {
             model->unit[k].steps += p.steps;
@@ -60,13 +60,13 @@ static double unit_epsilon(const dpa_phase *p) {
     return p->mechanism == DPA_PAIR && p->q == 1 ? dpa__pair_pure(p->pair) : HUGE_VAL;
 }
 
-static int is_symmetric(const dpa__model *model, const dpa_phase *p) {
+static int is_symmetric(const dpa__composition *model, const dpa_phase *p) {
     if (p->mechanism == DPA_PAIR) return p->q == 1 && dpa__pair_is_symmetric(p->pair);
     if (p->mechanism == DPA_SHUFFLED) return 0;
     return p->q == 1 || model->adjacency == DPA_REPLACE_ONE;
 }
 
-static void summarise(dpa__model *model) {
+static void summarise(dpa__composition *model) {
     model->symmetric = 1;
     for (size_t k = 0; k < model->count; ++k) {
         const dpa_phase *p = &model->unit[k];
@@ -77,8 +77,9 @@ static void summarise(dpa__model *model) {
     }
 }
 
-/* A pair that the model made: Poisson-sampled Laplace noise or response, or a group. */
-static dpa_status own_pair(dpa__model *model, dpa_pair *pair, dpa_phase *p) {
+/* Uses a pair that the composition makes and owns: Poisson-sampled Laplace noise or response, or a
+ * group. */
+static dpa_status own_pair(dpa__composition *model, dpa_pair *pair, dpa_phase *p) {
     model->own[model->owned++] = pair;
     p->mechanism = DPA_PAIR;
     p->pair = pair;
@@ -87,7 +88,8 @@ static dpa_status own_pair(dpa__model *model, dpa_pair *pair, dpa_phase *p) {
 }
 
 /* The number of the group's records in the batch is binomial. */
-static dpa_status sampled_group(dpa__model *model, double group, dpa_phase *p, dpa_error *err) {
+static dpa_status sampled_group(dpa__composition *model, double group, dpa_phase *p,
+                                dpa_error *err) {
     const size_t count = (size_t)group + 1;
     const double zero = 0, one = 1;
     double *mean = DPA_NEW_ARRAY(double, 2 * count, err);
@@ -104,7 +106,7 @@ static dpa_status sampled_group(dpa__model *model, double group, dpa_phase *p, d
     return status == DPA_OK ? own_pair(model, pair, p) : status;
 }
 
-static dpa_status apply_group(dpa__model *model, double group, dpa_phase *p, dpa_error *err) {
+static dpa_status apply_group(dpa__composition *model, double group, dpa_phase *p, dpa_error *err) {
     if (group == 1) return DPA_OK;
     if (p->mechanism == DPA_PAIR || (p->q < 1 && (model->adjacency == DPA_REPLACE_ONE ||
                                                   p->mechanism != DPA_GAUSSIAN || group > 1000)))
@@ -113,7 +115,7 @@ static dpa_status apply_group(dpa__model *model, double group, dpa_phase *p, dpa
                          "Poisson-sampled Gaussian noise under add/remove; for a pair give that of "
                          "the whole group");
     if (p->mechanism == DPA_RANDOMIZED_RESPONSE) {
-        p->steps *= (uint64_t)group; /* each record has a response of its own */
+        p->steps *= (uint64_t)group; /* each record gives its own response */
         return DPA_OK;
     }
     if (p->q < 1) return sampled_group(model, group, p, err);
@@ -121,13 +123,13 @@ static dpa_status apply_group(dpa__model *model, double group, dpa_phase *p, dpa
     return DPA_OK;
 }
 
-/* Poisson sampling of what has no cells of its own for it. */
-static dpa_status apply_sampling(dpa__model *model, dpa_phase *p, dpa_error *err) {
+/* Poisson sampling of mechanisms whose cells do not include it. */
+static dpa_status apply_sampling(dpa__composition *model, dpa_phase *p, dpa_error *err) {
     if (p->q == 1 || p->mechanism == DPA_GAUSSIAN || p->mechanism == DPA_SHUFFLED) return DPA_OK;
     if (model->adjacency == DPA_REPLACE_ONE)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "q is %g: for replace-one only Gaussian noise can be sampled", p->q);
-    if (p->mechanism == DPA_PAIR) return DPA_OK; /* the grid does it */
+    if (p->mechanism == DPA_PAIR) return DPA_OK; /* the grid handles it */
     dpa_pair *pair;
     DPA_TRY(p->mechanism == DPA_LAPLACE ? dpa__pair_laplace(p->sigma, &pair, err)
                                         : dpa__pair_epsilon_delta(p->sigma, 0, &pair, err));
@@ -135,7 +137,7 @@ static dpa_status apply_sampling(dpa__model *model, dpa_phase *p, dpa_error *err
     return own_pair(model, pair, p);
 }
 
-static dpa_status add_phases(dpa__model *model, const dpa_phase *phases, size_t count,
+static dpa_status add_phases(dpa__composition *model, const dpa_phase *phases, size_t count,
                              const dpa_account_opts *opts, dpa__keep keep, dpa_error *err) {
     double precision = 0; /* Σ steps/σ² of the Gaussian phases without sampling */
     for (size_t k = 0; k < count; ++k) {
@@ -158,9 +160,9 @@ static dpa_status add_phases(dpa__model *model, const dpa_phase *phases, size_t 
     return DPA_OK;
 }
 
-dpa_status dpa__model_new(const dpa_phase *phases, size_t count, const dpa_account_opts *opts,
-                          dpa__keep keep, dpa__model *out, dpa_error *err) {
-    *out = (dpa__model){.adjacency = opts->adjacency};
+dpa_status dpa__composition_new(const dpa_phase *phases, size_t count, const dpa_account_opts *opts,
+                                dpa__keep keep, dpa__composition *out, dpa_error *err) {
+    *out = (dpa__composition){.adjacency = opts->adjacency};
     if (phases == NULL || count == 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "no phase was given; at least one is needed");
     for (size_t k = 0; k < count; ++k) DPA_TRY(check_phase(&phases[k], k + 1, err));
@@ -172,9 +174,9 @@ dpa_status dpa__model_new(const dpa_phase *phases, size_t count, const dpa_accou
     return DPA_OK;
 }
 
-void dpa__model_free(dpa__model *model) {
+void dpa__composition_free(dpa__composition *model) {
     for (size_t k = 0; k < model->owned; ++k) dpa_pair_free(model->own[k]);
     free(model->own);
     free(model->unit);
-    *model = (dpa__model){0};
+    *model = (dpa__composition){0};
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a file of settings may be, before a tree is made of it. libyaml looks at every open list for
- * every token, so its time grows with the square of the depth, and an alias can stand for as much
- * as the whole file; no settings of ours need either. */
+/* Limits that are checked before a tree is built. For every token libyaml looks at every open list,
+ * so its time grows with the square of the depth, and an alias can stand for as much as the whole
+ * file. Our settings need neither. */
 #include <stdio.h>
-#include <yaml.h>
 
 #include "base/error.h"
-#include "settings/yaml.h"
+#include "settings/document.h"
 
 enum { DEEPEST = 16, MOST_ALIASES = 100 };
 
@@ -16,8 +15,8 @@ static dpa_status refuse(const char *path, const yaml_event_t *event, dpa_error 
                           event->start_mark.column + 1, "%s", what);
 }
 
-/* Goes through the events of the parser, which come as far as they are asked for. What is not YAML
- * ends it, too: loading it will say where. */
+/* Walks through the parser's events, which libyaml produces one by one. Invalid YAML ends the walk
+ * without an error here, because loading it afterwards reports the place. */
 static dpa_status look(const char *path, yaml_parser_t *parser, dpa_error *err) {
     int depth = 0, aliases = 0, is_end = 0;
     dpa_status status = DPA_OK;
@@ -38,7 +37,7 @@ static dpa_status look(const char *path, yaml_parser_t *parser, dpa_error *err) 
     return status;
 }
 
-dpa_status dpa__yaml_bounded(const char *path, const char *text, size_t size, dpa_error *err) {
+dpa_status dpa__document_bounded(const char *path, const char *text, size_t size, dpa_error *err) {
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser))
         return dpa__fail(err, DPA_NO_MEMORY, "no memory for %s", path);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A clock that only goes forward, whatever happens to the date. */
+#ifndef DPA_BASE_CLOCK_H
+#define DPA_BASE_CLOCK_H
+
+#include <time.h>
+
+/* Seconds since some moment, for differences. */
+static inline double dpa__clock(void) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Renders a table of keys as help text. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "settings/settings.h"
+
+enum { WIDTH = 79 };
+
+/* Writes the words of `text` in lines of at most WIDTH; every line after the first is indented by
+ * `indent` blanks. */
+static void wrap(dpa__text *out, size_t column, size_t indent, const char *text) {
+    for (int is_first = 1; *text != '\0'; is_first = 0) {
+        const size_t length = strcspn(text, " ");
+        if (!is_first && column + 1 + length > WIDTH) {
+            dpa__text_printf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!is_first) {
+            dpa__text_add(out, " ");
+            ++column;
+        }
+        dpa__text_add_bytes(out, text, length);
+        column += length;
+        text += length + (text[length] == ' ');
+    }
+    dpa__text_add(out, "\n");
+}
+
+static void add_range(const dpa__range *r, dpa__text *out) {
+    if (r == NULL) return;
+    dpa__text_printf(out, ", %s %g", r->least_is_out ? "more than" : "at least", r->least);
+    if (isfinite(r->most))
+        dpa__text_printf(out, ", %s %g", r->most_is_out ? "less than" : "at most", r->most);
+}
+
+static void add_type(const dpa__field *f, dpa__text *out) {
+    switch (f->type) {
+    case DPA__COUNT:
+    case DPA__SIZE:
+        dpa__text_add(out, "whole number");
+        add_range(f->detail, out);
+        return;
+    case DPA__NUMBER:
+        dpa__text_add(out, "number");
+        add_range(f->detail, out);
+        return;
+    case DPA__FLAG:
+        dpa__text_add(out, "true or false");
+        return;
+    case DPA__WORD:
+        for (const dpa__word *w = f->detail; w->text != NULL; ++w)
+            dpa__text_printf(out, "%s%s", w != f->detail ? ", " : "", w->text);
+        return;
+    case DPA__PATH:
+        dpa__text_add(out, "path, from this file's folder");
+        return;
+    case DPA__TEXTS:
+        dpa__text_add(out, "list of texts");
+        return;
+    case DPA__TEXT:
+    case DPA__ANY:
+    default:
+        dpa__text_add(out, "text");
+    }
+}
+
+static void add_number(double value, dpa__text *out) {
+    if (isnan(value))
+        dpa__text_add(out, "none");
+    else if (isinf(value))
+        dpa__text_add(out, "no limit");
+    else
+        dpa__text_printf(out, "%g", value);
+}
+
+static void add_default(const dpa__field *f, const void *defaults, dpa__text *out) {
+    const char *at = (const char *)defaults + f->at;
+    if (f->is_needed || f->usual != NULL) {
+        dpa__text_add(out, f->is_needed ? "needed" : f->usual);
+        return;
+    }
+    switch (f->type) {
+    case DPA__COUNT:
+        dpa__text_printf(out, "%" PRIu64, *(const uint64_t *)at);
+        return;
+    case DPA__SIZE:
+        dpa__text_printf(out, "%zu", *(const size_t *)at);
+        return;
+    case DPA__NUMBER:
+        add_number(*(const double *)at, out);
+        return;
+    case DPA__FLAG:
+        dpa__text_add(out, *(const int *)at ? "true" : "false");
+        return;
+    case DPA__WORD:
+        dpa__text_add(out, dpa__word_text(f->detail, *(const int *)at));
+        return;
+    default:
+        dpa__text_add(out, *(const char *const *)at != NULL ? *(const char *const *)at : "none");
+    }
+}
+
+void dpa__settings_describe(const dpa__section *section, const void *defaults, dpa__text *out) {
+    const char *indent = section->name[0] != '\0' ? "  " : "";
+    if (section->name[0] != '\0') dpa__text_printf(out, "%s:\n", section->name);
+    for (const dpa__field *f = section->fields; f->key != NULL; ++f) {
+        dpa__text line = {0};
+        dpa__text_printf(&line, "%s: ", f->key);
+        add_type(f, &line);
+        dpa__text_add(&line, " (");
+        add_default(f, defaults, &line);
+        dpa__text_add(&line, ")");
+        out->failed |= line.failed;
+        dpa__text_add(out, indent);
+        if (!line.failed) wrap(out, strlen(indent), strlen(indent) + 8, line.data);
+        dpa__text_printf(out, "%s    ", indent);
+        wrap(out, strlen(indent) + 4, strlen(indent) + 4, f->help);
+        dpa__text_free(&line);
+    }
+    dpa__text_add(out, "\n");
+}

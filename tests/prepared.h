@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Scores of two classes, sorted as estimators want them. */
+#ifndef DPA_TESTS_PREPARED_H
+#define DPA_TESTS_PREPARED_H
+
+#include "check.h"
+#include "dpaudit/scores.h"
+
+static inline dpa_scores prepared(const double *in, size_t members, const double *out,
+                                  size_t nonmembers) {
+    dpa_scores scores;
+    dpa_lints lints = {0};
+    assert_ok(dpa_scores_from(in, members, out, nonmembers, &scores, NULL));
+    assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
+    dpa_lints_free(&lints);
+    return scores;
+}
+
+#endif
