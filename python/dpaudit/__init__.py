@@ -17,6 +17,7 @@ from ._matched import InputCanary
 from ._model_losses import model_losses
 from ._plan import plan
 from ._report import Inconclusive, Refuted, Report
+from ._text_canaries import TextCanaries
 from ._trainer import Trainer, trainer
 from ._trainer_run import Run, Stopped, run
 from ._watch import Defect, watch
@@ -35,6 +36,7 @@ __all__ = [
     "Report",
     "Run",
     "Stopped",
+    "TextCanaries",
     "Trainer",
     "account",
     "attack",

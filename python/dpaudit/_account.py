@@ -169,6 +169,14 @@ class Account:
     `delta` is where ε is as narrow as `tolerance` says (0.1%). Questions may be lists: a thousand cost little more
     than ten. `pair` is a file or two lists of masses, `ledger` a file of events, `group` a number of records.
 
+    Arguments:
+        sigma: noise multiplier: standard deviation over the clipping norm (of Laplace: scale; of randomized
+            response: ε₀).
+        q: sampling rate.
+        steps: how many steps.
+        delta: δ that ε is wanted at.
+        how: mechanism, adjacency, phases, tolerance, pair, ledger, group: as for `account`.
+
     >>> claim = Account(sigma=1.0, q=0.01, steps=1000)
     >>> round(claim.epsilon(1e-5).upper, 2), len(claim.epsilon([1e-3, 1e-5, 1e-7]))
     (1.83, 3)
@@ -196,15 +204,27 @@ class Account:
         return answers[0] if single else answers
 
     def epsilon(self, delta: Any) -> Any:
-        """ε at a δ, or a list of them at a list of δ."""
+        """ε at a δ, or a list of them at a list of δ.
+
+        Arguments:
+            delta: a number or a list.
+        """
         return self._ask("dpa_account_epsilons", "delta", delta)
 
     def delta(self, epsilon: Any) -> Any:
-        """δ at an ε, or a list of them at a list of ε."""
+        """δ at an ε, or a list of them at a list of ε.
+
+        Arguments:
+            epsilon: a number or a list.
+        """
         return self._ask("dpa_account_deltas", "epsilon", epsilon)
 
     def tpr(self, fpr: float) -> Interval:
-        """The best attack's true positive rate at a false positive rate."""
+        """The best attack's true positive rate at a false positive rate.
+
+        Arguments:
+            fpr: the attack's false positive rate.
+        """
         out = _Interval()
         call("dpa_account_fnr", self._handle.pointer, real("fpr", fpr), ctypes.byref(out))
         return Interval(1 - out.upper, 1 - out.lower)
@@ -234,6 +254,24 @@ def account(
     masses), `ledger` a file of events. With `epsilon` also δ at that ε, with `fpr` also the power of the best attack
     there, with `points` also the trade-off curve, with `check` also on which side another accountant's ε lies. To ask
     more than once, see `Account`.
+
+    Arguments:
+        sigma: noise multiplier: standard deviation over the clipping norm (of Laplace: scale; of randomized
+            response: ε₀).
+        q: sampling rate.
+        steps: how many steps.
+        delta: δ that ε is wanted at.
+        mechanism: "gaussian", "laplace", "randomized-response" or "shuffled".
+        adjacency: which data sets are neighbours: "add-remove" or "replace-one".
+        phases: further parts of the training as (sigma, q, steps).
+        tolerance: largest relative width of the interval for ε (1e-3).
+        pair: instead of sigma: a dominating pair, a file or two lists of masses.
+        ledger: a file of events (JSON, DpEvent classes).
+        group: ε of this many records together.
+        epsilon: also δ at this ε.
+        fpr: also the best attack's power at this false positive rate.
+        points: also the trade-off curve at so many rates.
+        check: also on which side of the interval another accountant's ε lies.
 
     >>> claim = account(sigma=1.0, q=0.01, steps=1000, delta=1e-5)
     >>> round(claim.epsilon.lower, 2), round(claim.epsilon.upper, 2)
@@ -269,6 +307,22 @@ def calibrate(
 ) -> Report:
     """The noise (or, with `find`, the rate or the steps) that meets a target ε, rounded to the safe side.
 
+    Arguments:
+        epsilon: the target.
+        delta: its δ.
+        find: what is looked for: "sigma", "q" or "steps"; the others are given.
+        sigma: noise multiplier: standard deviation over the clipping norm (of Laplace: scale; of randomized
+            response: ε₀).
+        q: sampling rate.
+        steps: how many steps.
+        mechanism: "gaussian", "laplace", "randomized-response" or "shuffled".
+        adjacency: which data sets are neighbours: "add-remove" or "replace-one".
+        phases: further parts of the training as (sigma, q, steps).
+        tolerance: largest relative width of the interval for ε (1e-3).
+        pair: instead of sigma: a dominating pair, a file or two lists of masses.
+        ledger: a file of events (JSON, DpEvent classes).
+        group: ε of this many records together.
+
     >>> found = calibrate(epsilon=2.0, q=0.01, steps=1000)
     >>> found.epsilon.upper <= 2.0
     True
@@ -281,6 +335,13 @@ def calibrate(
 
 def two_gaussians(mu1: float, s1: float, mu2: float, s2: float, delta: float = 1e-5) -> Report:
     """The exact ε between N(mu1, s1²) and N(mu2, s2²), the larger of both directions.
+
+    Arguments:
+        mu1: mean of the first.
+        s1: its standard deviation.
+        mu2: mean of the second.
+        s2: its standard deviation.
+        delta: δ that ε is wanted at.
 
     >>> round(two_gaussians(0, 1, 1, 1).epsilon.upper, 6)
     4.377178

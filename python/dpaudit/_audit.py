@@ -143,6 +143,13 @@ def _one_run_evidence(scores: Any, members: Any, correct: Any, options: int) -> 
     return seen
 
 
+def _flat(rows: Any) -> Any:
+    np = numpy()
+    if np is not None:
+        return np.ascontiguousarray(rows, dtype=float).ravel()
+    return array("d", (float(x) for row in rows for x in row))
+
+
 def one_run(
     canaries: Optional[int] = None,
     guesses: Union[int, str, None] = None,
@@ -154,6 +161,7 @@ def one_run(
     members: Optional[Values] = None,
     side: str = "both",
     inclusion_rate: Optional[float] = None,
+    null_noise: Any = None,
     claim: Optional[Claim] = None,
     claim_epsilon: Optional[float] = None,
     claim_delta: Optional[float] = None,
@@ -176,6 +184,8 @@ def one_run(
         members: 0 or 1 for each score: was the canary in?
         side: which canaries are guessed: "both" ends of the order, only "in", only "out".
         inclusion_rate: the probability with which a canary was put in (0.5).
+        null_noise: for method="channels" (every canary has a coordinate, and so noise, of its own: white-box canaries):
+            what coordinates without a canary had, a row a step. Where their noise is not independent, guesses decide.
         claim: what was promised, as a `Claim`; or its numbers:
         claim_epsilon: the promised ε.
         claim_delta: its δ, when it is not `delta`.
@@ -199,6 +209,9 @@ def one_run(
             raise ValueError("canaries: counted from the scores")
         seen = _one_run_evidence(scores, members, correct, whole("options", options))
     seen.about(design="one-run", side=side, inclusion_rate=inclusion_rate)
+    if null_noise is not None:
+        seen._add("null_steps", [float(len(null_noise))])
+        seen._add("null_noise", _flat(null_noise))
     promised = claim_of(claim, claim_epsilon, claim_delta, claim_sigma)
     return judge(seen, promised, delta=delta, guesses=guesses, **more)
 

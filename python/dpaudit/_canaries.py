@@ -98,6 +98,15 @@ class CanarySet:
     times as fast (say so to `cosines` too); with `direction="hadamard"` they are exactly orthogonal, and any number of
     them costs one fast transform: the ones to certify with (`schedule`, `own`, `known`).
 
+    Arguments:
+        dim: parameters of the model.
+        count: canaries that take part.
+        seed: only the auditor's, until the training is over.
+        unobserved: canaries that never take part.
+        first: the number of the first canary.
+        threads: how many; 0: one per core.
+        direction: "sphere", "signs" or "hadamard".
+
     >>> canaries = CanarySet(dim=1000, count=8, seed=7, unobserved=4)
     >>> update = [0.0] * 1000
     >>> import array
@@ -129,7 +138,12 @@ class CanarySet:
 
     @classmethod
     def load(cls, path: Union[str, "os.PathLike[str]"], *, threads: int = 0) -> "CanarySet":
-        """Go on from a file that `save` wrote."""
+        """Go on from a file that `save` wrote.
+
+        Arguments:
+            path: the file.
+            threads: how many; 0: one per core.
+        """
         made = cls.__new__(cls)
         made._handle = Handle(_free_canaries)
         name = text("path", os.fsdecode(os.fspath(path)))
@@ -137,7 +151,11 @@ class CanarySet:
         return made
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Write the whole state (seed, sizes, rounds, largest cosines) as a small file with a checksum."""
+        """Write the whole state (seed, sizes, rounds, largest cosines) as a small file with a checksum.
+
+        Arguments:
+            path: where it goes.
+        """
         call("dpa_canaries_save", self._handle.pointer, text("path", os.fsdecode(os.fspath(path))))
 
     @property
@@ -178,7 +196,13 @@ class CanarySet:
         raise TypeError("a CanarySet lives in the library and cannot be pickled or copied; save() and load() it")
 
     def vector(self, i: int, norm: float = 1.0, *, dtype: str = "float64") -> Any:
-        """Canary `i`, scaled to `norm`, as a new array."""
+        """Canary `i`, scaled to `norm`, as a new array.
+
+        Arguments:
+            i: the canary's number, from 0.
+            norm: its length.
+            dtype: "float32" or "float64".
+        """
         if dtype not in _KINDS:
             raise ValueError(f"dtype: {dtype!r} is not float32 or float64")
         made = empty(self.dim, _KINDS[dtype])

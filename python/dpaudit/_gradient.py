@@ -170,6 +170,10 @@ class GradientCanary(Observed):
         defined. When it is left out, the sum is projected on a second canary, drawn in the same way and never put in:
         one sum a step is then enough, but noise that differs between directions goes unseen. A list of tensors, one
         per parameter, is taken in that order.
+
+        Arguments:
+            private_sum: what was released: an array, or a list of tensors.
+            without: the same from a step without the canary.
         """
         step = self._step if self.moving else 0
         member = self._project("private_sum", private_sum, step)

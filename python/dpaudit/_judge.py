@@ -119,31 +119,56 @@ class Evidence:
         call("dpa_evidence_copy", self._handle.pointer, name.encode(), given.address, given.count)
 
     def about(self, **facts: Any) -> "Evidence":
-        """Say what the numbers are about: scope="step", q=…, steps=…, sigma=…, canary_rate=…, inclusion_rate=…"""
+        """Say what the numbers are about: scope="step", q=…, steps=…, sigma=…, canary_rate=…, inclusion_rate=…
+
+        Arguments:
+            facts: the words of `dpaudit help scores`, one keyword each.
+        """
         for name, value in facts.items():
             _set("dpa_evidence_set", self._handle, name, value)
         return self
 
     def write(self, path: Path) -> None:
-        """An .npz with the arrays and what they are, for `dpaudit scores`, `one-run`, `cosines` or `Evidence.read`."""
+        """An .npz with the arrays and what they are, for `dpaudit scores`, `one-run`, `cosines` or `Evidence.read`.
+
+        Arguments:
+            path: where it goes.
+        """
         call("dpa_evidence_write", self._handle.pointer, path_text("path", path))
 
     @classmethod
     def read(cls, path: Path) -> "Evidence":
-        """A file that dpaudit wrote."""
+        """A file that dpaudit wrote.
+
+        Arguments:
+            path: the file.
+        """
         made = cls("scores")
         call("dpa_evidence_read", path_text("path", path), made._handle.pointer)
         return made
 
     @classmethod
     def counts(cls, fn: int, tp: int, fp: int, tn: int) -> "Evidence":
+        """The four counts of an attack on independent runs.
+
+        Arguments:
+            fn: members that the attack called non-members.
+            tp: members that it called members.
+            fp: non-members that it called members.
+            tn: non-members that it called non-members.
+        """
         made = cls("counts")
         made._add("counts", [float(fn), float(tp), float(fp), float(tn)])
         return made
 
     @classmethod
     def scores(cls, members: Any, nonmembers: Any = None) -> "Evidence":
-        """Scores of independent runs (higher means "in"), or files as `dpaudit scores` takes them."""
+        """Scores of independent runs (higher means "in"), or files as `dpaudit scores` takes them.
+
+        Arguments:
+            members: scores of runs with the record, or the file.
+            nonmembers: scores of runs without it, or a second file.
+        """
         made = cls("scores")
         if is_path(members):
             second = None if nonmembers is None else path_text("nonmembers", nonmembers)
@@ -157,7 +182,14 @@ class Evidence:
 
     @classmethod
     def cosines(cls, observed: Any, dim: Optional[int] = None, *, null: Any = None, direction: str = "sphere") -> "Evidence":
-        """Cosines of canaries with a model of `dim` parameters; with `null`, largest cosines over the rounds."""
+        """Cosines of canaries with a model of `dim` parameters; with `null`, largest cosines over the rounds.
+
+        Arguments:
+            observed: cosines of canaries that took part, or the file.
+            dim: the number of the model's parameters.
+            null: cosines of canaries that did not take part, over the rounds.
+            direction: how the canaries were drawn: "sphere", "signs" or "hadamard".
+        """
         if null is None and dim is None and not is_path(observed):
             raise ValueError("dim: needed, the number of the model's parameters (or null, for largest cosines)")
         made = cls("cosines")
@@ -201,9 +233,29 @@ def judge(
     the rule of docs/judging.md: family "dp", which assumes nothing, for an (ε,δ) claim; the claimed mechanism for a
     claim of noise. Several families or methods are joined by "+" and share the error.
 
-    protocol: a file of `dpaudit plan --write-protocol`. delta: 1e-5, or the claim's. confidence: 0.95. sides: 2 gives
-    an interval. must_detect: inconclusive unless this ε would have been seen. decide="posterior": let a posterior
-    probability decide. all: every row. The other words are those of `dpaudit help scores`.
+    Arguments:
+        evidence: what was observed.
+        claim: what was promised.
+        protocol: a file of `dpaudit plan --write-protocol`: the test registered before.
+        delta: δ of the statement; 1e-5, or the claim's.
+        confidence: 0.95.
+        sides: 1: a lower bound; 2: an interval.
+        family: what may be assumed: "dp" (nothing), "gaussian", "laplace", "subsampled-gaussian:q=Q,steps=T",
+            "points:FILE".
+        method: the estimator: "scan", "rank", "exact", "cp", "jeffreys", "bayes", "sequential", …
+        select: the threshold: "fixed:T", "fixed-fpr:X", "split", "multi-split", "simultaneous", or "max", which is
+            flagged.
+        guesses: of one run: how many were guessed, "auto" (valid) or "max" (optimistic, shown only).
+        decide: "confidence", or "posterior": let a posterior probability decide, and say so.
+        must_detect: inconclusive unless this ε would have been detected.
+        group: also a bound for every value of this column of the table.
+        at_epsilon: also the least δ that this ε needs.
+        curve: also the bounds at other δ.
+        explain: also why the bound is what it is, and what would raise it.
+        pointwise: of one run: also the pointwise baseline.
+        all: every row, not only the first six.
+        seed: of everything random.
+        threads: how many; None: one per core.
 
     >>> seen = Evidence.scores([1.2, 0.4, 2.2, 1.9] * 25, [0.1, -0.3, 0.2, 0.5] * 25)
     >>> judge(seen, Claim(epsilon=8.0), must_detect=9.0).state

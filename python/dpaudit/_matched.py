@@ -122,7 +122,11 @@ class InputCanary(Observed):
         return strength
 
     def score(self, private_sum: Any) -> float:
-        """What the filter makes of a released sum; larger with the canary in it."""
+        """What the filter makes of a released sum; larger with the canary in it.
+
+        Arguments:
+            private_sum: what was released: an array, or a list of tensors.
+        """
         if self._direction is None:
             raise ValueError("score: aim() at a canary first")
         given = _flat("private_sum", private_sum, examples=False)
@@ -134,6 +138,11 @@ class InputCanary(Observed):
         """Take in what the step released with the canary, and `without` it, from noise and a batch of its own.
 
         Where a step is made once, toss a coin before it, put the canary in when it says so, and give `member`.
+
+        Arguments:
+            private_sum: what the step released.
+            without: what a step without the canary released.
+            member: was the canary in, where there is one sum a step?
         """
         own = self.score(private_sum)
         other = None if without is None else self.score(without)
@@ -149,6 +158,14 @@ class InputCanary(Observed):
         `gradient_of(x)` gives the loss gradient of the example, one tensor or a list, made with create_graph=True. Signs
         of the slope are followed with a step that shrinks from `rate` (default: a tenth of the range) to nothing; what
         is given back is the best of all places, never weaker than `x`.
+
+        Arguments:
+            x: where to begin.
+            gradient_of: the loss gradient of an example.
+            low: least value of an input.
+            high: largest value.
+            steps: how many steps are made.
+            rate: length of the first step.
         """
         import torch
 

@@ -126,6 +126,9 @@ def model_losses(model: Any, x: Any, y: Any, loss: Loss = None, query: Optional[
         return _log_odds(model, x, y)
     np = _need_numpy()
     predicted = _numbers_predicted(model, x)
+    for name, given in (("y", y), ("query", query)):
+        if given is not None and len(given) != len(predicted):
+            raise ValueError(f"{name}: {len(given)} of them for {len(predicted)} records")
     if kind == "ranking":
         return _ranking(predicted, y, query)
     off = predicted - np.asarray(y, dtype=float).reshape(-1)

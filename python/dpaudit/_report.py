@@ -95,6 +95,9 @@ def _wrap(value: Any) -> Any:
 class Report(Record):
     """What an audit found. Fields as in the command's JSON: `results`, `verdict`, `evidence`, `delta`, …
 
+    Arguments:
+        handle: of the library's report: reports are made by the audits, not by hand.
+
     >>> from dpaudit import counts
     >>> report = counts(fn=1, tp=99, fp=2, tn=98, claim_epsilon=1.0)
     >>> report.evidence.tp, report.delta, report.refuted

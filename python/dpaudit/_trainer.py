@@ -30,7 +30,14 @@ _output = _take_output() if os.environ.pop("DPAUDIT_TRAINER", None) else None
 
 
 class Trainer:
-    """A trainer with how many examples it has. Made by `@dpaudit.trainer`; calling it calls what was decorated."""
+    """A trainer with how many examples it has. Made by `@dpaudit.trainer`; calling it calls what was decorated.
+
+    Arguments:
+        made_of: the function, class or object.
+        points: examples of data.
+        canaries: examples that are in only where a game puts them.
+        heldout: examples that are never in.
+    """
 
     def __init__(self, made_of: Any, points: int, canaries: int, heldout: int):
         self.made_of, self.points, self.canaries, self.heldout = made_of, points, canaries, heldout
@@ -80,6 +87,8 @@ def make(what: Any, points: int = 0, canaries: int = 0, heldout: int = 0) -> Tra
 class trainer:
     """Make a trainer of a function `train(members, seed, queries)` that gives a number for each query, or of a class.
 
+    As a decorator: what follows it is `made_of`, the function or class.
+
     members, queries: numbers of examples (numpy arrays). Examples 0 to points − 1 are data, the next `canaries` are
     in a training only where a game puts them, the next `heldout` never. The function may also take `init` (same
     number, same initial weights), `signal` ("confidence", log(p/(1−p)), or "loss") and `accuracy`; asked for the
@@ -101,7 +110,11 @@ class trainer:
 
     @staticmethod
     def serve(what: Optional[Any] = None) -> None:
-        """Serve a trainer; without an argument, the one that the calling script has made."""
+        """Serve a trainer; without an argument, the one that the calling script has made.
+
+        Arguments:
+            what: a trainer, or what one can be made of.
+        """
         if what is None:
             main = vars(sys.modules["__main__"]).values()
             found = [value for value in main if isinstance(value, Trainer)]
@@ -127,6 +140,7 @@ class _Server:
     def __init__(self, made: Trainer):
         self.made, self.folder, self.size = made, "", 0
         self.methods: dict[str, Callable[..., Any]] = {}
+        self.takes: dict[str, Optional[set[str]]] = {}  # arguments of the methods called so far; None: any
 
     def answer(self, line: str) -> dict[str, Any]:
         request: dict[str, Any] = {}
@@ -158,11 +172,13 @@ class _Server:
         """Calls a method with those of the known arguments that it takes."""
         if name not in self.methods:
             raise ValueError(f"the trainer has no {name}")
-        method = self.methods[name]
-        takes = inspect.signature(method).parameters
-        if not any(p.kind is p.VAR_KEYWORD for p in takes.values()):
+        if name not in self.takes:
+            given = inspect.signature(self.methods[name]).parameters
+            self.takes[name] = None if any(p.kind is p.VAR_KEYWORD for p in given.values()) else set(given)
+        takes = self.takes[name]
+        if takes is not None:
             known = {key: value for key, value in known.items() if key in takes}
-        return method(**known)
+        return self.methods[name](**known)
 
     def take(self, request: dict[str, Any], key: str, kind: str) -> Any:
         import numpy as np

@@ -24,6 +24,7 @@ from ._report import Report
 from ._trainer import Trainer, make, serve
 
 _Path = Union[str, "os.PathLike[str]"]
+_Listener = Callable[[dict[str, Any]], None]
 _STOPPED = 75
 
 
@@ -111,28 +112,44 @@ def _sections(game: Any, claim: Any, who: dict[str, Any], more: dict[str, Any]) 
     return sections
 
 
-def _follow(
-    process: "subprocess.Popen[str]", status: Path, progress: Optional[Callable[[dict[str, Any]], None]], events: Optional[Path]
-) -> None:
-    """Tells of every change until the process has ended."""
-    last = None
-    while True:
-        ended = process.poll() is not None
-        try:
-            now = json.loads(status.read_text())
-        except (OSError, ValueError):
-            now = {}
-        told = {key: now.get(key) for key in ("stage", "stages", "planned", "done", "failed_trials", "running")}
-        if now and told != last:
-            last = told
-            if progress is not None:
-                progress(dict(told))
-            if events is not None:
-                with open(events, "a", encoding="utf-8") as log:
-                    log.write(json.dumps({"time": time.time(), "event": "progress", **told}) + "\n")
-        if ended:
-            return
-        time.sleep(0.05)
+def _follow(process: "subprocess.Popen[str]", events: Path, start: int, listeners: list[_Listener]) -> None:
+    """Tells the listeners of every event until the process has ended: lines of the file from byte `start` on."""
+    with open(events, "rb") as log:
+        log.seek(start)
+        part = b""
+        while True:
+            ended = process.poll() is not None
+            *lines, part = (part + log.read()).split(b"\n")
+            for line in lines:
+                event = json.loads(line)
+                for listener in listeners:
+                    listener(event)
+            if ended:
+                return
+            time.sleep(0.02)
+
+
+def _progress(tell: Callable[[dict[str, Any]], None]) -> _Listener:
+    """Of events, those that say how far a stage is."""
+    failed = 0
+
+    def listen(event: dict[str, Any]) -> None:
+        nonlocal failed
+        failed += event.get("ended") == "failed"
+        if event["event"] in ("stage", "trial"):
+            tell({**{key: event[key] for key in ("stage", "stages", "planned", "done")}, "failed_trials": failed})
+
+    return listen
+
+
+def _trials(tell: _Listener) -> _Listener:
+    """Of events, those of trials."""
+
+    def listen(event: dict[str, Any]) -> None:
+        if event["event"] == "trial":
+            tell(event)
+
+    return listen
 
 
 def _bar() -> Optional[Callable[[dict[str, Any]], None]]:
@@ -143,11 +160,12 @@ def _bar() -> Optional[Callable[[dict[str, Any]], None]]:
     bars: dict[int, Any] = {}
 
     def show(state: dict[str, Any]) -> None:
-        stage = state["stage"] or 0
-        bar = bars.setdefault(stage, None) or tqdm(total=state["planned"], desc=f"stage {stage + 1}", unit="trial")
-        bars[stage] = bar
-        bar.n = state["done"]
-        bar.refresh()
+        stage = state["stage"]
+        if stage not in bars:
+            bars[stage] = tqdm(total=state["planned"], desc=f"stage {stage + 1} of {state['stages']}", unit="trial")
+        bars[stage].update(state["done"] - bars[stage].n)
+        if state["done"] == state["planned"]:
+            bars[stage].close()
 
     return show
 
@@ -162,6 +180,7 @@ def run(
     seed: int = 1,
     progress: Union[None, bool, Callable[[dict[str, Any]], None]] = None,
     events: Optional[_Path] = None,
+    on_trial: Optional[_Listener] = None,
     **options: Any,
 ) -> "Run":
     """Play a game against a trainer.
@@ -172,9 +191,11 @@ def run(
     nothing: what `sigma`, `q` and `steps` in `options` (the keys of `trainer` in docs/trainer.md) mean.
 
     store: where finished trials are kept; the same call with the same store goes on after an interruption (Ctrl-C raises
-    `Stopped`, everything played is kept) and plays nothing twice. progress: called with a dict (stage, planned, done,
-    failed_trials, running) whenever something has ended; True (default with tqdm installed): a bar. events: a file that
-    gets the same as JSON lines.
+    `Stopped`, everything played is kept) and plays nothing twice. progress: called with a dict (stage, stages, planned,
+    done, failed_trials) whenever something has ended; True (default with tqdm installed): a bar. on_trial: called with a
+    dict for every trial that has ended, in the order of their ends: stage, trial, ended ("played", "failed", …), seconds,
+    values, done, planned (docs/runner.md). What it raises stops the run like Ctrl-C and is raised here. events: a file that
+    gets all of these as JSON lines.
 
     >>> def leaky(members, seed, queries):
     ...     return [float(20 in members) + seed % 100 / 1000 for _ in queries]
@@ -190,7 +211,12 @@ def run(
         try:
             who = {} if isinstance(made, str) else {k: getattr(made, k) for k in ("points", "canaries", "heldout")}
             who = {**who, **options, "command": made if isinstance(made, str) else _name(made)}
-            return _play(game, claim, who, seed, base, Path(place), exchange, workers, progress, events)
+            shown = _bar() if progress is None or progress is True else (progress or None)
+            listeners = [_progress(shown)] if shown is not None else []
+            if on_trial is not None:
+                listeners.append(_trials(on_trial))
+            log = Path(events).resolve() if events is not None else Path(place) / "events"
+            return _play(game, claim, who, seed, base, Path(place), exchange, workers, log, listeners)
         finally:
             if exchange is not None:
                 exchange.close()
@@ -200,31 +226,36 @@ def run(
 
 def _play(
     game: Any, claim: Any, who: dict[str, Any], seed: int, base: Path, place: Path, exchange: Optional[_Exchange],
-    workers: Optional[int], progress: Any, events: Optional[_Path],
+    workers: Optional[int], events: Path, listeners: list[_Listener],
 ) -> Run:  # fmt: skip
     audit, output = base.with_suffix(".yaml"), place / "evidence"
     audit.write_text(_yaml(_sections(game, claim, who, {"seed": seed})) + "\n")
     words = [program(), "run", str(audit), "--store", str(base), "--output", str(output)]
+    words += ["--events", str(events)]
     words += ["--workers", str(workers or 1)] if exchange is not None or workers else []
     environment = dict(os.environ)
     if exchange is not None:
         environment["DPAUDIT_TRAINER_COMMAND"] = exchange.command()
-    show = _bar() if progress is None or progress is True else (progress or None)
+    events.touch()
+    start = events.stat().st_size
     process = subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
     )
     said: list[str] = ["", ""]
+    stopped = f"stopped: the finished trials are in {base}; the same call goes on from there"
     reader = threading.Thread(target=lambda: said.__setitem__(slice(None), process.communicate()), daemon=True)
     reader.start()
     try:
-        _follow(process, base.with_name(base.name + ".status.json"), show, Path(events) if events else None)
-    except KeyboardInterrupt:
+        _follow(process, events, start, listeners)
+    except BaseException as error:
         process.send_signal(signal.SIGINT)
         process.wait()
-        raise Stopped(f"stopped: the finished trials are in {base}; the same call goes on from there") from None
+        if not isinstance(error, KeyboardInterrupt):
+            raise
+        raise Stopped(stopped) from None
     reader.join()
     if process.returncode == _STOPPED:
-        raise Stopped(f"stopped: the finished trials are in {base}; the same call goes on from there")
+        raise Stopped(stopped)
     if process.returncode not in (0, 1, 5):
         raise RuntimeError(said[1].strip() or f"dpaudit run ended with exit code {process.returncode}")
     return _gather(output, audit, base)

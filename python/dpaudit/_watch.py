@@ -128,6 +128,26 @@ def watch(
     Released is a sum; of a mean, say `normalizer`, the number it was divided by. `generators` are those that the
     function draws its noise from, besides the global ones of torch, numpy and random; they are left as they were.
 
+    Arguments:
+        target: what is watched.
+        clip_norm: the norm C, or one for each parameter group.
+        sigma: promised noise multiplier.
+        epsilon: the promise as ε at delta instead, with q and steps.
+        q: promised sampling rate.
+        steps: promised steps.
+        delta: δ of the promise.
+        records: size of the training set.
+        sampling: how batches are drawn: "poisson", which is checked, or "unchecked".
+        adjacency: "add-remove" or "replace-one".
+        confidence: of the findings.
+        normalizer: what a released mean was divided by.
+        names: of the parameters, for the findings.
+        canaries: also ask what the target releases for gradients made to find faults, at four times of the
+            training; it is left as it was.
+        generators: of the noise.
+        every: look at every so many steps; None: as often as is cheap.
+        seed: of the canaries and checks.
+
     >>> import numpy as np
     >>> rng = np.random.default_rng(5)
     >>> def private_sum(gradients):

@@ -188,6 +188,14 @@ def _run(
 def loss(signals: Any, members: Any, *, target: int = 0, kind: str = "logit", exclude: Iterable[int] = ()) -> Any:
     """The target's own signal (Yeom et al. 2018).
 
+    Arguments:
+        signals: what each model says about each point: a matrix of models by points, or models by points by
+            augmentations.
+        members: 0 or 1 of the same models by points: was the model trained on the point?
+        target: the row of the model under attack.
+        kind: what a signal is: "logit", log(p/(1−p)) of the true label, or "loss".
+        exclude: rows of models that serve as no shadow: kept for the audit, say.
+
     >>> list(loss([[3.0, 1.0], [0.5, 0.2]], [[1, 0], [0, 1]]))
     [3.0, 1.0]
     """
@@ -203,7 +211,17 @@ def calibrated(
     exclude: Iterable[int] = (),
     offline: bool = False,
 ) -> Any:
-    """The target's signal minus its mean over models without the point (Watson et al. 2022)."""
+    """The target's signal minus its mean over models without the point (Watson et al. 2022).
+
+    Arguments:
+        signals: what each model says about each point: a matrix of models by points, or models by points by
+            augmentations.
+        members: 0 or 1 of the same models by points: was the model trained on the point?
+        target: the row of the model under attack.
+        kind: what a signal is: "logit", log(p/(1−p)) of the true label, or "loss".
+        exclude: rows of models that serve as no shadow: kept for the audit, say.
+        offline: use only models that were not trained on the point.
+    """
     return _run("calibrated", signals, members, target, kind, exclude, offline=bool(offline))
 
 
@@ -217,7 +235,18 @@ def lira(
     offline: bool = False,
     variance: str = "auto",
 ) -> Any:
-    """Likelihood ratio of two normals fitted to the shadow models' signals (Carlini et al. 2022)."""
+    """Likelihood ratio of two normals fitted to the shadow models' signals (Carlini et al. 2022).
+
+    Arguments:
+        signals: what each model says about each point: a matrix of models by points, or models by points by
+            augmentations.
+        members: 0 or 1 of the same models by points: was the model trained on the point?
+        target: the row of the model under attack.
+        kind: what a signal is: "logit", log(p/(1−p)) of the true label, or "loss".
+        exclude: rows of models that serve as no shadow: kept for the audit, say.
+        offline: use only models that were not trained on the point.
+        variance: of lira: "point", each point's own, "pooled", one for all, or "auto": own from 64 models on.
+    """
     how = choose("variance", variance, _VARIANCES)
     return _run("lira", signals, members, target, kind, exclude, offline=bool(offline), variance=how)
 
@@ -234,7 +263,21 @@ def rmia(
     a: Optional[float] = None,
     gamma: Optional[float] = None,
 ) -> Any:
-    """Robust pairwise ratios against a population that no model was trained on (Zarifzadeh et al. 2024)."""
+    """Robust pairwise ratios against a population that no model was trained on (Zarifzadeh et al. 2024).
+
+    Arguments:
+        signals: what each model says about each point: a matrix of models by points, or models by points by
+            augmentations.
+        members: 0 or 1 of the same models by points: was the model trained on the point?
+        population: signals of points that no model was trained on, models by population; what rmia and quantile
+            need.
+        target: the row of the model under attack.
+        kind: what a signal is: "logit", log(p/(1−p)) of the true label, or "loss".
+        exclude: rows of models that serve as no shadow: kept for the audit, say.
+        offline: use only models that were not trained on the point.
+        a: offline: the weight of the models without the point (0.3).
+        gamma: how much larger a ratio must be to count (1).
+    """
     given = {name: real(name, value) for name, value in (("a", a), ("gamma", gamma)) if value is not None}
     return _run("rmia", signals, members, target, kind, exclude, population, offline=bool(offline), **given)
 
@@ -266,6 +309,19 @@ def quantile(
     Needs no model but the target: `population` has the target's signals of points that nobody was trained on, and both
     tables of features one row per point. `ridge` None: in proportion to the features per population point.
 
+    Arguments:
+        signals: the target's signals of the points: one row will do.
+        members: 0 or 1 of the same models by points: was the model trained on the point?
+        population: the target's signals of points that no model was trained on.
+        features: what is known of the points: one row each.
+        population_features: the same of the population.
+        target: the row of the model under attack.
+        kind: what a signal is: "logit", log(p/(1−p)) of the true label, or "loss".
+        form: "normal": mean and scale given the features; "pinball": one quantile.
+        level: of pinball: which quantile (0.9).
+        ridge: penalty on standardised weights; None: 8 times the features per population point (pinball: once).
+        squares: squares of the features are features, too.
+
     >>> twice = [[2.0 * i + (0.5 if i % 2 else -0.5) for i in range(40)]]
     >>> scores = quantile([[21.0, 20.0]], [[1, 0]], twice, [[5.0], [10.0]], [[i] for i in range(40)], ridge=0.0)
     >>> bool(scores[0] > 4 > 1 > abs(scores[1]))
@@ -283,7 +339,16 @@ def quantile(
 
 
 class Leak(NamedTuple):
-    """What one point risks: numbers of test models at the threshold that is best for it. They rank, they bound nothing."""
+    """What one point risks: numbers of test models at the threshold that is best for it. They rank, they bound nothing.
+
+    Arguments:
+        point: its number.
+        members: test models that were trained on it.
+        nonmembers: test models that were not.
+        accuracy: (TPR + TNR)/2 at the point's best threshold; NaN when one side has no test model.
+        epsilon: the point's ε at that threshold, from observed rates.
+        gap: mean score with the point minus mean score without.
+    """
 
     point: int
     members: int  #: test models that were trained on the point
@@ -294,7 +359,15 @@ class Leak(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """Challenge points, and what each model was used for: audit models that are in neither `fit` nor `test`."""
+    """Challenge points, and what each model was used for: audit models that are in neither `fit` nor `test`.
+
+    Arguments:
+        challenge: how they were chosen: worst, random or average.
+        points: what each chosen point risks, as `Leak`.
+        fit: models that the attack was fitted to.
+        test: models that it was judged on.
+        kept: models that were excluded: for the audit.
+    """
 
     challenge: str
     points: list[Leak]
@@ -349,6 +422,23 @@ def points(
 ) -> list[Leak]:
     """All points, those that leak most first, judged on models that the attack was not fitted to.
 
+    Arguments:
+        signals: what each model says about each point: a matrix of models by points, or models by points by
+            augmentations.
+        members: 0 or 1 of the same models by points: was the model trained on the point?
+        by: the attack that finds out: "loss", "calibrated", "lira", "rmia" or "quantile".
+        weight: what ranks the points: "accuracy" or "epsilon".
+        every_model: as many splits as it takes to test each model once; False: one split.
+        test_share: share of the models that test the attack; the others fit it.
+        delta: δ of the points' ε.
+        seed: of splits and of random challenges.
+        kind: what a signal is: "logit", log(p/(1−p)) of the true label, or "loss".
+        exclude: rows of models that serve as no shadow: kept for the audit, say.
+        offline: use only models that were not trained on the point.
+        variance: of lira: "point", each point's own, "pooled", one for all, or "auto": own from 64 models on.
+        population: signals of points that no model was trained on, models by population; what rmia and quantile
+            need.
+
     >>> signals = [[5.0 * (i % 2) + 0.1 * i, 0.1 * (i * 7 % 5)] for i in range(20)]
     >>> members = [[i % 2, i // 2 % 2] for i in range(20)]
     >>> [leak.point for leak in points(signals, members)]
@@ -384,7 +474,26 @@ def select(
     variance: str = "auto",
     population: Any = None,
 ) -> Selection:
-    """SelectWorst (Zanella-Béguelin et al. 2023, Algorithm 3), or random or average challenge points."""
+    """SelectWorst (Zanella-Béguelin et al. 2023, Algorithm 3), or random or average challenge points.
+
+    Arguments:
+        signals: what each model says about each point: a matrix of models by points, or models by points by
+            augmentations.
+        members: 0 or 1 of the same models by points: was the model trained on the point?
+        count: how many points.
+        challenge: "worst": the most exposed, "random": any, "average": typical ones.
+        by: the attack that finds out: "loss", "calibrated", "lira", "rmia" or "quantile".
+        weight: what ranks the points: "accuracy" or "epsilon".
+        test_share: share of the models that test the attack; the others fit it.
+        delta: δ of the points' ε.
+        seed: of splits and of random challenges.
+        kind: what a signal is: "logit", log(p/(1−p)) of the true label, or "loss".
+        exclude: rows of models that serve as no shadow: kept for the audit, say.
+        offline: use only models that were not trained on the point.
+        variance: of lira: "point", each point's own, "pooled", one for all, or "auto": own from 64 models on.
+        population: signals of points that no model was trained on, models by population; what rmia and quantile
+            need.
+    """
     which, order = choose("challenge", challenge, _CHALLENGES), choose("weight", weight, _WEIGHTS)
     how = {"offline": bool(offline), "variance": variance}
     split = {
@@ -403,6 +512,11 @@ def select(
 def half(seed: int, model: int, count: int) -> list[int]:
     """0 or 1 for each of `count` points: exactly half of them (rounded down) are in, drawn for each model by itself.
 
+    Arguments:
+        seed: of the whole design.
+        model: the model's number.
+        count: how many points there are.
+
     >>> sum(half(1, 0, 10))
     5
     """
@@ -412,7 +526,14 @@ def half(seed: int, model: int, count: int) -> list[int]:
 
 
 def leave_one_out(seed: int, model: int, count: int, challenge: int) -> list[int]:
-    """0 or 1 for each of `count` points: all are in but the challenge, whom a coin decides."""
+    """0 or 1 for each of `count` points: all are in but the challenge, whom a coin decides.
+
+    Arguments:
+        seed: of the whole design.
+        model: the model's number, which tosses its own coin.
+        count: how many points there are.
+        challenge: the point that the coin is about.
+    """
     member = (ctypes.c_uint8 * whole("count", count))()
     if whole("challenge", challenge) >= len(member):
         raise ValueError(f"challenge: there is no point {challenge}")

@@ -39,10 +39,18 @@ def flatten(parameters: Any) -> Any:
 class FederatedAudit:
     """Canary clients for a server of `dim` parameters that trains for `rounds` rounds.
 
-    clip: the norm S to which clients' updates are clipped (change `audit.clip` where it adapts). sigma: the noise
-    multiplier that is claimed. divisor: what the server divides the sum by (1: it releases the sum). times: rounds of
-    each canary. The canaries are orthogonal; `canaries` take part, as many stay at home. Nobody but the auditor may know
-    `seed` before the training is over.
+    The canaries are orthogonal; as many as take part stay at home.
+
+    Arguments:
+        dim: parameters of the model.
+        rounds: of the training.
+        clip: the norm S to which clients' updates are clipped (change `audit.clip` where it adapts).
+        sigma: the noise multiplier that is claimed.
+        divisor: what the server divides the sum by (1: it releases the sum).
+        canaries: how many take part.
+        times: rounds of each canary.
+        seed: nobody but the auditor may know it before the training is over.
+        threads: how many; 0: one per core.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(5)
@@ -95,7 +103,12 @@ class FederatedAudit:
         return self.canaries.vector(canary, self.clip)
 
     def insert(self, round: int, total: Any) -> None:
-        """Add this round's canaries to the sum of the clipped updates, in place: for a server that sees updates."""
+        """Add this round's canaries to the sum of the clipped updates, in place: for a server that sees updates.
+
+        Arguments:
+            round: from 0.
+            total: the sum of the clipped updates, an array that is changed.
+        """
         self.canaries.add_to(total, self.senders(round), self.clip)
 
     def released(self, round: int, value: Any) -> None:
@@ -106,7 +119,13 @@ class FederatedAudit:
         self.done += 1
 
     def report(self, claim: Optional[Claim] = None, delta: float = 1e-5, **options: Any) -> Report:
-        """Judge the rounds so far. Without `claim`: the promise of `sigma` for a client in `times` known rounds."""
+        """Judge the rounds so far. Without `claim`: the promise of `sigma` for a client in `times` known rounds.
+
+        Arguments:
+            claim: what was promised, where it is not `sigma`.
+            delta: δ of the statement.
+            options: how to judge, as for `judge`.
+        """
         made = claim or Claim(sigma=self.sigma, steps=self.times, delta=delta)
         return judge(self.canaries.known(self.sigma), made, delta=delta, **options)
 
@@ -119,6 +138,12 @@ class FederatedAudit:
 
     @classmethod
     def load(cls, path: Union[str, "os.PathLike[str]"], *, threads: int = 0) -> "FederatedAudit":
+        """Go on from a file that `save` wrote.
+
+        Arguments:
+            path: the file.
+            threads: how many; 0: one per core.
+        """
         made = cls.__new__(cls)
         made.canaries = CanarySet.load(path, threads=threads)
         with open(f"{os.fspath(path)}.json", encoding="utf-8") as file:
@@ -134,6 +159,14 @@ class AuditedStrategy:
     The canaries' updates come from clients of their own (`audit.update`), or `audit.insert` in the strategy's
     aggregation. After each round the change of the global model, less `momentum` times the change before, is what was
     released, times `1/rate`. `vector` turns the strategy's parameters into one vector.
+
+    Arguments:
+        strategy: the one that does the work.
+        audit: the canaries.
+        initial: the global model before the first round.
+        vector: makes one vector of parameters.
+        rate: of the server's optimiser.
+        momentum: of the server's optimiser.
     """
 
     def __init__(
@@ -155,7 +188,13 @@ class AuditedStrategy:
         return getattr(self._strategy, name)
 
     def aggregate_fit(self, server_round: int, results: Any, failures: Any) -> Any:
-        """Rounds of Flower begin with 1."""
+        """Rounds of Flower begin with 1.
+
+        Arguments:
+            server_round: from 1.
+            results: of the clients, as Flower gives them.
+            failures: the same.
+        """
         out = self._strategy.aggregate_fit(server_round, results, failures)
         model = self._vector(out[0] if isinstance(out, tuple) else out)
         change = model - self._model
@@ -169,6 +208,11 @@ class AuditedProcess:
     """A TFF-like aggregation process, `next(state, updates)`, that gets the canaries' updates beside the clients'.
 
     `result` takes the aggregate out of what `next` gives (its `.result`, else the last of a pair).
+
+    Arguments:
+        process: the one that does the work.
+        audit: the canaries.
+        result: takes the aggregate out of what `next` gives.
     """
 
     def __init__(self, process: Any, audit: FederatedAudit, *, result: Optional[Callable[[Any], Any]] = None) -> None:
@@ -179,6 +223,12 @@ class AuditedProcess:
         return getattr(self._process, name)
 
     def next(self, state: Any, updates: Iterable[Any]) -> Any:
+        """One round with this round's canaries in it.
+
+        Arguments:
+            state: the process's state.
+            updates: of the clients; the canaries' are added.
+        """
         t = self.audit.done
         mine = [self.audit.update(i) for i in self.audit.senders(t)]
         out = self._process.next(state, [*updates, *mine])

@@ -102,6 +102,24 @@ def test_a_hundred_thousand_calls_leak_nothing():
     assert len(gc.get_objects()) - objects < 500
 
 
+def test_canaries_with_channels():
+    draw = np.random.default_rng(3)
+    coin = draw.random(600) < 0.5
+    scores = coin + draw.normal(size=600)
+
+    def bound(**more):
+        return dpaudit.one_run(scores=scores, members=coin, family="gaussian", **more).results[0]
+
+    noise = draw.normal(size=(60, 80))
+    scale = np.exp(0.5 * draw.normal(size=(60, 1)))
+    strong, weak = bound(method="channels", null_noise=noise), bound(method="recursion")
+    assert strong.method == "channels" and strong.epsilon_lower > 1.2 * weak.epsilon_lower
+    fallen = bound(method="channels", null_noise=noise * scale)
+    assert fallen.method == "recursion" and fallen.epsilon_lower == weak.epsilon_lower
+    listed = bound(method="channels", null_noise=noise.tolist())
+    assert listed.epsilon_lower == strong.epsilon_lower
+
+
 def test_long_calls_leak_nothing():
     members, nonmembers = np.arange(50.0) + 3, np.arange(50.0)
 

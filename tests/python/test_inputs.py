@@ -63,6 +63,7 @@ QUICK = {"method": "cp", "family": "dp"}
         (lambda: dpaudit.one_run(10, 5, 5, options=1), ""),
         (lambda: dpaudit.one_run(10, 5, 5, claim_sigma=0), "claim-sigma"),
         (lambda: dpaudit.one_run(scores=[1.0, 2.0]), "members or correct"),
+        (lambda: dpaudit.one_run(10, 5, 5, method="channels"), "members and of non-members"),
         (lambda: dpaudit.one_run(scores=[1.0, 2.0], members=[1]), "2 of them, but 1 answers"),
         (lambda: dpaudit.one_run(scores=[1.0, 2.0], members=[0, 2]), "0 or 1"),
         (lambda: dpaudit.one_run(scores=[1.0, 2.0], members=[0, 1], guesses=3), "guesses"),

@@ -75,7 +75,56 @@ def test_regressions_and_rankings():
     assert dpaudit.model_losses(Model(), 1, 2, loss=lambda model, x, y: [x, y]) == [1, 2]
 
 
+def test_a_ranking_in_one_call():
+    class Model:
+        def predict(self, x):
+            return x[:, 0]
+
+    rng = np.random.default_rng(7)
+    query = np.repeat(np.arange(200), 5)
+    relevance = np.tile([0, 0, 1, 2, 3], 200)
+    train = (np.c_[relevance + rng.normal(0, 0.1, 1000)], relevance, query)
+    heldout = (np.c_[relevance + rng.normal(0, 3, 1000)], relevance, query)
+    report = dpaudit.losses(train, heldout, model=Model(), loss="ranking", method="binormal")
+    by_hand = [dpaudit.model_losses(Model(), *part[:2], loss="ranking", query=part[2]) for part in (train, heldout)]
+    assert report.results[0].epsilon == dpaudit.losses(*by_hand, method="binormal").results[0].epsilon > 1
+    blind = dpaudit.losses(train[:2], heldout[:2], model=Model(), loss="ranking", method="binormal")
+    assert blind.results[0].epsilon != report.results[0].epsilon  # the query matters
+
+
+def test_predictions_of_a_regression(tmp_path):
+    rng = np.random.default_rng(8)
+    labels = rng.normal(0, 1, 400), rng.normal(0, 1, 400)
+    predicted = labels[0] + rng.normal(0, 0.3, 400), labels[1] + rng.normal(0, 1, 400)
+
+    def epsilon(*arrays, **words):
+        return dpaudit.losses(*arrays, method="binormal", **words).results[0].epsilon
+
+    words = {"train_labels": labels[0], "heldout_labels": labels[1]}
+    for loss, of in (("squared", np.square), ("absolute", np.abs)):
+        by_hand = epsilon(*(of(p - y) for p, y in zip(predicted, labels)))
+        assert epsilon(*predicted, loss=loss, **words) == by_hand > 0
+    files = [tmp_path / name for name in ("p.txt", "q.txt", "y.txt", "z.txt")]
+    for file, array in zip(files, (*predicted, *labels)):
+        np.savetxt(file, array, fmt="%.17g")
+    assert epsilon(*files[:2], loss="squared", train_labels=files[2], heldout_labels=files[3]) == epsilon(
+        *predicted, loss="squared", **words
+    )
+
+
+class Constant:
+    def predict(self, x):
+        return [0.0 for _ in x]
+
+
 @pytest.mark.parametrize("call, words", [
+    (lambda: dpaudit.model_losses(Constant(), [1, 2, 3], [1, 2]), "y: 2 of them for 3 records"),
+    (lambda: dpaudit.model_losses(Constant(), [1, 2], [1, 2], loss="ranking", query=[1]), "query: 1 of them for 2"),
+    (lambda: dpaudit.losses(models=[([0.0] * 50, [1.0] * 50)] * 2, resampled=True), "the same losses"),
+    (lambda: dpaudit.losses([1.0], [1.0], loss="hinge", train_labels=[1], heldout_labels=[1]), "squared or absolute"),
+    (lambda: dpaudit.losses(np.ones((2, 2)), np.ones((2, 2)), loss="squared", train_labels=[1, 1], heldout_labels=[1, 1]),
+     "one number"),
+    (lambda: dpaudit.losses([1.0], [1.0], model=1), r"\(x, y\)"),
     (lambda: dpaudit.losses([1.0], [1.0], loss="squared"), "model"),
     (lambda: dpaudit.losses([1.0], None, model=1), "needs train"),
     (lambda: dpaudit.model_losses(object(), [1], [1], loss="hinge"), "hinge"),

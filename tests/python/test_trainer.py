@@ -100,12 +100,19 @@ def test_run_in_this_process(tmp_path):
         played.append(seed)
         return [float(20 in members) + seed % 100 / 1000 for _ in queries]
 
-    events, told = tmp_path / "events.jsonl", []
+    events, told, ends = tmp_path / "events.jsonl", [], []
     game = {"kind": "black-box", "observations": 60}
-    first = dpaudit.run(game, leaky, 1.0, store=tmp_path / "a.db", progress=told.append, events=events)
+    first = dpaudit.run(game, leaky, 1.0, store=tmp_path / "a.db", progress=told.append, events=events, on_trial=ends.append)
     assert first.report.refuted and len(played) == 120
     assert sorted(first.arrays) == ["members", "nonmembers"] and first.arrays["members"].shape == (60,)
-    assert told[-1]["done"] == 120 and json.loads(events.read_text().splitlines()[-1])["done"] == 120
+    assert told[0]["done"] == 0 and told[-1] == {"stage": 0, "stages": 1, "planned": 120, "done": 120, "failed_trials": 0}
+    # every trial is told once, with what it gave
+    assert sorted(end["trial"] for end in ends) == list(range(120)) and {end["ended"] for end in ends} == {"played"}
+    scores = {end["trial"]: end["values"][0] for end in ends}
+    assert [scores[i] for i in range(1, 120, 2)] == list(first.arrays["members"])
+    lines = [json.loads(line) for line in events.read_text().splitlines()]
+    assert [line["event"] for line in lines] == ["run", "stage"] + 120 * ["trial"] + ["end"] and lines[-1]["state"] == "done"
+    assert [line for line in lines if line["event"] == "trial"] == ends
     # the same call again plays nothing, another trainer plays anew
     again = dpaudit.run(game, leaky, 1.0, store=tmp_path / "a.db", progress=False)
     assert len(played) == 120 and (again.arrays["members"] == first.arrays["members"]).all()
@@ -118,6 +125,50 @@ def test_run_in_this_process(tmp_path):
     assert len(played) == 240 and quiet.report.state == "not-refuted"
     with pytest.raises(RuntimeError, match="canaries 0"):
         dpaudit.run("black-box", dpaudit.trainer(other, points=20), 1.0, progress=False)
+
+
+@pytest.mark.parametrize("kind, options", [("membership", 1), ("reconstruction", 4)])
+def test_one_run_of_a_final_model_needs_no_steps(kind, options):
+    made = dpaudit.trainer(
+        lambda members, seed, queries: np.isin(queries, members) + 0.0, points=20, canaries=40 * options
+    )
+    game = {"kind": kind, "access": "black-box", "canaries": 40}
+    report = dpaudit.run(game, made, claim=1.0, progress=False).report
+    assert report.refuted and report.results[0].family == "dp"
+
+
+def test_what_a_callback_raises_stops_the_run(tmp_path):
+    @dpaudit.trainer(points=20, canaries=1)
+    def train(members, seed, queries):
+        if seed % 7 == 0:
+            raise ArithmeticError("diverged")
+        return [seed % 100 / 1000 for _ in queries]
+
+    class Enough(Exception):
+        pass
+
+    ends = []
+
+    def until_ten(end):
+        ends.append(end)
+        if len(ends) == 10:
+            raise Enough
+
+    game, events = {"kind": "black-box", "observations": 2000}, tmp_path / "events"
+    with pytest.raises(Enough):
+        dpaudit.run(game, train, 1.0, store=tmp_path / "e.db", progress=False, on_trial=until_ten, events=events)
+    assert len(ends) == 10
+    last = json.loads(events.read_text().splitlines()[-1])
+    assert last["event"] == "end" and last["state"] == "stopped"
+    # the same call goes on, and the file goes on, too: what failed is told with its reason
+    game["observations"] = 50
+    dpaudit.run(game, train, 1.0, store=tmp_path / "e.db", progress=False, events=events)
+    lines = [json.loads(line) for line in events.read_text().splitlines()]
+    told = [line for line in lines if line["event"] == "trial"]
+    numbers = sorted(line["trial"] for line in told)
+    assert numbers == list(range(len(told))) and len(told) >= 100, "a trial was told twice or not at all"
+    failed = [line for line in told if line["ended"] == "failed"]
+    assert failed and all("diverged" in line["reason"] and "values" not in line for line in failed)
 
 
 def test_interrupted_and_resumed(tmp_path):
