@@ -135,7 +135,7 @@ def runs_of(dpaudit, study, strategy):
             results.append(train(dpaudit, study, strategy, seed, sigma, folder))
             sigma = results[0].get("privacy", {}).get("sigma")
         files = [os.path.join(folder, f"{seed}.npz") for seed in range(1, SEEDS + 1)]
-        # one by one: the bounds of models that are given together share the error
+        # one by one, because bounds of models given together would share the error
         found = {m: [json.loads(command(dpaudit, "losses", file, "--method", m, "--delta", delta_of(study), "--bootstrap", 0, "--json"))
                      ["results"][0] for file in files] for m in METHODS}
     rows = []
