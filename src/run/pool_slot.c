@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One worker process: told what to play, listened to, buried. */
+/* One worker process: sends it trials, reads its answers, cleans up after its end. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,10 +17,12 @@ static void keep_first(dpa_error *to, const dpa_error *from) {
     if (to->status == DPA_OK) *to = *from;
 }
 
-/* The trial of the slot has ended. The text of standard error goes with it. */
+/* Ends the trial of the slot with this outcome, which includes its standard error. */
 static void conclude(dpa__slot *s, dpa_status status, const dpa_error *error, int crashed) {
     if (!s->job) return;
     (void)uv_timer_stop(&s->timer);
+    dpa__live_log_end(&s->log);
+    s->progress[0] = s->progress[1] = 0.0;
     s->job = 0;
     s->ready = 1;
     s->outcome.slot = s->number;
@@ -34,15 +36,16 @@ static void conclude(dpa__slot *s, dpa_status status, const dpa_error *error, in
 void dpa__slot_kill(dpa__slot *s) {
     if (s->state == DPA__SLOT_EMPTY || s->state == DPA__SLOT_DYING) return;
     if (s->state == DPA__SLOT_BUSY) {
-        /* Held, it takes in the orphans of its trainer and starts nothing new. */
+        /* Stopped, it still adopts the orphans of its trainer but starts nothing new. */
         (void)kill(s->process.pid, SIGSTOP);
         dpa__descendants_kill(s->process.pid);
     }
     if (kill(-s->process.pid, SIGKILL) != 0) (void)kill(s->process.pid, SIGKILL);
 }
 
-/* A worker that cannot be trusted any more: its trial has failed, it is ended, and what it says
- * from now on is not heard. The slot may get its next trial before it is buried. */
+/* Gives up a worker that cannot be trusted any more: its trial has failed, the worker is killed,
+ * and what it says from now on is ignored. The slot may get its next trial before the process is
+ * gone. */
 static void give_up(dpa__slot *s, dpa_status status, const dpa_error *error) {
     conclude(s, status, error, 1);
     dpa__slot_kill(s);
@@ -58,8 +61,9 @@ static void on_timer(uv_timer_t *timer) {
 /* ---- What the worker says ---- */
 
 static void add_said(dpa__slot *s, const char *bytes, size_t count) {
+    if (s->job && s->state == DPA__SLOT_BUSY) dpa__live_log_add(&s->log, bytes, count);
     dpa__text_add_bytes(&s->said, bytes, count);
-    if (s->said.failed) dpa__text_free(&s->said); /* words are lost before trials are */
+    if (s->said.failed) dpa__text_free(&s->said); /* output is lost before trials are */
     if (s->said.length <= 2 * SAID_MOST) return;
     const size_t cut = s->said.length - SAID_MOST;
     memmove(s->said.data, s->said.data + cut, SAID_MOST + 1);
@@ -100,10 +104,10 @@ static void on_failure(dpa__slot *s, const dpa__message *m) {
     conclude(s, failure.status, &failure, 0);
 }
 
-/* As much as a pipe can hold, for somebody may be filling it all the time. */
+/* Reads at most as much as a pipe can hold, because somebody may keep filling it. */
 static void drain(uv_pipe_t *pipe, void (*add)(dpa__slot *, const char *, size_t)) {
     enum { SHARE = 16 };
-    char bytes[READ_SIZE / SHARE]; /* the stack may be small, and libuv is below us */
+    char bytes[READ_SIZE / SHARE]; /* small, because libuv calls us and the stack may be small */
     uv_os_fd_t fd;
     if (uv_fileno((const uv_handle_t *)pipe, &fd) != 0) return;
     for (int i = 0; i < SHARE * READS_MOST; ++i) {
@@ -123,7 +127,7 @@ static int understand(dpa__slot *s, const dpa__message *m) {
         memcpy(s->progress, m->payload, sizeof s->progress);
         return 1;
     }
-    /* All that it said before its answer is in the pipe by now. */
+    /* Everything it wrote before its answer is in the pipe by now. */
     drain(&s->err, add_said);
     if (m->kind == DPA__WIRE_FAILURE) {
         on_failure(s, m);
@@ -162,15 +166,27 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf) {
     buf->len = buf->base != NULL ? suggested : 0;
 }
 
+/* The end of a pipe is left to on_exit_of. After any other error (no memory for what was said is
+ * one) nobody reads the pipe any more: a worker that is still alive would be waited for forever. */
+static void on_deaf(uv_stream_t *stream, ssize_t code) {
+    dpa__slot *s = stream->data;
+    (void)uv_read_stop(stream);
+    if (code == UV_EOF || s->state == DPA__SLOT_DYING) return;
+    dpa_error error = {0};
+    (void)dpa__fail(&error, code == UV_ENOBUFS ? DPA_NO_MEMORY : DPA_IO, "cannot hear a worker: %s",
+                    uv_strerror((int)code));
+    give_up(s, error.status, &error);
+}
+
 static void on_answer(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf) {
     if (count > 0) add_answer(stream->data, buf->base, (size_t)count);
-    if (count < 0) (void)uv_read_stop(stream); /* its exit says the rest */
+    if (count < 0) on_deaf(stream, count);
     free(buf->base);
 }
 
 static void on_said(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf) {
     if (count > 0) add_said(stream->data, buf->base, (size_t)count);
-    if (count < 0) (void)uv_read_stop(stream);
+    if (count < 0) on_deaf(stream, count);
     free(buf->base);
 }
 
@@ -207,7 +223,7 @@ static void obituary(const dpa__slot *s, int64_t code, int signal_number, dpa_er
 
 static void on_exit_of(uv_process_t *process, int64_t code, int signal_number) {
     dpa__slot *s = process->data;
-    (void)kill(-process->pid, SIGKILL); /* what it may have left running */
+    (void)kill(-process->pid, SIGKILL); /* kills what it may have left running */
     if (s->state != DPA__SLOT_STARTING) dpa__slot_sweep(s);
     drain(&s->out, add_answer);
     drain(&s->err, add_said);
@@ -221,7 +237,7 @@ static void on_exit_of(uv_process_t *process, int64_t code, int signal_number) {
                         s->said.length > 0 ? s->said.data : "");
         keep_first(&s->pool->fatal, &fatal);
     }
-    if (s->state != DPA__SLOT_DYING) conclude(s, why.status, &why, 1); /* else it was given up */
+    if (s->state != DPA__SLOT_DYING) conclude(s, why.status, &why, 1); /* else: given up */
     s->state = DPA__SLOT_DYING;
     close_handles(s);
 }
@@ -259,11 +275,16 @@ typedef struct letter {
     char *bytes;
 } letter;
 
+/* A worker that did not get its letter waits for it, and would be waited for. */
 static void on_sent(uv_write_t *request, int status) {
-    (void)status; /* a worker that does not read is dead, or its timeout comes */
     letter *l = request->data;
+    dpa__slot *s = request->handle->data;
     free(l->bytes);
     free(l);
+    if (status == 0 || status == UV_ECANCELED || s->state == DPA__SLOT_DYING) return;
+    dpa_error error = {0};
+    (void)dpa__fail(&error, DPA_IO, "cannot talk to a worker: %s", uv_strerror(status));
+    give_up(s, DPA_IO, &error);
 }
 
 static dpa_status send_text(dpa__slot *s, dpa__text *text, dpa_error *err) {
@@ -301,6 +322,7 @@ static void send_job(dpa__slot *s) {
     s->oom_kills = dpa__oom_kills();
     s->progress[0] = s->progress[1] = 0.0;
     s->said.length = 0;
+    s->log.index = s->index;
     if (send_text(s, &text, &error) != DPA_OK) {
         give_up(s, error.status, &error);
         return;
