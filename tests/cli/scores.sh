@@ -93,8 +93,9 @@ bad() {
 : >empty
 bad empty
 bad empty n.txt
-bad missing.csv
-says err "missing.csv"
+run 3 scores missing.csv
+says err "missing.csv: No such file"
+says err "Try: dpaudit example" # the next step, for who has no file yet
 bad half.npz
 printf 'score,member\n1,1\n2,2\n' >member.csv
 bad member.csv
