@@ -259,8 +259,11 @@ static dpa_status refuse_binary(dpa__stream *stream, dpa_error *err) {
                        : dpa__idx_matches(bytes, count) ? "IDX"
                                                         : NULL;
     if (kind == NULL) return DPA_OK;
-    return dpa__fail_file(err, DPA_BAD_INPUT, dpa__stream_name(stream),
-                          "found an %s file; a CSV table is right", kind);
+    return dpa__fail_file(
+        err, DPA_BAD_INPUT, dpa__stream_name(stream),
+        "found an %s file, which is one list; a CSV table is right, or a file for "
+        "each of the two lists",
+        kind);
 }
 
 dpa_status dpa__table_from_stream(dpa__stream *stream, const dpa_table_opts *opts, dpa_table **out,

@@ -97,6 +97,8 @@ run 3 scores missing.csv
 says err "missing.csv: No such file"
 says err "Try: dpaudit example" # the next step, for who has no file yet
 bad half.npz
+bad m.npy
+says err "a file for each of the two lists"
 printf 'score,member\n1,1\n2,2\n' >member.csv
 bad member.csv
 says err "member.csv:3"
