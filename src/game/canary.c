@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "dpaudit/rng.h"
 
-enum { PROBES = 256, QUIET_SHARE = 10 };
+enum { PROBES = 256 };
 
 typedef struct loudness {
     double level;
@@ -53,8 +53,9 @@ static dpa_status find_quiet(dpa__game_canary *c, dpa__trainer *trainer, dpa_err
 }
 
 dpa_status dpa__game_canary_init(dpa__game_canary *c, dpa_game_canary kind, double clip,
-                                 dpa__trainer *trainer, dpa_error *err) {
+                                 double quiet_share, dpa__trainer *trainer, dpa_error *err) {
     *c = (dpa__game_canary){.kind = kind, .clip = clip, .size = trainer->size};
+    c->among = (size_t)ceil(quiet_share * (double)c->size);
     if (kind == DPA_GAME_DIRAC) return find_quiet(c, trainer, err);
     c->direction = DPA_NEW_ARRAY(float, c->size, err);
     if (c->direction == NULL) return DPA_NO_MEMORY;
@@ -72,8 +73,7 @@ void dpa__game_canary_free(dpa__game_canary *c) {
 void dpa__game_canary_move(dpa__game_canary *c, uint64_t seed, uint64_t index) {
     dpa_rng rng;
     dpa_rng_init(&rng, seed, DPA_PURPOSE_CANARY, index);
-    if (c->kind == DPA_GAME_DIRAC)
-        c->place = c->quiet[dpa_rng_below(&rng, (c->size + QUIET_SHARE - 1) / QUIET_SHARE)];
+    if (c->kind == DPA_GAME_DIRAC) c->place = c->quiet[dpa_rng_below(&rng, c->among)];
     if (c->kind != DPA_GAME_RANDOM) return;
     double square = 0.0;
     for (size_t i = 0; i < c->size; ++i) {

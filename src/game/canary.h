@@ -14,13 +14,15 @@ typedef struct dpa__game_canary {
     double clip;
     size_t size;
     size_t *quiet;    /* Dirac: the weights, those with the smallest gradients first */
+    size_t among;     /* Dirac: how many of these a moving one is drawn from */
     size_t place;     /* Dirac: the weight in use */
     float *direction; /* other kinds: the gradient itself */
 } dpa__game_canary;
 
-/* Measures gradients of up to 256 points at the trainer's current weights. */
+/* Measures gradients of up to 256 points at the trainer's current weights. `quiet_share`: of the
+ * weights, for a Dirac canary that moves. */
 dpa_status dpa__game_canary_init(dpa__game_canary *canary, dpa_game_canary kind, double clip,
-                                 dpa__trainer *trainer, dpa_error *err);
+                                 double quiet_share, dpa__trainer *trainer, dpa_error *err);
 void dpa__game_canary_free(dpa__game_canary *canary);
 /* Switches to the canary of the stream (seed, index). */
 void dpa__game_canary_move(dpa__game_canary *canary, uint64_t seed, uint64_t index);

@@ -112,6 +112,8 @@ static const dpa__field game_fields[] = {
     {"canary", DPA__WORD, AT(game.canary), dpa__game_canaries,
      "what is put into the training to be found again", "the game's own"},
     {"moving", DPA__FLAG, AT(game.moving), NULL, "a new canary in every step"},
+    {"quiet-share", DPA__NUMBER, AT(game.quiet_share), &dpa__rate,
+     "moving Dirac canaries: drawn from this share of the weights, the quietest; 1 is any weight"},
     {"canary-rate", DPA__NUMBER, AT(game.canary_rate), NULL,
      "how often the canary is in the batch that may have it"},
     {"crafting-steps", DPA__COUNT, AT(game.crafting_steps), NULL,

@@ -29,6 +29,7 @@ const dpa__rules *dpa__rules_of(dpa_game_kind kind) {
 
 void dpa_game_opts_init(dpa_game_opts *opts) {
     *opts = (dpa_game_opts){
+        .quiet_share = 0.1,
         .canary_rate = 1.0,
         .crafting_steps = 20,
         .crafting_examples = 64,

@@ -51,7 +51,7 @@ dpa_status dpa__bank_init(dpa__bank *b, dpa_game_canary kind, size_t count, doub
     *b = (dpa__bank){.count = count, .size = trainer->size, .clip = clip};
     DPA_TRY(check(kind, count, b->size, err));
     dpa__game_canary c;
-    dpa_status status = dpa__game_canary_init(&c, kind, clip, trainer, err);
+    dpa_status status = dpa__game_canary_init(&c, kind, clip, 1.0, trainer, err);
     if (status == DPA_OK)
         status =
             kind == DPA_GAME_DIRAC ? take_places(b, &c, err) : draw_directions(b, &c, seed, err);

@@ -51,6 +51,9 @@ static dpa_status check(const dpa_game_opts *o, const dpa_train_plan *plan, size
     if (!(o->canary_rate > 0.0 && o->canary_rate <= 1.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "canary rate %g: expected more than 0, at most 1",
                          o->canary_rate);
+    if (!(o->quiet_share > 0.0 && o->quiet_share <= 1.0))
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "quiet share %g: expected more than 0, at most 1",
+                         o->quiet_share);
     if (o->observations > 1U << 30)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu observations: expected at most 2^30",
                          (unsigned long long)o->observations);
@@ -64,8 +67,8 @@ static dpa_status make_canary(game *g, dpa_error *err) {
     if (sum == NULL) return DPA_NO_MEMORY;
     dpa_status status = DPA_OK;
     if (g->input == NULL)
-        status = dpa__game_canary_init(&g->canary, g->opts->canary, g->plan->train.clip, g->trainer,
-                                       err);
+        status = dpa__game_canary_init(&g->canary, g->opts->canary, g->plan->train.clip,
+                                       g->opts->quiet_share, g->trainer, err);
     if (status != DPA_OK) {
         dpa__game_canary_free(&g->canary);
         free(sum);

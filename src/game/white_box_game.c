@@ -70,6 +70,8 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
     dpa__text_printf(text, "seed %llu\ncanary %d\nmoving %d\nrate %.17g\nlength %llu\n",
                      (unsigned long long)o->seed, (int)o->canary, o->moving, o->canary_rate,
                      (unsigned long long)length(game));
+    /* Left out of the key at its default, so that older stores stay valid. */
+    if (o->quiet_share != 0.1) dpa__text_printf(text, "quiet %.17g\n", o->quiet_share);
     dpa__sabotage_describe(o, text);
 }
 

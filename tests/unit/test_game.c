@@ -70,6 +70,35 @@ static void kinds(void **state) {
     dpa_dataset_free(t.data.data);
 }
 
+/* A moving Dirac canary goes where it may: the noise it sees is louder among all weights than among
+ * the quiet ones, and the default is the quietest tenth. */
+static void quiet_shares(void **state) {
+    (void)state;
+    static const double shares[] = {0.05, 0.1, 1.0};
+    table_game t;
+    set_up(&t);
+    t.plan.train.sigma = 0.05;
+    double deviation[3];
+    dpa_scores usual, s;
+    dpa_game_opts o;
+    dpa_game_opts_init(&o);
+    o.moving = 1;
+    o.observations = 4 * STEPS;
+    usual = play(&t, &o);
+    for (int i = 0; i < 3; ++i) {
+        double mean;
+        o.quiet_share = shares[i];
+        s = play(&t, &o);
+        moments(s.nonmember, s.nonmembers, &mean, &deviation[i]);
+        const int is_usual = memcmp(s.member, usual.member, s.members * sizeof *s.member) == 0;
+        assert_int_equal(is_usual, shares[i] == 0.1);
+        dpa_scores_free(&s);
+    }
+    assert_true(deviation[2] > 1.05 * deviation[1]);
+    dpa_scores_free(&usual);
+    dpa_dataset_free(t.data.data);
+}
+
 static void sabotage_law(void **state) {
     (void)state;
     table_game t;
@@ -183,6 +212,9 @@ static void refusals(void **state) {
     o.canary_rate = 0.0;
     assert_int_equal(dpa_game_white_box(&o, &t.plan, &t.data, &s, NULL), DPA_BAD_ARGUMENT);
     dpa_game_opts_init(&o);
+    o.quiet_share = 1.01;
+    assert_int_equal(dpa_game_white_box(&o, &t.plan, &t.data, &s, NULL), DPA_BAD_ARGUMENT);
+    dpa_game_opts_init(&o);
     o.workers = 0;
     assert_int_equal(dpa_game_white_box(&o, &t.plan, &t.data, &s, NULL), DPA_BAD_ARGUMENT);
     dpa_game_opts_init(&o);
@@ -193,9 +225,10 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(laws),      cmocka_unit_test(kinds),      cmocka_unit_test(sabotage_law),
-        cmocka_unit_test(few_seeds), cmocka_unit_test(same_bytes), cmocka_unit_test(correct_stands),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(laws),         cmocka_unit_test(kinds),
+        cmocka_unit_test(sabotage_law), cmocka_unit_test(few_seeds),
+        cmocka_unit_test(same_bytes),   cmocka_unit_test(correct_stands),
+        cmocka_unit_test(refusals),     cmocka_unit_test(quiet_shares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

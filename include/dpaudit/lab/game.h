@@ -92,9 +92,11 @@ typedef struct dpa_shadow_opts {
 } dpa_shadow_opts;
 
 typedef struct dpa_game_opts {
-    dpa_game_canary canary;     /* dirac */
-    int moving;                 /* a new canary in every step (0); constant ones do not move */
-    uint64_t crafting_steps;    /* steps to craft a canary (20) */
+    dpa_game_canary canary;  /* dirac */
+    int moving;              /* a new canary in every step (0); constant ones do not move */
+    double quiet_share;      /* moving Dirac canaries: among this share of the weights, those with
+                                the smallest gradients first; 1: any weight (0.1) */
+    uint64_t crafting_steps; /* steps to craft a canary (20) */
     uint64_t crafting_examples; /* whose mean gradient a crafted canary is orthogonal to (64) */
     dpa_game_filter filter;     /* input canaries: dot */
     uint64_t filter_examples;   /* examples from which a matched filter learns the data's gradients
