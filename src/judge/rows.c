@@ -86,8 +86,32 @@ static dpa_status show_named(const dpa__rows *rows, dpa_error *err) {
     return DPA_OK;
 }
 
+/* 1 if the training that was claimed or observed has a family of its own; copies of a record have
+ * none. */
+static int is_training_known(const dpa__case *c) {
+    const dpa_training_facts *t = &c->evidence->training;
+    return t->records <= 1 && (!isnan(c->claim.sigma) || (!isnan(t->q) && t->steps > 0));
+}
+
+/* The same question to other families, whichever of them decides: any mechanism, the training
+ * itself, one release of Gaussian and of Laplace noise. */
+static dpa_status show_families(const dpa__rows *rows, dpa_error *err) {
+    const dpa__case *c = rows->c;
+    const char *named = c->protocol.request.method;
+    const unsigned source =
+        c->evidence->kind == DPA_EVIDENCE_COUNTS ? DPA_FROM_COUNTS : DPA_FROM_SCORES;
+    char training[DPA_FAMILY_SIZE] = "gaussian";
+    if (is_training_known(c)) dpa__claimed_family(c, training, sizeof training);
+    const char *const families[] = {"dp", training, "gaussian", "laplace"};
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; ++i) {
+        const char *usual = dpa__registry_default(source, dpa_family_is_universal(families[i]), 0,
+                                                  dpa__is_large(c->evidence), 2);
+        DPA_TRY(show(rows, families[i], named[0] != '\0' ? named : usual, err));
+    }
+    return DPA_OK;
+}
+
 dpa_status dpa__rates_rows(const dpa__rows *rows, dpa_error *err) {
-    static const char *const others[] = {"gaussian", "laplace"};
     const dpa__case *c = rows->c;
     const dpa_request *r = &c->protocol.request;
     DPA_TRY(decide(rows, err));
@@ -96,14 +120,7 @@ dpa_status dpa__rates_rows(const dpa__rows *rows, dpa_error *err) {
     const int is_max = strcmp(r->select, c->test.select) != 0;
     if (is_named || (is_max && r->method[0] != '\0')) DPA_TRY(show_named(rows, err));
     const int is_free = r->family[0] == '\0' && c->evidence->scope == DPA_SCOPE_TRAINING;
-    const unsigned source =
-        c->evidence->kind == DPA_EVIDENCE_COUNTS ? DPA_FROM_COUNTS : DPA_FROM_SCORES;
-    for (size_t i = 0; is_free && i < 2; ++i)
-        DPA_TRY(show(rows, others[i],
-                     r->method[0] != '\0'
-                         ? r->method
-                         : dpa__registry_default(source, 0, 0, dpa__is_large(c->evidence), 2),
-                     err));
+    if (is_free) DPA_TRY(show_families(rows, err));
     if (is_free && r->method[0] == '\0') DPA_TRY(show(rows, "dp", dpa__registry_posterior(), err));
     if (is_max && r->method[0] == '\0') DPA_TRY(show(rows, r->family, "", err));
     return c->protocol.all ? show(rows, r->family, r->method, err) : DPA_OK;

@@ -49,6 +49,15 @@ for audit in box split stop; do
     same_verdict run.json out || fail "$audit: scores judges otherwise"
 done
 
+# Whoever decides, the family of the training and the one of any mechanism are beside each other.
+families() { python3 -c 'import json, sys
+print(sorted({(r["family"], r["epsilon_lower"]) for r in json.load(open("out"))["results"] if r["method"] in ("rank", "scan")}))'; }
+"$DPAUDIT" scores box/scores.npz --json >out 2>err
+by_epsilon=$(families)
+"$DPAUDIT" scores box/scores.npz --claim-sigma 1 --claim-steps 5 --json >out 2>err
+[ "$(families)" = "$by_epsilon" ] || fail "a claimed noise shows other families than a claimed ε: $(families), $by_epsilon"
+[ "$(field "[r['family'] for r in j['results'][:2]]")" = "['subsampled-gaussian:q=1,steps=5', 'dp']" ] || fail "any mechanism is not shown beside the training"
+
 # 3. A step's scores are about a step, also in a file; the headline is about the claim that was made.
 run 0 run run-white-box.yaml --output white --json
 cp out run.json
