@@ -14,7 +14,12 @@ from typing import IO, Any, Callable, Optional
 
 PROTOCOL = 1
 _INLINE = 1000  # numbers; longer arrays go through files
-_LEVELS = {"train": ("train",), "step": ("start", "batch", "step"), "gradient": ("start", "gradient")}
+_LEVELS = {
+    "train": ("train",),
+    "step": ("start", "batch", "step"),
+    "gradient": ("start", "gradient"),
+    "round": ("start", "batch", "step", "weights"),
+}
 
 
 def _take_output() -> IO[str]:
@@ -60,7 +65,7 @@ class Trainer:
             return {"train": self.made_of}
         else:
             made = self.made_of
-        names = ("train", "start", "batch", "step", "gradient", "signals")
+        names = ("train", "start", "batch", "step", "gradient", "signals", "weights")
         found = {name: getattr(made, name) for name in names if callable(getattr(made, name, None))}
         if "start" in found:
             found["size"] = lambda: getattr(made, "size", None)
@@ -71,15 +76,23 @@ class Trainer:
         serve(self)
 
 
+def _takes(method: Callable[..., Any], *names: str) -> bool:
+    given = inspect.signature(method).parameters
+    return any(p.kind is p.VAR_KEYWORD for p in given.values()) or any(name in given for name in names)
+
+
 def _levels(methods: dict[str, Callable[..., Any]]) -> list[str]:
-    return [level for level, needs in _LEVELS.items() if all(name in methods for name in needs)]
+    found = [level for level, needs in _LEVELS.items() if all(name in methods for name in needs)]
+    if "step" in found and not _takes(methods["step"], "update", "look"):
+        found.remove("step")  # a step that always updates can play rounds, but not look
+    return found
 
 
 def make(what: Any, points: int = 0, canaries: int = 0, heldout: int = 0) -> Trainer:
     """A trainer of a function, a class or an object; one that is a trainer stays as it is."""
     if isinstance(what, Trainer):
         return what
-    if inspect.isroutine(what) or _levels({name: len for name in dir(what)}):
+    if inspect.isroutine(what) or any(all(hasattr(what, name) for name in needs) for needs in _LEVELS.values()):
         return Trainer(what, points, canaries, heldout)
     raise TypeError("a trainer has train, or start, batch and step, or start and gradient")
 
@@ -256,6 +269,9 @@ class _Server:
         batch = self.take(request, "batch", "i8")
         said = self.call("step", batch=batch, extra=self.extra(request), update=not look, look=look)
         return self.give("sum", said, self.size, "f4")
+
+    def on_weights(self, request: dict[str, Any]) -> dict[str, Any]:
+        return self.give("weights", self.call("weights"), self.size, "f4")
 
     def on_gradient(self, request: dict[str, Any]) -> dict[str, Any]:
         return self.give("gradient", self.call("gradient", example=int(request["example"])), self.size, "f4")

@@ -102,7 +102,7 @@ def _yaml(value: Any) -> str:
 def _sections(game: Any, claim: Any, who: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
     game = {"kind": game} if isinstance(game, str) else dict(game)
     sections: dict[str, Any] = {"trainer": who, "game": game}
-    for name in ("shadow", "budget", "estimators"):
+    for name in ("shadow", "federate", "budget", "estimators"):
         if name in game:
             sections[name] = game.pop(name)
     if claim is not None:
@@ -185,8 +185,8 @@ def run(
 ) -> "Run":
     """Play a game against a trainer.
 
-    game: a kind ("black-box"), or a dict with the keys of `game` in docs/games.md, and of `shadow`, `budget`,
-    `estimators` under these names. trainer: what `@dpaudit.trainer` made, played in this process; or a command (text)
+    game: a kind ("black-box"), or a dict with the keys of `game` in docs/games.md, and of `shadow`, `federate`,
+    `budget`, `estimators` under these names. trainer: what `@dpaudit.trainer` made, played in this process; or a command (text)
     for a program that speaks the protocol, played by `workers` processes. claim: ε, {"epsilon": …, "delta": …}, or
     nothing: what `sigma`, `q` and `steps` in `options` (the keys of `trainer` in docs/trainer.md) mean.
 

@@ -83,7 +83,7 @@ static dpa_status allocate(dpa_federation *f, dpa_error *err) {
     f->order = DPA_NEW_ARRAY(size_t, clients, err);
     f->cohort.client = DPA_NEW_ARRAY(size_t, clients, err);
     f->cohort.canary = DPA_NEW_ARRAY(size_t, f->opts.canaries + f->opts.unobserved, err);
-    f->workers = f->opts.threads < clients ? f->opts.threads : clients;
+    f->workers = f->elsewhere != NULL ? 0 : f->opts.threads < clients ? f->opts.threads : clients;
     f->worker = dpa__calloc(f->workers, sizeof *f->worker, err);
     if (f->sum == NULL || (moves && f->velocity == NULL) || (adapts && f->square == NULL) ||
         f->order == NULL || f->cohort.client == NULL || f->cohort.canary == NULL ||
@@ -102,15 +102,17 @@ static dpa_status check_clients(const dpa_clients *clients, const dpa_dataset *d
     return DPA_OK;
 }
 
-dpa_status dpa_federation_new(dpa_model *model, const dpa_dataset *data, const dpa_clients *clients,
-                              const dpa_federate_opts *opts, dpa_federation **out, dpa_error *err) {
+/* Without `data` the clients train elsewhere. */
+static dpa_status make(dpa_model *model, const dpa_dataset *data, const dpa_clients *clients,
+                       const dpa_federate_opts *opts, const dpa__elsewhere *elsewhere,
+                       dpa_federation **out, dpa_error *err) {
     dpa_federate_opts o = *opts;
     if (o.threads == 0) o.threads = machine_threads();
     if (o.vote_noise == 0.0) o.vote_noise = (double)o.cohort / 20.0;
     DPA_TRY(check(&o, err));
     DPA_TRY(dpa__participation_check(&o, clients->count, err));
-    DPA_TRY(dpa__model_fits(model, data, err));
-    DPA_TRY(check_clients(clients, data, err));
+    if (data != NULL) DPA_TRY(dpa__model_fits(model, data, err));
+    if (data != NULL) DPA_TRY(check_clients(clients, data, err));
     dpa_federation *f = DPA_NEW(dpa_federation, err);
     if (f == NULL) return DPA_NO_MEMORY;
     f->model = model;
@@ -118,6 +120,7 @@ dpa_status dpa_federation_new(dpa_model *model, const dpa_dataset *data, const d
     f->clients = clients;
     f->opts = o;
     f->clip = o.clip;
+    f->elsewhere = elsewhere;
     const dpa_status status = allocate(f, err);
     if (status != DPA_OK) {
         dpa_federation_free(f);
@@ -125,6 +128,17 @@ dpa_status dpa_federation_new(dpa_model *model, const dpa_dataset *data, const d
     }
     *out = f;
     return DPA_OK;
+}
+
+dpa_status dpa_federation_new(dpa_model *model, const dpa_dataset *data, const dpa_clients *clients,
+                              const dpa_federate_opts *opts, dpa_federation **out, dpa_error *err) {
+    return make(model, data, clients, opts, NULL, out, err);
+}
+
+dpa_status dpa__federation_elsewhere(dpa_model *model, const dpa_clients *clients,
+                                     const dpa_federate_opts *opts, const dpa__elsewhere *elsewhere,
+                                     dpa_federation **out, dpa_error *err) {
+    return make(model, NULL, clients, opts, elsewhere, out, err);
 }
 
 void dpa_federation_free(dpa_federation *f) {
@@ -193,26 +207,79 @@ static dpa_round_info info_of(const dpa_federation *f, const dpa__round_tally *t
     };
 }
 
+static void add_noise(dpa_federation *f, double count) {
+    if (f->opts.fault == DPA_FAULT_CLIP_MEAN) clip_mean(f, count);
+    const double noise = sum_noise(&f->opts) * f->clip;
+    if (noise > 0.0)
+        dpa__noise_add(f->opts.seed, DPA_PURPOSE_NOISE, f->round, 0, (float)noise, f->sum,
+                       f->model->size);
+}
+
+static dpa_status sum_here(dpa_federation *f, dpa__round_tally *tally, dpa_error *err) {
+    DPA_TRY(dpa__round_sum(f, tally, err));
+    tally->clients_energy =
+        f->canaries != NULL ? dpa__sum_squares(f->sum, f->model->size) : (double)NAN;
+    DPA_TRY(dpa__audit_add(f, &tally->canaries_energy, err));
+    add_noise(f, divisor(f, tally));
+    return DPA_OK;
+}
+
+static dpa_status sum_elsewhere(dpa_federation *f, dpa__round_tally *tally, dpa_error *err) {
+    tally->clients_energy = (double)NAN;
+    tally->canaries_energy = f->clip * f->clip * (double)f->cohort.canaries;
+    return f->elsewhere->sum(f->elsewhere->user, f, err);
+}
+
+static void move(dpa_federation *f, const dpa__round_tally *tally) {
+    dpa__server_move(f, divisor(f, tally));
+    move_clip(f, tally);
+}
+
 dpa_status dpa_federation_round(dpa_federation *f, dpa_round_info *info, dpa_error *err) {
-    const dpa_federate_opts *o = &f->opts;
-    const size_t size = f->model->size;
     const double clip = f->clip;
     dpa__round_tally tally = {0};
     dpa__participation_draw(f, f->round, &f->cohort);
-    DPA_TRY(dpa__round_sum(f, &tally, err));
-    tally.clients_energy = f->canaries != NULL ? dpa__sum_squares(f->sum, size) : (double)NAN;
-    DPA_TRY(dpa__audit_add(f, &tally.canaries_energy, err));
-    const double count = divisor(f, &tally);
-    if (o->fault == DPA_FAULT_CLIP_MEAN) clip_mean(f, count);
-    const double noise = sum_noise(o) * clip;
-    if (noise > 0.0)
-        dpa__noise_add(o->seed, DPA_PURPOSE_NOISE, f->round, 0, (float)noise, f->sum, size);
+    DPA_TRY(f->elsewhere != NULL ? sum_elsewhere(f, &tally, err) : sum_here(f, &tally, err));
     DPA_TRY(dpa__audit_release(f, err));
-    dpa__server_move(f, count);
-    move_clip(f, &tally);
+    if (f->elsewhere == NULL) move(f, &tally);
     dpa__audit_done(f);
     ++f->round;
     if (info != NULL) *info = info_of(f, &tally, clip);
+    return DPA_OK;
+}
+
+/* Adds up in double precision and in the order given, as dpa_canaries_sum_f32 does. */
+static dpa_status add_changes(dpa_federation *f, const double *changes, size_t count,
+                              dpa_error *err) {
+    static const double ROUNDING = 1.0 + 1e-6;
+    const size_t size = f->model->size;
+    double *factor = DPA_NEW_ARRAY(double, count, err);
+    if (factor == NULL) return DPA_NO_MEMORY;
+    for (size_t k = 0; k < count; ++k) {
+        double square = 0.0;
+        for (size_t i = 0; i < size; ++i) square += changes[k * size + i] * changes[k * size + i];
+        const int clips = f->opts.fault != DPA_FAULT_CLIP_MEAN && sqrt(square) > f->clip * ROUNDING;
+        factor[k] = clips ? f->clip / sqrt(square) : 1.0;
+    }
+    for (size_t i = 0; i < size; ++i) {
+        double total = (double)f->sum[i];
+        for (size_t k = 0; k < count; ++k) total += factor[k] * changes[k * size + i];
+        f->sum[i] = (float)total;
+    }
+    free(factor);
+    return DPA_OK;
+}
+
+dpa_status dpa__federation_serve(dpa_federation *f, const double *changes, size_t count, float *sum,
+                                 dpa_error *err) {
+    dpa__round_tally tally = {0};
+    f->cohort.canaries = count;
+    DPA_TRY(dpa__round_sum(f, &tally, err));
+    DPA_TRY(add_changes(f, changes, count, err));
+    add_noise(f, divisor(f, &tally));
+    memcpy(sum, f->sum, f->model->size * sizeof *sum);
+    move(f, &tally);
+    ++f->round;
     return DPA_OK;
 }
 

@@ -54,6 +54,13 @@ typedef struct dpa__waiting {
     size_t room, count;
 } dpa__waiting;
 
+/* Clients that train somewhere else. */
+typedef struct dpa__elsewhere {
+    void *user;
+    /* f->sum ← the noisy sum of the round in which the canaries of f->cohort take part. */
+    dpa_status (*sum)(void *user, dpa_federation *f, dpa_error *err);
+} dpa__elsewhere;
+
 struct dpa_federation {
     dpa_model *model;
     const dpa_dataset *data;
@@ -73,7 +80,18 @@ struct dpa_federation {
     dpa__cohort cohort;
     dpa__worker *worker; /* [workers] */
     size_t workers;
+    const dpa__elsewhere *elsewhere; /* NULL: clients train here; else borrowed */
 };
+
+/* federation.c: the auditor's part of a federation whose clients train elsewhere. Of `model` the
+ * weights alone are used, which the caller keeps up to date. */
+dpa_status dpa__federation_elsewhere(dpa_model *model, const dpa_clients *clients,
+                                     const dpa_federate_opts *opts, const dpa__elsewhere *elsewhere,
+                                     dpa_federation **out, dpa_error *err);
+/* The other part: a round of the clients in f->cohort and of changes that come from outside
+ * [count × size], each clipped like a client's; `sum` [size] receives the noisy sum. */
+dpa_status dpa__federation_serve(dpa_federation *f, const double *changes, size_t count, float *sum,
+                                 dpa_error *err);
 
 /* participation.c */
 dpa_status dpa__participation_check(const dpa_federate_opts *opts, size_t clients, dpa_error *err);

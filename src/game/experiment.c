@@ -64,9 +64,25 @@ static void fill_game(const dpa__settings *settings, dpa_experiment *e) {
 }
 
 static dpa_status check_trainer(const dpa_experiment *e, dpa_error *err) {
-    if (!(e->trainer.sigma > 0.0) || e->trainer.steps > 0) return DPA_OK;
+    if (!(e->trainer.sigma > 0.0) || e->trainer.steps > 0 || e->kind == DPA_GAME_FEDERATED)
+        return DPA_OK;
     return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
                           "trainer: steps is missing: how many steps with this sigma");
+}
+
+/* A trainer's clients and server are its own. */
+static dpa_status check_far(const dpa__settings *settings, const dpa_experiment *e,
+                            dpa_error *err) {
+    static const char *const own[] = {
+        "clients",     "column",     "each-row", "split",    "concentration", "server",
+        "server-rate", "beta2",      "tau",      "momentum", "adaptive",      "quantile",
+        "clip-rate",   "vote-noise", "fault",    "copies",   "share",         "keep-every"};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; ++i)
+        if (dpa__settings_has(settings, "federate", own[i]))
+            return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
+                                  "federate: %s: the trainer has clients and a server of its own",
+                                  own[i]);
+    return DPA_OK;
 }
 
 static dpa_status fill_federate(const dpa__settings *settings, dpa_experiment *e, dpa_error *err) {
@@ -76,7 +92,8 @@ static dpa_status fill_federate(const dpa__settings *settings, dpa_experiment *e
     if (!dpa__settings_has(settings, "federate", "unobserved"))
         plan->opts.unobserved = plan->opts.all_iterates ? DPA__AS_MANY : 0;
     const int is_split = dpa__settings_has(settings, "federate", "split");
-    if ((plan->clients != NULL) + is_split + plan->each_row != 1)
+    if (e->trainer.command != NULL) DPA_TRY(check_far(settings, e, err));
+    if (e->trainer.command == NULL && (plan->clients != NULL) + is_split + plan->each_row != 1)
         return dpa__fail_file(
             err, DPA_BAD_INPUT, e->path,
             "federate: give either clients, a file, or split, a number, or each-row: true");

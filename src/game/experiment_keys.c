@@ -210,6 +210,8 @@ static const dpa__field trainer_fields[] = {
     {"canaries", DPA__COUNT, AT(trainer.canaries), &examples, "examples that are canaries"},
     {"heldout", DPA__COUNT, AT(trainer.heldout), &examples, "examples that are held out"},
     {"steps", DPA__COUNT, AT(trainer.steps), NULL, "steps of a training", "not said"},
+    {"size", DPA__COUNT, AT(trainer.size), &examples, "weights of its model, for federated games",
+     "not said"},
     {"init-seed", DPA__COUNT, AT(trainer.init_seed), NULL,
      "names the initial weights in games that fix them"},
     {"accuracy", DPA__FLAG, AT(trainer.accuracy), NULL, "it also says how good the model is"},

@@ -19,8 +19,7 @@
 #include "base/memory.h"
 #include "base/sha256.h"
 #include "dpaudit/rng.h"
-#include "federate/federation.h"
-#include "game/rules.h"
+#include "game/federated_trainer.h"
 
 enum { ACCURACY, LOSS, CLIP, SPREAD, CLIENTS_ENERGY, CANARIES_ENERGY, NOISE_ENERGY, HEAD };
 /* round; mean and deviation of final, observed and unobserved cosines so far */
@@ -30,6 +29,7 @@ static const double KEEP_SECONDS = 30.0;
 
 typedef struct state {
     dpa_clients *clients;
+    dpa__trainer *served;   /* our own federation behind the interface of trainers */
     dpa_federate_opts opts; /* those of run 0; other runs differ in their seeds */
     size_t dim;
 } state;
@@ -59,54 +59,6 @@ static size_t value_count(const dpa_game *game, int with_canaries) {
     if (!with_canaries) return HEAD;
     return HEAD + o->canaries * (o->all_iterates ? 2 : 1) + null_count(game) +
            2 * known_count(game) + POINT * plan_of(game)->checkpoints;
-}
-
-/* Takes rows that are not to be trained on away from their clients. */
-static dpa_status keep_members(const dpa_game *game, dpa_clients **clients, dpa_error *err) {
-    const size_t rows = dpa_dataset_rows(game->data.data);
-    if (game->data.member_count == rows) return DPA_OK;
-    double *all = DPA_NEW_ARRAY(double, rows, err), *owner = DPA_NEW_ARRAY(double, rows, err);
-    dpa_status status = all != NULL && owner != NULL ? DPA_OK : DPA_NO_MEMORY;
-    dpa_clients *kept = NULL;
-    for (size_t i = 0; status == DPA_OK && i < rows; ++i) all[i] = owner[i] = (double)NAN;
-    for (size_t c = 0; status == DPA_OK && c < dpa_clients_count(*clients); ++c) {
-        size_t count;
-        const size_t *row = dpa_clients_rows(*clients, c, &count);
-        for (size_t i = 0; i < count; ++i) all[row[i]] = (double)c;
-    }
-    for (size_t i = 0; status == DPA_OK && i < game->data.member_count; ++i)
-        owner[game->data.members[i]] = all[game->data.members[i]];
-    if (status == DPA_OK) status = dpa_clients_new(owner, rows, &kept, err);
-    free(all);
-    free(owner);
-    if (status != DPA_OK) return status;
-    dpa_clients_free(*clients);
-    *clients = kept;
-    return DPA_OK;
-}
-
-/* Example-level: each row to be trained on is a client of its own. */
-static dpa_status each_row(const dpa_game *game, dpa_clients **out, dpa_error *err) {
-    const size_t rows = dpa_dataset_rows(game->data.data);
-    double *owner = DPA_NEW_ARRAY(double, rows, err);
-    if (owner == NULL) return DPA_NO_MEMORY;
-    for (size_t i = 0; i < rows; ++i) owner[i] = (double)i;
-    const dpa_status status = dpa_clients_new(owner, rows, out, err);
-    free(owner);
-    return status;
-}
-
-static dpa_status find_clients(const dpa_game *game, dpa_clients **out, dpa_error *err) {
-    const dpa_federate_plan *p = plan_of(game);
-    const dpa_dataset *data = game->data.data;
-    if (p->each_row)
-        DPA_TRY(each_row(game, out, err));
-    else if (p->clients != NULL)
-        DPA_TRY(dpa_clients_read(p->clients, p->column, dpa_dataset_rows(data), out, err));
-    else
-        DPA_TRY(dpa_clients_dirichlet(data, p->split, p->concentration, game->experiment->game.seed,
-                                      out, err));
-    return keep_members(game, out, err);
 }
 
 /* Copies what the training file says about a client's work, and refuses what a client here cannot
@@ -145,6 +97,7 @@ static dpa_status make_model(const dpa_game *game, dpa_model **out, dpa_error *e
 static void close_game(dpa_game *game) {
     state *s = game->state;
     if (s == NULL) return;
+    dpa__trainer_close(s->served);
     dpa_clients_free(s->clients);
     free(s);
 }
@@ -175,6 +128,27 @@ static dpa_status try_settings(const dpa_game *game, state *s, dpa_error *err) {
         dpa_federation_new(model, game->data.data, s->clients, &s->opts, &f, err);
     dpa_federation_free(f);
     dpa_model_free(model);
+    if (status != DPA_OK) return status;
+    return dpa__federated_serve_new(game, s->clients, &s->opts, s->dim, &s->served, err);
+}
+
+/* The same with a trainer's clients: only what concerns the auditor can be tried. */
+static dpa_status try_far_settings(const dpa_game *game, state *s, dpa_error *err) {
+    const dpa__elsewhere nobody = {0};
+    dpa_model model = {.size = s->dim = (size_t)game->experiment->trainer.size};
+    dpa_federation *f = NULL;
+    if (s->dim < 2)
+        return dpa__fail_file(
+            err, DPA_BAD_INPUT, game->experiment->path,
+            "trainer: size is missing: the number of weights, 2 or more, which is "
+            "the length of a canary client's change");
+    choose_canaries(s);
+    model.weight = dpa__calloc(s->dim, sizeof(float), err);
+    if (model.weight == NULL) return DPA_NO_MEMORY;
+    const dpa_status status =
+        dpa__federation_elsewhere(&model, s->clients, &s->opts, &nobody, &f, err);
+    dpa_federation_free(f);
+    free(model.weight);
     return status;
 }
 
@@ -193,8 +167,11 @@ static dpa_status open_game(dpa_game *game, dpa_error *err) {
     s->opts.threads =
         cores > 0 && trainings < (uint64_t)cores ? (unsigned)cores / (unsigned)trainings : 1;
     DPA_TRY(take_training(game, &s->opts, err));
-    DPA_TRY(find_clients(game, &s->clients, err));
-    return try_settings(game, s, err);
+    DPA_TRY(dpa__federated_clients(game, &s->clients, err));
+    if (game->remote != NULL) return try_far_settings(game, s, err);
+    DPA_TRY(try_settings(game, s, err));
+    game->trainer = s->served;
+    return DPA_OK;
 }
 
 static uint64_t trials(const dpa_game *game, int stage) {
@@ -247,6 +224,7 @@ typedef struct training {
     dpa_game *game;
     dpa_federation *federation;
     dpa_model *model;
+    dpa__far far;            /* of a game against a trainer */
     double *final, *largest; /* [canaries + unobserved] scratch */
     double *grown;           /* [POINTS + POINT × checkpoints] */
     uint64_t points;         /* number of checkpoints wanted */
@@ -270,6 +248,7 @@ static void put_fit(const double *sample, size_t count, double *out) {
 }
 
 static dpa_status look(training *t, dpa_error *err) {
+    if (t->far.trainer != NULL) DPA_TRY(dpa__far_look(&t->far, err));
     DPA_TRY(dpa_federation_cosines(t->federation, plan_of(t->game)->since_start, t->final, err));
     return dpa_federation_largest(t->federation, t->largest, err);
 }
@@ -293,7 +272,7 @@ static double clock_now(void) {
 /* Each trial has one file; the folder is made with the first save. */
 static dpa_status name_kept(training *t, uint64_t index, dpa_error *err) {
     dpa__text text = {0};
-    if (t->game->keep == NULL) return DPA_OK;
+    if (t->game->keep == NULL || t->game->remote != NULL) return DPA_OK;
     DPA_TRY(dpa_game_key(t->game, 0, t->key, err));
     dpa__text_printf(&text, "%s/%.16s-%llu", t->game->keep, t->key, (unsigned long long)index);
     t->kept_when = clock_now();
@@ -347,7 +326,9 @@ static dpa_status train(training *t, double *head, dpa_error *err) {
     while (dpa_federation_rounds_done(t->federation) < rounds) DPA_TRY(one_round(t, &info, err));
     const dpa_train_data *data = &t->game->data;
     dpa_utility utility = {(double)NAN, (double)NAN, (double)NAN};
-    if (data->heldout_count > 0)
+    if (t->far.trainer != NULL)
+        DPA_TRY(dpa__far_accuracy(&t->far, &utility.accuracy, err));
+    else if (data->heldout_count > 0)
         DPA_TRY(dpa_model_evaluate(t->model, data->test != NULL ? data->test : data->data,
                                    data->heldout, data->heldout_count, NULL, NULL, &utility, err));
     head[ACCURACY] = utility.accuracy;
@@ -376,6 +357,18 @@ static dpa_status play(training *t, int with_canaries, dpa_values *out, dpa_erro
                                 err);
 }
 
+static dpa_status begin(training *t, const dpa_federate_opts *o, dpa_error *err) {
+    const state *s = t->game->state;
+    const uint64_t init = t->game->plan->init_seed;
+    if (t->game->remote == NULL) {
+        DPA_TRY(make_model(t->game, &t->model, err));
+        return dpa_federation_new(t->model, t->game->data.data, s->clients, o, &t->federation, err);
+    }
+    DPA_TRY(dpa__far_begin(&t->far, t->game->remote, s->dim, init, o->seed, err));
+    return dpa__federation_elsewhere(t->far.model, s->clients, o, &t->far.clients, &t->federation,
+                                     err);
+}
+
 static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
     (void)stage;
     return value_count(game, index < plan_of(game)->runs);
@@ -402,13 +395,12 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     dpa_status status = t.final != NULL && t.largest != NULL && t.grown != NULL
                             ? name_kept(&t, index, err)
                             : DPA_NO_MEMORY;
-    if (status == DPA_OK) status = make_model(game, &t.model, err);
-    if (status == DPA_OK)
-        status = dpa_federation_new(t.model, game->data.data, s->clients, &o, &t.federation, err);
+    if (status == DPA_OK) status = begin(&t, &o, err);
     if (status == DPA_OK) status = play(&t, with_canaries, out, err);
     if (status == DPA_OK) forget_state(&t);
     dpa_federation_free(t.federation);
     dpa_model_free(t.model);
+    dpa__far_end(&t.far);
     free(t.final);
     free(t.largest);
     free(t.grown);
@@ -583,6 +575,7 @@ const dpa__rules dpa__federated_rules = {
     .name = "federated",
     .stages = 1,
     .needs_training = 1,
+    .takes_trainer = 1,
     .open = open_game,
     .close = close_game,
     .trials = trials,

@@ -222,6 +222,13 @@ static dpa_status take_step(dpa__trainer *trainer, const dpa__step *step, float 
     return status;
 }
 
+static dpa_status find_weights(dpa__trainer *trainer, float *weights, dpa_error *err) {
+    const local *l = (const local *)trainer;
+    DPA_TRY(need_start(&l->sides[0], err));
+    memcpy(weights, dpa_model_weights(l->sides[0].model), trainer->size * sizeof *weights);
+    return DPA_OK;
+}
+
 static dpa_status find_gradient(dpa__trainer *trainer, size_t id, float *gradient, dpa_error *err) {
     const local *l = (const local *)trainer;
     const dpa_dataset *data = NULL;
@@ -344,6 +351,7 @@ static const dpa__trainer_calls calls = {
     .step = take_step,
     .gradient = find_gradient,
     .signals = find_signals,
+    .weights = find_weights,
 };
 
 static dpa_status set_up(local *l, dpa_error *err) {
@@ -368,7 +376,8 @@ dpa_status dpa__local_new(const dpa__local_opts *opts, dpa__trainer **out, dpa_e
     if (l == NULL) return DPA_NO_MEMORY;
     l->o = *opts;
     l->base = (dpa__trainer){.calls = &calls,
-                             .levels = DPA__LEVEL_TRAIN | DPA__LEVEL_GRADIENT | DPA__LEVEL_STEP,
+                             .levels = DPA__LEVEL_TRAIN | DPA__LEVEL_GRADIENT | DPA__LEVEL_STEP |
+                                       DPA__LEVEL_ROUND,
                              .points = opts->points,
                              .canaries = opts->canaries,
                              .heldout = opts->held != NULL ? opts->held->heldout_count : 0};

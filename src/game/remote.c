@@ -137,17 +137,17 @@ static dpa_status take_levels(remote *r, const json_t *answer, dpa_error *err) {
     for (size_t i = 0; i < json_array_size(levels); ++i) {
         const char *name = json_string_value(json_array_get(levels, i));
         int bit = 0;
-        for (int k = 0; k < 3 && name != NULL; ++k)
+        for (int k = 0; k < DPA__LEVELS && name != NULL; ++k)
             if (strcmp(name, dpa__level_names[k]) == 0) bit = 1 << k;
         if (bit == 0)
             return dpa__fail(err, DPA_TRAINER,
-                             "\"levels\": '%.40s' is none of train, gradient, step",
+                             "\"levels\": '%.40s' is none of train, gradient, step, round",
                              name != NULL ? name : "?");
         r->base.levels |= bit;
     }
     if (r->base.levels != 0) return DPA_OK;
     return dpa__fail(err, DPA_TRAINER,
-                     "\"levels\": expected a list of train, gradient, step: what it can do");
+                     "\"levels\": expected a list of train, gradient, step, round: what it can do");
 }
 
 /* What the trainer says about itself must agree with the experiment. */
@@ -289,7 +289,7 @@ static dpa_status train(dpa__trainer *trainer, const dpa__order *order, const dp
 static dpa_status find_signals(dpa__trainer *trainer, const dpa__question *ask, dpa_error *err) {
     remote *r = (remote *)trainer;
     dpa__text line = {0};
-    DPA_TRY(request(r, DPA__LEVEL_STEP, "signals", &line, &err));
+    DPA_TRY(request(r, DPA__LEVEL_STEP | DPA__LEVEL_ROUND, "signals", &line, &err));
     return ask_signals(r, &line, ask, err);
 }
 
@@ -301,8 +301,8 @@ static dpa_status take_size(remote *r, const json_t *answer, dpa_error *err) {
         return DPA_OK;
     }
     if (r->base.size > 0)
-        (void)dpa__fail(err, DPA_TRAINER, "\"size\" was %zu before and is now %lld", r->base.size,
-                        (long long)said);
+        (void)dpa__fail(err, DPA_TRAINER, "\"size\" is %lld: expected %zu, as before",
+                        (long long)said, r->base.size);
     else
         (void)dpa__fail(err, DPA_TRAINER, "\"size\": expected the number of weights");
     return refuse(r, err);
@@ -312,7 +312,7 @@ static dpa_status start(dpa__trainer *trainer, const dpa__order *order, dpa_erro
     remote *r = (remote *)trainer;
     dpa__text line = {0};
     json_t *answer;
-    DPA_TRY(request(r, DPA__LEVEL_STEP | DPA__LEVEL_GRADIENT, "start", &line, &err));
+    DPA_TRY(request(r, ~DPA__LEVEL_TRAIN, "start", &line, &err));
     dpa__put_seed(&line, "look_seed", order->look_seed);
     dpa_status status = put_order(r, &line, order, err);
     if (status != DPA_OK) {
@@ -331,7 +331,7 @@ static dpa_status batch(dpa__trainer *trainer, int look, size_t room, size_t *id
     remote *r = (remote *)trainer;
     dpa__text line = {0};
     json_t *answer;
-    DPA_TRY(request(r, DPA__LEVEL_STEP, "batch", &line, &err));
+    DPA_TRY(request(r, DPA__LEVEL_STEP | DPA__LEVEL_ROUND, "batch", &line, &err));
     dpa__text_printf(&line, ",\"look\":%s", look ? "true" : "false");
     DPA_TRY(exchange(r, &line, &answer, err));
     size_t *given;
@@ -355,6 +355,8 @@ static dpa_status put_extra(remote *r, dpa__text *line, const dpa__extra *e, dpa
         return dpa__put_doubles(line, "value", &value, 1, r->folder, "to", err);
     }
     const size_t size = r->base.size;
+    if (e->wide != NULL)
+        return dpa__put_doubles(line, "extra", e->wide, e->count * size, r->folder, "to", err);
     float *rows = dpa__malloc(e->count, size * sizeof *rows, err);
     if (rows == NULL) return DPA_NO_MEMORY;
     for (size_t k = 0; k < e->count; ++k)
@@ -379,7 +381,7 @@ static dpa_status take_step(dpa__trainer *trainer, const dpa__step *step, float 
     remote *r = (remote *)trainer;
     dpa__text line = {0};
     json_t *answer;
-    DPA_TRY(request(r, DPA__LEVEL_STEP, "step", &line, &err));
+    DPA_TRY(request(r, DPA__LEVEL_STEP | DPA__LEVEL_ROUND, "step", &line, &err));
     dpa__text_printf(&line, ",\"look\":%s", step->look ? "true" : "false");
     dpa_status status =
         dpa__put_ids(&line, "batch", step->batch, step->count, r->folder, "to", err);
@@ -402,6 +404,17 @@ static dpa_status find_gradient(dpa__trainer *trainer, size_t id, float *gradien
     dpa__text_printf(&line, ",\"example\":%zu", id);
     DPA_TRY(exchange(r, &line, &answer, err));
     const dpa_status status = take_floats(r, answer, "gradient", gradient, err);
+    json_decref(answer);
+    return status;
+}
+
+static dpa_status find_weights(dpa__trainer *trainer, float *weights, dpa_error *err) {
+    remote *r = (remote *)trainer;
+    dpa__text line = {0};
+    json_t *answer;
+    DPA_TRY(request(r, DPA__LEVEL_ROUND, "weights", &line, &err));
+    DPA_TRY(exchange(r, &line, &answer, err));
+    const dpa_status status = take_floats(r, answer, "weights", weights, err);
     json_decref(answer);
     return status;
 }
@@ -432,6 +445,7 @@ static const dpa__trainer_calls calls = {
     .step = take_step,
     .gradient = find_gradient,
     .signals = find_signals,
+    .weights = find_weights,
 };
 
 int dpa__remote_runs(const dpa__trainer *trainer) {
@@ -470,7 +484,8 @@ dpa_status dpa__remote_new(const dpa_trainer_opts *opts, const char *path, dpa__
                              .points = (size_t)opts->points,
                              .canaries = (size_t)opts->canaries,
                              .heldout = (size_t)opts->heldout,
-                             .tells_accuracy = opts->accuracy};
+                             .tells_accuracy = opts->accuracy,
+                             .size = (size_t)opts->size};
     static const char marker[] = "trainer-of-this-process"; /* followed by a digest of its source */
     const char *here = strncmp(opts->command, marker, sizeof marker - 1) == 0
                            ? getenv("DPAUDIT_TRAINER_COMMAND")

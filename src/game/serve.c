@@ -24,7 +24,7 @@ typedef struct server {
 
 static dpa_status put_levels(const server *s, dpa__text *line) {
     dpa__text_add(line, ",\"levels\":[");
-    for (int k = 0, n = 0; k < 3; ++k)
+    for (int k = 0, n = 0; k < DPA__LEVELS; ++k)
         if ((s->trainer->levels >> k & 1) != 0)
             dpa__text_printf(line, "%s\"%s\"", n++ > 0 ? "," : "", dpa__level_names[k]);
     dpa__text_add(line, "]");
@@ -172,6 +172,7 @@ static dpa_status take_rows(server *s, const json_t *request, dpa__extra *out, e
     for (size_t i = 0; i < count; ++i) e->floats[i] = (float)e->numbers[i];
     for (size_t k = 0; k < out->count; ++k) e->row[k] = e->floats + k * size;
     out->row = e->row;
+    out->wide = e->numbers;
     out->value = 1.0F;
     return DPA_OK;
 }
@@ -218,11 +219,22 @@ static dpa_status gradient(server *s, const json_t *request, dpa__text *line, dp
     return status;
 }
 
+static dpa_status weights(server *s, const json_t *request, dpa__text *line, dpa_error *err) {
+    (void)request;
+    float *out = DPA_NEW_ARRAY(float, s->trainer->size, err);
+    if (out == NULL) return DPA_NO_MEMORY;
+    dpa_status status = s->trainer->calls->weights(s->trainer, out, err);
+    if (status == DPA_OK)
+        status = dpa__put_floats(line, "weights", out, 0, s->trainer->size, s->folder, "from", err);
+    free(out);
+    return status;
+}
+
 static const struct {
     const char *name;
     dpa_status (*answer)(server *s, const json_t *request, dpa__text *line, dpa_error *err);
-} calls[] = {{"hello", hello}, {"train", train},     {"start", start},      {"batch", batch},
-             {"step", step},   {"signals", signals}, {"gradient", gradient}};
+} calls[] = {{"hello", hello}, {"train", train},     {"start", start},       {"batch", batch},
+             {"step", step},   {"signals", signals}, {"gradient", gradient}, {"weights", weights}};
 
 static dpa_status dispatch(server *s, const json_t *request, dpa__text *line, dpa_error *err) {
     const char *name = json_string_value(json_object_get(request, "call"));

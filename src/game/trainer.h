@@ -11,12 +11,12 @@
 
 #include "dpaudit/lab/game.h"
 
-/* What a trainer can do, as bits; each names the calls it needs. GRADIENT and STEP both need
- * `start`. */
+/* What a trainer can do, as bits; each names the calls it needs. */
 typedef enum dpa__level {
     DPA__LEVEL_TRAIN = 1,    /* train */
     DPA__LEVEL_GRADIENT = 2, /* start, gradient */
-    DPA__LEVEL_STEP = 4      /* start, batch, step */
+    DPA__LEVEL_STEP = 4,     /* start, batch, step */
+    DPA__LEVEL_ROUND = 8     /* start, batch, step (never a look), weights */
 } dpa__level;
 
 /* A request for a training. */
@@ -44,6 +44,8 @@ typedef struct dpa__extra {
     const size_t *place;     /* [count] */
     const float *const *row; /* [count][size]; NULL with `place` */
     float value;             /* the value at each place; rows are multiplied by it */
+    const double *wide; /* [count × size] the rows in full precision. Changes that canary clients
+                           send have nothing else; NULL: only the others */
 } dpa__extra;
 
 /* One step. */
@@ -72,6 +74,8 @@ typedef struct dpa__trainer_calls {
     dpa_status (*gradient)(dpa__trainer *trainer, size_t id, float *gradient, dpa_error *err);
     /* The signals of the training by steps at its current weights. */
     dpa_status (*signals)(dpa__trainer *trainer, const dpa__question *ask, dpa_error *err);
+    /* The current weights of the training by steps [size]. */
+    dpa_status (*weights)(dpa__trainer *trainer, float *weights, dpa_error *err);
 } dpa__trainer_calls;
 
 /* Every trainer's struct begins with this. */

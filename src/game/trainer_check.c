@@ -113,7 +113,7 @@ static void compare_steps(check *c, steps *s) {
     tell(c, 1, "step", text);
 }
 
-static void check_steps(check *c) {
+static void check_with(check *c, void (*compare)(check *c, steps *s)) {
     dpa_error err = {0};
     if (!start(c, 21)) return;
     const size_t size = c->trainer->size;
@@ -122,10 +122,55 @@ static void check_steps(check *c) {
     if (all != NULL && s.batch != NULL) {
         for (int k = 0; k < STEPS; ++k) s.sum[k] = all + (size_t)k * size;
         s.look = all + STEPS * size;
-        compare_steps(c, &s);
+        compare(c, &s);
     }
     free(all);
     free(s.batch);
+}
+
+static void check_steps(check *c) {
+    check_with(c, compare_steps);
+}
+
+/* Two rounds from the same start: sums and weights must be the same, and the first weights depend
+ * on `init` alone. */
+static const char *play_rounds(check *c, steps *s, int again, int *answered) {
+    const size_t size = c->trainer->size, bytes = size * sizeof(float);
+    const double change = 1.0;
+    double *wide = dpa__calloc(size, sizeof *wide, NULL);
+    dpa_error err = {0};
+    const char *wrong = NULL;
+    *answered = wide != NULL && start(c, again ? 52 : 51) &&
+                went(c, c->trainer->calls->weights(c->trainer, s->look, &err), "weights", &err);
+    if (*answered && again && memcmp(s->look, s->sum[0], bytes) != 0)
+        wrong = "same init, other initial weights";
+    if (*answered && !again) memcpy(s->sum[0], s->look, bytes);
+    if (*answered && again) *answered = start(c, 51);
+    if (wide != NULL) wide[0] = change;
+    const dpa__extra extra = {.count = 1, .wide = wide, .value = 1.0F};
+    for (int k = 0; *answered && k < 2; ++k) *answered = take_step(c, s, 0, &extra, s->sum[2]);
+    *answered = *answered &&
+                went(c, c->trainer->calls->weights(c->trainer, s->look, &err), "weights", &err);
+    if (*answered && again && wrong == NULL && memcmp(s->look, s->sum[1], bytes) != 0)
+        wrong = "same seed, other weights after two rounds";
+    if (*answered && !again) memcpy(s->sum[1], s->look, bytes);
+    free(wide);
+    return wrong;
+}
+
+static void compare_rounds(check *c, steps *s) {
+    int answered = 0;
+    const char *wrong = play_rounds(c, s, 0, &answered);
+    if (answered) wrong = play_rounds(c, s, 1, &answered);
+    if (!answered) return;
+    if (wrong == NULL && memcmp(s->sum[0], s->sum[1], c->trainer->size * sizeof(float)) == 0)
+        wrong = "the weights do not change";
+    tell(c, wrong == NULL, "round",
+         wrong != NULL ? wrong : "two rounds with a canary client; same init, same first weights");
+}
+
+static void check_rounds(check *c) {
+    check_with(c, compare_rounds);
 }
 
 static void check_gradient(check *c) {
@@ -154,7 +199,8 @@ static void check_all(check *c) {
         void (*check)(check *c);
     } all[] = {{DPA__LEVEL_TRAIN, check_train},
                {DPA__LEVEL_STEP, check_steps},
-               {DPA__LEVEL_GRADIENT, check_gradient}};
+               {DPA__LEVEL_GRADIENT, check_gradient},
+               {DPA__LEVEL_ROUND, check_rounds}};
     const int levels = c->trainer->levels;
     choose_examples(c);
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i)
@@ -176,10 +222,11 @@ dpa_status dpa_trainer_check(const dpa_trainer_opts *opts, dpa_trainer_say *say,
     if (went(&c, status, "hello", &why)) {
         char text[120];
         if (trainer->canaries == SIZE_MAX) trainer->canaries = 0;
-        (void)dpa__print(text, sizeof text, "protocol 1, levels%s%s%s",
+        (void)dpa__print(text, sizeof text, "protocol 1, levels%s%s%s%s",
                          (trainer->levels & DPA__LEVEL_TRAIN) != 0 ? " train" : "",
                          (trainer->levels & DPA__LEVEL_GRADIENT) != 0 ? " gradient" : "",
-                         (trainer->levels & DPA__LEVEL_STEP) != 0 ? " step" : "");
+                         (trainer->levels & DPA__LEVEL_STEP) != 0 ? " step" : "",
+                         (trainer->levels & DPA__LEVEL_ROUND) != 0 ? " round" : "");
         tell(&c, 1, "hello", text);
         if (trainer->points == SIZE_MAX || trainer->points == 0)
             tell(&c, 0, "points", "the trainer does not say how many it has: give --points N");

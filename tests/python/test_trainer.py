@@ -202,3 +202,11 @@ def test_white_box_torch(source, tmp_path, noise, refuted, monkeypatch):
     game = {"kind": "white-box", "observations": 400}
     done = dpaudit.run(game, command, store=tmp_path / "c.db", workers=2, progress=False, **claimed)
     assert done.report.refuted is refuted
+
+
+@pytest.mark.parametrize("noise, state", [("1", "not refuted"), ("0.4", "refuted")])
+def test_federated_clients_of_ones_own(source, noise, state):
+    environment = {**os.environ, "NOISE": noise, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    script = source / "examples" / "python" / "federated_trainer.py"
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0 and done.stdout.lower().startswith(state), done.stdout + done.stderr

@@ -202,6 +202,8 @@ typedef struct dpa_trainer_opts {
     uint64_t steps;            /* 0: not said */
     double delta;              /* 1e-5 */
     double timeout;            /* seconds allowed for an answer (INFINITY) */
+    uint64_t size; /* number of weights; 0: it says so when a training starts. Federated games need
+                      it (0) */
 } dpa_trainer_opts;
 
 /* The section `federate` of an experiment file (docs/federated.md lists the keys). The model, the
