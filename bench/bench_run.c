@@ -136,7 +136,8 @@ static void many_stored(void) {
     must(dpa_store_open(in_folder("bench.trials.db"), DPA_STORE_WRITE, &store, &err));
     const double start = bench_cpu();
     must(dpa__store_begin(store, &err));
-    must(dpa__store_stage(store, key, "bench.yaml", 0, MANY, &row, &err));
+    const dpa__stage_row stage = {key, NULL, "bench.yaml", 0, MANY};
+    must(dpa__store_stage(store, &stage, &row, &err));
     for (uint64_t i = 0; i < MANY; ++i) {
         double x = (double)i;
         const dpa__ended end = {

@@ -14,12 +14,14 @@
 
 typedef struct show_options {
     game_options game;
-    int trials, failures, follow;
+    int settings, trials, failures, follow;
     const char *trial_text, *json, *rescue;
 } show_options;
 
 static const option table[] = {
     HEADING("What is wanted (default: one line per stage)"),
+    {"settings", OPTION_FLAG, NULL, "each stage with the settings that its key is the digest of",
+     offsetof(show_options, settings)},
     {"trials", OPTION_FLAG, NULL, "one line per finished trial", offsetof(show_options, trials)},
     {"failures", OPTION_FLAG, NULL, "every failed attempt, with what it wrote to standard error",
      offsetof(show_options, failures)},
@@ -52,7 +54,8 @@ const command command_show = {
     .operands = "AUDIT.yaml | STORE.db",
     .about =
         "A store may hold the trials of several experiments: each stage of each game is named "
-        "by a key, the digest of all that decides its numbers. Trials whose checksum does not "
+        "by a key, the digest of all that decides its numbers: --settings lists it. Trials whose "
+        "checksum does not "
         "fit are marked; dpaudit run plays them again. A trial has failed when its trainer did: "
         "an outcome that counts; it is lost when the machine failed each time. Failures are "
         "listed with the machine and slot where they happened.",
@@ -124,7 +127,16 @@ static int show_one(void *user, const dpa_store_entry *e) {
     return 0;
 }
 
-static void print_stages(const dpa_store_stages *stages) {
+static void print_settings(const char *settings) {
+    if (settings == NULL) settings = "(not stored: dpaudit run writes them)\n";
+    while (*settings != '\0') {
+        const size_t line = strcspn(settings, "\n");
+        (void)printf("    %.*s\n", (int)line, settings);
+        settings += line + (settings[line] == '\n');
+    }
+}
+
+static void print_stages(const dpa_store_stages *stages, int with_settings) {
     const char *experiment = NULL;
     (void)printf("%-12s %5s %8s %8s %8s %8s %8s %10s\n", "key", "stage", "planned", "played",
                  "failed", "lost", "attempts", "s/trial");
@@ -137,6 +149,7 @@ static void print_stages(const dpa_store_stages *stages) {
                      " %10.4g\n",
                      s->key, s->number + 1, s->planned, s->stored, s->failed, s->lost, s->failures,
                      s->stored > 0 ? s->seconds : 0.0);
+        if (with_settings) print_settings(s->settings);
     }
 }
 
@@ -154,7 +167,7 @@ static dpa_status show(const show_options *o, search *one, dpa_store *store, dpa
     status = dpa_store_check(store, err);
     if (status == DPA_OK) status = dpa_store_list(store, &stages, err);
     if (status != DPA_OK) return status;
-    print_stages(&stages);
+    print_stages(&stages, o->settings);
     dpa_store_stages_free(&stages);
     return DPA_OK;
 }
@@ -205,6 +218,28 @@ static int put_failure(void *user, const dpa_store_entry *e) {
     return 0;
 }
 
+/* The lines "name: value" as an object. */
+static void put_settings(FILE *out, const char *settings) {
+    char text[4096];
+    const char *before = "{";
+    if (settings == NULL) {
+        (void)fputs("null", out);
+        return;
+    }
+    for (; *settings != '\0'; before = ", ") {
+        const size_t line = strcspn(settings, "\n"), name = strcspn(settings, ":\n");
+        (void)fputs(before, out);
+        (void)snprintf(text, sizeof text, "%.*s", (int)name, settings);
+        json_put_text(out, text);
+        (void)fputs(": ", out);
+        (void)snprintf(text, sizeof text, "%.*s", line > name + 2 ? (int)(line - name - 2) : 0,
+                       settings + (line > name + 2 ? name + 2 : line));
+        json_put_text(out, text);
+        settings += line + (settings[line] == '\n');
+    }
+    (void)fputs("}", out);
+}
+
 static void put_stages(FILE *out, const dpa_store_stages *stages) {
     (void)fputs("\"stages\": [", out);
     for (size_t i = 0; i < stages->count; ++i) {
@@ -218,6 +253,8 @@ static void put_stages(FILE *out, const dpa_store_stages *stages) {
         json_put_number(out, s->seconds);
         (void)fputs(", \"experiment\": ", out);
         json_put_text(out, s->experiment);
+        (void)fputs(", \"settings\": ", out);
+        put_settings(out, s->settings);
         (void)fputs("}", out);
     }
     (void)fputs("]", out);

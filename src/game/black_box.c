@@ -134,11 +134,7 @@ static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
 
 static void describe(const dpa_game *game, int stage, dpa__text *text) {
     (void)stage;
-    const dpa_game_opts *o = &game->experiment->game;
-    dpa__text_printf(text, "seed %llu\ncanary %d\n", (unsigned long long)o->seed, (int)o->canary);
-    /* Left out of the key at its default, so that older stores stay valid. */
-    if (o->copies > 1) dpa__text_printf(text, "copies %llu\n", (unsigned long long)o->copies);
-    dpa__sabotage_describe(o, text);
+    dpa__game_put(game, "seed game.canary game.copies " DPA__SABOTAGE, text);
 }
 
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,

@@ -183,14 +183,10 @@ static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
 
 static void describe(const dpa_game *game, int stage, dpa__text *text) {
     (void)stage;
-    const dpa_command_opts *o = opts_of(game);
     const dpa__external *x = game->state;
-    dpa__text_printf(text,
-                     "seed %" PRIu64 "\ndesign %d\npoints %" PRIu64 "\nqueries %" PRIu64
-                     "\nchallenge %" PRIu64 "\nfiles %s\ncommand ",
-                     game->experiment->game.seed, (int)o->design, o->points,
-                     dpa__command_queries(game), o->challenge, x->digest);
-    dpa__text_add(text, o->line);
+    dpa__game_put(game, "seed game.design game.points game.challenge game.command", text);
+    dpa__text_printf(text, "queries: %" PRIu64 "\nfiles: %s\n", dpa__command_queries(game),
+                     x->digest);
 }
 
 const dpa__rules dpa__command_rules = {

@@ -182,8 +182,6 @@ static uint64_t trials(const dpa_game *game, int stage) {
 static void describe(const dpa_game *game, int stage, dpa__text *text) {
     (void)stage;
     const state *s = game->state;
-    const dpa_federate_plan *p = plan_of(game);
-    const dpa_federate_opts *o = &s->opts;
     char owners[DPA_SHA256_SIZE];
     dpa__sha256 sha;
     dpa__sha256_init(&sha);
@@ -194,24 +192,19 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
         dpa__sha256_add(&sha, row, count * sizeof *row);
     }
     dpa__sha256_hex(&sha, owners);
-    dpa__text_printf(text, "seed %llu\nowners %s\nrounds %llu\nparticipation %d %zu %llu %.17g\n",
-                     (unsigned long long)game->experiment->game.seed, owners,
-                     (unsigned long long)o->rounds, (int)o->participation, o->cohort,
-                     (unsigned long long)o->period, o->drop);
-    dpa__text_printf(text, "server %.17g %.17g %d %d %.17g %.17g %.17g\n", o->server_rate,
-                     o->momentum, o->divide_actual, o->adaptive, o->quantile, o->clip_rate,
-                     o->vote_noise);
-    dpa__text_printf(text, "canaries %zu %zu %llu %.17g %d\nfault %d %zu %.17g\n", o->canaries,
-                     o->unobserved, (unsigned long long)o->repetitions, o->canary_scale,
-                     o->all_iterates, (int)o->fault, o->copies, o->share);
-    dpa__text_printf(text, "optimiser %d %.17g %.17g known rounds\n", (int)o->server, o->beta2,
-                     o->tau);
-    /* Left out of the key at its default, so that older stores stay valid. */
-    if (o->direction != DPA_DIRECTION_SPHERE)
-        dpa__text_printf(text, "direction %d\n", (int)o->direction);
-    dpa__text_printf(text, "runs %llu since start %d checkpoints %llu\n",
-                     (unsigned long long)p->runs, p->since_start,
-                     (unsigned long long)p->checkpoints);
+    dpa__text_printf(text, "owners: %s\n", owners);
+    dpa_experiment told = *game->experiment;
+    told.federate.opts = s->opts; /* with what the file left to us filled in */
+    dpa__settings_put(
+        dpa__experiment_sections,
+        "seed federate.rounds federate.participation federate.cohort federate.period "
+        "federate.drop federate.server federate.server-rate federate.beta2 federate.tau "
+        "federate.momentum federate.adaptive federate.quantile federate.clip-rate "
+        "federate.vote-noise federate.divide-actual federate.canaries federate.unobserved "
+        "federate.repetitions federate.canary-scale federate.direction federate.all-iterates "
+        "federate.fault federate.copies federate.share federate.runs federate.since-start "
+        "federate.checkpoints",
+        &told, text);
 }
 
 /* ---- one training ---- */

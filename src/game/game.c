@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/sha256.h"
 #include "game/rules.h"
 #include "game/training.h"
 #include "settings/settings.h"
@@ -124,22 +123,6 @@ uint64_t dpa_game_trials(const dpa_game *game, int stage) {
 
 const dpa_train_plan *dpa_game_training(const dpa_game *game) {
     return game->plan;
-}
-
-dpa_status dpa_game_key(const dpa_game *game, int stage, char key[DPA_SHA256_SIZE],
-                        dpa_error *err) {
-    dpa__text text = {0};
-    /* Change the number after "trial" when the numbers of a trial change their meaning. */
-    dpa__text_printf(&text, "trial 1\ngame %s stage %d\ntraining %s\n", game->rules->name, stage,
-                     game->digest);
-    game->rules->describe(game, stage, &text);
-    if (text.failed) {
-        dpa__text_free(&text);
-        return dpa__fail(err, DPA_NO_MEMORY, "no memory for the name of a trial");
-    }
-    dpa__sha256_of(text.data, text.length, key);
-    dpa__text_free(&text);
-    return DPA_OK;
 }
 
 /* Checks the trials of the first `stages` stages. */

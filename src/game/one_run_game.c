@@ -47,12 +47,9 @@ static uint64_t trials(const dpa_game *game, int stage) {
 
 static void describe(const dpa_game *game, int stage, dpa__text *text) {
     (void)stage;
-    const dpa_game_opts *o = &game->experiment->game;
-    dpa__text_printf(text,
-                     "seed %llu\ncanary %d\ncanaries %llu\noptions %llu\naccess %d\nscore %d\n",
-                     (unsigned long long)o->seed, (int)o->canary, (unsigned long long)o->canaries,
-                     (unsigned long long)o->options, (int)o->access, (int)o->score);
-    dpa__sabotage_describe(o, text);
+    dpa__game_put(
+        game, "seed game.canary game.canaries game.options game.access game.score " DPA__SABOTAGE,
+        text);
 }
 
 static size_t numbers(const dpa_game *game, int stage, uint64_t index) {

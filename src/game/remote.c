@@ -452,26 +452,8 @@ int dpa__remote_runs(const dpa__trainer *trainer) {
     return ((const remote *)trainer)->child.process > 0;
 }
 
-dpa_status dpa__remote_digest(const dpa__trainer *trainer, char hex[DPA_SHA256_SIZE],
-                              dpa_error *err) {
-    const remote *r = (const remote *)trainer;
-    const dpa_trainer_opts *o = r->opts;
-    dpa__text text = {0};
-    /* Left out are values that are only claimed (sigma, q, delta): they change no number. */
-    dpa__text_printf(&text,
-                     "trainer %d\npoints %" PRIu64 "\ncanaries %" PRIu64 "\nheldout %" PRIu64
-                     "\naccuracy %d\nsignal %d\ninit %" PRIu64 "\nclip %.17g\nsteps %" PRIu64
-                     "\nfiles %s\ncommand %s\n",
-                     DPA__TRAINER_PROTOCOL, o->points, o->canaries, o->heldout, o->accuracy,
-                     (int)o->signal, o->init_seed, o->clip, o->steps, r->external.digest,
-                     o->command);
-    if (text.failed) {
-        dpa__text_free(&text);
-        return dpa__fail(err, DPA_NO_MEMORY, "no memory for the name of a trainer");
-    }
-    dpa__sha256_of(text.data, text.length, hex);
-    dpa__text_free(&text);
-    return DPA_OK;
+const char *dpa__remote_files(const dpa__trainer *trainer) {
+    return ((const remote *)trainer)->external.digest;
 }
 
 dpa_status dpa__remote_new(const dpa_trainer_opts *opts, const char *path, dpa__trainer **out,

@@ -23,8 +23,9 @@ typedef struct dpa__rules {
     /* How many numbers a trial gives. Trials may come from a store that anyone may have written, so
      * trials of any other size are refused before `brief` and `gather` see them. */
     size_t (*numbers)(const dpa_game *game, int stage, uint64_t index);
-    /* Appends the settings that decide what a trial of the stage gives ("seed 1\n…"). Training file
-     * and data are in the key already. */
+    /* Appends the settings that decide what a trial of the stage gives ("seed: 1\n…"), by
+     * dpa__game_put; key.c has added training file and data already. A setting that is added later
+     * is put only where it is not what was done before, so that stored trials stay valid. */
     void (*describe)(const dpa_game *game, int stage, dpa__text *text);
     /* NULL for games of one stage. */
     dpa_status (*brief)(dpa_game *game, int stage, const dpa_trials *earlier, dpa_values *brief,
@@ -46,7 +47,8 @@ struct dpa_game {
     const dpa__rules *rules;
     dpa_train_plan *plan; /* with σ found if the file says ε; NULL without training */
     dpa_train_data data;
-    char digest[DPA_SHA256_SIZE]; /* of the training file and the data files */
+    char digest[DPA_SHA256_SIZE]; /* of the training file and the data files; of the program that
+                                     trains */
     dpa__trainer *remote;  /* the external program that trains, owned; NULL: our own trainer */
     dpa__trainer *trainer; /* the trainer the game plays against, set when it opens; borrowed */
     void *state;
@@ -57,6 +59,15 @@ struct dpa_game {
 dpa_status dpa__values_new(size_t count, dpa_values *out, dpa_error *err);
 
 const dpa__rules *dpa__rules_of(dpa_game_kind kind);
+
+/* key.c: appends the named settings of the experiment ("seed game.canary"). */
+void dpa__game_put(const dpa_game *game, const char *names, dpa__text *text);
+/* What the key of a stage is the digest of: a line for each setting, by its name. */
+dpa_status dpa__game_settings(const dpa_game *game, int stage, char **out, dpa_error *err);
+/* key_version_1.c: the key that dpaudit gave the same stage when keys were made of numbers of
+ * enums. `settings` is what dpa__game_settings gives. */
+dpa_status dpa__game_key_1(const dpa_game *game, int stage, const char *settings,
+                           char key[DPA_SHA256_SIZE], dpa_error *err);
 
 /* Whether a training program is still running after a trial that ended with `status`, and may keep
  * what it started. After a failure of the machine it is stopped. */

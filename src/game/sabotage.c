@@ -103,8 +103,3 @@ void dpa__sabotage_release(const dpa_game_opts *o, const dpa_train_opts *claimed
             dpa__noise_add(seed, DPA_PURPOSE_NOISE, step * o->workers + w, 0,
                            (float)(noise / (double)o->workers), sum, size);
 }
-
-void dpa__sabotage_describe(const dpa_game_opts *o, dpa__text *text) {
-    dpa__text_printf(text, "sabotage %d\nscale %.17g\nseeds %llu\nworkers %llu\n", (int)o->sabotage,
-                     o->noise_scale, (unsigned long long)o->seeds, (unsigned long long)o->workers);
-}

@@ -25,7 +25,7 @@ void dpa__sabotage_sum(const dpa_game_opts *opts, const dpa_train_opts *claimed,
 /* For the hook `release`; call it before the game looks. `seed` is that of the training. */
 void dpa__sabotage_release(const dpa_game_opts *opts, const dpa_train_opts *claimed, uint64_t seed,
                            uint64_t step, float *sum, size_t size);
-/* Appends the sabotage to the key of a trial. */
-void dpa__sabotage_describe(const dpa_game_opts *opts, dpa__text *text);
+/* Its settings, for dpa__game_put. */
+#define DPA__SABOTAGE "game.sabotage game.noise-scale game.seeds game.workers"
 
 #endif

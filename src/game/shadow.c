@@ -145,12 +145,10 @@ static uint64_t trials(const dpa_game *game, int stage) {
 }
 
 static void describe(const dpa_game *game, int stage, dpa__text *text) {
-    const dpa_game_opts *o = &game->experiment->game;
     const dpa__shadow_game *s = game->state;
-    dpa__text_printf(text, "seed %llu\nsignal %d\npopulation %zu\n", (unsigned long long)o->seed,
-                     (int)o->shadow.signal, s->population);
-    if (stage == 1) dpa__text_printf(text, "design %d\n", (int)o->shadow.design);
-    dpa__sabotage_describe(o, text);
+    dpa__game_put(game, "seed shadow.signal " DPA__SABOTAGE, text);
+    if (stage == 1) dpa__game_put(game, "shadow.design", text);
+    dpa__text_printf(text, "population: %zu\n", s->population);
 }
 
 /* ── a trial ── */

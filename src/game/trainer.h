@@ -112,9 +112,8 @@ void dpa__local_set_canaries(dpa__trainer *trainer, const dpa_dataset *canaries)
  * failure itself. */
 dpa_status dpa__remote_new(const dpa_trainer_opts *opts, const char *path, dpa__trainer **out,
                            dpa_error *err);
-/* A digest of everything that decides what such a trainer says. */
-dpa_status dpa__remote_digest(const dpa__trainer *trainer, char hex[DPA_SHA256_SIZE],
-                              dpa_error *err);
+/* The digest of the files that its command names. */
+const char *dpa__remote_files(const dpa__trainer *trainer);
 /* Ends the program, if it runs, and everything that it started. */
 void dpa__remote_stop(dpa__trainer *trainer);
 int dpa__remote_runs(const dpa__trainer *trainer);

@@ -66,25 +66,17 @@ static uint64_t trials(const dpa_game *game, int stage) {
 
 static void describe(const dpa_game *game, int stage, dpa__text *text) {
     (void)stage;
-    const dpa_game_opts *o = &game->experiment->game;
-    dpa__text_printf(text, "seed %llu\ncanary %d\nmoving %d\nrate %.17g\nlength %llu\n",
-                     (unsigned long long)o->seed, (int)o->canary, o->moving, o->canary_rate,
-                     (unsigned long long)length(game));
-    /* Left out of the key at its default, so that older stores stay valid. */
-    if (o->quiet_share != 0.1) dpa__text_printf(text, "quiet %.17g\n", o->quiet_share);
-    dpa__sabotage_describe(o, text);
+    dpa__game_put(game,
+                  "seed game.canary game.moving game.quiet-share game.canary-rate " DPA__SABOTAGE,
+                  text);
+    dpa__text_printf(text, "length: %llu\n", (unsigned long long)length(game));
 }
 
 static void describe_input(const dpa_game *game, int stage, dpa__text *text) {
-    const dpa_game_opts *o = &game->experiment->game;
     describe(game, stage, text);
-    dpa__text_printf(text, "crafting %llu by %llu\nradius %.17g\n",
-                     (unsigned long long)o->crafting_steps,
-                     (unsigned long long)o->crafting_examples, o->radius);
-    /* Left out of the key at its default, so that older stores stay valid. */
-    if (o->filter != DPA_FILTER_DOT)
-        dpa__text_printf(text, "filter %d by %llu\n", (int)o->filter,
-                         (unsigned long long)o->filter_examples);
+    dpa__game_put(game, "game.crafting-steps game.crafting-examples game.radius game.filter", text);
+    if (game->experiment->game.filter != DPA_FILTER_DOT)
+        dpa__game_put(game, "game.filter-examples", text);
 }
 
 /* With input canaries a trial has one more number: the mean of ‖g′‖/C over the steps. */

@@ -66,10 +66,7 @@ static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
 
 static void describe(const dpa_game *game, int stage, dpa__text *text) {
     (void)stage;
-    const dpa_game_opts *o = &game->experiment->game;
-    dpa__text_printf(text, "seed %llu\ncanary %d\nscore %d\n", (unsigned long long)o->seed,
-                     (int)o->canary, (int)o->score);
-    dpa__sabotage_describe(o, text);
+    dpa__game_put(game, "seed game.canary game.score " DPA__SABOTAGE, text);
 }
 
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,

@@ -62,7 +62,7 @@ static int is_better(const choice *a, const choice *b) {
 }
 
 static int is_own(const import *m, const dpa__record *r) {
-    return strcmp(r->key, m->stage->key) == 0 && r->end != DPA_TRIAL_NONE;
+    return dpa__stage_owns(m->stage, r->key) && r->end != DPA_TRIAL_NONE;
 }
 
 /* First pass: which records there are, and where they were played. */
@@ -207,9 +207,7 @@ static dpa_status look(import *m, dpa_error *err) {
 static dpa_status import_stage(import *m, const dpa_values *brief, dpa_error *err) {
     dpa__stage *s = m->stage;
     dpa_run_summary unused = {0};
-    DPA_TRY(dpa__stage_find(m->game, s, brief, err));
-    DPA_TRY(dpa__store_stage(m->store, s->key, m->game->experiment->path, s->number, s->planned,
-                             &s->row, err));
+    DPA_TRY(dpa__stage_enter(m->store, m->game, s, brief, err));
     DPA_TRY(dpa__stage_load(m->store, s, &unused, err));
     m->choices = dpa__calloc((size_t)s->planned, sizeof *m->choices, err);
     if (m->choices == NULL) return DPA_NO_MEMORY;

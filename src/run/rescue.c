@@ -44,12 +44,13 @@ static void add_stage(rescue *r, const known_stage *stage) {
     if (r->count < KEYS_MOST) r->stages[r->count++] = *stage;
 }
 
-/* (id, key, experiment, number, planned) */
+/* (id, key, experiment, number, planned[, settings]); the next run writes the settings again. */
 static dpa_status visit_stage(void *user, const dpa__cell *cell, dpa_error *err) {
     const dpa__column *c = cell->columns;
     (void)err;
-    if (cell->count != 5 || c[0].kind != DPA__COLUMN_NULL || !is_text(&c[1], KEY_LENGTH) ||
-        c[2].kind != DPA__COLUMN_TEXT || c[3].kind != DPA__COLUMN_INTEGER)
+    if ((cell->count != 5 && cell->count != 6) || c[0].kind != DPA__COLUMN_NULL ||
+        !is_text(&c[1], KEY_LENGTH) || c[2].kind != DPA__COLUMN_TEXT ||
+        c[3].kind != DPA__COLUMN_INTEGER)
         return DPA_OK;
     known_stage stage = {
         .id = cell->row, .number = (int)c[3].integer, .planned = (uint64_t)c[4].integer};
@@ -150,19 +151,21 @@ static dpa_status visit_failure(void *user, const dpa__cell *cell, dpa_error *er
                                   .place = text_of(r, place, &used),
                                   .machine = cell->count == 6 || c[7].integer != 0};
     for (size_t i = 0; i < r->count; ++i)
-        if (r->stages[i].id == c[1].integer || (r->stages[i].id == 0 && r->count == 1)) {
+        if (r->stages[i].id == c[1].integer || (i == 0 && r->stages[0].id == 0)) {
             ++r->found->failures;
             return dpa__store_put_failure(r->to, r->stages[i].row, &failure, err);
         }
     return DPA_OK;
 }
 
-static dpa_status add_own_key(rescue *r, const dpa_game *game, dpa_error *err) {
+static dpa_status add_own_keys(rescue *r, const dpa_game *game, dpa_error *err) {
     const dpa_values brief = {0};
     dpa__stage stage = {0};
     known_stage known = {.planned = dpa_game_trials(game, 0)};
     DPA_TRY(dpa__stage_find(game, &stage, &brief, err));
     memcpy(known.key, stage.key, sizeof known.key);
+    add_stage(r, &known);
+    memcpy(known.key, stage.before, sizeof known.key);
     add_stage(r, &known);
     return DPA_OK;
 }
@@ -170,12 +173,12 @@ static dpa_status add_own_key(rescue *r, const dpa_game *game, dpa_error *err) {
 static dpa_status save(rescue *r, const unsigned char *bytes, size_t size, const dpa_game *game,
                        dpa_error *err) {
     DPA_TRY(dpa__pages_visit(bytes, size, visit_stage, r, err));
-    if (game != NULL) DPA_TRY(add_own_key(r, game, err));
+    if (game != NULL) DPA_TRY(add_own_keys(r, game, err));
     DPA_TRY(dpa__store_begin(r->to, err));
     for (size_t i = 0; i < r->count; ++i) {
         known_stage *s = &r->stages[i];
-        DPA_TRY(
-            dpa__store_stage(r->to, s->key, s->experiment, s->number, s->planned, &s->row, err));
+        const dpa__stage_row row = {s->key, NULL, s->experiment, s->number, s->planned};
+        DPA_TRY(dpa__store_stage(r->to, &row, &s->row, err));
     }
     DPA_TRY(dpa__pages_visit(bytes, size, visit_trial, r, err));
     DPA_TRY(dpa__pages_visit(bytes, size, visit_failure, r, err));

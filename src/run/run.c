@@ -16,9 +16,7 @@
 
 static dpa_status play_stage(dpa__run *run, dpa__stage *s, const dpa_values *brief,
                              dpa_error *err) {
-    DPA_TRY(dpa__stage_find(run->game, s, brief, err));
-    DPA_TRY(dpa__store_stage(run->store, s->key, run->game->experiment->path, s->number, s->planned,
-                             &s->row, err));
+    DPA_TRY(dpa__stage_enter(run->store, run->game, s, brief, err));
     const uint64_t before = run->summary->stored;
     DPA_TRY(dpa__stage_load(run->store, s, run->summary, err));
     if (s->number == 0 && run->summary->stored == before)

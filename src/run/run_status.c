@@ -94,15 +94,12 @@ static dpa_status play_one(const dpa_run_opts *opts, dpa_game *game, dpa__outcom
 static void keep_one(const dpa_run_opts *opts, dpa_game *game, const dpa__outcome *o,
                      const char *place) {
     const dpa_values brief = {0};
-    dpa__stage stage = {0};
+    dpa__stage stage = {.planned = dpa_game_trials(game, 0)};
     dpa_store *store = NULL;
     char *path = NULL;
     if (dpa__run_path(opts, game, &path, NULL) != DPA_OK) return;
     dpa_status status = dpa_store_open(path, DPA_STORE_WRITE, &store, NULL);
-    if (status == DPA_OK) status = dpa__stage_find(game, &stage, &brief, NULL);
-    if (status == DPA_OK)
-        status = dpa__store_stage(store, stage.key, game->experiment->path, 0,
-                                  dpa_game_trials(game, 0), &stage.row, NULL);
+    if (status == DPA_OK) status = dpa__stage_enter(store, game, &stage, &brief, NULL);
     const dpa__ended ended = {o->index, DPA_TRIAL_PLAYED, o->seconds, o->values, o->said, place};
     if (status == DPA_OK) status = dpa__store_put(store, stage.row, stage.key, &ended, NULL);
     (void)status;
@@ -131,7 +128,7 @@ static dpa_status estimate(const dpa_run_opts *opts, dpa_game *game, const dpa__
     double seconds = 0.0, bytes = 0.0, count = 0.0;
     for (size_t k = 0; k < list->count; ++k)
         for (int i = 0; i < all->count; ++i)
-            if (strcmp(list->items[k].key, all->items[i].key) == 0 && list->items[k].stored > 0) {
+            if (dpa__stage_owns(&all->items[i], list->items[k].key) && list->items[k].stored > 0) {
                 const double n = (double)list->items[k].stored;
                 count += n;
                 seconds += n * list->items[k].seconds;

@@ -27,9 +27,10 @@ typedef struct dpa__stage {
     int number;
     int64_t row; /* the stage's row in the store */
     char key[DPA_SHA256_SIZE];
-    dpa_values *items; /* by index; filled in as trials finish */
-    uint8_t *ends;     /* by index, filled in likewise: dpa_trial_end */
-    uint64_t planned;  /* trials 0..planned-1 are played */
+    char before[DPA_SHA256_SIZE]; /* the key that older versions of dpaudit gave it */
+    dpa_values *items;            /* by index; filled in as trials finish */
+    uint8_t *ends;                /* by index, filled in likewise: dpa_trial_end */
+    uint64_t planned;             /* trials 0..planned-1 are played */
 } dpa__stage;
 
 /* All stages of a game, as far as they were played. */
@@ -49,9 +50,15 @@ dpa_status dpa__stages_init(const dpa_run_opts *opts, const dpa_game *game, dpa_
                             dpa_error *err);
 void dpa__stages_free(dpa__stages *all);
 uint64_t dpa__stages_missing(const dpa__stages *all);
-/* Computes the stage's key and loads the trials that the store has under it. */
+/* Computes the stage's keys. */
 dpa_status dpa__stage_find(const dpa_game *game, dpa__stage *stage, const dpa_values *brief,
                            dpa_error *err);
+/* Whether a record with this key is one of the stage. */
+int dpa__stage_owns(const dpa__stage *stage, const char *key);
+/* Also makes its row in a store that is written, and brings trials under the older key to it. */
+dpa_status dpa__stage_enter(dpa_store *store, const dpa_game *game, dpa__stage *stage,
+                            const dpa_values *brief, dpa_error *err);
+/* Loads the trials that the store has of it. */
 dpa_status dpa__stage_load(dpa_store *store, dpa__stage *stage, dpa_run_summary *summary,
                            dpa_error *err);
 

@@ -30,9 +30,12 @@ static const char *const steps[] = {
     "ALTER TABLE trial ADD COLUMN place TEXT;"
     "ALTER TABLE failure ADD COLUMN place TEXT;"
     "ALTER TABLE failure ADD COLUMN machine INTEGER NOT NULL DEFAULT 1;",
+    /* What the key is the digest of, a line for each setting. From here on keys are made of names;
+     * dpa__store_adopt gives trials under an older key the new one when their experiment is run. */
+    "ALTER TABLE stage ADD COLUMN settings TEXT;",
 };
 
-enum { VERSION = (int)(sizeof steps / sizeof steps[0]) };
+enum { VERSION = (int)(sizeof steps / sizeof steps[0]), READABLE = 3 };
 
 const char *dpa__store_schema_step(size_t number) {
     return number < VERSION ? steps[number] : NULL;
@@ -84,7 +87,8 @@ dpa_status dpa__store_schema(dpa_store *store, dpa_error *err) {
                               "knows %d): use that one, or another store",
                               (long long)version, VERSION);
     DPA_TRY(check_tables(store, version, err));
-    if (version == VERSION) return DPA_OK;
+    store->has_settings = store->writing || version >= 4;
+    if (version == VERSION || (version >= READABLE && !store->writing)) return DPA_OK;
     if (!store->writing)
         return dpa__fail_file(err, DPA_BAD_INPUT, store->path,
                               "made by an older dpaudit (version %lld of the tables, now %d): "

@@ -28,7 +28,8 @@ typedef struct shard {
     dpa_shard_summary *out;
     dpa__transport transport;
     dpa_values brief;
-    char key[DPA_SHA256_SIZE], prefix[96];
+    dpa__stage stage; /* its number and keys */
+    char prefix[96];
     uint8_t *ended; /* by position in the shard */
     uint64_t next;
     uint64_t *index;    /* by slot: the trial it plays */
@@ -75,10 +76,9 @@ static dpa_status find_stage(shard *s, dpa_error *err) {
         if (found) stage = i;
     }
     s->out->stage = stage > 0 ? stage : 0;
-    dpa__stage here = {.number = s->out->stage};
-    DPA_TRY(dpa__stage_find(s->game, &here, &s->brief, err));
-    memcpy(s->key, here.key, sizeof s->key);
-    if (found && strcmp(told, s->key) != 0)
+    s->stage.number = s->out->stage;
+    DPA_TRY(dpa__stage_find(s->game, &s->stage, &s->brief, err));
+    if (found && !dpa__stage_owns(&s->stage, told))
         return dpa__fail(
             err, DPA_BAD_INPUT,
             "%s/stage-%d.brief is of another experiment, or of another version of this "
@@ -104,7 +104,7 @@ static dpa_status check(const shard *s, dpa_error *err) {
 static dpa_status note_found(void *user, size_t file, const dpa__record *r, dpa_error *err) {
     shard *s = user;
     (void)file, (void)err;
-    if (strcmp(r->key, s->key) != 0 || r->end == DPA_TRIAL_LOST) return DPA_OK;
+    if (!dpa__stage_owns(&s->stage, r->key) || r->end == DPA_TRIAL_LOST) return DPA_OK;
     const dpa_shard *w = s->which;
     const uint64_t place = w->shards == 0 ? 0 : r->index / w->shards;
     if (r->index != index_of(s, place)) return DPA_OK;
@@ -196,7 +196,7 @@ static dpa_status put(shard *s, const dpa__outcome *o, dpa_trial_end end, dpa_er
                      .reason_size = length_of(reason),
                      .said = o->said,
                      .said_size = length_of(o->said)};
-    memcpy(r.key, s->key, sizeof r.key);
+    memcpy(r.key, s->stage.key, sizeof r.key);
     if (s->pack.length == 0) s->packed = dpa__clock();
     dpa__record_put(&s->pack, &r);
     if (s->pack.length >= FLUSH_BYTES || o->seconds >= flush_after) return flush(s, err);

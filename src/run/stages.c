@@ -92,22 +92,66 @@ dpa_status dpa__stages_init(const dpa_run_opts *opts, const dpa_game *game, dpa_
     return DPA_OK;
 }
 
-dpa_status dpa__stage_find(const dpa_game *game, dpa__stage *s, const dpa_values *brief,
-                           dpa_error *err) {
-    char key[DPA_SHA256_SIZE];
-    DPA_TRY(dpa_game_key(game, s->number, key, err));
+/* The game's key with the brief of the stage. */
+static void add_brief(char key[DPA_SHA256_SIZE], const dpa_values *brief) {
     dpa__sha256 sha;
     dpa__sha256_init(&sha);
     dpa__sha256_add(&sha, key, strlen(key));
     if (brief->count > 0) dpa__sha256_add(&sha, brief->items, brief->count * sizeof *brief->items);
-    dpa__sha256_hex(&sha, s->key);
+    dpa__sha256_hex(&sha, key);
+}
+
+/* The caller frees the settings, which the keys are made of. */
+static dpa_status find_keys(const dpa_game *game, dpa__stage *s, const dpa_values *brief,
+                            char **settings, dpa_error *err) {
+    DPA_TRY(dpa__game_settings(game, s->number, settings, err));
+    dpa__sha256_of(*settings, strlen(*settings), s->key);
+    add_brief(s->key, brief);
+    const dpa_status status = dpa__game_key_1(game, s->number, *settings, s->before, err);
+    if (status == DPA_OK)
+        add_brief(s->before, brief);
+    else
+        free(*settings);
+    return status;
+}
+
+dpa_status dpa__stage_find(const dpa_game *game, dpa__stage *s, const dpa_values *brief,
+                           dpa_error *err) {
+    char *settings = NULL;
+    DPA_TRY(find_keys(game, s, brief, &settings, err));
+    free(settings);
     return DPA_OK;
+}
+
+int dpa__stage_owns(const dpa__stage *s, const char *key) {
+    return strcmp(key, s->key) == 0 || strcmp(key, s->before) == 0;
+}
+
+dpa_status dpa__stage_enter(dpa_store *store, const dpa_game *game, dpa__stage *s,
+                            const dpa_values *brief, dpa_error *err) {
+    char *settings = NULL;
+    DPA_TRY(find_keys(game, s, brief, &settings, err));
+    const dpa__stage_row row = {s->key, settings, game->experiment->path, s->number, s->planned};
+    dpa_status status = dpa__store_begin(store, err);
+    if (status == DPA_OK) {
+        status = dpa__store_stage(store, &row, &s->row, err);
+        if (status == DPA_OK) status = dpa__store_adopt(store, s->before, s->key, s->row, err);
+        if (status == DPA_OK)
+            status = dpa__store_commit(store, err);
+        else
+            dpa__store_rollback(store);
+    }
+    free(settings);
+    return status;
 }
 
 dpa_status dpa__stage_load(dpa_store *store, dpa__stage *s, dpa_run_summary *summary,
                            dpa_error *err) {
     uint64_t loaded = 0, damaged = 0;
     DPA_TRY(dpa__store_load(store, s->key, s->items, s->ends, s->planned, &loaded, &damaged, err));
+    if (loaded + damaged == 0) /* a store that is only read keeps older keys */
+        DPA_TRY(dpa__store_load(store, s->before, s->items, s->ends, s->planned, &loaded, &damaged,
+                                err));
     for (uint64_t i = 0; i < s->planned; ++i)
         summary->failed_trials += s->ends[i] == DPA_TRIAL_FAILED;
     summary->planned += s->planned;

@@ -191,18 +191,20 @@ int64_t dpa__store_sum(const char *key, uint64_t index, const void *bytes, size_
     return (int64_t)lzma_crc64(bytes, count, sum);
 }
 
-dpa_status dpa__store_stage(dpa_store *store, const char *key, const char *experiment, int number,
-                            uint64_t planned, int64_t *id, dpa_error *err) {
+dpa_status dpa__store_stage(dpa_store *store, const dpa__stage_row *row, int64_t *id,
+                            dpa_error *err) {
     sqlite3_stmt *query;
     DPA_TRY(dpa__store_prepare(
         store,
-        "INSERT INTO stage(key, experiment, number, planned) VALUES(?1, ?2, ?3, ?4) "
-        "ON CONFLICT(key) DO UPDATE SET experiment=?2, number=?3, planned=?4 RETURNING id",
+        "INSERT INTO stage(key, experiment, number, planned, settings) VALUES(?1, ?2, ?3, ?4, ?5) "
+        "ON CONFLICT(key) DO UPDATE SET experiment=?2, number=?3, planned=?4, "
+        "settings=coalesce(?5, settings) RETURNING id",
         &query, err));
-    (void)sqlite3_bind_text(query, 1, key, -1, SQLITE_STATIC);
-    (void)sqlite3_bind_text(query, 2, experiment, -1, SQLITE_STATIC);
-    (void)sqlite3_bind_int(query, 3, number);
-    (void)sqlite3_bind_int64(query, 4, (int64_t)planned);
+    (void)sqlite3_bind_text(query, 1, row->key, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_text(query, 2, row->experiment, -1, SQLITE_STATIC);
+    (void)sqlite3_bind_int(query, 3, row->number);
+    (void)sqlite3_bind_int64(query, 4, (int64_t)row->planned);
+    if (row->settings != NULL) (void)sqlite3_bind_text(query, 5, row->settings, -1, SQLITE_STATIC);
     int code = sqlite3_step(query);
     if (code == SQLITE_ROW) {
         *id = sqlite3_column_int64(query, 0);

@@ -13,6 +13,7 @@ struct dpa_store {
     char *path; /* as the user wrote it */
     char *name; /* as SQLite needs it: ":memory:" and "file:x" are ordinary files here */
     int writing;
+    int has_settings;           /* the table of stages has that column, since version 4 */
     int lock;                   /* descriptor of the lock file; -1 when reading */
     int64_t run;                /* the row of this run; 0: none */
     sqlite3_stmt *put, *failed; /* prepared once, because they run for every trial */
@@ -42,9 +43,21 @@ int64_t dpa__store_sum(const char *key, uint64_t index, const void *bytes, size_
 /* The word that the checksum uses for a trial without numbers. */
 const char *dpa__store_word(dpa_trial_end end);
 
+/* What is written about a stage. */
+typedef struct dpa__stage_row {
+    const char *key, *settings; /* settings NULL: as they were stored */
+    const char *experiment;
+    int number;
+    uint64_t planned;
+} dpa__stage_row;
 /* The row of a stage, which is created if it does not exist. */
-dpa_status dpa__store_stage(dpa_store *store, const char *key, const char *experiment, int number,
-                            uint64_t planned, int64_t *id, dpa_error *err);
+dpa_status dpa__store_stage(dpa_store *store, const dpa__stage_row *row, int64_t *id,
+                            dpa_error *err);
+/* Moves the trials and failures under the key `before` to the stage `id` with the key `key`, in the
+ * transaction that the caller has begun. Checksums contain the key: those that fitted are made
+ * anew, those that did not stay wrong. A trial that the stage has already stays. */
+dpa_status dpa__store_adopt(dpa_store *store, const char *before, const char *key, int64_t id,
+                            dpa_error *err);
 /* Fills items[index] and ends[index] for the stored trials; counts those with an outcome (played or
  * failed, not lost) and those with a wrong checksum. */
 dpa_status dpa__store_load(dpa_store *store, const char *key, dpa_values *items, uint8_t *ends,

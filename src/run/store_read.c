@@ -15,7 +15,10 @@ static const char *text_of(sqlite3_stmt *query, int column) {
 }
 
 void dpa_store_stages_free(dpa_store_stages *stages) {
-    for (size_t i = 0; i < stages->count; ++i) free(stages->items[i].experiment);
+    for (size_t i = 0; i < stages->count; ++i) {
+        free(stages->items[i].experiment);
+        free(stages->items[i].settings);
+    }
     free(stages->items);
     *stages = (dpa_store_stages){0};
 }
@@ -30,9 +33,14 @@ static dpa_status add_stage(sqlite3_stmt *query, dpa_store_stages *out, dpa_erro
     dpa_store_stage *s = &out->items[out->count];
     *s = (dpa_store_stage){0};
     const char *key = text_of(query, 0), *experiment = text_of(query, 1);
+    const char *settings = text_of(query, 10);
     (void)snprintf(s->key, sizeof s->key, "%.64s", key != NULL ? key : "");
     s->experiment = dpa__strdup(experiment != NULL ? experiment : "", err);
-    if (s->experiment == NULL) return DPA_NO_MEMORY;
+    if (s->experiment != NULL && settings != NULL) s->settings = dpa__strdup(settings, err);
+    if (s->experiment == NULL || (settings != NULL && s->settings == NULL)) {
+        free(s->experiment);
+        return DPA_NO_MEMORY;
+    }
     s->number = sqlite3_column_int(query, 2);
     s->planned = (uint64_t)sqlite3_column_int64(query, 3);
     s->stored = (uint64_t)sqlite3_column_int64(query, 4);
@@ -48,14 +56,15 @@ static dpa_status add_stage(sqlite3_stmt *query, dpa_store_stages *out, dpa_erro
 dpa_status dpa_store_list(dpa_store *store, dpa_store_stages *out, dpa_error *err) {
     sqlite3_stmt *query;
     *out = (dpa_store_stages){0};
-    DPA_TRY(
-        dpa__store_prepare(store,
-                           "SELECT key, experiment, stage.number, planned, total(trial.ended=1), "
-                           "(SELECT count(*) FROM failure WHERE failure.stage=stage.id), "
-                           "avg(CASE WHEN trial.ended=1 THEN seconds END), total(length(numbers)), "
-                           "total(trial.ended=2), total(trial.ended=3) "
-                           "FROM stage LEFT JOIN trial ON trial.stage=stage.id GROUP BY stage.id",
-                           &query, err));
+#define LIST(settings)                                                                             \
+    "SELECT key, experiment, stage.number, planned, total(trial.ended=1), "                        \
+    "(SELECT count(*) FROM failure WHERE failure.stage=stage.id), "                                \
+    "avg(CASE WHEN trial.ended=1 THEN seconds END), total(length(numbers)), "                      \
+    "total(trial.ended=2), total(trial.ended=3), " settings                                        \
+    " FROM stage LEFT JOIN trial ON trial.stage=stage.id GROUP BY stage.id"
+    DPA_TRY(dpa__store_prepare(store, store->has_settings ? LIST("settings") : LIST("NULL"), &query,
+                               err));
+#undef LIST
     dpa_status status = DPA_OK;
     int code = SQLITE_DONE;
     while (status == DPA_OK && (code = sqlite3_step(query)) == SQLITE_ROW)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Renders a table of keys as help text. */
+/* Renders a table of keys as help text, and values as the text that keys of trials are made of. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "settings/settings.h"
 
 enum { WIDTH = 79 };
@@ -75,12 +76,7 @@ static void add_number(double value, dpa__text *out) {
         dpa__text_printf(out, "%g", value);
 }
 
-static void add_default(const dpa__field *f, const void *defaults, dpa__text *out) {
-    const char *at = (const char *)defaults + f->at;
-    if (f->is_needed || f->usual != NULL) {
-        dpa__text_add(out, f->is_needed ? "needed" : f->usual);
-        return;
-    }
+static void add_value(const dpa__field *f, const char *at, dpa__text *out) {
     switch (f->type) {
     case DPA__COUNT:
         dpa__text_printf(out, "%" PRIu64, *(const uint64_t *)at);
@@ -102,6 +98,13 @@ static void add_default(const dpa__field *f, const void *defaults, dpa__text *ou
     }
 }
 
+static void add_default(const dpa__field *f, const void *defaults, dpa__text *out) {
+    if (f->is_needed || f->usual != NULL)
+        dpa__text_add(out, f->is_needed ? "needed" : f->usual);
+    else
+        add_value(f, (const char *)defaults + f->at, out);
+}
+
 void dpa__settings_describe(const dpa__section *section, const void *defaults, dpa__text *out) {
     const char *indent = section->name[0] != '\0' ? "  " : "";
     if (section->name[0] != '\0') dpa__text_printf(out, "%s:\n", section->name);
@@ -120,4 +123,52 @@ void dpa__settings_describe(const dpa__section *section, const void *defaults, d
         dpa__text_free(&line);
     }
     dpa__text_add(out, "\n");
+}
+
+const dpa__field *dpa__settings_field(const dpa__section *sections, const char *name) {
+    const size_t length = strcspn(name, " ");
+    const char *dot = memchr(name, '.', length);
+    const size_t section = dot != NULL ? (size_t)(dot - name) : 0;
+    const char *key = dot != NULL ? dot + 1 : name;
+    const size_t rest = length - (size_t)(key - name);
+    for (; sections->name != NULL; ++sections) {
+        if (strlen(sections->name) != section || memcmp(sections->name, name, section) != 0)
+            continue;
+        for (const dpa__field *f = sections->fields; f->key != NULL; ++f)
+            if (strlen(f->key) == rest && memcmp(f->key, key, rest) == 0) return f;
+    }
+    return NULL;
+}
+
+static void add_escaped(const char *text, dpa__text *out) {
+    for (; text != NULL && *text != '\0'; ++text)
+        if (*text == '\n')
+            dpa__text_add(out, "\\n");
+        else
+            dpa__text_printf(out, "%s%c", *text == '\\' ? "\\" : "", *text);
+}
+
+void dpa__settings_put(const dpa__section *sections, const char *names, const void *values,
+                       dpa__text *out) {
+    while (*names != '\0') {
+        const size_t length = strcspn(names, " ");
+        const dpa__field *f = dpa__settings_field(sections, names);
+        if (f == NULL) {
+            out->failed = 1; /* a mistake in the program, which every test of the game notices */
+            return;
+        }
+        const char *at = (const char *)values + f->at;
+        dpa__text_printf(out, "%.*s: ", (int)length, names);
+        if (f->type == DPA__NUMBER) {
+            char number[32];
+            dpa__number_text(*(const double *)(const void *)at, number, sizeof number);
+            dpa__text_add(out, number);
+        } else if (f->type >= DPA__TEXT) {
+            add_escaped(*(const char *const *)(const void *)at, out);
+        } else {
+            add_value(f, at, out);
+        }
+        dpa__text_add(out, "\n");
+        names += length + (names[length] == ' ');
+    }
 }

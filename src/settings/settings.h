@@ -83,5 +83,12 @@ char *dpa__path_beside(const char *path, const char *name, dpa_error *err);
 /* Appends for every key its type, its default and its meaning. `defaults` is a struct such as
  * dpa__settings_take gets. */
 void dpa__settings_describe(const dpa__section *section, const void *defaults, dpa__text *out);
+/* Appends a line "name: value" for each of the names, which are separated by blanks ("seed
+ * game.canary"). `values` is a struct that dpa__settings_take has filled. Equal lines mean equal
+ * values: numbers read back exactly, and a text stays on its line. */
+void dpa__settings_put(const dpa__section *sections, const char *names, const void *values,
+                       dpa__text *out);
+/* The field of the name that `name` begins with, up to a blank or the end; NULL: there is none. */
+const dpa__field *dpa__settings_field(const dpa__section *sections, const char *name);
 
 #endif

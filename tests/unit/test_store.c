@@ -45,7 +45,8 @@ static dpa_store *open_store(dpa_store_mode mode) {
 static void put(dpa_store *store, const char *key, uint64_t from, uint64_t to) {
     int64_t row = 0;
     assert_ok(dpa__store_begin(store, &err));
-    assert_ok(dpa__store_stage(store, key, "audit.yaml", 0, to, &row, &err));
+    assert_ok(
+        dpa__store_stage(store, &(dpa__stage_row){key, NULL, "audit.yaml", 0, to}, &row, &err));
     for (uint64_t i = from; i < to; ++i) {
         double numbers[2] = {(double)i, 0.5};
         const dpa_values values = {numbers, i % 3}; /* none, one, two */
@@ -117,7 +118,8 @@ static void failures(void **state) {
     int64_t row = 0;
     char text[200] = "";
     dpa_store *store = open_store(DPA_STORE_WRITE);
-    assert_ok(dpa__store_stage(store, key_a, "audit.yaml", 1, 5, &row, &err));
+    assert_ok(
+        dpa__store_stage(store, &(dpa__stage_row){key_a, NULL, "audit.yaml", 1, 5}, &row, &err));
     const dpa__failure first = {4, "first", NULL, NULL, 0};
     const dpa__failure second = {2, "second", "words", "hydra slot 3", 1};
     assert_ok(dpa__store_put_failure(store, row, &first, &err));
@@ -128,7 +130,8 @@ static void failures(void **state) {
     assert_string_equal(text, "1 2 second words hydra slot 3 1");
     dpa_store_stages stages; /* counts them by stage */
     int64_t other = 0;
-    assert_ok(dpa__store_stage(store, key_b, "audit.yaml", 0, 5, &other, &err));
+    assert_ok(
+        dpa__store_stage(store, &(dpa__stage_row){key_b, NULL, "audit.yaml", 0, 5}, &other, &err));
     assert_ok(dpa__store_put_failure(store, other, &first, &err));
     assert_ok(dpa_store_list(store, &stages, &err));
     assert_true(stages.items[0].failures == 7 && stages.items[1].failures == 1);
@@ -147,7 +150,8 @@ static void ends_without_numbers(void **state) {
     uint64_t loaded = 0, damaged = 0;
     dpa_store *store = open_store(DPA_STORE_WRITE);
     put(store, key_a, 0, 3);
-    assert_ok(dpa__store_stage(store, key_a, "audit.yaml", 0, 6, &row, &err));
+    assert_ok(
+        dpa__store_stage(store, &(dpa__stage_row){key_a, NULL, "audit.yaml", 0, 6}, &row, &err));
     const dpa__ended failed = {.index = 3, .end = DPA_TRIAL_FAILED},
                      lost = {.index = 4, .end = DPA_TRIAL_LOST};
     assert_ok(dpa__store_put(store, row, key_a, &failed, &err));
@@ -229,7 +233,9 @@ static void killed(void **state) {
         if (dpa__store_run_begin(store, &err) != DPA_OK) _exit(1);
         put(store, key_a, 0, 6);
         if (dpa__store_begin(store, &err) != DPA_OK) _exit(1);
-        if (dpa__store_stage(store, key_a, "audit.yaml", 0, 9, &row, &err) != DPA_OK) _exit(1);
+        if (dpa__store_stage(store, &(dpa__stage_row){key_a, NULL, "audit.yaml", 0, 9}, &row,
+                             &err) != DPA_OK)
+            _exit(1);
         const dpa__ended end = {.index = 6, .end = DPA_TRIAL_PLAYED, .values = values};
         if (dpa__store_put(store, row, key_a, &end, &err) != DPA_OK) _exit(1);
         (void)kill(getpid(), SIGKILL);
@@ -272,6 +278,115 @@ static void versions(void **state) {
     assert_int_equal(dpa_store_open("/tmp", DPA_STORE_WRITE, &store, &err), DPA_BAD_INPUT);
     assert_int_equal(dpa_store_open("/no/such/folder/x.db", DPA_STORE_WRITE, &store, &err), DPA_IO);
     assert_int_equal(dpa_store_open("/no/such/x.db", DPA_STORE_READ, &store, &err), DPA_BAD_INPUT);
+}
+
+/* Version 3 can be read as it is; it has no settings. */
+static void version_3(void **state) {
+    (void)state;
+    sqlite3 *db = NULL;
+    dpa_store_stages stages;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    for (size_t i = 0; i < 3; ++i)
+        assert_int_equal(sqlite3_exec(db, dpa__store_schema_step(i), NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  "INSERT INTO stage VALUES(1, 'key', 'audit.yaml', 0, 4);"
+                                  "PRAGMA application_id=1685086580;PRAGMA user_version=3",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    (void)sqlite3_close(db);
+    for (int i = 0; i < 2; ++i) {
+        dpa_store *store = open_store(i == 0 ? DPA_STORE_READ : DPA_STORE_WRITE);
+        assert_ok(dpa_store_list(store, &stages, &err));
+        assert_int_equal(stages.count, 1);
+        assert_string_equal(stages.items[0].key, "key");
+        assert_null(stages.items[0].settings);
+        dpa_store_stages_free(&stages);
+        dpa_store_close(store);
+    }
+}
+
+static void adopt(dpa_store *store) {
+    int64_t row = 0;
+    const dpa__stage_row stage = {key_b, "seed: 1\n", "audit.yaml", 0, 9};
+    assert_ok(dpa__store_begin(store, &err));
+    assert_ok(dpa__store_stage(store, &stage, &row, &err));
+    assert_ok(dpa__store_adopt(store, key_a, key_b, row, &err));
+    assert_ok(dpa__store_commit(store, &err));
+}
+
+/* Trials under an older key get the new one with checksums that fit. What was damaged stays so,
+ * what the new stage has stays, failures come along; a second time nothing happens. */
+static void adopts(void **state) {
+    (void)state;
+    int64_t row = 0;
+    uint64_t damaged = 0;
+    char text[200] = "";
+    dpa_store_stages stages;
+    dpa_store *store = open_store(DPA_STORE_WRITE);
+    put(store, key_b, 0, 2);
+    put(store, key_a, 0, 7);
+    const dpa__stage_row old = {key_a, NULL, "audit.yaml", 0, 9};
+    const dpa__failure failure = {8, "why", NULL, NULL, 0};
+    const dpa__ended failed = {.index = 7, .end = DPA_TRIAL_FAILED},
+                     lost = {.index = 8, .end = DPA_TRIAL_LOST};
+    assert_ok(dpa__store_stage(store, &old, &row, &err));
+    assert_ok(dpa__store_put(store, row, key_a, &failed, &err));
+    assert_ok(dpa__store_put(store, row, key_a, &lost, &err));
+    assert_ok(dpa__store_put_failure(store, row, &failure, &err));
+    assert_ok(dpa__store_execute(store, "UPDATE trial SET sum=sum+1 WHERE number=5", "x", &err));
+    for (int i = 0; i < 2; ++i) {
+        adopt(store);
+        damaged = 0;
+        assert_int_equal(load(store, key_b, 9, &damaged), 7); /* 0 to 4, 6, and the failed one */
+        assert_int_equal(damaged, 1);
+        assert_int_equal(load(store, key_a, 9, &damaged), 0);
+    }
+    assert_ok(dpa_store_list(store, &stages, &err));
+    assert_int_equal(stages.count, 1);
+    assert_string_equal(stages.items[0].settings, "seed: 1\n");
+    assert_true(stages.items[0].failed == 1 && stages.items[0].lost == 1);
+    dpa_store_stages_free(&stages);
+    assert_ok(dpa_store_failures(store, key_b, last_failure, text, &err));
+    assert_string_equal(text, "0 8 why - - 0");
+    dpa_store_close(store);
+}
+
+static int updates_left;
+static void die_at_update(void *user, int what, const char *base, const char *table,
+                          sqlite3_int64 row) {
+    (void)user, (void)what, (void)base, (void)table, (void)row;
+    if (--updates_left == 0) (void)kill(getpid(), SIGKILL);
+}
+
+/* Killed at any change of a row while keys are made anew: all trials are there, under one key. */
+static void killed_while_adopting(void **state) {
+    (void)state;
+    int finished = 0;
+    dpa_store *store = open_store(DPA_STORE_WRITE);
+    put(store, key_a, 0, 9);
+    dpa_store_close(store);
+    for (int at = 1; !finished; ++at) {
+        int status = 0;
+        uint64_t damaged = 0;
+        assert_true(at < 100);
+        const pid_t child = fork();
+        if (child == 0) {
+            if (dpa_store_open(path, DPA_STORE_WRITE, &store, &err) != DPA_OK) _exit(1);
+            updates_left = at;
+            (void)sqlite3_update_hook(store->db, die_at_update, NULL);
+            adopt(store);
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        finished = WIFEXITED(status);
+        assert_true(finished ? WEXITSTATUS(status) == 0 : WTERMSIG(status) == SIGKILL);
+        store = open_store(DPA_STORE_WRITE);
+        assert_int_equal(load(store, finished ? key_b : key_a, 9, &damaged), 9);
+        assert_int_equal(load(store, finished ? key_a : key_b, 9, &damaged), 0);
+        assert_int_equal(damaged, 0);
+        dpa_store_close(store);
+        if (finished) assert_true(at > 9); /* it was killed at each trial */
+    }
 }
 
 static void status_of_runs(void **state) {
@@ -324,7 +439,9 @@ static void frozen(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(keeps),  TEST(failures), TEST(ends_without_numbers), TEST(damage), TEST(one_writer),
-        TEST(killed), TEST(versions), TEST(status_of_runs),       TEST(frozen)};
+        TEST(keeps),     TEST(failures),       TEST(ends_without_numbers),
+        TEST(damage),    TEST(one_writer),     TEST(killed),
+        TEST(versions),  TEST(status_of_runs), TEST(frozen),
+        TEST(version_3), TEST(adopts),         TEST(killed_while_adopting)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

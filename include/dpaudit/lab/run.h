@@ -33,9 +33,11 @@ DPA_API void dpa_store_close(dpa_store *store);
 /* The trials of one stage of one game. */
 typedef struct dpa_store_stage {
     char key[DPA_SHA256_SIZE]; /* of game, stage and brief */
-    char *experiment;          /* the experiment file that asked for it last */
-    int number;                /* 0, 1, … */
-    uint64_t planned;          /* number of trials that it asked for */
+    char *settings;   /* lines "name: value", of which the key is the digest, with the brief;
+                         NULL: stored by an older version */
+    char *experiment; /* the experiment file that asked for it last */
+    int number;       /* 0, 1, … */
+    uint64_t planned; /* number of trials that it asked for */
     uint64_t stored, failures; /* trials with numbers; failed attempts */
     uint64_t failed, lost; /* trials whose trainer failed; whose machine failed at every attempt */
     double seconds;        /* mean duration of a stored trial; NaN: none */
