@@ -135,6 +135,7 @@ static dpa_status write_known(const canaries_options *o, const dpa_canaries *can
     }
     dpa_evidence e;
     dpa_status status = canaries_evidence(canaries, &e, err);
+    e.scope = DPA_SCOPE_PARTICIPATION;
     e.training.participations = most;
     if (status == DPA_OK) status = dpa_evidence_copy(&e, "members", score, in, err);
     if (status == DPA_OK) status = dpa_evidence_copy(&e, "nonmembers", score + observed, out, err);

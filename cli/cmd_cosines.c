@@ -42,6 +42,10 @@ static const option table[] = {
         "known-rounds, mean, mean-corrected, mean-and-deviation, all-iterates or jeffreys "
         "(default: all that apply)"),
     REQUEST_OPTION(
+        cosines_options, "family", "F",
+        "known rounds: gaussian (default), or dp for any mechanism with noise of its own for each "
+        "canary"),
+    REQUEST_OPTION(
         cosines_options, "select", "S",
         "threshold of jeffreys: fixed:T, split (default), simultaneous or max (optimistic)"),
     CLAIM_OPTIONS(cosines_options),

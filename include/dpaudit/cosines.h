@@ -157,17 +157,26 @@ typedef struct dpa_known_rounds {
 DPA_API dpa_status dpa_known_rounds_claim(const dpa_known_rounds *known, double epsilon,
                                           double delta, double *mu, dpa_error *err) DPA_MUST_USE;
 
-/* The method "known-rounds": a lower bound at request->confidence about the whole training. First,
- * two tests in the Gaussian family give the smallest μ of a canary that the scores do not
- * contradict: ranks of the observed among the unobserved canaries (with four fifths of the error),
- * and the scan (one fifth; it finds leaks of a few canaries only). That μ divided by
- * spread·√canary_rounds is the μ of one round, from which the accountant computes ε for the rule.
- * `p_value` belongs to request->claim_epsilon (NaN: none). request->method "rank" uses ranks alone,
- * with all of the error. Needs independent Gaussian noise, and a divisor of the sum that does not
- * depend on the canaries (docs/methods/known-rounds.md). */
-DPA_API dpa_status dpa_known_rounds_result(const dpa_known_rounds *known,
-                                           const dpa_request *request, dpa_result *out,
-                                           dpa_lints *lints, dpa_error *err) DPA_MUST_USE;
+/* The method "known-rounds": a lower bound at request->confidence on what the rounds of one canary
+ * leak. In the Gaussian family (request->family "" or "gaussian") two tests give the smallest μ of
+ * a canary that the scores do not contradict: ranks of the observed among the unobserved canaries
+ * (with four fifths of the error), and the scan (one fifth; it finds leaks of a few canaries only);
+ * μ divided by the spread is the bound. request->method "rank" uses ranks alone, with all of the
+ * error. In another family, `dp` for any mechanism, the canaries must not overlap (spread 1), and
+ * dpa_onerun_channels is the test. `p_value` belongs to request->claim_epsilon (NaN: none), a claim
+ * about a training with the rule of `known`. Needs independent noise, and a divisor of the sum that
+ * does not depend on the canaries (docs/methods/known-rounds.md). */
+DPA_API dpa_status dpa_known_rounds_participation(const dpa_known_rounds *known,
+                                                  const dpa_request *request, dpa_result *out,
+                                                  dpa_lints *lints, dpa_error *err) DPA_MUST_USE;
+
+/* What that bound means for a whole training with the rule of `known`. If clients take part as the
+ * canaries did, a bound in another family than the Gaussian one is that of the training as it
+ * stands. Else the noise of one round that it shows goes through the accountant; DPA_BAD_ARGUMENT
+ * if the family says nothing about that. */
+DPA_API dpa_status dpa_known_rounds_training(const dpa_known_rounds *known,
+                                             const dpa_result *participation, double delta,
+                                             dpa_result *out, dpa_error *err) DPA_MUST_USE;
 
 /* ── everything that applies ─────────────────────────────────────────────────────────── */
 

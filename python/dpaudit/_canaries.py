@@ -281,7 +281,7 @@ class CanarySet:
             times[i] = lib.dpa_canaries_own_times(self._handle.pointer, i)
         most = lib.dpa_canaries_choose(score, times, self.count, count, real("sigma", sigma))
         made = Evidence("cosines").about(
-            design="one-run", dim=self.dim, direction=self.direction, participations=float(most)
+            scope="participation", design="one-run", dim=self.dim, direction=self.direction, participations=float(most)
         )
         made._add("members", [s for s in score[: self.count] if s == s])
         made._add("nonmembers", [s for s in score[self.count :] if s == s])

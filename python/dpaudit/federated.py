@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from typing import Any, Callable, Iterable, Optional, Union
@@ -27,13 +28,49 @@ def _numpy() -> Any:
 
 
 def flatten(parameters: Any) -> Any:
-    """One vector of a model: an array, a list of arrays, or anything with `.numpy()`, in the order given."""
+    """One vector of a model: an array, a list or dictionary of arrays, Flower's `Parameters`, or anything with
+    `.numpy()`, in the order given."""
     np = _numpy()
+    if hasattr(parameters, "tensors"):  # of Flower: arrays as the bytes of .npy files
+        parameters = [np.load(io.BytesIO(t), allow_pickle=False) for t in parameters.tensors]
     if hasattr(parameters, "numpy"):
         parameters = parameters.numpy()
+    if isinstance(parameters, dict):
+        parameters = list(parameters.values())
     if isinstance(parameters, (list, tuple)):
         return np.concatenate([flatten(p) for p in parameters])
     return np.asarray(parameters, dtype=np.float64).reshape(-1)
+
+
+def shaped(vector: Any, like: Any) -> Any:
+    """The reverse of `flatten`: `vector` in arrays of the shapes of `like` (an array, or lists and dictionaries of
+    them)."""
+    np = _numpy()
+    at = 0
+
+    def take(part: Any) -> Any:
+        nonlocal at
+        if isinstance(part, dict):
+            return type(part)((key, take(value)) for key, value in part.items())
+        if isinstance(part, (list, tuple)):
+            return [take(value) for value in part]
+        shape = np.shape(part)
+        size = int(np.prod(shape))
+        at += size
+        return np.asarray(vector[at - size : at]).reshape(shape)
+
+    made = take(like)
+    if at != len(vector):
+        raise ValueError(f"like: {at} parameters, but the canaries have {len(vector)}")
+    return made
+
+
+def _leaves(parameters: Any) -> list[Any]:
+    if isinstance(parameters, dict):
+        parameters = list(parameters.values())
+    if isinstance(parameters, (list, tuple)):
+        return [leaf for part in parameters for leaf in _leaves(part)]
+    return [parameters]
 
 
 class FederatedAudit:
@@ -77,6 +114,9 @@ class FederatedAudit:
         threads: int = 0,
     ) -> None:
         self.clip, self.sigma, self.divisor = float(clip), float(sigma), float(divisor)
+        for name in ("clip", "sigma", "divisor"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ValueError(f"{name}: {getattr(self, name)}: expected a finite number above 0")
         self.rounds, self.times = int(rounds), int(times)
         self.canaries = CanarySet(dim, canaries, seed, unobserved=canaries, threads=threads, direction="hadamard")
         self.done = 0
@@ -98,24 +138,42 @@ class FederatedAudit:
         """Canaries that send their update in this round."""
         return [i for i in self.candidates(round) if i < self.canaries.count]
 
-    def update(self, canary: int) -> Any:
-        """What this canary client sends as its update: for secure aggregation, where the server sees sums only."""
-        return self.canaries.vector(canary, self.clip)
+    def update(self, canary: int, like: Any = None) -> Any:
+        """What this canary client sends as its update: for secure aggregation, where the server sees sums only.
+
+        Arguments:
+            canary: one of `senders`.
+            like: a model; its shapes are the update's (without: one vector).
+        """
+        sent = self.canaries.vector(canary, self.clip)
+        return sent if like is None else shaped(sent, like)
 
     def insert(self, round: int, total: Any) -> None:
         """Add this round's canaries to the sum of the clipped updates, in place: for a server that sees updates.
 
         Arguments:
             round: from 0.
-            total: the sum of the clipped updates, an array that is changed.
+            total: the sum of the clipped updates, an array (or a list or dictionary of arrays) that is changed.
         """
-        self.canaries.add_to(total, self.senders(round), self.clip)
+        if not isinstance(total, (list, tuple, dict)):
+            self.canaries.add_to(total, self.senders(round), self.clip)
+            return
+        sent = _numpy().zeros(self.canaries.dim)
+        self.canaries.add_to(sent, self.senders(round), self.clip)
+        for part, more in zip(_leaves(total), _leaves(shaped(sent, total))):
+            part += more
 
     def released(self, round: int, value: Any) -> None:
-        """The round released `value`: the noisy sum over `divisor`, before momentum or another optimiser. In order."""
+        """The round released `value`: the noisy sum over `divisor`, before momentum or another optimiser. In order.
+
+        Arguments:
+            round: from 0.
+            value: an array, or what `flatten` takes; None if the round released nothing, because it failed.
+        """
         if round != self.done:
             raise ValueError(f"round: {round} was released, but the next one is {self.done}: each once, in order")
-        self.canaries.own(flatten(value), self.candidates(round), self.clip / self.divisor)
+        if value is not None:
+            self.canaries.own(flatten(value), self.candidates(round), self.clip / self.divisor)
         self.done += 1
 
     def report(self, claim: Optional[Claim] = None, delta: float = 1e-5, **options: Any) -> Report:
@@ -167,6 +225,7 @@ class AuditedStrategy:
         vector: makes one vector of parameters.
         rate: of the server's optimiser.
         momentum: of the server's optimiser.
+        previous: after a restart with momentum: the change of the model in the last round before it.
     """
 
     def __init__(
@@ -178,11 +237,12 @@ class AuditedStrategy:
         vector: Callable[[Any], Any] = flatten,
         rate: float = 1.0,
         momentum: float = 0.0,
+        previous: Any = None,
     ) -> None:
         self._strategy, self.audit, self._vector = strategy, audit, vector
         self._rate, self._momentum = rate, momentum
         self._model: Any = vector(initial)
-        self._change: Any = None
+        self._change: Any = None if previous is None else vector(previous)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._strategy, name)
@@ -196,7 +256,11 @@ class AuditedStrategy:
             failures: the same.
         """
         out = self._strategy.aggregate_fit(server_round, results, failures)
-        model = self._vector(out[0] if isinstance(out, tuple) else out)
+        found = out[0] if isinstance(out, tuple) else out
+        if found is None:  # the round failed, and the model stays
+            self.audit.released(server_round - 1, None)
+            return out
+        model = self._vector(found)
         change = model - self._model
         alone = change if self._change is None else change - self._momentum * self._change
         self.audit.released(server_round - 1, alone / self._rate)
@@ -227,10 +291,10 @@ class AuditedProcess:
 
         Arguments:
             state: the process's state.
-            updates: of the clients; the canaries' are added.
+            updates: of the clients; the canaries' are added, in the shape of the first of them.
         """
-        t = self.audit.done
-        mine = [self.audit.update(i) for i in self.audit.senders(t)]
-        out = self._process.next(state, [*updates, *mine])
+        t, sent = self.audit.done, list(updates)
+        mine = [self.audit.update(i, sent[0] if sent else None) for i in self.audit.senders(t)]
+        out = self._process.next(state, [*sent, *mine])
         self.audit.released(t, self._result(out))
         return out

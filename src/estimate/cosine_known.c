@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Known rounds: a certificate from one federated training (docs/methods/known-rounds.md).
+/* Known rounds: a certificate from one federated training (docs/methods/known-rounds.md). First
+ * what the rounds of one canary leak, then by the accountant the whole training.
  *
  * The auditor draws each canary's rounds, then its coin. The channel from a canary's coin to what
  * is released is at least as private as N(0,1) against N(μ,1), μ = spread·√R/σ for a canary of R
@@ -13,6 +14,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "dpaudit/account.h"
+#include "dpaudit/onerun.h"
 #include "dpaudit/scores.h"
 #include "dpaudit/tradeoff.h"
 #include "estimate/cosine.h"
@@ -205,13 +207,40 @@ static dpa_status both_tests(const dpa_known_rounds *k, const dpa_scores *scores
     return DPA_OK;
 }
 
+/* 1 if the claimed participation is what the canaries did: as many rounds, known to the attacker.
+ */
+static int is_as_claimed(const dpa_known_rounds *k) {
+    return isnan(k->rule.q) && k->rule.times == k->canary_rounds;
+}
+
+static int is_gaussian(const char *family) {
+    return family[0] == '\0' || strcmp(family, "gaussian") == 0;
+}
+
+/* Another family than the Gaussian one: the channels of orthogonal canaries, ranked or scanned. The
+ * claim is the ε of a canary's rounds; of other rounds it follows by Gaussian noise. */
+static dpa_status run_family(const dpa_known_rounds *k, const dpa_scores *scores,
+                             const dpa_request *request, double claim, dpa_result *out,
+                             dpa_error *err) {
+    dpa_request one = *request;
+    one.sides = 1;
+    one.method[0] = one.select[0] = '\0';
+    one.claim_delta = (double)NAN;
+    if (!is_as_claimed(k) && !isnan(claim))
+        one.claim_epsilon =
+            dpa_gaussian_epsilon(fmin(claim * sqrt(k->canary_rounds), MOST_MU), request->delta);
+    return dpa_onerun_channels(scores, &one, out, err);
+}
+
 static dpa_status run_tests(const dpa_known_rounds *k, const dpa_request *request, double claim,
                             dpa_result *out, dpa_lints *lints, dpa_error *err) {
     dpa_scores scores = {0};
     DPA_TRY(dpa_scores_from(k->observed, k->observed_count, k->unobserved, k->unobserved_count,
                             &scores, err));
     dpa_status status = dpa_scores_prepare(&scores, lints, err);
-    if (status == DPA_OK) status = both_tests(k, &scores, request, claim, out, err);
+    if (status == DPA_OK)
+        status = is_gaussian(request->family) ? both_tests(k, &scores, request, claim, out, err)
+                                              : run_family(k, &scores, request, claim, out, err);
     dpa_scores_free(&scores);
     return status;
 }
@@ -229,9 +258,77 @@ static dpa_status lint(const dpa_known_rounds *k, dpa_lints *lints, dpa_error *e
     return DPA_OK;
 }
 
-static void describe(const dpa_known_rounds *k, const dpa_request *request, double mu,
-                     dpa_result *out) {
+/* Overlapping canaries are worth independent ones with less Gaussian noise; nothing like that is
+ * known of other noise. */
+static dpa_status check_family(const dpa_known_rounds *k, const char *family, dpa_error *err) {
+    if (is_gaussian(family) || k->spread == 1.0) return DPA_OK;
+    return dpa__fail(err, DPA_BAD_ARGUMENT,
+                     "family: '%.60s' needs canaries that do not overlap (direction hadamard); for "
+                     "others there is the family gaussian",
+                     family);
+}
+
+static void describe(const dpa_known_rounds *k, const dpa_request *request, dpa_result *out) {
     (void)snprintf(out->method, sizeof out->method, "known-rounds");
+    (void)dpa__print(out->note, sizeof out->note,
+                     "about a canary in %.6g known round%s: ranked among canaries that stayed at "
+                     "home, each over its own rounds",
+                     k->canary_rounds, k->canary_rounds == 1.0 ? "" : "s");
+    out->scope = DPA_SCOPE_PARTICIPATION;
+    out->confidence = request->confidence;
+    out->assumptions |= DPA_ASSUME_ONE_RUN_CANARIES | DPA_ASSUME_CHANNELS;
+    if (k->direction != DPA_DIRECTION_SPHERE) out->assumptions |= DPA_ASSUME_SIGN_CANARIES;
+    if (k->direction == DPA_DIRECTION_SPHERE) out->assumptions |= DPA_ASSUME_RANDOM_CANARIES;
+    dpa_result_extra(out, "canary_rounds", k->canary_rounds);
+    dpa_result_extra(out, "spread", k->spread);
+}
+
+dpa_status dpa_known_rounds_participation(const dpa_known_rounds *known, const dpa_request *request,
+                                          dpa_result *out, dpa_lints *lints, dpa_error *err) {
+    const dpa_participation_rule once = {1.0, (double)NAN, 0};
+    double claim = (double)NAN;
+    dpa_interval epsilon;
+    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(check(known, err));
+    DPA_TRY(check_family(known, request->family, err));
+    DPA_TRY(lint(known, lints, err));
+    if (!isnan(request->claim_epsilon))
+        DPA_TRY(dpa_known_rounds_claim(known, request->claim_epsilon, request->delta, &claim, err));
+    DPA_TRY(run_tests(known, request, claim, out, lints, err));
+    if (is_gaussian(request->family)) {
+        out->assumptions = DPA_ASSUME_FAMILY_GAUSSIAN;
+        out->parameter_lower /= known->spread;
+        const double mu = out->parameter_lower;
+        DPA_TRY(dpa_participation_epsilon(&once, mu > 0.0 ? 1.0 / mu : (double)INFINITY,
+                                          request->delta, &epsilon, err));
+        out->epsilon_lower = epsilon.lower;
+        out->numerical_error = epsilon.upper - epsilon.lower;
+    }
+    describe(known, request, out);
+    return DPA_OK;
+}
+
+/* The μ of one round that a bound on a canary's rounds shows; of Gaussian noise, which a bound for
+ * any mechanism does not assume. */
+static dpa_status mu_of_one_round(const dpa_known_rounds *k, const dpa_result *participation,
+                                  double delta, double *mu, dpa_error *err) {
+    const double epsilon = participation->epsilon_lower;
+    const int is_universal = dpa_family_is_universal(participation->family);
+    if (!is_universal && !is_gaussian(participation->family))
+        return dpa__fail(
+            err, DPA_BAD_ARGUMENT,
+            "a bound in this family is about the rounds that the canaries were in (%.6g), "
+            "and says nothing about another participation; leave --family out, or "
+            "--claim-scope participation",
+            k->canary_rounds);
+    *mu = participation->parameter_lower;
+    if (is_universal)
+        *mu = isinf(epsilon) ? epsilon : epsilon > 0.0 ? dpa_gaussian_mu(epsilon, delta) : 0.0;
+    *mu /= sqrt(k->canary_rounds);
+    return DPA_OK;
+}
+
+static void describe_training(const dpa_known_rounds *k, double mu, dpa_result *out) {
     (void)dpa__print(
         out->note, sizeof out->note,
         isnan(k->rule.q)
@@ -243,32 +340,27 @@ static void describe(const dpa_known_rounds *k, const dpa_request *request, doub
         !isnan(k->rule.q)      ? "rounds hidden"
         : k->rule.times == 1.0 ? ""
                                : "s");
+    (void)snprintf(out->family, sizeof out->family, "gaussian");
+    (void)snprintf(out->parameter, sizeof out->parameter, "mu");
+    out->assumptions &= ~(unsigned)DPA_ASSUME_FAMILY_DP;
+    out->assumptions |= DPA_ASSUME_FAMILY_GAUSSIAN;
     out->parameter_lower = mu;
-    out->confidence = request->confidence;
-    out->assumptions =
-        DPA_ASSUME_FAMILY_GAUSSIAN | DPA_ASSUME_ONE_RUN_CANARIES | DPA_ASSUME_CHANNELS;
-    if (k->direction != DPA_DIRECTION_SPHERE) out->assumptions |= DPA_ASSUME_SIGN_CANARIES;
-    if (k->direction == DPA_DIRECTION_SPHERE) out->assumptions |= DPA_ASSUME_RANDOM_CANARIES;
     dpa_result_extra(out, "mu_of_one_round", mu);
     dpa_result_extra(out, "sigma_upper", mu > 0.0 ? 1.0 / mu : (double)INFINITY);
-    dpa_result_extra(out, "canary_rounds", k->canary_rounds);
-    dpa_result_extra(out, "spread", k->spread);
 }
 
-dpa_status dpa_known_rounds_result(const dpa_known_rounds *known, const dpa_request *request,
-                                   dpa_result *out, dpa_lints *lints, dpa_error *err) {
-    double claim = (double)NAN;
+dpa_status dpa_known_rounds_training(const dpa_known_rounds *known, const dpa_result *participation,
+                                     double delta, dpa_result *out, dpa_error *err) {
+    double mu = 0.0;
     dpa_interval epsilon;
-    DPA_TRY(dpa_request_check(request, err));
-    DPA_TRY(check(known, err));
-    DPA_TRY(lint(known, lints, err));
-    if (!isnan(request->claim_epsilon))
-        DPA_TRY(dpa_known_rounds_claim(known, request->claim_epsilon, request->delta, &claim, err));
-    DPA_TRY(run_tests(known, request, claim, out, lints, err));
-    const double mu = out->parameter_lower / (known->spread * sqrt(known->canary_rounds));
-    DPA_TRY(dpa_participation_epsilon(&known->rule, mu > 0.0 ? 1.0 / mu : (double)INFINITY,
-                                      request->delta, &epsilon, err));
-    describe(known, request, mu, out);
+    DPA_TRY(check_rule(&known->rule, err));
+    *out = *participation;
+    out->scope = DPA_SCOPE_TRAINING;
+    if (is_as_claimed(known) && !is_gaussian(participation->family)) return DPA_OK;
+    DPA_TRY(mu_of_one_round(known, participation, delta, &mu, err));
+    DPA_TRY(dpa_participation_epsilon(&known->rule, mu > 0.0 ? 1.0 / mu : (double)INFINITY, delta,
+                                      &epsilon, err));
+    describe_training(known, mu, out);
     out->epsilon_lower = epsilon.lower;
     out->numerical_error = epsilon.upper - epsilon.lower;
     return DPA_OK;

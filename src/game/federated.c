@@ -533,6 +533,7 @@ static void expect(const dpa_game *game, dpa_evidence *out) {
     dpa_training_facts *t = &out->training;
     out->kind = DPA_EVIDENCE_COSINES;
     out->design = DPA_ONE_RUN;
+    if (o->unobserved > 0) out->scope = DPA_SCOPE_PARTICIPATION;
     out->dim = s->dim;
     (void)snprintf(out->direction, sizeof out->direction, "%s", dpa_direction_name(o->direction));
     t->steps = o->rounds;

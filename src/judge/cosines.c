@@ -277,13 +277,15 @@ static dpa_status describe(dpa__case *c, const sample *s, dpa_error *err) {
 dpa_status dpa__judge_cosines(dpa__case *c, dpa_error *err) {
     sample s;
     noise n;
-    int has_known = 0;
+    dpa__known known;
     dpa_lints lints = {0};
     dpa__verdict *v = &c->report->verdict;
     DPA_TRY(sample_of(c->evidence, &s, err));
     DPA_TRY(describe(c, &s, err));
-    dpa_status status = dpa__judge_known_rounds(c, &lints, &has_known, err);
+    dpa_status status = dpa__judge_known_rounds(c, &lints, &known, err);
+    const int has_known = known.has_bound && !c->protocol.decides_by_posterior;
     if (status == DPA_OK && !(has_known && c->protocol.bare)) status = add_rows(c, &s, &lints, err);
+    if (status == DPA_OK) status = dpa__known_rounds_show(c, &known, err);
     if (status == DPA_OK) status = dpa__doubts(c, &lints, err);
     dpa_lints_free(&lints);
     DPA_TRY(status);

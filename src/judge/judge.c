@@ -31,6 +31,7 @@ dpa_status dpa__case_open(const dpa_evidence *evidence, const dpa_claim *claim,
                           const dpa_protocol *protocol, dpa__case *out, dpa_error *err) {
     *out = (dpa__case){.evidence = evidence};
     out->claim = claim != NULL && dpa_claim_is_made(claim) ? *claim : evidence->claim;
+    if (claim != NULL && claim->scope != DPA_SCOPE_TRAINING) out->claim.scope = claim->scope;
     if (protocol != NULL)
         out->protocol = *protocol;
     else

@@ -33,7 +33,7 @@ static dpa_status detectable(const dpa_plan *plan, const char *truth, double n, 
 }
 
 /* The scan can compute its power for any two class sizes. */
-static dpa_status scan_power(dpa__case *c, double n1, double n0, dpa_error *err) {
+dpa_status dpa__power_scan(dpa__case *c, double n1, double n0, dpa_error *err) {
     dpa__verdict *v = &c->report->verdict;
     const dpa__scan_claim claim = {c->promise.epsilon, c->protocol.request.delta, NULL};
     dpa__scan_test test;
@@ -101,7 +101,7 @@ dpa_status dpa__power_state(dpa__case *c, double n1, double n0, dpa_error *err) 
     /* canaries with independent channels count like runs */
     const int has_channels = dpa__registry_is_channels(t->method);
     if (dpa_family_is_universal(t->family) && (has_channels || dpa__registry_is_scan(t->method)))
-        return scan_power(c, n1, n0, err);
+        return dpa__power_scan(c, n1, n0, err);
     if (dpa__registry_takes_counts(t->method))
         return dpa_family_is_universal(t->family) ? dpa__power_counts(c, n1, n0, err) : DPA_OK;
     dpa_plan_init(&plan);

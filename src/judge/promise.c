@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "dpaudit/account.h"
+#include "dpaudit/cosines.h"
 #include "dpaudit/tradeoff.h"
 #include "judge/case.h"
 
@@ -87,11 +88,24 @@ static dpa_status promise_step(dpa__case *c, dpa_error *err) {
     return DPA_OK;
 }
 
+/* Noise that is promised for one participation: a client in as many rounds as a canary. */
+static dpa_status promise_participation(dpa__case *c, double rounds, dpa_error *err) {
+    const dpa_participation_rule rule = {rounds, (double)NAN, 0};
+    dpa_interval epsilon = {0, 0};
+    DPA_TRY(
+        dpa_participation_epsilon(&rule, c->claim.sigma, c->protocol.request.delta, &epsilon, err));
+    c->promise.epsilon = epsilon.upper;
+    return DPA_OK;
+}
+
 static dpa_status promise_noise(dpa__case *c, dpa_error *err) {
     const dpa_claim *claim = &c->claim;
     const int is_step = claim->scope == DPA_SCOPE_STEP;
+    const double canary_rounds = dpa__fact(c->evidence, "canary_rounds");
     dpa_interval epsilon = {0, 0};
     c->promise.sigma = claim->sigma;
+    if (claim->scope == DPA_SCOPE_PARTICIPATION && !isnan(canary_rounds))
+        return promise_participation(c, canary_rounds, err);
     DPA_TRY(dpa__training_epsilon(claim->sigma, is_step ? c->evidence->training.rate : claim->q,
                                   is_step ? 1 : claim->steps, claim->replace_one,
                                   c->protocol.request.delta, &epsilon, err));

@@ -6,6 +6,7 @@
  *   σ, q, T                    that mechanism's curve             family of the claimed mechanism
  *   a family named by the user its members                        that family
  *   several of them            all together                       each at its share of the error
+ *   canaries' known rounds     Gaussian noise of a round          family gaussian
  *
  * Everything here looks at the claim, at what was named and at the kind of evidence, never at a
  * number of it. */
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "account/family.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "estimate/exact.h"
@@ -197,6 +199,31 @@ static dpa_status check_guesses(const dpa__case *c, unsigned source, dpa_error *
     return DPA_OK;
 }
 
+/* Cosines are tested in a family if the canaries' rounds are known: the Gaussian one, under which
+ * the noise is independent from canary to canary, and canaries may overlap. Another one has to be
+ * named, and takes that independence as an assumption. */
+static dpa_status cosine_family(const dpa__case *c, char *text, size_t size, dpa_error *err) {
+    const char *named = c->protocol.request.family;
+    const dpa_evidence *e = c->evidence;
+    /* before a run its evidence has no arrays and facts yet */
+    const int is_known =
+        e->scope == DPA_SCOPE_PARTICIPATION || dpa_evidence_find(e, "members") != NULL;
+    const double spread = dpa__fact(e, "spread");
+    const int is_orthogonal = isnan(spread) ? strcmp(e->direction, "hadamard") == 0 : spread == 1.0;
+    if (named[0] != '\0' && (!is_known || dpa__list_count(named) > 1))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "family: '%.60s' does not apply: cosines are tested in one family, if the "
+                         "rounds of the canaries are known, else in none",
+                         named);
+    if (named[0] != '\0' && !is_orthogonal && !dpa__family_is_gaussian(named))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "family: '%.60s' needs canaries that do not overlap (direction hadamard); "
+                         "for others there is gaussian",
+                         named);
+    if (is_known) (void)snprintf(text, size, "%s", named[0] != '\0' ? named : "gaussian");
+    return DPA_OK;
+}
+
 dpa_status dpa__rule_apply(dpa__case *c, dpa_error *err) {
     const unsigned source = source_of(c->evidence);
     const dpa_request *r = &c->protocol.request;
@@ -210,13 +237,9 @@ dpa_status dpa__rule_apply(dpa__case *c, dpa_error *err) {
     DPA_TRY(check_guesses(c, source, err));
     DPA_TRY(check_methods(c, source, &named, err));
     if (source == DPA_FROM_COSINES) {
-        if (r->family[0] != '\0')
-            return dpa__fail(err, DPA_BAD_ARGUMENT,
-                             "family: '%.60s' does not apply, cosines are tested in no family that "
-                             "is named; leave it out",
-                             r->family);
         (void)snprintf(t->method, sizeof t->method, "%s", named ? r->method : "");
-        return DPA_OK;
+        DPA_TRY(cosine_family(c, t->family, sizeof t->family, err));
+        return t->family[0] != '\0' ? check_families(c, source, err) : DPA_OK;
     }
     if (r->family[0] != '\0')
         (void)snprintf(t->family, sizeof t->family, "%s", r->family);

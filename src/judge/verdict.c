@@ -125,8 +125,11 @@ static void add_claim(dpa__text *out, const dpa_report *report) {
 
 /* A few words about what the bound assumes. */
 static void add_basis(dpa__text *out, const dpa_report *report, const dpa_result *r) {
-    if (r->family[0] != '\0' && dpa_result_conditional(r) == NULL)
-        dpa__text_printf(out, "for any mechanism; %s", r->method);
+    if (dpa_family_is_universal(r->family))
+        dpa__text_printf(
+            out, "for any mechanism%s; %s",
+            dpa_result_conditional(r) != NULL ? " with noise of its own for each canary" : "",
+            r->method);
     else if (r->family[0] != '\0')
         dpa__text_printf(out, "if the mechanism is %s; %s", r->family, r->method);
     else

@@ -42,7 +42,9 @@ static const char *without_prefix(const char *assumption) {
 static void put_standing(char *cell, const dpa_report *report, const dpa_result *result,
                          const dpa_text_style *style) {
     const char *conditional = dpa_result_conditional(result);
-    const char *of = result->scope == DPA_SCOPE_STEP ? "one step, " : "";
+    const char *of = result->scope == DPA_SCOPE_STEP            ? "one step, "
+                     : result->scope == DPA_SCOPE_PARTICIPATION ? "one client, "
+                                                                : "";
     const dpa_guarantee guarantee = dpa_result_guarantee(result);
     if (result->role == DPA_PRIMARY)
         (void)snprintf(cell, CELL, "%s%s", style->unicode ? "✓ " : "",

@@ -84,7 +84,7 @@ GAMES = {
     "one-run": meta("command", design="one-run"),
     "membership": meta("membership", design="one-run", training={"q": 1.0, "steps": 1, "sigma": 1.0}),
     "shadow": meta("shadow"),
-    "federated": meta("federated", kind="cosines", design="one-run", dim=100000, direction="hadamard",
+    "federated": meta("federated", scope="participation", kind="cosines", design="one-run", dim=100000, direction="hadamard",
                       training={"steps": 40, "sigma": 2.0, "participations": 4.0},
                       facts={"canary_rounds": 4, "spread": 1, "fixed_divisor": 1}),
 }  # fmt: skip
@@ -179,6 +179,10 @@ def cells():
     yield "federated", "sigma,q,T", "-", CLAIM["four"], canaries, near, four
     yield ("federated", "sigma, Poisson", "-", ["--claim-sigma=2", "--claim-q=0.1", "--claim-steps=40"], canaries, near,
            account(2.0, 0.1, 40)["upper"])  # fmt: skip
+    yield "federated", "epsilon", "dp", epsilon(1.0) + ["--family=dp"], response(1.0), wide, 1.0
+    yield "federated", "epsilon", "gaussian", epsilon(four) + ["--family=gaussian"], canaries, near, four
+    yield "federated", "sigma of a participation", "-", ["--claim-sigma=2", "--claim-scope=participation"], canaries, near, four
+    yield "federated", "epsilon of a participation", "-", epsilon(four) + ["--claim-scope=participation"], canaries, near, four
     yield "federated", "curve", "-", curve, lambda leak: made.normal(leak * claimed_mu(), N), near, None
 
 
@@ -195,7 +199,7 @@ microbatches × the others: the file of a microbatch training claims half of its
 white box × curve of the training: judged through the noise, by the ε of the curve at δ; "stops" below has the family points
 white box × laplace, points: a bound on a Laplace step says nothing about Gaussian noise ("stops" below)
 curve × replace-one: a curve is already a statement about its pair of data sets
-federated × family: cosines are tested in no family that is named ("stops" below)
+federated × laplace, points: about the canaries' own rounds; a participation that is claimed otherwise does not follow ("stops" below)
 federated × replace-one: canaries are in or out; the bound for that holds, but is not tight ("stops" below)
 """
 
@@ -204,7 +208,9 @@ STOPS = [
     ("white-box", "laplace", CLAIM["steps"] + ["--family=laplace"], 5, "says nothing about the noise of a step"),
     ("white-box", "points", CLAIM["steps"] + ["--family=points:curve.csv"], 5, "says nothing about the noise of a step"),
     ("white-box", "never in", CLAIM["steps"], 5, "the canary took part"),
-    ("federated", "family", CLAIM["four"] + ["--family=gaussian"], 2, "no option --family"),
+    ("federated", "laplace", ["--claim-sigma=2", "--claim-q=0.1", "--claim-steps=40", "--family=laplace"], 5,
+     "says nothing about another participation"),
+    ("federated", "two families", CLAIM["four"] + ["--family=dp+gaussian"], 2, "one family"),
     ("federated", "replace-one", CLAIM["four"] + REPLACE, 0, "Not refuted"),
     ("shadow", "unknown family", epsilon(1.0) + ["--family=nonsense"], 2, "nonsense"),
     ("one-run", "smaller delta", epsilon(1.0) + ["--delta=1e-9"], 2, "cannot be compared"),
@@ -243,8 +249,8 @@ def check_forms(cell, done, want):
     marks = [m for _, _, m in STATES.values() if f'<p class="mark">{m}</p>' in page]
     if marks != [mark]:
         fail(cell, f"the page has the marks {marks}")
-    for c in "<>&":
-        verdict["headline"] = verdict["headline"].replace(c, {"<": "&lt;", ">": "&gt;", "&": "&amp;"}[c])
+    for c, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("'", "&#39;")):
+        verdict["headline"] = verdict["headline"].replace(c, written)
     if f'<p class="headline">{verdict["headline"]}</p>' not in page:
         fail(cell, "the page has another headline")
     primary = [r for r in result["results"] if r["role"] == "primary"]

@@ -6,6 +6,7 @@
 #include "dpaudit/cosines.h"
 #include "dpaudit/lab/federate.h"
 #include "dpaudit/rng.h"
+#include "dpaudit/scores.h"
 #include "dpaudit/tradeoff.h"
 #include "federate/federation.h"
 #include "math/dist.h"
@@ -228,13 +229,17 @@ static dpa_request ranks_alone(void) {
 }
 
 static dpa_result certified(const dpa_known_rounds *known, const dpa_request *request) {
-    dpa_result r;
+    dpa_result r, whole;
     dpa_lints lints = {0};
     dpa_error err = {0};
-    if (dpa_known_rounds_result(known, request, &r, &lints, &err) != DPA_OK)
+    if (dpa_known_rounds_participation(known, request, &r, &lints, &err) != DPA_OK)
         fail_msg("%s", err.text);
     dpa_lints_free(&lints);
-    return r;
+    assert_int_equal(r.scope, DPA_SCOPE_PARTICIPATION);
+    if (dpa_known_rounds_training(known, &r, request->delta, &whole, &err) != DPA_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(whole.scope, DPA_SCOPE_TRAINING);
+    return whole;
 }
 
 /* The μ of the ranks is divided by the spread and by √R, and composed again. */
@@ -301,6 +306,74 @@ static void p_value_is_that_of_the_claim(void **state) {
     }
 }
 
+/* Without a family: the scan of the scores as if they were those of independent runs. It holds for
+ * the canaries' own rounds; for others it becomes the noise of a round, and for a family without
+ * Gaussian noise nothing follows. */
+static void any_mechanism_is_scanned(void **state) {
+    (void)state;
+    static double score[2 * MANY];
+    dpa_known_rounds k = ideal(2.0, score);
+    dpa_request request;
+    dpa_results results = {0};
+    dpa_scores scores;
+    dpa_lints lints = {0};
+    dpa_result r, whole;
+    dpa_request_init(&request);
+    assert_ok(dpa_request_set(&request, "family", "dp", NULL));
+    k.canary_rounds = k.rule.times = 4.0;
+    const dpa_result as_claimed = certified(&k, &request);
+    assert_string_equal(as_claimed.family, "dp");
+    assert_string_equal(as_claimed.method, "known-rounds");
+    assert_true((as_claimed.assumptions & DPA_ASSUME_CHANNELS) != 0 &&
+                (as_claimed.assumptions & DPA_ASSUME_FAMILY_GAUSSIAN) == 0);
+    assert_ok(dpa_scores_from(score, MANY, score + MANY, MANY, &scores, NULL));
+    assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
+    request.sides = 1;
+    assert_ok(dpa_request_set(&request, "method", "scan", NULL));
+    assert_ok(dpa_estimate_scores(&scores, &request, &results, NULL));
+    assert_true(results.count == 1 && results.items[0].epsilon_lower > 1.0);
+    assert_absolute(as_claimed.epsilon_lower, results.items[0].epsilon_lower, 1e-12);
+    dpa_results_free(&results);
+    dpa_scores_free(&scores);
+
+    request.method[0] = '\0';
+    k.rule.times = 1.0; /* a client in one round: half of the μ of four */
+    const dpa_result once = certified(&k, &request);
+    assert_string_equal(once.family, "gaussian");
+    const double mu = dpa_gaussian_mu(as_claimed.epsilon_lower, 1e-5) / 2.0;
+    assert_absolute(once.epsilon_lower, dpa_gaussian_epsilon(mu, 1e-5), 1e-6);
+    assert_ok(dpa_request_set(&request, "family", "laplace", NULL));
+    assert_ok(dpa_known_rounds_participation(&k, &request, &r, &lints, NULL));
+    assert_int_equal(dpa_known_rounds_training(&k, &r, 1e-5, &whole, NULL), DPA_BAD_ARGUMENT);
+    k.rule.times = 4.0;
+    assert_ok(dpa_known_rounds_training(&k, &r, 1e-5, &whole, NULL));
+    assert_true(whole.epsilon_lower == r.epsilon_lower && r.epsilon_lower > 0.0);
+    k.spread = 1.01; /* overlap is understood for Gaussian noise only */
+    assert_int_equal(dpa_known_rounds_participation(&k, &request, &r, &lints, NULL),
+                     DPA_BAD_ARGUMENT);
+    dpa_lints_free(&lints);
+}
+
+/* The bound on the canary's rounds themselves does not depend on what was claimed. */
+static void participation_is_about_the_canary(void **state) {
+    (void)state;
+    static double score[2 * MANY];
+    dpa_known_rounds k = ideal(1.0, score);
+    dpa_request request = ranks_alone();
+    dpa_lints lints = {0};
+    dpa_result first, other;
+    k.canary_rounds = 4.0;
+    k.spread = 1.25;
+    assert_ok(dpa_known_rounds_participation(&k, &request, &first, &lints, NULL));
+    assert_int_equal(first.scope, DPA_SCOPE_PARTICIPATION);
+    assert_absolute(first.epsilon_lower, dpa_gaussian_epsilon(first.parameter_lower, 1e-5), 1e-6);
+    k.rule = (dpa_participation_rule){.q = 0.1, .rounds = 20};
+    assert_ok(dpa_known_rounds_participation(&k, &request, &other, &lints, NULL));
+    assert_true(other.epsilon_lower == first.epsilon_lower);
+    assert_absolute(certified(&k, &request).parameter_lower, first.parameter_lower / 2.0, 1e-12);
+    dpa_lints_free(&lints);
+}
+
 static void certificate_refuses_nonsense(void **state) {
     (void)state;
     static double score[2 * MANY];
@@ -315,7 +388,8 @@ static void certificate_refuses_nonsense(void **state) {
         if (wrong == 2) k.canary_rounds = 0.0;
         if (wrong == 3) k.spread = 0.5;
         if (wrong == 4) k.rule.times = (double)NAN;
-        assert_int_not_equal(dpa_known_rounds_result(&k, &request, &r, &lints, NULL), DPA_OK);
+        assert_int_not_equal(dpa_known_rounds_participation(&k, &request, &r, &lints, NULL),
+                             DPA_OK);
     }
     dpa_lints_free(&lints);
 }
@@ -330,6 +404,8 @@ int main(void) {
         cmocka_unit_test(certificate_scales_as_it_should),
         cmocka_unit_test(scan_sees_the_few),
         cmocka_unit_test(p_value_is_that_of_the_claim),
+        cmocka_unit_test(any_mechanism_is_scanned),
+        cmocka_unit_test(participation_is_about_the_canary),
         cmocka_unit_test(certificate_refuses_nonsense),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
