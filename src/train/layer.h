@@ -51,12 +51,20 @@ struct dpa__layer {
     size_t in_size, out_size;
     size_t kernel, stride, pad; /* of convolution and pooling */
     size_t channel_groups;      /* of group normalisation */
-    int has_relu;               /* the next layer is a relu, so weights start by He's rule */
-    size_t weights, offset;     /* number of weights, and their offset in the model's vector */
+    size_t index;               /* place in the model */
+    size_t back;            /* add: the shortcut starts at the input of the layer so far below */
+    dpa_shape shortcut;     /* its shape there */
+    int has_relu;           /* the next layer is a relu, so weights start by He's rule */
+    size_t weights, offset; /* number of weights, and their offset in the model's vector */
 };
 
 extern const dpa__layer_type dpa__layer_dense, dpa__layer_conv, dpa__layer_max, dpa__layer_avg,
-    dpa__layer_norm, dpa__layer_relu, dpa__layer_tanh;
+    dpa__layer_norm, dpa__layer_relu, dpa__layer_tanh, dpa__layer_add;
+
+/* y += the shortcut of an `add` layer from the earlier value, and its way back: the earlier
+ * delta += dy. */
+void dpa__shortcut(const dpa__layer *layer, const float *from, float *y, size_t rows);
+void dpa__shortcut_back(const dpa__layer *layer, const float *dy, float *delta, size_t rows);
 
 /* ‖AᵀG‖² for A [rows × depth] and G [rows × width], plus the same for the bias (column sums of G).
  * This is the squared norm of a dense layer's gradient over these rows. Computes whichever is

@@ -99,6 +99,20 @@ static const char *shape_dense(dpa__layer *layer, const word *w) {
     return NULL;
 }
 
+static const char *shape_add(dpa__layer *layer, const word *w) {
+    if (w->count != 1 || w->number[0] == 0) return "expected add:layers";
+    if (w->number[0] > layer->index) return "there are not so many layers below";
+    const dpa__layer *from = layer - w->number[0];
+    const dpa_shape a = from->in, b = layer->in;
+    if (from->type->in_place)
+        return "a shortcut cannot start below a relu or tanh, which overwrite their input";
+    if (a.height % b.height != 0 || a.width % b.width != 0 || a.channels > b.channels)
+        return "the shortcut's shape must be a multiple of this one, with no more channels";
+    layer->back = w->number[0];
+    layer->shortcut = a;
+    return NULL;
+}
+
 static const char *shape_plain(dpa__layer *layer, const word *w) {
     (void)layer;
     return w->count == 0 ? NULL : "takes no numbers";
@@ -110,20 +124,23 @@ static const struct {
 } kinds[] = {{&dpa__layer_dense, shape_dense}, {&dpa__layer_conv, shape_conv},
              {&dpa__layer_max, shape_pool},    {&dpa__layer_avg, shape_pool},
              {&dpa__layer_norm, shape_norm},   {&dpa__layer_relu, shape_plain},
-             {&dpa__layer_tanh, shape_plain}};
+             {&dpa__layer_tanh, shape_plain},  {&dpa__layer_add, shape_add}};
 
 static dpa_status add_layer(dpa_model *model, const word *w, dpa_error *err) {
     size_t kind = 0;
     while (kind < sizeof kinds / sizeof kinds[0] && strcmp(kinds[kind].type->name, w->name) != 0)
         ++kind;
     if (kind == sizeof kinds / sizeof kinds[0])
-        return dpa__fail(err, DPA_BAD_ARGUMENT,
-                         "no layer \"%s\": expected dense, mlp, conv, max, avg, norm, relu or tanh",
-                         w->name);
+        return dpa__fail(
+            err, DPA_BAD_ARGUMENT,
+            "no layer \"%s\": expected dense, mlp, conv, max, avg, norm, relu, tanh, add or "
+            "wrn",
+            w->name);
     if (model->layer_count == MAX_LAYERS)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "more than %d layers", MAX_LAYERS);
     dpa__layer *layer = &model->layer[model->layer_count];
-    *layer = (dpa__layer){.type = kinds[kind].type, .offset = model->size};
+    *layer =
+        (dpa__layer){.type = kinds[kind].type, .offset = model->size, .index = model->layer_count};
     layer->in = model->layer_count > 0 ? layer[-1].out : model->input;
     layer->out = layer->in;
     layer->in_size = dpa__shape_size(layer->in);
@@ -138,8 +155,42 @@ static dpa_status add_layer(dpa_model *model, const word *w, dpa_error *err) {
     return DPA_OK;
 }
 
+/* norm relu conv, the unit of which a wide residual network has all but its first layer. */
+static dpa_status add_unit(dpa_model *model, size_t channels, size_t stride, dpa_error *err) {
+    const word norm = {.name = "norm", .number = {16}, .count = 1};
+    const word conv = {.name = "conv", .number = {channels, 3, stride, 1}, .count = 4};
+    DPA_TRY(add_layer(model, &norm, err));
+    DPA_TRY(add_layer(model, &(word){.name = "relu"}, err));
+    return channels > 0 ? add_layer(model, &conv, err) : DPA_OK;
+}
+
+/* wrn:depth,width: a wide residual network (Zagoruyko & Komodakis 2016) with group instead of batch
+ * normalisation, as DP-SGD needs it: three stages of (depth − 4)/6 blocks of two units, 16, 32 and
+ * 64 times `width` channels, the second and third at half the size of the one before. */
+static dpa_status add_wrn(dpa_model *model, const word *w, dpa_error *err) {
+    if (w->count != 2 || w->number[0] < 10 || w->number[0] > 100 || w->number[0] % 6 != 4 ||
+        w->number[1] == 0 || w->number[1] > 100)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "layer wrn: expected wrn:depth,width with a depth of 10, 16, 22, …, 100");
+    const word first = {.name = "conv", .number = {16, 3, 1, 1}, .count = 4};
+    DPA_TRY(add_layer(model, &first, err));
+    for (size_t stage = 0; stage < 3; ++stage)
+        for (size_t block = 0; block < (w->number[0] - 4) / 6; ++block) {
+            const size_t channels = (size_t)16 * w->number[1] << stage;
+            DPA_TRY(add_unit(model, channels, stage > 0 && block == 0 ? 2 : 1, err));
+            DPA_TRY(add_unit(model, channels, 1, err));
+            const word add = {.name = "add", .number = {6}, .count = 1};
+            DPA_TRY(add_layer(model, &add, err));
+        }
+    DPA_TRY(add_unit(model, 0, 0, err));
+    const dpa__layer *last = &model->layer[model->layer_count - 1];
+    const word pool = {.name = "avg", .number = {last->out.height}, .count = 1};
+    return add_layer(model, &pool, err);
+}
+
 /* mlp:a,b stands for dense:a relu dense:b relu. */
 static dpa_status add_word(dpa_model *model, const word *w, dpa_error *err) {
+    if (strcmp(w->name, "wrn") == 0) return add_wrn(model, w, err);
     if (strcmp(w->name, "mlp") != 0) return add_layer(model, w, err);
     if (w->count == 0) return dpa__fail(err, DPA_BAD_ARGUMENT, "layer mlp: expected mlp:width,…");
     for (size_t i = 0; i < w->count; ++i) {

@@ -85,7 +85,18 @@ void dpa__net_forward(dpa__net *net, size_t rows) {
         const dpa__layer *layer = &model->layer[l];
         layer->type->forward(layer, model->weight + layer->offset, net->value[l], net->value[l + 1],
                              rows, net->scratch);
+        if (layer->back > 0)
+            dpa__shortcut(layer, net->value[l - layer->back], net->value[l + 1], rows);
     }
+}
+
+/* Adds the deltas of all shortcuts that start at the input of layer l. */
+static void join_shortcuts(dpa__net *net, size_t l, size_t rows) {
+    const dpa_model *model = net->model;
+    if (net->delta[l] == NULL) return;
+    for (size_t m = l + 1; m < model->layer_count; ++m)
+        if (model->layer[m].back == m - l)
+            dpa__shortcut_back(&model->layer[m], net->delta[m + 1], net->delta[l], rows);
 }
 
 void dpa__net_backward(dpa__net *net, size_t rows) {
@@ -95,6 +106,7 @@ void dpa__net_backward(dpa__net *net, size_t rows) {
         layer->type->backward(layer, model->weight + layer->offset, net->value[l],
                               net->value[l + 1], net->delta[l + 1], net->delta[l], rows,
                               net->scratch);
+        join_shortcuts(net, l, rows);
     }
 }
 

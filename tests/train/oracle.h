@@ -11,7 +11,7 @@
 #include "dpaudit/rng.h"
 #include "train/model.h"
 
-enum { ORACLE_MAX = 8192 };
+enum { ORACLE_MAX = 8192, ORACLE_LAYERS = 40 };
 
 static double oracle_pixel(const dpa__layer *l, const double *x, ptrdiff_t i, ptrdiff_t j,
                            size_t c) {
@@ -71,21 +71,37 @@ static void oracle_layer(const dpa__layer *l, const double *w, const double *x, 
             y[i] = oracle_pool_at(l, x, row, column, c);
         } else if (l->type == &dpa__layer_norm) {
             y[i] = oracle_norm_at(l, w, x, i);
+        } else if (l->type == &dpa__layer_add) {
+            y[i] = x[i];
         } else {
             y[i] = l->type == &dpa__layer_relu ? fmax(x[i], 0.0) : tanh(x[i]);
         }
     }
 }
 
+/* y += the input of the layer `back` layers below, at every stride-th position, in its channels. */
+static void oracle_shortcut(const dpa__layer *l, const double *from, double *y) {
+    const dpa_shape a = l[-(ptrdiff_t)l->back].in, b = l->out;
+    for (size_t i = 0; i < b.height; ++i)
+        for (size_t j = 0; j < b.width; ++j)
+            for (size_t c = 0; c < a.channels; ++c)
+                y[(i * b.width + j) * b.channels + c] +=
+                    from[(i * (a.height / b.height) * a.width + j * (a.width / b.width)) *
+                             a.channels +
+                         c];
+}
+
 /* The loss of one example, and its outputs unless NULL. */
 static double oracle_loss(const dpa_model *m, const double *w, const double *x, int label,
                           double *outputs) {
-    static double a[ORACLE_MAX], b[ORACLE_MAX];
-    memcpy(a, x, m->layer[0].in_size * sizeof *a);
+    static double value[ORACLE_LAYERS + 1][ORACLE_MAX];
+    memcpy(value[0], x, m->layer[0].in_size * sizeof *x);
     for (size_t l = 0; l < m->layer_count; ++l) {
-        oracle_layer(&m->layer[l], w + m->layer[l].offset, a, b);
-        memcpy(a, b, m->layer[l].out_size * sizeof *a);
+        const dpa__layer *layer = &m->layer[l];
+        oracle_layer(layer, w + layer->offset, value[l], value[l + 1]);
+        if (layer->back > 0) oracle_shortcut(layer, value[l - layer->back], value[l + 1]);
     }
+    const double *a = value[m->layer_count];
     if (outputs != NULL) memcpy(outputs, a, m->outputs * sizeof *a);
     if (m->loss == DPA_LOSS_BINARY) return log(1.0 + exp(label ? -a[0] : a[0]));
     double sum = 0.0;

@@ -27,6 +27,14 @@ static const sample_case cases[] = {
     {"conv:4,3,1,1 max:2,1 tanh", {5, 5, 2}, DPA_LOSS_SOFTMAX},
     {"conv:4,3 tanh avg:2,1 dense:6 tanh", {6, 6, 1}, DPA_LOSS_BINARY},
     {"conv:6,3,1,1 norm:3 tanh conv:4,3 norm:1 relu", {6, 6, 2}, DPA_LOSS_SOFTMAX},
+    {"dense:7 dense:7 tanh dense:7 add:3", {1, 1, 7}, DPA_LOSS_SOFTMAX},
+    {"dense:6 tanh dense:6 tanh add:2 relu", {1, 1, 6}, DPA_LOSS_BINARY}, /* above a tanh */
+    {"conv:4,3,1,1 norm:2 tanh conv:4,3,1,1 add:3 dense:5 dense:5 add:1",
+     {4, 4, 2},
+     DPA_LOSS_SOFTMAX},
+    {"conv:3,3,1,1 norm:1 tanh conv:6,3,2,1 add:3 norm:2 tanh conv:6,3,1,1 add:7",
+     {6, 4, 3},
+     DPA_LOSS_SOFTMAX},
     {"conv:32,3,2,1 tanh conv:32,3,2,1 tanh", {8, 8, 3}, DPA_LOSS_SOFTMAX}, /* Gram on top */
 };
 
@@ -190,8 +198,10 @@ static void test_words(void **state) {
     (void)state;
     static const char *const bad[] = {
         "dens:3", "dense", "dense:0", "dense:3,4", "conv:4", "conv:4,9", "conv:4,3,0",
-        "conv:4,3,1,3", "max:0", "max:7", "norm:2", "relu:1", "mlp", "dense:x", "dense:3,",
-        "dense:-3", "conv:0,3", "mlp:5,0", "dense:99999999999",
+        "conv:4,3,1,3", "max:0", "max:7", "norm:2", "relu:1", "mlp", "dense:x", "dense:3,", "add:1",
+        "dense:3 add:0", "dense:3 add:2", "dense:3 tanh add:1", "dense:2 add:1",
+        "conv:2,3,1,1 add:1", "wrn:16", "wrn:15,4", "wrn:16,0", "dense:-3", "conv:0,3", "mlp:5,0",
+        "dense:99999999999",
         /* 2^29 · 2^29 · 64 overflows to 0 in 64 bits */
         "conv:64,1 conv:1,536870912,1,268435456", "conv:999999999,32768,1,32767"};
     const dpa_shape shape = {6, 6, 3};
@@ -211,6 +221,14 @@ static void test_words(void **state) {
     assert_ok(dpa_model_new("  mlp:512,256 ", (dpa_shape){1, 1, 784}, 10, DPA_LOSS_SOFTMAX, &model,
                             NULL));
     assert_int_equal(dpa_model_size(model), 785 * 512 + 513 * 256 + 257 * 10);
+    dpa_model_free(model);
+    /* WRN-16-4 on CIFAR-10: 2.75 million weights without the shortcuts' 1 × 1 convolutions. */
+    assert_ok(
+        dpa_model_new("wrn:16,4", (dpa_shape){32, 32, 3}, 10, DPA_LOSS_SOFTMAX, &model, NULL));
+    const dpa__layer *top = &model->layer[model->layer_count - 1];
+    assert_int_equal(top->in_size, 256);
+    assert_int_equal(model->layer_count, 1 + 3 * 2 * 7 + 3 + 1);
+    assert_true(dpa_model_size(model) > 2600000 && dpa_model_size(model) < 2800000);
     dpa_model_free(model);
 }
 

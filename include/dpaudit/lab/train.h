@@ -103,7 +103,9 @@ typedef struct dpa_model dpa_model;
  *   "conv:16,8,2,3 tanh max:2,1 dense:32 tanh"  conv:channels,kernel[,stride[,pad]],
  *                                               max: or avg:window[,stride]
  *   "conv:32,3,1,1 norm:8 relu"                 norm:groups, group normalisation
- * The weights are zero until dpa_model_init. */
+ *   "dense:9 dense:9 tanh dense:9 add:3"        add:n, residual: plus the input of the layer n
+ * below "wrn:16,4"                                  wide residual network: depth, width The weights
+ * are zero until dpa_model_init. */
 DPA_API dpa_status dpa_model_new(const char *layers, dpa_shape input, size_t classes, dpa_loss loss,
                                  dpa_model **out, dpa_error *err) DPA_MUST_USE;
 DPA_API void dpa_model_free(dpa_model *model);
