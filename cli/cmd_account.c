@@ -66,7 +66,7 @@ static int run_two_gaussians(const command *cmd, const account_options *o) {
     if (strlen(o->gaussians) < sizeof copy) {
         memcpy(copy, o->gaussians, strlen(o->gaussians) + 1);
         for (char *word = strsep(&rest, ","); word != NULL; word = strsep(&rest, ","))
-            if (n++ >= 4 || !parse_number(word, &value[n - 1])) break;
+            if (n++ >= 4 || !dpa_number_whole(word, &value[n - 1])) break;
     }
     if (n != 4 || rest != NULL)
         return usage_error(cmd, "--two-gaussians: '%s' is not four numbers M1,S1,M2,S2",
@@ -109,7 +109,7 @@ static size_t number_list(const command *cmd, const char *name, const char *text
     char *copy = strdup(text), *rest = copy;
     *out = malloc(count * sizeof **out);
     for (char *word = strsep(&rest, ","); *out != NULL && word != NULL; word = strsep(&rest, ","))
-        if (!parse_number(word, &(*out)[n++])) {
+        if (!dpa_number_whole(word, &(*out)[n++])) {
             (void)usage_error(cmd, "--%s: '%s' is not a number", name, word);
             n = 0;
             break;

@@ -11,15 +11,9 @@
 
 #include "output.h"
 
-int parse_number(const char *text, double *out) {
-    char *end = NULL;
-    *out = strtod(text, &end);
-    return end != text && *end == '\0' && !isnan(*out);
-}
-
 int parse_count(const char *text, uint64_t *out) {
     double number = 0;
-    if (!parse_number(text, &number) || number < 0 || number != floor(number)) return 0;
+    if (!dpa_number_whole(text, &number) || number < 0 || number != floor(number)) return 0;
     if (number < 0x1p53) {
         *out = (uint64_t)number;
         return 1;
@@ -163,7 +157,7 @@ static int store(const command *cmd, const option *o, const char *value, void *o
     case OPTION_CLAIM:
         return store_field(cmd, o, value, field);
     case OPTION_NUMBER:
-        if (parse_number(value, field)) return 0;
+        if (dpa_number_whole(value, field)) return 0;
         return usage_error(cmd, "--%s: '%s' is not a number", o->name, value);
     case OPTION_COUNT:
         if (parse_count(value, field)) return 0;

@@ -138,8 +138,7 @@ void options_free(const command *cmd, void *options);
 
 /* Levenshtein distance of short words, to suggest a correction for a misspelt one. */
 size_t word_distance(const char *a, const char *b);
-/* Parses the whole word as a number; returns 0 if it is none. */
-int parse_number(const char *text, double *out);
+/* Parses the whole word as a count; returns 0 if it is none. */
 int parse_count(const char *text, uint64_t *out);
 /* Parses a number of guesses, "auto" or "max"; returns 1 on success. */
 int parse_guesses(const char *text, dpa_guess_choice *choice, uint64_t *guesses);

@@ -119,6 +119,10 @@ DPA_API const uint32_t *dpa_table_codes(const dpa_table *table, size_t column);
 DPA_API size_t dpa_table_levels(const dpa_table *table, size_t column);
 DPA_API const char *dpa_table_level(const dpa_table *table, size_t column, size_t code);
 
+/* 1 if the whole text is one number ("1e-5", "inf"; not "nan", nor one too large for a double),
+ * read with a decimal point whatever the locale is; else 0, and *out means nothing. */
+DPA_API int dpa_number_whole(const char *text, double *out);
+
 DPA_C_END
 
 #endif

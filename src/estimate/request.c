@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/number.h"
+#include "dpaudit/data.h"
 #include "dpaudit/estimate.h"
 
 void dpa_request_init(dpa_request *request) {
@@ -25,7 +25,7 @@ void dpa_request_init(dpa_request *request) {
 
 static dpa_status set_number(const char *key, const char *value, double *out, dpa_error *err) {
     double number;
-    if (!dpa__number_whole(value, &number))
+    if (!dpa_number_whole(value, &number))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: '%s' is not a number", key, value);
     *out = number;
     return DPA_OK;

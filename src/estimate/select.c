@@ -23,7 +23,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/number.h"
+#include "dpaudit/data.h"
 #include "dpaudit/rng.h"
 #include "estimate/berkjones.h"
 #include "estimate/best_threshold.h"
@@ -44,7 +44,7 @@ static const struct {
 
 static dpa_status parse_value(const char *text, const char *number, dpa__select *out,
                               dpa_error *err) {
-    if (!dpa__number_whole(number, &out->value))
+    if (!dpa_number_whole(number, &out->value))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "select: '%s' has no number after the colon", text);
     if (out->kind == DPA__FIXED_FPR && !(out->value >= 0 && out->value <= 1))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "select: a false positive rate is 0 to 1, not %g",

@@ -22,6 +22,11 @@ run 2 account --sigma
 says err "--sigma needs a value"
 run 2 account --sigma abc
 says err "'abc' is not a number"
+for word in 0x1p3 "" 1e400 nan "1 2" 1,5; do # what files and --claim-epsilon do not take either
+    run 2 account --sigma "$word"
+    says err "'$word' is not a number"
+    run 2 counts --fn 1 --tp 9 --fp 1 --tn 9 --claim-epsilon "$word"
+done
 run 2 account --sigma 1 --steps 1.5
 says err "whole number"
 run 2 account --sigma 1 --steps 1e18

@@ -6,6 +6,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
+#include "dpaudit/data.h"
 #include "dpaudit/rng.h"
 
 static void check_same(const char *text) {
@@ -133,6 +134,16 @@ static void bounds(void **state) {
     }
 }
 
+static void whole_words(void **state) {
+    (void)state;
+    const char *const refused_words[] = {"", "nan", "0x10", "1 ", "1,5", "1e400", "one", "1e5x"};
+    double x = 0;
+    assert_true(dpa_number_whole("-2.5e3", &x) && x == -2500);
+    assert_true(dpa_number_whole("inf", &x) && isinf(x));
+    for (size_t i = 0; i < sizeof refused_words / sizeof refused_words[0]; ++i)
+        assert_false(dpa_number_whole(refused_words[i], &x));
+}
+
 static void halves(void **state) {
     (void)state;
     assert_true(dpa__half_to_double(0x3c00) == 1.0);
@@ -156,7 +167,7 @@ int main(void) {
         cmocka_unit_test(fixed),   cmocka_unit_test(random_doubles),
         cmocka_unit_test(words),   cmocka_unit_test(random_integers),
         cmocka_unit_test(refused), cmocka_unit_test(bounds),
-        cmocka_unit_test(halves),
+        cmocka_unit_test(halves),  cmocka_unit_test(whole_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
