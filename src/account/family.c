@@ -303,8 +303,8 @@ static dpa_status member(const dpa_family *family, double t, double delta, doubl
 
 /* The curve is certified at any cell width, so wide cells are good enough: a search makes about 40
  * curves. */
-static dpa_status subsampled_curve(const dpa_family *family, double t, dpa_curve **out,
-                                   dpa_error *err) {
+static dpa_status subsampled_curve(const dpa_family *family, double t, dpa__way way,
+                                   dpa_curve **out, dpa_error *err) {
     if (t < MOST_PRIVATE) t = MOST_PRIVATE; /* leakier: the curve is below the member's */
     if (t > LEAKIEST_CURVE) return dpa_curve_gaussian(HUGE_VAL, out, err);
     dpa_account *account;
@@ -312,7 +312,8 @@ static dpa_status subsampled_curve(const dpa_family *family, double t, dpa_curve
     /* Too leaky for any grid: use the curve of no privacy, which nothing is below. */
     if (made == DPA_NUMERIC && t > 10) return dpa_curve_gaussian(HUGE_VAL, out, err);
     DPA_TRY(made);
-    const dpa_status status = dpa__account_curve(account, DPA_PESSIMISTIC, DPA_QUICK, out, err);
+    const dpa_status status =
+        dpa__account_curve(account, DPA_PESSIMISTIC, DPA_QUICK, way, out, err);
     dpa_account_free(account);
     return status;
 }
@@ -329,7 +330,7 @@ dpa_status dpa_family_curve(const dpa_family *family, double t, dpa_curve **out,
         return dpa_curve_laplace(t, out, err);
     case SUBSAMPLED:
         if (t == 0) return dpa_curve_gaussian(0, out, err);
-        return subsampled_curve(family, t, out, err);
+        return subsampled_curve(family, t, DPA_EITHER_WAY, out, err);
     case POINTS:
     case PAIR:
     case LEDGER:
@@ -337,6 +338,13 @@ dpa_status dpa_family_curve(const dpa_family *family, double t, dpa_curve **out,
     default:
         return dpa_curve_diluted(family->whole, t, out, err);
     }
+}
+
+dpa_status dpa__family_directed(const dpa_family *family, double t, dpa_curve **out,
+                                dpa_error *err) {
+    if (family->kind != SUBSAMPLED || !(t > 0)) return dpa_family_curve(family, t, out, err);
+    *out = NULL;
+    return subsampled_curve(family, t, DPA_WITHOUT_TO_WITH, out, err);
 }
 
 static dpa_status subsampled_epsilon(const dpa_family *family, double t, double delta,

@@ -10,4 +10,12 @@ int dpa__family_is_gaussian(const char *spec);
  */
 int dpa__family_is_composed(const char *spec);
 
+/* As dpa_account_curve and dpa_family_curve, where false positives are known to be those of runs
+ * without the record. Only sampled steps with records added or removed know a difference; a `pair`
+ * and a `ledger` do not say which of their laws is which. */
+dpa_status dpa__account_directed(const dpa_account *account, int side, dpa_curve **out,
+                                 dpa_error *err);
+dpa_status dpa__family_directed(const dpa_family *family, double t, dpa_curve **out,
+                                dpa_error *err);
+
 #endif

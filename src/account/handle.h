@@ -48,9 +48,12 @@ const dpa__pld *dpa__account_guide(const dpa_account *account, size_t direction)
 dpa_status dpa__account_compose(const dpa_account *account, size_t direction, dpa__rounding side,
                                 double theta, double log_accuracy, dpa__composed *out,
                                 dpa_error *err);
-/* A curve on the safe side; DPA_QUICK: rates below about 1e-10 have no relative accuracy. */
+/* A curve on the safe side; DPA_QUICK: rates below about 1e-10 have no relative accuracy.
+ * DPA_EITHER_WAY: whichever of the two is the run without the record (the hull of both curves);
+ * DPA_WITHOUT_TO_WITH: false positives are those of the run without it. */
 typedef enum dpa__detail { DPA_QUICK, DPA_FINE } dpa__detail;
+typedef enum dpa__way { DPA_EITHER_WAY, DPA_WITHOUT_TO_WITH } dpa__way;
 dpa_status dpa__account_curve(const dpa_account *account, dpa__rounding side, dpa__detail detail,
-                              dpa_curve **out, dpa_error *err);
+                              dpa__way way, dpa_curve **out, dpa_error *err);
 
 #endif

@@ -25,12 +25,6 @@ typedef struct audit {
     int is_turned; /* 1: upper limits (how private can it be?) */
 } audit;
 
-static dpa_status open_curve(const dpa__model *model, double t, dpa_curve **out, dpa_error *err) {
-    if (model->kind == DPA__MODEL_DP) return dpa_curve_dp(t, model->delta, out, err);
-    if (model->kind == DPA__MODEL_GAUSSIAN) return dpa_curve_gaussian(t, out, err);
-    return dpa_family_curve(model->family, t, out, err);
-}
-
 static dpa__edge edge_of(const audit *a, const dpa_curve *curve, double t) {
     return a->model->kind == DPA__MODEL_DP ? dpa__edge_dp(curve, t, a->model->delta, a->is_turned)
                                            : dpa__edge_of(curve, a->is_turned);
@@ -47,7 +41,7 @@ static dpa_status test_run(void *user, size_t first, size_t last, int *is_reject
     double p = 1;
     for (int i = 0; i < 2 && status == DPA_OK; ++i) {
         const double t = dpa__walk_at(&a->grid, at[i]);
-        status = open_curve(a->model, t, &curves[i], err);
+        status = dpa__model_curve(a->model, t, &curves[i], err);
         edges[i] = edge_of(a, curves[i], t);
     }
     if (status == DPA_OK)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "account/family.h"
 #include "base/error.h"
 #include "math/dist.h"
 #include "math/root.h"
@@ -66,6 +67,25 @@ void dpa__model_close(dpa__model *model) {
     if (model == NULL) return;
     dpa_family_free(model->family);
     model->family = NULL;
+}
+
+dpa__model dpa__model_directed(const dpa__model *model) {
+    dpa__model directed = *model;
+    directed.is_directed = 1;
+    return directed;
+}
+
+dpa_status dpa__model_curve(const dpa__model *model, double t, dpa_curve **out, dpa_error *err) {
+    switch (model->kind) {
+    case DPA__MODEL_DP:
+        return dpa_curve_dp(t, model->delta, out, err);
+    case DPA__MODEL_GAUSSIAN:
+        return dpa_curve_gaussian(t, out, err);
+    case DPA__MODEL_CURVES:
+        break;
+    }
+    return model->is_directed ? dpa__family_directed(model->family, t, out, err)
+                              : dpa_family_curve(model->family, t, out, err);
 }
 
 double dpa__model_value(const dpa__model *model, double t) {
@@ -129,7 +149,7 @@ dpa_status dpa__member_open(const dpa__model *model, double t, dpa__member *out,
     case DPA__MODEL_CURVES:
         break;
     }
-    DPA_TRY(dpa_family_curve(model->family, t, &out->curve, err));
+    DPA_TRY(dpa__model_curve(model, t, &out->curve, err));
     return dpa__member_complete(out, err);
 }
 

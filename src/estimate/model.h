@@ -23,10 +23,14 @@ typedef struct dpa__model {
     double delta;
     double max;         /* of t */
     dpa_family *family; /* of DPA__MODEL_CURVES */
+    int is_directed;    /* members are T(without → with), not the hull with the inverse */
 } dpa__model;
 
 dpa_status dpa__model_open(const char *spec, double delta, dpa__model *out, dpa_error *err);
 void dpa__model_close(dpa__model *model);
+/* The same family where the false positives are those of runs without the record, which is so
+ * whenever the two lists of scores are compared in order. Borrows; not to be closed. */
+dpa__model dpa__model_directed(const dpa__model *model);
 /* 1 if the text begins with the name of a family, followed by ':', '+' or the end. */
 int dpa__model_is_named(const char *text);
 /* The named parameter at t (σ = 1/t). */
@@ -37,6 +41,9 @@ dpa_status dpa__model_epsilon(const dpa__model *model, double t, double delta, i
 /* The δ of the member at t at this ε, rounded down. */
 dpa_status dpa__model_delta(const dpa__model *model, double t, double epsilon, double *out,
                             dpa_error *err);
+
+/* The curve at t of a family of any kind. */
+dpa_status dpa__model_curve(const dpa__model *model, double t, dpa_curve **out, dpa_error *err);
 
 /* One curve f of the family. f(fixed) = fixed; f is 0 from `end` on. */
 typedef struct dpa__member {

@@ -241,6 +241,8 @@ static dpa_status open_claim(dpa__plan *plan, dpa_error *err) {
         DPA_TRY(dpa__model_t(&plan->model, plan->claim_epsilon, -1, &t, err));
     else if (isnan(asked->claim_sigma))
         DPA_TRY(dpa__model_t(&plan->whole, plan->claim_epsilon, -1, &t, err));
+    /* as the audit will: only tests of two lists in their order know the direction */
+    plan->model.is_directed = plan->entry != NULL && plan->entry->from_scores != NULL;
     return dpa__member_open(&plan->model, t, &plan->claim, err);
 }
 
@@ -266,7 +268,7 @@ static dpa_status training_curve(const dpa_plan *asked, double t, dpa_curve **ou
     dpa_account_opts_init(&opts);
     opts.delta = asked->delta;
     DPA_TRY(dpa_account_new(&phase, 1, &opts, &account, err));
-    const dpa_status status = dpa_account_curve(account, 1, out, err);
+    const dpa_status status = dpa__account_directed(account, 1, out, err);
     dpa_account_free(account);
     return status;
 }
@@ -319,6 +321,7 @@ static dpa_status open_all(dpa__plan *plan, int has_truth, dpa_error *err) {
     DPA_TRY(check_match(plan, err));
     if (asked->game == DPA_PLAN_STEPS) DPA_TRY(open_training(asked, &plan->whole, err));
     DPA_TRY(open_suspect(plan, err));
+    plan->suspect.is_directed = 1;
     if (asked->game >= DPA_PLAN_ONE_RUN && !(asked->delta > 0))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "delta: must be above 0 for canaries, whose truth is Gaussian");

@@ -331,17 +331,18 @@ static dpa_status bound(dpa__rank_score score, const dpa__model *model, const dp
 
 dpa_status dpa__rank_run(const char *method, const dpa__model *model, const dpa_scores *scores,
                          const dpa_request *request, dpa_result *out, dpa_error *err) {
+    const dpa__model directed = dpa__model_directed(model);
     dpa__rank_score score;
     double t = 0, *weights = NULL;
     DPA_TRY(dpa__rank_parse(method, &score, err));
     if (score == DPA__RANK_SLOPE) DPA_TRY(reference_t(model, request, &t, err));
-    DPA_TRY(dpa__rank_weights(score, model, t, scores->nonmembers, &weights, err));
+    DPA_TRY(dpa__rank_weights(score, &directed, t, scores->nonmembers, &weights, err));
     dpa_result_init(out, request);
     (void)snprintf(out->family, sizeof out->family, "%s", model->spec);
     (void)snprintf(out->method, sizeof out->method, "%s",
                    score == DPA__RANK_SLOPE ? "rank:slope" : "rank");
     out->assumptions = DPA_ASSUME_INDEPENDENT_RUNS | model->assumption;
-    const dpa_status status = bound(score, model, scores, weights, request, out, err);
+    const dpa_status status = bound(score, &directed, scores, weights, request, out, err);
     free(weights);
     return status;
 }

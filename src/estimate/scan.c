@@ -232,18 +232,6 @@ dpa_status dpa__scan_p_value_dp(const dpa_scores *scores, double epsilon, double
 
 /* ── the bound ─────────────────────────────────────────────────────────────────────────────── */
 
-static dpa_status curve_at(const dpa__model *model, double t, dpa_curve **out, dpa_error *err) {
-    switch (model->kind) {
-    case DPA__MODEL_DP:
-        return dpa_curve_dp(t, model->delta, out, err);
-    case DPA__MODEL_GAUSSIAN:
-        return dpa_curve_gaussian(t, out, err);
-    case DPA__MODEL_CURVES:
-        break;
-    }
-    return dpa_family_curve(model->family, t, out, err);
-}
-
 /* An upper bound on p under f_{ε,δ}; a rough one if that decides, since its error is below ROUGHLY;
  * NAN if it cannot be computed. */
 static dpa_status computed_p(const scan *s, double epsilon, double *p, dpa_error *err) {
@@ -272,7 +260,7 @@ static dpa_status decide(scan *s, const dpa__scan_null *first, const dpa_curve *
 
 static dpa_status side_open(const scan *s, size_t at, side *out, dpa_error *err) {
     *out = (side){.at = at};
-    dpa_status status = curve_at(s->model, dpa__walk_at(&s->grid, at), &out->curve, err);
+    dpa_status status = dpa__model_curve(s->model, dpa__walk_at(&s->grid, at), &out->curve, err);
     if (status == DPA_OK) status = dpa__scan_null_open(&s->looks, out->curve, &out->null, err);
     if (status != DPA_OK) side_close(out);
     return status;
@@ -374,6 +362,7 @@ static dpa_status run_on_counts(const dpa__model *model, const dpa_scores *score
 
 dpa_status dpa__scan_run(const char *method, const dpa__model *model, const dpa_scores *scores,
                          const dpa_request *request, dpa_result *out, dpa_error *err) {
+    const dpa__model directed = dpa__model_directed(model);
     scan s;
     double t = 0, threshold;
     if (strcmp(method, "scan") != 0)
@@ -384,7 +373,7 @@ dpa_status dpa__scan_run(const char *method, const dpa__model *model, const dpa_
     if (has_two_values(scores, &threshold))
         return run_on_counts(model, scores, threshold, request, out, err);
     DPA_TRY(scan_open(scores, request, &s, err));
-    s.model = model;
+    s.model = &directed;
     const int is_quick =
         model->kind == DPA__MODEL_DP && dpa__scan_is_computed(&s.looks, model->delta);
     s.grid = (dpa__grid){is_quick ? 1 : 2, model->max}; /* simulated laws: half as many points */

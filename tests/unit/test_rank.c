@@ -14,7 +14,7 @@ static const char *const families[] = {"gaussian", "laplace", "subsampled-gaussi
 static dpa__model model_of(const char *family) {
     dpa__model model;
     assert_ok(dpa__model_open(family, 1e-5, &model, NULL));
-    return model;
+    return dpa__model_directed(&model); /* ranks know which runs are without the record */
 }
 
 static void draw(uint64_t seed, double mu, double *in, size_t m, double *out, size_t n) {
@@ -42,7 +42,7 @@ static double p_value(const dpa__model *model, const dpa__rank_draws *draws, con
 static void bound_is_the_inverted_p_value(void **state) {
     (void)state;
     double in[30], out[25], *weights;
-    draw(3, 2.0, in, 30, out, 25);
+    draw(3, 0.9, in, 30, out, 25); /* a sampled step cannot show much more */
     dpa_scores s = prepared(in, 30, out, 25);
     for (int f = 0; f < 3; ++f) {
         dpa__model model = model_of(families[f]);
