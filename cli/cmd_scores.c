@@ -13,7 +13,9 @@ static const option table[] = {
     DELTA_OPTIONS(scores_options),
     CONFIDENCE_OPTIONS(scores_options),
     FAMILY_OPTIONS(scores_options),
-    REQUEST_OPTION(scores_options, "method", "M", SCORE_METHODS),
+    REQUEST_OPTION(scores_options, "method", "M",
+                   "one estimator (default: all that apply), also rank:slope; dpaudit help methods "
+                   "lists them"),
     REQUEST_OPTION(scores_options, "select", "S",
                    "threshold: fixed:T, fixed-fpr:X, split, multi-split, simultaneous, or max, "
                    "which is flagged (default: ranks, simultaneous for cp, split for the others); "

@@ -74,9 +74,10 @@ static void bash(FILE *out) {
                 "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n        names=\"",
                 out);
     command_names(out);
-    (void)fputs(" help completion --help --version\"\n"
-                "    else case \"${COMP_WORDS[1]}:$last\" in\n    help:*) names=\"choose settings ",
-                out);
+    (void)fputs(
+        " help completion --help --version\"\n"
+        "    else case \"${COMP_WORDS[1]}:$last\" in\n    help:*) names=\"choose methods settings ",
+        out);
     command_names(out);
     (void)fputs("\" ;;\n    completion:*) names=\"bash zsh fish\" ;;\n", out);
     for (size_t i = 0; i < command_count(); ++i) bash_command(out, command_at(i));

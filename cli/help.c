@@ -2,6 +2,8 @@
 /* Help, 80 columns wide. */
 #include "help.h"
 
+#include "dpaudit/scores.h"
+
 #include <string.h>
 
 enum { WIDTH = 79, OPTION_COLUMN = 26 };
@@ -111,6 +113,34 @@ void help_command(FILE *out, const command *cmd) {
     }
 }
 
+/* The estimators of the registry, under the commands that take them. */
+void help_methods(FILE *out) {
+    static const struct {
+        unsigned from;
+        const char *title;
+    } kinds[] = {
+        {DPA_FROM_COUNTS, "counts, scores (by a threshold) and run"},
+        {DPA_FROM_SCORES | DPA_FROM_ORDER, "scores and run"},
+        {DPA_FROM_GUESSES, "one-run"},
+        {DPA_FROM_COSINES, "cosines"},
+    };
+    (void)fputs("What --method takes, by command. docs/methods has a page about each.\n", out);
+    unsigned before = 0;
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; before |= kinds[k++].from) {
+        (void)fprintf(out, "\n%s\n", kinds[k].title);
+        const dpa_estimator *e;
+        for (size_t i = 0; (e = dpa_estimator_at(i)) != NULL; ++i) {
+            char text[200];
+            if (!(e->what & kinds[k].from) || (e->what & before)) continue;
+            (void)snprintf(text, sizeof text, "%s%s%s%s", e->summary,
+                           e->families[0] != '\0' ? " (" : "", e->families,
+                           e->families[0] != '\0' ? ")" : "");
+            (void)fprintf(out, "  %-*s", OPTION_COLUMN - 2, e->name);
+            wrap(out, text, strlen(text), OPTION_COLUMN, OPTION_COLUMN);
+        }
+    }
+}
+
 void help_overview(FILE *out) {
     (void)fputs("Usage: dpaudit COMMAND [arguments]\n\n"
                 "How much privacy does a training pipeline really give? Evidence goes in; a lower\n"
@@ -120,7 +150,8 @@ void help_overview(FILE *out) {
     for (size_t i = 0; i < command_count(); ++i)
         (void)fprintf(out, "  %-12s %s\n", command_at(i)->name, command_at(i)->summary);
     (void)fputs("\ndpaudit help COMMAND says more about one; help choose: which one to take;\n"
-                "help settings: every key of experiment and training files.\n"
+                "help methods: every estimator; help settings: every key of experiment and\n"
+                "training files.\n"
                 "Exit: 0 no violation shown, 1 the claim is refuted, 2 usage, 3 bad input,\n"
                 "4 a failure while running, 5 inconclusive.\n",
                 out);

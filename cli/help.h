@@ -19,5 +19,6 @@ int completion_script(FILE *out, const char *shell);
 
 /* Which method for which situation. */
 void help_choose(FILE *out);
+void help_methods(FILE *out);
 
 #endif

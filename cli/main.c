@@ -88,8 +88,8 @@ static int help(const char *name) {
         help_overview(stdout);
         return 0;
     }
-    if (strcmp(name, "choose") == 0) {
-        help_choose(stdout);
+    if (strcmp(name, "choose") == 0 || strcmp(name, "methods") == 0) {
+        (name[0] == 'c' ? help_choose : help_methods)(stdout);
         return 0;
     }
     if (strcmp(name, "settings") == 0) return help_settings();

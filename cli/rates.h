@@ -5,13 +5,6 @@
 
 #include "options.h"
 
-#define COUNT_METHODS                                                                              \
-    "cp, jeffreys, bayes, point; at delta 0 also katz, adjusted-log, bailey, inverse-sinh "        \
-    "(default: all that apply)"
-#define SCORE_METHODS                                                                              \
-    "rank, rank:slope, sequential (in the order of the file), or as for counts (default: all "     \
-    "that apply)"
-
 #define RATES_OPTIONS(type)                                                                        \
     REQUEST_OPTION(type, "at-epsilon", "E", "also the least delta that this epsilon needs"),       \
         REQUEST_SWITCH(type, "curve", "also the bounds at other deltas (in the JSON)"),            \

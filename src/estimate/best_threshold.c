@@ -14,10 +14,10 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "estimate/methods.h"
 #include "estimate/posterior.h"
 #include "estimate/rates.h"
 #include "estimate/ratio.h"
+#include "estimate/registry.h"
 #include "evidence/scores_sort.h"
 #include "math/dist.h"
 

@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "estimate/exact.h"
-#include "estimate/methods.h"
 #include "estimate/posterior.h"
 #include "estimate/rates.h"
 #include "estimate/ratio.h"
+#include "estimate/registry.h"
 
 static double error_level(const dpa_request *request) {
     return 1 - request->confidence;

@@ -12,11 +12,11 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "estimate/methods.h"
 #include "estimate/plan.h"
 #include "estimate/posterior.h"
 #include "estimate/rates.h"
 #include "estimate/ratio.h"
+#include "estimate/registry.h"
 #include "math/dist.h"
 #include "math/quad.h"
 

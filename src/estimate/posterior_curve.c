@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "estimate/methods.h"
 #include "estimate/posterior.h"
 #include "estimate/rates.h"
+#include "estimate/registry.h"
 #include "math/quad.h"
 #include "math/root.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Every estimator from counts and scores: name, requirements, assumptions, what it gives. To add
- * one: a row here, a function, a page docs/methods/NAME.md. */
+/* Every estimator: name, requirements, assumptions, what it gives. To add one: its file with its
+ * function (named in registry.h too), a row here, a page docs/methods/NAME.md, a test. Help and
+ * errors take their names from here. */
 #include "estimate/registry.h"
 
 #include <math.h>
@@ -9,7 +10,6 @@
 
 #include "base/error.h"
 #include "estimate/exact.h"
-#include "estimate/methods.h"
 #include "estimate/onerun.h"
 #include "estimate/rank.h"
 #include "estimate/rates.h"
@@ -21,136 +21,79 @@
 #define BOTH (DPA_FROM_COUNTS | DPA_FROM_SCORES | DPA_GIVES_BOUND | DPA_GIVES_INTERVAL)
 #define RATIO_NOTE DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_LARGE_SAMPLE
 
+#define COINS DPA_ASSUME_ONE_RUN_CANARIES
+#define COSINES (DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_GAUSSIAN_COSINES)
+/* The estimators that are looked for by name alone. */
+#define RATES (DPA_FROM_COUNTS | DPA_FROM_SCORES | DPA_FROM_ORDER)
+
 static const dpa__entry entries[] = {
     {{"rank", "rank statistic of the scores: no threshold, exact p-value", "every family but dp",
       DPA_FROM_SCORES | DPA_GIVES_BOUND, DPA_ASSUME_INDEPENDENT_RUNS, 1},
-     NULL,
-     0,
-     dpa__rank_run},
+     .from_scores = dpa__rank_run},
     {{"scan", "both ends of the order of all scores: no threshold, exact p-value", EVERY_FAMILY,
       DPA_FROM_SCORES | DPA_GIVES_BOUND, DPA_ASSUME_INDEPENDENT_RUNS, 1},
-     NULL,
-     0,
-     dpa__scan_run},
+     .from_scores = dpa__scan_run},
     {{"exact", "exact test of the confusion matrix, ordered by likelihood ratio", EVERY_FAMILY,
       DPA_FROM_COUNTS | DPA_GIVES_BOUND | DPA_GIVES_INTERVAL, DPA_ASSUME_INDEPENDENT_RUNS, 1},
-     dpa__from_exact,
-     0,
-     NULL},
+     .from_counts = dpa__from_exact},
     {{"cp", "Clopper-Pearson limits of both rates", EVERY_FAMILY, BOTH, DPA_ASSUME_INDEPENDENT_RUNS,
       1},
-     dpa__from_rectangle,
-     DPA__CLOPPER_PEARSON,
-     NULL},
+     .from_counts = dpa__from_rectangle,
+     .variant = DPA__CLOPPER_PEARSON},
     {{"jeffreys", "Jeffreys limits of both rates", EVERY_FAMILY, BOTH,
       DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_BAYES_PRIOR, 1},
-     dpa__from_rectangle,
-     DPA__JEFFREYS,
-     NULL},
+     .from_counts = dpa__from_rectangle,
+     .variant = DPA__JEFFREYS},
     {{"bayes", "joint posterior of both rates", EVERY_FAMILY, BOTH | DPA_GIVES_DENSITY,
       DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_BAYES_PRIOR, 1},
-     dpa__from_posterior,
-     0,
-     NULL},
+     .from_counts = dpa__from_posterior},
     {{"katz", "Katz-log interval of the ratio of rates", PURE_DP, BOTH, RATIO_NOTE, 0},
-     dpa__from_ratio,
-     DPA__KATZ_LOG,
-     NULL},
+     .from_counts = dpa__from_ratio,
+     .variant = DPA__KATZ_LOG},
     {{"adjusted-log", "the same with one half added to every count", PURE_DP, BOTH, RATIO_NOTE, 0},
-     dpa__from_ratio,
-     DPA__ADJUSTED_LOG,
-     NULL},
+     .from_counts = dpa__from_ratio,
+     .variant = DPA__ADJUSTED_LOG},
     {{"bailey", "Bailey's cube-root interval of the ratio", PURE_DP, BOTH, RATIO_NOTE, 0},
-     dpa__from_ratio,
-     DPA__BAILEY,
-     NULL},
+     .from_counts = dpa__from_ratio,
+     .variant = DPA__BAILEY},
     {{"inverse-sinh", "Newcombe's inverse sinh interval of the ratio", PURE_DP, BOTH, RATIO_NOTE,
       0},
-     dpa__from_ratio,
-     DPA__INVERSE_SINH,
-     NULL},
+     .from_counts = dpa__from_ratio,
+     .variant = DPA__INVERSE_SINH},
     {{"sequential", "bets on pairs as they arrive: may be looked at after every trial",
       EVERY_FAMILY, DPA_FROM_ORDER | DPA_GIVES_BOUND,
-      DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_ORDER_OF_ARRIVAL, 1},
-     NULL,
-     0,
-     NULL},
+      DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_ORDER_OF_ARRIVAL, 1}},
     {{"point", "the observed rates taken as true: no confidence", EVERY_FAMILY,
       DPA_FROM_COUNTS | DPA_GIVES_ESTIMATE, 0, 0},
-     dpa__from_point,
-     0,
-     NULL},
-};
-enum { ENTRIES = sizeof entries / sizeof entries[0] };
-
-#define COINS DPA_ASSUME_ONE_RUN_CANARIES
-#define COSINES (DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_GAUSSIAN_COSINES)
-
-/* The estimators of one run and of cosines, which have separate entry points. */
-static const dpa__entry others[] = {
+     .from_counts = dpa__from_point},
+    /* of one run and of cosines, which have entry points of their own */
     {{"either", "guesses against (eps,delta): the smaller of steinke and recursion", "dp",
-      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
-     NULL,
-     0,
-     NULL},
+      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1}},
     {{"steinke", "guesses against (eps,delta): Steinke, Nasr and Jagielski", "dp",
-      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
-     NULL,
-     0,
-     NULL},
+      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1}},
     {{"recursion", "guesses against a whole curve: Mahloujifar, Melis and Chaudhuri", EVERY_FAMILY,
-      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
-     NULL,
-     0,
-     NULL},
+      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1}},
     {{"pointwise", "guesses against the family's (eps,delta) at 60 deltas", "every family but dp",
-      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
-     NULL,
-     0,
-     NULL},
+      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1}},
     {{DPA__CHANNELS, "scores of canaries with noise of their own: ranks, the scan for dp",
-      EVERY_FAMILY, DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS | DPA_ASSUME_CHANNELS, 1},
-     NULL,
-     0,
-     NULL},
+      EVERY_FAMILY, DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS | DPA_ASSUME_CHANNELS, 1}},
     {{"mean", "mean cosine, deviation of the null", "", DPA_FROM_COSINES | DPA_GIVES_ESTIMATE,
-      COSINES, 0},
-     NULL,
-     0,
-     NULL},
+      COSINES, 0}},
     {{"mean-corrected", "mean cosine, without the other canaries' length", "",
-      DPA_FROM_COSINES | DPA_GIVES_ESTIMATE, COSINES, 0},
-     NULL,
-     0,
-     NULL},
+      DPA_FROM_COSINES | DPA_GIVES_ESTIMATE, COSINES, 0}},
     {{"mean-and-deviation", "mean and deviation fitted", "", DPA_FROM_COSINES | DPA_GIVES_ESTIMATE,
-      COSINES, 0},
-     NULL,
-     0,
-     NULL},
+      COSINES, 0}},
     {{"all-iterates", "largest cosines over the rounds, both samples fitted", "",
-      DPA_FROM_COSINES | DPA_GIVES_ESTIMATE, COSINES, 0},
-     NULL,
-     0,
-     NULL},
+      DPA_FROM_COSINES | DPA_GIVES_ESTIMATE, COSINES, 0}},
     {{"known-rounds", "ranks of canaries over their own rounds, through the accountant", "",
-      DPA_FROM_COSINES | DPA_GIVES_BOUND, COINS | DPA_ASSUME_CHANNELS, 1},
-     NULL,
-     0,
-     NULL},
+      DPA_FROM_COSINES | DPA_GIVES_BOUND, COINS | DPA_ASSUME_CHANNELS, 1}},
     {{"jeffreys", "a threshold on the cosine, Jeffreys limits", "",
       DPA_FROM_COSINES | DPA_GIVES_BOUND,
-      DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS | DPA_ASSUME_BAYES_PRIOR, 1},
-     NULL,
-     0,
-     NULL},
+      DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS | DPA_ASSUME_BAYES_PRIOR, 1}},
     {{"all-iterates-jeffreys", "the same over all rounds", "", DPA_FROM_COSINES | DPA_GIVES_BOUND,
-      DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS | DPA_ASSUME_BAYES_PRIOR, 1},
-     NULL,
-     0,
-     NULL},
+      DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS | DPA_ASSUME_BAYES_PRIOR, 1}},
 };
-enum { OTHERS = sizeof others / sizeof others[0] };
+enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
 size_t dpa_estimator_count(void) {
     return ENTRIES;
@@ -164,21 +107,32 @@ const dpa__entry *dpa__registry_at(size_t index) {
     return index < ENTRIES ? &entries[index] : NULL;
 }
 
-const dpa__entry *dpa__registry_find(const char *name, dpa_error *err) {
+/* Fails with the names of the estimators from this evidence. */
+static const dpa__entry *fail_name(unsigned source, const char *name, dpa_error *err) {
+    char list[DPA_TEXT_SIZE] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < ENTRIES && used < sizeof list; ++i)
+        if (entries[i].about.what & source)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "",
+                                     entries[i].about.name);
+    (void)dpa__fail(err, DPA_BAD_ARGUMENT, "method: '%s' is none of %s", name, list);
+    return NULL;
+}
+
+static const dpa__entry *find(unsigned source, const char *name, dpa_error *err) {
     const size_t length = strcspn(name, ":");
     for (size_t i = 0; i < ENTRIES; ++i) {
         const char *known = entries[i].about.name;
-        const int may_have_more = entries[i].from_counts == NULL;
-        if (strlen(known) == length && strncmp(known, name, length) == 0 &&
-            (name[length] == '\0' || may_have_more))
+        const int may_have_more = (source & RATES) != 0 && entries[i].from_counts == NULL;
+        if ((entries[i].about.what & source) && strlen(known) == length &&
+            strncmp(known, name, length) == 0 && (name[length] == '\0' || may_have_more))
             return &entries[i];
     }
-    (void)dpa__fail(
-        err, DPA_BAD_ARGUMENT,
-        "method: '%s' is none of rank, scan, exact, cp, jeffreys, bayes, katz, adjusted-log, "
-        "bailey, inverse-sinh, sequential, point",
-        name);
-    return NULL;
+    return fail_name(source, name, err);
+}
+
+const dpa__entry *dpa__registry_find(const char *name, dpa_error *err) {
+    return find(RATES, name, err);
 }
 
 const char *dpa__registry_refusal(const dpa__entry *entry, const dpa__model *model, double delta) {
@@ -197,29 +151,8 @@ const char *dpa__request_family(const dpa_request *request, size_t index) {
     return index < DPA__DEFAULT_FAMILIES ? usual[index] : NULL;
 }
 
-static const dpa__entry *find_other(unsigned source, const char *name) {
-    for (size_t i = 0; i < OTHERS; ++i)
-        if ((others[i].about.what & source) && strcmp(others[i].about.name, name) == 0)
-            return &others[i];
-    return NULL;
-}
-
-static void fail_other(unsigned source, const char *name, dpa_error *err) {
-    char list[160] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < OTHERS; ++i)
-        if (others[i].about.what & source)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "",
-                                     others[i].about.name);
-    (void)dpa__fail(err, DPA_BAD_ARGUMENT, "method: '%s' is none of %s", name, list);
-}
-
 const dpa__entry *dpa__registry_for(unsigned source, const char *name, dpa_error *err) {
-    if (source & (DPA_FROM_GUESSES | DPA_FROM_COSINES)) {
-        const dpa__entry *other = find_other(source, name);
-        if (other == NULL) fail_other(source, name, err);
-        return other;
-    }
+    if (!(source & RATES)) return find(source, name, err);
     const dpa__entry *entry = dpa__registry_find(name, err);
     if (entry == NULL || source != DPA_FROM_COUNTS || entry->from_counts != NULL) return entry;
     (void)dpa__fail(err, DPA_BAD_ARGUMENT,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The one table of estimators from counts and scores, as the code uses it. */
+/* The one table of estimators, as the code uses it. */
 #ifndef DPA_ESTIMATE_REGISTRY_H
 #define DPA_ESTIMATE_REGISTRY_H
 
@@ -9,21 +9,24 @@
 typedef struct dpa__entry dpa__entry;
 
 /* Fills t or ε limits, numerical error and notes of a result that is otherwise ready. */
-typedef dpa_status (*dpa__counts_fn)(const dpa__entry *entry, const dpa_counts *counts,
-                                     const dpa__model *model, const dpa_request *request,
-                                     dpa_result *result, dpa_error *err);
+typedef dpa_status dpa__counts_fn(const dpa__entry *entry, const dpa_counts *counts,
+                                  const dpa__model *model, const dpa_request *request,
+                                  dpa_result *result, dpa_error *err);
 
 /* The same from prepared scores; `method` is the requested name, including what follows a colon. */
-typedef dpa_status (*dpa__scores_fn)(const char *method, const dpa__model *model,
-                                     const dpa_scores *scores, const dpa_request *request,
-                                     dpa_result *out, dpa_error *err);
+typedef dpa_status dpa__scores_fn(const char *method, const dpa__model *model,
+                                  const dpa_scores *scores, const dpa_request *request,
+                                  dpa_result *out, dpa_error *err);
 
 struct dpa__entry {
     dpa_estimator about;
-    dpa__counts_fn from_counts; /* NULL: needs scores */
-    int variant;                /* which limit or which ratio */
-    dpa__scores_fn from_scores; /* for those that need scores */
+    dpa__counts_fn *from_counts; /* NULL: needs scores, or has an entry point of its own */
+    int variant;                 /* which limit or which ratio */
+    dpa__scores_fn *from_scores; /* for those that need scores */
 };
+
+/* Functions of the table; those of exact, rank and scan are in their headers. */
+dpa__counts_fn dpa__from_rectangle, dpa__from_posterior, dpa__from_ratio, dpa__from_point;
 
 const dpa__entry *dpa__registry_at(size_t index);
 /* The entry with this name ("rank:auc" finds "rank"); NULL with an error that lists the names if

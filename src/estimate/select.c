@@ -28,7 +28,7 @@
 #include "estimate/berkjones.h"
 #include "estimate/best_threshold.h"
 #include "estimate/exact.h"
-#include "estimate/methods.h"
+#include "estimate/registry.h"
 
 static const struct {
     const char *name;
