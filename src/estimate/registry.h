@@ -27,7 +27,6 @@ struct dpa__entry {
 
 /* Functions of the table; those of exact, rank and scan are in their headers. */
 dpa__counts_fn dpa__from_rectangle, dpa__from_posterior, dpa__from_ratio, dpa__from_point;
-dpa__counts_fn dpa__from_hoeffding;
 
 const dpa__entry *dpa__registry_at(size_t index);
 /* The entry with this name ("rank:auc" finds "rank"); NULL with an error that lists the names if
