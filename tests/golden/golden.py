@@ -53,6 +53,7 @@ plan-width            plan --half-width 0.15 --fnr 0.4 --fpr 0.4 --confidence 0.
 landscape             landscape landscape.csv --json=out.json --report out.html --vega charts
 version               --version
 help                  help
+help-methods          help methods
 help-scores           help scores
 wrong-option          scores scores.csv --nonsense
 wrong-file            scores nothing.csv
