@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What a trial costs with a trainer that stays: 500 trainings of 10 ms of processor time through `dpaudit run`, with one worker,
-against the trainings alone. Processor time of everything (dpaudit, its worker, the trainer), which other programs on the machine do
-not change, and by the clock; a trial, and the whole run with start, store and verdict. --torch: the trainer imports torch."""
+against the trainings alone. Processor time of everything (dpaudit, its worker, the trainer), which other programs on the machine change
+little, and by the clock; the trials alone (the run, less a second one that finds them all played), the whole run with start, store and
+verdict, and with the start of the trainer. --torch: the trainer imports torch."""
 
 import os
 import resource
@@ -37,19 +38,27 @@ if __name__ == "__main__":
 """
 
 
-def play(place: Path) -> tuple[float, float, float, float]:
-    """Seconds of the processor without and with the start of the trainer, by the clock, and of a trial by the clock."""
+def call() -> tuple[float, float]:
+    """Seconds of the processor, of the command itself, and by the clock."""
     environment = {**os.environ, "PYTHONPATH": str(SOURCE / "python")}
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run([PROGRAM, "run", "spin.yaml", "--workers", "1"], env=environment, capture_output=True, check=False)
     clock, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-    lead = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, clock
+
+
+def play(place: Path) -> tuple[float, float, float, float, float, str]:
+    """Seconds of the processor for the trials, with start and verdict, and with the start of the trainer; by the clock, of a trial
+    by the clock, and who used them."""
+    lead, clock = call()
+    verdict, _ = call()
     notes = (place / "notes").read_bytes()
     trainer, worker = (float(word) for word in notes[:100].strip(b"\0").split())
     rows = sqlite3.connect("spin.trials.db").execute("select seconds from trial").fetchall()
     assert len(rows) == TRAININGS, rows[:3]
-    used = lead + worker / 1e9 + trainer
-    return used - float(notes[100:]), used, clock, statistics.median(seconds for (seconds,) in rows)
+    used, began = lead + worker / 1e9 + trainer, float(notes[100:])
+    parts = f"run {lead:.2f} s, of which start and verdict {verdict:.2f} s, its worker {worker / 1e9:.2f} s, the trainer {trainer - began:.2f} s and its imports {began:.2f} s"
+    return used - began - verdict, used - began, used, clock, statistics.median(seconds for (seconds,) in rows), parts
 
 
 def main() -> None:
@@ -70,9 +79,11 @@ def main() -> None:
         alone, used = time.perf_counter() - start, time.process_time() - used
         os.remove("notes")
         spin.notes = None
-        warm, whole, clock, trial = play(Path(folder))
-        print(f"processor: trainings alone {used:.2f} s; the whole run {warm:.2f} s, {warm / used:.3f} times;", end=" ")
+        trials, warm, whole, clock, trial, parts = play(Path(folder))
+        print(f"processor: trainings alone {used:.2f} s; the trials {trials:.2f} s, {trials / used:.3f} times;", end=" ")
+        print(f"the whole run {warm:.2f} s, {warm / used:.3f} times;", end=" ")
         print(f"with the imports of the trainer {whole:.2f} s, {whole / used:.3f} times")
+        print(f"processor, by program: {parts}")
         print(f"clock: trainings alone {alone:.2f} s; the whole run {clock:.2f} s, {clock / alone:.3f} times;", end=" ")
         print(f"a trial {trial * 1e3:.2f} ms, {trial * TRAININGS / alone:.3f} times a training")
 

@@ -19,6 +19,7 @@ _LEVELS = {
     "step": ("start", "batch", "step"),
     "gradient": ("start", "gradient"),
     "round": ("start", "batch", "step", "weights"),
+    "canary": ("start", "gradient", "canary"),
 }
 
 
@@ -65,7 +66,7 @@ class Trainer:
             return {"train": self.made_of}
         else:
             made = self.made_of
-        names = ("train", "start", "batch", "step", "gradient", "signals", "weights")
+        names = ("train", "start", "batch", "step", "gradient", "signals", "weights", "canary")
         found = {name: getattr(made, name) for name in names if callable(getattr(made, name, None))}
         if "start" in found:
             found["size"] = lambda: getattr(made, "size", None)
@@ -269,6 +270,10 @@ class _Server:
         batch = self.take(request, "batch", "i8")
         said = self.call("step", batch=batch, extra=self.extra(request), update=not look, look=look)
         return self.give("sum", said, self.size, "f4")
+
+    def on_canary(self, request: dict[str, Any]) -> dict[str, Any]:
+        self.call("canary", kind=request["kind"], seed=request["seed"], index=int(request["index"]))
+        return {}
 
     def on_weights(self, request: dict[str, Any]) -> dict[str, Any]:
         return self.give("weights", self.call("weights"), self.size, "f4")

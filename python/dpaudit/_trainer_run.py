@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -94,19 +95,30 @@ def _name(made: Trainer) -> str:
     return "trainer-of-this-process " + hashlib.sha256(source.encode()).hexdigest()[:16]
 
 
+def _plain(value: Any) -> Any:
+    """A number of numpy or torch as one of Python's."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"a setting must be a number, a text or a list of them, not {type(value).__name__}")
+
+
 def _yaml(value: Any) -> str:
     """JSON is YAML, but for numbers like 1e-05, which readers of YAML take for text."""
-    return json.dumps(value)
+    return json.dumps(value, default=_plain)
 
 
 def _sections(game: Any, claim: Any, who: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(game, (str, dict)):
+        raise TypeError(f"game: expected a kind such as \"black-box\", or a dict of settings, not {type(game).__name__}")
     game = {"kind": game} if isinstance(game, str) else dict(game)
     sections: dict[str, Any] = {"trainer": who, "game": game}
     for name in ("shadow", "federate", "budget", "estimators"):
         if name in game:
             sections[name] = game.pop(name)
     if claim is not None:
-        given = {"epsilon": claim} if isinstance(claim, (int, float)) else claim
+        given = {"epsilon": claim} if isinstance(claim, (int, float)) or hasattr(claim, "item") else claim
+        if not isinstance(given, dict) and not (hasattr(given, "epsilon") and hasattr(given, "delta")):
+            raise TypeError(f"claim: expected ε as a number, or {{\"epsilon\": ..., \"delta\": ...}}, not {type(claim).__name__}")
         sections["claim"] = given if isinstance(given, dict) else {"epsilon": given.epsilon, "delta": given.delta}
     sections.update(more)
     return sections
@@ -205,6 +217,8 @@ def run(
     """
     keep = tempfile.TemporaryDirectory(prefix="dpaudit-") if store is None else None
     base = Path(keep.name) / "run.db" if keep is not None else Path(store).resolve()  # type: ignore[arg-type]
+    if not base.parent.is_dir():
+        raise FileNotFoundError(f"store: there is no folder {base.parent}")
     made: Union[str, Trainer] = trainer if isinstance(trainer, str) else make(trainer)
     with tempfile.TemporaryDirectory(prefix="dpaudit-") as place:
         exchange = None if isinstance(made, str) else _Exchange(made, Path(place))
@@ -257,8 +271,15 @@ def _play(
     if process.returncode == _STOPPED:
         raise Stopped(stopped)
     if process.returncode not in (0, 1, 5):
-        raise RuntimeError(said[1].strip() or f"dpaudit run ended with exit code {process.returncode}")
+        raise RuntimeError(_reason(said[1], audit) or f"dpaudit run ended with exit code {process.returncode}")
     return _gather(output, audit, base)
+
+
+def _reason(text: str, audit: Path) -> str:
+    """What the command said, without its name and the place in a file that the caller has not written."""
+    lines = [line for line in text.splitlines() if not line.startswith("Try: ")]
+    place = re.escape(str(audit)) + r"(:\d+)*: "
+    return re.sub(place, "", re.sub(r"^dpaudit run: ", "", "\n".join(lines[-1:]))).strip()
 
 
 def _gather(output: Path, audit: Path, store: Path) -> Run:

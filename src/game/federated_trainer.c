@@ -172,6 +172,12 @@ static dpa_status gradient(dpa__trainer *trainer, size_t id, float *out, dpa_err
     return dpa__fail(err, DPA_BAD_ARGUMENT, "clients have no gradient");
 }
 
+static dpa_status canary(dpa__trainer *trainer, dpa_game_canary kind, uint64_t seed, uint64_t index,
+                         dpa_error *err) {
+    (void)trainer, (void)kind, (void)seed, (void)index;
+    return dpa__fail(err, DPA_BAD_ARGUMENT, "canary clients are the game's");
+}
+
 static const dpa__trainer_calls calls = {.close = close_served,
                                          .train = train,
                                          .start = start,
@@ -179,7 +185,8 @@ static const dpa__trainer_calls calls = {.close = close_served,
                                          .step = step,
                                          .gradient = gradient,
                                          .signals = accuracy_alone,
-                                         .weights = weights};
+                                         .weights = weights,
+                                         .canary = canary};
 
 dpa_status dpa__federated_serve_new(const dpa_game *game, const dpa_clients *clients,
                                     const dpa_federate_opts *opts, size_t size, dpa__trainer **out,

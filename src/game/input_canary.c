@@ -24,10 +24,13 @@ struct dpa__input_canary {
     dpa__matched *matched; /* NULL: the sum is projected on the gradient itself */
     float *filter;         /* [size] the matched filter's w, scaled for the score */
     double sigma;
-    dpa__trainer *trainer; /* owner of the example `id`; NULL: the game makes one */
-    size_t id;
-    dpa_dataset *row; /* the canary as the trainer sees it */
-    float *start, *x; /* [features] as drawn, and as crafted */
+    dpa__trainer *trainer; /* who has the canary as its first one; NULL: it is made here */
+    const dpa_train_plan *plan;
+    size_t *ids;          /* the trainer's examples that the matched filter may learn from */
+    uint64_t seed, index; /* the stream of the canary */
+    dpa_model *served;    /* the model against which it is made for somebody else */
+    dpa_dataset *row;     /* the canary as the trainer sees it */
+    float *start, *x;     /* [features] as drawn, and as crafted */
     int32_t label;
     float *gradient; /* [size], not clipped */
     double norm;     /* norm of `gradient` */
@@ -54,6 +57,9 @@ static dpa_status set_up(dpa__input_canary *c, const dpa_train_plan *plan,
 }
 
 static dpa_status check(const dpa_game_opts *o, dpa_error *err) {
+    if (o->filter_examples < 1 || o->filter_examples > 100000)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu filter examples: expected 1 to 100000",
+                         (unsigned long long)o->filter_examples);
     if (o->crafting_steps < 1 || o->crafting_steps > 100000 || o->crafting_examples < 1)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "%llu crafting steps by %llu examples: expected 1 to 100000, at least 1",
@@ -87,20 +93,35 @@ dpa_status dpa__input_canary_new(const dpa_game_opts *opts, const dpa_train_plan
     return status;
 }
 
+/* The matched filter learns from held-out examples or, if there are none, from the points. */
+static dpa_status choose_examples(dpa__input_canary *c, dpa_error *err) {
+    const dpa__trainer *t = c->trainer;
+    const size_t count = t->heldout > 0 ? t->heldout : t->points;
+    c->ids = DPA_NEW_ARRAY(size_t, count, err);
+    if (c->ids == NULL) return DPA_NO_MEMORY;
+    const size_t first = t->heldout > 0 ? t->points + t->canaries : 0;
+    for (size_t i = 0; i < count; ++i) c->ids[i] = first + i;
+    c->pool = (dpa__pool){.rows = c->ids, .count = count};
+    return DPA_OK;
+}
+
 dpa_status dpa__input_canary_named(const dpa_game_opts *opts, const dpa_train_plan *plan,
-                                   dpa__trainer *trainer, size_t id, dpa__input_canary **out,
-                                   dpa_error *err) {
-    if ((opts->canary != DPA_GAME_MISLABELLED && opts->canary != DPA_GAME_BLANK) || opts->moving ||
-        opts->filter != DPA_FILTER_DOT)
-        return dpa__fail(err, DPA_BAD_ARGUMENT,
-                         "canary: against a trainer of your own the canary is its first canary as "
-                         "it is; moving, crafted ones and the matched filter are for a training "
-                         "file");
+                                   dpa__trainer *trainer, dpa__input_canary **out, dpa_error *err) {
+    DPA_TRY(check(opts, err));
     dpa__input_canary *c = DPA_NEW(dpa__input_canary, err);
     if (c == NULL) return DPA_NO_MEMORY;
-    *c = (dpa__input_canary){.opts = opts, .clip = plan->train.clip, .trainer = trainer, .id = id};
-    *out = c;
-    return DPA_OK;
+    *c = (dpa__input_canary){.opts = opts,
+                             .plan = plan,
+                             .clip = plan->train.clip,
+                             .sigma = plan->train.sigma,
+                             .trainer = trainer,
+                             .seed = opts->seed};
+    const dpa_status status = choose_examples(c, err);
+    if (status == DPA_OK)
+        *out = c;
+    else
+        dpa__input_canary_free(c);
+    return status;
 }
 
 void dpa__input_canary_free(dpa__input_canary *c) {
@@ -112,11 +133,15 @@ void dpa__input_canary_free(dpa__input_canary *c) {
     free(c->start);
     free(c->x);
     free(c->gradient);
+    free(c->ids);
     free(c);
 }
 
 void dpa__input_canary_draw(dpa__input_canary *c, uint64_t seed, uint64_t index) {
-    dpa__example_draw(c->opts->canary, &c->pool, seed, index, c->start, &c->label);
+    c->seed = seed;
+    c->index = index;
+    if (c->trainer == NULL)
+        dpa__example_draw(c->opts->canary, &c->pool, seed, index, c->start, &c->label);
 }
 
 /* Computes w for the clipped gradient, scaled so that an observation has deviation σ if the
@@ -128,18 +153,32 @@ static void aim_filter(dpa__input_canary *c) {
     for (size_t i = 0; i < c->size; ++i) c->filter[i] = (float)(scale * (double)c->filter[i]);
 }
 
-static dpa_status ask_gradient(dpa__input_canary *c, dpa_error *err) {
-    if (c->gradient == NULL) {
-        c->size = c->trainer->size;
-        c->gradient = DPA_NEW_ARRAY(float, c->size, err);
-    }
-    if (c->gradient == NULL) return DPA_NO_MEMORY;
-    return c->trainer->calls->gradient(c->trainer, c->id, c->gradient, err);
+/* Memory for as many weights as the trainer has by now said to have. */
+static dpa_status size_up(dpa__input_canary *c, dpa_error *err) {
+    if (c->gradient != NULL) return DPA_OK;
+    c->size = c->trainer->size;
+    if (c->opts->filter == DPA_FILTER_MATCHED && c->matched == NULL)
+        DPA_TRY(dpa__matched_new(c->opts, c->plan, &c->pool, c->trainer->points, c->size,
+                                 &c->matched, err));
+    if (c->filter == NULL) c->filter = DPA_NEW_ARRAY(float, c->size, err);
+    if (c->filter != NULL) c->gradient = DPA_NEW_ARRAY(float, c->size, err);
+    return c->gradient != NULL ? DPA_OK : DPA_NO_MEMORY;
+}
+
+/* A mislabelled or blank canary that does not move is the trainer's as it is. */
+static dpa_status ask_trainer(dpa__input_canary *c, dpa_error *err) {
+    const dpa__trainer_calls *calls = c->trainer->calls;
+    const dpa_game_canary kind = c->opts->canary;
+    DPA_TRY(size_up(c, err));
+    if (c->opts->moving || (kind != DPA_GAME_MISLABELLED && kind != DPA_GAME_BLANK))
+        DPA_TRY(calls->canary(c->trainer, kind, c->seed, c->index, err));
+    if (c->matched != NULL) DPA_TRY(dpa__matched_look(c->matched, NULL, c->trainer, err));
+    return calls->gradient(c->trainer, c->trainer->points, c->gradient, err);
 }
 
 static dpa_status make(dpa__input_canary *c, dpa_model *model, dpa_error *err) {
     memcpy(c->x, c->start, c->features * sizeof(float));
-    if (c->matched != NULL) DPA_TRY(dpa__matched_look(c->matched, model, err));
+    if (c->matched != NULL) DPA_TRY(dpa__matched_look(c->matched, model, NULL, err));
     if (c->opts->canary == DPA_GAME_ADVERSARIAL)
         DPA_TRY(dpa__craft_adversarial(c->craft, model, c->label, c->x, err));
     if (c->opts->canary == DPA_GAME_CRAFTED)
@@ -150,8 +189,20 @@ static dpa_status make(dpa__input_canary *c, dpa_model *model, dpa_error *err) {
     return dpa_model_gradient(model, c->x, c->label, c->gradient, NULL, err);
 }
 
+static dpa_status make_anew(void *user, uint64_t seed, uint64_t index, dpa_error *err) {
+    dpa__input_canary *c = user;
+    dpa__input_canary_draw(c, seed, index);
+    return make(c, c->served, err);
+}
+
+void dpa__input_canary_serve(dpa__input_canary *c, dpa__trainer *trainer) {
+    c->served = trainer->model;
+    dpa__local_set_canaries(trainer, c->row);
+    dpa__local_set_maker(trainer, make_anew, c);
+}
+
 dpa_status dpa__input_canary_aim(dpa__input_canary *c, dpa_model *model, dpa_error *err) {
-    DPA_TRY(c->trainer != NULL ? ask_gradient(c, err) : make(c, model, err));
+    DPA_TRY(c->trainer != NULL ? ask_trainer(c, err) : make(c, model, err));
     double square = 0.0;
     for (size_t i = 0; i < c->size; ++i) square += (double)c->gradient[i] * (double)c->gradient[i];
     c->norm = sqrt(square);
@@ -159,10 +210,6 @@ dpa_status dpa__input_canary_aim(dpa__input_canary *c, dpa_model *model, dpa_err
         return dpa__fail(err, DPA_NUMERIC, "the canary's gradient is not finite");
     if (c->matched != NULL) aim_filter(c);
     return DPA_OK;
-}
-
-const dpa_dataset *dpa__input_canary_row(const dpa__input_canary *c) {
-    return c->row;
 }
 
 double dpa__input_canary_along(const dpa__input_canary *c, const float *sum) {

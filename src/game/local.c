@@ -29,9 +29,11 @@ struct local {
     dpa__trainer base;
     dpa__local_opts o;
     const dpa_dataset *extra; /* canaries that are not rows of the data */
-    const dpa_model *asked;   /* the model that signals are asked of */
-    side sides[2];            /* the training, and the observer */
-    size_t *members;          /* [points + canaries] rows in the training */
+    dpa__canary_maker *make;  /* NULL: canaries stay as they are */
+    void *maker;
+    const dpa_model *asked; /* the model that signals are asked of */
+    side sides[2];          /* the training, and the observer */
+    size_t *members;        /* [points + canaries] rows in the training */
     size_t count;
     size_t *id_of;   /* [rows of data + extra] the example number of each row */
     float *logits;   /* [asked × outputs] */
@@ -46,6 +48,13 @@ static size_t all_rows(const local *l) {
 
 void dpa__local_set_canaries(dpa__trainer *trainer, const dpa_dataset *canaries) {
     ((local *)trainer)->extra = canaries;
+}
+
+void dpa__local_set_maker(dpa__trainer *trainer, dpa__canary_maker *make, void *user) {
+    local *l = (local *)trainer;
+    l->make = make;
+    l->maker = user;
+    if (make != NULL) trainer->levels |= DPA__LEVEL_CANARY;
 }
 
 static dpa_status row_of(const local *l, size_t id, size_t *row, dpa_error *err) {
@@ -229,6 +238,15 @@ static dpa_status find_weights(dpa__trainer *trainer, float *weights, dpa_error 
     return DPA_OK;
 }
 
+/* The kind is the game's that this trainer was made for. */
+static dpa_status make_canary(dpa__trainer *trainer, dpa_game_canary kind, uint64_t seed,
+                              uint64_t index, dpa_error *err) {
+    const local *l = (const local *)trainer;
+    if (l->make == NULL || kind != l->o.opts->canary)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "this trainer makes no such canary");
+    return l->make(l->maker, seed, index, err);
+}
+
 static dpa_status find_gradient(dpa__trainer *trainer, size_t id, float *gradient, dpa_error *err) {
     const local *l = (const local *)trainer;
     const dpa_dataset *data = NULL;
@@ -352,6 +370,7 @@ static const dpa__trainer_calls calls = {
     .gradient = find_gradient,
     .signals = find_signals,
     .weights = find_weights,
+    .canary = make_canary,
 };
 
 static dpa_status set_up(local *l, dpa_error *err) {

@@ -74,9 +74,6 @@ static dpa_status set_up(dpa__matched *m, uint64_t seed, dpa_error *err) {
 dpa_status dpa__matched_new(const dpa_game_opts *opts, const dpa_train_plan *plan,
                             const dpa__pool *pool, size_t members, size_t size, dpa__matched **out,
                             dpa_error *err) {
-    if (opts->filter_examples < 1 || opts->filter_examples > 100000)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu filter examples: expected 1 to 100000",
-                         (unsigned long long)opts->filter_examples);
     dpa__matched *m = DPA_NEW(dpa__matched, err);
     if (m == NULL) return DPA_NO_MEMORY;
     const double q = rate_of(plan, members), clip = plan->train.clip, sigma = plan->train.sigma;
@@ -110,11 +107,14 @@ void dpa__matched_free(dpa__matched *m) {
 }
 
 /* Computes gradient i, clipped as the trainer clips it, and adds it to the mean. */
-static dpa_status find_gradient(dpa__matched *m, const dpa_model *model, size_t i, dpa_error *err) {
+static dpa_status find_gradient(dpa__matched *m, const dpa_model *model, dpa__trainer *trainer,
+                                size_t i, dpa_error *err) {
     float *g = m->gradients + i * m->size;
-    const float *x = dpa_dataset_row(m->pool.data, m->rows[i]);
-    DPA_TRY(
-        dpa_model_gradient(model, x, dpa_dataset_label(m->pool.data, m->rows[i]), g, NULL, err));
+    const size_t row = m->rows[i];
+    const dpa_dataset *data = m->pool.data;
+    DPA_TRY(trainer != NULL ? trainer->calls->gradient(trainer, row, g, err)
+                            : dpa_model_gradient(model, dpa_dataset_row(data, row),
+                                                 dpa_dataset_label(data, row), g, NULL, err));
     double square = 0.0;
     for (size_t j = 0; j < m->size; ++j) square += (double)g[j] * (double)g[j];
     if (!isfinite(square))
@@ -127,10 +127,11 @@ static dpa_status find_gradient(dpa__matched *m, const dpa_model *model, size_t 
     return DPA_OK;
 }
 
-dpa_status dpa__matched_look(dpa__matched *m, const dpa_model *model, dpa_error *err) {
+dpa_status dpa__matched_look(dpa__matched *m, const dpa_model *model, dpa__trainer *trainer,
+                             dpa_error *err) {
     const size_t k = m->examples;
     memset(m->mean, 0, m->size * sizeof *m->mean);
-    for (size_t i = 0; i < k; ++i) DPA_TRY(find_gradient(m, model, i, err));
+    for (size_t i = 0; i < k; ++i) DPA_TRY(find_gradient(m, model, trainer, i, err));
     if (!(m->spread > 0.0)) return DPA_OK;
     dpa__product(k, k, m->size, dpa__rows_of(m->gradients, m->size),
                  dpa__columns_of(m->gradients, m->size), 0, m->gram32);

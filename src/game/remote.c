@@ -16,6 +16,7 @@
 #include "base/process.h"
 #include "base/sha256.h"
 #include "game/command.h"
+#include "game/experiment_keys.h"
 #include "game/trainer_wire.h"
 
 typedef struct remote {
@@ -141,13 +142,14 @@ static dpa_status take_levels(remote *r, const json_t *answer, dpa_error *err) {
             if (strcmp(name, dpa__level_names[k]) == 0) bit = 1 << k;
         if (bit == 0)
             return dpa__fail(err, DPA_TRAINER,
-                             "\"levels\": '%.40s' is none of train, gradient, step, round",
+                             "\"levels\": '%.40s' is none of train, gradient, step, round, canary",
                              name != NULL ? name : "?");
         r->base.levels |= bit;
     }
     if (r->base.levels != 0) return DPA_OK;
-    return dpa__fail(err, DPA_TRAINER,
-                     "\"levels\": expected a list of train, gradient, step, round: what it can do");
+    return dpa__fail(
+        err, DPA_TRAINER,
+        "\"levels\": expected a list of train, gradient, step, round, canary: what it can do");
 }
 
 /* What the trainer says about itself must agree with the experiment. */
@@ -419,6 +421,20 @@ static dpa_status find_weights(dpa__trainer *trainer, float *weights, dpa_error 
     return status;
 }
 
+static dpa_status make_canary(dpa__trainer *trainer, dpa_game_canary kind, uint64_t seed,
+                              uint64_t index, dpa_error *err) {
+    remote *r = (remote *)trainer;
+    dpa__text line = {0};
+    json_t *answer;
+    DPA_TRY(request(r, DPA__LEVEL_CANARY, "canary", &line, &err));
+    dpa__put_seed(&line, "seed", seed);
+    dpa__text_printf(&line, ",\"kind\":\"%s\",\"index\":%" PRIu64,
+                     dpa__word_text(dpa__game_canaries, (int)kind), index);
+    DPA_TRY(exchange(r, &line, &answer, err));
+    json_decref(answer);
+    return DPA_OK;
+}
+
 /* ---- Opening and closing ----
  *
  * Python's dpaudit.run serves a trainer object of its own process. How to reach it is in the
@@ -446,6 +462,7 @@ static const dpa__trainer_calls calls = {
     .gradient = find_gradient,
     .signals = find_signals,
     .weights = find_weights,
+    .canary = make_canary,
 };
 
 int dpa__remote_runs(const dpa__trainer *trainer) {

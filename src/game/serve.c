@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "game/experiment_keys.h"
 #include "game/trainer_wire.h"
 
 typedef struct server {
@@ -230,11 +231,28 @@ static dpa_status weights(server *s, const json_t *request, dpa__text *line, dpa
     return status;
 }
 
+static dpa_status canary(server *s, const json_t *request, dpa__text *line, dpa_error *err) {
+    (void)line;
+    const char *kind = json_string_value(json_object_get(request, "kind"));
+    const json_t *index = json_object_get(request, "index");
+    uint64_t seed;
+    DPA_TRY(dpa__take_seed(request, "seed", &seed, err));
+    if (!json_is_integer(index) || json_integer_value(index) < 0)
+        return dpa__fail(err, DPA_BAD_INPUT, "\"index\": expected a whole number");
+    const uint64_t at = (uint64_t)json_integer_value(index);
+    for (const dpa__word *w = dpa__game_canaries; w->text != NULL && kind != NULL; ++w)
+        if (strcmp(w->text, kind) == 0)
+            return s->trainer->calls->canary(s->trainer, (dpa_game_canary)w->value, seed, at, err);
+    return dpa__fail(err, DPA_BAD_INPUT, "\"kind\": there is no canary '%.40s'",
+                     kind != NULL ? kind : "");
+}
+
 static const struct {
     const char *name;
     dpa_status (*answer)(server *s, const json_t *request, dpa__text *line, dpa_error *err);
-} calls[] = {{"hello", hello}, {"train", train},     {"start", start},       {"batch", batch},
-             {"step", step},   {"signals", signals}, {"gradient", gradient}, {"weights", weights}};
+} calls[] = {{"hello", hello},       {"train", train},     {"start", start},
+             {"batch", batch},       {"step", step},       {"signals", signals},
+             {"gradient", gradient}, {"weights", weights}, {"canary", canary}};
 
 static dpa_status dispatch(server *s, const json_t *request, dpa__text *line, dpa_error *err) {
     const char *name = json_string_value(json_object_get(request, "call"));

@@ -16,7 +16,8 @@ typedef enum dpa__level {
     DPA__LEVEL_TRAIN = 1,    /* train */
     DPA__LEVEL_GRADIENT = 2, /* start, gradient */
     DPA__LEVEL_STEP = 4,     /* start, batch, step */
-    DPA__LEVEL_ROUND = 8     /* start, batch, step (never a look), weights */
+    DPA__LEVEL_ROUND = 8,    /* start, batch, step (never a look), weights */
+    DPA__LEVEL_CANARY = 16   /* start, gradient, canary */
 } dpa__level;
 
 /* A request for a training. */
@@ -76,6 +77,10 @@ typedef struct dpa__trainer_calls {
     dpa_status (*signals)(dpa__trainer *trainer, const dpa__question *ask, dpa_error *err);
     /* The current weights of the training by steps [size]. */
     dpa_status (*weights)(dpa__trainer *trainer, float *weights, dpa_error *err);
+    /* Makes the first canary anew against the current weights: the example of the stream (seed,
+     * index), crafted if it is a crafted kind. */
+    dpa_status (*canary)(dpa__trainer *trainer, dpa_game_canary kind, uint64_t seed, uint64_t index,
+                         dpa_error *err);
 } dpa__trainer_calls;
 
 /* Every trainer's struct begins with this. */
@@ -106,6 +111,10 @@ typedef struct dpa__local_opts {
 dpa_status dpa__local_new(const dpa__local_opts *opts, dpa__trainer **out, dpa_error *err);
 /* With `rows`: sets the data set of the canaries; call it before any training. */
 void dpa__local_set_canaries(dpa__trainer *trainer, const dpa_dataset *canaries);
+
+/* Who makes the canary for calls->canary; without it there is none. */
+typedef dpa_status dpa__canary_maker(void *user, uint64_t seed, uint64_t index, dpa_error *err);
+void dpa__local_set_maker(dpa__trainer *trainer, dpa__canary_maker *make, void *user);
 
 /* remote.c: the program of `opts` (borrowed), run in the folder of the file `path`. It is started
  * when first needed and then stays. After a failure it is started anew, unless it reported the

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "game/experiment_keys.h"
 #include "game/trainer.h"
 
 enum { MOST_MEMBERS = 256, MOST_ASKED = 16, STEPS = 3 };
@@ -184,6 +185,43 @@ static void check_gradient(check *c) {
     free(gradient);
 }
 
+/* Makes the canary of a stream and asks for its gradient. */
+static dpa_status canary_gradient(check *c, dpa_game_canary kind, uint64_t index, float *gradient,
+                                  dpa_error *err) {
+    const dpa__trainer_calls *calls = c->trainer->calls;
+    DPA_TRY(calls->canary(c->trainer, kind, 7, index, err));
+    return calls->gradient(c->trainer, c->trainer->points, gradient, err);
+}
+
+/* A trainer need not know every kind. The same request must make the same canary, whatever was made
+ * before. */
+static void compare_canaries(check *c, steps *s) {
+    dpa_error err = {0};
+    char text[200] = "made anew:";
+    int made = 0;
+    for (int kind = DPA_GAME_MISLABELLED; kind <= DPA_GAME_MATCHED; ++kind) {
+        const dpa_game_canary k = (dpa_game_canary)kind;
+        if (canary_gradient(c, k, 3, s->sum[0], &err) != DPA_OK) continue;
+        if (!went(c, canary_gradient(c, k, 4, s->sum[1], &err), "canary", &err) ||
+            !went(c, canary_gradient(c, k, 3, s->sum[1], &err), "canary", &err))
+            return;
+        const char *name = dpa__word_text(dpa__game_canaries, kind);
+        const size_t used = strlen(text);
+        (void)dpa__print(text + used, sizeof text - used, " %s", name);
+        if (memcmp(s->sum[0], s->sum[1], c->trainer->size * sizeof(float)) != 0) {
+            (void)dpa__print(text, sizeof text, "%s: same seed and index, another gradient", name);
+            tell(c, 0, "canary", text);
+            return;
+        }
+        made = 1;
+    }
+    tell(c, made, "canary", made ? text : err.text);
+}
+
+static void check_canary(check *c) {
+    check_with(c, compare_canaries);
+}
+
 static void choose_examples(check *c) {
     const size_t points = c->trainer->points, most = points < MOST_MEMBERS ? points : MOST_MEMBERS;
     for (size_t i = 0; i < most; ++i) c->members[i] = i;
@@ -200,7 +238,8 @@ static void check_all(check *c) {
     } all[] = {{DPA__LEVEL_TRAIN, check_train},
                {DPA__LEVEL_STEP, check_steps},
                {DPA__LEVEL_GRADIENT, check_gradient},
-               {DPA__LEVEL_ROUND, check_rounds}};
+               {DPA__LEVEL_ROUND, check_rounds},
+               {DPA__LEVEL_CANARY, check_canary}};
     const int levels = c->trainer->levels;
     choose_examples(c);
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i)
@@ -222,11 +261,12 @@ dpa_status dpa_trainer_check(const dpa_trainer_opts *opts, dpa_trainer_say *say,
     if (went(&c, status, "hello", &why)) {
         char text[120];
         if (trainer->canaries == SIZE_MAX) trainer->canaries = 0;
-        (void)dpa__print(text, sizeof text, "protocol 1, levels%s%s%s%s",
+        (void)dpa__print(text, sizeof text, "protocol 1, levels%s%s%s%s%s",
                          (trainer->levels & DPA__LEVEL_TRAIN) != 0 ? " train" : "",
                          (trainer->levels & DPA__LEVEL_GRADIENT) != 0 ? " gradient" : "",
                          (trainer->levels & DPA__LEVEL_STEP) != 0 ? " step" : "",
-                         (trainer->levels & DPA__LEVEL_ROUND) != 0 ? " round" : "");
+                         (trainer->levels & DPA__LEVEL_ROUND) != 0 ? " round" : "",
+                         (trainer->levels & DPA__LEVEL_CANARY) != 0 ? " canary" : "");
         tell(&c, 1, "hello", text);
         if (trainer->points == SIZE_MAX || trainer->points == 0)
             tell(&c, 0, "points", "the trainer does not say how many it has: give --points N");

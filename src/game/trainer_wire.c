@@ -17,7 +17,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 
-const char *const dpa__level_names[DPA__LEVELS] = {"train", "gradient", "step", "round"};
+const char *const dpa__level_names[DPA__LEVELS] = {"train", "gradient", "step", "round", "canary"};
 const char *const dpa__signal_names[3] = {"confidence", "loss", "gradient"};
 
 static int file_path(const char *folder, const char *name, char path[PATH_MAX]) {

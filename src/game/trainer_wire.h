@@ -13,13 +13,13 @@
 /* The most numbers that are written into the line itself. Ids are short: a file costs as much as
  * about 5000 of them. */
 enum {
-    DPA__LEVELS = 4,
+    DPA__LEVELS = 5,
     DPA__TRAINER_PROTOCOL = 1,
     DPA__INLINE_MOST = 1000,
     DPA__INLINE_IDS = 5000
 };
 
-extern const char *const dpa__level_names[DPA__LEVELS]; /* for the bits 1, 2, 4, 8 */
+extern const char *const dpa__level_names[DPA__LEVELS]; /* for the bits 1, 2, 4 … */
 extern const char *const dpa__signal_names[3];          /* indexed by dpa_trainer_signal */
 
 /* Appends `,"key":…`. Files are named after `key` and `side` ("to", "from") and are overwritten by

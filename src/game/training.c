@@ -66,8 +66,10 @@ dpa_status dpa__training_check(const dpa_game *game, dpa_error *err) {
                               "trainer: games of kind %s are played against dpaudit's own trainer",
                               game->rules->name);
     if (e->game.sabotage != DPA_SABOTAGE_NONE)
-        return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
-                              "game: sabotage breaks dpaudit's own trainer: expected none");
+        return dpa__fail_file(
+            err, DPA_BAD_INPUT, e->path,
+            "game: sabotage breaks dpaudit's own trainer from inside; a trainer of "
+            "your own is broken by changing it: leave sabotage out");
     return DPA_OK;
 }
 

@@ -166,7 +166,7 @@ static dpa_status set_up_own(game *g, dpa_error *err) {
     g->trainer = g->own;
     if (has_input(g)) {
         DPA_TRY(dpa__input_canary_new(g->opts, g->plan, g->data, g->own->size, &g->input, err));
-        dpa__local_set_canaries(g->own, dpa__input_canary_row(g->input));
+        dpa__input_canary_serve(g->input, g->own);
     }
     return make_canary(g, err);
 }
@@ -179,8 +179,7 @@ static dpa_status set_up(game *g, dpa_error *err) {
     if (g->trainer->canaries < 1)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "trainer: canaries 0: an input canary is the first after the points");
-    return dpa__input_canary_named(g->opts, g->plan, g->trainer, g->trainer->points, &g->input,
-                                   err);
+    return dpa__input_canary_named(g->opts, g->plan, g->trainer, &g->input, err);
 }
 
 void dpa__white_box_free(game *g) {

@@ -12,12 +12,12 @@ train: {sampling: poisson, steps: 6, batch: 20, rate: 0.2}
 privacy: {clip: 1, sigma: 0.8, delta: 1e-5}
 YAML
 common='points: 100, heldout: 60, accuracy: true, clip: 1, sigma: 0.8, steps: 6, delta: 1e-5'
-q=0.2
+q=0.2 training=dp
 
 # play NAME SIGNAL CANARIES GAME…: direct and through the protocol; the evidence must be the same
 play() {
     local name=$1 signal=$2 canaries=$3 game=$4
-    printf 'training: ../dp.yaml\nseed: 5\n%s\noutput: direct/%s\n' "$game" "$name" >"direct/$name.yaml"
+    printf 'training: ../%s.yaml\nseed: 5\n%s\noutput: direct/%s\n' "$training" "$game" "$name" >"direct/$name.yaml"
     printf 'trainer: {command: "%s trainer serve ../direct/%s.yaml", signal: %s, canaries: %s, q: %s, %s}\nseed: 5\n%s\noutput: through/%s\n' \
         "$DPAUDIT" "$name" "$signal" "$canaries" "$q" "$common" "$game" "$name" >"through/$name.yaml"
     compare "$name" .
@@ -56,9 +56,21 @@ play final loss 40 'game: {kind: membership, access: black-box, canaries: 40}'
 play membership loss 40 'game: {kind: membership, canaries: 40}'
 play random loss 40 'game: {kind: membership, canaries: 40, canary: random}'
 play reconstruction loss 20 'game: {kind: reconstruction, canaries: 20, options: 2}'
+awk -F, 'NR > 1 { $NF = $NF ($1 > 170 ? "+" : "-") } 1' OFS=, train-toy.csv >four.csv # twice as many classes
+sed 's/train-toy/four/' dp.yaml >four.yaml
+training=four
+play options loss 40 'game: {kind: reconstruction, access: black-box, canaries: 20, options: 2}'
+training=dp
 play white-box loss 0 'game: {kind: white-box, observations: 30}'
 play moving loss 0 'game: {kind: white-box, observations: 30, canary: random, moving: true, canary-rate: 0.5}'
 play input loss 1 'game: {kind: input-canary, canary: mislabelled, observations: 30}'
+play moving-input loss 1 'game: {kind: input-canary, canary: mislabelled, moving: true, observations: 18}'
+play adversarial loss 1 'game: {kind: input-canary, canary: adversarial, observations: 18}'
+play crafted loss 1 'game: {kind: input-canary, canary: crafted, observations: 18, crafting-steps: 5}'
+play filtered loss 1 'game: {kind: input-canary, canary: blank, filter: matched, filter-examples: 20, observations: 18}'
+play matched loss 1 'game: {kind: input-canary, canary: matched, moving: true, filter-examples: 20, observations: 12, crafting-steps: 5}'
+run 0 trainer check "$DPAUDIT trainer serve direct/matched.yaml"
+says out "made anew: matched"
 play whole loss 1 'game: {kind: whole-training, observations: 16}'
 
 # federated NAME GAME SERVER: the same with clients; SERVER is what such a trainer keeps to itself. The first
@@ -218,6 +230,9 @@ refuse 'trainer: {command: x, points: 50}\ngame: {kind: federated}\n' "needs the
 refuse 'trainer: {command: x, points: 50}\ngame: {kind: federated}\nfederate: {cohort: 5}\n' "size is missing"
 refuse 'trainer: {command: x, points: 50, size: 9}\ngame: {kind: federated}\nfederate: {cohort: 5, momentum: 0.5}\n' "momentum: the trainer has"
 refuse 'trainer: {command: x, points: 50, size: 9}\ngame: {kind: federated}\nfederate: {cohort: 60}\n' "cohort of 60"
-refuse 'trainer: {command: x, points: 50, canaries: 1}\ngame: {kind: black-box, sabotage: few-seeds}\n' "sabotage"
+refuse 'trainer: {command: x, points: 50, canaries: 1}\ngame: {kind: black-box, sabotage: few-seeds}\n' "broken by changing it"
+refuse 'trainer: {command: x, points: 50, sigma: 1, steps: 3}\ngame: {kind: input-canary}\n' "canaries 0: an input canary"
+refuse 'trainer: {command: x, points: 5, canaries: 1, sigma: 1, steps: 3}\ngame: {kind: input-canary, canary: matched, filter: dot}\n' "needs filter matched"
+refuse 'trainer: {command: x, points: 5, canaries: 1, sigma: 1, steps: 3}\ngame: {kind: input-canary, filter: matched, filter-examples: 0}\n' "0 filter examples"
 
 finish

@@ -210,3 +210,81 @@ def test_federated_clients_of_ones_own(source, noise, state):
     script = source / "examples" / "python" / "federated_trainer.py"
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=environment)
     assert done.returncode == 0 and done.stdout.lower().startswith(state), done.stdout + done.stderr
+
+
+class Moving:
+    """Linear regression in numpy; its canary moves and is pushed outwards when it is to be crafted."""
+
+    def __init__(self):
+        self.x, self.kinds = np.random.default_rng(1).normal(size=(101, 30)), set()
+
+    def start(self, members, seed, init):
+        self.theta, self.members, self.random = np.zeros(30), members, np.random.default_rng(seed)
+        return 30
+
+    def batch(self):
+        return self.members[self.random.random(len(self.members)) < 0.1]
+
+    def canary(self, kind, seed, index):
+        self.kinds.add(kind)
+        x = np.random.default_rng((seed, index)).normal(size=30)
+        self.x[100] = 100 * x if kind == "crafted" else x / 100
+
+    def gradient(self, example):
+        return (self.x[example] @ self.theta - 1) * self.x[example]
+
+    def step(self, batch, extra, update):
+        total = 0.5 * self.random.normal(size=30)
+        for g in map(self.gradient, batch):
+            total = total + g * min(1.0, 1.0 / np.linalg.norm(g))
+        if update:
+            self.theta = self.theta - total / 100
+        return total
+
+
+@pytest.mark.parametrize("kind, filter", [("crafted", "dot"), ("crafted", "matched"), ("mislabelled", "dot")])
+def test_canaries_that_the_trainer_makes(kind, filter):
+    made = Moving()
+    game = {"kind": "input-canary", "canary": kind, "filter": filter, "moving": True, "observations": 300}
+    made_of = dpaudit.trainer(made, points=100, canaries=1)
+    done = dpaudit.run(game, made_of, clip=1, sigma=0.5, q=0.1, steps=100, progress=False)
+    seen = np.mean(done.arrays["members"]) - np.mean(done.arrays["nonmembers"])
+    assert made.kinds == {kind} and (seen > 0.5 if kind == "crafted" else abs(seen) < 0.2)
+
+
+def test_a_step_that_always_updates_cannot_look():
+    class Rounds(Moving):
+        def step(self, batch, extra):
+            return super().step(batch, extra, True)
+
+    made = dpaudit.trainer(Rounds, points=100, canaries=1)
+    with pytest.raises(RuntimeError, match="declared no level"):
+        dpaudit.run({"kind": "white-box", "canary": "random"}, made, clip=1, sigma=0.5, q=0.1, steps=5, progress=False)
+
+
+@pytest.mark.parametrize(
+    "wrong, error, text",
+    [
+        ({"game": 5}, TypeError, "game: expected a kind"),
+        ({"game": "black_box"}, RuntimeError, "^found black_box; expected white-box"),
+        ({"game": {"kind": "black-box", "observation": 5}}, RuntimeError, "^found the key observation"),
+        ({"game": {"kind": "black-box", "observations": [object()]}}, TypeError, "not object"),
+        ({"trainer": 5}, TypeError, "a trainer has train"),
+        ({"claim": "1.0"}, TypeError, "claim: expected ε as a number"),
+        ({"claim": float("nan")}, RuntimeError, "^claim: epsilon nan"),
+        ({"sigmas": 1}, RuntimeError, "^found the key sigmas"),
+        ({"store": "nowhere/a.db"}, FileNotFoundError, "there is no folder"),
+    ],
+)
+def test_wrong_settings_are_told_in_the_callers_words(tmp_path, monkeypatch, wrong, error, text):
+    monkeypatch.chdir(tmp_path)
+    trainer = dpaudit.trainer(lambda members, seed, queries: [0.0 for _ in queries], points=5, canaries=1)
+    settings = {"game": "black-box", "trainer": trainer, "claim": 1.0, "progress": False, **wrong}
+    with pytest.raises(error, match=text):
+        dpaudit.run(**settings)
+
+
+def test_numbers_of_numpy_are_numbers():
+    trainer = dpaudit.trainer(lambda members, seed, queries: [float(len(members))], points=5, canaries=1)
+    game = {"kind": "black-box", "observations": np.int64(12)}
+    assert dpaudit.run(game, trainer, np.float64(0.5), progress=False).report.refuted

@@ -88,7 +88,7 @@ static void by_elimination(void **state) {
     assert_true(size <= MOST);
     dpa__matched *filter = NULL;
     assert_ok(dpa__matched_new(&o, &t.plan, &pool, t.data.member_count, size, &filter, NULL));
-    assert_ok(dpa__matched_look(filter, model, NULL));
+    assert_ok(dpa__matched_look(filter, model, NULL, NULL));
     float g[MOST], w[MOST];
     double mean[MOST], expected[MOST], seen = 0.0, largest = 0.0;
     assert_ok(dpa_model_gradient(model, dpa_dataset_row(pool.data, 0), 1, g, NULL, NULL));
