@@ -224,6 +224,18 @@ int canaries_rounds(const canaries_options *o, const word_list *words) {
     return status == DPA_OK ? 0 : library_error(cmd->name, &err);
 }
 
+/* Fails if no round has been compared with the canaries, as in states of known rounds alone. */
+static dpa_status need_cosines(const canaries_options *o, const dpa_canaries *canaries,
+                               dpa_error *err) {
+    if (!isinf(dpa_canaries_largest(canaries)[0])) return DPA_OK;
+    *err = (dpa_error){.status = DPA_BAD_INPUT};
+    (void)snprintf(err->place, sizeof err->place, "%.400s", o->state);
+    (void)snprintf(err->text, sizeof err->text,
+                   "has no cosines with rounds; 'canaries rounds' takes them, 'canaries known' "
+                   "writes what known rounds have");
+    return DPA_BAD_INPUT;
+}
+
 int canaries_largest(const canaries_options *o) {
     const command *cmd = &command_canaries;
     if (o->state == NULL) return usage_error(cmd, "largest: needs --state FILE");
@@ -231,6 +243,7 @@ int canaries_largest(const canaries_options *o) {
     dpa_error err;
     const dpa_canaries_opts opts = canaries_library_opts(o);
     dpa_status status = dpa_canaries_load(o->state, &opts, &canaries, &err);
+    if (status == DPA_OK) status = need_cosines(o, canaries, &err);
     if (status == DPA_OK)
         status = canaries_show(o, canaries, "observed", dpa_canaries_largest(canaries), &err);
     dpa_canaries_free(canaries);

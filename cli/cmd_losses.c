@@ -104,6 +104,11 @@ static const char *word_at(const word_list *list, size_t index) {
     return index < list->count ? list->items[index] : NULL;
 }
 
+static int is_list(const char *path) {
+    const size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".npy") == 0;
+}
+
 static int check_counts(const losses_options *o, const word_list *words) {
     const size_t n = o->train.count, labels = o->train_labels.count;
     if (n != o->heldout.count)
@@ -114,6 +119,11 @@ static int check_counts(const losses_options *o, const word_list *words) {
                            "--train-labels and --heldout-labels: one each per model, or none");
     if (n + words->count == 0)
         return usage_error(&command_losses, "give FILE, or --train and --heldout");
+    for (size_t i = 0; i < words->count; ++i)
+        if (is_list(words->items[i]))
+            return usage_error(&command_losses,
+                               "%s is one list of numbers: give --train FILE and --heldout FILE",
+                               words->items[i]);
     return 0;
 }
 

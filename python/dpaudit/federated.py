@@ -46,6 +46,9 @@ def shaped(vector: Any, like: Any) -> Any:
     """The reverse of `flatten`: `vector` in arrays of the shapes of `like` (an array, or lists and dictionaries of
     them)."""
     np = _numpy()
+    size = sum(int(np.prod(np.shape(leaf))) for leaf in _leaves(like))
+    if size != len(vector):
+        raise ValueError(f"like: {size} parameters, but the canaries have {len(vector)}")
     at = 0
 
     def take(part: Any) -> Any:
@@ -54,15 +57,10 @@ def shaped(vector: Any, like: Any) -> Any:
             return type(part)((key, take(value)) for key, value in part.items())
         if isinstance(part, (list, tuple)):
             return [take(value) for value in part]
-        shape = np.shape(part)
-        size = int(np.prod(shape))
-        at += size
-        return np.asarray(vector[at - size : at]).reshape(shape)
+        first, at = at, at + int(np.prod(np.shape(part)))
+        return np.asarray(vector[first:at]).reshape(np.shape(part))
 
-    made = take(like)
-    if at != len(vector):
-        raise ValueError(f"like: {at} parameters, but the canaries have {len(vector)}")
-    return made
+    return take(like)
 
 
 def _leaves(parameters: Any) -> list[Any]:

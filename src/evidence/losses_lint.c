@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a reader of Epsilon* must know about the losses it came from. */
 #include <math.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "dpaudit/losses.h"
@@ -89,6 +90,41 @@ static dpa_status lint_saturated(const dpa_losses *l, dpa_lints *lints, dpa_erro
     return DPA_OK;
 }
 
+/* The number of values that both sides have. */
+static size_t shared_values(const dpa_losses *l) {
+    size_t shared = 0;
+    for (size_t i = 0, k = 0; i < l->train_count && k < l->heldout_count;) {
+        const double x = l->train[i], y = l->heldout[k];
+        shared += x == y;
+        if (x <= y)
+            while (i < l->train_count && l->train[i] == x) ++i;
+        if (y <= x)
+            while (k < l->heldout_count && l->heldout[k] == y) ++k;
+    }
+    return shared;
+}
+
+/* Warns if losses that hardly repeat within a side repeat between them: points that are in both
+ * sets, or one file given twice. */
+static dpa_status lint_shared(const dpa_losses *l, const side *train, const side *held,
+                              dpa_lints *lints, dpa_error *err) {
+    const size_t shared = shared_values(l);
+    const size_t fewer = l->train_count < l->heldout_count ? l->train_count : l->heldout_count;
+    const int is_same = l->train_count == l->heldout_count && train->distinct > 1 &&
+                        memcmp(l->train, l->heldout, fewer * sizeof *l->train) == 0;
+    const int repeats = (double)train->distinct < 0.99 * (double)l->train_count ||
+                        (double)held->distinct < 0.99 * (double)l->heldout_count;
+    if (is_same)
+        return dpa_lints_add(lints, err, "same-losses",
+                             "training and held-out losses are the same numbers: was one file "
+                             "given twice? Then nothing can be seen");
+    if (repeats || shared < 5 || (double)shared < 0.01 * (double)fewer) return DPA_OK;
+    return dpa_lints_add(lints, err, "shared-losses",
+                         "%zu losses are the same on both sides, and hardly any within one: are "
+                         "these points in both sets? Held-out points must not have been trained on",
+                         shared);
+}
+
 dpa_status dpa_losses_lint(const dpa_losses *l, dpa_lints *lints, dpa_error *err) {
     const side train = look(l->train, l->train_count), held = look(l->heldout, l->heldout_count);
     const double total = (double)l->train_count + (double)l->heldout_count;
@@ -108,6 +144,7 @@ dpa_status dpa_losses_lint(const dpa_losses *l, dpa_lints *lints, dpa_error *err
                               "only %zu + %zu distinct losses among %.0f: rounded, or repeated "
                               "points?",
                               train.distinct, held.distinct, total));
+    DPA_TRY(lint_shared(l, &train, &held, lints, err));
     DPA_TRY(lint_scale(l, lints, err));
     DPA_TRY(lint_saturated(l, lints, err));
     const double share = order_share(l);

@@ -90,7 +90,7 @@ static dpa_status fill_federate(const dpa__settings *settings, dpa_experiment *e
     e->has_federate = dpa__settings_has(settings, "federate", NULL);
     if (!e->has_federate) return DPA_OK;
     if (!dpa__settings_has(settings, "federate", "unobserved"))
-        plan->opts.unobserved = plan->opts.all_iterates ? DPA__AS_MANY : 0;
+        plan->opts.unobserved = DPA__AS_MANY;
     const int is_split = dpa__settings_has(settings, "federate", "split");
     if (e->trainer.command != NULL) DPA_TRY(check_far(settings, e, err));
     if (e->trainer.command == NULL && (plan->clients != NULL) + is_split + plan->each_row != 1)

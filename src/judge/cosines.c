@@ -292,7 +292,8 @@ dpa_status dpa__judge_cosines(dpa__case *c, dpa_error *err) {
     if (!c->protocol.decides_by_posterior && !has_known)
         (void)snprintf(v->obstacle, sizeof v->obstacle,
                        "cosines of one run give estimates, and a posterior bound that takes the "
-                       "noise for independent between canaries; --decide posterior lets it decide");
+                       "noise for independent between canaries; --decide posterior lets it decide. "
+                       "Canaries with known rounds, some of which stay at home, give a bound");
     DPA_TRY(say_one_sided(c, err));
     DPA_TRY(find_noise(c, &n, err));
     DPA_TRY(say_noise(c, &n, err));

@@ -50,6 +50,14 @@ sed 's/canaries: 300/canaries: 0/' run-federated.yaml >bad.yaml
 run 3 run bad.yaml
 says err "expected at least 1"
 
+# without all iterates the rounds are known all the same; without canaries that stay at home nothing decides, and the verdict says why
+{ sed '/baseline/d; /checkpoints/d; s/rounds: 40/rounds: 8/' run-federated.yaml; echo '  all-iterates: false'; } >final.yaml
+run 0 run final.yaml --json
+near "j['evidence']['canary_rounds']" 1 0
+{ cat final.yaml; echo '  unobserved: 0'; } >none.yaml
+run 5 run none.yaml
+says out "stay at home"
+
 # maxima of present canaries that scatter more, and nothing else: the larger direction is an artefact, and marked
 /usr/bin/python3 - <<'PY' || fail "cannot write maxima"
 import io

@@ -182,4 +182,8 @@ run 3 losses --train flat.txt --heldout flat.txt --method normal
 says err "all finite losses are equal"
 run 0 losses --train flat.txt --heldout flat.txt --bootstrap 0
 says out "is left out"
+# one list where a model's file is wanted; one file twice
+printf 'x' >one.npy
+run 2 losses one.npy
+says err "--train FILE and --heldout FILE"
 finish

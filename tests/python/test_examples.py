@@ -78,6 +78,13 @@ def test_federated(example):
     assert every.results[0].epsilon_lower > claim.epsilon.upper
 
 
+def test_federated_flower(example):
+    module = example("federated_flower.py")
+    right = module.main()
+    assert right.verdict.state == "not-refuted" and right.verdict.epsilon_lower > 1
+    assert module.main("noise").refuted
+
+
 def test_text_canaries(example, monkeypatch, capsys):
     """Without noise both signals tell who was in; with it, and of canaries that never were, they tell nothing like it."""
     pytest.importorskip("torch", reason="python3-torch is not installed")

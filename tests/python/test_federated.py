@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Known rounds from Python: servers of several shapes with noise of known epsilon, and what they certify."""
 
+import io
+import json
 import math
+import os
+import subprocess
+import types
 
 import numpy as np
 import pytest
 
 import dpaudit
-from dpaudit.federated import AuditedProcess, AuditedStrategy, FederatedAudit
+from dpaudit.federated import AuditedProcess, AuditedStrategy, FederatedAudit, flatten
 
 DIM, ROUNDS, CANARIES, CLIP, SIGMA, CLIENTS = 5000, 8, 150, 0.5, 1.0, 20
 
@@ -144,3 +149,103 @@ def test_a_process_of_tffs_shape():
         state, _ = process.next(state, [np.zeros(DIM)])
     truth = dpaudit.account(sigma=SIGMA, delta=1e-3).epsilon.upper
     assert state == ROUNDS and 0.4 * truth < bound(audit).verdict.epsilon_lower < 1.1 * truth
+
+
+def test_models_of_several_tensors():
+    """Lists and dictionaries of arrays, Flower's Parameters: the same audit as of one vector."""
+    flat, parts = new_audit(), new_audit()
+    rng = np.random.default_rng(1)
+    for t in range(ROUNDS):
+        one, more = np.zeros(DIM), {"a": np.zeros((40, 50)), "b": [np.zeros(1000), np.zeros((2, 1000))]}
+        flat.insert(t, one)
+        parts.insert(t, more)
+        assert flatten(more) == pytest.approx(one, abs=1e-12)
+        released = noisy(rng, one) / CLIENTS
+        flat.released(t, released)
+        packed = io.BytesIO()
+        np.save(packed, released.reshape(50, 100))
+        parts.released(t, types.SimpleNamespace(tensors=[packed.getvalue()], tensor_type="numpy.ndarray"))
+    assert bound(parts).verdict.epsilon_lower == pytest.approx(bound(flat).verdict.epsilon_lower, rel=1e-12)
+    like = [np.zeros((10, 100)), np.zeros(DIM - 1000)]
+    sent = flat.update(3, like=like)
+    assert [part.shape for part in sent] == [(10, 100), (DIM - 1000,)]
+    assert np.linalg.norm(flatten(sent)) == pytest.approx(CLIP)
+    with pytest.raises(ValueError, match="like"):
+        flat.update(3, like=[np.zeros(DIM + 1)])
+
+
+def test_a_process_gets_canaries_in_the_shape_of_updates():
+    seen = []
+
+    class Shaped:
+        def next(self, state, updates):
+            seen.extend(u["w"].shape for u in updates)
+            total = sum(u["w"] for u in updates)
+            return types.SimpleNamespace(state=state, result={"w": total + np.random.default_rng(3).normal(size=(50, 100))})
+
+    audit = FederatedAudit(DIM, 2, clip=CLIP, sigma=SIGMA, canaries=20)
+    process = AuditedProcess(Shaped(), audit)
+    process.next(0, iter([{"w": np.zeros((50, 100))}]))
+    assert len(seen) == 1 + len(audit.senders(0)) and set(seen) == {(50, 100)}
+
+
+def test_a_round_that_fails_releases_nothing():
+    audit = new_audit()
+
+    class Failing(Strategy):
+        def aggregate_fit(self, server_round, results, failures):
+            return (None, {}) if server_round == 2 else super().aggregate_fit(server_round, results, failures)
+
+    strategy = Failing(0.0)
+    audited = AuditedStrategy(strategy, audit, strategy.model)
+    for server_round in range(1, ROUNDS + 1):
+        audited.aggregate_fit(server_round, [("c", audit.update(i, strategy.model)) for i in audit.senders(server_round - 1)], [])
+    assert audit.done == ROUNDS
+    truth = dpaudit.account(sigma=SIGMA, delta=1e-3).epsilon.upper
+    assert 0.4 * truth < bound(audit).verdict.epsilon_lower < 1.1 * truth
+
+
+def test_a_strategy_with_momentum_goes_on_after_a_restart(tmp_path):
+    whole, strategy = new_audit(), Strategy(0.9)
+    audited = AuditedStrategy(strategy, whole, strategy.model, momentum=0.9)
+    rest = previous = None
+    for server_round in range(1, ROUNDS + 1):
+        if server_round == 4:
+            whole.save(tmp_path / "state")
+            rest = AuditedStrategy(strategy, FederatedAudit.load(tmp_path / "state"), before, momentum=0.9, previous=previous)
+        before = strategy.model
+        out = audited.aggregate_fit(server_round, [("c", whole.update(i, before)) for i in whole.senders(server_round - 1)], [])
+        previous, before = flatten(strategy.model) - flatten(before), strategy.model
+        if rest is not None:
+            rest._strategy = types.SimpleNamespace(aggregate_fit=lambda *_: out)
+            rest.aggregate_fit(server_round, [], [])
+    assert bound(rest.audit).verdict.epsilon_lower == pytest.approx(bound(whole).verdict.epsilon_lower, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"clip": 0}, {"sigma": 0}, {"divisor": 0}, {"clip": float("nan")}, {"canaries": 0}, {"times": 9}, {"canaries": 4000}]
+)
+def test_what_cannot_be_is_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        FederatedAudit(**{**dict(dim=DIM, rounds=ROUNDS, clip=CLIP, sigma=SIGMA, canaries=20), **wrong})
+
+
+def test_the_rounds_alone_and_any_mechanism(tmp_path):
+    """Scope participation, in Python and in the command, and a verdict without a family."""
+    audit = numpy_server(new_audit(times=2))
+    seen = audit.canaries.known(SIGMA)
+    seen.write(tmp_path / "known.npz")
+    for claim, options in (
+        (dict(sigma=SIGMA, steps=2), {}),
+        (dict(sigma=SIGMA, q=0.25, steps=ROUNDS), {}),
+        (dict(sigma=SIGMA, scope="participation"), {}),
+        (dict(sigma=SIGMA, steps=2), dict(family="dp")),
+    ):
+        here = dpaudit.judge(seen, dpaudit.Claim(**claim), delta=1e-3, **options)
+        call = [os.environ["DPAUDIT"], "cosines", str(tmp_path / "known.npz"), "--delta=1e-3", "--json"]
+        call += [f"--claim-{key}={value}" for key, value in claim.items()] + [f"--{key}={value}" for key, value in options.items()]
+        there = json.loads(subprocess.run(call, capture_output=True, text=True).stdout)
+        assert here.verdict.headline == there["verdict"]["headline"]
+        assert there["verdict"]["scope"] == claim.get("scope", "training")
+        assert there["verdict"]["epsilon_lower"] > 0
+    assert here.results[0].family == "dp"

@@ -186,7 +186,18 @@ static void lints(void **state) {
     dpa_losses_free(&l);
     assert_ok(dpa_losses_new(tied, N, tied, N, &l, NULL));
     assert_true(has_lint(&l, "ties") && !has_lint(&l, "wrong-direction"));
+    assert_true(has_lint(&l, "same-losses") && !has_lint(&l, "shared-losses"));
     dpa_losses_free(&l);
+    assert_ok(dpa_losses_new(tied, N, tied, N - 1, &l, NULL)); /* a grid is shared by all */
+    assert_false(has_lint(&l, "same-losses") || has_lint(&l, "shared-losses"));
+    dpa_losses_free(&l);
+    high[0] = 500.5;
+    for (int points = 0; points < 40; points += 10) { /* of 2000: 1% is 20 */
+        for (int i = 0; i < points; ++i) high[i] = 700 + i;
+        assert_ok(dpa_losses_new(low, N, high, N, &l, NULL));
+        assert_int_equal(has_lint(&l, "shared-losses"), points >= 20);
+        dpa_losses_free(&l);
+    }
 }
 
 /* A single loss sets the scale only if the next one of either side is far from it; two far losses
