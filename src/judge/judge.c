@@ -27,17 +27,34 @@ static dpa_status choose_delta(dpa__case *c, dpa_error *err) {
                      c->claim.delta, r->delta);
 }
 
+/* Fails on parts of a claim that would be overlooked. */
+static dpa_status check_said(const dpa_claim *claim, dpa_error *err) {
+    DPA_TRY(dpa_claim_check(claim, err));
+    if (isnan(claim->sigma) && (claim->q < 1 || claim->steps > 1))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "claim-q, claim-steps: they belong to a claimed noise; give claim-sigma");
+    return DPA_OK;
+}
+
+static dpa_status check_must_detect(const dpa__case *c, dpa_error *err) {
+    if (isnan(c->protocol.must_detect) || dpa_claim_is_made(&c->claim)) return DPA_OK;
+    return dpa__fail(err, DPA_BAD_ARGUMENT,
+                     "must-detect: there is no claim; give claim-epsilon too");
+}
+
 dpa_status dpa__case_open(const dpa_evidence *evidence, const dpa_claim *claim,
                           const dpa_protocol *protocol, dpa__case *out, dpa_error *err) {
     *out = (dpa__case){.evidence = evidence};
     out->claim = claim != NULL && dpa_claim_is_made(claim) ? *claim : evidence->claim;
     if (claim != NULL && claim->scope != DPA_SCOPE_TRAINING) out->claim.scope = claim->scope;
+    if (claim != NULL && claim->replace_one) out->claim.replace_one = 1;
     if (protocol != NULL)
         out->protocol = *protocol;
     else
         dpa_protocol_init(&out->protocol);
-    if (claim != NULL) DPA_TRY(dpa_claim_check(claim, err));
+    if (claim != NULL) DPA_TRY(check_said(claim, err));
     DPA_TRY(dpa_claim_check(&out->claim, err));
+    DPA_TRY(check_must_detect(out, err));
     DPA_TRY(choose_delta(out, err));
     DPA_TRY(dpa_request_check(&out->protocol.request, err));
     DPA_TRY(dpa__confidence_check(&out->protocol.request, err));

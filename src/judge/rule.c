@@ -193,6 +193,24 @@ static const char *default_method(const dpa__case *c, unsigned source) {
                                  dpa__is_large(c->evidence), c->evidence->options);
 }
 
+/* Fails if a posterior is to decide and the test is none: the verdict would be of another kind than
+ * was asked for. */
+static dpa_status check_posterior(const dpa__case *c, unsigned source, dpa_error *err) {
+    char name[DPA_NAME_SIZE];
+    if (!c->protocol.decides_by_posterior) return DPA_OK;
+    for (size_t i = 0; dpa__list_item(c->test.method, i, name, sizeof name); ++i) {
+        const dpa__entry *entry = dpa__registry_for(source, name, err);
+        if (entry == NULL) return DPA_BAD_ARGUMENT;
+        if ((entry->about.assumptions & DPA_ASSUME_BAYES_PRIOR) == 0)
+            return dpa__fail(err, DPA_BAD_ARGUMENT,
+                             "decide: posterior, but %s gives a bound with a confidence; %s", name,
+                             source == DPA_FROM_GUESSES
+                                 ? "one run has no posterior: leave --decide out"
+                                 : "leave --decide or --method out");
+    }
+    return DPA_OK;
+}
+
 static dpa_status check_guesses(const dpa__case *c, unsigned source, dpa_error *err) {
     if (c->protocol.guesses[0] != '\0' && source != DPA_FROM_GUESSES)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "guesses: only one run is guessed");
@@ -252,5 +270,5 @@ dpa_status dpa__rule_apply(dpa__case *c, dpa_error *err) {
     if (source != DPA_FROM_GUESSES && !is_optimistic)
         (void)snprintf(t->select, sizeof t->select, "%s", r->select);
     t->count = dpa__list_count(t->family) * dpa__list_count(t->method);
-    return DPA_OK;
+    return check_posterior(c, source, err);
 }

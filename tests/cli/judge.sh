@@ -122,6 +122,23 @@ says out "had to be detectable"
 run 5 scores never.csv --scope step --claim-sigma 1 --claim-q 0.1 --claim-steps 10
 says out "the canary took part"
 
+# What would be overlooked, or contradicts itself, is a usage error that names the next step.
+run 2 scores normal300.csv --claim-q 0.1
+says err "give claim-sigma"
+run 2 scores normal300.csv --claim-epsilon 3 --claim-steps 10
+says err "give claim-sigma"
+run 2 scores normal300.csv --must-detect 3
+says err "give claim-epsilon"
+run 2 scores normal300.csv --claim-epsilon 3 --method cp --decide posterior
+says err "leave --decide or --method out"
+run 2 one-run --canaries 1000 --guesses 200 --correct 180 --claim-epsilon 3 --decide posterior
+says err "one run has no posterior"
+# A curve of a bound that is 0 is 0 at every δ, in families too.
+python3 -c "
+for i in range(100): print(i % 10)" >same.txt
+run 0 scores same.txt same.txt --family laplace --curve --json
+[ "$(field "{r['epsilon_lower'] for r in j['epsilon_delta'] if r['family'] == 'laplace'}")" = "{0}" ] || fail "a curve of nothing"
+
 # 10. Names are checked before anything is trained.
 cp "$DPA_SOURCE"/examples/federated-client* .
 for wrong in "run-federated.yaml --method nonsense" "run-federated.yaml --family nonsense" "run-white-box.yaml --method nonsense"; do

@@ -223,6 +223,31 @@ static void counts_of_coins_refute_nothing(void **state) {
     dpa_evidence_free(&e);
 }
 
+/* Whoever lets a posterior decide is told if there is none, instead of a bound of another kind. */
+static void only_a_posterior_decides_as_one(void **state) {
+    (void)state;
+    static const char *const methods[] = {"cp", "exact", "bayes+cp"};
+    dpa_evidence counts, guesses;
+    dpa_error err = {0};
+    const dpa_claim claim = epsilon_claim(1);
+    count_evidence(&counts, 2, 8, 2, 8);
+    guess_evidence(&guesses, 1000, 200, 190);
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; ++i) {
+        dpa_protocol p = protocol_of(NULL, methods[i]);
+        assert_ok(dpa_protocol_check(&p, &claim, &counts, &err));
+        p.decides_by_posterior = 1;
+        assert_int_equal(dpa_protocol_check(&p, &claim, &counts, &err), DPA_BAD_ARGUMENT);
+        assert_non_null(strstr(err.text, "leave --decide or --method out"));
+    }
+    dpa_protocol p = protocol_of(NULL, NULL);
+    p.decides_by_posterior = 1;
+    assert_ok(dpa_protocol_check(&p, &claim, &counts, &err));
+    assert_int_equal(dpa_protocol_check(&p, &claim, &guesses, &err), DPA_BAD_ARGUMENT);
+    assert_non_null(strstr(err.text, "one run has no posterior"));
+    dpa_evidence_free(&counts);
+    dpa_evidence_free(&guesses);
+}
+
 static void one_run(void **state) {
     (void)state;
     dpa_evidence e;
@@ -473,6 +498,7 @@ int main(void) {
         cmocka_unit_test(scores_of_a_gaussian),
         cmocka_unit_test(randomized_response_is_not_convicted),
         cmocka_unit_test(counts_of_coins_refute_nothing),
+        cmocka_unit_test(only_a_posterior_decides_as_one),
         cmocka_unit_test(one_run),
         cmocka_unit_test(guesses_at_their_best_do_not_decide),
         cmocka_unit_test(a_claimed_curve),

@@ -45,6 +45,67 @@ static void options_are_replace_one(void **state) {
     assert_int_equal(c.claim.replace_one, 0);
 }
 
+/* A training of one step has a noise too. */
+static void one_step_is_a_training(void **state) {
+    (void)state;
+    dpa_evidence e;
+    dpa__case c;
+    const dpa_claim claim = epsilon_claim(1);
+    dpa_evidence_init(&e, DPA_EVIDENCE_GUESSES);
+    e.design = DPA_ONE_RUN;
+    e.training =
+        (dpa_training_facts){.q = 0.5, .steps = 1, .sigma = 2, .rate = 1, .participations = NAN};
+    opened(&e, &claim, NULL, &c);
+    /* never more noise than ε = 1 needs: that would convict who kept to it */
+    const dpa_interval kept = accounted(c.promise.sigma, 0.5, 1, DPA_ADD_REMOVE, 1e-5);
+    assert_true(kept.lower >= 1 && kept.upper < 1.002);
+    e.training.steps = 0; /* not known */
+    opened(&e, &claim, NULL, &c);
+    assert_true(isnan(c.promise.sigma));
+}
+
+/* Options that name no claim apply to the claim of the file. */
+static void neighbours_of_the_claim_in_the_file(void **state) {
+    (void)state;
+    dpa_evidence e;
+    dpa__case c;
+    dpa_claim said;
+    dpa_claim_init(&said);
+    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    e.claim = noise_claim(1.1, 0.05, 200);
+    opened(&e, &said, NULL, &c);
+    assert_absolute(c.promise.epsilon, accounted(1.1, 0.05, 200, DPA_ADD_REMOVE, 1e-5).upper, 1e-6);
+    said.replace_one = 1;
+    opened(&e, &said, NULL, &c);
+    const double replaced = accounted(1.1, 0.05, 200, DPA_REPLACE_ONE, 1e-5).upper;
+    assert_absolute(c.promise.epsilon, replaced, 1e-6);
+}
+
+/* What would be overlooked is refused, with the next step. */
+static void parts_of_no_claim(void **state) {
+    (void)state;
+    dpa_evidence e;
+    dpa_error err = {0};
+    dpa_protocol p = protocol_of(NULL, NULL);
+    dpa_claim claim = epsilon_claim(1);
+    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    assert_ok(dpa_protocol_check(&p, &claim, &e, &err));
+    claim.q = 0.1;
+    assert_int_equal(dpa_protocol_check(&p, &claim, &e, &err), DPA_BAD_ARGUMENT);
+    assert_non_null(strstr(err.text, "give claim-sigma"));
+    claim.q = 1;
+    claim.steps = 2;
+    assert_int_equal(dpa_protocol_check(&p, &claim, &e, &err), DPA_BAD_ARGUMENT);
+    assert_ok(dpa_protocol_set(&p, "must-detect", "3", NULL));
+    claim.steps = 1;
+    assert_ok(dpa_protocol_check(&p, &claim, &e, &err));
+    claim.epsilon = claim.delta = NAN;
+    assert_int_equal(dpa_protocol_check(&p, &claim, &e, &err), DPA_BAD_ARGUMENT);
+    assert_non_null(strstr(err.text, "there is no claim"));
+    e.claim = epsilon_claim(1); /* the file has one */
+    assert_ok(dpa_protocol_check(&p, &claim, &e, &err));
+}
+
 static void another_delta(void **state) {
     (void)state;
     dpa_evidence e;
@@ -300,6 +361,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_noise_promises),
         cmocka_unit_test(options_are_replace_one),
+        cmocka_unit_test(one_step_is_a_training),
+        cmocka_unit_test(neighbours_of_the_claim_in_the_file),
+        cmocka_unit_test(parts_of_no_claim),
         cmocka_unit_test(another_delta),
         cmocka_unit_test(what_copies_promise),
         cmocka_unit_test(copies_as_registered),

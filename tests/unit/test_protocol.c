@@ -26,6 +26,8 @@ static void the_text_names_the_test(void **state) {
         {"two-sided", ""},      {"must-detect", "3"},  {"decide", "posterior"}};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; ++i) {
         dpa_protocol other = p;
+        const int of_posteriors = i == 3 || i == 8;
+        if (of_posteriors) assert_ok(dpa_protocol_set(&other, "method", "bayes", NULL));
         if (i == 3) other.decides_by_posterior = 1;
         char *first = text_of(&other, &claim, &empty);
         assert_ok(dpa_protocol_set(&other, keys[i][0], keys[i][1], NULL));
