@@ -12,10 +12,16 @@
  * number B of the base above the r-th of the other class is a sum of geometric variables: from one
  * look to the next a negative binomial variable is added, and what is at most k then is taken away.
  *
- * Fixed sizes: given B at the last look the order before it is random whatever the sizes are, so
- * what is left of the chain there is weighed by the law of B with fixed sizes over that of the
- * chain. For δ > 0 that overlooks that how many came first depends a little on where the last look
- * is, which changes nothing that can be measured (tests/unit/test_scan_chain.c).
+ * Fixed sizes: given B at the last look (and how many came first) the order before it is random
+ * whatever the sizes are, so what is left of the chain there is weighed by the law of B with fixed
+ * sizes over that of the chain.
+ *
+ * For δ > 0 binomially many of the other class come first. Given that x do, the others are a sample
+ * of n − x without such a share, so the law is the mean of chains with δ = 0 over x. Where nδ is
+ * large that would be too many chains: x is then mixed at the start, as a Poisson number. Given
+ * where the last look is, x has the same law either way; but that place, given B, is less certain
+ * in the chain, so x scatters more, and more is reached (measured: up to 6% of p too much; see
+ * docs/methods/scan.md).
  *
  * While B is small the chain is summed over all of its values; later over every second, fourth, …,
  * the points being the middles of cells that end where the look cuts, with the end correction of
@@ -39,6 +45,9 @@ static const double FAR = 8, FINE = 12, SMOOTH = 2.5, CORNER = 3.5, ERROR = 1e-5
 /* More unequal classes are left to simulation, because the smaller one moves in steps that are too
  * large. */
 static const double UNEQUAL = 16;
+/* Up to how many of a class come first, on average, if every number of them has a chain of its own;
+ * and the probability of a number that is left out (it counts as reached). */
+static const double FEW_FIRST = 0.5, RARE = 1e-8;
 
 /* The r-th of the other class must have more than k of the base above it. */
 typedef struct event {
@@ -55,6 +64,7 @@ typedef struct lattice {
 typedef struct chain {
     double base, other;    /* sizes */
     double epsilon, delta; /* of the law */
+    double offset, rate;   /* the base's share is (share of the other class − offset)·rate */
     double step;           /* of the base per one of the other class, on average */
     double first;          /* of the other class come before everything, on average */
     event *events;
@@ -236,7 +246,7 @@ static double gap_of(const chain *c, const place *p, double most) {
     const double share = p->is_gamma ? p->shape / p->rest : p->shape / (p->shape + p->rest);
     const double scale = p->is_gamma ? 1 : 1 - share; /* of log share per y */
     const double bend = p->is_gamma ? p->shape : p->shape * p->rest / (p->shape + p->rest);
-    const double lever = scale * share / fmax(share - c->delta, 1e-3 * share);
+    const double lever = scale * share / fmax(share - c->offset, 1e-3 * share);
     return 0.8 / sqrt(bend + most * lever * lever);
 }
 
@@ -245,7 +255,7 @@ static void mix(const chain *c, const place *p, double most, mixture *out) {
     const size_t count = nodes_of(p, gap_of(c, p, most), y, &log_sum);
     out->count = 0;
     for (size_t i = 0; i < count; ++i) {
-        const double v = (share_at(p, y[i]) - c->delta) * exp(-c->epsilon);
+        const double v = (share_at(p, y[i]) - c->offset) * c->rate;
         if (!(v > 0)) continue;
         const double weight = density_at(p, y[i]) - log_sum;
         const double miss = p->is_gamma ? 0 : log1p(-v);
@@ -323,19 +333,51 @@ static double collect(const dpa__scan_looks *looks, const dpa__scan_counts *reac
     return quiet;
 }
 
-/* A lower bound on Pr[no look of this end reaches]. */
-static double one_end(const dpa__scan_looks *looks, const dpa__scan_counts *reach, int end,
-                      chain *c) {
-    c->base = (double)looks->base[end];
-    c->other = (double)looks->other[end];
-    c->step = c->base * exp(-c->epsilon) / c->other;
-    c->first = c->other * c->delta;
-    const double quiet = collect(looks, reach, end, c);
-    if (c->count == 0) return quiet;
+/* Pr[none of the events happens]. */
+static double survival(chain *c) {
     if (!start(c)) return NAN;
     for (size_t i = 1; i < c->count; ++i)
         if (!advance(c, &c->events[i - 1], &c->events[i])) return NAN;
-    return quiet * fmin(1, finish(c));
+    return fmin(1, finish(c));
+}
+
+/* `others` of the other class have the base's share (share − offset)·rate; `first` more come before
+ * them on average. */
+static void set_sizes(chain *c, double others, double first, double offset, double rate) {
+    c->other = others;
+    c->first = first;
+    c->offset = offset;
+    c->rate = rate;
+    c->step = c->base * rate / others;
+}
+
+/* The same as the mean over how many of the other class come first. */
+static double survival_by_first(chain *c) {
+    const double n = c->other, mean = n * c->delta, rate = exp(-c->epsilon) * (1 - c->delta);
+    double sum = 0, taken = 0;
+    for (double x = 0; x < n; ++x) {
+        const double chance = exp(dpa__binom_log_pmf(x, n, c->delta));
+        if (chance < RARE && x > mean) break;
+        if (chance < RARE) continue;
+        for (size_t i = 0; i < c->count; ++i) c->events[i].r -= x - taken;
+        taken = x;
+        if (c->events[0].r < 1) break; /* reached at once */
+        set_sizes(c, n - x, 0, 0, rate);
+        sum += chance * survival(c);
+    }
+    return sum;
+}
+
+/* A lower bound on Pr[no look of this end reaches]. */
+static double one_end(const dpa__scan_looks *looks, const dpa__scan_counts *reach, int end,
+                      chain *c) {
+    const double n = (double)looks->other[end];
+    c->base = (double)looks->base[end];
+    set_sizes(c, n, n * c->delta, c->delta, exp(-c->epsilon));
+    const double quiet = collect(looks, reach, end, c);
+    if (c->count == 0) return quiet;
+    const int is_few = c->first > 0 && c->first <= FEW_FIRST;
+    return quiet * (is_few ? survival_by_first(c) : survival(c));
 }
 
 dpa_status dpa__scan_chain(const dpa__scan_looks *looks, const dpa__scan_counts *reach,
