@@ -82,14 +82,16 @@ double dpa__scan_tail(const dpa__scan_looks *looks, double value);
 /* ── the law of the statistic ──────────────────────────────────────────────────────────────── */
 
 /* Pr[some look has at least its `reach`] under f_{ε,δ}, from above: by counting paths where they
- * are few, to 1e-11, 1e-7 or 1e-4; else by a chain over the looks, at most 3% of it and 1e-5 too
- * much. *out is NAN where neither works: with classes of very unequal sizes. */
+ * are few, to 1e-11, 1e-7 or 1e-4; else by a chain over the looks, at most 4% of it (9% at δ =
+ * 0.05) and 1e-5 too much. *out is NAN where neither works: with classes of very unequal sizes. */
 typedef enum dpa__fineness { DPA__FINE, DPA__COARSE, DPA__ROUGH } dpa__fineness;
 dpa_status dpa__scan_computed(const dpa__scan_looks *looks, const dpa__scan_counts *reach,
                               double epsilon, double delta, dpa__fineness fineness, double *out,
                               dpa_error *err);
 /* 1 if that may work, for any ε. */
 int dpa__scan_is_computed(const dpa__scan_looks *looks, double delta);
+/* 1 if one class is so much smaller than the other that the chain is not accurate. */
+int dpa__scan_is_unequal(const dpa__scan_looks *looks);
 /* The same by the chain, and by paths. Every reach must be at least 1. */
 dpa_status dpa__scan_chain(const dpa__scan_looks *looks, const dpa__scan_counts *reach,
                            double epsilon, double delta, double *out, dpa_error *err);

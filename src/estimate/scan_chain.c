@@ -408,10 +408,13 @@ static int is_hopeless(const dpa__scan_looks *looks, const dpa__scan_counts *rea
     return 0;
 }
 
-int dpa__scan_is_computed(const dpa__scan_looks *looks, double delta) {
+int dpa__scan_is_unequal(const dpa__scan_looks *looks) {
     const double base = (double)looks->base[0], other = (double)looks->other[0];
-    return dpa__scan_has_few_paths(looks, 0, delta) ||
-           fmax(base, other) <= UNEQUAL * fmin(base, other);
+    return fmax(base, other) > UNEQUAL * fmin(base, other);
+}
+
+int dpa__scan_is_computed(const dpa__scan_looks *looks, double delta) {
+    return dpa__scan_has_few_paths(looks, 0, delta) || !dpa__scan_is_unequal(looks);
 }
 
 dpa_status dpa__scan_computed(const dpa__scan_looks *looks, const dpa__scan_counts *reach,
@@ -422,6 +425,6 @@ dpa_status dpa__scan_computed(const dpa__scan_looks *looks, const dpa__scan_coun
     if (dpa__scan_has_few_paths(looks, epsilon, delta))
         return dpa__scan_lattice(looks, reach, epsilon, delta, fineness, out, err);
     *out = NAN;
-    if (!dpa__scan_is_computed(looks, delta)) return DPA_OK;
+    if (dpa__scan_is_unequal(looks)) return DPA_OK;
     return dpa__scan_chain(looks, reach, epsilon, delta, out, err);
 }

@@ -38,8 +38,9 @@ static const struct {
     double deviations, tail;
 } finenesses[] = {{8, 1e-13}, {6, 1e-9}, {4.5, 1e-5}};
 static const double ERROR = 1e-11;
-/* Rough number of cells to visit; beyond this a chain over the looks is quicker. */
-static const double FEW = 1e6;
+/* Rough number of cells to visit; beyond this a chain over the looks is quicker, or, where there is
+ * none, simulation. */
+static const double FEW = 1e6, FEW_UNEQUAL = 2e7;
 
 /* One zone, from its own end. */
 typedef struct zone {
@@ -297,7 +298,8 @@ static void open_zones(const dpa__scan_looks *looks, double epsilon, double delt
 int dpa__scan_has_few_paths(const dpa__scan_looks *looks, double epsilon, double delta) {
     zone zones[DPA__SCAN_ENDS];
     open_zones(looks, epsilon, delta, DPA__ROUGH, zones);
-    return cells_of(&zones[DPA__SCAN_TOP]) + cells_of(&zones[DPA__SCAN_BOTTOM]) <= FEW;
+    return cells_of(&zones[DPA__SCAN_TOP]) + cells_of(&zones[DPA__SCAN_BOTTOM]) <=
+           (dpa__scan_is_unequal(looks) ? FEW_UNEQUAL : FEW);
 }
 
 dpa_status dpa__scan_lattice(const dpa__scan_looks *looks, const dpa__scan_counts *reach,
