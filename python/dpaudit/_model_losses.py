@@ -39,13 +39,21 @@ def _torch_outputs(model: Any, x: Any) -> Any:
         model.train(was_training)
 
 
+def _columns(y: Any, classes: int) -> Any:
+    """Labels that number the columns themselves."""
+    y = _need_numpy().asarray(y).reshape(-1).astype(int)
+    if len(y) > 0 and not 0 <= y.min() <= y.max() < classes:
+        raise ValueError(f"y: labels {y.min()} to {y.max()} for a model of {classes} classes, which are 0 to {classes - 1}")
+    return y
+
+
 def _class_numbers(model: Any, y: Any, classes: int) -> Any:
     """Labels as columns of the predictions: by `classes_` where the model has them."""
     np = _need_numpy()
     y = np.asarray(y).reshape(-1)
     known = getattr(model, "classes_", None)
     if known is None:
-        return y.astype(int)
+        return _columns(y, classes)
     known = np.asarray(known)
     at = np.searchsorted(known, y)
     if (at >= len(known)).any() or (known[np.minimum(at, len(known) - 1)] != y).any():
@@ -58,7 +66,7 @@ def _class_numbers(model: Any, y: Any, classes: int) -> Any:
 def _log_odds_of_logits(logits: Any, y: Any) -> Any:
     """−log(p/(1−p)) of the true class, without forming p: no loss is ever saturated."""
     np = _need_numpy()
-    y = np.asarray(y).reshape(-1).astype(int)
+    y = _columns(y, 2 if logits.ndim == 1 else max(2, logits.shape[1]))
     if logits.ndim == 1 or logits.shape[1] == 1:
         z = logits.reshape(-1)
         return np.where(y == 1, -z, z)
@@ -68,13 +76,23 @@ def _log_odds_of_logits(logits: Any, y: Any) -> Any:
     return (top + np.log(np.exp(others - top).sum(axis=1, keepdims=True)) - own).reshape(-1)
 
 
+def _check_count(name: str, given: Any, records: int) -> None:
+    if given is not None and len(given) != records:
+        raise ValueError(f"{name}: {len(given)} of them for {records} records")
+
+
 def _log_odds(model: Any, x: Any, y: Any) -> Any:
     np = _need_numpy()
     if _is_torch(model):
-        return _log_odds_of_logits(_torch_outputs(model, x), y)
+        logits = _torch_outputs(model, x)
+        _check_count("y", y, len(logits))
+        return _log_odds_of_logits(logits, y)
     p = np.asarray(model.predict_proba(x), dtype=float)
     if p.ndim == 1:
         p = np.stack([1 - p, p], axis=1)
+    _check_count("y", y, len(p))
+    if (p < 0).any() or (p > 1 + 1e-6).any() or (np.abs(p.sum(axis=1) - 1) > 1e-3).any():
+        raise ValueError("model: predict_proba gives numbers that are no probabilities, 0 to 1 and 1 in all")
     own = np.take_along_axis(p, _class_numbers(model, y, p.shape[1])[:, None], axis=1).reshape(-1)
     rest = p.sum(axis=1) - own
     with np.errstate(divide="ignore"):
@@ -120,15 +138,16 @@ def model_losses(model: Any, x: Any, y: Any, loss: Loss = None, query: Optional[
     kind = loss or ("log-odds" if hasattr(model, "predict_proba") or _is_torch(model) else "squared")
     if kind not in _KINDS:
         raise ValueError(f"loss: one of {', '.join(_KINDS)} or a function, not '{kind}'")
+    if not (_is_torch(model) or hasattr(model, "predict_proba") or hasattr(model, "predict")):
+        raise ValueError("model: has neither predict_proba nor predict; give loss=, a function of (model, x, y)")
     if kind == "log-odds":
         if not (_is_torch(model) or hasattr(model, "predict_proba")):
             raise ValueError("model: has no predict_proba; loss='squared' is for regressions")
         return _log_odds(model, x, y)
     np = _need_numpy()
     predicted = _numbers_predicted(model, x)
-    for name, given in (("y", y), ("query", query)):
-        if given is not None and len(given) != len(predicted):
-            raise ValueError(f"{name}: {len(given)} of them for {len(predicted)} records")
+    _check_count("y", y, len(predicted))
+    _check_count("query", query, len(predicted))
     if kind == "ranking":
         return _ranking(predicted, y, query)
     off = predicted - np.asarray(y, dtype=float).reshape(-1)

@@ -210,12 +210,13 @@ static dpa_status lint(const context *c, dpa_lints *lints, dpa_error *err) {
                               "the mean cosine is %.3g, significantly below 0: was the sign of the "
                               "update or of the model change turned?",
                               c->observed.mean));
+    const double ratio = c->observed.deviation * sqrt(d);
     if (is_wide(&c->observed, d))
         DPA_TRY(
             dpa_lints_add(lints, err, "deviation",
                           "the cosines' deviation is %.3g times 1/sqrt(dim): 'mean' takes it as "
-                          "1, 'mean-and-deviation' as it is",
-                          c->observed.deviation * sqrt(d)));
+                          "1, 'mean-and-deviation' as it is%s",
+                          ratio, ratio < 0.5 || ratio > 2.0 ? "; or is the dimension wrong?" : ""));
     return DPA_OK;
 }
 

@@ -72,6 +72,11 @@ static dpa_status find_columns(source *s, dpa_error *err) {
     s->group = group < 0 ? (size_t)-1 : (size_t)group;
     DPA_TRY(find_numbers(s, "utility", &s->utility, err));
     DPA_TRY(find_numbers(s, "epsilon", &s->epsilon, err));
+    for (size_t i = 0; i < dpa_table_rows(s->table); ++i)
+        if (s->epsilon[i] < 0)
+            return dpa__fail_file(err, DPA_BAD_INPUT, s->path,
+                                  "epsilon in row %zu is %g; 0 or more is right", i + 1,
+                                  s->epsilon[i]);
     if (dpa_table_rows(s->table) == 0)
         return dpa__fail_file(err, DPA_BAD_INPUT, s->path, "no row below the header");
     return DPA_OK;

@@ -208,6 +208,26 @@ static dpa_status say_suspicion(dpa__case *c, const sample *s, const noise *n, d
                            found);
 }
 
+/* Cosines with the final model scatter by 1/√dim. Twice or half of that contradicts a dimension
+ * that somebody told; files of canaries and games carry the right one. */
+static void doubt_dim(dpa__case *c, const sample *s) {
+    const dpa_evidence *e = c->evidence;
+    const int is_told = e->game[0] == '\0' && isnan(dpa__fact(e, "canary_seed"));
+    dpa_cosine_fit fit;
+    if (!is_told || s->last.observed_count < 30 ||
+        dpa_cosine_fit_sample(s->last.observed, s->last.observed_count, &fit, NULL) != DPA_OK)
+        return;
+    const double ratio = fit.deviation * sqrt((double)e->dim);
+    if (ratio >= 0.5 && ratio <= 2.0) return;
+    dpa__verdict_contradict(
+        c->report,
+        s->last.direction == DPA_DIRECTION_SPHERE ? DPA_ASSUMPTION_INDEX_RANDOM_CANARIES
+                                                  : DPA_ASSUMPTION_INDEX_SIGN_CANARIES,
+        "the cosines scatter %.3g times as much as in %zu dimensions, which is not the "
+        "number of the model's parameters",
+        ratio, e->dim);
+}
+
 /* ── how the estimates move ──────────────────────────────────────────────────────────── */
 
 enum { POINT = 7, MOST_SAID = 10 };
@@ -294,6 +314,7 @@ dpa_status dpa__judge_cosines(dpa__case *c, dpa_error *err) {
                        "cosines of one run give estimates, and a posterior bound that takes the "
                        "noise for independent between canaries; --decide posterior lets it decide. "
                        "Canaries with known rounds, some of which stay at home, give a bound");
+    doubt_dim(c, &s);
     DPA_TRY(say_one_sided(c, err));
     DPA_TRY(find_noise(c, &n, err));
     DPA_TRY(say_noise(c, &n, err));

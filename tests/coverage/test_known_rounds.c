@@ -48,7 +48,7 @@ static const played systems[] = {
     {"all 2 times", "copies=2", 20, 0, 0},
     {"all 3 times", "copies=3", 20, 3, 0},
     {"a tenth 10 times", "copies=10 share=0.1", 20, 0, 0},
-    {"any mechanism", "dp=1", 200, 8, 0},
+    {"any mechanism", "dp=1", 100, 8, 0},
     {"any mechanism 3 times", "dp=1 copies=3", 20, 0, 0},
 };
 

@@ -112,6 +112,14 @@ def test_predictions_of_a_regression(tmp_path):
     )
 
 
+class Sure:
+    def __init__(self, p):
+        self.p = p
+
+    def predict_proba(self, x):
+        return [[1 - self.p, self.p] for _ in x]
+
+
 class Constant:
     def predict(self, x):
         return [0.0 for _ in x]
@@ -129,6 +137,11 @@ class Constant:
     (lambda: dpaudit.losses([1.0], None, model=1), "needs train"),
     (lambda: dpaudit.model_losses(object(), [1], [1], loss="hinge"), "hinge"),
     (lambda: dpaudit.losses([1.0], [1.0], transform="none"), "quantile"),
+    (lambda: dpaudit.model_losses(object(), [1], [1]), "neither predict_proba nor predict"),
+    (lambda: dpaudit.model_losses(Sure(0.5), [1, 2, 3], [0, 1]), "y: 2 of them for 3 records"),
+    (lambda: dpaudit.model_losses(Sure(0.5), [1, 2], [1, 2]), "labels 1 to 2 for a model of 2"),
+    (lambda: dpaudit.model_losses(Sure(2.0), [1, 2], [0, 1]), "no probabilities"),
+    (lambda: dpaudit.model_losses(Sure(-0.1), [1, 2], [0, 1]), "no probabilities"),
 ])
 def test_refusals(call, words):
     with pytest.raises(ValueError, match=words):

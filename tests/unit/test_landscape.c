@@ -134,9 +134,12 @@ static void reading(void **state) {
     assert_true(isnan(l.points[0].frontier_share) && isnan(l.points[0].epsilon.error));
     assert_string_equal(l.points[0].group, "");
     dpa_landscape_free(&l);
-    static const char *const bad[] = {
-        "strategy,utility,epsilon\n", "name,utility,epsilon\nx,1,1\n", "strategy,epsilon\nx,1\n",
-        "strategy,utility,epsilon\nx,high,1\n", "strategy,utility,epsilon\nx,1,inf\n"};
+    static const char *const bad[] = {"strategy,utility,epsilon\n",
+                                      "name,utility,epsilon\nx,1,1\n",
+                                      "strategy,epsilon\nx,1\n",
+                                      "strategy,utility,epsilon\nx,high,1\n",
+                                      "strategy,utility,epsilon\nx,1,inf\n",
+                                      "strategy,utility,epsilon\nx,1,-0.1\n"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i)
         assert_int_equal(read_text(bad[i], &l, &err), DPA_BAD_INPUT);
     dpa_landscape_free(NULL);
