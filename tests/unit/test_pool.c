@@ -1,102 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The pool with workers that misbehave: shell scripts that answer like a worker and then do
- * something else. A file tells the script how often it has been started. */
-#include "check.h"
+/* The pool with workers that misbehave, and with pipes to them that fail. */
+#include "scripted_pool.h"
 
-#include <sys/stat.h>
+#include <errno.h>
+#include <sys/syscall.h>
 #include <time.h>
 
-#include "dpaudit/data.h"
-#include "game/rules.h"
-#include "run/pool.h"
+/* libuv's calls come here: the one with this number fails (0: none), counted down. */
+static int read_fails, write_fails;
 
-static dpa_error err;
-static char folder[64];
-
-static void describe(const dpa_game *game, int stage, dpa__text *text) {
-    (void)game, (void)stage;
-    dpa__text_add(text, "pool\n");
+static int is_over(int *left) {
+    if (*left == 0 || --*left > 0) return 0;
+    errno = EIO;
+    return 1;
 }
 
-static const dpa__rules rules = {.name = "pool", .stages = 1, .describe = describe};
-static dpa_game game = {.rules = &rules};
+/* The sizes are those of the pool's pipes: libuv has others for itself. */
+enum { READ_SIZE = 65536, JOB_SIZE = 64 };
 
-static const char *file(const char *name) {
-    static char path[128];
-    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
+ssize_t read(int fd, void *to, size_t size) {
+    if (size == READ_SIZE && is_over(&read_fails)) return -1;
+    return syscall(SYS_read, fd, to, size);
 }
 
-static void put_message(const char *name, const dpa__message *m, const char *after) {
-    dpa__text text = {0};
-    dpa__wire_put(&text, m);
-    dpa__text_add(&text, after);
-    assert_ok(dpa_file_write(file(name), text.data, text.length, &err));
-    dpa__text_free(&text);
-}
-
-/* Makes files with a worker's messages: ready, result0, result1, and the first result followed by
- * garbage. */
-static int set_up(void **state) {
-    (void)state;
-    static const char garbage[] = "Segmentation fault (core dumped), or so it seems";
-    dpa__text keys = {0};
-    (void)snprintf(folder, sizeof folder, "/tmp/dpa_pool_%d", (int)getpid());
-    (void)mkdir(folder, 0777);
-    assert_ok(dpa__wire_keys(&game, &keys, &err));
-    const dpa__message ready = {
-        .kind = DPA__WIRE_READY, .payload = (const unsigned char *)keys.data, .size = keys.length};
-    put_message("ready", &ready, "");
-    dpa__text_free(&keys);
-    const double value = 42.0;
-    dpa__message result = {
-        .kind = DPA__WIRE_RESULT, .payload = (const unsigned char *)&value, .size = sizeof value};
-    put_message("result0", &result, "");
-    put_message("garbled0", &result, garbage);
-    result.index = 1;
-    put_message("result1", &result, "");
-    assert_ok(dpa_file_write(file("garbage"), garbage, strlen(garbage), &err));
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    static const char *const names[] = {"ready",    "result0", "result1",
-                                        "garbled0", "garbage", "second"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) (void)unlink(file(names[i]));
-    return rmdir(folder);
-}
-
-/* A pool of one worker, which runs `script` in the folder and lives until its input ends. With its
- * first trial it receives 64 bytes: a brief and what to play. */
-static void open_pool(const char *script, dpa__transport *t) {
-    static const dpa_values no_brief = {0};
-    static char text[512];
-    static const char *words[] = {"/bin/sh", "-c", text, NULL};
-    dpa_run_opts opts;
-    (void)snprintf(text, sizeof text, "cd %s && %s && cat >/dev/null", folder, script);
-    dpa_run_opts_init(&opts);
-    opts.worker = words;
-    opts.workers = 1;
-    opts.timeout = 1e6;
-    assert_ok(dpa__pool_open(&opts, &game, NULL, t, &err));
-    assert_ok(t->brief(t->self, 0, &no_brief, &err));
-}
-
-static dpa__outcome play(dpa__transport *t, uint64_t index) {
-    dpa__outcome out = {0};
-    assert_ok(t->submit(t->self, 0, 0, index, &err));
-    for (int some = 0; !some;) assert_ok(t->wait(t->self, 1.0, &out, &some, &err));
-    assert_int_equal(out.index, index);
-    return out;
-}
-
-static void assert_played(dpa__transport *t, uint64_t index) {
-    dpa__outcome out = play(t, index);
-    if (out.status != DPA_OK) fail_msg("trial %d: %s", (int)index, out.error.text);
-    assert_int_equal(out.values.count, 1);
-    assert_true(out.values.items[0] == 42.0);
-    dpa__outcome_free(&out);
+ssize_t write(int fd, const void *from, size_t size) {
+    if (size == JOB_SIZE && is_over(&write_fails)) return -1;
+    return syscall(SYS_write, fd, from, size);
 }
 
 /* The worker answers and then sends garbage: it is ended, and another one plays the next trial as
@@ -143,10 +72,41 @@ static void time_of_submit(void **state) {
     t.close(t.self);
 }
 
+/* Plays one trial whose `number`-th call fails. 1: the worker was given up, and the next one played
+ * the trial again. */
+static int given_up(int *calls, int number, const char *words) {
+    dpa__transport t;
+    open_pool("cat ready && head -c 64 >/dev/null && cat result0", &t);
+    *calls = number;
+    dpa__outcome out = play(&t, 0);
+    const int failed = out.status != DPA_OK;
+    if (failed) {
+        assert_int_equal(out.status, DPA_IO);
+        assert_true(out.crashed);
+        assert_non_null(strstr(out.error.text, words));
+        assert_played(&t, 0);
+    }
+    dpa__outcome_free(&out);
+    *calls = 0;
+    t.close(t.self);
+    return failed;
+}
+
+/* A worker that cannot be heard, or be told what to play, is not waited for. */
+static void broken_pipes(void **state) {
+    (void)state;
+    int deaf = 0, mute = 0;
+    for (int n = 1; n <= 4; ++n) deaf += given_up(&read_fails, n, "cannot hear a worker");
+    for (int n = 1; n <= 2; ++n) mute += given_up(&write_fails, n, "cannot talk to a worker");
+    assert_true(deaf >= 2); /* that it is ready, and its answer */
+    assert_int_equal(mute, 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(garbage_after_result, set_up, tear_down),
         cmocka_unit_test_setup_teardown(garbage_for_result, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(time_of_submit, set_up, tear_down)};
+        cmocka_unit_test_setup_teardown(time_of_submit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(broken_pipes, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
