@@ -31,6 +31,8 @@ dpa_status dpa__json_put(json_t *object, const char *key, double value, dpa_erro
 json_t *dpa__json_number(double value);
 /* A JSON string from any bytes: those that are not UTF-8 become '?'. */
 json_t *dpa__json_text(const char *text);
+/* A copy of an object, whose members are shared. NULL: no memory (json_copy drops members then). */
+json_t *dpa__json_copy(const json_t *object);
 /* JSON text with the shortest digits that read back as the same double. indent < 0: on one line. */
 void dpa__json_write(dpa__text *out, const json_t *value, int indent);
 /* The shortest %g text that gives the same double back. */

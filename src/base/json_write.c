@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/utf8.h"
 
 dpa_status dpa__json_set(json_t *object, const char *key, json_t *value, dpa_error *err) {
     if (value == NULL || json_object_set_new(object, key, value) != 0)
@@ -31,7 +32,9 @@ dpa_status dpa__json_put(json_t *object, const char *key, double value, dpa_erro
 
 json_t *dpa__json_text(const char *text) {
     json_t *value = json_string(text);
-    if (value != NULL) return value;
+    const size_t length = strlen(text);
+    /* Out of memory must not look like text that is not UTF-8. */
+    if (value != NULL || dpa__utf8_span(text, length) == length) return value;
     char *ascii = dpa__strdup(text, NULL);
     if (ascii == NULL) return NULL;
     for (char *c = ascii; *c != '\0'; ++c)
@@ -39,6 +42,13 @@ json_t *dpa__json_text(const char *text) {
     value = json_string(ascii);
     free(ascii);
     return value;
+}
+
+json_t *dpa__json_copy(const json_t *object) {
+    json_t *copy = json_copy((json_t *)(uintptr_t)object);
+    if (json_object_size(copy) == json_object_size(object)) return copy;
+    json_decref(copy);
+    return NULL;
 }
 
 /* Every text of 15 digits survives the way to double and back, and %g drops trailing zeros. So if

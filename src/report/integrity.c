@@ -16,16 +16,16 @@
 /* ── the seal ────────────────────────────────────────────────────────────────────────── */
 
 static dpa_status digest_of(const json_t *value, char hex[DPA_SHA256_SIZE], dpa_error *err) {
-    json_t *copy = json_copy((json_t *)(uintptr_t)value);
+    json_t *copy = dpa__json_copy(value);
     dpa__text text = {0};
     if (copy == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a digest");
     (void)json_object_del(copy, SEAL);
     dpa__json_write(&text, copy, -1);
     json_decref(copy);
-    if (text.failed) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a digest");
-    dpa__sha256_of(text.data, text.length, hex);
+    const int failed = text.failed;
+    if (!failed) dpa__sha256_of(text.data, text.length, hex);
     dpa__text_free(&text);
-    return DPA_OK;
+    return failed ? dpa__fail(err, DPA_NO_MEMORY, "no memory for a digest") : DPA_OK;
 }
 
 dpa_status dpa__result_seal(json_t *result, dpa_error *err) {

@@ -133,16 +133,8 @@ static json_t *claim_json(const dpa_report *report) {
     return finish(&b);
 }
 
-/* json_copy silently drops members if memory runs out, so the copy is checked. */
-static json_t *whole_copy(json_t *object) {
-    json_t *copy = json_copy(object);
-    if (json_object_size(copy) == json_object_size(object)) return copy;
-    json_decref(copy);
-    return NULL;
-}
-
 static json_t *evidence_json(const dpa_report *report) {
-    builder b = {whole_copy(report->evidence), 0};
+    builder b = {dpa__json_copy(report->evidence), 0};
     if (json_array_size(report->inputs) == 1)
         put(&b, "sha256",
             json_incref(json_object_get(json_array_get(report->inputs, 0), "sha256")));
@@ -215,7 +207,7 @@ static json_t *verdict_json(const dpa_report *report) {
 }
 
 static json_t *provenance_json(const dpa_report *report) {
-    builder b = {whole_copy(report->provenance), 0};
+    builder b = {dpa__json_copy(report->provenance), 0};
     char seed[24];
     (void)snprintf(seed, sizeof seed, "%" PRIu64, report->request.seed);
     put(&b, "seed", json_string(seed));

@@ -215,6 +215,16 @@ static const char *sides_of(const dpa_report *report) {
     return " (one-sided)";
 }
 
+/* Prints the line and frees it. A line that there was no memory for is none that may be left out.
+ */
+static void print_line(dpa__text *out, dpa__text *line, int width, int indent) {
+    if (line->failed)
+        out->failed = 1;
+    else
+        print_wrapped(out, line->data, width, indent);
+    dpa__text_free(line);
+}
+
 static void print_evidence(dpa__text *out, const dpa_report *report, int width) {
     const char *key;
     json_t *value;
@@ -237,8 +247,7 @@ static void print_evidence(dpa__text *out, const dpa_report *report, int width) 
     }
     dpa__text_printf(&line, "%sδ %g, confidence %s%s", separator, report->request.delta,
                      dpa__percent_of(report->request.confidence).text, sides_of(report));
-    if (!line.failed) print_wrapped(out, line.data, width, 2);
-    dpa__text_free(&line);
+    print_line(out, &line, width, 2);
 }
 
 static void print_lints(dpa__text *out, const dpa_report *report, int width) {
@@ -247,8 +256,7 @@ static void print_lints(dpa__text *out, const dpa_report *report, int width) {
     json_array_foreach(report->lints, index, lint) {
         dpa__text line = {0};
         dpa__text_printf(&line, "note: %s", json_string_value(json_object_get(lint, "text")));
-        if (!line.failed) print_wrapped(out, line.data, width, 6);
-        dpa__text_free(&line);
+        print_line(out, &line, width, 6);
     }
 }
 
