@@ -32,6 +32,14 @@ static inline void fuzz_use_array(dpa_array *array) {
     dpa_array_free(array);
 }
 
+/* One of `often` inputs, by a sum that every change moves: for what takes milliseconds, which a
+ * byte that chooses it would make the fuzzer do again and again. */
+static inline int fuzz_is_rare(const uint8_t *data, size_t size, unsigned often) {
+    unsigned sum = 0;
+    for (size_t i = 0; i < size; ++i) sum = 31 * sum + data[i];
+    return sum % often == 0;
+}
+
 enum { FUZZ_PATH = 64 };
 
 /* The bytes as a file with a name, for readers that open files themselves; close it afterwards.

@@ -1,25 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as scores of two classes: every choice of threshold and every method gives a number
  * that is not negative, or an error with words in it; a valid simultaneous bound is never above the
- * flagged maximum. The first byte says where to cut, the second which family and which choice: one
- * of them for each input, as all together take a third of a second. */
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+ * flagged maximum. The first byte says where to cut, the second which family and which choice, the
+ * third which method: one for each input, because all together take a third of a second, and those
+ * that take more than a millisecond rarely. */
+#include "fuzz.h"
+
 #include <string.h>
 
 #include "dpaudit/scores.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+enum { HEAD = 3, MOST = 24 };
 
-static double run(const dpa_scores *scores, const char *family, const char *select) {
+/* Quick ones with every family first; the others are for rare inputs. */
+static const char *const methods[] = {"cp",         "jeffreys", "exact",        "katz",
+                                      "bailey",     "point",    "adjusted-log", "inverse-sinh",
+                                      "sequential", "rank",     "scan",         "bayes"};
+enum { METHODS = sizeof methods / sizeof methods[0], QUICK = 9, RARE = 256 };
+
+/* The bound of the method; 0 if there is none. */
+static double run(const dpa_scores *scores, const char *family, const char *method,
+                  const char *select) {
     dpa_request request;
     dpa_results results = {0};
     dpa_error err = {0};
-    double largest = 0;
+    double bound = 0;
     dpa_request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "%s", family);
+    (void)snprintf(request.method, sizeof request.method, "%s", method);
     (void)snprintf(request.select, sizeof request.select, "%s", select);
     if (dpa_estimate_scores(scores, &request, &results, &err) != DPA_OK) {
         if (err.text[0] == '\0' || err.status == DPA_INTERNAL) abort();
@@ -27,45 +35,47 @@ static double run(const dpa_scores *scores, const char *family, const char *sele
     for (size_t i = 0; i < results.count; ++i) {
         const dpa_result *r = &results.items[i];
         if (r->kind == DPA_BOUND && !(r->epsilon_lower >= 0)) abort();
-        if (strcmp(r->method, "cp") == 0) largest = r->epsilon_lower;
+        bound = r->epsilon_lower;
     }
     dpa_results_free(&results);
-    return largest;
+    return bound;
 }
 
-static void try_one(const dpa_scores *scores, unsigned choice) {
-    static const char *const selects[] = {"", "fixed:0", "fixed-fpr:0.3", "split"};
-    const char *family = choice % 2 ? "dp" : "gaussian";
-    choice = choice / 2 % 16;
+static void check_quality(const dpa_scores *scores) {
     dpa_quality quality;
     dpa_request request;
-    if (choice == 0) {
-        (void)run(scores, family, selects[0]);
-    } else if (choice < 12) {
-        (void)run(scores, family, selects[1 + choice % 3]);
-    } else if (choice < 13) {
-        if (run(scores, family, "simultaneous") > run(scores, family, "max") + 1e-9) abort();
-    } else {
-        dpa_request_init(&request);
-        if (dpa_scores_quality(scores, &request, &quality, NULL) == DPA_OK &&
-            !(quality.auc.value >= 0 && quality.auc.value <= 1))
-            abort();
-    }
+    dpa_request_init(&request);
+    if (dpa_scores_quality(scores, &request, &quality, NULL) == DPA_OK &&
+        !(quality.auc.value >= 0 && quality.auc.value <= 1))
+        abort();
+}
+
+static void try_one(const dpa_scores *scores, unsigned choice, const char *method) {
+    static const char *const selects[] = {"", "fixed:0", "fixed-fpr:0.3", "split"};
+    const char *family = choice % 2 ? "dp" : "gaussian";
+    choice = choice / 2 % 6;
+    if (choice < 4)
+        (void)run(scores, family, method, selects[choice]);
+    else if (choice == 4)
+        check_quality(scores);
+    else if (run(scores, family, "cp", "simultaneous") > run(scores, family, "cp", "max") + 1e-9)
+        abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    enum { MOST = 40 };
     double values[MOST];
-    if (size < 10) return 0;
-    const size_t count = (size - 2) / 8 < MOST ? (size - 2) / 8 : MOST;
-    memcpy(values, data + 2, count * sizeof *values);
+    if (size < HEAD + sizeof *values) return 0;
+    const size_t given = (size - HEAD) / sizeof *values, count = given < MOST ? given : MOST;
+    memcpy(values, data + HEAD, count * sizeof *values);
     const size_t members = data[0] % (count + 1);
     dpa_scores scores;
     dpa_lints lints = {0};
     if (dpa_scores_from(values, members, values + members, count - members, &scores, NULL) !=
         DPA_OK)
         return 0;
-    if (dpa_scores_prepare(&scores, &lints, NULL) == DPA_OK) try_one(&scores, data[1]);
+    const unsigned known = fuzz_is_rare(data, size, RARE) ? METHODS : QUICK;
+    if (dpa_scores_prepare(&scores, &lints, NULL) == DPA_OK)
+        try_one(&scores, data[1], methods[data[2] % known]);
     dpa_lints_free(&lints);
     dpa_scores_free(&scores);
     return 0;
