@@ -156,17 +156,16 @@ int attack_named(const char *word, dpa_attack *out) {
 }
 
 int attack_write(const char *path, attack_writer *write, const void *what) {
-    char *text = NULL;
-    size_t size = 0;
+    char *text;
     if (path == NULL) {
         clock_stop();
         write(stdout, what);
         return 0;
     }
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL) return EXIT_FAILURE_RUNNING;
-    write(out, what);
-    const int code = fclose(out) == 0 ? write_file("attack", path, text) : EXIT_FAILURE_RUNNING;
+    FILE *out = text_begin(&text);
+    if (out != NULL) write(out, what);
+    int code = text_end("attack", out, &text);
+    if (code == 0) code = write_file("attack", path, text);
     free(text);
     return code;
 }

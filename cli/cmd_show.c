@@ -285,17 +285,12 @@ static dpa_status put_json(const show_options *o, dpa_store *store, FILE *out, d
 }
 
 static int show_json(const show_options *o, dpa_store *store) {
-    char *text = NULL;
-    size_t size = 0;
+    char *text;
     dpa_error err = {0};
-    FILE *out = open_memstream(&text, &size);
-    if (out == NULL) {
-        (void)fputs("dpaudit: out of memory\n", stderr);
-        return EXIT_FAILURE_RUNNING;
-    }
-    const dpa_status status = put_json(o, store, out, &err);
-    (void)fclose(out);
-    int code = 0;
+    FILE *out = text_begin(&text);
+    const dpa_status status = out != NULL ? put_json(o, store, out, &err) : DPA_OK;
+    int code = text_end("show", out, &text);
+    if (code != 0) return code;
     if (status != DPA_OK)
         code = library_error("show", &err);
     else if (o->json[0] != '\0')

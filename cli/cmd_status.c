@@ -61,17 +61,15 @@ const command command_status = {
 };
 
 static int print_json(const status_options *o, const dpa_run_status *s) {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = o->json[0] != '\0' ? open_memstream(&text, &size) : stdout;
-    if (out == NULL) {
-        (void)fputs("dpaudit: out of memory\n", stderr);
-        return EXIT_FAILURE_RUNNING;
+    char *text;
+    if (o->json[0] == '\0') {
+        status_print_json(stdout, s);
+        return 0;
     }
-    status_print_json(out, s);
-    if (o->json[0] == '\0') return 0;
-    (void)fclose(out);
-    const int code = write_file("status", o->json, text);
+    FILE *out = text_begin(&text);
+    if (out != NULL) status_print_json(out, s);
+    int code = text_end("status", out, &text);
+    if (code == 0) code = write_file("status", o->json, text);
     free(text);
     return code;
 }

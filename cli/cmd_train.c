@@ -287,14 +287,6 @@ static void write_json(const session *s, FILE *out) {
     (void)fputs("}\n", out);
 }
 
-static int json_text(const session *s, char **text) {
-    size_t size = 0;
-    FILE *out = open_memstream(text, &size);
-    if (out == NULL) return 0;
-    write_json(s, out);
-    return fclose(out) == 0;
-}
-
 static void print_utility(const char *name, const dpa_utility *u, size_t rows) {
     (void)printf("%-9s %8zu rows   loss %.4f   accuracy %.4f", name, rows, u->loss, u->accuracy);
     if (!isnan(u->auroc)) (void)printf("   AUROC %.4f", u->auroc);
@@ -316,14 +308,11 @@ static void print_text(const session *s) {
 }
 
 static int show(const session *s) {
-    char *text = NULL, path[4096];
-    if (!json_text(s, &text)) {
-        free(text);
-        (void)fprintf(stderr, "dpaudit train: no memory for the result\n");
-        return EXIT_FAILURE_RUNNING;
-    }
-    int code = 0;
-    if (s->output != NULL) code = write_file("train", file_in(s, "result.json", path), text);
+    char *text, path[4096];
+    FILE *out = text_begin(&text);
+    if (out != NULL) write_json(s, out);
+    int code = text_end("train", out, &text);
+    if (code == 0 && s->output != NULL) code = write_file("train", file_in(s, "result.json", path), text);
     if (code == 0 && s->options->json == NULL) print_text(s);
     if (code == 0 && s->options->json != NULL && s->options->json[0] == '\0')
         (void)fputs(text, stdout);

@@ -60,6 +60,23 @@ int write_file(const char *command_name, const char *path, const char *text) {
     return library_error(command_name, &err);
 }
 
+static size_t text_size; /* the C library keeps it up to date until the stream is closed */
+
+FILE *text_begin(char **text) {
+    *text = NULL;
+    return open_memstream(text, &text_size);
+}
+
+int text_end(const char *command_name, FILE *stream, char **text) {
+    const int is_bad = stream == NULL || ferror(stream) != 0;
+    const int is_closed = stream != NULL && fclose(stream) == 0;
+    if (!is_bad && is_closed && *text != NULL) return 0;
+    (void)fprintf(stderr, "dpaudit %s: no memory for the output\n", command_name);
+    free(*text);
+    *text = NULL;
+    return EXIT_FAILURE_RUNNING;
+}
+
 static int json_on_stdout(const common_options *common) {
     return common->json != NULL && common->json[0] == '\0';
 }

@@ -38,6 +38,11 @@ dpa_status protocol_asked(const common_options *common, dpa_protocol *protocol, 
                           dpa_error *err);
 /* Writes the whole text or nothing. Returns 0, or an exit code after printing the error. */
 int write_file(const char *command_name, const char *path, const char *text);
+/* A stream to collect a text in memory, NULL without memory; text_end closes it. Nothing of it may
+ * be used unless text_end returns 0; otherwise it has printed the error and returns the exit code.
+ * The caller frees *text. */
+FILE *text_begin(char **text);
+int text_end(const char *command_name, FILE *stream, char **text);
 /* Remembers the command line for the provenance of reports. */
 void output_remember(int argc, char **argv);
 /* Flushes standard output; a failed write (full disk, closed pipe) turns `code` into

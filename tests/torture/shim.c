@@ -179,8 +179,6 @@ CALL(FILE *, fopen, (const char *path, const char *mode), (path, mode), NULL, EM
 CALL(FILE *, fopen64, (const char *path, const char *mode), (path, mode), NULL, EMFILE)
 CALL(FILE *, fdopen, (int fd, const char *mode), (fd, mode), NULL, ENOMEM)
 CALL(FILE *, tmpfile, (void), (), NULL, EMFILE)
-CALL(size_t, fwrite, (const void *from, size_t size, size_t n, FILE *to), (from, size, n, to), 0,
-     ENOSPC)
 CALL(int, fflush, (FILE * file), (file), EOF, ENOSPC)
 CALL(int, mkstemp, (char *pattern), (pattern), -1, EMFILE)
 CALL(char *, mkdtemp, (char *pattern), (pattern), NULL, ENOSPC)
@@ -188,6 +186,18 @@ CALL(DIR *, opendir, (const char *path), (path), NULL, EMFILE)
 CALL(int, memfd_create, (const char *name, unsigned flags), (name, flags), -1, EMFILE)
 CALL(char *, realpath, (const char *path, char *to), (path, to), NULL, EIO)
 CALL(char *, getcwd, (char *to, size_t size), (to, size), NULL, EIO)
+
+/* A failure is also kept in the stream, where ferror finds it. */
+size_t fwrite(const void *from, size_t size, size_t n, FILE *to) {
+    enum { GLIBC_ERROR_SEEN = 0x20 };
+    static size_t (*real)(const void *, size_t, size_t, FILE *);
+    if (fails("fwrite", 2, ENOSPC)) {
+        to->_flags |= GLIBC_ERROR_SEEN;
+        return 0;
+    }
+    if (real == NULL) real = (size_t(*)(const void *, size_t, size_t, FILE *))next("fwrite");
+    return real(from, size, n, to);
+}
 
 /* Closes the file even when it fails, as the kernel does. */
 int fclose(FILE *file) {
