@@ -193,6 +193,13 @@ static dpa_status add_trials(const session *s, dpa_error *err) {
     return status;
 }
 
+/* Records what the bits of a training could depend on. A worker trains on one thread. */
+static dpa_status add_machine(const session *s, dpa_error *err) {
+    char text[80];
+    (void)snprintf(text, sizeof text, "{\"kernel\": \"%s\", \"threads\": 1}", dpa_train_kernel());
+    return dpa_report_section(s->report, "machine", text, err);
+}
+
 static void options_for_run(const session *s, dpa_run_opts *out) {
     const run_options *o = s->options;
     run_opts_make(s->experiment, &o->game, out);
@@ -268,6 +275,7 @@ static dpa_status perform(session *s, dpa_error *err) {
     if (status == DPA_OK)
         status = judge_evidence(&s->evidence, &s->options->common, &s->report, err);
     if (status == DPA_OK) dpa_report_name(s->report, "run", s->evidence.source);
+    if (status == DPA_OK) status = add_machine(s, err);
     return status == DPA_OK ? add_trials(s, err) : status;
 }
 

@@ -9,6 +9,13 @@ cp out run.json
 # the claim is about the whole training, and so is the verdict; the step's bound is a row
 [ "$(field "j['verdict']['claim']['scope'], j['verdict']['scope'], [(r['scope'], r['role']) for r in j['results']]")" = "training training [('training', 'primary'), ('step', 'shown')]" ] || fail "a step is taken for the training"
 near "j['verdict']['claim']['epsilon']" 4 0.01
+[ "$(field "sorted(j['machine']), j['machine']['threads']")" = "['kernel', 'threads'] 1" ] || fail "the result does not say on what it was trained"
+# The same bits with any instructions, and the result names them.
+for kernel in avx2 portable; do
+    DPAUDIT_KERNEL=$kernel run 0 run run-white-box.yaml --store "$kernel.db" --output $kernel --json
+    cmp -s a/scores.npz $kernel/scores.npz || fail "another result with $kernel"
+    [ "$(field "j['machine']['kernel'] in ('avx2', 'portable')")" = True ] || fail "the result does not name the kernel"
+done
 run 0 run run-white-box.yaml --output b --threads 2
 cmp -s a/scores.npz b/scores.npz || fail "same seed, other scores"
 run 0 run run-white-box.yaml --output c --seed 2
