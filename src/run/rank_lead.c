@@ -2,8 +2,9 @@
 /* Rank 0: combines its own worker processes and those of all other ranks into one transport.
  *
  * MPI and libuv cannot be waited for together, so both are polled in turns, with sleeps of 50 µs
- * while things happen and at most 1 ms. A rank that was silent for half a minute is given up: its
- * trials fail and are tried again elsewhere. */
+ * while things happen and at most 1 ms. A rank that was silent for half a minute (or as many
+ * seconds as DPAUDIT_RANK_SILENCE says) is given up: its trials fail and are tried again elsewhere.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +14,14 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "game/command.h"
 #include "run/ranks.h"
 #include "run/schedule.h"
 #include "run/wire.h"
 
-static const double patience = 30, hello_patience = 300; /* seconds */
+static const double hello_patience = 300; /* seconds */
 
 typedef struct peer {
     size_t first, slots; /* first slot in the scheduler's numbering */
@@ -45,7 +47,15 @@ typedef struct ring {
     size_t slots;
     char *keys;
     double looked, event;
+    double patience; /* seconds of silence after which a rank is lost */
 } ring;
+
+static double find_patience(void) {
+    const char *asked = getenv("DPAUDIT_RANK_SILENCE");
+    double seconds;
+    const int is_good = asked != NULL && dpa__number_whole(asked, &seconds) && seconds >= 1.0;
+    return is_good ? seconds : 30.0;
+}
 
 static void nap(double seconds) {
     const struct timespec t = {0, (long)(1e9 * seconds)};
@@ -75,7 +85,7 @@ static void check_silence(ring *r, double now) {
     const int was_away = now - r->looked > 5; /* this process itself was busy elsewhere */
     for (int i = 1; i < r->ranks->size; ++i) {
         if (was_away) r->peers[i].heard = now;
-        if (!r->ranks->lost[i] && now - r->peers[i].heard > patience) lose(r, i);
+        if (!r->ranks->lost[i] && now - r->peers[i].heard > r->patience) lose(r, i);
     }
     r->looked = now;
 }
@@ -292,6 +302,7 @@ dpa_status dpa__ranks_open(dpa_ranks *ranks, const dpa_run_opts *opts, dpa_game 
     r->ranks = ranks;
     r->opts = opts;
     r->game = game;
+    r->patience = find_patience();
     const dpa_status status = open_ring(r, opts, game, scratch, err);
     if (status != DPA_OK) {
         close_ring(r);
