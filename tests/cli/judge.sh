@@ -201,4 +201,10 @@ for bad in bad*.json; do
     [ $? -eq 3 ] || { taken=$((taken + 1)); echo "taken: $bad"; }
 done
 [ "$taken" -eq 0 ] || fail "report shows $taken results that were changed"
+# A delta alone promises nothing.
+for evidence in "counts --fn 35 --tp 65 --fp 25 --tn 75" "one-run --correct 90 --guesses 100 --canaries 100"; do
+    # shellcheck disable=SC2086
+    run 2 $evidence --claim-delta 1e-6
+    says err "claim-delta: there is no claim; give claim-epsilon too"
+done
 finish

@@ -6,7 +6,7 @@
  * `test_coverage_table table PART AUDITS [FIRST LAST]` prints rows for docs/coverage.md, all or
  * those numbers; `test_coverage_table list PART` prints their first five columns. The test does few
  * rows: whatever claims to be valid without a prior must not fall below 95% by more than four
- * standard errors. */
+ * standard errors, nor say 0 of every leak. */
 #include "check.h"
 
 #include "dpaudit/canary.h"
@@ -83,6 +83,9 @@ static void finish(const row *r, const tally *t) {
     const double error = r->audits > 0 ? sqrt(smooth * (1 - smooth) / n) : 0;
     if (mode == PRINTED)
         print_row(r, t, error);
+    else if (r->must_hold && r->truth > 0 && t->sum <= 0 && t->infinite == 0)
+        fail_msg("%s %s %s, %s, %zu: always 0", r->estimator, r->select, r->family, r->mechanism,
+                 r->size);
     else if (r->must_hold && held < LEVEL - 4 * error - 1e-6)
         fail_msg("%s %s %s, %s, %zu: %.4f", r->estimator, r->select, r->family, r->mechanism,
                  r->size, held);
