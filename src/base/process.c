@@ -95,7 +95,7 @@ char **dpa__environment_with(const char *const *more, dpa_error *err) {
     return out;
 }
 
-enum { EXIT_NO_FOLDER = 125, EXIT_NO_PROGRAM = 127 };
+enum { EXIT_TRY_ELSEWHERE = 75, EXIT_NO_FOLDER = 125, EXIT_NO_PROGRAM = 127 };
 
 int dpa__end_with_parent(int signal_number) {
 #ifdef __linux__
@@ -108,6 +108,8 @@ int dpa__end_with_parent(int signal_number) {
 
 /* Turns the forked child into the command. in −1: empty input; out −1: output to standard error. */
 static void become(const dpa__command *c, char **environment, pid_t parent, int in, int out) {
+    /* Before the next line, because a new namespace makes the kernel forget that request. */
+    if (c->confine != NULL && dpa__confine_self(c->confine) != 0) _exit(EXIT_TRY_ELSEWHERE);
     (void)dpa__end_with_parent(SIGKILL);
     if (getppid() != parent) _exit(EXIT_NO_PROGRAM);
     if (in >= 0) {
@@ -151,7 +153,7 @@ static dpa_status judge_signal(int number, int out_of_memory, dpa_error *err) {
 }
 
 /* The exit code of a shell whose program died by a signal is 128 + the signal. */
-enum { EXIT_SIGNAL = 128, EXIT_TRY_ELSEWHERE = 75, EXIT_NO_RIGHT = 126 };
+enum { EXIT_SIGNAL = 128, EXIT_NO_RIGHT = 126 };
 
 dpa_status dpa__command_judge(const dpa__command *c, int status, int out_of_memory,
                               dpa_error *err) {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/confine.h"
 #include "dpaudit/status.h"
 
 /* The words of a command line: separated by blanks, kept together by '…' and "…"; \ quotes the next
@@ -28,6 +29,7 @@ typedef struct dpa__command {
     const char *const *environment; /* NAME=value, added to ours; ended by NULL */
     const char *folder;             /* working directory; NULL: ours */
     double limit;                   /* seconds after which it is killed; 0: none */
+    const dpa__confine *confine;    /* NULL: not confined */
 } dpa__command;
 
 /* Asks the kernel to send this signal to us when our parent dies. 0, or −1 with errno; works only

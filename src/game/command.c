@@ -141,8 +141,30 @@ static dpa_status digest_files(const char *path_of, dpa__external *x, dpa_error 
     return DPA_OK;
 }
 
-dpa_status dpa__external_open(const char *path, const char *line, dpa__external *x,
-                              dpa_error *err) {
+/* ---- Confining it ---- */
+
+dpa_status dpa__external_confine(dpa__external *x, dpa_error *err) {
+    if (x->is_confined) return DPA_OK;
+    DPA_TRY(dpa__confine_try(&x->confine, err));
+    x->is_confined = 1;
+    return DPA_OK;
+}
+
+dpa_status dpa__confine_facts(const dpa_confine *c, dpa_evidence *out, dpa_error *err) {
+    if (c->memory_mb > 0)
+        DPA_TRY(dpa_evidence_fact(out, "confined_memory_mb", (double)c->memory_mb, err));
+    if (c->file_mb > 0)
+        DPA_TRY(dpa_evidence_fact(out, "confined_file_mb", (double)c->file_mb, err));
+    return c->no_network ? dpa_evidence_fact(out, "confined_no_network", 1.0, err) : DPA_OK;
+}
+
+dpa_status dpa__external_open(const char *path, const char *line, const dpa_confine *confine,
+                              dpa__external *x, dpa_error *err) {
+    enum { MEGABYTE = 1000000 };
+    if (confine != NULL)
+        x->confine = (dpa__confine){.memory = confine->memory_mb * MEGABYTE,
+                                    .file = confine->file_mb * MEGABYTE,
+                                    .no_network = confine->no_network};
     DPA_TRY(dpa__words_split(line, &x->words, err));
     DPA_TRY(find_folder(path, x->folder, err));
     return digest_files(path, x, err);
@@ -166,7 +188,7 @@ static dpa_status open_game(dpa_game *game, dpa_error *err) {
     dpa__external *x = DPA_NEW(dpa__external, err);
     if (x == NULL) return DPA_NO_MEMORY;
     game->state = x; /* the caller frees it, also after a failure */
-    DPA_TRY(dpa__external_open(e->path, e->command.line, x, err));
+    DPA_TRY(dpa__external_open(e->path, e->command.line, &e->confine, x, err));
     return e->command.cancel == NULL ? DPA_OK
                                      : dpa__words_split(e->command.cancel, &x->cancel, err);
 }

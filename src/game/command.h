@@ -15,12 +15,17 @@ typedef struct dpa__external {
     char folder[PATH_MAX];        /* folder of the experiment file, in which the command runs */
     char digest[DPA_SHA256_SIZE]; /* digest of the files that the command names */
     char scratch[PATH_MAX];       /* the slot's folder; "": none yet */
+    dpa__confine confine;
+    int is_confined; /* it was tried, and works here */
 } dpa__external;
 
 /* Sets the words of the command, the folder of the experiment file `path`, and the digest of the
- * files that the words name. */
-dpa_status dpa__external_open(const char *path, const char *line, dpa__external *out,
-                              dpa_error *err);
+ * files that the words name. `confine` may be NULL. */
+dpa_status dpa__external_open(const char *path, const char *line, const dpa_confine *confine,
+                              dpa__external *out, dpa_error *err);
+/* To be called before the command is started: fails where it cannot be confined as asked. */
+dpa_status dpa__external_confine(dpa__external *external, dpa_error *err);
+dpa_status dpa__confine_facts(const dpa_confine *confine, dpa_evidence *out, dpa_error *err);
 void dpa__external_close(dpa__external *external);
 
 /* Whether a point is in the training of trial `index`: decided by coin or, with the leave-one-out

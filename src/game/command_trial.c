@@ -102,17 +102,20 @@ static dpa_status bind_words(const dpa__words *from, const binding *bindings, ch
     return status;
 }
 
-static dpa_status run_bound(const dpa__external *x, const binding *bindings, dpa_error *err) {
+static dpa_status run_bound(dpa__external *x, const binding *bindings, dpa_error *err) {
     char **words;
     char *environment[BINDINGS + 1] = {NULL};
+    DPA_TRY(dpa__external_confine(x, err));
     dpa_status status = bind_words(&x->words, bindings, &words, err);
     for (size_t i = 0; i < BINDINGS && status == DPA_OK; ++i) {
         dpa__text text = {0};
         dpa__text_printf(&text, "%s=%s", bindings[i].variable, bindings[i].value);
         status = dpa__text_take(&text, &environment[i], err);
     }
-    const dpa__command command = {
-        .words = words, .environment = (const char *const *)environment, .folder = x->folder};
+    const dpa__command command = {.words = words,
+                                  .environment = (const char *const *)environment,
+                                  .folder = x->folder,
+                                  .confine = &x->confine};
     if (status == DPA_OK) status = dpa__command_run(&command, err);
     for (size_t i = 0; i < BINDINGS; ++i) free(environment[i]);
     free_words(words, x->words.count);

@@ -85,6 +85,15 @@ static dpa_status check_far(const dpa__settings *settings, const dpa_experiment 
     return DPA_OK;
 }
 
+static dpa_status check_confine(const dpa__settings *settings, const dpa_experiment *e,
+                                dpa_error *err) {
+    if (!dpa__settings_has(settings, "confine", NULL) || e->kind == DPA_GAME_COMMAND ||
+        e->trainer.command != NULL)
+        return DPA_OK;
+    return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
+                          "confine: there is no program to confine: the trainer is dpaudit's own");
+}
+
 static dpa_status fill_federate(const dpa__settings *settings, dpa_experiment *e, dpa_error *err) {
     dpa_federate_plan *plan = &e->federate;
     e->has_federate = dpa__settings_has(settings, "federate", NULL);
@@ -118,6 +127,7 @@ static dpa_status take(const char *path, dpa__settings *settings, dpa_experiment
     DPA_TRY(check_canary(e, err));
     DPA_TRY(check_copies(e, err));
     DPA_TRY(check_trainer(e, err));
+    DPA_TRY(check_confine(settings, e, err));
     return fill_federate(settings, e, err);
 }
 

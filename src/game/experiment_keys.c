@@ -91,6 +91,7 @@ static const dpa__word servers[] = {{"sgd", DPA_SERVER_SGD},
 static const dpa__range epsilons = {0, 1e3, 1, 1};
 static const dpa__range examples = {0, UINT32_MAX, 0, 0}, some_examples = {1, UINT32_MAX, 0, 0};
 static const dpa__range noises = {0, 1e6, 0, 0};
+static const dpa__range megabytes = {1, 1e9, 0, 0};
 static const dpa__range runs = {1, 1e6, 0, 0};
 
 /* ---- keys ---- */
@@ -225,6 +226,15 @@ static const dpa__field trainer_fields[] = {
      "seconds that one answer may take"},
     END};
 
+static const dpa__field confine_fields[] = {
+    {"memory-mb", DPA__COUNT, AT(confine.memory_mb), &megabytes,
+     "address space of each of its processes, in MB", "no limit"},
+    {"file-mb", DPA__COUNT, AT(confine.file_mb), &megabytes, "the largest file it may write, in MB",
+     "no limit"},
+    {"no-network", DPA__FLAG, AT(confine.no_network), NULL,
+     "it sees no network but its own loopback"},
+    END};
+
 static const dpa__field federate_fields[] = {
     {"clients", DPA__PATH, AT(federate.clients), NULL,
      "file of the owners, one row for each row of the data"},
@@ -289,5 +299,6 @@ const dpa__section dpa__experiment_sections[] = {{"", file_fields, 0},
                                                  {"budget", budget_fields, 0},
                                                  {"shadow", shadow_fields, 0},
                                                  {"trainer", trainer_fields, 0},
+                                                 {"confine", confine_fields, 0},
                                                  {"federate", federate_fields, 0},
                                                  {0}};

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "game/command.h"
 #include "game/rules.h"
 #include "game/training.h"
 #include "settings/settings.h"
@@ -172,6 +173,7 @@ dpa_status dpa_game_gather(dpa_game *game, const dpa_trials *stages, dpa_evidenc
     if (status == DPA_OK) status = game->rules->gather(game, stages, out, err);
     if (status == DPA_OK)
         status = dpa__gather_failures(game, &stages[game->rules->stages - 1], out, err);
+    if (status == DPA_OK) status = dpa__confine_facts(&game->experiment->confine, out, err);
     if (status != DPA_OK) dpa_evidence_free(out);
     return status;
 }

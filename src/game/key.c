@@ -25,6 +25,11 @@ static void put_trainer(const dpa_game *game, dpa__text *text) {
                   text);
 }
 
+/* Limits decide which trainings fail. */
+static int is_confined(const dpa_confine *c) {
+    return c->memory_mb > 0 || c->file_mb > 0 || c->no_network;
+}
+
 dpa_status dpa__game_settings(const dpa_game *game, int stage, char **out, dpa_error *err) {
     dpa__text text = {0};
     /* Change the number after "trial" when the numbers of a trial change their meaning. */
@@ -34,6 +39,8 @@ dpa_status dpa__game_settings(const dpa_game *game, int stage, char **out, dpa_e
     else if (game->digest[0] != '\0')
         dpa__text_printf(&text, "training: %s\n", game->digest);
     game->rules->describe(game, stage, &text);
+    if (is_confined(&game->experiment->confine))
+        dpa__game_put(game, "confine.memory-mb confine.file-mb confine.no-network", &text);
     return dpa__text_take(&text, out, err);
 }
 

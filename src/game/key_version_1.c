@@ -160,5 +160,9 @@ dpa_status dpa__game_key_1(const dpa_game *game, int stage, const char *settings
     dpa__text_printf(&text, "trial 1\ngame %s stage %d\ntraining %s\n", game->rules->name, stage,
                      training);
     fill(settings, texts[game->experiment->kind], &text);
+    /* Nothing was confined then: this is the key of no trial. */
+    static const char limit[] = "confine.memory-mb";
+    size_t size;
+    if (find(settings, limit, sizeof limit - 1, &size) != NULL) dpa__text_add(&text, "confined");
     return digest(&text, key, err);
 }

@@ -180,8 +180,11 @@ static dpa_status launch(remote *r, dpa_error *err) {
     static const char *const environment[] = {"DPAUDIT_TRAINER=1", NULL};
     if (r->folder[0] == '\0')
         DPA_TRY(dpa__attempt_begin(&r->external, slot_of(), 0, r->folder, err));
-    const dpa__command command = {
-        .words = r->external.words.items, .environment = environment, .folder = r->external.folder};
+    DPA_TRY(dpa__external_confine(&r->external, err));
+    const dpa__command command = {.words = r->external.words.items,
+                                  .environment = environment,
+                                  .folder = r->external.folder,
+                                  .confine = &r->external.confine};
     return dpa__child_start(&r->child, &command, err);
 }
 
@@ -473,8 +476,8 @@ const char *dpa__remote_files(const dpa__trainer *trainer) {
     return ((const remote *)trainer)->external.digest;
 }
 
-dpa_status dpa__remote_new(const dpa_trainer_opts *opts, const char *path, dpa__trainer **out,
-                           dpa_error *err) {
+dpa_status dpa__remote_new(const dpa_trainer_opts *opts, const char *path,
+                           const dpa_confine *confine, dpa__trainer **out, dpa_error *err) {
     remote *r = DPA_NEW(remote, err);
     if (r == NULL) return DPA_NO_MEMORY;
     r->opts = opts;
@@ -492,8 +495,12 @@ dpa_status dpa__remote_new(const dpa_trainer_opts *opts, const char *path, dpa__
     /* Python's dpaudit.run trains in its own process. Without it no trial can be played, so this
      * process ends with it and frees the store for the next run. */
     if (here != NULL) (void)dpa__end_with_parent(SIGTERM);
-    const dpa_status status =
-        dpa__external_open(path, here != NULL ? here : opts->command, &r->external, err);
+    dpa_status status =
+        dpa__external_open(path, here != NULL ? here : opts->command, confine, &r->external, err);
+    if (status == DPA_OK && here != NULL && dpa__confine_is_set(&r->external.confine))
+        status = dpa__fail_file(err, DPA_BAD_INPUT, path,
+                                "confine: the trainer is part of the Python process that called "
+                                "dpaudit.run; confine that, or make the trainer a program");
     if (status == DPA_OK)
         *out = &r->base;
     else

@@ -116,11 +116,12 @@ void dpa__local_set_canaries(dpa__trainer *trainer, const dpa_dataset *canaries)
 typedef dpa_status dpa__canary_maker(void *user, uint64_t seed, uint64_t index, dpa_error *err);
 void dpa__local_set_maker(dpa__trainer *trainer, dpa__canary_maker *make, void *user);
 
-/* remote.c: the program of `opts` (borrowed), run in the folder of the file `path`. It is started
+/* remote.c: the program of `opts` (borrowed), run in the folder of the file `path`, confined unless
+ * `confine` (borrowed) is NULL. It is started
  * when first needed and then stays. After a failure it is started anew, unless it reported the
  * failure itself. */
-dpa_status dpa__remote_new(const dpa_trainer_opts *opts, const char *path, dpa__trainer **out,
-                           dpa_error *err);
+dpa_status dpa__remote_new(const dpa_trainer_opts *opts, const char *path,
+                           const dpa_confine *confine, dpa__trainer **out, dpa_error *err);
 /* The digest of the files that its command names. */
 const char *dpa__remote_files(const dpa__trainer *trainer);
 /* Ends the program, if it runs, and everything that it started. */

@@ -250,7 +250,7 @@ dpa_status dpa_trainer_check(const dpa_trainer_opts *opts, dpa_trainer_say *say,
                              uint64_t *faults, dpa_error *err) {
     dpa_error why = {0};
     dpa__trainer *trainer = NULL;
-    DPA_TRY(dpa__remote_new(opts, "./check", &trainer, err));
+    DPA_TRY(dpa__remote_new(opts, "./check", NULL, &trainer, err));
     check c = {.trainer = trainer, .say = say, .user = user};
     if (opts->points == 0) trainer->points = trainer->canaries = SIZE_MAX;
     const dpa_status status = dpa__remote_hello(trainer, &why);

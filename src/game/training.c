@@ -95,7 +95,8 @@ static dpa_status open_remote(dpa_game *game, dpa_error *err) {
     plan->train.sigma = o->sigma;
     plan->init_seed = o->init_seed;
     plan->delta = o->delta;
-    DPA_TRY(dpa__remote_new(o, game->experiment->path, &game->remote, err));
+    DPA_TRY(
+        dpa__remote_new(o, game->experiment->path, &game->experiment->confine, &game->remote, err));
     game->trainer = game->remote;
     (void)snprintf(game->digest, sizeof game->digest, "%s", dpa__remote_files(game->remote));
     return DPA_OK;

@@ -206,6 +206,12 @@ typedef struct dpa_trainer_opts {
                       it (0) */
 } dpa_trainer_opts;
 
+/* The section `confine`: what the program of `command` or `trainer` may use. */
+typedef struct dpa_confine {
+    uint64_t memory_mb, file_mb; /* address space of a process; size of a file (0: no limit) */
+    int no_network;              /* it sees no network but its own loopback (0) */
+} dpa_confine;
+
 /* The section `federate` of an experiment file (docs/federated.md lists the keys). The model, the
  * data, the clients' training, S and σ come from the training file. */
 typedef struct dpa_federate_plan {
@@ -231,6 +237,7 @@ typedef struct dpa_experiment {
     dpa_game_opts game;   /* game.seed is the experiment's seed */
     dpa_command_opts command;
     dpa_trainer_opts trainer;
+    dpa_confine confine;
     double claim_epsilon; /* for the whole training; NaN: computed from the training file's noise */
     double claim_delta;   /* NaN: that of the training file */
     double confidence;    /* 0.95 */
