@@ -312,7 +312,8 @@ static int show(const session *s) {
     FILE *out = text_begin(&text);
     if (out != NULL) write_json(s, out);
     int code = text_end("train", out, &text);
-    if (code == 0 && s->output != NULL) code = write_file("train", file_in(s, "result.json", path), text);
+    if (code == 0 && s->output != NULL)
+        code = write_file("train", file_in(s, "result.json", path), text);
     if (code == 0 && s->options->json == NULL) print_text(s);
     if (code == 0 && s->options->json != NULL && s->options->json[0] == '\0')
         (void)fputs(text, stdout);

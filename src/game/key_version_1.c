@@ -112,12 +112,13 @@ static void add_value(const char *settings, const char *name, size_t length, dpa
 }
 
 /* Whether the part [V|…] at `text` is left out. */
-static int is_left_out(const char *settings, const char *text) {
+static int is_left_out(const char *settings, const char *text, dpa__text *out) {
     dpa__text value = {0};
     const size_t size = strcspn(text + 1, "|");
     const char *name = text + strcspn(text, "{") + 1;
     add_value(settings, name, strcspn(name, "}"), &value);
     const int is = value.length == size && memcmp(value.data, text + 1, size) == 0;
+    out->failed |= value.failed; /* without memory nobody knows */
     dpa__text_free(&value);
     return is;
 }
@@ -132,7 +133,7 @@ static void fill(const char *settings, const char *text, dpa__text *out) {
             add_value(settings, text + 1, length - 1, out);
             text += length + 1;
         } else if (*text == '[') {
-            text += is_left_out(settings, text) ? strcspn(text, "]") : strcspn(text, "|");
+            text += is_left_out(settings, text, out) ? strcspn(text, "]") : strcspn(text, "|");
             ++text;
         } else if (*text == ']') {
             ++text;
