@@ -209,6 +209,7 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
     dpa__game_put(game, "seed game.design game.points game.challenge game.command", text);
     dpa__text_printf(text, "queries: %" PRIu64 "\nfiles: %s\n", dpa__command_queries(game),
                      x->digest);
+    dpa__game_put_confine(game, text);
 }
 
 const dpa__rules dpa__command_rules = {

@@ -15,6 +15,12 @@ void dpa__game_put(const dpa_game *game, const char *names, dpa__text *text) {
     dpa__settings_put(dpa__experiment_sections, names, game->experiment, text);
 }
 
+void dpa__game_put_confine(const dpa_game *game, dpa__text *text) {
+    const dpa_confine *c = &game->experiment->confine;
+    if (c->memory_mb > 0 || c->file_mb > 0 || c->no_network)
+        dpa__game_put(game, "confine.memory-mb confine.file-mb confine.no-network", text);
+}
+
 /* Left out are values of the trainer that are only claimed (sigma, q, delta): they change no
  * number. */
 static void put_trainer(const dpa_game *game, dpa__text *text) {
@@ -23,11 +29,7 @@ static void put_trainer(const dpa_game *game, dpa__text *text) {
                   "trainer.points trainer.canaries trainer.heldout trainer.accuracy "
                   "trainer.signal trainer.init-seed trainer.clip trainer.steps trainer.command",
                   text);
-}
-
-/* Limits decide which trainings fail. */
-static int is_confined(const dpa_confine *c) {
-    return c->memory_mb > 0 || c->file_mb > 0 || c->no_network;
+    dpa__game_put_confine(game, text);
 }
 
 dpa_status dpa__game_settings(const dpa_game *game, int stage, char **out, dpa_error *err) {
@@ -39,8 +41,6 @@ dpa_status dpa__game_settings(const dpa_game *game, int stage, char **out, dpa_e
     else if (game->digest[0] != '\0')
         dpa__text_printf(&text, "training: %s\n", game->digest);
     game->rules->describe(game, stage, &text);
-    if (is_confined(&game->experiment->confine))
-        dpa__game_put(game, "confine.memory-mb confine.file-mb confine.no-network", &text);
     return dpa__text_take(&text, out, err);
 }
 

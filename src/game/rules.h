@@ -62,6 +62,8 @@ const dpa__rules *dpa__rules_of(dpa_game_kind kind);
 
 /* key.c: appends the named settings of the experiment ("seed game.canary"). */
 void dpa__game_put(const dpa_game *game, const char *names, dpa__text *text);
+/* The limits of an external trainer, if it has any: they decide which trainings fail. */
+void dpa__game_put_confine(const dpa_game *game, dpa__text *text);
 /* What the key of a stage is the digest of: a line for each setting, by its name. */
 dpa_status dpa__game_settings(const dpa_game *game, int stage, char **out, dpa_error *err);
 /* key_version_1.c: the key that dpaudit gave the same stage when keys were made of numbers of
