@@ -7,7 +7,7 @@ PRINTED = {"gaussian cp max": "0.74–0.78, 0.79–0.89, 0.73–0.89, 0.70–0.8
            "dp cp max": "0.35–0.45, 0.29–0.45, 0.41–0.51, 0.33–0.44", "dp bayes max": "0.57–0.62, 0.61–0.69, 0.58–0.64, 0.33–0.44",
            "dp katz max": "0.41–0.51, 0.41–0.54, 0.49–0.53, 0.47–0.50"}
 PRINTED2 = {"0.1": "23.4", "1": "26.8", "10": "41.0", "most": "44.0"}
-DATA = ("mnist", "fashion", "adult", "cifar", "random")
+DATA = {"mnist": "MNIST", "adult": "Adult", "mnist-quietest": "MNIST, quietest weight"}
 ORDER = ("gaussian rank", "gaussian cp simultaneous", "gaussian bayes split", "dp cp simultaneous", "dp bayes split",
          "gaussian cp max", "gaussian bayes max", "dp cp max", "dp bayes max", "dp katz max")
 folder = None
@@ -54,7 +54,7 @@ def table1():
         for r in read(f"table1-{data}"):
             shares.setdefault((data, bound(r)), []).append(number(r, "share_of_claim"))
     rows = [[b, *(", ".join(shares[data, b]) for data in DATA), PRINTED.get(b, "")] for b in ORDER if all((data, b) in shares for data in DATA)]
-    return ("bound", *DATA, "paper, at 1, 4, 8, 16"), rows
+    return ("bound", *DATA.values(), "paper, at 1, 4, 8, 16"), rows
 
 
 def repeated():
@@ -156,15 +156,16 @@ def matched():
 def figure12():
     """What the adversary may do, at a claim of 8; of several canaries the one with the largest bound by ranks."""
     methods, out = ("rank", "cp", "bayes"), []
-    for data, name in (("cifar", "CIFAR-10"), ("mnist", "MNIST")):
-        rows = {bound(r): r for r in read(f"table1-{data}") if r["claim"] == "8"}
+    for name, column, made in (("gradient canaries (figure 6), CIFAR-10", "mean", read("figure6")),
+                               ("gradient canaries (Table 1), MNIST", "epsilon_lower", [r for r in read("table1-mnist") if r["claim"] == "8"])):
+        rows = {bound(r): r for r in made}
         own = (rows[b] for b in ("gaussian rank", "gaussian cp simultaneous", "gaussian bayes split"))
-        out.append([f"gradient canaries (Table 1), {name}", "Dirac", *map(number, own)])
+        out.append([name, "Dirac", *(number(r, column) for r in own)])
     for setting, rows in (("input canaries (figure 15), CIFAR-10", [r for r in read("figure15") + read("matched15") if r["claim"] == "8"]),
-                          ("black box (figure 11), MNIST", [r for r in read("figure11") if r["data"] == "mnist" and r["family"] == "gaussian"])):
+                          ("black box (figure 11), MNIST", [r for r in read("figure11-mnist") if r["family"] == CLAIMED])):
         best = max((r for r in rows if r["method"] == "rank"), key=lambda r: float(r["epsilon_lower"]))["canary"]
         out.append([setting, best, *(number(one(rows, canary=best, method=m)) for m in methods)])
-    return ("the adversary inserts and sees", "canary", *(f"gaussian {m}" for m in methods)), out
+    return ("the adversary inserts and sees", "canary", *methods), out
 
 
 def figure16(name="figure16"):
@@ -180,18 +181,24 @@ def figure16(name="figure16"):
         for data in names for c in keys(rows, "claim")]
 
 
-ESTIMATORS = (("gaussian", "rank"), ("gaussian", "cp"), ("gaussian", "bayes"), ("dp", "cp"), ("dp", "bayes"))
+CLAIMED = "subsampled-gaussian:q=0.1,steps=100"  # the family of the training of figure 11
+ESTIMATORS = ((CLAIMED, "rank"), (CLAIMED, "cp"), (CLAIMED, "bayes"), ("gaussian", "rank"), ("gaussian", "cp"), ("gaussian", "bayes"), ("dp", "scan"),
+              ("dp", "cp"), ("dp", "bayes"))
+
+
+def black_box():
+    return read("figure11-mnist") + read("figure11-adult") + read("figure11-noise")
 
 
 def figure11():
-    rows = read("figure11")
+    rows = black_box()
     names, out = {"mnist": "MNIST", "adult": "Adult", "noise": "random"}, []
     for data, name in names.items():
         for canary in keys(rows, "canary"):
             own = [one(rows, data=data, canary=canary, family=f, method=m) for f, m in ESTIMATORS]
             first = f"{name} ({number(own[0], 'accuracy')})" if canary == rows[0]["canary"] else ""
             out.append([first, canary, number(own[0], "auc", 3), *map(number, own)])
-    return ("data (held-out accuracy)", "canary", "AUC", *(" ".join(e) for e in ESTIMATORS)), out
+    return ("data (held-out accuracy)", "canary", "AUC", *(f"{f.replace(CLAIMED, 'claimed training')} {m}" for f, m in ESTIMATORS)), out
 
 
 def table2():
@@ -207,10 +214,18 @@ def table2():
     return ("C", "paper, f-DP (ZB), 1000 models", "best canary: gaussian bayes", "gaussian rank", "gaussian cp", "dp cp", "held-out accuracy"), out
 
 
+def table2_steps():
+    rows = read("table2-steps")
+    canaries = keys(rows, "canary")
+    return ("steps", "C", *canaries, "held-out accuracy"), [
+        [s, c, *(number(one(rows, steps=s, clip=c, canary=k), "separation", 1) for k in canaries), number(one(rows, steps=s, clip=c, canary=canaries[0]), "accuracy")]
+        for s in keys(rows, "steps") for c in keys(rows, "clip")]
+
+
 TABLES = {"README.md": {"table1": table1, "repeated": repeated, "figure3": figure3, "figure6": figure6, "figure9": figure9,
                         "section6.3": section63, "figure14": figure14, "figure17": figure17, "figure18": figure18, "bugs": bugs},
           "inputs.md": {"figure10": figure10, "figure12": figure12, "figure15": figure15, "figure16": figure16,
-                        "matched16": lambda: figure16("matched16"), "matched": matched, "figure11": figure11, "table2": table2}}
+                        "matched16": lambda: figure16("matched16"), "matched": matched, "figure11": figure11, "table2": table2, "table2-steps": table2_steps}}
 
 
 def fill(where):
