@@ -38,7 +38,7 @@ SMALLER = {
     "run-federated.yaml": [("rounds: 40", "rounds: 8")],
     "run-federated-broken.yaml": [("rounds: 40", "rounds: 8")],
 }
-NOT_JUDGED = {"command/torch.yaml": "names no attack: its signals are for dpaudit attack, which gives the verdict"}
+NOT_JUDGED = {"command/torch.yaml": "names no attack: test_of_signals attacks"}
 
 
 def games():
@@ -146,6 +146,11 @@ def test_of_a_game(folder, game):
 )  # fmt: skip
 def test_of_a_file(folder, words, judge, monkeypatch):
     monkeypatch.chdir(folder)
+    same(folder, words, judge)
+
+
+def same(folder, words, judge):
+    """The command with these words, its pages and Python's judge() say the same."""
     done = call(folder, *words, "--json=out.json", "--report", "out.html")
     told = json.loads(verdict(folder / "out.json"))
     assert done.returncode == CODES[told["state"]]
@@ -153,6 +158,41 @@ def test_of_a_file(folder, words, judge, monkeypatch):
     report = judge()
     assert json.dumps(json.loads(report.to_json())["verdict"]) == json.dumps(told)
     on_page(report.report(folder / "python.html"), told)
+    call(folder, "report", "out.json", "--out", "again.html")
+    on_page(folder / "again.html", told)
+
+
+@pytest.mark.parametrize("model", ["open", "private"])
+def test_of_the_demo(folder, model):
+    """scripts/demo trains on canaries, then judges their losses as one run; here with fewer of them and a small network."""
+    text = (EXAMPLES / "demo" / f"{model}.yaml").read_text()
+    if not Path(re.search(r"path: (\S+)", text).group(1)).exists():
+        pytest.skip("the data set is not here")
+    (folder / "demo.yaml").write_text(re.sub(r"epochs: \d+", "epochs: 2", text).replace("mlp:512", "mlp:8").replace("batch: 200", "batch: 50"))
+    draw = np.random.default_rng(1)
+    np.savetxt(folder / "labels.txt", draw.integers(10, size=60000), "%d")
+    coins = draw.random(400) < 0.5
+    np.savetxt(folder / "in.txt", np.flatnonzero(coins), "%d")
+    np.savetxt(folder / "out.txt", np.flatnonzero(~coins), "%d")
+    call(folder, "train", "demo.yaml", "--output", "demo", "--quiet")
+    files = [folder / "demo" / f"{side}-losses.npy" for side in ("train", "heldout")]
+    scores = -np.concatenate([np.load(f) for f in files])
+    same(folder, ["one-run", *files, "--losses", "--claim-epsilon", "1"],
+         lambda: dpaudit.one_run(scores=scores, members=np.repeat([1, 0], [np.sum(coins), np.sum(~coins)]), claim_epsilon=1.0))  # fmt: skip
+
+
+def test_of_signals(folder):
+    """command/torch.yaml gives signals; an attack makes scores of one model of them, and those are judged."""
+    python = "/usr/bin/python3"
+    if not Path(python).exists() or subprocess.run([python, "-c", "import torch"], capture_output=True).returncode != 0:
+        pytest.skip("no torch")
+    text = (folder / "command/torch.yaml").read_text()
+    (folder / "command/torch.yaml").write_text(text.replace("python3", python).replace("models: 8", "models: 3"))
+    call(folder, "run", "command/torch.yaml", "--store", "t.db", "--output", "out")
+    (file,) = (folder / "out").glob("*.npz")
+    call(folder, "attack", "loss", "--signals", file, "--out", "attacked.csv")
+    same(folder, ["one-run", "attacked.csv", "--claim-epsilon", "1"],
+         lambda: dpaudit.one_run(scores=folder / "attacked.csv", claim_epsilon=1.0))  # fmt: skip
 
 
 def test_microbatches_halve_the_claimed_noise(folder):
