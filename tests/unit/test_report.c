@@ -10,6 +10,8 @@
 #include "dpaudit/report.h"
 #include "dpaudit/rng.h"
 #include "judge/verdict.h"
+#include "report/html.h"
+#include "report/value.h"
 
 static dpa_report *new_report(double claim_epsilon) {
     dpa_request request;
@@ -307,6 +309,45 @@ static void a_comma_locale_changes_nothing(void **state) {
     assert_int_equal(system(command), 0);
 }
 
+/* As few digits as say the share to a thousandth of its distance from 0 or 1. */
+static void percents_are_short(void **state) {
+    (void)state;
+    assert_string_equal(dpa__percent_of(0.95).text, "95%");
+    assert_string_equal(dpa__percent_of(0.999).text, "99.9%");
+    assert_string_equal(dpa__percent_of(0.0701).text, "7.01%");
+    assert_string_equal(dpa__percent_of(0.999999).text, "99.9999%");
+    assert_string_equal(dpa__percent_of(NAN).text, "");
+}
+
+/* What the page calls a result: its game or command, then its subject or its first two files, each
+ * with its last folder. */
+static void titles(void **state) {
+    (void)state;
+    static const struct {
+        const char *json, *title;
+    } cases[] = {
+        {"{\"command\": \"scores\", \"evidence\": {\"game\": \"black-box\"}}", "Black-box game"},
+        {"{\"evidence\": {\"game\": \"g\"}, \"subject\": \"a<b\"}", "G game: a&lt;b"},
+        {"{\"evidence\": {\"game\": \"g\"}, \"provenance\": {\"inputs\": [{\"path\": \"x.csv\"}]}}",
+         "G game: x.csv"},
+        {"{\"evidence\": {\"game\": \"g\"}, \"provenance\": {\"inputs\": [{\"path\": \"/a/b/x\"},"
+         " {\"path\": \"y\"}]}}",
+         "G game: b/x, y"},
+        {"{\"evidence\": {\"game\": \"g\"}, \"provenance\": {\"inputs\": [{\"path\": \"x\"},"
+         " {\"path\": \"y\"}, {\"path\": \"z\"}, {\"path\": \"w\"}, {\"path\": \"v\"}]}}",
+         "G game: x, y and 3 more"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        dpa__text out = {0};
+        json_t *result = json_loads(cases[i].json, 0, NULL);
+        assert_non_null(result);
+        dpa__html_title(&out, result);
+        assert_string_equal(out.data, cases[i].title);
+        dpa__text_free(&out);
+        json_decref(result);
+    }
+}
+
 static void bad_section_is_refused(void **state) {
     (void)state;
     dpa_error err = {0};
@@ -329,6 +370,8 @@ int main(void) {
         cmocka_unit_test(numbers_are_the_shortest_that_read_back),
         cmocka_unit_test(numbers_are_as_short_as_a_search_finds),
         cmocka_unit_test(hostile_text_stays_text),
+        cmocka_unit_test(percents_are_short),
+        cmocka_unit_test(titles),
         cmocka_unit_test(bad_section_is_refused),
         cmocka_unit_test(a_comma_locale_changes_nothing),
     };
