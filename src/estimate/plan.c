@@ -32,10 +32,12 @@ static int is_quick(const dpa__entry *entry, const char *family) {
 
 static const char *from_registry(const dpa__model *model, const char *family, double delta,
                                  size_t index) {
+    const unsigned independent = DPA_FROM_COUNTS | DPA_FROM_SCORES | DPA_FROM_ORDER;
     const dpa__entry *entry;
     for (size_t i = 0; (entry = dpa__registry_at(i)) != NULL; ++i)
-        if ((entry->about.what & DPA_GIVES_BOUND) != 0 && is_quick(entry, family) &&
-            dpa__registry_refusal(entry, model, delta) == NULL && index-- == 0)
+        if ((entry->about.what & independent) != 0 && (entry->about.what & DPA_GIVES_BOUND) != 0 &&
+            is_quick(entry, family) && dpa__registry_refusal(entry, model, delta) == NULL &&
+            index-- == 0)
             return entry->about.name;
     return NULL;
 }
