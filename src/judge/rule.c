@@ -180,17 +180,25 @@ static int has_threshold(const dpa__case *c) {
     return select[0] != '\0' && !dpa__select_is(select, DPA__MAX);
 }
 
-/* The method that decides for a family if none is named. */
+/* 1 if the default is that for any mechanism. Of several families one test has to work in each:
+ * scan, which is for any mechanism, does; of guesses `either` does not. */
+static int is_for_any(const dpa__case *c, unsigned source) {
+    const int is_each = source == DPA_FROM_GUESSES;
+    char name[DPA_FAMILY_SIZE];
+    for (size_t i = 0; dpa__list_item(c->test.family, i, name, sizeof name); ++i)
+        if (dpa_family_is_universal(name) != is_each) return !is_each;
+    return is_each;
+}
+
+/* The method that decides for the families if none is named. */
 static const char *default_method(const dpa__case *c, unsigned source) {
-    char first[DPA_FAMILY_SIZE];
-    (void)dpa__list_item(c->test.family, 0, first, sizeof first);
     if (c->protocol.decides_by_posterior && (source & (DPA_FROM_COUNTS | DPA_FROM_SCORES)))
         return dpa__registry_posterior();
     if (source == DPA_FROM_SCORES && has_threshold(c)) return dpa__registry_threshold();
     /* With canary_rate < 1 the leak of a step is in the low-FPR tail, which ranks dilute. */
     const int is_tail = c->evidence->scope == DPA_SCOPE_STEP && c->evidence->training.rate < 1;
-    return dpa__registry_default(source, dpa_family_is_universal(first), is_tail,
-                                 dpa__is_large(c->evidence), c->evidence->options);
+    return dpa__registry_default(source, is_for_any(c, source), is_tail, dpa__is_large(c->evidence),
+                                 c->evidence->options);
 }
 
 /* Fails if a posterior is to decide and the test is none: the verdict would be of another kind than

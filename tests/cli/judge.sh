@@ -144,6 +144,11 @@ for i in range(100): print(i % 10)" >same.txt
 run 0 scores same.txt same.txt --family laplace --curve --json
 [ "$(field "{r['epsilon_lower'] for r in j['epsilon_delta'] if r['family'] == 'laplace'}")" = "{0}" ] || fail "a curve of nothing"
 
+# Families in any order, without a method.
+run 1 scores normal300.csv --claim-epsilon 0.01 --family gaussian+dp --json=swapped.json
+run 1 scores normal300.csv --claim-epsilon 0.01 --family dp+gaussian --json
+[ "$(field "sorted(r['epsilon_lower'] for r in j['results'] if r['role'] == 'primary') == sorted(r['epsilon_lower'] for r in json.load(open('swapped.json'))['results'] if r['role'] == 'primary')")" = True ] || fail "the order of families matters"
+
 # 10. Names are checked before anything is trained.
 cp "$DPA_SOURCE"/examples/federated-client* .
 for wrong in "run-federated.yaml --method nonsense" "run-federated.yaml --family nonsense" "run-white-box.yaml --method nonsense"; do

@@ -92,6 +92,27 @@ static void which_method_decides(void **state) {
     assert_string_equal(c.test.method, "recursion");
 }
 
+/* The order of the families does not matter, and one test works in all of them. */
+static void several_families_have_one_default(void **state) {
+    (void)state;
+    static const char *const families[] = {"dp+gaussian", "gaussian+dp", "laplace+dp+gaussian"};
+    dpa_evidence e;
+    dpa__case c;
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; ++i) {
+        const dpa_protocol p = protocol_of(families[i], NULL);
+        dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+        opened(&e, NULL, &p, &c);
+        assert_string_equal(c.test.method, "scan");
+        e.design = DPA_ONE_RUN;
+        opened(&e, NULL, &p, &c);
+        assert_string_equal(c.test.method, "recursion");
+    }
+    const dpa_protocol curves = protocol_of("gaussian+laplace", NULL);
+    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    opened(&e, NULL, &curves, &c);
+    assert_string_equal(c.test.method, "rank");
+}
+
 static void the_best_on_the_same_data_never_decides(void **state) {
     (void)state;
     dpa_evidence e;
@@ -493,6 +514,7 @@ int main(void) {
         cmocka_unit_test(which_family_decides),
         cmocka_unit_test(a_step_has_a_family_of_its_own),
         cmocka_unit_test(which_method_decides),
+        cmocka_unit_test(several_families_have_one_default),
         cmocka_unit_test(the_best_on_the_same_data_never_decides),
         cmocka_unit_test(names_are_checked_before_anything),
         cmocka_unit_test(scores_of_a_gaussian),
