@@ -32,9 +32,10 @@ static const option table[] = {
     HEADING("The audit"),
     {"game", OPTION_CHOICE, "runs|steps|one-run|cosines",
      "one game (default: all; steps with --q or --steps)", QUERY(game)},
-    REQUEST_OPTION(plan_options, "family", "F",
-                   "what the audit assumes: dp, gaussian, laplace, subsampled-gaussian:q=Q,steps=T "
-                   "or points:FILE (default: dp and gaussian)"),
+    REQUEST_OPTION(
+        plan_options, "family", "F",
+        "what the audit assumes: dp, gaussian, laplace, subsampled-gaussian:q=Q,steps=T, "
+        "points:FILE, pair:FILE or ledger:FILE (default: dp and gaussian)"),
     REQUEST_OPTION(plan_options, "method", "M",
                    "one method, by its name in the table (default: all that apply)"),
     {"size", OPTION_COUNT, "N", "the budget: N members and N non-members, or N canaries",

@@ -106,8 +106,9 @@ void common_init(common_options *common);
         REQUEST_SWITCH(type, "all", "every row, not only the first six")
 #define FAMILY_OPTIONS(type)                                                                       \
     REQUEST_OPTION(type, "family", "F",                                                            \
-                   "dp, gaussian, laplace, subsampled-gaussian:q=Q,steps=T or points:FILE "        \
-                   "(default: dp decides, others are shown; several joined by + share the error)")
+                   "dp, gaussian, laplace, subsampled-gaussian:q=Q,steps=T, points:FILE, "         \
+                   "pair:FILE or ledger:FILE (default: dp decides, others are shown; several "     \
+                   "joined by + share the error)")
 #define SEED_OPTIONS(type)                                                                         \
     REQUEST_OPTION(type, "seed", "N", "seed of everything random (default 1)"),                    \
         REQUEST_OPTION(type, "threads", "N", "threads (default: one per core)")

@@ -179,9 +179,10 @@ DPA_API const char *dpa_family_parameter(const dpa_family *family); /* "mu", "si
 DPA_API double dpa_family_value(const dpa_family *family,
                                 double t); /* the named parameter at t: σ = 1/t */
 DPA_API double dpa_family_t(const dpa_family *family, double value); /* and back */
-DPA_API double dpa_family_max(const dpa_family *family);             /* INFINITY, or 1 for points */
-/* 1 if t is at the end of a family whose leakiest member still hides something (points; DP-SGD with
- * q < 1). A search that ends there has rejected every member and found no bound. */
+DPA_API double dpa_family_max(const dpa_family *family); /* INFINITY; 1 for points … */
+/* 1 if t is at the end of a family whose leakiest member still hides something (points, pair,
+ * ledger; DP-SGD with q < 1). A search that ends there has rejected every member and found no
+ * bound. */
 DPA_API int dpa_family_is_spent(const dpa_family *family, double t);
 /* The curve of the member at t, for the caller to free. Where the member is known only as an
  * interval, the curve is nowhere above it, so that whoever refutes the curve refutes the member. */

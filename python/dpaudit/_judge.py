@@ -241,7 +241,7 @@ def judge(
         confidence: 0.95.
         sides: 1: a lower bound; 2: an interval.
         family: what may be assumed: "dp" (nothing), "gaussian", "laplace", "subsampled-gaussian:q=Q,steps=T",
-            "points:FILE".
+            "points:FILE", "pair:FILE[,q=Q][,steps=N]" (a dominating pair), "ledger:FILE" (DpEvent JSON).
         method: the estimator: "scan", "rank", "exact", "cp", "jeffreys", "bayes", "sequential", …
         select: the threshold: "fixed:T", "fixed-fpr:X", "split", "multi-split", "simultaneous", or "max", which is
             flagged.

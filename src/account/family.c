@@ -271,7 +271,7 @@ double dpa_family_max(const dpa_family *family) {
 static const double NO_NOISE = 10;
 
 int dpa_family_is_spent(const dpa_family *family, double t) {
-    if (family->kind == POINTS) return t >= 1 - 1e-9;
+    if (family->whole != NULL) return t >= 1 - 1e-9;
     return family->kind == SUBSAMPLED && family->phase.q < 1 && t >= NO_NOISE;
 }
 

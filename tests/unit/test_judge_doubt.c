@@ -204,6 +204,26 @@ static void a_spent_family(void **state) {
     dpa_evidence_free(&e);
 }
 
+/* The same for the mechanism of a file: randomized response of ε = 0.4 cannot give these scores. */
+static void a_spent_pair(void **state) {
+    (void)state;
+    static const char text[] = "{\"p\":[0.6,0.4],\"q\":[0.4,0.6]}";
+    char path[64], family[80];
+    (void)snprintf(path, sizeof path, "/tmp/dpa_spent_%d.json", (int)getpid());
+    (void)snprintf(family, sizeof family, "pair:%s", path);
+    assert_ok(dpa_file_write(path, text, sizeof text - 1, NULL));
+    dpa_evidence e;
+    normal_scores(&e, 1, 1);
+    const dpa_claim claim = epsilon_claim(0.3);
+    const dpa_protocol p = protocol_of(family, "rank");
+    dpa_report *report = judged(&e, &claim, &p);
+    assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
+    expect_words(report, "every member of the family");
+    dpa_report_free(report);
+    dpa_evidence_free(&e);
+    (void)unlink(path);
+}
+
 static void what_must_be_seen(void **state) {
     (void)state;
     dpa_evidence e;
@@ -235,6 +255,7 @@ int main(void) {
         cmocka_unit_test(failed_scores_have_no_sign),
         cmocka_unit_test(a_canary_that_was_never_in),
         cmocka_unit_test(a_spent_family),
+        cmocka_unit_test(a_spent_pair),
         cmocka_unit_test(what_must_be_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
