@@ -174,11 +174,21 @@ def writable(name: str, values: Any) -> Numbers:
     return Numbers(view, values)
 
 
+def _has_more_than_one(view: memoryview) -> bool:
+    """Is some byte above 1?"""
+    np = numpy()
+    if np is None:
+        return len(view.tobytes().translate(None, b"\0\1")) > 0
+    return view.nbytes > 0 and bool(np.asarray(view).max() > 1)
+
+
 def flags(name: str, values: Any, flat: bool = False) -> Numbers:
     """0 or 1 each, as bytes."""
     view = _view(values)
-    if view is not None and view.format == "?" and view.c_contiguous:
+    if view is not None and view.format in ("?", _BYTE) and view.c_contiguous:
         _check_shape(name, view.shape or (), flat)
+        if view.format == _BYTE and _has_more_than_one(view):
+            raise ValueError(f"{name}: must be 0 or 1 (False or True) each")
         return Numbers(view, values)
     given, np = numbers(name, values, flat=flat), numpy()
     plain = given.view.cast("B").cast(_DOUBLE)

@@ -66,6 +66,7 @@ QUICK = {"method": "cp", "family": "dp"}
         (lambda: dpaudit.one_run(10, 5, 5, method="channels"), "members and of non-members"),
         (lambda: dpaudit.one_run(scores=[1.0, 2.0], members=[1]), "2 of them, but 1 answers"),
         (lambda: dpaudit.one_run(scores=[1.0, 2.0], members=[0, 2]), "0 or 1"),
+        (lambda: dpaudit.one_run(scores=[1.0, 2.0], members=np.array([0, 2], dtype="u1")), "0 or 1"),
         (lambda: dpaudit.one_run(scores=[1.0, 2.0], members=[0, 1], guesses=3), "guesses"),
         (lambda: dpaudit.one_run(scores=[1.0, 2.0], members=[0, 1], guesses="best"), "best"),
         (lambda: dpaudit.one_run(scores=[1.0, 2.0], members=[0, 1], side="left"), "left"),
@@ -179,6 +180,15 @@ def test_any_counts_are_answered_or_refused(four):
         assert fn + tp == 0 or fp + tn == 0
     else:
         assert 0 <= report.results[0].epsilon_lower < 40
+
+
+def test_who_was_in_may_be_bytes_truths_or_numbers():
+    rng = np.random.default_rng(29)
+    signals, members = rng.normal(size=(64, 7)), rng.integers(0, 2, (64, 7))
+    want = dpaudit.attack.lira(signals, members)
+    for kind in ("u1", "?", "f8"):
+        assert (dpaudit.attack.lira(signals, members.astype(kind)) == want).all()
+        assert (dpaudit.attack.lira(signals, np.asfortranarray(members.astype(kind))) == want).all()
 
 
 anything = st.one_of(
