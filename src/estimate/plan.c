@@ -218,10 +218,10 @@ dpa_status dpa__plan_size(dpa__plan *plan, double power, uint64_t most, dpa_plan
                           dpa_error *err) {
     DPA_TRY(check_power(power, err));
     DPA_TRY(dpa__plan_check_size(plan, most, err));
-    if (dpa__plan_is_sequential(plan))
-        DPA_TRY(dpa__plan_pairs_size(plan, power, most, out, err));
-    else
-        DPA_TRY(search_size(plan, power, most, out, err));
+    plan->wanted = power;
+    DPA_TRY(dpa__plan_is_sequential(plan) ? dpa__plan_pairs_size(plan, power, most, out, err)
+                                          : search_size(plan, power, most, out, err));
+    plan->wanted = NAN;
     if (dpa__plan_is_rank(plan) || dpa__plan_is_scan(plan) || is_simulated_cosine(plan))
         DPA_TRY(confirm_size(plan, power, most, out, err));
     if (out->power < power) out->size = 0;

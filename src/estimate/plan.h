@@ -39,6 +39,7 @@ struct dpa__plan {
     struct dpa__staircase *stairs;  /* for counts: the outcomes that refute, for the last n */
     struct dpa__arrivals *arrivals; /* for pairs: audits simulated under the current truth */
     double powers;                  /* powers computed so far */
+    double wanted; /* a rough power is only compared with this one; NAN: used as it is */
 };
 
 /* Methods whose power is simulated. */

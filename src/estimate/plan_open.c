@@ -330,7 +330,7 @@ static dpa_status open_all(dpa__plan *plan, int has_truth, dpa_error *err) {
 }
 
 dpa_status dpa__plan_open(const dpa_plan *asked, int has_truth, dpa__plan *out, dpa_error *err) {
-    *out = (dpa__plan){.asked = asked, .p = 1 - asked->confidence};
+    *out = (dpa__plan){.asked = asked, .p = 1 - asked->confidence, .wanted = NAN};
     DPA_TRY(check(asked, has_truth, err));
     const dpa_status status = open_all(out, has_truth, err);
     if (status != DPA_OK) dpa__plan_close(out);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The power of an audit by the scan: the audit's own test of the claim, under the truth
  * (scan_power.c). */
+#include <math.h>
+
 #include "base/error.h"
 #include "estimate/plan.h"
 #include "estimate/scan.h"
@@ -30,7 +32,9 @@ static dpa_status power_of(const dpa__plan *plan, const dpa__scan_claim *claim,
     request.confidence = plan->asked->confidence;
     request.seed = plan->asked->seed;
     DPA_TRY(dpa__scan_test_open(n, n, claim, &request, &test, err));
-    const dpa_status status = dpa__scan_power(&test, truth, draws, &out->power, &out->error, err);
+    const double wanted = care == DPA__ROUGHLY ? plan->wanted : (double)NAN;
+    const dpa_status status =
+        dpa__scan_power(&test, truth, draws, wanted, &out->power, &out->error, err);
     dpa__scan_test_close(&test);
     return status;
 }

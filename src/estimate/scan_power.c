@@ -16,7 +16,9 @@
 #include "estimate/plan.h"
 #include "estimate/scan.h"
 
-enum { SEARCH_DRAWS = 800, SEARCH_STEPS = 24 };
+enum { SEARCH_DRAWS = 800, SEARCH_STEPS = 24, FIRST_DRAWS = 200 };
+/* Standard errors between a share and a limit after which no more draws are made. */
+static const double CLEARLY = 5;
 /* Streams of draws of their own: those of an audit are below 2^16. */
 enum { CRITICAL_STREAM = 1 << 17, POWER_STREAM };
 
@@ -124,11 +126,31 @@ dpa_status dpa__scan_test_open(size_t members, size_t nonmembers, const dpa__sca
     return status;
 }
 
+/* Simulated audits that refute; *draws comes back smaller if their share is clearly above or below
+ * `wanted` (NAN: never) before all are made. */
+static dpa_status count_refuted(const dpa__scan_test *test, const dpa__scan_law *law, double wanted,
+                                size_t *draws, size_t *refuted, dpa_error *err) {
+    const size_t all = *draws;
+    *refuted = *draws = 0;
+    while (*draws < all) {
+        const size_t next = *draws == 0 ? FIRST_DRAWS : 2 * *draws;
+        const size_t to = isnan(wanted) || next > all ? all : next;
+        size_t reached;
+        DPA_TRY(dpa__scan_simulate(law, test->used, &test->reach, *draws, to, to, &reached, err));
+        *refuted += reached;
+        *draws = to;
+        const double made = (double)to, share = (double)*refuted / made;
+        if (fabs(share - wanted) > CLEARLY * dpa__share_error((double)*refuted, made)) break;
+    }
+    return DPA_OK;
+}
+
 dpa_status dpa__scan_power(const dpa__scan_test *test, const dpa__scan_claim *alternative,
-                           size_t draws, double *power, double *error, dpa_error *err) {
+                           size_t draws, double wanted, double *power, double *error,
+                           dpa_error *err) {
     const dpa_curve *curve;
     dpa_curve *owned;
-    size_t reached;
+    size_t refuted;
     *power = NAN;
     *error = 1e-4;
     if (alternative->curve == NULL &&
@@ -137,25 +159,27 @@ dpa_status dpa__scan_power(const dpa__scan_test *test, const dpa__scan_claim *al
                                  alternative->delta, DPA__ROUGH, power, err);
     DPA_TRY(curve_of(alternative, &curve, &owned, err));
     const dpa__scan_law law = {&test->looks, curve, test->seed, POWER_STREAM, test->threads};
-    const dpa_status status =
-        dpa__scan_simulate(&law, test->used, &test->reach, 0, draws, draws, &reached, err);
+    const dpa_status status = count_refuted(test, &law, wanted, &draws, &refuted, err);
     dpa_curve_free(owned);
-    *power = (double)reached / (double)draws;
-    *error = dpa__share_error((double)reached, (double)draws);
-    return status;
+    DPA_TRY(status);
+    *power = (double)refuted / (double)draws;
+    *error = dpa__share_error((double)refuted, (double)draws);
+    return DPA_OK;
 }
 
 /* ── the smallest leak ─────────────────────────────────────────────────────────────────────── */
 
+/* Compared with `wanted` only. */
 static dpa_status power_at(const dpa__scan_test *test, dpa__scan_suspect suspect, double epsilon,
-                           double delta, double *power, dpa_error *err) {
+                           double delta, double wanted, double *power, dpa_error *err) {
     dpa__scan_claim alternative = {epsilon, delta, NULL};
     dpa_curve *curve = NULL;
     double error;
     if (suspect == DPA__SUSPECT_GAUSSIAN)
         DPA_TRY(dpa_curve_gaussian(dpa_gaussian_mu(epsilon, delta), &curve, err));
     alternative.curve = curve;
-    const dpa_status status = dpa__scan_power(test, &alternative, SEARCH_DRAWS, power, &error, err);
+    const dpa_status status =
+        dpa__scan_power(test, &alternative, SEARCH_DRAWS, wanted, power, &error, err);
     dpa_curve_free(curve);
     return status;
 }
@@ -166,7 +190,7 @@ dpa_status dpa__scan_detects(const dpa__scan_test *test, const dpa__scan_claim *
     double low = claim->epsilon, step = fmax(0.1, 0.1 * low), high = low + step, here;
     *epsilon = INFINITY;
     for (;; high += step) {
-        DPA_TRY(power_at(test, suspect, high, claim->delta, &here, err));
+        DPA_TRY(power_at(test, suspect, high, claim->delta, power, &here, err));
         if (here >= power) break;
         if (high > 100) return DPA_OK;
         low = high;
@@ -174,7 +198,7 @@ dpa_status dpa__scan_detects(const dpa__scan_test *test, const dpa__scan_claim *
     }
     while (high - low > 0.01 * high) {
         const double middle = 0.5 * (low + high);
-        DPA_TRY(power_at(test, suspect, middle, claim->delta, &here, err));
+        DPA_TRY(power_at(test, suspect, middle, claim->delta, power, &here, err));
         *(here >= power ? &high : &low) = middle;
     }
     *epsilon = high;
