@@ -109,6 +109,13 @@ static dpa_status parse(remote *r, const char *line, size_t length, json_t **ans
     return refuse(r, err);
 }
 
+/* The first answer includes the start of the program, and imports take seconds: a `timeout` that
+ * fits the trainings must not end a trainer before it has begun. */
+static double patience(const remote *r) {
+    const double start = 60.0;
+    return strcmp(r->call, "hello") == 0 ? fmax(r->opts->timeout, start) : r->opts->timeout;
+}
+
 /* Sends the line and frees it; the caller must json_decref the answer. */
 static dpa_status exchange(remote *r, dpa__text *line, json_t **answer, dpa_error *err) {
     char *heard;
@@ -117,10 +124,9 @@ static dpa_status exchange(remote *r, dpa__text *line, json_t **answer, dpa_erro
     dpa_status status =
         line->failed ? dpa__fail(err, DPA_NO_MEMORY, "no memory for a request") : DPA_OK;
     if (status == DPA_OK)
-        status = dpa__child_send(&r->child, line->data, line->length, r->opts->timeout, err);
+        status = dpa__child_send(&r->child, line->data, line->length, patience(r), err);
     dpa__text_free(line);
-    if (status == DPA_OK)
-        status = dpa__child_hear(&r->child, r->opts->timeout, &heard, &length, err);
+    if (status == DPA_OK) status = dpa__child_hear(&r->child, patience(r), &heard, &length, err);
     if (status != DPA_OK) return blame(r, status, err);
     DPA_TRY(parse(r, heard, length, answer, err));
     status = check_answer(r, *answer, err);
