@@ -148,6 +148,44 @@ told nan '"signals": entry 2 is not a number'
 told absent '"signals" is missing'
 told file '"signals": expected a list of numbers or {"npy": NAME}'
 told random "same seed, another signal"
+
+cat >rounds.py <<'PY'
+import json, sys
+fault = sys.argv[1]
+w, made = [], 0
+for line in sys.stdin:
+    q = json.loads(line)
+    a = {"id": q["id"]}
+    call = q["call"]
+    if call == "hello":
+        a.update(protocol=1, points=5, canaries=1, levels=["canary", "gradient"] if "canary" in fault else ["round"])
+    elif call == "start":
+        w = [float(q["seed"] if fault == "init" else 0), 0.0, 0.0]
+        a["size"] = 3
+    elif call == "batch": a["batch"] = [0, 7] if fault == "stranger" else [0, 1]
+    elif call == "step":
+        w = [x + (fault != "still") for x in w]
+        a["sum"] = [1.0, 2.0, 3.0]
+    elif call == "weights": a["weights"] = w[: 2 if fault == "short" else 3]
+    elif call == "canary":
+        made += 1
+        if fault == "no canary": a["error"] = {"message": "no such kind"}
+    elif call == "gradient": a["gradient"] = [float(made if fault == "other canary" else 1)] * 3
+    print(json.dumps(a), flush=True)
+PY
+run 0 trainer check "python3 rounds.py none"
+says out "two rounds with a canary client"
+told_rounds() {
+    run 3 trainer check "python3 rounds.py $1"
+    says out "$2"
+}
+told_rounds short '(weights): "weights" has 2 numbers: expected 3'
+told_rounds init "round: same init, other initial weights"
+told_rounds still "round: the weights do not change"
+told_rounds stranger '(batch): "batch": number 2 is 7'
+told_rounds "'no canary'" "(canary): no such kind"
+told_rounds "'other canary'" "mislabelled: same seed and index, another gradient"
+
 run 3 trainer check "python3 bad.py few" --points 20
 says out '"points" is 3, and the experiment asks for 20'
 run 4 trainer check "no-such-program"
