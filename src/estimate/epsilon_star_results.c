@@ -101,20 +101,24 @@ static int trim(const dpa_losses *l, size_t k, dpa_losses *out) {
     return 1;
 }
 
-/* ε* of one method on other losses; NaN if it has none. */
-static double again(const context *c, dpa__star_method method, const dpa_losses *l) {
+/* ε* of one method on other losses; NaN if it has none. Only a lack of memory is an error. */
+static dpa_status again(const context *c, dpa__star_method method, const dpa_losses *l,
+                        double *epsilon, dpa_error *err) {
     dpa_request request = *c->request;
     dpa_loss_fit fit;
-    dpa_star star;
-    dpa_binormal binormal;
+    dpa_star star = {0};
+    dpa_binormal binormal = {0};
+    dpa_status status;
     request.confidence = 0.5; /* the interval is not used, so ask for the fewest exchanges */
-    if (method == DPA__STAR_BINORMAL)
-        return dpa_star_binormal(l, &request, &binormal, NULL) == DPA_OK ? binormal.star.epsilon
-                                                                         : (double)NAN;
-    if (dpa_fit_normal(l, c->opts->mixture.transform, &fit, NULL) != DPA_OK ||
-        dpa_star_fitted(&fit, request.delta, &star, NULL) != DPA_OK)
-        return NAN;
-    return star.epsilon;
+    if (method == DPA__STAR_BINORMAL) {
+        status = dpa_star_binormal(l, &request, &binormal, err);
+        star = binormal.star;
+    } else {
+        status = dpa_fit_normal(l, c->opts->mixture.transform, &fit, err);
+        if (status == DPA_OK) status = dpa_star_fitted(&fit, request.delta, &star, err);
+    }
+    *epsilon = status == DPA_OK ? star.epsilon : (double)NAN;
+    return status == DPA_NO_MEMORY ? status : DPA_OK;
 }
 
 /* How ε* changes without the most extreme loss, and without the ten most extreme, at each end of
@@ -126,7 +130,8 @@ static dpa_status add_sensitivity(const context *c, dpa__star_method method, dpa
     for (int i = 0; i < 2; ++i) {
         dpa_losses l;
         if (!trim(c->losses, dropped[i], &l)) continue;
-        const double epsilon = again(c, method, &l);
+        double epsilon;
+        DPA_TRY(again(c, method, &l, &epsilon, err));
         dpa_result_extra(result, name[i], epsilon);
         /* an end that ranks extrapolate moves a little with every loss, so it is compared with its
          * interval */
