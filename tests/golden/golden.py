@@ -80,7 +80,7 @@ def words_of(text):
     """Without what changes from call to call; numbers to five digits."""
     text = re.sub(r"<script.*?</script>|<style.*?</style>", "", text, flags=re.S)
     text = re.sub(r'"time": "[^"]*"|\d{4}-\d\d-\d\dT[\d:]*Z|"sha256": "[0-9a-f]*"|[0-9a-f]{64}', "", text)
-    text = re.sub(r"^.*: \d+(?: of \d+ \(\d+%\)|, [\d.]+/s).*\n", "", text, flags=re.M)  # progress, where the machine is slow
+    text = re.sub(r"^.*: \d+(?: of \d+ \(\d+%\)|, [\d.]+/s).*\n|^mixtures, steps: \d+\n", "", text, flags=re.M)  # progress, where the machine is slow
     return NUMBER.sub(lambda m: f"{float(m.group()):.5g}", text)
 
 
