@@ -26,7 +26,7 @@ static const option table[] = {
     {"zcdp", OPTION_NUMBER, "RHO", "instead: a mechanism known to be RHO-zCDP (an upper bound)",
      offsetof(account_options, zcdp)},
     {"rdp", OPTION_FILE, "FILE",
-     "instead: one known by its Rényi divergences, a CSV with columns order and rdp",
+     "instead: a mechanism known by its Rényi divergences, a CSV with columns order and rdp",
      offsetof(account_options, rdp_file)},
     HEADING("What is wanted"),
     DELTA_OPTIONS(account_options),

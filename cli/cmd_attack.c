@@ -23,7 +23,7 @@ static const option table[] = {
     {"target", OPTION_COUNT, "ROW", "the model under attack (default 0)",
      offsetof(attack_options, target)},
     {"exclude", OPTION_LIST, "ROW",
-     "a model that serves as no shadow: kept for the audit, say; may be repeated",
+     "a model that is not a shadow, such as one kept for the audit; may be repeated",
      offsetof(attack_options, exclude)},
     HEADING("The attack"),
     {"offline", OPTION_FLAG, NULL, "use only models that were not trained on the point",
@@ -120,8 +120,8 @@ const command command_attack = {
     .about =
         "Reads what each model says about each point (and who was trained on what) and gives one "
         "score per point for the target model, as a CSV with the columns score,member: higher "
-        "means more likely a member. The file is input for one-run, when membership was drawn by "
-        "coin; scores of one model are not for scores, which wants one model each.\n"
+        "means more likely a member. Give the file to one-run if membership was drawn by coin, not "
+        "to scores, whose scores must come from independent models, one each.\n"
         "quantile needs no shadow model: one row of signals will do, with those of a population "
         "that "
         "no model was trained on and features of both.\n"

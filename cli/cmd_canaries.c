@@ -44,7 +44,7 @@ static const option table[] = {
      "instead: a matrix with the rounds of each canary, from 0 (NaN or -1: none)",
      offsetof(canaries_options, schedule)},
     {"unit", OPTION_NUMBER, "U",
-     "norm of a whole canary in a FILE: the clipping norm, over what the sum is divided by, times "
+     "norm of one canary in a FILE: the clipping norm, divided as the sum is, times "
      "the server's rate",
      offsetof(canaries_options, unit)},
     {"momentum", OPTION_NUMBER, "B", "of the server, to be undone (default 0)",

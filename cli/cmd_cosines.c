@@ -67,17 +67,19 @@ const command command_cosines = {
     .name = "cosines",
     .summary = "one-shot estimate of epsilon from canary cosines",
     .operands = "FILE",
-    .about = "From the cosines of canaries with the final model, or with --null from their largest "
-             "cosines over all rounds. 'mean' fits the mean and keeps the deviation of an absent "
-             "canary, 'mean-corrected' takes the length of the other canaries out of the model, "
-             "'mean-and-deviation' fits both and is biased upwards; 'jeffreys' is a lower "
-             "bound.\n"
-             "The estimates are about one attacker, who compares an update with what was released. "
-             "They are not bounds.\n"
-             "An NPZ of 'canaries known' gives a bound instead, 'known-rounds': canaries that were "
-             "in are ranked among those that stayed at home, each over its own rounds, and the "
-             "accountant makes epsilon of the whole training of it. An NPZ of 'canaries' carries "
-             "dimension and direction, so that they cannot be told wrongly.",
+    .about =
+        "Estimates epsilon from the cosines of canaries with the final model or, with --null, from "
+        "their largest cosines over all rounds. 'mean' fits the mean and keeps the deviation of an "
+        "absent "
+        "canary, 'mean-corrected' takes the length of the other canaries out of the model, "
+        "'mean-and-deviation' fits both and is biased upwards; 'jeffreys' is a lower "
+        "bound.\n"
+        "The estimates are about one attacker, who compares an update with what was released. "
+        "They are not bounds.\n"
+        "An NPZ of 'canaries known' gives a bound instead, 'known-rounds': canaries that were "
+        "in are ranked among those that stayed at home, each over its own rounds, and the "
+        "accountant turns that into epsilon of the whole training. An NPZ written by 'canaries' "
+        "holds dimension and direction: --dim and --direction are not needed then.",
     .examples = "dpaudit canaries make --dim 4096 --out c.npy && dpaudit canaries cosines --model "
                 "c.npy --count 50 --first 1 --out g.npy && dpaudit cosines g.npy --dim 4096",
     .options = table,

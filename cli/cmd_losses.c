@@ -41,7 +41,7 @@ static const option table[] = {
     DELTA_OPTIONS(losses_options),
     CLAIM_OPTION(losses_options, "claim-epsilon", "E",
                  "the promised epsilon: exit 1 when --resampled refutes it"),
-    CLAIM_OPTION(losses_options, "claim-delta", "D", "its delta, when it is not --delta"),
+    CLAIM_OPTION(losses_options, "claim-delta", "D", "its delta (default: --delta)"),
     CLAIM_OPTION(losses_options, "neighbours", "add-remove|replace-one",
                  "of the claim on the mechanism (default add-remove, which holds for both)"),
     {"resampled", OPTION_FLAG, NULL,

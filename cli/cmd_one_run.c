@@ -31,7 +31,7 @@ static const option table[] = {
      "MEMBERS and NONMEMBERS are losses: the lower, the more likely in",
      offsetof(one_run_options, losses)},
     {"null-noise", OPTION_FILE, "FILE.npy",
-     "for --method channels: what coordinates without a canary had, steps by coordinates",
+     "for --method channels: the noise of coordinates without a canary, steps x coordinates",
      offsetof(one_run_options, null_noise)},
     {"inclusion-rate", OPTION_NUMBER, "R", "how often a canary was put in (default 0.5)",
      offsetof(one_run_options, rate)},

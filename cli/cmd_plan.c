@@ -79,14 +79,15 @@ const command command_plan = {
     .summary = "the size an audit needs, the leak it detects, the most it shows",
     .operands = "",
     .about =
-        "The suspected truth is attacked as well as possible. For every game and method: the "
+        "Assumes the best possible attack on the suspected truth. For every game and method: the "
         "size that refutes the claim with the given power, and, with --size, the power of "
         "that budget, the smallest epsilon it detects and the largest bound it can give. "
         "Powers are exact, but for rank, sequential and jeffreys-split, which are simulated: "
-        "+- is the standard error. Of sequential audits, which stop when the claim falls, also "
-        "the pairs until then. jeffreys has a threshold fixed before, jeffreys-split learns it "
+        "+- is the standard error. For sequential audits, which stop when the claim is refuted, "
+        "also the number of pairs until then. jeffreys has a threshold fixed before, "
+        "jeffreys-split learns it "
         "from half of the canaries, as dpaudit cosines does by default. The "
-        "ceiling is what no valid method can exceed that sees only right and wrong answers.\n"
+        "ceiling: no valid method that sees only right and wrong answers can show more.\n"
         "Games: runs (one trained model an observation), steps (a white-box audit sees every "
         "noisy step; what a step shows goes to the whole run through the accountant), one-run "
         "(canaries in or out by a coin), cosines (canaries against the final model).",

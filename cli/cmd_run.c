@@ -34,7 +34,7 @@ static const option table[] = {
      offsetof(run_options, retries)},
     {"trials", OPTION_COUNT, "N", "budget: this many trials at most, stored ones included",
      offsetof(run_options, trials)},
-    {"seconds", OPTION_NUMBER, "S", "budget: no trial starts later than this",
+    {"seconds", OPTION_NUMBER, "S", "budget: after so many seconds no trial starts",
      offsetof(run_options, seconds)},
     {"until-refuted", OPTION_FLAG, NULL,
      "stop when the claim is refuted, by a bound that holds at any time (method sequential)",
@@ -71,19 +71,21 @@ const command command_run = {
     .summary = "play an audit game against the trainer and judge its claim",
     .operands = "AUDIT.yaml",
     .about =
-        "The file names a training (as for train), a game and a claim (docs/games.md lists the "
-        "keys). White box with gradient canaries: in each step the adversary sees the private sum "
-        "of two batches, one with its canary in it. The bounds are about one step; the facts end "
-        "to end follow from the accountant with the training's sampling rate and steps. Input "
-        "canaries are the same with an example. In a black box only trained models are seen, with "
-        "and without one example; there the bounds are about the whole training. Other kinds: "
-        "membership and reconstruction (many canaries in one training), whole-training, shadow, "
-        "federated (docs/federated.md), and command, which runs any program as the trainer. The "
-        "evidence goes to the output folder, for dpaudit scores, one-run, cosines or attack.\n"
+        "Plays the game of the file against a training and judges what was seen. The file names a "
+        "training (as for train) or a program that trains, a game and a claim; dpaudit help "
+        "settings lists the keys, docs/games.md explains the games.\n"
+        "white-box: in each step the adversary sees the private sum of two batches, one of which "
+        "has its canary. The bounds are about one step; the accountant turns them into bounds for "
+        "the whole training, with its sampling rate and steps. input-canary: the same with an "
+        "example as the canary. black-box: only trained models are seen, with and without one "
+        "example; the bounds are about the whole training. Other kinds: membership and "
+        "reconstruction (many canaries in one training), whole-training, shadow, federated "
+        "(docs/federated.md), and command, which runs any program as the trainer. The evidence "
+        "goes to the output folder, for dpaudit scores, one-run, cosines or attack.\n"
         "Trials are played by worker processes and kept in a store beside the experiment "
         "(docs/runner.md): a run that was stopped or killed goes on where it was, and a changed "
-        "experiment finds again what still applies. Ctrl-C stops cleanly (exit code 75), twice at "
-        "once.",
+        "experiment reuses the trials that still apply. Ctrl-C stops cleanly (exit code 75); a "
+        "second Ctrl-C ends the run at once.",
     .examples = "dpaudit run run-white-box.yaml\n"
                 "dpaudit run run-input-canary.yaml\n"
                 "dpaudit run run-black-box.yaml\n"

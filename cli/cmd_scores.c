@@ -46,14 +46,14 @@ const command command_scores = {
     .summary = "bounds from attack scores of members and non-members",
     .operands = "MEMBERS NONMEMBERS | FILE",
     .about =
-        "Higher scores must mean \"in\". Two files of one array each (.npy, or one number a line), "
-        "or one file: one that dpaudit run wrote, which says what it is; an .npz with `members` "
-        "and `nonmembers`, or a CSV with the columns "
-        "score,member (0 or 1, false or true); nan is a missing score. The runs behind the scores "
-        "must be independent; for canaries of "
-        "one run see one-run. One test decides about the claim, chosen before the scores are "
-        "looked at: family dp, which assumes nothing, unless the claim is a noise or you name "
-        "a family. All other rows are shown, never decide.",
+        "Judges scores of a membership attack on independent trainings; a higher score means "
+        "\"in\". For canaries of one training see one-run.\n"
+        "MEMBERS and NONMEMBERS are files of one array each (.npy, or one number a line). FILE has "
+        "both: what dpaudit run wrote, an .npz with `members` and `nonmembers`, or a CSV with the "
+        "columns score,member (0 or 1, false or true). nan is a missing score.\n"
+        "One test decides about the claim, chosen before the scores are looked at: family dp, "
+        "which assumes nothing about the mechanism, unless the claim is a noise multiplier or you "
+        "name a family. All other rows are shown and never decide.",
     .examples = "dpaudit scores members.npy nonmembers.npy --claim-epsilon 2\n"
                 "dpaudit scores scores.csv --family gaussian --explain\n"
                 "dpaudit scores scores.csv --select fixed:0.5 --method cp\n"

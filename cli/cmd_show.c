@@ -55,10 +55,10 @@ const command command_show = {
     .about =
         "A store may hold the trials of several experiments: each stage of each game is named "
         "by a key, the digest of all that decides its numbers: --settings lists it. Trials whose "
-        "checksum does not "
-        "fit are marked; dpaudit run plays them again. A trial has failed when its trainer did: "
-        "an outcome that counts; it is lost when the machine failed each time. Failures are "
-        "listed with the machine and slot where they happened.",
+        "checksum does not fit are marked as damaged; dpaudit run plays them again. A trial is "
+        "failed if its trainer failed, which is an outcome and counts; it is lost if the machine "
+        "failed at every attempt. Failures are listed with the machine and slot where they "
+        "happened.",
     .examples = "dpaudit show command/count.yaml\n"
                 "dpaudit show command/count.yaml --trial 7\n"
                 "dpaudit show command/count.yaml --json",

@@ -86,7 +86,9 @@ static void option_line(FILE *out, const option *o) {
                    : optional ? "[="
                               : " ",
                    bare ? "" : o->value, optional ? "]" : "");
-    const int used = fprintf(out, "%s", left);
+    int used = 0; /* columns, not bytes: "D1,D2,…" */
+    for (const char *c = left; *c != '\0'; ++c) used += ((unsigned char)*c & 0xc0) != 0x80;
+    (void)fputs(left, out);
     if (used >= OPTION_COLUMN)
         (void)fprintf(out, "\n%*s", OPTION_COLUMN, "");
     else

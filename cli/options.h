@@ -86,7 +86,7 @@ void common_init(common_options *common);
         REQUEST_SWITCH(type, "two-sided", "an interval")
 #define CLAIM_OPTIONS(type)                                                                        \
     CLAIM_OPTION(type, "claim-epsilon", "E", "the promised epsilon: exit 1 when it is refuted"),   \
-        CLAIM_OPTION(type, "claim-delta", "D", "its delta, when it is not --delta"),               \
+        CLAIM_OPTION(type, "claim-delta", "D", "its delta (default: --delta)"),                    \
         CLAIM_OPTION(type, "claim-sigma", "S", "the claim as a noise multiplier instead …"),       \
         CLAIM_OPTION(type, "claim-q", "Q", "… with this sampling rate (default 1)"),               \
         CLAIM_OPTION(type, "claim-steps", "T", "… and so many steps (default 1)"),                 \
@@ -97,12 +97,13 @@ void common_init(common_options *common);
                      "how neighbouring data sets differ (default add-remove)")
 /* The test that decides, and the effect it must be able to detect. */
 #define PROTOCOL_OPTIONS(type)                                                                     \
-    {"protocol", OPTION_FILE, "FILE", "the test registered before (plan --write-protocol)",        \
+    {"protocol", OPTION_FILE, "FILE", "decide by the test that plan --write-protocol registered",  \
      offsetof(type, common.protocol_file)},                                                        \
         REQUEST_OPTION(type, "must-detect", "E",                                                   \
                        "inconclusive (exit 5) unless this epsilon would have been detected"),      \
         REQUEST_OPTION(type, "decide", "confidence|posterior",                                     \
-                       "let a posterior probability decide, and say so (default confidence)"),     \
+                       "what decides: a bound (default), or a posterior probability, as the "      \
+                       "headline then says"),                                                      \
         REQUEST_SWITCH(type, "all", "every row, not only the first six")
 #define FAMILY_OPTIONS(type)                                                                       \
     REQUEST_OPTION(type, "family", "F",                                                            \

@@ -6,7 +6,7 @@
 #include "options.h"
 
 #define RATES_OPTIONS(type)                                                                        \
-    REQUEST_OPTION(type, "at-epsilon", "E", "also the least delta that this epsilon needs"),       \
+    REQUEST_OPTION(type, "at-epsilon", "E", "also a lower bound on delta at this epsilon"),        \
         REQUEST_SWITCH(type, "curve", "also the bounds at other deltas (in the JSON)"),            \
         REQUEST_SWITCH(type, "explain", "say why the bound is what it is and what would raise it")
 
