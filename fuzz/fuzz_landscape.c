@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "dpaudit/landscape.h"
+#include "estimate/landscape.h"
 
 static void must(int condition) {
     if (!condition) abort();
@@ -41,7 +41,7 @@ static void check_density(const dpa_landscape *l) {
     const size_t count = l->count < MOST ? l->count : MOST;
     for (size_t i = 0; i < count; ++i) x[i] = l->points[i].epsilon.mean;
     const double at[] = {x[0], x[count - 1]};
-    const dpa_status status = dpa_kernel_density(x, count, at, 2, density, &err);
+    const dpa_status status = dpa__kernel_density(x, count, at, 2, density, &err);
     fuzz_check(status, &err);
     if (status == DPA_OK) must(density[0] >= 0.0 && density[1] >= 0.0);
 }
@@ -52,12 +52,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char path[FUZZ_PATH];
     const int file = fuzz_file(data, size, path);
     if (file < 0) return 0;
-    const dpa_status status = dpa_landscape_read(path, &landscape, &err);
+    const dpa_status status = dpa__landscape_read(path, &landscape, &err);
     fuzz_check(status, &err);
     if (status == DPA_OK) {
         check(&landscape);
         check_density(&landscape);
-        dpa_landscape_free(&landscape);
+        dpa__landscape_free(&landscape);
     }
     (void)close(file);
     return 0;

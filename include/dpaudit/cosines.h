@@ -3,7 +3,7 @@
  *
  * What comes out is an estimate of ε for one attacker, who compares a canary's direction with what
  * was released; it is not a bound on what other attackers can do. The exception is
- * dpa_cosines_lower, a lower bound for the same attacker. */
+ * dpa__cosines_lower, a lower bound for the same attacker. */
 #ifndef DPAUDIT_COSINES_H
 #define DPAUDIT_COSINES_H
 
@@ -22,13 +22,6 @@ DPA_C_BEGIN
 /* log Pr[τ ≥ t] for the cosine τ of a random direction with any fixed one in R^dim: t² has the law
  * Beta(½, (dim−1)/2), exactly (Proposition 3.1). t in [−1,1], dim ≥ 2; NaN elsewhere. */
 DPA_API double dpa_cosine_null_log_upper(double t, size_t dim);
-/* An upper bound on log Pr[τ ≥ t] for a direction of random signs and any fixed vector: the
- * smallest of log ½ (for t > 0), Hoeffding's −t²·dim/2, and a normal tail times 3.178 (Bentkus and
- * Dzindzalieta 2015). */
-DPA_API double dpa_cosine_signs_log_upper(double t, size_t dim);
-/* The largest distance between the distribution function of that cosine and the one of N(0, 1/dim),
- * which the estimators below use instead. */
-DPA_API double dpa_cosine_null_distance(size_t dim);
 
 /* ── fits ────────────────────────────────────────────────────────────────────────────── */
 
@@ -70,26 +63,6 @@ DPA_API dpa_status dpa_cosines_mean_and_deviation(const dpa_cosine_fit *fit, siz
                                                   double delta, double confidence,
                                                   dpa_cosine_estimate *out,
                                                   dpa_error *err) DPA_MUST_USE;
-/* dpa_cosines_mean, corrected for everything else that lengthens the model: all other canaries of
- * the run, and the clients. If all canaries contribute equally, ‖θ‖² = a²·(k + g + d/μ²), where a
- * is the contribution of one canary, k = `canaries` their number, and g = `clients` the squared
- * length of the clients' part (all but canaries and noise) in units of a². Hence 1/μ² = 1/μ̂² − (k +
- * g)/d. g = 0 does not correct for the clients. An estimate; the interval is that of `mean`,
- * corrected in the same way. All NaN if less than a twentieth of the squared length is left, as the
- * correction would then be mostly noise. */
-DPA_API dpa_status dpa_cosines_corrected(const dpa_cosine_fit *fit, size_t dim, double canaries,
-                                         double clients, double delta, double confidence,
-                                         dpa_cosine_estimate *out, dpa_error *err) DPA_MUST_USE;
-/* The share of the model's squared length that such canaries and clients make up, by the mean
- * cosine. */
-DPA_API double dpa_cosines_crowd(const dpa_cosine_fit *fit, double canaries, double clients);
-/* For all iterates (Algorithm 3): the largest cosines over the rounds of unobserved and of observed
- * canaries, both fitted. The interval is the range of ε over a large-sample rectangle of
- * standardised mean and log deviation, with half of the error for each. */
-DPA_API dpa_status dpa_cosines_all_iterates(const dpa_cosine_fit *unobserved,
-                                            const dpa_cosine_fit *observed, double delta,
-                                            double confidence, dpa_cosine_estimate *out,
-                                            dpa_error *err) DPA_MUST_USE;
 
 /* ── a lower bound ───────────────────────────────────────────────────────────────────── */
 
@@ -113,16 +86,6 @@ typedef struct dpa_cosine_bound {
     size_t missed, count; /* observed canaries below the threshold, of all used for the bound */
 } dpa_cosine_bound;
 
-/* A lower bound on ε from the attack "cosine ≥ threshold": the Jeffreys limit on the FNR at 1 −
- * confidence with the exact FPR, or, if the null is a sample, Jeffreys limits on both with half of
- * the error each. The canaries are treated as independent. select: "fixed:T" uses that threshold;
- * "split" chooses it on one random half and bounds on the other; "simultaneous" uses limits that
- * hold at every threshold at once (Berk–Jones, no prior) and takes the best; "max" takes the best
- * on all data, as the papers do, and is optimistic. */
-DPA_API dpa_status dpa_cosines_lower(const dpa_cosines *cosines, const char *select, double delta,
-                                     double confidence, uint64_t seed, dpa_cosine_bound *out,
-                                     dpa_error *err) DPA_MUST_USE;
-
 /* ── known rounds: a certificate ─────────────────────────────────────────────────────── */
 
 /* How often a client takes part, according to the claim. */
@@ -131,13 +94,6 @@ typedef struct dpa_participation_rule {
     double q;        /* Poisson: its probability in each of `rounds` rounds; NaN: not Poisson */
     uint64_t rounds; /* of Poisson participation */
 } dpa_participation_rule;
-
-/* An interval for ε of a whole training whose rounds are Gaussian mechanisms with noise multiplier
- * `sigma`: `times` rounds composed or, if q is given, all Poisson-subsampled ones. Infinite for
- * sigma = 0. */
-DPA_API dpa_status dpa_participation_epsilon(const dpa_participation_rule *rule, double sigma,
-                                             double delta, dpa_interval *out,
-                                             dpa_error *err) DPA_MUST_USE;
 
 /* Scores of observed and unobserved canaries, each over its own rounds (dpa_canaries_own_score,
  * dpa_federation_known). The rounds of all canaries must have been drawn by one rule before it was
@@ -152,10 +108,6 @@ typedef struct dpa_known_rounds {
     dpa_participation_rule rule; /* the participation that ε shall be about */
     dpa_direction direction;
 } dpa_known_rounds;
-
-/* The largest μ of one round that (ε,δ) allows under the rule of `known`; INFINITY: any. */
-DPA_API dpa_status dpa_known_rounds_claim(const dpa_known_rounds *known, double epsilon,
-                                          double delta, double *mu, dpa_error *err) DPA_MUST_USE;
 
 /* The method "known-rounds": a lower bound at request->confidence on what the rounds of one canary
  * leak. In the Gaussian family (request->family "" or "gaussian") two tests give the smallest μ of
@@ -179,13 +131,6 @@ DPA_API dpa_status dpa_known_rounds_training(const dpa_known_rounds *known,
                                              dpa_result *out, dpa_error *err) DPA_MUST_USE;
 
 /* ── everything that applies ─────────────────────────────────────────────────────────── */
-
-/* Runs request->method ("": all that apply) and appends to `results`: "mean", "mean-and-deviation"
- * and "jeffreys" without `unobserved`; "all-iterates" and "jeffreys" with it. Adds a lint for
- * anything odd. */
-DPA_API dpa_status dpa_cosines_results(const dpa_cosines *cosines, const dpa_request *request,
-                                       dpa_results *results, dpa_lints *lints,
-                                       dpa_error *err) DPA_MUST_USE;
 
 DPA_C_END
 

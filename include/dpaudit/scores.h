@@ -25,7 +25,7 @@ enum {
     DPA_GIVES_ESTIMATE = 32, /* a number without confidence */
     DPA_FROM_ORDER = 64,     /* scores in order of arrival: dpa_estimate_sequential */
     DPA_FROM_GUESSES = 128,  /* canaries of one run: dpa_onerun_bound */
-    DPA_FROM_COSINES = 256   /* dpa_cosines_results */
+    DPA_FROM_COSINES = 256   /* dpa__cosines_results */
 };
 
 typedef struct dpa_estimator {
@@ -50,30 +50,6 @@ DPA_API dpa_status dpa_estimate_counts(const dpa_counts *counts, const dpa_reque
  * are used as they are, Clopper–Pearson limits with `simultaneous`, all others with `split`. */
 DPA_API dpa_status dpa_estimate_scores(const dpa_scores *scores, const dpa_request *request,
                                        dpa_results *results, dpa_error *err) DPA_MUST_USE;
-
-/* The posterior of ε at the request's δ as a curve. The posterior mass at exactly ε = 0 is not part
- * of the density; it is returned in `atom`. */
-typedef struct dpa_posterior_point {
-    double epsilon, density, cumulative;
-} dpa_posterior_point;
-/* Fills `count` points between the 0.001 and 0.999 quantiles (from 0 if the atom reaches beyond the
- * lower one). */
-DPA_API dpa_status dpa_posterior_curve(const dpa_counts *counts, const dpa_request *request,
-                                       const char *family, dpa_posterior_point *points,
-                                       size_t count, double *atom, dpa_error *err) DPA_MUST_USE;
-/* The mean, and the p-quantile, of the posterior of ε. */
-DPA_API dpa_status dpa_posterior_mean(const dpa_counts *counts, const dpa_request *request,
-                                      const char *family, double *mean,
-                                      dpa_error *err) DPA_MUST_USE;
-DPA_API dpa_status dpa_posterior_quantile(const dpa_counts *counts, const dpa_request *request,
-                                          const char *family, double p, double *epsilon,
-                                          dpa_error *err) DPA_MUST_USE;
-
-/* A lower bound on the δ that the mechanism has at a fixed ε, by method "cp", "jeffreys" or
- * "bayes". */
-DPA_API dpa_status dpa_delta_at_epsilon(const dpa_counts *counts, const dpa_request *request,
-                                        const char *family, const char *method, double epsilon,
-                                        double *delta, dpa_error *err) DPA_MUST_USE;
 
 /* How good the attack is, each number with a two-sided interval at the request's confidence. */
 typedef struct dpa_measure {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "dpaudit/cosines.h"
 #include "dpaudit/tradeoff.h"
+#include "estimate/cosine.h"
 #include "math/dist.h"
 
 /* s in [low, high], |m − mean| ≤ fixed + slope·s. */
@@ -111,7 +112,7 @@ dpa_status dpa_cosines_mean(const dpa_cosine_fit *fit, size_t dim, double delta,
     return DPA_OK;
 }
 
-double dpa_cosines_crowd(const dpa_cosine_fit *fit, double canaries, double clients) {
+double dpa__cosines_crowd(const dpa_cosine_fit *fit, double canaries, double clients) {
     return fit->mean * fit->mean * (canaries + clients);
 }
 
@@ -126,9 +127,9 @@ static double crowded_epsilon(double m, double crowd, double delta) {
     return isinf(mu) ? (double)INFINITY : epsilon_of(mu, 1.0, delta);
 }
 
-dpa_status dpa_cosines_corrected(const dpa_cosine_fit *fit, size_t dim, double canaries,
-                                 double clients, double delta, double confidence,
-                                 dpa_cosine_estimate *out, dpa_error *err) {
+dpa_status dpa__cosines_corrected(const dpa_cosine_fit *fit, size_t dim, double canaries,
+                                  double clients, double delta, double confidence,
+                                  dpa_cosine_estimate *out, dpa_error *err) {
     DPA_TRY(check(delta, confidence, err));
     DPA_TRY(check_dim(dim, err));
     if (!(canaries >= 0.0 && clients >= 0.0))
@@ -173,9 +174,9 @@ dpa_status dpa_cosines_mean_and_deviation(const dpa_cosine_fit *fit, size_t dim,
 }
 
 /* m̂ = (x̄₁ − x̄₀)/σ̂₀ has variance about s²/k₁ + 1/k₀ + m²/(2k₀), log ŝ about 1/(2k₁) + 1/(2k₀). */
-dpa_status dpa_cosines_all_iterates(const dpa_cosine_fit *unobserved,
-                                    const dpa_cosine_fit *observed, double delta, double confidence,
-                                    dpa_cosine_estimate *out, dpa_error *err) {
+dpa_status dpa__cosines_all_iterates(const dpa_cosine_fit *unobserved,
+                                     const dpa_cosine_fit *observed, double delta,
+                                     double confidence, dpa_cosine_estimate *out, dpa_error *err) {
     DPA_TRY(check(delta, confidence, err));
     DPA_TRY(check_deviation(unobserved, "unobserved canaries", err));
     DPA_TRY(check_deviation(observed, "observed canaries", err));

@@ -18,7 +18,7 @@ double dpa_cosine_null_log_upper(double t, size_t dim) {
     return t >= 0.0 ? half : log1p(-exp(half));
 }
 
-double dpa_cosine_signs_log_upper(double t, size_t dim) {
+double dpa__cosine_signs_log_upper(double t, size_t dim) {
     if (!(t >= -1.0 && t <= 1.0) || dim < 2) return NAN;
     if (t <= 0.0) return 0.0;
     const double x = t * sqrt((double)dim);
@@ -30,7 +30,7 @@ double dpa_cosine_signs_log_upper(double t, size_t dim) {
 
 /* The two densities cross where (d−3)/2·log(1−t²) + dt²/2 is a constant, so the distance has one
  * peak for t > 0 before the crossing in the tail; a fine grid in t√d finds it. */
-double dpa_cosine_null_distance(size_t dim) {
+double dpa__cosine_null_distance(size_t dim) {
     if (dim < 2) return NAN;
     const double root = sqrt((double)dim);
     double worst = 0.0;

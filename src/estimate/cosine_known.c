@@ -57,8 +57,8 @@ static dpa_status sampled_epsilon(const dpa_participation_rule *rule, double sig
     return status;
 }
 
-dpa_status dpa_participation_epsilon(const dpa_participation_rule *rule, double sigma, double delta,
-                                     dpa_interval *out, dpa_error *err) {
+dpa_status dpa__participation_epsilon(const dpa_participation_rule *rule, double sigma,
+                                      double delta, dpa_interval *out, dpa_error *err) {
     DPA_TRY(check_rule(rule, err));
     if (!(sigma >= 0.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "noise multiplier %g: expected 0 or more", sigma);
@@ -83,8 +83,8 @@ dpa_status dpa_participation_epsilon(const dpa_participation_rule *rule, double 
 
 /* Calibration rounds up, so its target is raised until the ε of the noise is not below the claim.
  */
-dpa_status dpa_known_rounds_claim(const dpa_known_rounds *known, double epsilon, double delta,
-                                  double *mu, dpa_error *err) {
+dpa_status dpa__known_rounds_claim(const dpa_known_rounds *known, double epsilon, double delta,
+                                   double *mu, dpa_error *err) {
     const dpa_participation_rule *rule = &known->rule;
     *mu = (double)INFINITY;
     if (isnan(rule->q)) {
@@ -293,14 +293,15 @@ dpa_status dpa_known_rounds_participation(const dpa_known_rounds *known, const d
     DPA_TRY(check_family(known, request->family, err));
     DPA_TRY(lint(known, lints, err));
     if (!isnan(request->claim_epsilon))
-        DPA_TRY(dpa_known_rounds_claim(known, request->claim_epsilon, request->delta, &claim, err));
+        DPA_TRY(
+            dpa__known_rounds_claim(known, request->claim_epsilon, request->delta, &claim, err));
     DPA_TRY(run_tests(known, request, claim, out, lints, err));
     if (is_gaussian(request->family)) {
         out->assumptions = DPA_ASSUME_FAMILY_GAUSSIAN;
         out->parameter_lower /= known->spread;
         const double mu = out->parameter_lower;
-        DPA_TRY(dpa_participation_epsilon(&once, mu > 0.0 ? 1.0 / mu : (double)INFINITY,
-                                          request->delta, &epsilon, err));
+        DPA_TRY(dpa__participation_epsilon(&once, mu > 0.0 ? 1.0 / mu : (double)INFINITY,
+                                           request->delta, &epsilon, err));
         out->epsilon_lower = epsilon.lower;
         out->numerical_error = epsilon.upper - epsilon.lower;
     }
@@ -358,8 +359,8 @@ dpa_status dpa_known_rounds_training(const dpa_known_rounds *known, const dpa_re
     out->scope = DPA_SCOPE_TRAINING;
     if (is_as_claimed(known) && !is_gaussian(participation->family)) return DPA_OK;
     DPA_TRY(mu_of_one_round(known, participation, delta, &mu, err));
-    DPA_TRY(dpa_participation_epsilon(&known->rule, mu > 0.0 ? 1.0 / mu : (double)INFINITY, delta,
-                                      &epsilon, err));
+    DPA_TRY(dpa__participation_epsilon(&known->rule, mu > 0.0 ? 1.0 / mu : (double)INFINITY, delta,
+                                       &epsilon, err));
     describe_training(known, mu, out);
     out->epsilon_lower = epsilon.lower;
     out->numerical_error = epsilon.upper - epsilon.lower;

@@ -16,6 +16,7 @@
 #include "estimate/berkjones.h"
 #include "estimate/cosine.h"
 #include "estimate/select.h"
+#include "evidence/scores_sort.h"
 #include "math/dist.h"
 
 /* More thresholds than this are thinned out evenly. */
@@ -37,15 +38,7 @@ typedef struct problem {
 
 /* How many are below t. */
 static size_t below(const sample *s, double t) {
-    size_t low = 0, high = s->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (s->sorted[middle] < t)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return s->count - dpa__count_at_least(s->sorted, s->count, t);
 }
 
 static double log_one_minus(double delta, double rate) {
@@ -72,8 +65,9 @@ static dpa_cosine_bound bound_at(const problem *q, double t, size_t more) {
         b.fnr_upper = rate_limit(b.missed, b.count, q->p / 2.0, q->band);
     } else {
         const double cosine = fmax(-1.0, fmin(1.0, t));
-        b.log_fpr = q->direction == DPA_DIRECTION_SIGNS ? dpa_cosine_signs_log_upper(cosine, q->dim)
-                                                        : dpa_cosine_null_log_upper(cosine, q->dim);
+        b.log_fpr = q->direction == DPA_DIRECTION_SIGNS
+                        ? dpa__cosine_signs_log_upper(cosine, q->dim)
+                        : dpa_cosine_null_log_upper(cosine, q->dim);
         b.fnr_upper =
             q->limit != NULL ? q->limit[b.missed] : rate_limit(b.missed, b.count, q->p, q->band);
     }
@@ -195,9 +189,9 @@ static dpa_status fixed_threshold(const char *select, double *out, dpa_error *er
     return DPA_OK;
 }
 
-dpa_status dpa_cosines_lower(const dpa_cosines *cosines, const char *select, double delta,
-                             double confidence, uint64_t seed, dpa_cosine_bound *out,
-                             dpa_error *err) {
+dpa_status dpa__cosines_lower(const dpa_cosines *cosines, const char *select, double delta,
+                              double confidence, uint64_t seed, dpa_cosine_bound *out,
+                              dpa_error *err) {
     const double p = 1.0 - confidence;
     DPA_TRY(check(cosines, delta, confidence, err));
     if (dpa__select_is(select, DPA__FIXED)) {

@@ -75,7 +75,7 @@ static dpa_status add_estimate(context *c, const char *method, const dpa_cosine_
 static int mean_holds(const context *c) {
     const double k = (double)c->observed.count, d = (double)c->cosines->dim;
     return c->p_value >= LEAST_P && k >= FEW && d >= SMALL_DIM && 10.0 * k <= d &&
-           !is_wide(&c->observed, d) && dpa_cosines_crowd(&c->observed, k, 0.0) <= CROWDED;
+           !is_wide(&c->observed, d) && dpa__cosines_crowd(&c->observed, k, 0.0) <= CROWDED;
 }
 
 /* The lower limit of `mean` at the whole error, if nothing contradicts its assumptions: the mean of
@@ -105,8 +105,8 @@ static dpa_status add_final(context *c, dpa_error *err) {
     dpa_cosine_estimate e;
     if (wanted(c, "mean")) DPA_TRY(add_mean(c, err));
     if (wanted(c, "mean-corrected")) {
-        DPA_TRY(dpa_cosines_corrected(&c->observed, dim, crowd_of(c), 0.0, q->delta, q->confidence,
-                                      &e, err));
+        DPA_TRY(dpa__cosines_corrected(&c->observed, dim, crowd_of(c), 0.0, q->delta, q->confidence,
+                                       &e, err));
         if (!isnan(e.epsilon))
             DPA_TRY(add_estimate(c, "mean-corrected", &e, 0, corrected_note, err));
     }
@@ -123,7 +123,7 @@ static dpa_status add_rounds(context *c, dpa_error *err) {
     dpa_cosine_estimate e;
     if (!wanted(c, "all-iterates")) return DPA_OK;
     DPA_TRY(
-        dpa_cosines_all_iterates(&c->unobserved, &c->observed, q->delta, q->confidence, &e, err));
+        dpa__cosines_all_iterates(&c->unobserved, &c->observed, q->delta, q->confidence, &e, err));
     return add_estimate(c, "all-iterates", &e, DPA_ASSUME_LARGE_SAMPLE, rounds_note, err);
 }
 
@@ -146,7 +146,7 @@ static dpa_status add_bound(context *c, dpa_error *err) {
     const int is_split = dpa__select_is(select, DPA__SPLIT);
     if (c->observed.count < 2 && q->method[0] == '\0' && is_split) return DPA_OK;
     const dpa_cosines as_signs = dpa__cosines_as_signs(c->cosines);
-    DPA_TRY(dpa_cosines_lower(&as_signs, select, q->delta, q->confidence, q->seed, &b, err));
+    DPA_TRY(dpa__cosines_lower(&as_signs, select, q->delta, q->confidence, q->seed, &b, err));
     dpa_result result;
     dpa_result_init(&result, q);
     (void)snprintf(result.family, sizeof result.family, "dp");
@@ -192,7 +192,7 @@ static dpa_status lint(const context *c, dpa_lints *lints, dpa_error *err) {
                               "%.0f canaries in %zu dimensions disturb each other; the method "
                               "wants far fewer canaries than dimensions",
                               crowd_of(c), c->cosines->dim));
-    const double crowd = dpa_cosines_crowd(&c->observed, crowd_of(c), 0.0);
+    const double crowd = dpa__cosines_crowd(&c->observed, crowd_of(c), 0.0);
     if (c->observed.mean > 0.0 && crowd > CROWDED)
         DPA_TRY(dpa_lints_add(lints, err, "crowded",
                               "the canaries are %.0f%% of the model's squared length, so 'mean' "
@@ -204,7 +204,7 @@ static dpa_status lint(const context *c, dpa_lints *lints, dpa_error *err) {
             dpa_lints_add(lints, err, "small-dimension",
                           "in %zu dimensions an absent canary's cosine is not normal (off by up "
                           "to %.2g in probability); 'jeffreys' uses its exact law",
-                          c->cosines->dim, dpa_cosine_null_distance(c->cosines->dim)));
+                          c->cosines->dim, dpa__cosine_null_distance(c->cosines->dim)));
     if (c->observed.mean * sqrt(k * d) < -3.0)
         DPA_TRY(dpa_lints_add(lints, err, "negative-mean",
                               "the mean cosine is %.3g, significantly below 0: was the sign of the "
@@ -237,8 +237,8 @@ static dpa_status check_method(const dpa_cosines *cosines, const char *method, d
                      method);
 }
 
-dpa_status dpa_cosines_results(const dpa_cosines *cosines, const dpa_request *request,
-                               dpa_results *results, dpa_lints *lints, dpa_error *err) {
+dpa_status dpa__cosines_results(const dpa_cosines *cosines, const dpa_request *request,
+                                dpa_results *results, dpa_lints *lints, dpa_error *err) {
     context c = {.cosines = cosines, .request = request, .results = results};
     DPA_TRY(dpa_request_check(request, err));
     DPA_TRY(check_method(cosines, request->method, err));

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/landscape.h"
+#include "estimate/landscape.h"
 #include "math/dist.h"
 #include "math/logspace.h"
 
@@ -45,8 +45,8 @@ static size_t hull(place *p, size_t count) {
     return kept;
 }
 
-dpa_status dpa_pareto_frontier(const double *utility, const double *epsilon, size_t count, int *on,
-                               dpa_error *err) {
+dpa_status dpa__pareto_frontier(const double *utility, const double *epsilon, size_t count, int *on,
+                                dpa_error *err) {
     place *p = DPA_NEW_ARRAY(place, count, err);
     if (p == NULL) return DPA_NO_MEMORY;
     for (size_t i = 0; i < count; ++i) {
@@ -69,8 +69,8 @@ dpa_status dpa_pareto_frontier(const double *utility, const double *epsilon, siz
     return DPA_OK;
 }
 
-dpa_status dpa_kernel_density(const double *x, size_t count, const double *at, size_t points,
-                              double *density, dpa_error *err) {
+dpa_status dpa__kernel_density(const double *x, size_t count, const double *at, size_t points,
+                               double *density, dpa_error *err) {
     dpa__sum sum = {0, 0}, square = {0, 0};
     const double n = (double)count;
     for (size_t i = 0; i < count; ++i) dpa__sum_add(&sum, x[i]);

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/landscape.h"
 #include "dpaudit/rng.h"
+#include "estimate/landscape.h"
 
 enum { DRAWS = 1000 };
 static const double PRIOR = 2.0;
@@ -153,7 +153,7 @@ static dpa_status set_shares(dpa_landscape *l, dpa_error *err) {
             at[i] = p->utility.mean + p->utility.error * dpa_rng_normal(&rng);
             at[l->count + i] = p->epsilon.mean + p->epsilon.error * dpa_rng_normal(&rng);
         }
-        status = dpa_pareto_frontier(at, at + l->count, l->count, on, err);
+        status = dpa__pareto_frontier(at, at + l->count, l->count, on, err);
         for (size_t i = 0; i < l->count && status == DPA_OK; ++i)
             l->points[i].frontier_share += on[i] / (double)DRAWS;
     }
@@ -181,7 +181,7 @@ static dpa_status mark_frontier(dpa_landscape *out, dpa_error *err) {
         mean[out->count + i] = out->points[i].epsilon.mean;
     }
     if (status == DPA_OK)
-        status = dpa_pareto_frontier(mean, mean + out->count, out->count, on, err);
+        status = dpa__pareto_frontier(mean, mean + out->count, out->count, on, err);
     for (size_t i = 0; i < out->count && status == DPA_OK; ++i)
         if ((out->points[i].on_frontier = on[i]) != 0) out->frontier[out->frontier_count++] = i;
     if (status == DPA_OK)
@@ -212,7 +212,7 @@ static dpa_status fill(source *s, dpa_landscape *out, dpa_error *err) {
     return mark_frontier(out, err);
 }
 
-dpa_status dpa_landscape_read(const char *path, dpa_landscape *out, dpa_error *err) {
+dpa_status dpa__landscape_read(const char *path, dpa_landscape *out, dpa_error *err) {
     static const char *const text[] = {"strategy", "group", NULL};
     dpa_table_opts opts;
     *out = (dpa_landscape){0};
@@ -221,11 +221,11 @@ dpa_status dpa_landscape_read(const char *path, dpa_landscape *out, dpa_error *e
     DPA_TRY(dpa_table_read(path, &opts, &out->table, err));
     source s = {.path = path, .table = out->table};
     const dpa_status status = fill(&s, out, err);
-    if (status != DPA_OK) dpa_landscape_free(out);
+    if (status != DPA_OK) dpa__landscape_free(out);
     return status;
 }
 
-void dpa_landscape_free(dpa_landscape *landscape) {
+void dpa__landscape_free(dpa_landscape *landscape) {
     if (landscape == NULL) return;
     dpa_table_free(landscape->table);
     free(landscape->points);

@@ -71,11 +71,12 @@ const char *dpa_plan_method(dpa_plan_game game, const char *family, double delta
 
 /* ── power ─────────────────────────────────────────────────────────────────────────────────── */
 
-int dpa__plan_is_rank(const dpa__plan *plan) {
+/* Methods whose power is simulated. */
+static int plan_is_rank(const dpa__plan *plan) {
     return plan->entry != NULL && dpa__registry_is_rank(plan->entry->about.name);
 }
 
-int dpa__plan_is_scan(const dpa__plan *plan) {
+static int plan_is_scan(const dpa__plan *plan) {
     return plan->entry != NULL && plan->entry->from_scores == dpa__scan_run;
 }
 
@@ -88,15 +89,15 @@ static int is_simulated_cosine(const dpa__plan *plan) {
 }
 
 uint64_t dpa__plan_limit(const dpa__plan *plan) {
-    if (dpa__plan_is_rank(plan) || dpa__plan_is_scan(plan)) return DPA__MOST_RANKS;
+    if (plan_is_rank(plan) || plan_is_scan(plan)) return DPA__MOST_RANKS;
     if (plan->entry != NULL || is_simulated_cosine(plan)) return DPA__MOST_EACH;
     return DPA__MOST_SIZE;
 }
 
 static dpa_status power_of_scores(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
                                   dpa_error *err) {
-    if (dpa__plan_is_rank(plan)) return dpa__plan_ranks(plan, n, care, out, err);
-    if (dpa__plan_is_scan(plan)) return dpa__plan_scan(plan, n, care, out, err);
+    if (plan_is_rank(plan)) return dpa__plan_ranks(plan, n, care, out, err);
+    if (plan_is_scan(plan)) return dpa__plan_scan(plan, n, care, out, err);
     if (dpa__plan_is_sequential(plan)) return dpa__plan_pairs(plan, n, out, err);
     return dpa__plan_counts(plan, n, out, err);
 }
@@ -200,7 +201,7 @@ static dpa_status confirm_size(dpa__plan *plan, double power, uint64_t most, dpa
     dpa_plan_answer answer;
     DPA_TRY(dpa__plan_power(plan, out->size, DPA__CAREFULLY, out, err));
     const int is_enough = out->power >= power;
-    const uint64_t parts = dpa__plan_is_scan(plan) ? 200 : 40;
+    const uint64_t parts = plan_is_scan(plan) ? 200 : 40;
     for (int i = 0; i < 40; ++i) {
         const uint64_t step = 1 + out->size / parts;
         if (is_enough ? out->size <= step : out->size >= most) return DPA_OK;
@@ -222,7 +223,7 @@ dpa_status dpa__plan_size(dpa__plan *plan, double power, uint64_t most, dpa_plan
     DPA_TRY(dpa__plan_is_sequential(plan) ? dpa__plan_pairs_size(plan, power, most, out, err)
                                           : search_size(plan, power, most, out, err));
     plan->wanted = NAN;
-    if (dpa__plan_is_rank(plan) || dpa__plan_is_scan(plan) || is_simulated_cosine(plan))
+    if (plan_is_rank(plan) || plan_is_scan(plan) || is_simulated_cosine(plan))
         DPA_TRY(confirm_size(plan, power, most, out, err));
     if (out->power < power) out->size = 0;
     return DPA_OK;
@@ -306,7 +307,7 @@ static dpa_status is_detected(void *user, double t, int *enough, dpa_error *err)
 static dpa_status search_leak(dpa__plan *plan, uint64_t n, double wanted, dpa_plan_leak *out,
                               dpa_error *err) {
     leak_search s = {plan, n, wanted, 0};
-    const double fine = is_simulated_cosine(plan) || dpa__plan_is_scan(plan) ? 2e-3 : 1e-4;
+    const double fine = is_simulated_cosine(plan) || plan_is_scan(plan) ? 2e-3 : 1e-4;
     double t;
     *out = (dpa_plan_leak){INFINITY, NAN};
     DPA_TRY(dpa__plan_search_leak(plan, fine, is_detected, &s, &t, err));

@@ -42,9 +42,6 @@ struct dpa__plan {
     double wanted; /* a rough power is only compared with this one; NAN: used as it is */
 };
 
-/* Methods whose power is simulated. */
-int dpa__plan_is_rank(const dpa__plan *plan);
-int dpa__plan_is_scan(const dpa__plan *plan);
 int dpa__plan_is_sequential(const dpa__plan *plan);
 /* The largest size that can be planned: for counts and simulated audits, for ranks, for all others.
  */
@@ -66,9 +63,6 @@ dpa_status dpa__plan_truth_epsilon(const dpa__plan *plan, double t, double *epsi
 /* ε of the plan's training with this noise, rounded to `side`. */
 dpa_status dpa__plan_training_epsilon(const dpa_plan *asked, double sigma, int side, double *out,
                                       dpa_error *err);
-/* The member of a model whose ε at the model's δ is the given one, rounded to `side`. */
-dpa_status dpa__model_t(const dpa__model *model, double epsilon, int side, double *t,
-                        dpa_error *err);
 
 /* What the public functions of the same names do, on an open plan. */
 dpa_status dpa__plan_power(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,

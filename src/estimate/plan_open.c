@@ -143,8 +143,9 @@ static double excess(double t, void *user) {
     return s->status == DPA_OK ? epsilon - s->target : (double)NAN;
 }
 
-dpa_status dpa__model_t(const dpa__model *model, double epsilon, int side, double *t,
-                        dpa_error *err) {
+/* The member of a model whose ε at the model's δ is the given one, rounded to `side`. */
+static dpa_status member_of_epsilon(const dpa__model *model, double epsilon, int side, double *t,
+                                    dpa_error *err) {
     search s = {model, epsilon, side, DPA_OK, err};
     double low = 0, high = fmin(1, model->max);
     dpa__bracket root;
@@ -172,7 +173,7 @@ static const dpa__model *scale_of(const dpa__plan *plan) {
 }
 
 dpa_status dpa__plan_truth_t(const dpa__plan *plan, double epsilon, double *t, dpa_error *err) {
-    return dpa__model_t(scale_of(plan), epsilon, -1, t, err);
+    return member_of_epsilon(scale_of(plan), epsilon, -1, t, err);
 }
 
 /* For very large ε, retry the accountant at a wider tolerance; INFINITY if that fails too. */
@@ -238,9 +239,9 @@ static dpa_status open_claim(dpa__plan *plan, dpa_error *err) {
         DPA_TRY(
             dpa__plan_training_epsilon(asked, asked->claim_sigma, 1, &plan->claim_epsilon, err));
     if (asked->game != DPA_PLAN_STEPS)
-        DPA_TRY(dpa__model_t(&plan->model, plan->claim_epsilon, -1, &t, err));
+        DPA_TRY(member_of_epsilon(&plan->model, plan->claim_epsilon, -1, &t, err));
     else if (isnan(asked->claim_sigma))
-        DPA_TRY(dpa__model_t(&plan->whole, plan->claim_epsilon, -1, &t, err));
+        DPA_TRY(member_of_epsilon(&plan->whole, plan->claim_epsilon, -1, &t, err));
     /* as the audit will: only tests of two lists in their order know the direction */
     plan->model.is_directed = plan->entry != NULL && plan->entry->from_scores != NULL;
     return dpa__member_open(&plan->model, t, &plan->claim, err);

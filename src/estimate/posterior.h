@@ -4,7 +4,7 @@
 #ifndef DPA_ESTIMATE_POSTERIOR_H
 #define DPA_ESTIMATE_POSTERIOR_H
 
-#include "dpaudit/evidence.h"
+#include "dpaudit/scores.h"
 #include "estimate/model.h"
 
 /* Independent Beta laws of FNR and FPR under Jeffreys priors. */
@@ -45,5 +45,29 @@ void dpa__posterior_quick(const dpa__posterior *posterior, const dpa__model *mod
 /* F⁻¹(p) and its error; 0 if the atom at t = 0 already contains p. */
 dpa_status dpa__posterior_quantile(const dpa__posterior *posterior, const dpa__model *model,
                                    double p, double *t, double *error, dpa_error *err);
+
+/* The posterior of ε at the request's δ as a curve. The posterior mass at exactly ε = 0 is not part
+ * of the density; it is returned in `atom`. */
+typedef struct dpa__posterior_point {
+    double epsilon, density, cumulative;
+} dpa__posterior_point;
+/* Fills `count` points between the 0.001 and 0.999 quantiles (from 0 if the atom reaches beyond the
+ * lower one). */
+dpa_status dpa__posterior_curve(const dpa_counts *counts, const dpa_request *request,
+                                const char *family, dpa__posterior_point *points, size_t count,
+                                double *atom, dpa_error *err) DPA_MUST_USE;
+
+/* The mean, and the p-quantile, of the posterior of ε. */
+dpa_status dpa__posterior_mean(const dpa_counts *counts, const dpa_request *request,
+                               const char *family, double *mean, dpa_error *err) DPA_MUST_USE;
+dpa_status dpa__posterior_epsilon(const dpa_counts *counts, const dpa_request *request,
+                                  const char *family, double p, double *epsilon,
+                                  dpa_error *err) DPA_MUST_USE;
+
+/* A lower bound on the δ that the mechanism has at a fixed ε, by method "cp", "jeffreys" or
+ * "bayes". */
+dpa_status dpa__delta_at_epsilon(const dpa_counts *counts, const dpa_request *request,
+                                 const char *family, const char *method, double epsilon,
+                                 double *delta, dpa_error *err) DPA_MUST_USE;
 
 #endif

@@ -50,7 +50,7 @@ static dpa_status draw_at(const dpa__posterior *posterior, const dpa__model *mod
 }
 
 static dpa_status point_at(const dpa__posterior *posterior, const dpa__model *model, double t,
-                           double delta, const dpa__gauss *gauss, dpa_posterior_point *out,
+                           double delta, const dpa__gauss *gauss, dpa__posterior_point *out,
                            dpa_error *err) {
     double density, slope;
     DPA_TRY(draw_at(posterior, model, t, gauss, &out->cumulative, &density, err));
@@ -61,7 +61,7 @@ static dpa_status point_at(const dpa__posterior *posterior, const dpa__model *mo
 }
 
 static dpa_status trace(const dpa__posterior *posterior, const dpa__model *model, double delta,
-                        dpa_posterior_point *points, size_t count, double *atom, dpa_error *err) {
+                        dpa__posterior_point *points, size_t count, double *atom, dpa_error *err) {
     dpa__mass mass;
     dpa__gauss gauss;
     double low, high, error;
@@ -80,9 +80,9 @@ static dpa_status trace(const dpa__posterior *posterior, const dpa__model *model
     return DPA_OK;
 }
 
-dpa_status dpa_posterior_curve(const dpa_counts *counts, const dpa_request *request,
-                               const char *family, dpa_posterior_point *points, size_t count,
-                               double *atom, dpa_error *err) {
+dpa_status dpa__posterior_curve(const dpa_counts *counts, const dpa_request *request,
+                                const char *family, dpa__posterior_point *points, size_t count,
+                                double *atom, dpa_error *err) {
     dpa__posterior posterior;
     dpa__model model;
     DPA_TRY(open_both(counts, request, family, &posterior, &model, err));
@@ -139,8 +139,8 @@ static dpa_status mean_of(moment *m, double *mean, dpa_error *err) {
     return status == DPA_NUMERIC && quad.error < 1e-5 * quad.value ? DPA_OK : status;
 }
 
-dpa_status dpa_posterior_mean(const dpa_counts *counts, const dpa_request *request,
-                              const char *family, double *mean, dpa_error *err) {
+dpa_status dpa__posterior_mean(const dpa_counts *counts, const dpa_request *request,
+                               const char *family, double *mean, dpa_error *err) {
     dpa__posterior posterior;
     dpa__model model;
     DPA_TRY(open_both(counts, request, family, &posterior, &model, err));
@@ -151,7 +151,7 @@ dpa_status dpa_posterior_mean(const dpa_counts *counts, const dpa_request *reque
     return status;
 }
 
-dpa_status dpa_posterior_quantile(const dpa_counts *counts, const dpa_request *request,
+dpa_status dpa__posterior_epsilon(const dpa_counts *counts, const dpa_request *request,
                                   const char *family, double p, double *epsilon, dpa_error *err) {
     dpa__posterior posterior;
     dpa__model model;
@@ -228,9 +228,9 @@ static dpa_status family_delta(const dpa__entry *entry, const dpa_counts *counts
     return dpa__model_delta(model, t, epsilon, delta, err);
 }
 
-dpa_status dpa_delta_at_epsilon(const dpa_counts *counts, const dpa_request *request,
-                                const char *family, const char *method, double epsilon,
-                                double *delta, dpa_error *err) {
+dpa_status dpa__delta_at_epsilon(const dpa_counts *counts, const dpa_request *request,
+                                 const char *family, const char *method, double epsilon,
+                                 double *delta, dpa_error *err) {
     dpa__posterior posterior;
     dpa__model model;
     const dpa__entry *entry = dpa__registry_find(method, err);

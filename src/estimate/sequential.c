@@ -65,7 +65,8 @@ static double excess(double t, void *user) {
     return at.most - log_goal(s->audit);
 }
 
-dpa_status dpa__sequential_bound(const dpa_sequential *s, double *t, dpa_error *err) {
+/* The largest bound over the ends of stages and now, as t. */
+static dpa_status sequential_bound(const dpa_sequential *s, double *t, dpa_error *err) {
     search look = {s, DPA_OK, err};
     const double most = fmin(s->model.max, 1e6);
     double low = 0, high = fmin(0.5, most); /* not from earlier bounds: the same bits each time */
@@ -151,7 +152,7 @@ static dpa_status begin_stage(dpa_sequential *s, dpa_error *err) {
 /* The cells change within a stage, so a bound of that moment must be stored. */
 static dpa_status keep_best(dpa_sequential *s, dpa_error *err) {
     double t;
-    DPA_TRY(dpa__sequential_bound(s, &t, err));
+    DPA_TRY(sequential_bound(s, &t, err));
     s->best = fmax(s->best, t);
     return DPA_OK;
 }
@@ -238,8 +239,9 @@ static int exceeds_claim(double t, void *user) {
     return epsilon > c->epsilon;
 }
 
-dpa_status dpa__sequential_claim(const dpa__model *model, double epsilon, double delta, double *t,
-                                 dpa_error *err) {
+/* The largest t that a claim of ε allows, rounded up. */
+static dpa_status sequential_claim(const dpa__model *model, double epsilon, double delta, double *t,
+                                   dpa_error *err) {
     search_claim claim = {model, epsilon, delta, DPA_OK, err};
     dpa__bracket bracket;
     *t = epsilon;
@@ -282,7 +284,7 @@ static dpa_status open_models(dpa_sequential *s, dpa_error *err) {
     DPA_TRY(dpa__model_open(r->family, r->delta, &s->model, err));
     if (isnan(r->claim_epsilon)) return DPA_OK;
     DPA_TRY(dpa__model_open(r->family, delta, &s->claim_model, err));
-    return dpa__sequential_claim(&s->claim_model, r->claim_epsilon, delta, &s->claim, err);
+    return sequential_claim(&s->claim_model, r->claim_epsilon, delta, &s->claim, err);
 }
 
 static dpa_status open_audit(dpa_sequential *s, dpa_error *err) {
@@ -336,7 +338,7 @@ dpa_status dpa_sequential_log_e(const dpa_sequential *s, double epsilon, double 
     wealth at;
     if (!(epsilon >= 0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "epsilon: at least 0, not %g", epsilon);
-    DPA_TRY(dpa__sequential_claim(&s->model, epsilon, s->request.delta, &t, err));
+    DPA_TRY(sequential_claim(&s->model, epsilon, s->request.delta, &t, err));
     DPA_TRY(wealth_at(s, t, &at, err));
     *out = at.now;
     return DPA_OK;
@@ -344,7 +346,7 @@ dpa_status dpa_sequential_log_e(const dpa_sequential *s, double epsilon, double 
 
 dpa_status dpa_sequential_look(const dpa_sequential *s, dpa_sequential_now *out, dpa_error *err) {
     double t;
-    DPA_TRY(dpa__sequential_bound(s, &t, err));
+    DPA_TRY(sequential_bound(s, &t, err));
     t = fmax(t, s->best);
     *out = (dpa_sequential_now){.members = s->pushed[1],
                                 .nonmembers = s->pushed[0],

@@ -86,17 +86,7 @@ struct dpa_sequential {
     double claim_pay[DPA__BINS][DPA__BINS]; /* of the last stage */
 };
 
-/* The largest bound over the ends of stages and now, as t. */
-dpa_status dpa__sequential_bound(const dpa_sequential *audit, double *t, dpa_error *err);
-/* The anytime-valid p-value of "the trade-off is at least `curve`": of an audit as it is, and of
- * two lists in order of arrival (whose bets are aimed with the request's family; "": gaussian). */
-double dpa__sequential_curve_p_value(const dpa_sequential *audit, const dpa_curve *curve);
-dpa_status dpa__sequential_p_value(const dpa_scores *in_order, const dpa_curve *curve,
-                                   const dpa_request *request, double *p, dpa_error *err);
 /* Recomputes the payments at the claim after a state was loaded. */
 dpa_status dpa__sequential_price(dpa_sequential *audit, dpa_error *err);
-/* The largest t that a claim of ε allows, rounded up. */
-dpa_status dpa__sequential_claim(const dpa__model *model, double epsilon, double delta, double *t,
-                                 dpa_error *err);
 
 #endif

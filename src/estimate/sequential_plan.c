@@ -18,6 +18,7 @@
 
 #include "base/memory.h"
 #include "estimate/sequential.h"
+#include "evidence/scores_sort.h"
 
 enum { COVER_STEPS = 60, RISK_STEPS = 12, AIM_STEPS = 7, POINT_STEPS = 30 };
 static const double KEPT_LEAST = 0.02, PRIOR_WEIGHT = 1, CELL_WEIGHT = 0.25, MOST_SLOPE = 40;
@@ -41,18 +42,6 @@ typedef struct planner {
 } planner;
 
 /* ── the past ──────────────────────────────────────────────────────────────────────────────── */
-
-static size_t at_least(const double *sorted, size_t count, double x) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (sorted[middle] < x)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return count - low;
-}
 
 static double turn(const corner *a, const corner *b, const corner *c) {
     return (b->accused[0] - a->accused[0]) * (c->accused[1] - a->accused[1]) -
@@ -97,9 +86,10 @@ static void find_corners(planner *p) {
         find_hull(p);
         return;
     }
-    p->corners[p->count++] = (corner){past->fixed,
-                                      {(double)at_least(past->nonmember, past->count, past->fixed),
-                                       (double)at_least(past->member, past->count, past->fixed)}};
+    p->corners[p->count++] =
+        (corner){past->fixed,
+                 {(double)dpa__count_at_least(past->nonmember, past->count, past->fixed),
+                  (double)dpa__count_at_least(past->member, past->count, past->fixed)}};
 }
 
 static const corner *best_corner(const planner *p, double slope) {
@@ -199,8 +189,9 @@ static void expect_bins(const planner *p, const dpa__stage *stage, double chance
     for (int c = 0; c < 2; ++c) {
         size_t above = past->count;
         for (uint64_t j = 0; j <= stage->count; ++j) {
-            const size_t reach =
-                j < stage->count ? at_least(sorted[c], past->count, stage->bet[j].threshold) : 0;
+            const size_t reach = j < stage->count ? dpa__count_at_least(sorted[c], past->count,
+                                                                        stage->bet[j].threshold)
+                                                  : 0;
             in_bin[c][j] = (double)(above - reach);
             above = reach;
         }

@@ -145,8 +145,7 @@ dpa_status dpa_scores_prepare(dpa_scores *s, dpa_lints *lints, dpa_error *err) {
     return lint_classes(s, lints, err);
 }
 
-/* How many of the ascending numbers are ≥ x. */
-static size_t at_least(const double *sorted, size_t count, double x) {
+size_t dpa__count_at_least(const double *sorted, size_t count, double x) {
     size_t low = 0, high = count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
@@ -159,7 +158,7 @@ static size_t at_least(const double *sorted, size_t count, double x) {
 }
 
 dpa_counts dpa_scores_counts(const dpa_scores *s, double threshold) {
-    const size_t tp = at_least(s->member, s->members, threshold);
-    const size_t fp = at_least(s->nonmember, s->nonmembers, threshold);
+    const size_t tp = dpa__count_at_least(s->member, s->members, threshold);
+    const size_t fp = dpa__count_at_least(s->nonmember, s->nonmembers, threshold);
     return (dpa_counts){.fn = s->members - tp, .tp = tp, .fp = fp, .tn = s->nonmembers - fp};
 }

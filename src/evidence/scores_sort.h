@@ -9,6 +9,9 @@
 /* Sorts ascending; no NaN allowed. Needs as much memory again during the call. */
 dpa_status dpa__sort_numbers(double *values, size_t count, dpa_error *err);
 
+/* How many of the ascending numbers are at least x. */
+size_t dpa__count_at_least(const double *sorted, size_t count, double x);
+
 /* Adds the lint "sign" if members score lower than non-members by more than chance. The scores must
  * be sorted. */
 dpa_status dpa__scores_lint_sign(const dpa_scores *scores, dpa_lints *lints, dpa_error *err);

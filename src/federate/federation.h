@@ -95,8 +95,6 @@ dpa_status dpa__federation_serve(dpa_federation *f, const double *changes, size_
 
 /* participation.c */
 dpa_status dpa__participation_check(const dpa_federate_opts *opts, size_t clients, dpa_error *err);
-/* The length of a period, in which a client comes at most once; 1 if every round is drawn anew. */
-uint64_t dpa__participation_period(const dpa_federate_opts *opts, size_t clients);
 double dpa__participation_rate(const dpa_federate_opts *opts, size_t clients);
 /* Draws the clients and canaries of this round whose change arrives. */
 void dpa__participation_draw(dpa_federation *f, uint64_t round, dpa__cohort *out);

@@ -21,7 +21,8 @@ static int has_epochs(const dpa_federate_opts *o) {
            o->participation == DPA_PARTICIPATE_PERIOD;
 }
 
-uint64_t dpa__participation_period(const dpa_federate_opts *o, size_t clients) {
+/* The length of a period, in which a client comes at most once; 1 if every round is drawn anew. */
+static uint64_t period_of(const dpa_federate_opts *o, size_t clients) {
     if (o->participation == DPA_PARTICIPATE_SHUFFLE) return clients / o->cohort;
     return o->participation == DPA_PARTICIPATE_PERIOD ? o->period : 1;
 }
@@ -31,7 +32,7 @@ double dpa__participation_rate(const dpa_federate_opts *o, size_t clients) {
 }
 
 uint64_t dpa_federate_participations(const dpa_federate_opts *o, size_t clients) {
-    const uint64_t period = dpa__participation_period(o, clients);
+    const uint64_t period = period_of(o, clients);
     return o->repetitions > 0 ? o->repetitions : (o->rounds + period - 1) / period;
 }
 
@@ -97,7 +98,7 @@ static size_t draw_poisson(const dpa_federation *f, uint64_t round, size_t *out)
 
 static int canary_comes(const dpa_federation *f, uint64_t round, size_t canary) {
     const dpa_federate_opts *o = &f->opts;
-    uint64_t length = dpa__participation_period(o, f->clients->count);
+    uint64_t length = period_of(o, f->clients->count);
     uint64_t part = round / length, start = part * length;
     double rate = dpa__participation_rate(o, f->clients->count) * (double)length;
     if (o->repetitions > 0) {
@@ -133,7 +134,7 @@ static void drop_canaries(dpa_rng *rng, double drop, dpa__cohort *c) {
 
 void dpa__participation_draw(dpa_federation *f, uint64_t round, dpa__cohort *out) {
     const dpa_federate_opts *o = &f->opts;
-    const uint64_t period = dpa__participation_period(o, f->clients->count);
+    const uint64_t period = period_of(o, f->clients->count);
     if (o->participation == DPA_PARTICIPATE_POISSON)
         out->clients = draw_poisson(f, round, out->client);
     else

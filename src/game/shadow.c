@@ -26,7 +26,8 @@ enum { MOST_POPULATION = 4000 };
  * of the half that all targets share. */
 static const uint64_t targets_from = UINT64_C(1) << 40, common_half = UINT64_C(1) << 41;
 
-size_t dpa__shadow_half(const dpa_game *game) {
+/* Half the number of points: the size of a shadow model's training. */
+static size_t half_of(const dpa_game *game) {
     return game->data.member_count / 2;
 }
 
@@ -82,7 +83,7 @@ static dpa_status check(const dpa_game *game, dpa_error *err) {
  * that they depend neither on coins nor on who asks. */
 static dpa_status settle_plan(dpa_game *game, dpa_error *err) {
     dpa_train_plan *plan = game->plan;
-    const size_t half = dpa__shadow_half(game);
+    const size_t half = half_of(game);
     plan->train.steps = dpa_train_plan_steps(plan, half);
     if (plan->train.sampling == DPA_SAMPLE_POISSON) plan->train.q = dpa_train_plan_q(plan, half);
     plan->epochs = 0.0;

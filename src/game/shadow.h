@@ -19,8 +19,6 @@ typedef struct dpa__shadow_game {
     uint8_t *member;    /* [points] */
 } dpa__shadow_game;
 
-/* Half the number of points: the size of a shadow model's training. */
-size_t dpa__shadow_half(const dpa_game *game);
 /* Draws the members of the target of trial `index` with this challenge; returns the coin. */
 int dpa__shadow_target(const dpa_game *game, uint64_t index, size_t challenge, uint8_t *member);
 

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "dpaudit/cosines.h"
+#include "estimate/cosine.h"
 #include "judge/known_rounds.h"
 #include "report/histogram.h"
 
@@ -71,7 +72,7 @@ static dpa_status add(dpa__case *c, const dpa_cosines *cosines, const char *meth
     if (!is_wanted(c, name)) return DPA_OK;
     one.confidence = confidence;
     dpa_status status = dpa_request_set(&one, "method", method, err);
-    if (status == DPA_OK) status = dpa_cosines_results(cosines, &one, &results, lints, err);
+    if (status == DPA_OK) status = dpa__cosines_results(cosines, &one, &results, lints, err);
     for (size_t i = 0; i < results.count && status == DPA_OK; ++i) {
         dpa_result *r = &results.items[i];
         const int is_bound = r->kind == DPA_BOUND && r->valid;
@@ -246,7 +247,7 @@ static dpa_status put_point(const dpa__case *c, size_t canaries, const double *x
     DPA_TRY(dpa__json_put(row, "final", e.epsilon, err));
     dpa__text_printf(words, "%s%.3g", words->length > 0 ? ", " : "", e.epsilon);
     if (!isnan(x[3])) {
-        DPA_TRY(dpa_cosines_all_iterates(&absent, &in, r->delta, r->confidence, &e, err));
+        DPA_TRY(dpa__cosines_all_iterates(&absent, &in, r->delta, r->confidence, &e, err));
         DPA_TRY(dpa__json_put(row, "all", e.epsilon, err));
         dpa__text_printf(words, " (%.3g)", e.epsilon);
     }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "dpaudit/cosines.h"
 #include "dpaudit/plan.h"
+#include "estimate/cosine.h"
 #include "judge/power.h"
 
 static const double POWER = 0.8;
@@ -66,7 +67,7 @@ static dpa_status state_power(dpa__case *c, const dpa_known_rounds *k, const dpa
     if (dpa_family_is_universal(r->family))
         return dpa__power_scan(c, (double)k->observed_count, (double)k->unobserved_count, err);
     if (!dpa__family_is_gaussian(c->test.family)) return DPA_OK;
-    DPA_TRY(dpa_known_rounds_claim(k, c->promise.epsilon, delta, &claimed, err));
+    DPA_TRY(dpa__known_rounds_claim(k, c->promise.epsilon, delta, &claimed, err));
     if (!isfinite(claimed)) return DPA_OK;
     dpa_plan_init(&plan);
     plan.game = DPA_PLAN_RUNS;
@@ -81,7 +82,7 @@ static dpa_status state_power(dpa__case *c, const dpa_known_rounds *k, const dpa
     if (dpa_plan_detectable(&plan, n, POWER, &leak, NULL) != DPA_OK || !isfinite(leak.epsilon))
         return DPA_OK;
     const double mu = dpa_gaussian_mu(leak.epsilon, delta) / scale;
-    DPA_TRY(dpa_participation_epsilon(&k->rule, 1 / mu, delta, &epsilon, err));
+    DPA_TRY(dpa__participation_epsilon(&k->rule, 1 / mu, delta, &epsilon, err));
     c->report->verdict.detect_gaussian = epsilon.upper;
     return DPA_OK;
 }

@@ -10,6 +10,7 @@
 #include "dpaudit/account.h"
 #include "dpaudit/cosines.h"
 #include "dpaudit/tradeoff.h"
+#include "estimate/cosine.h"
 #include "judge/case.h"
 
 static dpa_status training_epsilon(double sigma, double q, uint64_t steps, int replace_one,
@@ -92,8 +93,8 @@ static dpa_status promise_step(dpa__case *c, dpa_error *err) {
 static dpa_status promise_participation(dpa__case *c, double rounds, dpa_error *err) {
     const dpa_participation_rule rule = {rounds, (double)NAN, 0};
     dpa_interval epsilon = {0, 0};
-    DPA_TRY(
-        dpa_participation_epsilon(&rule, c->claim.sigma, c->protocol.request.delta, &epsilon, err));
+    DPA_TRY(dpa__participation_epsilon(&rule, c->claim.sigma, c->protocol.request.delta, &epsilon,
+                                       err));
     c->promise.epsilon = epsilon.upper;
     return DPA_OK;
 }

@@ -8,6 +8,7 @@
 #include "account/family.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "estimate/posterior.h"
 #include "estimate/registry.h"
 #include "estimate/select.h"
 #include "judge/rates.h"
@@ -27,7 +28,7 @@ static const dpa_result *first_posterior(const dpa_report *report) {
     return NULL;
 }
 
-static dpa_status put_points(json_t *section, const dpa_posterior_point *points, size_t count,
+static dpa_status put_points(json_t *section, const dpa__posterior_point *points, size_t count,
                              dpa_error *err) {
     json_t *array = json_array();
     DPA_TRY(dpa__json_set(section, "points", array, err));
@@ -45,13 +46,13 @@ dpa_status dpa__section_posterior(dpa_report *report, dpa_error *err) {
     const dpa_result *r = first_posterior(report);
     /* composing a curve per point would take longer than the audit */
     if (r == NULL || dpa__family_is_composed(r->family)) return DPA_OK;
-    dpa_posterior_point points[POSTERIOR_POINTS];
+    dpa__posterior_point points[POSTERIOR_POINTS];
     double atom, mean, median;
     const dpa_request *request = &report->request;
     DPA_TRY(
-        dpa_posterior_curve(&r->counts, request, r->family, points, POSTERIOR_POINTS, &atom, err));
-    DPA_TRY(dpa_posterior_mean(&r->counts, request, r->family, &mean, err));
-    DPA_TRY(dpa_posterior_quantile(&r->counts, request, r->family, 0.5, &median, err));
+        dpa__posterior_curve(&r->counts, request, r->family, points, POSTERIOR_POINTS, &atom, err));
+    DPA_TRY(dpa__posterior_mean(&r->counts, request, r->family, &mean, err));
+    DPA_TRY(dpa__posterior_epsilon(&r->counts, request, r->family, 0.5, &median, err));
     json_t *section = json_object();
     DPA_TRY(dpa__json_set(report->sections, "posterior", section, err));
     DPA_TRY(dpa__json_set(section, "family", json_string(r->family), err));
@@ -147,8 +148,8 @@ static dpa_status delta_of(const dpa_report *report, const dpa_result *r, double
         if (!dpa__registry_has_limits(r->method) || dpa__select_is(r->select, DPA__SIMULTANEOUS) ||
             dpa__select_is(r->select, DPA__MULTI_SPLIT))
             return DPA_OK;
-        return dpa_delta_at_epsilon(&r->counts, &report->request, "dp", r->method, epsilon, delta,
-                                    err);
+        return dpa__delta_at_epsilon(&r->counts, &report->request, "dp", r->method, epsilon, delta,
+                                     err);
     }
     DPA_TRY(dpa_family_parse(r->family, report->request.delta, &family, err));
     const double t = dpa_family_t(family, r->parameter_lower);

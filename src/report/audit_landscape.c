@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "dpaudit/landscape.h"
+#include "estimate/landscape.h"
 #include "report/model.h"
 
 enum { DENSITY_POINTS = 101, MOST_NAME = 23 }; /* MOST_NAME: columns for both names together */
@@ -82,7 +82,7 @@ static dpa_status put_density(json_t *array, const axis *a, const char *group, c
     const double margin = 0.1 * (a->high - a->low);
     for (int i = 0; i < DENSITY_POINTS; ++i)
         at[i] = a->low - margin + (a->high - a->low + 2.0 * margin) * i / (DENSITY_POINTS - 1);
-    const dpa_status status = dpa_kernel_density(x, count, at, DENSITY_POINTS, density, err);
+    const dpa_status status = dpa__kernel_density(x, count, at, DENSITY_POINTS, density, err);
     if (status == DPA_BAD_INPUT) return DPA_OK; /* one strategy, or all equal: no density */
     DPA_TRY(status);
     for (int i = 0; i < DENSITY_POINTS; ++i) {
@@ -184,10 +184,10 @@ dpa_status dpa_audit_landscape(const char *path, dpa_report **out, dpa_error *er
     dpa_request request;
     *out = NULL;
     dpa_request_init(&request);
-    DPA_TRY(dpa_landscape_read(path, &landscape, err));
+    DPA_TRY(dpa__landscape_read(path, &landscape, err));
     dpa_status status = dpa_report_new("landscape", &request, &report, err);
     if (status == DPA_OK) status = fill(report, path, &landscape, err);
-    dpa_landscape_free(&landscape);
+    dpa__landscape_free(&landscape);
     if (status != DPA_OK) {
         dpa_report_free(report);
         return status;

@@ -100,7 +100,8 @@ static const char *verdict_problem(const json_t *verdict) {
     return "the state of its verdict is unknown";
 }
 
-const char *dpa__result_problem(const json_t *result) {
+/* The first contradiction in a result, in words; NULL if there is none. */
+static const char *result_problem(const json_t *result) {
     const json_t *verdict = json_object_get(result, "verdict");
     if (verdict == NULL) return NULL;
     const char *problem = verdict_problem(verdict);
@@ -119,7 +120,7 @@ dpa_status dpa__result_check(const char *path, const json_t *result, dpa_error *
     if (strcmp(hex, dpa__word_of(result, SEAL)) != 0)
         return dpa__fail_file(err, DPA_BAD_INPUT, path,
                               "changed since it was written: its sha256 does not fit");
-    const char *problem = dpa__result_problem(result);
+    const char *problem = result_problem(result);
     if (problem == NULL) return DPA_OK;
     return dpa__fail_file(err, DPA_BAD_INPUT, path, "the result contradicts itself: %s", problem);
 }

@@ -10,8 +10,6 @@
 
 /* Adds the digest of everything else in the result. */
 dpa_status dpa__result_seal(json_t *result, dpa_error *err);
-/* The first contradiction in a result, in words; NULL if there is none. */
-const char *dpa__result_problem(const json_t *result);
 /* DPA_BAD_INPUT unless this is a result of dpaudit that is unchanged and does not contradict
  * itself. */
 dpa_status dpa__result_check(const char *path, const json_t *result, dpa_error *err);

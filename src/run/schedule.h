@@ -65,8 +65,6 @@ dpa_status dpa__stage_load(dpa_store *store, dpa__stage *stage, dpa_run_summary 
 /* status_file.c */
 double dpa__wall_clock(void); /* seconds since 1970 */
 void dpa__status_write(const char *store, const dpa_run_status *now);
-/* Fills in what depends on the time of looking: `left`, `stalled`, the age of trials. */
-void dpa__status_judge(double now, dpa_run_status *status);
 
 /* schedule.c: plays every trial of the stage that has no numbers yet, within the budget of seconds.
  * Trials that fail every time stay without numbers. */

@@ -141,7 +141,8 @@ static void look_for_death(const char *store, int is_here, double now, dpa_run_s
     s->trial_count = 0;
 }
 
-void dpa__status_judge(double now, dpa_run_status *s) {
+/* Fills in what depends on the time of looking: `left`, `stalled`, the age of trials. */
+static void judge_status(double now, dpa_run_status *s) {
     s->left = (double)NAN;
     s->stalled = 0;
     if (s->state != DPA_RUN_RUNNING) return;
@@ -181,7 +182,7 @@ dpa_status dpa_run_status_read(const char *store, dpa_run_status *out, dpa_error
     const int is_here = strcmp(host, out->host) == 0;
     const double now = dpa__wall_clock();
     look_for_death(store, is_here, now, out);
-    dpa__status_judge(now, out);
+    judge_status(now, out);
     if (!is_here || out->state == DPA_RUN_RUNNING) return DPA_OK;
     dpa_run_status stored; /* nobody writes it; checks that it is complete */
     return from_store(store, &stored, err);

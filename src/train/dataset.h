@@ -49,7 +49,6 @@ dpa_status dpa__dataset_fann(const dpa_dataset_opts *opts, const dpa_dataset *li
 
 void dpa__encoder_free(dpa__encoder *encoder);
 dpa_status dpa__names_add(dpa__names *names, const char *text, size_t length, dpa_error *err);
-void dpa__names_free(dpa__names *names);
 
 /* An index over names, for looking up many of them. The names must not move while it is used. */
 typedef struct dpa__names_index {

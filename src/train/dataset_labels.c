@@ -25,7 +25,7 @@ dpa_status dpa__names_add(dpa__names *names, const char *text, size_t length, dp
     return DPA_OK;
 }
 
-void dpa__names_free(dpa__names *names) {
+static void names_free(dpa__names *names) {
     for (size_t i = 0; i < names->count; ++i) free(names->item[i]);
     free(names->item);
     *names = (dpa__names){0};
@@ -77,11 +77,11 @@ void dpa__encoder_free(dpa__encoder *encoder) {
     if (encoder == NULL) return;
     for (size_t c = 0; c < encoder->columns; ++c) {
         free(encoder->column[c].name);
-        dpa__names_free(&encoder->column[c].value);
+        names_free(&encoder->column[c].value);
     }
     free(encoder->column);
-    dpa__names_free(&encoder->label);
-    dpa__names_free(&encoder->word);
+    names_free(&encoder->label);
+    names_free(&encoder->word);
     free(encoder);
 }
 

@@ -8,6 +8,7 @@
 #include "dpaudit/cosines.h"
 #include "dpaudit/rng.h"
 #include "dpaudit/tradeoff.h"
+#include "estimate/cosine.h"
 
 static dpa_cosine_fit simulate(dpa_rng *rng, size_t count, double mean, double deviation) {
     double x[400];
@@ -33,7 +34,7 @@ static double covered(kind which, size_t k, double m, double s, int runs) {
         else if (which == BOTH)
             assert_ok(dpa_cosines_mean_and_deviation(&seen, (size_t)d, delta, 0.9, &e, NULL));
         else
-            assert_ok(dpa_cosines_all_iterates(&null, &seen, delta, 0.9, &e, NULL));
+            assert_ok(dpa__cosines_all_iterates(&null, &seen, delta, 0.9, &e, NULL));
         inside += e.lower <= truth * (1 + 1e-9) && truth <= e.upper * (1 + 1e-9);
     }
     print_message("kind %d, k=%zu, m=%g, s=%g, truth %.3f: covered %.3f\n", (int)which, k, m, s,
@@ -81,9 +82,9 @@ static void audit_once(dpa_direction direction, uint64_t run, const float *noise
     dpa_cosine_bound b;
     dpa_cosine_fit fit;
     dpa_cosine_estimate e;
-    assert_ok(dpa_cosines_lower(&c, "split", DELTA, 0.95, run, &b, NULL));
+    assert_ok(dpa__cosines_lower(&c, "split", DELTA, 0.95, run, &b, NULL));
     t->split += b.epsilon > truth;
-    assert_ok(dpa_cosines_lower(&c, "max", DELTA, 0.95, 1, &b, NULL));
+    assert_ok(dpa__cosines_lower(&c, "max", DELTA, 0.95, 1, &b, NULL));
     t->most += b.epsilon > truth;
     assert_ok(dpa_cosine_fit_sample(cosine, COUNT, &fit, NULL));
     assert_ok(dpa_cosines_mean(&fit, DIM, DELTA, 0.9, &e, NULL));

@@ -6,6 +6,7 @@
 #include "dpaudit/cosines.h"
 #include "dpaudit/rng.h"
 #include "dpaudit/tradeoff.h"
+#include "estimate/cosine.h"
 
 enum { DIM = 4096, MOST = 1024, RUNS = 30 };
 static const double delta = 1e-6;
@@ -34,7 +35,7 @@ static outcome simulate(dpa_direction direction, size_t count, double sigma, dou
         assert_ok(dpa_cosine_fit_sample(cosine, count, &fit, NULL));
         assert_ok(dpa_cosines_mean(&fit, DIM, delta, 0.95, &e, NULL));
         sum.plain += e.epsilon / RUNS;
-        assert_ok(dpa_cosines_corrected(&fit, DIM, (double)count, clients, delta, 0.95, &e, NULL));
+        assert_ok(dpa__cosines_corrected(&fit, DIM, (double)count, clients, delta, 0.95, &e, NULL));
         sum.corrected += e.epsilon / RUNS;
         dpa_canaries_free(canaries);
     }
@@ -67,17 +68,17 @@ static void ends(void **state) {
     const dpa_cosine_fit fit = {100, 0.02, 0.01};
     dpa_cosine_estimate e, m;
     assert_ok(dpa_cosines_mean(&fit, 10000, 1e-5, 0.9, &m, NULL));
-    assert_ok(dpa_cosines_corrected(&fit, 10000, 0.0, 0.0, 1e-5, 0.9, &e, NULL));
+    assert_ok(dpa__cosines_corrected(&fit, 10000, 0.0, 0.0, 1e-5, 0.9, &e, NULL));
     assert_true(e.epsilon == m.epsilon);
     assert_relative(e.lower, m.lower, 1e-12);
     assert_relative(e.upper, m.upper, 1e-12);
-    assert_ok(dpa_cosines_corrected(&fit, 10000, 100.0, 0.0, 1e-5, 0.9, &e, NULL));
+    assert_ok(dpa__cosines_corrected(&fit, 10000, 100.0, 0.0, 1e-5, 0.9, &e, NULL));
     assert_true(e.lower < e.epsilon && e.epsilon < e.upper && e.epsilon > m.epsilon);
     assert_relative(1.0 / (e.mean * e.mean), 0.25 - 0.01, 1e-12);
-    assert_ok(dpa_cosines_corrected(&fit, 10000, 2400.0, 0.0, 1e-5, 0.9, &e, NULL));
+    assert_ok(dpa__cosines_corrected(&fit, 10000, 2400.0, 0.0, 1e-5, 0.9, &e, NULL));
     assert_true(isnan(e.epsilon));
-    assert_absolute(dpa_cosines_crowd(&fit, 2000.0, 400.0), 0.96, 1e-12);
-    assert_int_equal(dpa_cosines_corrected(&fit, 10000, -1.0, 0.0, 1e-5, 0.9, &e, NULL),
+    assert_absolute(dpa__cosines_crowd(&fit, 2000.0, 400.0), 0.96, 1e-12);
+    assert_int_equal(dpa__cosines_corrected(&fit, 10000, -1.0, 0.0, 1e-5, 0.9, &e, NULL),
                      DPA_BAD_ARGUMENT);
 }
 

@@ -11,6 +11,7 @@
 #include "dpaudit/rng.h"
 #include "dpaudit/scores.h"
 #include "dpaudit/tradeoff.h"
+#include "estimate/cosine.h"
 
 enum { AUDITS = 1000, MOST = 1024, DIM = 1000000 };
 
@@ -165,7 +166,7 @@ static int audit_cosines(const dpa_plan *plan, const dpa_plan_answer *a, const t
     const dpa_cosines cosines = {.observed = cosine, .observed_count = a->size, .dim = DIM};
     dpa_results results = {0};
     dpa_lints lints = {0};
-    assert_ok(dpa_cosines_results(&cosines, &request, &results, &lints, NULL));
+    assert_ok(dpa__cosines_results(&cosines, &request, &results, &lints, NULL));
     assert_int_equal(results.count, 1);
     const int refutes = results.items[0].epsilon_lower > plan->claim_epsilon;
     dpa_results_free(&results);

@@ -18,6 +18,7 @@
 #include "dpaudit/scores.h"
 #include "dpaudit/sequential.h"
 #include "dpaudit/tradeoff.h"
+#include "estimate/cosine.h"
 #include "math/dist.h"
 
 static const double DELTA = 1e-5, LEVEL = 0.95;
@@ -357,7 +358,7 @@ static void cosine_audit(const dpa_cosines *c, const row *rows, uint64_t seed, t
         dpa_results results = {0};
         dpa_lints lints = {0};
         request.seed = seed;
-        assert_ok(dpa_cosines_results(c, &request, &results, &lints, NULL));
+        assert_ok(dpa__cosines_results(c, &request, &results, &lints, NULL));
         tally_add(&t[h], results.items[0].epsilon_lower, rows[h].truth, 1);
         dpa_results_free(&results);
         dpa_lints_free(&lints);

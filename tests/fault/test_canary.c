@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "dpaudit/cosines.h"
+#include "estimate/cosine.h"
 #include "evidence/canary.h"
 #include "evidence/weights.h"
 
@@ -82,7 +83,7 @@ static dpa_lints lints;
 static dpa_status estimate(const dpa_cosines *cosines) {
     dpa_request request;
     dpa_request_init(&request);
-    const dpa_status status = dpa_cosines_results(cosines, &request, &results, &lints, &err);
+    const dpa_status status = dpa__cosines_results(cosines, &request, &results, &lints, &err);
     if (status != DPA_OK) {
         dpa_results_free(&results);
         dpa_lints_free(&lints);

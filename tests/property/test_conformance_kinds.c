@@ -13,6 +13,7 @@
 #include "dpaudit/onerun.h"
 #include "dpaudit/scores.h"
 #include "dpaudit/sequential.h"
+#include "estimate/cosine.h"
 #include "math/dist.h"
 #include "two_samples.h"
 
@@ -115,7 +116,7 @@ static dpa_status ask_cosines(const row *about, const sample *s, const dpa_reque
                                  .unobserved = has_null ? unobserved : NULL,
                                  .unobserved_count = has_null ? SIZE : 0,
                                  .dim = DIM};
-    const dpa_status status = dpa_cosines_results(&cosines, request, out, &lints, err);
+    const dpa_status status = dpa__cosines_results(&cosines, request, out, &lints, err);
     dpa_lints_free(&lints);
     return status;
 }

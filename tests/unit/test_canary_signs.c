@@ -5,6 +5,7 @@
 
 #include "dpaudit/cosines.h"
 #include "dpaudit/rng.h"
+#include "estimate/cosine.h"
 #include "evidence/canary.h"
 
 enum { SEED = 20241 };
@@ -173,16 +174,16 @@ static void tail_holds_for_every_model(void **state) {
         for (int at = 0; at < ALL; at += 7) {
             int above = 0;
             for (int p = 0; p < ALL; ++p) above += cosine[p] >= cosine[at] - 1e-12;
-            const double limit = dpa_cosine_signs_log_upper(fmin(1.0, cosine[at]), DIM);
+            const double limit = dpa__cosine_signs_log_upper(fmin(1.0, cosine[at]), DIM);
             assert_true(log((double)above / ALL) <= limit + 1e-9);
         }
     }
-    assert_relative(exp(dpa_cosine_signs_log_upper(sqrt(2.0 / DIM), DIM)), 0.25, 1e-12);
-    assert_true(dpa_cosine_signs_log_upper(0.0, 10) == 0.0);
-    assert_true(dpa_cosine_signs_log_upper(-1.0, 10) == 0.0);
-    assert_true(isnan(dpa_cosine_signs_log_upper(1.5, 10)));
+    assert_relative(exp(dpa__cosine_signs_log_upper(sqrt(2.0 / DIM), DIM)), 0.25, 1e-12);
+    assert_true(dpa__cosine_signs_log_upper(0.0, 10) == 0.0);
+    assert_true(dpa__cosine_signs_log_upper(-1.0, 10) == 0.0);
+    assert_true(isnan(dpa__cosine_signs_log_upper(1.5, 10)));
     /* far out: the normal tail at 30 deviations, times 3.178 (mpmath: −453.16479) */
-    assert_absolute(dpa_cosine_signs_log_upper(0.03, 1000000), -453.164786, 1e-5);
+    assert_absolute(dpa__cosine_signs_log_upper(0.03, 1000000), -453.164786, 1e-5);
 }
 
 static void results_say_what_the_canaries_were(void **state) {
@@ -195,9 +196,9 @@ static void results_say_what_the_canaries_were(void **state) {
     dpa_request_init(&request);
     dpa_results sphere = {0}, signs = {0};
     dpa_lints lints = {0};
-    assert_ok(dpa_cosines_results(&c, &request, &sphere, &lints, NULL));
+    assert_ok(dpa__cosines_results(&c, &request, &sphere, &lints, NULL));
     c.direction = DPA_DIRECTION_SIGNS;
-    assert_ok(dpa_cosines_results(&c, &request, &signs, &lints, NULL));
+    assert_ok(dpa__cosines_results(&c, &request, &signs, &lints, NULL));
     assert_int_equal(sphere.count, signs.count);
     for (size_t i = 0; i < signs.count; ++i) {
         const dpa_result *a = &sphere.items[i], *b = &signs.items[i];

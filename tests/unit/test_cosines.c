@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "dpaudit/cosines.h"
 #include "dpaudit/tradeoff.h"
+#include "estimate/cosine.h"
 #include "math/dist.h"
 
 static void null_law(void **state) {
@@ -25,9 +26,9 @@ static void null_law(void **state) {
     assert_true(dpa_cosine_null_log_upper(0.999, 10000000) < -1e7);
     assert_relative(dpa_cosine_null_log_upper(5.0 / sqrt(1e7), 10000000),
                     dpa__norm_cdf(5.0, DPA_LOG_UPPER), 1e-5);
-    assert_between(dpa_cosine_null_distance(1000), 1e-5, 1e-3);
-    assert_between(dpa_cosine_null_distance(100) / dpa_cosine_null_distance(1000), 9.0, 11.0);
-    assert_true(dpa_cosine_null_distance(2) > 0.05);
+    assert_between(dpa__cosine_null_distance(1000), 1e-5, 1e-3);
+    assert_between(dpa__cosine_null_distance(100) / dpa__cosine_null_distance(1000), 9.0, 11.0);
+    assert_true(dpa__cosine_null_distance(2) > 0.05);
 }
 
 static void anderson_darling(void **state) {
@@ -124,12 +125,12 @@ static void all_iterates(void **state) {
     (void)state;
     const dpa_cosine_fit null = {1000, 0.0015, 0.0001}, seen = {1000, 0.0315, 0.00013};
     dpa_cosine_estimate e;
-    assert_ok(dpa_cosines_all_iterates(&null, &seen, 1e-6, 0.95, &e, NULL));
+    assert_ok(dpa__cosines_all_iterates(&null, &seen, 1e-6, 0.95, &e, NULL));
     assert_relative(e.epsilon, dpa_two_gaussians_epsilon(0.0015, 0.0001, 0.0315, 0.00013, 1e-6),
                     1e-9);
     assert_true(e.epsilon > 40000 && e.lower < e.epsilon && e.epsilon < e.upper);
     assert_true(isfinite(e.upper));
-    assert_ok(dpa_cosines_all_iterates(&null, &null, 1e-6, 0.95, &e, NULL));
+    assert_ok(dpa__cosines_all_iterates(&null, &null, 1e-6, 0.95, &e, NULL));
     assert_true(e.epsilon == 0.0 && e.lower == 0.0 && e.upper > 0.0);
 }
 
@@ -140,13 +141,13 @@ static void lower_bound(void **state) {
     dpa_cosines c = {.observed = x, .observed_count = 10, .dim = 1000};
     dpa_cosine_bound b;
     dpa_error err;
-    assert_ok(dpa_cosines_lower(&c, "fixed:0.1", 1e-5, 0.95, 1, &b, NULL));
+    assert_ok(dpa__cosines_lower(&c, "fixed:0.1", 1e-5, 0.95, 1, &b, NULL));
     assert_int_equal(b.missed, 2);
     assert_relative(b.fnr_upper, 0.4524956369626833, 1e-9);
     assert_relative(b.epsilon, 6.569504029698442, 1e-9);
     c.unobserved = y;
     c.unobserved_count = 10;
-    assert_ok(dpa_cosines_lower(&c, "fixed:0.1", 1e-5, 0.95, 1, &b, NULL));
+    assert_ok(dpa__cosines_lower(&c, "fixed:0.1", 1e-5, 0.95, 1, &b, NULL));
     assert_relative(b.epsilon, 0.2653983360741639, 1e-9);
     c.unobserved = NULL;
     /* `max` is the largest over every observed threshold */
@@ -154,12 +155,12 @@ static void lower_bound(void **state) {
     for (int i = 0; i < 10; ++i) {
         char select[40];
         (void)dpa__print(select, sizeof select, "fixed:%.17g", x[i]);
-        assert_ok(dpa_cosines_lower(&c, select, 1e-5, 0.95, 1, &b, NULL));
+        assert_ok(dpa__cosines_lower(&c, select, 1e-5, 0.95, 1, &b, NULL));
         most = fmax(most, b.epsilon);
     }
-    assert_ok(dpa_cosines_lower(&c, "max", 1e-5, 0.95, 1, &b, NULL));
+    assert_ok(dpa__cosines_lower(&c, "max", 1e-5, 0.95, 1, &b, NULL));
     assert_relative(b.epsilon, most, 1e-12);
-    assert_ok(dpa_cosines_lower(&c, "split", 1e-5, 0.95, 1, &b, NULL));
+    assert_ok(dpa__cosines_lower(&c, "split", 1e-5, 0.95, 1, &b, NULL));
     assert_int_equal(b.count, 5);
     /* all thresholds at once: ten cosines are covered jointly at γ = 0.00794338 (methods.md) */
     most = 0.0;
@@ -171,15 +172,15 @@ static void lower_bound(void **state) {
         most = fmax(most, log(1 - 1e-5 - exp(log_fpr)) - log(fnr));
         if (fnr < 1 - 1e-5) most = fmax(most, log(1 - 1e-5 - fnr) - log_fpr);
     }
-    assert_ok(dpa_cosines_lower(&c, "simultaneous", 1e-5, 0.95, 1, &b, NULL));
+    assert_ok(dpa__cosines_lower(&c, "simultaneous", 1e-5, 0.95, 1, &b, NULL));
     assert_absolute(b.epsilon, most, 1e-5);
-    assert_int_equal(dpa_cosines_lower(&c, "fixed:2", 1e-5, 0.95, 1, &b, &err), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_cosines_lower(&c, "fixed:", 1e-5, 0.95, 1, &b, &err), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_cosines_lower(&c, "best", 1e-5, 0.95, 1, &b, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__cosines_lower(&c, "fixed:2", 1e-5, 0.95, 1, &b, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__cosines_lower(&c, "fixed:", 1e-5, 0.95, 1, &b, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__cosines_lower(&c, "best", 1e-5, 0.95, 1, &b, &err), DPA_BAD_ARGUMENT);
     c.observed_count = 1;
-    assert_int_equal(dpa_cosines_lower(&c, "split", 1e-5, 0.95, 1, &b, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__cosines_lower(&c, "split", 1e-5, 0.95, 1, &b, &err), DPA_BAD_INPUT);
     c.observed_count = 0;
-    assert_int_equal(dpa_cosines_lower(&c, "max", 1e-5, 0.95, 1, &b, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__cosines_lower(&c, "max", 1e-5, 0.95, 1, &b, &err), DPA_BAD_INPUT);
 }
 
 static const dpa_result *find(const dpa_results *results, const char *method) {
@@ -207,9 +208,9 @@ static void crowd_of_one_run(void **state) {
         dpa_lints lints = {0};
         dpa_cosine_estimate want;
         c.runs = runs;
-        assert_ok(dpa_cosines_results(&c, &request, &list, &lints, NULL));
-        assert_ok(dpa_cosines_corrected(&fit, 400, runs == 0 ? 40.0 : 40.0 / (double)runs, 0,
-                                        request.delta, request.confidence, &want, NULL));
+        assert_ok(dpa__cosines_results(&c, &request, &list, &lints, NULL));
+        assert_ok(dpa__cosines_corrected(&fit, 400, runs == 0 ? 40.0 : 40.0 / (double)runs, 0,
+                                         request.delta, request.confidence, &want, NULL));
         assert_int_equal(list.count, 1);
         assert_relative(list.items[0].epsilon, want.epsilon, 1e-12);
         assert_true(list.items[0].epsilon < last); /* less crowding, less correction */
@@ -230,7 +231,7 @@ static void results(void **state) {
     dpa_lints lints = {0};
     dpa_error err;
     dpa_request_init(&request);
-    assert_ok(dpa_cosines_results(&c, &request, &list, &lints, NULL));
+    assert_ok(dpa__cosines_results(&c, &request, &list, &lints, NULL));
     assert_int_equal(list.count, 4); /* mean, mean-corrected, mean-and-deviation, jeffreys */
     assert_int_equal(lints.count, 0);
     const dpa_result *mean = find(&list, "mean");
@@ -243,11 +244,11 @@ static void results(void **state) {
     assert_string_equal(find(&list, "jeffreys")->select, "split");
     dpa_results_free(&list);
     assert_ok(dpa_request_set(&request, "method", "all-iterates", NULL));
-    assert_int_equal(dpa_cosines_results(&c, &request, &list, &lints, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__cosines_results(&c, &request, &list, &lints, &err), DPA_BAD_ARGUMENT);
     dpa_cosines both = c;
     both.unobserved = x;
     both.unobserved_count = 40;
-    assert_ok(dpa_cosines_results(&both, &request, &list, &lints, NULL));
+    assert_ok(dpa__cosines_results(&both, &request, &list, &lints, NULL));
     assert_int_equal(list.count, 1);
     assert_true(list.items[0].epsilon == 0.0);
     dpa_results_free(&list);
@@ -255,14 +256,14 @@ static void results(void **state) {
     dpa_cosines one = c;
     one.observed_count = 1;
     request.method[0] = '\0';
-    assert_ok(dpa_cosines_results(&one, &request, &list, &lints, NULL));
+    assert_ok(dpa__cosines_results(&one, &request, &list, &lints, NULL));
     assert_int_equal(list.count, 2);
     assert_true(lints.count >= 1);
     x[3] = 1.5;
-    assert_int_equal(dpa_cosines_results(&c, &request, &list, &lints, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__cosines_results(&c, &request, &list, &lints, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "number 4"));
     x[3] = NAN;
-    assert_int_equal(dpa_cosines_results(&c, &request, &list, &lints, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__cosines_results(&c, &request, &list, &lints, &err), DPA_BAD_INPUT);
     dpa_results_free(&list);
     dpa_lints_free(&lints);
 }

@@ -5,6 +5,7 @@
 
 #include "dpaudit/scores.h"
 #include "dpaudit/tradeoff.h"
+#include "estimate/posterior.h"
 #include "estimate/ratio.h"
 #include "estimate/registry.h"
 #include "math/dist.h"
@@ -82,18 +83,18 @@ static void delta_and_back(void **state) {
             const dpa_request request = request_of(families[f], methods[m], 0.01);
             const double epsilon = one(&counts, &request).epsilon_lower;
             double delta;
-            assert_ok(dpa_delta_at_epsilon(&counts, &request, families[f], methods[m], epsilon,
-                                           &delta, NULL));
+            assert_ok(dpa__delta_at_epsilon(&counts, &request, families[f], methods[m], epsilon,
+                                            &delta, NULL));
             assert_relative(delta, 0.01, f == 2 ? 1e-4 : 1e-8);
-            assert_ok(
-                dpa_delta_at_epsilon(&counts, &request, families[f], methods[m], 30, &delta, NULL));
+            assert_ok(dpa__delta_at_epsilon(&counts, &request, families[f], methods[m], 30, &delta,
+                                            NULL));
             assert_between(delta, 0, 1e-9);
         }
     double delta;
     const dpa_request request = request_of("dp", "cp", 0.01);
-    assert_int_equal(dpa_delta_at_epsilon(&counts, &request, "dp", "katz", 1, &delta, NULL),
+    assert_int_equal(dpa__delta_at_epsilon(&counts, &request, "dp", "katz", 1, &delta, NULL),
                      DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_delta_at_epsilon(&counts, &request, "dp", "cp", -1, &delta, NULL),
+    assert_int_equal(dpa__delta_at_epsilon(&counts, &request, "dp", "cp", -1, &delta, NULL),
                      DPA_BAD_ARGUMENT);
 }
 
@@ -106,9 +107,9 @@ static void posterior_function(void **state) {
     const dpa_counts counts = {30, 70, 20, 80};
     for (int f = 0; f < 3; ++f) {
         const dpa_request request = request_of(families[f], "bayes", 0.01);
-        dpa_posterior_point p[POINTS];
+        dpa__posterior_point p[POINTS];
         double atom, mean, low, high, area = 0, first = 0;
-        assert_ok(dpa_posterior_curve(&counts, &request, families[f], p, POINTS, &atom, NULL));
+        assert_ok(dpa__posterior_curve(&counts, &request, families[f], p, POINTS, &atom, NULL));
         for (int i = 1; i < POINTS; ++i) {
             const double width = p[i].epsilon - p[i - 1].epsilon;
             assert_true(width > 0 && p[i].cumulative >= p[i - 1].cumulative);
@@ -117,10 +118,10 @@ static void posterior_function(void **state) {
                 0.5 * width * (p[i].density * p[i].epsilon + p[i - 1].density * p[i - 1].epsilon);
         }
         assert_absolute(area, p[POINTS - 1].cumulative - p[0].cumulative, 1e-4);
-        assert_ok(dpa_posterior_mean(&counts, &request, families[f], &mean, NULL));
+        assert_ok(dpa__posterior_mean(&counts, &request, families[f], &mean, NULL));
         assert_absolute(mean, first, 0.01);
-        assert_ok(dpa_posterior_quantile(&counts, &request, families[f], 0.25, &low, NULL));
-        assert_ok(dpa_posterior_quantile(&counts, &request, families[f], 0.75, &high, NULL));
+        assert_ok(dpa__posterior_epsilon(&counts, &request, families[f], 0.25, &low, NULL));
+        assert_ok(dpa__posterior_epsilon(&counts, &request, families[f], 0.75, &high, NULL));
         assert_between(mean, low, high);
     }
 }

@@ -8,6 +8,7 @@
 #include "dpaudit/rng.h"
 #include "dpaudit/scores.h"
 #include "dpaudit/tradeoff.h"
+#include "estimate/cosine.h"
 #include "federate/federation.h"
 #include "math/dist.h"
 
@@ -179,25 +180,25 @@ static void participation_has_the_accountants_epsilon(void **state) {
     (void)state;
     dpa_interval e;
     dpa_participation_rule rule = {.times = 4.0, .q = (double)NAN};
-    assert_ok(dpa_participation_epsilon(&rule, 2.0, 1e-5, &e, NULL));
+    assert_ok(dpa__participation_epsilon(&rule, 2.0, 1e-5, &e, NULL));
     assert_absolute(e.lower, 4.377178095681, 1e-7); /* mu = 1 */
     assert_true(e.lower <= e.upper && e.upper < e.lower + 1e-7);
     rule = (dpa_participation_rule){.q = 1.0, .rounds = 4};
-    assert_ok(dpa_participation_epsilon(&rule, 2.0, 1e-5, &e, NULL));
+    assert_ok(dpa__participation_epsilon(&rule, 2.0, 1e-5, &e, NULL));
     assert_true(e.lower <= 4.377178095681 && e.upper >= 4.377178095681 && e.upper < 4.39);
     rule.q = 0.1;
-    assert_ok(dpa_participation_epsilon(&rule, 2.0, 1e-5, &e, NULL));
+    assert_ok(dpa__participation_epsilon(&rule, 2.0, 1e-5, &e, NULL));
     assert_true(e.upper < 1.5 && e.lower > 0.0);
-    assert_ok(dpa_participation_epsilon(&rule, 0.0, 1e-5, &e, NULL));
+    assert_ok(dpa__participation_epsilon(&rule, 0.0, 1e-5, &e, NULL));
     assert_true(isinf(e.lower));
-    assert_ok(dpa_participation_epsilon(&rule, 1e-6, 1e-5, &e, NULL));
+    assert_ok(dpa__participation_epsilon(&rule, 1e-6, 1e-5, &e, NULL));
     assert_true(e.lower > 1e5 && isfinite(e.lower) && isinf(e.upper));
-    assert_ok(dpa_participation_epsilon(&rule, (double)INFINITY, 1e-5, &e, NULL));
+    assert_ok(dpa__participation_epsilon(&rule, (double)INFINITY, 1e-5, &e, NULL));
     assert_true(e.lower == 0.0 && e.upper == 0.0);
     rule.q = 1.5;
-    assert_int_equal(dpa_participation_epsilon(&rule, 1.0, 1e-5, &e, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__participation_epsilon(&rule, 1.0, 1e-5, &e, NULL), DPA_BAD_ARGUMENT);
     rule = (dpa_participation_rule){.times = 0.5, .q = (double)NAN};
-    assert_int_equal(dpa_participation_epsilon(&rule, 1.0, 1e-5, &e, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__participation_epsilon(&rule, 1.0, 1e-5, &e, NULL), DPA_BAD_ARGUMENT);
 }
 
 /* ---- the certificate ---- */
@@ -266,7 +267,7 @@ static void certificate_scales_as_it_should(void **state) {
     k.rule = (dpa_participation_rule){.q = 0.1, .rounds = 20};
     r = certified(&k, &request);
     dpa_interval e;
-    assert_ok(dpa_participation_epsilon(&k.rule, 2.5 / mu, 1e-5, &e, NULL));
+    assert_ok(dpa__participation_epsilon(&k.rule, 2.5 / mu, 1e-5, &e, NULL));
     assert_absolute(r.epsilon_lower, e.lower, 1e-9);
     k.spread = (double)INFINITY;
     r = certified(&k, &request);

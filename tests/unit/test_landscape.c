@@ -3,8 +3,8 @@
  * sums by hand. */
 #include "check.h"
 
-#include "dpaudit/landscape.h"
 #include "dpaudit/rng.h"
+#include "estimate/landscape.h"
 
 /* The shares t for which (1−t)·x + t·y is at least `most`: narrows [t0, t1]. */
 static void cut(double x, double y, double most, double *t0, double *t1) {
@@ -57,7 +57,7 @@ static void frontier_is_its_definition(void **state) {
                 e[i] = floor(2 * e[i]);
             }
         }
-        assert_ok(dpa_pareto_frontier(u, e, N, on, NULL));
+        assert_ok(dpa__pareto_frontier(u, e, N, on, NULL));
         size_t count = 0;
         for (size_t i = 0; i < N; ++i) {
             count += (size_t)on[i];
@@ -73,14 +73,14 @@ static void frontier_by_hand(void **state) {
     const double u[] = {0, 1, 2, 2, 1.5, 1, 0}, e[] = {0, 1, 2, 3, 2, 1, 0};
     const int want[] = {1, 1, 1, 0, 0, 1, 1}; /* in line, and copies */
     int on[7];
-    assert_ok(dpa_pareto_frontier(u, e, 7, on, NULL));
+    assert_ok(dpa__pareto_frontier(u, e, 7, on, NULL));
     for (int i = 0; i < 7; ++i) assert_int_equal(on[i], want[i]);
-    assert_ok(dpa_pareto_frontier(u, e, 1, on, NULL));
+    assert_ok(dpa__pareto_frontier(u, e, 1, on, NULL));
     assert_int_equal(on[0], 1);
-    assert_ok(dpa_pareto_frontier(u, e, 0, on, NULL));
+    assert_ok(dpa__pareto_frontier(u, e, 0, on, NULL));
     const double bad[] = {NAN, 1};
-    assert_int_equal(dpa_pareto_frontier(bad, e, 2, on, NULL), DPA_BAD_INPUT);
-    assert_int_equal(dpa_pareto_frontier(u, bad, 2, on, NULL), DPA_BAD_INPUT);
+    assert_int_equal(dpa__pareto_frontier(bad, e, 2, on, NULL), DPA_BAD_INPUT);
+    assert_int_equal(dpa__pareto_frontier(u, bad, 2, on, NULL), DPA_BAD_INPUT);
 }
 
 /* scipy.stats.gaussian_kde with its default bandwidth. */
@@ -90,19 +90,19 @@ static void density(void **state) {
     const double want[] = {0.38901180990796946, 0.47585788203649765, 0.2502022927126706,
                            0.029299074435902694};
     double got[4];
-    assert_ok(dpa_kernel_density(x, 5, at, 4, got, NULL));
+    assert_ok(dpa__kernel_density(x, 5, at, 4, got, NULL));
     for (int i = 0; i < 4; ++i) assert_relative(got[i], want[i], 1e-12);
     const double flat[] = {2, 2};
-    assert_int_equal(dpa_kernel_density(flat, 2, at, 4, got, NULL), DPA_BAD_INPUT);
-    assert_int_equal(dpa_kernel_density(x, 1, at, 4, got, NULL), DPA_BAD_INPUT);
-    assert_int_equal(dpa_kernel_density(x, 0, at, 4, got, NULL), DPA_BAD_INPUT);
+    assert_int_equal(dpa__kernel_density(flat, 2, at, 4, got, NULL), DPA_BAD_INPUT);
+    assert_int_equal(dpa__kernel_density(x, 1, at, 4, got, NULL), DPA_BAD_INPUT);
+    assert_int_equal(dpa__kernel_density(x, 0, at, 4, got, NULL), DPA_BAD_INPUT);
 }
 
 static dpa_status read_text(const char *text, dpa_landscape *l, dpa_error *err) {
     char path[64];
     (void)snprintf(path, sizeof path, "landscape-%d.csv", (int)getpid());
     assert_ok(dpa_file_write(path, text, strlen(text), NULL));
-    const dpa_status status = dpa_landscape_read(path, l, err);
+    const dpa_status status = dpa__landscape_read(path, l, err);
     (void)remove(path);
     return status;
 }
@@ -129,11 +129,11 @@ static void reading(void **state) {
     assert_true(l.points[0].frontier_share < l.points[1].frontier_share);
     assert_int_equal(l.frontier_count, 1); /* the same ε as "5", and more utility */
     assert_int_equal(l.frontier[0], 1);
-    dpa_landscape_free(&l);
+    dpa__landscape_free(&l);
     assert_ok(read_text("strategy,utility,epsilon\nx,1,1\n", &l, &err));
     assert_true(isnan(l.points[0].frontier_share) && isnan(l.points[0].epsilon.error));
     assert_string_equal(l.points[0].group, "");
-    dpa_landscape_free(&l);
+    dpa__landscape_free(&l);
     static const char *const bad[] = {"strategy,utility,epsilon\n",
                                       "name,utility,epsilon\nx,1,1\n",
                                       "strategy,epsilon\nx,1\n",
@@ -142,7 +142,7 @@ static void reading(void **state) {
                                       "strategy,utility,epsilon\nx,1,-0.1\n"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i)
         assert_int_equal(read_text(bad[i], &l, &err), DPA_BAD_INPUT);
-    dpa_landscape_free(NULL);
+    dpa__landscape_free(NULL);
 }
 
 int main(void) {

@@ -9,7 +9,6 @@
 #include "estimate/onerun.h"
 #include "estimate/rank.h"
 #include "estimate/scan.h"
-#include "estimate/sequential.h"
 
 static dpa_rng stream(uint64_t seed, uint64_t index) {
     dpa_rng rng;
@@ -234,37 +233,6 @@ static void test_curve_by_guesses(void **state) {
     dpa_curve_free(curve);
 }
 
-static void test_curve_by_bets(void **state) {
-    enum { N = 400 };
-    static double in[N], out[N];
-    dpa_curve *curves[2];
-    int wrong = 0, right = 0;
-    (void)state;
-    assert_ok(dpa_curve_gaussian(2, &curves[0], NULL));
-    assert_ok(dpa_curve_gaussian(1, &curves[1], NULL));
-    for (uint64_t audit = 0; audit < 40; ++audit) {
-        dpa_rng rng = stream(29, audit);
-        dpa_request request;
-        double p[2];
-        dpa_scores scores;
-        for (int i = 0; i < N; ++i) {
-            in[i] = 2 + dpa_rng_normal(&rng);
-            out[i] = dpa_rng_normal(&rng);
-        }
-        dpa_request_init(&request);
-        assert_ok(dpa_scores_from(in, N, out, N, &scores, NULL));
-        for (int c = 0; c < 2; ++c)
-            assert_ok(dpa__sequential_p_value(&scores, curves[c], &request, &p[c], NULL));
-        wrong += p[0] <= 0.05;
-        right += p[1] <= 0.05;
-        dpa_scores_free(&scores);
-    }
-    assert_true(wrong <= 8); /* at 5% nine or more in 1 of 4000 */
-    assert_true(right >= 36);
-    dpa_curve_free(curves[0]);
-    dpa_curve_free(curves[1]);
-}
-
 /* ── unfair coins ──────────────────────────────────────────────────────────────────────────── */
 
 static void test_coins(void **state) {
@@ -303,7 +271,6 @@ int main(void) {
         cmocka_unit_test(test_bound),
         cmocka_unit_test(test_check),
         cmocka_unit_test(test_curve_by_guesses),
-        cmocka_unit_test(test_curve_by_bets),
         cmocka_unit_test(test_coins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The privacy–utility landscape: what each training strategy costs in ε and gains in utility, and
  * which strategies no other beats (epsilon-star, section 4.2). */
-#ifndef DPAUDIT_LANDSCAPE_H
-#define DPAUDIT_LANDSCAPE_H
+#ifndef DPA_ESTIMATE_LANDSCAPE_H
+#define DPA_ESTIMATE_LANDSCAPE_H
 
 #include <stddef.h>
 
 #include "dpaudit/data.h"
 #include "dpaudit/status.h"
-
-DPA_C_BEGIN
 
 /* `error` is the standard error of the mean. It uses the strategy's own runs and, if they are few,
  * also the scatter of the runs of all strategies; NaN if no strategy has two runs. */
@@ -39,22 +37,19 @@ typedef struct dpa_landscape {
 
 /* Reads a CSV with the columns strategy, utility (more is better), epsilon (less is better) and
  * optionally group, for comparing kinds of strategies. Rows with the same strategy and group are
- * averaged. Free *out with dpa_landscape_free. */
-DPA_API dpa_status dpa_landscape_read(const char *path, dpa_landscape *out,
-                                      dpa_error *err) DPA_MUST_USE;
-DPA_API void dpa_landscape_free(dpa_landscape *landscape);
+ * averaged. Free *out with dpa__landscape_free. */
+dpa_status dpa__landscape_read(const char *path, dpa_landscape *out, dpa_error *err) DPA_MUST_USE;
+void dpa__landscape_free(dpa_landscape *landscape);
 
 /* The Pareto frontier: the part of the convex hull that faces lower ε and higher utility. on[i] is
  * 1 unless some convex combination of other points is at least as good as point i in both numbers
  * and better in one. Every number must be finite. */
-DPA_API dpa_status dpa_pareto_frontier(const double *utility, const double *epsilon, size_t count,
-                                       int *on, dpa_error *err) DPA_MUST_USE;
+dpa_status dpa__pareto_frontier(const double *utility, const double *epsilon, size_t count, int *on,
+                                dpa_error *err) DPA_MUST_USE;
 
 /* The Gaussian kernel density of x[count] at the places at[points]; bandwidth by Scott's rule,
  * n^(−1/5)·deviation (n−1 in the denominator). DPA_BAD_INPUT for fewer than two distinct values. */
-DPA_API dpa_status dpa_kernel_density(const double *x, size_t count, const double *at,
-                                      size_t points, double *density, dpa_error *err) DPA_MUST_USE;
-
-DPA_C_END
+dpa_status dpa__kernel_density(const double *x, size_t count, const double *at, size_t points,
+                               double *density, dpa_error *err) DPA_MUST_USE;
 
 #endif
