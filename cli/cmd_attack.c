@@ -196,7 +196,7 @@ static void tell(const scored *s, const attack_options *o) {
 /* Parses the --exclude rows. Returns 0, or an exit code after printing the error. */
 static int excluded(const command *cmd, const attack_options *o, size_t **out) {
     *out = calloc(o->exclude.count + 1, sizeof **out);
-    if (*out == NULL) return usage_error(cmd, "no memory for --exclude");
+    if (*out == NULL) return out_of_memory(cmd);
     for (size_t i = 0; i < o->exclude.count; ++i) {
         uint64_t row = 0;
         if (!parse_count(o->exclude.items[i], &row))

@@ -172,7 +172,7 @@ static int store(const command *cmd, const option *o, const char *value, void *o
         return 0;
     case OPTION_LIST:
         if (push(field, value)) return 0;
-        return usage_error(cmd, "--%s: no memory", o->name);
+        return out_of_memory(cmd);
     default:
         *(const char **)field = value;
         return 0;
@@ -223,7 +223,7 @@ int options_parse(const command *cmd, int argc, char **argv, void *options, word
         } else if (!only_words && word[0] == '-' && word[1] != '\0') {
             return usage_error(cmd, "'%s': options start with two dashes", word);
         } else if (!push(words, word)) {
-            return usage_error(cmd, "no memory for the arguments");
+            return out_of_memory(cmd);
         }
     }
     if (words->count < cmd->min_words) return usage_error(cmd, "needs %s", cmd->operands);

@@ -25,6 +25,12 @@ int usage_error(const command *cmd, const char *format, ...) {
     return EXIT_USAGE;
 }
 
+int out_of_memory(const command *cmd) {
+    clock_stop();
+    (void)fprintf(stderr, "dpaudit %s: out of memory\n", cmd->name);
+    return EXIT_FAILURE_RUNNING;
+}
+
 int library_error(const char *command_name, const dpa_error *err) {
     clock_stop();
     (void)fprintf(stderr, "dpaudit %s: %s%s%s\n", command_name, err->place,

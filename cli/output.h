@@ -18,6 +18,8 @@ enum {
 
 /* Prints "dpaudit scores: …" and a pointer to the help; returns EXIT_USAGE. */
 int usage_error(const command *cmd, const char *format, ...) DPA_PRINTF(2, 3);
+/* Says that memory ran out, which is no mistake of the user; returns that exit code. */
+int out_of_memory(const command *cmd);
 /* Returns EXIT_USAGE after an error if an output is also an input or another output; else 0. */
 int check_files(const command *cmd, const void *options, const word_list *words);
 /* Prints an error of the library; returns its exit code. */

@@ -130,7 +130,7 @@ static int ledger_phases(const command *cmd, const phase_options *phase, dpa_adj
     size_t count;
     const dpa_phase *phases = dpa_ledger_phases(set->ledger, &count);
     dpa_phase *list = realloc(set->phase, (set->count + count) * sizeof *list);
-    if (list == NULL) return usage_error(cmd, "no memory for the phases");
+    if (list == NULL) return out_of_memory(cmd);
     memcpy(list + set->count, phases, count * sizeof *list);
     set->phase = list;
     set->count += count;
@@ -154,8 +154,7 @@ int phase_list(const command *cmd, const phase_options *phase, int sigma_is_soug
     const size_t extra = phase->phases.count;
     *out = (phase_set){.phase = calloc(extra + 1, sizeof *out->phase),
                        .pair = calloc(extra + 1, sizeof(dpa_pair *))};
-    if (out->phase == NULL || out->pair == NULL)
-        return usage_error(cmd, "no memory for the phases");
+    if (out->phase == NULL || out->pair == NULL) return out_of_memory(cmd);
     int failed = set_options(cmd, phase, opts);
     if (!failed) failed = own_phase(cmd, phase, sigma_is_sought && phase->ledger == NULL, out);
     for (size_t i = 0; i < extra && !failed; ++i) {
