@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "account/family.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "dpaudit/account.h"
@@ -214,7 +215,7 @@ static int is_as_claimed(const dpa_known_rounds *k) {
 }
 
 static int is_gaussian(const char *family) {
-    return family[0] == '\0' || strcmp(family, "gaussian") == 0;
+    return family[0] == '\0' || dpa__family_is_gaussian(family);
 }
 
 /* Another family than the Gaussian one: the channels of orthogonal canaries, ranked or scanned. The

@@ -179,9 +179,10 @@ static dpa_status check_start(schedule *s, const char *reason, const char *said,
     if (s->lost > 0)
         (void)snprintf(times, sizeof times, ", each %" PRIu64 " times", s->run->opts->retries + 1);
     return dpa__fail(err, DPA_IO,
-                     "the first %" PRIu64 " trials failed%s; the last: %.200s%s%s "
+                     "the first %" PRIu64 " trial%s failed%s; the last: %.200s%s%s "
                      "(dpaudit show --failures has all)",
-                     s->failed + s->lost, times, reason, silent ? "" : ": ", words);
+                     s->failed + s->lost, s->failed + s->lost == 1 ? "" : "s", times, reason,
+                     silent ? "" : ": ", words);
 }
 
 static dpa_status note_failure(schedule *s, const dpa__outcome *o, const char *reason,
