@@ -125,11 +125,11 @@ static void add_claim(dpa__text *out, const dpa_report *report) {
 
 /* A few words about what the bound assumes. */
 static void add_basis(dpa__text *out, const dpa_report *report, const dpa_result *r) {
-    if (dpa_family_is_universal(r->family))
-        dpa__text_printf(
-            out, "for any mechanism%s; %s",
-            dpa_result_conditional(r) != NULL ? " with noise of its own for each canary" : "",
-            r->method);
+    const int has_channels = (r->assumptions & DPA_ASSUME_CHANNELS) != 0;
+    const int is_any = dpa_result_conditional(r) == NULL || has_channels;
+    if (dpa_family_is_universal(r->family) && is_any)
+        dpa__text_printf(out, "for any mechanism%s; %s",
+                         has_channels ? " with noise of its own for each canary" : "", r->method);
     else if (r->family[0] != '\0')
         dpa__text_printf(out, "if the mechanism is %s; %s", r->family, r->method);
     else

@@ -62,7 +62,7 @@ run 5 cosines t.npy --dim 10000 --delta 1e-6 --claim-epsilon 0.1 --select fixed:
 says out "INCONCLUSIVE about the claim ε ≤ 0.1"
 run 1 cosines t.npy --dim 10000 --delta 1e-6 --claim-epsilon 0.1 --select fixed:0.01 --decide posterior
 says out "REFUTED: the claim ε ≤ 0.1"
-says out "a posterior probability decides, as asked"
+says out "a posterior probability decides, as"
 
 # wrong words and wrong files
 run 2 canaries

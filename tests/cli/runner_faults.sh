@@ -183,7 +183,8 @@ done
 # A store that was made before the table of runs came.
 cp calm.db older.db
 sql older.db "DROP TABLE run; ALTER TABLE trial DROP COLUMN ended; ALTER TABLE trial DROP COLUMN place;
-    ALTER TABLE failure DROP COLUMN place; ALTER TABLE failure DROP COLUMN machine; PRAGMA user_version=1"
+    ALTER TABLE failure DROP COLUMN place; ALTER TABLE failure DROP COLUMN machine; ALTER TABLE stage DROP COLUMN settings;
+    PRAGMA user_version=1"
 run 3 status older.db
 says err "older dpaudit"
 run 0 run faults-audit.yaml --store older.db --output wild
