@@ -17,7 +17,10 @@ enum {
     MACHINE_ROW = 4, /* failures of the machine in a row that mean quarantine */
 };
 
-static const double impossible = 1e-9, longest_pause = 30.0; /* seconds */
+static const double impossible = 1e-9;
+/* Seconds. While nothing has worked anywhere, the set-up is more likely wrong than the machine for
+ * a moment, and the user waits for the error. */
+static const double longest_pause = 30.0, longest_pause_at_first = 0.5;
 
 typedef struct record {
     uint64_t trials[ROW_MOST]; /* trials of the row: those whose trainer failed */
@@ -75,7 +78,8 @@ int dpa__health_note(dpa__health *h, size_t slot, uint64_t trial, dpa__end_kind 
     if (kind == DPA__END_MACHINE) {
         ++r->machine_row;
         if (r->machine_row > 1)
-            r->not_before += fmin(0.1 * exp2((double)r->machine_row), longest_pause);
+            r->not_before += fmin(0.1 * exp2((double)r->machine_row),
+                                  h->ended > 0 ? longest_pause : longest_pause_at_first);
         return r->machine_row >= MACHINE_ROW;
     }
     r->machine_row = 0;
