@@ -12,6 +12,7 @@
 #include "dpaudit/scores.h"
 #include "dpaudit/tradeoff.h"
 #include "estimate/rank.h"
+#include "prepared.h"
 
 static int is_full;
 
@@ -64,15 +65,10 @@ static dpa_scores play(const training *t, size_t m, uint64_t index) {
     static int coin[MOST];
     size_t members = 0, others = 0;
     dpa_rng rng;
-    dpa_scores scores;
-    dpa_lints lints = {0};
     dpa_rng_init(&rng, 31, DPA_PURPOSE_TEST, index);
     train(t, m, &rng, score, coin);
     for (size_t i = 0; i < m; ++i) *(coin[i] ? &in[members++] : &out[others++]) = score[i];
-    assert_ok(dpa_scores_from(in, members, out, others, &scores, NULL));
-    assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
-    dpa_lints_free(&lints);
-    return scores;
+    return prepared(in, members, out, others);
 }
 
 /* ── how much they show ────────────────────────────────────────────────────────────────────── */

@@ -13,6 +13,7 @@
 #include "dpaudit/scores.h"
 #include "estimate/rank.h"
 #include "estimate/scan.h"
+#include "prepared.h"
 
 static int is_full;
 
@@ -22,18 +23,13 @@ enum { MOST = 40000 };
  */
 static dpa_scores play(double q, double mu, size_t n, uint64_t index) {
     static double in[MOST], out[MOST];
-    dpa_scores scores;
-    dpa_lints lints = {0};
     dpa_rng rng;
     dpa_rng_init(&rng, 47, DPA_PURPOSE_TEST, index);
     for (size_t i = 0; i < n; ++i) {
         in[i] = dpa_rng_normal(&rng) + (dpa_rng_uniform(&rng) < q ? mu : 0);
         out[i] = dpa_rng_normal(&rng);
     }
-    assert_ok(dpa_scores_from(in, n, out, n, &scores, NULL));
-    assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
-    dpa_lints_free(&lints);
-    return scores;
+    return prepared(in, n, out, n);
 }
 
 static double normal_above(double x) {

@@ -9,6 +9,7 @@
 #include "dpaudit/rng.h"
 #include "dpaudit/scores.h"
 #include "dpaudit/tradeoff.h"
+#include "prepared.h"
 
 static int is_full;
 
@@ -16,8 +17,6 @@ static int is_full;
  * non-members as still needed. */
 static double p_value_of(size_t members, size_t nonmembers, double u, double epsilon) {
     double *in = malloc(members * sizeof *in), *out = malloc(nonmembers * sizeof *out);
-    dpa_scores scores;
-    dpa_lints lints = {0};
     dpa_results results = {0};
     dpa_request request;
     assert_true(in != NULL && out != NULL);
@@ -31,12 +30,10 @@ static double p_value_of(size_t members, size_t nonmembers, double u, double eps
     request.claim_epsilon = epsilon;
     (void)snprintf(request.family, sizeof request.family, "gaussian");
     (void)snprintf(request.method, sizeof request.method, "rank");
-    assert_ok(dpa_scores_from(in, members, out, nonmembers, &scores, NULL));
-    assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
+    dpa_scores scores = prepared(in, members, out, nonmembers);
     assert_ok(dpa_estimate_scores(&scores, &request, &results, NULL));
     const double p = results.items[0].p_value;
     dpa_results_free(&results);
-    dpa_lints_free(&lints);
     dpa_scores_free(&scores);
     free(in);
     free(out);

@@ -9,20 +9,12 @@
 #include "estimate/onerun.h"
 #include "estimate/rank.h"
 #include "estimate/scan.h"
+#include "prepared.h"
 
 static dpa_rng stream(uint64_t seed, uint64_t index) {
     dpa_rng rng;
     dpa_rng_init(&rng, seed, DPA_PURPOSE_TEST, index);
     return rng;
-}
-
-static dpa_scores prepared(const double *in, size_t members, const double *out, size_t others) {
-    dpa_scores scores;
-    dpa_lints lints = {0};
-    assert_ok(dpa_scores_from(in, members, out, others, &scores, NULL));
-    assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
-    dpa_lints_free(&lints);
-    return scores;
 }
 
 /* ── the theorem ───────────────────────────────────────────────────────────────────────────── */
