@@ -3,6 +3,7 @@
  * large for code that walks the tree recursively. */
 #include "base/json.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,9 +37,82 @@ static dpa_status check_depth(const char *name, const char *text, size_t count, 
     return DPA_OK;
 }
 
+/* A token that jansson 2.14 reads grows in a buffer. When that gets no memory, jansson leaves the
+ * character out and goes on: a number loses a digit, a string its closing quote, which is then
+ * looked for behind the buffer. So the first allocation of a parse that fails gets a block set
+ * aside for it, large enough for any token, and no character is given any more. */
+typedef struct source {
+    const char *at, *end;
+    void *spare;
+    size_t spare_size;
+    int failed;
+} source;
+
+static _Thread_local source *reading;
+static _Atomic(json_malloc_t) host_malloc;
+static _Atomic(json_free_t) host_free;
+
+static void *watched_malloc(size_t size) {
+    void *block = atomic_load(&host_malloc)(size);
+    if (block != NULL || reading == NULL) return block;
+    if (!reading->failed && size <= reading->spare_size) block = reading->spare;
+    reading->failed = 1;
+    return block;
+}
+
+static void watched_free(void *block) {
+    if (reading == NULL || block != reading->spare) atomic_load (&host_free)(block);
+}
+
+/* jansson has one pair of functions for the whole program; blocks still come from the pair that the
+ * program had set. */
+static void watch_memory(void) {
+    json_malloc_t get;
+    json_free_t release;
+    json_get_alloc_funcs(&get, &release);
+    if (get == watched_malloc) return;
+    atomic_store(&host_malloc, get);
+    atomic_store(&host_free, release);
+    json_set_alloc_funcs(watched_malloc, watched_free);
+}
+
+__attribute__((destructor)) static void unwatch_memory(void) {
+    json_malloc_t get;
+    json_free_t release;
+    json_get_alloc_funcs(&get, &release);
+    if (get == watched_malloc)
+        json_set_alloc_funcs(atomic_load(&host_malloc), atomic_load(&host_free));
+}
+
+static size_t give_character(void *to, size_t size, void *from) {
+    source *s = from;
+    if (s->failed || s->at == s->end || size == 0) return 0;
+    *(char *)to = *s->at++;
+    return 1;
+}
+
+json_t *dpa__json_load(const char *text, size_t count, size_t flags, json_error_t *error) {
+    json_error_t unused;
+    if (error == NULL) error = &unused;
+    error->text[0] = '\0';
+    source s = {.at = text, .end = text + count, .spare_size = 2 * count + 64};
+    s.spare = malloc(s.spare_size);
+    if (s.spare == NULL) return NULL;
+    watch_memory();
+    reading = &s;
+    json_t *root = json_load_callback(give_character, &s, flags, error);
+    if (s.failed) {
+        json_decref(root);
+        root = NULL;
+        error->text[0] = '\0';
+    }
+    reading = NULL;
+    free(s.spare);
+    return root;
+}
+
 static dpa_status fail_json(const char *name, const json_error_t *error, dpa_error *err) {
-    /* for most failed allocations jansson gives no reason at all */
-    if (json_error_code(error) == json_error_out_of_memory || error->text[0] == '\0')
+    if (error->text[0] == '\0')
         return dpa__fail_file(err, DPA_NO_MEMORY, name, "no memory for the JSON");
     return dpa__fail_line(err, DPA_BAD_INPUT, name, (uint64_t)(error->line > 0 ? error->line : 1),
                           (uint64_t)(error->column > 0 ? error->column : 0), "not JSON: %s",
@@ -51,7 +125,7 @@ dpa_status dpa__json_parse(const char *name, const char *text, size_t count, jso
     if (count == 0)
         return dpa__fail_file(err, DPA_BAD_INPUT, name, "the file is empty; JSON is right");
     DPA_TRY(check_depth(name, text, count, err));
-    *out = json_loadb(text, count, JSON_REJECT_DUPLICATES, &error);
+    *out = dpa__json_load(text, count, JSON_REJECT_DUPLICATES, &error);
     return *out != NULL ? DPA_OK : fail_json(name, &error, err);
 }
 

@@ -22,6 +22,10 @@ dpa_status dpa__json_from_stream(dpa__stream *stream, json_t **out, char sha256[
 dpa_status dpa__json_parse(const char *name, const char *text, size_t count, json_t **out,
                            dpa_error *err);
 
+/* json_loadb, but no value is wrong for want of memory: NULL then, with an empty error->text, also
+ * where jansson would not notice. `error` may be NULL. */
+json_t *dpa__json_load(const char *text, size_t count, size_t flags, json_error_t *error);
+
 /* Takes over `value`; NULL, a failed allocation on the way, gives DPA_NO_MEMORY. */
 dpa_status dpa__json_set(json_t *object, const char *key, json_t *value, dpa_error *err);
 dpa_status dpa__json_append(json_t *array, json_t *value, dpa_error *err);

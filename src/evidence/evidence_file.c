@@ -93,7 +93,8 @@ static dpa_status fill(json_t *meta, const dpa_evidence *e, dpa_error *err) {
     DPA_TRY(put_training(meta, &e->training, err));
     DPA_TRY(put_claim(meta, &e->claim, err));
     if (e->protocol != NULL)
-        DPA_TRY(dpa__json_set(meta, "protocol", json_loads(e->protocol, 0, NULL), err));
+        DPA_TRY(dpa__json_set(meta, "protocol",
+                              dpa__json_load(e->protocol, strlen(e->protocol), 0, NULL), err));
     return put_facts(meta, e, err);
 }
 

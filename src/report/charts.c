@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "dpaudit/data.h"
@@ -79,7 +80,7 @@ static json_t *parse_spec(const char *quoted) {
     if (text == NULL) return NULL;
     for (char *c = text; *c != '\0'; ++c)
         if (*c == '\'') *c = '"';
-    json_t *spec = json_loads(text, 0, NULL);
+    json_t *spec = dpa__json_load(text, strlen(text), 0, NULL);
     free(text);
     return spec;
 }

@@ -115,7 +115,7 @@ dpa_status dpa_report_invocation(dpa_report *report, const char *text, dpa_error
 dpa_status dpa_report_section(dpa_report *report, const char *key, const char *json,
                               dpa_error *err) {
     json_error_t problem;
-    json_t *value = json_loads(json, JSON_DECODE_ANY, &problem);
+    json_t *value = dpa__json_load(json, strlen(json), JSON_DECODE_ANY, &problem);
     if (value == NULL)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%s is not JSON: line %d: %s", key, problem.line,
                          problem.text);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "dpaudit/data.h"
@@ -100,8 +101,12 @@ static dpa_status write_npz(const char *path, json_t *header, const char *const 
 static dpa_status read_header(const char *path, json_t **out, dpa_error *err) {
     dpa_array bytes = {0};
     DPA_TRY(dpa_array_read(path, "header", &bytes, err));
-    json_t *header = bytes.dtype == DPA_U8 ? json_loadb(bytes.data, bytes.count, 0, NULL) : NULL;
+    json_t *header = NULL;
+    dpa_status status = DPA_OK;
+    if (bytes.dtype == DPA_U8)
+        status = dpa__json_parse(path, bytes.data, bytes.count, &header, err);
     dpa_array_free(&bytes);
+    DPA_TRY(status);
     if (!json_is_object(header)) {
         json_decref(header);
         return dpa__fail_file(err, DPA_BAD_INPUT, path, "the header is not a JSON object");

@@ -69,10 +69,8 @@ static void models(void **state) {
     dpa_status status;
     memcpy(bytes + 8, header, sizeof header - 1);
     FAULT_EVERY(status, read_weights(bytes, sizeof bytes), dpa_weights_free(&weights));
-    /* jansson treats a string that it has no memory for as missing */
     json_set_alloc_funcs(malloc, free); /* the wrapped functions of this program */
-    FAULT_EVERY_OR(DPA_BAD_INPUT, status, read_weights(bytes, sizeof bytes),
-                   dpa_weights_free(&weights));
+    FAULT_EVERY(status, read_weights(bytes, sizeof bytes), dpa_weights_free(&weights));
     FAULT_EVERY(status, read_weights((const unsigned char *)"1\n2\n", 4),
                 dpa_weights_free(&weights));
 }
