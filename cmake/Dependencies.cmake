@@ -29,10 +29,9 @@ message(STATUS "Runs on many machines (MPI module): ${MPI_C_FOUND}")
 
 # What libdpaudit stands on, and what its laboratory (training, games, runs) adds.
 add_library(dpa_core_deps INTERFACE)
-target_include_directories(dpa_core_deps SYSTEM INTERFACE ${RMATH_INCLUDE} ${RANDOM123_INCLUDE})
+target_include_directories(dpa_core_deps SYSTEM INTERFACE ${RMATH_INCLUDE} ${RANDOM123_INCLUDE} ${LIBZIP_INCLUDE_DIRS})
 target_compile_definitions(dpa_core_deps INTERFACE MATHLIB_STANDALONE)
-target_link_libraries(dpa_core_deps INTERFACE ${RMATH_LIBRARY} PkgConfig::JANSSON PkgConfig::LIBZIP
-  PkgConfig::FFTW PkgConfig::NETTLE PkgConfig::LZMA ZLIB::ZLIB Threads::Threads m)
+target_link_libraries(dpa_core_deps INTERFACE ${RMATH_LIBRARY} PkgConfig::JANSSON PkgConfig::FFTW
+  PkgConfig::NETTLE PkgConfig::LZMA ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS} m)
 add_library(dpa_lab_deps INTERFACE)
-target_link_libraries(dpa_lab_deps INTERFACE dpa_core_deps PkgConfig::YAML PkgConfig::SQLITE PkgConfig::LIBUV
-  ${CMAKE_DL_LIBS})
+target_link_libraries(dpa_lab_deps INTERFACE dpa_core_deps PkgConfig::YAML PkgConfig::SQLITE PkgConfig::LIBUV)

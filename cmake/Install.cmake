@@ -3,6 +3,7 @@
 include(CMakePackageConfigHelpers)
 
 install(TARGETS dpaudit dpaudit_lab EXPORT dpauditTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS dpaudit_zip LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_SKIP)
 if(TARGET dpaudit_mpi)
   install(TARGETS dpaudit_mpi LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/dpaudit)
 endif()

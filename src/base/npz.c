@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <zip.h>
 
 #include "base/array.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/zip.h"
 
 typedef struct archive {
     zip_t *zip;
@@ -22,15 +22,15 @@ int dpa__npz_matches(const unsigned char *bytes, size_t count) {
 }
 
 static void close_archive(archive *a) {
-    if (a->zip != NULL) zip_discard(a->zip);
+    if (a->zip != NULL) dpa__zip->discard(a->zip);
     free(a->bytes);
 }
 
 static dpa_status fail_zip(const char *name, zip_error_t *error, dpa_error *err) {
-    const int no_memory = zip_error_code_zip(error) == ZIP_ER_MEMORY;
+    const int no_memory = dpa__zip->error_code_zip(error) == ZIP_ER_MEMORY;
     return dpa__fail_file(err, no_memory ? DPA_NO_MEMORY : DPA_BAD_INPUT, name,
                           "not a sound NPZ (zip) file, perhaps cut off: %s",
-                          zip_error_strerror(error));
+                          dpa__zip->error_strerror(error));
 }
 
 static dpa_status open_source(dpa__stream *stream, archive *a, zip_source_t **source,
@@ -40,11 +40,11 @@ static dpa_status open_source(dpa__stream *stream, archive *a, zip_source_t **so
     *source = NULL;
     DPA_TRY(dpa__stream_seekable(stream, &file, err));
     if (file != NULL) {
-        *source = zip_source_filep_create(file, 0, -1, error);
+        *source = dpa__zip->source_filep_create(file, 0, -1, error);
         if (*source == NULL) (void)fclose(file);
     } else {
         DPA_TRY(dpa__stream_read_all(stream, &a->bytes, &count, err));
-        *source = zip_source_buffer_create(a->bytes, count, 0, error);
+        *source = dpa__zip->source_buffer_create(a->bytes, count, 0, error);
     }
     if (*source == NULL) return fail_zip(dpa__stream_name(stream), error, err);
     return DPA_OK;
@@ -53,16 +53,17 @@ static dpa_status open_source(dpa__stream *stream, archive *a, zip_source_t **so
 static dpa_status open_archive(dpa__stream *stream, archive *a, dpa_error *err) {
     zip_error_t error;
     zip_source_t *source;
-    zip_error_init(&error);
+    DPA_TRY(dpa__zip_load(err));
+    dpa__zip->error_init(&error);
     dpa_status status = open_source(stream, a, &source, &error, err);
     if (status == DPA_OK) {
-        a->zip = zip_open_from_source(source, ZIP_RDONLY, &error);
+        a->zip = dpa__zip->open_from_source(source, ZIP_RDONLY, &error);
         if (a->zip == NULL) {
-            zip_source_free(source);
+            dpa__zip->source_free(source);
             status = fail_zip(dpa__stream_name(stream), &error, err);
         }
     }
-    zip_error_fini(&error);
+    dpa__zip->error_fini(&error);
     if (status == DPA_OK) status = dpa__stream_finish(stream, "the archive", a->sha256, err);
     return status;
 }
@@ -75,11 +76,11 @@ static size_t array_name(const char *entry) {
 
 /* How many arrays there are; *index is the one called `member` (NULL: any one), or -1. */
 static size_t find_array(zip_t *zip, const char *member, zip_int64_t *index) {
-    const zip_int64_t entries = zip_get_num_entries(zip, 0);
+    const zip_int64_t entries = dpa__zip->get_num_entries(zip, 0);
     size_t arrays = 0;
     *index = -1;
     for (zip_int64_t i = 0; i < entries; ++i) {
-        const char *entry = zip_get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+        const char *entry = dpa__zip->get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
         const size_t length = array_name(entry);
         if (length == 0) continue;
         ++arrays;
@@ -94,9 +95,9 @@ static dpa_status fail_names(zip_t *zip, const char *name, const char *member, s
     enum { ROOM = 300 };
     char list[ROOM + 8] = "";
     size_t used = 0;
-    const zip_int64_t entries = zip_get_num_entries(zip, 0);
+    const zip_int64_t entries = dpa__zip->get_num_entries(zip, 0);
     for (zip_int64_t i = 0; i < entries && used < ROOM; ++i) {
-        const char *entry = zip_get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+        const char *entry = dpa__zip->get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
         const size_t length = array_name(entry);
         if (length == 0) continue;
         const int added = snprintf(list + used, ROOM - used, "%s%.*s", used > 0 ? ", " : "",
@@ -122,14 +123,14 @@ typedef struct member_source {
 
 static ptrdiff_t read_member(void *user, void *to, size_t max, dpa_error *err) {
     member_source *m = user;
-    const zip_int64_t got = zip_fread(m->file, to, max);
+    const zip_int64_t got = dpa__zip->fread(m->file, to, max);
     if (got >= 0) {
         m->made += (uint64_t)got;
         if (dpa__may_expand(m->stored, m->made)) return (ptrdiff_t)got;
         (void)dpa__fail_expansion(m->name, err);
         return -1;
     }
-    (void)fail_zip(m->name, zip_file_get_error(m->file), err);
+    (void)fail_zip(m->name, dpa__zip->file_get_error(m->file), err);
     return -1;
 }
 
@@ -137,13 +138,13 @@ static dpa_status read_entry(zip_t *zip, zip_int64_t index, const char *name, dp
                              dpa_error *err) {
     dpa__stream *stream = NULL;
     dpa__text label = {0};
-    member_source m = {.file = zip_fopen_index(zip, (zip_uint64_t)index, 0)};
-    if (m.file == NULL) return fail_zip(name, zip_get_error(zip), err);
+    member_source m = {.file = dpa__zip->fopen_index(zip, (zip_uint64_t)index, 0)};
+    if (m.file == NULL) return fail_zip(name, dpa__zip->get_error(zip), err);
     zip_stat_t about;
-    zip_stat_init(&about);
-    if (zip_stat_index(zip, (zip_uint64_t)index, 0, &about) == 0) m.stored = about.comp_size;
+    dpa__zip->stat_init(&about);
+    if (dpa__zip->stat_index(zip, (zip_uint64_t)index, 0, &about) == 0) m.stored = about.comp_size;
     dpa__text_printf(&label, "%s[%s]", name,
-                     zip_get_name(zip, (zip_uint64_t)index, ZIP_FL_ENC_RAW));
+                     dpa__zip->get_name(zip, (zip_uint64_t)index, ZIP_FL_ENC_RAW));
     m.name = label.data;
     dpa_status status = label.failed ? dpa__fail(err, DPA_NO_MEMORY, "no memory for a name")
                                      : dpa__stream_open_call(m.name, read_member, &m, &stream, err);
@@ -157,7 +158,7 @@ static dpa_status read_entry(zip_t *zip, zip_int64_t index, const char *name, dp
     }
     dpa__stream_close(stream);
     dpa__text_free(&label);
-    (void)zip_fclose(m.file);
+    (void)dpa__zip->fclose(m.file);
     return status;
 }
 
@@ -199,12 +200,21 @@ dpa_status dpa__npz_refuse(dpa__stream *stream, dpa_error *err) {
                           "found an NPZ (zip) file; a CSV table is right");
 }
 
+static int starts_as_zip(const char *path) {
+    unsigned char bytes[4];
+    FILE *file = fopen(path, "rb");
+    const size_t count = file != NULL ? fread(bytes, 1, sizeof bytes, file) : 0;
+    if (file != NULL) (void)fclose(file);
+    return dpa__npz_matches(bytes, count);
+}
+
 /* Opens a plain zip file; NULL if it is not one. Pipes and standard input are not tried, because
  * looking at them consumes bytes. */
 static zip_t *open_file(const char *path, archive *a) {
     struct stat what;
     if (strcmp(path, "-") == 0 || stat(path, &what) != 0 || !S_ISREG(what.st_mode)) return NULL;
-    a->zip = zip_open(path, ZIP_RDONLY, NULL);
+    if (starts_as_zip(path) && dpa__zip_load(NULL) == DPA_OK)
+        a->zip = dpa__zip->open(path, ZIP_RDONLY, NULL);
     if (a->zip == NULL) (void)open_compressed(path, a);
     return a->zip;
 }
@@ -213,15 +223,15 @@ static dpa_status read_text(zip_t *zip, zip_int64_t index, const char *path, cha
                             size_t *count, dpa_error *err) {
     enum { MOST = 1 << 24 };
     zip_stat_t what;
-    if (zip_stat_index(zip, (zip_uint64_t)index, 0, &what) != 0 || what.size > MOST)
+    if (dpa__zip->stat_index(zip, (zip_uint64_t)index, 0, &what) != 0 || what.size > MOST)
         return dpa__fail_file(err, DPA_BAD_INPUT, path, "its description is not sound");
     char *text = dpa__malloc((size_t)what.size + 1, 1, err);
     if (text == NULL) return DPA_NO_MEMORY;
-    zip_file_t *file = zip_fopen_index(zip, (zip_uint64_t)index, 0);
-    const zip_int64_t got = file != NULL ? zip_fread(file, text, what.size) : -1;
+    zip_file_t *file = dpa__zip->fopen_index(zip, (zip_uint64_t)index, 0);
+    const zip_int64_t got = file != NULL ? dpa__zip->fread(file, text, what.size) : -1;
     dpa_status status = DPA_OK;
-    if (got != (zip_int64_t)what.size) status = fail_zip(path, zip_get_error(zip), err);
-    if (file != NULL) (void)zip_fclose(file);
+    if (got != (zip_int64_t)what.size) status = fail_zip(path, dpa__zip->get_error(zip), err);
+    if (file != NULL) (void)dpa__zip->fclose(file);
     if (status != DPA_OK) {
         free(text);
         return status;
@@ -239,7 +249,7 @@ dpa_status dpa__npz_text(const char *path, const char *entry, char **out, size_t
     *count = 0;
     dpa_status status = DPA_OK;
     if (open_file(path, &a) != NULL) {
-        const zip_int64_t index = zip_name_locate(a.zip, entry, ZIP_FL_ENC_RAW);
+        const zip_int64_t index = dpa__zip->name_locate(a.zip, entry, ZIP_FL_ENC_RAW);
         if (index >= 0) status = read_text(a.zip, index, path, out, count, err);
     }
     close_archive(&a);
@@ -253,9 +263,9 @@ dpa_status dpa__npz_names(const char *path, char (*names)[32], size_t most, size
     *count = 0;
     if (open_file(path, &a) == NULL)
         status = dpa__fail_file(err, DPA_BAD_INPUT, path, "not a sound NPZ (zip) file");
-    const zip_int64_t entries = status == DPA_OK ? zip_get_num_entries(a.zip, 0) : 0;
+    const zip_int64_t entries = status == DPA_OK ? dpa__zip->get_num_entries(a.zip, 0) : 0;
     for (zip_int64_t i = 0; i < entries && status == DPA_OK; ++i) {
-        const char *entry = zip_get_name(a.zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+        const char *entry = dpa__zip->get_name(a.zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
         const size_t length = array_name(entry);
         if (length == 0) continue;
         if (length > 31 || *count == most)

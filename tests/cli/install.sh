@@ -43,8 +43,17 @@ says out scan
 # A program that bounds counts loads nothing of the laboratory.
 ldd ./counts >libraries
 says libraries libdpaudit.so
-for name in mpi blas sqlite uv yaml dpaudit-lab; do
+for name in mpi blas sqlite uv yaml zip crypto dpaudit-lab; do
     grep -qi "lib$name" libraries && fail "a program that bounds counts loads lib$name"
+done
+python3 -m zipfile -c both.npz "$data/members.npy" "$data/nonmembers.npy"
+"$prefix/bin/dpaudit" scores both.npz >out || fail "an NPZ"
+"$prefix/bin/dpaudit" scores "$data/members.npy" "$data/nonmembers.npy" >command || fail "two NPY"
+[ "$(grep -v npz out)" = "$(grep -v npy command)" ] || fail "the scores of an NPZ are others: $(diff out command)"
+# What takes long to load is loaded when it is needed.
+ldd "$prefix/bin/dpaudit" >libraries
+for name in mpi blas zip crypto; do
+    grep -qi "lib$name" libraries && fail "the command loads lib$name when it starts"
 done
 
 cat >example.c <<'C'

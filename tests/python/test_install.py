@@ -83,6 +83,10 @@ def test_bundle(source, build, backend, tmp_path):
     (package / "bin" / "dpaudit").chmod(0o755)
     assert "REFUTED" in subprocess.run([package / "bin" / "dpaudit", "counts", "--fn", "1", "--tp", "99", "--fp", "2", "--tn", "98",
                                         "--claim-epsilon", "1"], capture_output=True, text=True).stdout
+    with zipfile.ZipFile(tmp_path / "both.npz", "w") as both:  # libzip is loaded for this
+        for name in ("members.npy", "nonmembers.npy"):
+            both.write(source / "examples" / name, name)
+    assert "members" in run(package / "bin" / "dpaudit", "scores", tmp_path / "both.npz", cwd=tmp_path)
 
 
 def test_sdist(source, build, backend, tmp_path):
