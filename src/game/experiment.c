@@ -55,11 +55,19 @@ static dpa_status check_copies(const dpa_experiment *e, dpa_error *err) {
                           (unsigned long long)e->game.copies);
 }
 
+/* Weights without a canary that are watched where method channels decides. */
+enum { WATCHED = 64 };
+
 static void fill_game(const dpa__settings *settings, dpa_experiment *e) {
     dpa_game_opts *g = &e->game;
     if (!dpa__settings_has(settings, "game", "canary")) g->canary = dpa__rules_of(e->kind)->usual;
     if (!dpa__settings_has(settings, "game", "filter") && g->canary == DPA_GAME_MATCHED)
         g->filter = DPA_FILTER_MATCHED;
+    const int watches = e->kind == DPA_GAME_MEMBERSHIP && g->access == DPA_ACCESS_STEPS &&
+                        g->canary == DPA_GAME_DIRAC;
+    if (watches && !dpa__settings_has(settings, "game", "null-coordinates") && e->method != NULL &&
+        strstr(e->method, "channels") != NULL)
+        g->null_coordinates = WATCHED;
     e->command.has_attack = dpa__settings_has(settings, "game", "attack");
 }
 

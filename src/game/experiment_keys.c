@@ -93,6 +93,7 @@ static const dpa__range examples = {0, UINT32_MAX, 0, 0}, some_examples = {1, UI
 static const dpa__range noises = {0, 1e6, 0, 0};
 static const dpa__range megabytes = {1, 1e9, 0, 0};
 static const dpa__range runs = {1, 1e6, 0, 0};
+static const dpa__range watched = {0, 1000, 0, 0};
 
 /* ---- keys ---- */
 
@@ -138,6 +139,10 @@ static const dpa__field game_fields[] = {
     {"seeds", DPA__COUNT, AT(game.seeds), NULL, "of sabotage few-seeds: how many"},
     {"workers", DPA__COUNT, AT(game.workers), NULL, "of sabotage noise-per-worker: how many"},
     {"canaries", DPA__COUNT, AT(game.canaries), NULL, "one-run games: how many"},
+    {"null-coordinates", DPA__COUNT, AT(game.null_coordinates), &watched,
+     "membership in a white box: weights without a canary whose noise is watched, to check what "
+     "method channels relies on",
+     "64 for dirac canaries and method channels, else 0"},
     {"copies", DPA__COUNT, AT(game.copies), NULL, "black box: how often the canary is in"},
     {"options", DPA__COUNT, AT(game.options), NULL,
      "reconstruction: one of so many alternatives is in, for each canary"},

@@ -41,10 +41,20 @@ struct dpa__one_run {
     dpa__bank bank;
     dpa__ledger ledger;
     float *sum;
+    double *noise; /* where the noise of null coordinates goes, the next row; NULL: nowhere */
 };
+
+/* Steps whose noise is kept: at most, and those below which nothing can be checked. */
+enum { MOST_ROWS = 1000, FEWEST_ROWS = 10 };
 
 static int is_white_box(const game *g) {
     return g->opts->access == DPA_ACCESS_STEPS;
+}
+
+size_t dpa__one_run_noise_rows(const game *g) {
+    if (g->opts->null_coordinates == 0) return 0;
+    const uint64_t steps = dpa_train_plan_steps(g->plan, g->count);
+    return steps < FEWEST_ROWS ? 0 : steps < MOST_ROWS ? (size_t)steps : MOST_ROWS;
 }
 
 /* How many examples stand for canaries: with gradients one each, else one per option. */
@@ -71,6 +81,11 @@ static dpa_status check(const game *g, dpa_error *err) {
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "access: white-box needs DP-SGD: clip and sigma (or epsilon) under "
                          "privacy");
+    if (g->opts->null_coordinates > 0 &&
+        (!is_white_box(g) || !g->is_membership || g->opts->canary != DPA_GAME_DIRAC))
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "null-coordinates: only membership with dirac canaries in a white box has "
+                         "weights without a canary");
     return dpa__sabotage_check(g->opts, t, 0, err);
 }
 
@@ -113,8 +128,11 @@ static dpa_status make_bank(game *g, dpa_error *err) {
     dpa__bank_free(&g->bank); /* left by an attempt that failed */
     free(g->sum);
     g->sum = NULL;
-    DPA_TRY(
-        dpa__bank_init(&g->bank, g->opts->canary, count, t->clip, g->opts->seed, g->trainer, err));
+    /* the weights after those of the canaries are watched, as far as there are any */
+    const size_t rest = g->trainer->size > count ? g->trainer->size - count : 0;
+    const size_t watched = (size_t)g->opts->null_coordinates;
+    DPA_TRY(dpa__bank_init(&g->bank, g->opts->canary, count + (watched < rest ? watched : rest),
+                           t->clip, g->opts->seed, g->trainer, err));
     g->sum = DPA_NEW_ARRAY(float, g->trainer->size, err);
     if (g->sum == NULL) return DPA_NO_MEMORY;
     /* Shuffled batches have no q; the best guess is how often a member is in a batch. */
@@ -245,12 +263,23 @@ static void swap_canaries(game *g, dpa__step *step) {
                                .value = is_dirac ? scale * (float)g->bank.clip : scale};
 }
 
+/* Keeps the noise of the null coordinates if this step is one of the rows. */
+static void keep_noise(game *g, uint64_t step, uint64_t steps) {
+    const uint64_t rows = dpa__one_run_noise_rows(g);
+    if (g->noise == NULL || (step + 1) * rows / steps == step * rows / steps) return;
+    for (size_t i = 0; i < g->opts->null_coordinates; ++i) {
+        const size_t index = g->ledger.count + i;
+        *g->noise++ =
+            index < g->bank.count ? dpa__bank_along(&g->bank, index, g->sum) : (double)NAN;
+    }
+}
+
 static dpa_status take_step(game *g, dpa_error *err) {
     dpa__step step = {.batch = g->batch};
     DPA_TRY(g->trainer->calls->batch(g->trainer, 0, g->member_count, g->batch, &step.count, err));
     swap_canaries(g, &step);
     DPA_TRY(g->trainer->calls->step(g->trainer, &step, g->sum, err));
-    for (size_t i = 0; i < g->bank.count; ++i)
+    for (size_t i = 0; i < g->ledger.count; ++i)
         dpa__ledger_add(&g->ledger, i, dpa__bank_along(&g->bank, i, g->sum));
     return DPA_OK;
 }
@@ -264,6 +293,7 @@ static dpa_status play_steps(game *g, const dpa__order *order, double *accuracy,
     dpa__ledger_start(&g->ledger);
     for (uint64_t t = 0; t < steps; ++t) {
         DPA_TRY(take_step(g, err));
+        keep_noise(g, t, steps);
         if (p->call != NULL && p->call(p->user, "step", (double)t + 1, (double)steps) != 0)
             return dpa__fail(err, DPA_CANCELLED, "stopped after step %llu",
                              (unsigned long long)t + 1);
@@ -312,6 +342,7 @@ dpa_status dpa__one_run_play(game *g, uint64_t run, dpa__one_run_result *result,
                               .init = g->plan->init_seed,
                               .seed = dpa_rng_u64(&seeds)};
     result->accuracy = (double)NAN;
+    g->noise = dpa__one_run_noise_rows(g) > 0 ? result->noise : NULL;
     double *accuracy = g->trainer->tells_accuracy ? &result->accuracy : NULL;
     if (is_white_box(g)) {
         DPA_TRY(play_steps(g, &order, accuracy, err));

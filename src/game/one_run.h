@@ -16,6 +16,8 @@ typedef struct dpa__one_run_result {
                              at random */
     double *score;   /* [canaries] membership: higher means in; else the confidence of the guess */
     double *answer;  /* [canaries] membership: 1 if it was in; else 1 if the guess is right */
+    double *noise;   /* [noise rows × null coordinates] the noise of weights without a canary, in
+                        units of the canaries; NaN beyond the last weight */
     double accuracy; /* of the final model on held-out rows; NaN: there are none */
 } dpa__one_run_result;
 
@@ -32,6 +34,9 @@ dpa_status dpa__one_run_new(const dpa_game_opts *opts, uint64_t options, const d
                             dpa__one_run **out, dpa_error *err);
 dpa__trainer *dpa__one_run_trainer(const dpa__one_run *game);
 void dpa__one_run_free(dpa__one_run *game);
+/* The steps whose noise is kept, spread evenly over the training: the rows of result.noise. 0 if
+ * there are no null coordinates, or too few steps to check anything. */
+size_t dpa__one_run_noise_rows(const dpa__one_run *game);
 /* Plays one training. The result depends on the options and `run` alone. */
 dpa_status dpa__one_run_play(dpa__one_run *game, uint64_t run, dpa__one_run_result *result,
                              dpa_error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Membership and reconstruction in one run, as games of one trial. Its numbers are the scores of
- * all canaries, then the answers, then the accuracy of the model if there are held-out rows. */
+ * all canaries, then the answers, then the accuracy of the model if there are held-out rows, then
+ * the noise of the null coordinates. */
 #include "game/one_run.h"
 
 #include <math.h>
@@ -50,11 +51,17 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
     dpa__game_put(
         game, "seed game.canary game.canaries game.options game.access game.score " DPA__SABOTAGE,
         text);
+    if (game->experiment->game.null_coordinates > 0)
+        dpa__game_put(game, "game.null-coordinates", text);
+}
+
+static size_t noise_numbers(const dpa_game *game) {
+    return dpa__one_run_noise_rows(game->state) * game->experiment->game.null_coordinates;
 }
 
 static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
     (void)stage, (void)index;
-    return 2 * canaries_of(game) + (size_t)dpa__tells_accuracy(game);
+    return 2 * canaries_of(game) + (size_t)dpa__tells_accuracy(game) + noise_numbers(game);
 }
 
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
@@ -62,9 +69,11 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     (void)brief;
     const size_t count = canaries_of(game);
     DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
-    dpa__one_run_result result = {.score = out->items, .answer = out->items + count};
+    dpa__one_run_result result = {.score = out->items,
+                                  .answer = out->items + count,
+                                  .noise = out->items + out->count - noise_numbers(game)};
     DPA_TRY(dpa__one_run_play(game->state, index, &result, err));
-    if (out->count > 2 * count) out->items[2 * count] = result.accuracy;
+    if (dpa__tells_accuracy(game)) out->items[2 * count] = result.accuracy;
     return DPA_OK;
 }
 
@@ -106,12 +115,29 @@ static dpa_status add_scores(const dpa_game *game, const double *values, const c
     return dpa_evidence_add(out, name, items, taken, 0, err);
 }
 
+/* Adds the noise of the null coordinates, without columns beyond the last weight. */
+static dpa_status add_noise(const dpa_game *game, const dpa_values *trial, dpa_evidence *out,
+                            dpa_error *err) {
+    const size_t rows = dpa__one_run_noise_rows(game->state), all = noise_numbers(game);
+    if (all == 0) return DPA_OK;
+    const double *from = trial->items + trial->count - all;
+    size_t taken = 0;
+    double *items = DPA_NEW_ARRAY(double, all, err);
+    if (items == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < all; ++i)
+        if (!isnan(from[i])) items[taken++] = from[i];
+    if (taken >= 2 * rows) return dpa_evidence_add(out, "null_noise", items, taken, rows, err);
+    free(items); /* no weight is left to compare with another */
+    return DPA_OK;
+}
+
 static dpa_status gather_membership(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                                     dpa_error *err) {
     const double *values = NULL;
     DPA_TRY(find_trial(&stages[0], &values, err));
     DPA_TRY(add_scores(game, values, "members", 1.0, out, err));
     DPA_TRY(add_scores(game, values, "nonmembers", 0.0, out, err));
+    DPA_TRY(add_noise(game, &stages[0].items[0], out, err));
     return add_facts(game, values, out, err);
 }
 

@@ -72,7 +72,8 @@ dpa_status dpa__channels_check(dpa__case *c, dpa_error *err) {
         return dpa_report_say(
             c->report, err,
             "Nothing says whether the noise is independent from canary to canary: "
-            "give coordinates that no canary touched (null_noise).");
+            "give coordinates that no canary touched (null_noise; a game watches them by "
+            "null-coordinates).");
     DPA_TRY(
         dpa_onerun_channels_check(noise.items, noise.rows, noise.count / noise.rows, &check, err));
     DPA_TRY(dpa_report_fact(c->report, "noise_correlation_p", check.correlation_p, err));

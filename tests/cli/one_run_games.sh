@@ -15,6 +15,26 @@ says out "Not refuted"
 run 0 run run-membership.yaml --output c --seed 2
 cmp -s a/guesses.npz c/guesses.npz && fail "another seed, the same scores"
 
+# Method channels: weights without a canary are watched, here and when the file is judged again. Noise that repeats itself
+# makes them correlated, and guesses decide.
+(cat run-membership.yaml && echo "estimators: {method: channels}") >channels.yaml
+run 0 run channels.yaml --output e --json
+[ "$(field "j['results'][0]['method']")" = channels ] || fail "channels do not decide"
+correlation=$(field "repr(j['evidence']['noise_correlation_p'])")
+energy=$(field "repr(j['evidence']['noise_energy_p'])")
+run 0 one-run e/guesses.npz --method channels --json
+near "j['evidence']['noise_correlation_p']" "$correlation" 1e-12
+near "j['evidence']['noise_energy_p']" "$energy" 1e-12
+sed 's/score: likelihood/&\n  sabotage: few-seeds\n  seeds: 20/' channels.yaml >repeated.yaml
+run 0 run repeated.yaml
+says out "guesses decide in their place"
+sed 's/score: likelihood/&\n  null-coordinates: 0/' channels.yaml >unwatched.yaml
+run 0 run unwatched.yaml
+says out "Nothing says whether the noise is independent"
+echo "{training: run-wide.yaml, game: {kind: reconstruction, null-coordinates: 3}}" >bad.yaml
+run 3 run bad.yaml
+says err "null-coordinates"
+
 run 0 run run-reconstruction.yaml --output d --json
 lower=$(field "repr(j['results'][0]['epsilon_lower'])")
 family=$(field "j['results'][0]['family']")

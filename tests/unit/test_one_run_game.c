@@ -3,6 +3,7 @@
  * closed forms, who is in, the same bytes from the same seed, impossible settings. */
 #include "check.h"
 
+#include "dpaudit/onerun.h"
 #include "dpaudit/rng.h"
 #include "game/decoys.h"
 #include "game/gradient_canaries.h"
@@ -115,6 +116,72 @@ static void membership_law(void **state) {
     t.opts.sabotage = DPA_SABOTAGE_WORKERS;
     play(&t, 0, 0, &o);
     has_law(&o, 0.0, 0.0, STEPS * SIGMA * SIGMA / 4.0);
+    tear_down(&t);
+}
+
+/* Weights without a canary show the noise alone, and watching them changes no score. */
+static void null_coordinates(void **state) {
+    (void)state;
+    enum { NULLS = 100 };
+    static double noise[STEPS * NULLS];
+    static outcome plain, watched;
+    table_game t;
+    dpa__one_run *game = NULL;
+    dpa_channels_check check;
+    set_up(&t);
+    play(&t, 0, 0, &plain);
+    t.opts.null_coordinates = NULLS;
+    assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, &game, NULL));
+    assert_int_equal(dpa__one_run_noise_rows(game), STEPS);
+    dpa__one_run_result result = {.score = watched.score, .answer = watched.answer, .noise = noise};
+    assert_ok(dpa__one_run_play(game, 0, &result, NULL));
+    assert_memory_equal(plain.score, watched.score, sizeof plain.score);
+    double square = 0.0;
+    for (size_t i = 0; i < STEPS * NULLS; ++i) square += noise[i] * noise[i];
+    const double n = STEPS * NULLS, variance = SIGMA * SIGMA;
+    assert_absolute(square / n, variance, 4.5 * variance * sqrt(2.0 / n));
+    assert_ok(dpa_onerun_channels_check(noise, STEPS, NULLS, &check, NULL));
+    assert_false(check.is_refuted);
+    dpa__one_run_free(game);
+    /* the same few noises again and again */
+    t.opts.sabotage = DPA_SABOTAGE_SEEDS;
+    t.opts.seeds = 10;
+    assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, &game, NULL));
+    assert_ok(dpa__one_run_play(game, 0, &result, NULL));
+    assert_ok(dpa_onerun_channels_check(noise, STEPS, NULLS, &check, NULL));
+    assert_true(check.is_refuted);
+    dpa__one_run_free(game);
+    tear_down(&t);
+}
+
+/* Long trainings keep rows that are spread evenly, short ones none. Where there are fewer weights
+ * than are to be watched the rest is NaN. */
+static void few_null_coordinates(void **state) {
+    (void)state;
+    enum { NULLS = 5, ROWS_KEPT = 12, MOST = 1000 };
+    static double noise[ROWS_KEPT * NULLS];
+    static outcome o;
+    table_game t;
+    dpa__one_run *game = NULL;
+    dpa__one_run_result result = {.score = o.score, .answer = o.answer, .noise = noise};
+    set_up(&t);
+    t.plan.layers = "mlp:1"; /* 5 + 1 weights, then 4 + 4 */
+    t.plan.train.steps = ROWS_KEPT;
+    t.opts.canaries = 11;
+    t.opts.null_coordinates = NULLS;
+    assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, &game, NULL));
+    assert_ok(dpa__one_run_play(game, 0, &result, NULL));
+    for (size_t i = 0; i < ROWS_KEPT * NULLS; ++i)
+        assert_int_equal(isnan(noise[i]), i % NULLS >= 3);
+    dpa__one_run_free(game);
+    for (uint64_t steps = 9; steps < 10000; steps = steps * 10 + 9) {
+        t.plan.train.steps = steps;
+        assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, &game, NULL));
+        assert_int_equal(dpa__one_run_noise_rows(game), steps < 10     ? 0
+                                                        : steps < MOST ? steps
+                                                                       : MOST);
+        dpa__one_run_free(game);
+    }
     tear_down(&t);
 }
 
@@ -323,6 +390,16 @@ static void refusals(void **state) {
     assert_int_equal(try_out(&t, 0, &err), DPA_BAD_ARGUMENT);
     assert_non_null(strstr(err.text, "weights"));
     t.opts.canaries = 10;
+    t.opts.null_coordinates = 2;
+    assert_int_equal(try_out(&t, 3, &err), DPA_BAD_ARGUMENT);
+    assert_non_null(strstr(err.text, "null-coordinates"));
+    t.opts.canary = DPA_GAME_RANDOM;
+    assert_int_equal(try_out(&t, 0, &err), DPA_BAD_ARGUMENT);
+    t.opts.canary = DPA_GAME_DIRAC;
+    t.opts.access = DPA_ACCESS_FINAL;
+    assert_int_equal(try_out(&t, 0, &err), DPA_BAD_ARGUMENT);
+    t.opts.access = DPA_ACCESS_STEPS;
+    t.opts.null_coordinates = 0;
     assert_int_equal(try_out(&t, 1, &err), DPA_BAD_ARGUMENT);
     t.plan.train.microbatch = 5;
     assert_int_equal(try_out(&t, 0, &err), DPA_BAD_ARGUMENT);
@@ -343,10 +420,11 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(membership_law), cmocka_unit_test(reconstruction_law),
-        cmocka_unit_test(likelihood),     cmocka_unit_test(bank_directions),
-        cmocka_unit_test(decoy_labels),   cmocka_unit_test(black_box),
-        cmocka_unit_test(same_bytes),     cmocka_unit_test(refusals),
+        cmocka_unit_test(membership_law),       cmocka_unit_test(null_coordinates),
+        cmocka_unit_test(few_null_coordinates), cmocka_unit_test(reconstruction_law),
+        cmocka_unit_test(likelihood),           cmocka_unit_test(bank_directions),
+        cmocka_unit_test(decoy_labels),         cmocka_unit_test(black_box),
+        cmocka_unit_test(same_bytes),           cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

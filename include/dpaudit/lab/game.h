@@ -110,6 +110,8 @@ typedef struct dpa_game_opts {
     uint64_t seeds;             /* 100 */
     uint64_t workers;           /* 4 */
     uint64_t canaries;          /* one-run games: number of canaries (1000) */
+    uint64_t null_coordinates;  /* membership in a white box: weights without a canary whose noise
+                                   is watched (0) */
     uint64_t copies;            /* black box: how many copies of the canary are in (1) */
     uint64_t options;           /* reconstruction: number of options of each canary (4) */
     dpa_game_access access;     /* one-run games (white box) */
