@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How much the scan shows and how often it is wrong. The quick test uses samples of 100 and 30;
- * `full` all sizes up to 10⁵ and 20,000 audits of each level (about ten minutes), for the table in
- * docs/coverage.md. */
+/* How much the scan shows, how often it is wrong and how often it refutes a false claim; and what
+ * the exact test of counts shows, which takes its place for scores of two values. The quick test
+ * uses samples of 100 and 30; `full` all sizes up to 10⁵ and 20,000 audits of each level and of the
+ * power (about ten minutes), for docs/coverage.md. */
 #include "check.h"
 #include "prepared.h"
 
@@ -13,7 +14,7 @@
 
 static int is_full;
 
-typedef enum mechanism { GAUSSIAN, SUBSAMPLED, LEAK, LAPLACE, RESPONSE } mechanism;
+typedef enum mechanism { GAUSSIAN, SUBSAMPLED, LEAK, LAPLACE, RESPONSE, ANSWER } mechanism;
 
 static double laplace(dpa_rng *rng) {
     const double u = dpa_rng_uniform(rng) - 0.5;
@@ -32,10 +33,10 @@ static double score_of(mechanism m, double strength, int is_member, dpa_rng *rng
                                                             : dpa_rng_normal(rng);
     case LAPLACE:
         return laplace(rng) + is_member * strength;
-    default: { /* randomized response, with a random order within an answer */
+    default: { /* randomized response; RESPONSE has a random order within an answer */
         const double honest = 1 / (1 + exp(-strength));
         const int says = dpa_rng_uniform(rng) < honest ? is_member : !is_member;
-        return says + 0.5 * dpa_rng_uniform(rng);
+        return says + (m == RESPONSE ? 0.5 * dpa_rng_uniform(rng) : 0);
     }
     }
 }
@@ -66,6 +67,7 @@ static const row quick[] = {
     {"Gaussian μ 1", GAUSSIAN, 1, 1e-5, 100, 100, 200, 0.96},
     {"Laplace ε 1", LAPLACE, 1, 0, 100, 100, 200, 0.53},
     {"randomized response ε 1", RESPONSE, 1, 0, 100, 100, 200, 0.58},
+    {"its answers alone: exact", ANSWER, 1, 0, 100, 100, 200, 0.70},
 };
 static const row slow[] = {
     {"Gaussian μ 1", GAUSSIAN, 1, 1e-5, 1000, 1000, 400, 1.77},
@@ -74,9 +76,22 @@ static const row slow[] = {
     {"1% leaks", LEAK, 0.01, 1e-5, 1000, 1000, 400, 0.78},
     {"Laplace ε 1", LAPLACE, 1, 0, 1000, 1000, 400, 0.79},
     {"randomized response ε 1", RESPONSE, 1, 0, 1000, 1000, 400, 0.82},
+    {"its answers alone: exact", ANSWER, 1, 0, 1000, 1000, 400, 0.89},
     {"Gaussian μ 1", GAUSSIAN, 1, 1e-5, 30, 1000, 400, 0.8},
     {"Gaussian μ 1", GAUSSIAN, 1, 1e-5, 100000, 100000, 200, 3.03},
 };
+
+/* The same answers as a confusion matrix. */
+static double bound_of_counts(const dpa_scores *scores, double delta) {
+    const dpa_counts counts = dpa_scores_counts(scores, 1);
+    dpa_request request = request_of(delta);
+    dpa_results results = {0};
+    (void)snprintf(request.method, sizeof request.method, "exact");
+    assert_ok(dpa_estimate_counts(&counts, &request, &results, NULL));
+    const double bound = results.items[0].epsilon_lower;
+    dpa_results_free(&results);
+    return bound;
+}
 
 static double bound_of(const row *r, int audit, double *in, double *out) {
     dpa_rng rng;
@@ -89,6 +104,7 @@ static double bound_of(const row *r, int audit, double *in, double *out) {
     dpa_scores scores = prepared(in, r->members, out, r->nonmembers);
     assert_ok(dpa_estimate_scores(&scores, &request, &results, NULL));
     const double bound = results.items[0].epsilon_lower;
+    if (r->mechanism == ANSWER) assert_absolute(bound_of_counts(&scores, r->delta), bound, 1e-12);
     dpa_results_free(&results);
     dpa_scores_free(&scores);
     return bound;
@@ -168,8 +184,38 @@ static void test_levels(void **state) {
         }
 }
 
+/* ── how often it refutes a false claim ────────────────────────────────────────────────────── */
+
+/* 300 + 300 runs refute ε ≤ 1 with a power of 80% if the truth is Gaussian noise of ε = 4. */
+static void test_power(void **state) {
+    enum { N = 300 };
+    const double delta = 1e-5, mu = dpa_gaussian_mu(4, delta), wanted = 0.8;
+    const int audits = is_full ? 20000 : 400;
+    const dpa_request request = request_of(delta);
+    int refuted = 0;
+    (void)state;
+    for (int a = 0; a < audits; ++a) {
+        double in[N], out[N], p;
+        dpa_rng rng;
+        dpa_rng_init(&rng, 21, DPA_PURPOSE_TEST, (uint64_t)a);
+        for (size_t i = 0; i < N; ++i) {
+            in[i] = score_of(GAUSSIAN, mu, 1, &rng);
+            out[i] = score_of(GAUSSIAN, mu, 0, &rng);
+        }
+        dpa_scores scores = prepared(in, N, out, N);
+        assert_ok(dpa__scan_p_value_dp(&scores, 1, delta, &request, &p, NULL));
+        refuted += p <= 0.05;
+        dpa_scores_free(&scores);
+    }
+    const double share = refuted / (double)audits, error = sqrt(wanted * (1 - wanted) / audits);
+    print_message("| ε ≤ 1, truth ε = 4 (Gaussian) | %d + %d | %d | %.2f | %.2f |\n", N, N, audits,
+                  100 * share, 100 * error);
+    assert_true(share >= wanted - (is_full ? 0 : 3 * error));
+}
+
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_means), cmocka_unit_test(test_levels)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_means), cmocka_unit_test(test_levels),
+                                       cmocka_unit_test(test_power)};
     is_full = argc > 1 && strcmp(argv[1], "full") == 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
