@@ -167,6 +167,39 @@ static void same_seed_same_fit(void **state) {
     for (size_t j = 1; j < a.count; ++j) assert_true(a.mean[j - 1] <= a.mean[j]);
 }
 
+/* k-means++: the first centre is any point, the next one drawn by squared distance. Of the points 0,
+ * 2 and 3.9, the start ends with {0, 2} together if and only if it drew 2 and 3.9. */
+static void starts_by_squared_distance(void **state) {
+    (void)state;
+    enum { SEEDS = 4000 };
+    const double value[] = {0, 2, 3.9};
+    const uint32_t weight[2][3] = {{1, 1, 1}, {3, 1, 2}};
+    for (size_t w = 0; w < 2; ++w) {
+        const double n[] = {weight[w][0], weight[w][1], weight[w][2]};
+        const double total = n[0] + n[1] + n[2];
+        const dpa__weighted sample = {value, w == 0 ? NULL : weight[w], 3, total};
+        const double from_2 = n[2] * 1.9 * 1.9 / (n[0] * 2 * 2 + n[2] * 1.9 * 1.9);
+        const double from_3_9 = n[1] * 1.9 * 1.9 / (n[0] * 3.9 * 3.9 + n[1] * 1.9 * 1.9);
+        const double expected = (n[1] * from_2 + n[2] * from_3_9) / total;
+        size_t together = 0;
+        for (uint64_t seed = 0; seed < SEEDS; ++seed) {
+            dpa_mixture m;
+            assert_ok(dpa__mixture_start(&sample, 2, seed, &m, NULL));
+            assert_int_equal(m.count, 2);
+            const double high = fmax(m.mean[0], m.mean[1]), low = fmin(m.mean[0], m.mean[1]);
+            const int first = low > 0.1; /* {0, 2} and 3.9, or 0 and {2, 3.9} */
+            const double upper = (2 * n[1] + 3.9 * n[2]) / (n[1] + n[2]);
+            assert_absolute(low, first ? 2 * n[1] / (n[0] + n[1]) : 0, 1e-12);
+            assert_absolute(high, first ? 3.9 : upper, 1e-12);
+            const size_t top = m.mean[1] > m.mean[0];
+            assert_relative(m.weight[top], ((first ? 0 : n[1]) + n[2] + 1) / (total + 2), 1e-12);
+            together += (size_t)first;
+        }
+        assert_absolute((double)together / SEEDS, expected,
+                        4 * sqrt(expected * (1 - expected) / SEEDS));
+    }
+}
+
 static void few_points(void **state) {
     (void)state;
     const double equal[] = {1, 1, 1}, pair[] = {0, 1, 0, 1, 1};
@@ -326,6 +359,7 @@ int main(void) {
         cmocka_unit_test(fit_is_stationary),
         cmocka_unit_test(weights_are_repetitions),
         cmocka_unit_test(same_seed_same_fit),
+        cmocka_unit_test(starts_by_squared_distance),
         cmocka_unit_test(few_points),
         cmocka_unit_test(all_events),
         cmocka_unit_test(mixture_supremum),
