@@ -217,6 +217,67 @@ static void lira_is_the_mean_over_augmentations(void **state) {
     dpa_signals_free(&s);
 }
 
+/* A view's parts of the calibrated score and of RMIA's ratio, from sums over the other models. */
+static void slow_parts(const dpa_signals *s, size_t target, size_t column, int offline,
+                       double *calibrated, double *ratio) {
+    const size_t columns = s->points * s->augmentations, point = column / s->augmentations;
+    double sum[2] = {0}, probability[2] = {0}, models[2] = {0};
+    for (size_t m = 0; m < s->models; ++m) {
+        if (m == target) continue;
+        const int in = s->member != NULL && s->member[m * s->points + point];
+        const double x = s->signal[m * columns + column];
+        sum[in] += x;
+        probability[in] += 1 / (1 + exp(-x));
+        ++models[in];
+    }
+    const double x = s->signal[target * columns + column], out = probability[0] / models[0];
+    const double both = s->member == NULL ? out : 0.5 * (out + probability[1] / models[1]);
+    *calibrated = x - sum[0] / models[0];
+    *ratio = 1 / (1 + exp(-x)) / (offline ? 0.65 * out + 0.35 : both);
+}
+
+/* The threshold, the calibrated one and RMIA's ratio are means over the views of a point too. */
+static void other_attacks_are_means_over_augmentations(void **state) {
+    (void)state;
+    enum { MODELS = 26, POINTS = 60, OTHERS = 50, VIEWS = 3, TARGET = 2 };
+    dpa_signals s = random_signals(MODELS, POINTS, VIEWS);
+    dpa_signals others = random_signals(MODELS, OTHERS, VIEWS);
+    double score[3][POINTS], known[OTHERS];
+    dpa_attack_opts opts;
+    free(others.member);
+    others.member = NULL;
+    dpa_attack_opts_init(&opts);
+    opts.target = TARGET;
+    opts.population = &others;
+    for (opts.offline = 0; opts.offline < 2; ++opts.offline) {
+        assert_ok(dpa_attack_run(DPA_ATTACK_LOSS, &s, &opts, score[0], NULL));
+        assert_ok(dpa_attack_run(DPA_ATTACK_CALIBRATED, &s, &opts, score[1], NULL));
+        assert_ok(dpa_attack_run(DPA_ATTACK_RMIA, &s, &opts, score[2], NULL));
+        for (size_t i = 0; i < OTHERS + POINTS; ++i) {
+            const dpa_signals *from = i < OTHERS ? &others : &s;
+            const size_t p = i < OTHERS ? i : i - OTHERS;
+            double plain = 0, calibrated = 0, ratio = 0, share = 0;
+            for (size_t v = 0; v < VIEWS; ++v) {
+                double c, r;
+                slow_parts(from, TARGET, p * VIEWS + v, opts.offline, &c, &r);
+                plain += from->signal[(TARGET * from->points + p) * VIEWS + v] / VIEWS;
+                calibrated += c / VIEWS;
+                ratio += r / VIEWS;
+            }
+            if (i < OTHERS) {
+                known[p] = ratio;
+                continue;
+            }
+            for (size_t k = 0; k < OTHERS; ++k) share += known[k] < ratio ? 1.0 / OTHERS : 0;
+            assert_absolute(score[0][p], plain, 1e-12);
+            assert_absolute(score[1][p], calibrated, 1e-12);
+            assert_absolute(score[2][p], share, 1e-12);
+        }
+    }
+    dpa_signals_free(&s);
+    dpa_signals_free(&others);
+}
+
 /* Means of 1e8 with deviations of 1: a plain sum of squares would have no digit left. */
 static void large_means_lose_no_digits(void **state) {
     (void)state;
@@ -389,6 +450,7 @@ int main(void) {
         cmocka_unit_test(rmia_wants_a_factor),
         cmocka_unit_test(models_that_agree_give_finite_scores),
         cmocka_unit_test(lira_is_the_mean_over_augmentations),
+        cmocka_unit_test(other_attacks_are_means_over_augmentations),
         cmocka_unit_test(large_means_lose_no_digits),
         cmocka_unit_test(threads_and_places_change_nothing),
         cmocka_unit_test(probabilities_are_exact),

@@ -97,6 +97,29 @@ static void one_split_against_brute_force(void **state) {
     dpa_signals_free(&s);
 }
 
+/* The share of models that test is rounded; one model at least tests, and one is fitted to. */
+static void shares_of_test_models(void **state) {
+    (void)state;
+    static const struct {
+        double share;
+        size_t tests;
+    } known[] = {{0.001, 1}, {0.26, 10}, {0.5, 20}, {0.97, 39}, {0.999, 39}};
+    dpa_signals s = leaky();
+    for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
+        dpa_leak leaks[POINTS];
+        dpa_model_role roles[MODELS];
+        dpa_leak_opts opts;
+        size_t tests = 0;
+        dpa_leak_opts_init(&opts);
+        opts.attack = DPA_ATTACK_LOSS; /* needs no fit */
+        opts.test_share = known[k].share;
+        assert_ok(dpa_leaks_measure(&s, &opts, leaks, roles, NULL));
+        for (size_t m = 0; m < MODELS; ++m) tests += roles[m] == DPA_ROLE_TEST;
+        assert_int_equal(tests, known[k].tests);
+    }
+    dpa_signals_free(&s);
+}
+
 static void every_model_is_tested_once(void **state) {
     (void)state;
     dpa_signals s = leaky();
@@ -194,7 +217,7 @@ static void designs(void **state) {
     (void)state;
     enum { N = 31, RUNS = 4000 };
     uint8_t member[N], again[N];
-    unsigned in[N] = {0}, together = 0, coins = 0;
+    unsigned in[N] = {0}, together = 0, coins = 0, same = 0;
     for (uint64_t m = 0; m < RUNS; ++m) {
         size_t size = 0;
         dpa_membership_half(4, m, N, member);
@@ -210,11 +233,15 @@ static void designs(void **state) {
         assert_int_equal(member[12], coin);
         for (size_t p = 0; p < N; ++p) assert_true(p == 12 || member[p] == 1);
         coins += (unsigned)coin;
+        dpa_rng halves; /* whose stream the coins have nothing to do with */
+        dpa_rng_init(&halves, 4, DPA_PURPOSE_MEMBERSHIP, m);
+        same += (dpa_rng_u32(&halves) & 1U) == (unsigned)coin;
     }
     /* 15/31 of 4000 within five deviations of 32; pairs 15·14/(31·30) of 4000, deviation 27 */
     for (size_t p = 0; p < N; ++p) assert_true(fabs(in[p] - RUNS * 15 / 31.0) < 160);
     assert_true(fabs(together - RUNS * 15 * 14 / 930.0) < 135);
     assert_true(fabs(coins - RUNS / 2.0) < 160);
+    assert_true(fabs(same - RUNS / 2.0) < 160);
     dpa_membership_half(5, 0, N, again);
     dpa_membership_half(4, 0, N, member);
     assert_memory_not_equal(member, again, sizeof member);
@@ -251,6 +278,7 @@ static void refusals(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_split_against_brute_force),
+        cmocka_unit_test(shares_of_test_models),
         cmocka_unit_test(every_model_is_tested_once),
         cmocka_unit_test(kept_models_are_not_seen),
         cmocka_unit_test(selections),

@@ -2,6 +2,7 @@
 /* The quantile attack: direction, invariances, useless and redundant features, refusals. */
 #include "check.h"
 
+#include "attack/regression.h"
 #include "dpaudit/attack.h"
 #include "dpaudit/data.h"
 #include "dpaudit/rng.h"
@@ -113,6 +114,75 @@ static void pinball_leaves_its_share_below(void **state) {
     }
 }
 
+/* What both fits minimise, taken literally; the normal fit's deviations have a floor (1e-6 of y's).
+ */
+static double objective(const dpa__design *d, const double *y, double level, double ridge,
+                        const double *b, const double *g, double least) {
+    double sum = 0;
+    for (size_t i = 0; i < d->rows; ++i) {
+        const double r = y[i] - dpa__row_times(d, i, b);
+        const double scale = g != NULL ? dpa__row_times(d, i, g) : 0;
+        sum += g == NULL ? (r >= 0 ? level : level - 1) * r
+                         : scale + 0.5 * (r * r + least * least) * exp(-2 * scale);
+    }
+    for (size_t c = 1; c < d->columns; ++c)
+        sum += 0.5 * (double)d->rows * ridge * (b[c] * b[c] + (g != NULL ? g[c] * g[c] : 0));
+    return sum;
+}
+
+/* Both costs are such that no better place is near the optimum: neither along an axis nor any way.
+ */
+static void fits_are_optimal(void **state) {
+    (void)state;
+    enum { TRIES = 200 };
+    world w;
+    dpa__design d, points;
+    make(&w);
+    assert_ok(dpa__designs_new(&w.population_features, &w.features, 0, &d, &points, NULL));
+    double mean = 0, square = 0;
+    for (size_t i = 0; i < OTHERS; ++i) mean += w.other[i] / OTHERS;
+    for (size_t i = 0; i < OTHERS; ++i)
+        square += (w.other[i] - mean) * (w.other[i] - mean) / OTHERS;
+    for (int form = 0; form < 2; ++form)
+        for (int strong = 0; strong < 2; ++strong) {
+            const double ridge = strong ? 0.5 : 1e-3, least = 1e-6 * sqrt(square);
+            double b[FEATURES + 1], g[FEATURES + 1];
+            dpa__fit_quality quality;
+            dpa_rng rng;
+            dpa_rng_init(&rng, 8, DPA_PURPOSE_TEST, (uint64_t)form);
+            assert_ok(form == 0
+                          ? dpa__pinball_fit(&d, w.other, 0.8, ridge, 1, b, &quality, NULL)
+                          : dpa__scaled_normal_fit(&d, w.other, ridge, 1, b, g, &quality, NULL));
+            assert_true(quality.gap < 1e-9 && quality.rounds > 1 && quality.rounds < 60);
+            const double best = objective(&d, w.other, 0.8, ridge, b, form ? g : NULL, least);
+            for (size_t k = 0; k < TRIES; ++k) {
+                double other_b[FEATURES + 1], other_g[FEATURES + 1];
+                const double size = pow(10, -3.0 * (double)(k % 8) / 7) / 10;
+                for (size_t c = 0; c <= FEATURES; ++c) {
+                    other_b[c] = b[c] + size * dpa_rng_normal(&rng);
+                    other_g[c] = form ? g[c] + size * dpa_rng_normal(&rng) : 0;
+                }
+                assert_true(objective(&d, w.other, 0.8, ridge, other_b, form ? other_g : NULL,
+                                      least) > best - 1e-7);
+            }
+        }
+    dpa__design_free(&d);
+    dpa__design_free(&points);
+}
+
+/* Without features the normal fit is mean and deviation, where it starts: one round. */
+static void a_normal_without_features_takes_one_round(void **state) {
+    (void)state;
+    double one[4] = {1, 1, 1, 1}, b, g;
+    const double y[] = {1, 2, 4, 9};
+    const dpa__design d = {4, 1, one};
+    dpa__fit_quality quality;
+    assert_ok(dpa__scaled_normal_fit(&d, y, 0.1, 1, &b, &g, &quality, NULL));
+    assert_relative(b, 4, 1e-12);
+    assert_relative(exp(g), sqrt(9.5), 1e-5);
+    assert_int_equal(quality.rounds, 1);
+}
+
 /* Other units of features and signals change nothing (pinball scores have the signal's unit). */
 static void units_do_not_matter(void **state) {
     (void)state;
@@ -133,6 +203,28 @@ static void units_do_not_matter(void **state) {
         for (size_t p = 0; p < POINTS; ++p)
             assert_absolute(after[p], before[p] * (form == 0 ? 1.0 : 8.0), 1e-6);
     }
+}
+
+/* By hand: (x − mean) / deviation of the population, whatever its largest number is. */
+static void designs_are_standardised(void **state) {
+    (void)state;
+    double other[] = {-1, 4, 7, 0, 4, 7, 1, 4, 8, 0, 4, 8}, mine[] = {2, 5, 7.5};
+    const dpa_features population = {4, 3, other}, points = {1, 3, mine};
+    const double known[4][3] = {{-1, 0, -1}, {0, 0, -1}, {1, 0, 1}, {0, 0, 1}};
+    dpa__design a, b;
+    assert_ok(dpa__designs_new(&population, &points, 0, &a, &b, NULL));
+    assert_true(a.rows == 4 && a.columns == 4 && b.rows == 1 && b.columns == 4);
+    for (size_t i = 0; i < 4; ++i) {
+        assert_true(a.x[4 * i] == 1);
+        assert_absolute(a.x[4 * i + 1], known[i][0] * sqrt(2), 1e-12);
+        assert_true(a.x[4 * i + 2] == 0);
+        assert_absolute(a.x[4 * i + 3], known[i][2], 1e-12);
+    }
+    assert_relative(b.x[1], 2 * sqrt(2), 1e-12);
+    assert_true(b.x[0] == 1 && b.x[2] == 0);
+    assert_absolute(b.x[3], 0, 1e-12);
+    dpa__design_free(&a);
+    dpa__design_free(&b);
 }
 
 /* A feature that is constant, or the sum of two others, adds nothing; without a ridge to share
@@ -315,6 +407,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_score_higher),
         cmocka_unit_test(pinball_leaves_its_share_below),
+        cmocka_unit_test(designs_are_standardised),
+        cmocka_unit_test(fits_are_optimal),
+        cmocka_unit_test(a_normal_without_features_takes_one_round),
         cmocka_unit_test(units_do_not_matter),
         cmocka_unit_test(empty_features_change_nothing),
         cmocka_unit_test(extremes),
