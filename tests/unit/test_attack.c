@@ -159,6 +159,50 @@ static void refusals(void **state) {
     opts.exclude_count = 2;
     assert_int_equal(dpa_attack_run(DPA_ATTACK_LIRA, &signals, &opts, scores, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "point "));
+    opts.exclude_count = 0;
+    for (int empty = 0; empty < 2; ++empty) {
+        dpa_signals nothing = signals;
+        *(empty ? &nothing.points : &nothing.models) = 0;
+        assert_int_equal(dpa_attack_run(DPA_ATTACK_LOSS, &nothing, &opts, scores, &err),
+                         DPA_BAD_ARGUMENT);
+        assert_non_null(strstr(err.text, "there are none"));
+    }
+    assert_int_equal(dpa_attack_run((dpa_attack)9, &signals, &opts, scores, &err),
+                     DPA_BAD_ARGUMENT);
+    assert_non_null(strstr(err.text, "no attack 9"));
+}
+
+static void refused_rmia(const dpa_attack_opts *opts, dpa_status status, const char *words) {
+    double scores[3];
+    dpa_error err = {0};
+    assert_int_equal(dpa_attack_run(DPA_ATTACK_RMIA, &signals, opts, scores, &err), status);
+    assert_non_null(strstr(err.text, words));
+}
+
+static void refusals_of_rmia(void **state) {
+    (void)state;
+    static double other[8];
+    dpa_signals population = {DPA_SIGNAL_LOGIT, 5, 1, other, NULL, 1};
+    double scores[3];
+    dpa_attack_opts usual;
+    dpa_attack_opts_init(&usual);
+    usual.population = &population;
+    usual.offline = 1;
+    for (int k = 0; k < 2; ++k) { /* both ends of a are allowed */
+        dpa_attack_opts opts = usual;
+        opts.a = k;
+        assert_ok(dpa_attack_run(DPA_ATTACK_RMIA, &signals, &opts, scores, NULL));
+        opts.a = k ? 1.001 : -0.001;
+        refused_rmia(&opts, DPA_BAD_ARGUMENT, "a must be 0 to 1");
+        opts = usual;
+        opts.gamma = k ? 0 : HUGE_VAL;
+        refused_rmia(&opts, DPA_BAD_ARGUMENT, "gamma must be above 0");
+    }
+    population.models = 4;
+    refused_rmia(&usual, DPA_BAD_INPUT, "the population has 4 models, the signals 5");
+    population.models = 5;
+    other[0] = NAN; /* of the target */
+    refused_rmia(&usual, DPA_BAD_INPUT, "must be a finite number");
 }
 
 /* Random signals of several strips, with augmentations, whose membership is a coin. */
@@ -273,6 +317,38 @@ static void other_attacks_are_means_over_augmentations(void **state) {
             assert_absolute(score[1][p], calibrated, 1e-12);
             assert_absolute(score[2][p], share, 1e-12);
         }
+    }
+    dpa_signals_free(&s);
+    dpa_signals_free(&others);
+}
+
+/* A loss is −log p: RMIA looks at p alone, and says the same of losses as of logits. */
+static void rmia_of_losses_is_that_of_logits(void **state) {
+    (void)state;
+    enum { MODELS = 27, POINTS = 40, OTHERS = 30 };
+    dpa_signals s = random_signals(MODELS, POINTS, 1), others = random_signals(MODELS, OTHERS, 1);
+    dpa_attack_opts opts;
+    free(others.member);
+    others.member = NULL;
+    dpa_attack_opts_init(&opts);
+    opts.population = &others;
+    double score[2][2][POINTS];
+    for (int loss = 0; loss < 2; ++loss) {
+        for (opts.offline = 0; opts.offline < 2; ++opts.offline)
+            assert_ok(dpa_attack_run(DPA_ATTACK_RMIA, &s, &opts, score[loss][opts.offline], NULL));
+        for (size_t i = 0; i < MODELS * POINTS; ++i) s.signal[i] = log1p(exp(-s.signal[i]));
+        for (size_t i = 0; i < MODELS * OTHERS; ++i)
+            others.signal[i] = log1p(exp(-others.signal[i]));
+        s.kind = others.kind = DPA_SIGNAL_LOSS;
+    }
+    assert_memory_equal(score[0], score[1], sizeof score[0]);
+    for (int offline = 0; offline < 2; ++offline) {
+        double least = 1, most = 0;
+        for (size_t p = 0; p < POINTS; ++p) {
+            least = fmin(least, score[0][offline][p]);
+            most = fmax(most, score[0][offline][p]);
+        }
+        assert_true(least < 0.3 && most > 0.7);
     }
     dpa_signals_free(&s);
     dpa_signals_free(&others);
@@ -457,6 +533,8 @@ int main(void) {
         cmocka_unit_test(bad_signals_are_named),
         cmocka_unit_test(huge_signals_are_refused),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(refusals_of_rmia),
+        cmocka_unit_test(rmia_of_losses_is_that_of_logits),
         cmocka_unit_test(files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

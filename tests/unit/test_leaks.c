@@ -256,6 +256,14 @@ static void refusals(void **state) {
     size_t all[MODELS];
     for (size_t m = 0; m < MODELS; ++m) all[m] = m;
     dpa_leak_opts_init(&opts);
+    for (int missing = 0; missing < 3; ++missing) {
+        dpa_signals part = s;
+        if (missing == 0) part.models = 0;
+        if (missing == 1) part.points = 0;
+        if (missing == 2) part.member = NULL;
+        assert_int_equal(dpa_leaks_measure(&part, &opts, leaks, NULL, &err), DPA_BAD_ARGUMENT);
+        assert_non_null(strstr(err.text, "signals with membership are needed"));
+    }
     opts.test_share = 0.0;
     assert_int_equal(dpa_leaks_measure(&s, &opts, leaks, NULL, &err), DPA_BAD_ARGUMENT);
     opts.test_share = 0.5;

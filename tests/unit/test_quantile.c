@@ -2,6 +2,7 @@
 /* The quantile attack: direction, invariances, useless and redundant features, refusals. */
 #include "check.h"
 
+#include "attack/attack.h"
 #include "attack/regression.h"
 #include "dpaudit/attack.h"
 #include "dpaudit/data.h"
@@ -279,6 +280,33 @@ static void extremes(void **state) {
     }
 }
 
+/* The score of a model that has no row is that of the row it would have. */
+static void one_score_is_that_of_the_row(void **state) {
+    (void)state;
+    for (int losses = 0; losses < 2; ++losses)
+        for (int attack = DPA_ATTACK_LOSS; attack <= DPA_ATTACK_QUANTILE; ++attack) {
+            enum { TARGET = 1 };
+            world w;
+            double scores[POINTS];
+            size_t others[] = {0, 2, 3};
+            const dpa__rows rows = {others, 3};
+            dpa__fit fit;
+            make(&w);
+            w.signals.kind = w.population.kind = losses ? DPA_SIGNAL_LOSS : DPA_SIGNAL_LOGIT;
+            w.opts.offline = 1;
+            memset(w.member, 0, sizeof w.member); /* every side has models */
+            assert_ok(dpa__fit_new((dpa_attack)attack, &w.signals, &w.opts, &rows, &fit, NULL));
+            assert_ok(dpa__fit_score(&fit, TARGET, scores, NULL));
+            for (size_t p = 0; p < POINTS; ++p) {
+                double one;
+                assert_ok(
+                    dpa__fit_score_one(&fit, TARGET, p, w.signal[TARGET * POINTS + p], &one, NULL));
+                assert_relative(one, scores[p], 1e-12);
+            }
+            dpa__fit_free(&fit);
+        }
+}
+
 static void threads_and_views(void **state) {
     (void)state;
     world w;
@@ -413,6 +441,7 @@ int main(void) {
         cmocka_unit_test(units_do_not_matter),
         cmocka_unit_test(empty_features_change_nothing),
         cmocka_unit_test(extremes),
+        cmocka_unit_test(one_score_is_that_of_the_row),
         cmocka_unit_test(threads_and_views),
         cmocka_unit_test(leaks_are_measured),
         cmocka_unit_test(refusals),
