@@ -263,6 +263,84 @@ static void spread_of_canaries(void **state) {
     }
 }
 
+/* Too many to multiply: the law of the sphere, which is above what is seen; of signs nothing is
+ * known; Hadamard's canaries are orthogonal however many. */
+static void spread_of_many_canaries(void **state) {
+    (void)state;
+    enum { DIM = 4096, COUNT = 600 };
+    static const dpa_direction all[] = {DPA_DIRECTION_SPHERE, DPA_DIRECTION_SIGNS,
+                                        DPA_DIRECTION_HADAMARD};
+    const double t = sqrt(2 * log((COUNT + 1) / 1e-9)), d = sqrt(DIM);
+    const double known[] = {(d + sqrt(COUNT) + t) / (d - t), INFINITY, 1.0};
+    size_t which[COUNT];
+    double got;
+    for (size_t i = 0; i < COUNT; ++i) which[i] = i;
+    for (size_t k = 0; k < 3; ++k) {
+        dpa_canaries *canaries = test_canaries(all[k], 5, DIM, COUNT, 0, 1, NULL);
+        assert_ok(dpa_canaries_spread(canaries, which, COUNT, &got, NULL));
+        assert_true(got == known[k] || fabs(got / known[k] - 1) < 1e-12);
+        which[7] = COUNT;
+        dpa_error err = {0};
+        assert_int_equal(dpa_canaries_spread(canaries, which, COUNT, &got, &err), DPA_BAD_ARGUMENT);
+        assert_non_null(strstr(err.text, "canary 600: there are only 600"));
+        which[7] = 7;
+        dpa_canaries_free(canaries);
+    }
+    assert_true(known[0] > 1 + sqrt((double)COUNT / DIM));
+    dpa_canaries *few = test_canaries(DPA_DIRECTION_SPHERE, 5, 100, COUNT, 0, 1, NULL);
+    assert_ok(dpa_canaries_spread(few, which, COUNT, &got, NULL)); /* √100 is below 2t */
+    assert_true(isinf(got));
+    dpa_canaries_free(few);
+}
+
+/* What a limit on rounds is expected to certify, summed canary by canary. */
+static double expected_of(const double *times, size_t observed, size_t count, double most,
+                          double sigma) {
+    double roots = 0, in = 0, out = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const int used = times[i] >= 1 && times[i] <= most;
+        in += used && i < observed;
+        out += used && i >= observed;
+        roots += used && i < observed ? sqrt(times[i] / most) : 0;
+    }
+    if (in < 2 || out < 2) return -INFINITY;
+    return fmin(1 / sigma, 3) * roots / in - 1.645 * sqrt((1 / in + 1 / out) / most);
+}
+
+/* The limit is the best of all, and canaries above it, or of no round, are left out. */
+static void choice_of_canaries_by_rounds(void **state) {
+    (void)state;
+    enum { COUNT = 60, OBSERVED = 40, MOST = 12 };
+    static const double sigmas[] = {0.1, 1, 8, 60};
+    int seen[MOST + 1] = {0}, different = 0;
+    for (uint64_t seed = 0; seed < 20; ++seed)
+        for (size_t k = 0; k < 4; ++k) {
+            double times[COUNT], score[COUNT], best = 1, most = 1, largest = -INFINITY;
+            dpa_rng rng;
+            dpa_rng_init(&rng, seed, DPA_PURPOSE_TEST, k);
+            for (size_t i = 0; i < COUNT; ++i) {
+                const double u = dpa_rng_uniform(&rng);
+                times[i] = floor(pow(u, 1 + (double)(seed % 4)) * (MOST + 1));
+                score[i] = (double)i;
+                most = fmax(most, times[i]);
+            }
+            for (double r = most; r >= 1; --r) { /* of equal limits the lowest */
+                const double here = expected_of(times, OBSERVED, COUNT, r, sigmas[k]);
+                if (here >= largest) {
+                    largest = here;
+                    best = r;
+                }
+            }
+            assert_true(dpa_canaries_choose(score, times, OBSERVED, COUNT, sigmas[k]) == best);
+            for (size_t i = 0; i < COUNT; ++i)
+                assert_true(times[i] < 1 || times[i] > best ? isnan(score[i])
+                                                            : score[i] == (double)i);
+            different += !seen[(int)best];
+            seen[(int)best] = 1;
+        }
+    assert_true(different >= 4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(transform_is_its_definition),
@@ -273,6 +351,8 @@ int main(void) {
         cmocka_unit_test(own_rounds_of_every_direction),
         cmocka_unit_test(own_rounds_refuse_nonsense),
         cmocka_unit_test(spread_of_canaries),
+        cmocka_unit_test(spread_of_many_canaries),
+        cmocka_unit_test(choice_of_canaries_by_rounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

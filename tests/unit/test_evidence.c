@@ -349,6 +349,90 @@ static void one_run_from_plain_files(void **state) {
     dpa_evidence_free(&e);
 }
 
+/* An NPZ of two classes, or of answers, is one run too; and so is a file of ours. */
+static void one_run_from_archives(void **state) {
+    (void)state;
+    double a[] = {3, 1}, b[] = {2}, bits[] = {1, 0}, odd[] = {1, 2};
+    const dpa_array two[] = {{.dtype = DPA_F64, .ndim = 1, .shape = {2}, .count = 2, .data = a},
+                             {.dtype = DPA_F64, .ndim = 1, .shape = {1}, .count = 1, .data = b}};
+    const char *const classes[] = {"members", "nonmembers"}, *answers[] = {"score", "correct"};
+    dpa_evidence e;
+    dpa_error err = {0};
+    assert_ok(dpa_npz_write(path, classes, two, 2, NULL));
+    assert_ok(dpa_evidence_one_run(path, NULL, 0, &e, NULL));
+    assert_int_equal(e.kind, DPA_EVIDENCE_SCORES);
+    assert_int_equal(e.design, DPA_ONE_RUN);
+    assert_int_equal(dpa_evidence_find(&e, "members")->count, 2);
+    assert_true(dpa_evidence_find(&e, "nonmembers")->items[0] == 2);
+    assert_string_equal(e.path[0], path);
+    assert_int_equal(strlen(e.sha256[0]), 64);
+    e.design = DPA_INDEPENDENT_RUNS;
+    assert_ok(dpa_evidence_write(&e, path, NULL));
+    dpa_evidence_free(&e);
+    assert_ok(dpa_evidence_one_run(path, NULL, 0, &e, NULL));
+    assert_int_equal(e.design, DPA_ONE_RUN);
+    dpa_evidence_free(&e);
+    assert_ok(dpa_npz_write(path, answers, two, 2, NULL)); /* one answer for two scores */
+    assert_int_equal(dpa_evidence_one_run(path, NULL, 0, &e, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "2 scores, but 1 answers"));
+    dpa_array both[] = {two[0], two[0]};
+    both[1].data = odd;
+    assert_ok(dpa_npz_write(path, answers, both, 2, NULL));
+    assert_int_equal(dpa_evidence_one_run(path, NULL, 0, &e, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "correct in row 2 is 2; 0 or 1 is right"));
+    both[1].data = bits;
+    assert_ok(dpa_npz_write(path, answers, both, 2, NULL));
+    assert_ok(dpa_evidence_one_run(path, NULL, 0, &e, NULL));
+    assert_int_equal(e.kind, DPA_EVIDENCE_GUESSES);
+    assert_true(dpa_evidence_find(&e, "correct")->items[0] == 1);
+    dpa_evidence_free(&e);
+}
+
+/* Scores are one list: a column or a row is one, a matrix is not. */
+static void matrices_of_scores_are_refused(void **state) {
+    (void)state;
+    double six[] = {1, 2, 3, 4, 5, 6};
+    static const size_t shapes[3][2] = {{6, 1}, {1, 6}, {2, 3}};
+    for (size_t k = 0; k < 3; ++k) {
+        const dpa_array array = {.dtype = DPA_F64,
+                                 .ndim = 2,
+                                 .shape = {shapes[k][0], shapes[k][1]},
+                                 .count = 6,
+                                 .data = six};
+        dpa_evidence e;
+        dpa_error err = {0};
+        assert_ok(dpa_array_write(path, &array, NULL));
+        const dpa_status status = dpa_evidence_scores(path, path, &e, &err);
+        assert_int_equal(status, k < 2 ? DPA_OK : DPA_BAD_INPUT);
+        if (k == 2) assert_non_null(strstr(err.text, "an array of 2 dimensions"));
+        if (k == 2) continue;
+        assert_int_equal(dpa_evidence_find(&e, "members")->count, 6);
+        dpa_evidence_free(&e);
+    }
+}
+
+/* Losses of one run are scores with the other sign. */
+static void losses_of_one_run(void **state) {
+    (void)state;
+    dpa_evidence e;
+    write_text("0.5\n-0.25\n");
+    assert_ok(dpa_evidence_one_run(path, path, 1, &e, NULL));
+    for (int side = 0; side < 2; ++side) {
+        const dpa_named_array *x = dpa_evidence_find(&e, side ? "members" : "nonmembers");
+        assert_true(x->count == 2 && x->items[0] == -0.5 && x->items[1] == 0.25);
+        assert_string_equal(e.path[side], path);
+    }
+    dpa_evidence_free(&e);
+    assert_ok(dpa_evidence_cosines(path, NULL, &e, NULL));
+    assert_true(e.kind == DPA_EVIDENCE_COSINES && e.design == DPA_ONE_RUN);
+    assert_int_equal(dpa_evidence_find(&e, "final")->count, 2);
+    dpa_evidence_free(&e);
+    assert_ok(dpa_evidence_cosines(path, path, &e, NULL));
+    assert_int_equal(dpa_evidence_find(&e, "observed")->count, 2);
+    assert_int_equal(dpa_evidence_find(&e, "unobserved")->count, 2);
+    dpa_evidence_free(&e);
+}
+
 /* A file of ours for another command is refused by its description, not by its contents. */
 static void a_file_of_another_kind_is_refused(void **state) {
     (void)state;
@@ -487,6 +571,9 @@ int main(void) {
         cmocka_unit_test(depth_is_limited),
         cmocka_unit_test(plain_files_are_what_the_caller_says),
         cmocka_unit_test(one_run_from_plain_files),
+        cmocka_unit_test(one_run_from_archives),
+        cmocka_unit_test(matrices_of_scores_are_refused),
+        cmocka_unit_test(losses_of_one_run),
         cmocka_unit_test(a_file_of_another_kind_is_refused),
         cmocka_unit_test(fields_from_text),
         cmocka_unit_test(there_is_an_end_to_arrays_and_facts),

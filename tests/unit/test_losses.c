@@ -69,7 +69,7 @@ static void sorting(void **state) {
     dpa_losses_free(NULL);
 }
 
-static char place[2][64];
+static char place[3][64];
 
 static void write_text(const char *path, const char *text) {
     assert_ok(dpa_file_write(path, text, strlen(text), NULL));
@@ -154,6 +154,45 @@ static void npz(void **state) {
     assert_int_equal(dpa_losses_read(&files, &l, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "2 dimensions"));
     (void)remove(path);
+}
+
+/* Predictions of numbers with their labels; each kind of loss by its name. */
+static void losses_of_regressions(void **state) {
+    (void)state;
+    const char *a = temporary(0, "txt"), *b = temporary(1, "txt"), *wide = temporary(2, "npy");
+    dpa_losses_files files = {
+        .train = a, .heldout = a, .train_labels = b, .heldout_labels = b, .loss = "squared"};
+    double four[] = {0.1, 0.2, 0.3, 0.4};
+    const dpa_array matrix = {
+        .dtype = DPA_F64, .ndim = 2, .shape = {2, 2}, .count = 4, .data = four};
+    dpa_losses l;
+    dpa_error err;
+    write_text(a, "1\n5\n");
+    write_text(b, "0\n8\n");
+    assert_ok(dpa_losses_read(&files, &l, &err));
+    assert_true(l.train_count == 2 && l.train[0] == 1 && l.train[1] == 9 && l.heldout[1] == 9);
+    dpa_losses_free(&l);
+    files.loss = "absolute";
+    assert_ok(dpa_losses_read(&files, &l, &err));
+    assert_true(l.train[0] == 1 && l.train[1] == 3 && l.heldout[1] == 3);
+    dpa_losses_free(&l);
+    files.loss = "cubic";
+    assert_int_equal(dpa_losses_read(&files, &l, &err), DPA_BAD_ARGUMENT);
+    assert_non_null(strstr(err.text, "log-odds, squared or absolute is right, not 'cubic'"));
+    assert_ok(dpa_array_write(wide, &matrix, NULL));
+    files.train = wide;
+    files.loss = "absolute";
+    assert_int_equal(dpa_losses_read(&files, &l, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "2 columns of predictions"));
+    write_text(a, "0.5\n0.9\n");
+    write_text(b, "1\n0\n");
+    files.train = a;
+    files.loss = "log-odds";
+    assert_ok(dpa_losses_read(&files, &l, &err));
+    assert_absolute(l.train[0], 0, 1e-15);
+    assert_relative(l.train[1], log(9), 1e-14);
+    dpa_losses_free(&l);
+    for (int i = 0; i < 3; ++i) (void)remove(place[i]);
 }
 
 static int has_lint(const dpa_losses *l, const char *code) {
@@ -249,6 +288,22 @@ static void records(void **state) {
     assert_relative(r[2].p_value, 0.2, 1e-15);
     assert_relative(r[2].q_value, 0.2 * 4 / 3, 1e-15);
     assert_int_equal(found, 2);
+    /* equal losses in the order of their rows; no list is longer than the losses */
+    const double ties[] = {3, 1, 3, 1}, bad[] = {1, NAN};
+    dpa_loss_record all[9];
+    dpa_error err = {0};
+    assert_ok(dpa_loss_records(ties, 4, heldout, 9, 0.2, all, 9, &count, &found, NULL));
+    assert_int_equal(count, 4);
+    assert_int_equal(found, 0);
+    static const size_t order[] = {2, 4, 1, 3};
+    for (size_t i = 0; i < 4; ++i) {
+        assert_int_equal(all[i].number, order[i]);
+        assert_relative(all[i].p_value, i < 2 ? 0.2 : 0.4, 1e-15);
+        assert_relative(all[i].q_value, 0.4, 1e-15);
+    }
+    assert_int_equal(dpa_loss_records(bad, 2, heldout, 9, 0.2, all, 9, &count, &found, &err),
+                     DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "training loss 2 is NaN"));
 }
 
 int main(void) {
@@ -260,6 +315,7 @@ int main(void) {
         cmocka_unit_test(tables),
         cmocka_unit_test(two_arrays),
         cmocka_unit_test(npz),
+        cmocka_unit_test(losses_of_regressions),
         cmocka_unit_test(lints),
         cmocka_unit_test(one_loss_scale),
         cmocka_unit_test(regression),
