@@ -239,6 +239,82 @@ static void lints(void **state) {
     }
 }
 
+/* Whether a lint of this code is there and says these words. */
+static int says(const double *train, size_t n, const double *heldout, size_t m, const char *code,
+                const char *words) {
+    dpa_losses l;
+    dpa_lints lints = {0};
+    int found = 0;
+    assert_ok(dpa_losses_new(train, n, heldout, m, &l, NULL));
+    assert_ok(dpa_losses_lint(&l, &lints, NULL));
+    for (size_t i = 0; i < lints.count; ++i)
+        found |= strcmp(lints.items[i].code, code) == 0 && strstr(lints.items[i].text, words);
+    dpa_lints_free(&lints);
+    dpa_losses_free(&l);
+    return found;
+}
+
+/* The numbers that lints name, and the places from which on they speak. */
+static void lints_count(void **state) {
+    (void)state;
+    enum { N = 1000 };
+    static double a[N], b[N];
+    for (int i = 0; i < N; ++i) {
+        a[i] = i;
+        b[i] = i + 0.5;
+    }
+    assert_false(says(a, N, b, N, "few-points", ""));
+    assert_true(says(a, N - 1, b, N, "few-points", "999 training and 1000 held-out"));
+    assert_true(says(a, N, b, N - 1, "few-points", "1000 training and 999 held-out"));
+    a[1] = b[1] = b[2] = HUGE_VAL;
+    assert_true(says(a, N, b, N, "infinite-losses", "3 losses are infinite"));
+    a[1] = 1, b[1] = 1.5, b[2] = 2.5;
+    /* one value for 1 of 10 losses, of 20 at least */
+    for (int i = 0; i < 9; ++i) b[i] = 3.25;
+    assert_false(says(a, N, b, 91, "saturated", ""));
+    assert_true(says(a, N, b, 90, "saturated", "9 of 90 held-out losses are 3.25"));
+    assert_true(says(b, 90, a, N, "saturated", "9 of 90 training losses are 3.25"));
+    assert_true(says(a, N, b, 20, "saturated", "9 of 20"));
+    assert_false(says(a, N, b, 19, "saturated", ""));
+    /* half of the losses are distinct, or fewer */
+    for (int i = 0; i < N; ++i) b[i] = i / 4 + 0.5;
+    assert_false(says(b, 400, a, 200, "ties", ""));
+    assert_false(says(b, 400, b, 400, "ties", "one"));
+    assert_true(says(b, 400, b, 396, "ties", "only 100 + 99 distinct losses among 796"));
+    assert_false(says(a, 100, b, 200, "ties", "")); /* 100 + 50 of 300 */
+    assert_true(says(a, 100, b, 204, "ties", "only 100 + 51 distinct losses among 304"));
+    /* shared by both sides: five at least, and 1% of the fewer */
+    for (int i = 0; i < N; ++i) b[i] = i < 5 ? i : i + 0.5;
+    assert_true(says(a, N, b, 500, "shared-losses", "5 losses are the same on both sides"));
+    assert_false(says(a, N, b, 501, "shared-losses", ""));
+    b[4] = 4.5;
+    assert_false(says(a, N, b, 300, "shared-losses", ""));
+}
+
+/* A direction is wrong beyond four deviations of the rank sum. Ties count as half. */
+static void wrong_directions(void **state) {
+    (void)state;
+    enum { N = 100, M = 80 };
+    const double spread = sqrt((N + M + 1) / (12.0 * N * M));
+    double a[N], b[M];
+    int said = 0;
+    for (int shift = 0; shift < N; ++shift) {
+        double share = 0;
+        char words[64];
+        for (int i = 0; i < N; ++i) a[i] = (i + shift - 60) / 2; /* whole numbers: ties */
+        for (int i = 0; i < M; ++i) b[i] = i / 2;
+        for (int i = 0; i < N; ++i)
+            for (int k = 0; k < M; ++k)
+                share += (a[i] < b[k] ? 1.0 : a[i] == b[k] ? 0.5 : 0.0) / (N * M);
+        (void)snprintf(words, sizeof words, "with probability %.3f", share);
+        const int wrong = says(a, N, b, M, "wrong-direction", words);
+        assert_int_equal(wrong, share < 0.5 - 4 * spread);
+        assert_int_equal(wrong, says(a, N, b, M, "wrong-direction", ""));
+        said += wrong;
+    }
+    assert_true(said > 10 && said < 90);
+}
+
 /* A single loss sets the scale only if the next one of either side is far from it; two far losses
  * of one side do not, at either end. */
 static void one_loss_scale(void **state) {
@@ -317,6 +393,8 @@ int main(void) {
         cmocka_unit_test(npz),
         cmocka_unit_test(losses_of_regressions),
         cmocka_unit_test(lints),
+        cmocka_unit_test(lints_count),
+        cmocka_unit_test(wrong_directions),
         cmocka_unit_test(one_loss_scale),
         cmocka_unit_test(regression),
         cmocka_unit_test(records),
