@@ -307,7 +307,7 @@ static dpa_status read_arrays(const char *path, dpa_evidence *out, dpa_error *er
     size_t count;
     DPA_TRY(dpa__npz_names(path, names, DPA_EVIDENCE_ARRAYS, &count, err));
     for (size_t i = 0; i < count; ++i) {
-        dpa_array array = {0};
+        dpa_array array;
         DPA_TRY(dpa_array_read(path, names[i], &array, err));
         const dpa_status status = dpa_array_to_double(&array, err);
         if (status != DPA_OK) {

@@ -18,7 +18,7 @@ static void note_file(dpa_evidence *e, int which, const char *path, const char *
 /* Adds one array of a file (`name` in an NPZ) under its name in the evidence. */
 static dpa_status add_file(dpa_evidence *e, int which, const char *path, const char *name,
                            const char *as, dpa_error *err) {
-    dpa_array array = {0};
+    dpa_array array;
     DPA_TRY(dpa_array_read(path, name, &array, err));
     const dpa_status status = dpa_array_to_double(&array, err);
     if (status != DPA_OK) {

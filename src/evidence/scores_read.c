@@ -13,7 +13,7 @@
 /* Reads one class from a file (or from a member of an NPZ); the caller owns the array. */
 static dpa_status read_class(const char *path, const char *name, double **values, size_t *count,
                              char *sha256, dpa_error *err) {
-    dpa_array array = {0};
+    dpa_array array;
     DPA_TRY(dpa_array_read(path, name, &array, err));
     dpa_status status = dpa_array_to_double(&array, err);
     if (status == DPA_OK && array.ndim > 1 && array.count != array.shape[0] &&

@@ -258,6 +258,33 @@ static void descriptions_that_are_refused(void **state) {
     }
 }
 
+/* Every number at the ends of its range, and the words of any case. */
+static void descriptions_at_the_ends(void **state) {
+    (void)state;
+    static const char *const good[] = {
+        "{\"kind\": \"scores\", \"inclusion_rate\": 1e-300}",
+        "{\"kind\": \"scores\", \"inclusion_rate\": 1, \"side\": 0, \"options\": 0}",
+        "{\"kind\": \"scores\", \"side\": 2, \"dim\": 9007199254740992}",
+        "{\"kind\": \"scores\", \"training\": {\"q\": 0, \"sigma\": 0, \"steps\": 0}}",
+        "{\"kind\": \"scores\", \"training\": {\"q\": 1, \"participations\": 0}}",
+        "{\"kind\": \"scores\", \"training\": {\"canary_rate\": 1e-300}}",
+        "{\"kind\": \"scores\", \"training\": {\"participations\": 1e300}}",
+        "{\"kind\": \"scores\", \"claim\": {\"epsilon\": 0, \"delta\": 0}}",
+        "{\"kind\": \"scores\", \"claim\": {\"sigma\": 1, \"q\": 1, \"steps\": 1}}",
+        "{\"kind\": \"scores\", \"failed\": [0, 0], \"absent\": [0, 7]}",
+    };
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; ++i) {
+        dpa_evidence e;
+        dpa_error err = {0};
+        write_described(good[i]);
+        if (dpa_evidence_read(path, &e, &err) != DPA_OK) fail_msg("%s: %s", err.text, good[i]);
+        if (i == 0) assert_true(e.inclusion_rate == 1e-300);
+        if (i == 2) assert_true(e.dim == (size_t)1 << 53 && e.side == 2);
+        if (i == 9) assert_true(e.absent[0] == 0 && e.absent[1] == 7);
+        dpa_evidence_free(&e);
+    }
+}
+
 static void too_many_facts_are_refused(void **state) {
     (void)state;
     char text[4096] = "{\"kind\": \"scores\", \"facts\": {\"f\": 0";
@@ -567,6 +594,7 @@ int main(void) {
         cmocka_unit_test(a_claimed_curve_and_epsilon_come_back),
         cmocka_unit_test(matrices_come_back),
         cmocka_unit_test(descriptions_that_are_refused),
+        cmocka_unit_test(descriptions_at_the_ends),
         cmocka_unit_test(too_many_facts_are_refused),
         cmocka_unit_test(depth_is_limited),
         cmocka_unit_test(plain_files_are_what_the_caller_says),

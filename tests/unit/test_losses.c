@@ -195,6 +195,33 @@ static void losses_of_regressions(void **state) {
     for (int i = 0; i < 3; ++i) (void)remove(place[i]);
 }
 
+/* Losses of each group apart; a group with one side only has nothing to compare. */
+static void groups(void **state) {
+    (void)state;
+    const char *path = temporary(0, "csv");
+    dpa_loss_groups g;
+    dpa_error err = {0};
+    write_text(path, "loss,member,who\n2,1,a\n5,0,a\n1,1,a\n7,1,b\n8,0,c\n9,1,c\n");
+    assert_ok(dpa_loss_groups_read(path, "who", &g, &err));
+    assert_int_equal(g.count, 3);
+    for (size_t i = 0; i < 3; ++i) {
+        const dpa_losses *l = &g.items[i];
+        const int which = g.names[i][0];
+        assert_int_equal(l->train_count, which == 'a' ? 2 : which == 'b' ? 0 : 1);
+        assert_int_equal(l->heldout_count, which == 'b' ? 0 : 1);
+        if (which == 'a') assert_true(l->train[0] == 1 && l->train[1] == 2 && l->heldout[0] == 5);
+        if (which == 'c') assert_true(l->train[0] == 9 && l->heldout[0] == 8);
+    }
+    dpa_loss_groups_free(&g);
+    assert_int_equal(dpa_loss_groups_read(path, "colour", &g, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "no column 'colour'"));
+    write_text(path, "loss,member,who\n2,1,a\nnan,0,a\n");
+    assert_int_equal(dpa_loss_groups_read(path, "who", &g, &err), DPA_BAD_INPUT);
+    assert_non_null(strstr(err.text, "loss is NaN"));
+    assert_non_null(strstr(err.place, ".csv:3"));
+    (void)remove(path);
+}
+
 static int has_lint(const dpa_losses *l, const char *code) {
     dpa_lints lints = {0};
     int found = 0;
@@ -392,6 +419,7 @@ int main(void) {
         cmocka_unit_test(two_arrays),
         cmocka_unit_test(npz),
         cmocka_unit_test(losses_of_regressions),
+        cmocka_unit_test(groups),
         cmocka_unit_test(lints),
         cmocka_unit_test(lints_count),
         cmocka_unit_test(wrong_directions),
