@@ -167,8 +167,8 @@ static void same_seed_same_fit(void **state) {
     for (size_t j = 1; j < a.count; ++j) assert_true(a.mean[j - 1] <= a.mean[j]);
 }
 
-/* k-means++: the first centre is any point, the next one drawn by squared distance. Of the points 0,
- * 2 and 3.9, the start ends with {0, 2} together if and only if it drew 2 and 3.9. */
+/* k-means++: the first centre is any point, the next one drawn by squared distance. Of the points
+ * 0, 2 and 3.9, the start ends with {0, 2} together if and only if it drew 2 and 3.9. */
 static void starts_by_squared_distance(void **state) {
     (void)state;
     enum { SEEDS = 4000 };
