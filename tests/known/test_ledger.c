@@ -404,6 +404,79 @@ static void pairs_from_files(void **state) {
     (void)unlink(file_of("{}"));
 }
 
+/* The same pair as an NPZ; outcomes of one side only are δ; and what is no pair. */
+static void pairs_that_are_refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *words;
+    } bad[] = {
+        {"{\"p\":[1],\"q\":1}", "'q' is not a list of numbers"},
+        {"{\"q\":[1]}", "'p' is not a list of numbers"},
+        {"{\"p\":[0.5,\"half\"],\"q\":[0.5,0.5]}", "'p': item 2 is not a number"},
+        {"{\"p\":[0.5,0.5],\"q\":[1]}", "p has 2 numbers and q 1"},
+        {"{\"p\":[0.5,0.5],\"q\":[0.5,0.5],\"edges\":[0,1]}", "2 edges around 2 densities"},
+        {"{\"p\":[0.5,0.5],\"q\":[0.5,0.5],\"edges\":[0,1,1]}", "edge 3 is not above"},
+        {"{\"p\":[0.5,0.5],\"q\":[0.5,0.5],\"edges\":7}", "'edges' is not a list"},
+        {"{\"p\":[1.5,-0.5],\"q\":[0.5,0.5]}", "p: mass 1 is 1.5"},
+        {"{\"p\":[0.5,0.5],\"q\":[1,-1e-9]}", "q: mass 2 is -1e-09"},
+        {"{\"p\":[0.5,0.500002],\"q\":[0.5,0.5]}", "p sums to 1.000002"},
+        {"{\"p\":[],\"q\":[]}", "1 to"},
+    };
+    dpa_pair *pair = NULL;
+    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; ++k) {
+        dpa_error err = {0};
+        assert_int_equal(dpa_pair_read(file_of(bad[k].text), &pair, &err), DPA_BAD_INPUT);
+        if (strstr(err.text, bad[k].words) == NULL) fail_msg("%s: %s", bad[k].text, err.text);
+        assert_null(pair);
+    }
+    /* a sum that other programs rounded, and masses of 0 and 1 */
+    static const char *const good[] = {"{\"p\":[0.5,0.5000005],\"q\":[0.5,0.5]}",
+                                       "{\"p\":[0,1],\"q\":[0,1]}"};
+    for (size_t k = 0; k < 2; ++k) {
+        assert_ok(dpa_pair_read(file_of(good[k]), &pair, NULL));
+        dpa_pair_free(pair);
+    }
+    (void)unlink(file_of("{}"));
+    double p[] = {0.7, 0.2, 0.1, 0}, q[] = {0.2, 0.7, 0, 0.1};
+    const char *const names[] = {"p", "q"}, *const path = "pair.npz";
+    dpa_array arrays[] = {{.dtype = DPA_F64, .ndim = 1, .shape = {4}, .count = 4, .data = p},
+                          {.dtype = DPA_F64, .ndim = 1, .shape = {4}, .count = 4, .data = q}};
+    assert_ok(dpa_npz_write(path, names, arrays, 2, NULL));
+    assert_ok(dpa_pair_read(path, &pair, NULL));
+    /* two steps: δ(ε) = P(>0 of the sure outcome) + what exceeds e^ε of the others */
+    const double d0 = 1 - 0.9 * 0.9, delta = 0.3;
+    const dpa_interval e = epsilon_of((dpa_phase){DPA_PAIR, 1, 1, 2, pair}, 1, delta);
+    /* above ε ≥ 0 only (0.7, 0.7) has P over Q: d0 + 0.49 − e^ε 0.04 = δ */
+    holds(e, log((d0 + 0.49 - delta) / 0.04), 1e-9, 2e-2);
+    dpa_pair_free(pair);
+    for (unsigned k = 0; k < 2; ++k) { /* a matrix is no list */
+        arrays[k].ndim = 2;
+        arrays[k].shape[0] = arrays[k].shape[1] = 2;
+        dpa_error err = {0};
+        assert_ok(dpa_npz_write(path, names, arrays, 2, NULL));
+        assert_int_equal(dpa_pair_read(path, &pair, &err), DPA_BAD_INPUT);
+        assert_non_null(strstr(err.text, "'p' is not a list of numbers"));
+    }
+    (void)unlink(path);
+}
+
+/* The event of shuffled batches is the phase of the same numbers. */
+static void shuffled_event(void **state) {
+    (void)state;
+    const char *text = "{\"type\":\"ShuffledBatches\",\"noise_multiplier\":0.5,"
+                       "\"batches\":10,\"epochs\":1}";
+    const dpa_interval e = of_ledger(text, DPA_ADD_REMOVE, 1e-5, 1, 1e-3).epsilon;
+    const dpa_interval known = epsilon_of((dpa_phase){DPA_SHUFFLED, 0.5, 0.1, 1}, 1, 1e-5);
+    assert_true(e.lower <= known.upper && known.lower <= e.upper && e.upper < known.upper * 1.05);
+    refused("{\"type\":\"ShuffledBatches\",\"noise_multiplier\":0.5,\"batches\":0,"
+            "\"epochs\":1}",
+            "batches must be in");
+    refused("{\"type\":\"ShuffledBatches\",\"noise_multiplier\":0.5,\"batches\":1,"
+            "\"epochs\":0}",
+            "epochs in [1, 1e9]");
+    (void)unlink(file_of("{}"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(google),
                                        cmocka_unit_test(epsilon_delta),
@@ -417,6 +490,8 @@ int main(void) {
                                        cmocka_unit_test(correlated_noise),
                                        cmocka_unit_test(published),
                                        cmocka_unit_test(errors),
-                                       cmocka_unit_test(pairs_from_files)};
+                                       cmocka_unit_test(pairs_from_files),
+                                       cmocka_unit_test(pairs_that_are_refused),
+                                       cmocka_unit_test(shuffled_event)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
