@@ -168,11 +168,17 @@ def figure12():
     return ("the adversary inserts and sees", "canary", *methods), out
 
 
+def ranges(rows):
+    """Of the rows of one game: those from the first step on, by their number, and the windows of equal width."""
+    width = min(int(r["last"]) - int(r["first"]) for r in rows if r["first"] != "0")
+    return (sorted((r for r in rows if r["first"] == "0"), key=lambda r: int(r["last"])),
+            [r for r in rows if int(r["last"]) - int(r["first"]) == width])
+
+
 def figure16(name="figure16"):
     rows = read(name)
     own = [r for r in rows if (r["data"], r["claim"]) == (rows[0]["data"], rows[0]["claim"])]
-    firsts = [(r["first"], r["last"]) for r in own if r["first"] == "0" and r["last"] != "200"]
-    parts = [(r["first"], r["last"]) for r in own if int(r["last"]) - int(r["first"]) == 200]
+    firsts, parts = ([(r["first"], r["last"]) for r in part] for part in ranges(own))
     head = [f"n = {firsts[0][1]}", *(last for _, last in firsts[1:])]
     head += [f"{'steps ' if a == '0' else ''}{int(a) + 1}–{b}" for a, b in parts]
     names = {"cifar": "CIFAR-10", "random": "random"}
