@@ -103,6 +103,18 @@ static void limits_of_rates(void **state) {
             assert_relative(dpa__cp_lower(n, n, p), pow(p, 1 / n), 1e-13);
         }
     }
+    static const double bad[][3] = {{-1, 10, 0.05}, {11, 10, 0.05},    {1, 0, 0.05}, {1, -3, 0.05},
+                                    {1, 10, 1.5},   {1, 10, -0.5},     {1, 10, NAN}, {NAN, 10, 0.5},
+                                    {1, NAN, 0.5},  {1, INFINITY, 0.5}};
+    static double (*const limit[])(double, double, double) = {
+        dpa__cp_lower, dpa__cp_upper, dpa__jeffreys_lower, dpa__jeffreys_upper};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i)
+        for (size_t k = 0; k < 4; ++k)
+            assert_true(isnan(limit[k](bad[i][0], bad[i][1], bad[i][2])));
+    for (size_t k = 0; k < 4; ++k) { /* both ends of a level are levels */
+        assert_true(limit[k](3, 10, 0) == (k % 2 ? 1 : 0));
+        assert_true(limit[k](3, 10, 1) == (k % 2 ? 0 : 1));
+    }
     assert_true(isnan(dpa__cp_lower(-1, 10, 0.05)));
     assert_true(isnan(dpa__cp_upper(11, 10, 0.05)));
     assert_true(isnan(dpa__jeffreys_lower(1, 0, 0.05)));
@@ -173,6 +185,7 @@ static void silence(void **state) {
     dpa_rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
     int bad = 0;
     for (int i = 0; i < 50000; ++i) bad += wild_call(&rng);
+    bad += dpa__binom_log_pmf(2.5, 10, 0.5) != -HUGE_VAL; /* no count */
     (void)fflush(NULL);
     (void)dup2(out, STDOUT_FILENO);
     (void)dup2(error, STDERR_FILENO);

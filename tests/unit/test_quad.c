@@ -106,6 +106,26 @@ static double cauchy(double x, void *user) {
     return 1 / (1 + x * x);
 }
 
+/* The worst panel is halved first, so that hard places cost no more evaluations than these. */
+static void evaluations_go_where_the_error_is(void **state) {
+    (void)state;
+    static const struct {
+        dpa__fn fn;
+        double breaks[5], relative;
+        size_t count, most;
+    } cases[] = {{kink, {-1, 0, 0.2, 0.9, 2}, 1e-10, 5, 756},
+                 {step, {0, 0.1, 0.2, 0.7, 1}, 1e-9, 5, 1386},
+                 {logarithm, {0, 0.5, 1, 2, 3}, 1e-12, 5, 1848},
+                 {wave, {0, 1, 2, 2.5, 3}, 1e-11, 5, 3990},
+                 {half_beta, {0, 1e-3, 0.1, 0.5, 1}, 1e-11, 5, 3444}};
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; ++k) {
+        dpa__quad q;
+        assert_ok(dpa__integrate(cases[k].fn, NULL, cases[k].breaks, cases[k].count, 0,
+                                 cases[k].relative, 200000, &q, NULL));
+        assert_true(q.evaluations <= cases[k].most);
+    }
+}
+
 static void infinite_ends(void **state) {
     (void)state;
     const double all[] = {-INFINITY, INFINITY}, right[] = {2, INFINITY}, left[] = {-INFINITY, -2};
@@ -156,6 +176,7 @@ int main(void) {
         cmocka_unit_test(exact_on_polynomials),
         cmocka_unit_test(gauss_legendre),
         cmocka_unit_test(not_nice),
+        cmocka_unit_test(evaluations_go_where_the_error_is),
         cmocka_unit_test(infinite_ends),
         cmocka_unit_test(failures),
     };

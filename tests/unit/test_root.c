@@ -54,6 +54,38 @@ static void smooth(void **state) {
     assert_true(check_root(flat, 0.25, -1, 1, 0.25, 1e-3, 0) <= 60);
 }
 
+static double squared(double x, void *user) {
+    return x <= 0 ? -*(const double *)user : x * x - *(const double *)user;
+}
+static double normal_tail(double x, void *user) {
+    return erfc(x) - *(const double *)user;
+}
+static double endless(double x, void *user) {
+    return x >= 3 ? HUGE_VAL : x <= -3 ? -HUGE_VAL : atanh(x / 3) - *(const double *)user;
+}
+
+/* Interpolation earns its keep: over many smooth functions, so many evaluations each as a mean. */
+static void smooth_functions_take_few_evaluations(void **state) {
+    (void)state;
+    static const struct {
+        dpa__fn fn;
+        double lower, upper, mean;
+    } cases[] = {{power_minus, -5, 5, 12.9},  {falling, 0, 5, 13.05},     {squared, 0, 1e4, 20.75},
+                 {normal_tail, -1, 6, 11.75}, {log_of, 1e-9, 1e9, 22.85}, {endless, -3, 3, 10.65}};
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; ++k) {
+        size_t total = 0;
+        for (int i = 1; i <= 100; ++i) {
+            double level = i / 101.0;
+            dpa__bracket b;
+            assert_ok(dpa__root(cases[k].fn, &level, cases[k].lower, cases[k].upper, 1e-13, 1e-13,
+                                &b, NULL));
+            assert_true(b.upper - b.lower <= fmax(1e-13, 1e-13 * fabs(b.upper)));
+            total += b.evaluations;
+        }
+        assert_true((double)total / 100 <= cases[k].mean);
+    }
+}
+
 static void rough(void **state) {
     (void)state;
     const double at[] = {-1e300, -3, -1e-200, 1e-300, 1e-9, 0.1, 7e5, 1e299};
@@ -129,7 +161,8 @@ static void predicate(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(smooth), cmocka_unit_test(rough),     cmocka_unit_test(to_the_last_bit),
+        cmocka_unit_test(smooth), cmocka_unit_test(smooth_functions_take_few_evaluations),
+        cmocka_unit_test(rough),  cmocka_unit_test(to_the_last_bit),
         cmocka_unit_test(ends),   cmocka_unit_test(predicate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
