@@ -125,6 +125,7 @@ void help_methods(FILE *out) {
         {DPA_FROM_SCORES | DPA_FROM_ORDER, "scores and run"},
         {DPA_FROM_GUESSES, "one-run"},
         {DPA_FROM_COSINES, "cosines"},
+        {DPA_FROM_LOSSES, "losses"},
     };
     (void)fputs("What --method takes, by command. docs/methods has a page about each.\n", out);
     unsigned before = 0;

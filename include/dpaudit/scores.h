@@ -25,7 +25,8 @@ enum {
     DPA_GIVES_ESTIMATE = 32, /* a number without confidence */
     DPA_FROM_ORDER = 64,     /* scores in order of arrival: dpa_estimate_sequential */
     DPA_FROM_GUESSES = 128,  /* canaries of one run: dpa_onerun_bound */
-    DPA_FROM_COSINES = 256   /* dpa__cosines_results */
+    DPA_FROM_COSINES = 256,  /* dpa__cosines_results */
+    DPA_FROM_LOSSES = 512    /* dpa_star_results */
 };
 
 typedef struct dpa_estimator {

@@ -7,6 +7,9 @@
 
 #include "dpaudit/cosines.h"
 
+/* What a method of the registry works on. */
+enum { DPA__COSINES_FINAL = 1, DPA__COSINES_ROUNDS = 2 };
+
 /* Hadamard canaries treated as random signs, which each of them is by itself; others unchanged. */
 dpa_cosines dpa__cosines_as_signs(const dpa_cosines *cosines);
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "estimate/cosine.h"
+#include "estimate/registry.h"
 #include "estimate/select.h"
 #include "math/dist.h"
 
@@ -23,7 +24,7 @@ typedef struct context {
 } context;
 
 static int wanted(const context *c, const char *method) {
-    return c->request->method[0] == '\0' || strcmp(c->request->method, method) == 0;
+    return dpa__list_asks(c->request->method, method);
 }
 
 /* k·(σ̂√d)² is chi-squared if the deviation is the null's. */
@@ -221,15 +222,13 @@ static dpa_status lint(const context *c, dpa_lints *lints, dpa_error *err) {
 }
 
 static dpa_status check_method(const dpa_cosines *cosines, const char *method, dpa_error *err) {
-    static const char *const final[] = {"", "mean", "mean-corrected", "mean-and-deviation",
-                                        "jeffreys"};
-    static const char *const rounds[] = {"", "all-iterates", "jeffreys"};
-    const char *const *known = cosines->unobserved != NULL ? rounds : final;
-    const size_t count = cosines->unobserved != NULL ? 3 : 5;
-    for (size_t i = 0; i < count; ++i)
-        if (strcmp(method, known[i]) == 0) return DPA_OK;
+    const int is_rounds = cosines->unobserved != NULL;
+    if (method[0] == '\0') return DPA_OK;
+    const dpa__entry *entry = dpa__registry_for(DPA_FROM_COSINES, method, err);
+    if (entry == NULL) return DPA_BAD_ARGUMENT;
+    if (entry->variant & (is_rounds ? DPA__COSINES_ROUNDS : DPA__COSINES_FINAL)) return DPA_OK;
     return dpa__fail(err, DPA_BAD_ARGUMENT,
-                     cosines->unobserved != NULL
+                     is_rounds
                          ? "method: with unobserved canaries 'all-iterates' or 'jeffreys', not '%s'"
                          : "method: for the final model 'mean', 'mean-corrected', "
                            "'mean-and-deviation' or 'jeffreys' "

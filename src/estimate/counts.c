@@ -142,8 +142,8 @@ static dpa_status estimate_family(const dpa_counts *counts, const dpa_request *r
     for (size_t i = 0; i < dpa_estimator_count(); ++i) {
         const dpa__entry *entry = dpa__registry_at(i);
         const int is_asked = request->method[0] != '\0';
-        if (is_asked && strcmp(request->method, entry->about.name) != 0) continue;
         if (entry->from_counts == NULL) continue;
+        if (!dpa__list_asks(request->method, entry->about.name)) continue;
         if (!is_asked && entry->from_counts == dpa__from_exact && !dpa__exact_applies(counts))
             continue;
         const char *refusal = dpa__registry_refusal(entry, model, request->delta);
@@ -159,24 +159,14 @@ static dpa_status estimate_family(const dpa_counts *counts, const dpa_request *r
     return DPA_OK;
 }
 
-/* Fails unless a method that was asked for by name exists and works on counts. */
-static dpa_status check_method(const dpa_request *request, dpa_error *err) {
-    if (request->method[0] == '\0') return DPA_OK;
-    const dpa__entry *entry = dpa__registry_find(request->method, err);
-    if (entry == NULL) return DPA_BAD_ARGUMENT;
-    if (entry->from_counts == NULL)
-        return dpa__fail(err, DPA_BAD_ARGUMENT,
-                         "method %s: needs the scores themselves, not a confusion matrix",
-                         request->method);
-    return DPA_OK;
-}
-
 dpa_status dpa_estimate_counts(const dpa_counts *counts, const dpa_request *request,
                                dpa_results *results, dpa_error *err) {
     const char *family;
     DPA_TRY(dpa_request_check(request, err));
     DPA_TRY(dpa__counts_check(counts, err));
-    DPA_TRY(check_method(request, err));
+    if (request->method[0] != '\0' &&
+        dpa__registry_for(DPA_FROM_COUNTS, request->method, err) == NULL)
+        return DPA_BAD_ARGUMENT;
     const size_t before = results->count;
     for (size_t i = 0; (family = dpa__request_family(request, i)) != NULL; ++i) {
         dpa__model model;

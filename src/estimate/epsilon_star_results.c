@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "estimate/epsilon_star.h"
+#include "estimate/registry.h"
 
 enum { GOODNESS_SIZE = 1000 };
 
@@ -20,18 +21,13 @@ typedef struct context {
 } context;
 
 const char *dpa__star_method_name(dpa__star_method method) {
-    static const char *const names[] = {"binormal", "empirical", "normal",
-                                        "tail",     "mixture",   "simultaneous"};
-    return names[method];
+    return dpa__registry_name(DPA_FROM_LOSSES, (int)method);
 }
 
 dpa_status dpa__star_method_find(const char *name, dpa__star_method *out, dpa_error *err) {
-    for (*out = 0; *out < DPA__STAR_METHODS; ++*out)
-        if (strcmp(name, dpa__star_method_name(*out)) == 0) return DPA_OK;
-    return dpa__fail(err, DPA_BAD_ARGUMENT,
-                     "method: binormal, empirical, normal, tail, mixture or simultaneous is "
-                     "right, not '%s'",
-                     name);
+    const dpa__entry *entry = dpa__registry_for(DPA_FROM_LOSSES, name, err);
+    if (entry != NULL) *out = (dpa__star_method)entry->variant;
+    return entry != NULL ? DPA_OK : DPA_BAD_ARGUMENT;
 }
 
 static const char instance_note[] =
@@ -40,14 +36,6 @@ static const char instance_note[] =
 void dpa_star_opts_init(dpa_star_opts *opts) {
     *opts = (dpa_star_opts){.bootstrap = 200, .share = 1};
     dpa_mixture_opts_init(&opts->mixture);
-}
-
-static int named(const context *c, const char *method) {
-    return strcmp(c->request->method, method) == 0;
-}
-
-static int wanted(const context *c, const char *method) {
-    return c->request->method[0] == '\0' || named(c, method);
 }
 
 static void start(const context *c, const char *method, const dpa_star *star, dpa_result *out) {
@@ -202,7 +190,7 @@ static dpa_status add_tail(const context *c, dpa_error *err) {
     double lower, upper;
     const dpa_status status =
         dpa_star_tail(c->losses, c->opts->bootstrap, c->request, &star, &lower, &upper, &own);
-    if (status == DPA_BAD_INPUT && !named(c, "tail"))
+    if (status == DPA_BAD_INPUT && c->request->method[0] == '\0')
         return dpa_lints_add(c->lints, err, "no-fit", "'tail' is left out: %s", own.text);
     if (status != DPA_OK) return dpa__fail(err, status, "tail: %s", own.text);
     start(c, "tail", &star, &result);
@@ -300,7 +288,7 @@ static dpa_status add_fit(const context *c, dpa__star_method which, dpa_error *e
                                   ? dpa_fit_normal(c->losses, opts.transform, &fit, &own)
                                   : dpa__fit_mixture(c->losses, &opts, c->request, &fit, &own);
     if (status == DPA_OK) return add_fitted(c, which, &fit, err);
-    if (status == DPA_BAD_INPUT && !named(c, method))
+    if (status == DPA_BAD_INPUT && c->request->method[0] == '\0')
         return dpa_lints_add(c->lints, err, "no-fit", "'%s' is left out: %s", method, own.text);
     return dpa__fail(err, status, "%s: %s", method, own.text);
 }
@@ -354,6 +342,6 @@ dpa_status dpa_star_results(const dpa_losses *losses, const dpa_star_opts *opts,
     DPA_TRY(check(opts, request, err));
     DPA_TRY(dpa_losses_lint(losses, lints, err));
     for (dpa__star_method m = 0; m < DPA__STAR_METHODS; ++m)
-        if (wanted(&c, dpa__star_method_name(m))) DPA_TRY(add[m](&c, err));
+        if (dpa__list_asks(request->method, dpa__star_method_name(m))) DPA_TRY(add[m](&c, err));
     return DPA_OK;
 }

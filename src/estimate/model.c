@@ -31,36 +31,46 @@ static const struct {
     {"ledger", DPA__MODEL_CURVES, DPA_ASSUME_FAMILY_POINTS},
 };
 
+/* The row of the name at the beginning of a text, which one of `ends` or nothing follows; -1: none.
+ */
+static int find_name(const char *text, const char *ends) {
+    const size_t length = strcspn(text, ends);
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i)
+        if (strlen(known[i].name) == length && strncmp(text, known[i].name, length) == 0)
+            return (int)i;
+    return -1;
+}
+
+int dpa__model_is_named(const char *text) {
+    return find_name(text, ":+") >= 0;
+}
+
+unsigned dpa__model_assumption(const char *spec) {
+    const int i = find_name(spec, ":");
+    return i < 0 ? 0 : known[i].assumption;
+}
+
 dpa_status dpa__model_open(const char *spec, double delta, dpa__model *out, dpa_error *err) {
     *out = (dpa__model){.delta = delta, .max = INFINITY};
-    const size_t length = strcspn(spec, ":");
+    const int i = find_name(spec, ":");
     if (strlen(spec) >= sizeof out->spec)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "family: longer than %zu characters",
                          sizeof out->spec - 1);
     memcpy(out->spec, spec, strlen(spec) + 1);
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
-        if (strlen(known[i].name) != length || strncmp(spec, known[i].name, length) != 0) continue;
-        out->kind = known[i].kind;
-        out->assumption = known[i].assumption;
-        out->parameter = out->kind == DPA__MODEL_DP ? "epsilon" : "mu";
-        if (out->kind != DPA__MODEL_CURVES && spec[length] == '\0') return DPA_OK;
-        DPA_TRY(dpa_family_parse(spec, delta, &out->family, err));
-        if (out->kind != DPA__MODEL_CURVES) return DPA_OK;
-        out->parameter = dpa_family_parameter(out->family);
-        out->max = dpa_family_max(out->family);
-        return DPA_OK;
-    }
-    return dpa__fail(err, DPA_BAD_ARGUMENT,
-                     "family: '%s' is none of dp, gaussian, laplace, "
-                     "subsampled-gaussian:q=Q,steps=T, points:FILE, pair:FILE, ledger:FILE",
-                     spec);
-}
-
-int dpa__model_is_named(const char *text) {
-    const size_t length = strcspn(text, ":+");
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i)
-        if (strlen(known[i].name) == length && strncmp(text, known[i].name, length) == 0) return 1;
-    return 0;
+    if (i < 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "family: '%s' is none of dp, gaussian, laplace, "
+                         "subsampled-gaussian:q=Q,steps=T, points:FILE, pair:FILE, ledger:FILE",
+                         spec);
+    out->kind = known[i].kind;
+    out->assumption = known[i].assumption;
+    out->parameter = out->kind == DPA__MODEL_DP ? "epsilon" : "mu";
+    if (out->kind != DPA__MODEL_CURVES && strchr(spec, ':') == NULL) return DPA_OK;
+    DPA_TRY(dpa_family_parse(spec, delta, &out->family, err));
+    if (out->kind != DPA__MODEL_CURVES) return DPA_OK;
+    out->parameter = dpa_family_parameter(out->family);
+    out->max = dpa_family_max(out->family);
+    return DPA_OK;
 }
 
 void dpa__model_close(dpa__model *model) {

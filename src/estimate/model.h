@@ -33,6 +33,8 @@ void dpa__model_close(dpa__model *model);
 dpa__model dpa__model_directed(const dpa__model *model);
 /* 1 if the text begins with the name of a family, followed by ':', '+' or the end. */
 int dpa__model_is_named(const char *text);
+/* The bit DPA_ASSUME_FAMILY_… of a family. */
+unsigned dpa__model_assumption(const char *spec);
 /* The named parameter at t (σ = 1/t). */
 double dpa__model_value(const dpa__model *model, double t);
 /* ε at δ of the member at t; `side` < 0 rounds down (lower bounds), > 0 up. */

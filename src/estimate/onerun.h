@@ -32,7 +32,7 @@ typedef struct dpa__onerun_test {
 dpa_status dpa__onerun_test_init(dpa__onerun_test *test, const dpa_request *request, double delta,
                                  uint64_t options, dpa_error *err);
 void dpa__onerun_test_free(dpa__onerun_test *test);
-const char *dpa__onerun_method_name(dpa__onerun_method method); /* NULL past the last */
+const char *dpa__onerun_method_name(dpa__onerun_method method);
 /* The method that is used if none is named. */
 dpa__onerun_method dpa__onerun_default(int is_dp, uint64_t options);
 

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "estimate/model.h"
 #include "estimate/onerun.h"
 #include "math/root.h"
 
@@ -113,21 +114,7 @@ static dpa_status check_games(const dpa_onerun *games, size_t count, dpa_guess_c
 }
 
 static unsigned assumptions_of(const dpa_family *family, dpa_guess_choice choice) {
-    static const struct {
-        const char *name;
-        unsigned bit;
-    } families[] = {
-        {"dp", DPA_ASSUME_FAMILY_DP},
-        {"gaussian", DPA_ASSUME_FAMILY_GAUSSIAN},
-        {"laplace", DPA_ASSUME_FAMILY_LAPLACE},
-        {"subsampled-gaussian", DPA_ASSUME_FAMILY_SUBSAMPLED},
-        {"points", DPA_ASSUME_FAMILY_POINTS},
-        {"pair", DPA_ASSUME_FAMILY_POINTS},
-        {"ledger", DPA_ASSUME_FAMILY_POINTS},
-    };
-    unsigned bits = DPA_ASSUME_ONE_RUN_CANARIES;
-    for (size_t i = 0; i < sizeof families / sizeof families[0]; ++i)
-        if (strcmp(dpa_family_name(family), families[i].name) == 0) bits |= families[i].bit;
+    unsigned bits = DPA_ASSUME_ONE_RUN_CANARIES | dpa__model_assumption(dpa_family_name(family));
     if (choice == DPA_GUESSES_FIXED) bits |= DPA_ASSUME_GUESSES_FIXED;
     if (choice == DPA_GUESSES_MAX) bits |= DPA_ASSUME_NO_SELECTION;
     return bits;

@@ -11,15 +11,13 @@
  * and nothing is paid: Steinke's bound is the exact tail at δ = 0, the recursion hardly feels δ,
  * and `either` is never behind the better of the two. */
 #include <math.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "estimate/onerun.h"
-
-static const char *const method_names[] = {"steinke", "recursion", "pointwise", "either"};
+#include "estimate/registry.h"
 
 const char *dpa__onerun_method_name(dpa__onerun_method method) {
-    return method < DPA__ONERUN_METHODS ? method_names[method] : NULL;
+    return dpa__registry_name(DPA_FROM_GUESSES, (int)method);
 }
 
 dpa__onerun_method dpa__onerun_default(int is_dp, uint64_t options) {
@@ -30,13 +28,12 @@ static dpa_status choose_method(const char *name, int is_dp, uint64_t options,
                                 dpa__onerun_method *out, dpa_error *err) {
     *out = dpa__onerun_default(is_dp, options);
     if (name[0] == '\0') return DPA_OK;
-    size_t i = 0;
-    while (i < DPA__ONERUN_METHODS && strcmp(name, method_names[i]) != 0) ++i;
-    if (i == DPA__ONERUN_METHODS)
+    const dpa__entry *entry = dpa__registry_for(DPA_FROM_GUESSES, name, err);
+    if (entry == NULL) return DPA_BAD_ARGUMENT;
+    *out = (dpa__onerun_method)entry->variant;
+    if (*out == DPA__ONERUN_METHODS)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
-                         "method '%s': one run knows either, steinke, recursion and pointwise",
-                         name);
-    *out = (dpa__onerun_method)i;
+                         "method %s: needs the scores of the canaries, not guesses", name);
     if (*out != DPA__RECURSION && options != 2)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "method %s is proved for two options (in or out) only; use recursion",

@@ -34,16 +34,6 @@ static const double MOST = 6e6, WANTED = 1000, NEEDED = 60;
 /* Size of the smaller class from which on the normal law is used. */
 static const double NORMAL_FROM = 1000;
 
-dpa_status dpa__rank_parse(const char *method, dpa__rank_score *out, dpa_error *err) {
-    *out = DPA__RANK_AUC;
-    if (strcmp(method, "rank:slope") == 0)
-        *out = DPA__RANK_SLOPE;
-    else if (strcmp(method, "rank") != 0 && strcmp(method, "rank:auc") != 0)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "method: '%s' is neither rank:auc nor rank:slope",
-                         method);
-    return DPA_OK;
-}
-
 /* log −f′(v): the log likelihood ratio that the best attack on f sees at false positive rate v. */
 static double log_slope(const dpa__member *member, double v) {
     if (member->kind == DPA__MODEL_GAUSSIAN) return dpa__norm_quantile(v, DPA_UPPER);
@@ -332,9 +322,8 @@ static dpa_status bound(dpa__rank_score score, const dpa__model *model, const dp
 dpa_status dpa__rank_run(const char *method, const dpa__model *model, const dpa_scores *scores,
                          const dpa_request *request, dpa_result *out, dpa_error *err) {
     const dpa__model directed = dpa__model_directed(model);
-    dpa__rank_score score;
+    const dpa__rank_score score = (dpa__rank_score)dpa__registry_flavour(method);
     double t = 0, *weights = NULL;
-    DPA_TRY(dpa__rank_parse(method, &score, err));
     if (score == DPA__RANK_SLOPE) DPA_TRY(reference_t(model, request, &t, err));
     DPA_TRY(dpa__rank_weights(score, &directed, t, scores->nonmembers, &weights, err));
     dpa_result_init(out, request);

@@ -10,9 +10,6 @@
 
 typedef enum dpa__rank_score { DPA__RANK_AUC, DPA__RANK_SLOPE } dpa__rank_score;
 
-/* "rank", "rank:auc", "rank:slope". */
-dpa_status dpa__rank_parse(const char *method, dpa__rank_score *out, dpa_error *err);
-
 /* The bound from prepared scores. */
 dpa_status dpa__rank_run(const char *method, const dpa__model *model, const dpa_scores *scores,
                          const dpa_request *request, dpa_result *out, dpa_error *err);

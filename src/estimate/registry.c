@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "estimate/cosine.h"
+#include "estimate/epsilon_star.h"
 #include "estimate/exact.h"
 #include "estimate/onerun.h"
 #include "estimate/rank.h"
@@ -23,13 +25,19 @@
 
 #define COINS DPA_ASSUME_ONE_RUN_CANARIES
 #define COSINES (DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_GAUSSIAN_COSINES)
+#define INSTANCE (DPA_ASSUME_ONE_INSTANCE | DPA_ASSUME_IID_LOSSES)
+#define FITTED (INSTANCE | DPA_ASSUME_FIT_GOOD)
 /* The estimators that are looked for by name alone. */
 #define RATES (DPA_FROM_COUNTS | DPA_FROM_SCORES | DPA_FROM_ORDER)
+
+/* In the order of dpa__rank_score. */
+static const char *const rank_scores[] = {"auc", "slope", NULL};
 
 static const dpa__entry entries[] = {
     {{"rank", "rank statistic of the scores: no threshold, exact p-value", "every family but dp",
       DPA_FROM_SCORES | DPA_GIVES_BOUND, DPA_ASSUME_INDEPENDENT_RUNS, 1},
-     .from_scores = dpa__rank_run},
+     .from_scores = dpa__rank_run,
+     .flavours = rank_scores},
     {{"scan", "both ends of the order of all scores: no threshold, exact p-value", EVERY_FAMILY,
       DPA_FROM_SCORES | DPA_GIVES_BOUND, DPA_ASSUME_INDEPENDENT_RUNS, 1},
      .from_scores = dpa__scan_run},
@@ -66,32 +74,60 @@ static const dpa__entry entries[] = {
     {{"point", "the observed rates taken as true: no confidence", EVERY_FAMILY,
       DPA_FROM_COUNTS | DPA_GIVES_ESTIMATE, 0, 0},
      .from_counts = dpa__from_point},
-    /* of one run and of cosines, which have entry points of their own */
+    /* of one run, of cosines and of losses, which have entry points of their own */
     {{"either", "guesses against (eps,delta): the smaller of steinke and recursion", "dp",
-      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1}},
+      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
+     .variant = DPA__EITHER},
     {{"steinke", "guesses against (eps,delta): Steinke, Nasr and Jagielski", "dp",
-      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1}},
+      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
+     .variant = DPA__STEINKE},
     {{"recursion", "guesses against a whole curve: Mahloujifar, Melis and Chaudhuri", EVERY_FAMILY,
-      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1}},
+      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
+     .variant = DPA__RECURSION},
     {{"pointwise", "guesses against the family's (eps,delta) at 60 deltas", "every family but dp",
-      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1}},
+      DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
+     .variant = DPA__POINTWISE},
     {{DPA__CHANNELS, "scores of canaries with noise of their own: ranks, the scan for dp",
-      EVERY_FAMILY, DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS | DPA_ASSUME_CHANNELS, 1}},
+      EVERY_FAMILY, DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS | DPA_ASSUME_CHANNELS, 1},
+     .variant = DPA__ONERUN_METHODS},
     {{"mean", "mean cosine, deviation of the null", "", DPA_FROM_COSINES | DPA_GIVES_ESTIMATE,
-      COSINES, 0}},
+      COSINES, 0},
+     .variant = DPA__COSINES_FINAL},
     {{"mean-corrected", "mean cosine, without the other canaries' length", "",
-      DPA_FROM_COSINES | DPA_GIVES_ESTIMATE, COSINES, 0}},
+      DPA_FROM_COSINES | DPA_GIVES_ESTIMATE, COSINES, 0},
+     .variant = DPA__COSINES_FINAL},
     {{"mean-and-deviation", "mean and deviation fitted", "", DPA_FROM_COSINES | DPA_GIVES_ESTIMATE,
-      COSINES, 0}},
+      COSINES, 0},
+     .variant = DPA__COSINES_FINAL},
     {{"all-iterates", "largest cosines over the rounds, both samples fitted", "",
-      DPA_FROM_COSINES | DPA_GIVES_ESTIMATE, COSINES, 0}},
+      DPA_FROM_COSINES | DPA_GIVES_ESTIMATE, COSINES, 0},
+     .variant = DPA__COSINES_ROUNDS},
     {{"known-rounds", "ranks of canaries over their own rounds, through the accountant", "",
       DPA_FROM_COSINES | DPA_GIVES_BOUND, COINS | DPA_ASSUME_CHANNELS, 1}},
     {{"jeffreys", "a threshold on the cosine, Jeffreys limits", "",
       DPA_FROM_COSINES | DPA_GIVES_BOUND,
-      DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS | DPA_ASSUME_BAYES_PRIOR, 1}},
+      DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS | DPA_ASSUME_BAYES_PRIOR, 1},
+     .variant = DPA__COSINES_FINAL | DPA__COSINES_ROUNDS},
     {{"all-iterates-jeffreys", "the same over all rounds", "", DPA_FROM_COSINES | DPA_GIVES_BOUND,
       DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS | DPA_ASSUME_BAYES_PRIOR, 1}},
+    {{"binormal", "both laws of the losses as one line on the probit scale", "",
+      DPA_FROM_LOSSES | DPA_GIVES_ESTIMATE, INSTANCE, 0},
+     .variant = DPA__STAR_BINORMAL},
+    {{"empirical", "the observed rates of every threshold", "",
+      DPA_FROM_LOSSES | DPA_GIVES_ESTIMATE, INSTANCE, 0},
+     .variant = DPA__STAR_EMPIRICAL},
+    {{"normal", "a normal law fitted to the transformed losses of each side", "",
+      DPA_FROM_LOSSES | DPA_GIVES_ESTIMATE, FITTED, 0},
+     .variant = DPA__STAR_NORMAL},
+    {{"tail", "a generalised Pareto law fitted to the tails", "",
+      DPA_FROM_LOSSES | DPA_GIVES_ESTIMATE, FITTED, 0},
+     .variant = DPA__STAR_TAIL},
+    {{"mixture", "a mixture of normal laws fitted to each side", "",
+      DPA_FROM_LOSSES | DPA_GIVES_ESTIMATE, FITTED, 0},
+     .variant = DPA__STAR_MIXTURE},
+    {{"simultaneous", "limits of both rates that hold for all thresholds at once", "",
+      DPA_FROM_LOSSES | DPA_GIVES_BOUND, INSTANCE, 1},
+     .variant = DPA__STAR_SIMULTANEOUS},
 };
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
@@ -119,13 +155,21 @@ static const dpa__entry *fail_name(unsigned source, const char *name, dpa_error 
     return NULL;
 }
 
+/* The number of the entry's flavour after the colon of a name; -1 if there is none of that name. */
+static int flavour_of(const dpa__entry *entry, const char *name) {
+    const char *colon = strchr(name, ':');
+    if (colon == NULL) return 0;
+    for (int i = 0; entry->flavours != NULL && entry->flavours[i] != NULL; ++i)
+        if (strcmp(colon + 1, entry->flavours[i]) == 0) return i;
+    return -1;
+}
+
 static const dpa__entry *find(unsigned source, const char *name, dpa_error *err) {
     const size_t length = strcspn(name, ":");
     for (size_t i = 0; i < ENTRIES; ++i) {
         const char *known = entries[i].about.name;
-        const int may_have_more = (source & RATES) != 0 && entries[i].from_counts == NULL;
         if ((entries[i].about.what & source) && strlen(known) == length &&
-            strncmp(known, name, length) == 0 && (name[length] == '\0' || may_have_more))
+            strncmp(known, name, length) == 0 && flavour_of(&entries[i], name) >= 0)
             return &entries[i];
     }
     return fail_name(source, name, err);
@@ -159,6 +203,59 @@ const dpa__entry *dpa__registry_for(unsigned source, const char *name, dpa_error
                     "method %s: needs the scores themselves, not a confusion matrix", name);
     return NULL;
 }
+
+const char *dpa__registry_name(unsigned source, int variant) {
+    for (size_t i = 0; i < ENTRIES; ++i)
+        if ((entries[i].about.what & source) && entries[i].variant == variant)
+            return entries[i].about.name;
+    return NULL;
+}
+
+int dpa__registry_flavour(const char *name) {
+    const dpa__entry *entry = dpa__registry_find(name, NULL);
+    return entry == NULL ? 0 : flavour_of(entry, name);
+}
+
+/* ── lists of names ────────────────────────────────────────────────────────────────── */
+
+/* The length of the first item of a list. After a ':' there may be a file name, which may contain a
+ * '+'; there only a '+' followed by a known name ends the item. */
+static size_t item_length(const char *list) {
+    const char *end = list + strcspn(list, "+:");
+    if (*end != ':') return (size_t)(end - list);
+    for (; *end != '\0'; ++end)
+        if (*end == '+' && dpa__model_is_named(end + 1)) break;
+    return (size_t)(end - list);
+}
+
+int dpa__list_item(const char *list, size_t index, char *out, size_t size) {
+    for (; index > 0; --index) {
+        list += item_length(list);
+        if (*list == '\0') return 0;
+        ++list;
+    }
+    (void)snprintf(out, size, "%.*s", (int)item_length(list), list);
+    return 1;
+}
+
+size_t dpa__list_count(const char *list) {
+    size_t count = 1;
+    while (list += item_length(list), *list != '\0') {
+        ++count;
+        ++list;
+    }
+    return count;
+}
+
+int dpa__list_asks(const char *list, const char *name) {
+    char item[DPA_FAMILY_SIZE];
+    if (list[0] == '\0') return 1;
+    for (size_t i = 0; dpa__list_item(list, i, item, sizeof item); ++i)
+        if (strcmp(item, name) == 0) return 1;
+    return 0;
+}
+
+/* ── which one, if none is named ───────────────────────────────────────────────────── */
 
 const char *dpa__registry_default(unsigned source, int is_universal, int is_tail, int is_large,
                                   uint64_t options) {

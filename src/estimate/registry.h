@@ -13,7 +13,8 @@ typedef dpa_status dpa__counts_fn(const dpa__entry *entry, const dpa_counts *cou
                                   const dpa__model *model, const dpa_request *request,
                                   dpa_result *result, dpa_error *err);
 
-/* The same from prepared scores; `method` is the requested name, including what follows a colon. */
+/* The same from prepared scores; `method` is the requested name, including a flavour after a colon.
+ */
 typedef dpa_status dpa__scores_fn(const char *method, const dpa__model *model,
                                   const dpa_scores *scores, const dpa_request *request,
                                   dpa_result *out, dpa_error *err);
@@ -21,8 +22,10 @@ typedef dpa_status dpa__scores_fn(const char *method, const dpa__model *model,
 struct dpa__entry {
     dpa_estimator about;
     dpa__counts_fn *from_counts; /* NULL: needs scores, or has an entry point of its own */
-    int variant;                 /* which limit or which ratio */
+    int variant;                 /* which limit, ratio, test or fit: an enum of its own file */
     dpa__scores_fn *from_scores; /* for those that need scores */
+    const char *const
+        *flavours; /* what may follow a colon, NULL at the end; the first is the default */
 };
 
 /* Functions of the table; those of exact, rank and scan are in their headers. */
@@ -38,6 +41,17 @@ const char *dpa__registry_refusal(const dpa__entry *entry, const dpa__model *mod
 /* The same among the estimators of one kind of evidence (DPA_FROM_…), including those of one run
  * and of cosines. */
 const dpa__entry *dpa__registry_for(unsigned source, const char *name, dpa_error *err);
+/* The name of the method of this kind of evidence that has this variant; NULL if there is none. */
+const char *dpa__registry_name(unsigned source, int variant);
+/* The number of the flavour that a name asks for: 1 for "rank:slope", 0 for "rank". */
+int dpa__registry_flavour(const char *name);
+
+/* Lists of families or methods, "gaussian+dp". Copies one item; 0 past the last. */
+int dpa__list_item(const char *list, size_t index, char *out, size_t size);
+size_t dpa__list_count(const char *list);
+/* 1 if the list has this name, or is empty and so asks for everything. */
+int dpa__list_asks(const char *list, const char *name);
+
 /* The method that decides if none is named, for dp (`is_universal`) or another family. `is_tail`:
  * the leak shows only at low false positive rates; `is_large`: too many counts for an exact test;
  * `options`: of one run. */

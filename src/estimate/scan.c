@@ -365,11 +365,9 @@ dpa_status dpa__scan_run(const char *method, const dpa__model *model, const dpa_
     const dpa__model directed = dpa__model_directed(model);
     scan s;
     double t = 0, threshold;
-    if (strcmp(method, "scan") != 0)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "method: '%s' is not known; use scan", method);
     dpa_result_init(out, request);
     (void)snprintf(out->family, sizeof out->family, "%s", model->spec);
-    (void)snprintf(out->method, sizeof out->method, "scan");
+    (void)snprintf(out->method, sizeof out->method, "%s", method);
     if (has_two_values(scores, &threshold))
         return run_on_counts(model, scores, threshold, request, out, err);
     DPA_TRY(scan_open(scores, request, &s, err));

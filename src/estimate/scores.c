@@ -98,14 +98,11 @@ dpa_status dpa_estimate_scores(const dpa_scores *scores, const dpa_request *requ
     if (!scores->is_sorted || scores->members == 0 || scores->nonmembers == 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "scores: not prepared (dpa_scores_prepare)");
     if (request->method[0] != '\0') {
-        dpa__rank_score score;
         a.asked = dpa__registry_find(request->method, err);
         if (a.asked == NULL) return DPA_BAD_ARGUMENT;
         if (a.asked->about.what & DPA_FROM_ORDER)
             return dpa__fail(err, DPA_BAD_ARGUMENT,
                              "method sequential: sorted scores have lost their order of arrival");
-        if (a.asked->from_scores == dpa__rank_run)
-            DPA_TRY(dpa__rank_parse(request->method, &score, err));
     }
     a.has_select = request->select[0] != '\0';
     if (a.has_select) DPA_TRY(dpa__select_parse(request->select, &a.select, err));

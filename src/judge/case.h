@@ -3,7 +3,9 @@
 #ifndef DPA_JUDGE_CASE_H
 #define DPA_JUDGE_CASE_H
 
+#include "dpaudit/canary.h"
 #include "dpaudit/judge.h"
+#include "estimate/registry.h"
 #include "judge/verdict.h"
 
 /* What the claim promises, in the terms of the evidence. */
@@ -54,9 +56,11 @@ dpa_status dpa__protocol_restore(dpa_protocol *protocol, dpa_claim *claim, const
 
 /* The confidence of each of `tests` tests that share the error, so that all hold together. */
 double dpa__shared_confidence(double confidence, size_t tests);
-/* The i-th word of a list joined by '+'; 0 past the last. */
-int dpa__list_item(const char *list, size_t index, char *out, size_t size);
-size_t dpa__list_count(const char *list);
+/* How the canaries of the cosines were drawn; the sphere if nothing is said. */
+dpa_direction dpa__direction_of(const dpa_evidence *e);
+/* 1 if the report has a result of this family, method and (unless NULL) choice of a threshold. */
+int dpa__has_row(const dpa_report *report, const char *family, const char *method,
+                 const char *select);
 
 /* ε at δ of DP-SGD with this noise. */
 dpa_status dpa__training_epsilon(double sigma, double q, uint64_t steps, int replace_one,

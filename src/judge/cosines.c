@@ -27,16 +27,20 @@ typedef struct noise {
     double unamplified, amplified;
 } noise;
 
+dpa_direction dpa__direction_of(const dpa_evidence *e) {
+    const char *name;
+    for (int i = 0; (name = dpa_direction_name((dpa_direction)i)) != NULL; ++i)
+        if (strcmp(name, e->direction) == 0) return (dpa_direction)i;
+    return DPA_DIRECTION_SPHERE;
+}
+
 static dpa_status sample_of(const dpa_evidence *e, sample *out, dpa_error *err) {
     const dpa_named_array *last = dpa_evidence_find(e, "final");
     const dpa_named_array *in = dpa_evidence_find(e, "observed");
     const dpa_named_array *none = dpa_evidence_find(e, "unobserved");
-    dpa_direction direction = DPA_DIRECTION_SPHERE;
-    const char *name;
+    const dpa_direction direction = dpa__direction_of(e);
     const double runs = dpa__fact(e, "runs"); /* NaN means one */
     *out = (sample){0};
-    for (int i = 0; (name = dpa_direction_name((dpa_direction)i)) != NULL; ++i)
-        if (strcmp(name, e->direction) == 0) direction = (dpa_direction)i;
     if (last != NULL)
         out->last = (dpa_cosines){last->items,
                                   last->count,
@@ -55,21 +59,12 @@ static dpa_status sample_of(const dpa_evidence *e, sample *out, dpa_error *err) 
 
 /* ── rows ────────────────────────────────────────────────────────────────────────────── */
 
-static int is_wanted(const dpa__case *c, const char *method) {
-    const char *list = c->protocol.request.method;
-    char name[DPA_NAME_SIZE];
-    if (list[0] == '\0') return 1;
-    for (size_t i = 0; dpa__list_item(list, i, name, sizeof name); ++i)
-        if (strcmp(name, method) == 0) return 1;
-    return 0;
-}
-
 /* Runs one method on one set of cosines; `name` is its name in the report. */
 static dpa_status add(dpa__case *c, const dpa_cosines *cosines, const char *method,
                       const char *name, double confidence, dpa_lints *lints, dpa_error *err) {
     dpa_request one = c->protocol.request;
     dpa_results results = {0};
-    if (!is_wanted(c, name)) return DPA_OK;
+    if (!dpa__list_asks(c->protocol.request.method, name)) return DPA_OK;
     one.confidence = confidence;
     dpa_status status = dpa_request_set(&one, "method", method, err);
     if (status == DPA_OK) status = dpa__cosines_results(cosines, &one, &results, lints, err);

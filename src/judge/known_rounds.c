@@ -35,7 +35,6 @@ static dpa_status known_of(const dpa__case *c, dpa_known_rounds *out, dpa_error 
     const dpa_evidence *e = c->evidence;
     const dpa_named_array *in = dpa_evidence_find(e, "members");
     const dpa_named_array *none = dpa_evidence_find(e, "nonmembers");
-    const char *name;
     *out = (dpa_known_rounds){.canary_rounds = dpa__fact(e, "canary_rounds"),
                               .spread = dpa__fact(e, "spread"),
                               .rule = rule_of(c)};
@@ -47,8 +46,7 @@ static dpa_status known_of(const dpa__case *c, dpa_known_rounds *out, dpa_error 
     out->observed_count = in->count;
     out->unobserved = none->items;
     out->unobserved_count = none->count;
-    for (int i = 0; (name = dpa_direction_name((dpa_direction)i)) != NULL; ++i)
-        if (strcmp(name, e->direction) == 0) out->direction = (dpa_direction)i;
+    out->direction = dpa__direction_of(e);
     return DPA_OK;
 }
 
@@ -85,15 +83,6 @@ static dpa_status state_power(dpa__case *c, const dpa_known_rounds *k, const dpa
     DPA_TRY(dpa__participation_epsilon(&k->rule, 1 / mu, delta, &epsilon, err));
     c->report->verdict.detect_gaussian = epsilon.upper;
     return DPA_OK;
-}
-
-static int is_named(const dpa__case *c) {
-    char name[DPA_NAME_SIZE];
-    const char *list = c->protocol.request.method;
-    if (list[0] == '\0') return 1;
-    for (size_t i = 0; dpa__list_item(list, i, name, sizeof name); ++i)
-        if (strcmp(name, "known-rounds") == 0) return 1;
-    return 0;
 }
 
 /* The bound that decides: on the canary's rounds if the claim is about them, else what the
@@ -154,7 +143,9 @@ dpa_status dpa__judge_known_rounds(dpa__case *c, dpa_lints *lints, dpa__known *k
     dpa_result primary;
     dpa_request request = c->protocol.request;
     *k = (dpa__known){.has_bound = 0};
-    if (dpa_evidence_find(c->evidence, "members") == NULL || !is_named(c)) return DPA_OK;
+    if (dpa_evidence_find(c->evidence, "members") == NULL ||
+        !dpa__list_asks(c->protocol.request.method, "known-rounds"))
+        return DPA_OK;
     DPA_TRY(known_of(c, &k->known, err));
     /* too few canaries had a round: only the other numbers are shown */
     if (k->known.observed_count < 2 || k->known.unobserved_count < 2) return DPA_OK;

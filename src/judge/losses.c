@@ -79,9 +79,9 @@ static dpa_status keep_result(context *c, dpa_result *r, size_t model, json_t *a
                               dpa_error *err) {
     DPA_TRY(say_result(c->report, r, err));
     DPA_TRY(put_result(array, r, err));
-    for (int i = 0; i < METHODS; ++i)
-        if (strcmp(r->method, dpa__star_method_name(i)) == 0)
-            c->epsilon[i][c->have[i]++] = r->epsilon;
+    dpa__star_method method;
+    DPA_TRY(dpa__star_method_find(r->method, &method, err));
+    if (method != DPA__STAR_SIMULTANEOUS) c->epsilon[method][c->have[method]++] = r->epsilon;
     if (c->query->count > 1) {
         char ratio[DPA_NAME_SIZE];
         memcpy(ratio, r->select, sizeof ratio);

@@ -154,14 +154,6 @@ static dpa_status decide(dpa__case *c, const dpa__onerun_games *games, dpa_error
     return DPA_OK;
 }
 
-static int is_there(const dpa_report *report, const char *family, const char *method) {
-    for (size_t i = 0; i < dpa_report_count(report); ++i) {
-        const dpa_result *r = dpa_report_result(report, i);
-        if (strcmp(r->family, family) == 0 && strcmp(r->method, method) == 0) return 1;
-    }
-    return 0;
-}
-
 /* Shown beside the test: other families, other methods, and the pointwise baseline if it was asked
  * for. */
 static dpa_status show(dpa__case *c, const dpa__onerun_games *games, dpa_error *err) {
@@ -174,10 +166,10 @@ static dpa_status show(dpa__case *c, const dpa__onerun_games *games, dpa_error *
         const int is_pointwise = i == 4, is_recursion = i == 2 || i == 3 || i == 5;
         if (options != 2 && !is_recursion) continue;
         if (is_pointwise && !c->protocol.pointwise && !c->protocol.all) continue;
-        if (r->family[0] != '\0' && strcmp(r->family, rows[i][0]) != 0) continue;
-        if (r->method[0] != '\0' && strcmp(r->method, rows[i][1]) != 0 && !is_pointwise) continue;
+        if (!dpa__list_asks(r->family, rows[i][0])) continue;
+        if (!dpa__list_asks(r->method, rows[i][1]) && !is_pointwise) continue;
         if (r->family[0] != '\0' && !is_pointwise && !c->protocol.all) continue;
-        if (is_there(c->report, rows[i][0], rows[i][1])) continue;
+        if (dpa__has_row(c->report, rows[i][0], rows[i][1], NULL)) continue;
         DPA_TRY(add_row(c, games, rows[i][0], rows[i][1], r->confidence, DPA_SHOWN, err));
     }
     return DPA_OK;

@@ -9,11 +9,12 @@
 #include "estimate/registry.h"
 #include "judge/rates.h"
 
-static int is_there(const dpa_report *report, const dpa_result *r) {
+int dpa__has_row(const dpa_report *report, const char *family, const char *method,
+                 const char *select) {
     for (size_t i = 0; i < dpa_report_count(report); ++i) {
-        const dpa_result *other = dpa_report_result(report, i);
-        if (strcmp(other->family, r->family) == 0 && strcmp(other->method, r->method) == 0 &&
-            strcmp(other->select, r->select) == 0)
+        const dpa_result *r = dpa_report_result(report, i);
+        if (strcmp(r->family, family) == 0 && strcmp(r->method, method) == 0 &&
+            (select == NULL || strcmp(r->select, select) == 0))
             return 1;
     }
     return 0;
@@ -26,7 +27,7 @@ static dpa_status take(dpa__case *c, dpa_results *results, dpa_role role, dpa_er
         dpa_result *r = &results->items[i];
         r->scope = c->evidence->scope;
         if (role == DPA_PRIMARY) r->confidence = c->protocol.request.confidence;
-        if (role == DPA_SHOWN && is_there(c->report, r)) continue;
+        if (role == DPA_SHOWN && dpa__has_row(c->report, r->family, r->method, r->select)) continue;
         const int is_step = role == DPA_PRIMARY && r->scope == DPA_SCOPE_STEP &&
                             c->claim.scope == DPA_SCOPE_TRAINING;
         if (is_step) status = dpa__whole_training(c, r, err);
@@ -116,7 +117,7 @@ dpa_status dpa__rates_rows(const dpa__rows *rows, dpa_error *err) {
     const dpa_request *r = &c->protocol.request;
     DPA_TRY(decide(rows, err));
     if (c->protocol.bare) return DPA_OK;
-    const int is_named = r->method[0] != '\0' && strcmp(r->method, c->test.method) != 0;
+    const int is_named = !dpa__list_asks(r->method, c->test.method);
     const int is_max = strcmp(r->select, c->test.select) != 0;
     if (is_named || (is_max && r->method[0] != '\0')) DPA_TRY(show_named(rows, err));
     const int is_free = r->family[0] == '\0' && c->evidence->scope == DPA_SCOPE_TRAINING;

@@ -27,35 +27,6 @@ double dpa__shared_confidence(double confidence, size_t tests) {
     return tests > 1 ? 1 - (1 - confidence) / (double)tests : confidence;
 }
 
-/* The length of the first item of a list. After a ':' there may be a file name, which may contain a
- * '+'; there only a '+' followed by the name of a family ends the item. */
-static size_t item_length(const char *list) {
-    const char *end = list + strcspn(list, "+:");
-    if (*end != ':') return (size_t)(end - list);
-    for (; *end != '\0'; ++end)
-        if (*end == '+' && dpa__model_is_named(end + 1)) break;
-    return (size_t)(end - list);
-}
-
-int dpa__list_item(const char *list, size_t index, char *out, size_t size) {
-    for (; index > 0; --index) {
-        list += item_length(list);
-        if (*list == '\0') return 0;
-        ++list;
-    }
-    (void)snprintf(out, size, "%.*s", (int)item_length(list), list);
-    return 1;
-}
-
-size_t dpa__list_count(const char *list) {
-    size_t count = 1;
-    while (list += item_length(list), *list != '\0') {
-        ++count;
-        ++list;
-    }
-    return count;
-}
-
 /* 1 if the evidence or the claim states the mechanism. */
 static int is_stated(const dpa__case *c) {
     const dpa_training_facts *t = &c->evidence->training;
@@ -235,7 +206,8 @@ static dpa_status cosine_family(const dpa__case *c, char *text, size_t size, dpa
     const int is_known =
         e->scope == DPA_SCOPE_PARTICIPATION || dpa_evidence_find(e, "members") != NULL;
     const double spread = dpa__fact(e, "spread");
-    const int is_orthogonal = isnan(spread) ? strcmp(e->direction, "hadamard") == 0 : spread == 1.0;
+    const int is_orthogonal =
+        isnan(spread) ? dpa__direction_of(e) == DPA_DIRECTION_HADAMARD : spread == 1.0;
     if (named[0] != '\0' && (!is_known || dpa__list_count(named) > 1))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "family: '%.60s' does not apply: cosines are tested in one family, if the "

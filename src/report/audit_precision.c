@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "estimate/registry.h"
 #include "report/plan.h"
 #include "report/value.h"
 
@@ -67,7 +68,7 @@ static dpa_status put_rows(context *c, dpa_error *err) {
         for (size_t m = 0; m < sizeof methods / sizeof methods[0]; ++m) {
             const dpa_precision plan = {family,        methods[m],     c->query->fnr,
                                         c->query->fpr, request->delta, request->confidence};
-            if (request->method[0] != '\0' && strcmp(request->method, methods[m]) != 0) continue;
+            if (!dpa__list_asks(request->method, methods[m])) continue;
             DPA_TRY(put_row(c, &plan, err));
             has_method = 1;
         }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "account/family.h"
 #include "dpaudit/tradeoff.h"
 #include "report/charts.h"
 #include "report/value.h"
@@ -68,8 +69,9 @@ static void add_gaussian(const json_t *item, dpa__chart_data *data) {
     const json_t *parameter = json_object_get(item, "parameter");
     const double mu = dpa__number_of(parameter, "lower");
     char name[NAME_SIZE];
-    if (!dpa__is_word(item, "family", "gaussian") || !dpa__is_word(parameter, "name", "mu") ||
-        !(mu > 0) || !dpa__is_word(item, "guarantee", "confidence"))
+    if (!dpa__family_is_gaussian(dpa__word_of(item, "family")) ||
+        !dpa__is_word(parameter, "name", "mu") || !(mu > 0) ||
+        !dpa__is_word(item, "guarantee", "confidence"))
         return;
     dpa__result_name(item, name, sizeof name);
     for (int i = LOWEST * STEPS_PER_DECADE; i <= -STEPS_PER_DECADE / 2; ++i) {

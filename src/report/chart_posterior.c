@@ -3,6 +3,7 @@
  * density, cumulative}]}. */
 #include <math.h>
 
+#include "estimate/registry.h"
 #include "report/charts.h"
 #include "report/value.h"
 
@@ -28,7 +29,7 @@ static const json_t *result_of(const json_t *result) {
     size_t index;
     json_t *item;
     json_array_foreach(json_object_get(result, "results"), index, item) {
-        if (dpa__is_word(item, "method", "bayes") &&
+        if (dpa__is_word(item, "method", dpa__registry_posterior()) &&
             dpa__is_word(item, "family", dpa__word_of(section, "family")))
             return item;
     }

@@ -5,7 +5,9 @@
  * only ratios of densities are drawn, so no constant is needed. */
 #include <math.h>
 
+#include "account/family.h"
 #include "dpaudit/tradeoff.h"
+#include "estimate/registry.h"
 #include "report/charts.h"
 #include "report/value.h"
 
@@ -108,7 +110,8 @@ static const json_t *counts_of(const json_t *result) {
     json_array_foreach(results, index, item) {
         const double lower = dpa__number_of(item, "epsilon_lower");
         const json_t *own = json_object_get(item, "counts");
-        if (!dpa__is_word(item, "method", "bayes") || !json_is_object(own) || !(lower > largest))
+        if (!dpa__is_word(item, "method", dpa__registry_posterior()) || !json_is_object(own) ||
+            !(lower > largest))
             continue;
         largest = lower;
         counts = own;
@@ -128,7 +131,8 @@ static void fill(const json_t *result, dpa__chart_data *data) {
     add_curve(data, "limit of the claim", dpa__number_of(claim, "epsilon"),
               dpa__number_of(claim, "delta"), 0);
     add_curve(data, "strongest bound", dpa__number_of(best, "epsilon_lower"),
-              dpa__number_of(result, "delta"), dpa__is_word(best, "family", "gaussian"));
+              dpa__number_of(result, "delta"),
+              dpa__family_is_gaussian(dpa__word_of(best, "family")));
     add_curve(data, "guessing", 0.0, 0.0, 0);
     dpa__chart_row(data, "main", "fpr fnr", fp / (fp + tn), fn / (fn + tp));
 }

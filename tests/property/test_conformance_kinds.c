@@ -402,8 +402,8 @@ static void bound_and_p_value_agree(void **state) {
 static void every_registered_kind(void **state) {
     (void)state;
     const unsigned known = DPA_FROM_COUNTS | DPA_FROM_SCORES | DPA_FROM_ORDER | DPA_FROM_GUESSES |
-                           DPA_FROM_COSINES | DPA_GIVES_BOUND | DPA_GIVES_INTERVAL |
-                           DPA_GIVES_DENSITY | DPA_GIVES_ESTIMATE;
+                           DPA_FROM_COSINES | DPA_FROM_LOSSES | DPA_GIVES_BOUND |
+                           DPA_GIVES_INTERVAL | DPA_GIVES_DENSITY | DPA_GIVES_ESTIMATE;
     for (size_t i = 0; i < dpa_estimator_count(); ++i) {
         const dpa_estimator *about = dpa_estimator_at(i);
         int found = (about->what & (DPA_FROM_COUNTS | DPA_FROM_SCORES)) != 0 ||

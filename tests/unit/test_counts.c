@@ -164,7 +164,7 @@ static void registry(void **state) {
     assert_null(dpa_estimator_at(dpa_estimator_count()));
     for (size_t i = 0; i < dpa_estimator_count(); ++i) {
         const dpa_estimator *e = dpa_estimator_at(i);
-        const unsigned far = e->what & (DPA_FROM_GUESSES | DPA_FROM_COSINES);
+        const unsigned far = e->what & (DPA_FROM_GUESSES | DPA_FROM_COSINES | DPA_FROM_LOSSES);
         assert_true(e->name[0] && e->summary[0] && (far || e->families[0]));
         assert_ptr_equal(far ? &dpa__registry_for(far, e->name, NULL)->about
                              : &dpa__registry_find(e->name, NULL)->about,
@@ -174,11 +174,38 @@ static void registry(void **state) {
     assert_null(dpa__registry_find("", NULL));
 }
 
+/* What follows the colon of a name is a flavour that the method has, or the name is unknown. */
+static void flavours(void **state) {
+    (void)state;
+    dpa_error err;
+    assert_int_equal(dpa__registry_flavour("rank"), 0);
+    assert_int_equal(dpa__registry_flavour("rank:auc"), 0);
+    assert_int_equal(dpa__registry_flavour("rank:slope"), 1);
+    assert_ptr_equal(dpa__registry_find("rank:slope", NULL), dpa__registry_find("rank", NULL));
+    assert_null(dpa__registry_find("rank:steep", &err));
+    assert_non_null(strstr(err.text, "'rank:steep' is none of rank, scan"));
+    assert_null(dpa__registry_find("scan:auc", NULL));
+    assert_null(dpa__registry_find("cp:auc", NULL));
+}
+
+static void lists(void **state) {
+    (void)state;
+    assert_true(dpa__list_asks("", "cp")); /* nothing named: everything */
+    assert_true(dpa__list_asks("cp", "cp"));
+    assert_true(dpa__list_asks("exact+cp", "cp"));
+    assert_false(dpa__list_asks("exact+cp", "c"));
+    assert_false(dpa__list_asks("cp", "cp+exact"));
+    assert_true(dpa__list_asks("points:a+b.csv+gaussian", "points:a+b.csv"));
+    assert_true(dpa__list_asks("points:a+b.csv+gaussian", "gaussian"));
+    assert_int_equal(dpa__list_count("points:a+b.csv+gaussian"), 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ratios),         cmocka_unit_test(methods_agree),
         cmocka_unit_test(delta_and_back), cmocka_unit_test(posterior_function),
         cmocka_unit_test(extremes),       cmocka_unit_test(registry),
+        cmocka_unit_test(flavours),       cmocka_unit_test(lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
