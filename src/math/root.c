@@ -57,12 +57,12 @@ static int differ(double a, double b) {
 }
 
 /* Inverse quadratic interpolation through both ends and the point that was dropped last; NaN if it
- * is not monotone between the ends (Chandrupatla's test) or a number is infinite. */
+ * is not monotone between the ends (Chandrupatla's test, which an infinite or repeated value of the
+ * old point fails) or a number is infinite. */
 static double interpolate(const dpa__bracket *b, double old, double fn_old) {
     const double f1 = b->fn_lower, f2 = b->fn_upper, x1 = b->lower, x2 = b->upper;
     if (!(isfinite(f1) && isfinite(f2) && isfinite(x2 - x1))) return NAN;
     if (isnan(old)) return x1 - f1 * ((x2 - x1) / (f2 - f1));
-    if (!isfinite(fn_old) || fn_old == f1 || fn_old == f2) return NAN;
     /* x1 is the end that is next to the old point */
     const int beyond_upper = old > x2;
     const double xa = beyond_upper ? x2 : x1, fa = beyond_upper ? f2 : f1;

@@ -70,8 +70,15 @@ static void smooth_functions_take_few_evaluations(void **state) {
     static const struct {
         dpa__fn fn;
         double lower, upper, mean;
-    } cases[] = {{power_minus, -5, 5, 12.9},  {falling, 0, 5, 13.05},     {squared, 0, 1e4, 20.75},
-                 {normal_tail, -1, 6, 11.75}, {log_of, 1e-9, 1e9, 22.85}, {endless, -3, 3, 10.65}};
+    } cases[] = {{power_minus, -5, 5, 12.9},
+                 {falling, 0, 5, 13.05},
+                 {squared, 0, 1e4, 20.75},
+                 {normal_tail, -1, 6, 11.75},
+                 {log_of, 1e-9, 1e9, 22.85},
+                 {endless, -3, 3, 10.65},
+                 {normal_tail, -HUGE_VAL, HUGE_VAL, 30.8},
+                 {log_of, 0, HUGE_VAL, 30.1},
+                 {endless, -HUGE_VAL, 1e300, 39.3}};
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; ++k) {
         size_t total = 0;
         for (int i = 1; i <= 100; ++i) {
