@@ -756,8 +756,21 @@ static void a_run_can_be_stopped_and_go_on(void **state) {
     finish(&s);
 }
 
+/* What docs/settings.md says of the defaults, and what the header says of the rest. */
+static void defaults(void **state) {
+    (void)state;
+    dpa_federate_opts o;
+    dpa_federate_opts_init(&o);
+    assert_true(o.rounds == 100 && o.cohort == 32 && o.epochs == 1 && o.batch == 16);
+    assert_true(o.client_rate == 0.1 && o.server_rate == 1 && o.beta2 == 0.99 && o.tau == 1e-3);
+    assert_true(o.clip == 1 && o.quantile == 0.5 && o.clip_rate == 0.2 && o.sigma == 0);
+    assert_true(o.canary_seed == 1 && o.canary_scale == 1 && o.all_iterates == 1);
+    assert_true(o.copies == 2 && o.share == 1 && o.canaries == 0 && o.unobserved == 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults),
         cmocka_unit_test(clients_are_owners_in_order),
         cmocka_unit_test(clients_come_from_files),
         cmocka_unit_test(dirichlet_deals_out_every_row),

@@ -112,6 +112,10 @@ static void check_resume(const dpa_federate_opts *o, const char *folder) {
         play(&part, stop);
         assert_ok(dpa__federation_save(part.federation, key, more, MORE, path, NULL));
         finish(&part);
+        char magic[9] = {0};
+        FILE *file = fopen(path, "rb");
+        assert_true(file != NULL && fread(magic, 1, 8, file) == 8 && fclose(file) == 0);
+        assert_string_equal(magic, "DPAROUND");
         part = start(o);
         double got[MORE] = {0};
         assert_ok(dpa__federation_resume(part.federation, key, got, MORE, path, NULL));
