@@ -143,6 +143,17 @@ const dpa__entry *dpa__registry_at(size_t index) {
     return index < ENTRIES ? &entries[index] : NULL;
 }
 
+/* The entry whose name is the first `length` characters of a text; NULL if there is none. */
+static const dpa__entry *named(unsigned source, const char *text, size_t length) {
+    for (size_t i = 0; i < ENTRIES; ++i) {
+        const char *known = entries[i].about.name;
+        if ((entries[i].about.what & source) && strlen(known) == length &&
+            strncmp(known, text, length) == 0)
+            return &entries[i];
+    }
+    return NULL;
+}
+
 /* Fails with the names of the estimators from this evidence. */
 static const dpa__entry *fail_name(unsigned source, const char *name, dpa_error *err) {
     char list[DPA_TEXT_SIZE] = "";
@@ -165,14 +176,8 @@ static int flavour_of(const dpa__entry *entry, const char *name) {
 }
 
 static const dpa__entry *find(unsigned source, const char *name, dpa_error *err) {
-    const size_t length = strcspn(name, ":");
-    for (size_t i = 0; i < ENTRIES; ++i) {
-        const char *known = entries[i].about.name;
-        if ((entries[i].about.what & source) && strlen(known) == length &&
-            strncmp(known, name, length) == 0 && flavour_of(&entries[i], name) >= 0)
-            return &entries[i];
-    }
-    return fail_name(source, name, err);
+    const dpa__entry *entry = named(source, name, strcspn(name, ":"));
+    return entry != NULL && flavour_of(entry, name) >= 0 ? entry : fail_name(source, name, err);
 }
 
 const dpa__entry *dpa__registry_find(const char *name, dpa_error *err) {
@@ -218,11 +223,12 @@ int dpa__registry_flavour(const char *name) {
 
 /* ── lists of names ────────────────────────────────────────────────────────────────── */
 
-/* The length of the first item of a list. After a ':' there may be a file name, which may contain a
- * '+'; there only a '+' followed by a known name ends the item. */
+/* The length of the first item of a list. After the ':' of a family there may be a file name, which
+ * may contain a '+'; there only a '+' followed by the name of a family ends the item. */
 static size_t item_length(const char *list) {
     const char *end = list + strcspn(list, "+:");
     if (*end != ':') return (size_t)(end - list);
+    if (named(RATES, list, (size_t)(end - list)) != NULL) return strcspn(list, "+");
     for (; *end != '\0'; ++end)
         if (*end == '+' && dpa__model_is_named(end + 1)) break;
     return (size_t)(end - list);

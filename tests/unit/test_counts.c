@@ -198,6 +198,8 @@ static void lists(void **state) {
     assert_true(dpa__list_asks("points:a+b.csv+gaussian", "points:a+b.csv"));
     assert_true(dpa__list_asks("points:a+b.csv+gaussian", "gaussian"));
     assert_int_equal(dpa__list_count("points:a+b.csv+gaussian"), 2);
+    assert_int_equal(dpa__list_count("rank:slope+cp"), 2);
+    assert_true(dpa__list_asks("rank:slope+cp", "cp"));
 }
 
 int main(void) {
