@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One worker process: sends it trials, reads its answers, cleans up after its end. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +35,18 @@ static void conclude(dpa__slot *s, dpa_status status, const dpa_error *error, in
 }
 
 void dpa__slot_kill(dpa__slot *s) {
+    sigset_t all, before;
     if (s->state == DPA__SLOT_EMPTY || s->state == DPA__SLOT_DYING) return;
+    /* A signal that ended us between these would leave the worker stopped for ever. */
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_BLOCK, &all, &before);
     if (s->state == DPA__SLOT_BUSY) {
         /* Stopped, it still adopts the orphans of its trainer but starts nothing new. */
         (void)kill(s->process.pid, SIGSTOP);
         dpa__descendants_kill(s->process.pid);
     }
     if (kill(-s->process.pid, SIGKILL) != 0) (void)kill(s->process.pid, SIGKILL);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* Gives up a worker that cannot be trusted any more: its trial has failed, the worker is killed,
