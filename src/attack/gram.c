@@ -91,18 +91,13 @@ void dpa__gram_cholesky(dpa__gram *gram) {
     }
 }
 
-static unsigned worth(const dpa__design *d, unsigned threads) {
-    const double most =
-        1.0 + (double)d->rows * (double)d->columns * (double)d->columns / (double)WORTH_A_THREAD;
-    const unsigned wanted = dpa__threads(threads);
-    return (double)wanted < most ? wanted : (unsigned)most;
-}
-
 dpa_status dpa__gram_factor(dpa__gram *gram, const dpa__design *design, const double *weight,
                             double ridge, unsigned threads, dpa_error *err) {
     const size_t n = gram->n;
     job j = {design, weight, gram->g};
-    DPA_TRY(dpa__parallel(worth(design, threads), (n + BAND - 1) / BAND, do_band, &j, err));
+    const double work = (double)design->rows * (double)design->columns * (double)design->columns;
+    threads = dpa__threads_worth(threads, work, (double)WORTH_A_THREAD);
+    DPA_TRY(dpa__parallel(threads, (n + BAND - 1) / BAND, do_band, &j, err));
     for (size_t k = 1; k < n; ++k) gram->g[k * n + k] += ridge;
     dpa__gram_cholesky(gram);
     return DPA_OK;

@@ -118,12 +118,6 @@ static dpa_status check(const job *j, dpa_error *err) {
     return DPA_OK;
 }
 
-static unsigned worth(const job *j, unsigned threads) {
-    const size_t most = 1 + dpa__columns(j->signals) * j->rows->count / WORTH_A_THREAD;
-    const unsigned wanted = dpa__threads(threads);
-    return wanted < most ? wanted : (unsigned)most;
-}
-
 dpa_status dpa__shadow_new(const dpa_signals *signals, const dpa__rows *rows, dpa__value value,
                            unsigned threads, dpa__shadow *out, dpa_error *err) {
     const size_t n = dpa__columns(signals);
@@ -134,8 +128,9 @@ dpa_status dpa__shadow_new(const dpa_signals *signals, const dpa__rows *rows, dp
     out->block = block;
     out->in = (dpa__side){block, block + n, block + 2 * n};
     out->out = (dpa__side){block + 3 * n, block + 4 * n, block + 5 * n};
-    dpa_status status = dpa__parallel(worth(&j, threads), (n + DPA__STRIP - 1) / DPA__STRIP,
-                                      do_strip, (void *)(uintptr_t)&j, err);
+    threads = dpa__threads_worth(threads, (double)n * (double)rows->count, WORTH_A_THREAD);
+    dpa_status status = dpa__parallel(threads, (n + DPA__STRIP - 1) / DPA__STRIP, do_strip,
+                                      (void *)(uintptr_t)&j, err);
     if (status == DPA_OK) status = check(&j, err);
     if (status != DPA_OK) dpa__shadow_free(out);
     return status;

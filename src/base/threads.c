@@ -17,6 +17,12 @@ unsigned dpa__threads(unsigned asked) {
     return found < 1 ? 1 : found > DPA__MOST_THREADS ? DPA__MOST_THREADS : (unsigned)found;
 }
 
+unsigned dpa__threads_worth(unsigned asked, double work, double share) {
+    const double most = 1.0 + work / share;
+    const unsigned wanted = dpa__threads(asked);
+    return (double)wanted < most ? wanted : (unsigned)most;
+}
+
 typedef struct crew {
     dpa__task *call;
     void *user;

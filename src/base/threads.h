@@ -18,5 +18,8 @@ dpa_status dpa__parallel(unsigned threads, size_t tasks, dpa__task *call, void *
 enum { DPA__MOST_THREADS = 4096 };
 /* `asked`, or the number of processors if that is 0. */
 unsigned dpa__threads(unsigned asked);
+/* At most as many of them as there are shares of `share` in `work`, and one for the rest: with less
+ * to do a thread costs more than it saves. */
+unsigned dpa__threads_worth(unsigned asked, double work, double share);
 
 #endif

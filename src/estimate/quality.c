@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "dpaudit/rng.h"
 #include "dpaudit/scores.h"
 #include "estimate/roc.h"
@@ -215,17 +216,39 @@ static dpa_status measure_accuracy(const dpa_scores *s, double p, dpa_quality *o
     return DPA_OK;
 }
 
+typedef struct measuring {
+    const dpa_scores *scores;
+    double p;
+    dpa_quality *out;
+    dpa_status status[2];
+    dpa_error error[2];
+} measuring;
+
+static int measure_one(void *user, size_t task) {
+    measuring *m = user;
+    influence shape;
+    m->status[task] = task == 0
+                          ? measure_accuracy(m->scores, m->p, m->out, &m->error[task])
+                          : measure_auc(m->scores, m->p, &m->out->auc, &shape, &m->error[task]);
+    return 0;
+}
+
 dpa_status dpa_scores_quality(const dpa_scores *s, const dpa_request *request, dpa_quality *out,
                               dpa_error *err) {
     static const double rates[DPA_LOW_FPRS] = {0.001, 0.01, 0.1};
-    const double p = 1 - request->confidence;
-    influence shape;
+    measuring m = {.scores = s, .p = 1 - request->confidence, .out = out};
     *out = (dpa_quality){0};
     DPA_TRY(check(s, err));
     for (size_t i = 0; i < DPA_LOW_FPRS; ++i) {
         out->fpr[i] = rates[i];
-        measure_tpr(s, p, rates[i], &out->tpr[i]);
+        measure_tpr(s, m.p, rates[i], &out->tpr[i]);
     }
-    DPA_TRY(measure_accuracy(s, p, out, err));
-    return measure_auc(s, p, &out->auc, &shape, err);
+    const unsigned threads = dpa__threads_worth(
+        request->threads, (double)s->members + (double)s->nonmembers, DPA__SCORES_A_THREAD);
+    DPA_TRY(dpa__parallel(threads, 2, measure_one, &m, err));
+    for (size_t i = 0; i < 2; ++i) {
+        if (m.status[i] != DPA_OK && err != NULL) *err = m.error[i];
+        DPA_TRY(m.status[i]);
+    }
+    return DPA_OK;
 }

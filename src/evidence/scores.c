@@ -6,20 +6,24 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "dpaudit/evidence.h"
 #include "evidence/scores_sort.h"
 
 enum { TINY = 20 };
 
-dpa_status dpa_scores_from(const double *member, size_t members, const double *nonmember,
-                           size_t nonmembers, dpa_scores *out, dpa_error *err) {
+static dpa_status room_for(size_t members, size_t nonmembers, dpa_scores *out, dpa_error *err) {
     *out = (dpa_scores){.members = members, .nonmembers = nonmembers};
     out->member = DPA_NEW_ARRAY(double, members, err);
     out->nonmember = DPA_NEW_ARRAY(double, nonmembers, err);
-    if (out->member == NULL || out->nonmember == NULL) {
-        dpa_scores_free(out);
-        return DPA_NO_MEMORY;
-    }
+    if (out->member != NULL && out->nonmember != NULL) return DPA_OK;
+    dpa_scores_free(out);
+    return DPA_NO_MEMORY;
+}
+
+dpa_status dpa_scores_from(const double *member, size_t members, const double *nonmember,
+                           size_t nonmembers, dpa_scores *out, dpa_error *err) {
+    DPA_TRY(room_for(members, nonmembers, out, err));
     if (members > 0) memcpy(out->member, member, members * sizeof *member);
     if (nonmembers > 0) memcpy(out->nonmember, nonmember, nonmembers * sizeof *nonmember);
     return DPA_OK;
@@ -129,20 +133,53 @@ static dpa_status lint_classes(const dpa_scores *s, dpa_lints *lints, dpa_error 
     return DPA_OK;
 }
 
-dpa_status dpa_scores_prepare(dpa_scores *s, dpa_lints *lints, dpa_error *err) {
+/* A class that is made ready: NaN counts against the attack. */
+typedef struct side {
+    const double *given;
+    double *score;
+    size_t count;
+    double worst;
+    size_t nan;
+    dpa_status status;
+    dpa_error error;
+} side;
+
+static int prepare_side(void *user, size_t task) {
+    side *s = (side *)user + task;
+    if (s->given != s->score) memcpy(s->score, s->given, s->count * sizeof *s->score);
+    s->nan = replace_nan(s->score, s->count, s->worst);
+    s->status = dpa__sort_numbers(s->score, s->count, &s->error);
+    return 0;
+}
+
+static dpa_status prepare(const dpa_scores *given, dpa_scores *s, unsigned threads,
+                          dpa_lints *lints, dpa_error *err) {
     if (s->members == 0 || s->nonmembers == 0)
         return dpa__fail(err, DPA_BAD_INPUT, "no %s: a bound needs scores of both classes",
                          s->members == 0 ? "members" : "non-members");
-    const size_t nan_in = replace_nan(s->member, s->members, -HUGE_VAL);
-    const size_t nan_out = replace_nan(s->nonmember, s->nonmembers, HUGE_VAL);
-    if (nan_in == s->members || nan_out == s->nonmembers)
-        return dpa__fail(err, DPA_BAD_INPUT, "every score of the %s is NaN",
-                         nan_in == s->members ? "members" : "non-members");
-    DPA_TRY(dpa__sort_numbers(s->member, s->members, err));
-    DPA_TRY(dpa__sort_numbers(s->nonmember, s->nonmembers, err));
+    side sides[2] = {{given->member, s->member, s->members, -HUGE_VAL},
+                     {given->nonmember, s->nonmember, s->nonmembers, HUGE_VAL}};
+    DPA_TRY(dpa__parallel(threads, 2, prepare_side, sides, err));
+    for (size_t i = 0; i < 2; ++i) {
+        if (sides[i].nan == sides[i].count)
+            return dpa__fail(err, DPA_BAD_INPUT, "every score of the %s is NaN",
+                             i == 0 ? "members" : "non-members");
+        if (sides[i].status != DPA_OK && err != NULL) *err = sides[i].error;
+        DPA_TRY(sides[i].status);
+    }
     s->is_sorted = 1;
-    DPA_TRY(lint_values(s, nan_in + nan_out, lints, err));
+    DPA_TRY(lint_values(s, sides[0].nan + sides[1].nan, lints, err));
     return lint_classes(s, lints, err);
+}
+
+dpa_status dpa_scores_prepare(dpa_scores *s, dpa_lints *lints, dpa_error *err) {
+    return prepare(s, s, 1, lints, err);
+}
+
+dpa_status dpa__scores_prepare(const dpa_scores *given, unsigned threads, dpa_scores *out,
+                               dpa_lints *lints, dpa_error *err) {
+    DPA_TRY(room_for(given->members, given->nonmembers, out, err));
+    return prepare(given, out, threads, lints, err);
 }
 
 size_t dpa__count_at_least(const double *sorted, size_t count, double x) {

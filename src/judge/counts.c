@@ -56,7 +56,7 @@ dpa_status dpa__judge_counts(dpa__case *c, dpa_error *err) {
     dpa_counts counts;
     dpa_lints lints = {0};
     DPA_TRY(counts_of(c->evidence, &counts, err));
-    const dpa__rows rows = {c, run, &counts};
+    const dpa__rows rows = {c, run, &counts, 1};
     DPA_TRY(dpa__rates_rows(&rows, err));
     DPA_TRY(put_facts(c->report, &counts, err));
     dpa_status status = lint(&counts, &lints, err);

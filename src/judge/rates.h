@@ -5,13 +5,15 @@
 
 #include "judge/case.h"
 
-/* An estimator of this evidence: appends results for the family and method of a request. */
+/* An estimator of this evidence: appends results for the family and method of a request. Called by
+ * several threads at once. */
 typedef dpa_status (*dpa__rates_fn)(void *user, const dpa_request *request, dpa_results *results,
                                     dpa_error *err);
 typedef struct dpa__rows {
     dpa__case *c;
     dpa__rates_fn run;
     void *user;
+    unsigned threads; /* rows that are worked on at the same time */
 } dpa__rows;
 
 /* Adds the rows of the deciding tests, each at its share of the error, then the rows shown beside

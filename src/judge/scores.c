@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/threads.h"
 #include "dpaudit/scores.h"
 #include "dpaudit/sequential.h"
 #include "estimate/registry.h"
@@ -18,16 +19,16 @@ typedef struct both {
     dpa_scores in_order, prepared;
 } both;
 
-static dpa_status scores_of(const dpa_evidence *e, both *out, dpa_error *err) {
+static dpa_status scores_of(const dpa_evidence *e, dpa_scores *in_order, dpa_error *err) {
     const dpa_named_array *in = dpa_evidence_find(e, "members");
     const dpa_named_array *none = dpa_evidence_find(e, "nonmembers");
     if (in == NULL || none == NULL)
         return dpa__fail(err, DPA_BAD_INPUT, "scores: members and nonmembers are needed");
-    out->in_order = (dpa_scores){.member = in->items,
-                                 .members = in->count,
-                                 .nonmember = none->items,
-                                 .nonmembers = none->count};
-    return dpa_scores_from(in->items, in->count, none->items, none->count, &out->prepared, err);
+    *in_order = (dpa_scores){.member = in->items,
+                             .members = in->count,
+                             .nonmember = none->items,
+                             .nonmembers = none->count};
+    return DPA_OK;
 }
 
 static int needs_order(const char *method) {
@@ -67,7 +68,7 @@ static dpa_status judge_group(dpa__case *c, const char *name, dpa_scores *scores
     if (status == DPA_BAD_INPUT)
         return dpa_report_say(c->report, err, "group %s: left out: it has only one class", name);
     DPA_TRY(status);
-    const dpa__rows rows = {c, run, &slice};
+    const dpa__rows rows = {c, run, &slice, 1};
     const size_t before = dpa_report_count(c->report);
     char family[DPA_FAMILY_SIZE], method[DPA_NAME_SIZE];
     const double confidence = dpa__shared_confidence(c->protocol.request.confidence, c->test.count);
@@ -162,14 +163,16 @@ static dpa_status doubt_sign_of_played(const dpa_evidence *e, const dpa_scores *
 /* ── all of it ───────────────────────────────────────────────────────────────────────── */
 
 static dpa_status fill(dpa__case *c, both *scores, dpa_score_groups *groups, dpa_error *err) {
-    const dpa_scores *s = &scores->prepared;
+    const dpa_scores *s = &scores->prepared, *given = &scores->in_order;
     dpa_lints lints = {0};
-    const dpa__rows rows = {c, run, scores};
     const dpa_protocol *p = &c->protocol;
+    const double size = (double)given->members + (double)given->nonmembers;
+    const unsigned threads = dpa__threads_worth(p->request.threads, size, DPA__SCORES_A_THREAD);
+    const dpa__rows rows = {c, run, scores, threads};
     DPA_TRY(dpa_report_evidence(c->report, "scores", err));
-    DPA_TRY(dpa_report_fact(c->report, "members", (double)s->members, err));
-    DPA_TRY(dpa_report_fact(c->report, "nonmembers", (double)s->nonmembers, err));
-    dpa_status status = dpa_scores_prepare(&scores->prepared, &lints, err);
+    DPA_TRY(dpa_report_fact(c->report, "members", (double)given->members, err));
+    DPA_TRY(dpa_report_fact(c->report, "nonmembers", (double)given->nonmembers, err));
+    dpa_status status = dpa__scores_prepare(given, threads, &scores->prepared, &lints, err);
     if (status == DPA_OK) status = doubt_sign_of_played(c->evidence, s, &lints, err);
     if (status == DPA_OK) status = dpa__rates_rows(&rows, err);
     if (status == DPA_OK && p->group[0] != '\0') status = judge_groups(c, groups, err);
@@ -191,7 +194,7 @@ dpa_status dpa__judge_scores(dpa__case *c, dpa_error *err) {
     both scores = {0};
     dpa_score_groups groups = {0};
     DPA_TRY(open_groups(c, &groups, err));
-    dpa_status status = scores_of(c->evidence, &scores, err);
+    dpa_status status = scores_of(c->evidence, &scores.in_order, err);
     if (status == DPA_OK) status = fill(c, &scores, &groups, err);
     dpa_scores_free(&scores.prepared);
     dpa_score_groups_free(&groups);
