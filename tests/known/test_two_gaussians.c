@@ -75,6 +75,18 @@ static void extremes(void **state) {
     assert_true(isnan(dpa_two_gaussians_epsilon(0, -1, 0, 1, 0.5)));
     assert_true(isnan(dpa_two_gaussians_epsilon(NAN, 1, 0, 1, 0.5)));
     assert_true(isnan(dpa_two_gaussians_epsilon(0, 1, 0, 1, -0.5)));
+    assert_true(isnan(dpa_two_gaussians_directed(0, 1, 0, 2, 1.5)));
+    assert_true(isnan(dpa_two_gaussians_directed(0, 1, 0, NAN, 0.5)));
+    assert_true(isnan(dpa_two_gaussians_directed(0, 1, 0, -1, 0.5)));
+    assert_true(isnan(dpa_two_gaussians_directed(0, INFINITY, 0, 1, 0.5)));
+    assert_true(dpa_two_gaussians_directed(0, 1, 3, 2, 1) == 0);
+    /* δ = 0: the wider law has losses without end, if only by a little; the narrower a largest one,
+     * at the top of the parabola */
+    assert_true(isinf(dpa_two_gaussians_directed(0, 1.1, 0, 1, 0)));
+    assert_relative(dpa_two_gaussians_directed(0, 1, 3, 2, 0), 9.0 / (2 * 3) + log(2), 1e-14);
+    /* numbers whose squares overflow have an infinite ε */
+    assert_true(isinf(dpa_two_gaussians_directed(0, 1e200, 0, 1, 1e-5)));
+    assert_true(isinf(dpa_two_gaussians_directed(1e200, 1, 0, 2, 1e-5)));
     assert_true(dpa_two_gaussians_epsilon(1e308, 1, -1e308, 1, 0.5) == HUGE_VAL);
     assert_true(dpa_two_gaussians_epsilon(0, 1e308, 0, 1e-308, 0.5) == HUGE_VAL);
     for (double s = 1e-40; s < 1e41; s *= 1e3)

@@ -311,6 +311,10 @@ static void bad_arguments(void **state) {
     const double good = 0.5, bad = 1.5, nan = NAN;
     refused(dpa_curve_points(&good, &bad, 1, out, err), DPA_BAD_INPUT);
     refused(dpa_curve_points(&nan, &good, 1, out, err), DPA_BAD_INPUT);
+    const double two[] = {0.5, 0.5}, wrong[] = {0.5, -0.1};
+    dpa_error said = {0};
+    assert_int_equal(dpa_curve_points(two, wrong, 2, &c, &said), DPA_BAD_INPUT);
+    assert_non_null(strstr(said.text, "point 2 is (0.5, -0.1); both rates must be from 0 to 1"));
     refused(dpa_curve_masses(&good, &good, 1, out, err), DPA_BAD_ARGUMENT);
     refused(dpa_curve_masses(&nan, &good, 1, out, err), DPA_BAD_ARGUMENT);
     refused(dpa_curve_masses(NULL, NULL, 0, out, err), DPA_BAD_ARGUMENT);
