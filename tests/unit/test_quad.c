@@ -159,6 +159,7 @@ static void failures(void **state) {
     assert_int_equal(dpa__integrate(never, NULL, unit, 2, 0, 1e-9, 5000, &q, &err), DPA_NUMERIC);
     assert_int_equal(dpa__integrate(kink, NULL, down, 2, 0, 1e-9, 5000, &q, &err),
                      DPA_BAD_ARGUMENT);
+    assert_non_null(strstr(err.text, "breakpoints must ascend: 0 after 1"));
     assert_int_equal(dpa__integrate(kink, NULL, unit, 1, 0, 1e-9, 5000, &q, &err),
                      DPA_BAD_ARGUMENT);
     assert_int_equal(dpa__integrate(kink, NULL, inner, 3, 0, 1e-9, 5000, &q, &err),
