@@ -80,6 +80,37 @@ static void below_is_uniform(void **state) {
     assert_int_equal(dpa_rng_below(&rng, 1), 0);
 }
 
+/* Of 3·2^62 numbers a third is below 2^62; without draws that are made again it would be half. */
+static void large_ranges_are_uniform(void **state) {
+    (void)state;
+    enum { DRAWS = 20000 };
+    const uint64_t quarter = UINT64_C(1) << 62;
+    dpa_rng rng;
+    size_t third[3] = {0};
+    dpa_rng_init(&rng, 3, DPA_PURPOSE_TEST, 5);
+    for (int i = 0; i < DRAWS; ++i) {
+        const uint64_t x = dpa_rng_below(&rng, 3 * quarter);
+        assert_true(x < 3 * quarter);
+        ++third[x / quarter];
+    }
+    for (size_t k = 0; k < 3; ++k) /* five deviations */
+        assert_absolute((double)third[k], DRAWS / 3.0, 5 * sqrt(DRAWS * 2.0 / 9));
+}
+
+/* Normal numbers come in pairs from two uniform ones (Box and Muller). */
+static void normals_are_pairs(void **state) {
+    (void)state;
+    dpa_rng rng, same;
+    dpa_rng_init(&rng, 4, DPA_PURPOSE_TEST, 6);
+    dpa_rng_init(&same, 4, DPA_PURPOSE_TEST, 6);
+    for (int i = 0; i < 100; ++i) {
+        const double radius = sqrt(-2 * log(dpa_rng_uniform(&same)));
+        const double angle = 2 * M_PI * dpa_rng_uniform(&same);
+        assert_absolute(dpa_rng_normal(&rng), radius * cos(angle), 1e-13);
+        assert_absolute(dpa_rng_normal(&rng), radius * sin(angle), 1e-13);
+    }
+}
+
 static void shuffle_is_a_permutation(void **state) {
     (void)state;
     size_t index[100];
@@ -96,7 +127,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_answer),        cmocka_unit_test(streams_differ),
         cmocka_unit_test(index_uses_all_bits), cmocka_unit_test(moments),
-        cmocka_unit_test(below_is_uniform),    cmocka_unit_test(shuffle_is_a_permutation),
+        cmocka_unit_test(below_is_uniform),    cmocka_unit_test(large_ranges_are_uniform),
+        cmocka_unit_test(normals_are_pairs),   cmocka_unit_test(shuffle_is_a_permutation),
         cmocka_unit_test(uniform_is_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
