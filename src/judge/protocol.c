@@ -139,7 +139,6 @@ static dpa_status fill(dpa_protocol *p, const json_t *object, dpa_error *err) {
         const int is_sides = strcmp(keys[i], "sides") == 0;
         const char *name = !is_sides ? keys[i] : text[0] == '2' ? "two-sided" : "one-sided";
         DPA_TRY(dpa_protocol_set(p, name, text, err));
-        p->given |= 1U << i;
     }
     return DPA_OK;
 }
