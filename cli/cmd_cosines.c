@@ -39,7 +39,7 @@ static const option table[] = {
     CONFIDENCE_OPTIONS(cosines_options),
     REQUEST_OPTION(
         cosines_options, "method", "M",
-        "known-rounds, mean, mean-corrected, mean-and-deviation, all-iterates or jeffreys "
+        "known-rounds, mean, mean-corrected, mean-and-deviation, all-iterates, jeffreys or scan "
         "(default: all that apply)"),
     REQUEST_OPTION(
         cosines_options, "family", "F",
@@ -72,8 +72,9 @@ const command command_cosines = {
         "their largest cosines over all rounds. 'mean' fits the mean and keeps the deviation of an "
         "absent "
         "canary, 'mean-corrected' takes the length of the other canaries out of the model, "
-        "'mean-and-deviation' fits both and is biased upwards; 'jeffreys' is a lower "
-        "bound.\n"
+        "'mean-and-deviation' fits both and is biased upwards; 'jeffreys' (a threshold) and "
+        "'scan' (the order of all cosines, no prior) are lower bounds that count the canaries as "
+        "independent; --method scan lets the latter decide about a claim.\n"
         "The estimates are about one attacker, who compares an update with what was released. "
         "They are not bounds.\n"
         "An NPZ of 'canaries known' gives a bound instead, 'known-rounds': canaries that were "

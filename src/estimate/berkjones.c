@@ -77,9 +77,7 @@ static double finish(const window *w, size_t n, double last) {
     return fmin(fmax(1 - stay, 0), 1);
 }
 
-dpa_status dpa__berkjones_crossing(size_t n, double gamma, double *out, dpa_error *err) {
-    if (n == 0 || !(gamma > 0 && gamma < 1))
-        return dpa__fail(err, DPA_INTERNAL, "Berk-Jones: n = %zu, gamma = %g", n, gamma);
+dpa_status dpa__crossing(size_t n, const double *a, double *out, dpa_error *err) {
     const size_t width = (size_t)(24 * sqrt((double)n)) + 600;
     double *memory = DPA_NEW_ARRAY(double, 2 * width, err);
     if (memory == NULL) return DPA_NO_MEMORY;
@@ -87,19 +85,30 @@ dpa_status dpa__berkjones_crossing(size_t n, double gamma, double *out, dpa_erro
     double kernel[KERNEL], before = 0;
     w.states[0] = 1;
     for (size_t i = 1; i <= n; ++i) {
-        const double a = dpa__beta_quantile(gamma, (double)i, (double)(n - i) + 1, DPA_LOWER);
-        const size_t count = kernel_of((double)n * fmax(a - before, 0), kernel);
-        const size_t low = lowest((double)n * a), high = i;
+        const size_t count = kernel_of((double)n * fmax(a[i - 1] - before, 0), kernel);
+        const size_t low = lowest((double)n * a[i - 1]), high = i;
         if (high - low > width) {
             free(memory);
-            return dpa__fail(err, DPA_NUMERIC, "Berk-Jones: gamma = %g is out of range", gamma);
+            return dpa__fail(err, DPA_NUMERIC, "order statistics: the boundary is too low");
         }
         step(&w, kernel, count, low < w.low ? w.low : low, high);
-        before = a;
+        before = a[i - 1];
     }
     *out = finish(&w, n, before);
     free(memory);
     return DPA_OK;
+}
+
+dpa_status dpa__berkjones_crossing(size_t n, double gamma, double *out, dpa_error *err) {
+    if (n == 0 || !(gamma > 0 && gamma < 1))
+        return dpa__fail(err, DPA_INTERNAL, "Berk-Jones: n = %zu, gamma = %g", n, gamma);
+    double *a = DPA_NEW_ARRAY(double, n, err);
+    if (a == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 1; i <= n; ++i)
+        a[i - 1] = dpa__beta_quantile(gamma, (double)i, (double)(n - i) + 1, DPA_LOWER);
+    const dpa_status status = dpa__crossing(n, a, out, err);
+    free(a);
+    return status;
 }
 
 typedef struct search {

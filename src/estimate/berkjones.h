@@ -7,8 +7,10 @@
 
 #include "dpaudit/status.h"
 
-/* Pr[U_(i) < a_i for some i], a_i the γ-quantile of Beta(i, n−i+1), for n uniform order statistics.
- * Exact recursion, absolute error below 1e-11; time n^1.5. */
+/* Pr[U_(i) < a_i for some i] for n ≥ 1 uniform order statistics and a rising boundary a, which is
+ * a[i − 1]. Exact recursion, absolute error below 1e-11; time n^1.5. */
+dpa_status dpa__crossing(size_t n, const double *a, double *out, dpa_error *err);
+/* The same with a_i the γ-quantile of Beta(i, n−i+1). */
 dpa_status dpa__berkjones_crossing(size_t n, double gamma, double *out, dpa_error *err);
 /* The γ whose crossing probability is p, by the exact recursion, to 1e-9 relative, rounded down. */
 dpa_status dpa__berkjones_exact(size_t n, double p, double *gamma, dpa_error *err);

@@ -22,6 +22,17 @@ void dpa__cosine_sort(double *x, size_t count);
 double dpa__cosine_learn(double *sorted, size_t count, size_t dim, double delta, double p,
                          const double *limit);
 
+/* With more canaries the law of the scan takes more than seconds. */
+enum { DPA__COSINE_SCAN_MOST = 200000 };
+/* Upper limits of the FNR at all thresholds at once, by the scan: limit[missed] after that many of
+ * `count` were missed, together wrong with probability p at most; limit has count + 1 elements. */
+dpa_status dpa__cosine_scan_limits(size_t count, double p, double *limit,
+                                   dpa_error *err) DPA_MUST_USE;
+
+/* The bound from those limits, with the exact null: the best over all thresholds. */
+dpa_status dpa__cosines_scan(const dpa_cosines *cosines, double delta, double confidence,
+                             dpa_cosine_bound *out, dpa_error *err) DPA_MUST_USE;
+
 /* An upper bound on log Pr[τ ≥ t] for a direction of random signs and any fixed vector: the
  * smallest of log ½ (for t > 0), Hoeffding's −t²·dim/2, and a normal tail times 3.178 (Bentkus and
  * Dzindzalieta 2015). */
@@ -74,9 +85,9 @@ dpa_status dpa__participation_epsilon(const dpa_participation_rule *rule, double
 dpa_status dpa__known_rounds_claim(const dpa_known_rounds *known, double epsilon, double delta,
                                    double *mu, dpa_error *err) DPA_MUST_USE;
 
-/* Runs request->method ("": all that apply) and appends to `results`: "mean", "mean-and-deviation"
- * and "jeffreys" without `unobserved`; "all-iterates" and "jeffreys" with it. Adds a lint for
- * anything odd. */
+/* Runs request->method ("": all that apply) and appends to `results`: "mean", "mean-and-deviation",
+ * "jeffreys" and "scan" without `unobserved`; "all-iterates", "jeffreys" and "scan" with it. Adds a
+ * lint for anything odd. */
 dpa_status dpa__cosines_results(const dpa_cosines *cosines, const dpa_request *request,
                                 dpa_results *results, dpa_lints *lints,
                                 dpa_error *err) DPA_MUST_USE;

@@ -181,6 +181,21 @@ static dpa_status check(const dpa_cosines *c, double delta, double confidence, d
     return DPA_OK;
 }
 
+dpa_status dpa__cosines_scan(const dpa_cosines *c, double delta, double confidence,
+                             dpa_cosine_bound *out, dpa_error *err) {
+    problem q = {.dim = c->dim, .direction = c->direction, .delta = delta, .p = 1.0 - confidence};
+    DPA_TRY(check(c, delta, confidence, err));
+    double *limit = DPA_NEW_ARRAY(double, c->observed_count + 1, err);
+    if (limit == NULL) return DPA_NO_MEMORY;
+    q.limit = limit;
+    dpa_status status = dpa__cosine_scan_limits(c->observed_count, q.p, limit, err);
+    if (status == DPA_OK) status = problem_init(&q, c, -1, 0, err);
+    if (status == DPA_OK) *out = best(&q, 0);
+    problem_free(&q);
+    free(limit);
+    return status;
+}
+
 static dpa_status fixed_threshold(const char *select, double *out, dpa_error *err) {
     const char *at = select + strlen("fixed:"), *end = at + strlen(at);
     if (dpa__number_parse(&at, end, out) != DPA__NUMBER_OK || at != end || !(fabs(*out) <= 1.0))

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "estimate/cosine.h"
 #include "estimate/registry.h"
+#include "estimate/scan.h"
 #include "estimate/select.h"
 #include "math/dist.h"
 
@@ -139,38 +140,93 @@ dpa_cosines dpa__cosines_as_signs(const dpa_cosines *cosines) {
     return c;
 }
 
-static dpa_status add_bound(context *c, dpa_error *err) {
+/* Adds a bound with the assumptions that all bounds here share. */
+static dpa_status finish_bound(context *c, dpa_result *result, const char *method,
+                               unsigned assumptions, dpa_error *err) {
+    (void)snprintf(result->family, sizeof result->family, "dp");
+    (void)snprintf(result->method, sizeof result->method, "%s", method);
+    (void)snprintf(result->note, sizeof result->note,
+                   "%s: a lower bound for the attacker of the estimates beside it; the canaries "
+                   "of one run are counted as independent",
+                   method);
+    result->sides = 1;
+    result->assumptions =
+        about_canaries(c) | DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_FAMILY_DP | assumptions;
+    return dpa_results_add(c->results, result, err);
+}
+
+/* Copies a bound at a threshold into a result. */
+static void take_bound(const dpa_cosine_bound *b, dpa_result *result) {
+    result->epsilon_lower = b->epsilon;
+    result->threshold = b->threshold;
+    result->numerical_error = 1e-9;
+    dpa_result_extra(result, "missed", (double)b->missed);
+    dpa_result_extra(result, "counted", (double)b->count);
+    dpa_result_extra(result, "fnr_upper", b->fnr_upper);
+    dpa_result_extra(result, "log_fpr", b->log_fpr);
+}
+
+static dpa_status add_threshold(context *c, dpa_error *err) {
     const dpa_request *q = c->request;
     const char *select = q->select[0] != '\0' ? q->select : dpa__select_name(DPA__SPLIT);
+    unsigned assumptions = 0;
     dpa_cosine_bound b;
+    dpa_result result;
     if (!wanted(c, "jeffreys")) return DPA_OK;
     const int is_split = dpa__select_is(select, DPA__SPLIT);
     if (c->observed.count < 2 && q->method[0] == '\0' && is_split) return DPA_OK;
     const dpa_cosines as_signs = dpa__cosines_as_signs(c->cosines);
     DPA_TRY(dpa__cosines_lower(&as_signs, select, q->delta, q->confidence, q->seed, &b, err));
-    dpa_result result;
     dpa_result_init(&result, q);
-    (void)snprintf(result.family, sizeof result.family, "dp");
-    (void)snprintf(result.method, sizeof result.method, "jeffreys");
     (void)snprintf(result.select, sizeof result.select, "%.*s", (int)strcspn(select, ":"), select);
-    (void)snprintf(
-        result.note, sizeof result.note,
-        "jeffreys: a lower bound for the attacker of the estimates beside it; the canaries "
-        "of one run are counted as independent");
-    result.epsilon_lower = b.epsilon;
-    result.sides = 1;
-    result.threshold = b.threshold;
+    take_bound(&b, &result);
     result.valid = !dpa__select_is(select, DPA__MAX);
-    result.assumptions = about_canaries(c) | DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_FAMILY_DP;
-    if (!dpa__select_is(select, DPA__SIMULTANEOUS)) result.assumptions |= DPA_ASSUME_BAYES_PRIOR;
-    if (!result.valid) result.assumptions |= DPA_ASSUME_NO_SELECTION;
-    if (dpa__select_is(select, DPA__FIXED)) result.assumptions |= DPA_ASSUME_THRESHOLD_FIXED;
-    result.numerical_error = 1e-9;
-    dpa_result_extra(&result, "missed", (double)b.missed);
-    dpa_result_extra(&result, "counted", (double)b.count);
-    dpa_result_extra(&result, "fnr_upper", b.fnr_upper);
-    dpa_result_extra(&result, "log_fpr", b.log_fpr);
-    return dpa_results_add(c->results, &result, err);
+    if (!dpa__select_is(select, DPA__SIMULTANEOUS)) assumptions |= DPA_ASSUME_BAYES_PRIOR;
+    if (!result.valid) assumptions |= DPA_ASSUME_NO_SELECTION;
+    if (dpa__select_is(select, DPA__FIXED)) assumptions |= DPA_ASSUME_THRESHOLD_FIXED;
+    return finish_bound(c, &result, "jeffreys", assumptions, err);
+}
+
+/* Unobserved canaries are the null: the scan of two samples. */
+static dpa_status scan_samples(const dpa_cosines *x, const dpa_request *q, dpa_result *out,
+                               dpa_error *err) {
+    dpa_request one = *q;
+    dpa_scores scores;
+    dpa_lints lints = {0};
+    dpa__model model;
+    one.sides = 1;
+    one.claim_epsilon = (double)NAN; /* claims are judged elsewhere */
+    DPA_TRY(dpa__model_open("dp", q->delta, &model, err));
+    dpa_status status = dpa_scores_from(x->observed, x->observed_count, x->unobserved,
+                                        x->unobserved_count, &scores, err);
+    if (status == DPA_OK) {
+        status = dpa_scores_prepare(&scores, &lints, err);
+        if (status == DPA_OK) status = dpa__scan_run("scan", &model, &scores, &one, out, err);
+        dpa_lints_free(&lints);
+        dpa_scores_free(&scores);
+    }
+    dpa__model_close(&model);
+    return status;
+}
+
+static dpa_status add_scan(context *c, dpa_error *err) {
+    const dpa_request *q = c->request;
+    const dpa_cosines as_signs = dpa__cosines_as_signs(c->cosines);
+    dpa_result result;
+    if (!wanted(c, "scan")) return DPA_OK;
+    if (c->observed.count > DPA__COSINE_SCAN_MOST && c->cosines->unobserved == NULL &&
+        q->method[0] == '\0')
+        return DPA_OK;
+    if (c->cosines->unobserved != NULL) {
+        DPA_TRY(scan_samples(&as_signs, q, &result, err));
+    } else {
+        dpa_cosine_bound b;
+        DPA_TRY(dpa__cosines_scan(&as_signs, q->delta, q->confidence, &b, err));
+        dpa_result_init(&result, q);
+        take_bound(&b, &result);
+    }
+    result.select[0] = '\0';
+    return finish_bound(c, &result, "scan", 0, err);
 }
 
 /* Warns unless the cosines are normal, numerous, few against the dimension, and mostly positive. */
@@ -229,9 +285,10 @@ static dpa_status check_method(const dpa_cosines *cosines, const char *method, d
     if (entry->variant & (is_rounds ? DPA__COSINES_ROUNDS : DPA__COSINES_FINAL)) return DPA_OK;
     return dpa__fail(err, DPA_BAD_ARGUMENT,
                      is_rounds
-                         ? "method: with unobserved canaries 'all-iterates' or 'jeffreys', not '%s'"
+                         ? "method: with unobserved canaries 'all-iterates', 'jeffreys' or 'scan', "
+                           "not '%s'"
                          : "method: for the final model 'mean', 'mean-corrected', "
-                           "'mean-and-deviation' or 'jeffreys' "
+                           "'mean-and-deviation', 'jeffreys' or 'scan' "
                            "('all-iterates' needs unobserved canaries), not '%s'",
                      method);
 }
@@ -251,6 +308,7 @@ dpa_status dpa__cosines_results(const dpa_cosines *cosines, const dpa_request *r
     } else {
         DPA_TRY(add_final(&c, err));
     }
-    DPA_TRY(add_bound(&c, err));
+    DPA_TRY(add_threshold(&c, err));
+    DPA_TRY(add_scan(&c, err));
     return lint(&c, lints, err);
 }

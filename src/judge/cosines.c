@@ -3,8 +3,9 @@
  * sees all iterates, side by side (one-shot-federated, Tables 2 and 5), next to what the noise
  * promises.
  *
- * None of these numbers refutes a claim by itself: they are estimates, or posterior statements
- * that treat the canaries of one run as independent. `decide: posterior` lets the latter decide.
+ * None of these numbers refutes a claim by itself: they are estimates, or bounds that treat the
+ * canaries of one run as independent. Of these the scan decides if it is the method that was named,
+ * the posterior ones with `decide: posterior`.
  * If the evidence has known rounds, these decide (known_rounds.c). */
 #include <math.h>
 #include <stdio.h>
@@ -59,6 +60,17 @@ static dpa_status sample_of(const dpa_evidence *e, sample *out, dpa_error *err) 
 
 /* ── rows ────────────────────────────────────────────────────────────────────────────── */
 
+/* A bound decides if it is a posterior one and `decide: posterior` was asked for, or if it needs no
+ * prior and is the one method that was named. */
+static dpa_role role_of(const dpa__case *c, const dpa_result *r) {
+    const int has_prior = (r->assumptions & DPA_ASSUME_BAYES_PRIOR) != 0 || r->select[0] != '\0';
+    const char *asked = c->protocol.request.method; /* this one, and others if there is a list */
+    char second[DPA_NAME_SIZE];
+    const int is_named = asked[0] != '\0' && !dpa__list_item(asked, 1, second, sizeof second);
+    if (r->kind != DPA_BOUND || !r->valid) return DPA_SHOWN;
+    return (has_prior ? c->protocol.decides_by_posterior : is_named) ? DPA_PRIMARY : DPA_SHOWN;
+}
+
 /* Runs one method on one set of cosines; `name` is its name in the report. */
 static dpa_status add(dpa__case *c, const dpa_cosines *cosines, const char *method,
                       const char *name, double confidence, dpa_lints *lints, dpa_error *err) {
@@ -70,12 +82,10 @@ static dpa_status add(dpa__case *c, const dpa_cosines *cosines, const char *meth
     if (status == DPA_OK) status = dpa__cosines_results(cosines, &one, &results, lints, err);
     for (size_t i = 0; i < results.count && status == DPA_OK; ++i) {
         dpa_result *r = &results.items[i];
-        const int is_bound = r->kind == DPA_BOUND && r->valid;
         (void)snprintf(r->method, sizeof r->method, "%s", name);
         r->confidence = c->protocol.request.confidence;
-        if (is_bound) r->assumptions |= DPA_ASSUME_CHANNELS;
-        status = dpa__case_add(
-            c, r, is_bound && c->protocol.decides_by_posterior ? DPA_PRIMARY : DPA_SHOWN, err);
+        if (r->kind == DPA_BOUND && r->valid) r->assumptions |= DPA_ASSUME_CHANNELS;
+        status = dpa__case_add(c, r, role_of(c, r), err);
     }
     dpa_results_free(&results);
     return status;
@@ -98,6 +108,7 @@ static dpa_status add_rows(dpa__case *c, sample *s, dpa_lints *lints, dpa_error 
                          &unused, err);
         if (status == DPA_OK && (s->last.observed_count > 1 || c->protocol.request.select[0]))
             status = add(c, &s->last, "jeffreys", "jeffreys", shared, &unused, err);
+        if (status == DPA_OK) status = add(c, &s->last, "scan", "scan", shared, &unused, err);
     }
     s->maxima[0] = c->report->results.count;
     if (status == DPA_OK && has_rounds)
@@ -106,6 +117,9 @@ static dpa_status add_rows(dpa__case *c, sample *s, dpa_lints *lints, dpa_error 
     if (status == DPA_OK && has_rounds)
         status = add(c, &s->rounds, "jeffreys", has_last ? "all-iterates-jeffreys" : "jeffreys",
                      shared, &unused, err);
+    if (status == DPA_OK && has_rounds)
+        status = add(c, &s->rounds, "scan", has_last ? "all-iterates-scan" : "scan", shared,
+                     &unused, err);
     dpa_lints_free(&unused);
     return status;
 }
@@ -290,6 +304,12 @@ static dpa_status describe(dpa__case *c, const sample *s, dpa_error *err) {
                                   err);
 }
 
+static int has_primary(const dpa_report *report) {
+    for (size_t i = 0; i < report->results.count; ++i)
+        if (report->results.items[i].role == DPA_PRIMARY) return 1;
+    return 0;
+}
+
 dpa_status dpa__judge_cosines(dpa__case *c, dpa_error *err) {
     sample s;
     noise n;
@@ -305,11 +325,11 @@ dpa_status dpa__judge_cosines(dpa__case *c, dpa_error *err) {
     if (status == DPA_OK) status = dpa__doubts(c, &lints, err);
     dpa_lints_free(&lints);
     DPA_TRY(status);
-    if (!c->protocol.decides_by_posterior && !has_known)
+    if (!has_primary(c->report))
         (void)snprintf(v->obstacle, sizeof v->obstacle,
-                       "cosines of one run give estimates, and a posterior bound that takes the "
-                       "noise for independent between canaries; --decide posterior lets it decide. "
-                       "Canaries with known rounds, some of which stay at home, give a bound");
+                       "cosines of one run give estimates, and bounds that take the noise for "
+                       "independent between canaries: --method scan or --decide posterior lets one "
+                       "decide. Canaries with known rounds, some of which stay at home, show more");
     doubt_dim(c, &s);
     DPA_TRY(say_one_sided(c, err));
     DPA_TRY(find_noise(c, &n, err));

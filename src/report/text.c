@@ -51,6 +51,8 @@ static void put_standing(char *cell, const dpa_report *report, const dpa_result 
                        report->verdict.state == DPA_NO_CLAIM ? "holds" : "decides");
     else if (guarantee != DPA_CONFIDENCE)
         (void)snprintf(cell, CELL, "%s%s", of, dpa_guarantee_name(guarantee));
+    else if (conditional == dpa_assumption_name(DPA_ASSUMPTION_INDEX_CHANNELS))
+        (void)snprintf(cell, CELL, "%sif independent", of); /* a line is short */
     else
         (void)snprintf(cell, CELL, "%s%s%.40s", of, conditional != NULL ? "if " : "shown",
                        conditional != NULL ? without_prefix(conditional) : "");
@@ -108,9 +110,9 @@ static void measure(const row *rows, size_t count, const row *head, int *width) 
 static void fit(row *rows, size_t count, int *width, int screen) {
     int all = 0;
     for (int c = 0; c < COLUMNS; ++c) all += width[c] > 0 ? 2 + width[c] : 0;
-    const int room = width[0] - (all - screen);
-    if (all <= screen) return;
-    width[0] = room > LEAST_NAME ? room : LEAST_NAME;
+    const int room = width[0] - (all - screen), least = room > LEAST_NAME ? room : LEAST_NAME;
+    if (all <= screen || least >= width[0]) return;
+    width[0] = least;
     for (size_t i = 0; i < count; ++i) {
         char whole[CELL];
         memcpy(whole, rows[i].cell[0], sizeof whole);

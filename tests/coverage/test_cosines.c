@@ -61,12 +61,12 @@ enum { DIM = 4096, COUNT = 64, RUNS = 600 };
 #define DELTA 1e-6
 
 typedef struct tally {
-    int split, most, inside, above;
-    double estimates;
+    int split, most, scan, inside, above;
+    double estimates, scans;
 } tally;
 
 /* The whole audit: canaries in one release of the Gaussian mechanism (`noise` plus all canaries),
- * their cosines, ε_lo by split, the estimate. */
+ * their cosines, ε_lo by split and by the scan, the estimate. */
 static void audit_once(dpa_direction direction, uint64_t run, const float *noise, tally *t) {
     static float sum[DIM];
     double cosine[COUNT];
@@ -86,6 +86,9 @@ static void audit_once(dpa_direction direction, uint64_t run, const float *noise
     t->split += b.epsilon > truth;
     assert_ok(dpa__cosines_lower(&c, "max", DELTA, 0.95, 1, &b, NULL));
     t->most += b.epsilon > truth;
+    assert_ok(dpa__cosines_scan(&c, DELTA, 0.95, &b, NULL));
+    t->scan += b.epsilon > truth;
+    t->scans += b.epsilon / RUNS;
     assert_ok(dpa_cosine_fit_sample(cosine, COUNT, &fit, NULL));
     assert_ok(dpa_cosines_mean(&fit, DIM, DELTA, 0.9, &e, NULL));
     t->inside += e.lower <= truth && truth <= e.upper;
@@ -107,10 +110,12 @@ static void lower_bound_holds(void **state) {
         audit_once(DPA_DIRECTION_SIGNS, run, noise, &t[1]);
     }
     for (int i = 0; i < 2; ++i) {
-        print_message("%s: above the truth: split %d, max %d; one-sided mean %d; interval of mean "
-                      "holds it: %d of %d; mean estimate %.3f\n",
-                      i == 0 ? "sphere" : "signs", t[i].split, t[i].most, t[i].above, t[i].inside,
-                      (int)RUNS, t[i].estimates);
+        print_message(
+            "%s: above the truth: split %d, max %d, scan %d; one-sided mean %d; interval "
+            "of mean holds it: %d of %d; mean estimate %.3f, mean bound of the scan %.3f\n",
+            i == 0 ? "sphere" : "signs", t[i].split, t[i].most, t[i].scan, t[i].above, t[i].inside,
+            (int)RUNS, t[i].estimates, t[i].scans);
+        assert_true(t[i].scan <= 0.05 * RUNS + 2.0 * sqrt(0.05 * 0.95 * RUNS));
         assert_true(t[i].split <= 0.05 * RUNS + 5.0 * sqrt(0.05 * 0.95 * RUNS));
         assert_true(t[i].above <= 0.05 * RUNS + 2.0 * sqrt(0.05 * 0.95 * RUNS));
         assert_true(t[i].inside >= 0.9 * RUNS - 5.0 * sqrt(0.9 * 0.1 * RUNS));
@@ -118,10 +123,38 @@ static void lower_bound_holds(void **state) {
     assert_absolute(t[1].estimates, t[0].estimates, 5.0 * 0.6 * sqrt(2.0 / RUNS));
 }
 
+/* What bounds without a fixed threshold show of 200 cosines, truth 3: the order of the methods, and
+ * at least what the issue of the scan expects of Berk–Jones. */
+static void shown_by_200(void **state) {
+    (void)state;
+    enum { K = 200, AUDITS = 200 };
+    const double d = 1e6, mu = dpa_gaussian_mu(3.0, 1e-5);
+    double split = 0.0, all = 0.0, scan = 0.0, x[K];
+    int wrong = 0;
+    for (int a = 0; a < AUDITS; ++a) {
+        dpa_rng rng;
+        dpa_cosine_bound b;
+        dpa_rng_init(&rng, 37, DPA_PURPOSE_SIMULATE, (uint64_t)a);
+        for (size_t i = 0; i < K; ++i) x[i] = (mu + dpa_rng_normal(&rng)) / sqrt(d);
+        const dpa_cosines c = {.observed = x, .observed_count = K, .dim = (size_t)d};
+        assert_ok(dpa__cosines_lower(&c, "split", 1e-5, 0.95, (uint64_t)a, &b, NULL));
+        split += b.epsilon / AUDITS;
+        assert_ok(dpa__cosines_lower(&c, "simultaneous", 1e-5, 0.95, 1, &b, NULL));
+        all += b.epsilon / AUDITS;
+        assert_ok(dpa__cosines_scan(&c, 1e-5, 0.95, &b, NULL));
+        scan += b.epsilon / AUDITS;
+        wrong += b.epsilon > 3.0;
+    }
+    print_message("| %d cosines, truth 3 | %d | split %.3f | simultaneous %.3f | scan %.3f |\n", K,
+                  AUDITS, split, all, scan);
+    assert_true(split < all && all < scan && all >= 1.02 && wrong <= 0.05 * AUDITS + 6);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(intervals_cover),
         cmocka_unit_test(lower_bound_holds),
+        cmocka_unit_test(shown_by_200),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -328,7 +328,7 @@ static void onerun_rows(const size_t *sizes, size_t count, size_t audits) {
 
 /* ── cosines: simulated, canaries in one release of the Gaussian mechanism ──────────────────── */
 
-enum { DIM = 4096, MOST_COSINES = 256 };
+enum { DIM = 4096, MOST_COSINES = 256, COSINE_METHODS = 6 };
 
 static void release_cosines(double sigma, size_t count, uint64_t run, double *cosine) {
     static float sum[DIM];
@@ -349,10 +349,10 @@ static void release_cosines(double sigma, size_t count, uint64_t run, double *co
     dpa_canaries_free(canaries);
 }
 
-/* Audits the same release by each of the four methods. */
+/* Audits the same release by each of the methods. */
 static void cosine_audit(const dpa_cosines *c, const row *rows, uint64_t seed, tally *t) {
-    for (size_t h = 0; h < 4; ++h) {
-        const int has_select = strcmp(rows[h].select, "interval") != 0;
+    for (size_t h = 0; h < COSINE_METHODS; ++h) {
+        const int has_select = strcmp(rows[h].estimator, "jeffreys") == 0;
         dpa_request request =
             request_for(rows[h].estimator, "", has_select ? rows[h].select : "", DELTA);
         dpa_results results = {0};
@@ -366,19 +366,19 @@ static void cosine_audit(const dpa_cosines *c, const row *rows, uint64_t seed, t
 }
 
 static void cosine_rows(const size_t *sizes, size_t count, size_t audits) {
-    static const char *const how[][2] = {{"mean", "interval"},
-                                         {"mean-and-deviation", "interval"},
-                                         {"jeffreys", "split"},
-                                         {"jeffreys", "max"}};
+    static const char *const how[COSINE_METHODS][2] = {
+        {"mean", "interval"},  {"mean-and-deviation", "interval"},
+        {"jeffreys", "split"}, {"jeffreys", "simultaneous"},
+        {"jeffreys", "max"},   {"scan", "none"}};
     static double cosine[MOST_COSINES];
     const double sigma = 1.0, truth = dpa_gaussian_epsilon(1 / sigma, DELTA);
     for (size_t s = 0; s < count; ++s) {
-        tally t[4] = {{0}};
-        row rows[4];
-        int wanted[4], any = 0;
-        for (size_t h = 0; h < 4; ++h) {
-            rows[h] = (row){how[h][0], how[h][1], "gaussian", "one release, σ 1, d 4096",
-                            sizes[s],  truth,     h == 0,     audits};
+        tally t[COSINE_METHODS] = {{0}};
+        row rows[COSINE_METHODS];
+        int wanted[COSINE_METHODS], any = 0;
+        for (size_t h = 0; h < COSINE_METHODS; ++h) {
+            rows[h] = (row){how[h][0], how[h][1], "gaussian",       "one release, σ 1, d 4096",
+                            sizes[s],  truth,     h == 0 || h == 5, audits};
             any |= wanted[h] = is_wanted(&rows[h]);
         }
         for (uint64_t a = 0; any && a < audits; ++a) {
@@ -386,7 +386,7 @@ static void cosine_rows(const size_t *sizes, size_t count, size_t audits) {
             const dpa_cosines c = {.observed = cosine, .observed_count = sizes[s], .dim = DIM};
             cosine_audit(&c, rows, a + 1, t);
         }
-        for (size_t h = 0; h < 4; ++h)
+        for (size_t h = 0; h < COSINE_METHODS; ++h)
             if (wanted[h]) finish(&rows[h], &t[h]);
     }
 }

@@ -5,9 +5,12 @@
 
 #include "base/text.h"
 #include "dpaudit/cosines.h"
+#include "dpaudit/rng.h"
+#include "dpaudit/scores.h"
 #include "dpaudit/tradeoff.h"
 #include "estimate/cosine.h"
 #include "math/dist.h"
+#include "prepared.h"
 
 static void null_law(void **state) {
     (void)state;
@@ -220,6 +223,91 @@ static void crowd_of_one_run(void **state) {
     }
 }
 
+static int rising(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The limits of the scan: simulated uniform order statistics fall below the boundary 1 − limit as
+ * often as p; the boundary rises; in closed form for one canary, and k·KL − log(1+log i) is the
+ * same at every look. */
+static void scan_limits(void **state) {
+    (void)state;
+    enum { MOST = 1500, RUNS = 20000 };
+    static const size_t counts[] = {2, 7, 60, MOST};
+    static double limit[MOST + 1], u[MOST];
+    const double p = 0.05;
+    assert_ok(dpa__cosine_scan_limits(1, p, limit, NULL));
+    assert_relative(1 - limit[0], p, 2e-4);
+    assert_true(limit[1] == 1);
+    for (size_t c = 0; c < 4; ++c) {
+        const size_t k = counts[c];
+        const int runs = k < MOST ? RUNS : RUNS / 10;
+        int crossed = 0;
+        dpa_rng rng;
+        dpa_rng_init(&rng, 5, DPA_PURPOSE_TEST, k);
+        assert_ok(dpa__cosine_scan_limits(k, p, limit, NULL));
+        for (int run = 0; run < runs; ++run) {
+            int is_crossed = 0;
+            for (size_t i = 0; i < k; ++i) u[i] = dpa_rng_uniform(&rng);
+            qsort(u, k, sizeof *u, rising);
+            for (size_t i = 1; i <= k; ++i) is_crossed |= u[i - 1] < 1 - limit[k - i];
+            crossed += is_crossed;
+        }
+        assert_absolute((double)crossed / runs, p, 4.5 * sqrt(p * (1 - p) / runs));
+        const double first = (double)k * log(1 / (1 - limit[0])) - log1p(log((double)k));
+        for (size_t i = 1; i < k; ++i) {
+            const double a = (double)i / (double)k, b = 1 - limit[k - i];
+            const double value = (double)k * (a * log(a / b) + (1 - a) * log((1 - a) / (1 - b)));
+            assert_true(limit[k - i] >= limit[k - i - 1]);
+            if (i < 512) assert_absolute(value - log1p(log((double)i)), first, 1e-6);
+        }
+    }
+    assert_int_equal(dpa__cosine_scan_limits(DPA__COSINE_SCAN_MOST + 1, p, limit, NULL),
+                     DPA_BAD_ARGUMENT);
+}
+
+/* The bound of the scan is the best of the two inequalities of (ε,δ)-DP over all thresholds; with
+ * unobserved canaries it is the scan of two samples. */
+static void scan_bound(void **state) {
+    (void)state;
+    enum { K = 50 };
+    double x[K], none[K], limit[K + 1], best = 0;
+    dpa_cosine_bound b;
+    for (int i = 0; i < K; ++i) {
+        none[i] = 0.01 * dpa__norm_quantile((i + 0.5) / K, DPA_LOWER);
+        x[i] = none[i] + 0.02;
+    }
+    const dpa_cosines c = {.observed = x, .observed_count = K, .dim = 10000};
+    assert_ok(dpa__cosines_scan(&c, 1e-5, 0.95, &b, NULL));
+    assert_ok(dpa__cosine_scan_limits(K, 1.0 - 0.95, limit, NULL));
+    for (size_t i = 0; i < K; ++i) {
+        const double fpr = exp(dpa_cosine_null_log_upper(x[i], 10000)), fnr = limit[i];
+        best = fmax(best, log((1 - 1e-5 - fnr) / fpr));
+        best = fmax(best, log((1 - 1e-5 - fpr) / fnr));
+    }
+    assert_relative(b.epsilon, best, 1e-12);
+    assert_true(best > 2);
+    dpa_cosines two = c;
+    two.unobserved = none;
+    two.unobserved_count = K;
+    dpa_request request;
+    dpa_results here = {0}, there = {0};
+    dpa_lints lints = {0};
+    dpa_request_init(&request);
+    assert_ok(dpa_request_set(&request, "method", "scan", NULL));
+    assert_ok(dpa__cosines_results(&two, &request, &here, &lints, NULL));
+    dpa_scores scores = prepared(x, K, none, K);
+    assert_ok(dpa_request_set(&request, "family", "dp", NULL));
+    assert_ok(dpa_estimate_scores(&scores, &request, &there, NULL));
+    assert_true(here.items[0].epsilon_lower > 0.5);
+    assert_relative(here.items[0].epsilon_lower, there.items[0].epsilon_lower, 1e-12);
+    dpa_scores_free(&scores);
+    dpa_results_free(&here);
+    dpa_results_free(&there);
+    dpa_lints_free(&lints);
+}
+
 static void results(void **state) {
     (void)state;
     double x[40];
@@ -232,7 +320,9 @@ static void results(void **state) {
     dpa_error err;
     dpa_request_init(&request);
     assert_ok(dpa__cosines_results(&c, &request, &list, &lints, NULL));
-    assert_int_equal(list.count, 4); /* mean, mean-corrected, mean-and-deviation, jeffreys */
+    assert_int_equal(list.count, 5); /* mean, mean-corrected, mean-and-deviation, jeffreys, scan */
+    assert_true(find(&list, "scan")->kind == DPA_BOUND && find(&list, "scan")->valid);
+    assert_true((find(&list, "scan")->assumptions & DPA_ASSUME_BAYES_PRIOR) == 0);
     assert_int_equal(lints.count, 0);
     const dpa_result *mean = find(&list, "mean");
     assert_non_null(mean);
@@ -257,7 +347,7 @@ static void results(void **state) {
     one.observed_count = 1;
     request.method[0] = '\0';
     assert_ok(dpa__cosines_results(&one, &request, &list, &lints, NULL));
-    assert_int_equal(list.count, 2);
+    assert_int_equal(list.count, 3); /* and the scan */
     assert_true(lints.count >= 1);
     x[3] = 1.5;
     assert_int_equal(dpa__cosines_results(&c, &request, &list, &lints, &err), DPA_BAD_INPUT);
@@ -277,6 +367,8 @@ int main(void) {
         cmocka_unit_test(all_iterates),
         cmocka_unit_test(lower_bound),
         cmocka_unit_test(crowd_of_one_run),
+        cmocka_unit_test(scan_limits),
+        cmocka_unit_test(scan_bound),
         cmocka_unit_test(results),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -476,11 +476,35 @@ static void cosines_estimate(void **state) {
     cosine_evidence(&e, 1);
     dpa_report *report = judged(&e, &claim, NULL);
     assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
-    expect_words(report, "--decide posterior lets it decide");
+    expect_words(report, "--method scan or --decide posterior lets one decide");
     for (size_t i = 0; i < dpa_report_count(report); ++i)
         assert_int_equal(dpa_report_result(report, i)->role, DPA_SHOWN);
     assert_string_equal(dpa_result_conditional(row_of(report, NULL, "jeffreys")),
                         "independent-channels");
+    dpa_report_free(report);
+    dpa_evidence_free(&e);
+}
+
+/* The scan has no prior: it decides if it is named, and is shown beside a posterior that decides.
+ */
+static void cosines_scan(void **state) {
+    (void)state;
+    dpa_evidence e;
+    dpa_protocol named = protocol_of(NULL, "scan"), posterior = protocol_of(NULL, NULL);
+    const dpa_claim claim = epsilon_claim(0.1), wide = epsilon_claim(9);
+    posterior.decides_by_posterior = 1;
+    cosine_evidence(&e, 0);
+    dpa_report *report = judged(&e, &claim, &named);
+    assert_int_equal(dpa_report_state(report), DPA_REFUTED);
+    assert_int_equal(row_of(report, NULL, "scan")->role, DPA_PRIMARY);
+    expect_words(report, "with noise of its own for each canary; scan");
+    dpa_report_free(report);
+    report = judged(&e, &wide, &named);
+    assert_int_equal(dpa_report_state(report), DPA_NOT_REFUTED);
+    dpa_report_free(report);
+    report = judged(&e, &claim, &posterior);
+    assert_int_equal(row_of(report, NULL, "scan")->role, DPA_SHOWN);
+    assert_int_equal(row_of(report, NULL, "jeffreys")->role, DPA_PRIMARY);
     dpa_report_free(report);
     dpa_evidence_free(&e);
 }
@@ -528,6 +552,7 @@ int main(void) {
         cmocka_unit_test(families_and_methods_share),
         cmocka_unit_test(groups_share),
         cmocka_unit_test(cosines_estimate),
+        cmocka_unit_test(cosines_scan),
         cmocka_unit_test(cosines_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
