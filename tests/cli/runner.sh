@@ -197,6 +197,9 @@ fi
 experiment missing "no-such-program {out}" ""
 run 4 run missing.yaml
 says err "is there a program 'no-such-program'"
+sed -i 's/models: 8/models: 2/' missing.yaml # too few to stop early
+run 4 run missing.yaml
+says err "is there a program 'no-such-program'"
 experiment folder "sh odd.sh {trial} {out} exit {members}" ", points: 4"
 run 3 run folder.yaml # a key twice
 for bad in 'points: 0' 'models: 1' 'queries: 9' 'challenge: 4' 'timeout: 0' 'design: triangles' 'attack: hope'; do
