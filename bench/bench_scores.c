@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Bounds from counts and scores: one joint-posterior interval relative to 2,000 incomplete-beta
  * evaluations at points of the same posterior (must be below 1); all thresholds with all methods
- * for 10⁵ + 10⁵ scores, reading included; ranks at 1000 + 1000; growth. `bench_scores large` also
- * does 10⁷ + 10⁷ and prints the peak memory. */
+ * for 10⁵ + 10⁵ scores, reading included; ranks at 1000 + 1000; growth; how much of the work of
+ * judging 10⁶ + 10⁶ a second thread does. `bench_scores large` also does 10⁷ + 10⁷ and prints the
+ * peak memory. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "dpaudit/judge.h"
 #include "dpaudit/report.h"
 #include "dpaudit/rng.h"
 #include "dpaudit/scores.h"
@@ -100,6 +102,45 @@ static void bench_size(size_t n, double *before) {
     (void)remove(out);
 }
 
+static double process_cpu(void) {
+    struct timespec now;
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Judges with all defaults; CPU seconds of all threads, and the share that was not this one's. */
+static double judge(const dpa_evidence *evidence, const char *threads, double *others) {
+    dpa_protocol protocol;
+    dpa_report *report;
+    dpa_protocol_init(&protocol);
+    protocol.plain = 1;
+    if (dpa_protocol_set(&protocol, "threads", threads, NULL) != DPA_OK) exit(1);
+    const double start = process_cpu(), own = bench_cpu();
+    if (dpa_judge(evidence, NULL, &protocol, &report, NULL) != DPA_OK) exit(1);
+    const double all = process_cpu() - start;
+    *others = 1 - (bench_cpu() - own) / all;
+    dpa_report_free(report);
+    return all;
+}
+
+static void bench_threads(void) {
+    dpa_evidence evidence;
+    double others;
+    write_scores("in.npy", 1000000, 1, 1);
+    write_scores("out.npy", 1000000, 0, 2);
+    if (dpa_evidence_scores("in.npy", "out.npy", &evidence, NULL) != DPA_OK) exit(1);
+    const double one = judge(&evidence, "1", &others);
+    bench_row("judging 1000000 + 1000000 on one thread", one, "itself", 1);
+    for (int round = 0; round < 3; ++round) {
+        const double two = judge(&evidence, "2", &others);
+        bench_row("the same on two, all CPU time", two, "one thread", two / one);
+        (void)printf("    %.0f%% of it by the second thread\n", 100 * others);
+    }
+    dpa_evidence_free(&evidence);
+    (void)remove("in.npy");
+    (void)remove("out.npy");
+}
+
 int main(int argc, char **argv) {
     static const dpa_counts counts[] = {{35, 65, 25, 75},    {0, 1000, 0, 1000},
                                         {3282, 543, 3, 154}, {258, 361, 293, 3459},
@@ -117,6 +158,7 @@ int main(int argc, char **argv) {
     bench_row("ranks, 1000 + 1000, normal law", rank, "0.3 seconds", rank / 0.3);
     (void)remove("in.npy");
     (void)remove("out.npy");
+    bench_threads();
     const size_t most = argc > 1 && strcmp(argv[1], "large") == 0 ? 10000000 : 1000000;
     for (size_t n = 10000; n <= most; n *= 10) bench_size(n, &before);
     struct rusage usage;
