@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "account/account.h"
 #include "bench.h"
-#include "dpaudit/account.h"
 #include "math/fft.h"
 
 static dpa_account *made(dpa_phase phase, double tolerance) {
@@ -60,7 +60,7 @@ int main(void) {
     dpa_account *account = made(first, 1e-3);
     const double base = account_time(first, 1e-3);
     /* Two directions, two sides: four pairs of transforms. */
-    const double transforms = 4 * transform_time(dpa_account_grid(account));
+    const double transforms = 4 * transform_time(dpa__account_grid(account));
     bench_row("transforms: 4 pairs of the length used", transforms, "itself", 1);
     bench_row("epsilon: sigma 1, q 0.01, 1000 steps, 0.1%", base, "the transforms",
               base / transforms);
@@ -90,15 +90,15 @@ int main(void) {
     });
     bench_row("sigma for epsilon 1", time, "one epsilon", time / base);
     dpa_family *family = NULL;
-    if (dpa_family_parse("subsampled-gaussian:q=0.01,steps=1000", 1e-5, &family, NULL) != DPA_OK)
+    if (dpa__family_parse("subsampled-gaussian:q=0.01,steps=1000", 1e-5, &family, NULL) != DPA_OK)
         return 1;
     dpa_curve *curve = NULL;
     BENCH_BEST(5, time, {
-        if (dpa_family_curve(family, 1, &curve, NULL) != DPA_OK) exit(1);
+        if (dpa__family_curve(family, 1, &curve, NULL) != DPA_OK) exit(1);
         dpa_curve_free(curve);
     });
     bench_row("a family's member", time, "one epsilon", time / base);
-    dpa_family_free(family);
+    dpa__family_free(family);
     dpa_account_free(account);
     return sum > 0 ? 0 : 1;
 }

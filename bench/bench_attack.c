@@ -6,19 +6,19 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "attack/attack.h"
+#include "base/rng.h"
 #include "bench.h"
-#include "dpaudit/attack.h"
-#include "dpaudit/rng.h"
 
 static dpa_signals make(size_t models, size_t points, int with_members) {
     const size_t count = models * points;
     dpa_signals s = {DPA_SIGNAL_LOGIT, models, points, malloc(count * sizeof(double)), NULL, 1};
     dpa_rng rng;
-    dpa_rng_init(&rng, 1, DPA_PURPOSE_TEST, with_members ? 1 : 2);
+    dpa__rng_init(&rng, 1, DPA_PURPOSE_TEST, with_members ? 1 : 2);
     if (with_members) s.member = malloc(count);
     for (size_t i = 0; i < count; ++i) {
-        s.signal[i] = dpa_rng_normal(&rng);
-        if (with_members) s.member[i] = (uint8_t)(dpa_rng_u32(&rng) & 1);
+        s.signal[i] = dpa__rng_normal(&rng);
+        if (with_members) s.member[i] = (uint8_t)(dpa__rng_u32(&rng) & 1);
     }
     return s;
 }
@@ -36,7 +36,7 @@ static void stream(const dpa_signals *s) {
 
 static void attack(dpa_attack which, const dpa_signals *s, const dpa_attack_opts *opts,
                    double *scores) {
-    if (dpa_attack_run(which, s, opts, scores, NULL) != DPA_OK) abort();
+    if (dpa__attack_run(which, s, opts, scores, NULL) != DPA_OK) abort();
 }
 
 static void measure(size_t models, size_t points) {
@@ -45,7 +45,7 @@ static void measure(size_t models, size_t points) {
     size_t *half = malloc(models / 2 * sizeof *half); /* of the models: no references */
     double base, both, lira, rmia, few;
     dpa_attack_opts opts;
-    dpa_attack_opts_init(&opts);
+    dpa__attack_opts_init(&opts);
     opts.population = &population;
     opts.threads = 1;
     BENCH_BEST(7, base, stream(&signals));
@@ -68,8 +68,8 @@ static void measure(size_t models, size_t points) {
     bench_row("  rmia (two matrices)", rmia, "one pass over each", rmia / both);
     free(scores);
     free(half);
-    dpa_signals_free(&signals);
-    dpa_signals_free(&population);
+    dpa__signals_free(&signals);
+    dpa__signals_free(&population);
 }
 
 int main(void) {

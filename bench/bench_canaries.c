@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "bench.h"
-#include "dpaudit/canary.h"
+#include "evidence/canary.h"
 #include "evidence/canary_kernel.h"
 #include "math/fft.h"
 
@@ -71,27 +71,27 @@ static void whole_call(dpa_direction direction, double plain_time) {
     enum { DIM = 1 << 18, COUNT = 64 };
     dpa_canaries_opts opts;
     dpa_canaries *canaries = NULL;
-    dpa_canaries_opts_init(&opts);
+    dpa__canaries_opts_init(&opts);
     opts.dim = DIM;
     opts.observed = COUNT;
     opts.threads = 1;
     opts.direction = direction;
     float *model = malloc(DIM * sizeof *model);
     double cosine[COUNT], time;
-    if (model == NULL || dpa_canaries_new(&opts, &canaries, NULL) != DPA_OK) {
+    if (model == NULL || dpa__canaries_new(&opts, &canaries, NULL) != DPA_OK) {
         free(model);
         return;
     }
     for (size_t i = 0; i < DIM; ++i) model[i] = (float)sin((double)i);
     const dpa_vector v = {.f32 = model, .dim = DIM};
     dpa_status status = DPA_OK;
-    BENCH_BEST(7, time, status = dpa_canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
+    BENCH_BEST(7, time, status = dpa__canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
     time /= (double)DIM * COUNT;
     if (status == DPA_OK)
         (void)printf("%-28s %7.3f ns a number  %6.2f x (a)   (64 canaries, d = 2^18, one thread)\n",
                      direction == DPA_DIRECTION_SIGNS ? "cosines, signs" : "cosines, sphere",
                      1e9 * time, plain_time / time);
-    dpa_canaries_free(canaries);
+    dpa__canaries_free(canaries);
     free(model);
 }
 
@@ -117,7 +117,7 @@ static double fft_time(void) {
 static double round_time(dpa_direction direction, int rounds, double *adding) {
     dpa_canaries_opts opts;
     dpa_canaries *canaries = NULL;
-    dpa_canaries_opts_init(&opts);
+    dpa__canaries_opts_init(&opts);
     opts.dim = LARGE;
     opts.observed = MANY;
     opts.threads = 1;
@@ -125,7 +125,7 @@ static double round_time(dpa_direction direction, int rounds, double *adding) {
     float *model = malloc(LARGE * sizeof *model);
     double time = -1.0;
     static double norm[MANY];
-    if (model == NULL || dpa_canaries_new(&opts, &canaries, NULL) != DPA_OK) {
+    if (model == NULL || dpa__canaries_new(&opts, &canaries, NULL) != DPA_OK) {
         free(model);
         return time;
     }
@@ -133,11 +133,11 @@ static double round_time(dpa_direction direction, int rounds, double *adding) {
     for (size_t i = 0; i < 13; ++i) norm[i * 150] = 1.0;
     const dpa_vector v = {.f32 = model, .dim = LARGE};
     dpa_status status = DPA_OK;
-    BENCH_BEST(rounds, time, status = dpa_canaries_round(canaries, &v, NULL, NULL));
+    BENCH_BEST(rounds, time, status = dpa__canaries_round(canaries, &v, NULL, NULL));
     if (status == DPA_OK)
         BENCH_BEST(rounds, *adding,
-                   status = dpa_canaries_sum_f32(canaries, norm, model, NULL, NULL));
-    dpa_canaries_free(canaries);
+                   status = dpa__canaries_sum_f32(canaries, norm, model, NULL, NULL));
+    dpa__canaries_free(canaries);
     free(model);
     return status == DPA_OK ? time : -1.0;
 }

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "bench.h"
-#include "dpaudit/canary.h"
 #include "dpaudit/lab/federate.h"
-#include "dpaudit/rng.h"
+#include "evidence/canary.h"
 #include "evidence/canary_kernel.h"
 
 enum { FEATURES = 784, OWNED = 116, COHORT = 34, CANARIES = 2000, PRESENT = 13 };
@@ -109,19 +109,19 @@ typedef struct audit {
 static audit audit_new(dpa_direction direction, size_t dim, size_t count, size_t rounds) {
     audit a = {NULL, malloc(rounds * dim * sizeof(float)), dim, count};
     dpa_canaries_opts opts;
-    dpa_canaries_opts_init(&opts);
+    dpa__canaries_opts_init(&opts);
     opts.dim = dim;
     opts.observed = count;
     opts.threads = 1;
     opts.direction = direction;
-    if (a.released == NULL || dpa_canaries_new(&opts, &a.canaries, NULL) != DPA_OK) stop("memory");
+    if (a.released == NULL || dpa__canaries_new(&opts, &a.canaries, NULL) != DPA_OK) stop("memory");
     for (size_t i = 0; i < rounds * dim; ++i)
         a.released[i] = (float)((i * 2654435761U) % 1000) - 500.0F;
     return a;
 }
 
 static void audit_free(audit *a) {
-    dpa_canaries_free(a->canaries);
+    dpa__canaries_free(a->canaries);
     free(a->released);
 }
 
@@ -133,9 +133,9 @@ static double cosine_time(dpa_direction direction, size_t dim, size_t count, siz
     dpa_status status = DPA_OK;
     for (size_t r = 0; r < rounds; ++r)
         v[r] = (dpa_vector){.f32 = a.released + r * dim, .dim = dim};
-    status = dpa_canaries_round_many(a.canaries, v, NULL, rounds, NULL,
-                                     NULL); /* the norms are known by then */
-    BENCH_BEST(2, time, status = dpa_canaries_round_many(a.canaries, v, NULL, rounds, NULL, NULL));
+    status = dpa__canaries_round_many(a.canaries, v, NULL, rounds, NULL,
+                                      NULL); /* the norms are known by then */
+    BENCH_BEST(2, time, status = dpa__canaries_round_many(a.canaries, v, NULL, rounds, NULL, NULL));
     if (status != DPA_OK) stop("cosines");
     audit_free(&a);
     return time * CANARIES / (double)(count * rounds);
@@ -146,8 +146,8 @@ static double sum_time(dpa_direction direction, size_t dim) {
     double norm[PRESENT], time;
     dpa_status status = DPA_OK;
     for (size_t i = 0; i < PRESENT; ++i) norm[i] = 1.0;
-    status = dpa_canaries_sum_f32(a.canaries, norm, a.released, NULL, NULL);
-    BENCH_BEST(3, time, status = dpa_canaries_sum_f32(a.canaries, norm, a.released, NULL, NULL));
+    status = dpa__canaries_sum_f32(a.canaries, norm, a.released, NULL, NULL);
+    BENCH_BEST(3, time, status = dpa__canaries_sum_f32(a.canaries, norm, a.released, NULL, NULL));
     if (status != DPA_OK) stop("sum");
     audit_free(&a);
     return time;
@@ -177,7 +177,7 @@ static void report(const char *layers, size_t clients, size_t count, size_t toge
     bounds b = {.round = round_time(layers, clients, &dim)};
     audit a = audit_new(DPA_DIRECTION_SPHERE, dim, 1, 1);
     b.memory = read_time(a.released, dim) * CANARIES / 8;
-    b.generate = normals_time(dpa_canaries_kernel(a.canaries), dim) * CANARIES;
+    b.generate = normals_time(dpa__canaries_kernel(a.canaries), dim) * CANARIES;
     audit_free(&a);
     (void)printf("%s: %zu parameters, %d clients, %d canaries, %d in the round\n", layers, dim,
                  COHORT, CANARIES, PRESENT);

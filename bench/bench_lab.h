@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/data.h"
 #include "base/folder.h"
 #include "base/sha256.h"
 #include "bench.h"
@@ -46,7 +47,7 @@ static inline void open_experiment(const char *command, unsigned models, dpa_exp
                            "game: {kind: command, command: \"%s\", points: 4, models: %u, "
                            "design: leave-one-out, signal: logit}\n",
                            command, models);
-    must(dpa_file_write(in_folder("bench.yaml"), text, (size_t)n, &err));
+    must(dpa__file_write(in_folder("bench.yaml"), text, (size_t)n, &err));
     must(dpa_experiment_read(in_folder("bench.yaml"), e, &err));
     must(dpa_game_open(*e, game, &err));
 }

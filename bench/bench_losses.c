@@ -6,9 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "dpaudit/data.h"
-#include "dpaudit/epsilon_star.h"
-#include "dpaudit/rng.h"
+#include "base/data.h"
+#include "base/rng.h"
 #include "estimate/epsilon_star.h"
 
 enum { N = 1000000, ROUNDS = 3, STEPS = 5 };
@@ -17,10 +16,10 @@ static const char *const path[] = {"bench-train.npy", "bench-heldout.npy"};
 
 static int write_losses(double *x, double shift, const char *where) {
     dpa_rng rng;
-    dpa_rng_init(&rng, 1, DPA_PURPOSE_TEST, (uint64_t)(10 * shift));
-    for (int i = 0; i < N; ++i) x[i] = exp(shift + 0.5 * dpa_rng_normal(&rng));
+    dpa__rng_init(&rng, 1, DPA_PURPOSE_TEST, (uint64_t)(10 * shift));
+    for (int i = 0; i < N; ++i) x[i] = exp(shift + 0.5 * dpa__rng_normal(&rng));
     const dpa_array array = {.dtype = DPA_F64, .ndim = 1, .shape = {N}, .count = N, .data = x};
-    return dpa_array_write(where, &array, NULL) == DPA_OK;
+    return dpa__array_write(where, &array, NULL) == DPA_OK;
 }
 
 /* Times one call on the losses, as a multiple of reading and sorting. */
@@ -39,16 +38,16 @@ static int estimates(void) {
     int failed = 0;
     double unit;
     BENCH_BEST(ROUNDS, unit, {
-        dpa_losses_free(&losses);
-        failed |= dpa_losses_read(&files, &losses, NULL) != DPA_OK;
+        dpa__losses_free(&losses);
+        failed |= dpa__losses_read(&files, &losses, NULL) != DPA_OK;
     });
     bench_row("read and sort 10^6 + 10^6 losses", unit, "itself", 1.0);
     if (failed) return 1;
-    CALL("empirical", unit, dpa_star_empirical(&losses, 1e-5, &star, NULL));
-    CALL("normal, fit", unit, dpa_fit_normal(&losses, DPA_TRANSFORM_PAPER, &fit, NULL));
-    CALL("normal, supremum", unit, dpa_star_fitted(&fit, 1e-5, &star, NULL));
-    CALL("simultaneous", unit, dpa_star_lower(&losses, 1e-5, 0.95, 0, &star, NULL));
-    dpa_losses_free(&losses);
+    CALL("empirical", unit, dpa__star_empirical(&losses, 1e-5, &star, NULL));
+    CALL("normal, fit", unit, dpa__fit_normal(&losses, DPA_TRANSFORM_PAPER, &fit, NULL));
+    CALL("normal, supremum", unit, dpa__star_fitted(&fit, 1e-5, &star, NULL));
+    CALL("simultaneous", unit, dpa__star_lower(&losses, 1e-5, 0.95, 0, &star, NULL));
+    dpa__losses_free(&losses);
     return failed;
 }
 

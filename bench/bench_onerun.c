@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dpaudit/account.h"
-#include "dpaudit/onerun.h"
+#include "account/account.h"
+#include "estimate/onerun.h"
 #include "math/dist.h"
 
 static double pair_cost(void) {
@@ -30,10 +30,10 @@ static double bound_cost(const char *family, const dpa_onerun *game, double *eps
     dpa_result result;
     dpa_error err;
     double seconds;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     memcpy(request.family, family, strlen(family) + 1);
     BENCH_BEST(5, seconds, {
-        if (dpa_onerun_bound(game, 1, DPA_GUESSES_FIXED, &request, &result, &err) != DPA_OK) {
+        if (dpa__onerun_bound(game, 1, DPA_GUESSES_FIXED, &request, &result, &err) != DPA_OK) {
             (void)fprintf(stderr, "%s\n", err.text);
             exit(1);
         }
@@ -69,10 +69,10 @@ static void show_bounds(double unit) {
 static double recursion_cost(const dpa_onerun *game, const dpa_curve *curve) {
     double seconds;
     volatile int sink = 0;
-    const double p = dpa_onerun_p_value(game, curve);
+    const double p = dpa__onerun_p_value(game, curve);
     BENCH_BEST(5, seconds, {
         for (int i = 0; i < 20; ++i)
-            sink = sink + dpa_onerun_refutes(game, curve, p * (1.0 - 1e-3 * (double)(i - 10)));
+            sink = sink + dpa__onerun_refutes(game, curve, p * (1.0 - 1e-3 * (double)(i - 10)));
     });
     return seconds / 20;
 }
@@ -84,15 +84,15 @@ static void show_composed(double unit) {
         dpa_curve *composed = NULL, *symmetric = NULL, *gaussian = NULL;
         double build;
         const double t = i == 0 ? 1.2 : 0.9;
-        if (dpa_family_parse("subsampled-gaussian:q=0.01,steps=1000", 1e-5, &family, NULL) !=
+        if (dpa__family_parse("subsampled-gaussian:q=0.01,steps=1000", 1e-5, &family, NULL) !=
             DPA_OK)
             exit(1);
         BENCH_BEST(1, build, {
-            if (dpa_family_curve(family, t, &composed, NULL) != DPA_OK) exit(1);
+            if (dpa__family_curve(family, t, &composed, NULL) != DPA_OK) exit(1);
         });
         dpa_interval epsilon;
-        if (dpa_family_epsilon(family, t, 1e-5, &epsilon, NULL) != DPA_OK ||
-            dpa_onerun_symmetric(composed, &symmetric, NULL) != DPA_OK ||
+        if (dpa__family_epsilon(family, t, 1e-5, &epsilon, NULL) != DPA_OK ||
+            dpa__onerun_symmetric(composed, &symmetric, NULL) != DPA_OK ||
             dpa_curve_gaussian(dpa_gaussian_mu(epsilon.upper, 1e-5), &gaussian, NULL) != DPA_OK)
             exit(1);
         const double one = recursion_cost(&games[i], gaussian);
@@ -103,7 +103,7 @@ static void show_composed(double unit) {
         dpa_curve_free(composed);
         dpa_curve_free(symmetric);
         dpa_curve_free(gaussian);
-        dpa_family_free(family);
+        dpa__family_free(family);
     }
 }
 

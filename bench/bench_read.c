@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/rng.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "bench.h"
-#include "dpaudit/rng.h"
 
 enum { COUNT = 1000000, ROUNDS = 5 };
 
@@ -27,7 +27,7 @@ static void read_array(const dpa__text *bytes) {
     check(dpa__stream_open_memory("bench", bytes->data, bytes->length, &stream, &err), &err);
     check(dpa__array_from_stream(stream, NULL, &array, &err), &err);
     dpa__stream_close(stream);
-    dpa_array_free(&array);
+    dpa__array_free(&array);
 }
 
 static void read_table(const dpa__text *bytes) {
@@ -37,7 +37,7 @@ static void read_table(const dpa__text *bytes) {
     check(dpa__stream_open_memory("bench", bytes->data, bytes->length, &stream, &err), &err);
     check(dpa__table_from_stream(stream, NULL, &table, &err), &err);
     dpa__stream_close(stream);
-    dpa_table_free(table);
+    dpa__table_free(table);
 }
 
 /* Allocates every time, as the readers must. */
@@ -64,10 +64,10 @@ static void file_row(const dpa_array *array) {
     dpa_array again;
     dpa_error err;
     double time, base;
-    check(dpa_array_write(path, array, &err), &err);
+    check(dpa__array_write(path, array, &err), &err);
     BENCH_BEST(ROUNDS, time, {
-        check(dpa_array_read(path, NULL, &again, &err), &err);
-        dpa_array_free(&again);
+        check(dpa__array_read(path, NULL, &again, &err), &err);
+        dpa__array_free(&again);
     });
     BENCH_BEST(ROUNDS, base, {
         FILE *file = fopen(path, "rb");
@@ -88,11 +88,11 @@ int main(void) {
     dpa_rng rng;
     double *values = malloc(COUNT * sizeof *values);
     if (values == NULL) return 1;
-    dpa_rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
     dpa__text_add(&csv, "score,member\n");
     dpa__text_add(&names, "score,group\n");
     for (size_t i = 0; i < COUNT; ++i) {
-        const double x = values[i] = dpa_rng_normal(&rng);
+        const double x = values[i] = dpa__rng_normal(&rng);
         dpa__text_printf(&shortest, "%.17g\n", x);
         dpa__text_printf(&savetxt, "%.18e\n", x);
         dpa__text_printf(&csv, "%.6f,%d\n", x, x > 0);

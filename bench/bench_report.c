@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/data.h"
+#include "base/rng.h"
 #include "base/text.h"
 #include "bench.h"
-#include "dpaudit/data.h"
-#include "dpaudit/judge.h"
-#include "dpaudit/rng.h"
+#include "judge/judge.h"
 #include "report/histogram.h"
 
 enum { COUNT = 500000, ROUNDS = 5 };
@@ -28,12 +28,12 @@ static void write_files(const dpa_scores *scores, const char *csv, const char *m
     dpa__text_add(&text, "score,member\n");
     for (size_t i = 0; i < COUNT; ++i)
         dpa__text_printf(&text, "%.6f,1\n%.6f,0\n", scores->member[i], scores->nonmember[i]);
-    check(dpa_file_write(csv, text.data, text.length, &err), &err);
+    check(dpa__file_write(csv, text.data, text.length, &err), &err);
     dpa__text_free(&text);
     array.data = scores->member;
-    check(dpa_array_write(members, &array, &err), &err);
+    check(dpa__array_write(members, &array, &err), &err);
     array.data = scores->nonmember;
-    check(dpa_array_write(nonmembers, &array, &err), &err);
+    check(dpa__array_write(nonmembers, &array, &err), &err);
 }
 
 static double time_reading(const char *path, const char *nonmembers) {
@@ -41,8 +41,8 @@ static double time_reading(const char *path, const char *nonmembers) {
     dpa_error err;
     dpa_scores again;
     BENCH_BEST(ROUNDS, time, {
-        check(dpa_scores_read(path, nonmembers, &again, &err), &err);
-        dpa_scores_free(&again);
+        check(dpa__scores_read(path, nonmembers, &again, &err), &err);
+        dpa__scores_free(&again);
     });
     return time;
 }
@@ -79,19 +79,19 @@ int main(void) {
     dpa_report *report = NULL;
     size_t size = 0;
     if (member == NULL || nonmember == NULL) return 1;
-    dpa_rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
     for (size_t i = 0; i < COUNT; ++i) {
-        member[i] = dpa_rng_normal(&rng) + 1.0;
-        nonmember[i] = dpa_rng_normal(&rng);
+        member[i] = dpa__rng_normal(&rng) + 1.0;
+        nonmember[i] = dpa__rng_normal(&rng);
     }
     const dpa_scores scores = {
         .member = member, .nonmember = nonmember, .members = COUNT, .nonmembers = COUNT};
     write_files(&scores, csv, in, out);
-    dpa_evidence_init(&evidence, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&evidence, DPA_EVIDENCE_SCORES);
     check(dpa_evidence_copy(&evidence, "members", member, COUNT, &err), &err);
     check(dpa_evidence_copy(&evidence, "nonmembers", nonmember, COUNT, &err), &err);
     check(dpa_judge(&evidence, NULL, NULL, &report, &err), &err);
-    dpa_evidence_free(&evidence);
+    dpa__evidence_clear(&evidence);
     const double from_csv = time_reading(csv, NULL), from_npy = time_reading(in, out);
     const double render = time_binning(report, &scores) + time_page(report, &size);
     (void)printf("page of 1e6 scores: %.2f MB\n", 1e-6 * (double)size);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "bench_lab.h"
+#include "evidence/evidence.h"
 #include "run/store.h"
 
 /* The difference of a longer and a shorter run, so that starting and ending cancel out. */
@@ -28,7 +29,7 @@ static double play(dpa_game *game, unsigned workers, uint64_t trials, dpa_run_su
     opts.trials = trials;
     const double start = dpa__clock();
     must(dpa_run_play(&opts, game, &evidence, summary, &err));
-    dpa_evidence_free(&evidence);
+    dpa__evidence_clear(&evidence);
     return dpa__clock() - start;
 }
 

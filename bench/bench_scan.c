@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "bench.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
+#include "estimate/scores.h"
 
 static dpa_scores make(size_t n, double *sorting) {
     dpa_scores scores;
@@ -15,14 +15,14 @@ static dpa_scores make(size_t n, double *sorting) {
     dpa_rng rng;
     double *in = malloc(n * sizeof *in), *out = malloc(n * sizeof *out);
     if (in == NULL || out == NULL) exit(1);
-    dpa_rng_init(&rng, 1, DPA_PURPOSE_SIMULATE, n);
-    for (size_t i = 0; i < n; ++i) in[i] = 1 + dpa_rng_normal(&rng);
-    for (size_t i = 0; i < n; ++i) out[i] = dpa_rng_normal(&rng);
-    if (dpa_scores_from(in, n, out, n, &scores, NULL) != DPA_OK) exit(1);
+    dpa__rng_init(&rng, 1, DPA_PURPOSE_SIMULATE, n);
+    for (size_t i = 0; i < n; ++i) in[i] = 1 + dpa__rng_normal(&rng);
+    for (size_t i = 0; i < n; ++i) out[i] = dpa__rng_normal(&rng);
+    if (dpa__scores_from(in, n, out, n, &scores, NULL) != DPA_OK) exit(1);
     const double start = bench_cpu();
-    if (dpa_scores_prepare(&scores, &lints, NULL) != DPA_OK) exit(1);
+    if (dpa__scores_prepare_here(&scores, &lints, NULL) != DPA_OK) exit(1);
     *sorting = bench_cpu() - start;
-    dpa_lints_free(&lints);
+    dpa__lints_free(&lints);
     free(in);
     free(out);
     return scores;
@@ -31,14 +31,14 @@ static dpa_scores make(size_t n, double *sorting) {
 static double audit(const dpa_scores *scores, const char *family, const char *method) {
     dpa_results results = {0};
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.threads = 1;
     (void)snprintf(request.family, sizeof request.family, "%s", family);
     (void)snprintf(request.method, sizeof request.method, "%s", method);
     const double start = bench_cpu();
-    if (dpa_estimate_scores(scores, &request, &results, NULL) != DPA_OK) exit(1);
+    if (dpa__estimate_scores(scores, &request, &results, NULL) != DPA_OK) exit(1);
     const double seconds = bench_cpu() - start;
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return seconds;
 }
 
@@ -57,7 +57,7 @@ static void bench_size(size_t n) {
                   is_large ? "2 x sorting, all in all" : "3 x sorting + 0.2 s, all in all",
                   (sorting + scan) / (is_large ? 2 * sorting : 3 * sorting + 0.2));
     }
-    dpa_scores_free(&scores);
+    dpa__scores_free(&scores);
 }
 
 static void bench_counts(uint64_t n) {
@@ -65,13 +65,13 @@ static void bench_counts(uint64_t n) {
     dpa_results results = {0};
     dpa_request request;
     char name[96];
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "dp");
     (void)snprintf(request.method, sizeof request.method, "exact");
     const double start = bench_cpu();
-    if (dpa_estimate_counts(&counts, &request, &results, NULL) != DPA_OK) exit(1);
+    if (dpa__estimate_counts(&counts, &request, &results, NULL) != DPA_OK) exit(1);
     const double seconds = bench_cpu() - start;
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     (void)snprintf(name, sizeof name, "exact, counts of %g + %g", (double)n, (double)n);
     bench_row(name, seconds, "two seconds", seconds / 2);
 }

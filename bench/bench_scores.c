@@ -11,13 +11,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/rng.h"
 #include "bench.h"
-#include "dpaudit/judge.h"
-#include "dpaudit/report.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
 #include "estimate/posterior.h"
+#include "estimate/scores.h"
+#include "judge/judge.h"
 #include "math/dist.h"
+#include "report/report.h"
 
 static double price_of_beta(const dpa__posterior *p) {
     const double a = p->fnr.a, b = p->fnr.b, n = a + b, middle = a / n;
@@ -54,10 +54,10 @@ static void write_scores(const char *path, size_t n, double mu, uint64_t seed) {
     double *values = malloc(n * sizeof *values);
     dpa_rng rng;
     if (values == NULL) exit(1);
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_SIMULATE, 0);
-    for (size_t i = 0; i < n; ++i) values[i] = mu + dpa_rng_normal(&rng);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_SIMULATE, 0);
+    for (size_t i = 0; i < n; ++i) values[i] = mu + dpa__rng_normal(&rng);
     array.data = values;
-    if (dpa_array_write(path, &array, NULL) != DPA_OK) exit(1);
+    if (dpa__array_write(path, &array, NULL) != DPA_OK) exit(1);
     free(values);
 }
 
@@ -68,19 +68,19 @@ static double audit(const char *in, const char *out, const char *method, const c
     dpa_results results = {0};
     dpa_request request;
     dpa_error err = {0};
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.method, sizeof request.method, "%s", method);
     (void)snprintf(request.select, sizeof request.select, "%s", select);
     if (method[0] != '\0') (void)snprintf(request.family, sizeof request.family, "gaussian");
-    if (dpa_scores_read(in, out, &scores, &err) != DPA_OK ||
-        dpa_scores_prepare(&scores, &lints, &err) != DPA_OK ||
-        dpa_estimate_scores(&scores, &request, &results, &err) != DPA_OK) {
+    if (dpa__scores_read(in, out, &scores, &err) != DPA_OK ||
+        dpa__scores_prepare_here(&scores, &lints, &err) != DPA_OK ||
+        dpa__estimate_scores(&scores, &request, &results, &err) != DPA_OK) {
         (void)printf("%s\n", err.text);
         exit(1);
     }
-    dpa_results_free(&results);
-    dpa_lints_free(&lints);
-    dpa_scores_free(&scores);
+    dpa__results_free(&results);
+    dpa__lints_free(&lints);
+    dpa__scores_free(&scores);
     return bench_cpu() - start;
 }
 
@@ -112,7 +112,7 @@ static double process_cpu(void) {
 static double judge(const dpa_evidence *evidence, const char *threads, double *others) {
     dpa_protocol protocol;
     dpa_report *report;
-    dpa_protocol_init(&protocol);
+    dpa__protocol_init(&protocol);
     protocol.plain = 1;
     if (dpa_protocol_set(&protocol, "threads", threads, NULL) != DPA_OK) exit(1);
     const double start = process_cpu(), own = bench_cpu();
@@ -128,7 +128,7 @@ static void bench_threads(void) {
     double others;
     write_scores("in.npy", 1000000, 1, 1);
     write_scores("out.npy", 1000000, 0, 2);
-    if (dpa_evidence_scores("in.npy", "out.npy", &evidence, NULL) != DPA_OK) exit(1);
+    if (dpa__evidence_scores("in.npy", "out.npy", &evidence, NULL) != DPA_OK) exit(1);
     const double one = judge(&evidence, "1", &others);
     bench_row("judging 1000000 + 1000000 on one thread", one, "itself", 1);
     for (int round = 0; round < 3; ++round) {
@@ -136,7 +136,7 @@ static void bench_threads(void) {
         bench_row("the same on two, all CPU time", two, "one thread", two / one);
         (void)printf("    %.0f%% of it by the second thread\n", 100 * others);
     }
-    dpa_evidence_free(&evidence);
+    dpa__evidence_clear(&evidence);
     (void)remove("in.npy");
     (void)remove("out.npy");
 }

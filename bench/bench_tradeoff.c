@@ -6,8 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "dpaudit/tradeoff.h"
 #include "math/dist.h"
+#include "tradeoff/tradeoff.h"
 
 enum { CALLS = 20000, ROUNDS = 5 };
 
@@ -62,7 +62,7 @@ static void all(const char *name, dpa_curve *curve, double unit) {
     (void)snprintf(what, sizeof what, "%s: fnr", name);
     ask(what, curve, dpa_curve_fnr, unit);
     (void)snprintf(what, sizeof what, "%s: fpr_at_tpr", name);
-    ask(what, curve, dpa_curve_fpr_at_tpr, unit);
+    ask(what, curve, dpa__curve_fpr_at_tpr, unit);
     (void)snprintf(what, sizeof what, "%s: epsilon(delta)", name);
     ask(what, curve, dpa_curve_epsilon, unit);
     dpa_curve_free(curve);
@@ -78,14 +78,14 @@ int main(void) {
     all("gaussian", curve, unit);
     if (dpa_curve_laplace(1.0, &curve, NULL) != DPA_OK) return 1;
     all("laplace", curve, unit);
-    if (dpa_curve_subsampled_gaussian(0.1, 1.0, &curve, NULL) != DPA_OK) return 1;
+    if (dpa__curve_subsampled_gaussian(0.1, 1.0, &curve, NULL) != DPA_OK) return 1;
     all("subsampled gaussian", curve, unit);
     all("1000 points", points(1000), unit);
     all("100000 points", points(100000), unit);
     double best;
     BENCH_BEST(ROUNDS, best, {
         for (int i = 0; i < 200; ++i)
-            sink = dpa_two_gaussians_epsilon(0.0, 1.0, 1.0, 1.0 + 0.001 * (i + 1), 1e-5);
+            sink = dpa__two_gaussians_epsilon(0.0, 1.0, 1.0, 1.0 + 0.001 * (i + 1), 1e-5);
     });
     bench_row("two gaussians: epsilon", best / 200, "qnorm + pnorm", best / 200 / unit);
     return 0;

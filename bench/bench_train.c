@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "train/kernels.h"
 #include "train/model.h"
 #include "train/noise.h"
@@ -152,8 +152,8 @@ static double time_naive(const setting *s, const dpa_dataset *data) {
             dpa__add_weighted(one, 1, model->size, &factor, sum);
         }
         dpa_rng rng;
-        dpa_rng_init(&rng, 1, DPA_PURPOSE_NOISE, 0);
-        for (size_t i = 0; i < model->size; ++i) sum[i] += (float)dpa_rng_normal(&rng);
+        dpa__rng_init(&rng, 1, DPA_PURPOSE_NOISE, 0);
+        for (size_t i = 0; i < model->size; ++i) sum[i] += (float)dpa__rng_normal(&rng);
         const float rate = -1e-3F / BATCH;
         dpa__add_weighted(sum, 1, model->size, &rate, model->weight);
     });

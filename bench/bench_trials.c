@@ -95,7 +95,7 @@ static double packed(unsigned many) {
             dpa__record_put(&pack, &r);
         }
         (void)snprintf(name, sizeof name, "packed/s1-%uof%d-x.dpt", f, FILES);
-        must(dpa_file_write(in_folder(name), pack.data, pack.length, &err));
+        must(dpa__file_write(in_folder(name), pack.data, pack.length, &err));
         dpa__text_free(&pack);
     }
     dpa_run_opts_init(&opts);

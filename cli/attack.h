@@ -4,6 +4,7 @@
 #ifndef DPA_CLI_ATTACK_H
 #define DPA_CLI_ATTACK_H
 
+#include "attack/attack.h"
 #include "output.h"
 
 typedef struct attack_options {

@@ -59,17 +59,17 @@ static int read_ids(const char *path, size_t points, char ***out) {
 static int read_rows(const char *signals, size_t points, char ***out) {
     dpa_array rows;
     dpa_error err;
-    if (!dpa_npz_has(signals, "point_row")) return 0;
-    if (dpa_array_read(signals, "point_row", &rows, &err) != DPA_OK)
+    if (!dpa__npz_has(signals, "point_row")) return 0;
+    if (dpa__array_read(signals, "point_row", &rows, &err) != DPA_OK)
         return library_error("attack", &err);
     char **id = rows.count == points ? calloc(points + 1, sizeof *id) : NULL;
-    if (id != NULL && dpa_array_to_double(&rows, &err) == DPA_OK)
+    if (id != NULL && dpa__array_to_double(&rows, &err) == DPA_OK)
         for (size_t p = 0; p < points; ++p) {
             char text[32];
             (void)snprintf(text, sizeof text, "row %.0f", ((const double *)rows.data)[p]);
             id[p] = strdup(text);
         }
-    dpa_array_free(&rows);
+    dpa__array_free(&rows);
     *out = id;
     return 0;
 }
@@ -251,8 +251,8 @@ static dpa_status select_leaks(const attack_options *o, dpa_weight weight, dpa_l
     dpa_leak *found = calloc(count + 1, sizeof *found);
     dpa_status status = DPA_NO_MEMORY;
     if (chosen != NULL && found != NULL)
-        status = dpa_challenges_select(leaks, points, challenge_of(o), weight, o->seed, chosen,
-                                       count, err);
+        status = dpa__challenges_select(leaks, points, challenge_of(o), weight, o->seed, chosen,
+                                        count, err);
     for (size_t i = 0; i < count && status == DPA_OK; ++i) found[i] = leaks[chosen[i]];
     if (status == DPA_OK) memcpy(leaks, found, count * sizeof *leaks);
     free(chosen);
@@ -263,14 +263,14 @@ static dpa_status select_leaks(const attack_options *o, dpa_weight weight, dpa_l
 static dpa_status measure(const attack_options *o, int is_selection, const attack_input *in,
                           dpa_leak *leaks, dpa_model_role *roles, dpa_error *err) {
     dpa_leak_opts opts;
-    dpa_leak_opts_init(&opts);
+    dpa__leak_opts_init(&opts);
     (void)attack_named(o->by, &opts.attack);
     attack_opts_from(o, in, &opts.how);
     opts.test_share = o->test_share;
     opts.every_model = o->split != NULL ? strcmp(o->split, "all") == 0 : !is_selection;
     opts.seed = o->seed;
     opts.delta = o->delta;
-    return dpa_leaks_measure(&in->signals, &opts, leaks, roles, err);
+    return dpa__leaks_measure(&in->signals, &opts, leaks, roles, err);
 }
 
 int attack_points(const attack_options *o, int is_selection, const attack_input *in) {
@@ -292,7 +292,7 @@ int attack_points(const attack_options *o, int is_selection, const attack_input 
         l.count = wanted;
         status = select_leaks(o, weight, leaks, signals->points, wanted, &err);
     } else if (status == DPA_OK)
-        dpa_leaks_sort(leaks, signals->points, weight);
+        dpa__leaks_sort(leaks, signals->points, weight);
     if (code == 0) code = status == DPA_OK ? print(&l, wanted) : library_error("attack", &err);
     free_ids(l.id, signals->points);
     free(leaks);

@@ -3,8 +3,8 @@
 #ifndef DPA_CLI_CANARIES_H
 #define DPA_CLI_CANARIES_H
 
-#include "dpaudit/canary.h"
-#include "dpaudit/evidence.h"
+#include "evidence/canary.h"
+#include "evidence/evidence.h"
 #include "output.h"
 
 typedef struct canaries_options {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "canaries.h"
+#include "evidence/evidence.h"
 
 static dpa_status no_memory(dpa_error *err) {
     *err = (dpa_error){.status = DPA_NO_MEMORY, .text = "no memory for the rounds of the canaries"};
@@ -19,23 +20,23 @@ int canaries_is_npz(const char *path) {
 }
 
 dpa_status canaries_evidence(const dpa_canaries *canaries, dpa_evidence *out, dpa_error *err) {
-    dpa_evidence_init(out, DPA_EVIDENCE_COSINES);
+    dpa__evidence_init(out, DPA_EVIDENCE_COSINES);
     out->design = DPA_ONE_RUN;
-    out->dim = dpa_canaries_dim(canaries);
+    out->dim = dpa__canaries_dim(canaries);
     (void)snprintf(out->direction, sizeof out->direction, "%s",
-                   dpa_direction_name(dpa_canaries_direction(canaries)));
-    return dpa_evidence_fact(out, "canary_seed", (double)dpa_canaries_seed(canaries), err);
+                   dpa__direction_name(dpa__canaries_direction(canaries)));
+    return dpa_evidence_fact(out, "canary_seed", (double)dpa__canaries_seed(canaries), err);
 }
 
 static dpa_status draw(const canaries_options *o, const dpa_canaries *canaries, schedule_table *t,
                        dpa_error *err) {
-    const size_t count = dpa_canaries_count(canaries), times = (size_t)o->times;
+    const size_t count = dpa__canaries_count(canaries), times = (size_t)o->times;
     uint64_t *mine = calloc(times > 0 ? times : 1, sizeof *mine);
     dpa_status status = DPA_OK;
     t->round = calloc(count, (times > 0 ? times : 1) * sizeof(double));
     if (mine == NULL || t->round == NULL) status = no_memory(err);
     for (size_t i = 0; i < count && status == DPA_OK; ++i) {
-        status = dpa_canaries_schedule(canaries, i, o->rounds, o->times, mine, err);
+        status = dpa__canaries_schedule(canaries, i, o->rounds, o->times, mine, err);
         for (size_t k = 0; k < times && status == DPA_OK; ++k)
             t->round[i * times + k] = (double)mine[k];
     }
@@ -48,9 +49,9 @@ static dpa_status draw(const canaries_options *o, const dpa_canaries *canaries, 
 static dpa_status read_table(const canaries_options *o, const dpa_canaries *canaries,
                              schedule_table *t, dpa_error *err) {
     dpa_array a = {0};
-    const size_t count = dpa_canaries_count(canaries);
-    dpa_status status = dpa_array_read(o->schedule, NULL, &a, err);
-    if (status == DPA_OK) status = dpa_array_to_double(&a, err);
+    const size_t count = dpa__canaries_count(canaries);
+    dpa_status status = dpa__array_read(o->schedule, NULL, &a, err);
+    if (status == DPA_OK) status = dpa__array_to_double(&a, err);
     if (status == DPA_OK && (a.ndim < 1 || a.ndim > 2 || a.shape[0] != count)) {
         *err = (dpa_error){.status = DPA_BAD_INPUT};
         (void)snprintf(err->place, sizeof err->place, "%.400s", o->schedule);
@@ -63,7 +64,7 @@ static dpa_status read_table(const canaries_options *o, const dpa_canaries *cana
         *t = (schedule_table){a.data, count, a.ndim == 2 ? a.shape[1] : 1};
         a.data = NULL;
     }
-    dpa_array_free(&a);
+    dpa__array_free(&a);
     return status;
 }
 
@@ -81,7 +82,7 @@ static dpa_status write_schedule(const canaries_options *o, const schedule_table
                          .shape = {t->canaries, t->columns},
                          .count = t->canaries * t->columns,
                          .data = t->round};
-    if (o->out != NULL) return dpa_array_write(o->out, &a, err);
+    if (o->out != NULL) return dpa__array_write(o->out, &a, err);
     for (size_t i = 0; i < t->canaries; ++i)
         for (size_t k = 0; k < t->columns; ++k)
             (void)printf("%.0f%c", t->round[i * t->columns + k], k + 1 < t->columns ? ' ' : '\n');
@@ -99,11 +100,11 @@ int canaries_schedule(const canaries_options *o) {
     dpa_error err;
     opts.direction = DPA_DIRECTION_SPHERE; /* rounds depend on seed and index alone */
     opts.dim = 2;
-    dpa_status status = dpa_canaries_new(&opts, &canaries, &err);
+    dpa_status status = dpa__canaries_new(&opts, &canaries, &err);
     if (status == DPA_OK) status = canaries_read_schedule(o, canaries, &t, &err);
     if (status == DPA_OK) status = write_schedule(o, &t, &err);
     free(t.round);
-    dpa_canaries_free(canaries);
+    dpa__canaries_free(canaries);
     return status == DPA_OK ? 0 : library_error(cmd->name, &err);
 }
 
@@ -117,12 +118,12 @@ static size_t keep(double *score, size_t from, size_t to, size_t at) {
 
 static dpa_status write_known(const canaries_options *o, const dpa_canaries *canaries,
                               double *score, double *times, dpa_error *err) {
-    const size_t observed = dpa_canaries_observed(canaries), all = dpa_canaries_count(canaries);
+    const size_t observed = dpa__canaries_observed(canaries), all = dpa__canaries_count(canaries);
     for (size_t i = 0; i < all; ++i) {
-        score[i] = dpa_canaries_own_score(canaries, i);
-        times[i] = (double)dpa_canaries_own_times(canaries, i);
+        score[i] = dpa__canaries_own_score(canaries, i);
+        times[i] = (double)dpa__canaries_own_times(canaries, i);
     }
-    const double most = dpa_canaries_choose(score, times, observed, all, o->sigma);
+    const double most = dpa__canaries_choose(score, times, observed, all, o->sigma);
     const size_t in = keep(score, 0, observed, 0), out = keep(score, observed, all, observed);
     if (in < 2 || out < 2) {
         *err = (dpa_error){.status = DPA_BAD_INPUT};
@@ -141,9 +142,9 @@ static dpa_status write_known(const canaries_options *o, const dpa_canaries *can
     if (status == DPA_OK) status = dpa_evidence_copy(&e, "nonmembers", score + observed, out, err);
     if (status == DPA_OK) status = dpa_evidence_fact(&e, "canary_rounds", most, err);
     if (status == DPA_OK)
-        status = dpa_evidence_fact(&e, "spread", dpa_canaries_own_spread(canaries), err);
+        status = dpa_evidence_fact(&e, "spread", dpa__canaries_own_spread(canaries), err);
     if (status == DPA_OK) status = dpa_evidence_write(&e, o->out, err);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     return status;
 }
 
@@ -155,14 +156,14 @@ int canaries_known(const canaries_options *o) {
     dpa_canaries *canaries = NULL;
     dpa_error err;
     const dpa_canaries_opts opts = canaries_library_opts(o);
-    dpa_status status = dpa_canaries_load(o->state, &opts, &canaries, &err);
+    dpa_status status = dpa__canaries_load(o->state, &opts, &canaries, &err);
     if (status != DPA_OK) return library_error(cmd->name, &err);
-    const size_t all = dpa_canaries_count(canaries);
+    const size_t all = dpa__canaries_count(canaries);
     double *score = calloc(all, sizeof *score), *times = calloc(all, sizeof *times);
     status = score != NULL && times != NULL ? write_known(o, canaries, score, times, &err)
                                             : no_memory(&err);
     free(score);
     free(times);
-    dpa_canaries_free(canaries);
+    dpa__canaries_free(canaries);
     return status == DPA_OK ? 0 : library_error(cmd->name, &err);
 }

@@ -38,18 +38,18 @@ static dpa_status fail(dpa_error *err, dpa_status status, const char *format, ..
 /* The options must agree with the state. */
 static dpa_status same(const session *s, dpa_error *err) {
     const canaries_options *o = s->options;
-    if ((o->count != 0 && o->count != dpa_canaries_observed(s->canaries)) ||
-        (o->unobserved != 0 && o->unobserved != dpa_canaries_unobserved(s->canaries)))
+    if ((o->count != 0 && o->count != dpa__canaries_observed(s->canaries)) ||
+        (o->unobserved != 0 && o->unobserved != dpa__canaries_unobserved(s->canaries)))
         return fail(err, DPA_BAD_ARGUMENT,
                     "--count and --unobserved are not those of the state: leave them out");
     const dpa_canaries_opts asked = canaries_library_opts(o);
     dpa_canaries_opts usual;
-    dpa_canaries_opts_init(&usual);
-    if (asked.seed != usual.seed && asked.seed != dpa_canaries_seed(s->canaries))
+    dpa__canaries_opts_init(&usual);
+    if (asked.seed != usual.seed && asked.seed != dpa__canaries_seed(s->canaries))
         return fail(
             err, DPA_BAD_ARGUMENT, "--seed %llu is not that of the state, %llu: leave it out",
-            (unsigned long long)asked.seed, (unsigned long long)dpa_canaries_seed(s->canaries));
-    if (o->direction != NULL && asked.direction != dpa_canaries_direction(s->canaries))
+            (unsigned long long)asked.seed, (unsigned long long)dpa__canaries_seed(s->canaries));
+    if (o->direction != NULL && asked.direction != dpa__canaries_direction(s->canaries))
         return fail(err, DPA_BAD_ARGUMENT, "--direction is not that of the state: leave it out");
     return DPA_OK;
 }
@@ -60,18 +60,18 @@ static dpa_status open_state(session *s, size_t dim, dpa_error *err) {
     const canaries_options *o = s->options;
     dpa_canaries_opts opts = canaries_library_opts(o);
     if (access(o->state, F_OK) == 0) {
-        const dpa_status status = dpa_canaries_load(o->state, &opts, &s->canaries, err);
+        const dpa_status status = dpa__canaries_load(o->state, &opts, &s->canaries, err);
         return status == DPA_OK ? same(s, err) : status;
     }
     if (o->count == 0) return fail(err, DPA_BAD_ARGUMENT, "rounds: the first call needs --count K");
     opts.dim = dim;
-    return dpa_canaries_new(&opts, &s->canaries, err);
+    return dpa__canaries_new(&opts, &s->canaries, err);
 }
 
 /* The candidates in the round of held change i. */
 static dpa_own_round own_round(const session *s, size_t i) {
     const schedule_table *t = &s->schedule;
-    const double round = (double)(dpa_canaries_rounds(s->canaries) + i);
+    const double round = (double)(dpa__canaries_rounds(s->canaries) + i);
     size_t *candidate = s->candidate + i * t->canaries, count = 0;
     for (size_t c = 0; c < t->canaries; ++c)
         for (size_t k = 0; k < t->columns; ++k)
@@ -88,8 +88,8 @@ static dpa_status open_schedule(session *s, dpa_error *err) {
     dpa_status status = canaries_read_schedule(o, s->canaries, &s->schedule, err);
     if (status != DPA_OK) return status;
     int has_own = 0;
-    for (size_t i = 0; i < dpa_canaries_count(s->canaries); ++i)
-        has_own |= dpa_canaries_own_times(s->canaries, i) > 0;
+    for (size_t i = 0; i < dpa__canaries_count(s->canaries); ++i)
+        has_own |= dpa__canaries_own_times(s->canaries, i) > 0;
     if (s->schedule.round == NULL && has_own)
         return fail(err, DPA_BAD_ARGUMENT,
                     "%s has known rounds: give --rounds and --times (or --schedule) and --unit in "
@@ -108,15 +108,15 @@ static dpa_status take_in(session *s, dpa_error *err) {
     dpa_vector change[HELD];
     dpa_own_round own[HELD];
     for (size_t i = 0; i < s->count; ++i) {
-        change[i] = dpa_weights_vector(&s->held[i]);
+        change[i] = dpa__weights_vector(&s->held[i]);
         if (s->candidate != NULL) own[i] = own_round(s, i);
     }
     const dpa_progress progress = progress_start();
-    dpa_status status = dpa_canaries_round_many(
+    dpa_status status = dpa__canaries_round_many(
         s->canaries, change, s->candidate != NULL ? own : NULL, s->count, &progress, err);
     progress_end();
-    if (status == DPA_OK) status = dpa_canaries_save(s->canaries, s->options->state, err);
-    for (size_t i = 0; i < s->count; ++i) dpa_weights_free(&s->held[i]);
+    if (status == DPA_OK) status = dpa__canaries_save(s->canaries, s->options->state, err);
+    for (size_t i = 0; i < s->count; ++i) dpa__weights_free(&s->held[i]);
     s->count = 0;
     return status;
 }
@@ -135,7 +135,7 @@ static dpa_status subtract(session *s, const char *path, dpa_weights *model, dpa
     if (change.f64 == NULL) return fail(err, DPA_NO_MEMORY, "no memory for a change");
     for (size_t i = 0; i < model->dim; ++i)
         change.f64[i] = element(model, i) - element(&s->before, i);
-    dpa_weights_free(&s->before);
+    dpa__weights_free(&s->before);
     s->before = *model;
     *model = change;
     return DPA_OK;
@@ -143,7 +143,7 @@ static dpa_status subtract(session *s, const char *path, dpa_weights *model, dpa
 
 /* Recovers what the round itself released: the change minus momentum times the previous change. */
 static dpa_status undo_momentum(session *s, const char *path, dpa_weights *change, dpa_error *err) {
-    const uint64_t round = dpa_canaries_rounds(s->canaries) + s->count - 1;
+    const uint64_t round = dpa__canaries_rounds(s->canaries) + s->count - 1;
     if (s->previous.dim == 0 && round > 0)
         return fail(err, DPA_BAD_ARGUMENT,
                     "%s is round %llu: --momentum needs --previous, the change of the round before",
@@ -157,7 +157,7 @@ static dpa_status undo_momentum(session *s, const char *path, dpa_weights *chang
         alone.f64[i] =
             element(change, i) -
             (s->previous.dim > 0 ? s->options->momentum * element(&s->previous, i) : 0.0);
-    dpa_weights_free(&s->previous);
+    dpa__weights_free(&s->previous);
     s->previous = *change;
     *change = alone;
     return DPA_OK;
@@ -167,9 +167,9 @@ static dpa_status undo_momentum(session *s, const char *path, dpa_weights *chang
 static dpa_status check_change(const session *s, const char *path, const dpa_weights *change,
                                dpa_error *err) {
     int moves = 0;
-    if (change->dim != dpa_canaries_dim(s->canaries))
+    if (change->dim != dpa__canaries_dim(s->canaries))
         return fail(err, DPA_BAD_INPUT, "%s: has %zu parameters, the canaries of %s have %zu", path,
-                    change->dim, s->options->state, dpa_canaries_dim(s->canaries));
+                    change->dim, s->options->state, dpa__canaries_dim(s->canaries));
     for (size_t i = 0; i < change->dim; ++i) {
         const double x = element(change, i);
         if (!isfinite(x))
@@ -182,7 +182,7 @@ static dpa_status check_change(const session *s, const char *path, const dpa_wei
 
 static dpa_status add_file(session *s, const char *path, dpa_error *err) {
     dpa_weights *next = &s->held[s->count];
-    dpa_status status = dpa_weights_append(next, path, NULL, err);
+    dpa_status status = dpa__weights_append(next, path, NULL, err);
     if (status != DPA_OK) return status;
     ++s->count;
     if (s->before.dim > 0) status = subtract(s, path, next, err);
@@ -212,14 +212,14 @@ int canaries_rounds(const canaries_options *o, const word_list *words) {
     if (status == DPA_OK && s->count > 0) status = take_in(s, &err);
     if (status == DPA_OK)
         (void)printf(
-            "%llu round%s, %zu canaries\n", (unsigned long long)dpa_canaries_rounds(s->canaries),
-            dpa_canaries_rounds(s->canaries) == 1 ? "" : "s", dpa_canaries_count(s->canaries));
-    for (size_t i = 0; i < s->count; ++i) dpa_weights_free(&s->held[i]);
-    dpa_weights_free(&s->before);
-    dpa_weights_free(&s->previous);
+            "%llu round%s, %zu canaries\n", (unsigned long long)dpa__canaries_rounds(s->canaries),
+            dpa__canaries_rounds(s->canaries) == 1 ? "" : "s", dpa__canaries_count(s->canaries));
+    for (size_t i = 0; i < s->count; ++i) dpa__weights_free(&s->held[i]);
+    dpa__weights_free(&s->before);
+    dpa__weights_free(&s->previous);
     free(s->schedule.round);
     free(s->candidate);
-    dpa_canaries_free(s->canaries);
+    dpa__canaries_free(s->canaries);
     free(s);
     return status == DPA_OK ? 0 : library_error(cmd->name, &err);
 }
@@ -227,7 +227,7 @@ int canaries_rounds(const canaries_options *o, const word_list *words) {
 /* Fails if no round has been compared with the canaries, as in states of known rounds alone. */
 static dpa_status need_cosines(const canaries_options *o, const dpa_canaries *canaries,
                                dpa_error *err) {
-    if (!isinf(dpa_canaries_largest(canaries)[0])) return DPA_OK;
+    if (!isinf(dpa__canaries_largest(canaries)[0])) return DPA_OK;
     *err = (dpa_error){.status = DPA_BAD_INPUT};
     (void)snprintf(err->place, sizeof err->place, "%.400s", o->state);
     (void)snprintf(err->text, sizeof err->text,
@@ -242,10 +242,10 @@ int canaries_largest(const canaries_options *o) {
     dpa_canaries *canaries = NULL;
     dpa_error err;
     const dpa_canaries_opts opts = canaries_library_opts(o);
-    dpa_status status = dpa_canaries_load(o->state, &opts, &canaries, &err);
+    dpa_status status = dpa__canaries_load(o->state, &opts, &canaries, &err);
     if (status == DPA_OK) status = need_cosines(o, canaries, &err);
     if (status == DPA_OK)
-        status = canaries_show(o, canaries, "observed", dpa_canaries_largest(canaries), &err);
-    dpa_canaries_free(canaries);
+        status = canaries_show(o, canaries, "observed", dpa__canaries_largest(canaries), &err);
+    dpa__canaries_free(canaries);
     return status == DPA_OK ? 0 : library_error(cmd->name, &err);
 }

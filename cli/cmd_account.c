@@ -66,15 +66,15 @@ static int run_two_gaussians(const command *cmd, const account_options *o) {
     if (strlen(o->gaussians) < sizeof copy) {
         memcpy(copy, o->gaussians, strlen(o->gaussians) + 1);
         for (char *word = strsep(&rest, ","); word != NULL; word = strsep(&rest, ","))
-            if (n++ >= 4 || !dpa_number_whole(word, &value[n - 1])) break;
+            if (n++ >= 4 || !dpa__number_whole(word, &value[n - 1])) break;
     }
     if (n != 4 || rest != NULL)
         return usage_error(cmd, "--two-gaussians: '%s' is not four numbers M1,S1,M2,S2",
                            o->gaussians);
     dpa_report *report = NULL;
     dpa_error err;
-    if (dpa_audit_two_gaussians(value[0], value[1], value[2], value[3],
-                                o->common.protocol.request.delta, &report, &err) != DPA_OK)
+    if (dpa__audit_two_gaussians(value[0], value[1], value[2], value[3],
+                                 o->common.protocol.request.delta, &report, &err) != DPA_OK)
         return library_error(cmd->name, &err);
     return show_report(report, &o->common);
 }
@@ -109,7 +109,7 @@ static size_t number_list(const command *cmd, const char *name, const char *text
     char *copy = strdup(text), *rest = copy;
     *out = malloc(count * sizeof **out);
     for (char *word = strsep(&rest, ","); *out != NULL && word != NULL; word = strsep(&rest, ","))
-        if (!dpa_number_whole(word, &(*out)[n++])) {
+        if (!dpa__number_whole(word, &(*out)[n++])) {
             (void)usage_error(cmd, "--%s: '%s' is not a number", name, word);
             n = 0;
             break;
@@ -145,14 +145,14 @@ static int run(void *options, const word_list *words) {
     dpa_error err;
     if (o->gaussians != NULL) return run_two_gaussians(cmd, o);
     if (!isnan(o->zcdp) || o->rdp_file != NULL) {
-        const dpa_status status = dpa_audit_renyi(
+        const dpa_status status = dpa__audit_renyi(
             o->zcdp, o->rdp_file, o->common.protocol.request.delta, o->check, &report, &err);
         return status == DPA_OK ? show_report(report, &o->common) : library_error(cmd->name, &err);
     }
     phase_set set;
     double *lists[3] = {NULL, NULL, NULL};
     dpa_account_query query;
-    dpa_account_query_init(&query);
+    dpa__account_query_init(&query);
     int code = phase_list(cmd, &o->phase, 0, &set, &query.opts);
     if (code == 0) code = take_lists(cmd, o, lists, &query);
     if (code == 0) {
@@ -163,7 +163,7 @@ static int run(void *options, const word_list *words) {
         query.fpr = o->fpr;
         query.check = o->check;
         query.curve_points = (size_t)o->points;
-        const dpa_status status = dpa_audit_account(&query, &report, &err);
+        const dpa_status status = dpa__audit_account(&query, &report, &err);
         code = status == DPA_OK ? show_report(report, &o->common) : library_error(cmd->name, &err);
     }
     phase_set_free(&set);

@@ -94,8 +94,8 @@ static void init(void *options) {
     attack_options *o = options;
     dpa_attack_opts defaults;
     dpa_leak_opts leaks;
-    dpa_attack_opts_init(&defaults);
-    dpa_leak_opts_init(&leaks);
+    dpa__attack_opts_init(&defaults);
+    dpa__leak_opts_init(&leaks);
     o->kind = "logit";
     o->variance = "auto";
     o->a = defaults.a;
@@ -207,7 +207,7 @@ static int excluded(const command *cmd, const attack_options *o, size_t **out) {
 }
 
 void attack_opts_from(const attack_options *o, const attack_input *in, dpa_attack_opts *out) {
-    dpa_attack_opts_init(out);
+    dpa__attack_opts_init(out);
     out->target = (size_t)o->target;
     out->exclude = in->exclude;
     out->exclude_count = o->exclude.count;
@@ -236,7 +236,7 @@ static int score(const attack_options *o, dpa_attack which, const attack_input *
     double *scores = calloc(signals->points, sizeof *scores);
     attack_opts_from(o, in, &opts);
     int code = 0;
-    if (scores == NULL || dpa_attack_run(which, signals, &opts, scores, &err) != DPA_OK)
+    if (scores == NULL || dpa__attack_run(which, signals, &opts, scores, &err) != DPA_OK)
         code = library_error("attack", &err);
     if (code == 0) {
         const scored all = {signals->member + opts.target * signals->points, scores,
@@ -252,7 +252,7 @@ static int score(const attack_options *o, dpa_attack which, const attack_input *
 static const char *with_signals(const attack_options *o, const char *given, const char *name,
                                 const char *other_name) {
     if (given != NULL) return given;
-    const int is_there = dpa_npz_has(o->signals, name) || dpa_npz_has(o->signals, other_name);
+    const int is_there = dpa__npz_has(o->signals, name) || dpa__npz_has(o->signals, other_name);
     return is_there ? o->signals : NULL;
 }
 
@@ -260,16 +260,16 @@ static dpa_status read_features(const attack_options *o, const char *given, cons
                                 dpa_features *out, dpa_error *err) {
     const char *path = with_signals(o, given, name, name);
     if (path == NULL) return DPA_OK;
-    return dpa_features_read(path, dpa_npz_has(path, name) ? name : NULL, out, err);
+    return dpa__features_read(path, dpa__npz_has(path, name) ? name : NULL, out, err);
 }
 
 static dpa_status read_input(const attack_options *o, const char *members, attack_input *in,
                              dpa_error *err) {
     const dpa_signal_kind kind = strcmp(o->kind, "loss") == 0 ? DPA_SIGNAL_LOSS : DPA_SIGNAL_LOGIT;
     const char *others = with_signals(o, o->population, "population_signals", "population_signals");
-    dpa_status status = dpa_signals_read(o->signals, members, kind, &in->signals, err);
+    dpa_status status = dpa__signals_read(o->signals, members, kind, &in->signals, err);
     if (status == DPA_OK && others != NULL)
-        status = dpa_signals_read(others, NULL, kind, &in->population, err);
+        status = dpa__signals_read(others, NULL, kind, &in->population, err);
     if (status == DPA_OK) status = read_features(o, o->features, "features", &in->features, err);
     if (status == DPA_OK)
         status = read_features(o, o->population_features, "population_features",
@@ -288,10 +288,10 @@ static int run_on(const attack_options *o, const char *word, attack_input *in) {
 }
 
 static void free_input(attack_input *in) {
-    dpa_signals_free(&in->signals);
-    dpa_signals_free(&in->population);
-    dpa_features_free(&in->features);
-    dpa_features_free(&in->population_features);
+    dpa__signals_free(&in->signals);
+    dpa__signals_free(&in->population);
+    dpa__features_free(&in->features);
+    dpa__features_free(&in->population_features);
     free(in->exclude);
 }
 

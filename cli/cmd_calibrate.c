@@ -70,7 +70,7 @@ static int run(void *options, const word_list *words) {
         return usage_error(cmd, "needs --sigma to find %s", o->what);
     phase_set set;
     dpa_account_query query;
-    dpa_account_query_init(&query);
+    dpa__account_query_init(&query);
     const int failed = phase_list(cmd, &o->phase, what == DPA_CALIBRATE_SIGMA, &set, &query.opts);
     if (failed) {
         phase_set_free(&set);
@@ -82,7 +82,7 @@ static int run(void *options, const word_list *words) {
     query.epsilon = o->epsilon;
     dpa_report *report = NULL;
     dpa_error err;
-    const dpa_status status = dpa_audit_calibrate(&query, what, &report, &err);
+    const dpa_status status = dpa__audit_calibrate(&query, what, &report, &err);
     phase_set_free(&set);
     return status == DPA_OK ? show_report(report, &o->common) : library_error(cmd->name, &err);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "canaries.h"
+#include "evidence/evidence.h"
 
 static const option table[] = {
     HEADING("Which canaries"),
@@ -125,7 +126,7 @@ const command command_canaries = {
 
 dpa_canaries_opts canaries_library_opts(const canaries_options *o) {
     dpa_canaries_opts opts;
-    dpa_canaries_opts_init(&opts);
+    dpa__canaries_opts_init(&opts);
     opts.seed = o->common.protocol.request.seed;
     opts.threads = o->common.protocol.request.threads;
     opts.first = o->first;
@@ -144,14 +145,14 @@ static dpa_status write_vector(const char *path, dpa_dtype dtype, const void *da
                                dpa_error *err) {
     const dpa_array array = {
         .dtype = dtype, .ndim = 1, .shape = {count}, .count = count, .data = (void *)data};
-    return dpa_array_write(path, &array, err);
+    return dpa__array_write(path, &array, err);
 }
 
 static dpa_status make_into(dpa_canaries *canaries, const canaries_options *o, void *block,
                             dpa_error *err) {
     const int wide = strcmp(o->dtype, "float64") == 0;
-    const dpa_status status = wide ? dpa_canaries_make_f64(canaries, 0, o->norm, block, err)
-                                   : dpa_canaries_make_f32(canaries, 0, o->norm, block, err);
+    const dpa_status status = wide ? dpa__canaries_make_f64(canaries, 0, o->norm, block, err)
+                                   : dpa__canaries_make_f32(canaries, 0, o->norm, block, err);
     if (status != DPA_OK) return status;
     return write_vector(o->out, wide ? DPA_F64 : DPA_F32, block, (size_t)o->dim, err);
 }
@@ -166,17 +167,17 @@ static int make(const canaries_options *o) {
     opts.first += o->index;
     opts.observed = 1;
     opts.unobserved = 0;
-    if (dpa_canaries_new(&opts, &canaries, &err) != DPA_OK) return library_error(cmd->name, &err);
+    if (dpa__canaries_new(&opts, &canaries, &err) != DPA_OK) return library_error(cmd->name, &err);
     void *block = calloc(opts.dim, sizeof(double));
     const dpa_status status = block != NULL ? make_into(canaries, o, block, &err) : DPA_NO_MEMORY;
     free(block);
-    dpa_canaries_free(canaries);
+    dpa__canaries_free(canaries);
     return status == DPA_OK ? 0 : library_error(cmd->name, &err);
 }
 
 dpa_status canaries_read_model(const word_list *files, dpa_weights *out, dpa_error *err) {
     for (size_t i = 0; i < files->count; ++i) {
-        const dpa_status status = dpa_weights_append(out, files->items[i], NULL, err);
+        const dpa_status status = dpa__weights_append(out, files->items[i], NULL, err);
         if (status != DPA_OK) return status;
     }
     return DPA_OK;
@@ -184,8 +185,8 @@ dpa_status canaries_read_model(const word_list *files, dpa_weights *out, dpa_err
 
 dpa_status canaries_show(const canaries_options *o, const dpa_canaries *canaries, const char *name,
                          const double *cosine, dpa_error *err) {
-    const size_t observed = dpa_canaries_observed(canaries);
-    const size_t unobserved = dpa_canaries_unobserved(canaries);
+    const size_t observed = dpa__canaries_observed(canaries);
+    const size_t unobserved = dpa__canaries_unobserved(canaries);
     if (canaries_is_npz(o->out)) {
         dpa_evidence e;
         dpa_status status = canaries_evidence(canaries, &e, err);
@@ -193,7 +194,7 @@ dpa_status canaries_show(const canaries_options *o, const dpa_canaries *canaries
         if (status == DPA_OK && unobserved > 0)
             status = dpa_evidence_copy(&e, "unobserved", cosine + observed, unobserved, err);
         if (status == DPA_OK) status = dpa_evidence_write(&e, o->out, err);
-        dpa_evidence_free(&e);
+        dpa__evidence_clear(&e);
         return status;
     }
     if (o->null != NULL) {
@@ -212,22 +213,22 @@ static dpa_status compute(const canaries_options *o, const dpa_weights *model,
     dpa_canaries_opts opts = canaries_library_opts(o);
     dpa_canaries *canaries = NULL;
     opts.dim = model->dim;
-    dpa_status status = dpa_canaries_new(&opts, &canaries, err);
+    dpa_status status = dpa__canaries_new(&opts, &canaries, err);
     if (status != DPA_OK) return status;
-    double *cosine = calloc(dpa_canaries_count(canaries), sizeof *cosine);
+    double *cosine = calloc(dpa__canaries_count(canaries), sizeof *cosine);
     if (cosine == NULL) {
         *err = (dpa_error){.status = DPA_NO_MEMORY, .text = "no memory for the cosines"};
-        dpa_canaries_free(canaries);
+        dpa__canaries_free(canaries);
         return DPA_NO_MEMORY;
     }
-    const dpa_vector m = dpa_weights_vector(model), i = dpa_weights_vector(initial);
+    const dpa_vector m = dpa__weights_vector(model), i = dpa__weights_vector(initial);
     const dpa_progress progress = progress_start();
     status =
-        dpa_canaries_cosines(canaries, &m, initial->dim > 0 ? &i : NULL, cosine, &progress, err);
+        dpa__canaries_cosines(canaries, &m, initial->dim > 0 ? &i : NULL, cosine, &progress, err);
     progress_end();
     if (status == DPA_OK) status = canaries_show(o, canaries, "final", cosine, err);
     free(cosine);
-    dpa_canaries_free(canaries);
+    dpa__canaries_free(canaries);
     return status;
 }
 
@@ -247,8 +248,8 @@ static int cosines(const canaries_options *o) {
                            (unsigned long long)o->dim);
     else if (status == DPA_OK)
         status = compute(o, &model, &initial, &err);
-    dpa_weights_free(&model);
-    dpa_weights_free(&initial);
+    dpa__weights_free(&model);
+    dpa__weights_free(&initial);
     return status == DPA_OK ? code : library_error(cmd->name, &err);
 }
 

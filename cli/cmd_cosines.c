@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dpaudit/cosines.h"
+#include "estimate/cosines.h"
 #include "output.h"
 
 typedef struct cosines_options {
@@ -107,7 +107,7 @@ static void take_participation(const cosines_options *o, dpa_evidence *e) {
 /* Applies the command line where the file does not say otherwise. Returns 0 to go on. */
 static int take_options(const cosines_options *o, dpa_evidence *e) {
     const command *cmd = &command_cosines;
-    const int is_known = dpa_evidence_find(e, "members") != NULL;
+    const int is_known = dpa__evidence_find(e, "members") != NULL;
     if (o->dim != 0 && e->dim != 0 && o->dim != e->dim)
         return usage_error(cmd, "--dim %llu: the file says %zu; leave it out",
                            (unsigned long long)o->dim, e->dim);
@@ -116,7 +116,7 @@ static int take_options(const cosines_options *o, dpa_evidence *e) {
                            e->direction);
     if (o->dim != 0) e->dim = (size_t)o->dim;
     if (o->direction != NULL) (void)snprintf(e->direction, sizeof e->direction, "%s", o->direction);
-    if (!is_known && o->null == NULL && dpa_evidence_find(e, "observed") == NULL && e->dim == 0)
+    if (!is_known && o->null == NULL && dpa__evidence_find(e, "observed") == NULL && e->dim == 0)
         return usage_error(cmd, "needs --dim D, the number of the model's parameters");
     if (!is_known && (!isnan(o->q) || !isnan(o->times)))
         return usage_error(cmd, "--participations and --q are for known rounds (canaries known)");
@@ -137,10 +137,10 @@ static int run(void *options, const word_list *words) {
     const command *cmd = &command_cosines;
     dpa_evidence evidence;
     dpa_error err = {0};
-    if (dpa_evidence_cosines(words->items[0], o->null, &evidence, &err) != DPA_OK)
+    if (dpa__evidence_cosines(words->items[0], o->null, &evidence, &err) != DPA_OK)
         return library_error(cmd->name, &err);
     const int wrong = take_options(o, &evidence);
     if (wrong == 0) return judge_and_show(cmd, &evidence, &o->common);
-    dpa_evidence_free(&evidence);
+    dpa__evidence_clear(&evidence);
     return wrong;
 }

@@ -63,7 +63,7 @@ static int run(void *options, const word_list *words) {
     const double counts[] = {(double)o->fn, (double)o->tp, (double)o->fp, (double)o->tn};
     dpa_evidence evidence;
     dpa_error err = {0};
-    dpa_evidence_init(&evidence, DPA_EVIDENCE_COUNTS);
+    dpa__evidence_init(&evidence, DPA_EVIDENCE_COUNTS);
     if (dpa_evidence_copy(&evidence, "counts", counts, 4, &err) != DPA_OK)
         return library_error("counts", &err);
     return judge_and_show(&command_counts, &evidence, &o->common);

@@ -160,7 +160,8 @@ static int copy_file(const char *from, const char *to, mode_t mode) {
                       to);
         code = EXIT_INPUT;
     } else if (there == 0) {
-        if (dpa_file_write(to, bytes, count, &err) != DPA_OK) code = library_error("example", &err);
+        if (dpa__file_write(to, bytes, count, &err) != DPA_OK)
+            code = library_error("example", &err);
         if (code == 0 && (mode & S_IXUSR) != 0 && chmod(to, 0755) != 0)
             code = failed(to, "cannot be made executable");
         if (code == 0) (void)printf("wrote %s\n", to);

@@ -85,7 +85,7 @@ static int run(void *options, const word_list *words) {
     if (code == 0 && summary.missing > 0)
         (void)fprintf(stderr, "dpaudit export: %" PRIu64 " of %" PRIu64 " trials are missing\n",
                       summary.missing, summary.planned);
-    dpa_evidence_free(&evidence);
+    dpa__evidence_clear(&evidence);
     dpa_game_close(game);
     dpa_experiment_free(experiment);
     return code;

@@ -69,7 +69,7 @@ static const option table[] = {
 static void init(void *options) {
     losses_options *o = options;
     dpa_star_opts opts;
-    dpa_star_opts_init(&opts);
+    dpa__star_opts_init(&opts);
     common_init(&o->common);
     o->bootstrap = opts.bootstrap;
 }
@@ -149,7 +149,7 @@ static int run(void *options, const word_list *words) {
     dpa_losses_query query;
     const int failed = check_counts(o, words);
     if (failed) return failed;
-    dpa_losses_query_init(&query);
+    dpa__losses_query_init(&query);
     query.count = o->train.count + words->count;
     query.opts.bootstrap = (size_t)o->bootstrap;
     query.opts.mixture.components = (size_t)o->components;
@@ -174,7 +174,7 @@ static int run(void *options, const word_list *words) {
     o->common.protocol.request.claim_epsilon = o->common.claim.epsilon;
     o->common.protocol.request.claim_delta = o->common.claim.delta;
     o->common.protocol.request.progress = progress_start();
-    const dpa_status status = dpa_audit_losses(&query, &o->common.protocol.request, &report, &err);
+    const dpa_status status = dpa__audit_losses(&query, &o->common.protocol.request, &report, &err);
     progress_end();
     free(files);
     return status == DPA_OK ? show_report(report, &o->common)

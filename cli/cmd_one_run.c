@@ -122,7 +122,7 @@ static int run_ideal(const one_run_options *o) {
     dpa_report *report = NULL;
     dpa_error err;
     const dpa_protocol *p = &o->common.protocol;
-    if (dpa_audit_ideal(&ideal, guesses, o->simulate, &p->request, p->pointwise, &report, &err) !=
+    if (dpa__audit_ideal(&ideal, guesses, o->simulate, &p->request, p->pointwise, &report, &err) !=
         DPA_OK)
         return library_error(command_one_run.name, &err);
     return show_report(report, &o->common);
@@ -149,7 +149,7 @@ static int run_counts(const one_run_options *o) {
         return usage_error(&command_one_run, "--guesses %s needs a file of scores",
                            o->common.protocol.guesses);
     const double counts[] = {(double)o->canaries, (double)guesses, (double)o->correct};
-    dpa_evidence_init(&evidence, DPA_EVIDENCE_GUESSES);
+    dpa__evidence_init(&evidence, DPA_EVIDENCE_GUESSES);
     evidence.design = DPA_ONE_RUN;
     describe(o, &evidence);
     if (dpa_evidence_copy(&evidence, "guess_counts", counts, 3, &err) != DPA_OK)
@@ -159,15 +159,15 @@ static int run_counts(const one_run_options *o) {
 
 static dpa_status add_noise(const char *path, dpa_evidence *e, dpa_error *err) {
     dpa_array array;
-    dpa_status status = dpa_array_read(path, NULL, &array, err);
+    dpa_status status = dpa__array_read(path, NULL, &array, err);
     if (status != DPA_OK) return status;
-    status = dpa_array_to_double(&array, err);
+    status = dpa__array_to_double(&array, err);
     if (status == DPA_OK) {
-        status = dpa_evidence_add(e, "null_noise", array.data, array.count,
-                                  array.ndim == 2 ? array.shape[0] : 0, err);
+        status = dpa__evidence_add(e, "null_noise", array.data, array.count,
+                                   array.ndim == 2 ? array.shape[0] : 0, err);
         array.data = NULL; /* the evidence owns it now */
     }
-    dpa_array_free(&array);
+    dpa__array_free(&array);
     return status;
 }
 
@@ -179,17 +179,17 @@ static int run_file(const one_run_options *o, const word_list *words) {
     if (o->losses && words->count != 2)
         return usage_error(&command_one_run, "--losses goes with two arrays, MEMBERS NONMEMBERS");
     const char *second = words->count > 1 ? words->items[1] : NULL;
-    if (dpa_evidence_one_run(words->items[0], second, o->losses, &evidence, &err) != DPA_OK)
+    if (dpa__evidence_one_run(words->items[0], second, o->losses, &evidence, &err) != DPA_OK)
         return library_error(command_one_run.name, &err);
     if (evidence.kind == DPA_EVIDENCE_SCORES && o->options != 2) {
-        dpa_evidence_free(&evidence);
+        dpa__evidence_clear(&evidence);
         return usage_error(&command_one_run,
                            "--options %llu: a file of members has two; give score,correct",
                            (unsigned long long)o->options);
     }
     describe(o, &evidence);
     if (o->null_noise != NULL && add_noise(o->null_noise, &evidence, &err) != DPA_OK) {
-        dpa_evidence_free(&evidence);
+        dpa__evidence_clear(&evidence);
         return library_error(command_one_run.name, &err);
     }
     return judge_and_show(&command_one_run, &evidence, &o->common);

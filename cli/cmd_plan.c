@@ -67,7 +67,7 @@ enum { POINTS = 16 };
 
 static void init(void *options) {
     plan_options *o = options;
-    dpa_plan_query_init(&o->query);
+    dpa__plan_query_init(&o->query);
     common_init(&o->common);
     o->points = UINT64_MAX;
 }
@@ -129,7 +129,7 @@ static int write_protocol(const plan_options *o) {
     dpa_claim claim;
     char *text = NULL;
     dpa_error err = {0};
-    dpa_evidence_init(&evidence, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&evidence, DPA_EVIDENCE_SCORES);
     if (strcmp(query->game, "cosines") == 0) evidence.kind = DPA_EVIDENCE_COSINES;
     if (strcmp(query->game, "steps") == 0) evidence.scope = DPA_SCOPE_STEP;
     if (strcmp(query->game, "one-run") == 0) evidence.design = DPA_ONE_RUN;
@@ -159,7 +159,7 @@ static int run(void *options, const word_list *words) {
     dpa_report *report = NULL;
     dpa_error err;
     o->common.protocol.request.progress = progress_start();
-    const dpa_status status = dpa_audit_plan(&o->query, &common->protocol.request, &report, &err);
+    const dpa_status status = dpa__audit_plan(&o->query, &common->protocol.request, &report, &err);
     progress_end();
     if (status != DPA_OK) return library_error("plan", &err);
     const int code = o->protocol != NULL ? write_protocol(o) : 0;

@@ -28,7 +28,7 @@ static int run(void *options, const word_list *words) {
     char *page = NULL;
     dpa_error err;
     int code = 0;
-    if (dpa_report_combine(words->items, words->count, &page, &err) != DPA_OK)
+    if (dpa__report_combine(words->items, words->count, &page, &err) != DPA_OK)
         return library_error("report", &err);
     if (o->out != NULL || o->pdf == NULL)
         code = write_file("report", o->out != NULL ? o->out : "report.html", page);

@@ -138,7 +138,7 @@ static dpa_status check_names(const session *s, dpa_error *err) {
         status = refuse_stop(s, "the game gives no scores of independent trials", err);
     if (status == DPA_OK && expected.kind != DPA_EVIDENCE_SIGNALS)
         status = dpa_protocol_check(&protocol, &claim, &expected, err);
-    dpa_evidence_free(&expected);
+    dpa__evidence_clear(&expected);
     const int from_file = protocol.given == 0;
     return status == DPA_BAD_ARGUMENT && from_file
                ? dpa_experiment_blame(s->experiment, "estimators", err)
@@ -154,8 +154,8 @@ static dpa_status find_stop(session *s, dpa_error *err) {
     if (status != DPA_OK) return status;
     status = dpa_game_expect(s->game, &expected, err);
     if (status == DPA_OK)
-        status = dpa_protocol_request(&protocol, &claim, &expected, &s->stop, err);
-    dpa_evidence_free(&expected);
+        status = dpa__protocol_request(&protocol, &claim, &expected, &s->stop, err);
+    dpa__evidence_clear(&expected);
     if (status != DPA_OK) return status;
     if (strcmp(s->stop.method, "sequential") != 0)
         return refuse_stop(s, "only method sequential holds at a time chosen so", err);
@@ -169,24 +169,24 @@ static dpa_status add_trials(const session *s, dpa_error *err) {
     const dpa_run_summary *m = &s->summary;
     dpa_status status = DPA_OK;
     if (m->refuted)
-        status = dpa_report_note(s->report, err,
-                                 "The run stopped at trial %" PRIu64 ": the claim is refuted.",
-                                 m->planned);
+        status = dpa__report_note(s->report, err,
+                                  "The run stopped at trial %" PRIu64 ": the claim is refuted.",
+                                  m->planned);
     if (status == DPA_OK && m->failed > 0)
-        status = dpa_report_fact(s->report, "failed_attempts", (double)m->failed, err);
+        status = dpa__report_fact(s->report, "failed_attempts", (double)m->failed, err);
     if (status == DPA_OK && m->failed_trials > 0)
         status =
-            dpa_report_note(s->report, err,
-                            "In %" PRIu64 " of %" PRIu64 " trials the trainer failed: outcomes "
-                            "that keep their place, with a score fixed beforehand.",
-                            m->failed_trials, m->planned);
+            dpa__report_note(s->report, err,
+                             "In %" PRIu64 " of %" PRIu64 " trials the trainer failed: outcomes "
+                             "that keep their place, with a score fixed beforehand.",
+                             m->failed_trials, m->planned);
     if (status == DPA_OK && m->quarantined > 0)
-        status = dpa_report_note(s->report, err,
-                                 "Every trial failed on %s, as elsewhere none did: taken out, its "
-                                 "trials were played elsewhere.",
-                                 m->quarantine);
+        status = dpa__report_note(s->report, err,
+                                  "Every trial failed on %s, as elsewhere none did: taken out, its "
+                                  "trials were played elsewhere.",
+                                  m->quarantine);
     if (status == DPA_OK && m->missing > 0)
-        status = dpa_report_note(
+        status = dpa__report_note(
             s->report, err, "%" PRIu64 " of %" PRIu64 " trials are missing: %s.", m->missing,
             m->planned,
             m->out_of_time ? "the time was over; the bounds rest on the others"
@@ -199,7 +199,7 @@ static dpa_status add_trials(const session *s, dpa_error *err) {
 static dpa_status add_machine(const session *s, dpa_error *err) {
     char text[80];
     (void)snprintf(text, sizeof text, "{\"kernel\": \"%s\", \"threads\": 1}", dpa_train_kernel());
-    return dpa_report_section(s->report, "machine", text, err);
+    return dpa__report_section(s->report, "machine", text, err);
 }
 
 static void options_for_run(const session *s, dpa_run_opts *out) {
@@ -276,7 +276,7 @@ static dpa_status perform(session *s, dpa_error *err) {
     }
     if (status == DPA_OK)
         status = judge_evidence(&s->evidence, &s->options->common, &s->report, err);
-    if (status == DPA_OK) dpa_report_name(s->report, "run", s->evidence.source);
+    if (status == DPA_OK) dpa__report_name(s->report, "run", s->evidence.source);
     if (status == DPA_OK) status = add_machine(s, err);
     return status == DPA_OK ? add_trials(s, err) : status;
 }
@@ -319,7 +319,7 @@ static int run(void *options, const word_list *words) {
         return usage_error(&command_run, "the experiment must be a file: workers read it too");
     if (dpa_ranks_join(&s.ranks, &err) != DPA_OK) return library_error("run", &err);
     const int code = dpa_ranks_rank(s.ranks) == 0 ? lead(&s, path) : serve(&s, path);
-    dpa_evidence_free(&s.evidence);
+    dpa__evidence_clear(&s.evidence);
     dpa_game_close(s.game);
     dpa_experiment_free(s.experiment);
     dpa_ranks_leave(s.ranks);

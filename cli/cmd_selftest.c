@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "estimate/sequential.h"
 #include "output.h"
 
 typedef struct selftest_options {
@@ -89,7 +90,7 @@ static void inside(tally *t, const char *what, double got, double low, double hi
 static dpa_request ask(const char *family, const char *method, double delta, double confidence,
                        int sides) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "%s", family);
     (void)snprintf(request.method, sizeof request.method, "%s", method);
     request.delta = delta;
@@ -101,9 +102,9 @@ static dpa_request ask(const char *family, const char *method, double delta, dou
 static dpa_interval from_counts(dpa_counts counts, const dpa_request *request) {
     dpa_results results = {0};
     dpa_interval out = {NAN, NAN};
-    if (dpa_estimate_counts(&counts, request, &results, NULL) == DPA_OK && results.count == 1)
+    if (dpa__estimate_counts(&counts, request, &results, NULL) == DPA_OK && results.count == 1)
         out = (dpa_interval){results.items[0].epsilon_lower, results.items[0].epsilon_upper};
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return out;
 }
 
@@ -168,13 +169,13 @@ static double summed_delta(double m, double s, double epsilon) {
 static void check_account(tally *t) {
     const dpa_interval many = composed(10, 100, 1e-5);
     const double closed = dpa_gaussian_epsilon(1, 1e-5), far = dpa_gaussian_epsilon(40, 1e-300);
-    const double apart = dpa_two_gaussians_directed(0, 1, 1, 1.5, 1e-3);
+    const double apart = dpa__two_gaussians_directed(0, 1, 1, 1.5, 1e-3);
     near(t, "gaussian, mu 1: epsilon", closed, 4.377178095681, 1e-11);
     near(t, "gaussian, mu 2: epsilon", dpa_gaussian_epsilon(2, 1e-5), 9.997256146434, 1e-11);
     near(t, "gaussian, delta 1e-300 and back", dpa_gaussian_mu(far, 1e-300), 40, 1e-9);
     inside(t, "account, 100 steps of sigma 10", closed, many.lower, many.upper);
     near(t, "account, width of that interval", many.upper - many.lower, 0, 1e-3 * closed);
-    near(t, "two gaussians, same deviation", dpa_two_gaussians_epsilon(0, 1, 1, 1, 1e-5), closed,
+    near(t, "two gaussians, same deviation", dpa__two_gaussians_epsilon(0, 1, 1, 1, 1e-5), closed,
          1e-9);
     near(t, "two gaussians, delta by sums", summed_delta(1, 1.5, apart), 1e-3, 1e-9);
 }
@@ -184,7 +185,7 @@ static void check_account(tally *t) {
 static double from_one_run(dpa_onerun game, const char *family) {
     const dpa_request request = ask(family, "", 1e-5, 0.95, 1);
     dpa_result result;
-    if (dpa_onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL) != DPA_OK)
+    if (dpa__onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL) != DPA_OK)
         return NAN;
     return result.epsilon_lower;
 }
@@ -208,26 +209,26 @@ static double perfect_pairs(void) {
     dpa_sequential *audit = NULL;
     dpa_sequential_now now = {0};
     request.claim_epsilon = 4;
-    if (dpa_sequential_new(&request, &audit, NULL) != DPA_OK) return NAN;
+    if (dpa__sequential_new(&request, &audit, NULL) != DPA_OK) return NAN;
     int is_well = 1;
-    for (int i = 0; i < 1000 && is_well && !dpa_sequential_refuted(audit); ++i)
-        is_well = dpa_sequential_push(audit, 1, 1, NULL) == DPA_OK &&
-                  dpa_sequential_push(audit, 0, 0, NULL) == DPA_OK;
-    if (is_well) is_well = dpa_sequential_look(audit, &now, NULL) == DPA_OK;
-    dpa_sequential_free(audit);
+    for (int i = 0; i < 1000 && is_well && !dpa__sequential_refuted(audit); ++i)
+        is_well = dpa__sequential_push(audit, 1, 1, NULL) == DPA_OK &&
+                  dpa__sequential_push(audit, 0, 0, NULL) == DPA_OK;
+    if (is_well) is_well = dpa__sequential_look(audit, &now, NULL) == DPA_OK;
+    dpa__sequential_free(audit);
     return is_well ? (double)now.refuted_at : (double)NAN;
 }
 
 static double planned_power(double sigma, uint64_t canaries) {
     dpa_plan plan;
     dpa_plan_answer answer;
-    dpa_plan_init(&plan);
+    dpa__plan_init(&plan);
     plan.game = DPA_PLAN_COSINES;
     plan.family = "gaussian";
     plan.method = "mean";
     plan.claim_epsilon = 1;
     plan.truth_sigma = sigma;
-    return dpa_plan_power(&plan, canaries, &answer, NULL) == DPA_OK ? answer.power : (double)NAN;
+    return dpa__ask_power(&plan, canaries, &answer, NULL) == DPA_OK ? answer.power : (double)NAN;
 }
 
 /* 1 − Φ(x). */
@@ -239,16 +240,17 @@ static void check_rest(tally *t) {
     double ceiling = NAN;
     dpa_rng rng;
     near(t, "sequential, pairs against 4", perfect_pairs(), 311, 0);
-    near(t, "cosines, uniform in 3 dimensions", exp(dpa_cosine_null_log_upper(0.4, 3)), 0.3, 1e-12);
+    near(t, "cosines, uniform in 3 dimensions", exp(dpa__cosine_null_log_upper(0.4, 3)), 0.3,
+         1e-12);
     /* 9 canaries, deviation 1/3, two-sided at 95% */
     const double limit = dpa_gaussian_mu(1, 1e-5) + 1.959963984540054 / 3;
     near(t, "plan, power of 9 cosines", planned_power(1, 9),
          normal_above(3 * (limit - 1)) + normal_above(3 * (limit + 1)), 1e-9);
     const double right = pow(0.05, 1e-3);
-    if (dpa_plan_ceiling("dp", 1000, 0, 0.95, &ceiling, NULL) != DPA_OK) ceiling = NAN;
+    if (dpa__plan_ceiling("dp", 1000, 0, 0.95, &ceiling, NULL) != DPA_OK) ceiling = NAN;
     near(t, "plan, ceiling of 1000 answers", ceiling, log(right / (1 - right)), 1e-9);
-    dpa_rng_init(&rng, 0, DPA_PURPOSE_TEST, 0); /* Random123's own answer for all zeros */
-    near(t, "random numbers, Philox4x32-10", dpa_rng_u32(&rng), 0x6627e8d5, 0);
+    dpa__rng_init(&rng, 0, DPA_PURPOSE_TEST, 0); /* Random123's own answer for all zeros */
+    near(t, "random numbers, Philox4x32-10", dpa__rng_u32(&rng), 0x6627e8d5, 0);
 }
 
 /* ── coverage, exactly: every outcome of 12 + 12 runs of randomized response ───────────────── */
@@ -294,17 +296,17 @@ static int claims_leak(const char *family, const char *method, uint64_t seed, ui
     dpa_results results = {0};
     dpa_request request = ask(family, method, 1e-5, 0.9, 1);
     request.threads = 1;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_SIMULATE, index);
-    for (int i = 0; i < EACH; ++i) in[i] = dpa_rng_normal(&rng);
-    for (int i = 0; i < EACH; ++i) out[i] = dpa_rng_normal(&rng);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_SIMULATE, index);
+    for (int i = 0; i < EACH; ++i) in[i] = dpa__rng_normal(&rng);
+    for (int i = 0; i < EACH; ++i) out[i] = dpa__rng_normal(&rng);
     int claims = -1;
-    if (dpa_scores_from(in, EACH, out, EACH, &scores, NULL) == DPA_OK &&
-        dpa_scores_prepare(&scores, &lints, NULL) == DPA_OK &&
-        dpa_estimate_scores(&scores, &request, &results, NULL) == DPA_OK && results.count == 1)
+    if (dpa__scores_from(in, EACH, out, EACH, &scores, NULL) == DPA_OK &&
+        dpa__scores_prepare_here(&scores, &lints, NULL) == DPA_OK &&
+        dpa__estimate_scores(&scores, &request, &results, NULL) == DPA_OK && results.count == 1)
         claims = results.items[0].epsilon_lower > 0;
-    dpa_results_free(&results);
-    dpa_lints_free(&lints);
-    dpa_scores_free(&scores);
+    dpa__results_free(&results);
+    dpa__lints_free(&lints);
+    dpa__scores_free(&scores);
     return claims;
 }
 

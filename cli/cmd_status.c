@@ -115,10 +115,11 @@ static int show_bound(dpa_experiment *experiment, const status_options *o) {
         status = judge_evidence(&evidence, &common, &report, &err);
     }
     if (status == DPA_OK && summary.missing > 0)
-        status = dpa_report_note(report, &err,
-                                 "A look at %" PRIu64 " of %" PRIu64 " trials: stopping because of "
-                                 "it would make the bound invalid.",
-                                 summary.stored, summary.planned);
+        status =
+            dpa__report_note(report, &err,
+                             "A look at %" PRIu64 " of %" PRIu64 " trials: stopping because of "
+                             "it would make the bound invalid.",
+                             summary.stored, summary.planned);
     int code = 0;
     if (status == DPA_OK) {
         code = show_report(report, &common);
@@ -126,7 +127,7 @@ static int show_bound(dpa_experiment *experiment, const status_options *o) {
         dpa_report_free(report);
         code = library_error("status", &err);
     }
-    dpa_evidence_free(&evidence);
+    dpa__evidence_clear(&evidence);
     dpa_game_close(game);
     return code;
 }

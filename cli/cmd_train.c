@@ -170,7 +170,7 @@ static dpa_status evaluate(const session *s, const char *name, const dpa_dataset
          .data = logits}};
     for (int i = 0; i < 2 && status == DPA_OK; ++i) {
         (void)snprintf(file, sizeof file, "%s-%s.npy", name, i == 0 ? "losses" : "logits");
-        status = dpa_array_write(file_in(s, file, path), &arrays[i], err);
+        status = dpa__array_write(file_in(s, file, path), &arrays[i], err);
     }
     free(losses);
     free(logits);

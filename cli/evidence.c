@@ -52,7 +52,7 @@ static dpa_status write_flags(const char *path, const dpa_named_array *a, dpa_er
                              .shape = {a->rows, a->rows > 0 ? a->count / a->rows : 0},
                              .count = a->count,
                              .data = flags};
-    const dpa_status status = dpa_array_write(path, &array, err);
+    const dpa_status status = dpa__array_write(path, &array, err);
     free(flags);
     return status;
 }
@@ -88,7 +88,7 @@ static dpa_status write_csv(const char *path, const dpa_named_array *a, dpa_erro
     for (size_t i = 0; i < a->count; ++i)
         used += (size_t)snprintf(text + used, 26, "%.17g%c", a->items[i],
                                  (i + 1) % columns == 0 ? '\n' : ',');
-    const dpa_status status = dpa_file_write(path, text, used, err);
+    const dpa_status status = dpa__file_write(path, text, used, err);
     free(text);
     return status;
 }
@@ -105,7 +105,7 @@ dpa_status evidence_export(const dpa_evidence *evidence, const char *folder, int
             status = write_csv(path, a, err);
         else
             status = is_flags(evidence, a) ? write_flags(path, a, err)
-                                           : dpa_array_write(path, &array, err);
+                                           : dpa__array_write(path, &array, err);
     }
     return status;
 }

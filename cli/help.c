@@ -2,7 +2,7 @@
 /* Help, 80 columns wide. */
 #include "help.h"
 
-#include "dpaudit/scores.h"
+#include "estimate/scores.h"
 
 #include <string.h>
 
@@ -132,7 +132,7 @@ void help_methods(FILE *out) {
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; before |= kinds[k++].from) {
         (void)fprintf(out, "\n%s\n", kinds[k].title);
         const dpa_estimator *e;
-        for (size_t i = 0; (e = dpa_estimator_at(i)) != NULL; ++i) {
+        for (size_t i = 0; (e = dpa__estimator_at(i)) != NULL; ++i) {
             char text[200];
             if (!(e->what & kinds[k].from) || (e->what & before)) continue;
             (void)snprintf(text, sizeof text, "%s%s%s%s", e->summary,

@@ -13,7 +13,7 @@
 
 int parse_count(const char *text, uint64_t *out) {
     double number = 0;
-    if (!dpa_number_whole(text, &number) || number < 0 || number != floor(number)) return 0;
+    if (!dpa__number_whole(text, &number) || number < 0 || number != floor(number)) return 0;
     if (number < 0x1p53) {
         *out = (uint64_t)number;
         return 1;
@@ -133,7 +133,7 @@ static int push(word_list *list, const char *word) {
 }
 
 void common_init(common_options *common) {
-    dpa_protocol_init(&common->protocol);
+    dpa__protocol_init(&common->protocol);
     dpa_claim_init(&common->claim);
 }
 
@@ -157,7 +157,7 @@ static int store(const command *cmd, const option *o, const char *value, void *o
     case OPTION_CLAIM:
         return store_field(cmd, o, value, field);
     case OPTION_NUMBER:
-        if (dpa_number_whole(value, field)) return 0;
+        if (dpa__number_whole(value, field)) return 0;
         return usage_error(cmd, "--%s: '%s' is not a number", o->name, value);
     case OPTION_COUNT:
         if (parse_count(value, field)) return 0;

@@ -9,6 +9,7 @@
 
 #include "dpaudit/dpaudit.h"
 #include "dpaudit/lab.h"
+#include "judge/judge.h"
 
 typedef enum option_type {
     OPTION_HEADING,  /* not an option: its help is the heading of a group */

@@ -62,7 +62,7 @@ void output_remember(int argc, char **argv) {
 
 int write_file(const char *command_name, const char *path, const char *text) {
     dpa_error err;
-    if (dpa_file_write(path, text, strlen(text), &err) == DPA_OK) return 0;
+    if (dpa__file_write(path, text, strlen(text), &err) == DPA_OK) return 0;
     return library_error(command_name, &err);
 }
 
@@ -122,20 +122,20 @@ static int show_plot(const dpa_report *report, const common_options *common, dpa
     char *text = NULL;
     dpa_text_style style = terminal_style();
     style.brief = !common->plot;
-    if (dpa_report_plot(report, &style, &text, err) != DPA_OK) return library_error(running, err);
+    if (dpa__report_plot(report, &style, &text, err) != DPA_OK) return library_error(running, err);
     (void)fputs(text, json_on_stdout(common) ? stderr : stdout);
     dpa_free(text);
     return 0;
 }
 
 static int write_charts(const dpa_report *report, const char *directory, dpa_error *err) {
-    return dpa_report_vega(report, directory, err) == DPA_OK ? 0 : library_error(running, err);
+    return dpa__report_vega(report, directory, err) == DPA_OK ? 0 : library_error(running, err);
 }
 
 int show_report(dpa_report *report, const common_options *common) {
     dpa_error err;
     int code = EXIT_FAILURE_RUNNING;
-    if (dpa_report_invocation(report, invocation, &err) != DPA_OK)
+    if (dpa__report_invocation(report, invocation, &err) != DPA_OK)
         code = library_error(running, &err);
     else
         code = show(report, common, &err);
@@ -178,7 +178,7 @@ int judge_and_show(const command *cmd, dpa_evidence *evidence, const common_opti
     dpa_report *report = NULL;
     dpa_error err = {0};
     const dpa_status status = judge_evidence(evidence, common, &report, &err);
-    dpa_evidence_free(evidence);
+    dpa__evidence_clear(evidence);
     return status == DPA_OK ? show_report(report, common) : library_error(cmd->name, &err);
 }
 

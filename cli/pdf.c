@@ -120,7 +120,7 @@ static int print_in(const char *folder, const char *page, const char *path) {
         (void)fprintf(stderr, "dpaudit report: Chromium did not print the page\n");
         return EXIT_FAILURE_RUNNING;
     }
-    const dpa_status status = dpa_file_write(path, pdf, size, &err);
+    const dpa_status status = dpa__file_write(path, pdf, size, &err);
     free(pdf);
     return status == DPA_OK ? 0 : library_error("report", &err);
 }

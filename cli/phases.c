@@ -70,9 +70,9 @@ static int set_part(const command *cmd, const char *key, const char *value, phas
                     dpa_phase *phase, uint64_t *batches) {
     int good = 1;
     if (strcmp(key, "sigma") == 0)
-        good = dpa_number_whole(value, &phase->sigma);
+        good = dpa__number_whole(value, &phase->sigma);
     else if (strcmp(key, "q") == 0)
-        good = dpa_number_whole(value, &phase->q);
+        good = dpa__number_whole(value, &phase->q);
     else if (strcmp(key, "steps") == 0)
         good = parse_count(value, &phase->steps);
     else if (strcmp(key, "batches") == 0)

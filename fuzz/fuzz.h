@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/data.h"
 #include "base/stream.h"
-#include "dpaudit/data.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -27,9 +27,9 @@ static inline void fuzz_check(dpa_status status, const dpa_error *err) {
 static inline void fuzz_use_array(dpa_array *array) {
     dpa_error err;
     volatile double sum = 0;
-    if (dpa_array_to_double(array, &err) != DPA_OK) abort();
+    if (dpa__array_to_double(array, &err) != DPA_OK) abort();
     for (size_t i = 0; i < array->count; ++i) sum = sum + ((const double *)array->data)[i];
-    dpa_array_free(array);
+    dpa__array_free(array);
 }
 
 /* One of `often` inputs, by a sum that every change moves: for what takes milliseconds, which a
@@ -73,7 +73,7 @@ static inline void fuzz_array(const uint8_t *data, size_t size, fuzz_array_reade
     if (status == DPA_OK)
         fuzz_use_array(&array);
     else
-        dpa_array_free(&array);
+        dpa__array_free(&array);
     dpa__stream_close(stream);
 }
 

@@ -23,7 +23,7 @@ static void try_bytes(const unsigned char *bytes, size_t size) {
             abort();
     }
     free(again);
-    dpa_canaries_free(canaries);
+    dpa__canaries_free(canaries);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -8,17 +8,18 @@
 #include "base/table.h"
 
 static void check_column(const dpa_table *t, size_t column) {
-    const size_t rows = dpa_table_rows(t), levels = dpa_table_levels(t, column);
+    const size_t rows = dpa__table_rows(t), levels = dpa__table_levels(t, column);
     volatile double sum = 0;
-    if (dpa_table_find(t, dpa_table_name(t, column)) != (ptrdiff_t)column) abort();
-    if (dpa_table_kind(t, column) == DPA_COLUMN_NUMBER) {
-        for (size_t i = 0; i < rows; ++i) sum = sum + dpa_table_numbers(t, column)[i];
+    if (dpa__table_find(t, dpa__table_name(t, column)) != (ptrdiff_t)column) abort();
+    if (dpa__table_kind(t, column) == DPA_COLUMN_NUMBER) {
+        for (size_t i = 0; i < rows; ++i) sum = sum + dpa__table_numbers(t, column)[i];
         return;
     }
     for (size_t i = 0; i < rows; ++i)
-        if (dpa_table_codes(t, column)[i] >= levels) abort();
+        if (dpa__table_codes(t, column)[i] >= levels) abort();
     for (size_t i = 1; i < levels; ++i)
-        if (strcmp(dpa_table_level(t, column, i - 1), dpa_table_level(t, column, i)) >= 0) abort();
+        if (strcmp(dpa__table_level(t, column, i - 1), dpa__table_level(t, column, i)) >= 0)
+            abort();
 }
 
 static void read_table(const uint8_t *data, size_t size, const dpa_table_opts *opts) {
@@ -30,15 +31,15 @@ static void read_table(const uint8_t *data, size_t size, const dpa_table_opts *o
     fuzz_check(status, &err);
     dpa__stream_close(stream);
     if (status != DPA_OK) return;
-    for (size_t i = 0; i < dpa_table_columns(table); ++i) check_column(table, i);
-    dpa_table_free(table);
+    for (size_t i = 0; i < dpa__table_columns(table); ++i) check_column(table, i);
+    dpa__table_free(table);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static const char *const text[] = {"id", "c1", NULL};
     dpa_table_opts opts;
     read_table(data, size, NULL);
-    dpa_table_opts_init(&opts);
+    dpa__table_opts_init(&opts);
     opts.has_header = 0;
     opts.trim = 0;
     opts.separator = ' ';

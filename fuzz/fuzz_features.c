@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "dpaudit/attack.h"
+#include "attack/attack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     dpa_features features;
@@ -12,13 +12,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char path[FUZZ_PATH];
     const int file = fuzz_file(data, size, path);
     if (file < 0) return 0;
-    const dpa_status status = dpa_features_read(path, NULL, &features, &err);
+    const dpa_status status = dpa__features_read(path, NULL, &features, &err);
     fuzz_check(status, &err);
     if (status == DPA_OK) {
         if (features.points == 0 || features.count == 0) abort();
         for (size_t i = 0; i < features.points * features.count; ++i)
             if (!isfinite(features.value[i])) abort();
-        dpa_features_free(&features);
+        dpa__features_free(&features);
     }
     (void)close(file);
     return 0;

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "dpaudit/epsilon_star.h"
+#include "estimate/epsilon_star.h"
 
 enum { MOST = 300, PARTS = 4, RARE = 256 };
 
@@ -33,19 +33,19 @@ static void estimate(const dpa_losses *losses) {
     dpa_lints lints = {0};
     dpa_error err = {0};
     dpa_star star;
-    dpa_star_opts_init(&opts);
-    dpa_request_init(&request);
+    dpa__star_opts_init(&opts);
+    dpa__request_init(&request);
     opts.bootstrap = 3;
     opts.mixture.components = 2;
     request.threads = 1;
     if (!is_rare) (void)snprintf(request.method, sizeof request.method, "empirical");
-    fuzz_check(dpa_losses_lint(losses, &lints, &err), &err);
-    fuzz_check(dpa_star_results(losses, &opts, &request, &results, &lints, &err), &err);
+    fuzz_check(dpa__losses_lint(losses, &lints, &err), &err);
+    fuzz_check(dpa__star_results(losses, &opts, &request, &results, &lints, &err), &err);
     check_results(&results);
-    if (dpa_star_empirical(losses, 0.0, &star, &err) == DPA_OK && star.ratio != DPA_STAR_NONE)
+    if (dpa__star_empirical(losses, 0.0, &star, &err) == DPA_OK && star.ratio != DPA_STAR_NONE)
         must(star.fpr >= 0.0 && star.fpr <= 1.0 && star.fnr >= 0.0 && star.fnr <= 1.0);
-    dpa_results_free(&results);
-    dpa_lints_free(&lints);
+    dpa__results_free(&results);
+    dpa__lints_free(&lints);
 }
 
 /* The losses are used when there are few enough for a quick run. */
@@ -53,7 +53,7 @@ static void finish(dpa_status status, dpa_losses *losses, const dpa_error *err) 
     fuzz_check(status, err);
     if (status != DPA_OK) return;
     if (losses->train_count + losses->heldout_count <= MOST) estimate(losses);
-    dpa_losses_free(losses);
+    dpa__losses_free(losses);
 }
 
 static void try_numbers(const uint8_t *data, size_t size, uint8_t cut) {
@@ -63,7 +63,7 @@ static void try_numbers(const uint8_t *data, size_t size, uint8_t cut) {
     const size_t count = size / sizeof *value < MOST ? size / sizeof *value : MOST;
     const size_t train = cut % (count + 1);
     memcpy(value, data, count * sizeof *value);
-    finish(dpa_losses_new(value, train, value + train, count - train, &losses, &err), &losses,
+    finish(dpa__losses_new(value, train, value + train, count - train, &losses, &err), &losses,
            &err);
 }
 
@@ -82,7 +82,7 @@ static void try_files(const uint8_t *data, size_t size, size_t count) {
     if (made == count) {
         const dpa_losses_files files = {path[0], count > 1 ? path[1] : NULL,
                                         count > 2 ? path[2] : NULL, count > 2 ? path[3] : NULL};
-        finish(dpa_losses_read(&files, &losses, &err), &losses, &err);
+        finish(dpa__losses_read(&files, &losses, &err), &losses, &err);
     }
     for (size_t i = 0; i < made; ++i) (void)close(file[i]);
 }

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-#include "dpaudit/guesses.h"
-#include "dpaudit/onerun.h"
+#include "estimate/onerun.h"
+#include "evidence/guesses.h"
 
 enum { MOST = 200 };
 
@@ -16,16 +16,16 @@ static void must(int condition) {
 }
 
 static void check_game(dpa_onerun game, const dpa_curve *curve, double p) {
-    const double value = dpa_onerun_p_value(&game, curve);
+    const double value = dpa__onerun_p_value(&game, curve);
     must(value > 0.0 && value <= 1.0);
-    must(!dpa_onerun_refutes(&game, curve, p) || value <= p * (1.0 + 1e-9));
+    must(!dpa__onerun_refutes(&game, curve, p) || value <= p * (1.0 + 1e-9));
     if (game.options == 2) {
-        const double dp = dpa_onerun_dp_p_value(&game, 1.0, p * 1e-3);
+        const double dp = dpa__onerun_dp_p_value(&game, 1.0, p * 1e-3);
         must(dp >= 0.0 && dp <= 1.0);
     }
     if (game.correct == game.guesses) return;
     ++game.correct;
-    must(dpa_onerun_p_value(&game, curve) <= value * (1.0 + 1e-9));
+    must(dpa__onerun_p_value(&game, curve) <= value * (1.0 + 1e-9));
 }
 
 static void check_guesses(const dpa_guesses *guesses, uint64_t options, const dpa_curve *curve,
@@ -56,14 +56,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         in[count] = data[i + 1] & 1;
     }
     if (dpa_curve_gaussian(data[2] / 40.0, &curve, &err) != DPA_OK) return 0;
-    const dpa_status status = dpa_guesses_from_scores(
+    const dpa_status status = dpa__guesses_from_scores(
         score, in, count, (dpa_guess_side)(data[0] % 3), &guesses, &lints, &err);
     fuzz_check(status, &err);
     if (status == DPA_OK) {
         check_guesses(&guesses, 2U + data[0] / 64U * 7U, curve, (data[1] + 1.0) / 257.0);
-        dpa_guesses_free(&guesses);
+        dpa__guesses_free(&guesses);
     }
-    dpa_lints_free(&lints);
+    dpa__lints_free(&lints);
     dpa_curve_free(curve);
     return 0;
 }

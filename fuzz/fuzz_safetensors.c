@@ -13,6 +13,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (dpa__stream_open_memory("input", data, size, &stream, &err) != DPA_OK) return 0;
     (void)dpa__weights_from_stream(stream, &weights, hash, &err);
     dpa__stream_close(stream);
-    dpa_weights_free(&weights);
+    dpa__weights_free(&weights);
     return 0;
 }

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "dpaudit/scores.h"
+#include "estimate/scores.h"
 
 enum { HEAD = 3, MOST = 24 };
 
@@ -25,11 +25,11 @@ static double run(const dpa_scores *scores, const char *family, const char *meth
     dpa_results results = {0};
     dpa_error err = {0};
     double bound = 0;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "%s", family);
     (void)snprintf(request.method, sizeof request.method, "%s", method);
     (void)snprintf(request.select, sizeof request.select, "%s", select);
-    if (dpa_estimate_scores(scores, &request, &results, &err) != DPA_OK) {
+    if (dpa__estimate_scores(scores, &request, &results, &err) != DPA_OK) {
         if (err.text[0] == '\0' || err.status == DPA_INTERNAL) abort();
     }
     for (size_t i = 0; i < results.count; ++i) {
@@ -37,15 +37,15 @@ static double run(const dpa_scores *scores, const char *family, const char *meth
         if (r->kind == DPA_BOUND && !(r->epsilon_lower >= 0)) abort();
         bound = r->epsilon_lower;
     }
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return bound;
 }
 
 static void check_quality(const dpa_scores *scores) {
     dpa_quality quality;
     dpa_request request;
-    dpa_request_init(&request);
-    if (dpa_scores_quality(scores, &request, &quality, NULL) == DPA_OK &&
+    dpa__request_init(&request);
+    if (dpa__scores_quality(scores, &request, &quality, NULL) == DPA_OK &&
         !(quality.auc.value >= 0 && quality.auc.value <= 1))
         abort();
 }
@@ -70,13 +70,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const size_t members = data[0] % (count + 1);
     dpa_scores scores;
     dpa_lints lints = {0};
-    if (dpa_scores_from(values, members, values + members, count - members, &scores, NULL) !=
+    if (dpa__scores_from(values, members, values + members, count - members, &scores, NULL) !=
         DPA_OK)
         return 0;
     const unsigned known = fuzz_is_rare(data, size, RARE) ? METHODS : QUICK;
-    if (dpa_scores_prepare(&scores, &lints, NULL) == DPA_OK)
+    if (dpa__scores_prepare_here(&scores, &lints, NULL) == DPA_OK)
         try_one(&scores, data[1], methods[data[2] % known]);
-    dpa_lints_free(&lints);
-    dpa_scores_free(&scores);
+    dpa__lints_free(&lints);
+    dpa__scores_free(&scores);
     return 0;
 }

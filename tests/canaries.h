@@ -5,14 +5,14 @@
 
 #include "check.h"
 
-#include "dpaudit/canary.h"
+#include "evidence/canary.h"
 
 static inline dpa_canaries *test_canaries(dpa_direction direction, uint64_t seed, size_t dim,
                                           size_t observed, size_t unobserved, unsigned threads,
                                           const char *kernel) {
     dpa_canaries_opts opts;
     dpa_canaries *canaries = NULL;
-    dpa_canaries_opts_init(&opts);
+    dpa__canaries_opts_init(&opts);
     opts.seed = seed;
     opts.dim = dim;
     opts.observed = observed;
@@ -20,7 +20,7 @@ static inline dpa_canaries *test_canaries(dpa_direction direction, uint64_t seed
     opts.threads = threads;
     opts.kernel = kernel;
     opts.direction = direction;
-    assert_ok(dpa_canaries_new(&opts, &canaries, NULL));
+    assert_ok(dpa__canaries_new(&opts, &canaries, NULL));
     return canaries;
 }
 

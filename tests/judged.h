@@ -5,13 +5,13 @@
 
 #include "check.h"
 
-#include "dpaudit/account.h"
-#include "dpaudit/data.h"
-#include "dpaudit/scores.h"
-#include "dpaudit/tradeoff.h"
+#include "account/account.h"
+#include "base/data.h"
 #include "estimate/registry.h"
+#include "estimate/scores.h"
 #include "judge/case.h"
 #include "math/dist.h"
+#include "tradeoff/tradeoff.h"
 
 enum { N = 400 };
 
@@ -27,25 +27,25 @@ static inline void add_normal(dpa_evidence *e, size_t count, double shift, doubl
         out[i] = sigma * dpa__norm_quantile(((double)k + 0.5) / (double)count, DPA_LOWER);
         in[i] = shift + out[i] + 1e-9;
     }
-    assert_ok(dpa_evidence_add(e, "members", in, count, 0, NULL));
-    assert_ok(dpa_evidence_add(e, "nonmembers", out, count, 0, NULL));
+    assert_ok(dpa__evidence_add(e, "members", in, count, 0, NULL));
+    assert_ok(dpa__evidence_add(e, "nonmembers", out, count, 0, NULL));
 }
 
 static inline void normal_scores(dpa_evidence *e, double shift, double sigma) {
-    dpa_evidence_init(e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(e, DPA_EVIDENCE_SCORES);
     add_normal(e, N, shift, sigma);
 }
 
 static inline void count_evidence(dpa_evidence *e, double fn, double tp, double fp, double tn) {
     const double counts[4] = {fn, tp, fp, tn};
-    dpa_evidence_init(e, DPA_EVIDENCE_COUNTS);
+    dpa__evidence_init(e, DPA_EVIDENCE_COUNTS);
     assert_ok(dpa_evidence_copy(e, "counts", counts, 4, NULL));
 }
 
 static inline void guess_evidence(dpa_evidence *e, double canaries, double guesses,
                                   double correct) {
     const double counts[3] = {canaries, guesses, correct};
-    dpa_evidence_init(e, DPA_EVIDENCE_GUESSES);
+    dpa__evidence_init(e, DPA_EVIDENCE_GUESSES);
     e->design = DPA_ONE_RUN;
     assert_ok(dpa_evidence_copy(e, "guess_counts", counts, 3, NULL));
 }
@@ -75,7 +75,7 @@ static inline dpa_claim noise_claim(double sigma, double q, uint64_t steps) {
 
 static inline dpa_protocol protocol_of(const char *family, const char *method) {
     dpa_protocol p;
-    dpa_protocol_init(&p);
+    dpa__protocol_init(&p);
     if (family != NULL) assert_ok(dpa_protocol_set(&p, "family", family, NULL));
     if (method != NULL) assert_ok(dpa_protocol_set(&p, "method", method, NULL));
     return p;

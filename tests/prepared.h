@@ -4,15 +4,15 @@
 #define DPA_TESTS_PREPARED_H
 
 #include "check.h"
-#include "dpaudit/scores.h"
+#include "estimate/scores.h"
 
 static inline dpa_scores prepared(const double *in, size_t members, const double *out,
                                   size_t nonmembers) {
     dpa_scores scores;
     dpa_lints lints = {0};
-    assert_ok(dpa_scores_from(in, members, out, nonmembers, &scores, NULL));
-    assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
-    dpa_lints_free(&lints);
+    assert_ok(dpa__scores_from(in, members, out, nonmembers, &scores, NULL));
+    assert_ok(dpa__scores_prepare_here(&scores, &lints, NULL));
+    dpa__lints_free(&lints);
     return scores;
 }
 

@@ -8,9 +8,9 @@
 #include <fcntl.h>
 
 #include "base/array.h"
+#include "base/data.h"
 #include "base/stream.h"
 #include "base/text.h"
-#include "dpaudit/data.h"
 
 static inline dpa_status read_bytes(const void *bytes, size_t size, const char *member,
                                     dpa_array *out, dpa_error *err) {

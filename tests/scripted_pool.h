@@ -8,8 +8,8 @@
 
 #include <sys/stat.h>
 
+#include "base/data.h"
 #include "base/error.h"
-#include "dpaudit/data.h"
 #include "game/rules.h"
 #include "run/pool.h"
 
@@ -34,7 +34,7 @@ static void put_message(const char *name, const dpa__message *m, const char *aft
     dpa__text text = {0};
     dpa__wire_put(&text, m);
     dpa__text_add(&text, after);
-    assert_ok(dpa_file_write(file(name), text.data, text.length, &err));
+    assert_ok(dpa__file_write(file(name), text.data, text.length, &err));
     dpa__text_free(&text);
 }
 
@@ -58,7 +58,7 @@ static int set_up(void **state) {
     put_message("garbled0", &result, garbage);
     result.index = 1;
     put_message("result1", &result, "");
-    assert_ok(dpa_file_write(file("garbage"), garbage, strlen(garbage), &err));
+    assert_ok(dpa__file_write(file("garbage"), garbage, strlen(garbage), &err));
     return 0;
 }
 

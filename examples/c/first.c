@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 int main(int argc, char **argv) {
-    dpa_evidence evidence;
+    dpa_evidence *evidence = NULL;
     dpa_claim claim;
     dpa_report *report = NULL;
     dpa_error err = {0};
@@ -15,21 +15,21 @@ int main(int argc, char **argv) {
         (void)fprintf(stderr, "usage: first MEMBERS NONMEMBERS EPSILON\n");
         return 2;
     }
-    dpa_evidence_init(&evidence, DPA_EVIDENCE_SCORES);
     dpa_claim_init(&claim);
-    int code = 3;
+    int code = 0;
     if (dpa_evidence_scores(argv[1], argv[2], &evidence, &err) == DPA_OK &&
         dpa_claim_set(&claim, "claim-epsilon", argv[3], &err) == DPA_OK &&
-        dpa_judge(&evidence, &claim, NULL, &report, &err) == DPA_OK &&
+        dpa_judge(evidence, &claim, NULL, &report, &err) == DPA_OK &&
         dpa_report_headline(report, &headline, &err) == DPA_OK) {
         (void)printf("%s\n", headline);
         code = dpa_report_state(report) == DPA_REFUTED ? 1 : 0;
     } else {
         (void)fprintf(stderr, "first: %s%s%s\n", err.place, err.place[0] != '\0' ? ": " : "",
                       err.text);
+        code = dpa_status_exit_code(err.status);
     }
     dpa_free(headline);
     dpa_report_free(report);
-    dpa_evidence_free(&evidence);
+    dpa_evidence_free(evidence);
     return code;
 }

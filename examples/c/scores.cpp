@@ -23,7 +23,7 @@ int main() try {
     dpa_error err = {};
     dpa_evidence *raw = nullptr;
     check(dpa_evidence_new(DPA_EVIDENCE_SCORES, &raw, &err), err);
-    const std::unique_ptr<dpa_evidence, decltype(&dpa_evidence_delete)> evidence(raw, dpa_evidence_delete);
+    const std::unique_ptr<dpa_evidence, decltype(&dpa_evidence_free)> evidence(raw, dpa_evidence_free);
     check(dpa_evidence_copy(raw, "members", members.data(), members.size(), &err), err);
     check(dpa_evidence_copy(raw, "nonmembers", others.data(), others.size(), &err), err);
 
@@ -32,7 +32,7 @@ int main() try {
     const std::unique_ptr<dpa_report, decltype(&dpa_report_free)> report(made, dpa_report_free);
     for (size_t i = 0; i < dpa_report_count(made); ++i) {
         const dpa_result *row = dpa_report_result(made, i);
-        std::printf("%-10s %-24s epsilon at least %.4f\n", row->method, row->family, row->epsilon_lower);
+        std::printf("%-10s %-24s epsilon at least %.4f\n", dpa_result_text(row, "method"), dpa_result_text(row, "family"), dpa_result_number(row, "epsilon_lower"));
     }
     return 0;
 } catch (const std::exception &e) {

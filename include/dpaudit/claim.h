@@ -22,10 +22,6 @@ typedef enum dpa_scope {
     DPA_SCOPE_PARTICIPATION, /* the rounds that one client was in */
     DPA_SCOPE_MODEL          /* this one model, not the mechanism that made it */
 } dpa_scope;
-enum { DPA_SCOPES = 4 };
-/* "training", "step", "participation", "model"; NULL past the last. */
-DPA_API const char *dpa_scope_name(dpa_scope scope);
-
 enum { DPA_CURVE_PATH_SIZE = 500 };
 
 typedef struct dpa_claim {
@@ -37,19 +33,18 @@ typedef struct dpa_claim {
     char curve[DPA_CURVE_PATH_SIZE]; /* path of a trade-off curve (columns fpr, fnr) */
 } dpa_claim;
 
-/* An empty claim: nothing promised, defaults as in the comments at the fields. */
+/* Makes *claim empty: nothing promised, defaults as in the comments at the fields. There is nothing
+ * to free. */
 DPA_API void dpa_claim_init(dpa_claim *claim);
-/* The same on the heap, for bindings that do not know the struct layout; free with dpa_free. */
+/* The same on the heap, for languages that do not know the struct: *out is freed with dpa_free.
+ * Returns DPA_OK or DPA_NO_MEMORY. */
 DPA_API dpa_status dpa_claim_new(dpa_claim **out, dpa_error *err) DPA_MUST_USE;
-/* 1 if the claim promises anything, else 0. */
-DPA_API int dpa_claim_is_made(const dpa_claim *claim);
 /* Sets one field by the name of its command-line option: "claim-epsilon", "claim-delta",
- * "claim-sigma", "claim-q", "claim-steps", "claim-curve", "claim-scope" or "neighbours". Both texts
- * are copied. */
+ * "claim-sigma", "claim-q", "claim-steps", "claim-curve", "claim-scope" or "neighbours". `value` is
+ * what the option would take; both texts are copied. Returns DPA_BAD_ARGUMENT if there is no such
+ * key or the value is not right; the claim is unchanged then. */
 DPA_API dpa_status dpa_claim_set(dpa_claim *claim, const char *key, const char *value,
                                  dpa_error *err) DPA_MUST_USE;
-/* DPA_BAD_ARGUMENT if the claim makes more than one kind of promise or a number is out of range. */
-DPA_API dpa_status dpa_claim_check(const dpa_claim *claim, dpa_error *err) DPA_MUST_USE;
 
 DPA_C_END
 

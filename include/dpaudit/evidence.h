@@ -1,75 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What was observed: counts, scores and what is odd about them. */
+/* What was observed, from files or from memory.
+ *
+ * Evidence has a kind, arrays with names, and what is known about them. It belongs to one thread
+ * while it is filled; afterwards several may judge it. */
 #ifndef DPAUDIT_EVIDENCE_H
 #define DPAUDIT_EVIDENCE_H
 
 #include <stddef.h>
-#include <stdint.h>
 
-#include "dpaudit/claim.h"
-#include "dpaudit/data.h"
+#include "dpaudit/export.h"
 #include "dpaudit/status.h"
 
 DPA_C_BEGIN
 
-/* How often an attack that answers "in" or "out" was right and wrong. */
-typedef struct dpa_counts {
-    uint64_t fn, tp, fp, tn;
-} dpa_counts;
-
-/* A warning about the evidence; it is shown with every result. */
-typedef struct dpa_lint {
-    char code[40];
-    char text[320];
-} dpa_lint;
-
-typedef struct dpa_lints {
-    dpa_lint *items;
-    size_t count, capacity;
-} dpa_lints;
-
-/* Appends a warning; `lints` starts as all zeros. `code` is copied. */
-DPA_API dpa_status dpa_lints_add(dpa_lints *lints, dpa_error *err, const char *code,
-                                 const char *format, ...) DPA_PRINTF(4, 5);
-DPA_API void dpa_lints_free(dpa_lints *lints);
-
-/* Attack scores of both classes: higher must mean "in". Arrays are ascending once prepared. */
-typedef struct dpa_scores {
-    double *member, *nonmember;
-    size_t members, nonmembers;
-    int is_sorted;
-    char sha256[2][DPA_SHA256_SIZE]; /* of the files they came from; "" where there is none */
-} dpa_scores;
-
-/* Copies both arrays; free with dpa_scores_free. */
-DPA_API dpa_status dpa_scores_from(const double *member, size_t members, const double *nonmember,
-                                   size_t nonmembers, dpa_scores *out, dpa_error *err) DPA_MUST_USE;
-/* Reads two files of one array each, or, if nonmembers_path is NULL, one file: an NPZ with the
- * arrays `members` and `nonmembers`, or a CSV with the columns `score` and `member` (0 or 1). */
-DPA_API dpa_status dpa_scores_read(const char *path, const char *nonmembers_path, dpa_scores *out,
-                                   dpa_error *err) DPA_MUST_USE;
-/* Sorts both classes and adds a lint for whatever is odd: ties, the wrong sign, NaN, infinities,
- * duplicates, tiny classes. A NaN counts against the attack: it becomes the lowest member score or
- * the highest non-member score. DPA_BAD_INPUT if a class is empty or all NaN. */
-DPA_API dpa_status dpa_scores_prepare(dpa_scores *scores, dpa_lints *lints,
-                                      dpa_error *err) DPA_MUST_USE;
-DPA_API void dpa_scores_free(dpa_scores *scores);
-
-/* The scores of such a CSV, one item for each value of another column. */
-typedef struct dpa_score_groups {
-    dpa_scores *items;
-    char (*names)[64];
-    size_t count;
-} dpa_score_groups;
-/* Reads a CSV with the columns score, member and `column`; free *out with dpa_score_groups_free. */
-DPA_API dpa_status dpa_score_groups_read(const char *path, const char *column,
-                                         dpa_score_groups *out, dpa_error *err) DPA_MUST_USE;
-DPA_API void dpa_score_groups_free(dpa_score_groups *groups);
-
-/* The counts of the attack "in if score ≥ threshold". The scores must be prepared. */
-DPA_API dpa_counts dpa_scores_counts(const dpa_scores *scores, double threshold);
-
-/* ── evidence of any kind, as a file that knows what it is ───────────────────────────── */
+typedef struct dpa_evidence dpa_evidence;
 
 /* Which arrays the evidence has. Evidence of a game is read by the command of the same name. */
 typedef enum dpa_evidence_kind {
@@ -80,114 +24,62 @@ typedef enum dpa_evidence_kind {
     DPA_EVIDENCE_SIGNALS  /* signals, members [models × points]: input of `attack`, which makes
                              scores of them */
 } dpa_evidence_kind;
-enum { DPA_EVIDENCE_KINDS = 5 };
-/* "counts", "scores", …; NULL past the last. */
-DPA_API const char *dpa_evidence_kind_name(dpa_evidence_kind kind);
 
-/* How the observations depend on each other. */
-typedef enum dpa_evidence_design {
-    DPA_INDEPENDENT_RUNS, /* each is one trained model, or one noisy step */
-    DPA_ONE_RUN           /* canaries of one training, each included by its own coin */
-} dpa_evidence_design;
+/* ── from files ──────────────────────────────────────────────────────────────────────── */
 
-typedef struct dpa_named_array {
-    char name[32];
-    double *items;
-    size_t count;
-    size_t rows; /* rows of a matrix; 0: a plain array */
-} dpa_named_array;
+/* Each of the four makes new evidence in *out, to be freed with dpa_evidence_free. They return
+ * DPA_IO if a file cannot be read, DPA_BAD_INPUT with file and place if it holds something else, or
+ * DPA_NO_MEMORY. A path of "-" is standard input; gzip and xz are undone. The first bytes of a file
+ * say what it is, not its name. */
 
-typedef struct dpa_named_number {
-    char name[48];
-    double value;
-} dpa_named_number;
+/* Reads attack scores (higher means "in"): from two files of one array each; or, if
+ * `nonmembers_path` is NULL, from one file: an NPZ with the arrays `members` and `nonmembers`, a
+ * CSV with the columns `score` and `member` (0 or 1), or evidence that dpaudit wrote. */
+DPA_API dpa_status dpa_evidence_scores(const char *path, const char *nonmembers_path,
+                                       dpa_evidence **out, dpa_error *err) DPA_MUST_USE;
+/* Reads what was seen of the canaries of one run: from two arrays of scores (of losses if
+ * `are_losses`: lower means "in"); or, if `nonmembers_path` is NULL, from a CSV with the columns
+ * score,member or score,correct, an NPZ with arrays of these names or with members and nonmembers,
+ * or evidence that dpaudit wrote. */
+DPA_API dpa_status dpa_evidence_one_run(const char *path, const char *nonmembers_path,
+                                        int are_losses, dpa_evidence **out,
+                                        dpa_error *err) DPA_MUST_USE;
+/* Reads canary cosines: with the final model from `path`; or, if `null_path` is not NULL, the
+ * largest ones over the rounds, of canaries that took part and of canaries that did not. Evidence
+ * that dpaudit wrote is read from `path` alone. */
+DPA_API dpa_status dpa_evidence_cosines(const char *path, const char *null_path, dpa_evidence **out,
+                                        dpa_error *err) DPA_MUST_USE;
+/* Reads a file that dpa_evidence_write or a game of dpaudit wrote, of any kind. */
+DPA_API dpa_status dpa_evidence_read(const char *path, dpa_evidence **out,
+                                     dpa_error *err) DPA_MUST_USE;
 
-/* What is known about the mechanism that was observed; NaN and 0 mean "not known". */
-typedef struct dpa_training_facts {
-    double q;              /* sampling rate of the training */
-    uint64_t steps;        /* its steps, or rounds */
-    double sigma;          /* the noise multiplier it claims to use */
-    double rate;           /* share of the observations that contain the canary (1: all) */
-    double participations; /* federated: the most rounds that one client takes part in */
-    int replace_one;       /* neighbours differ by one replaced record */
-    uint64_t records;      /* records that the two sides differ by (0 or 1: one) */
-    int sees_all;          /* the attacker who made the scores saw every step */
-} dpa_training_facts;
+/* ── from memory ─────────────────────────────────────────────────────────────────────── */
 
-enum { DPA_RECORDS_MOST = 1000 };
-enum { DPA_EVIDENCE_ARRAYS = 12, DPA_EVIDENCE_FACTS = 40, DPA_EVIDENCE_WORD = 64 };
-
-typedef struct dpa_evidence {
-    dpa_evidence_kind kind;
-    dpa_scope scope; /* of one observation */
-    dpa_evidence_design design;
-    double inclusion_rate;         /* probability of "in" in one run: 0.5 */
-    uint64_t options;              /* options per guess: 2 */
-    size_t dim;                    /* dimension of cosines; 0: not known */
-    char direction[16];            /* canary directions: "sphere", "signs", …; "": not known */
-    uint64_t planned, missing;     /* numbers of trials; planned 0: no trials were run */
-    uint64_t failed[2], absent[2]; /* trials whose failure counts as an outcome, and missing ones:
-                                      [0] with the record, [1] without */
-    int side;                      /* for one run's guesses, a dpa_guess_side (both ends) */
-    dpa_training_facts training;
-    dpa_claim claim; /* the claim that was made when the evidence was gathered */
-    char *protocol;  /* the protocol registered then, as JSON; NULL: none */
-    char game[DPA_EVIDENCE_WORD], source[256]; /* which game made it, from which file */
-    dpa_named_array arrays[DPA_EVIDENCE_ARRAYS];
-    size_t array_count;
-    dpa_named_number facts[DPA_EVIDENCE_FACTS]; /* for the report: accuracy, … */
-    size_t fact_count;
-    char path[2][512], sha256[2][DPA_SHA256_SIZE]; /* the files it was read from; "": none */
-} dpa_evidence;
-
-/* Empty evidence of this kind, with the defaults of the comments above; free its contents with
- * dpa_evidence_free. */
-DPA_API void dpa_evidence_init(dpa_evidence *evidence, dpa_evidence_kind kind);
-/* The same on the heap, for bindings that do not know the struct layout; free with
- * dpa_evidence_delete. */
+/* Makes empty evidence of this kind in *out, of independent runs of a whole training, to be filled
+ * with dpa_evidence_copy and freed with dpa_evidence_free. Returns DPA_OK or DPA_NO_MEMORY. */
 DPA_API dpa_status dpa_evidence_new(dpa_evidence_kind kind, dpa_evidence **out,
                                     dpa_error *err) DPA_MUST_USE;
-DPA_API void dpa_evidence_delete(dpa_evidence *evidence);
-/* Sets one field from text: "scope", "design", "inclusion-rate", "options", "side" (both, in, out),
- * "dim", "direction"; or a fact of the training: "q", "steps", "sigma", "canary-rate",
- * "participations". */
-DPA_API dpa_status dpa_evidence_set(dpa_evidence *evidence, const char *key, const char *value,
-                                    dpa_error *err) DPA_MUST_USE;
-/* Adds an array (rows 0) or a matrix. The evidence owns `items`, a malloc block, from now on; if
- * the call fails, it is freed. */
-DPA_API dpa_status dpa_evidence_add(dpa_evidence *evidence, const char *name, double *items,
-                                    size_t count, size_t rows, dpa_error *err) DPA_MUST_USE;
-/* Adds a copy of a plain array. */
+/* Frees the evidence and its arrays; NULL is allowed. */
+DPA_API void dpa_evidence_free(dpa_evidence *evidence);
+/* Adds a copy of items[count] as the array `name` (see dpa_evidence_kind). Returns DPA_BAD_ARGUMENT
+ * if there are more arrays than any evidence has, or DPA_NO_MEMORY. */
 DPA_API dpa_status dpa_evidence_copy(dpa_evidence *evidence, const char *name, const double *items,
                                      size_t count, dpa_error *err) DPA_MUST_USE;
-/* Adds a named number for the report. */
+/* Says what the arrays are about. Keys: "scope" ("training", "step", "participation", "model"),
+ * "design" ("independent-runs", "one-run"), "inclusion-rate", "options", "side" ("both", "in",
+ * "out"), "dim", "direction"; and facts of the training: "q", "steps", "sigma", "canary-rate",
+ * "participations". Both texts are copied. Returns DPA_BAD_ARGUMENT, and changes nothing, if there
+ * is no such key or the value is not right. */
+DPA_API dpa_status dpa_evidence_set(dpa_evidence *evidence, const char *key, const char *value,
+                                    dpa_error *err) DPA_MUST_USE;
+/* Adds a number that the report shall show, such as "accuracy"; `name` is copied. Returns
+ * DPA_BAD_ARGUMENT if there are too many. */
 DPA_API dpa_status dpa_evidence_fact(dpa_evidence *evidence, const char *name, double value,
                                      dpa_error *err) DPA_MUST_USE;
-/* The array with this name, owned by the evidence; NULL if there is none. */
-DPA_API const dpa_named_array *dpa_evidence_find(const dpa_evidence *evidence, const char *name);
-/* Frees the arrays and the protocol, not the struct. */
-DPA_API void dpa_evidence_free(dpa_evidence *evidence);
-
-/* Writes an NPZ with the arrays and an entry dpaudit.json that describes them. */
+/* Writes an NPZ with the arrays and an entry dpaudit.json that describes them; it appears whole or
+ * not at all. Returns DPA_IO if it cannot be written, or DPA_NO_MEMORY. */
 DPA_API dpa_status dpa_evidence_write(const dpa_evidence *evidence, const char *path,
                                       dpa_error *err) DPA_MUST_USE;
-/* Reads a file that dpa_evidence_write made; free *out with dpa_evidence_free. */
-DPA_API dpa_status dpa_evidence_read(const char *path, dpa_evidence *out,
-                                     dpa_error *err) DPA_MUST_USE;
-/* Read evidence from a file of dpaudit's own or from plain files of any tool. Scores: as
- * dpa_scores_read. One run: two arrays (scores, or losses if `are_losses`: lower means "in"), a
- * table with the columns score,member or score,correct, or an NPZ with the arrays members and
- * nonmembers, or score and correct. Cosines: with the final model in `path`; if `null_path` is
- * given, both files hold the largest cosines over the rounds. */
-DPA_API dpa_status dpa_evidence_scores(const char *path, const char *nonmembers_path,
-                                       dpa_evidence *out, dpa_error *err) DPA_MUST_USE;
-DPA_API dpa_status dpa_evidence_one_run(const char *path, const char *nonmembers_path,
-                                        int are_losses, dpa_evidence *out,
-                                        dpa_error *err) DPA_MUST_USE;
-DPA_API dpa_status dpa_evidence_cosines(const char *path, const char *null_path, dpa_evidence *out,
-                                        dpa_error *err) DPA_MUST_USE;
-/* 1 if the file has dpaudit's description of itself; plain arrays of other tools do not. */
-DPA_API int dpa_evidence_is_file(const char *path);
 
 DPA_C_END
 

@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The result of an audit as a document, to be shown as text, JSON, a web page, or for CI.
+/* What was found: state, headline, every number, and the document as text, JSON or a web page.
  *
- * A report is made by dpa_judge or by one of the dpa_audit_… calls below, or filled by hand. It
- * belongs to one thread while it is filled; afterwards several may read it. */
+ * dpa_judge makes a report. Several threads may read one at the same time. */
 #ifndef DPAUDIT_REPORT_H
 #define DPAUDIT_REPORT_H
 
 #include <stddef.h>
 
-#include "dpaudit/account.h"
-#include "dpaudit/cosines.h"
-
-#include "dpaudit/epsilon_star.h"
-#include "dpaudit/estimate.h"
-#include "dpaudit/evidence.h"
-#include "dpaudit/guesses.h"
-#include "dpaudit/onerun.h"
-#include "dpaudit/plan.h"
-#include "dpaudit/scores.h"
+#include "dpaudit/export.h"
 #include "dpaudit/status.h"
 
 DPA_C_BEGIN
@@ -32,51 +22,42 @@ typedef enum dpa_state {
     DPA_INCONCLUSIVE /* the data contradict an assumption, or the test lacks the power asked for */
 } dpa_state;
 
-/* An empty report. `command` is the dpaudit command that would print it ("counts"). The request is
- * copied. */
-DPA_API dpa_status dpa_report_new(const char *command, const dpa_request *request, dpa_report **out,
-                                  dpa_error *err) DPA_MUST_USE;
-/* NULL is allowed. */
+/* Frees the report and all that belongs to it; NULL is allowed. */
 DPA_API void dpa_report_free(dpa_report *report);
-/* Overrides the command name and the subject shown in the report ("run", "x.yaml"). */
-DPA_API void dpa_report_name(dpa_report *report, const char *command, const char *subject);
-
-/* Adds a copy of the result. */
-DPA_API dpa_status dpa_report_add(dpa_report *report, const dpa_result *result,
-                                  dpa_error *err) DPA_MUST_USE;
-/* Describes the evidence: its kind ("counts", "scores"), and further facts by key. */
-DPA_API dpa_status dpa_report_evidence(dpa_report *report, const char *kind,
-                                       dpa_error *err) DPA_MUST_USE;
-DPA_API dpa_status dpa_report_fact(dpa_report *report, const char *key, double value,
-                                   dpa_error *err) DPA_MUST_USE;
-DPA_API dpa_status dpa_report_fact_text(dpa_report *report, const char *key, const char *value,
-                                        dpa_error *err) DPA_MUST_USE;
-/* Adds copies of the lints. */
-DPA_API dpa_status dpa_report_lints(dpa_report *report, const dpa_lints *lints,
-                                    dpa_error *err) DPA_MUST_USE;
-/* Records an input file and its hash in the provenance. */
-DPA_API dpa_status dpa_report_input(dpa_report *report, const char *path, const char *sha256,
-                                    dpa_error *err) DPA_MUST_USE;
-/* Records the command line, and the current time, in the provenance. */
-DPA_API dpa_status dpa_report_invocation(dpa_report *report, const char *text,
-                                         dpa_error *err) DPA_MUST_USE;
-/* Adds a section to the JSON output: `json` is the text of an object, `key` its name. */
-DPA_API dpa_status dpa_report_section(dpa_report *report, const char *key, const char *json,
-                                      dpa_error *err) DPA_MUST_USE;
-/* Adds a line to the text output, for anything that is not a row of the table. */
-DPA_API dpa_status dpa_report_say(dpa_report *report, dpa_error *err, const char *format, ...)
-    DPA_PRINTF(3, 4) DPA_MUST_USE;
-/* Adds a sentence that is shown with the verdict in text, JSON (`notes`) and on the page. */
-DPA_API dpa_status dpa_report_note(dpa_report *report, dpa_error *err, const char *format, ...)
-    DPA_PRINTF(3, 4) DPA_MUST_USE;
-DPA_API size_t dpa_report_count(const dpa_report *report);
-/* The result with this index, owned by the report; NULL past the last. */
-DPA_API const dpa_result *dpa_report_result(const dpa_report *report, size_t index);
-/* The result that decided, owned by the report; NULL if there is none. */
-DPA_API const dpa_result *dpa_report_primary(const dpa_report *report);
+/* Returns what the report says about the claim. */
 DPA_API dpa_state dpa_report_state(const dpa_report *report);
-/* "no-claim", "not-refuted", "refuted", "inconclusive". */
+/* Returns "no-claim", "not-refuted", "refuted" or "inconclusive", a constant string. */
 DPA_API const char *dpa_state_name(dpa_state state);
+
+/* ── its numbers ─────────────────────────────────────────────────────────────────────── */
+
+/* One number with all that it stands on: a row of the table. It belongs to the report, as do the
+ * texts that are asked of it. */
+typedef struct dpa_result dpa_result;
+
+/* Returns how many results there are. */
+DPA_API size_t dpa_report_count(const dpa_report *report);
+/* Returns the result with this index, NULL past the last. */
+DPA_API const dpa_result *dpa_report_result(const dpa_report *report, size_t index);
+/* Returns the result that decided, NULL if there is none. */
+DPA_API const dpa_result *dpa_report_primary(const dpa_report *report);
+/* Returns a number of the result by its name in the JSON output: "epsilon" (of an estimate),
+ * "epsilon_lower", "epsilon_upper" (may be INFINITY), "parameter_lower", "parameter_upper",
+ * "confidence", "sides", "threshold", "p_value", "numerical_error", the counts "fn", "tp", "fp" and
+ * "tn", or what only some methods have ("fpr", …). NaN if it has no such number. */
+DPA_API double dpa_result_number(const dpa_result *result, const char *name);
+/* Returns a text of the result by its name: "family", "method", "select", "parameter" (the name of
+ * the family's parameter: "mu"), "guarantee" ("confidence", "posterior", "estimate", "optimistic"),
+ * "conditional" (the assumption about the mechanism that it needs), "role" ("primary", "shown"),
+ * "scope", "note" (how not to read the number). "" where there is nothing to say, NULL if no text
+ * has this name. */
+DPA_API const char *dpa_result_text(const dpa_result *result, const char *name);
+/* Returns the name of the result's assumption with this index ("independent-runs"), NULL past the
+ * last. *sentence gets the words for people; it may be NULL. Both are constant strings. */
+DPA_API const char *dpa_result_assumption(const dpa_result *result, size_t index,
+                                          const char **sentence);
+
+/* ── as a document ───────────────────────────────────────────────────────────────────── */
 
 typedef struct dpa_text_style {
     int width;   /* 80 */
@@ -85,128 +66,27 @@ typedef struct dpa_text_style {
     int brief;   /* 0; 1: of the plots only the bounds */
 } dpa_text_style;
 
-/* Each of the following returns a new string in *out, to be freed with dpa_free. */
+/* Each of the following gives a new string in *out, to be freed with dpa_free, and returns DPA_OK
+ * or DPA_NO_MEMORY. */
+
+/* The verdict in one sentence: the first line of every output. */
 DPA_API dpa_status dpa_report_headline(const dpa_report *report, char **out,
                                        dpa_error *err) DPA_MUST_USE;
+/* The text that the command prints. `style` NULL: the defaults at its fields. */
 DPA_API dpa_status dpa_report_text(const dpa_report *report, const dpa_text_style *style,
                                    char **out, dpa_error *err) DPA_MUST_USE;
+/* The whole report as JSON, which dpa_verify checks. */
 DPA_API dpa_status dpa_report_json(const dpa_report *report, char **out,
                                    dpa_error *err) DPA_MUST_USE;
-/* A self-contained web page. */
+/* A web page that needs no other file. */
 DPA_API dpa_status dpa_report_html(const dpa_report *report, char **out,
                                    dpa_error *err) DPA_MUST_USE;
-/* For CI systems: the verdict as one JUnit test case (XML), or as one SARIF 2.1.0 finding. */
+/* The verdict for CI systems, as one JUnit test case (XML). */
 DPA_API dpa_status dpa_report_junit(const dpa_report *report, char **out,
                                     dpa_error *err) DPA_MUST_USE;
+/* The verdict for CI systems, as one SARIF 2.1.0 finding. */
 DPA_API dpa_status dpa_report_sarif(const dpa_report *report, char **out,
                                     dpa_error *err) DPA_MUST_USE;
-/* Small Unicode plots for a terminal: bounds, ROC, posterior, guesses. */
-DPA_API dpa_status dpa_report_plot(const dpa_report *report, const dpa_text_style *style,
-                                   char **out, dpa_error *err) DPA_MUST_USE;
-/* The charts of the web page as a JSON array of {id, place, title, alternative, spec}; each spec is
- * Vega-Lite. */
-DPA_API dpa_status dpa_report_charts(const dpa_report *report, char **out,
-                                     dpa_error *err) DPA_MUST_USE;
-/* Writes the specification of each chart to DIRECTORY/ID.vl.json; makes the directory if it is
- * missing. */
-DPA_API dpa_status dpa_report_vega(const dpa_report *report, const char *directory,
-                                   dpa_error *err) DPA_MUST_USE;
-/* One web page for several stored results: files that dpa_report_json wrote. */
-DPA_API dpa_status dpa_report_combine(const char *const *paths, size_t count, char **out,
-                                      dpa_error *err) DPA_MUST_USE;
-/* Frees a string or block that this library returned; NULL is allowed. */
-DPA_API void dpa_free(void *block);
-
-/* ── from evidence, or a claim, to a report ──────────────────────────────────────────── */
-
-/* What a claim means (the command `account`). "Also" fields ask for more rows; see each for how to
- * leave it out. */
-typedef struct dpa_account_query {
-    const dpa_phase *phases;
-    size_t count;
-    dpa_account_opts opts; /* opts.delta is the δ at which ε is asked */
-    double epsilon;        /* also δ at this ε; NaN: no */
-    double fpr;            /* also the attack's power at this FPR; NaN: no */
-    size_t curve_points;   /* also the trade-off curve at so many FPRs; 0: no */
-    const double *deltas;  /* also ε at each of these */
-    size_t delta_count;
-    const double *epsilons; /* also δ at each of these */
-    size_t epsilon_count;
-    const double *orders; /* also the Rényi divergence at each of these */
-    size_t order_count;
-    double check; /* also: is another accountant's ε too small or too large? NaN: no */
-} dpa_account_query;
-
-DPA_API void dpa_account_query_init(dpa_account_query *query);
-/* Makes the report; the caller frees *out with dpa_report_free, here and below. */
-DPA_API dpa_status dpa_audit_account(const dpa_account_query *query, dpa_report **out,
-                                     dpa_error *err) DPA_MUST_USE;
-/* The noise, rate or number of steps that meets a target (the command `calibrate`); the target is
- * query->epsilon at query->opts.delta. */
-DPA_API dpa_status dpa_audit_calibrate(const dpa_account_query *query, dpa_calibrate_what what,
-                                       dpa_report **out, dpa_error *err) DPA_MUST_USE;
-/* An upper bound on ε of a ρ-zCDP mechanism or, if rho is NaN, of one whose Rényi divergences are
- * in the CSV `path` with columns order and rdp (`account --zcdp`, `--rdp`). `check` is as in
- * dpa_account_query. */
-DPA_API dpa_status dpa_audit_renyi(double rho, const char *path, double delta, double check,
-                                   dpa_report **out, dpa_error *err) DPA_MUST_USE;
-/* ε between two Gaussians in both directions (`account --two-gaussians`). */
-DPA_API dpa_status dpa_audit_two_gaussians(double mu1, double s1, double mu2, double s2,
-                                           double delta, dpa_report **out,
-                                           dpa_error *err) DPA_MUST_USE;
-
-/* What to expect of an audit of the idealised game: the expected number of right guesses and the
- * bounds, for `guesses` guesses (0: the best number). `repeats` > 0 also simulates the game that
- * often. */
-DPA_API dpa_status dpa_audit_ideal(const dpa_ideal *ideal, uint64_t guesses, uint64_t repeats,
-                                   const dpa_request *request, int pointwise, dpa_report **out,
-                                   dpa_error *err) DPA_MUST_USE;
-
-/* One released model, or several from the same training (the command `losses`): Epsilon* by every
- * method that applies, and a summary over the models. */
-typedef struct dpa_losses_query {
-    const dpa_losses_files *files; /* files of `count` models … */
-    const dpa_losses *losses;      /* … or the losses themselves */
-    size_t count;
-    dpa_star_opts opts;
-    size_t goodness; /* also the Kolmogorov–Smirnov table for 1 to this many components; 0: no */
-    const char *group; /* also each group by this column of the table; NULL: none */
-    size_t records; /* also this many training records of the first model that stand out; 0: none */
-} dpa_losses_query;
-
-DPA_API void dpa_losses_query_init(dpa_losses_query *query);
-DPA_API dpa_status dpa_audit_losses(const dpa_losses_query *query, const dpa_request *request,
-                                    dpa_report **out, dpa_error *err) DPA_MUST_USE;
-
-/* The privacy–utility landscape of a table of runs (the command `landscape`): points, frontier and
- * densities in a section of the report. */
-DPA_API dpa_status dpa_audit_landscape(const char *path, dpa_report **out,
-                                       dpa_error *err) DPA_MUST_USE;
-
-/* Planning an audit (the command `plan`): for every game, family and method the number of
- * observations needed, and what `size` observations would show; the ceiling; the precision. Of the
- * request it uses delta, confidence, claim_epsilon, family ("": dp and gaussian), method ("": all
- * that apply), seed, threads and progress. */
-typedef struct dpa_plan_query {
-    const char *game;   /* "": runs, one-run and cosines, and steps where a training is given */
-    double claim_sigma; /* the claim as the training's noise; NaN: request->claim_epsilon */
-    double truth_epsilon, truth_sigma; /* the leak that is suspected; both NaN: none, the sizes are
-                                          left out */
-    const char *truth;                 /* family of the suspected leak, see dpa_plan */
-    double q; /* sampling rate and steps of the training; 1 and 1: one release */
-    uint64_t steps;
-    double power;      /* 0.8 */
-    uint64_t size;     /* number of observations that can be afforded; 0: none given */
-    uint64_t most;     /* the largest size to try: 20000 */
-    size_t points;     /* points of a power curve for every row; 0: none */
-    uint64_t audits;   /* simulated for method sequential: 200 */
-    double half_width; /* also the samples needed for an interval of this half width … */
-    double fnr, fpr;   /* … from an attack with these error rates; NaN: no */
-} dpa_plan_query;
-
-DPA_API void dpa_plan_query_init(dpa_plan_query *query);
-DPA_API dpa_status dpa_audit_plan(const dpa_plan_query *query, const dpa_request *request,
-                                  dpa_report **out, dpa_error *err) DPA_MUST_USE;
 
 DPA_C_END
 

@@ -31,6 +31,7 @@ typedef enum dpa_status {
 } dpa_status;
 
 enum { DPA_PLACE_SIZE = 512, DPA_TEXT_SIZE = 512 };
+enum { DPA_SHA256_SIZE = 65 }; /* a hash as lower-case hex, and the final zero */
 
 typedef struct dpa_error {
     dpa_status status;
@@ -38,9 +39,10 @@ typedef struct dpa_error {
     char text[DPA_TEXT_SIZE];   /* what was found and what would be right; one line */
 } dpa_error;
 
-/* The name of a status ("bad input"), a constant string; "unknown status" for any other number. */
+/* Returns the name of a status ("bad input"), a constant string; "unknown status" for any other
+ * number. */
 DPA_API const char *dpa_status_text(dpa_status status);
-/* The exit code that the command returns for this status. */
+/* Returns the exit code of the command for this status; 4 for a number that is none. */
 DPA_API int dpa_status_exit_code(dpa_status status);
 
 /* Progress of a long call. `call` gets how much of `total` is done (total 0: not known yet); if it
@@ -51,8 +53,10 @@ typedef struct dpa_progress {
     void *user;
 } dpa_progress;
 
-/* The library's version, "0.1.0"; a constant string. */
+/* Returns the library's version, "0.1.0"; a constant string. */
 DPA_API const char *dpa_version(void);
+/* Frees a string, a claim or a protocol that the library returned; NULL is allowed. */
+DPA_API void dpa_free(void *block);
 
 DPA_C_END
 

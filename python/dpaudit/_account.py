@@ -75,24 +75,24 @@ class _Query(ctypes.Structure):
     ]
 
 
-lib.dpa_account_query_init.argtypes = [ctypes.POINTER(_Query)]
-lib.dpa_account_query_init.restype = None
+lib.dpa__account_query_init.argtypes = [ctypes.POINTER(_Query)]
+lib.dpa__account_query_init.restype = None
 _free_account = declare_free("dpa_account_free")
 _free_pair = declare_free("dpa_pair_free")
 _free_ledger = declare_free("dpa_ledger_free")
 _LIST = ctypes.POINTER(ctypes.c_double)
 declare("dpa_account_new", ctypes.POINTER(_Phase), ctypes.c_size_t, ctypes.POINTER(_Opts), _OUT)
-declare("dpa_account_epsilons", ctypes.c_void_p, _LIST, ctypes.c_size_t, ctypes.POINTER(_Interval))
-declare("dpa_account_deltas", ctypes.c_void_p, _LIST, ctypes.c_size_t, ctypes.POINTER(_Interval))
+declare("dpa__account_epsilons", ctypes.c_void_p, _LIST, ctypes.c_size_t, ctypes.POINTER(_Interval))
+declare("dpa__account_deltas", ctypes.c_void_p, _LIST, ctypes.c_size_t, ctypes.POINTER(_Interval))
 declare("dpa_account_fnr", ctypes.c_void_p, ctypes.c_double, ctypes.POINTER(_Interval))
 declare("dpa_pair_new", _LIST, _LIST, ctypes.c_size_t, _OUT)
 declare("dpa_pair_read", ctypes.c_char_p, _OUT)
 declare("dpa_ledger_read", ctypes.c_char_p, ctypes.c_int, _OUT)
 lib.dpa_ledger_phases.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)]
 lib.dpa_ledger_phases.restype = ctypes.POINTER(_Phase)
-declare("dpa_audit_account", ctypes.POINTER(_Query), _OUT)
-declare("dpa_audit_calibrate", ctypes.POINTER(_Query), ctypes.c_int, _OUT)
-declare("dpa_audit_two_gaussians", *[ctypes.c_double] * 5, _OUT)
+declare("dpa__audit_account", ctypes.POINTER(_Query), _OUT)
+declare("dpa__audit_calibrate", ctypes.POINTER(_Query), ctypes.c_int, _OUT)
+declare("dpa__audit_two_gaussians", *[ctypes.c_double] * 5, _OUT)
 
 
 def _phase(kind: int, sigma: Any, q: Any, steps: Any, pair: Optional[Handle] = None) -> _Phase:
@@ -151,7 +151,7 @@ class _Claim:
         if not rows:
             raise ValueError("needs sigma, a pair, a ledger, or phases as (sigma, q, steps)")
         self.query = _Query()
-        lib.dpa_account_query_init(ctypes.byref(self.query))
+        lib.dpa__account_query_init(ctypes.byref(self.query))
         self.query.phases = (_Phase * len(rows))(*rows)
         self.query.count = len(rows)
         opts = self.query.opts
@@ -209,7 +209,7 @@ class Account:
         Arguments:
             delta: a number or a list.
         """
-        return self._ask("dpa_account_epsilons", "delta", delta)
+        return self._ask("dpa__account_epsilons", "delta", delta)
 
     def delta(self, epsilon: Any) -> Any:
         """δ at an ε, or a list of them at a list of ε.
@@ -217,7 +217,7 @@ class Account:
         Arguments:
             epsilon: a number or a list.
         """
-        return self._ask("dpa_account_deltas", "epsilon", epsilon)
+        return self._ask("dpa__account_deltas", "epsilon", epsilon)
 
     def tpr(self, fpr: float) -> Interval:
         """The best attack's true positive rate at a false positive rate.
@@ -286,7 +286,7 @@ def account(
     if check is not None:
         query.check = real("check", check)
     query.curve_points = whole("points", points)
-    return run_long("dpa_audit_account", ctypes.byref(query), keep=claim)
+    return run_long("dpa__audit_account", ctypes.byref(query), keep=claim)
 
 
 def calibrate(
@@ -330,7 +330,7 @@ def calibrate(
     own = None if ledger is not None else sigma
     claim = _Claim(own, q, steps, delta, mechanism, adjacency, phases, tolerance, pair, ledger, group)
     claim.query.epsilon = real("epsilon", epsilon)
-    return run_long("dpa_audit_calibrate", ctypes.byref(claim.query), choose("find", find, _FINDS), keep=claim)
+    return run_long("dpa__audit_calibrate", ctypes.byref(claim.query), choose("find", find, _FINDS), keep=claim)
 
 
 def two_gaussians(mu1: float, s1: float, mu2: float, s2: float, delta: float = 1e-5) -> Report:
@@ -347,4 +347,4 @@ def two_gaussians(mu1: float, s1: float, mu2: float, s2: float, delta: float = 1
     4.377178
     """
     numbers = {"mu1": mu1, "s1": s1, "mu2": mu2, "s2": s2, "delta": delta}
-    return run("dpa_audit_two_gaussians", *[real(name, value) for name, value in numbers.items()])
+    return run("dpa__audit_two_gaussians", *[real(name, value) for name, value in numbers.items()])

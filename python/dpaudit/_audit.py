@@ -111,13 +111,12 @@ class _Ideal(ctypes.Structure):
     _fields_ = [("sigma", ctypes.c_double), ("canaries", ctypes.c_uint64), ("options", ctypes.c_uint64)]
 
 
-declare("dpa_audit_ideal", ctypes.POINTER(_Ideal), ctypes.c_uint64, ctypes.c_uint64, _REQUEST, ctypes.c_int, _OUT)
+declare("dpa__audit_ideal", ctypes.POINTER(_Ideal), ctypes.c_uint64, ctypes.c_uint64, _REQUEST, ctypes.c_int, _OUT)
 
 
 def _one_run_evidence(scores: Any, members: Any, correct: Any, options: int) -> Evidence:
     if is_path(scores):
-        seen = Evidence("scores")
-        call("dpa_evidence_one_run", path_text("scores", scores), None, 0, seen._handle.pointer)
+        seen = Evidence._from("dpa_evidence_one_run", path_text("scores", scores), None, 0)
         return seen.about(options=None if options == 2 else options)
     if (members is None) == (correct is None):
         raise ValueError("scores: need either members or correct, 0 or 1 for each score")
@@ -267,7 +266,7 @@ def one_run_ideal(
     )
     count = 0 if guesses is None else whole("guesses", guesses)
     return run_long(
-        "dpa_audit_ideal",
+        "dpa__audit_ideal",
         ctypes.byref(ideal),
         count,
         whole("simulate", simulate),

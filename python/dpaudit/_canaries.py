@@ -39,29 +39,29 @@ class _Own(ctypes.Structure):
     _fields_ = [("unit", ctypes.c_double), ("candidate", ctypes.c_void_p), ("candidates", ctypes.c_size_t)]
 
 
-_free_canaries = declare_free("dpa_canaries_free")
+_free_canaries = declare_free("dpa__canaries_free")
 _PROGRESS = ctypes.c_void_p
-lib.dpa_canaries_opts_init.argtypes = [ctypes.POINTER(_Opts)]
-lib.dpa_canaries_opts_init.restype = None
-declare("dpa_canaries_new", ctypes.POINTER(_Opts), ctypes.POINTER(ctypes.c_void_p))
-declare("dpa_canaries_load", ctypes.c_char_p, ctypes.POINTER(_Opts), ctypes.POINTER(ctypes.c_void_p))
-declare("dpa_canaries_save", ctypes.c_void_p, ctypes.c_char_p)
+lib.dpa__canaries_opts_init.argtypes = [ctypes.POINTER(_Opts)]
+lib.dpa__canaries_opts_init.restype = None
+declare("dpa__canaries_new", ctypes.POINTER(_Opts), ctypes.POINTER(ctypes.c_void_p))
+declare("dpa__canaries_load", ctypes.c_char_p, ctypes.POINTER(_Opts), ctypes.POINTER(ctypes.c_void_p))
+declare("dpa__canaries_save", ctypes.c_void_p, ctypes.c_char_p)
 _TO_VECTOR = ctypes.POINTER(_Vector)
-declare("dpa_canaries_cosines", ctypes.c_void_p, _TO_VECTOR, _TO_VECTOR, ctypes.c_void_p, _PROGRESS)
-declare("dpa_canaries_round", ctypes.c_void_p, _TO_VECTOR, _PROGRESS)
-declare("dpa_canaries_own", ctypes.c_void_p, _TO_VECTOR, ctypes.POINTER(_Own), _PROGRESS)
-declare("dpa_canaries_schedule", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p)
+declare("dpa__canaries_cosines", ctypes.c_void_p, _TO_VECTOR, _TO_VECTOR, ctypes.c_void_p, _PROGRESS)
+declare("dpa__canaries_round", ctypes.c_void_p, _TO_VECTOR, _PROGRESS)
+declare("dpa__canaries_own", ctypes.c_void_p, _TO_VECTOR, ctypes.POINTER(_Own), _PROGRESS)
+declare("dpa__canaries_schedule", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p)
 declare("dpa_evidence_fact", ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double)
-lib.dpa_canaries_own_score.argtypes = lib.dpa_canaries_own_times.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-lib.dpa_canaries_own_score.restype = ctypes.c_double
-lib.dpa_canaries_own_times.restype = ctypes.c_uint64
-lib.dpa_canaries_own_spread.argtypes = [ctypes.c_void_p]
-lib.dpa_canaries_own_spread.restype = ctypes.c_double
-lib.dpa_canaries_choose.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_double]
-lib.dpa_canaries_choose.restype = ctypes.c_double
+lib.dpa__canaries_own_score.argtypes = lib.dpa__canaries_own_times.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+lib.dpa__canaries_own_score.restype = ctypes.c_double
+lib.dpa__canaries_own_times.restype = ctypes.c_uint64
+lib.dpa__canaries_own_spread.argtypes = [ctypes.c_void_p]
+lib.dpa__canaries_own_spread.restype = ctypes.c_double
+lib.dpa__canaries_choose.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_double]
+lib.dpa__canaries_choose.restype = ctypes.c_double
 for _kind in ("f32", "f64"):
-    declare(f"dpa_canaries_make_{_kind}", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_double, ctypes.c_void_p)
-    declare(f"dpa_canaries_sum_{_kind}", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, _PROGRESS)
+    declare(f"dpa__canaries_make_{_kind}", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_double, ctypes.c_void_p)
+    declare(f"dpa__canaries_sum_{_kind}", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, _PROGRESS)
 for _name, _type in {
     "dim": ctypes.c_size_t,
     "observed": ctypes.c_size_t,
@@ -72,13 +72,13 @@ for _name, _type in {
     "direction": ctypes.c_int,
     "largest": ctypes.POINTER(ctypes.c_double),
 }.items():
-    getattr(lib, f"dpa_canaries_{_name}").argtypes = [ctypes.c_void_p]
-    getattr(lib, f"dpa_canaries_{_name}").restype = _type
+    getattr(lib, f"dpa__canaries_{_name}").argtypes = [ctypes.c_void_p]
+    getattr(lib, f"dpa__canaries_{_name}").restype = _type
 
 
 def _opts(threads: int) -> _Opts:
     opts = _Opts()
-    lib.dpa_canaries_opts_init(ctypes.byref(opts))
+    lib.dpa__canaries_opts_init(ctypes.byref(opts))
     count = whole("threads", threads)
     if count >= 1 << 32:
         raise ValueError(f"threads: {threads} are too many")
@@ -134,7 +134,7 @@ class CanarySet:
         opts.unobserved = whole("unobserved", unobserved)
         opts.direction = choose("direction", direction, DIRECTIONS)
         self._handle = Handle(_free_canaries)
-        call("dpa_canaries_new", ctypes.byref(opts), ctypes.byref(self._handle.pointer))
+        call("dpa__canaries_new", ctypes.byref(opts), ctypes.byref(self._handle.pointer))
 
     @classmethod
     def load(cls, path: Union[str, "os.PathLike[str]"], *, threads: int = 0) -> "CanarySet":
@@ -147,7 +147,7 @@ class CanarySet:
         made = cls.__new__(cls)
         made._handle = Handle(_free_canaries)
         name = text("path", os.fsdecode(os.fspath(path)))
-        call("dpa_canaries_load", name, ctypes.byref(_opts(threads)), ctypes.byref(made._handle.pointer))
+        call("dpa__canaries_load", name, ctypes.byref(_opts(threads)), ctypes.byref(made._handle.pointer))
         return made
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
@@ -156,38 +156,38 @@ class CanarySet:
         Arguments:
             path: where it goes.
         """
-        call("dpa_canaries_save", self._handle.pointer, text("path", os.fsdecode(os.fspath(path))))
+        call("dpa__canaries_save", self._handle.pointer, text("path", os.fsdecode(os.fspath(path))))
 
     @property
     def dim(self) -> int:
-        return int(lib.dpa_canaries_dim(self._handle.pointer))
+        return int(lib.dpa__canaries_dim(self._handle.pointer))
 
     @property
     def count(self) -> int:
         """Canaries that take part."""
-        return int(lib.dpa_canaries_observed(self._handle.pointer))
+        return int(lib.dpa__canaries_observed(self._handle.pointer))
 
     @property
     def unobserved(self) -> int:
-        return int(lib.dpa_canaries_unobserved(self._handle.pointer))
+        return int(lib.dpa__canaries_unobserved(self._handle.pointer))
 
     @property
     def seed(self) -> int:
-        return int(lib.dpa_canaries_seed(self._handle.pointer))
+        return int(lib.dpa__canaries_seed(self._handle.pointer))
 
     @property
     def direction(self) -> str:
         """"sphere", "signs" or "hadamard"."""
-        number = lib.dpa_canaries_direction(self._handle.pointer)
+        number = lib.dpa__canaries_direction(self._handle.pointer)
         return next(name for name in DIRECTIONS if DIRECTIONS[name] == number)
 
     @property
     def rounds(self) -> int:
-        return int(lib.dpa_canaries_rounds(self._handle.pointer))
+        return int(lib.dpa__canaries_rounds(self._handle.pointer))
 
     def __len__(self) -> int:
         """All canaries, the unobserved ones too."""
-        return int(lib.dpa_canaries_count(self._handle.pointer))
+        return int(lib.dpa__canaries_count(self._handle.pointer))
 
     def __repr__(self) -> str:
         return f"<dpaudit.CanarySet dim={self.dim} count={self.count} unobserved={self.unobserved} rounds={self.rounds}>"
@@ -208,7 +208,7 @@ class CanarySet:
         made = empty(self.dim, _KINDS[dtype])
         out = writable("out", made)
         length = real("norm", norm)
-        call(f"dpa_canaries_make_{_suffix(out)}", self._handle.pointer, whole("i", i), length, out.address)
+        call(f"dpa__canaries_make_{_suffix(out)}", self._handle.pointer, whole("i", i), length, out.address)
         return made
 
     def add_to(self, sum: Any, ids: Optional[Iterable[int]] = None, norm: float = 1.0) -> None:
@@ -223,7 +223,7 @@ class CanarySet:
             if index >= everyone:
                 raise ValueError(f"ids: {index} is not one of {everyone} canaries")
             norms[index] += length
-        self._call(f"dpa_canaries_sum_{_suffix(out)}", norms, out.address, keep=(norms, out))
+        self._call(f"dpa__canaries_sum_{_suffix(out)}", norms, out.address, keep=(norms, out))
 
     def cosines(self, model: Any, initial: Any = None) -> Any:
         """Cosines of all canaries (those that take part first) with `model`, or with `model` minus `initial`."""
@@ -233,7 +233,7 @@ class CanarySet:
         made = empty(len(self))
         out = writable("out", made)
         pointers = [ctypes.byref(vector) if vector else None for vector, _ in vectors]
-        self._call("dpa_canaries_cosines", *pointers, out.address, keep=(vectors, out, made))
+        self._call("dpa__canaries_cosines", *pointers, out.address, keep=(vectors, out, made))
         return made
 
     def round(self, change: Any) -> None:
@@ -241,7 +241,7 @@ class CanarySet:
         vector, values = self._vector("change", change)
         if vector is None:
             raise ValueError("change: needed, the round's change of the model")
-        self._call("dpa_canaries_round", ctypes.byref(vector), keep=(vector, values))
+        self._call("dpa__canaries_round", ctypes.byref(vector), keep=(vector, values))
 
     def schedule(self, rounds: int, times: int = 1) -> list[list[int]]:
         """The rounds (from 0) of every canary, those that stay at home too: one in each of `times` equal parts of `rounds`.
@@ -251,7 +251,7 @@ class CanarySet:
         mine = (ctypes.c_uint64 * max(1, whole("times", times)))()
         every = []
         for i in range(len(self)):
-            call("dpa_canaries_schedule", self._handle.pointer, i, whole("rounds", rounds), whole("times", times), mine)
+            call("dpa__canaries_schedule", self._handle.pointer, i, whole("rounds", rounds), whole("times", times), mine)
             every.append([int(r) for r in mine])
         return every
 
@@ -266,7 +266,7 @@ class CanarySet:
             raise ValueError("released: needed, what the round released")
         ids = (ctypes.c_size_t * max(1, len(candidates)))(*[whole("candidates", i) for i in candidates])
         own = _Own(real("unit", unit), ctypes.addressof(ids), len(candidates))
-        self._call("dpa_canaries_own", ctypes.byref(vector), ctypes.byref(own), keep=(vector, values, ids, own))
+        self._call("dpa__canaries_own", ctypes.byref(vector), ctypes.byref(own), keep=(vector, values, ids, own))
 
     def known(self, sigma: float = 1.0) -> Evidence:
         """The scores over each canary's own rounds as evidence for `judge`: a bound on ε of the whole training.
@@ -277,15 +277,15 @@ class CanarySet:
         count = len(self)
         score, times = (ctypes.c_double * count)(), (ctypes.c_double * count)()
         for i in range(count):
-            score[i] = lib.dpa_canaries_own_score(self._handle.pointer, i)
-            times[i] = lib.dpa_canaries_own_times(self._handle.pointer, i)
-        most = lib.dpa_canaries_choose(score, times, self.count, count, real("sigma", sigma))
+            score[i] = lib.dpa__canaries_own_score(self._handle.pointer, i)
+            times[i] = lib.dpa__canaries_own_times(self._handle.pointer, i)
+        most = lib.dpa__canaries_choose(score, times, self.count, count, real("sigma", sigma))
         made = Evidence("cosines").about(
             scope="participation", design="one-run", dim=self.dim, direction=self.direction, participations=float(most)
         )
         made._add("members", [s for s in score[: self.count] if s == s])
         made._add("nonmembers", [s for s in score[self.count :] if s == s])
-        facts = {"canary_rounds": most, "spread": lib.dpa_canaries_own_spread(self._handle.pointer)}
+        facts = {"canary_rounds": most, "spread": lib.dpa__canaries_own_spread(self._handle.pointer)}
         for name, value in facts.items():
             call("dpa_evidence_fact", made._handle.pointer, name.encode(), float(value))
         return made
@@ -295,7 +295,7 @@ class CanarySet:
         """The largest cosine of every canary over the rounds, as a new array; −inf before the first round."""
         made, count = empty(len(self)), len(self)
         out = writable("out", made)
-        ctypes.memmove(out.address, lib.dpa_canaries_largest(self._handle.pointer), 8 * count)
+        ctypes.memmove(out.address, lib.dpa__canaries_largest(self._handle.pointer), 8 * count)
         return made
 
     def _call(self, name: str, *arguments: Any, keep: Any) -> None:

@@ -26,12 +26,12 @@ _KINDS = ("dirac", "constant", "random")
 _PURPOSE_CANARY = 1  # DPA_PURPOSE_CANARY of rng.h
 _DECOY = 1 << 40  # canaries that are never put in have steps from here on
 
-lib.dpa_rng_init.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int, ctypes.c_uint64]
-lib.dpa_rng_init.restype = None
-lib.dpa_rng_below.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
-lib.dpa_rng_below.restype = ctypes.c_uint64
-lib.dpa_rng_u32.argtypes = [ctypes.c_void_p]
-lib.dpa_rng_u32.restype = ctypes.c_uint32
+lib.dpa__rng_init.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int, ctypes.c_uint64]
+lib.dpa__rng_init.restype = None
+lib.dpa__rng_below.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+lib.dpa__rng_below.restype = ctypes.c_uint64
+lib.dpa__rng_u32.argtypes = [ctypes.c_void_p]
+lib.dpa__rng_u32.restype = ctypes.c_uint32
 _RNG_SIZE = layout("dpa_rng")[1]
 
 
@@ -188,15 +188,15 @@ class GradientCanary(Observed):
 
     def _stream(self, step: int) -> Any:
         rng = ctypes.create_string_buffer(_RNG_SIZE)
-        lib.dpa_rng_init(rng, self.seed, _PURPOSE_CANARY, step)
+        lib.dpa__rng_init(rng, self.seed, _PURPOSE_CANARY, step)
         return rng
 
     def _index(self, step: int) -> int:
         """Where a Dirac canary is not zero. A decoy avoids the place of the canary that was put in."""
         if step < _DECOY:
-            return int(lib.dpa_rng_below(self._stream(step), self.dim))
+            return int(lib.dpa__rng_below(self._stream(step), self.dim))
         taken = self._index(step - _DECOY if self.moving else 0)
-        other = int(lib.dpa_rng_below(self._stream(step), self.dim - 1))
+        other = int(lib.dpa__rng_below(self._stream(step), self.dim - 1))
         return other + (other >= taken)
 
     def _make(self, step: int) -> Any:
@@ -209,7 +209,7 @@ class GradientCanary(Observed):
         size, rng = self.clip_norm / math.sqrt(self.dim), self._stream(step)
         bits = 0
         for i in range(self.dim):
-            bits = bits >> 1 if i % 32 else lib.dpa_rng_u32(rng)
+            bits = bits >> 1 if i % 32 else lib.dpa__rng_u32(rng)
             made[i] = size if bits & 1 else -size
         return made
 

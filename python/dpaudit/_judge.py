@@ -19,10 +19,10 @@ _KINDS = {"counts": 0, "scores": 1, "guesses": 2, "cosines": 3}
 declare("dpa_evidence_new", ctypes.c_int, _OUT)
 declare("dpa_evidence_set", ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
 declare("dpa_evidence_copy", ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
-declare("dpa_evidence_scores", ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
-declare("dpa_evidence_one_run", ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_void_p)
-declare("dpa_evidence_cosines", ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
-declare("dpa_evidence_read", ctypes.c_char_p, ctypes.c_void_p)
+declare("dpa_evidence_scores", ctypes.c_char_p, ctypes.c_char_p, _OUT)
+declare("dpa_evidence_one_run", ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int, _OUT)
+declare("dpa_evidence_cosines", ctypes.c_char_p, ctypes.c_char_p, _OUT)
+declare("dpa_evidence_read", ctypes.c_char_p, _OUT)
 declare("dpa_evidence_write", ctypes.c_void_p, ctypes.c_char_p)
 declare("dpa_claim_new", _OUT)
 declare("dpa_claim_set", ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
@@ -32,7 +32,7 @@ declare("dpa_protocol_read", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 declare("dpa_judge", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, _OUT)
 lib.dpa_protocol_progress.argtypes = [ctypes.c_void_p, ctypes.POINTER(Progress)]
 lib.dpa_protocol_progress.restype = None
-_delete_evidence = declare_free("dpa_evidence_delete")
+_free_evidence = declare_free("dpa_evidence_free")
 
 
 def _set(function: str, handle: Handle, name: str, value: Any) -> None:
@@ -111,8 +111,16 @@ class Evidence:
     """
 
     def __init__(self, kind: str) -> None:
-        self._handle = Handle(_delete_evidence)
+        self._handle = Handle(_free_evidence)
         call("dpa_evidence_new", _KINDS[kind], ctypes.byref(self._handle.pointer))
+
+    @classmethod
+    def _from(cls, reader: str, *arguments: Any) -> "Evidence":
+        """What a function of the library reads from files."""
+        made = cls.__new__(cls)
+        made._handle = Handle(_free_evidence)
+        call(reader, *arguments, ctypes.byref(made._handle.pointer))
+        return made
 
     def _add(self, name: str, values: Any) -> None:
         given = numbers(name, values)
@@ -143,9 +151,7 @@ class Evidence:
         Arguments:
             path: the file.
         """
-        made = cls("scores")
-        call("dpa_evidence_read", path_text("path", path), made._handle.pointer)
-        return made
+        return cls._from("dpa_evidence_read", path_text("path", path))
 
     @classmethod
     def counts(cls, fn: int, tp: int, fp: int, tn: int) -> "Evidence":
@@ -169,13 +175,12 @@ class Evidence:
             members: scores of runs with the record, or the file.
             nonmembers: scores of runs without it, or a second file.
         """
-        made = cls("scores")
         if is_path(members):
             second = None if nonmembers is None else path_text("nonmembers", nonmembers)
-            call("dpa_evidence_scores", path_text("members", members), second, made._handle.pointer)
-            return made
+            return cls._from("dpa_evidence_scores", path_text("members", members), second)
         if nonmembers is None:
             raise ValueError("nonmembers: needed, unless the first argument is a file that has both")
+        made = cls("scores")
         made._add("members", members)
         made._add("nonmembers", nonmembers)
         return made
@@ -192,13 +197,14 @@ class Evidence:
         """
         if null is None and dim is None and not is_path(observed):
             raise ValueError("dim: needed, the number of the model's parameters (or null, for largest cosines)")
-        made = cls("cosines")
         if is_path(observed):
             second = None if null is None else path_text("null", null)
-            call("dpa_evidence_cosines", path_text("observed", observed), second, made._handle.pointer)
+            made = cls._from("dpa_evidence_cosines", path_text("observed", observed), second)
         elif null is None:
+            made = cls("cosines")
             made._add("final", observed)
         else:
+            made = cls("cosines")
             made._add("observed", observed)
             made._add("unobserved", null)
         return made.about(design="one-run", dim=None if dim is None else whole("dim", dim), direction=direction)

@@ -52,14 +52,14 @@ lib = _load()
 
 # ── structs ───────────────────────────────────────────────────────────────────────────────────────
 
-lib.dpa_layout.argtypes = [ctypes.c_char_p, ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_size_t)]
-lib.dpa_layout.restype = ctypes.c_int
+lib.dpa__struct_layout.argtypes = [ctypes.c_char_p, ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_size_t)]
+lib.dpa__struct_layout.restype = ctypes.c_int
 
 
 def layout(name: str) -> tuple[int, int]:
     """Offset and size of a struct or a field, as the library was compiled."""
     offset, size = ctypes.c_size_t(), ctypes.c_size_t()
-    if not lib.dpa_layout(name.encode(), ctypes.byref(offset), ctypes.byref(size)):
+    if not lib.dpa__struct_layout(name.encode(), ctypes.byref(offset), ctypes.byref(size)):
         raise ImportError(f"{lib._name} does not know {name}: library and Python package do not belong together")
     return offset.value, size.value
 
@@ -150,9 +150,9 @@ def call(name: str, *arguments: Any) -> None:
 
 
 class Stop:
-    """A flag that long calls look at (dpa_progress_flag): set, it ends them. The library reads it without Python."""
+    """A flag that long calls look at (dpa__progress_flag): set, it ends them. The library reads it without Python."""
 
-    _CALL = ctypes.cast(lib.dpa_progress_flag, ctypes.c_void_p).value
+    _CALL = ctypes.cast(lib.dpa__progress_flag, ctypes.c_void_p).value
 
     def __init__(self) -> None:
         self._flag = ctypes.c_int(0)
@@ -262,15 +262,15 @@ class Request(ctypes.Structure):
     stop: Optional[Stop] = None
 
 
-lib.dpa_request_init.argtypes = [ctypes.POINTER(Request)]
-lib.dpa_request_init.restype = None
-declare("dpa_request_set", ctypes.POINTER(Request), ctypes.c_char_p, ctypes.c_char_p)
+lib.dpa__request_init.argtypes = [ctypes.POINTER(Request)]
+lib.dpa__request_init.restype = None
+declare("dpa__request_set", ctypes.POINTER(Request), ctypes.c_char_p, ctypes.c_char_p)
 
 
 def request(sides: Any = 1, **options: Any) -> Request:
     """A request with the given options; None leaves an option at its default."""
     made = Request()
-    lib.dpa_request_init(ctypes.byref(made))
+    lib.dpa__request_init(ctypes.byref(made))
     if sides not in (1, 2):
         raise ValueError(f"sides: {sides!r} is not 1 or 2")
     made.sides = int(sides)
@@ -280,5 +280,5 @@ def request(sides: Any = 1, **options: Any) -> Request:
         key = name.replace("_", "-")
         if isinstance(value, Real) and not isinstance(value, int):
             value = repr(float(value))
-        call("dpa_request_set", ctypes.byref(made), key.encode(), text(key, str(value)))
+        call("dpa__request_set", ctypes.byref(made), key.encode(), text(key, str(value)))
     return made

@@ -63,15 +63,15 @@ class _Query(ctypes.Structure):
     ]
 
 
-lib.dpa_losses_query_init.argtypes = [ctypes.POINTER(_Query)]
-lib.dpa_losses_query_init.restype = None
-lib.dpa_losses_free.argtypes = [ctypes.POINTER(_Losses)]
-lib.dpa_losses_free.restype = None
+lib.dpa__losses_query_init.argtypes = [ctypes.POINTER(_Query)]
+lib.dpa__losses_query_init.restype = None
+lib.dpa__losses_free.argtypes = [ctypes.POINTER(_Losses)]
+lib.dpa__losses_free.restype = None
 declare(
-    "dpa_losses_new", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(_Losses)
+    "dpa__losses_new", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(_Losses)
 )
 declare(
-    "dpa_losses_from_predictions",
+    "dpa__losses_from_predictions",
     ctypes.c_void_p,
     ctypes.c_size_t,
     ctypes.c_size_t,
@@ -79,7 +79,7 @@ declare(
     ctypes.c_void_p,
 )
 declare(
-    "dpa_losses_from_regression",
+    "dpa__losses_from_regression",
     ctypes.c_void_p,
     ctypes.c_void_p,
     ctypes.c_size_t,
@@ -87,10 +87,10 @@ declare(
     ctypes.c_void_p,
 )
 declare(
-    "dpa_audit_losses", ctypes.POINTER(_Query), ctypes.POINTER(Request), ctypes.POINTER(ctypes.c_void_p)
+    "dpa__audit_losses", ctypes.POINTER(_Query), ctypes.POINTER(Request), ctypes.POINTER(ctypes.c_void_p)
 )
 
-declare("dpa_audit_landscape", ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p))
+declare("dpa__audit_landscape", ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p))
 
 Pair = Tuple[Union[Values, Path], Union[Values, Path, None]]
 
@@ -107,9 +107,9 @@ def _from_predictions(name: str, predictions: Values, labels: Values, loss: str)
         if classes != 1:
             raise ValueError(f"{name}: a regression predicts one number a record, not {classes}")
         squared = loss == "squared"
-        call("dpa_losses_from_regression", probability.address, label.address, label.count, squared, made.address)
+        call("dpa__losses_from_regression", probability.address, label.address, label.count, squared, made.address)
         return made
-    call("dpa_losses_from_predictions", probability.address, label.count, classes, label.address, made.address)
+    call("dpa__losses_from_predictions", probability.address, label.count, classes, label.address, made.address)
     return made
 
 
@@ -127,11 +127,11 @@ class _Models:
 
     def __del__(self) -> None:
         for item in self.items:
-            lib.dpa_losses_free(ctypes.byref(item))
+            lib.dpa__losses_free(ctypes.byref(item))
 
     def put(self, index: int, train: Numbers, heldout: Numbers) -> None:
         out = ctypes.byref(self.items[index])
-        call("dpa_losses_new", train.address, train.count, heldout.address, heldout.count, out)
+        call("dpa__losses_new", train.address, train.count, heldout.address, heldout.count, out)
 
 
 def _fill(query: _Query, pairs: list[Pair], labels: Optional[Pair], loss: str) -> Any:
@@ -251,7 +251,7 @@ def losses(
     if labels is not None and models is not None:
         raise ValueError("train_labels: are for one model; give the losses of several")
     query = _Query()
-    lib.dpa_losses_query_init(ctypes.byref(query))
+    lib.dpa__losses_query_init(ctypes.byref(query))
     query.opts.bootstrap = whole("bootstrap", bootstrap)
     query.opts.paper_goodness = goodness == "paper"
     query.goodness = 0 if goodness == "paper" else whole("goodness", goodness)
@@ -273,7 +273,7 @@ def losses(
         seed=seed,
         threads=threads,
     )
-    return run_long("dpa_audit_losses", ctypes.byref(query), request=asked, keep=(query, keep))
+    return run_long("dpa__audit_losses", ctypes.byref(query), request=asked, keep=(query, keep))
 
 
 def landscape(path: Path) -> Report:
@@ -288,4 +288,4 @@ def landscape(path: Path) -> Report:
     >>> report.command
     'landscape'
     """
-    return run_long("dpa_audit_landscape", path_text("path", path))
+    return run_long("dpa__audit_landscape", path_text("path", path))

@@ -31,9 +31,9 @@ class _Query(ctypes.Structure):
     ]
 
 
-lib.dpa_plan_query_init.argtypes = [ctypes.POINTER(_Query)]
-lib.dpa_plan_query_init.restype = None
-declare("dpa_audit_plan", ctypes.POINTER(_Query), ctypes.POINTER(Request), ctypes.POINTER(ctypes.c_void_p))
+lib.dpa__plan_query_init.argtypes = [ctypes.POINTER(_Query)]
+lib.dpa__plan_query_init.restype = None
+declare("dpa__audit_plan", ctypes.POINTER(_Query), ctypes.POINTER(Request), ctypes.POINTER(ctypes.c_void_p))
 
 
 def plan(
@@ -106,7 +106,7 @@ def plan(
     if has_claim and leak is None and leak_sigma is None and size is None:
         raise ValueError("needs leak, the suspected epsilon, or size, a budget of observations")
     query = _Query()
-    lib.dpa_plan_query_init(ctypes.byref(query))
+    lib.dpa__plan_query_init(ctypes.byref(query))
     numbers = {
         "claim_sigma": claim_sigma,
         "truth_epsilon": leak,
@@ -135,4 +135,4 @@ def plan(
         claim_epsilon=claim_epsilon,
         seed=seed,
     )
-    return run_long("dpa_audit_plan", ctypes.byref(query), request=asked, keep=(query, asked))
+    return run_long("dpa__audit_plan", ctypes.byref(query), request=asked, keep=(query, asked))

@@ -21,7 +21,7 @@ lib.dpa_report_state.argtypes = [ctypes.c_void_p]
 lib.dpa_report_state.restype = ctypes.c_int
 lib.dpa_state_name.argtypes = [ctypes.c_int]
 lib.dpa_state_name.restype = ctypes.c_char_p
-for _name in ("dpa_report_json", "dpa_report_html", "dpa_report_charts", "dpa_report_headline"):
+for _name in ("dpa_report_json", "dpa_report_html", "dpa__report_charts", "dpa_report_headline"):
     declare(_name, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
 declare("dpa_report_text", ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
 
@@ -142,7 +142,7 @@ class Report(Record):
 
     def charts(self) -> list[dict[str, Any]]:
         """Vega-Lite charts: dictionaries with id, title, alternative and spec."""
-        made: list[dict[str, Any]] = json.loads(take_text("dpa_report_charts", self._handle.pointer))
+        made: list[dict[str, Any]] = json.loads(take_text("dpa__report_charts", self._handle.pointer))
         return made
 
     def report(self, path: Union[str, "os.PathLike[str]"]) -> Path:

@@ -103,27 +103,27 @@ class _LeakOpts(ctypes.Structure):
     ]
 
 
-lib.dpa_attack_opts_init.argtypes = [ctypes.POINTER(_Opts)]
-lib.dpa_attack_opts_init.restype = None
-lib.dpa_leak_opts_init.argtypes = [ctypes.POINTER(_LeakOpts)]
-lib.dpa_leak_opts_init.restype = None
-lib.dpa_leaks_sort.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-lib.dpa_leaks_sort.restype = None
-lib.dpa_membership_half.argtypes = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p]
-lib.dpa_membership_half.restype = None
-lib.dpa_membership_leave_one_out.argtypes = [
+lib.dpa__attack_opts_init.argtypes = [ctypes.POINTER(_Opts)]
+lib.dpa__attack_opts_init.restype = None
+lib.dpa__leak_opts_init.argtypes = [ctypes.POINTER(_LeakOpts)]
+lib.dpa__leak_opts_init.restype = None
+lib.dpa__leaks_sort.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+lib.dpa__leaks_sort.restype = None
+lib.dpa__membership_half.argtypes = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p]
+lib.dpa__membership_half.restype = None
+lib.dpa__membership_leave_one_out.argtypes = [
     ctypes.c_uint64,
     ctypes.c_uint64,
     ctypes.c_size_t,
     ctypes.c_size_t,
     ctypes.c_void_p,
 ]
-lib.dpa_membership_leave_one_out.restype = ctypes.c_int
+lib.dpa__membership_leave_one_out.restype = ctypes.c_int
 declare(
-    "dpa_leaks_measure", ctypes.POINTER(_Signals), ctypes.POINTER(_LeakOpts), ctypes.c_void_p, ctypes.c_void_p
+    "dpa__leaks_measure", ctypes.POINTER(_Signals), ctypes.POINTER(_LeakOpts), ctypes.c_void_p, ctypes.c_void_p
 )
 declare(
-    "dpa_challenges_select",
+    "dpa__challenges_select",
     ctypes.c_void_p,
     ctypes.c_size_t,
     ctypes.c_int,
@@ -132,7 +132,7 @@ declare(
     ctypes.c_void_p,
     ctypes.c_size_t,
 )
-declare("dpa_attack_run", ctypes.c_int, ctypes.POINTER(_Signals), ctypes.POINTER(_Opts), ctypes.c_void_p)
+declare("dpa__attack_run", ctypes.c_int, ctypes.POINTER(_Signals), ctypes.POINTER(_Opts), ctypes.c_void_p)
 
 
 def _matrix(name: str, values: Any, kind: str) -> tuple[_Signals, Numbers]:
@@ -175,13 +175,13 @@ def _run(
     **options: Any,
 ) -> Any:
     opts = _Opts()
-    lib.dpa_attack_opts_init(ctypes.byref(opts))
+    lib.dpa__attack_opts_init(ctypes.byref(opts))
     opts.target = whole("target", target)
     matrix, keep = _given(signals, members, kind, exclude, population, opts, options)
     made = empty(matrix.points)
     out = writable("scores", made)
     arguments = (_ATTACKS[attack], ctypes.byref(matrix), ctypes.byref(opts), out.address)
-    call_interruptibly(Stop(), (matrix, keep, made), "dpa_attack_run", *arguments)
+    call_interruptibly(Stop(), (matrix, keep, made), "dpa__attack_run", *arguments)
     return made
 
 
@@ -387,7 +387,7 @@ def _measure(
     split: dict[str, Any],
 ) -> tuple[Any, list[int]]:
     opts = _LeakOpts()
-    lib.dpa_leak_opts_init(ctypes.byref(opts))
+    lib.dpa__leak_opts_init(ctypes.byref(opts))
     opts.attack = choose("by", by, _ATTACKS)
     how = dict(how, variance=choose("variance", how["variance"], _VARIANCES))
     matrix, keep = _given(signals, members, kind, exclude, population, opts.how, how)
@@ -396,7 +396,7 @@ def _measure(
     leaks, roles = (_Leak * matrix.points)(), (ctypes.c_int * matrix.models)()
     everything = (matrix, keep, opts, leaks, roles)
     arguments = (ctypes.byref(matrix), ctypes.byref(opts), ctypes.byref(leaks), ctypes.byref(roles))
-    call_interruptibly(Stop(), everything, "dpa_leaks_measure", *arguments)
+    call_interruptibly(Stop(), everything, "dpa__leaks_measure", *arguments)
     return leaks, list(roles)
 
 
@@ -453,7 +453,7 @@ def points(
         "seed": whole("seed", seed),
     }
     leaks, _ = _measure(signals, members, by, kind, exclude, population, how, split)
-    lib.dpa_leaks_sort(ctypes.byref(leaks), len(leaks), order)
+    lib.dpa__leaks_sort(ctypes.byref(leaks), len(leaks), order)
     return [_leak(leak) for leak in leaks]
 
 
@@ -504,7 +504,7 @@ def select(
     leaks, roles = _measure(signals, members, by, kind, exclude, population, how, split)
     wanted = whole("count", count)
     chosen = (ctypes.c_size_t * max(1, min(wanted, len(leaks))))()
-    call("dpa_challenges_select", ctypes.byref(leaks), len(leaks), which, order, split["seed"], chosen, wanted)
+    call("dpa__challenges_select", ctypes.byref(leaks), len(leaks), which, order, split["seed"], chosen, wanted)
     models = [[m for m, role in enumerate(roles) if role == kind_of] for kind_of in (_FIT, _TEST, _KEPT)]
     return Selection(challenge, [_leak(leaks[point]) for point in chosen], *models)
 
@@ -521,7 +521,7 @@ def half(seed: int, model: int, count: int) -> list[int]:
     5
     """
     member = (ctypes.c_uint8 * whole("count", count))()
-    lib.dpa_membership_half(whole("seed", seed), whole("model", model), len(member), ctypes.byref(member))
+    lib.dpa__membership_half(whole("seed", seed), whole("model", model), len(member), ctypes.byref(member))
     return list(member)
 
 
@@ -537,7 +537,7 @@ def leave_one_out(seed: int, model: int, count: int, challenge: int) -> list[int
     member = (ctypes.c_uint8 * whole("count", count))()
     if whole("challenge", challenge) >= len(member):
         raise ValueError(f"challenge: there is no point {challenge}")
-    lib.dpa_membership_leave_one_out(
+    lib.dpa__membership_leave_one_out(
         whole("seed", seed), whole("model", model), len(member), challenge, ctypes.byref(member)
     )
     return list(member)

@@ -185,7 +185,7 @@ dpa_status dpa_account_delta(const dpa_account *account, double epsilon, dpa_int
     *out = (dpa_interval){0, 0};
     if (isinf(epsilon) || epsilon >= account->model.pure) return DPA_OK;
     if (account->model.mu > 0) {
-        const double delta = exp(dpa_gaussian_log_delta(account->model.mu, epsilon));
+        const double delta = exp(dpa__gaussian_log_delta(account->model.mu, epsilon));
         *out = (dpa_interval){delta * (1 - 1e-11), fmin(delta * (1 + 1e-11), 1)};
         return DPA_OK;
     }
@@ -198,8 +198,8 @@ dpa_status dpa_account_delta(const dpa_account *account, double epsilon, dpa_int
     return DPA_OK;
 }
 
-dpa_status dpa_account_mu(const dpa_account *account, double delta, dpa_interval *out,
-                          dpa_error *err) {
+dpa_status dpa__account_mu(const dpa_account *account, double delta, dpa_interval *out,
+                           dpa_error *err) {
     if (!(delta > 0 && delta < 1))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "delta is %g; it must be above 0 and below 1",
                          delta);
@@ -211,10 +211,10 @@ dpa_status dpa_account_mu(const dpa_account *account, double delta, dpa_interval
     return DPA_OK;
 }
 
-double dpa_account_cell(const dpa_account *account) {
+double dpa__account_cell(const dpa_account *account) {
     return dpa__account_answers(account)->h;
 }
 
-size_t dpa_account_grid(const dpa_account *account) {
+size_t dpa__account_grid(const dpa_account *account) {
     return account->transform;
 }

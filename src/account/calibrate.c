@@ -207,9 +207,9 @@ static double starting_value(const search *s) {
     return 1;
 }
 
-dpa_status dpa_calibrate_whole(const dpa_phase *phases, size_t count, dpa_calibrate_what what,
-                               double epsilon, double delta, const dpa_account_opts *opts,
-                               dpa_calibration *out, dpa_error *err) {
+dpa_status dpa__calibrate_whole(const dpa_phase *phases, size_t count, dpa_calibrate_what what,
+                                double epsilon, double delta, const dpa_account_opts *opts,
+                                dpa_calibration *out, dpa_error *err) {
     search s = {.count = count, .what = what, .target = epsilon};
     dpa_account_opts_init(&s.opts);
     if (opts != NULL) s.opts = *opts;
@@ -234,7 +234,7 @@ dpa_status dpa_calibrate(const dpa_phase *phases, size_t count, dpa_calibrate_wh
                          double epsilon, double delta, const dpa_account_opts *opts, double *value,
                          dpa_interval *achieved, dpa_error *err) {
     dpa_calibration found;
-    DPA_TRY(dpa_calibrate_whole(phases, count, what, epsilon, delta, opts, &found, err));
+    DPA_TRY(dpa__calibrate_whole(phases, count, what, epsilon, delta, opts, &found, err));
     *value = found.value;
     if (achieved != NULL) *achieved = found.epsilon;
     return DPA_OK;

@@ -189,7 +189,7 @@ static dpa_status parse(dpa_family *family, dpa_error *err) {
         if (*rest == '\0')
             return dpa__fail(err, DPA_BAD_ARGUMENT, "family '%s': the file is missing; write %s",
                              spec, table[POINTS].form);
-        return dpa_curve_read(rest, &family->whole, err);
+        return dpa__curve_read(rest, &family->whole, err);
     case PAIR:
     case LEDGER:
         return parse_file(family, rest, err);
@@ -199,7 +199,7 @@ static dpa_status parse(dpa_family *family, dpa_error *err) {
     }
 }
 
-dpa_status dpa_family_parse(const char *spec, double delta, dpa_family **out, dpa_error *err) {
+dpa_status dpa__family_parse(const char *spec, double delta, dpa_family **out, dpa_error *err) {
     *out = NULL;
     if (spec == NULL) return unknown("", err);
     if (!(delta >= 0 && delta < 1))
@@ -210,14 +210,14 @@ dpa_status dpa_family_parse(const char *spec, double delta, dpa_family **out, dp
     family->spec = dpa__strdup(spec, err);
     const dpa_status status = family->spec == NULL ? DPA_NO_MEMORY : parse(family, err);
     if (status != DPA_OK) {
-        dpa_family_free(family);
+        dpa__family_free(family);
         return status;
     }
     *out = family;
     return DPA_OK;
 }
 
-int dpa_family_is_universal(const char *spec) {
+int dpa__family_is_universal(const char *spec) {
     return strcmp(spec, table[DP].name) == 0;
 }
 
@@ -230,11 +230,11 @@ int dpa__family_is_composed(const char *spec) {
     return strncmp(spec, table[SUBSAMPLED].name, length) == 0;
 }
 
-int dpa_family_is_noise(const dpa_family *family) {
+int dpa__family_is_noise(const dpa_family *family) {
     return family->kind == GAUSSIAN || family->kind == SUBSAMPLED;
 }
 
-void dpa_family_free(dpa_family *family) {
+void dpa__family_free(dpa_family *family) {
     if (family == NULL) return;
     dpa_curve_free(family->whole);
     dpa_curve_free(family->above);
@@ -242,27 +242,27 @@ void dpa_family_free(dpa_family *family) {
     free(family);
 }
 
-const char *dpa_family_spec(const dpa_family *family) {
+const char *dpa__family_spec(const dpa_family *family) {
     return family->spec;
 }
 
-const char *dpa_family_name(const dpa_family *family) {
+const char *dpa__family_name(const dpa_family *family) {
     return table[family->kind].name;
 }
 
-const char *dpa_family_parameter(const dpa_family *family) {
+const char *dpa__family_parameter(const dpa_family *family) {
     return table[family->kind].parameter;
 }
 
-double dpa_family_value(const dpa_family *family, double t) {
+double dpa__family_value(const dpa_family *family, double t) {
     return family->kind == SUBSAMPLED ? 1 / t : t;
 }
 
-double dpa_family_t(const dpa_family *family, double value) {
+double dpa__family_t(const dpa_family *family, double value) {
     return family->kind == SUBSAMPLED ? 1 / value : value;
 }
 
-double dpa_family_max(const dpa_family *family) {
+double dpa__family_max(const dpa_family *family) {
     return family->whole != NULL ? 1.0 : HUGE_VAL;
 }
 
@@ -270,15 +270,15 @@ double dpa_family_max(const dpa_family *family) {
  */
 static const double NO_NOISE = 10;
 
-int dpa_family_is_spent(const dpa_family *family, double t) {
+int dpa__family_is_spent(const dpa_family *family, double t) {
     if (family->whole != NULL) return t >= 1 - 1e-9;
     return family->kind == SUBSAMPLED && family->phase.q < 1 && t >= NO_NOISE;
 }
 
 static dpa_status check_t(const dpa_family *family, double t, dpa_error *err) {
-    if (t >= 0 && t <= dpa_family_max(family)) return DPA_OK;
+    if (t >= 0 && t <= dpa__family_max(family)) return DPA_OK;
     return dpa__fail(err, DPA_BAD_ARGUMENT, "family %s: t is %g; it must be in [0, %g]",
-                     family->spec, t, dpa_family_max(family));
+                     family->spec, t, dpa__family_max(family));
 }
 
 /* 1/σ at the end of the accountant's range: leakier members are treated as having no noise. */
@@ -318,7 +318,7 @@ static dpa_status subsampled_curve(const dpa_family *family, double t, dpa__way 
     return status;
 }
 
-dpa_status dpa_family_curve(const dpa_family *family, double t, dpa_curve **out, dpa_error *err) {
+dpa_status dpa__family_curve(const dpa_family *family, double t, dpa_curve **out, dpa_error *err) {
     *out = NULL;
     DPA_TRY(check_t(family, t, err));
     switch (family->kind) {
@@ -336,13 +336,13 @@ dpa_status dpa_family_curve(const dpa_family *family, double t, dpa_curve **out,
     case LEDGER:
     case KINDS:
     default:
-        return dpa_curve_diluted(family->whole, t, out, err);
+        return dpa__curve_diluted(family->whole, t, out, err);
     }
 }
 
 dpa_status dpa__family_directed(const dpa_family *family, double t, dpa_curve **out,
                                 dpa_error *err) {
-    if (family->kind != SUBSAMPLED || !(t > 0)) return dpa_family_curve(family, t, out, err);
+    if (family->kind != SUBSAMPLED || !(t > 0)) return dpa__family_curve(family, t, out, err);
     *out = NULL;
     return subsampled_curve(family, t, DPA_WITHOUT_TO_WITH, out, err);
 }
@@ -363,8 +363,8 @@ static dpa_status subsampled_epsilon(const dpa_family *family, double t, double 
     return status;
 }
 
-dpa_status dpa_family_epsilon(const dpa_family *family, double t, double delta, dpa_interval *out,
-                              dpa_error *err) {
+dpa_status dpa__family_epsilon(const dpa_family *family, double t, double delta, dpa_interval *out,
+                               dpa_error *err) {
     DPA_TRY(check_t(family, t, err));
     if (!(delta >= 0 && delta <= 1))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "delta is %g; it must be in [0, 1]", delta);
@@ -374,11 +374,11 @@ dpa_status dpa_family_epsilon(const dpa_family *family, double t, double delta, 
         return DPA_OK;
     }
     dpa_curve *curve;
-    DPA_TRY(dpa_family_curve(family, t, &curve, err));
+    DPA_TRY(dpa__family_curve(family, t, &curve, err));
     *out = dpa__account_around(dpa_curve_epsilon(curve, delta));
     dpa_curve_free(curve);
     if (family->above == NULL) return DPA_OK;
-    DPA_TRY(dpa_curve_diluted(family->above, t, &curve, err));
+    DPA_TRY(dpa__curve_diluted(family->above, t, &curve, err));
     out->lower = fmin(dpa__account_around(dpa_curve_epsilon(curve, delta)).lower, out->upper);
     dpa_curve_free(curve);
     return DPA_OK;

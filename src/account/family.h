@@ -3,14 +3,14 @@
 #ifndef DPA_ACCOUNT_FAMILY_H
 #define DPA_ACCOUNT_FAMILY_H
 
-#include "dpaudit/account.h"
+#include "account/account.h"
 
 int dpa__family_is_gaussian(const char *spec);
 /* 1 if the accountant composes the members step by step, which takes milliseconds to seconds each.
  */
 int dpa__family_is_composed(const char *spec);
 
-/* As dpa_account_curve and dpa_family_curve, where false positives are known to be those of runs
+/* As dpa_account_curve and dpa__family_curve, where false positives are known to be those of runs
  * without the record. Only sampled steps with records added or removed know a difference; a `pair`
  * and a `ledger` do not say which of their laws is which. */
 dpa_status dpa__account_directed(const dpa_account *account, int side, dpa_curve **out,

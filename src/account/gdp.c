@@ -4,9 +4,9 @@
  * can be too small; shown as a cross-check only. Phases without sampling enter exactly. */
 #include <math.h>
 
-#include "dpaudit/account.h"
+#include "account/account.h"
 
-double dpa_account_gdp_epsilon(const dpa_phase *phases, size_t count, double delta) {
+double dpa__account_gdp_epsilon(const dpa_phase *phases, size_t count, double delta) {
     if (!(delta > 0 && delta < 1) || count == 0) return NAN;
     double square = 0;
     for (size_t k = 0; k < count; ++k) {

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "account/event.h"
+#include "base/data.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "dpaudit/data.h"
 
 typedef struct column {
     double *value;
@@ -28,10 +28,10 @@ static void columns_free(columns *c) {
 
 static dpa_status from_npz(const char *path, const char *name, column *out, dpa_error *err) {
     dpa_array array;
-    DPA_TRY(dpa_array_read(path, name, &array, err));
-    const dpa_status status = dpa_array_to_double(&array, err);
+    DPA_TRY(dpa__array_read(path, name, &array, err));
+    const dpa_status status = dpa__array_to_double(&array, err);
     if (status != DPA_OK || array.ndim != 1) {
-        dpa_array_free(&array);
+        dpa__array_free(&array);
         if (status != DPA_OK) return status;
         return dpa__fail_file(err, DPA_BAD_INPUT, path, "'%s' is not a list of numbers", name);
     }
@@ -61,7 +61,7 @@ static dpa_status from_json(const char *path, const json_t *object, const char *
 static dpa_status read_npz(const char *path, columns *c, dpa_error *err) {
     DPA_TRY(from_npz(path, "p", &c->p, err));
     DPA_TRY(from_npz(path, "q", &c->q, err));
-    return dpa_npz_has(path, "edges") ? from_npz(path, "edges", &c->edges, err) : DPA_OK;
+    return dpa__npz_has(path, "edges") ? from_npz(path, "edges", &c->edges, err) : DPA_OK;
 }
 
 static dpa_status read_object(const char *path, const json_t *object, columns *c, dpa_error *err) {
@@ -112,7 +112,7 @@ dpa_status dpa__pair_from_json(const char *path, const json_t *object, dpa_pair 
 
 dpa_status dpa_pair_read(const char *path, dpa_pair **out, dpa_error *err) {
     *out = NULL;
-    if (!dpa_npz_has(path, "p")) {
+    if (!dpa__npz_has(path, "p")) {
         json_t *object;
         DPA_TRY(dpa__json_read(path, &object, NULL, err));
         const dpa_status status = dpa__pair_from_json(path, object, out, err);

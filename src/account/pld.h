@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dpaudit/account.h"
+#include "account/account.h"
 
 /* The loss at a grid point. Every mechanism has its own origin, such that a grid point lies in a
  * cluster of losses far narrower than a cell. Origins add up in a composition. */

@@ -8,8 +8,8 @@
  * RDP(a) + log((a−1)/a) − (log δ + log a)/(a−1). */
 #include <math.h>
 
+#include "account/account.h"
 #include "base/gamma.h"
-#include "dpaudit/account.h"
 #include "math/dist.h"
 #include "math/logspace.h"
 
@@ -104,7 +104,7 @@ static int is_known(const dpa_phase *p) {
            p->sigma > 0 && p->q > 0 && p->q <= 1;
 }
 
-double dpa_account_rdp_epsilon(const dpa_phase *phases, size_t count, double delta) {
+double dpa__account_rdp_epsilon(const dpa_phase *phases, size_t count, double delta) {
     if (!(delta > 0 && delta < 1) || count == 0) return NAN;
     for (size_t k = 0; k < count; ++k)
         if (!is_known(&phases[k])) return NAN;
@@ -121,7 +121,7 @@ double dpa_account_rdp_epsilon(const dpa_phase *phases, size_t count, double del
     return best;
 }
 
-double dpa_account_rdp(const dpa_phase *phases, size_t count, double order) {
+double dpa__account_rdp(const dpa_phase *phases, size_t count, double order) {
     if (!(order > 1) || count == 0) return NAN;
     double rdp = 0;
     for (size_t k = 0; k < count; ++k) {
@@ -131,7 +131,7 @@ double dpa_account_rdp(const dpa_phase *phases, size_t count, double order) {
     return rdp;
 }
 
-double dpa_rdp_epsilon(const double *orders, const double *rdp, size_t count, double delta) {
+double dpa__rdp_epsilon(const double *orders, const double *rdp, size_t count, double delta) {
     if (!(delta > 0 && delta < 1)) return NAN;
     double best = HUGE_VAL;
     for (size_t k = 0; k < count; ++k)
@@ -140,7 +140,7 @@ double dpa_rdp_epsilon(const double *orders, const double *rdp, size_t count, do
 }
 
 /* ρ-zCDP is RDP(a) = ρa at every order; the best one is near 1 + √(log(1/δ)/ρ). */
-double dpa_zcdp_epsilon(double rho, double delta) {
+double dpa__zcdp_epsilon(double rho, double delta) {
     if (!(rho >= 0) || !(delta > 0 && delta < 1)) return NAN;
     if (rho == 0) return 0;
     const double start = sqrt(-log(delta) / rho);

@@ -115,12 +115,12 @@ static dpa_status answer(const dpa_account *account, int what, const double *at,
     return status;
 }
 
-dpa_status dpa_account_epsilons(const dpa_account *account, const double *deltas, size_t count,
-                                dpa_interval *out, dpa_error *err) {
+dpa_status dpa__account_epsilons(const dpa_account *account, const double *deltas, size_t count,
+                                 dpa_interval *out, dpa_error *err) {
     return answer(account, AT_DELTA, deltas, count, out, err);
 }
 
-dpa_status dpa_account_deltas(const dpa_account *account, const double *epsilons, size_t count,
-                              dpa_interval *out, dpa_error *err) {
+dpa_status dpa__account_deltas(const dpa_account *account, const double *epsilons, size_t count,
+                               dpa_interval *out, dpa_error *err) {
     return answer(account, AT_EPSILON, epsilons, count, out, err);
 }

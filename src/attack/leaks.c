@@ -7,11 +7,11 @@
 #include "attack/attack.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 
-void dpa_leak_opts_init(dpa_leak_opts *opts) {
+void dpa__leak_opts_init(dpa_leak_opts *opts) {
     *opts = (dpa_leak_opts){.attack = DPA_ATTACK_LIRA, .test_share = 0.2, .seed = 1, .delta = 1e-5};
-    dpa_attack_opts_init(&opts->how);
+    dpa__attack_opts_init(&opts->how);
 }
 
 /* ── one point ── */
@@ -149,8 +149,8 @@ static dpa_status plan(survey *s, dpa_error *err) {
     s->tests = tests < 1.0 ? 1 : tests > (double)(count - 1) ? count - 1 : (size_t)tests;
     s->splits = s->opts->every_model ? (count + s->tests - 1) / s->tests : 1;
     s->tested = s->opts->every_model ? count : s->tests;
-    dpa_rng_init(&rng, s->opts->seed, DPA_PURPOSE_SPLIT, 0);
-    dpa_rng_shuffle(&rng, s->models.row, count);
+    dpa__rng_init(&rng, s->opts->seed, DPA_PURPOSE_SPLIT, 0);
+    dpa__rng_shuffle(&rng, s->models.row, count);
     s->score = dpa__malloc(s->tested, s->signals->points * sizeof(double), err);
     return s->score != NULL ? DPA_OK : DPA_NO_MEMORY;
 }
@@ -161,8 +161,8 @@ static void tell_roles(const survey *s, dpa_model_role *roles) {
         roles[s->models.row[i]] = i < s->tested ? DPA_ROLE_TEST : DPA_ROLE_FIT;
 }
 
-dpa_status dpa_leaks_measure(const dpa_signals *signals, const dpa_leak_opts *opts, dpa_leak *leaks,
-                             dpa_model_role *roles, dpa_error *err) {
+dpa_status dpa__leaks_measure(const dpa_signals *signals, const dpa_leak_opts *opts,
+                              dpa_leak *leaks, dpa_model_role *roles, dpa_error *err) {
     survey s = {.signals = signals, .opts = opts};
     dpa_attack_opts everyone = opts->how;
     everyone.target = signals->models;

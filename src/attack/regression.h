@@ -5,7 +5,7 @@
 #ifndef DPA_ATTACK_REGRESSION_H
 #define DPA_ATTACK_REGRESSION_H
 
-#include "dpaudit/attack.h"
+#include "evidence/signals.h"
 
 /* ── the design matrix ── */
 
@@ -36,16 +36,16 @@ typedef struct dpa__gram {
     double *g; /* [n × n], upper triangle; followed by the original diagonal [n] */
 } dpa__gram;
 
-dpa_status dpa__gram_new(size_t n, dpa__gram *out, dpa_error *err);
-void dpa__gram_free(dpa__gram *gram);
+DPA_API dpa_status dpa__gram_new(size_t n, dpa__gram *out, dpa_error *err);
+DPA_API void dpa__gram_free(dpa__gram *gram);
 /* X'·diag(weight)·X + diag(0, ridge, ridge, …), then its Cholesky factor in place. A column that
  * depends on those before it gets the solution 0. */
 dpa_status dpa__gram_factor(dpa__gram *gram, const dpa__design *design, const double *weight,
                             double ridge, unsigned threads, dpa_error *err);
 /* Replaces gram->g by its factor. */
-void dpa__gram_cholesky(dpa__gram *gram);
+DPA_API void dpa__gram_cholesky(dpa__gram *gram);
 /* Replaces b[n] by the solution. */
-void dpa__gram_solve(const dpa__gram *gram, double *b);
+DPA_API void dpa__gram_solve(const dpa__gram *gram, double *b);
 
 /* ── fits: y [rows], ridge as in dpa_quantile_opts ── */
 

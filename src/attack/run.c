@@ -6,7 +6,7 @@
 #include "attack/attack.h"
 #include "base/error.h"
 
-void dpa_attack_opts_init(dpa_attack_opts *opts) {
+void dpa__attack_opts_init(dpa_attack_opts *opts) {
     *opts =
         (dpa_attack_opts){.a = 0.3, .gamma = 1.0, .quantile = {.level = 0.9, .ridge = (double)NAN}};
 }
@@ -98,8 +98,8 @@ static dpa_status check(const dpa_signals *signals, const dpa_attack_opts *opts,
     return dpa__need_finite(signals, opts->target, err);
 }
 
-dpa_status dpa_attack_run(dpa_attack attack, const dpa_signals *signals,
-                          const dpa_attack_opts *opts, double *scores, dpa_error *err) {
+dpa_status dpa__attack_run(dpa_attack attack, const dpa_signals *signals,
+                           const dpa_attack_opts *opts, double *scores, dpa_error *err) {
     dpa__rows rows;
     dpa__fit fit;
     DPA_TRY(check(signals, opts, err));

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attack/attack.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/attack.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 
-const char *dpa_challenge_name(dpa_challenge challenge) {
+const char *dpa__challenge_name(dpa_challenge challenge) {
     static const char *const names[] = {"worst", "random", "average"};
     return (unsigned)challenge < 3 ? names[challenge] : "unknown";
 }
@@ -40,7 +40,7 @@ static int by_epsilon(const void *a, const void *b) {
     return worse(a, b, DPA_WEIGHT_EPSILON);
 }
 
-void dpa_leaks_sort(dpa_leak *leaks, size_t count, dpa_weight weight) {
+void dpa__leaks_sort(dpa_leak *leaks, size_t count, dpa_weight weight) {
     qsort(leaks, count, sizeof *leaks, weight == DPA_WEIGHT_EPSILON ? by_epsilon : by_accuracy);
 }
 
@@ -79,7 +79,7 @@ static dpa_status choose_by_weight(const dpa_leak *leaks, size_t points, dpa_cha
     dpa_status status = DPA_OK;
     if (sorted == NULL) return DPA_NO_MEMORY;
     memcpy(sorted, leaks, points * sizeof *sorted);
-    dpa_leaks_sort(sorted, points, weight);
+    dpa__leaks_sort(sorted, points, weight);
     while (known < points && !isnan(weight_of(&sorted[known], weight))) ++known;
     if (known < count)
         status = dpa__fail(err, DPA_BAD_INPUT,
@@ -99,16 +99,16 @@ static dpa_status choose_randomly(const dpa_leak *leaks, size_t points, uint64_t
     size_t *order = DPA_NEW_ARRAY(size_t, points, err);
     if (order == NULL) return DPA_NO_MEMORY;
     for (size_t p = 0; p < points; ++p) order[p] = p;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_ATTACK, 0);
-    dpa_rng_shuffle(&rng, order, points);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_ATTACK, 0);
+    dpa__rng_shuffle(&rng, order, points);
     for (size_t i = 0; i < count; ++i) chosen[i] = leaks[order[i]].point;
     free(order);
     return DPA_OK;
 }
 
-dpa_status dpa_challenges_select(const dpa_leak *leaks, size_t points, dpa_challenge challenge,
-                                 dpa_weight weight, uint64_t seed, size_t *chosen, size_t count,
-                                 dpa_error *err) {
+dpa_status dpa__challenges_select(const dpa_leak *leaks, size_t points, dpa_challenge challenge,
+                                  dpa_weight weight, uint64_t seed, size_t *chosen, size_t count,
+                                  dpa_error *err) {
     if (count == 0 || count > points)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "challenges: expected 1 to %zu, found %zu", points,
                          count);

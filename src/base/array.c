@@ -19,15 +19,15 @@ static const struct {
     [DPA_F16] = {"float16", 2}, [DPA_F32] = {"float32", 4}, [DPA_F64] = {"float64", 8},
 };
 
-size_t dpa_dtype_size(dpa_dtype dtype) {
+size_t dpa__dtype_size(dpa_dtype dtype) {
     return (unsigned)dtype <= DPA_F64 ? dtypes[dtype].size : 0;
 }
 
-const char *dpa_dtype_name(dpa_dtype dtype) {
+const char *dpa__dtype_name(dpa_dtype dtype) {
     return (unsigned)dtype <= DPA_F64 ? dtypes[dtype].name : "unknown";
 }
 
-void dpa_array_free(dpa_array *array) {
+void dpa__array_free(dpa_array *array) {
     if (array == NULL) return;
     free(array->data);
     *array = (dpa_array){0};
@@ -51,11 +51,11 @@ dpa_status dpa__array_from_stream(dpa__stream *stream, const char *member, dpa_a
                                   dpa_error *err) {
     *out = (dpa_array){0};
     const dpa_status status = read_by_magic(stream, member, out, err);
-    if (status != DPA_OK) dpa_array_free(out);
+    if (status != DPA_OK) dpa__array_free(out);
     return status;
 }
 
-dpa_status dpa_array_read(const char *path, const char *member, dpa_array *out, dpa_error *err) {
+dpa_status dpa__array_read(const char *path, const char *member, dpa_array *out, dpa_error *err) {
     dpa__stream *stream;
     *out = (dpa_array){0};
     DPA_TRY(dpa__stream_open(path, &stream, err));
@@ -103,7 +103,7 @@ static void widen(unsigned char *block, size_t count, dpa_dtype dtype) {
     }
 }
 
-dpa_status dpa_array_to_double(dpa_array *array, dpa_error *err) {
+dpa_status dpa__array_to_double(dpa_array *array, dpa_error *err) {
     if (array->dtype == DPA_F64) return DPA_OK;
     void *grown = dpa__realloc(array->data, array->count, sizeof(double), err);
     if (grown == NULL) return DPA_NO_MEMORY;

@@ -3,11 +3,11 @@
 #ifndef DPA_BASE_ARRAY_H
 #define DPA_BASE_ARRAY_H
 
+#include "base/data.h"
 #include "base/stream.h"
 #include "base/text.h"
-#include "dpaudit/data.h"
 
-/* Reads any format, chosen by the first bytes. dpa_array_read calls it once the file is open. */
+/* Reads any format, chosen by the first bytes. dpa__array_read calls it once the file is open. */
 dpa_status dpa__array_from_stream(dpa__stream *stream, const char *member, dpa_array *out,
                                   dpa_error *err);
 
@@ -40,9 +40,9 @@ dpa_status dpa__array_fill(dpa__stream *stream, dpa__layout layout, dpa_array *a
 /* Fails unless the array can be written. */
 dpa_status dpa__array_check(const dpa_array *array, dpa_error *err);
 /* The bytes in front of the elements of an NPY file, version 1. */
-void dpa__npy_header(const dpa_array *array, dpa__text *out);
+DPA_API void dpa__npy_header(const dpa_array *array, dpa__text *out);
 
-/* As dpa_npz_write, with one entry of text beside the arrays; `entry` NULL: none. */
+/* As dpa__npz_write, with one entry of text beside the arrays; `entry` NULL: none. */
 dpa_status dpa__npz_write_with(const char *path, const char *const *names, const dpa_array *arrays,
                                size_t count, const char *entry, const char *text, dpa_error *err);
 /* That text, for the caller to free, and its length; *out stays NULL if the file is no NPZ or has

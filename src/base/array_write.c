@@ -6,7 +6,7 @@
 
 dpa_status dpa__array_check(const dpa_array *array, dpa_error *err) {
     size_t count = 1;
-    int overflow = array->ndim > DPA_MAX_DIMS || dpa_dtype_size(array->dtype) == 0;
+    int overflow = array->ndim > DPA_MAX_DIMS || dpa__dtype_size(array->dtype) == 0;
     for (unsigned i = 0; i < array->ndim && !overflow; ++i)
         overflow = __builtin_mul_overflow(count, array->shape[i], &count);
     if (!overflow && count == array->count && (array->data != NULL || count == 0)) return DPA_OK;
@@ -14,7 +14,7 @@ dpa_status dpa__array_check(const dpa_array *array, dpa_error *err) {
                      "the array to write is not one: its type, shape, count or data is wrong");
 }
 
-dpa_status dpa_array_write(const char *path, const dpa_array *array, dpa_error *err) {
+dpa_status dpa__array_write(const char *path, const dpa_array *array, dpa_error *err) {
     dpa__writer *w = NULL;
     dpa__text header = {0};
     DPA_TRY(dpa__array_check(array, err));
@@ -23,7 +23,7 @@ dpa_status dpa_array_write(const char *path, const dpa_array *array, dpa_error *
                                       : dpa__writer_open(path, &w, err);
     if (status == DPA_OK) status = dpa__writer_add(w, header.data, header.length, err);
     if (status == DPA_OK)
-        status = dpa__writer_add(w, array->data, array->count * dpa_dtype_size(array->dtype), err);
+        status = dpa__writer_add(w, array->data, array->count * dpa__dtype_size(array->dtype), err);
     dpa__text_free(&header);
     if (status == DPA_OK) return dpa__writer_commit(w, err);
     dpa__writer_abandon(w);

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/data.h"
 #include "base/text.h"
-#include "dpaudit/data.h"
 
 typedef struct dpa__cells {
     const char *name; /* of the file, for errors */

@@ -13,12 +13,12 @@ typedef struct dpa__confine {
     int no_network;  /* it sees no network but a loopback of its own */
 } dpa__confine;
 
-int dpa__confine_is_set(const dpa__confine *confine);
+DPA_API int dpa__confine_is_set(const dpa__confine *confine);
 /* For a forked child before it becomes the program: it and its children stay confined. 0, or −1
  * with errno. */
 int dpa__confine_self(const dpa__confine *confine);
 /* Whether this machine can do it, tried in a process that ends at once. DPA_IO with a sentence
  * where it cannot. */
-dpa_status dpa__confine_try(const dpa__confine *confine, dpa_error *err);
+DPA_API dpa_status dpa__confine_try(const dpa__confine *confine, dpa_error *err);
 
 #endif

@@ -19,12 +19,12 @@ typedef struct dpa__levels {
 } dpa__levels;
 
 /* The code of a text, which is added if it is new. */
-dpa_status dpa__levels_code(dpa__levels *levels, const char *text, size_t length, uint32_t *code,
-                            dpa_error *err);
-const char *dpa__levels_text(const dpa__levels *levels, uint32_t code);
+DPA_API dpa_status dpa__levels_code(dpa__levels *levels, const char *text, size_t length,
+                                    uint32_t *code, dpa_error *err);
+DPA_API const char *dpa__levels_text(const dpa__levels *levels, uint32_t code);
 /* Renumbers the texts in byte order and changes codes[0 .. rows) to match. Frees what only adding
  * needs, so no text can be added afterwards. */
 dpa_status dpa__levels_sort(dpa__levels *levels, uint32_t *codes, size_t rows, dpa_error *err);
-void dpa__levels_free(dpa__levels *levels);
+DPA_API void dpa__levels_free(dpa__levels *levels);
 
 #endif

@@ -8,16 +8,18 @@
 
 #include "dpaudit/status.h"
 
-dpa_status dpa__fail(dpa_error *err, dpa_status status, const char *format, ...) DPA_PRINTF(3, 4);
+DPA_API dpa_status dpa__fail(dpa_error *err, dpa_status status, const char *format, ...)
+    DPA_PRINTF(3, 4);
 /* An error at a place in a text file; column 0: no column. */
-dpa_status dpa__fail_line(dpa_error *err, dpa_status status, const char *file, uint64_t line,
-                          uint64_t column, const char *format, ...) DPA_PRINTF(6, 7);
+DPA_API dpa_status dpa__fail_line(dpa_error *err, dpa_status status, const char *file,
+                                  uint64_t line, uint64_t column, const char *format, ...)
+    DPA_PRINTF(6, 7);
 /* An error at a place in a binary file. */
-dpa_status dpa__fail_offset(dpa_error *err, dpa_status status, const char *file, uint64_t offset,
-                            const char *format, ...) DPA_PRINTF(5, 6);
+DPA_API dpa_status dpa__fail_offset(dpa_error *err, dpa_status status, const char *file,
+                                    uint64_t offset, const char *format, ...) DPA_PRINTF(5, 6);
 /* An error of which only the file is known. */
-dpa_status dpa__fail_file(dpa_error *err, dpa_status status, const char *file, const char *format,
-                          ...) DPA_PRINTF(4, 5);
+DPA_API dpa_status dpa__fail_file(dpa_error *err, dpa_status status, const char *file,
+                                  const char *format, ...) DPA_PRINTF(4, 5);
 
 /* For a sequence of calls: returns the status of the first one that fails. */
 #define DPA_TRY(call)                                                                              \

@@ -11,11 +11,11 @@
 
 /* count × size bytes, zeroed (or not). count = 0 gives a pointer that can be freed. NULL and an
  * error on failure. */
-void *dpa__calloc(size_t count, size_t size, dpa_error *err);
-void *dpa__malloc(size_t count, size_t size, dpa_error *err);
+DPA_API void *dpa__calloc(size_t count, size_t size, dpa_error *err);
+DPA_API void *dpa__malloc(size_t count, size_t size, dpa_error *err);
 /* Grows a block; on failure the old block stays as it was. */
-void *dpa__realloc(void *block, size_t count, size_t size, dpa_error *err);
-char *dpa__strdup(const char *text, dpa_error *err);
+DPA_API void *dpa__realloc(void *block, size_t count, size_t size, dpa_error *err);
+DPA_API char *dpa__strdup(const char *text, dpa_error *err);
 
 #define DPA_NEW(type, err) ((type *)dpa__calloc(1, sizeof(type), (err)))
 #define DPA_NEW_ARRAY(type, count, err) ((type *)dpa__malloc((count), sizeof(type), (err)))

@@ -77,7 +77,7 @@ static int find_dtype(header *h, const char *text, size_t length) {
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; ++i)
         if (memcmp(codes[i].code, text + 1, 2) == 0) {
             h->array->dtype = codes[i].dtype;
-            if (text[0] == '|') return dpa_dtype_size(codes[i].dtype) == 1;
+            if (text[0] == '|') return dpa__dtype_size(codes[i].dtype) == 1;
             h->layout.swapped = text[0] == (DPA__IS_LITTLE_ENDIAN ? '>' : '<');
             return 1;
         }
@@ -203,7 +203,7 @@ dpa_status dpa__npy_read(dpa__stream *stream, dpa_array *out, dpa_error *err) {
 }
 
 void dpa__npy_header(const dpa_array *array, dpa__text *out) {
-    const char order = dpa_dtype_size(array->dtype) == 1 ? '|' : DPA__IS_LITTLE_ENDIAN ? '<' : '>';
+    const char order = dpa__dtype_size(array->dtype) == 1 ? '|' : DPA__IS_LITTLE_ENDIAN ? '<' : '>';
     const char *code = "";
     dpa__text dict = {0};
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; ++i)

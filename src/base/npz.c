@@ -278,7 +278,7 @@ dpa_status dpa__npz_names(const char *path, char (*names)[32], size_t most, size
     return status;
 }
 
-int dpa_npz_has(const char *path, const char *member) {
+int dpa__npz_has(const char *path, const char *member) {
     archive a = {0};
     zip_int64_t index = -1;
     if (open_file(path, &a) != NULL) (void)find_array(a.zip, member, &index);

@@ -39,7 +39,7 @@ static int add_array(zip_t *zip, const char *name, const dpa_array *array, dpa__
     dpa__text_printf(&entry, "%s.npy", name);
     const zip_buffer_fragment_t parts[2] = {
         {(zip_uint8_t *)header->data, header->length},
-        {array->data, array->count * dpa_dtype_size(array->dtype)}};
+        {array->data, array->count * dpa__dtype_size(array->dtype)}};
     const int failed = header->failed || entry.failed;
     const int status =
         failed ? -1
@@ -92,8 +92,8 @@ static dpa_status fill_archive(zip_source_t *target, const char *path, const cha
     return status;
 }
 
-dpa_status dpa_npz_write(const char *path, const char *const *names, const dpa_array *arrays,
-                         size_t count, dpa_error *err) {
+dpa_status dpa__npz_write(const char *path, const char *const *names, const dpa_array *arrays,
+                          size_t count, dpa_error *err) {
     return dpa__npz_write_with(path, names, arrays, count, NULL, NULL, err);
 }
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data.h"
 #include "base/plain.h"
-#include "dpaudit/data.h"
 
 enum { LONGEST = 1000, MANY_DIGITS = 19 };
 
@@ -172,7 +172,7 @@ dpa__number dpa__number_parse(const char **at, const char *end, double *out) {
     return DPA__NUMBER_OK;
 }
 
-int dpa_number_whole(const char *text, double *out) {
+int dpa__number_whole(const char *text, double *out) {
     const char *const end = text + strlen(text);
     return dpa__number_parse(&text, end, out) == DPA__NUMBER_OK && text == end && !isnan(*out);
 }

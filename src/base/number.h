@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "dpaudit/export.h"
+
 typedef enum dpa__number {
     DPA__NUMBER_OK,
     DPA__NUMBER_NONE,  /* no number starts here */
@@ -14,7 +16,7 @@ typedef enum dpa__number {
 
 /* Parses the longest number at *at (sign, digits, point, exponent; inf, infinity, nan in any case)
  * and moves *at behind it. A number too small for a double becomes 0. */
-dpa__number dpa__number_parse(const char **at, const char *end, double *out);
+DPA_API dpa__number dpa__number_parse(const char **at, const char *end, double *out);
 /* What is wrong, as part of an error text. */
 const char *dpa__number_problem(dpa__number result);
 
@@ -23,6 +25,6 @@ double dpa__half_to_double(uint16_t half);
 /* Copies the first characters of [at, end), up to a line end, in printable form: for error texts.
  */
 enum { DPA__EXCERPT_SIZE = 40 };
-const char *dpa__excerpt(char out[DPA__EXCERPT_SIZE], const char *at, const char *end);
+DPA_API const char *dpa__excerpt(char out[DPA__EXCERPT_SIZE], const char *at, const char *end);
 
 #endif

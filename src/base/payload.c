@@ -53,7 +53,7 @@ static void swap_bytes(unsigned char *p, size_t count, size_t size) {
 
 /* Copies element by element in C order, walking the source by its Fortran strides. */
 static void turn(unsigned char *to, const unsigned char *from, const dpa_array *array) {
-    const size_t size = dpa_dtype_size(array->dtype);
+    const size_t size = dpa__dtype_size(array->dtype);
     size_t stride[DPA_MAX_DIMS], index[DPA_MAX_DIMS] = {0}, at = 0, step = size;
     for (unsigned i = 0; i < array->ndim; ++i) {
         stride[i] = step;
@@ -74,7 +74,7 @@ static dpa_status to_c_order(dpa_array *array, dpa_error *err) {
     unsigned real = 0;
     for (unsigned i = 0; i < array->ndim; ++i) real += array->shape[i] > 1;
     if (real < 2 || array->count == 0) return DPA_OK;
-    unsigned char *turned = dpa__malloc(array->count, dpa_dtype_size(array->dtype), err);
+    unsigned char *turned = dpa__malloc(array->count, dpa__dtype_size(array->dtype), err);
     if (turned == NULL) return DPA_NO_MEMORY;
     turn(turned, array->data, array);
     free(array->data);
@@ -94,7 +94,7 @@ static dpa_status check_bools(const dpa__stream *stream, uint64_t start, const d
 
 dpa_status dpa__array_fill(dpa__stream *stream, dpa__layout layout, dpa_array *array,
                            dpa_error *err) {
-    const size_t size = dpa_dtype_size(array->dtype);
+    const size_t size = dpa__dtype_size(array->dtype);
     const uint64_t start = dpa__stream_offset(stream);
     DPA_TRY(count_elements(stream, array, err));
     DPA_TRY(dpa__stream_read(stream, array->count * size, &array->data, err));

@@ -17,12 +17,12 @@ typedef struct dpa__words {
     size_t count;
 } dpa__words;
 
-dpa_status dpa__words_split(const char *line, dpa__words *out, dpa_error *err);
-void dpa__words_free(dpa__words *words);
+DPA_API dpa_status dpa__words_split(const char *line, dpa__words *out, dpa_error *err);
+DPA_API void dpa__words_free(dpa__words *words);
 
 /* Our environment with the variables of `more` (NAME=value, ended by NULL; may be NULL) added or
  * replaced. The list is one block for the caller to free; the texts are borrowed. */
-char **dpa__environment_with(const char *const *more, dpa_error *err);
+DPA_API char **dpa__environment_with(const char *const *more, dpa_error *err);
 
 typedef struct dpa__command {
     char *const *words;             /* ended by NULL; the first is searched in PATH */
@@ -34,13 +34,13 @@ typedef struct dpa__command {
 
 /* Asks the kernel to send this signal to us when our parent dies. 0, or −1 with errno; works only
  * on Linux (elsewhere a worker ends when its pipe closes). */
-int dpa__end_with_parent(int signal_number);
+DPA_API int dpa__end_with_parent(int signal_number);
 
 /* Runs the command to its end, with empty input; its output goes to standard error. DPA_TRAINER: it
  * failed by itself (an exit code other than 0, a crash, out of memory). DPA_IO: not its fault
  * (killed by somebody's signal, no such program, or exit code 75, which means "try elsewhere"). The
  * command is killed when the calling thread dies. */
-dpa_status dpa__command_run(const dpa__command *command, dpa_error *err);
+DPA_API dpa_status dpa__command_run(const dpa__command *command, dpa_error *err);
 /* Starts the command with these descriptors as standard input and output, and does not wait. */
 dpa_status dpa__command_spawn(const dpa__command *command, int in, int out, pid_t *child,
                               dpa_error *err);
@@ -48,20 +48,20 @@ dpa_status dpa__command_spawn(const dpa__command *command, int in, int out, pid_
 dpa_status dpa__command_judge(const dpa__command *command, int status, int out_of_memory,
                               dpa_error *err);
 /* How many processes this machine's kernel has killed so far for lack of memory. */
-uint64_t dpa__oom_kills(void);
+DPA_API uint64_t dpa__oom_kills(void);
 
 /* Kills all descendants of the process `root`, but not `root` itself, until none is left, even
  * those in sessions of their own. It finds all of them only if `root` adopts orphans
  * (PR_SET_CHILD_SUBREAPER). May be called in a signal handler. */
-void dpa__descendants_kill(pid_t root);
+DPA_API void dpa__descendants_kill(pid_t root);
 /* For a process that adopts orphans: kills all its descendants and waits for them. Costs one system
  * call if there are none. */
-void dpa__descendants_bury(void);
+DPA_API void dpa__descendants_bury(void);
 /* Kills the processes of this user that have these variables ("NAME=value") in their environment,
  * except this process; `second` may be NULL. */
-void dpa__marked_kill(const char *variable, const char *second);
+DPA_API void dpa__marked_kill(const char *variable, const char *second);
 
 /* Raises the limit of open files so that `count` more can be open, or fails. */
-dpa_status dpa__need_descriptors(int count, dpa_error *err);
+DPA_API dpa_status dpa__need_descriptors(int count, dpa_error *err);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Philox4x32-10 streams (Salmon et al. 2011), on Random123. */
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 
 #include <Random123/philox.h>
 #include <math.h>
 #include <string.h>
 
-void dpa_rng_init(dpa_rng *rng, uint64_t seed, dpa_purpose purpose, uint64_t index) {
+void dpa__rng_init(dpa_rng *rng, uint64_t seed, dpa_purpose purpose, uint64_t index) {
     memset(rng, 0, sizeof *rng);
     rng->key[0] = (uint32_t)seed;
     rng->key[1] = (uint32_t)(seed >> 32);
@@ -26,46 +26,46 @@ static void next_block(dpa_rng *rng) {
     rng->used = 0;
 }
 
-uint32_t dpa_rng_u32(dpa_rng *rng) {
+uint32_t dpa__rng_u32(dpa_rng *rng) {
     if (rng->used == 4) next_block(rng);
     return rng->block[rng->used++];
 }
 
-uint64_t dpa_rng_u64(dpa_rng *rng) {
-    const uint64_t low = dpa_rng_u32(rng);
-    return low | (uint64_t)dpa_rng_u32(rng) << 32;
+uint64_t dpa__rng_u64(dpa_rng *rng) {
+    const uint64_t low = dpa__rng_u32(rng);
+    return low | (uint64_t)dpa__rng_u32(rng) << 32;
 }
 
 /* In the upper half a double has no bit left for the ½, and the last value would round to 1. */
-double dpa_rng_uniform(dpa_rng *rng) {
-    const double x = ((double)(dpa_rng_u64(rng) >> 11) + 0.5) * 0x1p-53;
+double dpa__rng_uniform(dpa_rng *rng) {
+    const double x = ((double)(dpa__rng_u64(rng) >> 11) + 0.5) * 0x1p-53;
     return x < 1.0 ? x : 1.0 - 0x1p-53;
 }
 
-uint64_t dpa_rng_below(dpa_rng *rng, uint64_t n) {
+uint64_t dpa__rng_below(dpa_rng *rng, uint64_t n) {
     /* Draws below 2^64 mod n are drawn again, since they would favour small answers. That threshold
      * is less than n, so it need not be computed for larger draws: nearly always. */
     uint64_t x;
-    do x = dpa_rng_u64(rng);
+    do x = dpa__rng_u64(rng);
     while (x < n && x < (0 - n) % n);
     return x % n;
 }
 
-double dpa_rng_normal(dpa_rng *rng) {
+double dpa__rng_normal(dpa_rng *rng) {
     if (rng->has_spare) {
         rng->has_spare = 0;
         return rng->spare;
     }
-    const double radius = sqrt(-2.0 * log(dpa_rng_uniform(rng)));
-    const double angle = 6.283185307179586 * dpa_rng_uniform(rng);
+    const double radius = sqrt(-2.0 * log(dpa__rng_uniform(rng)));
+    const double angle = 6.283185307179586 * dpa__rng_uniform(rng);
     rng->spare = radius * sin(angle);
     rng->has_spare = 1;
     return radius * cos(angle);
 }
 
-void dpa_rng_shuffle(dpa_rng *rng, size_t *index, size_t count) {
+void dpa__rng_shuffle(dpa_rng *rng, size_t *index, size_t count) {
     for (size_t i = count; i > 1; --i) {
-        const size_t j = (size_t)dpa_rng_below(rng, i);
+        const size_t j = (size_t)dpa__rng_below(rng, i);
         const size_t swap = index[i - 1];
         index[i - 1] = index[j];
         index[j] = swap;

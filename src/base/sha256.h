@@ -6,14 +6,16 @@
 #include <nettle/sha2.h>
 #include <stddef.h>
 
+#include "dpaudit/export.h"
+
 typedef struct sha256_ctx dpa__sha256;
 
-void dpa__sha256_init(dpa__sha256 *sha);
-void dpa__sha256_add(dpa__sha256 *sha, const void *bytes, size_t count);
+DPA_API void dpa__sha256_init(dpa__sha256 *sha);
+DPA_API void dpa__sha256_add(dpa__sha256 *sha, const void *bytes, size_t count);
 /* Writes lower-case hex with a NUL; the state cannot be used afterwards. */
-void dpa__sha256_hex(dpa__sha256 *sha, char hex[65]);
+DPA_API void dpa__sha256_hex(dpa__sha256 *sha, char hex[65]);
 
 /* The hash of one block of bytes. */
-void dpa__sha256_of(const void *bytes, size_t count, char hex[65]);
+DPA_API void dpa__sha256_of(const void *bytes, size_t count, char hex[65]);
 
 #endif

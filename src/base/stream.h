@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "dpaudit/data.h"
+#include "base/data.h"
 #include "dpaudit/status.h"
 
 typedef struct dpa__stream dpa__stream;
@@ -21,26 +21,26 @@ typedef struct dpa__stream dpa__stream;
 /* Writes up to `max` bytes to `to`; returns their number, 0 at the end, or -1 with `err` filled. */
 typedef ptrdiff_t dpa__stream_call(void *user, void *to, size_t max, dpa_error *err);
 
-dpa_status dpa__stream_open(const char *path, dpa__stream **out, dpa_error *err);
+DPA_API dpa_status dpa__stream_open(const char *path, dpa__stream **out, dpa_error *err);
 /* Bytes that the caller keeps alive. */
-dpa_status dpa__stream_open_memory(const char *name, const void *bytes, size_t size,
-                                   dpa__stream **out, dpa_error *err);
+DPA_API dpa_status dpa__stream_open_memory(const char *name, const void *bytes, size_t size,
+                                           dpa__stream **out, dpa_error *err);
 /* Bytes from a function; gzip and xz are not looked for. */
 dpa_status dpa__stream_open_call(const char *name, dpa__stream_call *call, void *user,
                                  dpa__stream **out, dpa_error *err);
-void dpa__stream_close(dpa__stream *stream);
+DPA_API void dpa__stream_close(dpa__stream *stream);
 
 /* The name for errors: the path, or "standard input" for "-". */
-const char *dpa__stream_name(const dpa__stream *stream);
+DPA_API const char *dpa__stream_name(const dpa__stream *stream);
 /* How many decoded bytes were skipped or read so far. */
 uint64_t dpa__stream_offset(const dpa__stream *stream);
 
 /* The decoded bytes that are ready; valid until the next call other than skip. */
-const unsigned char *dpa__stream_window(const dpa__stream *stream, size_t *count);
+DPA_API const unsigned char *dpa__stream_window(const dpa__stream *stream, size_t *count);
 /* Reads more into the window, which grows as needed; *end is set if nothing more will come. */
 dpa_status dpa__stream_more(dpa__stream *stream, int *end, dpa_error *err);
 /* Reads until the window has `want` bytes or the stream has ended. */
-dpa_status dpa__stream_need(dpa__stream *stream, size_t want, dpa_error *err);
+DPA_API dpa_status dpa__stream_need(dpa__stream *stream, size_t want, dpa_error *err);
 void dpa__stream_skip(dpa__stream *stream, size_t count);
 
 /* Reads exactly `count` bytes into a new block *out; too few are an error. The block grows with the
@@ -48,7 +48,8 @@ void dpa__stream_skip(dpa__stream *stream, size_t count);
 dpa_status dpa__stream_read(dpa__stream *stream, size_t count, void **out, dpa_error *err);
 /* Reads all remaining bytes and adds a NUL. The second refuses more than `most` bytes and keeps
  * none of them. */
-dpa_status dpa__stream_read_all(dpa__stream *stream, char **out, size_t *count, dpa_error *err);
+DPA_API dpa_status dpa__stream_read_all(dpa__stream *stream, char **out, size_t *count,
+                                        dpa_error *err);
 dpa_status dpa__stream_read_most(dpa__stream *stream, size_t most, char **out, size_t *count,
                                  dpa_error *err);
 /* Fails if any byte is left, otherwise gives the hash of the stored bytes. `what` names what has
@@ -62,11 +63,11 @@ int dpa__may_expand(uint64_t stored, uint64_t unpacked);
 dpa_status dpa__fail_expansion(const char *name, dpa_error *err);
 
 /* All bytes of a file ("-": standard input) with a NUL after them, for the caller to free. */
-dpa_status dpa__file_read_all(const char *path, char **out, size_t *count, dpa_error *err);
-dpa_status dpa__file_read_most(const char *path, size_t most, char **out, size_t *count,
-                               dpa_error *err);
+DPA_API dpa_status dpa__file_read_all(const char *path, char **out, size_t *count, dpa_error *err);
+DPA_API dpa_status dpa__file_read_most(const char *path, size_t most, char **out, size_t *count,
+                                       dpa_error *err);
 /* The hash of a file's stored bytes, without keeping them. */
-dpa_status dpa__file_sha256(const char *path, char sha256[DPA_SHA256_SIZE], dpa_error *err);
+DPA_API dpa_status dpa__file_sha256(const char *path, char sha256[DPA_SHA256_SIZE], dpa_error *err);
 
 /* A FILE on the same plain file, for reading at any place; the caller closes it. All bytes of the
  * stream must have been skipped (and so hashed) before. *out is NULL if the stream is no plain

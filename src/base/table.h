@@ -3,9 +3,9 @@
 #ifndef DPA_BASE_TABLE_H
 #define DPA_BASE_TABLE_H
 
+#include "base/data.h"
 #include "base/dictionary.h"
 #include "base/stream.h"
-#include "dpaudit/data.h"
 
 typedef struct dpa__column {
     char *name;
@@ -22,8 +22,8 @@ struct dpa_table {
     char sha256[DPA_SHA256_SIZE];
 };
 
-/* Reads a table; dpa_table_read calls it once the file is open. */
-dpa_status dpa__table_from_stream(dpa__stream *stream, const dpa_table_opts *opts, dpa_table **out,
-                                  dpa_error *err);
+/* Reads a table; dpa__table_read calls it once the file is open. */
+DPA_API dpa_status dpa__table_from_stream(dpa__stream *stream, const dpa_table_opts *opts,
+                                          dpa_table **out, dpa_error *err);
 
 #endif

@@ -112,7 +112,7 @@ static dpa_status read_header(reader *r, const dpa_table_opts *opts, dpa_error *
 
 static void mark_text(dpa_table *table, const dpa_table_opts *opts) {
     for (size_t i = 0; opts->text != NULL && opts->text[i] != NULL; ++i) {
-        const ptrdiff_t found = dpa_table_find(table, opts->text[i]);
+        const ptrdiff_t found = dpa__table_find(table, opts->text[i]);
         if (found >= 0) table->column[found].kind = DPA_COLUMN_TEXT;
     }
 }
@@ -272,7 +272,7 @@ dpa_status dpa__table_from_stream(dpa__stream *stream, const dpa_table_opts *opt
     char *text = NULL;
     size_t count = 0;
     *out = NULL;
-    dpa_table_opts_init(&defaults);
+    dpa__table_opts_init(&defaults);
     if (opts == NULL) opts = &defaults;
     DPA_TRY(check_opts(opts, err));
     dpa_table *table = DPA_NEW(dpa_table, err);
@@ -284,14 +284,14 @@ dpa_status dpa__table_from_stream(dpa__stream *stream, const dpa_table_opts *opt
         status = read_text(dpa__stream_name(stream), text, count, opts, table, err);
     free(text);
     if (status != DPA_OK)
-        dpa_table_free(table);
+        dpa__table_free(table);
     else
         *out = table;
     return status;
 }
 
-dpa_status dpa_table_read(const char *path, const dpa_table_opts *opts, dpa_table **out,
-                          dpa_error *err) {
+dpa_status dpa__table_read(const char *path, const dpa_table_opts *opts, dpa_table **out,
+                           dpa_error *err) {
     dpa__stream *stream;
     *out = NULL;
     DPA_TRY(dpa__stream_open(path, &stream, err));

@@ -15,16 +15,16 @@ typedef struct dpa__text {
     int failed;
 } dpa__text;
 
-void dpa__text_add(dpa__text *text, const char *string);
-void dpa__text_add_bytes(dpa__text *text, const char *bytes, size_t count);
-void dpa__text_printf(dpa__text *text, const char *format, ...) DPA_PRINTF(2, 3);
+DPA_API void dpa__text_add(dpa__text *text, const char *string);
+DPA_API void dpa__text_add_bytes(dpa__text *text, const char *bytes, size_t count);
+DPA_API void dpa__text_printf(dpa__text *text, const char *format, ...) DPA_PRINTF(2, 3);
 /* The text as a string for the caller to free; the text is empty afterwards. */
-dpa_status dpa__text_take(dpa__text *text, char **out, dpa_error *err);
-void dpa__text_free(dpa__text *text);
+DPA_API dpa_status dpa__text_take(dpa__text *text, char **out, dpa_error *err);
+DPA_API void dpa__text_free(dpa__text *text);
 
 /* Like snprintf, but always with a decimal point, whatever the locale, because programs may read
  * the output. */
-int dpa__print(char *out, size_t size, const char *format, ...) DPA_PRINTF(3, 4);
+DPA_API int dpa__print(char *out, size_t size, const char *format, ...) DPA_PRINTF(3, 4);
 int dpa__vprint(char *out, size_t size, const char *format, va_list args) DPA_PRINTF(3, 0);
 
 #endif

@@ -12,8 +12,8 @@ typedef int dpa__task(void *user, size_t task);
 
 /* Calls `call` once for each of 0 … tasks−1, in no fixed order. If one call says stop, the result
  * is DPA_CANCELLED. If a thread cannot be started, the others do its share. */
-dpa_status dpa__parallel(unsigned threads, size_t tasks, dpa__task *call, void *user,
-                         dpa_error *err);
+DPA_API dpa_status dpa__parallel(unsigned threads, size_t tasks, dpa__task *call, void *user,
+                                 dpa_error *err);
 
 enum { DPA__MOST_THREADS = 4096 };
 /* `asked`, or the number of processors if that is 0. */

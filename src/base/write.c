@@ -163,7 +163,7 @@ dpa_status dpa__writer_commit(dpa__writer *w, dpa_error *err) {
     return status;
 }
 
-dpa_status dpa_file_write(const char *path, const void *bytes, size_t count, dpa_error *err) {
+dpa_status dpa__file_write(const char *path, const void *bytes, size_t count, dpa_error *err) {
     dpa__writer *w;
     DPA_TRY(dpa__writer_open(path, &w, err));
     const dpa_status status = dpa__writer_add(w, bytes, count, err);

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "dpaudit/cosines.h"
+#include "estimate/cosines.h"
 
 /* What a method of the registry works on. */
 enum { DPA__COSINES_FINAL = 1, DPA__COSINES_ROUNDS = 2 };
@@ -42,7 +42,7 @@ double dpa__cosine_signs_log_upper(double t, size_t dim);
  * which the estimators below use instead. */
 double dpa__cosine_null_distance(size_t dim);
 
-/* dpa_cosines_mean, corrected for everything else that lengthens the model: all other canaries of
+/* dpa__cosines_mean, corrected for everything else that lengthens the model: all other canaries of
  * the run, and the clients. If all canaries contribute equally, ‖θ‖² = a²·(k + g + d/μ²), where a
  * is the contribution of one canary, k = `canaries` their number, and g = `clients` the squared
  * length of the clients' part (all but canaries and noise) in units of a². Hence 1/μ² = 1/μ̂² − (k +

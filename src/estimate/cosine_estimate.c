@@ -8,10 +8,10 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "dpaudit/cosines.h"
-#include "dpaudit/tradeoff.h"
 #include "estimate/cosine.h"
+#include "estimate/cosines.h"
 #include "math/dist.h"
+#include "tradeoff/tradeoff.h"
 
 /* s in [low, high], |m − mean| ≤ fixed + slope·s. */
 typedef struct region {
@@ -20,7 +20,7 @@ typedef struct region {
 } region;
 
 static double epsilon_of(double mean, double deviation, double delta) {
-    return dpa_two_gaussians_epsilon(0.0, 1.0, mean, deviation, delta);
+    return dpa__two_gaussians_epsilon(0.0, 1.0, mean, deviation, delta);
 }
 
 static double least_at(const region *r, double s) {
@@ -96,8 +96,8 @@ static dpa_status check_deviation(const dpa_cosine_fit *fit, const char *which, 
     return DPA_OK;
 }
 
-dpa_status dpa_cosines_mean(const dpa_cosine_fit *fit, size_t dim, double delta, double confidence,
-                            dpa_cosine_estimate *out, dpa_error *err) {
+dpa_status dpa__cosines_mean(const dpa_cosine_fit *fit, size_t dim, double delta, double confidence,
+                             dpa_cosine_estimate *out, dpa_error *err) {
     DPA_TRY(check(delta, confidence, err));
     DPA_TRY(check_dim(dim, err));
     const double mean = fit->mean * sqrt((double)dim);
@@ -152,9 +152,9 @@ dpa_status dpa__cosines_corrected(const dpa_cosine_fit *fit, size_t dim, double 
 
 /* For normal cosines mean and deviation are independent, so a region with error a for each pivot
  * covers with probability exactly (1−a)². */
-dpa_status dpa_cosines_mean_and_deviation(const dpa_cosine_fit *fit, size_t dim, double delta,
-                                          double confidence, dpa_cosine_estimate *out,
-                                          dpa_error *err) {
+dpa_status dpa__cosines_mean_and_deviation(const dpa_cosine_fit *fit, size_t dim, double delta,
+                                           double confidence, dpa_cosine_estimate *out,
+                                           dpa_error *err) {
     DPA_TRY(check(delta, confidence, err));
     DPA_TRY(check_dim(dim, err));
     DPA_TRY(check_deviation(fit, "cosines", err));

@@ -10,7 +10,7 @@
 #include "estimate/cosine.h"
 #include "math/dist.h"
 
-double dpa_cosine_null_log_upper(double t, size_t dim) {
+double dpa__cosine_null_log_upper(double t, size_t dim) {
     if (!(t >= -1.0 && t <= 1.0) || dim < 2) return NAN;
     const double b = ((double)dim - 1.0) / 2.0;
     /* by symmetry Pr[τ ≥ |t|] is half of Pr[τ² ≥ t²] */
@@ -36,14 +36,14 @@ double dpa__cosine_null_distance(size_t dim) {
     double worst = 0.0;
     for (int i = 1; i <= 1000; ++i) {
         const double x = 0.005 * i; /* up to five deviations */
-        const double exact = x < root ? exp(dpa_cosine_null_log_upper(x / root, dim)) : 0.0;
+        const double exact = x < root ? exp(dpa__cosine_null_log_upper(x / root, dim)) : 0.0;
         worst = fmax(worst, fabs(exact - dpa__norm_cdf(x, DPA_UPPER)));
     }
     return worst;
 }
 
-dpa_status dpa_cosine_fit_sample(const double *cosines, size_t count, dpa_cosine_fit *out,
-                                 dpa_error *err) {
+dpa_status dpa__cosine_fit_sample(const double *cosines, size_t count, dpa_cosine_fit *out,
+                                  dpa_error *err) {
     if (count == 0) return dpa__fail(err, DPA_BAD_INPUT, "cosines: there are none");
     double sum = 0.0, square = 0.0;
     for (size_t i = 0; i < count; ++i) {
@@ -96,8 +96,8 @@ static double anderson_darling_sum(const double *sorted, size_t count, double me
     return -(double)count - sum / (double)count;
 }
 
-dpa_status dpa_anderson_darling(const double *sample, size_t count, double *statistic,
-                                double *p_value, dpa_error *err) {
+dpa_status dpa__anderson_darling(const double *sample, size_t count, double *statistic,
+                                 double *p_value, dpa_error *err) {
     *statistic = NAN;
     *p_value = NAN;
     if (count < 8) return DPA_OK;

@@ -11,16 +11,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "account/account.h"
 #include "account/family.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "dpaudit/account.h"
-#include "dpaudit/onerun.h"
-#include "dpaudit/scores.h"
-#include "dpaudit/tradeoff.h"
 #include "estimate/cosine.h"
+#include "estimate/onerun.h"
 #include "estimate/registry.h"
 #include "estimate/scan.h"
+#include "estimate/scores.h"
+#include "tradeoff/tradeoff.h"
 
 /* The range of noise that the accountant accepts; ε falls with the noise. */
 static const double LEAST_SIGMA = 0.001, MOST_SIGMA = 1e9;
@@ -136,11 +136,11 @@ static dpa_status run_test(const dpa_known_rounds *k, const dpa_scores *scores, 
     one.claim_epsilon =
         isnan(mu) ? (double)NAN : dpa_gaussian_epsilon(fmin(mu, MOST_MU), request->delta);
     one.claim_delta = (double)NAN;
-    dpa_status status = dpa_estimate_scores(scores, &one, &results, err);
+    dpa_status status = dpa__estimate_scores(scores, &one, &results, err);
     if (status == DPA_OK && results.count != 1)
         status = dpa__fail(err, DPA_NUMERIC, "known rounds: no bound by %s", method);
     if (status == DPA_OK) *out = results.items[0];
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return status;
 }
 
@@ -199,8 +199,8 @@ static dpa_status both_tests(const dpa_known_rounds *k, const dpa_scores *scores
     DPA_TRY(scan_above(k, scores, scan_share * p, request, &mu, err));
     out->parameter_lower = mu;
     out->extra_count = 0;
-    dpa_result_extra(out, "mu_by_rank", by_rank);
-    if (mu > by_rank) dpa_result_extra(out, "mu_by_scan", mu);
+    dpa__result_add_extra(out, "mu_by_rank", by_rank);
+    if (mu > by_rank) dpa__result_add_extra(out, "mu_by_scan", mu);
     if (isnan(claim)) return DPA_OK;
     DPA_TRY(scan_p_value(scores, claim * k->spread * sqrt(k->canary_rounds),
                          out->p_value / RANK_SHARE * scan_share, request, &by_scan, err));
@@ -230,32 +230,32 @@ static dpa_status run_family(const dpa_known_rounds *k, const dpa_scores *scores
     if (!is_as_claimed(k) && !isnan(claim))
         one.claim_epsilon =
             dpa_gaussian_epsilon(fmin(claim * sqrt(k->canary_rounds), MOST_MU), request->delta);
-    return dpa_onerun_channels(scores, &one, out, err);
+    return dpa__onerun_channels(scores, &one, out, err);
 }
 
 static dpa_status run_tests(const dpa_known_rounds *k, const dpa_request *request, double claim,
                             dpa_result *out, dpa_lints *lints, dpa_error *err) {
     dpa_scores scores = {0};
-    DPA_TRY(dpa_scores_from(k->observed, k->observed_count, k->unobserved, k->unobserved_count,
-                            &scores, err));
-    dpa_status status = dpa_scores_prepare(&scores, lints, err);
+    DPA_TRY(dpa__scores_from(k->observed, k->observed_count, k->unobserved, k->unobserved_count,
+                             &scores, err));
+    dpa_status status = dpa__scores_prepare_here(&scores, lints, err);
     if (status == DPA_OK)
         status = is_gaussian(request->family) ? both_tests(k, &scores, request, claim, out, err)
                                               : run_family(k, &scores, request, claim, out, err);
-    dpa_scores_free(&scores);
+    dpa__scores_free(&scores);
     return status;
 }
 
 static dpa_status lint(const dpa_known_rounds *k, dpa_lints *lints, dpa_error *err) {
     if (isinf(k->spread))
-        return dpa_lints_add(lints, err, "spread",
-                             "how much these canaries overlap is not known, so nothing can be "
-                             "certified: use direction hadamard");
+        return dpa__lints_add(lints, err, "spread",
+                              "how much these canaries overlap is not known, so nothing can be "
+                              "certified: use direction hadamard");
     if (k->spread > 1.2)
-        return dpa_lints_add(lints, err, "spread",
-                             "the canaries of a round overlap (spread %.3g), which costs that "
-                             "factor: direction hadamard has none",
-                             k->spread);
+        return dpa__lints_add(lints, err, "spread",
+                              "the canaries of a round overlap (spread %.3g), which costs that "
+                              "factor: direction hadamard has none",
+                              k->spread);
     return DPA_OK;
 }
 
@@ -280,16 +280,17 @@ static void describe(const dpa_known_rounds *k, const dpa_request *request, dpa_
     out->assumptions |= DPA_ASSUME_ONE_RUN_CANARIES | DPA_ASSUME_CHANNELS;
     if (k->direction != DPA_DIRECTION_SPHERE) out->assumptions |= DPA_ASSUME_SIGN_CANARIES;
     if (k->direction == DPA_DIRECTION_SPHERE) out->assumptions |= DPA_ASSUME_RANDOM_CANARIES;
-    dpa_result_extra(out, "canary_rounds", k->canary_rounds);
-    dpa_result_extra(out, "spread", k->spread);
+    dpa__result_add_extra(out, "canary_rounds", k->canary_rounds);
+    dpa__result_add_extra(out, "spread", k->spread);
 }
 
-dpa_status dpa_known_rounds_participation(const dpa_known_rounds *known, const dpa_request *request,
-                                          dpa_result *out, dpa_lints *lints, dpa_error *err) {
+dpa_status dpa__known_rounds_participation(const dpa_known_rounds *known,
+                                           const dpa_request *request, dpa_result *out,
+                                           dpa_lints *lints, dpa_error *err) {
     const dpa_participation_rule once = {1.0, (double)NAN, 0};
     double claim = (double)NAN;
     dpa_interval epsilon;
-    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(dpa__request_check(request, err));
     DPA_TRY(check(known, err));
     DPA_TRY(check_family(known, request->family, err));
     DPA_TRY(lint(known, lints, err));
@@ -315,7 +316,7 @@ dpa_status dpa_known_rounds_participation(const dpa_known_rounds *known, const d
 static dpa_status mu_of_one_round(const dpa_known_rounds *k, const dpa_result *participation,
                                   double delta, double *mu, dpa_error *err) {
     const double epsilon = participation->epsilon_lower;
-    const int is_universal = dpa_family_is_universal(participation->family);
+    const int is_universal = dpa__family_is_universal(participation->family);
     if (!is_universal && !is_gaussian(participation->family))
         return dpa__fail(
             err, DPA_BAD_ARGUMENT,
@@ -347,12 +348,13 @@ static void describe_training(const dpa_known_rounds *k, double mu, dpa_result *
     out->assumptions &= ~(unsigned)DPA_ASSUME_FAMILY_DP;
     out->assumptions |= DPA_ASSUME_FAMILY_GAUSSIAN;
     out->parameter_lower = mu;
-    dpa_result_extra(out, "mu_of_one_round", mu);
-    dpa_result_extra(out, "sigma_upper", mu > 0.0 ? 1.0 / mu : (double)INFINITY);
+    dpa__result_add_extra(out, "mu_of_one_round", mu);
+    dpa__result_add_extra(out, "sigma_upper", mu > 0.0 ? 1.0 / mu : (double)INFINITY);
 }
 
-dpa_status dpa_known_rounds_training(const dpa_known_rounds *known, const dpa_result *participation,
-                                     double delta, dpa_result *out, dpa_error *err) {
+dpa_status dpa__known_rounds_training(const dpa_known_rounds *known,
+                                      const dpa_result *participation, double delta,
+                                      dpa_result *out, dpa_error *err) {
     double mu = 0.0;
     dpa_interval epsilon;
     DPA_TRY(check_rule(&known->rule, err));

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "estimate/berkjones.h"
 #include "estimate/cosine.h"
 #include "estimate/select.h"
@@ -67,7 +67,7 @@ static dpa_cosine_bound bound_at(const problem *q, double t, size_t more) {
         const double cosine = fmax(-1.0, fmin(1.0, t));
         b.log_fpr = q->direction == DPA_DIRECTION_SIGNS
                         ? dpa__cosine_signs_log_upper(cosine, q->dim)
-                        : dpa_cosine_null_log_upper(cosine, q->dim);
+                        : dpa__cosine_null_log_upper(cosine, q->dim);
         b.fnr_upper =
             q->limit != NULL ? q->limit[b.missed] : rate_limit(b.missed, b.count, q->p, q->band);
     }
@@ -106,9 +106,9 @@ static dpa_status shuffled(const double *x, size_t count, uint64_t seed, uint64_
     if (mixed == NULL) return DPA_NO_MEMORY;
     memcpy(mixed, x, count * sizeof *mixed);
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_SPLIT, which);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_SPLIT, which);
     for (size_t i = count; i > 1; --i) {
-        const size_t j = (size_t)dpa_rng_below(&rng, i);
+        const size_t j = (size_t)dpa__rng_below(&rng, i);
         const double swap = mixed[i - 1];
         mixed[i - 1] = mixed[j];
         mixed[j] = swap;
@@ -170,9 +170,9 @@ static dpa_status solve(const dpa_cosines *c, int half, double threshold, double
 
 static dpa_status check(const dpa_cosines *c, double delta, double confidence, dpa_error *err) {
     dpa_cosine_fit fit;
-    DPA_TRY(dpa_cosine_fit_sample(c->observed, c->observed_count, &fit, err));
+    DPA_TRY(dpa__cosine_fit_sample(c->observed, c->observed_count, &fit, err));
     if (c->unobserved != NULL)
-        DPA_TRY(dpa_cosine_fit_sample(c->unobserved, c->unobserved_count, &fit, err));
+        DPA_TRY(dpa__cosine_fit_sample(c->unobserved, c->unobserved_count, &fit, err));
     else if (c->dim < 2)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "dim: at least 2, not %zu", c->dim);
     if (!(delta >= 0.0 && delta < 1.0) || !(confidence > 0.0 && confidence < 1.0))

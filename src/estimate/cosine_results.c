@@ -52,7 +52,7 @@ static const char rounds_note[] =
 static dpa_status add_estimate(context *c, const char *method, const dpa_cosine_estimate *e,
                                unsigned assumptions, const char *note, dpa_error *err) {
     dpa_result result;
-    dpa_result_init(&result, c->request);
+    dpa__result_init(&result, c->request);
     result.kind = DPA_ESTIMATE;
     (void)snprintf(result.method, sizeof result.method, "%s", method);
     (void)snprintf(result.note, sizeof result.note, "%s", note);
@@ -62,13 +62,13 @@ static dpa_status add_estimate(context *c, const char *method, const dpa_cosine_
     result.sides = 2;
     result.assumptions = about_canaries(c) | DPA_ASSUME_GAUSSIAN_COSINES | assumptions;
     result.numerical_error = 1e-9 * fmax(1.0, e->epsilon);
-    dpa_result_extra(&result, "mean", e->mean);
-    dpa_result_extra(&result, "deviation", e->deviation);
-    dpa_result_extra(&result, "cosine_mean", c->observed.mean);
-    dpa_result_extra(&result, "cosine_deviation", c->observed.deviation);
-    dpa_result_extra(&result, "anderson_darling", c->statistic);
-    dpa_result_extra(&result, "anderson_darling_p", c->p_value);
-    return dpa_results_add(c->results, &result, err);
+    dpa__result_add_extra(&result, "mean", e->mean);
+    dpa__result_add_extra(&result, "deviation", e->deviation);
+    dpa__result_add_extra(&result, "cosine_mean", c->observed.mean);
+    dpa__result_add_extra(&result, "cosine_deviation", c->observed.deviation);
+    dpa__result_add_extra(&result, "anderson_darling", c->statistic);
+    dpa__result_add_extra(&result, "anderson_darling_p", c->p_value);
+    return dpa__results_add(c->results, &result, err);
 }
 
 /* 1 unless the cosines contradict the assumptions of `mean`: they are normal with deviation 1/√dim,
@@ -85,13 +85,13 @@ static int mean_holds(const context *c) {
 static dpa_status add_mean(context *c, dpa_error *err) {
     const dpa_request *q = c->request;
     dpa_cosine_estimate e, one_sided;
-    DPA_TRY(dpa_cosines_mean(&c->observed, c->cosines->dim, q->delta, q->confidence, &e, err));
+    DPA_TRY(dpa__cosines_mean(&c->observed, c->cosines->dim, q->delta, q->confidence, &e, err));
     DPA_TRY(add_estimate(c, "mean", &e, 0, final_note, err));
     if (!mean_holds(c) || q->confidence <= 0.5) return DPA_OK;
-    DPA_TRY(dpa_cosines_mean(&c->observed, c->cosines->dim, q->delta, 2.0 * q->confidence - 1.0,
-                             &one_sided, err));
-    dpa_result_extra(&c->results->items[c->results->count - 1], "epsilon_lower_one_sided",
-                     c->observed.mean > 0.0 ? one_sided.lower : 0.0);
+    DPA_TRY(dpa__cosines_mean(&c->observed, c->cosines->dim, q->delta, 2.0 * q->confidence - 1.0,
+                              &one_sided, err));
+    dpa__result_add_extra(&c->results->items[c->results->count - 1], "epsilon_lower_one_sided",
+                          c->observed.mean > 0.0 ? one_sided.lower : 0.0);
     return DPA_OK;
 }
 
@@ -116,7 +116,7 @@ static dpa_status add_final(context *c, dpa_error *err) {
      * skipped */
     const int can = c->observed.count > 1 && c->observed.deviation > 0.0;
     if (!wanted(c, "mean-and-deviation") || (!can && q->method[0] == '\0')) return DPA_OK;
-    DPA_TRY(dpa_cosines_mean_and_deviation(&c->observed, dim, q->delta, q->confidence, &e, err));
+    DPA_TRY(dpa__cosines_mean_and_deviation(&c->observed, dim, q->delta, q->confidence, &e, err));
     return add_estimate(c, "mean-and-deviation", &e, 0, final_note, err);
 }
 
@@ -152,7 +152,7 @@ static dpa_status finish_bound(context *c, dpa_result *result, const char *metho
     result->sides = 1;
     result->assumptions =
         about_canaries(c) | DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_FAMILY_DP | assumptions;
-    return dpa_results_add(c->results, result, err);
+    return dpa__results_add(c->results, result, err);
 }
 
 /* Copies a bound at a threshold into a result. */
@@ -160,10 +160,10 @@ static void take_bound(const dpa_cosine_bound *b, dpa_result *result) {
     result->epsilon_lower = b->epsilon;
     result->threshold = b->threshold;
     result->numerical_error = 1e-9;
-    dpa_result_extra(result, "missed", (double)b->missed);
-    dpa_result_extra(result, "counted", (double)b->count);
-    dpa_result_extra(result, "fnr_upper", b->fnr_upper);
-    dpa_result_extra(result, "log_fpr", b->log_fpr);
+    dpa__result_add_extra(result, "missed", (double)b->missed);
+    dpa__result_add_extra(result, "counted", (double)b->count);
+    dpa__result_add_extra(result, "fnr_upper", b->fnr_upper);
+    dpa__result_add_extra(result, "log_fpr", b->log_fpr);
 }
 
 static dpa_status add_threshold(context *c, dpa_error *err) {
@@ -177,7 +177,7 @@ static dpa_status add_threshold(context *c, dpa_error *err) {
     if (c->observed.count < 2 && q->method[0] == '\0' && is_split) return DPA_OK;
     const dpa_cosines as_signs = dpa__cosines_as_signs(c->cosines);
     DPA_TRY(dpa__cosines_lower(&as_signs, select, q->delta, q->confidence, q->seed, &b, err));
-    dpa_result_init(&result, q);
+    dpa__result_init(&result, q);
     (void)snprintf(result.select, sizeof result.select, "%.*s", (int)strcspn(select, ":"), select);
     take_bound(&b, &result);
     result.valid = !dpa__select_is(select, DPA__MAX);
@@ -197,13 +197,13 @@ static dpa_status scan_samples(const dpa_cosines *x, const dpa_request *q, dpa_r
     one.sides = 1;
     one.claim_epsilon = (double)NAN; /* claims are judged elsewhere */
     DPA_TRY(dpa__model_open("dp", q->delta, &model, err));
-    dpa_status status = dpa_scores_from(x->observed, x->observed_count, x->unobserved,
-                                        x->unobserved_count, &scores, err);
+    dpa_status status = dpa__scores_from(x->observed, x->observed_count, x->unobserved,
+                                         x->unobserved_count, &scores, err);
     if (status == DPA_OK) {
-        status = dpa_scores_prepare(&scores, &lints, err);
+        status = dpa__scores_prepare_here(&scores, &lints, err);
         if (status == DPA_OK) status = dpa__scan_run("scan", &model, &scores, &one, out, err);
-        dpa_lints_free(&lints);
-        dpa_scores_free(&scores);
+        dpa__lints_free(&lints);
+        dpa__scores_free(&scores);
     }
     dpa__model_close(&model);
     return status;
@@ -222,7 +222,7 @@ static dpa_status add_scan(context *c, dpa_error *err) {
     } else {
         dpa_cosine_bound b;
         DPA_TRY(dpa__cosines_scan(&as_signs, q->delta, q->confidence, &b, err));
-        dpa_result_init(&result, q);
+        dpa__result_init(&result, q);
         take_bound(&b, &result);
     }
     result.select[0] = '\0';
@@ -233,47 +233,48 @@ static dpa_status add_scan(context *c, dpa_error *err) {
 static dpa_status lint(const context *c, dpa_lints *lints, dpa_error *err) {
     const double k = (double)c->observed.count, d = (double)c->cosines->dim;
     if (c->p_value < LEAST_P)
-        DPA_TRY(dpa_lints_add(lints, err, "not-normal",
-                              "the %s are not normally distributed (Anderson-Darling %.3g, "
-                              "p = %.2g): the estimate rests on a fit that does not fit",
-                              c->cosines->unobserved != NULL
-                                  ? "largest cosines over the rounds (all-iterates)"
-                                  : "cosines with the final model",
-                              c->statistic, c->p_value));
+        DPA_TRY(dpa__lints_add(lints, err, "not-normal",
+                               "the %s are not normally distributed (Anderson-Darling %.3g, "
+                               "p = %.2g): the estimate rests on a fit that does not fit",
+                               c->cosines->unobserved != NULL
+                                   ? "largest cosines over the rounds (all-iterates)"
+                                   : "cosines with the final model",
+                               c->statistic, c->p_value));
     if (c->observed.count < FEW)
-        DPA_TRY(dpa_lints_add(lints, err, "few-canaries",
-                              "%zu canaries say little: look at the interval", c->observed.count));
+        DPA_TRY(dpa__lints_add(lints, err, "few-canaries",
+                               "%zu canaries say little: look at the interval", c->observed.count));
     if (c->cosines->unobserved != NULL) return DPA_OK;
     if (crowd_of(c) * 10.0 > d)
-        DPA_TRY(dpa_lints_add(lints, err, "many-canaries",
-                              "%.0f canaries in %zu dimensions disturb each other; the method "
-                              "wants far fewer canaries than dimensions",
-                              crowd_of(c), c->cosines->dim));
+        DPA_TRY(dpa__lints_add(lints, err, "many-canaries",
+                               "%.0f canaries in %zu dimensions disturb each other; the method "
+                               "wants far fewer canaries than dimensions",
+                               crowd_of(c), c->cosines->dim));
     const double crowd = dpa__cosines_crowd(&c->observed, crowd_of(c), 0.0);
     if (c->observed.mean > 0.0 && crowd > CROWDED)
-        DPA_TRY(dpa_lints_add(lints, err, "crowded",
-                              "the canaries are %.0f%% of the model's squared length, so 'mean' "
-                              "understates the leak; 'mean-corrected' allows for them%s",
-                              100.0 * fmin(crowd, 1.0),
-                              crowd > 0.95 ? ", but nothing else is left: use fewer" : ""));
+        DPA_TRY(dpa__lints_add(lints, err, "crowded",
+                               "the canaries are %.0f%% of the model's squared length, so 'mean' "
+                               "understates the leak; 'mean-corrected' allows for them%s",
+                               100.0 * fmin(crowd, 1.0),
+                               crowd > 0.95 ? ", but nothing else is left: use fewer" : ""));
     if (c->cosines->dim < SMALL_DIM)
         DPA_TRY(
-            dpa_lints_add(lints, err, "small-dimension",
-                          "in %zu dimensions an absent canary's cosine is not normal (off by up "
-                          "to %.2g in probability); 'jeffreys' uses its exact law",
-                          c->cosines->dim, dpa__cosine_null_distance(c->cosines->dim)));
+            dpa__lints_add(lints, err, "small-dimension",
+                           "in %zu dimensions an absent canary's cosine is not normal (off by up "
+                           "to %.2g in probability); 'jeffreys' uses its exact law",
+                           c->cosines->dim, dpa__cosine_null_distance(c->cosines->dim)));
     if (c->observed.mean * sqrt(k * d) < -3.0)
-        DPA_TRY(dpa_lints_add(lints, err, "negative-mean",
-                              "the mean cosine is %.3g, significantly below 0: was the sign of the "
-                              "update or of the model change turned?",
-                              c->observed.mean));
+        DPA_TRY(
+            dpa__lints_add(lints, err, "negative-mean",
+                           "the mean cosine is %.3g, significantly below 0: was the sign of the "
+                           "update or of the model change turned?",
+                           c->observed.mean));
     const double ratio = c->observed.deviation * sqrt(d);
     if (is_wide(&c->observed, d))
-        DPA_TRY(
-            dpa_lints_add(lints, err, "deviation",
-                          "the cosines' deviation is %.3g times 1/sqrt(dim): 'mean' takes it as "
-                          "1, 'mean-and-deviation' as it is%s",
-                          ratio, ratio < 0.5 || ratio > 2.0 ? "; or is the dimension wrong?" : ""));
+        DPA_TRY(dpa__lints_add(
+            lints, err, "deviation",
+            "the cosines' deviation is %.3g times 1/sqrt(dim): 'mean' takes it as "
+            "1, 'mean-and-deviation' as it is%s",
+            ratio, ratio < 0.5 || ratio > 2.0 ? "; or is the dimension wrong?" : ""));
     return DPA_OK;
 }
 
@@ -296,14 +297,14 @@ static dpa_status check_method(const dpa_cosines *cosines, const char *method, d
 dpa_status dpa__cosines_results(const dpa_cosines *cosines, const dpa_request *request,
                                 dpa_results *results, dpa_lints *lints, dpa_error *err) {
     context c = {.cosines = cosines, .request = request, .results = results};
-    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(dpa__request_check(request, err));
     DPA_TRY(check_method(cosines, request->method, err));
-    DPA_TRY(dpa_cosine_fit_sample(cosines->observed, cosines->observed_count, &c.observed, err));
-    DPA_TRY(dpa_anderson_darling(cosines->observed, cosines->observed_count, &c.statistic,
-                                 &c.p_value, err));
+    DPA_TRY(dpa__cosine_fit_sample(cosines->observed, cosines->observed_count, &c.observed, err));
+    DPA_TRY(dpa__anderson_darling(cosines->observed, cosines->observed_count, &c.statistic,
+                                  &c.p_value, err));
     if (cosines->unobserved != NULL) {
-        DPA_TRY(dpa_cosine_fit_sample(cosines->unobserved, cosines->unobserved_count, &c.unobserved,
-                                      err));
+        DPA_TRY(dpa__cosine_fit_sample(cosines->unobserved, cosines->unobserved_count,
+                                       &c.unobserved, err));
         DPA_TRY(add_rounds(&c, err));
     } else {
         DPA_TRY(add_final(&c, err));

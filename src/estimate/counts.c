@@ -59,8 +59,8 @@ dpa_status dpa__from_rectangle(const dpa__entry *entry, const dpa_counts *counts
     double lower, upper = NAN;
     DPA_TRY(dpa__rectangle_lower(model, &r, &lower, err));
     if (request->sides == 2) DPA_TRY(dpa__rectangle_upper(model, &r, &upper, err));
-    dpa_result_extra(result, "fnr_upper", r.fnr[1]);
-    dpa_result_extra(result, "fpr_upper", r.fpr[1]);
+    dpa__result_add_extra(result, "fnr_upper", r.fnr[1]);
+    dpa__result_add_extra(result, "fpr_upper", r.fpr[1]);
     /* a relative error of 1e-13 of a rate near 1/2 is what the quantile leaves */
     const double largest = isfinite(upper) ? fmax(lower, upper) : lower;
     return dpa__result_limits(result, model, request->delta, lower, upper,
@@ -127,7 +127,7 @@ dpa_status dpa__counts_check(const dpa_counts *c, dpa_error *err) {
 dpa_status dpa__estimate_one(const dpa__entry *entry, const dpa_counts *counts,
                              const dpa__model *model, const dpa_request *request, dpa_result *out,
                              dpa_error *err) {
-    dpa_result_init(out, request);
+    dpa__result_init(out, request);
     (void)snprintf(out->family, sizeof out->family, "%s", model->spec);
     (void)snprintf(out->method, sizeof out->method, "%s", entry->about.name);
     out->valid = entry->about.valid;
@@ -139,7 +139,7 @@ dpa_status dpa__estimate_one(const dpa__entry *entry, const dpa_counts *counts,
 
 static dpa_status estimate_family(const dpa_counts *counts, const dpa_request *request,
                                   const dpa__model *model, dpa_results *results, dpa_error *err) {
-    for (size_t i = 0; i < dpa_estimator_count(); ++i) {
+    for (size_t i = 0; i < dpa__estimator_count(); ++i) {
         const dpa__entry *entry = dpa__registry_at(i);
         const int is_asked = request->method[0] != '\0';
         if (entry->from_counts == NULL) continue;
@@ -154,15 +154,15 @@ static dpa_status estimate_family(const dpa_counts *counts, const dpa_request *r
         dpa_result result;
         DPA_TRY(dpa__estimate_one(entry, counts, model, request, &result, err));
         if (result.kind == DPA_BOUND) result.assumptions |= DPA_ASSUME_THRESHOLD_FIXED;
-        DPA_TRY(dpa_results_add(results, &result, err));
+        DPA_TRY(dpa__results_add(results, &result, err));
     }
     return DPA_OK;
 }
 
-dpa_status dpa_estimate_counts(const dpa_counts *counts, const dpa_request *request,
-                               dpa_results *results, dpa_error *err) {
+dpa_status dpa__estimate_counts(const dpa_counts *counts, const dpa_request *request,
+                                dpa_results *results, dpa_error *err) {
     const char *family;
-    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(dpa__request_check(request, err));
     DPA_TRY(dpa__counts_check(counts, err));
     if (request->method[0] != '\0' &&
         dpa__registry_for(DPA_FROM_COUNTS, request->method, err) == NULL)

@@ -15,7 +15,7 @@
 
 static const double RATE_LOW = 0.001, RATE_HIGH = 0.999;
 
-const char *dpa_star_ratio_name(dpa_star_ratio ratio) {
+const char *dpa__star_ratio_name(dpa_star_ratio ratio) {
     static const char *const names[] = {"none", "(TPR-delta)/FPR", "(TNR-delta)/FNR",
                                         "(FNR-delta)/TNR", "(FPR-delta)/TPR"};
     return (unsigned)ratio < sizeof names / sizeof names[0] ? names[ratio] : "none";
@@ -123,8 +123,8 @@ void dpa__star_sweep(const dpa__weighted *train, const dpa__weighted *heldout, d
     if (sweep(train, heldout, delta, 0, out) == 0) (void)sweep(train, heldout, delta, 1, out);
 }
 
-dpa_status dpa_star_empirical(const dpa_losses *losses, double delta, dpa_star *out,
-                              dpa_error *err) {
+dpa_status dpa__star_empirical(const dpa_losses *losses, double delta, dpa_star *out,
+                               dpa_error *err) {
     if (!(delta >= 0.0 && delta < 1.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "delta: %g is not in [0, 1)", delta);
     const dpa__weighted train = {losses->train, NULL, losses->train_count,
@@ -135,8 +135,8 @@ dpa_status dpa_star_empirical(const dpa_losses *losses, double delta, dpa_star *
     return DPA_OK;
 }
 
-dpa_status dpa_star_summarise(const double *epsilon, size_t count, dpa_star_summary *out,
-                              dpa_error *err) {
+dpa_status dpa__star_summarise(const double *epsilon, size_t count, dpa_star_summary *out,
+                               dpa_error *err) {
     dpa__sum sum = {0, 0};
     *out = (dpa_star_summary){0.0, INFINITY, -INFINITY, 0.0};
     if (count == 0) return dpa__fail(err, DPA_BAD_ARGUMENT, "summary of no model");

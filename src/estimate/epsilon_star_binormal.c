@@ -312,12 +312,12 @@ static void describe(const dpa__cells *c, const sample *s, dpa_binormal *out) {
     }
 }
 
-dpa_status dpa_star_binormal(const dpa_losses *losses, const dpa_request *request,
-                             dpa_binormal *out, dpa_error *err) {
+dpa_status dpa__star_binormal(const dpa_losses *losses, const dpa_request *request,
+                              dpa_binormal *out, dpa_error *err) {
     dpa__cells cells;
     sample s;
     *out = (dpa_binormal){0};
-    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(dpa__request_check(request, err));
     dpa__cells_new(losses, &cells);
     estimate(&cells, request->delta, &s);
     describe(&cells, &s, out);
@@ -329,11 +329,11 @@ dpa_status dpa_star_binormal(const dpa_losses *losses, const dpa_request *reques
     if (out->epsilon_lower > 0.0 &&
         dpa__exchange_reaches(&cells, request, exchanged_value, &s.delta, s.star.epsilon))
         out->epsilon_lower = 0.0;
-    /* If the sides hardly overlap, the line has a wide error; the bands of dpa_star_lower need no
+    /* If the sides hardly overlap, the line has a wide error; the bands of dpa__star_lower need no
      * line. */
     dpa_star bound;
     DPA_TRY(
-        dpa_star_lower(losses, request->delta, 0.5 + 0.5 * request->confidence, 0, &bound, err));
+        dpa__star_lower(losses, request->delta, 0.5 + 0.5 * request->confidence, 0, &bound, err));
     out->epsilon_lower = fmin(fmax(out->epsilon_lower, bound.epsilon), s.star.epsilon);
     return DPA_OK;
 }

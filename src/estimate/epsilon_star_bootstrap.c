@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Interval of a fitted Epsilon* by resampling: both samples are drawn again with replacement and
- * fitted again. A sample is stored as groups (dpa__groups), and a replicate is a list of weights
- * for them, so the cost does not grow with the number of losses. Each replicate is a function of
- * (seed, replicate), so threads change nothing.
+ * fitted again. A sample is stored as groups (dpa__point_groups), and a replicate is a list of
+ * weights for them, so the cost does not grow with the number of losses. Each replicate is a
+ * function of (seed, replicate), so threads change nothing.
  *
  * ε* is a maximum of noisy ratios, so replicates have the bias of the estimate once more. Of the
  * two classical intervals the percentile one keeps that bias and the basic one, 2ε* − quantile,
@@ -33,8 +33,8 @@ typedef struct job {
     const dpa_loss_fit *fit; /* for `mixture`: where EM starts */
     const dpa_request *request;
     method how;
-    dpa__groups train, heldout;
-    dpa__groups pooled; /* both sides; while they are exchanged */
+    dpa__point_groups train, heldout;
+    dpa__point_groups pooled; /* both sides; while they are exchanged */
     double estimate;
     double *value;
     size_t count;
@@ -44,7 +44,7 @@ typedef struct job {
     dpa__watch watch;
 } job;
 
-static void resample(dpa_rng *rng, const dpa__groups *groups, uint32_t *weight) {
+static void resample(dpa_rng *rng, const dpa__point_groups *groups, uint32_t *weight) {
     double left = groups->total, points = groups->total;
     for (size_t i = 0; i < groups->count; ++i) {
         const double own = (double)groups->weight[i];
@@ -70,7 +70,7 @@ static dpa_status sample_value(const job *j, const dpa__weighted *train,
     dpa_status status = refit(j, train, &j->fit->train, &fit.train);
     if (status == DPA_OK) status = refit(j, heldout, &j->fit->heldout, &fit.heldout);
     if (status != DPA_OK) return status == DPA_BAD_INPUT ? DPA_OK : status;
-    DPA_TRY(dpa_star_fitted(&fit, j->request->delta, &star, NULL));
+    DPA_TRY(dpa__star_fitted(&fit, j->request->delta, &star, NULL));
     *value = star.epsilon;
     return DPA_OK;
 }
@@ -78,7 +78,7 @@ static dpa_status sample_value(const job *j, const dpa__weighted *train,
 static dpa_status replicate(job *j, size_t index, uint32_t *weight) {
     uint32_t *heldout_weight = weight + j->train.count;
     dpa_rng rng;
-    dpa_rng_init(&rng, j->request->seed, DPA_PURPOSE_BOOTSTRAP, index);
+    dpa__rng_init(&rng, j->request->seed, DPA_PURPOSE_BOOTSTRAP, index);
     resample(&rng, &j->train, weight);
     resample(&rng, &j->heldout, heldout_weight);
     const dpa__weighted train = {j->train.value, weight, j->train.count, j->train.total};
@@ -90,12 +90,12 @@ static dpa_status replicate(job *j, size_t index, uint32_t *weight) {
 /* Labels a random train_count of the pooled losses as training losses, all choices equally likely.
  */
 static dpa_status exchange(job *j, size_t index, uint32_t *weight) {
-    const dpa__groups *all = &j->pooled;
+    const dpa__point_groups *all = &j->pooled;
     uint32_t *other = weight + all->count;
     double left = all->total, wanted = j->train.total, value;
     dpa_rng rng;
     if (atomic_load(&j->reached)) return DPA_OK;
-    dpa_rng_init(&rng, j->request->seed, DPA_PURPOSE_BOOTSTRAP, FIRST_EXCHANGE + index);
+    dpa__rng_init(&rng, j->request->seed, DPA_PURPOSE_BOOTSTRAP, FIRST_EXCHANGE + index);
     for (size_t i = 0; i < all->count; ++i) {
         const double own = (double)all->weight[i];
         weight[i] = (uint32_t)dpa__draw_hypergeometric(&rng, left, wanted, own);
@@ -188,7 +188,7 @@ static dpa_status pool(job *j, const dpa__phi *phi, size_t n, size_t m, dpa_erro
     memcpy(both + n, phi->heldout, m * sizeof *both);
     dpa_status status = dpa__sort_numbers(both, n + m, err);
     if (status == DPA_OK)
-        status = dpa__groups_new(both, n + m, dpa__grain(both, n + m), &j->pooled, err);
+        status = dpa__point_groups_new(both, n + m, dpa__grain(both, n + m), &j->pooled, err);
     free(both);
     return status;
 }
@@ -197,12 +197,12 @@ static dpa_status pool(job *j, const dpa__phi *phi, size_t n, size_t m, dpa_erro
 static dpa_status interval(job *j, const dpa_losses *l, const dpa__phi *phi, double *lower,
                            double *upper, dpa_error *err) {
     dpa_star star;
-    DPA_TRY(dpa_star_fitted(j->fit, j->request->delta, &star, err));
+    DPA_TRY(dpa__star_fitted(j->fit, j->request->delta, &star, err));
     j->estimate = star.epsilon;
-    DPA_TRY(dpa__groups_new(phi->train, l->train_count, dpa__grain(phi->train, l->train_count),
-                            &j->train, err));
-    DPA_TRY(dpa__groups_new(phi->heldout, l->heldout_count,
-                            dpa__grain(phi->heldout, l->heldout_count), &j->heldout, err));
+    DPA_TRY(dpa__point_groups_new(phi->train, l->train_count,
+                                  dpa__grain(phi->train, l->train_count), &j->train, err));
+    DPA_TRY(dpa__point_groups_new(phi->heldout, l->heldout_count,
+                                  dpa__grain(phi->heldout, l->heldout_count), &j->heldout, err));
     DPA_TRY(run(j, err));
     DPA_TRY(outer_ends(j, lower, upper, err));
     if (!(*lower > 0.0)) return DPA_OK;
@@ -223,19 +223,19 @@ static dpa_status fitted(const dpa_losses *losses, job *j, double *lower, double
     const dpa_status status =
         j->value != NULL ? interval(j, losses, &phi, lower, upper, err) : DPA_NO_MEMORY;
     dpa__phi_free(&phi);
-    dpa__groups_free(&j->train);
-    dpa__groups_free(&j->heldout);
-    dpa__groups_free(&j->pooled);
+    dpa__point_groups_free(&j->train);
+    dpa__point_groups_free(&j->heldout);
+    dpa__point_groups_free(&j->pooled);
     free(j->value);
     return status;
 }
 
-dpa_status dpa_star_bootstrap(const dpa_losses *losses, const char *name, const dpa_loss_fit *fit,
-                              size_t replicates, const dpa_request *request, double *lower,
-                              double *upper, dpa_error *err) {
+dpa_status dpa__star_bootstrap(const dpa_losses *losses, const char *name, const dpa_loss_fit *fit,
+                               size_t replicates, const dpa_request *request, double *lower,
+                               double *upper, dpa_error *err) {
     job j = {.fit = fit, .request = request, .count = replicates};
     dpa__star_method which;
-    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(dpa__request_check(request, err));
     DPA_TRY(dpa__star_method_find(name, &which, err));
     if (which == DPA__STAR_EMPIRICAL)
         return dpa__star_simulate(losses, replicates, request, lower, upper, err);

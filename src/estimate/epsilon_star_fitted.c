@@ -134,7 +134,7 @@ static dpa_status has_inside(const dpa_loss_fit *fit, double delta, int *out, dp
     return DPA_OK;
 }
 
-dpa_status dpa_star_fitted(const dpa_loss_fit *fit, double delta, dpa_star *out, dpa_error *err) {
+dpa_status dpa__star_fitted(const dpa_loss_fit *fit, double delta, dpa_star *out, dpa_error *err) {
     search s = {fit, delta, 1.0, NAN, DPA_STAR_NONE};
     int any;
     *out = (dpa_star){.threshold = NAN, .fpr = NAN, .fnr = NAN};
@@ -154,6 +154,6 @@ dpa_status dpa_star_fitted(const dpa_loss_fit *fit, double delta, dpa_star *out,
     const dpa__rates4 rates = rates_at(&s, s.at);
     out->fpr = rates.fpr;
     out->fnr = rates.fnr;
-    out->threshold = dpa_loss_untransform(s.at, fit->low, fit->high);
+    out->threshold = dpa__loss_untransform(s.at, fit->low, fit->high);
     return DPA_OK;
 }

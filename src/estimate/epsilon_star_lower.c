@@ -98,8 +98,8 @@ static void sweep(const dpa_losses *l, const band *train, const band *heldout, d
     }
 }
 
-dpa_status dpa_star_lower(const dpa_losses *l, double delta, double confidence,
-                          int whole_training_set, dpa_star *out, dpa_error *err) {
+dpa_status dpa__star_lower(const dpa_losses *l, double delta, double confidence,
+                           int whole_training_set, dpa_star *out, dpa_error *err) {
     band train = {(double)l->train_count, 0.0, 1}, heldout;
     *out = (dpa_star){.threshold = NAN, .fpr = NAN, .fnr = NAN};
     if (!(delta >= 0.0 && delta < 1.0))

@@ -131,8 +131,8 @@ static dpa_status check_copies(const dpa_losses *models, size_t count, dpa_error
     return DPA_OK;
 }
 
-dpa_status dpa_star_mechanism(const dpa_losses *models, size_t count, double delta,
-                              double confidence, dpa_averaged *out, dpa_error *err) {
+dpa_status dpa__star_mechanism(const dpa_losses *models, size_t count, double delta,
+                               double confidence, dpa_averaged *out, dpa_error *err) {
     *out = (dpa_averaged){.fpr = NAN, .tpr = NAN, .tpr_lower = NAN};
     if (!(delta >= 0.0 && delta < 1.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "delta: %g is not in [0, 1)", delta);

@@ -29,7 +29,7 @@ int dpa__exchange_reaches(const dpa__cells *c, const dpa_request *request,
     for (size_t i = 0; i < count; ++i) {
         dpa__cells other;
         dpa_rng rng;
-        dpa_rng_init(&rng, request->seed, DPA_PURPOSE_BOOTSTRAP, FIRST_EXCHANGE + i);
+        dpa__rng_init(&rng, request->seed, DPA_PURPOSE_BOOTSTRAP, FIRST_EXCHANGE + i);
         dpa__cells_exchange(c, &rng, &other);
         if (statistic(&other, user) >= value) return 1;
     }
@@ -83,7 +83,7 @@ static dpa_status simulate(dpa__cells *c, size_t replicates, const dpa_request *
     dpa_status status = DPA_OK;
     for (size_t b = 0; b < replicates && status == DPA_OK; ++b) {
         dpa_rng rng;
-        dpa_rng_init(&rng, request->seed, DPA_PURPOSE_BOOTSTRAP, b);
+        dpa__rng_init(&rng, request->seed, DPA_PURPOSE_BOOTSTRAP, b);
         dpa__cells_draw(train, c->count, c->train_total, &rng, drawn.train);
         dpa__cells_draw(heldout, c->count, c->heldout_total, &rng, drawn.heldout);
         off[b] = sweep(&drawn, &delta) - *truth;
@@ -113,7 +113,7 @@ dpa_status dpa__star_simulate(const dpa_losses *losses, size_t replicates,
         const double least = off[k], most = off[replicates - 1 - k];
         *lower = fmax(0.0, fmin(estimate - most, truth + least));
         dpa_star all;
-        status = dpa_star_empirical(losses, delta, &all, err);
+        status = dpa__star_empirical(losses, delta, &all, err);
         *upper = fmax(all.epsilon, fmax(estimate - least, truth + most));
         *upper = fmax(*upper, dpa__binormal_upper(&c, delta, EDGE, request->confidence));
         if (*lower > 0.0 && dpa__exchange_reaches(&c, request, sweep, &delta, estimate))

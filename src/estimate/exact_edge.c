@@ -28,11 +28,11 @@ dpa__edge dpa__edge_dp(const dpa_curve *curve, double epsilon, double delta, int
 }
 
 double dpa__edge_fnr(const dpa__edge *e, double fpr) {
-    return e->is_turned ? dpa_curve_tpr(e->curve, 1 - fpr) : dpa_curve_fnr(e->curve, fpr);
+    return e->is_turned ? dpa__curve_tpr(e->curve, 1 - fpr) : dpa_curve_fnr(e->curve, fpr);
 }
 
 double dpa__edge_fpr(const dpa__edge *e, double fnr) {
-    return e->is_turned ? 1 - dpa_curve_fpr_at_tpr(e->curve, fnr) : dpa_curve_fpr(e->curve, fnr);
+    return e->is_turned ? 1 - dpa__curve_fpr_at_tpr(e->curve, fnr) : dpa_curve_fpr(e->curve, fnr);
 }
 
 static double times_log(double k, double rate) {

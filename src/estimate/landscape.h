@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "dpaudit/data.h"
+#include "base/data.h"
 #include "dpaudit/status.h"
 
 /* `error` is the standard error of the mean. It uses the strategy's own runs and, if they are few,

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "estimate/landscape.h"
 
 enum { DRAWS = 1000 };
@@ -37,23 +37,23 @@ static int has_group(const source *s) {
 }
 
 static uint64_t key_of(const source *s, size_t row) {
-    const uint64_t group = has_group(s) ? dpa_table_codes(s->table, s->group)[row] : 0;
-    return (uint64_t)dpa_table_codes(s->table, s->strategy)[row] << 32 | group;
+    const uint64_t group = has_group(s) ? dpa__table_codes(s->table, s->group)[row] : 0;
+    return (uint64_t)dpa__table_codes(s->table, s->strategy)[row] << 32 | group;
 }
 
 static dpa_status find_numbers(const source *s, const char *name, const double **out,
                                dpa_error *err) {
-    const ptrdiff_t at = dpa_table_find(s->table, name);
+    const ptrdiff_t at = dpa__table_find(s->table, name);
     if (at < 0)
         return dpa__fail_file(err, DPA_BAD_INPUT, s->path,
                               "no column '%s'; strategy,utility,epsilon and maybe group are right",
                               name);
-    *out = dpa_table_numbers(s->table, (size_t)at);
+    *out = dpa__table_numbers(s->table, (size_t)at);
     if (*out == NULL)
         return dpa__fail_line(err, DPA_BAD_INPUT, s->path,
-                              dpa_table_text_line(s->table, (size_t)at), 0,
+                              dpa__table_text_line(s->table, (size_t)at), 0,
                               "%s is not a number in this line", name);
-    for (size_t i = 0; i < dpa_table_rows(s->table); ++i)
+    for (size_t i = 0; i < dpa__table_rows(s->table); ++i)
         if (!isfinite((*out)[i]))
             return dpa__fail_file(err, DPA_BAD_INPUT, s->path,
                                   "%s in row %zu is %g; a finite number is right", name, i + 1,
@@ -62,8 +62,8 @@ static dpa_status find_numbers(const source *s, const char *name, const double *
 }
 
 static dpa_status find_columns(source *s, dpa_error *err) {
-    const ptrdiff_t strategy = dpa_table_find(s->table, "strategy");
-    const ptrdiff_t group = dpa_table_find(s->table, "group");
+    const ptrdiff_t strategy = dpa__table_find(s->table, "strategy");
+    const ptrdiff_t group = dpa__table_find(s->table, "group");
     if (strategy < 0)
         return dpa__fail_file(err, DPA_BAD_INPUT, s->path,
                               "no column 'strategy'; strategy,utility,epsilon and maybe group are "
@@ -72,12 +72,12 @@ static dpa_status find_columns(source *s, dpa_error *err) {
     s->group = group < 0 ? (size_t)-1 : (size_t)group;
     DPA_TRY(find_numbers(s, "utility", &s->utility, err));
     DPA_TRY(find_numbers(s, "epsilon", &s->epsilon, err));
-    for (size_t i = 0; i < dpa_table_rows(s->table); ++i)
+    for (size_t i = 0; i < dpa__table_rows(s->table); ++i)
         if (s->epsilon[i] < 0)
             return dpa__fail_file(err, DPA_BAD_INPUT, s->path,
                                   "epsilon in row %zu is %g; 0 or more is right", i + 1,
                                   s->epsilon[i]);
-    if (dpa_table_rows(s->table) == 0)
+    if (dpa__table_rows(s->table) == 0)
         return dpa__fail_file(err, DPA_BAD_INPUT, s->path, "no row below the header");
     return DPA_OK;
 }
@@ -98,13 +98,13 @@ static void average(const source *s, const keyed *order, dpa_landscape *out) {
     for (size_t i = 0; i < out->rows; ++i) {
         const size_t row = order[i].row;
         if (i == 0 || order[i].key != order[i - 1].key) {
-            const char *group =
-                has_group(s)
-                    ? dpa_table_level(s->table, s->group, dpa_table_codes(s->table, s->group)[row])
-                    : "";
+            const char *group = has_group(s)
+                                    ? dpa__table_level(s->table, s->group,
+                                                       dpa__table_codes(s->table, s->group)[row])
+                                    : "";
             out->points[out->count++] = (dpa_landscape_point){
-                .strategy = dpa_table_level(s->table, s->strategy,
-                                            dpa_table_codes(s->table, s->strategy)[row]),
+                .strategy = dpa__table_level(s->table, s->strategy,
+                                             dpa__table_codes(s->table, s->strategy)[row]),
                 .group = group};
         }
         dpa_landscape_point *p = &out->points[out->count - 1];
@@ -147,11 +147,11 @@ static dpa_status set_shares(dpa_landscape *l, dpa_error *err) {
     for (size_t i = 0; i < l->count; ++i) l->points[i].frontier_share = known ? 0.0 : (double)NAN;
     for (uint64_t d = 0; d < DRAWS && known && status == DPA_OK; ++d) {
         dpa_rng rng;
-        dpa_rng_init(&rng, 1, DPA_PURPOSE_BOOTSTRAP, d);
+        dpa__rng_init(&rng, 1, DPA_PURPOSE_BOOTSTRAP, d);
         for (size_t i = 0; i < l->count; ++i) {
             const dpa_landscape_point *p = &l->points[i];
-            at[i] = p->utility.mean + p->utility.error * dpa_rng_normal(&rng);
-            at[l->count + i] = p->epsilon.mean + p->epsilon.error * dpa_rng_normal(&rng);
+            at[i] = p->utility.mean + p->utility.error * dpa__rng_normal(&rng);
+            at[l->count + i] = p->epsilon.mean + p->epsilon.error * dpa__rng_normal(&rng);
         }
         status = dpa__pareto_frontier(at, at + l->count, l->count, on, err);
         for (size_t i = 0; i < l->count && status == DPA_OK; ++i)
@@ -193,7 +193,7 @@ static dpa_status mark_frontier(dpa_landscape *out, dpa_error *err) {
 
 static dpa_status fill(source *s, dpa_landscape *out, dpa_error *err) {
     DPA_TRY(find_columns(s, err));
-    out->rows = dpa_table_rows(s->table);
+    out->rows = dpa__table_rows(s->table);
     out->points = DPA_NEW_ARRAY(dpa_landscape_point, out->rows, err);
     out->frontier = DPA_NEW_ARRAY(size_t, out->rows, err);
     keyed *order = DPA_NEW_ARRAY(keyed, out->rows, err);
@@ -208,7 +208,7 @@ static dpa_status fill(source *s, dpa_landscape *out, dpa_error *err) {
     set_errors(out, 0);
     set_errors(out, 1);
     DPA_TRY(set_shares(out, err));
-    memcpy(out->sha256, dpa_table_sha256(s->table), sizeof out->sha256);
+    memcpy(out->sha256, dpa__table_sha256(s->table), sizeof out->sha256);
     return mark_frontier(out, err);
 }
 
@@ -216,9 +216,9 @@ dpa_status dpa__landscape_read(const char *path, dpa_landscape *out, dpa_error *
     static const char *const text[] = {"strategy", "group", NULL};
     dpa_table_opts opts;
     *out = (dpa_landscape){0};
-    dpa_table_opts_init(&opts);
+    dpa__table_opts_init(&opts);
     opts.text = text;
-    DPA_TRY(dpa_table_read(path, &opts, &out->table, err));
+    DPA_TRY(dpa__table_read(path, &opts, &out->table, err));
     source s = {.path = path, .table = out->table};
     const dpa_status status = fill(&s, out, err);
     if (status != DPA_OK) dpa__landscape_free(out);
@@ -227,7 +227,7 @@ dpa_status dpa__landscape_read(const char *path, dpa_landscape *out, dpa_error *
 
 void dpa__landscape_free(dpa_landscape *landscape) {
     if (landscape == NULL) return;
-    dpa_table_free(landscape->table);
+    dpa__table_free(landscape->table);
     free(landscape->points);
     free(landscape->frontier);
     *landscape = (dpa_landscape){0};

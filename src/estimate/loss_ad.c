@@ -15,21 +15,21 @@ enum { DRAWS = 199, ENOUGH = 20, REFIT_STEPS = 30 };
 
 /* Groups of φ by rising value; edge i is between groups i and i+1. */
 typedef struct gauge {
-    dpa__groups groups;
+    dpa__point_groups groups;
     double *edge, *law, *probability, *drawn; /* law: F at the edges */
     uint32_t *weight;
     double n;
 } gauge;
 
 static void gauge_free(gauge *g) {
-    dpa__groups_free(&g->groups);
+    dpa__point_groups_free(&g->groups);
     free(g->edge);
     free(g->weight);
 }
 
 static dpa_status gauge_new(const double *phi, size_t count, gauge *g, dpa_error *err) {
     *g = (gauge){.n = (double)count};
-    DPA_TRY(dpa__groups_new(phi, count, dpa__grain(phi, count), &g->groups, err));
+    DPA_TRY(dpa__point_groups_new(phi, count, dpa__grain(phi, count), &g->groups, err));
     const size_t size = g->groups.count;
     g->edge = DPA_NEW_ARRAY(double, 4 * size, err);
     g->weight = DPA_NEW_ARRAY(uint32_t, size, err);
@@ -82,7 +82,7 @@ static dpa_status bootstrap(gauge *g, const dpa_mixture *fit, uint64_t stream, d
     for (; draws < DRAWS && above < ENOUGH; ++draws) {
         dpa_mixture again;
         dpa_rng rng;
-        dpa_rng_init(&rng, 1, DPA_PURPOSE_SIMULATE, stream + draws);
+        dpa__rng_init(&rng, 1, DPA_PURPOSE_SIMULATE, stream + draws);
         dpa__cells_draw(g->probability, size, g->n, &rng, g->drawn);
         for (size_t i = 0; i < size; ++i) g->weight[i] = (uint32_t)g->drawn[i];
         const dpa_status status = refit(g, fit, &again);
@@ -95,8 +95,8 @@ static dpa_status bootstrap(gauge *g, const dpa_mixture *fit, uint64_t stream, d
     return DPA_OK;
 }
 
-dpa_status dpa_fit_goodness(const dpa_losses *l, const dpa_loss_fit *fit, int heldout,
-                            double *p_value, dpa_error *err) {
+dpa_status dpa__fit_goodness(const dpa_losses *l, const dpa_loss_fit *fit, int heldout,
+                             double *p_value, dpa_error *err) {
     const dpa_mixture *law = heldout ? &fit->heldout : &fit->train;
     dpa__phi phi;
     gauge g;

@@ -96,7 +96,7 @@ double dpa__draw_binomial(dpa_rng *rng, double n, double p) {
     if (!(p > 0.0) || n <= 0.0) return 0.0;
     if (p >= 1.0) return n;
     const double law[2] = {n, p / (1.0 - p)}, mode = fmin(n, floor((n + 1.0) * p));
-    return from_mode(dpa_rng_uniform(rng), mode, exp(dpa__binom_log_pmf(mode, n, p)), 0.0, n,
+    return from_mode(dpa__rng_uniform(rng), mode, exp(dpa__binom_log_pmf(mode, n, p)), 0.0, n,
                      binomial_up, law);
 }
 
@@ -116,7 +116,7 @@ double dpa__draw_hypergeometric(dpa_rng *rng, double all, double marked, double 
         fmin(most, fmax(least, floor((drawn + 1.0) * (marked + 1.0) / (all + 2.0))));
     const double at = exp(log_choose(marked, mode) + log_choose(all - marked, drawn - mode) -
                           log_choose(all, drawn));
-    return from_mode(dpa_rng_uniform(rng), mode, at, least, most, hypergeometric_up, law);
+    return from_mode(dpa__rng_uniform(rng), mode, at, least, most, hypergeometric_up, law);
 }
 
 void dpa__cells_exchange(const dpa__cells *c, dpa_rng *rng, dpa__cells *out) {

@@ -4,8 +4,8 @@
 #ifndef DPA_ESTIMATE_LOSS_CELLS_H
 #define DPA_ESTIMATE_LOSS_CELLS_H
 
-#include "dpaudit/losses.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
+#include "evidence/losses.h"
 
 enum { DPA__CELLS = 640 };
 

@@ -15,14 +15,14 @@
 /* The share of the pooled losses that the robust transform moves to each end. */
 static const double OUTSIDE = 0.001;
 
-double dpa_loss_transform(double loss, double low, double high) {
+double dpa__loss_transform(double loss, double low, double high) {
     if (isnan(loss)) return NAN;
     const double kept = fmin(fmax(loss, low), high);
     /* halves, so that high − low cannot overflow */
     return -log(expm1(1.0 + (0.5 * kept - 0.5 * low) / (0.5 * high - 0.5 * low)));
 }
 
-double dpa_loss_untransform(double phi, double low, double high) {
+double dpa__loss_untransform(double phi, double low, double high) {
     const double share = dpa__log1p_exp(-phi) - 1.0;
     return (1.0 - share) * low + share * high;
 }
@@ -45,7 +45,7 @@ static double *transformed(const double *loss, size_t count, double low, double 
                            dpa_error *err) {
     double *phi = DPA_NEW_ARRAY(double, count, err);
     if (phi == NULL) return NULL;
-    for (size_t i = 0; i < count; ++i) phi[i] = dpa_loss_transform(loss[i], low, high);
+    for (size_t i = 0; i < count; ++i) phi[i] = dpa__loss_transform(loss[i], low, high);
     return phi;
 }
 
@@ -111,13 +111,13 @@ void dpa__phi_free(dpa__phi *phi) {
     *phi = (dpa__phi){0};
 }
 
-dpa_status dpa__groups_new(const double *sorted, size_t count, double grain, dpa__groups *out,
-                           dpa_error *err) {
-    *out = (dpa__groups){.total = (double)count};
+dpa_status dpa__point_groups_new(const double *sorted, size_t count, double grain,
+                                 dpa__point_groups *out, dpa_error *err) {
+    *out = (dpa__point_groups){.total = (double)count};
     out->value = DPA_NEW_ARRAY(double, count, err);
     out->weight = DPA_NEW_ARRAY(uint32_t, count, err);
     if (out->value == NULL || out->weight == NULL) {
-        dpa__groups_free(out);
+        dpa__point_groups_free(out);
         return DPA_NO_MEMORY;
     }
     for (size_t i = 0, next; i < count; i = next) {
@@ -130,13 +130,13 @@ dpa_status dpa__groups_new(const double *sorted, size_t count, double grain, dpa
     return DPA_OK;
 }
 
-void dpa__groups_free(dpa__groups *groups) {
+void dpa__point_groups_free(dpa__point_groups *groups) {
     free(groups->value);
     free(groups->weight);
-    *groups = (dpa__groups){0};
+    *groups = (dpa__point_groups){0};
 }
 
-dpa__weighted dpa__groups_sample(const dpa__groups *groups) {
+dpa__weighted dpa__point_groups_sample(const dpa__point_groups *groups) {
     return (dpa__weighted){groups->value, groups->weight, groups->count, groups->total};
 }
 
@@ -168,8 +168,8 @@ dpa_status dpa__normal_fit(const dpa__weighted *s, const char *what, dpa_mixture
     return DPA_OK;
 }
 
-dpa_status dpa_fit_normal(const dpa_losses *l, dpa_transform transform, dpa_loss_fit *out,
-                          dpa_error *err) {
+dpa_status dpa__fit_normal(const dpa_losses *l, dpa_transform transform, dpa_loss_fit *out,
+                           dpa_error *err) {
     dpa__phi phi;
     DPA_TRY(dpa__phi_new(l, transform, &phi, err));
     const dpa__weighted train = {phi.train, NULL, l->train_count, (double)l->train_count};

@@ -26,8 +26,8 @@ static double equal_sizes_p(size_t n, size_t h) {
     return fmin(1.0, fmax(0.0, 2.0 * sum));
 }
 
-dpa_status dpa_ks_two_sample(double *x, double *y, size_t count, double *statistic, double *p_value,
-                             dpa_error *err) {
+dpa_status dpa__ks_two_sample(double *x, double *y, size_t count, double *statistic,
+                              double *p_value, dpa_error *err) {
     if (count == 0) return dpa__fail(err, DPA_BAD_ARGUMENT, "two samples of no number");
     DPA_TRY(dpa__sort_numbers(x, count, err));
     DPA_TRY(dpa__sort_numbers(y, count, err));
@@ -77,8 +77,8 @@ static void split(const double *phi, size_t count, size_t most, uint64_t seed, i
                   parts *p) {
     dpa_rng rng;
     for (size_t i = 0; i < count; ++i) p->order[i] = i;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_SPLIT, (uint64_t)heldout);
-    dpa_rng_shuffle(&rng, p->order, count);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_SPLIT, (uint64_t)heldout);
+    dpa__rng_shuffle(&rng, p->order, count);
     for (size_t i = 0; i < most; ++i) p->aside[i] = phi[p->order[i]];
     for (size_t i = most; i < count; ++i) p->fitting[i - most] = phi[p->order[i]];
 }
@@ -91,22 +91,22 @@ static dpa_status compare(const double *phi, size_t count, int heldout, size_t c
     dpa_mixture fit;
     dpa_rng rng;
     split(phi, count, most, seed, heldout, p);
-    DPA_TRY(dpa_mixture_fit(p->fitting, count - most, &opts, &fit, err));
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_SIMULATE, 2 * components + (unsigned)heldout);
+    DPA_TRY(dpa__mixture_fit(p->fitting, count - most, &opts, &fit, err));
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_SIMULATE, 2 * components + (unsigned)heldout);
     for (size_t i = 0; i < most; ++i) p->drawn[i] = dpa__mixture_draw(&fit, &rng);
     for (size_t i = 0; i < size_count; ++i) {
         memcpy(p->left, p->aside, sizes[i] * sizeof *p->left);
         memcpy(p->right, p->drawn, sizes[i] * sizeof *p->right);
         rows[i] = (dpa_goodness){.heldout = heldout, .components = components, .samples = sizes[i]};
-        DPA_TRY(dpa_ks_two_sample(p->left, p->right, sizes[i], &rows[i].statistic, &rows[i].p_value,
-                                  err));
+        DPA_TRY(dpa__ks_two_sample(p->left, p->right, sizes[i], &rows[i].statistic,
+                                   &rows[i].p_value, err));
     }
     return DPA_OK;
 }
 
-dpa_status dpa_losses_goodness(const dpa_losses *l, int heldout, size_t components, uint64_t seed,
-                               const size_t *sizes, size_t count, dpa_goodness *rows,
-                               dpa_error *err) {
+dpa_status dpa__losses_goodness(const dpa_losses *l, int heldout, size_t components, uint64_t seed,
+                                const size_t *sizes, size_t count, dpa_goodness *rows,
+                                dpa_error *err) {
     const size_t n = heldout ? l->heldout_count : l->train_count;
     dpa__phi phi;
     parts p;

@@ -164,7 +164,7 @@ static double both_ends(const sample *s, dpa_star *out) {
 /* A random draw of shape and scale within their estimation error. */
 static tail drawn(const tail *t, dpa_rng *rng) {
     const double one = 1.0 + fmax(t->shape, -0.5), sd = one / sqrt(t->k);
-    const double x = dpa_rng_normal(rng), y = dpa_rng_normal(rng);
+    const double x = dpa__rng_normal(rng), y = dpa__rng_normal(rng);
     tail out = *t;
     out.shape = t->shape + sd * x;
     /* Var(log σ) = 2(1+ξ)/k, Cov = −(1+ξ)/k: σ stays positive */
@@ -182,7 +182,7 @@ static dpa_status spread(const sample *s, size_t draws, const dpa_request *reque
     for (size_t d = 0; d < draws; ++d) {
         sample other = *s;
         dpa_rng rng;
-        dpa_rng_init(&rng, request->seed, DPA_PURPOSE_BOOTSTRAP, (UINT64_C(1) << 42) + d);
+        dpa__rng_init(&rng, request->seed, DPA_PURPOSE_BOOTSTRAP, (UINT64_C(1) << 42) + d);
         for (int i = 0; i < 4; ++i) other.tail[i / 2][i % 2] = drawn(&s->tail[i / 2][i % 2], &rng);
         epsilon[d] = both_ends(&other, NULL);
     }
@@ -195,12 +195,12 @@ static dpa_status spread(const sample *s, size_t draws, const dpa_request *reque
     return status;
 }
 
-dpa_status dpa_star_tail(const dpa_losses *l, size_t draws, const dpa_request *request,
-                         dpa_star *out, double *lower, double *upper, dpa_error *err) {
+dpa_status dpa__star_tail(const dpa_losses *l, size_t draws, const dpa_request *request,
+                          dpa_star *out, double *lower, double *upper, dpa_error *err) {
     const double fewest = fmin((double)l->train_count, (double)l->heldout_count);
     sample s = {.delta = request->delta};
     *out = (dpa_star){.threshold = NAN, .fpr = NAN, .fnr = NAN};
-    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(dpa__request_check(request, err));
     s.least = s.delta > 0.0 ? s.delta : 1.0 / fewest;
     for (int i = 0; i < 4; ++i) {
         end *e = &s.end[i / 2][i % 2];

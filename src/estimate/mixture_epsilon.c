@@ -5,16 +5,16 @@
  * ends are bracketed on a grid and found to the last bits, and the masses of the intervals come
  * from tails, so δ(ε) = P − e^ε Q has no quadrature error. What a grid can miss is a pair of ends
  * inside one cell; the answer on a grid twice as fine is given, with the difference as its error. A
- * pair of single normals has a closed form (dpa_two_gaussians_epsilon). */
+ * pair of single normals has a closed form (dpa__two_gaussians_epsilon). */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/tradeoff.h"
 #include "estimate/epsilon_star.h"
 #include "math/logspace.h"
 #include "math/root.h"
+#include "tradeoff/tradeoff.h"
 
 enum { FINE = 12 };
 
@@ -107,8 +107,8 @@ dpa_status dpa__mixture_epsilon(const dpa_loss_fit *fit, double delta, double *e
     return DPA_OK;
 }
 
-dpa_status dpa_fit_epsilon(const dpa_loss_fit *fit, double delta, double *epsilon, double *error,
-                           dpa_error *err) {
+dpa_status dpa__fit_epsilon(const dpa_loss_fit *fit, double delta, double *epsilon, double *error,
+                            dpa_error *err) {
     const dpa_mixture *a = &fit->train, *b = &fit->heldout;
     *epsilon = *error = 0.0;
     if (!(delta >= 0.0 && delta < 1.0))
@@ -120,7 +120,7 @@ dpa_status dpa_fit_epsilon(const dpa_loss_fit *fit, double delta, double *epsilo
     }
     if (a->count > 1 || b->count > 1) return dpa__mixture_epsilon(fit, delta, epsilon, error, err);
     *epsilon =
-        dpa_two_gaussians_epsilon(a->mean[0], a->deviation[0], b->mean[0], b->deviation[0], delta);
+        dpa__two_gaussians_epsilon(a->mean[0], a->deviation[0], b->mean[0], b->deviation[0], delta);
     *error = 1e-9 * fmax(1.0, *epsilon);
     return DPA_OK;
 }

@@ -12,7 +12,7 @@
 
 enum { LLOYD_ROUNDS = 4, MOST_STEPS = 500, PATIENCE = 3 };
 
-void dpa_mixture_opts_init(dpa_mixture_opts *opts) {
+void dpa__mixture_opts_init(dpa_mixture_opts *opts) {
     *opts = (dpa_mixture_opts){.components = 0, .most = DPA_MIXTURE_MAX, .seed = 1};
 }
 
@@ -27,7 +27,7 @@ static int draw_centre(dpa_rng *rng, const dpa__weighted *s, const double *dista
     double total = 0.0;
     for (size_t i = 0; i < s->count; ++i) total += weight_of(s, i) * distance[i];
     if (!(total > 0.0)) return 0;
-    double left = total * dpa_rng_uniform(rng);
+    double left = total * dpa__rng_uniform(rng);
     size_t i = 0;
     for (; i + 1 < s->count && left > weight_of(s, i) * distance[i]; ++i)
         left -= weight_of(s, i) * distance[i];
@@ -84,8 +84,8 @@ dpa_status dpa__mixture_start(const dpa__weighted *s, size_t components, uint64_
     double *distance = DPA_NEW_ARRAY(double, s->count, err);
     if (distance == NULL) return DPA_NO_MEMORY;
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_MIXTURE, components);
-    out->mean[0] = point_at(s, dpa_rng_below(&rng, (uint64_t)s->total));
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_MIXTURE, components);
+    out->mean[0] = point_at(s, dpa__rng_below(&rng, (uint64_t)s->total));
     for (size_t i = 0; i < s->count; ++i) distance[i] = HUGE_VAL;
     shorten(s, out->mean[0], distance);
     while (out->count < components && draw_centre(&rng, s, distance, &out->mean[out->count]))
@@ -120,8 +120,8 @@ static dpa_status fit(const dpa__weighted *s, const dpa_mixture_opts *opts, dpa_
     return DPA_OK;
 }
 
-dpa_status dpa_mixture_fit(const double *x, size_t count, const dpa_mixture_opts *opts,
-                           dpa_mixture *out, dpa_error *err) {
+dpa_status dpa__mixture_fit(const double *x, size_t count, const dpa_mixture_opts *opts,
+                            dpa_mixture *out, dpa_error *err) {
     const dpa__weighted sample = {x, NULL, count, (double)count};
     return fit(&sample, opts, NULL, out, err);
 }
@@ -139,13 +139,13 @@ typedef struct sides {
 
 static int fit_side(void *user, size_t i) {
     sides *s = user;
-    dpa__groups groups;
-    s->status[i] = dpa__groups_new(s->x[i], s->count[i], dpa__grain(s->x[i], s->count[i]), &groups,
-                                   &s->err[i]);
+    dpa__point_groups groups;
+    s->status[i] = dpa__point_groups_new(s->x[i], s->count[i], dpa__grain(s->x[i], s->count[i]),
+                                         &groups, &s->err[i]);
     if (s->status[i] != DPA_OK) return 1;
-    const dpa__weighted sample = dpa__groups_sample(&groups);
+    const dpa__weighted sample = dpa__point_groups_sample(&groups);
     s->status[i] = fit(&sample, s->opts, s->watch, s->out[i], &s->err[i]);
-    dpa__groups_free(&groups);
+    dpa__point_groups_free(&groups);
     return s->status[i] != DPA_OK && s->status[i] != DPA_BAD_INPUT;
 }
 
@@ -176,9 +176,4 @@ dpa_status dpa__fit_mixture(const dpa_losses *l, const dpa_mixture_opts *opts,
     }
     dpa__phi_free(&phi);
     return status;
-}
-
-dpa_status dpa_fit_mixture(const dpa_losses *l, const dpa_mixture_opts *opts, dpa_loss_fit *out,
-                           dpa_error *err) {
-    return dpa__fit_mixture(l, opts, NULL, out, err);
 }

@@ -69,10 +69,10 @@ dpa_status dpa__mixture_upper_quantile(const dpa_mixture *m, double p, double *x
 }
 
 double dpa__mixture_draw(const dpa_mixture *m, dpa_rng *rng) {
-    double u = dpa_rng_uniform(rng);
+    double u = dpa__rng_uniform(rng);
     size_t i = 0;
     while (i + 1 < m->count && u > m->weight[i]) u -= m->weight[i++];
-    return m->mean[i] + m->deviation[i] * dpa_rng_normal(rng);
+    return m->mean[i] + m->deviation[i] * dpa__rng_normal(rng);
 }
 
 int dpa__mixture_equal(const dpa_mixture *a, const dpa_mixture *b) {

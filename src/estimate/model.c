@@ -66,16 +66,16 @@ dpa_status dpa__model_open(const char *spec, double delta, dpa__model *out, dpa_
     out->assumption = known[i].assumption;
     out->parameter = out->kind == DPA__MODEL_DP ? "epsilon" : "mu";
     if (out->kind != DPA__MODEL_CURVES && strchr(spec, ':') == NULL) return DPA_OK;
-    DPA_TRY(dpa_family_parse(spec, delta, &out->family, err));
+    DPA_TRY(dpa__family_parse(spec, delta, &out->family, err));
     if (out->kind != DPA__MODEL_CURVES) return DPA_OK;
-    out->parameter = dpa_family_parameter(out->family);
-    out->max = dpa_family_max(out->family);
+    out->parameter = dpa__family_parameter(out->family);
+    out->max = dpa__family_max(out->family);
     return DPA_OK;
 }
 
 void dpa__model_close(dpa__model *model) {
     if (model == NULL) return;
-    dpa_family_free(model->family);
+    dpa__family_free(model->family);
     model->family = NULL;
 }
 
@@ -95,11 +95,11 @@ dpa_status dpa__model_curve(const dpa__model *model, double t, dpa_curve **out, 
         break;
     }
     return model->is_directed ? dpa__family_directed(model->family, t, out, err)
-                              : dpa_family_curve(model->family, t, out, err);
+                              : dpa__family_curve(model->family, t, out, err);
 }
 
 double dpa__model_value(const dpa__model *model, double t) {
-    return model->kind == DPA__MODEL_CURVES ? dpa_family_value(model->family, t) : t;
+    return model->kind == DPA__MODEL_CURVES ? dpa__family_value(model->family, t) : t;
 }
 
 dpa_status dpa__model_epsilon(const dpa__model *model, double t, double delta, int side,
@@ -117,7 +117,7 @@ dpa_status dpa__model_epsilon(const dpa__model *model, double t, double delta, i
             *out = t;
             return DPA_OK;
         }
-        DPA_TRY(dpa_family_epsilon(model->family, t, delta, &interval, err));
+        DPA_TRY(dpa__family_epsilon(model->family, t, delta, &interval, err));
         *out = side < 0 ? interval.lower : interval.upper;
         return DPA_OK;
     }
@@ -130,11 +130,11 @@ dpa_status dpa__model_delta(const dpa__model *model, double t, double epsilon, d
         return dpa__fail(err, DPA_INTERNAL,
                          "delta of a dp member is what the family was made with");
     if (model->kind == DPA__MODEL_GAUSSIAN || t == 0 || isinf(t)) {
-        *out = t > 0 ? exp(dpa_gaussian_log_delta(t, epsilon)) : 0;
+        *out = t > 0 ? exp(dpa__gaussian_log_delta(t, epsilon)) : 0;
         return DPA_OK;
     }
     dpa_curve *curve = NULL;
-    DPA_TRY(dpa_family_curve(model->family, t, &curve, err));
+    DPA_TRY(dpa__family_curve(model->family, t, &curve, err));
     *out = dpa_curve_delta(curve, epsilon);
     dpa_curve_free(curve);
     return DPA_OK;
@@ -225,11 +225,11 @@ static double excess(double t, void *user) {
     search *s = user;
     dpa_curve *curve = NULL;
     if (s->status != DPA_OK) return NAN;
-    s->status = dpa_family_curve(s->model->family, t, &curve, s->err);
+    s->status = dpa__family_curve(s->model->family, t, &curve, s->err);
     if (s->status != DPA_OK) return NAN;
     const double one = dpa_curve_fnr(curve, s->fpr) - s->fnr;
     const double other =
-        dpa_curve_is_symmetric(curve) ? one : dpa_curve_fnr(curve, s->fnr) - s->fpr;
+        dpa__curve_is_symmetric(curve) ? one : dpa_curve_fnr(curve, s->fnr) - s->fpr;
     dpa_curve_free(curve);
     return fmax(one, other);
 }

@@ -5,9 +5,9 @@
 #ifndef DPA_ESTIMATE_MODEL_H
 #define DPA_ESTIMATE_MODEL_H
 
-#include "dpaudit/account.h"
-#include "dpaudit/estimate.h"
-#include "dpaudit/tradeoff.h"
+#include "account/account.h"
+#include "estimate/estimate.h"
+#include "tradeoff/tradeoff.h"
 
 typedef enum dpa__model_kind {
     DPA__MODEL_DP,

@@ -25,7 +25,7 @@
 static const double exact_tolerance = 1e-13, interval_tolerance = 1e-7;
 static const double least_parameter = 1e-12;
 
-size_t dpa_onerun_grid(uint64_t canaries, uint64_t *counts, size_t capacity) {
+size_t dpa__onerun_grid(uint64_t canaries, uint64_t *counts, size_t capacity) {
     size_t used = 0;
     for (uint64_t g = 16; g < canaries && g < (uint64_t)1 << 60; g *= 4) {
         if (used < capacity) counts[used] = g;
@@ -60,7 +60,7 @@ static int stands_at(double t, void *user) {
 
 /* The first doubling at which the member is not refuted; the family's end if all are. */
 static double first_standing(search *s, double *refuted) {
-    const double end = dpa_family_max(s->test.family);
+    const double end = dpa__family_max(s->test.family);
     double t = fmin(1.0, end);
     while (!stands_at(t, s)) {
         *refuted = t;
@@ -91,7 +91,7 @@ static dpa_status find_parameter(search *s, double *lower, double *upper, dpa_er
     DPA_TRY(s->test.status);
     if (*upper <= *lower) return DPA_OK;
     dpa_interval epsilon;
-    DPA_TRY(dpa_family_epsilon(s->test.family, *upper, s->test.delta, &epsilon, err));
+    DPA_TRY(dpa__family_epsilon(s->test.family, *upper, s->test.delta, &epsilon, err));
     const int is_wide = epsilon.upper - epsilon.lower > 1e-9 * epsilon.upper;
     const double relative = is_wide ? interval_tolerance : exact_tolerance;
     dpa__bracket found;
@@ -106,7 +106,7 @@ static dpa_status check_games(const dpa_onerun *games, size_t count, dpa_guess_c
     if (count < 1 || (choice == DPA_GUESSES_FIXED && count != 1))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%zu guess counts where one is wanted", count);
     for (size_t i = 0; i < count; ++i) {
-        DPA_TRY(dpa_onerun_check(&games[i], err));
+        DPA_TRY(dpa__onerun_check(&games[i], err));
         if (games[i].canaries != games[0].canaries || games[i].options != games[0].options)
             return dpa__fail(err, DPA_BAD_ARGUMENT, "guess counts of different runs");
     }
@@ -114,7 +114,7 @@ static dpa_status check_games(const dpa_onerun *games, size_t count, dpa_guess_c
 }
 
 static unsigned assumptions_of(const dpa_family *family, dpa_guess_choice choice) {
-    unsigned bits = DPA_ASSUME_ONE_RUN_CANARIES | dpa__model_assumption(dpa_family_name(family));
+    unsigned bits = DPA_ASSUME_ONE_RUN_CANARIES | dpa__model_assumption(dpa__family_name(family));
     if (choice == DPA_GUESSES_FIXED) bits |= DPA_ASSUME_GUESSES_FIXED;
     if (choice == DPA_GUESSES_MAX) bits |= DPA_ASSUME_NO_SELECTION;
     return bits;
@@ -124,18 +124,20 @@ static void describe(const search *s, dpa_guess_choice choice, size_t count, dpa
     static const char *const names[] = {"fixed", "auto", "max"};
     const dpa_family *family = s->test.family;
     const dpa_onerun *winner = &s->games[s->alive[0]];
-    (void)snprintf(result->family, sizeof result->family, "%s", dpa_family_spec(family));
+    (void)snprintf(result->family, sizeof result->family, "%s", dpa__family_spec(family));
     (void)snprintf(result->method, sizeof result->method, "%s",
                    dpa__onerun_method_name(s->test.method));
     (void)snprintf(result->select, sizeof result->select, "%s", names[choice]);
-    (void)snprintf(result->parameter, sizeof result->parameter, "%s", dpa_family_parameter(family));
+    (void)snprintf(result->parameter, sizeof result->parameter, "%s",
+                   dpa__family_parameter(family));
     result->valid = choice != DPA_GUESSES_MAX;
     result->assumptions = assumptions_of(family, choice);
-    dpa_result_extra(result, "canaries", (double)winner->canaries);
-    dpa_result_extra(result, "options", (double)winner->options);
-    dpa_result_extra(result, "guesses", (double)winner->guesses);
-    dpa_result_extra(result, "correct", (double)winner->correct);
-    if (choice != DPA_GUESSES_FIXED) dpa_result_extra(result, "guess_counts_tried", (double)count);
+    dpa__result_add_extra(result, "canaries", (double)winner->canaries);
+    dpa__result_add_extra(result, "options", (double)winner->options);
+    dpa__result_add_extra(result, "guesses", (double)winner->guesses);
+    dpa__result_add_extra(result, "correct", (double)winner->correct);
+    if (choice != DPA_GUESSES_FIXED)
+        dpa__result_add_extra(result, "guess_counts_tried", (double)count);
     if (winner->options > 2)
         (void)snprintf(result->note, sizeof result->note,
                        "With %llu options each, epsilon is about replacing one canary by another, "
@@ -148,10 +150,10 @@ static void describe(const search *s, dpa_guess_choice choice, size_t count, dpa
 static dpa_status set_bound(const search *s, double lower, double upper, double delta,
                             dpa_result *result, dpa_error *err) {
     dpa_interval low, high;
-    DPA_TRY(dpa_family_epsilon(s->test.family, lower, delta, &low, err));
-    DPA_TRY(dpa_family_epsilon(s->test.family, upper, delta, &high, err));
+    DPA_TRY(dpa__family_epsilon(s->test.family, lower, delta, &low, err));
+    DPA_TRY(dpa__family_epsilon(s->test.family, upper, delta, &high, err));
     result->epsilon_lower = low.lower;
-    result->parameter_lower = dpa_family_value(s->test.family, lower);
+    result->parameter_lower = dpa__family_value(s->test.family, lower);
     result->numerical_error = high.upper - low.lower + 1e-11 * fmax(1.0, low.lower);
     return DPA_OK;
 }
@@ -166,13 +168,13 @@ typedef struct claim_search {
 static int reaches_claim(double t, void *user) {
     claim_search *s = user;
     dpa_interval got = {INFINITY, INFINITY};
-    if (s->status == DPA_OK) s->status = dpa_family_epsilon(s->family, t, s->delta, &got, s->err);
+    if (s->status == DPA_OK) s->status = dpa__family_epsilon(s->family, t, s->delta, &got, s->err);
     return got.lower >= s->epsilon;
 }
 
 /* The most private member that is certainly as leaky as the claim allows. */
 static dpa_status claim_parameter(claim_search *s, double *t, dpa_error *err) {
-    const double end = dpa_family_max(s->family);
+    const double end = dpa__family_max(s->family);
     double upper = fmin(1.0, end);
     while (upper < end && upper < 1e300 && !reaches_claim(upper, s)) upper *= 2.0;
     *t = fmin(upper, end);
@@ -213,11 +215,11 @@ static dpa_status run_search(search *s, size_t count, dpa_guess_choice choice,
     return DPA_OK;
 }
 
-dpa_status dpa_onerun_bound(const dpa_onerun *games, size_t count, dpa_guess_choice choice,
-                            const dpa_request *request, dpa_result *result, dpa_error *err) {
-    DPA_TRY(dpa_request_check(request, err));
+dpa_status dpa__onerun_bound(const dpa_onerun *games, size_t count, dpa_guess_choice choice,
+                             const dpa_request *request, dpa_result *result, dpa_error *err) {
+    DPA_TRY(dpa__request_check(request, err));
     DPA_TRY(check_games(games, count, choice, err));
-    dpa_result_init(result, request);
+    dpa__result_init(result, request);
     search s = {.games = games, .count = count, .p = (1.0 - request->confidence) / request->sides};
     if (choice == DPA_GUESSES_AUTO) s.p /= (double)count;
     if (request->sides == 2) result->epsilon_upper = INFINITY; /* one run shows no upper bound */

@@ -17,19 +17,19 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/onerun.h"
+#include "estimate/onerun.h"
 #include "estimate/rank.h"
 #include "estimate/registry.h"
 #include "estimate/scan.h"
 #include "math/dist.h"
 
-dpa_status dpa_onerun_channels(const dpa_scores *scores, const dpa_request *request,
-                               dpa_result *out, dpa_error *err) {
+dpa_status dpa__onerun_channels(const dpa_scores *scores, const dpa_request *request,
+                                dpa_result *out, dpa_error *err) {
     const char *family = request->family[0] != '\0' ? request->family : "gaussian";
     dpa__model model;
-    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(dpa__request_check(request, err));
     if (!scores->is_sorted || scores->members == 0 || scores->nonmembers == 0)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "scores: not prepared (dpa_scores_prepare)");
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "scores: not prepared (dpa__scores_prepare_here)");
     DPA_TRY(dpa__model_open(family, request->delta, &model, err));
     const int is_dp = model.kind == DPA__MODEL_DP;
     const char *method = request->method[0] != '\0' ? request->method : is_dp ? "scan" : "rank";
@@ -85,8 +85,8 @@ static double energy_p(const double *noise, size_t steps, size_t coordinates) {
     return dpa__norm_cdf((dispersion - (n - 1)) / spread, DPA_UPPER);
 }
 
-dpa_status dpa_onerun_channels_check(const double *noise, size_t steps, size_t coordinates,
-                                     dpa_channels_check *out, dpa_error *err) {
+dpa_status dpa__onerun_channels_check(const double *noise, size_t steps, size_t coordinates,
+                                      dpa_channels_check *out, dpa_error *err) {
     const size_t used = coordinates < DPA_CHECK_COORDINATES ? coordinates : DPA_CHECK_COORDINATES;
     if (steps < 10 || coordinates < 2)
         return dpa__fail(err, DPA_BAD_ARGUMENT,

@@ -17,15 +17,15 @@ dpa_status dpa__onerun_p_value_curve(const dpa_onerun *games, size_t count, dpa_
                                      const dpa_curve *curve, double *p, dpa_error *err) {
     dpa_curve *both = NULL;
     *p = 1;
-    for (size_t i = 0; i < count; ++i) DPA_TRY(dpa_onerun_check(&games[i], err));
-    DPA_TRY(dpa_onerun_symmetric(curve, &both, err));
-    for (size_t i = 0; i < count; ++i) *p = fmin(*p, dpa_onerun_p_value(&games[i], both));
+    for (size_t i = 0; i < count; ++i) DPA_TRY(dpa__onerun_check(&games[i], err));
+    DPA_TRY(dpa__onerun_symmetric(curve, &both, err));
+    for (size_t i = 0; i < count; ++i) *p = fmin(*p, dpa__onerun_p_value(&games[i], both));
     if (choice == DPA_GUESSES_AUTO) *p = fmin(1, *p * (double)count);
     dpa_curve_free(both);
     return DPA_OK;
 }
 
-double dpa_onerun_coin_p_value(const dpa_onerun_coins *g, double epsilon) {
+double dpa__onerun_coin_p_value(const dpa_onerun_coins *g, double epsilon) {
     const double r = g->rate, e = exp(-epsilon);
     const double in = (double)g->in_guesses, out = (double)g->out_guesses;
     const double right_in = r / (r + (1 - r) * e), right_out = (1 - r) / (1 - r + r * e);

@@ -72,7 +72,7 @@ static int is_asked_well(const dpa_onerun *game, double epsilon, double delta) {
     return game->options == 2 && epsilon >= 0.0 && delta >= 0.0 && delta <= 1.0;
 }
 
-double dpa_onerun_dp_p_value(const dpa_onerun *game, double epsilon, double delta) {
+double dpa__onerun_dp_p_value(const dpa_onerun *game, double epsilon, double delta) {
     if (!is_asked_well(game, epsilon, delta)) return NAN;
     if (game->correct == 0) return 1.0;
     const window w = window_of(game, epsilon);
@@ -84,5 +84,5 @@ double dpa_onerun_dp_p_value(const dpa_onerun *game, double epsilon, double delt
 int dpa__onerun_dp_refutes(const dpa_onerun *game, double epsilon, double delta, double p) {
     if (!is_asked_well(game, epsilon, delta) || game->correct == 0) return 0;
     const window w = window_of(game, epsilon);
-    return at_least(&w, w.correct) <= p && dpa_onerun_dp_p_value(game, epsilon, delta) <= p;
+    return at_least(&w, w.correct) <= p && dpa__onerun_dp_p_value(game, epsilon, delta) <= p;
 }

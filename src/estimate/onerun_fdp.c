@@ -14,8 +14,8 @@
  *
  * Which curve: Lemma A.1 averages f̄ over all ordered pairs of options and uses Jensen's inequality,
  * so f must be convex and must hold in both directions. A curve that describes one direction (in
- * against out) enters as the convex hull of itself and its inverse (dpa_onerun_symmetric). f itself
- * would be too optimistic, and the minimum of the two without its hull is not convex.
+ * against out) enters as the convex hull of itself and its inverse (dpa__onerun_symmetric). f
+ * itself would be too optimistic, and the minimum of the two without its hull is not convex.
  *
  * Rounding: f̄⁻¹ is taken 1e-12 smaller and the limit 1e-12 larger than computed; nmath's and the
  * curves' own errors are below 1e-13 and those of r and h grow like 1e-16 times the steps taken
@@ -26,7 +26,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/onerun.h"
+#include "estimate/onerun.h"
 #include "math/root.h"
 #include "tradeoff/curve.h"
 #include "tradeoff/points.h"
@@ -34,7 +34,7 @@
 static const double slack = 1e-12;
 static const double smallest_p = 1e-300;
 
-dpa_status dpa_onerun_check(const dpa_onerun *game, dpa_error *err) {
+dpa_status dpa__onerun_check(const dpa_onerun *game, dpa_error *err) {
     const uint64_t most = (uint64_t)1 << 53;
     if (game->canaries < 1 || game->canaries > most)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "canaries: 1 to 2^53, not %llu",
@@ -52,7 +52,7 @@ dpa_status dpa_onerun_check(const dpa_onerun *game, dpa_error *err) {
     return DPA_OK;
 }
 
-int dpa_onerun_refutes(const dpa_onerun *game, const dpa_curve *curve, double p) {
+int dpa__onerun_refutes(const dpa_onerun *game, const dpa_curve *curve, double p) {
     if (!(p > 0.0)) return 0;
     const double m = (double)game->canaries, guesses = (double)game->guesses;
     const double others = ((double)game->options - 1.0) * (1.0 - slack);
@@ -60,7 +60,7 @@ int dpa_onerun_refutes(const dpa_onerun *game, const dpa_curve *curve, double p)
     double r = p * ((double)game->correct / m);
     double h = p * ((double)(game->guesses - game->correct) / m);
     for (double i = (double)game->correct - 1.0; i >= 0.0; i -= 1.0) {
-        const double next = others * dpa_curve_fpr_at_tpr(curve, fmin(r, 1.0));
+        const double next = others * dpa__curve_fpr_at_tpr(curve, fmin(r, 1.0));
         if (!(next > h)) return 0;
         r += i / (guesses - i) * (next - h);
         h = next;
@@ -76,10 +76,10 @@ typedef struct p_search {
 
 static int is_refuted_at(double p, void *user) {
     const p_search *s = user;
-    return dpa_onerun_refutes(s->game, s->curve, p);
+    return dpa__onerun_refutes(s->game, s->curve, p);
 }
 
-double dpa_onerun_p_value(const dpa_onerun *game, const dpa_curve *curve) {
+double dpa__onerun_p_value(const dpa_onerun *game, const dpa_curve *curve) {
     p_search search = {game, curve};
     dpa__bracket found;
     if (!is_refuted_at(1.0, &search)) return 1.0;
@@ -89,9 +89,9 @@ double dpa_onerun_p_value(const dpa_onerun *game, const dpa_curve *curve) {
     return found.upper;
 }
 
-dpa_status dpa_onerun_symmetric(const dpa_curve *curve, dpa_curve **out, dpa_error *err) {
+dpa_status dpa__onerun_symmetric(const dpa_curve *curve, dpa_curve **out, dpa_error *err) {
     *out = NULL;
-    if (dpa_curve_is_symmetric(curve)) {
+    if (dpa__curve_is_symmetric(curve)) {
         *out = dpa__curve_share(curve);
         return DPA_OK;
     }

@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/onerun.h"
+#include "estimate/onerun.h"
 #include "math/dist.h"
 #include "math/quad.h"
 #include "math/root.h"
@@ -30,7 +30,7 @@ static dpa_status check(const dpa_ideal *ideal, uint64_t guesses, dpa_error *err
     if (!(ideal->sigma > 0.0) || isinf(ideal->sigma))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "sigma: must be positive and finite, not %g",
                          ideal->sigma);
-    return dpa_onerun_check(&game, err);
+    return dpa__onerun_check(&game, err);
 }
 
 static double tail(double x) {
@@ -88,8 +88,8 @@ static dpa_status share_of_largest(const dpa_ideal *ideal, double *out, dpa_erro
     return DPA_OK;
 }
 
-dpa_status dpa_ideal_expected(const dpa_ideal *ideal, uint64_t guesses, double *out,
-                              dpa_error *err) {
+dpa_status dpa__ideal_expected(const dpa_ideal *ideal, uint64_t guesses, double *out,
+                               dpa_error *err) {
     DPA_TRY(check(ideal, guesses, err));
     const double m = (double)ideal->canaries, mu = 1.0 / ideal->sigma;
     *out = 0.0;
@@ -148,7 +148,8 @@ static dpa_status right_at_one_end(const dpa_ideal *ideal, double taken, double 
     return DPA_OK;
 }
 
-dpa_status dpa_ideal_ranked(const dpa_ideal *ideal, uint64_t guesses, double *out, dpa_error *err) {
+dpa_status dpa__ideal_ranked(const dpa_ideal *ideal, uint64_t guesses, double *out,
+                             dpa_error *err) {
     DPA_TRY(check(ideal, guesses, err));
     if (ideal->options != 2)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "ranks are for two options; simulate");
@@ -182,12 +183,12 @@ static size_t list_games(const dpa_ideal *ideal, double all_wrong, dpa_onerun *g
     return count;
 }
 
-dpa_status dpa_ideal_games(const dpa_ideal *ideal, dpa_onerun **games, size_t *count,
-                           dpa_error *err) {
+dpa_status dpa__ideal_games(const dpa_ideal *ideal, dpa_onerun **games, size_t *count,
+                            dpa_error *err) {
     double expected;
     *games = NULL;
     *count = 0;
-    DPA_TRY(dpa_ideal_expected(ideal, ideal->canaries, &expected, err));
+    DPA_TRY(dpa__ideal_expected(ideal, ideal->canaries, &expected, err));
     const double m = (double)ideal->canaries, all_wrong = ideal->options == 2 ? m - expected : 0.0;
     const size_t listed = list_games(ideal, all_wrong, NULL);
     dpa_onerun *list = DPA_NEW_ARRAY(dpa_onerun, listed + 1, err);

@@ -7,15 +7,15 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/guesses.h"
-#include "dpaudit/onerun.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
+#include "estimate/onerun.h"
+#include "evidence/guesses.h"
 
 /* score = N(±μ/2, 1). */
 static void play_two(const dpa_ideal *ideal, dpa_rng *rng, double *score, uint8_t *in) {
     for (uint64_t i = 0; i < ideal->canaries; ++i) {
-        in[i] = (uint8_t)(dpa_rng_u32(rng) >> 31);
-        score[i] = dpa_rng_normal(rng) + (in[i] ? 0.5 : -0.5) / ideal->sigma;
+        in[i] = (uint8_t)(dpa__rng_u32(rng) >> 31);
+        score[i] = dpa__rng_normal(rng) + (in[i] ? 0.5 : -0.5) / ideal->sigma;
     }
 }
 
@@ -24,10 +24,10 @@ static void play_two(const dpa_ideal *ideal, dpa_rng *rng, double *score, uint8_
 static void play_many(const dpa_ideal *ideal, dpa_rng *rng, double *score, uint8_t *right) {
     const double d = M_SQRT1_2 / ideal->sigma;
     for (uint64_t i = 0; i < ideal->canaries; ++i) {
-        double best = d + dpa_rng_normal(rng), sum = 1.0; /* Σ e^(d (y_j − best)) */
+        double best = d + dpa__rng_normal(rng), sum = 1.0; /* Σ e^(d (y_j − best)) */
         right[i] = 1;
         for (uint64_t j = 1; j < ideal->options; ++j) {
-            const double y = dpa_rng_normal(rng);
+            const double y = dpa__rng_normal(rng);
             if (y > best) {
                 sum = sum * exp(d * (best - y)) + 1.0;
                 best = y;
@@ -46,25 +46,25 @@ static dpa_status play(const dpa_ideal *ideal, uint64_t guesses, dpa_rng *rng, d
     dpa_status status;
     if (ideal->options == 2) {
         play_two(ideal, rng, score, answer);
-        status = dpa_guesses_from_scores(score, answer, ideal->canaries, DPA_GUESS_BOTH, &made,
-                                         &lints, err);
+        status = dpa__guesses_from_scores(score, answer, ideal->canaries, DPA_GUESS_BOTH, &made,
+                                          &lints, err);
     } else {
         play_many(ideal, rng, score, answer);
-        status = dpa_guesses_from_confidence(score, answer, ideal->canaries, &made, &lints, err);
+        status = dpa__guesses_from_confidence(score, answer, ideal->canaries, &made, &lints, err);
     }
-    dpa_lints_free(&lints);
+    dpa__lints_free(&lints);
     if (status != DPA_OK) return status;
     *correct = (double)made.correct[guesses];
-    dpa_guesses_free(&made);
+    dpa__guesses_free(&made);
     return DPA_OK;
 }
 
-dpa_status dpa_ideal_simulate(const dpa_ideal *ideal, uint64_t guesses, uint64_t repeats,
-                              uint64_t seed, double *mean, double *deviation, dpa_error *err) {
+dpa_status dpa__ideal_simulate(const dpa_ideal *ideal, uint64_t guesses, uint64_t repeats,
+                               uint64_t seed, double *mean, double *deviation, dpa_error *err) {
     double least;
     dpa_ideal two = *ideal; /* the checks are those of the exact count */
     two.options = 2;
-    DPA_TRY(dpa_ideal_expected(&two, guesses, &least, err));
+    DPA_TRY(dpa__ideal_expected(&two, guesses, &least, err));
     if (ideal->options < 2 || repeats < 1)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "at least 2 options and 1 repeat");
     double *score = DPA_NEW_ARRAY(double, ideal->canaries, err);
@@ -75,7 +75,7 @@ dpa_status dpa_ideal_simulate(const dpa_ideal *ideal, uint64_t guesses, uint64_t
     for (uint64_t i = 0; status == DPA_OK && i < repeats; ++i) {
         dpa_rng rng;
         double correct = 0.0;
-        dpa_rng_init(&rng, seed, DPA_PURPOSE_SIMULATE, i);
+        dpa__rng_init(&rng, seed, DPA_PURPOSE_SIMULATE, i);
         status = play(ideal, guesses, &rng, score, answer, &correct, err);
         const double step = correct - *mean; /* Welford */
         *mean += step / (double)(i + 1);

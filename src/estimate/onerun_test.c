@@ -51,14 +51,14 @@ dpa_status dpa__onerun_test_init(dpa__onerun_test *test, const dpa_request *requ
                                  uint64_t options, dpa_error *err) {
     *test = (dpa__onerun_test){.delta = delta, .t = NAN, .err = err};
     const char *spec = request->family[0] ? request->family : "gaussian";
-    DPA_TRY(
-        choose_method(request->method, dpa_family_is_universal(spec), options, &test->method, err));
-    return dpa_family_parse(spec, delta, &test->family, err);
+    DPA_TRY(choose_method(request->method, dpa__family_is_universal(spec), options, &test->method,
+                          err));
+    return dpa__family_parse(spec, delta, &test->family, err);
 }
 
 void dpa__onerun_test_free(dpa__onerun_test *test) {
     dpa_curve_free(test->curve);
-    dpa_family_free(test->family);
+    dpa__family_free(test->family);
     *test = (dpa__onerun_test){0};
 }
 
@@ -72,8 +72,8 @@ static dpa_status make_member(dpa__onerun_test *test, double t) {
     dpa_curve_free(test->curve);
     test->curve = NULL;
     test->t = NAN;
-    DPA_TRY(dpa_family_curve(test->family, t, &curve, test->err));
-    const dpa_status status = dpa_onerun_symmetric(curve, &test->curve, test->err);
+    DPA_TRY(dpa__family_curve(test->family, t, &curve, test->err));
+    const dpa_status status = dpa__onerun_symmetric(curve, &test->curve, test->err);
     dpa_curve_free(curve);
     DPA_TRY(status);
     if (test->method == DPA__POINTWISE)
@@ -93,7 +93,7 @@ static int have_member(dpa__onerun_test *test, double t) {
 static double pointwise_p_value(const dpa__onerun_test *test, const dpa_onerun *game) {
     double least = 1.0;
     for (size_t i = 0; i < DPA__POINTWISE_COUNT; ++i)
-        least = fmin(least, dpa_onerun_dp_p_value(game, test->epsilon[i], pointwise_delta(i)));
+        least = fmin(least, dpa__onerun_dp_p_value(game, test->epsilon[i], pointwise_delta(i)));
     return least;
 }
 
@@ -102,17 +102,17 @@ int dpa__onerun_test_refutes(dpa__onerun_test *test, double t, const dpa_onerun 
     const int is_refuted = by_tail && dpa__onerun_dp_refutes(game, t, test->delta, p);
     if (test->method == DPA__STEINKE || is_refuted) return is_refuted;
     if (!have_member(test, t)) return 0;
-    if (test->method != DPA__POINTWISE) return dpa_onerun_refutes(game, test->curve, p);
+    if (test->method != DPA__POINTWISE) return dpa__onerun_refutes(game, test->curve, p);
     for (size_t i = 0; i < DPA__POINTWISE_COUNT; ++i)
         if (dpa__onerun_dp_refutes(game, test->epsilon[i], pointwise_delta(i), p)) return 1;
     return 0;
 }
 
 double dpa__onerun_test_p_value(dpa__onerun_test *test, double t, const dpa_onerun *game) {
-    if (test->method == DPA__STEINKE) return dpa_onerun_dp_p_value(game, t, test->delta);
+    if (test->method == DPA__STEINKE) return dpa__onerun_dp_p_value(game, t, test->delta);
     if (!have_member(test, t)) return 1.0;
     if (test->method == DPA__POINTWISE) return pointwise_p_value(test, game);
-    const double recursion = dpa_onerun_p_value(game, test->curve);
+    const double recursion = dpa__onerun_p_value(game, test->curve);
     if (test->method == DPA__RECURSION) return recursion;
-    return fmin(recursion, dpa_onerun_dp_p_value(game, t, test->delta));
+    return fmin(recursion, dpa__onerun_dp_p_value(game, t, test->delta));
 }

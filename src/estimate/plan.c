@@ -3,8 +3,8 @@
  * discreteness of counts and the noise of simulations, so each search ends at a size or leak that
  * was verified. A simulated power is searched roughly first: for ranks by their normal law, for a
  * learned threshold by few simulations. */
-#include "dpaudit/plan.h"
 #include "account/family.h"
+#include "estimate/power.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 #include "estimate/plan.h"
 #include "estimate/scan.h"
 
-const char *dpa_plan_game_name(dpa_plan_game game) {
+const char *dpa__plan_game_name(dpa_plan_game game) {
     static const char *const names[DPA_PLAN_GAMES] = {"runs", "steps", "one-run", "cosines"};
     return (unsigned)game < DPA_PLAN_GAMES ? names[game] : NULL;
 }
@@ -49,8 +49,8 @@ static const char *of_cosines(dpa__model_kind family, size_t index) {
     return NULL;
 }
 
-const char *dpa_plan_method(dpa_plan_game game, const char *family, double delta, size_t index) {
-    const int is_dp = dpa_family_is_universal(family);
+const char *dpa__plan_method(dpa_plan_game game, const char *family, double delta, size_t index) {
+    const int is_dp = dpa__family_is_universal(family);
     const int is_gaussian = dpa__family_is_gaussian(family);
     const dpa__model model = {.kind = is_dp         ? DPA__MODEL_DP
                                       : is_gaussian ? DPA__MODEL_GAUSSIAN
@@ -132,12 +132,12 @@ dpa_status dpa__plan_power(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan
     }
 }
 
-dpa_status dpa_plan_power(const dpa_plan *asked, uint64_t n, dpa_plan_answer *out, dpa_error *err) {
-    return dpa_plan_curve(asked, &n, 1, out, err);
+dpa_status dpa__ask_power(const dpa_plan *asked, uint64_t n, dpa_plan_answer *out, dpa_error *err) {
+    return dpa__plan_curve(asked, &n, 1, out, err);
 }
 
-dpa_status dpa_plan_curve(const dpa_plan *asked, const uint64_t *sizes, size_t count,
-                          dpa_plan_answer *out, dpa_error *err) {
+dpa_status dpa__plan_curve(const dpa_plan *asked, const uint64_t *sizes, size_t count,
+                           dpa_plan_answer *out, dpa_error *err) {
     dpa__plan plan;
     DPA_TRY(dpa__plan_open(asked, 1, &plan, err));
     dpa_status status = DPA_OK;
@@ -147,8 +147,8 @@ dpa_status dpa_plan_curve(const dpa_plan *asked, const uint64_t *sizes, size_t c
     return status;
 }
 
-dpa_status dpa_plan_power_at(const dpa_plan *asked, uint64_t n, double threshold, double *power,
-                             dpa_error *err) {
+dpa_status dpa__plan_power_at(const dpa_plan *asked, uint64_t n, double threshold, double *power,
+                              dpa_error *err) {
     dpa__plan plan;
     DPA_TRY(dpa__plan_open(asked, 1, &plan, err));
     dpa_status status = DPA_OK;
@@ -229,7 +229,7 @@ dpa_status dpa__plan_size(dpa__plan *plan, double power, uint64_t most, dpa_plan
     return DPA_OK;
 }
 
-dpa_status dpa_plan_size(const dpa_plan *asked, double power, uint64_t most, dpa_plan_answer *out,
+dpa_status dpa__ask_size(const dpa_plan *asked, double power, uint64_t most, dpa_plan_answer *out,
                          dpa_error *err) {
     dpa__plan plan;
     DPA_TRY(dpa__plan_open(asked, 1, &plan, err));
@@ -325,7 +325,7 @@ dpa_status dpa__plan_detectable(dpa__plan *plan, uint64_t n, double wanted, dpa_
                                          : search_leak(plan, n, wanted, out, err);
 }
 
-dpa_status dpa_plan_detectable(const dpa_plan *asked, uint64_t n, double power, dpa_plan_leak *out,
+dpa_status dpa__ask_detectable(const dpa_plan *asked, uint64_t n, double power, dpa_plan_leak *out,
                                dpa_error *err) {
     dpa__plan plan;
     DPA_TRY(dpa__plan_open(asked, 0, &plan, err));
@@ -336,7 +336,7 @@ dpa_status dpa_plan_detectable(const dpa_plan *asked, uint64_t n, double power, 
 
 /* ── when to stop ──────────────────────────────────────────────────────────────────────────── */
 
-dpa_status dpa_plan_stop(const dpa_plan *asked, uint64_t most, dpa_plan_stops *out,
+dpa_status dpa__ask_stop(const dpa_plan *asked, uint64_t most, dpa_plan_stops *out,
                          dpa_error *err) {
     dpa__plan plan;
     DPA_TRY(dpa__plan_open(asked, 1, &plan, err));

@@ -4,8 +4,8 @@
 #ifndef DPA_ESTIMATE_PLAN_H
 #define DPA_ESTIMATE_PLAN_H
 
-#include "dpaudit/plan.h"
 #include "estimate/model.h"
+#include "estimate/power.h"
 #include "estimate/registry.h"
 
 typedef struct dpa__plan dpa__plan;

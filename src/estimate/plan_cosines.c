@@ -12,11 +12,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dpaudit/tradeoff.h"
 #include "estimate/plan.h"
 #include "math/dist.h"
 #include "math/quad.h"
 #include "math/root.h"
+#include "tradeoff/tradeoff.h"
 
 enum { NODES = 32, STEPS = 128 };
 
@@ -48,7 +48,7 @@ typedef struct point {
 
 static double excess(double mean, void *user) {
     const point *p = user;
-    return dpa_two_gaussians_epsilon(0, 1, mean, p->deviation, p->plan->asked->delta) -
+    return dpa__two_gaussians_epsilon(0, 1, mean, p->deviation, p->plan->asked->delta) -
            p->plan->claim_epsilon;
 }
 

@@ -74,7 +74,7 @@ static int ratio_refutes(const staircase *s, const dpa_counts *counts) {
 static int bound_refutes(staircase *s, const dpa_counts *counts) {
     dpa_request request;
     dpa_result result;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.delta = s->plan->asked->delta;
     request.confidence = s->plan->asked->confidence;
     s->status = dpa__estimate_one(s->entry, counts, &s->plan->model, &request, &result, s->err);
@@ -210,7 +210,7 @@ static void range_of(const dpa__member *truth, double *low, double *high) {
     /* for an enormous leak both errors are negligible there; going further makes no sense */
     const double middle = fmin(dpa__norm_quantile(truth->fixed, DPA_UPPER), 30);
     *high = 2 * middle + 3;
-    *low = truth->curve == NULL || dpa_curve_is_symmetric(truth->curve) ? middle : -3;
+    *low = truth->curve == NULL || dpa__curve_is_symmetric(truth->curve) ? middle : -3;
 }
 
 /* An outcome costs the posterior a quadrature, so Jeffreys limits narrow the range first. */

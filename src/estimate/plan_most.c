@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/onerun.h"
+#include "estimate/onerun.h"
 #include "estimate/plan.h"
 #include "estimate/rank.h"
 #include "math/dist.h"
@@ -16,7 +16,7 @@ enum { LEAKIEST = 4 };
 
 static dpa_request request_of(const dpa_plan *asked) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.delta = asked->delta;
     request.confidence = asked->confidence;
     request.seed = asked->seed;
@@ -42,7 +42,7 @@ static dpa_status perfect_run(const dpa__plan *plan, uint64_t n, dpa_request *re
     const dpa_onerun game = {n, 2, n, n};
     memcpy(request->family, plan->model.spec, strlen(plan->model.spec) + 1);
     memcpy(request->method, plan->asked->method, strlen(plan->asked->method) + 1);
-    return dpa_onerun_bound(&game, 1, DPA_GUESSES_FIXED, request, out, err);
+    return dpa__onerun_bound(&game, 1, DPA_GUESSES_FIXED, request, out, err);
 }
 
 static dpa_status perfect(const dpa__plan *plan, uint64_t n, dpa_result *out, dpa_error *err) {
@@ -70,7 +70,7 @@ dpa_status dpa__plan_most(const dpa__plan *plan, uint64_t n, double *out, dpa_er
     return dpa__plan_truth_epsilon(plan, result.parameter_lower, out, err);
 }
 
-dpa_status dpa_plan_most(const dpa_plan *asked, uint64_t n, double *out, dpa_error *err) {
+dpa_status dpa__ask_most(const dpa_plan *asked, uint64_t n, double *out, dpa_error *err) {
     dpa__plan plan;
     DPA_TRY(dpa__plan_open(asked, 0, &plan, err));
     const dpa_status status = dpa__plan_most(&plan, n, out, err);
@@ -124,8 +124,8 @@ static dpa_status ceiling_of_curves(const dpa__model *model, double wrong, doubl
     return status;
 }
 
-dpa_status dpa_plan_ceiling(const char *family, uint64_t observations, double delta,
-                            double confidence, double *out, dpa_error *err) {
+dpa_status dpa__plan_ceiling(const char *family, uint64_t observations, double delta,
+                             double confidence, double *out, dpa_error *err) {
     if (observations < 1 || !(delta >= 0 && delta < 1) || !(confidence > 0 && confidence < 1))
         return dpa__fail(
             err, DPA_BAD_ARGUMENT,

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dpaudit/onerun.h"
 #include "estimate/onerun.h"
 #include "estimate/plan.h"
 #include "math/dist.h"
@@ -122,7 +121,7 @@ dpa_status dpa__plan_guesses(const dpa__plan *plan, uint64_t n, dpa_plan_answer 
                              dpa_error *err) {
     dpa_request request;
     dpa__onerun_test test;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     memcpy(request.family, plan->model.spec, strlen(plan->model.spec) + 1);
     memcpy(request.method, plan->asked->method, strlen(plan->asked->method) + 1);
     DPA_TRY(dpa__onerun_test_init(&test, &request, plan->asked->delta, 2, err));

@@ -19,7 +19,7 @@
 #include "estimate/sequential_simulate.h"
 #include "math/root.h"
 
-void dpa_plan_init(dpa_plan *plan) {
+void dpa__plan_init(dpa_plan *plan) {
     *plan = (dpa_plan){.game = DPA_PLAN_RUNS,
                        .method = "cp",
                        .family = "dp",

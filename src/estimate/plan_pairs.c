@@ -257,11 +257,11 @@ dpa_status dpa__plan_perfect_pairs(const dpa__plan *plan, uint64_t n, double *t,
     DPA_TRY(dpa__pairs_open(plan, &audit, err));
     dpa_status status = DPA_OK;
     for (uint64_t i = 0; i < n && status == DPA_OK; ++i) {
-        status = dpa_sequential_push(audit, 1, 1, err);
-        if (status == DPA_OK) status = dpa_sequential_push(audit, 0, 0, err);
+        status = dpa__sequential_push(audit, 1, 1, err);
+        if (status == DPA_OK) status = dpa__sequential_push(audit, 0, 0, err);
     }
-    if (status == DPA_OK) status = dpa_sequential_look(audit, &now, err);
-    dpa_sequential_free(audit);
+    if (status == DPA_OK) status = dpa__sequential_look(audit, &now, err);
+    dpa__sequential_free(audit);
     *t = now.parameter_lower;
     return status;
 }

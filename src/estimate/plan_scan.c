@@ -28,7 +28,7 @@ static dpa_status power_of(const dpa__plan *plan, const dpa__scan_claim *claim,
     const size_t draws = care == DPA__ROUGHLY ? FEW : MANY;
     dpa_request request;
     dpa__scan_test test;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.confidence = plan->asked->confidence;
     request.seed = plan->asked->seed;
     DPA_TRY(dpa__scan_test_open(n, n, claim, &request, &test, err));

@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/rng.h"
 #include "base/threads.h"
-#include "dpaudit/rng.h"
 #include "estimate/cosine.h"
 #include "estimate/plan.h"
 #include "math/dist.h"
@@ -34,8 +34,8 @@ static int learn(void *user, size_t task) {
     const double unit = 1 / sqrt((double)DIM), mu = h->plan->mu;
     double *cosine = h->cosines + task * h->learning;
     dpa_rng rng;
-    dpa_rng_init(&rng, h->plan->asked->seed, DPA_PURPOSE_SIMULATE, task);
-    for (size_t i = 0; i < h->learning; ++i) cosine[i] = unit * (mu + dpa_rng_normal(&rng));
+    dpa__rng_init(&rng, h->plan->asked->seed, DPA_PURPOSE_SIMULATE, task);
+    for (size_t i = 0; i < h->learning; ++i) cosine[i] = unit * (mu + dpa__rng_normal(&rng));
     dpa__cosine_sort(cosine, h->learning);
     const double threshold =
         dpa__cosine_learn(cosine, h->learning, DIM, h->plan->asked->delta, h->plan->p, h->limit);

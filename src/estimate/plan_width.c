@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dpaudit/plan.h"
+#include "estimate/power.h"
 #include "estimate/registry.h"
 
 enum { MOST_SAMPLES = 1000000000 };
@@ -42,7 +42,7 @@ static dpa_status interval(const dpa_precision *plan, const dpa__model *model,
     const dpa_counts counts = {fn, n - fn, fp, n - fp};
     dpa_request request;
     dpa_result result;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.delta = plan->delta;
     request.confidence = plan->confidence;
     request.sides = 2;
@@ -97,13 +97,13 @@ static dpa_status run(const dpa_precision *plan, double width, uint64_t n,
     return status;
 }
 
-dpa_status dpa_plan_interval(const dpa_precision *plan, uint64_t n, dpa_precision_answer *out,
-                             dpa_error *err) {
+dpa_status dpa__plan_interval(const dpa_precision *plan, uint64_t n, dpa_precision_answer *out,
+                              dpa_error *err) {
     return run(plan, NAN, n, out, err);
 }
 
-dpa_status dpa_plan_half_width(const dpa_precision *plan, double half, uint64_t most,
-                               dpa_precision_answer *out, dpa_error *err) {
+dpa_status dpa__plan_half_width(const dpa_precision *plan, double half, uint64_t most,
+                                dpa_precision_answer *out, dpa_error *err) {
     if (!(half > 0 && isfinite(half)))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "half width: %g is not above 0", half);
     return run(plan, 2 * half, most, out, err);

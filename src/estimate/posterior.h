@@ -4,8 +4,8 @@
 #ifndef DPA_ESTIMATE_POSTERIOR_H
 #define DPA_ESTIMATE_POSTERIOR_H
 
-#include "dpaudit/scores.h"
 #include "estimate/model.h"
+#include "estimate/scores.h"
 
 /* Independent Beta laws of FNR and FPR under Jeffreys priors. */
 typedef struct dpa__rate_law {

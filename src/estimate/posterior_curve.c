@@ -14,7 +14,7 @@
 static dpa_status open_both(const dpa_counts *counts, const dpa_request *request,
                             const char *family, dpa__posterior *posterior, dpa__model *model,
                             dpa_error *err) {
-    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(dpa__request_check(request, err));
     DPA_TRY(dpa__counts_check(counts, err));
     *posterior = dpa__posterior_of(counts);
     return dpa__model_open(family, request->delta, model, err);

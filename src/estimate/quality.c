@@ -3,7 +3,7 @@
  *
  * AUC: ties count half. Its interval uses DeLong's variance on the logit scale; for classes that
  * do not overlap, where that is 0, Clopper–Pearson limits at the gap. On request
- * (dpa_scores_auc_bootstrap) a seeded BCa bootstrap (Efron 1987; acceleration for two samples
+ * (dpa__scores_auc_bootstrap) a seeded BCa bootstrap (Efron 1987; acceleration for two samples
  * from the empirical influence of each score), which has the same width within a few percent at
  * a hundred times the cost. TPR at an FPR: the threshold is an order statistic of the
  * non-members, of which the members are independent, so the Clopper–Pearson interval is exact.
@@ -15,10 +15,10 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/rng.h"
 #include "base/threads.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
 #include "estimate/roc.h"
+#include "estimate/scores.h"
 #include "evidence/scores_sort.h"
 #include "math/dist.h"
 #include "math/logspace.h"
@@ -41,7 +41,7 @@ static void placements(const double *score, size_t count, const double *other, s
 /* How often each of `count` elements is drawn in `count` draws. */
 static void resample(dpa_rng *rng, uint32_t *times, size_t count) {
     memset(times, 0, count * sizeof *times);
-    for (size_t i = 0; i < count; ++i) ++times[dpa_rng_below(rng, count)];
+    for (size_t i = 0; i < count; ++i) ++times[dpa__rng_below(rng, count)];
 }
 
 /* AUC of a resample: one sweep over both sorted classes. */
@@ -119,7 +119,7 @@ static dpa_status bootstrap(const dpa_scores *s, double acceleration, double p, 
     dpa_status status = replicate != NULL && times != NULL ? DPA_OK : DPA_NO_MEMORY;
     for (size_t b = 0; b < count && status == DPA_OK; ++b) {
         dpa_rng rng;
-        dpa_rng_init(&rng, seed, DPA_PURPOSE_BOOTSTRAP, b);
+        dpa__rng_init(&rng, seed, DPA_PURPOSE_BOOTSTRAP, b);
         resample(&rng, times, s->members);
         resample(&rng, times + s->members, s->nonmembers);
         replicate[b] = auc_of(s, times, times + s->members);
@@ -170,11 +170,11 @@ static dpa_status measure_auc(const dpa_scores *s, double p, dpa_measure *out, i
 
 static dpa_status check(const dpa_scores *s, dpa_error *err) {
     if (s->is_sorted && s->members > 0 && s->nonmembers > 0) return DPA_OK;
-    return dpa__fail(err, DPA_BAD_ARGUMENT, "scores: not prepared (dpa_scores_prepare)");
+    return dpa__fail(err, DPA_BAD_ARGUMENT, "scores: not prepared (dpa__scores_prepare_here)");
 }
 
-dpa_status dpa_scores_auc_bootstrap(const dpa_scores *s, const dpa_request *request,
-                                    dpa_measure *out, dpa_error *err) {
+dpa_status dpa__scores_auc_bootstrap(const dpa_scores *s, const dpa_request *request,
+                                     dpa_measure *out, dpa_error *err) {
     const double p = 1 - request->confidence;
     influence shape;
     DPA_TRY(check(s, err));
@@ -187,7 +187,7 @@ static void measure_tpr(const dpa_scores *s, double p, double fpr, dpa_measure *
     const double k = floor(fpr * (double)s->nonmembers * (1 + 1e-12));
     const size_t above = k < (double)s->nonmembers ? (size_t)k : s->nonmembers - 1;
     const double threshold = nextafter(s->nonmember[s->nonmembers - 1 - above], HUGE_VAL);
-    const dpa_counts c = dpa_scores_counts(s, threshold);
+    const dpa_counts c = dpa__scores_counts(s, threshold);
     const double n = (double)s->members;
     out->value = (double)c.tp / n;
     out->lower = dpa__cp_lower((double)c.tp, n, 0.5 * p);
@@ -233,8 +233,8 @@ static int measure_one(void *user, size_t task) {
     return 0;
 }
 
-dpa_status dpa_scores_quality(const dpa_scores *s, const dpa_request *request, dpa_quality *out,
-                              dpa_error *err) {
+dpa_status dpa__scores_quality(const dpa_scores *s, const dpa_request *request, dpa_quality *out,
+                               dpa_error *err) {
     static const double rates[DPA_LOW_FPRS] = {0.001, 0.01, 0.1};
     measuring m = {.scores = s, .p = 1 - request->confidence, .out = out};
     *out = (dpa_quality){0};

@@ -39,7 +39,7 @@ static double log_slope(const dpa__member *member, double v) {
     if (member->kind == DPA__MODEL_GAUSSIAN) return dpa__norm_quantile(v, DPA_UPPER);
     const double step = 0.01 * fmin(v, 1 - v);
     const double rise =
-        dpa_curve_tpr(member->curve, v + step) - dpa_curve_tpr(member->curve, v - step);
+        dpa__curve_tpr(member->curve, v + step) - dpa__curve_tpr(member->curve, v - step);
     return log(fmax(rise / (2 * step), 1e-300));
 }
 
@@ -302,8 +302,8 @@ static dpa_status bound(dpa__rank_score score, const dpa__model *model, const dp
         DPA_TRY(normal_p_value(&law, claimed_t(model, request), &found.p_value, err));
     const double t = found.t;
     out->p_value = found.p_value;
-    dpa_result_extra(out, "statistic", observed);
-    dpa_result_extra(out, "replicates", (double)replicates);
+    dpa__result_add_extra(out, "statistic", observed);
+    dpa__result_add_extra(out, "replicates", (double)replicates);
     if (replicates > 0)
         (void)snprintf(out->note, sizeof out->note,
                        "All ranks, no threshold; exact p-value from %zu simulated audits (seed "
@@ -326,7 +326,7 @@ dpa_status dpa__rank_run(const char *method, const dpa__model *model, const dpa_
     double t = 0, *weights = NULL;
     if (score == DPA__RANK_SLOPE) DPA_TRY(reference_t(model, request, &t, err));
     DPA_TRY(dpa__rank_weights(score, &directed, t, scores->nonmembers, &weights, err));
-    dpa_result_init(out, request);
+    dpa__result_init(out, request);
     (void)snprintf(out->family, sizeof out->family, "%s", model->spec);
     (void)snprintf(out->method, sizeof out->method, "%s",
                    score == DPA__RANK_SLOPE ? "rank:slope" : "rank");

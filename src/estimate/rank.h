@@ -3,10 +3,10 @@
 #ifndef DPA_ESTIMATE_RANK_H
 #define DPA_ESTIMATE_RANK_H
 
-#include "dpaudit/estimate.h"
-#include "dpaudit/evidence.h"
+#include "estimate/estimate.h"
 #include "estimate/model.h"
 #include "estimate/registry.h"
+#include "evidence/evidence.h"
 
 typedef enum dpa__rank_score { DPA__RANK_AUC, DPA__RANK_SLOPE } dpa__rank_score;
 

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "estimate/rank.h"
 #include "math/dist.h"
 
@@ -22,10 +22,10 @@
 static void sorted_uniforms(dpa_rng *rng, double *out, size_t count) {
     double sum = 0;
     for (size_t i = 0; i < count; ++i) {
-        sum -= log(dpa_rng_uniform(rng));
+        sum -= log(dpa__rng_uniform(rng));
         out[i] = sum;
     }
-    sum -= log(dpa_rng_uniform(rng));
+    sum -= log(dpa__rng_uniform(rng));
     const double scale = 1 / sum;
     for (size_t i = 0; i < count; ++i) out[i] *= scale;
 }
@@ -60,7 +60,7 @@ dpa_status dpa__rank_draw(const dpa__model *model, size_t members, size_t nonmem
     for (size_t b = 0; b < replicates; ++b) {
         dpa_rng rng;
         double *values = out->values + b * each;
-        dpa_rng_init(&rng, seed, DPA_PURPOSE_RANK, b);
+        dpa__rng_init(&rng, seed, DPA_PURPOSE_RANK, b);
         sorted_uniforms(&rng, values, members);
         sorted_uniforms(&rng, values + members, nonmembers);
         if (out->is_normal) convert(out, b, 0);
@@ -92,7 +92,7 @@ double dpa__rank_simulated(const dpa__rank_draws *draws, size_t replicate,
         return sum;
     }
     for (size_t j = 0; j < draws->nonmembers; ++j)
-        scratch[j] = dpa_curve_tpr(member->curve, out[j]);
+        scratch[j] = dpa__curve_tpr(member->curve, out[j]);
     for (size_t i = 0; i < draws->members; ++i) {
         while (above < draws->nonmembers && scratch[above] <= in[i]) ++above;
         sum += weights[above];
@@ -103,7 +103,7 @@ double dpa__rank_simulated(const dpa__rank_draws *draws, size_t replicate,
 /* A non-member counts against a member if its key is at most the member's. Keys rise along both
  * lists. */
 static double key_of(const dpa__rank_draws *d, const dpa__member *member, double out) {
-    return d->is_normal ? -out : dpa_curve_tpr(member->curve, out);
+    return d->is_normal ? -out : dpa__curve_tpr(member->curve, out);
 }
 
 /* Two sums that enclose the statistic. */

@@ -21,7 +21,7 @@ static double integrand(double v, void *user) {
         const double win = dpa__norm_cdf(w->member->t - v, DPA_LOWER);
         return exp(dpa__norm_log_pdf(v)) * win * win;
     }
-    const double g = dpa_curve_tpr(w->member->curve, v);
+    const double g = dpa__curve_tpr(w->member->curve, v);
     return w->which == POWER_1 ? g : w->which == POWER_2 ? g * g : 2 * (1 - v) * g;
 }
 

@@ -3,8 +3,8 @@
 #ifndef DPA_ESTIMATE_RATES_H
 #define DPA_ESTIMATE_RATES_H
 
-#include "dpaudit/evidence.h"
 #include "estimate/model.h"
+#include "evidence/evidence.h"
 
 typedef enum dpa__limit { DPA__CLOPPER_PEARSON, DPA__JEFFREYS } dpa__limit;
 

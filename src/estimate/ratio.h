@@ -3,7 +3,7 @@
 #ifndef DPA_ESTIMATE_RATIO_H
 #define DPA_ESTIMATE_RATIO_H
 
-#include "dpaudit/evidence.h"
+#include "evidence/evidence.h"
 
 typedef enum dpa__ratio {
     DPA__KATZ_LOG,

@@ -136,11 +136,11 @@ static const dpa__entry entries[] = {
 };
 enum { ENTRIES = sizeof entries / sizeof entries[0] };
 
-size_t dpa_estimator_count(void) {
+size_t dpa__estimator_count(void) {
     return ENTRIES;
 }
 
-const dpa_estimator *dpa_estimator_at(size_t index) {
+const dpa_estimator *dpa__estimator_at(size_t index) {
     return index < ENTRIES ? &entries[index].about : NULL;
 }
 

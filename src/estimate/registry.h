@@ -3,8 +3,8 @@
 #ifndef DPA_ESTIMATE_REGISTRY_H
 #define DPA_ESTIMATE_REGISTRY_H
 
-#include "dpaudit/scores.h"
 #include "estimate/model.h"
+#include "estimate/scores.h"
 
 typedef struct dpa__entry dpa__entry;
 

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/data.h"
-#include "dpaudit/estimate.h"
+#include "estimate/estimate.h"
 
-void dpa_request_init(dpa_request *request) {
+void dpa__request_init(dpa_request *request) {
     *request = (dpa_request){
         .delta = 1e-5,
         .confidence = 0.95,
@@ -25,7 +25,7 @@ void dpa_request_init(dpa_request *request) {
 
 static dpa_status set_number(const char *key, const char *value, double *out, dpa_error *err) {
     double number;
-    if (!dpa_number_whole(value, &number))
+    if (!dpa__number_whole(value, &number))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%s: '%s' is not a number", key, value);
     *out = number;
     return DPA_OK;
@@ -98,8 +98,8 @@ static dpa_status set_field(dpa_request *request, const field *f, const char *va
     return dpa__fail(err, DPA_INTERNAL, "field of no type");
 }
 
-dpa_status dpa_request_set(dpa_request *request, const char *key, const char *value,
-                           dpa_error *err) {
+dpa_status dpa__request_set(dpa_request *request, const char *key, const char *value,
+                            dpa_error *err) {
     if (strcmp(key, "one-sided") == 0 || strcmp(key, "two-sided") == 0) {
         request->sides = key[0] == 'o' ? 1 : 2;
         return DPA_OK;
@@ -107,12 +107,12 @@ dpa_status dpa_request_set(dpa_request *request, const char *key, const char *va
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i)
         if (strcmp(key, fields[i].key) == 0) {
             DPA_TRY(set_field(request, &fields[i], value, err));
-            return dpa_request_check(request, err);
+            return dpa__request_check(request, err);
         }
     return dpa__fail(err, DPA_BAD_ARGUMENT, "no option is called '%s'", key);
 }
 
-dpa_status dpa_request_check(const dpa_request *request, dpa_error *err) {
+dpa_status dpa__request_check(const dpa_request *request, dpa_error *err) {
     if (!(request->delta >= 0.0 && request->delta < 1.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "delta: must be at least 0 and less than 1, not %g",
                          request->delta);

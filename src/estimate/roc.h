@@ -4,7 +4,7 @@
 #ifndef DPA_ESTIMATE_ROC_H
 #define DPA_ESTIMATE_ROC_H
 
-#include "dpaudit/evidence.h"
+#include "evidence/evidence.h"
 
 typedef struct dpa__corner {
     uint64_t fn, fp;

@@ -169,7 +169,7 @@ dpa_status dpa__scan_p_value(const dpa_scores *scores, const dpa_curve *curve,
     scan s;
     double threshold;
     if (has_two_values(scores, &threshold)) {
-        const dpa_counts counts = dpa_scores_counts(scores, threshold);
+        const dpa_counts counts = dpa__scores_counts(scores, threshold);
         return dpa__exact_p_value(&counts, curve, request, p, err);
     }
     DPA_TRY(scan_open(scores, request, &s, err));
@@ -195,7 +195,7 @@ dpa_status dpa__scan_rejects(const dpa_scores *scores, const dpa_curve *curve,
     double threshold, p;
     *is_rejected = 0;
     if (has_two_values(scores, &threshold)) {
-        const dpa_counts counts = dpa_scores_counts(scores, threshold);
+        const dpa_counts counts = dpa__scores_counts(scores, threshold);
         DPA_TRY(dpa__exact_p_value(&counts, curve, request, &p, err));
         *is_rejected = p <= (1 - request->confidence) / request->sides;
         return DPA_OK;
@@ -221,7 +221,7 @@ dpa_status dpa__scan_p_value_dp(const dpa_scores *scores, double epsilon, double
     scan s;
     double threshold;
     if (has_two_values(scores, &threshold)) {
-        const dpa_counts counts = dpa_scores_counts(scores, threshold);
+        const dpa_counts counts = dpa__scores_counts(scores, threshold);
         return dpa__exact_p_value_dp(&counts, epsilon, delta, request, p, err);
     }
     DPA_TRY(scan_open(scores, request, &s, err));
@@ -352,7 +352,7 @@ static dpa_status run_on_counts(const dpa__model *model, const dpa_scores *score
                                 const dpa_request *request, dpa_result *out, dpa_error *err) {
     out->threshold = threshold;
     out->has_counts = 1;
-    out->counts = dpa_scores_counts(scores, threshold);
+    out->counts = dpa__scores_counts(scores, threshold);
     out->assumptions = DPA_ASSUME_INDEPENDENT_RUNS | model->assumption;
     DPA_TRY(dpa__from_exact(NULL, &out->counts, model, request, out, err));
     (void)snprintf(out->note, sizeof out->note,
@@ -365,7 +365,7 @@ dpa_status dpa__scan_run(const char *method, const dpa__model *model, const dpa_
     const dpa__model directed = dpa__model_directed(model);
     scan s;
     double t = 0, threshold;
-    dpa_result_init(out, request);
+    dpa__result_init(out, request);
     (void)snprintf(out->family, sizeof out->family, "%s", model->spec);
     (void)snprintf(out->method, sizeof out->method, "%s", method);
     if (has_two_values(scores, &threshold))

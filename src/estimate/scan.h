@@ -4,11 +4,11 @@
 #ifndef DPA_ESTIMATE_SCAN_H
 #define DPA_ESTIMATE_SCAN_H
 
-#include "dpaudit/estimate.h"
-#include "dpaudit/evidence.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
+#include "estimate/estimate.h"
 #include "estimate/model.h"
 #include "estimate/registry.h"
+#include "evidence/evidence.h"
 
 /* The bound from prepared scores, and the p-value of the request's claim. */
 dpa_status dpa__scan_run(const char *method, const dpa__model *model, const dpa_scores *scores,

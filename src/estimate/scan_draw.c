@@ -41,7 +41,7 @@ static void draw_top(const dpa__scan_law *law, size_t used, dpa_rng *rng, cell *
     sum += dpa__random_gamma(rng, rest + 1);
     for (size_t l = 0; l < used; ++l) {
         cells[l].v /= sum;
-        cells[l].u = dpa_curve_tpr(law->curve, cells[l].v);
+        cells[l].u = dpa__curve_tpr(law->curve, cells[l].v);
         const double share = miss > 0 ? (cells[l].u - u) / miss : 0;
         cells[l].members = dpa__random_binomial(rng, members, share);
         members -= cells[l].members;
@@ -66,7 +66,7 @@ static void draw_bottom(const dpa__scan_law *law, size_t used, dpa_rng *rng, cel
         }
         const double u0 = c > cells ? c[-1].u : 0, v0 = c > cells ? c[-1].v : 0;
         const double u = c->u - (c->u - u0) * dpa__random_beta(rng, step, c->members - step + 1);
-        const double v = fmin(fmax(dpa_curve_fpr_at_tpr(law->curve, u), v0), c->v);
+        const double v = fmin(fmax(dpa__curve_fpr_at_tpr(law->curve, u), v0), c->v);
         const double share = c->v > v0 ? (c->v - v) / (c->v - v0) : 0;
         const double more = dpa__random_binomial(rng, c->others, share);
         below += more;
@@ -79,7 +79,7 @@ void dpa__scan_draw(const dpa__scan_law *law, const size_t used[DPA__SCAN_ENDS],
                     double *room, dpa__scan_counts *out) {
     dpa_rng rng;
     cell *cells = (cell *)room;
-    dpa_rng_init(&rng, law->seed, DPA_PURPOSE_RANK, ((law->stream + 1) << 32) + index);
+    dpa__rng_init(&rng, law->seed, DPA_PURPOSE_RANK, ((law->stream + 1) << 32) + index);
     draw_top(law, used[DPA__SCAN_TOP], &rng, cells, out);
     draw_bottom(law, used[DPA__SCAN_BOTTOM], &rng, cells, used[DPA__SCAN_TOP], out);
 }

@@ -113,7 +113,7 @@ static int next_is_member(order *o) {
         o->tied_in = run_length(o->scores->member, o->in);
         o->tied_out = run_length(o->scores->nonmember, o->out);
     }
-    const int is_member = dpa_rng_below(&o->rng, o->tied_in + o->tied_out) < o->tied_in;
+    const int is_member = dpa__rng_below(&o->rng, o->tied_in + o->tied_out) < o->tied_in;
     if (is_member)
         --o->tied_in;
     else
@@ -142,7 +142,7 @@ static uint64_t pattern_of(const dpa_scores *s) {
  * outputs was refuted in 7.4% of audits at 95%. */
 static void seed_ties(dpa_rng *rng, const dpa_scores *scores, uint64_t seed) {
     const uint64_t own = (uint64_t)1 << 55; /* away from the simulated audits */
-    dpa_rng_init(rng, seed, DPA_PURPOSE_RANK, own | (pattern_of(scores) & (own - 1)));
+    dpa__rng_init(rng, seed, DPA_PURPOSE_RANK, own | (pattern_of(scores) & (own - 1)));
 }
 
 void dpa__scan_observe(const dpa__scan_looks *looks, const dpa_scores *scores, uint64_t seed,
@@ -185,7 +185,7 @@ static void fill_look(const dpa_curve *curve, int end, const double *rates, doub
         const double y = rates[r];
         const double miss =
             end == DPA__SCAN_TOP ? dpa_curve_fnr(curve, y) : dpa_curve_fpr(curve, y);
-        const double hit = end == DPA__SCAN_TOP ? dpa_curve_tpr(curve, y) : 1 - miss;
+        const double hit = end == DPA__SCAN_TOP ? dpa__curve_tpr(curve, y) : 1 - miss;
         cell[0] = rates[RATES + r];
         cell[1] = miss > 0 ? hit : 1;
         cell[2] = log(cell[1]);

@@ -9,12 +9,12 @@
 #include "estimate/scan.h"
 
 double dpa__random_gamma(dpa_rng *rng, double shape) {
-    if (shape == 1) return -log(dpa_rng_uniform(rng));
+    if (shape == 1) return -log(dpa__rng_uniform(rng));
     const double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
     for (;;) {
-        const double x = dpa_rng_normal(rng), root = 1 + c * x;
+        const double x = dpa__rng_normal(rng), root = 1 + c * x;
         if (root <= 0) continue;
-        const double v = root * root * root, u = dpa_rng_uniform(rng);
+        const double v = root * root * root, u = dpa__rng_uniform(rng);
         if (u < 1 - 0.0331 * x * x * x * x) return d * v;
         if (log(u) < 0.5 * x * x + d * (1 - v + log(v))) return d * v;
     }
@@ -30,7 +30,7 @@ static double by_gaps(dpa_rng *rng, double n, double p) {
     const double scale = 1 / log1p(-p);
     double passed = 0, count = 0;
     for (;;) {
-        passed += floor(log(dpa_rng_uniform(rng)) * scale) + 1;
+        passed += floor(log(dpa__rng_uniform(rng)) * scale) + 1;
         if (passed > n) return count;
         ++count;
     }
@@ -54,7 +54,7 @@ static double by_rejection(dpa_rng *rng, double n, double p) {
     const double c = n * p + 0.5, alpha = (2.83 + 5.1 / b) * spread, top = 0.92 - 4.2 / b;
     const double odds = p / (1 - p), mode = floor((n + 1) * p);
     for (;;) {
-        const double u = dpa_rng_uniform(rng) - 0.5, v = dpa_rng_uniform(rng);
+        const double u = dpa__rng_uniform(rng) - 0.5, v = dpa__rng_uniform(rng);
         const double us = 0.5 - fabs(u), k = floor((2 * a / us + b) * u + c);
         if (k < 0 || k > n) continue;
         if (us >= 0.07 && v <= top) return k;

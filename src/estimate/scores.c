@@ -55,12 +55,12 @@ static dpa_status run_one(const audit *a, const dpa__entry *entry, const dpa__mo
         DPA_TRY(
             dpa__select_run(&select, entry, model, a->scores, &a->roc, a->request, &result, err));
     }
-    return dpa_results_add(results, &result, err);
+    return dpa__results_add(results, &result, err);
 }
 
 static dpa_status run_family(const audit *a, const dpa__model *model, dpa_results *results,
                              dpa_error *err) {
-    for (size_t i = 0; i < dpa_estimator_count(); ++i) {
+    for (size_t i = 0; i < dpa__estimator_count(); ++i) {
         const dpa__entry *entry = dpa__registry_at(i);
         if (a->asked != NULL && entry != a->asked) continue;
         if (!(entry->about.what & DPA_FROM_SCORES) && entry->from_counts == NULL) continue;
@@ -91,12 +91,12 @@ static dpa_status run(audit *a, dpa_results *results, dpa_error *err) {
     return DPA_OK;
 }
 
-dpa_status dpa_estimate_scores(const dpa_scores *scores, const dpa_request *request,
-                               dpa_results *results, dpa_error *err) {
+dpa_status dpa__estimate_scores(const dpa_scores *scores, const dpa_request *request,
+                                dpa_results *results, dpa_error *err) {
     audit a = {.scores = scores, .request = request};
-    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(dpa__request_check(request, err));
     if (!scores->is_sorted || scores->members == 0 || scores->nonmembers == 0)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "scores: not prepared (dpa_scores_prepare)");
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "scores: not prepared (dpa__scores_prepare_here)");
     if (request->method[0] != '\0') {
         a.asked = dpa__registry_find(request->method, err);
         if (a.asked == NULL) return DPA_BAD_ARGUMENT;

@@ -21,10 +21,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/data.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "estimate/berkjones.h"
 #include "estimate/best_threshold.h"
 #include "estimate/exact.h"
@@ -44,7 +44,7 @@ static const struct {
 
 static dpa_status parse_value(const char *text, const char *number, dpa__select *out,
                               dpa_error *err) {
-    if (!dpa_number_whole(number, &out->value))
+    if (!dpa__number_whole(number, &out->value))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "select: '%s' has no number after the colon", text);
     if (out->kind == DPA__FIXED_FPR && !(out->value >= 0 && out->value <= 1))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "select: a false positive rate is 0 to 1, not %g",
@@ -96,7 +96,7 @@ static dpa_counts counts_at_fpr(const dpa_scores *s, double fpr, double *thresho
     *threshold = above < s->nonmembers
                      ? nextafter(s->nonmember[s->nonmembers - 1 - above], HUGE_VAL)
                      : -HUGE_VAL;
-    dpa_counts counts = dpa_scores_counts(s, *threshold);
+    dpa_counts counts = dpa__scores_counts(s, *threshold);
     counts.fp = above;
     counts.tn = s->nonmembers - above;
     return counts;
@@ -107,7 +107,7 @@ static dpa_status run_fixed(const dpa__select *select, const dpa__entry *entry,
                             const dpa_request *request, dpa_result *out, dpa_error *err) {
     double threshold = select->value;
     const dpa_counts counts = select->kind == DPA__FIXED
-                                  ? dpa_scores_counts(scores, threshold)
+                                  ? dpa__scores_counts(scores, threshold)
                                   : counts_at_fpr(scores, select->value, &threshold);
     const dpa_status status = dpa__estimate_one(entry, &counts, model, request, out, err);
     out->threshold = threshold;
@@ -162,15 +162,15 @@ static dpa_status run_simultaneous(const dpa__entry *entry, const dpa__model *mo
     DPA_TRY(dpa__berkjones_level((size_t)roc->members, p, &objective.level_fnr, &how_fnr, err));
     DPA_TRY(dpa__berkjones_level((size_t)roc->nonmembers, p, &objective.level_fpr, &how_fpr, err));
     DPA_TRY(dpa__best_corner(&objective, roc, &index, &t, err));
-    dpa_result_init(out, request);
+    dpa__result_init(out, request);
     (void)snprintf(out->family, sizeof out->family, "%s", model->spec);
     (void)snprintf(out->method, sizeof out->method, "%s", entry->about.name);
     out->assumptions = entry->about.assumptions | model->assumption;
     out->has_counts = 1;
     out->counts = dpa__roc_counts(roc, index);
     out->threshold = roc->items[index].threshold;
-    dpa_result_extra(out, "level_fnr", objective.level_fnr);
-    dpa_result_extra(out, "level_fpr", objective.level_fpr);
+    dpa__result_add_extra(out, "level_fnr", objective.level_fnr);
+    dpa__result_add_extra(out, "level_fpr", objective.level_fpr);
     (void)snprintf(out->note, sizeof out->note,
                    "Holds for all %zu thresholds at once; Berk-Jones level: %s (members), %s "
                    "(non-members).%s",
@@ -188,7 +188,7 @@ static dpa_status run_simultaneous(const dpa__entry *entry, const dpa__model *mo
 static void deal(dpa_rng *rng, const double *from, size_t count, size_t wanted, double *first,
                  double *second) {
     for (size_t i = 0; i < count; ++i) {
-        const int is_first = dpa_rng_below(rng, count - i) < wanted;
+        const int is_first = dpa__rng_below(rng, count - i) < wanted;
         if (is_first) --wanted;
         *(is_first ? first++ : second++) = from[i];
     }
@@ -197,16 +197,16 @@ static void deal(dpa_rng *rng, const double *from, size_t count, size_t wanted, 
 static dpa_status split_scores(const dpa_scores *s, uint64_t seed, uint64_t number,
                                dpa_scores *choose, dpa_scores *judge, dpa_error *err) {
     const size_t in = s->members / 2, out = s->nonmembers / 2;
-    dpa_status status = dpa_scores_from(s->member, in, s->nonmember, out, choose, err);
+    dpa_status status = dpa__scores_from(s->member, in, s->nonmember, out, choose, err);
     if (status != DPA_OK) return status;
     status =
-        dpa_scores_from(s->member, s->members - in, s->nonmember, s->nonmembers - out, judge, err);
+        dpa__scores_from(s->member, s->members - in, s->nonmember, s->nonmembers - out, judge, err);
     if (status != DPA_OK) {
-        dpa_scores_free(choose);
+        dpa__scores_free(choose);
         return status;
     }
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_SPLIT, number);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_SPLIT, number);
     deal(&rng, s->member, s->members, in, choose->member, judge->member);
     deal(&rng, s->nonmember, s->nonmembers, out, choose->nonmember, judge->nonmember);
     choose->is_sorted = judge->is_sorted = 1;
@@ -252,12 +252,12 @@ static dpa_status run_split(const dpa__entry *entry, const dpa__model *model,
     if (status != DPA_OK) return status;
     status = choose_threshold(&objective, &choose, &threshold, err);
     if (status == DPA_OK) {
-        const dpa_counts counts = dpa_scores_counts(&judge, threshold);
+        const dpa_counts counts = dpa__scores_counts(&judge, threshold);
         status = dpa__estimate_one(entry, &counts, model, request, out, err);
         out->threshold = threshold;
     }
-    dpa_scores_free(&choose);
-    dpa_scores_free(&judge);
+    dpa__scores_free(&choose);
+    dpa__scores_free(&judge);
     return status;
 }
 

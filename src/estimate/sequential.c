@@ -208,7 +208,7 @@ static dpa_status wait_for_other(dpa_sequential *s, int is_member, double score,
     return DPA_OK;
 }
 
-dpa_status dpa_sequential_push(dpa_sequential *s, int is_member, double score, dpa_error *err) {
+dpa_status dpa__sequential_push(dpa_sequential *s, int is_member, double score, dpa_error *err) {
     is_member = is_member != 0;
     const double value = isnan(score) ? (is_member ? -HUGE_VAL : HUGE_VAL) : score + 0.0;
     if (s->pending_first == s->pending_count || s->pending_is_member == is_member) {
@@ -297,9 +297,9 @@ static dpa_status open_audit(dpa_sequential *s, dpa_error *err) {
     return begin_stage(s, err);
 }
 
-dpa_status dpa_sequential_new(const dpa_request *request, dpa_sequential **out, dpa_error *err) {
+dpa_status dpa__sequential_new(const dpa_request *request, dpa_sequential **out, dpa_error *err) {
     *out = NULL;
-    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(dpa__request_check(request, err));
     if (request->family[0] == '\0')
         return dpa__fail(err, DPA_BAD_ARGUMENT, "family: a sequential audit needs one by name");
     if (request->sides != 1)
@@ -311,11 +311,11 @@ dpa_status dpa_sequential_new(const dpa_request *request, dpa_sequential **out, 
     if (status == DPA_OK)
         *out = s;
     else
-        dpa_sequential_free(s);
+        dpa__sequential_free(s);
     return status;
 }
 
-void dpa_sequential_free(dpa_sequential *s) {
+void dpa__sequential_free(dpa_sequential *s) {
     if (s == NULL) return;
     dpa__model_close(&s->model);
     dpa__model_close(&s->claim_model);
@@ -328,12 +328,12 @@ void dpa_sequential_free(dpa_sequential *s) {
 
 /* ── looking ───────────────────────────────────────────────────────────────────────────────── */
 
-int dpa_sequential_refuted(const dpa_sequential *s) {
+int dpa__sequential_refuted(const dpa_sequential *s) {
     return s->refuted_at > 0;
 }
 
-dpa_status dpa_sequential_log_e(const dpa_sequential *s, double epsilon, double *out,
-                                dpa_error *err) {
+dpa_status dpa__sequential_log_e(const dpa_sequential *s, double epsilon, double *out,
+                                 dpa_error *err) {
     double t;
     wealth at;
     if (!(epsilon >= 0))
@@ -344,7 +344,7 @@ dpa_status dpa_sequential_log_e(const dpa_sequential *s, double epsilon, double 
     return DPA_OK;
 }
 
-dpa_status dpa_sequential_look(const dpa_sequential *s, dpa_sequential_now *out, dpa_error *err) {
+dpa_status dpa__sequential_look(const dpa_sequential *s, dpa_sequential_now *out, dpa_error *err) {
     double t;
     DPA_TRY(sequential_bound(s, &t, err));
     t = fmax(t, s->best);

@@ -35,8 +35,8 @@ static dpa_status check_order(const dpa_scores *s, dpa_error *err) {
 static dpa_status push_all(dpa_sequential *audit, const dpa_scores *s, dpa_error *err) {
     const size_t pairs = s->members < s->nonmembers ? s->members : s->nonmembers;
     for (size_t i = 0; i < pairs; ++i) {
-        DPA_TRY(dpa_sequential_push(audit, 1, s->member[i], err));
-        DPA_TRY(dpa_sequential_push(audit, 0, s->nonmember[i], err));
+        DPA_TRY(dpa__sequential_push(audit, 1, s->member[i], err));
+        DPA_TRY(dpa__sequential_push(audit, 0, s->nonmember[i], err));
     }
     return DPA_OK;
 }
@@ -45,7 +45,7 @@ static dpa_status fill(const dpa_sequential *audit, const dpa_scores *s, dpa_res
                        dpa_error *err) {
     const dpa__model *model = &audit->model;
     dpa_sequential_now now;
-    DPA_TRY(dpa_sequential_look(audit, &now, err));
+    DPA_TRY(dpa__sequential_look(audit, &now, err));
     (void)snprintf(out->family, sizeof out->family, "%s", model->spec);
     (void)snprintf(out->method, sizeof out->method, "sequential");
     (void)snprintf(out->select, sizeof out->select, "%s",
@@ -59,9 +59,9 @@ static dpa_status fill(const dpa_sequential *audit, const dpa_scores *s, dpa_res
         DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_ORDER_OF_ARRIVAL | model->assumption;
     if (!isnan(audit->fixed)) out->assumptions |= DPA_ASSUME_THRESHOLD_FIXED;
     out->numerical_error = 1e-11 * (1 + now.epsilon_lower);
-    dpa_result_extra(out, "pairs", (double)now.pairs);
-    if (!isnan(now.log_e_value)) dpa_result_extra(out, "log_e_value", now.log_e_value);
-    if (now.refuted_at > 0) dpa_result_extra(out, "refuted_at_pair", (double)now.refuted_at);
+    dpa__result_add_extra(out, "pairs", (double)now.pairs);
+    if (!isnan(now.log_e_value)) dpa__result_add_extra(out, "log_e_value", now.log_e_value);
+    if (now.refuted_at > 0) dpa__result_add_extra(out, "refuted_at_pair", (double)now.refuted_at);
     const size_t unpaired =
         s->members > s->nonmembers ? s->members - s->nonmembers : s->nonmembers - s->members;
     if (unpaired > 0)
@@ -75,19 +75,19 @@ static dpa_status audit_family(const dpa_scores *s, const dpa_request *request,
                                dpa_results *results, dpa_error *err) {
     dpa_sequential *audit = NULL;
     dpa_result result;
-    dpa_result_init(&result, request);
-    DPA_TRY(dpa_sequential_new(request, &audit, err));
+    dpa__result_init(&result, request);
+    DPA_TRY(dpa__sequential_new(request, &audit, err));
     dpa_status status = push_all(audit, s, err);
     if (status == DPA_OK) status = fill(audit, s, &result, err);
-    dpa_sequential_free(audit);
+    dpa__sequential_free(audit);
     if (status != DPA_OK) return status;
-    return dpa_results_add(results, &result, err);
+    return dpa__results_add(results, &result, err);
 }
 
-dpa_status dpa_estimate_sequential(const dpa_scores *in_order, const dpa_request *request,
-                                   dpa_results *results, dpa_error *err) {
+dpa_status dpa__estimate_sequential(const dpa_scores *in_order, const dpa_request *request,
+                                    dpa_results *results, dpa_error *err) {
     const char *family;
-    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(dpa__request_check(request, err));
     DPA_TRY(check_order(in_order, err));
     for (size_t i = 0; (family = dpa__request_family(request, i)) != NULL; ++i) {
         dpa_request each = *request;

@@ -147,8 +147,8 @@ static dpa_status write_all(tape *t, const dpa_sequential *audit, dpa_error *err
     return walk_state(t, s, err);
 }
 
-dpa_status dpa_sequential_save(const dpa_sequential *audit, unsigned char **bytes, size_t *count,
-                               dpa_error *err) {
+dpa_status dpa__sequential_save(const dpa_sequential *audit, unsigned char **bytes, size_t *count,
+                                dpa_error *err) {
     tape measure = {0};
     char hex[HASH_SIZE + 1];
     *bytes = NULL;
@@ -173,8 +173,8 @@ static dpa_status damaged(dpa_error *err) {
                      "not a saved sequential audit of this version, or damaged");
 }
 
-dpa_status dpa_sequential_load(const unsigned char *bytes, size_t count, dpa_sequential **out,
-                               dpa_error *err) {
+dpa_status dpa__sequential_load(const unsigned char *bytes, size_t count, dpa_sequential **out,
+                                dpa_error *err) {
     char hex[HASH_SIZE + 1], word[sizeof magic];
     dpa_request request;
     *out = NULL;
@@ -183,15 +183,15 @@ dpa_status dpa_sequential_load(const unsigned char *bytes, size_t count, dpa_seq
     if (memcmp(hex, bytes + count - HASH_SIZE, HASH_SIZE) != 0) return damaged(err);
     tape from = {
         .bytes = (unsigned char *)(uintptr_t)bytes, .size = count - HASH_SIZE, .is_loading = 1};
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     walk_bytes(&from, word, sizeof word);
     walk_request(&from, &request);
     if (from.is_short || memcmp(word, magic, sizeof magic) != 0) return damaged(err);
-    DPA_TRY(dpa_sequential_new(&request, out, err));
+    DPA_TRY(dpa__sequential_new(&request, out, err));
     dpa_status status = walk_state(&from, *out, err);
     if (status == DPA_OK) status = dpa__sequential_price(*out, err);
     if (status == DPA_OK && from.at == from.size) return DPA_OK;
-    dpa_sequential_free(*out);
+    dpa__sequential_free(*out);
     *out = NULL;
     return status == DPA_OK || status == DPA_BAD_INPUT ? damaged(err) : status;
 }

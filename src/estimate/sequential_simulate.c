@@ -21,14 +21,14 @@ enum { BLOCK = 8 }; /* audits each thread runs between progress reports */
 
 /* Outcomes 3 (surely in) and 0 (surely out) have probability 0 under the other class. */
 static double response(const dpa__member *truth, int is_member, dpa_rng *rng) {
-    const double u = dpa_rng_uniform(rng);
+    const double u = dpa__rng_uniform(rng);
     if (u < truth->delta) return is_member ? 3 : 0;
     const double wrong = (1 - truth->delta) / (1 + exp(truth->t));
     return (u < truth->delta + wrong) == is_member ? 1 : 2;
 }
 
 static double level(const dpa__member *truth, int is_member, dpa_rng *rng) {
-    const double u = dpa_rng_uniform(rng);
+    const double u = dpa__rng_uniform(rng);
     return is_member ? -dpa__member_fpr(truth, u, truth->end - u) : -u;
 }
 
@@ -37,7 +37,7 @@ static double score(const dpa__member *truth, int is_member, dpa_rng *rng) {
     case DPA__MODEL_DP:
         return response(truth, is_member, rng);
     case DPA__MODEL_GAUSSIAN:
-        return (is_member ? truth->t : 0) + dpa_rng_normal(rng);
+        return (is_member ? truth->t : 0) + dpa__rng_normal(rng);
     case DPA__MODEL_CURVES:
         break;
     }
@@ -48,7 +48,7 @@ static double score(const dpa__member *truth, int is_member, dpa_rng *rng) {
 
 dpa_status dpa__pairs_open(const dpa__plan *plan, dpa_sequential **out, dpa_error *err) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.delta = plan->asked->delta;
     request.confidence = plan->asked->confidence;
     (void)snprintf(request.family, sizeof request.family, "%s", plan->model.spec);
@@ -56,28 +56,28 @@ dpa_status dpa__pairs_open(const dpa__plan *plan, dpa_sequential **out, dpa_erro
     if (plan->asked->game == DPA_PLAN_STEPS) /* what the claim says of one step */
         DPA_TRY(dpa__model_epsilon(&plan->model, plan->claim.t, request.delta, 1,
                                    &request.claim_epsilon, err));
-    return dpa_sequential_new(&request, out, err);
+    return dpa__sequential_new(&request, out, err);
 }
 
 void dpa__arrival_close(dpa__arrival *a) {
-    dpa_sequential_free(a->audit);
+    dpa__sequential_free(a->audit);
     a->audit = NULL;
 }
 
 static dpa_status begin(const dpa__plan *plan, dpa__arrival *a, dpa_error *err) {
-    dpa_rng_init(&a->rng, plan->asked->seed, DPA_PURPOSE_SIMULATE, a->index);
+    dpa__rng_init(&a->rng, plan->asked->seed, DPA_PURPOSE_SIMULATE, a->index);
     return dpa__pairs_open(plan, &a->audit, err);
 }
 
 static dpa_status go_on(const dpa__plan *plan, dpa__arrival *a, uint64_t n, dpa_error *err) {
     if (a->stopped_at > 0 || a->pairs >= n) return DPA_OK;
     if (a->audit == NULL) DPA_TRY(begin(plan, a, err));
-    while (a->pairs < n && !dpa_sequential_refuted(a->audit)) {
+    while (a->pairs < n && !dpa__sequential_refuted(a->audit)) {
         for (int c = 1; c >= 0; --c)
-            DPA_TRY(dpa_sequential_push(a->audit, c, score(&plan->truth, c, &a->rng), err));
+            DPA_TRY(dpa__sequential_push(a->audit, c, score(&plan->truth, c, &a->rng), err));
         ++a->pairs;
     }
-    if (!dpa_sequential_refuted(a->audit)) return DPA_OK;
+    if (!dpa__sequential_refuted(a->audit)) return DPA_OK;
     a->stopped_at = a->pairs;
     dpa__arrival_close(a);
     return DPA_OK;

@@ -4,9 +4,9 @@
 #ifndef DPA_ESTIMATE_SEQUENTIAL_SIMULATE_H
 #define DPA_ESTIMATE_SEQUENTIAL_SIMULATE_H
 
-#include "dpaudit/rng.h"
-#include "dpaudit/sequential.h"
+#include "base/rng.h"
 #include "estimate/plan.h"
+#include "estimate/sequential.h"
 
 enum { DPA__MOST_AUDITS = 2000 };
 

@@ -12,7 +12,7 @@ double dpa__null_delta(const dpa__member *null, double slope) {
         if (s >= null->t) return null->delta;
         return null->delta - (1 - null->delta) * expm1(s - null->t) / (1 + exp(-null->t));
     case DPA__MODEL_GAUSSIAN:
-        return null->t > 0 ? exp(dpa_gaussian_log_delta(null->t, s)) : 0;
+        return null->t > 0 ? exp(dpa__gaussian_log_delta(null->t, s)) : 0;
     case DPA__MODEL_CURVES:
         break;
     }

@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/rng.h"
 #include "base/threads.h"
-#include "dpaudit/rng.h"
 
-void dpa_canaries_opts_init(dpa_canaries_opts *opts) {
+void dpa__canaries_opts_init(dpa_canaries_opts *opts) {
     *opts = (dpa_canaries_opts){.seed = 1};
 }
 
@@ -92,7 +92,7 @@ static dpa_status allocate(dpa_canaries *canaries, dpa_error *err) {
     return DPA_OK;
 }
 
-dpa_status dpa_canaries_new(const dpa_canaries_opts *opts, dpa_canaries **out, dpa_error *err) {
+dpa_status dpa__canaries_new(const dpa_canaries_opts *opts, dpa_canaries **out, dpa_error *err) {
     DPA_TRY(check_opts(opts, err));
     dpa_canaries *canaries = DPA_NEW(dpa_canaries, err);
     if (canaries == NULL) return DPA_NO_MEMORY;
@@ -104,14 +104,14 @@ dpa_status dpa_canaries_new(const dpa_canaries_opts *opts, dpa_canaries **out, d
     canaries->spread = 1.0;
     const dpa_status status = allocate(canaries, err);
     if (status != DPA_OK) {
-        dpa_canaries_free(canaries);
+        dpa__canaries_free(canaries);
         return status;
     }
     *out = canaries;
     return DPA_OK;
 }
 
-void dpa_canaries_free(dpa_canaries *canaries) {
+void dpa__canaries_free(dpa_canaries *canaries) {
     if (canaries == NULL) return;
     free(canaries->norm);
     free(canaries->largest);
@@ -122,36 +122,36 @@ void dpa_canaries_free(dpa_canaries *canaries) {
     free(canaries);
 }
 
-size_t dpa_canaries_dim(const dpa_canaries *canaries) {
+size_t dpa__canaries_dim(const dpa_canaries *canaries) {
     return canaries->opts.dim;
 }
 
-size_t dpa_canaries_observed(const dpa_canaries *canaries) {
+size_t dpa__canaries_observed(const dpa_canaries *canaries) {
     return canaries->opts.observed;
 }
 
-size_t dpa_canaries_unobserved(const dpa_canaries *canaries) {
+size_t dpa__canaries_unobserved(const dpa_canaries *canaries) {
     return canaries->opts.unobserved;
 }
 
-size_t dpa_canaries_count(const dpa_canaries *canaries) {
+size_t dpa__canaries_count(const dpa_canaries *canaries) {
     return canaries->count;
 }
 
-uint64_t dpa_canaries_seed(const dpa_canaries *canaries) {
+uint64_t dpa__canaries_seed(const dpa_canaries *canaries) {
     return canaries->opts.seed;
 }
 
-const char *dpa_direction_name(dpa_direction direction) {
+const char *dpa__direction_name(dpa_direction direction) {
     static const char *const names[] = {"sphere", "signs", "hadamard"};
     return (size_t)direction < sizeof names / sizeof names[0] ? names[direction] : NULL;
 }
 
-dpa_direction dpa_canaries_direction(const dpa_canaries *canaries) {
+dpa_direction dpa__canaries_direction(const dpa_canaries *canaries) {
     return canaries->opts.direction;
 }
 
-const char *dpa_canaries_kernel(const dpa_canaries *canaries) {
+const char *dpa__canaries_kernel(const dpa_canaries *canaries) {
     return canaries->kernel->name;
 }
 
@@ -243,22 +243,22 @@ static dpa_status write_canary(dpa_canaries *canaries, size_t index, double norm
     return DPA_OK;
 }
 
-dpa_status dpa_canaries_make_f32(dpa_canaries *canaries, size_t index, double norm, float *out,
-                                 dpa_error *err) {
+dpa_status dpa__canaries_make_f32(dpa_canaries *canaries, size_t index, double norm, float *out,
+                                  dpa_error *err) {
     return write_canary(canaries, index, norm, 0, out, NULL, err);
 }
 
-dpa_status dpa_canaries_make_f64(dpa_canaries *canaries, size_t index, double norm, double *out,
-                                 dpa_error *err) {
+dpa_status dpa__canaries_make_f64(dpa_canaries *canaries, size_t index, double norm, double *out,
+                                  dpa_error *err) {
     return write_canary(canaries, index, norm, 0, NULL, out, err);
 }
 
-dpa_status dpa_canaries_add_f32(dpa_canaries *canaries, size_t index, double norm, float *sum,
-                                dpa_error *err) {
+dpa_status dpa__canaries_add_f32(dpa_canaries *canaries, size_t index, double norm, float *sum,
+                                 dpa_error *err) {
     return write_canary(canaries, index, norm, 1, sum, NULL, err);
 }
 
-dpa_status dpa_canaries_add_f64(dpa_canaries *canaries, size_t index, double norm, double *sum,
-                                dpa_error *err) {
+dpa_status dpa__canaries_add_f64(dpa_canaries *canaries, size_t index, double norm, double *sum,
+                                 dpa_error *err) {
     return write_canary(canaries, index, norm, 1, NULL, sum, err);
 }

@@ -5,12 +5,12 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "evidence/canary.h"
 
 /* Uses the same streams as federate/participation.c, with the canaries' seed. */
-dpa_status dpa_canaries_schedule(const dpa_canaries *canaries, size_t canary, uint64_t rounds,
-                                 uint64_t times, uint64_t *out, dpa_error *err) {
+dpa_status dpa__canaries_schedule(const dpa_canaries *canaries, size_t canary, uint64_t rounds,
+                                  uint64_t times, uint64_t *out, dpa_error *err) {
     const uint64_t index = canaries->opts.first + canary;
     if (times < 1 || times > rounds || rounds > UINT64_C(1) << 24)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
@@ -25,9 +25,9 @@ dpa_status dpa_canaries_schedule(const dpa_canaries *canaries, size_t canary, ui
         const uint64_t start = (part * rounds + times - 1) / times;
         const uint64_t end = ((part + 1) * rounds + times - 1) / times;
         dpa_rng rng;
-        dpa_rng_init(&rng, canaries->opts.seed, DPA_PURPOSE_MEMBERSHIP, index << 24 | part);
-        (void)dpa_rng_uniform(&rng);
-        out[part] = start + dpa_rng_below(&rng, end - start);
+        dpa__rng_init(&rng, canaries->opts.seed, DPA_PURPOSE_MEMBERSHIP, index << 24 | part);
+        (void)dpa__rng_uniform(&rng);
+        out[part] = start + dpa__rng_below(&rng, end - start);
     }
     return DPA_OK;
 }
@@ -49,8 +49,8 @@ static double expected(const double *times, size_t observed, size_t count, doubl
     return mu * sum / in - 1.645 * sqrt((1.0 / in + 1.0 / out) / most);
 }
 
-double dpa_canaries_choose(double *score, const double *times, size_t observed, size_t count,
-                           double sigma) {
+double dpa__canaries_choose(double *score, const double *times, size_t observed, size_t count,
+                            double sigma) {
     const double mu = fmin(1.0 / sigma, 3.0);
     double largest = 1.0, best = 1.0, most = -HUGE_VAL;
     for (size_t i = 0; i < count; ++i) largest = fmax(largest, times[i]);

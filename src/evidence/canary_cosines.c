@@ -143,9 +143,9 @@ dpa_status dpa__canary_cosines(dpa_canaries *canaries, const dpa__target *model,
     return status;
 }
 
-dpa_status dpa_canaries_cosines(dpa_canaries *canaries, const dpa_vector *model,
-                                const dpa_vector *initial, double *out,
-                                const dpa_progress *progress, dpa_error *err) {
+dpa_status dpa__canaries_cosines(dpa_canaries *canaries, const dpa_vector *model,
+                                 const dpa_vector *initial, double *out,
+                                 const dpa_progress *progress, dpa_error *err) {
     dpa__target d;
     DPA_TRY(dpa__target_init(&d, model, initial, canaries->opts.dim, 0, err));
     return dpa__canary_cosines(canaries, &d, 1, NULL, canaries->count, out, progress, err);

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "evidence/canary.h"
 
 #define TOP (UINT64_C(1) << DPA_RNG_INDEX_BITS)
@@ -32,8 +32,8 @@ void dpa__hadamard_init(dpa__hadamard *h, uint64_t seed, size_t dim) {
 
 static uint64_t keyed(const dpa__hadamard *h, unsigned round, uint64_t half) {
     dpa_rng rng;
-    dpa_rng_init(&rng, h->seed, DPA_PURPOSE_CANARY, ROW_STREAMS + ((uint64_t)round << 40) + half);
-    return dpa_rng_u32(&rng);
+    dpa__rng_init(&rng, h->seed, DPA_PURPOSE_CANARY, ROW_STREAMS + ((uint64_t)round << 40) + half);
+    return dpa__rng_u32(&rng);
 }
 
 size_t dpa__hadamard_row(const dpa__hadamard *h, uint64_t canary) {

@@ -7,14 +7,14 @@
 #include <float.h>
 #include <math.h>
 
+#include "base/rng.h"
 #include "base/simd.h"
-#include "dpaudit/rng.h"
 
 _Static_assert(FLT_EVAL_METHOD == 0, "float32 expressions must be rounded to float32");
 
 void dpa__canary_stream_init(dpa__canary_stream *stream, uint64_t seed, uint64_t index) {
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_CANARY, index);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_CANARY, index);
     stream->index_low = rng.counter[2];
     stream->tag = rng.counter[3];
     for (uint32_t i = 0; i < DPA__PHILOX_ROUNDS; ++i) {

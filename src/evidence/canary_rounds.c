@@ -25,7 +25,7 @@ static dpa_status check_own(const dpa_canaries *canaries, const dpa_own_round *o
 
 static dpa_status add_spread(dpa_canaries *canaries, const dpa_own_round *own, dpa_error *err) {
     double spread;
-    DPA_TRY(dpa_canaries_spread(canaries, own->candidate, own->candidates, &spread, err));
+    DPA_TRY(dpa__canaries_spread(canaries, own->candidate, own->candidates, &spread, err));
     canaries->spread = fmax(canaries->spread, spread);
     return DPA_OK;
 }
@@ -41,9 +41,9 @@ static void add_own(dpa_canaries *canaries, const dpa_own_round *own, const dpa_
     }
 }
 
-dpa_status dpa_canaries_own(dpa_canaries *canaries, const dpa_vector *released,
-                            const dpa_own_round *own, const dpa_progress *progress,
-                            dpa_error *err) {
+dpa_status dpa__canaries_own(dpa_canaries *canaries, const dpa_vector *released,
+                             const dpa_own_round *own, const dpa_progress *progress,
+                             dpa_error *err) {
     dpa__target target;
     DPA_TRY(check_own(canaries, own, err));
     DPA_TRY(dpa__target_init(&target, released, NULL, canaries->opts.dim, 1, err));
@@ -78,9 +78,9 @@ static dpa_status rounds(dpa_canaries *canaries, const dpa_vector *change, const
     return DPA_OK;
 }
 
-dpa_status dpa_canaries_round_many(dpa_canaries *canaries, const dpa_vector *change,
-                                   const dpa_own_round *own, size_t count,
-                                   const dpa_progress *progress, dpa_error *err) {
+dpa_status dpa__canaries_round_many(dpa_canaries *canaries, const dpa_vector *change,
+                                    const dpa_own_round *own, size_t count,
+                                    const dpa_progress *progress, dpa_error *err) {
     if (count == 0) return DPA_OK;
     if (count > DPA_CANARIES_ROUNDS)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%zu rounds at once: at most %d", count,
@@ -96,28 +96,28 @@ dpa_status dpa_canaries_round_many(dpa_canaries *canaries, const dpa_vector *cha
     return status;
 }
 
-dpa_status dpa_canaries_round(dpa_canaries *canaries, const dpa_vector *change,
-                              const dpa_progress *progress, dpa_error *err) {
-    return dpa_canaries_round_many(canaries, change, NULL, 1, progress, err);
+dpa_status dpa__canaries_round(dpa_canaries *canaries, const dpa_vector *change,
+                               const dpa_progress *progress, dpa_error *err) {
+    return dpa__canaries_round_many(canaries, change, NULL, 1, progress, err);
 }
 
-uint64_t dpa_canaries_rounds(const dpa_canaries *canaries) {
+uint64_t dpa__canaries_rounds(const dpa_canaries *canaries) {
     return canaries->rounds;
 }
 
-const double *dpa_canaries_largest(const dpa_canaries *canaries) {
+const double *dpa__canaries_largest(const dpa_canaries *canaries) {
     return canaries->largest;
 }
 
-double dpa_canaries_own_score(const dpa_canaries *canaries, size_t canary) {
+double dpa__canaries_own_score(const dpa_canaries *canaries, size_t canary) {
     if (canary >= canaries->count || canaries->times[canary] == 0) return (double)NAN;
     return canaries->own[canary] / sqrt((double)canaries->times[canary]);
 }
 
-uint64_t dpa_canaries_own_times(const dpa_canaries *canaries, size_t canary) {
+uint64_t dpa__canaries_own_times(const dpa_canaries *canaries, size_t canary) {
     return canary < canaries->count ? canaries->times[canary] : 0;
 }
 
-double dpa_canaries_own_spread(const dpa_canaries *canaries) {
+double dpa__canaries_own_spread(const dpa_canaries *canaries) {
     return canaries->spread;
 }

@@ -127,8 +127,8 @@ static dpa_status by_products(job *j, double *out, dpa_error *err) {
     return status;
 }
 
-dpa_status dpa_canaries_spread(dpa_canaries *canaries, const size_t *which, size_t count,
-                               double *out, dpa_error *err) {
+dpa_status dpa__canaries_spread(dpa_canaries *canaries, const size_t *which, size_t count,
+                                double *out, dpa_error *err) {
     for (size_t i = 0; i < count; ++i)
         if (which[i] >= canaries->count)
             return dpa__fail(err, DPA_BAD_ARGUMENT, "canary %zu: there are only %zu", which[i],

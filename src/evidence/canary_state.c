@@ -145,7 +145,7 @@ dpa_status dpa__canaries_decode(const char *name, const unsigned char *bytes, si
                                 const dpa_canaries_opts *opts, dpa_canaries **out, dpa_error *err) {
     DPA_TRY(check_header(name, bytes, size, err));
     dpa_canaries_opts all;
-    dpa_canaries_opts_init(&all);
+    dpa__canaries_opts_init(&all);
     if (opts != NULL) all = *opts;
     const uint64_t version = get(bytes + 8, 4), direction = get(bytes + 12, 4);
     if (!is_old(bytes) && direction > DPA_DIRECTION_HADAMARD)
@@ -160,26 +160,26 @@ dpa_status dpa__canaries_decode(const char *name, const unsigned char *bytes, si
     all.observed = (size_t)get(bytes + 32, 8);
     all.unobserved = (size_t)get(bytes + 40, 8);
     dpa_canaries *canaries = NULL;
-    DPA_TRY(dpa_canaries_new(&all, &canaries, err));
+    DPA_TRY(dpa__canaries_new(&all, &canaries, err));
     const dpa_status status = read_canaries(name, bytes, canaries, err);
     if (status == DPA_OK)
         *out = canaries;
     else
-        dpa_canaries_free(canaries);
+        dpa__canaries_free(canaries);
     return status;
 }
 
-dpa_status dpa_canaries_save(const dpa_canaries *canaries, const char *path, dpa_error *err) {
+dpa_status dpa__canaries_save(const dpa_canaries *canaries, const char *path, dpa_error *err) {
     unsigned char *bytes = NULL;
     size_t size = 0;
     DPA_TRY(dpa__canaries_encode(canaries, &bytes, &size, err));
-    const dpa_status status = dpa_file_write(path, bytes, size, err);
+    const dpa_status status = dpa__file_write(path, bytes, size, err);
     free(bytes);
     return status;
 }
 
-dpa_status dpa_canaries_load(const char *path, const dpa_canaries_opts *opts, dpa_canaries **out,
-                             dpa_error *err) {
+dpa_status dpa__canaries_load(const char *path, const dpa_canaries_opts *opts, dpa_canaries **out,
+                              dpa_error *err) {
     dpa__stream *stream = NULL;
     char *bytes = NULL;
     size_t size = 0;

@@ -84,14 +84,14 @@ static dpa_status sum(job *j, dpa_error *err) {
     return status;
 }
 
-dpa_status dpa_canaries_sum_f32(dpa_canaries *canaries, const double *norm, float *out,
-                                const dpa_progress *progress, dpa_error *err) {
+dpa_status dpa__canaries_sum_f32(dpa_canaries *canaries, const double *norm, float *out,
+                                 const dpa_progress *progress, dpa_error *err) {
     job j = {.canaries = canaries, .norm = norm, .f32 = out, .progress = progress};
     return sum(&j, err);
 }
 
-dpa_status dpa_canaries_sum_f64(dpa_canaries *canaries, const double *norm, double *out,
-                                const dpa_progress *progress, dpa_error *err) {
+dpa_status dpa__canaries_sum_f64(dpa_canaries *canaries, const double *norm, double *out,
+                                 const dpa_progress *progress, dpa_error *err) {
     job j = {.canaries = canaries, .norm = norm, .f64 = out, .progress = progress};
     return sum(&j, err);
 }

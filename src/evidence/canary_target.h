@@ -3,7 +3,7 @@
 #ifndef DPA_EVIDENCE_CANARY_TARGET_H
 #define DPA_EVIDENCE_CANARY_TARGET_H
 
-#include "dpaudit/canary.h"
+#include "evidence/weights.h"
 
 /* model − initial, scaled by a power of two such that its largest element is near 1. Then no square
  * and no float32 overflows or underflows. */

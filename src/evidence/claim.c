@@ -9,8 +9,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "evidence/evidence.h"
 
-const char *dpa_scope_name(dpa_scope scope) {
+const char *dpa__scope_name(dpa_scope scope) {
     static const char *const names[DPA_SCOPES] = {"training", "step", "participation", "model"};
     return (unsigned)scope < DPA_SCOPES ? names[scope] : NULL;
 }
@@ -26,7 +27,7 @@ dpa_status dpa_claim_new(dpa_claim **out, dpa_error *err) {
     return DPA_OK;
 }
 
-int dpa_claim_is_made(const dpa_claim *claim) {
+int dpa__claim_is_made(const dpa_claim *claim) {
     return !isnan(claim->epsilon) || !isnan(claim->sigma) || claim->curve[0] != '\0';
 }
 
@@ -51,7 +52,7 @@ static dpa_status set_steps(const char *value, uint64_t *out, dpa_error *err) {
 
 static dpa_status set_scope(const char *value, dpa_scope *out, dpa_error *err) {
     for (unsigned i = 0; i < DPA_SCOPE_MODEL; ++i)
-        if (strcmp(value, dpa_scope_name((dpa_scope)i)) == 0) {
+        if (strcmp(value, dpa__scope_name((dpa_scope)i)) == 0) {
             *out = (dpa_scope)i;
             return DPA_OK;
         }
@@ -94,7 +95,7 @@ dpa_status dpa_claim_set(dpa_claim *claim, const char *key, const char *value, d
     return dpa__fail(err, DPA_BAD_ARGUMENT, "no option is called '%s'", key);
 }
 
-dpa_status dpa_claim_check(const dpa_claim *c, dpa_error *err) {
+dpa_status dpa__claim_check(const dpa_claim *c, dpa_error *err) {
     const int made = !isnan(c->epsilon) + !isnan(c->sigma) + (c->curve[0] != '\0');
     if (made > 1)
         return dpa__fail(err, DPA_BAD_ARGUMENT,

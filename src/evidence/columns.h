@@ -4,7 +4,7 @@
 #ifndef DPA_EVIDENCE_COLUMNS_H
 #define DPA_EVIDENCE_COLUMNS_H
 
-#include "dpaudit/data.h"
+#include "base/data.h"
 
 /* The table and what it should look like, for errors. */
 typedef struct dpa__columns {
@@ -13,7 +13,7 @@ typedef struct dpa__columns {
     const char *missing;       /* advice for cells without a number; NULL: none */
 } dpa__columns;
 
-/* `text`: as in dpa_table_opts. Free c->table with dpa_table_free. */
+/* `text`: as in dpa_table_opts. Free c->table with dpa__table_free. */
 dpa_status dpa__columns_read(dpa__columns *c, const char *const *text, dpa_error *err) DPA_MUST_USE;
 /* The column with this name, preferably in the same case; -1: none. */
 ptrdiff_t dpa__columns_find(const dpa__columns *c, const char *name);

@@ -8,23 +8,23 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "dpaudit/evidence.h"
+#include "evidence/evidence.h"
 
-const char *dpa_evidence_kind_name(dpa_evidence_kind kind) {
+const char *dpa__evidence_kind_name(dpa_evidence_kind kind) {
     static const char *const names[DPA_EVIDENCE_KINDS] = {"counts", "scores", "guesses", "cosines",
                                                           "signals"};
     return (unsigned)kind < DPA_EVIDENCE_KINDS ? names[kind] : NULL;
 }
 
-void dpa_evidence_init(dpa_evidence *evidence, dpa_evidence_kind kind) {
+void dpa__evidence_init(dpa_evidence *evidence, dpa_evidence_kind kind) {
     *evidence = (dpa_evidence){.kind = kind, .inclusion_rate = 0.5, .options = 2};
     evidence->training =
         (dpa_training_facts){.q = NAN, .sigma = NAN, .rate = 1, .participations = NAN};
     dpa_claim_init(&evidence->claim);
 }
 
-dpa_status dpa_evidence_add(dpa_evidence *e, const char *name, double *items, size_t count,
-                            size_t rows, dpa_error *err) {
+dpa_status dpa__evidence_add(dpa_evidence *e, const char *name, double *items, size_t count,
+                             size_t rows, dpa_error *err) {
     if (e->array_count == DPA_EVIDENCE_ARRAYS) {
         free(items);
         return dpa__fail(err, DPA_BAD_ARGUMENT, "more than %d arrays of evidence",
@@ -41,7 +41,7 @@ dpa_status dpa_evidence_copy(dpa_evidence *e, const char *name, const double *it
     double *copy = DPA_NEW_ARRAY(double, count, err);
     if (copy == NULL) return DPA_NO_MEMORY;
     if (count > 0) memcpy(copy, items, count * sizeof *copy);
-    return dpa_evidence_add(e, name, copy, count, 0, err);
+    return dpa__evidence_add(e, name, copy, count, 0, err);
 }
 
 dpa_status dpa_evidence_fact(dpa_evidence *e, const char *name, double value, dpa_error *err) {
@@ -53,13 +53,13 @@ dpa_status dpa_evidence_fact(dpa_evidence *e, const char *name, double value, dp
     return DPA_OK;
 }
 
-const dpa_named_array *dpa_evidence_find(const dpa_evidence *e, const char *name) {
+const dpa_named_array *dpa__evidence_find(const dpa_evidence *e, const char *name) {
     for (size_t i = 0; i < e->array_count; ++i)
         if (strcmp(e->arrays[i].name, name) == 0) return &e->arrays[i];
     return NULL;
 }
 
-void dpa_evidence_free(dpa_evidence *e) {
+void dpa__evidence_clear(dpa_evidence *e) {
     if (e == NULL) return;
     for (size_t i = 0; i < e->array_count; ++i) free(e->arrays[i].items);
     free(e->protocol);
@@ -71,12 +71,12 @@ void dpa_evidence_free(dpa_evidence *e) {
 dpa_status dpa_evidence_new(dpa_evidence_kind kind, dpa_evidence **out, dpa_error *err) {
     *out = DPA_NEW(dpa_evidence, err);
     if (*out == NULL) return DPA_NO_MEMORY;
-    dpa_evidence_init(*out, kind);
+    dpa__evidence_init(*out, kind);
     return DPA_OK;
 }
 
-void dpa_evidence_delete(dpa_evidence *evidence) {
-    dpa_evidence_free(evidence);
+void dpa_evidence_free(dpa_evidence *evidence) {
+    dpa__evidence_clear(evidence);
     free(evidence);
 }
 

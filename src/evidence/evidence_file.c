@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "dpaudit/evidence.h"
+#include "evidence/evidence.h"
 
 #define ENTRY "dpaudit.json"
 static const char *const designs[] = {"independent-runs", "one-run"};
@@ -30,10 +30,10 @@ static dpa_status put_count(json_t *object, const char *key, uint64_t n, dpa_err
 }
 
 static dpa_status put_claim(json_t *meta, const dpa_claim *c, dpa_error *err) {
-    if (!dpa_claim_is_made(c)) return DPA_OK;
+    if (!dpa__claim_is_made(c)) return DPA_OK;
     json_t *claim = json_object();
     DPA_TRY(dpa__json_set(meta, "claim", claim, err));
-    DPA_TRY(put_word(claim, "scope", dpa_scope_name(c->scope), err));
+    DPA_TRY(put_word(claim, "scope", dpa__scope_name(c->scope), err));
     DPA_TRY(put_known(claim, "epsilon", c->epsilon, err));
     DPA_TRY(put_known(claim, "delta", c->delta, err));
     DPA_TRY(put_word(claim, "curve", c->curve, err));
@@ -76,8 +76,8 @@ static dpa_status put_facts(json_t *meta, const dpa_evidence *e, dpa_error *err)
 
 static dpa_status fill(json_t *meta, const dpa_evidence *e, dpa_error *err) {
     DPA_TRY(put_word(meta, "dpaudit", dpa_version(), err));
-    DPA_TRY(put_word(meta, "kind", dpa_evidence_kind_name(e->kind), err));
-    DPA_TRY(put_word(meta, "scope", dpa_scope_name(e->scope), err));
+    DPA_TRY(put_word(meta, "kind", dpa__evidence_kind_name(e->kind), err));
+    DPA_TRY(put_word(meta, "scope", dpa__scope_name(e->scope), err));
     DPA_TRY(put_word(meta, "design", designs[e->design], err));
     DPA_TRY(put_known(meta, "inclusion_rate", e->inclusion_rate, err));
     DPA_TRY(put_count(meta, "options", e->options, err));
@@ -194,10 +194,10 @@ static dpa_status take_choice(const reader *r, const json_t *object, const char 
 }
 
 static const char *kind_at(unsigned i) {
-    return dpa_evidence_kind_name((dpa_evidence_kind)i);
+    return dpa__evidence_kind_name((dpa_evidence_kind)i);
 }
 static const char *scope_at(unsigned i) {
-    return dpa_scope_name((dpa_scope)i);
+    return dpa__scope_name((dpa_scope)i);
 }
 static const char *design_at(unsigned i) {
     return designs[i];
@@ -221,7 +221,7 @@ static dpa_status take_claim(const reader *r, dpa_claim *out) {
     DPA_TRY(take_number(r, claim, "q", 0, 1, &out->q));
     DPA_TRY(take_count(r, claim, "steps", &out->steps));
     DPA_TRY(take_word(r, claim, "curve", out->curve, sizeof out->curve));
-    return dpa_claim_check(out, NULL) == DPA_OK ? DPA_OK : bad(r, "claim");
+    return dpa__claim_check(out, NULL) == DPA_OK ? DPA_OK : bad(r, "claim");
 }
 
 static dpa_status take_training(const reader *r, dpa_training_facts *out) {
@@ -277,7 +277,7 @@ static dpa_status take(const reader *r, dpa_evidence *out) {
     if (kind == DPA_EVIDENCE_KINDS) return bad(r, "kind");
     DPA_TRY(take_choice(r, r->meta, "scope", scope_at, DPA_SCOPES, &scope));
     DPA_TRY(take_choice(r, r->meta, "design", design_at, 2, &design));
-    dpa_evidence_init(out, (dpa_evidence_kind)kind);
+    dpa__evidence_init(out, (dpa_evidence_kind)kind);
     out->scope = (dpa_scope)scope;
     out->design = (dpa_evidence_design)design;
     DPA_TRY(take_number(r, r->meta, "inclusion_rate", 1e-300, 1, &out->inclusion_rate));
@@ -308,21 +308,21 @@ static dpa_status read_arrays(const char *path, dpa_evidence *out, dpa_error *er
     DPA_TRY(dpa__npz_names(path, names, DPA_EVIDENCE_ARRAYS, &count, err));
     for (size_t i = 0; i < count; ++i) {
         dpa_array array;
-        DPA_TRY(dpa_array_read(path, names[i], &array, err));
-        const dpa_status status = dpa_array_to_double(&array, err);
+        DPA_TRY(dpa__array_read(path, names[i], &array, err));
+        const dpa_status status = dpa__array_to_double(&array, err);
         if (status != DPA_OK) {
-            dpa_array_free(&array);
+            dpa__array_free(&array);
             return status;
         }
         memcpy(out->sha256[0], array.sha256, sizeof array.sha256);
         const size_t rows = array.ndim == 2 ? array.shape[0] : 0;
-        DPA_TRY(dpa_evidence_add(out, names[i], array.data, array.count, rows, err));
+        DPA_TRY(dpa__evidence_add(out, names[i], array.data, array.count, rows, err));
     }
     (void)snprintf(out->path[0], sizeof out->path[0], "%s", path);
     return DPA_OK;
 }
 
-int dpa_evidence_is_file(const char *path) {
+int dpa__evidence_is_file(const char *path) {
     char *text = NULL;
     size_t count = 0;
     const int found = dpa__npz_text(path, ENTRY, &text, &count, NULL) == DPA_OK && text != NULL;
@@ -330,7 +330,7 @@ int dpa_evidence_is_file(const char *path) {
     return found;
 }
 
-dpa_status dpa_evidence_read(const char *path, dpa_evidence *out, dpa_error *err) {
+dpa_status dpa__evidence_read(const char *path, dpa_evidence *out, dpa_error *err) {
     char *text = NULL;
     size_t count = 0;
     *out = (dpa_evidence){0};
@@ -347,6 +347,6 @@ dpa_status dpa_evidence_read(const char *path, dpa_evidence *out, dpa_error *err
     if (status == DPA_OK) status = take(&r, out);
     json_decref(meta);
     if (status == DPA_OK) status = read_arrays(path, out, err);
-    if (status != DPA_OK) dpa_evidence_free(out);
+    if (status != DPA_OK) dpa__evidence_clear(out);
     return status;
 }

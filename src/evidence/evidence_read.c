@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/evidence.h"
 #include "evidence/columns.h"
+#include "evidence/evidence.h"
 
 static void note_file(dpa_evidence *e, int which, const char *path, const char *sha256) {
     (void)snprintf(e->path[which], sizeof e->path[which], "%s", path);
@@ -19,24 +19,24 @@ static void note_file(dpa_evidence *e, int which, const char *path, const char *
 static dpa_status add_file(dpa_evidence *e, int which, const char *path, const char *name,
                            const char *as, dpa_error *err) {
     dpa_array array;
-    DPA_TRY(dpa_array_read(path, name, &array, err));
-    const dpa_status status = dpa_array_to_double(&array, err);
+    DPA_TRY(dpa__array_read(path, name, &array, err));
+    const dpa_status status = dpa__array_to_double(&array, err);
     if (status != DPA_OK) {
-        dpa_array_free(&array);
+        dpa__array_free(&array);
         return status;
     }
     note_file(e, which, path, array.sha256);
-    return dpa_evidence_add(e, as, array.data, array.count, 0, err);
+    return dpa__evidence_add(e, as, array.data, array.count, 0, err);
 }
 
 /* Moves the scores into the evidence. */
 static dpa_status take_scores(dpa_evidence *e, dpa_scores *s, dpa_error *err) {
-    const dpa_status status = dpa_evidence_add(e, "members", s->member, s->members, 0, err);
+    const dpa_status status = dpa__evidence_add(e, "members", s->member, s->members, 0, err);
     s->member = NULL;
     if (status == DPA_OK) {
         double *none = s->nonmember;
         s->nonmember = NULL;
-        return dpa_evidence_add(e, "nonmembers", none, s->nonmembers, 0, err);
+        return dpa__evidence_add(e, "nonmembers", none, s->nonmembers, 0, err);
     }
     return status;
 }
@@ -44,36 +44,36 @@ static dpa_status take_scores(dpa_evidence *e, dpa_scores *s, dpa_error *err) {
 static dpa_status read_scores(const char *path, const char *nonmembers_path, dpa_evidence *out,
                               dpa_error *err) {
     dpa_scores scores;
-    DPA_TRY(dpa_scores_read(path, nonmembers_path, &scores, err));
+    DPA_TRY(dpa__scores_read(path, nonmembers_path, &scores, err));
     note_file(out, 0, path, scores.sha256[0]);
     if (nonmembers_path != NULL) note_file(out, 1, nonmembers_path, scores.sha256[1]);
     const dpa_status status = take_scores(out, &scores, err);
-    dpa_scores_free(&scores);
+    dpa__scores_free(&scores);
     return status;
 }
 
 /* Reads a file of dpaudit's own, which must be of one of these kinds. */
 static dpa_status read_own(const char *path, dpa_evidence_kind kind, dpa_evidence_kind other,
                            dpa_evidence *out, dpa_error *err) {
-    DPA_TRY(dpa_evidence_read(path, out, err));
+    DPA_TRY(dpa__evidence_read(path, out, err));
     if (out->kind == kind || out->kind == other) return DPA_OK;
     const dpa_status status =
         dpa__fail_file(err, DPA_BAD_INPUT, path, "the file holds %s; %s are wanted here",
-                       dpa_evidence_kind_name(out->kind), dpa_evidence_kind_name(kind));
-    dpa_evidence_free(out);
+                       dpa__evidence_kind_name(out->kind), dpa__evidence_kind_name(kind));
+    dpa__evidence_clear(out);
     return status;
 }
 
 static dpa_status finish(dpa_status status, dpa_evidence *out) {
-    if (status != DPA_OK) dpa_evidence_free(out);
+    if (status != DPA_OK) dpa__evidence_clear(out);
     return status;
 }
 
-dpa_status dpa_evidence_scores(const char *path, const char *nonmembers_path, dpa_evidence *out,
-                               dpa_error *err) {
-    if (nonmembers_path == NULL && dpa_evidence_is_file(path))
+dpa_status dpa__evidence_scores(const char *path, const char *nonmembers_path, dpa_evidence *out,
+                                dpa_error *err) {
+    if (nonmembers_path == NULL && dpa__evidence_is_file(path))
         return read_own(path, DPA_EVIDENCE_SCORES, DPA_EVIDENCE_SCORES, out, err);
-    dpa_evidence_init(out, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(out, DPA_EVIDENCE_SCORES);
     return finish(read_scores(path, nonmembers_path, out, err), out);
 }
 
@@ -93,8 +93,8 @@ static dpa_status read_pair(const char *members, const char *nonmembers, int are
 }
 
 static dpa_status check_bits(const char *path, const dpa_evidence *e, dpa_error *err) {
-    const dpa_named_array *score = dpa_evidence_find(e, "score");
-    const dpa_named_array *correct = dpa_evidence_find(e, "correct");
+    const dpa_named_array *score = dpa__evidence_find(e, "score");
+    const dpa_named_array *correct = dpa__evidence_find(e, "correct");
     if (score->count != correct->count)
         return dpa__fail_file(err, DPA_BAD_INPUT, path, "%zu scores, but %zu answers in `correct`",
                               score->count, correct->count);
@@ -122,12 +122,12 @@ static dpa_status add_rows(dpa_evidence *e, const char *name, const double *scor
     for (size_t i = 0; i < rows; ++i)
         if (wanted < 0 || bits[i] == wanted)
             items[count++] = score != NULL ? score[i] : (double)bits[i];
-    return dpa_evidence_add(e, name, items, count, 0, err);
+    return dpa__evidence_add(e, name, items, count, 0, err);
 }
 
 static dpa_status take_table(const dpa__columns *c, dpa_evidence *out, dpa_error *err) {
     const int is_membership = dpa__columns_find(c, "correct") < 0;
-    const size_t rows = dpa_table_rows(c->table);
+    const size_t rows = dpa__table_rows(c->table);
     const double *score;
     uint8_t *bits;
     DPA_TRY(dpa__columns_numbers(c, "score", &score, err));
@@ -146,27 +146,27 @@ static dpa_status read_csv(const char *path, dpa_evidence *out, dpa_error *err) 
     dpa__columns c = {.path = path, .header = "score,member or score,correct"};
     DPA_TRY(dpa__columns_read(&c, NULL, err));
     const dpa_status status = take_table(&c, out, err);
-    note_file(out, 0, path, dpa_table_sha256(c.table));
-    dpa_table_free(c.table);
+    note_file(out, 0, path, dpa__table_sha256(c.table));
+    dpa__table_free(c.table);
     return status;
 }
 
-dpa_status dpa_evidence_one_run(const char *path, const char *nonmembers_path, int are_losses,
-                                dpa_evidence *out, dpa_error *err) {
-    if (nonmembers_path == NULL && dpa_evidence_is_file(path)) {
+dpa_status dpa__evidence_one_run(const char *path, const char *nonmembers_path, int are_losses,
+                                 dpa_evidence *out, dpa_error *err) {
+    if (nonmembers_path == NULL && dpa__evidence_is_file(path)) {
         DPA_TRY(read_own(path, DPA_EVIDENCE_GUESSES, DPA_EVIDENCE_SCORES, out, err));
         out->design = DPA_ONE_RUN;
         return DPA_OK;
     }
-    dpa_evidence_init(out, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(out, DPA_EVIDENCE_SCORES);
     out->design = DPA_ONE_RUN;
     if (err != NULL) *err = (dpa_error){0};
     dpa_status status;
     if (nonmembers_path != NULL)
         status = read_pair(path, nonmembers_path, are_losses, out, err);
-    else if (dpa_npz_has(path, "members"))
+    else if (dpa__npz_has(path, "members"))
         status = read_scores(path, NULL, out, err);
-    else if (dpa_npz_has(path, "correct"))
+    else if (dpa__npz_has(path, "correct"))
         status = read_answers(path, out, err);
     else
         status = read_csv(path, out, err);
@@ -181,11 +181,47 @@ static dpa_status read_cosines(const char *path, const char *null_path, dpa_evid
     return null_path != NULL ? add_file(out, 1, null_path, NULL, "unobserved", err) : DPA_OK;
 }
 
-dpa_status dpa_evidence_cosines(const char *path, const char *null_path, dpa_evidence *out,
-                                dpa_error *err) {
-    if (null_path == NULL && dpa_evidence_is_file(path))
+dpa_status dpa__evidence_cosines(const char *path, const char *null_path, dpa_evidence *out,
+                                 dpa_error *err) {
+    if (null_path == NULL && dpa__evidence_is_file(path))
         return read_own(path, DPA_EVIDENCE_COSINES, DPA_EVIDENCE_COSINES, out, err);
-    dpa_evidence_init(out, DPA_EVIDENCE_COSINES);
+    dpa__evidence_init(out, DPA_EVIDENCE_COSINES);
     out->design = DPA_ONE_RUN;
     return finish(read_cosines(path, null_path, out, err), out);
+}
+
+/* ── the same on the heap ────────────────────────────────────────────────────────────── */
+
+/* Gives what was read as a block of its own. */
+static dpa_status give(dpa_status status, dpa_evidence *read, dpa_evidence **out, dpa_error *err) {
+    *out = NULL;
+    if (status != DPA_OK) return status;
+    *out = DPA_NEW(dpa_evidence, err);
+    if (*out == NULL) return finish(DPA_NO_MEMORY, read);
+    **out = *read;
+    return DPA_OK;
+}
+
+dpa_status dpa_evidence_scores(const char *path, const char *nonmembers_path, dpa_evidence **out,
+                               dpa_error *err) {
+    dpa_evidence read;
+    return give(dpa__evidence_scores(path, nonmembers_path, &read, err), &read, out, err);
+}
+
+dpa_status dpa_evidence_one_run(const char *path, const char *nonmembers_path, int are_losses,
+                                dpa_evidence **out, dpa_error *err) {
+    dpa_evidence read;
+    return give(dpa__evidence_one_run(path, nonmembers_path, are_losses, &read, err), &read, out,
+                err);
+}
+
+dpa_status dpa_evidence_cosines(const char *path, const char *null_path, dpa_evidence **out,
+                                dpa_error *err) {
+    dpa_evidence read;
+    return give(dpa__evidence_cosines(path, null_path, &read, err), &read, out, err);
+}
+
+dpa_status dpa_evidence_read(const char *path, dpa_evidence **out, dpa_error *err) {
+    dpa_evidence read;
+    return give(dpa__evidence_read(path, &read, err), &read, out, err);
 }

@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/table.h"
-#include "dpaudit/attack.h"
+#include "evidence/signals.h"
 
-void dpa_features_free(dpa_features *features) {
+void dpa__features_free(dpa_features *features) {
     if (features == NULL) return;
     free(features->value);
     *features = (dpa_features){0};
@@ -20,7 +20,7 @@ static dpa_status from_array(const char *path, dpa_array *array, dpa_features *o
     if (array->ndim < 1 || array->ndim > 2 || array->count == 0)
         return dpa__fail_file(err, DPA_BAD_INPUT, path,
                               "features must be points × features, and not empty");
-    DPA_TRY(dpa_array_to_double(array, err));
+    DPA_TRY(dpa__array_to_double(array, err));
     *out = (dpa_features){array->shape[0], array->ndim == 2 ? array->shape[1] : 1, array->data};
     array->data = NULL; /* the features own the block now */
     return DPA_OK;
@@ -28,18 +28,18 @@ static dpa_status from_array(const char *path, dpa_array *array, dpa_features *o
 
 static dpa_status from_table(const char *path, const dpa_table *table, dpa_features *out,
                              dpa_error *err) {
-    const size_t rows = dpa_table_rows(table), columns = dpa_table_columns(table);
+    const size_t rows = dpa__table_rows(table), columns = dpa__table_columns(table);
     for (size_t c = 0; c < columns; ++c)
-        if (dpa_table_kind(table, c) != DPA_COLUMN_NUMBER)
-            return dpa__fail_line(err, DPA_BAD_INPUT, path, dpa_table_text_line(table, c), 0,
+        if (dpa__table_kind(table, c) != DPA_COLUMN_NUMBER)
+            return dpa__fail_line(err, DPA_BAD_INPUT, path, dpa__table_text_line(table, c), 0,
                                   "column %s holds text; a feature is a number: give each word a "
                                   "column of 0 and 1",
-                                  dpa_table_name(table, c));
+                                  dpa__table_name(table, c));
     if (rows == 0) return dpa__fail_file(err, DPA_BAD_INPUT, path, "features of no points");
     double *value = dpa__malloc(rows, columns * sizeof(double), err);
     if (value == NULL) return DPA_NO_MEMORY;
     for (size_t c = 0; c < columns; ++c) {
-        const double *number = dpa_table_numbers(table, c);
+        const double *number = dpa__table_numbers(table, c);
         for (size_t r = 0; r < rows; ++r) value[r * columns + c] = number[r];
     }
     *out = (dpa_features){rows, columns, value};
@@ -51,7 +51,7 @@ static dpa_status read_array(dpa__stream *stream, const char *member, dpa_featur
     dpa_array array;
     DPA_TRY(dpa__array_from_stream(stream, member, &array, err));
     const dpa_status status = from_array(dpa__stream_name(stream), &array, out, err);
-    dpa_array_free(&array);
+    dpa__array_free(&array);
     return status;
 }
 
@@ -59,7 +59,7 @@ static dpa_status read_table(dpa__stream *stream, dpa_features *out, dpa_error *
     dpa_table *table;
     DPA_TRY(dpa__table_from_stream(stream, NULL, &table, err));
     const dpa_status status = from_table(dpa__stream_name(stream), table, out, err);
-    dpa_table_free(table);
+    dpa__table_free(table);
     return status;
 }
 
@@ -80,8 +80,8 @@ static dpa_status read_any(const char *path, const char *member, dpa_features *o
     return status;
 }
 
-dpa_status dpa_features_read(const char *path, const char *member, dpa_features *out,
-                             dpa_error *err) {
+dpa_status dpa__features_read(const char *path, const char *member, dpa_features *out,
+                              dpa_error *err) {
     *out = (dpa_features){0};
     DPA_TRY(read_any(path, member, out, err));
     const size_t count = out->points * out->count;
@@ -90,7 +90,7 @@ dpa_status dpa_features_read(const char *path, const char *member, dpa_features 
             const dpa_status status = dpa__fail_file(
                 err, DPA_BAD_INPUT, path, "point %zu, feature %zu: %g; it must be a finite number",
                 i / out->count, i % out->count, out->value[i]);
-            dpa_features_free(out);
+            dpa__features_free(out);
             return status;
         }
     return DPA_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ranking, abstaining and guessing (fdp-in-one-run, Algorithms 1 and 4): sort by score, guess from
  * the ends. One prefix sum answers "how many right" for every number of guesses at once. */
-#include "dpaudit/guesses.h"
+#include "evidence/guesses.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,17 +91,17 @@ static dpa_status check_scores(const double *score, const uint8_t *answer, size_
         infinite += isinf(score[i]) != 0;
     }
     if (infinite == 0) return DPA_OK;
-    return dpa_lints_add(lints, err, "infinite-scores",
-                         "%zu of %zu scores are infinite; they rank first or last.", infinite,
-                         count);
+    return dpa__lints_add(lints, err, "infinite-scores",
+                          "%zu of %zu scores are infinite; they rank first or last.", infinite,
+                          count);
 }
 
 static dpa_status note_ties(uint64_t tied, size_t count, dpa_lints *lints, dpa_error *err) {
     if (tied == 0) return DPA_OK;
-    return dpa_lints_add(lints, err, "ties",
-                         "%llu of %zu guesses share their score with others of the other answer; "
-                         "ties count against the attack.",
-                         (unsigned long long)tied, count);
+    return dpa__lints_add(lints, err, "ties",
+                          "%llu of %zu guesses share their score with others of the other answer; "
+                          "ties count against the attack.",
+                          (unsigned long long)tied, count);
 }
 
 static dpa_status allocate(size_t count, dpa_guesses *out, dpa_error *err) {
@@ -123,19 +123,20 @@ static dpa_status check_coins(const uint8_t *in, size_t count, dpa_lints *lints,
     const double n = (double)count;
     for (size_t i = 0; i < count; ++i) members += in[i];
     if (fabs(members - 0.5 * n) <= 2.5 * sqrt(n)) return DPA_OK;
-    return dpa_lints_add(lints, err, "unfair-coin",
-                         "%.0f of %zu canaries were members: not what fair coins give. The bound "
-                         "needs every canary included with probability 1/2.",
-                         members, count);
+    return dpa__lints_add(lints, err, "unfair-coin",
+                          "%.0f of %zu canaries were members: not what fair coins give. The bound "
+                          "needs every canary included with probability 1/2.",
+                          members, count);
 }
 
 static dpa_status check_sign(const dpa_guesses *guesses, dpa_lints *lints, dpa_error *err) {
     const double n = (double)guesses->canaries, right = (double)guesses->correct[guesses->canaries];
     if (right - 0.5 * n >= -2.5 * sqrt(n)) return DPA_OK;
-    return dpa_lints_add(lints, err, "reversed-scores",
-                         "Only %.0f of %.0f guesses are right, fewer than by chance: higher scores "
-                         "must mean \"in\".",
-                         right, n);
+    return dpa__lints_add(
+        lints, err, "reversed-scores",
+        "Only %.0f of %.0f guesses are right, fewer than by chance: higher scores "
+        "must mean \"in\".",
+        right, n);
 }
 
 static dpa_status guess_both(const ranked *r, size_t count, dpa_guesses *out, dpa_lints *lints,
@@ -163,30 +164,31 @@ static dpa_status make_guesses(const double *score, const uint8_t *answer, size_
                 : note_ties(count_right(&r, side == DPA_GUESS_IN, out->correct), count, lints, err);
         ranked_free(&r);
     }
-    if (status != DPA_OK) dpa_guesses_free(out);
+    if (status != DPA_OK) dpa__guesses_free(out);
     return status;
 }
 
-dpa_status dpa_guesses_from_confidence(const double *confidence, const uint8_t *right, size_t count,
-                                       dpa_guesses *out, dpa_lints *lints, dpa_error *err) {
+dpa_status dpa__guesses_from_confidence(const double *confidence, const uint8_t *right,
+                                        size_t count, dpa_guesses *out, dpa_lints *lints,
+                                        dpa_error *err) {
     *out = (dpa_guesses){0};
     DPA_TRY(check_scores(confidence, right, count, lints, err));
     return make_guesses(confidence, right, count, DPA_GUESS_IN, out, lints, err);
 }
 
-dpa_status dpa_guesses_from_scores(const double *score, const uint8_t *in, size_t count,
-                                   dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
-                                   dpa_error *err) {
+dpa_status dpa__guesses_from_scores(const double *score, const uint8_t *in, size_t count,
+                                    dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
+                                    dpa_error *err) {
     *out = (dpa_guesses){0};
     DPA_TRY(check_scores(score, in, count, lints, err));
     DPA_TRY(check_coins(in, count, lints, err));
     return make_guesses(score, in, count, side, out, lints, err);
 }
 
-dpa_status dpa_guesses_from_pair(const double *members, size_t member_count,
-                                 const double *nonmembers, size_t nonmember_count,
-                                 dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
-                                 dpa_error *err) {
+dpa_status dpa__guesses_from_pair(const double *members, size_t member_count,
+                                  const double *nonmembers, size_t nonmember_count,
+                                  dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
+                                  dpa_error *err) {
     const size_t count = member_count + nonmember_count;
     *out = (dpa_guesses){0};
     double *score = DPA_NEW_ARRAY(double, count, err);
@@ -198,14 +200,14 @@ dpa_status dpa_guesses_from_pair(const double *members, size_t member_count,
             memcpy(score + member_count, nonmembers, nonmember_count * sizeof *score);
         memset(in, 1, member_count);
         memset(in + member_count, 0, nonmember_count);
-        status = dpa_guesses_from_scores(score, in, count, side, out, lints, err);
+        status = dpa__guesses_from_scores(score, in, count, side, out, lints, err);
     }
     free(score);
     free(in);
     return status;
 }
 
-void dpa_guesses_free(dpa_guesses *guesses) {
+void dpa__guesses_free(dpa_guesses *guesses) {
     if (guesses == NULL) return;
     free(guesses->correct);
     *guesses = (dpa_guesses){0};

@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "dpaudit/evidence.h"
+#include "evidence/evidence.h"
 
-dpa_status dpa_lints_add(dpa_lints *lints, dpa_error *err, const char *code, const char *format,
-                         ...) {
+dpa_status dpa__lints_add(dpa_lints *lints, dpa_error *err, const char *code, const char *format,
+                          ...) {
     if (lints->count == lints->capacity) {
         const size_t capacity = lints->capacity > 0 ? 2 * lints->capacity : 8;
         dpa_lint *grown = dpa__realloc(lints->items, capacity, sizeof *grown, err);
@@ -27,7 +27,7 @@ dpa_status dpa_lints_add(dpa_lints *lints, dpa_error *err, const char *code, con
     return DPA_OK;
 }
 
-void dpa_lints_free(dpa_lints *lints) {
+void dpa__lints_free(dpa_lints *lints) {
     if (lints == NULL) return;
     free(lints->items);
     *lints = (dpa_lints){0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Losses as evidence, sorted once when they are read, so that every estimator is a single sweep;
  * and the loss of a prediction (epsilon-star, footnote 1). */
-#include "dpaudit/losses.h"
+#include "evidence/losses.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -25,8 +25,8 @@ static dpa_status copy_sorted(const char *what, const double *from, size_t count
     return dpa__sort_numbers(*out, count, err);
 }
 
-dpa_status dpa_losses_new(const double *train, size_t train_count, const double *heldout,
-                          size_t heldout_count, dpa_losses *out, dpa_error *err) {
+dpa_status dpa__losses_new(const double *train, size_t train_count, const double *heldout,
+                           size_t heldout_count, dpa_losses *out, dpa_error *err) {
     *out = (dpa_losses){.train_count = train_count, .heldout_count = heldout_count};
     dpa_status status = copy_sorted("training losses", train, train_count, &out->train, err);
     if (status == DPA_OK)
@@ -38,11 +38,11 @@ dpa_status dpa_losses_new(const double *train, size_t train_count, const double 
         else
             memcpy(out->train_rows, train, train_count * sizeof *train);
     }
-    if (status != DPA_OK) dpa_losses_free(out);
+    if (status != DPA_OK) dpa__losses_free(out);
     return status;
 }
 
-void dpa_losses_free(dpa_losses *losses) {
+void dpa__losses_free(dpa_losses *losses) {
     if (losses == NULL) return;
     free(losses->train);
     free(losses->heldout);
@@ -50,13 +50,13 @@ void dpa_losses_free(dpa_losses *losses) {
     *losses = (dpa_losses){0};
 }
 
-double dpa_loss_class(double probability) {
+double dpa__loss_class(double probability) {
     if (!(probability >= 0.0 && probability <= 1.0)) return NAN;
     return log1p(-probability) - log(probability);
 }
 
-double dpa_loss_binary(double probability, int label) {
-    const double loss = dpa_loss_class(probability);
+double dpa__loss_binary(double probability, int label) {
+    const double loss = dpa__loss_class(probability);
     return label ? loss : -loss;
 }
 
@@ -81,20 +81,20 @@ static dpa_status check_row(const double *row, size_t classes, double label, siz
     return DPA_OK;
 }
 
-dpa_status dpa_losses_from_predictions(const double *probability, size_t rows, size_t classes,
-                                       const double *label, double *out, dpa_error *err) {
+dpa_status dpa__losses_from_predictions(const double *probability, size_t rows, size_t classes,
+                                        const double *label, double *out, dpa_error *err) {
     if (classes == 0) return dpa__fail(err, DPA_BAD_INPUT, "predictions without a class");
     for (size_t i = 0; i < rows; ++i) {
         const double *row = probability + i * classes;
         DPA_TRY(check_row(row, classes, label[i], i + 1, err));
-        out[i] = classes == 1 ? dpa_loss_binary(row[0], label[i] != 0.0)
-                              : dpa_loss_class(row[(size_t)label[i]]);
+        out[i] = classes == 1 ? dpa__loss_binary(row[0], label[i] != 0.0)
+                              : dpa__loss_class(row[(size_t)label[i]]);
     }
     return DPA_OK;
 }
 
-dpa_status dpa_losses_from_regression(const double *prediction, const double *label, size_t rows,
-                                      int squared, double *out, dpa_error *err) {
+dpa_status dpa__losses_from_regression(const double *prediction, const double *label, size_t rows,
+                                       int squared, double *out, dpa_error *err) {
     for (size_t i = 0; i < rows; ++i) {
         const double off = prediction[i] - label[i];
         if (!isfinite(off))

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dpaudit/losses.h"
+#include "evidence/losses.h"
 
 typedef struct side {
     size_t infinite, distinct;
@@ -62,10 +62,10 @@ static dpa_status lint_scale(const dpa_losses *l, dpa_lints *lints, dpa_error *e
     const double whole = e.high[0] - e.low[0];
     const double low = e.low[1] - e.low[0], high = e.high[0] - e.high[1];
     if (!(isfinite(whole) && fmax(low, high) > 0.5 * whole)) return DPA_OK;
-    return dpa_lints_add(lints, err, "one-loss-scale",
-                         "one loss, %.6g, sets the scale of the paper's transform (the next is "
-                         "%.6g): 'normal' and 'mixture' hang on it; --transform quantile does not",
-                         low > high ? e.low[0] : e.high[0], low > high ? e.low[1] : e.high[1]);
+    return dpa__lints_add(lints, err, "one-loss-scale",
+                          "one loss, %.6g, sets the scale of the paper's transform (the next is "
+                          "%.6g): 'normal' and 'mixture' hang on it; --transform quantile does not",
+                          low > high ? e.low[0] : e.high[0], low > high ? e.low[1] : e.high[1]);
 }
 
 /* Warns if many losses have one single value: a saturated softmax, or clipping. */
@@ -81,11 +81,12 @@ static dpa_status lint_saturated(const dpa_losses *l, dpa_lints *lints, dpa_erro
             most = run > most ? run : most;
         }
         if (count[s] < 20 || (double)most < 0.1 * (double)count[s]) continue;
-        DPA_TRY(dpa_lints_add(lints, err, "saturated",
-                              "%zu of %zu %s losses are %.6g: probabilities that were rounded to 0 "
-                              "or 1, or clipped? No threshold can tell them apart; losses from "
-                              "logits can",
-                              most, count[s], s ? "held-out" : "training", at));
+        DPA_TRY(
+            dpa__lints_add(lints, err, "saturated",
+                           "%zu of %zu %s losses are %.6g: probabilities that were rounded to 0 "
+                           "or 1, or clipped? No threshold can tell them apart; losses from "
+                           "logits can",
+                           most, count[s], s ? "held-out" : "training", at));
     }
     return DPA_OK;
 }
@@ -115,35 +116,36 @@ static dpa_status lint_shared(const dpa_losses *l, const side *train, const side
     const int repeats = (double)train->distinct < 0.99 * (double)l->train_count ||
                         (double)held->distinct < 0.99 * (double)l->heldout_count;
     if (is_same)
-        return dpa_lints_add(lints, err, "same-losses",
-                             "training and held-out losses are the same numbers: was one file "
-                             "given twice? Then nothing can be seen");
+        return dpa__lints_add(lints, err, "same-losses",
+                              "training and held-out losses are the same numbers: was one file "
+                              "given twice? Then nothing can be seen");
     if (repeats || shared < 5 || (double)shared < 0.01 * (double)fewer) return DPA_OK;
-    return dpa_lints_add(lints, err, "shared-losses",
-                         "%zu losses are the same on both sides, and hardly any within one: are "
-                         "these points in both sets? Held-out points must not have been trained on",
-                         shared);
+    return dpa__lints_add(
+        lints, err, "shared-losses",
+        "%zu losses are the same on both sides, and hardly any within one: are "
+        "these points in both sets? Held-out points must not have been trained on",
+        shared);
 }
 
-dpa_status dpa_losses_lint(const dpa_losses *l, dpa_lints *lints, dpa_error *err) {
+dpa_status dpa__losses_lint(const dpa_losses *l, dpa_lints *lints, dpa_error *err) {
     const side train = look(l->train, l->train_count), held = look(l->heldout, l->heldout_count);
     const double total = (double)l->train_count + (double)l->heldout_count;
     if (l->train_count < 1000 || l->heldout_count < 1000)
-        DPA_TRY(dpa_lints_add(lints, err, "few-points",
-                              "%zu training and %zu held-out losses: with fewer than 1000 the "
-                              "rates that decide Epsilon* are hardly seen",
-                              l->train_count, l->heldout_count));
+        DPA_TRY(dpa__lints_add(lints, err, "few-points",
+                               "%zu training and %zu held-out losses: with fewer than 1000 the "
+                               "rates that decide Epsilon* are hardly seen",
+                               l->train_count, l->heldout_count));
     if (train.infinite + held.infinite > 0)
-        DPA_TRY(dpa_lints_add(lints, err, "infinite-losses",
-                              "%zu losses are infinite: ordered as they are by 'binormal', "
-                              "'empirical' and 'simultaneous', put at the nearest finite loss by "
-                              "'normal' and 'mixture'",
-                              train.infinite + held.infinite));
+        DPA_TRY(dpa__lints_add(lints, err, "infinite-losses",
+                               "%zu losses are infinite: ordered as they are by 'binormal', "
+                               "'empirical' and 'simultaneous', put at the nearest finite loss by "
+                               "'normal' and 'mixture'",
+                               train.infinite + held.infinite));
     if ((double)train.distinct + (double)held.distinct < 0.5 * total)
-        DPA_TRY(dpa_lints_add(lints, err, "ties",
-                              "only %zu + %zu distinct losses among %.0f: rounded, or repeated "
-                              "points?",
-                              train.distinct, held.distinct, total));
+        DPA_TRY(dpa__lints_add(lints, err, "ties",
+                               "only %zu + %zu distinct losses among %.0f: rounded, or repeated "
+                               "points?",
+                               train.distinct, held.distinct, total));
     DPA_TRY(lint_shared(l, &train, &held, lints, err));
     DPA_TRY(lint_scale(l, lints, err));
     DPA_TRY(lint_saturated(l, lints, err));
@@ -151,9 +153,9 @@ dpa_status dpa_losses_lint(const dpa_losses *l, dpa_lints *lints, dpa_error *err
     const double spread =
         sqrt((total + 1.0) / (12.0 * (double)l->train_count * (double)l->heldout_count));
     if (share < 0.5 - 4.0 * spread)
-        DPA_TRY(dpa_lints_add(lints, err, "wrong-direction",
-                              "training losses are larger than held-out ones (a random pair is in "
-                              "the expected order with probability %.3f): were the files swapped?",
-                              share));
+        DPA_TRY(dpa__lints_add(lints, err, "wrong-direction",
+                               "training losses are larger than held-out ones (a random pair is in "
+                               "the expected order with probability %.3f): were the files swapped?",
+                               share));
     return DPA_OK;
 }

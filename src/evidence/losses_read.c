@@ -7,14 +7,14 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/losses.h"
 #include "evidence/columns.h"
+#include "evidence/losses.h"
 
 static dpa_status read_numbers(const char *path, const char *member, dpa_array *out,
                                dpa_error *err) {
-    DPA_TRY(dpa_array_read(path, member, out, err));
-    const dpa_status status = dpa_array_to_double(out, err);
-    if (status != DPA_OK) dpa_array_free(out);
+    DPA_TRY(dpa__array_read(path, member, out, err));
+    const dpa_status status = dpa__array_to_double(out, err);
+    if (status != DPA_OK) dpa__array_free(out);
     return status;
 }
 
@@ -22,13 +22,13 @@ static dpa_status read_numbers(const char *path, const char *member, dpa_array *
 static dpa_status to_losses(const char *loss, const dpa_array *values, size_t rows, size_t classes,
                             const double *label, double *out, dpa_error *err) {
     if (loss == NULL || strcmp(loss, "log-odds") == 0)
-        return dpa_losses_from_predictions(values->data, rows, classes, label, out, err);
+        return dpa__losses_from_predictions(values->data, rows, classes, label, out, err);
     if (classes != 1)
         return dpa__fail(err, DPA_BAD_INPUT,
                          "%zu columns of predictions; one number a row is right for '%s' losses",
                          classes, loss);
-    return dpa_losses_from_regression(values->data, label, rows, strcmp(loss, "squared") == 0, out,
-                                      err);
+    return dpa__losses_from_regression(values->data, label, rows, strcmp(loss, "squared") == 0, out,
+                                       err);
 }
 
 /* Replaces predictions by losses. */
@@ -65,21 +65,21 @@ static dpa_status read_side(const char *path, const char *member, const char *la
     if (labels != NULL) {
         status = read_numbers(labels, labels_member, &label, err);
         if (status == DPA_OK) status = apply_labels(path, loss, out, &label, err);
-        dpa_array_free(&label);
+        dpa__array_free(&label);
     } else if (out->ndim > 1) {
         status = dpa__fail_file(err, DPA_BAD_INPUT, path,
                                 "%u dimensions: one loss per point is right; predictions need "
                                 "labels beside them",
                                 out->ndim);
     }
-    if (status != DPA_OK) dpa_array_free(out);
+    if (status != DPA_OK) dpa__array_free(out);
     return status;
 }
 
 static dpa_status join(const char *path, const dpa_array *train, const dpa_array *heldout,
                        dpa_losses *out, dpa_error *err) {
     const dpa_status status =
-        dpa_losses_new(train->data, train->count, heldout->data, heldout->count, out, err);
+        dpa__losses_new(train->data, train->count, heldout->data, heldout->count, out, err);
     if (status != DPA_OK) return dpa__name_place(status, path, err);
     memcpy(out->train_sha256, train->sha256, sizeof out->train_sha256);
     memcpy(out->heldout_sha256, heldout->sha256, sizeof out->heldout_sha256);
@@ -91,15 +91,15 @@ static dpa_status read_pair(const dpa_losses_files *f, dpa_losses *out, dpa_erro
     const int both = f->heldout == NULL; /* both in one NPZ */
     const char *path = both ? f->train : f->heldout;
     const char *train_labels = f->train_labels, *heldout_labels = f->heldout_labels;
-    if (both && dpa_npz_has(path, "train_labels")) train_labels = heldout_labels = path;
+    if (both && dpa__npz_has(path, "train_labels")) train_labels = heldout_labels = path;
     dpa_status status = read_side(f->train, both ? "train" : NULL, train_labels,
                                   both ? "train_labels" : NULL, f->loss, &train, err);
     if (status == DPA_OK)
         status = read_side(path, both ? "heldout" : NULL, heldout_labels,
                            both ? "heldout_labels" : NULL, f->loss, &heldout, err);
     if (status == DPA_OK) status = join(f->train, &train, &heldout, out, err);
-    dpa_array_free(&train);
-    dpa_array_free(&heldout);
+    dpa__array_free(&train);
+    dpa__array_free(&heldout);
     return status;
 }
 
@@ -119,18 +119,18 @@ static dpa_status split_members(const char *path, const double *value, const uin
 
 static dpa_status split(const dpa__columns *c, const double *value, const uint8_t *member,
                         dpa_losses *out, dpa_error *err) {
-    const size_t rows = dpa_table_rows(c->table);
+    const size_t rows = dpa__table_rows(c->table);
     size_t members = 0;
     double *loss = DPA_NEW_ARRAY(double, rows, err);
     if (loss == NULL) return DPA_NO_MEMORY;
     dpa_status status = split_members(c->path, value, member, rows, loss, &members, err);
     if (status == DPA_OK)
         status = dpa__name_place(
-            dpa_losses_new(loss, members, loss + members, rows - members, out, err), c->path, err);
+            dpa__losses_new(loss, members, loss + members, rows - members, out, err), c->path, err);
     free(loss);
     if (status != DPA_OK) return status;
-    memcpy(out->train_sha256, dpa_table_sha256(c->table), sizeof out->train_sha256);
-    memcpy(out->heldout_sha256, dpa_table_sha256(c->table), sizeof out->heldout_sha256);
+    memcpy(out->train_sha256, dpa__table_sha256(c->table), sizeof out->train_sha256);
+    memcpy(out->heldout_sha256, dpa__table_sha256(c->table), sizeof out->heldout_sha256);
     return DPA_OK;
 }
 
@@ -148,11 +148,11 @@ static dpa_status read_table(const char *path, dpa_losses *out, dpa_error *err) 
     dpa__columns c = {.path = path, .header = "loss,member"};
     DPA_TRY(dpa__columns_read(&c, NULL, err));
     const dpa_status status = from_table(&c, out, err);
-    dpa_table_free(c.table);
+    dpa__table_free(c.table);
     return status;
 }
 
-dpa_status dpa_losses_read(const dpa_losses_files *files, dpa_losses *out, dpa_error *err) {
+dpa_status dpa__losses_read(const dpa_losses_files *files, dpa_losses *out, dpa_error *err) {
     *out = (dpa_losses){0};
     if (err != NULL) *err = (dpa_error){0};
     if (files->train == NULL)
@@ -164,7 +164,7 @@ dpa_status dpa_losses_read(const dpa_losses_files *files, dpa_losses *out, dpa_e
     if ((files->train_labels == NULL) != (files->heldout_labels == NULL))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "labels are needed for both the training and the held-out predictions");
-    if (files->heldout == NULL && !dpa_npz_has(files->train, "train"))
+    if (files->heldout == NULL && !dpa__npz_has(files->train, "train"))
         return read_table(files->train, out, err);
     return read_pair(files, out, err);
 }

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/losses.h"
+#include "evidence/losses.h"
 #include "evidence/scores_sort.h"
 
 typedef struct entry {
@@ -45,9 +45,9 @@ static void q_values(const entry *e, size_t n, const double *heldout, size_t m, 
     }
 }
 
-dpa_status dpa_loss_records(const double *train, size_t train_count, const double *heldout,
-                            size_t heldout_count, double rate, dpa_loss_record *out, size_t most,
-                            size_t *count, size_t *found, dpa_error *err) {
+dpa_status dpa__loss_records(const double *train, size_t train_count, const double *heldout,
+                             size_t heldout_count, double rate, dpa_loss_record *out, size_t most,
+                             size_t *count, size_t *found, dpa_error *err) {
     *count = *found = 0;
     for (size_t i = 0; i < train_count; ++i)
         if (isnan(train[i]))

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
-#include "dpaudit/evidence.h"
+#include "evidence/evidence.h"
 #include "evidence/scores_sort.h"
 
 enum { TINY = 20 };
@@ -17,19 +17,19 @@ static dpa_status room_for(size_t members, size_t nonmembers, dpa_scores *out, d
     out->member = DPA_NEW_ARRAY(double, members, err);
     out->nonmember = DPA_NEW_ARRAY(double, nonmembers, err);
     if (out->member != NULL && out->nonmember != NULL) return DPA_OK;
-    dpa_scores_free(out);
+    dpa__scores_free(out);
     return DPA_NO_MEMORY;
 }
 
-dpa_status dpa_scores_from(const double *member, size_t members, const double *nonmember,
-                           size_t nonmembers, dpa_scores *out, dpa_error *err) {
+dpa_status dpa__scores_from(const double *member, size_t members, const double *nonmember,
+                            size_t nonmembers, dpa_scores *out, dpa_error *err) {
     DPA_TRY(room_for(members, nonmembers, out, err));
     if (members > 0) memcpy(out->member, member, members * sizeof *member);
     if (nonmembers > 0) memcpy(out->nonmember, nonmember, nonmembers * sizeof *nonmember);
     return DPA_OK;
 }
 
-void dpa_scores_free(dpa_scores *scores) {
+void dpa__scores_free(dpa_scores *scores) {
     if (scores == NULL) return;
     free(scores->member);
     free(scores->nonmember);
@@ -83,20 +83,20 @@ static comparison compare_classes(const dpa_scores *s) {
 
 static dpa_status lint_values(const dpa_scores *s, size_t nan, dpa_lints *lints, dpa_error *err) {
     if (nan > 0)
-        DPA_TRY(dpa_lints_add(lints, err, "nan",
-                              "%zu scores are NaN; they count against the attack", nan));
+        DPA_TRY(dpa__lints_add(lints, err, "nan",
+                               "%zu scores are NaN; they count against the attack", nan));
     const size_t infinite =
         infinities(s->member, s->members) + infinities(s->nonmember, s->nonmembers);
     if (infinite > nan)
-        DPA_TRY(dpa_lints_add(lints, err, "infinite",
-                              "%zu scores are infinite; they are taken as extreme scores",
-                              infinite - nan));
+        DPA_TRY(dpa__lints_add(lints, err, "infinite",
+                               "%zu scores are infinite; they are taken as extreme scores",
+                               infinite - nan));
     const size_t again = repeats(s->member, s->members) + repeats(s->nonmember, s->nonmembers);
     if (100 * again > s->members + s->nonmembers)
-        DPA_TRY(dpa_lints_add(lints, err, "duplicates",
-                              "%zu of %zu scores repeat an earlier one of their class: rounded "
-                              "scores, or rows that were counted twice?",
-                              again, s->members + s->nonmembers));
+        DPA_TRY(dpa__lints_add(lints, err, "duplicates",
+                               "%zu of %zu scores repeat an earlier one of their class: rounded "
+                               "scores, or rows that were counted twice?",
+                               again, s->members + s->nonmembers));
     return DPA_OK;
 }
 
@@ -106,10 +106,10 @@ static dpa_status lint_sign(const dpa_scores *s, const comparison *c, dpa_lints 
     /* standard deviation of won − lost if there is no leak */
     const double spread = sqrt(pairs * (double)(s->members + s->nonmembers + 1) / 3);
     if (c->lost - c->won <= 3 * spread) return DPA_OK;
-    return dpa_lints_add(lints, err, "sign",
-                         "members score lower than non-members (AUC %.3f): higher must mean "
-                         "\"in\"; is the sign wrong?",
-                         (c->won + 0.5 * (pairs - c->won - c->lost)) / pairs);
+    return dpa__lints_add(lints, err, "sign",
+                          "members score lower than non-members (AUC %.3f): higher must mean "
+                          "\"in\"; is the sign wrong?",
+                          (c->won + 0.5 * (pairs - c->won - c->lost)) / pairs);
 }
 
 dpa_status dpa__scores_lint_sign(const dpa_scores *s, dpa_lints *lints, dpa_error *err) {
@@ -120,16 +120,17 @@ dpa_status dpa__scores_lint_sign(const dpa_scores *s, dpa_lints *lints, dpa_erro
 static dpa_status lint_classes(const dpa_scores *s, dpa_lints *lints, dpa_error *err) {
     const comparison c = compare_classes(s);
     if (c.tied > 0)
-        DPA_TRY(dpa_lints_add(lints, err, "ties",
-                              "%zu members share their score with a non-member; ties count against "
-                              "the attack",
-                              c.tied));
+        DPA_TRY(
+            dpa__lints_add(lints, err, "ties",
+                           "%zu members share their score with a non-member; ties count against "
+                           "the attack",
+                           c.tied));
     DPA_TRY(lint_sign(s, &c, lints, err));
     if (s->members < TINY || s->nonmembers < TINY)
-        DPA_TRY(dpa_lints_add(lints, err, "tiny",
-                              "only %zu members and %zu non-members: nothing but a very strong "
-                              "attack can show a leak",
-                              s->members, s->nonmembers));
+        DPA_TRY(dpa__lints_add(lints, err, "tiny",
+                               "only %zu members and %zu non-members: nothing but a very strong "
+                               "attack can show a leak",
+                               s->members, s->nonmembers));
     return DPA_OK;
 }
 
@@ -172,7 +173,7 @@ static dpa_status prepare(const dpa_scores *given, dpa_scores *s, unsigned threa
     return lint_classes(s, lints, err);
 }
 
-dpa_status dpa_scores_prepare(dpa_scores *s, dpa_lints *lints, dpa_error *err) {
+dpa_status dpa__scores_prepare_here(dpa_scores *s, dpa_lints *lints, dpa_error *err) {
     return prepare(s, s, 1, lints, err);
 }
 
@@ -194,7 +195,7 @@ size_t dpa__count_at_least(const double *sorted, size_t count, double x) {
     return count - low;
 }
 
-dpa_counts dpa_scores_counts(const dpa_scores *s, double threshold) {
+dpa_counts dpa__scores_counts(const dpa_scores *s, double threshold) {
     const size_t tp = dpa__count_at_least(s->member, s->members, threshold);
     const size_t fp = dpa__count_at_least(s->nonmember, s->nonmembers, threshold);
     return (dpa_counts){.fn = s->members - tp, .tp = tp, .fp = fp, .tn = s->nonmembers - fp};

@@ -7,29 +7,29 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/evidence.h"
 #include "evidence/columns.h"
+#include "evidence/evidence.h"
 
 /* Reads one class from a file (or from a member of an NPZ); the caller owns the array. */
 static dpa_status read_class(const char *path, const char *name, double **values, size_t *count,
                              char *sha256, dpa_error *err) {
     dpa_array array;
-    DPA_TRY(dpa_array_read(path, name, &array, err));
-    dpa_status status = dpa_array_to_double(&array, err);
+    DPA_TRY(dpa__array_read(path, name, &array, err));
+    dpa_status status = dpa__array_to_double(&array, err);
     if (status == DPA_OK && array.ndim > 1 && array.count != array.shape[0] &&
         array.count != array.shape[array.ndim - 1])
         status =
             dpa__fail_file(err, DPA_BAD_INPUT, path,
                            "an array of %u dimensions; scores are one list of numbers", array.ndim);
     if (status != DPA_OK) {
-        dpa_array_free(&array);
+        dpa__array_free(&array);
         return status;
     }
     *values = array.data;
     *count = array.count;
     memcpy(sha256, array.sha256, DPA_SHA256_SIZE);
     array.data = NULL;
-    dpa_array_free(&array);
+    dpa__array_free(&array);
     return DPA_OK;
 }
 
@@ -44,7 +44,7 @@ static dpa_status read_two(const char *in_path, const char *in_name, const char 
     if (status == DPA_OK)
         status =
             read_class(out_path, out_name, &out->nonmember, &out->nonmembers, out->sha256[1], err);
-    if (status != DPA_OK) dpa_scores_free(out);
+    if (status != DPA_OK) dpa__scores_free(out);
     return status;
 }
 
@@ -58,7 +58,7 @@ typedef struct columns {
 
 static void columns_free(columns *c) {
     free(c->member);
-    dpa_table_free(c->of.table);
+    dpa__table_free(c->of.table);
 }
 
 /* `text`: names of columns that are not numeric, ended by NULL. */
@@ -73,7 +73,7 @@ static dpa_status columns_open(const char *path, const char *const *text, column
     if (status != DPA_OK)
         columns_free(out);
     else
-        out->rows = dpa_table_rows(out->of.table);
+        out->rows = dpa__table_rows(out->of.table);
     return status;
 }
 
@@ -87,7 +87,7 @@ static dpa_status cut(const columns *c, const uint32_t *codes, size_t group, dpa
     out->member = DPA_NEW_ARRAY(double, count[1], err);
     out->nonmember = DPA_NEW_ARRAY(double, count[0], err);
     if (out->member == NULL || out->nonmember == NULL) {
-        dpa_scores_free(out);
+        dpa__scores_free(out);
         return DPA_NO_MEMORY;
     }
     double *next[2] = {out->nonmember, out->member};
@@ -101,16 +101,16 @@ static dpa_status read_table(const char *path, dpa_scores *out, dpa_error *err) 
     DPA_TRY(columns_open(path, NULL, &c, err));
     const dpa_status status = cut(&c, NULL, 0, out, err);
     if (status == DPA_OK)
-        (void)snprintf(out->sha256[0], sizeof out->sha256[0], "%s", dpa_table_sha256(c.of.table));
+        (void)snprintf(out->sha256[0], sizeof out->sha256[0], "%s", dpa__table_sha256(c.of.table));
     columns_free(&c);
     return status;
 }
 
-dpa_status dpa_scores_read(const char *path, const char *nonmembers_path, dpa_scores *out,
-                           dpa_error *err) {
+dpa_status dpa__scores_read(const char *path, const char *nonmembers_path, dpa_scores *out,
+                            dpa_error *err) {
     *out = (dpa_scores){0};
     if (nonmembers_path != NULL) return read_two(path, NULL, nonmembers_path, NULL, out, err);
-    if (dpa_npz_has(path, "members") || dpa_npz_has(path, "nonmembers"))
+    if (dpa__npz_has(path, "members") || dpa__npz_has(path, "nonmembers"))
         return read_two(path, "members", path, "nonmembers", out, err);
     return read_table(path, out, err);
 }
@@ -118,38 +118,38 @@ dpa_status dpa_scores_read(const char *path, const char *nonmembers_path, dpa_sc
 static dpa_status cut_groups(const columns *c, const char *column, dpa_score_groups *out,
                              dpa_error *err) {
     const dpa_table *table = c->of.table;
-    const ptrdiff_t at = dpa_table_find(table, column);
+    const ptrdiff_t at = dpa__table_find(table, column);
     if (at < 0)
         return dpa__fail_line(err, DPA_BAD_INPUT, c->of.path, 1, 0, "no column '%s' to group by",
                               column);
-    const size_t levels = dpa_table_levels(table, (size_t)at);
+    const size_t levels = dpa__table_levels(table, (size_t)at);
     out->items = dpa__calloc(levels, sizeof *out->items, err);
     out->names = dpa__calloc(levels, sizeof *out->names, err);
     if (out->items == NULL || out->names == NULL) return DPA_NO_MEMORY;
     for (; out->count < levels; ++out->count) {
         DPA_TRY(
-            cut(c, dpa_table_codes(table, (size_t)at), out->count, &out->items[out->count], err));
+            cut(c, dpa__table_codes(table, (size_t)at), out->count, &out->items[out->count], err));
         (void)snprintf(out->names[out->count], sizeof out->names[0], "%s",
-                       dpa_table_level(table, (size_t)at, out->count));
+                       dpa__table_level(table, (size_t)at, out->count));
     }
     return DPA_OK;
 }
 
-dpa_status dpa_score_groups_read(const char *path, const char *column, dpa_score_groups *out,
-                                 dpa_error *err) {
+dpa_status dpa__score_groups_read(const char *path, const char *column, dpa_score_groups *out,
+                                  dpa_error *err) {
     const char *const text[] = {column, NULL};
     columns c;
     *out = (dpa_score_groups){0};
     DPA_TRY(columns_open(path, text, &c, err));
     const dpa_status status = cut_groups(&c, column, out, err);
     columns_free(&c);
-    if (status != DPA_OK) dpa_score_groups_free(out);
+    if (status != DPA_OK) dpa__score_groups_free(out);
     return status;
 }
 
-void dpa_score_groups_free(dpa_score_groups *groups) {
+void dpa__score_groups_free(dpa_score_groups *groups) {
     if (groups == NULL) return;
-    for (size_t i = 0; i < groups->count; ++i) dpa_scores_free(&groups->items[i]);
+    for (size_t i = 0; i < groups->count; ++i) dpa__scores_free(&groups->items[i]);
     free(groups->items);
     free(groups->names);
     *groups = (dpa_score_groups){0};

@@ -4,15 +4,15 @@
 
 #include <stddef.h>
 
-#include "dpaudit/evidence.h"
+#include "evidence/evidence.h"
 
 /* Sorts ascending; no NaN allowed. Needs as much memory again during the call. */
 dpa_status dpa__sort_numbers(double *values, size_t count, dpa_error *err);
 
 /* Scores for each of which a further thread pays. */
 enum { DPA__SCORES_A_THREAD = 1 << 16 };
-/* dpa_scores_prepare of a copy, which the caller frees also on failure; with two threads each class
- * is copied and sorted by one. */
+/* dpa__scores_prepare_here of a copy, which the caller frees also on failure; with two threads each
+ * class is copied and sorted by one. */
 dpa_status dpa__scores_prepare(const dpa_scores *given, unsigned threads, dpa_scores *out,
                                dpa_lints *lints, dpa_error *err);
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/attack.h"
-#include "dpaudit/data.h"
+#include "evidence/signals.h"
 
 static dpa_status check_finite(const char *path, const dpa_signals *signals, dpa_error *err) {
     const size_t count = signals->models * signals->points * signals->augmentations;
@@ -37,7 +37,7 @@ static dpa_status take_bits(const char *path, dpa_array *array, dpa_signals *out
                               "membership must be a matrix like the signals, %zu models × %zu "
                               "points",
                               out->models, out->points);
-    DPA_TRY(dpa_array_to_double(array, err));
+    DPA_TRY(dpa__array_to_double(array, err));
     const double *value = array->data;
     out->member = DPA_NEW_ARRAY(uint8_t, array->count, err);
     if (out->member == NULL) return DPA_NO_MEMORY;
@@ -53,36 +53,36 @@ static dpa_status take_bits(const char *path, dpa_array *array, dpa_signals *out
 
 /* The first of the names that the NPZ has; NULL if it has none or is no NPZ. */
 static const char *name_in(const char *path, const char *const *names) {
-    while (*names != NULL && !dpa_npz_has(path, *names)) ++names;
+    while (*names != NULL && !dpa__npz_has(path, *names)) ++names;
     return *names;
 }
 
 static dpa_status read_members(const char *path, dpa_signals *out, dpa_error *err) {
     static const char *const names[] = {"shadow_members", "members", NULL};
     dpa_array array;
-    DPA_TRY(dpa_array_read(path, name_in(path, names), &array, err));
+    DPA_TRY(dpa__array_read(path, name_in(path, names), &array, err));
     const dpa_status status = take_bits(path, &array, out, err);
-    dpa_array_free(&array);
+    dpa__array_free(&array);
     return status;
 }
 
-dpa_status dpa_signals_read(const char *path, const char *members_path, dpa_signal_kind kind,
-                            dpa_signals *out, dpa_error *err) {
+dpa_status dpa__signals_read(const char *path, const char *members_path, dpa_signal_kind kind,
+                             dpa_signals *out, dpa_error *err) {
     static const char *const of_members[] = {"shadow_signals", "signals", NULL};
     static const char *const of_population[] = {"population_signals", "signals", NULL};
     const char *name = name_in(path, members_path != NULL ? of_members : of_population);
     dpa_array array;
     *out = (dpa_signals){.kind = kind};
-    DPA_TRY(dpa_array_read(path, name, &array, err));
+    DPA_TRY(dpa__array_read(path, name, &array, err));
     dpa_status status = DPA_OK;
     as_matrix(&array);
     if ((array.ndim != 2 && array.ndim != 3) || array.count == 0)
         status = dpa__fail_file(err, DPA_BAD_INPUT, path,
                                 "signals must be models × points, or models × points × "
                                 "augmentations, and not empty");
-    if (status == DPA_OK) status = dpa_array_to_double(&array, err);
+    if (status == DPA_OK) status = dpa__array_to_double(&array, err);
     if (status != DPA_OK) {
-        dpa_array_free(&array);
+        dpa__array_free(&array);
         return status;
     }
     out->models = array.shape[0];
@@ -91,11 +91,11 @@ dpa_status dpa_signals_read(const char *path, const char *members_path, dpa_sign
     out->signal = array.data; /* the signals own the block now */
     status = check_finite(path, out, err);
     if (status == DPA_OK && members_path != NULL) status = read_members(members_path, out, err);
-    if (status != DPA_OK) dpa_signals_free(out);
+    if (status != DPA_OK) dpa__signals_free(out);
     return status;
 }
 
-void dpa_signals_free(dpa_signals *signals) {
+void dpa__signals_free(dpa_signals *signals) {
     if (signals == NULL) return;
     free(signals->signal);
     free(signals->member);

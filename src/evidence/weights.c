@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 
-_Static_assert((int)DPA_WEIGHTS_SHA256_SIZE == (int)DPA_SHA256_SIZE, "one size of hash");
+_Static_assert((int)DPA_SHA256_SIZE == (int)DPA_SHA256_SIZE, "one size of hash");
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "elements are taken as they lie in little-endian files"
 #endif
@@ -20,11 +20,11 @@ size_t dpa__element_size(dpa__element element) {
     return size[element];
 }
 
-dpa_vector dpa_weights_vector(const dpa_weights *model) {
+dpa_vector dpa__weights_vector(const dpa_weights *model) {
     return (dpa_vector){model->f32, model->f64, model->dim};
 }
 
-void dpa_weights_free(dpa_weights *model) {
+void dpa__weights_free(dpa_weights *model) {
     if (model == NULL) return;
     free(model->f32);
     free(model->f64);
@@ -91,9 +91,9 @@ dpa_status dpa__weights_add(dpa_weights *model, dpa__element element, const unsi
 /* If possible the array's block becomes the model without copying. */
 static dpa_status add_array(dpa_weights *model, dpa_array *array, dpa_error *err) {
     const int narrow = array->dtype == DPA_F32, half = array->dtype == DPA_F16;
-    if (!narrow && !half) DPA_TRY(dpa_array_to_double(array, err));
+    if (!narrow && !half) DPA_TRY(dpa__array_to_double(array, err));
     if (model->dim == 0 && !half) {
-        dpa_weights_free(model);
+        dpa__weights_free(model);
         if (narrow)
             model->f32 = array->data;
         else
@@ -144,7 +144,7 @@ static dpa_status read_any(dpa__stream *stream, dpa_weights *model, char *sha256
     DPA_TRY(dpa__array_from_stream(stream, NULL, &array, err));
     memcpy(sha256, array.sha256, DPA_SHA256_SIZE);
     const dpa_status status = add_array(model, &array, err);
-    dpa_array_free(&array);
+    dpa__array_free(&array);
     return status;
 }
 
@@ -156,8 +156,8 @@ dpa_status dpa__weights_from_stream(dpa__stream *stream, dpa_weights *model,
     return status;
 }
 
-dpa_status dpa_weights_append(dpa_weights *model, const char *path,
-                              char sha256[DPA_WEIGHTS_SHA256_SIZE], dpa_error *err) {
+dpa_status dpa__weights_append(dpa_weights *model, const char *path, char sha256[DPA_SHA256_SIZE],
+                               dpa_error *err) {
     dpa__stream *stream = NULL;
     char hash[DPA_SHA256_SIZE] = "";
     DPA_TRY(dpa__stream_open(path, &stream, err));

@@ -33,14 +33,14 @@ dpa_status dpa__audit_init(dpa_federation *f, dpa_error *err) {
     const size_t count = o->canaries + o->unobserved, size = f->model->size;
     if (count == 0) return DPA_OK;
     dpa_canaries_opts opts;
-    dpa_canaries_opts_init(&opts);
+    dpa__canaries_opts_init(&opts);
     opts.seed = o->canary_seed;
     opts.dim = size;
     opts.observed = o->canaries;
     opts.unobserved = o->unobserved;
     opts.threads = o->threads;
     opts.direction = o->direction;
-    DPA_TRY(dpa_canaries_new(&opts, &f->canaries, err));
+    DPA_TRY(dpa__canaries_new(&opts, &f->canaries, err));
     f->canary_norm = dpa__calloc(count, sizeof(double), err);
     f->presented = dpa__calloc(o->canaries, sizeof(uint64_t), err);
     f->start = DPA_NEW_ARRAY(float, size, err);
@@ -50,7 +50,7 @@ dpa_status dpa__audit_init(dpa_federation *f, dpa_error *err) {
 }
 
 void dpa__audit_free(dpa_federation *f) {
-    dpa_canaries_free(f->canaries);
+    dpa__canaries_free(f->canaries);
     free(f->canary_norm);
     free(f->presented);
     free(f->start);
@@ -65,13 +65,13 @@ dpa_status dpa__audit_add(dpa_federation *f, double *energy, dpa_error *err) {
     if (cohort->canaries == 0) return DPA_OK;
     const double sent = f->opts.canary_scale;
     const double norm = f->clip * (f->opts.fault == DPA_FAULT_CLIP_MEAN ? sent : fmin(sent, 1.0));
-    memset(f->canary_norm, 0, dpa_canaries_count(f->canaries) * sizeof(double));
+    memset(f->canary_norm, 0, dpa__canaries_count(f->canaries) * sizeof(double));
     for (size_t i = 0; i < cohort->canaries; ++i) {
         const double sum = norm * dpa__copies(f, f->clients->count + cohort->canary[i]);
         f->canary_norm[cohort->canary[i]] = sum;
         *energy += sum * sum;
     }
-    return dpa_canaries_sum_f32(f->canaries, f->canary_norm, f->sum, NULL, err);
+    return dpa__canaries_sum_f32(f->canaries, f->canary_norm, f->sum, NULL, err);
 }
 
 dpa_status dpa__audit_settle(dpa_federation *f, dpa_error *err) {
@@ -82,7 +82,7 @@ dpa_status dpa__audit_settle(dpa_federation *f, dpa_error *err) {
     for (size_t i = 0; i < w->count; ++i)
         released[i] =
             (dpa_vector){.f32 = w->vector != NULL ? w->vector + i * size : f->sum, .dim = size};
-    DPA_TRY(dpa_canaries_round_many(f->canaries, released, w->own, w->count, NULL, err));
+    DPA_TRY(dpa__canaries_round_many(f->canaries, released, w->own, w->count, NULL, err));
     w->count = 0;
     return DPA_OK;
 }
@@ -96,7 +96,7 @@ static int is_zero(const float *x, size_t size) {
 /* Puts the round into the queue. */
 static void wait_for(dpa_federation *f) {
     dpa__waiting *w = &f->waiting;
-    const size_t size = f->model->size, all = dpa_canaries_count(f->canaries);
+    const size_t size = f->model->size, all = dpa__canaries_count(f->canaries);
     size_t *candidate = w->candidate + w->count * all;
     memcpy(candidate, f->cohort.canary, f->cohort.candidates * sizeof *candidate);
     w->own[w->count] = (dpa_own_round){f->clip, candidate, f->cohort.candidates};
@@ -111,7 +111,7 @@ dpa_status dpa__audit_release(dpa_federation *f, dpa_error *err) {
     if (!f->opts.all_iterates || is_zero(f->sum, f->model->size)) {
         const dpa_vector released = {.f32 = f->sum, .dim = f->model->size};
         const dpa_own_round own = {f->clip, f->cohort.canary, f->cohort.candidates};
-        return dpa_canaries_own(f->canaries, &released, &own, NULL, err);
+        return dpa__canaries_own(f->canaries, &released, &own, NULL, err);
     }
     if (w->count == w->room) DPA_TRY(dpa__audit_settle(f, err));
     wait_for(f);
@@ -134,13 +134,13 @@ dpa_status dpa_federation_cosines(dpa_federation *f, int since_start, double *ou
     DPA_TRY(need_canaries(f, err));
     const dpa_vector now = {.f32 = f->model->weight, .dim = f->model->size};
     const dpa_vector start = {.f32 = f->start, .dim = f->model->size};
-    return dpa_canaries_cosines(f->canaries, &now, since_start ? &start : NULL, out, NULL, err);
+    return dpa__canaries_cosines(f->canaries, &now, since_start ? &start : NULL, out, NULL, err);
 }
 
 dpa_status dpa_federation_largest(dpa_federation *f, double *out, dpa_error *err) {
     DPA_TRY(need_canaries(f, err));
     DPA_TRY(dpa__audit_settle(f, err));
-    memcpy(out, dpa_canaries_largest(f->canaries), dpa_canaries_count(f->canaries) * sizeof *out);
+    memcpy(out, dpa__canaries_largest(f->canaries), dpa__canaries_count(f->canaries) * sizeof *out);
     return DPA_OK;
 }
 
@@ -148,11 +148,11 @@ dpa_status dpa_federation_known(dpa_federation *f, double *score, double *times,
                                 dpa_error *err) {
     DPA_TRY(need_canaries(f, err));
     DPA_TRY(dpa__audit_settle(f, err));
-    for (size_t i = 0; i < dpa_canaries_count(f->canaries); ++i) {
-        score[i] = dpa_canaries_own_score(f->canaries, i);
-        times[i] = (double)dpa_canaries_own_times(f->canaries, i);
+    for (size_t i = 0; i < dpa__canaries_count(f->canaries); ++i) {
+        score[i] = dpa__canaries_own_score(f->canaries, i);
+        times[i] = (double)dpa__canaries_own_times(f->canaries, i);
     }
-    *spread = dpa_canaries_own_spread(f->canaries);
+    *spread = dpa__canaries_own_spread(f->canaries);
     return DPA_OK;
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "federate/federation.h"
 #include "federate/vector.h"
 #include "train/dataset.h"
@@ -69,12 +69,12 @@ void dpa__client_train(dpa__worker *w, const dpa_federation *f, uint64_t round, 
     const size_t batch = f->opts.batch;
     uint64_t steps = 0;
     dpa_rng rng;
-    dpa_rng_init(&rng, f->opts.seed, DPA_PURPOSE_CLIENT, round << 32 | client);
+    dpa__rng_init(&rng, f->opts.seed, DPA_PURPOSE_CLIENT, round << 32 | client);
     memcpy(w->order, mine, rows * sizeof *mine);
     memcpy(w->local.weight, f->model->weight, f->model->size * sizeof(float));
     *out = (dpa__training){0};
     for (size_t epoch = 0; epoch < f->opts.epochs; ++epoch) {
-        dpa_rng_shuffle(&rng, w->order, rows);
+        dpa__rng_shuffle(&rng, w->order, rows);
         for (size_t first = 0; first < rows; first += batch, ++steps) {
             if (f->opts.client_steps > 0 && steps == f->opts.client_steps) break;
             step(w, f, w->order + first, rows - first < batch ? rows - first : batch, out);

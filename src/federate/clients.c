@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "federate/federation.h"
 
 typedef struct owned {
@@ -78,11 +78,11 @@ const size_t *dpa_clients_rows(const dpa_clients *c, size_t client, size_t *coun
 static double log_gamma_variate(dpa_rng *rng, double a) {
     const double d = a + 1.0 - 1.0 / 3.0, c = 1.0 / sqrt(9.0 * d);
     for (;;) {
-        const double z = dpa_rng_normal(rng), v = 1.0 + c * z, u = dpa_rng_uniform(rng);
+        const double z = dpa__rng_normal(rng), v = 1.0 + c * z, u = dpa__rng_uniform(rng);
         if (v <= 0.0) continue;
         const double v3 = v * v * v;
         if (log(u) < 0.5 * z * z + d - d * v3 + d * log(v3))
-            return log(d * v3) + log(dpa_rng_uniform(rng)) / a;
+            return log(d * v3) + log(dpa__rng_uniform(rng)) / a;
     }
 }
 
@@ -109,7 +109,7 @@ static void deal_class(const dpa_dataset *data, size_t k, dpa_rng *rng, const do
     size_t count = 0, client = 0;
     for (size_t i = 0; i < rows; ++i)
         if ((size_t)dpa_dataset_label(data, i) == k) row[count++] = i;
-    dpa_rng_shuffle(rng, row, count);
+    dpa__rng_shuffle(rng, row, count);
     for (size_t i = 0; i < count; ++i) {
         while (((double)i + 0.5) / (double)count > share[client]) ++client;
         owner[row[i]] = (double)client;
@@ -132,7 +132,7 @@ dpa_status dpa_clients_dirichlet(const dpa_dataset *data, size_t clients, double
     if (share != NULL && owner != NULL && row != NULL) {
         for (size_t k = 0; k < dpa_dataset_classes(data); ++k) {
             dpa_rng rng;
-            dpa_rng_init(&rng, seed, DPA_PURPOSE_SPLIT, k);
+            dpa__rng_init(&rng, seed, DPA_PURPOSE_SPLIT, k);
             draw_shares(&rng, concentration, clients, share);
             deal_class(data, k, &rng, share, row, owner);
         }

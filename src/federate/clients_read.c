@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/data.h"
 #include "federate/federation.h"
 
 static dpa_status check_rows(const char *path, size_t found, size_t rows, dpa_error *err) {
@@ -18,28 +18,28 @@ static dpa_status check_rows(const char *path, size_t found, size_t rows, dpa_er
 static dpa_status from_table(const char *path, const char *column, size_t rows, dpa_clients **out,
                              dpa_error *err) {
     dpa_table *table;
-    DPA_TRY(dpa_table_read(path, NULL, &table, err));
-    const ptrdiff_t at = dpa_table_find(table, column);
-    dpa_status status = check_rows(path, dpa_table_rows(table), rows, err);
+    DPA_TRY(dpa__table_read(path, NULL, &table, err));
+    const ptrdiff_t at = dpa__table_find(table, column);
+    dpa_status status = check_rows(path, dpa__table_rows(table), rows, err);
     if (status == DPA_OK && at < 0)
         status = dpa__fail_file(err, DPA_BAD_INPUT, path, "no column '%s'", column);
     double *owner = status == DPA_OK ? DPA_NEW_ARRAY(double, rows, err) : NULL;
     if (status == DPA_OK && owner == NULL) status = DPA_NO_MEMORY;
     if (status == DPA_OK) {
-        const double *number = dpa_table_numbers(table, (size_t)at);
-        const uint32_t *code = dpa_table_codes(table, (size_t)at);
+        const double *number = dpa__table_numbers(table, (size_t)at);
+        const uint32_t *code = dpa__table_codes(table, (size_t)at);
         for (size_t i = 0; i < rows; ++i) owner[i] = number != NULL ? number[i] : (double)code[i];
         status = dpa_clients_new(owner, rows, out, err);
     }
     free(owner);
-    dpa_table_free(table);
+    dpa__table_free(table);
     return status;
 }
 
 /* column < 0: the array must have one column only. */
 static dpa_status from_array(const char *path, dpa_array *array, long column, size_t rows,
                              dpa_clients **out, dpa_error *err) {
-    DPA_TRY(dpa_array_to_double(array, err));
+    DPA_TRY(dpa__array_to_double(array, err));
     const size_t width = array->ndim == 2 ? array->shape[1] : 1;
     if (array->ndim != (column < 0 ? 1U : 2U))
         return dpa__fail_file(
@@ -61,9 +61,9 @@ dpa_status dpa_clients_read(const char *path, const char *column, size_t rows, d
                           strspn(column, "0123456789") == strlen(column) && strlen(column) < 10;
     if (column != NULL && !is_number) return from_table(path, column, rows, out, err);
     dpa_array array = {0};
-    DPA_TRY(dpa_array_read(path, NULL, &array, err));
+    DPA_TRY(dpa__array_read(path, NULL, &array, err));
     const dpa_status status =
         from_array(path, &array, is_number ? strtol(column, NULL, 10) : -1, rows, out, err);
-    dpa_array_free(&array);
+    dpa__array_free(&array);
     return status;
 }

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "federate/federation.h"
 #include "train/kernels.h"
 #include "train/noise.h"
@@ -181,8 +181,8 @@ static void move_clip(dpa_federation *f, const dpa__round_tally *tally) {
     double votes = (double)(tally->clients - tally->clipped) - 0.5 * (double)tally->clients;
     if (sum_noise(o) > 0.0) {
         dpa_rng rng;
-        dpa_rng_init(&rng, o->seed, DPA_PURPOSE_NOISE, VOTES | f->round);
-        votes += o->vote_noise * dpa_rng_normal(&rng);
+        dpa__rng_init(&rng, o->seed, DPA_PURPOSE_NOISE, VOTES | f->round);
+        votes += o->vote_noise * dpa__rng_normal(&rng);
     }
     const double count =
         o->divide_actual ? (double)tally->clients : (1.0 - o->drop) * (double)o->cohort;
@@ -248,7 +248,7 @@ dpa_status dpa_federation_round(dpa_federation *f, dpa_round_info *info, dpa_err
     return DPA_OK;
 }
 
-/* Adds up in double precision and in the order given, as dpa_canaries_sum_f32 does. */
+/* Adds up in double precision and in the order given, as dpa__canaries_sum_f32 does. */
 static dpa_status add_changes(dpa_federation *f, const double *changes, size_t count,
                               dpa_error *err) {
     static const double ROUNDING = 1.0 + 1e-6;

@@ -3,8 +3,9 @@
 #ifndef DPA_FEDERATE_FEDERATION_H
 #define DPA_FEDERATE_FEDERATION_H
 
-#include "dpaudit/data.h"
+#include "base/data.h"
 #include "dpaudit/lab/federate.h"
+#include "evidence/canary.h"
 #include "train/model.h"
 
 struct dpa_clients {

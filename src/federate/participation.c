@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "federate/federation.h"
 
 enum { MOST_ROUNDS = 1 << 24 };
@@ -75,10 +75,10 @@ dpa_status dpa__participation_check(const dpa_federate_opts *o, size_t clients, 
 static size_t draw_permuted(const dpa_federation *f, uint64_t index, size_t skip, size_t *out) {
     const size_t clients = f->clients->count, end = skip + f->opts.cohort;
     dpa_rng rng;
-    dpa_rng_init(&rng, f->opts.seed, DPA_PURPOSE_SAMPLING, index);
+    dpa__rng_init(&rng, f->opts.seed, DPA_PURPOSE_SAMPLING, index);
     for (size_t i = 0; i < clients; ++i) f->order[i] = i;
     for (size_t i = 0; i < end; ++i) {
-        const size_t j = i + (size_t)dpa_rng_below(&rng, clients - i), chosen = f->order[j];
+        const size_t j = i + (size_t)dpa__rng_below(&rng, clients - i), chosen = f->order[j];
         f->order[j] = f->order[i];
         f->order[i] = chosen;
         if (i >= skip) out[i - skip] = chosen;
@@ -90,9 +90,9 @@ static size_t draw_poisson(const dpa_federation *f, uint64_t round, size_t *out)
     const double q = dpa__participation_rate(&f->opts, f->clients->count);
     size_t count = 0;
     dpa_rng rng;
-    dpa_rng_init(&rng, f->opts.seed, DPA_PURPOSE_SAMPLING, round);
+    dpa__rng_init(&rng, f->opts.seed, DPA_PURPOSE_SAMPLING, round);
     for (size_t i = 0; i < f->clients->count; ++i)
-        if (dpa_rng_uniform(&rng) < q) out[count++] = i;
+        if (dpa__rng_uniform(&rng) < q) out[count++] = i;
     return count;
 }
 
@@ -108,15 +108,15 @@ static int canary_comes(const dpa_federation *f, uint64_t round, size_t canary) 
         rate = 1.0;
     }
     dpa_rng rng;
-    dpa_rng_init(&rng, o->seed, DPA_PURPOSE_MEMBERSHIP, (uint64_t)canary << 24 | part);
-    if (dpa_rng_uniform(&rng) >= rate) return 0;
-    return start + dpa_rng_below(&rng, length) == round;
+    dpa__rng_init(&rng, o->seed, DPA_PURPOSE_MEMBERSHIP, (uint64_t)canary << 24 | part);
+    if (dpa__rng_uniform(&rng) >= rate) return 0;
+    return start + dpa__rng_below(&rng, length) == round;
 }
 
 static size_t drop_some(dpa_rng *rng, double drop, size_t *who, size_t count) {
     size_t left = 0;
     for (size_t i = 0; i < count; ++i)
-        if (dpa_rng_uniform(rng) >= drop) who[left++] = who[i];
+        if (dpa__rng_uniform(rng) >= drop) who[left++] = who[i];
     return left;
 }
 
@@ -124,7 +124,7 @@ static size_t drop_some(dpa_rng *rng, double drop, size_t *who, size_t count) {
 static void drop_canaries(dpa_rng *rng, double drop, dpa__cohort *c) {
     size_t left = 0, observed = 0;
     for (size_t i = 0; i < c->candidates; ++i) {
-        if (dpa_rng_uniform(rng) < drop) continue;
+        if (dpa__rng_uniform(rng) < drop) continue;
         observed += i < c->canaries;
         c->canary[left++] = c->canary[i];
     }
@@ -148,7 +148,7 @@ void dpa__participation_draw(dpa_federation *f, uint64_t round, dpa__cohort *out
     if (o->unobserved == 0) out->canaries = out->candidates;
     if (o->drop > 0.0) {
         dpa_rng rng;
-        dpa_rng_init(&rng, o->seed, DPA_PURPOSE_SAMPLING, DROPS | round);
+        dpa__rng_init(&rng, o->seed, DPA_PURPOSE_SAMPLING, DROPS | round);
         out->clients = drop_some(&rng, o->drop, out->client, out->clients);
         drop_canaries(&rng, o->drop, out);
     }
@@ -157,6 +157,6 @@ void dpa__participation_draw(dpa_federation *f, uint64_t round, dpa__cohort *out
 double dpa__copies(const dpa_federation *f, size_t who) {
     if (f->opts.fault != DPA_FAULT_REPEAT) return 1.0;
     dpa_rng rng;
-    dpa_rng_init(&rng, f->opts.seed, DPA_PURPOSE_SAMPLING, COPIES | who);
-    return dpa_rng_uniform(&rng) < f->opts.share ? (double)f->opts.copies : 1.0;
+    dpa__rng_init(&rng, f->opts.seed, DPA_PURPOSE_SAMPLING, COPIES | who);
+    return dpa__rng_uniform(&rng) < f->opts.share ? (double)f->opts.copies : 1.0;
 }

@@ -3,10 +3,10 @@
  * a function of (seed, round), so the remaining rounds come out the same to the last bit.
  *
  * PATH holds the round, S, the weights, the state of the server's optimiser, how often each canary
- * came and the caller's numbers, then a CRC-32. The canaries are in PATH.ROUND (dpa_canaries_save),
- * which is written first, so PATH only ever names a round for which both files exist. Numbers are
- * stored as in memory, so the files are good on this machine only. A file that does not fit
- * (another key, cut short, damaged) counts as absent. */
+ * came and the caller's numbers, then a CRC-32. The canaries are in PATH.ROUND
+ * (dpa__canaries_save), which is written first, so PATH only ever names a round for which both
+ * files exist. Numbers are stored as in memory, so the files are good on this machine only. A file
+ * that does not fit (another key, cut short, damaged) counts as absent. */
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -130,7 +130,7 @@ dpa_status dpa__federation_save(dpa_federation *f, const char *key, double *more
     DPA_TRY(dpa__audit_settle(f, err));
     dpa_status status = canary_path(path, f->round, &canaries, err);
     if (status == DPA_OK && f->canaries != NULL)
-        status = dpa_canaries_save(f->canaries, canaries, err);
+        status = dpa__canaries_save(f->canaries, canaries, err);
     if (status == DPA_OK) status = write_state(f, key, more, count, path, err);
     if (status == DPA_OK) sweep(path, f->round);
     free(canaries);
@@ -179,19 +179,19 @@ static dpa_canaries *canaries_kept(const dpa_federation *f, const char *path, ui
     dpa_canaries_opts opts;
     dpa_canaries *kept = NULL;
     char *name = NULL;
-    dpa_canaries_opts_init(&opts);
+    dpa__canaries_opts_init(&opts);
     opts.threads = f->opts.threads;
     if (canary_path(path, round, &name, NULL) != DPA_OK) return NULL;
-    const dpa_status status = dpa_canaries_load(name, &opts, &kept, NULL);
+    const dpa_status status = dpa__canaries_load(name, &opts, &kept, NULL);
     free(name);
     if (status != DPA_OK) return NULL;
-    if (dpa_canaries_seed(kept) == f->opts.canary_seed &&
-        dpa_canaries_dim(kept) == f->model->size &&
-        dpa_canaries_direction(kept) == f->opts.direction &&
-        dpa_canaries_observed(kept) == f->opts.canaries &&
-        dpa_canaries_unobserved(kept) == f->opts.unobserved)
+    if (dpa__canaries_seed(kept) == f->opts.canary_seed &&
+        dpa__canaries_dim(kept) == f->model->size &&
+        dpa__canaries_direction(kept) == f->opts.direction &&
+        dpa__canaries_observed(kept) == f->opts.canaries &&
+        dpa__canaries_unobserved(kept) == f->opts.unobserved)
         return kept;
-    dpa_canaries_free(kept);
+    dpa__canaries_free(kept);
     return NULL;
 }
 
@@ -208,7 +208,7 @@ static dpa_status resume_from(dpa_federation *f, FILE *file, const char *key, do
     }
     const dpa_status status = take(f, file, &h, pieces, path, err);
     if (kept == NULL) return status;
-    dpa_canaries_free(f->canaries);
+    dpa__canaries_free(f->canaries);
     f->canaries = kept;
     return status;
 }

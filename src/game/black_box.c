@@ -10,7 +10,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
+#include "evidence/evidence.h"
 #include "game/example.h"
 #include "game/final_model.h"
 #include "game/rules.h"
@@ -144,12 +145,12 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     const size_t members = game->data.member_count;
     const size_t copies = (size_t)game->experiment->game.copies;
     dpa_rng seeds;
-    dpa_rng_init(&seeds, game->experiment->game.seed, DPA_PURPOSE_ATTACK, index);
+    dpa__rng_init(&seeds, game->experiment->game.seed, DPA_PURPOSE_ATTACK, index);
     DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
     const dpa__order order = {.members = b->members,
                               .count = members + (index % 2 ? copies : 0),
                               .init = game->plan->init_seed,
-                              .seed = dpa_rng_u64(&seeds)};
+                              .seed = dpa__rng_u64(&seeds)};
     const dpa__question ask = {.ids = &members,
                                .count = 1,
                                .signal = game->experiment->trainer.signal,
@@ -172,7 +173,7 @@ static dpa_status add_scores(const dpa_trials *trials, uint64_t first, const cha
         items[count++] =
             end == DPA_TRIAL_PLAYED ? trials->items[i].items[0] : dpa__score_of_end(end);
     }
-    return dpa_evidence_add(out, name, items, count, 0, err);
+    return dpa__evidence_add(out, name, items, count, 0, err);
 }
 
 static void expect(const dpa_game *game, dpa_evidence *out) {

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 
 enum { PROBES = 256 };
 
@@ -72,12 +72,12 @@ void dpa__game_canary_free(dpa__game_canary *c) {
 
 void dpa__game_canary_move(dpa__game_canary *c, uint64_t seed, uint64_t index) {
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_CANARY, index);
-    if (c->kind == DPA_GAME_DIRAC) c->place = c->quiet[dpa_rng_below(&rng, c->among)];
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_CANARY, index);
+    if (c->kind == DPA_GAME_DIRAC) c->place = c->quiet[dpa__rng_below(&rng, c->among)];
     if (c->kind != DPA_GAME_RANDOM) return;
     double square = 0.0;
     for (size_t i = 0; i < c->size; ++i) {
-        c->direction[i] = (float)dpa_rng_normal(&rng);
+        c->direction[i] = (float)dpa__rng_normal(&rng);
         square += (double)c->direction[i] * (double)c->direction[i];
     }
     const double factor = c->clip / sqrt(square);

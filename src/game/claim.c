@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "evidence/evidence.h"
 #include "game/rules.h"
 
 /* A microbatch is clipped as a whole, so one record can turn its sum from +C to −C: the noise
@@ -41,7 +42,7 @@ static void describe_claim(const dpa_game *game, dpa_evidence *out) {
         claim->steps = t->steps;
         claim->delta = e->claim_delta;
     }
-    if (dpa_claim_is_made(claim) && isnan(claim->delta)) claim->delta = game->plan->delta;
+    if (dpa__claim_is_made(claim) && isnan(claim->delta)) claim->delta = game->plan->delta;
 }
 
 static dpa_status put_word(json_t *object, const char *key, const char *word, dpa_error *err) {

@@ -20,9 +20,10 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/rng.h"
 #include "base/sha256.h"
 #include "base/stream.h"
-#include "dpaudit/rng.h"
+#include "evidence/evidence.h"
 #include "settings/settings.h"
 
 static const dpa_command_opts *opts_of(const dpa_game *game) {
@@ -33,9 +34,9 @@ int dpa__command_member(const dpa_game *game, uint64_t index, uint64_t point) {
     const dpa_command_opts *o = opts_of(game);
     if (o->design == DPA_DESIGN_LEAVE_ONE_OUT) return point != o->challenge || index % 2 == 0;
     dpa_rng rng;
-    dpa_rng_init(&rng, game->experiment->game.seed, DPA_PURPOSE_MEMBERSHIP,
-                 index * o->points + point);
-    return (int)(dpa_rng_u32(&rng) & 1U);
+    dpa__rng_init(&rng, game->experiment->game.seed, DPA_PURPOSE_MEMBERSHIP,
+                  index * o->points + point);
+    return (int)(dpa__rng_u32(&rng) & 1U);
 }
 
 uint64_t dpa__command_queries(const dpa_game *game) {

@@ -10,16 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attack/attack.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/attack.h"
+#include "evidence/evidence.h"
 #include "game/command.h"
 
 static dpa_status add_pair(dpa_evidence *out, const char *first, double *a, size_t a_count,
                            const char *second, double *b, size_t b_count, size_t rows,
                            dpa_error *err) {
-    const dpa_status status = dpa_evidence_add(out, first, a, a_count, rows, err);
-    if (status == DPA_OK) return dpa_evidence_add(out, second, b, b_count, rows, err);
+    const dpa_status status = dpa__evidence_add(out, first, a, a_count, rows, err);
+    if (status == DPA_OK) return dpa__evidence_add(out, second, b, b_count, rows, err);
     free(b);
     return status;
 }
@@ -127,8 +128,8 @@ static dpa_status attack_first(const dpa_command_opts *o, const matrix *m, doubl
                                  .signal = m->signals,
                                  .member = members};
     dpa_attack_opts opts;
-    dpa_attack_opts_init(&opts);
-    const dpa_status status = dpa_attack_run(o->attack, &signals, &opts, scores, err);
+    dpa__attack_opts_init(&opts);
+    const dpa_status status = dpa__attack_run(o->attack, &signals, &opts, scores, err);
     free(members);
     return status;
 }

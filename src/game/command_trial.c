@@ -9,9 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "game/command.h"
 
 enum { NAME_SIZE = DPA__ATTEMPT_SIZE + 16 };
@@ -137,8 +138,8 @@ static dpa_status leave_cancel(const dpa__external *x, const binding *bindings, 
 /* Different for every trial of an experiment, and 32 bits because many libraries take no more. */
 static uint32_t seed_of(const dpa_game *game, uint64_t index) {
     dpa_rng rng;
-    dpa_rng_init(&rng, game->experiment->game.seed, DPA_PURPOSE_INIT, 0);
-    return dpa_rng_u32(&rng) + (uint32_t)index;
+    dpa__rng_init(&rng, game->experiment->game.seed, DPA_PURPOSE_INIT, 0);
+    return dpa__rng_u32(&rng) + (uint32_t)index;
 }
 
 static dpa_status run_trainer(const dpa_game *game, uint64_t index, const trial_files *f,
@@ -168,8 +169,8 @@ static dpa_status read_values(const dpa_game *game, const trial_files *f, dpa_va
         return dpa__fail(err, DPA_BAD_INPUT,
                          "the command ended well but wrote no {out}: expected %" PRIu64 " values",
                          want);
-    dpa_status status = dpa_array_read(path, NULL, &array, err);
-    if (status == DPA_OK) status = dpa_array_to_double(&array, err);
+    dpa_status status = dpa__array_read(path, NULL, &array, err);
+    if (status == DPA_OK) status = dpa__array_to_double(&array, err);
     if (status == DPA_OK && array.count != want)
         status =
             dpa__fail(err, DPA_BAD_INPUT,
@@ -183,7 +184,7 @@ static dpa_status read_values(const dpa_game *game, const trial_files *f, dpa_va
                                items[i]);
     if (status == DPA_OK) status = dpa__values_new(want, out, err);
     if (status == DPA_OK) memcpy(out->items, items, want * sizeof *items);
-    dpa_array_free(&array);
+    dpa__array_free(&array);
     return status;
 }
 

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 
 /* Single precision gives cosines to about this accuracy. */
 static const double ENOUGH = 1e-5;
@@ -52,9 +52,9 @@ static dpa_status make_trainer(dpa__craft *c, const dpa_train_plan *plan, dpa_er
     if (probe == NULL) return DPA_NO_MEMORY;
     memcpy(probe, c->pool.rows, count * sizeof *probe);
     dpa_rng rng;
-    dpa_rng_init(&rng, c->opts->seed, DPA_PURPOSE_SPLIT, 0);
+    dpa__rng_init(&rng, c->opts->seed, DPA_PURPOSE_SPLIT, 0);
     for (size_t i = 0; i < c->batch; ++i) {
-        const size_t j = i + dpa_rng_below(&rng, count - i), held = probe[i];
+        const size_t j = i + dpa__rng_below(&rng, count - i), held = probe[i];
         probe[i] = probe[j];
         probe[j] = held;
     }

@@ -7,17 +7,17 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 
 /* Knuth's algorithm S: every subset of the held-out rows is equally likely. */
 static void draw(dpa__decoys *d, const dpa_train_data *data, uint64_t seed) {
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_CANARY, 0);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_CANARY, 0);
     size_t taken = 0;
     for (size_t i = 0; taken < d->count; ++i) {
-        if (dpa_rng_below(&rng, data->heldout_count - i) >= d->count - taken) continue;
+        if (dpa__rng_below(&rng, data->heldout_count - i) >= d->count - taken) continue;
         d->row[taken] = data->heldout[i];
-        d->turn[taken++] = (uint32_t)dpa_rng_below(&rng, d->classes - 1);
+        d->turn[taken++] = (uint32_t)dpa__rng_below(&rng, d->classes - 1);
     }
 }
 

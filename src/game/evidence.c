@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "evidence/evidence.h"
 #include "game/rules.h"
 
 dpa_status dpa__gather_halves(const dpa_trials *trials, size_t each, size_t want, dpa_evidence *out,
@@ -24,7 +25,7 @@ dpa_status dpa__gather_halves(const dpa_trials *trials, size_t each, size_t want
                 for (size_t k = 0; k < count; ++k) items[filled + k] = dpa__score_of_end(end);
             filled += count;
         }
-        DPA_TRY(dpa_evidence_add(out, names[half], items, filled, 0, err));
+        DPA_TRY(dpa__evidence_add(out, names[half], items, filled, 0, err));
     }
     return DPA_OK;
 }

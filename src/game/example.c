@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 
 dpa__pool dpa__pool_of(const dpa_train_data *d) {
     if (d->heldout_count > 0)
@@ -17,18 +17,18 @@ void dpa__example_draw(dpa_game_canary kind, const dpa__pool *pool, uint64_t see
     const size_t features = dpa_dataset_features(pool->data);
     const size_t classes = dpa_dataset_classes(pool->data);
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_CANARY, index);
-    const size_t row = pool->rows[dpa_rng_below(&rng, pool->count)];
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_CANARY, index);
+    const size_t row = pool->rows[dpa__rng_below(&rng, pool->count)];
     const int32_t right = dpa_dataset_label(pool->data, row);
     *label = right;
     if (kind == DPA_GAME_BLANK) {
         memset(x, 0, features * sizeof *x);
-        *label = (int32_t)dpa_rng_below(&rng, classes);
+        *label = (int32_t)dpa__rng_below(&rng, classes);
         return;
     }
     memcpy(x, dpa_dataset_row(pool->data, row), features * sizeof *x);
     if (kind != DPA_GAME_MISLABELLED && kind != DPA_GAME_MATCHED) return;
     /* Uniform over the wrong labels. */
-    const int32_t other = (int32_t)dpa_rng_below(&rng, classes - 1);
+    const int32_t other = (int32_t)dpa__rng_below(&rng, classes - 1);
     *label = other < right ? other : other + 1;
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "evidence/evidence.h"
 #include "game/experiment_keys.h"
 #include "game/rules.h"
 #include "train/plan.h"

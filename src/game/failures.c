@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "evidence/evidence.h"
 #include "game/rules.h"
 
 dpa_trial_end dpa_trials_end(const dpa_trials *trials, uint64_t index) {

@@ -17,8 +17,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/rng.h"
 #include "base/sha256.h"
-#include "dpaudit/rng.h"
+#include "evidence/evidence.h"
 #include "game/federated_trainer.h"
 
 enum { ACCURACY, LOSS, CLIP, SPREAD, CLIENTS_ENERGY, CANARIES_ENERGY, NOISE_ENERGY, HEAD };
@@ -375,9 +376,9 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     const int with_canaries = index < runs;
     dpa_federate_opts o = s->opts;
     dpa_rng rng;
-    dpa_rng_init(&rng, game->experiment->game.seed, DPA_PURPOSE_SIMULATE, index % runs);
-    o.seed = dpa_rng_u64(&rng);
-    o.canary_seed = dpa_rng_u64(&rng);
+    dpa__rng_init(&rng, game->experiment->game.seed, DPA_PURPOSE_SIMULATE, index % runs);
+    o.seed = dpa__rng_u64(&rng);
+    o.canary_seed = dpa__rng_u64(&rng);
     if (!with_canaries) o.canaries = o.unobserved = 0;
     training t = {.game = game, .points = with_canaries ? plan_of(game)->checkpoints : 0};
     const size_t canaries = s->opts.canaries + s->opts.unobserved;
@@ -417,7 +418,7 @@ static dpa_status add_array(const dpa_game *game, const dpa_trials *played, cons
         memcpy(items + filled, played->items[i].items + first, each * sizeof *items);
         filled += each;
     }
-    return dpa_evidence_add(out, name, items, filled, matrix ? filled / POINT : 0, err);
+    return dpa__evidence_add(out, name, items, filled, matrix ? filled / POINT : 0, err);
 }
 
 /* Adds the mean over runs `from` up to `to`; nothing if none of them was played. */
@@ -441,7 +442,7 @@ static dpa_status add_scores(const char *name, const double *score, size_t count
     if (items == NULL) return DPA_NO_MEMORY;
     for (size_t i = 0; i < count; ++i)
         if (!isnan(score[i])) items[filled++] = score[i];
-    return dpa_evidence_add(out, name, items, filled, 0, err);
+    return dpa__evidence_add(out, name, items, filled, 0, err);
 }
 
 /* Collects all runs one after the other into `score` and `times` [runs × known], with the observed
@@ -482,7 +483,7 @@ static dpa_status add_known(const dpa_game *game, const dpa_trials *played, size
         size_t runs = 0;
         const double spread = collect_known(game, played, first, score, times, &runs);
         const size_t in = runs * opts_of(game)->canaries, all = runs * known_count(game);
-        const double most = dpa_canaries_choose(score, times, in, all, s->opts.sigma);
+        const double most = dpa__canaries_choose(score, times, in, all, s->opts.sigma);
         status = add_scores("members", score, in, out, err);
         if (status == DPA_OK) status = add_scores("nonmembers", score + in, all - in, out, err);
         if (status == DPA_OK) status = dpa_evidence_fact(out, "canary_rounds", most, err);
@@ -535,7 +536,7 @@ static void expect(const dpa_game *game, dpa_evidence *out) {
     out->design = DPA_ONE_RUN;
     if (o->unobserved > 0) out->scope = DPA_SCOPE_PARTICIPATION;
     out->dim = s->dim;
-    (void)snprintf(out->direction, sizeof out->direction, "%s", dpa_direction_name(o->direction));
+    (void)snprintf(out->direction, sizeof out->direction, "%s", dpa__direction_name(o->direction));
     t->steps = o->rounds;
     t->sigma = o->sigma > 0.0 ? o->sigma : (double)NAN;
     t->participations = (double)dpa_federate_participations(o, dpa_clients_count(s->clients));

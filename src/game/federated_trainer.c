@@ -22,8 +22,8 @@ static dpa_status make_changes(dpa__far *far, const dpa_federation *f, dpa_error
     }
     const double norm = f->clip * f->opts.canary_scale;
     for (size_t k = 0; k < count; ++k)
-        DPA_TRY(dpa_canaries_make_f64(f->canaries, f->cohort.canary[k], norm,
-                                      far->changes + k * size, err));
+        DPA_TRY(dpa__canaries_make_f64(f->canaries, f->cohort.canary[k], norm,
+                                       far->changes + k * size, err));
     return DPA_OK;
 }
 

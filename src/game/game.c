@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "evidence/evidence.h"
 #include "game/command.h"
 #include "game/rules.h"
 #include "game/training.h"
@@ -159,7 +160,7 @@ dpa_status dpa_game_trial(dpa_game *game, int stage, uint64_t index, const dpa_v
 }
 
 dpa_status dpa_game_expect(const dpa_game *game, dpa_evidence *out, dpa_error *err) {
-    dpa_evidence_init(out, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(out, DPA_EVIDENCE_SCORES);
     const dpa_status status = dpa__game_describe(game, out, err);
     if (status == DPA_OK && game->rules->expect != NULL) game->rules->expect(game, out);
     return status;
@@ -174,6 +175,6 @@ dpa_status dpa_game_gather(dpa_game *game, const dpa_trials *stages, dpa_evidenc
     if (status == DPA_OK)
         status = dpa__gather_failures(game, &stages[game->rules->stages - 1], out, err);
     if (status == DPA_OK) status = dpa__confine_facts(&game->experiment->confine, out, err);
-    if (status != DPA_OK) dpa_evidence_free(out);
+    if (status != DPA_OK) dpa__evidence_clear(out);
     return status;
 }

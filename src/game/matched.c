@@ -16,7 +16,7 @@
 #include "attack/regression.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "game/training.h"
 #include "train/product.h"
 
@@ -46,9 +46,9 @@ static dpa_status choose_rows(dpa__matched *m, uint64_t seed, dpa_error *err) {
     if (m->rows == NULL) return DPA_NO_MEMORY;
     memcpy(m->rows, m->pool.rows, count * sizeof *m->rows);
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_SPLIT, 1);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_SPLIT, 1);
     for (size_t i = 0; i < m->examples; ++i) {
-        const size_t j = i + dpa_rng_below(&rng, count - i), held = m->rows[i];
+        const size_t j = i + dpa__rng_below(&rng, count - i), held = m->rows[i];
         m->rows[i] = m->rows[j];
         m->rows[j] = held;
     }

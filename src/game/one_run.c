@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "game/decoys.h"
 #include "game/gradient_canaries.h"
 #include "game/sabotage.h"
@@ -225,12 +225,12 @@ dpa_status dpa__one_run_new(const dpa_game_opts *opts, uint64_t options, const d
 /* Draws which canaries are in, and with which option. */
 static void draw_secrets(game *g, uint64_t run, const size_t *given) {
     dpa_rng rng;
-    dpa_rng_init(&rng, g->opts->seed, DPA_PURPOSE_MEMBERSHIP, run);
+    dpa__rng_init(&rng, g->opts->seed, DPA_PURPOSE_MEMBERSHIP, run);
     for (size_t i = 0; i < g->count; ++i) g->trained_on[i] = i;
     g->member_count = g->count;
     for (size_t i = 0; i < g->canaries; ++i) {
         g->secret[i] =
-            given != NULL ? given[i] : dpa_rng_below(&rng, g->is_membership ? 2 : g->options);
+            given != NULL ? given[i] : dpa__rng_below(&rng, g->is_membership ? 2 : g->options);
         if (g->is_membership && g->secret[i] == 0) continue;
         const size_t option = g->is_membership || is_white_box(g) ? 0 : g->secret[i];
         const size_t each = stand_ins(g) / g->canaries;
@@ -335,12 +335,12 @@ static dpa_status play_whole(game *g, const dpa__order *order, double *table, do
 
 dpa_status dpa__one_run_play(game *g, uint64_t run, dpa__one_run_result *result, dpa_error *err) {
     dpa_rng seeds;
-    dpa_rng_init(&seeds, g->opts->seed, DPA_PURPOSE_ATTACK, run);
+    dpa__rng_init(&seeds, g->opts->seed, DPA_PURPOSE_ATTACK, run);
     draw_secrets(g, run, result->secret);
     const dpa__order order = {.members = g->trained_on,
                               .count = g->member_count,
                               .init = g->plan->init_seed,
-                              .seed = dpa_rng_u64(&seeds)};
+                              .seed = dpa__rng_u64(&seeds)};
     result->accuracy = (double)NAN;
     g->noise = dpa__one_run_noise_rows(g) > 0 ? result->noise : NULL;
     double *accuracy = g->trainer->tells_accuracy ? &result->accuracy : NULL;

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "evidence/evidence.h"
 #include "game/rules.h"
 #include "game/sabotage.h"
 #include "game/training.h"
@@ -112,7 +113,7 @@ static dpa_status add_scores(const dpa_game *game, const double *values, const c
     size_t taken = 0;
     for (size_t i = 0; i < count; ++i)
         if (answer < 0.0 || values[count + i] == answer) items[taken++] = values[i];
-    return dpa_evidence_add(out, name, items, taken, 0, err);
+    return dpa__evidence_add(out, name, items, taken, 0, err);
 }
 
 /* Adds the noise of the null coordinates, without columns beyond the last weight. */
@@ -126,7 +127,7 @@ static dpa_status add_noise(const dpa_game *game, const dpa_values *trial, dpa_e
     if (items == NULL) return DPA_NO_MEMORY;
     for (size_t i = 0; i < all; ++i)
         if (!isnan(from[i])) items[taken++] = from[i];
-    if (taken >= 2 * rows) return dpa_evidence_add(out, "null_noise", items, taken, rows, err);
+    if (taken >= 2 * rows) return dpa__evidence_add(out, "null_noise", items, taken, rows, err);
     free(items); /* no weight is left to compare with another */
     return DPA_OK;
 }

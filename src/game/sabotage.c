@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "train/noise.h"
 
 dpa_status dpa__sabotage_check(const dpa_game_opts *o, const dpa_train_opts *claimed,
@@ -94,8 +94,8 @@ void dpa__sabotage_release(const dpa_game_opts *o, const dpa_train_opts *claimed
     const double noise = claimed->sigma * claimed->clip;
     if (o->sabotage == DPA_SABOTAGE_SEEDS) {
         dpa_rng pick;
-        dpa_rng_init(&pick, seed, DPA_PURPOSE_ATTACK, step);
-        dpa__noise_add(o->seed, DPA_PURPOSE_NOISE, dpa_rng_below(&pick, o->seeds), 0, (float)noise,
+        dpa__rng_init(&pick, seed, DPA_PURPOSE_ATTACK, step);
+        dpa__noise_add(o->seed, DPA_PURPOSE_NOISE, dpa__rng_below(&pick, o->seeds), 0, (float)noise,
                        sum, size);
     }
     if (o->sabotage == DPA_SABOTAGE_WORKERS)

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "game/final_model.h"
 #include "game/sabotage.h"
 #include "game/training.h"
@@ -34,8 +34,8 @@ static size_t half_of(const dpa_game *game) {
 int dpa__shadow_target(const dpa_game *game, uint64_t index, size_t challenge, uint8_t *member) {
     const dpa_game_opts *o = &game->experiment->game;
     const uint64_t half = o->shadow.design == DPA_SHADOW_HALF ? targets_from + index : common_half;
-    dpa_membership_half(o->seed, half, game->data.member_count, member);
-    const int coin = dpa_membership_leave_one_out(o->seed, targets_from + index, 0, 0, member);
+    dpa__membership_half(o->seed, half, game->data.member_count, member);
+    const int coin = dpa__membership_leave_one_out(o->seed, targets_from + index, 0, 0, member);
     member[challenge] = (uint8_t)coin;
     return coin;
 }
@@ -184,9 +184,9 @@ static dpa_status play(dpa_game *game, uint64_t model, size_t count, dpa_values 
         if (s->member[p]) s->trained_on[order.count++] = p;
     for (size_t i = 0; i < s->population; ++i)
         s->asked[count + i] = game->trainer->points + game->trainer->canaries + i;
-    dpa_rng_init(&seeds, game->experiment->game.seed, DPA_PURPOSE_ATTACK, model);
-    order.init = dpa_rng_u64(&seeds);
-    order.seed = dpa_rng_u64(&seeds);
+    dpa__rng_init(&seeds, game->experiment->game.seed, DPA_PURPOSE_ATTACK, model);
+    order.init = dpa__rng_u64(&seeds);
+    order.seed = dpa__rng_u64(&seeds);
     const size_t all = count + s->population;
     const dpa__question ask = {.ids = s->asked,
                                .count = all,
@@ -204,7 +204,7 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     const uint64_t seed = game->experiment->game.seed;
     DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
     if (stage == 0) {
-        dpa_membership_half(seed, index, s->points, s->member);
+        dpa__membership_half(seed, index, s->points, s->member);
         for (size_t p = 0; p < s->points; ++p) s->asked[p] = p;
         return play(game, index, s->points, out, err);
     }

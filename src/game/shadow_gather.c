@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "evidence/evidence.h"
 #include "game/shadow.h"
 
 /* Signals of the shadow models [models × points] and, for RMIA and quantile, of the population
@@ -24,10 +25,10 @@ typedef struct table {
 } table;
 
 static void table_free(table *t) {
-    dpa_signals_free(&t->shadow);
-    dpa_signals_free(&t->population);
-    dpa_features_free(&t->features);
-    dpa_features_free(&t->population_features);
+    dpa__signals_free(&t->shadow);
+    dpa__signals_free(&t->population);
+    dpa__features_free(&t->features);
+    dpa__features_free(&t->population_features);
     free(t->signal);
     free(t->challenge);
     free(t->coin);
@@ -71,8 +72,8 @@ static void fill_shadows(const dpa_game *game, const dpa_trials *trials, table *
         memcpy(t->shadow.signal + row * s->points, v, s->points * sizeof *v);
         memcpy(t->population.signal + row * s->population, v + s->points,
                s->population * sizeof *v);
-        dpa_membership_half(game->experiment->game.seed, i, s->points,
-                            t->shadow.member + row * s->points);
+        dpa__membership_half(game->experiment->game.seed, i, s->points,
+                             t->shadow.member + row * s->points);
         ++row;
     }
 }
@@ -107,7 +108,7 @@ static dpa_attack_opts attack_opts(const dpa_game *game, const table *t,
                                    const dpa_signals *population) {
     const dpa_shadow_opts *s = &game->experiment->game.shadow;
     dpa_attack_opts opts;
-    dpa_attack_opts_init(&opts);
+    dpa__attack_opts_init(&opts);
     opts.offline = s->offline;
     opts.variance = s->variance;
     if (population->points > 0) opts.population = population;
@@ -121,12 +122,12 @@ static dpa_status measure(const dpa_game *game, const table *t, int every_model,
     dpa_leak_opts opts;
     dpa_signals population = t->population;
     population.models = t->shadow.models; /* the targets' rows are not filled yet, or not needed */
-    dpa_leak_opts_init(&opts);
+    dpa__leak_opts_init(&opts);
     opts.attack = game->experiment->game.shadow.attack;
     opts.how = attack_opts(game, t, &population);
     opts.every_model = every_model;
     opts.seed = game->experiment->game.seed;
-    return dpa_leaks_measure(&t->shadow, &opts, leaks, NULL, err);
+    return dpa__leaks_measure(&t->shadow, &opts, leaks, NULL, err);
 }
 
 static dpa_status select_points(const dpa_game *game, const table *t, dpa_values *brief,
@@ -138,8 +139,8 @@ static dpa_status select_points(const dpa_game *game, const table *t, dpa_values
     dpa_status status = leaks != NULL && chosen != NULL ? DPA_OK : DPA_NO_MEMORY;
     if (status == DPA_OK) status = measure(game, t, 0, leaks, err);
     if (status == DPA_OK)
-        status = dpa_challenges_select(leaks, t->shadow.points, o->challenge, o->weight,
-                                       game->experiment->game.seed, chosen, count, err);
+        status = dpa__challenges_select(leaks, t->shadow.points, o->challenge, o->weight,
+                                        game->experiment->game.seed, chosen, count, err);
     if (status == DPA_OK) status = dpa__values_new(count, brief, err);
     for (size_t i = 0; i < count && status == DPA_OK; ++i) brief->items[i] = (double)chosen[i];
     free(leaks);
@@ -186,7 +187,7 @@ static dpa_status score_targets(const dpa_game *game, table *t, double *scores, 
 static dpa_status add(dpa_evidence *out, const char *name, double *items, size_t count, size_t rows,
                       dpa_error *err) {
     if (items == NULL) return DPA_NO_MEMORY;
-    return dpa_evidence_add(out, name, items, count, rows, err);
+    return dpa__evidence_add(out, name, items, count, rows, err);
 }
 
 int dpa__shadow_arm(const dpa_game *game, uint64_t index) {
@@ -281,7 +282,7 @@ static dpa_status add_facts(const dpa_game *game, const table *t, const dpa_valu
         rows[i] = (double)game->data.members[(size_t)brief->items[i]];
     DPA_TRY(add(out, "challenge_row", rows, brief->count, 0, err));
     (void)snprintf(name, sizeof name, "%s_challenge_points",
-                   dpa_challenge_name(game->experiment->game.shadow.challenge));
+                   dpa__challenge_name(game->experiment->game.shadow.challenge));
     DPA_TRY(dpa_evidence_fact(out, name, (double)brief->count, err));
     DPA_TRY(dpa_evidence_fact(out, "shadow_models", (double)t->shadow.models, err));
     DPA_TRY(dpa_evidence_fact(out, "targets", (double)t->targets, err));

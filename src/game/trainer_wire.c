@@ -38,7 +38,7 @@ static dpa_status put_file(dpa__text *line, const char *key, const dpa_array *ar
     if (file != NULL) {
         bad = fwrite(header.data, 1, header.length, file) != header.length;
         bad |=
-            fwrite(array->data, dpa_dtype_size(array->dtype), array->count, file) != array->count;
+            fwrite(array->data, dpa__dtype_size(array->dtype), array->count, file) != array->count;
         bad |= fclose(file) != 0;
     }
     dpa__text_free(&header);
@@ -137,10 +137,10 @@ static dpa_status take_file(const json_t *value, const char *key, const char *fo
     if (!file_path(folder, name, path))
         return dpa__fail(err, DPA_BAD_INPUT, "\"%s\": the name of the file is too long", key);
     dpa_array array = {0};
-    dpa_status status = dpa_array_read(path, NULL, &array, err);
-    if (status == DPA_OK) status = dpa_array_to_double(&array, err);
+    dpa_status status = dpa__array_read(path, NULL, &array, err);
+    if (status == DPA_OK) status = dpa__array_to_double(&array, err);
     if (status != DPA_OK) {
-        dpa_array_free(&array);
+        dpa__array_free(&array);
         return status;
     }
     *items = array.data;

@@ -6,11 +6,11 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "account/account.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sha256.h"
 #include "base/stream.h"
-#include "dpaudit/account.h"
 
 dpa_status dpa_train_plan_noise(dpa_train_plan *plan, size_t members, dpa_error *err) {
     if (!(plan->epsilon > 0.0)) return DPA_OK;

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/rng.h"
 #include "dpaudit/lab/game.h"
-#include "dpaudit/rng.h"
 #include "game/canary.h"
 #include "game/input_canary.h"
 #include "game/sabotage.h"
@@ -32,8 +32,8 @@ struct dpa__white_box {
 
 static int canary_is_in(const game *g, uint64_t step) {
     dpa_rng coin;
-    dpa_rng_init(&coin, g->look_seed, DPA_PURPOSE_MEMBERSHIP, step);
-    return dpa_rng_uniform(&coin) < g->opts->canary_rate;
+    dpa__rng_init(&coin, g->look_seed, DPA_PURPOSE_MEMBERSHIP, step);
+    return dpa__rng_uniform(&coin) < g->opts->canary_rate;
 }
 
 static dpa_status check(const dpa_game_opts *o, const dpa_train_plan *plan, size_t members,
@@ -116,10 +116,10 @@ dpa_status dpa__white_box_play(game *g, uint64_t run, uint64_t count, double *in
                                dpa_error *err) {
     const dpa_progress *p = &g->opts->progress;
     dpa_rng seeds;
-    dpa_rng_init(&seeds, g->opts->seed, DPA_PURPOSE_ATTACK, run);
+    dpa__rng_init(&seeds, g->opts->seed, DPA_PURPOSE_ATTACK, run);
     g->reach = 0.0;
-    g->seed = dpa_rng_u64(&seeds);
-    g->look_seed = dpa_rng_u64(&seeds);
+    g->seed = dpa__rng_u64(&seeds);
+    g->look_seed = dpa__rng_u64(&seeds);
     for (size_t i = 0; i < g->data->member_count; ++i) g->batch[i] = i;
     const dpa__order order = {.members = g->batch,
                               .count = g->data->member_count,

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "evidence/evidence.h"
 #include "game/rules.h"
 #include "game/sabotage.h"
 
@@ -31,7 +32,7 @@ dpa_status dpa_game_white_box(const dpa_game_opts *opts, const dpa_train_plan *p
         status = dpa__white_box_play(g, t / steps, count - t < steps ? count - t : steps,
                                      &scores->member[t], &scores->nonmember[t], err);
     dpa__white_box_free(g);
-    if (status != DPA_OK) dpa_scores_free(scores);
+    if (status != DPA_OK) dpa__scores_free(scores);
     return status;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "evidence/evidence.h"
 #include "game/one_run.h"
 #include "game/rules.h"
 #include "game/sabotage.h"

@@ -3,9 +3,9 @@
 #ifndef DPA_JUDGE_CASE_H
 #define DPA_JUDGE_CASE_H
 
-#include "dpaudit/canary.h"
-#include "dpaudit/judge.h"
 #include "estimate/registry.h"
+#include "evidence/canary.h"
+#include "judge/judge.h"
 #include "judge/verdict.h"
 
 /* What the claim promises, in the terms of the evidence. */

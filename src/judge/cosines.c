@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dpaudit/cosines.h"
 #include "estimate/cosine.h"
+#include "estimate/cosines.h"
 #include "judge/known_rounds.h"
 #include "report/histogram.h"
 
@@ -30,15 +30,15 @@ typedef struct noise {
 
 dpa_direction dpa__direction_of(const dpa_evidence *e) {
     const char *name;
-    for (int i = 0; (name = dpa_direction_name((dpa_direction)i)) != NULL; ++i)
+    for (int i = 0; (name = dpa__direction_name((dpa_direction)i)) != NULL; ++i)
         if (strcmp(name, e->direction) == 0) return (dpa_direction)i;
     return DPA_DIRECTION_SPHERE;
 }
 
 static dpa_status sample_of(const dpa_evidence *e, sample *out, dpa_error *err) {
-    const dpa_named_array *last = dpa_evidence_find(e, "final");
-    const dpa_named_array *in = dpa_evidence_find(e, "observed");
-    const dpa_named_array *none = dpa_evidence_find(e, "unobserved");
+    const dpa_named_array *last = dpa__evidence_find(e, "final");
+    const dpa_named_array *in = dpa__evidence_find(e, "observed");
+    const dpa_named_array *none = dpa__evidence_find(e, "unobserved");
     const dpa_direction direction = dpa__direction_of(e);
     const double runs = dpa__fact(e, "runs"); /* NaN means one */
     *out = (sample){0};
@@ -53,7 +53,7 @@ static dpa_status sample_of(const dpa_evidence *e, sample *out, dpa_error *err) 
     if (in != NULL && none != NULL)
         out->rounds =
             (dpa_cosines){in->items, in->count, none->items, none->count, e->dim, direction, 1};
-    if (last == NULL && out->rounds.observed == NULL && dpa_evidence_find(e, "members") == NULL)
+    if (last == NULL && out->rounds.observed == NULL && dpa__evidence_find(e, "members") == NULL)
         return dpa__fail(err, DPA_BAD_INPUT, "cosines: final, or observed and unobserved");
     return DPA_OK;
 }
@@ -78,7 +78,7 @@ static dpa_status add(dpa__case *c, const dpa_cosines *cosines, const char *meth
     dpa_results results = {0};
     if (!dpa__list_asks(c->protocol.request.method, name)) return DPA_OK;
     one.confidence = confidence;
-    dpa_status status = dpa_request_set(&one, "method", method, err);
+    dpa_status status = dpa__request_set(&one, "method", method, err);
     if (status == DPA_OK) status = dpa__cosines_results(cosines, &one, &results, lints, err);
     for (size_t i = 0; i < results.count && status == DPA_OK; ++i) {
         dpa_result *r = &results.items[i];
@@ -87,7 +87,7 @@ static dpa_status add(dpa__case *c, const dpa_cosines *cosines, const char *meth
         if (r->kind == DPA_BOUND && r->valid) r->assumptions |= DPA_ASSUME_CHANNELS;
         status = dpa__case_add(c, r, role_of(c, r), err);
     }
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return status;
 }
 
@@ -120,7 +120,7 @@ static dpa_status add_rows(dpa__case *c, sample *s, dpa_lints *lints, dpa_error 
     if (status == DPA_OK && has_rounds)
         status = add(c, &s->rounds, "scan", has_last ? "all-iterates-scan" : "scan", shared,
                      &unused, err);
-    dpa_lints_free(&unused);
+    dpa__lints_free(&unused);
     return status;
 }
 
@@ -142,17 +142,17 @@ static dpa_status find_noise(const dpa__case *c, noise *out, dpa_error *err) {
 static dpa_status say_noise(dpa__case *c, const noise *n, dpa_error *err) {
     const double times = c->evidence->training.participations;
     if (isnan(n->unamplified)) return DPA_OK;
-    DPA_TRY(dpa_report_fact(c->report, "epsilon_unamplified", n->unamplified, err));
-    DPA_TRY(dpa_report_note(c->report, err,
-                            "The added noise guarantees ε = %.4g (δ = %.3g) for a client in at "
-                            "most %.0f round%s, even if the attacker knows which.",
-                            n->unamplified, c->protocol.request.delta, times,
-                            times == 1.0 ? "" : "s"));
+    DPA_TRY(dpa__report_fact(c->report, "epsilon_unamplified", n->unamplified, err));
+    DPA_TRY(dpa__report_note(c->report, err,
+                             "The added noise guarantees ε = %.4g (δ = %.3g) for a client in at "
+                             "most %.0f round%s, even if the attacker knows which.",
+                             n->unamplified, c->protocol.request.delta, times,
+                             times == 1.0 ? "" : "s"));
     if (isnan(n->amplified)) return DPA_OK;
-    DPA_TRY(dpa_report_fact(c->report, "epsilon_amplified", n->amplified, err));
-    return dpa_report_note(c->report, err,
-                           "With Poisson participation unknown to the attacker it is %.4g.",
-                           n->amplified);
+    DPA_TRY(dpa__report_fact(c->report, "epsilon_amplified", n->amplified, err));
+    return dpa__report_note(c->report, err,
+                            "With Poisson participation unknown to the attacker it is %.4g.",
+                            n->amplified);
 }
 
 /* The one-sided limit of `mean`; it exists only if nothing contradicts the assumptions of `mean`.
@@ -162,10 +162,10 @@ static dpa_status say_one_sided(dpa__case *c, dpa_error *err) {
         const dpa_result *r = &c->report->results.items[i];
         for (size_t k = 0; k < r->extra_count; ++k)
             if (strcmp(r->extra[k].name, "epsilon_lower_one_sided") == 0)
-                return dpa_report_say(c->report, err,
-                                      "One-sided, 'mean' says ε ≥ %.4g for that attacker: the "
-                                      "cosines are as normal, as wide and as few as it takes.",
-                                      r->extra[k].value);
+                return dpa__report_say(c->report, err,
+                                       "One-sided, 'mean' says ε ≥ %.4g for that attacker: the "
+                                       "cosines are as normal, as wide and as few as it takes.",
+                                       r->extra[k].value);
     }
     return DPA_OK;
 }
@@ -179,10 +179,10 @@ static dpa_status mark_artefact(dpa__case *c, const sample *s, const noise *n, d
         if (!(r->epsilon > n->unamplified)) continue;
         (void)snprintf(r->note, sizeof r->note,
                        "above what the noise allows: an artefact of the fit");
-        DPA_TRY(dpa_report_note(c->report, err,
-                                "%s says %.4g, more than the %.4g that the noise allows: an "
-                                "artefact of normal laws fitted to maxima, not a leak.",
-                                r->method, r->epsilon, n->unamplified));
+        DPA_TRY(dpa__report_note(c->report, err,
+                                 "%s says %.4g, more than the %.4g that the noise allows: an "
+                                 "artefact of normal laws fitted to maxima, not a leak.",
+                                 r->method, r->epsilon, n->unamplified));
     }
     return DPA_OK;
 }
@@ -198,24 +198,26 @@ static dpa_status say_suspicion(dpa__case *c, const sample *s, const noise *n, d
     if (s->last.observed != NULL) {
         dpa_cosine_fit fit;
         dpa_cosine_estimate e;
-        DPA_TRY(dpa_cosine_fit_sample(s->last.observed, s->last.observed_count, &fit, err));
+        DPA_TRY(dpa__cosine_fit_sample(s->last.observed, s->last.observed_count, &fit, err));
         DPA_TRY(
-            dpa_cosines_mean(&fit, s->last.dim, delta, c->protocol.request.confidence, &e, err));
+            dpa__cosines_mean(&fit, s->last.dim, delta, c->protocol.request.confidence, &e, err));
         found = e.lower;
     }
     if (s->rounds.observed != NULL) {
         dpa_cosine_fit in, out;
-        DPA_TRY(dpa_cosine_fit_sample(s->rounds.observed, s->rounds.observed_count, &in, err));
-        DPA_TRY(dpa_cosine_fit_sample(s->rounds.unobserved, s->rounds.unobserved_count, &out, err));
-        found = fmax(found, dpa_two_gaussians_directed(out.mean, out.deviation, in.mean,
-                                                       in.deviation, delta));
+        DPA_TRY(dpa__cosine_fit_sample(s->rounds.observed, s->rounds.observed_count, &in, err));
+        DPA_TRY(
+            dpa__cosine_fit_sample(s->rounds.unobserved, s->rounds.unobserved_count, &out, err));
+        found = fmax(found, dpa__two_gaussians_directed(out.mean, out.deviation, in.mean,
+                                                        in.deviation, delta));
     }
     if (!(found > n->unamplified)) return mark_artefact(c, s, n, err);
-    return dpa_report_note(c->report, err,
-                           "SUSPICIOUS: the cosines mean an ε of about %.4g, above what the noise "
-                           "promises. Look for noise that is missing, clients that are not clipped "
-                           "or count twice.",
-                           found);
+    return dpa__report_note(
+        c->report, err,
+        "SUSPICIOUS: the cosines mean an ε of about %.4g, above what the noise "
+        "promises. Look for noise that is missing, clients that are not clipped "
+        "or count twice.",
+        found);
 }
 
 /* Cosines with the final model scatter by 1/√dim. Twice or half of that contradicts a dimension
@@ -225,7 +227,7 @@ static void doubt_dim(dpa__case *c, const sample *s) {
     const int is_told = e->game[0] == '\0' && isnan(dpa__fact(e, "canary_seed"));
     dpa_cosine_fit fit;
     if (!is_told || s->last.observed_count < 30 ||
-        dpa_cosine_fit_sample(s->last.observed, s->last.observed_count, &fit, NULL) != DPA_OK)
+        dpa__cosine_fit_sample(s->last.observed, s->last.observed_count, &fit, NULL) != DPA_OK)
         return;
     const double ratio = fit.deviation * sqrt((double)e->dim);
     if (ratio >= 0.5 && ratio <= 2.0) return;
@@ -252,7 +254,7 @@ static dpa_status put_point(const dpa__case *c, size_t canaries, const double *x
     json_t *row = json_object();
     DPA_TRY(dpa__json_append(rows, row, err));
     DPA_TRY(dpa__json_put(row, "round", x[0], err));
-    DPA_TRY(dpa_cosines_mean(&last, c->evidence->dim, r->delta, r->confidence, &e, err));
+    DPA_TRY(dpa__cosines_mean(&last, c->evidence->dim, r->delta, r->confidence, &e, err));
     DPA_TRY(dpa__json_put(row, "final", e.epsilon, err));
     dpa__text_printf(words, "%s%.3g", words->length > 0 ? ", " : "", e.epsilon);
     if (!isnan(x[3])) {
@@ -265,7 +267,7 @@ static dpa_status put_point(const dpa__case *c, size_t canaries, const double *x
 }
 
 static dpa_status put_trajectory(dpa__case *c, const sample *s, dpa_error *err) {
-    const dpa_named_array *a = dpa_evidence_find(c->evidence, "trajectory");
+    const dpa_named_array *a = dpa__evidence_find(c->evidence, "trajectory");
     const double points = dpa__fact(c->evidence, "checkpoints");
     if (a == NULL || s->last.observed == NULL || !(points >= 1) ||
         (double)a->count < POINT * points)
@@ -277,8 +279,8 @@ static dpa_status put_trajectory(dpa__case *c, const sample *s, dpa_error *err) 
     for (size_t i = 0; i < (size_t)points && status == DPA_OK; ++i)
         status = put_point(c, s->last.observed_count, a->items + POINT * i, rows, &words, err);
     if (status == DPA_OK && points <= MOST_SAID && !words.failed)
-        status = dpa_report_say(c->report, err, "On the way 'mean' (all-iterates) was %s rounds.",
-                                words.data);
+        status = dpa__report_say(c->report, err, "On the way 'mean' (all-iterates) was %s rounds.",
+                                 words.data);
     dpa__text_free(&words);
     return status;
 }
@@ -287,14 +289,14 @@ static dpa_status put_trajectory(dpa__case *c, const sample *s, dpa_error *err) 
 
 static dpa_status describe(dpa__case *c, const sample *s, dpa_error *err) {
     const dpa_cosines *shown = s->last.observed != NULL ? &s->last : &s->rounds;
-    DPA_TRY(dpa_report_evidence(c->report, "cosines", err));
+    DPA_TRY(dpa__report_evidence(c->report, "cosines", err));
     if (shown->observed == NULL) return DPA_OK;
-    DPA_TRY(dpa_report_fact(c->report, "canaries", (double)shown->observed_count, err));
+    DPA_TRY(dpa__report_fact(c->report, "canaries", (double)shown->observed_count, err));
     if (s->rounds.observed != NULL)
-        DPA_TRY(dpa_report_fact(c->report, "unobserved", (double)s->rounds.unobserved_count, err));
+        DPA_TRY(dpa__report_fact(c->report, "unobserved", (double)s->rounds.unobserved_count, err));
     if (s->last.observed != NULL)
-        DPA_TRY(dpa_report_fact(c->report, "dim", (double)c->evidence->dim, err));
-    DPA_TRY(dpa_report_say(
+        DPA_TRY(dpa__report_fact(c->report, "dim", (double)c->evidence->dim, err));
+    DPA_TRY(dpa__report_say(
         c->report, err,
         "Estimates, not bounds: for an attacker who sees %s and compares it with an update.",
         s->last.observed == NULL ? "every round's model change" : "only the final model"));
@@ -323,7 +325,7 @@ dpa_status dpa__judge_cosines(dpa__case *c, dpa_error *err) {
     if (status == DPA_OK && !(has_known && c->protocol.bare)) status = add_rows(c, &s, &lints, err);
     if (status == DPA_OK) status = dpa__known_rounds_show(c, &known, err);
     if (status == DPA_OK) status = dpa__doubts(c, &lints, err);
-    dpa_lints_free(&lints);
+    dpa__lints_free(&lints);
     DPA_TRY(status);
     if (!has_primary(c->report))
         (void)snprintf(v->obstacle, sizeof v->obstacle,

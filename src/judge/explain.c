@@ -27,9 +27,9 @@ static dpa_status more_scores(const dpa_scores *s, const dpa_request *request, d
     more.member = repeated(s->member, s->members, err);
     more.nonmember = repeated(s->nonmember, s->nonmembers, err);
     const dpa_status status = more.member != NULL && more.nonmember != NULL
-                                  ? dpa_estimate_scores(&more, request, results, err)
+                                  ? dpa__estimate_scores(&more, request, results, err)
                                   : DPA_NO_MEMORY;
-    dpa_scores_free(&more);
+    dpa__scores_free(&more);
     return status;
 }
 
@@ -45,57 +45,59 @@ static dpa_status more_runs(const dpa_report *report, const dpa_scores *scores,
     } else {
         const dpa_counts *c = &best->counts;
         const dpa_counts more = {TIMES * c->fn, TIMES * c->tp, TIMES * c->fp, TIMES * c->tn};
-        status = dpa_estimate_counts(&more, &request, &results, err);
+        status = dpa__estimate_counts(&more, &request, &results, err);
     }
     if (status == DPA_OK) *epsilon = results.items[0].epsilon_lower;
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return status;
 }
 
 static dpa_status say_why(dpa_report *report, const dpa_result *best, dpa_error *err) {
     if (!best->has_counts)
-        return dpa_report_say(report, err,
-                              "  It looks at the order of all scores at once: no threshold had to\n"
-                              "  be chosen or paid for.");
+        return dpa__report_say(
+            report, err,
+            "  It looks at the order of all scores at once: no threshold had to\n"
+            "  be chosen or paid for.");
     const dpa_counts *c = &best->counts;
-    DPA_TRY(dpa_report_say(report, err,
-                           "  At its threshold the attack misses %llu of %llu members and\n"
-                           "  accuses %llu of %llu non-members.",
-                           (unsigned long long)c->fn, (unsigned long long)(c->fn + c->tp),
-                           (unsigned long long)c->fp, (unsigned long long)(c->fp + c->tn)));
+    DPA_TRY(dpa__report_say(report, err,
+                            "  At its threshold the attack misses %llu of %llu members and\n"
+                            "  accuses %llu of %llu non-members.",
+                            (unsigned long long)c->fn, (unsigned long long)(c->fn + c->tp),
+                            (unsigned long long)c->fp, (unsigned long long)(c->fp + c->tn)));
     if (dpa__select_is(best->select, DPA__SIMULTANEOUS))
-        return dpa_report_say(
+        return dpa__report_say(
             report, err,
             "  Its limits hold for every threshold at once: the price of choosing\n"
             "  it afterwards; --select fixed:T on fresh runs saves it.");
     if (dpa__select_is(best->select, DPA__SPLIT))
-        return dpa_report_say(report, err,
-                              "  Half of the runs chose the threshold, only the other half count.");
+        return dpa__report_say(
+            report, err, "  Half of the runs chose the threshold, only the other half count.");
     return DPA_OK;
 }
 
 static dpa_status say_families(dpa_report *report, const dpa_result *best, dpa_error *err) {
-    if (dpa_result_conditional(best) == NULL)
-        return dpa_report_say(report, err,
-                              "  It assumes nothing about the mechanism. If its noise is known, a\n"
-                              "  --family that describes it may show more.");
-    return dpa_report_say(report, err,
-                          "  It stands on the family %.40s: with --family dp nothing is assumed.",
-                          best->family);
+    if (dpa__result_conditional(best) == NULL)
+        return dpa__report_say(
+            report, err,
+            "  It assumes nothing about the mechanism. If its noise is known, a\n"
+            "  --family that describes it may show more.");
+    return dpa__report_say(report, err,
+                           "  It stands on the family %.40s: with --family dp nothing is assumed.",
+                           best->family);
 }
 
 dpa_status dpa__explain(dpa_report *report, const dpa_scores *scores, dpa_error *err) {
     const dpa_result *best = dpa_report_primary(report);
-    if (best == NULL) return dpa_report_say(report, err, "explain: there is no valid bound.");
-    DPA_TRY(dpa_report_say(report, err, "explain: the deciding bound is ε ≥ %.4f (%.40s, %s).",
-                           best->epsilon_lower, best->family, best->method));
+    if (best == NULL) return dpa__report_say(report, err, "explain: there is no valid bound.");
+    DPA_TRY(dpa__report_say(report, err, "explain: the deciding bound is ε ≥ %.4f (%.40s, %s).",
+                            best->epsilon_lower, best->family, best->method));
     DPA_TRY(say_why(report, best, err));
     const int is_group = strncmp(best->select, "group", 5) == 0;
     const int is_large = scores != NULL && scores->members + scores->nonmembers > MOST_REPEATED;
     if (!is_group && !is_large) {
         double more;
         DPA_TRY(more_runs(report, scores, best, &more, err));
-        DPA_TRY(dpa_report_say(
+        DPA_TRY(dpa__report_say(
             report, err, "  Four times as many runs with the same outcome would show %.4f.", more));
     }
     return say_families(report, best, err);

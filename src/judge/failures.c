@@ -31,16 +31,16 @@ dpa_status dpa__say_failures(dpa__case *c, dpa_error *err) {
     const double p = dpa__failures_test(&counts);
     if (isnan(p))
         return dpa__fail(err, DPA_BAD_INPUT, "evidence: more trials failed than there were");
-    DPA_TRY(dpa_report_fact(c->report, "failures_p_value", p, err));
+    DPA_TRY(dpa__report_fact(c->report, "failures_p_value", p, err));
     if (p > UNLIKELY) return DPA_OK;
-    dpa_status status = dpa_lints_add(
+    dpa_status status = dpa__lints_add(
         &lints, err, "failures",
         "trainings failed in %llu of %llu trials with the record and in %llu of %llu without it "
         "(p = %.2g): failing tells who was in, which is a leak by itself; the bound has it through "
         "the score of failed trials",
         (unsigned long long)counts.failed_members, (unsigned long long)counts.members,
         (unsigned long long)counts.failed_nonmembers, (unsigned long long)counts.nonmembers, p);
-    if (status == DPA_OK) status = dpa_report_lints(c->report, &lints, err);
-    dpa_lints_free(&lints);
+    if (status == DPA_OK) status = dpa__report_lints(c->report, &lints, err);
+    dpa__lints_free(&lints);
     return status;
 }

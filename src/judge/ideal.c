@@ -16,8 +16,8 @@ static dpa_status games_of(const dpa_ideal *ideal, uint64_t guesses, dpa__onerun
                            dpa_error *err) {
     double expected;
     out->choice = DPA_GUESSES_MAX;
-    if (guesses == 0) return dpa_ideal_games(ideal, &out->items, &out->count, err);
-    DPA_TRY(dpa_ideal_expected(ideal, guesses, &expected, err));
+    if (guesses == 0) return dpa__ideal_games(ideal, &out->items, &out->count, err);
+    DPA_TRY(dpa__ideal_expected(ideal, guesses, &expected, err));
     out->choice = DPA_GUESSES_FIXED;
     out->items = DPA_NEW(dpa_onerun, err);
     if (out->items == NULL) return DPA_NO_MEMORY;
@@ -31,11 +31,11 @@ static dpa_status put_played(dpa_report *report, const dpa_ideal *ideal, uint64_
                              uint64_t repeats, json_t *row, dpa_error *err) {
     double mean, deviation;
     DPA_TRY(
-        dpa_ideal_simulate(ideal, guesses, repeats, report->request.seed, &mean, &deviation, err));
+        dpa__ideal_simulate(ideal, guesses, repeats, report->request.seed, &mean, &deviation, err));
     DPA_TRY(dpa__json_put(row, "simulated_correct", mean, err));
     DPA_TRY(dpa__json_put(row, "simulated_deviation", deviation, err));
-    return dpa_report_say(report, err, "  %-21s %.3f right on average, deviation %.3f", "  played",
-                          mean, deviation);
+    return dpa__report_say(report, err, "  %-21s %.3f right on average, deviation %.3f", "  played",
+                           mean, deviation);
 }
 
 /* One bound, its number of guesses, and how many of them are right: expected exactly, and
@@ -52,16 +52,16 @@ static dpa_status put_row(dpa_report *report, const dpa_ideal *ideal, const dpa_
     DPA_TRY(dpa__json_set(row, "method", json_string(result->method), err));
     DPA_TRY(dpa__json_put(row, "guesses", guesses, err));
     DPA_TRY(dpa__json_put(row, "correct", correct, err));
-    DPA_TRY(dpa_ideal_expected(ideal, (uint64_t)guesses, &expected, err));
+    DPA_TRY(dpa__ideal_expected(ideal, (uint64_t)guesses, &expected, err));
     DPA_TRY(dpa__json_put(row, "expected_correct", expected, err));
     if (ideal->options == 2) {
-        DPA_TRY(dpa_ideal_ranked(ideal, (uint64_t)guesses, &by_rank, err));
+        DPA_TRY(dpa__ideal_ranked(ideal, (uint64_t)guesses, &by_rank, err));
         DPA_TRY(dpa__json_put(row, "expected_correct_by_rank", by_rank, err));
     }
     DPA_TRY(dpa__json_put(row, "epsilon_lower", result->epsilon_lower, err));
     (void)snprintf(label, sizeof label, "%s, %s", result->family, result->method);
-    DPA_TRY(dpa_report_say(report, err, "  %-22s ε ≥ %.6f with %.0f of %.0f right (expected %.2f)",
-                           label, result->epsilon_lower, correct, guesses, expected));
+    DPA_TRY(dpa__report_say(report, err, "  %-22s ε ≥ %.6f with %.0f of %.0f right (expected %.2f)",
+                            label, result->epsilon_lower, correct, guesses, expected));
     return repeats == 0 ? DPA_OK : put_played(report, ideal, (uint64_t)guesses, repeats, row, err);
 }
 
@@ -76,12 +76,12 @@ static dpa_status add_bounds(dpa_report *bounds, const dpa__onerun_games *games,
     dpa_result result;
     if (request->family[0] != '\0' || request->method[0] != '\0') {
         DPA_TRY(dpa__onerun_row(games, request, request->family, request->method, &result, err));
-        return dpa_report_add(bounds, &result, err);
+        return dpa__report_add(bounds, &result, err);
     }
     for (size_t i = 0; i < sizeof usual / sizeof usual[0]; ++i) {
         if (!wanted[i]) continue;
         DPA_TRY(dpa__onerun_row(games, request, usual[i][0], usual[i][1], &result, err));
-        DPA_TRY(dpa_report_add(bounds, &result, err));
+        DPA_TRY(dpa__report_add(bounds, &result, err));
     }
     return DPA_OK;
 }
@@ -108,32 +108,32 @@ static dpa_status fill(dpa_report *report, const dpa_ideal *ideal, const dpa__on
     DPA_TRY(dpa__json_put(section, "options", (double)ideal->options, err));
     DPA_TRY(dpa__json_put(section, "confidence", request->confidence, err));
     DPA_TRY(dpa__json_put(section, "true_epsilon", theory, err));
-    DPA_TRY(dpa_report_say(report, err,
-                           "Idealised game: %.0f canaries, %.0f options each, σ = %g, δ = %g, "
-                           "confidence %s",
-                           (double)ideal->canaries, (double)ideal->options, ideal->sigma,
-                           request->delta, dpa__percent_of(request->confidence).text));
-    DPA_TRY(dpa_report_say(report, err, "Expected, not observed: nothing was audited."));
-    DPA_TRY(dpa_report_say(report, err, "  %-22s ε = %.6f", "the mechanism itself", theory));
+    DPA_TRY(dpa__report_say(report, err,
+                            "Idealised game: %.0f canaries, %.0f options each, σ = %g, δ = %g, "
+                            "confidence %s",
+                            (double)ideal->canaries, (double)ideal->options, ideal->sigma,
+                            request->delta, dpa__percent_of(request->confidence).text));
+    DPA_TRY(dpa__report_say(report, err, "Expected, not observed: nothing was audited."));
+    DPA_TRY(dpa__report_say(report, err, "  %-22s ε = %.6f", "the mechanism itself", theory));
     dpa_report *bounds = NULL;
-    DPA_TRY(dpa_report_new("one-run", request, &bounds, err));
+    DPA_TRY(dpa__report_new("one-run", request, &bounds, err));
     dpa_status status = add_bounds(bounds, games, request, pointwise, err);
     if (status == DPA_OK) status = put_rows(report, bounds, ideal, repeats, section, err);
     dpa_report_free(bounds);
     return status;
 }
 
-dpa_status dpa_audit_ideal(const dpa_ideal *ideal, uint64_t guesses, uint64_t repeats,
-                           const dpa_request *request, int pointwise, dpa_report **out,
-                           dpa_error *err) {
+dpa_status dpa__audit_ideal(const dpa_ideal *ideal, uint64_t guesses, uint64_t repeats,
+                            const dpa_request *request, int pointwise, dpa_report **out,
+                            dpa_error *err) {
     dpa__onerun_games games = {0};
     dpa_report *report = NULL;
     *out = NULL;
-    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(dpa__request_check(request, err));
     if (ideal->canaries < 2)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "canaries: an idealised game needs at least 2");
     DPA_TRY(games_of(ideal, guesses, &games, err));
-    dpa_status status = dpa_report_new("one-run", request, &report, err);
+    dpa_status status = dpa__report_new("one-run", request, &report, err);
     if (status == DPA_OK) status = fill(report, ideal, &games, repeats, pointwise, err);
     free(games.items);
     if (status == DPA_OK)

@@ -29,7 +29,7 @@ static dpa_status choose_delta(dpa__case *c, dpa_error *err) {
 
 /* Fails on parts of a claim that would be overlooked. */
 static dpa_status check_said(const dpa_claim *claim, dpa_error *err) {
-    DPA_TRY(dpa_claim_check(claim, err));
+    DPA_TRY(dpa__claim_check(claim, err));
     if (isnan(claim->sigma) && (claim->q < 1 || claim->steps > 1))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "claim-q, claim-steps: they belong to a claimed noise; give claim-sigma");
@@ -37,7 +37,7 @@ static dpa_status check_said(const dpa_claim *claim, dpa_error *err) {
 }
 
 static dpa_status check_must_detect(const dpa__case *c, dpa_error *err) {
-    if (isnan(c->protocol.must_detect) || dpa_claim_is_made(&c->claim)) return DPA_OK;
+    if (isnan(c->protocol.must_detect) || dpa__claim_is_made(&c->claim)) return DPA_OK;
     return dpa__fail(err, DPA_BAD_ARGUMENT,
                      "must-detect: there is no claim; give claim-epsilon too");
 }
@@ -45,18 +45,18 @@ static dpa_status check_must_detect(const dpa__case *c, dpa_error *err) {
 dpa_status dpa__case_open(const dpa_evidence *evidence, const dpa_claim *claim,
                           const dpa_protocol *protocol, dpa__case *out, dpa_error *err) {
     *out = (dpa__case){.evidence = evidence};
-    out->claim = claim != NULL && dpa_claim_is_made(claim) ? *claim : evidence->claim;
+    out->claim = claim != NULL && dpa__claim_is_made(claim) ? *claim : evidence->claim;
     if (claim != NULL && claim->scope != DPA_SCOPE_TRAINING) out->claim.scope = claim->scope;
     if (claim != NULL && claim->replace_one) out->claim.replace_one = 1;
     if (protocol != NULL)
         out->protocol = *protocol;
     else
-        dpa_protocol_init(&out->protocol);
+        dpa__protocol_init(&out->protocol);
     if (claim != NULL) DPA_TRY(check_said(claim, err));
-    DPA_TRY(dpa_claim_check(&out->claim, err));
+    DPA_TRY(dpa__claim_check(&out->claim, err));
     DPA_TRY(check_must_detect(out, err));
     DPA_TRY(choose_delta(out, err));
-    DPA_TRY(dpa_request_check(&out->protocol.request, err));
+    DPA_TRY(dpa__request_check(&out->protocol.request, err));
     DPA_TRY(dpa__confidence_check(&out->protocol.request, err));
     out->one_delta = out->protocol.request.delta;
     DPA_TRY(dpa__promise_make(out, err));
@@ -80,7 +80,7 @@ double dpa__fact(const dpa_evidence *evidence, const char *name) {
 
 dpa_status dpa__case_add(dpa__case *c, dpa_result *result, dpa_role role, dpa_error *err) {
     result->role = role;
-    return dpa_report_add(c->report, result, err);
+    return dpa__report_add(c->report, result, err);
 }
 
 /* ── doubts ──────────────────────────────────────────────────────────────────────────── */
@@ -110,17 +110,17 @@ static int is_own_family(const dpa__case *c) {
 static dpa_status doubt_family(dpa__case *c, const dpa_result *r, dpa_error *err) {
     dpa_family *family = NULL;
     if (r->family[0] == '\0' || isnan(r->parameter_lower)) return DPA_OK;
-    DPA_TRY(dpa_family_parse(r->family, c->protocol.request.delta, &family, err));
-    const int is_spent = dpa_family_is_spent(family, dpa_family_t(family, r->parameter_lower));
-    dpa_family_free(family);
-    const char *conditional = dpa_result_conditional(r);
+    DPA_TRY(dpa__family_parse(r->family, c->protocol.request.delta, &family, err));
+    const int is_spent = dpa__family_is_spent(family, dpa__family_t(family, r->parameter_lower));
+    dpa__family_free(family);
+    const char *conditional = dpa__result_conditional(r);
     if (conditional == NULL || !is_spent) return DPA_OK;
     if (is_own_family(c)) {
         c->report->verdict.is_all_rejected = 1;
         return DPA_OK;
     }
     for (unsigned i = 0; i < DPA_ASSUMPTION_COUNT; ++i)
-        if (strcmp(conditional, dpa_assumption_name(i)) == 0)
+        if (strcmp(conditional, dpa__assumption_name(i)) == 0)
             dpa__verdict_contradict(c->report, i, "every member of the family %.100s is rejected",
                                     r->family);
     return DPA_OK;
@@ -147,7 +147,7 @@ dpa_status dpa__doubts(dpa__case *c, const dpa_lints *lints, dpa_error *err) {
         const dpa_result *r = dpa_report_result(c->report, i);
         if (r->role == DPA_PRIMARY) DPA_TRY(doubt_family(c, r, err));
     }
-    DPA_TRY(dpa_report_lints(c->report, lints, err));
+    DPA_TRY(dpa__report_lints(c->report, lints, err));
     return dpa__say_failures(c, err);
 }
 
@@ -155,21 +155,21 @@ dpa_status dpa__doubts(dpa__case *c, const dpa_lints *lints, dpa_error *err) {
 
 static const char *command_of(const dpa_evidence *e) {
     if (e->design == DPA_ONE_RUN && e->kind != DPA_EVIDENCE_COSINES) return "one-run";
-    return dpa_evidence_kind_name(e->kind);
+    return dpa__evidence_kind_name(e->kind);
 }
 
 static dpa_status put_provenance(dpa__case *c, dpa_error *err) {
     const dpa_evidence *e = c->evidence;
-    if (e->game[0] != '\0') DPA_TRY(dpa_report_fact_text(c->report, "game", e->game, err));
+    if (e->game[0] != '\0') DPA_TRY(dpa__report_fact_text(c->report, "game", e->game, err));
     for (size_t i = 0; i < e->fact_count; ++i)
-        DPA_TRY(dpa_report_fact(c->report, e->facts[i].name, e->facts[i].value, err));
+        DPA_TRY(dpa__report_fact(c->report, e->facts[i].name, e->facts[i].value, err));
     if (e->planned > 0)
-        DPA_TRY(dpa_report_fact(c->report, "trials", (double)(e->planned - e->missing), err));
+        DPA_TRY(dpa__report_fact(c->report, "trials", (double)(e->planned - e->missing), err));
     if (e->missing > 0)
-        DPA_TRY(dpa_report_fact(c->report, "missing_trials", (double)e->missing, err));
+        DPA_TRY(dpa__report_fact(c->report, "missing_trials", (double)e->missing, err));
     for (int i = 0; i < 2; ++i)
         if (e->path[i][0] != '\0')
-            DPA_TRY(dpa_report_input(c->report, e->path[i], e->sha256[i], err));
+            DPA_TRY(dpa__report_input(c->report, e->path[i], e->sha256[i], err));
     return DPA_OK;
 }
 
@@ -204,7 +204,7 @@ static dpa_status judge_kind(dpa__case *c, dpa_error *err) {
 
 static dpa_status fill(dpa__case *c, dpa_error *err) {
     dpa_report *report = c->report;
-    const double epsilon = dpa_claim_is_made(&c->claim) ? c->promise.epsilon : (double)NAN;
+    const double epsilon = dpa__claim_is_made(&c->claim) ? c->promise.epsilon : (double)NAN;
     report->shows_all = c->protocol.all;
     dpa__verdict_begin(report, &c->claim, epsilon);
     report->verdict.records = c->evidence->training.records;
@@ -221,9 +221,9 @@ dpa_status dpa_judge(const dpa_evidence *evidence, const dpa_claim *claim,
     dpa__case c;
     *out = NULL;
     DPA_TRY(dpa__case_open(evidence, claim, protocol, &c, err));
-    DPA_TRY(dpa_report_new(command_of(evidence), &c.protocol.request, &c.report, err));
+    DPA_TRY(dpa__report_new(command_of(evidence), &c.protocol.request, &c.report, err));
     if (evidence->source[0] != '\0')
-        dpa_report_name(c.report, command_of(evidence), evidence->source);
+        dpa__report_name(c.report, command_of(evidence), evidence->source);
     dpa_status status = fill(&c, err);
     if (evidence->path[0][0] != '\0') status = dpa__name_place(status, evidence->path[0], err);
     if (status == DPA_OK)

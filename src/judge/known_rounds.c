@@ -9,9 +9,9 @@
 
 #include "account/family.h"
 #include "base/error.h"
-#include "dpaudit/cosines.h"
-#include "dpaudit/plan.h"
 #include "estimate/cosine.h"
+#include "estimate/cosines.h"
+#include "estimate/power.h"
 #include "judge/power.h"
 
 static const double POWER = 0.8;
@@ -33,8 +33,8 @@ static dpa_participation_rule rule_of(const dpa__case *c) {
 
 static dpa_status known_of(const dpa__case *c, dpa_known_rounds *out, dpa_error *err) {
     const dpa_evidence *e = c->evidence;
-    const dpa_named_array *in = dpa_evidence_find(e, "members");
-    const dpa_named_array *none = dpa_evidence_find(e, "nonmembers");
+    const dpa_named_array *in = dpa__evidence_find(e, "members");
+    const dpa_named_array *none = dpa__evidence_find(e, "nonmembers");
     *out = (dpa_known_rounds){.canary_rounds = dpa__fact(e, "canary_rounds"),
                               .spread = dpa__fact(e, "spread"),
                               .rule = rule_of(c)};
@@ -62,12 +62,12 @@ static dpa_status state_power(dpa__case *c, const dpa_known_rounds *k, const dpa
     dpa_interval epsilon;
     double claimed;
     if (c->protocol.bare || isnan(c->promise.epsilon) || isinf(scale)) return DPA_OK;
-    if (dpa_family_is_universal(r->family))
+    if (dpa__family_is_universal(r->family))
         return dpa__power_scan(c, (double)k->observed_count, (double)k->unobserved_count, err);
     if (!dpa__family_is_gaussian(c->test.family)) return DPA_OK;
     DPA_TRY(dpa__known_rounds_claim(k, c->promise.epsilon, delta, &claimed, err));
     if (!isfinite(claimed)) return DPA_OK;
-    dpa_plan_init(&plan);
+    dpa__plan_init(&plan);
     plan.game = DPA_PLAN_RUNS;
     plan.method = "rank";
     plan.family = "gaussian";
@@ -77,7 +77,7 @@ static dpa_status state_power(dpa__case *c, const dpa_known_rounds *k, const dpa
     plan.confidence = r->confidence;
     plan.seed = c->protocol.request.seed;
     plan.threads = c->protocol.request.threads;
-    if (dpa_plan_detectable(&plan, n, POWER, &leak, NULL) != DPA_OK || !isfinite(leak.epsilon))
+    if (dpa__ask_detectable(&plan, n, POWER, &leak, NULL) != DPA_OK || !isfinite(leak.epsilon))
         return DPA_OK;
     const double mu = dpa_gaussian_mu(leak.epsilon, delta) / scale;
     DPA_TRY(dpa__participation_epsilon(&k->rule, 1 / mu, delta, &epsilon, err));
@@ -94,8 +94,8 @@ static dpa_status add_primary(dpa__case *c, const dpa__known *k, dpa_result *pri
     dpa_error why = {0};
     *primary = k->participation;
     if (c->claim.scope == DPA_SCOPE_PARTICIPATION) return dpa__case_add(c, primary, role, err);
-    const dpa_status status = dpa_known_rounds_training(&k->known, &k->participation,
-                                                        c->protocol.request.delta, primary, &why);
+    const dpa_status status = dpa__known_rounds_training(&k->known, &k->participation,
+                                                         c->protocol.request.delta, primary, &why);
     if (status == DPA_OK) return dpa__case_add(c, primary, role, err);
     if (status != DPA_BAD_ARGUMENT) {
         if (err != NULL) *err = why;
@@ -114,12 +114,12 @@ static dpa_status show_any(dpa__case *c, const dpa_known_rounds *k, dpa_error *e
     (void)snprintf(request.family, sizeof request.family, "dp");
     request.claim_epsilon = (double)NAN;
     const dpa_status status =
-        dpa_known_rounds_participation(k, &request, &participation, &unused, err);
-    dpa_lints_free(&unused);
+        dpa__known_rounds_participation(k, &request, &participation, &unused, err);
+    dpa__lints_free(&unused);
     DPA_TRY(status);
     if (c->claim.scope == DPA_SCOPE_PARTICIPATION)
         return dpa__case_add(c, &participation, DPA_SHOWN, err);
-    DPA_TRY(dpa_known_rounds_training(k, &participation, request.delta, &whole, err));
+    DPA_TRY(dpa__known_rounds_training(k, &participation, request.delta, &whole, err));
     const int is_itself = strcmp(whole.family, request.family) == 0;
     return is_itself ? dpa__case_add(c, &whole, DPA_SHOWN, err) : DPA_OK;
 }
@@ -128,12 +128,12 @@ dpa_status dpa__known_rounds_show(dpa__case *c, dpa__known *k, dpa_error *err) {
     const dpa_result *r = &k->participation;
     if (!k->has_bound || c->protocol.bare) return DPA_OK;
     if (c->claim.scope != DPA_SCOPE_PARTICIPATION) {
-        DPA_TRY(dpa_report_say(
+        DPA_TRY(dpa__report_say(
             c->report, err,
             "The %.6g round%s of a canary leak%s at least ε = %.4f at δ = %g (%s; %s).",
             k->known.canary_rounds, k->known.canary_rounds == 1.0 ? "" : "s",
             k->known.canary_rounds == 1.0 ? "s" : "", r->epsilon_lower, c->protocol.request.delta,
-            dpa_scope_name(r->scope), r->family));
+            dpa__scope_name(r->scope), r->family));
         DPA_TRY(dpa__case_add(c, &k->participation, DPA_SHOWN, err));
     }
     return show_any(c, &k->known, err);
@@ -143,7 +143,7 @@ dpa_status dpa__judge_known_rounds(dpa__case *c, dpa_lints *lints, dpa__known *k
     dpa_result primary;
     dpa_request request = c->protocol.request;
     *k = (dpa__known){.has_bound = 0};
-    if (dpa_evidence_find(c->evidence, "members") == NULL ||
+    if (dpa__evidence_find(c->evidence, "members") == NULL ||
         !dpa__list_asks(c->protocol.request.method, "known-rounds"))
         return DPA_OK;
     DPA_TRY(known_of(c, &k->known, err));
@@ -152,7 +152,7 @@ dpa_status dpa__judge_known_rounds(dpa__case *c, dpa_lints *lints, dpa__known *k
     (void)snprintf(request.family, sizeof request.family, "%s", c->test.family);
     request.claim_epsilon = c->promise.epsilon;
     request.claim_delta = (double)NAN;
-    DPA_TRY(dpa_known_rounds_participation(&k->known, &request, &k->participation, lints, err));
+    DPA_TRY(dpa__known_rounds_participation(&k->known, &request, &k->participation, lints, err));
     k->has_bound = 1;
     DPA_TRY(add_primary(c, k, &primary, err));
     if (c->protocol.decides_by_posterior) return DPA_OK;

@@ -31,9 +31,9 @@ typedef struct context {
     size_t have[METHODS];
 } context;
 
-void dpa_losses_query_init(dpa_losses_query *query) {
+void dpa__losses_query_init(dpa_losses_query *query) {
     *query = (dpa_losses_query){0};
-    dpa_star_opts_init(&query->opts);
+    dpa__star_opts_init(&query->opts);
 }
 
 /* ── one model ─────────────────────────────────────────────────────────────────────────────── */
@@ -42,17 +42,17 @@ static dpa_status say_result(dpa_report *report, const dpa_result *r, dpa_error 
     const dpa_star_ratio ratio = (dpa_star_ratio)dpa__result_extra(r, "ratio");
     const double all = dpa__result_extra(r, "all_events_epsilon");
     if (ratio == DPA_STAR_NONE)
-        DPA_TRY(dpa_report_say(report, err, "  %-12s no threshold decides", r->method));
+        DPA_TRY(dpa__report_say(report, err, "  %-12s no threshold decides", r->method));
     else
-        DPA_TRY(dpa_report_say(report, err, "  %-12s loss ≤ %.6g: FPR %.4g, FNR %.4g, %s",
-                               r->method, r->threshold, dpa__result_extra(r, "fpr"),
-                               dpa__result_extra(r, "fnr"), dpa_star_ratio_name(ratio)));
+        DPA_TRY(dpa__report_say(report, err, "  %-12s loss ≤ %.6g: FPR %.4g, FNR %.4g, %s",
+                                r->method, r->threshold, dpa__result_extra(r, "fpr"),
+                                dpa__result_extra(r, "fnr"), dpa__star_ratio_name(ratio)));
     if (!isnan(all))
         DPA_TRY(
-            dpa_report_say(report, err, "  %-12s over all events of the fit: ε = %.4f", "", all));
+            dpa__report_say(report, err, "  %-12s over all events of the fit: ε = %.4f", "", all));
     const double without = dpa__result_extra(r, "epsilon_without_1");
     if (isnan(without)) return DPA_OK;
-    return dpa_report_say(
+    return dpa__report_say(
         report, err, "  %-12s ε = %.4f without the most extreme loss of each end, %.4f without ten",
         "", without, dpa__result_extra(r, "epsilon_without_10"));
 }
@@ -72,7 +72,7 @@ static dpa_status put_result(json_t *array, const dpa_result *r, dpa_error *err)
         dpa__json_put(row, "epsilon_without_1", dpa__result_extra(r, "epsilon_without_1"), err));
     DPA_TRY(
         dpa__json_put(row, "epsilon_without_10", dpa__result_extra(r, "epsilon_without_10"), err));
-    return dpa__json_set(row, "ratio", json_string(dpa_star_ratio_name(ratio)), err);
+    return dpa__json_set(row, "ratio", json_string(dpa__star_ratio_name(ratio)), err);
 }
 
 static dpa_status keep_result(context *c, dpa_result *r, size_t model, json_t *array,
@@ -87,7 +87,7 @@ static dpa_status keep_result(context *c, dpa_result *r, size_t model, json_t *a
         memcpy(ratio, r->select, sizeof ratio);
         (void)snprintf(r->select, sizeof r->select, "model %zu, %.20s", model + 1, ratio);
     }
-    return dpa_report_add(c->report, r, err);
+    return dpa__report_add(c->report, r, err);
 }
 
 static dpa_status keep_lints(context *c, dpa_lints *lints, size_t model, dpa_error *err) {
@@ -97,19 +97,19 @@ static dpa_status keep_lints(context *c, dpa_lints *lints, size_t model, dpa_err
         (void)snprintf(lints->items[i].text, sizeof lints->items[i].text, "model %zu: %.290s",
                        model + 1, text);
     }
-    return dpa_report_lints(c->report, lints, err);
+    return dpa__report_lints(c->report, lints, err);
 }
 
 static dpa_status run_model(context *c, const dpa_losses *losses, size_t model, json_t *array,
                             dpa_error *err) {
     dpa_results results = {0};
     dpa_lints lints = {0};
-    dpa_status status = dpa_star_results(losses, &c->opts, c->request, &results, &lints, err);
+    dpa_status status = dpa__star_results(losses, &c->opts, c->request, &results, &lints, err);
     for (size_t i = 0; i < results.count && status == DPA_OK; ++i)
         status = keep_result(c, &results.items[i], model, array, err);
     if (status == DPA_OK) status = keep_lints(c, &lints, model, err);
-    dpa_results_free(&results);
-    dpa_lints_free(&lints);
+    dpa__results_free(&results);
+    dpa__lints_free(&lints);
     return status;
 }
 
@@ -131,7 +131,8 @@ static dpa_status put_rate(context *c, const dpa_losses *l, const dpa_loss_fit *
     DPA_TRY(dpa__json_put(row, "fpr", share_upto(l->heldout, l->heldout_count, threshold), err));
     DPA_TRY(dpa__json_put(row, "fnr", 1.0 - share_upto(l->train, l->train_count, threshold), err));
     if (fit == NULL) return DPA_OK;
-    const double phi = dpa_loss_transform(threshold, fit->low, fit->high); /* falls with the loss */
+    const double phi =
+        dpa__loss_transform(threshold, fit->low, fit->high); /* falls with the loss */
     DPA_TRY(dpa__json_put(row, "fpr_fitted", dpa__mixture_upper(&fit->heldout, phi), err));
     return dpa__json_put(row, "fnr_fitted", dpa__mixture_lower(&fit->train, phi), err);
 }
@@ -140,7 +141,7 @@ static dpa_status put_rate(context *c, const dpa_losses *l, const dpa_loss_fit *
 static dpa_status put_rates(context *c, const dpa_losses *l, dpa_error *err) {
     dpa_loss_fit fit;
     dpa_error none;
-    const int fitted = dpa_fit_normal(l, c->opts.mixture.transform, &fit, &none) == DPA_OK;
+    const int fitted = dpa__fit_normal(l, c->opts.mixture.transform, &fit, &none) == DPA_OK;
     size_t i = 0, j = 0;
     double last = NAN;
     while (i <= RATE_POINTS || j <= RATE_POINTS) {
@@ -177,17 +178,17 @@ static dpa_status goodness_side(context *c, const dpa_losses *l, int heldout, dp
         ++count;
     }
     if (count == 0)
-        return dpa_report_say(c->report, err, "  fit: %zu %s losses are too few to test it", n,
-                              heldout ? "held-out" : "training");
+        return dpa__report_say(c->report, err, "  fit: %zu %s losses are too few to test it", n,
+                               heldout ? "held-out" : "training");
     for (size_t k = 1; k <= c->query->goodness; ++k) {
         dpa_goodness rows[GOODNESS_SIZES];
         size_t passed = 0;
-        DPA_TRY(dpa_losses_goodness(l, heldout, k, c->request->seed, sizes, count, rows, err));
+        DPA_TRY(dpa__losses_goodness(l, heldout, k, c->request->seed, sizes, count, rows, err));
         for (size_t i = 0; i < count; ++i) {
             passed += rows[i].p_value > 0.05;
             DPA_TRY(put_goodness(c, &rows[i], err));
         }
-        DPA_TRY(dpa_report_say(
+        DPA_TRY(dpa__report_say(
             c->report, err,
             "  fit, %s, %zu component%s: p %.3f at %zu samples; above 0.05 at %zu of %zu",
             heldout ? "held-out" : "training", k, k == 1 ? "" : "s", rows[count - 1].p_value,
@@ -202,17 +203,17 @@ static dpa_status summarise(context *c, int method, json_t *array, dpa_error *er
     dpa_star_summary s;
     json_t *row = json_object();
     DPA_TRY(dpa__json_append(array, row, err));
-    DPA_TRY(dpa_star_summarise(c->epsilon[method], c->have[method], &s, err));
+    DPA_TRY(dpa__star_summarise(c->epsilon[method], c->have[method], &s, err));
     DPA_TRY(dpa__json_set(row, "method", json_string(dpa__star_method_name(method)), err));
     DPA_TRY(dpa__json_set(row, "models", json_integer((json_int_t)c->have[method]), err));
     DPA_TRY(dpa__json_put(row, "mean", s.mean, err));
     DPA_TRY(dpa__json_put(row, "lowest", s.lowest, err));
     DPA_TRY(dpa__json_put(row, "highest", s.highest, err));
     DPA_TRY(dpa__json_put(row, "log_mean_exp", s.log_mean_exp, err));
-    return dpa_report_say(c->report, err,
-                          "  %-12s %zu models: mean %.4f, %.4f to %.4f, log E e^ε* %.4f",
-                          dpa__star_method_name(method), c->have[method], s.mean, s.lowest,
-                          s.highest, s.log_mean_exp);
+    return dpa__report_say(c->report, err,
+                           "  %-12s %zu models: mean %.4f, %.4f to %.4f, log E e^ε* %.4f",
+                           dpa__star_method_name(method), c->have[method], s.mean, s.lowest,
+                           s.highest, s.log_mean_exp);
 }
 
 static const char theorem[] =
@@ -225,9 +226,9 @@ static dpa_status mechanism(context *c, const dpa_losses *models, dpa_error *err
     const int replace_one = c->opts.replace_one;
     dpa_averaged a;
     dpa_result r;
-    DPA_TRY(dpa_star_mechanism(models, c->query->count, c->request->delta, c->request->confidence,
-                               &a, err));
-    dpa_result_init(&r, c->request);
+    DPA_TRY(dpa__star_mechanism(models, c->query->count, c->request->delta, c->request->confidence,
+                                &a, err));
+    dpa__result_init(&r, c->request);
     (void)snprintf(r.method, sizeof r.method, "averaged");
     (void)snprintf(r.select, sizeof r.select, "%zu models", c->query->count);
     r.sides = 1;
@@ -240,19 +241,19 @@ static dpa_status mechanism(context *c, const dpa_losses *models, dpa_error *err
         "about the mechanism, for neighbours that %s one record: valid if every model was "
         "trained on its own random draw of the data, not if only seeds differ",
         replace_one ? "replace" : "add or remove");
-    dpa_result_extra(&r, "epsilon_averaged", a.epsilon);
-    dpa_result_extra(&r, "epsilon_replace_one", a.epsilon_replace_one);
-    dpa_result_extra(&r, "epsilon_add_remove", a.epsilon_add_remove);
-    dpa_result_extra(&r, "fpr", a.fpr);
-    dpa_result_extra(&r, "tpr", a.tpr);
-    dpa_result_extra(&r, "tpr_lower", a.tpr_lower);
-    DPA_TRY(dpa_report_say(c->report, err,
-                           "  %-12s %zu models: ε̄ = %.4f from averaged rates; with confidence the "
-                           "mechanism's ε is at least\n  %-12s %.4f (neighbours replace a record), "
-                           "%.4f (add or remove one)",
-                           r.method, c->query->count, a.epsilon, "", a.epsilon_replace_one,
-                           a.epsilon_add_remove));
-    return dpa_report_add(c->report, &r, err);
+    dpa__result_add_extra(&r, "epsilon_averaged", a.epsilon);
+    dpa__result_add_extra(&r, "epsilon_replace_one", a.epsilon_replace_one);
+    dpa__result_add_extra(&r, "epsilon_add_remove", a.epsilon_add_remove);
+    dpa__result_add_extra(&r, "fpr", a.fpr);
+    dpa__result_add_extra(&r, "tpr", a.tpr);
+    dpa__result_add_extra(&r, "tpr_lower", a.tpr_lower);
+    DPA_TRY(dpa__report_say(
+        c->report, err,
+        "  %-12s %zu models: ε̄ = %.4f from averaged rates; with confidence the "
+        "mechanism's ε is at least\n  %-12s %.4f (neighbours replace a record), "
+        "%.4f (add or remove one)",
+        r.method, c->query->count, a.epsilon, "", a.epsilon_replace_one, a.epsilon_add_remove));
+    return dpa__report_add(c->report, &r, err);
 }
 
 static dpa_status over_models(context *c, json_t *section, dpa_error *err) {
@@ -261,13 +262,13 @@ static dpa_status over_models(context *c, json_t *section, dpa_error *err) {
     for (int i = 0; i < METHODS; ++i)
         if (c->have[i] > 0) DPA_TRY(summarise(c, i, array, err));
     DPA_TRY(dpa__json_set(section, "theorem_2", json_string(theorem), err));
-    DPA_TRY(dpa_report_say(c->report, err,
-                           "  log E e^ε* is at least ε̄, the bound from rates averaged over models\n"
-                           "  (Theorem 2). It is not itself a bound on the mechanism's ε%s.",
-                           c->opts.resampled
-                               ? ""
-                               : "; with --resampled ε̄\n  itself is bounded, if every "
-                                 "model had its own random draw of the data"));
+    DPA_TRY(
+        dpa__report_say(c->report, err,
+                        "  log E e^ε* is at least ε̄, the bound from rates averaged over models\n"
+                        "  (Theorem 2). It is not itself a bound on the mechanism's ε%s.",
+                        c->opts.resampled ? ""
+                                          : "; with --resampled ε̄\n  itself is bounded, if every "
+                                            "model had its own random draw of the data"));
     if (!c->opts.resampled) return DPA_OK;
     return mechanism(c, c->query->losses != NULL ? c->query->losses : c->kept, err);
 }
@@ -283,9 +284,9 @@ static dpa_status put_model(context *c, const dpa_losses *losses, size_t model, 
     DPA_TRY(dpa__json_set(row, "train", json_integer((json_int_t)losses->train_count), err));
     DPA_TRY(dpa__json_set(row, "heldout", json_integer((json_int_t)losses->heldout_count), err));
     if (c->query->count > 1)
-        DPA_TRY(dpa_report_say(c->report, err, "model %zu%s%s: %zu training, %zu held-out losses",
-                               model + 1, name != NULL ? ", " : "", name != NULL ? name : "",
-                               losses->train_count, losses->heldout_count));
+        DPA_TRY(dpa__report_say(c->report, err, "model %zu%s%s: %zu training, %zu held-out losses",
+                                model + 1, name != NULL ? ", " : "", name != NULL ? name : "",
+                                losses->train_count, losses->heldout_count));
     DPA_TRY(run_model(c, losses, model, array, err));
     if (model == 0) DPA_TRY(put_rates(c, losses, err));
     if (model == 0 && c->query->records > 0)
@@ -298,15 +299,15 @@ static dpa_status put_model(context *c, const dpa_losses *losses, size_t model, 
 static dpa_status read_model(context *c, size_t model, dpa_error *err) {
     const dpa_losses_files *files = &c->query->files[model];
     dpa_losses losses;
-    DPA_TRY(dpa_losses_read(files, &losses, err));
-    dpa_status status = dpa_report_input(c->report, files->train, losses.train_sha256, err);
+    DPA_TRY(dpa__losses_read(files, &losses, err));
+    dpa_status status = dpa__report_input(c->report, files->train, losses.train_sha256, err);
     if (status == DPA_OK && files->heldout != NULL)
-        status = dpa_report_input(c->report, files->heldout, losses.heldout_sha256, err);
+        status = dpa__report_input(c->report, files->heldout, losses.heldout_sha256, err);
     if (status == DPA_OK) status = put_model(c, &losses, model, err);
     if (c->kept != NULL)
         c->kept[model] = losses;
     else
-        dpa_losses_free(&losses);
+        dpa__losses_free(&losses);
     return status;
 }
 
@@ -323,7 +324,7 @@ static dpa_status say_claim(context *c, json_t *section, dpa_error *err) {
               "several models, each trained on its own random draw of the data, can (--resampled).";
     if (isnan(c->request->claim_epsilon)) return DPA_OK;
     DPA_TRY(dpa__json_set(section, "about_claim", json_string(why), err));
-    return dpa_report_say(c->report, err, "%s", why);
+    return dpa__report_say(c->report, err, "%s", why);
 }
 
 /* Explains "ε ≤" of a fitted law, which readers of the table would overestimate. */
@@ -331,9 +332,10 @@ static dpa_status say_intervals(context *c, dpa_error *err) {
     size_t laws = 0;
     for (int i = FIRST_LAW; i < METHODS; ++i) laws += c->have[i];
     if (laws == 0 || c->opts.bootstrap == 0) return DPA_OK;
-    return dpa_report_say(c->report, err,
-                          "  Intervals of normal, tail and mixture are the noise of the fit alone: "
-                          "they hold\n  ε* only where that law does.");
+    return dpa__report_say(
+        c->report, err,
+        "  Intervals of normal, tail and mixture are the noise of the fit alone: "
+        "they hold\n  ε* only where that law does.");
 }
 
 static dpa_status fill(context *c, dpa_error *err) {
@@ -347,8 +349,8 @@ static dpa_status fill(context *c, dpa_error *err) {
     DPA_TRY(dpa__json_set(section, "models", c->models = json_array(), err));
     DPA_TRY(dpa__json_set(section, "rates", c->rates = json_array(), err));
     DPA_TRY(dpa__json_set(section, "goodness", c->goodness = json_array(), err));
-    DPA_TRY(dpa_report_evidence(c->report, "losses", err));
-    DPA_TRY(dpa_report_fact(c->report, "models", (double)c->query->count, err));
+    DPA_TRY(dpa__report_evidence(c->report, "losses", err));
+    DPA_TRY(dpa__report_fact(c->report, "models", (double)c->query->count, err));
     for (size_t i = 0; i < c->query->count; ++i)
         DPA_TRY(c->query->losses != NULL ? put_model(c, &c->query->losses[i], i, err)
                                          : read_model(c, i, err));
@@ -359,11 +361,12 @@ static dpa_status fill(context *c, dpa_error *err) {
                                    section, err));
     DPA_TRY(say_claim(c, section, err));
     DPA_TRY(say_intervals(c, err));
-    return dpa_report_say(c->report, err,
-                          "  ε* is about %s: how well thresholds on the loss "
-                          "tell\n  training points from others. It does not bound the ε of the "
-                          "mechanism.\n",
-                          c->query->count > 1 ? "each model by itself" : "this one model instance");
+    return dpa__report_say(c->report, err,
+                           "  ε* is about %s: how well thresholds on the loss "
+                           "tell\n  training points from others. It does not bound the ε of the "
+                           "mechanism.\n",
+                           c->query->count > 1 ? "each model by itself"
+                                               : "this one model instance");
 }
 
 /* If there is a bound on the mechanism, it decides. Otherwise the headline is about the bounds on
@@ -380,14 +383,14 @@ static dpa_status conclude(const context *c, dpa_error *err) {
         const int instance = (r->assumptions & DPA_ASSUME_ONE_INSTANCE) != 0;
         if (instance) r->scope = DPA_SCOPE_MODEL;
         if (i < c->whole && instance != c->opts.resampled &&
-            dpa_result_guarantee(r) == DPA_CONFIDENCE)
+            dpa__result_guarantee(r) == DPA_CONFIDENCE)
             r->role = DPA_PRIMARY;
     }
     return dpa__verdict_conclude(report, err);
 }
 
-dpa_status dpa_audit_losses(const dpa_losses_query *query, const dpa_request *request,
-                            dpa_report **out, dpa_error *err) {
+dpa_status dpa__audit_losses(const dpa_losses_query *query, const dpa_request *request,
+                             dpa_report **out, dpa_error *err) {
     context c = {.query = query, .request = request, .opts = query->opts};
     *out = NULL;
     if (query->count == 0 || (query->losses == NULL && query->files == NULL))
@@ -414,11 +417,11 @@ dpa_status dpa_audit_losses(const dpa_losses_query *query, const dpa_request *re
     }
     c.opts.share = query->count;
     for (int i = 0; i < METHODS; ++i) c.epsilon[i] = block + (size_t)i * query->count;
-    dpa_status status = dpa_report_new("losses", request, &c.report, err);
+    dpa_status status = dpa__report_new("losses", request, &c.report, err);
     if (status == DPA_OK) status = fill(&c, err);
     if (status == DPA_OK) status = conclude(&c, err);
     free(block);
-    for (size_t i = 0; c.kept != NULL && i < query->count; ++i) dpa_losses_free(&c.kept[i]);
+    for (size_t i = 0; c.kept != NULL && i < query->count; ++i) dpa__losses_free(&c.kept[i]);
     free(c.kept);
     if (status != DPA_OK) {
         dpa_report_free(c.report);

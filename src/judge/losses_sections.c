@@ -31,15 +31,15 @@ static dpa_status slice(dpa_report *report, const char *name, const dpa_losses *
     dpa_star bound;
     dpa_result r;
     if (l->train_count == 0 || l->heldout_count == 0)
-        return dpa_report_say(report, err, "  group %s: left out: losses of one side only", name);
-    DPA_TRY(dpa_star_binormal(l, request, &b, err));
-    DPA_TRY(dpa_star_lower(l, request->delta, 1.0 - (1.0 - request->confidence) / (double)slices, 0,
-                           &bound, err));
-    DPA_TRY(dpa_report_say(
+        return dpa__report_say(report, err, "  group %s: left out: losses of one side only", name);
+    DPA_TRY(dpa__star_binormal(l, request, &b, err));
+    DPA_TRY(dpa__star_lower(l, request->delta, 1.0 - (1.0 - request->confidence) / (double)slices,
+                            0, &bound, err));
+    DPA_TRY(dpa__report_say(
         report, err, "  group %s: %zu training, %zu held-out losses: ε* = %.4f, at least %.4f",
         name, l->train_count, l->heldout_count, b.star.epsilon, bound.epsilon));
     DPA_TRY(put_slice(rows, name, l, b.star.epsilon, bound.epsilon, err));
-    dpa_result_init(&r, request);
+    dpa__result_init(&r, request);
     (void)snprintf(r.method, sizeof r.method, "simultaneous");
     (void)snprintf(r.select, sizeof r.select, "group %.30s", name);
     r.epsilon_lower = bound.epsilon;
@@ -51,7 +51,7 @@ static dpa_status slice(dpa_report *report, const char *name, const dpa_losses *
     (void)snprintf(r.note, sizeof r.note,
                    "about the records of this group, in this one model; the "
                    "bounds of all groups hold together");
-    return dpa_report_add(report, &r, err);
+    return dpa__report_add(report, &r, err);
 }
 
 dpa_status dpa__losses_slices(dpa_report *report, const char *path, const char *column,
@@ -59,11 +59,11 @@ dpa_status dpa__losses_slices(dpa_report *report, const char *path, const char *
     dpa_loss_groups groups;
     json_t *rows = json_array();
     DPA_TRY(dpa__json_set(section, "groups", rows, err));
-    DPA_TRY(dpa_loss_groups_read(path, column, &groups, err));
+    DPA_TRY(dpa__loss_groups_read(path, column, &groups, err));
     dpa_status status = DPA_OK;
     for (size_t i = 0; i < groups.count && status == DPA_OK; ++i)
         status = slice(report, groups.names[i], &groups.items[i], request, groups.count, rows, err);
-    dpa_loss_groups_free(&groups);
+    dpa__loss_groups_free(&groups);
     return status;
 }
 
@@ -86,14 +86,14 @@ static dpa_status say_records(dpa_report *report, const dpa_losses *l, const dpa
     DPA_TRY(dpa__json_set(section, "records", rows, err));
     DPA_TRY(dpa__json_put(section, "records_found", (double)found, err));
     DPA_TRY(
-        dpa_report_say(report, err,
-                       "  %zu of %zu training records stand out from held-out ones (at most 10%% "
-                       "of them by chance)",
-                       found, l->train_count));
+        dpa__report_say(report, err,
+                        "  %zu of %zu training records stand out from held-out ones (at most 10%% "
+                        "of them by chance)",
+                        found, l->train_count));
     for (size_t i = 0; i < count; ++i) {
         DPA_TRY(put_record(rows, &r[i], err));
-        DPA_TRY(dpa_report_say(report, err, "  record %zu: loss %.6g, p %.3g, q %.3g", r[i].number,
-                               r[i].loss, r[i].p_value, r[i].q_value));
+        DPA_TRY(dpa__report_say(report, err, "  record %zu: loss %.6g, p %.3g, q %.3g", r[i].number,
+                                r[i].loss, r[i].p_value, r[i].q_value));
     }
     return DPA_OK;
 }
@@ -104,8 +104,8 @@ dpa_status dpa__losses_records(dpa_report *report, const dpa_losses *l, size_t m
     dpa_loss_record *records = DPA_NEW_ARRAY(dpa_loss_record, most, err);
     if (records == NULL) return DPA_NO_MEMORY;
     dpa_status status =
-        dpa_loss_records(l->train_rows, l->train_count, l->heldout, l->heldout_count, RATE, records,
-                         most, &count, &found, err);
+        dpa__loss_records(l->train_rows, l->train_count, l->heldout, l->heldout_count, RATE,
+                          records, most, &count, &found, err);
     if (status == DPA_OK) status = say_records(report, l, records, count, found, section, err);
     free(records);
     return status;

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "dpaudit/report.h"
+#include "report/report.h"
 
 /* Section "groups": Epsilon* for each value of a column of the table. The bounds share the error.
  */

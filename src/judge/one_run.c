@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "estimate/registry.h"
 #include "judge/case.h"
 
@@ -22,7 +22,7 @@ dpa_status dpa__onerun_row(const dpa__onerun_games *games, const dpa_request *re
     dpa_request one = *request;
     (void)snprintf(one.family, sizeof one.family, "%s", family);
     (void)snprintf(one.method, sizeof one.method, "%s", method);
-    return dpa_onerun_bound(games->items, games->count, games->choice, &one, out, err);
+    return dpa__onerun_bound(games->items, games->count, games->choice, &one, out, err);
 }
 
 /* ── the games that are looked at ────────────────────────────────────────────────────── */
@@ -36,22 +36,23 @@ static dpa_status thin(dpa__case *c, dpa_named_array *often, double keep, dpa_er
     size_t kept = 0;
     double *items = DPA_NEW_ARRAY(double, often->count, err);
     if (items == NULL) return DPA_NO_MEMORY;
-    dpa_rng_init(&rng, c->protocol.request.seed, DPA_PURPOSE_MEMBERSHIP, 0);
+    dpa__rng_init(&rng, c->protocol.request.seed, DPA_PURPOSE_MEMBERSHIP, 0);
     for (size_t i = 0; i < often->count; ++i)
-        if (dpa_rng_uniform(&rng) < keep) items[kept++] = often->items[i];
+        if (dpa__rng_uniform(&rng) < keep) items[kept++] = often->items[i];
     const size_t dropped = often->count - kept;
     often->items = items;
     often->count = kept;
-    return dpa_report_note(c->report, err,
-                           "The inclusion rate is %g: %zu canaries, drawn at random, are left out, "
-                           "so that the coins of the others are fair.",
-                           c->evidence->inclusion_rate, dropped);
+    return dpa__report_note(
+        c->report, err,
+        "The inclusion rate is %g: %zu canaries, drawn at random, are left out, "
+        "so that the coins of the others are fair.",
+        c->evidence->inclusion_rate, dropped);
 }
 
 static dpa_status rank_members(dpa__case *c, dpa_guesses *out, dpa_lints *lints, dpa_error *err) {
     const dpa_evidence *e = c->evidence;
-    const dpa_named_array *found[2] = {dpa_evidence_find(e, "members"),
-                                       dpa_evidence_find(e, "nonmembers")};
+    const dpa_named_array *found[2] = {dpa__evidence_find(e, "members"),
+                                       dpa__evidence_find(e, "nonmembers")};
     const double r = e->inclusion_rate;
     if (found[0] == NULL || found[1] == NULL)
         return dpa__fail(err, DPA_BAD_INPUT, "one run: members and nonmembers are needed");
@@ -63,16 +64,16 @@ static dpa_status rank_members(dpa__case *c, dpa_guesses *out, dpa_lints *lints,
     dpa_status status = DPA_OK;
     if (r != 0.5) status = thin(c, &side[often], fmin(r, 1 - r) / fmax(r, 1 - r), err);
     if (status == DPA_OK)
-        status = dpa_guesses_from_pair(side[0].items, side[0].count, side[1].items, side[1].count,
-                                       (dpa_guess_side)e->side, out, lints, err);
+        status = dpa__guesses_from_pair(side[0].items, side[0].count, side[1].items, side[1].count,
+                                        (dpa_guess_side)e->side, out, lints, err);
     if (side[often].items != found[often]->items) free(side[often].items);
     return status;
 }
 
 static dpa_status rank_guesses(const dpa_evidence *e, dpa_guesses *out, dpa_lints *lints,
                                dpa_error *err) {
-    const dpa_named_array *score = dpa_evidence_find(e, "score");
-    const dpa_named_array *correct = dpa_evidence_find(e, "correct");
+    const dpa_named_array *score = dpa__evidence_find(e, "score");
+    const dpa_named_array *correct = dpa__evidence_find(e, "correct");
     if (score == NULL || correct == NULL || score->count != correct->count)
         return dpa__fail(err, DPA_BAD_INPUT,
                          "one run: score and correct are needed, alike in length");
@@ -80,7 +81,7 @@ static dpa_status rank_guesses(const dpa_evidence *e, dpa_guesses *out, dpa_lint
     if (right == NULL) return DPA_NO_MEMORY;
     for (size_t i = 0; i < correct->count; ++i) right[i] = correct->items[i] != 0.0;
     const dpa_status status =
-        dpa_guesses_from_confidence(score->items, right, score->count, out, lints, err);
+        dpa__guesses_from_confidence(score->items, right, score->count, out, lints, err);
     free(right);
     return status;
 }
@@ -97,7 +98,8 @@ static dpa_status choose_games(const dpa__case *c, const dpa_guesses *ranked,
     uint64_t grid[DPA__GRID_SIZE];
     size_t count = 1;
     out->choice = choice;
-    if (choice == DPA_GUESSES_AUTO) count = dpa_onerun_grid(ranked->canaries, grid, DPA__GRID_SIZE);
+    if (choice == DPA_GUESSES_AUTO)
+        count = dpa__onerun_grid(ranked->canaries, grid, DPA__GRID_SIZE);
     if (choice == DPA_GUESSES_MAX) count = (size_t)ranked->canaries;
     if (choice == DPA_GUESSES_FIXED && fixed > ranked->canaries)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
@@ -204,19 +206,20 @@ static dpa_status say_grid(dpa_report *report, const dpa__onerun_games *games, d
             length += (size_t)snprintf(line + length, sizeof line - length, "%s%llu",
                                        i > 0 ? ", " : "", guesses);
     }
-    return dpa_report_say(report, err, "The error is split evenly over %zu numbers of guesses: %s.",
-                          games->count, line);
+    return dpa__report_say(report, err,
+                           "The error is split evenly over %zu numbers of guesses: %s.",
+                           games->count, line);
 }
 
 static dpa_status put_facts(dpa__case *c, int is_ranked, const dpa__onerun_games *games,
                             dpa_error *err) {
     const dpa_onerun *game = &games->items[0];
-    DPA_TRY(dpa_report_evidence(c->report, is_ranked ? "guesses" : "guess-counts", err));
-    DPA_TRY(dpa_report_fact(c->report, "canaries", (double)game->canaries, err));
-    DPA_TRY(dpa_report_fact(c->report, "options", (double)game->options, err));
+    DPA_TRY(dpa__report_evidence(c->report, is_ranked ? "guesses" : "guess-counts", err));
+    DPA_TRY(dpa__report_fact(c->report, "canaries", (double)game->canaries, err));
+    DPA_TRY(dpa__report_fact(c->report, "options", (double)game->options, err));
     if (games->count == 1) {
-        DPA_TRY(dpa_report_fact(c->report, "guesses", (double)game->guesses, err));
-        DPA_TRY(dpa_report_fact(c->report, "correct", (double)game->correct, err));
+        DPA_TRY(dpa__report_fact(c->report, "guesses", (double)game->guesses, err));
+        DPA_TRY(dpa__report_fact(c->report, "correct", (double)game->correct, err));
     }
     const int is_guessed = !dpa__registry_is_channels(c->test.method);
     return is_guessed && games->choice == DPA_GUESSES_AUTO ? say_grid(c->report, games, err)
@@ -253,7 +256,7 @@ static dpa_status judge_ranked(dpa__case *c, dpa_lints *lints, dpa_error *err) {
                               &games, err);
     if (status == DPA_OK) status = fill(c, &ranked, &games, lints, err);
     free(games.items);
-    dpa_guesses_free(&ranked);
+    dpa__guesses_free(&ranked);
     return status;
 }
 
@@ -262,7 +265,7 @@ dpa_status dpa__judge_one_run(dpa__case *c, dpa_error *err) {
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "inclusion-rate: needs the scores of members and non-members; guesses do "
                          "not say who was in");
-    const dpa_named_array *counts = dpa_evidence_find(c->evidence, "guess_counts");
+    const dpa_named_array *counts = dpa__evidence_find(c->evidence, "guess_counts");
     dpa_lints lints = {0};
     dpa_status status;
     if (counts == NULL || counts->count != 3) {
@@ -273,6 +276,6 @@ dpa_status dpa__judge_one_run(dpa__case *c, dpa_error *err) {
         if (status == DPA_OK) status = fill(c, NULL, &games, &lints, err);
         free(games.items);
     }
-    dpa_lints_free(&lints);
+    dpa__lints_free(&lints);
     return status;
 }

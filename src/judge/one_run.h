@@ -3,8 +3,8 @@
 #ifndef DPA_JUDGE_ONE_RUN_H
 #define DPA_JUDGE_ONE_RUN_H
 
-#include "dpaudit/guesses.h"
-#include "dpaudit/onerun.h"
+#include "estimate/onerun.h"
+#include "evidence/guesses.h"
 #include "judge/case.h"
 #include "report/model.h"
 

@@ -15,7 +15,7 @@ static const double ratio = 1.0905077326652577; /* 2^(1/8) */
 static dpa_status put_point(json_t *curve, const dpa_onerun *game, const dpa_request *request,
                             dpa_error *err) {
     dpa_result result;
-    DPA_TRY(dpa_onerun_bound(game, 1, DPA_GUESSES_FIXED, request, &result, err));
+    DPA_TRY(dpa__onerun_bound(game, 1, DPA_GUESSES_FIXED, request, &result, err));
     json_t *point = json_object();
     DPA_TRY(dpa__json_append(curve, point, err));
     DPA_TRY(dpa__json_set(point, "family", json_string(result.family), err));

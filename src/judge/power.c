@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "account/account.h"
 #include "base/error.h"
-#include "dpaudit/account.h"
-#include "dpaudit/plan.h"
+#include "estimate/power.h"
 #include "estimate/registry.h"
 #include "estimate/scan.h"
 #include "judge/one_run.h"
@@ -26,7 +26,7 @@ static dpa_status detectable(const dpa_plan *plan, const char *truth, double n, 
     dpa_plan one = *plan;
     dpa_plan_leak leak = {NAN, NAN};
     one.truth = truth;
-    const dpa_status status = dpa_plan_detectable(&one, (uint64_t)n, POWER, &leak, err);
+    const dpa_status status = dpa__ask_detectable(&one, (uint64_t)n, POWER, &leak, err);
     if (status == DPA_NO_MEMORY || status == DPA_CANCELLED) return status;
     *out = status == DPA_OK ? leak.epsilon : (double)NAN;
     return DPA_OK;
@@ -79,10 +79,10 @@ static dpa_status steps_power(dpa__case *c, dpa_plan *plan, double n, dpa_error 
 static const char *with_less_noise(const dpa__case *c) {
     dpa_family *family = NULL;
     if (c->evidence->design == DPA_ONE_RUN ||
-        dpa_family_parse(c->test.family, c->protocol.request.delta, &family, NULL) != DPA_OK)
+        dpa__family_parse(c->test.family, c->protocol.request.delta, &family, NULL) != DPA_OK)
         return "";
-    const int is_noise = dpa_family_is_noise(family);
-    dpa_family_free(family);
+    const int is_noise = dpa__family_is_noise(family);
+    dpa__family_free(family);
     return is_noise ? c->test.family : "";
 }
 
@@ -96,15 +96,16 @@ dpa_status dpa__power_state(dpa__case *c, double n1, double n0, dpa_error *err) 
     if (dpa__verdict_refutes(c->report) && isnan(v->must_detect)) return DPA_OK;
     /* a step's test has the power of the training's claim only if noise links the two */
     const int is_linked = c->evidence->scope != DPA_SCOPE_STEP || c->claim.scope == DPA_SCOPE_STEP;
-    if (!is_linked && (dpa_family_is_universal(t->family) || dpa__registry_takes_counts(t->method)))
+    if (!is_linked &&
+        (dpa__family_is_universal(t->family) || dpa__registry_takes_counts(t->method)))
         return DPA_OK;
     /* canaries with independent channels count like runs */
     const int has_channels = dpa__registry_is_channels(t->method);
-    if (dpa_family_is_universal(t->family) && (has_channels || dpa__registry_is_scan(t->method)))
+    if (dpa__family_is_universal(t->family) && (has_channels || dpa__registry_is_scan(t->method)))
         return dpa__power_scan(c, n1, n0, err);
     if (dpa__registry_takes_counts(t->method))
-        return dpa_family_is_universal(t->family) ? dpa__power_counts(c, n1, n0, err) : DPA_OK;
-    dpa_plan_init(&plan);
+        return dpa__family_is_universal(t->family) ? dpa__power_counts(c, n1, n0, err) : DPA_OK;
+    dpa__plan_init(&plan);
     plan.game = has_channels ? DPA_PLAN_RUNS : game_of(c->evidence);
     plan.method = has_channels ? "rank" : t->method;
     plan.family = t->family;

@@ -7,12 +7,12 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "dpaudit/scores.h"
-#include "dpaudit/tradeoff.h"
 #include "estimate/exact.h"
 #include "estimate/registry.h"
+#include "estimate/scores.h"
 #include "judge/case.h"
 #include "judge/power.h"
+#include "tradeoff/tradeoff.h"
 
 static const double Z = 0.8416212335729143; /* normal quantile for power 0.8 */
 
@@ -56,9 +56,9 @@ static int refutes(setting *s, const dpa_counts *counts) {
     (void)snprintf(request.method, sizeof request.method, "%s", s->c->test.method);
     request.select[0] = '\0';
     request.claim_epsilon = NAN;
-    s->status = dpa_estimate_counts(counts, &request, &results, s->err);
+    s->status = dpa__estimate_counts(counts, &request, &results, s->err);
     const int found = results.count > 0 && results.items[0].epsilon_lower > claim;
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return found;
 }
 

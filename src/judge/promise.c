@@ -5,13 +5,13 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "account/account.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "dpaudit/account.h"
-#include "dpaudit/cosines.h"
-#include "dpaudit/tradeoff.h"
 #include "estimate/cosine.h"
+#include "estimate/cosines.h"
 #include "judge/case.h"
+#include "tradeoff/tradeoff.h"
 
 static dpa_status training_epsilon(double sigma, double q, uint64_t steps, int replace_one,
                                    unsigned records, double delta, dpa_interval *out,
@@ -71,7 +71,7 @@ static dpa_status claimed_noise(const dpa__case *c, double *sigma, dpa_error *er
 
 static dpa_status curve_epsilon(const dpa__case *c, double *epsilon, dpa_error *err) {
     dpa_curve *curve = NULL;
-    DPA_TRY(dpa_curve_read(c->claim.curve, &curve, err));
+    DPA_TRY(dpa__curve_read(c->claim.curve, &curve, err));
     *epsilon = dpa_curve_epsilon(curve, c->protocol.request.delta);
     dpa_curve_free(curve);
     return DPA_OK;

@@ -13,15 +13,15 @@
 #include "base/number.h"
 #include "judge/case.h"
 
-void dpa_protocol_init(dpa_protocol *protocol) {
+void dpa__protocol_init(dpa_protocol *protocol) {
     *protocol = (dpa_protocol){.must_detect = NAN, .at_epsilon = NAN};
-    dpa_request_init(&protocol->request);
+    dpa__request_init(&protocol->request);
 }
 
 dpa_status dpa_protocol_new(dpa_protocol **out, dpa_error *err) {
     *out = DPA_NEW(dpa_protocol, err);
     if (*out == NULL) return DPA_NO_MEMORY;
-    dpa_protocol_init(*out);
+    dpa__protocol_init(*out);
     return DPA_OK;
 }
 
@@ -107,7 +107,7 @@ dpa_status dpa_protocol_set(dpa_protocol *p, const char *key, const char *value,
     else if (strcmp(key, "at-epsilon") == 0)
         DPA_TRY(set_number(key, value, &p->at_epsilon, err));
     else
-        DPA_TRY(dpa_request_set(&p->request, key, value, err));
+        DPA_TRY(dpa__request_set(&p->request, key, value, err));
     DPA_TRY(dpa__confidence_check(&p->request, err));
     /* "all" names nothing, so the default decides, and everything is shown. */
     if (strcmp(p->request.family, "all") == 0 || strcmp(p->request.method, "all") == 0) p->all = 1;
@@ -158,13 +158,13 @@ static dpa_status fill_claim(dpa_claim *claim, const json_t *object, dpa_error *
         {"sigma", "claim-sigma"},     {"q", "claim-q"},
         {"steps", "claim-steps"},     {"curve", "claim-curve"},
         {"scope", "claim-scope"},     {"neighbours", "neighbours"}};
-    if (dpa_claim_is_made(claim)) return DPA_OK;
+    if (dpa__claim_is_made(claim)) return DPA_OK;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i) {
         char text[DPA_CURVE_PATH_SIZE];
         if (text_of(json_object_get(object, fields[i][0]), text, sizeof text))
             DPA_TRY(dpa_claim_set(claim, fields[i][1], text, err));
     }
-    return dpa_claim_check(claim, err);
+    return dpa__claim_check(claim, err);
 }
 
 dpa_status dpa__protocol_restore(dpa_protocol *protocol, dpa_claim *claim, const char *json,
@@ -200,7 +200,7 @@ static dpa_status put_known(json_t *object, const char *key, double value, dpa_e
 static dpa_status put_claim(json_t *object, const dpa_claim *c, dpa_error *err) {
     json_t *claim = json_object();
     DPA_TRY(dpa__json_set(object, "claim", claim, err));
-    if (!dpa_claim_is_made(c)) return DPA_OK;
+    if (!dpa__claim_is_made(c)) return DPA_OK;
     DPA_TRY(put_known(claim, "epsilon", c->epsilon, err));
     DPA_TRY(put_known(claim, "delta", c->delta, err));
     if (!isnan(c->sigma)) {
@@ -211,7 +211,7 @@ static dpa_status put_claim(json_t *object, const dpa_claim *c, dpa_error *err) 
     if (c->curve[0] != '\0') DPA_TRY(dpa__json_set(claim, "curve", dpa__json_text(c->curve), err));
     const char *neighbours = c->replace_one ? "replace-one" : "add-remove";
     DPA_TRY(dpa__json_set(claim, "neighbours", json_string(neighbours), err));
-    return dpa__json_set(claim, "scope", json_string(dpa_scope_name(c->scope)), err);
+    return dpa__json_set(claim, "scope", json_string(dpa__scope_name(c->scope)), err);
 }
 
 static dpa_status put_word(json_t *object, const char *key, const char *word, dpa_error *err) {
@@ -224,10 +224,10 @@ static dpa_status write_object(json_t *object, const dpa__case *c, dpa_error *er
     char seed[24];
     (void)snprintf(seed, sizeof seed, "%" PRIu64, p->request.seed);
     DPA_TRY(put_claim(object, &c->claim, err));
-    DPA_TRY(put_word(object, "evidence", dpa_evidence_kind_name(e->kind), err));
+    DPA_TRY(put_word(object, "evidence", dpa__evidence_kind_name(e->kind), err));
     DPA_TRY(
         put_word(object, "design", e->design == DPA_ONE_RUN ? "one-run" : "independent-runs", err));
-    DPA_TRY(put_word(object, "scope", dpa_scope_name(e->scope), err));
+    DPA_TRY(put_word(object, "scope", dpa__scope_name(e->scope), err));
     DPA_TRY(put_word(object, "family", c->test.family, err));
     DPA_TRY(put_word(object, "method", c->test.method, err));
     DPA_TRY(put_word(object, "select", c->test.select, err));
@@ -275,8 +275,8 @@ dpa_status dpa_protocol_check(const dpa_protocol *protocol, const dpa_claim *cla
     return dpa__case_open(evidence, claim, protocol, &c, err);
 }
 
-dpa_status dpa_protocol_request(const dpa_protocol *protocol, const dpa_claim *claim,
-                                const dpa_evidence *evidence, dpa_request *out, dpa_error *err) {
+dpa_status dpa__protocol_request(const dpa_protocol *protocol, const dpa_claim *claim,
+                                 const dpa_evidence *evidence, dpa_request *out, dpa_error *err) {
     dpa__case c;
     DPA_TRY(dpa__case_open(evidence, claim, protocol, &c, err));
     *out = dpa__case_request(&c);

@@ -78,10 +78,10 @@ static dpa_status bound_at(const dpa_report *report, const dpa_scores *scores, c
     if (request.select[0] == '\0' && !dpa__registry_is_rank(r->method))
         (void)snprintf(request.select, sizeof request.select, "%s", r->select);
     const dpa_status status = scores == NULL
-                                  ? dpa_estimate_counts(&r->counts, &request, &results, err)
-                                  : dpa_estimate_scores(scores, &request, &results, err);
+                                  ? dpa__estimate_counts(&r->counts, &request, &results, err)
+                                  : dpa__estimate_scores(scores, &request, &results, err);
     if (status == DPA_OK) *epsilon = results.items[0].epsilon_lower;
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return status;
 }
 
@@ -93,15 +93,15 @@ static dpa_status converted(const dpa_result *r, double delta, double *epsilon, 
         *epsilon = dpa_gaussian_epsilon(r->parameter_lower, delta);
         return DPA_OK;
     }
-    DPA_TRY(dpa_family_parse(r->family, delta, &family, err));
-    const double t = dpa_family_t(family, r->parameter_lower);
+    DPA_TRY(dpa__family_parse(r->family, delta, &family, err));
+    const double t = dpa__family_t(family, r->parameter_lower);
     *epsilon = 0;
     dpa_status status = DPA_OK;
     if (t > 0) {
-        status = dpa_family_epsilon(family, t, delta, &interval, err);
+        status = dpa__family_epsilon(family, t, delta, &interval, err);
         if (status == DPA_OK) *epsilon = interval.lower;
     }
-    dpa_family_free(family);
+    dpa__family_free(family);
     return status;
 }
 
@@ -109,7 +109,7 @@ static dpa_status put_curve(const dpa_report *report, const dpa_scores *scores, 
                             json_t *rows, dpa_error *err) {
     for (size_t i = 0; i < sizeof deltas / sizeof deltas[0]; ++i) {
         double epsilon;
-        if (dpa_family_is_universal(r->family))
+        if (dpa__family_is_universal(r->family))
             DPA_TRY(bound_at(report, scores, r, deltas[i], &epsilon, err));
         else
             DPA_TRY(converted(r, deltas[i], &epsilon, err));
@@ -144,23 +144,23 @@ static dpa_status delta_of(const dpa_report *report, const dpa_result *r, double
     dpa_family *family = NULL;
     dpa_curve *curve = NULL;
     *delta = NAN;
-    if (dpa_family_is_universal(r->family)) {
+    if (dpa__family_is_universal(r->family)) {
         if (!dpa__registry_has_limits(r->method) || dpa__select_is(r->select, DPA__SIMULTANEOUS) ||
             dpa__select_is(r->select, DPA__MULTI_SPLIT))
             return DPA_OK;
         return dpa__delta_at_epsilon(&r->counts, &report->request, "dp", r->method, epsilon, delta,
                                      err);
     }
-    DPA_TRY(dpa_family_parse(r->family, report->request.delta, &family, err));
-    const double t = dpa_family_t(family, r->parameter_lower);
+    DPA_TRY(dpa__family_parse(r->family, report->request.delta, &family, err));
+    const double t = dpa__family_t(family, r->parameter_lower);
     dpa_status status = DPA_OK;
     *delta = 0;
     if (t > 0) {
-        status = dpa_family_curve(family, t, &curve, err);
+        status = dpa__family_curve(family, t, &curve, err);
         if (status == DPA_OK) *delta = dpa_curve_delta(curve, epsilon);
         dpa_curve_free(curve);
     }
-    dpa_family_free(family);
+    dpa__family_free(family);
     return status;
 }
 
@@ -169,7 +169,7 @@ dpa_status dpa__section_delta(dpa_report *report, double epsilon, dpa_error *err
     DPA_TRY(dpa__json_set(report->sections, "delta_at_epsilon", section, err));
     DPA_TRY(dpa__json_put(section, "epsilon", epsilon, err));
     DPA_TRY(dpa__json_set(section, "results", rows, err));
-    DPA_TRY(dpa_report_say(report, err, "δ that ε = %g needs, at least:", epsilon));
+    DPA_TRY(dpa__report_say(report, err, "δ that ε = %g needs, at least:", epsilon));
     for (size_t i = 0; i < report->results.count; ++i) {
         const dpa_result *r = &report->results.items[i];
         double delta;
@@ -183,8 +183,8 @@ dpa_status dpa__section_delta(dpa_report *report, double epsilon, dpa_error *err
         DPA_TRY(dpa__json_set(row, "select", json_string(r->select), err));
         DPA_TRY(dpa__json_put(row, "delta_lower", delta, err));
         DPA_TRY(dpa__json_set(row, "valid", json_boolean(r->valid), err));
-        DPA_TRY(dpa_report_say(report, err, "  %-12s %-12s %.6g%s", r->family, r->method, delta,
-                               r->valid ? "" : "  (optimistic)"));
+        DPA_TRY(dpa__report_say(report, err, "  %-12s %-12s %.6g%s", r->family, r->method, delta,
+                                r->valid ? "" : "  (optimistic)"));
     }
     return DPA_OK;
 }

@@ -36,7 +36,7 @@ static dpa_status take(dpa__case *c, dpa_results *results, dpa_role role, dpa_er
         if (is_step) status = dpa__whole_training(c, r, err);
         if (status == DPA_OK) status = dpa__case_add(c, r, is_step ? DPA_SHOWN : role, err);
     }
-    dpa_results_free(results);
+    dpa__results_free(results);
     return status;
 }
 
@@ -62,7 +62,7 @@ static asked ask(const dpa__rows *rows, const char *family, const char *method, 
 
 static void answer(const dpa__rows *rows, asked *a) {
     a->status = rows->run(rows->user, &a->request, &a->results, &a->error);
-    if (a->status != DPA_OK) dpa_results_free(&a->results);
+    if (a->status != DPA_OK) dpa__results_free(&a->results);
 }
 
 static dpa_status take_answer(const dpa__rows *rows, asked *a, dpa_error *err) {
@@ -159,7 +159,7 @@ static dpa_status show_families(list *l, dpa_error *err) {
     if (is_training_known(c)) dpa__claimed_family(c, training, sizeof training);
     const char *const families[] = {"dp", training, "gaussian", "laplace"};
     for (size_t i = 0; i < sizeof families / sizeof families[0]; ++i) {
-        const char *usual = dpa__registry_default(source, dpa_family_is_universal(families[i]), 0,
+        const char *usual = dpa__registry_default(source, dpa__family_is_universal(families[i]), 0,
                                                   dpa__is_large(c->evidence), 2);
         DPA_TRY(show(l, families[i], named[0] != '\0' ? named : usual, err));
     }
@@ -195,7 +195,7 @@ dpa_status dpa__rates_rows(const dpa__rows *rows, dpa_error *err) {
         if (status == DPA_OK)
             status = take_answer(rows, &l.items[i], err);
         else
-            dpa_results_free(&l.items[i].results);
+            dpa__results_free(&l.items[i].results);
     free(l.items);
     return status;
 }

@@ -123,7 +123,7 @@ static dpa_status check_families(const dpa__case *c, unsigned source, dpa_error 
     char name[DPA_FAMILY_SIZE];
     for (size_t i = 0; dpa__list_item(c->test.family, i, name, sizeof name); ++i) {
         dpa__model model;
-        if (is_mixed_group(c) && !dpa_family_is_universal(name))
+        if (is_mixed_group(c) && !dpa__family_is_universal(name))
             return dpa__fail(err, DPA_BAD_ARGUMENT,
                              "family: '%.60s' does not apply to copies of a record, of which a "
                              "sampled number is in a batch; take --family dp, in plan too",
@@ -140,7 +140,7 @@ static dpa_status check_families(const dpa__case *c, unsigned source, dpa_error 
  * data. */
 int dpa__is_large(const dpa_evidence *e) {
     const dpa_named_array *a =
-        e->kind == DPA_EVIDENCE_COUNTS ? dpa_evidence_find(e, "counts") : NULL;
+        e->kind == DPA_EVIDENCE_COUNTS ? dpa__evidence_find(e, "counts") : NULL;
     if (a == NULL || a->count != 4) return 0;
     return fmax(a->items[0] + a->items[1], a->items[2] + a->items[3]) > DPA__EXACT_MOST;
 }
@@ -157,7 +157,7 @@ static int is_for_any(const dpa__case *c, unsigned source) {
     const int is_each = source == DPA_FROM_GUESSES;
     char name[DPA_FAMILY_SIZE];
     for (size_t i = 0; dpa__list_item(c->test.family, i, name, sizeof name); ++i)
-        if (dpa_family_is_universal(name) != is_each) return !is_each;
+        if (dpa__family_is_universal(name) != is_each) return !is_each;
     return is_each;
 }
 
@@ -204,7 +204,7 @@ static dpa_status cosine_family(const dpa__case *c, char *text, size_t size, dpa
     const dpa_evidence *e = c->evidence;
     /* before a run its evidence has no arrays and facts yet */
     const int is_known =
-        e->scope == DPA_SCOPE_PARTICIPATION || dpa_evidence_find(e, "members") != NULL;
+        e->scope == DPA_SCOPE_PARTICIPATION || dpa__evidence_find(e, "members") != NULL;
     const double spread = dpa__fact(e, "spread");
     const int is_orthogonal =
         isnan(spread) ? dpa__direction_of(e) == DPA_DIRECTION_HADAMARD : spread == 1.0;

@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/threads.h"
-#include "dpaudit/scores.h"
-#include "dpaudit/sequential.h"
 #include "estimate/registry.h"
+#include "estimate/scores.h"
+#include "estimate/sequential.h"
 #include "evidence/scores_sort.h"
 #include "judge/rates.h"
 
@@ -20,8 +20,8 @@ typedef struct both {
 } both;
 
 static dpa_status scores_of(const dpa_evidence *e, dpa_scores *in_order, dpa_error *err) {
-    const dpa_named_array *in = dpa_evidence_find(e, "members");
-    const dpa_named_array *none = dpa_evidence_find(e, "nonmembers");
+    const dpa_named_array *in = dpa__evidence_find(e, "members");
+    const dpa_named_array *none = dpa__evidence_find(e, "nonmembers");
     if (in == NULL || none == NULL)
         return dpa__fail(err, DPA_BAD_INPUT, "scores: members and nonmembers are needed");
     *in_order = (dpa_scores){.member = in->items,
@@ -40,8 +40,8 @@ static dpa_status run(void *user, const dpa_request *request, dpa_results *resul
                       dpa_error *err) {
     const both *scores = user;
     return request->method[0] != '\0' && needs_order(request->method)
-               ? dpa_estimate_sequential(&scores->in_order, request, results, err)
-               : dpa_estimate_scores(&scores->prepared, request, results, err);
+               ? dpa__estimate_sequential(&scores->in_order, request, results, err)
+               : dpa__estimate_scores(&scores->prepared, request, results, err);
 }
 
 /* ── slices ──────────────────────────────────────────────────────────────────────────── */
@@ -63,10 +63,10 @@ static dpa_status judge_group(dpa__case *c, const char *name, dpa_scores *scores
                               dpa_error *err) {
     dpa_lints lints = {0};
     both slice = {.prepared = *scores};
-    const dpa_status status = dpa_scores_prepare(&slice.prepared, &lints, err);
-    dpa_lints_free(&lints);
+    const dpa_status status = dpa__scores_prepare_here(&slice.prepared, &lints, err);
+    dpa__lints_free(&lints);
     if (status == DPA_BAD_INPUT)
-        return dpa_report_say(c->report, err, "group %s: left out: it has only one class", name);
+        return dpa__report_say(c->report, err, "group %s: left out: it has only one class", name);
     DPA_TRY(status);
     const dpa__rows rows = {c, run, &slice, 1};
     const size_t before = dpa_report_count(c->report);
@@ -87,10 +87,10 @@ static dpa_status judge_group(dpa__case *c, const char *name, dpa_scores *scores
 static dpa_status judge_groups(dpa__case *c, dpa_score_groups *groups, dpa_error *err) {
     json_t *section = json_array();
     DPA_TRY(dpa__json_set(c->report->sections, "groups", section, err));
-    DPA_TRY(dpa_report_say(c->report, err,
-                           "groups: all scores and %zu slices by %s, each at error p/%zu, so that "
-                           "all hold together",
-                           groups->count, c->protocol.group, c->test.count));
+    DPA_TRY(dpa__report_say(c->report, err,
+                            "groups: all scores and %zu slices by %s, each at error p/%zu, so that "
+                            "all hold together",
+                            groups->count, c->protocol.group, c->test.count));
     for (size_t i = 0; i < groups->count; ++i)
         DPA_TRY(judge_group(c, groups->names[i], &groups->items[i], section, err));
     return DPA_OK;
@@ -106,7 +106,7 @@ static dpa_status open_groups(dpa__case *c, dpa_score_groups *out, dpa_error *er
         return dpa__fail(err, DPA_BAD_ARGUMENT, "group: the table is read twice; not from '-'");
     if (needs_order(c->test.method))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "group: not with method %s", c->test.method);
-    DPA_TRY(dpa_score_groups_read(path, c->protocol.group, out, err));
+    DPA_TRY(dpa__score_groups_read(path, c->protocol.group, out, err));
     c->test.count *= 1 + out->count;
     return DPA_OK;
 }
@@ -127,7 +127,7 @@ static dpa_status doubt_canary(dpa__case *c, const dpa_scores *s, dpa_error *err
     dpa_request request = c->protocol.request;
     if (c->evidence->scope != DPA_SCOPE_STEP || isnan(c->promise.sigma)) return DPA_OK;
     request.confidence = 0.999;
-    DPA_TRY(dpa_scores_quality(s, &request, &quality, err));
+    DPA_TRY(dpa__scores_quality(s, &request, &quality, err));
     const double half = 0.5 * (0.5 + promised_auc(c));
     if (quality.auc.upper < half && quality.auc.lower < 0.5)
         dpa__verdict_contradict(c->report, DPA_ASSUMPTION_INDEX_CANARY_INSERTED,
@@ -169,15 +169,15 @@ static dpa_status fill(dpa__case *c, both *scores, dpa_score_groups *groups, dpa
     const double size = (double)given->members + (double)given->nonmembers;
     const unsigned threads = dpa__threads_worth(p->request.threads, size, DPA__SCORES_A_THREAD);
     const dpa__rows rows = {c, run, scores, threads};
-    DPA_TRY(dpa_report_evidence(c->report, "scores", err));
-    DPA_TRY(dpa_report_fact(c->report, "members", (double)given->members, err));
-    DPA_TRY(dpa_report_fact(c->report, "nonmembers", (double)given->nonmembers, err));
+    DPA_TRY(dpa__report_evidence(c->report, "scores", err));
+    DPA_TRY(dpa__report_fact(c->report, "members", (double)given->members, err));
+    DPA_TRY(dpa__report_fact(c->report, "nonmembers", (double)given->nonmembers, err));
     dpa_status status = dpa__scores_prepare(given, threads, &scores->prepared, &lints, err);
     if (status == DPA_OK) status = doubt_sign_of_played(c->evidence, s, &lints, err);
     if (status == DPA_OK) status = dpa__rates_rows(&rows, err);
     if (status == DPA_OK && p->group[0] != '\0') status = judge_groups(c, groups, err);
     if (status == DPA_OK) status = dpa__doubts(c, &lints, err);
-    dpa_lints_free(&lints);
+    dpa__lints_free(&lints);
     DPA_TRY(status);
     DPA_TRY(doubt_canary(c, s, err));
     if (p->bare) return DPA_OK;
@@ -196,7 +196,7 @@ dpa_status dpa__judge_scores(dpa__case *c, dpa_error *err) {
     DPA_TRY(open_groups(c, &groups, err));
     dpa_status status = scores_of(c->evidence, &scores.in_order, err);
     if (status == DPA_OK) status = fill(c, &scores, &groups, err);
-    dpa_scores_free(&scores.prepared);
-    dpa_score_groups_free(&groups);
+    dpa__scores_free(&scores.prepared);
+    dpa__score_groups_free(&groups);
     return status;
 }

@@ -106,16 +106,16 @@ static dpa_status say_quality(dpa_report *report, const dpa_quality *q, size_t n
             used += (size_t)dpa__print(rates + used, sizeof rates - used, "%s%.4f at %s%g",
                                        used > 0 ? ", " : "", q->tpr[i].value,
                                        used > 0 ? "" : "FPR ", q->fpr[i]);
-    DPA_TRY(dpa_report_say(report, err,
-                           "attack: AUC %.4f [%.4f, %.4f], balanced accuracy %.4f [%.4f, %.4f]",
-                           q->auc.value, q->auc.lower, q->auc.upper, q->accuracy.value,
-                           q->accuracy.lower, q->accuracy.upper));
-    return used > 0 ? dpa_report_say(report, err, "        TPR %s", rates) : DPA_OK;
+    DPA_TRY(dpa__report_say(report, err,
+                            "attack: AUC %.4f [%.4f, %.4f], balanced accuracy %.4f [%.4f, %.4f]",
+                            q->auc.value, q->auc.lower, q->auc.upper, q->accuracy.value,
+                            q->accuracy.lower, q->accuracy.upper));
+    return used > 0 ? dpa__report_say(report, err, "        TPR %s", rates) : DPA_OK;
 }
 
 dpa_status dpa__section_quality(dpa_report *report, const dpa_scores *scores, dpa_error *err) {
     dpa_quality quality;
-    DPA_TRY(dpa_scores_quality(scores, &report->request, &quality, err));
+    DPA_TRY(dpa__scores_quality(scores, &report->request, &quality, err));
     DPA_TRY(put_quality(report, &quality, scores->nonmembers, err));
     return say_quality(report, &quality, scores->nonmembers, err);
 }

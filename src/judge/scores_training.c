@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "account/account.h"
 #include "base/error.h"
-#include "dpaudit/account.h"
 #include "judge/case.h"
 
 /* Less noise than this makes no difference. */
@@ -27,13 +27,13 @@ static dpa_status most_noise(const dpa__case *c, const dpa_result *step, double 
     dpa_family *family = NULL;
     *sigma = INFINITY;
     if (isnan(step->parameter_lower)) return DPA_OK;
-    if (dpa_family_is_universal(step->family)) {
+    if (dpa__family_is_universal(step->family)) {
         DPA_TRY(noise_of_epsilon(c, step->epsilon_lower, sigma, err));
     } else {
-        DPA_TRY(dpa_family_parse(step->family, c->protocol.request.delta, &family, err));
-        const int is_noise = dpa_family_is_noise(family);
-        const double t = dpa_family_t(family, step->parameter_lower); /* 1/σ of a Gaussian step */
-        dpa_family_free(family);
+        DPA_TRY(dpa__family_parse(step->family, c->protocol.request.delta, &family, err));
+        const int is_noise = dpa__family_is_noise(family);
+        const double t = dpa__family_t(family, step->parameter_lower); /* 1/σ of a Gaussian step */
+        dpa__family_free(family);
         if (!is_noise) *sigma = NAN;
         if (is_noise && t > 0) *sigma = 1 / t * (1 + 1e-9);
     }
@@ -52,8 +52,8 @@ static int sampling_of(const dpa__case *c, double *q, uint64_t *steps) {
 
 static dpa_status put_facts(dpa__case *c, double sigma, dpa_error *err) {
     if (!isnan(c->promise.sigma))
-        DPA_TRY(dpa_report_fact(c->report, "claimed_sigma", c->promise.sigma, err));
-    if (isfinite(sigma)) DPA_TRY(dpa_report_fact(c->report, "sigma_at_most", sigma, err));
+        DPA_TRY(dpa__report_fact(c->report, "claimed_sigma", c->promise.sigma, err));
+    if (isfinite(sigma)) DPA_TRY(dpa__report_fact(c->report, "sigma_at_most", sigma, err));
     return DPA_OK;
 }
 
@@ -85,7 +85,7 @@ dpa_status dpa__whole_training(dpa__case *c, const dpa_result *step, dpa_error *
     whole.epsilon_upper = NAN;
     whole.numerical_error = epsilon.upper - epsilon.lower;
     whole.assumptions |= DPA_ASSUME_SAME_NOISE;
-    if (dpa_family_is_universal(step->family)) {
+    if (dpa__family_is_universal(step->family)) {
         whole.assumptions &= ~(unsigned)DPA_ASSUME_FAMILY_DP;
         whole.assumptions |= DPA_ASSUME_FAMILY_SUBSAMPLED;
     }

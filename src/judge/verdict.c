@@ -41,7 +41,7 @@ void dpa__verdict_contradict(dpa_report *report, unsigned assumption, const char
 /* 1 if this result may decide: a bound with a confidence about the mechanism, or a posterior
  * probability if the protocol lets it. */
 static int may_decide(const dpa__verdict *v, const dpa_result *r) {
-    const dpa_guarantee g = dpa_result_guarantee(r);
+    const dpa_guarantee g = dpa__result_guarantee(r);
     if (r->scope == DPA_SCOPE_MODEL || (r->assumptions & DPA_ASSUME_ONE_INSTANCE) != 0) return 0;
     return g == DPA_CONFIDENCE || (g == DPA_POSTERIOR && v->is_posterior);
 }
@@ -65,7 +65,7 @@ static void take_primary(dpa__verdict *v, const dpa_result *r) {
     v->confidence = r->confidence;
     v->p_value = r->p_value;
     v->assumptions = r->assumptions;
-    v->conditional = dpa_result_conditional(r);
+    v->conditional = dpa__result_conditional(r);
     if (!may_decide(v, r) && v->obstacle[0] == '\0')
         (void)snprintf(v->obstacle, sizeof v->obstacle, "%s",
                        r->scope == DPA_SCOPE_MODEL || (r->assumptions & DPA_ASSUME_ONE_INSTANCE)
@@ -74,7 +74,7 @@ static void take_primary(dpa__verdict *v, const dpa_result *r) {
     if (r->scope != v->claim.scope && v->obstacle[0] == '\0')
         (void)snprintf(v->obstacle, sizeof v->obstacle,
                        "the bound is about one %s, the claim about one %s",
-                       dpa_scope_name(r->scope), dpa_scope_name(v->claim.scope));
+                       dpa__scope_name(r->scope), dpa__scope_name(v->claim.scope));
 }
 
 /* 1 if the test lacked the power to detect the leak that it had to detect. */
@@ -126,8 +126,8 @@ static void add_claim(dpa__text *out, const dpa_report *report) {
 /* A few words about what the bound assumes. */
 static void add_basis(dpa__text *out, const dpa_report *report, const dpa_result *r) {
     const int has_channels = (r->assumptions & DPA_ASSUME_CHANNELS) != 0;
-    const int is_any = dpa_result_conditional(r) == NULL || has_channels;
-    if (dpa_family_is_universal(r->family) && is_any)
+    const int is_any = dpa__result_conditional(r) == NULL || has_channels;
+    if (dpa__family_is_universal(r->family) && is_any)
         dpa__text_printf(out, "for any mechanism%s; %s",
                          has_channels ? " with noise of its own for each canary" : "", r->method);
     else if (r->family[0] != '\0')
@@ -163,7 +163,7 @@ static void add_whose(dpa__text *out, const dpa_report *report, const dpa_result
 static void add_bound(dpa__text *out, const dpa_report *report, const dpa_result *r) {
     const dpa__percent percent = dpa__percent_of(r->confidence);
     const char *sure =
-        dpa_result_guarantee(r) == DPA_POSTERIOR ? "posterior probability" : "confidence";
+        dpa__result_guarantee(r) == DPA_POSTERIOR ? "posterior probability" : "confidence";
     if (r->epsilon_lower > 0) {
         dpa__text_add(out, "the leak");
         add_whose(out, report, r);
@@ -205,7 +205,7 @@ static void add_power(dpa__text *out, const dpa__verdict *v) {
 static void add_why_inconclusive(dpa__text *out, const dpa__verdict *v) {
     if (v->contradictions > 0)
         dpa__text_printf(out, "the data contradict that %s: %s",
-                         dpa_assumption_text(v->contradicted[0].assumption),
+                         dpa__assumption_text(v->contradicted[0].assumption),
                          v->contradicted[0].reason);
     else if (v->obstacle[0] != '\0')
         dpa__text_add(out, v->obstacle);
@@ -236,7 +236,7 @@ static void add_estimate_of(dpa__text *out, const dpa_report *report, const dpa_
 
 static void add_estimate(dpa__text *out, const dpa_report *report) {
     for (size_t i = 0; i < report->results.count; ++i)
-        if (dpa_result_guarantee(&report->results.items[i]) == DPA_ESTIMATE_ONLY) {
+        if (dpa__result_guarantee(&report->results.items[i]) == DPA_ESTIMATE_ONLY) {
             add_estimate_of(out, report, &report->results.items[i]);
             return;
         }

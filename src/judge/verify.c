@@ -22,19 +22,19 @@ static dpa_status open_evidence(const json_t *result, const char *const *paths, 
     if (dpa__is_word(protocol, "evidence", "counts")) {
         const double counts[] = {dpa__number_of(facts, "fn"), dpa__number_of(facts, "tp"),
                                  dpa__number_of(facts, "fp"), dpa__number_of(facts, "tn")};
-        dpa_evidence_init(out, DPA_EVIDENCE_COUNTS);
+        dpa__evidence_init(out, DPA_EVIDENCE_COUNTS);
         return dpa_evidence_copy(out, "counts", counts, 4, err);
     }
     if (count == 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "evidence: the file that was judged is needed (--evidence FILE)");
     if (dpa__is_word(protocol, "evidence", "cosines")) {
-        DPA_TRY(dpa_evidence_cosines(paths[0], second, out, err));
+        DPA_TRY(dpa__evidence_cosines(paths[0], second, out, err));
         if (out->dim == 0) out->dim = (size_t)fmax(0, dpa__number_of(facts, "dim"));
     } else if (is_one_run) {
-        DPA_TRY(dpa_evidence_one_run(paths[0], second, 0, out, err));
+        DPA_TRY(dpa__evidence_one_run(paths[0], second, 0, out, err));
     } else {
-        DPA_TRY(dpa_evidence_scores(paths[0], second, out, err));
+        DPA_TRY(dpa__evidence_scores(paths[0], second, out, err));
     }
     if (dpa__is_word(protocol, "scope", "step")) out->scope = DPA_SCOPE_STEP;
     return DPA_OK;
@@ -63,13 +63,13 @@ static dpa_status judge_again(const json_t *stored, const char *const *paths, si
     dpa__json_write(&text, json_object_get(stored, "protocol"), -1);
     DPA_TRY(dpa__text_take(&text, &protocol_text, err));
     dpa_claim_init(&claim);
-    dpa_protocol_init(&protocol);
+    dpa__protocol_init(&protocol);
     dpa_status status = dpa__protocol_restore(&protocol, &claim, protocol_text, err);
     free(protocol_text);
     DPA_TRY(status);
     DPA_TRY(open_evidence(stored, paths, count, &evidence, err));
     status = dpa_judge(&evidence, &claim, &protocol, &report, err);
-    dpa_evidence_free(&evidence);
+    dpa__evidence_clear(&evidence);
     DPA_TRY(status);
     *again = dpa__report_to_json(report);
     dpa_report_free(report);

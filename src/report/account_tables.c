@@ -30,15 +30,15 @@ static dpa_status put_rows(dpa_report *report, const char *section, const char *
                            dpa_error *err) {
     json_t *table = json_array();
     DPA_TRY(dpa__json_set(report->sections, section, table, err));
-    DPA_TRY(dpa_report_say(report, err, "  %-12s %s", names[0], names[1]));
+    DPA_TRY(dpa__report_say(report, err, "  %-12s %s", names[0], names[1]));
     for (size_t i = 0; i < count; ++i) {
         DPA_TRY(put_row(table, names[0], at[i], names[1], value[i], err));
         if (i < SHOWN_ROWS)
-            DPA_TRY(dpa_report_say(report, err, "  %-12.6g %.8g … %.8g", at[i], value[i].lower,
-                                   value[i].upper));
+            DPA_TRY(dpa__report_say(report, err, "  %-12.6g %.8g … %.8g", at[i], value[i].lower,
+                                    value[i].upper));
     }
     if (count <= SHOWN_ROWS) return DPA_OK;
-    return dpa_report_say(report, err, "  (%zu more with --json)", count - SHOWN_ROWS);
+    return dpa__report_say(report, err, "  (%zu more with --json)", count - SHOWN_ROWS);
 }
 
 static dpa_status put_table(dpa_report *report, const dpa_account *account, read_fn read,
@@ -62,11 +62,11 @@ static dpa_status put_orders(dpa_report *report, const dpa_account_query *query,
     if (query->order_count == 0) return DPA_OK;
     json_t *table = json_array();
     DPA_TRY(dpa__json_set(report->sections, "rdp_table", table, err));
-    DPA_TRY(dpa_report_say(report, err, "  %-12s %s", "order", "rdp"));
+    DPA_TRY(dpa__report_say(report, err, "  %-12s %s", "order", "rdp"));
     double rho = 0;
     for (size_t i = 0; i < query->order_count; ++i) {
         const double order = query->orders[i];
-        const double rdp = dpa_account_rdp(query->phases, query->count, order);
+        const double rdp = dpa__account_rdp(query->phases, query->count, order);
         if (isnan(rdp))
             return dpa__fail(err, DPA_BAD_ARGUMENT,
                              "orders: the Rényi divergence of order %g is not known: orders are "
@@ -76,20 +76,20 @@ static dpa_status put_orders(dpa_report *report, const dpa_account_query *query,
         DPA_TRY(dpa__json_append(table, row, err));
         DPA_TRY(dpa__json_put(row, "order", order, err));
         DPA_TRY(dpa__json_put(row, "rdp", rdp, err));
-        DPA_TRY(dpa_report_say(report, err, "  %-12.6g %.10g", order, rdp));
+        DPA_TRY(dpa__report_say(report, err, "  %-12.6g %.10g", order, rdp));
         rho = fmax(rho, rdp / order);
     }
     DPA_TRY(dpa__json_put(report->sections, "zcdp_rho", rho, err));
-    return dpa_report_say(report, err, "  zCDP at these orders: ρ = %.10g", rho);
+    return dpa__report_say(report, err, "  zCDP at these orders: ρ = %.10g", rho);
 }
 
 dpa_status dpa__account_tables(dpa_report *report, const dpa_account *account,
                                const dpa_account_query *query, dpa_error *err) {
     static const char *const by_delta[2] = {"delta", "epsilon"};
     static const char *const by_epsilon[2] = {"epsilon", "delta"};
-    DPA_TRY(put_table(report, account, dpa_account_epsilons, "epsilon_table", by_delta,
+    DPA_TRY(put_table(report, account, dpa__account_epsilons, "epsilon_table", by_delta,
                       query->deltas, query->delta_count, err));
-    DPA_TRY(put_table(report, account, dpa_account_deltas, "delta_table", by_epsilon,
+    DPA_TRY(put_table(report, account, dpa__account_deltas, "delta_table", by_epsilon,
                       query->epsilons, query->epsilon_count, err));
     return put_orders(report, query, err);
 }
@@ -102,25 +102,25 @@ dpa_status dpa__account_check_other(dpa_report *report, double other, dpa_interv
     DPA_TRY(dpa__json_put(check, "other", other, err));
     DPA_TRY(dpa__json_set(check, "side", json_string(side), err));
     if (other < ours.lower)
-        return dpa_report_say(report, err,
-                              "  The other accountant's %.8g is too small, by %.3g at least: it "
-                              "promises more privacy than there is.",
-                              other, ours.lower - other);
+        return dpa__report_say(report, err,
+                               "  The other accountant's %.8g is too small, by %.3g at least: it "
+                               "promises more privacy than there is.",
+                               other, ours.lower - other);
     if (other > ours.upper)
-        return dpa_report_say(report, err,
-                              "  The other accountant's %.8g is safe, and too large by %.3g at "
-                              "least.",
-                              other, other - ours.upper);
-    return dpa_report_say(report, err, "  The other accountant's %.8g agrees: it is inside.",
-                          other);
+        return dpa__report_say(report, err,
+                               "  The other accountant's %.8g is safe, and too large by %.3g at "
+                               "least.",
+                               other, other - ours.upper);
+    return dpa__report_say(report, err, "  The other accountant's %.8g agrees: it is inside.",
+                           other);
 }
 
 static dpa_status columns_of(const dpa_table *table, const char *path, const double *out[2],
                              dpa_error *err) {
     static const char *const names[2] = {"order", "rdp"};
     for (int k = 0; k < 2; ++k) {
-        const ptrdiff_t at = dpa_table_find(table, names[k]);
-        out[k] = at < 0 ? NULL : dpa_table_numbers(table, (size_t)at);
+        const ptrdiff_t at = dpa__table_find(table, names[k]);
+        out[k] = at < 0 ? NULL : dpa__table_numbers(table, (size_t)at);
         if (out[k] == NULL)
             return dpa__fail_file(err, DPA_BAD_INPUT, path,
                                   "no column '%s' of numbers; Rényi divergences have columns order "
@@ -134,14 +134,14 @@ static dpa_status epsilon_of_file(const char *path, double delta, double *out, d
     dpa_table_opts opts;
     dpa_table *table;
     const double *column[2];
-    dpa_table_opts_init(&opts);
-    DPA_TRY(dpa_table_read(path, &opts, &table, err));
+    dpa__table_opts_init(&opts);
+    DPA_TRY(dpa__table_read(path, &opts, &table, err));
     dpa_status status = columns_of(table, path, column, err);
     if (status == DPA_OK)
-        *out = dpa_rdp_epsilon(column[0], column[1], dpa_table_rows(table), delta);
+        *out = dpa__rdp_epsilon(column[0], column[1], dpa__table_rows(table), delta);
     if (status == DPA_OK && !isfinite(*out))
         status = dpa__fail_file(err, DPA_BAD_INPUT, path, "no order above 1 with a divergence");
-    dpa_table_free(table);
+    dpa__table_free(table);
     return status;
 }
 
@@ -151,17 +151,17 @@ static dpa_status fill_renyi(dpa_report *report, double rho, double delta, doubl
     DPA_TRY(dpa__json_set(report->sections, "epsilon", value, err));
     DPA_TRY(dpa__json_put(value, "upper", epsilon, err));
     if (isnan(rho))
-        DPA_TRY(dpa_report_say(report, err, "A mechanism known by its Rényi divergences"));
+        DPA_TRY(dpa__report_say(report, err, "A mechanism known by its Rényi divergences"));
     else
-        DPA_TRY(dpa_report_say(report, err, "A mechanism known to be %g-zCDP", rho));
-    DPA_TRY(dpa_report_say(report, err, "  ε at δ = %g is at most %.10g: an upper bound", delta,
-                           epsilon));
+        DPA_TRY(dpa__report_say(report, err, "A mechanism known to be %g-zCDP", rho));
+    DPA_TRY(dpa__report_say(report, err, "  ε at δ = %g is at most %.10g: an upper bound", delta,
+                            epsilon));
     if (isnan(check)) return DPA_OK;
     return dpa__account_check_other(report, check, (dpa_interval){0, epsilon}, err);
 }
 
-dpa_status dpa_audit_renyi(double rho, const char *path, double delta, double check,
-                           dpa_report **out, dpa_error *err) {
+dpa_status dpa__audit_renyi(double rho, const char *path, double delta, double check,
+                            dpa_report **out, dpa_error *err) {
     dpa_request request;
     dpa_report *report = NULL;
     double epsilon = 0;
@@ -174,10 +174,10 @@ dpa_status dpa_audit_renyi(double rho, const char *path, double delta, double ch
     else if (!(rho >= 0) || isinf(rho))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "zcdp: rho is %g; it must be at least 0", rho);
     else
-        epsilon = dpa_zcdp_epsilon(rho, delta);
-    dpa_request_init(&request);
+        epsilon = dpa__zcdp_epsilon(rho, delta);
+    dpa__request_init(&request);
     request.delta = delta;
-    DPA_TRY(dpa_report_new("account", &request, &report, err));
+    DPA_TRY(dpa__report_new("account", &request, &report, err));
     const dpa_status status = fill_renyi(report, rho, delta, epsilon, check, err);
     if (status != DPA_OK) {
         dpa_report_free(report);

@@ -10,16 +10,16 @@
 #include "report/account.h"
 #include "report/model.h"
 
-void dpa_account_query_init(dpa_account_query *query) {
+void dpa__account_query_init(dpa_account_query *query) {
     *query = (dpa_account_query){.epsilon = NAN, .fpr = NAN, .check = NAN};
     dpa_account_opts_init(&query->opts);
 }
 
 static dpa_status new_report(const char *command, double delta, dpa_report **out, dpa_error *err) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.delta = delta;
-    return dpa_report_new(command, &request, out, err);
+    return dpa__report_new(command, &request, out, err);
 }
 
 /* {"lower": …, "upper": …} under `key`. */
@@ -38,56 +38,56 @@ enum { LABEL_WIDTH = 24, MAX_CURVE_POINTS = 100000 };
 /* "  label      value  remark", with values aligned. */
 static dpa_status say_number(dpa_report *report, const char *label, double value,
                              const char *remark, dpa_error *err) {
-    return dpa_report_say(report, err, "  %s%*s %.12g%s%s", label,
-                          LABEL_WIDTH - dpa__shown_width(label), "", value,
-                          remark[0] != '\0' ? "  " : "", remark);
+    return dpa__report_say(report, err, "  %s%*s %.12g%s%s", label,
+                           LABEL_WIDTH - dpa__shown_width(label), "", value,
+                           remark[0] != '\0' ? "  " : "", remark);
 }
 
 static dpa_status say_interval(dpa_report *report, const char *label, const dpa_interval *interval,
                                const char *remark, dpa_error *err) {
-    return dpa_report_say(report, err, "  %s%*s %.8g … %.8g%s%s", label,
-                          LABEL_WIDTH - dpa__shown_width(label), "", interval->lower,
-                          interval->upper, remark[0] != '\0' ? "  " : "", remark);
+    return dpa__report_say(report, err, "  %s%*s %.8g … %.8g%s%s", label,
+                           LABEL_WIDTH - dpa__shown_width(label), "", interval->lower,
+                           interval->upper, remark[0] != '\0' ? "  " : "", remark);
 }
 
 static dpa_status say_phase(dpa_report *report, const dpa_phase *phase, dpa_error *err) {
     switch (phase->mechanism) {
     case DPA_GAUSSIAN:
-        return dpa_report_say(report, err,
-                              "Gaussian, σ = %g, sampling rate q = %g, %" PRIu64 " steps",
-                              phase->sigma, phase->q, phase->steps);
+        return dpa__report_say(report, err,
+                               "Gaussian, σ = %g, sampling rate q = %g, %" PRIu64 " steps",
+                               phase->sigma, phase->q, phase->steps);
     case DPA_LAPLACE:
         if (phase->q < 1)
-            return dpa_report_say(report, err,
-                                  "Laplace, scale %g, sampling rate q = %g, %" PRIu64 " steps",
-                                  phase->sigma, phase->q, phase->steps);
-        return dpa_report_say(report, err, "Laplace, scale %g, %" PRIu64 " steps", phase->sigma,
-                              phase->steps);
+            return dpa__report_say(report, err,
+                                   "Laplace, scale %g, sampling rate q = %g, %" PRIu64 " steps",
+                                   phase->sigma, phase->q, phase->steps);
+        return dpa__report_say(report, err, "Laplace, scale %g, %" PRIu64 " steps", phase->sigma,
+                               phase->steps);
     case DPA_RANDOMIZED_RESPONSE:
-        return dpa_report_say(report, err, "Randomized response, ε₀ = %g, %" PRIu64 " steps",
-                              phase->sigma, phase->steps);
+        return dpa__report_say(report, err, "Randomized response, ε₀ = %g, %" PRIu64 " steps",
+                               phase->sigma, phase->steps);
     case DPA_PAIR:
         if (phase->q < 1)
-            return dpa_report_say(report, err,
-                                  "A dominating pair, sampling rate q = %g, %" PRIu64 " steps",
-                                  phase->q, phase->steps);
-        return dpa_report_say(report, err, "A dominating pair, %" PRIu64 " steps", phase->steps);
+            return dpa__report_say(report, err,
+                                   "A dominating pair, sampling rate q = %g, %" PRIu64 " steps",
+                                   phase->q, phase->steps);
+        return dpa__report_say(report, err, "A dominating pair, %" PRIu64 " steps", phase->steps);
     case DPA_SHUFFLED:
-        return dpa_report_say(report, err,
-                              "Gaussian, σ = %g, %.0f shuffled batches, %" PRIu64
-                              " epochs: ε is between that of an attack and that of batches known "
-                              "to the attacker",
-                              phase->sigma, 1 / phase->q, phase->steps);
+        return dpa__report_say(report, err,
+                               "Gaussian, σ = %g, %.0f shuffled batches, %" PRIu64
+                               " epochs: ε is between that of an attack and that of batches known "
+                               "to the attacker",
+                               phase->sigma, 1 / phase->q, phase->steps);
     }
     return dpa__fail(err, DPA_INTERNAL, "phase of no mechanism");
 }
 
 static dpa_status say_claim(dpa_report *report, const dpa_account_query *query, dpa_error *err) {
     for (size_t i = 0; i < query->count; ++i) DPA_TRY(say_phase(report, &query->phases[i], err));
-    return dpa_report_say(report, err, "Neighbours: %s",
-                          query->opts.adjacency == DPA_ADD_REMOVE
-                              ? "one record added or removed"
-                              : "one record replaced by another");
+    return dpa__report_say(report, err, "Neighbours: %s",
+                           query->opts.adjacency == DPA_ADD_REMOVE
+                               ? "one record added or removed"
+                               : "one record replaced by another");
 }
 
 /* FPRs that suit both a log axis and a linear one: half of them log-spaced down to 1e-8, half
@@ -121,8 +121,8 @@ static dpa_status put_cross_checks(dpa_report *report, const dpa_account_query *
     const double delta = query->opts.delta;
     /* both methods exist only for one record and add/remove */
     if (query->opts.adjacency != DPA_ADD_REMOVE || query->opts.group > 1) return DPA_OK;
-    const double rdp = dpa_account_rdp_epsilon(query->phases, query->count, delta);
-    const double gdp = dpa_account_gdp_epsilon(query->phases, query->count, delta);
+    const double rdp = dpa__account_rdp_epsilon(query->phases, query->count, delta);
+    const double gdp = dpa__account_gdp_epsilon(query->phases, query->count, delta);
     json_t *checks = json_object();
     DPA_TRY(dpa__json_set(report->sections, "cross_checks", checks, err));
     if (!isnan(rdp)) {
@@ -147,7 +147,7 @@ static dpa_status put_epsilon(dpa_report *report, const dpa_account *account,
     DPA_TRY(say_interval(report, label, &epsilon, "contains the truth", err));
     if (!isnan(query->check)) DPA_TRY(dpa__account_check_other(report, query->check, epsilon, err));
     if (isinf(epsilon.lower)) return DPA_OK;
-    DPA_TRY(dpa_account_mu(account, query->opts.delta, &mu, err));
+    DPA_TRY(dpa__account_mu(account, query->opts.delta, &mu, err));
     DPA_TRY(put_interval(report, "mu", &mu, err));
     return say_interval(report, "μ", &mu, "Gaussian with the same ε", err);
 }
@@ -181,7 +181,7 @@ static dpa_status fill_account(dpa_report *report, const dpa_account *account,
     return put_wanted(report, account, query, err);
 }
 
-dpa_status dpa_audit_account(const dpa_account_query *query, dpa_report **out, dpa_error *err) {
+dpa_status dpa__audit_account(const dpa_account_query *query, dpa_report **out, dpa_error *err) {
     dpa_account *account = NULL;
     dpa_report *report = NULL;
     *out = NULL;
@@ -212,35 +212,35 @@ static dpa_status fill_calibrate(dpa_report *report, const dpa_account_query *qu
     static const char *const names[] = {"sigma", "q", "steps"};
     static const char *const labels[] = {"noise multiplier σ", "sampling rate q", "steps"};
     dpa_calibration found;
-    DPA_TRY(dpa_calibrate_whole(query->phases, query->count, what, query->epsilon,
-                                query->opts.delta, &query->opts, &found, err));
+    DPA_TRY(dpa__calibrate_whole(query->phases, query->count, what, query->epsilon,
+                                 query->opts.delta, &query->opts, &found, err));
     const double value = found.value;
     DPA_TRY(dpa__json_put(report->sections, "target_epsilon", query->epsilon, err));
     DPA_TRY(dpa__json_put(report->sections, names[what], value, err));
     DPA_TRY(put_interval(report, "epsilon", &found.epsilon, err));
     DPA_TRY(
-        dpa_report_say(report, err, "For ε ≤ %g at δ = %g:", query->epsilon, query->opts.delta));
+        dpa__report_say(report, err, "For ε ≤ %g at δ = %g:", query->epsilon, query->opts.delta));
     DPA_TRY(say_number(report, labels[what], value, "", err));
     DPA_TRY(say_interval(report, "ε reached", &found.epsilon, "contains the truth", err));
     if (!isnan(found.unjudged)) {
         DPA_TRY(dpa__json_put(report->sections, "unjudged", found.unjudged, err));
-        DPA_TRY(dpa_report_say(report, err,
-                               "  Not the best value for certain: from %s = %.*g on ε could not be "
-                               "told from the target (%.6g … %.6g there); raise --tolerance.",
-                               names[what], found.unjudged == floor(found.unjudged) ? 15 : 6,
-                               found.unjudged, found.unjudged_epsilon.lower,
-                               found.unjudged_epsilon.upper));
+        DPA_TRY(dpa__report_say(
+            report, err,
+            "  Not the best value for certain: from %s = %.*g on ε could not be "
+            "told from the target (%.6g … %.6g there); raise --tolerance.",
+            names[what], found.unjudged == floor(found.unjudged) ? 15 : 6, found.unjudged,
+            found.unjudged_epsilon.lower, found.unjudged_epsilon.upper));
     }
     const int is_end = value == leakiest(query->phases[0].mechanism, what);
     DPA_TRY(dpa__json_set(report->sections, "is_end_of_range", json_boolean(is_end), err));
     if (!is_end) return DPA_OK;
-    return dpa_report_say(report, err,
-                          "  That is the end of the range of %s: the target would allow more.",
-                          names[what]);
+    return dpa__report_say(report, err,
+                           "  That is the end of the range of %s: the target would allow more.",
+                           names[what]);
 }
 
-dpa_status dpa_audit_calibrate(const dpa_account_query *query, dpa_calibrate_what what,
-                               dpa_report **out, dpa_error *err) {
+dpa_status dpa__audit_calibrate(const dpa_account_query *query, dpa_calibrate_what what,
+                                dpa_report **out, dpa_error *err) {
     dpa_report *report = NULL;
     *out = NULL;
     DPA_TRY(new_report("calibrate", query->opts.delta, &report, err));
@@ -255,21 +255,21 @@ dpa_status dpa_audit_calibrate(const dpa_account_query *query, dpa_calibrate_wha
 
 static dpa_status fill_two_gaussians(dpa_report *report, double mu1, double s1, double mu2,
                                      double s2, double delta, dpa_error *err) {
-    const double forward = dpa_two_gaussians_directed(mu1, s1, mu2, s2, delta);
-    const double backward = dpa_two_gaussians_directed(mu2, s2, mu1, s1, delta);
+    const double forward = dpa__two_gaussians_directed(mu1, s1, mu2, s2, delta);
+    const double backward = dpa__two_gaussians_directed(mu2, s2, mu1, s1, delta);
     const double epsilon = fmax(forward, backward);
     DPA_TRY(put_interval(report, "epsilon", &(dpa_interval){epsilon, epsilon}, err));
     DPA_TRY(dpa__json_put(report->sections, "first_to_second", forward, err));
     DPA_TRY(dpa__json_put(report->sections, "second_to_first", backward, err));
     DPA_TRY(
-        dpa_report_say(report, err, "N(%g, %g²) and N(%g, %g²), δ = %g", mu1, s1, mu2, s2, delta));
+        dpa__report_say(report, err, "N(%g, %g²) and N(%g, %g²), δ = %g", mu1, s1, mu2, s2, delta));
     DPA_TRY(say_number(report, "ε, the larger of both", epsilon, "", err));
     DPA_TRY(say_number(report, "first against second", forward, "", err));
     return say_number(report, "second against first", backward, "", err);
 }
 
-dpa_status dpa_audit_two_gaussians(double mu1, double s1, double mu2, double s2, double delta,
-                                   dpa_report **out, dpa_error *err) {
+dpa_status dpa__audit_two_gaussians(double mu1, double s1, double mu2, double s2, double delta,
+                                    dpa_report **out, dpa_error *err) {
     dpa_report *report = NULL;
     *out = NULL;
     if (!(isfinite(mu1) && isfinite(mu2) && s1 > 0 && s2 > 0 && isfinite(s1) && isfinite(s2)))

@@ -61,7 +61,7 @@ static dpa_status say_point(dpa_report *report, const dpa_landscape_point *p, wi
         (void)dpa__print(share, sizeof share, "%5.0f%%", 100.0 * p->frontier_share);
     dpa__shorten(strategy, sizeof strategy, p->strategy, w.strategy);
     dpa__shorten(group, sizeof group, p->group, w.group);
-    return dpa_report_say(
+    return dpa__report_say(
         report, err, "%s %s%*s %s%*s %4zu %7.3f [%.3f,%.3f] %6.3f [%.3f,%.3f]%s",
         p->on_frontier ? "*" : " ", strategy, w.strategy - dpa__shown_width(strategy), "", group,
         w.group - dpa__shown_width(group), "", p->runs, p->utility.mean, p->utility.lowest,
@@ -146,12 +146,12 @@ static dpa_status fill(dpa_report *report, const char *path, const dpa_landscape
     DPA_TRY(dpa__json_set(report->sections, "landscape", section, err));
     DPA_TRY(dpa__json_set(section, "points", points, err));
     DPA_TRY(dpa__json_set(section, "frontier", frontier, err));
-    DPA_TRY(dpa_report_input(report, path, l->sha256, err));
-    DPA_TRY(dpa_report_say(report, err, "%zu strategies from %zu runs; * on the Pareto frontier",
-                           l->count, l->rows));
-    DPA_TRY(dpa_report_say(report, err, "  %-*s %-*s %4s %7s %-13s %6s %-13s %s", w.strategy,
-                           "strategy", w.group, w.group > 0 ? "group" : "", "runs", "utility",
-                           "[least,most]", "eps", "[least,most]", "front"));
+    DPA_TRY(dpa__report_input(report, path, l->sha256, err));
+    DPA_TRY(dpa__report_say(report, err, "%zu strategies from %zu runs; * on the Pareto frontier",
+                            l->count, l->rows));
+    DPA_TRY(dpa__report_say(report, err, "  %-*s %-*s %4s %7s %-13s %6s %-13s %s", w.strategy,
+                            "strategy", w.group, w.group > 0 ? "group" : "", "runs", "utility",
+                            "[least,most]", "eps", "[least,most]", "front"));
     for (size_t i = 0; i < l->count; ++i) {
         DPA_TRY(put_point(points, &l->points[i], err));
         DPA_TRY(say_point(report, &l->points[i], w, err));
@@ -159,33 +159,33 @@ static dpa_status fill(dpa_report *report, const char *path, const dpa_landscape
     for (size_t i = 0; i < l->frontier_count; ++i) {
         const dpa_landscape_point *p = &l->points[l->frontier[i]];
         DPA_TRY(put_point(frontier, p, err));
-        DPA_TRY(dpa_report_say(report, err, "frontier %zu: %s%s%s, utility %.4f at epsilon %.4f",
-                               i + 1, p->strategy, p->group[0] ? ", " : "", p->group,
-                               p->utility.mean, p->epsilon.mean));
+        DPA_TRY(dpa__report_say(report, err, "frontier %zu: %s%s%s, utility %.4f at epsilon %.4f",
+                                i + 1, p->strategy, p->group[0] ? ", " : "", p->group,
+                                p->utility.mean, p->epsilon.mean));
     }
     DPA_TRY(put_densities(section, l, err));
     if (l->count > 0 && isnan(l->points[0].frontier_share))
-        DPA_TRY(dpa_report_say(report, err,
-                               "One run each: the frontier follows the luckiest. Several seeds a "
-                               "strategy say how sure it is."));
+        DPA_TRY(dpa__report_say(report, err,
+                                "One run each: the frontier follows the luckiest. Several seeds a "
+                                "strategy say how sure it is."));
     else
-        DPA_TRY(dpa_report_say(
+        DPA_TRY(dpa__report_say(
             report, err,
             "front: how often a strategy is on the frontier when every mean moves within "
             "its standard error."));
-    return dpa_report_say(report, err,
-                          "Off the frontier, a mixture of two other strategies is at least as "
-                          "useful and as private. Epsilon is a measurement here, not a bound.");
+    return dpa__report_say(report, err,
+                           "Off the frontier, a mixture of two other strategies is at least as "
+                           "useful and as private. Epsilon is a measurement here, not a bound.");
 }
 
-dpa_status dpa_audit_landscape(const char *path, dpa_report **out, dpa_error *err) {
+dpa_status dpa__audit_landscape(const char *path, dpa_report **out, dpa_error *err) {
     dpa_landscape landscape;
     dpa_report *report = NULL;
     dpa_request request;
     *out = NULL;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     DPA_TRY(dpa__landscape_read(path, &landscape, err));
-    dpa_status status = dpa_report_new("landscape", &request, &report, err);
+    dpa_status status = dpa__report_new("landscape", &request, &report, err);
     if (status == DPA_OK) status = fill(report, path, &landscape, err);
     dpa__landscape_free(&landscape);
     if (status != DPA_OK) {

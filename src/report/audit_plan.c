@@ -13,7 +13,7 @@
 #include "report/plan.h"
 #include "report/value.h"
 
-void dpa_plan_query_init(dpa_plan_query *query) {
+void dpa__plan_query_init(dpa_plan_query *query) {
     *query = (dpa_plan_query){.game = "",
                               .claim_sigma = NAN,
                               .truth_epsilon = NAN,
@@ -68,7 +68,7 @@ static size_t curve_sizes(const dpa_plan_query *query, const dpa__plan_row *r, u
 static dpa_status put_curve(json_t *rows, const dpa_plan *plan, const uint64_t *sizes,
                             const dpa_plan_answer *answers, size_t count, dpa_error *err) {
     char series[DPA_FAMILY_SIZE + 80];
-    (void)snprintf(series, sizeof series, "%s, %s, %s", dpa_plan_game_name(plan->game),
+    (void)snprintf(series, sizeof series, "%s, %s, %s", dpa__plan_game_name(plan->game),
                    plan->family, plan->method);
     for (size_t i = 0; i < count; ++i) {
         json_t *row = json_object();
@@ -144,7 +144,7 @@ static dpa_status put_row(context *c, const dpa_plan *asked, dpa_error *err) {
     DPA_TRY(status);
     json_t *row = json_object();
     DPA_TRY(dpa__json_append(c->rows, row, err));
-    DPA_TRY(dpa__json_set(row, "game", json_string(dpa_plan_game_name(asked->game)), err));
+    DPA_TRY(dpa__json_set(row, "game", json_string(dpa__plan_game_name(asked->game)), err));
     DPA_TRY(dpa__json_set(row, "family", json_string(asked->family), err));
     DPA_TRY(dpa__json_set(row, "method", json_string(asked->method), err));
     DPA_TRY(dpa__plan_row_put(row, &r, with_truth, err));
@@ -158,7 +158,7 @@ static dpa_plan plan_of(const context *c, dpa_plan_game game, const char *family
     const dpa_request *request = &c->report->request;
     const dpa_plan_query *query = c->query;
     dpa_plan plan;
-    dpa_plan_init(&plan);
+    dpa__plan_init(&plan);
     plan.game = game;
     plan.family = family;
     plan.claim_epsilon = c->claim_epsilon;
@@ -185,7 +185,7 @@ static dpa_status ceiling_of(const context *c, dpa_plan_game game, const char *f
                              uint64_t answers, double *out, dpa_error *err) {
     const dpa_request *request = &c->report->request;
     dpa__plan plan;
-    DPA_TRY(dpa_plan_ceiling(family, answers, request->delta, request->confidence, out, err));
+    DPA_TRY(dpa__plan_ceiling(family, answers, request->delta, request->confidence, out, err));
     if (game != DPA_PLAN_STEPS) return DPA_OK;
     const dpa_plan asked = plan_of(c, game, family);
     const double mu = dpa_gaussian_mu(*out, request->delta);
@@ -201,18 +201,18 @@ static dpa_status put_ceiling(context *c, dpa_plan_game game, const char *family
     json_t *row = json_object();
     DPA_TRY(dpa__json_append(c->ceilings, row, err));
     DPA_TRY(ceiling_of(c, game, family, answers, &epsilon, err));
-    DPA_TRY(dpa__json_set(row, "game", json_string(dpa_plan_game_name(game)), err));
+    DPA_TRY(dpa__json_set(row, "game", json_string(dpa__plan_game_name(game)), err));
     DPA_TRY(dpa__json_set(row, "family", json_string(family), err));
     DPA_TRY(dpa__json_put(row, "answers", (double)answers, err));
     DPA_TRY(dpa__json_put(row, "epsilon", epsilon, err));
     if (isinf(epsilon))
-        return dpa_report_say(c->report, err, "  ceiling of %s, %s: none that is finite",
-                              dpa_plan_game_name(game), family);
-    return dpa_report_say(
+        return dpa__report_say(c->report, err, "  ceiling of %s, %s: none that is finite",
+                               dpa__plan_game_name(game), family);
+    return dpa__report_say(
         c->report, err,
         "ceiling of %s, %s: ε ≤ %.4f by any method without a prior, from %.0f right "
         "answers",
-        dpa_plan_game_name(game), family, epsilon, (double)answers);
+        dpa__plan_game_name(game), family, epsilon, (double)answers);
 }
 
 /* Cosines carry more than right and wrong answers, and a step is always Gaussian. */
@@ -224,7 +224,7 @@ static int has_ceiling(dpa_plan_game game, const char *family) {
  * canaries at δ = 0, a family that steps or cosines cannot have. */
 static int applies(const context *c, dpa_plan_game game) {
     const dpa_plan_query *query = c->query;
-    if (query->game[0] != '\0') return strcmp(query->game, dpa_plan_game_name(game)) == 0;
+    if (query->game[0] != '\0') return strcmp(query->game, dpa__plan_game_name(game)) == 0;
     if (game == DPA_PLAN_STEPS)
         return (query->q < 1 || query->steps > 1) && query->truth[0] == '\0';
     return game == DPA_PLAN_RUNS || c->report->request.delta > 0;
@@ -234,7 +234,7 @@ static dpa_status put_game(context *c, dpa_plan_game game, const char *family, d
     const dpa_request *request = &c->report->request;
     dpa_plan plan = plan_of(c, game, family);
     const char *method;
-    for (size_t i = 0; (method = dpa_plan_method(game, family, request->delta, i)) != NULL; ++i) {
+    for (size_t i = 0; (method = dpa__plan_method(game, family, request->delta, i)) != NULL; ++i) {
         if (request->method[0] != '\0' && strcmp(request->method, method) != 0) continue;
         plan.method = method;
         DPA_TRY(put_row(c, &plan, err));
@@ -271,18 +271,18 @@ static dpa_status put_table(context *c, dpa_error *err) {
                          "no game has method '%s' for this family; with --game it is said why",
                          c->report->request.method);
     if (c->beyond > 0)
-        DPA_TRY(dpa_report_say(c->report, err,
-                               "where the budget has no numbers, it is more than can be planned "
-                               "with that method; name the method to be told how much can be"));
+        DPA_TRY(dpa__report_say(c->report, err,
+                                "where the budget has no numbers, it is more than can be planned "
+                                "with that method; name the method to be told how much can be"));
     DPA_TRY(dpa__plan_stops_say(c->report, c->stops, err));
     for (int game = 0; game < DPA_PLAN_GAMES && c->query->size > 0; ++game)
         for (size_t f = 0; (family = dpa__plan_family(&c->report->request, f)) != NULL; ++f)
             if (has_ceiling((dpa_plan_game)game, family) && c->has_row[game])
                 DPA_TRY(put_ceiling(c, (dpa_plan_game)game, family, err));
-    return dpa_report_say(c->report, err,
-                          "needed: members and as many non-members (runs, steps), or canaries. "
-                          "With a budget: its power, the smallest ε it detects, the largest bound "
-                          "when every answer is right.");
+    return dpa__report_say(c->report, err,
+                           "needed: members and as many non-members (runs, steps), or canaries. "
+                           "With a budget: its power, the smallest ε it detects, the largest bound "
+                           "when every answer is right.");
 }
 
 static void say_side(char *out, size_t size, double epsilon, double sigma,
@@ -301,12 +301,12 @@ static dpa_status say_head(const context *c, dpa_error *err) {
     say_side(claim, sizeof claim, c->claim_epsilon, query->claim_sigma, query);
     if (dpa__plan_has_truth(query))
         say_side(truth, sizeof truth, c->truth_epsilon, query->truth_sigma, query);
-    return dpa_report_say(c->report, err,
-                          "Plan, nothing was audited: refute the claim %s%s%s at δ = %g, "
-                          "confidence %s, power %s",
-                          claim, truth[0] != '\0' ? " when the truth is " : "", truth,
-                          request->delta, dpa__percent_of(request->confidence).text,
-                          dpa__percent_of(query->power).text);
+    return dpa__report_say(c->report, err,
+                           "Plan, nothing was audited: refute the claim %s%s%s at δ = %g, "
+                           "confidence %s, power %s",
+                           claim, truth[0] != '\0' ? " when the truth is " : "", truth,
+                           request->delta, dpa__percent_of(request->confidence).text,
+                           dpa__percent_of(query->power).text);
 }
 
 /* Converts noise to ε once for all rows: the claim rounded up, the truth down. */
@@ -356,7 +356,7 @@ static dpa_status fill(dpa_report *report, const dpa_plan_query *query, dpa_erro
 static dpa_status check(const dpa_plan_query *query, const dpa_request *request, dpa_error *err) {
     int known = query->game[0] == '\0';
     for (int g = 0; g < DPA_PLAN_GAMES; ++g)
-        known |= strcmp(query->game, dpa_plan_game_name((dpa_plan_game)g)) == 0;
+        known |= strcmp(query->game, dpa__plan_game_name((dpa_plan_game)g)) == 0;
     if (!known)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "game: '%s' is none of runs, steps, one-run, cosines", query->game);
@@ -372,14 +372,14 @@ static dpa_status check(const dpa_plan_query *query, const dpa_request *request,
     return DPA_OK;
 }
 
-dpa_status dpa_audit_plan(const dpa_plan_query *query, const dpa_request *request, dpa_report **out,
-                          dpa_error *err) {
+dpa_status dpa__audit_plan(const dpa_plan_query *query, const dpa_request *request,
+                           dpa_report **out, dpa_error *err) {
     dpa_report *report = NULL;
     dpa_status status = DPA_OK;
     *out = NULL;
-    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(dpa__request_check(request, err));
     DPA_TRY(check(query, request, err));
-    DPA_TRY(dpa_report_new("plan", request, &report, err));
+    DPA_TRY(dpa__report_new("plan", request, &report, err));
     if (has_claim(query, request)) status = fill(report, query, err);
     if (status == DPA_OK && !isnan(query->half_width))
         status = dpa__plan_precision(report, query, err);

@@ -17,7 +17,7 @@ static dpa_status put_point(json_t *rows, const dpa_precision *plan, uint64_t n,
     json_t *row = json_object();
     (void)snprintf(series, sizeof series, "%s, %s", plan->family, plan->method);
     DPA_TRY(dpa__json_append(rows, row, err));
-    DPA_TRY(dpa_plan_interval(plan, n, &a, err));
+    DPA_TRY(dpa__plan_interval(plan, n, &a, err));
     DPA_TRY(dpa__json_set(row, "series", json_string(series), err));
     DPA_TRY(dpa__json_put(row, "samples", 2 * (double)n, err));
     DPA_TRY(dpa__json_put(row, "epsilon_lower", a.lower, err));
@@ -47,15 +47,15 @@ static dpa_status put_row(context *c, const dpa_precision *plan, dpa_error *err)
     dpa_precision_answer a;
     json_t *row = json_object();
     DPA_TRY(dpa__json_append(c->rows, row, err));
-    DPA_TRY(dpa_plan_half_width(plan, c->query->half_width, c->query->most, &a, err));
+    DPA_TRY(dpa__plan_half_width(plan, c->query->half_width, c->query->most, &a, err));
     const double samples = a.size > 0 ? 2 * (double)a.size : (double)INFINITY;
     DPA_TRY(dpa__json_set(row, "family", json_string(plan->family), err));
     DPA_TRY(dpa__json_set(row, "method", json_string(plan->method), err));
     DPA_TRY(dpa__json_put(row, "samples_needed", samples, err));
     DPA_TRY(dpa__json_put(row, "epsilon_lower", a.lower, err));
     DPA_TRY(dpa__json_put(row, "epsilon_upper", a.upper, err));
-    DPA_TRY(dpa_report_say(c->report, err, "  %-10s %-10s %9s   [%.4f, %.4f]", plan->family,
-                           plan->method, dpa__cell_of("n", samples).text, a.lower, a.upper));
+    DPA_TRY(dpa__report_say(c->report, err, "  %-10s %-10s %9s   [%.4f, %.4f]", plan->family,
+                            plan->method, dpa__cell_of("n", samples).text, a.lower, a.upper));
     return put_curve(c->curve, plan, a.size > 0 ? (double)a.size : (double)c->query->most,
                      c->query->points, err);
 }
@@ -94,13 +94,13 @@ dpa_status dpa__plan_precision(dpa_report *report, const dpa_plan_query *query, 
     DPA_TRY(dpa__json_put(section, "half_width", query->half_width, err));
     DPA_TRY(dpa__json_put(section, "fnr", query->fnr, err));
     DPA_TRY(dpa__json_put(section, "fpr", query->fpr, err));
-    DPA_TRY(dpa_report_say(report, err,
-                           "Precision, nothing was audited: ε within ±%g, two-sided at %s, from "
-                           "an attack with FNR %g and FPR %g, δ = %g",
-                           query->half_width, dpa__percent_of(report->request.confidence).text,
-                           query->fnr, query->fpr, report->request.delta));
-    DPA_TRY(dpa_report_say(report, err, "  %-10s %-10s %9s   %s", "family", "method", "samples",
-                           "interval there"));
+    DPA_TRY(dpa__report_say(report, err,
+                            "Precision, nothing was audited: ε within ±%g, two-sided at %s, from "
+                            "an attack with FNR %g and FPR %g, δ = %g",
+                            query->half_width, dpa__percent_of(report->request.confidence).text,
+                            query->fnr, query->fpr, report->request.delta));
+    DPA_TRY(dpa__report_say(report, err, "  %-10s %-10s %9s   %s", "family", "method", "samples",
+                            "interval there"));
     DPA_TRY(put_rows(&c, err));
-    return dpa_report_say(report, err, "samples: members and non-members together, half of each");
+    return dpa__report_say(report, err, "samples: members and non-members together, half of each");
 }

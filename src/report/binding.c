@@ -6,20 +6,20 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "dpaudit/account.h"
-#include "dpaudit/attack.h"
-#include "dpaudit/binding.h"
-#include "dpaudit/canary.h"
-#include "dpaudit/cosines.h"
-#include "dpaudit/epsilon_star.h"
-#include "dpaudit/estimate.h"
-#include "dpaudit/evidence.h"
-#include "dpaudit/guesses.h"
-#include "dpaudit/losses.h"
-#include "dpaudit/onerun.h"
-#include "dpaudit/report.h"
-#include "dpaudit/rng.h"
+#include "account/account.h"
+#include "attack/attack.h"
+#include "base/rng.h"
 #include "dpaudit/status.h"
+#include "estimate/cosines.h"
+#include "estimate/epsilon_star.h"
+#include "estimate/estimate.h"
+#include "estimate/onerun.h"
+#include "evidence/canary.h"
+#include "evidence/evidence.h"
+#include "evidence/guesses.h"
+#include "evidence/losses.h"
+#include "report/binding.h"
+#include "report/report.h"
 
 typedef struct place {
     const char *name;
@@ -232,7 +232,7 @@ static const place places[] = {
     FIELD(dpa_cosines, runs),
 };
 
-int dpa_layout(const char *name, size_t *offset, size_t *size) {
+int dpa__struct_layout(const char *name, size_t *offset, size_t *size) {
     for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i) {
         if (strcmp(places[i].name, name) != 0) continue;
         *offset = places[i].offset;
@@ -242,7 +242,7 @@ int dpa_layout(const char *name, size_t *offset, size_t *size) {
     return 0;
 }
 
-int dpa_progress_flag(void *user, const char *what, double done, double total) {
+int dpa__progress_flag(void *user, const char *what, double done, double total) {
     (void)what;
     (void)done;
     (void)total;

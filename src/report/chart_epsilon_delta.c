@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "account/family.h"
-#include "dpaudit/tradeoff.h"
 #include "report/charts.h"
 #include "report/value.h"
+#include "tradeoff/tradeoff.h"
 
 enum { NAME_SIZE = 120, LOWEST = -10, STEPS_PER_DECADE = 4 };
 

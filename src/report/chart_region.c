@@ -6,10 +6,10 @@
 #include <math.h>
 
 #include "account/family.h"
-#include "dpaudit/tradeoff.h"
 #include "estimate/registry.h"
 #include "report/charts.h"
 #include "report/value.h"
+#include "tradeoff/tradeoff.h"
 
 enum { CELLS = 20, CURVE_POINTS = 120 };
 

@@ -4,9 +4,9 @@
  * trade-off curve, which is drawn too. */
 #include <math.h>
 
-#include "dpaudit/tradeoff.h"
 #include "report/charts.h"
 #include "report/value.h"
+#include "tradeoff/tradeoff.h"
 
 enum { CLAIM_POINTS = 80, DECADES_SHOWN = 6 };
 
@@ -62,7 +62,7 @@ static void add_curve(dpa__chart_data *data, const char *name, const dpa_curve *
     for (int i = 0; i <= CLAIM_POINTS; ++i) {
         const double share = (double)i / CLAIM_POINTS;
         const double fpr = floor > 0 ? pow(floor, 1.0 - share) : share * share;
-        const double tpr = dpa_curve_tpr(curve, fpr);
+        const double tpr = dpa__curve_tpr(curve, fpr);
         if (tpr >= floor) dpa__chart_row(data, "main", "$curve fpr tpr", name, fpr, tpr);
     }
 }

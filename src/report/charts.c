@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "dpaudit/data.h"
 #include "report/value.h"
 
 /* Upper limit of rows per chart; our own data are binned far below it. */
@@ -33,7 +33,7 @@ static json_t *short_number(double value) {
     if (!isfinite(value)) return json_null();
     (void)dpa__print(text, sizeof text, "%.7g", value);
     double rounded = value;
-    (void)dpa_number_whole(text, &rounded);
+    (void)dpa__number_whole(text, &rounded);
     return json_real(rounded);
 }
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "dpaudit/estimate.h"
+#include "estimate/estimate.h"
 #include "report/html.h"
 #include "report/value.h"
 
@@ -178,7 +178,7 @@ void dpa__html_verdict(dpa__text *out, const dpa__html_part *part) {
 
 static const char *assumption_sentence(const char *name) {
     for (unsigned i = 0; i < DPA_ASSUMPTION_COUNT; ++i)
-        if (strcmp(dpa_assumption_name(i), name) == 0) return dpa_assumption_text(i);
+        if (strcmp(dpa__assumption_name(i), name) == 0) return dpa__assumption_text(i);
     return name; /* from a newer version, or invented: shown unchanged */
 }
 

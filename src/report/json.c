@@ -54,7 +54,7 @@ static json_t *assumptions_json(unsigned set) {
     json_t *array = json_array();
     for (unsigned i = 0; i < DPA_ASSUMPTION_COUNT && array != NULL; ++i)
         if ((set >> i & 1U) &&
-            json_array_append_new(array, json_string(dpa_assumption_name(i))) != 0) {
+            json_array_append_new(array, json_string(dpa__assumption_name(i))) != 0) {
             json_decref(array);
             return NULL;
         }
@@ -74,11 +74,11 @@ static void put_epsilon(builder *b, const dpa_result *result) {
 
 static json_t *result_json(const dpa_result *result) {
     builder b = {json_object(), 0};
-    const char *conditional = dpa_result_conditional(result);
+    const char *conditional = dpa__result_conditional(result);
     put(&b, "role", json_string(result->role == DPA_PRIMARY ? "primary" : "shown"));
-    put(&b, "guarantee", json_string(dpa_guarantee_name(dpa_result_guarantee(result))));
+    put(&b, "guarantee", json_string(dpa__guarantee_name(dpa__result_guarantee(result))));
     put(&b, "conditional", conditional != NULL ? json_string(conditional) : json_null());
-    put(&b, "scope", json_string(dpa_scope_name(result->scope)));
+    put(&b, "scope", json_string(dpa__scope_name(result->scope)));
     if (result->family[0]) put(&b, "family", json_string(result->family));
     put(&b, "method", json_string(result->method));
     if (result->select[0]) put(&b, "select", json_string(result->select));
@@ -122,7 +122,7 @@ static json_t *claim_json(const dpa_report *report) {
             put(&b, "delta_of_one", dpa__json_number(c->delta));
         }
     }
-    put(&b, "scope", json_string(dpa_scope_name(c->scope)));
+    put(&b, "scope", json_string(dpa__scope_name(c->scope)));
     put(&b, "neighbours", json_string(c->replace_one ? "replace-one" : "add-remove"));
     if (!isnan(c->sigma)) {
         put(&b, "sigma", dpa__json_number(c->sigma));
@@ -146,7 +146,7 @@ static json_t *contradicted_json(const dpa__verdict *v) {
     json_t *array = json_array();
     for (size_t i = 0; i < v->contradictions && array != NULL; ++i) {
         builder b = {json_object(), 0};
-        put(&b, "assumption", json_string(dpa_assumption_name(v->contradicted[i].assumption)));
+        put(&b, "assumption", json_string(dpa__assumption_name(v->contradicted[i].assumption)));
         put(&b, "reason", dpa__json_text(v->contradicted[i].reason));
         if (json_array_append_new(array, finish(&b)) != 0) {
             json_decref(array);
@@ -186,7 +186,7 @@ static json_t *verdict_json(const dpa_report *report) {
     put(&b, "state", json_string(dpa_state_name(v->state)));
     put(&b, "refuted", json_boolean(v->state == DPA_REFUTED));
     if (!isnan(v->claim_epsilon)) put(&b, "claim", claim_json(report));
-    put(&b, "scope", json_string(dpa_scope_name(v->scope)));
+    put(&b, "scope", json_string(dpa__scope_name(v->scope)));
     put(&b, "epsilon_lower", dpa__json_number(v->epsilon_lower));
     if (isinf(v->epsilon_lower)) put(&b, "epsilon_lower_infinite", json_true());
     if (v->is_all_rejected) put(&b, "all_rejected", json_true());

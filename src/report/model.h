@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "dpaudit/report.h"
+#include "report/report.h"
 
 enum { DPA__CONTRADICTIONS = 4 };
 
@@ -56,7 +56,7 @@ struct dpa_report {
     json_t *provenance;
     json_t *notes;    /* array of sentences */
     json_t *protocol; /* the one carried out; NULL: nothing was judged */
-    dpa__text lines;  /* from dpa_report_say */
+    dpa__text lines;  /* from dpa__report_say */
 };
 
 /* The whole report as a JSON value (new reference); NULL if memory ran out. */

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "dpaudit/data.h"
 #include "report/charts.h"
 #include "report/html.h"
 #include "report/integrity.h"
@@ -24,7 +24,7 @@ dpa_status dpa_report_html(const dpa_report *report, char **out, dpa_error *err)
     return dpa__text_take(&text, out, err);
 }
 
-dpa_status dpa_report_charts(const dpa_report *report, char **out, dpa_error *err) {
+dpa_status dpa__report_charts(const dpa_report *report, char **out, dpa_error *err) {
     json_t *value = dpa__report_to_json(report);
     json_t *charts = value != NULL ? dpa__charts(value) : NULL;
     json_decref(value);
@@ -43,13 +43,13 @@ static dpa_status write_spec(const char *directory, const json_t *chart, dpa_err
     dpa__text_add(&text, "\n");
     const dpa_status status = path.failed || text.failed
                                   ? dpa__fail(err, DPA_NO_MEMORY, "no memory for a chart")
-                                  : dpa_file_write(path.data, text.data, text.length, err);
+                                  : dpa__file_write(path.data, text.data, text.length, err);
     dpa__text_free(&path);
     dpa__text_free(&text);
     return status;
 }
 
-dpa_status dpa_report_vega(const dpa_report *report, const char *directory, dpa_error *err) {
+dpa_status dpa__report_vega(const dpa_report *report, const char *directory, dpa_error *err) {
     size_t index;
     json_t *chart;
     if (mkdir(directory, 0777) != 0 && errno != EEXIST)
@@ -76,7 +76,7 @@ static dpa_status read_result(const char *path, json_t **out, dpa_error *err) {
     return status;
 }
 
-dpa_status dpa_report_combine(const char *const *paths, size_t count, char **out, dpa_error *err) {
+dpa_status dpa__report_combine(const char *const *paths, size_t count, char **out, dpa_error *err) {
     *out = NULL;
     if (count == 0) return dpa__fail(err, DPA_BAD_ARGUMENT, "a report needs at least one result");
     json_t **results = dpa__calloc(count, sizeof(json_t *), err);

@@ -3,9 +3,9 @@
 #ifndef DPA_REPORT_PLAN_H
 #define DPA_REPORT_PLAN_H
 
-#include "dpaudit/report.h"
 #include "estimate/plan.h"
 #include "report/model.h"
+#include "report/report.h"
 
 enum { DPA__CELL_SIZE = 32 };
 /* A cell of a printed table; empty if there is no number. */

@@ -73,7 +73,7 @@ static dpa_status say_columns(dpa_report *report, const dpa_plan_query *query, c
         (void)snprintf(text, sizeof text, " %7s", sizes[0]);
     else if (dpa__plan_has_truth(query))
         (void)snprintf(text, sizeof text, " %7s %8s %9s", sizes[0], sizes[1], sizes[2]);
-    return dpa_report_say(report, err, "  %s%s%s", name, text, query->size > 0 ? budget : "");
+    return dpa__report_say(report, err, "  %s%s%s", name, text, query->size > 0 ? budget : "");
 }
 
 dpa_status dpa__plan_head_say(dpa_report *report, const dpa_plan_query *query, dpa_error *err) {
@@ -94,7 +94,7 @@ dpa_status dpa__plan_row_say(dpa_report *report, const dpa_plan *plan, const dpa
                                 dpa__cell_of("", r->needed.threshold)};
     const char *const sizes[3] = {cells[0].text, cells[1].text, cells[2].text};
     char name[PART], budget[PART];
-    (void)dpa__print(name, sizeof name, NAME_FORMAT, dpa_plan_game_name(plan->game), plan->family,
+    (void)dpa__print(name, sizeof name, NAME_FORMAT, dpa__plan_game_name(plan->game), plan->family,
                      plan->method);
     (void)snprintf(budget, sizeof budget, " %*s %*s %8s", column(11, &power), power.text,
                    column(12, &leak), leak.text, dpa__cell_of("", r->most).text);
@@ -116,7 +116,7 @@ dpa_status dpa__plan_stops_put(json_t *stops, const dpa_plan *plan, const dpa_pl
                                dpa_error *err) {
     json_t *row = json_object();
     DPA_TRY(dpa__json_append(stops, row, err));
-    DPA_TRY(dpa__json_set(row, "game", json_string(dpa_plan_game_name(plan->game)), err));
+    DPA_TRY(dpa__json_set(row, "game", json_string(dpa__plan_game_name(plan->game)), err));
     DPA_TRY(dpa__json_set(row, "family", json_string(plan->family), err));
     DPA_TRY(dpa__json_put(row, "audits", (double)s->audits, err));
     DPA_TRY(dpa__json_put(row, "refuted", (double)s->refuted, err));
@@ -133,22 +133,23 @@ static dpa_status say_stop(dpa_report *report, const json_t *row, dpa_error *err
     const char *game = dpa__word_of(row, "game"), *family = dpa__word_of(row, "family");
     const double refuted = dpa__number_of(row, "refuted"), audits = dpa__number_of(row, "audits");
     if (refuted == 0)
-        return dpa_report_say(report, err,
-                              "%s, %s, sequential: none of %.0f simulated audits refutes the claim "
-                              "by pair %.0f",
-                              game, family, audits, dpa__number_of(row, "most_pairs"));
+        return dpa__report_say(
+            report, err,
+            "%s, %s, sequential: none of %.0f simulated audits refutes the claim "
+            "by pair %.0f",
+            game, family, audits, dpa__number_of(row, "most_pairs"));
     const dpa__cell mean =
         pairs_cell(dpa__number_of(row, "mean_pairs"), dpa__number_of(row, "mean_error"));
     const dpa__cell median =
         pairs_cell(dpa__number_of(row, "median_pairs"), dpa__number_of(row, "median_error"));
     const dpa__cell late = pairs_cell(dpa__number_of(row, "pairs_of_nine_in_ten"),
                                       dpa__number_of(row, "error_of_nine_in_ten"));
-    return dpa_report_say(report, err,
-                          "%s, %s, sequential: pairs until the claim falls: mean %s, median %s, "
-                          "nine in ten by %s (%.0f of %.0f simulated audits refute it by pair "
-                          "%.0f)",
-                          game, family, mean.text, median.text, late.text, refuted, audits,
-                          dpa__number_of(row, "most_pairs"));
+    return dpa__report_say(report, err,
+                           "%s, %s, sequential: pairs until the claim falls: mean %s, median %s, "
+                           "nine in ten by %s (%.0f of %.0f simulated audits refute it by pair "
+                           "%.0f)",
+                           game, family, mean.text, median.text, late.text, refuted, audits,
+                           dpa__number_of(row, "most_pairs"));
 }
 
 dpa_status dpa__plan_stops_say(dpa_report *report, const json_t *stops, dpa_error *err) {

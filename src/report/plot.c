@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dpaudit/tradeoff.h"
 #include "report/canvas.h"
 #include "report/model.h"
 #include "report/value.h"
+#include "tradeoff/tradeoff.h"
 
 enum { BAR = 36, NAME = 34, MOST_BARS = 24, CLAIM_POINTS = 64 };
 
@@ -95,8 +95,8 @@ static void draw_claim(dpa__canvas *canvas, const json_t *claim, dpa__text *out)
     for (int i = 0; i < CLAIM_POINTS; ++i) {
         const double from = (double)i / CLAIM_POINTS, to = (double)(i + 1) / CLAIM_POINTS;
         if (i % 2 == 0)
-            dpa__canvas_line(canvas, from, dpa_curve_tpr(curve, from), to,
-                             dpa_curve_tpr(curve, to));
+            dpa__canvas_line(canvas, from, dpa__curve_tpr(curve, from), to,
+                             dpa__curve_tpr(curve, to));
     }
     dpa_curve_free(curve);
 }
@@ -170,8 +170,8 @@ static void plot_power(dpa__text *out, const json_t *result, int unicode) {
                 unicode);
 }
 
-dpa_status dpa_report_plot(const dpa_report *report, const dpa_text_style *style, char **out,
-                           dpa_error *err) {
+dpa_status dpa__report_plot(const dpa_report *report, const dpa_text_style *style, char **out,
+                            dpa_error *err) {
     const int unicode = style == NULL || style->unicode;
     *out = NULL;
     json_t *result = dpa__report_to_json(report);

@@ -19,10 +19,63 @@ double dpa__result_extra(const dpa_result *result, const char *name) {
     return (double)NAN;
 }
 
-dpa_status dpa_report_new(const char *command, const dpa_request *request, dpa_report **out,
-                          dpa_error *err) {
+double dpa_result_number(const dpa_result *r, const char *name) {
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"epsilon", r->epsilon},
+                   {"epsilon_lower", r->epsilon_lower},
+                   {"epsilon_upper", r->epsilon_upper},
+                   {"parameter_lower", r->parameter_lower},
+                   {"parameter_upper", r->parameter_upper},
+                   {"confidence", r->confidence},
+                   {"sides", r->sides},
+                   {"threshold", r->threshold},
+                   {"p_value", r->p_value},
+                   {"numerical_error", r->numerical_error}};
+    const struct {
+        const char *name;
+        uint64_t value;
+    } counts[] = {
+        {"fn", r->counts.fn}, {"tp", r->counts.tp}, {"fp", r->counts.fp}, {"tn", r->counts.tn}};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i)
+        if (strcmp(name, numbers[i].name) == 0) return numbers[i].value;
+    for (size_t i = 0; r->has_counts && i < sizeof counts / sizeof counts[0]; ++i)
+        if (strcmp(name, counts[i].name) == 0) return (double)counts[i].value;
+    return dpa__result_extra(r, name);
+}
+
+const char *dpa_result_text(const dpa_result *r, const char *name) {
+    const char *conditional = dpa__result_conditional(r);
+    const struct {
+        const char *name, *text;
+    } texts[] = {{"family", r->family},
+                 {"method", r->method},
+                 {"select", r->select},
+                 {"parameter", r->parameter},
+                 {"guarantee", dpa__guarantee_name(dpa__result_guarantee(r))},
+                 {"conditional", conditional != NULL ? conditional : ""},
+                 {"role", r->role == DPA_PRIMARY ? "primary" : "shown"},
+                 {"scope", dpa__scope_name(r->scope)},
+                 {"note", r->note}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i)
+        if (strcmp(name, texts[i].name) == 0) return texts[i].text;
+    return NULL;
+}
+
+const char *dpa_result_assumption(const dpa_result *r, size_t index, const char **sentence) {
+    for (unsigned i = 0; i < DPA_ASSUMPTION_COUNT; ++i) {
+        if ((r->assumptions >> i & 1U) == 0 || index-- > 0) continue;
+        if (sentence != NULL) *sentence = dpa__assumption_text(i);
+        return dpa__assumption_name(i);
+    }
+    return NULL;
+}
+
+dpa_status dpa__report_new(const char *command, const dpa_request *request, dpa_report **out,
+                           dpa_error *err) {
     *out = NULL;
-    DPA_TRY(dpa_request_check(request, err));
+    DPA_TRY(dpa__request_check(request, err));
     dpa_report *report = DPA_NEW(dpa_report, err);
     if (report == NULL) return DPA_NO_MEMORY;
     (void)snprintf(report->command, sizeof report->command, "%s", command);
@@ -43,14 +96,14 @@ dpa_status dpa_report_new(const char *command, const dpa_request *request, dpa_r
     return DPA_OK;
 }
 
-void dpa_report_name(dpa_report *report, const char *command, const char *subject) {
+void dpa__report_name(dpa_report *report, const char *command, const char *subject) {
     (void)snprintf(report->command, sizeof report->command, "%s", command);
     (void)snprintf(report->subject, sizeof report->subject, "%s", subject);
 }
 
 void dpa_report_free(dpa_report *report) {
     if (report == NULL) return;
-    dpa_results_free(&report->results);
+    dpa__results_free(&report->results);
     json_decref(report->evidence);
     json_decref(report->lints);
     json_decref(report->inputs);
@@ -66,24 +119,24 @@ void dpa_free(void *block) {
     free(block);
 }
 
-dpa_status dpa_report_add(dpa_report *report, const dpa_result *result, dpa_error *err) {
-    return dpa_results_add(&report->results, result, err);
+dpa_status dpa__report_add(dpa_report *report, const dpa_result *result, dpa_error *err) {
+    return dpa__results_add(&report->results, result, err);
 }
 
-dpa_status dpa_report_evidence(dpa_report *report, const char *kind, dpa_error *err) {
+dpa_status dpa__report_evidence(dpa_report *report, const char *kind, dpa_error *err) {
     return dpa__json_set(report->evidence, "kind", dpa__json_text(kind), err);
 }
 
-dpa_status dpa_report_fact(dpa_report *report, const char *key, double value, dpa_error *err) {
+dpa_status dpa__report_fact(dpa_report *report, const char *key, double value, dpa_error *err) {
     return dpa__json_put(report->evidence, key, value, err);
 }
 
-dpa_status dpa_report_fact_text(dpa_report *report, const char *key, const char *value,
-                                dpa_error *err) {
+dpa_status dpa__report_fact_text(dpa_report *report, const char *key, const char *value,
+                                 dpa_error *err) {
     return dpa__json_set(report->evidence, key, dpa__json_text(value), err);
 }
 
-dpa_status dpa_report_lints(dpa_report *report, const dpa_lints *lints, dpa_error *err) {
+dpa_status dpa__report_lints(dpa_report *report, const dpa_lints *lints, dpa_error *err) {
     for (size_t i = 0; i < lints->count; ++i) {
         json_t *lint = json_object();
         DPA_TRY(dpa__json_append(report->lints, lint, err));
@@ -93,15 +146,15 @@ dpa_status dpa_report_lints(dpa_report *report, const dpa_lints *lints, dpa_erro
     return DPA_OK;
 }
 
-dpa_status dpa_report_input(dpa_report *report, const char *path, const char *sha256,
-                            dpa_error *err) {
+dpa_status dpa__report_input(dpa_report *report, const char *path, const char *sha256,
+                             dpa_error *err) {
     json_t *input = json_object();
     DPA_TRY(dpa__json_append(report->inputs, input, err));
     DPA_TRY(dpa__json_set(input, "path", dpa__json_text(path), err));
     return dpa__json_set(input, "sha256", dpa__json_text(sha256), err);
 }
 
-dpa_status dpa_report_invocation(dpa_report *report, const char *text, dpa_error *err) {
+dpa_status dpa__report_invocation(dpa_report *report, const char *text, dpa_error *err) {
     char now[32];
     const time_t seconds = time(NULL);
     struct tm utc;
@@ -112,8 +165,8 @@ dpa_status dpa_report_invocation(dpa_report *report, const char *text, dpa_error
     return dpa__json_set(report->provenance, "command", dpa__json_text(text), err);
 }
 
-dpa_status dpa_report_section(dpa_report *report, const char *key, const char *json,
-                              dpa_error *err) {
+dpa_status dpa__report_section(dpa_report *report, const char *key, const char *json,
+                               dpa_error *err) {
     json_error_t problem;
     json_t *value = dpa__json_load(json, strlen(json), JSON_DECODE_ANY, &problem);
     if (value == NULL)
@@ -129,7 +182,7 @@ static dpa_status add_line(dpa_report *report, char *line, dpa_error *err) {
     return DPA_OK;
 }
 
-dpa_status dpa_report_say(dpa_report *report, dpa_error *err, const char *format, ...) {
+dpa_status dpa__report_say(dpa_report *report, dpa_error *err, const char *format, ...) {
     char line[DPA_TEXT_SIZE];
     va_list args;
     va_start(args, format);
@@ -138,7 +191,7 @@ dpa_status dpa_report_say(dpa_report *report, dpa_error *err, const char *format
     return add_line(report, line, err);
 }
 
-dpa_status dpa_report_note(dpa_report *report, dpa_error *err, const char *format, ...) {
+dpa_status dpa__report_note(dpa_report *report, dpa_error *err, const char *format, ...) {
     char line[DPA_TEXT_SIZE];
     va_list args;
     va_start(args, format);

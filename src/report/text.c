@@ -41,17 +41,17 @@ static const char *without_prefix(const char *assumption) {
 /* How the number relates to the verdict: it decides, or it holds only if an assumption does. */
 static void put_standing(char *cell, const dpa_report *report, const dpa_result *result,
                          const dpa_text_style *style) {
-    const char *conditional = dpa_result_conditional(result);
+    const char *conditional = dpa__result_conditional(result);
     const char *of = result->scope == DPA_SCOPE_STEP            ? "one step, "
                      : result->scope == DPA_SCOPE_PARTICIPATION ? "one client, "
                                                                 : "";
-    const dpa_guarantee guarantee = dpa_result_guarantee(result);
+    const dpa_guarantee guarantee = dpa__result_guarantee(result);
     if (result->role == DPA_PRIMARY)
         (void)snprintf(cell, CELL, "%s%s", style->unicode ? "✓ " : "",
                        report->verdict.state == DPA_NO_CLAIM ? "holds" : "decides");
     else if (guarantee != DPA_CONFIDENCE)
-        (void)snprintf(cell, CELL, "%s%s", of, dpa_guarantee_name(guarantee));
-    else if (conditional == dpa_assumption_name(DPA_ASSUMPTION_INDEX_CHANNELS))
+        (void)snprintf(cell, CELL, "%s%s", of, dpa__guarantee_name(guarantee));
+    else if (conditional == dpa__assumption_name(DPA_ASSUMPTION_INDEX_CHANNELS))
         (void)snprintf(cell, CELL, "%sif independent", of); /* a line is short */
     else
         (void)snprintf(cell, CELL, "%s%s%.40s", of, conditional != NULL ? "if " : "shown",
@@ -269,7 +269,7 @@ static void print_basis(dpa__text *out, const dpa_report *report, int width) {
     for (unsigned i = 0; i < DPA_ASSUMPTION_COUNT; ++i) {
         char line[512];
         if ((best->assumptions >> i & 1U) == 0) continue;
-        (void)snprintf(line, sizeof line, "assumes: %s", dpa_assumption_text(i));
+        (void)snprintf(line, sizeof line, "assumes: %s", dpa__assumption_text(i));
         print_wrapped(out, line, width, 9);
     }
     if (best->note[0]) print_wrapped(out, best->note, width, 2);

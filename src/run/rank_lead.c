@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "dpaudit/data.h"
 #include "game/command.h"
 #include "run/ranks.h"
 #include "run/schedule.h"
@@ -53,7 +53,7 @@ typedef struct ring {
 static double find_patience(void) {
     const char *asked = getenv("DPAUDIT_RANK_SILENCE");
     double seconds;
-    const int is_good = asked != NULL && dpa_number_whole(asked, &seconds) && seconds >= 1.0;
+    const int is_good = asked != NULL && dpa__number_whole(asked, &seconds) && seconds >= 1.0;
     return is_good ? seconds : 30.0;
 }
 

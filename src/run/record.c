@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -153,7 +154,7 @@ dpa_status dpa__brief_write(const char *folder, int stage, const char *key, cons
     brief_path(folder, stage, path);
     dpa__record_put(&text, &r);
     const dpa_status status = text.failed ? dpa__fail(err, DPA_NO_MEMORY, "no memory for a brief")
-                                          : dpa_file_write(path, text.data, text.length, err);
+                                          : dpa__file_write(path, text.data, text.length, err);
     dpa__text_free(&text);
     return status;
 }

@@ -169,7 +169,7 @@ static dpa_status flush(shard *s, dpa_error *err) {
                  (long long)now.tv_sec, now.tv_nsec, host, (long)getpid(), s->files++);
     if (n >= (int)sizeof path)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "the folder's name is too long");
-    DPA_TRY(dpa_file_write(path, s->pack.data, s->pack.length, err));
+    DPA_TRY(dpa__file_write(path, s->pack.data, s->pack.length, err));
     s->pack.length = 0;
     return DPA_OK;
 }

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/sequential.h"
+#include "estimate/sequential.h"
 
 typedef struct class_of_scores {
     double *items; /* scores as they were pushed */
@@ -36,7 +36,7 @@ dpa_status dpa__stop_open(const dpa_request *request, dpa_game *game, dpa__stop 
     if (stop == NULL) return DPA_NO_MEMORY;
     stop->request = request;
     stop->game = game;
-    const dpa_status status = dpa_sequential_new(request, &stop->audit, err);
+    const dpa_status status = dpa__sequential_new(request, &stop->audit, err);
     if (status == DPA_OK)
         *out = stop;
     else
@@ -46,7 +46,7 @@ dpa_status dpa__stop_open(const dpa_request *request, dpa_game *game, dpa__stop 
 
 void dpa__stop_close(dpa__stop *stop) {
     if (stop == NULL) return;
-    dpa_sequential_free(stop->audit);
+    dpa__sequential_free(stop->audit);
     free(stop->pushed[0].items);
     free(stop->pushed[1].items);
     free(stop);
@@ -89,7 +89,7 @@ static dpa_status keep(class_of_scores *c, double score, dpa_error *err) {
 
 static dpa_status push_new(dpa__stop *stop, const dpa_evidence *evidence, dpa_error *err) {
     for (int c = 0; c < 2; ++c) {
-        const dpa_named_array *scores = dpa_evidence_find(evidence, names[c]);
+        const dpa_named_array *scores = dpa__evidence_find(evidence, names[c]);
         class_of_scores *old = &stop->pushed[c];
         if (scores == NULL || evidence->kind != DPA_EVIDENCE_SCORES ||
             evidence->design != DPA_INDEPENDENT_RUNS)
@@ -103,7 +103,7 @@ static dpa_status push_new(dpa__stop *stop, const dpa_evidence *evidence, dpa_er
                              "(an attack that learns from all models); they cannot be judged as "
                              "they come");
         for (size_t i = same; i < scores->count; ++i) {
-            DPA_TRY(dpa_sequential_push(stop->audit, c, scores->items[i], err));
+            DPA_TRY(dpa__sequential_push(stop->audit, c, scores->items[i], err));
             DPA_TRY(keep(old, scores->items[i], err));
         }
     }
@@ -122,9 +122,9 @@ static dpa_status refutes(const dpa__stop *stop, const dpa_trials *trials, uint6
     if (!some) return DPA_OK;
     dpa_status status = dpa__stop_open(stop->request, stop->game, &fresh, err);
     if (status == DPA_OK) status = push_new(fresh, &evidence, err);
-    if (status == DPA_OK) *out = dpa_sequential_refuted(fresh->audit);
+    if (status == DPA_OK) *out = dpa__sequential_refuted(fresh->audit);
     dpa__stop_close(fresh);
-    dpa_evidence_free(&evidence);
+    dpa__evidence_clear(&evidence);
     return status;
 }
 
@@ -140,11 +140,11 @@ dpa_status dpa__stop_look(dpa__stop *stop, const dpa_trials *trials, uint64_t de
     DPA_TRY(gather(stop, trials, decided, &evidence, &some, err));
     if (!some) return DPA_OK;
     const dpa_status status = push_new(stop, &evidence, err);
-    dpa_evidence_free(&evidence);
+    dpa__evidence_clear(&evidence);
     DPA_TRY(status);
     uint64_t low = stop->looked, high = decided;
     stop->looked = decided;
-    if (!dpa_sequential_refuted(stop->audit)) return DPA_OK;
+    if (!dpa__sequential_refuted(stop->audit)) return DPA_OK;
     while (high - low > 1) {
         const uint64_t middle = low + (high - low) / 2;
         int is_enough;

@@ -4,8 +4,8 @@
 #ifndef DPA_RUN_STOP_H
 #define DPA_RUN_STOP_H
 
-#include "dpaudit/estimate.h"
 #include "dpaudit/lab/game.h"
+#include "estimate/estimate.h"
 
 typedef struct dpa__stop dpa__stop;
 

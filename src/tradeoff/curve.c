@@ -31,7 +31,7 @@ void dpa_curve_free(dpa_curve *curve) {
     free(curve);
 }
 
-int dpa_curve_is_symmetric(const dpa_curve *curve) {
+int dpa__curve_is_symmetric(const dpa_curve *curve) {
     return curve->symmetric;
 }
 
@@ -44,7 +44,7 @@ double dpa_curve_fnr(const dpa_curve *curve, double fpr) {
     return curve->kind->fnr(curve, fpr);
 }
 
-double dpa_curve_tpr(const dpa_curve *curve, double fpr) {
+double dpa__curve_tpr(const dpa_curve *curve, double fpr) {
     if (!is_rate(fpr)) return NAN;
     return curve->kind->tpr(curve, fpr);
 }
@@ -54,17 +54,17 @@ double dpa_curve_fpr(const dpa_curve *curve, double fnr) {
     return curve->symmetric ? curve->kind->fnr(curve, fnr) : curve->kind->fpr(curve, fnr);
 }
 
-double dpa_curve_fpr_at_tpr(const dpa_curve *curve, double tpr) {
+double dpa__curve_fpr_at_tpr(const dpa_curve *curve, double tpr) {
     if (!is_rate(tpr)) return NAN;
     return curve->kind->fpr_at_tpr(curve, tpr);
 }
 
-double dpa_curve_log_fnr(const dpa_curve *curve, double log_fpr) {
+double dpa__curve_log_fnr(const dpa_curve *curve, double log_fpr) {
     if (!(log_fpr <= 0.0)) return NAN;
     return curve->kind->log_fnr(curve, log_fpr);
 }
 
-double dpa_curve_log_delta(const dpa_curve *curve, double epsilon) {
+double dpa__curve_log_delta(const dpa_curve *curve, double epsilon) {
     if (!(epsilon >= 0.0)) return NAN;
     const double forward = curve->kind->log_delta(curve, epsilon, DPA__FORWARD);
     if (curve->symmetric) return forward;
@@ -73,7 +73,7 @@ double dpa_curve_log_delta(const dpa_curve *curve, double epsilon) {
 
 double dpa_curve_delta(const dpa_curve *curve, double epsilon) {
     const dpa__curve_kind *kind = curve->kind;
-    if (!(epsilon >= 0.0) || kind->delta == NULL) return exp(dpa_curve_log_delta(curve, epsilon));
+    if (!(epsilon >= 0.0) || kind->delta == NULL) return exp(dpa__curve_log_delta(curve, epsilon));
     const double forward = kind->delta(curve, epsilon, DPA__FORWARD);
     if (curve->symmetric) return forward;
     return fmax(forward, kind->delta(curve, epsilon, DPA__BACKWARD));

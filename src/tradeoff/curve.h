@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#include "dpaudit/tradeoff.h"
+#include "tradeoff/tradeoff.h"
 
 /* Which of the two distributions comes first in δ(ε). Forward: sup over α of 1 − f(α) − e^ε α;
  * backward: the same of the inverse of f, sup of 1 − α − e^ε f(α). */

@@ -49,14 +49,14 @@ static double diluted_fnr(const dpa_curve *curve, double fpr) {
 
 static double diluted_tpr(const dpa_curve *curve, double fpr) {
     const diluted_curve *c = diluted(curve);
-    return c->t * dpa_curve_tpr(c->of, fpr) + (1.0 - c->t) * fpr;
+    return c->t * dpa__curve_tpr(c->of, fpr) + (1.0 - c->t) * fpr;
 }
 
 static double diluted_log_fnr(const dpa_curve *curve, double log_fpr) {
     const diluted_curve *c = diluted(curve);
     const double tpr = diluted_tpr(curve, exp(log_fpr));
     if (tpr < 0.5) return log1p(-tpr);
-    return dpa__log_add(log(c->t) + dpa_curve_log_fnr(c->of, log_fpr),
+    return dpa__log_add(log(c->t) + dpa__curve_log_fnr(c->of, log_fpr),
                         log1p(-c->t) + dpa__log1m_exp(log_fpr));
 }
 
@@ -80,7 +80,7 @@ static double fnr_gap(double fpr, void *user) {
 static double diluted_fpr_at_tpr(const dpa_curve *curve, double tpr) {
     const diluted_curve *c = diluted(curve);
     if (tpr <= diluted_tpr(curve, 0.0)) return 0.0;
-    const double lowest = dpa_curve_fpr_at_tpr(c->of, tpr);
+    const double lowest = dpa__curve_fpr_at_tpr(c->of, tpr);
     search s = {curve, tpr};
     dpa__bracket root;
     if (dpa__root(tpr_gap, &s, lowest, tpr, 0.0, tight, &root, NULL) != DPA_OK)
@@ -101,7 +101,7 @@ static double diluted_fpr(const dpa_curve *curve, double fnr) {
 static double diluted_log_delta(const dpa_curve *curve, double epsilon, dpa__way side) {
     (void)side; /* the larger of both */
     const diluted_curve *c = diluted(curve);
-    return log(c->t) + dpa_curve_log_delta(c->of, dpa__undilute_epsilon(epsilon, c->t));
+    return log(c->t) + dpa__curve_log_delta(c->of, dpa__undilute_epsilon(epsilon, c->t));
 }
 
 static double diluted_delta(const dpa_curve *curve, double epsilon, dpa__way side) {
@@ -115,7 +115,7 @@ static double diluted_epsilon(const dpa_curve *curve, double delta, dpa__way sid
     const diluted_curve *c = diluted(curve);
     if (delta >= c->t) return 0.0;
     /* If δ covers the mass at α = 0, δ/t must cover it too, despite rounding. */
-    const double atom = dpa_curve_tpr(c->of, 0.0);
+    const double atom = dpa__curve_tpr(c->of, 0.0);
     const double inner = delta >= c->t * atom ? fmax(delta / c->t, atom) : delta / c->t;
     return dpa__dilute_epsilon(dpa_curve_epsilon(c->of, inner), c->t);
 }
@@ -161,7 +161,7 @@ static dpa_status dilute_points(const dpa__points *p, double t, dpa_curve **out,
     return DPA_OK;
 }
 
-dpa_status dpa_curve_diluted(const dpa_curve *curve, double t, dpa_curve **out, dpa_error *err) {
+dpa_status dpa__curve_diluted(const dpa_curve *curve, double t, dpa_curve **out, dpa_error *err) {
     if (!(t >= 0.0 && t <= 1.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "the share is %g; it must be from 0 to 1", t);
     if (t == 0.0) return dpa_curve_dp(0.0, 0.0, out, err);

@@ -12,11 +12,11 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "dpaudit/tradeoff.h"
 #include "math/dist.h"
 #include "math/logspace.h"
 #include "tradeoff/curve.h"
 #include "tradeoff/mills.h"
+#include "tradeoff/tradeoff.h"
 
 static const double small_mu = 0.3;
 enum { MAX_STEPS = 200 };
@@ -45,7 +45,7 @@ static double log_delta_at(double x, double mu) {
     return first + dpa__log1m_exp(second - first);
 }
 
-double dpa_gaussian_log_delta(double mu, double epsilon) {
+double dpa__gaussian_log_delta(double mu, double epsilon) {
     if (!(mu >= 0.0) || !(epsilon >= 0.0)) return NAN;
     if (isinf(mu)) return 0.0;
     if (mu == 0.0 || isinf(epsilon)) return -INFINITY;
@@ -120,7 +120,7 @@ static double gaussian_log_fnr(const dpa_curve *curve, double log_fpr) {
 
 static double gaussian_log_delta(const dpa_curve *curve, double epsilon, dpa__way side) {
     (void)side;
-    return dpa_gaussian_log_delta(mu_of(curve), epsilon);
+    return dpa__gaussian_log_delta(mu_of(curve), epsilon);
 }
 
 static double gaussian_epsilon(const dpa_curve *curve, double delta, dpa__way side) {

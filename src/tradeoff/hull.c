@@ -120,8 +120,8 @@ static void accumulate(dpa__points *c, double only_in, double only_out) {
     }
 }
 
-dpa_status dpa_curve_masses(const double *member, const double *nonmember, size_t count,
-                            dpa_curve **out, dpa_error *err) {
+dpa_status dpa__curve_masses(const double *member, const double *nonmember, size_t count,
+                             dpa_curve **out, dpa_error *err) {
     DPA_TRY(check_masses(member, nonmember, count, err));
     pair *p = DPA_NEW_ARRAY(pair, count, err);
     if (p == NULL) return DPA_NO_MEMORY;

@@ -3,8 +3,8 @@
 #ifndef DPA_TRADEOFF_READ_H
 #define DPA_TRADEOFF_READ_H
 
-#include "dpaudit/data.h"
-#include "dpaudit/tradeoff.h"
+#include "base/data.h"
+#include "tradeoff/tradeoff.h"
 
 dpa_status dpa__curve_from_table(const dpa_table *table, const char *path, dpa_curve **out,
                                  dpa_error *err);

@@ -28,19 +28,19 @@ static double subsampled_fnr(const dpa_curve *curve, double fpr) {
     const subsampled_curve *c = subsampled(curve);
     if (fpr <= c->low) return dpa_curve_fnr(c->one_way, fpr);
     if (fpr <= c->high) return c->low + (c->high - fpr);
-    return dpa_curve_fpr_at_tpr(c->one_way, 1.0 - fpr);
+    return dpa__curve_fpr_at_tpr(c->one_way, 1.0 - fpr);
 }
 
 static double subsampled_tpr(const dpa_curve *curve, double fpr) {
     const subsampled_curve *c = subsampled(curve);
-    if (fpr <= c->low) return dpa_curve_tpr(c->one_way, fpr);
+    if (fpr <= c->low) return dpa__curve_tpr(c->one_way, fpr);
     return 1.0 - subsampled_fnr(curve, fpr);
 }
 
 static double subsampled_fpr_at_tpr(const dpa_curve *curve, double tpr) {
     const subsampled_curve *c = subsampled(curve);
     const double fnr = 1.0 - tpr;
-    if (fnr >= c->high) return dpa_curve_fpr_at_tpr(c->one_way, tpr);
+    if (fnr >= c->high) return dpa__curve_fpr_at_tpr(c->one_way, tpr);
     if (fnr >= c->low) return c->low + (c->high - fnr);
     return dpa_curve_fnr(c->one_way, fnr);
 }
@@ -48,15 +48,15 @@ static double subsampled_fpr_at_tpr(const dpa_curve *curve, double tpr) {
 static double subsampled_log_fnr(const dpa_curve *curve, double log_fpr) {
     const subsampled_curve *c = subsampled(curve);
     const double fpr = exp(log_fpr);
-    if (fpr <= c->low) return dpa_curve_log_fnr(c->one_way, log_fpr);
+    if (fpr <= c->low) return dpa__curve_log_fnr(c->one_way, log_fpr);
     if (fpr <= c->high) return log(c->low + (c->high - fpr));
-    return log(dpa_curve_fpr_at_tpr(c->one_way, -expm1(log_fpr)));
+    return log(dpa__curve_fpr_at_tpr(c->one_way, -expm1(log_fpr)));
 }
 
 static double subsampled_log_delta(const dpa_curve *curve, double epsilon, dpa__way side) {
     (void)side;
     const subsampled_curve *c = subsampled(curve);
-    return log(c->q) + dpa_gaussian_log_delta(c->mu, dpa__undilute_epsilon(epsilon, c->q));
+    return log(c->q) + dpa__gaussian_log_delta(c->mu, dpa__undilute_epsilon(epsilon, c->q));
 }
 
 static double subsampled_epsilon(const dpa_curve *curve, double delta, dpa__way side) {
@@ -80,7 +80,7 @@ static const dpa__curve_kind subsampled_kind = {
     .release = subsampled_release,
 };
 
-dpa_status dpa_curve_subsampled_gaussian(double q, double sigma, dpa_curve **out, dpa_error *err) {
+dpa_status dpa__curve_subsampled_gaussian(double q, double sigma, dpa_curve **out, dpa_error *err) {
     if (!(q >= 0.0 && q <= 1.0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "the sampling rate q is %g; it must be from 0 to 1",
                          q);
@@ -92,7 +92,7 @@ dpa_status dpa_curve_subsampled_gaussian(double q, double sigma, dpa_curve **out
     if (q == 1.0) return dpa_curve_gaussian(mu, out, err);
     dpa_curve *full, *one_way;
     DPA_TRY(dpa_curve_gaussian(mu, &full, err));
-    const dpa_status status = dpa_curve_diluted(full, q, &one_way, err);
+    const dpa_status status = dpa__curve_diluted(full, q, &one_way, err);
     dpa_curve_free(full);
     if (status != DPA_OK) return status;
     subsampled_curve *curve = dpa__curve_new(sizeof *curve, &subsampled_kind, 1, err);

@@ -17,12 +17,12 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "dpaudit/tradeoff.h"
 #include "math/dist.h"
 #include "math/logspace.h"
 #include "math/quad.h"
 #include "math/root.h"
 #include "tradeoff/mills.h"
+#include "tradeoff/tradeoff.h"
 
 enum { NODES = 20, PANELS_MAX = 64 };
 
@@ -120,7 +120,7 @@ static double point_masses(double mu1, double s1, double mu2, double s2) {
     return s1 == s2 && mu1 == mu2 ? 0.0 : HUGE_VAL;
 }
 
-double dpa_two_gaussians_directed(double mu1, double s1, double mu2, double s2, double delta) {
+double dpa__two_gaussians_directed(double mu1, double s1, double mu2, double s2, double delta) {
     if (!isfinite(mu1) || !isfinite(mu2) || !(s1 >= 0.0 && isfinite(s1)) ||
         !(s2 >= 0.0 && isfinite(s2)) || !(delta >= 0.0 && delta <= 1.0))
         return NAN;
@@ -142,8 +142,8 @@ double dpa_two_gaussians_directed(double mu1, double s1, double mu2, double s2, 
     return solve(&p);
 }
 
-double dpa_two_gaussians_epsilon(double mu1, double s1, double mu2, double s2, double delta) {
-    const double there = dpa_two_gaussians_directed(mu1, s1, mu2, s2, delta);
-    const double back = dpa_two_gaussians_directed(mu2, s2, mu1, s1, delta);
+double dpa__two_gaussians_epsilon(double mu1, double s1, double mu2, double s2, double delta) {
+    const double there = dpa__two_gaussians_directed(mu1, s1, mu2, s2, delta);
+    const double back = dpa__two_gaussians_directed(mu2, s2, mu1, s1, delta);
     return there > back ? there : back; /* both are NaN or neither is */
 }

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 
 static int by_size(const void *a, const void *b) {
     const size_t x = *(const size_t *)a, y = *(const size_t *)b;
@@ -83,11 +83,11 @@ uint64_t dpa__sampler_epoch_steps(const dpa__sampler *s) {
  * with probability q(1−q)^k), so that the work is proportional to the batch and not to the data. */
 static size_t draw_poisson(const dpa__sampler *s, uint64_t step, size_t *rows) {
     dpa_rng rng;
-    dpa_rng_init(&rng, s->seed, DPA_PURPOSE_SAMPLING, step);
+    dpa__rng_init(&rng, s->seed, DPA_PURPOSE_SAMPLING, step);
     const double scale = s->q < 1.0 ? 1.0 / log1p(-s->q) : 0.0;
     size_t count = 0;
     for (size_t unit = 0; unit < s->units; ++unit) {
-        const double gap = s->q < 1.0 ? floor(log(dpa_rng_uniform(&rng)) * scale) : 0.0;
+        const double gap = s->q < 1.0 ? floor(log(dpa__rng_uniform(&rng)) * scale) : 0.0;
         if (gap >= (double)(s->units - unit)) break;
         unit += (size_t)gap;
         const size_t first = s->unit_start != NULL ? s->unit_start[unit] : unit;
@@ -101,9 +101,9 @@ static size_t draw_shuffled(dpa__sampler *s, uint64_t step, size_t *rows) {
     const uint64_t steps = dpa__sampler_epoch_steps(s), epoch = step / steps;
     if (s->epoch != epoch) {
         dpa_rng rng;
-        dpa_rng_init(&rng, s->seed, DPA_PURPOSE_SAMPLING, epoch);
+        dpa__rng_init(&rng, s->seed, DPA_PURPOSE_SAMPLING, epoch);
         memcpy(s->order, s->member, s->members * sizeof(size_t));
-        dpa_rng_shuffle(&rng, s->order, s->members);
+        dpa__rng_shuffle(&rng, s->order, s->members);
         s->epoch = epoch;
     }
     memcpy(rows, s->order + (size_t)(step % steps) * s->batch, s->batch * sizeof(size_t));

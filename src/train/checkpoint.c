@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "dpaudit/data.h"
 #include "train/trainer.h"
 
 enum { MAX_ARRAYS = 4 };
@@ -93,19 +93,19 @@ static dpa_status write_npz(const char *path, json_t *header, const char *const 
         all_names[i + 1] = names[i];
         all[i + 1] = arrays[i];
     }
-    const dpa_status status = dpa_npz_write(path, all_names, all, count + 1, err);
+    const dpa_status status = dpa__npz_write(path, all_names, all, count + 1, err);
     free(text);
     return status;
 }
 
 static dpa_status read_header(const char *path, json_t **out, dpa_error *err) {
     dpa_array bytes = {0};
-    DPA_TRY(dpa_array_read(path, "header", &bytes, err));
+    DPA_TRY(dpa__array_read(path, "header", &bytes, err));
     json_t *header = NULL;
     dpa_status status = DPA_OK;
     if (bytes.dtype == DPA_U8)
         status = dpa__json_parse(path, bytes.data, bytes.count, &header, err);
-    dpa_array_free(&bytes);
+    dpa__array_free(&bytes);
     DPA_TRY(status);
     if (!json_is_object(header)) {
         json_decref(header);
@@ -119,19 +119,19 @@ static dpa_status read_header(const char *path, json_t **out, dpa_error *err) {
 static dpa_status read_floats(const char *path, const char *member, size_t count, float *out,
                               dpa_error *err) {
     dpa_array array = {0};
-    DPA_TRY(dpa_array_read(path, member, &array, err));
+    DPA_TRY(dpa__array_read(path, member, &array, err));
     dpa_status status = DPA_OK;
     if (array.dtype != DPA_F32 || array.count != count)
         status = dpa__fail_file(err, DPA_BAD_INPUT, path,
                                 "%s: %zu numbers of type %s, expected %zu of type float32", member,
-                                array.count, dpa_dtype_name(array.dtype), count);
+                                array.count, dpa__dtype_name(array.dtype), count);
     const float *values = array.data;
     for (size_t i = 0; status == DPA_OK && i < count; ++i)
         if (!isfinite(values[i]))
             status =
                 dpa__fail_file(err, DPA_BAD_INPUT, path, "%s: number %zu is not finite", member, i);
     if (status == DPA_OK) memcpy(out, values, count * sizeof *out);
-    dpa_array_free(&array);
+    dpa__array_free(&array);
     return status;
 }
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "train/trainer.h"
 
 static const double SAFETY = 1.0 - 0x1p-18;
@@ -37,7 +37,7 @@ static void load_example(dpa_trainer *t, size_t place, size_t at) {
     const float *x = row_of(t, t->rows[place], &label);
     dpa_rng rng;
     if (o->shift > 0 || o->flip)
-        dpa_rng_init(&rng, o->seed, DPA_PURPOSE_AUGMENT, t->step << 24 | (place & 0xffffffU));
+        dpa__rng_init(&rng, o->seed, DPA_PURPOSE_AUGMENT, t->step << 24 | (place & 0xffffffU));
     for (size_t k = 0; k < o->augment; ++k) {
         float *to = t->net->value[0] + (at + k) * features;
         t->label[at + k] = label;
@@ -46,9 +46,9 @@ static void load_example(dpa_trainer *t, size_t place, size_t at) {
             continue;
         }
         const uint64_t span = 2 * o->shift + 1;
-        const int down = (int)dpa_rng_below(&rng, span) - (int)o->shift;
-        const int right = (int)dpa_rng_below(&rng, span) - (int)o->shift;
-        const int mirror = o->flip && (dpa_rng_u32(&rng) & 1U);
+        const int down = (int)dpa__rng_below(&rng, span) - (int)o->shift;
+        const int right = (int)dpa__rng_below(&rng, span) - (int)o->shift;
+        const int mirror = o->flip && (dpa__rng_u32(&rng) & 1U);
         dpa__augment(x, t->data->shape, down, right, mirror, to);
     }
 }

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/data.h"
 #include "train/dataset.h"
 
 dpa_status dpa__names_add(dpa__names *names, const char *text, size_t length, dpa_error *err) {
@@ -126,8 +126,8 @@ static dpa_status unite(dpa__names *names, dpa_error *err) {
 static dpa_status list_labels(const dpa_table *table, size_t column, const char *strip,
                               dpa__names *out, dpa_error *err) {
     int whole = 1;
-    for (size_t l = 0; l < dpa_table_levels(table, column); ++l) {
-        const char *level = dpa_table_level(table, column, l);
+    for (size_t l = 0; l < dpa__table_levels(table, column); ++l) {
+        const char *level = dpa__table_level(table, column, l);
         DPA_TRY(dpa__names_add(out, level, stripped(level, strip), err));
         if (!is_whole(out->item[out->count - 1])) whole = 0;
     }
@@ -144,14 +144,14 @@ dpa_status dpa__encode_labels(const dpa_table *table, size_t column, const dpa_d
     if (names->count < 2)
         return dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
                               "column %s: %zu classes: expected at least 2",
-                              dpa_table_name(table, column), names->count);
-    const size_t levels = dpa_table_levels(table, column);
+                              dpa__table_name(table, column), names->count);
+    const size_t levels = dpa__table_levels(table, column);
     dpa__names_index index;
     DPA_TRY(dpa__names_sort(names, &index, err));
     int32_t *code = DPA_NEW_ARRAY(int32_t, levels, err);
     dpa_status status = code != NULL ? DPA_OK : DPA_NO_MEMORY;
     for (size_t l = 0; l < levels && status == DPA_OK; ++l) {
-        const char *level = dpa_table_level(table, column, l);
+        const char *level = dpa__table_level(table, column, l);
         code[l] = (int32_t)dpa__names_find(&index, level, stripped(level, opts->strip));
         if (code[l] < 0)
             status =
@@ -159,7 +159,7 @@ dpa_status dpa__encode_labels(const dpa_table *table, size_t column, const dpa_d
                                "label \"%.60s\" is not among those of the training part", level);
     }
     dpa__names_index_free(&index);
-    const uint32_t *codes = dpa_table_codes(table, column);
+    const uint32_t *codes = dpa__table_codes(table, column);
     for (size_t r = 0; status == DPA_OK && r < data->rows; ++r) data->label[r] = code[codes[r]];
     free(code);
     if (status == DPA_OK) data->classes = names->count;

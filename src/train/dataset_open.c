@@ -58,7 +58,7 @@ static dpa_status table_from_tar(dpa__stream *stream, const dpa_table_opts *opts
 dpa_status dpa__open_table(const dpa_dataset_opts *opts, const char *const *text, dpa_table **out,
                            dpa_error *err) {
     dpa_table_opts table;
-    dpa_table_opts_init(&table);
+    dpa__table_opts_init(&table);
     table.separator = opts->separator;
     table.has_header = opts->has_header;
     table.comment = opts->comment;

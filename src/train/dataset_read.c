@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/data.h"
 #include "train/dataset.h"
 
 void dpa_dataset_opts_init(dpa_dataset_opts *opts) {
@@ -67,7 +67,7 @@ static dpa_status to_floats(dpa_array *array, float *out, dpa_error *err) {
     } else if (array->dtype == DPA_F32) {
         memcpy(out, array->data, array->count * sizeof *out);
     } else {
-        DPA_TRY(dpa_array_to_double(array, err));
+        DPA_TRY(dpa__array_to_double(array, err));
         const double *numbers = array->data;
         for (size_t i = 0; i < array->count; ++i) out[i] = (float)numbers[i];
     }
@@ -86,7 +86,7 @@ static dpa_status to_labels(dpa_array *array, const char *path, size_t rows, int
     if (array->ndim < 1 || array->ndim > 2 || array->shape[0] != rows || array->count < rows)
         return dpa__fail_file(err, DPA_BAD_INPUT, path, "%zu labels for %zu rows",
                               array->ndim > 0 ? array->shape[0] : 1, rows);
-    DPA_TRY(dpa_array_to_double(array, err));
+    DPA_TRY(dpa__array_to_double(array, err));
     const size_t step = array->ndim == 2 ? array->shape[1] : 1;
     *top = 0;
     for (size_t r = 0; r < rows; ++r) {
@@ -140,15 +140,15 @@ static dpa_status fail_labels(const char *path, dpa_error *err) {
 dpa_status dpa__dataset_arrays(const dpa_dataset_opts *opts, const dpa_dataset *like,
                                dpa_dataset **out, dpa_error *err) {
     const int is_pair = opts->labels != NULL;
-    if (!is_pair && !dpa_npz_has(opts->path, "x")) return fail_labels(opts->path, err);
+    if (!is_pair && !dpa__npz_has(opts->path, "x")) return fail_labels(opts->path, err);
     dpa_array x = {0}, y = {0};
-    DPA_TRY(dpa_array_read(opts->path, is_pair ? NULL : "x", &x, err));
+    DPA_TRY(dpa__array_read(opts->path, is_pair ? NULL : "x", &x, err));
     dpa_status status =
-        dpa_array_read(is_pair ? opts->labels : opts->path, is_pair ? NULL : "y", &y, err);
+        dpa__array_read(is_pair ? opts->labels : opts->path, is_pair ? NULL : "y", &y, err);
     if (status == DPA_OK) {
         status = combine(opts, like, &x, &y, out, err);
-        dpa_array_free(&y);
+        dpa__array_free(&y);
     }
-    dpa_array_free(&x);
+    dpa__array_free(&x);
     return status;
 }

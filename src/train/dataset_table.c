@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "dpaudit/data.h"
 #include "train/dataset.h"
 
 enum { MAX_VALUES = 1000 };
@@ -22,7 +22,7 @@ static int is_listed(const char *const *list, const char *name) {
 static dpa_status check_listed(const dpa_table *table, const char *const *list, const char *path,
                                dpa_error *err) {
     for (; list != NULL && *list != NULL; ++list)
-        if (dpa_table_find(table, *list) < 0)
+        if (dpa__table_find(table, *list) < 0)
             return dpa__fail_file(err, DPA_BAD_INPUT, path, "there is no column \"%.60s\"", *list);
     return DPA_OK;
 }
@@ -32,24 +32,24 @@ static dpa_status infer(const dpa_table *table, size_t label, const dpa_dataset_
                         dpa__encoder *encoder, dpa_error *err) {
     DPA_TRY(check_listed(table, opts->ignore, opts->path, err));
     DPA_TRY(check_listed(table, opts->categorical, opts->path, err));
-    encoder->column = dpa__calloc(dpa_table_columns(table), sizeof(dpa__feature), err);
+    encoder->column = dpa__calloc(dpa__table_columns(table), sizeof(dpa__feature), err);
     if (encoder->column == NULL) return DPA_NO_MEMORY;
     size_t features = 0;
-    for (size_t c = 0; c < dpa_table_columns(table); ++c) {
-        const char *name = dpa_table_name(table, c);
+    for (size_t c = 0; c < dpa__table_columns(table); ++c) {
+        const char *name = dpa__table_name(table, c);
         if (c == label || is_listed(opts->ignore, name)) continue;
         dpa__feature *column = &encoder->column[encoder->columns++];
         column->name = dpa__strdup(name, err);
         if (column->name == NULL) return DPA_NO_MEMORY;
         column->first = features;
-        column->one_hot = dpa_table_kind(table, c) == DPA_COLUMN_TEXT;
-        const size_t values = column->one_hot ? dpa_table_levels(table, c) : 0;
+        column->one_hot = dpa__table_kind(table, c) == DPA_COLUMN_TEXT;
+        const size_t values = column->one_hot ? dpa__table_levels(table, c) : 0;
         if (values > MAX_VALUES)
             return dpa__fail_file(
                 err, DPA_BAD_INPUT, opts->path,
                 "column %s has %zu different texts: ignore it, or make it numbers", name, values);
         for (size_t l = 0; l < values; ++l) {
-            const char *level = dpa_table_level(table, c, l);
+            const char *level = dpa__table_level(table, c, l);
             DPA_TRY(dpa__names_add(&column->value, level, strlen(level), err));
         }
         features += column->one_hot ? values : 1;
@@ -66,17 +66,17 @@ static size_t feature_count(const dpa__encoder *encoder) {
 
 static dpa_status encode_values(const dpa_table *table, size_t c, const dpa__feature *column,
                                 dpa_dataset *data, dpa_error *err) {
-    const size_t levels = dpa_table_levels(table, c);
+    const size_t levels = dpa__table_levels(table, c);
     dpa__names_index index;
     DPA_TRY(dpa__names_sort(&column->value, &index, err));
     ptrdiff_t *place = DPA_NEW_ARRAY(ptrdiff_t, levels, err);
     for (size_t l = 0; l < levels && place != NULL; ++l) {
-        const char *level = dpa_table_level(table, c, l);
+        const char *level = dpa__table_level(table, c, l);
         place[l] = dpa__names_find(&index, level, strlen(level));
     }
     dpa__names_index_free(&index);
     if (place == NULL) return DPA_NO_MEMORY;
-    const uint32_t *codes = dpa_table_codes(table, c);
+    const uint32_t *codes = dpa__table_codes(table, c);
     for (size_t r = 0; r < data->rows; ++r)
         if (place[codes[r]] >= 0)
             data->x[r * data->features + column->first + (size_t)place[codes[r]]] = 1.0F;
@@ -88,7 +88,7 @@ static dpa_status encode(const dpa_table *table, const dpa__encoder *encoder, co
                          dpa_dataset *data, dpa_error *err) {
     for (size_t i = 0; i < encoder->columns; ++i) {
         const dpa__feature *column = &encoder->column[i];
-        const ptrdiff_t found = dpa_table_find(table, column->name);
+        const ptrdiff_t found = dpa__table_find(table, column->name);
         if (found < 0)
             return dpa__fail_file(err, DPA_BAD_INPUT, path, "there is no column \"%s\"",
                                   column->name);
@@ -97,9 +97,9 @@ static dpa_status encode(const dpa_table *table, const dpa__encoder *encoder, co
             DPA_TRY(encode_values(table, c, column, data, err));
             continue;
         }
-        const double *numbers = dpa_table_numbers(table, c);
+        const double *numbers = dpa__table_numbers(table, c);
         if (numbers == NULL)
-            return dpa__fail_line(err, DPA_BAD_INPUT, path, dpa_table_text_line(table, c), 0,
+            return dpa__fail_line(err, DPA_BAD_INPUT, path, dpa__table_text_line(table, c), 0,
                                   "column %s: expected numbers, as in the training part",
                                   column->name);
         for (size_t r = 0; r < data->rows; ++r)
@@ -127,8 +127,8 @@ static dpa_status describe(const dpa__encoder *encoder, const char *label, char 
 
 static dpa_status from_table(const dpa_table *table, const dpa_dataset_opts *opts,
                              const dpa__encoder *like, dpa_dataset **out, dpa_error *err) {
-    const ptrdiff_t found = opts->label != NULL ? dpa_table_find(table, opts->label)
-                                                : (ptrdiff_t)dpa_table_columns(table) - 1;
+    const ptrdiff_t found = opts->label != NULL ? dpa__table_find(table, opts->label)
+                                                : (ptrdiff_t)dpa__table_columns(table) - 1;
     if (found < 0)
         return dpa__fail_file(err, DPA_BAD_INPUT, opts->path,
                               "missing labels: there is no column \"%.60s\"", opts->label);
@@ -138,13 +138,13 @@ static dpa_status from_table(const dpa_table *table, const dpa_dataset_opts *opt
     dpa_status status = like == NULL ? infer(table, (size_t)found, opts, made, err) : DPA_OK;
     const dpa__encoder *encoder = like != NULL ? like : made;
     if (status == DPA_OK)
-        status = dpa__dataset_alloc(dpa_table_rows(table),
+        status = dpa__dataset_alloc(dpa__table_rows(table),
                                     (dpa_shape){1, 1, feature_count(encoder)}, 2, &data, err);
     if (status == DPA_OK) status = encode(table, encoder, opts->path, data, err);
     if (status == DPA_OK)
         status = dpa__encode_labels(table, (size_t)found, opts, made, like, data, err);
     if (status == DPA_OK && like == NULL)
-        status = describe(made, dpa_table_name(table, (size_t)found), &data->schema, err);
+        status = describe(made, dpa__table_name(table, (size_t)found), &data->schema, err);
     if (status != DPA_OK) {
         dpa__encoder_free(made);
         dpa_dataset_free(data);
@@ -176,9 +176,9 @@ static dpa_status text_columns(const dpa_dataset_opts *opts, const dpa__encoder 
 static dpa_status last_column(const dpa_dataset_opts *opts, char **out, dpa_error *err) {
     dpa_table *table = NULL;
     DPA_TRY(dpa__open_table(opts, NULL, &table, err));
-    const size_t columns = dpa_table_columns(table);
-    *out = columns > 0 ? dpa__strdup(dpa_table_name(table, columns - 1), err) : NULL;
-    dpa_table_free(table);
+    const size_t columns = dpa__table_columns(table);
+    *out = columns > 0 ? dpa__strdup(dpa__table_name(table, columns - 1), err) : NULL;
+    dpa__table_free(table);
     if (columns == 0) return dpa__fail_file(err, DPA_BAD_INPUT, opts->path, "no columns");
     return *out != NULL ? DPA_OK : DPA_NO_MEMORY;
 }
@@ -195,7 +195,7 @@ dpa_status dpa__dataset_table(const dpa_dataset_opts *opts, const dpa_dataset *l
     dpa_status status = text_columns(opts, encoder, last != NULL ? last : opts->label, &text, err);
     if (status == DPA_OK) status = dpa__open_table(opts, text, &table, err);
     if (status == DPA_OK) status = from_table(table, opts, encoder, out, err);
-    dpa_table_free(table);
+    dpa__table_free(table);
     free(text);
     free(last);
     return status;

@@ -61,9 +61,9 @@ static dpa_status note(counted **list, size_t *room, uint32_t code, uint32_t row
 static dpa_status count_words(const dpa_table *table, size_t column, dpa__levels *levels,
                               counted **list, dpa_error *err) {
     size_t room = 0;
-    const uint32_t *codes = dpa_table_codes(table, column);
-    for (size_t r = 0; r < dpa_table_rows(table); ++r) {
-        const char *at = dpa_table_level(table, column, codes[r]);
+    const uint32_t *codes = dpa__table_codes(table, column);
+    for (size_t r = 0; r < dpa__table_rows(table); ++r) {
+        const char *at = dpa__table_level(table, column, codes[r]);
         char word[WORD_SIZE];
         for (size_t n = next_word(&at, word); n > 0; n = next_word(&at, word)) {
             uint32_t code;
@@ -95,9 +95,9 @@ static dpa_status make_vocabulary(const dpa_table *table, size_t column, size_t 
 
 static void count_in_rows(const dpa_table *table, size_t column, const dpa__names *vocabulary,
                           dpa_dataset *data) {
-    const uint32_t *codes = dpa_table_codes(table, column);
+    const uint32_t *codes = dpa__table_codes(table, column);
     for (size_t r = 0; r < data->rows; ++r) {
-        const char *at = dpa_table_level(table, column, codes[r]);
+        const char *at = dpa__table_level(table, column, codes[r]);
         char word[WORD_SIZE];
         while (next_word(&at, word) > 0) {
             const char *key = word;
@@ -112,8 +112,8 @@ static void count_in_rows(const dpa_table *table, size_t column, const dpa__name
 static dpa_status from_table(const dpa_table *table, const dpa_dataset_opts *opts,
                              const dpa__encoder *like, dpa_dataset **out, dpa_error *err) {
     const char *label_name = opts->label != NULL ? opts->label : "label";
-    const ptrdiff_t text = dpa_table_find(table, opts->text);
-    const ptrdiff_t label = dpa_table_find(table, label_name);
+    const ptrdiff_t text = dpa__table_find(table, opts->text);
+    const ptrdiff_t label = dpa__table_find(table, label_name);
     if (text < 0 || label < 0)
         return dpa__fail_file(err, DPA_BAD_INPUT, opts->path, "%s: there is no column \"%.60s\"",
                               text < 0 ? "missing text" : "missing labels",
@@ -126,7 +126,7 @@ static dpa_status from_table(const dpa_table *table, const dpa_dataset_opts *opt
         status = make_vocabulary(table, (size_t)text, opts->vocabulary, &made->word, err);
     const dpa__names *vocabulary = like != NULL ? &like->word : &made->word;
     if (status == DPA_OK)
-        status = dpa__dataset_alloc(dpa_table_rows(table), (dpa_shape){1, 1, vocabulary->count}, 2,
+        status = dpa__dataset_alloc(dpa__table_rows(table), (dpa_shape){1, 1, vocabulary->count}, 2,
                                     &data, err);
     if (status == DPA_OK) {
         count_in_rows(table, (size_t)text, vocabulary, data);
@@ -154,6 +154,6 @@ dpa_status dpa__dataset_words(const dpa_dataset_opts *opts, const dpa_dataset *l
     DPA_TRY(dpa__open_table(opts, columns, &table, err));
     const dpa_status status =
         from_table(table, opts, like != NULL ? like->encoder : NULL, out, err);
-    dpa_table_free(table);
+    dpa__table_free(table);
     return status;
 }

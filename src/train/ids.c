@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/data.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/data.h"
 #include "dpaudit/lab/train.h"
 
 /* Parses "a..b"; returns 1 if the text is such a range. */
@@ -47,9 +47,9 @@ dpa_status dpa_ids_read(const char *spec, size_t rows, size_t **out, size_t *cou
         return DPA_OK;
     }
     dpa_array array = {0};
-    DPA_TRY(dpa_array_read(spec, NULL, &array, err));
+    DPA_TRY(dpa__array_read(spec, NULL, &array, err));
     size_t *ids = DPA_NEW_ARRAY(size_t, array.count, err);
-    dpa_status status = ids != NULL ? dpa_array_to_double(&array, err) : DPA_NO_MEMORY;
+    dpa_status status = ids != NULL ? dpa__array_to_double(&array, err) : DPA_NO_MEMORY;
     if (status == DPA_OK) status = ids_from_array(&array, spec, rows, ids, err);
     if (status == DPA_OK) {
         *out = ids;
@@ -57,6 +57,6 @@ dpa_status dpa_ids_read(const char *spec, size_t rows, size_t **out, size_t *cou
     } else {
         free(ids);
     }
-    dpa_array_free(&array);
+    dpa__array_free(&array);
     return status;
 }

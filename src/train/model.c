@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 
 enum { MAX_NUMBERS = 16, MAX_LAYERS = 256, MAX_WINDOW = 1 << 15 };
 /* Limit of weights, inputs and outputs of a layer, so that an int can count them. Together with
@@ -267,8 +267,9 @@ void dpa_model_init(dpa_model *model, uint64_t seed) {
         const size_t out = layer->out.channels, inputs = layer->weights / out - 1;
         const double scale = sqrt((layer->has_relu ? 2.0 : 1.0) / (double)inputs);
         dpa_rng rng;
-        dpa_rng_init(&rng, seed, DPA_PURPOSE_INIT, l);
-        for (size_t i = 0; i < inputs * out; ++i) weight[i] = (float)(scale * dpa_rng_normal(&rng));
+        dpa__rng_init(&rng, seed, DPA_PURPOSE_INIT, l);
+        for (size_t i = 0; i < inputs * out; ++i)
+            weight[i] = (float)(scale * dpa__rng_normal(&rng));
     }
 }
 

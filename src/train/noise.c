@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Fast normals: Philox4x32-10 in lanes, then Box–Muller in single precision.
  *
- * Element 128g + 32j + l comes from block 32g + l of the stream that dpa_rng_init names: j = 0, 1
+ * Element 128g + 32j + l comes from block 32g + l of the stream that dpa__rng_init names: j = 0, 1
  * are cosine and sine of the pair of words (w0, w1), j = 2, 3 those of (w2, w3). The radius is √(−2
  * ln u) with u = (w + ½)·2⁻³² (so at most 6.76), the angle 2π·w'/2³². The polynomials are Chebyshev
  * fits with error below 3e-8; the result is within 1e-6 of the same formula in double precision
@@ -100,7 +100,7 @@ DPA_CLONES
 void dpa__noise_add(uint64_t seed, dpa_purpose purpose, uint64_t index, uint64_t first, float scale,
                     float *out, size_t count) {
     dpa_rng stream;
-    dpa_rng_init(&stream, seed, purpose, index);
+    dpa__rng_init(&stream, seed, purpose, index);
     for (size_t done = 0; done < count; done += DPA_NOISE_GROUP) {
         const uint64_t block = (first + done) / WORDS;
         lanes x;

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 
 enum { DPA_NOISE_GROUP = 128 };
 

@@ -11,16 +11,16 @@ enum { AUDITS = 200, MOST = 21, SIZE = 100 };
 
 static double rank_bound(dpa_scores *scores) {
     dpa_request request;
-    dpa_request_init(&request);
-    assert_ok(dpa_request_set(&request, "family", "gaussian", NULL));
-    assert_ok(dpa_request_set(&request, "method", "rank", NULL));
+    dpa__request_init(&request);
+    assert_ok(dpa__request_set(&request, "family", "gaussian", NULL));
+    assert_ok(dpa__request_set(&request, "method", "rank", NULL));
     dpa_results results = {0};
     dpa_lints lints = {0};
-    assert_ok(dpa_scores_prepare(scores, &lints, NULL));
-    assert_ok(dpa_estimate_scores(scores, &request, &results, NULL));
+    assert_ok(dpa__scores_prepare_here(scores, &lints, NULL));
+    assert_ok(dpa__estimate_scores(scores, &request, &results, NULL));
     const double mu = results.items[0].parameter_lower;
-    dpa_results_free(&results);
-    dpa_lints_free(&lints);
+    dpa__results_free(&results);
+    dpa__lints_free(&lints);
     return mu;
 }
 
@@ -35,7 +35,7 @@ static size_t refuted(const table_game *t, dpa_game_opts *o, size_t audits, doub
         const double mu = rank_bound(&s);
         count += mu > 1.0 / t->plan.train.sigma;
         *mean += mu * t->plan.train.sigma / (double)audits;
-        dpa_scores_free(&s);
+        dpa__scores_free(&s);
     }
     return count;
 }
@@ -81,15 +81,15 @@ static void black_box(void **state) {
         dpa_game *game = game_open(e);
         dpa_evidence evidence;
         game_gather(game, &evidence);
-        const dpa_named_array *in = dpa_evidence_find(&evidence, "members");
-        const dpa_named_array *out = dpa_evidence_find(&evidence, "nonmembers");
+        const dpa_named_array *in = dpa__evidence_find(&evidence, "members");
+        const dpa_named_array *out = dpa__evidence_find(&evidence, "nonmembers");
         dpa_scores s;
-        assert_ok(dpa_scores_from(in->items, in->count, out->items, out->count, &s, NULL));
+        assert_ok(dpa__scores_from(in->items, in->count, out->items, out->count, &s, NULL));
         const double mu = rank_bound(&s);
         count += mu > 1.0;
         mean += mu / AUDITS;
-        dpa_scores_free(&s);
-        dpa_evidence_free(&evidence);
+        dpa__scores_free(&s);
+        dpa__evidence_clear(&evidence);
         dpa_game_close(game);
     }
     print_message("black box: %zu of %d refuted, mean bound %.2f of the claim\n", count, AUDITS,

@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-#include "dpaudit/onerun.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
-#include "dpaudit/tradeoff.h"
+#include "base/rng.h"
+#include "estimate/onerun.h"
 #include "estimate/rank.h"
+#include "estimate/scores.h"
 #include "prepared.h"
+#include "tradeoff/tradeoff.h"
 
 static int is_full;
 
@@ -39,7 +39,7 @@ static double evidence_of(const training *t, double seen) {
 static void train(const training *t, size_t m, dpa_rng *rng, double *score, int *coin) {
     static double weight[MOST], speed[MOST], known[MOST], known_speed[MOST], before[MOST];
     for (size_t i = 0; i < m; ++i) {
-        coin[i] = dpa_rng_uniform(rng) < 0.5;
+        coin[i] = dpa__rng_uniform(rng) < 0.5;
         score[i] = weight[i] = speed[i] = known[i] = known_speed[i] = 0;
     }
     for (int s = 0; s < t->steps; ++s) {
@@ -47,8 +47,8 @@ static void train(const training *t, size_t m, dpa_rng *rng, double *score, int 
         for (size_t i = 0; i < m; ++i) {
             const double data =
                 t->data * (sin(3 * before[i] + before[(i + 1) % m]) + 0.2 * cos((double)i));
-            const int is_sampled = coin[i] && (t->q >= 1 || dpa_rng_uniform(rng) < t->q);
-            const double sum = is_sampled + data + t->sigma * dpa_rng_normal(rng);
+            const int is_sampled = coin[i] && (t->q >= 1 || dpa__rng_uniform(rng) < t->q);
+            const double sum = is_sampled + data + t->sigma * dpa__rng_normal(rng);
             speed[i] = t->momentum * speed[i] + sum;
             known_speed[i] = t->momentum * known_speed[i] + data;
             weight[i] += speed[i];
@@ -65,7 +65,7 @@ static dpa_scores play(const training *t, size_t m, uint64_t index) {
     static int coin[MOST];
     size_t members = 0, others = 0;
     dpa_rng rng;
-    dpa_rng_init(&rng, 31, DPA_PURPOSE_TEST, index);
+    dpa__rng_init(&rng, 31, DPA_PURPOSE_TEST, index);
     train(t, m, &rng, score, coin);
     for (size_t i = 0; i < m; ++i) *(coin[i] ? &in[members++] : &out[others++]) = score[i];
     return prepared(in, members, out, others);
@@ -79,12 +79,12 @@ static void show(const training *t, size_t m, int audits, const char *family, do
         dpa_scores scores = play(t, m, (uint64_t)a);
         dpa_request request;
         dpa_result result;
-        dpa_request_init(&request);
+        dpa__request_init(&request);
         (void)snprintf(request.family, sizeof request.family, "%s", family);
-        assert_ok(dpa_onerun_channels(&scores, &request, &result, NULL));
+        assert_ok(dpa__onerun_channels(&scores, &request, &result, NULL));
         sum += result.epsilon_lower;
         squares += result.epsilon_lower * result.epsilon_lower;
-        dpa_scores_free(&scores);
+        dpa__scores_free(&scores);
     }
     const double mean = sum / audits, error = sqrt((squares / audits - mean * mean) / audits);
     print_message("| %s | %zu | %d | %.3f | %.3f | %.1f |\n", t->name, m, audits, mean, error,
@@ -116,7 +116,7 @@ static int is_refuted(size_t members, size_t others, double u, const dpa_curve *
         in[i - 1] = above - 0.5;
         u -= above;
     }
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     assert_ok(dpa__rank_p_value(&scores, curve, &request, &p, NULL));
     return p <= 0.05;
 }
@@ -151,9 +151,9 @@ static void check_error(const training *t, size_t m, int trainings, int is_sharp
         dpa_family *family;
         char spec[80];
         (void)snprintf(spec, sizeof spec, "subsampled-gaussian:q=%g,steps=%d", t->q, t->steps);
-        assert_ok(dpa_family_parse(spec, 1e-5, &family, NULL));
-        assert_ok(dpa_family_curve(family, dpa_family_t(family, t->sigma), &curve, NULL));
-        dpa_family_free(family);
+        assert_ok(dpa__family_parse(spec, 1e-5, &family, NULL));
+        assert_ok(dpa__family_curve(family, dpa__family_t(family, t->sigma), &curve, NULL));
+        dpa__family_free(family);
     } else {
         assert_ok(dpa_curve_gaussian(sqrt(t->steps) / t->sigma, &curve, NULL));
     }
@@ -162,7 +162,7 @@ static void check_error(const training *t, size_t m, int trainings, int is_sharp
         double *limit = &least[s.members];
         if (*limit < 0) *limit = least_refuted(s.members, s.nonmembers, curve);
         wrong += u_of(&s) >= *limit;
-        dpa_scores_free(&s);
+        dpa__scores_free(&s);
     }
     dpa_curve_free(curve);
     const double share = (double)wrong / trainings, error = sqrt(0.05 * 0.95 / trainings);

@@ -4,35 +4,35 @@
  * below the promise. */
 #include "canaries.h"
 
-#include "dpaudit/canary.h"
-#include "dpaudit/cosines.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/tradeoff.h"
+#include "base/rng.h"
 #include "estimate/cosine.h"
+#include "estimate/cosines.h"
+#include "evidence/canary.h"
+#include "tradeoff/tradeoff.h"
 
 static dpa_cosine_fit simulate(dpa_rng *rng, size_t count, double mean, double deviation) {
     double x[400];
     dpa_cosine_fit fit;
-    for (size_t i = 0; i < count; ++i) x[i] = mean + deviation * dpa_rng_normal(rng);
-    assert_ok(dpa_cosine_fit_sample(x, count, &fit, NULL));
+    for (size_t i = 0; i < count; ++i) x[i] = mean + deviation * dpa__rng_normal(rng);
+    assert_ok(dpa__cosine_fit_sample(x, count, &fit, NULL));
     return fit;
 }
 
 typedef enum kind { MEAN, BOTH, ROUNDS } kind;
 
 static double covered(kind which, size_t k, double m, double s, int runs) {
-    const double d = 1e6, delta = 1e-6, truth = dpa_two_gaussians_epsilon(0, 1, m, s, delta);
+    const double d = 1e6, delta = 1e-6, truth = dpa__two_gaussians_epsilon(0, 1, m, s, delta);
     int inside = 0;
     for (int run = 0; run < runs; ++run) {
         dpa_rng rng;
         dpa_cosine_estimate e;
-        dpa_rng_init(&rng, 31 + (uint64_t)which, DPA_PURPOSE_SIMULATE, (uint64_t)run);
+        dpa__rng_init(&rng, 31 + (uint64_t)which, DPA_PURPOSE_SIMULATE, (uint64_t)run);
         const dpa_cosine_fit null = simulate(&rng, k, 0.0, 1.0 / sqrt(d));
         const dpa_cosine_fit seen = simulate(&rng, k, m / sqrt(d), s / sqrt(d));
         if (which == MEAN)
-            assert_ok(dpa_cosines_mean(&seen, (size_t)d, delta, 0.9, &e, NULL));
+            assert_ok(dpa__cosines_mean(&seen, (size_t)d, delta, 0.9, &e, NULL));
         else if (which == BOTH)
-            assert_ok(dpa_cosines_mean_and_deviation(&seen, (size_t)d, delta, 0.9, &e, NULL));
+            assert_ok(dpa__cosines_mean_and_deviation(&seen, (size_t)d, delta, 0.9, &e, NULL));
         else
             assert_ok(dpa__cosines_all_iterates(&null, &seen, delta, 0.9, &e, NULL));
         inside += e.lower <= truth * (1 + 1e-9) && truth <= e.upper * (1 + 1e-9);
@@ -73,10 +73,11 @@ static void audit_once(dpa_direction direction, uint64_t run, const float *noise
     const double truth = dpa_gaussian_epsilon(1.0 / SIGMA, DELTA);
     dpa_canaries *canaries = test_canaries(direction, run, DIM, COUNT, 0, 1, NULL);
     memcpy(sum, noise, sizeof sum);
-    for (size_t i = 0; i < COUNT; ++i) assert_ok(dpa_canaries_add_f32(canaries, i, 1.0, sum, NULL));
+    for (size_t i = 0; i < COUNT; ++i)
+        assert_ok(dpa__canaries_add_f32(canaries, i, 1.0, sum, NULL));
     const dpa_vector v = {.f32 = sum, .dim = DIM};
-    assert_ok(dpa_canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
-    dpa_canaries_free(canaries);
+    assert_ok(dpa__canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
+    dpa__canaries_free(canaries);
     const dpa_cosines c = {
         .observed = cosine, .observed_count = COUNT, .dim = DIM, .direction = direction};
     dpa_cosine_bound b;
@@ -89,8 +90,8 @@ static void audit_once(dpa_direction direction, uint64_t run, const float *noise
     assert_ok(dpa__cosines_scan(&c, DELTA, 0.95, &b, NULL));
     t->scan += b.epsilon > truth;
     t->scans += b.epsilon / RUNS;
-    assert_ok(dpa_cosine_fit_sample(cosine, COUNT, &fit, NULL));
-    assert_ok(dpa_cosines_mean(&fit, DIM, DELTA, 0.9, &e, NULL));
+    assert_ok(dpa__cosine_fit_sample(cosine, COUNT, &fit, NULL));
+    assert_ok(dpa__cosines_mean(&fit, DIM, DELTA, 0.9, &e, NULL));
     t->inside += e.lower <= truth && truth <= e.upper;
     t->above += e.lower > truth; /* one-sided at 95% */
     t->estimates += e.epsilon / RUNS;
@@ -104,8 +105,8 @@ static void lower_bound_holds(void **state) {
     tally t[2] = {{0}};
     for (uint64_t run = 0; run < RUNS; ++run) {
         dpa_rng rng;
-        dpa_rng_init(&rng, run, DPA_PURPOSE_NOISE, 0);
-        for (size_t i = 0; i < DIM; ++i) noise[i] = (float)(SIGMA * dpa_rng_normal(&rng));
+        dpa__rng_init(&rng, run, DPA_PURPOSE_NOISE, 0);
+        for (size_t i = 0; i < DIM; ++i) noise[i] = (float)(SIGMA * dpa__rng_normal(&rng));
         audit_once(DPA_DIRECTION_SPHERE, run, noise, &t[0]);
         audit_once(DPA_DIRECTION_SIGNS, run, noise, &t[1]);
     }
@@ -134,8 +135,8 @@ static void shown_by_200(void **state) {
     for (int a = 0; a < AUDITS; ++a) {
         dpa_rng rng;
         dpa_cosine_bound b;
-        dpa_rng_init(&rng, 37, DPA_PURPOSE_SIMULATE, (uint64_t)a);
-        for (size_t i = 0; i < K; ++i) x[i] = (mu + dpa_rng_normal(&rng)) / sqrt(d);
+        dpa__rng_init(&rng, 37, DPA_PURPOSE_SIMULATE, (uint64_t)a);
+        for (size_t i = 0; i < K; ++i) x[i] = (mu + dpa__rng_normal(&rng)) / sqrt(d);
         const dpa_cosines c = {.observed = x, .observed_count = K, .dim = (size_t)d};
         assert_ok(dpa__cosines_lower(&c, "split", 1e-5, 0.95, (uint64_t)a, &b, NULL));
         split += b.epsilon / AUDITS;

@@ -10,11 +10,11 @@
  * table per method serves all mechanisms. */
 #include "check.h"
 
-#include "dpaudit/scores.h"
 #include "estimate/berkjones.h"
 #include "estimate/model.h"
 #include "estimate/posterior.h"
 #include "estimate/rates.h"
+#include "estimate/scores.h"
 #include "math/dist.h"
 
 enum { MOST = 30, LEVELS = 3, OUTCOMES = 600 };

@@ -3,10 +3,10 @@
  * epsilon, where the canaries are a tenth and a quarter of the dimension. */
 #include "canaries.h"
 
-#include "dpaudit/cosines.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/tradeoff.h"
+#include "base/rng.h"
 #include "estimate/cosine.h"
+#include "estimate/cosines.h"
+#include "tradeoff/tradeoff.h"
 
 enum { DIM = 4096, MOST = 1024, RUNS = 30 };
 static const double delta = 1e-6;
@@ -26,18 +26,19 @@ static outcome simulate(dpa_direction direction, size_t count, double sigma, dou
         dpa_rng rng;
         dpa_cosine_fit fit;
         dpa_cosine_estimate e;
-        dpa_rng_init(&rng, run, DPA_PURPOSE_TEST, 3);
+        dpa__rng_init(&rng, run, DPA_PURPOSE_TEST, 3);
         for (size_t i = 0; i < DIM; ++i)
-            release[i] = (float)(sigma * dpa_rng_normal(&rng) + (i < 100 ? sqrt(clients) / 10 : 0));
-        assert_ok(dpa_canaries_sum_f32(canaries, norm, release, NULL, NULL));
+            release[i] =
+                (float)(sigma * dpa__rng_normal(&rng) + (i < 100 ? sqrt(clients) / 10 : 0));
+        assert_ok(dpa__canaries_sum_f32(canaries, norm, release, NULL, NULL));
         const dpa_vector v = {.f32 = release, .dim = DIM};
-        assert_ok(dpa_canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
-        assert_ok(dpa_cosine_fit_sample(cosine, count, &fit, NULL));
-        assert_ok(dpa_cosines_mean(&fit, DIM, delta, 0.95, &e, NULL));
+        assert_ok(dpa__canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
+        assert_ok(dpa__cosine_fit_sample(cosine, count, &fit, NULL));
+        assert_ok(dpa__cosines_mean(&fit, DIM, delta, 0.95, &e, NULL));
         sum.plain += e.epsilon / RUNS;
         assert_ok(dpa__cosines_corrected(&fit, DIM, (double)count, clients, delta, 0.95, &e, NULL));
         sum.corrected += e.epsilon / RUNS;
-        dpa_canaries_free(canaries);
+        dpa__canaries_free(canaries);
     }
     return sum;
 }
@@ -67,7 +68,7 @@ static void ends(void **state) {
     (void)state;
     const dpa_cosine_fit fit = {100, 0.02, 0.01};
     dpa_cosine_estimate e, m;
-    assert_ok(dpa_cosines_mean(&fit, 10000, 1e-5, 0.9, &m, NULL));
+    assert_ok(dpa__cosines_mean(&fit, 10000, 1e-5, 0.9, &m, NULL));
     assert_ok(dpa__cosines_corrected(&fit, 10000, 0.0, 0.0, 1e-5, 0.9, &e, NULL));
     assert_true(e.epsilon == m.epsilon);
     assert_relative(e.lower, m.lower, 1e-12);

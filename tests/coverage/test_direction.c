@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "account/family.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
+#include "base/rng.h"
 #include "estimate/rank.h"
 #include "estimate/scan.h"
+#include "estimate/scores.h"
 #include "prepared.h"
 
 static int is_full;
@@ -24,10 +24,10 @@ enum { MOST = 40000 };
 static dpa_scores play(double q, double mu, size_t n, uint64_t index) {
     static double in[MOST], out[MOST];
     dpa_rng rng;
-    dpa_rng_init(&rng, 47, DPA_PURPOSE_TEST, index);
+    dpa__rng_init(&rng, 47, DPA_PURPOSE_TEST, index);
     for (size_t i = 0; i < n; ++i) {
-        in[i] = dpa_rng_normal(&rng) + (dpa_rng_uniform(&rng) < q ? mu : 0);
-        out[i] = dpa_rng_normal(&rng);
+        in[i] = dpa__rng_normal(&rng) + (dpa__rng_uniform(&rng) < q ? mu : 0);
+        out[i] = dpa__rng_normal(&rng);
     }
     return prepared(in, n, out, n);
 }
@@ -46,8 +46,8 @@ static dpa_curve *closed_form(double q, double mu, int is_inverse) {
         without[c] = normal_above(a) - normal_above(b);
         with[c] = (1 - q) * without[c] + q * (normal_above(a - mu) - normal_above(b - mu));
     }
-    assert_ok(dpa_curve_masses(is_inverse ? without : with, is_inverse ? with : without, CELLS,
-                               &curve, NULL));
+    assert_ok(dpa__curve_masses(is_inverse ? without : with, is_inverse ? with : without, CELLS,
+                                &curve, NULL));
     return curve;
 }
 
@@ -55,7 +55,7 @@ static dpa_family *step_family(double q) {
     char spec[80];
     dpa_family *family;
     (void)snprintf(spec, sizeof spec, "subsampled-gaussian:q=%g,steps=1", q);
-    assert_ok(dpa_family_parse(spec, 1e-5, &family, NULL));
+    assert_ok(dpa__family_parse(spec, 1e-5, &family, NULL));
     return family;
 }
 
@@ -70,7 +70,7 @@ static void test_curve_against_closed_form(void **state) {
         dpa_curve *directed, *hull;
         double apart = 0;
         assert_ok(dpa__family_directed(family, mu, &directed, NULL));
-        assert_ok(dpa_family_curve(family, mu, &hull, NULL));
+        assert_ok(dpa__family_curve(family, mu, &hull, NULL));
         for (double x = -3; x <= 4 + mu; x += 0.05) {
             const double fpr = normal_above(x);
             const double fnr = (1 - q) * normal_above(-x) + q * normal_above(mu - x);
@@ -83,7 +83,7 @@ static void test_curve_against_closed_form(void **state) {
         assert_true(apart > 1e-3); /* the hull is another curve */
         dpa_curve_free(directed);
         dpa_curve_free(hull);
-        dpa_family_free(family);
+        dpa__family_free(family);
     }
 }
 
@@ -126,17 +126,17 @@ static void test_true_claim_by_scan(void **state) {
     (void)state;
     assert_ok(dpa__family_directed(family, 3, &curves[0], NULL));
     curves[1] = closed_form(0.1, 3, 1);
-    assert_ok(dpa_family_curve(family, 3, &curves[2], NULL));
+    assert_ok(dpa__family_curve(family, 3, &curves[2], NULL));
     for (int a = 0; a < audits; ++a) {
         dpa_scores scores = play(0.1, 3, N, (uint64_t)a);
         dpa_request request;
-        dpa_request_init(&request);
+        dpa__request_init(&request);
         for (int i = 0; i < 3; ++i) {
             int is_rejected;
             assert_ok(dpa__scan_rejects(&scores, curves[i], &request, &is_rejected, NULL));
             refuted[i] += is_rejected;
         }
-        dpa_scores_free(&scores);
+        dpa__scores_free(&scores);
     }
     print_message("| scan | q 0.1, μ 3, one step | %d | %d | %.2f | %.2f | %.2f |\n", N, audits,
                   100.0 * refuted[0] / audits, 100.0 * refuted[1] / audits,
@@ -146,19 +146,19 @@ static void test_true_claim_by_scan(void **state) {
     assert_int_equal(refuted[1], audits);
     assert_true(refuted[2] <= refuted[0]);
     for (int i = 0; i < 3; ++i) dpa_curve_free(curves[i]);
-    dpa_family_free(family);
+    dpa__family_free(family);
 }
 
 /* The estimator, as a user asks for it. Returns the largest noise that is not refuted. */
 static double noise_at_most(const dpa_scores *scores, const char *method, double q) {
     dpa_request request;
     dpa_results results = {0};
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "subsampled-gaussian:q=%g,steps=1", q);
     (void)snprintf(request.method, sizeof request.method, "%s", method);
-    assert_ok(dpa_estimate_scores(scores, &request, &results, NULL));
+    assert_ok(dpa__estimate_scores(scores, &request, &results, NULL));
     const double sigma = results.items[0].parameter_lower;
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return sigma;
 }
 
@@ -168,7 +168,7 @@ static void check_noise(const char *method, double q, double claimed, double tru
     for (int a = 0; a < audits; ++a) {
         dpa_scores scores = play(q, true_mu, n, 1000000 + (uint64_t)a);
         refuted += noise_at_most(&scores, method, q) < claimed;
-        dpa_scores_free(&scores);
+        dpa__scores_free(&scores);
     }
     const double share = (double)refuted / audits;
     print_message("| %s | q %g, σ %g claimed, %.4g true | %zu | %d | %.2f |\n", method, q, claimed,

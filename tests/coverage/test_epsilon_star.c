@@ -4,8 +4,8 @@
  * every bound above it is an error. */
 #include "check.h"
 
-#include "dpaudit/epsilon_star.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
+#include "estimate/epsilon_star.h"
 
 enum { REPEATS = 2000, N = 300 };
 static const double DELTA = 1e-5, CONFIDENCE = 0.9;
@@ -31,20 +31,20 @@ static int errors(double shift, double grain, double *mean) {
         dpa_rng rng;
         dpa_losses l;
         dpa_star star;
-        dpa_rng_init(&rng, 77, DPA_PURPOSE_TEST, r);
+        dpa__rng_init(&rng, 77, DPA_PURPOSE_TEST, r);
         for (int i = 0; i < N; ++i) {
-            a[i] = dpa_rng_normal(&rng);
-            b[i] = shift + dpa_rng_normal(&rng);
+            a[i] = dpa__rng_normal(&rng);
+            b[i] = shift + dpa__rng_normal(&rng);
             if (grain > 0.0) {
                 a[i] = grain * floor(a[i] / grain);
                 b[i] = grain * floor(b[i] / grain);
             }
         }
-        assert_ok(dpa_losses_new(a, N, b, N, &l, NULL));
-        assert_ok(dpa_star_lower(&l, DELTA, CONFIDENCE, 0, &star, NULL));
+        assert_ok(dpa__losses_new(a, N, b, N, &l, NULL));
+        assert_ok(dpa__star_lower(&l, DELTA, CONFIDENCE, 0, &star, NULL));
         wrong += star.epsilon > limit;
         *mean += star.epsilon / REPEATS;
-        dpa_losses_free(&l);
+        dpa__losses_free(&l);
     }
     return wrong;
 }
@@ -66,7 +66,7 @@ static void never_above_more_often_than_promised(void **state) {
 /* Training losses Gamma(2, 5), held-out losses Gamma(2 + d, 5), as in Appendix B. */
 static double gamma_draw(dpa_rng *rng, int shape) {
     double sum = 0.0;
-    for (int i = 0; i < shape; ++i) sum -= 5.0 * log(dpa_rng_uniform(rng));
+    for (int i = 0; i < shape; ++i) sum -= 5.0 * log(dpa__rng_uniform(rng));
     return sum;
 }
 
@@ -81,23 +81,24 @@ static ends intervals(const char *method, int d, double limit, uint64_t trials) 
     static double a[POINTS], b[POINTS];
     ends out = {0, 0, 0};
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     for (uint64_t r = 0; r < trials; ++r) {
         dpa_rng rng;
         dpa_losses l;
         dpa_loss_fit fit;
-        dpa_rng_init(&rng, 78, DPA_PURPOSE_TEST, r);
+        dpa__rng_init(&rng, 78, DPA_PURPOSE_TEST, r);
         for (int i = 0; i < POINTS; ++i) a[i] = gamma_draw(&rng, 2);
         for (int i = 0; i < POINTS; ++i) b[i] = gamma_draw(&rng, 2 + d);
-        assert_ok(dpa_losses_new(a, POINTS, b, POINTS, &l, NULL));
-        assert_ok(dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, NULL));
+        assert_ok(dpa__losses_new(a, POINTS, b, POINTS, &l, NULL));
+        assert_ok(dpa__fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, NULL));
         request.seed = r + 1;
         double lower, upper;
-        assert_ok(dpa_star_bootstrap(&l, method, &fit, REPLICATES, &request, &lower, &upper, NULL));
+        assert_ok(
+            dpa__star_bootstrap(&l, method, &fit, REPLICATES, &request, &lower, &upper, NULL));
         out.held += lower <= limit && limit <= upper;
         out.lower += lower / (double)trials;
         out.upper += upper / (double)trials;
-        dpa_losses_free(&l);
+        dpa__losses_free(&l);
     }
     (void)printf("d %d %s: %d of %d hold %.3f, mean ends %.3f %.3f\n", d, method, out.held,
                  (int)trials, limit, out.lower, out.upper);

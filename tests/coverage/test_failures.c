@@ -10,8 +10,8 @@
  * committed here before the first of them was played. */
 #include "check.h"
 
-#include "dpaudit/judge.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
+#include "judge/judge.h"
 
 enum { TRIALS = 100, FIRST_SEED = 18, FRESH_SEED = 22, FRESH_AUDITS = 400 };
 static int times = 1;
@@ -21,7 +21,7 @@ static const char *const names[] = {"high", "low", "against", "dropped and repla
 typedef enum rule { HIGH, LOW, AGAINST, DROPPED } rule;
 
 static double play(dpa_rng *rng, int is_member) {
-    const double u = dpa_rng_uniform(rng);
+    const double u = dpa__rng_uniform(rng);
     const double fails = is_member ? 0.5437 : 0.2, one = is_member ? 0.1873 : 0.0689;
     return u < fails ? (double)NAN : u < fails + one ? 1.0 : 0.0;
 }
@@ -33,8 +33,8 @@ static double score_of(rule failed) {
 static void play_audit(rule failed, uint64_t seed, uint64_t audit, dpa_evidence *out) {
     double scores[2][TRIALS];
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_SIMULATE, audit);
-    dpa_evidence_init(out, DPA_EVIDENCE_SCORES);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_SIMULATE, audit);
+    dpa__evidence_init(out, DPA_EVIDENCE_SCORES);
     for (int arm = 0; arm < 2; ++arm)
         for (int i = 0; i < TRIALS; ++i) {
             double score = play(&rng, arm == 0);
@@ -58,7 +58,7 @@ static int refuted(rule failed, uint64_t seed, int audits) {
     dpa_claim_init(&claim);
     claim.epsilon = 1;
     claim.delta = 1e-9;
-    dpa_protocol_init(&protocol);
+    dpa__protocol_init(&protocol);
     protocol.bare = 1;
     for (uint64_t i = 0; i < (uint64_t)audits; ++i) {
         dpa_evidence e;
@@ -67,7 +67,7 @@ static int refuted(rule failed, uint64_t seed, int audits) {
         assert_ok(dpa_judge(&e, &claim, &protocol, &report, NULL));
         found += dpa_report_state(report) == DPA_REFUTED;
         dpa_report_free(report);
-        dpa_evidence_free(&e);
+        dpa__evidence_clear(&e);
     }
     return found;
 }

@@ -3,9 +3,9 @@
  * the truth exactly when the curve of the claim is refuted, so each audit is one test. */
 #include "game/table.h"
 
-#include "dpaudit/account.h"
-#include "dpaudit/guesses.h"
-#include "dpaudit/onerun.h"
+#include "account/account.h"
+#include "estimate/onerun.h"
+#include "evidence/guesses.h"
 #include "game/one_run.h"
 
 enum { TRAINED = 24, AUDITS = 300, CANARIES = 80, OPTIONS = 3 };
@@ -33,7 +33,7 @@ static dpa_curve *claimed(dpa_adjacency adjacency) {
     dpa_curve *one, *both;
     assert_ok(dpa_account_new(&phase, 1, &opts, &account, NULL));
     assert_ok(dpa_account_curve(account, -1, &one, NULL));
-    assert_ok(dpa_onerun_symmetric(one, &both, NULL));
+    assert_ok(dpa__onerun_symmetric(one, &both, NULL));
     dpa_curve_free(one);
     dpa_account_free(account);
     return both;
@@ -44,11 +44,11 @@ static dpa_guesses rank(const double *score, const double *answer, int is_member
     dpa_guesses guesses;
     dpa_lints lints = {0};
     for (size_t i = 0; i < CANARIES; ++i) bits[i] = answer[i] != 0.0;
-    assert_ok(
-        is_membership
-            ? dpa_guesses_from_scores(score, bits, CANARIES, DPA_GUESS_BOTH, &guesses, &lints, NULL)
-            : dpa_guesses_from_confidence(score, bits, CANARIES, &guesses, &lints, NULL));
-    dpa_lints_free(&lints);
+    assert_ok(is_membership
+                  ? dpa__guesses_from_scores(score, bits, CANARIES, DPA_GUESS_BOTH, &guesses,
+                                             &lints, NULL)
+                  : dpa__guesses_from_confidence(score, bits, CANARIES, &guesses, &lints, NULL));
+    dpa__lints_free(&lints);
     return guesses;
 }
 
@@ -60,7 +60,7 @@ static void repeat(uint64_t options, const char *name) {
     dpa__one_run *game = NULL;
     assert_ok(dpa__one_run_new(&o, options, &t.plan, &t.data, NULL, &game, NULL));
     uint64_t grid[32];
-    const size_t count = dpa_onerun_grid(CANARIES, grid, 32);
+    const size_t count = dpa__onerun_grid(CANARIES, grid, 32);
     size_t refuted = 0;
     double score[CANARIES], answer[CANARIES], right = 0.0;
     for (uint64_t run = 0; run < AUDITS; ++run) {
@@ -71,11 +71,11 @@ static void repeat(uint64_t options, const char *name) {
         for (size_t i = 0; i < count; ++i) {
             const dpa_onerun one = {CANARIES, options == 0 ? 2 : options, grid[i],
                                     guesses.correct[grid[i]]};
-            is_refuted |= dpa_onerun_refutes(&one, curve, P / (double)count);
+            is_refuted |= dpa__onerun_refutes(&one, curve, P / (double)count);
         }
         refuted += is_refuted != 0;
         right += (double)guesses.correct[CANARIES] / CANARIES / AUDITS;
-        dpa_guesses_free(&guesses);
+        dpa__guesses_free(&guesses);
     }
     print_message("%s: %zu of %d refuted at 95%%, %.3f right\n", name, refuted, AUDITS, right);
     /* 5% of 300 is 15; 26 or more have probability 0.004 even then. */

@@ -8,8 +8,8 @@
  * canaries, ε = 3 at δ = 1e-3. The test plays small ones. Seeds are 1000, 1001, … */
 #include "judged.h"
 
-#include "dpaudit/cosines.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
+#include "estimate/cosines.h"
 #include "federate/federation.h"
 
 static const double target = 3.0, delta = 1e-3;
@@ -75,13 +75,13 @@ static world make_world(const scale *size) {
     double *owner = calloc(rows, sizeof *owner);
     dpa_rng rng;
     assert_true(x != NULL && label != NULL && owner != NULL);
-    dpa_rng_init(&rng, 5, DPA_PURPOSE_SIMULATE, 0);
+    dpa__rng_init(&rng, 5, DPA_PURPOSE_SIMULATE, 0);
     for (size_t i = 0; i < rows; ++i) {
         label[i] = (int32_t)(i % CLASSES);
         owner[i] = (double)(i / EACH);
         for (size_t k = 0; k < features; ++k)
             x[i * features + k] =
-                (float)(dpa_rng_normal(&rng) + (k % CLASSES == i % CLASSES ? 1.0 : 0.0));
+                (float)(dpa__rng_normal(&rng) + (k % CLASSES == i % CLASSES ? 1.0 : 0.0));
     }
     assert_ok(dpa_dataset_new(x, label, rows, (dpa_shape){1, 1, features}, CLASSES, &w.data, NULL));
     assert_ok(dpa_clients_new(owner, rows, &w.clients, NULL));
@@ -147,7 +147,7 @@ static void watch_models(dpa_federation *f, dpa_canaries *seen) {
         const dpa_own_round own = {o->server_rate * o->clip / divisor, f->cohort.canary,
                                    f->cohort.candidates};
         const dpa_vector released = {.f64 = alone, .dim = n};
-        assert_ok(dpa_canaries_own(seen, &released, &own, NULL, NULL));
+        assert_ok(dpa__canaries_own(seen, &released, &own, NULL, NULL));
     }
     free(before);
     free(change);
@@ -164,21 +164,21 @@ static void train(const played *s, dpa_federation *f, double *score, double *tim
     }
     dpa_canaries_opts opts;
     dpa_canaries *seen = NULL;
-    dpa_canaries_opts_init(&opts);
+    dpa__canaries_opts_init(&opts);
     opts.seed = o->canary_seed;
     opts.dim = f->model->size;
     opts.observed = o->canaries;
     opts.unobserved = o->unobserved;
     opts.threads = 1;
     opts.direction = o->direction;
-    assert_ok(dpa_canaries_new(&opts, &seen, NULL));
+    assert_ok(dpa__canaries_new(&opts, &seen, NULL));
     watch_models(f, seen);
-    for (size_t i = 0; i < dpa_canaries_count(seen); ++i) {
-        score[i] = dpa_canaries_own_score(seen, i);
-        times[i] = (double)dpa_canaries_own_times(seen, i);
+    for (size_t i = 0; i < dpa__canaries_count(seen); ++i) {
+        score[i] = dpa__canaries_own_score(seen, i);
+        times[i] = (double)dpa__canaries_own_times(seen, i);
     }
-    *spread = dpa_canaries_own_spread(seen);
-    dpa_canaries_free(seen);
+    *spread = dpa__canaries_own_spread(seen);
+    dpa__canaries_free(seen);
 }
 
 /* ── its audit ───────────────────────────────────────────────────────────────────────── */
@@ -189,23 +189,23 @@ static void add_scores(dpa_evidence *e, const char *name, const double *score, s
     assert_non_null(kept);
     for (size_t i = 0; i < count; ++i)
         if (!isnan(score[i])) kept[filled++] = score[i];
-    assert_ok(dpa_evidence_add(e, name, kept, filled, 0, NULL));
+    assert_ok(dpa__evidence_add(e, name, kept, filled, 0, NULL));
 }
 
 /* As the game gathers it (src/game/federated.c). */
 static void gather(const dpa_federate_opts *o, double dim, double times_claimed, double *score,
                    const double *times, double spread, dpa_evidence *e) {
     const size_t k = o->canaries;
-    dpa_evidence_init(e, DPA_EVIDENCE_COSINES);
+    dpa__evidence_init(e, DPA_EVIDENCE_COSINES);
     e->design = DPA_ONE_RUN;
     e->scope = DPA_SCOPE_PARTICIPATION;
     e->dim = (size_t)dim;
-    (void)snprintf(e->direction, sizeof e->direction, "%s", dpa_direction_name(o->direction));
+    (void)snprintf(e->direction, sizeof e->direction, "%s", dpa__direction_name(o->direction));
     e->training.sigma = o->sigma;
     e->training.steps = o->rounds;
     e->training.q = (double)NAN;
     e->training.participations = times_claimed;
-    const double most = dpa_canaries_choose(score, times, k, 2 * k, o->sigma);
+    const double most = dpa__canaries_choose(score, times, k, 2 * k, o->sigma);
     add_scores(e, "members", score, k);
     add_scores(e, "nonmembers", score + k, k);
     assert_ok(dpa_evidence_fact(e, "canary_rounds", most, NULL));
@@ -224,12 +224,12 @@ static outcome judge_run(const dpa_evidence *e, int is_dp, uint64_t run) {
     dpa_claim claim = epsilon_claim(target);
     dpa_protocol p;
     claim.delta = delta;
-    dpa_protocol_init(&p);
+    dpa__protocol_init(&p);
     p.bare = 1;
     p.request.delta = delta;
     p.request.seed = 1 + run;
     p.request.threads = 1;
-    if (is_dp) assert_ok(dpa_request_set(&p.request, "family", "dp", NULL));
+    if (is_dp) assert_ok(dpa__request_set(&p.request, "family", "dp", NULL));
     dpa_report *report = judged(e, &claim, &p);
     const outcome found = {row_of(report, NULL, "known-rounds")->epsilon_lower,
                            dpa_report_state(report) == DPA_REFUTED};
@@ -251,7 +251,7 @@ static outcome one_run(const world *w, const played *s, uint64_t run) {
     train(s, f, score, times, &spread);
     gather(&o, (double)dpa_model_size(model), rounds_of(s), score, times, spread, &e);
     const outcome found = judge_run(&e, setting(s, "dp", 0.0) != 0.0, run);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     dpa_federation_free(f);
     dpa_model_free(model);
     free(score);

@@ -8,11 +8,11 @@
  * all. */
 #include "check.h"
 
-#include "dpaudit/guesses.h"
-#include "dpaudit/onerun.h"
-#include "dpaudit/report.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
+#include "estimate/onerun.h"
+#include "evidence/guesses.h"
 #include "math/dist.h"
+#include "report/report.h"
 
 static const double p = 0.05;
 
@@ -23,7 +23,7 @@ static double exact_error(uint64_t canaries, uint64_t options, double q, const d
     double error = 0.0;
     for (uint64_t c = 0; c <= canaries; ++c) {
         const dpa_onerun game = {canaries, options, canaries, c};
-        if (dpa_onerun_refutes(&game, curve, p))
+        if (dpa__onerun_refutes(&game, curve, p))
             error += exp(dpa__binom_log_pmf((double)c, (double)canaries, q));
     }
     return error;
@@ -40,7 +40,7 @@ static void exact_gaussian(void **state) {
                 double expected = 1.0 / (double)options[k];
                 const dpa_ideal ideal = {1.0 / mus[u], 1, options[k]};
                 dpa_curve *curve;
-                if (mus[u] > 0.0) assert_ok(dpa_ideal_expected(&ideal, 1, &expected, NULL));
+                if (mus[u] > 0.0) assert_ok(dpa__ideal_expected(&ideal, 1, &expected, NULL));
                 assert_ok(dpa_curve_gaussian(mus[u], &curve, NULL));
                 const double error = exact_error(sizes[n], options[k], expected, curve);
                 assert_true(error <= p);
@@ -62,7 +62,7 @@ static void exact_randomised_response(void **state) {
             dpa_curve *curve;
             for (uint64_t c = 0; c <= n; ++c) {
                 const dpa_onerun game = {n, 2, n, c};
-                if (dpa_onerun_dp_p_value(&game, epsilon, 0.0) <= p)
+                if (dpa__onerun_dp_p_value(&game, epsilon, 0.0) <= p)
                     error += exp(dpa__binom_log_pmf((double)c, (double)n, q));
             }
             assert_true(error <= p * (1.0 + 1e-9));
@@ -91,8 +91,8 @@ static void exact_all_or_nothing(void **state) {
                 const double mass =
                     (1.0 - share) * exp(dpa__binom_log_pmf((double)c, (double)n, 0.5)) +
                     (c == n ? share : 0.0);
-                if (dpa_onerun_dp_p_value(&game, 0.0, share) <= p) error += mass;
-                if (dpa_onerun_refutes(&game, curve, p)) by_recursion += mass;
+                if (dpa__onerun_dp_p_value(&game, 0.0, share) <= p) error += mass;
+                if (dpa__onerun_refutes(&game, curve, p)) by_recursion += mass;
             }
             assert_true(error <= p && by_recursion <= p);
             dpa_curve_free(curve);
@@ -112,13 +112,13 @@ static void play(double mu, uint64_t index, dpa_guesses *ranked) {
     uint8_t in[CANARIES];
     dpa_rng rng;
     dpa_lints lints = {0};
-    dpa_rng_init(&rng, 20, DPA_PURPOSE_SIMULATE, index);
+    dpa__rng_init(&rng, 20, DPA_PURPOSE_SIMULATE, index);
     for (size_t i = 0; i < CANARIES; ++i) {
-        in[i] = (uint8_t)(dpa_rng_u32(&rng) >> 31);
-        score[i] = dpa_rng_normal(&rng) + (in[i] ? 0.5 : -0.5) * mu;
+        in[i] = (uint8_t)(dpa__rng_u32(&rng) >> 31);
+        score[i] = dpa__rng_normal(&rng) + (in[i] ? 0.5 : -0.5) * mu;
     }
-    assert_ok(dpa_guesses_from_scores(score, in, CANARIES, DPA_GUESS_BOTH, ranked, &lints, NULL));
-    dpa_lints_free(&lints);
+    assert_ok(dpa__guesses_from_scores(score, in, CANARIES, DPA_GUESS_BOTH, ranked, &lints, NULL));
+    dpa__lints_free(&lints);
 }
 
 static dpa_onerun game_of(const dpa_guesses *ranked, uint64_t guesses) {
@@ -129,10 +129,10 @@ static double bound_of(const dpa_onerun *games, size_t count, dpa_guess_choice c
                        const char *family) {
     dpa_request request;
     dpa_result result;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.confidence = 1.0 - p;
     (void)snprintf(request.family, sizeof request.family, "%s", family);
-    assert_ok(dpa_onerun_bound(games, count, choice, &request, &result, NULL));
+    assert_ok(dpa__onerun_bound(games, count, choice, &request, &result, NULL));
     return result.epsilon_lower;
 }
 
@@ -151,7 +151,7 @@ static tally audit(double mu) {
     tally t = {0};
     uint64_t counts[GRID];
     dpa_curve *curve;
-    const size_t count = dpa_onerun_grid(CANARIES, counts, GRID);
+    const size_t count = dpa__onerun_grid(CANARIES, counts, GRID);
     const double truth = dpa_gaussian_epsilon(mu, 1e-5);
     assert_ok(dpa_curve_gaussian(mu, &curve, NULL));
     for (uint64_t a = 0; a < AUDITS; ++a) {
@@ -159,24 +159,24 @@ static tally audit(double mu) {
         dpa_onerun grid[GRID];
         play(mu, a, &ranked);
         const dpa_onerun few = game_of(&ranked, 40), all = game_of(&ranked, CANARIES);
-        const int is_refuted = dpa_onerun_refutes(&few, curve, p);
+        const int is_refuted = dpa__onerun_refutes(&few, curve, p);
         int split = 0, split_dp = 0, best = 0;
         for (size_t i = 0; i < count; ++i) {
             grid[i] = game_of(&ranked, counts[i]);
-            split |= dpa_onerun_refutes(&grid[i], curve, p / (double)count);
-            split_dp |= dpa_onerun_dp_p_value(&grid[i], truth, 1e-5) <= p / (double)count;
+            split |= dpa__onerun_refutes(&grid[i], curve, p / (double)count);
+            split_dp |= dpa__onerun_dp_p_value(&grid[i], truth, 1e-5) <= p / (double)count;
         }
         for (uint64_t g = 1; a < MAX_AUDITS && g <= CANARIES && !best; ++g) {
             const dpa_onerun game = game_of(&ranked, g);
-            best = dpa_onerun_refutes(&game, curve, p);
+            best = dpa__onerun_refutes(&game, curve, p);
         }
         t.fixed_few += (unsigned)is_refuted;
-        t.fixed_all += (unsigned)dpa_onerun_refutes(&all, curve, p);
+        t.fixed_all += (unsigned)dpa__onerun_refutes(&all, curve, p);
         t.split += (unsigned)split;
         t.split_dp += (unsigned)split_dp;
         t.best += (unsigned)best;
         if (a < 100) check_bounds(&ranked, grid, count, truth, is_refuted, split);
-        dpa_guesses_free(&ranked);
+        dpa__guesses_free(&ranked);
     }
     dpa_curve_free(curve);
     return t;

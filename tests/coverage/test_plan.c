@@ -4,20 +4,20 @@
  * precision with their definitions. */
 #include "check.h"
 
-#include "dpaudit/account.h"
-#include "dpaudit/cosines.h"
-#include "dpaudit/onerun.h"
-#include "dpaudit/plan.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
-#include "dpaudit/tradeoff.h"
+#include "account/account.h"
+#include "base/rng.h"
 #include "estimate/cosine.h"
+#include "estimate/cosines.h"
+#include "estimate/onerun.h"
+#include "estimate/power.h"
+#include "estimate/scores.h"
+#include "tradeoff/tradeoff.h"
 
 enum { AUDITS = 1000, MOST = 1024, DIM = 1000000 };
 
 static dpa_request request_of(const dpa_plan *plan) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "%s", plan->family);
     (void)snprintf(request.method, sizeof request.method, "%s", plan->method);
     request.delta = plan->delta;
@@ -29,9 +29,9 @@ static dpa_request request_of(const dpa_plan *plan) {
 static dpa_result from_counts(dpa_counts counts, const dpa_plan *plan) {
     const dpa_request request = request_of(plan);
     dpa_results results = {0};
-    assert_ok(dpa_estimate_counts(&counts, &request, &results, NULL));
+    assert_ok(dpa__estimate_counts(&counts, &request, &results, NULL));
     const dpa_result result = results.items[0];
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return result;
 }
 
@@ -43,8 +43,8 @@ typedef struct truth {
 } truth;
 
 static double laplace(dpa_rng *rng, double scale) {
-    const double size = -scale * log(dpa_rng_uniform(rng));
-    return dpa_rng_below(rng, 2) == 1 ? size : -size;
+    const double size = -scale * log(dpa__rng_uniform(rng));
+    return dpa__rng_below(rng, 2) == 1 ? size : -size;
 }
 
 static dpa_counts draw_counts(const dpa_plan_answer *a, const truth *t, dpa_rng *rng) {
@@ -57,8 +57,8 @@ static dpa_counts draw_counts(const dpa_plan_answer *a, const truth *t, dpa_rng 
             c.tp += 1 + laplace(rng, scale) >= cut;
             c.fp += laplace(rng, scale) >= cut;
         } else {
-            c.tp += t->mu + dpa_rng_normal(rng) >= a->threshold;
-            c.fp += dpa_rng_normal(rng) >= a->threshold;
+            c.tp += t->mu + dpa__rng_normal(rng) >= a->threshold;
+            c.fp += dpa__rng_normal(rng) >= a->threshold;
         }
     }
     c.fn = a->size - c.tp;
@@ -74,16 +74,16 @@ static dpa_result from_ranks(const dpa_plan *plan, const dpa_plan_answer *a, con
     dpa_lints lints = {0};
     dpa_results results = {0};
     for (uint64_t i = 0; i < a->size; ++i) {
-        in[i] = t->mu + dpa_rng_normal(rng);
-        out[i] = dpa_rng_normal(rng);
+        in[i] = t->mu + dpa__rng_normal(rng);
+        out[i] = dpa__rng_normal(rng);
     }
-    assert_ok(dpa_scores_from(in, a->size, out, a->size, &scores, NULL));
-    assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
-    assert_ok(dpa_estimate_scores(&scores, &request, &results, NULL));
+    assert_ok(dpa__scores_from(in, a->size, out, a->size, &scores, NULL));
+    assert_ok(dpa__scores_prepare_here(&scores, &lints, NULL));
+    assert_ok(dpa__estimate_scores(&scores, &request, &results, NULL));
     const dpa_result result = results.items[0];
-    dpa_results_free(&results);
-    dpa_lints_free(&lints);
-    dpa_scores_free(&scores);
+    dpa__results_free(&results);
+    dpa__lints_free(&lints);
+    dpa__scores_free(&scores);
     return result;
 }
 
@@ -142,13 +142,13 @@ static int audit_one_run(const dpa_plan *plan, const dpa_plan_answer *a, const t
     dpa_onerun game = {a->size, 2, a->guesses, 0};
     dpa_result result;
     for (uint64_t i = 0; i < a->size; ++i) {
-        const double side = dpa_rng_below(rng, 2) == 1 ? 1 : -1;
-        const double score = side * t->mu / 2 + dpa_rng_normal(rng);
+        const double side = dpa__rng_below(rng, 2) == 1 ? 1 : -1;
+        const double score = side * t->mu / 2 + dpa__rng_normal(rng);
         g[i] = (guess){fabs(score), score * side > 0};
     }
     qsort(g, a->size, sizeof g[0], by_certainty);
     for (uint64_t i = 0; i < a->guesses; ++i) game.correct += (uint64_t)g[i].is_right;
-    assert_ok(dpa_onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL));
+    assert_ok(dpa__onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL));
     return result.epsilon_lower > plan->claim_epsilon;
 }
 
@@ -162,15 +162,15 @@ static int audit_cosines(const dpa_plan *plan, const dpa_plan_answer *a, const t
         (void)snprintf(request.method, sizeof request.method, "jeffreys");
     if (!isnan(a->threshold))
         (void)snprintf(request.select, sizeof request.select, "fixed:%.17g", a->threshold * unit);
-    for (uint64_t i = 0; i < a->size; ++i) cosine[i] = unit * (t->mu + dpa_rng_normal(rng));
+    for (uint64_t i = 0; i < a->size; ++i) cosine[i] = unit * (t->mu + dpa__rng_normal(rng));
     const dpa_cosines cosines = {.observed = cosine, .observed_count = a->size, .dim = DIM};
     dpa_results results = {0};
     dpa_lints lints = {0};
     assert_ok(dpa__cosines_results(&cosines, &request, &results, &lints, NULL));
     assert_int_equal(results.count, 1);
     const int refutes = results.items[0].epsilon_lower > plan->claim_epsilon;
-    dpa_results_free(&results);
-    dpa_lints_free(&lints);
+    dpa__results_free(&results);
+    dpa__lints_free(&lints);
     return refutes;
 }
 
@@ -181,7 +181,7 @@ static int (*const audits[DPA_PLAN_GAMES])(const dpa_plan *, const dpa_plan_answ
 static dpa_plan plan_of(dpa_plan_game game, const char *family, const char *method, double claim,
                         double suspected) {
     dpa_plan plan;
-    dpa_plan_init(&plan);
+    dpa__plan_init(&plan);
     plan.game = game;
     plan.family = family;
     plan.method = method;
@@ -240,18 +240,18 @@ static void simulated_audits(void **state) {
         if (is_laplace) t.epsilon0 = plan.truth_epsilon - 2 * log1p(-plan.delta);
         dpa_plan_answer answer;
         unsigned refuted = 0;
-        assert_ok(dpa_plan_power(&plan, rows[r].n, &answer, NULL));
+        assert_ok(dpa__ask_power(&plan, rows[r].n, &answer, NULL));
         assert_true((answer.error > 0) == (strcmp(plan.method, "rank") == 0 ||
                                            strcmp(plan.method, "jeffreys-split") == 0));
         for (unsigned i = 0; i < AUDITS; ++i) {
             dpa_rng rng;
-            dpa_rng_init(&rng, 100 + r, DPA_PURPOSE_TEST, i);
+            dpa__rng_init(&rng, 100 + r, DPA_PURPOSE_TEST, i);
             refuted += (unsigned)audits[plan.game](&plan, &answer, &t, &rng);
         }
         const double share = refuted / (double)AUDITS;
         const double error = hypot(answer.error, sqrt(answer.power * (1 - answer.power) / AUDITS));
         print_message("| %s | %s | %s | %g | %g | %.0f | %.4f | %.4f | %.4f |\n",
-                      dpa_plan_game_name(plan.game), plan.family, plan.method, rows[r].claim,
+                      dpa__plan_game_name(plan.game), plan.family, plan.method, rows[r].claim,
                       rows[r].truth, (double)rows[r].n, answer.power, share, error);
         assert_absolute(share, answer.power, 3.5 * error);
         assert_between(answer.power, 0.3, 0.95); /* a setting that can fail both ways */
@@ -301,7 +301,7 @@ static void every_outcome(void **state) {
         plan.delta = rows[r].delta;
         plan.truth = "laplace";
         const double epsilon0 = 3 - 2 * log1p(-plan.delta);
-        assert_ok(dpa_plan_power(&plan, RUNS, &best, NULL));
+        assert_ok(dpa__ask_power(&plan, RUNS, &best, NULL));
         for (double threshold = -0.4; threshold < 2; threshold += 0.6) {
             const double fpr = upper(threshold);
             dpa_curve *curve = NULL;
@@ -309,7 +309,7 @@ static void every_outcome(void **state) {
             assert_ok(dpa_curve_laplace(epsilon0, &curve, NULL));
             const double want = enumerated(&plan, RUNS, dpa_curve_fnr(curve, fpr), fpr);
             dpa_curve_free(curve);
-            assert_ok(dpa_plan_power_at(&plan, RUNS, threshold, &got, NULL));
+            assert_ok(dpa__plan_power_at(&plan, RUNS, threshold, &got, NULL));
             assert_absolute(got, want, 1e-10);
             assert_true(best.power >= got - 0.01);
         }
@@ -326,12 +326,12 @@ static void guesses_all(void **state) {
     const double mu = dpa_gaussian_mu(8, plan.delta), right = upper(-mu / 2);
     dpa_plan_answer answer;
     double want = 0;
-    assert_ok(dpa_plan_power(&plan, CANARIES, &answer, NULL));
+    assert_ok(dpa__ask_power(&plan, CANARIES, &answer, NULL));
     assert_int_equal(answer.guesses, CANARIES);
     for (unsigned c = 0; c <= CANARIES; ++c) {
         const dpa_onerun game = {CANARIES, 2, CANARIES, c};
         dpa_result result;
-        assert_ok(dpa_onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL));
+        assert_ok(dpa__onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL));
         if (result.epsilon_lower > 0.1) want += binomial(c, CANARIES, right);
     }
     assert_absolute(answer.power, want, 1e-10);
@@ -345,21 +345,22 @@ static void sizes_and_leaks(void **state) {
     for (int g = 0; g < DPA_PLAN_GAMES; ++g) {
         const char *method;
         if (g == DPA_PLAN_STEPS) continue;
-        for (size_t m = 0; (method = dpa_plan_method((dpa_plan_game)g, "gaussian", 1e-5, m)); ++m) {
+        for (size_t m = 0; (method = dpa__plan_method((dpa_plan_game)g, "gaussian", 1e-5, m));
+             ++m) {
             if (strcmp(method, "sequential") == 0) continue; /* test_plan_sequential.c */
             dpa_plan plan = plan_of((dpa_plan_game)g, "gaussian", method, 1, 4);
             dpa_plan_answer needed, half;
             dpa_plan_leak leak;
-            assert_ok(dpa_plan_size(&plan, 0.8, 5000, &needed, NULL));
+            assert_ok(dpa__ask_size(&plan, 0.8, 5000, &needed, NULL));
             assert_true(needed.size > 0 && needed.power >= 0.8);
-            assert_ok(dpa_plan_power(&plan, needed.size / 2, &half, NULL));
+            assert_ok(dpa__ask_power(&plan, needed.size / 2, &half, NULL));
             assert_true(half.power < 0.8);
-            assert_ok(dpa_plan_detectable(&plan, needed.size, 0.8, &leak, NULL));
+            assert_ok(dpa__ask_detectable(&plan, needed.size, 0.8, &leak, NULL));
             /* of a simulated power size and leak are found with other draws */
             const double slack = strcmp(method, "scan") == 0 ? 3 * leak.error : 0;
             assert_between(leak.epsilon, 3.5, strcmp(method, "rank") == 0 ? 4.3 : 4.002 + slack);
             plan.truth_epsilon = 1; /* the claim is true: no size refutes it often */
-            assert_ok(dpa_plan_size(&plan, 0.8, 500, &needed, NULL));
+            assert_ok(dpa__ask_size(&plan, 0.8, 500, &needed, NULL));
             assert_int_equal(needed.size, 0);
             assert_true(needed.power <= 0.08);
         }
@@ -373,22 +374,22 @@ static void learned_threshold(void **state) {
     dpa_plan plan = plan_of(DPA_PLAN_COSINES, "dp", "jeffreys-split", 1, 6);
     dpa_plan_answer needed, same, best;
     dpa_plan_leak leak;
-    assert_ok(dpa_plan_size(&plan, 0.8, 5000, &needed, NULL));
+    assert_ok(dpa__ask_size(&plan, 0.8, 5000, &needed, NULL));
     assert_true(needed.power >= 0.8 && needed.error > 0);
-    assert_ok(dpa_plan_power(&plan, needed.size / 2, &same, NULL));
+    assert_ok(dpa__ask_power(&plan, needed.size / 2, &same, NULL));
     assert_true(same.power < 0.8);
     plan.threads = 1;
-    assert_ok(dpa_plan_power(&plan, needed.size, &same, NULL));
+    assert_ok(dpa__ask_power(&plan, needed.size, &same, NULL));
     assert_absolute(same.power, needed.power, 0);
-    assert_ok(dpa_plan_detectable(&plan, needed.size, 0.8, &leak, NULL));
+    assert_ok(dpa__ask_detectable(&plan, needed.size, 0.8, &leak, NULL));
     assert_between(leak.error, 1e-3, 0.3);
     assert_absolute(leak.epsilon, 6, 4 * leak.error);
     dpa_plan fixed = plan_of(DPA_PLAN_COSINES, "dp", "jeffreys", 1, 6);
-    assert_ok(dpa_plan_power(&fixed, needed.size - needed.size / 2, &best, NULL));
+    assert_ok(dpa__ask_power(&fixed, needed.size - needed.size / 2, &best, NULL));
     assert_true(best.power >= needed.power);
-    assert_ok(dpa_plan_power(&plan, 1, &same, NULL)); /* nothing to learn from */
+    assert_ok(dpa__ask_power(&plan, 1, &same, NULL)); /* nothing to learn from */
     assert_absolute(same.power, 0, 0);
-    assert_ok(dpa_plan_power(&plan, 2, &same, NULL));
+    assert_ok(dpa__ask_power(&plan, 2, &same, NULL));
     assert_true(same.power < 0.2);
 }
 
@@ -404,19 +405,19 @@ static void a_step_is_a_run(void **state) {
     step.steps = 1;
     step.claim_sigma = 1 / dpa_gaussian_mu(1, 1e-5);
     step.truth_sigma = 1 / dpa_gaussian_mu(4, 1e-5);
-    assert_ok(dpa_plan_power(&run, 100, &one, NULL));
-    assert_ok(dpa_plan_power(&step, 100, &other, NULL));
+    assert_ok(dpa__ask_power(&run, 100, &one, NULL));
+    assert_ok(dpa__ask_power(&step, 100, &other, NULL));
     assert_absolute(other.power, one.power, 1e-9);
-    assert_ok(dpa_plan_detectable(&run, 100, 0.8, &leak, NULL));
-    assert_ok(dpa_plan_detectable(&step, 100, 0.8, &same, NULL));
+    assert_ok(dpa__ask_detectable(&run, 100, 0.8, &leak, NULL));
+    assert_ok(dpa__ask_detectable(&step, 100, 0.8, &same, NULL));
     assert_absolute(same.epsilon, leak.epsilon, 1e-6);
     /* ε and σ give the same */
     run.claim_epsilon = run.truth_epsilon = NAN;
     run.claim_sigma = step.claim_sigma;
     run.truth_sigma = step.truth_sigma;
-    assert_ok(dpa_plan_power(&run, 100, &other, NULL));
+    assert_ok(dpa__ask_power(&run, 100, &other, NULL));
     assert_absolute(other.power, one.power, 1e-9);
-    assert_ok(dpa_plan_most(&step, 100, &most, NULL));
+    assert_ok(dpa__ask_most(&step, 100, &most, NULL));
     dpa_plan asked = plan_of(DPA_PLAN_RUNS, "gaussian", "cp", 1, 4);
     assert_relative(most, from_counts((dpa_counts){0, 100, 0, 100}, &asked).epsilon_lower, 1e-9);
 }
@@ -426,25 +427,25 @@ static void training_as_truth(void **state) {
     (void)state;
     dpa_plan plan = plan_of(DPA_PLAN_RUNS, "gaussian", "cp", 1, 4);
     dpa_plan_answer one, other;
-    assert_ok(dpa_plan_power(&plan, 100, &one, NULL));
+    assert_ok(dpa__ask_power(&plan, 100, &one, NULL));
     plan.truth_epsilon = NAN;
     plan.steps = 16;
     plan.truth_sigma = 4 / dpa_gaussian_mu(4, 1e-5);
-    assert_ok(dpa_plan_power(&plan, 100, &other, NULL));
+    assert_ok(dpa__ask_power(&plan, 100, &other, NULL));
     assert_absolute(other.power, one.power, 2e-3);
     /* canaries take the same ε */
     plan.game = DPA_PLAN_COSINES;
     plan.method = "mean";
-    assert_ok(dpa_plan_power(&plan, 19, &other, NULL));
+    assert_ok(dpa__ask_power(&plan, 19, &other, NULL));
     plan.truth_sigma = NAN;
     plan.truth_epsilon = 4;
-    assert_ok(dpa_plan_power(&plan, 19, &one, NULL));
+    assert_ok(dpa__ask_power(&plan, 19, &one, NULL));
     assert_absolute(other.power, one.power, 2e-3);
     /* and a family of trainings finds its own member in the claim */
     plan = plan_of(DPA_PLAN_RUNS, "subsampled-gaussian:q=1,steps=16", "cp", 1, 4);
-    assert_ok(dpa_plan_power(&plan, 100, &other, NULL));
+    assert_ok(dpa__ask_power(&plan, 100, &other, NULL));
     plan.family = "gaussian";
-    assert_ok(dpa_plan_power(&plan, 100, &one, NULL));
+    assert_ok(dpa__ask_power(&plan, 100, &one, NULL));
     assert_absolute(other.power, one.power, 0.02);
 }
 
@@ -457,17 +458,17 @@ static void ceiling(void **state) {
         for (int f = 0; f < 3; ++f) {
             const dpa_plan plan = plan_of(DPA_PLAN_RUNS, families[f], "cp", 0, 1);
             double top, most, right = 0;
-            assert_ok(dpa_plan_ceiling(families[f], 2 * n, 1e-5, 0.95, &top, NULL));
+            assert_ok(dpa__plan_ceiling(families[f], 2 * n, 1e-5, 0.95, &top, NULL));
             if (f == 0) right = 1e-5 + (1 - 1e-5) / (1 + exp(-top));
             if (f == 1) right = 1 - upper(dpa_gaussian_mu(top, 1e-5) / 2);
             if (f == 2) right = 1 - exp(-(top - 2 * log1p(-1e-5)) / 2) / 2;
             assert_absolute(pow(right, 2 * (double)n), 0.05, 1e-6);
-            assert_ok(dpa_plan_most(&plan, n, &most, NULL));
+            assert_ok(dpa__ask_most(&plan, n, &most, NULL));
             assert_true(most < top && (n < 50 || most > 0.3 * top));
         }
     double top;
-    assert_int_equal(dpa_plan_ceiling("none", 10, 1e-5, 0.95, &top, NULL), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_plan_ceiling("dp", 0, 1e-5, 0.95, &top, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__plan_ceiling("none", 10, 1e-5, 0.95, &top, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__plan_ceiling("dp", 0, 1e-5, 0.95, &top, NULL), DPA_BAD_ARGUMENT);
 }
 
 /* Figure 4 of bayesian-estimation: 90%, FNR = FPR = 0.4, ±0.15: about 1500, a little less, and just
@@ -481,23 +482,23 @@ static void precision(void **state) {
     for (int r = 0; r < 3; ++r) {
         const dpa_precision plan = {"dp", rows[r].method, 0.4, 0.4, 1e-5, 0.9};
         dpa_precision_answer found, before;
-        assert_ok(dpa_plan_half_width(&plan, 0.15, 20000, &found, NULL));
+        assert_ok(dpa__plan_half_width(&plan, 0.15, 20000, &found, NULL));
         assert_between(2 * (double)found.size, (double)rows[r].least, (double)rows[r].most);
         assert_true(found.upper - found.lower <= 0.3);
-        assert_ok(dpa_plan_interval(&plan, found.size - 1, &before, NULL));
+        assert_ok(dpa__plan_interval(&plan, found.size - 1, &before, NULL));
         assert_true(before.upper - before.lower > 0.3);
-        assert_ok(dpa_plan_half_width(&plan, 0.15, 100, &found, NULL));
+        assert_ok(dpa__plan_half_width(&plan, 0.15, 100, &found, NULL));
         assert_int_equal(found.size, 0);
-        assert_int_equal(dpa_plan_half_width(&plan, 0, 100, &found, NULL), DPA_BAD_ARGUMENT);
+        assert_int_equal(dpa__plan_half_width(&plan, 0, 100, &found, NULL), DPA_BAD_ARGUMENT);
     }
     dpa_precision bad = {"dp", "rank", 0.4, 0.4, 1e-5, 0.9};
     dpa_precision_answer a;
-    assert_int_equal(dpa_plan_interval(&bad, 10, &a, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__plan_interval(&bad, 10, &a, NULL), DPA_BAD_ARGUMENT);
     bad.method = "katz"; /* at δ > 0 */
-    assert_int_equal(dpa_plan_interval(&bad, 10, &a, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__plan_interval(&bad, 10, &a, NULL), DPA_BAD_ARGUMENT);
     bad.method = "cp";
     bad.fnr = 1.1;
-    assert_int_equal(dpa_plan_interval(&bad, 10, &a, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__plan_interval(&bad, 10, &a, NULL), DPA_BAD_ARGUMENT);
 }
 
 static void refusals(void **state) {
@@ -529,15 +530,15 @@ static void refusals(void **state) {
     bad[17].method = "mean";
     for (int i = 0; i < BAD; ++i) {
         dpa_error err = {0};
-        if (dpa_plan_power(&bad[i], 10, &answer, &err) != DPA_BAD_ARGUMENT)
+        if (dpa__ask_power(&bad[i], 10, &answer, &err) != DPA_BAD_ARGUMENT)
             fail_msg("plan %d is not refused", i);
         assert_true(strlen(err.text) > 10);
     }
     double power;
-    assert_int_equal(dpa_plan_power(&good, 0, &answer, NULL), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_plan_power(&good, 1000000, &answer, NULL), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_plan_size(&good, 1, 10, &answer, NULL), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_plan_power_at(&good, 10, NAN, &power, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__ask_power(&good, 0, &answer, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__ask_power(&good, 1000000, &answer, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__ask_size(&good, 1, 10, &answer, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__plan_power_at(&good, 10, NAN, &power, NULL), DPA_BAD_ARGUMENT);
 }
 
 int main(void) {

@@ -4,15 +4,15 @@
  * can win. */
 #include "check.h"
 
-#include "dpaudit/plan.h"
-#include "dpaudit/report.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/sequential.h"
-#include "dpaudit/tradeoff.h"
+#include "base/rng.h"
+#include "estimate/power.h"
+#include "estimate/sequential.h"
+#include "report/report.h"
+#include "tradeoff/tradeoff.h"
 
 static dpa_plan plan_of(const char *family, double claim, double suspected) {
     dpa_plan plan;
-    dpa_plan_init(&plan);
+    dpa__plan_init(&plan);
     plan.method = "sequential";
     plan.family = family;
     plan.claim_epsilon = claim;
@@ -23,12 +23,12 @@ static dpa_plan plan_of(const char *family, double claim, double suspected) {
 static dpa_sequential *audit_of(const dpa_plan *plan, double claim) {
     dpa_request request;
     dpa_sequential *audit;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.delta = plan->delta;
     request.confidence = plan->confidence;
     request.claim_epsilon = claim;
     (void)snprintf(request.family, sizeof request.family, "%s", plan->family);
-    assert_ok(dpa_sequential_new(&request, &audit, NULL));
+    assert_ok(dpa__sequential_new(&request, &audit, NULL));
     return audit;
 }
 
@@ -76,17 +76,17 @@ static double try_outcome(const state *from, int member, int nonmember, double r
     dpa_sequential *audit;
     state next = {.accused = {from->accused[0] + nonmember, from->accused[1] + member}};
     next.chance = from->chance * (member ? right : 1 - right) * (nonmember ? 1 - right : right);
-    assert_ok(dpa_sequential_load(from->bytes, from->count, &audit, NULL));
-    assert_ok(dpa_sequential_push(audit, 1, member, NULL));
-    assert_ok(dpa_sequential_push(audit, 0, nonmember, NULL));
-    const int is_refuted = dpa_sequential_refuted(audit);
+    assert_ok(dpa__sequential_load(from->bytes, from->count, &audit, NULL));
+    assert_ok(dpa__sequential_push(audit, 1, member, NULL));
+    assert_ok(dpa__sequential_push(audit, 0, nonmember, NULL));
+    const int is_refuted = dpa__sequential_refuted(audit);
     if (!is_refuted) {
         for (int i = 0; i < NULLS; ++i)
-            assert_ok(dpa_sequential_log_e(audit, nulls[i], &next.log_e[i], NULL));
-        assert_ok(dpa_sequential_save(audit, &next.bytes, &next.count, NULL));
+            assert_ok(dpa__sequential_log_e(audit, nulls[i], &next.log_e[i], NULL));
+        assert_ok(dpa__sequential_save(audit, &next.bytes, &next.count, NULL));
         add_state(to, &next);
     }
-    dpa_sequential_free(audit);
+    dpa__sequential_free(audit);
     return is_refuted ? next.chance : 0;
 }
 
@@ -96,8 +96,8 @@ static void enumerate(const dpa_plan *plan, double power[PAIRS + 1]) {
     level now = {calloc(MOST_STATES, sizeof(state)), 1};
     level next = {calloc(MOST_STATES, sizeof(state)), 0};
     dpa_sequential *audit = audit_of(plan, plan->claim_epsilon);
-    assert_ok(dpa_sequential_save(audit, &now.items[0].bytes, &now.items[0].count, NULL));
-    dpa_sequential_free(audit);
+    assert_ok(dpa__sequential_save(audit, &now.items[0].bytes, &now.items[0].count, NULL));
+    dpa__sequential_free(audit);
     now.items[0].chance = 1;
     power[0] = 0;
     for (int n = 1; n <= PAIRS; ++n) {
@@ -130,7 +130,7 @@ static void every_outcome(void **unused) {
     uint64_t sizes[PAIRS];
     dpa_plan_answer answers[PAIRS];
     for (uint64_t n = 1; n <= PAIRS; ++n) sizes[n - 1] = n;
-    assert_ok(dpa_plan_curve(&plan, sizes, PAIRS, answers, NULL));
+    assert_ok(dpa__plan_curve(&plan, sizes, PAIRS, answers, NULL));
     for (int n = 1; n <= PAIRS; ++n) {
         const dpa_plan_answer *a = &answers[n - 1];
         print_message("%2d pairs: exactly %.5f, plan %.5f ± %.5f\n", n, exact[n], a->power,
@@ -142,7 +142,7 @@ static void every_outcome(void **unused) {
     /* the mean of min{T, 12}: audits without a result count as 12, so only the median can be
      * compared */
     assert_true(mean > 4 && mean < PAIRS);
-    assert_ok(dpa_plan_stop(&plan, PAIRS, &stops, NULL));
+    assert_ok(dpa__ask_stop(&plan, PAIRS, &stops, NULL));
     assert_true(isinf(stops.mean) && isnan(stops.mean_error));
     assert_true(exact[(int)stops.median] > 0.46 && exact[(int)stops.median - 1] < 0.54);
 }
@@ -162,9 +162,9 @@ static int rising(const void *a, const void *b) {
 
 /* Laplace noise (mu = 0) or a normal shift. */
 static double score_of(int is_member, double mu, double epsilon0, dpa_rng *rng) {
-    if (mu > 0) return mu * is_member + dpa_rng_normal(rng);
-    const double size = -log(dpa_rng_uniform(rng)) / epsilon0;
-    return is_member + (dpa_rng_below(rng, 2) == 1 ? size : -size);
+    if (mu > 0) return mu * is_member + dpa__rng_normal(rng);
+    const double size = -log(dpa__rng_uniform(rng)) / epsilon0;
+    return is_member + (dpa__rng_below(rng, 2) == 1 ? size : -size);
 }
 
 static void draw_sample(const dpa_plan *plan, double claim, double mu, double epsilon0,
@@ -173,17 +173,17 @@ static void draw_sample(const dpa_plan *plan, double claim, double mu, double ep
         dpa_sequential *audit = audit_of(plan, claim);
         dpa_rng rng;
         uint64_t pairs = 0;
-        dpa_rng_init(&rng, 77, DPA_PURPOSE_TEST, i);
-        while (!dpa_sequential_refuted(audit)) {
+        dpa__rng_init(&rng, 77, DPA_PURPOSE_TEST, i);
+        while (!dpa__sequential_refuted(audit)) {
             for (int c = 0; c < 2; ++c)
-                assert_ok(dpa_sequential_push(audit, c, score_of(c, mu, epsilon0, &rng), NULL));
+                assert_ok(dpa__sequential_push(audit, c, score_of(c, mu, epsilon0, &rng), NULL));
             assert_true(++pairs < 5000);
         }
         dpa_sequential_now now;
-        assert_ok(dpa_sequential_look(audit, &now, NULL));
+        assert_ok(dpa__sequential_look(audit, &now, NULL));
         assert_int_equal(now.refuted_at, pairs);
         out->stop[i] = (double)pairs;
-        dpa_sequential_free(audit);
+        dpa__sequential_free(audit);
     }
     qsort(out->stop, AUDITS, sizeof out->stop[0], rising);
 }
@@ -196,9 +196,9 @@ static void compare(const char *name, const dpa_plan *plan, const sample *s) {
     const double mean = sum / AUDITS;
     for (int i = 0; i < AUDITS; ++i) squares += (s->stop[i] - mean) * (s->stop[i] - mean);
     const double error = sqrt(squares / (AUDITS - 1.0) / AUDITS);
-    assert_ok(dpa_plan_stop(plan, 5000, &stops, NULL));
+    assert_ok(dpa__ask_stop(plan, 5000, &stops, NULL));
     assert_int_equal(stops.refuted, plan->audits);
-    assert_ok(dpa_plan_power(plan, (uint64_t)mean, &at, NULL));
+    assert_ok(dpa__ask_power(plan, (uint64_t)mean, &at, NULL));
     for (int i = 0; i < AUDITS; ++i) by += s->stop[i] <= floor(mean);
     const double median = s->stop[AUDITS / 2], late = s->stop[9 * AUDITS / 10];
     print_message("| %s | mean %.1f±%.1f, %.1f±%.1f | median %.0f±%.1f, %.0f | nine in ten "
@@ -242,36 +242,36 @@ static void sizes_and_leaks(void **unused) {
     dpa_plan_answer needed, one;
     dpa_plan_leak leak;
     dpa_plan_stops stops, single;
-    assert_ok(dpa_plan_size(&plan, 0.8, 2000, &needed, NULL));
+    assert_ok(dpa__ask_size(&plan, 0.8, 2000, &needed, NULL));
     assert_true(needed.power >= 0.8 && needed.power < 0.83);
-    assert_ok(dpa_plan_power(&plan, needed.size - 1, &one, NULL));
+    assert_ok(dpa__ask_power(&plan, needed.size - 1, &one, NULL));
     assert_true(one.power < 0.8);
-    assert_ok(dpa_plan_detectable(&plan, needed.size, 0.8, &leak, NULL));
+    assert_ok(dpa__ask_detectable(&plan, needed.size, 0.8, &leak, NULL));
     assert_between(leak.error, 0.02, 1);
     assert_absolute(leak.epsilon, 8, 4 * leak.error);
     /* the same on one thread; another seed gives another result */
-    assert_ok(dpa_plan_stop(&plan, 500, &stops, NULL));
+    assert_ok(dpa__ask_stop(&plan, 500, &stops, NULL));
     plan.threads = 1;
-    assert_ok(dpa_plan_stop(&plan, 500, &single, NULL));
+    assert_ok(dpa__ask_stop(&plan, 500, &single, NULL));
     assert_absolute(stops.mean, single.mean, 0);
     plan.seed = 2;
-    assert_ok(dpa_plan_stop(&plan, 500, &single, NULL));
+    assert_ok(dpa__ask_stop(&plan, 500, &single, NULL));
     assert_true(stops.mean != single.mean);
     /* a true claim is hardly ever refuted; few audits are enough to show that */
     plan.truth_epsilon = 1;
-    assert_ok(dpa_plan_size(&plan, 0.8, 300, &needed, NULL));
+    assert_ok(dpa__ask_size(&plan, 0.8, 300, &needed, NULL));
     assert_int_equal(needed.size, 0);
     assert_true(needed.power <= 0.2 && needed.error > 0);
-    assert_ok(dpa_plan_stop(&plan, 300, &stops, NULL));
+    assert_ok(dpa__ask_stop(&plan, 300, &stops, NULL));
     assert_true(stops.audits < plan.audits && isinf(stops.median));
     plan.audits = 0;
-    assert_int_equal(dpa_plan_stop(&plan, 300, &stops, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__ask_stop(&plan, 300, &stops, NULL), DPA_BAD_ARGUMENT);
     plan.audits = 2001;
-    assert_int_equal(dpa_plan_stop(&plan, 300, &stops, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__ask_stop(&plan, 300, &stops, NULL), DPA_BAD_ARGUMENT);
     plan.audits = 10;
-    assert_int_equal(dpa_plan_stop(&plan, 0, &stops, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__ask_stop(&plan, 0, &stops, NULL), DPA_BAD_ARGUMENT);
     plan.method = "cp";
-    assert_int_equal(dpa_plan_stop(&plan, 300, &stops, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__ask_stop(&plan, 300, &stops, NULL), DPA_BAD_ARGUMENT);
 }
 
 /* The most that a bet of any slope, point and size wins on a perfect pair against (t, 0)-DP. */
@@ -300,7 +300,7 @@ static void largest_bound(void **unused) {
         double most, top = 0;
         plan.delta = 0;
         plan.truth = "laplace";
-        assert_ok(dpa_plan_most(&plan, n, &most, NULL));
+        assert_ok(dpa__ask_most(&plan, n, &most, NULL));
         while ((double)n * log(most_pay(top + 0.05)) >= log(20)) top += 0.05;
         print_message("%4.0f perfect pairs: %.4f, no bets above %.2f\n", (double)n, most, top);
         assert_true(most > before && most <= top + 0.05 && most > 0.3 * top);
@@ -309,11 +309,11 @@ static void largest_bound(void **unused) {
         dpa_sequential *audit = audit_of(&plan, 1);
         dpa_sequential_now now;
         for (uint64_t i = 0; i < n; ++i) {
-            assert_ok(dpa_sequential_push(audit, 0, -1, NULL));
-            assert_ok(dpa_sequential_push(audit, 1, 5, NULL));
+            assert_ok(dpa__sequential_push(audit, 0, -1, NULL));
+            assert_ok(dpa__sequential_push(audit, 1, 5, NULL));
         }
-        assert_ok(dpa_sequential_look(audit, &now, NULL));
-        dpa_sequential_free(audit);
+        assert_ok(dpa__sequential_look(audit, &now, NULL));
+        dpa__sequential_free(audit);
         assert_relative(most, now.epsilon_lower, 1e-9);
     }
 }

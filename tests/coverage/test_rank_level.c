@@ -8,10 +8,10 @@
 #include <complex.h>
 #include <string.h>
 
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
-#include "dpaudit/tradeoff.h"
+#include "base/rng.h"
+#include "estimate/scores.h"
 #include "prepared.h"
+#include "tradeoff/tradeoff.h"
 
 static int is_full;
 
@@ -28,15 +28,15 @@ static double p_value_of(size_t members, size_t nonmembers, double u, double eps
         in[i] = above - 0.5;
         u -= above;
     }
-    dpa_request_init(&request); /* the default seed */
+    dpa__request_init(&request); /* the default seed */
     request.claim_epsilon = epsilon;
     (void)snprintf(request.family, sizeof request.family, "gaussian");
     (void)snprintf(request.method, sizeof request.method, "rank");
     dpa_scores scores = prepared(in, members, out, nonmembers);
-    assert_ok(dpa_estimate_scores(&scores, &request, &results, NULL));
+    assert_ok(dpa__estimate_scores(&scores, &request, &results, NULL));
     const double p = results.items[0].p_value;
-    dpa_results_free(&results);
-    dpa_scores_free(&scores);
+    dpa__results_free(&results);
+    dpa__scores_free(&scores);
     free(in);
     free(out);
     return p;
@@ -74,11 +74,11 @@ static pair draw(dpa_rng *rng, size_t members, size_t nonmembers, double mu, dou
     pair p = {0, -m * n * normal_below(mu / sqrt(2))};
     size_t below = 0;
     for (size_t i = 0; i < members; ++i) {
-        in[i] = mu + dpa_rng_normal(rng);
+        in[i] = mu + dpa__rng_normal(rng);
         p.projection += n * normal_below(in[i]);
     }
     for (size_t j = 0; j < nonmembers; ++j) {
-        out[j] = dpa_rng_normal(rng);
+        out[j] = dpa__rng_normal(rng);
         p.projection += m * normal_below(mu - out[j]);
     }
     qsort(in, members, sizeof *in, rising);
@@ -130,7 +130,7 @@ static void check(size_t members, size_t nonmembers, double epsilon, int audits)
     double more = 0, fewer = 0;
     dpa_rng rng;
     assert_true(in != NULL && out != NULL);
-    dpa_rng_init(&rng, 23, DPA_PURPOSE_TEST, (uint64_t)members);
+    dpa__rng_init(&rng, 23, DPA_PURPOSE_TEST, (uint64_t)members);
     for (int a = 0; a < audits; ++a) {
         const pair p = draw(&rng, members, nonmembers, mu, in, out);
         more += p.u >= least && p.projection < limit;

@@ -8,16 +8,16 @@
 
 #include <string.h>
 
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
+#include "base/rng.h"
 #include "estimate/scan.h"
+#include "estimate/scores.h"
 
 static int is_full;
 
 typedef enum mechanism { GAUSSIAN, SUBSAMPLED, LEAK, LAPLACE, RESPONSE, ANSWER } mechanism;
 
 static double laplace(dpa_rng *rng) {
-    const double u = dpa_rng_uniform(rng) - 0.5;
+    const double u = dpa__rng_uniform(rng) - 0.5;
     return (u < 0 ? 1 : -1) * log1p(-2 * fabs(u));
 }
 
@@ -25,25 +25,25 @@ static double laplace(dpa_rng *rng) {
 static double score_of(mechanism m, double strength, int is_member, dpa_rng *rng) {
     switch (m) {
     case GAUSSIAN:
-        return dpa_rng_normal(rng) + is_member * strength;
+        return dpa__rng_normal(rng) + is_member * strength;
     case SUBSAMPLED:
-        return dpa_rng_normal(rng) + (is_member && dpa_rng_uniform(rng) < 0.1 ? strength : 0);
+        return dpa__rng_normal(rng) + (is_member && dpa__rng_uniform(rng) < 0.1 ? strength : 0);
     case LEAK:
-        return is_member && dpa_rng_uniform(rng) < strength ? 1000 + dpa_rng_uniform(rng)
-                                                            : dpa_rng_normal(rng);
+        return is_member && dpa__rng_uniform(rng) < strength ? 1000 + dpa__rng_uniform(rng)
+                                                             : dpa__rng_normal(rng);
     case LAPLACE:
         return laplace(rng) + is_member * strength;
     default: { /* randomized response; RESPONSE has a random order within an answer */
         const double honest = 1 / (1 + exp(-strength));
-        const int says = dpa_rng_uniform(rng) < honest ? is_member : !is_member;
-        return says + (m == RESPONSE ? 0.5 * dpa_rng_uniform(rng) : 0);
+        const int says = dpa__rng_uniform(rng) < honest ? is_member : !is_member;
+        return says + (m == RESPONSE ? 0.5 * dpa__rng_uniform(rng) : 0);
     }
     }
 }
 
 static dpa_request request_of(double delta) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.delta = delta;
     request.threads = 1;
     (void)snprintf(request.family, sizeof request.family, "dp");
@@ -83,13 +83,13 @@ static const row slow[] = {
 
 /* The same answers as a confusion matrix. */
 static double bound_of_counts(const dpa_scores *scores, double delta) {
-    const dpa_counts counts = dpa_scores_counts(scores, 1);
+    const dpa_counts counts = dpa__scores_counts(scores, 1);
     dpa_request request = request_of(delta);
     dpa_results results = {0};
     (void)snprintf(request.method, sizeof request.method, "exact");
-    assert_ok(dpa_estimate_counts(&counts, &request, &results, NULL));
+    assert_ok(dpa__estimate_counts(&counts, &request, &results, NULL));
     const double bound = results.items[0].epsilon_lower;
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return bound;
 }
 
@@ -97,16 +97,16 @@ static double bound_of(const row *r, int audit, double *in, double *out) {
     dpa_rng rng;
     dpa_results results = {0};
     const dpa_request request = request_of(r->delta);
-    dpa_rng_init(&rng, 19, DPA_PURPOSE_TEST, (uint64_t)audit + ((uint64_t)r->members << 32));
+    dpa__rng_init(&rng, 19, DPA_PURPOSE_TEST, (uint64_t)audit + ((uint64_t)r->members << 32));
     for (size_t i = 0; i < r->members; ++i) in[i] = score_of(r->mechanism, r->strength, 1, &rng);
     for (size_t i = 0; i < r->nonmembers; ++i)
         out[i] = score_of(r->mechanism, r->strength, 0, &rng);
     dpa_scores scores = prepared(in, r->members, out, r->nonmembers);
-    assert_ok(dpa_estimate_scores(&scores, &request, &results, NULL));
+    assert_ok(dpa__estimate_scores(&scores, &request, &results, NULL));
     const double bound = results.items[0].epsilon_lower;
     if (r->mechanism == ANSWER) assert_absolute(bound_of_counts(&scores, r->delta), bound, 1e-12);
-    dpa_results_free(&results);
-    dpa_scores_free(&scores);
+    dpa__results_free(&results);
+    dpa__scores_free(&scores);
     return bound;
 }
 
@@ -150,17 +150,17 @@ static double level(size_t members, size_t nonmembers, double epsilon, double de
     for (int a = 0; a < audits; ++a) {
         dpa_rng rng;
         double p;
-        dpa_rng_init(&rng, 20, DPA_PURPOSE_TEST, (uint64_t)a + ((uint64_t)members << 32));
+        dpa__rng_init(&rng, 20, DPA_PURPOSE_TEST, (uint64_t)a + ((uint64_t)members << 32));
         for (size_t i = 0; i < members; ++i) {
             /* a share δ ranks above all non-members; the others rank at false positive rate w */
-            const double u = dpa_rng_uniform(&rng), w = dpa_curve_fpr_at_tpr(curve, u);
-            in[i] = u <= delta ? 1 + dpa_rng_uniform(&rng) : -w;
+            const double u = dpa__rng_uniform(&rng), w = dpa__curve_fpr_at_tpr(curve, u);
+            in[i] = u <= delta ? 1 + dpa__rng_uniform(&rng) : -w;
         }
-        for (size_t j = 0; j < nonmembers; ++j) out[j] = -dpa_rng_uniform(&rng);
+        for (size_t j = 0; j < nonmembers; ++j) out[j] = -dpa__rng_uniform(&rng);
         dpa_scores scores = prepared(in, members, out, nonmembers);
         assert_ok(dpa__scan_p_value_dp(&scores, epsilon, delta, &request, &p, NULL));
         refuted += p <= 0.05;
-        dpa_scores_free(&scores);
+        dpa__scores_free(&scores);
     }
     dpa_curve_free(curve);
     free(in);
@@ -197,7 +197,7 @@ static void test_power(void **state) {
     for (int a = 0; a < audits; ++a) {
         double in[N], out[N], p;
         dpa_rng rng;
-        dpa_rng_init(&rng, 21, DPA_PURPOSE_TEST, (uint64_t)a);
+        dpa__rng_init(&rng, 21, DPA_PURPOSE_TEST, (uint64_t)a);
         for (size_t i = 0; i < N; ++i) {
             in[i] = score_of(GAUSSIAN, mu, 1, &rng);
             out[i] = score_of(GAUSSIAN, mu, 0, &rng);
@@ -205,7 +205,7 @@ static void test_power(void **state) {
         dpa_scores scores = prepared(in, N, out, N);
         assert_ok(dpa__scan_p_value_dp(&scores, 1, delta, &request, &p, NULL));
         refuted += p <= 0.05;
-        dpa_scores_free(&scores);
+        dpa__scores_free(&scores);
     }
     const double share = refuted / (double)audits, error = sqrt(wanted * (1 - wanted) / audits);
     print_message("| ε ≤ 1, truth ε = 4 (Gaussian) | %d + %d | %d | %.2f | %.2f |\n", N, N, audits,

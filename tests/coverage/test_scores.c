@@ -13,12 +13,12 @@
  * enough audits by ranks to tell 5% from 2.5% and 10%. */
 #include "check.h"
 
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
+#include "base/rng.h"
 #include "estimate/berkjones.h"
 #include "estimate/rank.h"
 #include "estimate/rates.h"
 #include "estimate/roc.h"
+#include "estimate/scores.h"
 #include "evidence/scores_sort.h"
 
 static void sort_sample(dpa_scores *s) {
@@ -30,7 +30,7 @@ static void sort_sample(dpa_scores *s) {
 static dpa_scores new_sample(size_t n) {
     dpa_scores s;
     double *zero = calloc(n, sizeof *zero);
-    assert_ok(dpa_scores_from(zero, n, zero, n, &s, NULL));
+    assert_ok(dpa__scores_from(zero, n, zero, n, &s, NULL));
     free(zero);
     return s;
 }
@@ -44,10 +44,10 @@ static size_t size = 200;
 
 static void no_leak(dpa_scores *s, uint64_t audit) {
     dpa_rng rng;
-    dpa_rng_init(&rng, 5, DPA_PURPOSE_SIMULATE, audit);
+    dpa__rng_init(&rng, 5, DPA_PURPOSE_SIMULATE, audit);
     for (size_t i = 0; i < size; ++i) {
-        s->member[i] = dpa_rng_uniform(&rng);
-        s->nonmember[i] = dpa_rng_uniform(&rng);
+        s->member[i] = dpa__rng_uniform(&rng);
+        s->nonmember[i] = dpa__rng_uniform(&rng);
     }
     sort_sample(s);
 }
@@ -55,14 +55,14 @@ static void no_leak(dpa_scores *s, uint64_t audit) {
 static double bound_of(const dpa_scores *s, const char *select) {
     dpa_request request;
     dpa_results results = {0};
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.delta = 0;
     (void)snprintf(request.family, sizeof request.family, "dp");
     (void)snprintf(request.method, sizeof request.method, "cp");
     (void)snprintf(request.select, sizeof request.select, "%s", select);
-    assert_ok(dpa_estimate_scores(s, &request, &results, NULL));
+    assert_ok(dpa__estimate_scores(s, &request, &results, NULL));
     const double lower = results.items[0].epsilon_lower;
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return lower;
 }
 
@@ -101,7 +101,7 @@ static void simultaneous_without_leak(void **state) {
                   audits, 100.0 * false_claims / audits, 100.0 * by_maximum / audits);
     assert_true(false_claims <= audits / 20);
     assert_true(by_maximum > false_claims);
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
 }
 
 /* With a leak the bound is that of the best corner, from limits at the level of the band. */
@@ -116,10 +116,10 @@ static void simultaneous_with_leak(void **state) {
         dpa__roc roc;
         dpa_rng rng;
         double best = 0;
-        dpa_rng_init(&rng, 6, DPA_PURPOSE_SIMULATE, audit);
+        dpa__rng_init(&rng, 6, DPA_PURPOSE_SIMULATE, audit);
         for (size_t i = 0; i < N; ++i) {
-            s.member[i] = 2 + dpa_rng_normal(&rng);
-            s.nonmember[i] = dpa_rng_normal(&rng);
+            s.member[i] = 2 + dpa__rng_normal(&rng);
+            s.nonmember[i] = dpa__rng_normal(&rng);
         }
         sort_sample(&s);
         assert_ok(dpa__roc_of(&s, &roc, NULL));
@@ -132,7 +132,7 @@ static void simultaneous_with_leak(void **state) {
         assert_true(best > 0.5);
         assert_relative(bound_of(&s, "simultaneous"), best, 1e-9);
     }
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
 }
 
 static void split_without_leak(void **state) {
@@ -146,7 +146,7 @@ static void split_without_leak(void **state) {
     print_message("no leak, %d audits: split claims %.3f%%\n", audits,
                   100.0 * false_claims / audits);
     assert_true(false_claims <= audits / 20);
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
 }
 
 /* ── ranks ─────────────────────────────────────────────────────────────────────────────────── */
@@ -159,7 +159,7 @@ static const char *const attack_name[] = {"plain",  "heavy tails", "discrete",
                                           "coarse", "mixture",     "weaker mechanism"};
 
 static double score_of(attack kind, dpa_rng *rng, double mu) {
-    const double noise = dpa_rng_normal(rng), other = dpa_rng_normal(rng);
+    const double noise = dpa__rng_normal(rng), other = dpa__rng_normal(rng);
     const double output = mu + noise;
     switch (kind) {
     case HEAVY_TAILS: /* a monotone transformation that stretches both ends */
@@ -169,7 +169,7 @@ static double score_of(attack kind, dpa_rng *rng, double mu) {
     case COARSE:
         return output > 0.7 ? 1 : 0;
     case MIXTURE: /* looks at the output only sometimes */
-        return dpa_rng_uniform(rng) < 0.6 ? output : 3 * other;
+        return dpa__rng_uniform(rng) < 0.6 ? output : 3 * other;
     case WEAK:
         return 0.8 * mu + noise;
     case PLAIN:
@@ -222,7 +222,7 @@ static void rank_coverage_at(size_t n, size_t replicates) {
         if (n > 50 && kind != PLAIN && !is_full) continue;
         for (uint64_t repeat = 0; repeat < (uint64_t)repeats; ++repeat) {
             dpa_rng rng;
-            dpa_rng_init(&rng, 77 + (uint64_t)kind, DPA_PURPOSE_SIMULATE, repeat);
+            dpa__rng_init(&rng, 77 + (uint64_t)kind, DPA_PURPOSE_SIMULATE, repeat);
             for (size_t i = 0; i < n; ++i) {
                 s.member[i] = score_of((attack)kind, &rng, 1);
                 s.nonmember[i] = score_of((attack)kind, &rng, 0);
@@ -239,7 +239,7 @@ static void rank_coverage_at(size_t n, size_t replicates) {
         if (kind == PLAIN) assert_true(rate >= 0.05 - error); /* and the level is exact */
     }
     free(weights);
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
 }
 
 static void rank_coverage(void **state) {
@@ -266,7 +266,7 @@ static void rank_power(void **state) {
                 {"rank", ""}, {"cp", "simultaneous"}, {"cp", "fixed:0.5"}};
             double *mean[] = {&sum, &band, &fixed};
             dpa_rng rng;
-            dpa_rng_init(&rng, 99, DPA_PURPOSE_SIMULATE, repeat);
+            dpa__rng_init(&rng, 99, DPA_PURPOSE_SIMULATE, repeat);
             for (size_t i = 0; i < s.members; ++i) {
                 s.member[i] = score_of(PLAIN, &rng, 1);
                 s.nonmember[i] = score_of(PLAIN, &rng, 0);
@@ -275,14 +275,14 @@ static void rank_power(void **state) {
             for (int k = 0; k < 3; ++k) {
                 dpa_request request;
                 dpa_results results = {0};
-                dpa_request_init(&request);
+                dpa__request_init(&request);
                 request.seed = repeat;
                 (void)snprintf(request.family, sizeof request.family, "gaussian");
                 (void)snprintf(request.method, sizeof request.method, "%s", how[k][0]);
                 (void)snprintf(request.select, sizeof request.select, "%s", how[k][1]);
-                assert_ok(dpa_estimate_scores(&s, &request, &results, NULL));
+                assert_ok(dpa__estimate_scores(&s, &request, &results, NULL));
                 *mean[k] += results.items[0].epsilon_lower / (double)cases[c].repeats;
-                dpa_results_free(&results);
+                dpa__results_free(&results);
             }
         }
         print_message(
@@ -291,7 +291,7 @@ static void rank_power(void **state) {
             cases[c].n, cases[c].repeats, sum, band, fixed);
         assert_absolute(sum, cases[c].mean, cases[c].allowed);
         assert_true(sum > fixed && fixed > band);
-        dpa_scores_free(&s);
+        dpa__scores_free(&s);
     }
 }
 

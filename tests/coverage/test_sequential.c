@@ -9,18 +9,18 @@
  * audit also checks that a claim falls exactly when its p-value reaches 5%. */
 #include "check.h"
 
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
-#include "dpaudit/sequential.h"
-#include "dpaudit/tradeoff.h"
+#include "base/rng.h"
+#include "estimate/scores.h"
+#include "estimate/sequential.h"
+#include "tradeoff/tradeoff.h"
 
 typedef enum mechanism { GAUSSIAN, RESPONSE, LAPLACE, NO_LEAK } mechanism;
 
 static double score_of(mechanism kind, int is_member, dpa_rng *rng) {
-    const double u = dpa_rng_uniform(rng);
+    const double u = dpa__rng_uniform(rng);
     switch (kind) {
     case GAUSSIAN:
-        return is_member + dpa_rng_normal(rng);
+        return is_member + dpa__rng_normal(rng);
     case RESPONSE: /* randomised response with e^ε = 3: right 3 times in 4 */
         return (u < 0.75) == (is_member != 0) ? 1 : 0;
     case LAPLACE: /* scale 1, sensitivity 1: ε = 1 */
@@ -50,22 +50,22 @@ static double wrong_of(const plan *p) {
         dpa_sequential *s;
         dpa_sequential_now now;
         dpa_rng rng;
-        dpa_request_init(&request);
+        dpa__request_init(&request);
         request.delta = p->delta;
         if (p->is_claimed) request.claim_epsilon = p->truth;
         (void)snprintf(request.family, sizeof request.family, "%s", p->family);
         (void)snprintf(request.select, sizeof request.select, "%s", p->select);
-        assert_ok(dpa_sequential_new(&request, &s, NULL));
-        dpa_rng_init(&rng, 2026, DPA_PURPOSE_SIMULATE, (uint64_t)audit);
-        for (int i = 0; i < p->pairs && !dpa_sequential_refuted(s); ++i)
+        assert_ok(dpa__sequential_new(&request, &s, NULL));
+        dpa__rng_init(&rng, 2026, DPA_PURPOSE_SIMULATE, (uint64_t)audit);
+        for (int i = 0; i < p->pairs && !dpa__sequential_refuted(s); ++i)
             for (int c = 0; c < 2; ++c)
-                assert_ok(dpa_sequential_push(s, c, score_of(p->kind, c, &rng), NULL));
-        assert_ok(dpa_sequential_look(s, &now, NULL));
+                assert_ok(dpa__sequential_push(s, c, score_of(p->kind, c, &rng), NULL));
+        assert_ok(dpa__sequential_look(s, &now, NULL));
         const int is_wrong = now.epsilon_lower > p->truth;
-        assert_true(!p->is_claimed || is_wrong <= dpa_sequential_refuted(s));
-        if (p->is_claimed) assert_int_equal(now.p_value <= 0.05, dpa_sequential_refuted(s));
-        wrong += p->is_claimed ? dpa_sequential_refuted(s) : is_wrong;
-        dpa_sequential_free(s);
+        assert_true(!p->is_claimed || is_wrong <= dpa__sequential_refuted(s));
+        if (p->is_claimed) assert_int_equal(now.p_value <= 0.05, dpa__sequential_refuted(s));
+        wrong += p->is_claimed ? dpa__sequential_refuted(s) : is_wrong;
+        dpa__sequential_free(s);
     }
     return (double)wrong / p->audits;
 }
@@ -107,18 +107,18 @@ static double pairs_to_refute(const char *family, double delta, double claim, do
         dpa_sequential *s;
         dpa_rng rng;
         int pairs = 0;
-        dpa_request_init(&request);
+        dpa__request_init(&request);
         request.delta = delta;
         request.claim_epsilon = claim;
         (void)snprintf(request.family, sizeof request.family, "%s", family);
-        assert_ok(dpa_sequential_new(&request, &s, NULL));
-        dpa_rng_init(&rng, 31, DPA_PURPOSE_SIMULATE, (uint64_t)audit);
-        for (; pairs < 20000 && !dpa_sequential_refuted(s); ++pairs)
+        assert_ok(dpa__sequential_new(&request, &s, NULL));
+        dpa__rng_init(&rng, 31, DPA_PURPOSE_SIMULATE, (uint64_t)audit);
+        for (; pairs < 20000 && !dpa__sequential_refuted(s); ++pairs)
             for (int c = 0; c < 2; ++c)
-                assert_ok(dpa_sequential_push(s, c, mu * c + dpa_rng_normal(&rng), NULL));
-        assert_true(dpa_sequential_refuted(s));
+                assert_ok(dpa__sequential_push(s, c, mu * c + dpa__rng_normal(&rng), NULL));
+        assert_true(dpa__sequential_refuted(s));
         sum += pairs;
-        dpa_sequential_free(s);
+        dpa__sequential_free(s);
     }
     return sum / audits;
 }
@@ -134,22 +134,22 @@ static double power_at(const char *family, const char *method, double delta, dou
         dpa_scores scores;
         dpa_lints lints = {0};
         dpa_rng rng;
-        dpa_request_init(&request);
+        dpa__request_init(&request);
         request.delta = delta;
         (void)snprintf(request.family, sizeof request.family, "%s", family);
         (void)snprintf(request.method, sizeof request.method, "%s", method);
-        dpa_rng_init(&rng, 31, DPA_PURPOSE_SIMULATE, (uint64_t)audit);
+        dpa__rng_init(&rng, 31, DPA_PURPOSE_SIMULATE, (uint64_t)audit);
         for (size_t i = 0; i < n; ++i) {
-            out[i] = dpa_rng_normal(&rng);
-            in[i] = mu + dpa_rng_normal(&rng);
+            out[i] = dpa__rng_normal(&rng);
+            in[i] = mu + dpa__rng_normal(&rng);
         }
-        assert_ok(dpa_scores_from(in, n, out, n, &scores, NULL));
-        assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
-        assert_ok(dpa_estimate_scores(&scores, &request, &results, NULL));
+        assert_ok(dpa__scores_from(in, n, out, n, &scores, NULL));
+        assert_ok(dpa__scores_prepare_here(&scores, &lints, NULL));
+        assert_ok(dpa__estimate_scores(&scores, &request, &results, NULL));
         found += results.items[0].epsilon_lower > claim;
-        dpa_results_free(&results);
-        dpa_lints_free(&lints);
-        dpa_scores_free(&scores);
+        dpa__results_free(&results);
+        dpa__lints_free(&lints);
+        dpa__scores_free(&scores);
     }
     free(in);
     free(out);

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "dpaudit/epsilon_star.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
+#include "estimate/epsilon_star.h"
 #include "math/dist.h"
 #include "math/root.h"
 
@@ -78,13 +78,13 @@ enum {
 
 static double gamma_draw(dpa_rng *rng, double shape) {
     double sum = 0.0;
-    for (int i = 0; i < (int)shape; ++i) sum -= log(dpa_rng_uniform(rng));
+    for (int i = 0; i < (int)shape; ++i) sum -= log(dpa__rng_uniform(rng));
     return sum;
 }
 
 static double poisson_draw(dpa_rng *rng, double mean) {
-    double product = dpa_rng_uniform(rng), count = 0.0;
-    for (; product > exp(-mean); ++count) product *= dpa_rng_uniform(rng);
+    double product = dpa__rng_uniform(rng), count = 0.0;
+    for (; product > exp(-mean); ++count) product *= dpa__rng_uniform(rng);
     return count;
 }
 
@@ -92,38 +92,38 @@ static double draw(const law *l, dpa_rng *rng) {
     double u;
     switch (l->kind) {
     case NORMAL:
-        return l->a + l->b * dpa_rng_normal(rng);
+        return l->a + l->b * dpa__rng_normal(rng);
     case GAMMA:
         return l->b * gamma_draw(rng, l->a);
     case LOGNORMAL:
-        return exp(l->a + l->b * dpa_rng_normal(rng));
+        return exp(l->a + l->b * dpa__rng_normal(rng));
     case EXPONENTIAL:
-        return -l->b * log(dpa_rng_uniform(rng));
+        return -l->b * log(dpa__rng_uniform(rng));
     case STUDENT:
-        u = dpa_rng_normal(rng);
+        u = dpa__rng_normal(rng);
         return l->a +
-               u / sqrt(2.0 * (gamma_draw(rng, 2) + 0.5 * pow(dpa_rng_normal(rng), 2)) / 5.0);
+               u / sqrt(2.0 * (gamma_draw(rng, 2) + 0.5 * pow(dpa__rng_normal(rng), 2)) / 5.0);
     case LOGISTIC:
-        u = dpa_rng_uniform(rng);
+        u = dpa__rng_uniform(rng);
         return l->a + l->b * log(u / (1.0 - u));
     case LAPLACE:
-        u = dpa_rng_uniform(rng);
+        u = dpa__rng_uniform(rng);
         return l->a + l->b * (u < 0.5 ? log(2.0 * u) : -log(2.0 - 2.0 * u));
     case WEIBULL:
-        return l->b * pow(-log(dpa_rng_uniform(rng)), 1.0 / l->a);
+        return l->b * pow(-log(dpa__rng_uniform(rng)), 1.0 / l->a);
     case GUMBEL:
-        return l->a - l->b * log(-log(dpa_rng_uniform(rng)));
+        return l->a - l->b * log(-log(dpa__rng_uniform(rng)));
     case LOMAX:
-        return l->b * (pow(dpa_rng_uniform(rng), -1.0 / l->a) - 1.0);
+        return l->b * (pow(dpa__rng_uniform(rng), -1.0 / l->a) - 1.0);
     case POWER:
-        return pow(dpa_rng_uniform(rng), l->a);
+        return pow(dpa__rng_uniform(rng), l->a);
     case POISSON:
         return poisson_draw(rng, l->a);
     case MIXTURE:
         break;
     }
-    return dpa_rng_uniform(rng) < l->a ? -6.0 + 1.5 * dpa_rng_normal(rng)
-                                       : 2.0 * dpa_rng_normal(rng);
+    return dpa__rng_uniform(rng) < l->a ? -6.0 + 1.5 * dpa__rng_normal(rng)
+                                        : 2.0 * dpa__rng_normal(rng);
 }
 
 static double tail(const law *l, double x, dpa__tail which) {
@@ -204,10 +204,10 @@ static dpa_losses sample(const pair *p, size_t n, uint64_t trial) {
     dpa_losses l;
     dpa_rng rng;
     assert_true(train != NULL && heldout != NULL);
-    dpa_rng_init(&rng, 900, DPA_PURPOSE_SIMULATE, trial);
+    dpa__rng_init(&rng, 900, DPA_PURPOSE_SIMULATE, trial);
     for (size_t i = 0; i < n; ++i) train[i] = draw(&p->train, &rng);
     for (size_t i = 0; i < n; ++i) heldout[i] = draw(&p->heldout, &rng);
-    assert_ok(dpa_losses_new(train, n, heldout, n, &l, NULL));
+    assert_ok(dpa__losses_new(train, n, heldout, n, &l, NULL));
     free(train);
     free(heldout);
     return l;
@@ -223,21 +223,21 @@ static double estimate(int method, const dpa_losses *l, const dpa_request *reque
     dpa_loss_fit fit;
     dpa_binormal binormal;
     if (method == 0) {
-        assert_ok(dpa_star_binormal(l, request, &binormal, NULL));
+        assert_ok(dpa__star_binormal(l, request, &binormal, NULL));
         star = binormal.star;
     } else if (method == 1) {
-        assert_ok(dpa_fit_normal(l, DPA_TRANSFORM_PAPER, &fit, NULL));
-        assert_ok(dpa_star_fitted(&fit, DELTA, &star, NULL));
+        assert_ok(dpa__fit_normal(l, DPA_TRANSFORM_PAPER, &fit, NULL));
+        assert_ok(dpa__star_fitted(&fit, DELTA, &star, NULL));
     } else if (method == 2) {
         double lower, upper;
-        if (dpa_star_tail(l, 0, request, &star, &lower, &upper, NULL) != DPA_OK) return NAN;
+        if (dpa__star_tail(l, 0, request, &star, &lower, &upper, NULL) != DPA_OK) return NAN;
     } else if (method == 4) {
         dpa_mixture_opts opts;
-        dpa_mixture_opts_init(&opts);
-        assert_ok(dpa_fit_mixture(l, &opts, &fit, NULL));
-        assert_ok(dpa_star_fitted(&fit, DELTA, &star, NULL));
+        dpa__mixture_opts_init(&opts);
+        assert_ok(dpa__fit_mixture(l, &opts, NULL, &fit, NULL));
+        assert_ok(dpa__star_fitted(&fit, DELTA, &star, NULL));
     } else {
-        assert_ok(dpa_star_empirical(l, DELTA, &star, NULL));
+        assert_ok(dpa__star_empirical(l, DELTA, &star, NULL));
     }
     return star.epsilon;
 }
@@ -245,7 +245,7 @@ static double estimate(int method, const dpa_losses *l, const dpa_request *reque
 static void errors(const pair *p, size_t n, uint64_t trials, double limit, int methods,
                    double *out) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     for (int m = 0; m < METHODS; ++m) out[m] = 0.0;
     for (uint64_t t = 0; t < trials; ++t) {
         dpa_losses l = sample(p, n, t);
@@ -253,7 +253,7 @@ static void errors(const pair *p, size_t n, uint64_t trials, double limit, int m
             const double off = estimate(m, &l, &request) - limit;
             out[m] += off * off / (double)trials;
         }
-        dpa_losses_free(&l);
+        dpa__losses_free(&l);
     }
     for (int m = 0; m < METHODS; ++m) out[m] = sqrt(out[m]);
 }
@@ -317,16 +317,16 @@ static ends intervals(const pair *p, size_t n, double limit, uint64_t trials) {
     dpa_request request;
     dpa_binormal b;
     ends out = {0, 0, 0, 0};
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     for (uint64_t t = 0; t < trials; ++t) {
         dpa_losses l = sample(p, n, t);
         request.seed = t + 1;
-        assert_ok(dpa_star_binormal(&l, &request, &b, NULL));
+        assert_ok(dpa__star_binormal(&l, &request, &b, NULL));
         out.low += b.epsilon_lower / (double)trials;
         out.high += b.epsilon_upper / (double)trials;
         out.below += b.epsilon_lower <= limit + 1e-12;
         out.above += b.epsilon_upper >= limit - 1e-12;
-        dpa_losses_free(&l);
+        dpa__losses_free(&l);
     }
     return out;
 }

@@ -9,17 +9,17 @@
  * standard errors, nor say 0 of every leak. */
 #include "check.h"
 
-#include "dpaudit/canary.h"
-#include "dpaudit/cosines.h"
-#include "dpaudit/epsilon_star.h"
-#include "dpaudit/guesses.h"
-#include "dpaudit/onerun.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
-#include "dpaudit/sequential.h"
-#include "dpaudit/tradeoff.h"
+#include "base/rng.h"
 #include "estimate/cosine.h"
+#include "estimate/cosines.h"
+#include "estimate/epsilon_star.h"
+#include "estimate/onerun.h"
+#include "estimate/scores.h"
+#include "estimate/sequential.h"
+#include "evidence/canary.h"
+#include "evidence/guesses.h"
 #include "math/dist.h"
+#include "tradeoff/tradeoff.h"
 
 static const double DELTA = 1e-5, LEVEL = 0.95;
 /* What to do with rows: check, print, or only name them. */
@@ -121,14 +121,14 @@ static double truth_of(mechanism m, double delta) {
 }
 
 static double draw(mechanism m, int in, dpa_rng *rng) {
-    const double u = dpa_rng_uniform(rng);
+    const double u = dpa__rng_uniform(rng);
     switch (m) {
     case RESPONSE:
         return (u < 1 / (1 + exp(-1.0))) == in;
     case LAPLACE:
         return in + (u < 0.5 ? log(2 * u) : -log(2 * (1 - u)));
     case GAUSSIAN:
-        return in + dpa_rng_normal(rng);
+        return in + dpa__rng_normal(rng);
     case NONE:
     case MECHANISMS:
         break;
@@ -147,7 +147,7 @@ static double error_rate(mechanism m) {
 static dpa_request request_for(const char *method, const char *family, const char *select,
                                double delta) {
     dpa_request r;
-    dpa_request_init(&r);
+    dpa__request_init(&r);
     r.delta = delta;
     r.confidence = LEVEL;
     r.threads = 1;
@@ -183,17 +183,17 @@ static void exact_row(const dpa_estimator *e, mechanism m, const char *family, d
                 continue; /* all skipped ones together weigh less than 1e-3 of a percent, and the
                              error is printed */
             const dpa_counts counts = {fn, n - fn, fp, n - fp};
-            assert_ok(dpa_estimate_counts(&counts, &request, &results, NULL));
+            assert_ok(dpa__estimate_counts(&counts, &request, &results, NULL));
             tally_add(&t, value_of(&results.items[0]), r.truth, weight);
-            dpa_results_free(&results);
+            dpa__results_free(&results);
         }
     assert_true(t.weight > 0.999);
     finish(&r, &t);
 }
 
 static void exact_rows(const unsigned *sizes, size_t count) {
-    for (size_t i = 0; i < dpa_estimator_count(); ++i) {
-        const dpa_estimator *e = dpa_estimator_at(i);
+    for (size_t i = 0; i < dpa__estimator_count(); ++i) {
+        const dpa_estimator *e = dpa__estimator_at(i);
         const int is_ratio = strstr(e->families, "delta 0") != NULL;
         if (!(e->what & DPA_FROM_COUNTS)) continue;
         for (int m = NONE; m < MECHANISMS; ++m)
@@ -228,19 +228,19 @@ static void scores_row(const char *method, const char *select, const char *famil
         dpa_lints lints = {0};
         dpa_results results = {0};
         dpa_rng rng;
-        dpa_rng_init(&rng, 300 + (uint64_t)m, DPA_PURPOSE_SIMULATE, a);
+        dpa__rng_init(&rng, 300 + (uint64_t)m, DPA_PURPOSE_SIMULATE, a);
         for (size_t i = 0; i < n; ++i) {
             in[i] = draw(m, 1, &rng);
             out[i] = draw(m, 0, &rng);
         }
         request.seed = a + 1;
-        assert_ok(dpa_scores_from(in, n, out, n, &scores, NULL));
-        assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
-        assert_ok(dpa_estimate_scores(&scores, &request, &results, NULL));
+        assert_ok(dpa__scores_from(in, n, out, n, &scores, NULL));
+        assert_ok(dpa__scores_prepare_here(&scores, &lints, NULL));
+        assert_ok(dpa__estimate_scores(&scores, &request, &results, NULL));
         tally_add(&t, results.items[0].epsilon_lower, r.truth, 1);
-        dpa_results_free(&results);
-        dpa_lints_free(&lints);
-        dpa_scores_free(&scores);
+        dpa__results_free(&results);
+        dpa__lints_free(&lints);
+        dpa__scores_free(&scores);
     }
     free(in);
     free(out);
@@ -273,13 +273,13 @@ static dpa_guesses play(double mu, size_t canaries, uint64_t index) {
     dpa_guesses ranked;
     dpa_lints lints = {0};
     dpa_rng rng;
-    dpa_rng_init(&rng, 400, DPA_PURPOSE_SIMULATE, index);
+    dpa__rng_init(&rng, 400, DPA_PURPOSE_SIMULATE, index);
     for (size_t i = 0; i < canaries; ++i) {
-        in[i] = (uint8_t)(dpa_rng_u32(&rng) >> 31);
-        score[i] = dpa_rng_normal(&rng) + (in[i] ? mu : 0);
+        in[i] = (uint8_t)(dpa__rng_u32(&rng) >> 31);
+        score[i] = dpa__rng_normal(&rng) + (in[i] ? mu : 0);
     }
-    assert_ok(dpa_guesses_from_scores(score, in, canaries, DPA_GUESS_BOTH, &ranked, &lints, NULL));
-    dpa_lints_free(&lints);
+    assert_ok(dpa__guesses_from_scores(score, in, canaries, DPA_GUESS_BOTH, &ranked, &lints, NULL));
+    dpa__lints_free(&lints);
     return ranked;
 }
 
@@ -303,14 +303,14 @@ static void onerun_row(const char *method, const char *family, dpa_guess_choice 
         uint64_t counts[MOST_CANARIES] = {canaries / 10};
         size_t count = 1;
         dpa_result result;
-        if (choice == DPA_GUESSES_AUTO) count = dpa_onerun_grid(canaries, counts, GRID);
+        if (choice == DPA_GUESSES_AUTO) count = dpa__onerun_grid(canaries, counts, GRID);
         if (choice == DPA_GUESSES_MAX)
             for (count = 0; count < 40; ++count) counts[count] = (count + 1) * canaries / 40;
         for (size_t i = 0; i < count; ++i)
             games[i] = (dpa_onerun){canaries, 2, counts[i], ranked.correct[counts[i]]};
-        assert_ok(dpa_onerun_bound(games, count, choice, &request, &result, NULL));
+        assert_ok(dpa__onerun_bound(games, count, choice, &request, &result, NULL));
         tally_add(&t, result.epsilon_lower, r.truth, 1);
-        dpa_guesses_free(&ranked);
+        dpa__guesses_free(&ranked);
     }
     finish(&r, &t);
 }
@@ -335,18 +335,19 @@ static void release_cosines(double sigma, size_t count, uint64_t run, double *co
     dpa_canaries_opts opts;
     dpa_canaries *canaries = NULL;
     dpa_rng rng;
-    dpa_canaries_opts_init(&opts);
+    dpa__canaries_opts_init(&opts);
     opts.seed = run;
     opts.dim = DIM;
     opts.observed = count;
     opts.threads = 1;
-    dpa_rng_init(&rng, run, DPA_PURPOSE_NOISE, 0);
-    for (size_t i = 0; i < DIM; ++i) sum[i] = (float)(sigma * dpa_rng_normal(&rng));
-    assert_ok(dpa_canaries_new(&opts, &canaries, NULL));
-    for (size_t i = 0; i < count; ++i) assert_ok(dpa_canaries_add_f32(canaries, i, 1.0, sum, NULL));
+    dpa__rng_init(&rng, run, DPA_PURPOSE_NOISE, 0);
+    for (size_t i = 0; i < DIM; ++i) sum[i] = (float)(sigma * dpa__rng_normal(&rng));
+    assert_ok(dpa__canaries_new(&opts, &canaries, NULL));
+    for (size_t i = 0; i < count; ++i)
+        assert_ok(dpa__canaries_add_f32(canaries, i, 1.0, sum, NULL));
     const dpa_vector v = {.f32 = sum, .dim = DIM};
-    assert_ok(dpa_canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
-    dpa_canaries_free(canaries);
+    assert_ok(dpa__canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
+    dpa__canaries_free(canaries);
 }
 
 /* Audits the same release by each of the methods. */
@@ -360,8 +361,8 @@ static void cosine_audit(const dpa_cosines *c, const row *rows, uint64_t seed, t
         request.seed = seed;
         assert_ok(dpa__cosines_results(c, &request, &results, &lints, NULL));
         tally_add(&t[h], results.items[0].epsilon_lower, rows[h].truth, 1);
-        dpa_results_free(&results);
-        dpa_lints_free(&lints);
+        dpa__results_free(&results);
+        dpa__lints_free(&lints);
     }
 }
 
@@ -433,25 +434,25 @@ static void star_row(const char *method, double shift, size_t n, size_t audits) 
     double *train = malloc(n * sizeof *train), *heldout = malloc(n * sizeof *heldout);
     tally t = {0};
     dpa_star_opts opts;
-    dpa_star_opts_init(&opts);
+    dpa__star_opts_init(&opts);
     for (uint64_t a = 0; a < audits; ++a) {
         dpa_request request = start;
         dpa_losses losses;
         dpa_results results = {0};
         dpa_lints lints = {0};
         dpa_rng rng;
-        dpa_rng_init(&rng, 500, DPA_PURPOSE_SIMULATE, a);
+        dpa__rng_init(&rng, 500, DPA_PURPOSE_SIMULATE, a);
         for (size_t i = 0; i < n; ++i) {
-            train[i] = dpa_rng_normal(&rng);
-            heldout[i] = shift + dpa_rng_normal(&rng);
+            train[i] = dpa__rng_normal(&rng);
+            heldout[i] = shift + dpa__rng_normal(&rng);
         }
         request.seed = a + 1;
-        assert_ok(dpa_losses_new(train, n, heldout, n, &losses, NULL));
-        assert_ok(dpa_star_results(&losses, &opts, &request, &results, &lints, NULL));
+        assert_ok(dpa__losses_new(train, n, heldout, n, &losses, NULL));
+        assert_ok(dpa__star_results(&losses, &opts, &request, &results, &lints, NULL));
         tally_add(&t, results.items[0].epsilon_lower, r.truth, 1);
-        dpa_results_free(&results);
-        dpa_lints_free(&lints);
-        dpa_losses_free(&losses);
+        dpa__results_free(&results);
+        dpa__lints_free(&lints);
+        dpa__losses_free(&losses);
     }
     free(train);
     free(heldout);
@@ -486,17 +487,17 @@ static void sequential_row(stopping when, const char *family, mechanism m, size_
         dpa_sequential_now now;
         dpa_rng rng;
         size_t pairs = 0;
-        dpa_rng_init(&rng, 600 + (uint64_t)m, DPA_PURPOSE_SIMULATE, a);
-        assert_ok(dpa_sequential_new(&request, &s, NULL));
-        for (; pairs < n && !dpa_sequential_refuted(s); ++pairs)
+        dpa__rng_init(&rng, 600 + (uint64_t)m, DPA_PURPOSE_SIMULATE, a);
+        assert_ok(dpa__sequential_new(&request, &s, NULL));
+        for (; pairs < n && !dpa__sequential_refuted(s); ++pairs)
             for (int in = 0; in < 2; ++in)
-                assert_ok(dpa_sequential_push(s, in, draw(m, in, &rng), NULL));
-        assert_ok(dpa_sequential_look(s, &now, NULL));
+                assert_ok(dpa__sequential_push(s, in, draw(m, in, &rng), NULL));
+        assert_ok(dpa__sequential_look(s, &now, NULL));
         assert_true(when != ABOVE_TRUTH || now.epsilon_lower <= truth * (1 + 1e-9) ||
-                    dpa_sequential_refuted(s));
+                    dpa__sequential_refuted(s));
         tally_add(&t, now.epsilon_lower, truth, 1);
         t.pairs += (double)pairs;
-        dpa_sequential_free(s);
+        dpa__sequential_free(s);
     }
     finish(&r, &t);
 }

@@ -7,11 +7,11 @@
  * test a few. */
 #include "check.h"
 
-#include "dpaudit/account.h"
-#include "dpaudit/judge.h"
-#include "dpaudit/plan.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/tradeoff.h"
+#include "account/account.h"
+#include "base/rng.h"
+#include "estimate/power.h"
+#include "judge/judge.h"
+#include "tradeoff/tradeoff.h"
 
 enum { MOST = 1000 };
 static size_t audits = 60;
@@ -25,27 +25,27 @@ typedef struct law {
 
 static double randomized_response(dpa_rng *rng, int is_member) {
     const double right = exp(1.0) / (1 + exp(1.0));
-    const int told = dpa_rng_uniform(rng) < right;
+    const int told = dpa__rng_uniform(rng) < right;
     return told ? is_member : !is_member;
 }
 
 static double laplace(dpa_rng *rng, int is_member) {
-    const double u = dpa_rng_uniform(rng) - 0.5;
+    const double u = dpa__rng_uniform(rng) - 0.5;
     return is_member - copysign(log1p(-2 * fabs(u)), u);
 }
 
 static double gaussian(dpa_rng *rng, int is_member) {
-    return dpa_rng_normal(rng) + is_member;
+    return dpa__rng_normal(rng) + is_member;
 }
 
 static double sampled(dpa_rng *rng, int is_member) {
-    const int in = is_member && dpa_rng_uniform(rng) < 0.1;
-    return dpa_rng_normal(rng) + 4 * in;
+    const int in = is_member && dpa__rng_uniform(rng) < 0.1;
+    return dpa__rng_normal(rng) + 4 * in;
 }
 
 /* Reveals one record in fifty; otherwise randomized response. */
 static double atom(dpa_rng *rng, int is_member) {
-    const double u = dpa_rng_uniform(rng);
+    const double u = dpa__rng_uniform(rng);
     if (u < 0.02) return is_member ? 2 : -1;
     return randomized_response(rng, is_member);
 }
@@ -56,23 +56,23 @@ static dpa_state judge_one(const law *l, uint64_t audit, const dpa_protocol *pro
     dpa_evidence e;
     dpa_claim claim;
     dpa_report *report = NULL;
-    dpa_rng_init(&rng, 77, DPA_PURPOSE_SIMULATE, audit);
+    dpa__rng_init(&rng, 77, DPA_PURPOSE_SIMULATE, audit);
     for (int side = 0; side < 2; ++side)
         for (size_t i = 0; i < l->size; ++i) x[side][i] = l->draw(&rng, side);
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     assert_ok(dpa_evidence_copy(&e, "members", x[1], l->size, NULL));
     assert_ok(dpa_evidence_copy(&e, "nonmembers", x[0], l->size, NULL));
     dpa_claim_init(&claim);
     claim.epsilon = l->epsilon;
     claim.delta = l->delta;
     dpa_protocol bare;
-    dpa_protocol_init(&bare);
+    dpa__protocol_init(&bare);
     if (protocol != NULL) bare = *protocol;
     bare.bare = 1;
     assert_ok(dpa_judge(&e, &claim, &bare, &report, NULL));
     const dpa_state state = dpa_report_state(report);
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     return state;
 }
 
@@ -110,15 +110,15 @@ static double leak_delta;
 
 /* The most visible mechanism: f_{ε,δ} itself, with ties broken at random. */
 static double extreme(dpa_rng *rng, int is_member) {
-    const double u = dpa_rng_uniform(rng), p = exp(leak) / (1 + exp(leak));
-    const double noise = dpa_rng_uniform(rng);
+    const double u = dpa__rng_uniform(rng), p = exp(leak) / (1 + exp(leak));
+    const double noise = dpa__rng_uniform(rng);
     if (u < leak_delta) return is_member ? 3 + noise : -3 - noise;
     const int told = (u - leak_delta) / (1 - leak_delta) < p;
     return (told ? is_member : !is_member) + noise * 0.5;
 }
 
 static double too_little_noise(dpa_rng *rng, int is_member) {
-    return dpa_rng_normal(rng) + is_member * dpa_gaussian_mu(leak, leak_delta);
+    return dpa__rng_normal(rng) + is_member * dpa_gaussian_mu(leak, leak_delta);
 }
 
 /* The plan of the same audit must find the same leak, within its own error. */
@@ -126,14 +126,14 @@ static void expect_planned(const char *family, double claim, double delta, size_
                            int is_gaussian) {
     dpa_plan plan;
     dpa_plan_leak planned = {NAN, NAN};
-    dpa_plan_init(&plan);
+    dpa__plan_init(&plan);
     plan.game = DPA_PLAN_RUNS;
     plan.method = family != NULL ? "rank" : "scan";
     plan.family = family != NULL ? family : "dp";
     plan.truth = is_gaussian ? "" : "dp";
     plan.claim_epsilon = claim;
     plan.delta = delta;
-    assert_ok(dpa_plan_detectable(&plan, size, 0.8, &planned, NULL));
+    assert_ok(dpa__ask_detectable(&plan, size, 0.8, &planned, NULL));
     print_message("plan: ε = %.4g ± %.2g, would_detect: %.4g\n", planned.epsilon, planned.error,
                   leak);
     assert_relative(leak, planned.epsilon, 0.01 + 4 * planned.error / planned.epsilon);
@@ -147,9 +147,9 @@ static void expect_power(const char *family, double claim, double delta, size_t 
     dpa_report *report = NULL;
     double zero[MOST] = {0};
     char *json = NULL;
-    dpa_protocol_init(&protocol);
+    dpa__protocol_init(&protocol);
     if (family != NULL) assert_ok(dpa_protocol_set(&protocol, "family", family, NULL));
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     for (size_t i = 0; i < size; ++i) zero[i] = (double)i;
     assert_ok(dpa_evidence_copy(&e, "members", zero, size, NULL));
     assert_ok(dpa_evidence_copy(&e, "nonmembers", zero, size, NULL));
@@ -167,7 +167,7 @@ static void expect_power(const char *family, double claim, double delta, size_t 
     expect_planned(family, claim, delta, size, is_gaussian);
     dpa_free(json);
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     const law l = {"", claim, delta, is_gaussian ? too_little_noise : extreme, size};
     size_t refuted = 0;
     for (size_t i = 0; i < audits; ++i)

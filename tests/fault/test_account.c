@@ -2,8 +2,8 @@
 /* The accountant with each of its allocations failing in turn. */
 #include "check.h"
 
-#include "dpaudit/account.h"
-#include "dpaudit/data.h"
+#include "account/account.h"
+#include "base/data.h"
 #include "fault/alloc.h"
 
 /* FFTW caches tables for lengths that it has seen, so a successful call comes first. */
@@ -43,7 +43,7 @@ static void asking(void **state) {
     dpa_interval out;
     FAULT(dpa_account_epsilon(account, 1e-3, &out, &err), (void)0);
     FAULT(dpa_account_delta(account, 1, &out, &err), (void)0);
-    FAULT(dpa_account_mu(account, 1e-3, &out, &err), (void)0);
+    FAULT(dpa__account_mu(account, 1e-3, &out, &err), (void)0);
     dpa_curve *curve = NULL;
     FAULT(dpa_account_curve(account, -1, &curve, &err), dpa_curve_free(curve));
     FAULT(dpa_account_curve(account, 1, &curve, &err), dpa_curve_free(curve));
@@ -67,12 +67,12 @@ static void families(void **state) {
     dpa_curve *curve = NULL;
     dpa_interval out;
     dpa_error err;
-    FAULT(dpa_family_parse("subsampled-gaussian:q=0.1,steps=3", 1e-5, &family, &err),
-          dpa_family_free(family));
-    assert_ok(dpa_family_parse("subsampled-gaussian:q=0.1,steps=3", 1e-5, &family, &err));
-    FAULT(dpa_family_curve(family, 1, &curve, &err), dpa_curve_free(curve));
-    FAULT(dpa_family_epsilon(family, 1, 1e-5, &out, &err), (void)0);
-    dpa_family_free(family);
+    FAULT(dpa__family_parse("subsampled-gaussian:q=0.1,steps=3", 1e-5, &family, &err),
+          dpa__family_free(family));
+    assert_ok(dpa__family_parse("subsampled-gaussian:q=0.1,steps=3", 1e-5, &family, &err));
+    FAULT(dpa__family_curve(family, 1, &curve, &err), dpa_curve_free(curve));
+    FAULT(dpa__family_epsilon(family, 1, 1e-5, &out, &err), (void)0);
+    dpa__family_free(family);
 }
 
 /* A ledger with every kind of node. */
@@ -90,7 +90,7 @@ static void ledgers(void **state) {
         "\"event\":{\"type\":\"DominatingPair\",\"p\":[0.75,0.25],\"q\":[0.25,0.75]}}]";
     char path[64];
     (void)snprintf(path, sizeof path, "/tmp/dpa_fault_%d.json", (int)getpid());
-    assert_ok(dpa_file_write(path, text, strlen(text), NULL));
+    assert_ok(dpa__file_write(path, text, strlen(text), NULL));
     dpa_ledger *ledger = NULL;
     dpa_error err;
     FAULT(dpa_ledger_read(path, DPA_REPLACE_ONE, &ledger, &err), dpa_ledger_free(ledger));

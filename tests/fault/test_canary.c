@@ -6,8 +6,8 @@
 
 #include <jansson.h>
 
-#include "dpaudit/cosines.h"
 #include "estimate/cosine.h"
+#include "estimate/cosines.h"
 #include "evidence/canary.h"
 #include "evidence/weights.h"
 
@@ -18,11 +18,11 @@ static dpa_error err;
 
 static dpa_status make_handle(void) {
     dpa_canaries_opts opts;
-    dpa_canaries_opts_init(&opts);
+    dpa__canaries_opts_init(&opts);
     opts.dim = DIM;
     opts.observed = COUNT;
     opts.threads = 1;
-    return dpa_canaries_new(&opts, &canaries, &err);
+    return dpa__canaries_new(&opts, &canaries, &err);
 }
 
 static void handles(void **state) {
@@ -35,16 +35,16 @@ static void handles(void **state) {
     dpa_canaries *loaded = NULL;
     dpa_status status;
     for (size_t i = 0; i < COUNT; ++i) norm[i] = 1.0;
-    FAULT_EVERY(status, make_handle(), dpa_canaries_free(canaries));
+    FAULT_EVERY(status, make_handle(), dpa__canaries_free(canaries));
     assert_ok(make_handle());
-    FAULT_EVERY(status, dpa_canaries_cosines(canaries, &v, NULL, cosine, NULL, &err), (void)0);
-    FAULT_EVERY(status, dpa_canaries_round(canaries, &v, NULL, &err), (void)0);
-    FAULT_EVERY(status, dpa_canaries_sum_f32(canaries, norm, model, NULL, &err), (void)0);
+    FAULT_EVERY(status, dpa__canaries_cosines(canaries, &v, NULL, cosine, NULL, &err), (void)0);
+    FAULT_EVERY(status, dpa__canaries_round(canaries, &v, NULL, &err), (void)0);
+    FAULT_EVERY(status, dpa__canaries_sum_f32(canaries, norm, model, NULL, &err), (void)0);
     FAULT_EVERY(status, dpa__canaries_encode(canaries, &bytes, &size, &err), (void)0);
     FAULT_EVERY(status, dpa__canaries_decode("s", bytes, size, NULL, &loaded, &err),
-                dpa_canaries_free(loaded));
+                dpa__canaries_free(loaded));
     free(bytes);
-    dpa_canaries_free(canaries);
+    dpa__canaries_free(canaries);
 }
 
 static dpa_weights weights;
@@ -57,7 +57,7 @@ static dpa_status read_weights(const unsigned char *bytes, size_t size) {
     weights = (dpa_weights){0};
     status = dpa__weights_from_stream(stream, &weights, hash, &err);
     dpa__stream_close(stream);
-    if (status != DPA_OK) dpa_weights_free(&weights);
+    if (status != DPA_OK) dpa__weights_free(&weights);
     return status;
 }
 
@@ -68,11 +68,11 @@ static void models(void **state) {
     unsigned char bytes[8 + sizeof header - 1 + 12] = {sizeof header - 1};
     dpa_status status;
     memcpy(bytes + 8, header, sizeof header - 1);
-    FAULT_EVERY(status, read_weights(bytes, sizeof bytes), dpa_weights_free(&weights));
+    FAULT_EVERY(status, read_weights(bytes, sizeof bytes), dpa__weights_free(&weights));
     json_set_alloc_funcs(malloc, free); /* the wrapped functions of this program */
-    FAULT_EVERY(status, read_weights(bytes, sizeof bytes), dpa_weights_free(&weights));
+    FAULT_EVERY(status, read_weights(bytes, sizeof bytes), dpa__weights_free(&weights));
     FAULT_EVERY(status, read_weights((const unsigned char *)"1\n2\n", 4),
-                dpa_weights_free(&weights));
+                dpa__weights_free(&weights));
 }
 
 static dpa_results results;
@@ -80,11 +80,11 @@ static dpa_lints lints;
 
 static dpa_status estimate(const dpa_cosines *cosines) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     const dpa_status status = dpa__cosines_results(cosines, &request, &results, &lints, &err);
     if (status != DPA_OK) {
-        dpa_results_free(&results);
-        dpa_lints_free(&lints);
+        dpa__results_free(&results);
+        dpa__lints_free(&lints);
     }
     return status;
 }
@@ -95,7 +95,7 @@ static void estimates(void **state) {
     dpa_status status;
     for (size_t i = 0; i < COUNT; ++i) x[i] = 0.01 * (double)i;
     const dpa_cosines c = {.observed = x, .observed_count = COUNT, .dim = 100};
-    FAULT_EVERY(status, estimate(&c), (dpa_results_free(&results), dpa_lints_free(&lints)));
+    FAULT_EVERY(status, estimate(&c), (dpa__results_free(&results), dpa__lints_free(&lints)));
 }
 
 int main(void) {

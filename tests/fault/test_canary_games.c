@@ -2,6 +2,7 @@
 /* Input-canary and black-box games with their first, second, … allocation failing. */
 #include "game/file.h"
 
+#include "evidence/evidence.h"
 #include "fault/alloc.h"
 
 static dpa_error err;
@@ -24,8 +25,8 @@ static void whole_game(const char *keys) {
     const dpa_trials trials = {values, 2, NULL};
     dpa_evidence evidence;
     FAULT_EVERY(status, dpa_game_gather(game, &trials, &evidence, &err), (void)0);
-    assert_non_null(dpa_evidence_find(&evidence, "members"));
-    dpa_evidence_free(&evidence);
+    assert_non_null(dpa__evidence_find(&evidence, "members"));
+    dpa__evidence_clear(&evidence);
     for (uint64_t i = 0; i < 2; ++i) dpa_values_free(&values[i]);
     dpa_game_close(game);
     dpa_experiment_free(e);

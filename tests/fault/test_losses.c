@@ -2,7 +2,7 @@
 /* Losses, fits and estimates with each of their allocations failing in turn. */
 #include "check.h"
 
-#include "dpaudit/epsilon_star.h"
+#include "estimate/epsilon_star.h"
 #include "fault/alloc.h"
 
 enum { N = 400 };
@@ -21,27 +21,28 @@ static void everything(void **state) {
     dpa_error err;
     dpa_losses l;
     fill();
-    FAULT_EVERY(status, dpa_losses_new(a, N, b, N, &l, &err), dpa_losses_free(&l));
-    assert_ok(dpa_losses_new(a, N, b, N, &l, &err));
+    FAULT_EVERY(status, dpa__losses_new(a, N, b, N, &l, &err), dpa__losses_free(&l));
+    assert_ok(dpa__losses_new(a, N, b, N, &l, &err));
     dpa_loss_fit fit;
     dpa_mixture_opts opts;
     dpa_star star;
-    dpa_mixture_opts_init(&opts);
+    dpa__mixture_opts_init(&opts);
     opts.components = 3;
-    FAULT_EVERY(status, dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, &err), (void)0);
-    FAULT_EVERY(status, dpa_fit_mixture(&l, &opts, &fit, &err), (void)0);
-    FAULT_EVERY(status, dpa_star_fitted(&fit, 1e-5, &star, &err), (void)0);
+    FAULT_EVERY(status, dpa__fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, &err), (void)0);
+    FAULT_EVERY(status, dpa__fit_mixture(&l, &opts, NULL, &fit, &err), (void)0);
+    FAULT_EVERY(status, dpa__star_fitted(&fit, 1e-5, &star, &err), (void)0);
     double epsilon, error;
-    FAULT_EVERY(status, dpa_fit_epsilon(&fit, 1e-5, &epsilon, &error, &err), (void)0);
+    FAULT_EVERY(status, dpa__fit_epsilon(&fit, 1e-5, &epsilon, &error, &err), (void)0);
     const size_t size = 100;
     dpa_goodness row;
-    FAULT_EVERY(status, dpa_losses_goodness(&l, 0, 2, 1, &size, 1, &row, &err), (void)0);
+    FAULT_EVERY(status, dpa__losses_goodness(&l, 0, 2, 1, &size, 1, &row, &err), (void)0);
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.threads = 1;
-    FAULT_EVERY(status, dpa_star_bootstrap(&l, "normal", &fit, 5, &request, &epsilon, &error, &err),
+    FAULT_EVERY(status,
+                dpa__star_bootstrap(&l, "normal", &fit, 5, &request, &epsilon, &error, &err),
                 (void)0);
-    dpa_losses_free(&l);
+    dpa__losses_free(&l);
 }
 
 int main(void) {

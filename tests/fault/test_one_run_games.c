@@ -2,6 +2,7 @@
 /* One-run games and whole trainings with their first, second, … allocation failing. */
 #include "game/file.h"
 
+#include "evidence/evidence.h"
 #include "fault/alloc.h"
 
 static dpa_error err;
@@ -22,8 +23,8 @@ static void play(const char *keys, const char *array) {
     const dpa_trials trials = {&values, 1, NULL};
     dpa_evidence evidence;
     FAULT_EVERY(status, dpa_game_gather(game, &trials, &evidence, &err), (void)0);
-    assert_non_null(dpa_evidence_find(&evidence, array));
-    dpa_evidence_free(&evidence);
+    assert_non_null(dpa__evidence_find(&evidence, array));
+    dpa__evidence_clear(&evidence);
     dpa_values_free(&values);
     dpa_game_close(game);
     dpa_experiment_free(e);

@@ -4,9 +4,9 @@
 
 #include <jansson.h>
 
-#include "dpaudit/guesses.h"
-#include "dpaudit/judge.h"
+#include "evidence/guesses.h"
 #include "fault/alloc.h"
+#include "judge/judge.h"
 
 enum { COUNT = 24 };
 static double score[COUNT];
@@ -14,8 +14,8 @@ static uint8_t in[COUNT];
 
 static dpa_status guess(dpa_guesses *guesses, dpa_lints *lints) {
     const dpa_status status =
-        dpa_guesses_from_scores(score, in, COUNT, DPA_GUESS_BOTH, guesses, lints, NULL);
-    dpa_lints_free(lints);
+        dpa__guesses_from_scores(score, in, COUNT, DPA_GUESS_BOTH, guesses, lints, NULL);
+    dpa__lints_free(lints);
     return status;
 }
 
@@ -24,7 +24,7 @@ static void guessing(void **state) {
     dpa_guesses guesses;
     dpa_lints lints = {0};
     dpa_status status;
-    FAULT_EVERY(status, guess(&guesses, &lints), dpa_guesses_free(&guesses));
+    FAULT_EVERY(status, guess(&guesses, &lints), dpa__guesses_free(&guesses));
 }
 
 static void bounding(void **state) {
@@ -35,10 +35,10 @@ static void bounding(void **state) {
         dpa_request request;
         dpa_result result;
         dpa_status status;
-        dpa_request_init(&request);
+        dpa__request_init(&request);
         request.claim_epsilon = 0.5;
         (void)snprintf(request.family, sizeof request.family, "%s", families[i]);
-        FAULT_EVERY(status, dpa_onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL),
+        FAULT_EVERY(status, dpa__onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, NULL),
                     assert_true(result.epsilon_lower > 0.0));
     }
 }
@@ -55,7 +55,7 @@ static dpa_status audit(const dpa_evidence *evidence, const dpa_claim *claim,
 
 static dpa_status plan(const dpa_ideal *ideal, const dpa_request *request) {
     dpa_report *report = NULL;
-    const dpa_status status = dpa_audit_ideal(ideal, 10, 2, request, 0, &report, NULL);
+    const dpa_status status = dpa__audit_ideal(ideal, 10, 2, request, 0, &report, NULL);
     dpa_report_free(report);
     return status;
 }
@@ -69,18 +69,18 @@ static void reporting(void **state) {
     dpa_status status;
     json_set_alloc_funcs(malloc, free);
     for (size_t i = 0; i < COUNT; ++i) right[i] = in[i];
-    dpa_evidence_init(&evidence, DPA_EVIDENCE_GUESSES);
+    dpa__evidence_init(&evidence, DPA_EVIDENCE_GUESSES);
     evidence.design = DPA_ONE_RUN;
     assert_ok(dpa_evidence_copy(&evidence, "score", score, COUNT, NULL));
     assert_ok(dpa_evidence_copy(&evidence, "correct", right, COUNT, NULL));
     dpa_claim_init(&claim);
     claim.epsilon = 0.5;
-    dpa_protocol_init(&protocol);
+    dpa__protocol_init(&protocol);
     assert_ok(dpa_protocol_set(&protocol, "family", "dp", NULL));
     FAULT_EVERY_OR(DPA_OK, status, audit(&evidence, &claim, &protocol), (void)0);
     const dpa_ideal ideal = {1.0, 30, 2};
     FAULT_EVERY_OR(DPA_OK, status, plan(&ideal, &protocol.request), (void)0);
-    dpa_evidence_free(&evidence);
+    dpa__evidence_clear(&evidence);
 }
 
 int main(void) {

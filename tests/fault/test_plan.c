@@ -4,9 +4,9 @@
 
 #include <jansson.h>
 
-#include "dpaudit/plan.h"
-#include "dpaudit/report.h"
+#include "estimate/power.h"
 #include "fault/alloc.h"
+#include "report/report.h"
 
 static void powers(void **state) {
     (void)state;
@@ -27,7 +27,7 @@ static void powers(void **state) {
         dpa_plan plan;
         dpa_plan_answer answer;
         dpa_status status;
-        dpa_plan_init(&plan);
+        dpa__plan_init(&plan);
         plan.game = rows[r].game;
         plan.family = rows[r].family;
         plan.method = rows[r].method;
@@ -36,7 +36,7 @@ static void powers(void **state) {
         plan.truth_epsilon = 4;
         plan.audits = 2;
         plan.threads = 1;
-        FAULT_EVERY(status, dpa_plan_power(&plan, 6, &answer, NULL),
+        FAULT_EVERY(status, dpa__ask_power(&plan, 6, &answer, NULL),
                     assert_true(answer.power >= 0 && answer.power <= 1));
     }
 }
@@ -49,24 +49,24 @@ static void stopping(void **state) {
     dpa_plan_answer answer;
     double most;
     dpa_status status;
-    dpa_plan_init(&plan);
+    dpa__plan_init(&plan);
     plan.family = "gaussian";
     plan.method = "sequential";
     plan.claim_epsilon = 0.5;
     plan.truth_epsilon = 20;
     plan.audits = 1;
     plan.threads = 1;
-    FAULT_EVERY(status, dpa_plan_stop(&plan, 12, &stops, NULL), assert_int_equal(stops.audits, 1));
-    FAULT_EVERY(status, dpa_plan_size(&plan, 0.5, 12, &answer, NULL), (void)0);
-    FAULT_EVERY(status, dpa_plan_most(&plan, 9, &most, NULL), assert_true(most >= 0));
-    FAULT_EVERY(status, dpa_plan_detectable(&plan, 12, 0.5, &leak, NULL),
+    FAULT_EVERY(status, dpa__ask_stop(&plan, 12, &stops, NULL), assert_int_equal(stops.audits, 1));
+    FAULT_EVERY(status, dpa__ask_size(&plan, 0.5, 12, &answer, NULL), (void)0);
+    FAULT_EVERY(status, dpa__ask_most(&plan, 9, &most, NULL), assert_true(most >= 0));
+    FAULT_EVERY(status, dpa__ask_detectable(&plan, 12, 0.5, &leak, NULL),
                 assert_true(leak.epsilon > 0.5));
 }
 
 /* The texts of a report are tried twice, so the call may succeed despite a failure. */
 static dpa_status report_on(const dpa_plan_query *query, const dpa_request *request) {
     dpa_report *report = NULL;
-    const dpa_status status = dpa_audit_plan(query, request, &report, NULL);
+    const dpa_status status = dpa__audit_plan(query, request, &report, NULL);
     dpa_report_free(report);
     return status;
 }
@@ -77,8 +77,8 @@ static void reporting(void **state) {
     dpa_request request;
     dpa_status status;
     json_set_alloc_funcs(malloc, free);
-    dpa_plan_query_init(&query);
-    dpa_request_init(&request);
+    dpa__plan_query_init(&query);
+    dpa__request_init(&request);
     request.claim_epsilon = 1;
     query.game = "cosines";
     query.truth_epsilon = 4;

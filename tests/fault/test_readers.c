@@ -30,21 +30,21 @@ static void arrays(void **state) {
     (void)state;
     dpa_status status;
     load("fortran.npy");
-    FAULT_EVERY(status, read_block(NULL), dpa_array_free(&array));
+    FAULT_EVERY(status, read_block(NULL), dpa__array_free(&array));
     load("numbers.txt.xz");
-    FAULT_EVERY(status, read_block(NULL), dpa_array_free(&array));
+    FAULT_EVERY(status, read_block(NULL), dpa__array_free(&array));
     load("deflated.npz");
-    FAULT_EVERY(status, read_block("members"), dpa_array_free(&array));
-    FAULT_EVERY(status, dpa_array_read(data_file("stored.npz"), "members", &array, &err),
-                dpa_array_free(&array));
-    FAULT_EVERY(status, dpa_array_read(data_file("fortran.npy"), NULL, &array, &err),
-                dpa_array_free(&array));
+    FAULT_EVERY(status, read_block("members"), dpa__array_free(&array));
+    FAULT_EVERY(status, dpa__array_read(data_file("stored.npz"), "members", &array, &err),
+                dpa__array_free(&array));
+    FAULT_EVERY(status, dpa__array_read(data_file("fortran.npy"), NULL, &array, &err),
+                dpa__array_free(&array));
     memcpy(block, "\0\0\x0b\1\0\0\0\2abcd", block_size = 12);
-    FAULT_EVERY(status, read_block(NULL), dpa_array_free(&array));
+    FAULT_EVERY(status, read_block(NULL), dpa__array_free(&array));
     block_size = 0;
     for (int i = 0; i < 2000; ++i)
         block_size += (size_t)snprintf(block + block_size, sizeof block - block_size, "%d\n", i);
-    FAULT_EVERY(status, read_block(NULL), dpa_array_free(&array));
+    FAULT_EVERY(status, read_block(NULL), dpa__array_free(&array));
 }
 
 static void widened(void **state) {
@@ -53,7 +53,7 @@ static void widened(void **state) {
     dpa_array small;
     load("fortran.npy");
     assert_ok(read_bytes(block, block_size, NULL, &small, &err));
-    FAULT_EVERY(status, dpa_array_to_double(&small, &err), dpa_array_free(&small));
+    FAULT_EVERY(status, dpa__array_to_double(&small, &err), dpa__array_free(&small));
 }
 
 static dpa_table *table;
@@ -71,15 +71,15 @@ static void tables(void **state) {
     (void)state;
     dpa_status status;
     load("scores.csv.gz");
-    FAULT_EVERY(status, read_table(), dpa_table_free(table));
+    FAULT_EVERY(status, read_table(), dpa__table_free(table));
     /* more columns, rows, levels and text than the first block of each holds; quoted cells */
     block_size = (size_t)snprintf(block, sizeof block, "a,b,c,d,e,f,g,h,i,j\n");
     for (int i = 0; i < 600; ++i)
         block_size += (size_t)snprintf(block + block_size, sizeof block - block_size,
                                        "%d,\"x\"\"%d\",3,4,5,6,7,8,9,0\n", i, i);
-    FAULT_EVERY(status, read_table(), dpa_table_free(table));
-    FAULT_EVERY(status, dpa_table_read(data_file("scores.csv.gz"), NULL, &table, &err),
-                dpa_table_free(table));
+    FAULT_EVERY(status, read_table(), dpa__table_free(table));
+    FAULT_EVERY(status, dpa__table_read(data_file("scores.csv.gz"), NULL, &table, &err),
+                dpa__table_free(table));
 }
 
 static json_t *root;
@@ -138,9 +138,9 @@ static void writers(void **state) {
     const dpa_array a = {.dtype = DPA_F64, .ndim = 1, .shape = {2}, .count = 2, .data = x};
     const char *path = make_file("", 0), *const name[1] = {"x"};
     dpa_status status;
-    FAULT_EVERY(status, dpa_array_write(path, &a, &err), (void)0);
-    FAULT_EVERY(status, dpa_npz_write(path, name, &a, 1, &err), (void)0);
-    FAULT_EVERY(status, dpa_file_write(path, "x", 1, &err), (void)0);
+    FAULT_EVERY(status, dpa__array_write(path, &a, &err), (void)0);
+    FAULT_EVERY(status, dpa__npz_write(path, name, &a, 1, &err), (void)0);
+    FAULT_EVERY(status, dpa__file_write(path, "x", 1, &err), (void)0);
     (void)unlink(path);
 }
 

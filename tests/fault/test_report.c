@@ -4,8 +4,8 @@
  * character out when its buffer cannot grow just then. */
 #include "judged.h"
 
-#include "dpaudit/report.h"
 #include "fault/alloc.h"
+#include "report/report.h"
 
 typedef dpa_status form(const dpa_report *report, char **out, dpa_error *err);
 
@@ -16,7 +16,7 @@ static dpa_status text_form(const dpa_report *report, char **out, dpa_error *err
 
 static dpa_status plot_form(const dpa_report *report, char **out, dpa_error *err) {
     const dpa_text_style style = {.width = 80, .unicode = 1};
-    return dpa_report_plot(report, &style, out, err);
+    return dpa__report_plot(report, &style, out, err);
 }
 
 static void try_form(const dpa_report *report, form *make) {
@@ -56,12 +56,12 @@ static void forms(void **state) {
     json_set_alloc_funcs(malloc, free); /* the wrapped functions of this program */
     count_evidence(&evidence, 35, 65, 25, 75);
     dpa_report *report = judged(&evidence, &claim, &protocol);
-    assert_ok(dpa_report_note(report, NULL, "a note with ε ≤ 1 in it"));
+    assert_ok(dpa__report_note(report, NULL, "a note with ε ≤ 1 in it"));
     form *const all[] = {dpa_report_headline, text_form,        plot_form,
                          dpa_report_json,     dpa_report_junit, dpa_report_sarif};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) try_form(report, all[i]);
     dpa_report_free(report);
-    dpa_evidence_free(&evidence);
+    dpa__evidence_clear(&evidence);
 }
 
 int main(void) {

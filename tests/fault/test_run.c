@@ -6,6 +6,7 @@
 #include "fault/alloc.h"
 
 #include "base/process.h"
+#include "evidence/evidence.h"
 #include "game/rules.h"
 #include "run/store.h"
 #include "run/transport.h"
@@ -95,10 +96,10 @@ static void runs(void **state) {
         fault_left = -1;
         hits = fault_hits;
         if (status != DPA_NO_MEMORY) assert_int_equal(status, DPA_OK);
-        dpa_evidence_free(&evidence);
+        dpa__evidence_clear(&evidence);
         assert_ok(dpa_run_play(&opts, &game, &evidence, &summary, &err));
         assert_true(summary.stored + summary.played == 3 && summary.damaged == 0);
-        dpa_evidence_free(&evidence);
+        dpa__evidence_clear(&evidence);
         assert_in_range(n, 0, 1000);
     }
 }
@@ -144,7 +145,7 @@ static void reading(void **state) {
     dpa_evidence evidence;
     dpa_run_summary summary;
     FAULT_EVERY(status, dpa_run_collect(&opts, &game, &evidence, &summary, &err),
-                dpa_evidence_free(&evidence));
+                dpa__evidence_clear(&evidence));
     assert_int_equal(summary.stored, 3);
     remove_store();
 }

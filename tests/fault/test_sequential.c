@@ -3,16 +3,16 @@
  * memory is repeated, and the result is that of an undisturbed audit. */
 #include "check.h"
 
-#include "dpaudit/report.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/sequential.h"
+#include "base/rng.h"
+#include "estimate/sequential.h"
 #include "fault/alloc.h"
+#include "report/report.h"
 
 enum { PAIRS = 90 };
 
 static dpa_request request_of(const char *family) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "%s", family);
     request.claim_epsilon = 1;
     return request;
@@ -21,9 +21,9 @@ static dpa_request request_of(const char *family) {
 /* Members run ahead by a few, so that some scores wait for their partners. */
 static double next_trial(int i, int *is_member) {
     dpa_rng rng;
-    dpa_rng_init(&rng, 4, DPA_PURPOSE_TEST, (uint64_t)i);
+    dpa__rng_init(&rng, 4, DPA_PURPOSE_TEST, (uint64_t)i);
     *is_member = i < 10 || i % 2;
-    return 1.5 * *is_member + dpa_rng_normal(&rng);
+    return 1.5 * *is_member + dpa__rng_normal(&rng);
 }
 
 static void pushes(const char *family) {
@@ -31,25 +31,25 @@ static void pushes(const char *family) {
     dpa_sequential *calm, *wild;
     dpa_sequential_now now, other;
     int is_member;
-    assert_ok(dpa_sequential_new(&request, &calm, NULL));
-    assert_ok(dpa_sequential_new(&request, &wild, NULL));
+    assert_ok(dpa__sequential_new(&request, &calm, NULL));
+    assert_ok(dpa__sequential_new(&request, &wild, NULL));
     for (int i = 0; i < 2 * PAIRS; ++i) {
         const double score = next_trial(i, &is_member);
-        assert_ok(dpa_sequential_push(calm, is_member, score, NULL));
+        assert_ok(dpa__sequential_push(calm, is_member, score, NULL));
         for (long n = 0;; ++n) {
             fault_left = n;
-            const dpa_status status = dpa_sequential_push(wild, is_member, score, NULL);
+            const dpa_status status = dpa__sequential_push(wild, is_member, score, NULL);
             fault_left = -1;
             if (status == DPA_OK) break;
             assert_int_equal(status, DPA_NO_MEMORY);
         }
     }
-    assert_ok(dpa_sequential_look(calm, &now, NULL));
-    assert_ok(dpa_sequential_look(wild, &other, NULL));
+    assert_ok(dpa__sequential_look(calm, &now, NULL));
+    assert_ok(dpa__sequential_look(wild, &other, NULL));
     assert_memory_equal(&now, &other, sizeof now);
     assert_true(fault_hits > 0);
-    dpa_sequential_free(calm);
-    dpa_sequential_free(wild);
+    dpa__sequential_free(calm);
+    dpa__sequential_free(wild);
 }
 
 static void pushing(void **state) {
@@ -66,18 +66,18 @@ static void opening(void **state) {
     unsigned char *bytes;
     size_t count;
     int is_member;
-    FAULT_EVERY(status, dpa_sequential_new(&request, &audit, NULL), dpa_sequential_free(audit));
-    assert_ok(dpa_sequential_new(&request, &audit, NULL));
+    FAULT_EVERY(status, dpa__sequential_new(&request, &audit, NULL), dpa__sequential_free(audit));
+    assert_ok(dpa__sequential_new(&request, &audit, NULL));
     for (int i = 0; i < 2 * PAIRS; ++i) {
         const double score = next_trial(i, &is_member);
-        assert_ok(dpa_sequential_push(audit, is_member, score, NULL));
+        assert_ok(dpa__sequential_push(audit, is_member, score, NULL));
     }
-    FAULT_EVERY(status, dpa_sequential_save(audit, &bytes, &count, NULL), dpa_free(bytes));
-    assert_ok(dpa_sequential_save(audit, &bytes, &count, NULL));
-    FAULT_EVERY(status, dpa_sequential_load(bytes, count, &loaded, NULL),
-                dpa_sequential_free(loaded));
+    FAULT_EVERY(status, dpa__sequential_save(audit, &bytes, &count, NULL), dpa_free(bytes));
+    assert_ok(dpa__sequential_save(audit, &bytes, &count, NULL));
+    FAULT_EVERY(status, dpa__sequential_load(bytes, count, &loaded, NULL),
+                dpa__sequential_free(loaded));
     dpa_free(bytes);
-    dpa_sequential_free(audit);
+    dpa__sequential_free(audit);
 }
 
 int main(void) {

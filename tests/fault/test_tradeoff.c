@@ -4,9 +4,9 @@
 
 #include "base/stream.h"
 #include "base/table.h"
-#include "dpaudit/tradeoff.h"
 #include "fault/alloc.h"
 #include "tradeoff/read.h"
+#include "tradeoff/tradeoff.h"
 
 /* Blocks that glibc caches for the thread count as in use, so its cache is filled for every size
  * that the call needs before bytes are counted. */
@@ -31,9 +31,9 @@ static void makers(void **state) {
     EVERY_FAULT(dpa_curve_dp(INFINITY, 0.0, &c, &err));
     EVERY_FAULT(dpa_curve_gaussian(1.0, &c, &err));
     EVERY_FAULT(dpa_curve_laplace(1.0, &c, &err));
-    EVERY_FAULT(dpa_curve_subsampled_gaussian(0.1, 1.0, &c, &err));
+    EVERY_FAULT(dpa__curve_subsampled_gaussian(0.1, 1.0, &c, &err));
     EVERY_FAULT(dpa_curve_points(fpr, fnr, 2, &c, &err));
-    EVERY_FAULT(dpa_curve_masses(member, nonmember, 3, &c, &err));
+    EVERY_FAULT(dpa__curve_masses(member, nonmember, 3, &c, &err));
 }
 
 static void dilution(void **state) {
@@ -42,9 +42,9 @@ static void dilution(void **state) {
     dpa_error err;
     assert_ok(dpa_curve_gaussian(1.0, &smooth, &err));
     assert_ok(dpa_curve_points(fpr, fnr, 2, &linear, &err));
-    EVERY_FAULT(dpa_curve_diluted(smooth, 0.5, &c, &err));
-    EVERY_FAULT(dpa_curve_diluted(linear, 0.5, &c, &err));
-    EVERY_FAULT(dpa_curve_diluted(linear, 0.0, &c, &err));
+    EVERY_FAULT(dpa__curve_diluted(smooth, 0.5, &c, &err));
+    EVERY_FAULT(dpa__curve_diluted(linear, 0.5, &c, &err));
+    EVERY_FAULT(dpa__curve_diluted(linear, 0.0, &c, &err));
     dpa_curve_free(smooth);
     dpa_curve_free(linear);
 }
@@ -56,14 +56,14 @@ static void table(void **state) {
     dpa__stream *stream = NULL;
     dpa_table *read = NULL;
     dpa_table_opts opts;
-    dpa_table_opts_init(&opts);
+    dpa__table_opts_init(&opts);
     assert_ok(dpa__stream_open_memory("text", text, sizeof text - 1, &stream, NULL));
     assert_ok(dpa__table_from_stream(stream, &opts, &read, NULL));
     dpa__stream_close(stream);
     dpa_curve *c = NULL;
     dpa_error err;
     EVERY_FAULT(dpa__curve_from_table(read, "text", &c, &err));
-    dpa_table_free(read);
+    dpa__table_free(read);
 }
 
 int main(void) {

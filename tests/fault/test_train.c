@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "dpaudit/data.h"
+#include "base/data.h"
 #include "dpaudit/lab/train.h"
 
 static dpa_error err;
@@ -26,7 +26,7 @@ static const char *temp(const char *name) {
 
 static const char *put(const char *name, const char *text) {
     const char *path = temp(name);
-    assert_ok(dpa_file_write(path, text, strlen(text), NULL));
+    assert_ok(dpa__file_write(path, text, strlen(text), NULL));
     return path;
 }
 

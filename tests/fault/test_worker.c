@@ -6,8 +6,8 @@
 
 #include <sys/wait.h>
 
+#include "base/data.h"
 #include "base/text.h"
-#include "dpaudit/data.h"
 #include "dpaudit/lab/run.h"
 #include "fault/alloc.h"
 #include "run/wire.h"
@@ -79,7 +79,7 @@ static void out_of_memory(void **state) {
     dpa_experiment *e = NULL;
     int refused = 0, outcomes = 0, played = 0;
     (void)snprintf(path, sizeof path, "/tmp/dpa_worker_%d.yaml", (int)getpid());
-    assert_ok(dpa_file_write(path, text, strlen(text), &err));
+    assert_ok(dpa__file_write(path, text, strlen(text), &err));
     assert_ok(dpa_experiment_read(path, &e, &err));
     for (long n = 0; n < 1000 && played == 0; ++n) {
         dpa__text answer = {0};

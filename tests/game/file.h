@@ -7,7 +7,7 @@
 
 #include <sys/stat.h>
 
-#include "dpaudit/data.h"
+#include "base/data.h"
 #include "dpaudit/lab/game.h"
 
 /* FOLDER/name in this process's folder under /tmp, which is made if needed. */
@@ -23,7 +23,7 @@ static inline const char *game_file(const char *name) {
 
 static inline const char *game_write(const char *name, const char *text) {
     const char *path = game_file(name);
-    assert_ok(dpa_file_write(path, text, strlen(text), NULL));
+    assert_ok(dpa__file_write(path, text, strlen(text), NULL));
     return path;
 }
 

@@ -5,9 +5,9 @@
 
 #include "check.h"
 
+#include "base/rng.h"
 #include "dpaudit/lab/game.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
+#include "estimate/scores.h"
 
 enum { ROWS = 200, FEATURES = 6, STEPS = 1000 };
 static const double SIGMA = 2.0;
@@ -24,11 +24,11 @@ static inline void set_up(table_game *t) {
     static int32_t label[ROWS];
     static size_t members[ROWS];
     dpa_rng rng;
-    dpa_rng_init(&rng, 5, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 5, DPA_PURPOSE_TEST, 0);
     for (size_t i = 0; i < ROWS; ++i) {
         for (size_t j = 0; j < FEATURES; ++j)
-            x[i * FEATURES + j] = j + 1 < FEATURES ? (float)dpa_rng_normal(&rng) : 0.0F;
-        label[i] = (int32_t)dpa_rng_below(&rng, 2);
+            x[i * FEATURES + j] = j + 1 < FEATURES ? (float)dpa__rng_normal(&rng) : 0.0F;
+        label[i] = (int32_t)dpa__rng_below(&rng, 2);
         members[i] = i;
     }
     *t = (table_game){.data = {.members = members, .member_count = ROWS}};

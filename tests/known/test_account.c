@@ -5,7 +5,7 @@
 
 #include "known/table.h"
 
-#include "dpaudit/account.h"
+#include "account/account.h"
 
 static dpa_interval epsilon_of(dpa_phase phase, const dpa_account_opts *opts) {
     dpa_account *account = NULL;
@@ -92,9 +92,9 @@ static void one_setting(const json_t *setting, double tolerance, int fits_finest
     /* their estimate */
     const json_t *prv = json_object_get(setting, names[1]);
     assert_absolute(ours.lower, json_number_value(json_array_get(prv, 1)), 2e-4);
-    assert_relative(dpa_account_rdp_epsilon(&phase, 1, opts.delta),
+    assert_relative(dpa__account_rdp_epsilon(&phase, 1, opts.delta),
                     number(setting, "dp_accounting_RDP"), 3e-3);
-    assert_relative(dpa_account_gdp_epsilon(&phase, 1, opts.delta),
+    assert_relative(dpa__account_gdp_epsilon(&phase, 1, opts.delta),
                     number(setting, "opacus_GDP_poisson"), 1e-6);
 }
 

@@ -3,8 +3,8 @@
  * 256 models, target 0, models 0 and 1 neither shadow nor reference. */
 #include "check.h"
 
-#include "dpaudit/attack.h"
-#include "dpaudit/data.h"
+#include "attack/attack.h"
+#include "base/data.h"
 
 enum { POINTS = 5000, MODELS = 256 };
 
@@ -13,16 +13,16 @@ static dpa_signals transposed(const char *member_name) {
     dpa_array array;
     dpa_signals out = {DPA_SIGNAL_LOGIT, MODELS, POINTS, NULL, NULL, 1};
     assert_ok(
-        dpa_array_read(check_shared("reference/attacks/inputs.npz"), member_name, &array, NULL));
+        dpa__array_read(check_shared("reference/attacks/inputs.npz"), member_name, &array, NULL));
     assert_int_equal(array.shape[0], POINTS);
     assert_int_equal(array.shape[1], MODELS);
-    assert_ok(dpa_array_to_double(&array, NULL));
+    assert_ok(dpa__array_to_double(&array, NULL));
     const double *in = array.data;
     out.signal = malloc(sizeof(double) * POINTS * MODELS);
     assert_non_null(out.signal);
     for (size_t p = 0; p < POINTS; ++p)
         for (size_t m = 0; m < MODELS; ++m) out.signal[m * POINTS + p] = in[p * MODELS + m];
-    dpa_array_free(&array);
+    dpa__array_free(&array);
     return out;
 }
 
@@ -30,7 +30,7 @@ static dpa_signals transposed(const char *member_name) {
 static void unpack_membership(dpa_signals *signals) {
     dpa_array array;
     assert_ok(
-        dpa_array_read(check_shared("reference/attacks/inputs.npz"), "membership", &array, NULL));
+        dpa__array_read(check_shared("reference/attacks/inputs.npz"), "membership", &array, NULL));
     assert_int_equal(array.count, POINTS * MODELS / 8);
     const uint8_t *bits = array.data;
     signals->member = malloc(POINTS * MODELS);
@@ -38,20 +38,20 @@ static void unpack_membership(dpa_signals *signals) {
     for (size_t p = 0; p < POINTS; ++p)
         for (size_t m = 0; m < MODELS; ++m)
             signals->member[m * POINTS + p] = bits[p * (MODELS / 8) + m / 8] >> (7 - m % 8) & 1;
-    dpa_array_free(&array);
+    dpa__array_free(&array);
 }
 
 static void compare(dpa_attack attack, const dpa_attack_opts *opts, const dpa_signals *signals,
                     const char *file) {
     static double scores[POINTS];
     dpa_array want;
-    assert_ok(dpa_array_read(check_shared(file), NULL, &want, NULL));
+    assert_ok(dpa__array_read(check_shared(file), NULL, &want, NULL));
     assert_int_equal(want.count, POINTS);
     assert_int_equal(want.dtype, DPA_F64);
-    assert_ok(dpa_attack_run(attack, signals, opts, scores, NULL));
+    assert_ok(dpa__attack_run(attack, signals, opts, scores, NULL));
     const double *w = want.data;
     for (size_t p = 0; p < POINTS; ++p) assert_relative(scores[p], w[p], 1e-6);
-    dpa_array_free(&want);
+    dpa__array_free(&want);
 }
 
 static void reference(void **state) {
@@ -60,7 +60,7 @@ static void reference(void **state) {
     static const size_t twin[] = {1};
     dpa_attack_opts opts;
     unpack_membership(&signals);
-    dpa_attack_opts_init(&opts);
+    dpa__attack_opts_init(&opts);
     opts.exclude = twin;
     opts.exclude_count = 1;
     opts.variance = DPA_VARIANCE_POINT;
@@ -68,8 +68,8 @@ static void reference(void **state) {
     opts.offline = 1;
     opts.population = &population;
     compare(DPA_ATTACK_RMIA, &opts, &signals, "reference/attacks/rmia.npy");
-    dpa_signals_free(&signals);
-    dpa_signals_free(&population);
+    dpa__signals_free(&signals);
+    dpa__signals_free(&population);
 }
 
 int main(void) {

@@ -5,13 +5,13 @@
 
 #include <jansson.h>
 
-#include "dpaudit/scores.h"
-#include "dpaudit/tradeoff.h"
+#include "estimate/scores.h"
+#include "tradeoff/tradeoff.h"
 
 static dpa_request request_of(const char *family, const char *method, double delta,
                               double confidence, int sides) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "%s", family);
     (void)snprintf(request.method, sizeof request.method, "%s", method);
     request.delta = delta;
@@ -25,11 +25,11 @@ static dpa_result one(const char *family, const char *method, dpa_counts counts,
     const dpa_request request = request_of(family, method, delta, confidence, sides);
     dpa_results results = {0};
     dpa_error err = {0};
-    const dpa_status status = dpa_estimate_counts(&counts, &request, &results, &err);
+    const dpa_status status = dpa__estimate_counts(&counts, &request, &results, &err);
     if (status != DPA_OK) fail_msg("%s %s: %s", family, method, err.text);
     assert_int_equal(results.count, 1);
     const dpa_result result = results.items[0];
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return result;
 }
 

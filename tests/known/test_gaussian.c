@@ -2,9 +2,9 @@
 /* Gaussian closed forms against 80-digit numbers (scripts/known-tradeoff). */
 #include "check.h"
 
-#include "dpaudit/tradeoff.h"
 #include "known/table.h"
 #include "tradeoff/mills.h"
+#include "tradeoff/tradeoff.h"
 
 static void printed_values(void **state) {
     (void)state;
@@ -16,7 +16,7 @@ static void printed_values(void **state) {
 static double condition(double mu, double epsilon) {
     const double step = 1e-4 * epsilon;
     const double slope =
-        (dpa_gaussian_log_delta(mu, epsilon) - dpa_gaussian_log_delta(mu, epsilon + step)) / step;
+        (dpa__gaussian_log_delta(mu, epsilon) - dpa__gaussian_log_delta(mu, epsilon + step)) / step;
     return 2.3e-16 / slope / epsilon;
 }
 
@@ -46,12 +46,12 @@ static void table(void **state) {
 
 static void extremes(void **state) {
     (void)state;
-    assert_true(dpa_gaussian_log_delta(0.0, 0.0) == -HUGE_VAL);
-    assert_true(dpa_gaussian_log_delta(1.0, INFINITY) == -HUGE_VAL);
-    assert_true(dpa_gaussian_log_delta(INFINITY, 800.0) == 0.0);
-    assert_true(isnan(dpa_gaussian_log_delta(-1.0, 1.0)));
-    assert_true(isnan(dpa_gaussian_log_delta(1.0, -1.0)));
-    assert_true(isnan(dpa_gaussian_log_delta(NAN, 1.0)));
+    assert_true(dpa__gaussian_log_delta(0.0, 0.0) == -HUGE_VAL);
+    assert_true(dpa__gaussian_log_delta(1.0, INFINITY) == -HUGE_VAL);
+    assert_true(dpa__gaussian_log_delta(INFINITY, 800.0) == 0.0);
+    assert_true(isnan(dpa__gaussian_log_delta(-1.0, 1.0)));
+    assert_true(isnan(dpa__gaussian_log_delta(1.0, -1.0)));
+    assert_true(isnan(dpa__gaussian_log_delta(NAN, 1.0)));
     assert_true(dpa_gaussian_epsilon(1.0, 0.0) == HUGE_VAL);
     assert_true(dpa_gaussian_epsilon(0.0, 0.0) == 0.0);
     assert_true(dpa_gaussian_epsilon(1.0, 1.0) == 0.0);
@@ -63,7 +63,7 @@ static void extremes(void **state) {
     assert_true(isnan(dpa_gaussian_mu(-1.0, 0.1)));
     for (double mu = 1e-300; mu < 1e300; mu *= 1e10)
         for (double epsilon = 1e-300; epsilon < 1e300; epsilon *= 1e15) {
-            const double value = dpa_gaussian_log_delta(mu, epsilon);
+            const double value = dpa__gaussian_log_delta(mu, epsilon);
             if (!(value <= 0.0)) print_error("mu %g epsilon %g: %g\n", mu, epsilon, value);
             assert_true(value <= 0.0);
         }
@@ -77,7 +77,7 @@ static void mu_round_trip(void **state) {
     for (size_t i = 0; i < sizeof epsilons / sizeof *epsilons; ++i)
         for (size_t j = 0; j < sizeof deltas / sizeof *deltas; ++j) {
             const double mu = dpa_gaussian_mu(epsilons[i], deltas[j]);
-            const double back = dpa_gaussian_log_delta(mu, epsilons[i]);
+            const double back = dpa__gaussian_log_delta(mu, epsilons[i]);
             /* log δ changes by up to x² per relative change of μ */
             assert_absolute(back, log(deltas[j]),
                             1e-14 * (800.0 - 2.0 * log(deltas[j])) + 1e-15 * epsilons[i]);

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#include "dpaudit/account.h"
-#include "dpaudit/data.h"
+#include "account/account.h"
+#include "base/data.h"
 
 typedef struct answer {
     dpa_interval epsilon, delta;
@@ -15,7 +15,7 @@ typedef struct answer {
 static const char *file_of(const char *text) {
     static char path[64];
     (void)snprintf(path, sizeof path, "/tmp/dpa_ledger_%d.json", (int)getpid());
-    assert_ok(dpa_file_write(path, text, strlen(text), NULL));
+    assert_ok(dpa__file_write(path, text, strlen(text), NULL));
     return path;
 }
 
@@ -203,7 +203,7 @@ static void responses(void **state) {
 }
 
 static double gaussian_delta(double mu, double epsilon) {
-    return exp(dpa_gaussian_log_delta(mu, epsilon));
+    return exp(dpa__gaussian_log_delta(mu, epsilon));
 }
 
 /* One step of each sampling, by the amplification theorems: δ′(ε′) = γ·δ(ε). */
@@ -326,7 +326,7 @@ static void published(void **state) {
     for (size_t k = 0; k < 2; ++k) {
         const answer a = of_ledger(trees[k].text, DPA_ADD_REMOVE, 1e-6, 1, 1e-3);
         const dpa_phase levels = {DPA_GAUSSIAN, trees[k].sigma, 1, 11};
-        const double renyi = dpa_account_rdp_epsilon(&levels, 1, 1e-6);
+        const double renyi = dpa__account_rdp_epsilon(&levels, 1, 1e-6);
         assert_true(a.epsilon.upper < renyi && renyi <= trees[k].printed);
         assert_true(a.epsilon.lower > 0.75 * trees[k].printed);
     }
@@ -473,7 +473,7 @@ static void pairs_that_are_refused(void **state) {
     const char *const names[] = {"p", "q"}, *const path = "pair.npz";
     dpa_array arrays[] = {{.dtype = DPA_F64, .ndim = 1, .shape = {4}, .count = 4, .data = p},
                           {.dtype = DPA_F64, .ndim = 1, .shape = {4}, .count = 4, .data = q}};
-    assert_ok(dpa_npz_write(path, names, arrays, 2, NULL));
+    assert_ok(dpa__npz_write(path, names, arrays, 2, NULL));
     assert_ok(dpa_pair_read(path, &pair, NULL));
     /* two steps: δ(ε) = P(>0 of the sure outcome) + what exceeds e^ε of the others */
     const double d0 = 1 - 0.9 * 0.9, delta = 0.3;
@@ -485,7 +485,7 @@ static void pairs_that_are_refused(void **state) {
         arrays[k].ndim = 2;
         arrays[k].shape[0] = arrays[k].shape[1] = 2;
         dpa_error err = {0};
-        assert_ok(dpa_npz_write(path, names, arrays, 2, NULL));
+        assert_ok(dpa__npz_write(path, names, arrays, 2, NULL));
         assert_int_equal(dpa_pair_read(path, &pair, &err), DPA_BAD_INPUT);
         assert_non_null(strstr(err.text, "'p' is not a list of numbers"));
     }

@@ -5,19 +5,19 @@
 
 #include <jansson.h>
 
-#include "dpaudit/onerun.h"
+#include "estimate/onerun.h"
 #include "known/table.h"
 
 static double bound(const dpa_onerun *game, const char *family, const char *method, double p,
                     double delta, dpa_result *result) {
     dpa_request request;
     dpa_error err;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.delta = delta;
     request.confidence = 1.0 - p;
     (void)snprintf(request.family, sizeof request.family, "%s", family);
     (void)snprintf(request.method, sizeof request.method, "%s", method);
-    if (dpa_onerun_bound(game, 1, DPA_GUESSES_FIXED, &request, result, &err) != DPA_OK)
+    if (dpa__onerun_bound(game, 1, DPA_GUESSES_FIXED, &request, result, &err) != DPA_OK)
         fail_msg("%s", err.text);
     return result->epsilon_lower;
 }

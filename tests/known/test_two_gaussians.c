@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-#include "dpaudit/tradeoff.h"
 #include "known/table.h"
+#include "tradeoff/tradeoff.h"
 
 static void table(void **state) {
     (void)state;
@@ -14,12 +14,12 @@ static void table(void **state) {
     double r[6], worst = 0.0;
     int rows = 0;
     for (; known_row(file, r, 6); ++rows) {
-        const double got = dpa_two_gaussians_directed(r[0], r[1], r[2], r[3], r[4]);
+        const double got = dpa__two_gaussians_directed(r[0], r[1], r[2], r[3], r[4]);
         if (fabs(got - r[5]) > 1e-11 * r[5])
             print_error("N(%g,%.11g) || N(%g,%.11g), delta %g\n", r[0], r[1], r[2], r[3], r[4]);
         assert_relative(got, r[5], 1e-11);
         /* reflected, and in other units */
-        assert_relative(dpa_two_gaussians_directed(-4 * r[0], 4 * r[1], -4 * r[2], 4 * r[3], r[4]),
+        assert_relative(dpa__two_gaussians_directed(-4 * r[0], 4 * r[1], -4 * r[2], 4 * r[3], r[4]),
                         got, 1e-14);
         if (r[5] > 0.0) worst = fmax(worst, fabs(got - r[5]) / r[5]);
     }
@@ -40,9 +40,9 @@ static void shared_reference(void **state) {
     assert_int_equal(json_array_size(cases), 12);
     size_t i;
     json_array_foreach(cases, i, one) {
-        assert_relative(dpa_two_gaussians_epsilon(number(one, "mu1"), number(one, "s1"),
-                                                  number(one, "mu2"), number(one, "s2"),
-                                                  number(one, "delta")),
+        assert_relative(dpa__two_gaussians_epsilon(number(one, "mu1"), number(one, "s1"),
+                                                   number(one, "mu2"), number(one, "s2"),
+                                                   number(one, "delta")),
                         number(one, "epsilon"), 1e-12);
     }
     json_decref(root);
@@ -53,47 +53,47 @@ static void equal_variances(void **state) {
     (void)state;
     for (double mu = 1e-4; mu < 1e4; mu *= 7.0) {
         const double want = dpa_gaussian_epsilon(mu, 1e-6);
-        assert_relative(dpa_two_gaussians_epsilon(mu, 1.0, 0.0, 1.0, 1e-6), want, 1e-14);
+        assert_relative(dpa__two_gaussians_epsilon(mu, 1.0, 0.0, 1.0, 1e-6), want, 1e-14);
         const double near =
-            dpa_two_gaussians_epsilon(mu * 3.0, 3.0, 0.0, 3.0 * (1.0 + 1e-14), 1e-6);
+            dpa__two_gaussians_epsilon(mu * 3.0, 3.0, 0.0, 3.0 * (1.0 + 1e-14), 1e-6);
         assert_relative(near, want, 1e-8);
     }
 }
 
 static void extremes(void **state) {
     (void)state;
-    assert_true(dpa_two_gaussians_epsilon(1, 2, 1, 2, 0.0) == 0.0);
-    assert_true(dpa_two_gaussians_epsilon(1, 2, 1, 3, 0.0) == HUGE_VAL);
-    assert_true(dpa_two_gaussians_epsilon(1, 2, 0, 2, 0.0) == HUGE_VAL);
+    assert_true(dpa__two_gaussians_epsilon(1, 2, 1, 2, 0.0) == 0.0);
+    assert_true(dpa__two_gaussians_epsilon(1, 2, 1, 3, 0.0) == HUGE_VAL);
+    assert_true(dpa__two_gaussians_epsilon(1, 2, 0, 2, 0.0) == HUGE_VAL);
     /* The narrower law against the wider one: the privacy loss is bounded, here by log 2. */
-    assert_relative(dpa_two_gaussians_directed(0, 1, 0, 2, 0.0), log(2.0), 1e-15);
-    assert_relative(dpa_two_gaussians_directed(0, 1, 0, 2, 1e-300), log(2.0), 1e-12);
-    assert_true(dpa_two_gaussians_directed(0, 2, 0, 1, 0.0) == HUGE_VAL);
-    assert_true(dpa_two_gaussians_epsilon(0, 1, 5, 2, 1.0) == 0.0);
-    assert_true(dpa_two_gaussians_epsilon(0, 0, 0, 1, 0.5) == HUGE_VAL);
-    assert_true(dpa_two_gaussians_epsilon(0, 0, 0, 0, 0.5) == 0.0);
-    assert_true(isnan(dpa_two_gaussians_epsilon(0, -1, 0, 1, 0.5)));
-    assert_true(isnan(dpa_two_gaussians_epsilon(NAN, 1, 0, 1, 0.5)));
-    assert_true(isnan(dpa_two_gaussians_epsilon(0, 1, 0, 1, -0.5)));
-    assert_true(isnan(dpa_two_gaussians_directed(0, 1, 0, 2, 1.5)));
-    assert_true(isnan(dpa_two_gaussians_directed(0, 1, 0, NAN, 0.5)));
-    assert_true(isnan(dpa_two_gaussians_directed(0, 1, 0, -1, 0.5)));
-    assert_true(isnan(dpa_two_gaussians_directed(0, INFINITY, 0, 1, 0.5)));
-    assert_true(dpa_two_gaussians_directed(0, 1, 3, 2, 1) == 0);
+    assert_relative(dpa__two_gaussians_directed(0, 1, 0, 2, 0.0), log(2.0), 1e-15);
+    assert_relative(dpa__two_gaussians_directed(0, 1, 0, 2, 1e-300), log(2.0), 1e-12);
+    assert_true(dpa__two_gaussians_directed(0, 2, 0, 1, 0.0) == HUGE_VAL);
+    assert_true(dpa__two_gaussians_epsilon(0, 1, 5, 2, 1.0) == 0.0);
+    assert_true(dpa__two_gaussians_epsilon(0, 0, 0, 1, 0.5) == HUGE_VAL);
+    assert_true(dpa__two_gaussians_epsilon(0, 0, 0, 0, 0.5) == 0.0);
+    assert_true(isnan(dpa__two_gaussians_epsilon(0, -1, 0, 1, 0.5)));
+    assert_true(isnan(dpa__two_gaussians_epsilon(NAN, 1, 0, 1, 0.5)));
+    assert_true(isnan(dpa__two_gaussians_epsilon(0, 1, 0, 1, -0.5)));
+    assert_true(isnan(dpa__two_gaussians_directed(0, 1, 0, 2, 1.5)));
+    assert_true(isnan(dpa__two_gaussians_directed(0, 1, 0, NAN, 0.5)));
+    assert_true(isnan(dpa__two_gaussians_directed(0, 1, 0, -1, 0.5)));
+    assert_true(isnan(dpa__two_gaussians_directed(0, INFINITY, 0, 1, 0.5)));
+    assert_true(dpa__two_gaussians_directed(0, 1, 3, 2, 1) == 0);
     /* δ = 0: the wider law has losses without end, if only by a little; the narrower a largest one,
      * at the top of the parabola */
-    assert_true(isinf(dpa_two_gaussians_directed(0, 1.1, 0, 1, 0)));
-    assert_relative(dpa_two_gaussians_directed(0, 1, 3, 2, 0), 9.0 / (2 * 3) + log(2), 1e-14);
+    assert_true(isinf(dpa__two_gaussians_directed(0, 1.1, 0, 1, 0)));
+    assert_relative(dpa__two_gaussians_directed(0, 1, 3, 2, 0), 9.0 / (2 * 3) + log(2), 1e-14);
     /* numbers whose squares overflow have an infinite ε */
-    assert_true(isinf(dpa_two_gaussians_directed(0, 1e200, 0, 1, 1e-5)));
-    assert_true(isinf(dpa_two_gaussians_directed(1e200, 1, 0, 2, 1e-5)));
-    assert_true(dpa_two_gaussians_epsilon(1e308, 1, -1e308, 1, 0.5) == HUGE_VAL);
-    assert_true(dpa_two_gaussians_epsilon(0, 1e308, 0, 1e-308, 0.5) == HUGE_VAL);
+    assert_true(isinf(dpa__two_gaussians_directed(0, 1e200, 0, 1, 1e-5)));
+    assert_true(isinf(dpa__two_gaussians_directed(1e200, 1, 0, 2, 1e-5)));
+    assert_true(dpa__two_gaussians_epsilon(1e308, 1, -1e308, 1, 0.5) == HUGE_VAL);
+    assert_true(dpa__two_gaussians_epsilon(0, 1e308, 0, 1e-308, 0.5) == HUGE_VAL);
     for (double s = 1e-40; s < 1e41; s *= 1e3)
         for (double m = 1e-40; m < 1e41; m *= 1e4) {
             double before = HUGE_VAL;
             for (double delta = 1e-300; delta < 1.0; delta *= 1e20) {
-                const double epsilon = dpa_two_gaussians_epsilon(m, s, 0, 1, delta);
+                const double epsilon = dpa__two_gaussians_epsilon(m, s, 0, 1, delta);
                 if (!(epsilon >= 0.0 && epsilon <= before * (1.0 + 1e-14)))
                     print_error("m %g s %g delta %g: %g after %g\n", m, s, delta, epsilon, before);
                 assert_true(epsilon >= 0.0 && epsilon <= before * (1.0 + 1e-14));

@@ -75,7 +75,7 @@ static void one_step(void **state) {
             dpa_account *account = made(p, 1e-6, 1e-4, DPA_ADD_REMOVE);
             dpa_curve *exact = NULL;
             dpa_error err;
-            assert_ok(dpa_curve_subsampled_gaussian(qs[i], sigmas[j], &exact, &err));
+            assert_ok(dpa__curve_subsampled_gaussian(qs[i], sigmas[j], &exact, &err));
             const double deltas[] = {1e-2, 1e-6, 1e-9};
             for (size_t k = 0; k < 3; ++k)
                 contains(epsilon_at(account, deltas[k]), dpa_curve_epsilon(exact, deltas[k]),

@@ -4,8 +4,8 @@
  * otherwise, a correct generator exceeds each limit with probability of about one in a million. */
 #include "check.h"
 
-#include "dpaudit/canary.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
+#include "evidence/canary.h"
 #include "evidence/canary_kernel.h"
 #include "math/dist.h"
 
@@ -99,15 +99,15 @@ static void mutual_cosines(void **state) {
         static double canary[COUNT][1000], square[PAIRS];
         dpa_canaries_opts opts;
         dpa_canaries *canaries = NULL;
-        dpa_canaries_opts_init(&opts);
+        dpa__canaries_opts_init(&opts);
         opts.seed = 99;
         opts.dim = d;
         opts.observed = COUNT;
-        assert_ok(dpa_canaries_new(&opts, &canaries, NULL));
+        assert_ok(dpa__canaries_new(&opts, &canaries, NULL));
         double sum = 0.0;
         size_t pairs = 0;
         for (size_t i = 0; i < COUNT; ++i) {
-            assert_ok(dpa_canaries_make_f64(canaries, i, 1.0, canary[i], NULL));
+            assert_ok(dpa__canaries_make_f64(canaries, i, 1.0, canary[i], NULL));
             for (size_t j = 0; j < i; ++j) {
                 double t = 0.0;
                 for (size_t k = 0; k < d; ++k) t += canary[i][k] * canary[j][k];
@@ -124,7 +124,7 @@ static void mutual_cosines(void **state) {
         /* pairs share canaries and are only pairwise independent, so the limit is wide */
         assert_true(worst * sqrt((double)pairs) < 4.0);
         assert_absolute(sum / (double)pairs, 0.0, 5.0 / sqrt((double)pairs * (double)d));
-        dpa_canaries_free(canaries);
+        dpa__canaries_free(canaries);
     }
 }
 
@@ -159,9 +159,9 @@ static void streams_never_meet(void **state) {
     static uint32_t block[CANARIES * BLOCKS][4];
     for (size_t i = 0; i < CANARIES; ++i) {
         dpa_rng rng;
-        dpa_rng_init(&rng, 12, DPA_PURPOSE_CANARY, i);
+        dpa__rng_init(&rng, 12, DPA_PURPOSE_CANARY, i);
         for (size_t j = 0; j < BLOCKS; ++j)
-            for (size_t w = 0; w < 4; ++w) block[i * BLOCKS + j][w] = dpa_rng_u32(&rng);
+            for (size_t w = 0; w < 4; ++w) block[i * BLOCKS + j][w] = dpa__rng_u32(&rng);
     }
     qsort(block, CANARIES * BLOCKS, sizeof block[0], compare_words);
     for (size_t i = 1; i < CANARIES * BLOCKS; ++i)

@@ -5,8 +5,8 @@
  * one in a million. */
 #include "canaries.h"
 
-#include "dpaudit/cosines.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
+#include "estimate/cosines.h"
 #include "evidence/canary.h"
 
 enum { CANARIES = 64, CHUNKS = 500 };
@@ -53,10 +53,10 @@ static void coins_are_fair(void **state) {
  * ones do. */
 static void fill(float *model, size_t dim, int layered) {
     dpa_rng rng;
-    dpa_rng_init(&rng, 3, DPA_PURPOSE_TEST, dim);
+    dpa__rng_init(&rng, 3, DPA_PURPOSE_TEST, dim);
     for (size_t i = 0; i < dim; ++i) {
         const double size = layered && i < dim / 100 ? 100.0 : 1.0;
-        model[i] = (float)(size * dpa_rng_normal(&rng));
+        model[i] = (float)(size * dpa__rng_normal(&rng));
     }
 }
 
@@ -65,8 +65,8 @@ static void check_null(const float *model, size_t dim, size_t count) {
     double *cosine = calloc(count, sizeof *cosine), statistic, p, sum = 0.0, square = 0.0;
     assert_non_null(cosine);
     const dpa_vector v = {.f32 = model, .dim = dim};
-    assert_ok(dpa_canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
-    assert_ok(dpa_anderson_darling(cosine, count, &statistic, &p, NULL));
+    assert_ok(dpa__canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
+    assert_ok(dpa__anderson_darling(cosine, count, &statistic, &p, NULL));
     for (size_t i = 0; i < count; ++i) {
         sum += cosine[i];
         square += cosine[i] * cosine[i];
@@ -77,7 +77,7 @@ static void check_null(const float *model, size_t dim, size_t count) {
     assert_true(p > 1e-3); /* one in a thousand for each */
     assert_absolute(sum * sqrt(d / k), 0.0, 5.0);
     assert_absolute(square * d / k, 1.0, 5.0 * sqrt(2.0 / k));
-    dpa_canaries_free(canaries);
+    dpa__canaries_free(canaries);
     free(cosine);
 }
 

@@ -7,8 +7,8 @@
  * these make sense. */
 #include "check.h"
 
-#include "dpaudit/onerun.h"
-#include "dpaudit/scores.h"
+#include "estimate/onerun.h"
+#include "estimate/scores.h"
 #include "two_samples.h"
 
 static const char *const families[] = {"dp", "gaussian", "laplace"};
@@ -21,7 +21,7 @@ static const double slack = 2e-9;
 
 static dpa_request request_of(const char *family, const char *method, double delta) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "%s", family);
     (void)snprintf(request.method, sizeof request.method, "%s", method);
     request.delta = delta;
@@ -33,7 +33,7 @@ static dpa_request request_of(const char *family, const char *method, double del
 static int from_counts(dpa_counts counts, const dpa_request *request, dpa_result *out) {
     dpa_results results = {0};
     dpa_error err = {0};
-    const dpa_status status = dpa_estimate_counts(&counts, request, &results, &err);
+    const dpa_status status = dpa__estimate_counts(&counts, request, &results, &err);
     if (status != DPA_OK) {
         assert_int_equal(status, DPA_BAD_ARGUMENT);
         assert_true(strlen(err.text) > 10);
@@ -41,7 +41,7 @@ static int from_counts(dpa_counts counts, const dpa_request *request, dpa_result
     }
     assert_int_equal(results.count, 1);
     *out = results.items[0];
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return 1;
 }
 
@@ -74,8 +74,8 @@ typedef void (*check_counts)(const dpa_estimator *about, size_t family, double d
 static void for_counts(check_counts check) {
     static const double deltas[] = {0, 1e-5, 0.05};
     unsigned used = 0;
-    for (size_t i = 0; i < dpa_estimator_count(); ++i) {
-        const dpa_estimator *about = dpa_estimator_at(i);
+    for (size_t i = 0; i < dpa__estimator_count(); ++i) {
+        const dpa_estimator *about = dpa__estimator_at(i);
         unsigned of_this = 0;
         if (!(about->what & DPA_FROM_COUNTS)) continue;
         for (size_t f = 0; f < FAMILIES; ++f)
@@ -193,9 +193,9 @@ static void runs_help(void **state) {
 static void delta_lowers(void **state) {
     (void)state;
     static const double deltas[] = {0, 1e-300, 1e-9, 1e-5, 1e-3, 0.01, 0.1, 0.5};
-    for (size_t i = 0; i < dpa_estimator_count(); ++i)
+    for (size_t i = 0; i < dpa__estimator_count(); ++i)
         for (size_t f = 0; f < FAMILIES; ++f) {
-            const dpa_estimator *about = dpa_estimator_at(i);
+            const dpa_estimator *about = dpa__estimator_at(i);
             double before = INFINITY, parameter = NAN;
             if (!(about->what & DPA_FROM_COUNTS)) continue;
             for (size_t d = 0; d < sizeof deltas / sizeof deltas[0]; ++d) {
@@ -225,7 +225,7 @@ static void say(const dpa_estimator *about, size_t family, double delta) {
     assert_true(r.kind == DPA_ESTIMATE || r.confidence == request.confidence);
     assert_true(r.valid || r.note[0] != '\0' || (r.assumptions & DPA_ASSUME_LARGE_SAMPLE) != 0);
     for (unsigned bit = 0; bit < DPA_ASSUMPTION_COUNT; ++bit)
-        if (r.assumptions >> bit & 1u) assert_true(strlen(dpa_assumption_text(bit)) > 20);
+        if (r.assumptions >> bit & 1u) assert_true(strlen(dpa__assumption_text(bit)) > 20);
     assert_true((r.assumptions >> DPA_ASSUMPTION_COUNT) == 0);
 }
 
@@ -253,17 +253,17 @@ static double from_scores(const sample *s, const dpa_request *request) {
     dpa_results results = {0};
     dpa_error err = {0};
     double value = NAN;
-    assert_ok(dpa_scores_from(s->in, SCORES, s->out, SCORES, &scores, &err));
-    assert_ok(dpa_scores_prepare(&scores, &lints, &err));
-    if (dpa_estimate_scores(&scores, request, &results, &err) == DPA_OK) {
+    assert_ok(dpa__scores_from(s->in, SCORES, s->out, SCORES, &scores, &err));
+    assert_ok(dpa__scores_prepare_here(&scores, &lints, &err));
+    if (dpa__estimate_scores(&scores, request, &results, &err) == DPA_OK) {
         assert_int_equal(results.count, 1);
         value = said(&results.items[0]);
     } else {
         assert_true(strlen(err.text) > 10);
     }
-    dpa_results_free(&results);
-    dpa_lints_free(&lints);
-    dpa_scores_free(&scores);
+    dpa__results_free(&results);
+    dpa__lints_free(&lints);
+    dpa__scores_free(&scores);
     return value;
 }
 
@@ -272,10 +272,10 @@ typedef void (*check_scores)(const dpa_estimator *about, const dpa_request *requ
 static void for_scores(check_scores check) {
     unsigned used = 0;
     const sample s = draw(1.5, 0);
-    for (size_t i = 0; i < dpa_estimator_count(); ++i)
+    for (size_t i = 0; i < dpa__estimator_count(); ++i)
         for (size_t f = 0; f < FAMILIES; ++f)
             for (int d = 0; d < 2; ++d) {
-                const dpa_estimator *about = dpa_estimator_at(i);
+                const dpa_estimator *about = dpa__estimator_at(i);
                 const dpa_request request = request_of(families[f], about->name, d ? 1e-5 : 0);
                 if (!(about->what & DPA_FROM_SCORES) || isnan(from_scores(&s, &request))) continue;
                 ++used;
@@ -354,7 +354,7 @@ static void separation_shows(void **state) {
 
 static double from_one_run(dpa_onerun game, const dpa_request *request) {
     dpa_result result;
-    assert_ok(dpa_onerun_bound(&game, 1, DPA_GUESSES_FIXED, request, &result, NULL));
+    assert_ok(dpa__onerun_bound(&game, 1, DPA_GUESSES_FIXED, request, &result, NULL));
     assert_true(result.epsilon_lower >= 0);
     assert_true((result.assumptions & DPA_ASSUME_ONE_RUN_CANARIES) != 0);
     assert_true((result.assumptions & DPA_ASSUME_GUESSES_FIXED) != 0);

@@ -7,13 +7,13 @@
  * nothing else is excused. */
 #include "check.h"
 
-#include "dpaudit/cosines.h"
-#include "dpaudit/epsilon_star.h"
-#include "dpaudit/guesses.h"
-#include "dpaudit/onerun.h"
-#include "dpaudit/scores.h"
-#include "dpaudit/sequential.h"
 #include "estimate/cosine.h"
+#include "estimate/cosines.h"
+#include "estimate/epsilon_star.h"
+#include "estimate/onerun.h"
+#include "estimate/scores.h"
+#include "estimate/sequential.h"
+#include "evidence/guesses.h"
 #include "math/dist.h"
 #include "two_samples.h"
 
@@ -63,10 +63,10 @@ struct row {
 static dpa_status ask_order(const row *about, const sample *s, const dpa_request *request,
                             dpa_results *out, dpa_error *err) {
     dpa_scores scores = {0};
-    dpa_status status = dpa_scores_from(s->in, SIZE, s->out, SIZE, &scores, err);
+    dpa_status status = dpa__scores_from(s->in, SIZE, s->out, SIZE, &scores, err);
     (void)about;
-    if (status == DPA_OK) status = dpa_estimate_sequential(&scores, request, out, err);
-    dpa_scores_free(&scores);
+    if (status == DPA_OK) status = dpa__estimate_sequential(&scores, request, out, err);
+    dpa__scores_free(&scores);
     return status;
 }
 
@@ -81,21 +81,21 @@ static dpa_status ask_one_run(const row *about, const sample *s, const dpa_reque
     const int is_fixed = strcmp(about->select, "fixed") == 0;
     dpa_request asked = *request;
     asked.select[0] = '\0';
-    size_t count = is_fixed ? 1 : dpa_onerun_grid(2 * SIZE, counts, 32);
+    size_t count = is_fixed ? 1 : dpa__onerun_grid(2 * SIZE, counts, 32);
     dpa_status status =
-        dpa_guesses_from_pair(s->in, SIZE, s->out, SIZE, DPA_GUESS_BOTH, &guesses, &lints, err);
+        dpa__guesses_from_pair(s->in, SIZE, s->out, SIZE, DPA_GUESS_BOTH, &guesses, &lints, err);
     if (is_fixed) counts[0] = 64;
     for (size_t i = 0; i < count && status == DPA_OK; ++i)
         games[i] = (dpa_onerun){2 * SIZE, 2, counts[i], guesses.correct[counts[i]]};
     if (status == DPA_OK)
-        status = dpa_onerun_bound(games, count,
-                                  is_fixed                             ? DPA_GUESSES_FIXED
-                                  : strcmp(about->select, "auto") == 0 ? DPA_GUESSES_AUTO
-                                                                       : DPA_GUESSES_MAX,
-                                  &asked, &result, err);
-    if (status == DPA_OK) status = dpa_results_add(out, &result, err);
-    dpa_guesses_free(&guesses);
-    dpa_lints_free(&lints);
+        status = dpa__onerun_bound(games, count,
+                                   is_fixed                             ? DPA_GUESSES_FIXED
+                                   : strcmp(about->select, "auto") == 0 ? DPA_GUESSES_AUTO
+                                                                        : DPA_GUESSES_MAX,
+                                   &asked, &result, err);
+    if (status == DPA_OK) status = dpa__results_add(out, &result, err);
+    dpa__guesses_free(&guesses);
+    dpa__lints_free(&lints);
     return status;
 }
 
@@ -117,7 +117,7 @@ static dpa_status ask_cosines(const row *about, const sample *s, const dpa_reque
                                  .unobserved_count = has_null ? SIZE : 0,
                                  .dim = DIM};
     const dpa_status status = dpa__cosines_results(&cosines, request, out, &lints, err);
-    dpa_lints_free(&lints);
+    dpa__lints_free(&lints);
     return status;
 }
 
@@ -130,12 +130,12 @@ static dpa_status ask_channels(const row *about, const sample *s, const dpa_requ
     dpa_request asked = *request;
     (void)about;
     asked.method[0] = '\0'; /* its default for the family */
-    dpa_status status = dpa_scores_from(s->in, SIZE, s->out, SIZE, &scores, err);
-    if (status == DPA_OK) status = dpa_scores_prepare(&scores, &lints, err);
-    if (status == DPA_OK) status = dpa_onerun_channels(&scores, &asked, &result, err);
-    if (status == DPA_OK) status = dpa_results_add(out, &result, err);
-    dpa_scores_free(&scores);
-    dpa_lints_free(&lints);
+    dpa_status status = dpa__scores_from(s->in, SIZE, s->out, SIZE, &scores, err);
+    if (status == DPA_OK) status = dpa__scores_prepare_here(&scores, &lints, err);
+    if (status == DPA_OK) status = dpa__onerun_channels(&scores, &asked, &result, err);
+    if (status == DPA_OK) status = dpa__results_add(out, &result, err);
+    dpa__scores_free(&scores);
+    dpa__lints_free(&lints);
     return status;
 }
 
@@ -155,9 +155,9 @@ static dpa_status ask_known_rounds(const row *about, const sample *s, const dpa_
     dpa_request asked = *request;
     (void)about;
     asked.method[0] = '\0';
-    dpa_status status = dpa_known_rounds_participation(&known, &asked, &result, &lints, err);
-    if (status == DPA_OK) status = dpa_results_add(out, &result, err);
-    dpa_lints_free(&lints);
+    dpa_status status = dpa__known_rounds_participation(&known, &asked, &result, &lints, err);
+    if (status == DPA_OK) status = dpa__results_add(out, &result, err);
+    dpa__lints_free(&lints);
     return status;
 }
 
@@ -168,17 +168,17 @@ static dpa_status ask_losses(const row *about, const sample *s, const dpa_reques
     dpa_lints lints = {0};
     dpa_star_opts opts;
     (void)about;
-    dpa_star_opts_init(&opts);
+    dpa__star_opts_init(&opts);
     opts.bootstrap = 0;
     opts.mixture.components = 2;
     for (int i = 0; i < SIZE; ++i) {
         train[i] = -s->in[i];
         heldout[i] = -s->out[i];
     }
-    dpa_status status = dpa_losses_new(train, SIZE, heldout, SIZE, &losses, err);
-    if (status == DPA_OK) status = dpa_star_results(&losses, &opts, request, out, &lints, err);
-    dpa_losses_free(&losses);
-    dpa_lints_free(&lints);
+    dpa_status status = dpa__losses_new(train, SIZE, heldout, SIZE, &losses, err);
+    if (status == DPA_OK) status = dpa__star_results(&losses, &opts, request, out, &lints, err);
+    dpa__losses_free(&losses);
+    dpa__lints_free(&lints);
     return status;
 }
 
@@ -240,7 +240,7 @@ enum { ROWS = sizeof rows / sizeof rows[0] };
 
 static dpa_request request_of(const row *about) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "%s", about->family);
     (void)snprintf(request.method, sizeof request.method, "%s", about->method);
     (void)snprintf(request.select, sizeof request.select, "%s", about->select);
@@ -255,7 +255,7 @@ static dpa_result ask(const row *about, const sample *s, const dpa_request *requ
         fail_msg("%s, %s, %s: %s", about->kind, about->method, about->select, err.text);
     assert_int_equal(results.count, 1);
     const dpa_result result = results.items[0];
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return result;
 }
 
@@ -406,8 +406,8 @@ static void every_registered_kind(void **state) {
     const unsigned known = DPA_FROM_COUNTS | DPA_FROM_SCORES | DPA_FROM_ORDER | DPA_FROM_GUESSES |
                            DPA_FROM_COSINES | DPA_FROM_LOSSES | DPA_GIVES_BOUND |
                            DPA_GIVES_INTERVAL | DPA_GIVES_DENSITY | DPA_GIVES_ESTIMATE;
-    for (size_t i = 0; i < dpa_estimator_count(); ++i) {
-        const dpa_estimator *about = dpa_estimator_at(i);
+    for (size_t i = 0; i < dpa__estimator_count(); ++i) {
+        const dpa_estimator *about = dpa__estimator_at(i);
         int found = (about->what & (DPA_FROM_COUNTS | DPA_FROM_SCORES)) != 0 ||
                     (about->what & DPA_GIVES_BOUND) == 0;
         for (size_t r = 0; r < ROWS && !found; ++r)

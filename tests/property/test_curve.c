@@ -2,7 +2,7 @@
 /* Properties of every trade-off curve, over all families and their extremes. */
 #include "check.h"
 
-#include "dpaudit/tradeoff.h"
+#include "tradeoff/tradeoff.h"
 
 enum { STEPS = 60, KINDS = 10, LEVELS = 6 };
 
@@ -42,7 +42,7 @@ static dpa_curve *make_laplace(int level) {
 
 static dpa_curve *make_subsampled(int level) {
     dpa_curve *c = NULL;
-    return made(dpa_curve_subsampled_gaussian(0.2, 1.0 / sizes[level], &c, NULL), &c);
+    return made(dpa__curve_subsampled_gaussian(0.2, 1.0 / sizes[level], &c, NULL), &c);
 }
 
 /* Points on a Gaussian curve. */
@@ -59,7 +59,7 @@ static dpa_curve *make_points(int level) {
 
 static dpa_curve *diluted(dpa_curve *whole) {
     dpa_curve *c = NULL;
-    const dpa_status status = dpa_curve_diluted(whole, 0.3, &c, NULL);
+    const dpa_status status = dpa__curve_diluted(whole, 0.3, &c, NULL);
     dpa_curve_free(whole);
     return made(status, &c);
 }
@@ -83,7 +83,7 @@ static dpa_curve *make_masses(int level) {
                               0.45 * (1 - t)};
     const double nonmember[4] = {0.0, 0.25, 0.3, 0.45};
     dpa_curve *c = NULL;
-    return made(dpa_curve_masses(member, nonmember, 4, &c, NULL), &c);
+    return made(dpa__curve_masses(member, nonmember, 4, &c, NULL), &c);
 }
 
 static const family families[KINDS] = {
@@ -131,7 +131,7 @@ static void each(void (*check)(const dpa_curve *curve, const char *name)) {
 static void shape(const dpa_curve *curve, const char *name) {
     double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
     for (int i = 0; i <= STEPS; ++i) {
-        const double x = rate(i), y = dpa_curve_fnr(curve, x), t = dpa_curve_tpr(curve, x);
+        const double x = rate(i), y = dpa_curve_fnr(curve, x), t = dpa__curve_tpr(curve, x);
         must(y >= 0.0 && y <= 1.0, "f(%.17g) = %.17g", x, y);
         must(y <= 1.0 - x + 2e-16, "f(%.17g) = %.17g is above 1 - fpr", x, y);
         must(fabs(y + t - 1.0) <= 1e-15, "fnr + tpr at %g is 1 + %g", x, y + t - 1.0);
@@ -155,13 +155,13 @@ static void inverses(const dpa_curve *curve, const char *name) {
     for (int i = 0; i <= STEPS; ++i) {
         const double x = rate(i);
         /* the smallest α with tpr(α) ≥ x: it reaches x there, and not a little before */
-        const double a = dpa_curve_fpr_at_tpr(curve, x);
+        const double a = dpa__curve_fpr_at_tpr(curve, x);
         must(a >= 0.0 && a <= x * (1 + 1e-14), "fpr_at_tpr(%g) = %g", x, a);
-        const double reached = dpa_curve_tpr(curve, a);
-        const double slack = wobble(curve, dpa_curve_tpr, a);
+        const double reached = dpa__curve_tpr(curve, a);
+        const double slack = wobble(curve, dpa__curve_tpr, a);
         must(a < 1e-300 || reached >= x * (1 - 1e-13) - slack, "tpr(fpr_at_tpr(%.17g)) = %.17g", x,
              reached);
-        must(a == 0.0 || a < 1e-300 || dpa_curve_tpr(curve, a * (1 - 1e-9)) <= x * (1 + 1e-13),
+        must(a == 0.0 || a < 1e-300 || dpa__curve_tpr(curve, a * (1 - 1e-9)) <= x * (1 + 1e-13),
              "fpr_at_tpr(%g) = %g is not the smallest", x, a);
         /* the same for f(α) ≤ x */
         const double b = dpa_curve_fpr(curve, x);
@@ -172,7 +172,7 @@ static void inverses(const dpa_curve *curve, const char *name) {
         must(b == 0.0 || b < 1e-300 ||
                  dpa_curve_fnr(curve, b * (1 - 1e-9)) >= x * (1 - 1e-13) - 1e-15,
              "fpr(%g) = %g is not the smallest", x, b);
-        if (dpa_curve_is_symmetric(curve))
+        if (dpa__curve_is_symmetric(curve))
             must(b == dpa_curve_fnr(curve, x), "asymmetric at %g", x);
     }
 }
@@ -180,14 +180,14 @@ static void inverses(const dpa_curve *curve, const char *name) {
 static void logarithms(const dpa_curve *curve, const char *name) {
     for (int i = 1; i < STEPS; ++i) {
         const double x = rate(i), y = dpa_curve_fnr(curve, x);
-        const double got = dpa_curve_log_fnr(curve, log(x));
+        const double got = dpa__curve_log_fnr(curve, log(x));
         const double slack = 1e-13 * (1 + fabs(log(x))) + wobble(curve, dpa_curve_fnr, x) / y;
         must(y < 1e-290 ? got <= log(1e-290) + 1 : fabs(got - log(y)) <= slack * (1 + fabs(got)),
              "log f(%g) = %.17g, f = %.17g", x, got, y);
     }
-    must(dpa_curve_log_fnr(curve, 0.0) == -HUGE_VAL, "log f(1)");
-    must(dpa_curve_log_fnr(curve, -1e5) <= 0.0, "log f of nearly nothing");
-    must(!isnan(dpa_curve_log_fnr(curve, -HUGE_VAL)), "log f(0)");
+    must(dpa__curve_log_fnr(curve, 0.0) == -HUGE_VAL, "log f(1)");
+    must(dpa__curve_log_fnr(curve, -1e5) <= 0.0, "log f of nearly nothing");
+    must(!isnan(dpa__curve_log_fnr(curve, -HUGE_VAL)), "log f(0)");
 }
 
 static double epsilon_step(int i) {
@@ -197,7 +197,7 @@ static double epsilon_step(int i) {
 static void deltas(const dpa_curve *curve, const char *name) {
     double e0 = 0, d0 = 0, e1 = 0, d1 = 0;
     for (int i = 0; i <= 52; ++i) {
-        const double epsilon = epsilon_step(i), log_delta = dpa_curve_log_delta(curve, epsilon);
+        const double epsilon = epsilon_step(i), log_delta = dpa__curve_log_delta(curve, epsilon);
         const double delta = dpa_curve_delta(curve, epsilon), e = expm1(epsilon);
         must(log_delta <= 0.0, "log delta(%g) = %g", epsilon, log_delta);
         must(i == 0 || delta <= d1 * (1 + 1e-12), "delta rises at %g", epsilon);
@@ -208,7 +208,7 @@ static void deltas(const dpa_curve *curve, const char *name) {
         }
         e0 = e1, d0 = d1, e1 = e, d1 = delta;
     }
-    must(dpa_curve_log_delta(curve, HUGE_VAL) <= 0.0, "delta(inf)");
+    must(dpa__curve_log_delta(curve, HUGE_VAL) <= 0.0, "delta(inf)");
 }
 
 /* ε(δ(ε)) = ε where δ falls, and never more than ε. */
@@ -239,7 +239,7 @@ static void epsilons(const dpa_curve *curve, const char *name) {
 static double shown(const dpa_curve *curve, double e, double x, int backward) {
     const double a = 1 / (1 + exp(-x));
     if (backward) return 1 / (1 + exp(x)) - e * dpa_curve_fnr(curve, a);
-    return dpa_curve_tpr(curve, a) - e * a;
+    return dpa__curve_tpr(curve, a) - e * a;
 }
 
 static double most_shown(const dpa_curve *curve, double e, int backward) {
@@ -268,7 +268,7 @@ static void duality(const dpa_curve *curve, const char *name) {
     static const double points[] = {0.0, 1e-3, 0.1, 0.5, 1.0, 3.0, 8.0};
     for (size_t k = 0; k < sizeof points / sizeof *points; ++k) {
         const double e = exp(points[k]), delta = dpa_curve_delta(curve, points[k]);
-        const double at_zero = dpa_curve_tpr(curve, 0.0);
+        const double at_zero = dpa__curve_tpr(curve, 0.0);
         const double best = fmax(at_zero, fmax(most_shown(curve, e, 0), most_shown(curve, e, 1)));
         must(fabs(best - delta) <= 1e-9 * delta + 2e-16 * e, "delta(%g) = %.17g, attained %.17g",
              points[k], delta, best);

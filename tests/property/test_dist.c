@@ -3,7 +3,7 @@
  * random arguments over the whole range that audits use. */
 #include "check.h"
 
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "math/dist.h"
 #include "math/logspace.h"
 
@@ -17,17 +17,17 @@ typedef struct draw {
 
 static draw draw_next(dpa_rng *rng) {
     draw d;
-    d.a = dpa_rng_uniform(rng) < 0.2 ? 0.5 : 0.5 * pow(2e9, dpa_rng_uniform(rng));
-    d.b = dpa_rng_uniform(rng) < 0.2 ? 0.5 : 0.5 * pow(2e9, dpa_rng_uniform(rng));
-    const double u = dpa_rng_uniform(rng), spread = 1 / sqrt(fmin(d.a, d.b) + 1);
+    d.a = dpa__rng_uniform(rng) < 0.2 ? 0.5 : 0.5 * pow(2e9, dpa__rng_uniform(rng));
+    d.b = dpa__rng_uniform(rng) < 0.2 ? 0.5 : 0.5 * pow(2e9, dpa__rng_uniform(rng));
+    const double u = dpa__rng_uniform(rng), spread = 1 / sqrt(fmin(d.a, d.b) + 1);
     d.p = pow(10, -300 * u * u * u);
-    d.x = fmin(d.a / (d.a + d.b) * exp(4 * spread * dpa_rng_normal(rng)), 1 - 1e-9);
+    d.x = fmin(d.a / (d.a + d.b) * exp(4 * spread * dpa__rng_normal(rng)), 1 - 1e-9);
     return d;
 }
 
 static void run(void (*check)(const draw *d)) {
     dpa_rng rng;
-    dpa_rng_init(&rng, 77, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 77, DPA_PURPOSE_TEST, 0);
     for (int i = 0; i < ROUNDS; ++i) {
         const draw d = draw_next(&rng);
         check(&d);
@@ -118,11 +118,11 @@ static void binomial(void **state) {
 static void intervals(void **state) {
     (void)state;
     dpa_rng rng;
-    dpa_rng_init(&rng, 78, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 78, DPA_PURPOSE_TEST, 0);
     for (int i = 0; i < ROUNDS; ++i) {
-        const double a = 30 * dpa_rng_normal(&rng);
-        const double b = a + pow(10, 3 - 8 * dpa_rng_uniform(&rng));
-        const double c = b + pow(10, 3 - 8 * dpa_rng_uniform(&rng));
+        const double a = 30 * dpa__rng_normal(&rng);
+        const double b = a + pow(10, 3 - 8 * dpa__rng_uniform(&rng));
+        const double c = b + pow(10, 3 - 8 * dpa__rng_uniform(&rng));
         const double whole = dpa__norm_log_interval(a, c);
         const double parts =
             dpa__log_add(dpa__norm_log_interval(a, b), dpa__norm_log_interval(b, c));

@@ -4,10 +4,10 @@
 #include "check.h"
 
 #include "account/pld.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 
 static double between(dpa_rng *rng, double from, double to) {
-    return from * pow(to / from, dpa_rng_uniform(rng));
+    return from * pow(to / from, dpa__rng_uniform(rng));
 }
 
 /* P and Q both sum to 1, and no cell is negative. Every second grid divides ε₀, as the accountant's
@@ -15,7 +15,7 @@ static double between(dpa_rng *rng, double from, double to) {
 static void cells_keep_the_mass(void **state) {
     (void)state;
     dpa_rng rng;
-    dpa_rng_init(&rng, 29, DPA_PURPOSE_TEST, 1);
+    dpa__rng_init(&rng, 29, DPA_PURPOSE_TEST, 1);
     for (int k = 0; k < 2000; ++k) {
         const double epsilon0 = between(&rng, 1e-3, 30);
         const double parts = between(&rng, 20, 600);
@@ -51,7 +51,7 @@ static void check_account(double scale, uint64_t steps, double delta) {
     assert_ok(dpa_account_epsilon(account, delta, &e, &err));
     assert_true(e.lower <= e.upper && e.upper <= (double)steps / scale * (1 + 1e-9));
     assert_true(e.upper - e.lower <= fmax(0.01 * e.upper, 1e-4));
-    assert_true(e.lower <= dpa_account_rdp_epsilon(&phase, 1, delta) * (1 + 1e-9));
+    assert_true(e.lower <= dpa__account_rdp_epsilon(&phase, 1, delta) * (1 + 1e-9));
     if (steps == 1) {
         const double truth = fmax(1 / scale + 2 * log1p(-delta), 0);
         assert_between(truth, e.lower - 1e-12, e.upper + 1e-12);
@@ -65,7 +65,7 @@ static void every_scale(void **state) {
     check_account(3, 50, 1e-5);
     check_account(1.5, 200, 1e-5);
     dpa_rng rng;
-    dpa_rng_init(&rng, 29, DPA_PURPOSE_TEST, 2);
+    dpa__rng_init(&rng, 29, DPA_PURPOSE_TEST, 2);
     for (int k = 0; k < 2000; ++k) {
         const double scale = between(&rng, 0.3, 300);
         const uint64_t steps = k % 10 == 0 ? 1 : (uint64_t)between(&rng, 1, 300);

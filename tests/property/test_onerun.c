@@ -3,9 +3,9 @@
  * behaves, and the ways to choose the number of guesses are ordered as they must be. */
 #include "check.h"
 
-#include "dpaudit/onerun.h"
-#include "dpaudit/report.h"
+#include "estimate/onerun.h"
 #include "math/dist.h"
+#include "report/report.h"
 
 static const struct {
     const char *family, *method;
@@ -16,10 +16,10 @@ static double bounds(const dpa_onerun *games, size_t count, dpa_guess_choice cho
                      const char *family, const char *method, dpa_result *result) {
     dpa_request request;
     dpa_error err;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "%s", family);
     (void)snprintf(request.method, sizeof request.method, "%s", method);
-    if (dpa_onerun_bound(games, count, choice, &request, result, &err) != DPA_OK)
+    if (dpa__onerun_bound(games, count, choice, &request, result, &err) != DPA_OK)
         fail_msg("%s", err.text);
     assert_true(result->epsilon_lower >= 0.0);
     return result->epsilon_lower;
@@ -52,7 +52,7 @@ static void grows_with_right_guesses(void **state) {
         }
 }
 
-/* One more right guess is more evidence; dpa_ideal_games relies on this to leave games out. */
+/* One more right guess is more evidence; dpa__ideal_games relies on this to leave games out. */
 static void grows_with_guesses_that_are_right(void **state) {
     (void)state;
     for (size_t way = 0; way < 4; ++way)
@@ -89,12 +89,12 @@ static void window_is_the_best_one(void **state) {
                 for (size_t d = 0; d < 5; ++d) {
                     const dpa_onerun game = {1000, 2, n, c};
                     const double want = c > 0 ? plain_p_value(&game, epsilons[e], deltas[d]) : 1.0;
-                    assert_relative(dpa_onerun_dp_p_value(&game, epsilons[e], deltas[d]), want,
+                    assert_relative(dpa__onerun_dp_p_value(&game, epsilons[e], deltas[d]), want,
                                     2e-11);
                 }
     const dpa_onerun big = {1000000, 2, 50000, 26000};
     for (size_t e = 0; e < 5; ++e)
-        assert_relative(dpa_onerun_dp_p_value(&big, 0.05 * (double)e, 1e-6),
+        assert_relative(dpa__onerun_dp_p_value(&big, 0.05 * (double)e, 1e-6),
                         plain_p_value(&big, 0.05 * (double)e, 1e-6), 1e-9);
 }
 
@@ -106,10 +106,10 @@ static void p_value_is_where_refutation_starts(void **state) {
         for (double mu = 0.0; mu < 2.5; mu += 0.3) {
             dpa_curve *curve;
             assert_ok(dpa_curve_gaussian(mu, &curve, NULL));
-            const double p = dpa_onerun_p_value(&games[g], curve);
+            const double p = dpa__onerun_p_value(&games[g], curve);
             assert_between(p, 1e-300, 1.0);
-            if (p < 1.0) assert_true(dpa_onerun_refutes(&games[g], curve, p));
-            if (p > 1e-300) assert_false(dpa_onerun_refutes(&games[g], curve, p * (1.0 - 1e-9)));
+            if (p < 1.0) assert_true(dpa__onerun_refutes(&games[g], curve, p));
+            if (p > 1e-300) assert_false(dpa__onerun_refutes(&games[g], curve, p * (1.0 - 1e-9)));
             dpa_curve_free(curve);
         }
 }
@@ -137,9 +137,9 @@ static void orientation_does_not_matter(void **state) {
     dpa_curve *one, *other, *hull[2];
     assert_ok(dpa_curve_points(x, y, 4, &one, NULL));
     assert_ok(dpa_curve_points(y, x, 4, &other, NULL));
-    assert_false(dpa_curve_is_symmetric(one));
-    assert_ok(dpa_onerun_symmetric(one, &hull[0], NULL));
-    assert_ok(dpa_onerun_symmetric(other, &hull[1], NULL));
+    assert_false(dpa__curve_is_symmetric(one));
+    assert_ok(dpa__onerun_symmetric(one, &hull[0], NULL));
+    assert_ok(dpa__onerun_symmetric(other, &hull[1], NULL));
     for (double a = 0.0; a <= 1.0; a += 0.01) {
         assert_absolute(dpa_curve_fnr(hull[0], a), dpa_curve_fnr(hull[1], a), 1e-15);
         assert_absolute(dpa_curve_fnr(hull[0], a), dpa_curve_fpr(hull[0], a), 1e-13);
@@ -173,12 +173,12 @@ static void choices_are_ordered(void **state) {
         assert_true(result.valid);
     }
     uint64_t grid[32];
-    assert_int_equal(dpa_onerun_grid(1, grid, 32), 1);
+    assert_int_equal(dpa__onerun_grid(1, grid, 32), 1);
     assert_int_equal(grid[0], 1);
-    assert_int_equal(dpa_onerun_grid(2000, grid, 32), 5);
+    assert_int_equal(dpa__onerun_grid(2000, grid, 32), 5);
     assert_int_equal(grid[3], 1024);
     assert_int_equal(grid[4], 2000);
-    assert_true(dpa_onerun_grid((uint64_t)1 << 53, grid, 32) <= 27);
+    assert_true(dpa__onerun_grid((uint64_t)1 << 53, grid, 32) <= 27);
 }
 
 static void subsampled_at_full_rate_is_gaussian(void **state) {
@@ -204,10 +204,10 @@ static void ideal_list_has_the_best(void **state) {
             size_t count;
             for (uint64_t g = 1; g <= 400; ++g) {
                 double expected;
-                assert_ok(dpa_ideal_expected(&ideal, g, &expected, NULL));
+                assert_ok(dpa__ideal_expected(&ideal, g, &expected, NULL));
                 all[g - 1] = (dpa_onerun){400, 2, g, (uint64_t)floor(expected)};
             }
-            assert_ok(dpa_ideal_games(&ideal, &listed, &count, NULL));
+            assert_ok(dpa__ideal_games(&ideal, &listed, &count, NULL));
             const double want =
                 bounds(all, 400, DPA_GUESSES_MAX, ways[way].family, ways[way].method, &result);
             const double got =
@@ -227,18 +227,18 @@ static void ideal_counts_agree_with_play(void **state) {
     for (size_t i = 0; i < 4; ++i) {
         double exact, mean, deviation;
         if (rows[i].ideal.options == 2)
-            assert_ok(dpa_ideal_ranked(&rows[i].ideal, rows[i].guesses, &exact, NULL));
+            assert_ok(dpa__ideal_ranked(&rows[i].ideal, rows[i].guesses, &exact, NULL));
         else
-            assert_ok(dpa_ideal_expected(&rows[i].ideal, rows[i].guesses, &exact, NULL));
-        assert_ok(dpa_ideal_simulate(&rows[i].ideal, rows[i].guesses, REPEATS, 3, &mean, &deviation,
-                                     NULL));
+            assert_ok(dpa__ideal_expected(&rows[i].ideal, rows[i].guesses, &exact, NULL));
+        assert_ok(dpa__ideal_simulate(&rows[i].ideal, rows[i].guesses, REPEATS, 3, &mean,
+                                      &deviation, NULL));
         assert_absolute(mean, exact, 4.0 * deviation / sqrt((double)REPEATS));
     }
     const dpa_ideal two = {0.7, 1000, 2};
     double by_threshold, all;
-    assert_ok(dpa_ideal_expected(&two, 1000, &all, NULL));
+    assert_ok(dpa__ideal_expected(&two, 1000, &all, NULL));
     assert_absolute(all, 1000.0 * dpa__norm_cdf(0.5 / 0.7, DPA_LOWER), 1e-9);
-    assert_ok(dpa_ideal_expected(&two, 1, &by_threshold, NULL));
+    assert_ok(dpa__ideal_expected(&two, 1, &by_threshold, NULL));
     assert_between(by_threshold, 0.5, 1.0);
 }
 
@@ -262,11 +262,11 @@ static void refusals(void **state) {
         dpa_request request;
         dpa_result result;
         dpa_error err;
-        dpa_request_init(&request);
+        dpa__request_init(&request);
         (void)snprintf(request.family, sizeof request.family, "%s", rows[i].family);
         (void)snprintf(request.method, sizeof request.method, "%s", rows[i].method);
         assert_int_equal(
-            dpa_onerun_bound(&rows[i].game, 1, DPA_GUESSES_FIXED, &request, &result, &err),
+            dpa__onerun_bound(&rows[i].game, 1, DPA_GUESSES_FIXED, &request, &result, &err),
             DPA_BAD_ARGUMENT);
         assert_non_null(strstr(err.text, rows[i].says));
     }

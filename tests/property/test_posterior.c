@@ -4,7 +4,7 @@
  * runs per class, zero counts, δ from 0 to 0.5. */
 #include "check.h"
 
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "estimate/posterior.h"
 #include "math/dist.h"
 #include "math/quad.h"
@@ -130,14 +130,15 @@ static double slow_mass(const dpa__posterior *posterior, double t, double delta,
 static void another_parametrisation(void **state) {
     (void)state;
     dpa_rng rng;
-    dpa_rng_init(&rng, 1, DPA_PURPOSE_TEST, 2);
+    dpa__rng_init(&rng, 1, DPA_PURPOSE_TEST, 2);
     static const double deltas[] = {0, 1e-5, 0.01, 0.3, 0.5};
     for (int trial = 0; trial < 1500; ++trial) {
         uint64_t n[2], k[2];
         for (int c = 0; c < 2; ++c) {
-            n[c] = 1 + (uint64_t)exp(20.7 * dpa_rng_uniform(&rng)); /* up to 10⁹ */
-            const double share = dpa_rng_uniform(&rng);
-            k[c] = dpa_rng_below(&rng, 4) == 0 ? 0 : (uint64_t)((double)n[c] * share * share * 0.6);
+            n[c] = 1 + (uint64_t)exp(20.7 * dpa__rng_uniform(&rng)); /* up to 10⁹ */
+            const double share = dpa__rng_uniform(&rng);
+            k[c] =
+                dpa__rng_below(&rng, 4) == 0 ? 0 : (uint64_t)((double)n[c] * share * share * 0.6);
         }
         const dpa_counts counts = {k[0], n[0] - k[0], k[1], n[1] - k[1]};
         const dpa__posterior posterior = dpa__posterior_of(&counts);
@@ -206,11 +207,11 @@ static void surely_means_surely(void **state) {
     static const char *const families[] = {"dp", "gaussian", "laplace"};
     dpa_rng rng;
     size_t given = 0, due = 0;
-    dpa_rng_init(&rng, 12, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 12, DPA_PURPOSE_TEST, 0);
     for (int turn = 0; turn < 600; ++turn) {
         dpa__model model = model_of(families[turn % 3], turn % 4 == 0 ? 0 : 1e-5);
-        const uint64_t n = turn % 5 == 0 ? 3 : 10 + dpa_rng_below(&rng, 2000);
-        const uint64_t fn = dpa_rng_below(&rng, n + 1), fp = dpa_rng_below(&rng, n + 1);
+        const uint64_t n = turn % 5 == 0 ? 3 : 10 + dpa__rng_below(&rng, 2000);
+        const uint64_t fn = dpa__rng_below(&rng, n + 1), fp = dpa__rng_below(&rng, n + 1);
         const dpa_counts counts = {fn, n - fn, fp, n - fp};
         const dpa__posterior posterior = dpa__posterior_of(&counts);
         dpa__member member;
@@ -218,7 +219,7 @@ static void surely_means_surely(void **state) {
         double near = 0; /* near the leak that the rates show */
         assert_ok(dpa__model_locate(&model, ((double)fn + 0.5) / ((double)n + 1),
                                     ((double)fp + 0.5) / ((double)n + 1), 0, &near, NULL));
-        const double t = (near + 0.02) * (0.5 + dpa_rng_uniform(&rng));
+        const double t = (near + 0.02) * (0.5 + dpa__rng_uniform(&rng));
         assert_ok(dpa__member_open(&model, t, &member, NULL));
         assert_ok(dpa__posterior_mass_in(&posterior, &member, &mass, NULL));
         for (double p = 0.01; p < 1; p *= 1.5) {

@@ -141,7 +141,7 @@ def test_long_calls_leak_nothing():
 def test_overhead_of_a_cheap_call(capsys):
     """What Python adds to the library's own time. Reported; asserted with a wide margin, as machines differ."""
     handle, err = ctypes.c_void_p(), _library.Error()
-    function, release = _library.lib.dpa_audit_two_gaussians, _library.lib.dpa_report_free
+    function, release = _library.lib.dpa__audit_two_gaussians, _library.lib.dpa_report_free
 
     def bare(count):
         for _ in range(count):

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "train/model.h"
 
 enum { ORACLE_MAX = 8192, ORACLE_LAYERS = 40 };

@@ -118,10 +118,10 @@ static void closed_form(void **state) {
     }
     dpa_interval out;
     dpa_error err;
-    assert_ok(dpa_account_mu(account, 1e-5, &out, &err));
+    assert_ok(dpa__account_mu(account, 1e-5, &out, &err));
     assert_between(mu, out.lower, out.upper);
     assert_ok(dpa_account_delta(account, 3, &out, &err));
-    assert_between(exp(dpa_gaussian_log_delta(mu, 3)), out.lower, out.upper);
+    assert_between(exp(dpa__gaussian_log_delta(mu, 3)), out.lower, out.upper);
     assert_ok(dpa_account_fnr(account, 0.1, &out, &err));
     assert_true(out.upper - out.lower < 1e-11);
     dpa_account_free(account);
@@ -148,10 +148,10 @@ static void edges(void **state) {
     assert_int_equal(dpa_account_epsilon(account, NAN, &out, &err), DPA_BAD_ARGUMENT);
     assert_int_equal(dpa_account_epsilon(account, 1.5, &out, &err), DPA_BAD_ARGUMENT);
     assert_int_equal(dpa_account_fnr(account, -0.1, &out, &err), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_account_mu(account, 0, &out, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__account_mu(account, 0, &out, &err), DPA_BAD_ARGUMENT);
     dpa_curve *curve;
     assert_int_equal(dpa_account_curve(account, 0, &curve, &err), DPA_BAD_ARGUMENT);
-    assert_true(dpa_account_cell(account) > 0 && dpa_account_grid(account) > 0);
+    assert_true(dpa__account_cell(account) > 0 && dpa__account_grid(account) > 0);
     assert_ok(dpa_account_fnr(account, 0, &out, &err));
     assert_true(out.upper == 1 && out.lower > 1 - 1e-12);
     assert_ok(dpa_account_fnr(account, 1, &out, &err));
@@ -214,17 +214,18 @@ static void cross_checks(void **state) {
     for (size_t k = 0; k < 3; ++k) {
         dpa_account *account = made(&all[k], 1, NULL);
         const double ours = epsilon_at(account, 1e-5).lower;
-        assert_true(dpa_account_rdp_epsilon(&all[k], 1, 1e-5) > ours);
+        assert_true(dpa__account_rdp_epsilon(&all[k], 1, 1e-5) > ours);
         dpa_account_free(account);
     }
-    assert_true(isnan(dpa_account_gdp_epsilon(all, 3, 1e-5)));
-    assert_true(isfinite(dpa_account_rdp_epsilon(all, 3, 1e-5)));
-    assert_true(isnan(dpa_account_rdp_epsilon(all, 3, 0)));
-    assert_true(isnan(dpa_account_rdp_epsilon(all, 0, 1e-5)));
-    assert_true(isnan(dpa_account_gdp_epsilon(all, 1, 1)));
+    assert_true(isnan(dpa__account_gdp_epsilon(all, 3, 1e-5)));
+    assert_true(isfinite(dpa__account_rdp_epsilon(all, 3, 1e-5)));
+    assert_true(isnan(dpa__account_rdp_epsilon(all, 3, 0)));
+    assert_true(isnan(dpa__account_rdp_epsilon(all, 0, 1e-5)));
+    assert_true(isnan(dpa__account_gdp_epsilon(all, 1, 1)));
     const dpa_phase plain = {DPA_GAUSSIAN, 1, 1, 1};
-    assert_relative(dpa_account_gdp_epsilon(&plain, 1, 1e-5), dpa_gaussian_epsilon(1, 1e-5), 1e-12);
-    assert_between(dpa_account_rdp_epsilon(&plain, 1, 1e-5), dpa_gaussian_epsilon(1, 1e-5), 4.8);
+    assert_relative(dpa__account_gdp_epsilon(&plain, 1, 1e-5), dpa_gaussian_epsilon(1, 1e-5),
+                    1e-12);
+    assert_between(dpa__account_rdp_epsilon(&plain, 1, 1e-5), dpa_gaussian_epsilon(1, 1e-5), 4.8);
 }
 
 /* A table has the same intervals as single queries, up to the tilt used for each. */
@@ -238,7 +239,7 @@ static void tables(void **state) {
     const double deltas[] = {1e-9, 1, 1e-3, 1e-5, 0, 3e-4, 1e-40};
     const double epsilons[] = {3, 0, 0.5, INFINITY, 1};
     dpa_interval table[7], one;
-    assert_ok(dpa_account_epsilons(account, deltas, 7, table, &err));
+    assert_ok(dpa__account_epsilons(account, deltas, 7, table, &err));
     for (size_t k = 0; k < 7; ++k) {
         assert_ok(dpa_account_epsilon(account, deltas[k], &one, &err));
         if (isinf(one.upper)) {
@@ -248,14 +249,14 @@ static void tables(void **state) {
         assert_relative(table[k].lower, one.lower, 1e-3);
         assert_relative(table[k].upper, one.upper, 1e-3);
     }
-    assert_ok(dpa_account_deltas(account, epsilons, 5, table, &err));
+    assert_ok(dpa__account_deltas(account, epsilons, 5, table, &err));
     for (size_t k = 0; k < 5; ++k) {
         assert_ok(dpa_account_delta(account, epsilons[k], &one, &err));
         assert_relative(table[k].lower, one.lower, 1e-3);
         assert_relative(table[k].upper, one.upper, 1e-3);
     }
     const double bad = 2;
-    assert_int_equal(dpa_account_epsilons(account, &bad, 1, table, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__account_epsilons(account, &bad, 1, table, &err), DPA_BAD_ARGUMENT);
     dpa_account_free(account);
 }
 

@@ -2,10 +2,10 @@
 /* Attacks by hand on a tiny matrix: direction, closed forms, missing sides, bad words. */
 #include "check.h"
 
+#include "attack/attack.h"
 #include "attack/moments.h"
-#include "dpaudit/attack.h"
-#include "dpaudit/data.h"
-#include "dpaudit/rng.h"
+#include "base/data.h"
+#include "base/rng.h"
 
 /* Five models, three points; model 0 is the target. */
 static double signal[] = {3.0,      0.0, 1.0, /**/ 4.0, 0.5, 1.0, /**/ 2.0, -0.5, 0.0,
@@ -21,21 +21,21 @@ static void lira_is_the_likelihood_ratio(void **state) {
     (void)state;
     double scores[3];
     dpa_attack_opts opts;
-    dpa_attack_opts_init(&opts);
+    dpa__attack_opts_init(&opts);
     opts.variance = DPA_VARIANCE_POINT;
-    assert_ok(dpa_attack_run(DPA_ATTACK_LIRA, &signals, &opts, scores, NULL));
+    assert_ok(dpa__attack_run(DPA_ATTACK_LIRA, &signals, &opts, scores, NULL));
     /* point 0: in {4, 2}, out {0, 1}, target 3 */
     assert_relative(scores[0], log_normal(3, 3, 1) - log_normal(3, 0.5, 0.5), 1e-12);
     /* point 1: in {-0.5, 1}, out {0.5, 0}, target 0 */
     assert_relative(scores[1], log_normal(0, 0.25, 0.75) - log_normal(0, 0.25, 0.25), 1e-12);
     opts.variance = DPA_VARIANCE_POOLED;
-    assert_ok(dpa_attack_run(DPA_ATTACK_LIRA, &signals, &opts, scores, NULL));
+    assert_ok(dpa__attack_run(DPA_ATTACK_LIRA, &signals, &opts, scores, NULL));
     /* variances in: 1, 0.5625, 0.25; out: 0.25, 0.0625, 0.25 */
     const double in = sqrt(1.8125 / 3), out = sqrt(0.5625 / 3);
     assert_relative(scores[0], log_normal(3, 3, in) - log_normal(3, 0.5, out), 1e-12);
     opts.offline = 1;
     opts.variance = DPA_VARIANCE_POINT;
-    assert_ok(dpa_attack_run(DPA_ATTACK_LIRA, &signals, &opts, scores, NULL));
+    assert_ok(dpa__attack_run(DPA_ATTACK_LIRA, &signals, &opts, scores, NULL));
     assert_relative(scores[0], (3 - 0.5) / 0.5, 1e-12);
 }
 
@@ -43,10 +43,10 @@ static void simple_attacks(void **state) {
     (void)state;
     double scores[3];
     dpa_attack_opts opts;
-    dpa_attack_opts_init(&opts);
-    assert_ok(dpa_attack_run(DPA_ATTACK_LOSS, &signals, &opts, scores, NULL));
+    dpa__attack_opts_init(&opts);
+    assert_ok(dpa__attack_run(DPA_ATTACK_LOSS, &signals, &opts, scores, NULL));
     assert_true(scores[0] == 3.0 && scores[1] == 0.0);
-    assert_ok(dpa_attack_run(DPA_ATTACK_CALIBRATED, &signals, &opts, scores, NULL));
+    assert_ok(dpa__attack_run(DPA_ATTACK_CALIBRATED, &signals, &opts, scores, NULL));
     assert_relative(scores[0], 3 - 0.5, 1e-12);
 }
 
@@ -57,11 +57,11 @@ static void losses_point_the_other_way(void **state) {
     dpa_attack_opts opts;
     dpa_signals losses = signals;
     losses.kind = DPA_SIGNAL_LOSS;
-    dpa_attack_opts_init(&opts);
-    assert_ok(dpa_attack_run(DPA_ATTACK_LOSS, &losses, &opts, scores, NULL));
+    dpa__attack_opts_init(&opts);
+    assert_ok(dpa__attack_run(DPA_ATTACK_LOSS, &losses, &opts, scores, NULL));
     assert_true(scores[0] == -3.0);
     opts.offline = 1;
-    assert_ok(dpa_attack_run(DPA_ATTACK_LIRA, &losses, &opts, scores, NULL));
+    assert_ok(dpa__attack_run(DPA_ATTACK_LIRA, &losses, &opts, scores, NULL));
     assert_true(scores[0] < 0);
 }
 
@@ -73,10 +73,10 @@ static void rmia_counts_smaller_ratios(void **state) {
     const dpa_signals population = {DPA_SIGNAL_LOGIT, 5, 3, other, NULL, 1};
     double scores[3];
     dpa_attack_opts opts;
-    dpa_attack_opts_init(&opts);
+    dpa__attack_opts_init(&opts);
     opts.offline = 1;
     opts.population = &population;
-    assert_ok(dpa_attack_run(DPA_ATTACK_RMIA, &signals, &opts, scores, NULL));
+    assert_ok(dpa__attack_run(DPA_ATTACK_RMIA, &signals, &opts, scores, NULL));
     for (int i = 0; i < 3; ++i) {
         const double p = 1 / (1 + exp(-signal[i]));
         const double out[3][2] = {{0, 1}, {0.5, 0}, {1, 0}};
@@ -90,7 +90,7 @@ static void rmia_counts_smaller_ratios(void **state) {
         assert_relative(scores[i], smaller / 3.0, 1e-12);
     }
     opts.population = NULL;
-    assert_int_equal(dpa_attack_run(DPA_ATTACK_RMIA, &signals, &opts, scores, NULL),
+    assert_int_equal(dpa__attack_run(DPA_ATTACK_RMIA, &signals, &opts, scores, NULL),
                      DPA_BAD_ARGUMENT);
 }
 
@@ -104,12 +104,12 @@ static void rmia_wants_a_factor(void **state) {
     double scores[3];
     dpa_attack_opts opts;
     for (int i = 0; i < MODELS * OTHERS; ++i) other[i] = 0.5 * (i % OTHERS - 9);
-    dpa_attack_opts_init(&opts);
+    dpa__attack_opts_init(&opts);
     opts.offline = 1;
     opts.population = &population;
     for (int g = 0; g < 4; ++g) {
         opts.gamma = gammas[g];
-        assert_ok(dpa_attack_run(DPA_ATTACK_RMIA, &signals, &opts, scores, NULL));
+        assert_ok(dpa__attack_run(DPA_ATTACK_RMIA, &signals, &opts, scores, NULL));
         for (int i = 0; i < 3; ++i) {
             const double out[3][2] = {{0, 1}, {0.5, 0}, {1, 0}};
             const double mean = 0.5 * (1 / (1 + exp(-out[i][0])) + 1 / (1 + exp(-out[i][1])));
@@ -131,9 +131,9 @@ static void models_that_agree_give_finite_scores(void **state) {
     const dpa_signals flat = {DPA_SIGNAL_LOGIT, 5, 2, same, who, 1};
     double scores[2];
     dpa_attack_opts opts;
-    dpa_attack_opts_init(&opts);
+    dpa__attack_opts_init(&opts);
     opts.variance = DPA_VARIANCE_POINT;
-    assert_ok(dpa_attack_run(DPA_ATTACK_LIRA, &flat, &opts, scores, NULL));
+    assert_ok(dpa__attack_run(DPA_ATTACK_LIRA, &flat, &opts, scores, NULL));
     assert_true(isfinite(scores[0]) && isfinite(scores[1]));
     assert_true(scores[0] == 0.0);
 }
@@ -145,29 +145,30 @@ static void refusals(void **state) {
     dpa_attack_opts opts;
     static const size_t most[] = {1, 2};
     static const size_t none[] = {9};
-    dpa_attack_opts_init(&opts);
+    dpa__attack_opts_init(&opts);
     opts.target = 5;
-    assert_int_equal(dpa_attack_run(DPA_ATTACK_LOSS, &signals, &opts, scores, &err),
+    assert_int_equal(dpa__attack_run(DPA_ATTACK_LOSS, &signals, &opts, scores, &err),
                      DPA_BAD_ARGUMENT);
     assert_non_null(strstr(err.text, "no model 5"));
     opts.target = 0;
     opts.exclude = none;
     opts.exclude_count = 1;
-    assert_int_equal(dpa_attack_run(DPA_ATTACK_LOSS, &signals, &opts, scores, &err),
+    assert_int_equal(dpa__attack_run(DPA_ATTACK_LOSS, &signals, &opts, scores, &err),
                      DPA_BAD_ARGUMENT);
     opts.exclude = most;
     opts.exclude_count = 2;
-    assert_int_equal(dpa_attack_run(DPA_ATTACK_LIRA, &signals, &opts, scores, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__attack_run(DPA_ATTACK_LIRA, &signals, &opts, scores, &err),
+                     DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "point "));
     opts.exclude_count = 0;
     for (int empty = 0; empty < 2; ++empty) {
         dpa_signals nothing = signals;
         *(empty ? &nothing.points : &nothing.models) = 0;
-        assert_int_equal(dpa_attack_run(DPA_ATTACK_LOSS, &nothing, &opts, scores, &err),
+        assert_int_equal(dpa__attack_run(DPA_ATTACK_LOSS, &nothing, &opts, scores, &err),
                          DPA_BAD_ARGUMENT);
         assert_non_null(strstr(err.text, "there are none"));
     }
-    assert_int_equal(dpa_attack_run((dpa_attack)9, &signals, &opts, scores, &err),
+    assert_int_equal(dpa__attack_run((dpa_attack)9, &signals, &opts, scores, &err),
                      DPA_BAD_ARGUMENT);
     assert_non_null(strstr(err.text, "no attack 9"));
 }
@@ -175,7 +176,7 @@ static void refusals(void **state) {
 static void refused_rmia(const dpa_attack_opts *opts, dpa_status status, const char *words) {
     double scores[3];
     dpa_error err = {0};
-    assert_int_equal(dpa_attack_run(DPA_ATTACK_RMIA, &signals, opts, scores, &err), status);
+    assert_int_equal(dpa__attack_run(DPA_ATTACK_RMIA, &signals, opts, scores, &err), status);
     assert_non_null(strstr(err.text, words));
 }
 
@@ -185,13 +186,13 @@ static void refusals_of_rmia(void **state) {
     dpa_signals population = {DPA_SIGNAL_LOGIT, 5, 1, other, NULL, 1};
     double scores[3];
     dpa_attack_opts usual;
-    dpa_attack_opts_init(&usual);
+    dpa__attack_opts_init(&usual);
     usual.population = &population;
     usual.offline = 1;
     for (int k = 0; k < 2; ++k) { /* both ends of a are allowed */
         dpa_attack_opts opts = usual;
         opts.a = k;
-        assert_ok(dpa_attack_run(DPA_ATTACK_RMIA, &signals, &opts, scores, NULL));
+        assert_ok(dpa__attack_run(DPA_ATTACK_RMIA, &signals, &opts, scores, NULL));
         opts.a = k ? 1.001 : -0.001;
         refused_rmia(&opts, DPA_BAD_ARGUMENT, "a must be 0 to 1");
         opts = usual;
@@ -212,10 +213,10 @@ static dpa_signals random_signals(size_t models, size_t points, size_t augmentat
         DPA_SIGNAL_LOGIT,        models,       points, malloc(models * columns * sizeof(double)),
         malloc(models * points), augmentations};
     dpa_rng rng;
-    dpa_rng_init(&rng, 5, DPA_PURPOSE_TEST, points);
+    dpa__rng_init(&rng, 5, DPA_PURPOSE_TEST, points);
     assert_true(s.signal != NULL && s.member != NULL);
-    for (size_t i = 0; i < models * columns; ++i) s.signal[i] = 3.0 * dpa_rng_normal(&rng);
-    for (size_t i = 0; i < models * points; ++i) s.member[i] = (uint8_t)(dpa_rng_u32(&rng) & 1);
+    for (size_t i = 0; i < models * columns; ++i) s.signal[i] = 3.0 * dpa__rng_normal(&rng);
+    for (size_t i = 0; i < models * points; ++i) s.member[i] = (uint8_t)(dpa__rng_u32(&rng) & 1);
     return s;
 }
 
@@ -244,10 +245,10 @@ static void lira_is_the_mean_over_augmentations(void **state) {
     dpa_signals s = random_signals(MODELS, POINTS, VIEWS);
     static double scores[POINTS];
     dpa_attack_opts opts;
-    dpa_attack_opts_init(&opts);
+    dpa__attack_opts_init(&opts);
     opts.target = TARGET;
     opts.variance = DPA_VARIANCE_POINT;
-    assert_ok(dpa_attack_run(DPA_ATTACK_LIRA, &s, &opts, scores, NULL));
+    assert_ok(dpa__attack_run(DPA_ATTACK_LIRA, &s, &opts, scores, NULL));
     for (size_t p = 0; p < POINTS; ++p) {
         double sum = 0;
         for (size_t v = 0; v < VIEWS; ++v) {
@@ -258,7 +259,7 @@ static void lira_is_the_mean_over_augmentations(void **state) {
         }
         assert_relative(scores[p], sum / VIEWS, 1e-11);
     }
-    dpa_signals_free(&s);
+    dpa__signals_free(&s);
 }
 
 /* A view's parts of the calibrated score and of RMIA's ratio, from sums over the other models. */
@@ -290,13 +291,13 @@ static void other_attacks_are_means_over_augmentations(void **state) {
     dpa_attack_opts opts;
     free(others.member);
     others.member = NULL;
-    dpa_attack_opts_init(&opts);
+    dpa__attack_opts_init(&opts);
     opts.target = TARGET;
     opts.population = &others;
     for (opts.offline = 0; opts.offline < 2; ++opts.offline) {
-        assert_ok(dpa_attack_run(DPA_ATTACK_LOSS, &s, &opts, score[0], NULL));
-        assert_ok(dpa_attack_run(DPA_ATTACK_CALIBRATED, &s, &opts, score[1], NULL));
-        assert_ok(dpa_attack_run(DPA_ATTACK_RMIA, &s, &opts, score[2], NULL));
+        assert_ok(dpa__attack_run(DPA_ATTACK_LOSS, &s, &opts, score[0], NULL));
+        assert_ok(dpa__attack_run(DPA_ATTACK_CALIBRATED, &s, &opts, score[1], NULL));
+        assert_ok(dpa__attack_run(DPA_ATTACK_RMIA, &s, &opts, score[2], NULL));
         for (size_t i = 0; i < OTHERS + POINTS; ++i) {
             const dpa_signals *from = i < OTHERS ? &others : &s;
             const size_t p = i < OTHERS ? i : i - OTHERS;
@@ -318,8 +319,8 @@ static void other_attacks_are_means_over_augmentations(void **state) {
             assert_absolute(score[2][p], share, 1e-12);
         }
     }
-    dpa_signals_free(&s);
-    dpa_signals_free(&others);
+    dpa__signals_free(&s);
+    dpa__signals_free(&others);
 }
 
 /* A loss is −log p: RMIA looks at p alone, and says the same of losses as of logits. */
@@ -330,12 +331,12 @@ static void rmia_of_losses_is_that_of_logits(void **state) {
     dpa_attack_opts opts;
     free(others.member);
     others.member = NULL;
-    dpa_attack_opts_init(&opts);
+    dpa__attack_opts_init(&opts);
     opts.population = &others;
     double score[2][2][POINTS];
     for (int loss = 0; loss < 2; ++loss) {
         for (opts.offline = 0; opts.offline < 2; ++opts.offline)
-            assert_ok(dpa_attack_run(DPA_ATTACK_RMIA, &s, &opts, score[loss][opts.offline], NULL));
+            assert_ok(dpa__attack_run(DPA_ATTACK_RMIA, &s, &opts, score[loss][opts.offline], NULL));
         for (size_t i = 0; i < MODELS * POINTS; ++i) s.signal[i] = log1p(exp(-s.signal[i]));
         for (size_t i = 0; i < MODELS * OTHERS; ++i)
             others.signal[i] = log1p(exp(-others.signal[i]));
@@ -350,8 +351,8 @@ static void rmia_of_losses_is_that_of_logits(void **state) {
         }
         assert_true(least < 0.3 && most > 0.7);
     }
-    dpa_signals_free(&s);
-    dpa_signals_free(&others);
+    dpa__signals_free(&s);
+    dpa__signals_free(&others);
 }
 
 /* Means of 1e8 with deviations of 1: a plain sum of squares would have no digit left. */
@@ -361,17 +362,17 @@ static void large_means_lose_no_digits(void **state) {
     dpa_signals s = random_signals(MODELS, POINTS, 1), moved = random_signals(MODELS, POINTS, 1);
     double scores[POINTS], same[POINTS];
     dpa_attack_opts opts;
-    dpa_attack_opts_init(&opts);
+    dpa__attack_opts_init(&opts);
     opts.variance = DPA_VARIANCE_POINT;
     for (size_t i = 0; i < MODELS * POINTS; ++i) {
         s.signal[i] = round(s.signal[i] * 64) / 64; /* so that adding is exact */
         moved.signal[i] = s.signal[i] + 1e8;
     }
-    assert_ok(dpa_attack_run(DPA_ATTACK_LIRA, &s, &opts, scores, NULL));
-    assert_ok(dpa_attack_run(DPA_ATTACK_LIRA, &moved, &opts, same, NULL));
+    assert_ok(dpa__attack_run(DPA_ATTACK_LIRA, &s, &opts, scores, NULL));
+    assert_ok(dpa__attack_run(DPA_ATTACK_LIRA, &moved, &opts, same, NULL));
     for (size_t p = 0; p < POINTS; ++p) assert_relative(same[p], scores[p], 1e-6);
-    dpa_signals_free(&s);
-    dpa_signals_free(&moved);
+    dpa__signals_free(&s);
+    dpa__signals_free(&moved);
 }
 
 /* The same bits on any number of threads, and for equal columns in any position. */
@@ -383,7 +384,7 @@ static void threads_and_places_change_nothing(void **state) {
     dpa_signals population = random_signals(MODELS, POINTS - 1, 1);
     static double one[POINTS], many[POINTS];
     dpa_attack_opts opts;
-    dpa_attack_opts_init(&opts);
+    dpa__attack_opts_init(&opts);
     opts.population = &population;
     for (size_t m = 0; m < MODELS; ++m)
         for (size_t p = 0; p < POINTS; ++p) {
@@ -394,15 +395,15 @@ static void threads_and_places_change_nothing(void **state) {
     population.member = NULL;
     for (int i = 0; i < 3; ++i) {
         opts.threads = 1;
-        assert_ok(dpa_attack_run(attacks[i], &s, &opts, one, NULL));
+        assert_ok(dpa__attack_run(attacks[i], &s, &opts, one, NULL));
         opts.threads = 3;
-        assert_ok(dpa_attack_run(attacks[i], &s, &opts, many, NULL));
+        assert_ok(dpa__attack_run(attacks[i], &s, &opts, many, NULL));
         assert_memory_equal(one, many, sizeof one);
         for (size_t p = 0; p < POINTS; ++p)
             assert_memory_equal(&one[p], &one[p % 1000], sizeof *one);
     }
-    dpa_signals_free(&s);
-    dpa_signals_free(&population);
+    dpa__signals_free(&s);
+    dpa__signals_free(&population);
 }
 
 static void probabilities_are_exact(void **state) {
@@ -436,20 +437,20 @@ static void bad_signals_are_named(void **state) {
         dpa_error err = {0};
         char place[64];
         dpa_attack_opts opts;
-        dpa_attack_opts_init(&opts);
+        dpa__attack_opts_init(&opts);
         opts.population = &population;
         dpa_signals *spoilt = bad[i].in_population ? &population : &s;
         spoilt->signal[(bad[i].model * 40 + bad[i].point) * 2 + 1] = bad[i].value;
         (void)snprintf(place, sizeof place, "model %zu, point %zu:", bad[i].model, bad[i].point);
-        assert_int_equal(dpa_attack_run(DPA_ATTACK_RMIA, &s, &opts, scores, &err), DPA_BAD_INPUT);
+        assert_int_equal(dpa__attack_run(DPA_ATTACK_RMIA, &s, &opts, scores, &err), DPA_BAD_INPUT);
         assert_non_null(strstr(err.text, place));
         if (!bad[i].in_population) {
-            assert_int_equal(dpa_attack_run(DPA_ATTACK_LIRA, &s, &opts, scores, &err),
+            assert_int_equal(dpa__attack_run(DPA_ATTACK_LIRA, &s, &opts, scores, &err),
                              DPA_BAD_INPUT);
             assert_non_null(strstr(err.text, place));
         }
-        dpa_signals_free(&s);
-        dpa_signals_free(&population);
+        dpa__signals_free(&s);
+        dpa__signals_free(&population);
     }
 }
 
@@ -459,11 +460,11 @@ static void huge_signals_are_refused(void **state) {
     double scores[4];
     dpa_error err = {0};
     dpa_attack_opts opts;
-    dpa_attack_opts_init(&opts);
+    dpa__attack_opts_init(&opts);
     s.signal[4 * 9 + 2] = 1e200;
-    assert_int_equal(dpa_attack_run(DPA_ATTACK_LIRA, &s, &opts, scores, &err), DPA_NUMERIC);
+    assert_int_equal(dpa__attack_run(DPA_ATTACK_LIRA, &s, &opts, scores, &err), DPA_NUMERIC);
     assert_non_null(strstr(err.text, "point 2"));
-    dpa_signals_free(&s);
+    dpa__signals_free(&s);
 }
 
 static void write_matrix(const char *path, dpa_dtype dtype, const void *data, size_t rows,
@@ -471,13 +472,13 @@ static void write_matrix(const char *path, dpa_dtype dtype, const void *data, si
     dpa_array array = {
         .dtype = dtype, .ndim = 2, .shape = {rows, columns}, .count = rows * columns};
     array.data = (void *)(uintptr_t)data;
-    assert_ok(dpa_array_write(path, &array, NULL));
+    assert_ok(dpa__array_write(path, &array, NULL));
 }
 
 static void write_line(const char *path, dpa_dtype dtype, const void *data, size_t points) {
     dpa_array array = {.dtype = dtype, .ndim = 1, .shape = {points}, .count = points};
     array.data = (void *)(uintptr_t)data;
-    assert_ok(dpa_array_write(path, &array, NULL));
+    assert_ok(dpa__array_write(path, &array, NULL));
 }
 
 static void files(void **state) {
@@ -491,26 +492,26 @@ static void files(void **state) {
     (void)snprintf(bits, sizeof bits, "%s/m.npy", folder);
     write_matrix(values, DPA_F64, signal, 5, 3);
     write_matrix(bits, DPA_U8, member, 5, 3);
-    assert_ok(dpa_signals_read(values, bits, DPA_SIGNAL_LOGIT, &read, NULL));
+    assert_ok(dpa__signals_read(values, bits, DPA_SIGNAL_LOGIT, &read, NULL));
     assert_true(read.models == 5 && read.points == 3 && read.signal[3] == 4.0 &&
                 read.member[4] == 0);
-    dpa_signals_free(&read);
+    dpa__signals_free(&read);
     write_matrix(bits, DPA_U8, member, 3, 5);
-    assert_int_equal(dpa_signals_read(values, bits, DPA_SIGNAL_LOGIT, &read, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__signals_read(values, bits, DPA_SIGNAL_LOGIT, &read, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "5 models × 3 points"));
     write_line(values, DPA_F64, signal, 3); /* of one model */
     write_line(bits, DPA_U8, member, 3);
-    assert_ok(dpa_signals_read(values, bits, DPA_SIGNAL_LOGIT, &read, NULL));
+    assert_ok(dpa__signals_read(values, bits, DPA_SIGNAL_LOGIT, &read, NULL));
     assert_true(read.models == 1 && read.points == 3 && read.signal[2] == signal[2]);
     assert_memory_equal(read.member, member, 3);
-    dpa_signals_free(&read);
+    dpa__signals_free(&read);
     write_line(bits, DPA_U8, (const uint8_t[]){0, 1, 2}, 3);
-    assert_int_equal(dpa_signals_read(values, bits, DPA_SIGNAL_LOGIT, &read, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__signals_read(values, bits, DPA_SIGNAL_LOGIT, &read, &err), DPA_BAD_INPUT);
     double broken[15];
     memcpy(broken, signal, sizeof broken);
     broken[7] = (double)NAN;
     write_matrix(values, DPA_F64, broken, 5, 3);
-    assert_int_equal(dpa_signals_read(values, NULL, DPA_SIGNAL_LOGIT, &read, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__signals_read(values, NULL, DPA_SIGNAL_LOGIT, &read, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "model 2, point 1"));
     (void)unlink(values);
     (void)unlink(bits);

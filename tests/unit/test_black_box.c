@@ -54,8 +54,8 @@ static void plays_as(const char *keys, double scale, double canary) {
     dpa_evidence evidence;
     game_gather(game, &evidence);
     assert_int_equal(evidence.kind, DPA_EVIDENCE_SCORES);
-    const dpa_named_array *in = dpa_evidence_find(&evidence, "members");
-    const dpa_named_array *out = dpa_evidence_find(&evidence, "nonmembers");
+    const dpa_named_array *in = dpa__evidence_find(&evidence, "members");
+    const dpa_named_array *out = dpa__evidence_find(&evidence, "nonmembers");
     assert_int_equal(in->count, MODELS);
     assert_int_equal(out->count, MODELS);
     const double unit = RATE / BATCH * CLIP;
@@ -64,7 +64,7 @@ static void plays_as(const char *keys, double scale, double canary) {
     if (got * mean < 0.0) mean = -mean; /* the canary has the label 0 */
     has_law(out->items, MODELS, mean, unit * NOISE * scale);
     has_law(in->items, MODELS, mean + unit * canary, unit * NOISE * scale);
-    dpa_evidence_free(&evidence);
+    dpa__evidence_clear(&evidence);
     dpa_game_close(game);
     dpa_experiment_free(e);
 }
@@ -94,11 +94,11 @@ static void clip_after_mean(void **state) {
     dpa_evidence evidence;
     game_gather(game, &evidence);
     double in, out, deviation;
-    moments(dpa_evidence_find(&evidence, "members")->items, MODELS, &in, &deviation);
-    moments(dpa_evidence_find(&evidence, "nonmembers")->items, MODELS, &out, &deviation);
+    moments(dpa__evidence_find(&evidence, "members")->items, MODELS, &in, &deviation);
+    moments(dpa__evidence_find(&evidence, "nonmembers")->items, MODELS, &out, &deviation);
     assert_absolute(in - out, RATE / BATCH * 0.5, 4.5 * deviation * sqrt(2.0 / MODELS));
     assert_relative(deviation, RATE / BATCH * CLIP * NOISE, 0.08);
-    dpa_evidence_free(&evidence);
+    dpa__evidence_clear(&evidence);
     dpa_game_close(game);
     dpa_experiment_free(e);
 }
@@ -137,9 +137,9 @@ static void trials(void **state) {
         const dpa_trials list = {some, 6, NULL};
         dpa_evidence evidence;
         assert_ok(dpa_game_gather(game, &list, &evidence, NULL));
-        assert_int_equal(dpa_evidence_find(&evidence, "members")->count, 1);
-        assert_int_equal(dpa_evidence_find(&evidence, "nonmembers")->count, 0);
-        dpa_evidence_free(&evidence);
+        assert_int_equal(dpa__evidence_find(&evidence, "members")->count, 1);
+        assert_int_equal(dpa__evidence_find(&evidence, "nonmembers")->count, 0);
+        dpa__evidence_clear(&evidence);
         some[5].count = 0; /* only a manipulated store could have this */
         assert_int_equal(dpa_game_gather(game, &list, &evidence, NULL), DPA_BAD_INPUT);
         dpa_game_close(game);

@@ -2,7 +2,7 @@
 /* Calibration: the value just meets the target; what cannot be met is reported. */
 #include "check.h"
 
-#include "dpaudit/account.h"
+#include "account/account.h"
 
 static const dpa_phase base = {DPA_GAUSSIAN, 1, 0.01, 1000};
 
@@ -92,11 +92,12 @@ static void unjudged(void **state) {
     opts.absolute = 1e-9;
     dpa_calibration found;
     dpa_error err;
-    assert_ok(dpa_calibrate_whole(&leaky, 1, DPA_CALIBRATE_STEPS, 5000, 1e-5, &opts, &found, &err));
+    assert_ok(
+        dpa__calibrate_whole(&leaky, 1, DPA_CALIBRATE_STEPS, 5000, 1e-5, &opts, &found, &err));
     assert_true(found.epsilon.upper <= 5000);
     assert_true(found.unjudged > found.value);
     assert_true(found.unjudged_epsilon.lower <= 5000 && found.unjudged_epsilon.upper > 5000);
-    assert_ok(dpa_calibrate_whole(&leaky, 1, DPA_CALIBRATE_STEPS, 50, 1e-5, NULL, &found, &err));
+    assert_ok(dpa__calibrate_whole(&leaky, 1, DPA_CALIBRATE_STEPS, 50, 1e-5, NULL, &found, &err));
     assert_true(isnan(found.unjudged));
 }
 

@@ -5,8 +5,7 @@
 
 #include <zlib.h>
 
-#include "dpaudit/canary.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "evidence/canary.h"
 
 enum { SEED = 20240 };
@@ -25,8 +24,8 @@ static int stop_at_once(void *user, const char *what, double done, double total)
 }
 
 static void oracle_pair(dpa_rng *rng, double *cosine, double *sine) {
-    const uint32_t w = dpa_rng_u32(rng);
-    const int32_t v = (int32_t)dpa_rng_u32(rng);
+    const uint32_t w = dpa__rng_u32(rng);
+    const int32_t v = (int32_t)dpa__rng_u32(rng);
     const double r = sqrt(-2.0 * log(((double)(w >> 1) + 0.5) * 0x1p-31));
     const double angle = (double)v * 0x1p-31 * 1.5707963267948966;
     *cosine = (w & 1 ? -1.0 : 1.0) * r * cos(angle);
@@ -35,7 +34,7 @@ static void oracle_pair(dpa_rng *rng, double *cosine, double *sine) {
 
 static void oracle(uint64_t index, size_t groups, double *out) {
     dpa_rng rng;
-    dpa_rng_init(&rng, SEED, DPA_PURPOSE_CANARY, index);
+    dpa__rng_init(&rng, SEED, DPA_PURPOSE_CANARY, index);
     for (size_t g = 0; g < groups; ++g, out += 32)
         for (size_t p = 0; p < 16; ++p) oracle_pair(&rng, &out[p], &out[p + 16]);
 }
@@ -94,7 +93,7 @@ static void known_bits(void **state) {
     dpa_canaries *canaries = handle(5, 2, 0, 1, NULL);
     float c[5];
     double square = 0.0;
-    assert_ok(dpa_canaries_make_f32(canaries, 1, 1.0, c, NULL));
+    assert_ok(dpa__canaries_make_f32(canaries, 1, 1.0, c, NULL));
     uint32_t crc = 0;
     for (size_t i = 0; i < 5; ++i) {
         uint32_t bits;
@@ -104,7 +103,7 @@ static void known_bits(void **state) {
     }
     assert_absolute(square, 1.0, 1e-6);
     assert_int_equal(crc, KNOWN_BITS);
-    dpa_canaries_free(canaries);
+    dpa__canaries_free(canaries);
 }
 
 static void vectors_have_their_norm(void **state) {
@@ -115,17 +114,17 @@ static void vectors_have_their_norm(void **state) {
         static float single[10000];
         dpa_canaries *canaries = handle(dims[n], 3, 0, 1, NULL);
         double square = 0.0;
-        assert_ok(dpa_canaries_make_f64(canaries, 2, 2.5, out, NULL));
-        assert_ok(dpa_canaries_make_f32(canaries, 2, 2.5, single, NULL));
+        assert_ok(dpa__canaries_make_f64(canaries, 2, 2.5, out, NULL));
+        assert_ok(dpa__canaries_make_f32(canaries, 2, 2.5, single, NULL));
         for (size_t i = 0; i < dims[n]; ++i) {
             square += out[i] * out[i];
             assert_true((float)out[i] == single[i]);
         }
         assert_relative(sqrt(square), 2.5, 1e-14);
-        assert_ok(dpa_canaries_add_f64(canaries, 2, -2.5, out, NULL));
-        assert_ok(dpa_canaries_add_f32(canaries, 2, -2.5, single, NULL));
+        assert_ok(dpa__canaries_add_f64(canaries, 2, -2.5, out, NULL));
+        assert_ok(dpa__canaries_add_f32(canaries, 2, -2.5, single, NULL));
         for (size_t i = 0; i < dims[n]; ++i) assert_true(out[i] == 0.0 && fabsf(single[i]) < 2e-7F);
-        dpa_canaries_free(canaries);
+        dpa__canaries_free(canaries);
     }
 }
 
@@ -148,20 +147,20 @@ static void cosines_agree_with_vectors(void **state) {
         double got[9];
         dpa_canaries *canaries = handle(dims[n], 7, 2, 2, NULL);
         dpa_rng rng;
-        dpa_rng_init(&rng, 5, DPA_PURPOSE_TEST, n);
+        dpa__rng_init(&rng, 5, DPA_PURPOSE_TEST, n);
         for (size_t i = 0; i < dims[n]; ++i) {
-            model[i] = dpa_rng_normal(&rng);
-            initial[i] = dpa_rng_normal(&rng);
+            model[i] = dpa__rng_normal(&rng);
+            initial[i] = dpa__rng_normal(&rng);
             change[i] = model[i] - initial[i];
         }
         const dpa_vector last = {.f64 = model, .dim = dims[n]},
                          first = {.f64 = initial, .dim = dims[n]};
-        assert_ok(dpa_canaries_cosines(canaries, &last, &first, got, NULL, NULL));
+        assert_ok(dpa__canaries_cosines(canaries, &last, &first, got, NULL, NULL));
         for (size_t i = 0; i < 9; ++i) {
-            assert_ok(dpa_canaries_make_f64(canaries, i, 1.0, c, NULL));
+            assert_ok(dpa__canaries_make_f64(canaries, i, 1.0, c, NULL));
             assert_absolute(got[i], slow_cosine(c, change, dims[n]), 1e-9);
         }
-        dpa_canaries_free(canaries);
+        dpa__canaries_free(canaries);
     }
 }
 
@@ -173,15 +172,15 @@ static void same_bytes_on_any_thread_count(void **state) {
     for (size_t i = 0; i < DIM; ++i) model[i] = (float)cos((double)(i * i));
     const dpa_vector v = {.f32 = model, .dim = DIM};
     dpa_canaries *one = handle(DIM, COUNT, 0, 1, "portable");
-    assert_ok(dpa_canaries_cosines(one, &v, NULL, want, NULL, NULL));
-    dpa_canaries_free(one);
+    assert_ok(dpa__canaries_cosines(one, &v, NULL, want, NULL, NULL));
+    dpa__canaries_free(one);
     for (unsigned threads = 1; threads <= 40; threads += 3) {
         for (size_t k = 0; dpa__canary_kernel_at(k) != NULL; ++k) {
             if (!dpa__canary_kernel_at(k)->supported()) continue;
             dpa_canaries *many = handle(DIM, COUNT, 0, threads, dpa__canary_kernel_at(k)->name);
-            assert_ok(dpa_canaries_cosines(many, &v, NULL, got, NULL, NULL));
+            assert_ok(dpa__canaries_cosines(many, &v, NULL, got, NULL, NULL));
             assert_memory_equal(got, want, sizeof want);
-            dpa_canaries_free(many);
+            dpa__canaries_free(many);
         }
     }
 }
@@ -195,14 +194,14 @@ static void scale_does_not_matter(void **state) {
     dpa_canaries *canaries = handle(DIM, 4, 0, 1, NULL);
     for (size_t i = 0; i < DIM; ++i) model[i] = dpa__canary_round(sin((double)i));
     const dpa_vector v = {.f64 = model, .dim = DIM}, w = {.f64 = large, .dim = DIM};
-    assert_ok(dpa_canaries_cosines(canaries, &v, NULL, want, NULL, NULL));
+    assert_ok(dpa__canaries_cosines(canaries, &v, NULL, want, NULL, NULL));
     static const int shifts[] = {1, -50, 900, -900, 1020, -1000};
     for (size_t s = 0; s < sizeof shifts / sizeof shifts[0]; ++s) {
         for (size_t i = 0; i < DIM; ++i) large[i] = ldexp(model[i], shifts[s]);
-        assert_ok(dpa_canaries_cosines(canaries, &w, NULL, got, NULL, NULL));
+        assert_ok(dpa__canaries_cosines(canaries, &w, NULL, got, NULL, NULL));
         for (size_t i = 0; i < 4; ++i) assert_relative(got[i], want[i], 1e-13);
     }
-    dpa_canaries_free(canaries);
+    dpa__canaries_free(canaries);
 }
 
 static void sums_are_repeated_additions(void **state) {
@@ -214,23 +213,24 @@ static void sums_are_repeated_additions(void **state) {
     dpa_canaries *canaries = handle(DIM, COUNT, 0, 1, "portable");
     for (size_t i = 0; i < DIM; ++i) one_by_one[i] = together[i] = again[i] = (double)i;
     for (size_t i = 0; i < COUNT; ++i)
-        if (norm[i] != 0.0) assert_ok(dpa_canaries_add_f64(canaries, i, norm[i], one_by_one, NULL));
-    assert_ok(dpa_canaries_sum_f64(canaries, norm, together, NULL, NULL));
+        if (norm[i] != 0.0)
+            assert_ok(dpa__canaries_add_f64(canaries, i, norm[i], one_by_one, NULL));
+    assert_ok(dpa__canaries_sum_f64(canaries, norm, together, NULL, NULL));
     assert_memory_equal(together, one_by_one, sizeof together);
-    assert_ok(dpa_canaries_sum_f32(canaries, norm, single, NULL, NULL));
+    assert_ok(dpa__canaries_sum_f32(canaries, norm, single, NULL, NULL));
     for (size_t i = 0; i < DIM; ++i)
         assert_absolute((double)single[i], together[i] - (double)i, 1e-6);
-    dpa_canaries_free(canaries);
+    dpa__canaries_free(canaries);
     canaries = handle(DIM, COUNT, 0, 7, NULL);
-    assert_ok(dpa_canaries_sum_f64(canaries, norm, again, NULL, NULL));
+    assert_ok(dpa__canaries_sum_f64(canaries, norm, again, NULL, NULL));
     assert_memory_equal(again, together, sizeof together);
     const double bad[COUNT] = {1.0, NAN, 0, 0, 0};
     dpa_error err;
     int calls = 0;
     const dpa_progress progress = {stop_at_once, &calls};
-    assert_int_equal(dpa_canaries_sum_f64(canaries, bad, again, NULL, &err), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_canaries_sum_f64(canaries, norm, again, &progress, &err), DPA_CANCELLED);
-    dpa_canaries_free(canaries);
+    assert_int_equal(dpa__canaries_sum_f64(canaries, bad, again, NULL, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__canaries_sum_f64(canaries, norm, again, &progress, &err), DPA_CANCELLED);
+    dpa__canaries_free(canaries);
 }
 
 static void a_canary_finds_itself(void **state) {
@@ -240,12 +240,12 @@ static void a_canary_finds_itself(void **state) {
     double cosine[6];
     dpa_canaries *canaries = handle(DIM, 3, 3, 2, NULL);
     memset(sum, 0, sizeof sum);
-    for (size_t i = 0; i < 3; ++i) assert_ok(dpa_canaries_add_f32(canaries, i, 7.0, sum, NULL));
+    for (size_t i = 0; i < 3; ++i) assert_ok(dpa__canaries_add_f32(canaries, i, 7.0, sum, NULL));
     const dpa_vector v = {.f32 = sum, .dim = DIM};
-    assert_ok(dpa_canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
+    assert_ok(dpa__canaries_cosines(canaries, &v, NULL, cosine, NULL, NULL));
     for (size_t i = 0; i < 3; ++i) assert_absolute(cosine[i], 1.0 / sqrt(3.0), 0.05);
     for (size_t i = 3; i < 6; ++i) assert_absolute(cosine[i], 0.0, 0.08);
-    dpa_canaries_free(canaries);
+    dpa__canaries_free(canaries);
 }
 
 /* For all numbers of rounds, all kernels and an incomplete last chunk: the same bits as one round
@@ -256,34 +256,34 @@ static void many_rounds_are_rounds_one_by_one(void **state) {
     static float change[ROUNDS][DIM];
     dpa_vector v[ROUNDS];
     dpa_rng rng;
-    dpa_rng_init(&rng, 8, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 8, DPA_PURPOSE_TEST, 0);
     for (size_t r = 0; r < ROUNDS; ++r) {
-        for (size_t i = 0; i < DIM; ++i) change[r][i] = (float)dpa_rng_normal(&rng);
+        for (size_t i = 0; i < DIM; ++i) change[r][i] = (float)dpa__rng_normal(&rng);
         v[r] = (dpa_vector){.f32 = change[r], .dim = DIM};
     }
     for (size_t rounds = 1; rounds <= ROUNDS; ++rounds) {
         dpa_canaries *one = handle(DIM, COUNT, 0, 1, "portable");
-        for (size_t r = 0; r < rounds; ++r) assert_ok(dpa_canaries_round(one, &v[r], NULL, NULL));
+        for (size_t r = 0; r < rounds; ++r) assert_ok(dpa__canaries_round(one, &v[r], NULL, NULL));
         for (size_t k = 0; dpa__canary_kernel_at(k) != NULL; ++k) {
             if (!dpa__canary_kernel_at(k)->supported()) continue;
             dpa_canaries *many = handle(DIM, COUNT, 0, 3, dpa__canary_kernel_at(k)->name);
-            assert_ok(dpa_canaries_round_many(many, v, NULL, rounds, NULL, NULL));
-            assert_int_equal(dpa_canaries_rounds(many), rounds);
-            assert_memory_equal(dpa_canaries_largest(many), dpa_canaries_largest(one),
+            assert_ok(dpa__canaries_round_many(many, v, NULL, rounds, NULL, NULL));
+            assert_int_equal(dpa__canaries_rounds(many), rounds);
+            assert_memory_equal(dpa__canaries_largest(many), dpa__canaries_largest(one),
                                 COUNT * sizeof(double));
-            dpa_canaries_free(many);
+            dpa__canaries_free(many);
         }
-        dpa_canaries_free(one);
+        dpa__canaries_free(one);
     }
     dpa_canaries *canaries = handle(DIM, COUNT, 0, 1, NULL);
-    assert_ok(dpa_canaries_round_many(canaries, v, NULL, 0, NULL, NULL));
+    assert_ok(dpa__canaries_round_many(canaries, v, NULL, 0, NULL, NULL));
     assert_int_equal(
-        dpa_canaries_round_many(canaries, v, NULL, DPA_CANARIES_ROUNDS + 1, NULL, NULL),
+        dpa__canaries_round_many(canaries, v, NULL, DPA_CANARIES_ROUNDS + 1, NULL, NULL),
         DPA_BAD_ARGUMENT);
     change[2][5] = (float)NAN;
-    assert_int_equal(dpa_canaries_round_many(canaries, v, NULL, 3, NULL, NULL), DPA_BAD_INPUT);
-    assert_int_equal(dpa_canaries_rounds(canaries), 0);
-    dpa_canaries_free(canaries);
+    assert_int_equal(dpa__canaries_round_many(canaries, v, NULL, 3, NULL, NULL), DPA_BAD_INPUT);
+    assert_int_equal(dpa__canaries_rounds(canaries), 0);
+    dpa__canaries_free(canaries);
 }
 
 static void rounds_keep_the_largest(void **state) {
@@ -292,16 +292,16 @@ static void rounds_keep_the_largest(void **state) {
     static float change[3][DIM];
     double cosine[3][5];
     dpa_canaries *canaries = handle(DIM, 3, 2, 1, NULL);
-    assert_true(isinf(dpa_canaries_largest(canaries)[0]));
+    assert_true(isinf(dpa__canaries_largest(canaries)[0]));
     for (size_t r = 0; r < 3; ++r) {
         for (size_t i = 0; i < DIM; ++i) change[r][i] = (float)sin((double)(i * (r + 2)));
         const dpa_vector v = {.f32 = change[r], .dim = DIM};
-        assert_ok(dpa_canaries_cosines(canaries, &v, NULL, cosine[r], NULL, NULL));
-        assert_ok(dpa_canaries_round(canaries, &v, NULL, NULL));
+        assert_ok(dpa__canaries_cosines(canaries, &v, NULL, cosine[r], NULL, NULL));
+        assert_ok(dpa__canaries_round(canaries, &v, NULL, NULL));
     }
-    assert_int_equal(dpa_canaries_rounds(canaries), 3);
+    assert_int_equal(dpa__canaries_rounds(canaries), 3);
     for (size_t i = 0; i < 5; ++i)
-        assert_true(dpa_canaries_largest(canaries)[i] ==
+        assert_true(dpa__canaries_largest(canaries)[i] ==
                     fmax(cosine[0][i], fmax(cosine[1][i], cosine[2][i])));
 
     char path[] = "/tmp/dpa-canary-XXXXXX";
@@ -309,18 +309,18 @@ static void rounds_keep_the_largest(void **state) {
     assert_true(fd >= 0);
     (void)close(fd);
     dpa_canaries *loaded = NULL;
-    assert_ok(dpa_canaries_save(canaries, path, NULL));
-    assert_ok(dpa_canaries_load(path, NULL, &loaded, NULL));
+    assert_ok(dpa__canaries_save(canaries, path, NULL));
+    assert_ok(dpa__canaries_load(path, NULL, &loaded, NULL));
     (void)unlink(path);
-    assert_int_equal(dpa_canaries_rounds(loaded), 3);
-    assert_int_equal(dpa_canaries_seed(loaded), SEED);
-    assert_int_equal(dpa_canaries_observed(loaded), 3);
-    assert_int_equal(dpa_canaries_unobserved(loaded), 2);
-    assert_int_equal(dpa_canaries_dim(loaded), DIM);
-    assert_memory_equal(dpa_canaries_largest(loaded), dpa_canaries_largest(canaries),
+    assert_int_equal(dpa__canaries_rounds(loaded), 3);
+    assert_int_equal(dpa__canaries_seed(loaded), SEED);
+    assert_int_equal(dpa__canaries_observed(loaded), 3);
+    assert_int_equal(dpa__canaries_unobserved(loaded), 2);
+    assert_int_equal(dpa__canaries_dim(loaded), DIM);
+    assert_memory_equal(dpa__canaries_largest(loaded), dpa__canaries_largest(canaries),
                         5 * sizeof(double));
-    dpa_canaries_free(loaded);
-    dpa_canaries_free(canaries);
+    dpa__canaries_free(loaded);
+    dpa__canaries_free(canaries);
 }
 
 /* Every truncation and every flipped bit of a state is refused. */
@@ -332,7 +332,7 @@ static void damaged_states_are_refused(void **state) {
     dpa_error err;
     assert_ok(dpa__canaries_encode(canaries, &bytes, &size, NULL));
     assert_ok(dpa__canaries_decode("s", bytes, size, NULL, &out, NULL));
-    dpa_canaries_free(out);
+    dpa__canaries_free(out);
     for (size_t cut = 0; cut < size; ++cut)
         assert_int_equal(dpa__canaries_decode("s", bytes, cut, NULL, &out, &err), DPA_BAD_INPUT);
     for (size_t bit = 0; bit < 8 * size; ++bit) {
@@ -341,7 +341,7 @@ static void damaged_states_are_refused(void **state) {
         bytes[bit / 8] ^= (unsigned char)(1U << bit % 8);
     }
     free(bytes);
-    dpa_canaries_free(canaries);
+    dpa__canaries_free(canaries);
 }
 
 static void seal(unsigned char *bytes, size_t size) {
@@ -379,7 +379,7 @@ static void impossible_states_are_refused(void **state) {
         if (strstr(err.text, cases[i].words) == NULL)
             fail_msg("'%s' does not say '%s'", err.text, cases[i].words);
         free(bytes);
-        dpa_canaries_free(canaries);
+        dpa__canaries_free(canaries);
     }
 }
 
@@ -388,13 +388,13 @@ static void schedules_that_are_refused(void **state) {
     dpa_canaries *canaries = handle(10, 3, 1, 1, NULL);
     uint64_t out[4];
     dpa_error err = {0};
-    assert_ok(dpa_canaries_schedule(canaries, 3, 8, 4, out, NULL));
-    assert_int_equal(dpa_canaries_schedule(canaries, 4, 8, 4, out, &err), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_canaries_schedule(canaries, 0, 8, 0, out, &err), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_canaries_schedule(canaries, 0, 3, 4, out, &err), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_canaries_schedule(canaries, 0, (UINT64_C(1) << 24) + 1, 4, out, &err),
+    assert_ok(dpa__canaries_schedule(canaries, 3, 8, 4, out, NULL));
+    assert_int_equal(dpa__canaries_schedule(canaries, 4, 8, 4, out, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__canaries_schedule(canaries, 0, 8, 0, out, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__canaries_schedule(canaries, 0, 3, 4, out, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__canaries_schedule(canaries, 0, (UINT64_C(1) << 24) + 1, 4, out, &err),
                      DPA_BAD_ARGUMENT);
-    dpa_canaries_free(canaries);
+    dpa__canaries_free(canaries);
 }
 
 static void bad_input_is_refused(void **state) {
@@ -402,44 +402,45 @@ static void bad_input_is_refused(void **state) {
     dpa_canaries_opts opts;
     dpa_canaries *canaries = NULL;
     dpa_error err;
-    dpa_canaries_opts_init(&opts);
+    dpa__canaries_opts_init(&opts);
     opts.observed = 1;
     opts.dim = 1;
-    assert_int_equal(dpa_canaries_new(&opts, &canaries, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__canaries_new(&opts, &canaries, &err), DPA_BAD_ARGUMENT);
     opts.dim = 10;
     opts.observed = 0;
-    assert_int_equal(dpa_canaries_new(&opts, &canaries, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__canaries_new(&opts, &canaries, &err), DPA_BAD_ARGUMENT);
     opts.observed = SIZE_MAX;
-    assert_int_equal(dpa_canaries_new(&opts, &canaries, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__canaries_new(&opts, &canaries, &err), DPA_BAD_ARGUMENT);
     opts.observed = 4;
     opts.threads = 100000;
-    assert_int_equal(dpa_canaries_new(&opts, &canaries, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__canaries_new(&opts, &canaries, &err), DPA_BAD_ARGUMENT);
     opts.threads = 1;
     opts.kernel = "mmx";
-    assert_int_equal(dpa_canaries_new(&opts, &canaries, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__canaries_new(&opts, &canaries, &err), DPA_BAD_ARGUMENT);
     canaries = handle(10, 4, 0, 1, NULL);
     double model[10] = {0}, out[10];
     float single[10];
     dpa_vector v = {.f64 = model, .dim = 10}, both = {single, model, 10};
-    assert_int_equal(dpa_canaries_cosines(canaries, &v, NULL, out, NULL, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__canaries_cosines(canaries, &v, NULL, out, NULL, &err), DPA_BAD_INPUT);
     model[3] = NAN;
-    assert_int_equal(dpa_canaries_cosines(canaries, &v, NULL, out, NULL, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__canaries_cosines(canaries, &v, NULL, out, NULL, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "element 3"));
     model[3] = 1.0;
-    assert_int_equal(dpa_canaries_cosines(canaries, &v, &v, out, NULL, &err), DPA_BAD_INPUT);
-    assert_int_equal(dpa_canaries_cosines(canaries, &both, NULL, out, NULL, &err),
+    assert_int_equal(dpa__canaries_cosines(canaries, &v, &v, out, NULL, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__canaries_cosines(canaries, &both, NULL, out, NULL, &err),
                      DPA_BAD_ARGUMENT);
     v.dim = 9;
-    assert_int_equal(dpa_canaries_cosines(canaries, &v, NULL, out, NULL, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__canaries_cosines(canaries, &v, NULL, out, NULL, &err), DPA_BAD_INPUT);
     v.dim = 10;
     int calls = 0;
     const dpa_progress progress = {stop_at_once, &calls};
-    assert_int_equal(dpa_canaries_cosines(canaries, &v, NULL, out, &progress, &err), DPA_CANCELLED);
+    assert_int_equal(dpa__canaries_cosines(canaries, &v, NULL, out, &progress, &err),
+                     DPA_CANCELLED);
     assert_int_equal(calls, 1);
-    assert_int_equal(dpa_canaries_make_f64(canaries, 4, 1.0, out, &err), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_canaries_make_f64(canaries, 0, NAN, out, &err), DPA_BAD_ARGUMENT);
-    dpa_canaries_free(canaries);
-    dpa_canaries_free(NULL);
+    assert_int_equal(dpa__canaries_make_f64(canaries, 4, 1.0, out, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__canaries_make_f64(canaries, 0, NAN, out, &err), DPA_BAD_ARGUMENT);
+    dpa__canaries_free(canaries);
+    dpa__canaries_free(NULL);
 }
 
 int main(void) {

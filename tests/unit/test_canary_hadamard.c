@@ -3,7 +3,7 @@
  * the vectors, the choice of coordinates and rows, and the state file. */
 #include "canaries.h"
 
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "evidence/canary.h"
 
 enum { SEED = 77 };
@@ -25,8 +25,8 @@ static void transform_is_its_definition(void **state) {
         float x[2048];
         double want[2048];
         dpa_rng rng;
-        dpa_rng_init(&rng, 3, DPA_PURPOSE_TEST, bits);
-        for (size_t i = 0; i < n; ++i) x[i] = (float)dpa_rng_normal(&rng);
+        dpa__rng_init(&rng, 3, DPA_PURPOSE_TEST, bits);
+        for (size_t i = 0; i < n; ++i) x[i] = (float)dpa__rng_normal(&rng);
         for (size_t r = 0; r < n; ++r) {
             want[r] = 0.0;
             for (size_t i = 0; i < n; ++i) want[r] += parity(r & i) ? -(double)x[i] : (double)x[i];
@@ -71,7 +71,7 @@ static void canaries_are_orthonormal(void **state) {
         double *c = calloc(count * dim, sizeof *c);
         assert_non_null(c);
         for (size_t i = 0; i < count; ++i)
-            assert_ok(dpa_canaries_make_f64(canaries, i, 1.0, c + i * dim, NULL));
+            assert_ok(dpa__canaries_make_f64(canaries, i, 1.0, c + i * dim, NULL));
         for (size_t a = 0; a < count; ++a)
             for (size_t b = a; b < count; ++b) {
                 double dot = 0.0;
@@ -79,7 +79,7 @@ static void canaries_are_orthonormal(void **state) {
                 assert_absolute(dot, a == b ? 1.0 : 0.0, 1e-12);
             }
         free(c);
-        dpa_canaries_free(canaries);
+        dpa__canaries_free(canaries);
     }
 }
 
@@ -97,8 +97,8 @@ static void cosines_and_sums_agree_with_vectors(void **state) {
         assert_non_null(single);
         for (size_t i = 0; i < dim; ++i) model[i] = 1e-3 * sin((double)(i * i));
         for (size_t i = 0; i < dim; ++i) single[i] = (float)model[i];
-        assert_ok(dpa_canaries_sum_f64(canaries, norm, model, NULL, NULL));
-        assert_ok(dpa_canaries_sum_f32(one, norm, single, NULL, NULL));
+        assert_ok(dpa__canaries_sum_f64(canaries, norm, model, NULL, NULL));
+        assert_ok(dpa__canaries_sum_f32(one, norm, single, NULL, NULL));
         for (size_t i = 0; i < dim; ++i) {
             double want = 1e-3 * sin((double)(i * i));
             for (size_t k = 0; k < COUNT; ++k) {
@@ -112,12 +112,12 @@ static void cosines_and_sums_agree_with_vectors(void **state) {
             square += model[i] * model[i];
         }
         const dpa_vector v = {.f64 = model, .dim = dim};
-        assert_ok(dpa_canaries_cosines(canaries, &v, NULL, got, NULL, NULL));
-        assert_ok(dpa_canaries_cosines(one, &v, NULL, again, NULL, NULL));
+        assert_ok(dpa__canaries_cosines(canaries, &v, NULL, got, NULL, NULL));
+        assert_ok(dpa__canaries_cosines(one, &v, NULL, again, NULL, NULL));
         assert_memory_equal(got, again, sizeof got);
         for (size_t k = 0; k < COUNT; ++k) {
             double dot = 0.0;
-            assert_ok(dpa_canaries_make_f64(canaries, k, 1.0, c, NULL));
+            assert_ok(dpa__canaries_make_f64(canaries, k, 1.0, c, NULL));
             for (size_t i = 0; i < dim; ++i) dot += c[i] * model[i];
             const double cosine =
                 dot / sqrt(square); /* float32: part of it, part of its deviation */
@@ -125,8 +125,8 @@ static void cosines_and_sums_agree_with_vectors(void **state) {
         }
         free(model);
         free(single);
-        dpa_canaries_free(canaries);
-        dpa_canaries_free(one);
+        dpa__canaries_free(canaries);
+        dpa__canaries_free(one);
     }
 }
 
@@ -180,34 +180,34 @@ static void own_rounds(dpa_direction direction) {
         own[r] = (dpa_own_round){0.25 * (double)(r + 1), candidate[r], 3};
         v[r] = (dpa_vector){.f32 = released[r], .dim = DIM};
         for (size_t k = 0; k < 3; ++k) {
-            assert_ok(dpa_canaries_make_f64(a, candidate[r][k], 1.0, c, NULL));
+            assert_ok(dpa__canaries_make_f64(a, candidate[r][k], 1.0, c, NULL));
             for (size_t i = 0; i < DIM; ++i)
                 want[candidate[r][k]] += c[i] * (double)released[r][i] / own[r].unit;
             times[candidate[r][k]] += 1.0;
         }
-        assert_ok(dpa_canaries_own(a, &v[r], &own[r], NULL, NULL));
+        assert_ok(dpa__canaries_own(a, &v[r], &own[r], NULL, NULL));
     }
-    assert_ok(dpa_canaries_round_many(b, v, own, 2, NULL, NULL));
+    assert_ok(dpa__canaries_round_many(b, v, own, 2, NULL, NULL));
     unsigned char *bytes = NULL;
     size_t size = 0;
     assert_ok(dpa__canaries_encode(b, &bytes, &size, NULL));
     assert_ok(dpa__canaries_decode("s", bytes, size, NULL, &loaded, NULL));
-    assert_int_equal(dpa_canaries_direction(loaded), direction);
-    assert_ok(dpa_canaries_round_many(loaded, v + 2, own + 2, 2, NULL, NULL));
+    assert_int_equal(dpa__canaries_direction(loaded), direction);
+    assert_ok(dpa__canaries_round_many(loaded, v + 2, own + 2, 2, NULL, NULL));
     for (size_t i = 0; i < COUNT; ++i) {
-        assert_absolute(dpa_canaries_own_score(a, i), want[i] / sqrt(times[i]), 1e-4);
-        assert_absolute(dpa_canaries_own_score(loaded, i), dpa_canaries_own_score(a, i), 1e-4);
-        assert_int_equal(dpa_canaries_own_times(loaded, i), times[i]);
+        assert_absolute(dpa__canaries_own_score(a, i), want[i] / sqrt(times[i]), 1e-4);
+        assert_absolute(dpa__canaries_own_score(loaded, i), dpa__canaries_own_score(a, i), 1e-4);
+        assert_int_equal(dpa__canaries_own_times(loaded, i), times[i]);
     }
-    assert_int_equal(dpa_canaries_rounds(a), 0);
-    assert_int_equal(dpa_canaries_rounds(loaded), ROUNDS);
-    assert_true(dpa_canaries_own_spread(a) == dpa_canaries_own_spread(loaded));
-    assert_true(direction == DPA_DIRECTION_HADAMARD ? dpa_canaries_own_spread(a) == 1.0
-                                                    : dpa_canaries_own_spread(a) > 1.0);
+    assert_int_equal(dpa__canaries_rounds(a), 0);
+    assert_int_equal(dpa__canaries_rounds(loaded), ROUNDS);
+    assert_true(dpa__canaries_own_spread(a) == dpa__canaries_own_spread(loaded));
+    assert_true(direction == DPA_DIRECTION_HADAMARD ? dpa__canaries_own_spread(a) == 1.0
+                                                    : dpa__canaries_own_spread(a) > 1.0);
     free(bytes);
-    dpa_canaries_free(a);
-    dpa_canaries_free(b);
-    dpa_canaries_free(loaded);
+    dpa__canaries_free(a);
+    dpa__canaries_free(b);
+    dpa__canaries_free(loaded);
 }
 
 static void own_rounds_of_every_direction(void **state) {
@@ -223,21 +223,21 @@ static void own_rounds_refuse_nonsense(void **state) {
     const size_t id[] = {0, 3};
     dpa_vector v = {.f32 = zero, .dim = 100};
     dpa_canaries *canaries = handle(100, 2, 1, 1);
-    assert_true(isnan(dpa_canaries_own_score(canaries, 0)));
-    assert_int_equal(dpa_canaries_own(canaries, &v, &(dpa_own_round){0.0, id, 1}, NULL, NULL),
+    assert_true(isnan(dpa__canaries_own_score(canaries, 0)));
+    assert_int_equal(dpa__canaries_own(canaries, &v, &(dpa_own_round){0.0, id, 1}, NULL, NULL),
                      DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_canaries_own(canaries, &v, &(dpa_own_round){1.0, id, 2}, NULL, NULL),
+    assert_int_equal(dpa__canaries_own(canaries, &v, &(dpa_own_round){1.0, id, 2}, NULL, NULL),
                      DPA_BAD_ARGUMENT);
-    assert_ok(dpa_canaries_own(canaries, &v, &(dpa_own_round){1.0, id, 1}, NULL, NULL));
-    assert_true(dpa_canaries_own_score(canaries, 0) == 0.0);
+    assert_ok(dpa__canaries_own(canaries, &v, &(dpa_own_round){1.0, id, 1}, NULL, NULL));
+    assert_true(dpa__canaries_own_score(canaries, 0) == 0.0);
     dpa_canaries_opts opts;
-    dpa_canaries_opts_init(&opts);
+    dpa__canaries_opts_init(&opts);
     opts.direction = DPA_DIRECTION_HADAMARD;
     opts.dim = 1000;
     opts.observed = 513; /* there are 512 */
     dpa_canaries *none = NULL;
-    assert_int_equal(dpa_canaries_new(&opts, &none, NULL), DPA_BAD_ARGUMENT);
-    dpa_canaries_free(canaries);
+    assert_int_equal(dpa__canaries_new(&opts, &none, NULL), DPA_BAD_ARGUMENT);
+    dpa__canaries_free(canaries);
 }
 
 /* Two canaries: 1 + |cosine|. Many: near √k/√d + 1, and never above the sphere's law. */
@@ -250,16 +250,16 @@ static void spread_of_canaries(void **state) {
         double first[DIM], second[DIM], dot = 0.0, got;
         dpa_canaries *canaries = test_canaries(both[t], 5, DIM, COUNT, 0, 2, NULL);
         for (size_t i = 0; i < COUNT; ++i) which[i] = COUNT - 1 - i;
-        assert_ok(dpa_canaries_make_f64(canaries, which[0], 1.0, first, NULL));
-        assert_ok(dpa_canaries_make_f64(canaries, which[1], 1.0, second, NULL));
+        assert_ok(dpa__canaries_make_f64(canaries, which[0], 1.0, first, NULL));
+        assert_ok(dpa__canaries_make_f64(canaries, which[1], 1.0, second, NULL));
         for (size_t i = 0; i < DIM; ++i) dot += first[i] * second[i];
-        assert_ok(dpa_canaries_spread(canaries, which, 1, &got, NULL));
+        assert_ok(dpa__canaries_spread(canaries, which, 1, &got, NULL));
         assert_true(got == 1.0);
-        assert_ok(dpa_canaries_spread(canaries, which, 2, &got, NULL));
+        assert_ok(dpa__canaries_spread(canaries, which, 2, &got, NULL));
         assert_absolute(got, sqrt(1.0 + fabs(dot)), 3e-6);
-        assert_ok(dpa_canaries_spread(canaries, which, COUNT, &got, NULL));
+        assert_ok(dpa__canaries_spread(canaries, which, COUNT, &got, NULL));
         assert_absolute(got, 1.0 + sqrt((double)COUNT / DIM), 0.02);
-        dpa_canaries_free(canaries);
+        dpa__canaries_free(canaries);
     }
 }
 
@@ -277,23 +277,24 @@ static void spread_of_many_canaries(void **state) {
     for (size_t i = 0; i < COUNT; ++i) which[i] = i;
     for (size_t k = 0; k < 3; ++k) {
         dpa_canaries *canaries = test_canaries(all[k], 5, DIM, COUNT, 0, 1, NULL);
-        assert_ok(dpa_canaries_spread(canaries, which, COUNT, &got, NULL));
+        assert_ok(dpa__canaries_spread(canaries, which, COUNT, &got, NULL));
         assert_true(got == known[k] || fabs(got / known[k] - 1) < 1e-12);
         which[7] = COUNT;
         dpa_error err = {0};
-        assert_int_equal(dpa_canaries_spread(canaries, which, COUNT, &got, &err), DPA_BAD_ARGUMENT);
+        assert_int_equal(dpa__canaries_spread(canaries, which, COUNT, &got, &err),
+                         DPA_BAD_ARGUMENT);
         assert_non_null(strstr(err.text, "canary 600: there are only 600"));
         which[7] = 7;
-        dpa_canaries_free(canaries);
+        dpa__canaries_free(canaries);
     }
     assert_true(known[0] > 1 + sqrt((double)COUNT / DIM));
     /* √64 is below 2t: the law says nothing; of 512 canaries the products say it */
     dpa_canaries *few = test_canaries(DPA_DIRECTION_SPHERE, 5, 64, COUNT, 0, 1, NULL);
-    assert_ok(dpa_canaries_spread(few, which, 513, &got, NULL));
+    assert_ok(dpa__canaries_spread(few, which, 513, &got, NULL));
     assert_true(isinf(got));
-    assert_ok(dpa_canaries_spread(few, which, 512, &got, NULL));
+    assert_ok(dpa__canaries_spread(few, which, 512, &got, NULL));
     assert_absolute(got, 1 + sqrt(512.0 / 64), 0.3);
-    dpa_canaries_free(few);
+    dpa__canaries_free(few);
 }
 
 /* What a limit on rounds is expected to certify, summed canary by canary. */
@@ -320,9 +321,9 @@ static void choice_of_canaries_by_rounds(void **state) {
         for (size_t k = 0; k < 4; ++k) {
             double times[COUNT], score[COUNT], best = 1, most = 1, largest = -INFINITY;
             dpa_rng rng;
-            dpa_rng_init(&rng, seed, DPA_PURPOSE_TEST, k);
+            dpa__rng_init(&rng, seed, DPA_PURPOSE_TEST, k);
             for (size_t i = 0; i < COUNT; ++i) {
-                const double u = dpa_rng_uniform(&rng);
+                const double u = dpa__rng_uniform(&rng);
                 times[i] = floor(pow(u, 1 + (double)(seed % 4)) * (MOST + 1));
                 score[i] = (double)i;
                 most = fmax(most, times[i]);
@@ -334,7 +335,7 @@ static void choice_of_canaries_by_rounds(void **state) {
                     best = r;
                 }
             }
-            assert_true(dpa_canaries_choose(score, times, OBSERVED, COUNT, sigmas[k]) == best);
+            assert_true(dpa__canaries_choose(score, times, OBSERVED, COUNT, sigmas[k]) == best);
             for (size_t i = 0; i < COUNT; ++i)
                 assert_true(times[i] < 1 || times[i] > best ? isnan(score[i])
                                                             : score[i] == (double)i);

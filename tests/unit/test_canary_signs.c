@@ -3,9 +3,9 @@
  * rounds, the state file, and the tail that the lower bound uses. */
 #include "canaries.h"
 
-#include "dpaudit/cosines.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "estimate/cosine.h"
+#include "estimate/cosines.h"
 #include "evidence/canary.h"
 
 enum { SEED = 20241 };
@@ -19,11 +19,11 @@ static dpa_canaries *handle(size_t dim, size_t observed, size_t unobserved, unsi
  * has positions 16·w + l, and 64 further for each bit from the top. */
 static void oracle(uint64_t index, size_t chunks, double *out) {
     dpa_rng rng;
-    dpa_rng_init(&rng, SEED, DPA_PURPOSE_CANARY, index);
+    dpa__rng_init(&rng, SEED, DPA_PURPOSE_CANARY, index);
     for (size_t chunk = 0; chunk < chunks; ++chunk, out += 2048)
         for (size_t l = 0; l < 16; ++l)
             for (size_t w = 0; w < 4; ++w) {
-                const uint32_t word = dpa_rng_u32(&rng);
+                const uint32_t word = dpa__rng_u32(&rng);
                 for (size_t bit = 0; bit < 32; ++bit)
                     out[64 * (31 - bit) + 16 * w + l] = word >> bit & 1 ? -1.0 : 1.0;
             }
@@ -36,14 +36,14 @@ static void bits_are_those_of_the_stream(void **state) {
     static float single[DIM];
     dpa_canaries *canaries = handle(DIM, 4, 0, 1, NULL);
     oracle(3, CHUNKS, want);
-    assert_ok(dpa_canaries_make_f64(canaries, 3, 2.0, got, NULL));
-    assert_ok(dpa_canaries_make_f32(canaries, 3, 2.0, single, NULL));
+    assert_ok(dpa__canaries_make_f64(canaries, 3, 2.0, got, NULL));
+    assert_ok(dpa__canaries_make_f32(canaries, 3, 2.0, single, NULL));
     for (size_t i = 0; i < DIM; ++i) {
         assert_true(got[i] == want[i] * (2.0 / sqrt(DIM)));
         assert_true(single[i] == (float)got[i]);
     }
-    assert_int_equal(dpa_canaries_direction(canaries), DPA_DIRECTION_SIGNS);
-    dpa_canaries_free(canaries);
+    assert_int_equal(dpa__canaries_direction(canaries), DPA_DIRECTION_SIGNS);
+    dpa__canaries_free(canaries);
 }
 
 /* Far blocks and indices use the counter's upper words. */
@@ -55,11 +55,11 @@ static void far_chunks_have_their_own_bits(void **state) {
     dpa_rng rng;
     dpa__canary_stream_init(&stream, SEED, index);
     dpa__signs_make(&stream, (size_t)(block / 16 * 2048), &signs);
-    dpa_rng_init(&rng, SEED, DPA_PURPOSE_CANARY, index);
+    dpa__rng_init(&rng, SEED, DPA_PURPOSE_CANARY, index);
     rng.counter[0] = (uint32_t)block;
     rng.counter[1] = (uint32_t)(block >> 32);
     for (size_t l = 0; l < 16; ++l)
-        for (size_t w = 0; w < 4; ++w) assert_int_equal(signs.word[16 * w + l], dpa_rng_u32(&rng));
+        for (size_t w = 0; w < 4; ++w) assert_int_equal(signs.word[16 * w + l], dpa__rng_u32(&rng));
 }
 
 /* Adds one number after the other in the order that canary_signs.c documents: the same bits. */
@@ -78,9 +78,9 @@ static void dots_have_the_written_order(void **state) {
     dpa__canary_stream stream;
     dpa__signs signs;
     dpa_rng rng;
-    dpa_rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
     for (size_t i = 0; i < 2048; ++i)
-        model[i] = (float)(dpa_rng_normal(&rng) * exp(5.0 * dpa_rng_normal(&rng)));
+        model[i] = (float)(dpa__rng_normal(&rng) * exp(5.0 * dpa__rng_normal(&rng)));
     for (uint64_t canary = 0; canary < 50; ++canary) {
         dpa__canary_stream_init(&stream, SEED, canary);
         dpa__signs_make(&stream, 0, &signs);
@@ -97,25 +97,25 @@ static void cosines_agree_with_vectors(void **state) {
         const size_t dim = dims[n];
         double got[9], again[9], square = 0.0;
         dpa_rng rng;
-        dpa_rng_init(&rng, 6, DPA_PURPOSE_TEST, n);
+        dpa__rng_init(&rng, 6, DPA_PURPOSE_TEST, n);
         for (size_t i = 0; i < dim; ++i) {
-            model[i] = dpa_rng_normal(&rng);
+            model[i] = dpa__rng_normal(&rng);
             square += model[i] * model[i];
         }
         const dpa_vector v = {.f64 = model, .dim = dim};
         dpa_canaries *canaries = handle(dim, 7, 2, 2, NULL);
         dpa_canaries *one = handle(dim, 7, 2, 1, "portable");
-        assert_ok(dpa_canaries_cosines(canaries, &v, NULL, got, NULL, NULL));
-        assert_ok(dpa_canaries_cosines(one, &v, NULL, again, NULL, NULL));
+        assert_ok(dpa__canaries_cosines(canaries, &v, NULL, got, NULL, NULL));
+        assert_ok(dpa__canaries_cosines(one, &v, NULL, again, NULL, NULL));
         assert_memory_equal(got, again, sizeof got);
         for (size_t i = 0; i < 9; ++i) {
             double dot = 0.0;
-            assert_ok(dpa_canaries_make_f64(canaries, i, 1.0, c, NULL));
+            assert_ok(dpa__canaries_make_f64(canaries, i, 1.0, c, NULL));
             for (size_t k = 0; k < dim; ++k) dot += c[k] * model[k];
             assert_absolute(got[i], dot / sqrt(square), 1e-6 / sqrt((double)dim));
         }
-        dpa_canaries_free(canaries);
-        dpa_canaries_free(one);
+        dpa__canaries_free(canaries);
+        dpa__canaries_free(one);
     }
 }
 
@@ -131,27 +131,27 @@ static void rounds_and_states(void **state) {
     for (size_t r = 0; r < ROUNDS; ++r) {
         for (size_t i = 0; i < DIM; ++i) change[r][i] = (float)sin((double)(i * (r + 2)));
         for (size_t i = 0; i < COUNT; ++i) norm[i] = i == r ? 20.0 : 0.0;
-        assert_ok(dpa_canaries_sum_f32(many, norm, change[r], NULL, NULL));
+        assert_ok(dpa__canaries_sum_f32(many, norm, change[r], NULL, NULL));
         v[r] = (dpa_vector){.f32 = change[r], .dim = DIM};
-        assert_ok(dpa_canaries_round(one, &v[r], NULL, NULL));
+        assert_ok(dpa__canaries_round(one, &v[r], NULL, NULL));
     }
-    assert_ok(dpa_canaries_round_many(many, v, NULL, 2, NULL, NULL));
+    assert_ok(dpa__canaries_round_many(many, v, NULL, 2, NULL, NULL));
     unsigned char *bytes = NULL;
     size_t size = 0;
     assert_ok(dpa__canaries_encode(many, &bytes, &size, NULL));
     assert_int_equal(bytes[8], 3);
     assert_ok(dpa__canaries_decode("s", bytes, size, NULL, &loaded, NULL));
-    assert_int_equal(dpa_canaries_direction(loaded), DPA_DIRECTION_SIGNS);
-    assert_ok(dpa_canaries_round_many(loaded, v + 2, NULL, ROUNDS - 2, NULL, NULL));
-    assert_memory_equal(dpa_canaries_largest(loaded), dpa_canaries_largest(one),
+    assert_int_equal(dpa__canaries_direction(loaded), DPA_DIRECTION_SIGNS);
+    assert_ok(dpa__canaries_round_many(loaded, v + 2, NULL, ROUNDS - 2, NULL, NULL));
+    assert_memory_equal(dpa__canaries_largest(loaded), dpa__canaries_largest(one),
                         COUNT * sizeof(double));
     /* a canary of norm 20 in a change of norm √(DIM/2) ≈ 34.5 */
-    for (size_t i = 0; i < ROUNDS; ++i) assert_true(dpa_canaries_largest(one)[i] > 0.4);
-    for (size_t i = ROUNDS; i < COUNT; ++i) assert_true(dpa_canaries_largest(one)[i] < 0.1);
+    for (size_t i = 0; i < ROUNDS; ++i) assert_true(dpa__canaries_largest(one)[i] > 0.4);
+    for (size_t i = ROUNDS; i < COUNT; ++i) assert_true(dpa__canaries_largest(one)[i] < 0.1);
     free(bytes);
-    dpa_canaries_free(one);
-    dpa_canaries_free(many);
-    dpa_canaries_free(loaded);
+    dpa__canaries_free(one);
+    dpa__canaries_free(many);
+    dpa__canaries_free(loaded);
 }
 
 /* Every pattern of 12 signs against vectors that are far from flat: no tail exceeds the limit, and
@@ -193,7 +193,7 @@ static void results_say_what_the_canaries_were(void **state) {
     for (size_t i = 0; i < COUNT; ++i) x[i] = 0.03 + 0.01 * sin((double)i);
     dpa_cosines c = {.observed = x, .observed_count = COUNT, .dim = 10000};
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     dpa_results sphere = {0}, signs = {0};
     dpa_lints lints = {0};
     assert_ok(dpa__cosines_results(&c, &request, &sphere, &lints, NULL));
@@ -212,9 +212,9 @@ static void results_say_what_the_canaries_were(void **state) {
             assert_true(b->epsilon_lower > a->epsilon_lower - 1.157);
         }
     }
-    dpa_results_free(&sphere);
-    dpa_results_free(&signs);
-    dpa_lints_free(&lints);
+    dpa__results_free(&sphere);
+    dpa__results_free(&signs);
+    dpa__lints_free(&lints);
 }
 
 int main(void) {

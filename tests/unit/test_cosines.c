@@ -3,31 +3,31 @@
  * mpmath 40 digits and scipy.stats), and brute force over the intervals' regions. */
 #include "check.h"
 
+#include "base/rng.h"
 #include "base/text.h"
-#include "dpaudit/cosines.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
-#include "dpaudit/tradeoff.h"
 #include "estimate/cosine.h"
+#include "estimate/cosines.h"
+#include "estimate/scores.h"
 #include "math/dist.h"
 #include "prepared.h"
+#include "tradeoff/tradeoff.h"
 
 static void null_law(void **state) {
     (void)state;
     for (double t = -0.95; t < 1.0; t += 0.1) {
-        assert_relative(exp(dpa_cosine_null_log_upper(t, 2)), acos(t) / M_PI, 1e-13);
-        assert_relative(exp(dpa_cosine_null_log_upper(t, 3)), (1.0 - t) / 2.0, 1e-13);
+        assert_relative(exp(dpa__cosine_null_log_upper(t, 2)), acos(t) / M_PI, 1e-13);
+        assert_relative(exp(dpa__cosine_null_log_upper(t, 3)), (1.0 - t) / 2.0, 1e-13);
     }
-    assert_relative(dpa_cosine_null_log_upper(0.1, 1000), -7.171907142865178, 1e-13);
-    assert_relative(dpa_cosine_null_log_upper(0.3, 1000), -50.286636102408754, 1e-13);
-    assert_relative(dpa_cosine_null_log_upper(0.05, 10000), -15.079285794678064, 1e-13);
-    assert_relative(dpa_cosine_null_log_upper(0.5, 50), -9.2772112743967458, 1e-13);
-    assert_relative(dpa_cosine_null_log_upper(0.0, 7), log(0.5), 1e-14);
-    assert_true(isnan(dpa_cosine_null_log_upper(1.5, 7)));
-    assert_true(isnan(dpa_cosine_null_log_upper(0.5, 1)));
+    assert_relative(dpa__cosine_null_log_upper(0.1, 1000), -7.171907142865178, 1e-13);
+    assert_relative(dpa__cosine_null_log_upper(0.3, 1000), -50.286636102408754, 1e-13);
+    assert_relative(dpa__cosine_null_log_upper(0.05, 10000), -15.079285794678064, 1e-13);
+    assert_relative(dpa__cosine_null_log_upper(0.5, 50), -9.2772112743967458, 1e-13);
+    assert_relative(dpa__cosine_null_log_upper(0.0, 7), log(0.5), 1e-14);
+    assert_true(isnan(dpa__cosine_null_log_upper(1.5, 7)));
+    assert_true(isnan(dpa__cosine_null_log_upper(0.5, 1)));
     /* far out, and in ten million dimensions close to the normal tail */
-    assert_true(dpa_cosine_null_log_upper(0.999, 10000000) < -1e7);
-    assert_relative(dpa_cosine_null_log_upper(5.0 / sqrt(1e7), 10000000),
+    assert_true(dpa__cosine_null_log_upper(0.999, 10000000) < -1e7);
+    assert_relative(dpa__cosine_null_log_upper(5.0 / sqrt(1e7), 10000000),
                     dpa__norm_cdf(5.0, DPA_LOG_UPPER), 1e-5);
     assert_between(dpa__cosine_null_distance(1000), 1e-5, 1e-3);
     assert_between(dpa__cosine_null_distance(100) / dpa__cosine_null_distance(1000), 9.0, 11.0);
@@ -38,20 +38,20 @@ static void anderson_darling(void **state) {
     (void)state;
     double x[60], statistic, p;
     for (int i = 0; i < 60; ++i) x[i] = (0.01 * ((i * i * 37) % 101) - 0.3 * sin(i)) / 2.0;
-    assert_ok(dpa_anderson_darling(x, 60, &statistic, &p, NULL));
+    assert_ok(dpa__anderson_darling(x, 60, &statistic, &p, NULL));
     assert_relative(statistic, 0.9517271390527569, 1e-9);
     assert_between(p, 0.01, 0.025); /* scipy: critical values 0.894 at 2.5%, 1.063 at 1% for n=60 */
     for (int i = 0; i < 60; ++i) x[i] = 0.25;
-    assert_ok(dpa_anderson_darling(x, 60, &statistic, &p, NULL));
+    assert_ok(dpa__anderson_darling(x, 60, &statistic, &p, NULL));
     assert_true(isnan(statistic) && isnan(p));
-    assert_ok(dpa_anderson_darling(x, 7, &statistic, &p, NULL));
+    assert_ok(dpa__anderson_darling(x, 7, &statistic, &p, NULL));
     assert_true(isnan(statistic));
     for (int i = 0; i < 60; ++i) x[i] = i < 30 ? 0.0 : 1.0;
-    assert_ok(dpa_anderson_darling(x, 60, &statistic, &p, NULL));
+    assert_ok(dpa__anderson_darling(x, 60, &statistic, &p, NULL));
     assert_true(p < 1e-8);
     /* normal quantiles are the most normal sample there is */
     for (int i = 0; i < 60; ++i) x[i] = 0.1 * dpa__norm_quantile((i + 0.5) / 60.0, DPA_LOWER);
-    assert_ok(dpa_anderson_darling(x, 60, &statistic, &p, NULL));
+    assert_ok(dpa__anderson_darling(x, 60, &statistic, &p, NULL));
     assert_true(p > 0.99);
 }
 
@@ -61,7 +61,7 @@ static void mean_is_the_gaussian_mechanism(void **state) {
     const size_t d = 10000, k = 100;
     const dpa_cosine_fit fit = {k, 1.0 / 0.541 / 100.0, 0.01};
     dpa_cosine_estimate e;
-    assert_ok(dpa_cosines_mean(&fit, d, 1e-6, 0.95, &e, NULL));
+    assert_ok(dpa__cosines_mean(&fit, d, 1e-6, 0.95, &e, NULL));
     assert_absolute(e.epsilon, 10.0, 0.01);
     assert_relative(e.epsilon, dpa_gaussian_epsilon(1.0 / 0.541, 1e-6), 1e-12);
     assert_relative(e.lower, dpa_gaussian_epsilon(1.0 / 0.541 - 1.959963984540054 / 10, 1e-6),
@@ -69,13 +69,13 @@ static void mean_is_the_gaussian_mechanism(void **state) {
     assert_relative(e.upper, dpa_gaussian_epsilon(1.0 / 0.541 + 1.959963984540054 / 10, 1e-6),
                     1e-11);
     const dpa_cosine_fit nothing = {k, 0.0, 0.01};
-    assert_ok(dpa_cosines_mean(&nothing, d, 1e-6, 0.95, &e, NULL));
+    assert_ok(dpa__cosines_mean(&nothing, d, 1e-6, 0.95, &e, NULL));
     assert_true(e.epsilon == 0.0 && e.lower == 0.0 && e.upper > 0.0);
     /* no noise at all: orthogonal canaries, each with cosine 1/√k */
     const dpa_cosine_fit open = {1000, 1.0 / sqrt(1000.0), 1e-6};
-    assert_ok(dpa_cosines_mean(&open, 10000000, 1e-6, 0.95, &e, NULL));
+    assert_ok(dpa__cosines_mean(&open, 10000000, 1e-6, 0.95, &e, NULL));
     assert_relative(e.epsilon, dpa_gaussian_epsilon(100.0, 1e-6), 1e-11);
-    assert_ok(dpa_cosines_mean(&fit, d, 0.0, 0.95, &e, NULL));
+    assert_ok(dpa__cosines_mean(&fit, d, 0.0, 0.95, &e, NULL));
     assert_true(isinf(e.epsilon)); /* Gaussian noise gives no pure ε */
 }
 
@@ -90,7 +90,7 @@ static void brute_range(double mean, double deviation, double k, double confiden
         const double s = sqrt(k * deviation * deviation / (low + (high - low) * i / 150.0));
         for (int j = -5; j <= 5; ++j) {
             const double m = mean + z * s / sqrt(k) * j / 5.0;
-            const double e = dpa_two_gaussians_epsilon(0, 1, m, s, delta);
+            const double e = dpa__two_gaussians_epsilon(0, 1, m, s, delta);
             *lower = fmin(*lower, e);
             *upper = fmax(*upper, e);
         }
@@ -104,8 +104,8 @@ static void fitted_deviation(void **state) {
         const dpa_cosine_fit fit = {200, cases[c][0] / 100, cases[c][1] / 100};
         dpa_cosine_estimate e;
         double lower, upper;
-        assert_ok(dpa_cosines_mean_and_deviation(&fit, 10000, 1e-5, 0.9, &e, NULL));
-        assert_relative(e.epsilon, dpa_two_gaussians_epsilon(0, 1, cases[c][0], cases[c][1], 1e-5),
+        assert_ok(dpa__cosines_mean_and_deviation(&fit, 10000, 1e-5, 0.9, &e, NULL));
+        assert_relative(e.epsilon, dpa__two_gaussians_epsilon(0, 1, cases[c][0], cases[c][1], 1e-5),
                         1e-9);
         brute_range(cases[c][0], cases[c][1], 200, 0.9, 1e-5, &lower, &upper);
         assert_true(e.lower <= lower + 1e-9 && e.upper >= upper - 1e-9);
@@ -115,12 +115,13 @@ static void fitted_deviation(void **state) {
     const dpa_cosine_fit one = {1, 0.1, 0.0}, ties = {50, 0.1, 0.0};
     dpa_cosine_estimate e;
     dpa_error err;
-    assert_int_equal(dpa_cosines_mean_and_deviation(&one, 100, 1e-5, 0.9, &e, &err), DPA_BAD_INPUT);
-    assert_int_equal(dpa_cosines_mean_and_deviation(&ties, 100, 1e-5, 0.9, &e, &err),
+    assert_int_equal(dpa__cosines_mean_and_deviation(&one, 100, 1e-5, 0.9, &e, &err),
                      DPA_BAD_INPUT);
-    assert_int_equal(dpa_cosines_mean(&one, 1, 1e-5, 0.9, &e, &err), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_cosines_mean(&one, 10, 1.0, 0.9, &e, &err), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_cosines_mean(&one, 10, 1e-5, 1.0, &e, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__cosines_mean_and_deviation(&ties, 100, 1e-5, 0.9, &e, &err),
+                     DPA_BAD_INPUT);
+    assert_int_equal(dpa__cosines_mean(&one, 1, 1e-5, 0.9, &e, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__cosines_mean(&one, 10, 1.0, 0.9, &e, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__cosines_mean(&one, 10, 1e-5, 1.0, &e, &err), DPA_BAD_ARGUMENT);
 }
 
 /* The paper's Table 2 has 45,800 without noise: such separations must give numbers. */
@@ -129,7 +130,7 @@ static void all_iterates(void **state) {
     const dpa_cosine_fit null = {1000, 0.0015, 0.0001}, seen = {1000, 0.0315, 0.00013};
     dpa_cosine_estimate e;
     assert_ok(dpa__cosines_all_iterates(&null, &seen, 1e-6, 0.95, &e, NULL));
-    assert_relative(e.epsilon, dpa_two_gaussians_epsilon(0.0015, 0.0001, 0.0315, 0.00013, 1e-6),
+    assert_relative(e.epsilon, dpa__two_gaussians_epsilon(0.0015, 0.0001, 0.0315, 0.00013, 1e-6),
                     1e-9);
     assert_true(e.epsilon > 40000 && e.lower < e.epsilon && e.epsilon < e.upper);
     assert_true(isfinite(e.upper));
@@ -171,7 +172,7 @@ static void lower_bound(void **state) {
         double missed = 0;
         for (int j = 0; j < 10; ++j) missed += x[j] < x[i];
         const double fnr = dpa__cp_upper(missed, 10, 0.00794338);
-        const double log_fpr = dpa_cosine_null_log_upper(x[i], c.dim);
+        const double log_fpr = dpa__cosine_null_log_upper(x[i], c.dim);
         most = fmax(most, log(1 - 1e-5 - exp(log_fpr)) - log(fnr));
         if (fnr < 1 - 1e-5) most = fmax(most, log(1 - 1e-5 - fnr) - log_fpr);
     }
@@ -202,9 +203,9 @@ static void crowd_of_one_run(void **state) {
     dpa_cosines c = {.observed = x, .observed_count = 40, .dim = 400};
     dpa_request request;
     dpa_cosine_fit fit;
-    dpa_request_init(&request);
-    assert_ok(dpa_request_set(&request, "method", "mean-corrected", NULL));
-    assert_ok(dpa_cosine_fit_sample(x, 40, &fit, NULL));
+    dpa__request_init(&request);
+    assert_ok(dpa__request_set(&request, "method", "mean-corrected", NULL));
+    assert_ok(dpa__cosine_fit_sample(x, 40, &fit, NULL));
     double last = INFINITY;
     for (size_t runs = 0; runs <= 4; runs += 2) {
         dpa_results list = {0};
@@ -218,8 +219,8 @@ static void crowd_of_one_run(void **state) {
         assert_relative(list.items[0].epsilon, want.epsilon, 1e-12);
         assert_true(list.items[0].epsilon < last); /* less crowding, less correction */
         last = list.items[0].epsilon;
-        dpa_results_free(&list);
-        dpa_lints_free(&lints);
+        dpa__results_free(&list);
+        dpa__lints_free(&lints);
     }
 }
 
@@ -245,11 +246,11 @@ static void scan_limits(void **state) {
         const int runs = k < MOST ? RUNS : RUNS / 10;
         int crossed = 0;
         dpa_rng rng;
-        dpa_rng_init(&rng, 5, DPA_PURPOSE_TEST, k);
+        dpa__rng_init(&rng, 5, DPA_PURPOSE_TEST, k);
         assert_ok(dpa__cosine_scan_limits(k, p, limit, NULL));
         for (int run = 0; run < runs; ++run) {
             int is_crossed = 0;
-            for (size_t i = 0; i < k; ++i) u[i] = dpa_rng_uniform(&rng);
+            for (size_t i = 0; i < k; ++i) u[i] = dpa__rng_uniform(&rng);
             qsort(u, k, sizeof *u, rising);
             for (size_t i = 1; i <= k; ++i) is_crossed |= u[i - 1] < 1 - limit[k - i];
             crossed += is_crossed;
@@ -282,7 +283,7 @@ static void scan_bound(void **state) {
     assert_ok(dpa__cosines_scan(&c, 1e-5, 0.95, &b, NULL));
     assert_ok(dpa__cosine_scan_limits(K, 1.0 - 0.95, limit, NULL));
     for (size_t i = 0; i < K; ++i) {
-        const double fpr = exp(dpa_cosine_null_log_upper(x[i], 10000)), fnr = limit[i];
+        const double fpr = exp(dpa__cosine_null_log_upper(x[i], 10000)), fnr = limit[i];
         best = fmax(best, log((1 - 1e-5 - fnr) / fpr));
         best = fmax(best, log((1 - 1e-5 - fpr) / fnr));
     }
@@ -294,18 +295,18 @@ static void scan_bound(void **state) {
     dpa_request request;
     dpa_results here = {0}, there = {0};
     dpa_lints lints = {0};
-    dpa_request_init(&request);
-    assert_ok(dpa_request_set(&request, "method", "scan", NULL));
+    dpa__request_init(&request);
+    assert_ok(dpa__request_set(&request, "method", "scan", NULL));
     assert_ok(dpa__cosines_results(&two, &request, &here, &lints, NULL));
     dpa_scores scores = prepared(x, K, none, K);
-    assert_ok(dpa_request_set(&request, "family", "dp", NULL));
-    assert_ok(dpa_estimate_scores(&scores, &request, &there, NULL));
+    assert_ok(dpa__request_set(&request, "family", "dp", NULL));
+    assert_ok(dpa__estimate_scores(&scores, &request, &there, NULL));
     assert_true(here.items[0].epsilon_lower > 0.5);
     assert_relative(here.items[0].epsilon_lower, there.items[0].epsilon_lower, 1e-12);
-    dpa_scores_free(&scores);
-    dpa_results_free(&here);
-    dpa_results_free(&there);
-    dpa_lints_free(&lints);
+    dpa__scores_free(&scores);
+    dpa__results_free(&here);
+    dpa__results_free(&there);
+    dpa__lints_free(&lints);
 }
 
 static void results(void **state) {
@@ -318,7 +319,7 @@ static void results(void **state) {
     dpa_results list = {0};
     dpa_lints lints = {0};
     dpa_error err;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     assert_ok(dpa__cosines_results(&c, &request, &list, &lints, NULL));
     assert_int_equal(list.count, 5); /* mean, mean-corrected, mean-and-deviation, jeffreys, scan */
     assert_true(find(&list, "scan")->kind == DPA_BOUND && find(&list, "scan")->valid);
@@ -332,8 +333,8 @@ static void results(void **state) {
     assert_non_null(find(&list, "mean-and-deviation"));
     assert_true(find(&list, "jeffreys")->kind == DPA_BOUND && find(&list, "jeffreys")->valid);
     assert_string_equal(find(&list, "jeffreys")->select, "split");
-    dpa_results_free(&list);
-    assert_ok(dpa_request_set(&request, "method", "all-iterates", NULL));
+    dpa__results_free(&list);
+    assert_ok(dpa__request_set(&request, "method", "all-iterates", NULL));
     assert_int_equal(dpa__cosines_results(&c, &request, &list, &lints, &err), DPA_BAD_ARGUMENT);
     dpa_cosines both = c;
     both.unobserved = x;
@@ -341,7 +342,7 @@ static void results(void **state) {
     assert_ok(dpa__cosines_results(&both, &request, &list, &lints, NULL));
     assert_int_equal(list.count, 1);
     assert_true(list.items[0].epsilon == 0.0);
-    dpa_results_free(&list);
+    dpa__results_free(&list);
     /* one canary: the mean, and a lint; all equal: no deviation */
     dpa_cosines one = c;
     one.observed_count = 1;
@@ -354,8 +355,8 @@ static void results(void **state) {
     assert_non_null(strstr(err.text, "number 4"));
     x[3] = NAN;
     assert_int_equal(dpa__cosines_results(&c, &request, &list, &lints, &err), DPA_BAD_INPUT);
-    dpa_results_free(&list);
-    dpa_lints_free(&lints);
+    dpa__results_free(&list);
+    dpa__lints_free(&lints);
 }
 
 int main(void) {

@@ -3,16 +3,16 @@
  * registry. */
 #include "check.h"
 
-#include "dpaudit/scores.h"
-#include "dpaudit/tradeoff.h"
 #include "estimate/posterior.h"
 #include "estimate/ratio.h"
 #include "estimate/registry.h"
+#include "estimate/scores.h"
 #include "math/dist.h"
+#include "tradeoff/tradeoff.h"
 
 static dpa_request request_of(const char *family, const char *method, double delta) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "%s", family);
     (void)snprintf(request.method, sizeof request.method, "%s", method);
     request.delta = delta;
@@ -22,10 +22,10 @@ static dpa_request request_of(const char *family, const char *method, double del
 static dpa_result one(const dpa_counts *counts, const dpa_request *request) {
     dpa_results results = {0};
     dpa_error err = {0};
-    if (dpa_estimate_counts(counts, request, &results, &err) != DPA_OK) fail_msg("%s", err.text);
+    if (dpa__estimate_counts(counts, request, &results, &err) != DPA_OK) fail_msg("%s", err.text);
     assert_int_equal(results.count, 1);
     const dpa_result result = results.items[0];
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return result;
 }
 
@@ -144,7 +144,7 @@ static void extremes(void **state) {
                 dpa_results results = {0};
                 dpa_error err = {0};
                 request.sides = sides;
-                if (dpa_estimate_counts(&cases[c], &request, &results, &err) != DPA_OK)
+                if (dpa__estimate_counts(&cases[c], &request, &results, &err) != DPA_OK)
                     fail_msg("case %zu delta %g: %s", c, deltas[d], err.text);
                 for (size_t i = 0; i < results.count; ++i) {
                     const dpa_result *r = &results.items[i];
@@ -154,16 +154,16 @@ static void extremes(void **state) {
                         fail_msg("%s %s case %zu delta %g: [%g, %g]", r->family, r->method, c,
                                  deltas[d], r->epsilon_lower, r->epsilon_upper);
                 }
-                dpa_results_free(&results);
+                dpa__results_free(&results);
             }
 }
 
 static void registry(void **state) {
     (void)state;
-    assert_true(dpa_estimator_count() >= 9);
-    assert_null(dpa_estimator_at(dpa_estimator_count()));
-    for (size_t i = 0; i < dpa_estimator_count(); ++i) {
-        const dpa_estimator *e = dpa_estimator_at(i);
+    assert_true(dpa__estimator_count() >= 9);
+    assert_null(dpa__estimator_at(dpa__estimator_count()));
+    for (size_t i = 0; i < dpa__estimator_count(); ++i) {
+        const dpa_estimator *e = dpa__estimator_at(i);
         const unsigned far = e->what & (DPA_FROM_GUESSES | DPA_FROM_COSINES | DPA_FROM_LOSSES);
         assert_true(e->name[0] && e->summary[0] && (far || e->families[0]));
         assert_ptr_equal(far ? &dpa__registry_for(far, e->name, NULL)->about

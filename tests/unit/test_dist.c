@@ -4,7 +4,7 @@
 
 #include <fcntl.h>
 
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "math/dist.h"
 
 static void closed_forms(void **state) {
@@ -147,20 +147,20 @@ static void outside(void **state) {
 
 /* One call of everything at shapes from 1e-3 to 1e9 and levels down to 1e-300 or e^-1e10. */
 static int wild_call(dpa_rng *rng) {
-    const double a = pow(10, -3 + 12 * dpa_rng_uniform(rng));
-    const double b = dpa_rng_uniform(rng) < 0.3 ? 0.5 : pow(10, -3 + 12 * dpa_rng_uniform(rng));
-    const dpa__tail tail = (dpa__tail)dpa_rng_below(rng, 4);
+    const double a = pow(10, -3 + 12 * dpa__rng_uniform(rng));
+    const double b = dpa__rng_uniform(rng) < 0.3 ? 0.5 : pow(10, -3 + 12 * dpa__rng_uniform(rng));
+    const dpa__tail tail = (dpa__tail)dpa__rng_below(rng, 4);
     const int is_log = tail == DPA_LOG_LOWER || tail == DPA_LOG_UPPER;
-    const double u = dpa_rng_uniform(rng);
+    const double u = dpa__rng_uniform(rng);
     const double p = is_log ? -pow(10, -10 + 20 * u) : pow(10, -300 * u * u);
-    const double x = fmin(a / (a + b) * exp(dpa_rng_normal(rng)), 1);
+    const double x = fmin(a / (a + b) * exp(dpa__rng_normal(rng)), 1);
     const double results[] = {
         dpa__beta_cdf(x, a, b, tail),
         dpa__beta_quantile(p, a, b, tail),
         dpa__beta_log_pdf(x, a, b),
         dpa__gamma_cdf(a * exp(u), a, 1, tail),
         dpa__gamma_quantile(p, a, 1, tail),
-        dpa__t_cdf(dpa_rng_normal(rng) / u, a, tail),
+        dpa__t_cdf(dpa__rng_normal(rng) / u, a, tail),
         dpa__t_quantile(p, a, tail),
         dpa__norm_quantile(p, tail),
         dpa__binom_cdf(floor(a * u), floor(a), x, tail),
@@ -182,7 +182,7 @@ static void silence(void **state) {
     (void)dup2(fileno(file), STDOUT_FILENO);
     (void)dup2(fileno(file), STDERR_FILENO);
     dpa_rng rng;
-    dpa_rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
     int bad = 0;
     for (int i = 0; i < 50000; ++i) bad += wild_call(&rng);
     bad += dpa__binom_log_pmf(2.5, 10, 0.5) != -HUGE_VAL; /* no count */

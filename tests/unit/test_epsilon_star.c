@@ -3,15 +3,14 @@
  * thresholds, extremes, bootstrap on any number of threads, summaries. */
 #include "check.h"
 
-#include "dpaudit/epsilon_star.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/tradeoff.h"
+#include "base/rng.h"
 #include "estimate/epsilon_star.h"
 #include "math/dist.h"
+#include "tradeoff/tradeoff.h"
 
 static dpa_losses make(const double *train, size_t n, const double *heldout, size_t m) {
     dpa_losses l;
-    assert_ok(dpa_losses_new(train, n, heldout, m, &l, NULL));
+    assert_ok(dpa__losses_new(train, n, heldout, m, &l, NULL));
     return l;
 }
 
@@ -19,9 +18,9 @@ static dpa_losses normals(size_t n, size_t m, double shift, double scale, uint64
     double *a = malloc(n * sizeof *a), *b = malloc(m * sizeof *b);
     assert_true(a != NULL && b != NULL);
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_TEST, 0);
-    for (size_t i = 0; i < n; ++i) a[i] = dpa_rng_normal(&rng);
-    for (size_t i = 0; i < m; ++i) b[i] = shift + scale * dpa_rng_normal(&rng);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_TEST, 0);
+    for (size_t i = 0; i < n; ++i) a[i] = dpa__rng_normal(&rng);
+    for (size_t i = 0; i < m; ++i) b[i] = shift + scale * dpa__rng_normal(&rng);
     const dpa_losses l = make(a, n, b, m);
     free(a);
     free(b);
@@ -63,7 +62,7 @@ static void sweep_is_counting(void **state) {
             for (size_t i = 0; i < l.heldout_count; ++i) l.heldout[i] = floor(4.0 * l.heldout[i]);
         dpa_star star;
         const double delta = seed % 2 ? 1e-5 : 0.02;
-        assert_ok(dpa_star_empirical(&l, delta, &star, NULL));
+        assert_ok(dpa__star_empirical(&l, delta, &star, NULL));
         assert_absolute(star.epsilon, obvious(&l, delta), 1e-12);
         if (star.ratio != DPA_STAR_NONE) {
             const dpa__rates4 r = {1.0 - star.fnr, star.fnr, star.fpr, 1.0 - star.fpr};
@@ -73,7 +72,7 @@ static void sweep_is_counting(void **state) {
                                 (double)l.heldout_count,
                             1e-15);
         }
-        dpa_losses_free(&l);
+        dpa__losses_free(&l);
     }
 }
 
@@ -88,12 +87,12 @@ static void ends_of_the_interval(void **state) {
     }
     dpa_losses l = make(a, 1000, b, 1000);
     dpa_star star;
-    assert_ok(dpa_star_empirical(&l, 0.0, &star, NULL));
+    assert_ok(dpa__star_empirical(&l, 0.0, &star, NULL));
     assert_relative(star.epsilon, log(4.0 / 2.0), 1e-14);
     assert_false(star.clamped);
-    assert_int_equal(dpa_star_empirical(&l, 1.0, &star, NULL), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_star_empirical(&l, NAN, &star, NULL), DPA_BAD_ARGUMENT);
-    dpa_losses_free(&l);
+    assert_int_equal(dpa__star_empirical(&l, 1.0, &star, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__star_empirical(&l, NAN, &star, NULL), DPA_BAD_ARGUMENT);
+    dpa__losses_free(&l);
 }
 
 static void transform(void **state) {
@@ -101,15 +100,16 @@ static void transform(void **state) {
     /* the four steps, one after the other */
     for (double x = 0.0; x <= 1.0; x += 0.125) {
         const double p = exp(-(x + 1.0));
-        assert_relative(dpa_loss_transform(3.0 + 5.0 * x, 3.0, 8.0), log(p) - log(1.0 - p), 1e-14);
-        assert_absolute(dpa_loss_untransform(dpa_loss_transform(3.0 + 5.0 * x, 3.0, 8.0), 3.0, 8.0),
-                        3.0 + 5.0 * x, 1e-13);
+        assert_relative(dpa__loss_transform(3.0 + 5.0 * x, 3.0, 8.0), log(p) - log(1.0 - p), 1e-14);
+        assert_absolute(
+            dpa__loss_untransform(dpa__loss_transform(3.0 + 5.0 * x, 3.0, 8.0), 3.0, 8.0),
+            3.0 + 5.0 * x, 1e-13);
     }
-    assert_relative(dpa_loss_transform(3.0, 3.0, 8.0), -log(expm1(1.0)), 1e-15);
-    assert_true(dpa_loss_transform(HUGE_VAL, 0, 1) == dpa_loss_transform(1, 0, 1));
-    assert_true(dpa_loss_transform(-HUGE_VAL, 0, 1) == dpa_loss_transform(0, 0, 1));
-    assert_true(isnan(dpa_loss_transform(NAN, 0, 1)));
-    assert_relative(dpa_loss_transform(0.0, -1.7e308, 1.7e308), -log(expm1(1.5)), 1e-15);
+    assert_relative(dpa__loss_transform(3.0, 3.0, 8.0), -log(expm1(1.0)), 1e-15);
+    assert_true(dpa__loss_transform(HUGE_VAL, 0, 1) == dpa__loss_transform(1, 0, 1));
+    assert_true(dpa__loss_transform(-HUGE_VAL, 0, 1) == dpa__loss_transform(0, 0, 1));
+    assert_true(isnan(dpa__loss_transform(NAN, 0, 1)));
+    assert_relative(dpa__loss_transform(0.0, -1.7e308, 1.7e308), -log(expm1(1.5)), 1e-15);
 }
 
 static dpa_loss_fit pair(double mt, double st, double mh, double sh) {
@@ -142,16 +142,16 @@ static void known_suprema(void **state) {
         const dpa_loss_fit fit = pair(row[i].mt, row[i].st, row[i].mh, row[i].sh);
         dpa_star star;
         double all, error;
-        assert_ok(dpa_star_fitted(&fit, row[i].delta, &star, NULL));
+        assert_ok(dpa__star_fitted(&fit, row[i].delta, &star, NULL));
         assert_absolute(star.epsilon, row[i].epsilon, 1e-11);
         /* pairs with a symmetry have two suprema of the same height */
         if (row[i].st != row[i].sh && row[i].mt != row[i].mh)
             assert_int_equal(star.ratio, row[i].ratio);
-        assert_ok(dpa_fit_epsilon(&fit, row[i].delta, &all, &error, NULL));
+        assert_ok(dpa__fit_epsilon(&fit, row[i].delta, &all, &error, NULL));
         assert_true(all >= star.epsilon - 1e-9); /* thresholds are events too */
         assert_relative(
             all,
-            dpa_two_gaussians_epsilon(row[i].mt, row[i].st, row[i].mh, row[i].sh, row[i].delta),
+            dpa__two_gaussians_epsilon(row[i].mt, row[i].st, row[i].mh, row[i].sh, row[i].delta),
             1e-12);
     }
 }
@@ -175,7 +175,7 @@ static void scan_of_all_thresholds(void **state) {
     }
     const dpa_loss_fit fit = pair(m, s, w, v);
     dpa_star star;
-    assert_ok(dpa_star_fitted(&fit, delta, &star, NULL));
+    assert_ok(dpa__star_fitted(&fit, delta, &star, NULL));
     assert_absolute(star.epsilon, log(best), 1e-9);
 }
 
@@ -185,13 +185,13 @@ static void fit_is_mean_and_deviation(void **state) {
     dpa_losses l = make(a, 3, b, 2);
     dpa_loss_fit fit;
     double phi[3], mean = 0.0, square = 0.0;
-    assert_ok(dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, NULL));
+    assert_ok(dpa__fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, NULL));
     assert_true(fit.low == 0.0 && fit.high == 4.0);
-    for (int i = 0; i < 3; ++i) mean += (phi[i] = dpa_loss_transform(a[i], 0.0, 4.0)) / 3.0;
+    for (int i = 0; i < 3; ++i) mean += (phi[i] = dpa__loss_transform(a[i], 0.0, 4.0)) / 3.0;
     for (int i = 0; i < 3; ++i) square += (phi[i] - mean) * (phi[i] - mean) / 3.0;
     assert_relative(fit.train.mean[0], mean, 1e-14);
     assert_relative(fit.train.deviation[0], sqrt(square), 1e-14);
-    dpa_losses_free(&l);
+    dpa__losses_free(&l);
 }
 
 static void identical(void **state) {
@@ -201,19 +201,19 @@ static void identical(void **state) {
     dpa_loss_fit fit;
     dpa_star star;
     double all, error;
-    assert_ok(dpa_star_empirical(&same, 1e-5, &star, NULL));
+    assert_ok(dpa__star_empirical(&same, 1e-5, &star, NULL));
     assert_true(star.epsilon == 0.0 && star.ratio == DPA_STAR_NONE && isnan(star.threshold));
-    assert_ok(dpa_fit_normal(&same, DPA_TRANSFORM_PAPER, &fit, NULL));
+    assert_ok(dpa__fit_normal(&same, DPA_TRANSFORM_PAPER, &fit, NULL));
     for (int i = 0; i < 2; ++i) {
-        assert_ok(dpa_star_fitted(&fit, i ? 0.0 : 1e-5, &star, NULL));
+        assert_ok(dpa__star_fitted(&fit, i ? 0.0 : 1e-5, &star, NULL));
         assert_true(star.epsilon == 0.0);
-        assert_ok(dpa_fit_epsilon(&fit, i ? 0.0 : 1e-5, &all, &error, NULL));
+        assert_ok(dpa__fit_epsilon(&fit, i ? 0.0 : 1e-5, &all, &error, NULL));
         assert_true(all == 0.0);
     }
-    assert_ok(dpa_star_lower(&same, 1e-5, 0.95, 0, &star, NULL));
+    assert_ok(dpa__star_lower(&same, 1e-5, 0.95, 0, &star, NULL));
     assert_true(star.epsilon == 0.0);
-    dpa_losses_free(&same);
-    dpa_losses_free(&l);
+    dpa__losses_free(&same);
+    dpa__losses_free(&l);
 }
 
 /* A perfect attack must not give 0 because every threshold was excluded. */
@@ -222,20 +222,20 @@ static void disjoint(void **state) {
     dpa_losses l = normals(1000, 1000, 1000.0, 1.0, 4);
     dpa_loss_fit fit;
     dpa_star star;
-    assert_ok(dpa_star_empirical(&l, 1e-5, &star, NULL));
+    assert_ok(dpa__star_empirical(&l, 1e-5, &star, NULL));
     assert_true(star.clamped);
     assert_relative(star.epsilon, log((0.999 - 1e-5) / 0.001), 1e-12);
     assert_true(star.fpr == 0.0 && star.fnr == 0.0);
-    assert_ok(dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, NULL));
-    assert_ok(dpa_star_fitted(&fit, 1e-5, &star, NULL));
+    assert_ok(dpa__fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, NULL));
+    assert_ok(dpa__star_fitted(&fit, 1e-5, &star, NULL));
     assert_true(star.clamped);
     assert_relative(star.epsilon, log((1.0 - 2e-5) / 1e-5), 1e-9);
-    assert_ok(dpa_star_lower(&l, 1e-5, 0.95, 0, &star, NULL));
+    assert_ok(dpa__star_lower(&l, 1e-5, 0.95, 0, &star, NULL));
     assert_between(star.epsilon, 4.5, 6.9);
-    assert_ok(dpa_star_lower(&l, 1e-5, 0.95, 1, &star, NULL));
+    assert_ok(dpa__star_lower(&l, 1e-5, 0.95, 1, &star, NULL));
     /* Definition 1 says infinite, as for every finite training set; ten training losses count */
     assert_relative(star.epsilon, log((0.99 - 1e-5) / (1.0 - pow(0.00121695, 1e-3))), 1e-3);
-    dpa_losses_free(&l);
+    dpa__losses_free(&l);
 }
 
 /* n losses on each side, fully separated: both limits follow from the level γ of the band at 5% for
@@ -256,11 +256,11 @@ static void lower_bound_of_samples_apart(void **state) {
         const double limit = pow(row[i].gamma, 1.0 / row[i].n), delta = 1e-5;
         dpa_losses l = make(a, (size_t)row[i].n, b, (size_t)row[i].n);
         dpa_star star;
-        assert_ok(dpa_star_lower(&l, delta, 0.9, 0, &star, NULL));
+        assert_ok(dpa__star_lower(&l, delta, 0.9, 0, &star, NULL));
         const double epsilon = log((limit - delta) / (1.0 - limit));
         /* levels of large samples come from a table that is rounded to the safe side */
         assert_between(star.epsilon, epsilon - (row[i].n < 1000 ? 1e-6 : 2e-3), epsilon + 1e-6);
-        dpa_losses_free(&l);
+        dpa__losses_free(&l);
     }
 }
 
@@ -272,28 +272,28 @@ static void no_spread(void **state) {
     dpa_loss_fit fit;
     dpa_star star;
     dpa_error err;
-    assert_ok(dpa_star_empirical(&l, 1e-5, &star, NULL)); /* one point each */
+    assert_ok(dpa__star_empirical(&l, 1e-5, &star, NULL)); /* one point each */
     assert_true(star.clamped && star.epsilon > 6.9);
-    assert_int_equal(dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "training losses do not vary"));
-    assert_ok(dpa_star_lower(&l, 1e-5, 0.95, 0, &star, NULL));
+    assert_ok(dpa__star_lower(&l, 1e-5, 0.95, 0, &star, NULL));
     assert_true(star.epsilon == 0.0);
-    dpa_losses_free(&l);
+    dpa__losses_free(&l);
     l = make(flat, 3, flat, 3);
-    assert_ok(dpa_star_empirical(&l, 1e-5, &star, NULL));
+    assert_ok(dpa__star_empirical(&l, 1e-5, &star, NULL));
     assert_true(star.epsilon == 0.0);
-    assert_int_equal(dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "all finite losses are equal"));
-    dpa_losses_free(&l);
+    dpa__losses_free(&l);
     l = make(some, 3, flat, 3);
-    assert_int_equal(dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "held-out"));
-    dpa_losses_free(&l);
+    dpa__losses_free(&l);
     l = make(far, 2, far, 2); /* nothing finite at all */
-    assert_ok(dpa_star_empirical(&l, 1e-5, &star, NULL));
+    assert_ok(dpa__star_empirical(&l, 1e-5, &star, NULL));
     assert_true(star.epsilon == 0.0);
-    assert_int_equal(dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, &err), DPA_BAD_INPUT);
-    dpa_losses_free(&l);
+    assert_int_equal(dpa__fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, &err), DPA_BAD_INPUT);
+    dpa__losses_free(&l);
 }
 
 static void infinite_losses(void **state) {
@@ -303,11 +303,11 @@ static void infinite_losses(void **state) {
     l.heldout[1999] = HUGE_VAL;
     dpa_loss_fit fit;
     dpa_star star;
-    assert_ok(dpa_star_empirical(&l, 1e-5, &star, NULL));
+    assert_ok(dpa__star_empirical(&l, 1e-5, &star, NULL));
     assert_absolute(star.epsilon, obvious(&l, 1e-5), 1e-12);
-    assert_ok(dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, NULL));
+    assert_ok(dpa__fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, NULL));
     assert_true(isfinite(fit.low) && isfinite(fit.high) && isfinite(fit.train.mean[0]));
-    dpa_losses_free(&l);
+    dpa__losses_free(&l);
 }
 
 static void delta_at_its_ends(void **state) {
@@ -315,17 +315,17 @@ static void delta_at_its_ends(void **state) {
     const dpa_loss_fit fit = pair(0.5, 1.0, 0.0, 1.0);
     dpa_star star;
     double all, error;
-    assert_ok(dpa_star_fitted(&fit, 0.0, &star, NULL));
+    assert_ok(dpa__star_fitted(&fit, 0.0, &star, NULL));
     assert_true(star.epsilon == HUGE_VAL);
-    assert_ok(dpa_fit_epsilon(&fit, 0.0, &all, &error, NULL));
+    assert_ok(dpa__fit_epsilon(&fit, 0.0, &all, &error, NULL));
     assert_true(all == HUGE_VAL);
-    assert_ok(dpa_star_fitted(&fit, 0.6, &star, NULL));
+    assert_ok(dpa__star_fitted(&fit, 0.6, &star, NULL));
     assert_true(star.epsilon == 0.0);
-    assert_ok(dpa_star_fitted(&fit, 1e-300, &star, NULL));
+    assert_ok(dpa__star_fitted(&fit, 1e-300, &star, NULL));
     /* near t = δ: about the log ratio of the tails there */
     assert_between(star.epsilon, 17.0, 19.0);
-    assert_int_equal(dpa_star_fitted(&fit, -1e-9, &star, NULL), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_fit_epsilon(&fit, 1.0, &all, &error, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__star_fitted(&fit, -1e-9, &star, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__fit_epsilon(&fit, 1.0, &all, &error, NULL), DPA_BAD_ARGUMENT);
 }
 
 static void bootstrap_is_the_same_on_any_threads(void **state) {
@@ -335,31 +335,31 @@ static void bootstrap_is_the_same_on_any_threads(void **state) {
     dpa_loss_fit fit;
     dpa_mixture_opts opts;
     dpa_request request;
-    dpa_request_init(&request);
-    dpa_mixture_opts_init(&opts);
+    dpa__request_init(&request);
+    dpa__mixture_opts_init(&opts);
     opts.components = 2;
     for (int i = 0; i < 3; ++i) {
         double lower[3], upper[3];
         dpa_star star;
-        assert_ok(i == 2 ? dpa_fit_mixture(&l, &opts, &fit, NULL)
-                         : dpa_fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, NULL));
-        assert_ok(i == 0 ? dpa_star_empirical(&l, 1e-5, &star, NULL)
-                         : dpa_star_fitted(&fit, 1e-5, &star, NULL));
+        assert_ok(i == 2 ? dpa__fit_mixture(&l, &opts, NULL, &fit, NULL)
+                         : dpa__fit_normal(&l, DPA_TRANSFORM_PAPER, &fit, NULL));
+        assert_ok(i == 0 ? dpa__star_empirical(&l, 1e-5, &star, NULL)
+                         : dpa__star_fitted(&fit, 1e-5, &star, NULL));
         for (unsigned t = 0; t < 3; ++t) {
             request.threads = 1 + 2 * t;
             assert_ok(
-                dpa_star_bootstrap(&l, method[i], &fit, 60, &request, &lower[t], &upper[t], NULL));
+                dpa__star_bootstrap(&l, method[i], &fit, 60, &request, &lower[t], &upper[t], NULL));
             assert_true(lower[t] == lower[0] && upper[t] == upper[0]);
         }
         assert_true(lower[0] < star.epsilon && star.epsilon < upper[0]);
         request.seed += 1;
     }
     double a, b;
-    assert_int_equal(dpa_star_bootstrap(&l, "jackknife", &fit, 9, &request, &a, &b, NULL),
+    assert_int_equal(dpa__star_bootstrap(&l, "jackknife", &fit, 9, &request, &a, &b, NULL),
                      DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_star_bootstrap(&l, "normal", NULL, 9, &request, &a, &b, NULL),
+    assert_int_equal(dpa__star_bootstrap(&l, "normal", NULL, 9, &request, &a, &b, NULL),
                      DPA_BAD_ARGUMENT);
-    dpa_losses_free(&l);
+    dpa__losses_free(&l);
 }
 
 static int stop(void *user, const char *what, double done, double total) {
@@ -373,11 +373,11 @@ static void bootstrap_stops(void **state) {
     dpa_losses l = normals(500, 400, 0.7, 1.1, 7);
     dpa_request request;
     double a, b;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.progress.call = stop;
-    assert_int_equal(dpa_star_bootstrap(&l, "empirical", NULL, 500, &request, &a, &b, NULL),
+    assert_int_equal(dpa__star_bootstrap(&l, "empirical", NULL, 500, &request, &a, &b, NULL),
                      DPA_CANCELLED);
-    dpa_losses_free(&l);
+    dpa__losses_free(&l);
 }
 
 static void summary(void **state) {
@@ -385,16 +385,16 @@ static void summary(void **state) {
     const double e[] = {0.5, 1.0, 3.0}, far[] = {700.0, 800.0}, bad[] = {1.0, NAN};
     const double infinite[] = {1.0, HUGE_VAL};
     dpa_star_summary s;
-    assert_ok(dpa_star_summarise(e, 3, &s, NULL));
+    assert_ok(dpa__star_summarise(e, 3, &s, NULL));
     assert_relative(s.mean, 1.5, 1e-15);
     assert_true(s.lowest == 0.5 && s.highest == 3.0);
     assert_relative(s.log_mean_exp, log((exp(0.5) + exp(1.0) + exp(3.0)) / 3.0), 1e-15);
-    assert_ok(dpa_star_summarise(far, 2, &s, NULL));
+    assert_ok(dpa__star_summarise(far, 2, &s, NULL));
     assert_relative(s.log_mean_exp, 800.0 - M_LN2, 1e-15);
-    assert_ok(dpa_star_summarise(infinite, 2, &s, NULL));
+    assert_ok(dpa__star_summarise(infinite, 2, &s, NULL));
     assert_true(s.mean == HUGE_VAL && s.log_mean_exp == HUGE_VAL);
-    assert_int_equal(dpa_star_summarise(bad, 2, &s, NULL), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_star_summarise(e, 0, &s, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__star_summarise(bad, 2, &s, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__star_summarise(e, 0, &s, NULL), DPA_BAD_ARGUMENT);
 }
 
 static void results_and_refusals(void **state) {
@@ -407,10 +407,10 @@ static void results_and_refusals(void **state) {
     dpa_results results = {0};
     dpa_lints lints = {0};
     dpa_error err;
-    dpa_star_opts_init(&opts);
-    dpa_request_init(&request);
+    dpa__star_opts_init(&opts);
+    dpa__request_init(&request);
     opts.bootstrap = 20;
-    assert_ok(dpa_star_results(&l, &opts, &request, &results, &lints, &err));
+    assert_ok(dpa__star_results(&l, &opts, &request, &results, &lints, &err));
     assert_int_equal(results.count, 6);
     for (size_t i = 0; i < results.count; ++i) {
         const dpa_result *r = &results.items[i];
@@ -420,24 +420,24 @@ static void results_and_refusals(void **state) {
         assert_int_equal(r->kind, strcmp(r->method, "simultaneous") ? DPA_ESTIMATE : DPA_BOUND);
     }
     const size_t before = lints.count;
-    assert_ok(dpa_star_results(&constant, &opts, &request, &results, &lints, &err));
+    assert_ok(dpa__star_results(&constant, &opts, &request, &results, &lints, &err));
     assert_int_equal(results.count, 9); /* binormal, empirical, simultaneous; the fits are lints */
     assert_true(lints.count >= before + 4);
     (void)snprintf(request.method, sizeof request.method, "normal");
-    assert_int_equal(dpa_star_results(&constant, &opts, &request, &results, &lints, &err),
+    assert_int_equal(dpa__star_results(&constant, &opts, &request, &results, &lints, &err),
                      DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "all finite losses are equal"));
     (void)snprintf(request.method, sizeof request.method, "kernel");
-    assert_int_equal(dpa_star_results(&l, &opts, &request, &results, &lints, &err),
+    assert_int_equal(dpa__star_results(&l, &opts, &request, &results, &lints, &err),
                      DPA_BAD_ARGUMENT);
     (void)snprintf(request.method, sizeof request.method, "mixture");
     opts.mixture.components = 21;
-    assert_int_equal(dpa_star_results(&l, &opts, &request, &results, &lints, &err),
+    assert_int_equal(dpa__star_results(&l, &opts, &request, &results, &lints, &err),
                      DPA_BAD_ARGUMENT);
-    dpa_results_free(&results);
-    dpa_lints_free(&lints);
-    dpa_losses_free(&constant);
-    dpa_losses_free(&l);
+    dpa__results_free(&results);
+    dpa__lints_free(&lints);
+    dpa__losses_free(&constant);
+    dpa__losses_free(&l);
 }
 
 int main(void) {

@@ -4,9 +4,9 @@
 #include "check.h"
 
 #include "base/array.h"
-#include "dpaudit/data.h"
-#include "dpaudit/evidence.h"
-#include "dpaudit/report.h"
+#include "base/data.h"
+#include "evidence/evidence.h"
+#include "report/report.h"
 
 static char path[] = "/tmp/dpaudit-evidence-XXXXXX";
 
@@ -31,7 +31,7 @@ static int same(double a, double b) {
 /* Sets every field to something other than its default. */
 static void fill(dpa_evidence *e) {
     static const double members[3] = {1.5, -2, 1e-300}, none[2] = {0.1 + 0.2, 7};
-    dpa_evidence_init(e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(e, DPA_EVIDENCE_SCORES);
     e->scope = DPA_SCOPE_STEP;
     e->design = DPA_ONE_RUN;
     e->inclusion_rate = 0.25;
@@ -78,7 +78,7 @@ static void same_claim(const dpa_claim *a, const dpa_claim *b) {
 static void same_arrays(const dpa_evidence *a, const dpa_evidence *b) {
     assert_int_equal(a->array_count, b->array_count);
     for (size_t i = 0; i < a->array_count; ++i) {
-        const dpa_named_array *x = &a->arrays[i], *y = dpa_evidence_find(b, x->name);
+        const dpa_named_array *x = &a->arrays[i], *y = dpa__evidence_find(b, x->name);
         assert_non_null(y);
         assert_int_equal(x->count, y->count);
         assert_int_equal(x->rows, y->rows);
@@ -123,15 +123,15 @@ static void every_field_comes_back(void **state) {
     dpa_evidence e, again;
     fill(&e);
     assert_ok(dpa_evidence_write(&e, path, NULL));
-    assert_true(dpa_evidence_is_file(path));
-    assert_ok(dpa_evidence_read(path, &again, NULL));
+    assert_true(dpa__evidence_is_file(path));
+    assert_ok(dpa__evidence_read(path, &again, NULL));
     same_evidence(&e, &again);
     assert_non_null(strstr(again.protocol, "0.99"));
     assert_non_null(strstr(again.protocol, "cp"));
     assert_string_equal(again.path[0], path);
     assert_int_equal(strlen(again.sha256[0]), 64);
-    dpa_evidence_free(&e);
-    dpa_evidence_free(&again);
+    dpa__evidence_clear(&e);
+    dpa__evidence_clear(&again);
 }
 
 /* Defaults are left out of the file and restored; every kind has its name. */
@@ -141,18 +141,18 @@ static void defaults_come_back(void **state) {
     static const double items[4] = {1, 2, 3, 4};
     for (unsigned kind = 0; kind < DPA_EVIDENCE_KINDS; ++kind) {
         dpa_evidence e, again;
-        assert_string_equal(dpa_evidence_kind_name((dpa_evidence_kind)kind), names[kind]);
-        dpa_evidence_init(&e, (dpa_evidence_kind)kind);
+        assert_string_equal(dpa__evidence_kind_name((dpa_evidence_kind)kind), names[kind]);
+        dpa__evidence_init(&e, (dpa_evidence_kind)kind);
         assert_ok(dpa_evidence_copy(&e, "counts", items, 4, NULL));
         assert_ok(dpa_evidence_write(&e, path, NULL));
-        assert_ok(dpa_evidence_read(path, &again, NULL));
+        assert_ok(dpa__evidence_read(path, &again, NULL));
         same_evidence(&e, &again);
         assert_null(again.protocol);
-        assert_false(dpa_claim_is_made(&again.claim));
-        dpa_evidence_free(&e);
-        dpa_evidence_free(&again);
+        assert_false(dpa__claim_is_made(&again.claim));
+        dpa__evidence_clear(&e);
+        dpa__evidence_clear(&again);
     }
-    assert_null(dpa_evidence_kind_name((dpa_evidence_kind)DPA_EVIDENCE_KINDS));
+    assert_null(dpa__evidence_kind_name((dpa_evidence_kind)DPA_EVIDENCE_KINDS));
 }
 
 static void a_claimed_curve_and_epsilon_come_back(void **state) {
@@ -160,17 +160,17 @@ static void a_claimed_curve_and_epsilon_come_back(void **state) {
     static const double items[2] = {1, 2};
     for (int is_curve = 0; is_curve < 2; ++is_curve) {
         dpa_evidence e, again;
-        dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+        dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
         assert_ok(dpa_evidence_copy(&e, "members", items, 2, NULL));
         if (is_curve)
             (void)snprintf(e.claim.curve, sizeof e.claim.curve, "curve.csv");
         else
             e.claim.epsilon = 0.1 + 0.2;
         assert_ok(dpa_evidence_write(&e, path, NULL));
-        assert_ok(dpa_evidence_read(path, &again, NULL));
+        assert_ok(dpa__evidence_read(path, &again, NULL));
         same_claim(&e.claim, &again.claim);
-        dpa_evidence_free(&e);
-        dpa_evidence_free(&again);
+        dpa__evidence_clear(&e);
+        dpa__evidence_clear(&again);
     }
 }
 
@@ -181,14 +181,14 @@ static void matrices_come_back(void **state) {
     dpa_evidence e, again;
     assert_non_null(items);
     for (int i = 0; i < 6; ++i) items[i] = i;
-    dpa_evidence_init(&e, DPA_EVIDENCE_SIGNALS);
-    assert_ok(dpa_evidence_add(&e, "signals", items, 6, 2, NULL));
+    dpa__evidence_init(&e, DPA_EVIDENCE_SIGNALS);
+    assert_ok(dpa__evidence_add(&e, "signals", items, 6, 2, NULL));
     assert_ok(dpa_evidence_write(&e, path, NULL));
-    assert_ok(dpa_evidence_read(path, &again, NULL));
+    assert_ok(dpa__evidence_read(path, &again, NULL));
     same_evidence(&e, &again);
-    assert_int_equal(dpa_evidence_find(&again, "signals")->rows, 2);
-    dpa_evidence_free(&e);
-    dpa_evidence_free(&again);
+    assert_int_equal(dpa__evidence_find(&again, "signals")->rows, 2);
+    dpa__evidence_clear(&e);
+    dpa__evidence_clear(&again);
 }
 
 /* ── hostile descriptions ────────────────────────────────────────────────────────────── */
@@ -250,7 +250,7 @@ static void descriptions_that_are_refused(void **state) {
         dpa_evidence e;
         dpa_error err = {0};
         write_described(bad[i]);
-        const dpa_status status = dpa_evidence_read(path, &e, &err);
+        const dpa_status status = dpa__evidence_read(path, &e, &err);
         if (status != DPA_BAD_INPUT) fail_msg("status %d of %s", (int)status, bad[i]);
         if (strstr(err.place, path) == NULL) fail_msg("no place: %s (%s)", err.text, bad[i]);
         assert_int_equal(e.array_count, 0);
@@ -277,11 +277,11 @@ static void descriptions_at_the_ends(void **state) {
         dpa_evidence e;
         dpa_error err = {0};
         write_described(good[i]);
-        if (dpa_evidence_read(path, &e, &err) != DPA_OK) fail_msg("%s: %s", err.text, good[i]);
+        if (dpa__evidence_read(path, &e, &err) != DPA_OK) fail_msg("%s: %s", err.text, good[i]);
         if (i == 0) assert_true(e.inclusion_rate == 1e-300);
         if (i == 2) assert_true(e.dim == (size_t)1 << 53 && e.side == 2);
         if (i == 9) assert_true(e.absent[0] == 0 && e.absent[1] == 7);
-        dpa_evidence_free(&e);
+        dpa__evidence_clear(&e);
     }
 }
 
@@ -295,7 +295,7 @@ static void too_many_facts_are_refused(void **state) {
     dpa_evidence e;
     dpa_error err;
     write_described(text);
-    assert_int_not_equal(dpa_evidence_read(path, &e, &err), DPA_OK);
+    assert_int_not_equal(dpa__evidence_read(path, &e, &err), DPA_OK);
     assert_int_equal(e.fact_count, 0);
 }
 
@@ -311,13 +311,13 @@ static void depth_is_limited(void **state) {
     text[DEPTH] = '\0';
     write_described(text);
     free(text);
-    assert_int_equal(dpa_evidence_read(path, &e, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__evidence_read(path, &e, &err), DPA_BAD_INPUT);
 }
 
 /* ── files of other tools ────────────────────────────────────────────────────────────── */
 
 static void write_text(const char *text) {
-    assert_ok(dpa_file_write(path, text, strlen(text), NULL));
+    assert_ok(dpa__file_write(path, text, strlen(text), NULL));
 }
 
 static void plain_files_are_what_the_caller_says(void **state) {
@@ -325,28 +325,28 @@ static void plain_files_are_what_the_caller_says(void **state) {
     dpa_evidence e;
     dpa_error err = {0};
     write_text("score,member\n3,1\n2,0\n1,1\n");
-    assert_false(dpa_evidence_is_file(path));
-    assert_ok(dpa_evidence_scores(path, NULL, &e, NULL));
+    assert_false(dpa__evidence_is_file(path));
+    assert_ok(dpa__evidence_scores(path, NULL, &e, NULL));
     assert_int_equal(e.kind, DPA_EVIDENCE_SCORES);
     assert_int_equal(e.design, DPA_INDEPENDENT_RUNS);
     assert_int_equal(e.scope, DPA_SCOPE_TRAINING);
-    assert_int_equal(dpa_evidence_find(&e, "members")->count, 2);
-    assert_int_equal(dpa_evidence_find(&e, "nonmembers")->count, 1);
-    assert_null(dpa_evidence_find(&e, "final"));
-    assert_false(dpa_claim_is_made(&e.claim));
+    assert_int_equal(dpa__evidence_find(&e, "members")->count, 2);
+    assert_int_equal(dpa__evidence_find(&e, "nonmembers")->count, 1);
+    assert_null(dpa__evidence_find(&e, "final"));
+    assert_false(dpa__claim_is_made(&e.claim));
     assert_int_equal(strlen(e.sha256[0]), 64);
-    dpa_evidence_free(&e);
-    assert_int_equal(dpa_evidence_read(path, &e, &err), DPA_BAD_INPUT);
+    dpa__evidence_clear(&e);
+    assert_int_equal(dpa__evidence_read(path, &e, &err), DPA_BAD_INPUT);
     write_text("0.5\n0.25\n");
-    assert_ok(dpa_evidence_cosines(path, NULL, &e, NULL));
+    assert_ok(dpa__evidence_cosines(path, NULL, &e, NULL));
     assert_int_equal(e.kind, DPA_EVIDENCE_COSINES);
-    assert_int_equal(dpa_evidence_find(&e, "final")->count, 2);
-    dpa_evidence_free(&e);
-    assert_ok(dpa_evidence_cosines(path, path, &e, NULL));
-    assert_int_equal(dpa_evidence_find(&e, "observed")->count, 2);
-    assert_int_equal(dpa_evidence_find(&e, "unobserved")->count, 2);
-    assert_null(dpa_evidence_find(&e, "final"));
-    dpa_evidence_free(&e);
+    assert_int_equal(dpa__evidence_find(&e, "final")->count, 2);
+    dpa__evidence_clear(&e);
+    assert_ok(dpa__evidence_cosines(path, path, &e, NULL));
+    assert_int_equal(dpa__evidence_find(&e, "observed")->count, 2);
+    assert_int_equal(dpa__evidence_find(&e, "unobserved")->count, 2);
+    assert_null(dpa__evidence_find(&e, "final"));
+    dpa__evidence_clear(&e);
 }
 
 /* One run from a table (members, or correct guesses) and from two plain arrays; the values are
@@ -355,25 +355,25 @@ static void one_run_from_plain_files(void **state) {
     (void)state;
     dpa_evidence e;
     write_text("score,member\n3,1\n2,0\n1,1\n");
-    assert_ok(dpa_evidence_one_run(path, NULL, 0, &e, NULL));
-    const dpa_named_array *in = dpa_evidence_find(&e, "members");
-    const dpa_named_array *out = dpa_evidence_find(&e, "nonmembers");
+    assert_ok(dpa__evidence_one_run(path, NULL, 0, &e, NULL));
+    const dpa_named_array *in = dpa__evidence_find(&e, "members");
+    const dpa_named_array *out = dpa__evidence_find(&e, "nonmembers");
     assert_true(in->count == 2 && in->items[0] == 3 && in->items[1] == 1);
     assert_true(out->count == 1 && out->items[0] == 2);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     write_text("score,correct\n3,1\n2,0\n1,1\n");
-    assert_ok(dpa_evidence_one_run(path, NULL, 0, &e, NULL));
+    assert_ok(dpa__evidence_one_run(path, NULL, 0, &e, NULL));
     assert_int_equal(e.kind, DPA_EVIDENCE_GUESSES);
-    const dpa_named_array *score = dpa_evidence_find(&e, "score");
-    const dpa_named_array *correct = dpa_evidence_find(&e, "correct");
+    const dpa_named_array *score = dpa__evidence_find(&e, "score");
+    const dpa_named_array *correct = dpa__evidence_find(&e, "correct");
     assert_true(score->count == 3 && score->items[1] == 2);
     assert_true(correct->count == 3 && correct->items[0] == 1 && correct->items[1] == 0);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     write_text("0.5\n0.25\n");
-    assert_ok(dpa_evidence_scores(path, path, &e, NULL));
-    in = dpa_evidence_find(&e, "members");
+    assert_ok(dpa__evidence_scores(path, path, &e, NULL));
+    in = dpa__evidence_find(&e, "members");
     assert_true(in->count == 2 && in->items[0] + in->items[1] == 0.75);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* An NPZ of two classes, or of answers, is one run too; and so is a file of ours. */
@@ -385,34 +385,34 @@ static void one_run_from_archives(void **state) {
     const char *const classes[] = {"members", "nonmembers"}, *answers[] = {"score", "correct"};
     dpa_evidence e;
     dpa_error err = {0};
-    assert_ok(dpa_npz_write(path, classes, two, 2, NULL));
-    assert_ok(dpa_evidence_one_run(path, NULL, 0, &e, NULL));
+    assert_ok(dpa__npz_write(path, classes, two, 2, NULL));
+    assert_ok(dpa__evidence_one_run(path, NULL, 0, &e, NULL));
     assert_int_equal(e.kind, DPA_EVIDENCE_SCORES);
     assert_int_equal(e.design, DPA_ONE_RUN);
-    assert_int_equal(dpa_evidence_find(&e, "members")->count, 2);
-    assert_true(dpa_evidence_find(&e, "nonmembers")->items[0] == 2);
+    assert_int_equal(dpa__evidence_find(&e, "members")->count, 2);
+    assert_true(dpa__evidence_find(&e, "nonmembers")->items[0] == 2);
     assert_string_equal(e.path[0], path);
     assert_int_equal(strlen(e.sha256[0]), 64);
     e.design = DPA_INDEPENDENT_RUNS;
     assert_ok(dpa_evidence_write(&e, path, NULL));
-    dpa_evidence_free(&e);
-    assert_ok(dpa_evidence_one_run(path, NULL, 0, &e, NULL));
+    dpa__evidence_clear(&e);
+    assert_ok(dpa__evidence_one_run(path, NULL, 0, &e, NULL));
     assert_int_equal(e.design, DPA_ONE_RUN);
-    dpa_evidence_free(&e);
-    assert_ok(dpa_npz_write(path, answers, two, 2, NULL)); /* one answer for two scores */
-    assert_int_equal(dpa_evidence_one_run(path, NULL, 0, &e, &err), DPA_BAD_INPUT);
+    dpa__evidence_clear(&e);
+    assert_ok(dpa__npz_write(path, answers, two, 2, NULL)); /* one answer for two scores */
+    assert_int_equal(dpa__evidence_one_run(path, NULL, 0, &e, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "2 scores, but 1 answers"));
     dpa_array both[] = {two[0], two[0]};
     both[1].data = odd;
-    assert_ok(dpa_npz_write(path, answers, both, 2, NULL));
-    assert_int_equal(dpa_evidence_one_run(path, NULL, 0, &e, &err), DPA_BAD_INPUT);
+    assert_ok(dpa__npz_write(path, answers, both, 2, NULL));
+    assert_int_equal(dpa__evidence_one_run(path, NULL, 0, &e, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "correct in row 2 is 2; 0 or 1 is right"));
     both[1].data = bits;
-    assert_ok(dpa_npz_write(path, answers, both, 2, NULL));
-    assert_ok(dpa_evidence_one_run(path, NULL, 0, &e, NULL));
+    assert_ok(dpa__npz_write(path, answers, both, 2, NULL));
+    assert_ok(dpa__evidence_one_run(path, NULL, 0, &e, NULL));
     assert_int_equal(e.kind, DPA_EVIDENCE_GUESSES);
-    assert_true(dpa_evidence_find(&e, "correct")->items[0] == 1);
-    dpa_evidence_free(&e);
+    assert_true(dpa__evidence_find(&e, "correct")->items[0] == 1);
+    dpa__evidence_clear(&e);
 }
 
 /* Scores are one list: a column or a row is one, a matrix is not. */
@@ -428,13 +428,13 @@ static void matrices_of_scores_are_refused(void **state) {
                                  .data = six};
         dpa_evidence e;
         dpa_error err = {0};
-        assert_ok(dpa_array_write(path, &array, NULL));
-        const dpa_status status = dpa_evidence_scores(path, path, &e, &err);
+        assert_ok(dpa__array_write(path, &array, NULL));
+        const dpa_status status = dpa__evidence_scores(path, path, &e, &err);
         assert_int_equal(status, k < 2 ? DPA_OK : DPA_BAD_INPUT);
         if (k == 2) assert_non_null(strstr(err.text, "an array of 2 dimensions"));
         if (k == 2) continue;
-        assert_int_equal(dpa_evidence_find(&e, "members")->count, 6);
-        dpa_evidence_free(&e);
+        assert_int_equal(dpa__evidence_find(&e, "members")->count, 6);
+        dpa__evidence_clear(&e);
     }
 }
 
@@ -443,21 +443,21 @@ static void losses_of_one_run(void **state) {
     (void)state;
     dpa_evidence e;
     write_text("0.5\n-0.25\n");
-    assert_ok(dpa_evidence_one_run(path, path, 1, &e, NULL));
+    assert_ok(dpa__evidence_one_run(path, path, 1, &e, NULL));
     for (int side = 0; side < 2; ++side) {
-        const dpa_named_array *x = dpa_evidence_find(&e, side ? "members" : "nonmembers");
+        const dpa_named_array *x = dpa__evidence_find(&e, side ? "members" : "nonmembers");
         assert_true(x->count == 2 && x->items[0] == -0.5 && x->items[1] == 0.25);
         assert_string_equal(e.path[side], path);
     }
-    dpa_evidence_free(&e);
-    assert_ok(dpa_evidence_cosines(path, NULL, &e, NULL));
+    dpa__evidence_clear(&e);
+    assert_ok(dpa__evidence_cosines(path, NULL, &e, NULL));
     assert_true(e.kind == DPA_EVIDENCE_COSINES && e.design == DPA_ONE_RUN);
-    assert_int_equal(dpa_evidence_find(&e, "final")->count, 2);
-    dpa_evidence_free(&e);
-    assert_ok(dpa_evidence_cosines(path, path, &e, NULL));
-    assert_int_equal(dpa_evidence_find(&e, "observed")->count, 2);
-    assert_int_equal(dpa_evidence_find(&e, "unobserved")->count, 2);
-    dpa_evidence_free(&e);
+    assert_int_equal(dpa__evidence_find(&e, "final")->count, 2);
+    dpa__evidence_clear(&e);
+    assert_ok(dpa__evidence_cosines(path, path, &e, NULL));
+    assert_int_equal(dpa__evidence_find(&e, "observed")->count, 2);
+    assert_int_equal(dpa__evidence_find(&e, "unobserved")->count, 2);
+    dpa__evidence_clear(&e);
 }
 
 /* A file of ours for another command is refused by its description, not by its contents. */
@@ -468,15 +468,15 @@ static void a_file_of_another_kind_is_refused(void **state) {
     fill(&e);
     e.kind = DPA_EVIDENCE_COSINES;
     assert_ok(dpa_evidence_write(&e, path, NULL));
-    assert_int_equal(dpa_evidence_scores(path, NULL, &other, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__evidence_scores(path, NULL, &other, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "the file holds cosines; scores are wanted here"));
-    assert_int_equal(dpa_evidence_one_run(path, NULL, 0, &other, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__evidence_one_run(path, NULL, 0, &other, &err), DPA_BAD_INPUT);
     e.kind = DPA_EVIDENCE_SCORES;
     assert_ok(dpa_evidence_write(&e, path, NULL));
-    assert_int_equal(dpa_evidence_cosines(path, NULL, &other, &err), DPA_BAD_INPUT);
-    assert_ok(dpa_evidence_scores(path, NULL, &other, &err));
-    dpa_evidence_free(&other);
-    dpa_evidence_free(&e);
+    assert_int_equal(dpa__evidence_cosines(path, NULL, &other, &err), DPA_BAD_INPUT);
+    assert_ok(dpa__evidence_scores(path, NULL, &other, &err));
+    dpa__evidence_clear(&other);
+    dpa__evidence_clear(&e);
 }
 
 /* ── fields ──────────────────────────────────────────────────────────────────────────── */
@@ -513,7 +513,34 @@ static void fields_from_text(void **state) {
         assert_non_null(strstr(err.text, bad[i][0]));
     }
     assert_true(e->training.sigma == 1.5);
-    dpa_evidence_delete(e);
+    dpa_evidence_free(e);
+}
+
+/* What a program without the struct reads: the same as in place, and nothing to free on failure. */
+static void read_on_the_heap(void **state) {
+    (void)state;
+    dpa_evidence *e = NULL, *again = NULL;
+    dpa_error err = {0};
+    assert_ok(dpa_evidence_new(DPA_EVIDENCE_SCORES, &e, NULL));
+    assert_ok(dpa_evidence_copy(e, "members", (const double[]){3, 4}, 2, NULL));
+    assert_ok(dpa_evidence_copy(e, "nonmembers", (const double[]){1}, 1, NULL));
+    assert_ok(dpa_evidence_fact(e, "accuracy", 0.5, NULL));
+    assert_ok(dpa_evidence_write(e, path, NULL));
+    dpa_evidence_free(e);
+    const dpa_status read[] = {dpa_evidence_read(path, &e, &err),
+                               dpa_evidence_scores(path, NULL, &again, &err)};
+    assert_ok(read[0]);
+    assert_ok(read[1]);
+    assert_true(e->array_count == 2 && e->facts[0].value == 0.5);
+    assert_true(again->arrays[0].count == 2 && again->arrays[1].items[0] == 1);
+    dpa_evidence_free(again);
+    assert_ok(dpa_evidence_one_run(path, NULL, 0, &again, &err));
+    assert_int_equal(again->design, DPA_ONE_RUN);
+    dpa_evidence_free(again);
+    assert_int_equal(dpa_evidence_cosines(path, NULL, &again, &err), DPA_BAD_INPUT);
+    assert_null(again);
+    dpa_evidence_free(e);
+    dpa_evidence_free(NULL);
 }
 
 static void there_is_an_end_to_arrays_and_facts(void **state) {
@@ -521,14 +548,14 @@ static void there_is_an_end_to_arrays_and_facts(void **state) {
     static const double one = 1;
     dpa_evidence e;
     dpa_error err = {0};
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     for (int i = 0; i < DPA_EVIDENCE_ARRAYS; ++i)
         assert_ok(dpa_evidence_copy(&e, "a", &one, 1, NULL));
     assert_int_equal(dpa_evidence_copy(&e, "b", &one, 1, &err), DPA_BAD_ARGUMENT);
     for (int i = 0; i < DPA_EVIDENCE_FACTS; ++i) assert_ok(dpa_evidence_fact(&e, "f", i, NULL));
     assert_int_equal(dpa_evidence_fact(&e, "g", 1, &err), DPA_BAD_ARGUMENT);
-    dpa_evidence_free(&e);
-    dpa_evidence_free(NULL);
+    dpa__evidence_clear(&e);
+    dpa__evidence_clear(NULL);
 }
 
 /* ── claims ──────────────────────────────────────────────────────────────────────────── */
@@ -538,8 +565,8 @@ static void claims_from_text(void **state) {
     dpa_claim *c = NULL;
     dpa_error err = {0};
     assert_ok(dpa_claim_new(&c, NULL));
-    assert_false(dpa_claim_is_made(c));
-    assert_ok(dpa_claim_check(c, NULL));
+    assert_false(dpa__claim_is_made(c));
+    assert_ok(dpa__claim_check(c, NULL));
     assert_ok(dpa_claim_set(c, "claim-sigma", "1.5", NULL));
     assert_ok(dpa_claim_set(c, "claim-q", "0.25", NULL));
     assert_ok(dpa_claim_set(c, "claim-steps", "1e3", NULL));
@@ -550,10 +577,10 @@ static void claims_from_text(void **state) {
     assert_true(c->scope == DPA_SCOPE_STEP && c->replace_one == 1);
     assert_ok(dpa_claim_set(c, "neighbours", "add-remove", NULL));
     assert_int_equal(c->replace_one, 0);
-    assert_true(dpa_claim_is_made(c));
-    assert_ok(dpa_claim_check(c, NULL));
+    assert_true(dpa__claim_is_made(c));
+    assert_ok(dpa__claim_check(c, NULL));
     assert_ok(dpa_claim_set(c, "claim-epsilon", "1", NULL));
-    assert_int_equal(dpa_claim_check(c, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__claim_check(c, &err), DPA_BAD_ARGUMENT);
     assert_non_null(strstr(err.text, "one claim only"));
     dpa_free(c);
 }
@@ -581,7 +608,7 @@ static void claims_that_are_refused(void **state) {
         dpa_claim c;
         dpa_claim_init(&c);
         assert_ok(dpa_claim_set(&c, wrong[i][0], wrong[i][1], &err));
-        if (dpa_claim_check(&c, &err) != DPA_BAD_ARGUMENT)
+        if (dpa__claim_check(&c, &err) != DPA_BAD_ARGUMENT)
             fail_msg("%s %s is taken", wrong[i][0], wrong[i][1]);
         assert_non_null(strstr(err.text, wrong[i][0]));
     }
@@ -604,6 +631,7 @@ int main(void) {
         cmocka_unit_test(losses_of_one_run),
         cmocka_unit_test(a_file_of_another_kind_is_refused),
         cmocka_unit_test(fields_from_text),
+        cmocka_unit_test(read_on_the_heap),
         cmocka_unit_test(there_is_an_end_to_arrays_and_facts),
         cmocka_unit_test(claims_from_text),
         cmocka_unit_test(claims_that_are_refused),

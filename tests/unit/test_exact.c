@@ -3,15 +3,15 @@
  * enumeration of every outcome; known answers; extremes; scores with two values. */
 #include "check.h"
 
-#include "dpaudit/scores.h"
 #include "estimate/exact.h"
 #include "estimate/rates.h"
 #include "estimate/scan.h"
+#include "estimate/scores.h"
 #include "math/dist.h"
 
 static dpa_request request_of(double delta, const char *family) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.delta = delta;
     (void)snprintf(request.family, sizeof request.family, "%s", family);
     (void)snprintf(request.method, sizeof request.method, "exact");
@@ -20,10 +20,10 @@ static dpa_request request_of(double delta, const char *family) {
 
 static dpa_result bound_of(dpa_counts counts, const dpa_request *request) {
     dpa_results results = {0};
-    assert_ok(dpa_estimate_counts(&counts, request, &results, NULL));
+    assert_ok(dpa__estimate_counts(&counts, request, &results, NULL));
     assert_int_equal(results.count, 1);
     const dpa_result result = results.items[0];
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return result;
 }
 
@@ -239,9 +239,9 @@ static void test_extremes(void **state) {
     dpa_results results = {0};
     dpa_error err;
     const dpa_counts beyond = {0, 1000001, 0, 5};
-    assert_int_equal(dpa_estimate_counts(&beyond, &request, &results, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__estimate_counts(&beyond, &request, &results, &err), DPA_BAD_ARGUMENT);
     assert_non_null(strstr(err.text, "10^6"));
-    dpa_results_free(&results);
+    dpa__results_free(&results);
 }
 
 static void test_two_valued_scores(void **state) {
@@ -257,14 +257,14 @@ static void test_two_valued_scores(void **state) {
     }
     const double want = bound_of((dpa_counts){76, 24, 4, 96}, &request).epsilon_lower;
     (void)snprintf(request.method, sizeof request.method, "scan");
-    assert_ok(dpa_scores_from(in, 100, out, 100, &scores, NULL));
-    assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
-    assert_ok(dpa_estimate_scores(&scores, &request, &results, NULL));
+    assert_ok(dpa__scores_from(in, 100, out, 100, &scores, NULL));
+    assert_ok(dpa__scores_prepare_here(&scores, &lints, NULL));
+    assert_ok(dpa__estimate_scores(&scores, &request, &results, NULL));
     assert_true(results.items[0].epsilon_lower == want);
     assert_true(results.items[0].has_counts && results.items[0].counts.tp == 24);
-    dpa_results_free(&results);
-    dpa_lints_free(&lints);
-    dpa_scores_free(&scores);
+    dpa__results_free(&results);
+    dpa__lints_free(&lints);
+    dpa__scores_free(&scores);
 }
 
 int main(void) {

@@ -3,7 +3,7 @@
  * lgamma, at the extremes; and failing slots against failing mechanisms. */
 #include "check.h"
 
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "estimate/failures.h"
 #include "run/health.h"
 
@@ -75,10 +75,10 @@ static void level(void **state) {
     enum { TIMES = 20000 };
     int below = 0;
     dpa_rng rng;
-    dpa_rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
     for (int i = 0; i < TIMES; ++i) {
         uint64_t failed[2] = {0, 0};
-        for (int j = 0; j < 200; ++j) failed[j % 2] += dpa_rng_uniform(&rng) < 0.37;
+        for (int j = 0; j < 200; ++j) failed[j % 2] += dpa__rng_uniform(&rng) < 0.37;
         below += test(failed[0], 100, failed[1], 100) <= 0.05;
     }
     assert_between((double)below / TIMES, 0.02, 0.05 + 4 * sqrt(0.05 * 0.95 / TIMES));
@@ -94,10 +94,10 @@ static int taken_out(double rate, int slots, int trials, uint64_t seed) {
     dpa__health *h = NULL;
     dpa_rng rng;
     int found = 0;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_TEST, 1);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_TEST, 1);
     assert_ok(dpa__health_new((size_t)slots, &h, &err));
     for (int i = 0; i < trials; ++i) {
-        const int fails = dpa_rng_uniform(&rng) < rate;
+        const int fails = dpa__rng_uniform(&rng) < rate;
         found += dpa__health_note(h, (size_t)(i % slots), (uint64_t)i,
                                   fails ? DPA__END_TRAINER : DPA__END_PLAYED, 0.0);
     }

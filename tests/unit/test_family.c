@@ -2,21 +2,21 @@
 /* Families: which texts are accepted, which are refused and how, and that members are ordered. */
 #include "check.h"
 
-#include "dpaudit/account.h"
-#include "dpaudit/data.h"
+#include "account/account.h"
+#include "base/data.h"
 
 static dpa_family *parsed(const char *spec) {
     dpa_family *family = NULL;
     dpa_error err;
-    if (dpa_family_parse(spec, 1e-5, &family, &err) != DPA_OK) fail_msg("%s: %s", spec, err.text);
-    assert_string_equal(dpa_family_spec(family), spec);
+    if (dpa__family_parse(spec, 1e-5, &family, &err) != DPA_OK) fail_msg("%s: %s", spec, err.text);
+    assert_string_equal(dpa__family_spec(family), spec);
     return family;
 }
 
 static void refused(const char *spec, double delta, const char *words) {
     dpa_family *family = (dpa_family *)1;
     dpa_error err = {0};
-    assert_int_equal(dpa_family_parse(spec, delta, &family, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__family_parse(spec, delta, &family, &err), DPA_BAD_ARGUMENT);
     assert_null(family);
     if (strstr(err.text, words) == NULL) fail_msg("'%s' does not say '%s'", err.text, words);
 }
@@ -43,13 +43,13 @@ static void bad_specs(void **state) {
     refused("dp", NAN, "delta");
     dpa_family *family;
     dpa_error err;
-    assert_int_not_equal(dpa_family_parse("points:/no/such/file", 1e-5, &family, &err), DPA_OK);
+    assert_int_not_equal(dpa__family_parse("points:/no/such/file", 1e-5, &family, &err), DPA_OK);
 }
 
 static double fnr_at(const dpa_family *family, double t, double fpr) {
     dpa_curve *curve = NULL;
     dpa_error err;
-    assert_ok(dpa_family_curve(family, t, &curve, &err));
+    assert_ok(dpa__family_curve(family, t, &curve, &err));
     const double fnr = dpa_curve_fnr(curve, fpr);
     dpa_curve_free(curve);
     return fnr;
@@ -63,29 +63,29 @@ static void ordered(void **state) {
     const char *const names[] = {"epsilon", "mu", "epsilon0", "sigma"};
     for (size_t k = 0; k < 4; ++k) {
         dpa_family *family = parsed(specs[k]);
-        assert_string_equal(dpa_family_parameter(family), names[k]);
-        assert_true(isinf(dpa_family_max(family)));
+        assert_string_equal(dpa__family_parameter(family), names[k]);
+        assert_true(isinf(dpa__family_max(family)));
         double before = 0.9;
         assert_absolute(fnr_at(family, 0, 0.1), 0.9, 1e-4);
         for (double t = 0.25; t <= 4; t *= 2) {
             const double now = fnr_at(family, t, 0.1);
             assert_true(now < before);
             before = now;
-            assert_relative(dpa_family_t(family, dpa_family_value(family, t)), t, 1e-15);
+            assert_relative(dpa__family_t(family, dpa__family_value(family, t)), t, 1e-15);
         }
         dpa_interval e;
         dpa_error err;
-        assert_ok(dpa_family_epsilon(family, 1, 1e-5, &e, &err));
+        assert_ok(dpa__family_epsilon(family, 1, 1e-5, &e, &err));
         assert_true(e.lower > 0 && e.lower <= e.upper && e.upper - e.lower < 1e-2);
-        assert_ok(dpa_family_epsilon(family, 0, 1e-5, &e, &err));
+        assert_ok(dpa__family_epsilon(family, 0, 1e-5, &e, &err));
         assert_true(e.upper == 0);
         dpa_curve *curve;
-        assert_int_equal(dpa_family_curve(family, -1, &curve, &err), DPA_BAD_ARGUMENT);
-        assert_int_equal(dpa_family_curve(family, NAN, &curve, &err), DPA_BAD_ARGUMENT);
-        assert_int_equal(dpa_family_epsilon(family, 1, 2, &e, &err), DPA_BAD_ARGUMENT);
-        dpa_family_free(family);
+        assert_int_equal(dpa__family_curve(family, -1, &curve, &err), DPA_BAD_ARGUMENT);
+        assert_int_equal(dpa__family_curve(family, NAN, &curve, &err), DPA_BAD_ARGUMENT);
+        assert_int_equal(dpa__family_epsilon(family, 1, 2, &e, &err), DPA_BAD_ARGUMENT);
+        dpa__family_free(family);
     }
-    dpa_family_free(NULL);
+    dpa__family_free(NULL);
 }
 
 static void known_members(void **state) {
@@ -93,30 +93,30 @@ static void known_members(void **state) {
     dpa_interval e;
     dpa_error err;
     dpa_family *family = parsed("gaussian");
-    assert_string_equal(dpa_family_name(family), "gaussian");
-    assert_ok(dpa_family_epsilon(family, 1, 1e-5, &e, &err));
+    assert_string_equal(dpa__family_name(family), "gaussian");
+    assert_ok(dpa__family_epsilon(family, 1, 1e-5, &e, &err));
     assert_absolute(e.lower, 4.377178095681, 1e-10);
-    dpa_family_free(family);
+    dpa__family_free(family);
     family = parsed("dp");
-    assert_ok(dpa_family_epsilon(family, 1.5, 1e-5, &e, &err));
+    assert_ok(dpa__family_epsilon(family, 1.5, 1e-5, &e, &err));
     assert_true(e.lower == 1.5 && e.upper == 1.5);
-    dpa_family_free(family);
+    dpa__family_free(family);
     family = parsed("subsampled-gaussian:q=0.01,steps=1000");
-    assert_ok(dpa_family_epsilon(family, 1, 1e-5, &e, &err));
+    assert_ok(dpa__family_epsilon(family, 1, 1e-5, &e, &err));
     assert_between(1.8282366, e.lower, e.upper);
     /* very little noise, and almost only noise: still curves, still on the safe side */
     assert_true(fnr_at(family, 1e5, 0.1) == 0);
     assert_true(fnr_at(family, 101, 0.1) == 0); /* σ below 0.01: no member is computed */
     assert_between(fnr_at(family, 1e-12, 0.1), 0.8999, 0.9);
-    assert_ok(dpa_family_epsilon(family, INFINITY, 1e-5, &e, &err));
+    assert_ok(dpa__family_epsilon(family, INFINITY, 1e-5, &e, &err));
     assert_true(isinf(e.lower));
-    dpa_family_free(family);
+    dpa__family_free(family);
     /* Replacing moves the sum twice as far as adding, so σ = 2 is the Gaussian mechanism with μ =
      * 1. */
     family = parsed("subsampled-gaussian:adjacency=replace-one,q=1,steps=1");
-    assert_ok(dpa_family_epsilon(family, 0.5, 1e-5, &e, &err));
+    assert_ok(dpa__family_epsilon(family, 0.5, 1e-5, &e, &err));
     assert_between(4.377178095681, e.lower, e.upper);
-    dpa_family_free(family);
+    dpa__family_free(family);
 }
 
 static void from_file(void **state) {
@@ -130,14 +130,14 @@ static void from_file(void **state) {
     (void)fclose(file);
     (void)snprintf(spec, sizeof spec, "points:%s", path);
     dpa_family *family = parsed(spec);
-    assert_true(dpa_family_max(family) == 1);
+    assert_true(dpa__family_max(family) == 1);
     assert_absolute(fnr_at(family, 1, 0.1), 0.5, 1e-12);
     assert_absolute(fnr_at(family, 0.5, 0.1), 0.7, 1e-12);
     assert_absolute(fnr_at(family, 0, 0.1), 0.9, 1e-12);
     dpa_curve *curve;
     dpa_error err;
-    assert_int_equal(dpa_family_curve(family, 1.5, &curve, &err), DPA_BAD_ARGUMENT);
-    dpa_family_free(family);
+    assert_int_equal(dpa__family_curve(family, 1.5, &curve, &err), DPA_BAD_ARGUMENT);
+    dpa__family_free(family);
     (void)remove(path);
 }
 
@@ -154,27 +154,27 @@ static void files(void **state) {
         "{\"p\":[0.75,0.25],\"q\":[0.25,0.75]}",
         "{\"type\":\"RandomizedResponse\",\"noise_parameter\":0.5,\"num_buckets\":2}"};
     for (size_t k = 0; k < 2; ++k) {
-        assert_ok(dpa_file_write(path, texts[k], strlen(texts[k]), NULL));
+        assert_ok(dpa__file_write(path, texts[k], strlen(texts[k]), NULL));
         (void)snprintf(spec, sizeof spec, "%s:%s", k == 0 ? "pair" : "ledger", path);
-        assert_ok(dpa_family_parse(spec, 1e-5, &family, &err));
-        assert_true(dpa_family_max(family) == 1);
-        assert_ok(dpa_family_epsilon(family, 1, 1e-5, &e, &err));
+        assert_ok(dpa__family_parse(spec, 1e-5, &family, &err));
+        assert_true(dpa__family_max(family) == 1);
+        assert_ok(dpa__family_epsilon(family, 1, 1e-5, &e, &err));
         /* δ = ¾ − ¼e^ε */
         assert_between(log((0.75 - 1e-5) / 0.25), e.lower, e.upper);
         assert_true(e.upper - e.lower < 5e-3);
         dpa_interval half;
-        assert_ok(dpa_family_epsilon(family, 0.5, 1e-5, &half, &err));
+        assert_ok(dpa__family_epsilon(family, 0.5, 1e-5, &half, &err));
         assert_true(half.upper < e.lower && half.lower > 0);
         dpa_curve *curve = NULL;
-        assert_ok(dpa_family_curve(family, 1, &curve, &err));
+        assert_ok(dpa__family_curve(family, 1, &curve, &err));
         assert_absolute(dpa_curve_fnr(curve, 0.25), 0.25, 2e-3);
         assert_true(dpa_curve_fnr(curve, 0.25) <= 0.25 + 1e-12);
         dpa_curve_free(curve);
-        dpa_family_free(family);
+        dpa__family_free(family);
     }
     (void)snprintf(spec, sizeof spec, "ledger:%s,steps=3", path);
-    assert_int_equal(dpa_family_parse(spec, 1e-5, &family, &err), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_family_parse("pair:", 1e-5, &family, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__family_parse(spec, 1e-5, &family, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__family_parse("pair:", 1e-5, &family, &err), DPA_BAD_ARGUMENT);
     (void)unlink(path);
 }
 

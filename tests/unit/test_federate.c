@@ -4,12 +4,12 @@
  * canaries with the law of the Gaussian mechanism, and the effect of each fault. */
 #include "check.h"
 
-#include "dpaudit/cosines.h"
-#include "dpaudit/data.h"
+#include "base/data.h"
+#include "base/rng.h"
 #include "dpaudit/lab/federate.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/tradeoff.h"
+#include "estimate/cosines.h"
 #include "federate/federation.h"
+#include "tradeoff/tradeoff.h"
 
 enum { ROWS = 120, FEATURES = 5, CLASSES = 3, CLIENTS = 12 };
 
@@ -22,8 +22,8 @@ typedef struct set_up {
 
 static double normal_at(uint64_t stream, size_t i) {
     dpa_rng rng;
-    dpa_rng_init(&rng, 11, DPA_PURPOSE_TEST, stream << 32 | i);
-    return dpa_rng_normal(&rng);
+    dpa__rng_init(&rng, 11, DPA_PURPOSE_TEST, stream << 32 | i);
+    return dpa__rng_normal(&rng);
 }
 
 /* Rows of random numbers, owned by CLIENTS clients in turn. */
@@ -86,7 +86,7 @@ static void clients_are_owners_in_order(void **state) {
 }
 
 static void write_text(const char *path, const char *text) {
-    assert_ok(dpa_file_write(path, text, strlen(text), NULL));
+    assert_ok(dpa__file_write(path, text, strlen(text), NULL));
 }
 
 static void clients_come_from_files(void **state) {
@@ -114,7 +114,7 @@ static void clients_come_from_files(void **state) {
 
     int32_t table[] = {1, 30, 2, 10, 3, 30};
     const dpa_array two = {.dtype = DPA_I32, .ndim = 2, .shape = {3, 2}, .count = 6, .data = table};
-    assert_ok(dpa_array_write(npy, &two, NULL));
+    assert_ok(dpa__array_write(npy, &two, NULL));
     assert_ok(dpa_clients_read(npy, "1", 3, &c, NULL));
     assert_int_equal(dpa_clients_count(c), 2);
     assert_int_equal(dpa_clients_rows(c, 1, &count)[1], 2);
@@ -609,8 +609,8 @@ static void one_round_is_the_gaussian_mechanism(void **state) {
     assert_absolute(mean_of(largest + CANARIES, CANARIES), 0.0, error);
     dpa_cosine_fit fit;
     dpa_cosine_estimate estimate;
-    assert_ok(dpa_cosine_fit_sample(final, CANARIES, &fit, NULL));
-    assert_ok(dpa_cosines_mean(&fit, WIDE, 1e-5, 0.999, &estimate, NULL));
+    assert_ok(dpa__cosine_fit_sample(final, CANARIES, &fit, NULL));
+    assert_ok(dpa__cosines_mean(&fit, WIDE, 1e-5, 0.999, &estimate, NULL));
     /* k/d is not negligible here: the noise that a canary meets is √(σ² + k/d) */
     const double epsilon =
         dpa_gaussian_epsilon(1.0 / sqrt(sigma * sigma + (double)CANARIES / WIDE), 1e-5);

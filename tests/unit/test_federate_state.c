@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dpaudit/data.h"
+#include "base/data.h"
+#include "base/rng.h"
 #include "dpaudit/lab/federate.h"
-#include "dpaudit/rng.h"
 #include "federate/federation.h"
 
 enum { ROWS = 60, FEATURES = 5, CLASSES = 3, CLIENTS = 12, CANARIES = 7, ROUNDS = 6, MORE = 3 };
@@ -40,8 +40,8 @@ static set_up start(const dpa_federate_opts *o) {
     int32_t label[ROWS];
     double owner[ROWS];
     dpa_rng rng;
-    dpa_rng_init(&rng, 11, DPA_PURPOSE_TEST, 0);
-    for (size_t i = 0; i < ROWS * FEATURES; ++i) x[i] = (float)dpa_rng_normal(&rng);
+    dpa__rng_init(&rng, 11, DPA_PURPOSE_TEST, 0);
+    for (size_t i = 0; i < ROWS * FEATURES; ++i) x[i] = (float)dpa__rng_normal(&rng);
     for (size_t i = 0; i < ROWS; ++i) {
         label[i] = (int32_t)(i % CLASSES);
         owner[i] = (double)(i * 7 % CLIENTS);
@@ -122,7 +122,7 @@ static void check_resume(const dpa_federate_opts *o, const char *folder) {
         assert_true(dpa_federation_rounds_done(part.federation) == stop);
         assert_memory_equal(got, more, sizeof got);
         (void)snprintf(left, sizeof left, "%s.1", path);
-        assert_ok(dpa_file_write(left, "x", 1, NULL));
+        assert_ok(dpa__file_write(left, "x", 1, NULL));
     }
     play(&part, ROUNDS);
     assert_same(&whole, &part);
@@ -209,17 +209,17 @@ static void damaged(const char *folder) {
     other.canary_seed = 77;
     expect_fresh(&other, key, MORE, path);
     for (size_t cut = 0; cut < size; cut += cut < 200 ? 7 : 97) {
-        assert_ok(dpa_file_write(path, bytes, cut, NULL));
+        assert_ok(dpa__file_write(path, bytes, cut, NULL));
         expect_fresh(&o, key, MORE, path);
     }
     for (size_t at = 0; at < size; at += at < 200 ? 5 : 101) {
         bytes[at] ^= 1;
-        assert_ok(dpa_file_write(path, bytes, size, NULL));
+        assert_ok(dpa__file_write(path, bytes, size, NULL));
         expect_fresh(&o, key, MORE, path);
         bytes[at] ^= 1;
     }
-    assert_ok(dpa_file_write(path, bytes, size, NULL));
-    assert_ok(dpa_file_write(canaries, "damaged", 7, NULL));
+    assert_ok(dpa__file_write(path, bytes, size, NULL));
+    assert_ok(dpa__file_write(canaries, "damaged", 7, NULL));
     expect_fresh(&o, key, MORE, path);
     assert_int_equal(unlink(canaries), 0);
     expect_fresh(&o, key, MORE, path);

@@ -3,7 +3,7 @@
  * inverse, and independence of where the numbers lie. */
 #include "check.h"
 
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "math/fft.h"
 
 enum { MOST = 1024 };
@@ -12,8 +12,8 @@ enum { LENGTHS = sizeof lengths / sizeof lengths[0] };
 
 static void fill(double *x, size_t n, uint64_t stream) {
     dpa_rng rng;
-    dpa_rng_init(&rng, 5, DPA_PURPOSE_TEST, stream);
-    for (size_t i = 0; i < n; ++i) x[i] = dpa_rng_normal(&rng);
+    dpa__rng_init(&rng, 5, DPA_PURPOSE_TEST, stream);
+    for (size_t i = 0; i < n; ++i) x[i] = dpa__rng_normal(&rng);
 }
 
 static void assert_near(double complex got, double complex want, double tolerance) {

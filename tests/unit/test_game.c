@@ -18,12 +18,12 @@ static double bound(const dpa_scores *s) {
     dpa_results results = {0};
     for (size_t i = 0; i < s->members; ++i) ++*(s->member[i] > 0.5 ? &counts.tp : &counts.fn);
     for (size_t i = 0; i < s->nonmembers; ++i) ++*(s->nonmember[i] > 0.5 ? &counts.fp : &counts.tn);
-    dpa_request_init(&request);
-    assert_ok(dpa_request_set(&request, "family", "gaussian", NULL));
-    assert_ok(dpa_request_set(&request, "method", "cp", NULL));
-    assert_ok(dpa_estimate_counts(&counts, &request, &results, NULL));
+    dpa__request_init(&request);
+    assert_ok(dpa__request_set(&request, "family", "gaussian", NULL));
+    assert_ok(dpa__request_set(&request, "method", "cp", NULL));
+    assert_ok(dpa__estimate_counts(&counts, &request, &results, NULL));
     const double mu = results.items[0].parameter_lower;
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return mu;
 }
 
@@ -38,11 +38,11 @@ static void laws(void **state) {
     assert_int_equal(s.members, o.observations);
     has_law(s.member, s.members, 1.0, SIGMA);
     has_law(s.nonmember, s.nonmembers, 0.0, SIGMA);
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
     o.canary_rate = 0.25;
     s = play(&t, &o);
     has_law(s.member, s.members, 0.25, sqrt(SIGMA * SIGMA + 0.25 * 0.75));
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
     dpa_dataset_free(t.data.data);
 }
 
@@ -65,7 +65,7 @@ static void kinds(void **state) {
             const double error = hypot(in_deviation, out_deviation) / sqrt((double)s.members);
             assert_true(fabs(in - out - 1.0) < 4.5 * error);
             assert_true(out_deviation > 0.94 * SIGMA);
-            dpa_scores_free(&s);
+            dpa__scores_free(&s);
         }
     dpa_dataset_free(t.data.data);
 }
@@ -92,10 +92,10 @@ static void quiet_shares(void **state) {
         moments(s.nonmember, s.nonmembers, &mean, &deviation[i]);
         const int is_usual = memcmp(s.member, usual.member, s.members * sizeof *s.member) == 0;
         assert_int_equal(is_usual, shares[i] == 0.1);
-        dpa_scores_free(&s);
+        dpa__scores_free(&s);
     }
     assert_true(deviation[2] > 1.05 * deviation[1]);
-    dpa_scores_free(&usual);
+    dpa__scores_free(&usual);
     dpa_dataset_free(t.data.data);
 }
 
@@ -111,20 +111,20 @@ static void sabotage_law(void **state) {
     dpa_scores s = play(&t, &o);
     has_law(s.nonmember, s.nonmembers, 0.0, 0.7 * SIGMA);
     assert_true(bound(&s) > 1.0 / SIGMA);
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
     o.noise_scale = 0.0;
     s = play(&t, &o);
     for (size_t i = 0; i < s.members; ++i) {
         assert_true(fabs(s.member[i] - 1.0) < 1e-5);
         assert_true(fabs(s.nonmember[i]) < 1e-5);
     }
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
     o.sabotage = DPA_SABOTAGE_WORKERS;
     o.workers = 4;
     s = play(&t, &o);
     has_law(s.member, s.members, 1.0, SIGMA / 2.0);
     assert_true(bound(&s) > 1.0 / SIGMA);
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
     o.sabotage = DPA_SABOTAGE_CLIP; /* about the batch, 10, less what the data take of the norm */
     s = play(&t, &o);
     double mean, deviation;
@@ -132,7 +132,7 @@ static void sabotage_law(void **state) {
     assert_true(mean > 5.0 && mean <= 10.0);
     has_law(s.nonmember, s.nonmembers, 0.0, SIGMA);
     assert_true(bound(&s) > 2.0 / SIGMA);
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
     dpa_dataset_free(t.data.data);
 }
 
@@ -156,7 +156,7 @@ static void few_seeds(void **state) {
     for (size_t i = 1; i < s.nonmembers; ++i)
         distinct += s.nonmember[i] - s.nonmember[i - 1] > 1e-5;
     assert_in_range(distinct, 90, 100);
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
     dpa_dataset_free(t.data.data);
 }
 
@@ -176,7 +176,7 @@ static void correct_stands(void **state) {
         const double mu = bound(&s);
         refuted += mu > 1.0 / SIGMA;
         mean += mu / 40.0;
-        dpa_scores_free(&s);
+        dpa__scores_free(&s);
     }
     assert_true(refuted <= 6);
     assert_true(mean > 0.5 / SIGMA); /* and it does show something */
@@ -196,9 +196,9 @@ static void same_bytes(void **state) {
     o.seed = 2;
     dpa_scores c = play(&t, &o);
     assert_memory_not_equal(a.member, c.member, 1200 * sizeof(double));
-    dpa_scores_free(&a);
-    dpa_scores_free(&b);
-    dpa_scores_free(&c);
+    dpa__scores_free(&a);
+    dpa__scores_free(&b);
+    dpa__scores_free(&c);
     dpa_dataset_free(t.data.data);
 }
 

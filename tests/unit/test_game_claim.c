@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a game says about the audited training and claims for it, before a trial is played and in
  * the evidence. */
+#include "evidence/evidence.h"
 #include "game/file.h"
 
 #include <jansson.h>
@@ -47,12 +48,12 @@ static void noise_is_the_claim(void **state) {
     assert_int_equal(e.claim.scope, DPA_SCOPE_TRAINING);
     assert_int_equal(e.scope, DPA_SCOPE_TRAINING);
     assert_false(e.training.sees_all);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     /* the experiment's claim takes precedence */
     expected("kind: black-box, canary: blank", ", claim: {epsilon: 2, delta: 0.01}", &e);
     assert_true(e.claim.epsilon == 2 && e.claim.delta == 0.01 && isnan(e.claim.sigma));
     assert_true(e.training.sigma == 1.5);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* A record can turn its microbatch's sum from +C to −C: the noise counts half. */
@@ -63,7 +64,7 @@ static void microbatches_halve_the_noise(void **state) {
     expected("kind: black-box, canary: blank", "", &e);
     assert_true(e.training.sigma == 0.75);
     assert_true(e.claim.sigma == 0.75);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* Without noise, or with batches that are not Poisson samples, the training promises nothing. */
@@ -72,14 +73,14 @@ static void no_promise(void **state) {
     dpa_evidence e;
     write_training(POISSON, "clip: 1, sigma: 0, delta: 0.001");
     expected("kind: black-box, canary: blank", "", &e);
-    assert_false(dpa_claim_is_made(&e.claim));
+    assert_false(dpa__claim_is_made(&e.claim));
     assert_true(isnan(e.training.sigma));
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     write_training("sampling: shuffle, batch: 4, steps: 6, rate: 0.5",
                    "clip: 1, sigma: 1.5, delta: 0.001");
     expected("kind: black-box, canary: blank", "", &e);
-    assert_false(dpa_claim_is_made(&e.claim));
-    dpa_evidence_free(&e);
+    assert_false(dpa__claim_is_made(&e.claim));
+    dpa__evidence_clear(&e);
 }
 
 /* Each game says what a single observation is about. */
@@ -113,7 +114,7 @@ static void scopes_and_designs(void **state) {
         assert_int_equal(e.training.sees_all, games[i].sees_all);
         assert_int_equal(e.training.replace_one, games[i].replace_one);
         assert_true(e.training.rate == (i == 0 ? 0.25 : 1));
-        dpa_evidence_free(&e);
+        dpa__evidence_clear(&e);
     }
 }
 
@@ -134,13 +135,13 @@ static void the_experiments_protocol(void **state) {
     assert_true(json_number_value(json_object_get(p, "confidence")) == 0.9);
     assert_true(json_number_value(json_object_get(p, "delta")) == 0.001);
     json_decref(p);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     /* a stopping time chosen by what was seen needs a bound that holds at any time */
     expected("kind: black-box, canary: blank", ", budget: {stop: refuted}", &e);
     p = json_loads(e.protocol, 0, NULL);
     assert_string_equal(json_string_value(json_object_get(p, "method")), "sequential");
     json_decref(p);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 int main(void) {

@@ -3,9 +3,9 @@
  * refused. */
 #include "check.h"
 
-#include "dpaudit/evidence.h"
-#include "dpaudit/guesses.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
+#include "evidence/evidence.h"
+#include "evidence/guesses.h"
 
 /* The fewest right "in" (or "out") guesses among the `taken` highest (lowest) scores, over all
  * orders of ties. */
@@ -41,28 +41,28 @@ static int has_lint(const dpa_lints *lints, const char *code) {
 static void agrees_with_the_definition(void **state) {
     (void)state;
     dpa_rng rng;
-    dpa_rng_init(&rng, 7, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 7, DPA_PURPOSE_TEST, 0);
     for (int round = 0; round < 400; ++round) {
-        const size_t count = 1 + dpa_rng_below(&rng, 40), levels = 1 + dpa_rng_below(&rng, 30);
+        const size_t count = 1 + dpa__rng_below(&rng, 40), levels = 1 + dpa__rng_below(&rng, 30);
         double score[64];
         uint8_t in[64];
         for (size_t i = 0; i < count; ++i) {
-            score[i] = (double)dpa_rng_below(&rng, levels);
-            in[i] = (uint8_t)dpa_rng_below(&rng, 2);
+            score[i] = (double)dpa__rng_below(&rng, levels);
+            in[i] = (uint8_t)dpa__rng_below(&rng, 2);
         }
         for (int side = DPA_GUESS_BOTH; side <= DPA_GUESS_OUT; ++side) {
             dpa_guesses guesses;
             dpa_lints lints = {0};
-            assert_ok(dpa_guesses_from_scores(score, in, count, (dpa_guess_side)side, &guesses,
-                                              &lints, NULL));
+            assert_ok(dpa__guesses_from_scores(score, in, count, (dpa_guess_side)side, &guesses,
+                                               &lints, NULL));
             for (size_t g = 0; g <= count; ++g) {
                 const size_t out = side == DPA_GUESS_BOTH ? g / 2 : side == DPA_GUESS_OUT ? g : 0;
                 const uint64_t want = fewest_right(score, in, count, 1, g - out) +
                                       fewest_right(score, in, count, 0, out);
                 assert_int_equal(guesses.correct[g], want);
             }
-            dpa_guesses_free(&guesses);
-            dpa_lints_free(&lints);
+            dpa__guesses_free(&guesses);
+            dpa__lints_free(&lints);
         }
     }
 }
@@ -77,20 +77,20 @@ static void odd_evidence_is_said(void **state) {
         score[i] = (double)i;
         in[i] = i < 200; /* the lower half is "in": reversed */
     }
-    assert_ok(dpa_guesses_from_scores(score, in, 400, DPA_GUESS_BOTH, &guesses, &lints, NULL));
+    assert_ok(dpa__guesses_from_scores(score, in, 400, DPA_GUESS_BOTH, &guesses, &lints, NULL));
     assert_int_equal(guesses.correct[400], 0);
     assert_true(has_lint(&lints, "reversed-scores"));
     assert_false(has_lint(&lints, "ties"));
-    dpa_guesses_free(&guesses);
+    dpa__guesses_free(&guesses);
     for (size_t i = 0; i < 400; ++i) {
         score[i] = i == 0 ? HUGE_VAL : 1.0;
         in[i] = i % 4 != 0;
     }
-    assert_ok(dpa_guesses_from_scores(score, in, 400, DPA_GUESS_BOTH, &guesses, &lints, NULL));
+    assert_ok(dpa__guesses_from_scores(score, in, 400, DPA_GUESS_BOTH, &guesses, &lints, NULL));
     assert_true(has_lint(&lints, "ties") && has_lint(&lints, "unfair-coin") &&
                 has_lint(&lints, "infinite-scores"));
-    dpa_guesses_free(&guesses);
-    dpa_lints_free(&lints);
+    dpa__guesses_free(&guesses);
+    dpa__lints_free(&lints);
 }
 
 static void bad_values_are_refused(void **state) {
@@ -100,18 +100,18 @@ static void bad_values_are_refused(void **state) {
     dpa_guesses guesses;
     dpa_lints lints = {0};
     dpa_error err;
-    assert_int_equal(dpa_guesses_from_scores(score, in, 2, DPA_GUESS_BOTH, &guesses, &lints, &err),
+    assert_int_equal(dpa__guesses_from_scores(score, in, 2, DPA_GUESS_BOTH, &guesses, &lints, &err),
                      DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "score 2"));
-    assert_int_equal(dpa_guesses_from_confidence(score, wrong, 1, &guesses, &lints, &err), DPA_OK);
-    dpa_guesses_free(&guesses);
+    assert_int_equal(dpa__guesses_from_confidence(score, wrong, 1, &guesses, &lints, &err), DPA_OK);
+    dpa__guesses_free(&guesses);
     const double good[2] = {1.0, 2.0};
-    assert_int_equal(dpa_guesses_from_confidence(good, wrong, 2, &guesses, &lints, &err),
+    assert_int_equal(dpa__guesses_from_confidence(good, wrong, 2, &guesses, &lints, &err),
                      DPA_BAD_INPUT);
-    assert_int_equal(dpa_guesses_from_scores(score, in, 0, DPA_GUESS_BOTH, &guesses, &lints, &err),
+    assert_int_equal(dpa__guesses_from_scores(score, in, 0, DPA_GUESS_BOTH, &guesses, &lints, &err),
                      DPA_BAD_INPUT);
     assert_null(guesses.correct);
-    dpa_lints_free(&lints);
+    dpa__lints_free(&lints);
 }
 
 static const char *write_text(const char *text) {
@@ -134,26 +134,26 @@ static const char *write_text(const char *text) {
 static dpa_status read_ranked(const char *path, int *is_membership, dpa_guesses *guesses,
                               dpa_evidence *evidence, dpa_error *err) {
     dpa_lints lints = {0};
-    dpa_status status = dpa_evidence_one_run(path, NULL, 0, evidence, err);
+    dpa_status status = dpa__evidence_one_run(path, NULL, 0, evidence, err);
     if (status != DPA_OK) return status;
     assert_int_equal(evidence->design, DPA_ONE_RUN);
     *is_membership = evidence->kind == DPA_EVIDENCE_SCORES;
     const dpa_named_array *first =
-        dpa_evidence_find(evidence, *is_membership ? "members" : "score");
+        dpa__evidence_find(evidence, *is_membership ? "members" : "score");
     const dpa_named_array *second =
-        dpa_evidence_find(evidence, *is_membership ? "nonmembers" : "correct");
+        dpa__evidence_find(evidence, *is_membership ? "nonmembers" : "correct");
     assert_true(first != NULL && second != NULL);
     if (*is_membership) {
-        status = dpa_guesses_from_pair(first->items, first->count, second->items, second->count,
-                                       DPA_GUESS_BOTH, guesses, &lints, err);
+        status = dpa__guesses_from_pair(first->items, first->count, second->items, second->count,
+                                        DPA_GUESS_BOTH, guesses, &lints, err);
     } else {
         uint8_t right[8];
         assert_in_range(second->count, 1, sizeof right);
         for (size_t i = 0; i < second->count; ++i) right[i] = second->items[i] != 0;
         status =
-            dpa_guesses_from_confidence(first->items, right, first->count, guesses, &lints, err);
+            dpa__guesses_from_confidence(first->items, right, first->count, guesses, &lints, err);
     }
-    dpa_lints_free(&lints);
+    dpa__lints_free(&lints);
     return status;
 }
 
@@ -169,24 +169,24 @@ static void reads_files(void **state) {
     assert_int_equal(guesses.canaries, 4);
     assert_int_equal(guesses.correct[4], 4);
     assert_int_equal(strlen(evidence.sha256[0]), 64);
-    dpa_guesses_free(&guesses);
-    dpa_evidence_free(&evidence);
+    dpa__guesses_free(&guesses);
+    dpa__evidence_clear(&evidence);
     (void)write_text("correct,score\n1,0.9\n0,0.5\n1,0.7\n");
     assert_ok(read_ranked(path, &is_membership, &guesses, &evidence, &err));
     assert_false(is_membership);
     assert_int_equal(guesses.correct[2], 2);
     assert_int_equal(guesses.correct[3], 2);
-    dpa_guesses_free(&guesses);
-    dpa_evidence_free(&evidence);
+    dpa__guesses_free(&guesses);
+    dpa__evidence_clear(&evidence);
     static const char *const bad[] = {"score,member\n1,2\n", "member\n1\n", "score\n1\n",
                                       "score,member\nx,1\n", "score,member\n"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; ++i) {
         (void)write_text(bad[i]);
-        assert_int_equal(dpa_evidence_one_run(path, NULL, 0, &evidence, &err), DPA_BAD_INPUT);
+        assert_int_equal(dpa__evidence_one_run(path, NULL, 0, &evidence, &err), DPA_BAD_INPUT);
         assert_non_null(strstr(err.place, path));
         assert_int_equal(evidence.array_count, 0);
     }
-    assert_int_not_equal(dpa_evidence_one_run("/nonexistent", NULL, 0, &evidence, &err), DPA_OK);
+    assert_int_not_equal(dpa__evidence_one_run("/nonexistent", NULL, 0, &evidence, &err), DPA_OK);
     (void)unlink(path);
 }
 
@@ -206,22 +206,22 @@ static void reads_archives(void **state) {
     dpa_error err;
     int is_membership;
     dpa_array arrays[2] = {array_of(score, 3), array_of(correct, 3)};
-    assert_ok(dpa_npz_write(path, names, arrays, 2, &err));
+    assert_ok(dpa__npz_write(path, names, arrays, 2, &err));
     assert_ok(read_ranked(path, &is_membership, &guesses, &evidence, &err));
     assert_false(is_membership);
     assert_int_equal(guesses.correct[2], 2);
     assert_int_equal(guesses.correct[3], 2);
     assert_int_equal(strlen(evidence.sha256[0]), 64);
-    dpa_guesses_free(&guesses);
-    dpa_evidence_free(&evidence);
+    dpa__guesses_free(&guesses);
+    dpa__evidence_clear(&evidence);
     arrays[1] = array_of(correct, 2);
-    assert_ok(dpa_npz_write(path, names, arrays, 2, &err));
-    assert_int_equal(dpa_evidence_one_run(path, NULL, 0, &evidence, &err), DPA_BAD_INPUT);
+    assert_ok(dpa__npz_write(path, names, arrays, 2, &err));
+    assert_int_equal(dpa__evidence_one_run(path, NULL, 0, &evidence, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "3 scores, but 2"));
     correct[1] = 0.5;
     arrays[1] = array_of(correct, 3);
-    assert_ok(dpa_npz_write(path, names, arrays, 2, &err));
-    assert_int_equal(dpa_evidence_one_run(path, NULL, 0, &evidence, &err), DPA_BAD_INPUT);
+    assert_ok(dpa__npz_write(path, names, arrays, 2, &err));
+    assert_int_equal(dpa__evidence_one_run(path, NULL, 0, &evidence, &err), DPA_BAD_INPUT);
     (void)unlink(path);
 }
 
@@ -239,14 +239,14 @@ static void reads_pairs(void **state) {
         assert_int_equal(close(fd), 0);
     }
     for (int are_losses = 0; are_losses < 2; ++are_losses) {
-        assert_ok(dpa_evidence_one_run(in, out, are_losses, &evidence, NULL));
-        const dpa_named_array *members = dpa_evidence_find(&evidence, "members");
-        const dpa_named_array *others = dpa_evidence_find(&evidence, "nonmembers");
+        assert_ok(dpa__evidence_one_run(in, out, are_losses, &evidence, NULL));
+        const dpa_named_array *members = dpa__evidence_find(&evidence, "members");
+        const dpa_named_array *others = dpa__evidence_find(&evidence, "nonmembers");
         assert_true(members != NULL && members->count == 2 && others->count == 3);
         assert_true(members->items[1] == (are_losses ? -2 : 2));
         assert_true(others->items[2] == (are_losses ? -5 : 5));
         assert_string_equal(evidence.path[1], out);
-        dpa_evidence_free(&evidence);
+        dpa__evidence_clear(&evidence);
     }
     (void)unlink(in);
     (void)unlink(out);

@@ -23,10 +23,10 @@ static void every_type(void **state) {
         assert_ok(read_bytes(rows[i].file, rows[i].size, NULL, &a, &err));
         assert_int_equal(a.dtype, rows[i].dtype);
         assert_int_equal(a.ndim, 1);
-        assert_ok(dpa_array_to_double(&a, &err));
+        assert_ok(dpa__array_to_double(&a, &err));
         assert_true(((double *)a.data)[0] == rows[i].first);
         if (a.count > 1) assert_true(((double *)a.data)[1] == rows[i].second);
-        dpa_array_free(&a);
+        dpa__array_free(&a);
         for (size_t n = 2; n < rows[i].size; ++n)
             assert_int_equal(read_bytes(rows[i].file, n, NULL, &a, &err), DPA_BAD_INPUT);
     }
@@ -41,7 +41,7 @@ static void shapes(void **state) {
     assert_int_equal(a.ndim, 3);
     assert_int_equal(a.shape[0] * 100 + a.shape[1] * 10 + a.shape[2], 122);
     assert_memory_equal(a.data, "\1\2\3\4", 4);
-    dpa_array_free(&a);
+    dpa__array_free(&a);
 }
 
 static void malformed(void **state) {

@@ -11,7 +11,7 @@ static void which_family_decides(void **state) {
     dpa__case c;
     const dpa_claim epsilon = epsilon_claim(1), noise = noise_claim(1.5, 0.25, 10),
                     release = noise_claim(2, 1, 1);
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     opened(&e, &epsilon, NULL, &c);
     assert_string_equal(c.test.family, "dp");
     opened(&e, NULL, NULL, &c);
@@ -45,7 +45,7 @@ static void a_step_has_a_family_of_its_own(void **state) {
     (void)state;
     dpa_evidence e;
     dpa__case c;
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     e.scope = DPA_SCOPE_STEP;
     opened(&e, NULL, NULL, &c);
     assert_string_equal(c.test.family, "gaussian");
@@ -67,7 +67,7 @@ static void which_method_decides(void **state) {
     for (size_t i = 0; i < 2; ++i) {
         const char *usual = dpa__registry_default(kinds[i].source, 1, 0, 0, 2);
         dpa_protocol p = protocol_of(NULL, "jeffreys");
-        dpa_evidence_init(&e, kinds[i].kind);
+        dpa__evidence_init(&e, kinds[i].kind);
         opened(&e, NULL, NULL, &c);
         assert_string_equal(c.test.method, usual);
         opened(&e, NULL, &p, &c); /* a posterior is shown beside it */
@@ -83,7 +83,7 @@ static void which_method_decides(void **state) {
         opened(&e, NULL, &p, &c);
         assert_string_equal(c.test.method, usual);
     }
-    dpa_evidence_init(&e, DPA_EVIDENCE_GUESSES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_GUESSES);
     e.design = DPA_ONE_RUN;
     opened(&e, NULL, NULL, &c);
     assert_string_equal(c.test.method, dpa__registry_default(DPA_FROM_GUESSES, 1, 0, 0, 2));
@@ -100,7 +100,7 @@ static void several_families_have_one_default(void **state) {
     dpa__case c;
     for (size_t i = 0; i < sizeof families / sizeof families[0]; ++i) {
         const dpa_protocol p = protocol_of(families[i], NULL);
-        dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+        dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
         opened(&e, NULL, &p, &c);
         assert_string_equal(c.test.method, "scan");
         e.design = DPA_ONE_RUN;
@@ -108,7 +108,7 @@ static void several_families_have_one_default(void **state) {
         assert_string_equal(c.test.method, "recursion");
     }
     const dpa_protocol curves = protocol_of("gaussian+laplace", NULL);
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     opened(&e, NULL, &curves, &c);
     assert_string_equal(c.test.method, "rank");
 }
@@ -118,7 +118,7 @@ static void the_best_on_the_same_data_never_decides(void **state) {
     dpa_evidence e;
     dpa__case c;
     dpa_protocol p = protocol_of("dp", "cp");
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     assert_ok(dpa_protocol_set(&p, "select", "split", NULL));
     opened(&e, NULL, &p, &c);
     assert_string_equal(c.test.select, "split");
@@ -132,12 +132,12 @@ static void the_best_on_the_same_data_never_decides(void **state) {
         const dpa_result *r = dpa_report_result(report, i);
         if (strcmp(r->select, "max") != 0) continue;
         assert_int_equal(r->role, DPA_SHOWN);
-        assert_int_equal(dpa_result_guarantee(r), DPA_OPTIMISTIC);
+        assert_int_equal(dpa__result_guarantee(r), DPA_OPTIMISTIC);
         ++seen;
     }
     assert_true(seen > 0);
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 static void names_are_checked_before_anything(void **state) {
@@ -157,7 +157,7 @@ static void names_are_checked_before_anything(void **state) {
         const dpa_protocol p = protocol_of(bad[i].family, bad[i].method);
         dpa_evidence e;
         dpa_error err = {0};
-        dpa_evidence_init(&e, bad[i].kind);
+        dpa__evidence_init(&e, bad[i].kind);
         assert_int_not_equal(dpa_protocol_check(&p, NULL, &e, &err), DPA_OK);
         if (strstr(err.text, bad[i].words) == NULL)
             fail_msg("'%s' does not say '%s'", err.text, bad[i].words);
@@ -165,7 +165,7 @@ static void names_are_checked_before_anything(void **state) {
     dpa_protocol p = protocol_of(NULL, NULL);
     dpa_evidence e;
     dpa_error err = {0};
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     assert_ok(dpa_protocol_set(&p, "guesses", "100", NULL));
     assert_int_equal(dpa_protocol_check(&p, NULL, &e, &err), DPA_BAD_ARGUMENT);
     assert_non_null(strstr(err.text, "only one run is guessed"));
@@ -200,7 +200,7 @@ static void scores_of_a_gaussian(void **state) {
     /* the same claim by its number, and a named family */
     const dpa_protocol gaussian = protocol_of("gaussian", NULL);
     assert_int_equal(state_of(&e, &high, &gaussian), DPA_REFUTED);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* Randomized response with ε = 1: (ε,0) is tight, and the Gaussian family is wrong for it. */
@@ -214,13 +214,13 @@ static void randomized_response_is_not_convicted(void **state) {
         out[i] = i >= p * RUNS;
     }
     dpa_evidence e;
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     assert_ok(dpa_evidence_copy(&e, "members", in, RUNS, NULL));
     assert_ok(dpa_evidence_copy(&e, "nonmembers", out, RUNS, NULL));
     const dpa_claim above = epsilon_claim(1.05), below = epsilon_claim(0.5);
     assert_int_equal(state_of(&e, &above, NULL), DPA_NOT_REFUTED);
     assert_int_equal(state_of(&e, &below, NULL), DPA_REFUTED);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 static void counts_of_coins_refute_nothing(void **state) {
@@ -234,14 +234,14 @@ static void counts_of_coins_refute_nothing(void **state) {
     const dpa_result *bayes = row_of(report, "dp", "bayes");
     assert_true(bayes->epsilon_lower > 0.02);
     assert_int_equal(bayes->role, DPA_SHOWN);
-    assert_int_equal(dpa_result_guarantee(bayes), DPA_POSTERIOR);
+    assert_int_equal(dpa__result_guarantee(bayes), DPA_POSTERIOR);
     dpa_report_free(report);
     assert_ok(dpa_protocol_set(&p, "decide", "posterior", NULL));
     report = judged(&e, &claim, &p);
     assert_int_equal(dpa_report_state(report), DPA_REFUTED);
     expect_words(report, "a posterior probability decides, as asked");
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* Whoever lets a posterior decide is told if there is none, instead of a bound of another kind. */
@@ -265,8 +265,8 @@ static void only_a_posterior_decides_as_one(void **state) {
     assert_ok(dpa_protocol_check(&p, &claim, &counts, &err));
     assert_int_equal(dpa_protocol_check(&p, &claim, &guesses, &err), DPA_BAD_ARGUMENT);
     assert_non_null(strstr(err.text, "one run has no posterior"));
-    dpa_evidence_free(&counts);
-    dpa_evidence_free(&guesses);
+    dpa__evidence_clear(&counts);
+    dpa__evidence_clear(&guesses);
 }
 
 static void one_run(void **state) {
@@ -281,7 +281,7 @@ static void one_run(void **state) {
     assert_string_equal(dpa_report_primary(report)->family, "gaussian");
     assert_int_equal(dpa_report_state(report), DPA_REFUTED);
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* The number of guesses chosen after looking is only shown; the grid decides. */
@@ -300,13 +300,13 @@ static void guesses_at_their_best_do_not_decide(void **state) {
         const dpa_result *r = dpa_report_result(report, i);
         if (strcmp(r->select, "max") != 0) continue;
         assert_int_equal(r->role, DPA_SHOWN);
-        assert_int_equal(dpa_result_guarantee(r), DPA_OPTIMISTIC);
+        assert_int_equal(dpa__result_guarantee(r), DPA_OPTIMISTIC);
         assert_true(r->epsilon_lower >= primary->epsilon_lower);
         ++seen;
     }
     assert_int_equal(seen, 1);
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* ── a claimed curve ─────────────────────────────────────────────────────────────────── */
@@ -321,7 +321,7 @@ static const char *write_curve(double mu) {
         const double fnr = 0.5 * erfc(-(dpa__norm_quantile(fpr, DPA_UPPER) - mu) / sqrt(2));
         used += (size_t)dpa__print(text + used, sizeof text - used, "%.12f,%.12f\n", fpr, fnr);
     }
-    assert_ok(dpa_file_write(path, text, strlen(text), NULL));
+    assert_ok(dpa__file_write(path, text, strlen(text), NULL));
     return path;
 }
 
@@ -340,7 +340,7 @@ static void a_claimed_curve(void **state) {
     (void)write_curve(1.2);
     assert_int_equal(state_of(&e, &claim, NULL), DPA_NOT_REFUTED);
     (void)unlink(claim.curve);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* ── sharing the error ───────────────────────────────────────────────────────────────── */
@@ -397,7 +397,7 @@ static void families_and_methods_share(void **state) {
         assert_true(r->epsilon_lower < alone(&e, families[i], "cp", 0.95));
     }
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     guess_evidence(&e, 1000, 200, 190);
     p = protocol_of("dp+gaussian", "recursion");
     report = judged(&e, NULL, &p);
@@ -405,7 +405,7 @@ static void families_and_methods_share(void **state) {
                     alone(&e, "gaussian", "recursion", 0.975), 1e-12);
     assert_int_equal(row_of(report, "dp", "recursion")->role, DPA_PRIMARY);
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* A file with two groups: all and each group get a third of the error. */
@@ -420,7 +420,7 @@ static void groups_share(void **state) {
     normal_scores(&half, 1.5, 1);
     for (int g = 0; g < 2; ++g)
         for (int m = 0; m < 2; ++m) {
-            const dpa_named_array *a = dpa_evidence_find(&half, m ? "members" : "nonmembers");
+            const dpa_named_array *a = dpa__evidence_find(&half, m ? "members" : "nonmembers");
             for (size_t i = 0; i < N; ++i) {
                 char line[64];
                 (void)dpa__print(line, sizeof line, "%.17g,%d,%c\n", a->items[i] + g * 1e-7, m,
@@ -429,8 +429,8 @@ static void groups_share(void **state) {
             }
         }
     assert_int_equal(fclose(file), 0);
-    assert_ok(dpa_evidence_scores(path, NULL, &e, NULL));
-    assert_ok(dpa_evidence_scores(path, NULL, &all, NULL));
+    assert_ok(dpa__evidence_scores(path, NULL, &e, NULL));
+    assert_ok(dpa__evidence_scores(path, NULL, &all, NULL));
     dpa_protocol p = protocol_of("gaussian", "rank");
     assert_ok(dpa_protocol_set(&p, "group", "site", NULL));
     dpa_report *report = judged(&e, NULL, &p);
@@ -446,9 +446,9 @@ static void groups_share(void **state) {
     }
     assert_int_equal(primary, 3);
     dpa_report_free(report);
-    dpa_evidence_free(&e);
-    dpa_evidence_free(&all);
-    dpa_evidence_free(&half);
+    dpa__evidence_clear(&e);
+    dpa__evidence_clear(&all);
+    dpa__evidence_clear(&half);
     (void)unlink(path);
 }
 
@@ -460,7 +460,7 @@ static void cosine_evidence(dpa_evidence *e, int has_rounds) {
         out[i] = 0.01 * dpa__norm_quantile((i + 0.5) / 200, DPA_LOWER);
         in[i] = out[i] + 0.02;
     }
-    dpa_evidence_init(e, DPA_EVIDENCE_COSINES);
+    dpa__evidence_init(e, DPA_EVIDENCE_COSINES);
     e->design = DPA_ONE_RUN;
     e->dim = 10000;
     assert_ok(dpa_evidence_copy(e, "final", in, 200, NULL));
@@ -479,10 +479,10 @@ static void cosines_estimate(void **state) {
     expect_words(report, "--method scan or --decide posterior lets one decide");
     for (size_t i = 0; i < dpa_report_count(report); ++i)
         assert_int_equal(dpa_report_result(report, i)->role, DPA_SHOWN);
-    assert_string_equal(dpa_result_conditional(row_of(report, NULL, "jeffreys")),
+    assert_string_equal(dpa__result_conditional(row_of(report, NULL, "jeffreys")),
                         "independent-channels");
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* The scan has no prior: it decides if it is named, and is shown beside a posterior that decides.
@@ -506,7 +506,7 @@ static void cosines_scan(void **state) {
     assert_int_equal(row_of(report, NULL, "scan")->role, DPA_SHOWN);
     assert_int_equal(row_of(report, NULL, "jeffreys")->role, DPA_PRIMARY);
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* Two attackers are considered, so each bound gets half of the error. */
@@ -529,8 +529,8 @@ static void cosines_share(void **state) {
     dpa_report_free(shared);
     dpa_report_free(single);
     dpa_report_free(half);
-    dpa_evidence_free(&both);
-    dpa_evidence_free(&one);
+    dpa__evidence_clear(&both);
+    dpa__evidence_clear(&one);
 }
 
 int main(void) {

@@ -3,7 +3,7 @@
  * coordinates without a canary, and what cannot be judged this way. */
 #include "judged.h"
 
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 
 /* Canaries of one run, a Gaussian mechanism with μ = 1. */
 static void one_run_scores(dpa_evidence *e) {
@@ -17,12 +17,12 @@ static void add_null_noise(dpa_evidence *e, double common) {
     double *noise = malloc(STEPS * WIDTH * sizeof *noise);
     dpa_rng rng;
     assert_non_null(noise);
-    dpa_rng_init(&rng, 5, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 5, DPA_PURPOSE_TEST, 0);
     for (size_t t = 0; t < STEPS; ++t) {
-        const double scale = exp(common * dpa_rng_normal(&rng));
-        for (size_t i = 0; i < WIDTH; ++i) noise[t * WIDTH + i] = scale * dpa_rng_normal(&rng);
+        const double scale = exp(common * dpa__rng_normal(&rng));
+        for (size_t i = 0; i < WIDTH; ++i) noise[t * WIDTH + i] = scale * dpa__rng_normal(&rng);
     }
-    assert_ok(dpa_evidence_add(e, "null_noise", noise, STEPS * WIDTH, STEPS, NULL));
+    assert_ok(dpa__evidence_add(e, "null_noise", noise, STEPS * WIDTH, STEPS, NULL));
 }
 
 static void channels_show_more_than_guesses(void **state) {
@@ -42,7 +42,7 @@ static void channels_show_more_than_guesses(void **state) {
     assert_int_equal(state_of(&e, &high, &p), DPA_NOT_REFUTED);
     dpa_report_free(report);
     dpa_report_free(by_guesses);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 static void dependent_noise_falls_back_to_guesses(void **state) {
@@ -58,7 +58,7 @@ static void dependent_noise_falls_back_to_guesses(void **state) {
                             is_dependent ? "recursion" : "channels");
         assert_true((fact_of(report, "noise_energy_p") < 1e-4) == is_dependent);
         dpa_report_free(report);
-        dpa_evidence_free(&e);
+        dpa__evidence_clear(&e);
     }
 }
 
@@ -72,12 +72,12 @@ static void what_has_no_channels(void **state) {
     guess_evidence(&e, 1000, 200, 190);
     assert_int_equal(dpa_judge(&e, NULL, &p, &report, &err), DPA_BAD_ARGUMENT);
     assert_non_null(strstr(err.text, "members and of non-members"));
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     one_run_scores(&e); /* noise that is not a matrix */
     assert_ok(dpa_evidence_copy(&e, "null_noise", row, 6, NULL));
     assert_int_equal(dpa_judge(&e, NULL, &p, &report, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "steps by coordinates"));
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 int main(void) {

@@ -19,7 +19,7 @@ static void missing_trials(void **state) {
     expect_words(report, "51 of 1000 trials are missing");
     assert_int_equal(report->verdict.contradicted[0].assumption, DPA_ASSUMPTION_INDEX_ALL_COUNTED);
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 static void unfair_coins(void **state) {
@@ -28,7 +28,7 @@ static void unfair_coins(void **state) {
     for (int i = 0; i < 606; ++i) in[i] = 2000 + i;
     for (int i = 0; i < 394; ++i) out[i] = i;
     dpa_evidence e;
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     e.design = DPA_ONE_RUN;
     assert_ok(dpa_evidence_copy(&e, "members", in, 606, NULL));
     assert_ok(dpa_evidence_copy(&e, "nonmembers", out, 394, NULL));
@@ -37,7 +37,7 @@ static void unfair_coins(void **state) {
     assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
     expect_words(report, "every canary was put in or left out by its own fair coin");
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 static void reversed_scores(void **state) {
@@ -49,13 +49,13 @@ static void reversed_scores(void **state) {
     assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
     expect_words(report, "a higher score means that the record was in");
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     count_evidence(&e, 90, 10, 90, 10);
     assert_int_equal(state_of(&e, &claim, NULL), DPA_INCONCLUSIVE);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     count_evidence(&e, 11, 9, 11, 9); /* by chance */
     assert_int_equal(state_of(&e, &claim, NULL), DPA_NOT_REFUTED);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* ── trials that failed ──────────────────────────────────────────────────────────────── */
@@ -72,7 +72,7 @@ static const char *lint_of(const dpa_report *report, const char *code) {
 
 /* This many trainings of each arm failed and have this score; the other scores are normal. */
 static void failed_scores(dpa_evidence *e, size_t in, size_t none, double score) {
-    dpa_evidence_init(e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(e, DPA_EVIDENCE_SCORES);
     add_normal(e, N, 0.1, 1);
     for (size_t i = 0; i < in; ++i) e->arrays[0].items[i] = score;
     for (size_t i = 0; i < none; ++i) e->arrays[1].items[i] = score;
@@ -103,12 +103,12 @@ static void failing_that_depends_on_the_record(void **state) {
     e.failed[0] = N + 1;
     dpa_error err = {0};
     assert_int_equal(dpa_judge(&e, &claim, NULL, &report, &err), DPA_BAD_INPUT);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     normal_scores(&e, 0.1, 1); /* none failed: nothing is said */
     report = judged(&e, &claim, NULL);
     assert_true(isnan(fact_of(report, "failures_p_value")));
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* Failing members with a score below all others do not invert the attack. */
@@ -120,14 +120,14 @@ static void failed_scores_have_no_sign(void **state) {
     assert_int_equal(state_of(&e, &claim, NULL), DPA_NOT_REFUTED);
     e.failed[0] = e.failed[1] = 0; /* as scores of an attack this is the wrong way round */
     assert_int_equal(state_of(&e, &claim, NULL), DPA_INCONCLUSIVE);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     failed_scores(&e, N, 0, -INFINITY); /* all of them */
     assert_int_equal(state_of(&e, &claim, NULL), DPA_NOT_REFUTED);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     failed_scores(&e, 40, 40, -INFINITY); /* and the others are the wrong way round */
     for (size_t i = 40; i < N; ++i) e.arrays[0].items[i] -= 2;
     assert_int_equal(state_of(&e, &claim, NULL), DPA_INCONCLUSIVE);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* Coins of a known rate: canaries are left out until the others are fair, and those decide. Fair
@@ -139,7 +139,7 @@ static void coins_of_a_known_rate(void **state) {
     const dpa_claim claim = epsilon_claim(0.1);
     for (size_t k = 0; k < 3; ++k) {
         dpa_evidence e;
-        dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+        dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
         e.design = DPA_ONE_RUN;
         e.inclusion_rate = k == 1 ? 0.394 : 0.606;
         for (size_t i = 0; i < 606; ++i)
@@ -155,7 +155,7 @@ static void coins_of_a_known_rate(void **state) {
             assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
         }
         dpa_report_free(report);
-        dpa_evidence_free(&e);
+        dpa__evidence_clear(&e);
     }
     dpa_evidence e;
     dpa_error err = {0};
@@ -164,14 +164,14 @@ static void coins_of_a_known_rate(void **state) {
     e.inclusion_rate = 0.6;
     assert_int_equal(dpa_judge(&e, &claim, NULL, &report, &err), DPA_BAD_ARGUMENT);
     assert_non_null(strstr(err.text, "who was in"));
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* The canary never reached the step: the scores show it, and nothing else can be said. */
 static void a_canary_that_was_never_in(void **state) {
     (void)state;
     dpa_evidence e;
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     add_normal(&e, N, -0.05, 0.8);
     e.scope = DPA_SCOPE_STEP;
     e.training =
@@ -181,7 +181,7 @@ static void a_canary_that_was_never_in(void **state) {
     assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
     expect_words(report, "the canary took part in what was observed");
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* Every member of DP-SGD with q = 0.1 is rejected: the family is wrong, and its last member is no
@@ -201,7 +201,7 @@ static void a_spent_family(void **state) {
     assert_int_equal(dpa_report_state(report), DPA_REFUTED);
     expect_words(report, "more leaks than any member");
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* The same for the mechanism of a file: randomized response of ε = 0.4 cannot give these scores. */
@@ -211,7 +211,7 @@ static void a_spent_pair(void **state) {
     char path[64], family[80];
     (void)snprintf(path, sizeof path, "/tmp/dpa_spent_%d.json", (int)getpid());
     (void)snprintf(family, sizeof family, "pair:%s", path);
-    assert_ok(dpa_file_write(path, text, sizeof text - 1, NULL));
+    assert_ok(dpa__file_write(path, text, sizeof text - 1, NULL));
     dpa_evidence e;
     normal_scores(&e, 1, 1);
     const dpa_claim claim = epsilon_claim(0.3);
@@ -220,7 +220,7 @@ static void a_spent_pair(void **state) {
     assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
     expect_words(report, "every member of the family");
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     (void)unlink(path);
 }
 
@@ -242,7 +242,7 @@ static void what_must_be_seen(void **state) {
     assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
     expect_words(report, "had to be detectable");
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 int main(void) {

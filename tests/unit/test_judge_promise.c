@@ -10,7 +10,7 @@ static void what_noise_promises(void **state) {
     dpa_evidence e;
     dpa__case c;
     dpa_claim claim = noise_claim(1.1, 0.05, 200);
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     opened(&e, &claim, NULL, &c);
     assert_absolute(c.promise.epsilon, accounted(1.1, 0.05, 200, DPA_ADD_REMOVE, 1e-5).upper, 1e-6);
     assert_true(isnan(c.promise.step_epsilon));
@@ -32,7 +32,7 @@ static void options_are_replace_one(void **state) {
     dpa_evidence e;
     dpa__case c;
     const dpa_claim claim = noise_claim(1.5, 0.1, 100);
-    dpa_evidence_init(&e, DPA_EVIDENCE_GUESSES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_GUESSES);
     e.design = DPA_ONE_RUN;
     e.training = (dpa_training_facts){
         .q = 0.1, .steps = 100, .sigma = 1.5, .rate = 1, .participations = NAN, .replace_one = 1};
@@ -51,7 +51,7 @@ static void one_step_is_a_training(void **state) {
     dpa_evidence e;
     dpa__case c;
     const dpa_claim claim = epsilon_claim(1);
-    dpa_evidence_init(&e, DPA_EVIDENCE_GUESSES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_GUESSES);
     e.design = DPA_ONE_RUN;
     e.training =
         (dpa_training_facts){.q = 0.5, .steps = 1, .sigma = 2, .rate = 1, .participations = NAN};
@@ -71,7 +71,7 @@ static void neighbours_of_the_claim_in_the_file(void **state) {
     dpa__case c;
     dpa_claim said;
     dpa_claim_init(&said);
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     e.claim = noise_claim(1.1, 0.05, 200);
     opened(&e, &said, NULL, &c);
     assert_absolute(c.promise.epsilon, accounted(1.1, 0.05, 200, DPA_ADD_REMOVE, 1e-5).upper, 1e-6);
@@ -88,7 +88,7 @@ static void parts_of_no_claim(void **state) {
     dpa_error err = {0};
     dpa_protocol p = protocol_of(NULL, NULL);
     dpa_claim claim = epsilon_claim(1);
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     assert_ok(dpa_protocol_check(&p, &claim, &e, &err));
     claim.q = 0.1;
     assert_int_equal(dpa_protocol_check(&p, &claim, &e, &err), DPA_BAD_ARGUMENT);
@@ -113,7 +113,7 @@ static void another_delta(void **state) {
     dpa_error err = {0};
     dpa_claim claim = epsilon_claim(1);
     dpa_protocol p = protocol_of(NULL, NULL);
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     claim.delta = 1e-3;
     assert_ok(dpa_protocol_set(&p, "delta", "1e-5", NULL));
     assert_int_equal(dpa_protocol_check(&p, &claim, &e, &err), DPA_BAD_ARGUMENT);
@@ -135,7 +135,7 @@ static void what_copies_promise(void **state) {
     dpa__case c;
     dpa_claim claim = epsilon_claim(0.7);
     claim.delta = 1e-6;
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     e.training.records = 5;
     opened(&e, &claim, NULL, &c);
     double delta = 0;
@@ -165,7 +165,7 @@ static void copies_as_registered(void **state) {
     char *alone = NULL, *many = NULL;
     dpa_claim claim = epsilon_claim(0.7);
     claim.delta = 1e-6;
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     dpa_protocol p = protocol_of(NULL, NULL);
     assert_ok(dpa_protocol_text(&p, &claim, &e, &alone, NULL));
     e.training.records = 5;
@@ -205,7 +205,7 @@ static void copies_at_the_truth(void **state) {
         if (cases[i].records > 1) expect_words(report, "4 records at once");
         dpa_report_free(report);
     }
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 static void claims_that_say_nothing_about_copies(void **state) {
@@ -215,7 +215,7 @@ static void claims_that_say_nothing_about_copies(void **state) {
     const dpa_protocol p = protocol_of(NULL, NULL);
     dpa_claim claim = epsilon_claim(8);
     claim.delta = 1e-5;
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     e.training.records = 3;
     assert_int_equal(dpa_protocol_check(&p, &claim, &e, &err), DPA_BAD_ARGUMENT);
     assert_non_null(strstr(err.text, "take fewer copies"));
@@ -261,7 +261,7 @@ static void a_step_speaks_about_the_training(void **state) {
         assert_true(accounted(claimed, 0.1, 50, DPA_ADD_REMOVE, 1e-5).upper >= truth - 1e-6);
         dpa_report_free(report);
     }
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     step_evidence(&e, 0.4, 0.1, 50); /* half the noise that was promised */
     for (size_t i = 0; i < 2; ++i) {
         dpa_report *report = judged(&e, &claims[i], NULL);
@@ -270,7 +270,7 @@ static void a_step_speaks_about_the_training(void **state) {
         assert_int_equal(report->verdict.scope, DPA_SCOPE_TRAINING);
         dpa_report_free(report);
     }
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* A bound for any mechanism is turned into the noise of the step with this ε, never used as ε
@@ -289,7 +289,7 @@ static void a_step_in_other_families(void **state) {
     assert_absolute(dpa_report_primary(report)->epsilon_lower,
                     accounted(most, 0.1, 50, DPA_ADD_REMOVE, 1e-5).lower, 1e-6);
     assert_int_equal(dpa_report_state(report), DPA_NOT_REFUTED);
-    assert_string_equal(dpa_result_conditional(dpa_report_primary(report)),
+    assert_string_equal(dpa__result_conditional(dpa_report_primary(report)),
                         "family-subsampled-gaussian");
     assert_true(isnan(report->verdict.detect_worst));
     dpa_report_free(report);
@@ -297,7 +297,7 @@ static void a_step_in_other_families(void **state) {
     assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
     expect_words(report, "says nothing about the noise of a step");
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* With replace-one the same noise promises less, in every number of the verdict. */
@@ -320,7 +320,7 @@ static void a_step_of_replace_one(void **state) {
         assert_true(report->verdict.detect_gaussian > truth);
         dpa_report_free(report);
     }
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 static void a_step_can_be_claimed_itself(void **state) {
@@ -340,7 +340,7 @@ static void a_step_can_be_claimed_itself(void **state) {
     assert_int_equal(dpa_report_state(report), DPA_REFUTED);
     assert_true(report->verdict.p_value <= 0.05);
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* With a bare ε for the training and a step without sampling rate, nothing can be said. */
@@ -354,7 +354,7 @@ static void a_step_of_an_unknown_training(void **state) {
     assert_int_equal(dpa_report_state(report), DPA_INCONCLUSIVE);
     expect_words(report, "--claim-scope step");
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 int main(void) {

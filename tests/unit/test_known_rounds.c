@@ -3,14 +3,14 @@
  * their rounds, and the certificate that follows. */
 #include "check.h"
 
-#include "dpaudit/cosines.h"
+#include "base/rng.h"
 #include "dpaudit/lab/federate.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
-#include "dpaudit/tradeoff.h"
 #include "estimate/cosine.h"
+#include "estimate/cosines.h"
+#include "estimate/scores.h"
 #include "federate/federation.h"
 #include "math/dist.h"
+#include "tradeoff/tradeoff.h"
 
 enum { ROWS = 120, FEATURES = 5, CLASSES = 3, CLIENTS = 12, CANARIES = 9, ALL = 2 * CANARIES };
 
@@ -23,8 +23,8 @@ typedef struct set_up {
 
 static double normal_at(uint64_t stream, size_t i) {
     dpa_rng rng;
-    dpa_rng_init(&rng, 11, DPA_PURPOSE_TEST, stream << 32 | i);
-    return dpa_rng_normal(&rng);
+    dpa__rng_init(&rng, 11, DPA_PURPOSE_TEST, stream << 32 | i);
+    return dpa__rng_normal(&rng);
 }
 
 /* Rows of random numbers, owned by CLIENTS clients in turn. */
@@ -167,10 +167,10 @@ static void chosen_by_rounds_alone(void **state) {
         times[i] = i % 50 == 0 ? 20.0 : i % 50 == 1 ? 0.0 : 4.0;
     }
     /* the few with 20 rounds would reduce the weight of all others */
-    assert_true(dpa_canaries_choose(score, times, EACH, BOTH, 1.0) == 4.0);
+    assert_true(dpa__canaries_choose(score, times, EACH, BOTH, 1.0) == 4.0);
     for (size_t i = 0; i < BOTH; ++i) assert_true(isnan(score[i]) == (i % 50 < 2));
     for (size_t i = 0; i < BOTH; ++i) times[i] = 0.0;
-    assert_true(dpa_canaries_choose(score, times, EACH, BOTH, 1.0) == 1.0);
+    assert_true(dpa__canaries_choose(score, times, EACH, BOTH, 1.0) == 1.0);
     for (size_t i = 0; i < BOTH; ++i) assert_true(isnan(score[i]));
 }
 
@@ -224,7 +224,7 @@ static dpa_known_rounds ideal(double mu, double *score) {
 /* Without the scan, which takes seconds and is covered by one test. */
 static dpa_request ranks_alone(void) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.method, sizeof request.method, "rank");
     return request;
 }
@@ -233,11 +233,11 @@ static dpa_result certified(const dpa_known_rounds *known, const dpa_request *re
     dpa_result r, whole;
     dpa_lints lints = {0};
     dpa_error err = {0};
-    if (dpa_known_rounds_participation(known, request, &r, &lints, &err) != DPA_OK)
+    if (dpa__known_rounds_participation(known, request, &r, &lints, &err) != DPA_OK)
         fail_msg("%s", err.text);
-    dpa_lints_free(&lints);
+    dpa__lints_free(&lints);
     assert_int_equal(r.scope, DPA_SCOPE_PARTICIPATION);
-    if (dpa_known_rounds_training(known, &r, request->delta, &whole, &err) != DPA_OK)
+    if (dpa__known_rounds_training(known, &r, request->delta, &whole, &err) != DPA_OK)
         fail_msg("%s", err.text);
     assert_int_equal(whole.scope, DPA_SCOPE_TRAINING);
     return whole;
@@ -280,7 +280,7 @@ static void scan_sees_the_few(void **state) {
     static double score[2 * MANY];
     dpa_known_rounds k = ideal(0.5, score);
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     for (size_t i = 0; i < MANY; i += 10) score[i] += 9.0;
     const dpa_result both = certified(&k, &request);
     (void)snprintf(request.method, sizeof request.method, "rank");
@@ -319,23 +319,23 @@ static void any_mechanism_is_scanned(void **state) {
     dpa_scores scores;
     dpa_lints lints = {0};
     dpa_result r, whole;
-    dpa_request_init(&request);
-    assert_ok(dpa_request_set(&request, "family", "dp", NULL));
+    dpa__request_init(&request);
+    assert_ok(dpa__request_set(&request, "family", "dp", NULL));
     k.canary_rounds = k.rule.times = 4.0;
     const dpa_result as_claimed = certified(&k, &request);
     assert_string_equal(as_claimed.family, "dp");
     assert_string_equal(as_claimed.method, "known-rounds");
     assert_true((as_claimed.assumptions & DPA_ASSUME_CHANNELS) != 0 &&
                 (as_claimed.assumptions & DPA_ASSUME_FAMILY_GAUSSIAN) == 0);
-    assert_ok(dpa_scores_from(score, MANY, score + MANY, MANY, &scores, NULL));
-    assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
+    assert_ok(dpa__scores_from(score, MANY, score + MANY, MANY, &scores, NULL));
+    assert_ok(dpa__scores_prepare_here(&scores, &lints, NULL));
     request.sides = 1;
-    assert_ok(dpa_request_set(&request, "method", "scan", NULL));
-    assert_ok(dpa_estimate_scores(&scores, &request, &results, NULL));
+    assert_ok(dpa__request_set(&request, "method", "scan", NULL));
+    assert_ok(dpa__estimate_scores(&scores, &request, &results, NULL));
     assert_true(results.count == 1 && results.items[0].epsilon_lower > 1.0);
     assert_absolute(as_claimed.epsilon_lower, results.items[0].epsilon_lower, 1e-12);
-    dpa_results_free(&results);
-    dpa_scores_free(&scores);
+    dpa__results_free(&results);
+    dpa__scores_free(&scores);
 
     request.method[0] = '\0';
     k.rule.times = 1.0; /* a client in one round: half of the μ of four */
@@ -343,16 +343,16 @@ static void any_mechanism_is_scanned(void **state) {
     assert_string_equal(once.family, "gaussian");
     const double mu = dpa_gaussian_mu(as_claimed.epsilon_lower, 1e-5) / 2.0;
     assert_absolute(once.epsilon_lower, dpa_gaussian_epsilon(mu, 1e-5), 1e-6);
-    assert_ok(dpa_request_set(&request, "family", "laplace", NULL));
-    assert_ok(dpa_known_rounds_participation(&k, &request, &r, &lints, NULL));
-    assert_int_equal(dpa_known_rounds_training(&k, &r, 1e-5, &whole, NULL), DPA_BAD_ARGUMENT);
+    assert_ok(dpa__request_set(&request, "family", "laplace", NULL));
+    assert_ok(dpa__known_rounds_participation(&k, &request, &r, &lints, NULL));
+    assert_int_equal(dpa__known_rounds_training(&k, &r, 1e-5, &whole, NULL), DPA_BAD_ARGUMENT);
     k.rule.times = 4.0;
-    assert_ok(dpa_known_rounds_training(&k, &r, 1e-5, &whole, NULL));
+    assert_ok(dpa__known_rounds_training(&k, &r, 1e-5, &whole, NULL));
     assert_true(whole.epsilon_lower == r.epsilon_lower && r.epsilon_lower > 0.0);
     k.spread = 1.01; /* overlap is understood for Gaussian noise only */
-    assert_int_equal(dpa_known_rounds_participation(&k, &request, &r, &lints, NULL),
+    assert_int_equal(dpa__known_rounds_participation(&k, &request, &r, &lints, NULL),
                      DPA_BAD_ARGUMENT);
-    dpa_lints_free(&lints);
+    dpa__lints_free(&lints);
 }
 
 /* The bound on the canary's rounds themselves does not depend on what was claimed. */
@@ -365,14 +365,14 @@ static void participation_is_about_the_canary(void **state) {
     dpa_result first, other;
     k.canary_rounds = 4.0;
     k.spread = 1.25;
-    assert_ok(dpa_known_rounds_participation(&k, &request, &first, &lints, NULL));
+    assert_ok(dpa__known_rounds_participation(&k, &request, &first, &lints, NULL));
     assert_int_equal(first.scope, DPA_SCOPE_PARTICIPATION);
     assert_absolute(first.epsilon_lower, dpa_gaussian_epsilon(first.parameter_lower, 1e-5), 1e-6);
     k.rule = (dpa_participation_rule){.q = 0.1, .rounds = 20};
-    assert_ok(dpa_known_rounds_participation(&k, &request, &other, &lints, NULL));
+    assert_ok(dpa__known_rounds_participation(&k, &request, &other, &lints, NULL));
     assert_true(other.epsilon_lower == first.epsilon_lower);
     assert_absolute(certified(&k, &request).parameter_lower, first.parameter_lower / 2.0, 1e-12);
-    dpa_lints_free(&lints);
+    dpa__lints_free(&lints);
 }
 
 static void certificate_refuses_nonsense(void **state) {
@@ -381,7 +381,7 @@ static void certificate_refuses_nonsense(void **state) {
     dpa_request request;
     dpa_result r;
     dpa_lints lints = {0};
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     for (int wrong = 0; wrong < 5; ++wrong) {
         dpa_known_rounds k = ideal(1.0, score);
         if (wrong == 0) k.observed_count = 1;
@@ -389,10 +389,10 @@ static void certificate_refuses_nonsense(void **state) {
         if (wrong == 2) k.canary_rounds = 0.0;
         if (wrong == 3) k.spread = 0.5;
         if (wrong == 4) k.rule.times = (double)NAN;
-        assert_int_not_equal(dpa_known_rounds_participation(&k, &request, &r, &lints, NULL),
+        assert_int_not_equal(dpa__known_rounds_participation(&k, &request, &r, &lints, NULL),
                              DPA_OK);
     }
-    dpa_lints_free(&lints);
+    dpa__lints_free(&lints);
 }
 
 int main(void) {

@@ -3,7 +3,7 @@
  * sums by hand. */
 #include "check.h"
 
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "estimate/landscape.h"
 
 /* The shares t for which (1−t)·x + t·y is at least `most`: narrows [t0, t1]. */
@@ -48,10 +48,10 @@ static void frontier_is_its_definition(void **state) {
         double u[N], e[N];
         int on[N];
         dpa_rng rng;
-        dpa_rng_init(&rng, seed, DPA_PURPOSE_TEST, 2);
+        dpa__rng_init(&rng, seed, DPA_PURPOSE_TEST, 2);
         for (int i = 0; i < N; ++i) { /* half of them on a coarse grid: ties and lines */
-            u[i] = dpa_rng_uniform(&rng);
-            e[i] = 3.0 * dpa_rng_uniform(&rng);
+            u[i] = dpa__rng_uniform(&rng);
+            e[i] = 3.0 * dpa__rng_uniform(&rng);
             if (seed % 2) {
                 u[i] = floor(4 * u[i]);
                 e[i] = floor(2 * e[i]);
@@ -101,7 +101,7 @@ static void density(void **state) {
 static dpa_status read_text(const char *text, dpa_landscape *l, dpa_error *err) {
     char path[64];
     (void)snprintf(path, sizeof path, "landscape-%d.csv", (int)getpid());
-    assert_ok(dpa_file_write(path, text, strlen(text), NULL));
+    assert_ok(dpa__file_write(path, text, strlen(text), NULL));
     const dpa_status status = dpa__landscape_read(path, l, err);
     (void)remove(path);
     return status;

@@ -3,8 +3,8 @@
  * membership. */
 #include "check.h"
 
-#include "dpaudit/attack.h"
-#include "dpaudit/rng.h"
+#include "attack/attack.h"
+#include "base/rng.h"
 
 enum { MODELS = 40, POINTS = 30 };
 
@@ -16,13 +16,13 @@ static dpa_signals leaky(void) {
         malloc(MODELS * POINTS), 1};
     dpa_rng rng;
     assert_true(s.signal != NULL && s.member != NULL);
-    dpa_rng_init(&rng, 3, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 3, DPA_PURPOSE_TEST, 0);
     for (size_t m = 0; m < MODELS; ++m) {
         uint8_t *member = s.member + m * POINTS;
-        dpa_membership_half(11, m, POINTS, member);
+        dpa__membership_half(11, m, POINTS, member);
         for (size_t p = 0; p < POINTS; ++p) {
             const double moved = p == 7 ? 12.0 : 0.1 * (double)p;
-            s.signal[m * POINTS + p] = dpa_rng_normal(&rng) + moved * member[p];
+            s.signal[m * POINTS + p] = dpa__rng_normal(&rng) + moved * member[p];
         }
     }
     return s;
@@ -70,10 +70,10 @@ static void one_split_against_brute_force(void **state) {
     static double score[MODELS * POINTS];
     static uint8_t member[MODELS * POINTS];
     size_t tested[MODELS], tests = 0;
-    dpa_leak_opts_init(&opts);
+    dpa__leak_opts_init(&opts);
     opts.how.variance = DPA_VARIANCE_POINT;
     opts.delta = 0.01;
-    assert_ok(dpa_leaks_measure(&s, &opts, leaks, roles, NULL));
+    assert_ok(dpa__leaks_measure(&s, &opts, leaks, roles, NULL));
     for (size_t m = 0; m < MODELS; ++m)
         if (roles[m] == DPA_ROLE_TEST) tested[tests++] = m;
     assert_int_equal(tests, 8); /* 20 % of 40 */
@@ -82,7 +82,7 @@ static void one_split_against_brute_force(void **state) {
         alone.target = tested[i];
         alone.exclude = tested;
         alone.exclude_count = tests;
-        assert_ok(dpa_attack_run(DPA_ATTACK_LIRA, &s, &alone, score + i * POINTS, NULL));
+        assert_ok(dpa__attack_run(DPA_ATTACK_LIRA, &s, &alone, score + i * POINTS, NULL));
         memcpy(member + i * POINTS, s.member + tested[i] * POINTS, POINTS);
     }
     for (size_t p = 0; p < POINTS; ++p) {
@@ -94,7 +94,7 @@ static void one_split_against_brute_force(void **state) {
         assert_relative(leaks[p].epsilon, want.epsilon, 1e-13);
         assert_relative(leaks[p].gap, want.gap, 1e-9);
     }
-    dpa_signals_free(&s);
+    dpa__signals_free(&s);
 }
 
 /* The share of models that test is rounded; one model at least tests, and one is fitted to. */
@@ -110,14 +110,14 @@ static void shares_of_test_models(void **state) {
         dpa_model_role roles[MODELS];
         dpa_leak_opts opts;
         size_t tests = 0;
-        dpa_leak_opts_init(&opts);
+        dpa__leak_opts_init(&opts);
         opts.attack = DPA_ATTACK_LOSS; /* needs no fit */
         opts.test_share = known[k].share;
-        assert_ok(dpa_leaks_measure(&s, &opts, leaks, roles, NULL));
+        assert_ok(dpa__leaks_measure(&s, &opts, leaks, roles, NULL));
         for (size_t m = 0; m < MODELS; ++m) tests += roles[m] == DPA_ROLE_TEST;
         assert_int_equal(tests, known[k].tests);
     }
-    dpa_signals_free(&s);
+    dpa__signals_free(&s);
 }
 
 static void every_model_is_tested_once(void **state) {
@@ -127,11 +127,11 @@ static void every_model_is_tested_once(void **state) {
     dpa_model_role roles[MODELS];
     dpa_leak_opts opts;
     static const size_t kept[] = {3, 39};
-    dpa_leak_opts_init(&opts);
+    dpa__leak_opts_init(&opts);
     opts.every_model = 1;
     opts.how.exclude = kept;
     opts.how.exclude_count = 2;
-    assert_ok(dpa_leaks_measure(&s, &opts, leaks, roles, NULL));
+    assert_ok(dpa__leaks_measure(&s, &opts, leaks, roles, NULL));
     for (size_t m = 0; m < MODELS; ++m)
         assert_int_equal(roles[m], m == 3 || m == 39 ? DPA_ROLE_KEPT : DPA_ROLE_TEST);
     for (size_t p = 0; p < POINTS; ++p) {
@@ -141,7 +141,7 @@ static void every_model_is_tested_once(void **state) {
         assert_int_equal(leaks[p].in + leaks[p].out, MODELS - 2);
     }
     assert_true(leaks[7].accuracy == 1.0 && leaks[0].accuracy < 0.8);
-    dpa_signals_free(&s);
+    dpa__signals_free(&s);
 }
 
 /* Models kept for the audit may contain anything: the selection must not look at them. */
@@ -151,18 +151,18 @@ static void kept_models_are_not_seen(void **state) {
     dpa_leak before[POINTS], after[POINTS];
     dpa_leak_opts opts;
     static const size_t kept[] = {0, 5, 17};
-    dpa_leak_opts_init(&opts);
+    dpa__leak_opts_init(&opts);
     opts.how.exclude = kept;
     opts.how.exclude_count = 3;
-    assert_ok(dpa_leaks_measure(&s, &opts, before, NULL, NULL));
+    assert_ok(dpa__leaks_measure(&s, &opts, before, NULL, NULL));
     for (size_t i = 0; i < 3; ++i)
         for (size_t p = 0; p < POINTS; ++p) {
             s.signal[kept[i] * POINTS + p] = (double)NAN;
             s.member[kept[i] * POINTS + p] ^= 1;
         }
-    assert_ok(dpa_leaks_measure(&s, &opts, after, NULL, NULL));
+    assert_ok(dpa__leaks_measure(&s, &opts, after, NULL, NULL));
     assert_memory_equal(before, after, sizeof before);
-    dpa_signals_free(&s);
+    dpa__signals_free(&s);
 }
 
 static void selections(void **state) {
@@ -175,24 +175,24 @@ static void selections(void **state) {
     size_t got[6];
     dpa_error err = {0};
     const dpa_weight accuracy = DPA_WEIGHT_ACCURACY;
-    assert_ok(dpa_challenges_select(leaks, 6, DPA_CHALLENGE_WORST, accuracy, 1, got, 5, NULL));
+    assert_ok(dpa__challenges_select(leaks, 6, DPA_CHALLENGE_WORST, accuracy, 1, got, 5, NULL));
     const size_t worst[] = {2, 0, 4, 1, 5};
     assert_memory_equal(got, worst, sizeof worst);
     assert_ok(
-        dpa_challenges_select(leaks, 6, DPA_CHALLENGE_WORST, DPA_WEIGHT_EPSILON, 1, got, 5, NULL));
+        dpa__challenges_select(leaks, 6, DPA_CHALLENGE_WORST, DPA_WEIGHT_EPSILON, 1, got, 5, NULL));
     const size_t epsilon[] = {2, 0, 1, 4, 5};
     assert_memory_equal(got, epsilon, sizeof epsilon);
-    assert_ok(dpa_challenges_select(leaks, 6, DPA_CHALLENGE_AVERAGE, accuracy, 1, got, 3, NULL));
+    assert_ok(dpa__challenges_select(leaks, 6, DPA_CHALLENGE_AVERAGE, accuracy, 1, got, 3, NULL));
     assert_true(got[0] == 4 && got[1] == 1 && got[2] == 5);
     assert_int_equal(
-        dpa_challenges_select(leaks, 6, DPA_CHALLENGE_WORST, accuracy, 1, got, 6, &err),
+        dpa__challenges_select(leaks, 6, DPA_CHALLENGE_WORST, accuracy, 1, got, 6, &err),
         DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "only 5"));
     assert_int_equal(
-        dpa_challenges_select(leaks, 6, DPA_CHALLENGE_RANDOM, accuracy, 1, got, 7, &err),
+        dpa__challenges_select(leaks, 6, DPA_CHALLENGE_RANDOM, accuracy, 1, got, 7, &err),
         DPA_BAD_ARGUMENT);
     assert_int_equal(
-        dpa_challenges_select(leaks, 6, DPA_CHALLENGE_RANDOM, accuracy, 1, got, 0, &err),
+        dpa__challenges_select(leaks, 6, DPA_CHALLENGE_RANDOM, accuracy, 1, got, 0, &err),
         DPA_BAD_ARGUMENT);
 }
 
@@ -204,8 +204,8 @@ static void random_challenges_are_uniform(void **state) {
     for (size_t p = 0; p < 5; ++p) leaks[p] = (dpa_leak){.point = p, .accuracy = (double)p};
     for (uint64_t seed = 0; seed < 5000; ++seed) {
         size_t got[2];
-        assert_ok(dpa_challenges_select(leaks, 5, DPA_CHALLENGE_RANDOM, DPA_WEIGHT_ACCURACY, seed,
-                                        got, 2, NULL));
+        assert_ok(dpa__challenges_select(leaks, 5, DPA_CHALLENGE_RANDOM, DPA_WEIGHT_ACCURACY, seed,
+                                         got, 2, NULL));
         assert_true(got[0] != got[1]);
         count[got[0]]++;
         count[got[1]]++;
@@ -220,8 +220,8 @@ static void designs(void **state) {
     unsigned in[N] = {0}, together = 0, coins = 0, same = 0;
     for (uint64_t m = 0; m < RUNS; ++m) {
         size_t size = 0;
-        dpa_membership_half(4, m, N, member);
-        dpa_membership_half(4, m, N, again);
+        dpa__membership_half(4, m, N, member);
+        dpa__membership_half(4, m, N, again);
         assert_memory_equal(member, again, sizeof member);
         for (size_t p = 0; p < N; ++p) {
             in[p] += member[p];
@@ -229,21 +229,21 @@ static void designs(void **state) {
         }
         assert_int_equal(size, N / 2);
         together += member[0] & member[30];
-        const int coin = dpa_membership_leave_one_out(4, m, N, 12, member);
+        const int coin = dpa__membership_leave_one_out(4, m, N, 12, member);
         assert_int_equal(member[12], coin);
         for (size_t p = 0; p < N; ++p) assert_true(p == 12 || member[p] == 1);
         coins += (unsigned)coin;
         dpa_rng halves; /* whose stream the coins have nothing to do with */
-        dpa_rng_init(&halves, 4, DPA_PURPOSE_MEMBERSHIP, m);
-        same += (dpa_rng_u32(&halves) & 1U) == (unsigned)coin;
+        dpa__rng_init(&halves, 4, DPA_PURPOSE_MEMBERSHIP, m);
+        same += (dpa__rng_u32(&halves) & 1U) == (unsigned)coin;
     }
     /* 15/31 of 4000 within five deviations of 32; pairs 15·14/(31·30) of 4000, deviation 27 */
     for (size_t p = 0; p < N; ++p) assert_true(fabs(in[p] - RUNS * 15 / 31.0) < 160);
     assert_true(fabs(together - RUNS * 15 * 14 / 930.0) < 135);
     assert_true(fabs(coins - RUNS / 2.0) < 160);
     assert_true(fabs(same - RUNS / 2.0) < 160);
-    dpa_membership_half(5, 0, N, again);
-    dpa_membership_half(4, 0, N, member);
+    dpa__membership_half(5, 0, N, again);
+    dpa__membership_half(4, 0, N, member);
     assert_memory_not_equal(member, again, sizeof member);
 }
 
@@ -255,32 +255,32 @@ static void refusals(void **state) {
     dpa_leak_opts opts;
     size_t all[MODELS];
     for (size_t m = 0; m < MODELS; ++m) all[m] = m;
-    dpa_leak_opts_init(&opts);
+    dpa__leak_opts_init(&opts);
     for (int missing = 0; missing < 3; ++missing) {
         dpa_signals part = s;
         if (missing == 0) part.models = 0;
         if (missing == 1) part.points = 0;
         if (missing == 2) part.member = NULL;
-        assert_int_equal(dpa_leaks_measure(&part, &opts, leaks, NULL, &err), DPA_BAD_ARGUMENT);
+        assert_int_equal(dpa__leaks_measure(&part, &opts, leaks, NULL, &err), DPA_BAD_ARGUMENT);
         assert_non_null(strstr(err.text, "signals with membership are needed"));
     }
     opts.test_share = 0.0;
-    assert_int_equal(dpa_leaks_measure(&s, &opts, leaks, NULL, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__leaks_measure(&s, &opts, leaks, NULL, &err), DPA_BAD_ARGUMENT);
     opts.test_share = 0.5;
     opts.delta = 1.0;
-    assert_int_equal(dpa_leaks_measure(&s, &opts, leaks, NULL, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__leaks_measure(&s, &opts, leaks, NULL, &err), DPA_BAD_ARGUMENT);
     opts.delta = 0.0;
     opts.how.exclude = all;
     opts.how.exclude_count = MODELS - 1;
-    assert_int_equal(dpa_leaks_measure(&s, &opts, leaks, NULL, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__leaks_measure(&s, &opts, leaks, NULL, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "1 models are left"));
     all[0] = MODELS;
-    assert_int_equal(dpa_leaks_measure(&s, &opts, leaks, NULL, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__leaks_measure(&s, &opts, leaks, NULL, &err), DPA_BAD_ARGUMENT);
     opts.how.exclude_count = 0;
     s.signal[4 * POINTS + 9] = (double)NAN;
-    assert_int_equal(dpa_leaks_measure(&s, &opts, leaks, NULL, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__leaks_measure(&s, &opts, leaks, NULL, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "model 4, point 9"));
-    dpa_signals_free(&s);
+    dpa__signals_free(&s);
 }
 
 int main(void) {

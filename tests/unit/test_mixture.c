@@ -3,14 +3,13 @@
  * integers, quadrature and closed forms. */
 #include "check.h"
 
-#include "dpaudit/epsilon_star.h"
-#include "dpaudit/tradeoff.h"
 #include "estimate/epsilon_star.h"
 #include "math/dist.h"
+#include "tradeoff/tradeoff.h"
 
 static void draw(const dpa_mixture *m, uint64_t seed, double *x, size_t count) {
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_TEST, 1);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_TEST, 1);
     for (size_t i = 0; i < count; ++i) x[i] = dpa__mixture_draw(m, &rng);
 }
 
@@ -108,8 +107,8 @@ static void fit_is_stationary(void **state) {
     dpa_mixture_opts opts;
     dpa_mixture m;
     draw(&two, 9, x, N);
-    dpa_mixture_opts_init(&opts);
-    assert_ok(dpa_mixture_fit(x, N, &opts, &m, NULL));
+    dpa__mixture_opts_init(&opts);
+    assert_ok(dpa__mixture_fit(x, N, &opts, &m, NULL));
     assert_int_equal(m.count, 2); /* BIC finds the number that made the data */
     assert_true(m.converged);
     for (size_t j = 0; j < 2; ++j) {
@@ -159,10 +158,10 @@ static void same_seed_same_fit(void **state) {
     dpa_mixture_opts opts;
     dpa_mixture a, b;
     draw(&two, 12, x, N);
-    dpa_mixture_opts_init(&opts);
+    dpa__mixture_opts_init(&opts);
     opts.components = 7;
-    assert_ok(dpa_mixture_fit(x, N, &opts, &a, NULL));
-    assert_ok(dpa_mixture_fit(x, N, &opts, &b, NULL));
+    assert_ok(dpa__mixture_fit(x, N, &opts, &a, NULL));
+    assert_ok(dpa__mixture_fit(x, N, &opts, &b, NULL));
     assert_true(dpa__mixture_equal(&a, &b));
     for (size_t j = 1; j < a.count; ++j) assert_true(a.mean[j - 1] <= a.mean[j]);
 }
@@ -205,15 +204,15 @@ static void few_points(void **state) {
     const double equal[] = {1, 1, 1}, pair[] = {0, 1, 0, 1, 1};
     dpa_mixture_opts opts;
     dpa_mixture m;
-    dpa_mixture_opts_init(&opts);
-    assert_int_equal(dpa_mixture_fit(equal, 3, &opts, &m, NULL), DPA_BAD_INPUT);
-    assert_int_equal(dpa_mixture_fit(equal, 0, &opts, &m, NULL), DPA_BAD_INPUT);
+    dpa__mixture_opts_init(&opts);
+    assert_int_equal(dpa__mixture_fit(equal, 3, &opts, &m, NULL), DPA_BAD_INPUT);
+    assert_int_equal(dpa__mixture_fit(equal, 0, &opts, &m, NULL), DPA_BAD_INPUT);
     opts.components = 5; /* two distinct points: two components */
-    assert_ok(dpa_mixture_fit(pair, 5, &opts, &m, NULL));
+    assert_ok(dpa__mixture_fit(pair, 5, &opts, &m, NULL));
     assert_int_equal(m.count, 2);
     assert_true(isfinite(m.log_likelihood) && m.deviation[0] > 0.0);
     opts.components = 21;
-    assert_int_equal(dpa_mixture_fit(pair, 5, &opts, &m, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__mixture_fit(pair, 5, &opts, &m, NULL), DPA_BAD_ARGUMENT);
 }
 
 /* ε over all events: one component each is the closed form; more, by mpmath with 30 digits. */
@@ -230,27 +229,28 @@ static void all_events(void **state) {
         assert_ok(dpa__mixture_epsilon(&fit, row[i][4], &epsilon, &error, NULL));
         assert_relative(
             epsilon,
-            dpa_two_gaussians_epsilon(row[i][0], row[i][1], row[i][2], row[i][3], row[i][4]), 1e-9);
+            dpa__two_gaussians_epsilon(row[i][0], row[i][1], row[i][2], row[i][3], row[i][4]),
+            1e-9);
         assert_true(error < 1e-6);
     }
     fit.train = (dpa_mixture){2, {0.3, 0.7}, {0, 2}, {1, 0.5}, 0, 0, 0, 1};
     fit.heldout = (dpa_mixture){2, {0.5, 0.5}, {0.5, 2.5}, {1, 0.7}, 0, 0, 0, 1};
-    assert_ok(dpa_fit_epsilon(&fit, 1e-5, &epsilon, &error, NULL));
+    assert_ok(dpa__fit_epsilon(&fit, 1e-5, &epsilon, &error, NULL));
     assert_absolute(epsilon, 6.9264449218688, 1e-9);
     assert_true(error < 1e-8);
     dpa_star star;
-    assert_ok(dpa_star_fitted(&fit, 1e-5, &star, NULL));
+    assert_ok(dpa__star_fitted(&fit, 1e-5, &star, NULL));
     assert_true(star.epsilon <= epsilon);
     fit.train = (dpa_mixture){1, {1}, {0}, {1}, 0, 0, 0, 1};
     fit.heldout = (dpa_mixture){2, {0.9, 0.1}, {0, 3}, {1, 0.3}, 0, 0, 0, 1};
-    assert_ok(dpa_fit_epsilon(&fit, 1e-3, &epsilon, &error, NULL));
+    assert_ok(dpa__fit_epsilon(&fit, 1e-3, &epsilon, &error, NULL));
     assert_absolute(epsilon, 3.7900646698391, 1e-9);
     /* δ = 0: with the same widest component there is no simple answer; with different ones no
      * bound */
-    assert_ok(dpa_fit_epsilon(&fit, 0.0, &epsilon, &error, NULL));
+    assert_ok(dpa__fit_epsilon(&fit, 0.0, &epsilon, &error, NULL));
     assert_true(isnan(epsilon));
     fit.heldout.deviation[0] = 1.5;
-    assert_ok(dpa_fit_epsilon(&fit, 0.0, &epsilon, &error, NULL));
+    assert_ok(dpa__fit_epsilon(&fit, 0.0, &epsilon, &error, NULL));
     assert_true(epsilon == HUGE_VAL);
 }
 
@@ -274,7 +274,7 @@ static void mixture_supremum(void **state) {
         best = fmax(best, dpa__star_ratio(&r, delta, &which));
     }
     dpa_star star;
-    assert_ok(dpa_star_fitted(&fit, delta, &star, NULL));
+    assert_ok(dpa__star_fitted(&fit, delta, &star, NULL));
     assert_true(star.epsilon >= log(best) - 1e-12);
     assert_absolute(star.epsilon, log(best), 2e-4); /* the optimum is at an end of the interval */
 }
@@ -317,14 +317,14 @@ static void kolmogorov_smirnov(void **state) {
             x[j] = (double)(row[i].n - j); /* not sorted */
             y[j] = (double)j + (double)row[i].h + 0.5;
         }
-        assert_ok(dpa_ks_two_sample(x, y, row[i].n, &statistic, &p, NULL));
+        assert_ok(dpa__ks_two_sample(x, y, row[i].n, &statistic, &p, NULL));
         assert_relative(statistic, (double)row[i].h / (double)row[i].n, 1e-15);
         assert_relative(p, row[i].p, 1e-10);
     }
     for (size_t j = 0; j < 10; ++j) x[j] = y[j] = 3.0;
-    assert_ok(dpa_ks_two_sample(x, y, 10, &statistic, &p, NULL));
+    assert_ok(dpa__ks_two_sample(x, y, 10, &statistic, &p, NULL));
     assert_true(statistic == 0.0 && p == 1.0);
-    assert_int_equal(dpa_ks_two_sample(x, y, 0, &statistic, &p, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__ks_two_sample(x, y, 0, &statistic, &p, NULL), DPA_BAD_ARGUMENT);
 }
 
 /* A sample of the fitted mixture is not rejected; one component for two distant modes is. */
@@ -338,17 +338,17 @@ static void goodness(void **state) {
     const dpa_mixture apart = {2, {0.5, 0.5}, {-6, 1}, {0.5, 1}, 0, 0, 0, 1};
     draw(&apart, 21, x, N);
     draw(&apart, 22, y, N);
-    assert_ok(dpa_losses_new(x, N, y, N, &l, NULL));
+    assert_ok(dpa__losses_new(x, N, y, N, &l, NULL));
     for (int side = 0; side < 2; ++side) {
-        assert_ok(dpa_losses_goodness(&l, side, 4, 1, sizes, 2, row, NULL));
+        assert_ok(dpa__losses_goodness(&l, side, 4, 1, sizes, 2, row, NULL));
         assert_true(row[1].p_value > 0.01 && row[1].samples == 1000 && row[1].heldout == side);
-        assert_ok(dpa_losses_goodness(&l, side, 1, 1, sizes, 2, row, NULL));
+        assert_ok(dpa__losses_goodness(&l, side, 1, 1, sizes, 2, row, NULL));
         assert_true(row[1].p_value < 1e-6);
     }
     const size_t many[] = {2001}, down[] = {200, 100};
-    assert_int_equal(dpa_losses_goodness(&l, 0, 1, 1, many, 1, row, NULL), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_losses_goodness(&l, 0, 1, 1, down, 2, row, NULL), DPA_BAD_ARGUMENT);
-    dpa_losses_free(&l);
+    assert_int_equal(dpa__losses_goodness(&l, 0, 1, 1, many, 1, row, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__losses_goodness(&l, 0, 1, 1, down, 2, row, NULL), DPA_BAD_ARGUMENT);
+    dpa__losses_free(&l);
 }
 
 int main(void) {

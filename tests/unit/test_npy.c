@@ -54,17 +54,17 @@ static void check_one(size_t type, char order, int fortran, int version) {
     dpa_error err;
     assert_ok(read_bytes(file.data, file.length, NULL, &a, &err));
     assert_int_equal(a.dtype, types[type].dtype);
-    assert_int_equal(dpa_dtype_size(a.dtype), types[type].size);
+    assert_int_equal(dpa__dtype_size(a.dtype), types[type].size);
     assert_int_equal(a.ndim, 2);
     assert_int_equal(a.shape[0] * 10 + a.shape[1], 23);
     assert_int_equal(a.count, 6);
     assert_int_equal(strlen(a.sha256), 64);
-    assert_ok(dpa_array_to_double(&a, &err));
+    assert_ok(dpa__array_to_double(&a, &err));
     assert_int_equal(a.dtype, DPA_F64);
     for (int i = 0; i < 2; ++i)
         for (int j = 0; j < 3; ++j)
             assert_true(((double *)a.data)[3 * i + j] == (2 * i + j) % wrap);
-    dpa_array_free(&a);
+    dpa__array_free(&a);
     dpa__text_free(&payload);
     dpa__text_free(&file);
 }
@@ -78,9 +78,9 @@ static void every_type(void **state) {
                 check_one(type, '>', fortran, version);
                 check_one(type, '=', fortran, version);
             }
-    assert_int_equal(dpa_dtype_size((dpa_dtype)99), 0);
-    assert_string_equal(dpa_dtype_name((dpa_dtype)99), "unknown");
-    assert_string_equal(dpa_dtype_name(DPA_F16), "float16");
+    assert_int_equal(dpa__dtype_size((dpa_dtype)99), 0);
+    assert_string_equal(dpa__dtype_name((dpa_dtype)99), "unknown");
+    assert_string_equal(dpa__dtype_name(DPA_F16), "float16");
 }
 
 static void negative_and_large(void **state) {
@@ -93,25 +93,25 @@ static void negative_and_large(void **state) {
     dpa_error err;
     make_npy(&file, 1, "{'descr':'<i8','fortran_order':False,'shape':(2,)}", values, sizeof values);
     assert_ok(read_bytes(file.data, file.length, NULL, &a, &err));
-    assert_ok(dpa_array_to_double(&a, &err));
+    assert_ok(dpa__array_to_double(&a, &err));
     assert_true(((double *)a.data)[0] == -3 && ((double *)a.data)[1] == -0x1p63);
-    dpa_array_free(&a);
+    dpa__array_free(&a);
     make_npy(&file, 1, "{'descr':'<u8','fortran_order':False,'shape':(1L,)}", top, sizeof top);
     assert_ok(read_bytes(file.data, file.length, NULL, &a, &err));
-    assert_ok(dpa_array_to_double(&a, &err));
+    assert_ok(dpa__array_to_double(&a, &err));
     assert_true(((double *)a.data)[0] == 0x1p64);
-    dpa_array_free(&a);
+    dpa__array_free(&a);
     make_npy(&file, 1, "{\"descr\":\"|i1\",\"fortran_order\":False,\"shape\":()}", small, 1);
     assert_ok(read_bytes(file.data, file.length, NULL, &a, &err));
     assert_int_equal(a.ndim, 0);
     assert_int_equal(a.count, 1);
     assert_int_equal(*(int8_t *)a.data, -128);
-    dpa_array_free(&a);
+    dpa__array_free(&a);
     make_npy(&file, 1, "{'descr':'<f8','fortran_order':True,'shape':(0,5)}", "", 0);
     assert_ok(read_bytes(file.data, file.length, NULL, &a, &err));
     assert_int_equal(a.count, 0);
-    assert_ok(dpa_array_to_double(&a, &err));
-    dpa_array_free(&a);
+    assert_ok(dpa__array_to_double(&a, &err));
+    dpa__array_free(&a);
     dpa__text_free(&file);
 }
 
@@ -130,7 +130,7 @@ static void turned(void **state) {
     assert_ok(read_bytes(file.data, file.length, NULL, &a, &err));
     for (int n = 0; n < 24; ++n)
         assert_int_equal(((uint8_t *)a.data)[n], 100 * (n / 12) + 10 * (n / 4 % 3) + n % 4);
-    dpa_array_free(&a);
+    dpa__array_free(&a);
     dpa__text_free(&file);
 }
 
@@ -234,18 +234,18 @@ static void round_trip(void **state) {
             if (ndim > 0) a.shape[0] = a.count = 2;
             if (ndim > 1) a.count *= a.shape[1] = 3;
             dpa_array b;
-            assert_ok(dpa_array_write(path, &a, &err));
-            assert_ok(dpa_array_read(path, NULL, &b, &err));
+            assert_ok(dpa__array_write(path, &a, &err));
+            assert_ok(dpa__array_read(path, NULL, &b, &err));
             assert_int_equal(b.dtype, a.dtype);
             assert_int_equal(b.ndim, a.ndim);
             assert_memory_equal(b.shape, a.shape, ndim * sizeof a.shape[0]);
             assert_memory_equal(b.data, bytes, a.count * types[i].size);
-            dpa_array_free(&b);
+            dpa__array_free(&b);
         }
     (void)unlink(path);
     const dpa_array empty = {.dtype = DPA_F64, .ndim = 1, .data = NULL};
-    assert_int_equal(dpa_array_write("/dev/full", &empty, &err), DPA_IO);
-    assert_int_equal(dpa_array_write("/nonexistent/x.npy", &empty, &err), DPA_IO);
+    assert_int_equal(dpa__array_write("/dev/full", &empty, &err), DPA_IO);
+    assert_int_equal(dpa__array_write("/nonexistent/x.npy", &empty, &err), DPA_IO);
     assert_non_null(strstr(err.text, "No such file"));
 }
 

@@ -18,44 +18,44 @@ static void numpy_files(void **state) {
     (void)state;
     dpa_array a;
     dpa_error err;
-    assert_ok(dpa_array_read(data_file("stored.npz"), "members", &a, &err));
+    assert_ok(dpa__array_read(data_file("stored.npz"), "members", &a, &err));
     assert_int_equal(a.count, 3);
     assert_true(((double *)a.data)[2] == -3);
     char sha[DPA_SHA256_SIZE];
     memcpy(sha, a.sha256, sizeof sha);
-    dpa_array_free(&a);
-    assert_ok(dpa_array_read(data_file("stored.npz"), "nonmembers", &a, &err));
+    dpa__array_free(&a);
+    assert_ok(dpa__array_read(data_file("stored.npz"), "nonmembers", &a, &err));
     assert_int_equal(a.dtype, DPA_I16);
     assert_int_equal(a.ndim, 2);
     assert_int_equal(((int16_t *)a.data)[3], 4);
     assert_string_equal(a.sha256, sha); /* the hash of the file, whichever array was read */
-    dpa_array_free(&a);
-    assert_ok(dpa_array_read(data_file("deflated.npz"), "members", &a, &err));
+    dpa__array_free(&a);
+    assert_ok(dpa__array_read(data_file("deflated.npz"), "members", &a, &err));
     assert_int_equal(a.count, 100);
     assert_true(((double *)a.data)[99] == 99);
-    dpa_array_free(&a);
-    assert_ok(dpa_array_read(data_file("single.npz"), NULL, &a, &err));
+    dpa__array_free(&a);
+    assert_ok(dpa__array_read(data_file("single.npz"), NULL, &a, &err));
     assert_int_equal(a.count, 3);
-    dpa_array_free(&a);
-    assert_ok(dpa_array_read(data_file("fortran.npy"), NULL, &a, &err));
-    assert_ok(dpa_array_to_double(&a, &err));
+    dpa__array_free(&a);
+    assert_ok(dpa__array_read(data_file("fortran.npy"), NULL, &a, &err));
+    assert_ok(dpa__array_to_double(&a, &err));
     for (int i = 0; i < 6; ++i) assert_true(((double *)a.data)[i] == i);
-    dpa_array_free(&a);
+    dpa__array_free(&a);
 }
 
 static void names(void **state) {
     (void)state;
     dpa_array a;
     dpa_error err;
-    assert_int_equal(dpa_array_read(data_file("stored.npz"), "x", &a, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__array_read(data_file("stored.npz"), "x", &a, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "no array 'x'; it has members, nonmembers"));
-    assert_int_equal(dpa_array_read(data_file("stored.npz"), NULL, &a, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__array_read(data_file("stored.npz"), NULL, &a, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "holds 2 arrays (members, nonmembers)"));
-    assert_int_equal(dpa_npz_has(data_file("stored.npz"), "members"), 1);
-    assert_int_equal(dpa_npz_has(data_file("stored.npz"), "member"), 0);
-    assert_int_equal(dpa_npz_has(data_file("README"), "members"), 0);
-    assert_int_equal(dpa_npz_has("/nonexistent", "members"), 0);
-    assert_int_equal(dpa_npz_has("-", "members"), 0);
+    assert_int_equal(dpa__npz_has(data_file("stored.npz"), "members"), 1);
+    assert_int_equal(dpa__npz_has(data_file("stored.npz"), "member"), 0);
+    assert_int_equal(dpa__npz_has(data_file("README"), "members"), 0);
+    assert_int_equal(dpa__npz_has("/nonexistent", "members"), 0);
+    assert_int_equal(dpa__npz_has("-", "members"), 0);
     /* an archive with no entries */
     assert_bad("PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 22, "mem", "holds no array");
 }
@@ -77,11 +77,11 @@ static void damage(void **state) {
             if (read_bytes(bytes, size, "members", &a, &err) == DPA_OK) {
                 assert_int_equal(a.count, good.count);
                 assert_memory_equal(a.data, good.data, good.count * sizeof(double));
-                dpa_array_free(&a);
+                dpa__array_free(&a);
             }
             bytes[n] ^= 4;
         }
-        dpa_array_free(&good);
+        dpa__array_free(&good);
         free(bytes);
     }
 }
@@ -97,25 +97,25 @@ static void round_trip(void **state) {
     const char *path = make_file("", 0);
     dpa_array a;
     dpa_error err;
-    assert_ok(dpa_npz_write(path, both, arrays, 2, &err));
-    assert_ok(dpa_array_read(path, "members", &a, &err));
+    assert_ok(dpa__npz_write(path, both, arrays, 2, &err));
+    assert_ok(dpa__array_read(path, "members", &a, &err));
     assert_memory_equal(a.data, x, sizeof x);
-    dpa_array_free(&a);
-    assert_ok(dpa_array_read(path, "nonmembers", &a, &err));
+    dpa__array_free(&a);
+    assert_ok(dpa__array_read(path, "nonmembers", &a, &err));
     assert_int_equal(a.shape[0] * 10 + a.shape[1], 21);
     assert_memory_equal(a.data, y, sizeof y);
-    dpa_array_free(&a);
-    assert_int_equal(dpa_npz_write(path, twice, arrays, 2, &err), DPA_IO);
-    assert_int_equal(dpa_npz_has(path, "members"), 1); /* the old file is unchanged */
-    assert_int_equal(dpa_npz_write("/nonexistent/x", both, arrays, 2, &err), DPA_IO);
-    assert_int_equal(dpa_npz_write("/dev/full", both, arrays, 2, &err), DPA_IO);
+    dpa__array_free(&a);
+    assert_int_equal(dpa__npz_write(path, twice, arrays, 2, &err), DPA_IO);
+    assert_int_equal(dpa__npz_has(path, "members"), 1); /* the old file is unchanged */
+    assert_int_equal(dpa__npz_write("/nonexistent/x", both, arrays, 2, &err), DPA_IO);
+    assert_int_equal(dpa__npz_write("/dev/full", both, arrays, 2, &err), DPA_IO);
     dpa_array wrong = arrays[0];
     wrong.count = 4;
-    assert_int_equal(dpa_npz_write(path, both, &wrong, 1, &err), DPA_BAD_ARGUMENT);
-    assert_int_equal(dpa_array_write(path, &wrong, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__npz_write(path, both, &wrong, 1, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__array_write(path, &wrong, &err), DPA_BAD_ARGUMENT);
     wrong = arrays[0];
     wrong.dtype = (dpa_dtype)77;
-    assert_int_equal(dpa_array_write(path, &wrong, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__array_write(path, &wrong, &err), DPA_BAD_ARGUMENT);
     (void)unlink(path);
 }
 
@@ -132,12 +132,12 @@ static void inside_gzip(void **state) {
     assert_int_equal(gzwrite(file, bytes, (unsigned)size), size);
     assert_int_equal(gzclose(file), Z_OK);
     free(bytes);
-    assert_int_equal(dpa_npz_has(path, "members"), 1);
-    assert_int_equal(dpa_npz_has(path, "x"), 0);
-    assert_int_equal(dpa_npz_has(data_file("scores.csv.gz"), "members"), 0);
-    assert_ok(dpa_array_read(path, "members", &a, &err));
+    assert_int_equal(dpa__npz_has(path, "members"), 1);
+    assert_int_equal(dpa__npz_has(path, "x"), 0);
+    assert_int_equal(dpa__npz_has(data_file("scores.csv.gz"), "members"), 0);
+    assert_ok(dpa__array_read(path, "members", &a, &err));
     assert_int_equal(a.count, 3);
-    dpa_array_free(&a);
+    dpa__array_free(&a);
     (void)unlink(path);
 }
 
@@ -150,7 +150,7 @@ static void pipes(void **state) {
     assert_int_equal(write(ends[1], "score", 5), 5);
     (void)close(ends[1]);
     (void)snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
-    assert_int_equal(dpa_npz_has(path, "members"), 0);
+    assert_int_equal(dpa__npz_has(path, "members"), 0);
     assert_int_equal(read(ends[0], &byte, 1), 1);
     assert_int_equal(byte, 's');
     (void)close(ends[0]);

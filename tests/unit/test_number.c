@@ -4,10 +4,10 @@
 
 #include <float.h>
 
+#include "base/data.h"
 #include "base/number.h"
+#include "base/rng.h"
 #include "base/text.h"
-#include "dpaudit/data.h"
-#include "dpaudit/rng.h"
 
 static void check_same(const char *text) {
     const char *at = text;
@@ -40,13 +40,13 @@ static void random_doubles(void **state) {
     (void)state;
     static const int digits[] = {17, 19, 15, 6, 3, 18};
     dpa_rng rng;
-    dpa_rng_init(&rng, 11, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 11, DPA_PURPOSE_TEST, 0);
     for (int i = 0; i < 300000; ++i) {
         double x;
         char text[64];
-        const uint64_t bits = dpa_rng_u64(&rng);
+        const uint64_t bits = dpa__rng_u64(&rng);
         memcpy(&x, &bits, sizeof x);
-        if (i % 2) x = dpa_rng_normal(&rng) * pow(10, (double)(i % 31) - 15);
+        if (i % 2) x = dpa__rng_normal(&rng) * pow(10, (double)(i % 31) - 15);
         if (!isfinite(x)) continue;
         (void)dpa__print(text, sizeof text, i % 3 ? "%.*g" : "%.*e", digits[i % 6], x);
         check_same(text);
@@ -58,12 +58,12 @@ static void random_doubles(void **state) {
 static void random_integers(void **state) {
     (void)state;
     dpa_rng rng;
-    dpa_rng_init(&rng, 12, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 12, DPA_PURPOSE_TEST, 0);
     for (int i = 0; i < 300000; ++i) {
         char text[64];
-        const uint64_t w = dpa_rng_u64(&rng) >> dpa_rng_below(&rng, 64);
+        const uint64_t w = dpa__rng_u64(&rng) >> dpa__rng_below(&rng, 64);
         (void)snprintf(text, sizeof text, "%llue%d", (unsigned long long)w,
-                       (int)dpa_rng_below(&rng, 47) - 23);
+                       (int)dpa__rng_below(&rng, 47) - 23);
         check_same(text);
     }
 }
@@ -138,10 +138,10 @@ static void whole_words(void **state) {
     (void)state;
     const char *const refused_words[] = {"", "nan", "0x10", "1 ", "1,5", "1e400", "one", "1e5x"};
     double x = 0;
-    assert_true(dpa_number_whole("-2.5e3", &x) && x == -2500);
-    assert_true(dpa_number_whole("inf", &x) && isinf(x));
+    assert_true(dpa__number_whole("-2.5e3", &x) && x == -2500);
+    assert_true(dpa__number_whole("inf", &x) && isinf(x));
     for (size_t i = 0; i < sizeof refused_words / sizeof refused_words[0]; ++i)
-        assert_false(dpa_number_whole(refused_words[i], &x));
+        assert_false(dpa__number_whole(refused_words[i], &x));
 }
 
 static void halves(void **state) {

@@ -2,7 +2,7 @@
 /* Text with one number per line. */
 #include "readers.h"
 
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 
 static void good(void **state) {
     (void)state;
@@ -31,7 +31,7 @@ static void good(void **state) {
         assert_int_equal(a.shape[0], a.count);
         assert_int_equal(a.dtype, DPA_F64);
         assert_true(((double *)a.data)[a.count - 1] == rows[i].last);
-        dpa_array_free(&a);
+        dpa__array_free(&a);
     }
 }
 
@@ -77,13 +77,13 @@ static void many(void **state) {
     dpa_rng rng;
     dpa_array a;
     dpa_error err;
-    dpa_rng_init(&rng, 3, DPA_PURPOSE_TEST, 0);
-    for (int i = 0; i < N; ++i) dpa__text_printf(&text, "%.17g\n", dpa_rng_normal(&rng));
+    dpa__rng_init(&rng, 3, DPA_PURPOSE_TEST, 0);
+    for (int i = 0; i < N; ++i) dpa__text_printf(&text, "%.17g\n", dpa__rng_normal(&rng));
     assert_ok(read_bytes(text.data, text.length, NULL, &a, &err));
     assert_int_equal(a.count, N);
-    dpa_rng_init(&rng, 3, DPA_PURPOSE_TEST, 0);
-    for (int i = 0; i < N; ++i) assert_true(((double *)a.data)[i] == dpa_rng_normal(&rng));
-    dpa_array_free(&a);
+    dpa__rng_init(&rng, 3, DPA_PURPOSE_TEST, 0);
+    for (int i = 0; i < N; ++i) assert_true(((double *)a.data)[i] == dpa__rng_normal(&rng));
+    dpa__array_free(&a);
     dpa__text_add(&text, "x\n");
     char place[40];
     (void)snprintf(place, sizeof place, "mem:%d:1", N + 1);

@@ -3,8 +3,8 @@
  * closed forms, who is in, the same bytes from the same seed, impossible settings. */
 #include "check.h"
 
-#include "dpaudit/onerun.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
+#include "estimate/onerun.h"
 #include "game/decoys.h"
 #include "game/gradient_canaries.h"
 #include "game/one_run.h"
@@ -26,11 +26,11 @@ static void set_up(table_game *t) {
     static int32_t label[ROWS];
     static size_t members[ROWS / 2], heldout[ROWS / 2];
     dpa_rng rng;
-    dpa_rng_init(&rng, 6, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 6, DPA_PURPOSE_TEST, 0);
     for (size_t i = 0; i < ROWS; ++i) {
         for (size_t j = 0; j < FEATURES; ++j)
-            x[i * FEATURES + j] = j + 2 < FEATURES ? (float)dpa_rng_normal(&rng) : 0.0F;
-        label[i] = (int32_t)dpa_rng_below(&rng, CLASSES);
+            x[i * FEATURES + j] = j + 2 < FEATURES ? (float)dpa__rng_normal(&rng) : 0.0F;
+        label[i] = (int32_t)dpa__rng_below(&rng, CLASSES);
     }
     for (size_t i = 0; i < ROWS / 2; ++i) members[i] = 2 * i, heldout[i] = 2 * i + 1;
     *t = (table_game){.data = {.members = members,
@@ -140,7 +140,7 @@ static void null_coordinates(void **state) {
     for (size_t i = 0; i < STEPS * NULLS; ++i) square += noise[i] * noise[i];
     const double n = STEPS * NULLS, variance = SIGMA * SIGMA;
     assert_absolute(square / n, variance, 4.5 * variance * sqrt(2.0 / n));
-    assert_ok(dpa_onerun_channels_check(noise, STEPS, NULLS, &check, NULL));
+    assert_ok(dpa__onerun_channels_check(noise, STEPS, NULLS, &check, NULL));
     assert_false(check.is_refuted);
     dpa__one_run_free(game);
     /* the same few noises again and again */
@@ -148,7 +148,7 @@ static void null_coordinates(void **state) {
     t.opts.seeds = 10;
     assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, &game, NULL));
     assert_ok(dpa__one_run_play(game, 0, &result, NULL));
-    assert_ok(dpa_onerun_channels_check(noise, STEPS, NULLS, &check, NULL));
+    assert_ok(dpa__onerun_channels_check(noise, STEPS, NULLS, &check, NULL));
     assert_true(check.is_refuted);
     dpa__one_run_free(game);
     tear_down(&t);

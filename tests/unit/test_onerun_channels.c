@@ -4,8 +4,7 @@
  * betting; unfair coins. */
 #include "check.h"
 
-#include "dpaudit/onerun.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "estimate/onerun.h"
 #include "estimate/rank.h"
 #include "estimate/scan.h"
@@ -13,7 +12,7 @@
 
 static dpa_rng stream(uint64_t seed, uint64_t index) {
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_TEST, index);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_TEST, index);
     return rng;
 }
 
@@ -49,7 +48,7 @@ static void statistics(unsigned labels, double value[2]) {
     dpa__scan_null_close(&null);
     dpa__scan_looks_close(&looks);
     dpa_curve_free(curve);
-    dpa_scores_free(&scores);
+    dpa__scores_free(&scores);
 }
 
 static int falling(const void *a, const void *b) {
@@ -73,7 +72,7 @@ static void test_theorem_by_enumeration(void **state) {
     for (uint64_t random = 0; random < 12; ++random) {
         dpa_rng rng = stream(3, random);
         double any[M], sorted[M];
-        for (int i = 0; i < M; ++i) any[i] = sorted[i] = dpa_rng_uniform(&rng);
+        for (int i = 0; i < M; ++i) any[i] = sorted[i] = dpa__rng_uniform(&rng);
         qsort(sorted, M, sizeof *sorted, falling);
         for (int s = 0; s < 2; ++s)
             for (int members = 1; members < M; ++members)
@@ -106,11 +105,11 @@ static dpa_scores play(const training *t, size_t m, double sigma, uint64_t index
     double *in = malloc(m * sizeof *in), *out = malloc(m * sizeof *out);
     size_t members = 0, others = 0;
     for (size_t i = 0; i < m; ++i) {
-        const int b = dpa_rng_uniform(&rng) < 0.5;
+        const int b = dpa__rng_uniform(&rng) < 0.5;
         double weight = 0, speed = 0, known = 0, known_speed = 0;
         for (int s = 0; s < t->steps; ++s) {
             const double data = t->drift * sin(3 * weight + (double)i) + 0.2 * t->drift;
-            speed = t->momentum * speed + b + sigma * dpa_rng_normal(&rng) + data;
+            speed = t->momentum * speed + b + sigma * dpa__rng_normal(&rng) + data;
             known_speed = t->momentum * known_speed + data;
             weight += speed;
             known += known_speed;
@@ -133,12 +132,12 @@ static int refuted(const training *t, double sigma) {
         dpa_request request;
         double p;
         dpa_scores scores = play(t, CANARIES, sigma, i);
-        dpa_request_init(&request);
+        dpa__request_init(&request);
         request.threads = 1;
         request.confidence = 0.5; /* fewer draws suffice for a p-value near 0.05 */
         assert_ok(dpa__scan_p_value(&scores, curve, &request, &p, NULL));
         count += p <= 0.05;
-        dpa_scores_free(&scores);
+        dpa__scores_free(&scores);
     }
     dpa_curve_free(curve);
     return count;
@@ -158,16 +157,16 @@ static void test_bound(void **state) {
     dpa_request request;
     dpa_result result;
     (void)state;
-    dpa_request_init(&request);
-    assert_ok(dpa_onerun_channels(&scores, &request, &result, NULL));
+    dpa__request_init(&request);
+    assert_ok(dpa__onerun_channels(&scores, &request, &result, NULL));
     assert_between(result.epsilon_lower, 3, 4.5); /* truth 4.377; guesses show 2.4 */
     assert_true(result.assumptions & DPA_ASSUME_CHANNELS);
     assert_false(result.assumptions & DPA_ASSUME_INDEPENDENT_RUNS);
     (void)snprintf(request.family, sizeof request.family, "dp");
-    assert_ok(dpa_onerun_channels(&scores, &request, &result, NULL));
+    assert_ok(dpa__onerun_channels(&scores, &request, &result, NULL));
     assert_string_equal(result.method, "scan");
     assert_between(result.epsilon_lower, 0.8, 3);
-    dpa_scores_free(&scores);
+    dpa__scores_free(&scores);
 }
 
 /* ── the check ─────────────────────────────────────────────────────────────────────────────── */
@@ -178,12 +177,12 @@ static dpa_channels_check check_noise(uint64_t index, double common_scale, doubl
     dpa_channels_check check;
     dpa_rng rng = stream(23, index);
     for (int t = 0; t < STEPS; ++t) {
-        const double scale = exp(common_scale * dpa_rng_normal(&rng));
-        const double same = shared * dpa_rng_normal(&rng);
+        const double scale = exp(common_scale * dpa__rng_normal(&rng));
+        const double same = shared * dpa__rng_normal(&rng);
         for (int i = 0; i < WIDTH; ++i)
-            noise[t * WIDTH + i] = scale * (dpa_rng_normal(&rng) + same);
+            noise[t * WIDTH + i] = scale * (dpa__rng_normal(&rng) + same);
     }
-    assert_ok(dpa_onerun_channels_check(noise, STEPS, WIDTH, &check, NULL));
+    assert_ok(dpa__onerun_channels_check(noise, STEPS, WIDTH, &check, NULL));
     return check;
 }
 
@@ -206,7 +205,7 @@ static void test_check(void **state) {
         check = check_noise(i, 0, 0.5);
         assert_true(check.is_refuted && check.correlation_p < 1e-4);
     }
-    assert_int_equal(dpa_onerun_channels_check(few, 2, 2, &check, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__onerun_channels_check(few, 2, 2, &check, &err), DPA_BAD_ARGUMENT);
 }
 
 /* ── curves without a family ───────────────────────────────────────────────────────────────── */
@@ -217,7 +216,7 @@ static void test_curve_by_guesses(void **state) {
     double p, each[2];
     (void)state;
     assert_ok(dpa_curve_gaussian(1, &curve, NULL));
-    for (int i = 0; i < 2; ++i) each[i] = dpa_onerun_p_value(&games[i], curve);
+    for (int i = 0; i < 2; ++i) each[i] = dpa__onerun_p_value(&games[i], curve);
     assert_ok(dpa__onerun_p_value_curve(games, 1, DPA_GUESSES_FIXED, curve, &p, NULL));
     assert_true(p == each[0]);
     assert_ok(dpa__onerun_p_value_curve(games, 2, DPA_GUESSES_AUTO, curve, &p, NULL));
@@ -233,12 +232,12 @@ static void test_coins(void **state) {
     const dpa_onerun fair = {500, 2, 100, 71};
     const dpa_onerun_coins same = {0.5, 63, 37, 71};
     for (double epsilon = 0; epsilon < 2; epsilon += 0.3)
-        assert_relative(dpa_onerun_coin_p_value(&same, epsilon),
-                        dpa_onerun_dp_p_value(&fair, epsilon, 0), 1e-10);
+        assert_relative(dpa__onerun_coin_p_value(&same, epsilon),
+                        dpa__onerun_dp_p_value(&fair, epsilon, 0), 1e-10);
     /* no information: everybody is guessed to be in, and nine of ten are */
     const dpa_onerun_coins base = {0.9, 100, 0, 90};
-    assert_true(dpa_onerun_coin_p_value(&base, 0) > 0.5);
-    assert_true(isnan(dpa_onerun_coin_p_value(&(dpa_onerun_coins){1, 1, 1, 1}, 0)));
+    assert_true(dpa__onerun_coin_p_value(&base, 0) > 0.5);
+    assert_true(isnan(dpa__onerun_coin_p_value(&(dpa_onerun_coins){1, 1, 1, 1}, 0)));
     /* randomized response at its own ε: the true law is the sum of two binomials */
     dpa_rng rng = stream(31, 0);
     const double rate = 0.3, epsilon = 1, truth = exp(epsilon) / (1 + exp(epsilon));
@@ -246,12 +245,12 @@ static void test_coins(void **state) {
     for (int audit = 0; audit < 2000; ++audit) {
         dpa_onerun_coins g = {rate, 0, 0, 0};
         for (int i = 0; i < 60; ++i) {
-            const int b = dpa_rng_uniform(&rng) < rate;
-            const int answer = dpa_rng_uniform(&rng) < truth ? b : !b;
+            const int b = dpa__rng_uniform(&rng) < rate;
+            const int answer = dpa__rng_uniform(&rng) < truth ? b : !b;
             *(answer ? &g.in_guesses : &g.out_guesses) += 1;
             g.correct += answer == b;
         }
-        refuted_count += dpa_onerun_coin_p_value(&g, epsilon) <= 0.05;
+        refuted_count += dpa__onerun_coin_p_value(&g, epsilon) <= 0.05;
     }
     assert_between(refuted_count, 20, 140); /* at most 100 ± 10 */
 }

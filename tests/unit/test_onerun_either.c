@@ -10,12 +10,12 @@ static double bound(const char *method, dpa_onerun game, double delta, double p)
     dpa_request request;
     dpa_result result;
     dpa_error err;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "dp");
     (void)snprintf(request.method, sizeof request.method, "%s", method);
     request.delta = delta;
     request.confidence = 1 - p;
-    if (dpa_onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, &err) != DPA_OK)
+    if (dpa__onerun_bound(&game, 1, DPA_GUESSES_FIXED, &request, &result, &err) != DPA_OK)
         fail_msg("%s", err.text);
     return result.epsilon_lower;
 }
@@ -50,7 +50,7 @@ static void never_below_the_truth(void **state) {
     (void)state;
     dpa_request request;
     dpa__onerun_test test;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "dp");
     for (double epsilon = 0; epsilon < 3; epsilon += 0.5)
         for (double delta = 0; delta < 0.1; delta += 0.03) {

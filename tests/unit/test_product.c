@@ -3,8 +3,8 @@
  * against the definition bit by bit, at every edge of a tile and with numbers of every kind. */
 #include "check.h"
 
+#include "base/rng.h"
 #include "dpaudit/lab/train.h"
-#include "dpaudit/rng.h"
 #include "train/product.h"
 
 enum { CHAIN = 192 };
@@ -13,9 +13,9 @@ enum { KERNELS = sizeof kernels / sizeof kernels[0] };
 
 static void fill(float *x, size_t count, uint64_t seed, double spread) {
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_TEST, 0);
     for (size_t i = 0; i < count; ++i)
-        x[i] = (float)(dpa_rng_normal(&rng) * exp2(spread * dpa_rng_normal(&rng)));
+        x[i] = (float)(dpa__rng_normal(&rng) * exp2(spread * dpa__rng_normal(&rng)));
 }
 
 static float at(dpa__matrix m, size_t i, size_t j) {

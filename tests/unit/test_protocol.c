@@ -16,7 +16,7 @@ static void the_text_names_the_test(void **state) {
     dpa_evidence empty, full;
     dpa_protocol p = protocol_of("gaussian", "cp");
     const dpa_claim claim = epsilon_claim(2);
-    dpa_evidence_init(&empty, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&empty, DPA_EVIDENCE_SCORES);
     normal_scores(&full, 3, 1);
     char *before = text_of(&p, &claim, &empty), *after = text_of(&p, &claim, &full);
     assert_string_equal(before, after);
@@ -46,7 +46,7 @@ static void the_text_names_the_test(void **state) {
     dpa_free(wished);
     dpa_free(before);
     dpa_free(after);
-    dpa_evidence_free(&full);
+    dpa__evidence_clear(&full);
 }
 
 static void registered_and_kept(void **state) {
@@ -63,7 +63,7 @@ static void registered_and_kept(void **state) {
     assert_ok(dpa_protocol_set(&p, "seed", "18446744073709551615", NULL));
     normal_scores(&e, 1, 1);
     char *text = text_of(&p, &claim, &e);
-    assert_ok(dpa_file_write(path, text, strlen(text), NULL));
+    assert_ok(dpa__file_write(path, text, strlen(text), NULL));
     dpa_protocol again = protocol_of(NULL, NULL);
     dpa_claim_init(&read);
     assert_ok(dpa_protocol_read(&again, &read, path, NULL));
@@ -93,7 +93,7 @@ static void registered_and_kept(void **state) {
     dpa_report_free(report);
     dpa_free(text);
     (void)unlink(path);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 static void protocols_that_are_refused(void **state) {
@@ -113,7 +113,7 @@ static void protocols_that_are_refused(void **state) {
         dpa_claim claim;
         dpa_error err = {0};
         dpa_claim_init(&claim);
-        assert_ok(dpa_file_write(path, bad[i], strlen(bad[i]), NULL));
+        assert_ok(dpa__file_write(path, bad[i], strlen(bad[i]), NULL));
         if (dpa_protocol_read(&p, &claim, path, &err) == DPA_OK) fail_msg("%s is taken", bad[i]);
     }
     (void)unlink(path);
@@ -154,7 +154,7 @@ static void evidence_that_says_it_all(void **state) {
     assert_string_equal(dpa_report_primary(report)->family, "dp");
     assert_true(report->verdict.confidence == 0.9); /* what is not overridden comes from the file */
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 static void evidence_without_its_arrays(void **state) {
@@ -165,7 +165,7 @@ static void evidence_without_its_arrays(void **state) {
         dpa_evidence e;
         dpa_error err = {0};
         dpa_report *report = NULL;
-        dpa_evidence_init(&e, kinds[i]);
+        dpa__evidence_init(&e, kinds[i]);
         assert_int_equal(dpa_judge(&e, NULL, NULL, &report, &err), DPA_BAD_INPUT);
         assert_null(report);
     }
@@ -177,7 +177,7 @@ static void evidence_without_its_arrays(void **state) {
         dpa_report *report = NULL;
         count_evidence(&e, bad[i][0], bad[i][1], bad[i][2], bad[i][3]);
         assert_int_equal(dpa_judge(&e, NULL, NULL, &report, &err), DPA_BAD_ARGUMENT);
-        dpa_evidence_free(&e);
+        dpa__evidence_clear(&e);
     }
 }
 

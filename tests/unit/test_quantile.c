@@ -4,9 +4,8 @@
 
 #include "attack/attack.h"
 #include "attack/regression.h"
-#include "dpaudit/attack.h"
-#include "dpaudit/data.h"
-#include "dpaudit/rng.h"
+#include "base/data.h"
+#include "base/rng.h"
 
 enum { POINTS = 40, OTHERS = 150, FEATURES = 3, MODELS = 4 };
 
@@ -23,16 +22,16 @@ typedef struct world {
 
 static double say(const double *f, int is_member, dpa_rng *rng) {
     const double scale = exp(0.7 * f[0]);
-    return 2.0 + 3.0 * f[0] - f[1] + scale * (dpa_rng_normal(rng) + 4.0 * is_member);
+    return 2.0 + 3.0 * f[0] - f[1] + scale * (dpa__rng_normal(rng) + 4.0 * is_member);
 }
 
 static void make(world *w) {
     dpa_rng rng;
-    dpa_rng_init(&rng, 11, DPA_PURPOSE_TEST, 0);
-    for (size_t i = 0; i < POINTS * FEATURES; ++i) w->feature[i] = dpa_rng_normal(&rng);
-    for (size_t i = 0; i < OTHERS * FEATURES; ++i) w->other_feature[i] = dpa_rng_normal(&rng);
+    dpa__rng_init(&rng, 11, DPA_PURPOSE_TEST, 0);
+    for (size_t i = 0; i < POINTS * FEATURES; ++i) w->feature[i] = dpa__rng_normal(&rng);
+    for (size_t i = 0; i < OTHERS * FEATURES; ++i) w->other_feature[i] = dpa__rng_normal(&rng);
     for (size_t m = 0; m < MODELS; ++m) {
-        dpa_membership_half(1, m, POINTS, w->member + m * POINTS);
+        dpa__membership_half(1, m, POINTS, w->member + m * POINTS);
         for (size_t p = 0; p < POINTS; ++p)
             w->signal[m * POINTS + p] =
                 say(w->feature + p * FEATURES, w->member[m * POINTS + p], &rng);
@@ -43,7 +42,7 @@ static void make(world *w) {
     w->population = (dpa_signals){DPA_SIGNAL_LOGIT, MODELS, OTHERS, w->other, NULL, 1};
     w->features = (dpa_features){POINTS, FEATURES, w->feature};
     w->population_features = (dpa_features){OTHERS, FEATURES, w->other_feature};
-    dpa_attack_opts_init(&w->opts);
+    dpa__attack_opts_init(&w->opts);
     w->opts.target = 2;
     w->opts.population = &w->population;
     w->opts.quantile.features = &w->features;
@@ -51,7 +50,7 @@ static void make(world *w) {
 }
 
 static dpa_status play(const world *w, double *scores, dpa_error *err) {
-    return dpa_attack_run(DPA_ATTACK_QUANTILE, &w->signals, &w->opts, scores, err);
+    return dpa__attack_run(DPA_ATTACK_QUANTILE, &w->signals, &w->opts, scores, err);
 }
 
 /* The share of pairs of a member and a non-member in the right order. */
@@ -72,7 +71,7 @@ static void members_score_higher(void **state) {
     world w;
     double scores[POINTS], plain[POINTS];
     make(&w);
-    assert_ok(dpa_attack_run(DPA_ATTACK_LOSS, &w.signals, &w.opts, plain, NULL));
+    assert_ok(dpa__attack_run(DPA_ATTACK_LOSS, &w.signals, &w.opts, plain, NULL));
     assert_true(auc(&w, plain) < 0.9);
     assert_ok(play(&w, scores, NULL));
     assert_true(auc(&w, scores) > 0.99);
@@ -150,7 +149,7 @@ static void fits_are_optimal(void **state) {
             double b[FEATURES + 1], g[FEATURES + 1];
             dpa__fit_quality quality;
             dpa_rng rng;
-            dpa_rng_init(&rng, 8, DPA_PURPOSE_TEST, (uint64_t)form);
+            dpa__rng_init(&rng, 8, DPA_PURPOSE_TEST, (uint64_t)form);
             assert_ok(form == 0
                           ? dpa__pinball_fit(&d, w.other, 0.8, ridge, 1, b, &quality, NULL)
                           : dpa__scaled_normal_fit(&d, w.other, ridge, 1, b, g, &quality, NULL));
@@ -160,8 +159,8 @@ static void fits_are_optimal(void **state) {
                 double other_b[FEATURES + 1], other_g[FEATURES + 1];
                 const double size = pow(10, -3.0 * (double)(k % 8) / 7) / 10;
                 for (size_t c = 0; c <= FEATURES; ++c) {
-                    other_b[c] = b[c] + size * dpa_rng_normal(&rng);
-                    other_g[c] = form ? g[c] + size * dpa_rng_normal(&rng) : 0;
+                    other_b[c] = b[c] + size * dpa__rng_normal(&rng);
+                    other_g[c] = form ? g[c] + size * dpa__rng_normal(&rng) : 0;
                 }
                 assert_true(objective(&d, w.other, 0.8, ridge, other_b, form ? other_g : NULL,
                                       least) > best - 1e-7);
@@ -337,11 +336,11 @@ static void leaks_are_measured(void **state) {
     dpa_leak leaks[POINTS];
     dpa_leak_opts opts;
     make(&w);
-    dpa_leak_opts_init(&opts);
+    dpa__leak_opts_init(&opts);
     opts.attack = DPA_ATTACK_QUANTILE;
     opts.how = w.opts;
     opts.every_model = 1;
-    assert_ok(dpa_leaks_measure(&w.signals, &opts, leaks, NULL, NULL));
+    assert_ok(dpa__leaks_measure(&w.signals, &opts, leaks, NULL, NULL));
     size_t measured = 0, high = 0;
     for (size_t p = 0; p < POINTS; ++p) {
         measured += isnan(leaks[p].gap) ? 0 : 1;
@@ -408,25 +407,25 @@ static void files(void **state) {
     assert_true(file >= 0);
     (void)close(file);
     write_text(path, "age,height\n1,2\n3,4\n5,6.5\n");
-    assert_ok(dpa_features_read(path, NULL, &f, &err));
+    assert_ok(dpa__features_read(path, NULL, &f, &err));
     assert_true(f.points == 3 && f.count == 2 && f.value[2] == 3.0 && f.value[5] == 6.5);
-    dpa_features_free(&f);
+    dpa__features_free(&f);
     write_text(path, "age,town\n1,York\n3,Bath\n");
-    assert_int_equal(dpa_features_read(path, NULL, &f, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__features_read(path, NULL, &f, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "column town holds text"));
     write_text(path, "age\n1\nnan\n");
-    assert_int_equal(dpa_features_read(path, NULL, &f, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__features_read(path, NULL, &f, &err), DPA_BAD_INPUT);
     write_text(path, "age\n");
-    assert_int_equal(dpa_features_read(path, NULL, &f, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__features_read(path, NULL, &f, &err), DPA_BAD_INPUT);
     double line[] = {1.0, 2.0, (double)NAN};
     dpa_array array = {.dtype = DPA_F64, .ndim = 1, .shape = {2}, .count = 2, .data = line};
-    assert_ok(dpa_array_write(path, &array, NULL));
-    assert_ok(dpa_features_read(path, NULL, &f, &err));
+    assert_ok(dpa__array_write(path, &array, NULL));
+    assert_ok(dpa__features_read(path, NULL, &f, &err));
     assert_true(f.points == 2 && f.count == 1);
-    dpa_features_free(&f);
+    dpa__features_free(&f);
     array.shape[0] = array.count = 3;
-    assert_ok(dpa_array_write(path, &array, NULL));
-    assert_int_equal(dpa_features_read(path, NULL, &f, &err), DPA_BAD_INPUT);
+    assert_ok(dpa__array_write(path, &array, NULL));
+    assert_int_equal(dpa__features_read(path, NULL, &f, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "point 2, feature 0"));
     (void)unlink(path);
 }

@@ -4,9 +4,9 @@
 #include "check.h"
 #include "prepared.h"
 
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
+#include "base/rng.h"
 #include "estimate/rank.h"
+#include "estimate/scores.h"
 #include "math/dist.h"
 
 static const char *const families[] = {"gaussian", "laplace", "subsampled-gaussian:q=0.3,steps=2"};
@@ -19,9 +19,9 @@ static dpa__model model_of(const char *family) {
 
 static void draw(uint64_t seed, double mu, double *in, size_t m, double *out, size_t n) {
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_TEST, 0);
-    for (size_t i = 0; i < m; ++i) in[i] = mu + dpa_rng_normal(&rng);
-    for (size_t j = 0; j < n; ++j) out[j] = dpa_rng_normal(&rng);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_TEST, 0);
+    for (size_t i = 0; i < m; ++i) in[i] = mu + dpa__rng_normal(&rng);
+    for (size_t j = 0; j < n; ++j) out[j] = dpa__rng_normal(&rng);
 }
 
 /* The p-value by definition: counts the statistics of all replicates at t, and takes the upper
@@ -48,7 +48,7 @@ static void bound_is_the_inverted_p_value(void **state) {
         dpa__model model = model_of(families[f]);
         dpa_request request;
         dpa_result result;
-        dpa_request_init(&request);
+        dpa__request_init(&request);
         assert_ok(dpa__rank_run("rank", &model, &s, &request, &result, NULL));
         assert_true(result.epsilon_lower > 0);
         const double sigma_or_t = result.parameter_lower;
@@ -65,7 +65,7 @@ static void bound_is_the_inverted_p_value(void **state) {
         dpa__rank_draws_free(&draws);
         dpa__model_close(&model);
     }
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
 }
 
 static void statistics_grow_with_t(void **state) {
@@ -163,7 +163,7 @@ static double run(const char *method, const dpa_scores *s) {
     dpa__model model = model_of("gaussian");
     dpa_request request;
     dpa_result result;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     assert_ok(dpa__rank_run(method, &model, s, &request, &result, NULL));
     dpa__model_close(&model);
     return result.epsilon_lower;
@@ -178,22 +178,22 @@ static void ties_count_against(void **state) {
     assert_ok(dpa__rank_weights(DPA__RANK_AUC, &model, 0, 3, &weights, NULL));
     assert_true(dpa__rank_statistic(&s, weights) == 1 + 1 + 1 + 3);
     free(weights);
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
     /* rounding scores can only lose */
     draw(8, 1.5, in, 80, out, 80);
     s = prepared(in, 80, out, 80);
     const double fine = run("rank", &s);
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
     /* a monotone change of scale changes nothing */
     for (int i = 0; i < 80; ++i) in[i] = exp(3 * in[i]), out[i] = exp(3 * out[i]);
     s = prepared(in, 80, out, 80);
     assert_true(run("rank", &s) == fine);
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
     for (int i = 0; i < 80; ++i) in[i] = floor(log(in[i]) / 3), out[i] = floor(log(out[i]) / 3);
     s = prepared(in, 80, out, 80);
     assert_true(run("rank", &s) < fine);
     assert_true(run("rank:slope", &s) >= 0);
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
 }
 
 /* The p-value of a claim is 5% at the bound and less below it; the same with the normal law. */
@@ -207,7 +207,7 @@ static void claims(void **state) {
         dpa__model model = model_of("gaussian");
         dpa_request request;
         dpa_result result;
-        dpa_request_init(&request);
+        dpa__request_init(&request);
         assert_ok(dpa__rank_run("rank", &model, &s, &request, &result, NULL));
         assert_true(result.p_value != result.p_value); /* no claim, no p-value */
         request.claim_epsilon = result.epsilon_lower;
@@ -216,7 +216,7 @@ static void claims(void **state) {
         request.claim_epsilon = 0.5 * result.epsilon_lower;
         assert_ok(dpa__rank_run("rank", &model, &s, &request, &result, NULL));
         assert_between(result.p_value, 0, 0.01);
-        dpa_scores_free(&s);
+        dpa__scores_free(&s);
         dpa__model_close(&model);
     }
     free(in);
@@ -233,8 +233,8 @@ static void normal_law_is_close(void **state) {
     const double simulated = run("rank", &s), normal = run("rank", &more);
     assert_absolute(normal, simulated, 0.1);
     assert_true(normal != simulated);
-    dpa_scores_free(&s);
-    dpa_scores_free(&more);
+    dpa__scores_free(&s);
+    dpa__scores_free(&more);
     free(in);
 }
 

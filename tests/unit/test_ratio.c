@@ -4,8 +4,8 @@
  * with scipy.stats.contingency.relative_risk). Zero counts and complete separation. */
 #include "check.h"
 
-#include "dpaudit/evidence.h"
 #include "estimate/ratio.h"
+#include "evidence/evidence.h"
 
 static void known(void **state) {
     (void)state;

@@ -5,23 +5,25 @@
 
 #include <jansson.h>
 #include <locale.h>
+#include <unistd.h>
 
+#include "base/rng.h"
 #include "base/text.h"
-#include "dpaudit/report.h"
-#include "dpaudit/rng.h"
+#include "judge/judge.h"
 #include "judge/verdict.h"
 #include "report/html.h"
+#include "report/report.h"
 #include "report/value.h"
 
 static dpa_report *new_report(double claim_epsilon) {
     dpa_request request;
     dpa_claim claim;
     dpa_report *report = NULL;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     dpa_claim_init(&claim);
     claim.epsilon = claim_epsilon;
-    assert_ok(dpa_report_new("scores", &request, &report, NULL));
-    assert_ok(dpa_report_evidence(report, "scores", NULL));
+    assert_ok(dpa__report_new("scores", &request, &report, NULL));
+    assert_ok(dpa__report_evidence(report, "scores", NULL));
     dpa__verdict_begin(report, &claim, claim_epsilon);
     return report;
 }
@@ -29,15 +31,15 @@ static dpa_report *new_report(double claim_epsilon) {
 static void add_bound(dpa_report *report, const char *method, double lower, dpa_role role) {
     dpa_request request;
     dpa_result result;
-    dpa_request_init(&request);
-    dpa_result_init(&result, &request);
+    dpa__request_init(&request);
+    dpa__result_init(&result, &request);
     (void)snprintf(result.family, sizeof result.family, "gaussian");
     (void)snprintf(result.method, sizeof result.method, "%s", method);
     result.epsilon_lower = lower;
     result.role = role;
     result.assumptions = DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_FAMILY_GAUSSIAN;
     result.numerical_error = 1e-10;
-    assert_ok(dpa_report_add(report, &result, NULL));
+    assert_ok(dpa__report_add(report, &result, NULL));
     assert_ok(dpa__verdict_conclude(report, NULL));
 }
 
@@ -53,6 +55,61 @@ static json_t *parsed(const dpa_report *report) {
     assert_non_null(json);
     dpa_free(text);
     return json;
+}
+
+/* Whoever asks a result by name hears what the JSON says, of every row and key. */
+static void results_by_name(void **state) {
+    (void)state;
+    dpa_evidence *evidence = NULL;
+    dpa_report *report = NULL;
+    assert_ok(dpa_evidence_new(DPA_EVIDENCE_COUNTS, &evidence, NULL));
+    assert_ok(dpa_evidence_copy(evidence, "counts", (const double[]){10, 90, 5, 95}, 4, NULL));
+    assert_ok(dpa_judge(evidence, NULL, NULL, &report, NULL));
+    json_t *json = parsed(report), *rows = json_object_get(json, "results"), *row, *value;
+    size_t at, i, numbers = 0, texts = 0;
+    const char *key;
+    assert_true(json_array_size(rows) == dpa_report_count(report) && json_array_size(rows) > 1);
+    json_array_foreach(rows, at, row) {
+        const dpa_result *result = dpa_report_result(report, at);
+        json_object_foreach(row, key, value) {
+            if (json_is_number(value)) {
+                assert_true(dpa_result_number(result, key) == json_number_value(value));
+                ++numbers;
+            }
+            if (!json_is_string(value)) continue;
+            assert_string_equal(dpa_result_text(result, key), json_string_value(value));
+            ++texts;
+        }
+        json_object_foreach(json_object_get(row, "counts"), key, value) {
+            assert_true(dpa_result_number(result, key) == json_number_value(value));
+        }
+        json_array_foreach(json_object_get(row, "assumptions"), i, value) {
+            const char *sentence = NULL;
+            assert_string_equal(dpa_result_assumption(result, i, &sentence),
+                                json_string_value(value));
+            assert_true(sentence != NULL && strchr(sentence, ' ') != NULL);
+        }
+        assert_null(dpa_result_assumption(result, i, NULL));
+        assert_true(isnan(dpa_result_number(result, "nothing")));
+        assert_null(dpa_result_text(result, "nothing"));
+    }
+    assert_true(numbers > 4 && texts > 6);
+    char path[] = "/tmp/dpaudit-report-XXXXXX", *text = NULL;
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0 && close(fd) == 0);
+    assert_ok(dpa_report_json(report, &text, NULL));
+    assert_ok(dpa__file_write(path, text, strlen(text), NULL));
+    assert_ok(dpa_verify(path, NULL, 0, NULL));
+    text[strlen(text) / 2] ^= 1;
+    assert_ok(dpa__file_write(path, text, strlen(text), NULL));
+    assert_int_equal(dpa_verify(path, NULL, 0, NULL), DPA_BAD_INPUT);
+    assert_int_equal(unlink(path), 0);
+    dpa_free(text);
+    assert_true(dpa_report_primary(report) == dpa_report_result(report, 0));
+    assert_null(dpa_report_result(report, dpa_report_count(report)));
+    json_decref(json);
+    dpa_report_free(report);
+    dpa_evidence_free(evidence);
 }
 
 static void json_has_the_documented_shape(void **state) {
@@ -184,12 +241,12 @@ static void infinite_ends_say_so(void **state) {
     (void)state;
     dpa_request request;
     dpa_result result;
-    dpa_request_init(&request);
-    dpa_result_init(&result, &request);
+    dpa__request_init(&request);
+    dpa__result_init(&result, &request);
     result.epsilon_lower = 1.0;
     result.epsilon_upper = INFINITY;
     dpa_report *report = new_report(NAN);
-    assert_ok(dpa_report_add(report, &result, NULL));
+    assert_ok(dpa__report_add(report, &result, NULL));
     char *text = NULL;
     assert_ok(dpa_report_json(report, &text, NULL));
     assert_non_null(strstr(text, "\"epsilon_upper\": null"));
@@ -227,10 +284,10 @@ static int digits_of(const char *text) {
 static void numbers_are_as_short_as_a_search_finds(void **state) {
     (void)state;
     dpa_rng rng;
-    dpa_rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
     for (int i = 0; i < 20000; ++i) {
         char got[40], want[40];
-        double value = dpa_rng_normal(&rng) * pow(10.0, 40.0 * dpa_rng_normal(&rng));
+        double value = dpa__rng_normal(&rng) * pow(10.0, 40.0 * dpa__rng_normal(&rng));
         if (i % 2) { /* a number of few digits */
             (void)dpa__print(want, sizeof want, "%.*g", 1 + i % 16, value);
             value = check_number(want);
@@ -253,12 +310,12 @@ static void hostile_text_stays_text(void **state) {
     dpa_report *report = new_report(1.0);
     dpa_lints lints = {0};
     add_bound(report, "cp", 2.0, DPA_PRIMARY);
-    assert_ok(dpa_report_fact_text(report, "label", hostile, NULL));
-    assert_ok(dpa_report_input(report, hostile, hostile, NULL));
-    assert_ok(dpa_report_invocation(report, hostile, NULL));
-    assert_ok(dpa_lints_add(&lints, NULL, "odd", "%s", hostile));
-    assert_ok(dpa_report_lints(report, &lints, NULL));
-    dpa_lints_free(&lints);
+    assert_ok(dpa__report_fact_text(report, "label", hostile, NULL));
+    assert_ok(dpa__report_input(report, hostile, hostile, NULL));
+    assert_ok(dpa__report_invocation(report, hostile, NULL));
+    assert_ok(dpa__lints_add(&lints, NULL, "odd", "%s", hostile));
+    assert_ok(dpa__report_lints(report, &lints, NULL));
+    dpa__lints_free(&lints);
     char *page = NULL, *text = NULL, *json = NULL;
     assert_ok(dpa_report_html(report, &page, NULL));
     assert_null(strstr(page, "<script>alert"));
@@ -352,15 +409,16 @@ static void bad_section_is_refused(void **state) {
     (void)state;
     dpa_error err = {0};
     dpa_report *report = new_report(NAN);
-    assert_int_equal(dpa_report_section(report, "roc", "[1, 2", &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__report_section(report, "roc", "[1, 2", &err), DPA_BAD_ARGUMENT);
     assert_non_null(strstr(err.text, "roc is not JSON"));
-    assert_ok(dpa_report_section(report, "roc", "[{\"fpr\": 0.5}]", NULL));
+    assert_ok(dpa__report_section(report, "roc", "[{\"fpr\": 0.5}]", NULL));
     dpa_report_free(report);
     dpa_report_free(NULL);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_by_name),
         cmocka_unit_test(json_has_the_documented_shape),
         cmocka_unit_test(json_has_the_verdict),
         cmocka_unit_test(json_says_why_it_is_inconclusive),

@@ -3,21 +3,21 @@
  * right. */
 #include "check.h"
 
-#include "dpaudit/estimate.h"
+#include "estimate/estimate.h"
 
 static void refuse(const char *key, const char *value, const char *words) {
     dpa_request request;
     dpa_error err = {0};
-    dpa_request_init(&request);
-    assert_int_equal(dpa_request_set(&request, key, value, &err), DPA_BAD_ARGUMENT);
+    dpa__request_init(&request);
+    assert_int_equal(dpa__request_set(&request, key, value, &err), DPA_BAD_ARGUMENT);
     if (strstr(err.text, words) == NULL) fail_msg("'%s' does not say '%s'", err.text, words);
 }
 
 static void defaults(void **state) {
     (void)state;
     dpa_request request;
-    dpa_request_init(&request);
-    assert_ok(dpa_request_check(&request, NULL));
+    dpa__request_init(&request);
+    assert_ok(dpa__request_check(&request, NULL));
     assert_true(request.delta == 1e-5 && request.confidence == 0.95 && request.sides == 1);
     assert_true(isnan(request.claim_epsilon) && isnan(request.claim_delta));
 }
@@ -25,24 +25,24 @@ static void defaults(void **state) {
 static void fields_from_text(void **state) {
     (void)state;
     dpa_request request;
-    dpa_request_init(&request);
-    assert_ok(dpa_request_set(&request, "delta", "0", NULL));
-    assert_ok(dpa_request_set(&request, "confidence", "0.9", NULL));
-    assert_ok(dpa_request_set(&request, "two-sided", NULL, NULL));
-    assert_ok(dpa_request_set(&request, "claim-epsilon", "1.27", NULL));
-    assert_ok(dpa_request_set(&request, "claim-delta", "1e-6", NULL));
-    assert_ok(dpa_request_set(&request, "family", "subsampled-gaussian:q=0.1,steps=5", NULL));
-    assert_ok(dpa_request_set(&request, "method", "cp", NULL));
-    assert_ok(dpa_request_set(&request, "select", "split", NULL));
-    assert_ok(dpa_request_set(&request, "seed", "18446744073709551615", NULL));
-    assert_ok(dpa_request_set(&request, "threads", "2", NULL));
+    dpa__request_init(&request);
+    assert_ok(dpa__request_set(&request, "delta", "0", NULL));
+    assert_ok(dpa__request_set(&request, "confidence", "0.9", NULL));
+    assert_ok(dpa__request_set(&request, "two-sided", NULL, NULL));
+    assert_ok(dpa__request_set(&request, "claim-epsilon", "1.27", NULL));
+    assert_ok(dpa__request_set(&request, "claim-delta", "1e-6", NULL));
+    assert_ok(dpa__request_set(&request, "family", "subsampled-gaussian:q=0.1,steps=5", NULL));
+    assert_ok(dpa__request_set(&request, "method", "cp", NULL));
+    assert_ok(dpa__request_set(&request, "select", "split", NULL));
+    assert_ok(dpa__request_set(&request, "seed", "18446744073709551615", NULL));
+    assert_ok(dpa__request_set(&request, "threads", "2", NULL));
     assert_true(request.delta == 0 && request.confidence == 0.9 && request.sides == 2);
     assert_true(request.claim_epsilon == 1.27 && request.claim_delta == 1e-6);
     assert_string_equal(request.family, "subsampled-gaussian:q=0.1,steps=5");
     assert_string_equal(request.method, "cp");
     assert_string_equal(request.select, "split");
     assert_true(request.seed == UINT64_MAX && request.threads == 2);
-    assert_ok(dpa_request_set(&request, "one-sided", NULL, NULL));
+    assert_ok(dpa__request_set(&request, "one-sided", NULL, NULL));
     assert_int_equal(request.sides, 1);
 }
 
@@ -74,11 +74,11 @@ static void bad_values(void **state) {
 static void assumptions_have_names_and_sentences(void **state) {
     (void)state;
     for (unsigned i = 0; i < DPA_ASSUMPTION_COUNT; ++i) {
-        assert_true(strlen(dpa_assumption_name(i)) > 3);
-        assert_true(strlen(dpa_assumption_text(i)) > 10);
+        assert_true(strlen(dpa__assumption_name(i)) > 3);
+        assert_true(strlen(dpa__assumption_text(i)) > 10);
     }
-    assert_null(dpa_assumption_name(DPA_ASSUMPTION_COUNT));
-    assert_null(dpa_assumption_text(DPA_ASSUMPTION_COUNT));
+    assert_null(dpa__assumption_name(DPA_ASSUMPTION_COUNT));
+    assert_null(dpa__assumption_text(DPA_ASSUMPTION_COUNT));
 }
 
 int main(void) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "dpaudit/lab/run.h"
+#include "evidence/evidence.h"
 #include "game/rules.h"
 
 enum { FIRST = 7, SECOND = 5 };
@@ -81,7 +82,7 @@ static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence 
                 return dpa__fail(error, DPA_BAD_INPUT, "every trial counts");
             }
         }
-    return dpa_evidence_add(out, "all", items, count, 0, error);
+    return dpa__evidence_add(out, "all", items, count, 0, error);
 }
 
 static int arm(const dpa_game *game, uint64_t index) {
@@ -130,7 +131,7 @@ static double sum_of(const dpa_run_opts *opts, size_t count, dpa_run_summary *su
     assert_ok(dpa_run_play(opts, &game, &evidence, summary, &err));
     assert_int_equal(evidence.arrays[0].count, count);
     for (size_t i = 0; i < count; ++i) sum += evidence.arrays[0].items[i];
-    dpa_evidence_free(&evidence);
+    dpa__evidence_clear(&evidence);
     return sum;
 }
 
@@ -216,11 +217,11 @@ static void outcomes(void **state) {
         assert_true(fact(&e, "failed_members") == 2 && fact(&e, "failed_nonmembers") == 0);
         assert_true(fact(&e, "missing_members") == 0 && fact(&e, "missing_nonmembers") == 1);
         assert_true(fact(&e, "trials_members") == 3 && fact(&e, "trials_nonmembers") == 2);
-        dpa_evidence_free(&e);
+        dpa__evidence_clear(&e);
     }
     assert_ok(dpa_run_collect(&opts, &game, &e, &s, &err)); /* the same without playing */
     assert_true(fact(&e, "missing_nonmembers") == 1 && fact(&e, "failed_members") == 2);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
     dpa_store *store = NULL;
     dpa_run_status now;
     assert_ok(dpa_store_open(path, DPA_STORE_READ, &store, &err));
@@ -230,7 +231,7 @@ static void outcomes(void **state) {
     play.failures[1][3] = 0;
     assert_ok(dpa_run_play(&opts, &game, &e, &s, &err));
     assert_true(s.missing == 0 && fact(&e, "missing_nonmembers") == 0 && s.played == 1);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 /* If every trainer fails from the start, the failures are removed, so that the trials are played
@@ -277,7 +278,7 @@ static void stops(void **state) {
     assert_ok(dpa_run_collect(&opts, &game, &evidence, &s, &err));
     assert_int_equal(evidence.arrays[0].count, 4);
     assert_true(s.stored == 4 && s.missing == 8);
-    dpa_evidence_free(&evidence);
+    dpa__evidence_clear(&evidence);
     assert_true(sum_of(&opts, 12, &s) == whole);
     assert_int_equal(play.played[0][2], 1);
 }

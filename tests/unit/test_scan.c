@@ -6,14 +6,14 @@
 
 #include <string.h>
 
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
+#include "base/rng.h"
 #include "estimate/rank.h"
 #include "estimate/scan.h"
+#include "estimate/scores.h"
 
 static dpa_request request_of(double delta, const char *family) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.delta = delta;
     request.threads = 1;
     (void)snprintf(request.family, sizeof request.family, "%s", family);
@@ -23,10 +23,10 @@ static dpa_request request_of(double delta, const char *family) {
 
 static dpa_result bound_of(const dpa_scores *scores, const dpa_request *request) {
     dpa_results results = {0};
-    assert_ok(dpa_estimate_scores(scores, request, &results, NULL));
+    assert_ok(dpa__estimate_scores(scores, request, &results, NULL));
     assert_int_equal(results.count, 1);
     const dpa_result result = results.items[0];
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return result;
 }
 
@@ -124,7 +124,7 @@ static void add_statistic(const int *labels, double probability, void *user) {
     s->total += probability;
     if (dpa__scan_statistic(s->null, &counts) >= s->value - 1e-9) s->reached += probability;
     dpa__scan_counts_free(&counts);
-    dpa_scores_free(&scores);
+    dpa__scores_free(&scores);
 }
 
 static void check_enumeration(size_t members, size_t nonmembers, double epsilon, double delta) {
@@ -171,7 +171,7 @@ static void add_rejection(const int *labels, double probability, void *user) {
     dpa_scores scores = scores_of(labels, s->e->members, s->e->nonmembers);
     assert_ok(dpa__scan_p_value_dp(&scores, s->e->epsilon, s->e->delta, &request, &p, NULL));
     if (p <= s->value) s->rejected += probability;
-    dpa_scores_free(&scores);
+    dpa__scores_free(&scores);
 }
 
 /* The error at the truth, summed over every outcome, never exceeds the level. */
@@ -241,10 +241,11 @@ static double naive_share(const dpa__scan_looks *looks, const dpa__scan_null *nu
     assert_ok(dpa__scan_counts_new(looks, &counts, NULL));
     for (int d = 0; d < draws; ++d) {
         dpa_rng rng;
-        dpa_rng_init(&rng, 5, DPA_PURPOSE_TEST, (uint64_t)d);
+        dpa__rng_init(&rng, 5, DPA_PURPOSE_TEST, (uint64_t)d);
         const size_t n1 = looks->other[0], n0 = looks->base[0];
-        for (size_t i = 0; i < n1; ++i) in[i] = -dpa_curve_fpr_at_tpr(curve, dpa_rng_uniform(&rng));
-        for (size_t j = 0; j < n0; ++j) out[j] = -dpa_rng_uniform(&rng);
+        for (size_t i = 0; i < n1; ++i)
+            in[i] = -dpa__curve_fpr_at_tpr(curve, dpa__rng_uniform(&rng));
+        for (size_t j = 0; j < n0; ++j) out[j] = -dpa__rng_uniform(&rng);
         qsort(in, n1, sizeof *in, rising);
         qsort(out, n0, sizeof *out, rising);
         const dpa_scores scores = {in, out, n1, n0, 1, {"", ""}};
@@ -282,7 +283,7 @@ static void test_draws_of_curves(void **state) {
     (void)state;
     assert_ok(dpa_curve_gaussian(1, &curve, NULL));
     check_curve(curve, 1.5);
-    assert_ok(dpa_curve_subsampled_gaussian(0.2, 0.5, &curve, NULL));
+    assert_ok(dpa__curve_subsampled_gaussian(0.2, 0.5, &curve, NULL));
     check_curve(curve, 1);
     assert_ok(dpa_curve_points(fpr, fnr, 3, &curve, NULL)); /* flat ends, not symmetric */
     check_curve(curve, 1);
@@ -295,7 +296,7 @@ static void test_random_numbers(void **state) {
     } cases[] = {{1, 0.3}, {40, 0.01}, {40, 0.5}, {1000, 0.02}, {1e6, 0.4}, {1e5, 0.9999}};
     dpa_rng rng;
     (void)state;
-    dpa_rng_init(&rng, 3, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 3, DPA_PURPOSE_TEST, 0);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const double n = cases[c].n, mean = n * cases[c].p, spread = mean * (1 - cases[c].p);
         double sum = 0, square = 0;
@@ -325,9 +326,9 @@ static void test_random_numbers(void **state) {
 
 static void draw(uint64_t seed, double mu, double *in, size_t m, double *out, size_t n) {
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_TEST, 0);
-    for (size_t i = 0; i < m; ++i) in[i] = mu + dpa_rng_normal(&rng);
-    for (size_t j = 0; j < n; ++j) out[j] = dpa_rng_normal(&rng);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_TEST, 0);
+    for (size_t i = 0; i < m; ++i) in[i] = mu + dpa__rng_normal(&rng);
+    for (size_t j = 0; j < n; ++j) out[j] = dpa__rng_normal(&rng);
 }
 
 /* The bound is the first grid point that is not rejected, with every point tested. */
@@ -348,7 +349,7 @@ static void test_bound_is_the_walk(void **state) {
         }
         assert_absolute(bound, last, 1e-12);
         assert_true(seed != 0 || bound > 0.3);
-        dpa_scores_free(&scores);
+        dpa__scores_free(&scores);
     }
 }
 
@@ -366,7 +367,7 @@ static void test_claim_has_its_p_value(void **state) {
     assert_true(bound_of(&scores, &request).p_value == p);
     request.claim_epsilon = INFINITY;
     assert_true(bound_of(&scores, &request).p_value == 1);
-    dpa_scores_free(&scores);
+    dpa__scores_free(&scores);
 }
 
 static void test_extremes(void **state) {
@@ -376,12 +377,12 @@ static void test_extremes(void **state) {
     dpa_scores scores = prepared(&two, 1, &one, 1);
     dpa_request request = request_of(1e-5, "dp");
     assert_true(bound_of(&scores, &request).epsilon_lower == 0);
-    dpa_scores_free(&scores);
+    dpa__scores_free(&scores);
     const double high[] = {3, 4}, low[] = {1, 2};
     scores = prepared(high, 2, low, 2);
     request.confidence = 0.8; /* Pr[both members are on top] = 1/6 without a leak */
     assert_between(bound_of(&scores, &request).epsilon_lower, 0.01, 0.3);
-    dpa_scores_free(&scores);
+    dpa__scores_free(&scores);
     for (int i = 0; i < 400; ++i) {
         in[i] = 2 + i;
         out[i] = 1 - i;
@@ -393,10 +394,10 @@ static void test_extremes(void **state) {
     request.sides = 2;
     const dpa_result both = bound_of(&scores, &request);
     assert_true(both.epsilon_lower < perfect && isinf(both.epsilon_upper));
-    dpa_scores_free(&scores);
+    dpa__scores_free(&scores);
     scores = prepared(out, 400, in, 400); /* the opposite attack */
     assert_true(bound_of(&scores, &request).epsilon_lower == 0);
-    dpa_scores_free(&scores);
+    dpa__scores_free(&scores);
 }
 
 /* If the scores have no information, the order is decided by the coin. */
@@ -416,7 +417,7 @@ static void test_ties_at_random(void **state) {
     assert_ok(dpa__scan_p_value_dp(&scores, 0, 0, &request, &p, NULL));
     assert_true(p == other);
     assert_true(below > 20 && below < 62); /* 40 ± 4 deviations */
-    dpa_scores_free(&scores);
+    dpa__scores_free(&scores);
 }
 
 /* ── one curve ─────────────────────────────────────────────────────────────────────────────── */
@@ -435,15 +436,15 @@ static void check_direction(curve_test test, int can_tell, uint64_t audits) {
         with[c] = 0.9 * without[c] + 0.05 * (erfc((3 - b) / sqrt(2)) - erfc((3 - a) / sqrt(2)));
     }
     dpa_curve *right, *inverse;
-    assert_ok(dpa_curve_masses(with, without, CELLS, &right, NULL));
-    assert_ok(dpa_curve_masses(without, with, CELLS, &inverse, NULL));
+    assert_ok(dpa__curve_masses(with, without, CELLS, &right, NULL));
+    assert_ok(dpa__curve_masses(without, with, CELLS, &inverse, NULL));
     int refuted[2] = {0, 0};
     for (uint64_t audit = 0; audit < audits; ++audit) {
         dpa_rng rng;
-        dpa_rng_init(&rng, 11, DPA_PURPOSE_TEST, audit);
+        dpa__rng_init(&rng, 11, DPA_PURPOSE_TEST, audit);
         for (int i = 0; i < N; ++i) {
-            in[i] = dpa_rng_normal(&rng) + (dpa_rng_uniform(&rng) < 0.1 ? 3 : 0);
-            out[i] = dpa_rng_normal(&rng);
+            in[i] = dpa__rng_normal(&rng) + (dpa__rng_uniform(&rng) < 0.1 ? 3 : 0);
+            out[i] = dpa__rng_normal(&rng);
         }
         dpa_scores scores = prepared(in, N, out, N);
         dpa_request request = request_of(1e-5, "");
@@ -452,7 +453,7 @@ static void check_direction(curve_test test, int can_tell, uint64_t audits) {
         assert_ok(test(&scores, right, &request, &p[0], NULL));
         assert_ok(test(&scores, inverse, &request, &p[1], NULL));
         for (int i = 0; i < 2; ++i) refuted[i] += p[i] <= 0.05;
-        dpa_scores_free(&scores);
+        dpa__scores_free(&scores);
     }
     assert_true(refuted[0] <= 4); /* of 8 at 5%: five or more in 1 of 60,000 */
     if (can_tell) assert_int_equal(refuted[1], audits);
@@ -487,7 +488,7 @@ static void test_curve_is_refuted(void **state) {
     assert_ok(dpa__rank_p_value(&scores, curve, &request, &p, NULL));
     assert_true(p > 0.05);
     dpa_curve_free(curve);
-    dpa_scores_free(&scores);
+    dpa__scores_free(&scores);
 }
 
 /* The test agrees with the p-value wherever that is not within the draws' error of the limit; also
@@ -514,7 +515,7 @@ static void test_rejects_as_the_p_value_does(void **state) {
                 if (p > 1.1 * error) assert_false(is_rejected);
                 dpa_curve_free(curve);
             }
-        dpa_scores_free(&scores);
+        dpa__scores_free(&scores);
     }
 }
 
@@ -530,7 +531,7 @@ static void test_families(void **state) {
     const dpa_result result = bound_of(&scores, &request);
     assert_true(result.parameter_lower > 0.4 && result.parameter_lower < 1.1);
     assert_true(result.p_value < 0.05);
-    dpa_scores_free(&scores);
+    dpa__scores_free(&scores);
 }
 
 int main(void) {

@@ -3,17 +3,17 @@
 #include "check.h"
 #include "prepared.h"
 
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
+#include "base/rng.h"
 #include "estimate/roc.h"
+#include "estimate/scores.h"
 #include "evidence/scores_sort.h"
 
 static dpa_scores gaussian(uint64_t seed, size_t n, double mu, double grid) {
     double *values = malloc(2 * n * sizeof *values);
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_TEST, 0);
     for (size_t i = 0; i < 2 * n; ++i) {
-        values[i] = dpa_rng_normal(&rng) + (i < n ? mu : 0);
+        values[i] = dpa__rng_normal(&rng) + (i < n ? mu : 0);
         if (grid > 0) values[i] = grid * floor(values[i] / grid);
     }
     const dpa_scores scores = prepared(values, n, values + n, n);
@@ -31,10 +31,10 @@ static void sorts(void **state) {
     for (size_t n = 0; n < 3000; n = 2 * n + 1) {
         double *a = malloc((n + 1) * sizeof *a), *b = malloc((n + 1) * sizeof *b);
         dpa_rng rng;
-        dpa_rng_init(&rng, n, DPA_PURPOSE_TEST, 1);
+        dpa__rng_init(&rng, n, DPA_PURPOSE_TEST, 1);
         for (size_t i = 0; i < n; ++i)
-            a[i] = b[i] = i % 7 == 0 ? floor(3 * dpa_rng_normal(&rng))
-                                     : exp(200 * dpa_rng_normal(&rng)) * (i % 2 ? 1 : -1);
+            a[i] = b[i] = i % 7 == 0 ? floor(3 * dpa__rng_normal(&rng))
+                                     : exp(200 * dpa__rng_normal(&rng)) * (i % 2 ? 1 : -1);
         if (n > 300) a[5] = b[5] = HUGE_VAL, a[6] = b[6] = -HUGE_VAL;
         assert_ok(dpa__sort_numbers(a, n, NULL));
         qsort(b, n, sizeof *b, compare);
@@ -54,11 +54,11 @@ static void lint(const double *in, size_t m, const double *out, size_t n, const 
                  int expected) {
     dpa_scores scores;
     dpa_lints lints = {0};
-    assert_ok(dpa_scores_from(in, m, out, n, &scores, NULL));
-    assert_ok(dpa_scores_prepare(&scores, &lints, NULL));
+    assert_ok(dpa__scores_from(in, m, out, n, &scores, NULL));
+    assert_ok(dpa__scores_prepare_here(&scores, &lints, NULL));
     if (has_lint(&lints, code) != expected) fail_msg("lint %s", code);
-    dpa_lints_free(&lints);
-    dpa_scores_free(&scores);
+    dpa__lints_free(&lints);
+    dpa__scores_free(&scores);
 }
 
 static void lints(void **state) {
@@ -90,14 +90,14 @@ static void no_honest_answer(void **state) {
     dpa_scores scores;
     dpa_lints found = {0};
     dpa_error err;
-    assert_ok(dpa_scores_from(&one, 1, &one, 0, &scores, NULL));
-    assert_int_equal(dpa_scores_prepare(&scores, &found, &err), DPA_BAD_INPUT);
+    assert_ok(dpa__scores_from(&one, 1, &one, 0, &scores, NULL));
+    assert_int_equal(dpa__scores_prepare_here(&scores, &found, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "non-members"));
-    dpa_scores_free(&scores);
-    assert_ok(dpa_scores_from(&bad, 1, &one, 1, &scores, NULL));
-    assert_int_equal(dpa_scores_prepare(&scores, &found, &err), DPA_BAD_INPUT);
-    dpa_scores_free(&scores);
-    dpa_lints_free(&found);
+    dpa__scores_free(&scores);
+    assert_ok(dpa__scores_from(&bad, 1, &one, 1, &scores, NULL));
+    assert_int_equal(dpa__scores_prepare_here(&scores, &found, &err), DPA_BAD_INPUT);
+    dpa__scores_free(&scores);
+    dpa__lints_free(&found);
 }
 
 /* Corners: no threshold outside the list beats the corners in both counts. */
@@ -108,27 +108,27 @@ static void corners(void **state) {
         dpa__roc roc;
         assert_ok(dpa__roc_of(&s, &roc, NULL));
         for (size_t i = 0; i < roc.count; ++i) {
-            const dpa_counts c = dpa_scores_counts(&s, roc.items[i].threshold);
+            const dpa_counts c = dpa__scores_counts(&s, roc.items[i].threshold);
             assert_int_equal(c.fn, roc.items[i].fn);
             assert_int_equal(c.fp, roc.items[i].fp);
             if (i > 0) assert_true(roc.items[i].fn < roc.items[i - 1].fn);
             if (i > 0) assert_true(roc.items[i].fp > roc.items[i - 1].fp);
         }
         for (size_t k = 0; k < s.members; ++k) { /* every threshold is beaten by a corner */
-            const dpa_counts c = dpa_scores_counts(&s, s.member[k]);
+            const dpa_counts c = dpa__scores_counts(&s, s.member[k]);
             int beaten = 0;
             for (size_t i = 0; i < roc.count; ++i)
                 beaten |= roc.items[i].fn <= c.fn && roc.items[i].fp <= c.fp;
             assert_true(beaten);
         }
         dpa__roc_free(&roc);
-        dpa_scores_free(&s);
+        dpa__scores_free(&s);
     }
 }
 
 static dpa_request request_of(const char *family, const char *method, const char *select) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "%s", family);
     (void)snprintf(request.method, sizeof request.method, "%s", method);
     (void)snprintf(request.select, sizeof request.select, "%s", select);
@@ -138,19 +138,19 @@ static dpa_request request_of(const char *family, const char *method, const char
 static dpa_result one(const dpa_scores *s, const dpa_request *request) {
     dpa_results results = {0};
     dpa_error err = {0};
-    if (dpa_estimate_scores(s, request, &results, &err) != DPA_OK)
+    if (dpa__estimate_scores(s, request, &results, &err) != DPA_OK)
         fail_msg("%s %s %s: %s", request->family, request->method, request->select, err.text);
     assert_int_equal(results.count, 1);
     const dpa_result result = results.items[0];
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return result;
 }
 
 static double from_counts(const dpa_counts *counts, const dpa_request *request) {
     dpa_results results = {0};
-    assert_ok(dpa_estimate_counts(counts, request, &results, NULL));
+    assert_ok(dpa__estimate_counts(counts, request, &results, NULL));
     const double lower = results.items[0].epsilon_lower;
-    dpa_results_free(&results);
+    dpa__results_free(&results);
     return lower;
 }
 
@@ -164,11 +164,11 @@ static void fixed_is_counts(void **state) {
         for (int m = 0; m < 3; ++m) {
             dpa_request request = request_of(families[f], methods[m], "fixed:0.5");
             const dpa_result r = one(&s, &request);
-            const dpa_counts counts = dpa_scores_counts(&s, 0.5);
+            const dpa_counts counts = dpa__scores_counts(&s, 0.5);
             assert_true(r.epsilon_lower == from_counts(&counts, &request));
             assert_true(r.valid && r.assumptions & DPA_ASSUME_THRESHOLD_FIXED);
         }
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
 }
 
 /* max is the largest bound over all thresholds, found by trying them all. */
@@ -182,12 +182,12 @@ static void max_is_the_largest(void **state) {
                 const dpa_result r = one(&s, &request);
                 double largest = 0;
                 for (size_t k = 0; k < s.members; ++k) {
-                    const dpa_counts counts = dpa_scores_counts(&s, s.member[k]);
+                    const dpa_counts counts = dpa__scores_counts(&s, s.member[k]);
                     largest = fmax(largest, from_counts(&counts, &request));
                 }
                 assert_relative(r.epsilon_lower, largest, 1e-8);
                 assert_false(r.valid);
-                dpa_scores_free(&s);
+                dpa__scores_free(&s);
             }
 }
 
@@ -209,17 +209,17 @@ static void max_of_intervals(void **state) {
                 double largest = 0, at_members = 0;
                 for (size_t k = 0; k < s.members + s.nonmembers; ++k) {
                     const int is_member = k < s.members;
-                    const dpa_counts counts =
-                        dpa_scores_counts(&s, is_member ? s.member[k] : s.nonmember[k - s.members]);
+                    const dpa_counts counts = dpa__scores_counts(
+                        &s, is_member ? s.member[k] : s.nonmember[k - s.members]);
                     const double here = from_counts(&counts, &request);
                     largest = fmax(largest, here);
                     if (is_member) at_members = fmax(at_members, here);
                 }
                 assert_absolute(r.epsilon_lower, largest, 1e-8 * fmax(1, largest));
-                const dpa_counts chosen = dpa_scores_counts(&s, r.threshold);
+                const dpa_counts chosen = dpa__scores_counts(&s, r.threshold);
                 assert_absolute(from_counts(&chosen, &request), largest, 1e-8 * fmax(1, largest));
                 beyond_corners += largest > at_members;
-                dpa_scores_free(&s);
+                dpa__scores_free(&s);
             }
     assert_true(beyond_corners > 0);
 }
@@ -233,12 +233,12 @@ static void many_corners(void **state) {
         const dpa_result r = one(&s, &request);
         double largest = 0;
         for (size_t k = 0; k < s.members; k += f == 2 ? 7 : 1) {
-            const dpa_counts counts = dpa_scores_counts(&s, s.member[k]);
+            const dpa_counts counts = dpa__scores_counts(&s, s.member[k]);
             largest = fmax(largest, from_counts(&counts, &request));
         }
         assert_true(r.epsilon_lower >= largest * (1 - 1e-3));
     }
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
 }
 
 static void simultaneous_below_max(void **state) {
@@ -252,7 +252,7 @@ static void simultaneous_below_max(void **state) {
         assert_between(r.epsilon_lower, 0.01, one(&s, &max).epsilon_lower);
         assert_non_null(strstr(r.note, "table"));
     }
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
 }
 
 static void splits(void **state) {
@@ -270,7 +270,7 @@ static void splits(void **state) {
     assert_between(one(&s, &many).epsilon_lower, 0.5, 8);
     dpa_request fpr = request_of("gaussian", "cp", "fixed-fpr:0.05");
     assert_int_equal(one(&s, &fpr).counts.fp, 20);
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
 }
 
 static void refusals(void **state) {
@@ -298,12 +298,12 @@ static void refusals(void **state) {
         const dpa_request request = request_of(bad[i][0], bad[i][1], bad[i][2]);
         dpa_results results = {0};
         dpa_error err = {0};
-        if (dpa_estimate_scores(&s, &request, &results, &err) != DPA_BAD_ARGUMENT)
+        if (dpa__estimate_scores(&s, &request, &results, &err) != DPA_BAD_ARGUMENT)
             fail_msg("accepted: %s %s %s", bad[i][0], bad[i][1], bad[i][2]);
         assert_true(strlen(err.text) > 10);
-        dpa_results_free(&results);
+        dpa__results_free(&results);
     }
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
 }
 
 /* One score per class, all equal, or perfect: an answer or a clear zero, never NaN. */
@@ -322,7 +322,7 @@ static void extremes(void **state) {
             if (c < 2 && i == 2) continue; /* nothing to split */
             const dpa_request request = request_of("", "", selects[i]);
             dpa_results results = {0};
-            assert_ok(dpa_estimate_scores(&cases[c], &request, &results, NULL));
+            assert_ok(dpa__estimate_scores(&cases[c], &request, &results, NULL));
             for (size_t k = 0; k < results.count; ++k) {
                 const dpa_result *r = &results.items[k];
                 if (r->kind == DPA_ESTIMATE) continue;
@@ -330,9 +330,9 @@ static void extremes(void **state) {
                 if (c != 3 && r->valid && strcmp(r->method, "bayes") != 0)
                     assert_true(r->epsilon_lower == 0);
             }
-            dpa_results_free(&results);
+            dpa__results_free(&results);
         }
-    for (size_t c = 0; c < 5; ++c) dpa_scores_free(&cases[c]);
+    for (size_t c = 0; c < 5; ++c) dpa__scores_free(&cases[c]);
 }
 
 /* Mann–Whitney by hand, and intervals that contain what they must. */
@@ -342,29 +342,29 @@ static void quality(void **state) {
     dpa_scores s = prepared(in, 4, out, 3);
     dpa_request request = request_of("", "", "");
     dpa_quality q;
-    assert_ok(dpa_scores_quality(&s, &request, &q, NULL));
+    assert_ok(dpa__scores_quality(&s, &request, &q, NULL));
     assert_relative(q.auc.value, (3 + 1.5 + 2.5 + 2.5) / 12, 1e-15);
     assert_between(q.auc.lower, 0, q.auc.value);
     assert_between(q.auc.upper, q.auc.value, 1);
     assert_relative(q.accuracy.value, 0.5 * (0.75 + 2.0 / 3), 1e-15);
     assert_relative(q.tpr[0].value, 0.25, 1e-15);
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
     s = gaussian(4, 1000, 1, 0);
-    assert_ok(dpa_scores_quality(&s, &request, &q, NULL));
+    assert_ok(dpa__scores_quality(&s, &request, &q, NULL));
     assert_between(0.7602, q.auc.lower, q.auc.upper);
     assert_between(q.auc.upper - q.auc.lower, 0.035, 0.05); /* 2·1.96·0.0107 */
     dpa_measure drawn;
-    assert_ok(dpa_scores_auc_bootstrap(&s, &request, &drawn, NULL));
+    assert_ok(dpa__scores_auc_bootstrap(&s, &request, &drawn, NULL));
     assert_relative(drawn.value, q.auc.value, 1e-15);
     assert_absolute(drawn.lower, q.auc.lower, 0.1 * (q.auc.upper - q.auc.lower));
     assert_absolute(drawn.upper, q.auc.upper, 0.1 * (q.auc.upper - q.auc.lower));
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
     /* one score in a class says nothing about the spread */
     s = prepared(in, 1, out, 3);
-    assert_ok(dpa_scores_quality(&s, &request, &q, NULL));
+    assert_ok(dpa__scores_quality(&s, &request, &q, NULL));
     assert_between(q.auc.lower, 0, 0.3);
     assert_true(q.auc.upper == 1);
-    dpa_scores_free(&s);
+    dpa__scores_free(&s);
 }
 
 /* DeLong's interval covers the AUC of two normals, Φ(1/√2), in small samples too. */
@@ -377,9 +377,9 @@ static void auc_coverage(void **state) {
         for (uint64_t seed = 1; seed <= 1000; ++seed) {
             dpa_scores s = gaussian(seed, sizes[k], 1, 0);
             dpa_quality q;
-            assert_ok(dpa_scores_quality(&s, &request, &q, NULL));
+            assert_ok(dpa__scores_quality(&s, &request, &q, NULL));
             held += q.auc.lower <= 0.760250 && 0.760250 <= q.auc.upper;
-            dpa_scores_free(&s);
+            dpa__scores_free(&s);
         }
         assert_between(held, 925, 1000);
     }

@@ -4,15 +4,14 @@
  * checks that bounds hold under continuous monitoring. */
 #include "check.h"
 
-#include "dpaudit/judge.h"
-#include "dpaudit/rng.h"
-#include "dpaudit/scores.h"
-#include "dpaudit/sequential.h"
+#include "base/rng.h"
+#include "estimate/scores.h"
 #include "estimate/sequential.h"
+#include "judge/judge.h"
 
 static dpa_request request_of(const char *family, double delta, double claim) {
     dpa_request request;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     (void)snprintf(request.family, sizeof request.family, "%s", family);
     request.delta = delta;
     request.claim_epsilon = claim;
@@ -21,16 +20,16 @@ static dpa_request request_of(const char *family, double delta, double claim) {
 
 static double score_of(uint64_t seed, int is_member, uint64_t index) {
     dpa_rng rng;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_SIMULATE, 2 * index + (uint64_t)is_member);
-    return 1.2 * is_member + dpa_rng_normal(&rng);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_SIMULATE, 2 * index + (uint64_t)is_member);
+    return 1.2 * is_member + dpa__rng_normal(&rng);
 }
 
 static dpa_sequential *audit_of(const dpa_request *request, uint64_t seed, uint64_t pairs) {
     dpa_sequential *audit;
-    assert_ok(dpa_sequential_new(request, &audit, NULL));
+    assert_ok(dpa__sequential_new(request, &audit, NULL));
     for (uint64_t i = 0; i < pairs; ++i) {
-        assert_ok(dpa_sequential_push(audit, 1, score_of(seed, 1, i), NULL));
-        assert_ok(dpa_sequential_push(audit, 0, score_of(seed, 0, i), NULL));
+        assert_ok(dpa__sequential_push(audit, 1, score_of(seed, 1, i), NULL));
+        assert_ok(dpa__sequential_push(audit, 0, score_of(seed, 0, i), NULL));
     }
     return audit;
 }
@@ -114,19 +113,19 @@ static void walk(tree *t, int depth, int pairs, double chance) {
         dpa_sequential *audit;
         double wealth = 0;
         int reached = 0, refuted = 0;
-        assert_ok(dpa_sequential_new(&t->request, &audit, NULL));
+        assert_ok(dpa__sequential_new(&t->request, &audit, NULL));
         for (int i = 0; i < pairs; ++i) {
-            assert_ok(dpa_sequential_push(audit, 1, t->guess[1][i], NULL));
-            assert_ok(dpa_sequential_push(audit, 0, t->guess[0][i], NULL));
-            assert_ok(dpa_sequential_log_e(audit, t->request.claim_epsilon, &wealth, NULL));
+            assert_ok(dpa__sequential_push(audit, 1, t->guess[1][i], NULL));
+            assert_ok(dpa__sequential_push(audit, 0, t->guess[0][i], NULL));
+            assert_ok(dpa__sequential_log_e(audit, t->request.claim_epsilon, &wealth, NULL));
             reached |= wealth >= log(1.25);
             refuted |= wealth >= -log1p(-t->request.confidence);
         }
-        assert_int_equal(refuted, dpa_sequential_refuted(audit));
+        assert_int_equal(refuted, dpa__sequential_refuted(audit));
         t->refuted |= refuted;
         t->mean += chance * exp(wealth);
         t->ruin += chance * reached;
-        dpa_sequential_free(audit);
+        dpa__sequential_free(audit);
         return;
     }
     for (int a = 0; a < 2; ++a)
@@ -172,31 +171,31 @@ static void order_of_classes(void **state) {
     const dpa_request request = request_of("gaussian", 1e-5, 2);
     dpa_sequential *by_turns = audit_of(&request, 3, PAIRS), *members_first, *mixed;
     dpa_sequential_now now, other;
-    assert_ok(dpa_sequential_new(&request, &members_first, NULL));
-    assert_ok(dpa_sequential_new(&request, &mixed, NULL));
+    assert_ok(dpa__sequential_new(&request, &members_first, NULL));
+    assert_ok(dpa__sequential_new(&request, &mixed, NULL));
     for (int c = 1; c >= 0; --c)
         for (uint64_t i = 0; i < PAIRS; ++i)
-            assert_ok(dpa_sequential_push(members_first, c, score_of(3, c, i), NULL));
+            assert_ok(dpa__sequential_push(members_first, c, score_of(3, c, i), NULL));
     dpa_rng rng;
-    dpa_rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 1, DPA_PURPOSE_TEST, 0);
     uint64_t next[2] = {0, 0};
     while (next[0] + next[1] < 2 * PAIRS) {
-        int c = (int)dpa_rng_below(&rng, 2);
+        int c = (int)dpa__rng_below(&rng, 2);
         if (next[c] == PAIRS) c = !c;
-        assert_ok(dpa_sequential_push(mixed, c, score_of(3, c, next[c]), NULL));
+        assert_ok(dpa__sequential_push(mixed, c, score_of(3, c, next[c]), NULL));
         ++next[c];
-        if (next[0] % 7 == 0) assert_ok(dpa_sequential_look(mixed, &other, NULL));
+        if (next[0] % 7 == 0) assert_ok(dpa__sequential_look(mixed, &other, NULL));
     }
-    assert_ok(dpa_sequential_look(by_turns, &now, NULL));
-    assert_ok(dpa_sequential_look(members_first, &other, NULL));
+    assert_ok(dpa__sequential_look(by_turns, &now, NULL));
+    assert_ok(dpa__sequential_look(members_first, &other, NULL));
     assert_memory_equal(&now, &other, sizeof now);
-    assert_ok(dpa_sequential_look(mixed, &other, NULL));
+    assert_ok(dpa__sequential_look(mixed, &other, NULL));
     assert_memory_equal(&now, &other, sizeof now);
     assert_int_equal(now.pairs, PAIRS);
     assert_true(now.epsilon_lower > 1);
-    dpa_sequential_free(by_turns);
-    dpa_sequential_free(members_first);
-    dpa_sequential_free(mixed);
+    dpa__sequential_free(by_turns);
+    dpa__sequential_free(members_first);
+    dpa__sequential_free(mixed);
 }
 
 static void saving(void **state) {
@@ -205,30 +204,31 @@ static void saving(void **state) {
     dpa_sequential *whole = audit_of(&request, 9, 400), *part = audit_of(&request, 9, 0), *loaded;
     dpa_sequential_now now, other;
     for (uint64_t i = 0; i < 400; ++i) {
-        assert_ok(dpa_sequential_push(part, 1, score_of(9, 1, i), NULL));
+        assert_ok(dpa__sequential_push(part, 1, score_of(9, 1, i), NULL));
         if (i % 37 == 5 || i == 399) { /* with a member that waits for its partner */
             unsigned char *bytes;
             size_t count;
-            assert_ok(dpa_sequential_save(part, &bytes, &count, NULL));
-            assert_ok(dpa_sequential_load(bytes, count, &loaded, NULL));
-            assert_int_equal(dpa_sequential_load(bytes, count - 1, &(dpa_sequential *){NULL}, NULL),
-                             DPA_BAD_INPUT);
+            assert_ok(dpa__sequential_save(part, &bytes, &count, NULL));
+            assert_ok(dpa__sequential_load(bytes, count, &loaded, NULL));
+            assert_int_equal(
+                dpa__sequential_load(bytes, count - 1, &(dpa_sequential *){NULL}, NULL),
+                DPA_BAD_INPUT);
             bytes[count / 2] ^= 1;
-            assert_int_equal(dpa_sequential_load(bytes, count, &(dpa_sequential *){NULL}, NULL),
+            assert_int_equal(dpa__sequential_load(bytes, count, &(dpa_sequential *){NULL}, NULL),
                              DPA_BAD_INPUT);
             dpa_free(bytes);
-            dpa_sequential_free(part);
+            dpa__sequential_free(part);
             part = loaded;
         }
-        assert_ok(dpa_sequential_push(part, 0, score_of(9, 0, i), NULL));
+        assert_ok(dpa__sequential_push(part, 0, score_of(9, 0, i), NULL));
     }
-    assert_ok(dpa_sequential_look(whole, &now, NULL));
-    assert_ok(dpa_sequential_look(part, &other, NULL));
+    assert_ok(dpa__sequential_look(whole, &now, NULL));
+    assert_ok(dpa__sequential_look(part, &other, NULL));
     assert_memory_equal(&now, &other, sizeof now);
     assert_true(now.refuted_at > 0);
     assert_true(now.epsilon_lower > 3);
-    dpa_sequential_free(whole);
-    dpa_sequential_free(part);
+    dpa__sequential_free(whole);
+    dpa__sequential_free(part);
 }
 
 /* ── numbers ───────────────────────────────────────────────────────────────────────────────── */
@@ -243,17 +243,17 @@ static void perfect_attack(void **state) {
         dpa_sequential *audit;
         dpa_sequential_now now;
         (void)snprintf(request.select, sizeof request.select, "fixed:0.5");
-        assert_ok(dpa_sequential_new(&request, &audit, NULL));
-        while (!dpa_sequential_refuted(audit)) {
-            assert_ok(dpa_sequential_push(audit, 1, 1, NULL));
-            assert_ok(dpa_sequential_push(audit, 0, 0, NULL));
+        assert_ok(dpa__sequential_new(&request, &audit, NULL));
+        while (!dpa__sequential_refuted(audit)) {
+            assert_ok(dpa__sequential_push(audit, 1, 1, NULL));
+            assert_ok(dpa__sequential_push(audit, 0, 0, NULL));
         }
-        assert_ok(dpa_sequential_look(audit, &now, NULL));
+        assert_ok(dpa__sequential_look(audit, &now, NULL));
         print_message("perfect attack: ε = %g falls after %d pairs\n", claims[c], (int)now.pairs);
         assert_true(now.epsilon_lower >= claims[c]);
         assert_true(now.p_value <= 0.05);
         assert_true((double)now.pairs < 20 + 6 * exp(claims[c]));
-        dpa_sequential_free(audit);
+        dpa__sequential_free(audit);
     }
 }
 
@@ -286,10 +286,10 @@ static void wealth_by_hand(void **state) {
         }
         log_wealth += log(wealth);
     }
-    assert_ok(dpa_sequential_log_e(audit, dpa_gaussian_epsilon(mu, 1e-5), &got, NULL));
+    assert_ok(dpa__sequential_log_e(audit, dpa_gaussian_epsilon(mu, 1e-5), &got, NULL));
     assert_true(log_wealth > 3);
     assert_absolute(got, log_wealth, 1e-8);
-    dpa_sequential_free(audit);
+    dpa__sequential_free(audit);
 }
 
 static void wealth_falls_with_epsilon(void **state) {
@@ -300,16 +300,16 @@ static void wealth_falls_with_epsilon(void **state) {
         dpa_sequential *audit = audit_of(&request, 5, 300);
         dpa_sequential_now now;
         double last = HUGE_VAL, wealth;
-        assert_ok(dpa_sequential_look(audit, &now, NULL));
+        assert_ok(dpa__sequential_look(audit, &now, NULL));
         for (double epsilon = 0; epsilon < 6; epsilon += 0.1) {
-            assert_ok(dpa_sequential_log_e(audit, epsilon, &wealth, NULL));
+            assert_ok(dpa__sequential_log_e(audit, epsilon, &wealth, NULL));
             assert_true(wealth <= last + 1e-12);
             last = wealth;
             /* the best bound so far may exceed what the wealth says now, but is never below it */
             if (wealth >= log(20)) assert_true(now.epsilon_lower >= epsilon);
         }
         assert_true(isnan(now.p_value) && isnan(now.log_e_value));
-        dpa_sequential_free(audit);
+        dpa__sequential_free(audit);
     }
 }
 
@@ -319,23 +319,23 @@ static void odd_scores(void **state) {
     const double odd[] = {NAN, HUGE_VAL, -HUGE_VAL, 0, -0.0, 1e308, -1e308, 7, 7, 7};
     dpa_sequential *audit;
     dpa_sequential_now now;
-    assert_ok(dpa_sequential_new(&request, &audit, NULL));
+    assert_ok(dpa__sequential_new(&request, &audit, NULL));
     for (int i = 0; i < 400; ++i) {
-        assert_ok(dpa_sequential_push(audit, 1, odd[i % 10], NULL));
-        assert_ok(dpa_sequential_push(audit, 0, odd[(3 * i) % 10], NULL));
+        assert_ok(dpa__sequential_push(audit, 1, odd[i % 10], NULL));
+        assert_ok(dpa__sequential_push(audit, 0, odd[(3 * i) % 10], NULL));
     }
-    assert_ok(dpa_sequential_look(audit, &now, NULL));
+    assert_ok(dpa__sequential_look(audit, &now, NULL));
     assert_true(now.epsilon_lower == 0);
     assert_true(isfinite(now.log_e_value));
-    dpa_sequential_free(audit);
+    dpa__sequential_free(audit);
     /* all NaN: nothing but losses */
-    assert_ok(dpa_sequential_new(&request, &audit, NULL));
+    assert_ok(dpa__sequential_new(&request, &audit, NULL));
     for (int i = 0; i < 100; ++i) {
-        assert_ok(dpa_sequential_push(audit, i % 2, NAN, NULL));
-        assert_ok(dpa_sequential_look(audit, &now, NULL));
+        assert_ok(dpa__sequential_push(audit, i % 2, NAN, NULL));
+        assert_ok(dpa__sequential_look(audit, &now, NULL));
     }
     assert_true(now.epsilon_lower == 0);
-    dpa_sequential_free(audit);
+    dpa__sequential_free(audit);
 }
 
 static void refusals(void **state) {
@@ -343,23 +343,23 @@ static void refusals(void **state) {
     dpa_sequential *audit;
     dpa_error err;
     dpa_request request = request_of("", 1e-5, NAN);
-    assert_int_equal(dpa_sequential_new(&request, &audit, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__sequential_new(&request, &audit, &err), DPA_BAD_ARGUMENT);
     assert_null(audit);
     request = request_of("gaussian", 1e-5, NAN);
     (void)snprintf(request.select, sizeof request.select, "max");
-    assert_int_equal(dpa_sequential_new(&request, &audit, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__sequential_new(&request, &audit, &err), DPA_BAD_ARGUMENT);
     assert_non_null(strstr(err.text, "earlier trials"));
     request.select[0] = '\0';
     request.sides = 2;
-    assert_int_equal(dpa_sequential_new(&request, &audit, &err), DPA_BAD_ARGUMENT);
+    assert_int_equal(dpa__sequential_new(&request, &audit, &err), DPA_BAD_ARGUMENT);
     request.sides = 1;
     double sorted[40];
     for (int i = 0; i < 40; ++i) sorted[i] = i;
     dpa_scores scores = {.member = sorted, .nonmember = sorted, .members = 40, .nonmembers = 40};
     dpa_results results = {0};
-    assert_int_equal(dpa_estimate_sequential(&scores, &request, &results, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__estimate_sequential(&scores, &request, &results, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "sorted"));
-    dpa_results_free(&results);
+    dpa__results_free(&results);
 }
 
 static void as_a_method(void **state) {
@@ -373,26 +373,26 @@ static void as_a_method(void **state) {
     dpa_protocol protocol;
     dpa_report *report;
     dpa_sequential_now now;
-    dpa_evidence_init(&evidence, DPA_EVIDENCE_SCORES);
+    dpa__evidence_init(&evidence, DPA_EVIDENCE_SCORES);
     assert_ok(dpa_evidence_copy(&evidence, "members", member, 120, NULL));
     assert_ok(dpa_evidence_copy(&evidence, "nonmembers", nonmember, 100, NULL));
     dpa_claim_init(&claim);
     claim.epsilon = 1;
-    dpa_protocol_init(&protocol);
+    dpa__protocol_init(&protocol);
     assert_ok(dpa_protocol_set(&protocol, "family", "gaussian", NULL));
     assert_ok(dpa_protocol_set(&protocol, "method", "sequential", NULL));
     assert_ok(dpa_judge(&evidence, &claim, &protocol, &report, NULL));
     const dpa_result *result = dpa_report_primary(report);
     assert_non_null(result);
     dpa_sequential *audit = audit_of(&request, 21, 100);
-    assert_ok(dpa_sequential_look(audit, &now, NULL));
+    assert_ok(dpa__sequential_look(audit, &now, NULL));
     assert_true(result->epsilon_lower == now.epsilon_lower);
     assert_true(result->p_value == now.p_value);
     assert_true(result->assumptions & DPA_ASSUME_ORDER_OF_ARRIVAL);
     assert_non_null(strstr(result->note, "20 scores"));
-    dpa_sequential_free(audit);
+    dpa__sequential_free(audit);
     dpa_report_free(report);
-    dpa_evidence_free(&evidence);
+    dpa__evidence_clear(&evidence);
 }
 
 int main(void) {

@@ -3,9 +3,10 @@
  * with the attack run by hand on the same signals. */
 #include "check.h"
 
+#include "attack/attack.h"
 #include "base/text.h"
-#include "dpaudit/attack.h"
 #include "dpaudit/lab/game.h"
+#include "evidence/evidence.h"
 
 enum { POINTS = 24, MODELS = 20, TARGETS = 12 };
 
@@ -82,7 +83,7 @@ static void end_game(play *p) {
     for (int i = 0; i < MODELS; ++i) dpa_values_free(&p->stage0[i]);
     for (int i = 0; i < TARGETS; ++i) dpa_values_free(&p->stage1[i]);
     dpa_values_free(&p->brief);
-    dpa_evidence_free(&p->evidence);
+    dpa__evidence_clear(&p->evidence);
     dpa_game_close(p->game);
     dpa_experiment_free(p->experiment);
 }
@@ -91,7 +92,7 @@ static void end_game(play *p) {
 static void shadow_matrix(const play *p, double *signal, uint8_t *member) {
     for (size_t m = 0; m < MODELS; ++m) {
         memcpy(signal + m * POINTS, p->stage0[m].items, POINTS * sizeof *signal);
-        dpa_membership_half(1, m, POINTS, member + m * POINTS);
+        dpa__membership_half(1, m, POINTS, member + m * POINTS);
     }
 }
 
@@ -109,30 +110,30 @@ static void scores_are_those_of_the_attack(void **state) {
     play_game("", &p);
     shadow_matrix(&p, signal, member);
     dpa_signals s = {DPA_SIGNAL_LOGIT, MODELS, POINTS, signal, member, 1};
-    dpa_leak_opts_init(&select);
-    assert_ok(dpa_leaks_measure(&s, &select, leaks, NULL, NULL));
-    assert_ok(dpa_challenges_select(leaks, POINTS, DPA_CHALLENGE_WORST, DPA_WEIGHT_ACCURACY, 1,
-                                    &worst, 1, NULL));
+    dpa__leak_opts_init(&select);
+    assert_ok(dpa__leaks_measure(&s, &select, leaks, NULL, NULL));
+    assert_ok(dpa__challenges_select(leaks, POINTS, DPA_CHALLENGE_WORST, DPA_WEIGHT_ACCURACY, 1,
+                                     &worst, 1, NULL));
     assert_int_equal(p.brief.count, 1);
     assert_int_equal((size_t)p.brief.items[0], worst);
-    const dpa_named_array *side[2] = {dpa_evidence_find(&p.evidence, "nonmembers"),
-                                      dpa_evidence_find(&p.evidence, "members")};
-    dpa_attack_opts_init(&opts);
+    const dpa_named_array *side[2] = {dpa__evidence_find(&p.evidence, "nonmembers"),
+                                      dpa__evidence_find(&p.evidence, "members")};
+    dpa__attack_opts_init(&opts);
     opts.target = MODELS;
     s.models = MODELS + 1;
     for (uint64_t i = 0; i < TARGETS; ++i) {
         double scores[POINTS];
-        const int coin = dpa_membership_leave_one_out(1, (UINT64_C(1) << 40) + i, 0, 0, member);
+        const int coin = dpa__membership_leave_one_out(1, (UINT64_C(1) << 40) + i, 0, 0, member);
         for (size_t c = 0; c < POINTS; ++c) signal[MODELS * POINTS + c] = p.stage1[i].items[0];
         memset(member + MODELS * POINTS, 0, POINTS);
-        assert_ok(dpa_attack_run(DPA_ATTACK_LIRA, &s, &opts, scores, NULL));
+        assert_ok(dpa__attack_run(DPA_ATTACK_LIRA, &s, &opts, scores, NULL));
         assert_true(seen[coin] < side[coin]->count);
         assert_relative(side[coin]->items[seen[coin]++], scores[worst], 1e-12);
     }
     assert_int_equal(seen[0], side[0]->count);
     assert_int_equal(seen[1], side[1]->count);
-    assert_int_equal(dpa_evidence_find(&p.evidence, "shadow_signals")->rows, MODELS);
-    assert_int_equal(dpa_evidence_find(&p.evidence, "point_accuracy")->count, POINTS);
+    assert_int_equal(dpa__evidence_find(&p.evidence, "shadow_signals")->rows, MODELS);
+    assert_int_equal(dpa__evidence_find(&p.evidence, "point_accuracy")->count, POINTS);
     end_game(&p);
 }
 
@@ -146,8 +147,8 @@ static void every_signal_and_design_sees_members(void **state) {
     for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k) {
         play p;
         play_game(keys[k], &p);
-        const dpa_named_array *in = dpa_evidence_find(&p.evidence, "members");
-        const dpa_named_array *out = dpa_evidence_find(&p.evidence, "nonmembers");
+        const dpa_named_array *in = dpa__evidence_find(&p.evidence, "members");
+        const dpa_named_array *out = dpa__evidence_find(&p.evidence, "nonmembers");
         double mean[2] = {0, 0};
         for (size_t i = 0; i < in->count; ++i) mean[1] += in->items[i] / (double)in->count;
         for (size_t i = 0; i < out->count; ++i) mean[0] += out->items[i] / (double)out->count;
@@ -162,7 +163,7 @@ static void challenges_take_turns(void **state) {
     play p;
     play_game("  challenges: 3\n  challenge: random\n", &p);
     assert_int_equal(p.brief.count, 3);
-    const dpa_named_array *rows = dpa_evidence_find(&p.evidence, "challenge_row");
+    const dpa_named_array *rows = dpa__evidence_find(&p.evidence, "challenge_row");
     assert_int_equal(rows->count, 3);
     for (size_t i = 0; i < 3; ++i) assert_true(rows->items[i] == p.brief.items[i]);
     end_game(&p);

@@ -55,7 +55,7 @@ static void check_compressed(const dpa__text *file, const char *codec) {
     assert_three(&a);
     hash_of(file->data, file->length, hex);
     assert_string_equal(a.sha256, hex);
-    dpa_array_free(&a);
+    dpa__array_free(&a);
     for (size_t n = 0; n < file->length; ++n) {
         char *cut = malloc(n > 0 ? n : 1);
         assert_non_null(cut);
@@ -80,9 +80,9 @@ static void compressed(void **state) {
     xz(&file, "1\n2\n3\n", 6);
     check_compressed(&file, "xz data");
     dpa__text_free(&file);
-    assert_ok(dpa_array_read(data_file("numbers.txt.xz"), NULL, &a, &err));
+    assert_ok(dpa__array_read(data_file("numbers.txt.xz"), NULL, &a, &err));
     assert_three(&a);
-    dpa_array_free(&a);
+    dpa__array_free(&a);
 }
 
 static void several_members(void **state) {
@@ -94,7 +94,7 @@ static void several_members(void **state) {
     gzip(&file, "\n3\n", 3);
     assert_ok(read_bytes(file.data, file.length, NULL, &a, &err));
     assert_three(&a);
-    dpa_array_free(&a);
+    dpa__array_free(&a);
     dpa__text_add(&file, "junk");
     assert_int_equal(read_bytes(file.data, file.length, NULL, &a, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "gzip data are damaged"));
@@ -120,13 +120,13 @@ static void failures(void **state) {
     (void)state;
     dpa_array a;
     dpa_error err;
-    assert_int_equal(dpa_array_read("/nonexistent/x", NULL, &a, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__array_read("/nonexistent/x", NULL, &a, &err), DPA_BAD_INPUT);
     assert_string_equal(err.place, "/nonexistent/x");
     assert_string_equal(err.text, "No such file or directory");
-    assert_int_equal(dpa_array_read("/tmp", NULL, &a, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__array_read("/tmp", NULL, &a, &err), DPA_BAD_INPUT);
     assert_string_equal(err.text, "Is a directory");
-    assert_int_equal(dpa_array_read("/nonexistent/x", NULL, &a, NULL), DPA_BAD_INPUT);
-    assert_int_equal(dpa_array_read("/dev/null", NULL, &a, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__array_read("/nonexistent/x", NULL, &a, NULL), DPA_BAD_INPUT);
+    assert_int_equal(dpa__array_read("/dev/null", NULL, &a, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "empty"));
 }
 
@@ -156,10 +156,10 @@ static void check_stdin(const char *bytes, size_t size) {
     (void)close(ends[1]);
     const int saved = dup(STDIN_FILENO);
     assert_true(dup2(ends[0], STDIN_FILENO) >= 0);
-    assert_ok(dpa_array_read("-", NULL, &a, &err));
+    assert_ok(dpa__array_read("-", NULL, &a, &err));
     assert_three(&a);
-    dpa_array_free(&a);
-    assert_int_equal(dpa_array_read("-", NULL, &a, &err), DPA_BAD_INPUT); /* all was read */
+    dpa__array_free(&a);
+    assert_int_equal(dpa__array_read("-", NULL, &a, &err), DPA_BAD_INPUT); /* all was read */
     assert_string_equal(err.place, "standard input");
     assert_true(dup2(saved, STDIN_FILENO) >= 0);
     (void)close(saved);
@@ -192,9 +192,9 @@ static void named_pipe(void **state) {
         const int fd = open(path, O_WRONLY);
         feed_slowly(fd, "1\n2\n3\n", 6);
     }
-    assert_ok(dpa_array_read(path, NULL, &a, &err));
+    assert_ok(dpa__array_read(path, NULL, &a, &err));
     assert_three(&a);
-    dpa_array_free(&a);
+    dpa__array_free(&a);
     wait_for(child);
     (void)unlink(path);
 }
@@ -212,10 +212,10 @@ static void peak_memory(void **state) {
     dpa_array a;
     dpa_error err;
     assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
-    assert_ok(dpa_array_read(path, NULL, &a, &err));
+    assert_ok(dpa__array_read(path, NULL, &a, &err));
     assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
     assert_int_equal(a.count, COUNT);
-    dpa_array_free(&a);
+    dpa__array_free(&a);
     (void)unlink(path);
 #if !defined(__SANITIZE_ADDRESS__)
     assert_between((double)(after.ru_maxrss - before.ru_maxrss), 0, 1.05 * 80e6 / 1024);

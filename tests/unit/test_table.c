@@ -14,7 +14,7 @@ static dpa_status read_csv(const char *text, const dpa_table_opts *opts, dpa_tab
 }
 
 static const char *text_at(const dpa_table *t, size_t column, size_t row) {
-    return dpa_table_level(t, column, dpa_table_codes(t, column)[row]);
+    return dpa__table_level(t, column, dpa__table_codes(t, column)[row]);
 }
 
 static void scores(void **state) {
@@ -29,24 +29,24 @@ static void scores(void **state) {
         dpa_table *t;
         dpa_error err;
         assert_ok(read_csv(same[i], NULL, &t, &err));
-        assert_int_equal(dpa_table_rows(t), 2);
-        assert_int_equal(dpa_table_columns(t), 2);
-        assert_string_equal(dpa_table_name(t, 0), "score");
-        assert_int_equal(dpa_table_find(t, "member"), 1);
-        assert_int_equal(dpa_table_find(t, "Member"), -1);
-        assert_int_equal(dpa_table_kind(t, 0), DPA_COLUMN_NUMBER);
-        assert_true(dpa_table_numbers(t, 0)[1] == -2000 && dpa_table_numbers(t, 1)[0] == 1);
-        assert_null(dpa_table_codes(t, 0));
-        assert_int_equal(dpa_table_levels(t, 0), 0);
-        assert_int_equal(dpa_table_text_line(t, 0), 0);
-        assert_int_equal(strlen(dpa_table_sha256(t)), 64);
-        assert_null(dpa_table_name(t, 2));
-        assert_null(dpa_table_numbers(t, 2));
-        assert_null(dpa_table_codes(t, 2));
-        assert_null(dpa_table_level(t, 0, 0));
-        dpa_table_free(t);
+        assert_int_equal(dpa__table_rows(t), 2);
+        assert_int_equal(dpa__table_columns(t), 2);
+        assert_string_equal(dpa__table_name(t, 0), "score");
+        assert_int_equal(dpa__table_find(t, "member"), 1);
+        assert_int_equal(dpa__table_find(t, "Member"), -1);
+        assert_int_equal(dpa__table_kind(t, 0), DPA_COLUMN_NUMBER);
+        assert_true(dpa__table_numbers(t, 0)[1] == -2000 && dpa__table_numbers(t, 1)[0] == 1);
+        assert_null(dpa__table_codes(t, 0));
+        assert_int_equal(dpa__table_levels(t, 0), 0);
+        assert_int_equal(dpa__table_text_line(t, 0), 0);
+        assert_int_equal(strlen(dpa__table_sha256(t)), 64);
+        assert_null(dpa__table_name(t, 2));
+        assert_null(dpa__table_numbers(t, 2));
+        assert_null(dpa__table_codes(t, 2));
+        assert_null(dpa__table_level(t, 0, 0));
+        dpa__table_free(t);
     }
-    dpa_table_free(NULL);
+    dpa__table_free(NULL);
 }
 
 /* A column that becomes text only in its last row keeps the spelling of the earlier rows. */
@@ -55,22 +55,22 @@ static void texts(void **state) {
     dpa_table *t;
     dpa_error err;
     assert_ok(read_csv("id,group,x\n1.0,b,1\n01,a,2\n1.0,\"\",3\nNA,b,4\n", NULL, &t, &err));
-    assert_int_equal(dpa_table_kind(t, 0), DPA_COLUMN_TEXT);
-    assert_int_equal(dpa_table_text_line(t, 0), 5);
-    assert_int_equal(dpa_table_text_line(t, 1), 2);
-    assert_null(dpa_table_numbers(t, 0));
-    assert_int_equal(dpa_table_levels(t, 0), 3);
-    assert_string_equal(dpa_table_level(t, 0, 0), "01");
-    assert_string_equal(dpa_table_level(t, 0, 1), "1.0");
-    assert_string_equal(dpa_table_level(t, 0, 2), "NA");
-    assert_null(dpa_table_level(t, 0, 3));
+    assert_int_equal(dpa__table_kind(t, 0), DPA_COLUMN_TEXT);
+    assert_int_equal(dpa__table_text_line(t, 0), 5);
+    assert_int_equal(dpa__table_text_line(t, 1), 2);
+    assert_null(dpa__table_numbers(t, 0));
+    assert_int_equal(dpa__table_levels(t, 0), 3);
+    assert_string_equal(dpa__table_level(t, 0, 0), "01");
+    assert_string_equal(dpa__table_level(t, 0, 1), "1.0");
+    assert_string_equal(dpa__table_level(t, 0, 2), "NA");
+    assert_null(dpa__table_level(t, 0, 3));
     assert_string_equal(text_at(t, 0, 2), "1.0");
     assert_string_equal(text_at(t, 1, 0), "b");
     assert_string_equal(text_at(t, 1, 1), "a");
     assert_string_equal(text_at(t, 1, 2), "");
     assert_string_equal(text_at(t, 1, 3), "b");
-    assert_true(dpa_table_numbers(t, 2)[3] == 4);
-    dpa_table_free(t);
+    assert_true(dpa__table_numbers(t, 2)[3] == 4);
+    dpa__table_free(t);
 }
 
 static void quotes(void **state) {
@@ -78,11 +78,11 @@ static void quotes(void **state) {
     dpa_table *t;
     dpa_error err;
     assert_ok(read_csv("a,b\n\"x,\"\"y\"\"\" , \"line\nbreak\"\n\"\"\"\",z\n", NULL, &t, &err));
-    assert_int_equal(dpa_table_rows(t), 2);
+    assert_int_equal(dpa__table_rows(t), 2);
     assert_string_equal(text_at(t, 0, 0), "x,\"y\"");
     assert_string_equal(text_at(t, 1, 0), "line\nbreak");
     assert_string_equal(text_at(t, 0, 1), "\"");
-    dpa_table_free(t);
+    dpa__table_free(t);
     /* lines inside quotes count for later places */
     assert_int_equal(read_csv("a\n\"x\n\ny\"\nz\"\n", NULL, &t, &err), DPA_BAD_INPUT);
     assert_string_equal(err.place, "mem:5:2");
@@ -94,26 +94,26 @@ static void options(void **state) {
     dpa_table_opts opts;
     dpa_table *t;
     dpa_error err;
-    dpa_table_opts_init(&opts);
+    dpa__table_opts_init(&opts);
     opts.separator = ';';
     opts.comment = "#";
     opts.text = as_text;
     opts.trim = 0;
     assert_ok(read_csv("# made by hand\nid;x\n# more\n07; y\n7;z", &opts, &t, &err));
-    assert_int_equal(dpa_table_levels(t, 0), 2);
-    assert_int_equal(dpa_table_text_line(t, 0), 0); /* its cells are numbers all the same */
+    assert_int_equal(dpa__table_levels(t, 0), 2);
+    assert_int_equal(dpa__table_text_line(t, 0), 0); /* its cells are numbers all the same */
     assert_string_equal(text_at(t, 0, 0), "07");
     assert_string_equal(text_at(t, 1, 0), " y");
-    dpa_table_free(t);
-    dpa_table_opts_init(&opts);
+    dpa__table_free(t);
+    dpa__table_opts_init(&opts);
     opts.separator = '\t';
     opts.has_header = 0;
     assert_ok(read_csv("1\t\"q\"\n 2 \tw\n", &opts, &t, &err));
-    assert_int_equal(dpa_table_rows(t), 2);
-    assert_string_equal(dpa_table_name(t, 1), "c2");
-    assert_true(dpa_table_numbers(t, 0)[1] == 2);
+    assert_int_equal(dpa__table_rows(t), 2);
+    assert_string_equal(dpa__table_name(t, 1), "c2");
+    assert_true(dpa__table_numbers(t, 0)[1] == 2);
     assert_string_equal(text_at(t, 1, 0), "q");
-    dpa_table_free(t);
+    dpa__table_free(t);
     static const char wrong[] = {'\0', '"', '\n', '\r', 'e', '1', '.', '-', '+'};
     for (size_t i = 0; i < sizeof wrong; ++i) {
         opts.separator = wrong[i];
@@ -163,11 +163,11 @@ static void bad(void **state) {
     assert_int_equal(dpa__table_from_stream(stream, NULL, &t, &err), DPA_BAD_INPUT);
     assert_string_equal(err.place, "mem:2:1");
     dpa__stream_close(stream);
-    assert_int_equal(dpa_table_read(data_file("stored.npz"), NULL, &t, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__table_read(data_file("stored.npz"), NULL, &t, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "found an NPZ"));
-    assert_int_equal(dpa_table_read(data_file("fortran.npy"), NULL, &t, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__table_read(data_file("fortran.npy"), NULL, &t, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "found an NPY"));
-    assert_int_equal(dpa_table_read("/nonexistent", NULL, &t, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__table_read("/nonexistent", NULL, &t, &err), DPA_BAD_INPUT);
 }
 
 /* Many rows and many distinct texts: growth, sorting, and agreement with what was put in. */
@@ -180,17 +180,17 @@ static void many(void **state) {
     dpa__text_add(&text, "x,\xc3\xa9t\xc3\xa9\n");
     for (int i = 0; i < N; ++i) dpa__text_printf(&text, "%d.5,k%d\n", i, i * 31 % DISTINCT);
     assert_ok(read_csv(text.data, NULL, &t, &err));
-    assert_int_equal(dpa_table_rows(t), N);
-    assert_int_equal(dpa_table_levels(t, 1), DISTINCT);
+    assert_int_equal(dpa__table_rows(t), N);
+    assert_int_equal(dpa__table_levels(t, 1), DISTINCT);
     for (size_t i = 1; i < DISTINCT; ++i)
-        assert_true(strcmp(dpa_table_level(t, 1, i - 1), dpa_table_level(t, 1, i)) < 0);
+        assert_true(strcmp(dpa__table_level(t, 1, i - 1), dpa__table_level(t, 1, i)) < 0);
     for (int i = 0; i < N; ++i) {
         char want[16];
         (void)snprintf(want, sizeof want, "k%d", i * 31 % DISTINCT);
-        assert_true(dpa_table_numbers(t, 0)[i] == i + 0.5);
+        assert_true(dpa__table_numbers(t, 0)[i] == i + 0.5);
         assert_string_equal(text_at(t, 1, (size_t)i), want);
     }
-    dpa_table_free(t);
+    dpa__table_free(t);
     dpa__text_free(&text);
 }
 
@@ -198,9 +198,9 @@ static void compressed(void **state) {
     (void)state;
     dpa_table *t;
     dpa_error err;
-    assert_ok(dpa_table_read(data_file("scores.csv.gz"), NULL, &t, &err));
-    assert_true(dpa_table_numbers(t, 0)[1] == 0.25);
-    dpa_table_free(t);
+    assert_ok(dpa__table_read(data_file("scores.csv.gz"), NULL, &t, &err));
+    assert_true(dpa__table_numbers(t, 0)[1] == 0.25);
+    dpa__table_free(t);
 }
 
 int main(void) {

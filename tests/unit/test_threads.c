@@ -7,7 +7,7 @@
 
 #include "judged.h"
 
-#include "dpaudit/epsilon_star.h"
+#include "estimate/epsilon_star.h"
 
 enum { THREADS = 8, SCORES = 60, MOST = 128 };
 
@@ -30,7 +30,7 @@ static void make_evidence(unsigned source, dpa_evidence *e) {
     double in[SCORES], out[SCORES];
     if (source == DPA_FROM_COUNTS) count_evidence(e, 24, 76, 4, 96);
     if (source == DPA_FROM_SCORES || source == DPA_FROM_ORDER || source == DPA_FROM_GUESSES) {
-        dpa_evidence_init(e, DPA_EVIDENCE_SCORES);
+        dpa__evidence_init(e, DPA_EVIDENCE_SCORES);
         add_normal(e, SCORES, 2, 1);
         if (source == DPA_FROM_GUESSES) e->design = DPA_ONE_RUN;
     }
@@ -39,7 +39,7 @@ static void make_evidence(unsigned source, dpa_evidence *e) {
         out[i] = 0.01 * dpa__norm_quantile((i + 0.5) / SCORES, DPA_LOWER);
         in[i] = out[i] + 0.02;
     }
-    dpa_evidence_init(e, DPA_EVIDENCE_COSINES);
+    dpa__evidence_init(e, DPA_EVIDENCE_COSINES);
     e->design = DPA_ONE_RUN;
     e->dim = 10000;
     assert_ok(dpa_evidence_copy(e, "final", in, SCORES, NULL));
@@ -62,7 +62,7 @@ static void judge_by(findings *f, const dpa_estimator *method, unsigned source) 
     dpa_report *report = judged(&e, NULL, &p);
     note_row(f, row_of(report, NULL, method->name));
     dpa_report_free(report);
-    dpa_evidence_free(&e);
+    dpa__evidence_clear(&e);
 }
 
 static void certify_rounds(findings *f) {
@@ -82,11 +82,11 @@ static void certify_rounds(findings *f) {
     dpa_request request;
     dpa_lints lints = {0};
     dpa_result r;
-    dpa_request_init(&request);
-    assert_ok(dpa_known_rounds_participation(&k, &request, &r, &lints, NULL));
+    dpa__request_init(&request);
+    assert_ok(dpa__known_rounds_participation(&k, &request, &r, &lints, NULL));
     assert_string_equal(r.method, "known-rounds");
     note_row(f, &r);
-    dpa_lints_free(&lints);
+    dpa__lints_free(&lints);
 }
 
 static void estimate_losses(findings *f) {
@@ -100,17 +100,17 @@ static void estimate_losses(findings *f) {
         heldout[i] = exp(dpa__norm_quantile((i + 0.5) / SCORES, DPA_LOWER));
         train[i] = 0.5 * heldout[i];
     }
-    dpa_star_opts_init(&opts);
-    dpa_request_init(&request);
+    dpa__star_opts_init(&opts);
+    dpa__request_init(&request);
     opts.bootstrap = 3;
     opts.mixture.components = 2;
     request.threads = 2;
-    assert_ok(dpa_losses_new(train, SCORES, heldout, SCORES, &losses, NULL));
-    assert_ok(dpa_star_results(&losses, &opts, &request, &results, &lints, NULL));
+    assert_ok(dpa__losses_new(train, SCORES, heldout, SCORES, &losses, NULL));
+    assert_ok(dpa__star_results(&losses, &opts, &request, &results, &lints, NULL));
     for (size_t i = 0; i < results.count; ++i) note_row(f, &results.items[i]);
-    dpa_results_free(&results);
-    dpa_lints_free(&lints);
-    dpa_losses_free(&losses);
+    dpa__results_free(&results);
+    dpa__lints_free(&lints);
+    dpa__losses_free(&losses);
 }
 
 /* Every estimator of the registry from everything that it takes, ε* and the accountant. */
@@ -118,8 +118,8 @@ static void *find_all(void *user) {
     static const unsigned sources[] = {DPA_FROM_COUNTS, DPA_FROM_SCORES, DPA_FROM_ORDER,
                                        DPA_FROM_GUESSES, DPA_FROM_COSINES};
     findings *f = user;
-    for (size_t i = 0; i < dpa_estimator_count(); ++i) {
-        const dpa_estimator *method = dpa_estimator_at(i);
+    for (size_t i = 0; i < dpa__estimator_count(); ++i) {
+        const dpa_estimator *method = dpa__estimator_at(i);
         for (size_t k = 0; k < sizeof sources / sizeof sources[0]; ++k) {
             if ((method->what & sources[k]) == 0) continue;
             if (strcmp(method->name, "known-rounds") == 0)
@@ -145,7 +145,7 @@ static void eight_threads(void **state) {
     for (int i = 0; i < THREADS; ++i) assert_memory_equal(&together[i], &alone, sizeof alone);
     for (size_t k = 0; k < alone.count; ++k) assert_true(alone.number[k] >= 0);
     print_message("%zu numbers from each of %d threads\n", alone.count, THREADS);
-    assert_true(alone.count > dpa_estimator_count());
+    assert_true(alone.count > dpa__estimator_count());
 }
 
 /* ── growth ──────────────────────────────────────────────────────────────────────────── */
@@ -161,17 +161,17 @@ static void call_all(int i) {
     dpa_curve *curve = NULL;
     const dpa_counts counts = {(uint64_t)(i % 50), 50, 5, 95};
     const double x[2] = {i, 1};
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     request.confidence = 0.9;
-    assert_int_equal(dpa_request_set(&request, "method", "cp", &err), DPA_OK);
-    assert_int_equal(dpa_estimate_counts(&counts, &request, &results, &err), DPA_OK);
-    dpa_results_free(&results);
-    dpa_evidence_init(&e, DPA_EVIDENCE_SCORES);
+    assert_int_equal(dpa__request_set(&request, "method", "cp", &err), DPA_OK);
+    assert_int_equal(dpa__estimate_counts(&counts, &request, &results, &err), DPA_OK);
+    dpa__results_free(&results);
+    dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
     assert_int_equal(dpa_evidence_copy(&e, "members", x, 2, &err), DPA_OK);
     dpa_claim_init(&claim);
     assert_int_equal(dpa_judge(&e, &claim, NULL, &(dpa_report *){NULL}, &err), DPA_BAD_INPUT);
-    dpa_evidence_free(&e);
-    dpa_protocol_init(&p);
+    dpa__evidence_clear(&e);
+    dpa__protocol_init(&p);
     assert_int_not_equal(dpa_protocol_set(&p, "nonsense", "1", &err), DPA_OK);
     assert_int_equal(dpa_curve_gaussian(1 + i % 3, &curve, &err), DPA_OK);
     dpa_curve_free(curve);

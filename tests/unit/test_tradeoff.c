@@ -2,9 +2,9 @@
 /* Trade-off curves: values known by hand, closed forms against quadrature, bad arguments, files. */
 #include "check.h"
 
-#include "dpaudit/tradeoff.h"
 #include "math/dist.h"
 #include "math/quad.h"
+#include "tradeoff/tradeoff.h"
 
 static void dp_by_hand(void **state) {
     (void)state;
@@ -15,9 +15,9 @@ static void dp_by_hand(void **state) {
     assert_relative(dpa_curve_fnr(c, 0.225), 0.225, 1e-15); /* the corner */
     assert_relative(dpa_curve_fnr(c, 0.6), 0.1, 1e-15);
     assert_true(dpa_curve_fnr(c, 0.95) == 0.0);
-    assert_true(dpa_curve_fpr_at_tpr(c, 0.1) == 0.0);
-    assert_relative(dpa_curve_fpr_at_tpr(c, 0.4), 0.1, 1e-15);
-    assert_relative(dpa_curve_fpr_at_tpr(c, 1.0), 0.9, 1e-15);
+    assert_true(dpa__curve_fpr_at_tpr(c, 0.1) == 0.0);
+    assert_relative(dpa__curve_fpr_at_tpr(c, 0.4), 0.1, 1e-15);
+    assert_relative(dpa__curve_fpr_at_tpr(c, 1.0), 0.9, 1e-15);
     assert_true(dpa_curve_epsilon(c, 0.1) == log(3.0));
     assert_true(dpa_curve_epsilon(c, 0.0999) == HUGE_VAL);
     assert_true(dpa_curve_delta(c, log(3.0)) == 0.1);
@@ -25,11 +25,11 @@ static void dp_by_hand(void **state) {
     dpa_curve_free(c);
     /* e^800 overflows a double, but the answers do not */
     assert_ok(dpa_curve_dp(800.0, 1e-300, &c, NULL));
-    assert_relative(dpa_curve_log_fnr(c, -0.1), log(-expm1(-0.1)) - 800.0, 1e-15);
-    assert_relative(dpa_curve_log_fnr(c, -801.0), log1p(-exp(-1.0)), 1e-12);
+    assert_relative(dpa__curve_log_fnr(c, -0.1), log(-expm1(-0.1)) - 800.0, 1e-15);
+    assert_relative(dpa__curve_log_fnr(c, -801.0), log1p(-exp(-1.0)), 1e-12);
     assert_true(dpa_curve_epsilon(c, 1e-300) == 800.0);
     assert_relative(dpa_curve_epsilon(c, 0.5), 800.0 - log(2.0), 1e-15);
-    assert_relative(dpa_curve_tpr(c, 1e-320), 1.0, 1e-15);
+    assert_relative(dpa__curve_tpr(c, 1e-320), 1.0, 1e-15);
     dpa_curve_free(c);
 }
 
@@ -39,11 +39,12 @@ static void gaussian_tails(void **state) {
     assert_ok(dpa_curve_gaussian(1.5, &c, NULL));
     for (double z = -30.0; z <= 30.0; z += 1.25) {
         const double fpr = dpa__norm_cdf(z, DPA_UPPER);
-        assert_relative(dpa_curve_log_fnr(c, dpa__norm_cdf(z, DPA_LOG_UPPER)),
+        assert_relative(dpa__curve_log_fnr(c, dpa__norm_cdf(z, DPA_LOG_UPPER)),
                         dpa__norm_cdf(z - 1.5, DPA_LOG_LOWER), 1e-12);
         if (z > 0.0) {
-            assert_relative(dpa_curve_tpr(c, fpr), dpa__norm_cdf(z - 1.5, DPA_UPPER), 1e-12);
-            assert_relative(dpa_curve_fpr_at_tpr(c, dpa__norm_cdf(z - 1.5, DPA_UPPER)), fpr, 1e-12);
+            assert_relative(dpa__curve_tpr(c, fpr), dpa__norm_cdf(z - 1.5, DPA_UPPER), 1e-12);
+            assert_relative(dpa__curve_fpr_at_tpr(c, dpa__norm_cdf(z - 1.5, DPA_UPPER)), fpr,
+                            1e-12);
         }
     }
     dpa_curve_free(c);
@@ -116,7 +117,7 @@ static void subsampled_by_quadrature(void **state) {
     for (size_t i = 0; i < 9; ++i) {
         const double q = rates[i % 3], mu = 1.0 / sigmas[i / 3];
         dpa_curve *c = NULL;
-        assert_ok(dpa_curve_subsampled_gaussian(q, sigmas[i / 3], &c, NULL));
+        assert_ok(dpa__curve_subsampled_gaussian(q, sigmas[i / 3], &c, NULL));
         for (double epsilon = 0.0; epsilon < 2.0; epsilon += 0.3) {
             pair p = {.distance = mu, .factor = exp(epsilon), .q = q};
             /* mixed = e^ε null at x = μ/2 + log(1 + (e^ε−1)/q)/μ */
@@ -145,12 +146,12 @@ static void subsampled_hull(void **state) {
             (1.0 - q) * dpa__norm_cdf(z, DPA_LOWER) + q * dpa__norm_cdf(z - mu, DPA_LOWER);
     }
     dpa_curve *closed = NULL, *hull = NULL;
-    assert_ok(dpa_curve_subsampled_gaussian(q, 0.6, &closed, NULL));
+    assert_ok(dpa__curve_subsampled_gaussian(q, 0.6, &closed, NULL));
     assert_ok(dpa_curve_points(fpr, fnr, 2 * COUNT, &hull, NULL));
     for (int i = 0; i <= 1000; ++i) {
         const double x = i / 1000.0;
         assert_absolute(dpa_curve_fnr(closed, x), dpa_curve_fnr(hull, x), 3e-6);
-        assert_absolute(dpa_curve_fpr_at_tpr(closed, x), dpa_curve_fpr_at_tpr(hull, x), 3e-6);
+        assert_absolute(dpa__curve_fpr_at_tpr(closed, x), dpa__curve_fpr_at_tpr(hull, x), 3e-6);
     }
     dpa_curve_free(closed);
     dpa_curve_free(hull);
@@ -162,7 +163,7 @@ static void points_by_hand(void **state) {
     const double fpr[] = {0.8, 0.5, 0.0, 0.3}, fnr[] = {0.0, 0.4, 0.9, 0.2};
     dpa_curve *c = NULL;
     assert_ok(dpa_curve_points(fpr, fnr, 4, &c, NULL));
-    assert_int_equal(dpa_curve_is_symmetric(c), 0);
+    assert_int_equal(dpa__curve_is_symmetric(c), 0);
     assert_relative(dpa_curve_fnr(c, 0.0), 0.9, 1e-15);
     assert_relative(dpa_curve_fnr(c, 0.15), 0.55, 1e-15);
     assert_relative(dpa_curve_fnr(c, 0.5), 0.12, 1e-15);
@@ -170,8 +171,8 @@ static void points_by_hand(void **state) {
     assert_true(dpa_curve_fpr(c, 0.95) == 0.0);
     assert_relative(dpa_curve_fpr(c, 0.1), 0.55, 1e-15);
     assert_relative(dpa_curve_fpr(c, 0.0), 0.8, 1e-15);
-    assert_relative(dpa_curve_fpr_at_tpr(c, 1.0), 0.8, 1e-15);
-    assert_true(dpa_curve_fpr_at_tpr(c, 0.09) == 0.0);
+    assert_relative(dpa__curve_fpr_at_tpr(c, 1.0), 0.8, 1e-15);
+    assert_true(dpa__curve_fpr_at_tpr(c, 0.09) == 0.0);
     /* masses that one side alone has: 0.1 forward, 0.2 backward */
     assert_relative(dpa_curve_delta(c, 20.0), 0.2, 1e-15);
     assert_true(dpa_curve_epsilon(c, 0.15) == HUGE_VAL);
@@ -185,7 +186,7 @@ static void points_by_hand(void **state) {
     assert_ok(dpa_curve_points(NULL, NULL, 0, &c, NULL));
     assert_true(dpa_curve_fnr(c, 0.25) == 0.75);
     assert_true(dpa_curve_epsilon(c, 0.0) == 0.0);
-    assert_int_equal(dpa_curve_is_symmetric(c), 1);
+    assert_int_equal(dpa__curve_is_symmetric(c), 1);
     dpa_curve_free(c);
     /* points above the diagonal say nothing; (0,0) reveals everything */
     const double high = 0.9, nil = 0.0;
@@ -216,18 +217,18 @@ static void masses(void **state) {
     const double yes = 1.0 / (1.0 + exp(-2.0)), no = 1.0 - yes;
     const double member[] = {no, yes}, nonmember[] = {yes, no};
     dpa_curve *c = NULL, *dp = NULL;
-    assert_ok(dpa_curve_masses(member, nonmember, 2, &c, NULL));
+    assert_ok(dpa__curve_masses(member, nonmember, 2, &c, NULL));
     assert_ok(dpa_curve_dp(2.0, 0.0, &dp, NULL));
-    assert_int_equal(dpa_curve_is_symmetric(c), 1);
+    assert_int_equal(dpa__curve_is_symmetric(c), 1);
     for (double x = 0.0; x <= 1.0; x += 1.0 / 64)
         assert_absolute(dpa_curve_fnr(c, x), dpa_curve_fnr(dp, x), 1e-15);
     assert_relative(dpa_curve_epsilon(c, 0.0), 2.0, 1e-14);
     dpa_curve_free(c);
     dpa_curve_free(dp);
     const double p[] = {1e-30, 1e-20, 0.5, 0.5}, q[] = {1e-40, 1e-25, 0.5, 0.5};
-    assert_ok(dpa_curve_masses(p, q, 4, &c, NULL));
-    assert_relative(dpa_curve_tpr(c, 1e-40), 1e-30, 1e-14);
-    assert_relative(dpa_curve_fpr_at_tpr(c, 0.5e-30), 0.5e-40, 1e-14);
+    assert_ok(dpa__curve_masses(p, q, 4, &c, NULL));
+    assert_relative(dpa__curve_tpr(c, 1e-40), 1e-30, 1e-14);
+    assert_relative(dpa__curve_fpr_at_tpr(c, 0.5e-30), 0.5e-40, 1e-14);
     assert_relative(dpa_curve_delta(c, 20.0), 1e-30 - exp(20.0) * 1e-40, 1e-14);
     assert_relative(dpa_curve_epsilon(c, 0.0), log(1e10), 1e-14);
     dpa_curve_free(c);
@@ -244,11 +245,11 @@ static void dilution(void **state) {
     assert_ok(dpa_curve_dp(3.0, 0.01, &whole[2], NULL));
     for (int k = 0; k < 3; ++k) {
         dpa_curve *once = NULL, *twice = NULL, *product = NULL, *none = NULL, *all = NULL;
-        assert_ok(dpa_curve_diluted(whole[k], 0.6, &once, NULL));
-        assert_ok(dpa_curve_diluted(once, 0.5, &twice, NULL));
-        assert_ok(dpa_curve_diluted(whole[k], 0.3, &product, NULL));
-        assert_ok(dpa_curve_diluted(whole[k], 0.0, &none, NULL));
-        assert_ok(dpa_curve_diluted(whole[k], 1.0, &all, NULL));
+        assert_ok(dpa__curve_diluted(whole[k], 0.6, &once, NULL));
+        assert_ok(dpa__curve_diluted(once, 0.5, &twice, NULL));
+        assert_ok(dpa__curve_diluted(whole[k], 0.3, &product, NULL));
+        assert_ok(dpa__curve_diluted(whole[k], 0.0, &none, NULL));
+        assert_ok(dpa__curve_diluted(whole[k], 1.0, &all, NULL));
         dpa_curve_free(whole[k]);
         dpa_curve_free(once);
         for (double x = 0.0; x <= 1.0; x += 1.0 / 32) {
@@ -275,10 +276,10 @@ static void no_privacy(void **state) {
     assert_ok(dpa_curve_dp(0.0, 1.0, &c[3], NULL));
     for (int i = 0; i < 4; ++i) {
         assert_true(dpa_curve_fnr(c[i], 0.0) == 0.0);
-        assert_true(dpa_curve_tpr(c[i], 0.5) == 1.0);
+        assert_true(dpa__curve_tpr(c[i], 0.5) == 1.0);
         assert_true(dpa_curve_fpr(c[i], 0.0) == 0.0);
-        assert_true(dpa_curve_fpr_at_tpr(c[i], 1.0) == 0.0);
-        assert_true(dpa_curve_log_fnr(c[i], -3.0) == -HUGE_VAL);
+        assert_true(dpa__curve_fpr_at_tpr(c[i], 1.0) == 0.0);
+        assert_true(dpa__curve_log_fnr(c[i], -3.0) == -HUGE_VAL);
         assert_true(dpa_curve_delta(c[i], 1e5) == 1.0);
         assert_true(dpa_curve_epsilon(c[i], 0.999) == HUGE_VAL);
         assert_true(dpa_curve_epsilon(c[i], 1.0) == 0.0);
@@ -305,9 +306,9 @@ static void bad_arguments(void **state) {
     refused(dpa_curve_dp(1, NAN, out, err), DPA_BAD_ARGUMENT);
     refused(dpa_curve_gaussian(-1, out, err), DPA_BAD_ARGUMENT);
     refused(dpa_curve_laplace(NAN, out, err), DPA_BAD_ARGUMENT);
-    refused(dpa_curve_subsampled_gaussian(1.5, 1, out, err), DPA_BAD_ARGUMENT);
-    refused(dpa_curve_subsampled_gaussian(0.5, 0, out, err), DPA_BAD_ARGUMENT);
-    refused(dpa_curve_subsampled_gaussian(0.5, INFINITY, out, err), DPA_BAD_ARGUMENT);
+    refused(dpa__curve_subsampled_gaussian(1.5, 1, out, err), DPA_BAD_ARGUMENT);
+    refused(dpa__curve_subsampled_gaussian(0.5, 0, out, err), DPA_BAD_ARGUMENT);
+    refused(dpa__curve_subsampled_gaussian(0.5, INFINITY, out, err), DPA_BAD_ARGUMENT);
     const double good = 0.5, bad = 1.5, nan = NAN;
     refused(dpa_curve_points(&good, &bad, 1, out, err), DPA_BAD_INPUT);
     refused(dpa_curve_points(&nan, &good, 1, out, err), DPA_BAD_INPUT);
@@ -315,16 +316,16 @@ static void bad_arguments(void **state) {
     dpa_error said = {0};
     assert_int_equal(dpa_curve_points(two, wrong, 2, &c, &said), DPA_BAD_INPUT);
     assert_non_null(strstr(said.text, "point 2 is (0.5, -0.1); both rates must be from 0 to 1"));
-    refused(dpa_curve_masses(&good, &good, 1, out, err), DPA_BAD_ARGUMENT);
-    refused(dpa_curve_masses(&nan, &good, 1, out, err), DPA_BAD_ARGUMENT);
-    refused(dpa_curve_masses(NULL, NULL, 0, out, err), DPA_BAD_ARGUMENT);
+    refused(dpa__curve_masses(&good, &good, 1, out, err), DPA_BAD_ARGUMENT);
+    refused(dpa__curve_masses(&nan, &good, 1, out, err), DPA_BAD_ARGUMENT);
+    refused(dpa__curve_masses(NULL, NULL, 0, out, err), DPA_BAD_ARGUMENT);
     assert_ok(dpa_curve_gaussian(1.0, &c, NULL));
-    refused(dpa_curve_diluted(c, 1.5, out, err), DPA_BAD_ARGUMENT);
-    refused(dpa_curve_diluted(c, NAN, out, err), DPA_BAD_ARGUMENT);
+    refused(dpa__curve_diluted(c, 1.5, out, err), DPA_BAD_ARGUMENT);
+    refused(dpa__curve_diluted(c, NAN, out, err), DPA_BAD_ARGUMENT);
     assert_true(isnan(dpa_curve_fnr(c, -0.1)) && isnan(dpa_curve_fnr(c, NAN)));
-    assert_true(isnan(dpa_curve_tpr(c, 1.1)) && isnan(dpa_curve_fpr(c, 1.1)));
-    assert_true(isnan(dpa_curve_fpr_at_tpr(c, -1)) && isnan(dpa_curve_log_fnr(c, 0.1)));
-    assert_true(isnan(dpa_curve_delta(c, -1)) && isnan(dpa_curve_log_delta(c, NAN)));
+    assert_true(isnan(dpa__curve_tpr(c, 1.1)) && isnan(dpa_curve_fpr(c, 1.1)));
+    assert_true(isnan(dpa__curve_fpr_at_tpr(c, -1)) && isnan(dpa__curve_log_fnr(c, 0.1)));
+    assert_true(isnan(dpa_curve_delta(c, -1)) && isnan(dpa__curve_log_delta(c, NAN)));
     assert_true(isnan(dpa_curve_epsilon(c, 2)) && isnan(dpa_curve_epsilon(c, NAN)));
     dpa_curve_free(c);
     dpa_curve_free(NULL);
@@ -336,7 +337,7 @@ static dpa_status read_text(const char *text, dpa_curve **out, dpa_error *err) {
     assert_true(file >= 0);
     assert_int_equal(write(file, text, strlen(text)), (ssize_t)strlen(text));
     (void)close(file);
-    const dpa_status status = dpa_curve_read(path, out, err);
+    const dpa_status status = dpa__curve_read(path, out, err);
     (void)unlink(path);
     return status;
 }
@@ -346,7 +347,7 @@ static void files(void **state) {
     dpa_curve *c = NULL;
     assert_ok(read_text("fpr,fnr\n0.5,0.1\n0.1,0.5\n", &c, NULL));
     assert_relative(dpa_curve_fnr(c, 0.3), 0.3, 1e-15);
-    assert_int_equal(dpa_curve_is_symmetric(c), 1);
+    assert_int_equal(dpa__curve_is_symmetric(c), 1);
     dpa_curve_free(c);
     assert_ok(read_text("name,fnr,fpr\nx,0.25,0\n", &c, NULL));
     assert_true(dpa_curve_fnr(c, 0.0) == 0.25);
@@ -356,7 +357,7 @@ static void files(void **state) {
     refused(read_text("fpr,fnr\n0.5,often\n", out, err), DPA_BAD_INPUT);
     refused(read_text("fpr,fnr\n0.5,1.25\n", out, err), DPA_BAD_INPUT);
     refused(read_text("fpr,fnr\n0.5\n", out, err), DPA_BAD_INPUT);
-    refused(dpa_curve_read("/nonexistent/curve.csv", out, err), DPA_BAD_INPUT);
+    refused(dpa__curve_read("/nonexistent/curve.csv", out, err), DPA_BAD_INPUT);
 }
 
 int main(void) {

@@ -2,7 +2,7 @@
 /* Data sets from files: every format, its errors, standardising and lists of ids. */
 #include "check.h"
 
-#include "dpaudit/data.h"
+#include "base/data.h"
 #include "dpaudit/lab/train.h"
 
 static const char *temp(const char *name) {
@@ -15,7 +15,7 @@ static const char *temp(const char *name) {
 
 static const char *put(const char *name, const void *bytes, size_t size) {
     const char *path = temp(name);
-    assert_ok(dpa_file_write(path, bytes, size, NULL));
+    assert_ok(dpa__file_write(path, bytes, size, NULL));
     return path;
 }
 
@@ -168,8 +168,8 @@ static void test_arrays(void **state) {
     dpa_dataset_opts_init(&opts);
     opts.path = temp("x.npy");
     opts.labels = temp("y.npy");
-    assert_ok(dpa_array_write(opts.path, &x, NULL));
-    assert_ok(dpa_array_write(opts.labels, &y, NULL));
+    assert_ok(dpa__array_write(opts.path, &x, NULL));
+    assert_ok(dpa__array_write(opts.labels, &y, NULL));
     dpa_dataset *data = read_as(&opts, NULL);
     const dpa_shape shape = dpa_dataset_shape(data);
     assert_int_equal(shape.height, 2);
@@ -178,7 +178,7 @@ static void test_arrays(void **state) {
     assert_true(dpa_dataset_row(data, 1)[0] == 120.0F / 255.0F);
     const char *names[] = {"x", "y"};
     const dpa_array both[] = {x, y};
-    assert_ok(dpa_npz_write(temp("xy.npz"), names, both, 2, NULL));
+    assert_ok(dpa__npz_write(temp("xy.npz"), names, both, 2, NULL));
     dpa_dataset_opts npz;
     dpa_dataset_opts_init(&npz);
     npz.path = temp("xy.npz");
@@ -189,16 +189,16 @@ static void test_arrays(void **state) {
     refuse(&opts, NULL, "missing labels");
     opts.labels = temp("y.npy");
     labels[1] = -1;
-    assert_ok(dpa_array_write(opts.labels, &y, NULL));
+    assert_ok(dpa__array_write(opts.labels, &y, NULL));
     refuse(&opts, NULL, "-1");
     y.shape[0] = y.count = 1;
-    assert_ok(dpa_array_write(opts.labels, &y, NULL));
+    assert_ok(dpa__array_write(opts.labels, &y, NULL));
     refuse(&opts, NULL, "1 labels for 2 rows");
     labels[0] = 9; /* a class that the training part does not have */
     x.shape[0] = 1;
     x.count = 6;
-    assert_ok(dpa_array_write(temp("x.npy"), &x, NULL));
-    assert_ok(dpa_array_write(opts.labels, &y, NULL));
+    assert_ok(dpa__array_write(temp("x.npy"), &x, NULL));
+    assert_ok(dpa__array_write(opts.labels, &y, NULL));
     opts.path = temp("x.npy");
     refuse(&opts, data, "label 9");
     dpa_dataset_free(data);

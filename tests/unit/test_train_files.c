@@ -2,9 +2,9 @@
 /* Models, checkpoints and plans as files; evaluation; hooks of games that change a step. */
 #include "check.h"
 
-#include "dpaudit/data.h"
+#include "base/data.h"
+#include "base/rng.h"
 #include "dpaudit/lab/train.h"
-#include "dpaudit/rng.h"
 
 enum { ROWS = 200, FEATURES = 8 };
 
@@ -20,11 +20,11 @@ static dpa_dataset *toy(void) {
     float x[ROWS * FEATURES];
     int32_t label[ROWS];
     dpa_rng rng;
-    dpa_rng_init(&rng, 4, DPA_PURPOSE_TEST, 1);
+    dpa__rng_init(&rng, 4, DPA_PURPOSE_TEST, 1);
     for (size_t r = 0; r < ROWS; ++r) {
         label[r] = (int32_t)(r % 2);
         for (size_t i = 0; i < FEATURES; ++i)
-            x[r * FEATURES + i] = (float)(dpa_rng_normal(&rng) + (i == 0 ? 2.0 * label[r] : 0.0));
+            x[r * FEATURES + i] = (float)(dpa__rng_normal(&rng) + (i == 0 ? 2.0 * label[r] : 0.0));
     }
     dpa_dataset *data;
     assert_ok(dpa_dataset_new(x, label, ROWS, (dpa_shape){1, 1, FEATURES}, 2, &data, NULL));
@@ -82,7 +82,7 @@ static void test_model_file(void **state) {
                               .count = sizeof junk - 1,
                               .data = (void *)(uintptr_t)junk};
     const char *const names[] = {"header"};
-    assert_ok(dpa_npz_write(path, names, &header, 1, NULL));
+    assert_ok(dpa__npz_write(path, names, &header, 1, NULL));
     assert_int_equal(dpa_model_load(path, &twin, &err), DPA_BAD_INPUT);
     dpa_model_free(model);
 }
@@ -141,15 +141,15 @@ static void test_no_step(void **state) {
     assert_ok(dpa_trainer_new(model, data, NULL, 0, &opts, &trainer, NULL));
     steps(trainer, 3);
     assert_ok(dpa_trainer_save(trainer, path, NULL));
-    for (size_t i = 0; i < 4; ++i) assert_ok(dpa_array_read(path, names[i], &arrays[i], NULL));
+    for (size_t i = 0; i < 4; ++i) assert_ok(dpa__array_read(path, names[i], &arrays[i], NULL));
     char *step = memmem(arrays[0].data, arrays[0].count, "step", 4);
     assert_non_null(step);
     step[2] = 'o';
-    assert_ok(dpa_npz_write(path, names, arrays, 4, NULL));
+    assert_ok(dpa__npz_write(path, names, arrays, 4, NULL));
     assert_int_equal(dpa_trainer_resume(trainer, path, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "how many steps"));
     assert_int_equal(dpa_trainer_steps_done(trainer), 3);
-    for (size_t i = 0; i < 4; ++i) dpa_array_free(&arrays[i]);
+    for (size_t i = 0; i < 4; ++i) dpa__array_free(&arrays[i]);
     dpa_trainer_free(trainer);
     dpa_model_free(model);
     dpa_dataset_free(data);
@@ -319,7 +319,7 @@ static void test_evaluate(void **state) {
 
 static const char *put_text(const char *name, const char *text) {
     const char *path = temp(name);
-    assert_ok(dpa_file_write(path, text, strlen(text), NULL));
+    assert_ok(dpa__file_write(path, text, strlen(text), NULL));
     return path;
 }
 
@@ -357,7 +357,7 @@ static void test_plan(void **state) {
     size_t nothing = 0;
     const dpa_array nobody = {.dtype = DPA_I64, .ndim = 1, .data = &nothing};
     plan->members = temp("members.npy");
-    assert_ok(dpa_array_write(plan->members, &nobody, NULL));
+    assert_ok(dpa__array_write(plan->members, &nobody, NULL));
     dpa_error err;
     assert_int_equal(dpa_train_plan_load(plan, &data, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "no members"));

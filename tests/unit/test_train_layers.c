@@ -55,17 +55,18 @@ static void set_up(fixture *f, const sample_case *c, size_t group) {
     f->weight = malloc(f->model->size * sizeof(double));
     f->x = malloc(ROWS * f->features * sizeof(double));
     dpa_rng rng;
-    dpa_rng_init(&rng, 5, DPA_PURPOSE_TEST, f->model->size);
+    dpa__rng_init(&rng, 5, DPA_PURPOSE_TEST, f->model->size);
     dpa_model_init(f->model, 3);
     for (size_t i = 0; i < f->model->size; ++i) {
-        f->model->weight[i] += (float)(0.2 * dpa_rng_normal(&rng));
+        f->model->weight[i] += (float)(0.2 * dpa__rng_normal(&rng));
         f->weight[i] = (double)f->model->weight[i];
     }
     for (size_t i = 0; i < ROWS * f->features; ++i) {
-        f->net->value[0][i] = (float)dpa_rng_normal(&rng);
+        f->net->value[0][i] = (float)dpa__rng_normal(&rng);
         f->x[i] = (double)f->net->value[0][i];
     }
-    for (size_t r = 0; r < ROWS; ++r) f->label[r] = (int32_t)dpa_rng_below(&rng, f->model->classes);
+    for (size_t r = 0; r < ROWS; ++r)
+        f->label[r] = (int32_t)dpa__rng_below(&rng, f->model->classes);
     double loss[ROWS];
     const size_t top = f->model->layer_count;
     dpa__net_forward(f->net, ROWS);

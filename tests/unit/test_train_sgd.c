@@ -5,7 +5,7 @@
 #include <malloc.h>
 #include <pthread.h>
 
-#include "dpaudit/rng.h"
+#include "base/rng.h"
 #include "train/batch.h"
 #include "train/noise.h"
 #include "train/trainer.h"
@@ -18,13 +18,13 @@ static dpa_dataset *toy(dpa_shape shape) {
     float *x = malloc(ROWS * features * sizeof *x);
     int32_t label[ROWS];
     dpa_rng rng;
-    dpa_rng_init(&rng, 11, DPA_PURPOSE_TEST, 0);
+    dpa__rng_init(&rng, 11, DPA_PURPOSE_TEST, 0);
     for (size_t r = 0; r < ROWS; ++r) {
         label[r] = (int32_t)(r % CLASSES);
         const double far = r % 10 == 0 ? 20.0 : 1.0;
         for (size_t i = 0; i < features; ++i)
             x[r * features + i] =
-                (float)(far * dpa_rng_normal(&rng) + (i % CLASSES == r % CLASSES ? 1.5 : 0.0));
+                (float)(far * dpa__rng_normal(&rng) + (i % CLASSES == r % CLASSES ? 1.5 : 0.0));
     }
     dpa_dataset *data;
     assert_ok(dpa_dataset_new(x, label, ROWS, shape, CLASSES, &data, NULL));
@@ -50,12 +50,12 @@ static void test_noise(void **state) {
     double worst = 0.0, sum = 0.0, squares = 0.0, fourth = 0.0;
     for (size_t block = 0; block < COUNT / 4; ++block) {
         dpa_rng rng;
-        dpa_rng_init(&rng, 77, DPA_PURPOSE_NOISE, 5);
+        dpa__rng_init(&rng, 77, DPA_PURPOSE_NOISE, 5);
         rng.counter[0] = (uint32_t)block;
         for (size_t pair = 0; pair < 2; ++pair) {
-            const double u = ((double)dpa_rng_u32(&rng) + 0.5) * 0x1p-32;
+            const double u = ((double)dpa__rng_u32(&rng) + 0.5) * 0x1p-32;
             const double radius = sqrt(-2.0 * log(u));
-            const double angle = 6.283185307179586 * (double)dpa_rng_u32(&rng) * 0x1p-32;
+            const double angle = 6.283185307179586 * (double)dpa__rng_u32(&rng) * 0x1p-32;
             const size_t at = block / 32 * 128 + 64 * pair + block % 32;
             worst = fmax(worst, fabs((double)z[at] - radius * cos(angle)));
             worst = fmax(worst, fabs((double)z[at + 32] - radius * sin(angle)));

@@ -9,10 +9,10 @@ static dpa_report *new_report(double claim_epsilon) {
     dpa_request request;
     dpa_claim claim;
     dpa_report *report = NULL;
-    dpa_request_init(&request);
+    dpa__request_init(&request);
     dpa_claim_init(&claim);
     claim.epsilon = claim_epsilon;
-    assert_ok(dpa_report_new("scores", &request, &report, NULL));
+    assert_ok(dpa__report_new("scores", &request, &report, NULL));
     dpa__verdict_begin(report, &claim, claim_epsilon);
     return report;
 }
@@ -21,8 +21,8 @@ static dpa_report *new_report(double claim_epsilon) {
 static dpa_result bound(double lower) {
     dpa_request request;
     dpa_result r;
-    dpa_request_init(&request);
-    dpa_result_init(&r, &request);
+    dpa__request_init(&request);
+    dpa__result_init(&r, &request);
     (void)snprintf(r.family, sizeof r.family, "dp");
     (void)snprintf(r.method, sizeof r.method, "cp");
     r.epsilon_lower = lower;
@@ -33,7 +33,7 @@ static dpa_result bound(double lower) {
 }
 
 static dpa_state concluded(dpa_report *report, const dpa_result *result) {
-    if (result != NULL) assert_ok(dpa_report_add(report, result, NULL));
+    if (result != NULL) assert_ok(dpa__report_add(report, result, NULL));
     assert_ok(dpa__verdict_conclude(report, NULL));
     return dpa_report_state(report);
 }
@@ -55,7 +55,7 @@ static void only_the_primary_row_decides(void **state) {
     dpa_report *report = new_report(1.27);
     dpa_result shown = bound(3);
     shown.role = DPA_SHOWN;
-    assert_ok(dpa_report_add(report, &shown, NULL));
+    assert_ok(dpa__report_add(report, &shown, NULL));
     const dpa_result low = bound(1.2), high = bound(1.5);
     assert_int_equal(concluded(report, &low), DPA_NOT_REFUTED);
     assert_true(dpa_report_primary(report)->epsilon_lower == 1.2);
@@ -146,14 +146,14 @@ static void one_of_several_is_enough(void **state) {
     (void)state;
     dpa_report *report = new_report(1);
     dpa_result rows[3] = {bound(0.5), bound(NAN), bound(2)};
-    for (size_t i = 0; i < 3; ++i) assert_ok(dpa_report_add(report, &rows[i], NULL));
+    for (size_t i = 0; i < 3; ++i) assert_ok(dpa__report_add(report, &rows[i], NULL));
     assert_int_equal(concluded(report, NULL), DPA_REFUTED);
     assert_true(report->verdict.epsilon_lower == 2);
     dpa_report_free(report);
     /* NaN is never the strongest, in any position, and decides nothing */
     report = new_report(1);
     rows[0] = bound(NAN), rows[1] = bound(0.25), rows[2] = bound(NAN);
-    for (size_t i = 0; i < 3; ++i) assert_ok(dpa_report_add(report, &rows[i], NULL));
+    for (size_t i = 0; i < 3; ++i) assert_ok(dpa__report_add(report, &rows[i], NULL));
     assert_int_equal(concluded(report, NULL), DPA_NOT_REFUTED);
     assert_true(report->verdict.epsilon_lower == 0.25);
     dpa_report_free(report);
@@ -168,7 +168,7 @@ static void the_verdict_is_the_primary_rows(void **state) {
     row.p_value = 0.003;
     row.assumptions = DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_FAMILY_LAPLACE;
     other.role = DPA_SHOWN;
-    assert_ok(dpa_report_add(report, &other, NULL));
+    assert_ok(dpa__report_add(report, &other, NULL));
     assert_int_equal(concluded(report, &row), DPA_REFUTED);
     const dpa__verdict *v = &report->verdict;
     assert_true(v->epsilon_lower == 2 && v->confidence == 0.99 && v->p_value == 0.003);

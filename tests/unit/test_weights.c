@@ -3,8 +3,8 @@
  * bytes are refused with the model unchanged. */
 #include "check.h"
 
-#include "dpaudit/canary.h"
-#include "dpaudit/data.h"
+#include "base/data.h"
+#include "evidence/canary.h"
 #include "evidence/weights.h"
 
 static char folder[] = "/tmp/dpa-weights-XXXXXX";
@@ -16,7 +16,7 @@ static const char *place(const char *name) {
 }
 
 static void put(const char *name, const void *bytes, size_t size) {
-    assert_ok(dpa_file_write(place(name), bytes, size, NULL));
+    assert_ok(dpa__file_write(place(name), bytes, size, NULL));
 }
 
 /* A safetensors file from its header and data. */
@@ -45,23 +45,23 @@ static void formats_agree(void **state) {
     dpa_array array = {.dtype = DPA_F32, .ndim = 2, .shape = {2, 2}, .count = 4, .data = x};
     dpa_array wide = {.dtype = DPA_F64, .ndim = 1, .shape = {2}, .count = 2, .data = y};
     const char *const names[] = {"w"};
-    assert_ok(dpa_array_write(place("a.npy"), &array, NULL));
-    assert_ok(dpa_array_write(place("b.npy"), &wide, NULL));
-    assert_ok(dpa_npz_write(place("a.npz"), names, &array, 1, NULL));
+    assert_ok(dpa__array_write(place("a.npy"), &array, NULL));
+    assert_ok(dpa__array_write(place("b.npy"), &wide, NULL));
+    assert_ok(dpa__npz_write(place("a.npz"), names, &array, 1, NULL));
     put("a.f32", x, sizeof x);
     put("b.f64", y, sizeof y);
     static const char *const same[] = {"a.npy", "a.npz", "a.f32"};
     for (size_t i = 0; i < 3; ++i) {
         dpa_weights w = {0};
-        char hash[DPA_WEIGHTS_SHA256_SIZE];
-        assert_ok(dpa_weights_append(&w, place(same[i]), hash, NULL));
+        char hash[DPA_SHA256_SIZE];
+        assert_ok(dpa__weights_append(&w, place(same[i]), hash, NULL));
         assert_int_equal(w.dim, 4);
         assert_int_equal(strlen(hash), 64);
         assert_true(w.f64 == NULL);
         assert_memory_equal(w.f32, x, sizeof x);
         /* a float64 part makes the whole float64, before and after */
-        assert_ok(dpa_weights_append(&w, place(i == 0 ? "b.npy" : "b.f64"), NULL, NULL));
-        assert_ok(dpa_weights_append(&w, place("a.npy"), NULL, NULL));
+        assert_ok(dpa__weights_append(&w, place(i == 0 ? "b.npy" : "b.f64"), NULL, NULL));
+        assert_ok(dpa__weights_append(&w, place("a.npy"), NULL, NULL));
         assert_int_equal(w.dim, 10);
         assert_true(w.f32 == NULL);
         for (size_t j = 0; j < 4; ++j) {
@@ -69,8 +69,8 @@ static void formats_agree(void **state) {
             assert_true(w.f64[6 + j] == (double)x[j]);
         }
         assert_true(w.f64[4] == 0.1 && w.f64[5] == -7.0);
-        assert_int_equal(dpa_weights_vector(&w).dim, 10);
-        dpa_weights_free(&w);
+        assert_int_equal(dpa__weights_vector(&w).dim, 10);
+        dpa__weights_free(&w);
     }
 }
 
@@ -97,7 +97,7 @@ static void safetensors_by_hand(void **state) {
     }
     bytes[size] = 0;
     assert_int_equal(read_bytes(bytes, size + 1, &w, &err), DPA_BAD_INPUT);
-    dpa_weights_free(&w);
+    dpa__weights_free(&w);
 }
 
 static void bad_safetensors(void **state) {
@@ -125,7 +125,7 @@ static void bad_safetensors(void **state) {
         assert_int_equal(read_bytes(bytes, size, &w, &err), DPA_BAD_INPUT);
         assert_true(err.text[0] != '\0');
         assert_int_equal(w.dim, 0);
-        dpa_weights_free(&w);
+        dpa__weights_free(&w);
     }
 }
 
@@ -134,15 +134,15 @@ static void bad_files(void **state) {
     dpa_weights w = {0};
     dpa_error err;
     put("odd.f32", "abcde", 5);
-    assert_int_equal(dpa_weights_append(&w, place("odd.f32"), NULL, &err), DPA_BAD_INPUT);
-    assert_true(dpa_weights_append(&w, place("absent.npy"), NULL, &err) != DPA_OK);
+    assert_int_equal(dpa__weights_append(&w, place("odd.f32"), NULL, &err), DPA_BAD_INPUT);
+    assert_true(dpa__weights_append(&w, place("absent.npy"), NULL, &err) != DPA_OK);
     put("text.txt", "1\nx\n", 4);
-    assert_int_equal(dpa_weights_append(&w, place("text.txt"), NULL, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__weights_append(&w, place("text.txt"), NULL, &err), DPA_BAD_INPUT);
     put("good.txt", "1\n2.5\n", 6);
-    assert_ok(dpa_weights_append(&w, place("good.txt"), NULL, NULL));
+    assert_ok(dpa__weights_append(&w, place("good.txt"), NULL, NULL));
     assert_int_equal(w.dim, 2);
-    dpa_weights_free(&w);
-    dpa_weights_free(NULL);
+    dpa__weights_free(&w);
+    dpa__weights_free(NULL);
 }
 
 static int make_folder(void **state) {

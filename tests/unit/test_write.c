@@ -56,12 +56,12 @@ static void new_and_replaced(void **state) {
     const char *path = in_folder("x");
     struct stat info;
     const mode_t mask = umask(022);
-    assert_ok(dpa_file_write(path, "one", 3, NULL));
+    assert_ok(dpa__file_write(path, "one", 3, NULL));
     assert_content(path, "one");
     assert_int_equal(stat(path, &info), 0);
     assert_int_equal(info.st_mode & 0777, 0644);
     assert_int_equal(chmod(path, 0600), 0);
-    assert_ok(dpa_file_write(path, "", 0, NULL));
+    assert_ok(dpa__file_write(path, "", 0, NULL));
     assert_content(path, "");
     assert_int_equal(stat(path, &info), 0);
     assert_int_equal(info.st_mode & 0777, 0600);
@@ -74,9 +74,9 @@ static void through_a_link(void **state) {
     (void)state;
     const char *target = in_folder("target"), *link_name = in_folder("link");
     struct stat info;
-    assert_ok(dpa_file_write(target, "old", 3, NULL));
+    assert_ok(dpa__file_write(target, "old", 3, NULL));
     assert_int_equal(symlink(target, link_name), 0);
-    assert_ok(dpa_file_write(link_name, "new", 3, NULL));
+    assert_ok(dpa__file_write(link_name, "new", 3, NULL));
     assert_content(target, "new");
     assert_int_equal(lstat(link_name, &info), 0);
     assert_true(S_ISLNK(info.st_mode));
@@ -89,7 +89,7 @@ static void abandoned(void **state) {
     const char *path = in_folder("x");
     dpa__writer *w;
     dpa_error err;
-    assert_ok(dpa_file_write(path, "old", 3, NULL));
+    assert_ok(dpa__file_write(path, "old", 3, NULL));
     assert_ok(dpa__writer_open(path, &w, &err));
     char *much = calloc(1, 200000);
     assert_non_null(much);
@@ -110,7 +110,7 @@ static void killed(void **state) {
     (void)state;
     const char *path = in_folder("x");
     dpa__writer *w;
-    assert_ok(dpa_file_write(path, "old", 3, NULL));
+    assert_ok(dpa__file_write(path, "old", 3, NULL));
     const int nameless = open(in_folder("."), O_WRONLY | O_TMPFILE, 0600);
     const pid_t child = fork();
     if (child == 0) {
@@ -151,20 +151,20 @@ static void pieces(void **state) {
 static void failures(void **state) {
     (void)state;
     dpa_error err;
-    assert_int_equal(dpa_file_write("/nonexistent/x", "a", 1, &err), DPA_IO);
+    assert_int_equal(dpa__file_write("/nonexistent/x", "a", 1, &err), DPA_IO);
     assert_string_equal(err.place, "/nonexistent/x");
     assert_string_equal(err.text, "cannot create: No such file or directory");
-    assert_int_equal(dpa_file_write(folder, "a", 1, &err), DPA_IO);
+    assert_int_equal(dpa__file_write(folder, "a", 1, &err), DPA_IO);
     assert_non_null(strstr(err.text, "Is a directory"));
-    assert_int_equal(dpa_file_write("/dev/full", "a", 1, &err), DPA_IO);
+    assert_int_equal(dpa__file_write("/dev/full", "a", 1, &err), DPA_IO);
     assert_non_null(strstr(err.text, "No space left"));
     char *much = calloc(1, 200000);
     assert_non_null(much);
-    assert_int_equal(dpa_file_write("/dev/full", much, 200000, &err), DPA_IO);
+    assert_int_equal(dpa__file_write("/dev/full", much, 200000, &err), DPA_IO);
     free(much);
     /* devices are written to, not replaced */
     struct stat info;
-    assert_ok(dpa_file_write("/dev/null", "a", 1, &err));
+    assert_ok(dpa__file_write("/dev/null", "a", 1, &err));
     assert_int_equal(stat("/dev/null", &info), 0);
     assert_true(S_ISCHR(info.st_mode));
     assert_int_equal(count_files(), 0);

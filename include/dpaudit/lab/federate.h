@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dpaudit/canary.h"
+#include "dpaudit/attack.h"
 #include "dpaudit/lab/train.h"
 #include "dpaudit/status.h"
 
@@ -158,7 +158,7 @@ DPA_API dpa_status dpa_federation_largest(dpa_federation *federation, double *ou
 /* Known rounds: every canary, observed or not, has rounds by the same rule as clients. Its score is
  * the sum of ⟨canary, noisy sum⟩/S over them, divided by the square root of their number (`times`).
  * Both arrays have the observed and then the unobserved canaries; a canary that has not been in a
- * round yet has NaN and 0. `spread`: see dpa_canaries_own_spread. */
+ * round yet has NaN and 0. `spread`: see dpa__canaries_own_spread. */
 DPA_API dpa_status dpa_federation_known(dpa_federation *federation, double *score, double *times,
                                         double *spread, dpa_error *err) DPA_MUST_USE;
 /* How many rounds a canary has been in so far. */

@@ -11,13 +11,14 @@
 #include <stdint.h>
 
 #include "dpaudit/attack.h"
-#include "dpaudit/data.h"
 #include "dpaudit/evidence.h"
 #include "dpaudit/lab/federate.h"
 #include "dpaudit/lab/train.h"
 #include "dpaudit/status.h"
 
 DPA_C_BEGIN
+
+typedef struct dpa_scores dpa_scores;
 
 typedef enum dpa_game_canary {
     DPA_GAME_DIRAC,    /* one weight, where the data's gradients are smallest */
@@ -129,7 +130,7 @@ DPA_API void dpa_game_opts_init(dpa_game_opts *opts);
  * with clipped gradient g′, it is ⟨g′/‖g′‖, private sum⟩/C: N(‖g′‖/C, σ²) with the canary. With the
  * matched filter w it is σ·⟨w, private sum − its mean⟩/√⟨w, g′⟩, which the canary shifts by σ·√⟨w,
  * g′⟩, at most 1. The members of `out` are the sums that could have the canary. Free with
- * dpa_scores_free. */
+ * dpa__scores_free. */
 DPA_API dpa_status dpa_game_white_box(const dpa_game_opts *opts, const dpa_train_plan *plan,
                                       const dpa_train_data *data, dpa_scores *out,
                                       dpa_error *err) DPA_MUST_USE;

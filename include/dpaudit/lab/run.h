@@ -11,11 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dpaudit/estimate.h"
 #include "dpaudit/lab/game.h"
 #include "dpaudit/status.h"
 
 DPA_C_BEGIN
+
+typedef struct dpa_request dpa_request;
 
 /* ---- The store: one SQLite file ---- */
 

@@ -4,15 +4,13 @@
  * A stream is named, not drawn: two streams with a different purpose or index never overlap, and
  * the numbers of a stream do not depend on threads or on what other streams did. Counter layout
  * (32-bit words): block low, block high, index low, purpose << 24 | index high. */
-#ifndef DPAUDIT_RNG_H
-#define DPAUDIT_RNG_H
+#ifndef DPA_BASE_RNG_H
+#define DPA_BASE_RNG_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "dpaudit/export.h"
-
-DPA_C_BEGIN
 
 /* Purposes are part of every published number: append, never renumber. */
 typedef enum dpa_purpose {
@@ -46,19 +44,17 @@ typedef struct dpa_rng {
 
 /* Starts the stream (seed, purpose, index). Only the lower 56 bits of `index` are used. A dpa_rng
  * belongs to one thread at a time; different streams are independent of each other. */
-DPA_API void dpa_rng_init(dpa_rng *rng, uint64_t seed, dpa_purpose purpose, uint64_t index);
+DPA_API void dpa__rng_init(dpa_rng *rng, uint64_t seed, dpa_purpose purpose, uint64_t index);
 /* 32 (64) uniformly random bits. */
-DPA_API uint32_t dpa_rng_u32(dpa_rng *rng);
-DPA_API uint64_t dpa_rng_u64(dpa_rng *rng);
+DPA_API uint32_t dpa__rng_u32(dpa_rng *rng);
+DPA_API uint64_t dpa__rng_u64(dpa_rng *rng);
 /* Uniform on the open interval (0,1): multiples of 2^-53 plus 2^-54. */
-DPA_API double dpa_rng_uniform(dpa_rng *rng);
+DPA_API double dpa__rng_uniform(dpa_rng *rng);
 /* Uniform on 0..n-1 without bias; n > 0. */
-DPA_API uint64_t dpa_rng_below(dpa_rng *rng, uint64_t n);
+DPA_API uint64_t dpa__rng_below(dpa_rng *rng, uint64_t n);
 /* Standard normal (Box–Muller in double precision). */
-DPA_API double dpa_rng_normal(dpa_rng *rng);
+DPA_API double dpa__rng_normal(dpa_rng *rng);
 /* Permutes index[0 .. count) uniformly at random (Fisher–Yates). */
-DPA_API void dpa_rng_shuffle(dpa_rng *rng, size_t *index, size_t count);
-
-DPA_C_END
+DPA_API void dpa__rng_shuffle(dpa_rng *rng, size_t *index, size_t count);
 
 #endif

@@ -5,15 +5,13 @@
  * is told by its first bytes, not by its name: NPY, NPZ (zip), IDX, else text. Any other bytes are
  * an error that names file, line and column (text) or byte offset (binary), what was found and what
  * would be right. */
-#ifndef DPAUDIT_DATA_H
-#define DPAUDIT_DATA_H
+#ifndef DPA_BASE_DATA_H
+#define DPA_BASE_DATA_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "dpaudit/status.h"
-
-DPA_C_BEGIN
 
 typedef enum dpa_dtype {
     DPA_BOOL,
@@ -30,9 +28,9 @@ typedef enum dpa_dtype {
     DPA_F64
 } dpa_dtype;
 
-enum { DPA_MAX_DIMS = 8, DPA_SHA256_SIZE = 65 };
+enum { DPA_MAX_DIMS = 8 };
 
-/* Elements in native byte order and C order, in one allocation that dpa_array_free releases. */
+/* Elements in native byte order and C order, in one allocation that dpa__array_free releases. */
 typedef struct dpa_array {
     dpa_dtype dtype;
     unsigned ndim;
@@ -44,33 +42,33 @@ typedef struct dpa_array {
 } dpa_array;
 
 /* Bytes of one element, and the name ("float64"), a constant string. */
-DPA_API size_t dpa_dtype_size(dpa_dtype dtype);
-DPA_API const char *dpa_dtype_name(dpa_dtype dtype);
+DPA_API size_t dpa__dtype_size(dpa_dtype dtype);
+DPA_API const char *dpa__dtype_name(dpa_dtype dtype);
 
 /* Reads one array: NPY, IDX, an NPZ that holds only one, or text with one number per line and no
  * header line (text with a header is a table). `member` names the array in an NPZ; NULL otherwise.
- * The caller frees *out with dpa_array_free. */
-DPA_API dpa_status dpa_array_read(const char *path, const char *member, dpa_array *out,
-                                  dpa_error *err) DPA_MUST_USE;
+ * The caller frees *out with dpa__array_free. */
+DPA_API dpa_status dpa__array_read(const char *path, const char *member, dpa_array *out,
+                                   dpa_error *err) DPA_MUST_USE;
 /* Converts the elements to double; nothing happens if they are doubles already. On failure the
  * array is unchanged. */
-DPA_API dpa_status dpa_array_to_double(dpa_array *array, dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa__array_to_double(dpa_array *array, dpa_error *err) DPA_MUST_USE;
 /* Writes NPY version 1 under a temporary name, then renames it, so that no reader sees half a file.
  */
-DPA_API dpa_status dpa_array_write(const char *path, const dpa_array *array,
-                                   dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa__array_write(const char *path, const dpa_array *array,
+                                    dpa_error *err) DPA_MUST_USE;
 /* Frees the elements and zeroes the struct; NULL is allowed. */
-DPA_API void dpa_array_free(dpa_array *array);
+DPA_API void dpa__array_free(dpa_array *array);
 /* Writes a file that appears whole or not at all: under a temporary name, synced, then renamed. */
-DPA_API dpa_status dpa_file_write(const char *path, const void *bytes, size_t count,
-                                  dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa__file_write(const char *path, const void *bytes, size_t count,
+                                   dpa_error *err) DPA_MUST_USE;
 /* 1 if the file is an NPZ with this member, else 0. Also 0 for standard input and pipes, because
  * looking would consume them. */
-DPA_API int dpa_npz_has(const char *path, const char *member);
-/* Writes an uncompressed NPZ with arrays[i] under names[i], as dpa_array_write does. */
-DPA_API dpa_status dpa_npz_write(const char *path, const char *const *names,
-                                 const dpa_array *arrays, size_t count,
-                                 dpa_error *err) DPA_MUST_USE;
+DPA_API int dpa__npz_has(const char *path, const char *member);
+/* Writes an uncompressed NPZ with arrays[i] under names[i], as dpa__array_write does. */
+DPA_API dpa_status dpa__npz_write(const char *path, const char *const *names,
+                                  const dpa_array *arrays, size_t count,
+                                  dpa_error *err) DPA_MUST_USE;
 
 /* A CSV file (RFC 4180, UTF-8) in memory. A column in which every cell is a number is numeric; any
  * other is text, stored as codes into its sorted distinct values. Immutable; may be read by several
@@ -93,36 +91,34 @@ typedef struct dpa_table_opts {
 typedef enum dpa_column_kind { DPA_COLUMN_NUMBER, DPA_COLUMN_TEXT } dpa_column_kind;
 
 /* Fills in the defaults that the comments at the fields give. */
-DPA_API void dpa_table_opts_init(dpa_table_opts *opts);
-/* `opts` NULL: the defaults. The caller frees *out with dpa_table_free. */
-DPA_API dpa_status dpa_table_read(const char *path, const dpa_table_opts *opts, dpa_table **out,
-                                  dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa__table_opts_init(dpa_table_opts *opts);
+/* `opts` NULL: the defaults. The caller frees *out with dpa__table_free. */
+DPA_API dpa_status dpa__table_read(const char *path, const dpa_table_opts *opts, dpa_table **out,
+                                   dpa_error *err) DPA_MUST_USE;
 /* NULL is allowed. */
-DPA_API void dpa_table_free(dpa_table *table);
-DPA_API size_t dpa_table_rows(const dpa_table *table);
-DPA_API size_t dpa_table_columns(const dpa_table *table);
+DPA_API void dpa__table_free(dpa_table *table);
+DPA_API size_t dpa__table_rows(const dpa_table *table);
+DPA_API size_t dpa__table_columns(const dpa_table *table);
 /* The name of a column, owned by the table. */
-DPA_API const char *dpa_table_name(const dpa_table *table, size_t column);
+DPA_API const char *dpa__table_name(const dpa_table *table, size_t column);
 /* SHA-256 of the file as stored, lower-case hex. */
-DPA_API const char *dpa_table_sha256(const dpa_table *table);
+const char *dpa__table_sha256(const dpa_table *table);
 /* The index of the column with this name, or -1. */
-DPA_API ptrdiff_t dpa_table_find(const dpa_table *table, const char *name);
-DPA_API dpa_column_kind dpa_table_kind(const dpa_table *table, size_t column);
+DPA_API ptrdiff_t dpa__table_find(const dpa_table *table, const char *name);
+DPA_API dpa_column_kind dpa__table_kind(const dpa_table *table, size_t column);
 /* The first line with a cell that is not a number, for an error that says why a column is not
  * numeric; 0 if every cell is a number. */
-DPA_API uint64_t dpa_table_text_line(const dpa_table *table, size_t column);
+DPA_API uint64_t dpa__table_text_line(const dpa_table *table, size_t column);
 /* One number per row; NULL for a text column. */
-DPA_API const double *dpa_table_numbers(const dpa_table *table, size_t column);
-/* One code per row, for dpa_table_level(table, column, code); NULL for a numeric column. */
-DPA_API const uint32_t *dpa_table_codes(const dpa_table *table, size_t column);
+DPA_API const double *dpa__table_numbers(const dpa_table *table, size_t column);
+/* One code per row, for dpa__table_level(table, column, code); NULL for a numeric column. */
+DPA_API const uint32_t *dpa__table_codes(const dpa_table *table, size_t column);
 /* How many distinct texts a column has (0 for a numeric one), and the text of a code. */
-DPA_API size_t dpa_table_levels(const dpa_table *table, size_t column);
-DPA_API const char *dpa_table_level(const dpa_table *table, size_t column, size_t code);
+DPA_API size_t dpa__table_levels(const dpa_table *table, size_t column);
+DPA_API const char *dpa__table_level(const dpa_table *table, size_t column, size_t code);
 
 /* 1 if the whole text is one number ("1e-5", "inf"; not "nan", nor one too large for a double),
  * read with a decimal point whatever the locale is; else 0, and *out means nothing. */
-DPA_API int dpa_number_whole(const char *text, double *out);
-
-DPA_C_END
+DPA_API int dpa__number_whole(const char *text, double *out);
 
 #endif

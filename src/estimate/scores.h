@@ -3,17 +3,15 @@
  *
  * One registry says what every estimator needs, assumes and gives. A request without a family or a
  * method runs all that apply. */
-#ifndef DPAUDIT_SCORES_H
-#define DPAUDIT_SCORES_H
+#ifndef DPA_ESTIMATE_SCORES_H
+#define DPA_ESTIMATE_SCORES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dpaudit/estimate.h"
-#include "dpaudit/evidence.h"
 #include "dpaudit/status.h"
-
-DPA_C_BEGIN
+#include "estimate/estimate.h"
+#include "evidence/evidence.h"
 
 /* What an estimator works on and what it gives: bits of dpa_estimator.what. */
 enum {
@@ -23,10 +21,10 @@ enum {
     DPA_GIVES_INTERVAL = 8,  /* two-sided */
     DPA_GIVES_DENSITY = 16,  /* a posterior */
     DPA_GIVES_ESTIMATE = 32, /* a number without confidence */
-    DPA_FROM_ORDER = 64,     /* scores in order of arrival: dpa_estimate_sequential */
-    DPA_FROM_GUESSES = 128,  /* canaries of one run: dpa_onerun_bound */
+    DPA_FROM_ORDER = 64,     /* scores in order of arrival: dpa__estimate_sequential */
+    DPA_FROM_GUESSES = 128,  /* canaries of one run: dpa__onerun_bound */
     DPA_FROM_COSINES = 256,  /* dpa__cosines_results */
-    DPA_FROM_LOSSES = 512    /* dpa_star_results */
+    DPA_FROM_LOSSES = 512    /* dpa__star_results */
 };
 
 typedef struct dpa_estimator {
@@ -38,19 +36,20 @@ typedef struct dpa_estimator {
     int valid;            /* 1: holds at its confidence under its assumptions */
 } dpa_estimator;
 
-DPA_API size_t dpa_estimator_count(void);
+size_t dpa__estimator_count(void);
 /* The entry of the registry, a constant; NULL past the last. */
-DPA_API const dpa_estimator *dpa_estimator_at(size_t index);
+DPA_API const dpa_estimator *dpa__estimator_at(size_t index);
 
 /* Runs every estimator that applies to the counts and appends to `results`. If a method or family
  * was requested by name and cannot be used, the error says why. */
-DPA_API dpa_status dpa_estimate_counts(const dpa_counts *counts, const dpa_request *request,
-                                       dpa_results *results, dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa__estimate_counts(const dpa_counts *counts, const dpa_request *request,
+                                        dpa_results *results, dpa_error *err) DPA_MUST_USE;
 
-/* The same for scores, which must be prepared (dpa_scores_prepare). If request->select is "", ranks
- * are used as they are, Clopper–Pearson limits with `simultaneous`, all others with `split`. */
-DPA_API dpa_status dpa_estimate_scores(const dpa_scores *scores, const dpa_request *request,
-                                       dpa_results *results, dpa_error *err) DPA_MUST_USE;
+/* The same for scores, which must be prepared (dpa__scores_prepare_here). If request->select is "",
+ * ranks are used as they are, Clopper–Pearson limits with `simultaneous`, all others with `split`.
+ */
+DPA_API dpa_status dpa__estimate_scores(const dpa_scores *scores, const dpa_request *request,
+                                        dpa_results *results, dpa_error *err) DPA_MUST_USE;
 
 /* How good the attack is, each number with a two-sided interval at the request's confidence. */
 typedef struct dpa_measure {
@@ -65,12 +64,10 @@ typedef struct dpa_quality {
     double threshold;              /* the best threshold */
 } dpa_quality;
 /* The scores must be prepared. */
-DPA_API dpa_status dpa_scores_quality(const dpa_scores *scores, const dpa_request *request,
-                                      dpa_quality *out, dpa_error *err) DPA_MUST_USE;
+dpa_status dpa__scores_quality(const dpa_scores *scores, const dpa_request *request,
+                               dpa_quality *out, dpa_error *err) DPA_MUST_USE;
 /* The AUC with a BCa bootstrap interval (seeded by the request) instead of DeLong's. */
-DPA_API dpa_status dpa_scores_auc_bootstrap(const dpa_scores *scores, const dpa_request *request,
-                                            dpa_measure *out, dpa_error *err) DPA_MUST_USE;
-
-DPA_C_END
+dpa_status dpa__scores_auc_bootstrap(const dpa_scores *scores, const dpa_request *request,
+                                     dpa_measure *out, dpa_error *err) DPA_MUST_USE;
 
 #endif

@@ -3,17 +3,15 @@
  *
  * The order depends on the scores alone, never on the answers; inside a tie the wrong guesses come
  * first, so that no number of guesses profits from how a tie was broken. */
-#ifndef DPAUDIT_GUESSES_H
-#define DPAUDIT_GUESSES_H
+#ifndef DPA_EVIDENCE_GUESSES_H
+#define DPA_EVIDENCE_GUESSES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dpaudit/data.h"
-#include "dpaudit/evidence.h"
+#include "base/data.h"
 #include "dpaudit/status.h"
-
-DPA_C_BEGIN
+#include "evidence/evidence.h"
 
 /* Which end of the scores is guessed. BOTH: one half of the guesses says "in" for the highest
  * scores, the other "out" for the lowest; with an odd number "in" gets one more. */
@@ -26,22 +24,20 @@ typedef struct dpa_guesses {
 } dpa_guesses;
 
 /* score[i] is higher if canary i looks more like "in"; in[i] is 1 if it was in. Free *out with
- * dpa_guesses_free. */
-DPA_API dpa_status dpa_guesses_from_scores(const double *score, const uint8_t *in, size_t count,
-                                           dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
-                                           dpa_error *err) DPA_MUST_USE;
+ * dpa__guesses_free. */
+dpa_status dpa__guesses_from_scores(const double *score, const uint8_t *in, size_t count,
+                                    dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
+                                    dpa_error *err) DPA_MUST_USE;
 /* The same with two arrays of scores: canaries that were in, canaries that were out. */
-DPA_API dpa_status dpa_guesses_from_pair(const double *members, size_t member_count,
-                                         const double *nonmembers, size_t nonmember_count,
-                                         dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
-                                         dpa_error *err) DPA_MUST_USE;
+dpa_status dpa__guesses_from_pair(const double *members, size_t member_count,
+                                  const double *nonmembers, size_t nonmember_count,
+                                  dpa_guess_side side, dpa_guesses *out, dpa_lints *lints,
+                                  dpa_error *err) DPA_MUST_USE;
 /* For guesses that were already made, one per canary among any number of options: confidence[i]
  * says how sure, right[i] whether it was right. */
-DPA_API dpa_status dpa_guesses_from_confidence(const double *confidence, const uint8_t *right,
-                                               size_t count, dpa_guesses *out, dpa_lints *lints,
-                                               dpa_error *err) DPA_MUST_USE;
-DPA_API void dpa_guesses_free(dpa_guesses *guesses);
-
-DPA_C_END
+dpa_status dpa__guesses_from_confidence(const double *confidence, const uint8_t *right,
+                                        size_t count, dpa_guesses *out, dpa_lints *lints,
+                                        dpa_error *err) DPA_MUST_USE;
+void dpa__guesses_free(dpa_guesses *guesses);
 
 #endif

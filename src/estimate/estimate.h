@@ -3,17 +3,15 @@
  *
  * A request is the same for every kind of evidence; a result is the same for every estimator, so
  * that a report, a table or a Python object needs to know only these two. NaN means "not given". */
-#ifndef DPAUDIT_ESTIMATE_H
-#define DPAUDIT_ESTIMATE_H
+#ifndef DPA_ESTIMATE_ESTIMATE_H
+#define DPA_ESTIMATE_ESTIMATE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "dpaudit/claim.h"
-#include "dpaudit/evidence.h"
 #include "dpaudit/status.h"
-
-DPA_C_BEGIN
+#include "evidence/evidence.h"
 
 enum { DPA_NAME_SIZE = 40, DPA_FAMILY_SIZE = 512, DPA_NOTE_SIZE = 320, DPA_EXTRA_COUNT = 16 };
 
@@ -32,16 +30,16 @@ typedef struct dpa_request {
 } dpa_request;
 
 /* Fills in the defaults that the comments at the fields give. */
-DPA_API void dpa_request_init(dpa_request *request);
+DPA_API void dpa__request_init(dpa_request *request);
 /* Sets one field from text by the name of its command-line option: "delta", "confidence",
  * "one-sided", "two-sided", "family", "method", "select", "claim-epsilon", "claim-delta", "seed" or
  * "threads". An error says which values are right. `value` is ignored by "one-sided" and
  * "two-sided". Texts are copied. */
-DPA_API dpa_status dpa_request_set(dpa_request *request, const char *key, const char *value,
-                                   dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa__request_set(dpa_request *request, const char *key, const char *value,
+                                    dpa_error *err) DPA_MUST_USE;
 /* DPA_BAD_ARGUMENT if a field is out of its range. Every function that takes a request checks it
  * itself. */
-DPA_API dpa_status dpa_request_check(const dpa_request *request, dpa_error *err) DPA_MUST_USE;
+dpa_status dpa__request_check(const dpa_request *request, dpa_error *err) DPA_MUST_USE;
 
 /* What a result assumes: a name for files and a sentence for people. */
 #define DPA_ASSUMPTION_LIST(X)                                                                     \
@@ -97,8 +95,8 @@ typedef enum dpa_assumption {
 #undef DPA_ASSUMPTION_BIT
 } dpa_assumption;
 
-DPA_API const char *dpa_assumption_name(unsigned index); /* NULL past the last */
-DPA_API const char *dpa_assumption_text(unsigned index);
+const char *dpa__assumption_name(unsigned index); /* NULL past the last */
+const char *dpa__assumption_text(unsigned index);
 
 typedef enum dpa_result_kind { DPA_BOUND, DPA_ESTIMATE } dpa_result_kind;
 
@@ -149,29 +147,27 @@ typedef struct dpa_result {
 } dpa_result;
 
 /* What the result promises, from its assumptions and `valid`. */
-DPA_API dpa_guarantee dpa_result_guarantee(const dpa_result *result);
+dpa_guarantee dpa__result_guarantee(const dpa_result *result);
 /* "confidence", "posterior", "estimate" or "optimistic"; a constant string. */
-DPA_API const char *dpa_guarantee_name(dpa_guarantee guarantee);
+const char *dpa__guarantee_name(dpa_guarantee guarantee);
 /* The name of the assumption about the mechanism that the bound needs (its family, or independent
  * channels), a constant string; NULL if the bound holds for every mechanism. */
-DPA_API const char *dpa_result_conditional(const dpa_result *result);
+const char *dpa__result_conditional(const dpa_result *result);
 
 /* Sets every number to "not given", kind to bound, and confidence and sides to the request's. */
-DPA_API void dpa_result_init(dpa_result *result, const dpa_request *request);
+void dpa__result_init(dpa_result *result, const dpa_request *request);
 /* Adds a named number. It is dropped silently if all DPA_EXTRA_COUNT places are taken (a test makes
  * sure that never happens). */
-DPA_API void dpa_result_extra(dpa_result *result, const char *name, double value);
+void dpa__result_add_extra(dpa_result *result, const char *name, double value);
 
 typedef struct dpa_results {
     dpa_result *items;
     size_t count, capacity;
 } dpa_results;
 
-/* Appends a copy; `results` starts as all zeros. dpa_results_free frees the items. */
-DPA_API dpa_status dpa_results_add(dpa_results *results, const dpa_result *result,
-                                   dpa_error *err) DPA_MUST_USE;
-DPA_API void dpa_results_free(dpa_results *results);
-
-DPA_C_END
+/* Appends a copy; `results` starts as all zeros. dpa__results_free frees the items. */
+dpa_status dpa__results_add(dpa_results *results, const dpa_result *result,
+                            dpa_error *err) DPA_MUST_USE;
+DPA_API void dpa__results_free(dpa_results *results);
 
 #endif

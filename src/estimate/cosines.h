@@ -4,24 +4,22 @@
  * What comes out is an estimate of ε for one attacker, who compares a canary's direction with what
  * was released; it is not a bound on what other attackers can do. The exception is
  * dpa__cosines_lower, a lower bound for the same attacker. */
-#ifndef DPAUDIT_COSINES_H
-#define DPAUDIT_COSINES_H
+#ifndef DPA_ESTIMATE_COSINES_H
+#define DPA_ESTIMATE_COSINES_H
 
 #include <stddef.h>
 
-#include "dpaudit/account.h"
-#include "dpaudit/canary.h"
-#include "dpaudit/estimate.h"
-#include "dpaudit/evidence.h"
+#include "account/account.h"
 #include "dpaudit/status.h"
-
-DPA_C_BEGIN
+#include "estimate/estimate.h"
+#include "evidence/canary.h"
+#include "evidence/evidence.h"
 
 /* ── the null: a canary that was not there ───────────────────────────────────────────── */
 
 /* log Pr[τ ≥ t] for the cosine τ of a random direction with any fixed one in R^dim: t² has the law
  * Beta(½, (dim−1)/2), exactly (Proposition 3.1). t in [−1,1], dim ≥ 2; NaN elsewhere. */
-DPA_API double dpa_cosine_null_log_upper(double t, size_t dim);
+DPA_API double dpa__cosine_null_log_upper(double t, size_t dim);
 
 /* ── fits ────────────────────────────────────────────────────────────────────────────── */
 
@@ -32,13 +30,13 @@ typedef struct dpa_cosine_fit {
 } dpa_cosine_fit;
 
 /* At least one cosine; each must be finite and in [−1, 1]. */
-DPA_API dpa_status dpa_cosine_fit_sample(const double *cosines, size_t count, dpa_cosine_fit *out,
-                                         dpa_error *err) DPA_MUST_USE;
+dpa_status dpa__cosine_fit_sample(const double *cosines, size_t count, dpa_cosine_fit *out,
+                                  dpa_error *err) DPA_MUST_USE;
 
 /* The Anderson–Darling statistic A² for normality with fitted mean and deviation, and its p-value
  * (Stephens). NaN for fewer than 8 values or if all are equal. */
-DPA_API dpa_status dpa_anderson_darling(const double *sample, size_t count, double *statistic,
-                                        double *p_value, dpa_error *err) DPA_MUST_USE;
+dpa_status dpa__anderson_darling(const double *sample, size_t count, double *statistic,
+                                 double *p_value, dpa_error *err) DPA_MUST_USE;
 
 /* ── estimates ───────────────────────────────────────────────────────────────────────── */
 
@@ -51,18 +49,16 @@ typedef struct dpa_cosine_estimate {
 
 /* For cosines with the final model; the deviation of the alternative is taken as the null's,
  * 1/√dim. The interval is exact for normal cosines with that deviation: mean·√dim ± z/√count. */
-DPA_API dpa_status dpa_cosines_mean(const dpa_cosine_fit *fit, size_t dim, double delta,
-                                    double confidence, dpa_cosine_estimate *out,
-                                    dpa_error *err) DPA_MUST_USE;
+dpa_status dpa__cosines_mean(const dpa_cosine_fit *fit, size_t dim, double delta, double confidence,
+                             dpa_cosine_estimate *out, dpa_error *err) DPA_MUST_USE;
 /* For cosines with the final model, with a fitted deviation too (Algorithms 1 and 2); the larger of
  * both directions. Biased upwards, because an error of the fitted deviation raises ε in either
  * direction. The interval is the range of ε over the exact joint region of mean and deviation
  * (normal and chi-squared pivots), so it covers at least as often as asked for. Needs at least two
  * values that are not all equal. */
-DPA_API dpa_status dpa_cosines_mean_and_deviation(const dpa_cosine_fit *fit, size_t dim,
-                                                  double delta, double confidence,
-                                                  dpa_cosine_estimate *out,
-                                                  dpa_error *err) DPA_MUST_USE;
+dpa_status dpa__cosines_mean_and_deviation(const dpa_cosine_fit *fit, size_t dim, double delta,
+                                           double confidence, dpa_cosine_estimate *out,
+                                           dpa_error *err) DPA_MUST_USE;
 
 /* ── a lower bound ───────────────────────────────────────────────────────────────────── */
 
@@ -95,7 +91,7 @@ typedef struct dpa_participation_rule {
     uint64_t rounds; /* of Poisson participation */
 } dpa_participation_rule;
 
-/* Scores of observed and unobserved canaries, each over its own rounds (dpa_canaries_own_score,
+/* Scores of observed and unobserved canaries, each over its own rounds (dpa__canaries_own_score,
  * dpa_federation_known). The rounds of all canaries must have been drawn by one rule before it was
  * drawn which ones take part. */
 typedef struct dpa_known_rounds {
@@ -104,7 +100,7 @@ typedef struct dpa_known_rounds {
     const double *unobserved;
     size_t unobserved_count;
     double canary_rounds;        /* the most rounds that any of these canaries has */
-    double spread;               /* dpa_canaries_own_spread: 1 for Hadamard canaries */
+    double spread;               /* dpa__canaries_own_spread: 1 for Hadamard canaries */
     dpa_participation_rule rule; /* the participation that ε shall be about */
     dpa_direction direction;
 } dpa_known_rounds;
@@ -115,23 +111,21 @@ typedef struct dpa_known_rounds {
  * (with four fifths of the error), and the scan (one fifth; it finds leaks of a few canaries only);
  * μ divided by the spread is the bound. request->method "rank" uses ranks alone, with all of the
  * error. In another family, `dp` for any mechanism, the canaries must not overlap (spread 1), and
- * dpa_onerun_channels is the test. `p_value` belongs to request->claim_epsilon (NaN: none), a claim
- * about a training with the rule of `known`. Needs independent noise, and a divisor of the sum that
- * does not depend on the canaries (docs/methods/known-rounds.md). */
-DPA_API dpa_status dpa_known_rounds_participation(const dpa_known_rounds *known,
-                                                  const dpa_request *request, dpa_result *out,
-                                                  dpa_lints *lints, dpa_error *err) DPA_MUST_USE;
+ * dpa__onerun_channels is the test. `p_value` belongs to request->claim_epsilon (NaN: none), a
+ * claim about a training with the rule of `known`. Needs independent noise, and a divisor of the
+ * sum that does not depend on the canaries (docs/methods/known-rounds.md). */
+dpa_status dpa__known_rounds_participation(const dpa_known_rounds *known,
+                                           const dpa_request *request, dpa_result *out,
+                                           dpa_lints *lints, dpa_error *err) DPA_MUST_USE;
 
 /* What that bound means for a whole training with the rule of `known`. If clients take part as the
  * canaries did, a bound in another family than the Gaussian one is that of the training as it
  * stands. Else the noise of one round that it shows goes through the accountant; DPA_BAD_ARGUMENT
  * if the family says nothing about that. */
-DPA_API dpa_status dpa_known_rounds_training(const dpa_known_rounds *known,
-                                             const dpa_result *participation, double delta,
-                                             dpa_result *out, dpa_error *err) DPA_MUST_USE;
+dpa_status dpa__known_rounds_training(const dpa_known_rounds *known,
+                                      const dpa_result *participation, double delta,
+                                      dpa_result *out, dpa_error *err) DPA_MUST_USE;
 
 /* ── everything that applies ─────────────────────────────────────────────────────────── */
-
-DPA_C_END
 
 #endif
