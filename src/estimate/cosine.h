@@ -18,9 +18,9 @@ double *dpa__cosine_sorted(const double *x, size_t count, dpa_error *err);
 void dpa__cosine_sort(double *x, size_t count);
 
 /* The threshold that `split` learns from one half of the canaries (ascending) for the other half,
- * with the exact null. limit[k] is the Jeffreys limit at p after k of `count` were missed. */
-double dpa__cosine_learn(double *sorted, size_t count, size_t dim, double delta, double p,
-                         const double *limit);
+ * when a cosine is normal, in units of its deviation. limit[k] is the Jeffreys limit at p after k
+ * of `count` were missed. */
+double dpa__cosine_learn(double *sorted, size_t count, double delta, double p, const double *limit);
 
 /* With more canaries the law of the scan takes more than seconds. */
 enum { DPA__COSINE_SCAN_MOST = 200000 };

@@ -29,7 +29,7 @@ typedef struct sample {
 
 typedef struct problem {
     sample observed, unobserved; /* unobserved.count = 0: the exact null */
-    size_t dim;
+    size_t dim;                  /* 0: so many that a cosine is normal, in units of its deviation */
     dpa_direction direction;
     double delta, p;
     const double *limit;    /* [missed] limit of the FNR with the exact null; NULL: not computed */
@@ -65,7 +65,8 @@ static dpa_cosine_bound bound_at(const problem *q, double t, size_t more) {
         b.fnr_upper = rate_limit(b.missed, b.count, q->p / 2.0, q->band);
     } else {
         const double cosine = fmax(-1.0, fmin(1.0, t));
-        b.log_fpr = q->direction == DPA_DIRECTION_SIGNS
+        b.log_fpr = q->dim == 0 ? dpa__norm_cdf(t, DPA_LOG_UPPER)
+                    : q->direction == DPA_DIRECTION_SIGNS
                         ? dpa__cosine_signs_log_upper(cosine, q->dim)
                         : dpa__cosine_null_log_upper(cosine, q->dim);
         b.fnr_upper =
@@ -93,10 +94,9 @@ static dpa_cosine_bound best(const problem *q, int is_for_others) {
     return top;
 }
 
-double dpa__cosine_learn(double *sorted, size_t count, size_t dim, double delta, double p,
+double dpa__cosine_learn(double *sorted, size_t count, double delta, double p,
                          const double *limit) {
-    const problem q = {
-        .observed = {sorted, count}, .dim = dim, .delta = delta, .p = p, .limit = limit};
+    const problem q = {.observed = {sorted, count}, .delta = delta, .p = p, .limit = limit};
     return best(&q, 1).threshold;
 }
 

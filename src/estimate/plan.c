@@ -11,10 +11,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "estimate/exact.h"
 #include "estimate/onerun.h"
 #include "estimate/plan.h"
-#include "estimate/scan.h"
 
 const char *dpa__plan_game_name(dpa_plan_game game) {
     static const char *const names[DPA_PLAN_GAMES] = {"runs", "steps", "one-run", "cosines"};
@@ -23,29 +21,16 @@ const char *dpa__plan_game_name(dpa_plan_game game) {
 
 /* ── methods ───────────────────────────────────────────────────────────────────────────────── */
 
-/* 1 unless the method takes seconds: a simulated sequential audit of a family that the accountant
- * computes, and the power of the exact test. */
-static int is_quick(const dpa__entry *entry, const char *family) {
-    if (entry->from_counts == dpa__from_exact) return 0;
-    return (entry->about.what & DPA_FROM_ORDER) == 0 || !dpa__family_is_composed(family);
-}
-
-static const char *from_registry(const dpa__model *model, const char *family, double delta,
-                                 size_t index) {
-    const unsigned independent = DPA_FROM_COUNTS | DPA_FROM_SCORES | DPA_FROM_ORDER;
+static const char *listed(dpa_plan_game game, const dpa__model *model, const char *family,
+                          double delta, size_t index) {
     const dpa__entry *entry;
-    for (size_t i = 0; (entry = dpa__registry_at(i)) != NULL; ++i)
-        if ((entry->about.what & independent) != 0 && (entry->about.what & DPA_GIVES_BOUND) != 0 &&
-            is_quick(entry, family) && dpa__registry_refusal(entry, model, delta) == NULL &&
-            index-- == 0)
+    for (size_t i = 0; (entry = dpa__registry_planned(game, i)) != NULL; ++i) {
+        /* simulated audits take seconds where the accountant computes the family */
+        const int is_slow = entry->power->is_slow ||
+                            (entry->power->leak != NULL && dpa__family_is_composed(family));
+        if (!is_slow && dpa__registry_refusal(entry, model, delta) == NULL && index-- == 0)
             return entry->about.name;
-    return NULL;
-}
-
-static const char *of_cosines(dpa__model_kind family, size_t index) {
-    const dpa__plan_cosine *row;
-    for (size_t i = 0; (row = dpa__plan_cosine_at(i)) != NULL; ++i)
-        if (row->family == family && index-- == 0) return row->name;
+    }
     return NULL;
 }
 
@@ -55,51 +40,19 @@ const char *dpa__plan_method(dpa_plan_game game, const char *family, double delt
     const dpa__model model = {.kind = is_dp         ? DPA__MODEL_DP
                                       : is_gaussian ? DPA__MODEL_GAUSSIAN
                                                     : DPA__MODEL_CURVES};
-    switch (game) {
-    case DPA_PLAN_RUNS:
-        return from_registry(&model, family, delta, index);
-    case DPA_PLAN_STEPS:
-        return is_gaussian ? from_registry(&model, family, delta, index) : NULL;
-    case DPA_PLAN_ONE_RUN:
-        return index > 0 ? NULL : dpa__onerun_method_name(dpa__onerun_default(is_dp, 2));
-    case DPA_PLAN_COSINES:
-        return of_cosines(model.kind, index);
-    default:
-        return NULL;
-    }
+    if (game == DPA_PLAN_STEPS && !is_gaussian) return NULL;
+    if (game != DPA_PLAN_ONE_RUN) return listed(game, &model, family, delta, index);
+    return index > 0 ? NULL : dpa__onerun_method_name(dpa__onerun_default(is_dp, 2));
 }
 
 /* ── power ─────────────────────────────────────────────────────────────────────────────────── */
 
-/* Methods whose power is simulated. */
-static int plan_is_rank(const dpa__plan *plan) {
-    return plan->entry != NULL && dpa__registry_is_rank(plan->entry->about.name);
-}
-
-static int plan_is_scan(const dpa__plan *plan) {
-    return plan->entry != NULL && plan->entry->from_scores == dpa__scan_run;
-}
-
 int dpa__plan_is_sequential(const dpa__plan *plan) {
-    return plan->entry != NULL && (plan->entry->about.what & DPA_FROM_ORDER) != 0;
+    return plan->entry->power == &dpa__planned_pairs;
 }
 
-static int is_simulated_cosine(const dpa__plan *plan) {
-    return plan->cosine != NULL && plan->cosine->is_simulated;
-}
-
-uint64_t dpa__plan_limit(const dpa__plan *plan) {
-    if (plan_is_rank(plan) || plan_is_scan(plan)) return DPA__MOST_RANKS;
-    if (plan->entry != NULL || is_simulated_cosine(plan)) return DPA__MOST_EACH;
-    return DPA__MOST_SIZE;
-}
-
-static dpa_status power_of_scores(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
-                                  dpa_error *err) {
-    if (plan_is_rank(plan)) return dpa__plan_ranks(plan, n, care, out, err);
-    if (plan_is_scan(plan)) return dpa__plan_scan(plan, n, care, out, err);
-    if (dpa__plan_is_sequential(plan)) return dpa__plan_pairs(plan, n, out, err);
-    return dpa__plan_counts(plan, n, out, err);
+double dpa__plan_enough(const dpa__plan *plan, dpa__care care) {
+    return care == DPA__ROUGHLY ? plan->wanted : (double)NAN;
 }
 
 dpa_status dpa__plan_progress(const dpa__plan *plan, const char *what, double done, double total,
@@ -110,7 +63,7 @@ dpa_status dpa__plan_progress(const dpa__plan *plan, const char *what, double do
 }
 
 dpa_status dpa__plan_check_size(const dpa__plan *plan, uint64_t n, dpa_error *err) {
-    const uint64_t limit = dpa__plan_limit(plan);
+    const uint64_t limit = plan->entry->power->limit;
     if (n >= 1 && n <= limit) return DPA_OK;
     return dpa__fail(err, DPA_BAD_ARGUMENT,
                      "method %s with %" PRIu64 " observations: 1 to %" PRIu64 " can be planned",
@@ -122,14 +75,7 @@ dpa_status dpa__plan_power(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan
     *out = (dpa_plan_answer){.size = n, .power = NAN, .threshold = NAN};
     DPA_TRY(dpa__plan_check_size(plan, n, err));
     DPA_TRY(dpa__plan_progress(plan, "powers computed", plan->powers++, 0, err));
-    switch (plan->asked->game) {
-    case DPA_PLAN_ONE_RUN:
-        return dpa__plan_guesses(plan, n, out, err);
-    case DPA_PLAN_COSINES:
-        return plan->cosine->power(plan, n, care, out, err);
-    default:
-        return power_of_scores(plan, n, care, out, err);
-    }
+    return plan->entry->power->at(plan, n, care, out, err);
 }
 
 dpa_status dpa__ask_power(const dpa_plan *asked, uint64_t n, dpa_plan_answer *out, dpa_error *err) {
@@ -152,7 +98,7 @@ dpa_status dpa__plan_power_at(const dpa_plan *asked, uint64_t n, double threshol
     dpa__plan plan;
     DPA_TRY(dpa__plan_open(asked, 1, &plan, err));
     dpa_status status = DPA_OK;
-    if (plan.entry == NULL || plan.entry->from_counts == NULL || !isfinite(threshold))
+    if (plan.entry->from_counts == NULL || !isfinite(threshold))
         status = dpa__fail(err, DPA_BAD_ARGUMENT,
                            "only methods from counts have a threshold, a finite one");
     else
@@ -195,13 +141,13 @@ static dpa_status search_size(dpa__plan *plan, double power, uint64_t most, dpa_
 }
 
 /* Starts from a size that is roughly right and moves down while the simulation confirms it, or up
- * until it does, in steps of 2.5% (0.5% for the scan, whose power is quick). */
+ * until it does. */
 static dpa_status confirm_size(dpa__plan *plan, double power, uint64_t most, dpa_plan_answer *out,
                                dpa_error *err) {
     dpa_plan_answer answer;
     DPA_TRY(dpa__plan_power(plan, out->size, DPA__CAREFULLY, out, err));
     const int is_enough = out->power >= power;
-    const uint64_t parts = plan_is_scan(plan) ? 200 : 40;
+    const uint64_t parts = plan->entry->power->parts;
     for (int i = 0; i < 40; ++i) {
         const uint64_t step = 1 + out->size / parts;
         if (is_enough ? out->size <= step : out->size >= most) return DPA_OK;
@@ -219,12 +165,14 @@ dpa_status dpa__plan_size(dpa__plan *plan, double power, uint64_t most, dpa_plan
                           dpa_error *err) {
     DPA_TRY(check_power(power, err));
     DPA_TRY(dpa__plan_check_size(plan, most, err));
+    const dpa__power *method = plan->entry->power;
     plan->wanted = power;
-    DPA_TRY(dpa__plan_is_sequential(plan) ? dpa__plan_pairs_size(plan, power, most, out, err)
-                                          : search_size(plan, power, most, out, err));
+    DPA_TRY((method->size != NULL ? method->size : search_size)(plan, power, most, out, err));
     plan->wanted = NAN;
-    if (plan_is_rank(plan) || plan_is_scan(plan) || is_simulated_cosine(plan))
+    if (method->parts > 0)
         DPA_TRY(confirm_size(plan, power, most, out, err));
+    else if (method->size == NULL && out->power >= power) /* some threshold was; now the best */
+        DPA_TRY(dpa__plan_power(plan, out->size, DPA__CAREFULLY, out, err));
     if (out->power < power) out->size = 0;
     return DPA_OK;
 }
@@ -307,10 +255,12 @@ static dpa_status is_detected(void *user, double t, int *enough, dpa_error *err)
 static dpa_status search_leak(dpa__plan *plan, uint64_t n, double wanted, dpa_plan_leak *out,
                               dpa_error *err) {
     leak_search s = {plan, n, wanted, 0};
-    const double fine = is_simulated_cosine(plan) || plan_is_scan(plan) ? 2e-3 : 1e-4;
     double t;
     *out = (dpa_plan_leak){INFINITY, NAN};
-    DPA_TRY(dpa__plan_search_leak(plan, fine, is_detected, &s, &t, err));
+    /* a simulated power is asked for its error too, which needs all of the audits */
+    plan->wanted = plan->entry->power->parts > 0 ? (double)NAN : wanted;
+    DPA_TRY(dpa__plan_search_leak(plan, plan->entry->power->fine, is_detected, &s, &t, err));
+    plan->wanted = NAN;
     if (isinf(t)) return DPA_OK;
     DPA_TRY(dpa__plan_truth_epsilon(plan, t, &out->epsilon, err));
     if (out->epsilon > 100) out->epsilon = INFINITY;
@@ -321,8 +271,8 @@ dpa_status dpa__plan_detectable(dpa__plan *plan, uint64_t n, double wanted, dpa_
                                 dpa_error *err) {
     DPA_TRY(check_power(wanted, err));
     DPA_TRY(dpa__plan_check_size(plan, n, err));
-    return dpa__plan_is_sequential(plan) ? dpa__plan_pairs_leak(plan, n, wanted, out, err)
-                                         : search_leak(plan, n, wanted, out, err);
+    const dpa__power *method = plan->entry->power;
+    return (method->leak != NULL ? method->leak : search_leak)(plan, n, wanted, out, err);
 }
 
 dpa_status dpa__ask_detectable(const dpa_plan *asked, uint64_t n, double power, dpa_plan_leak *out,

@@ -8,22 +8,6 @@
 #include "estimate/power.h"
 #include "estimate/registry.h"
 
-typedef struct dpa__plan dpa__plan;
-
-/* How accurately a power is needed: by an approximate law or few simulated audits, or as exactly as
- * possible. */
-typedef enum dpa__care { DPA__ROUGHLY, DPA__CAREFULLY } dpa__care;
-
-/* One way to judge cosines: its family, its power, and whether that is simulated. */
-typedef struct dpa__plan_cosine {
-    const char *name;
-    dpa__model_kind family;
-    dpa_status (*power)(const dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
-                        dpa_error *err);
-    int is_simulated;
-} dpa__plan_cosine;
-const dpa__plan_cosine *dpa__plan_cosine_at(size_t index); /* NULL past the last */
-
 struct dpa__plan {
     const dpa_plan *asked;
     double p;           /* 1 − confidence */
@@ -33,9 +17,8 @@ struct dpa__plan {
     dpa__model suspect; /* the family of the truth; for steps a copy of `model` */
     dpa__member truth;
     double claim_epsilon;
-    double mu;               /* for canaries: the Gaussian mechanism with the truth's ε at δ */
-    const dpa__entry *entry; /* for runs and steps */
-    const dpa__plan_cosine *cosine; /* for cosines */
+    double mu; /* for canaries: the Gaussian mechanism with the truth's ε at δ */
+    const dpa__entry *entry;
     struct dpa__staircase *stairs;  /* for counts: the outcomes that refute, for the last n */
     struct dpa__arrivals *arrivals; /* for pairs: audits simulated under the current truth */
     double powers;                  /* powers computed so far */
@@ -43,10 +26,8 @@ struct dpa__plan {
 };
 
 int dpa__plan_is_sequential(const dpa__plan *plan);
-/* The largest size that can be planned: for counts and simulated audits, for ranks, for all others.
- */
-enum { DPA__MOST_EACH = 100000, DPA__MOST_RANKS = 10000000, DPA__MOST_SIZE = 1000000000 };
-uint64_t dpa__plan_limit(const dpa__plan *plan);
+/* The largest size of any method. */
+enum { DPA__MOST_SIZE = 1000000000 };
 dpa_status dpa__plan_check_size(const dpa__plan *plan, uint64_t n, dpa_error *err);
 
 /* Checks the plan and does everything that does not depend on n. If `has_truth` is 0, the truth is
@@ -75,30 +56,9 @@ dpa_status dpa__plan_detectable(dpa__plan *plan, uint64_t n, double power, dpa_p
 dpa_status dpa__plan_stop(dpa__plan *plan, uint64_t most, dpa_plan_stops *out, dpa_error *err);
 dpa_status dpa__plan_most(const dpa__plan *plan, uint64_t n, double *out, dpa_error *err);
 
-/* Power by game; the caller initialises *out. */
-dpa_status dpa__plan_counts(dpa__plan *plan, uint64_t n, dpa_plan_answer *out, dpa_error *err);
 dpa_status dpa__plan_counts_at(dpa__plan *plan, uint64_t n, double threshold, double *power,
                                dpa_error *err);
-dpa_status dpa__plan_ranks(const dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
-                           dpa_error *err);
-dpa_status dpa__plan_scan(const dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
-                          dpa_error *err);
-dpa_status dpa__plan_guesses(const dpa__plan *plan, uint64_t n, dpa_plan_answer *out,
-                             dpa_error *err);
-
-/* For canaries whose threshold is learned from half of them. */
-dpa_status dpa__plan_split(const dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
-                           dpa_error *err);
-/* The power of k canaries at a threshold that was fixed before. */
-double dpa__plan_cut_power(const dpa__plan *plan, double k, double threshold);
-
-/* Sequential audits: power, size and leak as above, and the bound from n perfect pairs as the
- * family's parameter. */
-dpa_status dpa__plan_pairs(dpa__plan *plan, uint64_t n, dpa_plan_answer *out, dpa_error *err);
-dpa_status dpa__plan_pairs_size(dpa__plan *plan, double power, uint64_t most, dpa_plan_answer *out,
-                                dpa_error *err);
-dpa_status dpa__plan_pairs_leak(dpa__plan *plan, uint64_t n, double power, dpa_plan_leak *out,
-                                dpa_error *err);
+/* Sequential audits: the bound from n perfect pairs as the family's parameter. */
 dpa_status dpa__plan_perfect_pairs(const dpa__plan *plan, uint64_t n, double *t, dpa_error *err);
 
 /* The smallest leak, as t, at which `enough` is set: from the claim up in growing steps, then by
@@ -117,9 +77,12 @@ double dpa__share_error(double count, double total);
 void dpa__staircase_free(struct dpa__staircase *stairs);
 void dpa__arrivals_free(struct dpa__arrivals *arrivals);
 
-/* The best threshold in [low, high] for a function: a grid, then golden section. */
+/* The best threshold in [low, high] for a function: a grid, then golden section; or the first with
+ * a power that is `enough` (NAN: none is). */
 typedef double (*dpa__power_at)(double threshold, void *user);
-void dpa__best_threshold(dpa__power_at power, void *user, double low, double high,
+void dpa__best_threshold(dpa__power_at power, void *user, double low, double high, double enough,
                          dpa_plan_answer *out);
+/* What is enough for a power that is needed with this care. */
+double dpa__plan_enough(const dpa__plan *plan, dpa__care care);
 
 #endif

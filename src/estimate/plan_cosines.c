@@ -6,12 +6,20 @@
  * mean-and-deviation: the lower end also depends on the fitted deviation, ŝ² ~ χ²(k−1)/k and
  *   independent of m̂; for each ŝ it exceeds the claim beyond some |m̂|. One integral over ŝ, by
  *   fixed Gauss–Legendre nodes on its normal scale (to about 1e-3).
- * jeffreys: "cosine ≥ threshold" with the exact FPR; the canaries missed are binomial. Exact. With
- * a threshold that was learned (jeffreys-split): estimate/plan_split.c. */
+ * jeffreys: "cosine ≥ threshold" with the exact FPR; the canaries missed are binomial. Exact.
+ * jeffreys-split: the threshold is learned from a random half of the canaries and used on the other
+ *   half, the default of the command `cosines` (estimate/cosine_lower.c). Only the choice is
+ *   simulated, by the function that makes it. Given the threshold, the number of missed canaries in
+ *   the other half is binomial, so its power is exact; the plan's power is the mean over simulated
+ *   choices. */
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/error.h"
+#include "base/memory.h"
+#include "base/rng.h"
+#include "base/threads.h"
+#include "estimate/cosine.h"
 #include "estimate/plan.h"
 #include "math/dist.h"
 #include "math/quad.h"
@@ -119,13 +127,15 @@ static dpa_status power_of_both(const dpa__plan *plan, double k, dpa_plan_answer
 typedef struct cut {
     const dpa__plan *plan;
     double k;
+    const double *limit; /* of the FNR, by the canaries missed; NULL: not computed */
 } cut;
 
 /* 1 if ε ≥ max{log((1−δ−FPR)/FNR), log((1−δ−FNR)/FPR)} is above the claim
  * (estimate/cosine_lower.c). */
 static int refutes(const cut *c, double missed, double threshold) {
     const double delta = c->plan->asked->delta, claim = c->plan->claim_epsilon;
-    const double fnr = dpa__jeffreys_upper(missed, c->k, c->plan->p);
+    const double fnr =
+        c->limit != NULL ? c->limit[(size_t)missed] : dpa__jeffreys_upper(missed, c->k, c->plan->p);
     const double fpr = dpa__norm_cdf(threshold, DPA_UPPER);
     const double first = 1 - delta - fpr, second = 1 - delta - fnr;
     return (first > 0 && log(first) - log(fnr) > claim) ||
@@ -146,42 +156,111 @@ static double power_at(double threshold, void *user) {
     return low < 0 ? 0 : dpa__binom_cdf(low, c->k, fnr, DPA_LOWER);
 }
 
-double dpa__plan_cut_power(const dpa__plan *plan, double k, double threshold) {
-    cut c = {plan, k};
-    return power_at(threshold, &c);
+/* ── a threshold that is learned ───────────────────────────────────────────────────────────── */
+
+enum { FEW = 100, MANY = 400, LEAST = 25, MOST_DRAWS = 2000000 };
+
+typedef struct halves {
+    const dpa__plan *plan;
+    size_t learning, other; /* canaries of the two halves */
+    double *limit[2];       /* of the FNR, by the canaries missed in the learning and other half */
+    double *power;          /* per simulated choice */
+    double *cosines;        /* per choice: room for `learning` */
+} halves;
+
+static int learn(void *user, size_t task) {
+    const halves *h = user;
+    double *cosine = h->cosines + task * h->learning;
+    dpa_rng rng;
+    dpa__rng_init(&rng, h->plan->asked->seed, DPA_PURPOSE_SIMULATE, task);
+    for (size_t i = 0; i < h->learning; ++i) cosine[i] = h->plan->mu + dpa__rng_normal(&rng);
+    dpa__cosine_sort(cosine, h->learning);
+    const double threshold =
+        dpa__cosine_learn(cosine, h->learning, h->plan->asked->delta, h->plan->p, h->limit[0]);
+    cut c = {h->plan, (double)h->other, h->limit[1]};
+    h->power[task] = power_at(threshold, &c);
+    return 0;
+}
+
+static void average(const double *power, size_t count, dpa_plan_answer *out) {
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; ++i) sum += power[i];
+    out->power = sum / (double)count;
+    for (size_t i = 0; i < count; ++i) squares += pow(power[i] - out->power, 2);
+    /* even if all choices drawn have the same power, others may not */
+    out->error = fmax(sqrt(squares / (double)(count - 1) / (double)count),
+                      dpa__share_error(0, (double)count * (double)count));
+}
+
+static double *new_limits(size_t count, double p, dpa_error *err) {
+    double *limit = DPA_NEW_ARRAY(double, count + 1, err);
+    for (size_t i = 0; limit != NULL && i <= count; ++i)
+        limit[i] = dpa__jeffreys_upper((double)i, (double)count, p);
+    return limit;
+}
+
+static dpa_status simulate(const dpa__plan *plan, size_t n, size_t count, dpa_plan_answer *out,
+                           dpa_error *err) {
+    halves h = {.plan = plan, .learning = n / 2, .other = n - n / 2};
+    h.limit[0] = new_limits(h.learning, plan->p, err);
+    h.limit[1] = h.other > h.learning ? new_limits(h.other, plan->p, err) : h.limit[0];
+    h.power = DPA_NEW_ARRAY(double, count, err);
+    h.cosines = dpa__malloc(count, h.learning * sizeof(double), err);
+    dpa_status status =
+        h.limit[0] == NULL || h.limit[1] == NULL || h.power == NULL || h.cosines == NULL
+            ? DPA_NO_MEMORY
+            : DPA_OK;
+    if (status == DPA_OK)
+        status = dpa__parallel(dpa__threads(plan->asked->threads), count, learn, &h, err);
+    if (status == DPA_OK) average(h.power, count, out);
+    if (h.limit[1] != h.limit[0]) free(h.limit[1]);
+    free(h.limit[0]);
+    free(h.power);
+    free(h.cosines);
+    return status;
+}
+
+static dpa_status by_split(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
+                           dpa_error *err) {
+    out->power = 0;
+    if (n < 2) return DPA_OK; /* too few to halve */
+    const uint64_t wanted = care == DPA__ROUGHLY ? FEW : MANY, can = MOST_DRAWS / n;
+    return simulate(plan, (size_t)n,
+                    (size_t)(can < LEAST    ? LEAST
+                             : can < wanted ? can
+                                            : wanted),
+                    out, err);
 }
 
 /* ── the methods ───────────────────────────────────────────────────────────────────────────── */
 
-static dpa_status by_mean(const dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
+static dpa_status by_mean(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
                           dpa_error *err) {
     (void)care, (void)err;
     out->power = power_of_mean(plan, (double)n);
     return DPA_OK;
 }
 
-static dpa_status by_mean_and_deviation(const dpa__plan *plan, uint64_t n, dpa__care care,
+static dpa_status by_mean_and_deviation(dpa__plan *plan, uint64_t n, dpa__care care,
                                         dpa_plan_answer *out, dpa_error *err) {
     (void)care;
     out->power = 0;
     return n < 2 ? DPA_OK : power_of_both(plan, (double)n, out, err);
 }
 
-static dpa_status by_threshold(const dpa__plan *plan, uint64_t n, dpa__care care,
-                               dpa_plan_answer *out, dpa_error *err) {
-    cut c = {plan, (double)n};
-    (void)care, (void)err;
-    dpa__best_threshold(power_at, &c, -1, plan->mu + 6, out);
+static dpa_status by_threshold(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
+                               dpa_error *err) {
+    cut c = {plan, (double)n, NULL};
+    (void)err;
+    dpa__best_threshold(power_at, &c, -1, plan->mu + 6, dpa__plan_enough(plan, care), out);
     return DPA_OK;
 }
 
-static const dpa__plan_cosine methods[] = {
-    {"mean", DPA__MODEL_GAUSSIAN, by_mean, 0},
-    {"mean-and-deviation", DPA__MODEL_GAUSSIAN, by_mean_and_deviation, 0},
-    {"jeffreys", DPA__MODEL_DP, by_threshold, 0},
-    {"jeffreys-split", DPA__MODEL_DP, dpa__plan_split, 1},
-};
-
-const dpa__plan_cosine *dpa__plan_cosine_at(size_t index) {
-    return index < sizeof methods / sizeof methods[0] ? &methods[index] : NULL;
-}
+const dpa__power dpa__planned_mean = {by_mean, DPA__IN_COSINES, .limit = DPA__MOST_SIZE,
+                                      .fine = 1e-4};
+const dpa__power dpa__planned_mean_and_deviation = {by_mean_and_deviation, DPA__IN_COSINES,
+                                                    .limit = DPA__MOST_SIZE, .fine = 1e-4};
+const dpa__power dpa__planned_jeffreys = {by_threshold, DPA__IN_COSINES, .limit = DPA__MOST_SIZE,
+                                          .fine = 1e-4};
+const dpa__power dpa__planned_jeffreys_split = {by_split, DPA__IN_COSINES, .limit = 100000,
+                                                .parts = 40, .fine = 2e-3};

@@ -20,7 +20,7 @@
 #include "math/dist.h"
 #include "math/quad.h"
 
-enum { GRID = 12 };
+enum { GRID = 12, GOLDEN = 10 };
 /* Rows with less probability are skipped: 1e5 of them add up to 1e-11. */
 static const double NEGLIGIBLE = 1e-16;
 static const uint64_t UNKNOWN = UINT64_MAX;
@@ -29,19 +29,27 @@ typedef struct dpa__staircase {
     const dpa__plan *plan;
     const dpa__entry *entry;
     dpa__gauss gauss;
-    uint64_t n, *below;  /* by fn; UNKNOWN until asked for */
-    unsigned char *zero; /* by fn, for ratios: does (fn, 0) refute? */
+    uint64_t n, *below;          /* by fn; UNKNOWN until asked for */
+    unsigned char *zero;         /* by fn, for ratios: does (fn, 0) refute? */
+    double *limit;               /* for limits of rates, by count; NAN until asked for */
+    double *weight, *cumulative; /* at one threshold: Pr[fn], Pr[fp ≤ k] */
     dpa_status status;
     dpa_error *err;
 } staircase;
 
 /* ── does an outcome refute? ───────────────────────────────────────────────────────────────── */
 
-static int corner_refutes(const staircase *s, const dpa_counts *counts) {
+/* The upper limit of either rate after k errors; both classes have n. */
+static double limit_of(staircase *s, uint64_t k) {
+    if (isnan(s->limit[k]))
+        s->limit[k] = dpa__rate_upper((dpa__limit)s->entry->variant, k, s->n, s->plan->p / 2);
+    return s->limit[k];
+}
+
+static int corner_refutes(staircase *s, const dpa_counts *counts) {
     const dpa__member *claim = &s->plan->claim;
-    const dpa__rectangle r =
-        dpa__rectangle_of(counts, (dpa__limit)s->entry->variant, s->plan->p, 1);
-    const double x = r.fnr[1], y = r.fpr[1];
+    const double x = limit_of(s, counts->fn), y = limit_of(s, counts->fp);
+    const dpa__rectangle r = {{0, x}, {0, y}};
     if (x + y >= 1) return 0;
     if (claim->kind == DPA__MODEL_CURVES)
         return fmax(dpa_curve_fnr(claim->curve, y) - x, dpa_curve_fnr(claim->curve, x) - y) > 0;
@@ -53,10 +61,9 @@ static int corner_refutes(const staircase *s, const dpa_counts *counts) {
 static int posterior_refutes(staircase *s, const dpa_counts *counts) {
     const dpa__posterior posterior = dpa__posterior_of(counts);
     dpa__mass mass = {NAN, 0};
-    double density;
     if (s->plan->model.kind != DPA__MODEL_CURVES) {
         dpa__posterior_quick(&posterior, &s->plan->model, s->plan->claim.t, &s->gauss, &mass.value,
-                             &density);
+                             NULL);
         if (fabs(mass.value - s->plan->p) > 1e-5 * s->plan->p) return mass.value < s->plan->p;
     }
     s->status = dpa__posterior_mass_in(&posterior, &s->plan->claim, &mass, s->err);
@@ -130,13 +137,25 @@ static uint64_t below_of(staircase *s, uint64_t fn, uint64_t guess) {
     return s->below[fn];
 }
 
+/* Pr[k] of Bin(n, p) for every k from `from` to `to`, by the ratio of neighbours from the largest.
+ */
+static void fill_binomial(double *mass, double n, double p, double from, double to) {
+    const double mode = fmin(fmax(floor((n + 1) * p), from), to), odds = p / (1 - p);
+    mass[(size_t)mode] = exp(dpa__binom_log_pmf(mode, n, p));
+    for (double k = mode; k < to; ++k)
+        mass[(size_t)k + 1] = mass[(size_t)k] * odds * (n - k) / (k + 1);
+    for (double k = mode; k > from; --k)
+        mass[(size_t)k - 1] = mass[(size_t)k] * k / (odds * (n - k + 1));
+}
+
 static double row_power(staircase *s, uint64_t fn, double fpr, uint64_t *guess) {
     const double n = (double)s->n;
     const uint64_t below = below_of(s, fn, *guess);
-    double sum = below > 0 ? dpa__binom_cdf((double)below - 1, n, fpr, DPA_LOWER) : 0;
+    double sum = below > 0 ? s->cumulative[below - 1] : 0;
     *guess = below;
-    if (is_ratio(s) && !s->zero[fn]) sum -= exp(dpa__binom_log_pmf(0, n, fpr));
-    if (looks_both_ways(s)) {
+    if (is_ratio(s) && !s->zero[fn]) sum -= s->cumulative[0];
+    /* what the mirror image adds is at most Pr[fp > n−fn], and its row costs as much as this one */
+    if (looks_both_ways(s) && 1 - s->cumulative[s->n - fn] > 1e-13) {
         /* (n−fn, n−fp) refutes; what lies on the diagonal was counted above */
         const uint64_t mirror = below_of(s, s->n - fn, s->n - below > 0 ? s->n - below : 0);
         const double last = fmax(n - (double)mirror, n - (double)fn);
@@ -146,14 +165,15 @@ static double row_power(staircase *s, uint64_t fn, double fpr, uint64_t *guess) 
 }
 
 static double power_of(staircase *s, double fnr, double fpr) {
-    const double n = (double)s->n, reach = 9 * sqrt(n * fnr * (1 - fnr)) + 40;
-    const double from = fmax(0, floor(n * fnr - reach)), to = fmin(n, ceil(n * fnr + reach));
+    const double n = (double)s->n, far = 9 * sqrt(n * fnr * (1 - fnr)) + 40;
+    const double from = fmax(0, floor(n * fnr - far)), to = fmin(n, ceil(n * fnr + far));
     uint64_t guess = s->n / 4;
     double power = 0;
-    for (uint64_t fn = (uint64_t)from; fn <= (uint64_t)to && s->status == DPA_OK; ++fn) {
-        const double weight = exp(dpa__binom_log_pmf((double)fn, n, fnr));
-        if (weight > NEGLIGIBLE) power += weight * row_power(s, fn, fpr, &guess);
-    }
+    fill_binomial(s->weight, n, fnr, from, to);
+    fill_binomial(s->cumulative, n, fpr, 0, n);
+    for (uint64_t fp = 1; fp <= s->n; ++fp) s->cumulative[fp] += s->cumulative[fp - 1];
+    for (uint64_t fn = (uint64_t)from; fn <= (uint64_t)to && s->status == DPA_OK; ++fn)
+        if (s->weight[fn] > NEGLIGIBLE) power += s->weight[fn] * row_power(s, fn, fpr, &guess);
     return fmin(1, power);
 }
 
@@ -163,6 +183,54 @@ static double power_at(double threshold, void *user) {
     const double fpr = dpa__norm_cdf(threshold, DPA_UPPER);
     if (fpr >= truth->end) return power_of(s, 0, fpr);
     return power_of(s, dpa__member_fnr(truth, fpr, truth->end - fpr), fpr);
+}
+
+/* ── the best threshold ────────────────────────────────────────────────────────────────────── */
+
+/* Golden section around the best point of a grid. Power as a function of the threshold has one
+ * maximum and small irregularities; the answer is the best value that was computed. */
+typedef struct contest {
+    dpa__power_at power;
+    void *user;
+    double enough;
+    dpa_plan_answer *best;
+} contest;
+
+static double consider(const contest *c, double threshold) {
+    if (c->best->power >= c->enough) return c->best->power;
+    const double power = c->power(threshold, c->user);
+    if (power > c->best->power) {
+        c->best->power = power;
+        c->best->threshold = threshold;
+    }
+    return power;
+}
+
+void dpa__best_threshold(dpa__power_at power, void *user, double low, double high, double enough,
+                         dpa_plan_answer *out) {
+    const contest c = {power, user, enough, out};
+    const double step = (high - low) / GRID, ratio = 0.6180339887498949;
+    out->power = -1;
+    for (int i = 0; i <= GRID; ++i) (void)consider(&c, low + step * i);
+    low = out->threshold - step;
+    high = out->threshold + step;
+    double a = high - ratio * (high - low), b = low + ratio * (high - low);
+    double at_a = consider(&c, a), at_b = consider(&c, b);
+    for (int i = 0; i < GOLDEN; ++i) {
+        if (at_a > at_b) {
+            high = b;
+            b = a;
+            at_b = at_a;
+            a = high - ratio * (high - low);
+            at_a = consider(&c, a);
+        } else {
+            low = a;
+            a = b;
+            at_a = at_b;
+            b = low + ratio * (high - low);
+            at_b = consider(&c, b);
+        }
+    }
 }
 
 /* ── the audit ─────────────────────────────────────────────────────────────────────────────── */
@@ -176,11 +244,17 @@ static dpa_status new_staircase(const dpa__plan *plan, const dpa__entry *entry, 
     dpa__gauss_legendre(DPA__GAUSS, s->gauss.node, s->gauss.weight);
     s->below = DPA_NEW_ARRAY(uint64_t, n + 1, err);
     s->zero = dpa__calloc(n + 1, 1, err);
-    if (s->below == NULL || s->zero == NULL) {
+    s->limit = DPA_NEW_ARRAY(double, 3 * (n + 1), err);
+    if (s->below == NULL || s->zero == NULL || s->limit == NULL) {
         dpa__staircase_free(s);
         return DPA_NO_MEMORY;
     }
-    for (uint64_t i = 0; i <= n; ++i) s->below[i] = UNKNOWN;
+    s->weight = s->limit + n + 1;
+    s->cumulative = s->weight + n + 1;
+    for (uint64_t i = 0; i <= n; ++i) {
+        s->below[i] = UNKNOWN;
+        s->limit[i] = NAN;
+    }
     *out = s;
     return DPA_OK;
 }
@@ -189,6 +263,7 @@ void dpa__staircase_free(staircase *s) {
     if (s == NULL) return;
     free(s->below);
     free(s->zero);
+    free(s->limit);
     free(s);
 }
 
@@ -222,7 +297,7 @@ static dpa_status look_near(const dpa__plan *plan, uint64_t n, double *low, doub
     if (jeffreys == NULL) return DPA_INTERNAL;
     DPA_TRY(new_staircase(plan, jeffreys, n, &s, err));
     s->err = err;
-    dpa__best_threshold(power_at, s, *low, *high, &rough);
+    dpa__best_threshold(power_at, s, *low, *high, NAN, &rough);
     const dpa_status status = s->status;
     dpa__staircase_free(s);
     const double near = (*high - *low) / GRID;
@@ -231,16 +306,22 @@ static dpa_status look_near(const dpa__plan *plan, uint64_t n, double *low, doub
     return status;
 }
 
-dpa_status dpa__plan_counts(dpa__plan *plan, uint64_t n, dpa_plan_answer *out, dpa_error *err) {
+static dpa_status power_of_counts(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
+                                  dpa_error *err) {
     double low, high;
     staircase *s;
     range_of(&plan->truth, &low, &high);
     if (plan->entry->from_counts == dpa__from_posterior)
         DPA_TRY(look_near(plan, n, &low, &high, err));
     DPA_TRY(own_staircase(plan, n, &s, err));
-    dpa__best_threshold(power_at, s, low, high, out);
+    dpa__best_threshold(power_at, s, low, high, dpa__plan_enough(plan, care), out);
     return s->status;
 }
+
+enum { MOST = 100000 };
+const dpa__power dpa__planned_counts = {power_of_counts, DPA__IN_RUNS, .limit = MOST, .fine = 1e-4};
+const dpa__power dpa__planned_exact = {power_of_counts, DPA__IN_RUNS, .limit = MOST, .fine = 1e-4,
+                                       .is_slow = 1};
 
 dpa_status dpa__plan_counts_at(dpa__plan *plan, uint64_t n, double threshold, double *power,
                                dpa_error *err) {

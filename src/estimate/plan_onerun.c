@@ -117,8 +117,9 @@ static dpa_status consider(const dpa__plan *plan, dpa__onerun_test *test, uint64
     return DPA_OK;
 }
 
-dpa_status dpa__plan_guesses(const dpa__plan *plan, uint64_t n, dpa_plan_answer *out,
-                             dpa_error *err) {
+static dpa_status power_of_guesses(dpa__plan *plan, uint64_t n, dpa__care care,
+                                   dpa_plan_answer *out, dpa_error *err) {
+    (void)care; /* exact either way */
     dpa_request request;
     dpa__onerun_test test;
     dpa__request_init(&request);
@@ -132,3 +133,6 @@ dpa_status dpa__plan_guesses(const dpa__plan *plan, uint64_t n, dpa_plan_answer 
     dpa__onerun_test_free(&test);
     return status;
 }
+
+const dpa__power dpa__planned_guesses = {power_of_guesses, DPA__IN_ONE_RUN, .limit = DPA__MOST_SIZE,
+                                         .fine = 1e-4};

@@ -87,42 +87,25 @@ static dpa_status check_delta(const dpa__model *model, double delta, dpa_error *
                      model->spec);
 }
 
-static dpa_status find_cosine(const char *method, const dpa__plan_cosine **out, dpa_error *err) {
-    char list[128] = "";
-    for (size_t i = 0; (*out = dpa__plan_cosine_at(i)) != NULL; ++i) {
-        const size_t at = strlen(list);
-        if (strcmp(method, (*out)->name) == 0) return DPA_OK;
-        (void)snprintf(list + at, sizeof list - at, "%s%s", at > 0 ? ", " : "", (*out)->name);
-    }
-    return dpa__fail(err, DPA_BAD_ARGUMENT, "method: '%s' is none of %s", method, list);
-}
-
 static dpa_status find_method(dpa__plan *plan, dpa_error *err) {
-    const char *method = plan->asked->method;
-    if (plan->asked->game == DPA_PLAN_ONE_RUN)
-        return dpa__registry_for(DPA_FROM_GUESSES, method, err) != NULL ? DPA_OK : DPA_BAD_ARGUMENT;
-    if (plan->asked->game == DPA_PLAN_COSINES) return find_cosine(method, &plan->cosine, err);
-    plan->entry = dpa__registry_find(method, err);
-    if (plan->entry == NULL) return DPA_BAD_ARGUMENT;
-    /* "rank:slope" is found as well */
-    if (!(plan->entry->about.what & DPA_GIVES_BOUND) ||
-        strcmp(method, plan->entry->about.name) != 0)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "method %s: cannot be planned", method);
-    return DPA_OK;
+    const dpa_plan *asked = plan->asked;
+    char list[DPA_TEXT_SIZE] = "";
+    for (size_t i = 0; (plan->entry = dpa__registry_planned(asked->game, i)) != NULL; ++i) {
+        const size_t at = strlen(list);
+        if (strcmp(asked->method, plan->entry->about.name) == 0) return DPA_OK;
+        (void)snprintf(list + at, sizeof list - at, "%s%s", at > 0 ? ", " : "",
+                       plan->entry->about.name);
+    }
+    return dpa__fail(err, DPA_BAD_ARGUMENT, "method: '%s' cannot be planned; %s: %s", asked->method,
+                     dpa__plan_game_name(asked->game), list);
 }
 
 static dpa_status check_match(const dpa__plan *plan, dpa_error *err) {
     const dpa_plan *asked = plan->asked;
-    const char *refusal =
-        plan->entry == NULL ? NULL : dpa__registry_refusal(plan->entry, &plan->model, asked->delta);
-    if (plan->cosine != NULL && plan->model.kind == DPA__MODEL_CURVES)
-        refusal = "cosines are normal: family gaussian (or dp with jeffreys)";
-    else if (plan->cosine != NULL && plan->cosine->family != plan->model.kind)
-        refusal = "cosines: jeffreys is for family dp, the fitted estimates for gaussian";
-    if (refusal != NULL)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "method %s, family %s: %s", asked->method,
-                         asked->family, refusal);
-    return DPA_OK;
+    const char *refusal = dpa__registry_refusal(plan->entry, &plan->model, asked->delta);
+    if (refusal == NULL) return DPA_OK;
+    return dpa__fail(err, DPA_BAD_ARGUMENT, "method %s, family %s: %s", asked->method,
+                     asked->family, refusal);
 }
 
 /* ── between ε and t ───────────────────────────────────────────────────────────────────────── */
@@ -243,7 +226,7 @@ static dpa_status open_claim(dpa__plan *plan, dpa_error *err) {
     else if (isnan(asked->claim_sigma))
         DPA_TRY(member_of_epsilon(&plan->whole, plan->claim_epsilon, -1, &t, err));
     /* as the audit will: only tests of two lists in their order know the direction */
-    plan->model.is_directed = plan->entry != NULL && plan->entry->from_scores != NULL;
+    plan->model.is_directed = plan->entry->from_scores != NULL;
     return dpa__member_open(&plan->model, t, &plan->claim, err);
 }
 

@@ -74,7 +74,9 @@ static void answer(const arrivals *all, size_t count, uint64_t n, dpa_plan_answe
     out->error = dpa__share_error((double)refuted, (double)count);
 }
 
-dpa_status dpa__plan_pairs(dpa__plan *plan, uint64_t n, dpa_plan_answer *out, dpa_error *err) {
+static dpa_status power_of_pairs(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
+                                 dpa_error *err) {
+    (void)care;
     arrivals *all;
     DPA_TRY(own_arrivals(plan, &all, err));
     DPA_TRY(dpa__arrivals_reach(plan, all->items, all->count, n, err));
@@ -156,7 +158,7 @@ dpa_status dpa__plan_stop(dpa__plan *plan, uint64_t most, dpa_plan_stops *out, d
     return DPA_OK;
 }
 
-dpa_status dpa__plan_pairs_size(dpa__plan *plan, double power, uint64_t most, dpa_plan_answer *out,
+static dpa_status size_of_pairs(dpa__plan *plan, double power, uint64_t most, dpa_plan_answer *out,
                                 dpa_error *err) {
     arrivals *all;
     double *sorted;
@@ -235,7 +237,7 @@ static dpa_status find_leak(leaks *l, double power, dpa_plan_leak *out, dpa_erro
     return DPA_OK;
 }
 
-dpa_status dpa__plan_pairs_leak(dpa__plan *plan, uint64_t n, double power, dpa_plan_leak *out,
+static dpa_status leak_of_pairs(dpa__plan *plan, uint64_t n, double power, dpa_plan_leak *out,
                                 dpa_error *err) {
     leaks l = {.plan = plan, .n = n, .count = (size_t)(plan->asked->audits + 1) / 2};
     double *block = DPA_NEW_ARRAY(double, 2 * l.count, err);
@@ -248,6 +250,9 @@ dpa_status dpa__plan_pairs_leak(dpa__plan *plan, uint64_t n, double power, dpa_p
     free(block);
     return status;
 }
+
+const dpa__power dpa__planned_pairs = {power_of_pairs, DPA__IN_RUNS, .limit = 100000,
+                                       .size = size_of_pairs, .leak = leak_of_pairs};
 
 /* ── the most that can come out ────────────────────────────────────────────────────────────── */
 

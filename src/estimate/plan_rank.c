@@ -58,8 +58,8 @@ static dpa_status critical(const dpa__plan *plan, size_t n, size_t count, double
     return DPA_OK;
 }
 
-dpa_status dpa__plan_ranks(const dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
-                           dpa_error *err) {
+static dpa_status power_of_ranks(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
+                                 dpa_error *err) {
     const size_t count = dpa__rank_replicates(DPA__RANK_AUC, plan->p, (double)n, (double)n);
     if (care == DPA__ROUGHLY || count == 0) return by_normal_law(plan, (double)n, out, err);
     const size_t most = count > REPLICATES ? count : REPLICATES;
@@ -77,3 +77,6 @@ dpa_status dpa__plan_ranks(const dpa__plan *plan, uint64_t n, dpa__care care, dp
     out->error = dpa__share_error((double)refuted, REPLICATES);
     return status;
 }
+
+const dpa__power dpa__planned_ranks = {power_of_ranks, DPA__IN_RUNS, .limit = 10000000, .parts = 40,
+                                       .fine = 1e-4};

@@ -217,13 +217,14 @@ void dpa__posterior_quick(const dpa__posterior *posterior, const dpa__model *mod
                 const double w = half * gauss->weight[j] * exp(n.log_outer);
                 if (w < 1e-11) continue;
                 sum += w * dpa__beta_cdf(n.limit, p->inner->a, p->inner->b, DPA_LOWER);
+                if (density == NULL) continue;
                 slope -= w * dpa__member_slope(p->member, n.s, n.rest) *
                          exp(dpa__beta_log_pdf(n.limit, p->inner->a, p->inner->b));
             }
         }
     }
     *mass = fmin(fmax(1 - sum, 0), 1);
-    *density = slope;
+    if (density != NULL) *density = slope;
     dpa__member_close(&member);
 }
 

@@ -35,7 +35,7 @@ int dpa__posterior_surely_holds(const dpa__posterior *posterior, const dpa__memb
 dpa_status dpa__posterior_density(const dpa__posterior *posterior, const dpa__model *model,
                                   double t, double *out, dpa_error *err);
 /* Both at once and quickly, to about 1e-7, for `dp` and `gaussian` only, to get near a root. NaN on
- * failure. */
+ * failure. `density` may be NULL. */
 enum { DPA__GAUSS = 10 };
 typedef struct dpa__gauss {
     double node[DPA__GAUSS], weight[DPA__GAUSS];

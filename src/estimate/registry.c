@@ -37,68 +37,85 @@ static const dpa__entry entries[] = {
     {{"rank", "rank statistic of the scores: no threshold, exact p-value", "every family but dp",
       DPA_FROM_SCORES | DPA_GIVES_BOUND, DPA_ASSUME_INDEPENDENT_RUNS, 1},
      .from_scores = dpa__rank_run,
-     .flavours = rank_scores},
+     .flavours = rank_scores,
+     .power = &dpa__planned_ranks},
     {{"scan", "both ends of the order of all scores: no threshold, exact p-value", EVERY_FAMILY,
       DPA_FROM_SCORES | DPA_GIVES_BOUND, DPA_ASSUME_INDEPENDENT_RUNS, 1},
-     .from_scores = dpa__scan_run},
+     .from_scores = dpa__scan_run,
+     .power = &dpa__planned_scores},
     {{"exact", "exact test of the confusion matrix, ordered by likelihood ratio", EVERY_FAMILY,
       DPA_FROM_COUNTS | DPA_GIVES_BOUND | DPA_GIVES_INTERVAL, DPA_ASSUME_INDEPENDENT_RUNS, 1},
-     .from_counts = dpa__from_exact},
+     .from_counts = dpa__from_exact,
+     .power = &dpa__planned_exact},
     {{"cp", "Clopper-Pearson limits of both rates", EVERY_FAMILY, BOTH, DPA_ASSUME_INDEPENDENT_RUNS,
       1},
      .from_counts = dpa__from_rectangle,
-     .variant = DPA__CLOPPER_PEARSON},
+     .variant = DPA__CLOPPER_PEARSON,
+     .power = &dpa__planned_counts},
     {{"jeffreys", "Jeffreys limits of both rates", EVERY_FAMILY, BOTH,
       DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_BAYES_PRIOR, 1},
      .from_counts = dpa__from_rectangle,
-     .variant = DPA__JEFFREYS},
+     .variant = DPA__JEFFREYS,
+     .power = &dpa__planned_counts},
     {{"bayes", "joint posterior of both rates", EVERY_FAMILY, BOTH | DPA_GIVES_DENSITY,
       DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_BAYES_PRIOR, 1},
-     .from_counts = dpa__from_posterior},
+     .from_counts = dpa__from_posterior,
+     .power = &dpa__planned_counts},
     {{"katz", "Katz-log interval of the ratio of rates", PURE_DP, BOTH, RATIO_NOTE, 0},
      .from_counts = dpa__from_ratio,
-     .variant = DPA__KATZ_LOG},
+     .variant = DPA__KATZ_LOG,
+     .power = &dpa__planned_counts},
     {{"adjusted-log", "the same with one half added to every count", PURE_DP, BOTH, RATIO_NOTE, 0},
      .from_counts = dpa__from_ratio,
-     .variant = DPA__ADJUSTED_LOG},
+     .variant = DPA__ADJUSTED_LOG,
+     .power = &dpa__planned_counts},
     {{"bailey", "Bailey's cube-root interval of the ratio", PURE_DP, BOTH, RATIO_NOTE, 0},
      .from_counts = dpa__from_ratio,
-     .variant = DPA__BAILEY},
+     .variant = DPA__BAILEY,
+     .power = &dpa__planned_counts},
     {{"inverse-sinh", "Newcombe's inverse sinh interval of the ratio", PURE_DP, BOTH, RATIO_NOTE,
       0},
      .from_counts = dpa__from_ratio,
-     .variant = DPA__INVERSE_SINH},
+     .variant = DPA__INVERSE_SINH,
+     .power = &dpa__planned_counts},
     {{"sequential", "bets on pairs as they arrive: may be looked at after every trial",
       EVERY_FAMILY, DPA_FROM_ORDER | DPA_GIVES_BOUND,
-      DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_ORDER_OF_ARRIVAL, 1}},
+      DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_ORDER_OF_ARRIVAL, 1},
+     .power = &dpa__planned_pairs},
     {{"point", "the observed rates taken as true: no confidence", EVERY_FAMILY,
       DPA_FROM_COUNTS | DPA_GIVES_ESTIMATE, 0, 0},
      .from_counts = dpa__from_point},
     /* of one run, of cosines and of losses, which have entry points of their own */
     {{"either", "guesses against (eps,delta): the smaller of steinke and recursion", "dp",
       DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
-     .variant = DPA__EITHER},
+     .variant = DPA__EITHER,
+     .power = &dpa__planned_guesses},
     {{"steinke", "guesses against (eps,delta): Steinke, Nasr and Jagielski", "dp",
       DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
-     .variant = DPA__STEINKE},
+     .variant = DPA__STEINKE,
+     .power = &dpa__planned_guesses},
     {{"recursion", "guesses against a whole curve: Mahloujifar, Melis and Chaudhuri", EVERY_FAMILY,
       DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
-     .variant = DPA__RECURSION},
+     .variant = DPA__RECURSION,
+     .power = &dpa__planned_guesses},
     {{"pointwise", "guesses against the family's (eps,delta) at 60 deltas", "every family but dp",
       DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS, 1},
-     .variant = DPA__POINTWISE},
+     .variant = DPA__POINTWISE,
+     .power = &dpa__planned_guesses},
     {{DPA__CHANNELS, "scores of canaries with noise of their own: ranks, the scan for dp",
       EVERY_FAMILY, DPA_FROM_GUESSES | DPA_GIVES_BOUND, COINS | DPA_ASSUME_CHANNELS, 1},
      .variant = DPA__ONERUN_METHODS},
     {{"mean", "mean cosine, deviation of the null", "", DPA_FROM_COSINES | DPA_GIVES_ESTIMATE,
       COSINES, 0},
-     .variant = DPA__COSINES_FINAL},
+     .variant = DPA__COSINES_FINAL,
+     .power = &dpa__planned_mean},
     {{"mean-corrected", "mean cosine, without the other canaries' length", "",
       DPA_FROM_COSINES | DPA_GIVES_ESTIMATE, COSINES, 0},
      .variant = DPA__COSINES_FINAL},
     {{"mean-and-deviation", "mean and deviation fitted", "", DPA_FROM_COSINES | DPA_GIVES_ESTIMATE,
       COSINES, 0},
-     .variant = DPA__COSINES_FINAL},
+     .variant = DPA__COSINES_FINAL,
+     .power = &dpa__planned_mean_and_deviation},
     {{"all-iterates", "largest cosines over the rounds, both samples fitted", "",
       DPA_FROM_COSINES | DPA_GIVES_ESTIMATE, COSINES, 0},
      .variant = DPA__COSINES_ROUNDS},
@@ -107,7 +124,8 @@ static const dpa__entry entries[] = {
     {{"jeffreys", "a threshold on the cosine, Jeffreys limits", "",
       DPA_FROM_COSINES | DPA_GIVES_BOUND,
       DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS | DPA_ASSUME_BAYES_PRIOR, 1},
-     .variant = DPA__COSINES_FINAL | DPA__COSINES_ROUNDS},
+     .variant = DPA__COSINES_FINAL | DPA__COSINES_ROUNDS,
+     .power = &dpa__planned_jeffreys},
     {{"all-iterates-jeffreys", "the same over all rounds", "", DPA_FROM_COSINES | DPA_GIVES_BOUND,
       DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS | DPA_ASSUME_BAYES_PRIOR, 1}},
     {{"scan", "the order of all cosines: no threshold, no prior", "",
@@ -133,8 +151,10 @@ static const dpa__entry entries[] = {
     {{"simultaneous", "limits of both rates that hold for all thresholds at once", "",
       DPA_FROM_LOSSES | DPA_GIVES_BOUND, INSTANCE, 1},
      .variant = DPA__STAR_SIMULTANEOUS},
+    /* of plans only: jeffreys of cosines with a threshold that is learned from half of them */
+    {{.name = "jeffreys-split", .what = DPA_GIVES_BOUND}, .power = &dpa__planned_jeffreys_split},
 };
-enum { ENTRIES = sizeof entries / sizeof entries[0] };
+enum { ALL = sizeof entries / sizeof entries[0], ENTRIES = ALL - 1 };
 
 size_t dpa__estimator_count(void) {
     return ENTRIES;
@@ -156,6 +176,13 @@ static const dpa__entry *named(unsigned source, const char *text, size_t length)
             strncmp(known, text, length) == 0)
             return &entries[i];
     }
+    return NULL;
+}
+
+const dpa__entry *dpa__registry_planned(dpa_plan_game game, size_t index) {
+    for (size_t i = 0; i < ALL; ++i)
+        if (entries[i].power != NULL && (entries[i].power->games & 1U << game) && index-- == 0)
+            return &entries[i];
     return NULL;
 }
 
@@ -196,6 +223,12 @@ const char *dpa__registry_refusal(const dpa__entry *entry, const dpa__model *mod
     }
     if (entry->from_scores == dpa__rank_run && model->kind == DPA__MODEL_DP)
         return "for family dp the extreme curve has two corners and ranks show little: use scan";
+    if (entry->power == NULL || entry->power->games != DPA__IN_COSINES) return NULL;
+    if (model->kind == DPA__MODEL_CURVES)
+        return "cosines are normal: family gaussian (or dp with jeffreys)";
+    if ((entry->about.what & DPA_GIVES_BOUND) !=
+        (model->kind == DPA__MODEL_DP ? DPA_GIVES_BOUND : 0))
+        return "cosines: jeffreys is for family dp, the fitted estimates for gaussian";
     return NULL;
 }
 

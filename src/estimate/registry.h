@@ -4,6 +4,7 @@
 #define DPA_ESTIMATE_REGISTRY_H
 
 #include "estimate/model.h"
+#include "estimate/power.h"
 #include "estimate/scores.h"
 
 typedef struct dpa__entry dpa__entry;
@@ -19,6 +20,36 @@ typedef dpa_status dpa__scores_fn(const char *method, const dpa__model *model,
                                   const dpa_scores *scores, const dpa_request *request,
                                   dpa_result *out, dpa_error *err);
 
+/* How accurately a power is needed: by an approximate law or few simulated audits, or as exactly as
+ * possible. */
+typedef enum dpa__care { DPA__ROUGHLY, DPA__CAREFULLY } dpa__care;
+typedef struct dpa__plan dpa__plan; /* estimate/plan.h */
+
+enum dpa__in_games {
+    DPA__IN_RUNS = 1 << DPA_PLAN_RUNS | 1 << DPA_PLAN_STEPS,
+    DPA__IN_ONE_RUN = 1 << DPA_PLAN_ONE_RUN,
+    DPA__IN_COSINES = 1 << DPA_PLAN_COSINES
+};
+
+/* The power of a method: all that `plan` knows about it. The caller of a function has set *out to
+ * the size and to no power. */
+typedef struct dpa__power {
+    dpa_status (*at)(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
+                     dpa_error *err);
+    unsigned games; /* in which it can be planned: dpa__in_games */
+    uint64_t limit; /* the largest size that can be planned */
+    unsigned parts; /* simulated: sizes are confirmed in steps of 1/parts; 0: exact */
+    double fine;    /* relative step at which the search for a leak ends */
+    int is_slow;    /* planned only if it is named */
+    dpa_status (*size)(dpa__plan *plan, double power, uint64_t most, dpa_plan_answer *out,
+                       dpa_error *err); /* NULL: searched by powers; so too the next */
+    dpa_status (*leak)(dpa__plan *plan, uint64_t n, double power, dpa_plan_leak *out,
+                       dpa_error *err);
+} dpa__power;
+extern const dpa__power dpa__planned_counts, dpa__planned_exact, dpa__planned_ranks,
+    dpa__planned_scores, dpa__planned_pairs, dpa__planned_guesses, dpa__planned_mean,
+    dpa__planned_mean_and_deviation, dpa__planned_jeffreys, dpa__planned_jeffreys_split;
+
 struct dpa__entry {
     dpa_estimator about;
     dpa__counts_fn *from_counts; /* NULL: needs scores, or has an entry point of its own */
@@ -26,12 +57,15 @@ struct dpa__entry {
     dpa__scores_fn *from_scores; /* for those that need scores */
     const char *const
         *flavours; /* what may follow a colon, NULL at the end; the first is the default */
+    const dpa__power *power; /* NULL: cannot be planned */
 };
 
 /* Functions of the table; those of exact, rank and scan are in their headers. */
 dpa__counts_fn dpa__from_rectangle, dpa__from_posterior, dpa__from_ratio, dpa__from_point;
 
 const dpa__entry *dpa__registry_at(size_t index);
+/* Those that can be planned in a game; NULL past the last. */
+const dpa__entry *dpa__registry_planned(dpa_plan_game game, size_t index);
 /* The entry with this name ("rank:auc" finds "rank"); NULL with an error that lists the names if
  * there is none. */
 const dpa__entry *dpa__registry_find(const char *name, dpa_error *err);

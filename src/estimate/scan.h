@@ -112,9 +112,9 @@ dpa_status dpa__scan_simulate(const dpa__scan_law *law, const size_t used[DPA__S
                               const dpa__scan_counts *reach, size_t from, size_t to, size_t most,
                               size_t *reached, dpa_error *err);
 /* One replicate: the counts at the first used[] looks of both ends. `room` has 4 doubles per look
- * of the top plus 4. */
-void dpa__scan_draw(const dpa__scan_law *law, const size_t used[DPA__SCAN_ENDS], uint64_t index,
-                    double *room, dpa__scan_counts *out);
+ * of the top plus 4. Given `reach`, it ends with 1 at the first look that reaches; else it is 0. */
+int dpa__scan_draw(const dpa__scan_law *law, const size_t used[DPA__SCAN_ENDS], uint64_t index,
+                   const dpa__scan_counts *reach, double *room, dpa__scan_counts *out);
 
 /* The share of seeds for which the level may exceed the nominal one. */
 #define DPA__SCAN_DOUBT 0.001

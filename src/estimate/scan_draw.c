@@ -26,8 +26,8 @@ typedef struct cell {
 
 /* Cells from the top, one more than looks; the last contains all remaining scores. The look at the
  * end of a cell is a separate non-member. */
-static void draw_top(const dpa__scan_law *law, size_t used, dpa_rng *rng, cell *cells,
-                     dpa__scan_counts *out) {
+static int draw_top(const dpa__scan_law *law, size_t used, dpa_rng *rng, cell *cells,
+                    const dpa__scan_counts *reach, dpa__scan_counts *out) {
     const double n0 = (double)law->looks->base[DPA__SCAN_TOP];
     const size_t *k = law->looks->k[DPA__SCAN_TOP];
     double sum = 0, members = (double)law->looks->other[DPA__SCAN_TOP], u = 0, miss = 1;
@@ -46,15 +46,18 @@ static void draw_top(const dpa__scan_law *law, size_t used, dpa_rng *rng, cell *
         cells[l].members = dpa__random_binomial(rng, members, share);
         members -= cells[l].members;
         u = cells[l].u;
-        miss = dpa_curve_fnr(law->curve, cells[l].v);
+        /* 1 − u is as exact unless it is small */
+        miss = u < 0.9 ? 1 - u : dpa_curve_fnr(law->curve, cells[l].v);
         out->seen[DPA__SCAN_TOP][l] =
             law->looks->other[DPA__SCAN_TOP] - (size_t)members; /* above this look */
+        if (reach != NULL && out->seen[DPA__SCAN_TOP][l] >= reach->seen[DPA__SCAN_TOP][l]) return 1;
     }
     cells[used] = (cell){members, rest, 1, 1};
+    return 0;
 }
 
-static void draw_bottom(const dpa__scan_law *law, size_t used, dpa_rng *rng, cell *cells,
-                        size_t last, dpa__scan_counts *out) {
+static int draw_bottom(const dpa__scan_law *law, size_t used, dpa_rng *rng, cell *cells,
+                       size_t last, const dpa__scan_counts *reach, dpa__scan_counts *out) {
     const size_t *k = law->looks->k[DPA__SCAN_BOTTOM];
     cell *c = &cells[last];
     double below = 0;
@@ -72,16 +75,19 @@ static void draw_bottom(const dpa__scan_law *law, size_t used, dpa_rng *rng, cel
         below += more;
         *c = (cell){c->members - step, c->others - more, u, v};
         out->seen[DPA__SCAN_BOTTOM][l] = (size_t)below;
+        if (reach != NULL && out->seen[DPA__SCAN_BOTTOM][l] >= reach->seen[DPA__SCAN_BOTTOM][l])
+            return 1;
     }
+    return 0;
 }
 
-void dpa__scan_draw(const dpa__scan_law *law, const size_t used[DPA__SCAN_ENDS], uint64_t index,
-                    double *room, dpa__scan_counts *out) {
+int dpa__scan_draw(const dpa__scan_law *law, const size_t used[DPA__SCAN_ENDS], uint64_t index,
+                   const dpa__scan_counts *reach, double *room, dpa__scan_counts *out) {
     dpa_rng rng;
     cell *cells = (cell *)room;
     dpa__rng_init(&rng, law->seed, DPA_PURPOSE_RANK, ((law->stream + 1) << 32) + index);
-    draw_top(law, used[DPA__SCAN_TOP], &rng, cells, out);
-    draw_bottom(law, used[DPA__SCAN_BOTTOM], &rng, cells, used[DPA__SCAN_TOP], out);
+    return draw_top(law, used[DPA__SCAN_TOP], &rng, cells, reach, out) ||
+           draw_bottom(law, used[DPA__SCAN_BOTTOM], &rng, cells, used[DPA__SCAN_TOP], reach, out);
 }
 
 /* ── how many reach ────────────────────────────────────────────────────────────────────────── */
@@ -95,13 +101,6 @@ typedef struct job {
     atomic_int has_failed;
 } job;
 
-static int reaches(const job *j, const dpa__scan_counts *counts) {
-    for (int e = 0; e < DPA__SCAN_ENDS; ++e)
-        for (size_t l = 0; l < j->used[e]; ++l)
-            if (counts->seen[e][l] >= j->reach->seen[e][l]) return 1;
-    return 0;
-}
-
 static int play(void *user, size_t task) {
     job *j = user;
     dpa_error ignored;
@@ -112,8 +111,8 @@ static int play(void *user, size_t task) {
     if (!is_ready) atomic_store(&j->has_failed, 1);
     const size_t from = j->from + task * CHUNK, end = from + CHUNK;
     for (size_t b = from; is_ready && b < end && b < j->to; ++b) {
-        dpa__scan_draw(j->law, j->used, b, room, &counts);
-        if (reaches(j, &counts)) atomic_fetch_add(&j->reached, 1);
+        if (dpa__scan_draw(j->law, j->used, b, j->reach, room, &counts))
+            atomic_fetch_add(&j->reached, 1);
     }
     free(room);
     dpa__scan_counts_free(&counts);

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/simd.h"
 #include "estimate/sequential.h"
 #include "evidence/scores_sort.h"
 
@@ -94,9 +95,10 @@ static void find_corners(planner *p) {
 
 static const corner *best_corner(const planner *p, double slope) {
     const corner *best = &p->corners[0];
+    const double steep = exp(slope);
     double most = -HUGE_VAL;
     for (size_t i = 0; i < p->count; ++i) {
-        const double value = p->corners[i].accused[1] - exp(slope) * p->corners[i].accused[0];
+        const double value = p->corners[i].accused[1] - steep * p->corners[i].accused[0];
         if (value <= most) continue;
         most = value;
         best = &p->corners[i];
@@ -204,30 +206,47 @@ static void expect_bins(const planner *p, const dpa__stage *stage, double chance
         }
 }
 
+/* Cells of unused bins have no chance. Loops run over all cells, which vectorises; a sum over them
+ * has as many partial sums as a row of cells, so that every processor adds alike. */
+enum { CELLS = DPA__BINS * DPA__BINS };
 typedef struct market {
-    uint64_t bets, cells;
-    double chance[DPA__BINS * DPA__BINS];
-    double pay[DPA__BINS * DPA__BINS][DPA__BETS];
+    uint64_t bets;
+    double chance[CELLS];
+    double pay[DPA__BETS][CELLS];
 } market;
 
 static void open_market(const planner *p, const dpa__stage *stage, const dpa__member *null,
                         market *m) {
     double chance[2][DPA__BINS], each[DPA__BETS][2][2];
     m->bets = stage->count;
-    m->cells = 0;
     expect_bins(p, stage, chance);
     dpa__stage_each(stage, null, each);
-    for (uint64_t a = 0; a <= m->bets; ++a)
-        for (uint64_t b = 0; b <= m->bets; ++b, ++m->cells) {
-            m->chance[m->cells] = chance[1][a] * chance[0][b];
-            for (uint64_t j = 0; j < m->bets; ++j) m->pay[m->cells][j] = each[j][a > j][b > j];
-        }
+    for (uint64_t cell = 0; cell < CELLS; ++cell) {
+        const uint64_t a = cell / DPA__BINS, b = cell % DPA__BINS;
+        m->chance[cell] = a <= m->bets && b <= m->bets ? chance[1][a] * chance[0][b] : 0;
+        for (uint64_t j = 0; j < m->bets; ++j) m->pay[j][cell] = each[j][a > j][b > j];
+    }
 }
 
-static double wealth_of(const market *m, uint64_t cell, const dpa__stage *stage) {
-    double sum = stage->kept;
-    for (uint64_t j = 0; j < m->bets; ++j) sum += stage->bet[j].share * m->pay[cell][j];
-    return sum;
+DPA_CLONES static void find_wealth(const market *m, const dpa__stage *stage, double *wealth) {
+    for (int cell = 0; cell < CELLS; ++cell) wealth[cell] = stage->kept;
+    for (uint64_t j = 0; j < m->bets; ++j)
+        for (int cell = 0; cell < CELLS; ++cell)
+            wealth[cell] += stage->bet[j].share * m->pay[j][cell];
+}
+
+/* E[pay_j/wealth]. */
+DPA_CLONES static void find_ratios(const market *m, const double *wealth, double *ratio) {
+    double part[CELLS];
+    for (int cell = 0; cell < CELLS; ++cell) part[cell] = m->chance[cell] / wealth[cell];
+    for (uint64_t j = 0; j < m->bets; ++j) {
+        double sum[DPA__BINS] = {0};
+        for (int a = 0; a < DPA__BINS; ++a)
+            for (int b = 0; b < DPA__BINS; ++b)
+                sum[b] += part[DPA__BINS * a + b] * m->pay[j][DPA__BINS * a + b];
+        ratio[j] = 0;
+        for (int b = 0; b < DPA__BINS; ++b) ratio[j] += sum[b];
+    }
 }
 
 static void spread(const market *m, const double *shape, double at_risk, dpa__stage *stage) {
@@ -237,10 +256,12 @@ static void spread(const market *m, const double *shape, double at_risk, dpa__st
 
 /* Expected log wealth if `at_risk` of it is spread over the bets in the proportions of `shape`. */
 static double growth_at(const market *m, const double *shape, double at_risk, dpa__stage *stage) {
-    double growth = 0;
+    double growth = 0, wealth[CELLS];
     spread(m, shape, at_risk, stage);
-    for (uint64_t cell = 0; cell < m->cells; ++cell)
-        growth += m->chance[cell] * log(wealth_of(m, cell, stage));
+    find_wealth(m, stage, wealth);
+    for (uint64_t a = 0; a <= m->bets; ++a)
+        for (uint64_t b = 0; b <= m->bets; ++b)
+            growth += m->chance[DPA__BINS * a + b] * log(wealth[DPA__BINS * a + b]);
     return growth;
 }
 
@@ -249,12 +270,10 @@ static double growth_at(const market *m, const double *shape, double at_risk, dp
 static void find_shape(const market *m, dpa__stage *stage, double *shape) {
     for (uint64_t j = 0; j < m->bets; ++j) shape[j] = 1 / (double)m->bets;
     for (int step = 0; step < COVER_STEPS; ++step) {
-        double ratio[DPA__BETS] = {0}, sum = 0;
+        double wealth[CELLS], ratio[DPA__BETS], sum = 0;
         spread(m, shape, 0.5, stage);
-        for (uint64_t cell = 0; cell < m->cells; ++cell) {
-            const double part = m->chance[cell] / wealth_of(m, cell, stage);
-            for (uint64_t j = 0; j < m->bets; ++j) ratio[j] += part * m->pay[cell][j];
-        }
+        find_wealth(m, stage, wealth);
+        find_ratios(m, wealth, ratio);
         for (uint64_t j = 0; j < m->bets; ++j) sum += shape[j] *= ratio[j];
         for (uint64_t j = 0; j < m->bets; ++j) shape[j] /= sum;
     }
@@ -313,26 +332,30 @@ static double plan_at(planner *p, double t, dpa__stage *stage) {
 
 /* ── the t to bet against ──────────────────────────────────────────────────────────────────── */
 
-static int should_fall(planner *p, double t) {
-    dpa__stage trial;
-    return (double)p->past->horizon * plan_at(p, t, &trial) >= p->past->log_goal + BEYOND;
+static int should_fall(planner *p, double t, dpa__stage *stage) {
+    return (double)p->past->horizon * plan_at(p, t, stage) >= p->past->log_goal + BEYOND;
 }
 
-static double find_aim(planner *p) {
+/* Plans the bets of the stage against it too. */
+static double find_aim(planner *p, dpa__stage *stage) {
     const double most = fmin(fmin(p->model->max, p->past->cap), 1e4);
     double low = 0, high = fmin(fmax(1.25 * p->past->last, 0.25), most);
-    if (!should_fall(p, 0)) return 0;
-    while (p->status == DPA_OK && should_fall(p, high)) {
+    dpa__stage trial = *stage;
+    if (!should_fall(p, 0, stage)) return 0;
+    while (p->status == DPA_OK && should_fall(p, high, &trial)) {
+        *stage = trial;
         low = high;
         if (high >= most) return most;
         high = fmin(2 * high, most);
     }
     for (int i = 0; i < AIM_STEPS && high - low > 0.01 * high && p->status == DPA_OK; ++i) {
         const double middle = 0.5 * (low + high);
-        if (should_fall(p, middle))
+        if (should_fall(p, middle, &trial)) {
+            *stage = trial;
             low = middle;
-        else
+        } else {
             high = middle;
+        }
     }
     return low;
 }
@@ -347,8 +370,7 @@ dpa_status dpa__stage_plan(const dpa__model *model, const dpa__past *past, dpa__
     p.corners = DPA_NEW_ARRAY(corner, 2 * past->count + 2, err);
     if (p.corners == NULL) return DPA_NO_MEMORY;
     find_corners(&p);
-    *aim = find_aim(&p);
-    if (p.status == DPA_OK) (void)plan_at(&p, *aim, stage);
+    *aim = find_aim(&p, stage);
     free(p.corners);
     return p.status;
 }

@@ -124,7 +124,7 @@ typedef struct context {
  * truth. */
 static dpa_status compute_row(context *c, dpa__plan *plan, dpa__plan_row *r, dpa_error *err) {
     dpa_plan_query query = *c->query;
-    if (query.size > dpa__plan_limit(plan) && c->report->request.method[0] == '\0') {
+    if (query.size > plan->entry->power->limit && c->report->request.method[0] == '\0') {
         query.size = 0;
         ++c->beyond;
     }

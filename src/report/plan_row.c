@@ -16,7 +16,8 @@ int dpa__plan_has_truth(const dpa_plan_query *query) {
 dpa_status dpa__plan_row_compute(dpa__plan *plan, const dpa_plan_query *query, dpa__plan_row *row,
                                  dpa_error *err) {
     const dpa_plan_answer nothing = {.power = NAN, .error = NAN, .threshold = NAN};
-    const uint64_t limit = dpa__plan_limit(plan), most = query->most < limit ? query->most : limit;
+    const uint64_t limit = plan->entry->power->limit,
+                   most = query->most < limit ? query->most : limit;
     *row = (dpa__plan_row){nothing, nothing, {NAN, NAN}, NAN, {0}};
     if (dpa__plan_has_truth(query)) {
         DPA_TRY(dpa__plan_size(plan, query->power, most, &row->needed, err));
