@@ -11,6 +11,7 @@
 #include "estimate/cosine.h"
 #include "estimate/cosines.h"
 #include "math/dist.h"
+#include "math/root.h"
 #include "tradeoff/tradeoff.h"
 
 /* s in [low, high], |m − mean| ≤ fixed + slope·s. */
@@ -34,30 +35,17 @@ static double most_at(const region *r, double s) {
 enum { GRID = 32, GOLDEN_STEPS = 40 };
 static const double LEAST_LEFT = 0.05; /* of the squared length, for a correction */
 
-/* Golden section on log s between the grid neighbours of the smallest value. */
-static double refine_least(const region *r, double left, double right) {
-    const double ratio = 0.6180339887498949;
-    double a = right - ratio * (right - left), b = left + ratio * (right - left);
-    double at_a = least_at(r, exp(a)), at_b = least_at(r, exp(b));
-    for (int i = 0; i < GOLDEN_STEPS; ++i) {
-        if (at_a < at_b) {
-            right = b;
-            b = a;
-            at_b = at_a;
-            a = right - ratio * (right - left);
-            at_a = least_at(r, exp(a));
-        } else {
-            left = a;
-            a = b;
-            at_a = at_b;
-            b = left + ratio * (right - left);
-            at_b = least_at(r, exp(b));
-        }
-    }
-    return fmin(at_a, at_b);
+static double minus_least(double log_s, void *user) {
+    return -least_at(user, exp(log_s));
 }
 
-static void range(const region *r, double *lower, double *upper) {
+/* Golden section on log s between the grid neighbours of the smallest value. */
+static double refine_least(region *r, double left, double right) {
+    const dpa__peak peak = dpa__golden(minus_least, r, left, right, GOLDEN_STEPS);
+    return fmin(-peak.value[0], -peak.value[1]);
+}
+
+static void range(region *r, double *lower, double *upper) {
     const double left = log(r->low), step = (log(r->high) - left) / GRID;
     int best = 0;
     *lower = INFINITY;
@@ -103,7 +91,7 @@ dpa_status dpa__cosines_mean(const dpa_cosine_fit *fit, size_t dim, double delta
     const double mean = fit->mean * sqrt((double)dim);
     const double half =
         dpa__norm_quantile((1.0 - confidence) / 2.0, DPA_UPPER) / sqrt((double)fit->count);
-    const region r = {mean, half, 0.0, 1.0, 1.0, delta};
+    region r = {mean, half, 0.0, 1.0, 1.0, delta};
     *out = (dpa_cosine_estimate){.epsilon = epsilon_of(fabs(mean), 1.0, delta),
                                  .lower = least_at(&r, 1.0),
                                  .upper = most_at(&r, 1.0),
@@ -161,12 +149,11 @@ dpa_status dpa__cosines_mean_and_deviation(const dpa_cosine_fit *fit, size_t dim
     const double root = sqrt((double)dim), n = (double)fit->count;
     const double mean = fit->mean * root, deviation = fit->deviation * root;
     const double half_error = (1.0 - sqrt(confidence)) / 2.0;
-    const region r = {
-        .mean = mean,
-        .slope = dpa__norm_quantile(half_error, DPA_UPPER) / sqrt(n),
-        .low = deviation * sqrt(n / dpa__chisq_quantile(half_error, n - 1.0, DPA_UPPER)),
-        .high = deviation * sqrt(n / dpa__chisq_quantile(half_error, n - 1.0, DPA_LOWER)),
-        .delta = delta};
+    region r = {.mean = mean,
+                .slope = dpa__norm_quantile(half_error, DPA_UPPER) / sqrt(n),
+                .low = deviation * sqrt(n / dpa__chisq_quantile(half_error, n - 1.0, DPA_UPPER)),
+                .high = deviation * sqrt(n / dpa__chisq_quantile(half_error, n - 1.0, DPA_LOWER)),
+                .delta = delta};
     *out = (dpa_cosine_estimate){
         .epsilon = epsilon_of(fabs(mean), deviation, delta), .mean = mean, .deviation = deviation};
     range(&r, &out->lower, &out->upper);
@@ -185,11 +172,11 @@ dpa_status dpa__cosines_all_iterates(const dpa_cosine_fit *unobserved,
     const double s = observed->deviation / unobserved->deviation;
     const double z = dpa__norm_quantile((1.0 - confidence) / 4.0, DPA_UPPER);
     const double log_half = z * sqrt(0.5 / k0 + 0.5 / k1);
-    const region r = {.mean = m,
-                      .fixed = z * sqrt(s * s / k1 + 1.0 / k0 + 0.5 * m * m / k0),
-                      .low = s * exp(-log_half),
-                      .high = s * exp(log_half),
-                      .delta = delta};
+    region r = {.mean = m,
+                .fixed = z * sqrt(s * s / k1 + 1.0 / k0 + 0.5 * m * m / k0),
+                .low = s * exp(-log_half),
+                .high = s * exp(log_half),
+                .delta = delta};
     *out =
         (dpa_cosine_estimate){.epsilon = epsilon_of(fabs(m), s, delta), .mean = m, .deviation = s};
     range(&r, &out->lower, &out->upper);

@@ -7,6 +7,7 @@
 #include "estimate/model.h"
 #include "estimate/power.h"
 #include "estimate/registry.h"
+#include "math/quad.h"
 
 struct dpa__plan {
     const dpa_plan *asked;
@@ -79,8 +80,7 @@ void dpa__arrivals_free(struct dpa__arrivals *arrivals);
 
 /* The best threshold in [low, high] for a function: a grid, then golden section; or the first with
  * a power that is `enough` (NAN: none is). */
-typedef double (*dpa__power_at)(double threshold, void *user);
-void dpa__best_threshold(dpa__power_at power, void *user, double low, double high, double enough,
+void dpa__best_threshold(dpa__fn power, void *user, double low, double high, double enough,
                          dpa_plan_answer *out);
 /* What is enough for a power that is needed with this care. */
 double dpa__plan_enough(const dpa__plan *plan, dpa__care care);

@@ -19,6 +19,7 @@
 #include "estimate/registry.h"
 #include "math/dist.h"
 #include "math/quad.h"
+#include "math/root.h"
 
 enum { GRID = 12, GOLDEN = 10 };
 /* Rows with less probability are skipped: 1e5 of them add up to 1e-11. */
@@ -190,47 +191,31 @@ static double power_at(double threshold, void *user) {
 /* Golden section around the best point of a grid. Power as a function of the threshold has one
  * maximum and small irregularities; the answer is the best value that was computed. */
 typedef struct contest {
-    dpa__power_at power;
+    dpa__fn power;
     void *user;
     double enough;
     dpa_plan_answer *best;
 } contest;
 
-static double consider(const contest *c, double threshold) {
+static double consider(double threshold, void *user) {
+    const contest *c = user;
     if (c->best->power >= c->enough) return c->best->power;
     const double power = c->power(threshold, c->user);
-    if (power > c->best->power) {
+    /* by more than rounding: thresholds that mirror each other have the same power */
+    if (power > c->best->power + 1e-12) {
         c->best->power = power;
         c->best->threshold = threshold;
     }
     return power;
 }
 
-void dpa__best_threshold(dpa__power_at power, void *user, double low, double high, double enough,
+void dpa__best_threshold(dpa__fn power, void *user, double low, double high, double enough,
                          dpa_plan_answer *out) {
-    const contest c = {power, user, enough, out};
-    const double step = (high - low) / GRID, ratio = 0.6180339887498949;
+    contest c = {power, user, enough, out};
+    const double step = (high - low) / GRID;
     out->power = -1;
-    for (int i = 0; i <= GRID; ++i) (void)consider(&c, low + step * i);
-    low = out->threshold - step;
-    high = out->threshold + step;
-    double a = high - ratio * (high - low), b = low + ratio * (high - low);
-    double at_a = consider(&c, a), at_b = consider(&c, b);
-    for (int i = 0; i < GOLDEN; ++i) {
-        if (at_a > at_b) {
-            high = b;
-            b = a;
-            at_b = at_a;
-            a = high - ratio * (high - low);
-            at_a = consider(&c, a);
-        } else {
-            low = a;
-            a = b;
-            at_a = at_b;
-            b = low + ratio * (high - low);
-            at_b = consider(&c, b);
-        }
-    }
+    for (int i = 0; i <= GRID; ++i) (void)consider(low + step * i, &c);
+    (void)dpa__golden(consider, &c, out->threshold - step, out->threshold + step, GOLDEN);
 }
 
 /* ── the audit ─────────────────────────────────────────────────────────────────────────────── */

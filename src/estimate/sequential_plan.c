@@ -20,6 +20,7 @@
 #include "base/simd.h"
 #include "estimate/sequential.h"
 #include "evidence/scores_sort.h"
+#include "math/root.h"
 
 enum { COVER_STEPS = 60, RISK_STEPS = 12, AIM_STEPS = 7, POINT_STEPS = 30 };
 static const double KEPT_LEAST = 0.02, PRIOR_WEIGHT = 1, CELL_WEIGHT = 0.25, MOST_SLOPE = 40;
@@ -254,11 +255,19 @@ static void spread(const market *m, const double *shape, double at_risk, dpa__st
     for (uint64_t j = 0; j < m->bets; ++j) stage->bet[j].share = at_risk * shape[j];
 }
 
+typedef struct mix {
+    const market *m;
+    double shape[DPA__BETS];
+    dpa__stage *stage;
+} mix;
+
 /* Expected log wealth if `at_risk` of it is spread over the bets in the proportions of `shape`. */
-static double growth_at(const market *m, const double *shape, double at_risk, dpa__stage *stage) {
+static double growth_at(double at_risk, void *user) {
+    const mix *x = user;
+    const market *m = x->m;
     double growth = 0, wealth[CELLS];
-    spread(m, shape, at_risk, stage);
-    find_wealth(m, stage, wealth);
+    spread(m, x->shape, at_risk, x->stage);
+    find_wealth(m, x->stage, wealth);
     for (uint64_t a = 0; a <= m->bets; ++a)
         for (uint64_t b = 0; b <= m->bets; ++b)
             growth += m->chance[DPA__BINS * a + b] * log(wealth[DPA__BINS * a + b]);
@@ -283,29 +292,12 @@ static void find_shape(const market *m, dpa__stage *stage, double *shape) {
  * because rates chosen as the best of the past look better than they are. If the past is long and
  * the best risk is near its limit, the attack hardly ever fails, and nearly all of it is used. */
 static double share_out(const market *m, double past, dpa__stage *stage) {
-    const double golden = 0.6180339887498949;
-    double shape[DPA__BETS], low = 0, high = 1 - KEPT_LEAST;
-    find_shape(m, stage, shape);
-    double x = high - golden * (high - low), y = low + golden * (high - low);
-    double at_x = growth_at(m, shape, x, stage), at_y = growth_at(m, shape, y, stage);
-    for (int i = 0; i < RISK_STEPS; ++i) {
-        if (at_x > at_y) {
-            high = y;
-            y = x;
-            at_y = at_x;
-            x = high - golden * (high - low);
-            at_x = growth_at(m, shape, x, stage);
-        } else {
-            low = x;
-            x = y;
-            at_x = at_y;
-            y = low + golden * (high - low);
-            at_y = growth_at(m, shape, y, stage);
-        }
-    }
-    const double trust = past / (past + 100) * pow(x, 8);
-    spread(m, shape, x * (PART + (1 - PART) * trust), stage);
-    return at_x;
+    mix x = {.m = m, .stage = stage};
+    find_shape(m, stage, x.shape);
+    const dpa__peak peak = dpa__golden(growth_at, &x, 0, 1 - KEPT_LEAST, RISK_STEPS);
+    const double trust = past / (past + 100) * pow(peak.place[0], 8);
+    spread(m, x.shape, peak.place[0] * (PART + (1 - PART) * trust), stage);
+    return peak.value[0];
 }
 
 /* Plans bets against the null at t; returns the expected growth of log wealth per pair. */

@@ -183,3 +183,25 @@ dpa_status dpa__bisect(dpa__predicate is_above, void *user, double lower, double
     }
     return DPA_OK;
 }
+
+dpa__peak dpa__golden(dpa__fn fn, void *user, double low, double high, int steps) {
+    const double ratio = 0.6180339887498949;
+    double a = high - ratio * (high - low), b = low + ratio * (high - low);
+    double at_a = fn(a, user), at_b = fn(b, user);
+    for (int i = 0; i < steps; ++i) {
+        if (at_a > at_b) {
+            high = b;
+            b = a;
+            at_b = at_a;
+            a = high - ratio * (high - low);
+            at_a = fn(a, user);
+        } else {
+            low = a;
+            a = b;
+            at_a = at_b;
+            b = low + ratio * (high - low);
+            at_b = fn(b, user);
+        }
+    }
+    return (dpa__peak){{a, b}, {at_a, at_b}};
+}

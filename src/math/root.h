@@ -31,4 +31,11 @@ typedef int (*dpa__predicate)(double x, void *user);
 dpa_status dpa__bisect(dpa__predicate is_above, void *user, double lower, double upper,
                        double absolute, double relative, dpa__bracket *out, dpa_error *err);
 
+/* Golden sections of [low, high] around the maximum of a function that has one: its last two places
+ * and their values. */
+typedef struct dpa__peak {
+    double place[2], value[2];
+} dpa__peak;
+dpa__peak dpa__golden(dpa__fn fn, void *user, double low, double high, int steps);
+
 #endif
