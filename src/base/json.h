@@ -31,6 +31,19 @@ DPA_API dpa_status dpa__json_set(json_t *object, const char *key, json_t *value,
 dpa_status dpa__json_append(json_t *array, json_t *value, dpa_error *err);
 /* Sets a number under a key, written as dpa__json_number does. */
 DPA_API dpa_status dpa__json_put(json_t *object, const char *key, double value, dpa_error *err);
+/* The same for several keys at once: each a text or, where that is NULL, a number. */
+typedef struct dpa__json_field {
+    const char *key;
+    double number;
+    const char *text;
+} dpa__json_field;
+dpa_status dpa__json_fill(json_t *object, dpa_error *err, const dpa__json_field *fields);
+#define DPA__JSON_FILL(object, err, ...)                                                           \
+    dpa__json_fill(object, err, (const dpa__json_field[]){__VA_ARGS__, {0}})
+/* Appends an object with these keys to an array. */
+dpa_status dpa__json_add(json_t *array, dpa_error *err, const dpa__json_field *fields);
+#define DPA__JSON_ADD(array, err, ...)                                                             \
+    dpa__json_add(array, err, (const dpa__json_field[]){__VA_ARGS__, {0}})
 /* A JSON number; null for NaN and infinities. */
 DPA_API json_t *dpa__json_number(double value);
 /* A JSON string from any bytes: those that are not UTF-8 become '?'. */

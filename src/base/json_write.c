@@ -44,6 +44,20 @@ json_t *dpa__json_text(const char *text) {
     return value;
 }
 
+dpa_status dpa__json_fill(json_t *object, dpa_error *err, const dpa__json_field *fields) {
+    for (const dpa__json_field *f = fields; f->key != NULL; ++f)
+        DPA_TRY(dpa__json_set(
+            object, f->key, f->text != NULL ? dpa__json_text(f->text) : dpa__json_number(f->number),
+            err));
+    return DPA_OK;
+}
+
+dpa_status dpa__json_add(json_t *array, dpa_error *err, const dpa__json_field *fields) {
+    json_t *object = json_object();
+    DPA_TRY(dpa__json_append(array, object, err));
+    return dpa__json_fill(object, err, fields);
+}
+
 json_t *dpa__json_copy(const json_t *object) {
     json_t *copy = json_copy((json_t *)(uintptr_t)object);
     if (json_object_size(copy) == json_object_size(object)) return copy;

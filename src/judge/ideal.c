@@ -32,8 +32,8 @@ static dpa_status put_played(dpa_report *report, const dpa_ideal *ideal, uint64_
     double mean, deviation;
     DPA_TRY(
         dpa__ideal_simulate(ideal, guesses, repeats, report->request.seed, &mean, &deviation, err));
-    DPA_TRY(dpa__json_put(row, "simulated_correct", mean, err));
-    DPA_TRY(dpa__json_put(row, "simulated_deviation", deviation, err));
+    DPA_TRY(
+        DPA__JSON_FILL(row, err, {"simulated_correct", mean}, {"simulated_deviation", deviation}));
     return dpa__report_say(report, err, "  %-21s %.3f right on average, deviation %.3f", "  played",
                            mean, deviation);
 }
@@ -48,10 +48,9 @@ static dpa_status put_row(dpa_report *report, const dpa_ideal *ideal, const dpa_
     char label[DPA_NAME_SIZE + DPA_FAMILY_SIZE + 2];
     json_t *row = json_object();
     DPA_TRY(dpa__json_append(rows, row, err));
-    DPA_TRY(dpa__json_set(row, "family", json_string(result->family), err));
-    DPA_TRY(dpa__json_set(row, "method", json_string(result->method), err));
-    DPA_TRY(dpa__json_put(row, "guesses", guesses, err));
-    DPA_TRY(dpa__json_put(row, "correct", correct, err));
+    DPA_TRY(DPA__JSON_FILL(row, err, {"family", .text = result->family},
+                           {"method", .text = result->method}, {"guesses", guesses},
+                           {"correct", correct}));
     DPA_TRY(dpa__ideal_expected(ideal, (uint64_t)guesses, &expected, err));
     DPA_TRY(dpa__json_put(row, "expected_correct", expected, err));
     if (ideal->options == 2) {
@@ -103,11 +102,10 @@ static dpa_status fill(dpa_report *report, const dpa_ideal *ideal, const dpa__on
     const double theory = dpa_gaussian_epsilon(1.0 / ideal->sigma, request->delta);
     json_t *section = json_object();
     DPA_TRY(dpa__json_set(report->sections, "ideal", section, err));
-    DPA_TRY(dpa__json_put(section, "sigma", ideal->sigma, err));
-    DPA_TRY(dpa__json_put(section, "canaries", (double)ideal->canaries, err));
-    DPA_TRY(dpa__json_put(section, "options", (double)ideal->options, err));
-    DPA_TRY(dpa__json_put(section, "confidence", request->confidence, err));
-    DPA_TRY(dpa__json_put(section, "true_epsilon", theory, err));
+    DPA_TRY(DPA__JSON_FILL(section, err, {"sigma", ideal->sigma},
+                           {"canaries", (double)ideal->canaries},
+                           {"options", (double)ideal->options}, {"confidence", request->confidence},
+                           {"true_epsilon", theory}));
     DPA_TRY(dpa__report_say(report, err,
                             "Idealised game: %.0f canaries, %.0f options each, σ = %g, δ = %g, "
                             "confidence %s",

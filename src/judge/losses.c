@@ -63,16 +63,13 @@ static dpa_status put_result(json_t *array, const dpa_result *r, dpa_error *err)
     DPA_TRY(dpa__json_append(array, row, err));
     DPA_TRY(dpa__json_set(row, "method", json_string(r->method), err));
     if (r->kind == DPA_ESTIMATE) DPA_TRY(dpa__json_put(row, "epsilon", r->epsilon, err));
-    DPA_TRY(dpa__json_put(row, "epsilon_lower", r->epsilon_lower, err));
-    DPA_TRY(dpa__json_put(row, "epsilon_upper", r->epsilon_upper, err));
-    DPA_TRY(dpa__json_put(row, "threshold", r->threshold, err));
-    DPA_TRY(dpa__json_put(row, "fpr", dpa__result_extra(r, "fpr"), err));
-    DPA_TRY(dpa__json_put(row, "fnr", dpa__result_extra(r, "fnr"), err));
-    DPA_TRY(
-        dpa__json_put(row, "epsilon_without_1", dpa__result_extra(r, "epsilon_without_1"), err));
-    DPA_TRY(
-        dpa__json_put(row, "epsilon_without_10", dpa__result_extra(r, "epsilon_without_10"), err));
-    return dpa__json_set(row, "ratio", json_string(dpa__star_ratio_name(ratio)), err);
+    return DPA__JSON_FILL(row, err, {"epsilon_lower", r->epsilon_lower},
+                          {"epsilon_upper", r->epsilon_upper}, {"threshold", r->threshold},
+                          {"fpr", dpa__result_extra(r, "fpr")},
+                          {"fnr", dpa__result_extra(r, "fnr")},
+                          {"epsilon_without_1", dpa__result_extra(r, "epsilon_without_1")},
+                          {"epsilon_without_10", dpa__result_extra(r, "epsilon_without_10")},
+                          {"ratio", .text = dpa__star_ratio_name(ratio)});
 }
 
 static dpa_status keep_result(context *c, dpa_result *r, size_t model, json_t *array,
@@ -127,14 +124,14 @@ static dpa_status put_rate(context *c, const dpa_losses *l, const dpa_loss_fit *
                            double threshold, dpa_error *err) {
     json_t *row = json_object();
     DPA_TRY(dpa__json_append(c->rates, row, err));
-    DPA_TRY(dpa__json_put(row, "threshold", threshold, err));
-    DPA_TRY(dpa__json_put(row, "fpr", share_upto(l->heldout, l->heldout_count, threshold), err));
-    DPA_TRY(dpa__json_put(row, "fnr", 1.0 - share_upto(l->train, l->train_count, threshold), err));
+    DPA_TRY(DPA__JSON_FILL(row, err, {"threshold", threshold},
+                           {"fpr", share_upto(l->heldout, l->heldout_count, threshold)},
+                           {"fnr", 1.0 - share_upto(l->train, l->train_count, threshold)}));
     if (fit == NULL) return DPA_OK;
     const double phi =
         dpa__loss_transform(threshold, fit->low, fit->high); /* falls with the loss */
-    DPA_TRY(dpa__json_put(row, "fpr_fitted", dpa__mixture_upper(&fit->heldout, phi), err));
-    return dpa__json_put(row, "fnr_fitted", dpa__mixture_lower(&fit->train, phi), err);
+    return DPA__JSON_FILL(row, err, {"fpr_fitted", dpa__mixture_upper(&fit->heldout, phi)},
+                          {"fnr_fitted", dpa__mixture_lower(&fit->train, phi)});
 }
 
 /* FPR and FNR, observed and by the normal fit, at quantiles of both samples. */
@@ -160,13 +157,9 @@ static dpa_status put_rates(context *c, const dpa_losses *l, dpa_error *err) {
 }
 
 static dpa_status put_goodness(context *c, const dpa_goodness *g, dpa_error *err) {
-    json_t *row = json_object();
-    DPA_TRY(dpa__json_append(c->goodness, row, err));
-    DPA_TRY(dpa__json_set(row, "losses", json_string(g->heldout ? "held-out" : "training"), err));
-    DPA_TRY(dpa__json_set(row, "components", json_integer((json_int_t)g->components), err));
-    DPA_TRY(dpa__json_set(row, "samples", json_integer((json_int_t)g->samples), err));
-    DPA_TRY(dpa__json_put(row, "statistic", g->statistic, err));
-    return dpa__json_put(row, "p_value", g->p_value, err);
+    return DPA__JSON_ADD(c->goodness, err, {"losses", .text = g->heldout ? "held-out" : "training"},
+                         {"components", (double)g->components}, {"samples", (double)g->samples},
+                         {"statistic", g->statistic}, {"p_value", g->p_value});
 }
 
 /* The paper's Figure 6: 100, 200, … 1000 losses set aside, but at most half of the sample. */
@@ -204,12 +197,10 @@ static dpa_status summarise(context *c, int method, json_t *array, dpa_error *er
     json_t *row = json_object();
     DPA_TRY(dpa__json_append(array, row, err));
     DPA_TRY(dpa__star_summarise(c->epsilon[method], c->have[method], &s, err));
-    DPA_TRY(dpa__json_set(row, "method", json_string(dpa__star_method_name(method)), err));
-    DPA_TRY(dpa__json_set(row, "models", json_integer((json_int_t)c->have[method]), err));
-    DPA_TRY(dpa__json_put(row, "mean", s.mean, err));
-    DPA_TRY(dpa__json_put(row, "lowest", s.lowest, err));
-    DPA_TRY(dpa__json_put(row, "highest", s.highest, err));
-    DPA_TRY(dpa__json_put(row, "log_mean_exp", s.log_mean_exp, err));
+    DPA_TRY(DPA__JSON_FILL(row, err, {"method", .text = dpa__star_method_name(method)},
+                           {"models", (double)c->have[method]}, {"mean", s.mean},
+                           {"lowest", s.lowest}, {"highest", s.highest},
+                           {"log_mean_exp", s.log_mean_exp}));
     return dpa__report_say(c->report, err,
                            "  %-12s %zu models: mean %.4f, %.4f to %.4f, log E e^ε* %.4f",
                            dpa__star_method_name(method), c->have[method], s.mean, s.lowest,
@@ -281,8 +272,8 @@ static dpa_status put_model(context *c, const dpa_losses *losses, size_t model, 
     DPA_TRY(dpa__json_append(c->models, row, err));
     DPA_TRY(dpa__json_set(row, "results", array, err));
     if (name != NULL) DPA_TRY(dpa__json_set(row, "name", json_string(name), err));
-    DPA_TRY(dpa__json_set(row, "train", json_integer((json_int_t)losses->train_count), err));
-    DPA_TRY(dpa__json_set(row, "heldout", json_integer((json_int_t)losses->heldout_count), err));
+    DPA_TRY(DPA__JSON_FILL(row, err, {"train", (double)losses->train_count},
+                           {"heldout", (double)losses->heldout_count}));
     if (c->query->count > 1)
         DPA_TRY(dpa__report_say(c->report, err, "model %zu%s%s: %zu training, %zu held-out losses",
                                 model + 1, name != NULL ? ", " : "", name != NULL ? name : "",

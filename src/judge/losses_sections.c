@@ -15,13 +15,9 @@
 
 static dpa_status put_slice(json_t *rows, const char *name, const dpa_losses *l, double epsilon,
                             double lower, dpa_error *err) {
-    json_t *row = json_object();
-    DPA_TRY(dpa__json_append(rows, row, err));
-    DPA_TRY(dpa__json_set(row, "group", dpa__json_text(name), err));
-    DPA_TRY(dpa__json_put(row, "train", (double)l->train_count, err));
-    DPA_TRY(dpa__json_put(row, "heldout", (double)l->heldout_count, err));
-    DPA_TRY(dpa__json_put(row, "epsilon", epsilon, err));
-    return dpa__json_put(row, "epsilon_lower", lower, err);
+    return DPA__JSON_ADD(rows, err, {"group", .text = name}, {"train", (double)l->train_count},
+                         {"heldout", (double)l->heldout_count}, {"epsilon", epsilon},
+                         {"epsilon_lower", lower});
 }
 
 /* The default method's estimate, and the bound without a fit at this slice's share of the error. */
@@ -72,12 +68,8 @@ dpa_status dpa__losses_slices(dpa_report *report, const char *path, const char *
 static const double RATE = 0.1;
 
 static dpa_status put_record(json_t *rows, const dpa_loss_record *r, dpa_error *err) {
-    json_t *row = json_object();
-    DPA_TRY(dpa__json_append(rows, row, err));
-    DPA_TRY(dpa__json_put(row, "record", (double)r->number, err));
-    DPA_TRY(dpa__json_put(row, "loss", r->loss, err));
-    DPA_TRY(dpa__json_put(row, "p_value", r->p_value, err));
-    return dpa__json_put(row, "q_value", r->q_value, err);
+    return DPA__JSON_ADD(rows, err, {"record", (double)r->number}, {"loss", r->loss},
+                         {"p_value", r->p_value}, {"q_value", r->q_value});
 }
 
 static dpa_status say_records(dpa_report *report, const dpa_losses *l, const dpa_loss_record *r,

@@ -16,13 +16,10 @@ static dpa_status put_point(json_t *curve, const dpa_onerun *game, const dpa_req
                             dpa_error *err) {
     dpa_result result;
     DPA_TRY(dpa__onerun_bound(game, 1, DPA_GUESSES_FIXED, request, &result, err));
-    json_t *point = json_object();
-    DPA_TRY(dpa__json_append(curve, point, err));
-    DPA_TRY(dpa__json_set(point, "family", json_string(result.family), err));
-    DPA_TRY(dpa__json_set(point, "method", json_string(result.method), err));
-    DPA_TRY(dpa__json_set(point, "guesses", json_integer((json_int_t)game->guesses), err));
-    DPA_TRY(dpa__json_set(point, "correct", json_integer((json_int_t)game->correct), err));
-    return dpa__json_put(point, "epsilon_lower", result.epsilon_lower, err);
+    return DPA__JSON_ADD(curve, err, {"family", .text = result.family},
+                         {"method", .text = result.method}, {"guesses", (double)game->guesses},
+                         {"correct", (double)game->correct},
+                         {"epsilon_lower", result.epsilon_lower});
 }
 
 static dpa_status put_family(json_t *curve, const dpa_guesses *ranked, uint64_t options,

@@ -210,8 +210,8 @@ static dpa_status put_claim(json_t *object, const dpa_claim *c, dpa_error *err) 
     }
     if (c->curve[0] != '\0') DPA_TRY(dpa__json_set(claim, "curve", dpa__json_text(c->curve), err));
     const char *neighbours = c->replace_one ? "replace-one" : "add-remove";
-    DPA_TRY(dpa__json_set(claim, "neighbours", json_string(neighbours), err));
-    return dpa__json_set(claim, "scope", json_string(dpa__scope_name(c->scope)), err);
+    return DPA__JSON_FILL(claim, err, {"neighbours", .text = neighbours},
+                          {"scope", .text = dpa__scope_name(c->scope)});
 }
 
 static dpa_status put_word(json_t *object, const char *key, const char *word, dpa_error *err) {
@@ -232,10 +232,8 @@ static dpa_status write_object(json_t *object, const dpa__case *c, dpa_error *er
     DPA_TRY(put_word(object, "method", c->test.method, err));
     DPA_TRY(put_word(object, "select", c->test.select, err));
     DPA_TRY(put_word(object, "guesses", p->guesses, err));
-    DPA_TRY(dpa__json_put(object, "tests", (double)c->test.count, err));
-    DPA_TRY(dpa__json_put(object, "delta", c->one_delta, err));
-    DPA_TRY(dpa__json_put(object, "confidence", p->request.confidence, err));
-    DPA_TRY(dpa__json_put(object, "sides", p->request.sides, err));
+    DPA_TRY(DPA__JSON_FILL(object, err, {"tests", (double)c->test.count}, {"delta", c->one_delta},
+                           {"confidence", p->request.confidence}, {"sides", p->request.sides}));
     DPA_TRY(put_word(object, "decide", p->decides_by_posterior ? "posterior" : "confidence", err));
     DPA_TRY(put_known(object, "must_detect", p->must_detect, err));
     return put_word(object, "seed", seed, err);

@@ -33,11 +33,9 @@ static dpa_status put_points(json_t *section, const dpa__posterior_point *points
     json_t *array = json_array();
     DPA_TRY(dpa__json_set(section, "points", array, err));
     for (size_t i = 0; i < count; ++i) {
-        json_t *point = json_object();
-        DPA_TRY(dpa__json_append(array, point, err));
-        DPA_TRY(dpa__json_put(point, "epsilon", points[i].epsilon, err));
-        DPA_TRY(dpa__json_put(point, "density", points[i].density, err));
-        DPA_TRY(dpa__json_put(point, "cumulative", points[i].cumulative, err));
+        DPA_TRY(DPA__JSON_ADD(array, err, {"epsilon", points[i].epsilon},
+                              {"density", points[i].density},
+                              {"cumulative", points[i].cumulative}));
     }
     return DPA_OK;
 }
@@ -55,10 +53,8 @@ dpa_status dpa__section_posterior(dpa_report *report, dpa_error *err) {
     DPA_TRY(dpa__posterior_epsilon(&r->counts, request, r->family, 0.5, &median, err));
     json_t *section = json_object();
     DPA_TRY(dpa__json_set(report->sections, "posterior", section, err));
-    DPA_TRY(dpa__json_set(section, "family", json_string(r->family), err));
-    DPA_TRY(dpa__json_put(section, "atom", atom, err));
-    DPA_TRY(dpa__json_put(section, "mean", mean, err));
-    DPA_TRY(dpa__json_put(section, "median", median, err));
+    DPA_TRY(DPA__JSON_FILL(section, err, {"family", .text = r->family}, {"atom", atom},
+                           {"mean", mean}, {"median", median}));
     return put_points(section, points, POSTERIOR_POINTS, err);
 }
 
@@ -113,12 +109,9 @@ static dpa_status put_curve(const dpa_report *report, const dpa_scores *scores, 
             DPA_TRY(bound_at(report, scores, r, deltas[i], &epsilon, err));
         else
             DPA_TRY(converted(r, deltas[i], &epsilon, err));
-        json_t *row = json_object();
-        DPA_TRY(dpa__json_append(rows, row, err));
-        DPA_TRY(dpa__json_set(row, "family", json_string(r->family), err));
-        DPA_TRY(dpa__json_set(row, "method", json_string(r->method), err));
-        DPA_TRY(dpa__json_put(row, "delta", deltas[i], err));
-        DPA_TRY(dpa__json_put(row, "epsilon_lower", epsilon, err));
+        DPA_TRY(DPA__JSON_ADD(rows, err, {"family", .text = r->family},
+                              {"method", .text = r->method}, {"delta", deltas[i]},
+                              {"epsilon_lower", epsilon}));
     }
     return DPA_OK;
 }
@@ -178,10 +171,9 @@ dpa_status dpa__section_delta(dpa_report *report, double epsilon, dpa_error *err
         if (isnan(delta)) continue;
         json_t *row = json_object();
         DPA_TRY(dpa__json_append(rows, row, err));
-        DPA_TRY(dpa__json_set(row, "family", json_string(r->family), err));
-        DPA_TRY(dpa__json_set(row, "method", json_string(r->method), err));
-        DPA_TRY(dpa__json_set(row, "select", json_string(r->select), err));
-        DPA_TRY(dpa__json_put(row, "delta_lower", delta, err));
+        DPA_TRY(DPA__JSON_FILL(row, err, {"family", .text = r->family},
+                               {"method", .text = r->method}, {"select", .text = r->select},
+                               {"delta_lower", delta}));
         DPA_TRY(dpa__json_set(row, "valid", json_boolean(r->valid), err));
         DPA_TRY(dpa__report_say(report, err, "  %-12s %-12s %.6g%s", r->family, r->method, delta,
                                 r->valid ? "" : "  (optimistic)"));

@@ -48,14 +48,9 @@ static dpa_status run(void *user, const dpa_request *request, dpa_results *resul
 
 static dpa_status put_group(json_t *rows, const char *name, const dpa_scores *scores,
                             const dpa_result *r, dpa_error *err) {
-    json_t *row = json_object();
-    DPA_TRY(dpa__json_append(rows, row, err));
-    DPA_TRY(dpa__json_set(row, "group", json_string(name), err));
-    DPA_TRY(dpa__json_put(row, "members", (double)scores->members, err));
-    DPA_TRY(dpa__json_put(row, "nonmembers", (double)scores->nonmembers, err));
-    DPA_TRY(dpa__json_set(row, "family", json_string(r->family), err));
-    DPA_TRY(dpa__json_set(row, "method", json_string(r->method), err));
-    return dpa__json_put(row, "epsilon_lower", r->epsilon_lower, err);
+    return DPA__JSON_ADD(rows, err, {"group", .text = name}, {"members", (double)scores->members},
+                         {"nonmembers", (double)scores->nonmembers}, {"family", .text = r->family},
+                         {"method", .text = r->method}, {"epsilon_lower", r->epsilon_lower});
 }
 
 /* Judges one slice with the deciding test, at the same share of the error. */

@@ -34,12 +34,12 @@ static dpa_status append_point(json_t *points, const dpa_scores *s, size_t fn, s
     const size_t tp = s->members - fn;
     json_t *point = json_object();
     DPA_TRY(dpa__json_append(points, point, err));
-    DPA_TRY(dpa__json_put(point, "fpr", (double)(s->nonmembers - tn) / (double)s->nonmembers, err));
-    DPA_TRY(dpa__json_put(point, "tpr", (double)tp / (double)s->members, err));
+    DPA_TRY(DPA__JSON_FILL(point, err,
+                           {"fpr", (double)(s->nonmembers - tn) / (double)s->nonmembers},
+                           {"tpr", (double)tp / (double)s->members}));
     const double lower = dpa__rate_lower(DPA__CLOPPER_PEARSON, tp, s->members, error);
     const double upper = dpa__rate_upper(DPA__CLOPPER_PEARSON, tp, s->members, error);
-    DPA_TRY(dpa__json_put(point, "tpr_lower", lower, err));
-    return dpa__json_put(point, "tpr_upper", upper, err);
+    return DPA__JSON_FILL(point, err, {"tpr_lower", lower}, {"tpr_upper", upper});
 }
 
 static dpa_status section_roc(dpa_report *report, const dpa_scores *s, dpa_error *err) {
@@ -69,9 +69,8 @@ static dpa_status put_measure(json_t *object, const char *key, const dpa_measure
                               dpa_error *err) {
     json_t *value = json_object();
     DPA_TRY(dpa__json_set(object, key, value, err));
-    DPA_TRY(dpa__json_put(value, "value", m->value, err));
-    DPA_TRY(dpa__json_put(value, "lower", m->lower, err));
-    return dpa__json_put(value, "upper", m->upper, err);
+    return DPA__JSON_FILL(value, err, {"value", m->value}, {"lower", m->lower},
+                          {"upper", m->upper});
 }
 
 /* A false positive rate below one non-member cannot be observed. */

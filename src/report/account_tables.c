@@ -72,10 +72,7 @@ static dpa_status put_orders(dpa_report *report, const dpa_account_query *query,
                              "orders: the Rényi divergence of order %g is not known: orders are "
                              "above 1, phases Gaussian, Laplace or randomized response",
                              order);
-        json_t *row = json_object();
-        DPA_TRY(dpa__json_append(table, row, err));
-        DPA_TRY(dpa__json_put(row, "order", order, err));
-        DPA_TRY(dpa__json_put(row, "rdp", rdp, err));
+        DPA_TRY(DPA__JSON_ADD(table, err, {"order", order}, {"rdp", rdp}));
         DPA_TRY(dpa__report_say(report, err, "  %-12.6g %.10g", order, rdp));
         rho = fmax(rho, rdp / order);
     }
@@ -99,8 +96,7 @@ dpa_status dpa__account_check_other(dpa_report *report, double other, dpa_interv
     const char *side = other < ours.lower ? "below" : other > ours.upper ? "above" : "inside";
     json_t *check = json_object();
     DPA_TRY(dpa__json_set(report->sections, "check", check, err));
-    DPA_TRY(dpa__json_put(check, "other", other, err));
-    DPA_TRY(dpa__json_set(check, "side", json_string(side), err));
+    DPA_TRY(DPA__JSON_FILL(check, err, {"other", other}, {"side", .text = side}));
     if (other < ours.lower)
         return dpa__report_say(report, err,
                                "  The other accountant's %.8g is too small, by %.3g at least: it "

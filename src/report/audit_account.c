@@ -27,8 +27,7 @@ static dpa_status put_interval(dpa_report *report, const char *key, const dpa_in
                                dpa_error *err) {
     json_t *value = json_object();
     DPA_TRY(dpa__json_set(report->sections, key, value, err));
-    DPA_TRY(dpa__json_put(value, "lower", interval->lower, err));
-    DPA_TRY(dpa__json_put(value, "upper", interval->upper, err));
+    DPA_TRY(DPA__JSON_FILL(value, err, {"lower", interval->lower}, {"upper", interval->upper}));
     if (isinf(interval->upper)) DPA_TRY(dpa__json_set(value, "upper_infinite", json_true(), err));
     return DPA_OK;
 }
@@ -106,12 +105,8 @@ static dpa_status put_curve(dpa_report *report, const dpa_account *account, size
         dpa_interval fnr;
         const double fpr = curve_fpr(i, count);
         DPA_TRY(dpa_account_fnr(account, fpr, &fnr, err));
-        json_t *point = json_object();
-        DPA_TRY(dpa__json_append(curve, point, err));
-        DPA_TRY(dpa__json_put(point, "fpr", fpr, err));
-        DPA_TRY(dpa__json_put(point, "fnr", 0.5 * (fnr.lower + fnr.upper), err));
-        DPA_TRY(dpa__json_put(point, "fnr_lower", fnr.lower, err));
-        DPA_TRY(dpa__json_put(point, "fnr_upper", fnr.upper, err));
+        DPA_TRY(DPA__JSON_ADD(curve, err, {"fpr", fpr}, {"fnr", 0.5 * (fnr.lower + fnr.upper)},
+                              {"fnr_lower", fnr.lower}, {"fnr_upper", fnr.upper}));
     }
     return DPA_OK;
 }
@@ -215,8 +210,8 @@ static dpa_status fill_calibrate(dpa_report *report, const dpa_account_query *qu
     DPA_TRY(dpa__calibrate_whole(query->phases, query->count, what, query->epsilon,
                                  query->opts.delta, &query->opts, &found, err));
     const double value = found.value;
-    DPA_TRY(dpa__json_put(report->sections, "target_epsilon", query->epsilon, err));
-    DPA_TRY(dpa__json_put(report->sections, names[what], value, err));
+    DPA_TRY(DPA__JSON_FILL(report->sections, err, {"target_epsilon", query->epsilon},
+                           {names[what], value}));
     DPA_TRY(put_interval(report, "epsilon", &found.epsilon, err));
     DPA_TRY(
         dpa__report_say(report, err, "For ε ≤ %g at δ = %g:", query->epsilon, query->opts.delta));
@@ -259,8 +254,8 @@ static dpa_status fill_two_gaussians(dpa_report *report, double mu1, double s1, 
     const double backward = dpa__two_gaussians_directed(mu2, s2, mu1, s1, delta);
     const double epsilon = fmax(forward, backward);
     DPA_TRY(put_interval(report, "epsilon", &(dpa_interval){epsilon, epsilon}, err));
-    DPA_TRY(dpa__json_put(report->sections, "first_to_second", forward, err));
-    DPA_TRY(dpa__json_put(report->sections, "second_to_first", backward, err));
+    DPA_TRY(DPA__JSON_FILL(report->sections, err, {"first_to_second", forward},
+                           {"second_to_first", backward}));
     DPA_TRY(
         dpa__report_say(report, err, "N(%g, %g²) and N(%g, %g²), δ = %g", mu1, s1, mu2, s2, delta));
     DPA_TRY(say_number(report, "ε, the larger of both", epsilon, "", err));

@@ -17,18 +17,15 @@ enum { DENSITY_POINTS = 101, MOST_NAME = 23 }; /* MOST_NAME: columns for both na
 static dpa_status put_spread(json_t *row, const char *key, const dpa_spread *s, dpa_error *err) {
     json_t *value = json_object();
     DPA_TRY(dpa__json_set(row, key, value, err));
-    DPA_TRY(dpa__json_put(value, "mean", s->mean, err));
-    DPA_TRY(dpa__json_put(value, "lowest", s->lowest, err));
-    DPA_TRY(dpa__json_put(value, "highest", s->highest, err));
-    return dpa__json_put(value, "error", s->error, err);
+    return DPA__JSON_FILL(value, err, {"mean", s->mean}, {"lowest", s->lowest},
+                          {"highest", s->highest}, {"error", s->error});
 }
 
 static dpa_status put_point(json_t *array, const dpa_landscape_point *p, dpa_error *err) {
     json_t *row = json_object();
     DPA_TRY(dpa__json_append(array, row, err));
-    DPA_TRY(dpa__json_set(row, "strategy", json_string(p->strategy), err));
-    DPA_TRY(dpa__json_set(row, "group", json_string(p->group), err));
-    DPA_TRY(dpa__json_set(row, "runs", json_integer((json_int_t)p->runs), err));
+    DPA_TRY(DPA__JSON_FILL(row, err, {"strategy", .text = p->strategy}, {"group", .text = p->group},
+                           {"runs", (double)p->runs}));
     DPA_TRY(put_spread(row, "utility", &p->utility, err));
     DPA_TRY(put_spread(row, "epsilon", &p->epsilon, err));
     DPA_TRY(dpa__json_put(row, "frontier_share", p->frontier_share, err));
@@ -86,12 +83,8 @@ static dpa_status put_density(json_t *array, const axis *a, const char *group, c
     if (status == DPA_BAD_INPUT) return DPA_OK; /* one strategy, or all equal: no density */
     DPA_TRY(status);
     for (int i = 0; i < DENSITY_POINTS; ++i) {
-        json_t *row = json_object();
-        DPA_TRY(dpa__json_append(array, row, err));
-        DPA_TRY(dpa__json_set(row, "axis", json_string(a->key), err));
-        DPA_TRY(dpa__json_set(row, "group", json_string(group), err));
-        DPA_TRY(dpa__json_put(row, "at", at[i], err));
-        DPA_TRY(dpa__json_put(row, "density", density[i], err));
+        DPA_TRY(DPA__JSON_ADD(array, err, {"axis", .text = a->key}, {"group", .text = group},
+                              {"at", at[i]}, {"density", density[i]}));
     }
     return DPA_OK;
 }

@@ -71,12 +71,8 @@ static dpa_status put_curve(json_t *rows, const dpa_plan *plan, const uint64_t *
     (void)snprintf(series, sizeof series, "%s, %s, %s", dpa__plan_game_name(plan->game),
                    plan->family, plan->method);
     for (size_t i = 0; i < count; ++i) {
-        json_t *row = json_object();
-        DPA_TRY(dpa__json_append(rows, row, err));
-        DPA_TRY(dpa__json_set(row, "series", json_string(series), err));
-        DPA_TRY(dpa__json_put(row, "size", (double)sizes[i], err));
-        DPA_TRY(dpa__json_put(row, "power", answers[i].power, err));
-        DPA_TRY(dpa__json_put(row, "error", answers[i].error, err));
+        DPA_TRY(DPA__JSON_ADD(rows, err, {"series", .text = series}, {"size", (double)sizes[i]},
+                              {"power", answers[i].power}, {"error", answers[i].error}));
     }
     return DPA_OK;
 }
@@ -144,9 +140,8 @@ static dpa_status put_row(context *c, const dpa_plan *asked, dpa_error *err) {
     DPA_TRY(status);
     json_t *row = json_object();
     DPA_TRY(dpa__json_append(c->rows, row, err));
-    DPA_TRY(dpa__json_set(row, "game", json_string(dpa__plan_game_name(asked->game)), err));
-    DPA_TRY(dpa__json_set(row, "family", json_string(asked->family), err));
-    DPA_TRY(dpa__json_set(row, "method", json_string(asked->method), err));
+    DPA_TRY(DPA__JSON_FILL(row, err, {"game", .text = dpa__plan_game_name(asked->game)},
+                           {"family", .text = asked->family}, {"method", .text = asked->method}));
     DPA_TRY(dpa__plan_row_put(row, &r, with_truth, err));
     ++c->count;
     c->has_row[asked->game] = 1;
@@ -201,10 +196,9 @@ static dpa_status put_ceiling(context *c, dpa_plan_game game, const char *family
     json_t *row = json_object();
     DPA_TRY(dpa__json_append(c->ceilings, row, err));
     DPA_TRY(ceiling_of(c, game, family, answers, &epsilon, err));
-    DPA_TRY(dpa__json_set(row, "game", json_string(dpa__plan_game_name(game)), err));
-    DPA_TRY(dpa__json_set(row, "family", json_string(family), err));
-    DPA_TRY(dpa__json_put(row, "answers", (double)answers, err));
-    DPA_TRY(dpa__json_put(row, "epsilon", epsilon, err));
+    DPA_TRY(DPA__JSON_FILL(row, err, {"game", .text = dpa__plan_game_name(game)},
+                           {"family", .text = family}, {"answers", (double)answers},
+                           {"epsilon", epsilon}));
     if (isinf(epsilon))
         return dpa__report_say(c->report, err, "  ceiling of %s, %s: none that is finite",
                                dpa__plan_game_name(game), family);
@@ -324,15 +318,11 @@ static dpa_status resolve(context *c, dpa_error *err) {
 
 static dpa_status put_head(const context *c, json_t *section, dpa_error *err) {
     const dpa_plan_query *query = c->query;
-    DPA_TRY(dpa__json_put(section, "claim_epsilon", c->claim_epsilon, err));
-    DPA_TRY(dpa__json_put(section, "claim_sigma", query->claim_sigma, err));
-    DPA_TRY(dpa__json_put(section, "truth_epsilon", c->truth_epsilon, err));
-    DPA_TRY(dpa__json_put(section, "truth_sigma", query->truth_sigma, err));
-    DPA_TRY(dpa__json_put(section, "q", query->q, err));
-    DPA_TRY(dpa__json_put(section, "steps", (double)query->steps, err));
-    DPA_TRY(dpa__json_put(section, "power", query->power, err));
-    return dpa__json_put(section, "budget", query->size > 0 ? (double)query->size : (double)NAN,
-                         err);
+    return DPA__JSON_FILL(section, err, {"claim_epsilon", c->claim_epsilon},
+                          {"claim_sigma", query->claim_sigma}, {"truth_epsilon", c->truth_epsilon},
+                          {"truth_sigma", query->truth_sigma}, {"q", query->q},
+                          {"steps", (double)query->steps}, {"power", query->power},
+                          {"budget", query->size > 0 ? (double)query->size : (double)NAN});
 }
 
 static dpa_status fill(dpa_report *report, const dpa_plan_query *query, dpa_error *err) {

@@ -18,10 +18,8 @@ static dpa_status put_point(json_t *rows, const dpa_precision *plan, uint64_t n,
     (void)snprintf(series, sizeof series, "%s, %s", plan->family, plan->method);
     DPA_TRY(dpa__json_append(rows, row, err));
     DPA_TRY(dpa__plan_interval(plan, n, &a, err));
-    DPA_TRY(dpa__json_set(row, "series", json_string(series), err));
-    DPA_TRY(dpa__json_put(row, "samples", 2 * (double)n, err));
-    DPA_TRY(dpa__json_put(row, "epsilon_lower", a.lower, err));
-    return dpa__json_put(row, "epsilon_upper", a.upper, err);
+    return DPA__JSON_FILL(row, err, {"series", .text = series}, {"samples", 2 * (double)n},
+                          {"epsilon_lower", a.lower}, {"epsilon_upper", a.upper});
 }
 
 /* From an eighth of the number needed to twice as many. */
@@ -49,11 +47,9 @@ static dpa_status put_row(context *c, const dpa_precision *plan, dpa_error *err)
     DPA_TRY(dpa__json_append(c->rows, row, err));
     DPA_TRY(dpa__plan_half_width(plan, c->query->half_width, c->query->most, &a, err));
     const double samples = a.size > 0 ? 2 * (double)a.size : (double)INFINITY;
-    DPA_TRY(dpa__json_set(row, "family", json_string(plan->family), err));
-    DPA_TRY(dpa__json_set(row, "method", json_string(plan->method), err));
-    DPA_TRY(dpa__json_put(row, "samples_needed", samples, err));
-    DPA_TRY(dpa__json_put(row, "epsilon_lower", a.lower, err));
-    DPA_TRY(dpa__json_put(row, "epsilon_upper", a.upper, err));
+    DPA_TRY(DPA__JSON_FILL(row, err, {"family", .text = plan->family},
+                           {"method", .text = plan->method}, {"samples_needed", samples},
+                           {"epsilon_lower", a.lower}, {"epsilon_upper", a.upper}));
     DPA_TRY(dpa__report_say(c->report, err, "  %-10s %-10s %9s   [%.4f, %.4f]", plan->family,
                             plan->method, dpa__cell_of("n", samples).text, a.lower, a.upper));
     return put_curve(c->curve, plan, a.size > 0 ? (double)a.size : (double)c->query->most,
@@ -91,9 +87,8 @@ dpa_status dpa__plan_precision(dpa_report *report, const dpa_plan_query *query, 
     if (isnan(query->fnr) || isnan(query->fpr))
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "a half width needs the error rates of the attack: fnr and fpr");
-    DPA_TRY(dpa__json_put(section, "half_width", query->half_width, err));
-    DPA_TRY(dpa__json_put(section, "fnr", query->fnr, err));
-    DPA_TRY(dpa__json_put(section, "fpr", query->fpr, err));
+    DPA_TRY(DPA__JSON_FILL(section, err, {"half_width", query->half_width}, {"fnr", query->fnr},
+                           {"fpr", query->fpr}));
     DPA_TRY(dpa__report_say(report, err,
                             "Precision, nothing was audited: ε within ±%g, two-sided at %s, from "
                             "an attack with FNR %g and FPR %g, δ = %g",

@@ -33,20 +33,15 @@ dpa_status dpa__plan_row_put(json_t *row, const dpa__plan_row *r, int with_truth
     const double needed = !with_truth          ? (double)NAN
                           : r->needed.size > 0 ? (double)r->needed.size
                                                : (double)INFINITY;
-    DPA_TRY(dpa__json_put(row, "size_needed", needed, err));
-    DPA_TRY(dpa__json_put(row, "power_at_size_needed", r->needed.power, err));
-    DPA_TRY(dpa__json_put(row, "power_error_at_size_needed", r->needed.error, err));
-    DPA_TRY(dpa__json_put(row, "threshold", r->needed.threshold, err));
-    DPA_TRY(dpa__json_put(row, "guesses",
-                          r->needed.guesses > 0 ? (double)r->needed.guesses : (double)NAN, err));
-    DPA_TRY(dpa__json_put(row, "power_of_budget", r->budget.power, err));
-    DPA_TRY(dpa__json_put(row, "power_error_of_budget", r->budget.error, err));
-    DPA_TRY(dpa__json_put(row, "threshold_of_budget", r->budget.threshold, err));
-    DPA_TRY(dpa__json_put(row, "guesses_of_budget",
-                          r->budget.guesses > 0 ? (double)r->budget.guesses : (double)NAN, err));
-    DPA_TRY(dpa__json_put(row, "detectable_epsilon", r->detectable.epsilon, err));
-    DPA_TRY(dpa__json_put(row, "detectable_error", r->detectable.error, err));
-    return dpa__json_put(row, "largest_epsilon", r->most, err);
+    return DPA__JSON_FILL(
+        row, err, {"size_needed", needed}, {"power_at_size_needed", r->needed.power},
+        {"power_error_at_size_needed", r->needed.error}, {"threshold", r->needed.threshold},
+        {"guesses", r->needed.guesses > 0 ? (double)r->needed.guesses : (double)NAN},
+        {"power_of_budget", r->budget.power}, {"power_error_of_budget", r->budget.error},
+        {"threshold_of_budget", r->budget.threshold},
+        {"guesses_of_budget", r->budget.guesses > 0 ? (double)r->budget.guesses : (double)NAN},
+        {"detectable_epsilon", r->detectable.epsilon}, {"detectable_error", r->detectable.error},
+        {"largest_epsilon", r->most});
 }
 
 /* 0.812, or 0.812±0.009 if it is simulated. */
@@ -115,19 +110,13 @@ static dpa__cell pairs_cell(double pairs, double error) {
 
 dpa_status dpa__plan_stops_put(json_t *stops, const dpa_plan *plan, const dpa_plan_stops *s,
                                dpa_error *err) {
-    json_t *row = json_object();
-    DPA_TRY(dpa__json_append(stops, row, err));
-    DPA_TRY(dpa__json_set(row, "game", json_string(dpa__plan_game_name(plan->game)), err));
-    DPA_TRY(dpa__json_set(row, "family", json_string(plan->family), err));
-    DPA_TRY(dpa__json_put(row, "audits", (double)s->audits, err));
-    DPA_TRY(dpa__json_put(row, "refuted", (double)s->refuted, err));
-    DPA_TRY(dpa__json_put(row, "most_pairs", (double)s->most, err));
-    DPA_TRY(dpa__json_put(row, "mean_pairs", s->mean, err));
-    DPA_TRY(dpa__json_put(row, "mean_error", s->mean_error, err));
-    DPA_TRY(dpa__json_put(row, "median_pairs", s->median, err));
-    DPA_TRY(dpa__json_put(row, "median_error", s->median_error, err));
-    DPA_TRY(dpa__json_put(row, "pairs_of_nine_in_ten", s->late, err));
-    return dpa__json_put(row, "error_of_nine_in_ten", s->late_error, err);
+    return DPA__JSON_ADD(stops, err, {"game", .text = dpa__plan_game_name(plan->game)},
+                         {"family", .text = plan->family}, {"audits", (double)s->audits},
+                         {"refuted", (double)s->refuted}, {"most_pairs", (double)s->most},
+                         {"mean_pairs", s->mean}, {"mean_error", s->mean_error},
+                         {"median_pairs", s->median}, {"median_error", s->median_error},
+                         {"pairs_of_nine_in_ten", s->late},
+                         {"error_of_nine_in_ten", s->late_error});
 }
 
 static dpa_status say_stop(dpa_report *report, const json_t *row, dpa_error *err) {

@@ -138,20 +138,15 @@ dpa_status dpa__report_fact_text(dpa_report *report, const char *key, const char
 
 dpa_status dpa__report_lints(dpa_report *report, const dpa_lints *lints, dpa_error *err) {
     for (size_t i = 0; i < lints->count; ++i) {
-        json_t *lint = json_object();
-        DPA_TRY(dpa__json_append(report->lints, lint, err));
-        DPA_TRY(dpa__json_set(lint, "code", dpa__json_text(lints->items[i].code), err));
-        DPA_TRY(dpa__json_set(lint, "text", dpa__json_text(lints->items[i].text), err));
+        DPA_TRY(DPA__JSON_ADD(report->lints, err, {"code", .text = lints->items[i].code},
+                              {"text", .text = lints->items[i].text}));
     }
     return DPA_OK;
 }
 
 dpa_status dpa__report_input(dpa_report *report, const char *path, const char *sha256,
                              dpa_error *err) {
-    json_t *input = json_object();
-    DPA_TRY(dpa__json_append(report->inputs, input, err));
-    DPA_TRY(dpa__json_set(input, "path", dpa__json_text(path), err));
-    return dpa__json_set(input, "sha256", dpa__json_text(sha256), err);
+    return DPA__JSON_ADD(report->inputs, err, {"path", .text = path}, {"sha256", .text = sha256});
 }
 
 dpa_status dpa__report_invocation(dpa_report *report, const char *text, dpa_error *err) {
@@ -161,8 +156,8 @@ dpa_status dpa__report_invocation(dpa_report *report, const char *text, dpa_erro
     if (gmtime_r(&seconds, &utc) == NULL ||
         strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
         now[0] = '\0';
-    DPA_TRY(dpa__json_set(report->provenance, "time", json_string(now), err));
-    return dpa__json_set(report->provenance, "command", dpa__json_text(text), err);
+    return DPA__JSON_FILL(report->provenance, err, {"time", .text = now},
+                          {"command", .text = text});
 }
 
 dpa_status dpa__report_section(dpa_report *report, const char *key, const char *json,
