@@ -202,7 +202,7 @@ static double consider(double threshold, void *user) {
     if (c->best->power >= c->enough) return c->best->power;
     const double power = c->power(threshold, c->user);
     /* by more than rounding: thresholds that mirror each other have the same power */
-    if (power > c->best->power + 1e-12) {
+    if (power > c->best->power + 1e-12 * fabs(c->best->power)) {
         c->best->power = power;
         c->best->threshold = threshold;
     }
