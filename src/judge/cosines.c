@@ -327,7 +327,7 @@ dpa_status dpa__judge_cosines(dpa__case *c, dpa_error *err) {
     if (status == DPA_OK) status = dpa__doubts(c, &lints, err);
     dpa__lints_free(&lints);
     DPA_TRY(status);
-    if (!has_primary(c->report))
+    if (!has_primary(c->report) && v->obstacle[0] == '\0')
         (void)snprintf(v->obstacle, sizeof v->obstacle,
                        "cosines of one run give estimates, and bounds that take the noise for "
                        "independent between canaries: --method scan or --decide posterior lets one "
