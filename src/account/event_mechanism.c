@@ -84,12 +84,13 @@ static dpa_status read_mixture(const json_t *event, mixture *m, dpa_error *err) 
     if (m->weight == NULL) return DPA_NO_MEMORY;
     double total = 0, largest = 0;
     for (size_t i = 0; i < m->count; ++i) {
-        m->mean[i] = json_number_value(json_array_get(means, i));
-        m->weight[i] = json_number_value(json_array_get(chances, i));
-        if (!(m->mean[i] >= 0 && m->weight[i] >= 0))
+        const json_t *mean = json_array_get(means, i), *chance = json_array_get(chances, i);
+        m->mean[i] = json_number_value(mean);
+        m->weight[i] = json_number_value(chance);
+        if (!json_is_number(mean) || !json_is_number(chance) || m->mean[i] < 0 || m->weight[i] < 0)
             return dpa__fail(err, DPA_BAD_INPUT,
-                             "MixtureOfGaussians: sensitivities and probabilities must not be "
-                             "negative");
+                             "MixtureOfGaussians: sensitivities and probabilities must be numbers, "
+                             "none of them negative");
         total += m->weight[i];
         largest = fmax(largest, m->mean[i]);
     }

@@ -108,7 +108,7 @@ static dpa_status lint_sign(const dpa_scores *s, const comparison *c, dpa_lints 
     if (c->lost - c->won <= 3 * spread) return DPA_OK;
     return dpa__lints_add(lints, err, "sign",
                           "members score lower than non-members (AUC %.3f): higher must mean "
-                          "\"in\"; is the sign wrong?",
+                          "\"in\", so the sign is probably wrong",
                           (c->won + 0.5 * (pairs - c->won - c->lost)) / pairs);
 }
 

@@ -38,7 +38,8 @@ static const char *without_prefix(const char *assumption) {
                                                                : assumption;
 }
 
-/* How the number relates to the verdict: it decides, or it holds only if an assumption does. */
+/* How the number relates to the verdict: it decides, or would if the data did not contradict what
+ * it stands on, or holds only if an assumption does. */
 static void put_standing(char *cell, const dpa_report *report, const dpa_result *result,
                          const dpa_text_style *style) {
     const char *conditional = dpa__result_conditional(result);
@@ -46,7 +47,9 @@ static void put_standing(char *cell, const dpa_report *report, const dpa_result 
                      : result->scope == DPA_SCOPE_PARTICIPATION ? "one client, "
                                                                 : "";
     const dpa_guarantee guarantee = dpa__result_guarantee(result);
-    if (result->role == DPA_PRIMARY)
+    if (result->role == DPA_PRIMARY && report->verdict.contradictions > 0)
+        (void)snprintf(cell, CELL, "%svoid", style->unicode ? "✗ " : "");
+    else if (result->role == DPA_PRIMARY)
         (void)snprintf(cell, CELL, "%s%s", style->unicode ? "✓ " : "",
                        report->verdict.state == DPA_NO_CLAIM ? "holds" : "decides");
     else if (guarantee != DPA_CONFIDENCE)

@@ -83,7 +83,7 @@ says out "share their score"
 run 0 scores odd.txt equal.txt
 says out "NaN"
 run 0 scores n.npy m.npy
-says out "sign wrong"
+says out "sign is probably wrong"
 
 # bad files: exit 3, one line that says where
 bad() {

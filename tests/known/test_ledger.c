@@ -569,10 +569,16 @@ static void events_outside_their_ranges(void **state) {
             "lists of one length");
     refused("{\"type\":\"MixtureOfGaussians\",\"standard_deviation\":1,\"sensitivities\":[0,-1],"
             "\"sampling_probs\":[0.5,0.5]}",
-            "not be negative");
+            "none of them negative");
+    refused("{\"type\":\"MixtureOfGaussians\",\"standard_deviation\":1,\"sensitivities\":[\"0\",1],"
+            "\"sampling_probs\":[0.5,0.5]}",
+            "must be numbers");
     refused("{\"type\":\"MixtureOfGaussians\",\"standard_deviation\":1,\"sensitivities\":[0,1],"
             "\"sampling_probs\":[1.5,-0.5]}",
-            "not be negative");
+            "none of them negative");
+    refused("{\"type\":\"MixtureOfGaussians\",\"standard_deviation\":1,\"sensitivities\":[0,1],"
+            "\"sampling_probs\":[null,1]}",
+            "must be numbers");
     refused("{\"type\":\"MixtureOfGaussians\",\"standard_deviation\":1,\"sensitivities\":[0,1],"
             "\"sampling_probs\":[0.5,0.6]}",
             "sum to 1.1");
