@@ -42,13 +42,19 @@ const char *dpa__plan_method(dpa_plan_game game, const char *family, double delt
                                                     : DPA__MODEL_CURVES};
     if (game == DPA_PLAN_STEPS && !is_gaussian) return NULL;
     if (game != DPA_PLAN_ONE_RUN) return listed(game, &model, family, delta, index);
-    return index > 0 ? NULL : dpa__onerun_method_name(dpa__onerun_default(is_dp, 2));
+    return index == 0   ? dpa__onerun_method_name(dpa__onerun_default(is_dp, 2))
+           : index == 1 ? DPA__CHANNELS
+                        : NULL;
 }
 
 /* ── power ─────────────────────────────────────────────────────────────────────────────────── */
 
 int dpa__plan_is_sequential(const dpa__plan *plan) {
     return plan->entry->power == &dpa__planned_pairs;
+}
+
+int dpa__plan_has_channels(const dpa__plan *plan) {
+    return plan->entry->power == &dpa__planned_channels;
 }
 
 double dpa__plan_enough(const dpa__plan *plan, dpa__care care) {

@@ -27,6 +27,7 @@ struct dpa__plan {
 };
 
 int dpa__plan_is_sequential(const dpa__plan *plan);
+int dpa__plan_has_channels(const dpa__plan *plan);
 /* The largest size of any method. */
 enum { DPA__MOST_SIZE = 1000000000 };
 dpa_status dpa__plan_check_size(const dpa__plan *plan, uint64_t n, dpa_error *err);

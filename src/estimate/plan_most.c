@@ -31,8 +31,10 @@ static dpa_status perfect_ranks(const dpa__plan *plan, size_t n, const dpa_reque
     for (size_t i = 0; i < 2 * n; ++i) scores[i] = (double)i;
     const dpa_scores sample = {
         .member = scores + n, .nonmember = scores, .members = n, .nonmembers = n, .is_sorted = 1};
-    const dpa_status status =
-        plan->entry->from_scores(plan->entry->about.name, &plan->model, &sample, request, out, err);
+    const dpa_status status = dpa__plan_has_channels(plan)
+                                  ? dpa__onerun_channels(&sample, request, out, err)
+                                  : plan->entry->from_scores(plan->entry->about.name, &plan->model,
+                                                             &sample, request, out, err);
     free(scores);
     return status;
 }
@@ -40,7 +42,6 @@ static dpa_status perfect_ranks(const dpa__plan *plan, size_t n, const dpa_reque
 static dpa_status perfect_run(const dpa__plan *plan, uint64_t n, dpa_request *request,
                               dpa_result *out, dpa_error *err) {
     const dpa_onerun game = {n, 2, n, n};
-    memcpy(request->family, plan->model.spec, strlen(plan->model.spec) + 1);
     memcpy(request->method, plan->asked->method, strlen(plan->asked->method) + 1);
     return dpa__onerun_bound(&game, 1, DPA_GUESSES_FIXED, request, out, err);
 }
@@ -48,6 +49,9 @@ static dpa_status perfect_run(const dpa__plan *plan, uint64_t n, dpa_request *re
 static dpa_status perfect(const dpa__plan *plan, uint64_t n, dpa_result *out, dpa_error *err) {
     dpa_request request = request_of(plan->asked);
     const dpa_counts right = {0, n, 0, n};
+    memcpy(request.family, plan->model.spec, strlen(plan->model.spec) + 1);
+    if (dpa__plan_has_channels(plan))
+        return perfect_ranks(plan, (size_t)(n < 2 ? 1 : n / 2), &request, out, err);
     if (plan->asked->game == DPA_PLAN_ONE_RUN) return perfect_run(plan, n, &request, out, err);
     if (plan->entry->from_counts == NULL) return perfect_ranks(plan, (size_t)n, &request, out, err);
     return dpa__estimate_one(plan->entry, &right, &plan->model, &request, out, err);

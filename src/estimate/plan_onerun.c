@@ -134,5 +134,18 @@ static dpa_status power_of_guesses(dpa__plan *plan, uint64_t n, dpa__care care,
     return status;
 }
 
+/* Canaries with noise of their own count like runs, about half of them in: ranks, the scan for dp
+ * (docs/methods/one-run-channels.md). */
+static dpa_status power_of_channels(dpa__plan *plan, uint64_t n, dpa__care care,
+                                    dpa_plan_answer *out, dpa_error *err) {
+    out->power = 0; /* of one canary: there is no other to compare it with */
+    if (n < 2) return DPA_OK;
+    const dpa__power *like =
+        plan->model.kind == DPA__MODEL_DP ? &dpa__planned_scores : &dpa__planned_ranks;
+    return like->at(plan, n / 2, care, out, err);
+}
+
+const dpa__power dpa__planned_channels = {power_of_channels, DPA__IN_ONE_RUN, .limit = 20000000,
+                                          .parts = 40, .fine = 2e-3};
 const dpa__power dpa__planned_guesses = {power_of_guesses, DPA__IN_ONE_RUN, .limit = DPA__MOST_SIZE,
                                          .fine = 1e-4};

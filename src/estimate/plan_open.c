@@ -226,7 +226,7 @@ static dpa_status open_claim(dpa__plan *plan, dpa_error *err) {
     else if (isnan(asked->claim_sigma))
         DPA_TRY(member_of_epsilon(&plan->whole, plan->claim_epsilon, -1, &t, err));
     /* as the audit will: only tests of two lists in their order know the direction */
-    plan->model.is_directed = plan->entry->from_scores != NULL;
+    plan->model.is_directed = plan->entry->from_scores != NULL || dpa__plan_has_channels(plan);
     return dpa__member_open(&plan->model, t, &plan->claim, err);
 }
 
@@ -281,7 +281,7 @@ dpa_status dpa__plan_suspect(dpa__plan *plan, double t, dpa_error *err) {
     plan->arrivals = NULL;
     plan->truth = (dpa__member){.t = t};
     DPA_TRY(equivalent_mu(plan, t, err));
-    if (plan->asked->game >= DPA_PLAN_ONE_RUN) return DPA_OK;
+    if (plan->asked->game >= DPA_PLAN_ONE_RUN && !dpa__plan_has_channels(plan)) return DPA_OK;
     if (plan->suspect.assumption == DPA_ASSUME_FAMILY_SUBSAMPLED &&
         !isnan(plan->asked->truth_sigma))
         return open_training_member(plan, t, err);

@@ -9,7 +9,9 @@
 
 #include "base/rng.h"
 #include "estimate/onerun.h"
+#include "estimate/power.h"
 #include "estimate/rank.h"
+#include "estimate/registry.h"
 #include "estimate/scores.h"
 #include "prepared.h"
 #include "tradeoff/tradeoff.h"
@@ -102,6 +104,41 @@ static void test_means(void **state) {
     show(&sampled, 1000, 200, "subsampled-gaussian:q=0.1,steps=100", 3.5);
 }
 
+/* What plan says they show: the share of trainings in which ε ≤ 1 is refuted. */
+static void test_power(void **state) {
+    const training once = {"one step, σ 1", 1, 1, 1, 0, 1, 0, 0};
+    const int audits = is_full ? 4000 : 100;
+    const double delta = 1e-5, claimed = 1;
+    const size_t m = 60;
+    dpa_plan plan;
+    dpa_plan_answer answer;
+    int refuted = 0;
+    (void)state;
+    dpa__plan_init(&plan);
+    plan.game = DPA_PLAN_ONE_RUN;
+    plan.method = DPA__CHANNELS;
+    plan.family = "gaussian";
+    plan.delta = delta;
+    plan.claim_epsilon = claimed;
+    plan.truth_epsilon = dpa_gaussian_epsilon(1, delta);
+    assert_ok(dpa__ask_power(&plan, m, &answer, NULL));
+    for (int a = 0; a < audits; ++a) {
+        dpa_scores scores = play(&once, m, 5000 + (uint64_t)a);
+        dpa_request request;
+        dpa_result result;
+        dpa__request_init(&request);
+        (void)snprintf(request.family, sizeof request.family, "%s", plan.family);
+        assert_ok(dpa__onerun_channels(&scores, &request, &result, NULL));
+        refuted += result.epsilon_lower > claimed;
+        dpa__scores_free(&scores);
+    }
+    const double share = (double)refuted / audits, p = answer.power;
+    const double error = sqrt(p * (1 - p) / audits + answer.error * answer.error);
+    print_message("| ε ≤ 1 refuted, %s (truth 4.38) | %zu | %d | %.1f | %.1f | %.1f |\n", once.name,
+                  m, audits, 100 * share, 100 * error, 100 * p);
+    assert_true(p > 0.5 && p < 0.95 && fabs(share - p) < 4 * error);
+}
+
 /* ── how often they are wrong ──────────────────────────────────────────────────────────────── */
 
 /* Tests scores with Mann–Whitney statistic u against the curve. */
@@ -192,7 +229,8 @@ static void test_errors(void **state) {
 }
 
 int main(int argc, char **argv) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_means), cmocka_unit_test(test_errors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_means), cmocka_unit_test(test_power),
+                                       cmocka_unit_test(test_errors)};
     is_full = argc > 1 && strcmp(argv[1], "full") == 0;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
