@@ -12,5 +12,5 @@ grep -oE "dpaudit [a-z-]+( --.*)?$" choices | while read -r _ name rest; do
     done
 done >problems
 [ ! -s problems ] || fail "$(cat problems)"
-[ "$(grep -c "   use " choices)" -eq 10 ] || fail "rows"
+[ "$(grep -c "   use " choices)" -eq 11 ] || fail "rows"
 finish
