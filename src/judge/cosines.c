@@ -306,12 +306,6 @@ static dpa_status describe(dpa__case *c, const sample *s, dpa_error *err) {
                                   err);
 }
 
-static int has_primary(const dpa_report *report) {
-    for (size_t i = 0; i < report->results.count; ++i)
-        if (report->results.items[i].role == DPA_PRIMARY) return 1;
-    return 0;
-}
-
 dpa_status dpa__judge_cosines(dpa__case *c, dpa_error *err) {
     sample s;
     noise n;
@@ -327,7 +321,7 @@ dpa_status dpa__judge_cosines(dpa__case *c, dpa_error *err) {
     if (status == DPA_OK) status = dpa__doubts(c, &lints, err);
     dpa__lints_free(&lints);
     DPA_TRY(status);
-    if (!has_primary(c->report) && v->obstacle[0] == '\0')
+    if (dpa_report_primary(c->report) == NULL && v->obstacle[0] == '\0')
         (void)snprintf(v->obstacle, sizeof v->obstacle,
                        "cosines of one run give estimates, and bounds that take the noise for "
                        "independent between canaries: --method scan or --decide posterior lets one "
