@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One-shot-federated, Table 1: Algorithm 1 on the Gaussian mechanism, k = √d canaries, no other
- * data. Public interface only; built and run by scripts/papers/one-shot-federated-table1.
+ * data. Judged by the public interface; canaries and noise are those of `dpaudit canaries` and of
+ * the trainer (private headers). Built and run by scripts/papers/one-shot-federated-table1.
  *
  * The release is ρ = S + σZ, S the sum of the canaries, Z standard normal. ⟨c,ρ⟩ is linear in ρ, so
  * the cosines with S and with Z give those of every σ: within a simulation the three rows share
@@ -11,11 +12,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "dpaudit/canary.h"
-#include "dpaudit/cosines.h"
-#include "dpaudit/rng.h"
+#include "base/rng.h"
+#include "dpaudit/evidence.h"
+#include "dpaudit/judge.h"
 #include "dpaudit/tradeoff.h"
+#include "evidence/canary.h"
 
 enum { SIGMAS = 3 };
 static const double delta = 1e-6;
@@ -49,22 +52,22 @@ static void release(simulation *s, uint64_t seed) {
     dpa_canaries *canaries = NULL;
     dpa_error err;
     dpa_rng rng;
-    dpa_canaries_opts_init(&opts);
+    dpa__canaries_opts_init(&opts);
     opts.seed = seed;
     opts.dim = s->d;
     opts.observed = s->k;
-    dpa_rng_init(&rng, seed, DPA_PURPOSE_NOISE, 0);
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_NOISE, 0);
     for (size_t i = 0; i < s->d; ++i) {
-        s->noise[i] = (float)dpa_rng_normal(&rng);
+        s->noise[i] = (float)dpa__rng_normal(&rng);
         s->sum[i] = 0.0F;
     }
     const dpa_vector z = {.f32 = s->noise, .dim = s->d}, c = {.f32 = s->sum, .dim = s->d};
-    if (dpa_canaries_new(&opts, &canaries, &err) != DPA_OK ||
-        dpa_canaries_cosines(canaries, &z, NULL, s->with_noise, NULL, &err) != DPA_OK ||
-        dpa_canaries_sum_f32(canaries, s->norm, s->sum, NULL, &err) != DPA_OK ||
-        dpa_canaries_cosines(canaries, &c, NULL, s->with_sum, NULL, &err) != DPA_OK)
+    if (dpa__canaries_new(&opts, &canaries, &err) != DPA_OK ||
+        dpa__canaries_cosines(canaries, &z, NULL, s->with_noise, NULL, &err) != DPA_OK ||
+        dpa__canaries_sum_f32(canaries, s->norm, s->sum, NULL, &err) != DPA_OK ||
+        dpa__canaries_cosines(canaries, &c, NULL, s->with_sum, NULL, &err) != DPA_OK)
         stop(&err);
-    dpa_canaries_free(canaries);
+    dpa__canaries_free(canaries);
 }
 
 /* Squared norms of S and Z and their product. */
@@ -78,10 +81,43 @@ static void products(const simulation *s, double *ss, double *zz, double *sz) {
     }
 }
 
-static void count(tally *t, const dpa_cosine_estimate *e, double truth) {
-    t->sum += e->epsilon;
-    t->square += e->epsilon * e->epsilon;
-    t->covered += e->lower <= truth && truth <= e->upper;
+static void count(tally *t, const dpa_result *result, double truth) {
+    const double epsilon = dpa_result_number(result, "epsilon");
+    t->sum += epsilon;
+    t->square += epsilon * epsilon;
+    t->covered += dpa_result_number(result, "epsilon_lower") <= truth &&
+                  truth <= dpa_result_number(result, "epsilon_upper");
+}
+
+/* Both estimates from k cosines, with 95% intervals. */
+static void judge(const simulation *s, const double *g, double truth, tally *mean, tally *both) {
+    dpa_evidence *evidence = NULL;
+    dpa_protocol *protocol = NULL;
+    dpa_report *report = NULL;
+    dpa_error err;
+    char dim[32], level[32];
+    (void)snprintf(dim, sizeof dim, "%zu", s->d);
+    (void)snprintf(level, sizeof level, "%g", delta);
+    if (dpa_evidence_new(DPA_EVIDENCE_COSINES, &evidence, &err) != DPA_OK ||
+        dpa_evidence_copy(evidence, "final", g, s->k, &err) != DPA_OK ||
+        dpa_evidence_set(evidence, "dim", dim, &err) != DPA_OK ||
+        dpa_protocol_new(&protocol, &err) != DPA_OK ||
+        dpa_protocol_set(protocol, "delta", level, &err) != DPA_OK ||
+        dpa_protocol_set(protocol, "all", NULL, &err) != DPA_OK ||
+        dpa_judge(evidence, NULL, protocol, &report, &err) != DPA_OK)
+        stop(&err);
+    int found = 0;
+    for (size_t i = 0; i < dpa_report_count(report); ++i) {
+        const dpa_result *r = dpa_report_result(report, i);
+        const int is_mean = strcmp(dpa_result_text(r, "method"), "mean") == 0;
+        const int is_both = strcmp(dpa_result_text(r, "method"), "mean-and-deviation") == 0;
+        if (is_mean || is_both) count(is_mean ? mean : both, r, truth);
+        found += is_mean || is_both;
+    }
+    if (found != 2) exit(1);
+    dpa_report_free(report);
+    dpa_free(protocol);
+    dpa_evidence_free(evidence);
 }
 
 static void estimate(const simulation *s, double *g, tally mean[SIGMAS], tally both[SIGMAS]) {
@@ -90,17 +126,9 @@ static void estimate(const simulation *s, double *g, tally mean[SIGMAS], tally b
     for (int row = 0; row < SIGMAS; ++row) {
         const double sigma = 1.0 / dpa_gaussian_mu(targets[row], delta);
         const double norm = sqrt(ss + 2.0 * sigma * sz + sigma * sigma * zz);
-        dpa_cosine_fit fit;
-        dpa_cosine_estimate e;
-        dpa_error err;
         for (size_t i = 0; i < s->k; ++i)
             g[i] = (s->with_sum[i] * sqrt(ss) + sigma * s->with_noise[i] * sqrt(zz)) / norm;
-        if (dpa_cosine_fit_sample(g, s->k, &fit, &err) != DPA_OK ||
-            dpa_cosines_mean(&fit, s->d, delta, 0.95, &e, &err) != DPA_OK)
-            stop(&err);
-        count(&mean[row], &e, targets[row]);
-        if (dpa_cosines_mean_and_deviation(&fit, s->d, delta, 0.95, &e, &err) != DPA_OK) stop(&err);
-        count(&both[row], &e, targets[row]);
+        judge(s, g, targets[row], &mean[row], &both[row]);
     }
 }
 

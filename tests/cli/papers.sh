@@ -30,4 +30,10 @@ cmp copy/papers/fdp-in-one-run/figure5.csv "$DPA_SOURCE/papers/fdp-in-one-run/fi
 "$all" --list --under 5 fdp-in-one-run >list
 says list "fdp-in-one-run/figure5"
 grep -q -e "figure2 " -e tight-auditing list && fail "--under and the name of a paper choose more than they should"
+
+# the one program of papers/ that is compiled keeps up with the headers
+if command -v cc >/dev/null; then
+    cc -std=c17 -fsyntax-only -Werror=implicit-function-declaration -I"$DPA_SOURCE/include" -I"$DPA_SOURCE/src" "$DPA_SOURCE/papers/one-shot-federated/table1.c" ||
+        fail "table1.c does not compile"
+fi
 finish
