@@ -138,11 +138,13 @@ static dpa_status check_names(const session *s, dpa_error *err) {
         status = refuse_stop(s, "the game gives no scores of independent trials", err);
     if (status == DPA_OK && expected.kind != DPA_EVIDENCE_SIGNALS)
         status = dpa_protocol_check(&protocol, &claim, &expected, err);
+    dpa_error alone; /* what is wrong with the file, whatever the options say */
+    const int from_file = status == DPA_BAD_ARGUMENT &&
+                          dpa_protocol_check(NULL, NULL, &expected, &alone) == DPA_BAD_ARGUMENT;
     dpa__evidence_clear(&expected);
-    const int from_file = protocol.given == 0;
-    return status == DPA_BAD_ARGUMENT && from_file
-               ? dpa_experiment_blame(s->experiment, "estimators", err)
-               : status;
+    if (!from_file) return status;
+    *err = alone;
+    return dpa_experiment_blame(s->experiment, "estimators", err);
 }
 
 /* Finds the request by which the run decides to stop. */

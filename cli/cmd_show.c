@@ -31,7 +31,8 @@ static const option table[] = {
     {"follow", OPTION_FLAG, NULL, "with --trial: go on printing until the trial ends",
      offsetof(show_options, follow)},
     {"json", OPTION_OPTIONAL, "FILE.json",
-     "the same as JSON on standard output, or in a file (with --trials, --failures: those too)",
+     "the same as JSON on standard output, or in a file (with --trials, --trial N, --failures: "
+     "those too)",
      offsetof(show_options, json)},
     {"rescue", OPTION_FILE, "NEW.db",
      "of a damaged store: saves every trial whose checksum fits into a new one",
@@ -113,10 +114,15 @@ typedef struct search {
     int followed; /* its output was already shown while it ran */
 } search;
 
-static int show_one(void *user, const dpa_store_entry *e) {
-    search *s = user;
+static int is_wanted(search *s, const dpa_store_entry *e) {
     if (e->index != s->index) return 0;
     ++s->found;
+    return 1;
+}
+
+static int show_one(void *user, const dpa_store_entry *e) {
+    search *s = user;
+    if (!is_wanted(s, e)) return 0;
     const char *word = end_word(e);
     (void)printf("stage %d trial %" PRIu64 ": %zu number%s in %.4g s%s%s%s%s\n", e->stage + 1,
                  e->index, e->values.count, e->values.count == 1 ? "" : "s", e->seconds,
@@ -176,6 +182,7 @@ static dpa_status show(const show_options *o, search *one, dpa_store *store, dpa
 
 typedef struct json_list {
     FILE *out;
+    search *one; /* of trials: only this one, with what it printed; NULL for all of them */
     int some;
 } json_list;
 
@@ -193,6 +200,7 @@ static void put_entry(json_list *l, const dpa_store_entry *e) {
 static int put_trial(void *user, const dpa_store_entry *e) {
     json_list *l = user;
     const char *word = end_word(e);
+    if (l->one != NULL && !is_wanted(l->one, e)) return 0;
     put_entry(l, e);
     (void)fprintf(l->out, ", \"end\": \"%s\", \"seconds\": ", word != NULL ? word : "played");
     json_put_number(l->out, e->seconds);
@@ -201,7 +209,12 @@ static int put_trial(void *user, const dpa_store_entry *e) {
         if (i > 0) (void)fputs(", ", l->out);
         json_put_number(l->out, e->values.items[i]);
     }
-    (void)fputs("]}", l->out);
+    (void)fputs("]", l->out);
+    if (l->one != NULL) {
+        (void)fputs(", \"said\": ", l->out);
+        json_put_text(l->out, e->said != NULL ? e->said : "");
+    }
+    (void)fputs("}", l->out);
     return 0;
 }
 
@@ -260,7 +273,8 @@ static void put_stages(FILE *out, const dpa_store_stages *stages) {
     (void)fputs("]", out);
 }
 
-static dpa_status put_json(const show_options *o, dpa_store *store, FILE *out, dpa_error *err) {
+static dpa_status put_json(const show_options *o, search *one, dpa_store *store, FILE *out,
+                           dpa_error *err) {
     dpa_store_stages stages;
     dpa_status status = dpa_store_check(store, err);
     if (status == DPA_OK) status = dpa_store_list(store, &stages, err);
@@ -268,8 +282,8 @@ static dpa_status put_json(const show_options *o, dpa_store *store, FILE *out, d
     (void)fprintf(out, "{\"dpaudit\": \"%s\", \"command\": \"show\", ", dpa_version());
     put_stages(out, &stages);
     dpa_store_stages_free(&stages);
-    json_list list = {out, 0};
-    if (o->trials) {
+    json_list list = {out, o->trial_text != NULL ? one : NULL, 0};
+    if (o->trials || o->trial_text != NULL) {
         (void)fputs(", \"trials\": [", out);
         status = dpa_store_trials(store, NULL, put_trial, &list, err);
         (void)fputs("]", out);
@@ -284,15 +298,17 @@ static dpa_status put_json(const show_options *o, dpa_store *store, FILE *out, d
     return status;
 }
 
-static int show_json(const show_options *o, dpa_store *store) {
+static int show_json(const show_options *o, search *one, dpa_store *store) {
     char *text;
     dpa_error err = {0};
     FILE *out = text_begin(&text);
-    const dpa_status status = out != NULL ? put_json(o, store, out, &err) : DPA_OK;
+    const dpa_status status = out != NULL ? put_json(o, one, store, out, &err) : DPA_OK;
     int code = text_end("show", out, &text);
     if (code != 0) return code;
     if (status != DPA_OK)
         code = library_error("show", &err);
+    else if (o->trial_text != NULL && one->found == 0)
+        code = 0; /* the caller says that it is not there */
     else if (o->json[0] != '\0')
         code = write_file("show", o->json, text);
     else
@@ -328,6 +344,8 @@ static int run(void *options, const word_list *words) {
         return usage_error(&command_show, "--trial: '%s' is not a whole number", o->trial_text);
     if (o->follow && (o->trial_text == NULL || o->json != NULL))
         return usage_error(&command_show, "--follow needs --trial N, without --json");
+    if (o->json != NULL && o->trial_text != NULL && o->trials)
+        return usage_error(&command_show, "--json: either --trials or --trial N");
     int code = store_of(&command_show, words->items[0], &o->game, &experiment, &path);
     if (code == 0 && o->follow) one.followed = live_show(path, one.index, 1) == LIVE_WORDS;
     if (code == 0 && o->rescue != NULL) {
@@ -335,13 +353,13 @@ static int run(void *options, const word_list *words) {
     } else if (code == 0) {
         dpa_status status = dpa_store_open(path, DPA_STORE_READ, &store, &err);
         if (status == DPA_OK && o->json != NULL)
-            code = show_json(o, store);
+            code = show_json(o, &one, store);
         else if (status == DPA_OK)
             status = show(o, &one, store, &err);
         if (status != DPA_OK) code = library_error("show", &err);
     }
-    if (code == 0 && o->trial_text != NULL && o->json == NULL && one.found == 0 &&
-        live_show(path, one.index, 0) == LIVE_NOTHING) {
+    if (code == 0 && o->trial_text != NULL && one.found == 0 && o->rescue == NULL &&
+        (o->json != NULL || live_show(path, one.index, 0) == LIVE_NOTHING)) {
         (void)fprintf(stderr, "dpaudit show: %s: trial %s is not there\n", path, o->trial_text);
         code = EXIT_INPUT;
     }

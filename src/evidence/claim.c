@@ -98,8 +98,11 @@ dpa_status dpa_claim_set(dpa_claim *claim, const char *key, const char *value, d
 dpa_status dpa__claim_check(const dpa_claim *c, dpa_error *err) {
     const int made = !isnan(c->epsilon) + !isnan(c->sigma) + (c->curve[0] != '\0');
     if (made > 1)
-        return dpa__fail(err, DPA_BAD_ARGUMENT,
-                         "claim-epsilon, claim-sigma and claim-curve: one claim only");
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "%s and %s: one claim only",
+                         made == 3           ? "claim-epsilon, claim-sigma"
+                         : isnan(c->epsilon) ? "claim-sigma"
+                                             : "claim-epsilon",
+                         c->curve[0] != '\0' ? "claim-curve" : "claim-sigma");
     if (c->epsilon < 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "claim-epsilon: must not be negative, not %g",
                          c->epsilon);

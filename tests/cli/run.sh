@@ -40,6 +40,17 @@ for bug in clip-after-mean few-seeds "noise-scale, noise-scale: 0" "noise-scale,
     says out "REFUTED"
 done
 
+# Options that contradict each other are the user's, not the file's.
+run 2 run run-white-box.yaml --claim-sigma 1 --claim-epsilon 1
+says err "dpaudit run: claim-epsilon and claim-sigma: one claim only"
+run 2 run run-white-box.yaml --claim-sigma 1 --claim-curve x.csv
+says err "claim-sigma and claim-curve: one claim only"
+run 2 run run-white-box.yaml --claim-delta 1e-5
+says err "dpaudit run: claim-delta: there is no claim"
+echo "{training: run-mlp.yaml, game: {observations: 60}, estimators: {method: divination}}" >bad.yaml
+run 3 run bad.yaml --claim-epsilon 1
+says err "bad.yaml:1: estimators: method: 'divination'"
+
 # A claim smaller than what the training has.
 echo "{training: run-mlp.yaml, game: {observations: 4000}, claim: {epsilon: 1}}" >small.yaml
 run 1 run small.yaml

@@ -75,6 +75,12 @@ run 0 show count.yaml --trials
 run 0 show few.db --trial 3
 says out "stage 1 trial 3: 1 number in"
 run 3 show few.db --trial 100
+run 0 show few.db --json --trial 3
+[ "$(field "[t['trial'] for t in j['trials']], len(j['trials'][0]['numbers']), 'said' in j['trials'][0]")" = "[3] 1 True" ] || fail "show --json --trial shows another trial"
+run 3 show few.db --json --trial 100
+says err "trial 100 is not there"
+[ -s out ] && fail "show --json of a trial that is not there prints something"
+run 2 show few.db --json --trial 3 --trials
 run 0 export count.yaml --output e --format csv
 [ "$(wc -l <e/members.csv)" -eq 200 ] || fail "export: not 200 members"
 run 0 export count.yaml --output e
