@@ -94,9 +94,13 @@ dpa_status dpa__whole_training(dpa__case *c, const dpa_result *step, dpa_error *
                      c->claim.replace_one ? ",adjacency=replace-one" : "");
     (void)snprintf(whole.parameter, sizeof whole.parameter, "sigma");
     whole.parameter_lower = isfinite(sigma) ? sigma : (double)NAN;
-    (void)dpa__print(whole.note, sizeof whole.note,
-                     "One step shows a noise multiplier of at most %.6g; the accountant does the "
-                     "rest (q %.6g, %llu steps).",
-                     sigma, q, (unsigned long long)steps);
+    if (isinf(sigma))
+        (void)snprintf(whole.note, sizeof whole.note,
+                       "One step could have had any noise, so nothing follows for the training.");
+    else
+        (void)dpa__print(whole.note, sizeof whole.note,
+                         "One step shows a noise multiplier of at most %.6g; the accountant does "
+                         "the rest (q %.6g, %llu steps).",
+                         sigma, q, (unsigned long long)steps);
     return dpa__case_add(c, &whole, DPA_PRIMARY, err);
 }

@@ -167,7 +167,11 @@ static void add_bound(dpa__text *out, const dpa_report *report, const dpa_result
     if (r->epsilon_lower > 0) {
         dpa__text_add(out, "the leak");
         add_whose(out, report, r);
-        if (report->verdict.records > 1) dpa__text_add(out, " of all of them");
+        if (report->verdict.records > 1 && isnan(report->verdict.claim_epsilon))
+            dpa__text_printf(out, " of %llu records at once",
+                             (unsigned long long)report->verdict.records);
+        else if (report->verdict.records > 1) /* the claim has just said how many */
+            dpa__text_add(out, " of all of them");
         dpa__text_printf(out, " is at least ε = %.4f at δ = %g with %s %s (", r->epsilon_lower,
                          report->request.delta, percent.text, sure);
     } else {

@@ -55,14 +55,20 @@ static json_t *number_or_null(double value) {
 
 static json_t *row_of(const json_t *result, const char *name, size_t number) {
     const json_t *verdict = json_object_get(result, "verdict");
+    const json_t *seen = json_object_get(verdict, "would_detect");
+    /* a test of noise knows nothing of other leaks */
+    const int by_noise =
+        json_object_get(seen, "epsilon") == NULL && json_object_get(seen, "epsilon_gaussian");
+    const char *key = by_noise ? "epsilon_gaussian" : "epsilon";
+    const int is_blind = seen != NULL && isnan(dpa__number_of(seen, key));
     const json_t *provenance = json_object_get(result, "provenance");
-    return json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:s, s:o}", "audit", name, "verdict", verdict_word(verdict),
-        "epsilon", number_or_null(dpa__number_of(verdict, "epsilon_lower")), "claim",
-        number_or_null(dpa__number_of(dpa__claim_of(result), "epsilon")), "detects",
-        number_or_null(dpa__number_of(json_object_get(verdict, "would_detect"), "epsilon")),
-        "delta", number_or_null(dpa__number_of(result, "delta")), "time",
-        dpa__word_of(provenance, "time"), "number", json_integer((json_int_t)number));
+    return json_pack("{s:s, s:s, s:o, s:o, s:o, s:b, s:b, s:o, s:s, s:o}", "audit", name, "verdict",
+                     verdict_word(verdict), "epsilon",
+                     number_or_null(dpa__number_of(verdict, "epsilon_lower")), "claim",
+                     number_or_null(dpa__number_of(dpa__claim_of(result), "epsilon")), "detects",
+                     number_or_null(dpa__number_of(seen, key)), "by_noise", by_noise, "is_blind",
+                     is_blind, "delta", number_or_null(dpa__number_of(result, "delta")), "time",
+                     dpa__word_of(provenance, "time"), "number", json_integer((json_int_t)number));
 }
 
 json_t *dpa__trend(json_t *const *results, const char *const *paths, size_t count) {
@@ -111,6 +117,20 @@ static void add_cell(dpa__text *out, const json_t *row, const char *key, int dig
     dpa__text_add(out, "</td>");
 }
 
+static void add_detected(dpa__text *out, const json_t *row) {
+    const double value = dpa__number_of(row, "detects");
+    dpa__text_add(out, "<td class=\"number\">");
+    if (json_is_true(json_object_get(row, "is_blind")))
+        dpa__text_add(out, "no leak");
+    else if (isnan(value))
+        dpa__text_add(out, "–");
+    else
+        dpa__text_printf(out, "%.3g", value);
+    if (json_is_true(json_object_get(row, "by_noise")))
+        dpa__text_add(out, " from too little Gaussian noise");
+    dpa__text_add(out, "</td>");
+}
+
 static void add_table(dpa__text *out, const json_t *rows) {
     size_t index;
     json_t *row;
@@ -126,7 +146,7 @@ static void add_table(dpa__text *out, const json_t *rows) {
         dpa__text_printf(out, "</a></td><td>%s</td>", dpa__word_of(row, "verdict"));
         add_cell(out, row, "epsilon", 4);
         add_cell(out, row, "claim", 4);
-        add_cell(out, row, "detects", 3);
+        add_detected(out, row);
         add_cell(out, row, "delta", 3);
         dpa__text_add(out, "<td>");
         dpa__html_escape(out, dpa__word_of(row, "time"));

@@ -48,6 +48,19 @@ says trend.html "The claim fell in 1 of 3 audits"
 says trend.html '<td><a href="#result-2">release-2 3</a></td><td>not refuted</td>'
 grep -q "#result-3\">account" trend.html || fail "the account is not listed"
 grep -q '<td><a href="#result-3">' trend.html && fail "the account has no bound to compare"
+# what each would have detected: of any kind, of noise alone where only that is known, nothing
+cp "$DPA_SOURCE"/examples/{run-white-box.yaml,run-mlp.yaml,train-toy.csv} .
+run 0 run run-white-box.yaml --observations 400 --json=noise.json
+run 0 counts --fn 1 --tp 2 --fp 1 --tn 2 --claim-epsilon 1 --json=blind.json
+run 0 report release-2.json noise.json blind.json --out seen.html
+python3 - <<'PY' || fail "the trend does not say what each would have detected"
+import json, re
+seen = [json.load(open(name + ".json"))["verdict"]["would_detect"] for name in ("release-2", "noise", "blind")]
+cells = [re.findall(r'<td class="number">(.*?)</td>', row)[2] for row in re.findall(r'<tr><td><a href="#result-.*?</tr>', open("seen.html").read())]
+print(seen, cells)
+assert "epsilon" not in seen[1] and seen[2]["epsilon_infinite"]
+assert cells == [f"{seen[0]['epsilon']:.3g}", f"{seen[1]['epsilon_gaussian']:.3g} from too little Gaussian noise", "no leak"]
+PY
 run 0 report release-1.json account.json --out alone.html
 grep -q 'id="trend"' alone.html && fail "one bound is no trend"
 bad=$(printf 'r\351sultat.json') # no UTF-8
