@@ -23,7 +23,7 @@ static double *usual_new(const dpa_signals *signals, const dpa_attack_opts *opts
         double mean = 0.5 * (1.0 + opts->a) * out + 0.5 * (1.0 - opts->a);
         /* nobody is a member of the population, so its online p(x) is the mean over all models */
         if (!opts->offline) mean = is_population ? out : 0.5 * (shadow->in.mean[c] + out);
-        usual[c] = fmax(mean, 1e-300);
+        usual[c] = mean; /* above 0: a probability is at least e^−690 */
     }
     return usual;
 }
