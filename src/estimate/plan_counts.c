@@ -106,6 +106,11 @@ static int looks_both_ways(const staircase *s) {
     return s->entry->from_counts == dpa__from_posterior;
 }
 
+/* Methods of which each count alone is known to make the bound fall, zeros included. */
+static int falls_evenly(const staircase *s) {
+    return s->entry->from_counts == dpa__from_rectangle || looks_both_ways(s);
+}
+
 /* ── rows ──────────────────────────────────────────────────────────────────────────────────── */
 
 /* The largest fp that is tried in a row; the posterior's other half is its mirror image. */
@@ -113,11 +118,15 @@ static uint64_t row_end(const staircase *s, uint64_t fn) {
     return looks_both_ways(s) ? s->n - fn + 1 : s->n + 1;
 }
 
-/* The first fp that does not refute, from a guess: steps that double, then bisection. */
+/* The first fp that does not refute, from a guess: steps that double, then bisection. Rows do not
+ * rise with fn, so a neighbour that is known is a limit: mostly one outcome is left to ask. */
 static uint64_t find_row(staircase *s, uint64_t fn, uint64_t guess) {
-    const uint64_t end = row_end(s, fn), first = is_ratio(s) ? 1 : 0;
-    uint64_t low = first, high = end, step = 1; /* below low refutes, from high on not */
-    uint64_t at = guess < first ? first : guess > end - 1 ? end - 1 : guess;
+    const uint64_t first = is_ratio(s) ? 1 : 0;
+    uint64_t low = first, high = row_end(s, fn), step = 1; /* below low refutes, from high on not */
+    if (falls_evenly(s) && fn > 0 && s->below[fn - 1] < high) high = s->below[fn - 1];
+    if (falls_evenly(s) && fn < s->n && s->below[fn + 1] != UNKNOWN && s->below[fn + 1] > low)
+        low = s->below[fn + 1] < high ? s->below[fn + 1] : high;
+    uint64_t at = guess >= high ? high - (high > 0) : guess < low ? low : guess;
     while (low < high) {
         if (refutes(s, fn, at)) {
             low = at + 1;
