@@ -96,6 +96,51 @@ static void delta_of_the_null(void **state) {
     }
 }
 
+/* The slopes of a Gaussian stage are what 20 bisections of δ_t(s) = share·δ_t(0) find, to the bit.
+ */
+static double bisected(const dpa__member *null, double goal) {
+    double low = 0, high = 0.125;
+    while (high < 40 && dpa__null_delta(null, high) > goal) high *= 2;
+    high = fmin(high, 40);
+    for (int i = 0; i < 20; ++i) {
+        const double middle = 0.5 * (low + high);
+        *(dpa__null_delta(null, middle) > goal ? &low : &high) = middle;
+    }
+    return high;
+}
+
+static void slopes_by_bisection(void **state) {
+    (void)state;
+    static const double shares[] = {0.65, 0.3, 0.08};
+    double member[200], nonmember[200];
+    unsigned found = 0;
+    for (int i = 0; i < 200; ++i) {
+        nonmember[i] = (i - 100) / 40.0;
+        member[i] = nonmember[i] + 2.5;
+    }
+    for (double cap = 0.01; cap < 3; cap *= 1.3) {
+        dpa__model model;
+        dpa__member null;
+        dpa__stage stage = {.kept = 1};
+        double aim;
+        const dpa__past past = {member, nonmember, 200, 2000, log(20), NAN, cap, cap};
+        assert_ok(dpa__model_open("gaussian", 1e-5, &model, NULL));
+        assert_ok(dpa__stage_plan(&model, &past, &stage, &aim, NULL));
+        assert_ok(dpa__member_open(&model, aim, &null, NULL));
+        for (uint64_t j = 0; j < stage.count; ++j) {
+            int is_one = stage.bet[j].slope == 0;
+            for (int i = 0; i < 3 && !is_one; ++i)
+                is_one = fabs(stage.bet[j].slope) ==
+                         bisected(&null, shares[i] * dpa__null_delta(&null, 0));
+            assert_true(is_one);
+            found += stage.bet[j].slope != 0;
+        }
+        dpa__member_close(&null);
+        dpa__model_close(&model);
+    }
+    assert_true(found > 60);
+}
+
 /* ── exact enumeration ─────────────────────────────────────────────────────────────────────── */
 
 /* All outcomes of n pairs of guesses, for rates on the curve: the mean of the wealth, and the
@@ -399,6 +444,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(payments_are_fair),
         cmocka_unit_test(delta_of_the_null),
+        cmocka_unit_test(slopes_by_bisection),
         cmocka_unit_test(enumeration),
         cmocka_unit_test(order_of_classes),
         cmocka_unit_test(saving),
