@@ -81,7 +81,7 @@ dpa_status dpa__plan_power(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan
     *out = (dpa_plan_answer){.size = n, .power = NAN, .threshold = NAN};
     DPA_TRY(dpa__plan_check_size(plan, n, err));
     DPA_TRY(dpa__plan_progress(plan, "powers computed", plan->powers++, 0, err));
-    return plan->entry->power->at(plan, n, care, out, err);
+    return dpa__power_like(plan, plan->entry->power, n, care, out, err);
 }
 
 dpa_status dpa__ask_power(const dpa_plan *asked, uint64_t n, dpa_plan_answer *out, dpa_error *err) {

@@ -73,6 +73,15 @@ dpa_status dpa__plan_search_leak(const dpa__plan *plan, double fine, dpa__leak_t
 dpa_status dpa__plan_progress(const dpa__plan *plan, const char *what, double done, double total,
                               dpa_error *err);
 
+/* The power of a method as another plan of the command may have computed it (plan_known.c). The
+ * plans of a command share what they know through dpa_plan.known; they differ only in game, family
+ * and method. */
+typedef struct dpa__known dpa__known;
+dpa__known *dpa__known_new(dpa_error *err);
+void dpa__known_free(dpa__known *known);
+dpa_status dpa__power_like(dpa__plan *plan, const dpa__power *like, uint64_t n, dpa__care care,
+                           dpa_plan_answer *out, dpa_error *err);
+
 /* The standard error of a share of simulated audits; never 0. */
 double dpa__share_error(double count, double total);
 

@@ -142,7 +142,7 @@ static dpa_status power_of_channels(dpa__plan *plan, uint64_t n, dpa__care care,
     if (n < 2) return DPA_OK;
     const dpa__power *like =
         plan->model.kind == DPA__MODEL_DP ? &dpa__planned_scores : &dpa__planned_ranks;
-    return like->at(plan, n / 2, care, out, err);
+    return dpa__power_like(plan, like, n / 2, care, out, err);
 }
 
 const dpa__power dpa__planned_channels = {power_of_channels, DPA__IN_ONE_RUN, .limit = 20000000,

@@ -50,6 +50,7 @@ typedef struct dpa_plan {
     uint64_t audits;  /* audits to simulate for "sequential", 1 to 2000: 200 */
     unsigned threads; /* 0: as many as the machine has */
     dpa_progress progress;
+    struct dpa__known *known; /* powers that other plans of the command computed; NULL: none kept */
 } dpa_plan;
 /* The defaults: game runs, method cp, family dp, no claim and no suspected truth. */
 DPA_API void dpa__plan_init(dpa_plan *plan);

@@ -113,6 +113,7 @@ typedef struct context {
     json_t *rows, *ceilings, *stops;
     size_t count, beyond; /* rows; rows whose method cannot be planned for such a large budget */
     int has_row[DPA_PLAN_GAMES];
+    dpa__known *known;
 } context;
 
 /* If the budget is too large for one of many methods, its columns stay empty; a method asked for by
@@ -172,6 +173,7 @@ static dpa_plan plan_of(const context *c, dpa_plan_game game, const char *family
     plan.audits = query->audits;
     plan.threads = request->threads;
     plan.progress = request->progress;
+    plan.known = c->known;
     return plan;
 }
 
@@ -340,7 +342,10 @@ static dpa_status fill(dpa_report *report, const dpa_plan_query *query, dpa_erro
     DPA_TRY(resolve(&c, err));
     DPA_TRY(put_head(&c, section, err));
     DPA_TRY(say_head(&c, err));
-    return put_table(&c, err);
+    c.known = dpa__known_new(err);
+    const dpa_status status = c.known != NULL ? put_table(&c, err) : DPA_NO_MEMORY;
+    dpa__known_free(c.known);
+    return status;
 }
 
 static dpa_status check(const dpa_plan_query *query, const dpa_request *request, dpa_error *err) {

@@ -9,6 +9,7 @@
 #include "estimate/cosine.h"
 #include "estimate/cosines.h"
 #include "estimate/onerun.h"
+#include "estimate/plan.h"
 #include "estimate/power.h"
 #include "estimate/scores.h"
 #include "tradeoff/tradeoff.h"
@@ -367,6 +368,33 @@ static void sizes_and_leaks(void **state) {
     }
 }
 
+/* Canaries with channels need twice the runs of ranks or scan, whether or not the powers of runs
+ * are known; a known power is not one of another family, claim or truth. */
+static void known_powers(void **state) {
+    (void)state;
+    static const char *const families[] = {"dp", "gaussian"}, *const methods[] = {"scan", "rank"};
+    dpa__known *known = dpa__known_new(NULL);
+    assert_non_null(known);
+    for (int round = 0; round < 2; ++round)
+        for (int f = 0; f < 2; ++f) {
+            dpa_plan runs = plan_of(DPA_PLAN_RUNS, families[f], methods[f], 1, round ? 6 : 4);
+            dpa_plan canaries =
+                plan_of(DPA_PLAN_ONE_RUN, families[f], "channels", 1, round ? 6 : 4);
+            dpa_plan_answer alone, together, of_runs;
+            assert_ok(dpa__ask_power(&canaries, 90, &alone, NULL));
+            runs.known = canaries.known = known;
+            assert_ok(dpa__ask_power(&runs, 45, &of_runs, NULL));
+            assert_ok(dpa__ask_power(&canaries, 90, &together, NULL));
+            assert_true(alone.power == together.power && alone.error == together.error);
+            assert_true(together.power == of_runs.power && together.size == 90);
+            assert_ok(dpa__ask_size(&canaries, 0.8, 2000, &together, NULL));
+            canaries.known = NULL;
+            assert_ok(dpa__ask_size(&canaries, 0.8, 2000, &alone, NULL));
+            assert_true(alone.size == together.size && alone.power == together.power);
+        }
+    dpa__known_free(known);
+}
+
 /* A learned threshold: the size found suffices, the leak found is detected, and the power is never
  * more than that of the best threshold on the half on which it is used. */
 static void learned_threshold(void **state) {
@@ -543,11 +571,12 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_outcome),   cmocka_unit_test(guesses_all),
-        cmocka_unit_test(sizes_and_leaks), cmocka_unit_test(learned_threshold),
-        cmocka_unit_test(a_step_is_a_run), cmocka_unit_test(training_as_truth),
-        cmocka_unit_test(ceiling),         cmocka_unit_test(precision),
-        cmocka_unit_test(refusals),        cmocka_unit_test(simulated_audits),
+        cmocka_unit_test(every_outcome),     cmocka_unit_test(guesses_all),
+        cmocka_unit_test(sizes_and_leaks),   cmocka_unit_test(known_powers),
+        cmocka_unit_test(learned_threshold), cmocka_unit_test(a_step_is_a_run),
+        cmocka_unit_test(training_as_truth), cmocka_unit_test(ceiling),
+        cmocka_unit_test(precision),         cmocka_unit_test(refusals),
+        cmocka_unit_test(simulated_audits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
