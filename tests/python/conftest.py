@@ -4,6 +4,7 @@
 import json
 import locale
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,10 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[2]
 if not any(Path(path).resolve() == SOURCE / "python" for path in sys.path if path):
     sys.path.insert(0, str(SOURCE / "python"))
+
+# A shell without job control ignores Ctrl-C for what it starts in the background, and Python then leaves it ignored.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # As a notebook may: numbers of the host program have a comma.
 if "DPA_TEST_LOCALE" in os.environ:
