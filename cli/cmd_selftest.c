@@ -190,6 +190,28 @@ static double from_one_run(dpa_onerun game, const char *family) {
     return result.epsilon_lower;
 }
 
+/* 100 canaries in, of which 24 score 1, and 100 out, of which 4 do: two values are counts, so this
+ * is the exact test of the counts once more. */
+static double from_channels(void) {
+    enum { SIDE = 100 };
+    const dpa_request request = ask("dp", "scan", 1e-5, 0.95, 1);
+    double in[SIDE], out[SIDE], bound = NAN;
+    dpa_scores scores = {0};
+    dpa_lints lints = {0};
+    dpa_result result;
+    for (int i = 0; i < SIDE; ++i) {
+        in[i] = i < 24;
+        out[i] = i < 4;
+    }
+    if (dpa__scores_from(in, SIDE, out, SIDE, &scores, NULL) == DPA_OK &&
+        dpa__scores_prepare_here(&scores, &lints, NULL) == DPA_OK &&
+        dpa__onerun_channels(&scores, &request, &result, NULL) == DPA_OK)
+        bound = result.epsilon_lower;
+    dpa__lints_free(&lints);
+    dpa__scores_free(&scores);
+    return bound;
+}
+
 static void check_one_run(tally *t) {
     near(t, "one run, dp, 60 of 100 right", from_one_run((dpa_onerun){500, 2, 100, 60}, "dp"),
          0.050735610892, 1e-10);
@@ -199,6 +221,7 @@ static void check_one_run(tally *t) {
          from_one_run((dpa_onerun){100000, 2, 1500, 1429}, "gaussian"), 3.29923509768, 1e-8);
     near(t, "one run, half right: nothing",
          from_one_run((dpa_onerun){1000, 2, 1000, 500}, "gaussian"), 0, 0);
+    near(t, "one run, channels, 24 and 4", from_channels(), 0.98, 1e-9);
 }
 
 /* ── sequential audits, cosines, plans, random numbers ─────────────────────────────────────── */

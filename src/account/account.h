@@ -93,5 +93,9 @@ dpa_status dpa__family_curve(const dpa_family *family, double t, dpa_curve **out
 /* ε at δ of the member at t. */
 dpa_status dpa__family_epsilon(const dpa_family *family, double t, double delta, dpa_interval *out,
                                dpa_error *err) DPA_MUST_USE;
+/* The t of a claim: the most private member whose ε at δ is certainly no less, to 1e-9; the
+ * leakiest one if all are below. */
+dpa_status dpa__family_claim(const dpa_family *family, double epsilon, double delta, double *t,
+                             dpa_error *err) DPA_MUST_USE;
 
 #endif

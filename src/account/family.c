@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "math/root.h"
 
 typedef enum kind { DP, GAUSSIAN, LAPLACE, SUBSAMPLED, POINTS, PAIR, LEDGER, KINDS } kind;
 
@@ -382,4 +383,37 @@ dpa_status dpa__family_epsilon(const dpa_family *family, double t, double delta,
     out->lower = fmin(dpa__account_around(dpa_curve_epsilon(curve, delta)).lower, out->upper);
     dpa_curve_free(curve);
     return DPA_OK;
+}
+
+typedef struct claim_search {
+    const dpa_family *family;
+    double epsilon, delta;
+    dpa_status status;
+    dpa_error *err;
+} claim_search;
+
+/* How much the ε of the member at t is above the claim, at least. */
+static double excess(double t, void *user) {
+    claim_search *s = user;
+    dpa_interval got = {0, 0};
+    if (s->status == DPA_OK && t >= MOST_PRIVATE)
+        s->status = dpa__family_epsilon(s->family, t, s->delta, &got, s->err);
+    return s->status == DPA_OK ? got.lower - s->epsilon : (double)NAN;
+}
+
+dpa_status dpa__family_claim(const dpa_family *family, double epsilon, double delta, double *t,
+                             dpa_error *err) {
+    static const double NARROW = 1e-9, FAR = 1e6;
+    const double end = family->kind == SUBSAMPLED ? LEAKIEST : fmin(dpa__family_max(family), FAR);
+    claim_search search = {family, epsilon, delta, DPA_OK, err};
+    dpa__bracket found;
+    double high = fmin(1, end);
+    while (high < end && excess(high, &search) < 0) high = fmin(2 * high, end);
+    *t = high;
+    if (search.status == DPA_OK && high == end && excess(high, &search) < 0) return search.status;
+    DPA_TRY(search.status);
+    const dpa_status status = dpa__root(excess, &search, 0, high, NARROW, NARROW, &found, err);
+    DPA_TRY(search.status);
+    *t = found.upper;
+    return status;
 }

@@ -86,18 +86,24 @@ dpa_status dpa__exact_p_value_dp(const dpa_counts *counts, double epsilon, doubl
     return status;
 }
 
-static dpa_status claim_p(const dpa_counts *counts, const dpa__model *model, const dpa_request *r,
+/* The p-value of the claim beside the bound t. */
+static dpa_status claim_p(const audit *a, const dpa_counts *counts, const dpa_request *r, double t,
                           double *p, dpa_error *err) {
     const double delta = isnan(r->claim_delta) ? r->delta : r->claim_delta;
     dpa_curve *curve = NULL;
+    double claim;
     if (isnan(r->claim_epsilon)) return DPA_OK;
-    if (model->kind == DPA__MODEL_DP)
-        return dpa__exact_p_value_dp(counts, r->claim_epsilon, delta, r, p, err);
-    if (model->kind != DPA__MODEL_GAUSSIAN) return DPA_OK;
-    DPA_TRY(dpa_curve_gaussian(dpa_gaussian_mu(r->claim_epsilon, delta), &curve, err));
-    const dpa_status status = dpa__exact_p_value(counts, curve, r, p, err);
-    dpa_curve_free(curve);
-    return status;
+    DPA_TRY(dpa__model_claim(a->model, r->claim_epsilon, delta, &claim, err));
+    if (a->model->kind == DPA__MODEL_DP) {
+        DPA_TRY(dpa__exact_p_value_dp(counts, r->claim_epsilon, delta, r, p, err));
+    } else {
+        DPA_TRY(dpa__model_curve(a->model, claim, &curve, err));
+        const dpa_status status = dpa__exact_p_value(counts, curve, r, p, err);
+        dpa_curve_free(curve);
+        DPA_TRY(status);
+    }
+    *p = dpa__walk_agreed(&a->grid, t, claim, *p, a->p);
+    return DPA_OK;
 }
 
 /* ── the estimator ─────────────────────────────────────────────────────────────────────────── */
@@ -133,7 +139,7 @@ dpa_status dpa__from_exact(const dpa__entry *entry, const dpa_counts *counts,
         return dpa__fail(err, DPA_BAD_ARGUMENT, "method exact: at most 10^6 of each class; use cp");
     DPA_TRY(dpa__walk_up(test_run, &a, &a.grid, &lower, err));
     if (request->sides == 2) DPA_TRY(upper_limit(&a, counts, &upper, err));
-    DPA_TRY(claim_p(counts, model, request, &result->p_value, err));
+    DPA_TRY(claim_p(&a, counts, request, lower, &result->p_value, err));
     (void)snprintf(result->note, sizeof result->note,
                    "Exact unconditional test, the worst case over the other rate certified.");
     return dpa__result_limits(result, model, request->delta, lower, upper, 0, err);

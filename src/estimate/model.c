@@ -124,6 +124,21 @@ dpa_status dpa__model_epsilon(const dpa__model *model, double t, double delta, i
     return dpa__fail(err, DPA_INTERNAL, "model of no kind");
 }
 
+dpa_status dpa__model_claim(const dpa__model *model, double epsilon, double delta, double *t,
+                            dpa_error *err) {
+    switch (model->kind) {
+    case DPA__MODEL_DP:
+        *t = delta == model->delta ? epsilon : (double)NAN;
+        return DPA_OK;
+    case DPA__MODEL_GAUSSIAN:
+        *t = dpa_gaussian_mu(epsilon, delta);
+        return DPA_OK;
+    case DPA__MODEL_CURVES:
+        return dpa__family_claim(model->family, epsilon, delta, t, err);
+    }
+    return dpa__fail(err, DPA_INTERNAL, "model of no kind");
+}
+
 dpa_status dpa__model_delta(const dpa__model *model, double t, double epsilon, double *out,
                             dpa_error *err) {
     if (model->kind == DPA__MODEL_DP)

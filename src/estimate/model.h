@@ -40,6 +40,10 @@ double dpa__model_value(const dpa__model *model, double t);
 /* ε at δ of the member at t; `side` < 0 rounds down (lower bounds), > 0 up. */
 dpa_status dpa__model_epsilon(const dpa__model *model, double t, double delta, int side,
                               double *out, dpa_error *err);
+/* The t of a claim: the most private member that leaks at least as much as (ε,δ) allows. NaN where
+ * the family has no such member: dp at another δ. */
+dpa_status dpa__model_claim(const dpa__model *model, double epsilon, double delta, double *t,
+                            dpa_error *err);
 /* The δ of the member at t at this ε, rounded down. */
 dpa_status dpa__model_delta(const dpa__model *model, double t, double epsilon, double *out,
                             dpa_error *err);

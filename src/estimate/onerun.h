@@ -75,8 +75,7 @@ DPA_API dpa_status dpa__onerun_bound(const dpa_onerun *games, size_t count, dpa_
                                      const dpa_request *request, dpa_result *result,
                                      dpa_error *err) DPA_MUST_USE;
 
-/* ── canaries with channels of their own
- * ─────────────────────────────────────────────────────────────── */
+/* ── canaries with channels of their own ───────────────────────────────────────────────────── */
 
 /* The lower bound from prepared scores of the canaries of one run (members: those that were in), if
  * every canary acts on the output through its own independent noise: white-box canaries on disjoint
@@ -84,8 +83,8 @@ DPA_API dpa_status dpa__onerun_bound(const dpa_onerun *games, size_t count, dpa_
  * (docs/methods/one-run-channels.md). The request names one family ("": gaussian) and method
  * ("rank"; or "scan", the default for dp). Much stronger than guesses, but under one more
  * assumption, which the result names. */
-dpa_status dpa__onerun_channels(const dpa_scores *scores, const dpa_request *request,
-                                dpa_result *result, dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa__onerun_channels(const dpa_scores *scores, const dpa_request *request,
+                                        dpa_result *result, dpa_error *err) DPA_MUST_USE;
 
 /* Tests whether the noise is independent, on coordinates that no canary touched:
  * noise[step][coordinate], mean zero. Both p-values are large-sample. Only the first

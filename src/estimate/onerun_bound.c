@@ -158,41 +158,13 @@ static dpa_status set_bound(const search *s, double lower, double upper, double 
     return DPA_OK;
 }
 
-typedef struct claim_search {
-    const dpa_family *family;
-    double epsilon, delta;
-    dpa_status status;
-    dpa_error *err;
-} claim_search;
-
-static int reaches_claim(double t, void *user) {
-    claim_search *s = user;
-    dpa_interval got = {INFINITY, INFINITY};
-    if (s->status == DPA_OK) s->status = dpa__family_epsilon(s->family, t, s->delta, &got, s->err);
-    return got.lower >= s->epsilon;
-}
-
-/* The most private member that is certainly as leaky as the claim allows. */
-static dpa_status claim_parameter(claim_search *s, double *t, dpa_error *err) {
-    const double end = dpa__family_max(s->family);
-    double upper = fmin(1.0, end);
-    while (upper < end && upper < 1e300 && !reaches_claim(upper, s)) upper *= 2.0;
-    *t = fmin(upper, end);
-    if (s->status != DPA_OK || !reaches_claim(*t, s) || reaches_claim(0.0, s)) return s->status;
-    dpa__bracket found;
-    DPA_TRY(bisect(reaches_claim, s, 0.0, *t, exact_tolerance, &s->status, &found, err));
-    *t = found.upper;
-    return DPA_OK;
-}
-
 static dpa_status set_claim(const dpa_request *request, const dpa_onerun *games, size_t count,
                             dpa_guess_choice choice, dpa_result *result, dpa_error *err) {
     const double delta = isnan(request->claim_delta) ? request->delta : request->claim_delta;
     dpa__onerun_test test;
     DPA_TRY(dpa__onerun_test_init(&test, request, delta, games[0].options, err));
-    claim_search claim = {test.family, request->claim_epsilon, delta, DPA_OK, err};
     double t = 0.0, least = 1.0;
-    dpa_status status = claim_parameter(&claim, &t, err);
+    dpa_status status = dpa__family_claim(test.family, request->claim_epsilon, delta, &t, err);
     for (size_t i = 0; status == DPA_OK && i < count; ++i) {
         if (dpa__onerun_test_refutes(&test, t, &games[i], least)) /* one look rejects most */
             least = fmin(least, dpa__onerun_test_p_value(&test, t, &games[i]));

@@ -78,6 +78,15 @@ double dpa__rank_statistic(const dpa_scores *s, const double *weights) {
     return sum;
 }
 
+/* The member that the claim names; NaN if there is none. */
+static dpa_status claimed_t(const dpa__model *model, const dpa_request *request, double *t,
+                            dpa_error *err) {
+    const double delta = isnan(request->claim_delta) ? request->delta : request->claim_delta;
+    *t = NAN;
+    if (isnan(request->claim_epsilon)) return DPA_OK;
+    return dpa__model_claim(model, request->claim_epsilon, delta, t, err);
+}
+
 /* ── the simulated p-value ─────────────────────────────────────────────────────────────────── */
 
 typedef struct study {
@@ -177,9 +186,11 @@ static dpa_status normal_bound(normal_law *n, double *t, dpa_error *err) {
     return status;
 }
 
-static dpa_status normal_p_value(const normal_law *n, double t, double *out, dpa_error *err) {
+static dpa_status normal_p_value(const normal_law *n, const dpa_request *request, double *out,
+                                 dpa_error *err) {
     dpa__member member;
-    double mean, deviation;
+    double mean, deviation, t;
+    DPA_TRY(claimed_t(n->model, request, &t, err));
     if (!isfinite(t)) return DPA_OK;
     DPA_TRY(dpa__member_open(n->model, t, &member, err));
     const dpa_status status =
@@ -208,18 +219,12 @@ typedef struct answer {
     double t, p_value;
 } answer;
 
-/* The member that the claim names; NaN if there is none, or no closed form to find it. */
-static double claimed_t(const dpa__model *model, const dpa_request *request) {
-    const double delta = isnan(request->claim_delta) ? request->delta : request->claim_delta;
-    if (isnan(request->claim_epsilon) || model->kind != DPA__MODEL_GAUSSIAN) return NAN;
-    return dpa_gaussian_mu(request->claim_epsilon, delta);
-}
-
 static dpa_status simulate(const dpa__model *model, const dpa_scores *scores, const double *weights,
                            double observed, double p, size_t replicates, const dpa_request *request,
                            answer *out, dpa_error *err) {
     dpa__rank_draws draws;
     study s = {model, &draws, weights, observed - 1e-12 * fabs(observed), NULL, NULL};
+    double claim = NAN;
     DPA_TRY(dpa__rank_draw(model, scores->members, scores->nonmembers, replicates, request->seed,
                            &draws, err));
     s.scratch = DPA_NEW_ARRAY(double, scores->nonmembers, err);
@@ -231,7 +236,7 @@ static dpa_status simulate(const dpa__model *model, const dpa_scores *scores, co
             dpa__scan_may_reach(p, replicates, DPA__SCAN_DOUBT); /* fewer than this */
         if (allowed > 0) status = order_statistic(&s, allowed - 1, out->t, &out->t, err);
     }
-    const double claim = claimed_t(model, request);
+    if (status == DPA_OK) status = claimed_t(model, request, &claim, err);
     if (status == DPA_OK && isfinite(claim)) {
         size_t reached;
         status = partition(&s, claim, 0, replicates, &reached, err);
@@ -299,7 +304,7 @@ static dpa_status bound(dpa__rank_score score, const dpa__model *model, const dp
     if (replicates > 0)
         DPA_TRY(simulate(model, scores, weights, observed, p, replicates, request, &found, err));
     else
-        DPA_TRY(normal_p_value(&law, claimed_t(model, request), &found.p_value, err));
+        DPA_TRY(normal_p_value(&law, request, &found.p_value, err));
     const double t = found.t;
     out->p_value = found.p_value;
     dpa__result_add_extra(out, "statistic", observed);

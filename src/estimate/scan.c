@@ -323,18 +323,25 @@ static dpa_status test_run(void *user, size_t first, size_t last, int *is_reject
 
 /* ── the estimator ─────────────────────────────────────────────────────────────────────────── */
 
-/* The p-value of the claim: of (ε,δ)-DP, or of the family's member with that ε. */
-static dpa_status claim_p(scan *s, double *p, dpa_error *err) {
+/* The p-value of the claim: of (ε,δ)-DP, or of the family's member with that ε. `t` is the bound.
+ */
+static dpa_status claim_p(scan *s, double t, double *p, dpa_error *err) {
     const dpa_request *r = s->request;
     const double delta = isnan(r->claim_delta) ? r->delta : r->claim_delta;
-    if (isnan(r->claim_epsilon)) return DPA_OK;
-    if (s->model->kind == DPA__MODEL_DP) return p_value_dp(s, r->claim_epsilon, delta, p, err);
-    if (s->model->kind != DPA__MODEL_GAUSSIAN) return DPA_OK;
     dpa_curve *curve = NULL;
-    DPA_TRY(dpa_curve_gaussian(dpa_gaussian_mu(r->claim_epsilon, delta), &curve, err));
-    const dpa_status status = p_value(s, curve, -1, 0, p, err);
-    dpa_curve_free(curve);
-    return status;
+    double claim;
+    if (isnan(r->claim_epsilon)) return DPA_OK;
+    DPA_TRY(dpa__model_claim(s->model, r->claim_epsilon, delta, &claim, err));
+    if (s->model->kind == DPA__MODEL_DP) {
+        DPA_TRY(p_value_dp(s, r->claim_epsilon, delta, p, err));
+    } else {
+        DPA_TRY(dpa__model_curve(s->model, claim, &curve, err));
+        const dpa_status status = p_value(s, curve, -1, 0, p, err);
+        dpa_curve_free(curve);
+        DPA_TRY(status);
+    }
+    *p = dpa__walk_agreed(&s->grid, t, claim, *p, s->p);
+    return DPA_OK;
 }
 
 static void describe(const scan *s, dpa_result *out) {
@@ -378,7 +385,7 @@ dpa_status dpa__scan_run(const char *method, const dpa__model *model, const dpa_
     s.far = far_value(&s);
     dpa_status status = dpa__walk_up(test_run, &s, &s.grid, &t, err);
     describe(&s, out);
-    if (status == DPA_OK) status = claim_p(&s, &out->p_value, err);
+    if (status == DPA_OK) status = claim_p(&s, t, &out->p_value, err);
     scan_close(&s);
     if (status != DPA_OK) return status;
     return dpa__result_limits(out, model, request->delta, t,

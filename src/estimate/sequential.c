@@ -43,14 +43,6 @@ static dpa_status wealth_at(const dpa_sequential *s, double t, wealth *out, dpa_
     return DPA_OK;
 }
 
-/* For the t of a claim. */
-typedef struct search_claim {
-    const dpa__model *model;
-    double epsilon, delta;
-    dpa_status status;
-    dpa_error *err;
-} search_claim;
-
 typedef struct search {
     const dpa_sequential *audit;
     dpa_status status;
@@ -231,37 +223,6 @@ dpa_status dpa__sequential_price(dpa_sequential *s, dpa_error *err) {
 
 /* ── open and close ────────────────────────────────────────────────────────────────────────── */
 
-static int exceeds_claim(double t, void *user) {
-    double epsilon = 0;
-    search_claim *c = user;
-    if (c->status == DPA_OK)
-        c->status = dpa__model_epsilon(c->model, t, c->delta, -1, &epsilon, c->err);
-    return epsilon > c->epsilon;
-}
-
-/* The largest t that a claim of ε allows, rounded up. */
-static dpa_status sequential_claim(const dpa__model *model, double epsilon, double delta, double *t,
-                                   dpa_error *err) {
-    search_claim claim = {model, epsilon, delta, DPA_OK, err};
-    dpa__bracket bracket;
-    *t = epsilon;
-    if (model->kind == DPA__MODEL_DP) return DPA_OK;
-    double high = fmin(1, model->max);
-    while (!exceeds_claim(high, &claim)) {
-        DPA_TRY(claim.status);
-        if (high >= model->max || high > 1e6) {
-            *t = high;
-            return DPA_OK;
-        }
-        high = fmin(2 * high, model->max);
-    }
-    const dpa_status found =
-        dpa__bisect(exceeds_claim, &claim, 0, high, 1e-13, 1e-13, &bracket, err);
-    DPA_TRY(claim.status);
-    *t = bracket.upper;
-    return found;
-}
-
 static dpa_status open_rule(dpa_sequential *s, dpa_error *err) {
     dpa__select select;
     const char *text = s->request.select;
@@ -284,7 +245,7 @@ static dpa_status open_models(dpa_sequential *s, dpa_error *err) {
     DPA_TRY(dpa__model_open(r->family, r->delta, &s->model, err));
     if (isnan(r->claim_epsilon)) return DPA_OK;
     DPA_TRY(dpa__model_open(r->family, delta, &s->claim_model, err));
-    return sequential_claim(&s->claim_model, r->claim_epsilon, delta, &s->claim, err);
+    return dpa__model_claim(&s->claim_model, r->claim_epsilon, delta, &s->claim, err);
 }
 
 static dpa_status open_audit(dpa_sequential *s, dpa_error *err) {
@@ -338,7 +299,7 @@ dpa_status dpa__sequential_log_e(const dpa_sequential *s, double epsilon, double
     wealth at;
     if (!(epsilon >= 0))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "epsilon: at least 0, not %g", epsilon);
-    DPA_TRY(sequential_claim(&s->model, epsilon, s->request.delta, &t, err));
+    DPA_TRY(dpa__model_claim(&s->model, epsilon, s->request.delta, &t, err));
     DPA_TRY(wealth_at(s, t, &at, err));
     *out = at.now;
     return DPA_OK;

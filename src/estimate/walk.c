@@ -57,3 +57,8 @@ dpa_status dpa__walk_down(dpa__walk_test test, void *user, const dpa__grid *grid
     }
     return DPA_OK;
 }
+
+double dpa__walk_agreed(const dpa__grid *grid, double t, double claim, double p, double allowed) {
+    const int stands = t <= claim && t < grid->max;
+    return stands ? fmax(p, nextafter(allowed, 1)) : p;
+}

@@ -27,4 +27,9 @@ dpa_status dpa__walk_up(dpa__walk_test test, void *user, const dpa__grid *grid, 
 dpa_status dpa__walk_down(dpa__walk_test test, void *user, const dpa__grid *grid, double *t,
                           dpa_error *err);
 
+/* The p-value of a claim at `claim`, as it is told beside the bound t at error `allowed`. If the
+ * grid, or the fewer draws of a walk, leave the claim standing, it is raised above `allowed`, which
+ * does no harm to a p-value: bound and p-value never disagree. */
+double dpa__walk_agreed(const dpa__grid *grid, double t, double claim, double p, double allowed);
+
 #endif

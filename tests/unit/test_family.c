@@ -178,9 +178,38 @@ static void files(void **state) {
     (void)unlink(path);
 }
 
+/* The member of a claim is certainly no better than it, and hardly worse; a claim beyond the
+ * family's end has its last member. */
+static void claims(void **state) {
+    static const char *const specs[] = {"dp", "gaussian", "laplace",
+                                        "subsampled-gaussian:q=0.1,steps=20",
+                                        "subsampled-gaussian:q=1,steps=1,adjacency=replace-one"};
+    static const double epsilons[] = {1e-7, 0.3, 4, 60};
+    (void)state;
+    for (size_t f = 0; f < 5; ++f) {
+        dpa_family *family = parsed(specs[f]);
+        for (size_t e = 0; e < 4; ++e) {
+            dpa_interval at, below = {0, 0};
+            double t;
+            assert_ok(dpa__family_claim(family, epsilons[e], 1e-5, &t, NULL));
+            assert_ok(dpa__family_epsilon(family, t, 1e-5, &at, NULL));
+            assert_true(at.lower >= epsilons[e]);
+            const double less = t * (1 - 1e-8) - 2e-9;
+            if (less > 0) assert_ok(dpa__family_epsilon(family, less, 1e-5, &below, NULL));
+            assert_true(below.lower < epsilons[e]);
+        }
+        double t;
+        assert_ok(dpa__family_claim(family, 0, 1e-5, &t, NULL));
+        assert_absolute(t, 0, 0.2); /* a little leak costs no ε at δ > 0 */
+        assert_ok(dpa__family_claim(family, 1e12, 1e-5, &t, NULL));
+        assert_true(t >= 1000);
+        dpa__family_free(family);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(files), cmocka_unit_test(bad_specs),
-                                       cmocka_unit_test(ordered), cmocka_unit_test(known_members),
-                                       cmocka_unit_test(from_file)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(files),     cmocka_unit_test(bad_specs),
+                                       cmocka_unit_test(ordered),   cmocka_unit_test(known_members),
+                                       cmocka_unit_test(from_file), cmocka_unit_test(claims)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
