@@ -41,7 +41,7 @@ static double time_reading(const char *path, const char *nonmembers) {
     dpa_error err;
     dpa_scores again;
     BENCH_BEST(ROUNDS, time, {
-        check(dpa__scores_read(path, nonmembers, &again, &err), &err);
+        check(dpa__scores_read(path, nonmembers, 1, &again, &err), &err);
         dpa__scores_free(&again);
     });
     return time;

@@ -72,7 +72,7 @@ static double audit(const char *in, const char *out, const char *method, const c
     (void)snprintf(request.method, sizeof request.method, "%s", method);
     (void)snprintf(request.select, sizeof request.select, "%s", select);
     if (method[0] != '\0') (void)snprintf(request.family, sizeof request.family, "gaussian");
-    if (dpa__scores_read(in, out, &scores, &err) != DPA_OK ||
+    if (dpa__scores_read(in, out, 1, &scores, &err) != DPA_OK ||
         dpa__scores_prepare_here(&scores, &lints, &err) != DPA_OK ||
         dpa__estimate_scores(&scores, &request, &results, &err) != DPA_OK) {
         (void)printf("%s\n", err.text);
@@ -128,7 +128,7 @@ static void bench_threads(void) {
     double others;
     write_scores("in.npy", 1000000, 1, 1);
     write_scores("out.npy", 1000000, 0, 2);
-    if (dpa__evidence_scores("in.npy", "out.npy", &evidence, NULL) != DPA_OK) exit(1);
+    if (dpa__evidence_scores("in.npy", "out.npy", 1, &evidence, NULL) != DPA_OK) exit(1);
     const double one = judge(&evidence, "1", &others);
     bench_row("judging 1000000 + 1000000 on one thread", one, "itself", 1);
     for (int round = 0; round < 3; ++round) {

@@ -72,7 +72,8 @@ static int run(void *options, const word_list *words) {
     dpa_evidence evidence;
     dpa_error err = {0};
     const char *second = words->count > 1 ? words->items[1] : NULL;
-    if (dpa__evidence_scores(words->items[0], second, &evidence, &err) != DPA_OK)
+    const unsigned threads = o->common.protocol.request.threads;
+    if (dpa__evidence_scores(words->items[0], second, threads, &evidence, &err) != DPA_OK)
         return library_error("scores", &err);
     if (o->scope != NULL) evidence.scope = o->scope[0] == 's' ? DPA_SCOPE_STEP : DPA_SCOPE_TRAINING;
     if (evidence.design == DPA_ONE_RUN) {

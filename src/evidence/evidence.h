@@ -53,9 +53,11 @@ DPA_API dpa_status dpa__scores_from(const double *member, size_t members, const 
                                     size_t nonmembers, dpa_scores *out,
                                     dpa_error *err) DPA_MUST_USE;
 /* Reads two files of one array each, or, if nonmembers_path is NULL, one file: an NPZ with the
- * arrays `members` and `nonmembers`, or a CSV with the columns `score` and `member` (0 or 1). */
-dpa_status dpa__scores_read(const char *path, const char *nonmembers_path, dpa_scores *out,
-                            dpa_error *err) DPA_MUST_USE;
+ * arrays `members` and `nonmembers`, or a CSV with the columns `score` and `member` (0 or 1). With
+ * two threads (0: as many as the machine has) large files of two classes are read at the same time.
+ */
+dpa_status dpa__scores_read(const char *path, const char *nonmembers_path, unsigned threads,
+                            dpa_scores *out, dpa_error *err) DPA_MUST_USE;
 /* Sorts both classes and adds a lint for whatever is odd: ties, the wrong sign, NaN, infinities,
  * duplicates, tiny classes. A NaN counts against the attack: it becomes the lowest member score or
  * the highest non-member score. DPA_BAD_INPUT if a class is empty or all NaN. */
@@ -160,7 +162,8 @@ dpa_status dpa__evidence_read(const char *path, dpa_evidence *out, dpa_error *er
  * nonmembers, or score and correct. Cosines: with the final model in `path`; if `null_path` is
  * given, both files hold the largest cosines over the rounds. */
 DPA_API dpa_status dpa__evidence_scores(const char *path, const char *nonmembers_path,
-                                        dpa_evidence *out, dpa_error *err) DPA_MUST_USE;
+                                        unsigned threads, dpa_evidence *out,
+                                        dpa_error *err) DPA_MUST_USE;
 DPA_API dpa_status dpa__evidence_one_run(const char *path, const char *nonmembers_path,
                                          int are_losses, dpa_evidence *out,
                                          dpa_error *err) DPA_MUST_USE;

@@ -41,10 +41,10 @@ static dpa_status take_scores(dpa_evidence *e, dpa_scores *s, dpa_error *err) {
     return status;
 }
 
-static dpa_status read_scores(const char *path, const char *nonmembers_path, dpa_evidence *out,
-                              dpa_error *err) {
+static dpa_status read_scores(const char *path, const char *nonmembers_path, unsigned threads,
+                              dpa_evidence *out, dpa_error *err) {
     dpa_scores scores;
-    DPA_TRY(dpa__scores_read(path, nonmembers_path, &scores, err));
+    DPA_TRY(dpa__scores_read(path, nonmembers_path, threads, &scores, err));
     note_file(out, 0, path, scores.sha256[0]);
     if (nonmembers_path != NULL) note_file(out, 1, nonmembers_path, scores.sha256[1]);
     const dpa_status status = take_scores(out, &scores, err);
@@ -69,12 +69,12 @@ static dpa_status finish(dpa_status status, dpa_evidence *out) {
     return status;
 }
 
-dpa_status dpa__evidence_scores(const char *path, const char *nonmembers_path, dpa_evidence *out,
-                                dpa_error *err) {
+dpa_status dpa__evidence_scores(const char *path, const char *nonmembers_path, unsigned threads,
+                                dpa_evidence *out, dpa_error *err) {
     if (nonmembers_path == NULL && dpa__evidence_is_file(path))
         return read_own(path, DPA_EVIDENCE_SCORES, DPA_EVIDENCE_SCORES, out, err);
     dpa__evidence_init(out, DPA_EVIDENCE_SCORES);
-    return finish(read_scores(path, nonmembers_path, out, err), out);
+    return finish(read_scores(path, nonmembers_path, threads, out, err), out);
 }
 
 /* ── one run ─────────────────────────────────────────────────────────────────────────── */
@@ -165,7 +165,7 @@ dpa_status dpa__evidence_one_run(const char *path, const char *nonmembers_path, 
     if (nonmembers_path != NULL)
         status = read_pair(path, nonmembers_path, are_losses, out, err);
     else if (dpa__npz_has(path, "members"))
-        status = read_scores(path, NULL, out, err);
+        status = read_scores(path, NULL, 1, out, err);
     else if (dpa__npz_has(path, "correct"))
         status = read_answers(path, out, err);
     else
@@ -205,7 +205,7 @@ static dpa_status give(dpa_status status, dpa_evidence *read, dpa_evidence **out
 dpa_status dpa_evidence_scores(const char *path, const char *nonmembers_path, dpa_evidence **out,
                                dpa_error *err) {
     dpa_evidence read;
-    return give(dpa__evidence_scores(path, nonmembers_path, &read, err), &read, out, err);
+    return give(dpa__evidence_scores(path, nonmembers_path, 1, &read, err), &read, out, err);
 }
 
 dpa_status dpa_evidence_one_run(const char *path, const char *nonmembers_path, int are_losses,

@@ -81,22 +81,33 @@ static comparison compare_classes(const dpa_scores *s) {
     return c;
 }
 
-static dpa_status lint_values(const dpa_scores *s, size_t nan, dpa_lints *lints, dpa_error *err) {
+/* A class that is made ready: NaN counts against the attack. */
+typedef struct side {
+    const double *given;
+    double *score;
+    size_t count;
+    double worst;
+    size_t nan, infinite, again; /* NaN count as infinite; scores that repeat another */
+    dpa_status status;
+    dpa_error error;
+} side;
+
+static dpa_status lint_values(const side sides[2], dpa_lints *lints, dpa_error *err) {
+    const size_t nan = sides[0].nan + sides[1].nan, count = sides[0].count + sides[1].count;
+    const size_t infinite = sides[0].infinite + sides[1].infinite;
+    const size_t again = sides[0].again + sides[1].again;
     if (nan > 0)
         DPA_TRY(dpa__lints_add(lints, err, "nan",
                                "%zu scores are NaN; they count against the attack", nan));
-    const size_t infinite =
-        infinities(s->member, s->members) + infinities(s->nonmember, s->nonmembers);
     if (infinite > nan)
         DPA_TRY(dpa__lints_add(lints, err, "infinite",
                                "%zu scores are infinite; they are taken as extreme scores",
                                infinite - nan));
-    const size_t again = repeats(s->member, s->members) + repeats(s->nonmember, s->nonmembers);
-    if (100 * again > s->members + s->nonmembers)
+    if (100 * again > count)
         DPA_TRY(dpa__lints_add(lints, err, "duplicates",
                                "%zu of %zu scores repeat an earlier one of their class: rounded "
                                "scores, or rows that were counted twice?",
-                               again, s->members + s->nonmembers));
+                               again, count));
     return DPA_OK;
 }
 
@@ -134,22 +145,13 @@ static dpa_status lint_classes(const dpa_scores *s, dpa_lints *lints, dpa_error 
     return DPA_OK;
 }
 
-/* A class that is made ready: NaN counts against the attack. */
-typedef struct side {
-    const double *given;
-    double *score;
-    size_t count;
-    double worst;
-    size_t nan;
-    dpa_status status;
-    dpa_error error;
-} side;
-
 static int prepare_side(void *user, size_t task) {
     side *s = (side *)user + task;
     if (s->given != s->score) memcpy(s->score, s->given, s->count * sizeof *s->score);
     s->nan = replace_nan(s->score, s->count, s->worst);
     s->status = dpa__sort_numbers(s->score, s->count, &s->error);
+    s->infinite = infinities(s->score, s->count);
+    s->again = repeats(s->score, s->count);
     return 0;
 }
 
@@ -169,7 +171,7 @@ static dpa_status prepare(const dpa_scores *given, dpa_scores *s, unsigned threa
         DPA_TRY(sides[i].status);
     }
     s->is_sorted = 1;
-    DPA_TRY(lint_values(s, sides[0].nan + sides[1].nan, lints, err));
+    DPA_TRY(lint_values(sides, lints, err));
     return lint_classes(s, lints, err);
 }
 

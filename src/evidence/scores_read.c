@@ -4,11 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "evidence/columns.h"
 #include "evidence/evidence.h"
+
+static const double BYTES_A_THREAD = 1 << 20;
 
 /* Reads one class from a file (or from a member of an NPZ); the caller owns the array. */
 static dpa_status read_class(const char *path, const char *name, double **values, size_t *count,
@@ -33,17 +37,56 @@ static dpa_status read_class(const char *path, const char *name, double **values
     return DPA_OK;
 }
 
+/* A class that is read by a thread of its own. */
+typedef struct reading {
+    const char *path, *name;
+    double **values;
+    size_t *count;
+    char *sha256;
+    dpa_status status;
+    dpa_error error;
+} reading;
+
+static int read_side(void *user, size_t task) {
+    reading *r = (reading *)user + task;
+    r->status = read_class(r->path, r->name, r->values, r->count, r->sha256, &r->error);
+    return 0;
+}
+
+/* 0 of what is not a file: standard input, a pipe, nothing. */
+static double bytes_of(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISREG(about.st_mode) ? (double)about.st_size : 0;
+}
+
+/* One after the other, unless both files are large enough to be worth a thread. The error is that
+ * of the members if both have one. */
+static dpa_status read_sides(reading sides[2], unsigned threads, dpa_error *err) {
+    const double bytes = fmin(bytes_of(sides[0].path), bytes_of(sides[1].path));
+    if (dpa__threads_worth(threads, bytes, BYTES_A_THREAD) > 1) {
+        DPA_TRY(dpa__parallel(2, 2, read_side, sides, err));
+    } else {
+        (void)read_side(sides, 0);
+        if (sides[0].status == DPA_OK) (void)read_side(sides, 1);
+    }
+    for (int i = 0; i < 2; ++i) {
+        if (sides[i].status != DPA_OK && err != NULL) *err = sides[i].error;
+        DPA_TRY(sides[i].status);
+    }
+    return DPA_OK;
+}
+
 static dpa_status read_two(const char *in_path, const char *in_name, const char *out_path,
-                           const char *out_name, dpa_scores *out, dpa_error *err) {
+                           const char *out_name, unsigned threads, dpa_scores *out,
+                           dpa_error *err) {
     if (strcmp(in_path, "-") == 0 && strcmp(out_path, "-") == 0)
         return dpa__fail(err, DPA_BAD_INPUT,
                          "standard input holds one array: members and non-members cannot both be "
                          "'-'; give one of them a file, or pipe a table score,member as one '-'");
-    dpa_status status =
-        read_class(in_path, in_name, &out->member, &out->members, out->sha256[0], err);
-    if (status == DPA_OK)
-        status =
-            read_class(out_path, out_name, &out->nonmember, &out->nonmembers, out->sha256[1], err);
+    reading sides[2] = {
+        {in_path, in_name, &out->member, &out->members, out->sha256[0], DPA_OK, {0}},
+        {out_path, out_name, &out->nonmember, &out->nonmembers, out->sha256[1], DPA_OK, {0}}};
+    const dpa_status status = read_sides(sides, threads, err);
     if (status != DPA_OK) dpa__scores_free(out);
     return status;
 }
@@ -106,12 +149,13 @@ static dpa_status read_table(const char *path, dpa_scores *out, dpa_error *err) 
     return status;
 }
 
-dpa_status dpa__scores_read(const char *path, const char *nonmembers_path, dpa_scores *out,
-                            dpa_error *err) {
+dpa_status dpa__scores_read(const char *path, const char *nonmembers_path, unsigned threads,
+                            dpa_scores *out, dpa_error *err) {
     *out = (dpa_scores){0};
-    if (nonmembers_path != NULL) return read_two(path, NULL, nonmembers_path, NULL, out, err);
+    if (nonmembers_path != NULL)
+        return read_two(path, NULL, nonmembers_path, NULL, threads, out, err);
     if (dpa__npz_has(path, "members") || dpa__npz_has(path, "nonmembers"))
-        return read_two(path, "members", path, "nonmembers", out, err);
+        return read_two(path, "members", path, "nonmembers", threads, out, err);
     return read_table(path, out, err);
 }
 

@@ -34,7 +34,7 @@ static dpa_status open_evidence(const json_t *result, const char *const *paths, 
     } else if (is_one_run) {
         DPA_TRY(dpa__evidence_one_run(paths[0], second, 0, out, err));
     } else {
-        DPA_TRY(dpa__evidence_scores(paths[0], second, out, err));
+        DPA_TRY(dpa__evidence_scores(paths[0], second, 1, out, err));
     }
     if (dpa__is_word(protocol, "scope", "step")) out->scope = DPA_SCOPE_STEP;
     return DPA_OK;

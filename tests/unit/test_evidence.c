@@ -326,7 +326,7 @@ static void plain_files_are_what_the_caller_says(void **state) {
     dpa_error err = {0};
     write_text("score,member\n3,1\n2,0\n1,1\n");
     assert_false(dpa__evidence_is_file(path));
-    assert_ok(dpa__evidence_scores(path, NULL, &e, NULL));
+    assert_ok(dpa__evidence_scores(path, NULL, 1, &e, NULL));
     assert_int_equal(e.kind, DPA_EVIDENCE_SCORES);
     assert_int_equal(e.design, DPA_INDEPENDENT_RUNS);
     assert_int_equal(e.scope, DPA_SCOPE_TRAINING);
@@ -370,7 +370,7 @@ static void one_run_from_plain_files(void **state) {
     assert_true(correct->count == 3 && correct->items[0] == 1 && correct->items[1] == 0);
     dpa__evidence_clear(&e);
     write_text("0.5\n0.25\n");
-    assert_ok(dpa__evidence_scores(path, path, &e, NULL));
+    assert_ok(dpa__evidence_scores(path, path, 1, &e, NULL));
     in = dpa__evidence_find(&e, "members");
     assert_true(in->count == 2 && in->items[0] + in->items[1] == 0.75);
     dpa__evidence_clear(&e);
@@ -429,7 +429,7 @@ static void matrices_of_scores_are_refused(void **state) {
         dpa_evidence e;
         dpa_error err = {0};
         assert_ok(dpa__array_write(path, &array, NULL));
-        const dpa_status status = dpa__evidence_scores(path, path, &e, &err);
+        const dpa_status status = dpa__evidence_scores(path, path, 1, &e, &err);
         assert_int_equal(status, k < 2 ? DPA_OK : DPA_BAD_INPUT);
         if (k == 2) assert_non_null(strstr(err.text, "an array of 2 dimensions"));
         if (k == 2) continue;
@@ -468,13 +468,13 @@ static void a_file_of_another_kind_is_refused(void **state) {
     fill(&e);
     e.kind = DPA_EVIDENCE_COSINES;
     assert_ok(dpa_evidence_write(&e, path, NULL));
-    assert_int_equal(dpa__evidence_scores(path, NULL, &other, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__evidence_scores(path, NULL, 1, &other, &err), DPA_BAD_INPUT);
     assert_non_null(strstr(err.text, "the file holds cosines; scores are wanted here"));
     assert_int_equal(dpa__evidence_one_run(path, NULL, 0, &other, &err), DPA_BAD_INPUT);
     e.kind = DPA_EVIDENCE_SCORES;
     assert_ok(dpa_evidence_write(&e, path, NULL));
     assert_int_equal(dpa__evidence_cosines(path, NULL, &other, &err), DPA_BAD_INPUT);
-    assert_ok(dpa__evidence_scores(path, NULL, &other, &err));
+    assert_ok(dpa__evidence_scores(path, NULL, 1, &other, &err));
     dpa__evidence_clear(&other);
     dpa__evidence_clear(&e);
 }

@@ -429,8 +429,8 @@ static void groups_share(void **state) {
             }
         }
     assert_int_equal(fclose(file), 0);
-    assert_ok(dpa__evidence_scores(path, NULL, &e, NULL));
-    assert_ok(dpa__evidence_scores(path, NULL, &all, NULL));
+    assert_ok(dpa__evidence_scores(path, NULL, 1, &e, NULL));
+    assert_ok(dpa__evidence_scores(path, NULL, 1, &all, NULL));
     dpa_protocol p = protocol_of("gaussian", "rank");
     assert_ok(dpa_protocol_set(&p, "group", "site", NULL));
     dpa_report *report = judged(&e, NULL, &p);
