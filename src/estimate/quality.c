@@ -16,7 +16,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "base/threads.h"
 #include "estimate/roc.h"
 #include "estimate/scores.h"
 #include "evidence/scores_sort.h"
@@ -216,16 +215,8 @@ static dpa_status measure_accuracy(const dpa_scores *s, double p, dpa_quality *o
     return DPA_OK;
 }
 
-typedef struct measuring {
-    const dpa_scores *scores;
-    double p;
-    dpa_quality *out;
-    dpa_status status[2];
-    dpa_error error[2];
-} measuring;
-
-static int measure_one(void *user, size_t task) {
-    measuring *m = user;
+int dpa__quality_task(void *user, size_t task) {
+    dpa__measuring *m = user;
     influence shape;
     m->status[task] = task == 0
                           ? measure_accuracy(m->scores, m->p, m->out, &m->error[task])
@@ -233,22 +224,31 @@ static int measure_one(void *user, size_t task) {
     return 0;
 }
 
-dpa_status dpa__scores_quality(const dpa_scores *s, const dpa_request *request, dpa_quality *out,
-                               dpa_error *err) {
+dpa_status dpa__quality_begin(const dpa_scores *s, const dpa_request *request, dpa_quality *out,
+                              dpa__measuring *m, dpa_error *err) {
     static const double rates[DPA_LOW_FPRS] = {0.001, 0.01, 0.1};
-    measuring m = {.scores = s, .p = 1 - request->confidence, .out = out};
+    *m = (dpa__measuring){.scores = s, .p = 1 - request->confidence, .out = out};
     *out = (dpa_quality){0};
     DPA_TRY(check(s, err));
     for (size_t i = 0; i < DPA_LOW_FPRS; ++i) {
         out->fpr[i] = rates[i];
-        measure_tpr(s, m.p, rates[i], &out->tpr[i]);
-    }
-    const unsigned threads = dpa__threads_worth(
-        request->threads, (double)s->members + (double)s->nonmembers, DPA__SCORES_A_THREAD);
-    DPA_TRY(dpa__parallel(threads, 2, measure_one, &m, err));
-    for (size_t i = 0; i < 2; ++i) {
-        if (m.status[i] != DPA_OK && err != NULL) *err = m.error[i];
-        DPA_TRY(m.status[i]);
+        measure_tpr(s, m->p, rates[i], &out->tpr[i]);
     }
     return DPA_OK;
+}
+
+dpa_status dpa__quality_end(const dpa__measuring *m, dpa_error *err) {
+    for (size_t i = 0; i < DPA__QUALITY_TASKS; ++i) {
+        if (m->status[i] != DPA_OK && err != NULL) *err = m->error[i];
+        DPA_TRY(m->status[i]);
+    }
+    return DPA_OK;
+}
+
+dpa_status dpa__scores_quality(const dpa_scores *s, const dpa_request *request, dpa_quality *out,
+                               dpa_error *err) {
+    dpa__measuring m;
+    DPA_TRY(dpa__quality_begin(s, request, out, &m, err));
+    for (size_t i = 0; i < DPA__QUALITY_TASKS; ++i) (void)dpa__quality_task(&m, i);
+    return dpa__quality_end(&m, err);
 }

@@ -44,6 +44,15 @@ static const char *refusal(const audit *a, const dpa__entry *entry, const dpa__m
     return NULL;
 }
 
+/* Corners are needed where all thresholds are tried: not for a fixed one, and a split has its own.
+ */
+static int needs_corners(const audit *a) {
+    if (a->asked == NULL) return 1;
+    const dpa__select select = select_for(a, a->asked);
+    return a->asked->from_scores == NULL &&
+           (select.kind == DPA__SIMULTANEOUS || select.kind == DPA__MAX);
+}
+
 static dpa_status run_one(const audit *a, const dpa__entry *entry, const dpa__model *model,
                           dpa_results *results, dpa_error *err) {
     dpa_result result;
@@ -106,9 +115,7 @@ dpa_status dpa__estimate_scores(const dpa_scores *scores, const dpa_request *req
     }
     a.has_select = request->select[0] != '\0';
     if (a.has_select) DPA_TRY(dpa__select_parse(request->select, &a.select, err));
-    /* corners are needed only for thresholds */
-    const int has_thresholds = a.asked == NULL || a.asked->from_scores == NULL || a.has_select;
-    if (has_thresholds) DPA_TRY(dpa__roc_of(scores, &a.roc, err));
+    if (needs_corners(&a)) DPA_TRY(dpa__roc_of(scores, &a.roc, err));
     const dpa_status status = run(&a, results, err);
     dpa__roc_free(&a.roc);
     return status;

@@ -66,6 +66,19 @@ typedef struct dpa_quality {
 /* The scores must be prepared. */
 dpa_status dpa__scores_quality(const dpa_scores *scores, const dpa_request *request,
                                dpa_quality *out, dpa_error *err) DPA_MUST_USE;
+/* The same in parts: `begin`, the tasks in any order and on any threads, `end`. */
+enum { DPA__QUALITY_TASKS = 2 };
+typedef struct dpa__measuring {
+    const dpa_scores *scores;
+    double p;
+    dpa_quality *out;
+    dpa_status status[DPA__QUALITY_TASKS];
+    dpa_error error[DPA__QUALITY_TASKS];
+} dpa__measuring;
+dpa_status dpa__quality_begin(const dpa_scores *scores, const dpa_request *request,
+                              dpa_quality *out, dpa__measuring *m, dpa_error *err) DPA_MUST_USE;
+int dpa__quality_task(void *measuring, size_t task);
+dpa_status dpa__quality_end(const dpa__measuring *m, dpa_error *err) DPA_MUST_USE;
 /* The AUC with a BCa bootstrap interval (seeded by the request) instead of DeLong's. */
 dpa_status dpa__scores_auc_bootstrap(const dpa_scores *scores, const dpa_request *request,
                                      dpa_measure *out, dpa_error *err) DPA_MUST_USE;

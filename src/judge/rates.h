@@ -3,6 +3,8 @@
 #ifndef DPA_JUDGE_RATES_H
 #define DPA_JUDGE_RATES_H
 
+#include "base/threads.h"
+#include "estimate/scores.h"
 #include "judge/case.h"
 
 /* An estimator of this evidence: appends results for the family and method of a request. Called by
@@ -14,6 +16,10 @@ typedef struct dpa__rows {
     dpa__rates_fn run;
     void *user;
     unsigned threads; /* rows that are worked on at the same time */
+    /* other tasks for the same threads, so that none of them waits while a long row ends */
+    dpa__task *beside;
+    void *beside_user;
+    size_t beside_count;
 } dpa__rows;
 
 /* Adds the rows of the deciding tests, each at its share of the error, then the rows shown beside
@@ -31,7 +37,8 @@ dpa_status dpa__section_curve(dpa_report *report, const dpa_scores *scores, dpa_
  */
 dpa_status dpa__section_delta(dpa_report *report, double epsilon, dpa_error *err);
 /* Section "quality" and its text. */
-dpa_status dpa__section_quality(dpa_report *report, const dpa_scores *scores, dpa_error *err);
+dpa_status dpa__section_quality(dpa_report *report, const dpa_quality *quality, size_t nonmembers,
+                                dpa_error *err);
 /* Sections "histogram" and "roc". */
 dpa_status dpa__section_scores(dpa_report *report, const dpa_scores *scores, dpa_error *err);
 /* Says why the deciding bound is what it is. `scores` NULL: from the counts of the results. */

@@ -183,6 +183,7 @@ static dpa_status ask_all(list *l, dpa_error *err) {
 
 static int answer_one(void *user, size_t task) {
     list *l = user;
+    if (task >= l->count) return l->rows->beside(l->rows->beside_user, task - l->count);
     answer(l->rows, &l->items[task]);
     return 0;
 }
@@ -190,7 +191,8 @@ static int answer_one(void *user, size_t task) {
 dpa_status dpa__rates_rows(const dpa__rows *rows, dpa_error *err) {
     list l = {.rows = rows};
     dpa_status status = ask_all(&l, err);
-    if (status == DPA_OK) status = dpa__parallel(rows->threads, l.count, answer_one, &l, err);
+    const size_t tasks = l.count + rows->beside_count;
+    if (status == DPA_OK) status = dpa__parallel(rows->threads, tasks, answer_one, &l, err);
     for (size_t i = 0; i < l.count; ++i)
         if (status == DPA_OK)
             status = take_answer(rows, &l.items[i], err);

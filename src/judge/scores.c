@@ -63,7 +63,7 @@ static dpa_status judge_group(dpa__case *c, const char *name, dpa_scores *scores
     if (status == DPA_BAD_INPUT)
         return dpa__report_say(c->report, err, "group %s: left out: it has only one class", name);
     DPA_TRY(status);
-    const dpa__rows rows = {c, run, &slice, 1};
+    const dpa__rows rows = {.c = c, .run = run, .user = &slice, .threads = 1};
     const size_t before = dpa_report_count(c->report);
     char family[DPA_FAMILY_SIZE], method[DPA_NAME_SIZE];
     const double confidence = dpa__shared_confidence(c->protocol.request.confidence, c->test.count);
@@ -157,19 +157,30 @@ static dpa_status doubt_sign_of_played(const dpa_evidence *e, const dpa_scores *
 
 /* ── all of it ───────────────────────────────────────────────────────────────────────── */
 
+/* The rows, and beside them how good the attack is. */
+static dpa_status fill_rows(dpa__case *c, both *scores, unsigned threads, dpa_quality *quality,
+                            dpa_error *err) {
+    dpa__measuring measuring;
+    dpa__rows rows = {c, run, scores, threads, dpa__quality_task, &measuring, DPA__QUALITY_TASKS};
+    if (c->protocol.bare) rows.beside_count = 0;
+    DPA_TRY(dpa__quality_begin(&scores->prepared, &c->report->request, quality, &measuring, err));
+    DPA_TRY(dpa__rates_rows(&rows, err));
+    return dpa__quality_end(&measuring, err);
+}
+
 static dpa_status fill(dpa__case *c, both *scores, dpa_score_groups *groups, dpa_error *err) {
     const dpa_scores *s = &scores->prepared, *given = &scores->in_order;
+    dpa_quality quality;
     dpa_lints lints = {0};
     const dpa_protocol *p = &c->protocol;
     const double size = (double)given->members + (double)given->nonmembers;
     const unsigned threads = dpa__threads_worth(p->request.threads, size, DPA__SCORES_A_THREAD);
-    const dpa__rows rows = {c, run, scores, threads};
     DPA_TRY(dpa__report_evidence(c->report, "scores", err));
     DPA_TRY(dpa__report_fact(c->report, "members", (double)given->members, err));
     DPA_TRY(dpa__report_fact(c->report, "nonmembers", (double)given->nonmembers, err));
     dpa_status status = dpa__scores_prepare(given, threads, &scores->prepared, &lints, err);
     if (status == DPA_OK) status = doubt_sign_of_played(c->evidence, s, &lints, err);
-    if (status == DPA_OK) status = dpa__rates_rows(&rows, err);
+    if (status == DPA_OK) status = fill_rows(c, scores, threads, &quality, err);
     if (status == DPA_OK && p->group[0] != '\0') status = judge_groups(c, groups, err);
     if (status == DPA_OK) status = dpa__doubts(c, &lints, err);
     dpa__lints_free(&lints);
@@ -177,7 +188,7 @@ static dpa_status fill(dpa__case *c, both *scores, dpa_score_groups *groups, dpa
     DPA_TRY(doubt_canary(c, s, err));
     if (p->bare) return DPA_OK;
     DPA_TRY(dpa__power_state(c, (double)s->members, (double)s->nonmembers, err));
-    DPA_TRY(dpa__section_quality(c->report, s, err));
+    DPA_TRY(dpa__section_quality(c->report, &quality, s->nonmembers, err));
     if (!p->plain) DPA_TRY(dpa__section_scores(c->report, s, err));
     if (!p->plain) DPA_TRY(dpa__section_posterior(c->report, err));
     if (p->curve) DPA_TRY(dpa__section_curve(c->report, s, err));

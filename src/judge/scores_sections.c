@@ -112,11 +112,10 @@ static dpa_status say_quality(dpa_report *report, const dpa_quality *q, size_t n
     return used > 0 ? dpa__report_say(report, err, "        TPR %s", rates) : DPA_OK;
 }
 
-dpa_status dpa__section_quality(dpa_report *report, const dpa_scores *scores, dpa_error *err) {
-    dpa_quality quality;
-    DPA_TRY(dpa__scores_quality(scores, &report->request, &quality, err));
-    DPA_TRY(put_quality(report, &quality, scores->nonmembers, err));
-    return say_quality(report, &quality, scores->nonmembers, err);
+dpa_status dpa__section_quality(dpa_report *report, const dpa_quality *quality, size_t nonmembers,
+                                dpa_error *err) {
+    DPA_TRY(put_quality(report, quality, nonmembers, err));
+    return say_quality(report, quality, nonmembers, err);
 }
 
 dpa_status dpa__section_scores(dpa_report *report, const dpa_scores *scores, dpa_error *err) {
