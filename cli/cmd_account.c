@@ -153,11 +153,9 @@ static int run(void *options, const word_list *words) {
     double *lists[3] = {NULL, NULL, NULL};
     dpa_account_query query;
     dpa__account_query_init(&query);
-    int code = phase_list(cmd, &o->phase, 0, &set, &query.opts);
+    int code = phase_list(cmd, &o->phase, 0, &set, &query);
     if (code == 0) code = take_lists(cmd, o, lists, &query);
     if (code == 0) {
-        query.phases = set.phase;
-        query.count = set.count;
         query.opts.delta = o->common.protocol.request.delta;
         query.epsilon = o->epsilon;
         query.fpr = o->fpr;
@@ -166,6 +164,7 @@ static int run(void *options, const word_list *words) {
         const dpa_status status = dpa__audit_account(&query, &report, &err);
         code = status == DPA_OK ? show_report(report, &o->common) : library_error(cmd->name, &err);
     }
+    dpa__account_query_free(&query);
     phase_set_free(&set);
     for (size_t k = 0; k < 3; ++k) free(lists[k]);
     return code;

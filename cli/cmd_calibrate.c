@@ -71,18 +71,14 @@ static int run(void *options, const word_list *words) {
     phase_set set;
     dpa_account_query query;
     dpa__account_query_init(&query);
-    const int failed = phase_list(cmd, &o->phase, what == DPA_CALIBRATE_SIGMA, &set, &query.opts);
-    if (failed) {
-        phase_set_free(&set);
-        return failed;
-    }
-    query.phases = set.phase;
-    query.count = set.count;
+    int code = phase_list(cmd, &o->phase, what == DPA_CALIBRATE_SIGMA, &set, &query);
     query.opts.delta = o->common.protocol.request.delta;
     query.epsilon = o->epsilon;
     dpa_report *report = NULL;
     dpa_error err;
-    const dpa_status status = dpa__audit_calibrate(&query, what, &report, &err);
+    if (code == 0 && dpa__audit_calibrate(&query, what, &report, &err) != DPA_OK)
+        code = library_error(cmd->name, &err);
+    dpa__account_query_free(&query);
     phase_set_free(&set);
-    return status == DPA_OK ? show_report(report, &o->common) : library_error(cmd->name, &err);
+    return code == 0 ? show_report(report, &o->common) : code;
 }

@@ -144,13 +144,25 @@ static int take_goodness(const losses_options *o, dpa_losses_query *query) {
     return 0;
 }
 
+/* The files of every model into the query. */
+static dpa_status add_models(const losses_options *o, const word_list *words,
+                             dpa_losses_query *query, dpa_error *err) {
+    dpa_status status = DPA_OK;
+    for (size_t i = 0; i < o->train.count && status == DPA_OK; ++i)
+        status = dpa__losses_query_files(query, o->train.items[i], o->heldout.items[i],
+                                         word_at(&o->train_labels, i),
+                                         word_at(&o->heldout_labels, i), o->loss, err);
+    for (size_t i = 0; i < words->count && status == DPA_OK; ++i)
+        status = dpa__losses_query_files(query, words->items[i], NULL, NULL, NULL, o->loss, err);
+    return status;
+}
+
 static int run(void *options, const word_list *words) {
     losses_options *o = options;
     dpa_losses_query query;
     const int failed = check_counts(o, words);
     if (failed) return failed;
     dpa__losses_query_init(&query);
-    query.count = o->train.count + words->count;
     query.opts.bootstrap = (size_t)o->bootstrap;
     query.opts.mixture.components = (size_t)o->components;
     query.opts.whole_training_set = o->whole;
@@ -160,23 +172,16 @@ static int run(void *options, const word_list *words) {
     query.opts.replace_one = o->common.claim.replace_one;
     if (is(o->transform, "quantile")) query.opts.mixture.transform = DPA_TRANSFORM_QUANTILE;
     if (take_goodness(o, &query)) return 2;
-    dpa_losses_files *files = calloc(query.count, sizeof *files);
     dpa_report *report = NULL;
-    dpa_error err = {.status = DPA_NO_MEMORY, .text = "no memory for the list of files"};
-    if (files == NULL) return library_error(command_losses.name, &err);
-    for (size_t i = 0; i < o->train.count; ++i)
-        files[i] =
-            (dpa_losses_files){o->train.items[i], o->heldout.items[i], word_at(&o->train_labels, i),
-                               word_at(&o->heldout_labels, i), o->loss};
-    for (size_t i = 0; i < words->count; ++i)
-        files[o->train.count + i] = (dpa_losses_files){.train = words->items[i], .loss = o->loss};
-    query.files = files;
+    dpa_error err;
     o->common.protocol.request.claim_epsilon = o->common.claim.epsilon;
     o->common.protocol.request.claim_delta = o->common.claim.delta;
     o->common.protocol.request.progress = progress_start();
-    const dpa_status status = dpa__audit_losses(&query, &o->common.protocol.request, &report, &err);
+    dpa_status status = add_models(o, words, &query, &err);
+    if (status == DPA_OK)
+        status = dpa__audit_losses(&query, &o->common.protocol.request, &report, &err);
     progress_end();
-    free(files);
+    dpa__losses_query_free(&query);
     return status == DPA_OK ? show_report(report, &o->common)
                             : library_error(command_losses.name, &err);
 }

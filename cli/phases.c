@@ -22,7 +22,6 @@ void phase_init(phase_options *phase) {
 void phase_set_free(phase_set *set) {
     for (size_t k = 0; k < set->pairs; ++k) dpa_pair_free(set->pair[k]);
     free(set->pair);
-    free(set->phase);
     dpa_ledger_free(set->ledger);
     *set = (phase_set){0};
 }
@@ -108,63 +107,67 @@ static int parse_phase(const command *cmd, const char *text, phase_set *set, dpa
     return take_batches(cmd, batches, phase);
 }
 
-/* Makes the phase of --sigma or --pair, if one was given. */
-static int own_phase(const command *cmd, const phase_options *phase, int is_sought,
-                     phase_set *set) {
+static int add_phases(const command *cmd, dpa_account_query *query, const dpa_phase *phases,
+                      size_t count) {
+    dpa_error err;
+    if (dpa__account_query_add(query, phases, count, &err) == DPA_OK) return 0;
+    return library_error(cmd->name, &err);
+}
+
+/* Adds the phase of --sigma or --pair, if one was given. */
+static int own_phase(const command *cmd, const phase_options *phase, int is_sought, phase_set *set,
+                     dpa_account_query *query) {
     if (isnan(phase->sigma) && !is_sought && phase->pair == NULL) return 0;
     if (phase->pair != NULL && !isnan(phase->sigma))
         return usage_error(cmd, "--pair and --sigma: one mechanism only");
-    dpa_phase *own = &set->phase[set->count++];
-    *own = (dpa_phase){DPA_GAUSSIAN, isnan(phase->sigma) ? 1.0 : phase->sigma, phase->q,
-                       phase->steps, NULL};
-    (void)mechanism_of(phase->mechanism, &own->mechanism);
-    if (phase->pair != NULL) return take_pair(cmd, phase->pair, set, own);
-    return take_batches(cmd, phase->batches, own);
+    dpa_phase own = {DPA_GAUSSIAN, isnan(phase->sigma) ? 1.0 : phase->sigma, phase->q, phase->steps,
+                     NULL};
+    (void)mechanism_of(phase->mechanism, &own.mechanism);
+    const int failed = phase->pair != NULL ? take_pair(cmd, phase->pair, set, &own)
+                                           : take_batches(cmd, phase->batches, &own);
+    return failed ? failed : add_phases(cmd, query, &own, 1);
 }
 
-static int ledger_phases(const command *cmd, const phase_options *phase, dpa_adjacency adjacency,
-                         phase_set *set) {
+/* Adds one --phase. */
+static int listed_phase(const command *cmd, const phase_options *phase, const char *text,
+                        phase_set *set, dpa_account_query *query) {
+    dpa_phase here = {DPA_GAUSSIAN, NAN, 1.0, 1, NULL};
+    (void)mechanism_of(phase->mechanism, &here.mechanism);
+    const int failed = parse_phase(cmd, text, set, &here);
+    return failed ? failed : add_phases(cmd, query, &here, 1);
+}
+
+static int ledger_phases(const command *cmd, const phase_options *phase, phase_set *set,
+                         dpa_account_query *query) {
     dpa_error err;
-    if (dpa_ledger_read(phase->ledger, adjacency, &set->ledger, &err) != DPA_OK)
+    if (dpa_ledger_read(phase->ledger, query->opts.adjacency, &set->ledger, &err) != DPA_OK)
         return library_error(cmd->name, &err);
     size_t count;
     const dpa_phase *phases = dpa_ledger_phases(set->ledger, &count);
-    dpa_phase *list = realloc(set->phase, (set->count + count) * sizeof *list);
-    if (list == NULL) return out_of_memory(cmd);
-    memcpy(list + set->count, phases, count * sizeof *list);
-    set->phase = list;
-    set->count += count;
-    return 0;
+    return add_phases(cmd, query, phases, count);
 }
 
-static int set_options(const command *cmd, const phase_options *phase, dpa_account_opts *opts) {
-    dpa_account_opts_init(opts);
-    if (strcmp(phase->adjacency, "replace-one") == 0) opts->adjacency = DPA_REPLACE_ONE;
+static int set_options(const command *cmd, const phase_options *phase, dpa_account_query *query) {
+    if (strcmp(phase->adjacency, "replace-one") == 0) query->opts.adjacency = DPA_REPLACE_ONE;
     if (phase->group < 1 || phase->group > 1000000)
         return usage_error(cmd, "--group: 1 to 1000000 records");
-    opts->group = (unsigned)phase->group;
-    if (isnan(phase->tolerance)) return 0;
-    opts->tolerance = phase->tolerance;
-    opts->absolute = fmin(opts->absolute, 0.1 * phase->tolerance);
+    query->opts.group = (unsigned)phase->group;
+    if (!isnan(phase->tolerance)) dpa__account_query_tolerance(query, phase->tolerance);
     return 0;
 }
 
-int phase_list(const command *cmd, const phase_options *phase, int sigma_is_sought, phase_set *out,
-               dpa_account_opts *opts) {
+int phase_list(const command *cmd, const phase_options *phase, int sigma_is_sought, phase_set *set,
+               dpa_account_query *query) {
     const size_t extra = phase->phases.count;
-    *out = (phase_set){.phase = calloc(extra + 1, sizeof *out->phase),
-                       .pair = calloc(extra + 1, sizeof(dpa_pair *))};
-    if (out->phase == NULL || out->pair == NULL) return out_of_memory(cmd);
-    int failed = set_options(cmd, phase, opts);
-    if (!failed) failed = own_phase(cmd, phase, sigma_is_sought && phase->ledger == NULL, out);
-    for (size_t i = 0; i < extra && !failed; ++i) {
-        dpa_phase *here = &out->phase[out->count++];
-        *here = (dpa_phase){DPA_GAUSSIAN, NAN, 1.0, 1, NULL};
-        (void)mechanism_of(phase->mechanism, &here->mechanism);
-        failed = parse_phase(cmd, phase->phases.items[i], out, here);
-    }
-    if (!failed && phase->ledger != NULL) failed = ledger_phases(cmd, phase, opts->adjacency, out);
-    if (!failed && out->count == 0)
+    *set = (phase_set){.pair = calloc(extra + 1, sizeof(dpa_pair *))};
+    if (set->pair == NULL) return out_of_memory(cmd);
+    int failed = set_options(cmd, phase, query);
+    if (!failed)
+        failed = own_phase(cmd, phase, sigma_is_sought && phase->ledger == NULL, set, query);
+    for (size_t i = 0; i < extra && !failed; ++i)
+        failed = listed_phase(cmd, phase, phase->phases.items[i], set, query);
+    if (!failed && phase->ledger != NULL) failed = ledger_phases(cmd, phase, set, query);
+    if (!failed && query->count == 0)
         failed = usage_error(cmd, "needs --sigma (or --phase, --pair, --ledger)");
     return failed;
 }

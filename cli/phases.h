@@ -46,19 +46,18 @@ typedef struct phase_options {
 
 void phase_init(phase_options *phase);
 
-/* The phases asked for, and the pairs that they point to. */
+/* What phases point to. */
 typedef struct phase_set {
-    dpa_phase *phase;
-    size_t count;
     dpa_pair **pair;
     size_t pairs;
     dpa_ledger *ledger;
 } phase_set;
 
-/* Returns 0, or an exit code after printing the error; the set must be freed in either case. With
- * `sigma_is_sought`, --sigma need not be given. */
-int phase_list(const command *cmd, const phase_options *phase, int sigma_is_sought, phase_set *out,
-               dpa_account_opts *opts);
+/* Puts the phases asked for into the query. Returns 0, or an exit code after printing the error;
+ * query and set must be freed in either case, the query first. With `sigma_is_sought`, --sigma need
+ * not be given. */
+int phase_list(const command *cmd, const phase_options *phase, int sigma_is_sought, phase_set *set,
+               dpa_account_query *query);
 void phase_set_free(phase_set *set);
 
 #endif

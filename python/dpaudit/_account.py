@@ -7,7 +7,7 @@ import ctypes
 import os
 from typing import Any, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from ._library import Handle, call, choose, declare, declare_free, lib, mirror, real, whole
+from ._library import Handle, Query, call, choose, declare, declare_free, lib, real, whole
 from ._report import Report, run, run_long
 
 _MECHANISMS = {"gaussian": 0, "laplace": 1, "randomized-response": 2, "shuffled": 4}
@@ -28,75 +28,30 @@ class Interval(NamedTuple):
     upper: float
 
 
-@mirror("dpa_phase")
-class _Phase(ctypes.Structure):
-    _fields_ = [
-        ("mechanism", ctypes.c_int),
-        ("sigma", ctypes.c_double),
-        ("q", ctypes.c_double),
-        ("steps", ctypes.c_uint64),
-        ("pair", ctypes.c_void_p),
-    ]
-
-
-@mirror("dpa_interval")
-class _Interval(ctypes.Structure):
-    _fields_ = [("lower", ctypes.c_double), ("upper", ctypes.c_double)]
-
-
-@mirror("dpa_account_opts")
-class _Opts(ctypes.Structure):
-    _fields_ = [
-        ("adjacency", ctypes.c_int),
-        ("delta", ctypes.c_double),
-        ("tolerance", ctypes.c_double),
-        ("absolute", ctypes.c_double),
-        ("max_grid", ctypes.c_size_t),
-        ("group", ctypes.c_uint),
-    ]
-
-
-@mirror("dpa_account_query")
-class _Query(ctypes.Structure):
-    _fields_ = [
-        ("phases", ctypes.POINTER(_Phase)),
-        ("count", ctypes.c_size_t),
-        ("opts", _Opts),
-        ("epsilon", ctypes.c_double),
-        ("fpr", ctypes.c_double),
-        ("curve_points", ctypes.c_size_t),
-        ("deltas", ctypes.POINTER(ctypes.c_double)),
-        ("delta_count", ctypes.c_size_t),
-        ("epsilons", ctypes.POINTER(ctypes.c_double)),
-        ("epsilon_count", ctypes.c_size_t),
-        ("orders", ctypes.POINTER(ctypes.c_double)),
-        ("order_count", ctypes.c_size_t),
-        ("check", ctypes.c_double),
-    ]
-
-
-lib.dpa__account_query_init.argtypes = [ctypes.POINTER(_Query)]
-lib.dpa__account_query_init.restype = None
 _free_account = declare_free("dpa_account_free")
 _free_pair = declare_free("dpa_pair_free")
 _free_ledger = declare_free("dpa_ledger_free")
 _LIST = ctypes.POINTER(ctypes.c_double)
-declare("dpa_account_new", ctypes.POINTER(_Phase), ctypes.c_size_t, ctypes.POINTER(_Opts), _OUT)
-declare("dpa__account_epsilons", ctypes.c_void_p, _LIST, ctypes.c_size_t, ctypes.POINTER(_Interval))
-declare("dpa__account_deltas", ctypes.c_void_p, _LIST, ctypes.c_size_t, ctypes.POINTER(_Interval))
-declare("dpa_account_fnr", ctypes.c_void_p, ctypes.c_double, ctypes.POINTER(_Interval))
+declare(
+    "dpa__account_query_phase",
+    ctypes.c_void_p,
+    ctypes.c_int,
+    ctypes.c_double,
+    ctypes.c_double,
+    ctypes.c_uint64,
+    ctypes.c_void_p,
+)
+declare("dpa__account_query_ledger", ctypes.c_void_p, ctypes.c_void_p)
+lib.dpa__account_query_tolerance.argtypes = [ctypes.c_void_p, ctypes.c_double]
+lib.dpa__account_query_tolerance.restype = None
+declare("dpa__account_open", ctypes.c_void_p, _OUT)
+declare("dpa__account_ask", ctypes.c_void_p, ctypes.c_char_p, _LIST, ctypes.c_size_t, _LIST, _LIST)
 declare("dpa_pair_new", _LIST, _LIST, ctypes.c_size_t, _OUT)
 declare("dpa_pair_read", ctypes.c_char_p, _OUT)
 declare("dpa_ledger_read", ctypes.c_char_p, ctypes.c_int, _OUT)
-lib.dpa_ledger_phases.argtypes = [ctypes.c_void_p, ctypes.POINTER(ctypes.c_size_t)]
-lib.dpa_ledger_phases.restype = ctypes.POINTER(_Phase)
-declare("dpa__audit_account", ctypes.POINTER(_Query), _OUT)
-declare("dpa__audit_calibrate", ctypes.POINTER(_Query), ctypes.c_int, _OUT)
+declare("dpa__audit_account", ctypes.c_void_p, _OUT)
+declare("dpa__audit_calibrate", ctypes.c_void_p, ctypes.c_int, _OUT)
 declare("dpa__audit_two_gaussians", *[ctypes.c_double] * 5, _OUT)
-
-
-def _phase(kind: int, sigma: Any, q: Any, steps: Any, pair: Optional[Handle] = None) -> _Phase:
-    return _Phase(kind, real("sigma", sigma), real("q", q), whole("steps", steps), pair.pointer if pair else None)
 
 
 def _numbers(name: str, values: Iterable[Any]) -> Any:
@@ -137,30 +92,27 @@ class _Claim:
         kind = choose("mechanism", mechanism, _MECHANISMS)
         side = choose("adjacency", adjacency, _ADJACENCIES)
         self.keep: List[Handle] = []
-        rows = [] if sigma is None or pair is not None else [_phase(kind, sigma, q, steps)]
+        self.query = Query("account", adjacency=adjacency, delta=real("delta", delta), group=whole("group", group))
+        if tolerance is not None:
+            lib.dpa__account_query_tolerance(self.query.pointer, real("tolerance", tolerance))
         if pair is not None:
             self.keep.append(_pair(pair))
-            rows.append(_phase(_PAIR, 1.0, q, steps, self.keep[-1]))
-        rows += [_phase(kind, *row) for row in phases or ()]
+            self._add(_PAIR, 1.0, q, steps, self.keep[-1].pointer)
+        elif sigma is not None:
+            self._add(kind, sigma, q, steps)
+        rows = list(phases or ())
+        for row in rows:
+            self._add(kind, *row)
         if ledger is not None:
             self.keep.append(Handle(_free_ledger))
             call("dpa_ledger_read", os.fsencode(ledger), side, ctypes.byref(self.keep[-1].pointer))
-            count = ctypes.c_size_t()
-            events = lib.dpa_ledger_phases(self.keep[-1].pointer, ctypes.byref(count))
-            rows += events[: count.value]
-        if not rows:
+            call("dpa__account_query_ledger", self.query.pointer, self.keep[-1].pointer)
+        elif sigma is None and pair is None and not rows:
             raise ValueError("needs sigma, a pair, a ledger, or phases as (sigma, q, steps)")
-        self.query = _Query()
-        lib.dpa__account_query_init(ctypes.byref(self.query))
-        self.query.phases = (_Phase * len(rows))(*rows)
-        self.query.count = len(rows)
-        opts = self.query.opts
-        opts.adjacency = side
-        opts.delta = real("delta", delta)
-        opts.group = whole("group", group)
-        if tolerance is not None:
-            opts.tolerance = real("tolerance", tolerance)
-            opts.absolute = min(opts.absolute, 0.1 * opts.tolerance)
+
+    def _add(self, kind: int, sigma: Any, q: Any, steps: Any, pair: Any = None) -> None:
+        numbers = (real("sigma", sigma), real("q", q), whole("steps", steps))
+        call("dpa__account_query_phase", self.query.pointer, kind, *numbers, pair)
 
 
 class Account:
@@ -191,16 +143,15 @@ class Account:
         **how: Any,
     ):
         self._claim = _Claim(sigma, q, steps, delta, **how)
-        query = self._claim.query
         self._handle = Handle(_free_account)
-        call("dpa_account_new", query.phases, query.count, ctypes.byref(query.opts), ctypes.byref(self._handle.pointer))
+        call("dpa__account_open", self._claim.query.pointer, ctypes.byref(self._handle.pointer))
 
-    def _ask(self, name: str, word: str, at: Any) -> Any:
+    def _ask(self, what: bytes, word: str, at: Any) -> Any:
         single = not hasattr(at, "__iter__")
         values = _numbers(word, [at] if single else at)
-        out = (_Interval * len(values))()
-        call(name, self._handle.pointer, values, len(values), out)
-        answers = [Interval(row.lower, row.upper) for row in out]
+        lower, upper = type(values)(), type(values)()
+        call("dpa__account_ask", self._handle.pointer, what, values, len(values), lower, upper)
+        answers = [Interval(*ends) for ends in zip(lower, upper)]
         return answers[0] if single else answers
 
     def epsilon(self, delta: Any) -> Any:
@@ -209,7 +160,7 @@ class Account:
         Arguments:
             delta: a number or a list.
         """
-        return self._ask("dpa__account_epsilons", "delta", delta)
+        return self._ask(b"epsilon", "delta", delta)
 
     def delta(self, epsilon: Any) -> Any:
         """δ at an ε, or a list of them at a list of ε.
@@ -217,7 +168,7 @@ class Account:
         Arguments:
             epsilon: a number or a list.
         """
-        return self._ask("dpa__account_deltas", "epsilon", epsilon)
+        return self._ask(b"delta", "epsilon", epsilon)
 
     def tpr(self, fpr: float) -> Interval:
         """The best attack's true positive rate at a false positive rate.
@@ -225,9 +176,8 @@ class Account:
         Arguments:
             fpr: the attack's false positive rate.
         """
-        out = _Interval()
-        call("dpa_account_fnr", self._handle.pointer, real("fpr", fpr), ctypes.byref(out))
-        return Interval(1 - out.upper, 1 - out.lower)
+        fnr = self._ask(b"fnr", "fpr", real("fpr", fpr))
+        return Interval(1 - fnr.upper, 1 - fnr.lower)
 
 
 def account(
@@ -278,15 +228,10 @@ def account(
     (1.83, 1.83)
     """
     claim = _Claim(sigma, q, steps, delta, mechanism, adjacency, phases, tolerance, pair, ledger, group)
-    query = claim.query
-    if epsilon is not None:
-        query.epsilon = real("epsilon", epsilon)
-    if fpr is not None:
-        query.fpr = real("fpr", fpr)
-    if check is not None:
-        query.check = real("check", check)
-    query.curve_points = whole("points", points)
-    return run_long("dpa__audit_account", ctypes.byref(query), keep=claim)
+    also = {"epsilon": epsilon, "fpr": fpr, "check": check}
+    claim.query.set(**{name: real(name, value) for name, value in also.items() if value is not None})
+    claim.query.set(points=whole("points", points))
+    return run_long("dpa__audit_account", claim.query.pointer, keep=claim)
 
 
 def calibrate(
@@ -329,8 +274,8 @@ def calibrate(
     """
     own = None if ledger is not None else sigma
     claim = _Claim(own, q, steps, delta, mechanism, adjacency, phases, tolerance, pair, ledger, group)
-    claim.query.epsilon = real("epsilon", epsilon)
-    return run_long("dpa__audit_calibrate", ctypes.byref(claim.query), choose("find", find, _FINDS), keep=claim)
+    claim.query.set(epsilon=real("epsilon", epsilon))
+    return run_long("dpa__audit_calibrate", claim.query.pointer, choose("find", find, _FINDS), keep=claim)
 
 
 def two_gaussians(mu1: float, s1: float, mu2: float, s2: float, delta: float = 1e-5) -> Report:

@@ -11,11 +11,10 @@ from typing import Any, Optional, Union
 from ._arrays import flags, numbers, numpy
 from ._canaries import DIRECTIONS
 from ._judge import Claim, Evidence, Path, is_path, judge, path_text
-from ._library import Request, call, choose, declare, mirror, real, request, whole
+from ._library import Query, choose, declare, real, request, whole
 from ._report import Report, run_long
 
 _OUT = ctypes.POINTER(ctypes.c_void_p)
-_REQUEST = ctypes.POINTER(Request)
 _SIDES = {"both": 0, "in": 1, "out": 2}
 
 #: Numbers: a list, an array of numpy, a tensor of torch, anything with the buffer protocol.
@@ -106,12 +105,7 @@ def scores(
 # ── one run ───────────────────────────────────────────────────────────────────────────────────────
 
 
-@mirror("dpa_ideal")
-class _Ideal(ctypes.Structure):
-    _fields_ = [("sigma", ctypes.c_double), ("canaries", ctypes.c_uint64), ("options", ctypes.c_uint64)]
-
-
-declare("dpa__audit_ideal", ctypes.POINTER(_Ideal), ctypes.c_uint64, ctypes.c_uint64, _REQUEST, ctypes.c_int, _OUT)
+declare("dpa__audit_ideal", ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_int, _OUT)
 
 
 def _one_run_evidence(scores: Any, members: Any, correct: Any, options: int) -> Evidence:
@@ -253,7 +247,9 @@ def one_run_ideal(
     >>> best.guesses, best.correct, round(best.epsilon_lower, 3), round(report.ideal.true_epsilon, 3)
     (345, 323, 3.036, 4.377)
     """
-    ideal = _Ideal(real("sigma", sigma), whole("canaries", canaries), whole("options", options))
+    ideal = Query(
+        "ideal", sigma=real("sigma", sigma), canaries=whole("canaries", canaries), options=whole("options", options)
+    )
     asked = request(
         1,
         delta=delta,
@@ -267,10 +263,10 @@ def one_run_ideal(
     count = 0 if guesses is None else whole("guesses", guesses)
     return run_long(
         "dpa__audit_ideal",
-        ctypes.byref(ideal),
+        ideal.pointer,
         count,
         whole("simulate", simulate),
-        ctypes.byref(asked),
+        asked.pointer,
         int(bool(pointwise)),
         keep=(ideal, asked),
     )

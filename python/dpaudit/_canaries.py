@@ -9,47 +9,26 @@ from typing import Any, Iterable, Optional, Sequence, Union
 
 from ._arrays import Numbers, empty, numbers, writable
 from ._judge import Evidence
-from ._library import Handle, Stop, call, call_interruptibly, choose, declare, declare_free, lib, mirror, real, text, whole
+from ._library import (
+    Handle, Query, Stop, call, call_interruptibly, choose, declare, declare_free, free, lib, real, text, whole,
+)  # fmt: skip
 
 _KINDS = {"float32": "f", "float64": "d"}
 DIRECTIONS = {"sphere": 0, "signs": 1, "hadamard": 2}
 
 
-@mirror("dpa_canaries_opts")
-class _Opts(ctypes.Structure):
-    _fields_ = [
-        ("seed", ctypes.c_uint64),
-        ("first", ctypes.c_uint64),
-        ("dim", ctypes.c_size_t),
-        ("observed", ctypes.c_size_t),
-        ("unobserved", ctypes.c_size_t),
-        ("threads", ctypes.c_uint),
-        ("kernel", ctypes.c_char_p),
-        ("direction", ctypes.c_int),
-    ]
-
-
-@mirror("dpa_vector")
-class _Vector(ctypes.Structure):
-    _fields_ = [("f32", ctypes.c_void_p), ("f64", ctypes.c_void_p), ("dim", ctypes.c_size_t)]
-
-
-@mirror("dpa_own_round")
-class _Own(ctypes.Structure):
-    _fields_ = [("unit", ctypes.c_double), ("candidate", ctypes.c_void_p), ("candidates", ctypes.c_size_t)]
-
-
 _free_canaries = declare_free("dpa__canaries_free")
 _PROGRESS = ctypes.c_void_p
-lib.dpa__canaries_opts_init.argtypes = [ctypes.POINTER(_Opts)]
-lib.dpa__canaries_opts_init.restype = None
-declare("dpa__canaries_new", ctypes.POINTER(_Opts), ctypes.POINTER(ctypes.c_void_p))
-declare("dpa__canaries_load", ctypes.c_char_p, ctypes.POINTER(_Opts), ctypes.POINTER(ctypes.c_void_p))
+declare("dpa__canaries_new", ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
+declare("dpa__canaries_load", ctypes.c_char_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
 declare("dpa__canaries_save", ctypes.c_void_p, ctypes.c_char_p)
-_TO_VECTOR = ctypes.POINTER(_Vector)
-declare("dpa__canaries_cosines", ctypes.c_void_p, _TO_VECTOR, _TO_VECTOR, ctypes.c_void_p, _PROGRESS)
-declare("dpa__canaries_round", ctypes.c_void_p, _TO_VECTOR, _PROGRESS)
-declare("dpa__canaries_own", ctypes.c_void_p, _TO_VECTOR, ctypes.POINTER(_Own), _PROGRESS)
+_VECTOR = ctypes.c_void_p
+declare("dpa__vector_view", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(_VECTOR))
+declare("dpa__canaries_cosines", ctypes.c_void_p, _VECTOR, _VECTOR, ctypes.c_void_p, _PROGRESS)
+declare("dpa__canaries_round", ctypes.c_void_p, _VECTOR, _PROGRESS)
+declare(
+    "dpa__canaries_own_of", ctypes.c_void_p, _VECTOR, ctypes.c_double, ctypes.c_void_p, ctypes.c_size_t, _PROGRESS
+)
 declare("dpa__canaries_schedule", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_void_p)
 declare("dpa_evidence_fact", ctypes.c_void_p, ctypes.c_char_p, ctypes.c_double)
 lib.dpa__canaries_own_score.argtypes = lib.dpa__canaries_own_times.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
@@ -76,14 +55,11 @@ for _name, _type in {
     getattr(lib, f"dpa__canaries_{_name}").restype = _type
 
 
-def _opts(threads: int) -> _Opts:
-    opts = _Opts()
-    lib.dpa__canaries_opts_init(ctypes.byref(opts))
+def _threads(threads: int) -> int:
     count = whole("threads", threads)
     if count >= 1 << 32:
         raise ValueError(f"threads: {threads} are too many")
-    opts.threads = count
-    return opts
+    return count
 
 
 def _suffix(values: Numbers) -> str:
@@ -128,13 +104,12 @@ class CanarySet:
         threads: int = 0,
         direction: str = "sphere",
     ) -> None:
-        opts = _opts(threads)
-        opts.dim, opts.observed = whole("dim", dim), whole("count", count)
-        opts.seed, opts.first = whole("seed", seed), whole("first", first)
-        opts.unobserved = whole("unobserved", unobserved)
-        opts.direction = choose("direction", direction, DIRECTIONS)
+        _ = choose("direction", direction, DIRECTIONS)
+        opts = Query("canaries", threads=_threads(threads), direction=direction)
+        sizes = {"dim": dim, "count": count, "seed": seed, "first": first, "unobserved": unobserved}
+        opts.set(**{name: whole(name, value) for name, value in sizes.items()})
         self._handle = Handle(_free_canaries)
-        call("dpa__canaries_new", ctypes.byref(opts), ctypes.byref(self._handle.pointer))
+        call("dpa__canaries_new", opts.pointer, ctypes.byref(self._handle.pointer))
 
     @classmethod
     def load(cls, path: Union[str, "os.PathLike[str]"], *, threads: int = 0) -> "CanarySet":
@@ -147,7 +122,8 @@ class CanarySet:
         made = cls.__new__(cls)
         made._handle = Handle(_free_canaries)
         name = text("path", os.fsdecode(os.fspath(path)))
-        call("dpa__canaries_load", name, ctypes.byref(_opts(threads)), ctypes.byref(made._handle.pointer))
+        opts = Query("canaries", threads=_threads(threads))
+        call("dpa__canaries_load", name, opts.pointer, ctypes.byref(made._handle.pointer))
         return made
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
@@ -232,7 +208,7 @@ class CanarySet:
         vectors = [self._vector("model", model), self._vector("initial", initial)]
         made = empty(len(self))
         out = writable("out", made)
-        pointers = [ctypes.byref(vector) if vector else None for vector, _ in vectors]
+        pointers = [vector.pointer if vector else None for vector, _ in vectors]
         self._call("dpa__canaries_cosines", *pointers, out.address, keep=(vectors, out, made))
         return made
 
@@ -241,7 +217,7 @@ class CanarySet:
         vector, values = self._vector("change", change)
         if vector is None:
             raise ValueError("change: needed, the round's change of the model")
-        self._call("dpa__canaries_round", ctypes.byref(vector), keep=(vector, values))
+        self._call("dpa__canaries_round", vector.pointer, keep=(vector, values))
 
     def schedule(self, rounds: int, times: int = 1) -> list[list[int]]:
         """The rounds (from 0) of every canary, those that stay at home too: one in each of `times` equal parts of `rounds`.
@@ -265,8 +241,8 @@ class CanarySet:
         if vector is None:
             raise ValueError("released: needed, what the round released")
         ids = (ctypes.c_size_t * max(1, len(candidates)))(*[whole("candidates", i) for i in candidates])
-        own = _Own(real("unit", unit), ctypes.addressof(ids), len(candidates))
-        self._call("dpa__canaries_own", ctypes.byref(vector), ctypes.byref(own), keep=(vector, values, ids, own))
+        arguments = (vector.pointer, real("unit", unit), ids, len(candidates))
+        self._call("dpa__canaries_own_of", *arguments, keep=(vector, values, ids))
 
     def known(self, sigma: float = 1.0) -> Evidence:
         """The scores over each canary's own rounds as evidence for `judge`: a bound on ε of the whole training.
@@ -301,16 +277,18 @@ class CanarySet:
     def _call(self, name: str, *arguments: Any, keep: Any) -> None:
         stop = Stop()
         keep = (keep, self._handle)
-        call_interruptibly(stop, keep, name, self._handle.pointer, *arguments, ctypes.addressof(stop.progress))
+        call_interruptibly(stop, keep, name, self._handle.pointer, *arguments, stop.pointer)
 
     def _check_dim(self, name: str, values: Numbers) -> None:
         if values.count != self.dim:
             raise ValueError(f"{name}: {values.count} numbers, but the canaries have dimension {self.dim}")
 
-    def _vector(self, name: str, values: Any) -> tuple[Optional[_Vector], Optional[Numbers]]:
+    def _vector(self, name: str, values: Any) -> tuple[Optional[Handle], Optional[Numbers]]:
         if values is None:
             return None, None
         given = numbers(name, values, kinds="fd", flat=True)
         self._check_dim(name, given)
         at = (given.address, None) if given.kind == "f" else (None, given.address)
-        return _Vector(*at, given.count), given
+        vector = Handle(free)
+        call("dpa__vector_view", *at, given.count, ctypes.byref(vector.pointer))
+        return vector, given

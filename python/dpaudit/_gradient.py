@@ -19,7 +19,7 @@ from ._arrays import Numbers, empty, numbers, numpy, writable
 from ._audit import scores
 from ._canaries import CanarySet
 from ._judge import Claim
-from ._library import layout, lib, real, whole
+from ._library import lib, real, whole
 from ._report import Record, Refuted, Report
 
 _KINDS = ("dirac", "constant", "random")
@@ -32,7 +32,8 @@ lib.dpa__rng_below.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
 lib.dpa__rng_below.restype = ctypes.c_uint64
 lib.dpa__rng_u32.argtypes = [ctypes.c_void_p]
 lib.dpa__rng_u32.restype = ctypes.c_uint32
-_RNG_SIZE = layout("dpa_rng")[1]
+lib.dpa__rng_size.restype = ctypes.c_size_t
+_RNG_SIZE = lib.dpa__rng_size()
 
 
 class Observed:

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-from numbers import Real
 from typing import Any, Optional, Union
 
 from ._arrays import numbers
-from ._library import Handle, Progress, Stop, call, call_interruptibly, declare, declare_free, free, lib, text, whole
+from ._library import Handle, Stop, call, call_interruptibly, declare, declare_free, free, lib, set_options, text, whole
 from ._report import Report, free_report
 
 Path = Union[str, "os.PathLike[str]"]
@@ -30,19 +29,9 @@ declare("dpa_protocol_new", _OUT)
 declare("dpa_protocol_set", ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
 declare("dpa_protocol_read", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)
 declare("dpa_judge", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, _OUT)
-lib.dpa_protocol_progress.argtypes = [ctypes.c_void_p, ctypes.POINTER(Progress)]
+lib.dpa_protocol_progress.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
 lib.dpa_protocol_progress.restype = None
 _free_evidence = declare_free("dpa_evidence_free")
-
-
-def _set(function: str, handle: Handle, name: str, value: Any) -> None:
-    """One field by the name of its option; None leaves it at its default."""
-    if value is None:
-        return
-    key = name.replace("_", "-")
-    if isinstance(value, Real) and not isinstance(value, int):
-        value = repr(float(value))
-    call(function, handle.pointer, key.encode(), text(key, str(value)))
 
 
 def path_text(name: str, value: Path) -> bytes:
@@ -92,7 +81,7 @@ class Claim:
         handle = Handle(free)
         call("dpa_claim_new", ctypes.byref(handle.pointer))
         for name, value in self._words.items():
-            _set("dpa_claim_set", handle, name if name == "neighbours" else f"claim_{name}", value)
+            set_options("dpa_claim_set", handle.pointer, **{name if name == "neighbours" else f"claim_{name}": value})
         return handle
 
     def __repr__(self) -> str:
@@ -132,8 +121,7 @@ class Evidence:
         Arguments:
             facts: the words of `dpaudit help scores`, one keyword each.
         """
-        for name, value in facts.items():
-            _set("dpa_evidence_set", self._handle, name, value)
+        set_options("dpa_evidence_set", self._handle.pointer, **facts)
         return self
 
     def write(self, path: Path) -> None:
@@ -271,12 +259,11 @@ def judge(
     call("dpa_protocol_new", ctypes.byref(wanted.pointer))
     if sides not in (1, 2):
         raise ValueError(f"sides: {sides!r} is not 1 or 2")
-    words = dict(
-        delta=delta, confidence=confidence, family=family, method=method, select=select, guesses=guesses, decide=decide,
-        must_detect=must_detect, group=group, at_epsilon=at_epsilon, seed=seed, threads=threads,
+    set_options(
+        "dpa_protocol_set", wanted.pointer, delta=delta, confidence=confidence, family=family, method=method,
+        select=select, guesses=guesses, decide=decide, must_detect=must_detect, group=group, at_epsilon=at_epsilon,
+        seed=seed, threads=threads,
     )  # fmt: skip
-    for name, value in words.items():
-        _set("dpa_protocol_set", wanted, name, value)
     flags = {"curve": curve, "explain": explain, "pointwise": pointwise, "all": all, "two-sided": sides == 2}
     for name, is_set in flags.items():
         if is_set:
@@ -285,7 +272,7 @@ def judge(
     if protocol is not None:
         call("dpa_protocol_read", wanted.pointer, promised.pointer, path_text("protocol", protocol))
     made, stop = Handle(free_report), Stop()
-    lib.dpa_protocol_progress(wanted.pointer, ctypes.byref(stop.progress))
+    lib.dpa_protocol_progress(wanted.pointer, stop.pointer)
     call_interruptibly(
         stop,
         (evidence, promised, wanted, made),

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finding libdpaudit and calling it: prototypes, mirrors of structs, errors. Nothing here is public."""
+"""Finding libdpaudit and calling it: prototypes, handles, errors. Nothing here is public, and no struct is repeated."""
 
 from __future__ import annotations
 
 import _thread
 import ctypes
+import functools
 import operator
 import os
 import sys
@@ -50,51 +51,7 @@ def _load() -> ctypes.CDLL:
 lib = _load()
 
 
-# ── structs ───────────────────────────────────────────────────────────────────────────────────────
-
-lib.dpa__struct_layout.argtypes = [ctypes.c_char_p, ctypes.POINTER(ctypes.c_size_t), ctypes.POINTER(ctypes.c_size_t)]
-lib.dpa__struct_layout.restype = ctypes.c_int
-
-
-def layout(name: str) -> tuple[int, int]:
-    """Offset and size of a struct or a field, as the library was compiled."""
-    offset, size = ctypes.c_size_t(), ctypes.c_size_t()
-    if not lib.dpa__struct_layout(name.encode(), ctypes.byref(offset), ctypes.byref(size)):
-        raise ImportError(f"{lib._name} does not know {name}: library and Python package do not belong together")
-    return offset.value, size.value
-
-
-def mirror(name: str) -> Callable[[type], type]:
-    """Check a ctypes structure, field by field, against the struct `name` of the library that was loaded."""
-
-    def check(structure: type) -> type:
-        expected = [(name, (0, ctypes.sizeof(structure)))]
-        for field, *_ in structure._fields_:  # type: ignore[attr-defined]
-            place = getattr(structure, field)
-            expected.append((f"{name}.{field}", (place.offset, place.size)))
-        for what, mine in expected:
-            if layout(what) != mine:
-                raise ImportError(
-                    f"{what} is at {mine} here and at {layout(what)} in {lib._name}: "
-                    "library and Python package do not belong together"
-                )
-        return structure
-
-    return check
-
-
-@mirror("dpa_error")
-class Error(ctypes.Structure):
-    """dpa_error of status.h."""
-
-    _fields_ = [("status", ctypes.c_int), ("place", ctypes.c_char * 512), ("text", ctypes.c_char * 512)]
-
-
-@mirror("dpa_progress")
-class Progress(ctypes.Structure):
-    """dpa_progress of status.h."""
-
-    _fields_ = [("call", ctypes.c_void_p), ("user", ctypes.c_void_p)]
+# ── what the library owns ─────────────────────────────────────────────────────────────────────────
 
 
 class Handle:
@@ -111,13 +68,24 @@ class Handle:
             self._free(self.pointer)
 
 
+lib.dpa__error_size.restype = ctypes.c_size_t
+for _name in ("dpa__error_place", "dpa__error_text"):
+    getattr(lib, _name).argtypes = [ctypes.c_void_p]
+    getattr(lib, _name).restype = ctypes.c_char_p
+
+#: Room for a dpa_error, which the library fills and reads.
+Error = ctypes.c_char * lib.dpa__error_size()
+
+
 # ── calls ─────────────────────────────────────────────────────────────────────────────────────────
 
 
 def declare(name: str, *arguments: Any) -> None:
     """Give `lib.name` its argument types; every declared call returns a dpa_status and takes a dpa_error last."""
+    if not hasattr(lib, name):
+        raise ImportError(f"{lib._name} has no {name}: library and Python package do not belong together")
     function = getattr(lib, name)
-    function.argtypes = [*arguments, ctypes.POINTER(Error)]
+    function.argtypes = [*arguments, ctypes.c_void_p]
     function.restype = ctypes.c_int
 
 
@@ -128,9 +96,9 @@ def declare_free(name: str) -> Callable[[ctypes.c_void_p], None]:
     return function
 
 
-def _exception(err: Error) -> BaseException:
-    place = err.place.decode("utf-8", "replace")
-    text = err.text.decode("utf-8", "replace")
+def _exception(status: int, err: Any) -> BaseException:
+    place = lib.dpa__error_place(err).decode("utf-8", "replace")
+    text = lib.dpa__error_text(err).decode("utf-8", "replace")
     message = f"{place}: {text}" if place else text
     kinds = {
         _BAD_ARGUMENT: ValueError,
@@ -139,27 +107,36 @@ def _exception(err: Error) -> BaseException:
         _IO: OSError,
         _CANCELLED: KeyboardInterrupt,
     }
-    return kinds.get(err.status, RuntimeError)(message)
+    return kinds.get(status, RuntimeError)(message)
 
 
 def call(name: str, *arguments: Any) -> None:
     """Call a declared function; a failure becomes an exception with the library's own words."""
     err = Error()
-    if getattr(lib, name)(*arguments, ctypes.byref(err)) != _STATUS_OK:
-        raise _exception(err)
+    status = getattr(lib, name)(*arguments, err)
+    if status != _STATUS_OK:
+        raise _exception(status, err)
 
 
-class Stop:
-    """A flag that long calls look at (dpa__progress_flag): set, it ends them. The library reads it without Python."""
+lib.dpa__stop_new.restype = ctypes.c_void_p
+lib.dpa__stop_set.argtypes = [ctypes.c_void_p]
+lib.dpa__stop_set.restype = None
+free = declare_free("dpa_free")
 
-    _CALL = ctypes.cast(lib.dpa__progress_flag, ctypes.c_void_p).value
+
+class Stop(Handle):
+    """What long calls look at, by `pointer`: set, it ends them. The library reads it without Python."""
+
+    __slots__ = ()
 
     def __init__(self) -> None:
-        self._flag = ctypes.c_int(0)
-        self.progress = Progress(self._CALL, ctypes.addressof(self._flag))
+        super().__init__(free)
+        self.pointer.value = lib.dpa__stop_new()
+        if not self.pointer:
+            raise MemoryError
 
     def set(self) -> None:
-        self._flag.value = 1
+        lib.dpa__stop_set(self.pointer)
 
 
 def call_interruptibly(stop: Stop, keep: Any, name: str, *arguments: Any) -> None:
@@ -197,7 +174,6 @@ def call_interruptibly(stop: Stop, keep: Any, name: str, *arguments: Any) -> Non
 
 
 lib.dpa_version.restype = ctypes.c_char_p
-free = declare_free("dpa_free")
 
 
 def take_text(name: str, *arguments: Any) -> str:
@@ -241,44 +217,57 @@ def choose(name: str, word: Any, table: dict[str, int]) -> int:
     return table[word]
 
 
-@mirror("dpa_request")
-class Request(ctypes.Structure):
-    """dpa_request of estimate.h, filled by the names of the command-line options, so that the library checks them."""
-
-    _fields_ = [
-        ("delta", ctypes.c_double),
-        ("confidence", ctypes.c_double),
-        ("sides", ctypes.c_int),
-        ("family", ctypes.c_char * 512),
-        ("method", ctypes.c_char * 40),
-        ("select", ctypes.c_char * 40),
-        ("claim_epsilon", ctypes.c_double),
-        ("claim_delta", ctypes.c_double),
-        ("seed", ctypes.c_uint64),
-        ("threads", ctypes.c_uint),
-        ("progress", Progress),
-    ]
-
-    stop: Optional[Stop] = None
+declare("dpa__request_new", ctypes.POINTER(ctypes.c_void_p))
+declare("dpa__request_set", ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+lib.dpa__request_progress.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
+lib.dpa__request_progress.restype = None
 
 
-lib.dpa__request_init.argtypes = [ctypes.POINTER(Request)]
-lib.dpa__request_init.restype = None
-declare("dpa__request_set", ctypes.POINTER(Request), ctypes.c_char_p, ctypes.c_char_p)
+def set_options(function: str, /, *where: Any, **options: Any) -> list[bytes]:
+    """Fields by the names of the command-line options, so that the library checks them; None leaves one as it is.
 
-
-def request(sides: Any = 1, **options: Any) -> Request:
-    """A request with the given options; None leaves an option at its default."""
-    made = Request()
-    lib.dpa__request_init(ctypes.byref(made))
-    if sides not in (1, 2):
-        raise ValueError(f"sides: {sides!r} is not 1 or 2")
-    made.sides = int(sides)
+    Gives the texts, which the caller keeps where the library does not copy them.
+    """
+    texts = []
     for name, value in options.items():
         if value is None:
             continue
         key = name.replace("_", "-")
-        if isinstance(value, Real) and not isinstance(value, int):
-            value = repr(float(value))
-        call("dpa__request_set", ctypes.byref(made), key.encode(), text(key, str(value)))
+        if isinstance(value, Real):
+            value = repr(int(value) if isinstance(value, int) else float(value))
+        texts.append(text(key, str(value)))
+        call(function, *where, key.encode(), texts[-1])
+    return texts
+
+
+def request(sides: Any = 1, **options: Any) -> Handle:
+    """A request with the given options; None leaves an option at its default."""
+    if sides not in (1, 2):
+        raise ValueError(f"sides: {sides!r} is not 1 or 2")
+    made = Handle(free)
+    call("dpa__request_new", ctypes.byref(made.pointer))
+    if sides == 2:
+        call("dpa__request_set", made.pointer, b"two-sided", None)
+    set_options("dpa__request_set", made.pointer, **options)
     return made
+
+
+lib.dpa__query_free.argtypes = [ctypes.c_char_p, ctypes.c_void_p]
+lib.dpa__query_free.restype = None
+declare("dpa__query_new", ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p))
+declare("dpa__query_set", ctypes.c_char_p, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+
+
+class Query(Handle):
+    """What a call is asked, of one of the kinds in binding.h: filled by names; what is not set has the default."""
+
+    __slots__ = ("_kind", "_texts")
+
+    def __init__(self, kind: str, **options: Any) -> None:
+        self._kind, self._texts = kind.encode(), [b""]
+        super().__init__(functools.partial(lib.dpa__query_free, self._kind))
+        call("dpa__query_new", self._kind, ctypes.byref(self.pointer))
+        self.set(**options)
+
+    def set(self, **options: Any) -> None:
+        self._texts += set_options("dpa__query_set", self._kind, self.pointer, **options)

@@ -9,66 +9,15 @@ from typing import Any, Iterable, Optional, Tuple, Union
 from ._arrays import Numbers, empty, numbers, writable
 from ._audit import Values
 from ._judge import Path, is_path, path_text
-from ._library import Request, call, declare, lib, mirror, request, whole
+from ._library import Query, call, declare, request, whole
 from ._model_losses import Loss, model_losses
 from ._report import Report, run_long
 
 
-@mirror("dpa_losses")
-class _Losses(ctypes.Structure):
-    _fields_ = [
-        ("train", ctypes.c_void_p),
-        ("heldout", ctypes.c_void_p),
-        ("train_count", ctypes.c_size_t),
-        ("heldout_count", ctypes.c_size_t),
-        ("train_sha256", ctypes.c_char * 65),
-        ("heldout_sha256", ctypes.c_char * 65),
-        ("train_rows", ctypes.c_void_p),
-    ]
-
-
-@mirror("dpa_losses_files")
-class _Files(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_char_p) for name in ("train", "heldout", "train_labels", "heldout_labels", "loss")]
-
-
-@mirror("dpa_mixture_opts")
-class _MixtureOpts(ctypes.Structure):
-    _fields_ = [("components", ctypes.c_size_t), ("most", ctypes.c_size_t), ("seed", ctypes.c_uint64), ("transform", ctypes.c_int)]
-
-
-@mirror("dpa_star_opts")
-class _Opts(ctypes.Structure):
-    _fields_ = [
-        ("bootstrap", ctypes.c_size_t),
-        ("mixture", _MixtureOpts),
-        ("whole_training_set", ctypes.c_int),
-        ("resampled", ctypes.c_int),
-        ("replace_one", ctypes.c_int),
-        ("share", ctypes.c_size_t),
-        ("paper_goodness", ctypes.c_int),
-    ]
-
-
-@mirror("dpa_losses_query")
-class _Query(ctypes.Structure):
-    _fields_ = [
-        ("files", ctypes.POINTER(_Files)),
-        ("losses", ctypes.POINTER(_Losses)),
-        ("count", ctypes.c_size_t),
-        ("opts", _Opts),
-        ("goodness", ctypes.c_size_t),
-        ("group", ctypes.c_char_p),
-        ("records", ctypes.c_size_t),
-    ]
-
-
-lib.dpa__losses_query_init.argtypes = [ctypes.POINTER(_Query)]
-lib.dpa__losses_query_init.restype = None
-lib.dpa__losses_free.argtypes = [ctypes.POINTER(_Losses)]
-lib.dpa__losses_free.restype = None
+_TEXT = ctypes.c_char_p
+declare("dpa__losses_query_files", ctypes.c_void_p, _TEXT, _TEXT, _TEXT, _TEXT, _TEXT)
 declare(
-    "dpa__losses_new", ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(_Losses)
+    "dpa__losses_query_add", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t
 )
 declare(
     "dpa__losses_from_predictions",
@@ -87,7 +36,7 @@ declare(
     ctypes.c_void_p,
 )
 declare(
-    "dpa__audit_losses", ctypes.POINTER(_Query), ctypes.POINTER(Request), ctypes.POINTER(ctypes.c_void_p)
+    "dpa__audit_losses", ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p)
 )
 
 declare("dpa__audit_landscape", ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p))
@@ -113,38 +62,22 @@ def _from_predictions(name: str, predictions: Values, labels: Values, loss: str)
     return made
 
 
-def _chosen(name: str, word: str, words: Tuple[str, ...]) -> int:
+def _chosen(name: str, word: str, words: Tuple[str, ...]) -> str:
     if word not in words:
         raise ValueError(f"{name}: {' or '.join(words)}, not '{word}'")
-    return words.index(word)
+    return word
 
 
-class _Models:
-    """The losses of some models, as the library keeps them; owns them."""
-
-    def __init__(self, count: int) -> None:
-        self.items = (_Losses * count)()
-
-    def __del__(self) -> None:
-        for item in self.items:
-            lib.dpa__losses_free(ctypes.byref(item))
-
-    def put(self, index: int, train: Numbers, heldout: Numbers) -> None:
-        out = ctypes.byref(self.items[index])
-        call("dpa__losses_new", train.address, train.count, heldout.address, heldout.count, out)
-
-
-def _fill(query: _Query, pairs: list[Pair], labels: Optional[Pair], loss: str) -> Any:
-    """Point the query at the models; gives what must live as long."""
-    query.count = len(pairs)
+def _fill(query: Query, pairs: list[Pair], labels: Optional[Pair], loss: str) -> Any:
+    """Give the query its models; returns what must live as long."""
     if all(is_path(train) for train, _ in pairs):
         names = [[*pair, *(labels or (None, None))] for pair in pairs]
         rows = [[None if name is None else path_text("train", name) for name in row] for row in names]
-        files = (_Files * len(rows))(*[_Files(*row, loss.encode()) for row in rows])
-        query.files = files
-        return files, rows
-    models = _Models(len(pairs))
-    for i, (train, heldout) in enumerate(pairs):
+        for row in rows:
+            row.append(loss.encode())
+            call("dpa__losses_query_files", query.pointer, *row)
+        return rows
+    for train, heldout in pairs:
         if heldout is None:
             raise ValueError("heldout: needed, unless train is a file that has both")
         if labels is not None:
@@ -152,9 +85,9 @@ def _fill(query: _Query, pairs: list[Pair], labels: Optional[Pair], loss: str) -
             given = tuple(_from_predictions(*side, loss) for side in sides)
         else:
             given = (numbers("train", train), numbers("heldout", heldout))
-        models.put(i, *given)
-    query.losses = models.items
-    return models
+        sizes = [size for side in given for size in (side.address, side.count)]
+        call("dpa__losses_query_add", query.pointer, *sizes)
+    return None
 
 
 def _of_model(name: str, model: Any, data: Any, loss: Loss) -> Any:
@@ -250,18 +183,19 @@ def losses(
     labels = None if train_labels is None else (train_labels, heldout_labels)
     if labels is not None and models is not None:
         raise ValueError("train_labels: are for one model; give the losses of several")
-    query = _Query()
-    lib.dpa__losses_query_init(ctypes.byref(query))
-    query.opts.bootstrap = whole("bootstrap", bootstrap)
-    query.opts.paper_goodness = goodness == "paper"
-    query.goodness = 0 if goodness == "paper" else whole("goodness", goodness)
-    query.opts.mixture.transform = _chosen("transform", transform, ("paper", "quantile"))
-    query.opts.replace_one = _chosen("neighbours", neighbours, ("add-remove", "replace-one"))
-    query.opts.resampled = bool(resampled)
-    query.group = None if group is None else group.encode()
-    query.records = whole("records", records)
-    query.opts.mixture.components = whole("components", components)
-    query.opts.whole_training_set = bool(whole_training_set)
+    query = Query(
+        "losses",
+        bootstrap=whole("bootstrap", bootstrap),
+        paper_goodness=goodness == "paper",
+        goodness=0 if goodness == "paper" else whole("goodness", goodness),
+        transform=_chosen("transform", transform, ("paper", "quantile")),
+        neighbours=_chosen("neighbours", neighbours, ("add-remove", "replace-one")),
+        resampled=bool(resampled),
+        group=group,
+        records=whole("records", records),
+        components=whole("components", components),
+        whole_training_set=bool(whole_training_set),
+    )
     keep = _fill(query, pairs, labels, of_predictions)
     asked = request(
         1,
@@ -273,7 +207,7 @@ def losses(
         seed=seed,
         threads=threads,
     )
-    return run_long("dpa__audit_losses", ctypes.byref(query), request=asked, keep=(query, keep))
+    return run_long("dpa__audit_losses", query.pointer, request=asked, keep=(query, keep))
 
 
 def landscape(path: Path) -> Report:

@@ -6,34 +6,11 @@ from __future__ import annotations
 import ctypes
 from typing import Optional
 
-from ._library import Request, declare, lib, mirror, real, request, whole
+from ._library import Query, declare, real, request, whole
 from ._report import Report, run_long
 
 
-@mirror("dpa_plan_query")
-class _Query(ctypes.Structure):
-    _fields_ = [
-        ("game", ctypes.c_char_p),
-        ("claim_sigma", ctypes.c_double),
-        ("truth_epsilon", ctypes.c_double),
-        ("truth_sigma", ctypes.c_double),
-        ("truth", ctypes.c_char_p),
-        ("q", ctypes.c_double),
-        ("steps", ctypes.c_uint64),
-        ("power", ctypes.c_double),
-        ("size", ctypes.c_uint64),
-        ("most", ctypes.c_uint64),
-        ("points", ctypes.c_size_t),
-        ("audits", ctypes.c_uint64),
-        ("half_width", ctypes.c_double),
-        ("fnr", ctypes.c_double),
-        ("fpr", ctypes.c_double),
-    ]
-
-
-lib.dpa__plan_query_init.argtypes = [ctypes.POINTER(_Query)]
-lib.dpa__plan_query_init.restype = None
-declare("dpa__audit_plan", ctypes.POINTER(_Query), ctypes.POINTER(Request), ctypes.POINTER(ctypes.c_void_p))
+declare("dpa__audit_plan", ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p))
 
 
 def plan(
@@ -105,27 +82,20 @@ def plan(
         raise ValueError("needs claim_epsilon or claim_sigma, what was promised, or half_width")
     if has_claim and leak is None and leak_sigma is None and size is None:
         raise ValueError("needs leak, the suspected epsilon, or size, a budget of observations")
-    query = _Query()
-    lib.dpa__plan_query_init(ctypes.byref(query))
     numbers = {
         "claim_sigma": claim_sigma,
-        "truth_epsilon": leak,
-        "truth_sigma": leak_sigma,
+        "leak": leak,
+        "leak_sigma": leak_sigma,
         "half_width": half_width,
         "fnr": fnr,
         "fpr": fpr,
+        "q": q,
+        "power": power,
     }
-    for name, value in numbers.items():
-        if value is not None:
-            setattr(query, name, real(name, value))
     counts = {"size": size, "most": most, "points": points, "audits": audits, "steps": steps}
-    for name, value in counts.items():
-        if value is not None:
-            setattr(query, name, whole(name, value))
-    query.q = real("q", q)
-    query.power = real("power", power)
-    query.game = (game or "").encode()
-    query.truth = (leak_family or "").encode()
+    query = Query("plan", game=game, leak_family=leak_family)
+    query.set(**{name: real(name, value) for name, value in numbers.items() if value is not None})
+    query.set(**{name: whole(name, value) for name, value in counts.items() if value is not None})
     asked = request(
         1,
         delta=delta,
@@ -135,4 +105,4 @@ def plan(
         claim_epsilon=claim_epsilon,
         seed=seed,
     )
-    return run_long("dpa__audit_plan", ctypes.byref(query), request=asked, keep=(query, asked))
+    return run_long("dpa__audit_plan", query.pointer, request=asked, keep=query)

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Any, Iterator, Optional, Union
 
-from ._library import Handle, Request, Stop, call, call_interruptibly, declare, declare_free, lib, take_text
+from ._library import Handle, Stop, call, call_interruptibly, declare, declare_free, lib, take_text
 from ._picture import report_html
 
 _VEGA_LITE = "application/vnd.vegalite.v5+json"
@@ -212,11 +212,11 @@ def run(function: str, *arguments: Any) -> Report:
     return Report(handle)
 
 
-def run_long(function: str, *arguments: Any, request: Optional[Request] = None, keep: Any = None) -> Report:
+def run_long(function: str, *arguments: Any, request: Optional[Handle] = None, keep: Any = None) -> Report:
     """The same for what may take long: Ctrl-C ends it. A request is the last argument before the report."""
     handle, stop = Handle(free_report), Stop()
     if request is not None:
-        request.progress = stop.progress
-        arguments = (*arguments, ctypes.byref(request))
-    call_interruptibly(stop, (keep, handle), function, *arguments, ctypes.byref(handle.pointer))
+        lib.dpa__request_progress(request.pointer, stop.pointer)
+        arguments = (*arguments, request.pointer)
+    call_interruptibly(stop, (keep, request, handle), function, *arguments, ctypes.byref(handle.pointer))
     return Report(handle)

@@ -13,11 +13,10 @@ the challenge points for an audit of models that it did not look at. `half` and 
 from __future__ import annotations
 
 import ctypes
-import math
 from typing import Any, Iterable, NamedTuple, Optional
 
-from ._arrays import Numbers, empty, flags, numbers, writable
-from ._library import Stop, call, call_interruptibly, choose, declare, lib, mirror, real, whole
+from ._arrays import empty, flags, numbers, writable
+from ._library import Handle, Query, Stop, call, call_interruptibly, choose, declare, free, lib, real, whole
 
 __all__ = ["Leak", "Selection", "calibrated", "half", "leave_one_out", "lira", "loss", "points", "quantile", "rmia", "select"]
 
@@ -30,83 +29,16 @@ _CHALLENGES = {"worst": 0, "random": 1, "average": 2}
 _FIT, _TEST, _KEPT = range(3)
 
 
-@mirror("dpa_signals")
-class _Signals(ctypes.Structure):
-    _fields_ = [
-        ("kind", ctypes.c_int),
-        ("models", ctypes.c_size_t),
-        ("points", ctypes.c_size_t),
-        ("signal", ctypes.c_void_p),
-        ("member", ctypes.c_void_p),
-        ("augmentations", ctypes.c_size_t),
-    ]
-
-
-@mirror("dpa_features")
-class _Features(ctypes.Structure):
-    _fields_ = [
-        ("points", ctypes.c_size_t),
-        ("count", ctypes.c_size_t),
-        ("value", ctypes.c_void_p),
-    ]
-
-
-@mirror("dpa_quantile_opts")
-class _QuantileOpts(ctypes.Structure):
-    _fields_ = [
-        ("features", ctypes.POINTER(_Features)),
-        ("population_features", ctypes.POINTER(_Features)),
-        ("form", ctypes.c_int),
-        ("level", ctypes.c_double),
-        ("ridge", ctypes.c_double),
-        ("squares", ctypes.c_int),
-    ]
-
-
-@mirror("dpa_attack_opts")
-class _Opts(ctypes.Structure):
-    _fields_ = [
-        ("target", ctypes.c_size_t),
-        ("exclude", ctypes.POINTER(ctypes.c_size_t)),
-        ("exclude_count", ctypes.c_size_t),
-        ("offline", ctypes.c_int),
-        ("variance", ctypes.c_int),
-        ("a", ctypes.c_double),
-        ("gamma", ctypes.c_double),
-        ("population", ctypes.POINTER(_Signals)),
-        ("quantile", _QuantileOpts),
-        ("threads", ctypes.c_uint),
-    ]
-
-
-@mirror("dpa_leak")
-class _Leak(ctypes.Structure):
-    _fields_ = [
-        ("point", ctypes.c_size_t),
-        ("in", ctypes.c_size_t),
-        ("out", ctypes.c_size_t),
-        ("accuracy", ctypes.c_double),
-        ("epsilon", ctypes.c_double),
-        ("gap", ctypes.c_double),
-    ]
-
-
-@mirror("dpa_leak_opts")
-class _LeakOpts(ctypes.Structure):
-    _fields_ = [
-        ("attack", ctypes.c_int),
-        ("how", _Opts),
-        ("test_share", ctypes.c_double),
-        ("every_model", ctypes.c_int),
-        ("seed", ctypes.c_uint64),
-        ("delta", ctypes.c_double),
-    ]
-
-
-lib.dpa__attack_opts_init.argtypes = [ctypes.POINTER(_Opts)]
-lib.dpa__attack_opts_init.restype = None
-lib.dpa__leak_opts_init.argtypes = [ctypes.POINTER(_LeakOpts)]
-lib.dpa__leak_opts_init.restype = None
+_OUT = ctypes.POINTER(ctypes.c_void_p)
+_MATRIX = (ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t)
+declare("dpa__signals_view", *_MATRIX, ctypes.c_void_p, ctypes.c_void_p, _OUT)
+declare("dpa__features_view", ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p, _OUT)
+lib.dpa__attack_data.argtypes = [*[ctypes.c_void_p] * 5, ctypes.c_size_t]
+lib.dpa__attack_data.restype = None
+declare("dpa__attack_score", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+declare("dpa__leaks_new", ctypes.c_size_t, _OUT)
+lib.dpa__leak_row.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p]
+lib.dpa__leak_row.restype = None
 lib.dpa__leaks_sort.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 lib.dpa__leaks_sort.restype = None
 lib.dpa__membership_half.argtypes = [ctypes.c_uint64, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p]
@@ -119,9 +51,7 @@ lib.dpa__membership_leave_one_out.argtypes = [
     ctypes.c_void_p,
 ]
 lib.dpa__membership_leave_one_out.restype = ctypes.c_int
-declare(
-    "dpa__leaks_measure", ctypes.POINTER(_Signals), ctypes.POINTER(_LeakOpts), ctypes.c_void_p, ctypes.c_void_p
-)
+declare("dpa__leaks_measure", ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 declare(
     "dpa__challenges_select",
     ctypes.c_void_p,
@@ -132,36 +62,45 @@ declare(
     ctypes.c_void_p,
     ctypes.c_size_t,
 )
-declare("dpa__attack_run", ctypes.c_int, ctypes.POINTER(_Signals), ctypes.POINTER(_Opts), ctypes.c_void_p)
 
 
-def _matrix(name: str, values: Any, kind: str) -> tuple[_Signals, Numbers]:
-    given = numbers(name, values, flat=True)
-    shape = given.view.shape or ()
-    if len(shape) not in (2, 3) or 0 in shape:
-        raise ValueError(f"{name}: needs a matrix of models by points (by augmentations), has the shape {tuple(shape)}")
-    models, points, *views = shape
-    return _Signals(choose("kind", kind, _SIGNAL_KINDS), models, points, given.address, None, *views), given
+class _Signals(Handle):
+    """A matrix as the library sees it, and the memory that it is in."""
+
+    __slots__ = ("shape", "_memory")
+
+    def __init__(self, name: str, values: Any, kind: str, members: Any = None) -> None:
+        super().__init__(free)
+        given = numbers(name, values, flat=True)
+        shape = given.view.shape or ()
+        if len(shape) not in (2, 3) or 0 in shape:
+            raise ValueError(
+                f"{name}: needs a matrix of models by points (by augmentations), has the shape {tuple(shape)}"
+            )
+        number = choose("kind", kind, _SIGNAL_KINDS)
+        belongs = None if members is None else flags("members", members, flat=True)
+        if belongs is not None and (belongs.view.shape or ()) != shape[:2]:
+            raise ValueError(f"members: has the shape {belongs.view.shape}, the signals {given.view.shape}")
+        self.shape, self._memory = (*shape, 0)[:3], (given, belongs)
+        where = (given.address, None if belongs is None else belongs.address)
+        call("dpa__signals_view", number, *self.shape, *where, ctypes.byref(self.pointer))
 
 
-def _given(
-    signals: Any, members: Any, kind: str, exclude: Iterable[int], population: Any, opts: _Opts, options: dict[str, Any]
-) -> tuple[_Signals, Any]:
-    """The matrix, and what must live as long as it; fills in the options."""
-    matrix, given = _matrix("signals", signals, kind)
-    belongs = flags("members", members, flat=True)
-    if (belongs.view.shape or ()) != (given.view.shape or ())[:2]:
-        raise ValueError(f"members: has the shape {belongs.view.shape}, the signals {given.view.shape}")
-    matrix.member = belongs.address
-    others = None
-    rows = [whole("exclude", row) for row in exclude]
-    opts.exclude, opts.exclude_count = (ctypes.c_size_t * max(1, len(rows)))(*rows), len(rows)
-    for name, value in options.items():
-        setattr(opts, name, value)
-    if population is not None:
-        others = _matrix("population", population, kind)
-        opts.population = ctypes.pointer(others[0])
-    return matrix, (given, belongs, opts, others)
+class _Given:
+    """What an attack is given: the signals and its options, with all that they point to."""
+
+    def __init__(
+        self, signals: Any, members: Any, kind: str, exclude: Iterable[int], population: Any, options: dict[str, Any],
+        features: Iterable[Handle] = (),
+    ) -> None:  # fmt: skip
+        self.signals = _Signals("signals", signals, kind, members)
+        rows = [whole("exclude", row) for row in exclude]
+        excluded = (ctypes.c_size_t * max(1, len(rows)))(*rows)
+        self.opts = Query("attack", **options)
+        others = None if population is None else _Signals("population", population, kind)
+        tables = [None if table is None else table.pointer for table in (others, *(tuple(features) or (None, None)))]
+        lib.dpa__attack_data(self.opts.pointer, *tables, excluded, len(rows))
+        self._keep = (excluded, others, features)
 
 
 def _run(
@@ -172,16 +111,15 @@ def _run(
     kind: str,
     exclude: Iterable[int],
     population: Any = None,
+    features: Iterable[Handle] = (),
     **options: Any,
 ) -> Any:
-    opts = _Opts()
-    lib.dpa__attack_opts_init(ctypes.byref(opts))
-    opts.target = whole("target", target)
-    matrix, keep = _given(signals, members, kind, exclude, population, opts, options)
-    made = empty(matrix.points)
+    options.update(by=attack, target=whole("target", target))
+    given = _Given(signals, members, kind, exclude, population, options, features)
+    made = empty(given.signals.shape[1])
     out = writable("scores", made)
-    arguments = (_ATTACKS[attack], ctypes.byref(matrix), ctypes.byref(opts), out.address)
-    call_interruptibly(Stop(), (matrix, keep, made), "dpa__attack_run", *arguments)
+    arguments = (given.opts.pointer, given.signals.pointer, out.address)
+    call_interruptibly(Stop(), (given, made), "dpa__attack_score", *arguments)
     return made
 
 
@@ -247,8 +185,8 @@ def lira(
         offline: use only models that were not trained on the point.
         variance: of lira: "point", each point's own, "pooled", one for all, or "auto": own from 64 models on.
     """
-    how = choose("variance", variance, _VARIANCES)
-    return _run("lira", signals, members, target, kind, exclude, offline=bool(offline), variance=how)
+    _ = choose("variance", variance, _VARIANCES)
+    return _run("lira", signals, members, target, kind, exclude, offline=bool(offline), variance=variance)
 
 
 def rmia(
@@ -278,16 +216,22 @@ def rmia(
         a: offline: the weight of the models without the point (0.3).
         gamma: how much larger a ratio must be to count (1).
     """
-    given = {name: real(name, value) for name, value in (("a", a), ("gamma", gamma)) if value is not None}
+    given: dict[str, Any] = {name: real(name, value) for name, value in (("a", a), ("gamma", gamma)) if value is not None}
     return _run("rmia", signals, members, target, kind, exclude, population, offline=bool(offline), **given)
 
 
-def _table(name: str, values: Any) -> tuple[_Features, Numbers]:
-    given = numbers(name, values, flat=True)
-    shape = given.view.shape or ()
-    if len(shape) not in (1, 2) or 0 in shape:
-        raise ValueError(f"{name}: needs a matrix of points by features, has the shape {tuple(shape)}")
-    return _Features(shape[0], shape[1] if len(shape) == 2 else 1, given.address), given
+class _Features(Handle):
+    """A table as the library sees it, and the memory that it is in."""
+
+    __slots__ = ("_memory",)
+
+    def __init__(self, name: str, values: Any) -> None:
+        super().__init__(free)
+        self._memory = given = numbers(name, values, flat=True)
+        shape = given.view.shape or ()
+        if len(shape) not in (1, 2) or 0 in shape:
+            raise ValueError(f"{name}: needs a matrix of points by features, has the shape {tuple(shape)}")
+        call("dpa__features_view", *(*shape, 1)[:2], given.address, ctypes.byref(self.pointer))
 
 
 def quantile(
@@ -327,15 +271,11 @@ def quantile(
     >>> bool(scores[0] > 4 > 1 > abs(scores[1]))
     True
     """
-    given = {name: real(name, value) for name, value in (("level", level), ("ridge", ridge)) if value is not None}
-    points, others = _table("features", features), _table("population_features", population_features)
-    how = _QuantileOpts()
-    how.features, how.population_features = ctypes.pointer(points[0]), ctypes.pointer(others[0])
-    how.form, how.squares = choose("form", form, _FORMS), bool(squares)
-    how.level, how.ridge = given.get("level", 0.9), given.get("ridge", math.nan)
-    scores = _run("quantile", signals, members, target, kind, (), population, quantile=how)
-    del points, others  # alive until here: the library has read them
-    return scores
+    given: dict[str, Any] = {name: real(name, value) for name, value in (("level", level), ("ridge", ridge)) if value is not None}
+    _ = choose("form", form, _FORMS)
+    tables = (_Features("features", features), _Features("population_features", population_features))
+    given.update(form=form, squares=bool(squares))
+    return _run("quantile", signals, members, target, kind, (), population, tables, **given)
 
 
 class Leak(NamedTuple):
@@ -385,23 +325,22 @@ def _measure(
     population: Any,
     how: dict[str, Any],
     split: dict[str, Any],
-) -> tuple[Any, list[int]]:
-    opts = _LeakOpts()
-    lib.dpa__leak_opts_init(ctypes.byref(opts))
-    opts.attack = choose("by", by, _ATTACKS)
-    how = dict(how, variance=choose("variance", how["variance"], _VARIANCES))
-    matrix, keep = _given(signals, members, kind, exclude, population, opts.how, how)
-    for name, value in split.items():
-        setattr(opts, name, value)
-    leaks, roles = (_Leak * matrix.points)(), (ctypes.c_int * matrix.models)()
-    everything = (matrix, keep, opts, leaks, roles)
-    arguments = (ctypes.byref(matrix), ctypes.byref(opts), ctypes.byref(leaks), ctypes.byref(roles))
-    call_interruptibly(Stop(), everything, "dpa__leaks_measure", *arguments)
-    return leaks, list(roles)
+) -> tuple[Handle, int, list[int]]:
+    """The leaks of the points in the library, how many there are, and the roles of the models."""
+    _ = choose("by", by, _ATTACKS), choose("variance", how["variance"], _VARIANCES)
+    given = _Given(signals, members, kind, exclude, population, dict(how, by=by, **split))
+    models, points, _ = given.signals.shape
+    leaks, roles = Handle(free), (ctypes.c_int * models)()
+    call("dpa__leaks_new", points, ctypes.byref(leaks.pointer))
+    arguments = (given.signals.pointer, given.opts.pointer, leaks.pointer, roles)
+    call_interruptibly(Stop(), (given, leaks, roles), "dpa__leaks_measure", *arguments)
+    return leaks, points, list(roles)
 
 
-def _leak(leak: Any) -> Leak:
-    return Leak(leak.point, getattr(leak, "in"), leak.out, leak.accuracy, leak.epsilon, leak.gap)
+def _leak(leaks: Handle, index: int) -> Leak:
+    row = (ctypes.c_double * len(Leak._fields))()
+    lib.dpa__leak_row(leaks.pointer, index, row)
+    return Leak(*map(int, row[:3]), *row[3:])
 
 
 def points(
@@ -452,9 +391,9 @@ def points(
         "delta": real("delta", delta),
         "seed": whole("seed", seed),
     }
-    leaks, _ = _measure(signals, members, by, kind, exclude, population, how, split)
-    lib.dpa__leaks_sort(ctypes.byref(leaks), len(leaks), order)
-    return [_leak(leak) for leak in leaks]
+    leaks, total, _ = _measure(signals, members, by, kind, exclude, population, how, split)
+    lib.dpa__leaks_sort(leaks.pointer, total, order)
+    return [_leak(leaks, i) for i in range(total)]
 
 
 def select(
@@ -501,12 +440,12 @@ def select(
         "delta": real("delta", delta),
         "seed": whole("seed", seed),
     }
-    leaks, roles = _measure(signals, members, by, kind, exclude, population, how, split)
+    leaks, total, roles = _measure(signals, members, by, kind, exclude, population, how, split)
     wanted = whole("count", count)
-    chosen = (ctypes.c_size_t * max(1, min(wanted, len(leaks))))()
-    call("dpa__challenges_select", ctypes.byref(leaks), len(leaks), which, order, split["seed"], chosen, wanted)
+    chosen = (ctypes.c_size_t * max(1, min(wanted, total)))()
+    call("dpa__challenges_select", leaks.pointer, total, which, order, split["seed"], chosen, wanted)
     models = [[m for m, role in enumerate(roles) if role == kind_of] for kind_of in (_FIT, _TEST, _KEPT)]
-    return Selection(challenge, [_leak(leaks[point]) for point in chosen], *models)
+    return Selection(challenge, [_leak(leaks, point) for point in chosen], *models)
 
 
 def half(seed: int, model: int, count: int) -> list[int]:

@@ -13,12 +13,10 @@
 
 /* The same for `count` questions, in any order; faster than asking one by one, since one
  * composition answers all neighbouring ones. */
-DPA_API dpa_status dpa__account_epsilons(const dpa_account *account, const double *deltas,
-                                         size_t count, dpa_interval *out,
-                                         dpa_error *err) DPA_MUST_USE;
-DPA_API dpa_status dpa__account_deltas(const dpa_account *account, const double *epsilons,
-                                       size_t count, dpa_interval *out,
-                                       dpa_error *err) DPA_MUST_USE;
+dpa_status dpa__account_epsilons(const dpa_account *account, const double *deltas, size_t count,
+                                 dpa_interval *out, dpa_error *err) DPA_MUST_USE;
+dpa_status dpa__account_deltas(const dpa_account *account, const double *epsilons, size_t count,
+                               dpa_interval *out, dpa_error *err) DPA_MUST_USE;
 
 /* The μ of the Gaussian mechanism that has the same ε at δ. */
 dpa_status dpa__account_mu(const dpa_account *account, double delta, dpa_interval *out,

@@ -18,10 +18,9 @@ typedef struct dpa_losses {
 } dpa_losses;
 
 /* Copies and sorts; each side needs at least one loss. Free with dpa__losses_free. */
-DPA_API dpa_status dpa__losses_new(const double *train, size_t train_count, const double *heldout,
-                                   size_t heldout_count, dpa_losses *out,
-                                   dpa_error *err) DPA_MUST_USE;
-DPA_API void dpa__losses_free(dpa_losses *losses);
+dpa_status dpa__losses_new(const double *train, size_t train_count, const double *heldout,
+                           size_t heldout_count, dpa_losses *out, dpa_error *err) DPA_MUST_USE;
+void dpa__losses_free(dpa_losses *losses);
 
 /* The loss of a prediction in the Epsilon* paper (footnote 1): log-odds against the label,
  * (1−2y)(log p − log(1−p)) for p = Pr[label 1], y in {0,1}. Infinite for p = 0 and 1; NaN if p is

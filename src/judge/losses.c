@@ -36,6 +36,36 @@ void dpa__losses_query_init(dpa_losses_query *query) {
     dpa__star_opts_init(&query->opts);
 }
 
+void dpa__losses_query_free(dpa_losses_query *query) {
+    for (size_t i = 0; query->losses != NULL && i < query->count; ++i)
+        dpa__losses_free(&query->losses[i]);
+    free(query->losses);
+    free(query->files);
+    *query = (dpa_losses_query){0};
+}
+
+dpa_status dpa__losses_query_files(dpa_losses_query *query, const char *train, const char *heldout,
+                                   const char *train_labels, const char *heldout_labels,
+                                   const char *loss, dpa_error *err) {
+    dpa_losses_files *files =
+        dpa__realloc(query->files, query->count + 1, sizeof *query->files, err);
+    if (files == NULL) return DPA_NO_MEMORY;
+    query->files = files;
+    files[query->count++] = (dpa_losses_files){train, heldout, train_labels, heldout_labels, loss};
+    return DPA_OK;
+}
+
+dpa_status dpa__losses_query_add(dpa_losses_query *query, const double *train, size_t train_count,
+                                 const double *heldout, size_t heldout_count, dpa_error *err) {
+    dpa_losses *losses = dpa__realloc(query->losses, query->count + 1, sizeof *query->losses, err);
+    if (losses == NULL) return DPA_NO_MEMORY;
+    query->losses = losses;
+    DPA_TRY(
+        dpa__losses_new(train, train_count, heldout, heldout_count, &losses[query->count], err));
+    ++query->count;
+    return DPA_OK;
+}
+
 /* ── one model ─────────────────────────────────────────────────────────────────────────────── */
 
 static dpa_status say_result(dpa_report *report, const dpa_result *r, dpa_error *err) {

@@ -4,8 +4,11 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "report/account.h"
 #include "report/model.h"
@@ -13,6 +16,27 @@
 void dpa__account_query_init(dpa_account_query *query) {
     *query = (dpa_account_query){.epsilon = NAN, .fpr = NAN, .check = NAN};
     dpa_account_opts_init(&query->opts);
+}
+
+void dpa__account_query_free(dpa_account_query *query) {
+    free(query->phases);
+    query->phases = NULL;
+    query->count = 0;
+}
+
+dpa_status dpa__account_query_add(dpa_account_query *query, const dpa_phase *phases, size_t count,
+                                  dpa_error *err) {
+    dpa_phase *list = dpa__realloc(query->phases, query->count + count, sizeof *query->phases, err);
+    if (list == NULL) return DPA_NO_MEMORY;
+    memcpy(list + query->count, phases, count * sizeof *phases);
+    query->phases = list;
+    query->count += count;
+    return DPA_OK;
+}
+
+void dpa__account_query_tolerance(dpa_account_query *query, double tolerance) {
+    query->opts.tolerance = tolerance;
+    query->opts.absolute = fmin(query->opts.absolute, 0.1 * tolerance);
 }
 
 static dpa_status new_report(const char *command, double delta, dpa_report **out, dpa_error *err) {

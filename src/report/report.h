@@ -76,7 +76,7 @@ DPA_API dpa_status dpa__report_combine(const char *const *paths, size_t count, c
 /* What a claim means (the command `account`). "Also" fields ask for more rows; see each for how to
  * leave it out. */
 typedef struct dpa_account_query {
-    const dpa_phase *phases;
+    dpa_phase *phases; /* owned; their pairs are not */
     size_t count;
     dpa_account_opts opts; /* opts.delta is the δ at which ε is asked */
     double epsilon;        /* also δ at this ε; NaN: no */
@@ -92,6 +92,13 @@ typedef struct dpa_account_query {
 } dpa_account_query;
 
 DPA_API void dpa__account_query_init(dpa_account_query *query);
+DPA_API void dpa__account_query_free(dpa_account_query *query);
+/* Adds copies of the phases. */
+DPA_API dpa_status dpa__account_query_add(dpa_account_query *query, const dpa_phase *phases,
+                                          size_t count, dpa_error *err) DPA_MUST_USE;
+/* The largest width of the interval for ε, relative to ε; where ε is small the absolute width
+ * shrinks with it. */
+DPA_API void dpa__account_query_tolerance(dpa_account_query *query, double tolerance);
 /* Makes the report; the caller frees *out with dpa_report_free, here and below. */
 DPA_API dpa_status dpa__audit_account(const dpa_account_query *query, dpa_report **out,
                                       dpa_error *err) DPA_MUST_USE;
@@ -119,8 +126,8 @@ DPA_API dpa_status dpa__audit_ideal(const dpa_ideal *ideal, uint64_t guesses, ui
 /* One released model, or several from the same training (the command `losses`): Epsilon* by every
  * method that applies, and a summary over the models. */
 typedef struct dpa_losses_query {
-    const dpa_losses_files *files; /* files of `count` models … */
-    const dpa_losses *losses;      /* … or the losses themselves */
+    dpa_losses_files *files; /* files of `count` models (the names are not copied) … */
+    dpa_losses *losses;      /* … or the losses themselves; both lists are owned */
     size_t count;
     dpa_star_opts opts;
     size_t goodness; /* also the Kolmogorov–Smirnov table for 1 to this many components; 0: no */
@@ -129,6 +136,16 @@ typedef struct dpa_losses_query {
 } dpa_losses_query;
 
 DPA_API void dpa__losses_query_init(dpa_losses_query *query);
+DPA_API void dpa__losses_query_free(dpa_losses_query *query);
+/* Adds a model: by its files, whose names must outlive the query (NULL where there is none), or by
+ * copies of its losses. All models of a query are added in the same way. */
+DPA_API dpa_status dpa__losses_query_files(dpa_losses_query *query, const char *train,
+                                           const char *heldout, const char *train_labels,
+                                           const char *heldout_labels, const char *loss,
+                                           dpa_error *err) DPA_MUST_USE;
+DPA_API dpa_status dpa__losses_query_add(dpa_losses_query *query, const double *train,
+                                         size_t train_count, const double *heldout,
+                                         size_t heldout_count, dpa_error *err) DPA_MUST_USE;
 DPA_API dpa_status dpa__audit_losses(const dpa_losses_query *query, const dpa_request *request,
                                      dpa_report **out, dpa_error *err) DPA_MUST_USE;
 
