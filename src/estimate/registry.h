@@ -77,7 +77,7 @@ const char *dpa__registry_refusal(const dpa__entry *entry, const dpa__model *mod
  * and of cosines. */
 const dpa__entry *dpa__registry_for(unsigned source, const char *name, dpa_error *err);
 /* The name of the method of this kind of evidence that has this variant; NULL if there is none. */
-const char *dpa__registry_name(unsigned source, int variant);
+DPA_API const char *dpa__registry_name(unsigned source, int variant);
 /* The number of the flavour that a name asks for: 1 for "rank:slope", 0 for "rank". */
 int dpa__registry_flavour(const char *name);
 
