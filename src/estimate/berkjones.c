@@ -5,8 +5,8 @@
  * come from a Poisson process of rate n, condition on n of them at the end: then the number N of
  * points below a_i moves by independent Poisson steps, and
  *   q_i(j) = Pr[N(a_i) = j, never crossed] = Σ_k q_{i−1}(j−k)·Pois(k; n(a_i − a_{i−1})), j < i.
- * All terms are positive: nothing cancels. j is kept within ten deviations below its mean (1e-23),
- * and a step has mean about 1, hence n^1.5 operations. */
+ * All terms are positive: nothing cancels. j is kept within ten deviations of its mean (1e-23);
+ * near the diagonal a step has mean about 1, hence n^1.5 operations. */
 #include "estimate/berkjones.h"
 
 #include <math.h>
@@ -60,10 +60,31 @@ static void step(window *w, const double *kernel, size_t count, size_t low, size
     w->high = high;
 }
 
-/* The lowest count worth keeping if `mean` are expected. */
-static size_t lowest(double mean) {
-    const double low = mean - 10 * sqrt(mean) - 30;
-    return low > 0 ? (size_t)low : 0;
+/* Counts worth keeping if `mean` are expected: from `low`, and below `high`. */
+typedef struct range {
+    size_t low, high;
+} range;
+
+static range likely(double mean) {
+    const double far = 10 * sqrt(mean) + 30;
+    return (range){mean > far ? (size_t)(mean - far) : 0, (size_t)(mean + far) + 1};
+}
+
+/* Goes on from boundary `before` to `here`, in parts that the kernel can hold; keeps counts below
+ * `most`. Returns 0 if nothing is left. */
+static int advance(window *w, double n, double before, double here, size_t most) {
+    static const double LARGEST = 200;
+    const double parts = fmax(1, ceil(n * (here - before) / LARGEST));
+    double kernel[KERNEL];
+    const size_t count = kernel_of(n * (here - before) / parts, kernel);
+    for (double part = 1; part <= parts; ++part) {
+        range keep = likely(n * (before + (here - before) * part / parts));
+        if (keep.low < w->low) keep.low = w->low;
+        if (keep.high > most) keep.high = most;
+        if (keep.low >= keep.high) return 0;
+        step(w, kernel, count, keep.low, keep.high);
+    }
+    return 1;
 }
 
 static double finish(const window *w, size_t n, double last) {
@@ -82,19 +103,14 @@ dpa_status dpa__crossing(size_t n, const double *a, double *out, dpa_error *err)
     double *memory = DPA_NEW_ARRAY(double, 2 * width, err);
     if (memory == NULL) return DPA_NO_MEMORY;
     window w = {memory, memory + width, 0, 1};
-    double kernel[KERNEL], before = 0;
+    double before = 0;
+    int is_open = 1; /* there are samples that have not crossed */
     w.states[0] = 1;
-    for (size_t i = 1; i <= n; ++i) {
-        const size_t count = kernel_of((double)n * fmax(a[i - 1] - before, 0), kernel);
-        const size_t low = lowest((double)n * a[i - 1]), high = i;
-        if (high - low > width) {
-            free(memory);
-            return dpa__fail(err, DPA_NUMERIC, "order statistics: the boundary is too low");
-        }
-        step(&w, kernel, count, low < w.low ? w.low : low, high);
-        before = a[i - 1];
+    for (size_t i = 1; i <= n && is_open; ++i) {
+        is_open = advance(&w, (double)n, before, fmax(a[i - 1], before), i);
+        before = fmax(a[i - 1], before);
     }
-    *out = finish(&w, n, before);
+    *out = is_open ? finish(&w, n, before) : 1;
     free(memory);
     return DPA_OK;
 }

@@ -19,6 +19,7 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "base/threads.h"
+#include "estimate/berkjones.h"
 #include "estimate/cosine.h"
 #include "estimate/plan.h"
 #include "math/dist.h"
@@ -256,6 +257,30 @@ static dpa_status by_threshold(dpa__plan *plan, uint64_t n, dpa__care care, dpa_
     return DPA_OK;
 }
 
+/* The scan refutes when the cosine above which all but i canaries lie is large enough, for some i:
+ * when a false positive rate below a_i = max{1 − δ − e^ε·limit_i, e^−ε·(1 − δ − limit_i)} is seen
+ * there. The canaries' rates under the truth are uniform order statistics, so the power is a
+ * crossing probability. */
+static dpa_status by_scan(dpa__plan *plan, uint64_t n, dpa__care care, dpa_plan_answer *out,
+                          dpa_error *err) {
+    const double known = 1 - plan->asked->delta, e = exp(plan->claim_epsilon);
+    const size_t count = (size_t)n;
+    double *limit = DPA_NEW_ARRAY(double, count + 1, err);
+    double *enough = DPA_NEW_ARRAY(double, count, err);
+    dpa_status status = limit != NULL && enough != NULL ? DPA_OK : DPA_NO_MEMORY;
+    (void)care;
+    if (status == DPA_OK) status = dpa__cosine_scan_limits(count, plan->p, limit, err);
+    for (size_t missed = 0; status == DPA_OK && missed < count; ++missed) {
+        const double fnr = limit[missed], most = fmax(known - e * fnr, (known - fnr) / e);
+        const double least = most > 0 ? dpa__norm_quantile(most, DPA_UPPER) : HUGE_VAL;
+        enough[count - missed - 1] = most > 0 ? dpa__norm_cdf(least - plan->mu, DPA_UPPER) : 0;
+    }
+    if (status == DPA_OK) status = dpa__crossing(count, enough, &out->power, err);
+    free(limit);
+    free(enough);
+    return status;
+}
+
 const dpa__power dpa__planned_mean = {by_mean, DPA__IN_COSINES, .limit = DPA__MOST_SIZE,
                                       .fine = 1e-4};
 const dpa__power dpa__planned_mean_and_deviation = {by_mean_and_deviation, DPA__IN_COSINES,
@@ -264,3 +289,5 @@ const dpa__power dpa__planned_jeffreys = {by_threshold, DPA__IN_COSINES, .limit 
                                           .fine = 1e-4};
 const dpa__power dpa__planned_jeffreys_split = {by_split, DPA__IN_COSINES, .limit = 100000,
                                                 .parts = 40, .fine = 2e-3};
+const dpa__power dpa__planned_cosine_scan = {by_scan, DPA__IN_COSINES, .limit = 20000,
+                                             .fine = 1e-4};

@@ -131,7 +131,8 @@ static const dpa__entry entries[] = {
       DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS | DPA_ASSUME_BAYES_PRIOR, 1}},
     {{"scan", "the order of all cosines: no threshold, no prior", "",
       DPA_FROM_COSINES | DPA_GIVES_BOUND, DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS, 1},
-     .variant = DPA__COSINES_FINAL | DPA__COSINES_ROUNDS},
+     .variant = DPA__COSINES_FINAL | DPA__COSINES_ROUNDS,
+     .power = &dpa__planned_cosine_scan},
     {{"all-iterates-scan", "the same over all rounds", "", DPA_FROM_COSINES | DPA_GIVES_BOUND,
       DPA_ASSUME_RANDOM_CANARIES | DPA_ASSUME_CHANNELS, 1}},
     {{"binormal", "both laws of the losses as one line on the probit scale", "",
@@ -226,10 +227,10 @@ const char *dpa__registry_refusal(const dpa__entry *entry, const dpa__model *mod
         return "for family dp the extreme curve has two corners and ranks show little: use scan";
     if (entry->power == NULL || entry->power->games != DPA__IN_COSINES) return NULL;
     if (model->kind == DPA__MODEL_CURVES)
-        return "cosines are normal: family gaussian (or dp with jeffreys)";
+        return "cosines are normal: family gaussian (or dp with jeffreys or scan)";
     if ((entry->about.what & DPA_GIVES_BOUND) !=
         (model->kind == DPA__MODEL_DP ? DPA_GIVES_BOUND : 0))
-        return "cosines: jeffreys is for family dp, the fitted estimates for gaussian";
+        return "cosines: jeffreys and scan are for family dp, the fitted estimates for gaussian";
     return NULL;
 }
 

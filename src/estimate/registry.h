@@ -49,7 +49,7 @@ typedef struct dpa__power {
 extern const dpa__power dpa__planned_counts, dpa__planned_exact, dpa__planned_ranks,
     dpa__planned_scores, dpa__planned_pairs, dpa__planned_guesses, dpa__planned_channels,
     dpa__planned_mean, dpa__planned_mean_and_deviation, dpa__planned_jeffreys,
-    dpa__planned_jeffreys_split;
+    dpa__planned_cosine_scan, dpa__planned_jeffreys_split;
 
 struct dpa__entry {
     dpa_estimator about;

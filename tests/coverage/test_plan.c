@@ -225,6 +225,8 @@ static void simulated_audits(void **state) {
         {DPA_PLAN_COSINES, "gaussian", "mean", 1, 4, 18, ""},
         {DPA_PLAN_COSINES, "gaussian", "mean-and-deviation", 1, 4, 20, ""},
         {DPA_PLAN_COSINES, "dp", "jeffreys", 1, 4, 70, ""},
+        {DPA_PLAN_COSINES, "dp", "scan", 1, 4, 80, ""},
+        {DPA_PLAN_COSINES, "dp", "scan", 3, 8, 70, ""},
         {DPA_PLAN_COSINES, "dp", "jeffreys-split", 1, 8, 80, ""},
         {DPA_PLAN_COSINES, "dp", "jeffreys-split", 0.5, 6, 121, ""},
     };

@@ -104,6 +104,24 @@ static void extrapolation_is_safe(void **state) {
     assert_int_equal(dpa__berkjones_level(0, 0.05, &gamma, &how, NULL), DPA_INTERNAL);
 }
 
+/* A boundary of one step is a binomial tail, however far it lies from the diagonal and however high
+ * the step is. */
+static void one_step(void **state) {
+    enum { N = 3000 };
+    static double a[N];
+    static const double ends[] = {0.01, 0.3, 0.5, 0.9};
+    static const size_t places[] = {1, 60, 900, 1500, 2690, 3000};
+    (void)state;
+    for (size_t e = 0; e < 4; ++e)
+        for (size_t p = 0; p < 6; ++p) {
+            double crossing;
+            for (size_t i = 0; i < N; ++i) a[i] = i + 1 < places[p] ? 0 : ends[e];
+            assert_ok(dpa__crossing(N, a, &crossing, NULL));
+            assert_absolute(crossing, dpa__binom_cdf((double)places[p] - 1, N, ends[e], DPA_UPPER),
+                            1e-10);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_points),
@@ -111,6 +129,7 @@ int main(void) {
         cmocka_unit_test(printed_levels),
         cmocka_unit_test(table_is_safe),
         cmocka_unit_test(extrapolation_is_safe),
+        cmocka_unit_test(one_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
