@@ -136,10 +136,14 @@ static dpa_status member_of_epsilon(const dpa__model *model, double epsilon, int
          : model->kind == DPA__MODEL_GAUSSIAN ? dpa_gaussian_mu(epsilon, model->delta)
                                               : 0;
     if (model->kind != DPA__MODEL_CURVES || epsilon == 0) return DPA_OK;
-    while (excess(high, &s) < 0) {
+    double beyond;
+    while ((beyond = excess(high, &s)) < 0) {
         if (high >= model->max || high > 1e4)
-            return dpa__fail(err, DPA_BAD_ARGUMENT, "family %s has no member with epsilon %g",
-                             model->spec, epsilon);
+            return dpa__fail(
+                err, DPA_BAD_ARGUMENT,
+                "family %s: its leakiest member has epsilon %.4g at delta %g; none has "
+                "%g",
+                model->spec, epsilon + beyond, model->delta, epsilon);
         low = high;
         high = fmin(2 * high, model->max);
     }

@@ -103,6 +103,11 @@ run 2 plan --claim-epsilon 1 --leak 4 --game walk
 run 2 plan --claim-epsilon 1 --leak 4 --method none
 run 2 plan --claim-epsilon 1 --leak 4 --method point --game runs
 says err "cannot be planned"
+# a pair is diluted, not made leakier: below the claim there is nothing to plan, above it there is
+echo '{"p": [0.5, 0.3, 0.2], "q": [0.2, 0.3, 0.5]}' > pair.json
+run 2 plan --claim-epsilon 1 --leak 4 --family pair:pair.json
+says err "leakiest member has epsilon 0.9163 at delta 1e-05; none has 1"
+run 0 plan --claim-epsilon 0.5 --leak 4 --family pair:pair.json --game runs --method cp
 run 2 plan --half-width 0.15
 says err "--fnr"
 run 2 plan --half-width -1 --fnr 0.4 --fpr 0.4
