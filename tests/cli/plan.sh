@@ -7,7 +7,7 @@ says out "nothing was audited"
 says out "pairs until the claim falls"
 run 0 plan --claim-epsilon 1 --leak 4 --size 500 --audits 10 --json
 field "all(r['size_needed'] > 0 and r['power_at_size_needed'] >= 0.8 for r in j['plan']['rows'])" | grep -q True || fail "power"
-field "len(j['plan']['rows'])" | grep -qx 19 || fail "rows"
+field "len(j['plan']['rows'])" | grep -qx 20 || fail "rows"
 # log((0.05^(1/1000) - 1e-5) / (1 - 0.05^(1/1000)))
 near "j['plan']['ceilings'][0]['epsilon']" 5.8090578 1e-7
 # the audit of a perfect attack: 1000+1000 at p=.05 is 4.9...; here 500+500 by Clopper-Pearson
