@@ -184,6 +184,36 @@ static void a_canary_that_was_never_in(void **state) {
     dpa__evidence_clear(&e);
 }
 
+/* The AUC has to be below half of what the promised noise shows, for certain, and not above a
+ * guess's. Promised σ = 0.8: an AUC of 0.811 if the canary is in every step, so half is 0.656. */
+static void a_canary_that_is_hard_to_see(void **state) {
+    static const struct {
+        size_t count;
+        double shift, rate;
+        int is_doubted;
+    } cases[] = {
+        {400, 0.0, 1, 1},     /* 0.50 ± 0.07 */
+        {400, 0.30, 1, 0},    /* 0.60 ± 0.07: may be above half */
+        {5000, 0.20, 1, 0},   /* 0.57 ± 0.02: below half, but it is seen */
+        {1000, 0.0, 0.1, 0},  /* 0.50 ± 0.04; in one step of ten the promise shows 0.531 only */
+        {9000, -0.1, 0.1, 1}, /* 0.46 ± 0.01 */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        dpa_evidence e;
+        dpa__evidence_init(&e, DPA_EVIDENCE_SCORES);
+        add_normal(&e, cases[i].count, cases[i].shift, 0.8);
+        e.scope = DPA_SCOPE_STEP;
+        e.training = (dpa_training_facts){
+            .q = 0.1, .steps = 50, .sigma = 0.8, .rate = cases[i].rate, .participations = NAN};
+        const dpa_claim claim = noise_claim(0.8, 0.1, 50);
+        const dpa_state found = state_of(&e, &claim, NULL);
+        if (found != (cases[i].is_doubted ? DPA_INCONCLUSIVE : DPA_NOT_REFUTED))
+            fail_msg("case %zu: state %d", i, (int)found);
+        dpa__evidence_clear(&e);
+    }
+}
+
 /* Every member of DP-SGD with q = 0.1 is rejected: the family is wrong, and its last member is no
  * bound. */
 static void a_spent_family(void **state) {
@@ -254,6 +284,7 @@ int main(void) {
         cmocka_unit_test(failing_that_depends_on_the_record),
         cmocka_unit_test(failed_scores_have_no_sign),
         cmocka_unit_test(a_canary_that_was_never_in),
+        cmocka_unit_test(a_canary_that_is_hard_to_see),
         cmocka_unit_test(a_spent_family),
         cmocka_unit_test(a_spent_pair),
         cmocka_unit_test(what_must_be_seen),

@@ -405,6 +405,52 @@ static void titles(void **state) {
     }
 }
 
+/* A name that is too long for its place is cut between two characters, wherever that falls. */
+static void names_are_cut_between_characters(void **state) {
+    (void)state;
+    json_t *result = json_pack("{s:s, s:s, s:s}", "family", "h\u00e9\u20ac\U0001d11ez", "method",
+                               "\u00fc", "scope", "step");
+    static const char whole[] = "h\u00e9\u20ac\U0001d11ez \u00b7 \u00fc \u00b7 one step";
+    assert_non_null(result);
+    for (size_t size = 1; size <= sizeof whole; ++size) {
+        char out[sizeof whole];
+        size_t length = size - 1; /* a byte that goes on with a character is no place to cut */
+        while (((unsigned char)whole[length] & 0xc0) == 0x80) --length;
+        dpa__result_name(result, out, size);
+        if (size == sizeof whole) length = size - 1;
+        assert_int_equal(strlen(out), length);
+        assert_memory_equal(out, whole, length);
+    }
+    json_decref(result);
+}
+
+/* XML has no control characters but tab and line ends, and no U+FFFE and U+FFFF. */
+static void ci_files_are_xml(void **state) {
+    (void)state;
+    static const struct {
+        const char *in, *out;
+    } cases[] = {{"a\x01z", "a?z"},
+                 {"a\x1fz", "a?z"},
+                 {"a\tz", "a\tz"},
+                 {"a\nz", "a\nz"},
+                 {"a z", "a z"},
+                 {"a\xef\xbf\xbez", "a?z"},
+                 {"a\xef\xbf\xbfz", "a?z"},
+                 {"a\xef\xbf\xbdz", "a\xef\xbf\xbdz"},
+                 {"a<&>\"z", "a&lt;&amp;&gt;&quot;z"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+        dpa_report *report = new_report(1.0);
+        char *xml = NULL;
+        add_bound(report, "cp", 2.0, DPA_PRIMARY);
+        (void)snprintf(report->verdict.headline, sizeof report->verdict.headline, "%s",
+                       cases[i].in);
+        assert_ok(dpa_report_junit(report, &xml, NULL));
+        if (strstr(xml, cases[i].out) == NULL) fail_msg("case %zu: %s", i, xml);
+        dpa_free(xml);
+        dpa_report_free(report);
+    }
+}
+
 static void bad_section_is_refused(void **state) {
     (void)state;
     dpa_error err = {0};
@@ -430,6 +476,8 @@ int main(void) {
         cmocka_unit_test(hostile_text_stays_text),
         cmocka_unit_test(percents_are_short),
         cmocka_unit_test(titles),
+        cmocka_unit_test(names_are_cut_between_characters),
+        cmocka_unit_test(ci_files_are_xml),
         cmocka_unit_test(bad_section_is_refused),
         cmocka_unit_test(a_comma_locale_changes_nothing),
     };
