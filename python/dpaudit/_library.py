@@ -51,6 +51,13 @@ def _load() -> ctypes.CDLL:
 lib = _load()
 
 
+def _found(name: str) -> Any:
+    """The library's function of this name."""
+    if not hasattr(lib, name):
+        raise ImportError(f"{lib._name} has no {name}: library and Python package do not belong together")
+    return getattr(lib, name)
+
+
 # ── what the library owns ─────────────────────────────────────────────────────────────────────────
 
 
@@ -68,10 +75,10 @@ class Handle:
             self._free(self.pointer)
 
 
-lib.dpa__error_size.restype = ctypes.c_size_t
+_found("dpa__error_size").restype = ctypes.c_size_t
 for _name in ("dpa__error_place", "dpa__error_text"):
-    getattr(lib, _name).argtypes = [ctypes.c_void_p]
-    getattr(lib, _name).restype = ctypes.c_char_p
+    _found(_name).argtypes = [ctypes.c_void_p]
+    _found(_name).restype = ctypes.c_char_p
 
 #: Room for a dpa_error, which the library fills and reads.
 Error = ctypes.c_char * lib.dpa__error_size()
@@ -82,9 +89,7 @@ Error = ctypes.c_char * lib.dpa__error_size()
 
 def declare(name: str, *arguments: Any) -> None:
     """Give `lib.name` its argument types; every declared call returns a dpa_status and takes a dpa_error last."""
-    if not hasattr(lib, name):
-        raise ImportError(f"{lib._name} has no {name}: library and Python package do not belong together")
-    function = getattr(lib, name)
+    function = _found(name)
     function.argtypes = [*arguments, ctypes.c_void_p]
     function.restype = ctypes.c_int
 

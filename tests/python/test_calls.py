@@ -283,6 +283,14 @@ def test_a_library_without_a_function_is_refused():
         _library.declare("dpa__nothing", ctypes.c_void_p)
 
 
+def test_another_library_is_refused():
+    """A library that is not ours is named, at the first function that it lacks."""
+    other = {**os.environ, "DPAUDIT_LIBRARY": "libm.so.6"}
+    ran = subprocess.run([sys.executable, "-c", "import dpaudit"], env=other, capture_output=True, text=True)
+    assert ran.returncode != 0
+    assert "ImportError: libm.so.6 has no dpa_" in ran.stderr
+
+
 def test_no_struct_is_repeated():
     """Layouts are the compiler's: the package knows pointers, numbers and names. (Py_buffer is CPython's own.)"""
     repeated = [
