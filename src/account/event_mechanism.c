@@ -142,6 +142,47 @@ static dpa_status tree(const json_t *event, dpa__event_made *out, dpa_error *err
     return DPA_OK;
 }
 
+/* At most Σ c² over the nodes of a binary tree over `steps` leaves, c being how many of `times`
+ * leaves, any two at least `apart` from each other, lie below a node. Per level: no node of width w
+ * has more than ⌈w/apart⌉, and the sum of squares is largest if as many as possible have that
+ * many. Exact where `apart` is a power of 2 that divides the steps; elsewhere no level can be
+ * better, but two levels may not be at their best at once. */
+static double tree_squares(double steps, double apart, double times) {
+    double sum = 0;
+    for (double width = 1; width <= steps; width *= 2) {
+        const double most = fmin(ceil(width / apart), times), nodes = floor(steps / width);
+        const double full = fmin(floor(times / most), nodes);
+        const double rest = full < nodes ? times - full * most : 0;
+        sum += full * most * most + rest * rest;
+    }
+    return sum;
+}
+
+/* A tree that is not restarted, in which a record is several times: each node is a Gaussian release
+ * to which the record contributes once for each of its leaves below (Kairouz et al. 2021, appendix
+ * D.2); Gaussian releases of sensitivities c are Σ c² of sensitivity 1. */
+static dpa_status tree_of_many(const json_t *event, dpa__event_made *out, dpa_error *err) {
+    static const double MOST = 1e15;
+    double steps;
+    DPA_TRY(gaussian(event, out, err));
+    DPA_TRY(dpa__event_number(event, "steps", &steps, err));
+    const double apart = dpa__event_number_or(event, "min_separation", 1);
+    const double most = ceil(steps / apart);
+    const double times = fmin(dpa__event_number_or(event, "max_participations", most), most);
+    if (!(steps >= 1 && steps <= 1e12 && apart >= 1 && times >= 1) || steps != floor(steps) ||
+        apart != floor(apart) || times != floor(times))
+        return dpa__fail(err, DPA_BAD_INPUT,
+                         "TreeAggregation: steps, min_separation and max_participations must be "
+                         "whole numbers from 1 on, steps at most 1e12");
+    const double squares = tree_squares(steps, apart, times);
+    if (squares > MOST)
+        return dpa__fail(err, DPA_BAD_INPUT,
+                         "TreeAggregation: a record counts for %.3g releases; at most %g", squares,
+                         MOST);
+    out->phase.steps = (uint64_t)squares;
+    return DPA_OK;
+}
+
 /* Correlated noise C⁻¹z with a banded, lower triangular C whose columns have at most unit norm
  * (Choquette-Choo et al. 2023). Without sampling: participations at least `min_separation` ≥ bands
  * apart touch disjoint rows of C, so k of them are k Gaussian releases. With Poisson sampling of
@@ -240,6 +281,7 @@ dpa_status dpa__event_mechanism(const json_t *event, const char *name, dpa_adjac
         {"DiscreteGaussian", discrete_gaussian},
         {"MixtureOfGaussians", mixture_of_gaussians},
         {"SingleEpochTreeAggregation", tree},
+        {"TreeAggregation", tree_of_many},
         {"BandedMatrixFactorization", banded},
         {"ShuffledBatches", shuffled},
         {"DominatingPair", pmfs},
