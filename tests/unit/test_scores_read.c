@@ -8,10 +8,10 @@
 
 /* Two files large enough for a thread each: the same bytes, sums and errors as one after the other,
  * the members' error if both have one. */
-static void write_numbers(const char *to, double first, const char *last) {
+static void write_numbers(const char *to, int hundredths, const char *last) {
     FILE *file = fopen(to, "w");
     assert_non_null(file);
-    for (int i = 0; i < 150000; ++i) (void)fprintf(file, "%.4f\n", first + i);
+    for (int i = 0; i < 150000; ++i) (void)fprintf(file, "%d.%d\n", i, hundredths);
     (void)fputs(last, file);
     assert_int_equal(fclose(file), 0);
 }
@@ -29,8 +29,8 @@ static void files_read_at_once(void **state) {
         dpa_evidence e[2];
         dpa_error err[2] = {{0}, {0}};
         dpa_status status[2];
-        write_numbers(path, 0.5, lasts[i][0]);
-        write_numbers(second, 0.25, lasts[i][1]);
+        write_numbers(path, 50, lasts[i][0]);
+        write_numbers(second, 25, lasts[i][1]);
         for (unsigned t = 0; t < 2; ++t)
             status[t] = dpa__evidence_scores(path, second, 1 + t, &e[t], &err[t]);
         assert_int_equal(status[0], i == 0 ? DPA_OK : DPA_BAD_INPUT);
