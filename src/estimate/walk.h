@@ -29,7 +29,7 @@ dpa_status dpa__walk_down(dpa__walk_test test, void *user, const dpa__grid *grid
 
 /* The p-value of a claim at `claim`, as it is told beside the bound t at error `allowed`. If the
  * grid, or the fewer draws of a walk, leave the claim standing, it is raised above `allowed`, which
- * does no harm to a p-value: bound and p-value never disagree. */
+ * does no harm to a p-value. A claim that stands never has a p-value that refutes it. */
 double dpa__walk_agreed(const dpa__grid *grid, double t, double claim, double p, double allowed);
 
 #endif
