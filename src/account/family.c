@@ -407,11 +407,13 @@ dpa_status dpa__family_claim(const dpa_family *family, double epsilon, double de
     const double end = family->kind == SUBSAMPLED ? LEAKIEST : fmin(dpa__family_max(family), FAR);
     claim_search search = {family, epsilon, delta, DPA_OK, err};
     dpa__bracket found;
-    double high = fmin(1, end);
-    while (high < end && excess(high, &search) < 0) high = fmin(2 * high, end);
+    double high = fmin(1, end), above = excess(high, &search);
+    while (above < 0 && high < end) {
+        high = fmin(2 * high, end);
+        above = excess(high, &search);
+    }
     *t = high;
-    if (search.status == DPA_OK && high == end && excess(high, &search) < 0) return search.status;
-    DPA_TRY(search.status);
+    if (search.status != DPA_OK || above < 0) return search.status;
     const dpa_status status = dpa__root(excess, &search, 0, high, NARROW, NARROW, &found, err);
     DPA_TRY(search.status);
     *t = found.upper;

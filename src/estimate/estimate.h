@@ -31,6 +31,8 @@ typedef struct dpa_request {
 
 /* Fills in the defaults that the comments at the fields give. */
 DPA_API void dpa__request_init(dpa_request *request);
+/* The δ of the claim: its own, or that of the bound. */
+double dpa__claim_delta(const dpa_request *request);
 /* Sets one field from text by the name of its command-line option: "delta", "confidence",
  * "one-sided", "two-sided", "family", "method", "select", "claim-epsilon", "claim-delta", "seed" or
  * "threads". An error says which values are right. `value` is ignored by "one-sided" and

@@ -89,7 +89,7 @@ dpa_status dpa__exact_p_value_dp(const dpa_counts *counts, double epsilon, doubl
 /* The p-value of the claim beside the bound t. */
 static dpa_status claim_p(const audit *a, const dpa_counts *counts, const dpa_request *r, double t,
                           double *p, dpa_error *err) {
-    const double delta = isnan(r->claim_delta) ? r->delta : r->claim_delta;
+    const double delta = dpa__claim_delta(r);
     dpa_curve *curve = NULL;
     double claim;
     if (isnan(r->claim_epsilon)) return DPA_OK;

@@ -160,7 +160,7 @@ static dpa_status set_bound(const search *s, double lower, double upper, double 
 
 static dpa_status set_claim(const dpa_request *request, const dpa_onerun *games, size_t count,
                             dpa_guess_choice choice, dpa_result *result, dpa_error *err) {
-    const double delta = isnan(request->claim_delta) ? request->delta : request->claim_delta;
+    const double delta = dpa__claim_delta(request);
     dpa__onerun_test test;
     DPA_TRY(dpa__onerun_test_init(&test, request, delta, games[0].options, err));
     double t = 0.0, least = 1.0;

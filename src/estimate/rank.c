@@ -81,7 +81,7 @@ double dpa__rank_statistic(const dpa_scores *s, const double *weights) {
 /* The member that the claim names; NaN if there is none. */
 static dpa_status claimed_t(const dpa__model *model, const dpa_request *request, double *t,
                             dpa_error *err) {
-    const double delta = isnan(request->claim_delta) ? request->delta : request->claim_delta;
+    const double delta = dpa__claim_delta(request);
     *t = NAN;
     if (isnan(request->claim_epsilon)) return DPA_OK;
     return dpa__model_claim(model, request->claim_epsilon, delta, t, err);

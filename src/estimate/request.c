@@ -19,6 +19,10 @@ void dpa__request_init(dpa_request *request) {
     };
 }
 
+double dpa__claim_delta(const dpa_request *request) {
+    return isnan(request->claim_delta) ? request->delta : request->claim_delta;
+}
+
 static const dpa__key keys[] = {
     DPA__KEY(NUMBER, "delta", dpa_request, delta),
     DPA__KEY(NUMBER, "confidence", dpa_request, confidence),

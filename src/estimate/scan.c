@@ -327,7 +327,7 @@ static dpa_status test_run(void *user, size_t first, size_t last, int *is_reject
  */
 static dpa_status claim_p(scan *s, double t, double *p, dpa_error *err) {
     const dpa_request *r = s->request;
-    const double delta = isnan(r->claim_delta) ? r->delta : r->claim_delta;
+    const double delta = dpa__claim_delta(r);
     dpa_curve *curve = NULL;
     double claim;
     if (isnan(r->claim_epsilon)) return DPA_OK;

@@ -240,7 +240,7 @@ static dpa_status open_rule(dpa_sequential *s, dpa_error *err) {
 
 static dpa_status open_models(dpa_sequential *s, dpa_error *err) {
     const dpa_request *r = &s->request;
-    const double delta = isnan(r->claim_delta) ? r->delta : r->claim_delta;
+    const double delta = dpa__claim_delta(r);
     s->claim = NAN;
     DPA_TRY(dpa__model_open(r->family, r->delta, &s->model, err));
     if (isnan(r->claim_epsilon)) return DPA_OK;
