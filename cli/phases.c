@@ -142,9 +142,9 @@ static int ledger_phases(const command *cmd, const phase_options *phase, phase_s
     dpa_error err;
     if (dpa_ledger_read(phase->ledger, query->opts.adjacency, &set->ledger, &err) != DPA_OK)
         return library_error(cmd->name, &err);
-    size_t count;
-    const dpa_phase *phases = dpa_ledger_phases(set->ledger, &count);
-    return add_phases(cmd, query, phases, count);
+    if (dpa__account_query_ledger(query, set->ledger, &err) != DPA_OK)
+        return library_error(cmd->name, &err);
+    return 0;
 }
 
 static int set_options(const command *cmd, const phase_options *phase, dpa_account_query *query) {

@@ -18,6 +18,10 @@ dpa_status dpa__account_epsilons(const dpa_account *account, const double *delta
 dpa_status dpa__account_deltas(const dpa_account *account, const double *epsilons, size_t count,
                                dpa_interval *out, dpa_error *err) DPA_MUST_USE;
 
+/* Whether an event of the ledger stands for a theorem's upper bound: the ε of its phases is then at
+ * least that of the mechanism. */
+int dpa__ledger_is_limit(const dpa_ledger *ledger);
+
 /* The μ of the Gaussian mechanism that has the same ε at δ. */
 dpa_status dpa__account_mu(const dpa_account *account, double delta, dpa_interval *out,
                            dpa_error *err) DPA_MUST_USE;

@@ -9,6 +9,7 @@
 
 struct dpa_ledger {
     dpa_adjacency adjacency;
+    int is_limit; /* an event's pair is a theorem's upper bound: the mechanism may leak less */
     size_t count, room;
     dpa_phase *phase;
     size_t pairs, pair_room;
@@ -25,6 +26,7 @@ dpa_status dpa__ledger_pair(dpa_ledger *ledger, dpa_pair *pair, uint64_t steps, 
 typedef struct dpa__event_made {
     dpa_phase phase;
     dpa_pair *pair;
+    int is_limit; /* as in dpa_ledger */
 } dpa__event_made;
 dpa_status dpa__event_mechanism(const json_t *event, const char *name, dpa_adjacency adjacency,
                                 dpa__event_made *out, dpa_error *err);

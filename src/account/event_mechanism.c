@@ -27,9 +27,11 @@ static dpa_status permute_and_flip(const json_t *event, dpa__event_made *out, dp
     return DPA_OK;
 }
 
-/* Pure ε: binary randomized response dominates. */
+/* Pure ε: binary randomized response dominates, more than it must (the loss of one exponential
+ * mechanism has a range of ε, not of 2ε). */
 static dpa_status exponential(const json_t *event, dpa__event_made *out, dpa_error *err) {
     out->phase.mechanism = DPA_RANDOMIZED_RESPONSE;
+    out->is_limit = 1;
     return dpa__event_number(event, "epsilon", &out->phase.sigma, err);
 }
 
@@ -180,6 +182,7 @@ static dpa_status tree_of_many(const json_t *event, dpa__event_made *out, dpa_er
                          "TreeAggregation: a record counts for %.3g releases; at most %g", squares,
                          MOST);
     out->phase.steps = (uint64_t)squares;
+    out->is_limit = times > 1;
     return DPA_OK;
 }
 
@@ -208,6 +211,7 @@ static dpa_status banded(const json_t *event, dpa__event_made *out, dpa_error *e
                          separation, bands);
     out->phase.q = q;
     out->phase.sigma /= dpa__event_number_or(event, "column_norm", 1);
+    out->is_limit = q < 1;
     out->phase.steps = (uint64_t)(q < 1 ? ceil(iterations / bands) : times);
     return DPA_OK;
 }
@@ -258,6 +262,7 @@ static dpa_status truncated(const json_t *event, dpa_adjacency adjacency, dpa__e
         return status;
     }
     const double chance[2] = {1 - cut, cut};
+    out->is_limit = 1;
     return dpa__pair_choice(part, chance, 2, &out->pair, err);
 }
 

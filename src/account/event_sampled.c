@@ -116,6 +116,7 @@ static dpa_status fixed_size(const json_t *event, const char *name, dpa_adjacenc
                          "%s: %g records of %g; the sample must have at least one and be smaller "
                          "than the data",
                          name, m, n);
+    made->is_limit = 1;
     return without ? without_replacement(n, m, made, err) : with_replacement(n, m, made, err);
 }
 

@@ -97,6 +97,7 @@ static dpa_status add_list(dpa_ledger *ledger, const json_t *list, uint64_t step
 
 static dpa_status add_made(dpa_ledger *ledger, dpa__event_made made, uint64_t steps,
                            dpa_error *err) {
+    ledger->is_limit |= made.is_limit;
     if (made.pair != NULL)
         return dpa__ledger_pair(ledger, made.pair, steps * made.phase.steps, err);
     made.phase.steps *= steps;
@@ -117,7 +118,7 @@ dpa_status dpa__event_add(dpa_ledger *ledger, const json_t *event, uint64_t step
         DPA_TRY(count_of(event, steps, &all, err));
         return dpa__event_add(ledger, json_object_get(event, "event"), all, err);
     }
-    dpa__event_made made = {{DPA_GAUSSIAN, 1, 1, 1, NULL}, NULL};
+    dpa__event_made made = {.phase = {DPA_GAUSSIAN, 1, 1, 1, NULL}};
     if (strstr(name, "Sampled") != NULL)
         DPA_TRY(dpa__event_sampled(event, name, ledger->adjacency, &made, err));
     else
@@ -165,4 +166,8 @@ void dpa_ledger_free(dpa_ledger *ledger) {
 const dpa_phase *dpa_ledger_phases(const dpa_ledger *ledger, size_t *count) {
     *count = ledger->count;
     return ledger->phase;
+}
+
+int dpa__ledger_is_limit(const dpa_ledger *ledger) {
+    return ledger->is_limit;
 }

@@ -92,11 +92,16 @@ dpa_status dpa__account_tables(dpa_report *report, const dpa_account *account,
 }
 
 dpa_status dpa__account_check_other(dpa_report *report, double other, dpa_interval ours,
-                                    dpa_error *err) {
+                                    int is_limit, dpa_error *err) {
     const char *side = other < ours.lower ? "below" : other > ours.upper ? "above" : "inside";
     json_t *check = json_object();
     DPA_TRY(dpa__json_set(report->sections, "check", check, err));
     DPA_TRY(DPA__JSON_FILL(check, err, {"other", other}, {"side", .text = side}));
+    if (other < ours.lower && is_limit)
+        return dpa__report_say(report, err,
+                               "  The other accountant's %.8g is below that of the theorem, by "
+                               "%.3g at least: right only if a tighter proof stands behind it.",
+                               other, ours.lower - other);
     if (other < ours.lower)
         return dpa__report_say(report, err,
                                "  The other accountant's %.8g is too small, by %.3g at least: it "
@@ -153,7 +158,7 @@ static dpa_status fill_renyi(dpa_report *report, double rho, double delta, doubl
     DPA_TRY(dpa__report_say(report, err, "  ε at δ = %g is at most %.10g: an upper bound", delta,
                             epsilon));
     if (isnan(check)) return DPA_OK;
-    return dpa__account_check_other(report, check, (dpa_interval){0, epsilon}, err);
+    return dpa__account_check_other(report, check, (dpa_interval){0, epsilon}, 1, err);
 }
 
 dpa_status dpa__audit_renyi(double rho, const char *path, double delta, double check,

@@ -34,6 +34,14 @@ dpa_status dpa__account_query_add(dpa_account_query *query, const dpa_phase *pha
     return DPA_OK;
 }
 
+dpa_status dpa__account_query_ledger(dpa_account_query *query, const dpa_ledger *ledger,
+                                     dpa_error *err) {
+    size_t count;
+    const dpa_phase *phases = dpa_ledger_phases(ledger, &count);
+    query->is_limit |= dpa__ledger_is_limit(ledger);
+    return dpa__account_query_add(query, phases, count, err);
+}
+
 void dpa__account_query_tolerance(dpa_account_query *query, double tolerance) {
     query->opts.tolerance = tolerance;
     query->opts.absolute = fmin(query->opts.absolute, 0.1 * tolerance);
@@ -156,6 +164,11 @@ static dpa_status put_cross_checks(dpa_report *report, const dpa_account_query *
     return DPA_OK;
 }
 
+/* What an interval of ε is worth: events may stand for upper bounds of theorems. */
+static const char *worth(const dpa_account_query *query) {
+    return query->is_limit ? "an upper bound: the truth may be smaller" : "contains the truth";
+}
+
 static dpa_status put_epsilon(dpa_report *report, const dpa_account *account,
                               const dpa_account_query *query, dpa_error *err) {
     dpa_interval epsilon, mu;
@@ -163,8 +176,11 @@ static dpa_status put_epsilon(dpa_report *report, const dpa_account *account,
     DPA_TRY(dpa_account_epsilon(account, query->opts.delta, &epsilon, err));
     DPA_TRY(put_interval(report, "epsilon", &epsilon, err));
     (void)dpa__print(label, sizeof label, "ε at δ = %g", query->opts.delta);
-    DPA_TRY(say_interval(report, label, &epsilon, "contains the truth", err));
-    if (!isnan(query->check)) DPA_TRY(dpa__account_check_other(report, query->check, epsilon, err));
+    DPA_TRY(say_interval(report, label, &epsilon, worth(query), err));
+    if (query->is_limit)
+        DPA_TRY(dpa__json_set(report->sections, "is_upper_limit", json_true(), err));
+    if (!isnan(query->check))
+        DPA_TRY(dpa__account_check_other(report, query->check, epsilon, query->is_limit, err));
     if (isinf(epsilon.lower)) return DPA_OK;
     DPA_TRY(dpa__account_mu(account, query->opts.delta, &mu, err));
     DPA_TRY(put_interval(report, "mu", &mu, err));
@@ -240,7 +256,7 @@ static dpa_status fill_calibrate(dpa_report *report, const dpa_account_query *qu
     DPA_TRY(
         dpa__report_say(report, err, "For ε ≤ %g at δ = %g:", query->epsilon, query->opts.delta));
     DPA_TRY(say_number(report, labels[what], value, "", err));
-    DPA_TRY(say_interval(report, "ε reached", &found.epsilon, "contains the truth", err));
+    DPA_TRY(say_interval(report, "ε reached", &found.epsilon, worth(query), err));
     if (!isnan(found.unjudged)) {
         DPA_TRY(dpa__json_put(report->sections, "unjudged", found.unjudged, err));
         DPA_TRY(dpa__report_say(

@@ -221,13 +221,6 @@ dpa_status dpa__account_query_phase(dpa_account_query *query, dpa_mechanism mech
     return dpa__account_query_add(query, &phase, 1, err);
 }
 
-dpa_status dpa__account_query_ledger(dpa_account_query *query, const dpa_ledger *ledger,
-                                     dpa_error *err) {
-    size_t count;
-    const dpa_phase *phases = dpa_ledger_phases(ledger, &count);
-    return dpa__account_query_add(query, phases, count, err);
-}
-
 dpa_status dpa__account_open(const dpa_account_query *query, dpa_account **out, dpa_error *err) {
     return dpa_account_new(query->phases, query->count, &query->opts, out, err);
 }

@@ -42,9 +42,6 @@ DPA_API void dpa__query_free(const char *kind, void *query);
 DPA_API dpa_status dpa__account_query_phase(dpa_account_query *query, dpa_mechanism mechanism,
                                             double sigma, double q, uint64_t steps,
                                             const dpa_pair *pair, dpa_error *err) DPA_MUST_USE;
-/* Adds the phases of a ledger, which must outlive the query. */
-DPA_API dpa_status dpa__account_query_ledger(dpa_account_query *query, const dpa_ledger *ledger,
-                                             dpa_error *err) DPA_MUST_USE;
 /* The account of the phases, to be asked with the following. */
 DPA_API dpa_status dpa__account_open(const dpa_account_query *query, dpa_account **out,
                                      dpa_error *err) DPA_MUST_USE;

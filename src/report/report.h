@@ -89,6 +89,7 @@ typedef struct dpa_account_query {
     const double *orders; /* also the Rényi divergence at each of these */
     size_t order_count;
     double check; /* also: is another accountant's ε too small or too large? NaN: no */
+    int is_limit; /* an event of the ledger is an upper bound: the truth may be smaller */
 } dpa_account_query;
 
 DPA_API void dpa__account_query_init(dpa_account_query *query);
@@ -96,6 +97,9 @@ DPA_API void dpa__account_query_free(dpa_account_query *query);
 /* Adds copies of the phases. */
 DPA_API dpa_status dpa__account_query_add(dpa_account_query *query, const dpa_phase *phases,
                                           size_t count, dpa_error *err) DPA_MUST_USE;
+/* Adds the phases of a ledger, which must outlive the query. */
+DPA_API dpa_status dpa__account_query_ledger(dpa_account_query *query, const dpa_ledger *ledger,
+                                             dpa_error *err) DPA_MUST_USE;
 /* The largest width of the interval for ε, relative to ε; where ε is small the absolute width
  * shrinks with it. */
 DPA_API void dpa__account_query_tolerance(dpa_account_query *query, double tolerance);
