@@ -56,36 +56,41 @@ dpa_status dpa__child_start(dpa__child *c, const dpa__command *command, dpa_erro
     return status;
 }
 
-/* Waits up to `grace` seconds, then kills the process. Returns the wait status. */
-static int reap(const dpa__child *c, double grace) {
+/* Waits up to `grace` seconds, then kills the process and sets *killed. Returns the wait status. */
+static int reap(const dpa__child *c, double grace, int *killed) {
     const struct timespec nap = {0, 2000000};
     const double until = dpa__clock() + grace;
     int status = 0;
     for (;;) {
         const pid_t found = waitpid(c->process, &status, WNOHANG);
         if (found != 0 && !(found < 0 && errno == EINTR)) return status;
-        if (dpa__clock() >= until) (void)kill(c->process, SIGKILL);
+        *killed = dpa__clock() >= until;
+        if (*killed) (void)kill(c->process, SIGKILL);
         (void)nanosleep(&nap, NULL);
     }
 }
 
 void dpa__child_end(dpa__child *c, double grace) {
     if (c->process <= 0) return;
+    int killed = 0;
     close_ends(c);
-    (void)reap(c, grace);
+    (void)reap(c, grace, &killed);
     forget(c);
 }
 
 /* The error that says why the output of the child has ended. */
 static dpa_status obituary(dpa__child *c, dpa_error *err) {
     enum { GRACE = 2 };
+    int killed = 0;
     close_ends(c);
-    const int status = reap(c, GRACE);
+    const int status = reap(c, GRACE, &killed);
     char *words[] = {c->name, NULL};
     const dpa__command command = {.words = words};
     const dpa_status ended =
         dpa__command_judge(&command, status, dpa__oom_kills() != c->oom_kills, err);
     forget(c);
+    if (killed) /* by us: nobody outside did it */
+        return dpa__fail(err, DPA_TRAINER, "the command closed its output and did not end");
     return ended != DPA_OK ? ended
                            : dpa__fail(err, DPA_TRAINER, "the command ended before it answered");
 }
