@@ -119,6 +119,62 @@ static void round_trip(void **state) {
     (void)unlink(path);
 }
 
+/* A text beside the arrays, which is no array; names in their order and up to 31 bytes. */
+static void text_and_names(void **state) {
+    (void)state;
+    static const char longest[] = "n123456789012345678901234567890",
+                      too_long[] = "n1234567890123456789012345678901";
+    double x[3] = {1, 2, 3};
+    const dpa_array arrays[2] = {
+        {.dtype = DPA_F64, .ndim = 1, .shape = {3}, .count = 3, .data = x},
+        {.dtype = DPA_F64, .ndim = 1, .shape = {1}, .count = 1, .data = x + 2}};
+    const char *const both[2] = {"b", longest}, *const wrong[2] = {"b", too_long};
+    const char *path = make_file("", 0);
+    char *text = NULL, found[3][32];
+    size_t count = 7;
+    dpa_error err;
+    assert_ok(dpa__npz_write_with(path, both, arrays, 2, "about.json", "{\"a\": 1}", &err));
+    assert_ok(dpa__npz_text(path, "about.json", &text, &count, &err));
+    assert_string_equal(text, "{\"a\": 1}");
+    assert_int_equal(count, 8);
+    free(text);
+    assert_ok(dpa__npz_text(path, "other.json", &text, &count, &err));
+    assert_null(text);
+    assert_int_equal(count, 0);
+    assert_ok(dpa__npz_text(data_file("README"), "about.json", &text, &count, &err));
+    assert_null(text);
+    assert_ok(dpa__npz_names(path, found, 3, &count, &err));
+    assert_int_equal(count, 2);
+    assert_string_equal(found[0], "b");
+    assert_string_equal(found[1], longest);
+    assert_ok(dpa__npz_names(path, found, 2, &count, &err));
+    assert_int_equal(dpa__npz_names(path, found, 1, &count, &err), DPA_BAD_INPUT);
+    assert_string_equal(err.text, "more than 1 arrays, or a name longer than 31 bytes");
+    assert_string_equal(err.place, path);
+    assert_ok(dpa__npz_write(path, wrong, arrays, 2, &err));
+    assert_int_equal(dpa__npz_names(path, found, 3, &count, &err), DPA_BAD_INPUT);
+    assert_int_equal(dpa__npz_names(data_file("README"), found, 3, &count, &err), DPA_BAD_INPUT);
+    assert_string_equal(err.text, "not a sound NPZ (zip) file");
+    (void)unlink(path);
+}
+
+/* The bytes do not depend on the day, and the elements are stored as they are. */
+static void stored(void **state) {
+    (void)state;
+    double x[3] = {1, 2, 3};
+    const dpa_array array = {.dtype = DPA_F64, .ndim = 1, .shape = {3}, .count = 3, .data = x};
+    const char *const name = "x", *path = make_file("", 0);
+    size_t size;
+    assert_ok(dpa__npz_write(path, &name, &array, 1, NULL));
+    char *bytes = slurp(path, &size);
+    /* the local header: method 0 (stored), time 0, 1 January 1980 */
+    assert_memory_equal(bytes, "PK\3\4", 4);
+    assert_memory_equal(bytes + 8, "\0\0\0\0\x21\0", 6);
+    assert_non_null(memmem(bytes, size, x, sizeof x));
+    free(bytes);
+    (void)unlink(path);
+}
+
 /* An NPZ inside gzip is recognised and read as an NPZ. */
 static void inside_gzip(void **state) {
     (void)state;
@@ -158,8 +214,9 @@ static void pipes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numpy_files), cmocka_unit_test(names),       cmocka_unit_test(damage),
-        cmocka_unit_test(round_trip),  cmocka_unit_test(inside_gzip), cmocka_unit_test(pipes),
+        cmocka_unit_test(numpy_files), cmocka_unit_test(names),          cmocka_unit_test(damage),
+        cmocka_unit_test(round_trip),  cmocka_unit_test(text_and_names), cmocka_unit_test(stored),
+        cmocka_unit_test(inside_gzip), cmocka_unit_test(pipes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

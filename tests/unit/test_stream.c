@@ -116,6 +116,106 @@ static void lying_header(void **state) {
     dpa__text_free(&file);
 }
 
+/* At most so many bytes, whether the size is known (memory) or not (gzip): that many are read, one
+ * more is refused. The block of unknown size has to grow on the way. */
+static void at_most(void **state) {
+    (void)state;
+    enum { SIZE = 3000001 };
+    char *bytes = malloc(SIZE), *out;
+    dpa__text file = {0};
+    size_t count;
+    dpa_error err;
+    assert_non_null(bytes);
+    for (size_t i = 0; i < SIZE; ++i) bytes[i] = (char)('a' + i * i % 23);
+    gzip(&file, bytes, SIZE);
+    for (int k = 0; k < 2; ++k)
+        for (size_t most = SIZE - 1; most <= SIZE + 1; ++most) {
+            dpa__stream *s;
+            assert_ok(dpa__stream_open_memory("mem", k ? file.data : bytes, k ? file.length : SIZE,
+                                              &s, &err));
+            const dpa_status status = dpa__stream_read_most(s, most, &out, &count, &err);
+            dpa__stream_close(s);
+            assert_int_equal(status, most < SIZE ? DPA_BAD_INPUT : DPA_OK);
+            if (status != DPA_OK) {
+                assert_string_equal(err.text, "longer than 3000000 bytes");
+                assert_null(out);
+                continue;
+            }
+            assert_int_equal(count, SIZE);
+            assert_memory_equal(out, bytes, SIZE);
+            assert_int_equal(out[SIZE], '\0');
+            free(out);
+        }
+    dpa__text_free(&file);
+    free(bytes);
+    const char *path = make_file("abc", 3);
+    assert_ok(dpa__file_read_all(path, &out, &count, &err));
+    assert_int_equal(count, 3);
+    assert_string_equal(out, "abc");
+    free(out);
+    assert_ok(dpa__file_read_most(path, 3, &out, &count, &err));
+    free(out);
+    assert_int_equal(dpa__file_read_most(path, 2, &out, &count, &err), DPA_BAD_INPUT);
+    assert_string_equal(err.place, path);
+    (void)unlink(path);
+    assert_int_equal(dpa__file_read_all(path, &out, &count, &err), DPA_BAD_INPUT);
+}
+
+/* The window grows to what is needed, and what was skipped is gone from it. */
+static void windows(void **state) {
+    (void)state;
+    enum { SIZE = 1000000, SKIP = 7 };
+    char *bytes = malloc(SIZE), hex[65], want[65];
+    size_t count;
+    dpa__stream *s;
+    dpa_error err;
+    assert_non_null(bytes);
+    for (size_t i = 0; i < SIZE; ++i) bytes[i] = (char)('a' + i * i % 23);
+    assert_ok(dpa__stream_open_memory("mem", bytes, SIZE, &s, &err));
+    assert_ok(dpa__stream_need(s, 100, &err));
+    dpa__stream_skip(s, SKIP);
+    assert_int_equal(dpa__stream_offset(s), SKIP);
+    assert_ok(dpa__stream_need(s, SIZE - SKIP, &err));
+    const unsigned char *window = dpa__stream_window(s, &count);
+    assert_int_equal(count, SIZE - SKIP);
+    assert_memory_equal(window, bytes + SKIP, SIZE - SKIP);
+    assert_int_equal(dpa__stream_finish(s, "the start", hex, &err), DPA_BAD_INPUT);
+    assert_string_equal(err.place, "mem: offset 7");
+    assert_string_equal(err.text, "the start has ended, but bytes follow it");
+    dpa__stream_skip(s, SIZE - SKIP);
+    assert_ok(dpa__stream_finish(s, "the start", hex, &err));
+    hash_of(bytes, SIZE, want);
+    assert_string_equal(hex, want);
+    dpa__stream_close(s);
+    free(bytes);
+}
+
+/* 200 times as many bytes and 64 MB more are let through, nothing beyond. */
+static void bombs(void **state) {
+    (void)state;
+    enum { SIZE = 100000000 };
+    assert_true(dpa__may_expand(0, 64000000));
+    assert_false(dpa__may_expand(0, 64000200));
+    assert_true(dpa__may_expand(1000, 64200000));
+    assert_false(dpa__may_expand(1000, 64200200));
+    assert_true(dpa__may_expand(UINT64_MAX / 2, UINT64_MAX / 2));
+    char *zeros = calloc(1, SIZE), *out = NULL;
+    dpa__text file = {0};
+    dpa__stream *s;
+    size_t count;
+    dpa_error err;
+    assert_non_null(zeros);
+    gzip(&file, zeros, SIZE);
+    free(zeros);
+    assert_ok(dpa__stream_open_memory("mem", file.data, file.length, &s, &err));
+    assert_int_equal(dpa__stream_read_all(s, &out, &count, &err), DPA_BAD_INPUT);
+    assert_null(out);
+    assert_string_equal(err.place, "mem");
+    assert_memory_equal(err.text, "unpacks to more than 200 times its size;", 40);
+    dpa__stream_close(s);
+    dpa__text_free(&file);
+}
+
 static void failures(void **state) {
     (void)state;
     dpa_array a;
@@ -227,7 +327,8 @@ int main(void) {
         cmocka_unit_test(compressed),     cmocka_unit_test(several_members),
         cmocka_unit_test(lying_header),   cmocka_unit_test(failures),
         cmocka_unit_test(standard_input), cmocka_unit_test(named_pipe),
-        cmocka_unit_test(peak_memory),
+        cmocka_unit_test(peak_memory),    cmocka_unit_test(at_most),
+        cmocka_unit_test(windows),        cmocka_unit_test(bombs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

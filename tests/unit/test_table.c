@@ -121,6 +121,42 @@ static void options(void **state) {
     }
 }
 
+/* Which of , ; and tab is most often in the first line; the comma where it is a tie. */
+static void any_separator(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t columns;
+        const char *last;
+    } rows[] = {{"a,b;x,c\n1,2,3\n", 3, "c"},
+                {"a;b;c,x\n1;2;3\n", 3, "c,x"},
+                {"a\tb\tc;x\n1\t2\t3\n", 3, "c;x"},
+                {"a;b\n1;2\n,,,,,,,,\n", 2, "b"},
+                {"a\tb\n1\t2\n", 2, "b"},
+                {"a,b;c\n1,2\n", 2, "b;c"},
+                {"a;b\tc\n1;2\n", 2, "b\tc"},
+                {"\xef\xbb\xbf"
+                 "a;b\n1;2\n",
+                 2, "b"},
+                {"a\n1\n", 1, "a"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+        dpa_table_opts opts;
+        dpa_table *t;
+        dpa_error err = {0};
+        dpa__table_opts_init(&opts);
+        opts.separator = DPA_ANY_SEPARATOR;
+        if (i == 3) {
+            assert_int_equal(read_csv(rows[i].text, &opts, &t, &err), DPA_BAD_INPUT);
+            assert_string_equal(err.place, "mem:3");
+            continue;
+        }
+        assert_ok(read_csv(rows[i].text, &opts, &t, &err));
+        assert_int_equal(dpa__table_columns(t), rows[i].columns);
+        assert_string_equal(dpa__table_name(t, rows[i].columns - 1), rows[i].last);
+        dpa__table_free(t);
+    }
+}
+
 static void bad(void **state) {
     (void)state;
     static const struct {
@@ -205,9 +241,9 @@ static void compressed(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scores),     cmocka_unit_test(texts), cmocka_unit_test(quotes),
-        cmocka_unit_test(options),    cmocka_unit_test(bad),   cmocka_unit_test(many),
-        cmocka_unit_test(compressed),
+        cmocka_unit_test(scores),  cmocka_unit_test(texts),         cmocka_unit_test(quotes),
+        cmocka_unit_test(options), cmocka_unit_test(any_separator), cmocka_unit_test(bad),
+        cmocka_unit_test(many),    cmocka_unit_test(compressed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
