@@ -40,6 +40,6 @@ if(DPA_WEB)
 endif()
 
 set_source_files_properties(${CMAKE_SOURCE_DIR}/src/report/assets.c TARGET_DIRECTORY dpaudit_objects PROPERTIES
-  COMPILE_DEFINITIONS "DPA_STYLE_SHEET=\"${CMAKE_SOURCE_DIR}/web/style.css\";${DPA_WEB_DEFINITION}"
+  COMPILE_DEFINITIONS "DPA_STYLE_SHEET=\"${CMAKE_SOURCE_DIR}/web/style.css\";DPA_CHARTS=\"${CMAKE_SOURCE_DIR}/web/charts.json\";${DPA_WEB_DEFINITION}"
   INCLUDE_DIRECTORIES "${DPA_WEB_DIR}/dist"
-  OBJECT_DEPENDS "${CMAKE_SOURCE_DIR}/web/style.css;${DPA_WEB_FILES}")
+  OBJECT_DEPENDS "${CMAKE_SOURCE_DIR}/web/style.css;${CMAKE_SOURCE_DIR}/web/charts.json;${DPA_WEB_FILES}")

@@ -10,9 +10,14 @@
     extern const char name##_end[] __attribute__((visibility("hidden")))
 
 EMBED(dpa_style, DPA_STYLE_SHEET);
+EMBED(dpa_charts, DPA_CHARTS);
 
 const char *dpa__report_style(void) {
     return dpa_style_begin;
+}
+
+const char *dpa__report_chart_plans(void) {
+    return dpa_charts_begin;
 }
 
 #ifdef DPA_WEB_SCRIPT

@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of charts, and what they share: specification, data, text alternative. */
+/* What all charts share: data, specification, text alternative. */
 #include "report/charts.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/data.h"
 #include "base/json.h"
-#include "base/memory.h"
 #include "base/text.h"
+#include "report/assets.h"
 #include "report/value.h"
 
 /* Upper limit of rows per chart; our own data are binned far below it. */
 enum { MOST_ROWS = 20000, KEY_SIZE = 40 };
-
-#define POINT(name) &dpa__chart_##name,
-static const dpa__chart *const charts[] = {DPA__CHART_LIST(POINT)};
-#undef POINT
 
 /* ── data ────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -67,22 +62,29 @@ void dpa__chart_row(dpa__chart_data *data, const char *set, const char *keys, ..
         data->failed = 1;
 }
 
-double dpa__chart_claim(const json_t *result, dpa__chart_data *data) {
+void dpa__chart_claim(const json_t *result, dpa__chart_data *data) {
     const double claim = dpa__number_of(dpa__claim_of(result), "epsilon");
     if (!isnan(claim)) dpa__chart_row(data, "claim", "epsilon", claim);
-    return claim;
 }
 
 /* ── specification ───────────────────────────────────────────────────────────────────────────── */
 
-static json_t *parse_spec(const char *quoted) {
-    char *text = dpa__strdup(quoted, NULL);
-    if (text == NULL) return NULL;
-    for (char *c = text; *c != '\0'; ++c)
-        if (*c == '\'') *c = '"';
-    json_t *spec = dpa__json_load(text, strlen(text), 0, NULL);
-    free(text);
-    return spec;
+/* A copy in which every string "@name" is the shared part of that name; NULL if memory ran out. */
+static json_t *resolved(json_t *part, const json_t *shared) {
+    const char *key, *word = json_string_value(part);
+    json_t *value;
+    size_t index;
+    int failed = 0;
+    if (word != NULL && word[0] == '@') return resolved(json_object_get(shared, word + 1), shared);
+    if (!json_is_object(part) && !json_is_array(part)) return json_incref(part);
+    json_t *copy = json_is_object(part) ? json_object() : json_array();
+    json_object_foreach(part, key, value) failed |=
+        json_object_set_new(copy, key, resolved(value, shared));
+    json_array_foreach(part, index, value) failed |=
+        json_array_append_new(copy, resolved(value, shared));
+    if (!failed) return copy;
+    json_decref(copy);
+    return NULL;
 }
 
 /* A layer without data would give an empty axis or an error. */
@@ -124,14 +126,8 @@ static void drop_unused_words(json_t *part, const dpa__chart_data *data) {
     json_array_foreach(part, index, value) drop_unused_words(value, data);
 }
 
-static json_t *text_json(dpa__text *text) {
-    json_t *value = text->failed ? NULL : json_string(text->data != NULL ? text->data : "");
-    dpa__text_free(text);
-    return value;
-}
-
-static json_t *finished_spec(const dpa__chart *chart, const dpa__chart_data *data) {
-    json_t *spec = parse_spec(chart->spec);
+static json_t *finished_spec(json_t *plan, const json_t *shared, const dpa__chart_data *data) {
+    json_t *spec = resolved(plan, shared);
     drop_empty_layers(json_object_get(spec, "layer"), data);
     drop_unused_words(spec, data);
     if (json_object_set_new(spec, "$schema",
@@ -142,19 +138,44 @@ static json_t *finished_spec(const dpa__chart *chart, const dpa__chart_data *dat
     return NULL;
 }
 
-/* The chart, or NULL if the result has no data for it; *failed is set if memory ran out. */
-static json_t *make(const dpa__chart *chart, const json_t *result, int *failed) {
-    static const char *const places[] = {"bounds", "evidence"};
+/* The numbers, then a sentence for each list that is not empty. */
+static json_t *alternative_of(const dpa__chart *chart, json_t *sentences, const json_t *result,
+                              const dpa__chart_data *data) {
+    dpa__text text = {0};
+    const char *set;
+    json_t *sentence;
+    if (chart->describe != NULL) chart->describe(result, data, &text);
+    json_object_foreach(sentences, set, sentence) {
+        if (dpa__chart_rows(data, set) > 0) dpa__text_add(&text, json_string_value(sentence));
+    }
+    json_t *value = text.failed ? NULL : json_string(text.data);
+    dpa__text_free(&text);
+    return value;
+}
+
+static const dpa__chart *find(const char *id) {
+    static const dpa__chart *const lists[] = {dpa__charts_of_epsilon, dpa__charts_of_rates,
+                                              dpa__charts_of_samples};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; ++i)
+        for (const dpa__chart *chart = lists[i]; chart->id != NULL; ++chart)
+            if (strcmp(chart->id, id) == 0) return chart;
+    return NULL;
+}
+
+/* The chart that `plan` is of, or NULL if the result has no data for it; *failed is set if memory
+ * ran out. */
+static json_t *make(const dpa__chart *chart, const json_t *plan, const json_t *shared,
+                    const json_t *result, int *failed) {
     dpa__chart_data data = {json_object(), 0};
     json_t *made = NULL;
     chart->fill(result, &data);
     *failed |= data.failed || data.sets == NULL;
     if (!*failed && dpa__chart_rows(&data, "main") > 0) {
-        dpa__text alternative = {0};
-        chart->describe(result, &data, &alternative);
-        made = json_pack("{s:s, s:s, s:s, s:o, s:o}", "id", chart->id, "place",
-                         places[chart->place], "title", chart->title, "alternative",
-                         text_json(&alternative), "spec", finished_spec(chart, &data));
+        json_t *sentences = json_object_get(plan, "alternative");
+        made = json_pack("{s:s, s:O, s:O, s:o, s:o}", "id", chart->id, "place",
+                         json_object_get(plan, "place"), "title", json_object_get(plan, "title"),
+                         "alternative", alternative_of(chart, sentences, result, &data), "spec",
+                         finished_spec(json_object_get(plan, "spec"), shared, &data));
         *failed |= made == NULL;
     }
     json_decref(data.sets);
@@ -162,12 +183,16 @@ static json_t *make(const dpa__chart *chart, const json_t *result, int *failed) 
 }
 
 json_t *dpa__charts(const json_t *result) {
+    const char *text = dpa__report_chart_plans(), *id;
+    json_t *plans = dpa__json_load(text, strlen(text), 0, NULL), *plan;
     json_t *array = json_array();
-    int failed = array == NULL;
-    for (size_t i = 0; i < sizeof charts / sizeof charts[0] && !failed; ++i) {
-        json_t *chart = make(charts[i], result, &failed);
+    int failed = array == NULL || plans == NULL;
+    json_object_foreach(json_object_get(plans, "charts"), id, plan) {
+        if (failed) break;
+        json_t *chart = make(find(id), plan, json_object_get(plans, "shared"), result, &failed);
         if (chart != NULL && json_array_append_new(array, chart) != 0) failed = 1;
     }
+    json_decref(plans);
     if (!failed) return array;
     json_decref(array);
     return NULL;
