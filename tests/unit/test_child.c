@@ -3,7 +3,9 @@
 #include "check.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "base/child.h"
@@ -175,6 +177,35 @@ static void grace(void **state) {
     assert_gone(&c, process);
 }
 
+/* Without a descriptor left there is no child, and none of ours is closed. */
+static void no_descriptors(void **state) {
+    (void)state;
+    struct rlimit before, none;
+    dpa__child c;
+    char *const words[] = {(char[]){"true"}, NULL};
+    const dpa__command command = {.words = words};
+    int fd[3];
+    const int has_input = fcntl(STDIN_FILENO, F_GETFD) >= 0;
+    for (int i = 0; i < 3; ++i) fd[i] = dup(STDERR_FILENO);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    for (int free_ones = 0; free_ones < 4; ++free_ones) {
+        none = before;
+        none.rlim_cur = (rlim_t)fd[0] + (rlim_t)free_ones;
+        for (int i = 0; i < free_ones && i < 3; ++i) (void)close(fd[i]);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+        const dpa_status status = dpa__child_start(&c, &command, &err);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        assert_int_equal(status, DPA_IO);
+        assert_string_equal(err.text, "cannot make pipes: Too many open files");
+        assert_int_equal(c.process, 0);
+        assert_true(c.in == -1 && c.out == -1);
+        for (int i = 0; i < free_ones && i < 3; ++i) /* all are free again */
+            assert_int_equal(fd[i] = dup(STDERR_FILENO), fd[0] + i);
+        assert_int_equal(fcntl(STDIN_FILENO, F_GETFD) >= 0, has_input);
+    }
+    for (int i = 0; i < 3; ++i) (void)close(fd[i]);
+}
+
 /* A program starts with the usual answer to signals that we ignore or handle ourselves. */
 static void signals(void **state) {
     (void)state;
@@ -224,8 +255,9 @@ static void orphans(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines),  cmocka_unit_test(pieces),  cmocka_unit_test(long_lines),
-        cmocka_unit_test(limits), cmocka_unit_test(ends),    cmocka_unit_test(patience),
-        cmocka_unit_test(grace),  cmocka_unit_test(signals), cmocka_unit_test(orphans)};
+        cmocka_unit_test(lines),         cmocka_unit_test(pieces),  cmocka_unit_test(long_lines),
+        cmocka_unit_test(limits),        cmocka_unit_test(ends),    cmocka_unit_test(patience),
+        cmocka_unit_test(grace),         cmocka_unit_test(signals), cmocka_unit_test(orphans),
+        cmocka_unit_test(no_descriptors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,7 +129,8 @@ static void text_and_names(void **state) {
         {.dtype = DPA_F64, .ndim = 1, .shape = {3}, .count = 3, .data = x},
         {.dtype = DPA_F64, .ndim = 1, .shape = {1}, .count = 1, .data = x + 2}};
     const char *const both[2] = {"b", longest}, *const wrong[2] = {"b", too_long};
-    const char *path = make_file("", 0);
+    char path[64];
+    (void)snprintf(path, sizeof path, "%s", make_file("", 0));
     char *text = NULL, found[3][32];
     size_t count = 7;
     dpa_error err;
@@ -138,6 +139,23 @@ static void text_and_names(void **state) {
     assert_string_equal(text, "{\"a\": 1}");
     assert_int_equal(count, 8);
     free(text);
+    char *much = malloc((1 << 24) + 2); /* 16 MiB are the limit */
+    assert_non_null(much);
+    memset(much, 'x', (1 << 24) + 1);
+    for (size_t more = 0; more < 2; ++more) {
+        const char *large = make_file("", 0);
+        much[(1 << 24) + more] = '\0';
+        assert_ok(dpa__npz_write_with(large, both, arrays, 2, "about.json", much, &err));
+        assert_int_equal(dpa__npz_text(large, "about.json", &text, &count, &err),
+                         more ? DPA_BAD_INPUT : DPA_OK);
+        if (more) assert_string_equal(err.text, "its description is not sound");
+        if (!more) assert_int_equal(count, 1 << 24);
+        free(text);
+        text = NULL;
+        (void)unlink(large);
+        much[(1 << 24) + more] = 'x';
+    }
+    free(much);
     assert_ok(dpa__npz_text(path, "other.json", &text, &count, &err));
     assert_null(text);
     assert_int_equal(count, 0);

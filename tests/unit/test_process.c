@@ -149,6 +149,18 @@ static void marked(void **state) {
     assert_true(WIFSIGNALED(status));
 }
 
+/* What the kernel says, where it says it. */
+static void out_of_memory_kills(void **state) {
+    (void)state;
+    char name[128];
+    unsigned long long value, want = 0;
+    FILE *file = fopen("/proc/vmstat", "r");
+    while (file != NULL && fscanf(file, "%127s %llu", name, &value) == 2)
+        if (strcmp(name, "oom_kill") == 0) want = value;
+    if (file != NULL) (void)fclose(file);
+    assert_int_equal(dpa__oom_kills(), want);
+}
+
 static void limits(void **state) {
     (void)state;
     char *const words[] = {(char[]){"sleep"}, (char[]){"1000"}, NULL};
@@ -157,8 +169,8 @@ static void limits(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(words), cmocka_unit_test(ends),
-                                       cmocka_unit_test(families), cmocka_unit_test(marked),
-                                       cmocka_unit_test(limits)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words),  cmocka_unit_test(ends),   cmocka_unit_test(families),
+        cmocka_unit_test(marked), cmocka_unit_test(limits), cmocka_unit_test(out_of_memory_kills)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,8 +147,14 @@ static void at_most(void **state) {
             free(out);
         }
     dpa__text_free(&file);
+    const char *path = make_file(bytes, SIZE); /* longer than what is hashed at once */
+    char hex[65], want[65];
+    hash_of(bytes, SIZE, want);
+    assert_ok(dpa__file_sha256(path, hex, &err));
+    assert_string_equal(hex, want);
     free(bytes);
-    const char *path = make_file("abc", 3);
+    (void)unlink(path);
+    path = make_file("abc", 3);
     assert_ok(dpa__file_read_all(path, &out, &count, &err));
     assert_int_equal(count, 3);
     assert_string_equal(out, "abc");
@@ -190,11 +196,37 @@ static void windows(void **state) {
     free(bytes);
 }
 
+static ptrdiff_t one_by_one(void *user, void *to, size_t max, dpa_error *e) {
+    size_t *left = user;
+    (void)e;
+    if (*left == 0 || max == 0) return 0;
+    *(char *)to = (char)('a' + --*left % 26);
+    return 1;
+}
+
+/* A window that gets one byte at a time grows with its bytes, not with the number of calls. */
+static void trickle(void **state) {
+    (void)state;
+    size_t left = 300, count;
+    dpa__stream *s;
+    dpa_error err;
+    assert_ok(dpa__stream_open_call("call", one_by_one, &left, &s, &err));
+    assert_ok(dpa__stream_need(s, 200, &err));
+    const unsigned char *window = dpa__stream_window(s, &count);
+    assert_int_equal(count, 200);
+    for (size_t i = 0; i < count; ++i) assert_int_equal(window[i], 'a' + (299 - i) % 26);
+    assert_ok(dpa__stream_need(s, 1000, &err));
+    (void)dpa__stream_window(s, &count);
+    assert_int_equal(count, 300);
+    dpa__stream_close(s);
+}
+
 /* 200 times as many bytes and 64 MB more are let through, nothing beyond. */
 static void bombs(void **state) {
     (void)state;
     enum { SIZE = 100000000 };
     assert_true(dpa__may_expand(0, 64000000));
+    assert_true(dpa__may_expand(0, 64000199)); /* the factor is a whole number */
     assert_false(dpa__may_expand(0, 64000200));
     assert_true(dpa__may_expand(1000, 64200000));
     assert_false(dpa__may_expand(1000, 64200200));
@@ -329,6 +361,7 @@ int main(void) {
         cmocka_unit_test(standard_input), cmocka_unit_test(named_pipe),
         cmocka_unit_test(peak_memory),    cmocka_unit_test(at_most),
         cmocka_unit_test(windows),        cmocka_unit_test(bombs),
+        cmocka_unit_test(trickle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

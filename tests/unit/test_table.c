@@ -90,7 +90,7 @@ static void quotes(void **state) {
 
 static void options(void **state) {
     (void)state;
-    static const char *const as_text[] = {"id", "absent", NULL};
+    static const char *const as_text[] = {"absent", "id", NULL};
     dpa_table_opts opts;
     dpa_table *t;
     dpa_error err;
