@@ -4,6 +4,7 @@
 
 #include "math/dist.h"
 #include "math/quad.h"
+#include "tradeoff/points.h"
 #include "tradeoff/tradeoff.h"
 
 static void dp_by_hand(void **state) {
@@ -267,6 +268,71 @@ static void dilution(void **state) {
     }
 }
 
+/* By hand: vertices move up to the diagonal, the flat end gets a vertex of its own, and a curve
+ * that ends at (1, 0) gets none. */
+static void diluted_vertices(void **state) {
+    (void)state;
+    const double fpr[] = {0.05, 0.5}, fnr[] = {0.9, 0.0};
+    dpa_curve *of = NULL, *half = NULL, *again = NULL;
+    assert_ok(dpa_curve_points(fpr, fnr, 2, &of, NULL));
+    assert_ok(dpa__curve_diluted(of, 0.5, &half, NULL));
+    const dpa__points *p = dpa__points_of(half);
+    assert_non_null(p);
+    /* the hull of (0, 1), (0.05, 0.9), (0.5, 0): one segment of slope −2 */
+    assert_int_equal(p->count, 3);
+    assert_absolute(dpa_curve_fnr(half, 0.5), 0.25, 1e-15);
+    assert_absolute(dpa_curve_fnr(half, 0.6), 0.2, 1e-15);
+    assert_absolute(dpa_curve_fnr(half, 0.9), 0.05, 1e-15);
+    assert_absolute(dpa__curve_tpr(half, 0.6), 0.8, 1e-15);
+    assert_absolute(dpa_curve_fpr(half, 0.2), 0.6, 1e-15);
+    assert_absolute(dpa__curve_fpr_at_tpr(half, 0.8), 0.6, 1e-15);
+    assert_absolute(dpa__curve_log_fnr(half, log(0.9)), log(0.05), 1e-13);
+    /* δ(0) is the largest distance to the diagonal, at (0.5, 0.25) */
+    assert_absolute(dpa_curve_delta(half, 0.0), 0.25, 1e-15);
+    assert_ok(dpa__curve_diluted(half, 0.5, &again, NULL));
+    assert_int_equal(dpa__points_of(again)->count, 3);
+    assert_absolute(dpa_curve_fnr(again, 0.5), 0.375, 1e-15);
+    dpa_curve_free(of);
+    dpa_curve_free(half);
+    dpa_curve_free(again);
+}
+
+/* δ that just covers the atom at α = 0 is covered after dilution too, however t rounds; every
+ * curve is (0, 1)-private; sampling everybody is no sampling. */
+static void at_the_ends(void **state) {
+    (void)state;
+    dpa_curve *of = NULL, *part = NULL, *plain = NULL, *sampled = NULL;
+    assert_ok(dpa_curve_dp(1.0, 0.1, &of, NULL));
+    for (int k = 1; k < 40; ++k) {
+        const double t = k / 41.0;
+        assert_ok(dpa__curve_diluted(of, t, &part, NULL));
+        assert_relative(dpa_curve_epsilon(part, t * 0.1), log1p(t * expm1(1.0)), 1e-12);
+        assert_true(isinf(dpa_curve_epsilon(part, t * 0.0999)));
+        assert_true(dpa_curve_epsilon(part, t) == 0.0);
+        assert_true(dpa__curve_fpr_at_tpr(part, t * 0.1) == 0.0);
+        dpa_curve_free(part);
+    }
+    dpa_curve_free(of);
+    assert_true(dpa_gaussian_epsilon(INFINITY, 1.0) == 0.0);
+    assert_true(dpa_gaussian_epsilon(0.0, 0.0) == 0.0);
+    assert_true(isinf(dpa_gaussian_epsilon(1.0, 0.0)));
+    assert_true(dpa__gaussian_log_delta(INFINITY, 3.0) == 0.0);
+    assert_true(dpa__gaussian_log_delta(INFINITY, INFINITY) == 0.0);
+    assert_true(dpa__gaussian_log_delta(0.0, 3.0) == -HUGE_VAL);
+    assert_true(dpa_gaussian_mu(2.0, 0.0) == 0.0 && isinf(dpa_gaussian_mu(2.0, 1.0)));
+    assert_true(isinf(dpa_gaussian_mu(INFINITY, 0.5)));
+    assert_ok(dpa_curve_gaussian(0.5, &plain, NULL));
+    assert_ok(dpa__curve_subsampled_gaussian(1.0, 2.0, &sampled, NULL));
+    for (double x = 0.0; x <= 1.0; x += 0.125)
+        assert_absolute(dpa_curve_fnr(sampled, x), dpa_curve_fnr(plain, x), 1e-13);
+    dpa_curve_free(sampled);
+    assert_ok(dpa__curve_subsampled_gaussian(0.0, 2.0, &sampled, NULL));
+    for (double x = 0.0; x <= 1.0; x += 0.125)
+        assert_absolute(dpa_curve_fnr(sampled, x), 1.0 - x, 1e-15);
+    dpa_curve_free(sampled);
+    dpa_curve_free(plain);
+}
+
 static void no_privacy(void **state) {
     (void)state;
     dpa_curve *c[4] = {NULL};
@@ -372,6 +438,8 @@ int main(void) {
         cmocka_unit_test(masses),
         cmocka_unit_test(dilution),
         cmocka_unit_test(no_privacy),
+        cmocka_unit_test(diluted_vertices),
+        cmocka_unit_test(at_the_ends),
         cmocka_unit_test(bad_arguments),
         cmocka_unit_test(files),
     };
