@@ -83,16 +83,16 @@ static int read_status(const char *path, dpa_run_status *out) {
 static int watch(const char *path, const status_options *o) {
     for (int lines = 0;;) {
         dpa_run_status now;
-        const int code = read_status(path, &now);
+        int code = read_status(path, &now);
         if (code != 0) return code;
         if (isatty(STDOUT_FILENO) && o->json == NULL)
             for (; lines > 0; --lines) (void)fputs("\033[A\033[2K", stdout);
         if (o->json != NULL)
-            (void)print_json(o, &now);
+            code = print_json(o, &now);
         else
             lines = status_print(stdout, &now, 1);
         (void)fflush(stdout);
-        if (!o->watch || now.state != DPA_RUN_RUNNING) return 0;
+        if (code != 0 || !o->watch || now.state != DPA_RUN_RUNNING) return code;
         (void)sleep(1);
     }
 }
