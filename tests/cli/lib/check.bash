@@ -21,6 +21,7 @@ run() {
 fail() {
     echo "FAIL: $*"
     failures=$((failures + 1))
+    [ -z "${DPA_STOP_AT_FIRST:-}" ] || exit 1
 }
 
 # says FILE TEXT: the file (out or err) contains the text.
