@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "dpaudit/evidence.h"
+#include "dpaudit/judge.h"
 #include "report/binding.h"
 #include "report/report.h"
 
@@ -83,7 +85,156 @@ static void phases(void **state) {
     assert_true(lower[0] <= 4.3771781 && upper[0] >= 4.3771780 && lower[1] > upper[0]);
     assert_ok(dpa__account_ask(account, "fnr", delta, 2, lower, upper, &err));
     assert_true(lower[0] <= upper[0] && upper[0] < lower[1]);
+    const double epsilon[2] = {4.3771781, 5};
+    assert_ok(dpa__account_ask(account, "delta", epsilon, 2, lower, upper, &err));
+    assert_true(lower[0] <= 1e-5 && upper[0] > 0.999e-5 && upper[1] < lower[0]);
     dpa_account_free(account);
+}
+
+/* Every key reaches the field that it names, and no other query has it. */
+static void keys_of_each(void **state) {
+    (void)state;
+    dpa_error err;
+    dpa_canaries_opts *canaries = NULL;
+    assert_ok(dpa__query_new("canaries", (void **)&canaries, &err));
+    assert_ok(dpa__query_set("canaries", canaries, "count", "7", &err));
+    assert_ok(dpa__query_set("canaries", canaries, "unobserved", "8", &err));
+    assert_ok(dpa__query_set("canaries", canaries, "direction", "hadamard", &err));
+    assert_true(canaries->observed == 7 && canaries->unobserved == 8);
+    assert_int_equal(canaries->direction, DPA_DIRECTION_HADAMARD);
+    dpa__query_free("canaries", canaries);
+
+    dpa_ideal *ideal = NULL;
+    assert_ok(dpa__query_new("ideal", (void **)&ideal, &err));
+    assert_true(ideal->sigma == 0 && ideal->canaries == 0 && ideal->options == 0);
+    assert_ok(dpa__query_set("ideal", ideal, "sigma", "0.5", &err));
+    assert_true(ideal->sigma == 0.5);
+    assert_int_equal(dpa__query_set("ideal", ideal, "delta", "0.5", &err), DPA_BAD_ARGUMENT);
+    dpa__query_free("ideal", ideal);
+
+    dpa_losses_query *losses = NULL;
+    assert_ok(dpa__query_new("losses", (void **)&losses, &err));
+    assert_ok(dpa__query_set("losses", losses, "neighbours", "replace-one", &err));
+    assert_ok(dpa__query_set("losses", losses, "transform", "quantile", &err));
+    assert_ok(dpa__query_set("losses", losses, "group", "site", &err));
+    assert_true(losses->opts.replace_one == 1 && losses->opts.mixture.transform == 1);
+    assert_string_equal(losses->group, "site");
+    dpa__query_free("losses", losses);
+}
+
+/* Losses that a caller gives are copied, one model after the other. */
+static void losses_of_a_caller(void **state) {
+    (void)state;
+    dpa_error err;
+    dpa_losses_query *query = NULL;
+    double train[] = {0.25, 0.5, 0.75}, heldout[] = {1, 2};
+    assert_ok(dpa__query_new("losses", (void **)&query, &err));
+    assert_ok(dpa__losses_query_add(query, train, 3, heldout, 2, &err));
+    assert_ok(dpa__losses_query_add(query, heldout, 2, train, 3, &err));
+    train[0] = heldout[0] = -1;
+    assert_int_equal(query->count, 2);
+    const dpa_losses *first = &query->losses[0], *second = &query->losses[1];
+    assert_true(first->train_count == 3 && first->heldout_count == 2);
+    assert_true(first->train[0] == 0.25 && first->train[2] == 0.75 && first->heldout[0] == 1);
+    assert_true(second->train_count == 2 && second->heldout_count == 3);
+    assert_true(second->train[1] == 2 && second->heldout[0] == 0.25);
+    /* an audit of them asks whether to stop */
+    dpa_request *request = NULL;
+    dpa_report *report = NULL;
+    dpa_progress *stop = dpa__stop_new();
+    assert_non_null(stop);
+    assert_ok(dpa__request_new(&request, &err));
+    dpa__request_progress(request, stop);
+    assert_ok(dpa__query_set("losses", query, "bootstrap", "10", &err));
+    assert_ok(dpa__audit_losses(query, request, &report, &err));
+    dpa_report_free(report);
+    dpa__stop_set(stop);
+    assert_int_equal(dpa__audit_losses(query, request, &report, &err), DPA_CANCELLED);
+    assert_null(report);
+    dpa_free(stop);
+    dpa_free(request);
+    dpa__query_free("losses", query);
+}
+
+static void arrays(void **state) {
+    (void)state;
+    dpa_error err;
+    const double f64[] = {1, 2, 3};
+    dpa_vector *vector = NULL;
+    assert_ok(dpa__vector_view(NULL, f64, 3, &vector, &err));
+    assert_true(vector->f32 == NULL && vector->f64 == f64 && vector->dim == 3);
+    dpa_free(vector);
+
+    double value[6] = {0};
+    dpa_features *features = NULL;
+    assert_ok(dpa__features_view(2, 3, value, &features, &err));
+    assert_true(features->points == 2 && features->count == 3 && features->value == value);
+
+    /* three models, two points; the third has neither */
+    double signal[] = {2, -1, -2, 3, -1.5, -2.5};
+    uint8_t member[] = {1, 0, 0, 1, 0, 0};
+    dpa_signals *signals = NULL, *population = NULL;
+    assert_ok(dpa__signals_view(DPA_SIGNAL_LOGIT, 3, 2, 1, signal, member, &signals, &err));
+    assert_ok(dpa__signals_view(DPA_SIGNAL_LOGIT, 3, 2, 1, signal, NULL, &population, &err));
+    assert_true(signals->models == 3 && signals->points == 2 && population->member == NULL);
+    const size_t exclude[] = {1};
+    dpa_leak_opts *opts = NULL;
+    assert_ok(dpa__query_new("attack", (void **)&opts, &err));
+    dpa__attack_data(opts, population, features, features, exclude, 1);
+    assert_true(opts->how.population == population && opts->how.exclude == exclude);
+    assert_true(opts->how.exclude_count == 1 && opts->how.quantile.features == features);
+    assert_true(opts->how.quantile.population_features == features);
+    /* a score is what the attack that was named gives: of losses the signal itself */
+    double scores[2] = {0};
+    dpa__attack_data(opts, NULL, NULL, NULL, NULL, 0);
+    assert_ok(dpa__query_set("attack", opts, "by", "loss", &err));
+    assert_ok(dpa__query_set("attack", opts, "target", "1", &err));
+    assert_ok(dpa__attack_score(opts, signals, scores, &err));
+    assert_true(scores[0] == -2 && scores[1] == 3);
+    dpa__query_free("attack", opts);
+    dpa_free(signals);
+    dpa_free(population);
+    dpa_free(features);
+
+    dpa_leak *leaks = NULL;
+    double row[DPA__LEAK_NUMBERS];
+    assert_ok(dpa__leaks_new(2, &leaks, &err));
+    leaks[1] = (dpa_leak){.point = 4, .in = 5, .out = 6, .accuracy = 0.75, .epsilon = 2, .gap = 8};
+    dpa__leak_row(leaks, 1, row);
+    const double wanted[DPA__LEAK_NUMBERS] = {4, 5, 6, 0.75, 2, 8};
+    assert_memory_equal(row, wanted, sizeof wanted);
+    dpa_free(leaks);
+}
+
+/* Who judges through a handle hears the headline and the charts of the page. */
+static void judged_by_handle(void **state) {
+    (void)state;
+    dpa_error err = {0};
+    dpa_evidence *evidence = NULL;
+    dpa_protocol *protocol = NULL;
+    dpa_report *report = NULL;
+    double members[400], nonmembers[400];
+    for (int i = 0; i < 400; ++i) {
+        members[i] = (i * 37 % 400) / 200.0 + 0.5;
+        nonmembers[i] = (i * 37 % 400) / 200.0;
+    }
+    assert_ok(dpa_evidence_new(DPA_EVIDENCE_SCORES, &evidence, &err));
+    assert_ok(dpa_evidence_copy(evidence, "members", members, 400, &err));
+    assert_ok(dpa_evidence_copy(evidence, "nonmembers", nonmembers, 400, &err));
+    assert_ok(dpa_protocol_new(&protocol, &err));
+    assert_ok(dpa_protocol_set(protocol, "method", "rank", &err));
+    assert_ok(dpa_protocol_set(protocol, "family", "gaussian", &err));
+    assert_ok(dpa_judge(evidence, NULL, protocol, &report, &err));
+    char *headline = NULL, *charts = NULL;
+    assert_ok(dpa_report_headline(report, &headline, &err));
+    assert_memory_equal(headline, "The leak is at least", 20);
+    assert_ok(dpa__report_charts(report, &charts, &err));
+    assert_true(charts[0] == '[' && strstr(charts, "\"bounds\"") != NULL);
+    dpa_free(headline);
+    dpa_free(charts);
+    dpa_report_free(report);
+    dpa_free(protocol);
+    dpa_evidence_free(evidence);
 }
 
 static void flag_stops(void **state) {
@@ -106,8 +257,11 @@ static void errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(queries),    cmocka_unit_test(refused), cmocka_unit_test(phases),
-        cmocka_unit_test(flag_stops), cmocka_unit_test(errors),
+        cmocka_unit_test(queries),          cmocka_unit_test(refused),
+        cmocka_unit_test(keys_of_each),     cmocka_unit_test(losses_of_a_caller),
+        cmocka_unit_test(arrays),           cmocka_unit_test(phases),
+        cmocka_unit_test(judged_by_handle), cmocka_unit_test(flag_stops),
+        cmocka_unit_test(errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
