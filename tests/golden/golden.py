@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 here = pathlib.Path(__file__).resolve().parent
 examples = here.parent.parent / "examples"
@@ -25,9 +26,9 @@ import evidence  # noqa: E402
 
 limits = {}  # of subprocess.run, for each command: scripts/mutate sets them
 # Times, rates and names of machines.
-MACHINE = (r'[\d.]+(?:e-\d+)? s\b|[\d.]+ MB\b|[\d.]+/s\b|(?<= on )\S+(?= slot)|"(?:kernel|host|place)": "[^"]*"|"threads": \d+'
+MACHINE = (r'[\d.]+(?:e-\d+)? s\b|[\d.]+ MB\b|[\d.]+/s\b|(?<= on )\S+(?= slot)|(?<=r, )\S+(?= slot)|(?<=e, )\S+(?= slot)|"(?:kernel|host|place)": "[^"]*"|"threads": \d+'
            r'|"(?:seconds|seconds_left|rate|updated|trial_seconds|time)": [\d.e-]+'
-           r"|(?<=^    \d ) +\d+ +[\d.e-]+(?= +\d+  )|(?<=  0) +[\d.e-]+$")  # fmt: skip
+           r"|(?<=^    \d ) +\d+ +[\d.e-]+(?= +\d+  )")  # fmt: skip
 NUMBER = re.compile(r"(?<![\w.])-?\d+\.\d+(?:[eE][-+]?\d+)?|(?<![\w.])-?\d+[eE][-+]?\d+")
 
 
@@ -57,6 +58,10 @@ def prepare(folder):
     (folder / "tiny.yaml").write_text("{training: train-black-box.yaml, game: {kind: black-box, canary: blank, observations: 6}, claim: {epsilon: 1}}\n")
     for name in ("toy", "toy-dp"):
         (folder / f"two-{name}.yaml").write_text((examples / f"train-{name}.yaml").read_text().replace("epochs: 20", "epochs: 2"))
+    two = (folder / "two-toy-dp.yaml").read_text()
+    (folder / "two-shuffled.yaml").write_text(two.replace("sampling: poisson", "sampling: shuffle").replace("epsilon: 3", "sigma: 1"))
+    (folder / "two-target.yaml").write_text(two.replace("sampling: poisson", "sampling: shuffle"))
+    (folder / "two-average.yaml").write_text((folder / "two-toy.yaml").read_text() + "  average: mean\n")
     (folder / "curve.csv").write_text("fpr,fnr\n0,1\n0.1,0.6\n0.3,0.3\n0.6,0.1\n1,0\n")
     (folder / "cosines.txt").write_text("".join(f"{(i * 7 % 20 - 9.5) / 1000 + 0.03!r}\n" for i in range(200)))
     (folder / "null.txt").write_text("".join(f"{(i * 7 % 20 - 9.5) / 1000!r}\n" for i in range(200)))
@@ -65,6 +70,12 @@ def prepare(folder):
     for i in range(3):
         (folder / f"model{i}.csv").write_text("loss,member\n" + "".join(
             f"{(j * 37 + 11 * i) % 101 / 100 * (0.3 if j % 2 else 1)!r},{j % 2}\n" for j in range(200)))
+    words = ('a "quoted" name', "a,b", "back\\slash", "tab\there")
+    (folder / "names.txt").write_bytes("".join(f"{words[i % 4]} {i}\r\n" for i in range(60)).encode())
+    with zipfile.ZipFile(folder / "shadow.npz", "w") as out:
+        out.write(examples / "signals.npy", "signals.npy")
+        out.writestr("point_row.npy", evidence.npy([3.0 * i for i in range(60)]))
+    (folder / "bad.npy").write_bytes(evidence.npy([1.0] * 63 + [float("inf")]))
     games(folder)
 
 
@@ -100,11 +111,20 @@ def games(folder):
     write("membership.npz", evidence.normal(1.2, 200), training={"q": 1.0, "steps": 1, "sigma": 1.0}, **dict(of_runs, design="one-run", game="membership"))
     write("known.npz", evidence.normal(1.5, 120), training={"steps": 40, "sigma": 2.0, "participations": 4.0}, facts=facts, **known)
     write("known-sampled.npz", evidence.normal(1.5, 120), training={"steps": 40, "sigma": 2.0, "q": 0.1}, facts=facts, **known)
+    write("known-bare.npz", evidence.normal(1.5, 120), training={"steps": 40, "sigma": 2.0, "participations": 4.0}, **known)
+    write("known-divided.npz", evidence.normal(1.5, 120), training={"steps": 40, "sigma": 2.0, "participations": 4.0}, facts=dict(facts, fixed_divisor=0), **known)
+    write("known-once.npz", evidence.normal(1.5, 120), training={"steps": 40, "sigma": 2.0, "participations": 1.0}, facts=dict(facts, canary_rounds=1), **known)
+    write("known-silent.npz", evidence.normal(1.5, 120), training={}, facts=facts, **known)
+    write("known-sphere.npz", evidence.normal(1.5, 120), training={"steps": 40, "sigma": 2.0, "participations": 4.0}, facts=dict(facts, spread=1.2), **dict(known, direction="sphere"))
+    write("known-claimed.npz", evidence.normal(1.5, 120), training={"steps": 40, "sigma": 2.0}, claim={"sigma": 2.0, "q": 1.0, "steps": 4}, facts=facts, **known)
+    write("runs-cosines.npz", {"final": [0.1 + x / 30 for x in evidence.normal(0, 60)["nonmembers"]]}, facts={"runs": 3}, training={"steps": 40, "sigma": 1.0}, **dict(known, scope="training", direction="sphere"))
     last = [0.1 + x / 30 for x in evidence.normal(0, 60)["nonmembers"]]
     most = lambda mean: [mean + x / 40 for x in evidence.normal(0, 60)["nonmembers"]]
     way = [n for t in (10, 20, 30) for n in (t, 0.003 * t, 0.03, 0.1 + 0.001 * t, 0.03, 0.08, 0.03)]
     write("federated.npz", {"final": last, "observed": most(0.2), "unobserved": most(0.1), "trajectory": way}, facts={"checkpoints": 3},
           training={"steps": 40, "sigma": 1.0, "q": 0.2, "participations": 4.0}, **dict(known, scope="training", direction="sphere"))
+    write("federated-noisy.npz", {"final": last, "observed": most(0.2), "unobserved": most(0.1), "trajectory": way}, facts={"checkpoints": 3},
+          training={"steps": 40, "sigma": 20.0, "q": 0.2, "participations": 4.0}, **dict(known, scope="training", direction="sphere"))
 
 
 def words_of(text):
@@ -112,6 +132,7 @@ def words_of(text):
     text = re.sub(r"<script.*?</script>|<style.*?</style>", "", text, flags=re.S)
     text = re.sub(r'"time": "[^"]*"|\d{4}-\d\d-\d\d[T ][\d:]*Z?|"sha256": "[0-9a-f]*"|[0-9a-f]{64}', "", text)
     text = re.sub(r"^.*: \d+(?: of \d+ \(\d+%\)|, [\d.]+/s).*\n|^mixtures, steps: \d+\n", "", text, flags=re.M)  # progress, where the machine is slow
+    text = re.sub(r"^([0-9a-f]{12}(?: +\d+){6}) +[\d.e-]+$", r"\1", text, flags=re.M)  # seconds a trial
     text = re.sub(MACHINE, "", text, flags=re.M)
     return NUMBER.sub(lambda m: f"{float(m.group()):.5g}", text)
 
