@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "account/handle.h"
+#include "account/pair.h"
 
 static const dpa_phase gaussian = {DPA_GAUSSIAN, 1, 0.01, 1000};
 
@@ -160,6 +161,93 @@ static void edges(void **state) {
     dpa_account_free(NULL);
 }
 
+static dpa_interval of_group(dpa_phase phase, unsigned group, dpa_adjacency adjacency) {
+    dpa_account_opts opts = defaults();
+    opts.group = group;
+    opts.adjacency = adjacency;
+    dpa_account *account = made(&phase, 1, &opts);
+    const dpa_interval e = epsilon_at(account, 1e-5);
+    dpa_account_free(account);
+    return e;
+}
+
+static void same(dpa_interval a, dpa_interval b) {
+    assert_true(a.lower <= b.upper && b.lower <= a.upper);
+    assert_relative(a.upper, b.upper, 1e-3);
+}
+
+/* A group of k moves the noise's mean k times as far, gives k answers, and is in a batch in
+ * binomial parts: with q = 1/2 and two records the means 0, 1, 2 have weights ¼, ½, ¼. */
+static void groups(void **state) {
+    (void)state;
+    const dpa_phase noise = {DPA_GAUSSIAN, 6, 1, 4, NULL}, near = {DPA_GAUSSIAN, 2, 1, 4, NULL};
+    same(of_group(noise, 3, DPA_ADD_REMOVE), of_group(near, 1, DPA_ADD_REMOVE));
+    same(of_group(noise, 3, DPA_REPLACE_ONE), of_group(near, 1, DPA_REPLACE_ONE));
+    const dpa_phase laplace = {DPA_LAPLACE, 8, 1, 5, NULL}, closer = {DPA_LAPLACE, 4, 1, 5, NULL};
+    same(of_group(laplace, 2, DPA_ADD_REMOVE), of_group(closer, 1, DPA_ADD_REMOVE));
+    same(of_group(closer, 1, DPA_REPLACE_ONE), of_group(laplace, 4, DPA_ADD_REMOVE));
+    const dpa_phase answer = {DPA_RANDOMIZED_RESPONSE, 0.3, 1, 4, NULL};
+    dpa_phase answers = answer;
+    answers.steps = 12;
+    same(of_group(answer, 3, DPA_ADD_REMOVE), of_group(answers, 1, DPA_ADD_REMOVE));
+    const dpa_phase sampled = {DPA_GAUSSIAN, 3, 0.5, 6, NULL};
+    const double mean[] = {0, 1, 2}, weight[] = {0.25, 0.5, 0.25}, zero = 0, one = 1;
+    dpa_pair *pair;
+    dpa_error err;
+    assert_ok(dpa__pair_gaussians(3, mean, weight, 3, &zero, &one, 1, &pair, &err));
+    const dpa_phase mixture = {DPA_PAIR, 1, 1, 6, pair};
+    same(of_group(sampled, 2, DPA_ADD_REMOVE), of_group(mixture, 1, DPA_ADD_REMOVE));
+    dpa_account_opts opts = defaults();
+    opts.group = 2;
+    refuses(&mixture, 1, opts, "group: known for noise without sampling, and for up to 1000");
+    dpa_pair_free(pair);
+    const dpa_phase odd = {DPA_LAPLACE, 3, 0.5, 6, NULL};
+    refuses(&odd, 1, opts, "group: known for noise");
+    opts.group = 1001;
+    refuses(&sampled, 1, opts, "group: known for noise");
+    opts.group = 2;
+    opts.adjacency = DPA_REPLACE_ONE;
+    refuses(&sampled, 1, opts, "group: known for noise");
+}
+
+/* Every range lets its ends in, and its error names it. */
+static void ranges(void **state) {
+    (void)state;
+    static const struct {
+        dpa_mechanism mechanism;
+        double sigma, q;
+        uint64_t steps;
+        const char *words;
+    } bad[] = {
+        {DPA_GAUSSIAN, 9.9e-4, 1, 1, "sigma is 0.00099; it must be in [0.001, 1e9]"},
+        {DPA_GAUSSIAN, 1.1e9, 1, 1, "sigma is 1.1e+09"},
+        {DPA_SHUFFLED, 9.9e-4, 0.1, 1, "sigma is 0.00099; it must be in [0.001, 1e9]"},
+        {DPA_LAPLACE, 9e-6, 1, 1, "phase 1: scale is 9e-06; it must be in [1e-5, 1e9]"},
+        {DPA_LAPLACE, 2e9, 1, 1, "scale is 2e+09"},
+        {DPA_LAPLACE, 0, 1, 1, "phase 1: scale is 0; it must be above 0 and finite"},
+        {DPA_RANDOMIZED_RESPONSE, 9e-10, 1, 1, "epsilon is 9e-10; it must be in [1e-9, 1e5]"},
+        {DPA_RANDOMIZED_RESPONSE, 1.1e5, 1, 1, "epsilon is 110000"},
+        {DPA_GAUSSIAN, 1, 9e-31, 1, "q is 9e-31; it must be in [1e-30, 1]"},
+        {DPA_GAUSSIAN, 1, 1, 1000000000001, "steps is 1000000000001; it must be in [1, 1e12]"}};
+    for (size_t k = 0; k < sizeof bad / sizeof bad[0]; ++k) {
+        const dpa_phase p = {bad[k].mechanism, bad[k].sigma, bad[k].q, bad[k].steps, NULL};
+        refuses(&p, 1, defaults(), bad[k].words);
+    }
+    const dpa_phase good[] = {{DPA_GAUSSIAN, 1e-3, 1, 1, NULL},
+                              {DPA_GAUSSIAN, 1e9, 1, 1000000000000, NULL},
+                              {DPA_LAPLACE, 1e9, 1, 1, NULL},
+                              {DPA_RANDOMIZED_RESPONSE, 1e-9, 1, 1, NULL}};
+    for (size_t k = 0; k < 4; ++k) dpa_account_free(made(&good[k], 1, NULL));
+    dpa_account_opts opts = defaults();
+    opts.group = 1000001;
+    refuses(&gaussian, 1, opts, "group is 1000001; it must be 1 to 1000000 records");
+    opts = defaults();
+    opts.max_grid = 4095;
+    refuses(&gaussian, 1, opts, "max_grid is 4095; it must be in [4096, 2^28]");
+    opts.max_grid = ((size_t)1 << 28) + 1;
+    refuses(&gaussian, 1, opts, "max_grid is 268435457");
+}
+
 /* Pure mechanisms: δ = 0 gives the sum of the ε₀, and nothing is above it. */
 static void pure(void **state) {
     (void)state;
@@ -262,10 +350,11 @@ static void tables(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_options), cmocka_unit_test(bad_phases),
-        cmocka_unit_test(tables),      cmocka_unit_test(closed_form),
-        cmocka_unit_test(edges),       cmocka_unit_test(pure),
-        cmocka_unit_test(too_small),   cmocka_unit_test(phases_add_up),
-        cmocka_unit_test(cross_checks)};
+        cmocka_unit_test(bad_options),  cmocka_unit_test(bad_phases),
+        cmocka_unit_test(tables),       cmocka_unit_test(closed_form),
+        cmocka_unit_test(edges),        cmocka_unit_test(pure),
+        cmocka_unit_test(too_small),    cmocka_unit_test(phases_add_up),
+        cmocka_unit_test(cross_checks), cmocka_unit_test(groups),
+        cmocka_unit_test(ranges)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -323,8 +323,44 @@ static void answers(void **state) {
                                      0.292313651997, 0.7999889506089, 0.8000057284138});
 }
 
+/* Where searches end: the value passes, and which one it is of those that do has not changed. */
+static void calibrations(void **state) {
+    (void)state;
+    static const struct {
+        dpa_phase phase;
+        dpa_calibrate_what what;
+        double epsilon, value, upper;
+    } cases[] = {
+        {{DPA_GAUSSIAN, 1, 0.01, 1000, NULL}, DPA_CALIBRATE_SIGMA, 2, 1.0293395786, 1.999280800505},
+        {{DPA_GAUSSIAN, 1, 0.01, 1000, NULL},
+         DPA_CALIBRATE_Q,
+         0.7,
+         0.003464751898567,
+         0.6998231154576},
+        {{DPA_GAUSSIAN, 1, 0.01, 1000, NULL}, DPA_CALIBRATE_STEPS, 3, 2060, 2.999697940773},
+        {{DPA_GAUSSIAN, 1, 1, 5, NULL}, DPA_CALIBRATE_SIGMA, 0.05, 154.9670060203, 0.0499750739181},
+        {{DPA_LAPLACE, 1, 1, 12, NULL}, DPA_CALIBRATE_SIGMA, 4, 2.997710787328, 3.999000001404},
+        {{DPA_RANDOMIZED_RESPONSE, 1, 1, 30, NULL},
+         DPA_CALIBRATE_SIGMA,
+         1.5,
+         0.06661791447912,
+         1.499626396497},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; ++k) {
+        double value;
+        dpa_interval e;
+        dpa_error err;
+        assert_ok(dpa_calibrate(&cases[k].phase, 1, cases[k].what, cases[k].epsilon, 1e-6, NULL,
+                                &value, &e, &err));
+        assert_relative(value, cases[k].value, 1e-7);
+        assert_relative(e.upper, cases[k].upper, 1e-7);
+        assert_between(e.upper, cases[k].epsilon * 0.99, cases[k].epsilon);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(intervals), cmocka_unit_test(budgets),
-                                       cmocka_unit_test(windows), cmocka_unit_test(answers)};
+                                       cmocka_unit_test(windows), cmocka_unit_test(answers),
+                                       cmocka_unit_test(calibrations)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "account/account.h"
+#include "account/family.h"
 #include "base/data.h"
 
 static dpa_family *parsed(const char *spec) {
@@ -207,9 +208,81 @@ static void claims(void **state) {
     }
 }
 
+/* What a family is, from its text and once it is parsed. */
+static void kinds(void **state) {
+    (void)state;
+    static const struct {
+        const char *spec;
+        int universal, gaussian, composed, noise, spent;
+    } rows[] = {{"dp", 1, 0, 0, 0, 0},
+                {"gaussian", 0, 1, 0, 1, 0},
+                {"laplace", 0, 0, 0, 0, 0},
+                {"subsampled-gaussian:q=0.1,steps=2", 0, 0, 1, 1, 1},
+                {"subsampled-gaussian:q=1,steps=2", 0, 0, 1, 1, 0}};
+    for (size_t k = 0; k < sizeof rows / sizeof rows[0]; ++k) {
+        dpa_family *family = parsed(rows[k].spec);
+        assert_int_equal(dpa__family_is_universal(rows[k].spec), rows[k].universal);
+        assert_int_equal(dpa__family_is_gaussian(rows[k].spec), rows[k].gaussian);
+        assert_int_equal(dpa__family_is_composed(rows[k].spec), rows[k].composed);
+        assert_int_equal(dpa__family_is_noise(family), rows[k].noise);
+        /* less noise than σ = 0.1 changes nothing if a record may be in no batch */
+        assert_int_equal(dpa__family_is_spent(family, 10), rows[k].spent);
+        assert_int_equal(dpa__family_is_spent(family, 9.99), 0);
+        assert_true(isinf(dpa__family_max(family)));
+        dpa_interval e = {7, 7};
+        dpa_error err;
+        assert_int_equal(dpa__family_epsilon(family, -1, 1e-5, &e, &err), DPA_BAD_ARGUMENT);
+        assert_non_null(strstr(err.text, "t is -1; it must be in [0, inf]"));
+        assert_int_equal(dpa__family_epsilon(family, 1, 1.5, &e, &err), DPA_BAD_ARGUMENT);
+        assert_string_equal(err.text, "delta is 1.5; it must be in [0, 1]");
+        assert_ok(dpa__family_epsilon(family, 0, 1e-5, &e, &err));
+        assert_true(e.lower == 0 && e.upper == 0);
+        if (rows[k].composed) {
+            assert_ok(dpa__family_epsilon(family, INFINITY, 1e-5, &e, &err));
+            assert_true(isinf(e.lower));
+            assert_ok(dpa__family_epsilon(family, 1, 0, &e, &err));
+            assert_true(isinf(e.lower));
+            assert_ok(dpa__family_epsilon(family, 1, 1, &e, &err));
+            assert_true(e.upper == 0);
+            assert_int_equal(dpa__family_epsilon(family, 1001, 1e-5, &e, &err), DPA_BAD_ARGUMENT);
+            assert_non_null(strstr(err.text, "it must be in [0.001, 1e9]"));
+        }
+        dpa__family_free(family);
+    }
+}
+
+/* Where it is known which run has no record, a curve has two sides: FNR and FPR do not change
+ * places, and neither is below the one for either way. */
+static void directed(void **state) {
+    (void)state;
+    dpa_family *family = parsed("subsampled-gaussian:q=0.2,steps=3");
+    dpa_curve *one = NULL, *either = NULL;
+    double apart = 0;
+    dpa_error err;
+    assert_ok(dpa__family_directed(family, 1, &one, &err));
+    assert_ok(dpa__family_curve(family, 1, &either, &err));
+    for (double x = 0.01; x < 1; x += 0.07) {
+        assert_true(dpa_curve_fnr(one, x) >= dpa_curve_fnr(either, x) - 1e-12);
+        apart = fmax(apart, fabs(dpa_curve_fnr(one, x) - dpa_curve_fpr(one, x)));
+    }
+    assert_between(apart, 1e-3, 0.2);
+    dpa_curve_free(one);
+    dpa_curve_free(either);
+    assert_ok(dpa__family_directed(family, 0, &one, &err));
+    assert_true(dpa_curve_fnr(one, 0.25) == 0.75);
+    dpa_curve_free(one);
+    dpa__family_free(family);
+    family = parsed("gaussian");
+    assert_ok(dpa__family_directed(family, 1, &one, &err));
+    assert_absolute(dpa_curve_fnr(one, 0.5), 0.15865525393145705, 1e-14);
+    dpa_curve_free(one);
+    dpa__family_free(family);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(files),     cmocka_unit_test(bad_specs),
                                        cmocka_unit_test(ordered),   cmocka_unit_test(known_members),
-                                       cmocka_unit_test(from_file), cmocka_unit_test(claims)};
+                                       cmocka_unit_test(from_file), cmocka_unit_test(claims),
+                                       cmocka_unit_test(kinds),     cmocka_unit_test(directed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
