@@ -51,6 +51,7 @@ run 4 selftest --spoil 1000
 [ "$(grep -c '^  OFF ' out)" -gt 25 ] || fail "checks that are off"
 ! grep -q '^  ok ' out || fail "a check that cannot fail: $(grep '^  ok ' out)"
 says out "checks, $(grep -c '^  OFF ' out) off"
+cut -c39-49 out | awk 'NR > 2 && $1 ~ /^[0-9]/ && $1 < 1000 { print; n = 1 } END { exit n }' || fail "answers that are not spoilt"
 run 2 selftest --spoil nan
 run 2 selftest extra
 finish

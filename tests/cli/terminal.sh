@@ -87,6 +87,17 @@ seconds = [int(s) for s in re.findall(re.escape(ERASE) + r"dpaudit scores: worki
 assert seconds == list(range(2, seconds[-1] + 1)) and seconds[-1] >= 3, ticks
 assert ticks == "".join(f"{ERASE}dpaudit scores: working for {s} s" for s in seconds) + ERASE, ticks
 
+# Every command that can take long without a count has one; here each waits for a file.
+os.mkfifo("pipe")
+waits = {"account": ["--ledger"], "attack": ["lira", "--members", "small.csv", "--signals"], "calibrate": ["--epsilon", "1", "--ledger"],
+         "cosines": ["--dim", "9"], "counts": ["--fn", "1", "--tp", "1", "--fp", "1", "--tn", "1", "--claim-curve"], "landscape": [], "one-run": [],
+         "report": [], "verify": []}
+screens = {name: Screen([name, *words, "pipe"], "stderr") for name, words in waits.items()}
+for name, screen in screens.items():
+    screen.until(f"{ERASE}dpaudit {name}: working for 2 s")
+    screen.process.kill()
+    screen.end(-9)
+
 # Progress of a run: one line that is rewritten and taken away; its numbers agree with each other and with the clock on the wall.
 LINE = r"(?P<what>[^:\n\r]+): (?P<done>\d+) of (?P<total>\d+) \((?P<part>\d+)%\), (?P<rate>[\d.]+)/s, about (?P<left>\d+) s left"
 before = time.monotonic()

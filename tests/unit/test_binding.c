@@ -152,6 +152,14 @@ static void losses_of_a_caller(void **state) {
     assert_int_equal(dpa__audit_losses(query, request, &report, &err), DPA_CANCELLED);
     assert_null(report);
     dpa_free(stop);
+    assert_ok(dpa__query_set("losses", query, "goodness", "21", &err));
+    assert_int_equal(dpa__audit_losses(query, request, &report, &err), DPA_BAD_ARGUMENT);
+    assert_string_equal(err.text, "goodness: at most 20 components");
+    dpa__query_free("losses", query);
+    assert_ok(dpa__query_new("losses", (void **)&query, &err)); /* of no model */
+    assert_int_equal(dpa__audit_losses(query, request, &report, &err), DPA_BAD_ARGUMENT);
+    assert_non_null(strstr(err.text, "at least one model"));
+    assert_null(report);
     dpa_free(request);
     dpa__query_free("losses", query);
 }
