@@ -64,6 +64,8 @@ def prepare(folder):
     (folder / "two-average.yaml").write_text((folder / "two-toy.yaml").read_text() + "  average: mean\n")
     (folder / "curve.csv").write_text("fpr,fnr\n0,1\n0.1,0.6\n0.3,0.3\n0.6,0.1\n1,0\n")
     (folder / "cosines.txt").write_text("".join(f"{(i * 7 % 20 - 9.5) / 1000 + 0.03!r}\n" for i in range(200)))
+    for n in (29, 30):
+        (folder / f"cosines{n}.txt").write_text("".join(f"{(i * 7 % 20 - 9.5) / 1000 + 0.03!r}\n" for i in range(n)))
     (folder / "null.txt").write_text("".join(f"{(i * 7 % 20 - 9.5) / 1000!r}\n" for i in range(200)))
     (folder / "losses-sites.csv").write_text("loss,member,site\n" + "".join(
         f"{0.2 + (i * 37 % 100) / 100 * (1 if i % 2 else 1.5)!r},{i % 2},{'north' if i % 5 else 'south'}\n" for i in range(240)))
@@ -118,6 +120,13 @@ def games(folder):
     write("known-sphere.npz", evidence.normal(1.5, 120), training={"steps": 40, "sigma": 2.0, "participations": 4.0}, facts=dict(facts, spread=1.2), **dict(known, direction="sphere"))
     write("known-claimed.npz", evidence.normal(1.5, 120), training={"steps": 40, "sigma": 2.0}, claim={"sigma": 2.0, "q": 1.0, "steps": 4}, facts=facts, **known)
     write("runs-cosines.npz", {"final": [0.1 + x / 30 for x in evidence.normal(0, 60)["nonmembers"]]}, facts={"runs": 3}, training={"steps": 40, "sigma": 1.0}, **dict(known, scope="training", direction="sphere"))
+    write("known-two.npz", {"members": [2.0, 3.0], "nonmembers": [0.1, -0.2]}, training={"steps": 40, "sigma": 2.0, "participations": 4.0}, facts=facts, **known)
+    write("known-one.npz", {"members": [2.0], "nonmembers": [0.1, -0.2]}, training={"steps": 40, "sigma": 2.0, "participations": 4.0}, facts=facts, **known)
+    write("known-none.npz", {"members": [2.0, 3.0], "nonmembers": [0.1]}, training={"steps": 40, "sigma": 2.0, "participations": 4.0}, facts=facts, **known)
+    write("steps-nothing.npz", evidence.normal(0, 400), training=step, **of_steps)
+    write("steps-little.npz", evidence.normal(0.3, 400), training=step, **of_steps)
+    backwards = evidence.normal(-1.2, 60)
+    write("failed-backwards.npz", {"members": [float("-inf")] * 5 + backwards["members"], "nonmembers": backwards["nonmembers"]}, training={}, failed=[5, 0], facts={"trials_members": 65, "trials_nonmembers": 60}, **of_runs)
     last = [0.1 + x / 30 for x in evidence.normal(0, 60)["nonmembers"]]
     most = lambda mean: [mean + x / 40 for x in evidence.normal(0, 60)["nonmembers"]]
     way = [n for t in (10, 20, 30) for n in (t, 0.003 * t, 0.03, 0.1 + 0.001 * t, 0.03, 0.08, 0.03)]
