@@ -139,8 +139,9 @@ typedef struct dpa__shadow {
 } dpa__shadow;
 
 typedef enum dpa__value {
-    DPA__VALUE_SIGNAL,     /* sign changed such that higher fits better */
-    DPA__VALUE_PROBABILITY /* probability of the true label; no variances */
+    DPA__VALUE_SIGNAL,         /* sign changed such that higher fits better */
+    DPA__VALUE_PROBABILITY,    /* probability of the true label; no variances */
+    DPA__VALUE_PROBABILITY_OUT /* the same of the models without the point; no mean of the others */
 } dpa__value;
 
 /* One pass over the matrix. A signal that is not finite gives DPA_BAD_INPUT with model and point.

@@ -14,12 +14,12 @@ enum { MODELS_FOR_OWN_VARIANCE = 64 };
 
 static double floored(double variance, double mean) {
     const double tiny = 1e-12 * (1.0 + fabs(mean));
-    return fmax(variance, tiny * tiny);
+    return variance > tiny * tiny ? variance : tiny * tiny;
 }
 
 static double pooled(const dpa__side *side, size_t columns) {
     double sum = 0;
-    for (size_t c = 0; c < columns; ++c) sum += fmax(side->variance[c], 0.0);
+    for (size_t c = 0; c < columns; ++c) sum += side->variance[c] > 0.0 ? side->variance[c] : 0.0;
     return sum / (double)columns;
 }
 

@@ -32,7 +32,9 @@ static double *usual_new(const dpa_signals *signals, const dpa_attack_opts *opts
 static dpa_status find_usual(const dpa_signals *signals, const dpa_attack_opts *opts,
                              const dpa__rows *rows, double **out, dpa_error *err) {
     dpa__shadow shadow;
-    DPA_TRY(dpa__shadow_new(signals, rows, DPA__VALUE_PROBABILITY, opts->threads, &shadow, err));
+    DPA_TRY(dpa__shadow_new(signals, rows,
+                            opts->offline ? DPA__VALUE_PROBABILITY_OUT : DPA__VALUE_PROBABILITY,
+                            opts->threads, &shadow, err));
     dpa_status status = dpa__need_side(signals, &shadow.out, 1, "were trained without", err);
     if (status == DPA_OK && !opts->offline && signals->member != NULL)
         status = dpa__need_side(signals, &shadow.in, 1, "were trained on", err);
@@ -70,22 +72,15 @@ static void ratios(const dpa_signals *signals, size_t target, const double *usua
     const size_t columns = dpa__columns(signals), repeat = dpa__augmentations(signals);
     dpa__probabilities(signals->signal + target * columns, columns,
                        signals->kind == DPA_SIGNAL_LOSS, p);
+    if (repeat == 1) {
+        for (size_t i = 0; i < signals->points; ++i) ratio[i] = p[i] / usual[i];
+        return;
+    }
     for (size_t i = 0; i < signals->points; ++i) {
         double sum = 0.0;
         for (size_t c = i * repeat; c < (i + 1) * repeat; ++c) sum += p[c] / usual[c];
         ratio[i] = sum / (double)repeat;
     }
-}
-
-/* How many of the sorted values are strictly below x; branch-free. */
-static size_t below(const double *sorted, size_t count, double x) {
-    const double *at = sorted;
-    while (count > 0) {
-        const size_t half = count - count / 2;
-        at += at[half - 1] < x ? half : 0;
-        count -= half;
-    }
-    return (size_t)(at - sorted);
 }
 
 /* The ratios of the population in the target model, sorted. */
@@ -108,20 +103,39 @@ static dpa_status population_new(const dpa__fit *fit, size_t target, double **ou
     return status;
 }
 
-static double share_below(const dpa__fit *fit, const double *population, double ratio) {
-    const size_t count = fit->opts->population->points;
-    return (double)below(population, count, ratio / fit->opts->gamma) / (double)count;
+static double limit_of(const dpa__fit *fit, double ratio) {
+    return ratio / fit->opts->gamma;
+}
+
+enum { SEARCHES = 16 };
+
+/* Replaces ratios by the share of the population strictly below their limits. Branch-free, and in
+ * step: a search does not wait for the memory of another. */
+static void shares_below(const dpa__fit *fit, const double *population, double *ratio,
+                         size_t count) {
+    const size_t points = fit->opts->population->points;
+    double limit[SEARCHES] = {0};
+    size_t below[SEARCHES] = {0};
+    for (size_t i = 0; i < count; ++i) limit[i] = limit_of(fit, ratio[i]);
+    for (size_t left = points; left > 0; left /= 2) {
+        const size_t half = left - left / 2;
+        for (size_t i = 0; i < SEARCHES; ++i)
+            below[i] += half & (0 - (size_t)(population[below[i] + half - 1] < limit[i]));
+    }
+    for (size_t i = 0; i < count; ++i) ratio[i] = (double)below[i] / (double)points;
 }
 
 dpa_status dpa__rmia_score(const dpa__fit *fit, size_t target, double *scores, dpa_error *err) {
+    const size_t points = fit->signals->points;
     double *population = NULL;
     double *p = DPA_NEW_ARRAY(double, dpa__columns(fit->signals), err);
     if (p == NULL) return DPA_NO_MEMORY;
     const dpa_status status = population_new(fit, target, &population, err);
     if (status == DPA_OK) {
         ratios(fit->signals, target, fit->usual, p, scores);
-        for (size_t i = 0; i < fit->signals->points; ++i)
-            scores[i] = share_below(fit, population, scores[i]);
+        for (size_t i = 0; i < points; i += SEARCHES)
+            shares_below(fit, population, scores + i,
+                         points - i < SEARCHES ? points - i : SEARCHES);
     }
     free(population);
     free(p);
@@ -133,7 +147,8 @@ dpa_status dpa__rmia_score_one(const dpa__fit *fit, size_t target, size_t column
     double *population = NULL, p = 0.0;
     DPA_TRY(population_new(fit, target, &population, err));
     dpa__probabilities(&signal, 1, fit->signals->kind == DPA_SIGNAL_LOSS, &p);
-    *score = share_below(fit, population, p / fit->usual[column]);
+    *score = p / fit->usual[column];
+    shares_below(fit, population, score, 1);
     free(population);
     return DPA_OK;
 }

@@ -7,6 +7,7 @@
 #include "attack/moments.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/simd.h"
 #include "base/threads.h"
 
 /* With fewer signals a thread costs more than it saves. */
@@ -24,13 +25,6 @@ double dpa__signal_sign(const dpa_signals *signals) {
     return signals->kind == DPA_SIGNAL_LOSS ? -1.0 : 1.0;
 }
 
-static int is_used(const dpa_attack_opts *opts, size_t model) {
-    if (model == opts->target) return 0;
-    for (size_t i = 0; i < opts->exclude_count; ++i)
-        if (opts->exclude[i] == model) return 0;
-    return 1;
-}
-
 dpa_status dpa__rows_used(const dpa_signals *signals, const dpa_attack_opts *opts, dpa__rows *out,
                           dpa_error *err) {
     for (size_t i = 0; i < opts->exclude_count; ++i)
@@ -40,8 +34,11 @@ dpa_status dpa__rows_used(const dpa_signals *signals, const dpa_attack_opts *opt
                              signals->models - 1);
     *out = (dpa__rows){DPA_NEW_ARRAY(size_t, signals->models, err), 0};
     if (out->row == NULL) return DPA_NO_MEMORY;
+    for (size_t m = 0; m < signals->models; ++m) out->row[m] = 1; /* is used */
+    for (size_t i = 0; i < opts->exclude_count; ++i) out->row[opts->exclude[i]] = 0;
+    if (opts->target < signals->models) out->row[opts->target] = 0;
     for (size_t m = 0; m < signals->models; ++m)
-        if (is_used(opts, m)) out->row[out->count++] = m;
+        if (out->row[m]) out->row[out->count++] = m;
     return DPA_OK;
 }
 
@@ -60,33 +57,41 @@ typedef struct job {
     const dpa_signals *signals;
     const dpa__rows *rows;
     dpa__value value;
+    size_t strip; /* columns of a task */
     dpa__shadow *out;
 } job;
 
 /* Mean and variance from sums of values relative to an origin. */
+DPA_CLONES static void finish_side(const double *restrict count, const double *restrict origin,
+                                   const double *restrict sum, const double *restrict square,
+                                   double sign, size_t width, double *restrict to_mean,
+                                   double *restrict to_variance) {
+    for (size_t c = 0; c < width; ++c) {
+        const double n = count[c] > 1.0 ? count[c] : 1.0, mean = sum[c] / n;
+        to_mean[c] = sign * (origin[c] + mean);
+        to_variance[c] = square[c] / n - mean * mean;
+    }
+}
+
 static void finish(const job *j, const dpa__moments *m, size_t first, size_t width) {
     const double sign = j->value == DPA__VALUE_SIGNAL ? dpa__signal_sign(j->signals) : 1.0;
-    dpa__side in = j->out->in, out = j->out->out;
+    const dpa__side in = j->out->in, out = j->out->out;
     for (size_t c = 0; c < width; ++c) {
-        const size_t at = first + c;
-        const double with = m->count_in[c], without = (double)j->rows->count - with;
-        const double mean_in = m->sum_in[c] / fmax(with, 1.0);
-        const double mean_out = m->sum_out[c] / fmax(without, 1.0);
-        in.count[at] = with;
-        out.count[at] = without;
-        in.mean[at] = sign * (m->origin_in[c] + mean_in);
-        out.mean[at] = sign * (m->origin_out[c] + mean_out);
-        in.variance[at] = m->square_in[c] / fmax(with, 1.0) - mean_in * mean_in;
-        out.variance[at] = m->square_out[c] / fmax(without, 1.0) - mean_out * mean_out;
+        in.count[first + c] = (double)(int64_t)m->count_in[c];
+        out.count[first + c] = (double)j->rows->count - in.count[first + c];
     }
+    finish_side(in.count + first, m->origin_in, m->sum_in, m->square_in, sign, width,
+                in.mean + first, in.variance + first);
+    finish_side(out.count + first, m->origin_out, m->sum_out, m->square_out, sign, width,
+                out.mean + first, out.variance + first);
 }
 
 static int do_strip(void *user, size_t task) {
     const job *j = user;
     const dpa_signals *s = j->signals;
     const size_t columns = dpa__columns(s), repeat = dpa__augmentations(s);
-    const size_t first = task * DPA__STRIP;
-    const size_t width = columns - first < DPA__STRIP ? columns - first : DPA__STRIP;
+    const size_t first = task * j->strip;
+    const size_t width = columns - first < j->strip ? columns - first : j->strip;
     const dpa__strip strip = {.signal = s->signal + first,
                               .member = s->member != NULL ? s->member + first / repeat : NULL,
                               .stride = columns,
@@ -99,7 +104,9 @@ static int do_strip(void *user, size_t task) {
     if (j->value == DPA__VALUE_SIGNAL)
         dpa__strip_signals(&strip, &moments);
     else
-        dpa__strip_probabilities(&strip, s->kind == DPA_SIGNAL_LOSS, &moments);
+        dpa__strip_probabilities(
+            &strip, s->kind == DPA_SIGNAL_LOSS,
+            j->value == DPA__VALUE_PROBABILITY ? DPA__SIDES_BOTH : DPA__SIDES_OUT, &moments);
     finish(j, &moments, first, width);
     return 0;
 }
@@ -118,10 +125,16 @@ static dpa_status check(const job *j, dpa_error *err) {
     return DPA_OK;
 }
 
+/* As wide as it may be, but as many strips for each thread. */
+static size_t strip_for(size_t columns, size_t threads) {
+    const size_t rounds = (columns + threads * DPA__STRIP - 1) / (threads * DPA__STRIP);
+    const size_t width = (columns + threads * rounds - 1) / (threads * rounds);
+    return (width + DPA__COLUMNS - 1) / DPA__COLUMNS * DPA__COLUMNS;
+}
+
 dpa_status dpa__shadow_new(const dpa_signals *signals, const dpa__rows *rows, dpa__value value,
                            unsigned threads, dpa__shadow *out, dpa_error *err) {
     const size_t n = dpa__columns(signals);
-    const job j = {signals, rows, value, out};
     *out = (dpa__shadow){0};
     double *block = dpa__malloc(n, 6 * sizeof(double), err);
     if (block == NULL) return DPA_NO_MEMORY;
@@ -129,8 +142,9 @@ dpa_status dpa__shadow_new(const dpa_signals *signals, const dpa__rows *rows, dp
     out->in = (dpa__side){block, block + n, block + 2 * n};
     out->out = (dpa__side){block + 3 * n, block + 4 * n, block + 5 * n};
     threads = dpa__threads_worth(threads, (double)n * (double)rows->count, WORTH_A_THREAD);
-    dpa_status status = dpa__parallel(threads, (n + DPA__STRIP - 1) / DPA__STRIP, do_strip,
-                                      (void *)(uintptr_t)&j, err);
+    const job j = {signals, rows, value, strip_for(n, threads), out};
+    dpa_status status =
+        dpa__parallel(threads, (n + j.strip - 1) / j.strip, do_strip, (void *)(uintptr_t)&j, err);
     if (status == DPA_OK) status = check(&j, err);
     if (status != DPA_OK) dpa__shadow_free(out);
     return status;
