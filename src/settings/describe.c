@@ -2,7 +2,6 @@
 /* Renders a table of keys as help text, and values as the text that keys of trials are made of. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/json.h"

@@ -8,9 +8,6 @@
 
 #include "dpaudit/status.h"
 
-/* Part of dpa__document_read: refuses deep nesting and too many aliases before the tree is
- * built. */
-dpa_status dpa__document_bounded(const char *path, const char *text, size_t size, dpa_error *err);
 /* "-" is standard input. On success the document has a root, and the caller must call
  * yaml_document_delete. */
 dpa_status dpa__document_read(const char *path, yaml_document_t *out, dpa_error *err);

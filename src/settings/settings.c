@@ -68,6 +68,30 @@ const char *dpa__word_text(const dpa__word *words, int value) {
     return "";
 }
 
+/* Reads the text as the field's type into `at`. Returns NULL, or what would be right. */
+static const char *read_value(const dpa__field *field, const char *text, void *at) {
+    uint64_t whole = 0;
+    switch (field->type) {
+    case DPA__COUNT:
+    case DPA__SIZE:
+        if (!read_whole(text, &whole)) return "a whole number, 0 or more, in plain digits";
+        if (field->type == DPA__COUNT)
+            *(uint64_t *)at = whole;
+        else
+            *(size_t *)at = (size_t)whole;
+        return NULL;
+    case DPA__NUMBER:
+        return read_number(text, at) ? NULL : "a number";
+    case DPA__FLAG:
+        return read_truth(text, at) ? NULL : "true or false";
+    case DPA__WORD:
+        return read_word(text, field->detail, at) ? NULL : "one of its words";
+    default:
+        *(const char **)at = text;
+        return field->type == DPA__ANY || text[0] != '\0' ? NULL : "a text (or leave the key out)";
+    }
+}
+
 /* ---- errors ---- */
 
 static const yaml_node_t *node_at(const dpa__settings *s, int index) {
@@ -141,39 +165,28 @@ static dpa_status check_range(const dpa__settings *s, const dpa__section *sectio
 
 static dpa_status check_scalar(const dpa__settings *s, const dpa__section *section,
                                const dpa__field *field, const yaml_node_t *node, dpa_error *err) {
-    const char *text = dpa__document_text(node), *right = NULL;
-    uint64_t whole;
-    double number = 0;
-    int flag;
+    union {
+        uint64_t whole;
+        size_t size;
+        double number;
+        int flag;
+        const char *text;
+    } value;
+    const char *text = dpa__document_text(node);
     if (node->type != YAML_SCALAR_NODE)
         return refuse(s, node, "", kind_of(node), "a single value", err);
-    if (strlen(text) != node->data.scalar.length) right = "a text without zero bytes";
-    switch (field->type) {
-    case DPA__COUNT:
-    case DPA__SIZE:
-        if (!read_whole(text, &whole))
-            right = "a whole number, 0 or more, in plain digits";
-        else
-            number = (double)whole;
-        break;
-    case DPA__NUMBER:
-        if (!read_number(text, &number)) right = "a number";
-        break;
-    case DPA__FLAG:
-        if (!read_truth(text, &flag)) right = "true or false";
-        break;
-    case DPA__WORD:
-        return read_word(text, field->detail, &flag) ? DPA_OK
-                                                     : refuse_word(s, node, field->detail, err);
-    case DPA__TEXT:
-    case DPA__PATH:
-        if (text[0] == '\0') right = "a text (or leave the key out)";
-        break;
-    default:
-        break;
-    }
+    const char *right = read_value(field, text, &value);
+    if (field->type == DPA__WORD)
+        return right == NULL ? DPA_OK : refuse_word(s, node, field->detail, err);
+    if (right == NULL && strlen(text) != node->data.scalar.length)
+        right = "a text without zero bytes";
     if (right != NULL) return refuse(s, node, "", text[0] != '\0' ? text : "nothing", right, err);
-    return field->type <= DPA__NUMBER ? check_range(s, section, field, node, number, err) : DPA_OK;
+    if (field->type > DPA__NUMBER) return DPA_OK;
+    return check_range(s, section, field, node,
+                       field->type == DPA__NUMBER  ? value.number
+                       : field->type == DPA__COUNT ? (double)value.whole
+                                                   : (double)value.size,
+                       err);
 }
 
 static dpa_status check_value(const dpa__settings *s, const dpa__section *section,
@@ -300,36 +313,11 @@ static dpa_status take_texts(dpa__settings *s, const yaml_node_t *node, const ch
 
 static dpa_status take_value(dpa__settings *s, const dpa__field *field, const yaml_node_t *node,
                              void *target, dpa_error *err) {
-    const char *text = dpa__document_text(node);
     char *at = (char *)target + field->at;
-    uint64_t whole = 0;
-    switch (field->type) {
-    case DPA__COUNT:
-        (void)read_whole(text, (uint64_t *)at);
-        return DPA_OK;
-    case DPA__SIZE:
-        (void)read_whole(text, &whole);
-        *(size_t *)at = (size_t)whole;
-        return DPA_OK;
-    case DPA__NUMBER:
-        (void)read_number(text, (double *)at);
-        return DPA_OK;
-    case DPA__FLAG:
-        (void)read_truth(text, (int *)at);
-        return DPA_OK;
-    case DPA__WORD:
-        (void)read_word(text, field->detail, (int *)at);
-        return DPA_OK;
-    case DPA__TEXT:
-    case DPA__ANY:
-        *(const char **)at = text;
-        return DPA_OK;
-    case DPA__PATH:
-        return dpa__settings_path(s, text, (const char **)at, err);
-    case DPA__TEXTS:
-    default:
-        return take_texts(s, node, (const char *const **)at, err);
-    }
+    if (field->type == DPA__TEXTS) return take_texts(s, node, (const char *const **)at, err);
+    (void)read_value(field, dpa__document_text(node), at);
+    if (field->type != DPA__PATH) return DPA_OK;
+    return dpa__settings_path(s, *(const char **)at, (const char **)at, err);
 }
 
 static const yaml_node_t *mapping_of(const dpa__settings *s, const char *section) {
