@@ -42,9 +42,8 @@ dpa_status dpa__audit_init(dpa_federation *f, dpa_error *err) {
     opts.direction = o->direction;
     DPA_TRY(dpa__canaries_new(&opts, &f->canaries, err));
     f->canary_norm = dpa__calloc(count, sizeof(double), err);
-    f->presented = dpa__calloc(o->canaries, sizeof(uint64_t), err);
     f->start = DPA_NEW_ARRAY(float, size, err);
-    if (f->canary_norm == NULL || f->presented == NULL || f->start == NULL) return DPA_NO_MEMORY;
+    if (f->canary_norm == NULL || f->start == NULL) return DPA_NO_MEMORY;
     memcpy(f->start, f->model->weight, size * sizeof(float));
     return o->all_iterates ? waiting_init(&f->waiting, o, size, err) : DPA_OK;
 }
@@ -52,7 +51,6 @@ dpa_status dpa__audit_init(dpa_federation *f, dpa_error *err) {
 void dpa__audit_free(dpa_federation *f) {
     dpa__canaries_free(f->canaries);
     free(f->canary_norm);
-    free(f->presented);
     free(f->start);
     free(f->waiting.vector);
     free(f->waiting.own);
@@ -121,10 +119,6 @@ dpa_status dpa__audit_release(dpa_federation *f, dpa_error *err) {
     return status;
 }
 
-void dpa__audit_done(dpa_federation *f) {
-    for (size_t i = 0; i < f->cohort.canaries; ++i) ++f->presented[f->cohort.canary[i]];
-}
-
 static dpa_status need_canaries(const dpa_federation *f, dpa_error *err) {
     return f->canaries != NULL ? DPA_OK
                                : dpa__fail(err, DPA_BAD_ARGUMENT, "the training has no canaries");
@@ -154,8 +148,4 @@ dpa_status dpa_federation_known(dpa_federation *f, double *score, double *times,
     }
     *spread = dpa__canaries_own_spread(f->canaries);
     return DPA_OK;
-}
-
-uint64_t dpa_federation_presented(const dpa_federation *f, size_t canary) {
-    return canary < f->opts.canaries ? f->presented[canary] : 0;
 }

@@ -242,7 +242,6 @@ dpa_status dpa_federation_round(dpa_federation *f, dpa_round_info *info, dpa_err
     DPA_TRY(f->elsewhere != NULL ? sum_elsewhere(f, &tally, err) : sum_here(f, &tally, err));
     DPA_TRY(dpa__audit_release(f, err));
     if (f->elsewhere == NULL) move(f, &tally);
-    dpa__audit_done(f);
     ++f->round;
     if (info != NULL) *info = info_of(f, &tally, clip);
     return DPA_OK;
@@ -283,25 +282,6 @@ dpa_status dpa__federation_serve(dpa_federation *f, const double *changes, size_
     return DPA_OK;
 }
 
-dpa_status dpa_federation_run(dpa_federation *f, const dpa_progress *progress, dpa_error *err) {
-    while (f->round < f->opts.rounds) {
-        DPA_TRY(dpa_federation_round(f, NULL, err));
-        if (progress != NULL && progress->call != NULL &&
-            progress->call(progress->user, "round", (double)f->round, (double)f->opts.rounds) != 0)
-            return dpa__fail(err, DPA_CANCELLED, "stopped after round %llu",
-                             (unsigned long long)f->round);
-    }
-    return DPA_OK;
-}
-
 uint64_t dpa_federation_rounds_done(const dpa_federation *f) {
     return f->round;
-}
-
-double dpa_federation_noise(const dpa_federation *f) {
-    return f->opts.sigma;
-}
-
-double dpa_federation_q(const dpa_federation *f) {
-    return dpa__participation_rate(&f->opts, f->clients->count);
 }

@@ -24,12 +24,6 @@ typedef struct dpa__worker {
     dpa__net *net;   /* working memory of `local` */
 } dpa__worker;
 
-/* Statistics of one client's training. */
-typedef struct dpa__training {
-    double loss; /* sum over the rows of all steps */
-    size_t rows;
-} dpa__training;
-
 /* Who takes part in a round. */
 typedef struct dpa__cohort {
     size_t *client; /* [all clients]; the first `clients` are used */
@@ -75,7 +69,6 @@ struct dpa_federation {
     float *start;           /* [size] the model before the first round; NULL without canaries */
     dpa_canaries *canaries; /* NULL: none */
     double *canary_norm;    /* [observed + unobserved] norms in this round */
-    uint64_t *presented;    /* [observed] */
     dpa__waiting waiting;
     size_t *order; /* [clients] scratch for the draws */
     dpa__cohort cohort;
@@ -104,17 +97,15 @@ double dpa__participation_canary(const dpa_federate_opts *o, size_t clients);
 /* The average number of canaries in a round, including those that drop out. */
 double dpa__participation_canaries(const dpa_federation *f);
 
-/* client.c */
+/* round.c */
 dpa_status dpa__worker_init(dpa__worker *worker, const dpa_federation *f, dpa_error *err);
 void dpa__worker_free(dpa__worker *worker);
-/* Trains from the server's weights; afterwards worker->local.weight is the change. */
-void dpa__client_train(dpa__worker *worker, const dpa_federation *f, uint64_t round, size_t client,
-                       dpa__training *out);
-
-/* round.c: adds up the clients' clipped changes in f->sum. */
+/* Adds up the clients' clipped changes in f->sum. */
 dpa_status dpa__round_sum(dpa_federation *f, dpa__round_tally *tally, dpa_error *err);
 
-/* server.c */
+/* server.c: y += by·x, y −= x, with the same bytes on every instruction set. */
+void dpa__add_scaled(float *y, float by, const float *x, size_t count);
+void dpa__subtract(float *y, const float *x, size_t count);
 int dpa__server_is_plain(const dpa_federate_opts *opts);
 /* Moves the model by f->sum/count. */
 void dpa__server_move(dpa_federation *f, double count);
@@ -125,8 +116,6 @@ dpa_status dpa__audit_init(dpa_federation *f, dpa_error *err);
 dpa_status dpa__audit_add(dpa_federation *f, double *energy, dpa_error *err);
 /* Records the released mean in f->sum for the canaries' cosines. */
 dpa_status dpa__audit_release(dpa_federation *f, dpa_error *err);
-/* Called when nothing in the round can fail any more: updates the counts. */
-void dpa__audit_done(dpa_federation *f);
 void dpa__audit_free(dpa_federation *f);
 /* Computes the cosines of all queued means. */
 dpa_status dpa__audit_settle(dpa_federation *f, dpa_error *err);

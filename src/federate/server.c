@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How the server moves the model by a round's mean: plainly, with momentum, or by one of the
- * adaptive optimisers of Reddi et al. (2021), Algorithm 2. Canaries are measured on the mean before
- * this, so all of it is post-processing. */
+/* Loops over the weights of a model, and how the server moves it by a round's mean: plainly, with
+ * momentum, or by one of the adaptive optimisers of Reddi et al. (2021), Algorithm 2. Canaries are
+ * measured on the mean before this, so all of it is post-processing. */
 #include <math.h>
 
 #include "base/simd.h"
 #include "federate/federation.h"
 #include "train/kernels.h"
+
+DPA_CLONES void dpa__add_scaled(float *y, float by, const float *x, size_t count) {
+    for (size_t i = 0; i < count; ++i) y[i] += by * x[i];
+}
+
+DPA_CLONES void dpa__subtract(float *y, const float *x, size_t count) {
+    for (size_t i = 0; i < count; ++i) y[i] -= x[i];
+}
 
 int dpa__server_is_plain(const dpa_federate_opts *o) {
     return o->server == DPA_SERVER_SGD && o->momentum == 0.0;

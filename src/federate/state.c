@@ -2,8 +2,8 @@
 /* The state of a federation on disk, from which an interrupted training goes on. All randomness is
  * a function of (seed, round), so the remaining rounds come out the same to the last bit.
  *
- * PATH holds the round, S, the weights, the state of the server's optimiser, how often each canary
- * came and the caller's numbers, then a CRC-32. The canaries are in PATH.ROUND
+ * PATH holds the round, S, the weights, the state of the server's optimiser and the caller's
+ * numbers, then a CRC-32. The canaries are in PATH.ROUND
  * (dpa__canaries_save), which is written first, so PATH only ever names a round for which both
  * files exist. Numbers are stored as in memory, so the files are good on this machine only. A file
  * that does not fit (another key, cut short, damaged) counts as absent. */
@@ -17,7 +17,6 @@
 #include <zlib.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/text.h"
 #include "base/write.h"
 #include "federate/federation.h"
@@ -33,15 +32,14 @@ typedef struct piece {
     void *at;
     size_t bytes;
 } piece;
-enum { PIECES = 5, VERSION = 1 };
+enum { PIECES = 4, VERSION = 2 };
 
 static void pieces_of(dpa_federation *f, double *more, size_t count, piece out[PIECES]) {
     const size_t model = f->model->size * sizeof(float);
     out[0] = (piece){f->model->weight, model};
     out[1] = (piece){f->velocity, f->velocity != NULL ? model : 0};
     out[2] = (piece){f->square, f->square != NULL ? model : 0};
-    out[3] = (piece){f->presented, f->canaries != NULL ? f->opts.canaries * sizeof(uint64_t) : 0};
-    out[4] = (piece){more, count * sizeof *more};
+    out[3] = (piece){more, count * sizeof *more};
 }
 
 static head head_of(const dpa_federation *f, const char *key, size_t count) {

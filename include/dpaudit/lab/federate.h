@@ -140,9 +140,6 @@ DPA_API void dpa_federation_free(dpa_federation *federation);
 /* Plays one round. A change that is not finite is DPA_NUMERIC and leaves the model as it was. */
 DPA_API dpa_status dpa_federation_round(dpa_federation *federation, dpa_round_info *info,
                                         dpa_error *err) DPA_MUST_USE;
-/* Plays all remaining rounds. */
-DPA_API dpa_status dpa_federation_run(dpa_federation *federation, const dpa_progress *progress,
-                                      dpa_error *err) DPA_MUST_USE;
 DPA_API uint64_t dpa_federation_rounds_done(const dpa_federation *federation);
 
 /* ---- What the auditor sees ---- */
@@ -161,17 +158,9 @@ DPA_API dpa_status dpa_federation_largest(dpa_federation *federation, double *ou
  * round yet has NaN and 0. `spread`: see dpa__canaries_own_spread. */
 DPA_API dpa_status dpa_federation_known(dpa_federation *federation, double *score, double *times,
                                         double *spread, dpa_error *err) DPA_MUST_USE;
-/* How many rounds a canary has been in so far. */
-DPA_API uint64_t dpa_federation_presented(const dpa_federation *federation, size_t canary);
 
 /* ---- The promised mechanism, for an accountant ---- */
 
-/* σ: the noise on the sum divided by the sensitivity. With adaptive clipping the votes use up a
- * part of the budget; the noise on the sum is then larger, so that both together are worth σ. */
-DPA_API double dpa_federation_noise(const dpa_federation *federation);
-/* The probability that a client is in a round: cohort/clients. An accountant may use it for
- * amplification only with Poisson participation. */
-DPA_API double dpa_federation_q(const dpa_federation *federation);
 /* The most rounds that one canary can be in among so many clients: the number of steps to compose
  * without amplification. */
 DPA_API uint64_t dpa_federate_participations(const dpa_federate_opts *opts, size_t clients);
