@@ -12,4 +12,9 @@ static inline double dpa__clock(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static inline void dpa__sleep(double seconds) {
+    const struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - (double)(time_t)seconds))};
+    (void)nanosleep(&t, NULL);
+}
+
 #endif

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "run/events.h"
-
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -79,7 +76,7 @@ static void put_place(json_t *line, const dpa__events_place *place) {
 void dpa__events_run(dpa__events *e, const dpa_game *game, uint64_t workers) {
     json_t *line = begin(e, "run");
     if (line == NULL) return;
-    put_text(line, "game", game->rules->name);
+    put_text(line, "game", dpa_game_name(game));
     if (game->experiment->path != NULL) put_text(line, "experiment", game->experiment->path);
     put_count(line, "workers", workers);
     finish(e, line);

@@ -3,26 +3,140 @@
  * names or on the order in which they came: of two records of one trial (an array task that ran
  * twice) the one that began first counts, and a record that is already in the store stays. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dictionary.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "game/rules.h"
+#include "run/health.h"
 #include "run/record.h"
 #include "run/schedule.h"
-#include "run/suspects.h"
+
+/* ---- Broken machines ----
+ *
+ * While an array runs, no process sees the others, so one bad machine fails its whole share, and a
+ * failing trainer is an outcome. The rule is that of health.h: the last unbroken row of failures of
+ * a place is blamed on the place if, compared with all other trials, it cannot be chance. Places
+ * are processes ("hydra process 812 slot 0") and whole machines (the first word). Trials of such a
+ * row are to be played again elsewhere. */
+
+typedef struct suspect {
+    double played; /* start of the last trial that succeeded there */
+    uint64_t row;  /* trials that failed since then */
+    int is_broken;
+} suspect;
+
+typedef struct suspects {
+    dpa__levels names;
+    suspect *places;
+    size_t room;
+    uint64_t ended, failed; /* over all places */
+} suspects;
+
+enum { KINDS = 2 }; /* process, machine */
+
+static size_t machine_length(const char *place, size_t size) {
+    const char *space = memchr(place, ' ', size);
+    return space != NULL ? (size_t)(space - place) : size;
+}
+
+/* Finds the process and the machine of a record. */
+static dpa_status find_places(suspects *s, const dpa__record *r, suspect *out[KINDS],
+                              dpa_error *err) {
+    const size_t lengths[KINDS] = {r->place_size, machine_length(r->place, r->place_size)};
+    uint32_t code[KINDS];
+    for (int i = 0; i < KINDS; ++i)
+        DPA_TRY(dpa__levels_code(&s->names, r->place, lengths[i], &code[i], err));
+    if (s->names.count > s->room) {
+        const size_t room = 2 * (size_t)s->names.count;
+        suspect *more = dpa__realloc(s->places, room, sizeof *more, err);
+        if (more == NULL) return DPA_NO_MEMORY;
+        for (size_t i = s->room; i < room; ++i) more[i] = (suspect){.played = -(double)INFINITY};
+        s->places = more;
+        s->room = room;
+    }
+    for (int i = 0; i < KINDS; ++i) out[i] = &s->places[code[i]];
+    return DPA_OK;
+}
+
+/* Every record of the stage is added, then every record is counted, then it is decided. */
+static dpa_status suspects_add(suspects *s, const dpa__record *r, dpa_error *err) {
+    suspect *at[KINDS];
+    if (r->end != DPA_TRIAL_PLAYED && r->end != DPA_TRIAL_FAILED) return DPA_OK;
+    ++s->ended;
+    s->failed += r->end == DPA_TRIAL_FAILED;
+    if (r->end != DPA_TRIAL_PLAYED) return DPA_OK;
+    DPA_TRY(find_places(s, r, at, err));
+    for (int i = 0; i < KINDS; ++i) at[i]->played = fmax(at[i]->played, r->started);
+    return DPA_OK;
+}
+
+static dpa_status suspects_count(suspects *s, const dpa__record *r, dpa_error *err) {
+    suspect *at[KINDS];
+    if (r->end != DPA_TRIAL_FAILED) return DPA_OK;
+    DPA_TRY(find_places(s, r, at, err));
+    for (int i = 0; i < KINDS; ++i)
+        if (r->started > at[i]->played && (i == 0 || at[i] != at[0])) ++at[i]->row;
+    return DPA_OK;
+}
+
+/* Whether the process belongs to a machine that is broken as a whole. */
+static int is_named_already(const suspects *s, uint32_t code) {
+    const char *name = dpa__levels_text(&s->names, code);
+    const size_t length = machine_length(name, strlen(name));
+    for (uint32_t i = 0; i < s->names.count && name[length] != '\0'; ++i) {
+        const char *other = dpa__levels_text(&s->names, i);
+        if (s->places[i].is_broken && strlen(other) == length && memcmp(name, other, length) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* Returns how many places are broken, and their names as far as there is room. */
+static size_t suspects_decide(suspects *s, char *names, size_t size) {
+    size_t count = 0, used = 0;
+    for (uint32_t i = 0; i < s->names.count && i < s->room; ++i) {
+        suspect *p = &s->places[i];
+        const double k = (double)p->row;
+        p->is_broken =
+            p->row > 0 && !dpa__is_chance(k, (double)s->failed - k, (double)s->ended - k);
+        count += p->is_broken != 0;
+    }
+    for (uint32_t i = 0; i < s->names.count && count > 0; ++i) {
+        if (!s->places[i].is_broken || is_named_already(s, i)) continue;
+        const int n = snprintf(names + used, size - used, "%s%s", used > 0 ? ", " : "",
+                               dpa__levels_text(&s->names, i));
+        if (n < 0 || used + (size_t)n >= size) break;
+        used += (size_t)n;
+    }
+    return count;
+}
+
+/* Whether the record belongs to a row for which its place is blamed. */
+static dpa_status suspects_blame(suspects *s, const dpa__record *r, int *out, dpa_error *err) {
+    suspect *at[KINDS];
+    *out = 0;
+    if (r->end != DPA_TRIAL_FAILED) return DPA_OK;
+    DPA_TRY(find_places(s, r, at, err));
+    for (int i = 0; i < KINDS; ++i) *out |= at[i]->is_broken && r->started > at[i]->played;
+    return DPA_OK;
+}
+
+static void suspects_free(suspects *s) {
+    dpa__levels_free(&s->names);
+    free(s->places);
+    *s = (suspects){0};
+}
+
+/* ---- Importing ---- */
 
 /* The record that counts for a trial. */
 typedef struct choice {
-    const unsigned char *numbers;
-    size_t count;
-    double started, seconds;
-    const char *texts;
-    uint32_t place_size, reason_size, said_size;
-    uint8_t end;       /* DPA_TRIAL_NONE: there is no record */
-    uint8_t is_blamed; /* there is a failed one for which its machine is to blame */
+    dpa__record record; /* end DPA_TRIAL_NONE: there is none */
+    int is_blamed;      /* there is a failed one for which its machine is to blame */
 } choice;
 
 typedef struct import {
@@ -31,32 +145,20 @@ typedef struct import {
     const dpa__record_files *files;
     dpa__stage *stage;
     choice *choices;
-    dpa__suspects suspects;
+    suspects suspects;
     dpa_import_summary *out;
     uint64_t records, own; /* records in the files; records of the stages so far */
     char *text;            /* place, reason and output of one record, each ended by NUL */
     size_t room;
 } import;
 
-static choice choice_of(const dpa__record *r) {
-    return (choice){.numbers = r->numbers,
-                    .count = r->count,
-                    .started = r->started,
-                    .seconds = r->seconds,
-                    .texts = r->place,
-                    .place_size = (uint32_t)r->place_size,
-                    .reason_size = (uint32_t)r->reason_size,
-                    .said_size = (uint32_t)r->said_size,
-                    .end = (uint8_t)r->end};
-}
-
-static int same_outcome(const choice *a, const choice *b) {
+static int same_outcome(const dpa__record *a, const dpa__record *b) {
     return a->end == b->end && a->count == b->count &&
            (a->count == 0 || memcmp(a->numbers, b->numbers, a->count * sizeof(double)) == 0);
 }
 
 /* A lost trial is replaced by any other record. */
-static int is_better(const choice *a, const choice *b) {
+static int is_better(const dpa__record *a, const dpa__record *b) {
     const int lost_a = a->end == DPA_TRIAL_LOST, lost_b = b->end == DPA_TRIAL_LOST;
     return lost_a != lost_b ? lost_b : a->started < b->started;
 }
@@ -72,13 +174,13 @@ static dpa_status survey(void *user, size_t file, const dpa__record *r, dpa_erro
     ++m->records;
     if (!is_own(m, r)) return DPA_OK;
     ++m->own;
-    return dpa__suspects_add(&m->suspects, r, err);
+    return suspects_add(&m->suspects, r, err);
 }
 
 static dpa_status count_rows(void *user, size_t file, const dpa__record *r, dpa_error *err) {
     import *m = user;
     (void)file;
-    return is_own(m, r) ? dpa__suspects_count(&m->suspects, r, err) : DPA_OK;
+    return is_own(m, r) ? suspects_count(&m->suspects, r, err) : DPA_OK;
 }
 
 static dpa_status choose(void *user, size_t file, const dpa__record *r, dpa_error *err) {
@@ -87,28 +189,25 @@ static dpa_status choose(void *user, size_t file, const dpa__record *r, dpa_erro
     (void)file;
     if (!is_own(m, r) || r->index >= m->stage->planned) return DPA_OK; /* of a larger experiment */
     choice *to = &m->choices[r->index];
-    choice new = choice_of(r);
-    if (m->out->broken > 0) DPA_TRY(dpa__suspects_blame(&m->suspects, r, &is_blamed, err));
+    dpa__record new = *r;
+    if (m->out->broken > 0) DPA_TRY(suspects_blame(&m->suspects, r, &is_blamed, err));
     if (is_blamed) {
         new.end = DPA_TRIAL_LOST;
-        new.is_blamed = 1;
         ++m->out->blamed;
     }
-    if (to->end == DPA_TRIAL_NONE) {
-        *to = new;
-        return DPA_OK;
+    to->is_blamed |= is_blamed;
+    if (to->record.end != DPA_TRIAL_NONE) {
+        ++m->out->duplicates;
+        if (to->record.end != DPA_TRIAL_LOST && new.end != DPA_TRIAL_LOST)
+            m->out->differing += !same_outcome(&to->record, &new);
+        if (!is_better(&new, &to->record)) return DPA_OK;
     }
-    ++m->out->duplicates;
-    if (to->end != DPA_TRIAL_LOST && new.end != DPA_TRIAL_LOST)
-        m->out->differing += !same_outcome(to, &new);
-    is_blamed |= to->is_blamed;
-    if (is_better(&new, to)) *to = new;
-    to->is_blamed = (uint8_t)is_blamed;
+    to->record = new;
     return DPA_OK;
 }
 
 /* Place, reason and output; NULL for those that are empty. */
-static dpa_status take_texts(import *m, const choice *c, const char *out[3], dpa_error *err) {
+static dpa_status take_texts(import *m, const dpa__record *c, const char *out[3], dpa_error *err) {
     const size_t sizes[3] = {c->place_size, c->reason_size, c->said_size};
     const size_t need = sizes[0] + sizes[1] + sizes[2] + 3;
     if (need > m->room) {
@@ -117,7 +216,7 @@ static dpa_status take_texts(import *m, const choice *c, const char *out[3], dpa
         m->text = more;
         m->room = 2 * need;
     }
-    const char *from = c->texts;
+    const char *from = c->place; /* the others follow */
     char *to = m->text;
     for (int i = 0; i < 3; ++i) {
         memcpy(to, from, sizes[i]);
@@ -129,7 +228,7 @@ static dpa_status take_texts(import *m, const choice *c, const char *out[3], dpa
     return DPA_OK;
 }
 
-static dpa_status put(import *m, uint64_t index, const choice *c, dpa_error *err) {
+static dpa_status put(import *m, uint64_t index, const dpa__record *c, dpa_error *err) {
     const char *texts[3];
     dpa__stage *s = m->stage;
     DPA_TRY(take_texts(m, c, texts, err));
@@ -147,18 +246,18 @@ static dpa_status put(import *m, uint64_t index, const choice *c, dpa_error *err
                                       .machine = c->end == DPA_TRIAL_LOST};
         DPA_TRY(dpa__store_put_failure(m->store, s->row, &failure, err));
     }
-    s->ends[index] = c->end;
+    s->ends[index] = (uint8_t)c->end;
     m->out->imported += c->end != DPA_TRIAL_LOST;
-    const dpa__ended ended = {index, (dpa_trial_end)c->end, c->seconds, *to, texts[2], texts[0]};
+    const dpa__ended ended = {index, c->end, c->seconds, *to, texts[2], texts[0]};
     return dpa__store_put(m->store, s->row, s->key, &ended, err);
 }
 
 static dpa_status put_all(import *m, dpa_error *err) {
     for (uint64_t i = 0; i < m->stage->planned; ++i) {
-        const choice *c = &m->choices[i];
-        const uint8_t has = m->stage->ends[i];
+        const dpa__record *c = &m->choices[i].record;
+        const dpa_trial_end has = (dpa_trial_end)m->stage->ends[i];
         if (c->end == DPA_TRIAL_NONE || has == DPA_TRIAL_PLAYED) continue;
-        if (has == DPA_TRIAL_FAILED && (!c->is_blamed || c->end == has)) continue;
+        if (has == DPA_TRIAL_FAILED && (!m->choices[i].is_blamed || c->end == has)) continue;
         if (has == DPA_TRIAL_FAILED) /* stored by an import that had fewer trials to compare with */
             DPA_TRY(dpa__store_forget(m->store, m->stage->row, i, err));
         if (has == DPA_TRIAL_LOST && c->end == DPA_TRIAL_LOST) continue;
@@ -197,10 +296,10 @@ static dpa_status look(import *m, dpa_error *err) {
     if (status == DPA_OK && m->suspects.failed > 0) {
         status = dpa__record_files_visit(m->files, count_rows, m, &out->damaged, err);
         if (status == DPA_OK)
-            out->broken += dpa__suspects_decide(&m->suspects, out->places, sizeof out->places);
+            out->broken += suspects_decide(&m->suspects, out->places, sizeof out->places);
     }
     if (status == DPA_OK) status = dpa__record_files_visit(m->files, choose, m, &out->damaged, err);
-    dpa__suspects_free(&m->suspects);
+    suspects_free(&m->suspects);
     return status;
 }
 
@@ -213,13 +312,7 @@ static dpa_status import_stage(import *m, const dpa_values *brief, dpa_error *er
     if (m->choices == NULL) return DPA_NO_MEMORY;
     dpa_status status = look(m, err);
     if (status == DPA_OK) status = dpa__store_begin(m->store, err);
-    if (status == DPA_OK) {
-        status = put_all(m, err);
-        if (status == DPA_OK)
-            status = dpa__store_commit(m->store, err);
-        else
-            dpa__store_rollback(m->store);
-    }
+    if (status == DPA_OK) status = dpa__store_end(m->store, put_all(m, err), err);
     free(m->choices);
     m->choices = NULL;
     if (status == DPA_OK) status = list_missing(s, m->out, err);

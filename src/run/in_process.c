@@ -44,15 +44,11 @@ static dpa_status wait(void *self, double seconds, dpa__outcome *out, int *some,
     return DPA_OK;
 }
 
-void dpa__place_here(size_t slot, char out[DPA__PLACE_SIZE]) {
+void dpa__place_here(void *self, size_t slot, char out[DPA__PLACE_SIZE]) {
+    (void)self;
     char host[64] = "";
     (void)gethostname(host, sizeof host - 1);
     (void)snprintf(out, DPA__PLACE_SIZE, "%s slot %zu", host, slot);
-}
-
-static void place(void *self, size_t slot, char out[DPA__PLACE_SIZE]) {
-    (void)self;
-    dpa__place_here(slot, out);
 }
 
 int dpa__is_machine(dpa_status status) {
@@ -64,7 +60,7 @@ dpa_status dpa__here_open(dpa_game *game, dpa__transport *out, dpa_error *err) {
     here *h = DPA_NEW(here, err);
     if (h == NULL) return DPA_NO_MEMORY;
     h->game = game;
-    *out = (dpa__transport){1, h, place, NULL, set_brief, submit, wait, free};
+    *out = (dpa__transport){1, h, dpa__place_here, NULL, set_brief, submit, wait, free};
     return DPA_OK;
 }
 

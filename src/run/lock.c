@@ -99,12 +99,11 @@ static struct timespec notes_of(const char *store, ino_t *number) {
 }
 
 static int notes_change(const char *store) {
-    const struct timespec nap = {0, 100000000};
     const double start = dpa__clock();
     ino_t first, now;
     const struct timespec before = notes_of(store, &first);
     while (dpa__clock() - start < notes_patience) {
-        (void)nanosleep(&nap, NULL);
+        dpa__sleep(0.1);
         const struct timespec after = notes_of(store, &now);
         if (now != first || after.tv_sec != before.tv_sec || after.tv_nsec != before.tv_nsec)
             return 1;

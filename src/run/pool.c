@@ -21,11 +21,6 @@
 
 static const char scratch_name[] = "DPAUDIT_SCRATCH=";
 
-static void place(void *self, size_t slot, char out[DPA__PLACE_SIZE]) {
-    (void)self;
-    dpa__place_here(slot, out);
-}
-
 static void progress(void *self, size_t slot, double out[2]) {
     const dpa__pool *pool = self;
     memcpy(out, pool->slots[slot].progress, sizeof pool->slots[slot].progress);
@@ -235,7 +230,7 @@ dpa_status dpa__pool_open(const dpa_run_opts *opts, dpa_game *game, const char *
         dpa__scratch_sweep(scratch_of(pool));
     }
     start_loop(pool);
-    *out =
-        (dpa__transport){pool->count, pool, place, progress, set_brief, submit, wait, close_pool};
+    *out = (dpa__transport){pool->count, pool, dpa__place_here, progress, set_brief,
+                            submit,      wait, close_pool};
     return DPA_OK;
 }

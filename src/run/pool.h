@@ -7,7 +7,7 @@
 #include <uv.h>
 
 #include "base/text.h"
-#include "run/live_log.h"
+#include "run/scratch.h"
 #include "run/transport.h"
 #include "run/wire.h"
 
@@ -64,9 +64,6 @@ struct dpa__pool {
 
 /* pool_slot.c: starts the worker of a slot with a job, or sends it the trial. */
 void dpa__slot_advance(dpa__slot *slot);
-/* pool_spawn.c: starts the process; returns 0 or an error of libuv. In both cases slot->open
- * handles must be closed afterwards, and slot->alive says whether there is a process. */
-int dpa__slot_spawn(dpa__slot *slot, uv_exit_cb on_exit);
 /* Kills the worker and everything that it started. */
 void dpa__slot_kill(dpa__slot *slot);
 /* pool.c: after a worker's end, kills what it may have left running, cancels its work on other

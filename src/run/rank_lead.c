@@ -5,11 +5,9 @@
  * while things happen and at most 1 ms. A rank that was silent for half a minute (or as many
  * seconds as DPAUDIT_RANK_SILENCE says) is given up: its trials fail and are tried again elsewhere.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/data.h"
@@ -18,7 +16,6 @@
 #include "base/text.h"
 #include "game/command.h"
 #include "run/ranks.h"
-#include "run/schedule.h"
 #include "run/wire.h"
 
 static const double hello_patience = 300; /* seconds */
@@ -55,11 +52,6 @@ static double find_patience(void) {
     double seconds;
     const int is_good = asked != NULL && dpa__number_whole(asked, &seconds) && seconds >= 1.0;
     return is_good ? seconds : 30.0;
-}
-
-static void nap(double seconds) {
-    const struct timespec t = {0, (long)(1e9 * seconds)};
-    (void)nanosleep(&t, NULL);
 }
 
 /* ---- Losing a rank ---- */
@@ -192,7 +184,7 @@ static dpa_status wait(void *self, double seconds, dpa__outcome *out, int *some,
         if (!*some) *some = bury(r, out);
         if (*some) r->event = now;
         if (*some || now - start >= seconds) return DPA_OK;
-        nap(dpa__ranks_nap(now - r->event));
+        dpa__sleep(dpa__ranks_nap(now - r->event));
     }
 }
 
@@ -261,7 +253,7 @@ static dpa_status await_hellos(ring *r, const dpa_progress *progress, dpa_error 
         if (dpa__clock() - start > hello_patience)
             return dpa__fail(err, DPA_IO, "%d of %d ranks have not said a word in %g s", missing,
                              r->ranks->size, hello_patience);
-        nap(1e-3);
+        dpa__sleep(1e-3);
     }
     return DPA_OK;
 }

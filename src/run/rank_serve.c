@@ -2,17 +2,14 @@
 /* The other ranks: each has worker processes on its machine, passes them what rank 0 sends and
  * sends back what they answer. A worker that dies loses its trial, not the rank. */
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "run/ranks.h"
-#include "run/schedule.h"
 #include "run/wire.h"
 
 static const double pulse = 2;         /* seconds between two signs of life */
@@ -152,9 +149,7 @@ static dpa_status serve(server *s, dpa_error *err) {
     while (!s->stopped) {
         DPA_TRY(check_end(&told, err));
         DPA_TRY(look(s, err));
-        const double seconds = dpa__ranks_nap(dpa__clock() - s->event);
-        const struct timespec t = {0, (long)(1e9 * seconds)};
-        if (!s->stopped) (void)nanosleep(&t, NULL);
+        if (!s->stopped) dpa__sleep(dpa__ranks_nap(dpa__clock() - s->event));
     }
     return DPA_OK;
 }
@@ -162,7 +157,6 @@ static dpa_status serve(server *s, dpa_error *err) {
 /* Rank 0 goes on with the other ranks; this one waits until it may leave. */
 static void give_up(server *s, const dpa_error *why) {
     const dpa__packet_head head = {.kind = DPA__PACKET_LOST, .status = (uint32_t)why->status};
-    const struct timespec t = {0, 10000000};
     int some = 0;
     if (dpa__packet_send(s->ranks, 0, &head, NULL, NULL, why, NULL) != DPA_OK) return;
     while (!s->stopped) {
@@ -170,7 +164,7 @@ static void give_up(server *s, const dpa_error *why) {
         if (dpa__packet_take(s->ranks, &p, &some, NULL) != DPA_OK) return;
         if (some && p.head.kind == DPA__PACKET_STOP && obey(s, &p, NULL) != DPA_OK) return;
         if (some) dpa__packet_free(&p);
-        (void)nanosleep(&t, NULL);
+        dpa__sleep(0.01);
     }
 }
 

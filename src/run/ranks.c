@@ -5,18 +5,59 @@
  * because they would compete for the store. */
 #include "run/ranks.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "run/schedule.h"
 #include "run/scratch.h"
+
+/* ---- The MPI module: dpaudit/mpi.so in the folder of this library ---- */
+
+static const char module_name[] = "/dpaudit/mpi.so";
+
+/* dlsym returns an object pointer; POSIX guarantees that it can be used as a function pointer. */
+static dpa__mail_get *function_of(void *symbol) {
+    dpa__mail_get *get = NULL;
+    memcpy(&get, &symbol, sizeof get);
+    return get;
+}
+
+static dpa_status path_of_module(char *out, size_t size, dpa_error *err) {
+    static const char here = 0; /* an address inside this library */
+    Dl_info info;
+    if (dladdr(&here, &info) == 0 || info.dli_fname == NULL)
+        return dpa__fail(err, DPA_INTERNAL, "the library does not know where it is");
+    const size_t end = sizeof module_name - 1;
+    if (size <= end || !dpa__folder_of(info.dli_fname, out, size - end))
+        return dpa__fail(err, DPA_IO, "the path of the MPI module is too long");
+    memcpy(out + strlen(out), module_name, sizeof module_name);
+    return DPA_OK;
+}
+
+static dpa_status load_mail(const dpa__mail **out, dpa_error *err) {
+    char path[4096];
+    *out = NULL;
+    DPA_TRY(path_of_module(path, sizeof path, err));
+    /* RTLD_GLOBAL, because Open MPI's plugins look for its symbols among the global ones. Never
+     * unloaded, because MPI does not survive that. */
+    void *module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (module == NULL) return dpa__fail(err, DPA_IO, "%.400s", dlerror());
+    void *symbol = dlsym(module, DPA__MAIL_SYMBOL);
+    const dpa__mail *mail = symbol != NULL ? function_of(symbol)() : NULL;
+    if (mail == NULL || mail->version != DPA__MAIL_VERSION)
+        return dpa__fail(err, DPA_IO, "%.400s: from another version of dpaudit", path);
+    *out = mail;
+    return DPA_OK;
+}
+
+/* ---- Joining and leaving ---- */
 
 /* The number of processes according to the launcher. */
 static long launched(void) {
@@ -63,7 +104,7 @@ extern char **environ;
 int dpa_ranks_library(char *out, size_t size) {
     const dpa__mail *mail = NULL;
     (void)snprintf(out, size, "%s", "");
-    if (dpa__mail_load(&mail, NULL) != DPA_OK) return 0;
+    if (load_mail(&mail, NULL) != DPA_OK) return 0;
     mail->library(out, size);
     return 1;
 }
@@ -87,9 +128,9 @@ static void forget_launcher(void) {
     }
 }
 
-static dpa_status load(dpa_ranks *ranks, dpa_error *err) {
+static dpa_status need_mail(dpa_ranks *ranks, dpa_error *err) {
     dpa_error why = {0};
-    if (dpa__mail_load(&ranks->mail, &why) == DPA_OK) return DPA_OK;
+    if (load_mail(&ranks->mail, &why) == DPA_OK) return DPA_OK;
     return dpa__fail(err, DPA_BAD_ARGUMENT,
                      "%ld processes were started, but the MPI module of dpaudit is not there "
                      "(%.300s); start one process, or build with -DDPAUDIT_MPI=ON",
@@ -97,7 +138,7 @@ static dpa_status load(dpa_ranks *ranks, dpa_error *err) {
 }
 
 static dpa_status start(dpa_ranks *ranks, dpa_error *err) {
-    DPA_TRY(load(ranks, err));
+    DPA_TRY(need_mail(ranks, err));
     if (ranks->mail->start(&ranks->rank, &ranks->size, &ranks->cores) != 0)
         return dpa__fail(err, DPA_IO, "MPI does not start");
     const long expected = launched();
@@ -192,10 +233,9 @@ static int is_waiting(const dpa_ranks *ranks) {
 /* Waits until the last letters are sent, except those to dead ranks, which belong to MPI until the
  * process ends. */
 static void empty_outbox(dpa_ranks *ranks) {
-    const struct timespec t = {0, 1000000};
     for (int i = 0; i < 10000 && is_waiting(ranks); ++i) {
         sweep_outbox(ranks);
-        (void)nanosleep(&t, NULL);
+        dpa__sleep(1e-3);
     }
 }
 

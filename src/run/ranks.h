@@ -43,9 +43,6 @@ typedef struct dpa__packet {
     dpa_error error;   /* set if the head's status is not DPA_OK */
 } dpa__packet;
 
-/* The MPI module, or an error saying why it cannot be loaded. */
-dpa_status dpa__mail_load(const dpa__mail **out, dpa_error *err);
-
 /* Begins to send a packet. The head gives the sizes of `values` and `said`; `error` is sent if its
  * status is not DPA_OK. Returns at once, so that a dead rank does not hold up the others. */
 dpa_status dpa__packet_send(dpa_ranks *ranks, int rank, const dpa__packet_head *head,

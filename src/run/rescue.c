@@ -90,6 +90,17 @@ static dpa_status need_room(rescue *r, size_t size, dpa_error *err) {
     return DPA_OK;
 }
 
+/* Copies a text of the cell and ends it with NUL; NULL if it is none. At most three texts of one
+ * cell at a time. */
+static const char *text_of(rescue *r, const dpa__column *c, size_t *used) {
+    if (c->kind != DPA__COLUMN_TEXT) return NULL;
+    char *text = r->text + *used;
+    memcpy(text, c->bytes, c->size);
+    text[c->size] = '\0';
+    *used += c->size + 1;
+    return text;
+}
+
 /* (stage, number, seconds, sum, numbers, said[, ended, place]) */
 static dpa_status visit_trial(void *user, const dpa__cell *cell, dpa_error *err) {
     rescue *r = user;
@@ -107,29 +118,14 @@ static dpa_status visit_trial(void *user, const dpa__cell *cell, dpa_error *err)
     }
     DPA_TRY(need_room(r, c[4].size > c[5].size ? c[4].size : c[5].size, err));
     if (c[4].size > 0) memcpy(r->numbers, c[4].bytes, c[4].size);
-    const int said = c[5].kind == DPA__COLUMN_TEXT;
-    if (said) {
-        memcpy(r->text, c[5].bytes, c[5].size);
-        r->text[c[5].size] = '\0';
-    }
+    size_t used = 0;
     const dpa__ended end = {.index = (uint64_t)c[1].integer,
                             .end = (dpa_trial_end)ended,
                             .seconds = c[2].real,
                             .values = {r->numbers, c[4].size / sizeof(double)},
-                            .said = said ? r->text : NULL};
+                            .said = text_of(r, &c[5], &used)};
     ++r->found->trials;
     return dpa__store_put(r->to, stage->row, stage->key, &end, err);
-}
-
-/* Copies a text of the cell and ends it with NUL; NULL if it is none. At most three texts of one
- * cell at a time. */
-static const char *text_of(rescue *r, const dpa__column *c, size_t *used) {
-    if (c->kind != DPA__COLUMN_TEXT) return NULL;
-    char *text = r->text + *used;
-    memcpy(text, c->bytes, c->size);
-    text[c->size] = '\0';
-    *used += c->size + 1;
-    return text;
 }
 
 /* (id, stage, number, time, reason, said[, place, machine]). There is no checksum: the notes on a

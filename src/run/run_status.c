@@ -2,11 +2,9 @@
 /* What the store has so far, and what a run would still have to do. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "game/rules.h"
 #include "run/schedule.h"
 
 enum { ROW_BYTES = 100 }; /* of a trial besides its numbers: index, sum, times (measured: 60-90) */

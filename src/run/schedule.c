@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -372,8 +371,7 @@ static dpa_status collect(schedule *s, dpa_error *err) {
     dpa__transport *t = &s->run->transport;
     double seconds = look;
     if (s->busy == 0) { /* all slots are pausing */
-        const struct timespec pause = {0, 50000000};
-        (void)nanosleep(&pause, NULL);
+        dpa__sleep(0.05);
         return DPA_OK;
     }
     for (int some = 1; some;) {

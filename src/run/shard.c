@@ -21,6 +21,12 @@
 static const double flush_after = 1.0; /* seconds that a finished trial may wait for others */
 enum { FLUSH_BYTES = 1 << 22 };
 
+typedef struct slot {
+    int busy;
+    double started;    /* by dpa__wall_clock */
+    uint64_t attempts; /* failures of the machine in a row with the same trial */
+} slot;
+
 typedef struct shard {
     const dpa_run_opts *opts;
     const dpa_shard *which;
@@ -32,10 +38,7 @@ typedef struct shard {
     char prefix[96];
     uint8_t *ended; /* by position in the shard */
     uint64_t next;
-    uint64_t *index;    /* by slot: the trial it plays */
-    double *started;    /* by slot, by dpa__wall_clock */
-    uint64_t *attempts; /* by slot: machine failures of the same trial in a row */
-    uint8_t *busy;
+    slot *slots;
     size_t running;
     dpa__text pack;
     double packed; /* dpa__clock when the pack got its first record */
@@ -145,13 +148,8 @@ static dpa_status begin(shard *s, dpa_error *err) {
 static dpa_status open_transport(shard *s, dpa_error *err) {
     DPA_TRY(s->opts->worker != NULL ? dpa__pool_open(s->opts, s->game, NULL, &s->transport, err)
                                     : dpa__here_open(s->game, &s->transport, err));
-    const size_t slots = s->transport.slots;
-    s->index = dpa__calloc(slots, sizeof *s->index, err);
-    s->started = dpa__calloc(slots, sizeof *s->started, err);
-    s->attempts = dpa__calloc(slots, sizeof *s->attempts, err);
-    s->busy = dpa__calloc(slots, 1, err);
-    if (s->index == NULL || s->started == NULL || s->attempts == NULL || s->busy == NULL)
-        return DPA_NO_MEMORY;
+    s->slots = dpa__calloc(s->transport.slots, sizeof *s->slots, err);
+    if (s->slots == NULL) return DPA_NO_MEMORY;
     return s->transport.brief(s->transport.self, s->out->stage, &s->brief, err);
 }
 
@@ -186,7 +184,7 @@ static dpa_status put(shard *s, const dpa__outcome *o, dpa_trial_end end, dpa_er
     dpa__record r = {.stage = s->out->stage,
                      .index = o->index,
                      .end = end,
-                     .started = s->started[o->slot],
+                     .started = s->slots[o->slot].started,
                      .seconds = o->seconds,
                      .numbers = (const unsigned char *)o->values.items,
                      .count = o->values.count,
@@ -205,18 +203,22 @@ static dpa_status put(shard *s, const dpa__outcome *o, dpa_trial_end end, dpa_er
 
 /* ---- The loop ---- */
 
+static dpa_status submit(shard *s, size_t at, uint64_t index, dpa_error *err) {
+    s->slots[at].busy = 1;
+    s->slots[at].started = dpa__wall_clock();
+    ++s->running;
+    return s->transport.submit(s->transport.self, at, s->out->stage, index, err);
+}
+
 static dpa_status receive(shard *s, dpa__outcome *o, dpa_error *err) {
+    slot *at = &s->slots[o->slot];
     --s->running;
-    s->busy[o->slot] = 0;
-    if (o->status != DPA_OK && dpa__is_machine(o->status) &&
-        s->attempts[o->slot] < s->opts->retries) {
-        ++s->attempts[o->slot];
-        s->busy[o->slot] = 1;
-        ++s->running;
-        s->started[o->slot] = dpa__wall_clock();
-        return s->transport.submit(s->transport.self, o->slot, s->out->stage, o->index, err);
+    at->busy = 0;
+    if (o->status != DPA_OK && dpa__is_machine(o->status) && at->attempts < s->opts->retries) {
+        ++at->attempts;
+        return submit(s, o->slot, o->index, err);
     }
-    s->attempts[o->slot] = 0;
+    at->attempts = 0;
     const dpa_trial_end end = o->status == DPA_OK          ? DPA_TRIAL_PLAYED
                               : dpa__is_machine(o->status) ? DPA_TRIAL_LOST
                                                            : DPA_TRIAL_FAILED;
@@ -228,14 +230,10 @@ static dpa_status receive(shard *s, dpa__outcome *o, dpa_error *err) {
 
 static dpa_status fill(shard *s, dpa_error *err) {
     for (size_t i = 0; i < s->transport.slots; ++i) {
-        if (s->busy[i]) continue;
+        if (s->slots[i].busy) continue;
         while (s->next < s->out->planned && s->ended[s->next]) ++s->next;
         if (s->next == s->out->planned) return DPA_OK;
-        s->index[i] = index_of(s, s->next++);
-        s->started[i] = dpa__wall_clock();
-        s->busy[i] = 1;
-        ++s->running;
-        DPA_TRY(s->transport.submit(s->transport.self, i, s->out->stage, s->index[i], err));
+        DPA_TRY(submit(s, i, index_of(s, s->next++), err));
     }
     return DPA_OK;
 }
@@ -291,9 +289,6 @@ dpa_status dpa_shard_play(const dpa_run_opts *opts, const dpa_shard *which, dpa_
     dpa__text_free(&s.pack);
     dpa_values_free(&s.brief);
     free(s.ended);
-    free(s.index);
-    free(s.started);
-    free(s.attempts);
-    free(s.busy);
+    free(s.slots);
     return status;
 }

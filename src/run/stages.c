@@ -136,10 +136,7 @@ dpa_status dpa__stage_enter(dpa_store *store, const dpa_game *game, dpa__stage *
     if (status == DPA_OK) {
         status = dpa__store_stage(store, &row, &s->row, err);
         if (status == DPA_OK) status = dpa__store_adopt(store, s->before, s->key, s->row, err);
-        if (status == DPA_OK)
-            status = dpa__store_commit(store, err);
-        else
-            dpa__store_rollback(store);
+        status = dpa__store_end(store, status, err);
     }
     free(settings);
     return status;

@@ -2,7 +2,6 @@
 /* STORE.status.json: how far a run is, readable from anywhere. SQLite's log can be read only on the
  * machine that writes it; this file is replaced as a whole and needs no lock to be read. Times are
  * seconds since 1970 on the machine of the run. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

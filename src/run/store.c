@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <lzma.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,6 +61,15 @@ dpa_status dpa__store_execute(const dpa_store *store, const char *sql, const cha
                               dpa_error *err) {
     const int code = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
     return code == SQLITE_OK ? DPA_OK : dpa__store_fail(store, code, doing, err);
+}
+
+dpa_status dpa__store_finish(const dpa_store *store, sqlite3_stmt *query, const char *doing,
+                             int64_t *out, dpa_error *err) {
+    int code;
+    while ((code = sqlite3_step(query)) == SQLITE_ROW)
+        if (out != NULL) *out = sqlite3_column_int64(query, 0);
+    (void)sqlite3_finalize(query);
+    return code == SQLITE_DONE ? DPA_OK : dpa__store_fail(store, code, doing, err);
 }
 
 static int connect_to(dpa_store *store, int writing) {
@@ -205,13 +213,7 @@ dpa_status dpa__store_stage(dpa_store *store, const dpa__stage_row *row, int64_t
     (void)sqlite3_bind_int(query, 3, row->number);
     (void)sqlite3_bind_int64(query, 4, (int64_t)row->planned);
     if (row->settings != NULL) (void)sqlite3_bind_text(query, 5, row->settings, -1, SQLITE_STATIC);
-    int code = sqlite3_step(query);
-    if (code == SQLITE_ROW) {
-        *id = sqlite3_column_int64(query, 0);
-        code = sqlite3_step(query);
-    }
-    (void)sqlite3_finalize(query);
-    return code == SQLITE_DONE ? DPA_OK : dpa__store_fail(store, code, "write", err);
+    return dpa__store_finish(store, query, "write", id, err);
 }
 
 dpa_status dpa__store_begin(dpa_store *store, dpa_error *err) {
@@ -224,6 +226,12 @@ dpa_status dpa__store_commit(dpa_store *store, dpa_error *err) {
 
 void dpa__store_rollback(dpa_store *store) {
     (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+dpa_status dpa__store_end(dpa_store *store, dpa_status status, dpa_error *err) {
+    if (status == DPA_OK) return dpa__store_commit(store, err);
+    dpa__store_rollback(store);
+    return status;
 }
 
 static dpa_status finish(dpa_store *store, sqlite3_stmt *query, dpa_error *err) {
@@ -274,9 +282,7 @@ dpa_status dpa__store_forget(dpa_store *store, int64_t stage, uint64_t index, dp
         err));
     (void)sqlite3_bind_int64(query, 1, stage);
     (void)sqlite3_bind_int64(query, 2, (int64_t)index);
-    const dpa_status status = finish(store, query, err);
-    (void)sqlite3_finalize(query);
-    return status;
+    return dpa__store_finish(store, query, "write", NULL, err);
 }
 
 dpa_status dpa__store_put_failure(dpa_store *store, int64_t stage, const dpa__failure *f,
@@ -309,10 +315,9 @@ dpa_status dpa__store_run_begin(dpa_store *store, dpa_error *err) {
     (void)sqlite3_bind_text(query, 2, host, -1, SQLITE_STATIC);
     (void)sqlite3_bind_double(query, 3, dpa__wall_clock());
     (void)sqlite3_bind_int(query, 4, DPA_RUN_RUNNING);
-    const dpa_status status = finish(store, query, err);
-    (void)sqlite3_finalize(query);
-    if (status == DPA_OK) store->run = sqlite3_last_insert_rowid(store->db);
-    return status;
+    DPA_TRY(dpa__store_finish(store, query, "write", NULL, err));
+    store->run = sqlite3_last_insert_rowid(store->db);
+    return DPA_OK;
 }
 
 dpa_status dpa__store_run_update(dpa_store *store, const dpa_run_status *now, dpa_error *err) {
@@ -329,7 +334,5 @@ dpa_status dpa__store_run_update(dpa_store *store, const dpa_run_status *now, dp
     (void)sqlite3_bind_int(query, 4, now->stages);
     for (int i = 0; i < 6; ++i) (void)sqlite3_bind_int64(query, 5 + i, (int64_t)counts[i]);
     (void)sqlite3_bind_int64(query, 11, store->run);
-    const dpa_status status = finish(store, query, err);
-    (void)sqlite3_finalize(query);
-    return status;
+    return dpa__store_finish(store, query, "write", NULL, err);
 }

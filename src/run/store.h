@@ -38,6 +38,10 @@ dpa_status dpa__store_prepare(const dpa_store *store, const char *sql, sqlite3_s
                               dpa_error *err);
 dpa_status dpa__store_execute(const dpa_store *store, const char *sql, const char *doing,
                               dpa_error *err);
+/* Runs a prepared statement to its end and frees it; *out (may be NULL) is the first number of its
+ * last row, and stays as it is if there is none. */
+dpa_status dpa__store_finish(const dpa_store *store, sqlite3_stmt *query, const char *doing,
+                             int64_t *out, dpa_error *err);
 /* The checksum of a trial: CRC-64 of its key, its index and its numbers. */
 int64_t dpa__store_sum(const char *key, uint64_t index, const void *bytes, size_t count);
 /* The word that the checksum uses for a trial without numbers. */
@@ -70,6 +74,8 @@ dpa_status dpa__store_others(dpa_store *store, const char *key, const char *expe
 dpa_status dpa__store_begin(dpa_store *store, dpa_error *err);
 dpa_status dpa__store_commit(dpa_store *store, dpa_error *err);
 void dpa__store_rollback(dpa_store *store);
+/* Commits, or rolls back if the status of what was done is an error. Returns the first error. */
+dpa_status dpa__store_end(dpa_store *store, dpa_status status, dpa_error *err);
 /* The end of a trial: its numbers, or that it has none. */
 typedef struct dpa__ended {
     uint64_t index;

@@ -200,10 +200,10 @@ dpa_status dpa__store_others(dpa_store *store, const char *key, const char *expe
     (void)sqlite3_bind_text(query, 1, key, -1, SQLITE_STATIC);
     (void)sqlite3_bind_text(query, 2, experiment, -1, SQLITE_STATIC);
     (void)sqlite3_bind_int(query, 3, number);
-    const int code = sqlite3_step(query);
-    if (code == SQLITE_ROW) *out = (uint64_t)sqlite3_column_int64(query, 0);
-    (void)sqlite3_finalize(query);
-    return code == SQLITE_ROW ? DPA_OK : dpa__store_fail(store, code, "read", err);
+    int64_t count = 0;
+    DPA_TRY(dpa__store_finish(store, query, "read", &count, err));
+    *out = (uint64_t)count;
+    return DPA_OK;
 }
 
 dpa_status dpa_store_check(dpa_store *store, dpa_error *err) {

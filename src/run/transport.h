@@ -49,8 +49,8 @@ void dpa__outcome_free(dpa__outcome *outcome);
 /* Whether the machine is to blame (worker lost, node gone, disk full) and not the trial, which is
  * then played again with the same seed. Anything else is an outcome of the trainer. */
 int dpa__is_machine(dpa_status status);
-/* The name of a slot of this machine. */
-void dpa__place_here(size_t slot, char out[DPA__PLACE_SIZE]);
+/* `place` for slots of this machine; self is not used. */
+void dpa__place_here(void *self, size_t slot, char out[DPA__PLACE_SIZE]);
 
 /* Trials in this process: one slot. */
 dpa_status dpa__here_open(dpa_game *game, dpa__transport *out, dpa_error *err);
