@@ -21,8 +21,9 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
     dpa__text_add(text, "pool\n");
 }
 
-static const dpa__rules rules = {.name = "pool", .stages = 1, .describe = describe};
-static dpa_game game = {.rules = &rules};
+static const dpa__rules rules = {.describe = describe};
+static const dpa_experiment experiment;
+static dpa_game game = {.experiment = &experiment, .rules = &rules};
 
 static const char *file(const char *name) {
     static char path[128];

@@ -12,11 +12,8 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "evidence/evidence.h"
-#include "game/example.h"
-#include "game/final_model.h"
+#include "game/canary.h"
 #include "game/rules.h"
-#include "game/sabotage.h"
-#include "game/training.h"
 
 enum { USUAL_OBSERVATIONS = 100 };
 
@@ -36,9 +33,7 @@ static dpa_status check(const dpa_game *game, dpa_error *err) {
     if (o->moving)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "moving: a black-box canary is in from the beginning and stays");
-    if (o->observations > 1U << 30)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu observations: expected at most 2^30",
-                         (unsigned long long)o->observations);
+    DPA_TRY(dpa__game_check_wanted(o, err));
     DPA_TRY(dpa__sabotage_check(o, &game->plan->train, game->data.member_count, err));
     return dpa__sabotage_check(o, &game->plan->train, game->data.member_count + (size_t)o->copies,
                                err);
@@ -116,15 +111,9 @@ static void close_game(dpa_game *game) {
     free(b);
 }
 
-/* The number of trials wanted of each kind. */
-static uint64_t wanted(const dpa_game *game) {
-    const uint64_t asked = game->experiment->game.observations;
-    return asked > 0 ? asked : USUAL_OBSERVATIONS;
-}
-
 static uint64_t trials(const dpa_game *game, int stage) {
     (void)stage;
-    return 2 * wanted(game);
+    return 2 * dpa__game_wanted(game, USUAL_OBSERVATIONS);
 }
 
 /* A trial gives the score, and the accuracy if the trainer tells it. */
@@ -140,13 +129,12 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
 
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                         dpa_values *out, dpa_error *err) {
-    (void)brief;
+    (void)stage, (void)brief;
     const black_box *b = game->state;
     const size_t members = game->data.member_count;
     const size_t copies = (size_t)game->experiment->game.copies;
     dpa_rng seeds;
     dpa__rng_init(&seeds, game->experiment->game.seed, DPA_PURPOSE_ATTACK, index);
-    DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
     const dpa__order order = {.members = b->members,
                               .count = members + (index % 2 ? copies : 0),
                               .init = game->plan->init_seed,
@@ -161,21 +149,6 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     return DPA_OK;
 }
 
-/* Adds the scores of every second trial, starting with `first`. */
-static dpa_status add_scores(const dpa_trials *trials, uint64_t first, const char *name,
-                             dpa_evidence *out, dpa_error *err) {
-    double *items = DPA_NEW_ARRAY(double, trials->count / 2, err);
-    if (items == NULL) return DPA_NO_MEMORY;
-    size_t count = 0;
-    for (uint64_t i = first; i < trials->count; i += 2) {
-        const dpa_trial_end end = dpa_trials_end(trials, i);
-        if (end == DPA_TRIAL_NONE) continue;
-        items[count++] =
-            end == DPA_TRIAL_PLAYED ? trials->items[i].items[0] : dpa__score_of_end(end);
-    }
-    return dpa__evidence_add(out, name, items, count, 0, err);
-}
-
 static void expect(const dpa_game *game, dpa_evidence *out) {
     out->training.records = game->experiment->game.copies;
 }
@@ -187,19 +160,12 @@ static int arm(const dpa_game *game, uint64_t index) {
 
 static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                          dpa_error *err) {
-    DPA_TRY(add_scores(&stages[0], 1, "members", out, err));
-    DPA_TRY(add_scores(&stages[0], 0, "nonmembers", out, err));
+    DPA_TRY(dpa__gather_arms(game, &stages[0], NULL, out, err));
     if (!dpa__tells_accuracy(game)) return DPA_OK;
     return dpa__gather_mean(&stages[0], 1, "heldout_accuracy", out, err);
 }
 
 const dpa__rules dpa__black_box_rules = {
-    .name = "black-box",
-    .stages = 1,
-    .canaries = 1U << DPA_GAME_MISLABELLED | 1U << DPA_GAME_BLANK,
-    .usual = DPA_GAME_MISLABELLED,
-    .needs_training = 1,
-    .takes_trainer = 1,
     .open = open_game,
     .close = close_game,
     .trials = trials,

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "attack/attack.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/rng.h"
@@ -151,14 +152,6 @@ dpa_status dpa__external_confine(dpa__external *x, dpa_error *err) {
     return DPA_OK;
 }
 
-dpa_status dpa__confine_facts(const dpa_confine *c, dpa_evidence *out, dpa_error *err) {
-    if (c->memory_mb > 0)
-        DPA_TRY(dpa_evidence_fact(out, "confined_memory_mb", (double)c->memory_mb, err));
-    if (c->file_mb > 0)
-        DPA_TRY(dpa_evidence_fact(out, "confined_file_mb", (double)c->file_mb, err));
-    return c->no_network ? dpa_evidence_fact(out, "confined_no_network", 1.0, err) : DPA_OK;
-}
-
 dpa_status dpa__external_open(const char *path, const char *line, const dpa_confine *confine,
                               dpa__external *x, dpa_error *err) {
     enum { MEGABYTE = 1000000 };
@@ -213,16 +206,135 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
     dpa__game_put_confine(game, text);
 }
 
+/* ---- What the trainers wrote, as evidence ----
+ *
+ * Design coins: a matrix of signals for `dpaudit attack`. If an attack is named, also the scores of
+ * the first model, whose points came in by independent coins, so they are canaries of one run. The
+ * other models serve as its shadows: they know nothing of its coins.
+ * Design leave-one-out: each training gives one score, the signal of the challenge, with or without
+ * it. A training that failed gets the score fixed for that in advance. */
+
+/* Signals and membership of the models that were played: those that failed teach an attack
+ * nothing. Free with dpa__signals_free, also after a failure. */
+static dpa_status make_signals(const dpa_game *game, const dpa_trials *trials, size_t played,
+                               dpa_signals *out, dpa_error *err) {
+    const size_t queries = (size_t)dpa__command_queries(game);
+    *out = (dpa_signals){
+        .kind = game->experiment->command.signal, .models = played, .points = queries};
+    out->signal = dpa__malloc(played, queries * sizeof *out->signal, err);
+    out->member = dpa__malloc(played, queries, err);
+    if (out->signal == NULL || out->member == NULL) return DPA_NO_MEMORY;
+    size_t k = 0;
+    for (uint64_t i = 0; i < trials->count; ++i)
+        for (size_t q = 0; trials->items[i].items != NULL && q < queries; ++q, ++k) {
+            out->signal[k] = trials->items[i].items[q];
+            out->member[k] = (uint8_t)dpa__command_member(game, i, dpa__command_query(game, q));
+        }
+    return DPA_OK;
+}
+
+/* Scores the points of the first model by the attack. The other models are its shadows and know
+ * nothing of its coins, so failed ones may be left out. If the first model itself failed, every
+ * point gets the same score, which favours no guess. */
+static dpa_status gather_first(const dpa_game *game, const dpa_trials *trials, dpa_signals *s,
+                               dpa_evidence *out, dpa_error *err) {
+    uint64_t first = 0;
+    while (dpa_trials_end(trials, first) == DPA_TRIAL_NONE) ++first;
+    double *scores = dpa__calloc(2 * s->points, sizeof *scores, err);
+    if (scores == NULL) return DPA_NO_MEMORY;
+    double *members = scores + s->points;
+    for (size_t q = 0; q < s->points; ++q)
+        members[q] = dpa__command_member(game, first, dpa__command_query(game, q));
+    dpa_attack_opts opts;
+    dpa__attack_opts_init(&opts);
+    dpa_status status = DPA_OK;
+    if (trials->items[first].items != NULL)
+        status = dpa__attack_run(game->experiment->command.attack, s, &opts, scores, err);
+    if (status == DPA_OK) status = dpa__gather_split(scores, members, s->points, out, err);
+    free(scores);
+    return status;
+}
+
+static dpa_status gather_signals(const dpa_signals *s, dpa_evidence *out, dpa_error *err) {
+    const size_t count = s->models * s->points;
+    DPA_TRY(dpa_evidence_copy(out, "signals", s->signal, count, err));
+    dpa_named_array *members = dpa__gather_array(out, "members", count, err);
+    if (members == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < count; ++i) members->items[members->count++] = s->member[i];
+    members->rows = members[-1].rows = s->models;
+    return DPA_OK;
+}
+
+/* Members have lower losses but must have higher scores. */
+static dpa_status gather_one(const dpa_game *game, const dpa_trials *trials, size_t played,
+                             dpa_evidence *out, dpa_error *err) {
+    double *scores = DPA_NEW_ARRAY(double, played, err);
+    if (scores == NULL) return DPA_NO_MEMORY;
+    const double sign = game->experiment->command.signal == DPA_SIGNAL_LOSS ? -1.0 : 1.0;
+    size_t k = 0;
+    for (uint64_t i = 0; i < trials->count; ++i)
+        if (trials->items[i].items != NULL) scores[k++] = sign * trials->items[i].items[0];
+    const dpa_status status = dpa__gather_arms(game, trials, scores, out, err);
+    free(scores);
+    return status;
+}
+
+static dpa_status gather_coins(const dpa_game *game, const dpa_trials *trials, size_t played,
+                               dpa_evidence *out, dpa_error *err) {
+    dpa_signals s;
+    dpa_status status = make_signals(game, trials, played, &s, err);
+    if (status == DPA_OK)
+        status = game->experiment->command.has_attack ? gather_first(game, trials, &s, out, err)
+                                                      : gather_signals(&s, out, err);
+    dpa__signals_free(&s);
+    return status;
+}
+
+static void expect(const dpa_game *game, dpa_evidence *out) {
+    const dpa_command_opts *o = &game->experiment->command;
+    if (o->design == DPA_DESIGN_LEAVE_ONE_OUT) return;
+    out->design = DPA_ONE_RUN;
+    if (!o->has_attack) out->kind = DPA_EVIDENCE_SIGNALS;
+}
+
+static int arm(const dpa_game *game, uint64_t index) {
+    const dpa_command_opts *o = &game->experiment->command;
+    if (o->design != DPA_DESIGN_LEAVE_ONE_OUT) return -1; /* both kinds in each training */
+    return dpa__command_member(game, index, o->challenge);
+}
+
+static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
+                         dpa_error *err) {
+    const int is_one = game->experiment->command.design == DPA_DESIGN_LEAVE_ONE_OUT;
+    size_t models = 0, played = 0;
+    for (uint64_t i = 0; i < stages[0].count; ++i) {
+        models += dpa_trials_end(&stages[0], i) != DPA_TRIAL_NONE;
+        played += stages[0].items[i].items != NULL;
+    }
+    if (models < 2)
+        return dpa__fail(err, DPA_BAD_INPUT, "%zu models: at least 2 are needed", models);
+    if (played < 1)
+        return dpa__fail(err, DPA_BAD_INPUT, "none of %zu trainings gave a number", models);
+    DPA_TRY(is_one ? gather_one(game, &stages[0], played, out, err)
+                   : gather_coins(game, &stages[0], played, out, err));
+    const dpa_named_array *in = dpa__evidence_find(out, "members");
+    const dpa_named_array *none = dpa__evidence_find(out, "nonmembers");
+    if (none != NULL && (in->count == 0 || none->count == 0))
+        return dpa__fail(err, DPA_BAD_INPUT,
+                         "%zu scores with and %zu without the point: both are needed", in->count,
+                         none->count);
+    return dpa_evidence_fact(out, "models", (double)models, err);
+}
+
 const dpa__rules dpa__command_rules = {
-    .name = "command",
-    .stages = 1,
+    .trains_itself = 1,
     .open = open_game,
     .close = close_game,
     .trials = trials,
     .numbers = numbers,
     .describe = describe,
     .trial = dpa__command_trial,
-    .expect = dpa__command_expect,
-    .gather = dpa__command_gather,
-    .arm = dpa__command_arm,
+    .expect = expect,
+    .gather = gather,
+    .arm = arm,
 };

@@ -25,7 +25,6 @@ dpa_status dpa__external_open(const char *path, const char *line, const dpa_conf
                               dpa__external *out, dpa_error *err);
 /* To be called before the command is started: fails where it cannot be confined as asked. */
 dpa_status dpa__external_confine(dpa__external *external, dpa_error *err);
-dpa_status dpa__confine_facts(const dpa_confine *confine, dpa_evidence *out, dpa_error *err);
 void dpa__external_close(dpa__external *external);
 
 /* Whether a point is in the training of trial `index`: decided by coin or, with the leave-one-out
@@ -37,24 +36,17 @@ uint64_t dpa__command_query(const dpa_game *game, uint64_t number);
 /* command_trial.c: runs the command once; its files are removed at the end. */
 dpa_status dpa__command_trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                               dpa_values *out, dpa_error *err);
-void dpa__command_expect(const dpa_game *game, dpa_evidence *out);
 
-/* command_scratch.c */
+/* The number of the slot that this process works for, as text. */
+const char *dpa__slot_name(void);
 enum { DPA__ATTEMPT_SIZE = PATH_MAX + 40 };
 /* Makes a new folder inside the slot's. */
-dpa_status dpa__attempt_begin(dpa__external *external, const char *slot, uint64_t index,
+dpa_status dpa__attempt_begin(dpa__external *external, uint64_t index,
                               char folder[DPA__ATTEMPT_SIZE], dpa_error *err);
-/* Records the command that ends the attempt's work on other machines: words to be run in
- * `folder`. */
-dpa_status dpa__attempt_leave_cancel(const char *attempt, const char *folder, char *const *words,
-                                     dpa_error *err);
 /* Removes the folder; after a failure first runs the recorded cancel command. */
 void dpa__attempt_end(const char *attempt, int failed);
 /* The same for all attempts of a slot, or of all slots, once nobody works there any more. */
 void dpa__scratch_sweep_slot(const char *folder);
 void dpa__scratch_sweep(const char *folder);
-int dpa__command_arm(const dpa_game *game, uint64_t index);
-dpa_status dpa__command_gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
-                               dpa_error *err);
 
 #endif

@@ -1,46 +1,157 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* One trial of an external trainer: writes its files, runs the command with its placeholders filled
- * in, and reads the numbers that it wrote. */
+/* One trial of an external trainer: makes its folder and files, runs the command with its
+ * placeholders filled in, reads the numbers that it wrote, and cleans up. */
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/data.h"
 #include "base/error.h"
+#include "base/folder.h"
 #include "base/memory.h"
 #include "base/rng.h"
 #include "game/command.h"
 
-enum { NAME_SIZE = DPA__ATTEMPT_SIZE + 16 };
+/* ---- Folders ----
+ *
+ * Each attempt of a trial gets a folder of its own, so that a late writer (a child that outlived
+ * its trainer) writes into a folder that is gone and never into the files of another trial.
+ *
+ * SCRATCH/SLOT/dpa-TRIAL-xxxxxx holds the files of one attempt, and `cancel`: the words of the
+ * command that ends what the attempt may have started on other machines. Whoever finds such a
+ * folder without a running attempt (the worker after a failure, the run after it killed a worker,
+ * the next run after a power cut) runs that command and removes the folder. */
 
-static const char *slot_of(void) {
+enum { CANCEL_MOST = 1 << 16, CANCEL_WORDS = 1024 };
+
+static const char cancel_name[] = "cancel";
+static const double cancel_limit = 30.0; /* seconds */
+
+const char *dpa__slot_name(void) {
     const char *slot = getenv("DPAUDIT_SLOT");
     return slot != NULL ? slot : "0";
 }
+
+static dpa_status need_slot(dpa__external *x, dpa_error *err) {
+    const char *place = getenv("DPAUDIT_SCRATCH"), *temporary = getenv("TMPDIR");
+    if (x->scratch[0] == '\0') {
+        const int n = place != NULL ? snprintf(x->scratch, sizeof x->scratch, "%s/%s", place,
+                                               dpa__slot_name())
+                                    : snprintf(x->scratch, sizeof x->scratch, "%s/dpaudit-XXXXXX",
+                                               temporary != NULL ? temporary : "/tmp");
+        int ok = n > 0 && (size_t)n < sizeof x->scratch;
+        if (ok && place == NULL) ok = mkdtemp(x->scratch) != NULL;
+        if (!ok) {
+            x->scratch[0] = '\0';
+            return dpa__fail(err, DPA_IO, "cannot make a folder for the files of a trial: %s",
+                             strerror(errno));
+        }
+    }
+    /* Recreated, because somebody may have cleaned up meanwhile. */
+    int ok = place == NULL || mkdir(place, 0777) == 0 || errno == EEXIST;
+    ok = ok && (mkdir(x->scratch, 0777) == 0 || errno == EEXIST);
+    if (ok) return DPA_OK;
+    return dpa__fail_file(err, DPA_IO, x->scratch,
+                          "cannot make a folder for the files of a trial: %s", strerror(errno));
+}
+
+dpa_status dpa__attempt_begin(dpa__external *x, uint64_t index, char folder[DPA__ATTEMPT_SIZE],
+                              dpa_error *err) {
+    DPA_TRY(need_slot(x, err));
+    (void)snprintf(folder, DPA__ATTEMPT_SIZE, "%s/dpa-%" PRIu64 "-XXXXXX", x->scratch, index);
+    if (mkdtemp(folder) != NULL) return DPA_OK;
+    return dpa__fail_file(err, DPA_IO, folder, "cannot make a folder for the files of a trial: %s",
+                          strerror(errno));
+}
+
+static void path_in(const char *folder, const char *name, char path[PATH_MAX]) {
+    if ((size_t)snprintf(path, PATH_MAX, "%s/%s", folder, name) >= PATH_MAX) path[0] = '\0';
+}
+
+/* Records the command that ends the attempt's work on other machines: words to be run in
+ * `folder`. */
+static dpa_status write_cancel(const char *attempt, const char *folder, char *const *words,
+                               dpa_error *err) {
+    char path[PATH_MAX];
+    path_in(attempt, cancel_name, path);
+    dpa__text text = {0};
+    dpa__text_add_bytes(&text, folder, strlen(folder) + 1);
+    for (size_t i = 0; words[i] != NULL; ++i)
+        dpa__text_add_bytes(&text, words[i], strlen(words[i]) + 1);
+    return dpa__write_plainly(path, &text, NULL, 0, err);
+}
+
+/* `text` holds the folder and the words, each ended by NUL. */
+static void run_cancel(char *text, size_t length) {
+    char *words[CANCEL_WORDS + 1] = {NULL};
+    size_t count = 0;
+    for (size_t at = strlen(text) + 1; at < length && count < CANCEL_WORDS;
+         at += strlen(text + at) + 1)
+        words[count++] = text + at;
+    const dpa__command command = {.words = words, .folder = text, .limit = cancel_limit};
+    if (count == 0) return;
+    const dpa_status status = dpa__command_run(&command, NULL);
+    (void)status; /* ignored: a job that has ended meanwhile cannot be cancelled */
+}
+
+static void cancel(const char *attempt) {
+    char path[PATH_MAX];
+    path_in(attempt, cancel_name, path);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) return;
+    char *text = dpa__malloc(CANCEL_MOST + 1, 1, NULL);
+    const size_t length = text != NULL ? fread(text, 1, CANCEL_MOST, file) : 0;
+    (void)fclose(file);
+    if (length > 0) {
+        text[length] = '\0';
+        run_cancel(text, length);
+    }
+    free(text);
+}
+
+void dpa__attempt_end(const char *attempt, int failed) {
+    if (failed) cancel(attempt);
+    dpa__folder_remove(attempt);
+}
+
+/* Calls `visit` for every folder in a folder. */
+static void visit_folders(const char *folder, void (*visit)(const char *path)) {
+    DIR *all = opendir(folder);
+    if (all == NULL) return;
+    for (const struct dirent *e; (e = readdir(all)) != NULL;) {
+        char path[PATH_MAX];
+        struct stat info;
+        if (e->d_name[0] == '.') continue;
+        path_in(folder, e->d_name, path);
+        if (path[0] != '\0' && lstat(path, &info) == 0 && S_ISDIR(info.st_mode)) visit(path);
+    }
+    (void)closedir(all);
+}
+
+void dpa__scratch_sweep_slot(const char *folder) {
+    visit_folders(folder, cancel);
+    dpa__folder_remove(folder);
+}
+
+void dpa__scratch_sweep(const char *folder) {
+    visit_folders(folder, dpa__scratch_sweep_slot);
+    dpa__folder_remove(folder);
+}
+
+/* ---- One trial ---- */
+
+enum { NAME_SIZE = DPA__ATTEMPT_SIZE + 16 };
 
 typedef struct trial_files {
     const char *folder; /* of this attempt only */
     char members[NAME_SIZE], queries[NAME_SIZE], out[NAME_SIZE], out_npy[NAME_SIZE];
 } trial_files;
-
-static dpa_status write_ids(const char *path, dpa__text *text, dpa_error *err) {
-    FILE *file = text->failed ? NULL : fopen(path, "w");
-    if (file == NULL) {
-        const dpa_status status =
-            text->failed ? dpa__fail(err, DPA_NO_MEMORY, "no memory for a list of points")
-                         : dpa__fail_file(err, DPA_IO, path, "cannot write: %s", strerror(errno));
-        dpa__text_free(text);
-        return status;
-    }
-    const size_t written = fwrite(text->length > 0 ? text->data : "", 1, text->length, file);
-    const int bad = (written != text->length) | (fclose(file) != 0);
-    dpa__text_free(text);
-    return bad ? dpa__fail_file(err, DPA_IO, path, "cannot write: %s", strerror(errno)) : DPA_OK;
-}
 
 static dpa_status write_files(const dpa_game *game, uint64_t index, trial_files *f,
                               dpa_error *err) {
@@ -51,10 +162,10 @@ static dpa_status write_files(const dpa_game *game, uint64_t index, trial_files 
     (void)snprintf(f->out_npy, sizeof f->out_npy, "%s/out.npy", f->folder);
     for (uint64_t i = 0; i < game->experiment->command.points; ++i)
         if (dpa__command_member(game, index, i)) dpa__text_printf(&members, "%" PRIu64 "\n", i);
-    DPA_TRY(write_ids(f->members, &members, err));
+    DPA_TRY(dpa__write_plainly(f->members, &members, NULL, 0, err));
     for (uint64_t i = 0; i < dpa__command_queries(game); ++i)
         dpa__text_printf(&queries, "%" PRIu64 "\n", dpa__command_query(game, i));
-    return write_ids(f->queries, &queries, err);
+    return dpa__write_plainly(f->queries, &queries, NULL, 0, err);
 }
 
 /* A placeholder or variable and its value. */
@@ -130,7 +241,7 @@ static dpa_status leave_cancel(const dpa__external *x, const binding *bindings, 
     char **words;
     if (x->cancel.count == 0) return DPA_OK;
     DPA_TRY(bind_words(&x->cancel, bindings, &words, err));
-    const dpa_status status = dpa__attempt_leave_cancel(folder, x->folder, words, err);
+    const dpa_status status = write_cancel(folder, x->folder, words, err);
     free_words(words, x->cancel.count);
     return status;
 }
@@ -152,7 +263,7 @@ static dpa_status run_trainer(const dpa_game *game, uint64_t index, const trial_
                                         {"{members}", "DPAUDIT_MEMBERS", f->members},
                                         {"{queries}", "DPAUDIT_QUERIES", f->queries},
                                         {"{out}", "DPAUDIT_OUT", f->out},
-                                        {"{slot}", "DPAUDIT_SLOT", slot_of()},
+                                        {"{slot}", "DPAUDIT_SLOT", dpa__slot_name()},
                                         {"{trial}", "DPAUDIT_TRIAL", trial},
                                         {"{attempt}", "DPAUDIT_ATTEMPT", name}};
     DPA_TRY(leave_cancel(game->state, bindings, f->folder, err));
@@ -182,7 +293,6 @@ static dpa_status read_values(const dpa_game *game, const trial_files *f, dpa_va
             status = dpa__fail(err, DPA_BAD_INPUT,
                                "value %" PRIu64 " of {out} is %g: expected a finite number", i + 1,
                                items[i]);
-    if (status == DPA_OK) status = dpa__values_new(want, out, err);
     if (status == DPA_OK) memcpy(out->items, items, want * sizeof *items);
     dpa__array_free(&array);
     return status;
@@ -200,7 +310,7 @@ dpa_status dpa__command_trial(dpa_game *game, int stage, uint64_t index, const d
     trial_files files;
     char folder[DPA__ATTEMPT_SIZE];
     (void)stage, (void)brief;
-    DPA_TRY(dpa__attempt_begin(game->state, slot_of(), index, folder, err));
+    DPA_TRY(dpa__attempt_begin(game->state, index, folder, err));
     files.folder = folder;
     const dpa_status status = play(game, index, &files, out, err);
     dpa__attempt_end(folder, status != DPA_OK);

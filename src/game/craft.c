@@ -7,7 +7,7 @@
  * The minimum is known to be 0, so the step is Polyak's: c/‖∂c/∂x‖² times the gradient. The mean is
  * over gradients clipped as the trainer clips them, because those are in the observed sum;
  * Algorithm 3 as printed does not clip them. */
-#include "game/craft.h"
+#include "game/canary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/rng.h"
 
 /* Single precision gives cosines to about this accuracy. */
 static const double ENOUGH = 1e-5;
@@ -47,17 +46,8 @@ static dpa_status on_sum(void *user, uint64_t step, float *sum, size_t size, dpa
 /* A trainer that only sums gradients: all probes in every step, in the same order, no noise,
  * learning rate 0. */
 static dpa_status make_trainer(dpa__craft *c, const dpa_train_plan *plan, dpa_error *err) {
-    const size_t count = c->pool.count;
-    size_t *probe = DPA_NEW_ARRAY(size_t, count, err);
+    size_t *probe = dpa__pool_draw(&c->pool, c->batch, c->opts->seed, 0, err);
     if (probe == NULL) return DPA_NO_MEMORY;
-    memcpy(probe, c->pool.rows, count * sizeof *probe);
-    dpa_rng rng;
-    dpa__rng_init(&rng, c->opts->seed, DPA_PURPOSE_SPLIT, 0);
-    for (size_t i = 0; i < c->batch; ++i) {
-        const size_t j = i + dpa__rng_below(&rng, count - i), held = probe[i];
-        probe[i] = probe[j];
-        probe[j] = held;
-    }
     dpa_train_opts o;
     dpa_train_opts_init(&o);
     o.sampling = DPA_SAMPLE_POISSON;

@@ -5,16 +5,16 @@
  * A trial's numbers are HEAD facts; the final cosines of the observed canaries; the largest cosines
  * over the rounds of the observed and of the unobserved ones; for all canaries the scores over
  * their own rounds and the numbers of those rounds; then a row of POINT numbers per checkpoint. */
-#include "game/experiment_keys.h"
+#include "game/rules.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/rng.h"
@@ -257,19 +257,13 @@ static dpa_status checkpoint(training *t, double *point, dpa_error *err) {
     return DPA_OK;
 }
 
-static double clock_now(void) {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Each trial has one file; the folder is made with the first save. */
 static dpa_status name_kept(training *t, uint64_t index, dpa_error *err) {
     dpa__text text = {0};
     if (t->game->keep == NULL || t->game->remote != NULL) return DPA_OK;
     DPA_TRY(dpa_game_key(t->game, 0, t->key, err));
     dpa__text_printf(&text, "%s/%.16s-%llu", t->game->keep, t->key, (unsigned long long)index);
-    t->kept_when = clock_now();
+    t->kept_when = dpa__clock();
     return dpa__text_take(&text, &t->kept, err);
 }
 
@@ -277,12 +271,12 @@ static dpa_status name_kept(training *t, uint64_t index, dpa_error *err) {
 static void keep_state(training *t, uint64_t round) {
     const uint64_t every = plan_of(t->game)->keep_every;
     if (t->kept == NULL || round == opts_of(t->game)->rounds) return;
-    if (every > 0 ? round % every != 0 : clock_now() - t->kept_when < KEEP_SECONDS) return;
+    if (every > 0 ? round % every != 0 : dpa__clock() - t->kept_when < KEEP_SECONDS) return;
     (void)mkdir(t->game->keep, 0777);
     const dpa_status kept =
         dpa__federation_save(t->federation, t->key, t->grown, grown_count(t), t->kept, NULL);
     (void)kept;
-    t->kept_when = clock_now();
+    t->kept_when = dpa__clock();
 }
 
 static void forget_state(const training *t) {
@@ -370,7 +364,7 @@ static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
 
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                         dpa_values *out, dpa_error *err) {
-    (void)brief;
+    (void)stage, (void)brief;
     const state *s = game->state;
     const uint64_t runs = plan_of(game)->runs;
     const int with_canaries = index < runs;
@@ -382,7 +376,6 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     if (!with_canaries) o.canaries = o.unobserved = 0;
     training t = {.game = game, .points = with_canaries ? plan_of(game)->checkpoints : 0};
     const size_t canaries = s->opts.canaries + s->opts.unobserved;
-    DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
     t.final = DPA_NEW_ARRAY(double, canaries, err);
     t.largest = DPA_NEW_ARRAY(double, canaries, err);
     t.grown = dpa__calloc(grown_count(&t), sizeof *t.grown, err);
@@ -404,61 +397,54 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
 
 /* ---- evidence ---- */
 
-/* Adds numbers first … first+each−1 of every run that was played, one run after the other. */
-static dpa_status add_array(const dpa_game *game, const dpa_trials *played, const char *name,
-                            size_t first, size_t each, int matrix, dpa_evidence *out,
-                            dpa_error *err) {
+/* The trials that were played with canaries; the others are the baseline. */
+static dpa_trials with_canaries_of(const dpa_game *game, const dpa_trials *all) {
     const uint64_t runs = plan_of(game)->runs;
-    double *items = each > 0 ? dpa__malloc(runs * each, sizeof(double), err) : NULL;
-    size_t filled = 0;
-    if (each == 0) return DPA_OK;
-    if (items == NULL) return DPA_NO_MEMORY;
-    for (uint64_t i = 0; i < played->count && i < runs; ++i) {
-        if (played->items[i].items == NULL) continue;
-        memcpy(items + filled, played->items[i].items + first, each * sizeof *items);
-        filled += each;
-    }
-    return dpa__evidence_add(out, name, items, filled, matrix ? filled / POINT : 0, err);
+    return (dpa_trials){all->items, all->count < runs ? all->count : runs, NULL};
 }
 
-/* Adds the mean over runs `from` up to `to`; nothing if none of them was played. */
-static dpa_status add_mean(const dpa_trials *played, const char *name, uint64_t from, uint64_t to,
-                           size_t at, dpa_evidence *out, dpa_error *err) {
-    double sum = 0.0, count = 0.0;
-    for (uint64_t i = from; i < played->count && i < to; ++i) {
+/* Adds numbers first … first+each−1 of every run that was played, one run after the other. */
+static dpa_status add_array(const dpa_trials *played, const char *name, size_t first, size_t each,
+                            dpa_evidence *out, dpa_error *err) {
+    if (each == 0) return DPA_OK;
+    dpa_named_array *a = dpa__gather_array(out, name, (size_t)played->count * each, err);
+    if (a == NULL) return DPA_NO_MEMORY;
+    for (uint64_t i = 0; i < played->count; ++i) {
         if (played->items[i].items == NULL) continue;
-        sum += played->items[i].items[at];
-        count += 1.0;
+        memcpy(a->items + a->count, played->items[i].items + first, each * sizeof *a->items);
+        a->count += each;
     }
-    if (count == 0.0 || isnan(sum)) return DPA_OK;
-    return dpa_evidence_fact(out, name, sum / count, err);
+    return DPA_OK;
 }
 
 /* Adds the scores of one class as an array, without those left out (NaN). */
 static dpa_status add_scores(const char *name, const double *score, size_t count, dpa_evidence *out,
                              dpa_error *err) {
-    double *items = DPA_NEW_ARRAY(double, count, err);
-    size_t filled = 0;
-    if (items == NULL) return DPA_NO_MEMORY;
+    dpa_named_array *a = dpa__gather_array(out, name, count, err);
+    if (a == NULL) return DPA_NO_MEMORY;
     for (size_t i = 0; i < count; ++i)
-        if (!isnan(score[i])) items[filled++] = score[i];
-    return dpa__evidence_add(out, name, items, filled, 0, err);
+        if (!isnan(score[i])) a->items[a->count++] = score[i];
+    return DPA_OK;
+}
+
+static size_t count_played(const dpa_trials *trials) {
+    size_t count = 0;
+    for (uint64_t i = 0; i < trials->count; ++i) count += trials->items[i].items != NULL;
+    return count;
 }
 
 /* Collects all runs one after the other into `score` and `times` [runs × known], with the observed
- * canaries of all runs first. `first` is the offset in a trial's numbers. */
+ * canaries of all runs first. `first` is the offset in a trial's numbers. Returns the spread. */
 static double collect_known(const dpa_game *game, const dpa_trials *played, size_t first,
-                            double *score, double *times, size_t *runs) {
+                            double *score, double *times) {
     const size_t observed = opts_of(game)->canaries, known = known_count(game);
-    const size_t null = known - observed;
+    const size_t null = known - observed, runs = count_played(played);
     double spread = 1.0;
     size_t done = 0;
-    for (uint64_t i = 0; i < played->count && i < plan_of(game)->runs; ++i)
-        *runs += played->items[i].items != NULL;
-    for (uint64_t i = 0; i < played->count && i < plan_of(game)->runs; ++i) {
+    for (uint64_t i = 0; i < played->count; ++i) {
         const double *x = played->items[i].items;
         if (x == NULL) continue;
-        const size_t in = done * observed, absent = *runs * observed + done * null;
+        const size_t in = done * observed, absent = runs * observed + done * null;
         memcpy(score + in, x + first, observed * sizeof *score);
         memcpy(score + absent, x + first + observed, null * sizeof *score);
         memcpy(times + in, x + first + known, observed * sizeof *times);
@@ -473,56 +459,51 @@ static double collect_known(const dpa_game *game, const dpa_trials *played, size
  * rounds keeps. */
 static dpa_status add_known(const dpa_game *game, const dpa_trials *played, size_t first,
                             dpa_evidence *out, dpa_error *err) {
-    const dpa_federate_plan *p = plan_of(game);
-    const size_t room = p->runs * known_count(game);
-    const state *s = game->state;
-    double *score = dpa__calloc(room, sizeof *score, err);
-    double *times = score != NULL ? dpa__calloc(room, sizeof *times, err) : NULL;
-    dpa_status status = times != NULL ? DPA_OK : DPA_NO_MEMORY;
-    if (status == DPA_OK) {
-        size_t runs = 0;
-        const double spread = collect_known(game, played, first, score, times, &runs);
-        const size_t in = runs * opts_of(game)->canaries, all = runs * known_count(game);
-        const double most = dpa__canaries_choose(score, times, in, all, s->opts.sigma);
-        status = add_scores("members", score, in, out, err);
-        if (status == DPA_OK) status = add_scores("nonmembers", score + in, all - in, out, err);
-        if (status == DPA_OK) status = dpa_evidence_fact(out, "canary_rounds", most, err);
-        if (status == DPA_OK) status = dpa_evidence_fact(out, "spread", spread, err);
-    }
+    const size_t runs = count_played(played), all = runs * known_count(game);
+    const size_t in = runs * opts_of(game)->canaries;
+    double *score = dpa__calloc(2 * all, sizeof *score, err), *times = score + all;
+    if (score == NULL) return DPA_NO_MEMORY;
+    const double spread = collect_known(game, played, first, score, times);
+    const double most = dpa__canaries_choose(score, times, in, all, opts_of(game)->sigma);
+    dpa_status status = add_scores("members", score, in, out, err);
+    if (status == DPA_OK) status = add_scores("nonmembers", score + in, all - in, out, err);
+    if (status == DPA_OK) status = dpa_evidence_fact(out, "canary_rounds", most, err);
+    if (status == DPA_OK) status = dpa_evidence_fact(out, "spread", spread, err);
     free(score);
-    free(times);
     return status;
 }
 
-static dpa_status add_facts(const dpa_game *game, const dpa_trials *played, dpa_evidence *out,
-                            dpa_error *err) {
+static dpa_status add_facts(const dpa_game *game, const dpa_trials *all, const dpa_trials *played,
+                            dpa_evidence *out, dpa_error *err) {
     const state *s = game->state;
     const dpa_federate_opts *o = &s->opts;
     const uint64_t runs = plan_of(game)->runs;
-    double trained = 0;
-    for (uint64_t i = 0; i < played->count && i < runs; ++i)
-        trained += played->items[i].items != NULL;
-    if (runs > 1) DPA_TRY(dpa_evidence_fact(out, "runs", trained, err));
-    DPA_TRY(dpa_evidence_fact(out, "dim", (double)s->dim, err));
-    DPA_TRY(dpa_evidence_fact(out, "clients", (double)dpa_clients_count(s->clients), err));
-    DPA_TRY(dpa_evidence_fact(out, "cohort", (double)o->cohort, err));
-    DPA_TRY(dpa_evidence_fact(out, "rounds", (double)o->rounds, err));
-    DPA_TRY(dpa_evidence_fact(out, "sigma", o->sigma, err));
-    DPA_TRY(dpa_evidence_fact(out, "participations",
-                              (double)dpa_federate_participations(o, dpa_clients_count(s->clients)),
-                              err));
-    if (o->participation == DPA_PARTICIPATE_POISSON)
-        DPA_TRY(dpa_evidence_fact(out, "q",
-                                  (double)o->cohort / (double)dpa_clients_count(s->clients), err));
-    if (plan_of(game)->checkpoints > 0)
-        DPA_TRY(dpa_evidence_fact(out, "checkpoints", (double)plan_of(game)->checkpoints, err));
-    DPA_TRY(dpa_evidence_fact(out, "fixed_divisor", !o->divide_actual, err));
-    DPA_TRY(add_mean(played, "energy_clients", 0, runs, CLIENTS_ENERGY, out, err));
-    DPA_TRY(add_mean(played, "energy_canaries", 0, runs, CANARIES_ENERGY, out, err));
-    DPA_TRY(add_mean(played, "energy_noise", 0, runs, NOISE_ENERGY, out, err));
-    DPA_TRY(add_mean(played, "accuracy", 0, runs, ACCURACY, out, err));
-    DPA_TRY(add_mean(played, "accuracy_without_canaries", runs, 2 * runs, ACCURACY, out, err));
-    return o->adaptive ? add_mean(played, "last_clip", 0, runs, CLIP, out, err) : DPA_OK;
+    const size_t clients = dpa_clients_count(s->clients);
+    const double points = (double)plan_of(game)->checkpoints;
+    const struct {
+        const char *name;
+        int is_said;
+        double value;
+    } facts[] = {
+        {"runs", runs > 1, (double)count_played(played)},
+        {"dim", 1, (double)s->dim},
+        {"clients", 1, (double)clients},
+        {"cohort", 1, (double)o->cohort},
+        {"rounds", 1, (double)o->rounds},
+        {"sigma", 1, o->sigma},
+        {"participations", 1, (double)dpa_federate_participations(o, clients)},
+        {"q", o->participation == DPA_PARTICIPATE_POISSON, (double)o->cohort / (double)clients},
+        {"checkpoints", points > 0.0, points},
+        {"fixed_divisor", 1, !o->divide_actual}};
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; ++i)
+        if (facts[i].is_said) DPA_TRY(dpa_evidence_fact(out, facts[i].name, facts[i].value, err));
+    DPA_TRY(dpa__gather_mean(played, CLIENTS_ENERGY, "energy_clients", out, err));
+    DPA_TRY(dpa__gather_mean(played, CANARIES_ENERGY, "energy_canaries", out, err));
+    DPA_TRY(dpa__gather_mean(played, NOISE_ENERGY, "energy_noise", out, err));
+    DPA_TRY(dpa__gather_mean(played, ACCURACY, "accuracy", out, err));
+    const dpa_trials baseline = {all->items + played->count, all->count - played->count, NULL};
+    DPA_TRY(dpa__gather_mean(&baseline, ACCURACY, "accuracy_without_canaries", out, err));
+    return o->adaptive ? dpa__gather_mean(played, CLIP, "last_clip", out, err) : DPA_OK;
 }
 
 /* Rounds take the place of steps, and clients that of records. If the experiment names no ε, the
@@ -554,23 +535,21 @@ static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence 
     const dpa_federate_opts *o = opts_of(game);
     const size_t observed = o->canaries, null = null_count(game);
     const size_t rounds = o->all_iterates ? observed : 0;
-    const dpa_trials *played = &stages[0];
-    DPA_TRY(add_array(game, played, "final", HEAD, observed, 0, out, err));
-    DPA_TRY(add_array(game, played, "observed", HEAD + observed, rounds, 0, out, err));
-    DPA_TRY(add_array(game, played, "unobserved", HEAD + observed + rounds, null, 0, out, err));
-    if (o->unobserved > 0)
-        DPA_TRY(add_known(game, played, HEAD + observed + rounds + null, out, err));
-    DPA_TRY(add_array(game, played, "trajectory",
-                      HEAD + observed + rounds + null + 2 * known_count(game),
-                      POINT * p->checkpoints, 1, out, err));
-    return add_facts(game, played, out, err);
+    const dpa_trials played = with_canaries_of(game, &stages[0]);
+    size_t at = HEAD;
+    DPA_TRY(add_array(&played, "final", at, observed, out, err));
+    DPA_TRY(add_array(&played, "observed", at += observed, rounds, out, err));
+    DPA_TRY(add_array(&played, "unobserved", at += rounds, null, out, err));
+    at += null;
+    if (o->unobserved > 0) DPA_TRY(add_known(game, &played, at, out, err));
+    at += 2 * known_count(game);
+    DPA_TRY(add_array(&played, "trajectory", at, POINT * p->checkpoints, out, err));
+    dpa_named_array *last = &out->arrays[out->array_count - 1];
+    if (p->checkpoints > 0) last->rows = last->count / POINT;
+    return add_facts(game, &stages[0], &played, out, err);
 }
 
 const dpa__rules dpa__federated_rules = {
-    .name = "federated",
-    .stages = 1,
-    .needs_training = 1,
-    .takes_trainer = 1,
     .open = open_game,
     .close = close_game,
     .trials = trials,

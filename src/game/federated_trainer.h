@@ -8,7 +8,7 @@
 #include "federate/federation.h"
 #include "game/rules.h"
 
-/* federated_clients.c */
+/* The clients of a federated game. */
 dpa_status dpa__federated_clients(const dpa_game *game, dpa_clients **out, dpa_error *err);
 
 /* A training by rounds of somebody else's clients. */

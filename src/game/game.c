@@ -2,30 +2,32 @@
 /* Games as trials: the table of all kinds, and what they share. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "evidence/evidence.h"
-#include "game/command.h"
 #include "game/rules.h"
-#include "game/training.h"
-#include "settings/settings.h"
 
 static const dpa__rules *const all[DPA_GAME_KINDS] = {
     [DPA_GAME_WHITE_BOX] = &dpa__white_box_rules,
-    [DPA_GAME_INPUT_CANARY] = &dpa__input_canary_rules,
+    [DPA_GAME_INPUT_CANARY] = &dpa__white_box_rules,
     [DPA_GAME_BLACK_BOX] = &dpa__black_box_rules,
-    [DPA_GAME_MEMBERSHIP] = &dpa__membership_rules,
-    [DPA_GAME_RECONSTRUCTION] = &dpa__reconstruction_rules,
+    [DPA_GAME_MEMBERSHIP] = &dpa__one_run_rules,
+    [DPA_GAME_RECONSTRUCTION] = &dpa__one_run_rules,
     [DPA_GAME_COMMAND] = &dpa__command_rules,
     [DPA_GAME_SHADOW] = &dpa__shadow_rules,
     [DPA_GAME_FEDERATED] = &dpa__federated_rules,
     [DPA_GAME_WHOLE_TRAINING] = &dpa__whole_training_rules,
 };
 
-const dpa__rules *dpa__rules_of(dpa_game_kind kind) {
-    return all[kind];
+uint64_t dpa__game_wanted(const dpa_game *game, uint64_t usual) {
+    const uint64_t asked = game->experiment->game.observations;
+    return asked > 0 ? asked : usual;
+}
+
+dpa_status dpa__game_check_wanted(const dpa_game_opts *o, dpa_error *err) {
+    if (o->observations <= 1U << 30) return DPA_OK;
+    return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu observations: expected at most 2^30",
+                     (unsigned long long)o->observations);
 }
 
 void dpa_game_opts_init(dpa_game_opts *opts) {
@@ -81,7 +83,7 @@ dpa_status dpa_game_open(const dpa_experiment *experiment, dpa_game **out, dpa_e
     game->experiment = experiment;
     game->rules = all[experiment->kind];
     dpa_status status = dpa__training_check(game, err);
-    if (status == DPA_OK && game->rules->needs_training) status = dpa__training_open(game, err);
+    if (status == DPA_OK && !game->rules->trains_itself) status = dpa__training_open(game, err);
     if (status == DPA_OK && game->rules->open != NULL) status = game->rules->open(game, err);
     if (status == DPA_BAD_ARGUMENT) status = blame_file(experiment, err);
     status = dpa__settings_locate(status, err);
@@ -105,76 +107,28 @@ dpa_status dpa_trainer_serve(const dpa_experiment *experiment, int in, int out, 
         game->trainer == NULL || game->remote != NULL
             ? dpa__fail_file(err, DPA_BAD_INPUT, experiment->path,
                              "a game of kind %s without a trainer of dpaudit's own to serve",
-                             game->rules->name)
+                             dpa_game_name(game))
             : dpa__trainer_serve(game->trainer, in, out, err);
     dpa_game_close(game);
     return status;
 }
 
 const char *dpa_game_name(const dpa_game *game) {
-    return game->rules->name;
+    return dpa__word_text(dpa__game_kinds, (int)game->experiment->kind);
 }
 
 int dpa_game_stages(const dpa_game *game) {
-    return game->rules->stages;
+    return game->rules->brief != NULL ? 2 : 1;
 }
 
 uint64_t dpa_game_trials(const dpa_game *game, int stage) {
     return game->rules->trials(game, stage);
 }
 
-const dpa_train_plan *dpa_game_training(const dpa_game *game) {
-    return game->plan;
-}
-
-/* Checks the trials of the first `stages` stages. */
-static dpa_status check_numbers(const dpa_game *game, int stages, const dpa_trials *trials,
-                                dpa_error *err) {
-    for (int s = 0; s < stages; ++s)
-        for (uint64_t i = 0; i < trials[s].count; ++i) {
-            const dpa_values *v = &trials[s].items[i];
-            const size_t want = game->rules->numbers(game, s, i);
-            if (v->items != NULL && v->count != want)
-                return dpa__fail(err, DPA_BAD_INPUT,
-                                 "trial %llu has %zu numbers, expected %zu: is the store of "
-                                 "another version?",
-                                 (unsigned long long)i, v->count, want);
-        }
-    return DPA_OK;
-}
-
-dpa_status dpa_game_brief(dpa_game *game, int stage, const dpa_trials *earlier, dpa_values *brief,
-                          dpa_error *err) {
-    *brief = (dpa_values){0};
-    if (stage == 0 || game->rules->brief == NULL) return DPA_OK;
-    DPA_TRY(check_numbers(game, stage, earlier, err));
-    return game->rules->brief(game, stage, earlier, brief, err);
-}
-
 dpa_status dpa_game_trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                           dpa_values *out, dpa_error *err) {
-    *out = (dpa_values){0};
+    DPA_TRY(dpa__values_new(game->rules->numbers(game, stage, index), out, err));
     const dpa_status status = game->rules->trial(game, stage, index, brief, out, err);
     if (status != DPA_OK) dpa_values_free(out);
-    return status;
-}
-
-dpa_status dpa_game_expect(const dpa_game *game, dpa_evidence *out, dpa_error *err) {
-    dpa__evidence_init(out, DPA_EVIDENCE_SCORES);
-    const dpa_status status = dpa__game_describe(game, out, err);
-    if (status == DPA_OK && game->rules->expect != NULL) game->rules->expect(game, out);
-    return status;
-}
-
-dpa_status dpa_game_gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
-                           dpa_error *err) {
-    *out = (dpa_evidence){0};
-    DPA_TRY(check_numbers(game, game->rules->stages, stages, err));
-    dpa_status status = dpa_game_expect(game, out, err);
-    if (status == DPA_OK) status = game->rules->gather(game, stages, out, err);
-    if (status == DPA_OK)
-        status = dpa__gather_failures(game, &stages[game->rules->stages - 1], out, err);
-    if (status == DPA_OK) status = dpa__confine_facts(&game->experiment->confine, out, err);
-    if (status != DPA_OK) dpa__evidence_clear(out);
     return status;
 }

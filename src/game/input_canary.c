@@ -3,7 +3,7 @@
  * observation is divided by C and by the length of the direction, not by that of the clipped
  * gradient. The noise in it is then N(0, σ²) at every step, and a canary whose gradient is shorter
  * than C moves it by less than 1. */
-#include "game/input_canary.h"
+#include "game/canary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,9 +11,49 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "game/craft.h"
-#include "game/example.h"
-#include "game/matched.h"
+#include "base/rng.h"
+
+dpa__pool dpa__pool_of(const dpa_train_data *d) {
+    if (d->heldout_count > 0)
+        return (dpa__pool){d->test != NULL ? d->test : d->data, d->heldout, d->heldout_count};
+    return (dpa__pool){d->data, d->members, d->member_count};
+}
+
+size_t *dpa__pool_draw(const dpa__pool *pool, size_t count, uint64_t seed, uint64_t index,
+                       dpa_error *err) {
+    size_t *rows = DPA_NEW_ARRAY(size_t, pool->count, err);
+    if (rows == NULL) return NULL;
+    memcpy(rows, pool->rows, pool->count * sizeof *rows);
+    dpa_rng rng;
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_SPLIT, index);
+    for (size_t i = 0; i < count; ++i) {
+        const size_t j = i + dpa__rng_below(&rng, pool->count - i), held = rows[i];
+        rows[i] = rows[j];
+        rows[j] = held;
+    }
+    return rows;
+}
+
+void dpa__example_draw(dpa_game_canary kind, const dpa__pool *pool, uint64_t seed, uint64_t index,
+                       float *x, int32_t *label) {
+    const size_t features = dpa_dataset_features(pool->data);
+    const size_t classes = dpa_dataset_classes(pool->data);
+    dpa_rng rng;
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_CANARY, index);
+    const size_t row = pool->rows[dpa__rng_below(&rng, pool->count)];
+    const int32_t right = dpa_dataset_label(pool->data, row);
+    *label = right;
+    if (kind == DPA_GAME_BLANK) {
+        memset(x, 0, features * sizeof *x);
+        *label = (int32_t)dpa__rng_below(&rng, classes);
+        return;
+    }
+    memcpy(x, dpa_dataset_row(pool->data, row), features * sizeof *x);
+    if (kind != DPA_GAME_MISLABELLED && kind != DPA_GAME_MATCHED) return;
+    /* Uniform over the wrong labels. */
+    const int32_t other = (int32_t)dpa__rng_below(&rng, classes - 1);
+    *label = other < right ? other : other + 1;
+}
 
 struct dpa__input_canary {
     const dpa_game_opts *opts;
@@ -197,8 +237,7 @@ static dpa_status make_anew(void *user, uint64_t seed, uint64_t index, dpa_error
 
 void dpa__input_canary_serve(dpa__input_canary *c, dpa__trainer *trainer) {
     c->served = trainer->model;
-    dpa__local_set_canaries(trainer, c->row);
-    dpa__local_set_maker(trainer, make_anew, c);
+    dpa__local_set_canary(trainer, c->row, make_anew, c);
 }
 
 dpa_status dpa__input_canary_aim(dpa__input_canary *c, dpa_model *model, dpa_error *err) {

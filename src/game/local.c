@@ -8,8 +8,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "game/final_model.h"
-#include "game/sabotage.h"
 #include "game/trainer.h"
 #include "train/kernels.h"
 #include "train/trainer.h"
@@ -46,15 +44,13 @@ static size_t all_rows(const local *l) {
     return dpa_dataset_rows(l->o.data) + (l->o.rows != NULL ? l->base.canaries : 0);
 }
 
-void dpa__local_set_canaries(dpa__trainer *trainer, const dpa_dataset *canaries) {
-    ((local *)trainer)->extra = canaries;
-}
-
-void dpa__local_set_maker(dpa__trainer *trainer, dpa__canary_maker *make, void *user) {
+void dpa__local_set_canary(dpa__trainer *trainer, const dpa_dataset *canaries,
+                           dpa__canary_maker *make, void *user) {
     local *l = (local *)trainer;
+    l->extra = canaries;
     l->make = make;
     l->maker = user;
-    if (make != NULL) trainer->levels |= DPA__LEVEL_CANARY;
+    trainer->levels |= DPA__LEVEL_CANARY;
 }
 
 static dpa_status row_of(const local *l, size_t id, size_t *row, dpa_error *err) {
@@ -258,6 +254,18 @@ static dpa_status find_gradient(dpa__trainer *trainer, size_t id, float *gradien
 
 /* ---- Signals of a model ---- */
 
+/* log(p/(1 − p)), where p is the probability that the outputs give to the label: for one output the
+ * logit itself; else the label's logit minus the log of the sum over the other labels. */
+static double confidence(const float *logits, size_t outputs, int32_t label) {
+    if (outputs == 1) return label == 1 ? (double)logits[0] : -(double)logits[0];
+    double most = -INFINITY, sum = 0.0;
+    for (size_t k = 0; k < outputs; ++k)
+        if (k != (size_t)label) most = fmax(most, (double)logits[k]);
+    for (size_t k = 0; k < outputs; ++k)
+        if (k != (size_t)label) sum += exp((double)logits[k] - most);
+    return (double)logits[label] - most - log(sum);
+}
+
 static dpa_status signals_of(const local *l, const dpa_dataset *data, const size_t *rows,
                              size_t count, dpa_trainer_signal signal, double *out, dpa_error *err) {
     const dpa_model *model = l->asked;
@@ -269,7 +277,7 @@ static dpa_status signals_of(const local *l, const dpa_dataset *data, const size
     for (size_t i = 0; i < count; ++i) {
         const int32_t label = dpa_dataset_label(data, rows[i]);
         if (signal == DPA_TRAINER_CONFIDENCE)
-            out[i] = dpa__confidence(l->logits + i * outputs, outputs, label);
+            out[i] = confidence(l->logits + i * outputs, outputs, label);
         if (signal == DPA_TRAINER_GRADIENT) {
             DPA_TRY(dpa_model_gradient(model, dpa_dataset_row(data, rows[i]), label, l->gradient,
                                        NULL, err));

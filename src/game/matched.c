@@ -7,7 +7,7 @@
  * their gradients and λ = σ²C²·K/(q(1−q)·members), Woodbury's identity gives M⁻¹g = (g − Gᵀ(λI +
  * GGᵀ)⁻¹Gg)/(σ²C²). w depends on weights and data alone, never on whether the canary is in, so
  * scores stay valid however well or badly K examples represent the members. */
-#include "game/matched.h"
+#include "game/canary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,8 +16,6 @@
 #include "attack/regression.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/rng.h"
-#include "game/training.h"
 #include "train/product.h"
 
 struct dpa__matched {
@@ -40,33 +38,18 @@ static double rate_of(const dpa_train_plan *plan, size_t members) {
     return fmin(1.0, (double)plan->train.batch / (double)members);
 }
 
-static dpa_status choose_rows(dpa__matched *m, uint64_t seed, dpa_error *err) {
-    const size_t count = m->pool.count;
-    m->rows = DPA_NEW_ARRAY(size_t, count, err);
-    if (m->rows == NULL) return DPA_NO_MEMORY;
-    memcpy(m->rows, m->pool.rows, count * sizeof *m->rows);
-    dpa_rng rng;
-    dpa__rng_init(&rng, seed, DPA_PURPOSE_SPLIT, 1);
-    for (size_t i = 0; i < m->examples; ++i) {
-        const size_t j = i + dpa__rng_below(&rng, count - i), held = m->rows[i];
-        m->rows[i] = m->rows[j];
-        m->rows[j] = held;
-    }
-    return DPA_OK;
-}
-
 static dpa_status set_up(dpa__matched *m, uint64_t seed, dpa_error *err) {
     const size_t k = m->examples;
     if (m->size > 0 && k > SIZE_MAX / sizeof(float) / m->size)
         return dpa__fail(err, DPA_NO_MEMORY, "%zu gradients of %zu weights", k, m->size);
-    DPA_TRY(choose_rows(m, seed, err));
+    m->rows = dpa__pool_draw(&m->pool, k, seed, 1, err);
     m->gradients = DPA_NEW_ARRAY(float, k * m->size, err);
     m->mean = DPA_NEW_ARRAY(float, m->size, err);
     m->gram32 = DPA_NEW_ARRAY(float, k *k, err);
     m->products = DPA_NEW_ARRAY(float, k, err);
     m->solution = DPA_NEW_ARRAY(double, k, err);
-    if (m->gradients == NULL || m->mean == NULL || m->gram32 == NULL || m->products == NULL ||
-        m->solution == NULL)
+    if (m->rows == NULL || m->gradients == NULL || m->mean == NULL || m->gram32 == NULL ||
+        m->products == NULL || m->solution == NULL)
         return DPA_NO_MEMORY;
     return dpa__gram_new(k, &m->gram, err);
 }

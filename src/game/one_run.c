@@ -13,10 +13,95 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/rng.h"
-#include "game/decoys.h"
-#include "game/gradient_canaries.h"
-#include "game/sabotage.h"
-#include "game/step_scores.h"
+#include "game/canary.h"
+
+/* ---- Canaries in a black box ----
+ *
+ * A held-out row with a wrong label contradicts what the model learns from all others, so its loss
+ * is clearly lower if it was trained on (tight-auditing section 6.4). */
+
+/* Knuth's algorithm S: every subset of the held-out rows is equally likely. */
+static void draw(dpa__decoys *d, const dpa_train_data *data, uint64_t seed) {
+    dpa_rng rng;
+    dpa__rng_init(&rng, seed, DPA_PURPOSE_CANARY, 0);
+    size_t taken = 0;
+    for (size_t i = 0; taken < d->count; ++i) {
+        if (dpa__rng_below(&rng, data->heldout_count - i) >= d->count - taken) continue;
+        d->row[taken] = data->heldout[i];
+        d->turn[taken++] = (uint32_t)dpa__rng_below(&rng, d->classes - 1);
+    }
+}
+
+dpa_status dpa__decoys_init(dpa__decoys *d, size_t count, size_t options, uint64_t seed,
+                            const dpa_train_data *data, dpa_error *err) {
+    *d = (dpa__decoys){.count = count, .from = data->test != NULL ? data->test : data->data};
+    d->classes = dpa_dataset_classes(d->from);
+    if (data->heldout_count < count)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "%zu black-box canaries are made from as many held-out rows; there are "
+                         "%zu",
+                         count, data->heldout_count);
+    if (options > d->classes - 1)
+        return dpa__fail(err, DPA_BAD_ARGUMENT,
+                         "%zu options: the black-box ones are wrong labels, and there are %zu",
+                         options, d->classes - 1);
+    d->row = DPA_NEW_ARRAY(size_t, count, err);
+    d->turn = DPA_NEW_ARRAY(uint32_t, count, err);
+    if (d->row == NULL || d->turn == NULL) {
+        dpa__decoys_free(d);
+        return DPA_NO_MEMORY;
+    }
+    draw(d, data, seed);
+    return DPA_OK;
+}
+
+void dpa__decoys_free(dpa__decoys *d) {
+    free(d->row);
+    free(d->turn);
+    *d = (dpa__decoys){0};
+}
+
+int32_t dpa__decoys_label(const dpa__decoys *d, size_t index, size_t option) {
+    const size_t wrong = (d->turn[index] + option) % (d->classes - 1);
+    const size_t right = (size_t)dpa_dataset_label(d->from, d->row[index]);
+    return (int32_t)((right + 1 + wrong) % d->classes);
+}
+
+/* ---- Scores over all steps ----
+ *
+ * With a = (x − ½)/σ², e^a is the likelihood ratio of one step with the canary against one without.
+ * A member of a Poisson sample is in with probability q, so the ratio of a step is 1 − q + q·e^a,
+ * and the ratios of steps multiply. By Neyman and Pearson no score of all steps separates in from
+ * out better. The plain sum (Steinke, Nasr and Jagielski 2023) needs no assumption on sampling and
+ * noise; both rank alike if q = 1. */
+
+dpa_status dpa__ledger_init(dpa__ledger *l, dpa_game_score kind, size_t count, double q,
+                            double sigma, dpa_error *err) {
+    *l = (dpa__ledger){.kind = kind, .q = q, .variance = sigma * sigma, .count = count};
+    l->score = DPA_NEW_ARRAY(double, count, err);
+    return l->score != NULL ? DPA_OK : DPA_NO_MEMORY;
+}
+
+void dpa__ledger_free(dpa__ledger *l) {
+    free(l->score);
+    *l = (dpa__ledger){0};
+}
+
+void dpa__ledger_start(dpa__ledger *l) {
+    for (size_t i = 0; i < l->count; ++i) l->score[i] = 0.0;
+}
+
+/* log(1 − q + q·e^a) */
+static double log_mixture(double q, double a) {
+    if (a <= 30.0) return log1p(q * expm1(a));
+    return a + log(q + (1.0 - q) * exp(-a));
+}
+
+void dpa__ledger_add(dpa__ledger *l, size_t i, double x) {
+    l->score[i] += l->kind == DPA_SCORE_SUM ? x : log_mixture(l->q, (x - 0.5) / l->variance);
+}
+
+/* ---- The game ---- */
 
 typedef dpa__one_run game;
 
@@ -202,16 +287,19 @@ void dpa__one_run_free(game *g) {
 }
 
 dpa_status dpa__one_run_new(const dpa_game_opts *opts, uint64_t options, const dpa_train_plan *plan,
-                            const dpa_train_data *data, const dpa__one_run_against *against,
-                            game **out, dpa_error *err) {
+                            const dpa_train_data *data, dpa__trainer *trainer,
+                            dpa_trainer_signal signal, game **out, dpa_error *err) {
     game *g = DPA_NEW(game, err);
     if (g == NULL) return DPA_NO_MEMORY;
-    *g = (game){.opts = opts, .plan = plan, .data = data, .count = data->member_count};
-    g->signal = against != NULL ? against->signal : DPA_TRAINER_LOSS;
-    if (against != NULL) g->trainer = against->trainer;
-    g->canaries = opts->canaries;
-    g->is_membership = options == 0;
-    g->options = options == 0 ? 1 : options;
+    *g = (game){.opts = opts,
+                .plan = plan,
+                .data = data,
+                .count = data->member_count,
+                .trainer = trainer,
+                .signal = signal,
+                .canaries = opts->canaries,
+                .is_membership = options == 0,
+                .options = options == 0 ? 1 : options};
     const dpa_status status = set_up(g, err);
     if (status == DPA_OK)
         *out = g;

@@ -8,34 +8,28 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "evidence/evidence.h"
 #include "game/rules.h"
-#include "game/sabotage.h"
-#include "game/training.h"
 
 static size_t canaries_of(const dpa_game *game) {
     return (size_t)game->experiment->game.canaries;
 }
 
-static dpa_status open_as(dpa_game *game, uint64_t options, dpa_error *err) {
+static int is_membership(const dpa_game *game) {
+    return game->experiment->kind == DPA_GAME_MEMBERSHIP;
+}
+
+static dpa_status open_game(dpa_game *game, dpa_error *err) {
+    const dpa_experiment *e = game->experiment;
     dpa__one_run *state = NULL;
-    const dpa__one_run_against against = {game->remote, game->experiment->trainer.signal};
-    DPA_TRY(dpa__one_run_new(&game->experiment->game, options, game->plan, &game->data,
-                             game->remote != NULL ? &against : NULL, &state, err));
+    if (!is_membership(game) && e->game.options == 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "0 options: expected 2 to 65536");
+    DPA_TRY(dpa__one_run_new(
+        &e->game, is_membership(game) ? 0 : e->game.options, game->plan, &game->data, game->remote,
+        game->remote != NULL ? e->trainer.signal : DPA_TRAINER_LOSS, &state, err));
     game->state = state;
     game->trainer = dpa__one_run_trainer(state);
     return DPA_OK;
-}
-
-static dpa_status open_membership(dpa_game *game, dpa_error *err) {
-    return open_as(game, 0, err);
-}
-
-static dpa_status open_reconstruction(dpa_game *game, dpa_error *err) {
-    if (game->experiment->game.options == 0)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "0 options: expected 2 to 65536");
-    return open_as(game, game->experiment->game.options, err);
 }
 
 static void close_game(dpa_game *game) {
@@ -67,9 +61,8 @@ static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
 
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                         dpa_values *out, dpa_error *err) {
-    (void)brief;
+    (void)stage, (void)brief;
     const size_t count = canaries_of(game);
-    DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
     dpa__one_run_result result = {.score = out->items,
                                   .answer = out->items + count,
                                   .noise = out->items + out->count - noise_numbers(game)};
@@ -78,42 +71,13 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
     return DPA_OK;
 }
 
-static dpa_status find_trial(const dpa_trials *stage, const double **out, dpa_error *err) {
-    if (stage->count < 1 || stage->items[0].items == NULL)
-        return dpa__fail(err, DPA_BAD_INPUT, "the one training of this game is missing");
-    *out = stage->items[0].items;
-    return DPA_OK;
-}
-
-static void expect_membership(const dpa_game *game, dpa_evidence *out) {
-    (void)game;
+/* In reconstruction one of K options is in, so neighbours differ by a replaced record. */
+static void expect(const dpa_game *game, dpa_evidence *out) {
     out->design = DPA_ONE_RUN;
-}
-
-/* One of K options is in, so neighbours differ by a replaced record. */
-static void expect_reconstruction(const dpa_game *game, dpa_evidence *out) {
+    if (is_membership(game)) return;
     out->kind = DPA_EVIDENCE_GUESSES;
-    out->design = DPA_ONE_RUN;
     out->options = game->experiment->game.options;
     out->training.replace_one = 1;
-}
-
-static dpa_status add_facts(const dpa_game *game, const double *values, dpa_evidence *out,
-                            dpa_error *err) {
-    if (!dpa__tells_accuracy(game)) return DPA_OK;
-    return dpa_evidence_fact(out, "heldout_accuracy", values[2 * canaries_of(game)], err);
-}
-
-/* Adds the scores with this answer (−1: all) as an array of the evidence. */
-static dpa_status add_scores(const dpa_game *game, const double *values, const char *name,
-                             double answer, dpa_evidence *out, dpa_error *err) {
-    const size_t count = canaries_of(game);
-    double *items = DPA_NEW_ARRAY(double, count, err);
-    if (items == NULL) return DPA_NO_MEMORY;
-    size_t taken = 0;
-    for (size_t i = 0; i < count; ++i)
-        if (answer < 0.0 || values[count + i] == answer) items[taken++] = values[i];
-    return dpa__evidence_add(out, name, items, taken, 0, err);
 }
 
 /* Adds the noise of the null coordinates, without columns beyond the last weight. */
@@ -122,63 +86,41 @@ static dpa_status add_noise(const dpa_game *game, const dpa_values *trial, dpa_e
     const size_t rows = dpa__one_run_noise_rows(game->state), all = noise_numbers(game);
     if (all == 0) return DPA_OK;
     const double *from = trial->items + trial->count - all;
-    size_t taken = 0;
-    double *items = DPA_NEW_ARRAY(double, all, err);
-    if (items == NULL) return DPA_NO_MEMORY;
+    dpa_named_array *a = dpa__gather_array(out, "null_noise", all, err);
+    if (a == NULL) return DPA_NO_MEMORY;
+    a->rows = rows;
     for (size_t i = 0; i < all; ++i)
-        if (!isnan(from[i])) items[taken++] = from[i];
-    if (taken >= 2 * rows) return dpa__evidence_add(out, "null_noise", items, taken, rows, err);
-    free(items); /* no weight is left to compare with another */
+        if (!isnan(from[i])) a->items[a->count++] = from[i];
+    if (a->count >= 2 * rows) return DPA_OK;
+    free(a->items); /* no weight is left to compare with another */
+    --out->array_count;
     return DPA_OK;
 }
 
-static dpa_status gather_membership(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
-                                    dpa_error *err) {
-    const double *values = NULL;
-    DPA_TRY(find_trial(&stages[0], &values, err));
-    DPA_TRY(add_scores(game, values, "members", 1.0, out, err));
-    DPA_TRY(add_scores(game, values, "nonmembers", 0.0, out, err));
-    DPA_TRY(add_noise(game, &stages[0].items[0], out, err));
-    return add_facts(game, values, out, err);
+static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
+                         dpa_error *err) {
+    const size_t count = canaries_of(game);
+    const double *values = stages[0].count > 0 ? stages[0].items[0].items : NULL;
+    if (values == NULL)
+        return dpa__fail(err, DPA_BAD_INPUT, "the one training of this game is missing");
+    if (is_membership(game)) {
+        DPA_TRY(dpa__gather_split(values, values + count, count, out, err));
+        DPA_TRY(add_noise(game, &stages[0].items[0], out, err));
+    } else {
+        DPA_TRY(dpa_evidence_copy(out, "score", values, count, err));
+        DPA_TRY(dpa_evidence_copy(out, "correct", values + count, count, err));
+    }
+    if (!dpa__tells_accuracy(game)) return DPA_OK;
+    return dpa__gather_mean(&stages[0], 2 * count, "heldout_accuracy", out, err);
 }
 
-static dpa_status gather_reconstruction(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
-                                        dpa_error *err) {
-    const double *values = NULL;
-    DPA_TRY(find_trial(&stages[0], &values, err));
-    DPA_TRY(add_scores(game, values, "score", -1.0, out, err));
-    DPA_TRY(add_scores(game, values + canaries_of(game), "correct", -1.0, out, err));
-    return add_facts(game, values, out, err);
-}
-
-const dpa__rules dpa__membership_rules = {
-    .name = "membership",
-    .stages = 1,
-    .needs_training = 1,
-    .takes_trainer = 1,
-    .canaries = 1U << DPA_GAME_DIRAC | 1U << DPA_GAME_RANDOM,
-    .open = open_membership,
+const dpa__rules dpa__one_run_rules = {
+    .open = open_game,
     .close = close_game,
     .trials = trials,
     .numbers = numbers,
     .describe = describe,
     .trial = trial,
-    .expect = expect_membership,
-    .gather = gather_membership,
-};
-
-const dpa__rules dpa__reconstruction_rules = {
-    .name = "reconstruction",
-    .stages = 1,
-    .needs_training = 1,
-    .takes_trainer = 1,
-    .canaries = 1U << DPA_GAME_DIRAC | 1U << DPA_GAME_RANDOM,
-    .open = open_reconstruction,
-    .close = close_game,
-    .trials = trials,
-    .numbers = numbers,
-    .describe = describe,
-    .trial = trial,
-    .expect = expect_reconstruction,
-    .gather = gather_reconstruction,
+    .expect = expect,
+    .gather = gather,
 };

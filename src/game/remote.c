@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,9 +13,8 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/process.h"
-#include "base/sha256.h"
 #include "game/command.h"
-#include "game/experiment_keys.h"
+#include "game/rules.h"
 #include "game/trainer_wire.h"
 
 typedef struct remote {
@@ -27,14 +25,8 @@ typedef struct remote {
     char folder[DPA__ATTEMPT_SIZE]; /* for files with arrays; "": none yet */
     uint64_t id;                    /* of the last request */
     const char *call;               /* name of the last request */
-    size_t members;                 /* number of members in the training by steps */
     dpa_error unheard;              /* used when the caller passes no dpa_error */
 } remote;
-
-static const char *slot_of(void) {
-    const char *slot = getenv("DPAUDIT_SLOT");
-    return slot != NULL ? slot : "0";
-}
 
 /* ---- One request, one answer ---- */
 
@@ -116,18 +108,21 @@ static double patience(const remote *r) {
     return strcmp(r->call, "hello") == 0 ? fmax(r->opts->timeout, start) : r->opts->timeout;
 }
 
-/* Sends the line and frees it; the caller must json_decref the answer. */
-static dpa_status exchange(remote *r, dpa__text *line, json_t **answer, dpa_error *err) {
+/* Sends the line, unless `written` says that it could not be, and frees it; the caller must
+ * json_decref the answer. */
+static dpa_status exchange(remote *r, dpa_status written, dpa__text *line, json_t **answer,
+                           dpa_error *err) {
     char *heard;
     size_t length;
     dpa__text_add(line, "}");
-    dpa_status status =
-        line->failed ? dpa__fail(err, DPA_NO_MEMORY, "no memory for a request") : DPA_OK;
+    dpa_status status = written;
+    if (status == DPA_OK && line->failed)
+        status = dpa__fail(err, DPA_NO_MEMORY, "no memory for a request");
     if (status == DPA_OK)
         status = dpa__child_send(&r->child, line->data, line->length, patience(r), err);
     dpa__text_free(line);
     if (status == DPA_OK) status = dpa__child_hear(&r->child, patience(r), &heard, &length, err);
-    if (status != DPA_OK) return blame(r, status, err);
+    if (status != DPA_OK) return written == DPA_OK ? blame(r, status, err) : status;
     DPA_TRY(parse(r, heard, length, answer, err));
     status = check_answer(r, *answer, err);
     if (status == DPA_OK) return DPA_OK;
@@ -184,8 +179,7 @@ static dpa_status take_hello(remote *r, const json_t *answer, dpa_error *err) {
 
 static dpa_status launch(remote *r, dpa_error *err) {
     static const char *const environment[] = {"DPAUDIT_TRAINER=1", NULL};
-    if (r->folder[0] == '\0')
-        DPA_TRY(dpa__attempt_begin(&r->external, slot_of(), 0, r->folder, err));
+    if (r->folder[0] == '\0') DPA_TRY(dpa__attempt_begin(&r->external, 0, r->folder, err));
     DPA_TRY(dpa__external_confine(&r->external, err));
     const dpa__command command = {.words = r->external.words.items,
                                   .environment = environment,
@@ -204,11 +198,11 @@ dpa_status dpa__remote_hello(dpa__trainer *trainer, dpa_error *err) {
     json_t *answer;
     begin(r, &line, "hello");
     dpa__text_printf(&line, ",\"protocol\":%d,\"slot\":%d,\"folder\":", DPA__TRAINER_PROTOCOL,
-                     atoi(slot_of()));
+                     atoi(dpa__slot_name()));
     json_t *folder = dpa__json_text(r->folder);
     dpa__json_write(&line, folder, -1);
     json_decref(folder);
-    DPA_TRY(exchange(r, &line, &answer, err));
+    DPA_TRY(exchange(r, DPA_OK, &line, &answer, err));
     const dpa_status status = take_hello(r, answer, err);
     json_decref(answer);
     return status == DPA_OK ? DPA_OK : refuse(r, err);
@@ -271,17 +265,12 @@ static dpa_status take_answers(remote *r, const json_t *answer, const dpa__quest
     return refuse(r, err);
 }
 
-/* Frees the line if it was not sent. */
-static dpa_status ask_signals(remote *r, dpa__text *line, const dpa__question *ask,
-                              dpa_error *err) {
+static dpa_status ask_signals(remote *r, dpa_status written, dpa__text *line,
+                              const dpa__question *ask, dpa_error *err) {
     json_t *answer;
-    dpa_status status = put_question(r, line, ask, err);
-    if (status != DPA_OK) {
-        dpa__text_free(line);
-        return status;
-    }
-    DPA_TRY(exchange(r, line, &answer, err));
-    status = take_answers(r, answer, ask, err);
+    if (written == DPA_OK) written = put_question(r, line, ask, err);
+    DPA_TRY(exchange(r, written, line, &answer, err));
+    const dpa_status status = take_answers(r, answer, ask, err);
     json_decref(answer);
     return status;
 }
@@ -291,17 +280,14 @@ static dpa_status train(dpa__trainer *trainer, const dpa__order *order, const dp
     remote *r = (remote *)trainer;
     dpa__text line = {0};
     DPA_TRY(request(r, DPA__LEVEL_TRAIN, "train", &line, &err));
-    const dpa_status status = put_order(r, &line, order, err);
-    if (status == DPA_OK) return ask_signals(r, &line, ask, err);
-    dpa__text_free(&line);
-    return status;
+    return ask_signals(r, put_order(r, &line, order, err), &line, ask, err);
 }
 
 static dpa_status find_signals(dpa__trainer *trainer, const dpa__question *ask, dpa_error *err) {
     remote *r = (remote *)trainer;
     dpa__text line = {0};
     DPA_TRY(request(r, DPA__LEVEL_STEP | DPA__LEVEL_ROUND, "signals", &line, &err));
-    return ask_signals(r, &line, ask, err);
+    return ask_signals(r, DPA_OK, &line, ask, err);
 }
 
 static dpa_status take_size(remote *r, const json_t *answer, dpa_error *err) {
@@ -325,15 +311,9 @@ static dpa_status start(dpa__trainer *trainer, const dpa__order *order, dpa_erro
     json_t *answer;
     DPA_TRY(request(r, ~DPA__LEVEL_TRAIN, "start", &line, &err));
     dpa__put_seed(&line, "look_seed", order->look_seed);
-    dpa_status status = put_order(r, &line, order, err);
-    if (status != DPA_OK) {
-        dpa__text_free(&line);
-        return status;
-    }
-    DPA_TRY(exchange(r, &line, &answer, err));
-    status = take_size(r, answer, err);
+    DPA_TRY(exchange(r, put_order(r, &line, order, err), &line, &answer, err));
+    const dpa_status status = take_size(r, answer, err);
     json_decref(answer);
-    r->members = order->count;
     return status;
 }
 
@@ -344,7 +324,7 @@ static dpa_status batch(dpa__trainer *trainer, int look, size_t room, size_t *id
     json_t *answer;
     DPA_TRY(request(r, DPA__LEVEL_STEP | DPA__LEVEL_ROUND, "batch", &line, &err));
     dpa__text_printf(&line, ",\"look\":%s", look ? "true" : "false");
-    DPA_TRY(exchange(r, &line, &answer, err));
+    DPA_TRY(exchange(r, DPA_OK, &line, &answer, err));
     size_t *given;
     dpa_status status = dpa__take_ids(answer, "batch", r->folder,
                                       trainer->points + trainer->canaries, &given, count, err);
@@ -378,10 +358,15 @@ static dpa_status put_extra(remote *r, dpa__text *line, const dpa__extra *e, dpa
     return status;
 }
 
-static dpa_status take_floats(remote *r, const json_t *answer, const char *key, float *out,
-                              dpa_error *err) {
+/* Asks for as many numbers as there are weights. */
+static dpa_status ask_floats(remote *r, dpa_status written, dpa__text *line, const char *key,
+                             float *out, dpa_error *err) {
+    json_t *answer;
     double *items;
-    DPA_TRY(take(r, answer, key, r->base.size, &items, err));
+    DPA_TRY(exchange(r, written, line, &answer, err));
+    const dpa_status status = take(r, answer, key, r->base.size, &items, err);
+    json_decref(answer);
+    DPA_TRY(status);
     for (size_t i = 0; i < r->base.size; ++i) out[i] = (float)items[i];
     free(items);
     return DPA_OK;
@@ -391,43 +376,27 @@ static dpa_status take_step(dpa__trainer *trainer, const dpa__step *step, float 
                             dpa_error *err) {
     remote *r = (remote *)trainer;
     dpa__text line = {0};
-    json_t *answer;
     DPA_TRY(request(r, DPA__LEVEL_STEP | DPA__LEVEL_ROUND, "step", &line, &err));
     dpa__text_printf(&line, ",\"look\":%s", step->look ? "true" : "false");
     dpa_status status =
         dpa__put_ids(&line, "batch", step->batch, step->count, r->folder, "to", err);
     if (status == DPA_OK) status = put_extra(r, &line, &step->extra, err);
-    if (status != DPA_OK) {
-        dpa__text_free(&line);
-        return status;
-    }
-    DPA_TRY(exchange(r, &line, &answer, err));
-    status = take_floats(r, answer, "sum", sum, err);
-    json_decref(answer);
-    return status;
+    return ask_floats(r, status, &line, "sum", sum, err);
 }
 
 static dpa_status find_gradient(dpa__trainer *trainer, size_t id, float *gradient, dpa_error *err) {
     remote *r = (remote *)trainer;
     dpa__text line = {0};
-    json_t *answer;
     DPA_TRY(request(r, DPA__LEVEL_GRADIENT, "gradient", &line, &err));
     dpa__text_printf(&line, ",\"example\":%zu", id);
-    DPA_TRY(exchange(r, &line, &answer, err));
-    const dpa_status status = take_floats(r, answer, "gradient", gradient, err);
-    json_decref(answer);
-    return status;
+    return ask_floats(r, DPA_OK, &line, "gradient", gradient, err);
 }
 
 static dpa_status find_weights(dpa__trainer *trainer, float *weights, dpa_error *err) {
     remote *r = (remote *)trainer;
     dpa__text line = {0};
-    json_t *answer;
     DPA_TRY(request(r, DPA__LEVEL_ROUND, "weights", &line, &err));
-    DPA_TRY(exchange(r, &line, &answer, err));
-    const dpa_status status = take_floats(r, answer, "weights", weights, err);
-    json_decref(answer);
-    return status;
+    return ask_floats(r, DPA_OK, &line, "weights", weights, err);
 }
 
 static dpa_status make_canary(dpa__trainer *trainer, dpa_game_canary kind, uint64_t seed,
@@ -439,7 +408,7 @@ static dpa_status make_canary(dpa__trainer *trainer, dpa_game_canary kind, uint6
     dpa__put_seed(&line, "seed", seed);
     dpa__text_printf(&line, ",\"kind\":\"%s\",\"index\":%" PRIu64,
                      dpa__word_text(dpa__game_canaries, (int)kind), index);
-    DPA_TRY(exchange(r, &line, &answer, err));
+    DPA_TRY(exchange(r, DPA_OK, &line, &answer, err));
     json_decref(answer);
     return DPA_OK;
 }

@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a kind of game must provide. To add one: a file with its rules, a line in game.c's table,
- * its keys in experiment_keys.c, its page in docs/games.md. */
+ * its keys in experiment.c, its page in docs/games.md. */
 #ifndef DPA_GAME_RULES_H
 #define DPA_GAME_RULES_H
 
 #include "base/text.h"
 #include "dpaudit/lab/game.h"
 #include "game/trainer.h"
+#include "settings/settings.h"
 
 typedef struct dpa__rules {
-    const char *name; /* `kind` in the experiment file */
-    int stages;
-    unsigned canaries;     /* canaries it knows, as bits 1U << kind; 0: it has no such choice */
-    dpa_game_canary usual; /* the default canary */
-    int needs_training;    /* game->plan and game->data are filled before `open` is called */
-    int takes_trainer;     /* the file may name a `trainer` instead of a `training` */
-    int finds_noise; /* `open` itself finds σ for an ε, because its number of members differs */
+    int trains_itself; /* else game->plan and game->data are filled before `open` is called, from
+                          the `training` or the `trainer` of the file */
+    int finds_noise;   /* `open` itself finds σ for an ε, because its number of members differs */
     /* Checks the settings and makes game->state, which all trials share; NULL: nothing to do. */
     dpa_status (*open)(dpa_game *game, dpa_error *err);
     void (*close)(dpa_game *game); /* frees game->state; NULL-safe */
@@ -27,9 +24,10 @@ typedef struct dpa__rules {
      * dpa__game_put; key.c has added training file and data already. A setting that is added later
      * is put only where it is not what was done before, so that stored trials stay valid. */
     void (*describe)(const dpa_game *game, int stage, dpa__text *text);
-    /* NULL for games of one stage. */
+    /* Games with it have two stages; NULL: one. */
     dpa_status (*brief)(dpa_game *game, int stage, const dpa_trials *earlier, dpa_values *brief,
                         dpa_error *err);
+    /* Fills the `numbers` of `out`. */
     dpa_status (*trial)(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                         dpa_values *out, dpa_error *err);
     /* Describes the kind of evidence; NULL: scores of independent trainings. `gather` gets this
@@ -58,7 +56,10 @@ struct dpa_game {
 
 dpa_status dpa__values_new(size_t count, dpa_values *out, dpa_error *err);
 
-const dpa__rules *dpa__rules_of(dpa_game_kind kind);
+/* The number of observations that the experiment asks for. */
+uint64_t dpa__game_wanted(const dpa_game *game, uint64_t usual);
+/* Fails if it asks for too many. */
+dpa_status dpa__game_check_wanted(const dpa_game_opts *opts, dpa_error *err);
 
 /* key.c: appends the named settings of the experiment ("seed game.canary"). */
 void dpa__game_put(const dpa_game *game, const char *names, dpa__text *text);
@@ -66,7 +67,7 @@ void dpa__game_put(const dpa_game *game, const char *names, dpa__text *text);
 void dpa__game_put_confine(const dpa_game *game, dpa__text *text);
 /* What the key of a stage is the digest of: a line for each setting, by its name. */
 dpa_status dpa__game_settings(const dpa_game *game, int stage, char **out, dpa_error *err);
-/* key_version_1.c: the key that dpaudit gave the same stage when keys were made of numbers of
+/* The key that dpaudit gave the same stage when keys were made of numbers of
  * enums. `settings` is what dpa__game_settings gives. */
 dpa_status dpa__game_key_1(const dpa_game *game, int stage, const char *settings,
                            char key[DPA_SHA256_SIZE], dpa_error *err);
@@ -75,29 +76,45 @@ dpa_status dpa__game_key_1(const dpa_game *game, int stage, const char *settings
  * what it started. After a failure of the machine it is stopped. */
 int dpa__game_stays(const dpa_game *game, dpa_status status);
 
-/* The score of a trial that has none: a fixed one if its trainer failed, NaN (which counts against
- * the attack in either arm) if the trial was lost. */
-double dpa__score_of_end(dpa_trial_end end);
-/* failures.c: adds the numbers of failed and lost trials of the last stage, by arm, as facts. */
-dpa_status dpa__gather_failures(const dpa_game *game, const dpa_trials *trials, dpa_evidence *out,
-                                dpa_error *err);
+/* training.c: fails if the file names both `training` and `trainer`, or a `trainer` for a game that
+ * takes none. */
+dpa_status dpa__training_check(const dpa_game *game, dpa_error *err);
+/* Fills game->plan, game->data and game->digest from the experiment's training file. */
+dpa_status dpa__training_open(dpa_game *game, dpa_error *err);
+/* Computes σ again if the training file says ε; for games that changed rate or length. */
+dpa_status dpa__training_noise(dpa_game *game, dpa_error *err);
+/* Whether the trainer also tells how good its models are. */
+int dpa__tells_accuracy(const dpa_game *game);
 
-/* Makes members and non-members from trials that each begin with `each` scores of members and
- * `each` of non-members: the first `want` of each kind. */
-dpa_status dpa__gather_halves(const dpa_trials *trials, size_t each, size_t want, dpa_evidence *out,
-                              dpa_error *err);
-
-/* Adds the mean of number `place` over the trials played as a fact; nothing if none was played. */
+/* evidence.c: adds an array with room for so many numbers, and none in it yet; NULL: no memory. */
+struct dpa_named_array *dpa__gather_array(dpa_evidence *out, const char *name, size_t room,
+                                          dpa_error *err);
+/* The others add members and non-members. Here from trials that each begin with `each` scores of
+ * members and `each` of non-members: the first `want` of each kind. */
+dpa_status dpa__gather_halves(const dpa_game *game, const dpa_trials *trials, size_t each,
+                              size_t want, dpa_evidence *out, dpa_error *err);
+/* From trials that are in one arm each, by rules->arm. `scores` are those of the trials that were
+ * played, in their order; NULL: their first numbers. */
+dpa_status dpa__gather_arms(const dpa_game *game, const dpa_trials *trials, const double *scores,
+                            dpa_evidence *out, dpa_error *err);
+/* From scores of one trial, of which those with members[i] > 0 are members. */
+dpa_status dpa__gather_split(const double *scores, const double *members, size_t count,
+                             dpa_evidence *out, dpa_error *err);
+/* Adds the mean of number `place` over the trials played as a fact; nothing if none was played, or
+ * if it is NaN. */
 dpa_status dpa__gather_mean(const dpa_trials *trials, size_t place, const char *name,
                             dpa_evidence *out, dpa_error *err);
 
-/* Adds what every game's evidence says besides its arrays: the training, its claim, the estimators
- * that the experiment names, and its origin. */
-dpa_status dpa__game_describe(const dpa_game *game, dpa_evidence *out, dpa_error *err);
+/* experiment.c: the keys of an experiment file, and two of its lists of words. */
+extern const dpa__section dpa__experiment_sections[];
+extern const dpa__word dpa__game_canaries[], dpa__game_kinds[];
 
-extern const dpa__rules dpa__white_box_rules, dpa__input_canary_rules, dpa__black_box_rules;
-extern const dpa__rules dpa__shadow_rules;
-extern const dpa__rules dpa__membership_rules, dpa__reconstruction_rules, dpa__command_rules;
-extern const dpa__rules dpa__federated_rules, dpa__whole_training_rules;
+/* `federate: unobserved` at this value means as many as take part. `canaries` 0 means that
+ * federated.c chooses. */
+#define DPA__AS_MANY SIZE_MAX
+
+extern const dpa__rules dpa__white_box_rules, dpa__black_box_rules, dpa__shadow_rules;
+extern const dpa__rules dpa__one_run_rules, dpa__command_rules, dpa__federated_rules;
+extern const dpa__rules dpa__whole_training_rules;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The bugs of tight-auditing section 6.3, and others that real code has had. They are put in from
  * outside; the trainer itself stays correct. */
-#include "game/sabotage.h"
+#include "game/trainer.h"
 
 #include <math.h>
 

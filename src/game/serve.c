@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "game/experiment_keys.h"
+#include "game/rules.h"
 #include "game/trainer_wire.h"
 
 typedef struct server {
@@ -22,15 +22,6 @@ typedef struct server {
     char folder[PATH_MAX];
     size_t examples; /* number of examples that can be trained on */
 } server;
-
-static dpa_status put_levels(const server *s, dpa__text *line) {
-    dpa__text_add(line, ",\"levels\":[");
-    for (int k = 0, n = 0; k < DPA__LEVELS; ++k)
-        if ((s->trainer->levels >> k & 1) != 0)
-            dpa__text_printf(line, "%s\"%s\"", n++ > 0 ? "," : "", dpa__level_names[k]);
-    dpa__text_add(line, "]");
-    return DPA_OK;
-}
 
 static dpa_status hello(server *s, const json_t *request, dpa__text *line, dpa_error *err) {
     const char *folder = json_string_value(json_object_get(request, "folder"));
@@ -44,7 +35,12 @@ static dpa_status hello(server *s, const json_t *request, dpa__text *line, dpa_e
     dpa__text_printf(line, ",\"protocol\":%d", DPA__TRAINER_PROTOCOL);
     dpa__text_printf(line, ",\"points\":%zu,\"canaries\":%zu,\"heldout\":%zu", s->trainer->points,
                      s->trainer->canaries, s->trainer->heldout);
-    return put_levels(s, line);
+    dpa__text_add(line, ",\"levels\":[");
+    for (int k = 0, n = 0; k < DPA__LEVELS; ++k)
+        if ((s->trainer->levels >> k & 1) != 0)
+            dpa__text_printf(line, "%s\"%s\"", n++ > 0 ? "," : "", dpa__level_names[k]);
+    dpa__text_add(line, "]");
+    return DPA_OK;
 }
 
 static dpa_status take_signal(const json_t *request, dpa_trainer_signal *out, dpa_error *err) {
@@ -178,6 +174,15 @@ static dpa_status take_rows(server *s, const json_t *request, dpa__extra *out, e
     return DPA_OK;
 }
 
+/* Answers with as many numbers as there are weights, unless they could not be found; frees them. */
+static dpa_status put_floats(server *s, dpa_status found, dpa__text *line, const char *key,
+                             float *floats, dpa_error *err) {
+    if (found == DPA_OK)
+        found = dpa__put_floats(line, key, floats, 0, s->trainer->size, s->folder, "from", err);
+    free(floats);
+    return found;
+}
+
 static dpa_status play_step(server *s, const json_t *request, dpa__step *taken, extras *e,
                             dpa__text *line, dpa_error *err) {
     if (json_object_get(request, "places") != NULL)
@@ -186,11 +191,8 @@ static dpa_status play_step(server *s, const json_t *request, dpa__step *taken, 
         DPA_TRY(take_rows(s, request, &taken->extra, e, err));
     float *sum = DPA_NEW_ARRAY(float, s->trainer->size, err);
     if (sum == NULL) return DPA_NO_MEMORY;
-    dpa_status status = s->trainer->calls->step(s->trainer, taken, sum, err);
-    if (status == DPA_OK)
-        status = dpa__put_floats(line, "sum", sum, 0, s->trainer->size, s->folder, "from", err);
-    free(sum);
-    return status;
+    return put_floats(s, s->trainer->calls->step(s->trainer, taken, sum, err), line, "sum", sum,
+                      err);
 }
 
 static dpa_status step(server *s, const json_t *request, dpa__text *line, dpa_error *err) {
@@ -211,24 +213,17 @@ static dpa_status gradient(server *s, const json_t *request, dpa__text *line, dp
         return dpa__fail(err, DPA_BAD_INPUT, "\"example\": expected the number of one");
     float *out = DPA_NEW_ARRAY(float, s->trainer->size, err);
     if (out == NULL) return DPA_NO_MEMORY;
-    dpa_status status =
+    const dpa_status status =
         s->trainer->calls->gradient(s->trainer, (size_t)json_integer_value(example), out, err);
-    if (status == DPA_OK)
-        status =
-            dpa__put_floats(line, "gradient", out, 0, s->trainer->size, s->folder, "from", err);
-    free(out);
-    return status;
+    return put_floats(s, status, line, "gradient", out, err);
 }
 
 static dpa_status weights(server *s, const json_t *request, dpa__text *line, dpa_error *err) {
     (void)request;
     float *out = DPA_NEW_ARRAY(float, s->trainer->size, err);
     if (out == NULL) return DPA_NO_MEMORY;
-    dpa_status status = s->trainer->calls->weights(s->trainer, out, err);
-    if (status == DPA_OK)
-        status = dpa__put_floats(line, "weights", out, 0, s->trainer->size, s->folder, "from", err);
-    free(out);
-    return status;
+    return put_floats(s, s->trainer->calls->weights(s->trainer, out, err), line, "weights", out,
+                      err);
 }
 
 static dpa_status canary(server *s, const json_t *request, dpa__text *line, dpa_error *err) {

@@ -9,6 +9,7 @@
 #ifndef DPA_GAME_TRAINER_H
 #define DPA_GAME_TRAINER_H
 
+#include "base/text.h"
 #include "dpaudit/lab/game.h"
 
 /* What a trainer can do, as bits; each names the calls it needs. */
@@ -108,13 +109,39 @@ typedef struct dpa__local_opts {
     const dpa_train_data *held; /* source of held-out examples; NULL: there are none */
     size_t evaluated;           /* most held-out examples for the accuracy */
 } dpa__local_opts;
+enum { DPA__MOST_EVALUATED = 1000 }; /* in games of many trainings */
 dpa_status dpa__local_new(const dpa__local_opts *opts, dpa__trainer **out, dpa_error *err);
-/* With `rows`: sets the data set of the canaries; call it before any training. */
-void dpa__local_set_canaries(dpa__trainer *trainer, const dpa_dataset *canaries);
-
-/* Who makes the canary for calls->canary; without it there is none. */
+/* With `rows`: sets the data set of the canaries, and who makes the canary for calls->canary; call
+ * it before any training. */
 typedef dpa_status dpa__canary_maker(void *user, uint64_t seed, uint64_t index, dpa_error *err);
-void dpa__local_set_maker(dpa__trainer *trainer, dpa__canary_maker *make, void *user);
+void dpa__local_set_canary(dpa__trainer *trainer, const dpa_dataset *canaries,
+                           dpa__canary_maker *make, void *user);
+
+/* sabotage.c: breaks the trainer that a game audits, from outside: through the options it runs with
+ * and through its hooks. Every game that trains goes through here.
+ *
+ * `members` is the number trained on, including canaries that go through the sampler; 0: not known
+ * yet. */
+dpa_status dpa__sabotage_check(const dpa_game_opts *opts, const dpa_train_opts *claimed,
+                               size_t members, dpa_error *err);
+/* Turns the claimed options into those that the trainer really runs with. */
+void dpa__sabotage_opts(const dpa_game_opts *opts, dpa_train_opts *train);
+/* For the hook `sample`; call it before the game looks at the batch. */
+void dpa__sabotage_sample(const dpa_game_opts *opts, const dpa_train_opts *claimed, size_t members,
+                          uint64_t step, size_t *count);
+/* For the hook `sum`; call it after the game has added its part. */
+void dpa__sabotage_sum(const dpa_game_opts *opts, const dpa_train_opts *claimed, size_t members,
+                       uint64_t step, float *sum, size_t size);
+/* For the hook `release`; call it before the game looks. `seed` is that of the training. */
+void dpa__sabotage_release(const dpa_game_opts *opts, const dpa_train_opts *claimed, uint64_t seed,
+                           uint64_t step, float *sum, size_t size);
+/* Its settings, for dpa__game_put. */
+#define DPA__SABOTAGE "game.sabotage game.noise-scale game.seeds game.workers"
+
+/* trainer_wire.c: writes a file that serves one message or one trial and need not survive a power
+ * cut: `head`, which is freed, and then `more`. */
+dpa_status dpa__write_plainly(const char *path, dpa__text *head, const void *more, size_t bytes,
+                              dpa_error *err);
 
 /* remote.c: the program of `opts` (borrowed), run in the folder of the file `path`, confined unless
  * `confine` (borrowed) is NULL. It is started

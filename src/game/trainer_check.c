@@ -2,7 +2,6 @@
 /* Checks whether a trainer keeps to the protocol: asks it small things and compares answers that
  * must agree. Every fault is reported with its place. If a fault ended the trainer, the next
  * question starts it anew. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +9,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "game/experiment_keys.h"
-#include "game/trainer.h"
+#include "game/rules.h"
+#include "game/trainer_wire.h"
 
 enum { MOST_MEMBERS = 256, MOST_ASKED = 16, STEPS = 3 };
 
@@ -259,14 +258,13 @@ dpa_status dpa_trainer_check(const dpa_trainer_opts *opts, dpa_trainer_say *say,
         return dpa__fail(err, status, "%.400s", why.text);
     }
     if (went(&c, status, "hello", &why)) {
-        char text[120];
+        char text[120] = "protocol 1, levels";
         if (trainer->canaries == SIZE_MAX) trainer->canaries = 0;
-        (void)dpa__print(text, sizeof text, "protocol 1, levels%s%s%s%s%s",
-                         (trainer->levels & DPA__LEVEL_TRAIN) != 0 ? " train" : "",
-                         (trainer->levels & DPA__LEVEL_GRADIENT) != 0 ? " gradient" : "",
-                         (trainer->levels & DPA__LEVEL_STEP) != 0 ? " step" : "",
-                         (trainer->levels & DPA__LEVEL_ROUND) != 0 ? " round" : "",
-                         (trainer->levels & DPA__LEVEL_CANARY) != 0 ? " canary" : "");
+        for (int k = 0; k < DPA__LEVELS; ++k)
+            if ((trainer->levels >> k & 1) != 0) {
+                const size_t used = strlen(text);
+                (void)dpa__print(text + used, sizeof text - used, " %s", dpa__level_names[k]);
+            }
         tell(&c, 1, "hello", text);
         if (trainer->points == SIZE_MAX || trainer->points == 0)
             tell(&c, 0, "points", "the trainer does not say how many it has: give --points N");

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Arrays and seeds as JSON, or as files beside it. Such a file serves one message and need not
- * survive a power cut, so it is written plainly, without the crash-safe writing that results
- * get. */
+/* Arrays and seeds as JSON, or as files beside it. */
 #include "game/trainer_wire.h"
 
 #include <errno.h>
@@ -25,6 +23,24 @@ static int file_path(const char *folder, const char *name, char path[PATH_MAX]) 
     return n > 0 && n < PATH_MAX;
 }
 
+dpa_status dpa__write_plainly(const char *path, dpa__text *head, const void *more, size_t bytes,
+                              dpa_error *err) {
+    FILE *file = head->failed ? NULL : fopen(path, "we");
+    int bad = file == NULL;
+    if (file != NULL) {
+        bad = head->length > 0 && fwrite(head->data, head->length, 1, file) != 1;
+        bad |= bytes > 0 && fwrite(more, bytes, 1, file) != 1;
+        bad |= fclose(file) != 0;
+    }
+    dpa_status status = DPA_OK;
+    if (head->failed)
+        status = dpa__fail(err, DPA_NO_MEMORY, "no memory for a file of a trainer");
+    else if (bad)
+        status = dpa__fail_file(err, DPA_IO, path, "cannot write: %s", strerror(errno));
+    dpa__text_free(head);
+    return status;
+}
+
 static dpa_status put_file(dpa__text *line, const char *key, const dpa_array *array,
                            const char *folder, const char *side, dpa_error *err) {
     char name[64], path[PATH_MAX];
@@ -33,16 +49,8 @@ static dpa_status put_file(dpa__text *line, const char *key, const dpa_array *ar
     if (!file_path(folder, name, path))
         return dpa__fail(err, DPA_IO, "the folder for arrays has too long a name");
     dpa__npy_header(array, &header);
-    FILE *file = header.failed ? NULL : fopen(path, "we");
-    int bad = file == NULL;
-    if (file != NULL) {
-        bad = fwrite(header.data, 1, header.length, file) != header.length;
-        bad |=
-            fwrite(array->data, dpa__dtype_size(array->dtype), array->count, file) != array->count;
-        bad |= fclose(file) != 0;
-    }
-    dpa__text_free(&header);
-    if (bad) return dpa__fail_file(err, DPA_IO, path, "cannot write: %s", strerror(errno));
+    DPA_TRY(dpa__write_plainly(path, &header, array->data,
+                               array->count * dpa__dtype_size(array->dtype), err));
     dpa__text_printf(line, ",\"%s\":{\"npy\":\"%s\"}", key, name);
     return DPA_OK;
 }
@@ -58,62 +66,50 @@ static void put_id(dpa__text *line, size_t id) {
     dpa__text_add_bytes(line, digits + at, sizeof digits - at);
 }
 
-dpa_status dpa__put_ids(dpa__text *line, const char *key, const size_t *ids, size_t count,
-                        const char *folder, const char *side, dpa_error *err) {
-    const dpa_array array = {.dtype = DPA_U64,
-                             .ndim = 1,
-                             .shape = {count},
-                             .count = count,
-                             .data = (void *)(uintptr_t)ids};
-    if (count > DPA__INLINE_IDS) return put_file(line, key, &array, folder, side, err);
-    dpa__text_printf(line, ",\"%s\":[", key);
-    for (size_t i = 0; i < count; ++i) {
-        if (i > 0) dpa__text_add(line, ",");
-        put_id(line, ids[i]);
-    }
-    dpa__text_add(line, "]");
-    return DPA_OK;
-}
-
 static void put_number(dpa__text *line, double value) {
     char digits[40];
     dpa__number_text(value, digits, sizeof digits);
     dpa__text_add(line, isfinite(value) ? digits : "null");
 }
 
-dpa_status dpa__put_doubles(dpa__text *line, const char *key, const double *items, size_t count,
-                            const char *folder, const char *side, dpa_error *err) {
-    const dpa_array array = {.dtype = DPA_F64,
-                             .ndim = 1,
-                             .shape = {count},
-                             .count = count,
-                             .data = (void *)(uintptr_t)items};
-    if (count > DPA__INLINE_MOST) return put_file(line, key, &array, folder, side, err);
-    dpa__text_printf(line, ",\"%s\":[", key);
-    for (size_t i = 0; i < count; ++i) {
-        if (i > 0) dpa__text_add(line, ",");
-        put_number(line, items[i]);
-    }
-    dpa__text_add(line, "]");
-    return DPA_OK;
-}
-
-dpa_status dpa__put_floats(dpa__text *line, const char *key, const float *items, size_t rows,
-                           size_t columns, const char *folder, const char *side, dpa_error *err) {
-    const dpa_array array = {.dtype = DPA_F32,
+/* `rows` 0: a plain list. */
+static dpa_status put(dpa__text *line, const char *key, dpa_dtype dtype, const void *data,
+                      size_t rows, size_t columns, const char *folder, const char *side,
+                      dpa_error *err) {
+    const dpa_array array = {.dtype = dtype,
                              .ndim = rows > 0 ? 2 : 1,
                              .shape = {rows > 0 ? rows : columns, columns},
                              .count = (rows > 0 ? rows : 1) * columns,
-                             .data = (void *)(uintptr_t)items};
-    if (array.count > DPA__INLINE_MOST) return put_file(line, key, &array, folder, side, err);
+                             .data = (void *)(uintptr_t)data};
+    if (array.count > (dtype == DPA_U64 ? DPA__INLINE_IDS : DPA__INLINE_MOST))
+        return put_file(line, key, &array, folder, side, err);
     dpa__text_printf(line, ",\"%s\":[", key);
     for (size_t i = 0; i < array.count; ++i) {
         const int starts = rows > 0 && i % columns == 0;
         dpa__text_add(line, starts ? (i > 0 ? "],[" : "[") : (i > 0 ? "," : ""));
-        put_number(line, (double)items[i]);
+        if (dtype == DPA_U64)
+            put_id(line, ((const size_t *)data)[i]);
+        else
+            put_number(line, dtype == DPA_F64 ? ((const double *)data)[i]
+                                              : (double)((const float *)data)[i]);
     }
     dpa__text_add(line, rows > 0 ? "]]" : "]");
     return DPA_OK;
+}
+
+dpa_status dpa__put_ids(dpa__text *line, const char *key, const size_t *ids, size_t count,
+                        const char *folder, const char *side, dpa_error *err) {
+    return put(line, key, DPA_U64, ids, 0, count, folder, side, err);
+}
+
+dpa_status dpa__put_doubles(dpa__text *line, const char *key, const double *items, size_t count,
+                            const char *folder, const char *side, dpa_error *err) {
+    return put(line, key, DPA_F64, items, 0, count, folder, side, err);
+}
+
+dpa_status dpa__put_floats(dpa__text *line, const char *key, const float *items, size_t rows,
+                           size_t columns, const char *folder, const char *side, dpa_error *err) {
+    return put(line, key, DPA_F32, items, rows, columns, folder, side, err);
 }
 
 /* Writes the low 32 bits, which every library accepts, and all 64 bits as text for those that want

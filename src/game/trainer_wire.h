@@ -7,7 +7,6 @@
 
 #include <jansson.h>
 
-#include "base/text.h"
 #include "game/trainer.h"
 
 /* The most numbers that are written into the line itself. Ids are short: a file costs as much as

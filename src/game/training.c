@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The training that a game plays against. If its file asks for an ε, the noise is computed here, so
  * that every process that plays a trial has the same. */
-#include "game/training.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include "base/memory.h"
 #include "base/sha256.h"
 #include "base/stream.h"
+#include "game/rules.h"
 
 dpa_status dpa_train_plan_noise(dpa_train_plan *plan, size_t members, dpa_error *err) {
     if (!(plan->epsilon > 0.0)) return DPA_OK;
@@ -61,10 +61,10 @@ dpa_status dpa__training_check(const dpa_game *game, dpa_error *err) {
     if (e->training != NULL)
         return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
                               "training and trainer: the one or the other is audited");
-    if (!game->rules->takes_trainer)
+    if (game->rules->trains_itself)
         return dpa__fail_file(err, DPA_BAD_INPUT, e->path,
                               "trainer: games of kind %s are played against dpaudit's own trainer",
-                              game->rules->name);
+                              dpa_game_name(game));
     if (e->game.sabotage != DPA_SABOTAGE_NONE)
         return dpa__fail_file(
             err, DPA_BAD_INPUT, e->path,
@@ -109,7 +109,7 @@ dpa_status dpa__training_open(dpa_game *game, dpa_error *err) {
         return dpa__fail_file(err, DPA_BAD_INPUT, game->experiment->path,
                               "a game of kind %s needs `training`, the file of what is audited, or "
                               "`trainer`, a program that trains",
-                              game->rules->name);
+                              dpa_game_name(game));
     DPA_TRY(dpa_train_plan_read(path, &game->plan, err));
     DPA_TRY(dpa_train_plan_load(game->plan, &game->data, err));
     if (!game->rules->finds_noise) DPA_TRY(dpa__training_noise(game, err));

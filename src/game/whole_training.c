@@ -6,14 +6,12 @@
  * different steps are independent. A trial is a block of trainings, so that bookkeeping does not
  * dominate short ones; its numbers are the scores with the canary, then those without. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "evidence/evidence.h"
 #include "game/one_run.h"
 #include "game/rules.h"
-#include "game/sabotage.h"
 
 enum { BLOCK = 16, USUAL_OBSERVATIONS = 500 };
 
@@ -24,8 +22,7 @@ typedef struct whole {
 
 /* The number of trainings wanted of each kind. */
 static uint64_t wanted(const dpa_game *game) {
-    const uint64_t asked = game->experiment->game.observations;
-    return asked > 0 ? asked : USUAL_OBSERVATIONS;
+    return dpa__game_wanted(game, USUAL_OBSERVATIONS);
 }
 
 static dpa_status open_game(dpa_game *game, dpa_error *err) {
@@ -34,16 +31,13 @@ static dpa_status open_game(dpa_game *game, dpa_error *err) {
     game->state = w; /* close_game frees it also when this fails */
     w->opts = game->experiment->game;
     w->opts.canaries = 1;
-    if (wanted(game) > 1U << 30)
-        return dpa__fail(err, DPA_BAD_ARGUMENT, "%llu observations: expected at most 2^30",
-                         (unsigned long long)wanted(game));
+    DPA_TRY(dpa__game_check_wanted(&w->opts, err));
     if (w->opts.access != DPA_ACCESS_STEPS)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "access: whole trainings are looked at step by step; kind: black-box sees "
                          "the final models");
-    const dpa__one_run_against against = {game->remote, game->experiment->trainer.signal};
-    DPA_TRY(dpa__one_run_new(&w->opts, 0, game->plan, &game->data,
-                             game->remote != NULL ? &against : NULL, &w->run, err));
+    DPA_TRY(dpa__one_run_new(&w->opts, 0, game->plan, &game->data, game->remote, DPA_TRAINER_LOSS,
+                             &w->run, err));
     game->trainer = dpa__one_run_trainer(w->run);
     return DPA_OK;
 }
@@ -72,10 +66,9 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
 
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                         dpa_values *out, dpa_error *err) {
-    (void)brief;
+    (void)stage, (void)brief;
     const whole *w = game->state;
     const dpa_progress *p = &game->experiment->game.progress;
-    DPA_TRY(dpa__values_new(numbers(game, stage, index), out, err));
     for (size_t i = 0; i < out->count; ++i) {
         const size_t is_in = i < BLOCK;
         double answer;
@@ -94,15 +87,10 @@ static void expect(const dpa_game *game, dpa_evidence *out) {
 
 static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
                          dpa_error *err) {
-    return dpa__gather_halves(&stages[0], BLOCK, (size_t)wanted(game), out, err);
+    return dpa__gather_halves(game, &stages[0], BLOCK, (size_t)wanted(game), out, err);
 }
 
 const dpa__rules dpa__whole_training_rules = {
-    .name = "whole-training",
-    .stages = 1,
-    .needs_training = 1,
-    .takes_trainer = 1,
-    .canaries = 1U << DPA_GAME_DIRAC | 1U << DPA_GAME_RANDOM,
     .open = open_game,
     .close = close_game,
     .trials = trials,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sampling. Each step (Poisson) or epoch (shuffle) has its own random stream, so a draw does not
  * depend on earlier ones and a resumed run draws what an unbroken one would have drawn. */
-#include "train/batch.h"
+#include "train/trainer.h"
 
 #include <math.h>
 #include <stdlib.h>

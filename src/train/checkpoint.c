@@ -141,41 +141,6 @@ dpa_status dpa_model_save(const dpa_model *model, const char *path, dpa_error *e
     return write_npz(path, model_header(model), names, arrays, 1, err);
 }
 
-static dpa_status model_from_header(const char *path, json_t *header, dpa_model **out,
-                                    dpa_error *err) {
-    const char *layers, *loss;
-    json_int_t height, width, channels, classes;
-    if (json_unpack(header, "{s:s, s:[I,I,I], s:I, s:s}", "layers", &layers, "input", &height,
-                    &width, &channels, "classes", &classes, "loss", &loss) != 0 ||
-        height < 1 || width < 1 || channels < 1 || classes < 2 ||
-        (strcmp(loss, "softmax") != 0 && strcmp(loss, "binary") != 0))
-        return dpa__fail_file(err, DPA_BAD_INPUT, path,
-                              "the header lacks layers, input, classes or loss");
-    const dpa_shape shape = {(size_t)height, (size_t)width, (size_t)channels};
-    dpa_error inner = {0};
-    const dpa_status status = dpa_model_new(
-        layers, shape, (size_t)classes,
-        strcmp(loss, "binary") == 0 ? DPA_LOSS_BINARY : DPA_LOSS_SOFTMAX, out, &inner);
-    if (status == DPA_OK) return DPA_OK;
-    return dpa__fail_file(err, status == DPA_NO_MEMORY ? status : DPA_BAD_INPUT, path,
-                          "the header: %.400s", inner.text);
-}
-
-dpa_status dpa_model_load(const char *path, dpa_model **out, dpa_error *err) {
-    json_t *header = NULL;
-    DPA_TRY(read_header(path, &header, err));
-    dpa_model *model = NULL;
-    dpa_status status = model_from_header(path, header, &model, err);
-    json_decref(header);
-    if (status == DPA_OK) status = read_floats(path, "weights", model->size, model->weight, err);
-    if (status != DPA_OK) {
-        dpa_model_free(model);
-        return status;
-    }
-    *out = model;
-    return DPA_OK;
-}
-
 dpa_status dpa_trainer_save(const dpa_trainer *t, const char *path, dpa_error *err) {
     json_t *header = model_header(t->model);
     if (json_object_set_new(header, "step", json_integer((json_int_t)t->step)) != 0 ||

@@ -35,41 +35,12 @@ struct dpa_dataset {
     dpa__encoder *encoder;
 };
 
-/* One reader per format. */
-dpa_status dpa__dataset_arrays(const dpa_dataset_opts *opts, const dpa_dataset *like,
-                               dpa_dataset **out, dpa_error *err);
+/* dataset_table.c: the readers of tables. */
 dpa_status dpa__dataset_table(const dpa_dataset_opts *opts, const dpa_dataset *like,
                               dpa_dataset **out, dpa_error *err);
 dpa_status dpa__dataset_words(const dpa_dataset_opts *opts, const dpa_dataset *like,
                               dpa_dataset **out, dpa_error *err);
-dpa_status dpa__dataset_cifar(const dpa_dataset_opts *opts, const dpa_dataset *like,
-                              dpa_dataset **out, dpa_error *err);
-dpa_status dpa__dataset_fann(const dpa_dataset_opts *opts, const dpa_dataset *like,
-                             dpa_dataset **out, dpa_error *err);
-
 void dpa__encoder_free(dpa__encoder *encoder);
-dpa_status dpa__names_add(dpa__names *names, const char *text, size_t length, dpa_error *err);
-
-/* An index over names, for looking up many of them. The names must not move while it is used. */
-typedef struct dpa__names_index {
-    struct dpa__label_place *item;
-    size_t count;
-} dpa__names_index;
-dpa_status dpa__names_sort(const dpa__names *names, dpa__names_index *out, dpa_error *err);
-/* The position among the names, or -1. */
-ptrdiff_t dpa__names_find(const dpa__names_index *index, const char *text, size_t length);
-void dpa__names_index_free(dpa__names_index *index);
-
-struct dpa_table;
-/* Turns a text column into labels by the encoder's list of names. An empty list is filled first:
- * whole numbers in numeric order, other texts in byte order. */
-dpa_status dpa__encode_labels(const struct dpa_table *table, size_t column,
-                              const dpa_dataset_opts *opts, dpa__encoder *made,
-                              const dpa__encoder *like, dpa_dataset *data, dpa_error *err);
-/* Opens the file, or the first file of a tar archive, as a table. The columns listed in `text` stay
- * text. */
-dpa_status dpa__open_table(const dpa_dataset_opts *opts, const char *const *text,
-                           struct dpa_table **out, dpa_error *err);
 
 /* Allocates a data set with x and labels zero. */
 dpa_status dpa__dataset_alloc(size_t rows, dpa_shape shape, size_t classes, dpa_dataset **out,

@@ -281,10 +281,6 @@ size_t dpa_model_outputs(const dpa_model *model) {
     return model->outputs;
 }
 
-const char *dpa_model_layers(const dpa_model *model) {
-    return model->layers;
-}
-
 float *dpa_model_weights(dpa_model *model) {
     return model->weight;
 }

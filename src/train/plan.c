@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Reads training files (YAML). */
-#include "train/plan.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "dpaudit/lab/train.h"
 #include "settings/settings.h"
+#include "train/trainer.h"
 
 /* A plan, and keys whose text must be converted before it goes into the plan. */
 typedef struct read_plan {

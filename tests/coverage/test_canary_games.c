@@ -31,7 +31,7 @@ static size_t refuted(const table_game *t, dpa_game_opts *o, size_t audits, doub
     for (uint64_t seed = 1; seed <= audits; ++seed) {
         dpa_scores s;
         o->seed = seed;
-        assert_ok(dpa_game_white_box(o, &t->plan, &t->data, &s, NULL));
+        assert_ok(play_white_box(t, o, &s, NULL));
         const double mu = rank_bound(&s);
         count += mu > 1.0 / t->plan.train.sigma;
         *mean += mu * t->plan.train.sigma / (double)audits;

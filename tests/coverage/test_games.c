@@ -58,7 +58,7 @@ static void repeat(uint64_t options, const char *name) {
     prepare(&t, &o);
     dpa_curve *curve = claimed(options == 0 ? DPA_ADD_REMOVE : DPA_REPLACE_ONE);
     dpa__one_run *game = NULL;
-    assert_ok(dpa__one_run_new(&o, options, &t.plan, &t.data, NULL, &game, NULL));
+    assert_ok(dpa__one_run_new(&o, options, &t.plan, &t.data, NULL, DPA_TRAINER_LOSS, &game, NULL));
     uint64_t grid[32];
     const size_t count = dpa__onerun_grid(CANARIES, grid, 32);
     size_t refuted = 0;
@@ -113,7 +113,7 @@ static void whole_training(void **state) {
     prepare(&t, &o);
     o.canaries = 1;
     dpa__one_run *game = NULL;
-    assert_ok(dpa__one_run_new(&o, 0, &t.plan, &t.data, NULL, &game, NULL));
+    assert_ok(dpa__one_run_new(&o, 0, &t.plan, &t.data, NULL, DPA_TRAINER_LOSS, &game, NULL));
     static double score[2][TRAININGS];
     for (uint64_t run = 0; run < 2 * TRAININGS; ++run) {
         const size_t in = run % 2;

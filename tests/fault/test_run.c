@@ -56,10 +56,9 @@ static void describe(const dpa_game *game, int stage, dpa__text *text) {
 
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                         dpa_values *out, dpa_error *error) {
-    (void)game, (void)stage, (void)brief;
-    const dpa_status status = dpa__values_new(1, out, error);
-    if (status == DPA_OK) out->items[0] = (double)index;
-    return status;
+    (void)game, (void)stage, (void)brief, (void)error;
+    out->items[0] = (double)index;
+    return DPA_OK;
 }
 
 static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
@@ -68,13 +67,8 @@ static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence 
     return dpa_evidence_fact(out, "trials", (double)stages->count, error);
 }
 
-static const dpa__rules rules = {.name = "fault",
-                                 .stages = 1,
-                                 .trials = trials,
-                                 .numbers = numbers,
-                                 .describe = describe,
-                                 .trial = trial,
-                                 .gather = gather};
+static const dpa__rules rules = {
+    .trials = trials, .numbers = numbers, .describe = describe, .trial = trial, .gather = gather};
 static char name[] = "fault.yaml";
 static const dpa_experiment experiment = {.path = name};
 static dpa_game game = {.experiment = &experiment, .rules = &rules};

@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "dpaudit/lab/game.h"
 #include "estimate/scores.h"
+#include "game/white_box.h"
 
 enum { ROWS = 200, FEATURES = 6, STEPS = 1000 };
 static const double SIGMA = 2.0;
@@ -42,6 +43,24 @@ static inline void set_up(table_game *t) {
     o->steps = STEPS;
     o->clip = 0.5;
     o->sigma = SIGMA;
+}
+
+/* Trains by the plan, again and again, until there are as many observations as the options ask for
+ * (0: the steps of one training). */
+static inline dpa_status play_white_box(const table_game *t, const dpa_game_opts *o, dpa_scores *s,
+                                        dpa_error *err) {
+    const size_t steps = t->plan.train.steps, count = o->observations > 0 ? o->observations : steps;
+    dpa__white_box *game = NULL;
+    dpa_status status = dpa__white_box_new(o, &t->plan, &t->data, NULL, &game, err);
+    if (status != DPA_OK) return status;
+    *s = (dpa_scores){.members = count, .nonmembers = count};
+    s->member = malloc(count * sizeof(double));
+    s->nonmember = malloc(count * sizeof(double));
+    for (size_t i = 0; i < count && status == DPA_OK; i += steps)
+        status = dpa__white_box_play(game, i / steps, count - i < steps ? count - i : steps,
+                                     s->member + i, s->nonmember + i, err);
+    dpa__white_box_free(game);
+    return status;
 }
 
 static inline void moments(const double *x, size_t n, double *mean, double *deviation) {

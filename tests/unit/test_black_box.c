@@ -7,6 +7,7 @@
 #include "game/table.h"
 
 #include "game/file.h"
+#include "game/rules.h"
 
 static const double RATE = 0.7, BATCH = 8.0, CLIP = 0.4, NOISE = 1.5;
 enum { MEMBERS = 6, MODELS = 2000 };
@@ -33,7 +34,7 @@ static const char ONE_STEP[] = "train: {sampling: poisson, batch: 8, q: 1, steps
 static double expected_mean(const dpa_game *game) {
     dpa_model *model = NULL;
     assert_ok(dpa_model_new("", (dpa_shape){1, 1, 2}, 2, DPA_LOSS_BINARY, &model, NULL));
-    dpa_model_init(model, dpa_game_training(game)->init_seed);
+    dpa_model_init(model, game->plan->init_seed);
     const float *w = dpa_model_weights(model);
     double sum = 0.0;
     for (size_t i = 0; i < MEMBERS; ++i) {

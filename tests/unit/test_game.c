@@ -6,8 +6,7 @@
 static dpa_scores play(const table_game *t, const dpa_game_opts *o) {
     dpa_scores scores;
     dpa_error err = {0};
-    if (dpa_game_white_box(o, &t->plan, &t->data, &scores, &err) != DPA_OK)
-        fail_msg("%s", err.text);
+    if (play_white_box(t, o, &scores, &err) != DPA_OK) fail_msg("%s", err.text);
     return scores;
 }
 
@@ -210,16 +209,16 @@ static void refusals(void **state) {
     dpa_scores s;
     dpa_game_opts_init(&o);
     o.canary_rate = 0.0;
-    assert_int_equal(dpa_game_white_box(&o, &t.plan, &t.data, &s, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(play_white_box(&t, &o, &s, NULL), DPA_BAD_ARGUMENT);
     dpa_game_opts_init(&o);
     o.quiet_share = 1.01;
-    assert_int_equal(dpa_game_white_box(&o, &t.plan, &t.data, &s, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(play_white_box(&t, &o, &s, NULL), DPA_BAD_ARGUMENT);
     dpa_game_opts_init(&o);
     o.workers = 0;
-    assert_int_equal(dpa_game_white_box(&o, &t.plan, &t.data, &s, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(play_white_box(&t, &o, &s, NULL), DPA_BAD_ARGUMENT);
     dpa_game_opts_init(&o);
     t.plan.train.sigma = 0.0;
-    assert_int_equal(dpa_game_white_box(&o, &t.plan, &t.data, &s, NULL), DPA_BAD_ARGUMENT);
+    assert_int_equal(play_white_box(&t, &o, &s, NULL), DPA_BAD_ARGUMENT);
     dpa_dataset_free(t.data.data);
 }
 

@@ -4,9 +4,7 @@
  * observations against the closed form. */
 #include "game/table.h"
 
-#include "game/craft.h"
-#include "game/example.h"
-#include "game/white_box.h"
+#include "game/canary.h"
 
 static void close_table(table_game *t) {
     dpa_dataset_free(t->data.data);

@@ -3,9 +3,7 @@
  * it sees more than the plain product if data hide the canary; crafting for it. */
 #include "game/table.h"
 
-#include "game/craft.h"
-#include "game/matched.h"
-#include "game/white_box.h"
+#include "game/canary.h"
 
 enum { MOST = 96 };
 typedef double matrix[MOST][MOST + 1];

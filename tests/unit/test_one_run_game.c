@@ -5,10 +5,8 @@
 
 #include "base/rng.h"
 #include "estimate/onerun.h"
-#include "game/decoys.h"
-#include "game/gradient_canaries.h"
+#include "game/canary.h"
 #include "game/one_run.h"
-#include "game/step_scores.h"
 
 enum { ROWS = 120, FEATURES = 5, STEPS = 100, CANARIES = 600, CLASSES = 4 };
 static const double SIGMA = 1.5, Q = 0.25;
@@ -64,7 +62,8 @@ static void play(const table_game *t, uint64_t options, uint64_t run, outcome *o
     dpa__one_run *game = NULL;
     dpa_error err = {0};
     dpa__one_run_result result = {.score = out->score, .answer = out->answer};
-    if (dpa__one_run_new(&t->opts, options, &t->plan, &t->data, NULL, &game, &err) != DPA_OK ||
+    if (dpa__one_run_new(&t->opts, options, &t->plan, &t->data, NULL, DPA_TRAINER_LOSS, &game,
+                         &err) != DPA_OK ||
         dpa__one_run_play(game, run, &result, &err) != DPA_OK)
         fail_msg("%s", err.text);
     out->accuracy = result.accuracy;
@@ -131,7 +130,7 @@ static void null_coordinates(void **state) {
     set_up(&t);
     play(&t, 0, 0, &plain);
     t.opts.null_coordinates = NULLS;
-    assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, &game, NULL));
+    assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, DPA_TRAINER_LOSS, &game, NULL));
     assert_int_equal(dpa__one_run_noise_rows(game), STEPS);
     dpa__one_run_result result = {.score = watched.score, .answer = watched.answer, .noise = noise};
     assert_ok(dpa__one_run_play(game, 0, &result, NULL));
@@ -146,7 +145,7 @@ static void null_coordinates(void **state) {
     /* the same few noises again and again */
     t.opts.sabotage = DPA_SABOTAGE_SEEDS;
     t.opts.seeds = 10;
-    assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, &game, NULL));
+    assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, DPA_TRAINER_LOSS, &game, NULL));
     assert_ok(dpa__one_run_play(game, 0, &result, NULL));
     assert_ok(dpa__onerun_channels_check(noise, STEPS, NULLS, &check, NULL));
     assert_true(check.is_refuted);
@@ -169,14 +168,15 @@ static void few_null_coordinates(void **state) {
     t.plan.train.steps = ROWS_KEPT;
     t.opts.canaries = 11;
     t.opts.null_coordinates = NULLS;
-    assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, &game, NULL));
+    assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, DPA_TRAINER_LOSS, &game, NULL));
     assert_ok(dpa__one_run_play(game, 0, &result, NULL));
     for (size_t i = 0; i < ROWS_KEPT * NULLS; ++i)
         assert_int_equal(isnan(noise[i]), i % NULLS >= 3);
     dpa__one_run_free(game);
     for (uint64_t steps = 9; steps < 10000; steps = steps * 10 + 9) {
         t.plan.train.steps = steps;
-        assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, &game, NULL));
+        assert_ok(
+            dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, DPA_TRAINER_LOSS, &game, NULL));
         assert_int_equal(dpa__one_run_noise_rows(game), steps < 10     ? 0
                                                         : steps < MOST ? steps
                                                                        : MOST);
@@ -361,7 +361,7 @@ static void same_bytes(void **state) {
     /* A game that has played before gives the same as a new one. */
     dpa__one_run *game = NULL;
     t.opts.seed = 1;
-    assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, &game, NULL));
+    assert_ok(dpa__one_run_new(&t.opts, 0, &t.plan, &t.data, NULL, DPA_TRAINER_LOSS, &game, NULL));
     dpa__one_run_result result = {.score = c.score, .answer = c.answer};
     assert_ok(dpa__one_run_play(game, 9, &result, NULL));
     assert_ok(dpa__one_run_play(game, 3, &result, NULL));
@@ -373,7 +373,7 @@ static void same_bytes(void **state) {
 static dpa_status try_out(const table_game *t, uint64_t options, dpa_error *err) {
     dpa__one_run *game = NULL;
     const dpa_status status =
-        dpa__one_run_new(&t->opts, options, &t->plan, &t->data, NULL, &game, err);
+        dpa__one_run_new(&t->opts, options, &t->plan, &t->data, NULL, DPA_TRAINER_LOSS, &game, err);
     dpa__one_run_free(game);
     return status;
 }

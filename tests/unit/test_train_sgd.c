@@ -6,7 +6,6 @@
 #include <pthread.h>
 
 #include "base/rng.h"
-#include "train/batch.h"
 #include "train/noise.h"
 #include "train/trainer.h"
 

@@ -18,8 +18,6 @@
 
 DPA_C_BEGIN
 
-typedef struct dpa_scores dpa_scores;
-
 typedef enum dpa_game_canary {
     DPA_GAME_DIRAC,    /* one weight, where the data's gradients are smallest */
     DPA_GAME_CONSTANT, /* the same in every weight */
@@ -122,18 +120,6 @@ typedef struct dpa_game_opts {
 } dpa_game_opts;
 
 DPA_API void dpa_game_opts_init(dpa_game_opts *opts);
-
-/* Trains by the plan, again and again from the same initial weights, until there are enough
- * observations. plan->train.sigma and clip are the claimed ones (a target plan->epsilon must have
- * been turned into sigma before). A score is ⟨canary, private sum⟩/C²: N(0, σ²) without the canary,
- * N(1, σ²) with it, plus what the data's gradients add to both alike. If the canary is an example
- * with clipped gradient g′, it is ⟨g′/‖g′‖, private sum⟩/C: N(‖g′‖/C, σ²) with the canary. With the
- * matched filter w it is σ·⟨w, private sum − its mean⟩/√⟨w, g′⟩, which the canary shifts by σ·√⟨w,
- * g′⟩, at most 1. The members of `out` are the sums that could have the canary. Free with
- * dpa__scores_free. */
-DPA_API dpa_status dpa_game_white_box(const dpa_game_opts *opts, const dpa_train_plan *plan,
-                                      const dpa_train_data *data, dpa_scores *out,
-                                      dpa_error *err) DPA_MUST_USE;
 
 /* Computes plan->train.sigma if the plan asks for an ε; batches must be Poisson samples. Does
  * nothing without such a target. */
@@ -343,10 +329,6 @@ DPA_API dpa_status dpa_trainer_serve(const dpa_experiment *experiment, int in, i
 typedef void dpa_trainer_say(void *user, int ok, const char *what, const char *detail);
 DPA_API dpa_status dpa_trainer_check(const dpa_trainer_opts *opts, dpa_trainer_say *say, void *user,
                                      uint64_t *faults, dpa_error *err) DPA_MUST_USE;
-/* The plan of the audited training, with its noise computed; NULL for a game without training.
- * Owned by the game. */
-DPA_API const dpa_train_plan *dpa_game_training(const dpa_game *game);
-
 DPA_C_END
 
 #endif

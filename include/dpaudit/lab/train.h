@@ -113,13 +113,11 @@ DPA_API void dpa_model_free(dpa_model *model);
 DPA_API void dpa_model_init(dpa_model *model, uint64_t seed);
 DPA_API size_t dpa_model_size(const dpa_model *model); /* number of weights */
 DPA_API size_t dpa_model_outputs(const dpa_model *model);
-DPA_API const char *dpa_model_layers(const dpa_model *model);
 DPA_API float *dpa_model_weights(dpa_model *model);
 
 /* An NPZ with `weights` and `header` (the bytes of a JSON object: layers, input, classes, loss). */
 DPA_API dpa_status dpa_model_save(const dpa_model *model, const char *path,
                                   dpa_error *err) DPA_MUST_USE;
-DPA_API dpa_status dpa_model_load(const char *path, dpa_model **out, dpa_error *err) DPA_MUST_USE;
 
 /* Quality of a model on rows of a data set (rows NULL: the first `count`). */
 typedef struct dpa_utility {
