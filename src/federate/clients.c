@@ -49,12 +49,11 @@ dpa_status dpa_clients_new(const double *owner, size_t rows, dpa_clients **out, 
         status = cut(c, list, count, err);
     }
     free(list);
-    if (status != DPA_OK) {
+    if (status == DPA_OK)
+        *out = c;
+    else
         dpa_clients_free(c);
-        return status;
-    }
-    *out = c;
-    return DPA_OK;
+    return status;
 }
 
 void dpa_clients_free(dpa_clients *c) {

@@ -122,12 +122,11 @@ static dpa_status make(dpa_model *model, const dpa_dataset *data, const dpa_clie
     f->clip = o.clip;
     f->elsewhere = elsewhere;
     const dpa_status status = allocate(f, err);
-    if (status != DPA_OK) {
+    if (status == DPA_OK)
+        *out = f;
+    else
         dpa_federation_free(f);
-        return status;
-    }
-    *out = f;
-    return DPA_OK;
+    return status;
 }
 
 dpa_status dpa_federation_new(dpa_model *model, const dpa_dataset *data, const dpa_clients *clients,
@@ -196,10 +195,7 @@ static dpa_round_info info_of(const dpa_federation *f, const dpa__round_tally *t
     return (dpa_round_info){
         .round = f->round,
         .clients = t->clients,
-        .canaries = f->cohort.canaries,
         .clip = clip,
-        .loss = t->rows > 0 ? t->loss / (double)t->rows : (double)NAN,
-        .norm_mean = t->norms / clients,
         .norm_share = (double)t->clipped / clients,
         .energy_clients = t->clients_energy / square,
         .energy_canaries = t->canaries_energy / square,

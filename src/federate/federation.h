@@ -35,9 +35,8 @@ typedef struct dpa__cohort {
 
 /* Statistics over the clients of a round. */
 typedef struct dpa__round_tally {
-    double loss, norms;
     double clients_energy, canaries_energy; /* sums of squared norms of what was added */
-    size_t rows, clients, clipped;
+    size_t clients, clipped;
 } dpa__round_tally;
 
 /* Queue of released means whose cosines are not computed yet, so that each canary is generated once

@@ -16,11 +16,6 @@ enum { MOST_ROUNDS = 1 << 24 };
 /* Stream numbers that no round and no canary uses. */
 static const uint64_t DROPS = UINT64_C(1) << 54, COPIES = UINT64_C(1) << 55;
 
-static int has_epochs(const dpa_federate_opts *o) {
-    return o->participation == DPA_PARTICIPATE_SHUFFLE ||
-           o->participation == DPA_PARTICIPATE_PERIOD;
-}
-
 /* The length of a period, in which a client comes at most once; 1 if every round is drawn anew. */
 static uint64_t period_of(const dpa_federate_opts *o, size_t clients) {
     if (o->participation == DPA_PARTICIPATE_SHUFFLE) return clients / o->cohort;
@@ -138,8 +133,8 @@ void dpa__participation_draw(dpa_federation *f, uint64_t round, dpa__cohort *out
     if (o->participation == DPA_PARTICIPATE_POISSON)
         out->clients = draw_poisson(f, round, out->client);
     else
-        out->clients = draw_permuted(f, has_epochs(o) ? round / period : round,
-                                     (size_t)(round % period) * o->cohort, out->client);
+        out->clients =
+            draw_permuted(f, round / period, (size_t)(round % period) * o->cohort, out->client);
     out->canaries = out->candidates = 0;
     for (size_t i = 0; i < o->canaries + o->unobserved; ++i) {
         if (i == o->canaries) out->canaries = out->candidates;

@@ -56,14 +56,8 @@ void dpa__worker_free(dpa__worker *w) {
     free(w->loss);
 }
 
-/* Statistics of one client's training. */
-typedef struct training {
-    double loss; /* sum over the rows of all steps */
-    size_t rows;
-} training;
-
 static void step(dpa__worker *w, const dpa_federation *f, const size_t *row, size_t rows,
-                 training *out) {
+                 double *loss) {
     const dpa_dataset *data = f->data;
     const size_t top = w->local.layer_count, size = w->local.size;
     for (size_t i = 0; i < rows; ++i) {
@@ -73,8 +67,7 @@ static void step(dpa__worker *w, const dpa_federation *f, const size_t *row, siz
     }
     dpa__net_forward(w->net, rows);
     (void)dpa__loss(&w->local, w->net->value[top], w->label, rows, w->loss, w->net->delta[top]);
-    for (size_t i = 0; i < rows; ++i) out->loss += w->loss[i];
-    out->rows += rows;
+    for (size_t i = 0; i < rows; ++i) *loss += w->loss[i];
     dpa__net_backward(w->net, rows);
     memset(w->gradient, 0, size * sizeof *w->gradient);
     dpa__net_gradient(w->net, rows, w->gradient);
@@ -82,9 +75,9 @@ static void step(dpa__worker *w, const dpa_federation *f, const size_t *row, siz
                     size);
 }
 
-/* Afterwards w->local.weight is the change. */
+/* Afterwards w->local.weight is the change; `loss` is the sum over the rows of all steps. */
 static void train_client(dpa__worker *w, const dpa_federation *f, uint64_t round, size_t client,
-                         training *out) {
+                         double *loss) {
     size_t rows;
     const size_t *mine = dpa_clients_rows(f->clients, client, &rows);
     const size_t batch = f->opts.batch;
@@ -93,12 +86,12 @@ static void train_client(dpa__worker *w, const dpa_federation *f, uint64_t round
     dpa__rng_init(&rng, f->opts.seed, DPA_PURPOSE_CLIENT, round << 32 | client);
     memcpy(w->order, mine, rows * sizeof *mine);
     memcpy(w->local.weight, f->model->weight, f->model->size * sizeof(float));
-    *out = (training){0};
+    *loss = 0.0;
     for (size_t epoch = 0; epoch < f->opts.epochs; ++epoch) {
         dpa__rng_shuffle(&rng, w->order, rows);
         for (size_t first = 0; first < rows; first += batch, ++steps) {
             if (f->opts.client_steps > 0 && steps == f->opts.client_steps) break;
-            step(w, f, w->order + first, rows - first < batch ? rows - first : batch, out);
+            step(w, f, w->order + first, rows - first < batch ? rows - first : batch, loss);
         }
     }
     dpa__subtract(w->local.weight, f->model->weight, f->model->size);
@@ -128,11 +121,10 @@ static int take(crew *c, size_t *place) {
 }
 
 /* Needs no lock, because it is called only in the thread's turn. */
-static void add_client(crew *c, size_t client, const float *change, double norm,
-                       const training *done) {
+static void add_client(crew *c, size_t client, const float *change, double norm, double loss) {
     dpa_federation *f = c->f;
     dpa__round_tally *t = c->tally;
-    if (!isfinite(norm) || !isfinite(done->loss)) {
+    if (!isfinite(norm) || !isfinite(loss)) {
         c->lost = client + 1;
         return;
     }
@@ -140,9 +132,6 @@ static void add_client(crew *c, size_t client, const float *change, double norm,
     const double copies = dpa__copies(f, client);
     dpa__add_scaled(f->sum, (float)(copies * (clips ? f->clip * SAFETY / norm : 1.0)), change,
                     f->model->size);
-    t->loss += done->loss;
-    t->rows += done->rows;
-    t->norms += norm;
     t->clipped += norm > f->clip;
     ++t->clients;
 }
@@ -153,12 +142,12 @@ static int work(void *user, size_t number) {
     size_t place;
     while (take(c, &place)) {
         const size_t client = c->f->cohort.client[place];
-        training done;
-        train_client(w, c->f, c->f->round, client, &done);
+        double loss;
+        train_client(w, c->f, c->f->round, client, &loss);
         const double norm = sqrt(dpa__sum_squares(w->local.weight, c->f->model->size));
         (void)pthread_mutex_lock(&c->lock);
         while (c->added != place) (void)pthread_cond_wait(&c->turn, &c->lock);
-        if (c->lost == 0) add_client(c, client, w->local.weight, norm, &done);
+        if (c->lost == 0) add_client(c, client, w->local.weight, norm, loss);
         ++c->added;
         (void)pthread_cond_broadcast(&c->turn);
         (void)pthread_mutex_unlock(&c->lock);

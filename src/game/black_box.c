@@ -76,7 +76,6 @@ static dpa_status open_own(dpa_game *game, black_box *b, dpa_error *err) {
                                   .data = b->data,
                                   .points = members,
                                   .canaries = (size_t)game->experiment->game.copies,
-                                  .claimed = members,
                                   .held = &game->data,
                                   .evaluated = DPA__MOST_EVALUATED};
     DPA_TRY(dpa__local_new(&opts, &b->own, err));

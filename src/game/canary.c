@@ -14,6 +14,12 @@
 
 enum { PROBES = 256 };
 
+double dpa__dot64(const float *a, const float *b, size_t count) {
+    double sum = 0.0;
+    for (size_t i = 0; i < count; ++i) sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
 typedef struct loudness {
     double level;
     size_t weight;
@@ -95,9 +101,7 @@ dpa__extra dpa__game_canary_extra(const dpa__game_canary *c, float scale, const 
 
 double dpa__game_canary_along(const dpa__game_canary *c, const float *sum) {
     if (c->kind == DPA_GAME_DIRAC) return (double)sum[c->place] / c->clip;
-    double dot = 0.0;
-    for (size_t i = 0; i < c->size; ++i) dot += (double)c->direction[i] * (double)sum[i];
-    return dot / (c->clip * c->clip);
+    return dpa__dot64(c->direction, sum, c->size) / (c->clip * c->clip);
 }
 
 /* ---- Many of them ----
@@ -162,8 +166,5 @@ void dpa__bank_free(dpa__bank *b) {
 
 double dpa__bank_along(const dpa__bank *b, size_t index, const float *sum) {
     if (b->place != NULL) return (double)sum[b->place[index]] / b->clip;
-    const float *direction = b->direction + index * b->size;
-    double dot = 0.0;
-    for (size_t i = 0; i < b->size; ++i) dot += (double)direction[i] * (double)sum[i];
-    return dot / (b->clip * b->clip);
+    return dpa__dot64(b->direction + index * b->size, sum, b->size) / (b->clip * b->clip);
 }

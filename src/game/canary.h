@@ -10,6 +10,9 @@
 
 #include "game/trainer.h"
 
+/* ⟨a, b⟩ in double precision. */
+double dpa__dot64(const float *a, const float *b, size_t count);
+
 /* ---- Gradient canaries ---- */
 
 typedef struct dpa__game_canary {
@@ -122,15 +125,12 @@ dpa_status dpa__craft_matched(dpa__craft *craft, dpa__matched *matched, dpa_mode
 
 typedef struct dpa__input_canary dpa__input_canary;
 
-/* Borrows all three; `size` is the number of weights. Starts with the example of the stream
- * (opts->seed, 0). */
+/* With `trainer` it is the first canary of that trainer, which makes it anew where it moves or is
+ * crafted; NULL: it is made here from the data, for a model of `size` weights, and starts with the
+ * example of the stream (opts->seed, 0). Borrows everything. */
 dpa_status dpa__input_canary_new(const dpa_game_opts *opts, const dpa_train_plan *plan,
-                                 const dpa_train_data *data, size_t size, dpa__input_canary **out,
-                                 dpa_error *err);
-/* The first canary of a trainer, which the trainer itself makes anew where it moves or is
- * crafted. */
-dpa_status dpa__input_canary_named(const dpa_game_opts *opts, const dpa_train_plan *plan,
-                                   dpa__trainer *trainer, dpa__input_canary **out, dpa_error *err);
+                                 const dpa_train_data *data, size_t size, dpa__trainer *trainer,
+                                 dpa__input_canary **out, dpa_error *err);
 void dpa__input_canary_free(dpa__input_canary *canary);
 /* Switches to the example of the stream (seed, index). */
 void dpa__input_canary_draw(dpa__input_canary *canary, uint64_t seed, uint64_t index);

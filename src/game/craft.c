@@ -141,14 +141,8 @@ dpa_status dpa__craft_adversarial(dpa__craft *c, const dpa_model *model, int32_t
     return DPA_OK;
 }
 
-static double dot(const float *a, const float *b, size_t count) {
-    double sum = 0.0;
-    for (size_t i = 0; i < count; ++i) sum += (double)a[i] * (double)b[i];
-    return sum;
-}
-
 static double length(const float *a, size_t count) {
-    return sqrt(dot(a, a, count));
+    return sqrt(dpa__dot64(a, a, count));
 }
 
 /* Computes the cosine at x; NaN if one of the gradients vanishes. Leaves the gradient in
@@ -157,7 +151,7 @@ static dpa_status cosine(dpa__craft *c, const dpa_model *model, const float *x, 
                          double *out, dpa_error *err) {
     DPA_TRY(dpa_model_gradient(model, x, label, c->gradient, NULL, err));
     const double norms = length(c->gradient, c->size) * length(c->mean, c->size);
-    *out = norms > 0.0 ? dot(c->gradient, c->mean, c->size) / norms : (double)NAN;
+    *out = norms > 0.0 ? dpa__dot64(c->gradient, c->mean, c->size) / norms : (double)NAN;
     return DPA_OK;
 }
 

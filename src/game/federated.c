@@ -397,12 +397,6 @@ static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_val
 
 /* ---- evidence ---- */
 
-/* The trials that were played with canaries; the others are the baseline. */
-static dpa_trials with_canaries_of(const dpa_game *game, const dpa_trials *all) {
-    const uint64_t runs = plan_of(game)->runs;
-    return (dpa_trials){all->items, all->count < runs ? all->count : runs, NULL};
-}
-
 /* Adds numbers first … first+each−1 of every run that was played, one run after the other. */
 static dpa_status add_array(const dpa_trials *played, const char *name, size_t first, size_t each,
                             dpa_evidence *out, dpa_error *err) {
@@ -535,7 +529,8 @@ static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence 
     const dpa_federate_opts *o = opts_of(game);
     const size_t observed = o->canaries, null = null_count(game);
     const size_t rounds = o->all_iterates ? observed : 0;
-    const dpa_trials played = with_canaries_of(game, &stages[0]);
+    const dpa_trials *all = &stages[0]; /* first those with canaries, then the baseline */
+    const dpa_trials played = {all->items, all->count < p->runs ? all->count : p->runs, NULL};
     size_t at = HEAD;
     DPA_TRY(add_array(&played, "final", at, observed, out, err));
     DPA_TRY(add_array(&played, "observed", at += observed, rounds, out, err));
@@ -546,7 +541,7 @@ static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence 
     DPA_TRY(add_array(&played, "trajectory", at, POINT * p->checkpoints, out, err));
     dpa_named_array *last = &out->arrays[out->array_count - 1];
     if (p->checkpoints > 0) last->rows = last->count / POINT;
-    return add_facts(game, &stages[0], &played, out, err);
+    return add_facts(game, all, &played, out, err);
 }
 
 const dpa__rules dpa__federated_rules = {

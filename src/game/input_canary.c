@@ -76,8 +76,12 @@ struct dpa__input_canary {
     double norm;     /* norm of `gradient` */
 };
 
-static dpa_status set_up(dpa__input_canary *c, const dpa_train_plan *plan,
-                         const dpa_train_data *data, dpa_error *err) {
+static dpa_status set_up(dpa__input_canary *c, const dpa_train_data *data, size_t size,
+                         dpa_error *err) {
+    const dpa_train_plan *plan = c->plan;
+    c->size = size;
+    c->features = dpa_dataset_features(data->data);
+    c->pool = dpa__pool_of(data);
     const int crafted = c->opts->canary == DPA_GAME_ADVERSARIAL ||
                         c->opts->canary == DPA_GAME_CRAFTED || c->opts->canary == DPA_GAME_MATCHED;
     c->start = DPA_NEW_ARRAY(float, c->features, err);
@@ -113,26 +117,6 @@ static dpa_status check(const dpa_game_opts *o, dpa_error *err) {
     return DPA_OK;
 }
 
-dpa_status dpa__input_canary_new(const dpa_game_opts *opts, const dpa_train_plan *plan,
-                                 const dpa_train_data *data, size_t size, dpa__input_canary **out,
-                                 dpa_error *err) {
-    DPA_TRY(check(opts, err));
-    dpa__input_canary *c = DPA_NEW(dpa__input_canary, err);
-    if (c == NULL) return DPA_NO_MEMORY;
-    *c = (dpa__input_canary){.opts = opts,
-                             .clip = plan->train.clip,
-                             .sigma = plan->train.sigma,
-                             .size = size,
-                             .features = dpa_dataset_features(data->data),
-                             .pool = dpa__pool_of(data)};
-    const dpa_status status = set_up(c, plan, data, err);
-    if (status == DPA_OK)
-        *out = c;
-    else
-        dpa__input_canary_free(c);
-    return status;
-}
-
 /* The matched filter learns from held-out examples or, if there are none, from the points. */
 static dpa_status choose_examples(dpa__input_canary *c, dpa_error *err) {
     const dpa__trainer *t = c->trainer;
@@ -145,8 +129,9 @@ static dpa_status choose_examples(dpa__input_canary *c, dpa_error *err) {
     return DPA_OK;
 }
 
-dpa_status dpa__input_canary_named(const dpa_game_opts *opts, const dpa_train_plan *plan,
-                                   dpa__trainer *trainer, dpa__input_canary **out, dpa_error *err) {
+dpa_status dpa__input_canary_new(const dpa_game_opts *opts, const dpa_train_plan *plan,
+                                 const dpa_train_data *data, size_t size, dpa__trainer *trainer,
+                                 dpa__input_canary **out, dpa_error *err) {
     DPA_TRY(check(opts, err));
     dpa__input_canary *c = DPA_NEW(dpa__input_canary, err);
     if (c == NULL) return DPA_NO_MEMORY;
@@ -156,7 +141,8 @@ dpa_status dpa__input_canary_named(const dpa_game_opts *opts, const dpa_train_pl
                              .sigma = plan->train.sigma,
                              .trainer = trainer,
                              .seed = opts->seed};
-    const dpa_status status = choose_examples(c, err);
+    const dpa_status status =
+        trainer != NULL ? choose_examples(c, err) : set_up(c, data, size, err);
     if (status == DPA_OK)
         *out = c;
     else
@@ -242,9 +228,7 @@ void dpa__input_canary_serve(dpa__input_canary *c, dpa__trainer *trainer) {
 
 dpa_status dpa__input_canary_aim(dpa__input_canary *c, dpa_model *model, dpa_error *err) {
     DPA_TRY(c->trainer != NULL ? ask_trainer(c, err) : make(c, model, err));
-    double square = 0.0;
-    for (size_t i = 0; i < c->size; ++i) square += (double)c->gradient[i] * (double)c->gradient[i];
-    c->norm = sqrt(square);
+    c->norm = sqrt(dpa__dot64(c->gradient, c->gradient, c->size));
     if (!isfinite(c->norm))
         return dpa__fail(err, DPA_NUMERIC, "the canary's gradient is not finite");
     if (c->matched != NULL) aim_filter(c);
@@ -254,9 +238,7 @@ dpa_status dpa__input_canary_aim(dpa__input_canary *c, dpa_model *model, dpa_err
 double dpa__input_canary_along(const dpa__input_canary *c, const float *sum) {
     if (!(c->norm > 0.0)) return 0.0;
     if (c->matched != NULL) return dpa__matched_along(c->matched, c->filter, sum);
-    double dot = 0.0;
-    for (size_t i = 0; i < c->size; ++i) dot += (double)c->gradient[i] * (double)sum[i];
-    return dot / (c->norm * c->clip);
+    return dpa__dot64(c->gradient, sum, c->size) / (c->norm * c->clip);
 }
 
 double dpa__input_canary_reach(const dpa__input_canary *c) {

@@ -143,8 +143,8 @@ static dpa_status on_release(void *user, uint64_t step, float *sum, size_t size,
  * ones whoever is in the training, because they must not reveal it. */
 static dpa_train_opts real_opts(const local *l, side *s, int by_steps) {
     dpa_train_opts o = l->o.plan->train;
-    const double q = dpa_train_plan_q(l->o.plan, l->o.claimed);
-    o.steps = dpa_train_plan_steps(l->o.plan, l->o.claimed);
+    const double q = dpa_train_plan_q(l->o.plan, l->o.points);
+    o.steps = dpa_train_plan_steps(l->o.plan, l->o.points);
     if (o.sampling == DPA_SAMPLE_POISSON) o.q = q;
     o.seed = s->seed;
     o.extra = l->extra;
@@ -308,7 +308,8 @@ static dpa_status answer_all(local *l, const dpa__question *ask, size_t *rows, d
 
 static dpa_status find_accuracy(const local *l, double *out, dpa_error *err) {
     const dpa_train_data *d = l->o.held;
-    const size_t count = l->base.heldout < l->o.evaluated ? l->base.heldout : l->o.evaluated;
+    const size_t most = l->o.evaluated, all = l->base.heldout;
+    const size_t count = most > 0 && most < all ? most : all;
     dpa_utility utility;
     if (count == 0) return dpa__fail(err, DPA_BAD_ARGUMENT, "nothing is held out");
     DPA_TRY(dpa_model_evaluate(l->asked, d->test != NULL ? d->test : d->data, d->heldout, count,
@@ -407,7 +408,7 @@ dpa_status dpa__local_new(const dpa__local_opts *opts, dpa__trainer **out, dpa_e
                                        DPA__LEVEL_ROUND,
                              .points = opts->points,
                              .canaries = opts->canaries,
-                             .heldout = opts->held != NULL ? opts->held->heldout_count : 0};
+                             .heldout = opts->held->heldout_count};
     l->base.tells_accuracy = l->base.heldout > 0;
     const dpa_status status = set_up(l, err);
     if (status == DPA_OK)

@@ -98,8 +98,7 @@ static dpa_status find_gradient(dpa__matched *m, const dpa_model *model, dpa__tr
     DPA_TRY(trainer != NULL ? trainer->calls->gradient(trainer, row, g, err)
                             : dpa_model_gradient(model, dpa_dataset_row(data, row),
                                                  dpa_dataset_label(data, row), g, NULL, err));
-    double square = 0.0;
-    for (size_t j = 0; j < m->size; ++j) square += (double)g[j] * (double)g[j];
+    const double square = dpa__dot64(g, g, m->size);
     if (!isfinite(square))
         return dpa__fail(err, DPA_NUMERIC, "a gradient of the data is not finite");
     const float factor = square > m->clip * m->clip ? (float)(m->clip / sqrt(square)) : 1.0F;

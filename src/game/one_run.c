@@ -236,10 +236,8 @@ static dpa_status set_up_own(game *g, dpa_error *err) {
                                   .data = g->rows,
                                   .points = g->count,
                                   .canaries = stand_ins(g),
-                                  .claimed = g->count,
                                   .keeps_rate = 1,
-                                  .held = g->data,
-                                  .evaluated = SIZE_MAX};
+                                  .held = g->data};
     DPA_TRY(dpa__local_new(&opts, &g->own, err));
     g->trainer = g->own;
     return is_white_box(g) ? make_bank(g, err) : DPA_OK;

@@ -45,12 +45,6 @@ static dpa_status refuse(remote *r, dpa_error *err) {
                      why.text, why.place[0] != '\0' ? " in " : "", why.place);
 }
 
-/* Adds the number and name of the request to an error. */
-static dpa_status blame(remote *r, dpa_status status, dpa_error *err) {
-    dpa_error why = *err;
-    return dpa__fail(err, status, "request %" PRIu64 " (%s): %.400s", r->id, r->call, why.text);
-}
-
 static void begin(remote *r, dpa__text *line, const char *call) {
     r->call = call;
     dpa__text_printf(line, "{\"id\":%" PRIu64 ",\"call\":\"%s\"", ++r->id, call);
@@ -122,7 +116,11 @@ static dpa_status exchange(remote *r, dpa_status written, dpa__text *line, json_
         status = dpa__child_send(&r->child, line->data, line->length, patience(r), err);
     dpa__text_free(line);
     if (status == DPA_OK) status = dpa__child_hear(&r->child, patience(r), &heard, &length, err);
-    if (status != DPA_OK) return written == DPA_OK ? blame(r, status, err) : status;
+    if (status != DPA_OK && written == DPA_OK) {
+        const dpa_error why = *err;
+        return dpa__fail(err, status, "request %" PRIu64 " (%s): %.400s", r->id, r->call, why.text);
+    }
+    DPA_TRY(status);
     DPA_TRY(parse(r, heard, length, answer, err));
     status = check_answer(r, *answer, err);
     if (status == DPA_OK) return DPA_OK;

@@ -38,11 +38,6 @@ enum { MOST_POPULATION = 4000 };
  * of the half that all targets share. */
 static const uint64_t targets_from = UINT64_C(1) << 40, common_half = UINT64_C(1) << 41;
 
-/* Half the number of points: the size of a shadow model's training. */
-static size_t half_of(const dpa_game *game) {
-    return game->data.member_count / 2;
-}
-
 /* Draws the members of the target of trial `index` with this challenge; returns the coin. */
 static int draw_target(const dpa_game *game, uint64_t index, size_t challenge, uint8_t *member) {
     const dpa_game_opts *o = &game->experiment->game;
@@ -96,7 +91,7 @@ static dpa_status check(const dpa_game *game, dpa_error *err) {
  * that they depend neither on coins nor on who asks. */
 static dpa_status settle_plan(dpa_game *game, dpa_error *err) {
     dpa_train_plan *plan = game->plan;
-    const size_t half = half_of(game);
+    const size_t half = game->data.member_count / 2;
     plan->train.steps = dpa_train_plan_steps(plan, half);
     if (plan->train.sampling == DPA_SAMPLE_POISSON) plan->train.q = dpa_train_plan_q(plan, half);
     plan->epochs = 0.0;
@@ -120,7 +115,6 @@ static dpa_status open_own(dpa_game *game, shadow_game *s, dpa_error *err) {
                                   .data = game->data.data,
                                   .rows = game->data.members,
                                   .points = s->points,
-                                  .claimed = s->points,
                                   .held = &game->data,
                                   .evaluated = DPA__MOST_EVALUATED};
     DPA_TRY(dpa__local_new(&opts, &s->own, err));

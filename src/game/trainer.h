@@ -101,13 +101,12 @@ typedef struct dpa__local_opts {
     const dpa_game_opts *opts;
     const dpa_train_plan *plan;
     const dpa_dataset *data;
-    const size_t *rows; /* [points] rows of `data`; NULL: its first ones, then the canaries */
-    size_t points, canaries;
-    size_t claimed; /* number of members that rate and length are computed for, whoever is trained
-                       on */
-    int keeps_rate; /* shuffled batches grow with the number of members */
-    const dpa_train_data *held; /* source of held-out examples; NULL: there are none */
-    size_t evaluated;           /* most held-out examples for the accuracy */
+    const size_t *rows;      /* [points] rows of `data`; NULL: its first ones, then the canaries */
+    size_t points, canaries; /* rate and length are computed for `points` members, whoever is
+                                trained on */
+    int keeps_rate;          /* shuffled batches grow with the number of members */
+    const dpa_train_data *held; /* source of held-out examples */
+    size_t evaluated;           /* most of them that the accuracy is measured on; 0: all */
 } dpa__local_opts;
 enum { DPA__MOST_EVALUATED = 1000 }; /* in games of many trainings */
 dpa_status dpa__local_new(const dpa__local_opts *opts, dpa__trainer **out, dpa_error *err);

@@ -128,10 +128,6 @@ static void check_with(check *c, void (*compare)(check *c, steps *s)) {
     free(s.batch);
 }
 
-static void check_steps(check *c) {
-    check_with(c, compare_steps);
-}
-
 /* Two rounds from the same start: sums and weights must be the same, and the first weights depend
  * on `init` alone. */
 static const char *play_rounds(check *c, steps *s, int again, int *answered) {
@@ -167,10 +163,6 @@ static void compare_rounds(check *c, steps *s) {
         wrong = "the weights do not change";
     tell(c, wrong == NULL, "round",
          wrong != NULL ? wrong : "two rounds with a canary client; same init, same first weights");
-}
-
-static void check_rounds(check *c) {
-    check_with(c, compare_rounds);
 }
 
 static void check_gradient(check *c) {
@@ -217,10 +209,6 @@ static void compare_canaries(check *c, steps *s) {
     tell(c, made, "canary", made ? text : err.text);
 }
 
-static void check_canary(check *c) {
-    check_with(c, compare_canaries);
-}
-
 static void choose_examples(check *c) {
     const size_t points = c->trainer->points, most = points < MOST_MEMBERS ? points : MOST_MEMBERS;
     for (size_t i = 0; i < most; ++i) c->members[i] = i;
@@ -234,15 +222,21 @@ static void check_all(check *c) {
     static const struct {
         dpa__level level;
         void (*check)(check *c);
-    } all[] = {{DPA__LEVEL_TRAIN, check_train},
-               {DPA__LEVEL_STEP, check_steps},
-               {DPA__LEVEL_GRADIENT, check_gradient},
-               {DPA__LEVEL_ROUND, check_rounds},
-               {DPA__LEVEL_CANARY, check_canary}};
+        void (*compare)(check *c, steps *s); /* NULL: `check` does it all */
+    } all[] = {{DPA__LEVEL_TRAIN, check_train, NULL},
+               {DPA__LEVEL_STEP, NULL, compare_steps},
+               {DPA__LEVEL_GRADIENT, check_gradient, NULL},
+               {DPA__LEVEL_ROUND, NULL, compare_rounds},
+               {DPA__LEVEL_CANARY, NULL, compare_canaries}};
     const int levels = c->trainer->levels;
     choose_examples(c);
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i)
-        if ((levels & (int)all[i].level) != 0) all[i].check(c);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
+        if ((levels & (int)all[i].level) == 0) continue;
+        if (all[i].compare != NULL)
+            check_with(c, all[i].compare);
+        else
+            all[i].check(c);
+    }
 }
 
 dpa_status dpa_trainer_check(const dpa_trainer_opts *opts, dpa_trainer_say *say, void *user,

@@ -151,13 +151,12 @@ static dpa_status set_up_own(dpa__white_box *g, dpa_error *err) {
                                   .rows = g->data->members,
                                   .points = members,
                                   .canaries = has_input(g) ? 1 : 0,
-                                  .claimed = members,
-                                  .held = g->data,
-                                  .evaluated = SIZE_MAX};
+                                  .held = g->data};
     DPA_TRY(dpa__local_new(&opts, &g->own, err));
     g->trainer = g->own;
     if (has_input(g)) {
-        DPA_TRY(dpa__input_canary_new(g->opts, g->plan, g->data, g->own->size, &g->input, err));
+        DPA_TRY(
+            dpa__input_canary_new(g->opts, g->plan, g->data, g->own->size, NULL, &g->input, err));
         dpa__input_canary_serve(g->input, g->own);
     }
     return make_canary(g, err);
@@ -171,7 +170,7 @@ static dpa_status set_up(dpa__white_box *g, dpa_error *err) {
     if (g->trainer->canaries < 1)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "trainer: canaries 0: an input canary is the first after the points");
-    return dpa__input_canary_named(g->opts, g->plan, g->trainer, &g->input, err);
+    return dpa__input_canary_new(g->opts, g->plan, NULL, 0, g->trainer, &g->input, err);
 }
 
 void dpa__white_box_free(dpa__white_box *g) {

@@ -296,10 +296,9 @@ dpa_status dpa__ranks_open(dpa_ranks *ranks, const dpa_run_opts *opts, dpa_game 
     r->game = game;
     r->patience = find_patience();
     const dpa_status status = open_ring(r, opts, game, scratch, err);
-    if (status != DPA_OK) {
+    if (status == DPA_OK)
+        *out = (dpa__transport){r->slots, r, place, progress, set_brief, submit, wait, close_ring};
+    else
         close_ring(r);
-        return status;
-    }
-    *out = (dpa__transport){r->slots, r, place, progress, set_brief, submit, wait, close_ring};
-    return DPA_OK;
+    return status;
 }

@@ -165,12 +165,11 @@ dpa_status dpa_ranks_join(dpa_ranks **out, dpa_error *err) {
         ranks->lost = dpa__calloc((size_t)ranks->size, sizeof *ranks->lost, err);
         if (ranks->lost == NULL) status = DPA_NO_MEMORY;
     }
-    if (status != DPA_OK) {
+    if (status == DPA_OK)
+        *out = ranks;
+    else
         free(ranks);
-        return status;
-    }
-    *out = ranks;
-    return DPA_OK;
+    return status;
 }
 
 static void empty_outbox(dpa_ranks *ranks);

@@ -34,10 +34,6 @@ typedef struct rescue {
     size_t room;
 } rescue;
 
-static int is_text(const dpa__column *c, size_t size) {
-    return c->kind == DPA__COLUMN_TEXT && c->size == size;
-}
-
 static void add_stage(rescue *r, const known_stage *stage) {
     for (size_t i = 0; i < r->count; ++i)
         if (strcmp(r->stages[i].key, stage->key) == 0) return;
@@ -49,7 +45,7 @@ static dpa_status visit_stage(void *user, const dpa__cell *cell, dpa_error *err)
     const dpa__column *c = cell->columns;
     (void)err;
     if ((cell->count != 5 && cell->count != 6) || c[0].kind != DPA__COLUMN_NULL ||
-        !is_text(&c[1], KEY_LENGTH) || c[2].kind != DPA__COLUMN_TEXT ||
+        c[1].kind != DPA__COLUMN_TEXT || c[1].size != KEY_LENGTH || c[2].kind != DPA__COLUMN_TEXT ||
         c[3].kind != DPA__COLUMN_INTEGER)
         return DPA_OK;
     known_stage stage = {

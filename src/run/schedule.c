@@ -88,14 +88,10 @@ static dpa_status play_again(schedule *s, uint64_t index, size_t at, dpa_error *
     return DPA_OK;
 }
 
-static int time_is_over(const schedule *s) {
-    return dpa__clock() - s->run->start > s->run->opts->seconds;
-}
-
 static dpa_status fill(schedule *s, dpa_error *err) {
     dpa__transport *t = &s->run->transport;
     const double now = dpa__clock();
-    if (time_is_over(s)) {
+    if (now - s->run->start > s->run->opts->seconds) {
         s->run->summary->out_of_time = 1;
         return DPA_OK;
     }
@@ -430,10 +426,6 @@ static dpa_status look_for_end(schedule *s, int *end, dpa_error *err) {
     return DPA_OK;
 }
 
-static int all_is_ended(const schedule *s) {
-    return s->to_play == s->played + s->failed + s->lost;
-}
-
 static dpa_status play(schedule *s, dpa_error *err) {
     for (;;) {
         int end;
@@ -444,7 +436,8 @@ static dpa_status play(schedule *s, dpa_error *err) {
         DPA_TRY(note(s, err));
         DPA_TRY(commit(s, err));
         if (s->busy == 0) {
-            if (all_is_ended(s) || s->run->summary->out_of_time) return DPA_OK;
+            if (s->to_play == s->played + s->failed + s->lost || s->run->summary->out_of_time)
+                return DPA_OK;
             if (s->retired == s->run->transport.slots)
                 return dpa__fail(err, DPA_IO, "nobody is left to play the trials");
         }

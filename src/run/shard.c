@@ -48,13 +48,10 @@ typedef struct shard {
 /* In each round every shard gets one trial of N. In many games trials with and without the
  * challenge alternate. With an even N, a shard would then have trials of one arm only, and a
  * failing machine would look like a leak; so neighbours swap in every second round. */
-static uint64_t turned(const shard *s, uint64_t round, uint64_t within) {
-    return s->which->shards % 2 == 0 ? within ^ (round & 1) : within;
-}
-
 static uint64_t index_of(const shard *s, uint64_t round) {
     if (s->which->shards == 0) return s->which->index;
-    return round * s->which->shards + turned(s, round, s->which->shard);
+    const uint64_t turn = s->which->shards % 2 == 0 ? round & 1 : 0;
+    return round * s->which->shards + (s->which->shard ^ turn);
 }
 
 static uint64_t count_of(const shard *s, uint64_t trials) {

@@ -30,10 +30,6 @@ static dpa_status name_of(const char *store, const char *end, char **out, dpa_er
 
 /* ---- Writing ---- */
 
-static json_t *number(double x) {
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
 static json_t *pack_trials(const dpa_run_status *s) {
     json_t *all = json_array();
     for (size_t i = 0; i < s->trial_count && all != NULL; ++i) {
@@ -56,8 +52,8 @@ static json_t *pack(const dpa_run_status *s, const char *host) {
         "failed_attempts", (json_int_t)s->failed, "running", (json_int_t)s->running, "workers",
         (json_int_t)s->workers, "failed_trials", (json_int_t)s->failed_trials, "lost_trials",
         (json_int_t)s->lost, "recent", (json_int_t)s->recent, "recent_since", s->recent_since,
-        "ended", s->ended, "trial_seconds", number(s->trial_seconds), "quarantine", s->quarantine,
-        "trials", pack_trials(s));
+        "ended", s->ended, "trial_seconds", dpa__json_number(s->trial_seconds), "quarantine",
+        s->quarantine, "trials", pack_trials(s));
 }
 
 /* Best effort: a failure here must not affect the run. */

@@ -36,34 +36,22 @@ static void add_range(const dpa__range *r, dpa__text *out) {
 }
 
 static void add_type(const dpa__field *f, dpa__text *out) {
-    switch (f->type) {
-    case DPA__COUNT:
-    case DPA__SIZE:
-        dpa__text_add(out, "whole number");
-        add_range(f->detail, out);
-        return;
-    case DPA__NUMBER:
-        dpa__text_add(out, "number");
-        add_range(f->detail, out);
-        return;
-    case DPA__FLAG:
-        dpa__text_add(out, "true or false");
-        return;
-    case DPA__WORD:
-        for (const dpa__word *w = f->detail; w->text != NULL; ++w)
-            dpa__text_printf(out, "%s%s", w != f->detail ? ", " : "", w->text);
-        return;
-    case DPA__PATH:
-        dpa__text_add(out, "path, from this file's folder");
-        return;
-    case DPA__TEXTS:
-        dpa__text_add(out, "list of texts");
-        return;
-    case DPA__TEXT:
-    case DPA__ANY:
-    default:
-        dpa__text_add(out, "text");
-    }
+    static const char *const names[] = {
+        [DPA__COUNT] = "whole number",
+        [DPA__SIZE] = "whole number",
+        [DPA__NUMBER] = "number",
+        [DPA__FLAG] = "true or false",
+        [DPA__WORD] = "",
+        [DPA__TEXT] = "text",
+        [DPA__ANY] = "text",
+        [DPA__PATH] = "path, from this file's folder",
+        [DPA__TEXTS] = "list of texts",
+    };
+    dpa__text_add(out, names[f->type]);
+    if (f->type <= DPA__NUMBER) add_range(f->detail, out);
+    if (f->type != DPA__WORD) return;
+    for (const dpa__word *w = f->detail; w->text != NULL; ++w)
+        dpa__text_printf(out, "%s%s", w != f->detail ? ", " : "", w->text);
 }
 
 static void add_number(double value, dpa__text *out) {

@@ -16,15 +16,11 @@
 
 enum { MAX_ARRAYS = 4 };
 
-static const char *loss_name(dpa_loss loss) {
-    return loss == DPA_LOSS_BINARY ? "binary" : "softmax";
-}
-
 static json_t *model_header(const dpa_model *m) {
     return json_pack("{s:s, s:s, s:[I,I,I], s:I, s:s}", "dpaudit", dpa_version(), "layers",
                      m->layers, "input", (json_int_t)m->input.height, (json_int_t)m->input.width,
                      (json_int_t)m->input.channels, "classes", (json_int_t)m->classes, "loss",
-                     loss_name(m->loss));
+                     m->loss == DPA_LOSS_BINARY ? "binary" : "softmax");
 }
 
 /* Everything that a step depends on, with numbers as exact texts. */

@@ -60,12 +60,11 @@ dpa_status dpa_dataset_new(const float *x, const int32_t *label, size_t rows, dp
     memcpy(data->x, x, rows * data->features * sizeof *x);
     memcpy(data->label, label, rows * sizeof *label);
     const dpa_status status = dpa__dataset_check(data, err);
-    if (status != DPA_OK) {
+    if (status == DPA_OK)
+        *out = data;
+    else
         dpa_dataset_free(data);
-        return status;
-    }
-    *out = data;
-    return DPA_OK;
+    return status;
 }
 
 void dpa_dataset_free(dpa_dataset *data) {

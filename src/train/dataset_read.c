@@ -34,11 +34,6 @@ static dpa_status to_floats(dpa_array *array, float *out, dpa_error *err) {
     return DPA_OK;
 }
 
-static dpa_status label_error(const char *path, size_t row, double label, dpa_error *err) {
-    return dpa__fail_file(err, DPA_BAD_INPUT, path,
-                          "label %zu is %g: expected a whole number from 0 to 999999", row, label);
-}
-
 /* Reads labels [rows]; from a matrix (QMNIST) it takes the first column. Stores the largest label
  * in *top. */
 static dpa_status to_labels(dpa_array *array, const char *path, size_t rows, int32_t *out,
@@ -52,7 +47,9 @@ static dpa_status to_labels(dpa_array *array, const char *path, size_t rows, int
     for (size_t r = 0; r < rows; ++r) {
         const double label = ((const double *)array->data)[r * step];
         if (!(label >= 0.0 && label < 1e6 && label == floor(label)))
-            return label_error(path, r, label, err);
+            return dpa__fail_file(err, DPA_BAD_INPUT, path,
+                                  "label %zu is %g: expected a whole number from 0 to 999999", r,
+                                  label);
         out[r] = (int32_t)label;
         if ((size_t)label > *top) *top = (size_t)label;
     }
@@ -285,12 +282,11 @@ dpa_status dpa_dataset_read(const dpa_dataset_opts *opts, const dpa_dataset *lik
     if (status != DPA_OK && err != NULL && err->place[0] == '\0')
         (void)snprintf(err->place, sizeof err->place, "%.400s", opts->path);
     if (status == DPA_OK && like != NULL) status = check_like(data, like, opts->path, err);
-    if (status != DPA_OK) {
+    if (status == DPA_OK)
+        *out = data;
+    else
         dpa_dataset_free(data);
-        return status;
-    }
-    *out = data;
-    return DPA_OK;
+    return status;
 }
 
 const char *dpa_dataset_schema(const dpa_dataset *data) {

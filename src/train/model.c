@@ -239,12 +239,11 @@ dpa_status dpa_model_new(const char *layers, dpa_shape input, size_t classes, dp
     model->outputs = loss == DPA_LOSS_BINARY ? 1 : classes;
     model->layers = dpa__strdup(layers, err);
     const dpa_status status = model->layers != NULL ? build(model, err) : DPA_NO_MEMORY;
-    if (status != DPA_OK) {
+    if (status == DPA_OK)
+        *out = model;
+    else
         dpa_model_free(model);
-        return status;
-    }
-    *out = model;
-    return DPA_OK;
+    return status;
 }
 
 void dpa_model_free(dpa_model *model) {

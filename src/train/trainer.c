@@ -129,12 +129,11 @@ dpa_status dpa_trainer_new(dpa_model *model, const dpa_dataset *data, const size
     t->opts = *opts;
     dpa_status status = dpa__sampler_init(&t->sampler, opts, members, count, data->rows, err);
     if (status == DPA_OK) status = allocate(t, err);
-    if (status != DPA_OK) {
+    if (status == DPA_OK)
+        *out = t;
+    else
         dpa_trainer_free(t);
-        return status;
-    }
-    *out = t;
-    return DPA_OK;
+    return status;
 }
 
 void dpa_trainer_free(dpa_trainer *t) {

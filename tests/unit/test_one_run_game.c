@@ -249,7 +249,7 @@ static void bank_directions(void **state) {
                                   .data = t.data.data,
                                   .rows = t.data.members,
                                   .points = t.data.member_count,
-                                  .claimed = t.data.member_count};
+                                  .held = &t.data};
     assert_ok(dpa__local_new(&opts, &trainer, NULL));
     const size_t size = trainer->size;
     float *sum = calloc(size, sizeof *sum);

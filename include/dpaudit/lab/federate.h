@@ -122,11 +122,8 @@ typedef struct dpa_federation dpa_federation;
 typedef struct dpa_round_info {
     uint64_t round;    /* rounds done, including this one */
     size_t clients;    /* real clients whose change arrived */
-    size_t canaries;   /* canaries whose change arrived */
     double clip;       /* S of this round */
-    double loss;       /* mean of the clients over all their steps; NaN if nobody came */
-    double norm_mean;  /* mean norm of the changes before clipping; NaN likewise */
-    double norm_share; /* share of the changes that were clipped; NaN likewise */
+    double norm_share; /* share of the changes that were clipped; NaN if nobody came */
     /* squared norms of the parts of the sum, in units of S²: clients, canaries and (on average)
      * noise */
     double energy_clients, energy_canaries, energy_noise;
