@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "fuzz.h"
-#include "game/trainer_wire.h"
+#include "game/trainer.h"
 
 enum { EXAMPLES = 1000 };
 

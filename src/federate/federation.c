@@ -13,9 +13,81 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "base/simd.h"
 #include "federate/federation.h"
 #include "train/kernels.h"
 #include "train/noise.h"
+
+/* ---- How the server moves the model ----
+ *
+ * Plainly, with momentum, or by one of the adaptive optimisers of Reddi et al. (2021), Algorithm 2.
+ * Canaries are measured on the mean before this, so all of it is post-processing. */
+
+static int is_plain(const dpa_federate_opts *o) {
+    return o->server == DPA_SERVER_SGD && o->momentum == 0.0;
+}
+
+DPA_CLONES static void plain(const float *sum, float scale, float rate, float *theta,
+                             size_t count) {
+    for (size_t i = 0; i < count; ++i) theta[i] += rate * (sum[i] * scale);
+}
+
+typedef struct step {
+    float scale, rate, beta1, beta2, tau;
+} step;
+
+DPA_CLONES static void adagrad(const step *s, const float *sum, float *m, float *v, float *theta,
+                               size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        const float g = sum[i] * s->scale;
+        m[i] = s->beta1 * m[i] + (1.0F - s->beta1) * g;
+        v[i] += g * g;
+        theta[i] += s->rate * m[i] / (sqrtf(v[i]) + s->tau);
+    }
+}
+
+DPA_CLONES static void adam(const step *s, const float *sum, float *m, float *v, float *theta,
+                            size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        const float g = sum[i] * s->scale;
+        m[i] = s->beta1 * m[i] + (1.0F - s->beta1) * g;
+        v[i] = s->beta2 * v[i] + (1.0F - s->beta2) * (g * g);
+        theta[i] += s->rate * m[i] / (sqrtf(v[i]) + s->tau);
+    }
+}
+
+DPA_CLONES static void yogi(const step *s, const float *sum, float *m, float *v, float *theta,
+                            size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+        const float g = sum[i] * s->scale, square = g * g;
+        m[i] = s->beta1 * m[i] + (1.0F - s->beta1) * g;
+        v[i] += (1.0F - s->beta2) * (v[i] < square ? square : v[i] > square ? -square : 0.0F);
+        theta[i] += s->rate * m[i] / (sqrtf(v[i]) + s->tau);
+    }
+}
+
+/* Moves the model by f->sum/count. */
+static void move_model(dpa_federation *f, double count) {
+    const dpa_federate_opts *o = &f->opts;
+    const size_t size = f->model->size;
+    const step s = {(float)(1.0 / count), (float)o->server_rate, (float)o->momentum,
+                    (float)o->beta2, (float)o->tau};
+    /* dpa__sgd subtracts, but the clients' changes point to where the model should go. */
+    const dpa__update update = {
+        .scale = s.scale, .momentum = s.beta1, .rate = (float)-o->server_rate};
+    if (is_plain(o))
+        plain(f->sum, s.scale, s.rate, f->model->weight, size);
+    else if (o->server == DPA_SERVER_SGD)
+        dpa__sgd(&update, f->sum, f->velocity, f->model->weight, size);
+    else if (o->server == DPA_SERVER_ADAGRAD)
+        adagrad(&s, f->sum, f->velocity, f->square, f->model->weight, size);
+    else if (o->server == DPA_SERVER_ADAM)
+        adam(&s, f->sum, f->velocity, f->square, f->model->weight, size);
+    else
+        yogi(&s, f->sum, f->velocity, f->square, f->model->weight, size);
+}
+
+/* ---- The federation ---- */
 
 static const uint64_t VOTES = UINT64_C(1) << 55; /* noise streams that no round uses */
 
@@ -77,7 +149,7 @@ static unsigned machine_threads(void) {
 static dpa_status allocate(dpa_federation *f, dpa_error *err) {
     const size_t size = f->model->size, clients = f->clients->count;
     f->sum = dpa__calloc(size, sizeof(float), err);
-    const int moves = !dpa__server_is_plain(&f->opts), adapts = f->opts.server != DPA_SERVER_SGD;
+    const int moves = !is_plain(&f->opts), adapts = f->opts.server != DPA_SERVER_SGD;
     if (moves) f->velocity = dpa__calloc(size, sizeof(float), err);
     if (adapts) f->square = dpa__calloc(size, sizeof(float), err);
     f->order = DPA_NEW_ARRAY(size_t, clients, err);
@@ -227,7 +299,7 @@ static dpa_status sum_elsewhere(dpa_federation *f, dpa__round_tally *tally, dpa_
 }
 
 static void move(dpa_federation *f, const dpa__round_tally *tally) {
-    dpa__server_move(f, divisor(f, tally));
+    move_model(f, divisor(f, tally));
     move_clip(f, tally);
 }
 

@@ -102,13 +102,6 @@ void dpa__worker_free(dpa__worker *worker);
 /* Adds up the clients' clipped changes in f->sum. */
 dpa_status dpa__round_sum(dpa_federation *f, dpa__round_tally *tally, dpa_error *err);
 
-/* server.c: y += by·x, y −= x, with the same bytes on every instruction set. */
-void dpa__add_scaled(float *y, float by, const float *x, size_t count);
-void dpa__subtract(float *y, const float *x, size_t count);
-int dpa__server_is_plain(const dpa_federate_opts *opts);
-/* Moves the model by f->sum/count. */
-void dpa__server_move(dpa_federation *f, double count);
-
 /* audit.c */
 dpa_status dpa__audit_init(dpa_federation *f, dpa_error *err);
 /* Adds the canaries of the round to f->sum; `energy` is the sum of their squared norms. */

@@ -15,10 +15,20 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "base/simd.h"
 #include "base/threads.h"
 #include "federate/federation.h"
 #include "train/dataset.h"
 #include "train/kernels.h"
+
+/* Loops over the weights, with the same bytes on every instruction set. */
+DPA_CLONES static void add_scaled(float *y, float by, const float *x, size_t count) {
+    for (size_t i = 0; i < count; ++i) y[i] += by * x[i];
+}
+
+DPA_CLONES static void subtract(float *y, const float *x, size_t count) {
+    for (size_t i = 0; i < count; ++i) y[i] -= x[i];
+}
 
 /* ---- One client ----
  *
@@ -71,8 +81,7 @@ static void step(dpa__worker *w, const dpa_federation *f, const size_t *row, siz
     dpa__net_backward(w->net, rows);
     memset(w->gradient, 0, size * sizeof *w->gradient);
     dpa__net_gradient(w->net, rows, w->gradient);
-    dpa__add_scaled(w->local.weight, (float)(-f->opts.client_rate / (double)rows), w->gradient,
-                    size);
+    add_scaled(w->local.weight, (float)(-f->opts.client_rate / (double)rows), w->gradient, size);
 }
 
 /* Afterwards w->local.weight is the change; `loss` is the sum over the rows of all steps. */
@@ -94,7 +103,7 @@ static void train_client(dpa__worker *w, const dpa_federation *f, uint64_t round
             step(w, f, w->order + first, rows - first < batch ? rows - first : batch, loss);
         }
     }
-    dpa__subtract(w->local.weight, f->model->weight, f->model->size);
+    subtract(w->local.weight, f->model->weight, f->model->size);
 }
 
 /* ---- All of them ---- */
@@ -130,8 +139,8 @@ static void add_client(crew *c, size_t client, const float *change, double norm,
     }
     const int clips = f->opts.fault != DPA_FAULT_CLIP_MEAN && norm > f->clip * SAFETY;
     const double copies = dpa__copies(f, client);
-    dpa__add_scaled(f->sum, (float)(copies * (clips ? f->clip * SAFETY / norm : 1.0)), change,
-                    f->model->size);
+    add_scaled(f->sum, (float)(copies * (clips ? f->clip * SAFETY / norm : 1.0)), change,
+               f->model->size);
     t->clipped += norm > f->clip;
     ++t->clients;
 }

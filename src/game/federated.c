@@ -87,14 +87,6 @@ static dpa_status take_training(const dpa_game *game, dpa_federate_opts *o, dpa_
     return DPA_OK;
 }
 
-static dpa_status make_model(const dpa_game *game, dpa_model **out, dpa_error *err) {
-    const dpa_dataset *data = game->data.data;
-    DPA_TRY(dpa_model_new(game->plan->layers, dpa_dataset_shape(data), dpa_dataset_classes(data),
-                          game->plan->loss, out, err));
-    dpa_model_init(*out, game->plan->init_seed);
-    return DPA_OK;
-}
-
 static void close_game(dpa_game *game) {
     state *s = game->state;
     if (s == NULL) return;
@@ -122,7 +114,7 @@ static void choose_canaries(state *s) {
 static dpa_status try_settings(const dpa_game *game, state *s, dpa_error *err) {
     dpa_model *model = NULL;
     dpa_federation *f = NULL;
-    DPA_TRY(make_model(game, &model, err));
+    DPA_TRY(dpa__federated_model(game, game->plan->init_seed, &model, err));
     s->dim = dpa_model_size(model);
     choose_canaries(s);
     const dpa_status status =
@@ -349,7 +341,7 @@ static dpa_status begin(training *t, const dpa_federate_opts *o, dpa_error *err)
     const state *s = t->game->state;
     const uint64_t init = t->game->plan->init_seed;
     if (t->game->remote == NULL) {
-        DPA_TRY(make_model(t->game, &t->model, err));
+        DPA_TRY(dpa__federated_model(t->game, init, &t->model, err));
         return dpa_federation_new(t->model, t->game->data.data, s->clients, o, &t->federation, err);
     }
     DPA_TRY(dpa__far_begin(&t->far, t->game->remote, s->dim, init, o->seed, err));

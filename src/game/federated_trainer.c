@@ -8,6 +8,15 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+dpa_status dpa__federated_model(const dpa_game *game, uint64_t init, dpa_model **out,
+                                dpa_error *err) {
+    const dpa_dataset *data = game->data.data;
+    DPA_TRY(dpa_model_new(game->plan->layers, dpa_dataset_shape(data), dpa_dataset_classes(data),
+                          game->plan->loss, out, err));
+    dpa_model_init(*out, init);
+    return DPA_OK;
+}
+
 /* ---- Who the clients are: from a file, dealt out, one for each row, or a trainer's own ---- */
 
 /* Takes rows that are not to be trained on away from their clients. */
@@ -150,13 +159,11 @@ static void close_served(dpa__trainer *trainer) {
 
 static dpa_status start(dpa__trainer *trainer, const dpa__order *order, dpa_error *err) {
     served *s = (served *)trainer;
-    const dpa_dataset *data = s->game->data.data;
     end_training(s);
-    DPA_TRY(dpa_model_new(s->game->plan->layers, dpa_dataset_shape(data), dpa_dataset_classes(data),
-                          s->game->plan->loss, &s->model, err));
-    dpa_model_init(s->model, order->init);
+    DPA_TRY(dpa__federated_model(s->game, order->init, &s->model, err));
     s->opts.seed = order->seed;
-    return dpa_federation_new(s->model, data, s->clients, &s->opts, &s->federation, err);
+    return dpa_federation_new(s->model, s->game->data.data, s->clients, &s->opts, &s->federation,
+                              err);
 }
 
 static dpa_status need_start(const served *s, dpa_error *err) {

@@ -8,6 +8,9 @@
 #include "federate/federation.h"
 #include "game/rules.h"
 
+/* A model of the training file, with initial weights by this seed. */
+dpa_status dpa__federated_model(const dpa_game *game, uint64_t init, dpa_model **out,
+                                dpa_error *err);
 /* The clients of a federated game. */
 dpa_status dpa__federated_clients(const dpa_game *game, dpa_clients **out, dpa_error *err);
 

@@ -9,7 +9,6 @@
 #include "base/number.h"
 #include "base/sha256.h"
 #include "game/rules.h"
-#include "game/trainer_wire.h"
 
 void dpa__game_put(const dpa_game *game, const char *names, dpa__text *text) {
     dpa__settings_put(dpa__experiment_sections, names, game->experiment, text);

@@ -40,10 +40,8 @@ static double rate_of(const dpa_train_plan *plan, size_t members) {
 
 static dpa_status set_up(dpa__matched *m, uint64_t seed, dpa_error *err) {
     const size_t k = m->examples;
-    if (m->size > 0 && k > SIZE_MAX / sizeof(float) / m->size)
-        return dpa__fail(err, DPA_NO_MEMORY, "%zu gradients of %zu weights", k, m->size);
     m->rows = dpa__pool_draw(&m->pool, k, seed, 1, err);
-    m->gradients = DPA_NEW_ARRAY(float, k * m->size, err);
+    m->gradients = dpa__malloc(k, m->size * sizeof(float), err);
     m->mean = DPA_NEW_ARRAY(float, m->size, err);
     m->gram32 = DPA_NEW_ARRAY(float, k *k, err);
     m->products = DPA_NEW_ARRAY(float, k, err);

@@ -13,7 +13,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/rng.h"
+#include "evidence/evidence.h"
 #include "game/canary.h"
+#include "game/rules.h"
 
 /* ---- Canaries in a black box ----
  *
@@ -103,8 +105,6 @@ void dpa__ledger_add(dpa__ledger *l, size_t i, double x) {
 
 /* ---- The game ---- */
 
-typedef dpa__one_run game;
-
 struct dpa__one_run {
     const dpa_game_opts *opts;
     const dpa_train_plan *plan;
@@ -132,24 +132,24 @@ struct dpa__one_run {
 /* Steps whose noise is kept: at most, and those below which nothing can be checked. */
 enum { MOST_ROWS = 1000, FEWEST_ROWS = 10 };
 
-static int is_white_box(const game *g) {
+static int is_white_box(const dpa__one_run *g) {
     return g->opts->access == DPA_ACCESS_STEPS;
 }
 
-size_t dpa__one_run_noise_rows(const game *g) {
+size_t dpa__one_run_noise_rows(const dpa__one_run *g) {
     if (g->opts->null_coordinates == 0) return 0;
     const uint64_t steps = dpa_train_plan_steps(g->plan, g->count);
     return steps < FEWEST_ROWS ? 0 : steps < MOST_ROWS ? (size_t)steps : MOST_ROWS;
 }
 
 /* How many examples stand for canaries: with gradients one each, else one per option. */
-static size_t stand_ins(const game *g) {
+static size_t stand_ins(const dpa__one_run *g) {
     return is_white_box(g) ? g->canaries : g->canaries * g->options;
 }
 
 /* ---- Setting up ---- */
 
-static dpa_status check(const game *g, dpa_error *err) {
+static dpa_status check(const dpa__one_run *g, dpa_error *err) {
     const dpa_train_opts *t = &g->plan->train;
     if (g->canaries < 1 || g->canaries > 1U << 24)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "%zu canaries: expected 1 to 2^24", g->canaries);
@@ -175,7 +175,7 @@ static dpa_status check(const game *g, dpa_error *err) {
 }
 
 /* Rows of gradient canaries are never read, so they stay zero. */
-static dpa_status fill_rows(game *g, float *x, int32_t *label, dpa_error *err) {
+static dpa_status fill_rows(dpa__one_run *g, float *x, int32_t *label, dpa_error *err) {
     const dpa_dataset *data = g->data->data;
     const size_t features = dpa_dataset_features(data), total = g->count + stand_ins(g);
     for (size_t i = 0; i < total; ++i) {
@@ -192,7 +192,7 @@ static dpa_status fill_rows(game *g, float *x, int32_t *label, dpa_error *err) {
                            &g->rows, err);
 }
 
-static dpa_status make_rows(game *g, dpa_error *err) {
+static dpa_status make_rows(dpa__one_run *g, dpa_error *err) {
     const size_t total = g->count + stand_ins(g);
     const size_t features = dpa_dataset_features(g->data->data);
     float *x = dpa__calloc(total, features * sizeof *x, err);
@@ -205,7 +205,7 @@ static dpa_status make_rows(game *g, dpa_error *err) {
 }
 
 /* Sets up what depends on the number of weights. */
-static dpa_status make_bank(game *g, dpa_error *err) {
+static dpa_status make_bank(dpa__one_run *g, dpa_error *err) {
     const dpa_train_opts *t = &g->plan->train;
     const size_t count = g->canaries * g->options;
     const double q = dpa_train_plan_q(g->plan, g->count);
@@ -227,7 +227,7 @@ static dpa_status make_bank(game *g, dpa_error *err) {
     return DPA_OK;
 }
 
-static dpa_status set_up_own(game *g, dpa_error *err) {
+static dpa_status set_up_own(dpa__one_run *g, dpa_error *err) {
     if (!is_white_box(g))
         DPA_TRY(dpa__decoys_init(&g->decoys, g->canaries, g->options, g->opts->seed, g->data, err));
     DPA_TRY(make_rows(g, err));
@@ -243,7 +243,7 @@ static dpa_status set_up_own(game *g, dpa_error *err) {
     return is_white_box(g) ? make_bank(g, err) : DPA_OK;
 }
 
-static dpa_status set_up(game *g, dpa_error *err) {
+static dpa_status set_up(dpa__one_run *g, dpa_error *err) {
     DPA_TRY(check(g, err));
     if (g->trainer == NULL) {
         DPA_TRY(set_up_own(g, err));
@@ -264,11 +264,11 @@ static dpa_status set_up(game *g, dpa_error *err) {
     return DPA_OK;
 }
 
-dpa__trainer *dpa__one_run_trainer(const game *g) {
+dpa__trainer *dpa__one_run_trainer(const dpa__one_run *g) {
     return g->trainer;
 }
 
-void dpa__one_run_free(game *g) {
+void dpa__one_run_free(dpa__one_run *g) {
     if (g == NULL) return;
     dpa__ledger_free(&g->ledger);
     dpa__bank_free(&g->bank);
@@ -286,18 +286,18 @@ void dpa__one_run_free(game *g) {
 
 dpa_status dpa__one_run_new(const dpa_game_opts *opts, uint64_t options, const dpa_train_plan *plan,
                             const dpa_train_data *data, dpa__trainer *trainer,
-                            dpa_trainer_signal signal, game **out, dpa_error *err) {
-    game *g = DPA_NEW(game, err);
+                            dpa_trainer_signal signal, dpa__one_run **out, dpa_error *err) {
+    dpa__one_run *g = DPA_NEW(dpa__one_run, err);
     if (g == NULL) return DPA_NO_MEMORY;
-    *g = (game){.opts = opts,
-                .plan = plan,
-                .data = data,
-                .count = data->member_count,
-                .trainer = trainer,
-                .signal = signal,
-                .canaries = opts->canaries,
-                .is_membership = options == 0,
-                .options = options == 0 ? 1 : options};
+    *g = (dpa__one_run){.opts = opts,
+                        .plan = plan,
+                        .data = data,
+                        .count = data->member_count,
+                        .trainer = trainer,
+                        .signal = signal,
+                        .canaries = opts->canaries,
+                        .is_membership = options == 0,
+                        .options = options == 0 ? 1 : options};
     const dpa_status status = set_up(g, err);
     if (status == DPA_OK)
         *out = g;
@@ -309,7 +309,7 @@ dpa_status dpa__one_run_new(const dpa_game_opts *opts, uint64_t options, const d
 /* ---- Playing ---- */
 
 /* Draws which canaries are in, and with which option. */
-static void draw_secrets(game *g, uint64_t run, const size_t *given) {
+static void draw_secrets(dpa__one_run *g, uint64_t run, const size_t *given) {
     dpa_rng rng;
     dpa__rng_init(&rng, g->opts->seed, DPA_PURPOSE_MEMBERSHIP, run);
     for (size_t i = 0; i < g->count; ++i) g->trained_on[i] = i;
@@ -326,7 +326,7 @@ static void draw_secrets(game *g, uint64_t run, const size_t *given) {
 
 /* A canary that the trainer has drawn leaves the batch, and its gradient comes in instead. As in
  * the white-box game, a raw gradient is as large as a whole batch if nothing clips it. */
-static void swap_canaries(game *g, dpa__step *step) {
+static void swap_canaries(dpa__one_run *g, dpa__step *step) {
     const float scale = g->opts->sabotage == DPA_SABOTAGE_CLIP ? (float)g->plan->train.batch : 1.0F;
     const int is_dirac = g->bank.place != NULL;
     size_t kept = 0, drawn = 0;
@@ -350,7 +350,7 @@ static void swap_canaries(game *g, dpa__step *step) {
 }
 
 /* Keeps the noise of the null coordinates if this step is one of the rows. */
-static void keep_noise(game *g, uint64_t step, uint64_t steps) {
+static void keep_noise(dpa__one_run *g, uint64_t step, uint64_t steps) {
     const uint64_t rows = dpa__one_run_noise_rows(g);
     if (g->noise == NULL || (step + 1) * rows / steps == step * rows / steps) return;
     for (size_t i = 0; i < g->opts->null_coordinates; ++i) {
@@ -360,7 +360,7 @@ static void keep_noise(game *g, uint64_t step, uint64_t steps) {
     }
 }
 
-static dpa_status take_step(game *g, dpa_error *err) {
+static dpa_status take_step(dpa__one_run *g, dpa_error *err) {
     dpa__step step = {.batch = g->batch};
     DPA_TRY(g->trainer->calls->batch(g->trainer, 0, g->member_count, g->batch, &step.count, err));
     swap_canaries(g, &step);
@@ -370,7 +370,8 @@ static dpa_status take_step(game *g, dpa_error *err) {
     return DPA_OK;
 }
 
-static dpa_status play_steps(game *g, const dpa__order *order, double *accuracy, dpa_error *err) {
+static dpa_status play_steps(dpa__one_run *g, const dpa__order *order, double *accuracy,
+                             dpa_error *err) {
     const dpa_progress *p = &g->opts->progress;
     const uint64_t steps = dpa_train_plan_steps(g->plan, g->count);
     const dpa__question ask = {.accuracy = accuracy};
@@ -388,7 +389,7 @@ static dpa_status play_steps(game *g, const dpa__order *order, double *accuracy,
 }
 
 /* Guesses the option with the highest score; the gap to the second highest is the confidence. */
-static void decide(const game *g, const double *table, dpa__one_run_result *result) {
+static void decide(const dpa__one_run *g, const double *table, dpa__one_run_result *result) {
     for (size_t i = 0; i < g->canaries; ++i) {
         const double *score = table + i * g->options;
         size_t best = 0;
@@ -404,8 +405,8 @@ static void decide(const game *g, const double *table, dpa__one_run_result *resu
 }
 
 /* table[i·options + k]: the evidence that canary i is in as option k. */
-static dpa_status play_whole(game *g, const dpa__order *order, double *table, double *accuracy,
-                             dpa_error *err) {
+static dpa_status play_whole(dpa__one_run *g, const dpa__order *order, double *table,
+                             double *accuracy, dpa_error *err) {
     const size_t count = stand_ins(g);
     size_t *ids = DPA_NEW_ARRAY(size_t, count, err);
     if (ids == NULL) return DPA_NO_MEMORY;
@@ -419,7 +420,8 @@ static dpa_status play_whole(game *g, const dpa__order *order, double *table, do
     return status;
 }
 
-dpa_status dpa__one_run_play(game *g, uint64_t run, dpa__one_run_result *result, dpa_error *err) {
+dpa_status dpa__one_run_play(dpa__one_run *g, uint64_t run, dpa__one_run_result *result,
+                             dpa_error *err) {
     dpa_rng seeds;
     dpa__rng_init(&seeds, g->opts->seed, DPA_PURPOSE_ATTACK, run);
     draw_secrets(g, run, result->secret);
@@ -442,3 +444,122 @@ dpa_status dpa__one_run_play(game *g, uint64_t run, dpa__one_run_result *result,
     free(table);
     return status;
 }
+
+/* ---- Membership and reconstruction, as games of one trial ----
+ *
+ * Its numbers are the scores of all canaries, then the answers, then the accuracy of the model if
+ * there are held-out rows, then the noise of the null coordinates. */
+
+static size_t canaries_of(const dpa_game *game) {
+    return (size_t)game->experiment->game.canaries;
+}
+
+static int plays_membership(const dpa_game *game) {
+    return game->experiment->kind == DPA_GAME_MEMBERSHIP;
+}
+
+static dpa_status open_game(dpa_game *game, dpa_error *err) {
+    const dpa_experiment *e = game->experiment;
+    dpa__one_run *state = NULL;
+    if (!plays_membership(game) && e->game.options == 0)
+        return dpa__fail(err, DPA_BAD_ARGUMENT, "0 options: expected 2 to 65536");
+    DPA_TRY(dpa__one_run_new(
+        &e->game, plays_membership(game) ? 0 : e->game.options, game->plan, &game->data,
+        game->remote, game->remote != NULL ? e->trainer.signal : DPA_TRAINER_LOSS, &state, err));
+    game->state = state;
+    game->trainer = dpa__one_run_trainer(state);
+    return DPA_OK;
+}
+
+static void close_game(dpa_game *game) {
+    dpa__one_run_free(game->state);
+}
+
+static uint64_t trials(const dpa_game *game, int stage) {
+    (void)game, (void)stage;
+    return 1;
+}
+
+static void describe(const dpa_game *game, int stage, dpa__text *text) {
+    (void)stage;
+    dpa__game_put(
+        game, "seed game.canary game.canaries game.options game.access game.score " DPA__SABOTAGE,
+        text);
+    if (game->experiment->game.null_coordinates > 0)
+        dpa__game_put(game, "game.null-coordinates", text);
+}
+
+static size_t noise_numbers(const dpa_game *game) {
+    return dpa__one_run_noise_rows(game->state) * game->experiment->game.null_coordinates;
+}
+
+static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
+    (void)stage, (void)index;
+    return 2 * canaries_of(game) + (size_t)dpa__tells_accuracy(game) + noise_numbers(game);
+}
+
+static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
+                        dpa_values *out, dpa_error *err) {
+    (void)stage, (void)brief;
+    const size_t count = canaries_of(game);
+    dpa__one_run_result result = {.score = out->items,
+                                  .answer = out->items + count,
+                                  .noise = out->items + out->count - noise_numbers(game)};
+    DPA_TRY(dpa__one_run_play(game->state, index, &result, err));
+    if (dpa__tells_accuracy(game)) out->items[2 * count] = result.accuracy;
+    return DPA_OK;
+}
+
+/* In reconstruction one of K options is in, so neighbours differ by a replaced record. */
+static void expect(const dpa_game *game, dpa_evidence *out) {
+    out->design = DPA_ONE_RUN;
+    if (plays_membership(game)) return;
+    out->kind = DPA_EVIDENCE_GUESSES;
+    out->options = game->experiment->game.options;
+    out->training.replace_one = 1;
+}
+
+/* Adds the noise of the null coordinates, without columns beyond the last weight. */
+static dpa_status add_noise(const dpa_game *game, const dpa_values *trial, dpa_evidence *out,
+                            dpa_error *err) {
+    const size_t rows = dpa__one_run_noise_rows(game->state), all = noise_numbers(game);
+    if (all == 0) return DPA_OK;
+    const double *from = trial->items + trial->count - all;
+    dpa_named_array *a = dpa__gather_array(out, "null_noise", all, err);
+    if (a == NULL) return DPA_NO_MEMORY;
+    a->rows = rows;
+    for (size_t i = 0; i < all; ++i)
+        if (!isnan(from[i])) a->items[a->count++] = from[i];
+    if (a->count >= 2 * rows) return DPA_OK;
+    free(a->items); /* no weight is left to compare with another */
+    --out->array_count;
+    return DPA_OK;
+}
+
+static dpa_status gather(dpa_game *game, const dpa_trials *stages, dpa_evidence *out,
+                         dpa_error *err) {
+    const size_t count = canaries_of(game);
+    const double *values = stages[0].count > 0 ? stages[0].items[0].items : NULL;
+    if (values == NULL)
+        return dpa__fail(err, DPA_BAD_INPUT, "the one training of this game is missing");
+    if (plays_membership(game)) {
+        DPA_TRY(dpa__gather_split(values, values + count, count, out, err));
+        DPA_TRY(add_noise(game, &stages[0].items[0], out, err));
+    } else {
+        DPA_TRY(dpa_evidence_copy(out, "score", values, count, err));
+        DPA_TRY(dpa_evidence_copy(out, "correct", values + count, count, err));
+    }
+    if (!dpa__tells_accuracy(game)) return DPA_OK;
+    return dpa__gather_mean(&stages[0], 2 * count, "heldout_accuracy", out, err);
+}
+
+const dpa__rules dpa__one_run_rules = {
+    .open = open_game,
+    .close = close_game,
+    .trials = trials,
+    .numbers = numbers,
+    .describe = describe,
+    .trial = trial,
+    .expect = expect,
+    .gather = gather,
+};

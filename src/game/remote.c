@@ -15,7 +15,6 @@
 #include "base/process.h"
 #include "game/command.h"
 #include "game/rules.h"
-#include "game/trainer_wire.h"
 
 typedef struct remote {
     dpa__trainer base;

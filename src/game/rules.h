@@ -76,11 +76,6 @@ dpa_status dpa__game_key_1(const dpa_game *game, int stage, const char *settings
  * what it started. After a failure of the machine it is stopped. */
 int dpa__game_stays(const dpa_game *game, dpa_status status);
 
-/* training.c: fails if the file names both `training` and `trainer`, or a `trainer` for a game that
- * takes none. */
-dpa_status dpa__training_check(const dpa_game *game, dpa_error *err);
-/* Fills game->plan, game->data and game->digest from the experiment's training file. */
-dpa_status dpa__training_open(dpa_game *game, dpa_error *err);
 /* Computes σ again if the training file says ε; for games that changed rate or length. */
 dpa_status dpa__training_noise(dpa_game *game, dpa_error *err);
 /* Whether the trainer also tells how good its models are. */

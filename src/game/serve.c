@@ -14,7 +14,6 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "game/rules.h"
-#include "game/trainer_wire.h"
 
 typedef struct server {
     dpa__trainer *trainer;

@@ -9,6 +9,8 @@
 #ifndef DPA_GAME_TRAINER_H
 #define DPA_GAME_TRAINER_H
 
+#include <jansson.h>
+
 #include "base/text.h"
 #include "dpaudit/lab/game.h"
 
@@ -116,24 +118,10 @@ typedef dpa_status dpa__canary_maker(void *user, uint64_t seed, uint64_t index, 
 void dpa__local_set_canary(dpa__trainer *trainer, const dpa_dataset *canaries,
                            dpa__canary_maker *make, void *user);
 
-/* sabotage.c: breaks the trainer that a game audits, from outside: through the options it runs with
- * and through its hooks. Every game that trains goes through here.
- *
- * `members` is the number trained on, including canaries that go through the sampler; 0: not known
- * yet. */
+/* Whether the sabotage that the options ask for is possible. `members` is the number trained on,
+ * including canaries that go through the sampler; 0: not known yet. */
 dpa_status dpa__sabotage_check(const dpa_game_opts *opts, const dpa_train_opts *claimed,
                                size_t members, dpa_error *err);
-/* Turns the claimed options into those that the trainer really runs with. */
-void dpa__sabotage_opts(const dpa_game_opts *opts, dpa_train_opts *train);
-/* For the hook `sample`; call it before the game looks at the batch. */
-void dpa__sabotage_sample(const dpa_game_opts *opts, const dpa_train_opts *claimed, size_t members,
-                          uint64_t step, size_t *count);
-/* For the hook `sum`; call it after the game has added its part. */
-void dpa__sabotage_sum(const dpa_game_opts *opts, const dpa_train_opts *claimed, size_t members,
-                       uint64_t step, float *sum, size_t size);
-/* For the hook `release`; call it before the game looks. `seed` is that of the training. */
-void dpa__sabotage_release(const dpa_game_opts *opts, const dpa_train_opts *claimed, uint64_t seed,
-                           uint64_t step, float *sum, size_t size);
 /* Its settings, for dpa__game_put. */
 #define DPA__SABOTAGE "game.sabotage game.noise-scale game.seeds game.workers"
 
@@ -143,9 +131,8 @@ dpa_status dpa__write_plainly(const char *path, dpa__text *head, const void *mor
                               dpa_error *err);
 
 /* remote.c: the program of `opts` (borrowed), run in the folder of the file `path`, confined unless
- * `confine` (borrowed) is NULL. It is started
- * when first needed and then stays. After a failure it is started anew, unless it reported the
- * failure itself. */
+ * `confine` (borrowed) is NULL. It is started when first needed and then stays. After a failure it
+ * is started anew, unless it reported the failure itself. */
 dpa_status dpa__remote_new(const dpa_trainer_opts *opts, const char *path,
                            const dpa_confine *confine, dpa__trainer **out, dpa_error *err);
 /* The digest of the files that its command names. */
@@ -158,5 +145,41 @@ dpa_status dpa__remote_hello(dpa__trainer *trainer, dpa_error *err);
 
 /* serve.c: answers the requests that arrive on `in` until it is closed. */
 dpa_status dpa__trainer_serve(dpa__trainer *trainer, int in, int out, dpa_error *err);
+
+/* ---- Messages between games and trainers in other processes (trainer_wire.c) ----
+ *
+ * One JSON object per line. Short arrays are lists of numbers; long ones are {"npy": NAME}, a file
+ * in the folder that both know (docs/trainer.md). */
+
+/* The most numbers that are written into the line itself. Ids are short: a file costs as much as
+ * about 5000 of them. */
+enum {
+    DPA__LEVELS = 5,
+    DPA__TRAINER_PROTOCOL = 1,
+    DPA__INLINE_MOST = 1000,
+    DPA__INLINE_IDS = 5000
+};
+
+extern const char *const dpa__level_names[DPA__LEVELS]; /* for the bits 1, 2, 4 … */
+extern const char *const dpa__signal_names[3];          /* indexed by dpa_trainer_signal */
+
+/* Appends `,"key":…`. Files are named after `key` and `side` ("to", "from") and are overwritten by
+ * the next message. */
+dpa_status dpa__put_ids(dpa__text *line, const char *key, const size_t *ids, size_t count,
+                        const char *folder, const char *side, dpa_error *err);
+dpa_status dpa__put_floats(dpa__text *line, const char *key, const float *items, size_t rows,
+                           size_t columns, const char *folder, const char *side, dpa_error *err);
+dpa_status dpa__put_doubles(dpa__text *line, const char *key, const double *items, size_t count,
+                            const char *folder, const char *side, dpa_error *err);
+void dpa__put_seed(dpa__text *line, const char *key, uint64_t seed);
+
+/* The array under a key, which the caller frees; every number is finite. Errors begin with
+ * `what`. */
+dpa_status dpa__take_numbers(const json_t *message, const char *key, const char *folder,
+                             double **items, size_t *count, dpa_error *err);
+/* The same for numbers of examples, each below `limit`. */
+dpa_status dpa__take_ids(const json_t *message, const char *key, const char *folder, size_t limit,
+                         size_t **ids, size_t *count, dpa_error *err);
+dpa_status dpa__take_seed(const json_t *message, const char *key, uint64_t *seed, dpa_error *err);
 
 #endif

@@ -10,7 +10,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "game/rules.h"
-#include "game/trainer_wire.h"
 
 enum { MOST_MEMBERS = 256, MOST_ASKED = 16, STEPS = 3 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Arrays and seeds as JSON, or as files beside it. */
-#include "game/trainer_wire.h"
+#include "game/trainer.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,135 +3,14 @@
  * names or on the order in which they came: of two records of one trial (an array task that ran
  * twice) the one that began first counts, and a record that is already in the store stays. */
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dictionary.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "run/health.h"
 #include "run/record.h"
 #include "run/schedule.h"
-
-/* ---- Broken machines ----
- *
- * While an array runs, no process sees the others, so one bad machine fails its whole share, and a
- * failing trainer is an outcome. The rule is that of health.h: the last unbroken row of failures of
- * a place is blamed on the place if, compared with all other trials, it cannot be chance. Places
- * are processes ("hydra process 812 slot 0") and whole machines (the first word). Trials of such a
- * row are to be played again elsewhere. */
-
-typedef struct suspect {
-    double played; /* start of the last trial that succeeded there */
-    uint64_t row;  /* trials that failed since then */
-    int is_broken;
-} suspect;
-
-typedef struct suspects {
-    dpa__levels names;
-    suspect *places;
-    size_t room;
-    uint64_t ended, failed; /* over all places */
-} suspects;
-
-enum { KINDS = 2 }; /* process, machine */
-
-static size_t machine_length(const char *place, size_t size) {
-    const char *space = memchr(place, ' ', size);
-    return space != NULL ? (size_t)(space - place) : size;
-}
-
-/* Finds the process and the machine of a record. */
-static dpa_status find_places(suspects *s, const dpa__record *r, suspect *out[KINDS],
-                              dpa_error *err) {
-    const size_t lengths[KINDS] = {r->place_size, machine_length(r->place, r->place_size)};
-    uint32_t code[KINDS];
-    for (int i = 0; i < KINDS; ++i)
-        DPA_TRY(dpa__levels_code(&s->names, r->place, lengths[i], &code[i], err));
-    if (s->names.count > s->room) {
-        const size_t room = 2 * (size_t)s->names.count;
-        suspect *more = dpa__realloc(s->places, room, sizeof *more, err);
-        if (more == NULL) return DPA_NO_MEMORY;
-        for (size_t i = s->room; i < room; ++i) more[i] = (suspect){.played = -(double)INFINITY};
-        s->places = more;
-        s->room = room;
-    }
-    for (int i = 0; i < KINDS; ++i) out[i] = &s->places[code[i]];
-    return DPA_OK;
-}
-
-/* Every record of the stage is added, then every record is counted, then it is decided. */
-static dpa_status suspects_add(suspects *s, const dpa__record *r, dpa_error *err) {
-    suspect *at[KINDS];
-    if (r->end != DPA_TRIAL_PLAYED && r->end != DPA_TRIAL_FAILED) return DPA_OK;
-    ++s->ended;
-    s->failed += r->end == DPA_TRIAL_FAILED;
-    if (r->end != DPA_TRIAL_PLAYED) return DPA_OK;
-    DPA_TRY(find_places(s, r, at, err));
-    for (int i = 0; i < KINDS; ++i) at[i]->played = fmax(at[i]->played, r->started);
-    return DPA_OK;
-}
-
-static dpa_status suspects_count(suspects *s, const dpa__record *r, dpa_error *err) {
-    suspect *at[KINDS];
-    if (r->end != DPA_TRIAL_FAILED) return DPA_OK;
-    DPA_TRY(find_places(s, r, at, err));
-    for (int i = 0; i < KINDS; ++i)
-        if (r->started > at[i]->played && (i == 0 || at[i] != at[0])) ++at[i]->row;
-    return DPA_OK;
-}
-
-/* Whether the process belongs to a machine that is broken as a whole. */
-static int is_named_already(const suspects *s, uint32_t code) {
-    const char *name = dpa__levels_text(&s->names, code);
-    const size_t length = machine_length(name, strlen(name));
-    for (uint32_t i = 0; i < s->names.count && name[length] != '\0'; ++i) {
-        const char *other = dpa__levels_text(&s->names, i);
-        if (s->places[i].is_broken && strlen(other) == length && memcmp(name, other, length) == 0)
-            return 1;
-    }
-    return 0;
-}
-
-/* Returns how many places are broken, and their names as far as there is room. */
-static size_t suspects_decide(suspects *s, char *names, size_t size) {
-    size_t count = 0, used = 0;
-    for (uint32_t i = 0; i < s->names.count && i < s->room; ++i) {
-        suspect *p = &s->places[i];
-        const double k = (double)p->row;
-        p->is_broken =
-            p->row > 0 && !dpa__is_chance(k, (double)s->failed - k, (double)s->ended - k);
-        count += p->is_broken != 0;
-    }
-    for (uint32_t i = 0; i < s->names.count && count > 0; ++i) {
-        if (!s->places[i].is_broken || is_named_already(s, i)) continue;
-        const int n = snprintf(names + used, size - used, "%s%s", used > 0 ? ", " : "",
-                               dpa__levels_text(&s->names, i));
-        if (n < 0 || used + (size_t)n >= size) break;
-        used += (size_t)n;
-    }
-    return count;
-}
-
-/* Whether the record belongs to a row for which its place is blamed. */
-static dpa_status suspects_blame(suspects *s, const dpa__record *r, int *out, dpa_error *err) {
-    suspect *at[KINDS];
-    *out = 0;
-    if (r->end != DPA_TRIAL_FAILED) return DPA_OK;
-    DPA_TRY(find_places(s, r, at, err));
-    for (int i = 0; i < KINDS; ++i) *out |= at[i]->is_broken && r->started > at[i]->played;
-    return DPA_OK;
-}
-
-static void suspects_free(suspects *s) {
-    dpa__levels_free(&s->names);
-    free(s->places);
-    *s = (suspects){0};
-}
-
-/* ---- Importing ---- */
 
 /* The record that counts for a trial. */
 typedef struct choice {
@@ -145,7 +24,7 @@ typedef struct import {
     const dpa__record_files *files;
     dpa__stage *stage;
     choice *choices;
-    suspects suspects;
+    dpa__suspects suspects;
     dpa_import_summary *out;
     uint64_t records, own; /* records in the files; records of the stages so far */
     char *text;            /* place, reason and output of one record, each ended by NUL */
@@ -174,13 +53,13 @@ static dpa_status survey(void *user, size_t file, const dpa__record *r, dpa_erro
     ++m->records;
     if (!is_own(m, r)) return DPA_OK;
     ++m->own;
-    return suspects_add(&m->suspects, r, err);
+    return dpa__suspects_add(&m->suspects, r, err);
 }
 
 static dpa_status count_rows(void *user, size_t file, const dpa__record *r, dpa_error *err) {
     import *m = user;
     (void)file;
-    return is_own(m, r) ? suspects_count(&m->suspects, r, err) : DPA_OK;
+    return is_own(m, r) ? dpa__suspects_count(&m->suspects, r, err) : DPA_OK;
 }
 
 static dpa_status choose(void *user, size_t file, const dpa__record *r, dpa_error *err) {
@@ -190,7 +69,7 @@ static dpa_status choose(void *user, size_t file, const dpa__record *r, dpa_erro
     if (!is_own(m, r) || r->index >= m->stage->planned) return DPA_OK; /* of a larger experiment */
     choice *to = &m->choices[r->index];
     dpa__record new = *r;
-    if (m->out->broken > 0) DPA_TRY(suspects_blame(&m->suspects, r, &is_blamed, err));
+    if (m->out->broken > 0) DPA_TRY(dpa__suspects_blame(&m->suspects, r, &is_blamed, err));
     if (is_blamed) {
         new.end = DPA_TRIAL_LOST;
         ++m->out->blamed;
@@ -296,10 +175,10 @@ static dpa_status look(import *m, dpa_error *err) {
     if (status == DPA_OK && m->suspects.failed > 0) {
         status = dpa__record_files_visit(m->files, count_rows, m, &out->damaged, err);
         if (status == DPA_OK)
-            out->broken += suspects_decide(&m->suspects, out->places, sizeof out->places);
+            out->broken += dpa__suspects_decide(&m->suspects, out->places, sizeof out->places);
     }
     if (status == DPA_OK) status = dpa__record_files_visit(m->files, choose, m, &out->damaged, err);
-    suspects_free(&m->suspects);
+    dpa__suspects_free(&m->suspects);
     return status;
 }
 

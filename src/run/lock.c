@@ -124,29 +124,25 @@ static dpa_status take(const char *path, const char *name, int *out, dpa_error *
             return dpa__fail_file(err, DPA_IO, path,
                                   "cannot write here: %s; is there another place for the store?",
                                   strerror(errno));
-        if (set_lock(fd, F_OFD_SETLK) != 0) {
-            const int held = errno == EAGAIN || errno == EACCES;
-            const dpa_status status =
-                held ? refuse(fd, path, "", err)
-                     : dpa__fail_file(err, DPA_IO, path,
-                                      "cannot lock (%s): this file system cannot keep two runs "
-                                      "apart; put the store elsewhere (--store)",
-                                      strerror(errno));
-            (void)close(fd);
-            return status;
-        }
-        if (is_current(fd, name)) {
-            if (is_running_unseen(fd, path)) {
-                const dpa_status status =
-                    refuse(fd, path, ", and this file system does not show its lock", err);
-                (void)close(fd);
-                return status;
-            }
+        const int is_ours = set_lock(fd, F_OFD_SETLK) == 0;
+        dpa_status status = DPA_OK;
+        if (!is_ours)
+            status = errno == EAGAIN || errno == EACCES
+                         ? refuse(fd, path, "", err)
+                         : dpa__fail_file(err, DPA_IO, path,
+                                          "cannot lock (%s): this file system cannot keep two runs "
+                                          "apart; put the store elsewhere (--store)",
+                                          strerror(errno));
+        const int is_name = is_ours && is_current(fd, name);
+        if (is_name && is_running_unseen(fd, path))
+            status = refuse(fd, path, ", and this file system does not show its lock", err);
+        if (is_name && status == DPA_OK) {
             sign(fd);
             *out = fd;
             return DPA_OK;
         }
         (void)close(fd);
+        DPA_TRY(status);
     }
     return dpa__fail_file(err, DPA_IO, path, "cannot lock: others come and go too fast");
 }

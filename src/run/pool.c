@@ -95,6 +95,14 @@ void dpa__slot_sweep(const dpa__slot *slot) {
         dpa__scratch_sweep_slot(folder);
 }
 
+static void free_pool(dpa__pool *pool) {
+    free(pool->slots);
+    free(pool->keys);
+    free(pool->scratch);
+    free(pool->keep);
+    free(pool);
+}
+
 static void close_pool(void *self) {
     dpa__pool *pool = self;
     if (pool == NULL) return;
@@ -115,11 +123,7 @@ static void close_pool(void *self) {
         dpa__live_log_end(&pool->slots[i].log);
     }
     dpa__scratch_sweep(scratch_of(pool));
-    free(pool->slots);
-    free(pool->keys);
-    free(pool->scratch);
-    free(pool->keep);
-    free(pool);
+    free_pool(pool);
 }
 
 static dpa_status collect_keys(dpa__pool *pool, const dpa_game *game, dpa_error *err) {
@@ -217,11 +221,7 @@ dpa_status dpa__pool_open(const dpa_run_opts *opts, dpa_game *game, const char *
                                "cannot start the loop of workers: %s", uv_strerror(code));
     }
     if (status != DPA_OK) {
-        free(pool->keys);
-        free(pool->scratch);
-        free(pool->keep);
-        free(pool->slots);
-        free(pool);
+        free_pool(pool);
         return status;
     }
     /* Leftovers of a run that was killed: nobody else uses this folder. */

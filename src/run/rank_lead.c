@@ -56,10 +56,6 @@ static double find_patience(void) {
 
 /* ---- Losing a rank ---- */
 
-static void lose(ring *r, int rank) {
-    r->ranks->lost[rank] = 1;
-}
-
 /* Turns one running trial of a lost rank into an outcome. */
 static int bury(ring *r, dpa__outcome *out) {
     for (size_t i = 0; i < r->slots; ++i) {
@@ -77,7 +73,7 @@ static void check_silence(ring *r, double now) {
     const int was_away = now - r->looked > 5; /* this process itself was busy elsewhere */
     for (int i = 1; i < r->ranks->size; ++i) {
         if (was_away) r->peers[i].heard = now;
-        if (!r->ranks->lost[i] && now - r->peers[i].heard > r->patience) lose(r, i);
+        if (!r->ranks->lost[i] && now - r->peers[i].heard > r->patience) r->ranks->lost[i] = 1;
     }
     r->looked = now;
 }
@@ -107,7 +103,7 @@ static dpa_status set_brief(void *self, int stage, const dpa_values *brief, dpa_
     for (int i = 1; i < r->ranks->size; ++i) {
         if (r->ranks->lost[i]) continue;
         if (dpa__packet_send(r->ranks, i, &head, brief->items, NULL, NULL, NULL) != DPA_OK)
-            lose(r, i);
+            r->ranks->lost[i] = 1;
     }
     return DPA_OK;
 }
@@ -125,7 +121,7 @@ static dpa_status submit(void *self, size_t slot, int stage, uint64_t index, dpa
                                    .index = index};
     if (r->ranks->lost[j->rank] ||
         dpa__packet_send(r->ranks, j->rank, &head, NULL, NULL, NULL, NULL) != DPA_OK)
-        lose(r, j->rank); /* the trial's end is reported like any other */
+        r->ranks->lost[j->rank] = 1; /* the trial's end is reported like any other */
     return DPA_OK;
 }
 
@@ -163,7 +159,7 @@ static dpa_status hear(ring *r, dpa__outcome *out, int *some, dpa_error *err) {
         DPA_TRY(dpa__packet_take(r->ranks, &p, &more, err));
         if (!more) break;
         r->peers[p.rank].heard = dpa__clock();
-        if (p.head.kind == DPA__PACKET_LOST) lose(r, p.rank);
+        if (p.head.kind == DPA__PACKET_LOST) r->ranks->lost[p.rank] = 1;
         if (p.head.kind == DPA__PACKET_ALIVE) take_progress(r, &p);
         if (p.head.kind == DPA__PACKET_OUTCOME && !r->ranks->lost[p.rank])
             *some = take_outcome(r, &p, out);
@@ -216,7 +212,7 @@ static dpa_status greet(ring *r, const dpa__packet *p, dpa_error *err) {
     const dpa__packet_head *h = &p->head;
     peer *from = &r->peers[p->rank];
     if (h->status != DPA_OK) {
-        lose(r, p->rank);
+        r->ranks->lost[p->rank] = 1;
         return dpa__fail(err, (dpa_status)h->status, "rank %d: %.100s%s%.300s", p->rank,
                          p->error.place, p->error.place[0] != '\0' ? ": " : "", p->error.text);
     }

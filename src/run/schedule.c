@@ -473,6 +473,6 @@ dpa_status dpa__stage_play(dpa__run *run, dpa__stage *stage, dpa_error *err) {
     free(s.slots);
     free(s.again);
     free(s.attempts);
-    dpa__health_free(s.health);
+    free(s.health);
     return status;
 }

@@ -72,7 +72,7 @@ typedef struct dpa__stages {
     dpa_trials trials[DPA_GAME_STAGES];
 } dpa__stages;
 
-/* stages.c */
+/* run.c */
 dpa_status dpa__run_check(const dpa_run_opts *opts, dpa_error *err);
 /* The path of the store; the caller frees it. */
 dpa_status dpa__run_path(const dpa_run_opts *opts, const dpa_game *game, char **out,

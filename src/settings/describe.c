@@ -112,21 +112,6 @@ void dpa__settings_describe(const dpa__section *section, const void *defaults, d
     dpa__text_add(out, "\n");
 }
 
-const dpa__field *dpa__settings_field(const dpa__section *sections, const char *name) {
-    const size_t length = strcspn(name, " ");
-    const char *dot = memchr(name, '.', length);
-    const size_t section = dot != NULL ? (size_t)(dot - name) : 0;
-    const char *key = dot != NULL ? dot + 1 : name;
-    const size_t rest = length - (size_t)(key - name);
-    for (; sections->name != NULL; ++sections) {
-        if (strlen(sections->name) != section || memcmp(sections->name, name, section) != 0)
-            continue;
-        for (const dpa__field *f = sections->fields; f->key != NULL; ++f)
-            if (strlen(f->key) == rest && memcmp(f->key, key, rest) == 0) return f;
-    }
-    return NULL;
-}
-
 static void add_escaped(const char *text, dpa__text *out) {
     for (; text != NULL && *text != '\0'; ++text)
         if (*text == '\n')

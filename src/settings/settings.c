@@ -200,16 +200,26 @@ static dpa_status check_value(const dpa__settings *s, const dpa__section *sectio
     return DPA_OK;
 }
 
-static const dpa__field *find_field(const dpa__section *section, const char *key) {
+static const dpa__field *find_field(const dpa__section *section, const char *key, size_t length) {
     for (const dpa__field *f = section->fields; f->key != NULL; ++f)
-        if (strcmp(f->key, key) == 0) return f;
+        if (strlen(f->key) == length && memcmp(f->key, key, length) == 0) return f;
     return NULL;
 }
 
-static const dpa__section *find_section(const dpa__section *sections, const char *name) {
+static const dpa__section *find_section(const dpa__section *sections, const char *name,
+                                        size_t length) {
     for (; sections->name != NULL; ++sections)
-        if (strcmp(sections->name, name) == 0) return sections;
+        if (strlen(sections->name) == length && memcmp(sections->name, name, length) == 0)
+            return sections;
     return NULL;
+}
+
+const dpa__field *dpa__settings_field(const dpa__section *sections, const char *name) {
+    const size_t length = strcspn(name, " ");
+    const char *dot = memchr(name, '.', length), *key = dot != NULL ? dot + 1 : name;
+    const dpa__section *section =
+        find_section(sections, name, dot != NULL ? (size_t)(dot - name) : 0);
+    return section != NULL ? find_field(section, key, length - (size_t)(key - name)) : NULL;
 }
 
 static const yaml_node_pair_t *find_key(const dpa__settings *s, const yaml_node_t *mapping,
@@ -242,9 +252,10 @@ static dpa_status check_pair(const dpa__settings *s, const yaml_node_t *mapping,
                              dpa_error *err) {
     const yaml_node_t *key = node_at(s, pair->key), *value = node_at(s, pair->value);
     const char *name = dpa__document_text(key);
-    const dpa__field *field = find_field(section, name);
-    const dpa__section *inner =
-        section == s->sections && name[0] != '\0' ? find_section(s->sections, name) : NULL;
+    const dpa__field *field = find_field(section, name, strlen(name));
+    const dpa__section *inner = section == s->sections && name[0] != '\0'
+                                    ? find_section(s->sections, name, strlen(name))
+                                    : NULL;
     if (field == NULL && inner == NULL) return refuse_key(s, key, section, err);
     if (find_key(s, mapping, name) != pair)
         return dpa__fail_line(err, DPA_BAD_INPUT, s->path, key->start_mark.line + 1,
@@ -330,7 +341,8 @@ static const yaml_node_t *mapping_of(const dpa__settings *s, const char *section
 dpa_status dpa__settings_take(dpa__settings *s, const char *section, void *target, dpa_error *err) {
     const yaml_node_t *mapping = mapping_of(s, section);
     if (mapping == NULL) return DPA_OK;
-    for (const dpa__field *f = find_section(s->sections, section)->fields; f->key != NULL; ++f) {
+    for (const dpa__field *f = find_section(s->sections, section, strlen(section))->fields;
+         f->key != NULL; ++f) {
         const yaml_node_pair_t *pair = find_key(s, mapping, f->key);
         if (pair != NULL) DPA_TRY(take_value(s, f, node_at(s, pair->value), target, err));
     }

@@ -101,7 +101,7 @@ static int taken_out(double rate, int slots, int trials, uint64_t seed) {
         found += dpa__health_note(h, (size_t)(i % slots), (uint64_t)i,
                                   fails ? DPA__END_TRAINER : DPA__END_PLAYED, 0.0);
     }
-    dpa__health_free(h);
+    free(h);
     return found;
 }
 
@@ -140,7 +140,7 @@ static void broken_slot_goes(void **state) {
         assert_int_equal(trials[0], 1000);
         dpa__health_quarantine(h, 1);
         assert_int_equal(dpa__health_row(h, 1, &trials), 0);
-        dpa__health_free(h);
+        free(h);
     }
 }
 
@@ -156,7 +156,7 @@ static void machines(void **state) {
     assert_int_equal(dpa__health_note(h, 0, 2, DPA__END_MACHINE, 50.0), 0);
     assert_int_equal(dpa__health_note(h, 0, 3, DPA__END_MACHINE, 60.0), 1);
     assert_int_equal(dpa__health_note(h, 1, 3, DPA__END_PLAYED, 60.0), 0);
-    dpa__health_free(h);
+    free(h);
 }
 
 int main(void) {

@@ -7,11 +7,10 @@
 #include <sys/stat.h>
 
 #include "base/write.h"
-#include "run/events.h"
-#include "run/live_log.h"
+#include "run/health.h"
 #include "run/record.h"
+#include "run/schedule.h"
 #include "run/scratch.h"
-#include "run/suspects.h"
 
 static dpa_error err;
 static char folder[] = "/tmp/dpaudit_records_XXXXXX";

@@ -50,12 +50,8 @@ static int arm(const dpa_game *played, uint64_t index) {
     return index % 2 == 0;
 }
 
-static const dpa__rules rules = {.name = "test",
-                                 .stages = 1,
-                                 .trials = trials_of,
-                                 .numbers = numbers,
-                                 .gather = gather,
-                                 .arm = arm};
+static const dpa__rules rules = {
+    .trials = trials_of, .numbers = numbers, .gather = gather, .arm = arm};
 static const dpa_experiment experiment = {0};
 static dpa_game game = {.experiment = &experiment, .rules = &rules};
 static double scores[TRIALS];
