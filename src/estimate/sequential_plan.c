@@ -63,6 +63,11 @@ static double between(double lower, double score) {
     return isfinite(middle) && middle > lower && middle <= score ? middle : score;
 }
 
+/* fmax without a call; scores are never NaN. */
+static inline double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
 static void find_hull(planner *p) {
     const dpa__past *past = p->past;
     size_t left[2] = {past->count, past->count};
@@ -71,10 +76,10 @@ static void find_hull(planner *p) {
     while (left[0] + left[1] > 0) {
         double score = -HUGE_VAL, lower = -HUGE_VAL;
         for (int c = 0; c < 2; ++c)
-            if (left[c] > 0) score = fmax(score, sorted[c][left[c] - 1]);
+            if (left[c] > 0) score = larger(score, sorted[c][left[c] - 1]);
         for (int c = 0; c < 2; ++c) {
             while (left[c] > 0 && sorted[c][left[c] - 1] >= score) --left[c];
-            if (left[c] > 0) lower = fmax(lower, sorted[c][left[c] - 1]);
+            if (left[c] > 0) lower = larger(lower, sorted[c][left[c] - 1]);
         }
         add_corner(p,
                    &(corner){between(lower, score),
@@ -223,9 +228,12 @@ static void expect_bins(const planner *p, const dpa__stage *stage, double chance
         }
 }
 
-/* Cells of unused bins have no chance. Loops run over all cells, which vectorises; a sum over them
- * has as many partial sums as a row of cells, so that every processor adds alike. */
-enum { CELLS = DPA__BINS * DPA__BINS };
+/* Cells of unused bins have no chance, and rows of them are left out. A row of cells is two
+ * vectors, which stay in registers while all bets are added; a sum over cells has as many partial
+ * sums as a row, so that every processor adds alike. */
+enum { CELLS = DPA__BINS * DPA__BINS, HALF = DPA__BINS / 2 };
+typedef double half __attribute__((vector_size(sizeof(double) * HALF), aligned(8), may_alias));
+
 typedef struct market {
     uint64_t bets;
     double chance[CELLS];
@@ -234,45 +242,51 @@ typedef struct market {
 
 static void open_market(const planner *p, const dpa__stage *stage, const dpa__member *null,
                         market *m) {
-    double chance[2][DPA__BINS], each[DPA__BETS][2][2];
+    double chance[2][DPA__BINS] = {{0}}, each[DPA__BETS][2][2];
     m->bets = stage->count;
     expect_bins(p, stage, chance);
     dpa__stage_each(stage, null, each);
-    for (uint64_t cell = 0; cell < CELLS; ++cell) {
-        const uint64_t a = cell / DPA__BINS, b = cell % DPA__BINS;
-        m->chance[cell] = a <= m->bets && b <= m->bets ? chance[1][a] * chance[0][b] : 0;
-        for (uint64_t j = 0; j < DPA__BETS; ++j)
-            m->pay[j][cell] = j < m->bets ? each[j][a > j][b > j] : 0;
+    for (uint64_t a = 0; a <= m->bets; ++a) {
+        for (uint64_t b = 0; b < DPA__BINS; ++b)
+            m->chance[DPA__BINS * a + b] = b <= m->bets ? chance[1][a] * chance[0][b] : 0;
+        for (uint64_t j = 0; j < m->bets; ++j)
+            for (uint64_t b = 0; b < DPA__BINS; ++b)
+                m->pay[j][DPA__BINS * a + b] = each[j][a > j][b > j];
     }
 }
 
-/* A row of cells, which stays in a register while all bets are added. */
-typedef double row __attribute__((vector_size(sizeof(double) * DPA__BINS), aligned(8), may_alias));
-
-static inline const row *row_at(const double *cells, int a) {
-    return (const row *)(cells + DPA__BINS * a);
+static inline const half *half_at(const double *cells) {
+    return (const half *)cells;
 }
 
 DPA_CLONES static void find_wealth(const market *m, const dpa__stage *stage, double *wealth) {
-    for (int a = 0; a < DPA__BINS; ++a) {
-        row sum = {0};
-        sum += stage->kept;
-        for (int j = 0; j < DPA__BETS; ++j)
-            sum += (j < (int)m->bets ? stage->bet[j].share : 0) * *row_at(m->pay[j], a);
-        *(row *)(wealth + DPA__BINS * a) = sum;
+    for (uint64_t cell = 0; cell < DPA__BINS * (m->bets + 1); cell += DPA__BINS) {
+        half first = {0}, second = {0};
+        first += stage->kept;
+        second += stage->kept;
+        for (uint64_t j = 0; j < m->bets; ++j) {
+            first += stage->bet[j].share * *half_at(&m->pay[j][cell]);
+            second += stage->bet[j].share * *half_at(&m->pay[j][cell + HALF]);
+        }
+        *(half *)&wealth[cell] = first;
+        *(half *)&wealth[cell + HALF] = second;
     }
 }
 
 /* E[pay_j/wealth]. */
 DPA_CLONES static void find_ratios(const market *m, const double *wealth, double *ratio) {
-    row sum[DPA__BETS] = {{0}};
-    for (int a = 0; a < DPA__BINS; ++a) {
-        const row part = *row_at(m->chance, a) / *row_at(wealth, a);
-        for (int j = 0; j < DPA__BETS; ++j) sum[j] += part * *row_at(m->pay[j], a);
+    half sum[DPA__BETS][2] = {{{0}}};
+    for (uint64_t cell = 0; cell < DPA__BINS * (m->bets + 1); cell += DPA__BINS) {
+        const half first = *half_at(&m->chance[cell]) / *half_at(&wealth[cell]);
+        const half second = *half_at(&m->chance[cell + HALF]) / *half_at(&wealth[cell + HALF]);
+        for (uint64_t j = 0; j < m->bets; ++j) {
+            sum[j][0] += first * *half_at(&m->pay[j][cell]);
+            sum[j][1] += second * *half_at(&m->pay[j][cell + HALF]);
+        }
     }
-    for (int j = 0; j < DPA__BETS; ++j) {
+    for (uint64_t j = 0; j < m->bets; ++j) {
         ratio[j] = 0;
-        for (int b = 0; b < DPA__BINS; ++b) ratio[j] += sum[j][b];
+        for (int b = 0; b < DPA__BINS; ++b) ratio[j] += sum[j][b / HALF][b % HALF];
     }
 }
 
@@ -304,6 +318,7 @@ static double growth_at(double at_risk, void *user) {
  * more steps would fit the noise of the past. */
 static void find_shape(const market *m, dpa__stage *stage, double *shape) {
     for (uint64_t j = 0; j < m->bets; ++j) shape[j] = 1 / (double)m->bets;
+    if (m->bets == 1) return; /* x/x is 1 in every step */
     for (int step = 0; step < COVER_STEPS; ++step) {
         double wealth[CELLS], ratio[DPA__BETS], sum = 0;
         spread(m, shape, 0.5, stage);
