@@ -78,8 +78,11 @@ int main(void) {
     all("gaussian", curve, unit);
     if (dpa_curve_laplace(1.0, &curve, NULL) != DPA_OK) return 1;
     all("laplace", curve, unit);
-    if (dpa__curve_subsampled_gaussian(0.1, 1.0, &curve, NULL) != DPA_OK) return 1;
-    all("subsampled gaussian", curve, unit);
+    dpa_curve *whole = NULL;
+    if (dpa_curve_gaussian(1.0, &whole, NULL) != DPA_OK) return 1;
+    if (dpa__curve_diluted(whole, 0.1, &curve, NULL) != DPA_OK) return 1;
+    dpa_curve_free(whole);
+    all("diluted gaussian", curve, unit);
     all("1000 points", points(1000), unit);
     all("100000 points", points(100000), unit);
     double best;

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/table.h"
-#include "tradeoff/read.h"
+#include "tradeoff/points.h"
 
 static void must(int condition) {
     if (!condition) abort();

@@ -6,6 +6,8 @@
 #include "account/pld.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "math/dist.h"
+#include "math/logspace.h"
 
 /* Cells for all losses in [first·h, last·h], empty. */
 dpa_status dpa__loss_cells_alloc(double h, double first, double last, size_t max,
@@ -60,5 +62,105 @@ dpa_status dpa__loss_cells_mirror(const dpa__loss_cells *cells, dpa__loss_cells 
     out->p_sure = cells->q_sure;
     out->q_sure = cells->p_sure;
     out->shift = cells->shift;
+    return DPA_OK;
+}
+
+/* Cells of mechanisms whose loss has atoms: Laplace noise and binary randomized response.
+ *
+ * An atom of P-mass p at loss ℓ in the cell [g, g+h] splits by connect-the-dots into
+ * high = p(1−e^(g−ℓ))/(1−e^−h) and low = p(e^(g+h−ℓ)−1)/(e^h−1). An atom on a grid point (the
+ * caller chooses h so where it can) stays whole. */
+
+static const double ROUNDING = 1.2e-16;
+
+void dpa__loss_cells_atom(dpa__loss_cells *cells, double loss, double log_mass) {
+    const double position = loss / cells->h - (double)cells->first;
+    const double nearest = round(position);
+    /* On a grid point up to rounding; the cells' `shift` covers the difference. */
+    if (fabs(position - nearest) * cells->h <= cells->shift) {
+        const size_t i = (size_t)nearest;
+        if (i < cells->count)
+            cells->log_low[i] = dpa__log_add(cells->log_low[i], log_mass);
+        else
+            cells->log_high[i - 1] = dpa__log_add(cells->log_high[i - 1], log_mass);
+        return;
+    }
+    const size_t i = (size_t)floor(position);
+    const double above = (position - (double)i) * cells->h;
+    const double high = -expm1(-above) / -expm1(-cells->h);
+    const double low = expm1(cells->h - above) / expm1(cells->h);
+    cells->log_high[i] = dpa__log_add(cells->log_high[i], log_mass + log(high));
+    cells->log_low[i] = dpa__log_add(cells->log_low[i], log_mass + log(low));
+}
+
+/* The part of the density e^(ℓ/2)·e^(−ε₀/2)/4 in [from, to], within the cell at g: u = ∫
+ * (1−e^(g−ℓ)), d = ∫ (e^(g+h−ℓ)−1) by Gauss–Legendre.
+ *
+ * g is rounded, so at ±ε₀ a cell can contain a sliver of a few ulp whose nodes lie just outside
+ * [0, h], where u or d would be negative. Such nodes are moved to the end. A node at t adds
+ * density·(1−e^−t)/(1−e^−h) + density·(e^(h−t)−1)/(e^h−1) = density for any t in [0, h], so no
+ * P-mass is lost or made; only its loss moves, by the rounding of g, which `shift` covers. */
+static void add_exponential(dpa__loss_cells *cells, size_t i, double epsilon0) {
+    const double h = cells->h, g = h * (double)(cells->first + (ptrdiff_t)i);
+    const double next = h * (double)(cells->first + (ptrdiff_t)i + 1);
+    const double from = fmax(g, -epsilon0), to = fmin(next, epsilon0);
+    if (!(from < to)) return;
+    enum { NODES = 4 }; /* the integrand is e^(ℓ/2) times expm1; 4 nodes: below 1e-15 for h ≤ 0.1 */
+    static const double node[NODES] = {-0.86113631159405257522, -0.33998104358485626480,
+                                       0.33998104358485626480, 0.86113631159405257522};
+    static const double weight[NODES] = {0.34785484513745385737, 0.65214515486254614263,
+                                         0.65214515486254614263, 0.34785484513745385737};
+    const double middle = 0.5 * (from + to) - g, half = 0.5 * (to - from);
+    double u = 0, d = 0;
+    for (size_t k = 0; k < NODES; ++k) {
+        const double t = fmin(fmax(middle + half * node[k], 0), h);
+        const double density = half * weight[k] * exp(t / 2);
+        u += density * -expm1(-t);
+        d += density * expm1(h - t);
+    }
+    const double scale = (g - epsilon0) / 2 - log(4);
+    cells->log_high[i] = dpa__log_add(cells->log_high[i], scale + log(u) - log(-expm1(-h)));
+    cells->log_low[i] = dpa__log_add(cells->log_low[i], scale + log(d) - log(expm1(h)));
+}
+
+dpa_status dpa__loss_cells_between(double lowest, double highest, double h, size_t max,
+                                   dpa__loss_cells *out, dpa_error *err) {
+    DPA_TRY(dpa__loss_cells_alloc(h, floor(lowest / h) - 1, ceil(highest / h) + 1, max, out, err));
+    const double reach = fmax(fabs(lowest), fabs(highest));
+    out->shift = 16 * ROUNDING * (1 + reach);
+    const double error = 2e-13 + 2 * out->shift / h;
+    for (size_t i = 0; i < out->count; ++i) out->error[i] = (float)error;
+    return DPA_OK;
+}
+
+/* P = Laplace(0,b), Q = Laplace(1,b), ε₀ = 1/b: losses ±ε₀ with masses ½ and ½e^−ε₀, between them
+ * the density ¼e^((ℓ−ε₀)/2). */
+dpa_status dpa__loss_cells_laplace(double epsilon0, double h, size_t max, dpa__loss_cells *out,
+                                   dpa_error *err) {
+    DPA_TRY(dpa__loss_cells_between(-epsilon0, epsilon0, h, max, out, err));
+    for (size_t i = 0; i < out->count; ++i) add_exponential(out, i, epsilon0);
+    dpa__loss_cells_atom(out, epsilon0, log(0.5));
+    dpa__loss_cells_atom(out, -epsilon0, log(0.5) - epsilon0);
+    return DPA_OK;
+}
+
+/* The loss is (2B − steps)ε₀ with B binomial; the tails are left out. */
+dpa_status dpa__loss_cells_response(double epsilon0, uint64_t steps, double h, double log_tail,
+                                    size_t max, dpa__loss_cells *out, dpa_error *err) {
+    const double n = (double)steps, yes = 1 / (1 + exp(-epsilon0));
+    /* Hoeffding: |B − n·yes| above √(n·log(1/tail)/2) has less than the tail's mass under P, and
+     * the same with 1−yes under Q. */
+    const double spread = sqrt(-n * log_tail / 2) + 1;
+    const double least = fmax(0, floor(n * (1 - yes) - spread));
+    const double most = fmin(n, ceil(n * yes + spread));
+    DPA_TRY(dpa__loss_cells_between((2 * least - n) * epsilon0, (2 * most - n) * epsilon0, h, max,
+                                    out, err));
+    for (double b = least; b <= most; ++b)
+        dpa__loss_cells_atom(out, (2 * b - n) * epsilon0, dpa__binom_log_pmf(b, n, yes));
+    /* R's binomial is accurate to 1e-14 of the log mass; `yes` is rounded, which counts n times. */
+    const float more = (float)(4e-14 + 4 * ROUNDING * n);
+    for (size_t i = 0; i < out->count; ++i) out->error[i] += more;
+    out->p_out = least > 0 || most < n ? 2 * exp(log_tail) : 0;
+    out->q_out = out->p_out;
     return DPA_OK;
 }

@@ -209,7 +209,7 @@ static double cell_error(const step *s, edge a, edge b) {
 }
 
 /* With little noise nearly all of Q, and 1−q of P, have losses in a cluster just above log(1−q)
- * that is far narrower than a cell. If no grid point lies in it, merge.c finds no partner to
+ * that is far narrower than a cell. If no grid point lies in it, pmf.c finds no partner to
  * merge it with, and the optimistic side is wrong by a share of h per step. So a grid point g is
  * placed such that everything below the next one, x < b, has exactly the ratio e^g:
  *   e^g = P(x<b)/Q(x<b) = 1 − q + q·Φ((b−1)/σ)/Φ(b/σ), loss(b) = g + h.

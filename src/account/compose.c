@@ -4,7 +4,7 @@
  *
  * The steps are tilted (mass·e^(θ·loss), normalised), transformed on a circle of N bins, raised
  * to their number of steps, multiplied and transformed back. Each bin is then widened by:
- *   - wrap-around: at most the tilted mass outside the window (window.c);
+ *   - wrap-around: at most the tilted mass outside the window;
  *   - rounding: a transform of masses that sum to 1 is off by at most η = c·u·log₂N at every
  *     frequency (each output is a sum over paths of log₂N rounded products; c = 6 covers radices
  *     2 to 7 with accurate twiddles, see Higham 2002, section 24.1). Then |Πẑ^T − Πz^T| ≤
@@ -16,15 +16,160 @@
 #include <complex.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "account/pld.h"
-#include "account/window.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "math/fft.h"
 #include "math/logspace.h"
+#include "math/root.h"
 
 static const double ROUNDING = 1.2e-16;
+
+/* ── tilted steps and the window of their sum ──────────────────────────────────────────────── */
+
+/* mass[i] = e^(log_mass + θ·loss − log_scale); the masses sum to about 1. */
+typedef struct tilted_pmf {
+    double h, origin;
+    ptrdiff_t first;
+    size_t count;
+    double *mass;
+    double steps, log_scale;
+    double mean, variance; /* of one step */
+    double error;          /* relative error of a mass: that of the exponential */
+} tilted_pmf;
+
+/* Smaller tilted masses are dropped: all of them together, over all steps, are far below the error
+ * of a bin. */
+static const double LEAST_EXPONENT = -660;
+
+static double loss_of(const tilted_pmf *tilted, size_t i) {
+    return dpa__loss_at(tilted->origin, tilted->h, tilted->first + (ptrdiff_t)i);
+}
+
+static void moments(tilted_pmf *tilted) {
+    dpa__sum total = {0}, first = {0}, second = {0};
+    for (size_t i = 0; i < tilted->count; ++i) {
+        dpa__sum_add(&total, tilted->mass[i]);
+        dpa__sum_add(&first, tilted->mass[i] * loss_of(tilted, i));
+    }
+    tilted->mean = dpa__sum_get(&first) / dpa__sum_get(&total);
+    for (size_t i = 0; i < tilted->count; ++i) {
+        const double off = loss_of(tilted, i) - tilted->mean;
+        dpa__sum_add(&second, tilted->mass[i] * off * off);
+    }
+    tilted->variance = dpa__sum_get(&second) / dpa__sum_get(&total);
+}
+
+static dpa_status tilt_step(const dpa__pmf *pmf, double theta, tilted_pmf *out, dpa_error *err) {
+    *out =
+        (tilted_pmf){.h = pmf->h, .origin = pmf->origin, .first = pmf->first, .count = pmf->count};
+    out->mass = DPA_NEW_ARRAY(double, out->count, err);
+    if (out->mass == NULL) return DPA_NO_MEMORY;
+    out->steps = pmf->steps;
+    out->log_scale = dpa__pmf_log_mgf(pmf, theta);
+    double largest = 0; /* of the exponents' terms */
+    size_t begin = out->count, end = 0;
+    for (size_t i = 0; i < out->count; ++i) {
+        const double tilt = theta * loss_of(out, i);
+        const double exponent = pmf->log_mass[i] + tilt - out->log_scale;
+        out->mass[i] = exponent > LEAST_EXPONENT ? exp(exponent) : 0;
+        if (out->mass[i] == 0) continue;
+        largest = fmax(largest, fabs(pmf->log_mass[i]) + fabs(tilt));
+        if (begin > i) begin = i;
+        end = i + 1;
+    }
+    out->error = 4 * ROUNDING * (1 + largest + fabs(out->log_scale));
+    if (begin < end) { /* drop the negligible masses at both ends */
+        memmove(out->mass, out->mass + begin, (end - begin) * sizeof *out->mass);
+        out->first += (ptrdiff_t)begin;
+        out->count = end - begin;
+    }
+    moments(out);
+    return DPA_OK;
+}
+
+static void tilted_free(tilted_pmf *tilted) {
+    free(tilted->mass);
+    *tilted = (tilted_pmf){0};
+}
+
+/* log Σ mass·e^(s·loss), rounded up. Powers of e^(sh) are recomputed for every block, so their
+ * rounding stays below 64 ulp. */
+static double log_mgf(const tilted_pmf *tilted, double s) {
+    enum { BLOCK = 64 };
+    const double ratio = exp(s * tilted->h);
+    const double last = loss_of(tilted, tilted->count - 1);
+    const double top = fmax(s * loss_of(tilted, 0), s * last);
+    double largest = -HUGE_VAL, total = 0; /* the sum is total·e^largest */
+    for (size_t from = 0; from < tilted->count; from += BLOCK) {
+        const size_t to = from + BLOCK < tilted->count ? from + BLOCK : tilted->count;
+        double inner = 0;
+        for (size_t i = to; i > from; --i) inner = inner * ratio + tilted->mass[i - 1];
+        if (inner == 0) continue;
+        const double exponent = log(inner) + s * loss_of(tilted, from);
+        if (exponent > largest) {
+            total = total * exp(largest - exponent) + 1;
+            largest = exponent;
+        } else {
+            total += exp(exponent - largest);
+        }
+    }
+    const double rounding = 4 * ROUNDING * (128 + (double)tilted->count / BLOCK + fabs(top));
+    return largest + log(total) + rounding;
+}
+
+static double log_mgf_all(const tilted_pmf *tilted, size_t count, double s) {
+    double total = 0;
+    for (size_t k = 0; k < count; ++k) total += tilted[k].steps * log_mgf(&tilted[k], s);
+    return total;
+}
+
+typedef struct end {
+    const tilted_pmf *tilted;
+    size_t count;
+    double log_tail, sign;
+} end;
+
+/* Where the window may end on one side (positive is outwards) by the Chernoff bound at s. */
+static double end_at(double s, void *user) {
+    const end *e = user;
+    return (log_mgf_all(e->tilted, e->count, e->sign * s) - e->log_tail) / s;
+}
+
+/* The tilted sum falls below `lower` with at most e^log_below of mass and above `upper` with at
+ * most e^log_above (bounds of these very pmfs, so they are proven and not estimated): log_tail, or
+ * −INFINITY where the window reaches as far as the sum can. Chernoff: for any s > 0 the tilted sum
+ * exceeds w with mass at most e^(−sw)·Π M_k(s)^T_k, M_k the moment generating function of the
+ * tilted step. Every s gives a valid window; a short search takes a good one. The same with s < 0
+ * for the other side. */
+typedef struct range {
+    double lower, upper, log_below, log_above;
+} range;
+
+static range window_of(const tilted_pmf *tilted, size_t count, double log_tail) {
+    double variance = 0, least = 0, most = 0;
+    for (size_t k = 0; k < count; ++k) {
+        variance += tilted[k].steps * tilted[k].variance;
+        least += tilted[k].steps * loss_of(&tilted[k], 0);
+        most += tilted[k].steps * loss_of(&tilted[k], tilted[k].count - 1);
+    }
+    const double h = tilted[0].h;
+    const double start = sqrt(-2 * log_tail / fmax(variance, h * h));
+    end above = {tilted, count, log_tail, 1}, below = {tilted, count, log_tail, -1};
+    double upper, lower;
+    (void)dpa__descend(end_at, &above, start, &upper);
+    (void)dpa__descend(end_at, &below, start, &lower);
+    /* The sum cannot leave [least, most] at all. */
+    return (range){.lower = fmax(-lower, least),
+                   .upper = fmin(upper, most),
+                   .log_below = -lower > least ? log_tail : -HUGE_VAL,
+                   .log_above = upper < most ? log_tail : -HUGE_VAL};
+}
+
+/* ── composition ───────────────────────────────────────────────────────────────────────────── */
+
 static const double FFT_CONSTANT = 6;
 static const double SMALLEST = 1e-290;
 static const double LARGEST_FALL = 200; /* θh at most: sums fall by e^−θh from bin to bin */
@@ -84,7 +229,7 @@ static double complex power(double complex z, double steps) {
 
 /* Multiplies by the spectrum of one phase. Frequencies whose modulus is bounded by e^−200 are set
  * to zero, with that bound as error; with many steps that is most of them. */
-static dpa_status multiply_phase(spectrum *s, const dpa__tilted *tilted, dpa_error *err) {
+static dpa_status multiply_phase(spectrum *s, const tilted_pmf *tilted, dpa_error *err) {
     const size_t n = s->n, half = n / 2 + 1;
     for (size_t j = 0; j < n; ++j) s->circle[j] = 0;
     double total = 0;
@@ -143,7 +288,7 @@ static void suffix_sums(const double *circle, size_t n, double error, dpa__compo
     }
 }
 
-static dpa_status compose_window(const dpa__tilted *tilted, size_t count, dpa__range window,
+static dpa_status compose_window(const tilted_pmf *tilted, size_t count, range window,
                                  dpa__composed *out, dpa_error *err) {
     const size_t n = dpa__fft_good_length(out->count);
     spectrum s;
@@ -168,7 +313,7 @@ static dpa_status compose_window(const dpa__tilted *tilted, size_t count, dpa__r
     return status;
 }
 
-static void gather(const dpa__pmf *pmf, const dpa__tilted *tilted, size_t count,
+static void gather(const dpa__pmf *pmf, const tilted_pmf *tilted, size_t count,
                    dpa__composed *out) {
     double error = 0, size = 0, log_finite = 0;
     for (size_t k = 0; k < count; ++k) {
@@ -187,8 +332,7 @@ static void gather(const dpa__pmf *pmf, const dpa__tilted *tilted, size_t count,
 }
 
 /* The window in bins, wide enough to include both of its ends. */
-static dpa_status set_window(dpa__range window, size_t max_grid, dpa__composed *out,
-                             dpa_error *err) {
+static dpa_status set_window(range window, size_t max_grid, dpa__composed *out, dpa_error *err) {
     const double from = floor((window.lower - out->origin) / out->h) - 1;
     const double to = ceil((window.upper - out->origin) / out->h) + 1;
     if (!(to - from + 1 <= (double)max_grid) || !(fabs(from) < 1e15) || !(fabs(to) < 1e15))
@@ -204,18 +348,18 @@ static dpa_status set_window(dpa__range window, size_t max_grid, dpa__composed *
 
 /* The mass that may lie outside the window: wrapped around, it must stay the wanted share of every
  * bin in the bulk of the composed pmf. */
-static double tail_for(const dpa__tilted *tilted, size_t count, double log_accuracy) {
+static double tail_for(const tilted_pmf *tilted, size_t count, double log_accuracy) {
     double variance = 0;
     for (size_t k = 0; k < count; ++k) variance += tilted[k].steps * tilted[k].variance;
     const double bins = sqrt(6.3 * variance) / tilted[0].h;
     return log_accuracy - log(2 * fmax(bins, 1));
 }
 
-static dpa_status compose_tilted(const dpa__pmf *pmf, const dpa__tilted *tilted, size_t count,
+static dpa_status compose_tilted(const dpa__pmf *pmf, const tilted_pmf *tilted, size_t count,
                                  const dpa__compose_opts *opts, dpa__composed *out,
                                  dpa_error *err) {
     const double log_tail = tail_for(tilted, count, opts->log_accuracy);
-    const dpa__range window = dpa__window(tilted, count, log_tail);
+    const range window = window_of(tilted, count, log_tail);
     for (size_t k = 0; k < count; ++k) out->origin += pmf[k].steps * pmf[k].origin;
     DPA_TRY(set_window(window, opts->max_grid, out, err));
     gather(pmf, tilted, count, out);
@@ -231,13 +375,13 @@ dpa_status dpa__compose(const dpa__pmf *pmf, size_t count, dpa__rounding side,
                         const dpa__compose_opts *opts, dpa__composed *out, dpa_error *err) {
     const double theta = fmin(opts->theta, LARGEST_FALL / pmf[0].h);
     *out = (dpa__composed){.side = side, .h = pmf[0].h, .theta = theta};
-    dpa__tilted *tilted = dpa__calloc(count, sizeof *tilted, err);
+    tilted_pmf *tilted = dpa__calloc(count, sizeof *tilted, err);
     if (tilted == NULL) return DPA_NO_MEMORY;
     dpa_status status = DPA_OK;
     for (size_t k = 0; k < count && status == DPA_OK; ++k)
-        status = dpa__tilt(&pmf[k], theta, &tilted[k], err);
+        status = tilt_step(&pmf[k], theta, &tilted[k], err);
     if (status == DPA_OK) status = compose_tilted(pmf, tilted, count, opts, out, err);
-    for (size_t k = 0; k < count; ++k) dpa__tilted_free(&tilted[k]);
+    for (size_t k = 0; k < count; ++k) tilted_free(&tilted[k]);
     free(tilted);
     return status;
 }

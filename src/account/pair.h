@@ -77,9 +77,6 @@ dpa_status dpa__pair_shuffled_maximum(double sigma, double batches, double less,
 /* The atoms at about this resolution of the loss; out is indexed by dpa__rounding. */
 dpa_status dpa__pair_atoms(const dpa_pair *pair, double resolution, double log_tail, size_t max,
                            dpa__atoms out[2], dpa_error *err);
-dpa_status dpa__gaussians_atoms(const dpa_pair *pair, double resolution, double log_tail,
-                                size_t max, dpa__atoms out[2], dpa_error *err);
-void dpa__gaussians_range(const dpa_pair *pair, double log_tail, double range[2]);
 /* The smallest and the largest finite loss, without the tails. */
 void dpa__pair_range(const dpa_pair *pair, double log_tail, double range[2]);
 int dpa__pair_is_symmetric(const dpa_pair *pair);

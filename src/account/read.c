@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "account/pld.h"
-#include "account/rough_minimum.h"
 #include "math/logspace.h"
 #include "math/root.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Distributions with every tail and its logarithm, on libRmath (R's nmath) where that is accurate,
- * on our own code elsewhere (beta.c, quantile.c, normal.c). Outside the domain: NaN. Nothing is
- * ever printed.
+ * on our own code elsewhere. Outside the domain: NaN. Nothing is ever printed.
  *
  * Relative accuracy, as checked against 25 digits by tests/known/test_dist.c:
  * - normal quantile, log interval: 1e-15 (logarithms of levels to −1e10)
@@ -27,6 +26,10 @@ double dpa__norm_quantile(double p,
                           dpa__tail tail); /* p as the tail says: DPA_LOG_UPPER takes log(1−F) */
 /* log(Φ(b) − Φ(a)), a ≤ b, computed in the tail where it does not cancel. */
 double dpa__norm_log_interval(double a, double b);
+/* The Mills ratio R(t) = (1 − Φ(t)) / φ(t): a normal tail without its exponential factor. */
+double dpa__mills(double t);      /* overflows below t = −38 */
+double dpa__log_mills(double t);  /* any t */
+double dpa__mills_drop(double t); /* −R'(t) = 1 − t R(t), without cancellation */
 
 double dpa__beta_log_pdf(double x, double a, double b);
 double dpa__beta_cdf(double x, double a, double b, dpa__tail tail);
@@ -37,9 +40,6 @@ double dpa__binom_cdf(double k, double n, double q, dpa__tail tail); /* DPA_UPPE
 
 double dpa__gamma_cdf(double x, double shape, double scale, dpa__tail tail);
 double dpa__gamma_quantile(double p, double shape, double scale, dpa__tail tail);
-
-double dpa__laplace_cdf(double x, double scale, dpa__tail tail);
-double dpa__laplace_quantile(double p, double scale, dpa__tail tail);
 
 double dpa__t_cdf(double x, double freedom, dpa__tail tail);
 double dpa__t_quantile(double p, double freedom, dpa__tail tail);

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "base/gamma.h"
+
 double dpa__log1m_exp(double log_a) {
     if (isnan(log_a) || log_a > 0) return NAN;
     return log_a > -M_LN2 ? log(-expm1(log_a)) : log1p(-exp(log_a));
@@ -14,6 +16,10 @@ double dpa__log1m_exp(double log_a) {
 double dpa__log1p_exp(double x) {
     /* above 34 the term e^−2x/2 of the series is below half a unit in the last place */
     return x > 34 ? x + exp(-x) : log1p(exp(x));
+}
+
+double dpa__log_choose(double n, double k) {
+    return dpa__log_gamma(n + 1) - dpa__log_gamma(k + 1) - dpa__log_gamma(n - k + 1);
 }
 
 double dpa__log_add(double log_a, double log_b) {

@@ -12,6 +12,7 @@ double dpa__log1m_exp(double log_a);                    /* log(1 − a), a ≤ 1
 double dpa__log_sum(const double *log_a, size_t count); /* log Σ, scaled by the largest */
 double dpa__logit(double p);
 double dpa__log1p_exp(double x); /* log(1 + e^x) without overflow */
+double dpa__log_choose(double n, double k);
 
 /* Compensated (Neumaier) summation. */
 typedef struct dpa__sum {

@@ -38,4 +38,9 @@ typedef struct dpa__peak {
 } dpa__peak;
 dpa__peak dpa__golden(dpa__fn fn, void *user, double low, double high, int steps);
 
+/* A rough minimum of a function of a positive scale, where any point near it is good enough: walks
+ * from `start` by shrinking factors; returns the place and the value there. NaN and +INFINITY count
+ * as too high. */
+double dpa__descend(dpa__fn fn, void *user, double start, double *value);
+
 #endif

@@ -6,8 +6,6 @@
  * −1), so δ(ε) and ε(δ) are closed forms. The inverse of f_t is found by a bracketed root search to
  * about 1e-15, relative also for small rates. A piecewise linear curve, symmetric or not, is
  * diluted by moving its vertices, without any search. */
-#include "tradeoff/diluted.h"
-
 #include <math.h>
 
 #include "base/error.h"
@@ -33,12 +31,13 @@ static double log_expm1(double x) {
     return x > 1.0 ? x + log1p(-exp(-x)) : log(expm1(x));
 }
 
-double dpa__dilute_epsilon(double epsilon, double t) {
+/* e^ε = 1 + t (e^ε' − 1): how mixing with the null changes ε', and back. */
+static double dilute_epsilon(double epsilon, double t) {
     if (epsilon < 700.0) return log1p(t * expm1(epsilon));
     return dpa__log1p_exp(log(t) + epsilon);
 }
 
-double dpa__undilute_epsilon(double epsilon, double t) {
+static double undilute_epsilon(double epsilon, double t) {
     return dpa__log1p_exp(log_expm1(epsilon) - log(t));
 }
 
@@ -101,13 +100,13 @@ static double diluted_fpr(const dpa_curve *curve, double fnr) {
 static double diluted_log_delta(const dpa_curve *curve, double epsilon, dpa__way side) {
     (void)side; /* the larger of both */
     const diluted_curve *c = diluted(curve);
-    return log(c->t) + dpa__curve_log_delta(c->of, dpa__undilute_epsilon(epsilon, c->t));
+    return log(c->t) + dpa__curve_log_delta(c->of, undilute_epsilon(epsilon, c->t));
 }
 
 static double diluted_delta(const dpa_curve *curve, double epsilon, dpa__way side) {
     (void)side;
     const diluted_curve *c = diluted(curve);
-    return c->t * dpa_curve_delta(c->of, dpa__undilute_epsilon(epsilon, c->t));
+    return c->t * dpa_curve_delta(c->of, undilute_epsilon(epsilon, c->t));
 }
 
 static double diluted_epsilon(const dpa_curve *curve, double delta, dpa__way side) {
@@ -117,7 +116,7 @@ static double diluted_epsilon(const dpa_curve *curve, double delta, dpa__way sid
     /* If δ covers the mass at α = 0, δ/t must cover it too, despite rounding. */
     const double atom = dpa__curve_tpr(c->of, 0.0);
     const double inner = delta >= c->t * atom ? fmax(delta / c->t, atom) : delta / c->t;
-    return dpa__dilute_epsilon(dpa_curve_epsilon(c->of, inner), c->t);
+    return dilute_epsilon(dpa_curve_epsilon(c->of, inner), c->t);
 }
 
 static void diluted_release(dpa_curve *curve) {

@@ -15,7 +15,6 @@
 #include "math/dist.h"
 #include "math/logspace.h"
 #include "tradeoff/curve.h"
-#include "tradeoff/mills.h"
 #include "tradeoff/tradeoff.h"
 
 static const double small_mu = 0.3;

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 
 static const dpa__points *points(const dpa_curve *curve) {
@@ -198,4 +199,111 @@ dpa_status dpa__curve_none(dpa_curve **out, dpa_error *err) {
     dpa__points_seal(p);
     *out = &p->base;
     return DPA_OK;
+}
+
+/* ── from achieved points: their lower convex hull, by Andrew's monotone chain ─────────────── */
+
+typedef struct pair {
+    double x, y;
+} pair;
+
+static int by_x_then_y(const void *a, const void *b) {
+    const pair *p = a, *q = b;
+    if (p->x != q->x) return p->x < q->x ? -1 : 1;
+    return (p->y > q->y) - (p->y < q->y);
+}
+
+/* Is b on or above the line from a to c? Products of small rates stay in the range of long double.
+ */
+static int is_above(pair a, pair b, pair c) {
+    return (long double)(b.x - a.x) * (c.y - a.y) <= (long double)(b.y - a.y) * (c.x - a.x);
+}
+
+/* Keeps the lower hull of the sorted points in place. Returns the number of vertices up to the
+ * first with y = 0. */
+static size_t lower_hull(pair *p, size_t count) {
+    size_t used = 0;
+    for (size_t i = 0; i < count; ++i) {
+        if (used > 0 && p[i].y >= p[used - 1].y) continue; /* not lower than the last vertex */
+        while (used > 1 && is_above(p[used - 2], p[used - 1], p[i])) --used;
+        p[used++] = p[i];
+    }
+    return used;
+}
+
+static dpa_status curve_of(const pair *p, size_t count, dpa_curve **out, dpa_error *err) {
+    dpa__points *curve = dpa__points_new(count, err);
+    if (curve == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < count; ++i) {
+        curve->fpr[i] = p[i].x;
+        curve->tnr[i] = 1.0 - p[i].x;
+        curve->fnr[i] = p[i].y;
+        curve->tpr[i] = 1.0 - p[i].y;
+        if (i == 0) continue;
+        curve->dx[i - 1] = p[i].x - p[i - 1].x;
+        curve->dy[i - 1] = p[i - 1].y - p[i].y;
+    }
+    dpa__points_seal(curve);
+    *out = &curve->base;
+    return DPA_OK;
+}
+
+dpa_status dpa_curve_points(const double *fpr, const double *fnr, size_t count, dpa_curve **out,
+                            dpa_error *err) {
+    for (size_t i = 0; i < count; ++i)
+        if (!(fpr[i] >= 0.0 && fpr[i] <= 1.0 && fnr[i] >= 0.0 && fnr[i] <= 1.0))
+            return dpa__fail(err, DPA_BAD_INPUT,
+                             "point %zu is (%g, %g); both rates must be from 0 to 1", i + 1, fpr[i],
+                             fnr[i]);
+    pair *p = DPA_NEW_ARRAY(pair, count + 2, err);
+    if (p == NULL) return DPA_NO_MEMORY;
+    for (size_t i = 0; i < count; ++i) p[i] = (pair){fpr[i] + 0.0, fnr[i] + 0.0}; /* no −0 */
+    p[count] = (pair){0.0, 1.0};
+    p[count + 1] = (pair){1.0, 0.0};
+    qsort(p, count + 2, sizeof *p, by_x_then_y);
+    const dpa_status status = curve_of(p, lower_hull(p, count + 2), out, err);
+    free(p);
+    return status;
+}
+
+/* ── from a CSV with columns fpr and fnr, for claims made by other accountants ─────────────── */
+
+static dpa_status find_rates(const dpa_table *table, const char *path, const char *name,
+                             const double **out, dpa_error *err) {
+    const ptrdiff_t at = dpa__table_find(table, name);
+    if (at < 0)
+        return dpa__fail_file(err, DPA_BAD_INPUT, path,
+                              "no column '%s'; a trade-off curve has columns fpr and fnr", name);
+    const size_t column = (size_t)at;
+    if (dpa__table_kind(table, column) != DPA_COLUMN_NUMBER)
+        return dpa__fail_line(err, DPA_BAD_INPUT, path, dpa__table_text_line(table, column), 0,
+                              "column '%s' holds text; every cell must be a number from 0 to 1",
+                              name);
+    *out = dpa__table_numbers(table, column);
+    for (size_t i = 0; i < dpa__table_rows(table); ++i)
+        if (!((*out)[i] >= 0.0 && (*out)[i] <= 1.0))
+            return dpa__fail_file(err, DPA_BAD_INPUT, path,
+                                  "row %zu: %s is %g; it must be from 0 to 1", i + 1, name,
+                                  (*out)[i]);
+    return DPA_OK;
+}
+
+dpa_status dpa__curve_from_table(const dpa_table *table, const char *path, dpa_curve **out,
+                                 dpa_error *err) {
+    const double *fpr, *fnr;
+    DPA_TRY(find_rates(table, path, "fpr", &fpr, err));
+    DPA_TRY(find_rates(table, path, "fnr", &fnr, err));
+    if (dpa__table_rows(table) == 0)
+        return dpa__fail_file(err, DPA_BAD_INPUT, path, "no points; at least one row is needed");
+    return dpa_curve_points(fpr, fnr, dpa__table_rows(table), out, err);
+}
+
+dpa_status dpa__curve_read(const char *path, dpa_curve **out, dpa_error *err) {
+    dpa_table_opts opts;
+    dpa__table_opts_init(&opts);
+    dpa_table *table;
+    DPA_TRY(dpa__table_read(path, &opts, &table, err));
+    const dpa_status status = dpa__curve_from_table(table, path, out, err);
+    dpa__table_free(table);
+    return status;
 }

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "base/data.h"
 #include "tradeoff/curve.h"
 
 /* Vertices 0 … count−1 from (0, f(0)) to the first α with f(α) = 0. Segment i joins vertices i and
@@ -24,5 +25,8 @@ dpa__points *dpa__points_new(size_t count, dpa_error *err);
 void dpa__points_seal(dpa__points *points);
 /* The curve as points, or NULL if it belongs to another family. */
 const dpa__points *dpa__points_of(const dpa_curve *curve);
+/* dpa__curve_read from a table that has been read already; `path` is for errors. */
+dpa_status dpa__curve_from_table(const dpa_table *table, const char *path, dpa_curve **out,
+                                 dpa_error *err);
 
 #endif

@@ -16,17 +16,6 @@
 #include "dpaudit/status.h"
 #include "dpaudit/tradeoff.h"
 
-/* One step of the Poisson-subsampled Gaussian mechanism, add/remove, both directions combined
- * (closed form; for many steps see dpa_account_curve). q in [0,1], σ in (0, ∞). */
-dpa_status dpa__curve_subsampled_gaussian(double q, double sigma, dpa_curve **out,
-                                          dpa_error *err) DPA_MUST_USE;
-
-/* The test between two discrete distributions: cell i has probability member[i] for a member and
- * nonmember[i] for a non-member; each sums to 1 (to 1e-9). Accurate at both ends, where 1 − fnr
- * would lose what is small. Cells may come in any order; a cell with one mass zero decides the
- * test. */
-dpa_status dpa__curve_masses(const double *member, const double *nonmember, size_t count,
-                             dpa_curve **out, dpa_error *err) DPA_MUST_USE;
 /* dpa_curve_points from a CSV with header `fpr,fnr`. */
 dpa_status dpa__curve_read(const char *path, dpa_curve **out, dpa_error *err) DPA_MUST_USE;
 /* t·f(α) + (1−t)(1−α), t in [0,1]: the curve when only a share t of the runs is exposed. The new

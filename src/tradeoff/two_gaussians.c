@@ -21,7 +21,6 @@
 #include "math/logspace.h"
 #include "math/quad.h"
 #include "math/root.h"
-#include "tradeoff/mills.h"
 #include "tradeoff/tradeoff.h"
 
 enum { NODES = 20, PANELS_MAX = 64 };

@@ -114,7 +114,7 @@ static double gaussian_tail(double x, double mu) {
 }
 
 static double laplace_tail(double x, double epsilon) {
-    return dpa__laplace_cdf(x, 1 / epsilon, DPA_UPPER);
+    return x < 0 ? 1 - 0.5 * exp(epsilon * x) : 0.5 * exp(-epsilon * x);
 }
 
 /* Two levels only: the middle one is empty. */

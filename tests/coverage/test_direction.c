@@ -36,18 +36,18 @@ static double normal_above(double x) {
     return 0.5 * erfc(x / sqrt(2));
 }
 
-/* The step's curve in closed form, as masses of cells; `is_inverse`: from with to without. */
+/* The step's curve in closed form, as points on it; `is_inverse`: from with to without. */
 static dpa_curve *closed_form(double q, double mu, int is_inverse) {
-    enum { CELLS = 4000 };
-    static double with[CELLS], without[CELLS];
+    enum { POINTS = 4000 };
+    static double fpr[POINTS], fnr[POINTS];
     dpa_curve *curve;
-    for (int c = 0; c < CELLS; ++c) {
-        const double a = -9 + (18 + mu) * c / CELLS, b = -9 + (18 + mu) * (c + 1) / CELLS;
-        without[c] = normal_above(a) - normal_above(b);
-        with[c] = (1 - q) * without[c] + q * (normal_above(a - mu) - normal_above(b - mu));
+    for (int i = 0; i < POINTS; ++i) {
+        const double x = -9 + (18 + mu) * i / POINTS;
+        fpr[i] = normal_above(x);
+        fnr[i] = (1 - q) * normal_above(-x) + q * normal_above(mu - x);
     }
-    assert_ok(dpa__curve_masses(is_inverse ? without : with, is_inverse ? with : without, CELLS,
-                                &curve, NULL));
+    assert_ok(
+        dpa_curve_points(is_inverse ? fnr : fpr, is_inverse ? fpr : fnr, POINTS, &curve, NULL));
     return curve;
 }
 

@@ -5,7 +5,7 @@
 #include "base/stream.h"
 #include "base/table.h"
 #include "fault/alloc.h"
-#include "tradeoff/read.h"
+#include "tradeoff/points.h"
 #include "tradeoff/tradeoff.h"
 
 /* Blocks that glibc caches for the thread count as in use, so its cache is filled for every size
@@ -21,7 +21,6 @@
     } while (0)
 
 static const double fpr[] = {0.1, 0.5}, fnr[] = {0.5, 0.1};
-static const double member[] = {0.2, 0.3, 0.5}, nonmember[] = {0.5, 0.3, 0.2};
 
 static void makers(void **state) {
     (void)state;
@@ -31,9 +30,7 @@ static void makers(void **state) {
     EVERY_FAULT(dpa_curve_dp(INFINITY, 0.0, &c, &err));
     EVERY_FAULT(dpa_curve_gaussian(1.0, &c, &err));
     EVERY_FAULT(dpa_curve_laplace(1.0, &c, &err));
-    EVERY_FAULT(dpa__curve_subsampled_gaussian(0.1, 1.0, &c, &err));
     EVERY_FAULT(dpa_curve_points(fpr, fnr, 2, &c, &err));
-    EVERY_FAULT(dpa__curve_masses(member, nonmember, 3, &c, &err));
 }
 
 static void dilution(void **state) {

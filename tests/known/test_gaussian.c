@@ -3,7 +3,7 @@
 #include "check.h"
 
 #include "known/table.h"
-#include "tradeoff/mills.h"
+#include "math/dist.h"
 #include "tradeoff/tradeoff.h"
 
 static void printed_values(void **state) {

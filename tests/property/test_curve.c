@@ -4,7 +4,7 @@
 
 #include "tradeoff/tradeoff.h"
 
-enum { STEPS = 60, KINDS = 10, LEVELS = 6 };
+enum { STEPS = 60, KINDS = 8, LEVELS = 6 };
 
 /* Level k of a family is less private than level k−1. */
 typedef struct family {
@@ -40,11 +40,6 @@ static dpa_curve *make_laplace(int level) {
     return made(dpa_curve_laplace(sizes[level], &c, NULL), &c);
 }
 
-static dpa_curve *make_subsampled(int level) {
-    dpa_curve *c = NULL;
-    return made(dpa__curve_subsampled_gaussian(0.2, 1.0 / sizes[level], &c, NULL), &c);
-}
-
 /* Points on a Gaussian curve. */
 static dpa_curve *make_points(int level) {
     double fpr[200], fnr[200];
@@ -76,27 +71,15 @@ static dpa_curve *make_diluted_points(int level) {
     return diluted(make_points(level));
 }
 
-/* A discrete pair with masses that only one side has, growing with the level. */
-static dpa_curve *make_masses(int level) {
-    const double t = (level + 1.0) / LEVELS;
-    const double member[4] = {0.1 * t, 0.5 * t + 0.25 * (1 - t), 0.4 * t + 0.3 * (1 - t),
-                              0.45 * (1 - t)};
-    const double nonmember[4] = {0.0, 0.25, 0.3, 0.45};
-    dpa_curve *c = NULL;
-    return made(dpa__curve_masses(member, nonmember, 4, &c, NULL), &c);
-}
-
 static const family families[KINDS] = {
     {"dp", make_dp},
     {"approximate dp", make_approximate_dp},
     {"gaussian", make_gaussian},
     {"laplace", make_laplace},
-    {"subsampled", make_subsampled},
     {"points", make_points},
     {"diluted gaussian", make_diluted_gaussian},
     {"diluted dp", make_diluted_dp},
     {"diluted points", make_diluted_points},
-    {"masses", make_masses},
 };
 
 /* A grid of rates that is fine at both ends. */

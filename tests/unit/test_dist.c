@@ -24,24 +24,6 @@ static void closed_forms(void **state) {
     assert_relative(dpa__binom_log_pmf(2, 5, 0.25), log(10 * 27.0 / 1024), 1e-14);
 }
 
-static void laplace(void **state) {
-    (void)state;
-    assert_relative(dpa__laplace_cdf(-3, 2, DPA_LOWER), 0.5 * exp(-1.5), 1e-15);
-    assert_relative(dpa__laplace_cdf(3, 2, DPA_UPPER), 0.5 * exp(-1.5), 1e-15);
-    assert_relative(dpa__laplace_cdf(3, 2, DPA_LOWER), 1 - 0.5 * exp(-1.5), 1e-15);
-    assert_relative(dpa__laplace_cdf(-1e5, 1, DPA_LOG_LOWER), -1e5 - M_LN2, 1e-15);
-    assert_relative(dpa__laplace_cdf(40, 1, DPA_LOG_LOWER), -0.5 * exp(-40), 1e-15);
-    assert_relative(dpa__laplace_quantile(1e-300, 2, DPA_LOWER), 2 * (M_LN2 - 300 * log(10)),
-                    1e-15);
-    assert_relative(dpa__laplace_quantile(-1e9, 1, DPA_LOG_UPPER), 1e9 - M_LN2, 1e-15);
-    assert_relative(dpa__laplace_quantile(0.75, 1, DPA_LOWER), M_LN2, 1e-15);
-    assert_true(dpa__laplace_quantile(0, 1, DPA_LOWER) == -HUGE_VAL);
-    assert_true(isnan(dpa__laplace_quantile(0.1, 0, DPA_LOWER)));
-    assert_true(isnan(dpa__laplace_quantile(1.1, 1, DPA_LOWER)));
-    assert_true(isnan(dpa__laplace_cdf(NAN, 1, DPA_LOWER)));
-    assert_true(isnan(dpa__laplace_cdf(1, -1, DPA_LOWER)));
-}
-
 static void ends(void **state) {
     (void)state;
     assert_true(dpa__norm_quantile(0, DPA_LOWER) == -HUGE_VAL);
@@ -199,13 +181,9 @@ static void silence(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(closed_forms),
-        cmocka_unit_test(laplace),
-        cmocka_unit_test(ends),
-        cmocka_unit_test(binomial_ends),
-        cmocka_unit_test(limits_of_rates),
-        cmocka_unit_test(outside),
-        cmocka_unit_test(silence),
+        cmocka_unit_test(closed_forms),  cmocka_unit_test(ends),
+        cmocka_unit_test(binomial_ends), cmocka_unit_test(limits_of_rates),
+        cmocka_unit_test(outside),       cmocka_unit_test(silence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -279,11 +279,13 @@ static void check_curve(dpa_curve *curve, double value) {
 
 static void test_draws_of_curves(void **state) {
     const double fpr[] = {0, 0.1, 0.6}, fnr[] = {0.8, 0.5, 0};
-    dpa_curve *curve;
+    dpa_curve *curve, *whole;
     (void)state;
     assert_ok(dpa_curve_gaussian(1, &curve, NULL));
     check_curve(curve, 1.5);
-    assert_ok(dpa__curve_subsampled_gaussian(0.2, 0.5, &curve, NULL));
+    assert_ok(dpa_curve_gaussian(2, &whole, NULL));
+    assert_ok(dpa__curve_diluted(whole, 0.2, &curve, NULL)); /* one sampled step */
+    dpa_curve_free(whole);
     check_curve(curve, 1);
     assert_ok(dpa_curve_points(fpr, fnr, 3, &curve, NULL)); /* flat ends, not symmetric */
     check_curve(curve, 1);
@@ -428,16 +430,16 @@ typedef dpa_status (*curve_test)(const dpa_scores *, const dpa_curve *, const dp
 /* One step of DP-SGD, sampled: q=.1, μ=3. The curve of the right direction (without → with) does
  * not refute itself, its inverse would (methods.md, section 12). */
 static void check_direction(curve_test test, int can_tell, uint64_t audits) {
-    enum { N = 500, CELLS = 500 };
-    static double in[N], out[N], with[CELLS], without[CELLS];
-    for (int c = 0; c < CELLS; ++c) {
-        const double a = -8 + 20.0 * c / CELLS, b = -8 + 20.0 * (c + 1) / CELLS;
-        without[c] = 0.5 * (erfc(-b / sqrt(2)) - erfc(-a / sqrt(2)));
-        with[c] = 0.9 * without[c] + 0.05 * (erfc((3 - b) / sqrt(2)) - erfc((3 - a) / sqrt(2)));
+    enum { N = 500, POINTS = 500 };
+    static double in[N], out[N], fpr[POINTS], fnr[POINTS];
+    for (int i = 0; i < POINTS; ++i) {
+        const double x = -8 + 20.0 * i / POINTS;
+        fpr[i] = 0.5 * erfc(x / sqrt(2));
+        fnr[i] = 0.45 * erfc(-x / sqrt(2)) + 0.05 * erfc((3 - x) / sqrt(2));
     }
     dpa_curve *right, *inverse;
-    assert_ok(dpa__curve_masses(with, without, CELLS, &right, NULL));
-    assert_ok(dpa__curve_masses(without, with, CELLS, &inverse, NULL));
+    assert_ok(dpa_curve_points(fpr, fnr, POINTS, &right, NULL));
+    assert_ok(dpa_curve_points(fnr, fpr, POINTS, &inverse, NULL));
     int refuted[2] = {0, 0};
     for (uint64_t audit = 0; audit < audits; ++audit) {
         dpa_rng rng;

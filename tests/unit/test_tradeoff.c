@@ -111,14 +111,17 @@ static void laplace_by_quadrature(void **state) {
     }
 }
 
-/* The closed form of one subsampled step is the larger of both directions, each by quadrature. */
+/* A Gaussian curve diluted by q, which is one subsampled step: its δ is the larger of both
+ * directions, each by quadrature. */
 static void subsampled_by_quadrature(void **state) {
     (void)state;
     static const double rates[] = {0.001, 0.1, 0.7}, sigmas[] = {0.5, 1.0, 3.0};
     for (size_t i = 0; i < 9; ++i) {
         const double q = rates[i % 3], mu = 1.0 / sigmas[i / 3];
-        dpa_curve *c = NULL;
-        assert_ok(dpa__curve_subsampled_gaussian(q, sigmas[i / 3], &c, NULL));
+        dpa_curve *whole = NULL, *c = NULL;
+        assert_ok(dpa_curve_gaussian(mu, &whole, NULL));
+        assert_ok(dpa__curve_diluted(whole, q, &c, NULL));
+        dpa_curve_free(whole);
         for (double epsilon = 0.0; epsilon < 2.0; epsilon += 0.3) {
             pair p = {.distance = mu, .factor = exp(epsilon), .q = q};
             /* mixed = e^ε null at x = μ/2 + log(1 + (e^ε−1)/q)/μ */
@@ -132,30 +135,6 @@ static void subsampled_by_quadrature(void **state) {
         }
         dpa_curve_free(c);
     }
-}
-
-/* The hull of both directions, against the hull of points on both. */
-static void subsampled_hull(void **state) {
-    (void)state;
-    enum { COUNT = 4000 };
-    static double fpr[2 * COUNT], fnr[2 * COUNT];
-    const double q = 0.3, mu = 1.0 / 0.6;
-    for (int i = 0; i < COUNT; ++i) {
-        const double z = -12.0 + 26.0 * i / COUNT;
-        fnr[COUNT + i] = fpr[i] = dpa__norm_cdf(z, DPA_UPPER);
-        fpr[COUNT + i] = fnr[i] =
-            (1.0 - q) * dpa__norm_cdf(z, DPA_LOWER) + q * dpa__norm_cdf(z - mu, DPA_LOWER);
-    }
-    dpa_curve *closed = NULL, *hull = NULL;
-    assert_ok(dpa__curve_subsampled_gaussian(q, 0.6, &closed, NULL));
-    assert_ok(dpa_curve_points(fpr, fnr, 2 * COUNT, &hull, NULL));
-    for (int i = 0; i <= 1000; ++i) {
-        const double x = i / 1000.0;
-        assert_absolute(dpa_curve_fnr(closed, x), dpa_curve_fnr(hull, x), 3e-6);
-        assert_absolute(dpa__curve_fpr_at_tpr(closed, x), dpa__curve_fpr_at_tpr(hull, x), 3e-6);
-    }
-    dpa_curve_free(closed);
-    dpa_curve_free(hull);
 }
 
 static void points_by_hand(void **state) {
@@ -209,29 +188,6 @@ static void points_far_out(void **state) {
     for (int i = 0; i < 3; ++i) assert_relative(dpa_curve_fnr(c, fpr[i]), fnr[i], 1e-12);
     assert_relative(dpa_curve_fnr(c, 0.5e-300), 0.95, 1e-15);
     assert_relative(dpa_curve_epsilon(c, 0.05), log(0.05) + 300.0 * log(10.0), 1e-14);
-    dpa_curve_free(c);
-}
-
-/* Discrete pairs: randomized response is (ε,0)-DP; tiny masses keep their relative accuracy. */
-static void masses(void **state) {
-    (void)state;
-    const double yes = 1.0 / (1.0 + exp(-2.0)), no = 1.0 - yes;
-    const double member[] = {no, yes}, nonmember[] = {yes, no};
-    dpa_curve *c = NULL, *dp = NULL;
-    assert_ok(dpa__curve_masses(member, nonmember, 2, &c, NULL));
-    assert_ok(dpa_curve_dp(2.0, 0.0, &dp, NULL));
-    assert_int_equal(dpa__curve_is_symmetric(c), 1);
-    for (double x = 0.0; x <= 1.0; x += 1.0 / 64)
-        assert_absolute(dpa_curve_fnr(c, x), dpa_curve_fnr(dp, x), 1e-15);
-    assert_relative(dpa_curve_epsilon(c, 0.0), 2.0, 1e-14);
-    dpa_curve_free(c);
-    dpa_curve_free(dp);
-    const double p[] = {1e-30, 1e-20, 0.5, 0.5}, q[] = {1e-40, 1e-25, 0.5, 0.5};
-    assert_ok(dpa__curve_masses(p, q, 4, &c, NULL));
-    assert_relative(dpa__curve_tpr(c, 1e-40), 1e-30, 1e-14);
-    assert_relative(dpa__curve_fpr_at_tpr(c, 0.5e-30), 0.5e-40, 1e-14);
-    assert_relative(dpa_curve_delta(c, 20.0), 1e-30 - exp(20.0) * 1e-40, 1e-14);
-    assert_relative(dpa_curve_epsilon(c, 0.0), log(1e10), 1e-14);
     dpa_curve_free(c);
 }
 
@@ -372,9 +328,6 @@ static void bad_arguments(void **state) {
     refused(dpa_curve_dp(1, NAN, out, err), DPA_BAD_ARGUMENT);
     refused(dpa_curve_gaussian(-1, out, err), DPA_BAD_ARGUMENT);
     refused(dpa_curve_laplace(NAN, out, err), DPA_BAD_ARGUMENT);
-    refused(dpa__curve_subsampled_gaussian(1.5, 1, out, err), DPA_BAD_ARGUMENT);
-    refused(dpa__curve_subsampled_gaussian(0.5, 0, out, err), DPA_BAD_ARGUMENT);
-    refused(dpa__curve_subsampled_gaussian(0.5, INFINITY, out, err), DPA_BAD_ARGUMENT);
     const double good = 0.5, bad = 1.5, nan = NAN;
     refused(dpa_curve_points(&good, &bad, 1, out, err), DPA_BAD_INPUT);
     refused(dpa_curve_points(&nan, &good, 1, out, err), DPA_BAD_INPUT);
@@ -382,9 +335,6 @@ static void bad_arguments(void **state) {
     dpa_error said = {0};
     assert_int_equal(dpa_curve_points(two, wrong, 2, &c, &said), DPA_BAD_INPUT);
     assert_non_null(strstr(said.text, "point 2 is (0.5, -0.1); both rates must be from 0 to 1"));
-    refused(dpa__curve_masses(&good, &good, 1, out, err), DPA_BAD_ARGUMENT);
-    refused(dpa__curve_masses(&nan, &good, 1, out, err), DPA_BAD_ARGUMENT);
-    refused(dpa__curve_masses(NULL, NULL, 0, out, err), DPA_BAD_ARGUMENT);
     assert_ok(dpa_curve_gaussian(1.0, &c, NULL));
     refused(dpa__curve_diluted(c, 1.5, out, err), DPA_BAD_ARGUMENT);
     refused(dpa__curve_diluted(c, NAN, out, err), DPA_BAD_ARGUMENT);
@@ -432,10 +382,8 @@ int main(void) {
         cmocka_unit_test(gaussian_tails),
         cmocka_unit_test(laplace_by_quadrature),
         cmocka_unit_test(subsampled_by_quadrature),
-        cmocka_unit_test(subsampled_hull),
         cmocka_unit_test(points_by_hand),
         cmocka_unit_test(points_far_out),
-        cmocka_unit_test(masses),
         cmocka_unit_test(dilution),
         cmocka_unit_test(no_privacy),
         cmocka_unit_test(diluted_vertices),
