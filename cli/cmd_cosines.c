@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "estimate/cosines.h"
+#include "estimate/cosine.h"
 #include "output.h"
 
 typedef struct cosines_options {

@@ -14,7 +14,6 @@
 #include "base/rng.h"
 #include "dpaudit/status.h"
 #include "estimate/estimate.h"
-#include "estimate/loss_cells.h"
 #include "evidence/losses.h"
 
 /* Which of the four ratios of Eq. 7 is the largest, in its order. */
@@ -269,6 +268,80 @@ typedef struct dpa__weighted {
 void dpa__star_sweep(const dpa__weighted *train, const dpa__weighted *heldout, double delta,
                      dpa_star *out);
 
+/* Both samples of losses as counts in a few hundred cells, cut at pooled ranks. That is all the
+ * rates of thresholds need, and it is as small for 10⁷ losses as for 10³. */
+enum { DPA__CELLS = 640 };
+
+/* Cell i holds the losses in (upper[i−1], upper[i]]. */
+typedef struct dpa__cells {
+    size_t count;
+    double train_total, heldout_total;
+    double train[DPA__CELLS], heldout[DPA__CELLS], upper[DPA__CELLS];
+} dpa__cells;
+
+/* From either end a cell holds a fifth of the losses before it, at least one and at most a
+ * hundredth of all; ties stay together. Fewer than DPA__CELLS for any number of losses below 2⁵³.
+ */
+void dpa__cells_new(const dpa_losses *losses, dpa__cells *out);
+/* The same cells in reverse order, so that the upper end becomes the lower one; the sides stay. */
+void dpa__cells_mirror(const dpa__cells *cells, dpa__cells *out);
+/* Labels a random train_total of the pooled losses as training losses, all choices equally likely.
+ */
+void dpa__cells_exchange(const dpa__cells *cells, dpa_rng *rng, dpa__cells *out);
+/* `total` points fall into cells with the given probabilities (of sum 1). */
+void dpa__cells_draw(const double *probability, size_t count, double total, dpa_rng *rng,
+                     double *out);
+
+/* Exact draws by inversion from the mode outwards; the number of steps is about the deviation. */
+double dpa__draw_binomial(dpa_rng *rng, double n, double p);
+/* How many marked ones are among `drawn` of `all`, of which `marked` are marked. */
+double dpa__draw_hypergeometric(dpa_rng *rng, double all, double marked, double drawn);
+
+/* The rates of thresholds at one end of the losses as a straight line on normal axes:
+ * Φ⁻¹(TPR) = intercept + slope·Φ⁻¹(FPR). */
+typedef struct dpa__line {
+    double share; /* the window: thresholds with at most this share of the pooled losses */
+    double intercept, slope;
+    double covariance[3]; /* of intercept; of both; of slope */
+    double chi_square;    /* of the residuals */
+    size_t points;        /* thresholds used; freedom is two less */
+} dpa__line;
+
+/* Fits the lower end of the cells in windows from half of the losses downwards. *line is that of
+ * the widest window whose residuals are not rejected at 5% (if all are, the least rejected one).
+ * DPA_BAD_INPUT if too few thresholds have losses of both sides. */
+dpa_status dpa__line_fit(const dpa__cells *cells, dpa__line *line, dpa_error *err);
+/* The p-value of the residuals in the line's window, with variances from the line's own rates.
+ * Observed rates would treat a stretch without a loss of one side as exact, and reject straight
+ * curves. */
+double dpa__line_p_value(const dpa__cells *cells, const dpa__line *line);
+
+enum { DPA__POINTS = 14 };
+
+/* What is known of the curve if it need not be straight: a line plus a walk whose slope wanders,
+ * given the observed rates (kriging with a linear drift). */
+typedef struct dpa__band {
+    size_t count;
+    double origin, wander; /* the walk starts at z = origin; its slope's deviation per unit of z */
+    double edge;           /* from here inwards both sides have at least ten losses beyond */
+    double z[DPA__POINTS]; /* thresholds */
+    double root[DPA__POINTS][DPA__POINTS]; /* L·Lᵀ = V */
+    /* L⁻¹ times 1, times z, times the residuals */
+    double of_one[DPA__POINTS], of_z[DPA__POINTS], of_rest[DPA__POINTS];
+    double intercept, slope, covariance[3];
+} dpa__band;
+
+/* The rates whose variances define the weights. Observed rates that are too high by chance weigh
+ * more than those that are too low, which makes ε a little too small: acceptable for a lower end
+ * only. */
+typedef enum dpa__weights { DPA__OBSERVED, DPA__EXPECTED } dpa__weights;
+
+/* The band in the window of the line; 0 if there are too few thresholds or they are too close. */
+int dpa__band_fit(const dpa__cells *cells, const dpa__line *line, dpa__weights weights,
+                  dpa__band *out);
+/* The curve's height at z ≤ origin, and its standard deviation. */
+double dpa__band_at(const dpa__band *band, double z, double *deviation);
+
 /* The model's rates at the upper end of every cell (of the pooled law as it is): the lines in their
  * windows, observed rates between them. */
 void dpa__binormal_rates(const dpa__cells *cells, double delta, double *train, double *heldout);
@@ -280,10 +353,6 @@ double dpa__binormal_upper(const dpa__cells *cells, double delta, double least, 
 typedef double dpa__statistic(const dpa__cells *cells, void *user);
 int dpa__exchange_reaches(const dpa__cells *cells, const dpa_request *request,
                           dpa__statistic *statistic, void *user, double value);
-/* The interval of `empirical` by simulation from those rates, for which the truth is known. */
-dpa_status dpa__star_simulate(const dpa_losses *losses, size_t replicates,
-                              const dpa_request *request, double *lower, double *upper,
-                              dpa_error *err);
 
 /* A part of the work whose threads report to one progress callback, which can stop them. */
 typedef struct dpa__watch {

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "estimate/epsilon_star.h"
-#include "estimate/loss_line.h"
 #include "estimate/rates.h"
 #include "math/dist.h"
 

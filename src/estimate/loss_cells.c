@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Cells of losses, and exact draws of counts for resampling them. */
-#include "estimate/loss_cells.h"
+#include "estimate/epsilon_star.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "base/gamma.h"
 #include "math/dist.h"
+#include "math/logspace.h"
 
 static const double GROWTH = 0.2, WIDEST = 0.01;
 
@@ -100,10 +100,6 @@ double dpa__draw_binomial(dpa_rng *rng, double n, double p) {
                      binomial_up, law);
 }
 
-static double log_choose(double n, double k) {
-    return dpa__log_gamma(n + 1.0) - dpa__log_gamma(k + 1.0) - dpa__log_gamma(n - k + 1.0);
-}
-
 static double hypergeometric_up(double k, const double *law) { /* all, marked, drawn */
     return (law[1] - k) * (law[2] - k) / ((k + 1.0) * (law[0] - law[1] - law[2] + k + 1.0));
 }
@@ -114,8 +110,9 @@ double dpa__draw_hypergeometric(dpa_rng *rng, double all, double marked, double 
     const double law[3] = {all, marked, drawn};
     const double mode =
         fmin(most, fmax(least, floor((drawn + 1.0) * (marked + 1.0) / (all + 2.0))));
-    const double at = exp(log_choose(marked, mode) + log_choose(all - marked, drawn - mode) -
-                          log_choose(all, drawn));
+    const double at =
+        exp(dpa__log_choose(marked, mode) + dpa__log_choose(all - marked, drawn - mode) -
+            dpa__log_choose(all, drawn));
     return from_mode(dpa__rng_uniform(rng), mode, at, least, most, hypergeometric_up, law);
 }
 

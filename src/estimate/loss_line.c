@@ -7,7 +7,7 @@
  * V = C_a + slope²·C_b; Gauss–Newton steps with the weights V⁻¹, each from the point of the line
  * that the observation is nearest to. Ranks alone enter, so any rising transform of the losses, an
  * outlier or an infinite loss changes nothing. */
-#include "estimate/loss_line.h"
+#include "estimate/epsilon_star.h"
 
 #include <math.h>
 

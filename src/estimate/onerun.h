@@ -99,15 +99,6 @@ typedef struct dpa_channels_check {
 dpa_status dpa__onerun_channels_check(const double *noise, size_t steps, size_t coordinates,
                                       dpa_channels_check *out, dpa_error *err) DPA_MUST_USE;
 
-/* Guesses about canaries that were in with a known probability. */
-typedef struct dpa_onerun_coins {
-    double rate;                      /* in (0,1) */
-    uint64_t in_guesses, out_guesses; /* the attacker abstains on all others */
-    uint64_t correct;
-} dpa_onerun_coins;
-/* The p-value of (ε,0)-DP; NaN for arguments out of range. */
-double dpa__onerun_coin_p_value(const dpa_onerun_coins *guesses, double epsilon);
-
 /* ── the idealised game (Algorithm 4 of the paper)
  * ───────────────────────────────────────────────────── */
 
@@ -174,11 +165,6 @@ dpa__onerun_method dpa__onerun_default(int is_dp, uint64_t options);
 int dpa__onerun_test_refutes(dpa__onerun_test *test, double t, const dpa_onerun *game, double p);
 /* The p-value of the member at t. */
 double dpa__onerun_test_p_value(dpa__onerun_test *test, double t, const dpa_onerun *game);
-
-/* The p-value of "the trade-off is at least `curve`, in both directions", from games with the guess
- * counts that `choice` allows. The curve may be asymmetric if it is piecewise linear. */
-dpa_status dpa__onerun_p_value_curve(const dpa_onerun *games, size_t count, dpa_guess_choice choice,
-                                     const dpa_curve *curve, double *p, dpa_error *err);
 
 /* dpa__onerun_dp_p_value ≤ p; skips the expensive part if the binomial tail alone is too large. */
 int dpa__onerun_dp_refutes(const dpa_onerun *game, double epsilon, double delta, double p);

@@ -26,7 +26,6 @@
 #include "base/memory.h"
 #include "base/rng.h"
 #include "estimate/berkjones.h"
-#include "estimate/best_threshold.h"
 #include "estimate/exact.h"
 #include "estimate/registry.h"
 

@@ -51,14 +51,6 @@ DPA_API int dpa__sequential_refuted(const dpa_sequential *audit);
 dpa_status dpa__sequential_log_e(const dpa_sequential *audit, double epsilon, double *out,
                                  dpa_error *err) DPA_MUST_USE;
 
-/* Saves the state as bytes, to be freed with dpa_free: at most about 100 kB for any number of
- * trials, because only unpaired scores and the newest 4096 pairs are kept. A loaded audit continues
- * bit for bit. Damaged bytes and other versions are an error. */
-dpa_status dpa__sequential_save(const dpa_sequential *audit, unsigned char **bytes, size_t *count,
-                                dpa_error *err) DPA_MUST_USE;
-dpa_status dpa__sequential_load(const unsigned char *bytes, size_t count, dpa_sequential **out,
-                                dpa_error *err) DPA_MUST_USE;
-
 /* The same for two lists in order of arrival; do not prepare them, since preparing sorts. One
  * result per family of the request. This is `--method sequential`. */
 dpa_status dpa__estimate_sequential(const dpa_scores *in_order, const dpa_request *request,
@@ -145,8 +137,5 @@ struct dpa_sequential {
     uint64_t refuted_at;
     double claim_pay[DPA__BINS][DPA__BINS]; /* of the last stage */
 };
-
-/* Recomputes the payments at the claim after a state was loaded. */
-dpa_status dpa__sequential_price(dpa_sequential *audit, dpa_error *err);
 
 #endif

@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "estimate/cosine.h"
-#include "estimate/cosines.h"
 #include "judge/known_rounds.h"
 #include "report/histogram.h"
 

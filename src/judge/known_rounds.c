@@ -10,7 +10,6 @@
 #include "account/family.h"
 #include "base/error.h"
 #include "estimate/cosine.h"
-#include "estimate/cosines.h"
 #include "estimate/power.h"
 #include "judge/power.h"
 

@@ -3,7 +3,7 @@
 #ifndef DPA_JUDGE_KNOWN_ROUNDS_H
 #define DPA_JUDGE_KNOWN_ROUNDS_H
 
-#include "estimate/cosines.h"
+#include "estimate/cosine.h"
 #include "judge/case.h"
 
 typedef struct dpa__known {

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "estimate/cosine.h"
-#include "estimate/cosines.h"
 #include "judge/case.h"
 #include "tradeoff/tradeoff.h"
 

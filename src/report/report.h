@@ -11,7 +11,7 @@
 #include "account/account.h"
 #include "dpaudit/report.h"
 #include "dpaudit/status.h"
-#include "estimate/cosines.h"
+#include "estimate/cosine.h"
 #include "estimate/epsilon_star.h"
 #include "estimate/estimate.h"
 #include "estimate/onerun.h"

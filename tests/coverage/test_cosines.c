@@ -6,7 +6,6 @@
 
 #include "base/rng.h"
 #include "estimate/cosine.h"
-#include "estimate/cosines.h"
 #include "evidence/canary.h"
 #include "tradeoff/tradeoff.h"
 

@@ -5,7 +5,6 @@
 
 #include "base/rng.h"
 #include "estimate/cosine.h"
-#include "estimate/cosines.h"
 #include "tradeoff/tradeoff.h"
 
 enum { DIM = 4096, MOST = 1024, RUNS = 30 };

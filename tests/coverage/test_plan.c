@@ -7,7 +7,6 @@
 #include "account/account.h"
 #include "base/rng.h"
 #include "estimate/cosine.h"
-#include "estimate/cosines.h"
 #include "estimate/onerun.h"
 #include "estimate/plan.h"
 #include "estimate/power.h"

@@ -42,8 +42,7 @@ enum { PAIRS = 12, NULLS = 4, MOST_STATES = 40000 };
 typedef struct state {
     int accused[2];
     double log_e[NULLS], chance;
-    unsigned char *bytes;
-    size_t count;
+    int outcomes[PAIRS]; /* one way that leads here */
 } state;
 
 static int same_state(const state *a, const state *b) {
@@ -58,32 +57,37 @@ typedef struct level {
     size_t count;
 } level;
 
-static void add_state(level *to, state *s) {
+static void add_state(level *to, const state *s) {
     for (size_t i = 0; i < to->count; ++i)
         if (same_state(&to->items[i], s)) {
             to->items[i].chance += s->chance;
-            dpa_free(s->bytes);
             return;
         }
     assert_true(to->count < MOST_STATES);
     to->items[to->count++] = *s;
 }
 
-/* The probability that this outcome of one more pair ends the audit; otherwise the state is
+/* The probability that this outcome of pair number `pair` ends the audit; otherwise the state is
  * kept. */
-static double try_outcome(const state *from, int member, int nonmember, double right, level *to) {
+static double try_outcome(const dpa_plan *plan, const state *from, int pair, int outcome,
+                          level *to) {
     static const double nulls[NULLS] = {0, 0.2, 0.6, 1.5};
-    dpa_sequential *audit;
-    state next = {.accused = {from->accused[0] + nonmember, from->accused[1] + member}};
-    next.chance = from->chance * (member ? right : 1 - right) * (nonmember ? 1 - right : right);
-    assert_ok(dpa__sequential_load(from->bytes, from->count, &audit, NULL));
-    assert_ok(dpa__sequential_push(audit, 1, member, NULL));
-    assert_ok(dpa__sequential_push(audit, 0, nonmember, NULL));
+    const double right = 1 / (1 + exp(-plan->truth_epsilon));
+    const int member = outcome & 1, nonmember = outcome >> 1;
+    dpa_sequential *audit = audit_of(plan, plan->claim_epsilon);
+    state next = *from;
+    next.accused[0] += nonmember;
+    next.accused[1] += member;
+    next.chance *= (member ? right : 1 - right) * (nonmember ? 1 - right : right);
+    next.outcomes[pair] = outcome;
+    for (int i = 0; i <= pair; ++i) {
+        assert_ok(dpa__sequential_push(audit, 1, next.outcomes[i] & 1, NULL));
+        assert_ok(dpa__sequential_push(audit, 0, next.outcomes[i] >> 1, NULL));
+    }
     const int is_refuted = dpa__sequential_refuted(audit);
     if (!is_refuted) {
         for (int i = 0; i < NULLS; ++i)
             assert_ok(dpa__sequential_log_e(audit, nulls[i], &next.log_e[i], NULL));
-        assert_ok(dpa__sequential_save(audit, &next.bytes, &next.count, NULL));
         add_state(to, &next);
     }
     dpa__sequential_free(audit);
@@ -92,27 +96,20 @@ static double try_outcome(const state *from, int member, int nonmember, double r
 
 /* power[n]: the probability that n pairs refute. */
 static void enumerate(const dpa_plan *plan, double power[PAIRS + 1]) {
-    const double right = 1 / (1 + exp(-plan->truth_epsilon));
     level now = {calloc(MOST_STATES, sizeof(state)), 1};
     level next = {calloc(MOST_STATES, sizeof(state)), 0};
-    dpa_sequential *audit = audit_of(plan, plan->claim_epsilon);
-    assert_ok(dpa__sequential_save(audit, &now.items[0].bytes, &now.items[0].count, NULL));
-    dpa__sequential_free(audit);
     now.items[0].chance = 1;
     power[0] = 0;
     for (int n = 1; n <= PAIRS; ++n) {
         power[n] = power[n - 1];
-        for (size_t i = 0; i < now.count; ++i) {
+        for (size_t i = 0; i < now.count; ++i)
             for (int o = 0; o < 4; ++o)
-                power[n] += try_outcome(&now.items[i], o & 1, o >> 1, right, &next);
-            dpa_free(now.items[i].bytes);
-        }
+                power[n] += try_outcome(plan, &now.items[i], n - 1, o, &next);
         const level swap = now;
         now = next;
         next = swap;
         next.count = 0;
     }
-    for (size_t i = 0; i < now.count; ++i) dpa_free(now.items[i].bytes);
     free(now.items);
     free(next.items);
 }

@@ -11,7 +11,6 @@
 
 #include "base/rng.h"
 #include "estimate/cosine.h"
-#include "estimate/cosines.h"
 #include "estimate/epsilon_star.h"
 #include "estimate/onerun.h"
 #include "estimate/scores.h"

@@ -7,7 +7,6 @@
 #include <jansson.h>
 
 #include "estimate/cosine.h"
-#include "estimate/cosines.h"
 #include "evidence/canary.h"
 #include "evidence/weights.h"
 

@@ -61,23 +61,9 @@ static void pushing(void **state) {
 static void opening(void **state) {
     (void)state;
     const dpa_request request = request_of("gaussian");
-    dpa_sequential *audit, *loaded;
+    dpa_sequential *audit;
     dpa_status status;
-    unsigned char *bytes;
-    size_t count;
-    int is_member;
     FAULT_EVERY(status, dpa__sequential_new(&request, &audit, NULL), dpa__sequential_free(audit));
-    assert_ok(dpa__sequential_new(&request, &audit, NULL));
-    for (int i = 0; i < 2 * PAIRS; ++i) {
-        const double score = next_trial(i, &is_member);
-        assert_ok(dpa__sequential_push(audit, is_member, score, NULL));
-    }
-    FAULT_EVERY(status, dpa__sequential_save(audit, &bytes, &count, NULL), dpa_free(bytes));
-    assert_ok(dpa__sequential_save(audit, &bytes, &count, NULL));
-    FAULT_EVERY(status, dpa__sequential_load(bytes, count, &loaded, NULL),
-                dpa__sequential_free(loaded));
-    dpa_free(bytes);
-    dpa__sequential_free(audit);
 }
 
 int main(void) {

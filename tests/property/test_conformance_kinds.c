@@ -8,7 +8,6 @@
 #include "check.h"
 
 #include "estimate/cosine.h"
-#include "estimate/cosines.h"
 #include "estimate/epsilon_star.h"
 #include "estimate/onerun.h"
 #include "estimate/scores.h"

@@ -5,7 +5,6 @@
 
 #include "base/rng.h"
 #include "estimate/cosine.h"
-#include "estimate/cosines.h"
 #include "evidence/canary.h"
 
 enum { SEED = 20241 };

@@ -6,7 +6,6 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "estimate/cosine.h"
-#include "estimate/cosines.h"
 #include "estimate/scores.h"
 #include "math/dist.h"
 #include "prepared.h"

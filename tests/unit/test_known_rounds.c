@@ -6,7 +6,6 @@
 #include "base/rng.h"
 #include "dpaudit/lab/federate.h"
 #include "estimate/cosine.h"
-#include "estimate/cosines.h"
 #include "estimate/scores.h"
 #include "federate/federation.h"
 #include "math/dist.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One run, independent channels: the theorem by enumeration, simulated trainings (data gradients,
- * momentum, only the end seen), the check of the noise; p-values of curves by guesses and by
- * betting; unfair coins. */
+ * momentum, only the end seen), the check of the noise. */
 #include "check.h"
 
 #include "base/rng.h"
@@ -208,61 +207,12 @@ static void test_check(void **state) {
     assert_int_equal(dpa__onerun_channels_check(few, 2, 2, &check, &err), DPA_BAD_ARGUMENT);
 }
 
-/* ── curves without a family ───────────────────────────────────────────────────────────────── */
-
-static void test_curve_by_guesses(void **state) {
-    const dpa_onerun games[] = {{1000, 2, 100, 90}, {1000, 2, 400, 300}};
-    dpa_curve *curve;
-    double p, each[2];
-    (void)state;
-    assert_ok(dpa_curve_gaussian(1, &curve, NULL));
-    for (int i = 0; i < 2; ++i) each[i] = dpa__onerun_p_value(&games[i], curve);
-    assert_ok(dpa__onerun_p_value_curve(games, 1, DPA_GUESSES_FIXED, curve, &p, NULL));
-    assert_true(p == each[0]);
-    assert_ok(dpa__onerun_p_value_curve(games, 2, DPA_GUESSES_AUTO, curve, &p, NULL));
-    assert_absolute(p, fmin(1, 2 * fmin(each[0], each[1])), 1e-15);
-    dpa_curve_free(curve);
-}
-
-/* ── unfair coins ──────────────────────────────────────────────────────────────────────────── */
-
-static void test_coins(void **state) {
-    (void)state;
-    /* fair coins give Steinke's test at δ = 0 */
-    const dpa_onerun fair = {500, 2, 100, 71};
-    const dpa_onerun_coins same = {0.5, 63, 37, 71};
-    for (double epsilon = 0; epsilon < 2; epsilon += 0.3)
-        assert_relative(dpa__onerun_coin_p_value(&same, epsilon),
-                        dpa__onerun_dp_p_value(&fair, epsilon, 0), 1e-10);
-    /* no information: everybody is guessed to be in, and nine of ten are */
-    const dpa_onerun_coins base = {0.9, 100, 0, 90};
-    assert_true(dpa__onerun_coin_p_value(&base, 0) > 0.5);
-    assert_true(isnan(dpa__onerun_coin_p_value(&(dpa_onerun_coins){1, 1, 1, 1}, 0)));
-    /* randomized response at its own ε: the true law is the sum of two binomials */
-    dpa_rng rng = stream(31, 0);
-    const double rate = 0.3, epsilon = 1, truth = exp(epsilon) / (1 + exp(epsilon));
-    int refuted_count = 0;
-    for (int audit = 0; audit < 2000; ++audit) {
-        dpa_onerun_coins g = {rate, 0, 0, 0};
-        for (int i = 0; i < 60; ++i) {
-            const int b = dpa__rng_uniform(&rng) < rate;
-            const int answer = dpa__rng_uniform(&rng) < truth ? b : !b;
-            *(answer ? &g.in_guesses : &g.out_guesses) += 1;
-            g.correct += answer == b;
-        }
-        refuted_count += dpa__onerun_coin_p_value(&g, epsilon) <= 0.05;
-    }
-    assert_between(refuted_count, 20, 140); /* at most 100 ± 10 */
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_theorem_by_enumeration),
         cmocka_unit_test(test_trainings),
         cmocka_unit_test(test_bound),
         cmocka_unit_test(test_check),
-        cmocka_unit_test(test_curve_by_guesses),
-        cmocka_unit_test(test_coins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

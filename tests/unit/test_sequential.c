@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sequential audits: the mean of every payment over all outcomes, order and chunks, saving, what is
+/* Sequential audits: the mean of every payment over all outcomes, order and chunks, what is
  * refused, and log wealth against a slow, obvious computation. tests/coverage/test_sequential.c
  * checks that bounds hold under continuous monitoring. */
 #include "check.h"
@@ -243,39 +243,6 @@ static void order_of_classes(void **state) {
     dpa__sequential_free(mixed);
 }
 
-static void saving(void **state) {
-    (void)state;
-    const dpa_request request = request_of("gaussian", 1e-5, 3);
-    dpa_sequential *whole = audit_of(&request, 9, 400), *part = audit_of(&request, 9, 0), *loaded;
-    dpa_sequential_now now, other;
-    for (uint64_t i = 0; i < 400; ++i) {
-        assert_ok(dpa__sequential_push(part, 1, score_of(9, 1, i), NULL));
-        if (i % 37 == 5 || i == 399) { /* with a member that waits for its partner */
-            unsigned char *bytes;
-            size_t count;
-            assert_ok(dpa__sequential_save(part, &bytes, &count, NULL));
-            assert_ok(dpa__sequential_load(bytes, count, &loaded, NULL));
-            assert_int_equal(
-                dpa__sequential_load(bytes, count - 1, &(dpa_sequential *){NULL}, NULL),
-                DPA_BAD_INPUT);
-            bytes[count / 2] ^= 1;
-            assert_int_equal(dpa__sequential_load(bytes, count, &(dpa_sequential *){NULL}, NULL),
-                             DPA_BAD_INPUT);
-            dpa_free(bytes);
-            dpa__sequential_free(part);
-            part = loaded;
-        }
-        assert_ok(dpa__sequential_push(part, 0, score_of(9, 0, i), NULL));
-    }
-    assert_ok(dpa__sequential_look(whole, &now, NULL));
-    assert_ok(dpa__sequential_look(part, &other, NULL));
-    assert_memory_equal(&now, &other, sizeof now);
-    assert_true(now.refuted_at > 0);
-    assert_true(now.epsilon_lower > 3);
-    dpa__sequential_free(whole);
-    dpa__sequential_free(part);
-}
-
 /* ── numbers ───────────────────────────────────────────────────────────────────────────────── */
 
 /* A perfect attack on guesses: how fast can a claim be refuted? Clopper–Pearson needs about 3e^ε
@@ -447,7 +414,6 @@ int main(void) {
         cmocka_unit_test(slopes_by_bisection),
         cmocka_unit_test(enumeration),
         cmocka_unit_test(order_of_classes),
-        cmocka_unit_test(saving),
         cmocka_unit_test(perfect_attack),
         cmocka_unit_test(wealth_by_hand),
         cmocka_unit_test(wealth_falls_with_epsilon),
