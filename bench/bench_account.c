@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "account/account.h"
+#include "account/handle.h"
 #include "bench.h"
 #include "math/fft.h"
 
@@ -60,7 +60,7 @@ int main(void) {
     dpa_account *account = made(first, 1e-3);
     const double base = account_time(first, 1e-3);
     /* Two directions, two sides: four pairs of transforms. */
-    const double transforms = 4 * transform_time(dpa__account_grid(account));
+    const double transforms = 4 * transform_time(account->transform);
     bench_row("transforms: 4 pairs of the length used", transforms, "itself", 1);
     bench_row("epsilon: sigma 1, q 0.01, 1000 steps, 0.1%", base, "the transforms",
               base / transforms);

@@ -8,55 +8,65 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Cell widths: a coarse pass, then narrower ones until the interval for ε is as narrow as
- * promised.
- *
- * The width of the interval falls like h² (both pmfs are of second order), at first perhaps more
- * slowly if cells are wide against the loss of one step. The exponent observed in the last two
- * passes predicts the next h. */
+/* ── reading ───────────────────────────────────────────────────────────────────────────────── */
 
-enum { PASSES = 16, COARSE_CELLS = 2000, LONG_COARSE = 1 << 15 };
-/* After this many passes in a row in which narrower cells did not narrow the interval, none will. A
- * δ of 1e-100 or less can lie where no tilt puts the bulk of the sum, between no rare large loss
- * and one of them; only rounding error is left there. */
-enum { MOST_IDLE = 2 };
-static const double GAIN = 0.9;
+/* What is asked: δ at an ε, or ε at a δ. */
+typedef enum asked { AT_EPSILON, AT_DELTA } asked;
 
-static dpa_status read_direction(const dpa_account *account, size_t direction, double delta,
-                                 dpa_interval *out, size_t *longest, dpa_error *err) {
+static double tilt_for(const dpa_account *account, size_t direction, asked what, double at) {
     const dpa__pld *guide = dpa__account_guide(account, direction);
+    const dpa__pmf *pmf = guide->side[DPA_PESSIMISTIC];
     double bound;
-    const double theta =
-        dpa__tilt_for_delta(guide->side[DPA_PESSIMISTIC], guide->count, delta, &bound);
-    /* The effect of truncating the window, relative to a bulk that looks Gaussian. If it does not,
-     * δ is a smaller part of the bulk, hence this small factor. */
-    const double accuracy = log(fmax(account->opts.tolerance, 1e-9) * 1e-5);
-    for (int side = DPA_OPTIMISTIC; side <= DPA_PESSIMISTIC; ++side) {
-        dpa__composed composed;
-        DPA_TRY(dpa__account_compose(account, direction, (dpa__rounding)side, theta, accuracy,
-                                     &composed, err));
-        const double epsilon = dpa__composed_epsilon(&composed, delta);
-        if (side == DPA_OPTIMISTIC)
-            out->lower = epsilon;
-        else
-            out->upper = epsilon;
-        if (longest != NULL && composed.count > *longest) *longest = composed.count;
-        dpa__composed_free(&composed);
+    return what == AT_EPSILON ? dpa__tilt_for_epsilon(pmf, guide->count, at)
+                              : dpa__tilt_for_delta(pmf, guide->count, at, &bound);
+}
+
+static double read_one(const dpa__composed *composed, asked what, double at) {
+    return what == AT_EPSILON ? exp(dpa__composed_log_delta(composed, at))
+                              : dpa__composed_epsilon(composed, at);
+}
+
+/* The larger of both directions, each between its two sides. `longest` (may be NULL) gets the
+ * length of the longest transform. */
+static dpa_status read_answer(const dpa_account *account, asked what, double at,
+                              double log_accuracy, dpa_interval *out, size_t *longest,
+                              dpa_error *err) {
+    *out = (dpa_interval){0, 0};
+    for (size_t d = 0; d < dpa__account_answers(account)->directions; ++d) {
+        const double theta = tilt_for(account, d, what, at);
+        for (int side = DPA_OPTIMISTIC; side <= DPA_PESSIMISTIC; ++side) {
+            double *end = side == DPA_OPTIMISTIC ? &out->lower : &out->upper;
+            dpa__composed composed;
+            DPA_TRY(dpa__account_compose(account, d, (dpa__rounding)side, theta, log_accuracy,
+                                         &composed, err));
+            *end = fmax(*end, read_one(&composed, what, at));
+            if (longest != NULL && composed.count > *longest) *longest = composed.count;
+            dpa__composed_free(&composed);
+        }
     }
     return DPA_OK;
 }
 
 static dpa_status read_epsilon(const dpa_account *account, double delta, dpa_interval *out,
                                size_t *longest, dpa_error *err) {
-    *out = (dpa_interval){0, 0};
-    for (size_t d = 0; d < dpa__account_answers(account)->directions; ++d) {
-        dpa_interval here;
-        DPA_TRY(read_direction(account, d, delta, &here, longest, err));
-        out->lower = fmax(out->lower, here.lower);
-        out->upper = fmax(out->upper, here.upper);
-    }
-    return DPA_OK;
+    /* The effect of truncating the window, relative to a bulk that looks Gaussian. If it does not,
+     * δ is a smaller part of the bulk, hence this small factor. */
+    const double log_accuracy = log(fmax(account->opts.tolerance, 1e-9) * 1e-5);
+    return read_answer(account, AT_DELTA, delta, log_accuracy, out, longest, err);
 }
+
+/* ── cell widths ───────────────────────────────────────────────────────────────────────────── */
+
+/* A coarse pass, then narrower ones until the interval for ε is as narrow as promised. Its width
+ * falls like h² (both pmfs are of second order), at first perhaps more slowly if cells are wide
+ * against the loss of one step. The exponent observed in the last two passes predicts the next h.
+ */
+enum { PASSES = 16, COARSE_CELLS = 2000, LONG_COARSE = 1 << 15 };
+/* After this many passes in a row in which narrower cells did not narrow the interval, none will. A
+ * δ of 1e-100 or less can lie where no tilt puts the bulk of the sum, between no rare large loss
+ * and one of them; only rounding error is left there. */
+enum { MOST_IDLE = 2 };
+static const double GAIN = 0.9;
 
 /* The width of the composed loss, 16 deviations, in cells of this grid. */
 static double spread_in_cells(const dpa__loss_grid *grid) {
@@ -320,25 +330,6 @@ dpa_status dpa_account_epsilon(const dpa_account *account, double delta, dpa_int
     return DPA_OK;
 }
 
-/* δ of one direction. */
-static dpa_status direction_delta(const dpa_account *account, size_t direction, double epsilon,
-                                  dpa_interval *out, dpa_error *err) {
-    const dpa__pld *guide = dpa__account_guide(account, direction);
-    const double theta = dpa__tilt_for_epsilon(guide->side[DPA_PESSIMISTIC], guide->count, epsilon);
-    for (int side = DPA_OPTIMISTIC; side <= DPA_PESSIMISTIC; ++side) {
-        dpa__composed composed;
-        DPA_TRY(dpa__account_compose(account, direction, (dpa__rounding)side, theta, log(1e-8),
-                                     &composed, err));
-        const double delta = exp(dpa__composed_log_delta(&composed, epsilon));
-        if (side == DPA_OPTIMISTIC)
-            out->lower = delta;
-        else
-            out->upper = delta;
-        dpa__composed_free(&composed);
-    }
-    return DPA_OK;
-}
-
 dpa_status dpa_account_delta(const dpa_account *account, double epsilon, dpa_interval *out,
                              dpa_error *err) {
     if (!(epsilon >= 0))
@@ -350,13 +341,7 @@ dpa_status dpa_account_delta(const dpa_account *account, double epsilon, dpa_int
         *out = (dpa_interval){delta * (1 - 1e-11), fmin(delta * (1 + 1e-11), 1)};
         return DPA_OK;
     }
-    for (size_t d = 0; d < dpa__account_answers(account)->directions; ++d) {
-        dpa_interval here;
-        DPA_TRY(direction_delta(account, d, epsilon, &here, err));
-        out->lower = fmax(out->lower, here.lower);
-        out->upper = fmax(out->upper, here.upper);
-    }
-    return DPA_OK;
+    return read_answer(account, AT_EPSILON, epsilon, log(1e-8), out, NULL, err);
 }
 
 dpa_status dpa__account_mu(const dpa_account *account, double delta, dpa_interval *out,
@@ -372,10 +357,114 @@ dpa_status dpa__account_mu(const dpa_account *account, double delta, dpa_interva
     return DPA_OK;
 }
 
-double dpa__account_cell(const dpa_account *account) {
-    return dpa__account_answers(account)->h;
+/* ── many questions at once: ε at many δ, δ at many ε ──────────────────────────────────────── */
+
+/* A composition tilted to one δ also answers its neighbours: within a factor of ten the bulk is
+ * still where δ is read. So the questions are sorted, and one pair of compositions answers a
+ * decade of δ (and all ε that fall into it). Each answer is certified by itself, whatever the
+ * tilt. */
+
+static const double DECADE = 2.302585092994046;
+/* One question: its place in the caller's list and what it asks at (a δ by its logarithm). */
+typedef struct question {
+    size_t place;
+    double at;
+} question;
+
+typedef struct table {
+    const dpa_account *account;
+    asked what;
+    question *list;
+    size_t count;
+    dpa_interval *out;
+} table;
+
+static int by_value(const void *a, const void *b) {
+    const double x = ((const question *)a)->at, y = ((const question *)b)->at;
+    return (x > y) - (x < y);
 }
 
-size_t dpa__account_grid(const dpa_account *account) {
-    return account->transform;
+/* δ are listed by their logarithm. */
+static double value_of(const table *t, double at) {
+    return t->what == AT_DELTA ? exp(at) : at;
+}
+
+/* The first question that a composition made for question `from` cannot answer. */
+static size_t end_of_group(const table *t, size_t direction, size_t from) {
+    double reach = DECADE;
+    if (t->what == AT_EPSILON)
+        reach /= fmax(tilt_for(t->account, direction, AT_EPSILON, t->list[from].at), 1e-3);
+    size_t end = from + 1;
+    while (end < t->count && t->list[end].at - t->list[from].at <= reach) ++end;
+    return end;
+}
+
+static dpa_status read_group(const table *t, size_t direction, size_t from, size_t end,
+                             dpa_error *err) {
+    const double middle = 0.5 * (t->list[from].at + t->list[end - 1].at);
+    const double theta = tilt_for(t->account, direction, t->what, value_of(t, middle));
+    for (int side = DPA_OPTIMISTIC; side <= DPA_PESSIMISTIC; ++side) {
+        dpa__composed composed;
+        DPA_TRY(dpa__account_compose(t->account, direction, (dpa__rounding)side, theta, log(1e-9),
+                                     &composed, err));
+        for (size_t i = from; i < end; ++i) {
+            dpa_interval *out = &t->out[t->list[i].place];
+            double *slot = side == DPA_OPTIMISTIC ? &out->lower : &out->upper;
+            *slot = fmax(*slot, read_one(&composed, t->what,
+                                         value_of(t, t->list[i].at))); /* the worse direction */
+        }
+        dpa__composed_free(&composed);
+    }
+    return DPA_OK;
+}
+
+static dpa_status read_all(table *t, dpa_error *err) {
+    qsort(t->list, t->count, sizeof *t->list, by_value);
+    for (size_t i = 0; i < t->count; ++i) t->out[t->list[i].place] = (dpa_interval){0, 0};
+    for (size_t d = 0; d < dpa__account_answers(t->account)->directions; ++d)
+        for (size_t from = 0; from < t->count;) {
+            const size_t end = end_of_group(t, d, from);
+            DPA_TRY(read_group(t, d, from, end, err));
+            from = end;
+        }
+    return DPA_OK;
+}
+
+/* 1 if no composition is needed: the ends of the range, closed forms, known answers. */
+static int is_plain(const dpa_account *account, asked what, double at) {
+    if (account->model.mu > 0 || at == 0) return what == AT_DELTA || account->model.mu > 0;
+    if (what == AT_DELTA) return at == 1 || at == account->opts.delta;
+    return at >= account->model.pure || isinf(at);
+}
+
+static dpa_status answer(const dpa_account *account, asked what, const double *at, size_t count,
+                         dpa_interval *out, dpa_error *err) {
+    table t = {account, what, DPA_NEW_ARRAY(question, count, err), 0, out};
+    if (t.list == NULL) return DPA_NO_MEMORY;
+    dpa_status status = DPA_OK;
+    for (size_t i = 0; i < count && status == DPA_OK; ++i) {
+        const int is_bad = !(at[i] >= 0) || (what == AT_DELTA && at[i] > 1);
+        if (!is_bad && !is_plain(account, what, at[i]))
+            t.list[t.count++] = (question){i, what == AT_DELTA ? log(at[i]) : at[i]};
+        else /* errors included */
+            status = what == AT_DELTA ? dpa_account_epsilon(account, at[i], &out[i], err)
+                                      : dpa_account_delta(account, at[i], &out[i], err);
+    }
+    if (status == DPA_OK) status = read_all(&t, err);
+    for (size_t i = 0; i < t.count && what == AT_DELTA && status == DPA_OK; ++i) {
+        dpa_interval *e = &out[t.list[i].place];
+        e->upper = fmin(e->upper, account->model.pure);
+    }
+    free(t.list);
+    return status;
+}
+
+dpa_status dpa__account_epsilons(const dpa_account *account, const double *deltas, size_t count,
+                                 dpa_interval *out, dpa_error *err) {
+    return answer(account, AT_DELTA, deltas, count, out, err);
+}
+
+dpa_status dpa__account_deltas(const dpa_account *account, const double *epsilons, size_t count,
+                               dpa_interval *out, dpa_error *err) {
+    return answer(account, AT_EPSILON, epsilons, count, out, err);
 }

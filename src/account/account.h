@@ -25,9 +25,6 @@ int dpa__ledger_is_limit(const dpa_ledger *ledger);
 /* The μ of the Gaussian mechanism that has the same ε at δ. */
 dpa_status dpa__account_mu(const dpa_account *account, double delta, dpa_interval *out,
                            dpa_error *err) DPA_MUST_USE;
-/* How it was computed: the cell width of the grid and the length of the longest transform. */
-double dpa__account_cell(const dpa_account *account);
-size_t dpa__account_grid(const dpa_account *account);
 
 /* Other accountants, as cross-checks. Rényi: an upper bound, looser than dpa_account_epsilon.
  * Central limit (GDP): an approximation that can be too small. NaN if the method does not cover one

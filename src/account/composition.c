@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Phases in normal form: checked, merged, with closed forms where they exist. */
-#include "account/composition.h"
+#include "account/handle.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -388,34 +388,32 @@ dpa_status dpa__family_epsilon(const dpa_family *family, double t, double delta,
 typedef struct claim_search {
     const dpa_family *family;
     double epsilon, delta;
-    dpa_status status;
-    dpa_error *err;
 } claim_search;
 
 /* How much the ε of the member at t is above the claim, at least. */
-static double excess(double t, void *user) {
-    claim_search *s = user;
+static dpa_status excess(double t, void *user, double *out, dpa_error *err) {
+    const claim_search *s = user;
     dpa_interval got = {0, 0};
-    if (s->status == DPA_OK && t >= MOST_PRIVATE)
-        s->status = dpa__family_epsilon(s->family, t, s->delta, &got, s->err);
-    return s->status == DPA_OK ? got.lower - s->epsilon : (double)NAN;
+    if (t >= MOST_PRIVATE) DPA_TRY(dpa__family_epsilon(s->family, t, s->delta, &got, err));
+    *out = got.lower - s->epsilon;
+    return DPA_OK;
 }
 
 dpa_status dpa__family_claim(const dpa_family *family, double epsilon, double delta, double *t,
                              dpa_error *err) {
     static const double NARROW = 1e-9, FAR = 1e6;
     const double end = family->kind == SUBSAMPLED ? LEAKIEST : fmin(dpa__family_max(family), FAR);
-    claim_search search = {family, epsilon, delta, DPA_OK, err};
+    claim_search search = {family, epsilon, delta};
     dpa__bracket found;
-    double high = fmin(1, end), above = excess(high, &search);
-    while (above < 0 && high < end) {
-        high = fmin(2 * high, end);
-        above = excess(high, &search);
+    double above;
+    *t = fmin(1, end);
+    DPA_TRY(excess(*t, &search, &above, err));
+    while (above < 0 && *t < end) {
+        *t = fmin(2 * *t, end);
+        DPA_TRY(excess(*t, &search, &above, err));
     }
-    *t = high;
-    if (search.status != DPA_OK || above < 0) return search.status;
-    const dpa_status status = dpa__root(excess, &search, 0, high, NARROW, NARROW, &found, err);
-    DPA_TRY(search.status);
+    if (above < 0) return DPA_OK;
+    DPA_TRY(dpa__root_try(excess, &search, 0, *t, NARROW, NARROW, &found, err));
     *t = found.upper;
-    return status;
+    return DPA_OK;
 }

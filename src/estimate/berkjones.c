@@ -130,28 +130,23 @@ dpa_status dpa__berkjones_crossing(size_t n, double gamma, double *out, dpa_erro
 typedef struct search {
     size_t n;
     double p;
-    dpa_status status;
-    dpa_error *err;
 } search;
 
-static double excess(double log_gamma, void *user) {
-    search *s = user;
+static dpa_status excess(double log_gamma, void *user, double *out, dpa_error *err) {
+    const search *s = user;
     double crossing;
-    if (s->status == DPA_OK)
-        s->status = dpa__berkjones_crossing(s->n, exp(log_gamma), &crossing, s->err);
-    return s->status == DPA_OK ? log(crossing / s->p) : (double)NAN;
+    DPA_TRY(dpa__berkjones_crossing(s->n, exp(log_gamma), &crossing, err));
+    *out = log(crossing / s->p);
+    return DPA_OK;
 }
 
 dpa_status dpa__berkjones_exact(size_t n, double p, double *gamma, dpa_error *err) {
-    search s = {n, p, DPA_OK, err};
+    search s = {n, p};
     dpa__bracket root;
     *gamma = p;
     if (n == 1) return DPA_OK;
     /* the union bound is a lower end; a single order statistic gives an upper end */
-    const dpa_status status =
-        dpa__root(excess, &s, log(p / (double)n), log(p), 1e-10, 0, &root, err);
-    if (s.status != DPA_OK) return s.status;
-    if (status != DPA_OK) return status;
+    DPA_TRY(dpa__root_try(excess, &s, log(p / (double)n), log(p), 1e-10, 0, &root, err));
     *gamma = exp(root.lower);
     return DPA_OK;
 }

@@ -267,16 +267,15 @@ static void fill(size_t count, double value, double *rate) {
 typedef struct search {
     size_t count;
     double p, *rate;
-    dpa_status status;
-    dpa_error *err;
 } search;
 
-static double excess(double value, void *user) {
-    search *s = user;
-    double crossing = 0;
+static dpa_status excess(double value, void *user, double *out, dpa_error *err) {
+    const search *s = user;
+    double crossing;
     fill(s->count, value, s->rate);
-    if (s->status == DPA_OK) s->status = dpa__crossing(s->count, s->rate, &crossing, s->err);
-    return s->status == DPA_OK ? log(fmax(crossing, 1e-300) / s->p) : (double)NAN;
+    DPA_TRY(dpa__crossing(s->count, s->rate, &crossing, err));
+    *out = log(fmax(crossing, 1e-300) / s->p);
+    return DPA_OK;
 }
 
 dpa_status dpa__cosine_scan_limits(size_t count, double p, double *limit, dpa_error *err) {
@@ -286,17 +285,15 @@ dpa_status dpa__cosine_scan_limits(size_t count, double p, double *limit, dpa_er
                          "simultaneous",
                          count, DPA__COSINE_SCAN_MOST);
     double *rate = DPA_NEW_ARRAY(double, count, err);
-    search s = {count, p, rate, DPA_OK, err};
-    dpa__bracket root = {0};
+    search s = {count, p, rate};
     if (rate == NULL) return DPA_NO_MEMORY;
     /* Pr[k·KL⁺ ≥ z] ≤ exp(−z) for each i, so the upper end is beyond */
     const double least = 1e-3, most = log((double)count / p) + 1;
-    dpa_status status = DPA_OK;
-    if (excess(least, &s) > 0)
-        status = dpa__root(excess, &s, least, most, 1e-4, 0, &root, err);
-    else
-        root.upper = least;
-    if (s.status != DPA_OK) status = s.status;
+    dpa__bracket root = {.upper = least};
+    double above;
+    dpa_status status = excess(least, &s, &above, err);
+    if (status == DPA_OK && above > 0)
+        status = dpa__root_try(excess, &s, least, most, 1e-4, 0, &root, err);
     if (status == DPA_OK) fill(count, root.upper, rate);
     limit[count] = 1; /* nothing was found */
     for (size_t missed = 0; missed < count; ++missed) limit[missed] = 1 - rate[count - missed - 1];

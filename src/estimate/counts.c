@@ -51,6 +51,25 @@ dpa_status dpa__result_limits(dpa_result *result, const dpa__model *model, doubl
     return DPA_OK;
 }
 
+dpa_status dpa__result_lower(dpa_result *result, const dpa__model *model,
+                             const dpa_request *request, double lower, double error,
+                             dpa_error *err) {
+    const int is_one_sided = request->sides == 1;
+    const size_t used = strlen(result->note);
+    (void)snprintf(result->note + used, sizeof result->note - used, "%s",
+                   is_one_sided ? "" : " No upper limit: another attack may see more.");
+    return dpa__result_limits(result, model, request->delta, lower,
+                              is_one_sided ? (double)NAN : HUGE_VAL, error, err);
+}
+
+void dpa__result_begin(dpa_result *result, const dpa_request *request, const dpa__model *model,
+                       const char *method, unsigned assumptions) {
+    dpa__result_init(result, request);
+    (void)snprintf(result->family, sizeof result->family, "%s", model->spec);
+    (void)snprintf(result->method, sizeof result->method, "%s", method);
+    result->assumptions = assumptions | model->assumption;
+}
+
 dpa_status dpa__from_rectangle(const dpa__entry *entry, const dpa_counts *counts,
                                const dpa__model *model, const dpa_request *request,
                                dpa_result *result, dpa_error *err) {
@@ -127,11 +146,8 @@ dpa_status dpa__counts_check(const dpa_counts *c, dpa_error *err) {
 dpa_status dpa__estimate_one(const dpa__entry *entry, const dpa_counts *counts,
                              const dpa__model *model, const dpa_request *request, dpa_result *out,
                              dpa_error *err) {
-    dpa__result_init(out, request);
-    (void)snprintf(out->family, sizeof out->family, "%s", model->spec);
-    (void)snprintf(out->method, sizeof out->method, "%s", entry->about.name);
+    dpa__result_begin(out, request, model, entry->about.name, entry->about.assumptions);
     out->valid = entry->about.valid;
-    out->assumptions = entry->about.assumptions | model->assumption;
     out->has_counts = 1;
     out->counts = *counts;
     return entry->from_counts(entry, counts, model, request, out, err);

@@ -228,43 +228,24 @@ static double locate_dp(double x, double y, double delta) {
     return ratio > 1 ? log(ratio) : 0;
 }
 
+/* Where a search ends: beyond it a member is taken for the leakiest. */
+static const double FAR = 0x1p20;
+
 typedef struct search {
-    const dpa__model *model;
+    const dpa_family *family;
     double fnr, fpr;
-    dpa_status status;
-    dpa_error *err;
 } search;
 
 /* Positive while the member at t is too private for the pair. */
-static double excess(double t, void *user) {
-    search *s = user;
-    dpa_curve *curve = NULL;
-    if (s->status != DPA_OK) return NAN;
-    s->status = dpa__family_curve(s->model->family, t, &curve, s->err);
-    if (s->status != DPA_OK) return NAN;
+static dpa_status excess(double t, void *user, double *out, dpa_error *err) {
+    const search *s = user;
+    dpa_curve *curve;
+    DPA_TRY(dpa__family_curve(s->family, t, &curve, err));
     const double one = dpa_curve_fnr(curve, s->fpr) - s->fnr;
     const double other =
         dpa__curve_is_symmetric(curve) ? one : dpa_curve_fnr(curve, s->fnr) - s->fpr;
     dpa_curve_free(curve);
-    return fmax(one, other);
-}
-
-static dpa_status locate_by_root(search *s, int side, double *out, dpa_error *err) {
-    double low = 0, high = fmin(1, s->model->max);
-    while (excess(high, s) > 0) {
-        if (high >= s->model->max || high > 1e6) {
-            *out = s->model->max;
-            return s->status;
-        }
-        low = high;
-        high = fmin(2 * high, s->model->max);
-    }
-    if (s->status != DPA_OK) return s->status;
-    dpa__bracket root;
-    const dpa_status status = dpa__root(excess, s, low, high, 1e-12, 1e-12, &root, err);
-    if (s->status != DPA_OK) return s->status;
-    DPA_TRY(status);
-    *out = side < 0 ? root.lower : root.upper;
+    *out = fmax(one, other);
     return DPA_OK;
 }
 
@@ -288,6 +269,10 @@ dpa_status dpa__model_locate(const dpa__model *model, double fnr, double fpr, in
         *out = fmax(0, normal_of_rate(y, 1 - y) - dpa__norm_quantile(x, DPA_LOWER));
         return DPA_OK;
     }
-    search s = {.model = model, .fnr = x, .fpr = y, .status = DPA_OK, .err = err};
-    return locate_by_root(&s, side, out, err);
+    search s = {model->family, x, y};
+    const double most = fmin(model->max, FAR);
+    dpa__bracket root;
+    DPA_TRY(dpa__root_above(excess, &s, 1, most, 1e-12, &root, err));
+    *out = root.lower >= most ? model->max : side < 0 ? root.lower : root.upper;
+    return DPA_OK;
 }

@@ -171,30 +171,29 @@ dpa_status dpa__posterior_epsilon(const dpa_counts *counts, const dpa_request *r
 typedef struct delta_search {
     const dpa__posterior *posterior;
     double epsilon, p;
-    dpa_status status;
-    dpa_error *err;
 } delta_search;
 
 /* F at (ε,δ) minus p: grows with δ. */
-static double region_excess(double delta, void *user) {
-    delta_search *s = user;
+static dpa_status region_excess(double delta, void *user, double *out, dpa_error *err) {
+    const delta_search *s = user;
     const dpa__model model = {.kind = DPA__MODEL_DP, .delta = delta, .max = HUGE_VAL};
-    dpa__mass mass = {0, 0};
-    if (s->status == DPA_OK)
-        s->status = dpa__posterior_mass(s->posterior, &model, s->epsilon, &mass, s->err);
-    return mass.value - s->p;
+    dpa__mass mass;
+    DPA_TRY(dpa__posterior_mass(s->posterior, &model, s->epsilon, &mass, err));
+    *out = mass.value - s->p;
+    return DPA_OK;
 }
 
 static dpa_status delta_by_posterior(const dpa__posterior *posterior, double epsilon, double p,
                                      double *delta, dpa_error *err) {
-    delta_search s = {posterior, epsilon, p, DPA_OK, err};
+    delta_search s = {posterior, epsilon, p};
     dpa__bracket root;
+    double at_zero;
     *delta = 0;
-    if (region_excess(0, &s) >= 0) return s.status;
-    const dpa_status status = dpa__root(region_excess, &s, 0, 1, 1e-13, 1e-11, &root, err);
-    if (s.status != DPA_OK) return s.status;
+    DPA_TRY(region_excess(0, &s, &at_zero, err));
+    if (at_zero >= 0) return DPA_OK;
+    DPA_TRY(dpa__root_try(region_excess, &s, 0, 1, 1e-13, 1e-11, &root, err));
     *delta = root.lower;
-    return status;
+    return DPA_OK;
 }
 
 static dpa_status dp_delta(const dpa__entry *entry, const dpa_counts *counts,

@@ -152,54 +152,50 @@ static dpa_status order_statistic(const study *s, size_t wanted, double guess, d
 typedef struct normal_law {
     const dpa__model *model;
     double members, nonmembers, observed, z;
-    dpa_status status;
-    dpa_error *err;
 } normal_law;
 
-/* Positive while t is refuted. */
-static double margin(double t, void *user) {
-    normal_law *n = user;
+/* By how much the observed value is above the mean at t, and the deviation there. */
+static dpa_status standing(const normal_law *n, double t, double *over, double *deviation,
+                           dpa_error *err) {
     dpa__member member;
-    double mean = 0, deviation = 0;
-    if (n->status == DPA_OK) n->status = dpa__member_open(n->model, t, &member, n->err);
-    if (n->status != DPA_OK) return NAN;
-    n->status = dpa__rank_moments(&member, n->members, n->nonmembers, &mean, &deviation, n->err);
+    double mean = 0;
+    DPA_TRY(dpa__member_open(n->model, t, &member, err));
+    const dpa_status status =
+        dpa__rank_moments(&member, n->members, n->nonmembers, &mean, deviation, err);
     dpa__member_close(&member);
-    return n->status == DPA_OK ? n->observed - 0.5 - mean - n->z * deviation : (double)NAN;
+    *over = n->observed - 0.5 - mean;
+    return status;
+}
+
+/* Positive while t is refuted. */
+static dpa_status margin(double t, void *user, double *out, dpa_error *err) {
+    const normal_law *n = user;
+    double over, deviation;
+    DPA_TRY(standing(n, t, &over, &deviation, err));
+    *out = over - n->z * deviation;
+    return DPA_OK;
 }
 
 static dpa_status normal_bound(normal_law *n, double *t, dpa_error *err) {
-    double low = 0, high = fmin(1, n->model->max);
-    *t = 0;
-    if (!(margin(0, n) > 0)) return n->status;
-    while (margin(high, n) > 0) {
-        low = high;
-        *t = low;
-        if (high >= n->model->max || high > 1e3) return n->status;
-        high = fmin(2 * high, n->model->max);
-    }
-    if (n->status != DPA_OK) return n->status;
+    static const double FAR = 0x1p10;
     dpa__bracket root;
-    const dpa_status status = dpa__root(margin, n, low, high, 1e-11, 1e-11, &root, err);
-    if (n->status != DPA_OK) return n->status;
+    double at_zero;
+    *t = 0;
+    DPA_TRY(margin(0, n, &at_zero, err));
+    if (!(at_zero > 0)) return DPA_OK;
+    DPA_TRY(dpa__root_above(margin, n, 1, fmin(n->model->max, FAR), 1e-11, &root, err));
     *t = root.lower;
-    return status;
+    return DPA_OK;
 }
 
 static dpa_status normal_p_value(const normal_law *n, const dpa_request *request, double *out,
                                  dpa_error *err) {
-    dpa__member member;
-    double mean, deviation, t;
+    double over, deviation, t;
     DPA_TRY(claimed_t(n->model, request, &t, err));
     if (!isfinite(t)) return DPA_OK;
-    DPA_TRY(dpa__member_open(n->model, t, &member, err));
-    const dpa_status status =
-        dpa__rank_moments(&member, n->members, n->nonmembers, &mean, &deviation, err);
-    dpa__member_close(&member);
-    if (status == DPA_OK)
-        *out = fmin(1, DPA__RANK_NORMAL_ERROR +
-                           dpa__norm_cdf((n->observed - 0.5 - mean) / deviation, DPA_UPPER));
-    return status;
+    DPA_TRY(standing(n, t, &over, &deviation, err));
+    *out = fmin(1, DPA__RANK_NORMAL_ERROR + dpa__norm_cdf(over / deviation, DPA_UPPER));
+    return DPA_OK;
 }
 
 /* ── putting it together ───────────────────────────────────────────────────────────────────── */
@@ -293,13 +289,8 @@ static dpa_status bound(dpa__rank_score score, const dpa__model *model, const dp
                          size);
     double area = observed;
     if (score != DPA__RANK_AUC) DPA_TRY(mann_whitney(model, scores, &area, err));
-    normal_law law = {model,
-                      (double)scores->members,
-                      (double)scores->nonmembers,
-                      area,
-                      dpa__norm_quantile(dpa__rank_normal_level(p), DPA_UPPER),
-                      DPA_OK,
-                      err};
+    normal_law law = {model, (double)scores->members, (double)scores->nonmembers, area,
+                      dpa__norm_quantile(dpa__rank_normal_level(p), DPA_UPPER)};
     DPA_TRY(normal_bound(&law, &found.t, err)); /* the search starts here */
     if (replicates > 0)
         DPA_TRY(simulate(model, scores, weights, observed, p, replicates, request, &found, err));
@@ -312,16 +303,12 @@ static dpa_status bound(dpa__rank_score score, const dpa__model *model, const dp
     if (replicates > 0)
         (void)snprintf(out->note, sizeof out->note,
                        "All ranks, no threshold; exact p-value from %zu simulated audits (seed "
-                       "%llu).%s",
-                       replicates, (unsigned long long)request->seed,
-                       request->sides == 2 ? " No upper limit: another attack may see more." : "");
+                       "%llu).",
+                       replicates, (unsigned long long)request->seed);
     else
         (void)snprintf(out->note, sizeof out->note,
-                       "All ranks, no threshold; p-value from the normal law, on the safe side.%s",
-                       request->sides == 2 ? " No upper limit: another attack may see more." : "");
-    return dpa__result_limits(out, model, request->delta, t,
-                              request->sides == 2 ? HUGE_VAL : (double)NAN, 1e-10 * fmax(1, t),
-                              err);
+                       "All ranks, no threshold; p-value from the normal law, on the safe side.");
+    return dpa__result_lower(out, model, request, t, 1e-10 * fmax(1, t), err);
 }
 
 dpa_status dpa__rank_run(const char *method, const dpa__model *model, const dpa_scores *scores,
@@ -331,11 +318,8 @@ dpa_status dpa__rank_run(const char *method, const dpa__model *model, const dpa_
     double t = 0, *weights = NULL;
     if (score == DPA__RANK_SLOPE) DPA_TRY(reference_t(model, request, &t, err));
     DPA_TRY(dpa__rank_weights(score, &directed, t, scores->nonmembers, &weights, err));
-    dpa__result_init(out, request);
-    (void)snprintf(out->family, sizeof out->family, "%s", model->spec);
-    (void)snprintf(out->method, sizeof out->method, "%s",
-                   score == DPA__RANK_SLOPE ? "rank:slope" : "rank");
-    out->assumptions = DPA_ASSUME_INDEPENDENT_RUNS | model->assumption;
+    dpa__result_begin(out, request, model, score == DPA__RANK_SLOPE ? "rank:slope" : "rank",
+                      DPA_ASSUME_INDEPENDENT_RUNS);
     const dpa_status status = bound(score, &directed, scores, weights, request, out, err);
     free(weights);
     return status;

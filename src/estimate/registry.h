@@ -112,9 +112,16 @@ const char *dpa__registry_posterior(void);
 dpa_status dpa__estimate_one(const dpa__entry *entry, const dpa_counts *counts,
                              const dpa__model *model, const dpa_request *request, dpa_result *out,
                              dpa_error *err);
+/* A result of which only family, method and their assumptions are known. */
+void dpa__result_begin(dpa_result *result, const dpa_request *request, const dpa__model *model,
+                       const char *method, unsigned assumptions);
 /* Writes the limits of the parameter and of ε at the request's δ; `error` is that of t. */
 dpa_status dpa__result_limits(dpa_result *result, const dpa__model *model, double delta,
                               double lower, double upper, double error, dpa_error *err);
+/* The same for a method without upper limits, which the note says if they were asked for. */
+dpa_status dpa__result_lower(dpa_result *result, const dpa__model *model,
+                             const dpa_request *request, double lower, double error,
+                             dpa_error *err);
 
 /* Families of a request: its own, or every family that needs no parameters. */
 enum { DPA__DEFAULT_FAMILIES = 3 };

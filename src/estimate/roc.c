@@ -27,51 +27,39 @@ static dpa_status push(dpa__roc *roc, const dpa__corner *corner, dpa_error *err)
     return DPA_OK;
 }
 
-dpa_status dpa__roc_of(const dpa_scores *s, dpa__roc *out, dpa_error *err) {
-    *out = (dpa__roc){.members = s->members, .nonmembers = s->nonmembers};
+/* Every distinct score as a threshold, or only the corners. */
+static dpa_status sweep_down(const dpa_scores *s, int is_all, dpa__roc *out, dpa_error *err) {
     size_t i = s->members, j = s->nonmembers; /* how many are still below */
     dpa__corner last = {0};
     int is_waiting = 0;
-    while (i > 0) {
-        const double in = s->member[i - 1];
+    *out = (dpa__roc){.members = s->members, .nonmembers = s->nonmembers};
+    while (i > 0 || (is_all && j > 0)) {
+        const double in = i > 0 ? s->member[i - 1] : -HUGE_VAL;
         const double value = j > 0 && s->nonmember[j - 1] > in ? s->nonmember[j - 1] : in;
         const size_t i_before = i, j_before = j;
         while (j > 0 && s->nonmember[j - 1] == value) --j;
         while (i > 0 && s->member[i - 1] == value) --i;
-        if (j < j_before && is_waiting) {
-            const dpa_status status = push(out, &last, err);
-            if (status != DPA_OK) {
-                dpa__roc_free(out);
-                return status;
-            }
+        if (is_waiting && (is_all || j < j_before)) {
+            DPA_TRY(push(out, &last, err));
             is_waiting = 0;
         }
-        if (i == i_before) continue;
+        if (!is_all && i == i_before) continue;
         last = (dpa__corner){i, s->nonmembers - j, value};
         is_waiting = 1;
     }
-    if (!is_waiting) return DPA_OK;
-    const dpa_status status = push(out, &last, err);
+    return is_waiting ? push(out, &last, err) : DPA_OK;
+}
+
+dpa_status dpa__roc_of(const dpa_scores *s, dpa__roc *out, dpa_error *err) {
+    const dpa_status status = sweep_down(s, 0, out, err);
     if (status != DPA_OK) dpa__roc_free(out);
     return status;
 }
 
 dpa_status dpa__roc_all(const dpa_scores *s, dpa__roc *out, dpa_error *err) {
-    *out = (dpa__roc){.members = s->members, .nonmembers = s->nonmembers};
-    size_t i = s->members, j = s->nonmembers; /* how many are still below */
-    while (i + j > 0) {
-        const double in = i > 0 ? s->member[i - 1] : -HUGE_VAL;
-        const double value = j > 0 && s->nonmember[j - 1] > in ? s->nonmember[j - 1] : in;
-        while (j > 0 && s->nonmember[j - 1] == value) --j;
-        while (i > 0 && s->member[i - 1] == value) --i;
-        const dpa__corner corner = {i, s->nonmembers - j, value};
-        const dpa_status status = push(out, &corner, err);
-        if (status != DPA_OK) {
-            dpa__roc_free(out);
-            return status;
-        }
-    }
-    return DPA_OK;
+    const dpa_status status = sweep_down(s, 1, out, err);
+    if (status != DPA_OK) dpa__roc_free(out);
+    return status;
 }
 
 void dpa__roc_free(dpa__roc *roc) {

@@ -350,9 +350,7 @@ static void describe(const scan *s, dpa_result *out) {
         (void)snprintf(how, sizeof how, "p-value from simulated audits (seed %llu)",
                        (unsigned long long)s->request->seed);
     (void)snprintf(out->note, sizeof out->note,
-                   "Both ends of the order of all scores, no threshold; %s; ties at random.%s", how,
-                   s->request->sides == 2 ? " No upper limit: another attack may see more." : "");
-    out->assumptions = DPA_ASSUME_INDEPENDENT_RUNS | s->model->assumption;
+                   "Both ends of the order of all scores, no threshold; %s; ties at random.", how);
 }
 
 static dpa_status run_on_counts(const dpa__model *model, const dpa_scores *scores, double threshold,
@@ -360,7 +358,6 @@ static dpa_status run_on_counts(const dpa__model *model, const dpa_scores *score
     out->threshold = threshold;
     out->has_counts = 1;
     out->counts = dpa__scores_counts(scores, threshold);
-    out->assumptions = DPA_ASSUME_INDEPENDENT_RUNS | model->assumption;
     DPA_TRY(dpa__from_exact(NULL, &out->counts, model, request, out, err));
     (void)snprintf(out->note, sizeof out->note,
                    "The scores have two values: the exact test of their counts, as method exact.");
@@ -372,9 +369,7 @@ dpa_status dpa__scan_run(const char *method, const dpa__model *model, const dpa_
     const dpa__model directed = dpa__model_directed(model);
     scan s;
     double t = 0, threshold;
-    dpa__result_init(out, request);
-    (void)snprintf(out->family, sizeof out->family, "%s", model->spec);
-    (void)snprintf(out->method, sizeof out->method, "%s", method);
+    dpa__result_begin(out, request, model, method, DPA_ASSUME_INDEPENDENT_RUNS);
     if (has_two_values(scores, &threshold))
         return run_on_counts(model, scores, threshold, request, out, err);
     DPA_TRY(scan_open(scores, request, &s, err));
@@ -388,6 +383,5 @@ dpa_status dpa__scan_run(const char *method, const dpa__model *model, const dpa_
     if (status == DPA_OK) status = claim_p(&s, t, &out->p_value, err);
     scan_close(&s);
     if (status != DPA_OK) return status;
-    return dpa__result_limits(out, model, request->delta, t,
-                              request->sides == 2 ? HUGE_VAL : (double)NAN, 0, err);
+    return dpa__result_lower(out, model, request, t, 0, err);
 }

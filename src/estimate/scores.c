@@ -60,9 +60,9 @@ static dpa_status run_one(const audit *a, const dpa__entry *entry, const dpa__mo
         const char *method = a->asked != NULL ? a->request->method : entry->about.name;
         DPA_TRY(entry->from_scores(method, model, a->scores, a->request, &result, err));
     } else {
-        const dpa__select select = select_for(a, entry);
-        DPA_TRY(
-            dpa__select_run(&select, entry, model, a->scores, &a->roc, a->request, &result, err));
+        const dpa__selection chosen = {
+            select_for(a, entry), entry, model, a->scores, &a->roc, a->request};
+        DPA_TRY(dpa__select_run(&chosen, &result, err));
     }
     return dpa__results_add(results, &result, err);
 }

@@ -101,14 +101,12 @@ static dpa_counts counts_at_fpr(const dpa_scores *s, double fpr, double *thresho
     return counts;
 }
 
-static dpa_status run_fixed(const dpa__select *select, const dpa__entry *entry,
-                            const dpa__model *model, const dpa_scores *scores,
-                            const dpa_request *request, dpa_result *out, dpa_error *err) {
-    double threshold = select->value;
-    const dpa_counts counts = select->kind == DPA__FIXED
-                                  ? dpa__scores_counts(scores, threshold)
-                                  : counts_at_fpr(scores, select->value, &threshold);
-    const dpa_status status = dpa__estimate_one(entry, &counts, model, request, out, err);
+static dpa_status run_fixed(const dpa__selection *s, dpa_result *out, dpa_error *err) {
+    double threshold = s->select.value;
+    const dpa_counts counts = s->select.kind == DPA__FIXED
+                                  ? dpa__scores_counts(s->scores, threshold)
+                                  : counts_at_fpr(s->scores, threshold, &threshold);
+    const dpa_status status = dpa__estimate_one(s->entry, &counts, s->model, s->request, out, err);
     out->threshold = threshold;
     if (out->kind == DPA_BOUND) out->assumptions |= DPA_ASSUME_THRESHOLD_FIXED;
     return status;
@@ -116,15 +114,14 @@ static dpa_status run_fixed(const dpa__select *select, const dpa__entry *entry,
 
 /* ── the best threshold on the same data ───────────────────────────────────────────────────── */
 
-static dpa_status max_over(const dpa__entry *entry, const dpa__model *model, const dpa__roc *roc,
-                           const dpa_request *request, dpa_result *out, dpa_error *err) {
-    const dpa__objective objective = dpa__objective_of(entry, model, request);
+static dpa_status max_over(const dpa__selection *s, const dpa__roc *roc, dpa_result *out,
+                           dpa_error *err) {
+    const dpa__objective objective = dpa__objective_of(s->entry, s->model, s->request);
     size_t index;
     double t;
-    dpa_status status = dpa__best_corner(&objective, roc, &index, &t, err);
-    if (status != DPA_OK) return status;
+    DPA_TRY(dpa__best_corner(&objective, roc, &index, &t, err));
     const dpa_counts counts = dpa__roc_counts(roc, index);
-    status = dpa__estimate_one(entry, &counts, model, request, out, err);
+    const dpa_status status = dpa__estimate_one(s->entry, &counts, s->model, s->request, out, err);
     out->threshold = roc->items[index].threshold;
     out->valid = 0;
     out->assumptions |= DPA_ASSUME_NO_SELECTION;
@@ -135,23 +132,20 @@ static dpa_status max_over(const dpa__entry *entry, const dpa__model *model, con
     return status;
 }
 
-static dpa_status run_max(const dpa__entry *entry, const dpa__model *model,
-                          const dpa_scores *scores, const dpa__roc *roc, const dpa_request *request,
-                          dpa_result *out, dpa_error *err) {
-    if (request->sides != 2) return max_over(entry, model, roc, request, out, err);
+static dpa_status run_max(const dpa__selection *s, dpa_result *out, dpa_error *err) {
+    if (s->request->sides != 2) return max_over(s, s->roc, out, err);
     dpa__roc all;
-    DPA_TRY(dpa__roc_all(scores, &all, err));
-    const dpa_status status = max_over(entry, model, &all, request, out, err);
+    DPA_TRY(dpa__roc_all(s->scores, &all, err));
+    const dpa_status status = max_over(s, &all, out, err);
     dpa__roc_free(&all);
     return status;
 }
 
 /* ── every threshold at once ───────────────────────────────────────────────────────────────── */
 
-static dpa_status run_simultaneous(const dpa__entry *entry, const dpa__model *model,
-                                   const dpa__roc *roc, const dpa_request *request, dpa_result *out,
-                                   dpa_error *err) {
-    dpa__objective objective = dpa__objective_of(entry, model, request);
+static dpa_status run_simultaneous(const dpa__selection *s, dpa_result *out, dpa_error *err) {
+    const dpa__roc *roc = s->roc;
+    dpa__objective objective = dpa__objective_of(s->entry, s->model, s->request);
     dpa__berkjones_how how_fnr, how_fpr;
     objective.sides = 1; /* no lower limits: corners and their upper limits */
     objective.error = objective.p;
@@ -161,10 +155,7 @@ static dpa_status run_simultaneous(const dpa__entry *entry, const dpa__model *mo
     DPA_TRY(dpa__berkjones_level((size_t)roc->members, p, &objective.level_fnr, &how_fnr, err));
     DPA_TRY(dpa__berkjones_level((size_t)roc->nonmembers, p, &objective.level_fpr, &how_fpr, err));
     DPA_TRY(dpa__best_corner(&objective, roc, &index, &t, err));
-    dpa__result_init(out, request);
-    (void)snprintf(out->family, sizeof out->family, "%s", model->spec);
-    (void)snprintf(out->method, sizeof out->method, "%s", entry->about.name);
-    out->assumptions = entry->about.assumptions | model->assumption;
+    dpa__result_begin(out, s->request, s->model, s->entry->about.name, s->entry->about.assumptions);
     out->has_counts = 1;
     out->counts = dpa__roc_counts(roc, index);
     out->threshold = roc->items[index].threshold;
@@ -172,12 +163,10 @@ static dpa_status run_simultaneous(const dpa__entry *entry, const dpa__model *mo
     dpa__result_add_extra(out, "level_fpr", objective.level_fpr);
     (void)snprintf(out->note, sizeof out->note,
                    "Holds for all %zu thresholds at once; Berk-Jones level: %s (members), %s "
-                   "(non-members).%s",
-                   roc->count, dpa__berkjones_how_text(how_fnr), dpa__berkjones_how_text(how_fpr),
-                   request->sides == 2 ? " No upper limit: another attack may see more." : "");
-    return dpa__result_limits(out, model, request->delta, t,
-                              request->sides == 2 ? HUGE_VAL : (double)NAN,
-                              1e-12 * fmax(1, isfinite(t) ? t : 1), err);
+                   "(non-members).",
+                   roc->count, dpa__berkjones_how_text(how_fnr), dpa__berkjones_how_text(how_fpr));
+    return dpa__result_lower(out, s->model, s->request, t, 1e-12 * fmax(1, isfinite(t) ? t : 1),
+                             err);
 }
 
 /* ── a threshold chosen on the other half ──────────────────────────────────────────────────── */
@@ -196,9 +185,8 @@ static void deal(dpa_rng *rng, const double *from, size_t count, size_t wanted, 
 static dpa_status split_scores(const dpa_scores *s, uint64_t seed, uint64_t number,
                                dpa_scores *choose, dpa_scores *judge, dpa_error *err) {
     const size_t in = s->members / 2, out = s->nonmembers / 2;
-    dpa_status status = dpa__scores_from(s->member, in, s->nonmember, out, choose, err);
-    if (status != DPA_OK) return status;
-    status =
+    DPA_TRY(dpa__scores_from(s->member, in, s->nonmember, out, choose, err));
+    const dpa_status status =
         dpa__scores_from(s->member, s->members - in, s->nonmember, s->nonmembers - out, judge, err);
     if (status != DPA_OK) {
         dpa__scores_free(choose);
@@ -219,9 +207,8 @@ static dpa_status choose_threshold(const dpa__objective *objective, const dpa_sc
     dpa__roc roc;
     size_t index;
     double t;
-    dpa_status status = dpa__roc_of(choose, &roc, err);
-    if (status != DPA_OK) return status;
-    status = dpa__best_corner(objective, &roc, &index, &t, err);
+    DPA_TRY(dpa__roc_of(choose, &roc, err));
+    const dpa_status status = dpa__best_corner(objective, &roc, &index, &t, err);
     *threshold = roc.items[index].threshold;
     const size_t fp = roc.items[index].fp;
     if (fp < choose->nonmembers) {
@@ -233,9 +220,9 @@ static dpa_status choose_threshold(const dpa__objective *objective, const dpa_sc
     return status;
 }
 
-static dpa_status run_split(const dpa__entry *entry, const dpa__model *model,
-                            const dpa_scores *scores, const dpa_request *request, uint64_t number,
-                            dpa_result *out, dpa_error *err) {
+static dpa_status run_one_split(const dpa__selection *s, uint64_t number, dpa_result *out,
+                                dpa_error *err) {
+    const dpa_scores *scores = s->scores;
     dpa_scores choose, judge;
     double threshold;
     if (scores->members < 2 || scores->nonmembers < 2)
@@ -244,20 +231,23 @@ static dpa_status run_split(const dpa__entry *entry, const dpa__model *model,
                          scores->members, scores->nonmembers);
     /* chosen with a stricter error than it is judged by, because the plain maximum prefers
      * thresholds where a class has almost no errors by luck */
-    const double strict = (1 - request->confidence) / 40;
+    const double strict = (1 - s->request->confidence) / 40;
     const dpa__objective objective = {
-        dpa__registry_find("cp", NULL), model, strict, strict, strict, 1, strict};
-    dpa_status status = split_scores(scores, request->seed, number, &choose, &judge, err);
-    if (status != DPA_OK) return status;
-    status = choose_threshold(&objective, &choose, &threshold, err);
+        dpa__registry_find("cp", NULL), s->model, strict, strict, strict, 1, strict};
+    DPA_TRY(split_scores(scores, s->request->seed, number, &choose, &judge, err));
+    dpa_status status = choose_threshold(&objective, &choose, &threshold, err);
     if (status == DPA_OK) {
         const dpa_counts counts = dpa__scores_counts(&judge, threshold);
-        status = dpa__estimate_one(entry, &counts, model, request, out, err);
+        status = dpa__estimate_one(s->entry, &counts, s->model, s->request, out, err);
         out->threshold = threshold;
     }
     dpa__scores_free(&choose);
     dpa__scores_free(&judge);
     return status;
+}
+
+static dpa_status run_split(const dpa__selection *s, dpa_result *out, dpa_error *err) {
+    return run_one_split(s, 0, out, err);
 }
 
 static int by_lower(const void *a, const void *b) {
@@ -270,24 +260,24 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static dpa_status run_multi_split(const dpa__entry *entry, const dpa__model *model,
-                                  const dpa_scores *scores, const dpa_request *request,
-                                  dpa_result *out, dpa_error *err) {
-    dpa_request each = *request;
-    each.confidence = 1 - (1 - request->confidence) * DPA__SPLITS_NEEDED / DPA__SPLITS;
+static dpa_status run_multi_split(const dpa__selection *s, dpa_result *out, dpa_error *err) {
+    dpa__selection one = *s;
+    dpa_request each = *s->request;
+    each.confidence = 1 - (1 - each.confidence) * DPA__SPLITS_NEEDED / DPA__SPLITS;
+    one.request = &each;
     dpa_result *results = DPA_NEW_ARRAY(dpa_result, DPA__SPLITS, err);
     if (results == NULL) return DPA_NO_MEMORY;
     dpa_status status = DPA_OK;
     double upper[DPA__SPLITS];
     for (uint64_t i = 0; i < DPA__SPLITS && status == DPA_OK; ++i)
-        status = run_split(entry, model, scores, &each, i, &results[i], err);
+        status = run_one_split(&one, i, &results[i], err);
     if (status == DPA_OK) {
         for (size_t i = 0; i < DPA__SPLITS; ++i) upper[i] = results[i].epsilon_upper;
         qsort(results, DPA__SPLITS, sizeof *results, by_lower);
         qsort(upper, DPA__SPLITS, sizeof *upper, by_number);
         *out = results[DPA__SPLITS_NEEDED - 1];
-        out->confidence = request->confidence;
-        if (request->sides == 2) out->epsilon_upper = upper[DPA__SPLITS_NEEDED - 1];
+        out->confidence = s->request->confidence;
+        if (s->request->sides == 2) out->epsilon_upper = upper[DPA__SPLITS_NEEDED - 1];
         out->parameter_upper = NAN;
         (void)snprintf(out->note, sizeof out->note,
                        "The %dth largest of %d bounds from as many splits, each at error p*%d/%d.",
@@ -297,28 +287,12 @@ static dpa_status run_multi_split(const dpa__entry *entry, const dpa__model *mod
     return status;
 }
 
-dpa_status dpa__select_run(const dpa__select *select, const dpa__entry *entry,
-                           const dpa__model *model, const dpa_scores *scores, const dpa__roc *roc,
-                           const dpa_request *request, dpa_result *out, dpa_error *err) {
-    dpa_status status = DPA_OK;
-    switch (select->kind) {
-    case DPA__FIXED:
-    case DPA__FIXED_FPR:
-        status = run_fixed(select, entry, model, scores, request, out, err);
-        break;
-    case DPA__SPLIT:
-        status = run_split(entry, model, scores, request, 0, out, err);
-        break;
-    case DPA__MULTI_SPLIT:
-        status = run_multi_split(entry, model, scores, request, out, err);
-        break;
-    case DPA__SIMULTANEOUS:
-        status = run_simultaneous(entry, model, roc, request, out, err);
-        break;
-    case DPA__MAX:
-        status = run_max(entry, model, scores, roc, request, out, err);
-        break;
-    }
-    (void)snprintf(out->select, sizeof out->select, "%s", kinds[select->kind].name);
+dpa_status dpa__select_run(const dpa__selection *s, dpa_result *out, dpa_error *err) {
+    static dpa_status (*const run[])(const dpa__selection *, dpa_result *, dpa_error *) = {
+        [DPA__FIXED] = run_fixed, [DPA__FIXED_FPR] = run_fixed,
+        [DPA__SPLIT] = run_split, [DPA__MULTI_SPLIT] = run_multi_split,
+        [DPA__MAX] = run_max,     [DPA__SIMULTANEOUS] = run_simultaneous};
+    const dpa_status status = run[s->select.kind](s, out, err);
+    (void)snprintf(out->select, sizeof out->select, "%s", kinds[s->select.kind].name);
     return status;
 }

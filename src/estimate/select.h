@@ -27,10 +27,16 @@ const char *dpa__select_name(dpa__select_kind kind);
 /* NULL if the estimator can be used with this choice, else the reason. */
 const char *dpa__select_refusal(const dpa__select *select, const dpa__entry *entry);
 
-/* Runs one estimator on one family of prepared scores; `roc` has their corners. */
-dpa_status dpa__select_run(const dpa__select *select, const dpa__entry *entry,
-                           const dpa__model *model, const dpa_scores *scores, const dpa__roc *roc,
-                           const dpa_request *request, dpa_result *out, dpa_error *err);
+/* One estimator on one family of prepared scores; `roc` has their corners. */
+typedef struct dpa__selection {
+    dpa__select select;
+    const dpa__entry *entry;
+    const dpa__model *model;
+    const dpa_scores *scores;
+    const dpa__roc *roc;
+    const dpa_request *request;
+} dpa__selection;
+dpa_status dpa__select_run(const dpa__selection *selection, dpa_result *out, dpa_error *err);
 
 enum { DPA__SPLITS = 11, DPA__SPLITS_NEEDED = 6 };
 

@@ -45,41 +45,26 @@ static dpa_status wealth_at(const dpa_sequential *s, double t, wealth *out, dpa_
     return DPA_OK;
 }
 
-typedef struct search {
-    const dpa_sequential *audit;
-    dpa_status status;
-    dpa_error *err;
-} search;
-
 /* How far the log wealth exceeded what refutes t. */
-static double excess(double t, void *user) {
-    search *s = user;
-    wealth at = {0, 0};
-    if (s->status == DPA_OK) s->status = wealth_at(s->audit, t, &at, s->err);
-    return at.most - log_goal(s->audit);
+static dpa_status excess(double t, void *user, double *out, dpa_error *err) {
+    const dpa_sequential *s = *(const dpa_sequential **)user;
+    wealth at;
+    DPA_TRY(wealth_at(s, t, &at, err));
+    *out = at.most - log_goal(s);
+    return DPA_OK;
 }
 
 /* The largest bound over the ends of stages and now, as t. */
 static dpa_status sequential_bound(const dpa_sequential *s, double *t, dpa_error *err) {
-    search look = {s, DPA_OK, err};
-    const double most = fmin(s->model.max, 1e6);
-    double low = 0, high = fmin(0.5, most); /* not from earlier bounds: the same bits each time */
-    *t = 0;
-    if (excess(0, &look) < 0) return look.status;
-    while (look.status == DPA_OK && excess(high, &look) >= 0) {
-        low = high;
-        if (high >= most) {
-            *t = most;
-            return DPA_OK;
-        }
-        high = fmin(2 * high, most);
-    }
-    DPA_TRY(look.status);
+    double at_zero;
     dpa__bracket bracket;
-    const dpa_status found = dpa__root(excess, &look, low, high, 1e-12, 1e-12, &bracket, err);
-    DPA_TRY(look.status);
+    *t = 0;
+    DPA_TRY(excess(0, &s, &at_zero, err));
+    if (at_zero < 0) return DPA_OK;
+    /* not from earlier bounds: the same bits each time */
+    DPA_TRY(dpa__root_above(excess, &s, 0.5, fmin(s->model.max, 1e6), 1e-12, &bracket, err));
     *t = bracket.lower;
-    return found;
+    return DPA_OK;
 }
 
 /* ── stages ────────────────────────────────────────────────────────────────────────────────── */
@@ -354,8 +339,8 @@ static dpa_status fill(const dpa_sequential *audit, const dpa_scores *s, dpa_res
     const dpa__model *model = &audit->model;
     dpa_sequential_now now;
     DPA_TRY(dpa__sequential_look(audit, &now, err));
-    (void)snprintf(out->family, sizeof out->family, "%s", model->spec);
-    (void)snprintf(out->method, sizeof out->method, "sequential");
+    dpa__result_begin(out, &audit->request, model, "sequential",
+                      DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_ORDER_OF_ARRIVAL);
     (void)snprintf(out->select, sizeof out->select, "%s",
                    isnan(audit->fixed) ? "running" : "fixed");
     (void)snprintf(out->parameter, sizeof out->parameter, "%s", model->parameter);
@@ -363,8 +348,6 @@ static dpa_status fill(const dpa_sequential *audit, const dpa_scores *s, dpa_res
     out->parameter_lower = now.parameter_lower;
     out->threshold = audit->fixed;
     out->p_value = now.p_value;
-    out->assumptions =
-        DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_ORDER_OF_ARRIVAL | model->assumption;
     if (!isnan(audit->fixed)) out->assumptions |= DPA_ASSUME_THRESHOLD_FIXED;
     out->numerical_error = 1e-11 * (1 + now.epsilon_lower);
     dpa__result_add_extra(out, "pairs", (double)now.pairs);
@@ -383,7 +366,6 @@ static dpa_status audit_family(const dpa_scores *s, const dpa_request *request,
                                dpa_results *results, dpa_error *err) {
     dpa_sequential *audit = NULL;
     dpa_result result;
-    dpa__result_init(&result, request);
     DPA_TRY(dpa__sequential_new(request, &audit, err));
     dpa_status status = push_all(audit, s, err);
     if (status == DPA_OK) status = fill(audit, s, &result, err);

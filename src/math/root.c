@@ -162,6 +162,44 @@ dpa_status dpa__root(dpa__fn fn, void *user, double lower, double upper, double 
     return DPA_OK;
 }
 
+typedef struct attempt {
+    dpa__try_fn *fn;
+    void *user;
+    dpa_status status; /* the first failure */
+    dpa_error *err;
+} attempt;
+
+static double value_or_nan(double x, void *user) {
+    attempt *a = user;
+    double value;
+    if (a->status == DPA_OK) a->status = a->fn(x, a->user, &value, a->err);
+    return a->status == DPA_OK ? value : (double)NAN;
+}
+
+dpa_status dpa__root_try(dpa__try_fn *fn, void *user, double lower, double upper, double absolute,
+                         double relative, dpa__bracket *out, dpa_error *err) {
+    attempt a = {fn, user, DPA_OK, err};
+    dpa_error own;
+    const dpa_status status =
+        dpa__root(value_or_nan, &a, lower, upper, absolute, relative, out, &own);
+    if (a.status == DPA_OK && status != DPA_OK && err != NULL) *err = own;
+    return a.status != DPA_OK ? a.status : status;
+}
+
+dpa_status dpa__root_above(dpa__try_fn *fn, void *user, double start, double most,
+                           double tolerance, dpa__bracket *out, dpa_error *err) {
+    double low = 0, high = fmin(start, most), value;
+    for (;;) {
+        DPA_TRY(fn(high, user, &value, err));
+        if (!(value > 0)) break;
+        low = high;
+        *out = (dpa__bracket){.lower = most, .upper = most, .fn_lower = value, .fn_upper = value};
+        if (high >= most) return DPA_OK;
+        high = fmin(2 * high, most);
+    }
+    return dpa__root_try(fn, user, low, high, tolerance, tolerance, out, err);
+}
+
 dpa_status dpa__bisect(dpa__predicate is_above, void *user, double lower, double upper,
                        double absolute, double relative, dpa__bracket *out, dpa_error *err) {
     DPA_TRY(start(lower, upper, absolute, relative, out, err));

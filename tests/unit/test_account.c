@@ -152,7 +152,7 @@ static void edges(void **state) {
     assert_int_equal(dpa__account_mu(account, 0, &out, &err), DPA_BAD_ARGUMENT);
     dpa_curve *curve;
     assert_int_equal(dpa_account_curve(account, 0, &curve, &err), DPA_BAD_ARGUMENT);
-    assert_true(dpa__account_cell(account) > 0 && dpa__account_grid(account) > 0);
+    assert_true(account->coarse.h > 0 && account->transform > 0);
     assert_ok(dpa_account_fnr(account, 0, &out, &err));
     assert_true(out.upper == 1 && out.lower > 1 - 1e-12);
     assert_ok(dpa_account_fnr(account, 1, &out, &err));

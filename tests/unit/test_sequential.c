@@ -409,16 +409,11 @@ static void as_a_method(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(payments_are_fair),
-        cmocka_unit_test(delta_of_the_null),
-        cmocka_unit_test(slopes_by_bisection),
-        cmocka_unit_test(enumeration),
-        cmocka_unit_test(order_of_classes),
-        cmocka_unit_test(perfect_attack),
-        cmocka_unit_test(wealth_by_hand),
-        cmocka_unit_test(wealth_falls_with_epsilon),
-        cmocka_unit_test(odd_scores),
-        cmocka_unit_test(refusals),
+        cmocka_unit_test(payments_are_fair),   cmocka_unit_test(delta_of_the_null),
+        cmocka_unit_test(slopes_by_bisection), cmocka_unit_test(enumeration),
+        cmocka_unit_test(order_of_classes),    cmocka_unit_test(perfect_attack),
+        cmocka_unit_test(wealth_by_hand),      cmocka_unit_test(wealth_falls_with_epsilon),
+        cmocka_unit_test(odd_scores),          cmocka_unit_test(refusals),
         cmocka_unit_test(as_a_method),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
