@@ -121,11 +121,6 @@ static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
     return dpa__tells_accuracy(game) ? 2 : 1;
 }
 
-static void describe(const dpa_game *game, int stage, dpa__text *text) {
-    (void)stage;
-    dpa__game_put(game, "seed game.canary game.copies " DPA__SABOTAGE, text);
-}
-
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                         dpa_values *out, dpa_error *err) {
     (void)stage, (void)brief;
@@ -169,7 +164,7 @@ const dpa__rules dpa__black_box_rules = {
     .close = close_game,
     .trials = trials,
     .numbers = numbers,
-    .describe = describe,
+    .settings = "seed game.canary game.copies " DPA__SABOTAGE,
     .trial = trial,
     .expect = expect,
     .gather = gather,

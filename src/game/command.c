@@ -200,7 +200,6 @@ static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
 static void describe(const dpa_game *game, int stage, dpa__text *text) {
     (void)stage;
     const dpa__external *x = game->state;
-    dpa__game_put(game, "seed game.design game.points game.challenge game.command", text);
     dpa__text_printf(text, "queries: %" PRIu64 "\nfiles: %s\n", dpa__command_queries(game),
                      x->digest);
     dpa__game_put_confine(game, text);
@@ -332,6 +331,7 @@ const dpa__rules dpa__command_rules = {
     .close = close_game,
     .trials = trials,
     .numbers = numbers,
+    .settings = "seed game.design game.points game.challenge game.command",
     .describe = describe,
     .trial = dpa__command_trial,
     .expect = expect,

@@ -394,6 +394,7 @@ static void fill_game(const dpa__settings *settings, dpa_experiment *e) {
     if (watches && !dpa__settings_has(settings, "game", "null-coordinates") && e->method != NULL &&
         strstr(e->method, "channels") != NULL)
         g->null_coordinates = WATCHED;
+    if (e->kind == DPA_GAME_WHOLE_TRAINING) g->canaries = 1;
     e->command.has_attack = dpa__settings_has(settings, "game", "attack");
 }
 

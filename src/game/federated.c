@@ -314,6 +314,7 @@ static dpa_status train(training *t, double *head, dpa_error *err) {
     head[ACCURACY] = utility.accuracy;
     head[LOSS] = utility.loss;
     head[CLIP] = info.clip;
+    head[SPREAD] = 1.0; /* of no canaries; the others' follows */
     for (size_t i = 0; i < 3; ++i) head[CLIENTS_ENERGY + i] = t->grown[i] / (double)rounds;
     return DPA_OK;
 }

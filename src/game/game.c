@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "account/account.h"
 #include "base/error.h"
@@ -59,8 +60,15 @@ void dpa_values_free(dpa_values *values) {
 }
 
 dpa_status dpa__values_new(size_t count, dpa_values *out, dpa_error *err) {
-    *out = (dpa_values){DPA_NEW_ARRAY(double, count, err), count};
-    return out->items != NULL ? DPA_OK : DPA_NO_MEMORY;
+    double *items = DPA_NEW_ARRAY(double, count, err);
+    *out = (dpa_values){items, items != NULL ? count : 0};
+    return items != NULL ? DPA_OK : DPA_NO_MEMORY;
+}
+
+dpa_status dpa__values_copy(const void *numbers, size_t count, dpa_values *out, dpa_error *err) {
+    DPA_TRY(dpa__values_new(count, out, err));
+    if (count > 0) memcpy(out->items, numbers, count * sizeof *out->items);
+    return DPA_OK;
 }
 
 /* ---- The training that a game plays against ----

@@ -39,7 +39,8 @@ dpa_status dpa__game_settings(const dpa_game *game, int stage, char **out, dpa_e
         put_trainer(game, &text);
     else if (game->digest[0] != '\0')
         dpa__text_printf(&text, "training: %s\n", game->digest);
-    game->rules->describe(game, stage, &text);
+    if (game->rules->settings != NULL) dpa__game_put(game, game->rules->settings, &text);
+    if (game->rules->describe != NULL) game->rules->describe(game, stage, &text);
     return dpa__text_take(&text, out, err);
 }
 

@@ -482,9 +482,6 @@ static uint64_t trials(const dpa_game *game, int stage) {
 
 static void describe(const dpa_game *game, int stage, dpa__text *text) {
     (void)stage;
-    dpa__game_put(
-        game, "seed game.canary game.canaries game.options game.access game.score " DPA__SABOTAGE,
-        text);
     if (game->experiment->game.null_coordinates > 0)
         dpa__game_put(game, "game.null-coordinates", text);
 }
@@ -558,6 +555,7 @@ const dpa__rules dpa__one_run_rules = {
     .close = close_game,
     .trials = trials,
     .numbers = numbers,
+    .settings = "seed game.canary game.canaries game.options game.access game.score " DPA__SABOTAGE,
     .describe = describe,
     .trial = trial,
     .expect = expect,

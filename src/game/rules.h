@@ -20,8 +20,10 @@ typedef struct dpa__rules {
     /* How many numbers a trial gives. Trials may come from a store that anyone may have written, so
      * trials of any other size are refused before `brief` and `gather` see them. */
     size_t (*numbers)(const dpa_game *game, int stage, uint64_t index);
-    /* Appends the settings that decide what a trial of the stage gives ("seed: 1\n…"), by
-     * dpa__game_put; key.c has added training file and data already. A setting that is added later
+    /* The keys that decide what a trial gives ("seed game.canary"), for dpa__game_put; key.c has
+     * added training file and data already. */
+    const char *settings;
+    /* Appends what else decides it ("length: 10\n"); NULL: nothing. A setting that is added later
      * is put only where it is not what was done before, so that stored trials stay valid. */
     void (*describe)(const dpa_game *game, int stage, dpa__text *text);
     /* Games with it have two stages; NULL: one. */
@@ -55,6 +57,8 @@ struct dpa_game {
 };
 
 dpa_status dpa__values_new(size_t count, dpa_values *out, dpa_error *err);
+/* The numbers need not be aligned. */
+dpa_status dpa__values_copy(const void *numbers, size_t count, dpa_values *out, dpa_error *err);
 
 /* The number of observations that the experiment asks for. */
 uint64_t dpa__game_wanted(const dpa_game *game, uint64_t usual);

@@ -154,7 +154,6 @@ static uint64_t trials(const dpa_game *game, int stage) {
 
 static void describe(const dpa_game *game, int stage, dpa__text *text) {
     const shadow_game *s = game->state;
-    dpa__game_put(game, "seed shadow.signal " DPA__SABOTAGE, text);
     if (stage == 1) dpa__game_put(game, "shadow.design", text);
     dpa__text_printf(text, "population: %zu\n", s->population);
 }
@@ -523,6 +522,7 @@ const dpa__rules dpa__shadow_rules = {
     .close = close_game,
     .trials = trials,
     .numbers = numbers,
+    .settings = "seed shadow.signal " DPA__SABOTAGE,
     .describe = describe,
     .brief = find_brief,
     .trial = trial,

@@ -245,9 +245,6 @@ static uint64_t trials(const dpa_game *game, int stage) {
 
 static void describe(const dpa_game *game, int stage, dpa__text *text) {
     (void)stage;
-    dpa__game_put(game,
-                  "seed game.canary game.moving game.quiet-share game.canary-rate " DPA__SABOTAGE,
-                  text);
     dpa__text_printf(text, "length: %llu\n", (unsigned long long)length(game));
     if (!tells_norm(game)) return;
     dpa__game_put(game, "game.crafting-steps game.crafting-examples game.radius game.filter", text);
@@ -287,6 +284,7 @@ const dpa__rules dpa__white_box_rules = {
     .close = close_game,
     .trials = trials,
     .numbers = numbers,
+    .settings = "seed game.canary game.moving game.quiet-share game.canary-rate " DPA__SABOTAGE,
     .describe = describe,
     .trial = trial,
     .expect = expect,

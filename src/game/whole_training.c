@@ -5,20 +5,12 @@
  * in single steps, a canary that comes in by a coin looks the same whether or not the coins of
  * different steps are independent. A trial is a block of trainings, so that bookkeeping does not
  * dominate short ones; its numbers are the scores with the canary, then those without. */
-#include <stdlib.h>
-
 #include "base/error.h"
-#include "base/memory.h"
 #include "evidence/evidence.h"
 #include "game/one_run.h"
 #include "game/rules.h"
 
 enum { BLOCK = 16, USUAL_OBSERVATIONS = 500 };
-
-typedef struct whole {
-    dpa_game_opts opts; /* those of the game, with one canary */
-    dpa__one_run *run;
-} whole;
 
 /* The number of trainings wanted of each kind. */
 static uint64_t wanted(const dpa_game *game) {
@@ -26,27 +18,22 @@ static uint64_t wanted(const dpa_game *game) {
 }
 
 static dpa_status open_game(dpa_game *game, dpa_error *err) {
-    whole *w = DPA_NEW(whole, err);
-    if (w == NULL) return DPA_NO_MEMORY;
-    game->state = w; /* close_game frees it also when this fails */
-    w->opts = game->experiment->game;
-    w->opts.canaries = 1;
-    DPA_TRY(dpa__game_check_wanted(&w->opts, err));
-    if (w->opts.access != DPA_ACCESS_STEPS)
+    const dpa_game_opts *o = &game->experiment->game;
+    dpa__one_run *run = NULL;
+    DPA_TRY(dpa__game_check_wanted(o, err));
+    if (o->access != DPA_ACCESS_STEPS)
         return dpa__fail(err, DPA_BAD_ARGUMENT,
                          "access: whole trainings are looked at step by step; kind: black-box sees "
                          "the final models");
-    DPA_TRY(dpa__one_run_new(&w->opts, 0, game->plan, &game->data, game->remote, DPA_TRAINER_LOSS,
-                             &w->run, err));
-    game->trainer = dpa__one_run_trainer(w->run);
+    DPA_TRY(
+        dpa__one_run_new(o, 0, game->plan, &game->data, game->remote, DPA_TRAINER_LOSS, &run, err));
+    game->state = run;
+    game->trainer = dpa__one_run_trainer(run);
     return DPA_OK;
 }
 
 static void close_game(dpa_game *game) {
-    whole *w = game->state;
-    if (w == NULL) return;
-    dpa__one_run_free(w->run);
-    free(w);
+    dpa__one_run_free(game->state);
 }
 
 static uint64_t trials(const dpa_game *game, int stage) {
@@ -59,21 +46,15 @@ static size_t numbers(const dpa_game *game, int stage, uint64_t index) {
     return (size_t)2 * BLOCK;
 }
 
-static void describe(const dpa_game *game, int stage, dpa__text *text) {
-    (void)stage;
-    dpa__game_put(game, "seed game.canary game.score " DPA__SABOTAGE, text);
-}
-
 static dpa_status trial(dpa_game *game, int stage, uint64_t index, const dpa_values *brief,
                         dpa_values *out, dpa_error *err) {
     (void)stage, (void)brief;
-    const whole *w = game->state;
     const dpa_progress *p = &game->experiment->game.progress;
     for (size_t i = 0; i < out->count; ++i) {
         const size_t is_in = i < BLOCK;
         double answer;
         dpa__one_run_result result = {.secret = &is_in, .score = &out->items[i], .answer = &answer};
-        DPA_TRY(dpa__one_run_play(w->run, index * 2 * BLOCK + i, &result, err));
+        DPA_TRY(dpa__one_run_play(game->state, index * 2 * BLOCK + i, &result, err));
         if (p->call != NULL && p->call(p->user, "trainings", (double)i + 1, 2.0 * BLOCK) != 0)
             return dpa__fail(err, DPA_CANCELLED, "stopped after %zu trainings", i + 1);
     }
@@ -95,7 +76,7 @@ const dpa__rules dpa__whole_training_rules = {
     .close = close_game,
     .trials = trials,
     .numbers = numbers,
-    .describe = describe,
+    .settings = "seed game.canary game.score " DPA__SABOTAGE,
     .trial = trial,
     .expect = expect,
     .gather = gather,

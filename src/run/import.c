@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "game/rules.h"
 #include "run/health.h"
 #include "run/record.h"
 #include "run/schedule.h"
@@ -113,10 +114,7 @@ static dpa_status put(import *m, uint64_t index, const dpa__record *c, dpa_error
     DPA_TRY(take_texts(m, c, texts, err));
     dpa_values *to = &s->items[index];
     if (c->end == DPA_TRIAL_PLAYED) {
-        to->items = DPA_NEW_ARRAY(double, c->count, err);
-        if (to->items == NULL) return DPA_NO_MEMORY;
-        to->count = c->count;
-        if (c->count > 0) memcpy(to->items, c->numbers, c->count * sizeof(double));
+        DPA_TRY(dpa__values_copy(c->numbers, c->count, to, err));
     } else {
         const dpa__failure failure = {.index = index,
                                       .reason = texts[1] != NULL ? texts[1] : "",

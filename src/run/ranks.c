@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/folder.h"
 #include "base/memory.h"
+#include "game/rules.h"
 #include "run/schedule.h"
 #include "run/scratch.h"
 
@@ -275,15 +276,13 @@ static dpa_status unpack(const unsigned char *bytes, size_t size, dpa__packet *o
     if (h->values > rest / sizeof(double) || failure > rest - h->values * sizeof(double) ||
         h->said != rest - h->values * sizeof(double) - failure)
         return dpa__fail(err, DPA_INTERNAL, "a packet of another size than it says");
-    out->values.items = DPA_NEW_ARRAY(double, (size_t)h->values, err);
-    out->said = h->said > 0 ? dpa__malloc((size_t)h->said + 1, 1, err) : NULL;
-    if (out->values.items == NULL || (h->said > 0 && out->said == NULL)) {
-        dpa__packet_free(out);
-        return DPA_NO_MEMORY;
-    }
-    out->values.count = (size_t)h->values;
-    if (h->values > 0) memcpy(out->values.items, bytes + sizeof *h, h->values * sizeof(double));
+    DPA_TRY(dpa__values_copy(bytes + sizeof *h, (size_t)h->values, &out->values, err));
     if (h->said > 0) {
+        out->said = dpa__malloc((size_t)h->said + 1, 1, err);
+        if (out->said == NULL) {
+            dpa__packet_free(out);
+            return DPA_NO_MEMORY;
+        }
         memcpy(out->said, bytes + size - failure - h->said, (size_t)h->said);
         out->said[h->said] = '\0';
     }

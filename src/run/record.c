@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "game/rules.h"
 
 enum { HEAD_MOST = 512, KEY_LENGTH = DPA_SHA256_SIZE - 1, SUM_LENGTH = 16, MAPPED_FROM = 1 << 17 };
 
@@ -223,15 +224,8 @@ dpa_status dpa__brief_read(const char *folder, int stage, char key[DPA_SHA256_SI
         status = dpa__fail_file(err, DPA_BAD_INPUT, path,
                                 "not a brief of stage %d, or damaged: dpaudit import writes it",
                                 stage + 1);
-    if (status == DPA_OK) {
-        brief->items = DPA_NEW_ARRAY(double, r.count, err);
-        status = brief->items != NULL ? DPA_OK : DPA_NO_MEMORY;
-    }
-    if (status == DPA_OK) {
-        brief->count = r.count;
-        if (r.count > 0) memcpy(brief->items, r.numbers, r.count * sizeof(double));
-        memcpy(key, r.key, DPA_SHA256_SIZE);
-    }
+    if (status == DPA_OK) status = dpa__values_copy(r.numbers, r.count, brief, err);
+    if (status == DPA_OK) memcpy(key, r.key, DPA_SHA256_SIZE);
     unmap_file(&file);
     return status;
 }

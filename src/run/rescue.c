@@ -154,7 +154,7 @@ static dpa_status add_own_keys(rescue *r, const dpa_game *game, dpa_error *err) 
     const dpa_values brief = {0};
     dpa__stage stage = {0};
     known_stage known = {.planned = dpa_game_trials(game, 0)};
-    DPA_TRY(dpa__stage_find(game, &stage, &brief, err));
+    DPA_TRY(dpa__stage_find(game, &stage, &brief, NULL, err));
     memcpy(known.key, stage.key, sizeof known.key);
     add_stage(r, &known);
     memcpy(known.key, stage.before, sizeof known.key);

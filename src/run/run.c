@@ -105,26 +105,19 @@ static void add_brief(char key[DPA_SHA256_SIZE], const dpa_values *brief) {
     dpa__sha256_hex(&sha, key);
 }
 
-/* The caller frees the settings, which the keys are made of. */
-static dpa_status find_keys(const dpa_game *game, dpa__stage *s, const dpa_values *brief,
-                            char **settings, dpa_error *err) {
-    DPA_TRY(dpa__game_settings(game, s->number, settings, err));
-    dpa__sha256_of(*settings, strlen(*settings), s->key);
-    add_brief(s->key, brief);
-    const dpa_status status = dpa__game_key_1(game, s->number, *settings, s->before, err);
-    if (status == DPA_OK)
-        add_brief(s->before, brief);
-    else
-        free(*settings);
-    return status;
-}
-
 dpa_status dpa__stage_find(const dpa_game *game, dpa__stage *s, const dpa_values *brief,
-                           dpa_error *err) {
-    char *settings = NULL;
-    DPA_TRY(find_keys(game, s, brief, &settings, err));
-    free(settings);
-    return DPA_OK;
+                           char **settings, dpa_error *err) {
+    char *text = NULL;
+    DPA_TRY(dpa__game_settings(game, s->number, &text, err));
+    dpa__sha256_of(text, strlen(text), s->key);
+    add_brief(s->key, brief);
+    const dpa_status status = dpa__game_key_1(game, s->number, text, s->before, err);
+    if (status == DPA_OK) add_brief(s->before, brief);
+    if (status == DPA_OK && settings != NULL)
+        *settings = text;
+    else
+        free(text);
+    return status;
 }
 
 int dpa__stage_owns(const dpa__stage *s, const char *key) {
@@ -134,7 +127,7 @@ int dpa__stage_owns(const dpa__stage *s, const char *key) {
 dpa_status dpa__stage_enter(dpa_store *store, const dpa_game *game, dpa__stage *s,
                             const dpa_values *brief, dpa_error *err) {
     char *settings = NULL;
-    DPA_TRY(find_keys(game, s, brief, &settings, err));
+    DPA_TRY(dpa__stage_find(game, s, brief, &settings, err));
     const dpa__stage_row row = {s->key, settings, game->experiment->path, s->number, s->planned};
     dpa_status status = dpa__store_begin(store, err);
     if (status == DPA_OK) {

@@ -27,7 +27,7 @@ static dpa_status look_all(const char *path, dpa_game *game, dpa__stages *all,
             summary->planned += all->items[i].planned;
             continue;
         }
-        status = dpa__stage_find(game, &all->items[i], &brief, err);
+        status = dpa__stage_find(game, &all->items[i], &brief, NULL, err);
         if (status == DPA_OK) status = dpa__stage_load(store, &all->items[i], summary, err);
         dpa_values_free(&brief);
     }

@@ -82,9 +82,10 @@ dpa_status dpa__stages_init(const dpa_run_opts *opts, const dpa_game *game, dpa_
                             dpa_error *err);
 void dpa__stages_free(dpa__stages *all);
 uint64_t dpa__stages_missing(const dpa__stages *all);
-/* Computes the stage's keys. */
+/* Computes the stage's keys. `settings` (may be NULL) receives what they are made of; the caller
+ * frees it. */
 dpa_status dpa__stage_find(const dpa_game *game, dpa__stage *stage, const dpa_values *brief,
-                           dpa_error *err);
+                           char **settings, dpa_error *err);
 /* Whether a record with this key is one of the stage. */
 int dpa__stage_owns(const dpa__stage *stage, const char *key);
 /* Also makes its row in a store that is written, and brings trials under the older key to it. */

@@ -77,7 +77,7 @@ static dpa_status find_stage(shard *s, dpa_error *err) {
     }
     s->out->stage = stage > 0 ? stage : 0;
     s->stage.number = s->out->stage;
-    DPA_TRY(dpa__stage_find(s->game, &s->stage, &s->brief, err));
+    DPA_TRY(dpa__stage_find(s->game, &s->stage, &s->brief, NULL, err));
     if (found && !dpa__stage_owns(&s->stage, told))
         return dpa__fail(
             err, DPA_BAD_INPUT,

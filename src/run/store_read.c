@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "game/rules.h"
 #include "run/store.h"
 
 static const char *text_of(sqlite3_stmt *query, int column) {
@@ -171,14 +172,8 @@ static int load_one(void *user, const dpa_store_entry *entry) {
     if (entry->end != DPA_TRIAL_PLAYED) return 0;
     dpa_values *to = &l->items[entry->index];
     dpa_values_free(to); /* a table that was not made by us may have an index twice */
-    to->items = DPA_NEW_ARRAY(double, entry->values.count, l->err);
-    if (to->items == NULL) {
-        l->status = DPA_NO_MEMORY;
-        return 1;
-    }
-    to->count = entry->values.count;
-    if (to->count > 0) memcpy(to->items, entry->values.items, to->count * sizeof(double));
-    return 0;
+    l->status = dpa__values_copy(entry->values.items, entry->values.count, to, l->err);
+    return l->status != DPA_OK;
 }
 
 dpa_status dpa__store_load(dpa_store *store, const char *key, dpa_values *items, uint8_t *ends,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/memory.h"
+#include "game/rules.h"
 
 enum { MAGIC = 0x57415044, HEADER = 32 }; /* "DPAW" */
 
@@ -74,11 +74,7 @@ dpa_status dpa__wire_values(const dpa__message *m, dpa_values *out, dpa_error *e
     if (m->size % sizeof(double) != 0)
         return dpa__fail(err, DPA_BAD_INPUT, "a message of %zu bytes where numbers were expected",
                          m->size);
-    out->items = DPA_NEW_ARRAY(double, m->size / sizeof(double), err);
-    if (out->items == NULL) return DPA_NO_MEMORY;
-    out->count = m->size / sizeof(double);
-    if (m->size > 0) memcpy(out->items, m->payload, m->size);
-    return DPA_OK;
+    return dpa__values_copy(m->payload, m->size / sizeof(double), out, err);
 }
 
 dpa_status dpa__wire_failure(const dpa__message *m, dpa_error *failure, dpa_error *err) {
