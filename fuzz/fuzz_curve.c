@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/table.h"
-#include "tradeoff/points.h"
+#include "tradeoff/curve.h"
 
 static void must(int condition) {
     if (!condition) abort();

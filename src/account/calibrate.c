@@ -201,12 +201,6 @@ static dpa_status check(const dpa_phase *phases, size_t count, dpa_calibrate_wha
     return dpa__account_check(opts, err);
 }
 
-static double starting_value(const search *s) {
-    if (s->what == DPA_CALIBRATE_Q) return 0.01;
-    if (s->what == DPA_CALIBRATE_STEPS) return 1;
-    return 1;
-}
-
 dpa_status dpa__calibrate_whole(const dpa_phase *phases, size_t count, dpa_calibrate_what what,
                                 double epsilon, double delta, const dpa_account_opts *opts,
                                 dpa_calibration *out, dpa_error *err) {
@@ -221,7 +215,7 @@ dpa_status dpa__calibrate_whole(const dpa_phase *phases, size_t count, dpa_calib
     if (s.phases == NULL) return DPA_NO_MEMORY;
     memcpy(s.phases, phases, count * sizeof *phases);
     trial pass = {0}, fail = {0};
-    dpa_status status = find_bracket(&s, starting_value(&s), &pass, &fail, err);
+    dpa_status status = find_bracket(&s, what == DPA_CALIBRATE_Q ? 0.01 : 1, &pass, &fail, err);
     if (status == DPA_OK) status = narrow(&s, &pass, &fail, err);
     if (status == DPA_OK) status = look_beyond(&s, &pass, &fail, out, err);
     free(s.phases);

@@ -55,17 +55,10 @@ static void make_rules(rule *rules) {
     }
 }
 
-/* log(1−q+qe^z) without cancellation, for q just below 1 too. */
-static double log_mixture(double q, double z) {
-    if (z > 30) return z + log(q) + log1p((1 - q) / q * exp(-z));
-    if (z < -1) return log((1 - q) + q * exp(z));
-    return log1p(q * expm1(z));
-}
-
 static double loss_at(const step *s, double x) {
     const double variance = s->sigma * s->sigma;
-    const double plus = log_mixture(s->q, (2 * x - 1) / (2 * variance));
-    return s->replace ? plus - log_mixture(s->q, (-2 * x - 1) / (2 * variance)) : plus;
+    const double plus = dpa__log_mixture(s->q, (2 * x - 1) / (2 * variance));
+    return s->replace ? plus - dpa__log_mixture(s->q, (-2 * x - 1) / (2 * variance)) : plus;
 }
 
 static double inverse_mixture(double q, double g) {

@@ -29,26 +29,15 @@ static const double ROUNDING = 1.2e-16;
 
 /* ── tilted steps and the window of their sum ──────────────────────────────────────────────── */
 
-/* mass[i] = e^(log_mass + θ·loss − log_scale); the masses sum to about 1. */
-typedef struct tilted_pmf {
-    double h, origin;
-    ptrdiff_t first;
-    size_t count;
-    double *mass;
-    double steps, log_scale;
-    double mean, variance; /* of one step */
-    double error;          /* relative error of a mass: that of the exponential */
-} tilted_pmf;
-
 /* Smaller tilted masses are dropped: all of them together, over all steps, are far below the error
  * of a bin. */
 static const double LEAST_EXPONENT = -660;
 
-static double loss_of(const tilted_pmf *tilted, size_t i) {
+static double loss_of(const dpa__tilted *tilted, size_t i) {
     return dpa__loss_at(tilted->origin, tilted->h, tilted->first + (ptrdiff_t)i);
 }
 
-static void moments(tilted_pmf *tilted) {
+static void moments(dpa__tilted *tilted) {
     dpa__sum total = {0}, first = {0}, second = {0};
     for (size_t i = 0; i < tilted->count; ++i) {
         dpa__sum_add(&total, tilted->mass[i]);
@@ -62,9 +51,9 @@ static void moments(tilted_pmf *tilted) {
     tilted->variance = dpa__sum_get(&second) / dpa__sum_get(&total);
 }
 
-static dpa_status tilt_step(const dpa__pmf *pmf, double theta, tilted_pmf *out, dpa_error *err) {
+dpa_status dpa__tilt(const dpa__pmf *pmf, double theta, dpa__tilted *out, dpa_error *err) {
     *out =
-        (tilted_pmf){.h = pmf->h, .origin = pmf->origin, .first = pmf->first, .count = pmf->count};
+        (dpa__tilted){.h = pmf->h, .origin = pmf->origin, .first = pmf->first, .count = pmf->count};
     out->mass = DPA_NEW_ARRAY(double, out->count, err);
     if (out->mass == NULL) return DPA_NO_MEMORY;
     out->steps = pmf->steps;
@@ -90,14 +79,14 @@ static dpa_status tilt_step(const dpa__pmf *pmf, double theta, tilted_pmf *out, 
     return DPA_OK;
 }
 
-static void tilted_free(tilted_pmf *tilted) {
+void dpa__tilted_free(dpa__tilted *tilted) {
     free(tilted->mass);
-    *tilted = (tilted_pmf){0};
+    *tilted = (dpa__tilted){0};
 }
 
 /* log Σ mass·e^(s·loss), rounded up. Powers of e^(sh) are recomputed for every block, so their
  * rounding stays below 64 ulp. */
-static double log_mgf(const tilted_pmf *tilted, double s) {
+static double log_mgf(const dpa__tilted *tilted, double s) {
     enum { BLOCK = 64 };
     const double ratio = exp(s * tilted->h);
     const double last = loss_of(tilted, tilted->count - 1);
@@ -120,14 +109,14 @@ static double log_mgf(const tilted_pmf *tilted, double s) {
     return largest + log(total) + rounding;
 }
 
-static double log_mgf_all(const tilted_pmf *tilted, size_t count, double s) {
+static double log_mgf_all(const dpa__tilted *tilted, size_t count, double s) {
     double total = 0;
     for (size_t k = 0; k < count; ++k) total += tilted[k].steps * log_mgf(&tilted[k], s);
     return total;
 }
 
 typedef struct end {
-    const tilted_pmf *tilted;
+    const dpa__tilted *tilted;
     size_t count;
     double log_tail, sign;
 } end;
@@ -138,17 +127,10 @@ static double end_at(double s, void *user) {
     return (log_mgf_all(e->tilted, e->count, e->sign * s) - e->log_tail) / s;
 }
 
-/* The tilted sum falls below `lower` with at most e^log_below of mass and above `upper` with at
- * most e^log_above (bounds of these very pmfs, so they are proven and not estimated): log_tail, or
- * −INFINITY where the window reaches as far as the sum can. Chernoff: for any s > 0 the tilted sum
- * exceeds w with mass at most e^(−sw)·Π M_k(s)^T_k, M_k the moment generating function of the
- * tilted step. Every s gives a valid window; a short search takes a good one. The same with s < 0
- * for the other side. */
-typedef struct range {
-    double lower, upper, log_below, log_above;
-} range;
-
-static range window_of(const tilted_pmf *tilted, size_t count, double log_tail) {
+/* Chernoff: for any s > 0 the tilted sum exceeds w with mass at most e^(−sw)·Π M_k(s)^T_k, M_k the
+ * moment generating function of the tilted step. Every s gives a valid window; a short search takes
+ * a good one. The same with s < 0 for the other side. */
+dpa__range dpa__window(const dpa__tilted *tilted, size_t count, double log_tail) {
     double variance = 0, least = 0, most = 0;
     for (size_t k = 0; k < count; ++k) {
         variance += tilted[k].steps * tilted[k].variance;
@@ -162,10 +144,10 @@ static range window_of(const tilted_pmf *tilted, size_t count, double log_tail) 
     (void)dpa__descend(end_at, &above, start, &upper);
     (void)dpa__descend(end_at, &below, start, &lower);
     /* The sum cannot leave [least, most] at all. */
-    return (range){.lower = fmax(-lower, least),
-                   .upper = fmin(upper, most),
-                   .log_below = -lower > least ? log_tail : -HUGE_VAL,
-                   .log_above = upper < most ? log_tail : -HUGE_VAL};
+    return (dpa__range){.lower = fmax(-lower, least),
+                        .upper = fmin(upper, most),
+                        .log_below = -lower > least ? log_tail : -HUGE_VAL,
+                        .log_above = upper < most ? log_tail : -HUGE_VAL};
 }
 
 /* ── composition ───────────────────────────────────────────────────────────────────────────── */
@@ -229,7 +211,7 @@ static double complex power(double complex z, double steps) {
 
 /* Multiplies by the spectrum of one phase. Frequencies whose modulus is bounded by e^−200 are set
  * to zero, with that bound as error; with many steps that is most of them. */
-static dpa_status multiply_phase(spectrum *s, const tilted_pmf *tilted, dpa_error *err) {
+static dpa_status multiply_phase(spectrum *s, const dpa__tilted *tilted, dpa_error *err) {
     const size_t n = s->n, half = n / 2 + 1;
     for (size_t j = 0; j < n; ++j) s->circle[j] = 0;
     double total = 0;
@@ -288,7 +270,7 @@ static void suffix_sums(const double *circle, size_t n, double error, dpa__compo
     }
 }
 
-static dpa_status compose_window(const tilted_pmf *tilted, size_t count, range window,
+static dpa_status compose_window(const dpa__tilted *tilted, size_t count, dpa__range window,
                                  dpa__composed *out, dpa_error *err) {
     const size_t n = dpa__fft_good_length(out->count);
     spectrum s;
@@ -313,7 +295,7 @@ static dpa_status compose_window(const tilted_pmf *tilted, size_t count, range w
     return status;
 }
 
-static void gather(const dpa__pmf *pmf, const tilted_pmf *tilted, size_t count,
+static void gather(const dpa__pmf *pmf, const dpa__tilted *tilted, size_t count,
                    dpa__composed *out) {
     double error = 0, size = 0, log_finite = 0;
     for (size_t k = 0; k < count; ++k) {
@@ -332,7 +314,8 @@ static void gather(const dpa__pmf *pmf, const tilted_pmf *tilted, size_t count,
 }
 
 /* The window in bins, wide enough to include both of its ends. */
-static dpa_status set_window(range window, size_t max_grid, dpa__composed *out, dpa_error *err) {
+static dpa_status set_window(dpa__range window, size_t max_grid, dpa__composed *out,
+                             dpa_error *err) {
     const double from = floor((window.lower - out->origin) / out->h) - 1;
     const double to = ceil((window.upper - out->origin) / out->h) + 1;
     if (!(to - from + 1 <= (double)max_grid) || !(fabs(from) < 1e15) || !(fabs(to) < 1e15))
@@ -348,18 +331,18 @@ static dpa_status set_window(range window, size_t max_grid, dpa__composed *out, 
 
 /* The mass that may lie outside the window: wrapped around, it must stay the wanted share of every
  * bin in the bulk of the composed pmf. */
-static double tail_for(const tilted_pmf *tilted, size_t count, double log_accuracy) {
+static double tail_for(const dpa__tilted *tilted, size_t count, double log_accuracy) {
     double variance = 0;
     for (size_t k = 0; k < count; ++k) variance += tilted[k].steps * tilted[k].variance;
     const double bins = sqrt(6.3 * variance) / tilted[0].h;
     return log_accuracy - log(2 * fmax(bins, 1));
 }
 
-static dpa_status compose_tilted(const dpa__pmf *pmf, const tilted_pmf *tilted, size_t count,
+static dpa_status compose_tilted(const dpa__pmf *pmf, const dpa__tilted *tilted, size_t count,
                                  const dpa__compose_opts *opts, dpa__composed *out,
                                  dpa_error *err) {
     const double log_tail = tail_for(tilted, count, opts->log_accuracy);
-    const range window = window_of(tilted, count, log_tail);
+    const dpa__range window = dpa__window(tilted, count, log_tail);
     for (size_t k = 0; k < count; ++k) out->origin += pmf[k].steps * pmf[k].origin;
     DPA_TRY(set_window(window, opts->max_grid, out, err));
     gather(pmf, tilted, count, out);
@@ -375,13 +358,13 @@ dpa_status dpa__compose(const dpa__pmf *pmf, size_t count, dpa__rounding side,
                         const dpa__compose_opts *opts, dpa__composed *out, dpa_error *err) {
     const double theta = fmin(opts->theta, LARGEST_FALL / pmf[0].h);
     *out = (dpa__composed){.side = side, .h = pmf[0].h, .theta = theta};
-    tilted_pmf *tilted = dpa__calloc(count, sizeof *tilted, err);
+    dpa__tilted *tilted = dpa__calloc(count, sizeof *tilted, err);
     if (tilted == NULL) return DPA_NO_MEMORY;
     dpa_status status = DPA_OK;
     for (size_t k = 0; k < count && status == DPA_OK; ++k)
-        status = tilt_step(&pmf[k], theta, &tilted[k], err);
+        status = dpa__tilt(&pmf[k], theta, &tilted[k], err);
     if (status == DPA_OK) status = compose_tilted(pmf, tilted, count, opts, out, err);
-    for (size_t k = 0; k < count; ++k) tilted_free(&tilted[k]);
+    for (size_t k = 0; k < count; ++k) dpa__tilted_free(&tilted[k]);
     free(tilted);
     return status;
 }
@@ -390,4 +373,119 @@ void dpa__composed_free(dpa__composed *composed) {
     free(composed->b);
     free(composed->c);
     *composed = (dpa__composed){0};
+}
+
+/* ── reading δ(ε) and ε(δ), and the best tilt for it ───────────────────────────────────────── */
+
+/* For ℓ_j ≤ ε < ℓ_{j+1}: δ(ε) = e^(log_scale−θℓ_j)·(c_j − (e^(ε−ℓ_j) − 1)·b_j). */
+
+/* log of sup over t of e^(−θt)(1−e^−t). */
+static double log_peak(double theta) {
+    return theta * log(theta) - (theta + 1) * log1p(theta);
+}
+
+static double bin_loss(const dpa__composed *composed, size_t j) {
+    return dpa__loss_at(composed->origin, composed->h, composed->first + (ptrdiff_t)j);
+}
+
+/* Chernoff: the sum of (1 − e^(ε−ℓ))⁺ over any pmf is at most its tilted mass times the peak. Used
+ * where ε lies below the window. */
+static double chernoff_log_delta(const dpa__composed *composed, double at) {
+    const double exponent = composed->log_scale - composed->theta * at;
+    const double peak = composed->theta > 0 ? log_peak(composed->theta) : 0;
+    return exponent + peak + log1p(composed->factor) + 1e-6;
+}
+
+double dpa__composed_log_delta(const dpa__composed *composed, double epsilon) {
+    const int safe = composed->side == DPA_PESSIMISTIC;
+    const double at = safe ? epsilon - composed->shift : epsilon + composed->shift;
+    const double position = floor((at - composed->origin) / composed->h) - (double)composed->first;
+    if (isinf(composed->factor)) return safe ? 0 : log(composed->extra);
+    if (position < 0 && safe)
+        return fmin(dpa__log_add(chernoff_log_delta(composed, at), log(composed->extra)), 0);
+    if (position >= (double)composed->count) return log(composed->extra);
+    size_t j = position > 0 ? (size_t)position : 0;
+    double above = at - bin_loss(composed, j);
+    if (!safe && j < composed->from) { /* δ falls with ε */
+        if (composed->from == composed->count) return log(composed->extra);
+        j = composed->from;
+        above = 0;
+    }
+    const double loss = bin_loss(composed, j);
+    const double slack = 8 * ROUNDING * (composed->c[j] + composed->b[j]);
+    const double sum = composed->c[j] - expm1(above) * composed->b[j] + (safe ? slack : -slack);
+    const double exponent = composed->log_scale - composed->theta * loss;
+    const double doubt = log1p(composed->factor) +
+                         8 * ROUNDING * (fabs(composed->log_scale) + fabs(composed->theta * loss));
+    const double log_delta = exponent + log(fmax(sum, 0));
+    return fmin(dpa__log_add(log_delta + (safe ? doubt : -doubt), log(composed->extra)), 0);
+}
+
+typedef struct target {
+    const dpa__composed *composed;
+    double log_delta;
+} target;
+
+static int is_private_enough(double epsilon, void *user) {
+    const target *t = user;
+    return dpa__composed_log_delta(t->composed, epsilon) <= t->log_delta;
+}
+
+double dpa__composed_epsilon(const dpa__composed *composed, double delta) {
+    target t = {composed, log(delta)};
+    const int safe = composed->side == DPA_PESSIMISTIC;
+    const double beyond = bin_loss(composed, composed->count + 1);
+    const double top = fmax(beyond, 0) + composed->shift;
+    if (is_private_enough(0, &t)) return 0;
+    if (!is_private_enough(top, &t)) return safe || composed->extra > delta ? HUGE_VAL : 0;
+    dpa__bracket bracket;
+    if (dpa__bisect(is_private_enough, &t, 0, top, 0, 1e-15, &bracket, NULL) != DPA_OK)
+        return safe ? HUGE_VAL : 0;
+    return safe ? bracket.upper : bracket.lower;
+}
+
+typedef struct chernoff {
+    const dpa__pmf *pmf;
+    size_t count;
+    double log_delta, epsilon;
+} chernoff;
+
+static double cumulant(const chernoff *c, double theta) {
+    double total = 0;
+    for (size_t k = 0; k < c->count; ++k)
+        total += c->pmf[k].steps * dpa__pmf_log_mgf(&c->pmf[k], theta);
+    return total;
+}
+
+static double epsilon_bound(double theta, void *user) {
+    const chernoff *c = user;
+    return (cumulant(c, theta) + log_peak(theta) - c->log_delta) / theta;
+}
+
+static double log_delta_bound(double theta, void *user) {
+    const chernoff *c = user;
+    /* Beyond the largest loss it falls without limit; far below the range of double is low enough.
+     */
+    return fmax(cumulant(c, theta) + log_peak(theta) - theta * c->epsilon, -1500);
+}
+
+/* A tilt to start from. Above the best tilt the bound is nearly the largest loss of a step, which
+ * is flat if losses are large; below, it is steep. So large losses should give a small start. */
+static double first_tilt(const dpa__pmf *pmf, size_t count) {
+    double widest = 0;
+    for (size_t k = 0; k < count; ++k) widest = fmax(widest, pmf[k].h * (double)pmf[k].count);
+    return fmin(4, 400 / widest);
+}
+
+double dpa__tilt_for_delta(const dpa__pmf *pmf, size_t count, double delta, double *epsilon) {
+    chernoff c = {pmf, count, log(delta), 0};
+    const double theta = dpa__descend(epsilon_bound, &c, first_tilt(pmf, count), epsilon);
+    return *epsilon > 0 ? theta : 0;
+}
+
+double dpa__tilt_for_epsilon(const dpa__pmf *pmf, size_t count, double epsilon) {
+    chernoff c = {pmf, count, 0, epsilon};
+    double bound;
+    const double theta = dpa__descend(log_delta_bound, &c, first_tilt(pmf, count), &bound);
+    return theta < 1e-3 ? 0 : theta;
 }

@@ -19,8 +19,6 @@ dpa_status dpa__event_mechanism(const json_t *event, const char *name, dpa_adjac
 /* Fields of an event: a number; a number with a default; the inner event. */
 dpa_status dpa__event_number(const json_t *event, const char *key, double *out, dpa_error *err);
 double dpa__event_number_or(const json_t *event, const char *key, double otherwise);
-/* The class name without "DpEvent", in `name`. */
-dpa_status dpa__event_name(const json_t *event, char name[64], dpa_error *err);
 dpa_status dpa__pair_from_json(const char *path, const json_t *object, dpa_pair **out,
                                dpa_error *err);
 

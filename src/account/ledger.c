@@ -23,21 +23,8 @@ struct dpa_ledger {
 static const uint64_t MOST_STEPS = UINT64_C(1000000000000);
 enum { MOST_PHASES = 100000 };
 
-dpa_status dpa__event_number(const json_t *event, const char *key, double *out, dpa_error *err) {
-    const json_t *value = json_object_get(event, key);
-    char name[64];
-    *out = json_number_value(value);
-    if (json_is_number(value)) return DPA_OK;
-    DPA_TRY(dpa__event_name(event, name, err));
-    return dpa__fail(err, DPA_BAD_INPUT, "%s: '%s' is missing or is not a number", name, key);
-}
-
-double dpa__event_number_or(const json_t *event, const char *key, double otherwise) {
-    const json_t *value = json_object_get(event, key);
-    return json_is_number(value) ? json_number_value(value) : otherwise;
-}
-
-dpa_status dpa__event_name(const json_t *event, char name[64], dpa_error *err) {
+/* The class name without "DpEvent". */
+static dpa_status event_name(const json_t *event, char name[64], dpa_error *err) {
     static const char *const keys[] = {"class_name", "type", "_type"};
     const char *text = NULL;
     for (size_t k = 0; k < 3 && text == NULL; ++k)
@@ -49,6 +36,20 @@ dpa_status dpa__event_name(const json_t *event, char name[64], dpa_error *err) {
     const size_t length = strlen(name), end = strlen("DpEvent");
     if (length > end && strcmp(name + length - end, "DpEvent") == 0) name[length - end] = '\0';
     return DPA_OK;
+}
+
+dpa_status dpa__event_number(const json_t *event, const char *key, double *out, dpa_error *err) {
+    const json_t *value = json_object_get(event, key);
+    char name[64];
+    *out = json_number_value(value);
+    if (json_is_number(value)) return DPA_OK;
+    DPA_TRY(event_name(event, name, err));
+    return dpa__fail(err, DPA_BAD_INPUT, "%s: '%s' is missing or is not a number", name, key);
+}
+
+double dpa__event_number_or(const json_t *event, const char *key, double otherwise) {
+    const json_t *value = json_object_get(event, key);
+    return json_is_number(value) ? json_number_value(value) : otherwise;
 }
 
 /* ── events on a random sample of the records ──────────────────────────────────────────────── */
@@ -179,11 +180,11 @@ static dpa_status sampled_event(const json_t *event, const char *name, dpa_adjac
                          "sampling '%s' is none of PoissonSampled, SampledWithReplacement, "
                          "SampledWithoutReplacement",
                          name);
-    DPA_TRY(dpa__event_name(inside, inner, err));
+    DPA_TRY(event_name(inside, inner, err));
     if (strcmp(inner, "SelfComposed") == 0) {
         DPA_TRY(dpa__event_number(inside, "count", &count, err));
         inside = json_object_get(inside, "event");
-        DPA_TRY(dpa__event_name(inside, inner, err));
+        DPA_TRY(event_name(inside, inner, err));
     }
     DPA_TRY(dpa__event_mechanism(inside, inner, adjacency, out, err));
     out->phase.steps *= (uint64_t)fmax(count, 1);
@@ -205,29 +206,22 @@ static dpa_status add_phase(dpa_ledger *ledger, dpa_phase phase, dpa_error *err)
     if (ledger->count == MOST_PHASES)
         return dpa__fail(err, DPA_BAD_INPUT, "more than %d events: use SelfComposedDpEvent",
                          MOST_PHASES);
-    if (ledger->count == ledger->room) {
-        const size_t room = ledger->room < 8 ? 8 : 2 * ledger->room;
-        dpa_phase *block = dpa__realloc(ledger->phase, room, sizeof *block, err);
-        if (block == NULL) return DPA_NO_MEMORY;
-        ledger->phase = block;
-        ledger->room = room;
-    }
+    dpa_phase *block = dpa__grown(ledger->phase, ledger->count, &ledger->room, sizeof *block, err);
+    if (block == NULL) return DPA_NO_MEMORY;
+    ledger->phase = block;
     ledger->phase[ledger->count++] = phase;
     return DPA_OK;
 }
 
 /* Adds a phase with this pair, which the ledger then owns. */
 static dpa_status add_pair(dpa_ledger *ledger, dpa_pair *pair, uint64_t steps, dpa_error *err) {
-    if (ledger->pairs == ledger->pair_room) {
-        const size_t room = ledger->pair_room < 8 ? 8 : 2 * ledger->pair_room;
-        dpa_pair **block = dpa__realloc(ledger->pair, room, sizeof(dpa_pair *), err);
-        if (block == NULL) {
-            dpa_pair_free(pair);
-            return DPA_NO_MEMORY;
-        }
-        ledger->pair = block;
-        ledger->pair_room = room;
+    dpa_pair **block =
+        dpa__grown(ledger->pair, ledger->pairs, &ledger->pair_room, sizeof(dpa_pair *), err);
+    if (block == NULL) {
+        dpa_pair_free(pair);
+        return DPA_NO_MEMORY;
     }
+    ledger->pair = block;
     ledger->pair[ledger->pairs++] = pair;
     const dpa_phase phase = {DPA_PAIR, 1, 1, steps, pair};
     return add_phase(ledger, phase, err);
@@ -269,7 +263,7 @@ static dpa_status add_made(dpa_ledger *ledger, dpa__event_made made, uint64_t st
 static dpa_status add_event(dpa_ledger *ledger, const json_t *event, uint64_t steps,
                             dpa_error *err) {
     char name[64];
-    DPA_TRY(dpa__event_name(event, name, err));
+    DPA_TRY(event_name(event, name, err));
     if (strcmp(name, "NoOp") == 0) return DPA_OK;
     if (strcmp(name, "NonPrivate") == 0)
         return dpa__fail(err, DPA_BAD_INPUT,

@@ -21,6 +21,9 @@ static inline double dpa__loss_at(double origin, double h, ptrdiff_t index) {
     return origin + h * (double)index;
 }
 
+/* log(1−q+qe^z) without cancellation, for q just below 1 too. */
+double dpa__log_mixture(double q, double z);
+
 /* The cell i covers losses [g_i, g_{i+1}], g_i = origin + (first+i)h. Its P-mass is low + high and
  * its Q-mass low·e^−lower + high·e^−upper: the split of connect-the-dots. Both are non-negative
  * integrals, so they are known to a relative error. */
@@ -76,6 +79,27 @@ dpa_status dpa__pmf_optimistic(const dpa__loss_cells *cells, double steps, dpa__
 void dpa__pmf_free(dpa__pmf *pmf);
 /* log Σ mass·e^(θ·loss). */
 double dpa__pmf_log_mgf(const dpa__pmf *pmf, double theta);
+
+/* A tilted step: mass[i] = e^(log_mass + θ·loss − log_scale); the masses sum to about 1. */
+typedef struct dpa__tilted {
+    double h, origin;
+    ptrdiff_t first;
+    size_t count;
+    double *mass;
+    double steps, log_scale;
+    double mean, variance; /* of one step */
+    double error;          /* relative error of a mass: that of the exponential */
+} dpa__tilted;
+dpa_status dpa__tilt(const dpa__pmf *pmf, double theta, dpa__tilted *out, dpa_error *err);
+void dpa__tilted_free(dpa__tilted *tilted);
+
+/* The tilted sum falls below `lower` with at most e^log_below of mass and above `upper` with at
+ * most e^log_above (bounds of these very pmfs, so they are proven and not estimated): log_tail, or
+ * −INFINITY where the window reaches as far as the sum can. */
+typedef struct dpa__range {
+    double lower, upper, log_below, log_above;
+} dpa__range;
+dpa__range dpa__window(const dpa__tilted *tilted, size_t count, double log_tail);
 
 typedef enum dpa__rounding { DPA_OPTIMISTIC, DPA_PESSIMISTIC } dpa__rounding;
 

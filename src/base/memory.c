@@ -38,6 +38,14 @@ void *dpa__realloc(void *block, size_t count, size_t size, dpa_error *err) {
     return checked(realloc(block, bytes_of(count, size)), count, size, err);
 }
 
+void *dpa__grown(void *block, size_t count, size_t *room, size_t size, dpa_error *err) {
+    if (count < *room) return block;
+    const size_t more = *room < 8 ? 8 : 2 * *room;
+    void *grown = dpa__realloc(block, more, size, err);
+    if (grown != NULL) *room = more;
+    return grown;
+}
+
 char *dpa__strdup(const char *text, dpa_error *err) {
     const size_t size = strlen(text) + 1;
     char *copy = dpa__malloc(size, 1, err);

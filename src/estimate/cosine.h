@@ -131,9 +131,6 @@ dpa_status dpa__known_rounds_training(const dpa_known_rounds *known,
 /* What a method of the registry works on. */
 enum { DPA__COSINES_FINAL = 1, DPA__COSINES_ROUNDS = 2 };
 
-/* Hadamard canaries treated as random signs, which each of them is by itself; others unchanged. */
-dpa_cosines dpa__cosines_as_signs(const dpa_cosines *cosines);
-
 /* A sorted copy; NULL if memory ran out. */
 double *dpa__cosine_sorted(const double *x, size_t count, dpa_error *err);
 void dpa__cosine_sort(double *x, size_t count);

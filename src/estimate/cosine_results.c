@@ -129,9 +129,9 @@ static dpa_status add_rounds(context *c, dpa_error *err) {
     return add_estimate(c, "all-iterates", &e, DPA_ASSUME_LARGE_SAMPLE, rounds_note, err);
 }
 
-/* One Hadamard canary by itself is random signs on a power of two of the coordinates. The model's
- * other coordinates only make its cosines smaller. */
-dpa_cosines dpa__cosines_as_signs(const dpa_cosines *cosines) {
+/* Hadamard canaries treated as random signs: one by itself is that on a power of two of the
+ * coordinates. The model's other coordinates only make its cosines smaller. */
+static dpa_cosines as_signs_of(const dpa_cosines *cosines) {
     dpa_cosines c = *cosines;
     if (c.direction != DPA_DIRECTION_HADAMARD) return c;
     c.direction = DPA_DIRECTION_SIGNS;
@@ -175,7 +175,7 @@ static dpa_status add_threshold(context *c, dpa_error *err) {
     if (!wanted(c, "jeffreys")) return DPA_OK;
     const int is_split = dpa__select_is(select, DPA__SPLIT);
     if (c->observed.count < 2 && q->method[0] == '\0' && is_split) return DPA_OK;
-    const dpa_cosines as_signs = dpa__cosines_as_signs(c->cosines);
+    const dpa_cosines as_signs = as_signs_of(c->cosines);
     DPA_TRY(dpa__cosines_lower(&as_signs, select, q->delta, q->confidence, q->seed, &b, err));
     dpa__result_init(&result, q);
     (void)snprintf(result.select, sizeof result.select, "%.*s", (int)strcspn(select, ":"), select);
@@ -211,7 +211,7 @@ static dpa_status scan_samples(const dpa_cosines *x, const dpa_request *q, dpa_r
 
 static dpa_status add_scan(context *c, dpa_error *err) {
     const dpa_request *q = c->request;
-    const dpa_cosines as_signs = dpa__cosines_as_signs(c->cosines);
+    const dpa_cosines as_signs = as_signs_of(c->cosines);
     dpa_result result;
     if (!wanted(c, "scan")) return DPA_OK;
     if (c->observed.count > DPA__COSINE_SCAN_MOST && c->cosines->unobserved == NULL &&

@@ -60,7 +60,7 @@ static double clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
 
-void dpa__star_clamp(dpa__rates4 *rates, double low, double high) {
+static void clamp_rates(dpa__rates4 *rates, double low, double high) {
     rates->tpr = clamp(rates->tpr, low, high);
     rates->fnr = clamp(rates->fnr, low, high);
     rates->fpr = clamp(rates->fpr, low, high);
@@ -104,7 +104,7 @@ static size_t sweep(const dpa__weighted *train, const dpa__weighted *heldout, do
         dpa__rates4 rates = seen;
         dpa_star_ratio which;
         if (clamped)
-            dpa__star_clamp(&rates, RATE_LOW, RATE_HIGH);
+            clamp_rates(&rates, RATE_LOW, RATE_HIGH);
         else if (!inside(seen.fnr) || !inside(seen.fpr))
             continue;
         ++used;
@@ -185,7 +185,7 @@ static dpa__rates4 rates_at(const search *s, double c) {
 
 static dpa__rates4 clamped_at(const search *s, double c) {
     dpa__rates4 rates = rates_at(s, c);
-    dpa__star_clamp(&rates, s->delta, 1.0 - s->delta);
+    clamp_rates(&rates, s->delta, 1.0 - s->delta);
     return rates;
 }
 
@@ -197,7 +197,7 @@ static double ratio_at(const search *s, double c, dpa_star_ratio which) {
                          .fpr = above ? dpa__mixture_upper(&fit->heldout, c) : 0.5,
                          .fnr = above ? 0.5 : dpa__mixture_lower(&fit->train, c),
                          .tnr = above ? 0.5 : dpa__mixture_lower(&fit->heldout, c)};
-    dpa__star_clamp(&rates, s->delta, 1.0 - s->delta);
+    clamp_rates(&rates, s->delta, 1.0 - s->delta);
     return dpa__star_ratio_of(&rates, s->delta, which);
 }
 

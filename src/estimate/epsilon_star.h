@@ -254,7 +254,6 @@ typedef struct dpa__rates4 {
  * INFINITY where the numerator is positive. */
 double dpa__star_ratio(const dpa__rates4 *rates, double delta, dpa_star_ratio *which);
 double dpa__star_ratio_of(const dpa__rates4 *rates, double delta, dpa_star_ratio which);
-void dpa__star_clamp(dpa__rates4 *rates, double low, double high);
 
 /* A sorted sample in which value i stands for weight[i] points (NULL: one each); total is their
  * number. */

@@ -45,7 +45,8 @@ double dpa__edge_fnr(const dpa__edge *e, double fpr) {
     return e->is_turned ? dpa__curve_tpr(e->curve, 1 - fpr) : dpa_curve_fnr(e->curve, fpr);
 }
 
-double dpa__edge_fpr(const dpa__edge *e, double fnr) {
+/* The smallest FPR whose edge is at most `fnr`. */
+static double edge_fpr(const dpa__edge *e, double fnr) {
     return e->is_turned ? 1 - dpa__curve_fpr_at_tpr(e->curve, fnr) : dpa_curve_fpr(e->curve, fnr);
 }
 
@@ -113,7 +114,7 @@ static double pieces_cost(const dpa__edge *e, const dpa__outcome *o) {
 
 static double golden_cost(const dpa__edge *e, const dpa__outcome *o) {
     const double ratio = 0.5 * (sqrt(5) - 1);
-    double low = o->b / o->n0, high = fmin(1, dpa__edge_fpr(e, o->a / o->n1));
+    double low = o->b / o->n0, high = fmin(1, edge_fpr(e, o->a / o->n1));
     double y[2], f[2];
     for (int i = 0; i < 2; ++i) {
         y[i] = i == 0 ? high - ratio * (high - low) : low + ratio * (high - low);
@@ -287,8 +288,8 @@ static box box_of(const dpa__outcome *o, double share) {
 
 static double over_box(tail *t, const box *b) {
     if (dpa__edge_fnr(t->null, b->y0) <= b->x0) return probability(t, b->x0, b->y0);
-    const double y0 = fmax(b->y0, dpa__edge_fpr(t->null, b->x1));
-    const double y1 = fmin(b->y1, dpa__edge_fpr(t->null, b->x0));
+    const double y0 = fmax(b->y0, edge_fpr(t->null, b->x1));
+    const double y1 = fmin(b->y1, edge_fpr(t->null, b->x0));
     if (!(y0 <= y1)) return 0; /* the box does not meet the hypothesis */
     t->best = fmax(probability(t, dpa__edge_fnr(t->null, y0), y0),
                    probability(t, dpa__edge_fnr(t->null, y1), y1));

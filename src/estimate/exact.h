@@ -38,8 +38,6 @@ typedef struct dpa__edge {
 dpa__edge dpa__edge_of(const dpa_curve *curve, int is_turned);
 dpa__edge dpa__edge_dp(const dpa_curve *curve, double epsilon, double delta, int is_turned);
 double dpa__edge_fnr(const dpa__edge *edge, double fpr);
-/* The smallest FPR whose edge is at most `fnr`. */
-double dpa__edge_fpr(const dpa__edge *edge, double fnr);
 
 /* Sizes and an outcome: a false negatives of n1, b false positives of n0 (or their complements). */
 typedef struct dpa__outcome {

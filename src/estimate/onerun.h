@@ -26,8 +26,7 @@ typedef struct dpa_onerun {
 /* DPA_BAD_ARGUMENT if a number is out of the ranges above. */
 dpa_status dpa__onerun_check(const dpa_onerun *game, dpa_error *err) DPA_MUST_USE;
 
-/* ── p-values of one hypothesis
- * ────────────────────────────────────────────────────────────────────── */
+/* ── p-values of one hypothesis ──────────────────────────────────────────────────────────────── */
 
 /* The p-value of "the mechanism is (ε,δ)-DP", by Steinke, Nasr and Jagielski; at most 1. NaN unless
  * k = 2. */
@@ -45,8 +44,7 @@ double dpa__onerun_p_value(const dpa_onerun *game, const dpa_curve *curve);
 dpa_status dpa__onerun_symmetric(const dpa_curve *curve, dpa_curve **out,
                                  dpa_error *err) DPA_MUST_USE;
 
-/* ── the bound
- * ─────────────────────────────────────────────────────────────────────────────────────── */
+/* ── the bound ───────────────────────────────────────────────────────────────────────────────── */
 
 /* How the number of guesses was chosen. */
 typedef enum dpa_guess_choice {
@@ -99,8 +97,7 @@ typedef struct dpa_channels_check {
 dpa_status dpa__onerun_channels_check(const double *noise, size_t steps, size_t coordinates,
                                       dpa_channels_check *out, dpa_error *err) DPA_MUST_USE;
 
-/* ── the idealised game (Algorithm 4 of the paper)
- * ───────────────────────────────────────────────────── */
+/* ── the idealised game (Algorithm 4 of the paper) ───────────────────────────────────────────── */
 
 /* Gaussian noise on orthogonal canaries, scaled such that the trade-off curve between two options
  * is that of μ = 1/σ, against an attacker who knows all of this. */

@@ -29,7 +29,6 @@
 #include "estimate/onerun.h"
 #include "math/root.h"
 #include "tradeoff/curve.h"
-#include "tradeoff/points.h"
 
 static const double slack = 1e-12;
 static const double smallest_p = 1e-300;

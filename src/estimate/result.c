@@ -51,13 +51,10 @@ void dpa__result_add_extra(dpa_result *result, const char *name, double value) {
 }
 
 dpa_status dpa__results_add(dpa_results *results, const dpa_result *result, dpa_error *err) {
-    if (results->count == results->capacity) {
-        const size_t capacity = results->capacity > 0 ? 2 * results->capacity : 8;
-        dpa_result *grown = dpa__realloc(results->items, capacity, sizeof *grown, err);
-        if (grown == NULL) return DPA_NO_MEMORY;
-        results->items = grown;
-        results->capacity = capacity;
-    }
+    dpa_result *items =
+        dpa__grown(results->items, results->count, &results->capacity, sizeof *items, err);
+    if (items == NULL) return DPA_NO_MEMORY;
+    results->items = items;
     results->items[results->count++] = *result;
     return DPA_OK;
 }

@@ -16,13 +16,9 @@
 #include "math/dist.h"
 
 static dpa_status push(dpa__roc *roc, const dpa__corner *corner, dpa_error *err) {
-    if (roc->count == roc->capacity) {
-        const size_t capacity = roc->capacity > 0 ? 2 * roc->capacity : 64;
-        dpa__corner *grown = dpa__realloc(roc->items, capacity, sizeof *grown, err);
-        if (grown == NULL) return DPA_NO_MEMORY;
-        roc->items = grown;
-        roc->capacity = capacity;
-    }
+    dpa__corner *items = dpa__grown(roc->items, roc->count, &roc->capacity, sizeof *items, err);
+    if (items == NULL) return DPA_NO_MEMORY;
+    roc->items = items;
     roc->items[roc->count++] = *corner;
     return DPA_OK;
 }

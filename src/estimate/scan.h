@@ -144,13 +144,6 @@ typedef struct dpa__scan_test {
 dpa_status dpa__scan_test_open(size_t members, size_t nonmembers, const dpa__scan_claim *claim,
                                const dpa_request *request, dpa__scan_test *out, dpa_error *err);
 void dpa__scan_test_close(dpa__scan_test *test);
-/* Pr[the claim is refuted] if the best attack's trade-off is the alternative's. `error` is one
- * standard error if the power is simulated, 1e-4 if it is computed. 10 µs per draw. If only the
- * comparison with `wanted` matters (NAN: it does not), fewer draws are made where it is clear. */
-dpa_status dpa__scan_power(const dpa__scan_test *test, const dpa__scan_claim *alternative,
-                           size_t draws, double wanted, double *power, double *error,
-                           dpa_error *err);
-
 /* The smallest ε at δ of an alternative that is refuted with probability ≥ `power`; INFINITY if
  * that takes more than ε = 100. Accurate to about 2%. */
 typedef enum dpa__scan_suspect {
@@ -163,7 +156,6 @@ dpa_status dpa__scan_detects(const dpa__scan_test *test, const dpa__scan_claim *
 
 /* Exact random numbers of the draws. */
 double dpa__random_gamma(dpa_rng *rng, double shape); /* shape ≥ 1 */
-double dpa__random_beta(dpa_rng *rng, double a, double b);
 double dpa__random_binomial(dpa_rng *rng, double n, double p);
 
 #endif

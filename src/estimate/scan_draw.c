@@ -34,7 +34,7 @@ double dpa__random_gamma(dpa_rng *rng, double shape) {
     }
 }
 
-double dpa__random_beta(dpa_rng *rng, double a, double b) {
+static double random_beta(dpa_rng *rng, double a, double b) {
     const double x = dpa__random_gamma(rng, a);
     return x / (x + dpa__random_gamma(rng, b));
 }
@@ -140,7 +140,7 @@ static int draw_bottom(const dpa__scan_law *law, size_t used, dpa_rng *rng, cell
             below += c->others + 1;
         }
         const double u0 = c > cells ? c[-1].u : 0, v0 = c > cells ? c[-1].v : 0;
-        const double u = c->u - (c->u - u0) * dpa__random_beta(rng, step, c->members - step + 1);
+        const double u = c->u - (c->u - u0) * random_beta(rng, step, c->members - step + 1);
         const double v = fmin(fmax(dpa__curve_fpr_at_tpr(law->curve, u), v0), c->v);
         const double share = c->v > v0 ? (c->v - v) / (c->v - v0) : 0;
         const double more = dpa__random_binomial(rng, c->others, share);

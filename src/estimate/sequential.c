@@ -111,13 +111,9 @@ static dpa_status price_claim(dpa_sequential *s, const dpa__stage *stage, dpa_er
 
 static dpa_status begin_stage(dpa_sequential *s, dpa_error *err) {
     dpa__stage stage = {.first = s->pairs, .kept = 1};
-    if (s->stage_count == s->stage_room) {
-        const size_t room = s->stage_room > 0 ? 2 * s->stage_room : 16;
-        dpa__stage *grown = dpa__realloc(s->stages, room, sizeof *grown, err);
-        if (grown == NULL) return DPA_NO_MEMORY;
-        s->stages = grown;
-        s->stage_room = room;
-    }
+    dpa__stage *stages = dpa__grown(s->stages, s->stage_count, &s->stage_room, sizeof *stages, err);
+    if (stages == NULL) return DPA_NO_MEMORY;
+    s->stages = stages;
     const uint64_t length = s->pairs / 4 > FIRST_STAGE ? s->pairs / 4 : FIRST_STAGE;
     double aim;
     DPA_TRY(plan_stage(s, s->pairs + length, &stage, &aim, err));
@@ -175,13 +171,10 @@ static dpa_status wait_for_other(dpa_sequential *s, int is_member, double score,
         s->pending_first = 0;
         s->pending_count = 0;
     }
-    if (s->pending_count == s->pending_room) {
-        const size_t room = s->pending_room > 0 ? 2 * s->pending_room : 64;
-        double *grown = dpa__realloc(s->pending, room, sizeof *grown, err);
-        if (grown == NULL) return DPA_NO_MEMORY;
-        s->pending = grown;
-        s->pending_room = room;
-    }
+    double *pending =
+        dpa__grown(s->pending, s->pending_count, &s->pending_room, sizeof *pending, err);
+    if (pending == NULL) return DPA_NO_MEMORY;
+    s->pending = pending;
     s->pending[s->pending_count++] = score;
     s->pending_is_member = is_member;
     return DPA_OK;

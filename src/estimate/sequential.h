@@ -90,9 +90,6 @@ typedef struct dpa__stage {
 double dpa__null_delta(const dpa__member *null, double slope);
 
 unsigned dpa__stage_bin(const dpa__stage *stage, double score);
-/* What every bet pays: [is the member accused][is the non-member accused]. */
-void dpa__stage_each(const dpa__stage *stage, const dpa__member *null,
-                     double each[DPA__BETS][2][2]);
 /* log of what every cell pays at the null. */
 void dpa__stage_pay(const dpa__stage *stage, const dpa__member *null,
                     double pay[DPA__BINS][DPA__BINS]);

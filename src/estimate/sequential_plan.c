@@ -55,7 +55,8 @@ double dpa__bet_pay(const dpa__bet *bet, double delta, int is_member_accused,
     return gain * fmax(0, 1 - bet->size * k * (bad - bet->point));
 }
 
-void dpa__stage_each(const dpa__stage *stage, const dpa__member *null,
+/* What every bet pays: [is the member accused][is the non-member accused]. */
+static void pay_each(const dpa__stage *stage, const dpa__member *null,
                      double each[DPA__BETS][2][2]) {
     for (uint64_t j = 0; j < stage->count; ++j) {
         const double delta = dpa__null_delta(null, stage->bet[j].slope);
@@ -67,7 +68,7 @@ void dpa__stage_each(const dpa__stage *stage, const dpa__member *null,
 void dpa__stage_pay(const dpa__stage *stage, const dpa__member *null,
                     double pay[DPA__BINS][DPA__BINS]) {
     double each[DPA__BETS][2][2];
-    dpa__stage_each(stage, null, each);
+    pay_each(stage, null, each);
     for (uint64_t a = 0; a <= stage->count; ++a)
         for (uint64_t b = 0; b <= stage->count; ++b) {
             double sum = stage->kept;
@@ -310,7 +311,7 @@ static void open_market(const planner *p, const dpa__stage *stage, const dpa__me
     double chance[2][DPA__BINS] = {{0}}, each[DPA__BETS][2][2];
     m->bets = stage->count;
     expect_bins(p, stage, chance);
-    dpa__stage_each(stage, null, each);
+    pay_each(stage, null, each);
     for (uint64_t a = 0; a <= m->bets; ++a) {
         for (uint64_t b = 0; b < DPA__BINS; ++b)
             m->chance[DPA__BINS * a + b] = b <= m->bets ? chance[1][a] * chance[0][b] : 0;

@@ -126,13 +126,9 @@ static void sift_down(work *w) {
 
 /* Evaluates the panel and adds it to the heap, or to the final ones. */
 static dpa_status add(work *w, panel p, dpa_error *err) {
-    if (w->count == w->capacity) {
-        const size_t capacity = w->capacity < 16 ? 16 : 2 * w->capacity;
-        panel *heap = dpa__realloc(w->heap, capacity, sizeof *heap, err);
-        if (heap == NULL) return DPA_NO_MEMORY;
-        w->heap = heap;
-        w->capacity = capacity;
-    }
+    panel *heap = dpa__grown(w->heap, w->count, &w->capacity, sizeof *heap, err);
+    if (heap == NULL) return DPA_NO_MEMORY;
+    w->heap = heap;
     apply_rule(w, &p);
     if (!isnan(w->bad)) {
         return dpa__fail(err, DPA_NUMERIC, "the integrand is not finite at %.17g", w->bad);

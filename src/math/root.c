@@ -186,8 +186,8 @@ dpa_status dpa__root_try(dpa__try_fn *fn, void *user, double lower, double upper
     return a.status != DPA_OK ? a.status : status;
 }
 
-dpa_status dpa__root_above(dpa__try_fn *fn, void *user, double start, double most,
-                           double tolerance, dpa__bracket *out, dpa_error *err) {
+dpa_status dpa__root_above(dpa__try_fn *fn, void *user, double start, double most, double tolerance,
+                           dpa__bracket *out, dpa_error *err) {
     double low = 0, high = fmin(start, most), value;
     for (;;) {
         DPA_TRY(fn(high, user, &value, err));

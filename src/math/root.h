@@ -29,12 +29,13 @@ typedef dpa_status dpa__try_fn(double x, void *user, double *out, dpa_error *err
 dpa_status dpa__root_try(dpa__try_fn *fn, void *user, double lower, double upper, double absolute,
                          double relative, dpa__bracket *out, dpa_error *err);
 /* Where a falling function of x ≥ 0 is no longer above 0, searched upwards from `start` by doubling
- * and narrowed to `tolerance`, absolute or relative. Both ends are `most` if it is above 0 there. */
-dpa_status dpa__root_above(dpa__try_fn *fn, void *user, double start, double most,
-                           double tolerance, dpa__bracket *out, dpa_error *err);
-/* The same as dpa__root for a predicate that is false below and true above: the bracket ends at the last false
- * and the first true place (fn_lower = −1, fn_upper = 1). At most 68 calls from −INFINITY to
- * INFINITY. */
+ * and narrowed to `tolerance`, absolute or relative. Both ends are `most` if it is above 0 there.
+ */
+dpa_status dpa__root_above(dpa__try_fn *fn, void *user, double start, double most, double tolerance,
+                           dpa__bracket *out, dpa_error *err);
+/* The same as dpa__root for a predicate that is false below and true above: the bracket ends at the
+ * last false and the first true place (fn_lower = −1, fn_upper = 1). At most 68 calls from
+ * −INFINITY to INFINITY. */
 typedef int (*dpa__predicate)(double x, void *user);
 dpa_status dpa__bisect(dpa__predicate is_above, void *user, double lower, double upper,
                        double absolute, double relative, dpa__bracket *out, dpa_error *err);

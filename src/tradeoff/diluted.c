@@ -12,7 +12,6 @@
 #include "math/logspace.h"
 #include "math/root.h"
 #include "tradeoff/curve.h"
-#include "tradeoff/points.h"
 
 static const double tight = 1e-15;
 

@@ -3,7 +3,7 @@
  * search over the vertices, without branches that depend on data (about 4 ns a halving); δ(ε) is
  * attained at the vertex where the slope passes −e^ε, and ε(δ) solves the linear piece
  * δ = tpr_i − e^ε fpr_i that is active there: a binary search as well. */
-#include "tradeoff/points.h"
+#include "tradeoff/curve.h"
 
 #include <math.h>
 #include <stdlib.h>

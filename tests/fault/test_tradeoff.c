@@ -5,7 +5,7 @@
 #include "base/stream.h"
 #include "base/table.h"
 #include "fault/alloc.h"
-#include "tradeoff/points.h"
+#include "tradeoff/curve.h"
 #include "tradeoff/tradeoff.h"
 
 /* Blocks that glibc caches for the thread count as in use, so its cache is filled for every size

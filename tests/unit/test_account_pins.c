@@ -7,7 +7,6 @@
 
 #include "account/family.h"
 #include "account/handle.h"
-#include "account/window.h"
 
 typedef struct row {
     dpa_phase phase;
@@ -166,7 +165,7 @@ static void intervals(void **state) {
         dpa_interval e;
         dpa_error err;
         assert_ok(dpa_account_epsilon(account, r->delta, &e, &err));
-        const double cell = dpa__account_cell(account), length = (double)dpa__account_grid(account);
+        const double cell = dpa__account_answers(account)->h, length = (double)account->transform;
         assert_relative(e.lower, r->lower, 1e-10);
         assert_relative(e.upper, r->upper, 1e-10);
         assert_relative(cell, r->cell, 1e-10);
