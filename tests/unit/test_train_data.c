@@ -284,6 +284,63 @@ static void test_standardise(void **state) {
     dpa_dataset_free(also);
 }
 
+/* Rows that are set, and everything that is refused, by its place. */
+static void test_rows(void **state) {
+    (void)state;
+    const float x[6] = {1, 2, 3, 4, 5, 6};
+    const int32_t label[2] = {0, 2};
+    const dpa_shape shape = {1, 3, 1};
+    dpa_dataset *data = NULL;
+    dpa_error e = {0};
+    assert_ok(dpa_dataset_new(x, label, 2, shape, 3, &data, &e));
+    assert_int_equal(dpa_dataset_rows(data), 2);
+    assert_int_equal(dpa_dataset_features(data), 3);
+    assert_int_equal(dpa_dataset_classes(data), 3);
+    assert_int_equal(dpa_dataset_label(data, 1), 2);
+    assert_int_equal(dpa_dataset_label(data, 2), -1);
+    float row[3] = {7, 8, 9};
+    assert_ok(dpa_dataset_set_row(data, 1, row, 1, &e));
+    assert_memory_equal(dpa_dataset_row(data, 1), row, sizeof row);
+    assert_memory_equal(dpa_dataset_row(data, 0), x, sizeof row);
+    assert_ok(dpa_dataset_set_row(data, 1, NULL, 0, &e)); /* the label alone */
+    assert_memory_equal(dpa_dataset_row(data, 1), row, sizeof row);
+    assert_int_equal(dpa_dataset_label(data, 1), 0);
+    assert_int_equal(dpa_dataset_set_row(data, 2, row, 1, &e), DPA_BAD_ARGUMENT);
+    assert_string_equal(e.text, "row 2 of a data set with 2");
+    assert_int_equal(dpa_dataset_set_row(data, 0, row, 3, &e), DPA_BAD_ARGUMENT);
+    assert_string_equal(e.text, "label 3, expected 0 to 2");
+    assert_int_equal(dpa_dataset_set_row(data, 0, row, -1, &e), DPA_BAD_ARGUMENT);
+    for (int i = 0; i < 3; ++i) {
+        float bad[3] = {7, 8, 9};
+        char text[64];
+        bad[i] = INFINITY;
+        (void)snprintf(text, sizeof text, "feature %d: inf is not a finite number", i);
+        assert_int_equal(dpa_dataset_set_row(data, 0, bad, 1, &e), DPA_BAD_ARGUMENT);
+        assert_string_equal(e.text, text);
+        assert_memory_equal(dpa_dataset_row(data, 0), x, sizeof bad); /* nothing was changed */
+        assert_int_equal(dpa_dataset_label(data, 0), 0);
+    }
+    dpa_dataset_free(data);
+    const float odd[6] = {1, 2, 3, 4, NAN, 6};
+    const int32_t wrong[2] = {0, 3};
+    data = NULL;
+    assert_int_equal(dpa_dataset_new(odd, label, 2, shape, 3, &data, &e), DPA_BAD_INPUT);
+    assert_string_equal(e.text, "row 1, feature 1: nan is not a finite number");
+    assert_int_equal(dpa_dataset_new(x, wrong, 2, shape, 3, &data, &e), DPA_BAD_INPUT);
+    assert_string_equal(e.text, "row 1: label 3, expected 0 to 2");
+    assert_int_equal(dpa_dataset_new(x, label, 2, shape, 1, &data, &e), DPA_BAD_INPUT);
+    assert_string_equal(e.text, "1 classes: expected 2 to 1000000");
+    assert_int_equal(dpa_dataset_new(x, label, 2, (dpa_shape){1, 0, 3}, 3, &data, &e),
+                     DPA_BAD_ARGUMENT);
+    assert_string_equal(e.text, "rows of 1 × 0 × 3 numbers");
+    assert_int_equal(dpa_dataset_new(x, label, 2, (dpa_shape){1 << 20, 1 << 20, 1}, 3, &data, &e),
+                     DPA_BAD_ARGUMENT);
+    assert_int_equal(
+        dpa_dataset_new(x, label, 2, (dpa_shape){1 << 10, 1 << 10, 1 << 20}, 3, &data, &e),
+        DPA_BAD_ARGUMENT);
+    assert_null(data);
+}
+
 static void test_ids(void **state) {
     (void)state;
     size_t *ids, count;
@@ -354,7 +411,7 @@ int main(void) {
         cmocka_unit_test(test_many_labels), cmocka_unit_test(test_words),
         cmocka_unit_test(test_arrays),      cmocka_unit_test(test_cifar_and_fann),
         cmocka_unit_test(test_standardise), cmocka_unit_test(test_ids),
-        cmocka_unit_test(test_real),
+        cmocka_unit_test(test_rows),        cmocka_unit_test(test_real),
     };
     return cmocka_run_group_tests(tests, NULL, clean);
 }

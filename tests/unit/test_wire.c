@@ -62,6 +62,20 @@ static void failures(void **state) {
         assert_int_equal(dpa__wire_failure(&cut, &got, &err), DPA_BAD_INPUT);
     }
     dpa__text_free(&text);
+    /* every status comes through; what is none is an internal error */
+    for (int status = DPA_BAD_ARGUMENT; status <= DPA_INTERNAL + 1; ++status) {
+        put = (dpa_error){.status = (dpa_status)status};
+        (void)snprintf(put.place, sizeof put.place, "p");
+        (void)snprintf(put.text, sizeof put.text, "t");
+        dpa__wire_put_failure(&text, 2, 9, &put);
+        assert_ok(dpa__wire_take(bytes_of(&text), text.length, &m, &used, &err));
+        assert_int_equal(m.stage * 10 + (int)m.index, 29);
+        assert_ok(dpa__wire_failure(&m, &got, &err));
+        assert_int_equal(got.status, status <= DPA_INTERNAL ? status : DPA_INTERNAL);
+        assert_string_equal(got.place, "p");
+        assert_string_equal(got.text, "t");
+        dpa__text_free(&text);
+    }
     put = (dpa_error){.status = DPA_OK}; /* a failure without a reason is still one */
     dpa__wire_put_failure(&text, 0, 0, &put);
     assert_ok(dpa__wire_take(bytes_of(&text), text.length, &m, &used, &err));
