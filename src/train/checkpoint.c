@@ -14,8 +14,6 @@
 #include "base/text.h"
 #include "train/trainer.h"
 
-enum { MAX_ARRAYS = 4 };
-
 static json_t *model_header(const dpa_model *m) {
     return json_pack("{s:s, s:s, s:[I,I,I], s:I, s:s}", "dpaudit", dpa_version(), "layers",
                      m->layers, "input", (json_int_t)m->input.height, (json_int_t)m->input.width,
@@ -76,20 +74,19 @@ static dpa_array floats(float *data, size_t count) {
     return (dpa_array){.dtype = DPA_F32, .ndim = 1, .shape = {count}, .count = count, .data = data};
 }
 
-/* Writes the header and the arrays; steals the reference to the header. */
-static dpa_status write_npz(const char *path, json_t *header, const char *const *names,
-                            const dpa_array *arrays, size_t count, dpa_error *err) {
+static const char *const names[] = {"header", "weights", "velocity", "mean"};
+
+/* Writes the first `count` of `names`, arrays[0] being the header, the reference to which it
+ * steals. */
+static dpa_status write_npz(const char *path, json_t *header, dpa_array *arrays, size_t count,
+                            dpa_error *err) {
     char *text = header != NULL ? json_dumps(header, JSON_INDENT(1)) : NULL;
     json_decref(header);
     if (text == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for a header");
-    const char *all_names[MAX_ARRAYS] = {"header"};
-    dpa_array all[MAX_ARRAYS] = {
-        {.dtype = DPA_U8, .ndim = 1, .shape = {strlen(text)}, .count = strlen(text), .data = text}};
-    for (size_t i = 0; i < count; ++i) {
-        all_names[i + 1] = names[i];
-        all[i + 1] = arrays[i];
-    }
-    const dpa_status status = dpa__npz_write(path, all_names, all, count + 1, err);
+    const size_t length = strlen(text);
+    arrays[0] =
+        (dpa_array){.dtype = DPA_U8, .ndim = 1, .shape = {length}, .count = length, .data = text};
+    const dpa_status status = dpa__npz_write(path, names, arrays, count, err);
     free(text);
     return status;
 }
@@ -132,9 +129,8 @@ static dpa_status read_floats(const char *path, const char *member, size_t count
 }
 
 dpa_status dpa_model_save(const dpa_model *model, const char *path, dpa_error *err) {
-    const char *const names[] = {"weights"};
-    const dpa_array arrays[] = {floats(model->weight, model->size)};
-    return write_npz(path, model_header(model), names, arrays, 1, err);
+    dpa_array arrays[] = {{0}, floats(model->weight, model->size)};
+    return write_npz(path, model_header(model), arrays, 2, err);
 }
 
 dpa_status dpa_trainer_save(const dpa_trainer *t, const char *path, dpa_error *err) {
@@ -145,10 +141,9 @@ dpa_status dpa_trainer_save(const dpa_trainer *t, const char *path, dpa_error *e
         header = NULL;
     }
     const size_t size = t->model->size;
-    const char *const names[] = {"weights", "velocity", "mean"};
-    const dpa_array arrays[] = {floats(t->model->weight, size), floats(t->velocity, size),
-                                floats(t->mean, size)};
-    return write_npz(path, header, names, arrays, t->mean != NULL ? 3 : 2, err);
+    dpa_array arrays[] = {
+        {0}, floats(t->model->weight, size), floats(t->velocity, size), floats(t->mean, size)};
+    return write_npz(path, header, arrays, t->mean != NULL ? 4 : 3, err);
 }
 
 /* Fails if the headers differ; the message names the first differing key. */
@@ -185,12 +180,11 @@ static dpa_status resume(dpa_trainer *t, const char *path, json_t *header, dpa_e
                                 "the header does not say after how many steps it was written");
     /* Read everything first, so that a damaged file leaves the trainer unchanged. */
     const size_t size = t->model->size, parts = t->mean != NULL ? 3 : 2;
-    static const char *const names[] = {"weights", "velocity", "mean"};
     float *const to[] = {t->model->weight, t->velocity, t->mean};
     float *copy = status == DPA_OK ? DPA_NEW_ARRAY(float, parts *size, err) : NULL;
     if (status == DPA_OK && copy == NULL) status = DPA_NO_MEMORY;
     for (size_t i = 0; i < parts && status == DPA_OK; ++i)
-        status = read_floats(path, names[i], size, copy + i * size, err);
+        status = read_floats(path, names[i + 1], size, copy + i * size, err);
     for (size_t i = 0; i < parts && status == DPA_OK; ++i)
         memcpy(to[i], copy + i * size, size * sizeof *copy);
     if (status == DPA_OK) t->step = (uint64_t)json_integer_value(step);

@@ -162,27 +162,19 @@ dpa_status dpa_model_evaluate(const dpa_model *model, const dpa_dataset *data, c
                               size_t count, float *logits, double *losses, dpa_utility *utility,
                               dpa_error *err) {
     DPA_TRY(dpa__model_fits(model, data, err));
-    pass *p = DPA_NEW(pass, err);
-    if (p == NULL) return DPA_NO_MEMORY;
-    p->model = model;
-    p->data = data;
-    p->rows = rows;
+    pass p = {.model = model, .data = data, .rows = rows};
     const int wants_scores = utility != NULL && model->classes == 2;
-    dpa_status status = DPA_OK;
-    if (wants_scores) {
-        p->scores = DPA_NEW_ARRAY(scored, count, err);
-        if (p->scores == NULL) status = DPA_NO_MEMORY;
-    }
-    if (status == DPA_OK) status = dpa__net_new(model, CHUNK, 1, DPA_NET_FORWARD, &p->net, err);
-    if (status == DPA_OK) status = evaluate(p, count, logits, losses, err);
+    if (wants_scores) p.scores = DPA_NEW_ARRAY(scored, count, err);
+    dpa_status status = wants_scores && p.scores == NULL ? DPA_NO_MEMORY : DPA_OK;
+    if (status == DPA_OK) status = dpa__net_new(model, CHUNK, 1, DPA_NET_FORWARD, &p.net, err);
+    if (status == DPA_OK) status = evaluate(&p, count, logits, losses, err);
     if (status == DPA_OK && utility != NULL) {
-        utility->loss = p->loss_sum / (double)count;
-        utility->accuracy = (double)p->right / (double)count;
-        utility->auroc = wants_scores ? auroc_of(p->scores, count) : (double)NAN;
+        utility->loss = p.loss_sum / (double)count;
+        utility->accuracy = (double)p.right / (double)count;
+        utility->auroc = wants_scores ? auroc_of(p.scores, count) : (double)NAN;
     }
-    dpa__net_free(p->net);
-    free(p->scores);
-    free(p);
+    dpa__net_free(p.net);
+    free(p.scores);
     return status;
 }
 
