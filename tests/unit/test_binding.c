@@ -245,6 +245,47 @@ static void judged_by_handle(void **state) {
     dpa_evidence_free(evidence);
 }
 
+/* What fails leaves no report, whatever was in its place. */
+static void refusals_leave_nothing(void **state) {
+    (void)state;
+    enum { CALLS = 9 };
+    static char rest;
+    dpa_error err = {0};
+    dpa_account_query account;
+    dpa_losses_query losses;
+    dpa_plan_query plan;
+    dpa_request request;
+    dpa_evidence *evidence = NULL;
+    const dpa_ideal ideal = {.sigma = 1, .canaries = 10, .options = 2};
+    dpa__account_query_init(&account);
+    dpa__losses_query_init(&losses);
+    dpa__plan_query_init(&plan);
+    dpa__request_init(&request);
+    assert_ok(dpa_evidence_new(DPA_EVIDENCE_COUNTS, &evidence, &err));
+    for (int i = 0; i < CALLS; ++i) {
+        dpa_report *report = (dpa_report *)(void *)&rest;
+        const dpa_status status =
+            i == 0   ? dpa__audit_account(&account, &report, &err)
+            : i == 1 ? dpa__audit_calibrate(&account, DPA_CALIBRATE_SIGMA, &report, &err)
+            : i == 2 ? dpa__audit_renyi(-1, NULL, 1e-5, NAN, &report, &err)
+            : i == 3 ? dpa__audit_two_gaussians(0, 1, NAN, 1, 1e-5, &report, &err)
+            : i == 4 ? dpa__audit_ideal(&ideal, 11, 0, &request, 0, &report, &err)
+            : i == 5 ? dpa__audit_losses(&losses, &request, &report, &err)
+            : i == 6 ? dpa__audit_landscape("/nowhere/landscape.csv", &report, &err)
+            : i == 7 ? dpa__audit_plan(&plan, &request, &report, &err)
+                     : dpa_judge(evidence, NULL, NULL, &report, &err);
+        if (status == DPA_OK || report != NULL)
+            fail_msg("call %d: %d, %p", i, status, (void *)report);
+        assert_true(err.text[0] != '\0');
+    }
+    dpa_report *none = NULL;
+    assert_int_equal(dpa__audit_renyi(0.1, NULL, 1, NAN, &none, &err), DPA_BAD_ARGUMENT);
+    assert_string_equal(err.text, "delta is 1; it must be above 0 and below 1");
+    dpa__account_query_free(&account);
+    dpa__losses_query_free(&losses);
+    dpa_evidence_free(evidence);
+}
+
 static void flag_stops(void **state) {
     (void)state;
     dpa_progress *stop = dpa__stop_new();
@@ -269,7 +310,7 @@ int main(void) {
         cmocka_unit_test(keys_of_each),     cmocka_unit_test(losses_of_a_caller),
         cmocka_unit_test(arrays),           cmocka_unit_test(phases),
         cmocka_unit_test(judged_by_handle), cmocka_unit_test(flag_stops),
-        cmocka_unit_test(errors),
+        cmocka_unit_test(errors),           cmocka_unit_test(refusals_leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
