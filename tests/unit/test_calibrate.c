@@ -133,11 +133,44 @@ static void errors(void **state) {
                      DPA_BAD_ARGUMENT);
 }
 
+/* Where even the leakiest value is private enough, it is the answer; where even the most private
+ * one is not, the sentence names it. */
+static void ends_of_ranges(void **state) {
+    (void)state;
+    const dpa_phase quiet = {DPA_GAUSSIAN, 1e9, 1, 1, NULL};
+    double value = 0;
+    dpa_interval e;
+    dpa_error err = {0};
+    assert_ok(dpa_calibrate(&quiet, 1, DPA_CALIBRATE_STEPS, 1, 1e-5, NULL, &value, &e, &err));
+    assert_true(value == 1e12); /* μ = 1e-3 */
+    assert_relative(e.upper, dpa_gaussian_epsilon(1e-3, 1e-5), 1e-9);
+    assert_ok(dpa_calibrate(&quiet, 1, DPA_CALIBRATE_Q, 1, 1e-5, NULL, &value, &e, &err));
+    assert_true(value == 1);
+    const dpa_phase loud = {DPA_GAUSSIAN, 1e-3, 1, 1, NULL};
+    assert_int_equal(
+        dpa_calibrate(&loud, 1, DPA_CALIBRATE_STEPS, 0.5, 1e-5, NULL, &value, &e, &err),
+        DPA_BAD_ARGUMENT);
+    assert_non_null(
+        strstr(err.text, "epsilon 0.5 at delta 1e-05 cannot be reached: even with steps 1 it is"));
+    const dpa_phase many = {DPA_GAUSSIAN, 1, 1, 1000000000000, NULL};
+    assert_int_equal(
+        dpa_calibrate(&many, 1, DPA_CALIBRATE_SIGMA, 1e-7, 1e-12, NULL, &value, &e, &err),
+        DPA_BAD_ARGUMENT);
+    assert_non_null(strstr(err.text, "even with sigma 1e+09 it is in"));
+    const dpa_phase shuffled = {DPA_SHUFFLED, 1, 0.1, 1, NULL}, pair = {DPA_PAIR, 1, 1, 1, NULL};
+    assert_int_equal(dpa_calibrate(&shuffled, 1, DPA_CALIBRATE_Q, 1, 1e-5, NULL, &value, &e, &err),
+                     DPA_BAD_ARGUMENT);
+    assert_string_equal(err.text, "q cannot be calibrated: batches are shuffled");
+    assert_int_equal(dpa_calibrate(&pair, 1, DPA_CALIBRATE_SIGMA, 1, 1e-5, NULL, &value, &e, &err),
+                     DPA_BAD_ARGUMENT);
+    assert_string_equal(err.text, "sigma cannot be calibrated: a dominating pair has none");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(meets_target), cmocka_unit_test(plain_gaussian),
-        cmocka_unit_test(laplace),      cmocka_unit_test(unjudged),
-        cmocka_unit_test(steps),        cmocka_unit_test(other_phases),
-        cmocka_unit_test(errors)};
+        cmocka_unit_test(ends_of_ranges), cmocka_unit_test(meets_target),
+        cmocka_unit_test(plain_gaussian), cmocka_unit_test(laplace),
+        cmocka_unit_test(unjudged),       cmocka_unit_test(steps),
+        cmocka_unit_test(other_phases),   cmocka_unit_test(errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
