@@ -51,7 +51,7 @@ static int read_ids(const char *path, size_t points, char ***out) {
     else
         (void)snprintf(err.text, sizeof err.text, "expected %zu names, one a line, found %s%zu",
                        points, count > points ? "more than " : "", count > points ? points : count);
-    return library_error("attack", &err);
+    return library_error(&err);
 }
 
 /* The evidence of a game knows which rows of the data its points are; uses these as names. Other
@@ -60,8 +60,7 @@ static int read_rows(const char *signals, size_t points, char ***out) {
     dpa_array rows;
     dpa_error err;
     if (!dpa__npz_has(signals, "point_row")) return 0;
-    if (dpa__array_read(signals, "point_row", &rows, &err) != DPA_OK)
-        return library_error("attack", &err);
+    if (dpa__array_read(signals, "point_row", &rows, &err) != DPA_OK) return library_error(&err);
     char **id = rows.count == points ? calloc(points + 1, sizeof *id) : NULL;
     if (id != NULL && dpa__array_to_double(&rows, &err) == DPA_OK)
         for (size_t p = 0; p < points; ++p) {
@@ -293,7 +292,7 @@ int attack_points(const attack_options *o, int is_selection, const attack_input 
         status = select_leaks(o, weight, leaks, signals->points, wanted, &err);
     } else if (status == DPA_OK)
         dpa__leaks_sort(leaks, signals->points, weight);
-    if (code == 0) code = status == DPA_OK ? print(&l, wanted) : library_error("attack", &err);
+    if (code == 0) code = status == DPA_OK ? print(&l, wanted) : library_error(&err);
     free_ids(l.id, signals->points);
     free(leaks);
     free(roles);

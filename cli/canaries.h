@@ -15,8 +15,6 @@ typedef struct canaries_options {
     const char *direction, *dtype, *kernel, *out, *null, *state, *schedule;
 } canaries_options;
 
-extern const command command_canaries;
-
 dpa_canaries_opts canaries_library_opts(const canaries_options *o);
 dpa_status canaries_read_model(const word_list *files, dpa_weights *out, dpa_error *err);
 /* Writes the numbers of both sets to --out and --null, or to standard output. An NPZ gets both, as

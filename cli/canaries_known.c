@@ -90,10 +90,9 @@ static dpa_status write_schedule(const canaries_options *o, const schedule_table
 }
 
 int canaries_schedule(const canaries_options *o) {
-    const command *cmd = &command_canaries;
-    if (o->count == 0) return usage_error(cmd, "schedule: needs --count K");
+    if (o->count == 0) return usage_error("schedule: needs --count K");
     if (o->rounds == 0 || o->times == 0)
-        return usage_error(cmd, "schedule: needs --rounds T and --times R");
+        return usage_error("schedule: needs --rounds T and --times R");
     dpa_canaries_opts opts = canaries_library_opts(o);
     dpa_canaries *canaries = NULL;
     schedule_table t = {0};
@@ -105,7 +104,7 @@ int canaries_schedule(const canaries_options *o) {
     if (status == DPA_OK) status = write_schedule(o, &t, &err);
     free(t.round);
     dpa__canaries_free(canaries);
-    return status == DPA_OK ? 0 : library_error(cmd->name, &err);
+    return status == DPA_OK ? 0 : library_error(&err);
 }
 
 /* Moves the scores of canaries from … to−1 that exist to position `at`. */
@@ -149,15 +148,14 @@ static dpa_status write_known(const canaries_options *o, const dpa_canaries *can
 }
 
 int canaries_known(const canaries_options *o) {
-    const command *cmd = &command_canaries;
-    if (o->state == NULL) return usage_error(cmd, "known: needs --state FILE");
-    if (!canaries_is_npz(o->out)) return usage_error(cmd, "known: needs --out FILE.npz");
-    if (!(o->sigma > 0.0)) return usage_error(cmd, "known: --sigma must be above 0");
+    if (o->state == NULL) return usage_error("known: needs --state FILE");
+    if (!canaries_is_npz(o->out)) return usage_error("known: needs --out FILE.npz");
+    if (!(o->sigma > 0.0)) return usage_error("known: --sigma must be above 0");
     dpa_canaries *canaries = NULL;
     dpa_error err;
     const dpa_canaries_opts opts = canaries_library_opts(o);
     dpa_status status = dpa__canaries_load(o->state, &opts, &canaries, &err);
-    if (status != DPA_OK) return library_error(cmd->name, &err);
+    if (status != DPA_OK) return library_error(&err);
     const size_t all = dpa__canaries_count(canaries);
     double *score = calloc(all, sizeof *score), *times = calloc(all, sizeof *times);
     status = score != NULL && times != NULL ? write_known(o, canaries, score, times, &err)
@@ -165,5 +163,5 @@ int canaries_known(const canaries_options *o) {
     free(score);
     free(times);
     dpa__canaries_free(canaries);
-    return status == DPA_OK ? 0 : library_error(cmd->name, &err);
+    return status == DPA_OK ? 0 : library_error(&err);
 }

@@ -198,12 +198,11 @@ static dpa_status add_file(session *s, const char *path, dpa_error *err) {
 }
 
 int canaries_rounds(const canaries_options *o, const word_list *words) {
-    const command *cmd = &command_canaries;
-    if (o->state == NULL) return usage_error(cmd, "rounds: needs --state FILE");
-    if (words->count < 2) return usage_error(cmd, "rounds: needs a file for each round");
+    if (o->state == NULL) return usage_error("rounds: needs --state FILE");
+    if (words->count < 2) return usage_error("rounds: needs a file for each round");
     session *s = calloc(1, sizeof *s);
     dpa_error err = {.status = DPA_NO_MEMORY, .text = "no memory for the rounds"};
-    if (s == NULL) return library_error(cmd->name, &err);
+    if (s == NULL) return library_error(&err);
     s->options = o;
     dpa_status status = canaries_read_model(&o->initials, &s->before, &err);
     if (status == DPA_OK) status = canaries_read_model(&o->previous, &s->previous, &err);
@@ -221,7 +220,7 @@ int canaries_rounds(const canaries_options *o, const word_list *words) {
     free(s->candidate);
     dpa__canaries_free(s->canaries);
     free(s);
-    return status == DPA_OK ? 0 : library_error(cmd->name, &err);
+    return status == DPA_OK ? 0 : library_error(&err);
 }
 
 /* Fails if no round has been compared with the canaries, as in states of known rounds alone. */
@@ -237,8 +236,7 @@ static dpa_status need_cosines(const canaries_options *o, const dpa_canaries *ca
 }
 
 int canaries_largest(const canaries_options *o) {
-    const command *cmd = &command_canaries;
-    if (o->state == NULL) return usage_error(cmd, "largest: needs --state FILE");
+    if (o->state == NULL) return usage_error("largest: needs --state FILE");
     dpa_canaries *canaries = NULL;
     dpa_error err;
     const dpa_canaries_opts opts = canaries_library_opts(o);
@@ -247,5 +245,5 @@ int canaries_largest(const canaries_options *o) {
     if (status == DPA_OK)
         status = canaries_show(o, canaries, "observed", dpa__canaries_largest(canaries), &err);
     dpa__canaries_free(canaries);
-    return status == DPA_OK ? 0 : library_error(cmd->name, &err);
+    return status == DPA_OK ? 0 : library_error(&err);
 }

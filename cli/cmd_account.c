@@ -59,7 +59,7 @@ static void init(void *options) {
     o->zcdp = NAN;
 }
 
-static int run_two_gaussians(const command *cmd, const account_options *o) {
+static int run_two_gaussians(const account_options *o) {
     double value[4];
     char copy[256], *rest = copy;
     size_t n = 0;
@@ -69,17 +69,80 @@ static int run_two_gaussians(const command *cmd, const account_options *o) {
             if (n++ >= 4 || !dpa__number_whole(word, &value[n - 1])) break;
     }
     if (n != 4 || rest != NULL)
-        return usage_error(cmd, "--two-gaussians: '%s' is not four numbers M1,S1,M2,S2",
-                           o->gaussians);
+        return usage_error("--two-gaussians: '%s' is not four numbers M1,S1,M2,S2", o->gaussians);
     dpa_report *report = NULL;
     dpa_error err;
     if (dpa__audit_two_gaussians(value[0], value[1], value[2], value[3],
                                  o->common.protocol.request.delta, &report, &err) != DPA_OK)
-        return library_error(cmd->name, &err);
+        return library_error(&err);
     return show_report(report, &o->common);
 }
 
-static int run(void *options, const word_list *words);
+/* Parses "1e-5,1e-6" as numbers. Returns their count; 0 after an error message. */
+static size_t number_list(const char *name, const char *text, double **out) {
+    size_t count = 1, n = 0;
+    for (const char *c = text; *c != '\0'; ++c) count += *c == ',';
+    char *copy = strdup(text), *rest = copy;
+    *out = malloc(count * sizeof **out);
+    for (char *word = strsep(&rest, ","); *out != NULL && word != NULL; word = strsep(&rest, ","))
+        if (!dpa__number_whole(word, &(*out)[n++])) {
+            (void)usage_error("--%s: '%s' is not a number", name, word);
+            n = 0;
+            break;
+        }
+    free(copy);
+    return n;
+}
+
+/* Parses the lists of the query; returns an exit code if one is not a list of numbers. */
+static int take_lists(const account_options *o, double *lists[3], dpa_account_query *query) {
+    const struct {
+        const char *name, *text;
+        const double **values;
+        size_t *count;
+    } table_of[3] = {{"deltas", o->deltas, &query->deltas, &query->delta_count},
+                     {"epsilons", o->epsilons, &query->epsilons, &query->epsilon_count},
+                     {"orders", o->orders, &query->orders, &query->order_count}};
+    for (size_t k = 0; k < 3; ++k) {
+        if (table_of[k].text == NULL) continue;
+        *table_of[k].count = number_list(table_of[k].name, table_of[k].text, &lists[k]);
+        if (*table_of[k].count == 0) return 2;
+        *table_of[k].values = lists[k];
+    }
+    return 0;
+}
+
+static int run(void *options, const word_list *words) {
+    const account_options *o = options;
+    (void)words;
+    dpa_report *report = NULL;
+    dpa_error err;
+    if (o->gaussians != NULL) return run_two_gaussians(o);
+    if (!isnan(o->zcdp) || o->rdp_file != NULL) {
+        const dpa_status status = dpa__audit_renyi(
+            o->zcdp, o->rdp_file, o->common.protocol.request.delta, o->check, &report, &err);
+        return status == DPA_OK ? show_report(report, &o->common) : library_error(&err);
+    }
+    phase_set set;
+    double *lists[3] = {NULL, NULL, NULL};
+    dpa_account_query query;
+    dpa__account_query_init(&query);
+    int code = phase_list(&o->phase, 0, &set, &query);
+    if (code == 0) code = take_lists(o, lists, &query);
+    if (code == 0) {
+        query.opts.delta = o->common.protocol.request.delta;
+        query.epsilon = o->epsilon;
+        query.fpr = o->fpr;
+        query.check = o->check;
+        query.curve_points = (size_t)o->points;
+        const dpa_status status = dpa__audit_account(&query, &report, &err);
+        code = status == DPA_OK ? show_report(report, &o->common) : library_error(&err);
+    }
+    dpa__account_query_free(&query);
+    phase_set_free(&set);
+    for (size_t k = 0; k < 3; ++k) free(lists[k]);
+    return code;
+}
 
 const command command_account = {
     .name = "account",
@@ -101,71 +164,3 @@ const command command_account = {
     .run = run,
     .has_clock = 1,
 };
-
-/* Parses "1e-5,1e-6" as numbers. Returns their count; 0 after an error message. */
-static size_t number_list(const command *cmd, const char *name, const char *text, double **out) {
-    size_t count = 1, n = 0;
-    for (const char *c = text; *c != '\0'; ++c) count += *c == ',';
-    char *copy = strdup(text), *rest = copy;
-    *out = malloc(count * sizeof **out);
-    for (char *word = strsep(&rest, ","); *out != NULL && word != NULL; word = strsep(&rest, ","))
-        if (!dpa__number_whole(word, &(*out)[n++])) {
-            (void)usage_error(cmd, "--%s: '%s' is not a number", name, word);
-            n = 0;
-            break;
-        }
-    free(copy);
-    return n;
-}
-
-/* Parses the lists of the query; returns an exit code if one is not a list of numbers. */
-static int take_lists(const command *cmd, const account_options *o, double *lists[3],
-                      dpa_account_query *query) {
-    const struct {
-        const char *name, *text;
-        const double **values;
-        size_t *count;
-    } table_of[3] = {{"deltas", o->deltas, &query->deltas, &query->delta_count},
-                     {"epsilons", o->epsilons, &query->epsilons, &query->epsilon_count},
-                     {"orders", o->orders, &query->orders, &query->order_count}};
-    for (size_t k = 0; k < 3; ++k) {
-        if (table_of[k].text == NULL) continue;
-        *table_of[k].count = number_list(cmd, table_of[k].name, table_of[k].text, &lists[k]);
-        if (*table_of[k].count == 0) return 2;
-        *table_of[k].values = lists[k];
-    }
-    return 0;
-}
-
-static int run(void *options, const word_list *words) {
-    const account_options *o = options;
-    const command *cmd = &command_account;
-    (void)words;
-    dpa_report *report = NULL;
-    dpa_error err;
-    if (o->gaussians != NULL) return run_two_gaussians(cmd, o);
-    if (!isnan(o->zcdp) || o->rdp_file != NULL) {
-        const dpa_status status = dpa__audit_renyi(
-            o->zcdp, o->rdp_file, o->common.protocol.request.delta, o->check, &report, &err);
-        return status == DPA_OK ? show_report(report, &o->common) : library_error(cmd->name, &err);
-    }
-    phase_set set;
-    double *lists[3] = {NULL, NULL, NULL};
-    dpa_account_query query;
-    dpa__account_query_init(&query);
-    int code = phase_list(cmd, &o->phase, 0, &set, &query);
-    if (code == 0) code = take_lists(cmd, o, lists, &query);
-    if (code == 0) {
-        query.opts.delta = o->common.protocol.request.delta;
-        query.epsilon = o->epsilon;
-        query.fpr = o->fpr;
-        query.check = o->check;
-        query.curve_points = (size_t)o->points;
-        const dpa_status status = dpa__audit_account(&query, &report, &err);
-        code = status == DPA_OK ? show_report(report, &o->common) : library_error(cmd->name, &err);
-    }
-    dpa__account_query_free(&query);
-    phase_set_free(&set);
-    for (size_t k = 0; k < 3; ++k) free(lists[k]);
-    return code;
-}

@@ -111,40 +111,6 @@ static void init(void *options) {
     o->seed = leaks.seed;
 }
 
-static int run(void *options, const word_list *words);
-
-const command command_attack = {
-    .name = "attack",
-    .summary = "signals of shadow models to membership scores of a target model",
-    .operands = "loss|calibrated|lira|rmia|quantile|points|select",
-    .about =
-        "Reads what each model says about each point (and who was trained on what) and gives one "
-        "score per point for the target model, as a CSV with the columns score,member: higher "
-        "means more likely a member. Give the file to one-run if membership was drawn by coin, not "
-        "to scores, whose scores must come from independent models, one each.\n"
-        "quantile needs no shadow model: one row of signals will do, with those of a population "
-        "that "
-        "no model was trained on and features of both.\n"
-        "points: how well an attack tells, point by point, the models that were trained on it from "
-        "those that were not; always on models that the attack was not fitted to. select: the "
-        "points to challenge a training with (SelectWorst), to be attacked in models that neither "
-        "fitted nor tested the attack: train new ones, or keep some by --exclude.",
-    .examples =
-        "dpaudit attack lira --signals signals.npy --members membership.npy\n"
-        "dpaudit attack loss --signals signals.npy --members membership.npy --target 3\n"
-        "dpaudit attack quantile --signals signals.npy --members membership.npy --population "
-        "population.npy --features features.csv --population-features population-features.csv\n"
-        "dpaudit attack points --signals signals.npy --members membership.npy --count 5\n"
-        "dpaudit attack select --signals signals.npy --members membership.npy --json",
-    .options = table,
-    .size = sizeof(attack_options),
-    .min_words = 1,
-    .max_words = 1,
-    .init = init,
-    .run = run,
-    .has_clock = 1,
-};
-
 int attack_named(const char *word, dpa_attack *out) {
     static const char *const names[] = {"loss", "calibrated", "lira", "rmia", "quantile"};
     for (int i = 0; i < 5; ++i)
@@ -164,8 +130,8 @@ int attack_write(const char *path, attack_writer *write, const void *what) {
     }
     FILE *out = text_begin(&text);
     if (out != NULL) write(out, what);
-    int code = text_end("attack", out, &text);
-    if (code == 0) code = write_file("attack", path, text);
+    int code = text_end(out, &text);
+    if (code == 0) code = write_file(path, text);
     free(text);
     return code;
 }
@@ -194,13 +160,13 @@ static void tell(const scored *s, const attack_options *o) {
 }
 
 /* Parses the --exclude rows. Returns 0, or an exit code after printing the error. */
-static int excluded(const command *cmd, const attack_options *o, size_t **out) {
+static int excluded(const attack_options *o, size_t **out) {
     *out = calloc(o->exclude.count + 1, sizeof **out);
-    if (*out == NULL) return out_of_memory(cmd);
+    if (*out == NULL) return out_of_memory();
     for (size_t i = 0; i < o->exclude.count; ++i) {
         uint64_t row = 0;
         if (!parse_count(o->exclude.items[i], &row))
-            return usage_error(cmd, "--exclude: '%s' is not a row", o->exclude.items[i]);
+            return usage_error("--exclude: '%s' is not a row", o->exclude.items[i]);
         (*out)[i] = (size_t)row;
     }
     return 0;
@@ -237,7 +203,7 @@ static int score(const attack_options *o, dpa_attack which, const attack_input *
     attack_opts_from(o, in, &opts);
     int code = 0;
     if (scores == NULL || dpa__attack_run(which, signals, &opts, scores, &err) != DPA_OK)
-        code = library_error("attack", &err);
+        code = library_error(&err);
     if (code == 0) {
         const scored all = {signals->member + opts.target * signals->points, scores,
                             signals->points};
@@ -281,8 +247,8 @@ static int run_on(const attack_options *o, const char *word, attack_input *in) {
     dpa_attack which;
     dpa_error err;
     const char *members = with_signals(o, o->members, "shadow_members", "members");
-    if (members == NULL) return usage_error(&command_attack, "needs --signals and --members");
-    if (read_input(o, members, in, &err) != DPA_OK) return library_error("attack", &err);
+    if (members == NULL) return usage_error("needs --signals and --members");
+    if (read_input(o, members, in, &err) != DPA_OK) return library_error(&err);
     if (attack_named(word, &which)) return score(o, which, in);
     return attack_points(o, strcmp(word, "select") == 0, in);
 }
@@ -302,15 +268,46 @@ static int is_known(const char *word) {
 
 static int run(void *options, const word_list *words) {
     const attack_options *o = options;
-    const command *cmd = &command_attack;
     attack_input in = {0};
     if (!is_known(words->items[0]))
         return usage_error(
-            cmd, "'%s' is not one of loss, calibrated, lira, rmia, quantile, points, select",
+            "'%s' is not one of loss, calibrated, lira, rmia, quantile, points, select",
             words->items[0]);
-    if (o->signals == NULL) return usage_error(cmd, "needs --signals and --members");
-    int code = excluded(cmd, o, &in.exclude);
+    if (o->signals == NULL) return usage_error("needs --signals and --members");
+    int code = excluded(o, &in.exclude);
     if (code == 0) code = run_on(o, words->items[0], &in);
     free_input(&in);
     return code;
 }
+
+const command command_attack = {
+    .name = "attack",
+    .summary = "signals of shadow models to membership scores of a target model",
+    .operands = "loss|calibrated|lira|rmia|quantile|points|select",
+    .about =
+        "Reads what each model says about each point (and who was trained on what) and gives one "
+        "score per point for the target model, as a CSV with the columns score,member: higher "
+        "means more likely a member. Give the file to one-run if membership was drawn by coin, not "
+        "to scores, whose scores must come from independent models, one each.\n"
+        "quantile needs no shadow model: one row of signals will do, with those of a population "
+        "that "
+        "no model was trained on and features of both.\n"
+        "points: how well an attack tells, point by point, the models that were trained on it from "
+        "those that were not; always on models that the attack was not fitted to. select: the "
+        "points to challenge a training with (SelectWorst), to be attacked in models that neither "
+        "fitted nor tested the attack: train new ones, or keep some by --exclude.",
+    .examples =
+        "dpaudit attack lira --signals signals.npy --members membership.npy\n"
+        "dpaudit attack loss --signals signals.npy --members membership.npy --target 3\n"
+        "dpaudit attack quantile --signals signals.npy --members membership.npy --population "
+        "population.npy --features features.csv --population-features population-features.csv\n"
+        "dpaudit attack points --signals signals.npy --members membership.npy --count 5\n"
+        "dpaudit attack select --signals signals.npy --members membership.npy --json",
+    .options = table,
+    .size = sizeof(attack_options),
+    .min_words = 1,
+    .max_words = 1,
+    .init = init,
+    .run = run,
+    .has_clock = 1,
+};

@@ -36,7 +36,33 @@ static void init(void *options) {
     o->what = "sigma";
 }
 
-static int run(void *options, const word_list *words);
+static int run(void *options, const word_list *words) {
+    const calibrate_options *o = options;
+    (void)words;
+    if (isnan(o->epsilon)) return usage_error("needs --epsilon, the target");
+    const dpa_calibrate_what what = strcmp(o->what, "q") == 0       ? DPA_CALIBRATE_Q
+                                    : strcmp(o->what, "steps") == 0 ? DPA_CALIBRATE_STEPS
+                                                                    : DPA_CALIBRATE_SIGMA;
+    if (what == DPA_CALIBRATE_SIGMA && !isnan(o->phase.sigma))
+        return usage_error("--sigma is what is sought: leave it out, or say --find q or "
+                           "--find steps");
+    if (what != DPA_CALIBRATE_SIGMA && isnan(o->phase.sigma) && o->phase.pair == NULL &&
+        o->phase.ledger == NULL)
+        return usage_error("needs --sigma to find %s", o->what);
+    phase_set set;
+    dpa_account_query query;
+    dpa__account_query_init(&query);
+    int code = phase_list(&o->phase, what == DPA_CALIBRATE_SIGMA, &set, &query);
+    query.opts.delta = o->common.protocol.request.delta;
+    query.epsilon = o->epsilon;
+    dpa_report *report = NULL;
+    dpa_error err;
+    if (code == 0 && dpa__audit_calibrate(&query, what, &report, &err) != DPA_OK)
+        code = library_error(&err);
+    dpa__account_query_free(&query);
+    phase_set_free(&set);
+    return code == 0 ? show_report(report, &o->common) : code;
+}
 
 const command command_calibrate = {
     .name = "calibrate",
@@ -53,32 +79,3 @@ const command command_calibrate = {
     .run = run,
     .has_clock = 1,
 };
-
-static int run(void *options, const word_list *words) {
-    const calibrate_options *o = options;
-    const command *cmd = &command_calibrate;
-    (void)words;
-    if (isnan(o->epsilon)) return usage_error(cmd, "needs --epsilon, the target");
-    const dpa_calibrate_what what = strcmp(o->what, "q") == 0       ? DPA_CALIBRATE_Q
-                                    : strcmp(o->what, "steps") == 0 ? DPA_CALIBRATE_STEPS
-                                                                    : DPA_CALIBRATE_SIGMA;
-    if (what == DPA_CALIBRATE_SIGMA && !isnan(o->phase.sigma))
-        return usage_error(cmd, "--sigma is what is sought: leave it out, or say --find q or "
-                                "--find steps");
-    if (what != DPA_CALIBRATE_SIGMA && isnan(o->phase.sigma) && o->phase.pair == NULL &&
-        o->phase.ledger == NULL)
-        return usage_error(cmd, "needs --sigma to find %s", o->what);
-    phase_set set;
-    dpa_account_query query;
-    dpa__account_query_init(&query);
-    int code = phase_list(cmd, &o->phase, what == DPA_CALIBRATE_SIGMA, &set, &query);
-    query.opts.delta = o->common.protocol.request.delta;
-    query.epsilon = o->epsilon;
-    dpa_report *report = NULL;
-    dpa_error err;
-    if (code == 0 && dpa__audit_calibrate(&query, what, &report, &err) != DPA_OK)
-        code = library_error(cmd->name, &err);
-    dpa__account_query_free(&query);
-    phase_set_free(&set);
-    return code == 0 ? show_report(report, &o->common) : code;
-}

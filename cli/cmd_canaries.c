@@ -79,51 +79,6 @@ static void init(void *options) {
     o->dtype = "float32";
 }
 
-static int run(void *options, const word_list *words);
-
-const command command_canaries = {
-    .name = "canaries",
-    .summary = "random canary vectors, and their cosines with a model",
-    .operands = "make|cosines|rounds|largest|schedule|known [FILE...]",
-    .about =
-        "A canary is a random direction that a client sends instead of its update. It is a "
-        "function of seed and index, so it is made again where it is needed and never stored: the "
-        "cosines of thousands of canaries need the memory of one model.\n"
-        "'make' writes one canary; 'cosines' prints the cosine of every canary with the model (or "
-        "with its change since --initial), for 'dpaudit cosines'. The numbers are the same on any "
-        "number of threads and any processor.\n"
-        "'rounds' takes one FILE per round of a federated training, the change of the model in "
-        "that round, and keeps each canary's largest cosine in --state: one call per round, or "
-        "one with all files, or anything between. With --initial the files are models in the "
-        "order of the rounds (number them with leading zeros), and --initial is the model before "
-        "the first of this call. 'largest' writes what the state holds, for 'dpaudit cosines'.\n"
-        "Known rounds certify most: 'schedule' draws the rounds of every canary, also of those "
-        "that "
-        "will stay at home; 'rounds' with the same --rounds and --times (or --schedule) and --unit "
-        "also adds up each canary's part in its own rounds; 'known' writes these scores, for "
-        "'dpaudit cosines KNOWN.npz'.",
-    .examples =
-        "dpaudit canaries make --dim 100000 --seed 7 --index 2 --out canary.npy\n"
-        "dpaudit canaries make --dim 4096 --out c.npy && dpaudit canaries cosines --model c.npy "
-        "--count 20 --out cosines.npy\n"
-        "dpaudit canaries make --dim 4096 --out r.npy && dpaudit canaries rounds r.npy --state s "
-        "--count 20 --unobserved 20 && dpaudit canaries largest --state s --out g.npy --null "
-        "n.npy\n"
-        "dpaudit canaries make --dim 4096 --direction hadamard --out r.npy && dpaudit canaries "
-        "rounds "
-        "r.npy --state known.state --count 20 --unobserved 20 --direction hadamard --rounds 1 "
-        "--times 1 "
-        "--unit 1 "
-        "&& dpaudit canaries known --state known.state --out known.npz && dpaudit cosines "
-        "known.npz",
-    .options = table,
-    .size = sizeof(canaries_options),
-    .min_words = 1,
-    .max_words = (size_t)-1,
-    .init = init,
-    .run = run,
-};
-
 dpa_canaries_opts canaries_library_opts(const canaries_options *o) {
     dpa_canaries_opts opts;
     dpa__canaries_opts_init(&opts);
@@ -158,21 +113,20 @@ static dpa_status make_into(dpa_canaries *canaries, const canaries_options *o, v
 }
 
 static int make(const canaries_options *o) {
-    const command *cmd = &command_canaries;
-    if (o->dim == 0) return usage_error(cmd, "make: needs --dim");
-    if (o->out == NULL) return usage_error(cmd, "make: needs --out FILE.npy");
+    if (o->dim == 0) return usage_error("make: needs --dim");
+    if (o->out == NULL) return usage_error("make: needs --out FILE.npy");
     dpa_canaries_opts opts = canaries_library_opts(o);
     dpa_canaries *canaries = NULL;
     dpa_error err = {.status = DPA_NO_MEMORY, .text = "no memory for the vector"};
     opts.first += o->index;
     opts.observed = 1;
     opts.unobserved = 0;
-    if (dpa__canaries_new(&opts, &canaries, &err) != DPA_OK) return library_error(cmd->name, &err);
+    if (dpa__canaries_new(&opts, &canaries, &err) != DPA_OK) return library_error(&err);
     void *block = calloc(opts.dim, sizeof(double));
     const dpa_status status = block != NULL ? make_into(canaries, o, block, &err) : DPA_NO_MEMORY;
     free(block);
     dpa__canaries_free(canaries);
-    return status == DPA_OK ? 0 : library_error(cmd->name, &err);
+    return status == DPA_OK ? 0 : library_error(&err);
 }
 
 dpa_status canaries_read_model(const word_list *files, dpa_weights *out, dpa_error *err) {
@@ -233,36 +187,76 @@ static dpa_status compute(const canaries_options *o, const dpa_weights *model,
 }
 
 static int cosines(const canaries_options *o) {
-    const command *cmd = &command_canaries;
-    if (o->models.count == 0) return usage_error(cmd, "cosines: needs --model FILE");
-    if (o->count == 0) return usage_error(cmd, "cosines: needs --count K");
+    if (o->models.count == 0) return usage_error("cosines: needs --model FILE");
+    if (o->count == 0) return usage_error("cosines: needs --count K");
     if (o->null != NULL && o->unobserved == 0)
-        return usage_error(cmd, "cosines: --null needs --unobserved N");
+        return usage_error("cosines: --null needs --unobserved N");
     dpa_weights model = {0}, initial = {0};
     dpa_error err;
     dpa_status status = canaries_read_model(&o->models, &model, &err);
     if (status == DPA_OK) status = canaries_read_model(&o->initials, &initial, &err);
     int code = 0;
     if (status == DPA_OK && o->dim != 0 && o->dim != model.dim)
-        code = usage_error(cmd, "cosines: the model has %zu parameters, --dim says %llu", model.dim,
+        code = usage_error("cosines: the model has %zu parameters, --dim says %llu", model.dim,
                            (unsigned long long)o->dim);
     else if (status == DPA_OK)
         status = compute(o, &model, &initial, &err);
     dpa__weights_free(&model);
     dpa__weights_free(&initial);
-    return status == DPA_OK ? code : library_error(cmd->name, &err);
+    return status == DPA_OK ? code : library_error(&err);
 }
 
 static int run(void *options, const word_list *words) {
-    const command *cmd = &command_canaries;
     const char *what = words->items[0];
     if (strcmp(what, "rounds") == 0) return canaries_rounds(options, words);
-    if (words->count > 1) return usage_error(cmd, "'%s' is one argument too many", words->items[1]);
+    if (words->count > 1) return usage_error("'%s' is one argument too many", words->items[1]);
     if (strcmp(what, "make") == 0) return make(options);
     if (strcmp(what, "cosines") == 0) return cosines(options);
     if (strcmp(what, "largest") == 0) return canaries_largest(options);
     if (strcmp(what, "schedule") == 0) return canaries_schedule(options);
     if (strcmp(what, "known") == 0) return canaries_known(options);
-    return usage_error(cmd, "'%s' is none of make, cosines, rounds, largest, schedule and known",
-                       what);
+    return usage_error("'%s' is none of make, cosines, rounds, largest, schedule and known", what);
 }
+
+const command command_canaries = {
+    .name = "canaries",
+    .summary = "random canary vectors, and their cosines with a model",
+    .operands = "make|cosines|rounds|largest|schedule|known [FILE...]",
+    .about =
+        "A canary is a random direction that a client sends instead of its update. It is a "
+        "function of seed and index, so it is made again where it is needed and never stored: the "
+        "cosines of thousands of canaries need the memory of one model.\n"
+        "'make' writes one canary; 'cosines' prints the cosine of every canary with the model (or "
+        "with its change since --initial), for 'dpaudit cosines'. The numbers are the same on any "
+        "number of threads and any processor.\n"
+        "'rounds' takes one FILE per round of a federated training, the change of the model in "
+        "that round, and keeps each canary's largest cosine in --state: one call per round, or "
+        "one with all files, or anything between. With --initial the files are models in the "
+        "order of the rounds (number them with leading zeros), and --initial is the model before "
+        "the first of this call. 'largest' writes what the state holds, for 'dpaudit cosines'.\n"
+        "Known rounds certify most: 'schedule' draws the rounds of every canary, also of those "
+        "that "
+        "will stay at home; 'rounds' with the same --rounds and --times (or --schedule) and --unit "
+        "also adds up each canary's part in its own rounds; 'known' writes these scores, for "
+        "'dpaudit cosines KNOWN.npz'.",
+    .examples =
+        "dpaudit canaries make --dim 100000 --seed 7 --index 2 --out canary.npy\n"
+        "dpaudit canaries make --dim 4096 --out c.npy && dpaudit canaries cosines --model c.npy "
+        "--count 20 --out cosines.npy\n"
+        "dpaudit canaries make --dim 4096 --out r.npy && dpaudit canaries rounds r.npy --state s "
+        "--count 20 --unobserved 20 && dpaudit canaries largest --state s --out g.npy --null "
+        "n.npy\n"
+        "dpaudit canaries make --dim 4096 --direction hadamard --out r.npy && dpaudit canaries "
+        "rounds "
+        "r.npy --state known.state --count 20 --unobserved 20 --direction hadamard --rounds 1 "
+        "--times 1 "
+        "--unit 1 "
+        "&& dpaudit canaries known --state known.state --out known.npz && dpaudit cosines "
+        "known.npz",
+    .options = table,
+    .size = sizeof(canaries_options),
+    .min_words = 1,
+    .max_words = (size_t)-1,
+    .init = init,
+    .run = run,
+};

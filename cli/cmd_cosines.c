@@ -61,7 +61,54 @@ static void init(void *options) {
     o->times = o->q = NAN;
 }
 
-static int run(void *options, const word_list *words);
+/* Sets how often a canary takes part, for the training and for the noise that the file claims. */
+static void take_participation(const cosines_options *o, dpa_evidence *e) {
+    const int is_poisson = !isnan(o->q);
+    if (!is_poisson && isnan(o->times)) return;
+    if (!is_poisson) e->training.participations = o->times;
+    e->training.q = o->q;
+    if (is_poisson) e->training.steps = o->rounds;
+    if (isnan(e->claim.sigma)) return;
+    e->claim.q = is_poisson ? o->q : 1.0;
+    e->claim.steps = is_poisson ? o->rounds : (uint64_t)ceil(o->times);
+}
+
+/* Applies the command line where the file does not say otherwise. Returns 0 to go on. */
+static int take_options(const cosines_options *o, dpa_evidence *e) {
+    const int is_known = dpa__evidence_find(e, "members") != NULL;
+    if (o->dim != 0 && e->dim != 0 && o->dim != e->dim)
+        return usage_error("--dim %llu: the file says %zu; leave it out",
+                           (unsigned long long)o->dim, e->dim);
+    if (o->direction != NULL && e->direction[0] != '\0' && strcmp(o->direction, e->direction) != 0)
+        return usage_error("--direction %s: the file says %s; leave it out", o->direction,
+                           e->direction);
+    if (o->dim != 0) e->dim = (size_t)o->dim;
+    if (o->direction != NULL) (void)snprintf(e->direction, sizeof e->direction, "%s", o->direction);
+    if (!is_known && o->null == NULL && dpa__evidence_find(e, "observed") == NULL && e->dim == 0)
+        return usage_error("needs --dim D, the number of the model's parameters");
+    if (!is_known && (!isnan(o->q) || !isnan(o->times)))
+        return usage_error("--participations and --q are for known rounds (canaries known)");
+    if (isnan(o->q) != (o->rounds == 0)) return usage_error("--q and --rounds go together");
+    if (!isnan(o->q) && !isnan(o->times)) return usage_error("--participations or --q, not both");
+    if (!isnan(o->common.claim.sigma) && (!isnan(o->q) || !isnan(o->times)))
+        return usage_error("--claim-sigma says how often by --claim-q and --claim-steps: leave "
+                           "%s out",
+                           isnan(o->q) ? "--participations" : "--q and --rounds");
+    take_participation(o, e);
+    return 0;
+}
+
+static int run(void *options, const word_list *words) {
+    const cosines_options *o = options;
+    dpa_evidence evidence;
+    dpa_error err = {0};
+    if (dpa__evidence_cosines(words->items[0], o->null, &evidence, &err) != DPA_OK)
+        return library_error(&err);
+    const int wrong = take_options(o, &evidence);
+    if (wrong == 0) return judge_and_show(&evidence, &o->common);
+    dpa__evidence_clear(&evidence);
+    return wrong;
+}
 
 const command command_cosines = {
     .name = "cosines",
@@ -91,56 +138,3 @@ const command command_cosines = {
     .run = run,
     .has_clock = 1,
 };
-
-/* Sets how often a canary takes part, for the training and for the noise that the file claims. */
-static void take_participation(const cosines_options *o, dpa_evidence *e) {
-    const int is_poisson = !isnan(o->q);
-    if (!is_poisson && isnan(o->times)) return;
-    if (!is_poisson) e->training.participations = o->times;
-    e->training.q = o->q;
-    if (is_poisson) e->training.steps = o->rounds;
-    if (isnan(e->claim.sigma)) return;
-    e->claim.q = is_poisson ? o->q : 1.0;
-    e->claim.steps = is_poisson ? o->rounds : (uint64_t)ceil(o->times);
-}
-
-/* Applies the command line where the file does not say otherwise. Returns 0 to go on. */
-static int take_options(const cosines_options *o, dpa_evidence *e) {
-    const command *cmd = &command_cosines;
-    const int is_known = dpa__evidence_find(e, "members") != NULL;
-    if (o->dim != 0 && e->dim != 0 && o->dim != e->dim)
-        return usage_error(cmd, "--dim %llu: the file says %zu; leave it out",
-                           (unsigned long long)o->dim, e->dim);
-    if (o->direction != NULL && e->direction[0] != '\0' && strcmp(o->direction, e->direction) != 0)
-        return usage_error(cmd, "--direction %s: the file says %s; leave it out", o->direction,
-                           e->direction);
-    if (o->dim != 0) e->dim = (size_t)o->dim;
-    if (o->direction != NULL) (void)snprintf(e->direction, sizeof e->direction, "%s", o->direction);
-    if (!is_known && o->null == NULL && dpa__evidence_find(e, "observed") == NULL && e->dim == 0)
-        return usage_error(cmd, "needs --dim D, the number of the model's parameters");
-    if (!is_known && (!isnan(o->q) || !isnan(o->times)))
-        return usage_error(cmd, "--participations and --q are for known rounds (canaries known)");
-    if (isnan(o->q) != (o->rounds == 0)) return usage_error(cmd, "--q and --rounds go together");
-    if (!isnan(o->q) && !isnan(o->times))
-        return usage_error(cmd, "--participations or --q, not both");
-    if (!isnan(o->common.claim.sigma) && (!isnan(o->q) || !isnan(o->times)))
-        return usage_error(cmd,
-                           "--claim-sigma says how often by --claim-q and --claim-steps: leave "
-                           "%s out",
-                           isnan(o->q) ? "--participations" : "--q and --rounds");
-    take_participation(o, e);
-    return 0;
-}
-
-static int run(void *options, const word_list *words) {
-    const cosines_options *o = options;
-    const command *cmd = &command_cosines;
-    dpa_evidence evidence;
-    dpa_error err = {0};
-    if (dpa__evidence_cosines(words->items[0], o->null, &evidence, &err) != DPA_OK)
-        return library_error(cmd->name, &err);
-    const int wrong = take_options(o, &evidence);
-    if (wrong == 0) return judge_and_show(cmd, &evidence, &o->common);
-    dpa__evidence_clear(&evidence);
-    return wrong;
-}

@@ -35,7 +35,19 @@ static void init(void *options) {
     o->fn = o->tp = o->fp = o->tn = UINT64_MAX;
 }
 
-static int run(void *options, const word_list *words);
+static int run(void *options, const word_list *words) {
+    const counts_options *o = options;
+    (void)words;
+    if (o->fn == UINT64_MAX || o->tp == UINT64_MAX || o->fp == UINT64_MAX || o->tn == UINT64_MAX)
+        return usage_error("all of --fn, --tp, --fp and --tn are needed");
+    const double counts[] = {(double)o->fn, (double)o->tp, (double)o->fp, (double)o->tn};
+    dpa_evidence evidence;
+    dpa_error err = {0};
+    dpa__evidence_init(&evidence, DPA_EVIDENCE_COUNTS);
+    if (dpa_evidence_copy(&evidence, "counts", counts, 4, &err) != DPA_OK)
+        return library_error(&err);
+    return judge_and_show(&evidence, &o->common);
+}
 
 const command command_counts = {
     .name = "counts",
@@ -54,17 +66,3 @@ const command command_counts = {
     .run = run,
     .has_clock = 1,
 };
-
-static int run(void *options, const word_list *words) {
-    const counts_options *o = options;
-    (void)words;
-    if (o->fn == UINT64_MAX || o->tp == UINT64_MAX || o->fp == UINT64_MAX || o->tn == UINT64_MAX)
-        return usage_error(&command_counts, "all of --fn, --tp, --fp and --tn are needed");
-    const double counts[] = {(double)o->fn, (double)o->tp, (double)o->fp, (double)o->tn};
-    dpa_evidence evidence;
-    dpa_error err = {0};
-    dpa__evidence_init(&evidence, DPA_EVIDENCE_COUNTS);
-    if (dpa_evidence_copy(&evidence, "counts", counts, 4, &err) != DPA_OK)
-        return library_error("counts", &err);
-    return judge_and_show(&command_counts, &evidence, &o->common);
-}

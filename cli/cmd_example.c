@@ -78,24 +78,6 @@ static void init(void *options) {
     ((example_options *)options)->to = ".";
 }
 
-static int run(void *options, const word_list *words);
-
-const command command_example = {
-    .name = "example",
-    .summary = "write files to try dpaudit with, and say what to do with them",
-    .operands = "[NAME]",
-    .about = "Without a name: lists the examples. With one: writes its files and prints the "
-             "command that uses them. A file that is there already with other contents is never "
-             "overwritten.",
-    .examples = "dpaudit example\n"
-                "dpaudit example scores --to first-audit",
-    .options = options_table,
-    .size = sizeof(example_options),
-    .max_words = 1,
-    .init = init,
-    .run = run,
-};
-
 static int failed(const char *path, const char *what) {
     (void)fprintf(stderr, "dpaudit example: %s: %s: %s\n", path, what, strerror(errno));
     return EXIT_FAILURE_RUNNING;
@@ -160,8 +142,7 @@ static int copy_file(const char *from, const char *to, mode_t mode) {
                       to);
         code = EXIT_INPUT;
     } else if (there == 0) {
-        if (dpa__file_write(to, bytes, count, &err) != DPA_OK)
-            code = library_error("example", &err);
+        if (dpa__file_write(to, bytes, count, &err) != DPA_OK) code = library_error(&err);
         if (code == 0 && (mode & S_IXUSR) != 0 && chmod(to, 0755) != 0)
             code = failed(to, "cannot be made executable");
         if (code == 0) (void)printf("wrote %s\n", to);
@@ -236,7 +217,22 @@ static int run(void *options, const word_list *words) {
     if (words->count == 0) return list();
     for (size_t i = 0; i < EXAMPLES; ++i)
         if (strcmp(table[i].name, words->items[0]) == 0) return write_example(&table[i], o->to);
-    return usage_error(&command_example,
-                       "there is no example '%s'; dpaudit example lists all of them",
+    return usage_error("there is no example '%s'; dpaudit example lists all of them",
                        words->items[0]);
 }
+
+const command command_example = {
+    .name = "example",
+    .summary = "write files to try dpaudit with, and say what to do with them",
+    .operands = "[NAME]",
+    .about = "Without a name: lists the examples. With one: writes its files and prints the "
+             "command that uses them. A file that is there already with other contents is never "
+             "overwritten.",
+    .examples = "dpaudit example\n"
+                "dpaudit example scores --to first-audit",
+    .options = options_table,
+    .size = sizeof(example_options),
+    .max_words = 1,
+    .init = init,
+    .run = run,
+};

@@ -27,28 +27,6 @@ static const option table[] = {
     END_OPTIONS,
 };
 
-static void init(void *options) {
-    (void)options;
-}
-
-static int run(void *options, const word_list *words);
-
-const command command_export = {
-    .name = "export",
-    .summary = "signals, membership and scores of the stored trials as NPY or CSV",
-    .operands = "AUDIT.yaml",
-    .about = "Gathers what the store has, complete or not, without playing any trial, and writes "
-             "each array to a file of its name: members and nonmembers (scores), or signals and "
-             "members (one row per model) for dpaudit attack.",
-    .examples = "dpaudit export command/count.yaml --output scores --format csv",
-    .options = table,
-    .size = sizeof(export_options),
-    .min_words = 1,
-    .max_words = 1,
-    .init = init,
-    .run = run,
-};
-
 static dpa_status gather(const export_options *o, dpa_experiment *experiment, dpa_game **game,
                          dpa_evidence *evidence, dpa_run_summary *summary, dpa_error *err) {
     dpa_run_opts opts;
@@ -65,7 +43,7 @@ static int run(void *options, const word_list *words) {
     dpa_evidence evidence = {0};
     dpa_run_summary summary = {0};
     dpa_error err = {0};
-    int code = experiment_open(&command_export, words->items[0], &o->game, &experiment);
+    int code = experiment_open(words->items[0], &o->game, &experiment);
     if (code != 0) return code;
     const char *folder = o->output != NULL            ? o->output
                          : experiment->output != NULL ? experiment->output
@@ -78,7 +56,7 @@ static int run(void *options, const word_list *words) {
     }
     const int csv = o->format != NULL && strcmp(o->format, "csv") == 0;
     if (status == DPA_OK) status = evidence_export(&evidence, folder, csv, &err);
-    if (status != DPA_OK) code = library_error("export", &err);
+    if (status != DPA_OK) code = library_error(&err);
     for (size_t i = 0; i < evidence.array_count && code == 0; ++i)
         (void)printf("%s/%s.%s: %zu numbers\n", folder, evidence.arrays[i].name,
                      csv ? "csv" : "npy", evidence.arrays[i].count);
@@ -90,3 +68,18 @@ static int run(void *options, const word_list *words) {
     dpa_experiment_free(experiment);
     return code;
 }
+
+const command command_export = {
+    .name = "export",
+    .summary = "signals, membership and scores of the stored trials as NPY or CSV",
+    .operands = "AUDIT.yaml",
+    .about = "Gathers what the store has, complete or not, without playing any trial, and writes "
+             "each array to a file of its name: members and nonmembers (scores), or signals and "
+             "members (one row per model) for dpaudit attack.",
+    .examples = "dpaudit export command/count.yaml --output scores --format csv",
+    .options = table,
+    .size = sizeof(export_options),
+    .min_words = 1,
+    .max_words = 1,
+    .run = run,
+};

@@ -25,34 +25,6 @@ static const option table[] = {
     END_OPTIONS,
 };
 
-static void init(void *options) {
-    (void)options;
-}
-
-static int run(void *options, const word_list *words);
-
-const command command_import = {
-    .name = "import",
-    .summary = "take the trials of a job array from their files into the store",
-    .operands = "AUDIT.yaml FOLDER",
-    .about =
-        "Reads every file that dpaudit trial has left in the folder. Trials that are there twice "
-        "or "
-        "come late do no harm: the attempt that began first counts, and what the store has stays. "
-        "Files of other experiments, files that were cut off or changed are counted and left "
-        "alone. "
-        "When a stage is complete, the brief of the next one is written to the folder; dpaudit "
-        "trial "
-        "then plays that. Exit code 75: trials are missing. When none is, dpaudit run judges.",
-    .examples = "dpaudit import command/count.yaml trials",
-    .options = table,
-    .size = sizeof(import_options),
-    .min_words = 2,
-    .max_words = 2,
-    .init = init,
-    .run = run,
-};
-
 static void print(const dpa_import_summary *m, const char *path) {
     (void)printf("stage %d of %d: %" PRIu64 " of %" PRIu64 " trials are in the store, %" PRIu64
                  " of them new\n",
@@ -87,13 +59,13 @@ static int run(void *options, const word_list *words) {
     dpa_game *game = NULL;
     dpa_run_opts opts;
     dpa_error err = {0};
-    int code = experiment_open(&command_import, words->items[0], &o->game, &experiment);
+    int code = experiment_open(words->items[0], &o->game, &experiment);
     if (code != 0) return code;
     run_opts_make(experiment, &o->game, &opts);
     dpa_status status = dpa_game_open(experiment, &game, &err);
     if (status == DPA_OK) status = dpa_import(&opts, words->items[1], game, &m, &err);
     if (status != DPA_OK)
-        code = library_error("import", &err);
+        code = library_error(&err);
     else if (!o->missing)
         print(&m, words->items[0]);
     else if (m.missing > 0)
@@ -104,3 +76,24 @@ static int run(void *options, const word_list *words) {
     dpa_experiment_free(experiment);
     return code;
 }
+
+const command command_import = {
+    .name = "import",
+    .summary = "take the trials of a job array from their files into the store",
+    .operands = "AUDIT.yaml FOLDER",
+    .about =
+        "Reads every file that dpaudit trial has left in the folder. Trials that are there twice "
+        "or "
+        "come late do no harm: the attempt that began first counts, and what the store has stays. "
+        "Files of other experiments, files that were cut off or changed are counted and left "
+        "alone. "
+        "When a stage is complete, the brief of the next one is written to the folder; dpaudit "
+        "trial "
+        "then plays that. Exit code 75: trials are missing. When none is, dpaudit run judges.",
+    .examples = "dpaudit import command/count.yaml trials",
+    .options = table,
+    .size = sizeof(import_options),
+    .min_words = 2,
+    .max_words = 2,
+    .run = run,
+};

@@ -20,8 +20,7 @@ static int run(void *options, const word_list *words) {
     const landscape_options *o = options;
     dpa_report *report = NULL;
     dpa_error err;
-    if (dpa__audit_landscape(words->items[0], &report, &err) != DPA_OK)
-        return library_error("landscape", &err);
+    if (dpa__audit_landscape(words->items[0], &report, &err) != DPA_OK) return library_error(&err);
     return show_report(report, &o->common);
 }
 

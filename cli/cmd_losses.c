@@ -74,32 +74,6 @@ static void init(void *options) {
     o->bootstrap = opts.bootstrap;
 }
 
-static int run(void *options, const word_list *words);
-
-const command command_losses = {
-    .name = "losses",
-    .summary = "Epsilon* of a released model from its losses",
-    .operands = "[FILE...]",
-    .about =
-        "For an auditor who can neither retrain nor insert anything: how well a threshold on the "
-        "loss tells this model's training points from others (Negoescu et al., Epsilon*). The "
-        "number is about this one model instance; it does not bound the training mechanism, unless "
-        "several models are given that were each trained on their own random draw of the data "
-        "(--resampled).\n"
-        "FILE is an NPZ with the arrays train and heldout (and train_labels, heldout_labels when "
-        "they are predictions), or a CSV with the columns loss,member; one model each. Predictions "
-        "are probabilities of label 1, or one column per class.",
-    .examples = "dpaudit losses losses.csv --delta 1e-5\n"
-                "dpaudit losses losses.csv --method normal --bootstrap 1000 --json\n"
-                "dpaudit losses losses.csv --goodness 3 --bootstrap 0\n"
-                "dpaudit losses losses.csv --method binormal --records 5",
-    .options = table,
-    .size = sizeof(losses_options),
-    .max_words = (size_t)-1,
-    .init = init,
-    .run = run,
-};
-
 static const char *word_at(const word_list *list, size_t index) {
     return index < list->count ? list->items[index] : NULL;
 }
@@ -112,17 +86,13 @@ static int is_list(const char *path) {
 static int check_counts(const losses_options *o, const word_list *words) {
     const size_t n = o->train.count, labels = o->train_labels.count;
     if (n != o->heldout.count)
-        return usage_error(&command_losses,
-                           "--train and --heldout: as many of one as of the other");
+        return usage_error("--train and --heldout: as many of one as of the other");
     if (labels != o->heldout_labels.count || (labels != 0 && labels != n))
-        return usage_error(&command_losses,
-                           "--train-labels and --heldout-labels: one each per model, or none");
-    if (n + words->count == 0)
-        return usage_error(&command_losses, "give FILE, or --train and --heldout");
+        return usage_error("--train-labels and --heldout-labels: one each per model, or none");
+    if (n + words->count == 0) return usage_error("give FILE, or --train and --heldout");
     for (size_t i = 0; i < words->count; ++i)
         if (is_list(words->items[i]))
-            return usage_error(&command_losses,
-                               "%s is one list of numbers: give --train FILE and --heldout FILE",
+            return usage_error("%s is one list of numbers: give --train FILE and --heldout FILE",
                                words->items[i]);
     return 0;
 }
@@ -139,7 +109,7 @@ static int take_goodness(const losses_options *o, dpa_losses_query *query) {
     if (query->opts.paper_goodness) return 0;
     const long count = strtol(o->goodness, &end, 10);
     if (*end != '\0' || end == o->goodness || count < 0 || count > DPA_MIXTURE_MAX)
-        return usage_error(&command_losses, "--goodness: 'paper' or 1 to 20 components");
+        return usage_error("--goodness: 'paper' or 1 to 20 components");
     query->goodness = (size_t)count;
     return 0;
 }
@@ -182,6 +152,29 @@ static int run(void *options, const word_list *words) {
         status = dpa__audit_losses(&query, &o->common.protocol.request, &report, &err);
     progress_end();
     dpa__losses_query_free(&query);
-    return status == DPA_OK ? show_report(report, &o->common)
-                            : library_error(command_losses.name, &err);
+    return status == DPA_OK ? show_report(report, &o->common) : library_error(&err);
 }
+
+const command command_losses = {
+    .name = "losses",
+    .summary = "Epsilon* of a released model from its losses",
+    .operands = "[FILE...]",
+    .about =
+        "For an auditor who can neither retrain nor insert anything: how well a threshold on the "
+        "loss tells this model's training points from others (Negoescu et al., Epsilon*). The "
+        "number is about this one model instance; it does not bound the training mechanism, unless "
+        "several models are given that were each trained on their own random draw of the data "
+        "(--resampled).\n"
+        "FILE is an NPZ with the arrays train and heldout (and train_labels, heldout_labels when "
+        "they are predictions), or a CSV with the columns loss,member; one model each. Predictions "
+        "are probabilities of label 1, or one column per class.",
+    .examples = "dpaudit losses losses.csv --delta 1e-5\n"
+                "dpaudit losses losses.csv --method normal --bootstrap 1000 --json\n"
+                "dpaudit losses losses.csv --goodness 3 --bootstrap 0\n"
+                "dpaudit losses losses.csv --method binormal --records 5",
+    .options = table,
+    .size = sizeof(losses_options),
+    .max_words = (size_t)-1,
+    .init = init,
+    .run = run,
+};

@@ -65,7 +65,106 @@ static void init(void *options) {
     o->side = "both";
 }
 
-static int run(void *options, const word_list *words);
+/* Returns 0, or an exit code after printing the error. */
+static int take_guesses(const one_run_options *o, const char *missing, dpa_guess_choice *choice,
+                        uint64_t *guesses) {
+    const char *given = o->common.protocol.guesses;
+    const char *text = given[0] != '\0' ? given : missing;
+    if (parse_guesses(text, choice, guesses)) return 0;
+    return usage_error("--guesses: '%s' is not a whole number, auto or max", text);
+}
+
+static int run_ideal(const one_run_options *o) {
+    dpa_guess_choice choice;
+    uint64_t guesses;
+    if (o->canaries == 0 || isnan(o->sigma))
+        return usage_error("--ideal needs --sigma and --canaries");
+    const int failed = take_guesses(o, "max", &choice, &guesses);
+    if (failed) return failed;
+    if (choice == DPA_GUESSES_AUTO)
+        return usage_error("--ideal: --guesses is a number, or max (default)");
+    const dpa_ideal ideal = {o->sigma, o->canaries, o->options};
+    dpa_report *report = NULL;
+    dpa_error err;
+    const dpa_protocol *p = &o->common.protocol;
+    if (dpa__audit_ideal(&ideal, guesses, o->simulate, &p->request, p->pointwise, &report, &err) !=
+        DPA_OK)
+        return library_error(&err);
+    return show_report(report, &o->common);
+}
+
+/* Copies what the options say about the run into the evidence. */
+static void describe(const one_run_options *o, dpa_evidence *e) {
+    e->side = o->side[0] == 'i' ? DPA_GUESS_IN : o->side[0] == 'o' ? DPA_GUESS_OUT : DPA_GUESS_BOTH;
+    if (o->options != 2) e->options = o->options;
+    if (!isnan(o->rate)) e->inclusion_rate = o->rate;
+}
+
+static int run_counts(const one_run_options *o) {
+    dpa_guess_choice choice;
+    uint64_t guesses;
+    dpa_evidence evidence;
+    dpa_error err = {0};
+    if (o->canaries == 0 || o->common.protocol.guesses[0] == '\0' || o->correct == UINT64_MAX)
+        return usage_error("needs a file of scores, or --canaries, --guesses and --correct");
+    const int failed = take_guesses(o, "auto", &choice, &guesses);
+    if (failed) return failed;
+    if (choice != DPA_GUESSES_FIXED)
+        return usage_error("--guesses %s needs a file of scores", o->common.protocol.guesses);
+    const double counts[] = {(double)o->canaries, (double)guesses, (double)o->correct};
+    dpa__evidence_init(&evidence, DPA_EVIDENCE_GUESSES);
+    evidence.design = DPA_ONE_RUN;
+    describe(o, &evidence);
+    if (dpa_evidence_copy(&evidence, "guess_counts", counts, 3, &err) != DPA_OK)
+        return library_error(&err);
+    return judge_and_show(&evidence, &o->common);
+}
+
+static dpa_status add_noise(const char *path, dpa_evidence *e, dpa_error *err) {
+    dpa_array array;
+    dpa_status status = dpa__array_read(path, NULL, &array, err);
+    if (status != DPA_OK) return status;
+    status = dpa__array_to_double(&array, err);
+    if (status == DPA_OK) {
+        status = dpa__evidence_add(e, "null_noise", array.data, array.count,
+                                   array.ndim == 2 ? array.shape[0] : 0, err);
+        array.data = NULL; /* the evidence owns it now */
+    }
+    dpa__array_free(&array);
+    return status;
+}
+
+static int run_file(const one_run_options *o, const word_list *words) {
+    dpa_evidence evidence;
+    dpa_error err = {0};
+    if (o->canaries != 0 || o->correct != UINT64_MAX)
+        return usage_error("--canaries and --correct are counted from the file");
+    if (o->losses && words->count != 2)
+        return usage_error("--losses goes with two arrays, MEMBERS NONMEMBERS");
+    const char *second = words->count > 1 ? words->items[1] : NULL;
+    if (dpa__evidence_one_run(words->items[0], second, o->losses, &evidence, &err) != DPA_OK)
+        return library_error(&err);
+    if (evidence.kind == DPA_EVIDENCE_SCORES && o->options != 2) {
+        dpa__evidence_clear(&evidence);
+        return usage_error("--options %llu: a file of members has two; give score,correct",
+                           (unsigned long long)o->options);
+    }
+    describe(o, &evidence);
+    if (o->null_noise != NULL && add_noise(o->null_noise, &evidence, &err) != DPA_OK) {
+        dpa__evidence_clear(&evidence);
+        return library_error(&err);
+    }
+    return judge_and_show(&evidence, &o->common);
+}
+
+static int run(void *options, const word_list *words) {
+    const one_run_options *o = options;
+    if (!isnan(o->rate) && !(o->rate > 0 && o->rate < 1))
+        return usage_error("--inclusion-rate: must be between 0 and 1, not %g", o->rate);
+    if (!o->ideal) return words->count > 0 ? run_file(o, words) : run_counts(o);
+    if (words->count > 0) return usage_error("--ideal and a file do not go together");
+    return run_ideal(o);
+}
 
 const command command_one_run = {
     .name = "one-run",
@@ -98,110 +197,3 @@ const command command_one_run = {
     .run = run,
     .has_clock = 1,
 };
-
-/* Returns 0, or an exit code after printing the error. */
-static int take_guesses(const one_run_options *o, const char *missing, dpa_guess_choice *choice,
-                        uint64_t *guesses) {
-    const char *given = o->common.protocol.guesses;
-    const char *text = given[0] != '\0' ? given : missing;
-    if (parse_guesses(text, choice, guesses)) return 0;
-    return usage_error(&command_one_run, "--guesses: '%s' is not a whole number, auto or max",
-                       text);
-}
-
-static int run_ideal(const one_run_options *o) {
-    dpa_guess_choice choice;
-    uint64_t guesses;
-    if (o->canaries == 0 || isnan(o->sigma))
-        return usage_error(&command_one_run, "--ideal needs --sigma and --canaries");
-    const int failed = take_guesses(o, "max", &choice, &guesses);
-    if (failed) return failed;
-    if (choice == DPA_GUESSES_AUTO)
-        return usage_error(&command_one_run, "--ideal: --guesses is a number, or max (default)");
-    const dpa_ideal ideal = {o->sigma, o->canaries, o->options};
-    dpa_report *report = NULL;
-    dpa_error err;
-    const dpa_protocol *p = &o->common.protocol;
-    if (dpa__audit_ideal(&ideal, guesses, o->simulate, &p->request, p->pointwise, &report, &err) !=
-        DPA_OK)
-        return library_error(command_one_run.name, &err);
-    return show_report(report, &o->common);
-}
-
-/* Copies what the options say about the run into the evidence. */
-static void describe(const one_run_options *o, dpa_evidence *e) {
-    e->side = o->side[0] == 'i' ? DPA_GUESS_IN : o->side[0] == 'o' ? DPA_GUESS_OUT : DPA_GUESS_BOTH;
-    if (o->options != 2) e->options = o->options;
-    if (!isnan(o->rate)) e->inclusion_rate = o->rate;
-}
-
-static int run_counts(const one_run_options *o) {
-    dpa_guess_choice choice;
-    uint64_t guesses;
-    dpa_evidence evidence;
-    dpa_error err = {0};
-    if (o->canaries == 0 || o->common.protocol.guesses[0] == '\0' || o->correct == UINT64_MAX)
-        return usage_error(&command_one_run,
-                           "needs a file of scores, or --canaries, --guesses and --correct");
-    const int failed = take_guesses(o, "auto", &choice, &guesses);
-    if (failed) return failed;
-    if (choice != DPA_GUESSES_FIXED)
-        return usage_error(&command_one_run, "--guesses %s needs a file of scores",
-                           o->common.protocol.guesses);
-    const double counts[] = {(double)o->canaries, (double)guesses, (double)o->correct};
-    dpa__evidence_init(&evidence, DPA_EVIDENCE_GUESSES);
-    evidence.design = DPA_ONE_RUN;
-    describe(o, &evidence);
-    if (dpa_evidence_copy(&evidence, "guess_counts", counts, 3, &err) != DPA_OK)
-        return library_error(command_one_run.name, &err);
-    return judge_and_show(&command_one_run, &evidence, &o->common);
-}
-
-static dpa_status add_noise(const char *path, dpa_evidence *e, dpa_error *err) {
-    dpa_array array;
-    dpa_status status = dpa__array_read(path, NULL, &array, err);
-    if (status != DPA_OK) return status;
-    status = dpa__array_to_double(&array, err);
-    if (status == DPA_OK) {
-        status = dpa__evidence_add(e, "null_noise", array.data, array.count,
-                                   array.ndim == 2 ? array.shape[0] : 0, err);
-        array.data = NULL; /* the evidence owns it now */
-    }
-    dpa__array_free(&array);
-    return status;
-}
-
-static int run_file(const one_run_options *o, const word_list *words) {
-    dpa_evidence evidence;
-    dpa_error err = {0};
-    if (o->canaries != 0 || o->correct != UINT64_MAX)
-        return usage_error(&command_one_run, "--canaries and --correct are counted from the file");
-    if (o->losses && words->count != 2)
-        return usage_error(&command_one_run, "--losses goes with two arrays, MEMBERS NONMEMBERS");
-    const char *second = words->count > 1 ? words->items[1] : NULL;
-    if (dpa__evidence_one_run(words->items[0], second, o->losses, &evidence, &err) != DPA_OK)
-        return library_error(command_one_run.name, &err);
-    if (evidence.kind == DPA_EVIDENCE_SCORES && o->options != 2) {
-        dpa__evidence_clear(&evidence);
-        return usage_error(&command_one_run,
-                           "--options %llu: a file of members has two; give score,correct",
-                           (unsigned long long)o->options);
-    }
-    describe(o, &evidence);
-    if (o->null_noise != NULL && add_noise(o->null_noise, &evidence, &err) != DPA_OK) {
-        dpa__evidence_clear(&evidence);
-        return library_error(command_one_run.name, &err);
-    }
-    return judge_and_show(&command_one_run, &evidence, &o->common);
-}
-
-static int run(void *options, const word_list *words) {
-    const one_run_options *o = options;
-    if (!isnan(o->rate) && !(o->rate > 0 && o->rate < 1))
-        return usage_error(&command_one_run, "--inclusion-rate: must be between 0 and 1, not %g",
-                           o->rate);
-    if (!o->ideal) return words->count > 0 ? run_file(o, words) : run_counts(o);
-    if (words->count > 0)
-        return usage_error(&command_one_run, "--ideal and a file do not go together");
-    return run_ideal(o);
-}

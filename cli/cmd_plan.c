@@ -72,7 +72,71 @@ static void init(void *options) {
     o->points = UINT64_MAX;
 }
 
-static int run(void *options, const word_list *words);
+static int check(const plan_options *o) {
+    const dpa_request *request = &o->common.protocol.request;
+    const dpa_plan_query *query = &o->query;
+    const int has_claim = !isnan(request->claim_epsilon) || !isnan(query->claim_sigma);
+    const int has_leak = !isnan(query->truth_epsilon) || !isnan(query->truth_sigma);
+    if (!has_claim && isnan(query->half_width))
+        return usage_error("needs --claim-epsilon or --claim-sigma (or "
+                           "--half-width, for precision alone)");
+    if (!isnan(request->claim_epsilon) && !isnan(query->claim_sigma))
+        return usage_error("--claim-epsilon and --claim-sigma exclude each other");
+    if (has_claim && !has_leak && query->size == 0)
+        return usage_error("needs --leak, --leak-sigma or --size");
+    if (!isnan(query->truth_epsilon) && !isnan(query->truth_sigma))
+        return usage_error("--leak and --leak-sigma exclude each other");
+    if (!isnan(query->half_width) && (isnan(query->fnr) || isnan(query->fpr)))
+        return usage_error("--half-width needs --fnr and --fpr");
+    return 0;
+}
+
+/* Writes the protocol by which the planned audit will be judged. */
+static int write_protocol(const plan_options *o) {
+    const dpa_request *request = &o->common.protocol.request;
+    const dpa_plan_query *query = &o->query;
+    dpa_evidence evidence;
+    dpa_claim claim;
+    char *text = NULL;
+    dpa_error err = {0};
+    dpa__evidence_init(&evidence, DPA_EVIDENCE_SCORES);
+    if (strcmp(query->game, "cosines") == 0) evidence.kind = DPA_EVIDENCE_COSINES;
+    if (strcmp(query->game, "steps") == 0) evidence.scope = DPA_SCOPE_STEP;
+    if (strcmp(query->game, "one-run") == 0) evidence.design = DPA_ONE_RUN;
+    evidence.training.q = query->q;
+    evidence.training.steps = query->steps;
+    dpa_claim_init(&claim);
+    claim.epsilon = request->claim_epsilon;
+    claim.sigma = query->claim_sigma;
+    if (!isnan(claim.sigma)) claim.q = query->q;
+    if (!isnan(claim.sigma)) claim.steps = query->steps;
+    claim.delta = request->delta;
+    if (dpa_protocol_text(&o->common.protocol, &claim, &evidence, &text, &err) != DPA_OK)
+        return library_error(&err);
+    const int code = write_file(o->protocol, text);
+    dpa_free(text);
+    return code;
+}
+
+static int run(void *options, const word_list *words) {
+    plan_options *o = options;
+    const common_options *common = &o->common;
+    (void)words;
+    const int failed = check(o);
+    if (failed) return failed;
+    const int is_drawn = common->report != NULL || common->vega != NULL || common->plot;
+    o->query.points = o->points != UINT64_MAX ? (size_t)o->points : is_drawn ? POINTS : 0;
+    dpa_report *report = NULL;
+    dpa_error err;
+    o->common.protocol.request.progress = progress_start();
+    const dpa_status status = dpa__audit_plan(&o->query, &common->protocol.request, &report, &err);
+    progress_end();
+    if (status != DPA_OK) return library_error(&err);
+    const int code = o->protocol != NULL ? write_protocol(o) : 0;
+    if (code == 0) return show_report(report, common);
+    dpa_report_free(report);
+    return code;
+}
 
 const command command_plan = {
     .name = "plan",
@@ -101,69 +165,3 @@ const command command_plan = {
     .init = init,
     .run = run,
 };
-
-static int check(const plan_options *o) {
-    const dpa_request *request = &o->common.protocol.request;
-    const dpa_plan_query *query = &o->query;
-    const int has_claim = !isnan(request->claim_epsilon) || !isnan(query->claim_sigma);
-    const int has_leak = !isnan(query->truth_epsilon) || !isnan(query->truth_sigma);
-    if (!has_claim && isnan(query->half_width))
-        return usage_error(&command_plan, "needs --claim-epsilon or --claim-sigma (or "
-                                          "--half-width, for precision alone)");
-    if (!isnan(request->claim_epsilon) && !isnan(query->claim_sigma))
-        return usage_error(&command_plan, "--claim-epsilon and --claim-sigma exclude each other");
-    if (has_claim && !has_leak && query->size == 0)
-        return usage_error(&command_plan, "needs --leak, --leak-sigma or --size");
-    if (!isnan(query->truth_epsilon) && !isnan(query->truth_sigma))
-        return usage_error(&command_plan, "--leak and --leak-sigma exclude each other");
-    if (!isnan(query->half_width) && (isnan(query->fnr) || isnan(query->fpr)))
-        return usage_error(&command_plan, "--half-width needs --fnr and --fpr");
-    return 0;
-}
-
-/* Writes the protocol by which the planned audit will be judged. */
-static int write_protocol(const plan_options *o) {
-    const dpa_request *request = &o->common.protocol.request;
-    const dpa_plan_query *query = &o->query;
-    dpa_evidence evidence;
-    dpa_claim claim;
-    char *text = NULL;
-    dpa_error err = {0};
-    dpa__evidence_init(&evidence, DPA_EVIDENCE_SCORES);
-    if (strcmp(query->game, "cosines") == 0) evidence.kind = DPA_EVIDENCE_COSINES;
-    if (strcmp(query->game, "steps") == 0) evidence.scope = DPA_SCOPE_STEP;
-    if (strcmp(query->game, "one-run") == 0) evidence.design = DPA_ONE_RUN;
-    evidence.training.q = query->q;
-    evidence.training.steps = query->steps;
-    dpa_claim_init(&claim);
-    claim.epsilon = request->claim_epsilon;
-    claim.sigma = query->claim_sigma;
-    if (!isnan(claim.sigma)) claim.q = query->q;
-    if (!isnan(claim.sigma)) claim.steps = query->steps;
-    claim.delta = request->delta;
-    if (dpa_protocol_text(&o->common.protocol, &claim, &evidence, &text, &err) != DPA_OK)
-        return library_error("plan", &err);
-    const int code = write_file("plan", o->protocol, text);
-    dpa_free(text);
-    return code;
-}
-
-static int run(void *options, const word_list *words) {
-    plan_options *o = options;
-    const common_options *common = &o->common;
-    (void)words;
-    const int failed = check(o);
-    if (failed) return failed;
-    const int is_drawn = common->report != NULL || common->vega != NULL || common->plot;
-    o->query.points = o->points != UINT64_MAX ? (size_t)o->points : is_drawn ? POINTS : 0;
-    dpa_report *report = NULL;
-    dpa_error err;
-    o->common.protocol.request.progress = progress_start();
-    const dpa_status status = dpa__audit_plan(&o->query, &common->protocol.request, &report, &err);
-    progress_end();
-    if (status != DPA_OK) return library_error("plan", &err);
-    const int code = o->protocol != NULL ? write_protocol(o) : 0;
-    if (code == 0) return show_report(report, common);
-    dpa_report_free(report);
-    return code;
-}

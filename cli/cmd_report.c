@@ -19,19 +19,15 @@ static const option table[] = {
     END_OPTIONS,
 };
 
-static void init(void *options) {
-    (void)options;
-}
-
 static int run(void *options, const word_list *words) {
     const report_options *o = options;
     char *page = NULL;
     dpa_error err;
     int code = 0;
     if (dpa__report_combine(words->items, words->count, &page, &err) != DPA_OK)
-        return library_error("report", &err);
+        return library_error(&err);
     if (o->out != NULL || o->pdf == NULL)
-        code = write_file("report", o->out != NULL ? o->out : "report.html", page);
+        code = write_file(o->out != NULL ? o->out : "report.html", page);
     if (code == 0 && o->pdf != NULL) code = pdf_print(page, o->pdf);
     dpa_free(page);
     return code;
@@ -56,7 +52,6 @@ const command command_report = {
     .size = sizeof(report_options),
     .min_words = 1,
     .max_words = (size_t)-1,
-    .init = init,
     .run = run,
     .has_clock = 1,
 };

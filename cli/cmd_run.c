@@ -65,41 +65,6 @@ static void init(void *options) {
     o->timeout = o->seconds = (double)INFINITY;
 }
 
-static int run(void *options, const word_list *words);
-
-const command command_run = {
-    .name = "run",
-    .summary = "play an audit game against the trainer and judge its claim",
-    .operands = "AUDIT.yaml",
-    .about =
-        "Plays the game of the file against a training and judges what was seen. The file names a "
-        "training (as for train) or a program that trains, a game and a claim; dpaudit help "
-        "settings lists the keys, docs/games.md explains the games.\n"
-        "white-box: in each step the adversary sees the private sum of two batches, one of which "
-        "has its canary. The bounds are about one step; the accountant turns them into bounds for "
-        "the whole training, with its sampling rate and steps. input-canary: the same with an "
-        "example as the canary. black-box: only trained models are seen, with and without one "
-        "example; the bounds are about the whole training. Other kinds: membership and "
-        "reconstruction (many canaries in one training), whole-training, shadow, federated "
-        "(docs/federated.md), and command, which runs any program as the trainer. The evidence "
-        "goes to the output folder, for dpaudit scores, one-run, cosines or attack.\n"
-        "Trials are played by worker processes and kept in a store beside the experiment "
-        "(docs/runner.md): a run that was stopped or killed goes on where it was, and a changed "
-        "experiment reuses the trials that still apply. Ctrl-C stops cleanly (exit code 75); a "
-        "second Ctrl-C ends the run at once.",
-    .examples = "dpaudit run run-white-box.yaml\n"
-                "dpaudit run run-input-canary.yaml\n"
-                "dpaudit run run-black-box.yaml\n"
-                "dpaudit run command/count.yaml --workers 2\n"
-                "dpaudit run run-white-box-broken.yaml --method all --family all",
-    .options = table,
-    .size = sizeof(run_options),
-    .min_words = 1,
-    .max_words = 1,
-    .init = init,
-    .run = run,
-};
-
 enum { EXIT_MORE_TO_DO = 75 }; /* stopped on request; the same command continues */
 
 typedef struct session {
@@ -301,12 +266,12 @@ static int serve(session *s, const char *path) {
 static int lead(session *s, const char *path) {
     const run_options *o = s->options;
     dpa_error err = {0};
-    int code = experiment_open(&command_run, path, &o->game, &s->experiment);
+    int code = experiment_open(path, &o->game, &s->experiment);
     if (code != 0) return code;
     s->experiment->stop_refuted |= o->until_refuted;
     worker_command_make(path, &o->game, &s->worker);
     if (perform(s, &err) != DPA_OK) {
-        code = library_error("run", &err);
+        code = library_error(&err);
         if (err.status == DPA_CANCELLED) code = EXIT_MORE_TO_DO;
     }
     if (code == 0 && s->report != NULL) return show_report(s->report, &o->common);
@@ -319,8 +284,8 @@ static int run(void *options, const word_list *words) {
     dpa_error err = {0};
     const char *path = words->items[0];
     if (strcmp(path, "-") == 0)
-        return usage_error(&command_run, "the experiment must be a file: workers read it too");
-    if (dpa_ranks_join(&s.ranks, &err) != DPA_OK) return library_error("run", &err);
+        return usage_error("the experiment must be a file: workers read it too");
+    if (dpa_ranks_join(&s.ranks, &err) != DPA_OK) return library_error(&err);
     const int code = dpa_ranks_rank(s.ranks) == 0 ? lead(&s, path) : serve(&s, path);
     dpa__evidence_clear(&s.evidence);
     dpa_game_close(s.game);
@@ -328,3 +293,36 @@ static int run(void *options, const word_list *words) {
     dpa_ranks_leave(s.ranks);
     return code;
 }
+
+const command command_run = {
+    .name = "run",
+    .summary = "play an audit game against the trainer and judge its claim",
+    .operands = "AUDIT.yaml",
+    .about =
+        "Plays the game of the file against a training and judges what was seen. The file names a "
+        "training (as for train) or a program that trains, a game and a claim; dpaudit help "
+        "settings lists the keys, docs/games.md explains the games.\n"
+        "white-box: in each step the adversary sees the private sum of two batches, one of which "
+        "has its canary. The bounds are about one step; the accountant turns them into bounds for "
+        "the whole training, with its sampling rate and steps. input-canary: the same with an "
+        "example as the canary. black-box: only trained models are seen, with and without one "
+        "example; the bounds are about the whole training. Other kinds: membership and "
+        "reconstruction (many canaries in one training), whole-training, shadow, federated "
+        "(docs/federated.md), and command, which runs any program as the trainer. The evidence "
+        "goes to the output folder, for dpaudit scores, one-run, cosines or attack.\n"
+        "Trials are played by worker processes and kept in a store beside the experiment "
+        "(docs/runner.md): a run that was stopped or killed goes on where it was, and a changed "
+        "experiment reuses the trials that still apply. Ctrl-C stops cleanly (exit code 75); a "
+        "second Ctrl-C ends the run at once.",
+    .examples = "dpaudit run run-white-box.yaml\n"
+                "dpaudit run run-input-canary.yaml\n"
+                "dpaudit run run-black-box.yaml\n"
+                "dpaudit run command/count.yaml --workers 2\n"
+                "dpaudit run run-white-box-broken.yaml --method all --family all",
+    .options = table,
+    .size = sizeof(run_options),
+    .min_words = 1,
+    .max_words = 1,
+    .init = init,
+    .run = run,
+};

@@ -39,7 +39,21 @@ static void init(void *options) {
     common_init(&o->common);
 }
 
-static int run(void *options, const word_list *words);
+static int run(void *options, const word_list *words) {
+    const scores_options *o = options;
+    dpa_evidence evidence;
+    dpa_error err = {0};
+    const char *second = words->count > 1 ? words->items[1] : NULL;
+    const unsigned threads = o->common.protocol.request.threads;
+    if (dpa__evidence_scores(words->items[0], second, threads, &evidence, &err) != DPA_OK)
+        return library_error(&err);
+    if (o->scope != NULL) evidence.scope = o->scope[0] == 's' ? DPA_SCOPE_STEP : DPA_SCOPE_TRAINING;
+    if (evidence.design == DPA_ONE_RUN) {
+        dpa__evidence_clear(&evidence);
+        return usage_error("the file is of canaries of one run: dpaudit one-run judges it");
+    }
+    return judge_and_show(&evidence, &o->common);
+}
 
 const command command_scores = {
     .name = "scores",
@@ -66,20 +80,3 @@ const command command_scores = {
     .run = run,
     .has_clock = 1,
 };
-
-static int run(void *options, const word_list *words) {
-    const scores_options *o = options;
-    dpa_evidence evidence;
-    dpa_error err = {0};
-    const char *second = words->count > 1 ? words->items[1] : NULL;
-    const unsigned threads = o->common.protocol.request.threads;
-    if (dpa__evidence_scores(words->items[0], second, threads, &evidence, &err) != DPA_OK)
-        return library_error("scores", &err);
-    if (o->scope != NULL) evidence.scope = o->scope[0] == 's' ? DPA_SCOPE_STEP : DPA_SCOPE_TRAINING;
-    if (evidence.design == DPA_ONE_RUN) {
-        dpa__evidence_clear(&evidence);
-        return usage_error(&command_scores,
-                           "the file is of canaries of one run: dpaudit one-run judges it");
-    }
-    return judge_and_show(&command_scores, &evidence, &o->common);
-}

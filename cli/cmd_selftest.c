@@ -29,24 +29,6 @@ static void init(void *options) {
     *(selftest_options *)options = (selftest_options){.seed = 1};
 }
 
-static int run(void *options, const word_list *words);
-
-const command command_selftest = {
-    .name = "selftest",
-    .summary = "known answers, calibration and coverage, checked on this machine",
-    .operands = "",
-    .about = "Checks in seconds that this build gives the right numbers here: known answers, two "
-             "ways to the same number, exact coverage of small audits, and how often an audit "
-             "without a leak claims one. Prints what was checked and how far off it was. Exit 4 "
-             "when anything is off; --spoil shows that this can happen.",
-    .examples = "dpaudit selftest\n"
-                "dpaudit selftest --seed 7",
-    .options = table,
-    .size = sizeof(selftest_options),
-    .init = init,
-    .run = run,
-};
-
 /* Counts of checks so far. */
 typedef struct tally {
     unsigned checks, off;
@@ -370,3 +352,19 @@ static int run(void *options, const word_list *words) {
     (void)printf("%u checks, %u off\n", t.checks, t.off);
     return t.off == 0 ? EXIT_STANDS : EXIT_FAILURE_RUNNING;
 }
+
+const command command_selftest = {
+    .name = "selftest",
+    .summary = "known answers, calibration and coverage, checked on this machine",
+    .operands = "",
+    .about = "Checks in seconds that this build gives the right numbers here: known answers, two "
+             "ways to the same number, exact coverage of small audits, and how often an audit "
+             "without a leak claims one. Prints what was checked and how far off it was. Exit 4 "
+             "when anything is off; --spoil shows that this can happen.",
+    .examples = "dpaudit selftest\n"
+                "dpaudit selftest --seed 7",
+    .options = table,
+    .size = sizeof(selftest_options),
+    .init = init,
+    .run = run,
+};

@@ -43,34 +43,6 @@ static const option table[] = {
     END_OPTIONS,
 };
 
-static void init(void *options) {
-    (void)options;
-}
-
-static int run(void *options, const word_list *words);
-
-const command command_show = {
-    .name = "show",
-    .summary = "what a store of trials holds: stages, trials, failures",
-    .operands = "AUDIT.yaml | STORE.db",
-    .about =
-        "A store may hold the trials of several experiments: each stage of each game is named "
-        "by a key, the digest of all that decides its numbers: --settings lists it. Trials whose "
-        "checksum does not fit are marked as damaged; dpaudit run plays them again. A trial is "
-        "failed if its trainer failed, which is an outcome and counts; it is lost if the machine "
-        "failed at every attempt. Failures are listed with the machine and slot where they "
-        "happened.",
-    .examples = "dpaudit show command/count.yaml\n"
-                "dpaudit show command/count.yaml --trial 7\n"
-                "dpaudit show command/count.yaml --json",
-    .options = table,
-    .size = sizeof(show_options),
-    .min_words = 1,
-    .max_words = 1,
-    .init = init,
-    .run = run,
-};
-
 static void print_when(double time, char when[32]) {
     const time_t seconds = (time_t)time;
     struct tm local;
@@ -303,14 +275,14 @@ static int show_json(const show_options *o, search *one, dpa_store *store) {
     dpa_error err = {0};
     FILE *out = text_begin(&text);
     const dpa_status status = out != NULL ? put_json(o, one, store, out, &err) : DPA_OK;
-    int code = text_end("show", out, &text);
+    int code = text_end(out, &text);
     if (code != 0) return code;
     if (status != DPA_OK)
-        code = library_error("show", &err);
+        code = library_error(&err);
     else if (o->trial_text != NULL && one->found == 0)
         code = 0; /* the caller says that it is not there */
     else if (o->json[0] != '\0')
-        code = write_file("show", o->json, text);
+        code = write_file(o->json, text);
     else
         (void)fputs(text, stdout);
     free(text);
@@ -326,7 +298,7 @@ static int rescue(const show_options *o, const char *path, const dpa_experiment 
     dpa_status status = experiment != NULL ? dpa_game_open(experiment, &game, &err) : DPA_OK;
     if (status == DPA_OK) status = dpa_store_rescue(path, o->rescue, game, &found, &err);
     dpa_game_close(game);
-    if (status != DPA_OK) return library_error("show", &err);
+    if (status != DPA_OK) return library_error(&err);
     (void)printf("%s: %" PRIu64 " trials of %" PRIu64 " stages and %" PRIu64
                  " failed attempts saved, %" PRIu64 " rows left behind; go on with --store %s\n",
                  o->rescue, found.trials, found.stages, found.failures, found.damaged, o->rescue);
@@ -341,12 +313,12 @@ static int run(void *options, const word_list *words) {
     char *path = NULL;
     search one = {0};
     if (o->trial_text != NULL && !parse_count(o->trial_text, &one.index))
-        return usage_error(&command_show, "--trial: '%s' is not a whole number", o->trial_text);
+        return usage_error("--trial: '%s' is not a whole number", o->trial_text);
     if (o->follow && (o->trial_text == NULL || o->json != NULL))
-        return usage_error(&command_show, "--follow needs --trial N, without --json");
+        return usage_error("--follow needs --trial N, without --json");
     if (o->json != NULL && o->trial_text != NULL && o->trials)
-        return usage_error(&command_show, "--json: either --trials or --trial N");
-    int code = store_of(&command_show, words->items[0], &o->game, &experiment, &path);
+        return usage_error("--json: either --trials or --trial N");
+    int code = store_of(words->items[0], &o->game, &experiment, &path);
     if (code == 0 && o->follow) one.followed = live_show(path, one.index, 1) == LIVE_WORDS;
     if (code == 0 && o->rescue != NULL) {
         code = rescue(o, path, experiment);
@@ -356,7 +328,7 @@ static int run(void *options, const word_list *words) {
             code = show_json(o, &one, store);
         else if (status == DPA_OK)
             status = show(o, &one, store, &err);
-        if (status != DPA_OK) code = library_error("show", &err);
+        if (status != DPA_OK) code = library_error(&err);
     }
     if (code == 0 && o->trial_text != NULL && one.found == 0 && o->rescue == NULL &&
         (o->json != NULL || live_show(path, one.index, 0) == LIVE_NOTHING)) {
@@ -368,3 +340,24 @@ static int run(void *options, const word_list *words) {
     dpa_experiment_free(experiment);
     return code;
 }
+
+const command command_show = {
+    .name = "show",
+    .summary = "what a store of trials holds: stages, trials, failures",
+    .operands = "AUDIT.yaml | STORE.db",
+    .about =
+        "A store may hold the trials of several experiments: each stage of each game is named "
+        "by a key, the digest of all that decides its numbers: --settings lists it. Trials whose "
+        "checksum does not fit are marked as damaged; dpaudit run plays them again. A trial is "
+        "failed if its trainer failed, which is an outcome and counts; it is lost if the machine "
+        "failed at every attempt. Failures are listed with the machine and slot where they "
+        "happened.",
+    .examples = "dpaudit show command/count.yaml\n"
+                "dpaudit show command/count.yaml --trial 7\n"
+                "dpaudit show command/count.yaml --json",
+    .options = table,
+    .size = sizeof(show_options),
+    .min_words = 1,
+    .max_words = 1,
+    .run = run,
+};

@@ -32,34 +32,6 @@ static const option table[] = {
     END_OPTIONS,
 };
 
-static void init(void *options) {
-    (void)options;
-}
-
-static int run(void *options, const word_list *words);
-
-const command command_status = {
-    .name = "status",
-    .summary = "how far a run is: done, running, failed, rate, what remains",
-    .operands = "AUDIT.yaml | STORE.db",
-    .about =
-        "Reads how far a run is, which may be going on in another process or on another machine "
-        "that "
-        "shares the folder: trials done and planned, running now, failed attempts, rate and time "
-        "left; then a line for each running trial, with its machine, slot and age. With --bound "
-        "the "
-        "trials stored so far are judged as dpaudit run would. Looking often and stopping when the "
-        "bound is large enough makes it invalid: it is a look, not a result.",
-    .examples = "dpaudit status command/count.yaml\n"
-                "dpaudit status command/count.yaml --json",
-    .options = table,
-    .size = sizeof(status_options),
-    .min_words = 1,
-    .max_words = 1,
-    .init = init,
-    .run = run,
-};
-
 static int print_json(const status_options *o, const dpa_run_status *s) {
     char *text;
     if (o->json[0] == '\0') {
@@ -68,8 +40,8 @@ static int print_json(const status_options *o, const dpa_run_status *s) {
     }
     FILE *out = text_begin(&text);
     if (out != NULL) status_print_json(out, s);
-    int code = text_end("status", out, &text);
-    if (code == 0) code = write_file("status", o->json, text);
+    int code = text_end(out, &text);
+    if (code == 0) code = write_file(o->json, text);
     free(text);
     return code;
 }
@@ -77,7 +49,7 @@ static int print_json(const status_options *o, const dpa_run_status *s) {
 static int read_status(const char *path, dpa_run_status *out) {
     dpa_error err = {0};
     const dpa_status status = dpa_run_status_read(path, out, &err);
-    return status == DPA_OK ? 0 : library_error("status", &err);
+    return status == DPA_OK ? 0 : library_error(&err);
 }
 
 static int watch(const char *path, const status_options *o) {
@@ -125,7 +97,7 @@ static int show_bound(dpa_experiment *experiment, const status_options *o) {
         code = show_report(report, &common);
     } else {
         dpa_report_free(report);
-        code = library_error("status", &err);
+        code = library_error(&err);
     }
     dpa__evidence_clear(&evidence);
     dpa_game_close(game);
@@ -136,9 +108,9 @@ static int run(void *options, const word_list *words) {
     const status_options *o = options;
     dpa_experiment *experiment = NULL;
     char *path = NULL;
-    int code = store_of(&command_status, words->items[0], &o->game, &experiment, &path);
+    int code = store_of(words->items[0], &o->game, &experiment, &path);
     if (code == 0 && o->bound && experiment == NULL)
-        code = usage_error(&command_status, "--bound needs the experiment file, not its store");
+        code = usage_error("--bound needs the experiment file, not its store");
     /* With --json the judgement is the whole answer, in the format of the run. */
     if (code == 0 && !(o->bound && o->json != NULL)) code = watch(path, o);
     if (code == 0 && o->bound) code = show_bound(experiment, o);
@@ -146,3 +118,24 @@ static int run(void *options, const word_list *words) {
     dpa_experiment_free(experiment);
     return code;
 }
+
+const command command_status = {
+    .name = "status",
+    .summary = "how far a run is: done, running, failed, rate, what remains",
+    .operands = "AUDIT.yaml | STORE.db",
+    .about =
+        "Reads how far a run is, which may be going on in another process or on another machine "
+        "that "
+        "shares the folder: trials done and planned, running now, failed attempts, rate and time "
+        "left; then a line for each running trial, with its machine, slot and age. With --bound "
+        "the "
+        "trials stored so far are judged as dpaudit run would. Looking often and stopping when the "
+        "bound is large enough makes it invalid: it is a look, not a result.",
+    .examples = "dpaudit status command/count.yaml\n"
+                "dpaudit status command/count.yaml --json",
+    .options = table,
+    .size = sizeof(status_options),
+    .min_words = 1,
+    .max_words = 1,
+    .run = run,
+};

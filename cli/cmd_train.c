@@ -35,33 +35,6 @@ static const option table[] = {
     END_OPTIONS,
 };
 
-static void init(void *options) {
-    (void)options;
-}
-
-static int run(void *options, const word_list *words);
-
-const command command_train = {
-    .name = "train",
-    .summary = "train one model, with or without DP-SGD; losses, logits as files",
-    .operands = "FILE.yaml",
-    .about =
-        "Trains the model of an experiment file (docs/trainer.md lists its keys) and prints, per "
-        "epoch, rate, time left, loss, accuracy and the epsilon spent so far. Given a target "
-        "epsilon, the noise is calibrated first. The output folder gets model.npz, checkpoint.npz, "
-        "train- and heldout- losses and logits as NPY, and result.json.\n"
-        "The trainer exists to be audited: its noise is reproducible and therefore not secret. Do "
-        "not release a model trained with it as private.",
-    .examples = "dpaudit train train-toy.yaml\n"
-                "dpaudit train train-toy-dp.yaml --seed 7 --json",
-    .options = table,
-    .size = sizeof(train_options),
-    .min_words = 1,
-    .max_words = 1,
-    .init = init,
-    .run = run,
-};
-
 /* The state of one run. */
 typedef struct session {
     const train_options *options;
@@ -311,14 +284,13 @@ static int show(const session *s) {
     char *text, path[4096];
     FILE *out = text_begin(&text);
     if (out != NULL) write_json(s, out);
-    int code = text_end("train", out, &text);
-    if (code == 0 && s->output != NULL)
-        code = write_file("train", file_in(s, "result.json", path), text);
+    int code = text_end(out, &text);
+    if (code == 0 && s->output != NULL) code = write_file(file_in(s, "result.json", path), text);
     if (code == 0 && s->options->json == NULL) print_text(s);
     if (code == 0 && s->options->json != NULL && s->options->json[0] == '\0')
         (void)fputs(text, stdout);
     if (code == 0 && s->options->json != NULL && s->options->json[0] != '\0')
-        code = write_file("train", s->options->json, text);
+        code = write_file(s->options->json, text);
     free(text);
     return code;
 }
@@ -372,8 +344,7 @@ static int run_session(session *s, const char *path) {
     dpa_status status = dpa_train_plan_read(path, &s->plan, &err);
     if (status == DPA_OK && s->options->seed_text != NULL &&
         !parse_count(s->options->seed_text, &s->plan->train.seed))
-        return usage_error(&command_train, "--seed: '%s' is not a whole number",
-                           s->options->seed_text);
+        return usage_error("--seed: '%s' is not a whole number", s->options->seed_text);
     if (status == DPA_OK) {
         s->output = s->options->output != NULL ? s->options->output : s->plan->output;
         status = dpa_train_plan_load(s->plan, &s->data, &err);
@@ -390,7 +361,7 @@ static int run_session(session *s, const char *path) {
         err.status = DPA_BAD_INPUT;
         if (err.place[0] == '\0') (void)snprintf(err.place, sizeof err.place, "%.400s", path);
     }
-    return library_error("train", &err);
+    return library_error(&err);
 }
 
 static int run(void *options, const word_list *words) {
@@ -403,3 +374,23 @@ static int run(void *options, const word_list *words) {
     dpa_train_plan_free(s.plan);
     return code;
 }
+
+const command command_train = {
+    .name = "train",
+    .summary = "train one model, with or without DP-SGD; losses, logits as files",
+    .operands = "FILE.yaml",
+    .about =
+        "Trains the model of an experiment file (docs/trainer.md lists its keys) and prints, per "
+        "epoch, rate, time left, loss, accuracy and the epsilon spent so far. Given a target "
+        "epsilon, the noise is calibrated first. The output folder gets model.npz, checkpoint.npz, "
+        "train- and heldout- losses and logits as NPY, and result.json.\n"
+        "The trainer exists to be audited: its noise is reproducible and therefore not secret. Do "
+        "not release a model trained with it as private.",
+    .examples = "dpaudit train train-toy.yaml\n"
+                "dpaudit train train-toy-dp.yaml --seed 7 --json",
+    .options = table,
+    .size = sizeof(train_options),
+    .min_words = 1,
+    .max_words = 1,
+    .run = run,
+};

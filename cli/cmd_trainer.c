@@ -30,7 +30,60 @@ static void init(void *options) {
     ((trainer_options *)options)->timeout = 60.0;
 }
 
-static int run(void *options, const word_list *words);
+static void say(void *user, int ok, const char *what, const char *detail) {
+    (void)user;
+    (void)printf("%-5s %s: %s\n", ok ? "ok" : "FAULT", what, detail);
+    (void)fflush(stdout);
+}
+
+static int check(const trainer_options *o, const char *line) {
+    char *own = strdup(line);
+    if (own == NULL) return EXIT_FAILURE_RUNNING;
+    const dpa_trainer_opts opts = {.command = own,
+                                   .points = o->points,
+                                   .canaries = o->canaries,
+                                   .clip = 1.0,
+                                   .q = (double)NAN,
+                                   .timeout = o->timeout};
+    uint64_t faults = 0;
+    dpa_error err = {0};
+    const dpa_status status = dpa_trainer_check(&opts, say, NULL, &faults, &err);
+    free(own);
+    if (status != DPA_OK) return library_error(&err);
+    if (faults > 0)
+        (void)printf("The trainer breaks the protocol in %llu place%s (docs/trainer.md).\n",
+                     (unsigned long long)faults, faults == 1 ? "" : "s");
+    else
+        (void)puts("The trainer keeps to the protocol.");
+    return faults > 0 ? dpa_status_exit_code(DPA_BAD_INPUT) : 0;
+}
+
+/* Keeps standard output for answers; everything else printed goes to standard error. */
+static int serve(const trainer_options *o, const char *path) {
+    dpa_experiment *experiment = NULL;
+    dpa_error err = {0};
+    const int code = experiment_open(path, &o->game, &experiment);
+    if (code != 0) return code;
+    (void)signal(SIGPIPE, SIG_IGN);
+    const int out = dup(STDOUT_FILENO);
+    (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+    const dpa_status status = dpa_trainer_serve(experiment, STDIN_FILENO, out, &err);
+    dpa_experiment_free(experiment);
+    return status == DPA_OK ? 0 : library_error(&err);
+}
+
+static int run(void *options, const word_list *words) {
+    const trainer_options *o = options;
+    const char *what = words->items[0];
+    if (!(o->timeout > 0.0)) {
+        (void)fprintf(stderr, "dpaudit trainer: --timeout %g: expected above 0\n", o->timeout);
+        return dpa_status_exit_code(DPA_BAD_ARGUMENT);
+    }
+    if (strcmp(what, "check") == 0) return check(o, words->items[1]);
+    if (strcmp(what, "serve") == 0) return serve(o, words->items[1]);
+    (void)fprintf(stderr, "dpaudit trainer: '%.60s': expected check or serve\n", what);
+    return dpa_status_exit_code(DPA_BAD_ARGUMENT);
+}
 
 const command command_trainer = {
     .name = "trainer",
@@ -51,58 +104,3 @@ const command command_trainer = {
     .max_words = 2,
     .init = init,
     .run = run};
-
-static void say(void *user, int ok, const char *what, const char *detail) {
-    (void)user;
-    (void)printf("%-5s %s: %s\n", ok ? "ok" : "FAULT", what, detail);
-    (void)fflush(stdout);
-}
-
-static int check(const trainer_options *o, const char *line) {
-    char *own = strdup(line);
-    if (own == NULL) return EXIT_FAILURE_RUNNING;
-    const dpa_trainer_opts opts = {.command = own,
-                                   .points = o->points,
-                                   .canaries = o->canaries,
-                                   .clip = 1.0,
-                                   .q = (double)NAN,
-                                   .timeout = o->timeout};
-    uint64_t faults = 0;
-    dpa_error err = {0};
-    const dpa_status status = dpa_trainer_check(&opts, say, NULL, &faults, &err);
-    free(own);
-    if (status != DPA_OK) return library_error("trainer", &err);
-    if (faults > 0)
-        (void)printf("The trainer breaks the protocol in %llu place%s (docs/trainer.md).\n",
-                     (unsigned long long)faults, faults == 1 ? "" : "s");
-    else
-        (void)puts("The trainer keeps to the protocol.");
-    return faults > 0 ? dpa_status_exit_code(DPA_BAD_INPUT) : 0;
-}
-
-/* Keeps standard output for answers; everything else printed goes to standard error. */
-static int serve(const trainer_options *o, const char *path) {
-    dpa_experiment *experiment = NULL;
-    dpa_error err = {0};
-    const int code = experiment_open(&command_trainer, path, &o->game, &experiment);
-    if (code != 0) return code;
-    (void)signal(SIGPIPE, SIG_IGN);
-    const int out = dup(STDOUT_FILENO);
-    (void)dup2(STDERR_FILENO, STDOUT_FILENO);
-    const dpa_status status = dpa_trainer_serve(experiment, STDIN_FILENO, out, &err);
-    dpa_experiment_free(experiment);
-    return status == DPA_OK ? 0 : library_error("trainer", &err);
-}
-
-static int run(void *options, const word_list *words) {
-    const trainer_options *o = options;
-    const char *what = words->items[0];
-    if (!(o->timeout > 0.0)) {
-        (void)fprintf(stderr, "dpaudit trainer: --timeout %g: expected above 0\n", o->timeout);
-        return dpa_status_exit_code(DPA_BAD_ARGUMENT);
-    }
-    if (strcmp(what, "check") == 0) return check(o, words->items[1]);
-    if (strcmp(what, "serve") == 0) return serve(o, words->items[1]);
-    (void)fprintf(stderr, "dpaudit trainer: '%.60s': expected check or serve\n", what);
-    return dpa_status_exit_code(DPA_BAD_ARGUMENT);
-}

@@ -45,32 +45,6 @@ static void init(void *options) {
     o->timeout = (double)INFINITY;
 }
 
-static int run(void *options, const word_list *words);
-
-const command command_trial = {
-    .name = "trial",
-    .summary = "play some trials and leave each as a file, for job arrays",
-    .operands = "AUDIT.yaml",
-    .about =
-        "For any scheduler that can start the same command many times (Slurm arrays, Kubernetes "
-        "indexed jobs, GNU parallel): each process plays its trials and leaves self-describing "
-        "files "
-        "in a folder, a shared one or one that is copied; dpaudit import brings them together, and "
-        "dpaudit run judges without playing anything again. Files appear whole; a process that was "
-        "killed goes on where it was when it is started again; the same trial twice does no harm. "
-        "Stopped by SIGTERM or Ctrl-C it saves what is finished and ends with exit code 75.\n"
-        "A game of several stages needs an import between them, which writes the brief of the next "
-        "stage into the folder (docs/cluster.md).",
-    .examples = "dpaudit trial command/count.yaml --shard 0/100 --out trials\n"
-                "dpaudit trial command/count.yaml --index 7 --out trials",
-    .options = table,
-    .size = sizeof(trial_options),
-    .min_words = 1,
-    .max_words = 1,
-    .init = init,
-    .run = run,
-};
-
 /* Parses "3/8"; returns 1 if the text has this form. */
 static int parse_shard(const char *text, dpa_shard *out) {
     char first[24];
@@ -83,15 +57,15 @@ static int parse_shard(const char *text, dpa_shard *out) {
 }
 
 static int parse(const trial_options *o, dpa_shard *out) {
-    if (o->folder == NULL) return usage_error(&command_trial, "--out FOLDER is missing");
+    if (o->folder == NULL) return usage_error("--out FOLDER is missing");
     if ((o->index_text == NULL) == (o->shard_text == NULL))
-        return usage_error(&command_trial, "give --index I or --shard I/N");
+        return usage_error("give --index I or --shard I/N");
     if (o->index_text != NULL && !parse_count(o->index_text, &out->index))
-        return usage_error(&command_trial, "--index: '%s' is not a whole number", o->index_text);
+        return usage_error("--index: '%s' is not a whole number", o->index_text);
     if (o->shard_text != NULL && !parse_shard(o->shard_text, out))
-        return usage_error(&command_trial, "--shard: '%s' is not I/N, as in 0/8", o->shard_text);
+        return usage_error("--shard: '%s' is not I/N, as in 0/8", o->shard_text);
     if (o->stage > DPA_GAME_STAGES)
-        return usage_error(&command_trial, "--stage: expected 1 to %d", DPA_GAME_STAGES);
+        return usage_error("--stage: expected 1 to %d", DPA_GAME_STAGES);
     out->folder = o->folder;
     out->stage = (int)o->stage - 1;
     return 0;
@@ -131,10 +105,10 @@ static int run(void *options, const word_list *words) {
     dpa_experiment *experiment = NULL;
     dpa_error err = {0};
     int code = parse(o, &which);
-    if (code == 0) code = experiment_open(&command_trial, words->items[0], &o->game, &experiment);
+    if (code == 0) code = experiment_open(words->items[0], &o->game, &experiment);
     if (code != 0) return code;
     const dpa_status status = play(o, words->items[0], experiment, &which, &m, &err);
-    if (status != DPA_OK) code = library_error("trial", &err);
+    if (status != DPA_OK) code = library_error(&err);
     if (status == DPA_CANCELLED) code = EXIT_MORE_TO_DO;
     if (status == DPA_OK)
         (void)printf("stage %d: %" PRIu64 " trials, %" PRIu64 " found, %" PRIu64 " played, %" PRIu64
@@ -145,3 +119,27 @@ static int run(void *options, const word_list *words) {
     dpa_experiment_free(experiment);
     return code;
 }
+
+const command command_trial = {
+    .name = "trial",
+    .summary = "play some trials and leave each as a file, for job arrays",
+    .operands = "AUDIT.yaml",
+    .about =
+        "For any scheduler that can start the same command many times (Slurm arrays, Kubernetes "
+        "indexed jobs, GNU parallel): each process plays its trials and leaves self-describing "
+        "files "
+        "in a folder, a shared one or one that is copied; dpaudit import brings them together, and "
+        "dpaudit run judges without playing anything again. Files appear whole; a process that was "
+        "killed goes on where it was when it is started again; the same trial twice does no harm. "
+        "Stopped by SIGTERM or Ctrl-C it saves what is finished and ends with exit code 75.\n"
+        "A game of several stages needs an import between them, which writes the brief of the next "
+        "stage into the folder (docs/cluster.md).",
+    .examples = "dpaudit trial command/count.yaml --shard 0/100 --out trials\n"
+                "dpaudit trial command/count.yaml --index 7 --out trials",
+    .options = table,
+    .size = sizeof(trial_options),
+    .min_words = 1,
+    .max_words = 1,
+    .init = init,
+    .run = run,
+};

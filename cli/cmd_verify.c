@@ -15,15 +15,11 @@ static const option table[] = {
     END_OPTIONS,
 };
 
-static void init(void *options) {
-    (void)options;
-}
-
 static int run(void *options, const word_list *words) {
     const verify_options *o = options;
     dpa_error err = {0};
     if (dpa_verify(words->items[0], o->evidence.items, o->evidence.count, &err) != DPA_OK)
-        return library_error("verify", &err);
+        return library_error(&err);
     (void)printf("%s: unchanged, and judged again it gives the same verdict.\n", words->items[0]);
     return 0;
 }
@@ -44,7 +40,6 @@ const command command_verify = {
     .size = sizeof(verify_options),
     .min_words = 1,
     .max_words = 1,
-    .init = init,
     .run = run,
     .has_clock = 1,
 };

@@ -75,8 +75,7 @@ int check_files(const command *cmd, const void *options, const word_list *words)
         for (size_t j = 0; j < all.count; ++j) {
             const place *out = &all.items[i], *other = &all.items[j];
             if (i == j || !out->is_output || !is_same(out, other)) continue;
-            return usage_error(cmd,
-                               "--%s %s would replace the file of %s%s%s; give it another name",
+            return usage_error("--%s %s would replace the file of %s%s%s; give it another name",
                                out->option, out->path, other->option[0] != '\0' ? "--" : "",
                                other->option, other->option[0] != '\0' ? "" : other->path);
         }

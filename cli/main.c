@@ -41,11 +41,8 @@ const command *command_find(const char *name) {
 static int run_command(const command *cmd, int argc, char **argv) {
     word_list words = {0};
     void *options = calloc(1, cmd->size);
-    if (options == NULL) {
-        (void)fputs("dpaudit: out of memory\n", stderr);
-        return EXIT_FAILURE_RUNNING;
-    }
-    cmd->init(options);
+    if (options == NULL) return out_of_memory();
+    if (cmd->init != NULL) cmd->init(options);
     int code = options_parse(cmd, argc, argv, options, &words);
     if (code == 0) code = check_files(cmd, options, &words);
     if (code == 0 && cmd->has_clock) clock_start(cmd->name);

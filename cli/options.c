@@ -120,8 +120,8 @@ static int unknown_option(const command *cmd, const char *name) {
     const option *meant = find_by_meaning(cmd, name);
     if (meant == NULL) meant = find_by_spelling(cmd, name);
     if (meant != NULL)
-        return usage_error(cmd, "there is no option --%s; did you mean --%s?", name, meant->name);
-    return usage_error(cmd, "there is no option --%s", name);
+        return usage_error("there is no option --%s; did you mean --%s?", name, meant->name);
+    return usage_error("there is no option --%s", name);
 }
 
 static int push(word_list *list, const char *word) {
@@ -137,16 +137,16 @@ void common_init(common_options *common) {
     dpa_claim_init(&common->claim);
 }
 
-static int store_field(const command *cmd, const option *o, const char *value, void *field) {
+static int store_field(const option *o, const char *value, void *field) {
     dpa_error err;
     const dpa_status status = o->type == OPTION_CLAIM
                                   ? dpa_claim_set(field, o->name, value, &err)
                                   : dpa_protocol_set(field, o->name, value, &err);
-    return status == DPA_OK ? 0 : usage_error(cmd, "--%s", err.text);
+    return status == DPA_OK ? 0 : usage_error("--%s", err.text);
 }
 
 /* `value` is NULL for options that take none. */
-static int store(const command *cmd, const option *o, const char *value, void *options) {
+static int store(const option *o, const char *value, void *options) {
     void *field = (char *)options + o->offset;
     switch (o->type) {
     case OPTION_FLAG:
@@ -155,24 +155,23 @@ static int store(const command *cmd, const option *o, const char *value, void *o
     case OPTION_SWITCH:
     case OPTION_PROTOCOL:
     case OPTION_CLAIM:
-        return store_field(cmd, o, value, field);
+        return store_field(o, value, field);
     case OPTION_NUMBER:
         if (dpa__number_whole(value, field)) return 0;
-        return usage_error(cmd, "--%s: '%s' is not a number", o->name, value);
+        return usage_error("--%s: '%s' is not a number", o->name, value);
     case OPTION_COUNT:
         if (parse_count(value, field)) return 0;
-        return usage_error(cmd,
-                           "--%s: '%s' is not a whole number from 0 to 2^64-1 (in plain digits "
+        return usage_error("--%s: '%s' is not a whole number from 0 to 2^64-1 (in plain digits "
                            "from 2^53 on)",
                            o->name, value);
     case OPTION_CHOICE:
         if (!is_choice(o->value, value))
-            return usage_error(cmd, "--%s: '%s' is not one of %s", o->name, value, o->value);
+            return usage_error("--%s: '%s' is not one of %s", o->name, value, o->value);
         *(const char **)field = value;
         return 0;
     case OPTION_LIST:
         if (push(field, value)) return 0;
-        return out_of_memory(cmd);
+        return out_of_memory();
     default:
         *(const char **)field = value;
         return 0;
@@ -196,19 +195,19 @@ static int parse_option(const command *cmd, int argc, char **argv, int *at, void
         return unknown_option(cmd, bare);
     }
     if (o->type == OPTION_FLAG || o->type == OPTION_SWITCH) {
-        if (value != NULL) return usage_error(cmd, "--%s takes no value", o->name);
-        return store(cmd, o, NULL, options);
+        if (value != NULL) return usage_error("--%s takes no value", o->name);
+        return store(o, NULL, options);
     }
     const char *next = *at + 1 < argc ? argv[*at + 1] : NULL;
     if (o->type == OPTION_OPTIONAL && value == NULL) {
-        if (next == NULL || !ends_in_name(next, o->name)) return store(cmd, o, "", options);
+        if (next == NULL || !ends_in_name(next, o->name)) return store(o, "", options);
     }
     if (value == NULL) {
-        if (next == NULL) return usage_error(cmd, "--%s needs a value (%s)", o->name, o->value);
+        if (next == NULL) return usage_error("--%s needs a value (%s)", o->name, o->value);
         value = next;
         ++*at;
     }
-    return store(cmd, o, value, options);
+    return store(o, value, options);
 }
 
 int options_parse(const command *cmd, int argc, char **argv, void *options, word_list *words) {
@@ -221,14 +220,14 @@ int options_parse(const command *cmd, int argc, char **argv, void *options, word
             const int failed = parse_option(cmd, argc, argv, &at, options);
             if (failed) return failed;
         } else if (!only_words && word[0] == '-' && word[1] != '\0') {
-            return usage_error(cmd, "'%s': options start with two dashes", word);
+            return usage_error("'%s': options start with two dashes", word);
         } else if (!push(words, word)) {
-            return out_of_memory(cmd);
+            return out_of_memory();
         }
     }
-    if (words->count < cmd->min_words) return usage_error(cmd, "needs %s", cmd->operands);
+    if (words->count < cmd->min_words) return usage_error("needs %s", cmd->operands);
     if (words->count > cmd->max_words)
-        return usage_error(cmd, "'%s' is one argument too many", words->items[cmd->max_words]);
+        return usage_error("'%s' is one argument too many", words->items[cmd->max_words]);
     return 0;
 }
 

@@ -50,7 +50,7 @@ typedef struct command {
     const option *options;
     size_t size;                 /* of the options struct */
     size_t min_words, max_words; /* number of operands allowed */
-    void (*init)(void *options); /* sets defaults; the memory is zero before */
+    void (*init)(void *options); /* sets defaults other than zero; NULL: there are none */
     int (*run)(void *options, const word_list *words);
     int has_clock; /* may take long without a progress count: see clock_start */
 } command;

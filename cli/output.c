@@ -14,26 +14,26 @@ static char invocation[4096];
 static const char *running = "";
 static int is_terminal;
 
-int usage_error(const command *cmd, const char *format, ...) {
+int usage_error(const char *format, ...) {
     va_list args;
     va_start(args, format);
     clock_stop();
-    (void)fprintf(stderr, "dpaudit %s: ", cmd->name);
+    (void)fprintf(stderr, "dpaudit %s: ", running);
     (void)vfprintf(stderr, format, args);
-    (void)fprintf(stderr, "\nTry: dpaudit help %s\n", cmd->name);
+    (void)fprintf(stderr, "\nTry: dpaudit help %s\n", running);
     va_end(args);
     return EXIT_USAGE;
 }
 
-int out_of_memory(const command *cmd) {
+int out_of_memory(void) {
     clock_stop();
-    (void)fprintf(stderr, "dpaudit %s: out of memory\n", cmd->name);
+    (void)fprintf(stderr, "dpaudit %s: out of memory\n", running);
     return EXIT_FAILURE_RUNNING;
 }
 
-int library_error(const char *command_name, const dpa_error *err) {
+int library_error(const dpa_error *err) {
     clock_stop();
-    (void)fprintf(stderr, "dpaudit %s: %s%s%s\n", command_name, err->place,
+    (void)fprintf(stderr, "dpaudit %s: %s%s%s\n", running, err->place,
                   err->place[0] != '\0' ? ": " : "", err->text);
     if (err->place[0] != '\0' && strcmp(err->text, strerror(ENOENT)) == 0)
         (void)fputs("Try: dpaudit example (it writes files to try the commands with)\n", stderr);
@@ -60,10 +60,10 @@ void output_remember(int argc, char **argv) {
         used += (size_t)snprintf(invocation + used, sizeof invocation - used, " %s", argv[i]);
 }
 
-int write_file(const char *command_name, const char *path, const char *text) {
+int write_file(const char *path, const char *text) {
     dpa_error err;
     if (dpa__file_write(path, text, strlen(text), &err) == DPA_OK) return 0;
-    return library_error(command_name, &err);
+    return library_error(&err);
 }
 
 static size_t text_size; /* the C library keeps it up to date until the stream is closed */
@@ -73,11 +73,11 @@ FILE *text_begin(char **text) {
     return open_memstream(text, &text_size);
 }
 
-int text_end(const char *command_name, FILE *stream, char **text) {
+int text_end(FILE *stream, char **text) {
     const int is_bad = stream == NULL || ferror(stream) != 0;
     const int is_closed = stream != NULL && fclose(stream) == 0;
     if (!is_bad && is_closed && *text != NULL) return 0;
-    (void)fprintf(stderr, "dpaudit %s: no memory for the output\n", command_name);
+    (void)fprintf(stderr, "dpaudit %s: no memory for the output\n", running);
     free(*text);
     *text = NULL;
     return EXIT_FAILURE_RUNNING;
@@ -93,7 +93,7 @@ static int show(const dpa_report *report, const common_options *common, dpa_erro
     const dpa_text_style style = terminal_style();
     const dpa_status status = json_on_stdout(common) ? dpa_report_json(report, &text, err)
                                                      : dpa_report_text(report, &style, &text, err);
-    if (status != DPA_OK) return library_error(running, err);
+    if (status != DPA_OK) return library_error(err);
     clock_stop();
     (void)fputs(text, stdout);
     dpa_free(text);
@@ -106,8 +106,8 @@ typedef dpa_status render(const dpa_report *report, char **out, dpa_error *err);
 static int write_as(render *as, const dpa_report *report, const char *path, dpa_error *err) {
     char *text = NULL;
     if (path == NULL) return 0;
-    if (as(report, &text, err) != DPA_OK) return library_error(running, err);
-    const int code = write_file(running, path, text);
+    if (as(report, &text, err) != DPA_OK) return library_error(err);
+    const int code = write_file(path, text);
     dpa_free(text);
     return code;
 }
@@ -122,21 +122,21 @@ static int show_plot(const dpa_report *report, const common_options *common, dpa
     char *text = NULL;
     dpa_text_style style = terminal_style();
     style.brief = !common->plot;
-    if (dpa__report_plot(report, &style, &text, err) != DPA_OK) return library_error(running, err);
+    if (dpa__report_plot(report, &style, &text, err) != DPA_OK) return library_error(err);
     (void)fputs(text, json_on_stdout(common) ? stderr : stdout);
     dpa_free(text);
     return 0;
 }
 
 static int write_charts(const dpa_report *report, const char *directory, dpa_error *err) {
-    return dpa__report_vega(report, directory, err) == DPA_OK ? 0 : library_error(running, err);
+    return dpa__report_vega(report, directory, err) == DPA_OK ? 0 : library_error(err);
 }
 
 int show_report(dpa_report *report, const common_options *common) {
     dpa_error err;
     int code = EXIT_FAILURE_RUNNING;
     if (dpa__report_invocation(report, invocation, &err) != DPA_OK)
-        code = library_error(running, &err);
+        code = library_error(&err);
     else
         code = show(report, common, &err);
     if (code == 0 && common->json != NULL && !json_on_stdout(common))
@@ -174,12 +174,12 @@ dpa_status judge_evidence(const dpa_evidence *evidence, const common_options *co
     return dpa_judge(evidence, &claim, &protocol, out, err);
 }
 
-int judge_and_show(const command *cmd, dpa_evidence *evidence, const common_options *common) {
+int judge_and_show(dpa_evidence *evidence, const common_options *common) {
     dpa_report *report = NULL;
     dpa_error err = {0};
     const dpa_status status = judge_evidence(evidence, common, &report, &err);
     dpa__evidence_clear(evidence);
-    return status == DPA_OK ? show_report(report, common) : library_error(cmd->name, &err);
+    return status == DPA_OK ? show_report(report, common) : library_error(&err);
 }
 
 int output_finish(int code) {

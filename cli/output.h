@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Output of the command: results on standard output, everything else on standard error. */
+/* Output of the command: results on standard output, everything else on standard error. Errors name
+ * the command that was remembered. */
 #ifndef DPA_CLI_OUTPUT_H
 #define DPA_CLI_OUTPUT_H
 
@@ -17,13 +18,13 @@ enum {
 };
 
 /* Prints "dpaudit scores: …" and a pointer to the help; returns EXIT_USAGE. */
-int usage_error(const command *cmd, const char *format, ...) DPA_PRINTF(2, 3);
+int usage_error(const char *format, ...) DPA_PRINTF(1, 2);
 /* Says that memory ran out, which is no mistake of the user; returns that exit code. */
-int out_of_memory(const command *cmd);
+int out_of_memory(void);
 /* Returns EXIT_USAGE after an error if an output is also an input or another output; else 0. */
 int check_files(const command *cmd, const void *options, const word_list *words);
 /* Prints an error of the library; returns its exit code. */
-int library_error(const char *command_name, const dpa_error *err);
+int library_error(const dpa_error *err);
 /* Width and colour for text on a terminal (plain if NO_COLOR is set or it is not a terminal). */
 dpa_text_style terminal_style(void);
 /* Shows a report as text or JSON, as asked for, and frees it. Returns the exit code: 1 if the claim
@@ -31,7 +32,7 @@ dpa_text_style terminal_style(void);
 int show_report(dpa_report *report, const common_options *common);
 /* Judges the evidence by the claim and the protocol of the command line (or else by those that the
  * evidence carries), shows the report and frees the evidence. Returns the exit code. */
-int judge_and_show(const command *cmd, dpa_evidence *evidence, const common_options *common);
+int judge_and_show(dpa_evidence *evidence, const common_options *common);
 /* Only judges: returns the report without showing it. */
 dpa_status judge_evidence(const dpa_evidence *evidence, const common_options *common,
                           dpa_report **out, dpa_error *err);
@@ -39,12 +40,12 @@ dpa_status judge_evidence(const dpa_evidence *evidence, const common_options *co
 dpa_status protocol_asked(const common_options *common, dpa_protocol *protocol, dpa_claim *claim,
                           dpa_error *err);
 /* Writes the whole text or nothing. Returns 0, or an exit code after printing the error. */
-int write_file(const char *command_name, const char *path, const char *text);
+int write_file(const char *path, const char *text);
 /* A stream to collect a text in memory, NULL without memory; text_end closes it. Nothing of it may
  * be used unless text_end returns 0; otherwise it has printed the error and returns the exit code.
  * The caller frees *text. */
 FILE *text_begin(char **text);
-int text_end(const char *command_name, FILE *stream, char **text);
+int text_end(FILE *stream, char **text);
 /* Remembers the command line for the provenance of reports. */
 void output_remember(int argc, char **argv);
 /* Flushes standard output; a failed write (full disk, closed pipe) turns `code` into

@@ -107,7 +107,7 @@ static int print_in(const char *folder, const char *page, const char *path) {
     dpa_error err;
     size_t size = 0;
     (void)snprintf(name, sizeof name, "%.2000s/page.html", folder);
-    const int written = write_file("report", name, page);
+    const int written = write_file(name, page);
     if (written != 0) return written;
     if (run_any_browser(folder) == NOT_FOUND) {
         (void)fprintf(stderr, "dpaudit report: --pdf needs Chromium, and there is none here: "
@@ -122,7 +122,7 @@ static int print_in(const char *folder, const char *page, const char *path) {
     }
     const dpa_status status = dpa__file_write(path, pdf, size, &err);
     free(pdf);
-    return status == DPA_OK ? 0 : library_error("report", &err);
+    return status == DPA_OK ? 0 : library_error(&err);
 }
 
 int pdf_print(const char *page, const char *path) {

@@ -56,7 +56,7 @@ typedef struct phase_set {
 /* Puts the phases asked for into the query. Returns 0, or an exit code after printing the error;
  * query and set must be freed in either case, the query first. With `sigma_is_sought`, --sigma need
  * not be given. */
-int phase_list(const command *cmd, const phase_options *phase, int sigma_is_sought, phase_set *set,
+int phase_list(const phase_options *phase, int sigma_is_sought, phase_set *set,
                dpa_account_query *query);
 void phase_set_free(phase_set *set);
 

@@ -25,11 +25,10 @@ dpa_status experiment_read(const char *path, const game_options *options, dpa_ex
     return DPA_BAD_ARGUMENT;
 }
 
-int experiment_open(const command *cmd, const char *path, const game_options *options,
-                    dpa_experiment **out) {
+int experiment_open(const char *path, const game_options *options, dpa_experiment **out) {
     dpa_error err = {0};
     const dpa_status status = experiment_read(path, options, out, &err);
-    return status == DPA_OK ? 0 : library_error(cmd->name, &err);
+    return status == DPA_OK ? 0 : library_error(&err);
 }
 
 static int is_experiment(const char *name) {
@@ -37,20 +36,18 @@ static int is_experiment(const char *name) {
     return dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0);
 }
 
-int store_of(const command *cmd, const char *operand, const game_options *options,
-             dpa_experiment **experiment, char **path) {
+int store_of(const char *operand, const game_options *options, dpa_experiment **experiment,
+             char **path) {
     dpa_error err = {0};
     *experiment = NULL;
     *path = NULL;
     if (is_experiment(operand)) {
-        const int code = experiment_open(cmd, operand, options, experiment);
+        const int code = experiment_open(operand, options, experiment);
         if (code != 0) return code;
     }
     const char *named = options->store != NULL ? options->store : operand;
     if (options->store == NULL && *experiment != NULL)
-        return dpa_run_store_path(*experiment, path, &err) == DPA_OK
-                   ? 0
-                   : library_error(cmd->name, &err);
+        return dpa_run_store_path(*experiment, path, &err) == DPA_OK ? 0 : library_error(&err);
     *path = strdup(named);
     if (*path != NULL) return 0;
     (void)fputs("dpaudit: out of memory\n", stderr);

@@ -29,12 +29,11 @@ typedef struct game_options {
 dpa_status experiment_read(const char *path, const game_options *options, dpa_experiment **out,
                            dpa_error *err);
 /* The same; returns 0, or an exit code after printing the error. */
-int experiment_open(const command *cmd, const char *path, const game_options *options,
-                    dpa_experiment **out);
+int experiment_open(const char *path, const game_options *options, dpa_experiment **out);
 /* Finds the store of an operand, which is an experiment file (*.yaml, *.yml; the experiment must
  * then be freed) or a store. The caller frees `path`. */
-int store_of(const command *cmd, const char *operand, const game_options *options,
-             dpa_experiment **experiment, char **path);
+int store_of(const char *operand, const game_options *options, dpa_experiment **experiment,
+             char **path);
 /* The command that starts a worker for the same experiment, as words for dpa_run_opts. The texts
  * live in `memory`. */
 enum { WORKER_WORDS = 12 };
