@@ -125,7 +125,7 @@ static dpa_status find_stop(session *s, dpa_error *err) {
         status = dpa__protocol_request(&protocol, &claim, &expected, &s->stop, err);
     dpa__evidence_clear(&expected);
     if (status != DPA_OK) return status;
-    if (strcmp(s->stop.method, dpa__registry_name(DPA_FROM_ORDER, 0)) != 0)
+    if (!dpa__registry_is_sequential(s->stop.method))
         return refuse_stop(s, "only method sequential holds at a time chosen so", err);
     if (isnan(s->stop.claim_epsilon))
         return refuse_stop(s, "there is no claim that could be refuted", err);

@@ -78,7 +78,7 @@ static const dpa__entry entries[] = {
      .from_counts = dpa__from_ratio,
      .variant = DPA__INVERSE_SINH,
      .power = &dpa__planned_counts},
-    {{"sequential", "bets on pairs as they arrive: may be looked at after every trial",
+    {{DPA__SEQUENTIAL, "bets on pairs as they arrive: may be looked at after every trial",
       EVERY_FAMILY, DPA_FROM_ORDER | DPA_GIVES_BOUND,
       DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_ORDER_OF_ARRIVAL, 1},
      .power = &dpa__planned_pairs},
@@ -327,6 +327,11 @@ int dpa__registry_is_rank(const char *method) {
 int dpa__registry_is_scan(const char *method) {
     const dpa__entry *entry = dpa__registry_find(method, NULL);
     return entry != NULL && entry->from_scores == dpa__scan_run;
+}
+
+int dpa__registry_is_sequential(const char *method) {
+    const dpa__entry *entry = dpa__registry_find(method, NULL);
+    return entry != NULL && (entry->about.what & DPA_FROM_ORDER) != 0;
 }
 
 int dpa__registry_is_channels(const char *method) {

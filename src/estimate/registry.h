@@ -77,7 +77,7 @@ const char *dpa__registry_refusal(const dpa__entry *entry, const dpa__model *mod
  * and of cosines. */
 const dpa__entry *dpa__registry_for(unsigned source, const char *name, dpa_error *err);
 /* The name of the method of this kind of evidence that has this variant; NULL if there is none. */
-DPA_API const char *dpa__registry_name(unsigned source, int variant);
+const char *dpa__registry_name(unsigned source, int variant);
 /* The number of the flavour that a name asks for: 1 for "rank:slope", 0 for "rank". */
 int dpa__registry_flavour(const char *name);
 
@@ -94,6 +94,8 @@ const char *dpa__registry_default(unsigned source, int is_universal, int is_tail
                                   uint64_t options);
 int dpa__registry_is_rank(const char *method);
 int dpa__registry_is_scan(const char *method);
+/* 1 when the method takes scores in the order of their arrival. */
+DPA_API int dpa__registry_is_sequential(const char *method);
 /* One run: canaries with independent channels. */
 #define DPA__CHANNELS "channels"
 int dpa__registry_is_channels(const char *method);

@@ -332,7 +332,7 @@ static dpa_status fill(const dpa_sequential *audit, const dpa_scores *s, dpa_res
     const dpa__model *model = &audit->model;
     dpa_sequential_now now;
     DPA_TRY(dpa__sequential_look(audit, &now, err));
-    dpa__result_begin(out, &audit->request, model, "sequential",
+    dpa__result_begin(out, &audit->request, model, DPA__SEQUENTIAL,
                       DPA_ASSUME_INDEPENDENT_RUNS | DPA_ASSUME_ORDER_OF_ARRIVAL);
     (void)snprintf(out->select, sizeof out->select, "%s",
                    isnan(audit->fixed) ? "running" : "fixed");

@@ -19,6 +19,9 @@ DPA_API int dpa__claim_is_made(const dpa_claim *claim);
 /* DPA_BAD_ARGUMENT if the claim makes more than one kind of promise or a number is out of range. */
 dpa_status dpa__claim_check(const dpa_claim *claim, dpa_error *err) DPA_MUST_USE;
 
+/* The method of runs that may stop early: its bounds hold at a time chosen by what was seen. */
+#define DPA__SEQUENTIAL "sequential"
+
 /* How often an attack that answers "in" or "out" was right and wrong. */
 typedef struct dpa_counts {
     uint64_t fn, tp, fp, tn;

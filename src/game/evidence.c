@@ -165,7 +165,7 @@ static dpa_status fill_protocol(json_t *object, const dpa_game *game, dpa_error 
     const dpa_experiment *e = game->experiment;
     /* With stop_refuted the run ends at a time chosen by what was seen, where only sequential
      * bounds hold. */
-    const char *method = e->method == NULL && e->stop_refuted ? "sequential" : e->method;
+    const char *method = e->method == NULL && e->stop_refuted ? DPA__SEQUENTIAL : e->method;
     const double delta = !isnan(e->claim_delta) ? e->claim_delta
                          : game->plan != NULL   ? game->plan->delta
                                                 : (double)NAN;

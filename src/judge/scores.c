@@ -31,15 +31,10 @@ static dpa_status scores_of(const dpa_evidence *e, dpa_scores *in_order, dpa_err
     return DPA_OK;
 }
 
-static int needs_order(const char *method) {
-    const dpa__entry *entry = dpa__registry_find(method, NULL);
-    return entry != NULL && (entry->about.what & DPA_FROM_ORDER) != 0;
-}
-
 static dpa_status run(void *user, const dpa_request *request, dpa_results *results,
                       dpa_error *err) {
     const both *scores = user;
-    return request->method[0] != '\0' && needs_order(request->method)
+    return request->method[0] != '\0' && dpa__registry_is_sequential(request->method)
                ? dpa__estimate_sequential(&scores->in_order, request, results, err)
                : dpa__estimate_scores(&scores->prepared, request, results, err);
 }
@@ -99,7 +94,7 @@ static dpa_status open_groups(dpa__case *c, dpa_score_groups *out, dpa_error *er
                          "group: needs one table with the columns score, member and the group");
     if (strcmp(path, "-") == 0)
         return dpa__fail(err, DPA_BAD_ARGUMENT, "group: the table is read twice; not from '-'");
-    if (needs_order(c->test.method))
+    if (dpa__registry_is_sequential(c->test.method))
         return dpa__fail(err, DPA_BAD_ARGUMENT, "group: not with method %s", c->test.method);
     DPA_TRY(dpa__score_groups_read(path, c->protocol.group, out, err));
     c->test.count *= 1 + out->count;
