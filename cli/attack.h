@@ -8,37 +8,21 @@
 #include "output.h"
 
 typedef struct attack_options {
-    const char *signals, *members, *population, *kind, *variance, *out;
-    uint64_t target;
+    const char *signals, *members, *population, *features, *population_features, *out;
     word_list exclude;
-    int offline;
-    double a, gamma;
-    const char *features, *population_features, *form;
-    double level, ridge;
-    int squares;
+    dpa_signal_kind kind;
+    uint64_t threads;
+    dpa_leak_opts leaks; /* `how` is that of all attacks */
     /* for `points` and `select` */
-    const char *by, *weight, *challenge, *split, *ids, *json;
-    uint64_t count, seed, threads;
-    double test_share, delta;
+    dpa_weight weight;
+    dpa_challenge challenge;
+    const char *split, *ids, *json;
+    uint64_t count;
 } attack_options;
 
-/* What was read for an attack. */
-typedef struct attack_input {
-    dpa_signals signals, population;            /* population: models is 0 if there is none */
-    dpa_features features, population_features; /* likewise: points is 0 */
-    size_t *exclude;
-} attack_input;
-
-/* Returns 1 if there is an attack of that name. */
-int attack_named(const char *word, dpa_attack *out);
-/* Translates the command line's options into the library's. */
-void attack_opts_from(const attack_options *o, const attack_input *in, dpa_attack_opts *out);
-/* Writes what `write` prints to the file, completely or not at all, or to standard output if `path`
- * is NULL. Returns an exit code. */
-typedef void attack_writer(FILE *out, const void *what);
-int attack_write(const char *path, attack_writer *write, const void *what);
+const char *attack_name(dpa_attack attack);
 
 /* dpaudit attack points | select. */
-int attack_points(const attack_options *o, int is_selection, const attack_input *in);
+int attack_points(const attack_options *o, int is_selection, const dpa_signals *signals);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "attack.h"
+#include "base/error.h"
 
 /* What is printed: the leaks, in the order of printing. */
 typedef struct listing {
@@ -27,7 +28,7 @@ static void free_ids(char **id, size_t points) {
 
 /* Reads exactly `points` lines. Returns 0, or an exit code after printing the error. */
 static int read_ids(const char *path, size_t points, char ***out) {
-    dpa_error err = {.status = DPA_BAD_INPUT};
+    dpa_error err;
     size_t count = 0, room = 0;
     ssize_t length;
     char *line = NULL, **id = calloc(points + 1, sizeof *id);
@@ -45,12 +46,12 @@ static int read_ids(const char *path, size_t points, char ***out) {
         return 0;
     }
     free_ids(id, points);
-    (void)snprintf(err.place, sizeof err.place, "%s", path);
     if (in == NULL)
-        (void)snprintf(err.text, sizeof err.text, "cannot be read");
+        (void)dpa__fail_file(&err, DPA_BAD_INPUT, path, "cannot be read");
     else
-        (void)snprintf(err.text, sizeof err.text, "expected %zu names, one a line, found %s%zu",
-                       points, count > points ? "more than " : "", count > points ? points : count);
+        (void)dpa__fail_file(&err, DPA_BAD_INPUT, path,
+                             "expected %zu names, one a line, found %s%zu", points,
+                             count > points ? "more than " : "", count > points ? points : count);
     return library_error(&err);
 }
 
@@ -106,11 +107,11 @@ static void print_table(FILE *out, const void *what) {
     const size_t tested = models_of(l, DPA_ROLE_TEST);
     if (l->challenge != NULL)
         (void)fprintf(out, "%zu of %zu points, challenge %s, by %s on %zu test models\n\n",
-                      l->count, l->points, l->challenge, l->o->by, tested);
+                      l->count, l->points, l->challenge, attack_name(l->o->leaks.attack), tested);
     else
         (void)fprintf(out,
                       "%zu of %zu points, those that leak most first, by %s on %zu test models\n\n",
-                      l->count, l->points, l->o->by, tested);
+                      l->count, l->points, attack_name(l->o->leaks.attack), tested);
     (void)fprintf(out, "%-20s %9s %9s %10s %6s %6s\n", "point", "accuracy", "epsilon", "gap",
                   "with", "without");
     for (size_t i = 0; i < l->count; ++i) {
@@ -163,27 +164,6 @@ static void print_csv(FILE *out, const void *what) {
     }
 }
 
-static void json_text(FILE *out, const char *text) {
-    (void)fputc('"', out);
-    for (; *text != '\0'; ++text) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            (void)fprintf(out, "\\%c", c);
-        else if (c < 0x20)
-            (void)fprintf(out, "\\u%04x", c);
-        else
-            (void)fputc(c, out);
-    }
-    (void)fputc('"', out);
-}
-
-static void json_number(FILE *out, const char *name, double value) {
-    if (isfinite(value))
-        (void)fprintf(out, ", \"%s\": %.17g", name, value);
-    else
-        (void)fprintf(out, ", \"%s\": null", name);
-}
-
 static void json_models(FILE *out, const listing *l, const char *name, dpa_model_role role) {
     const char *comma = "";
     (void)fprintf(out, "\"%s\": [", name);
@@ -198,10 +178,10 @@ static void json_models(FILE *out, const listing *l, const char *name, dpa_model
 static void print_json(FILE *out, const void *what) {
     const listing *l = what;
     (void)fprintf(out, "{\"dpaudit\": \"%s\", \"command\": \"attack\", \"attack\": \"%s\", ",
-                  dpa_version(), l->o->by);
+                  dpa_version(), attack_name(l->o->leaks.attack));
     if (l->challenge != NULL) (void)fprintf(out, "\"challenge\": \"%s\", ", l->challenge);
-    (void)fprintf(out, "\"weight\": \"%s\", \"delta\": %.17g, \"models\": {", l->o->weight,
-                  l->o->delta);
+    (void)fprintf(out, "\"weight\": \"%s\", \"delta\": %.17g, \"models\": {",
+                  l->o->weight == DPA_WEIGHT_EPSILON ? "epsilon" : "accuracy", l->o->leaks.delta);
     json_models(out, l, "fit", DPA_ROLE_FIT);
     (void)fputs(", ", out);
     json_models(out, l, "test", DPA_ROLE_TEST);
@@ -212,11 +192,11 @@ static void print_json(FILE *out, const void *what) {
         const dpa_leak *k = &l->leaks[i];
         char name[512];
         name_of(l, k->point, name, sizeof name);
-        (void)fprintf(out, "%s\n  {\"point\": %zu, \"id\": ", i > 0 ? "," : "", k->point);
-        json_text(out, name);
-        json_number(out, "accuracy", k->accuracy);
-        json_number(out, "epsilon", k->epsilon);
-        json_number(out, "gap", k->gap);
+        (void)fprintf(out, "%s\n  {\"point\": %zu", i > 0 ? "," : "", k->point);
+        json_text(out, ", \"id\": ", name);
+        json_number(out, ", \"accuracy\": ", k->accuracy);
+        json_number(out, ", \"epsilon\": ", k->epsilon);
+        json_number(out, ", \"gap\": ", k->gap);
         (void)fprintf(out, ", \"in\": %zu, \"out\": %zu}", k->in, k->out);
     }
     (void)fputs("]}\n", out);
@@ -226,32 +206,25 @@ static void print_json(FILE *out, const void *what) {
 static int print(const listing *l, size_t on_screen) {
     const char *json = l->o->json;
     int code = 0;
-    if (l->o->out != NULL) code = attack_write(l->o->out, print_csv, l);
-    if (code == 0 && json != NULL)
-        code = attack_write(json[0] == '\0' ? NULL : json, print_json, l);
+    if (l->o->out != NULL) code = write_by(l->o->out, print_csv, l);
+    if (code == 0 && json != NULL) code = write_by(json[0] == '\0' ? NULL : json, print_json, l);
     if (code != 0 || (json != NULL && json[0] == '\0')) return code;
     listing shown = *l;
     if (shown.count > on_screen) shown.count = on_screen;
-    return attack_write(NULL, print_table, &shown);
+    return write_by(NULL, print_table, &shown);
 }
 
 /* ── the work ── */
 
-static dpa_challenge challenge_of(const attack_options *o) {
-    return strcmp(o->challenge, "random") == 0    ? DPA_CHALLENGE_RANDOM
-           : strcmp(o->challenge, "average") == 0 ? DPA_CHALLENGE_AVERAGE
-                                                  : DPA_CHALLENGE_WORST;
-}
-
 /* Moves the chosen leaks to the front, in their order. */
-static dpa_status select_leaks(const attack_options *o, dpa_weight weight, dpa_leak *leaks,
-                               size_t points, size_t count, dpa_error *err) {
+static dpa_status select_leaks(const attack_options *o, dpa_leak *leaks, size_t points,
+                               size_t count, dpa_error *err) {
     size_t *chosen = calloc(count + 1, sizeof *chosen);
     dpa_leak *found = calloc(count + 1, sizeof *found);
     dpa_status status = DPA_NO_MEMORY;
     if (chosen != NULL && found != NULL)
-        status = dpa__challenges_select(leaks, points, challenge_of(o), weight, o->seed, chosen,
-                                        count, err);
+        status = dpa__challenges_select(leaks, points, o->challenge, o->weight, o->leaks.seed,
+                                        chosen, count, err);
     for (size_t i = 0; i < count && status == DPA_OK; ++i) found[i] = leaks[chosen[i]];
     if (status == DPA_OK) memcpy(leaks, found, count * sizeof *leaks);
     free(chosen);
@@ -259,39 +232,25 @@ static dpa_status select_leaks(const attack_options *o, dpa_weight weight, dpa_l
     return status;
 }
 
-static dpa_status measure(const attack_options *o, int is_selection, const attack_input *in,
-                          dpa_leak *leaks, dpa_model_role *roles, dpa_error *err) {
-    dpa_leak_opts opts;
-    dpa__leak_opts_init(&opts);
-    (void)attack_named(o->by, &opts.attack);
-    attack_opts_from(o, in, &opts.how);
-    opts.test_share = o->test_share;
-    opts.every_model = o->split != NULL ? strcmp(o->split, "all") == 0 : !is_selection;
-    opts.seed = o->seed;
-    opts.delta = o->delta;
-    return dpa__leaks_measure(&in->signals, &opts, leaks, roles, err);
-}
-
-int attack_points(const attack_options *o, int is_selection, const attack_input *in) {
-    const dpa_signals *signals = &in->signals;
-    const dpa_weight weight =
-        strcmp(o->weight, "epsilon") == 0 ? DPA_WEIGHT_EPSILON : DPA_WEIGHT_ACCURACY;
+int attack_points(const attack_options *o, int is_selection, const dpa_signals *signals) {
     const size_t wanted = (size_t)(o->count > 0 ? o->count : is_selection ? 1 : 20);
     dpa_leak *leaks = calloc(signals->points, sizeof *leaks);
     dpa_model_role *roles = calloc(signals->models, sizeof *roles);
     dpa_error err = {.status = DPA_NO_MEMORY, .text = "no memory for the points"};
     dpa_status status = DPA_NO_MEMORY;
+    dpa_leak_opts opts = o->leaks;
     listing l = {o, leaks, signals->points, NULL, roles, signals->models, signals->points, NULL};
     int code = o->ids != NULL ? read_ids(o->ids, signals->points, &l.id)
                               : read_rows(o->signals, signals->points, &l.id);
+    opts.every_model = o->split != NULL ? strcmp(o->split, "all") == 0 : !is_selection;
     if (code == 0 && leaks != NULL && roles != NULL)
-        status = measure(o, is_selection, in, leaks, roles, &err);
+        status = dpa__leaks_measure(signals, &opts, leaks, roles, &err);
     if (status == DPA_OK && is_selection) {
-        l.challenge = o->challenge;
+        l.challenge = dpa__challenge_name(o->challenge);
         l.count = wanted;
-        status = select_leaks(o, weight, leaks, signals->points, wanted, &err);
+        status = select_leaks(o, leaks, signals->points, wanted, &err);
     } else if (status == DPA_OK)
-        dpa__leaks_sort(leaks, signals->points, weight);
+        dpa__leaks_sort(leaks, signals->points, o->weight);
     if (code == 0) code = status == DPA_OK ? print(&l, wanted) : library_error(&err);
     free_ids(l.id, signals->points);
     free(leaks);

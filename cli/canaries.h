@@ -29,14 +29,6 @@ int canaries_largest(const canaries_options *o);
 /* Known rounds: shows the rounds of each canary, and the scores that the state holds. */
 int canaries_schedule(const canaries_options *o);
 int canaries_known(const canaries_options *o);
-/* [canaries × columns] rounds counted from 0, from --schedule or made by --rounds and --times; no
- * rows if neither was given. Free with free(). */
-typedef struct schedule_table {
-    double *round; /* NaN or negative: none */
-    size_t canaries, columns;
-} schedule_table;
-dpa_status canaries_read_schedule(const canaries_options *o, const dpa_canaries *canaries,
-                                  schedule_table *out, dpa_error *err);
 
 /* Evidence that describes the canaries: dimension, direction, seed. The caller adds arrays, writes
  * and frees it. */

@@ -10,41 +10,35 @@
 typedef struct account_options {
     common_options common;
     phase_options phase;
-    double epsilon, fpr;
-    uint64_t points;
-    const char *gaussians, *deltas, *epsilons, *orders;
-    double check, zcdp;
-    const char *rdp_file;
+    dpa_account_query query;
+    const char *gaussians, *deltas, *epsilons, *orders, *rdp_file;
+    double zcdp;
 } account_options;
+
+#define AT(field) offsetof(account_options, field)
 
 static const option table[] = {
     HEADING("The mechanism"),
     PHASE_OPTIONS(account_options),
     {"two-gaussians", OPTION_TEXT, "M1,S1,M2,S2",
-     "instead: the exact epsilon between N(M1,S1^2) and N(M2,S2^2)",
-     offsetof(account_options, gaussians)},
+     "instead: the exact epsilon between N(M1,S1^2) and N(M2,S2^2)", AT(gaussians)},
     {"zcdp", OPTION_NUMBER, "RHO", "instead: a mechanism known to be RHO-zCDP (an upper bound)",
-     offsetof(account_options, zcdp)},
+     AT(zcdp)},
     {"rdp", OPTION_FILE, "FILE",
      "instead: a mechanism known by its Rényi divergences, a CSV with columns order and rdp",
-     offsetof(account_options, rdp_file)},
+     AT(rdp_file)},
     HEADING("What is wanted"),
     DELTA_OPTIONS(account_options),
-    {"epsilon", OPTION_NUMBER, "E", "also delta at this epsilon",
-     offsetof(account_options, epsilon)},
-    {"deltas", OPTION_TEXT, "D1,D2,…", "also a table of epsilon at these deltas",
-     offsetof(account_options, deltas)},
-    {"epsilons", OPTION_TEXT, "E1,E2,…", "also a table of delta at these epsilons",
-     offsetof(account_options, epsilons)},
+    {"epsilon", OPTION_NUMBER, "E", "also delta at this epsilon", AT(query.epsilon)},
+    {"deltas", OPTION_TEXT, "D1,D2,…", "also a table of epsilon at these deltas", AT(deltas)},
+    {"epsilons", OPTION_TEXT, "E1,E2,…", "also a table of delta at these epsilons", AT(epsilons)},
     {"orders", OPTION_TEXT, "A1,A2,…", "also the Rényi divergence at these orders, and zCDP",
-     offsetof(account_options, orders)},
+     AT(orders)},
     {"check", OPTION_NUMBER, "E", "compare another accountant's epsilon with ours",
-     offsetof(account_options, check)},
-    {"fpr", OPTION_NUMBER, "A", "also the best attack's TPR at this FPR",
-     offsetof(account_options, fpr)},
+     AT(query.check)},
+    {"fpr", OPTION_NUMBER, "A", "also the best attack's TPR at this FPR", AT(query.fpr)},
     {"points", OPTION_COUNT, "N",
-     "also the trade-off curve at N false positive rates (in the JSON)",
-     offsetof(account_options, points)},
+     "also the trade-off curve at N false positive rates (in the JSON)", AT(query.curve_points)},
     OUTPUT_OPTIONS(account_options),
     END_OPTIONS,
 };
@@ -53,9 +47,7 @@ static void init(void *options) {
     account_options *o = options;
     common_init(&o->common);
     phase_init(&o->phase);
-    o->epsilon = NAN;
-    o->fpr = NAN;
-    o->check = NAN;
+    dpa__account_query_init(&o->query);
     o->zcdp = NAN;
 }
 
@@ -95,7 +87,8 @@ static size_t number_list(const char *name, const char *text, double **out) {
 }
 
 /* Parses the lists of the query; returns an exit code if one is not a list of numbers. */
-static int take_lists(const account_options *o, double *lists[3], dpa_account_query *query) {
+static int take_lists(account_options *o, double *lists[3]) {
+    dpa_account_query *query = &o->query;
     const struct {
         const char *name, *text;
         const double **values;
@@ -113,32 +106,26 @@ static int take_lists(const account_options *o, double *lists[3], dpa_account_qu
 }
 
 static int run(void *options, const word_list *words) {
-    const account_options *o = options;
+    account_options *o = options;
+    dpa_account_query *query = &o->query;
     (void)words;
     dpa_report *report = NULL;
     dpa_error err;
+    query->opts.delta = o->common.protocol.request.delta;
     if (o->gaussians != NULL) return run_two_gaussians(o);
     if (!isnan(o->zcdp) || o->rdp_file != NULL) {
-        const dpa_status status = dpa__audit_renyi(
-            o->zcdp, o->rdp_file, o->common.protocol.request.delta, o->check, &report, &err);
+        const dpa_status status =
+            dpa__audit_renyi(o->zcdp, o->rdp_file, query->opts.delta, query->check, &report, &err);
         return status == DPA_OK ? show_report(report, &o->common) : library_error(&err);
     }
     phase_set set;
     double *lists[3] = {NULL, NULL, NULL};
-    dpa_account_query query;
-    dpa__account_query_init(&query);
-    int code = phase_list(&o->phase, 0, &set, &query);
-    if (code == 0) code = take_lists(o, lists, &query);
-    if (code == 0) {
-        query.opts.delta = o->common.protocol.request.delta;
-        query.epsilon = o->epsilon;
-        query.fpr = o->fpr;
-        query.check = o->check;
-        query.curve_points = (size_t)o->points;
-        const dpa_status status = dpa__audit_account(&query, &report, &err);
-        code = status == DPA_OK ? show_report(report, &o->common) : library_error(&err);
-    }
-    dpa__account_query_free(&query);
+    int code = phase_list(&o->phase, 0, &set, query);
+    if (code == 0) code = take_lists(o, lists);
+    if (code == 0)
+        code = dpa__audit_account(query, &report, &err) == DPA_OK ? show_report(report, &o->common)
+                                                                  : library_error(&err);
+    dpa__account_query_free(query);
     phase_set_free(&set);
     for (size_t k = 0; k < 3; ++k) free(lists[k]);
     return code;

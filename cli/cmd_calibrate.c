@@ -2,7 +2,6 @@
 /* dpaudit calibrate: the noise, sampling rate or number of steps for a target. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "output.h"
 #include "phases.h"
@@ -11,7 +10,7 @@ typedef struct calibrate_options {
     common_options common;
     phase_options phase;
     double epsilon;
-    const char *what;
+    dpa_calibrate_what what;
 } calibrate_options;
 
 static const option table[] = {
@@ -19,7 +18,7 @@ static const option table[] = {
     {"epsilon", OPTION_NUMBER, "E", "the epsilon to meet (required)",
      offsetof(calibrate_options, epsilon)},
     DELTA_OPTIONS(calibrate_options),
-    {"find", OPTION_CHOICE, "sigma|q|steps", "which parameter to find (default sigma)",
+    {"find", OPTION_WORD, "sigma|q|steps", "which parameter to find (default sigma)",
      offsetof(calibrate_options, what)},
     HEADING("The mechanism"),
     PHASE_OPTIONS(calibrate_options),
@@ -33,31 +32,28 @@ static void init(void *options) {
     common_init(&o->common);
     phase_init(&o->phase);
     o->epsilon = NAN;
-    o->what = "sigma";
 }
 
 static int run(void *options, const word_list *words) {
     const calibrate_options *o = options;
     (void)words;
     if (isnan(o->epsilon)) return usage_error("needs --epsilon, the target");
-    const dpa_calibrate_what what = strcmp(o->what, "q") == 0       ? DPA_CALIBRATE_Q
-                                    : strcmp(o->what, "steps") == 0 ? DPA_CALIBRATE_STEPS
-                                                                    : DPA_CALIBRATE_SIGMA;
-    if (what == DPA_CALIBRATE_SIGMA && !isnan(o->phase.sigma))
+    const int is_noise_sought = o->what == DPA_CALIBRATE_SIGMA;
+    if (is_noise_sought && !isnan(o->phase.sigma))
         return usage_error("--sigma is what is sought: leave it out, or say --find q or "
                            "--find steps");
-    if (what != DPA_CALIBRATE_SIGMA && isnan(o->phase.sigma) && o->phase.pair == NULL &&
+    if (!is_noise_sought && isnan(o->phase.sigma) && o->phase.pair == NULL &&
         o->phase.ledger == NULL)
-        return usage_error("needs --sigma to find %s", o->what);
+        return usage_error("needs --sigma to find %s", o->what == DPA_CALIBRATE_Q ? "q" : "steps");
     phase_set set;
     dpa_account_query query;
     dpa__account_query_init(&query);
-    int code = phase_list(&o->phase, what == DPA_CALIBRATE_SIGMA, &set, &query);
+    int code = phase_list(&o->phase, is_noise_sought, &set, &query);
     query.opts.delta = o->common.protocol.request.delta;
     query.epsilon = o->epsilon;
     dpa_report *report = NULL;
     dpa_error err;
-    if (code == 0 && dpa__audit_calibrate(&query, what, &report, &err) != DPA_OK)
+    if (code == 0 && dpa__audit_calibrate(&query, o->what, &report, &err) != DPA_OK)
         code = library_error(&err);
     dpa__account_query_free(&query);
     phase_set_free(&set);

@@ -4,70 +4,61 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "canaries.h"
-#include "evidence/evidence.h"
+
+#define AT(field) offsetof(canaries_options, field)
 
 static const option table[] = {
     HEADING("Which canaries"),
     SEED_OPTIONS(canaries_options),
-    {"first", OPTION_COUNT, "I", "index of the first canary's stream (default 0)",
-     offsetof(canaries_options, first)},
+    {"first", OPTION_COUNT, "I", "index of the first canary's stream (default 0)", AT(first)},
     {"direction", OPTION_CHOICE, "sphere|signs|hadamard",
      "what they are (default sphere); signs: +-1/sqrt(dim), made eight times as fast; hadamard: "
      "exactly orthogonal, any number of them by one fast transform",
-     offsetof(canaries_options, direction)},
+     AT(direction)},
     HEADING("make: one canary as a vector"),
-    {"dim", OPTION_COUNT, "D", "dimension: the number of the model's parameters",
-     offsetof(canaries_options, dim)},
-    {"index", OPTION_COUNT, "I", "which canary (default 0)", offsetof(canaries_options, index)},
-    {"norm", OPTION_NUMBER, "R", "its norm (default 1)", offsetof(canaries_options, norm)},
-    {"dtype", OPTION_CHOICE, "float32|float64", "what to write (default float32)",
-     offsetof(canaries_options, dtype)},
+    {"dim", OPTION_COUNT, "D", "dimension: the number of the model's parameters", AT(dim)},
+    {"index", OPTION_COUNT, "I", "which canary (default 0)", AT(index)},
+    {"norm", OPTION_NUMBER, "R", "its norm (default 1)", AT(norm)},
+    {"dtype", OPTION_CHOICE, "float32|float64", "what to write (default float32)", AT(dtype)},
     HEADING("cosines: of all canaries with a model"),
     {"model", OPTION_LIST, "FILE",
-     "safetensors, NPY, NPZ, .f32 or .f64 (raw), or text; several are one long vector",
-     offsetof(canaries_options, models)},
-    {"initial", OPTION_LIST, "FILE", "the model before training, to be subtracted",
-     offsetof(canaries_options, initials)},
-    {"count", OPTION_COUNT, "K", "canaries that took part", offsetof(canaries_options, count)},
+     "safetensors, NPY, NPZ, .f32 or .f64 (raw), or text; several are one long vector", AT(models)},
+    {"initial", OPTION_LIST, "FILE", "the model before training, to be subtracted", AT(initials)},
+    {"count", OPTION_COUNT, "K", "canaries that took part", AT(count)},
     {"unobserved", OPTION_COUNT, "N", "also the next N canaries, which did not (see --null)",
-     offsetof(canaries_options, unobserved)},
+     AT(unobserved)},
     HEADING("rounds and largest: of all canaries with every round's change"),
     {"state", OPTION_FILE, "FILE",
-     "keeps the largest cosines between calls; made by the first 'rounds'",
-     offsetof(canaries_options, state)},
+     "keeps the largest cosines between calls; made by the first 'rounds'", AT(state)},
     HEADING("schedule, rounds and known: canaries with rounds that the auditor knows"),
-    {"rounds", OPTION_COUNT, "T", "rounds of the whole training",
-     offsetof(canaries_options, rounds)},
-    {"times", OPTION_COUNT, "R", "rounds of each canary: one in each of R equal parts",
-     offsetof(canaries_options, times)},
+    {"rounds", OPTION_COUNT, "T", "rounds of the whole training", AT(rounds)},
+    {"times", OPTION_COUNT, "R", "rounds of each canary: one in each of R equal parts", AT(times)},
     {"schedule", OPTION_FILE, "FILE.npy",
-     "instead: a matrix with the rounds of each canary, from 0 (NaN or -1: none)",
-     offsetof(canaries_options, schedule)},
+     "instead: a matrix with the rounds of each canary, from 0 (NaN or -1: none)", AT(schedule)},
     {"unit", OPTION_NUMBER, "U",
      "norm of one canary in a FILE: the clipping norm, divided as the sum is, times "
      "the server's rate",
-     offsetof(canaries_options, unit)},
-    {"momentum", OPTION_NUMBER, "B", "of the server, to be undone (default 0)",
-     offsetof(canaries_options, momentum)},
+     AT(unit)},
+    {"momentum", OPTION_NUMBER, "B", "of the server, to be undone (default 0)", AT(momentum)},
     {"previous", OPTION_LIST, "FILE",
      "with --momentum: the change of the round before the first FILE, unless that is round 0",
-     offsetof(canaries_options, previous)},
+     AT(previous)},
     {"sigma", OPTION_NUMBER, "S",
      "known: the noise multiplier, for the choice of canaries whose numbers of rounds differ "
      "(default 1)",
-     offsetof(canaries_options, sigma)},
+     AT(sigma)},
     HEADING("How"),
     {"kernel", OPTION_CHOICE, "avx512|avx2|portable",
-     "instructions to use (default: the best here; the numbers are the same)",
-     offsetof(canaries_options, kernel)},
+     "instructions to use (default: the best here; the numbers are the same)", AT(kernel)},
     HEADING("Output"),
     {"out", OPTION_OUTPUT, "FILE",
      "where to write, NPY, or NPZ with all that the next command must know (default for cosines: "
      "one a line)",
-     offsetof(canaries_options, out)},
+     AT(out)},
     {"null", OPTION_OUTPUT, "FILE.npy", "where the cosines of the unobserved canaries go",
-     offsetof(canaries_options, null)},
+     AT(null)},
     END_OPTIONS,
 };
 
@@ -106,9 +97,8 @@ static dpa_status write_vector(const char *path, dpa_dtype dtype, const void *da
 static dpa_status make_into(dpa_canaries *canaries, const canaries_options *o, void *block,
                             dpa_error *err) {
     const int wide = strcmp(o->dtype, "float64") == 0;
-    const dpa_status status = wide ? dpa__canaries_make_f64(canaries, 0, o->norm, block, err)
-                                   : dpa__canaries_make_f32(canaries, 0, o->norm, block, err);
-    if (status != DPA_OK) return status;
+    DPA_TRY(wide ? dpa__canaries_make_f64(canaries, 0, o->norm, block, err)
+                 : dpa__canaries_make_f32(canaries, 0, o->norm, block, err));
     return write_vector(o->out, wide ? DPA_F64 : DPA_F32, block, (size_t)o->dim, err);
 }
 
@@ -130,10 +120,8 @@ static int make(const canaries_options *o) {
 }
 
 dpa_status canaries_read_model(const word_list *files, dpa_weights *out, dpa_error *err) {
-    for (size_t i = 0; i < files->count; ++i) {
-        const dpa_status status = dpa__weights_append(out, files->items[i], NULL, err);
-        if (status != DPA_OK) return status;
-    }
+    for (size_t i = 0; i < files->count; ++i)
+        DPA_TRY(dpa__weights_append(out, files->items[i], NULL, err));
     return DPA_OK;
 }
 
@@ -151,11 +139,8 @@ dpa_status canaries_show(const canaries_options *o, const dpa_canaries *canaries
         dpa__evidence_clear(&e);
         return status;
     }
-    if (o->null != NULL) {
-        const dpa_status status =
-            write_vector(o->null, DPA_F64, cosine + observed, unobserved, err);
-        if (status != DPA_OK) return status;
-    }
+    if (o->null != NULL)
+        DPA_TRY(write_vector(o->null, DPA_F64, cosine + observed, unobserved, err));
     const size_t shown = o->null != NULL ? observed : observed + unobserved;
     if (o->out != NULL) return write_vector(o->out, DPA_F64, cosine, shown, err);
     for (size_t i = 0; i < shown; ++i) (void)printf("%.17g\n", cosine[i]);

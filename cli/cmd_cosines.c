@@ -14,26 +14,27 @@ typedef struct cosines_options {
     const char *null, *direction;
 } cosines_options;
 
+#define AT(field) offsetof(cosines_options, field)
+
 static const option table[] = {
     HEADING("Evidence"),
     {"dim", OPTION_COUNT, "D",
      "dimension of the model (not needed with --null, nor where FILE is an NPZ that says it)",
-     offsetof(cosines_options, dim)},
+     AT(dim)},
     {"null", OPTION_FILE, "FILE",
      "all iterates: FILE and this one are largest cosines over the rounds, here of canaries that "
      "did not take part",
-     offsetof(cosines_options, null)},
+     AT(null)},
     {"direction", OPTION_CHOICE, "sphere|signs|hadamard",
      "what the canaries were (see canaries --direction; default: what FILE says, or sphere)",
-     offsetof(cosines_options, direction)},
+     AT(direction)},
     HEADING("Known rounds: the participation that the claim is about"),
     {"participations", OPTION_NUMBER, "R",
      "a client is in up to R rounds that the attacker knows (default: as the canaries were)",
-     offsetof(cosines_options, times)},
+     AT(times)},
     {"q", OPTION_NUMBER, "Q", "or: in each of --rounds rounds with probability Q (Poisson), hidden",
-     offsetof(cosines_options, q)},
-    {"rounds", OPTION_COUNT, "T", "with --q: the rounds of the training",
-     offsetof(cosines_options, rounds)},
+     AT(q)},
+    {"rounds", OPTION_COUNT, "T", "with --q: the rounds of the training", AT(rounds)},
     HEADING("What is wanted"),
     DELTA_OPTIONS(cosines_options),
     CONFIDENCE_OPTIONS(cosines_options),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dpaudit counts: bounds from a confusion matrix. */
 #include "output.h"
-#include "rates.h"
 
 typedef struct counts_options {
     common_options common;

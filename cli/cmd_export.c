@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "output.h"
 #include "trials.h"
 
@@ -32,8 +33,8 @@ static dpa_status gather(const export_options *o, dpa_experiment *experiment, dp
     dpa_run_opts opts;
     run_opts_make(experiment, &o->game, &opts);
     if (o->signals) experiment->command.has_attack = 0;
-    const dpa_status status = dpa_game_open(experiment, game, err);
-    return status == DPA_OK ? dpa_run_collect(&opts, *game, evidence, summary, err) : status;
+    DPA_TRY(dpa_game_open(experiment, game, err));
+    return dpa_run_collect(&opts, *game, evidence, summary, err);
 }
 
 static int run(void *options, const word_list *words) {
@@ -49,11 +50,9 @@ static int run(void *options, const word_list *words) {
                          : experiment->output != NULL ? experiment->output
                                                       : ".";
     dpa_status status = gather(o, experiment, &game, &evidence, &summary, &err);
-    if (status == DPA_OK && summary.stored == 0) {
-        status = err.status = DPA_BAD_INPUT;
-        (void)snprintf(err.text, sizeof err.text,
-                       "no trial is stored: dpaudit run %.400s plays them", words->items[0]);
-    }
+    if (status == DPA_OK && summary.stored == 0)
+        status = dpa__fail(&err, DPA_BAD_INPUT, "no trial is stored: dpaudit run %.400s plays them",
+                           words->items[0]);
     const int csv = o->format != NULL && strcmp(o->format, "csv") == 0;
     if (status == DPA_OK) status = evidence_export(&evidence, folder, csv, &err);
     if (status != DPA_OK) code = library_error(&err);

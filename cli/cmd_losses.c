@@ -3,39 +3,39 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "output.h"
 
 typedef struct losses_options {
     common_options common;
     word_list train, heldout, train_labels, heldout_labels;
-    uint64_t bootstrap, components, records;
-    const char *group, *loss, *goodness, *transform;
-    int whole, resampled;
+    const char *loss, *goodness;
+    dpa_losses_query query;
 } losses_options;
+
+#define AT(field) offsetof(losses_options, field)
 
 static const option table[] = {
     HEADING("The losses of a model (each may be given several times: one model each)"),
     {"train", OPTION_LIST, "FILE", "losses of training points, or predictions with --train-labels",
-     offsetof(losses_options, train)},
-    {"heldout", OPTION_LIST, "FILE", "the same for points that were not trained on",
-     offsetof(losses_options, heldout)},
+     AT(train)},
+    {"heldout", OPTION_LIST, "FILE", "the same for points that were not trained on", AT(heldout)},
     {"train-labels", OPTION_LIST, "FILE", "labels: the training file holds predicted probabilities",
-     offsetof(losses_options, train_labels)},
-    {"heldout-labels", OPTION_LIST, "FILE", "labels of the held-out points",
-     offsetof(losses_options, heldout_labels)},
+     AT(train_labels)},
+    {"heldout-labels", OPTION_LIST, "FILE", "labels of the held-out points", AT(heldout_labels)},
     {"loss", OPTION_CHOICE, "log-odds|squared|absolute",
      "loss of a prediction: of a probability (default), or of the number that a regression "
      "predicts",
-     offsetof(losses_options, loss)},
+     AT(loss)},
     {"whole-training-set", OPTION_FLAG, NULL,
      "the training losses are those of all training points: their rates are exact",
-     offsetof(losses_options, whole)},
+     AT(query.opts.whole_training_set)},
     HEADING("What is wanted"),
     {"group", OPTION_TEXT, "COLUMN",
      "also each value of this column of the table by itself; their bounds hold together",
-     offsetof(losses_options, group)},
+     AT(query.group)},
     {"records", OPTION_COUNT, "N", "also the N training records that stand out most",
-     offsetof(losses_options, records)},
+     AT(query.records)},
     REQUEST_OPTION(losses_options, "method", "M",
                    "binormal, empirical, normal, tail, mixture or simultaneous (default: all)"),
     DELTA_OPTIONS(losses_options),
@@ -46,21 +46,21 @@ static const option table[] = {
                  "of the claim on the mechanism (default add-remove, which holds for both)"),
     {"resampled", OPTION_FLAG, NULL,
      "every model was trained on its own random draw of the data: bound the mechanism too",
-     offsetof(losses_options, resampled)},
+     AT(query.opts.resampled)},
     REQUEST_OPTION(losses_options, "confidence", "P", "confidence of intervals (default 0.95)"),
     {"bootstrap", OPTION_COUNT, "N", "replicates for the intervals (default 200; 0: none)",
-     offsetof(losses_options, bootstrap)},
+     AT(query.opts.bootstrap)},
     {"components", OPTION_COUNT, "K", "components of the mixtures (default: chosen by BIC, to 20)",
-     offsetof(losses_options, components)},
-    {"transform", OPTION_CHOICE, "paper|quantile",
+     AT(query.opts.mixture.components)},
+    {"transform", OPTION_WORD, "paper|quantile",
      "scale of the normal and mixture fits: from the extreme losses, or from the quantiles at "
      "0.001 and 0.999 (default paper)",
-     offsetof(losses_options, transform)},
+     AT(query.opts.mixture.transform)},
     {"goodness", OPTION_TEXT, "paper|K",
      "paper: judge fits by the paper's Kolmogorov-Smirnov procedure instead of Anderson-Darling; "
      "K: "
      "also its p-values for 1 to K components (slow)",
-     offsetof(losses_options, goodness)},
+     AT(goodness)},
     SEED_OPTIONS(losses_options),
     OUTPUT_OPTIONS(losses_options),
     END_OPTIONS,
@@ -68,10 +68,8 @@ static const option table[] = {
 
 static void init(void *options) {
     losses_options *o = options;
-    dpa_star_opts opts;
-    dpa__star_opts_init(&opts);
     common_init(&o->common);
-    o->bootstrap = opts.bootstrap;
+    dpa__losses_query_init(&o->query);
 }
 
 static const char *word_at(const word_list *list, size_t index) {
@@ -97,61 +95,47 @@ static int check_counts(const losses_options *o, const word_list *words) {
     return 0;
 }
 
-static int is(const char *word, const char *wanted) {
-    return word != NULL && strcmp(word, wanted) == 0;
-}
-
 /* Parses "paper" or a number of components. */
-static int take_goodness(const losses_options *o, dpa_losses_query *query) {
+static int take_goodness(losses_options *o) {
     char *end = NULL;
     if (o->goodness == NULL) return 0;
-    query->opts.paper_goodness = is(o->goodness, "paper");
-    if (query->opts.paper_goodness) return 0;
+    o->query.opts.paper_goodness = strcmp(o->goodness, "paper") == 0;
+    if (o->query.opts.paper_goodness) return 0;
     const long count = strtol(o->goodness, &end, 10);
     if (*end != '\0' || end == o->goodness || count < 0 || count > DPA_MIXTURE_MAX)
         return usage_error("--goodness: 'paper' or 1 to 20 components");
-    query->goodness = (size_t)count;
+    o->query.goodness = (size_t)count;
     return 0;
 }
 
 /* The files of every model into the query. */
-static dpa_status add_models(const losses_options *o, const word_list *words,
-                             dpa_losses_query *query, dpa_error *err) {
-    dpa_status status = DPA_OK;
-    for (size_t i = 0; i < o->train.count && status == DPA_OK; ++i)
-        status = dpa__losses_query_files(query, o->train.items[i], o->heldout.items[i],
-                                         word_at(&o->train_labels, i),
-                                         word_at(&o->heldout_labels, i), o->loss, err);
-    for (size_t i = 0; i < words->count && status == DPA_OK; ++i)
-        status = dpa__losses_query_files(query, words->items[i], NULL, NULL, NULL, o->loss, err);
-    return status;
+static dpa_status add_models(losses_options *o, const word_list *words, dpa_error *err) {
+    dpa_losses_query *query = &o->query;
+    for (size_t i = 0; i < o->train.count; ++i)
+        DPA_TRY(dpa__losses_query_files(query, o->train.items[i], o->heldout.items[i],
+                                        word_at(&o->train_labels, i),
+                                        word_at(&o->heldout_labels, i), o->loss, err));
+    for (size_t i = 0; i < words->count; ++i)
+        DPA_TRY(dpa__losses_query_files(query, words->items[i], NULL, NULL, NULL, o->loss, err));
+    return DPA_OK;
 }
 
 static int run(void *options, const word_list *words) {
     losses_options *o = options;
-    dpa_losses_query query;
     const int failed = check_counts(o, words);
     if (failed) return failed;
-    dpa__losses_query_init(&query);
-    query.opts.bootstrap = (size_t)o->bootstrap;
-    query.opts.mixture.components = (size_t)o->components;
-    query.opts.whole_training_set = o->whole;
-    query.group = o->group;
-    query.records = (size_t)o->records;
-    query.opts.resampled = o->resampled;
-    query.opts.replace_one = o->common.claim.replace_one;
-    if (is(o->transform, "quantile")) query.opts.mixture.transform = DPA_TRANSFORM_QUANTILE;
-    if (take_goodness(o, &query)) return 2;
+    if (take_goodness(o)) return EXIT_USAGE;
+    o->query.opts.replace_one = o->common.claim.replace_one;
     dpa_report *report = NULL;
     dpa_error err;
     o->common.protocol.request.claim_epsilon = o->common.claim.epsilon;
     o->common.protocol.request.claim_delta = o->common.claim.delta;
     o->common.protocol.request.progress = progress_start();
-    dpa_status status = add_models(o, words, &query, &err);
+    dpa_status status = add_models(o, words, &err);
     if (status == DPA_OK)
-        status = dpa__audit_losses(&query, &o->common.protocol.request, &report, &err);
+        status = dpa__audit_losses(&o->query, &o->common.protocol.request, &report, &err);
     progress_end();
-    dpa__losses_query_free(&query);
+    dpa__losses_query_free(&o->query);
     return status == DPA_OK ? show_report(report, &o->common) : library_error(&err);
 }
 

@@ -7,34 +7,31 @@
 typedef struct one_run_options {
     common_options common;
     uint64_t canaries, correct, options, simulate;
-    const char *side, *null_noise;
+    dpa_guess_side side;
+    const char *null_noise;
     int ideal, losses;
     double sigma, rate;
 } one_run_options;
 
+#define AT(field) offsetof(one_run_options, field)
+
 static const option table[] = {
     HEADING("The run, as counts"),
-    {"canaries", OPTION_COUNT, "M", "canaries that were put in or left out by coin",
-     offsetof(one_run_options, canaries)},
+    {"canaries", OPTION_COUNT, "M", "canaries that were put in or left out by coin", AT(canaries)},
     REQUEST_OPTION(one_run_options, "guesses", "N|auto|max",
                    "how many were guessed; with a file also auto (default; valid) or max "
                    "(optimistic, shown only)"),
-    {"correct", OPTION_COUNT, "C", "how many of the guesses were right",
-     offsetof(one_run_options, correct)},
-    {"options", OPTION_COUNT, "K", "options per canary (default 2: in or out)",
-     offsetof(one_run_options, options)},
+    {"correct", OPTION_COUNT, "C", "how many of the guesses were right", AT(correct)},
+    {"options", OPTION_COUNT, "K", "options per canary (default 2: in or out)", AT(options)},
     HEADING("The run, as files"),
-    {"side", OPTION_CHOICE, "both|in|out",
-     "guess the highest scores \"in\", the lowest \"out\", or both (default)",
-     offsetof(one_run_options, side)},
+    {"side", OPTION_WORD, "both|in|out",
+     "guess the highest scores \"in\", the lowest \"out\", or both (default)", AT(side)},
     {"losses", OPTION_FLAG, NULL,
-     "MEMBERS and NONMEMBERS are losses: the lower, the more likely in",
-     offsetof(one_run_options, losses)},
+     "MEMBERS and NONMEMBERS are losses: the lower, the more likely in", AT(losses)},
     {"null-noise", OPTION_FILE, "FILE.npy",
      "for --method channels: the noise of coordinates without a canary, steps x coordinates",
-     offsetof(one_run_options, null_noise)},
-    {"inclusion-rate", OPTION_NUMBER, "R", "how often a canary was put in (default 0.5)",
-     offsetof(one_run_options, rate)},
+     AT(null_noise)},
+    {"inclusion-rate", OPTION_NUMBER, "R", "how often a canary was put in (default 0.5)", AT(rate)},
     HEADING("What is tested"),
     FAMILY_OPTIONS(one_run_options),
     REQUEST_OPTION(one_run_options, "method", "M",
@@ -47,9 +44,9 @@ static const option table[] = {
     PROTOCOL_OPTIONS(one_run_options),
     HEADING("The idealised game instead of a run"),
     {"ideal", OPTION_FLAG, NULL, "expected counts and best number of guesses for --sigma",
-     offsetof(one_run_options, ideal)},
-    {"sigma", OPTION_NUMBER, "S", "its noise multiplier", offsetof(one_run_options, sigma)},
-    {"simulate", OPTION_COUNT, "N", "also play it N times", offsetof(one_run_options, simulate)},
+     AT(ideal)},
+    {"sigma", OPTION_NUMBER, "S", "its noise multiplier", AT(sigma)},
+    {"simulate", OPTION_COUNT, "N", "also play it N times", AT(simulate)},
     SEED_OPTIONS(one_run_options),
     OUTPUT_OPTIONS(one_run_options),
     END_OPTIONS,
@@ -62,7 +59,6 @@ static void init(void *options) {
     o->correct = UINT64_MAX;
     o->sigma = NAN;
     o->rate = NAN;
-    o->side = "both";
 }
 
 /* Returns 0, or an exit code after printing the error. */
@@ -95,7 +91,7 @@ static int run_ideal(const one_run_options *o) {
 
 /* Copies what the options say about the run into the evidence. */
 static void describe(const one_run_options *o, dpa_evidence *e) {
-    e->side = o->side[0] == 'i' ? DPA_GUESS_IN : o->side[0] == 'o' ? DPA_GUESS_OUT : DPA_GUESS_BOTH;
+    e->side = o->side;
     if (o->options != 2) e->options = o->options;
     if (!isnan(o->rate)) e->inclusion_rate = o->rate;
 }

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "output.h"
-#include "pdf.h"
 
 typedef struct report_options {
     const char *out, *pdf;

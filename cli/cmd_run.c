@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "estimate/registry.h"
 #include "output.h"
 #include "trials.h"
@@ -19,27 +20,27 @@ typedef struct run_options {
     int dry_run, until_refuted;
 } run_options;
 
+#define AT(field) offsetof(run_options, field)
+
 static const option table[] = {
     HEADING("The game"),
     GAME_OPTIONS(run_options),
     HEADING("Playing it"),
     {"dry-run", OPTION_FLAG, NULL,
      "only say how many trials, how long, how much disk; the first is played, and kept",
-     offsetof(run_options, dry_run)},
+     AT(dry_run)},
     {"workers", OPTION_COUNT, "N", "processes that play trials (default: one per core)",
-     offsetof(run_options, workers)},
+     AT(workers)},
     {"timeout", OPTION_NUMBER, "S", "seconds that a trial may take (default: the file's, or any)",
-     offsetof(run_options, timeout)},
+     AT(timeout)},
     {"retries", OPTION_COUNT, "N",
-     "how often a trial whose machine failed is played again (default 2)",
-     offsetof(run_options, retries)},
+     "how often a trial whose machine failed is played again (default 2)", AT(retries)},
     {"trials", OPTION_COUNT, "N", "budget: this many trials at most, stored ones included",
-     offsetof(run_options, trials)},
-    {"seconds", OPTION_NUMBER, "S", "budget: after so many seconds no trial starts",
-     offsetof(run_options, seconds)},
+     AT(trials)},
+    {"seconds", OPTION_NUMBER, "S", "budget: after so many seconds no trial starts", AT(seconds)},
     {"until-refuted", OPTION_FLAG, NULL,
      "stop when the claim is refuted, by a bound that holds at any time (method sequential)",
-     offsetof(run_options, until_refuted)},
+     AT(until_refuted)},
     STORE_OPTION(run_options),
     REQUEST_OPTION(run_options, "threads", "N", "threads of the estimators (default: per core)"),
     HEADING("What is wanted"),
@@ -50,10 +51,9 @@ static const option table[] = {
     CLAIM_OPTIONS(run_options),
     PROTOCOL_OPTIONS(run_options),
     HEADING("Output"),
-    {"output", OPTION_FILE, "FOLDER", "folder for scores.npz, instead of the file's",
-     offsetof(run_options, output)},
+    {"output", OPTION_FILE, "FOLDER", "folder for scores.npz, instead of the file's", AT(output)},
     {"events", OPTION_FILE, "FILE", "append a JSON line for every trial, for whoever follows",
-     offsetof(run_options, events)},
+     AT(events)},
     OUTPUT_OPTIONS(run_options),
     END_OPTIONS,
 };
@@ -80,10 +80,7 @@ typedef struct session {
 } session;
 
 static dpa_status refuse_stop(const session *s, const char *why, dpa_error *err) {
-    *err = (dpa_error){.status = DPA_BAD_INPUT};
-    (void)snprintf(err->place, sizeof err->place, "%.400s", s->experiment->path);
-    (void)snprintf(err->text, sizeof err->text, "stop: refuted: %s", why);
-    return DPA_BAD_INPUT;
+    return dpa__fail_file(err, DPA_BAD_INPUT, s->experiment->path, "stop: refuted: %s", why);
 }
 
 /* Only scores that arrive trial by trial can be looked at while the run goes on. */

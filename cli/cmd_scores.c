@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dpaudit scores: bounds from attack scores. */
 #include "output.h"
-#include "rates.h"
 
 typedef struct scores_options {
     common_options common;

@@ -9,7 +9,6 @@
 
 #include "live.h"
 #include "output.h"
-#include "status_lines.h"
 #include "trials.h"
 
 typedef struct show_options {
@@ -18,25 +17,25 @@ typedef struct show_options {
     const char *trial_text, *json, *rescue;
 } show_options;
 
+#define AT(field) offsetof(show_options, field)
+
 static const option table[] = {
     HEADING("What is wanted (default: one line per stage)"),
     {"settings", OPTION_FLAG, NULL, "each stage with the settings that its key is the digest of",
-     offsetof(show_options, settings)},
-    {"trials", OPTION_FLAG, NULL, "one line per finished trial", offsetof(show_options, trials)},
+     AT(settings)},
+    {"trials", OPTION_FLAG, NULL, "one line per finished trial", AT(trials)},
     {"failures", OPTION_FLAG, NULL, "every failed attempt, with what it wrote to standard error",
-     offsetof(show_options, failures)},
+     AT(failures)},
     {"trial", OPTION_TEXT, "N",
      "all numbers of trial N, and what it printed; of a running one what it has printed so far",
-     offsetof(show_options, trial_text)},
-    {"follow", OPTION_FLAG, NULL, "with --trial: go on printing until the trial ends",
-     offsetof(show_options, follow)},
+     AT(trial_text)},
+    {"follow", OPTION_FLAG, NULL, "with --trial: go on printing until the trial ends", AT(follow)},
     {"json", OPTION_OPTIONAL, "FILE.json",
      "the same as JSON on standard output, or in a file (with --trials, --trial N, --failures: "
      "those too)",
-     offsetof(show_options, json)},
+     AT(json)},
     {"rescue", OPTION_FILE, "NEW.db",
-     "of a damaged store: saves every trial whose checksum fits into a new one",
-     offsetof(show_options, rescue)},
+     "of a damaged store: saves every trial whose checksum fits into a new one", AT(rescue)},
     HEADING("Which store"),
     GAME_OPTIONS(show_options),
     STORE_OPTION(show_options),
@@ -159,14 +158,10 @@ typedef struct json_list {
 } json_list;
 
 static void put_entry(json_list *l, const dpa_store_entry *e) {
-    (void)fprintf(l->out,
-                  "%s{\"stage\": %d, \"trial\": %" PRIu64 ", \"place\": ", l->some ? ", " : "",
+    (void)fprintf(l->out, "%s{\"stage\": %d, \"trial\": %" PRIu64, l->some ? ", " : "",
                   e->stage + 1, e->index);
+    json_text(l->out, ", \"place\": ", e->place);
     l->some = 1;
-    if (e->place != NULL)
-        json_put_text(l->out, e->place);
-    else
-        (void)fputs("null", l->out);
 }
 
 static int put_trial(void *user, const dpa_store_entry *e) {
@@ -174,18 +169,13 @@ static int put_trial(void *user, const dpa_store_entry *e) {
     const char *word = end_word(e);
     if (l->one != NULL && !is_wanted(l->one, e)) return 0;
     put_entry(l, e);
-    (void)fprintf(l->out, ", \"end\": \"%s\", \"seconds\": ", word != NULL ? word : "played");
-    json_put_number(l->out, e->seconds);
+    json_text(l->out, ", \"end\": ", word != NULL ? word : "played");
+    json_number(l->out, ", \"seconds\": ", e->seconds);
     (void)fputs(", \"numbers\": [", l->out);
-    for (size_t i = 0; i < e->values.count; ++i) {
-        if (i > 0) (void)fputs(", ", l->out);
-        json_put_number(l->out, e->values.items[i]);
-    }
+    for (size_t i = 0; i < e->values.count; ++i)
+        json_number(l->out, i > 0 ? ", " : "", e->values.items[i]);
     (void)fputs("]", l->out);
-    if (l->one != NULL) {
-        (void)fputs(", \"said\": ", l->out);
-        json_put_text(l->out, e->said != NULL ? e->said : "");
-    }
+    if (l->one != NULL) json_text(l->out, ", \"said\": ", e->said != NULL ? e->said : "");
     (void)fputs("}", l->out);
     return 0;
 }
@@ -193,12 +183,10 @@ static int put_trial(void *user, const dpa_store_entry *e) {
 static int put_failure(void *user, const dpa_store_entry *e) {
     json_list *l = user;
     put_entry(l, e);
-    (void)fprintf(l->out, ", \"by\": \"%s\", \"time\": ", e->machine ? "machine" : "trainer");
-    json_put_number(l->out, e->time);
-    (void)fputs(", \"reason\": ", l->out);
-    json_put_text(l->out, e->reason);
-    (void)fputs(", \"said\": ", l->out);
-    json_put_text(l->out, e->said != NULL ? e->said : "");
+    json_text(l->out, ", \"by\": ", e->machine ? "machine" : "trainer");
+    json_number(l->out, ", \"time\": ", e->time);
+    json_text(l->out, ", \"reason\": ", e->reason);
+    json_text(l->out, ", \"said\": ", e->said != NULL ? e->said : "");
     (void)fputs("}", l->out);
     return 0;
 }
@@ -213,13 +201,11 @@ static void put_settings(FILE *out, const char *settings) {
     }
     for (; *settings != '\0'; before = ", ") {
         const size_t line = strcspn(settings, "\n"), name = strcspn(settings, ":\n");
-        (void)fputs(before, out);
         (void)snprintf(text, sizeof text, "%.*s", (int)name, settings);
-        json_put_text(out, text);
-        (void)fputs(": ", out);
+        json_text(out, before, text);
         (void)snprintf(text, sizeof text, "%.*s", line > name + 2 ? (int)(line - name - 2) : 0,
                        settings + (line > name + 2 ? name + 2 : line));
-        json_put_text(out, text);
+        json_text(out, ": ", text);
         settings += line + (settings[line] == '\n');
     }
     (void)fputs("}", out);
@@ -232,12 +218,11 @@ static void put_stages(FILE *out, const dpa_store_stages *stages) {
         (void)fprintf(out,
                       "%s{\"key\": \"%s\", \"stage\": %d, \"planned\": %" PRIu64
                       ", \"played\": %" PRIu64 ", \"failed\": %" PRIu64 ", \"lost\": %" PRIu64
-                      ", \"failed_attempts\": %" PRIu64 ", \"trial_seconds\": ",
+                      ", \"failed_attempts\": %" PRIu64,
                       i > 0 ? ", " : "", s->key, s->number + 1, s->planned, s->stored, s->failed,
                       s->lost, s->failures);
-        json_put_number(out, s->seconds);
-        (void)fputs(", \"experiment\": ", out);
-        json_put_text(out, s->experiment);
+        json_number(out, ", \"trial_seconds\": ", s->seconds);
+        json_text(out, ", \"experiment\": ", s->experiment);
         (void)fputs(", \"settings\": ", out);
         put_settings(out, s->settings);
         (void)fputs("}", out);

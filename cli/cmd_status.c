@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "live.h"
 #include "output.h"
-#include "status_lines.h"
 #include "trials.h"
 
 typedef struct status_options {
@@ -32,18 +32,89 @@ static const option table[] = {
     END_OPTIONS,
 };
 
-static int print_json(const status_options *o, const dpa_run_status *s) {
-    char *text;
-    if (o->json[0] == '\0') {
-        status_print_json(stdout, s);
-        return 0;
+static double rate_of(const dpa_run_status *s) {
+    const double seconds = s->updated - s->started;
+    return seconds > 0.0 ? (double)s->played / seconds : 0.0;
+}
+
+static void print_counts(FILE *out, const dpa_run_status *s) {
+    const uint64_t missing = s->planned - s->stored;
+    (void)fprintf(out, ": %" PRIu64 " of %" PRIu64 " trials done", s->stored, s->planned);
+    if (s->failed_trials > 0)
+        (void)fprintf(out, " (%" PRIu64 " by a trainer that failed)", s->failed_trials);
+    if (s->state != DPA_RUN_RUNNING && missing > 0)
+        (void)fprintf(out, ", %" PRIu64 " missing", missing);
+    if (s->state == DPA_RUN_RUNNING) (void)fprintf(out, ", %" PRIu64 " running", s->running);
+    (void)fprintf(out, ", %" PRIu64 " failed attempt%s", s->failed, s->failed == 1 ? "" : "s");
+    if (s->played > 0) {
+        (void)fputs(", ", out);
+        print_about(out, rate_of(s));
+        (void)fputs("/s", out);
     }
-    FILE *out = text_begin(&text);
-    if (out != NULL) status_print_json(out, s);
-    int code = text_end(out, &text);
-    if (code == 0) code = write_file(o->json, text);
-    free(text);
-    return code;
+}
+
+/* Prints one line; with `trials`, one more for each running trial. Returns the number of lines. */
+static int status_print(FILE *out, const dpa_run_status *s, int trials) {
+    int lines = 1;
+    (void)fputs(status_state(s), out);
+    if (s->state == DPA_RUN_RUNNING)
+        (void)fprintf(out, " (process %" PRId64 " on %s)", s->process, s->host);
+    if (s->state != DPA_RUN_NONE) {
+        if (s->stages > 1) (void)fprintf(out, ", stage %d of %d", s->stage + 1, s->stages);
+        print_counts(out, s);
+    }
+    if (s->stalled)
+        (void)fputs(", nothing has ended for long: does it hang?", out);
+    else if (isfinite(s->left)) {
+        (void)fputs(", about ", out);
+        print_duration(out, s->left);
+        (void)fputs(" left", out);
+    }
+    if (s->quarantine[0] != '\0') (void)fprintf(out, "; taken out: %s", s->quarantine);
+    (void)fputc('\n', out);
+    for (size_t i = 0; i < s->trial_count && trials; ++i, ++lines) {
+        const dpa_run_trial *t = &s->trials[i];
+        (void)fprintf(out, "  trial %" PRIu64 " on %s for ", t->index, t->place);
+        print_duration(out, t->seconds);
+        if (t->total > 0.0) (void)fprintf(out, " (%.0f of %.0f)", t->done, t->total);
+        (void)fputc('\n', out);
+    }
+    return lines;
+}
+
+static void put_trials(FILE *out, const dpa_run_status *s) {
+    (void)fputs(", \"trials\": [", out);
+    for (size_t i = 0; i < s->trial_count; ++i) {
+        const dpa_run_trial *t = &s->trials[i];
+        (void)fprintf(out, "%s{\"trial\": %" PRIu64, i > 0 ? ", " : "", t->index);
+        json_number(out, ", \"seconds\": ", t->seconds);
+        json_text(out, ", \"place\": ", t->place);
+        (void)fprintf(out, ", \"done\": %.0f, \"total\": %.0f}", t->done, t->total);
+    }
+    (void)fputs("]", out);
+}
+
+static void status_print_json(FILE *out, const void *status) {
+    const dpa_run_status *s = status;
+    (void)fprintf(out, "{\"dpaudit\": \"%s\", \"command\": \"status\", \"state\": \"%s\"",
+                  dpa_version(), status_state(s));
+    json_text(out, ", \"host\": ", s->host);
+    (void)fprintf(out,
+                  ", \"stage\": %d, \"stages\": %d, \"planned\": %" PRIu64 ", \"done\": %" PRIu64
+                  ", \"missing\": %" PRIu64 ", \"failed_trials\": %" PRIu64
+                  ", \"lost_trials\": %" PRIu64 ", \"running\": %" PRIu64
+                  ", \"failed_attempts\": %" PRIu64 ", \"played\": %" PRIu64
+                  ", \"workers\": %" PRIu64,
+                  s->stage + 1, s->stages, s->planned, s->stored, s->planned - s->stored,
+                  s->failed_trials, s->lost, s->running, s->failed, s->played, s->workers);
+    json_number(out, ", \"rate\": ", rate_of(s));
+    json_number(out, ", \"seconds_left\": ", s->left);
+    json_number(out, ", \"trial_seconds\": ", s->trial_seconds);
+    json_number(out, ", \"updated\": ", s->updated);
+    (void)fprintf(out, ", \"stalled\": %s", s->stalled ? "true" : "false");
+    json_text(out, ", \"quarantined\": ", s->quarantine);
+    put_trials(out, s);
+    (void)fputs("}\n", out);
 }
 
 static int read_status(const char *path, dpa_run_status *out) {
@@ -60,7 +131,7 @@ static int watch(const char *path, const status_options *o) {
         if (isatty(STDOUT_FILENO) && o->json == NULL)
             for (; lines > 0; --lines) (void)fputs("\033[A\033[2K", stdout);
         if (o->json != NULL)
-            code = print_json(o, &now);
+            code = write_by(o->json, status_print_json, &now);
         else
             lines = status_print(stdout, &now, 1);
         (void)fflush(stdout);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* dpaudit train: trains one model, with or without DP, and writes its signals. This command asks
  * the accountant at every epoch; the trainer itself knows nothing of it. */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "output.h"
 
 typedef struct train_options {
@@ -18,20 +17,20 @@ typedef struct train_options {
     const char *seed_text;
 } train_options;
 
+#define AT(field) offsetof(train_options, field)
+
 static const option table[] = {
     HEADING("The run"),
     {"seed", OPTION_TEXT, "N", "seed of sampling, noise and augmentation, instead of the file's",
-     offsetof(train_options, seed_text)},
+     AT(seed_text)},
     {"resume", OPTION_FLAG, NULL, "continue from checkpoint.npz in the output folder, if there",
-     offsetof(train_options, resume)},
-    {"schema", OPTION_FLAG, NULL, "only show what the columns of the data became",
-     offsetof(train_options, schema)},
+     AT(resume)},
+    {"schema", OPTION_FLAG, NULL, "only show what the columns of the data became", AT(schema)},
     HEADING("Output"),
     {"output", OPTION_FILE, "FOLDER", "folder for model, losses and logits, instead of the file's",
-     offsetof(train_options, output)},
-    {"quiet", OPTION_FLAG, NULL, "no line per epoch", offsetof(train_options, quiet)},
-    {"json", OPTION_OPTIONAL, "FILE.json", "JSON on standard output, or into FILE.json",
-     offsetof(train_options, json)},
+     AT(output)},
+    {"quiet", OPTION_FLAG, NULL, "no line per epoch", AT(quiet)},
+    {"json", OPTION_OPTIONAL, "FILE.json", "JSON on standard output, or into FILE.json", AT(json)},
     END_OPTIONS,
 };
 
@@ -43,7 +42,7 @@ typedef struct session {
     dpa_model *model; /* being trained */
     dpa_model *shown; /* the averaged model, which is evaluated; NULL without averaging */
     dpa_trainer *trainer;
-    double start, q;
+    double start, seconds, q;
     uint64_t first_step; /* the first step that this process takes */
     dpa_interval epsilon;
     int has_epsilon;
@@ -71,13 +70,10 @@ static dpa_account_opts account_opts(const session *s) {
  * one. */
 static dpa_status find_noise(session *s, dpa_error *err) {
     if (!(s->plan->epsilon > 0.0)) return DPA_OK;
-    if (isnan(s->q)) {
-        err->status = DPA_BAD_INPUT;
-        (void)snprintf(err->place, sizeof err->place, "privacy: epsilon");
-        (void)snprintf(err->text, sizeof err->text,
-                       "a target needs sampling: poisson (shuffled batches are not accounted for)");
-        return DPA_BAD_INPUT;
-    }
+    if (isnan(s->q))
+        return dpa__fail_file(
+            err, DPA_BAD_INPUT, "privacy: epsilon",
+            "a target needs sampling: poisson (shuffled batches are not accounted for)");
     return dpa_train_plan_noise(s->plan, s->data.member_count, err);
 }
 
@@ -112,19 +108,15 @@ static const char *file_in(const session *s, const char *name, char path[4096]) 
     return path;
 }
 
-static dpa_status make_folder(const session *s, dpa_error *err) {
-    if (s->output == NULL || mkdir(s->output, 0777) == 0 || errno == EEXIST) return DPA_OK;
-    err->status = DPA_IO;
-    (void)snprintf(err->place, sizeof err->place, "%.400s", s->output);
-    (void)snprintf(err->text, sizeof err->text, "cannot make this folder: %s", strerror(errno));
-    return DPA_IO;
+static const dpa_model *evaluated(const session *s) {
+    return s->shown != NULL ? s->shown : s->model;
 }
 
 /* Writes the losses and logits of the given rows to NAME-losses.npy and NAME-logits.npy, and
  * computes the utility. */
 static dpa_status evaluate(const session *s, const char *name, const dpa_dataset *data,
                            const size_t *rows, size_t count, dpa_utility *utility, dpa_error *err) {
-    const dpa_model *model = s->shown != NULL ? s->shown : s->model;
+    const dpa_model *model = evaluated(s);
     const size_t outputs = dpa_model_outputs(model);
     if (s->output == NULL)
         return dpa_model_evaluate(model, data, rows, count, NULL, NULL, utility, err);
@@ -165,23 +157,30 @@ static void print_epoch(const session *s, double loss, double accuracy) {
     (void)fputc('\n', stderr);
 }
 
+static const dpa_dataset *heldout(const session *s) {
+    return s->data.test != NULL ? s->data.test : s->data.data;
+}
+
+/* ε so far, and the averaged model. */
+static dpa_status take_stock(session *s, dpa_error *err) {
+    DPA_TRY(spend(s, dpa_trainer_steps_done(s->trainer), err));
+    return s->shown != NULL ? dpa_trainer_average(s->trainer, s->shown, err) : DPA_OK;
+}
+
 static dpa_status end_epoch(session *s, double loss, double accuracy, dpa_error *err) {
-    dpa_status status = spend(s, dpa_trainer_steps_done(s->trainer), err);
-    if (status == DPA_OK && s->shown != NULL)
-        status = dpa_trainer_average(s->trainer, s->shown, err);
-    s->last_heldout = NAN;
-    if (status == DPA_OK && s->data.heldout_count > 0) {
-        dpa_utility utility;
-        const dpa_dataset *held = s->data.test != NULL ? s->data.test : s->data.data;
-        status = dpa_model_evaluate(s->shown != NULL ? s->shown : s->model, held, s->data.heldout,
-                                    s->data.heldout_count, NULL, NULL, &utility, err);
-        s->last_heldout = status == DPA_OK ? utility.accuracy : (double)NAN;
-    }
     char path[4096];
-    if (status == DPA_OK && s->output != NULL)
-        status = dpa_trainer_save(s->trainer, file_in(s, "checkpoint.npz", path), err);
-    if (status == DPA_OK && !s->options->quiet) print_epoch(s, loss, accuracy);
-    return status;
+    DPA_TRY(take_stock(s, err));
+    s->last_heldout = NAN;
+    if (s->data.heldout_count > 0) {
+        dpa_utility utility;
+        DPA_TRY(dpa_model_evaluate(evaluated(s), heldout(s), s->data.heldout, s->data.heldout_count,
+                                   NULL, NULL, &utility, err));
+        s->last_heldout = utility.accuracy;
+    }
+    if (s->output != NULL)
+        DPA_TRY(dpa_trainer_save(s->trainer, file_in(s, "checkpoint.npz", path), err));
+    if (!s->options->quiet) print_epoch(s, loss, accuracy);
+    return DPA_OK;
 }
 
 static dpa_status train(session *s, dpa_error *err) {
@@ -201,12 +200,10 @@ static dpa_status train(session *s, dpa_error *err) {
             right += info.accuracy * (double)info.batch;
             seen += info.batch;
         }
-        if (progress.call(progress.user, "step", (double)step, (double)total) != 0) {
-            status = err->status = DPA_CANCELLED;
-            err->place[0] = '\0';
-            (void)snprintf(err->text, sizeof err->text, "stopped after step %llu",
-                           (unsigned long long)step);
-        } else if (step % per_epoch == 0 || step == total) {
+        if (progress.call(progress.user, "step", (double)step, (double)total) != 0)
+            status =
+                dpa__fail(err, DPA_CANCELLED, "stopped after step %llu", (unsigned long long)step);
+        else if (step % per_epoch == 0 || step == total) {
             status = end_epoch(s, loss / (double)seen, right / (double)seen, err);
             loss = right = 0.0;
             seen = 0;
@@ -218,40 +215,34 @@ static dpa_status train(session *s, dpa_error *err) {
 
 /* ---- results ---- */
 
-static void json_number(FILE *out, const char *name, double value, const char *after) {
-    if (isfinite(value))
-        (void)fprintf(out, "\"%s\": %.17g%s", name, value, after);
-    else
-        (void)fprintf(out, "\"%s\": null%s", name, after);
-}
-
 static void json_utility(FILE *out, const char *name, const dpa_utility *u, size_t rows) {
-    (void)fprintf(out, ",\n \"%s\": {\"rows\": %zu, ", name, rows);
-    json_number(out, "loss", u->loss, ", ");
-    json_number(out, "accuracy", u->accuracy, ", ");
-    json_number(out, "auroc", u->auroc, "}");
+    (void)fprintf(out, ",\n \"%s\": {\"rows\": %zu", name, rows);
+    json_number(out, ", \"loss\": ", u->loss);
+    json_number(out, ", \"accuracy\": ", u->accuracy);
+    json_number(out, ", \"auroc\": ", u->auroc);
+    (void)fputs("}", out);
 }
 
-static void write_json(const session *s, FILE *out) {
+static void write_json(FILE *out, const void *what) {
+    const session *s = what;
     const dpa_train_opts *o = &s->plan->train;
     (void)fprintf(out,
                   "{\"dpaudit\": \"%s\", \"command\": \"train\",\n \"model\": \"%s\", "
                   "\"parameters\": %zu, \"steps\": %llu, \"seed\": %llu, \"kernel\": \"%s\", "
-                  "\"threads\": 1, ",
+                  "\"threads\": 1",
                   dpa_version(), s->plan->layers, dpa_model_size(s->model),
                   (unsigned long long)dpa_trainer_steps_done(s->trainer),
                   (unsigned long long)o->seed, dpa_train_kernel());
-    json_number(out, "seconds", now() - s->start, "");
+    json_number(out, ", \"seconds\": ", s->seconds);
     if (isfinite(o->clip)) {
-        (void)fputs(",\n \"privacy\": {", out);
-        json_number(out, "clip", o->clip, ", ");
-        json_number(out, "sigma", o->sigma, ", ");
-        json_number(out, "q", s->q, ", ");
-        json_number(out, "delta", s->plan->delta, "");
+        json_number(out, ",\n \"privacy\": {\"clip\": ", o->clip);
+        json_number(out, ", \"sigma\": ", o->sigma);
+        json_number(out, ", \"q\": ", s->q);
+        json_number(out, ", \"delta\": ", s->plan->delta);
         if (s->has_epsilon) {
-            (void)fputs(", \"epsilon\": {", out);
-            json_number(out, "lower", s->epsilon.lower, ", ");
-            json_number(out, "upper", s->epsilon.upper, "}");
+            json_number(out, ", \"epsilon\": {\"lower\": ", s->epsilon.lower);
+            json_number(out, ", \"upper\": ", s->epsilon.upper);
+            (void)fputs("}", out);
         }
         (void)fputs("}", out);
     }
@@ -269,7 +260,7 @@ static void print_utility(const char *name, const dpa_utility *u, size_t rows) {
 static void print_text(const session *s) {
     const dpa_train_opts *o = &s->plan->train;
     (void)printf("%zu parameters, %llu steps, %.1f s\n", dpa_model_size(s->model),
-                 (unsigned long long)dpa_trainer_steps_done(s->trainer), now() - s->start);
+                 (unsigned long long)dpa_trainer_steps_done(s->trainer), s->seconds);
     print_utility("train", &s->train, s->data.member_count);
     if (s->data.heldout_count > 0) print_utility("held out", &s->heldout, s->data.heldout_count);
     if (s->has_epsilon)
@@ -280,18 +271,13 @@ static void print_text(const session *s) {
                      o->sigma, o->clip);
 }
 
-static int show(const session *s) {
-    char *text, path[4096];
-    FILE *out = text_begin(&text);
-    if (out != NULL) write_json(s, out);
-    int code = text_end(out, &text);
-    if (code == 0 && s->output != NULL) code = write_file(file_in(s, "result.json", path), text);
-    if (code == 0 && s->options->json == NULL) print_text(s);
-    if (code == 0 && s->options->json != NULL && s->options->json[0] == '\0')
-        (void)fputs(text, stdout);
-    if (code == 0 && s->options->json != NULL && s->options->json[0] != '\0')
-        code = write_file(s->options->json, text);
-    free(text);
+static int show(session *s) {
+    char path[4096];
+    int code = 0;
+    s->seconds = now() - s->start;
+    if (s->output != NULL) code = write_by(file_in(s, "result.json", path), write_json, s);
+    if (code == 0 && s->options->json != NULL) return write_by(s->options->json, write_json, s);
+    if (code == 0) print_text(s);
     return code;
 }
 
@@ -300,43 +286,36 @@ static int show(const session *s) {
 static dpa_status prepare(session *s, dpa_error *err) {
     dpa_train_plan *plan = s->plan;
     dpa_train_opts *o = &plan->train;
-    o->steps = dpa_train_plan_steps(plan, s->data.member_count);
-    s->q = dpa_train_plan_q(plan, s->data.member_count);
-    dpa_status status = find_noise(s, err);
     const dpa_shape shape = dpa_dataset_shape(s->data.data);
     const size_t classes = dpa_dataset_classes(s->data.data);
-    if (status == DPA_OK)
-        status = dpa_model_new(plan->layers, shape, classes, plan->loss, &s->model, err);
-    if (status == DPA_OK && o->averaging != DPA_AVERAGE_NONE)
-        status = dpa_model_new(plan->layers, shape, classes, plan->loss, &s->shown, err);
-    if (status != DPA_OK) return status;
-    dpa_model_init(s->model, plan->init_seed);
-    status = dpa_trainer_new(s->model, s->data.data, s->data.members, s->data.member_count, o,
-                             &s->trainer, err);
-    if (status == DPA_OK) status = make_folder(s, err);
     char path[4096];
-    if (status == DPA_OK && s->options->resume && s->output != NULL &&
+    o->steps = dpa_train_plan_steps(plan, s->data.member_count);
+    s->q = dpa_train_plan_q(plan, s->data.member_count);
+    DPA_TRY(find_noise(s, err));
+    DPA_TRY(dpa_model_new(plan->layers, shape, classes, plan->loss, &s->model, err));
+    if (o->averaging != DPA_AVERAGE_NONE)
+        DPA_TRY(dpa_model_new(plan->layers, shape, classes, plan->loss, &s->shown, err));
+    dpa_model_init(s->model, plan->init_seed);
+    DPA_TRY(dpa_trainer_new(s->model, s->data.data, s->data.members, s->data.member_count, o,
+                            &s->trainer, err));
+    if (s->output != NULL) DPA_TRY(folder_make(s->output, err));
+    if (s->options->resume && s->output != NULL &&
         access(file_in(s, "checkpoint.npz", path), R_OK) == 0)
-        status = dpa_trainer_resume(s->trainer, path, err);
-    if (status == DPA_OK) s->first_step = dpa_trainer_steps_done(s->trainer);
-    return status;
+        DPA_TRY(dpa_trainer_resume(s->trainer, path, err));
+    s->first_step = dpa_trainer_steps_done(s->trainer);
+    return DPA_OK;
 }
 
 static dpa_status finish(session *s, dpa_error *err) {
-    dpa_status status = spend(s, dpa_trainer_steps_done(s->trainer), err);
-    if (status == DPA_OK && s->shown != NULL)
-        status = dpa_trainer_average(s->trainer, s->shown, err);
-    if (status == DPA_OK)
-        status = evaluate(s, "train", s->data.data, s->data.members, s->data.member_count,
-                          &s->train, err);
-    if (status == DPA_OK && s->data.heldout_count > 0)
-        status = evaluate(s, "heldout", s->data.test != NULL ? s->data.test : s->data.data,
-                          s->data.heldout, s->data.heldout_count, &s->heldout, err);
     char path[4096];
-    if (status == DPA_OK && s->output != NULL)
-        status = dpa_model_save(s->shown != NULL ? s->shown : s->model,
-                                file_in(s, "model.npz", path), err);
-    return status;
+    DPA_TRY(take_stock(s, err));
+    DPA_TRY(
+        evaluate(s, "train", s->data.data, s->data.members, s->data.member_count, &s->train, err));
+    if (s->data.heldout_count > 0)
+        DPA_TRY(evaluate(s, "heldout", heldout(s), s->data.heldout, s->data.heldout_count,
+                         &s->heldout, err));
+    return s->output != NULL ? dpa_model_save(evaluated(s), file_in(s, "model.npz", path), err)
+                             : DPA_OK;
 }
 
 static int run_session(session *s, const char *path) {

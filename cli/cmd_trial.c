@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "output.h"
 #include "trials.h"
 
@@ -18,22 +19,23 @@ typedef struct trial_options {
     double timeout;
 } trial_options;
 
+#define AT(field) offsetof(trial_options, field)
+
 static const option table[] = {
     HEADING("Which trials"),
-    {"index", OPTION_TEXT, "I", "trial I alone (from 0)", offsetof(trial_options, index_text)},
+    {"index", OPTION_TEXT, "I", "trial I alone (from 0)", AT(index_text)},
     {"shard", OPTION_TEXT, "I/N", "every N-th trial, from the I-th on (I from 0 to N - 1)",
-     offsetof(trial_options, shard_text)},
+     AT(shard_text)},
     {"stage", OPTION_COUNT, "N", "of stage N (default: the last whose brief is in the folder)",
-     offsetof(trial_options, stage)},
+     AT(stage)},
     HEADING("Playing them"),
-    {"out", OPTION_FILE, "FOLDER", "where the files of finished trials go (required)",
-     offsetof(trial_options, folder)},
+    {"out", OPTION_FILE, "FOLDER", "where the files of finished trials go (required)", AT(folder)},
     {"workers", OPTION_COUNT, "N", "processes that play trials (default: one per core)",
-     offsetof(trial_options, workers)},
+     AT(workers)},
     {"timeout", OPTION_NUMBER, "S", "seconds that a trial may take (default: the file's, or any)",
-     offsetof(trial_options, timeout)},
+     AT(timeout)},
     {"retries", OPTION_COUNT, "N", "how often a trial whose machine failed is played again (2)",
-     offsetof(trial_options, retries)},
+     AT(retries)},
     HEADING("The game"),
     GAME_OPTIONS(trial_options),
     END_OPTIONS,
@@ -84,11 +86,9 @@ static dpa_status play(const trial_options *o, const char *path, const dpa_exper
     opts.workers = o->index_text != NULL ? 1 : o->workers;
     opts.retries = o->retries;
     if (isfinite(o->timeout)) opts.timeout = o->timeout;
-    if (which->stage >= dpa_game_stages(game)) {
-        err->status = status = DPA_BAD_ARGUMENT;
-        (void)snprintf(err->text, sizeof err->text, "--stage %d: the game has %d", which->stage + 1,
-                       dpa_game_stages(game));
-    }
+    if (which->stage >= dpa_game_stages(game))
+        status = dpa__fail(err, DPA_BAD_ARGUMENT, "--stage %d: the game has %d", which->stage + 1,
+                           dpa_game_stages(game));
     if (status == DPA_OK) {
         opts.progress = progress_start();
         status = dpa_shard_play(&opts, which, game, out, err);

@@ -13,6 +13,10 @@ static void command_names(FILE *out) {
         (void)fprintf(out, "%s%s", i == 0 ? "" : " ", command_at(i)->name);
 }
 
+static int has_words(const option *o) {
+    return o->type == OPTION_CHOICE || o->type == OPTION_WORD;
+}
+
 static int takes_value(const option *o) {
     return o->type != OPTION_HEADING && o->type != OPTION_FLAG && o->type != OPTION_SWITCH &&
            o->type != OPTION_OPTIONAL;
@@ -37,7 +41,7 @@ static void bash_values(FILE *out, const command *cmd) {
     for (const option *o = cmd->options; o->name != NULL; ++o) {
         if (!takes_value(o)) continue;
         (void)fprintf(out, "    %s:--%s) ", cmd->name, o->name);
-        if (o->type == OPTION_CHOICE) {
+        if (has_words(o)) {
             (void)fputs("names=\"", out);
             choice_words(out, o->value);
             (void)fputs("\" ", out);
@@ -116,7 +120,7 @@ static void zsh(FILE *out) {
             (void)fprintf(out, " \\\n        '%s--%s[", o->type == OPTION_LIST ? "*" : "", o->name);
             plain(out, o->help);
             (void)fputs("]", out);
-            if (o->type == OPTION_CHOICE) {
+            if (has_words(o)) {
                 (void)fputs(":word:(", out);
                 choice_words(out, o->value);
                 (void)fputs(")", out);
@@ -141,7 +145,7 @@ static void fish(FILE *out) {
             if (o->type == OPTION_HEADING) continue;
             (void)fprintf(out, "complete -c dpaudit -n '__fish_seen_subcommand_from %s' -l %s",
                           cmd->name, o->name);
-            if (o->type == OPTION_CHOICE) {
+            if (has_words(o)) {
                 (void)fputs(" -x -a '", out);
                 choice_words(out, o->value);
                 (void)fputs("'", out);

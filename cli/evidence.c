@@ -6,14 +6,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/error.h"
+#include "output.h"
 #include "trials.h"
 
-static dpa_status make_folder(const char *folder, dpa_error *err) {
+dpa_status folder_make(const char *folder, dpa_error *err) {
     if (mkdir(folder, 0777) == 0 || errno == EEXIST) return DPA_OK;
-    err->status = DPA_IO;
-    (void)snprintf(err->place, sizeof err->place, "%.400s", folder);
-    (void)snprintf(err->text, sizeof err->text, "cannot make this folder: %s", strerror(errno));
-    return DPA_IO;
+    return dpa__fail_file(err, DPA_IO, folder, "cannot make this folder: %s", strerror(errno));
 }
 
 /* The file's name says which command reads it. */
@@ -41,11 +40,7 @@ static int is_flags(const dpa_evidence *evidence, const dpa_named_array *a) {
 
 static dpa_status write_flags(const char *path, const dpa_named_array *a, dpa_error *err) {
     unsigned char *flags = malloc(a->count > 0 ? a->count : 1);
-    if (flags == NULL) {
-        err->status = DPA_NO_MEMORY;
-        (void)snprintf(err->text, sizeof err->text, "no memory for %s", a->name);
-        return DPA_NO_MEMORY;
-    }
+    if (flags == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for %s", a->name);
     for (size_t i = 0; i < a->count; ++i) flags[i] = a->items[i] > 0.0;
     const dpa_array array = {.dtype = DPA_U8,
                              .ndim = 2,
@@ -69,8 +64,7 @@ static dpa_array as_array(const dpa_named_array *a) {
 
 dpa_status evidence_write(const dpa_evidence *evidence, const char *folder, dpa_error *err) {
     char path[4096];
-    const dpa_status status = make_folder(folder, err);
-    if (status != DPA_OK) return status;
+    DPA_TRY(folder_make(folder, err));
     (void)snprintf(path, sizeof path, "%s/%s", folder, file_name(evidence));
     return dpa_evidence_write(evidence, path, err);
 }
@@ -80,11 +74,7 @@ static dpa_status write_csv(const char *path, const dpa_named_array *a, dpa_erro
     const size_t columns = a->rows > 0 ? a->count / a->rows : 1;
     size_t used = 0;
     char *text = malloc(26 * a->count + 1);
-    if (text == NULL) {
-        err->status = DPA_NO_MEMORY;
-        (void)snprintf(err->text, sizeof err->text, "no memory for %s", a->name);
-        return DPA_NO_MEMORY;
-    }
+    if (text == NULL) return dpa__fail(err, DPA_NO_MEMORY, "no memory for %s", a->name);
     for (size_t i = 0; i < a->count; ++i)
         used += (size_t)snprintf(text + used, 26, "%.17g%c", a->items[i],
                                  (i + 1) % columns == 0 ? '\n' : ',');
@@ -95,17 +85,15 @@ static dpa_status write_csv(const char *path, const dpa_named_array *a, dpa_erro
 
 dpa_status evidence_export(const dpa_evidence *evidence, const char *folder, int csv,
                            dpa_error *err) {
-    dpa_status status = make_folder(folder, err);
-    for (size_t i = 0; i < evidence->array_count && status == DPA_OK; ++i) {
+    DPA_TRY(folder_make(folder, err));
+    for (size_t i = 0; i < evidence->array_count; ++i) {
         const dpa_named_array *a = &evidence->arrays[i];
         const dpa_array array = as_array(a);
         char path[4096];
         (void)snprintf(path, sizeof path, "%s/%s.%s", folder, a->name, csv ? "csv" : "npy");
-        if (csv)
-            status = write_csv(path, a, err);
-        else
-            status = is_flags(evidence, a) ? write_flags(path, a, err)
-                                           : dpa__array_write(path, &array, err);
+        DPA_TRY(csv                     ? write_csv(path, a, err)
+                : is_flags(evidence, a) ? write_flags(path, a, err)
+                                        : dpa__array_write(path, &array, err));
     }
-    return status;
+    return DPA_OK;
 }

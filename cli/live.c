@@ -8,7 +8,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "status_lines.h"
+const char *status_state(const dpa_run_status *s) {
+    static const char *const names[] = {"not started", "running", "done", "stopped", "killed"};
+    return names[s->state];
+}
 
 /* ---- Printing ---- */
 

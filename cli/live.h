@@ -7,6 +7,9 @@
 
 #include "dpaudit/lab/run.h"
 
+/* "running", "done", … */
+const char *status_state(const dpa_run_status *status);
+
 /* Prints the output of a program line by line behind a bar, without control characters. */
 void print_said(const char *said);
 

@@ -63,11 +63,14 @@ static const option *find(const command *cmd, const char *name, size_t length) {
     return NULL;
 }
 
-static int is_choice(const char *words, const char *value) {
-    const size_t length = strlen(value);
-    for (const char *w = words; length > 0 && (w = strstr(w, value)) != NULL; ++w)
-        if ((w == words || w[-1] == '|') && (w[length] == '|' || w[length] == '\0')) return 1;
-    return 0;
+/* The number of the word in "a|b|c"; -1 if it is none of them. */
+static int choice_of(const char *words, const char *value) {
+    for (int index = 0;; ++index) {
+        const size_t length = strcspn(words, "|");
+        if (strlen(value) == length && strncmp(words, value, length) == 0) return index;
+        if (words[length] == '\0') return -1;
+        words += length + 1;
+    }
 }
 
 /* Words that other tools and the papers use for our options. Of the names listed, the first that
@@ -96,7 +99,7 @@ static const option *find_by_meaning(const command *cmd, const char *word) {
         {"estimator|test|bound", {"method"}},
     };
     for (size_t i = 0; i < sizeof known / sizeof known[0]; ++i) {
-        if (!is_choice(known[i].words, word)) continue;
+        if (choice_of(known[i].words, word) < 0) continue;
         for (size_t k = 0; k < NAMES && known[i].names[k] != NULL; ++k) {
             const option *o = find(cmd, known[i].names[k], strlen(known[i].names[k]));
             if (o != NULL) return o;
@@ -148,6 +151,8 @@ static int store_field(const option *o, const char *value, void *field) {
 /* `value` is NULL for options that take none. */
 static int store(const option *o, const char *value, void *options) {
     void *field = (char *)options + o->offset;
+    uint64_t count;
+    int choice;
     switch (o->type) {
     case OPTION_FLAG:
         *(int *)field = 1;
@@ -160,14 +165,21 @@ static int store(const option *o, const char *value, void *options) {
         if (dpa__number_whole(value, field)) return 0;
         return usage_error("--%s: '%s' is not a number", o->name, value);
     case OPTION_COUNT:
-        if (parse_count(value, field)) return 0;
+        if (parse_count(value, &count)) {
+            memcpy(field, &count, sizeof count);
+            return 0;
+        }
         return usage_error("--%s: '%s' is not a whole number from 0 to 2^64-1 (in plain digits "
                            "from 2^53 on)",
                            o->name, value);
     case OPTION_CHOICE:
-        if (!is_choice(o->value, value))
-            return usage_error("--%s: '%s' is not one of %s", o->name, value, o->value);
-        *(const char **)field = value;
+    case OPTION_WORD:
+        choice = choice_of(o->value, value);
+        if (choice < 0) return usage_error("--%s: '%s' is not one of %s", o->name, value, o->value);
+        if (o->type == OPTION_WORD)
+            memcpy(field, &choice, sizeof choice);
+        else
+            *(const char **)field = value;
         return 0;
     case OPTION_LIST:
         if (push(field, value)) return 0;

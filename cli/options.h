@@ -15,11 +15,12 @@ typedef enum option_type {
     OPTION_HEADING,  /* not an option: its help is the heading of a group */
     OPTION_FLAG,     /* int, set to 1 */
     OPTION_NUMBER,   /* double */
-    OPTION_COUNT,    /* uint64_t; 1e6 is understood */
+    OPTION_COUNT,    /* uint64_t or size_t; 1e6 is understood */
     OPTION_TEXT,     /* const char * */
     OPTION_FILE,     /* const char *, completed with file names */
     OPTION_OUTPUT,   /* the same for an output file, which must not be one of the inputs */
     OPTION_CHOICE,   /* const char *, one of the words in `value`: "a|b|c" */
+    OPTION_WORD,     /* the same for an enum, whose values are the words in their order */
     OPTION_OPTIONAL, /* const char *, "" without a value; --name=FILE, or a next word that ends in
                         ".name" */
     OPTION_LIST,     /* word_list; may be given many times */
@@ -111,6 +112,11 @@ void common_init(common_options *common);
                    "dp, gaussian, laplace, subsampled-gaussian:q=Q,steps=T, points:FILE, "         \
                    "pair:FILE or ledger:FILE (default: dp decides, others are shown; several "     \
                    "joined by + share the error)")
+/* Of the commands about rates. */
+#define RATES_OPTIONS(type)                                                                        \
+    REQUEST_OPTION(type, "at-epsilon", "E", "also a lower bound on delta at this epsilon"),        \
+        REQUEST_SWITCH(type, "curve", "also the bounds at other deltas (in the JSON)"),            \
+        REQUEST_SWITCH(type, "explain", "say why the bound is what it is and what would raise it")
 #define SEED_OPTIONS(type)                                                                         \
     REQUEST_OPTION(type, "seed", "N", "seed of everything random (default 1)"),                    \
         REQUEST_OPTION(type, "threads", "N", "threads (default: one per core)")

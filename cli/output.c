@@ -3,6 +3,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,44 @@ int text_end(FILE *stream, char **text) {
     free(*text);
     *text = NULL;
     return EXIT_FAILURE_RUNNING;
+}
+
+int write_by(const char *path, text_writer *write, const void *what) {
+    char *text;
+    if (path == NULL || path[0] == '\0') {
+        clock_stop();
+        write(stdout, what);
+        return 0;
+    }
+    FILE *out = text_begin(&text);
+    if (out != NULL) write(out, what);
+    int code = text_end(out, &text);
+    if (code == 0) code = write_file(path, text);
+    free(text);
+    return code;
+}
+
+void json_text(FILE *out, const char *before, const char *text) {
+    (void)fputs(before, out);
+    (void)fputs(text != NULL ? "\"" : "null", out);
+    for (const char *at = text; at != NULL && *at != '\0'; ++at) {
+        const unsigned char c = (unsigned char)*at;
+        if (c == '"' || c == '\\')
+            (void)fprintf(out, "\\%c", c);
+        else if (c < ' ')
+            (void)fprintf(out, "\\u%04x", c);
+        else
+            (void)fputc(c, out);
+    }
+    if (text != NULL) (void)fputc('"', out);
+}
+
+void json_number(FILE *out, const char *before, double value) {
+    (void)fputs(before, out);
+    if (isfinite(value))
+        (void)fprintf(out, "%.17g", value);
+    else
+        (void)fputs("null", out);
 }
 
 static int json_on_stdout(const common_options *common) {

@@ -46,6 +46,19 @@ int write_file(const char *path, const char *text);
  * The caller frees *text. */
 FILE *text_begin(char **text);
 int text_end(FILE *stream, char **text);
+/* Prints the text of a page as PDF into the file, by the installed Chromium. Returns 0, or an exit
+ * code after printing the error. */
+int pdf_print(const char *page, const char *path);
+/* Makes a folder unless it is there. */
+dpa_status folder_make(const char *folder, dpa_error *err);
+/* Writes what `write` prints to the file, completely or not at all, or to standard output if `path`
+ * is NULL or "". Returns an exit code. */
+typedef void text_writer(FILE *out, const void *what);
+int write_by(const char *path, text_writer *write, const void *what);
+/* Print parts of JSON: what comes before, and a quoted text (NULL: null), or a number (null unless
+ * it is finite). */
+void json_text(FILE *out, const char *before, const char *text);
+void json_number(FILE *out, const char *before, double value);
 /* Remembers the command line for the provenance of reports. */
 void output_remember(int argc, char **argv);
 /* Flushes standard output; a failed write (full disk, closed pipe) turns `code` into

@@ -3,8 +3,6 @@
  * program, not linked) turns it into a PDF there, and the PDF is copied to its place, completely or
  * not at all. The browser gets a fresh profile in the same folder and options that keep it off the
  * network. */
-#include "pdf.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>

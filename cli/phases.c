@@ -15,7 +15,6 @@ void phase_init(phase_options *phase) {
     phase->steps = 1;
     phase->group = 1;
     phase->mechanism = "gaussian";
-    phase->adjacency = "add-remove";
     phase->tolerance = NAN;
 }
 
@@ -142,7 +141,7 @@ static int ledger_phases(const phase_options *phase, phase_set *set, dpa_account
 }
 
 static int set_options(const phase_options *phase, dpa_account_query *query) {
-    if (strcmp(phase->adjacency, "replace-one") == 0) query->opts.adjacency = DPA_REPLACE_ONE;
+    query->opts.adjacency = phase->adjacency;
     if (phase->group < 1 || phase->group > 1000000)
         return usage_error("--group: 1 to 1000000 records");
     query->opts.group = (unsigned)phase->group;

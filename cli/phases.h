@@ -8,7 +8,8 @@
 typedef struct phase_options {
     double sigma, q;
     uint64_t steps, batches, group;
-    const char *mechanism, *adjacency, *pair, *ledger;
+    dpa_adjacency adjacency;
+    const char *mechanism, *pair, *ledger;
     word_list phases;
     double tolerance;
 } phase_options;
@@ -25,7 +26,7 @@ typedef struct phase_options {
          "what one step does (default gaussian)", offsetof(type, phase.mechanism)},                \
         {"batches", OPTION_COUNT, "B", "with --mechanism shuffled: batches in an epoch",           \
          offsetof(type, phase.batches)},                                                           \
-        {"adjacency", OPTION_CHOICE, "add-remove|replace-one",                                     \
+        {"adjacency", OPTION_WORD, "add-remove|replace-one",                                       \
          "which data sets are neighbours (default add-remove)", offsetof(type, phase.adjacency)},  \
         {"phase", OPTION_LIST, "sigma=S,q=Q,steps=T",                                              \
          "one part of a run with changing parameters; also mechanism=, batches=, pair=FILE; may "  \

@@ -7,22 +7,20 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "output.h"
 
 dpa_status experiment_read(const char *path, const game_options *options, dpa_experiment **out,
                            dpa_error *err) {
     *out = NULL;
-    const dpa_status status = dpa_experiment_read(path, out, err);
-    if (status != DPA_OK) return status;
+    DPA_TRY(dpa_experiment_read(path, out, err));
     if (options->observations > 0) (*out)->game.observations = options->observations;
     if (options->seed_text == NULL || parse_count(options->seed_text, &(*out)->game.seed))
         return DPA_OK;
     dpa_experiment_free(*out);
     *out = NULL;
-    *err = (dpa_error){.status = DPA_BAD_ARGUMENT};
-    (void)snprintf(err->text, sizeof err->text, "--seed: '%.100s' is not a whole number",
-                   options->seed_text);
-    return DPA_BAD_ARGUMENT;
+    return dpa__fail(err, DPA_BAD_ARGUMENT, "--seed: '%.100s' is not a whole number",
+                     options->seed_text);
 }
 
 int experiment_open(const char *path, const game_options *options, dpa_experiment **out) {
@@ -49,9 +47,7 @@ int store_of(const char *operand, const game_options *options, dpa_experiment **
     if (options->store == NULL && *experiment != NULL)
         return dpa_run_store_path(*experiment, path, &err) == DPA_OK ? 0 : library_error(&err);
     *path = strdup(named);
-    if (*path != NULL) return 0;
-    (void)fputs("dpaudit: out of memory\n", stderr);
-    return EXIT_FAILURE_RUNNING;
+    return *path != NULL ? 0 : out_of_memory();
 }
 
 void own_program(char *out, size_t size) {
